@@ -13,9 +13,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Addresses returns the key's addresses on the four networks, of four kinds
-// each: P2PKH (BIP-44), P2SH holding P2WPKH (BIP-49), P2WPKH (BIP-84) and P2TR
-// (BIP-86). It implements chains.Chain.
+// Addresses implements chains.Chain: the key's addresses on the four networks, of four
+// kinds each: P2PKH (BIP-44), P2SH holding P2WPKH (BIP-49), P2WPKH (BIP-84) and P2TR
+// (BIP-86).
 func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 	scripts, err := keyScripts(pub)
 	if err != nil {
@@ -23,9 +23,9 @@ func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 	}
 	addresses := make([]chains.Address, 0, len(networks)*len(scripts))
 	for network := range networks {
-		for _, known := range scripts {
-			text, _ := addressOf(known.script, Network(network))
-			format := "ADDRESS_FORMAT_BITCOIN_" + networks[network].format + "_" + known.kind
+		for _, s := range scripts {
+			text, _ := addressOf(s.script, Network(network))
+			format := "ADDRESS_FORMAT_BITCOIN_" + networks[network].format + "_" + s.kind
 			addresses = append(addresses, chains.Address{Format: format, Address: text})
 		}
 	}
@@ -57,14 +57,14 @@ func keyScripts(pub keystore.PublicKey) ([]keyScript, error) {
 	}, nil
 }
 
-// addressOf returns the address that an output script has on a network; false
-// if it has none.
-func addressOf(script []byte, network Network) (string, bool) {
-	made, err := scriptAddress(script, networks[network].params)
-	if err != nil || made == nil {
+// addressOf returns the address of an output script on a network. ok is false if the
+// script has none.
+func addressOf(script []byte, network Network) (text string, ok bool) {
+	parsed, err := scriptAddress(script, networks[network].params)
+	if err != nil || parsed == nil {
 		return "", false
 	}
-	return made.EncodeAddress(), true
+	return parsed.EncodeAddress(), true
 }
 
 func scriptAddress(script []byte, params *chaincfg.Params) (address.Address, error) {
@@ -91,8 +91,9 @@ type target struct {
 	network Network
 }
 
-// parseSignWith reads an address. Text that is nothing like one is a key's id,
-// and gives no target. What looks like an address and is none is an error.
+// parseSignWith reads signWith as an address. It returns no target for text that does
+// not look like one, which is the id of a key, and an error for text that looks like an
+// address and is none.
 func parseSignWith(text string) (*target, error) {
 	network, looks := looksLikeAddress(text)
 	if !looks {
@@ -137,13 +138,13 @@ func p2shScript(hash [20]byte) []byte {
 	return append(append(script, hash[:]...), txscript.OP_EQUAL)
 }
 
-// witnessAddress is what the addresses of all witness programs have.
+// witnessAddress is implemented by the addresses of all witness programs.
 type witnessAddress interface {
 	WitnessVersion() byte
 	WitnessProgram() []byte
 }
 
-// witnessScript is the version as a small number and the program (BIP-141).
+// witnessScript returns the version as a small number, and the program (BIP-141).
 func witnessScript(segwit witnessAddress) []byte {
 	version, program := segwit.WitnessVersion(), segwit.WitnessProgram()
 	opcode := byte(txscript.OP_0)
@@ -168,8 +169,8 @@ var segwitPrefixes = [...]struct {
 	network Network
 }{{"bc1", Mainnet}, {"tb1", Testnet}, {"bcrt1", Regtest}}
 
-// looksLikeAddress tells addresses from ids: by the prefix of bech32 and
-// bech32m, by first digit, length and alphabet of base58.
+// looksLikeAddress distinguishes addresses from ids: by the prefix of bech32 and
+// bech32m, and by the first digit, length and alphabet of base58.
 func looksLikeAddress(text string) (Network, bool) {
 	for _, known := range segwitPrefixes {
 		if len(text) >= len(known.prefix) && strings.EqualFold(text[:len(known.prefix)], known.prefix) {

@@ -14,8 +14,8 @@ const (
 
 // readUTXO finds the amount and the script of the output that is spent.
 //
-// PSBT_IN_NON_WITNESS_UTXO is the whole transaction: its id is that of the
-// outpoint, so that the amount is proven. PSBT_IN_WITNESS_UTXO is a claim.
+// PSBT_IN_NON_WITNESS_UTXO is the whole transaction, whose id is that of the outpoint:
+// it proves the amount. PSBT_IN_WITNESS_UTXO is only a claim.
 func (in *input) readUTXO() error {
 	witness := in.Find(psbt.InWitnessUTXO)
 	if in.Previous == nil {
@@ -39,7 +39,7 @@ func (in *input) readUTXO() error {
 	return in.compareUTXOs(witness)
 }
 
-// compareUTXOs refuses two different answers to what is spent.
+// compareUTXOs refuses an input whose two descriptions of the output differ.
 func (in *input) compareUTXOs(witness *psbt.Record) error {
 	if witness == nil {
 		return nil
@@ -59,9 +59,9 @@ func (in *input) compareUTXOs(witness *psbt.Record) error {
 	return nil
 }
 
-// checkProof refuses a legacy input without the transaction that it spends:
-// its signature commits to no amount at all. PSBT_IN_WITNESS_UTXO may stand
-// beside it, as some wallets write both: that they agree was checked.
+// checkProof refuses a legacy input without the transaction that it spends: its
+// signature commits to no amount at all. Some wallets write PSBT_IN_WITNESS_UTXO as
+// well, which was checked to agree.
 func (in *input) checkProof() error {
 	if in.kind.family() == legacy && !in.proven {
 		return in.refuse(fieldWitnessUTXO, psbt.InWitnessUTXO,
@@ -70,7 +70,7 @@ func (in *input) checkProof() error {
 	return nil
 }
 
-// checkAmounts adds up inputs and outputs.
+// checkAmounts adds up inputs and outputs, and refuses sums that are impossible.
 func (t *transaction) checkAmounts() error {
 	for i := range t.inputs {
 		in := &t.inputs[i]
@@ -92,7 +92,7 @@ func (t *transaction) checkAmounts() error {
 	return nil
 }
 
-// displayID writes a transaction id as explorers and nodes do: reversed.
+// displayID returns a transaction id as explorers and nodes print it: reversed, in hex.
 func displayID(id [32]byte) string {
 	for i, j := 0, len(id)-1; i < j; i, j = i+1, j-1 {
 		id[i], id[j] = id[j], id[i]

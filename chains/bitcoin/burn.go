@@ -28,8 +28,8 @@ const (
 	unaccounted             // this output, and those behind it, are more than there are effects for
 )
 
-// fateOf tells who can spend an output with this script, and why. What is not
-// of a known form counts as up for grabs: nodes do not relay it either.
+// fateOf returns who can spend an output with this script, and why if its owner cannot.
+// A script of no known form counts as spendable by anyone: nodes do not relay it.
 func fateOf(script []byte) (fate, string) {
 	switch classify(script) {
 	case p2pkh, p2wpkh, p2shUnknown, p2wsh:
@@ -58,7 +58,7 @@ func fateOf(script []byte) (fate, string) {
 	return upForGrabs, "a script of no known form: anyone may be able to spend it, or no one"
 }
 
-// programOf is the hash in a script of a known form.
+// programOf returns the hash in a script of a known form.
 func programOf(script []byte) (program []byte) {
 	pushes(script, func(_ byte, data []byte) bool {
 		program = data
@@ -67,8 +67,8 @@ func programOf(script []byte) (program []byte) {
 	return program
 }
 
-// keysFate: a P2PK or multisig script is burned if fewer of its keys are points
-// of the curve than must sign.
+// keysFate is fateOf for P2PK and multisig scripts, which are burned if fewer of their
+// keys are points of the curve than must sign.
 func keysFate(script []byte) (fate, string) {
 	need, points := 1, 0
 	if _, m, err := txscript.CalcMultiSigStats(script); err == nil {

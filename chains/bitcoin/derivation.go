@@ -7,18 +7,17 @@ import (
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
-// Derivation is what a PSBT says of where a key comes from (BIP-174, BIP-371). It
-// claims so: only deriving the key proves it.
+// Derivation is what a PSBT claims about the origin of a key (BIP-174, BIP-371). Only
+// deriving the key proves it.
 type Derivation struct {
 	Fingerprint [4]byte  // of the master key
 	Path        []uint32 // hardened steps with 2^31 added
 	PublicKey   []byte   // compressed, 33 bytes; x-only, 32 bytes, in taproot records
 }
 
-// Derivations returns what a PSBT says of the keys of its inputs and outputs, in their
-// order, each once. The PSBT is read as strictly as for signing; errors are those of
-// Parse.
-func Derivations(raw []byte) (all []Derivation, err error) {
+// Derivations returns the key origins of a PSBT's inputs and outputs in order, each
+// once. The PSBT is read as strictly as for signing; the errors are those of Parse.
+func Derivations(raw []byte) (derivations []Derivation, err error) {
 	packet, err := psbt.Read(raw)
 	if err != nil {
 		return nil, err
@@ -26,11 +25,11 @@ func Derivations(raw []byte) (all []Derivation, err error) {
 	add := func(m *psbt.Map, plain, taproot uint64) {
 		for _, record := range m.Records {
 			d, ok := derivationOf(&record, plain, taproot)
-			known := slices.ContainsFunc(all, func(other Derivation) bool {
+			known := slices.ContainsFunc(derivations, func(other Derivation) bool {
 				return other.Fingerprint == d.Fingerprint && slices.Equal(other.Path, d.Path) && slices.Equal(other.PublicKey, d.PublicKey)
 			})
 			if ok && !known {
-				all = append(all, d)
+				derivations = append(derivations, d)
 			}
 		}
 	}
@@ -40,10 +39,10 @@ func Derivations(raw []byte) (all []Derivation, err error) {
 	for i := range packet.Outputs {
 		add(&packet.Outputs[i].Map, psbt.OutBIP32Derivation, psbt.OutTapBIP32Derivation)
 	}
-	return all, nil
+	return derivations, nil
 }
 
-// derivationOf reads a record, whose form the reader has checked.
+// derivationOf reads a record, whose form psbt.Read has checked.
 func derivationOf(record *psbt.Record, plain, taproot uint64) (d Derivation, ok bool) {
 	value := record.Value
 	switch record.Type {

@@ -10,17 +10,17 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// asset is satoshi. The bytes of a PSBT name no network.
+// asset is bitcoin, in satoshi. The bytes of a PSBT name no network.
 var asset = chains.Native("bip122")
 
-// Effects implements chains.Transaction: one effect for each output with value,
-// paid by all inputs together, so that From is none; and the fee. Without a key
-// every input that is not final counts as signed: an output that one of them
-// does not commit to goes to an unknown party.
+// Effects implements chains.Transaction: one effect for each output with value, which
+// all inputs pay together, so that From is none; and the fee. Without a key, every
+// input that is not final counts as signed: an output that one of them does not commit
+// to goes to an unknown party.
 func (t *transaction) Effects() []chains.Effect { return t.effects(t.openInputs()) }
 
-// Effects implements chains.Signing: as the transaction's, with the outputs that
-// the keys' own signatures commit to, and those marked that come back to them.
+// Effects implements chains.Signing: the transaction's effects, with the outputs that
+// the keys' own signatures commit to, and with Change set on those that pay the keys.
 func (s *signing) Effects() []chains.Effect {
 	effects := s.tx.effects(s.inputs())
 	for i := range effects {
@@ -107,8 +107,8 @@ func (t *transaction) outputEffect(o outcome) chains.Effect {
 	return effect
 }
 
-// feeEffect is the fee: unknown if a signature leaves outputs or inputs open, or
-// if an amount may be a lie.
+// feeEffect returns the fee: unknown if a signature leaves outputs or inputs open, or
+// if an amount is not proven.
 func (t *transaction) feeEffect(signed []*input) chains.Effect {
 	fee := chains.Effect{Kind: chains.KindFee, By: chains.BySigner, Asset: asset, Amount: chains.ExactlyUint(t.Fee())}
 	_, unproven := t.unproven(signed)
@@ -121,7 +121,7 @@ func (t *transaction) feeEffect(signed []*input) chains.Effect {
 	return fee
 }
 
-// effect is the statement that a message makes.
+// effect returns the statement that a message makes.
 func (m *message) effect(t *transaction) chains.Effect {
 	return chains.Effect{
 		Kind: chains.KindMessage, From: t.party(m.script), By: chains.BySigner,
@@ -129,13 +129,13 @@ func (m *message) effect(t *transaction) chains.Effect {
 	}
 }
 
-// party is who can spend an output with this script. Its canonical text is the
-// script; a person sees the address, of the network that is shown.
+// party returns the owner of an output script. Its canonical text is the script; a
+// person sees the address on the network that is shown.
 func (t *transaction) party(script []byte) chains.Party {
 	return chains.PartyAt(script, notations[t.network])
 }
 
-// notations write scripts for each network.
+// notations are the notations of scripts on each network.
 var notations = [...]*chains.Notation{
 	Mainnet: notationOf(Mainnet), Testnet: notationOf(Testnet), Signet: notationOf(Signet), Regtest: notationOf(Regtest),
 }
@@ -147,8 +147,8 @@ func notationOf(network Network) *chains.Notation {
 	}}
 }
 
-// openInputs are the inputs that are not final: without a key, all of them
-// count as signed by us.
+// openInputs returns the inputs that are not final. Without a key, all of them count as
+// signed.
 func (t *transaction) openInputs() []*input {
 	inputs := make([]*input, 0, len(t.inputs))
 	for i := range t.inputs {
@@ -159,7 +159,8 @@ func (t *transaction) openInputs() []*input {
 	return inputs
 }
 
-// inputs are those that this request signs, one of them perhaps several times.
+// inputs returns the inputs that this request signs. One with several signatures is
+// repeated.
 func (s *signing) inputs() []*input {
 	inputs := make([]*input, len(s.tasks))
 	for i := range s.tasks {
@@ -184,9 +185,9 @@ func leavesOpen(signed []*input, output int) bool {
 	return false
 }
 
-// overlayProtocol names the protocol of tokens whose instructions an output has,
-// as far as it is known by its mark: what they do to tokens in the inputs is not
-// decoded.
+// overlayProtocol returns the token protocol that an output instructs, recognized by
+// its mark; empty if none is known. What the instruction does to tokens in the inputs
+// is not decoded.
 func overlayProtocol(script []byte) string {
 	switch {
 	case bytes.HasPrefix(script, []byte{txscript.OP_RETURN, txscript.OP_13}):

@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Encoding is how a PSBT is written in a file or on a command line. The zero
-// Encoding is Hex.
+// Encoding is how a PSBT is written in a file or on a command line. The zero Encoding
+// is Hex.
 type Encoding uint8
 
 // The encodings.
@@ -23,10 +23,10 @@ const (
 // String returns the encoding's name.
 func (e Encoding) String() string { return [...]string{"hex", "base64", "binary"}[e] }
 
-// Decode reads a PSBT in any of its encodings, and returns in which it was.
-// White space around hex and base64, and line ends within base64, are left out.
-// That the bytes are a PSBT is for Parse to say.
-func Decode(content []byte) (raw []byte, was Encoding, err error) {
+// Decode reads a PSBT in any of its encodings and returns the encoding it found. White
+// space around hex and base64, and line ends within base64, are ignored. Decode does
+// not check that the bytes are a PSBT.
+func Decode(content []byte) (raw []byte, found Encoding, err error) {
 	if bytes.HasPrefix(content, []byte("psbt\xff")) {
 		return content, Binary, nil
 	}

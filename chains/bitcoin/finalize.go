@@ -10,18 +10,18 @@ import (
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
-// Finalize makes the network transaction of a PSBT that has all its signatures:
-// it is the finalizer and the extractor of BIP-174. Inputs that are final
-// already are taken as they are. Of the scripts of P2SH, P2WSH and taproot
-// leaves it can satisfy multisig, one key, and one key's hash; of leaves also
-// chains of OP_CHECKSIGVERIFY and OP_CHECKSIGADD.
+// Finalize returns the network transaction of a PSBT that has all its signatures: it is
+// the finalizer and the extractor of BIP-174. Inputs that are already final are kept.
+// Of the scripts of P2SH, P2WSH and taproot leaves it can satisfy multisig, a single
+// key and a single key hash; of leaves also chains of OP_CHECKSIGVERIFY and
+// OP_CHECKSIGADD.
 //
-// Every input is then run through btcd's script engine under the rules of the
-// network's nodes: what comes back is a transaction that they accept, as far
-// as the PSBT is true about what it spends.
+// Every input is then run through btcd's script engine under the rules that nodes
+// apply: they accept the transaction, provided that the PSBT is true about what it
+// spends.
 func Finalize(raw []byte) ([]byte, error) { return Chain{}.Finalize(raw) }
 
-// Finalize is the function of the same name, within the limits of the chain.
+// Finalize is like the function Finalize, within the limits of the chain.
 func (c Chain) Finalize(raw []byte) ([]byte, error) {
 	tx, err := c.parse(raw)
 	if err != nil {
@@ -43,8 +43,8 @@ func (t *transaction) finalize() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// satisfy puts scripts and witnesses into the inputs, and runs them. The caller takes
-// them out again with unsign.
+// satisfy puts scripts and witnesses into the inputs, and runs them. The caller removes
+// them again with unsign.
 func (t *transaction) satisfy() error {
 	t.prepare()
 	for i := range t.inputs {
@@ -57,7 +57,7 @@ func (t *transaction) satisfy() error {
 	return t.run()
 }
 
-// unsign takes the signatures out again: the digests are over empty scripts.
+// unsign removes the signatures: digests are computed over empty scripts.
 func (t *transaction) unsign() {
 	for _, in := range t.tx.TxIn {
 		in.SignatureScript, in.Witness = nil, nil
@@ -80,7 +80,7 @@ func (t *transaction) run() error {
 	return nil
 }
 
-// satisfy makes the input's script and witness from its signatures.
+// satisfy returns the input's script and witness, built from its signatures.
 func (in *input) satisfy() (script []byte, witness wire.TxWitness, err error) {
 	if in.final {
 		witness, err = readWitness(in.Value(psbt.InFinalScriptWitness))
@@ -118,7 +118,7 @@ func (in *input) satisfy() (script []byte, witness wire.TxWitness, err error) {
 	return script, nil, err
 }
 
-// pushAll makes a script that pushes the items, each in its shortest form.
+// pushAll returns a script that pushes the items, each in its shortest form.
 func pushAll(items [][]byte) ([]byte, error) {
 	builder := txscript.NewScriptBuilder()
 	for _, item := range items {
@@ -127,7 +127,7 @@ func pushAll(items [][]byte) ([]byte, error) {
 	return builder.Script()
 }
 
-// satisfyScript makes the stack that a script of ECDSA signatures wants.
+// satisfyScript returns the stack that satisfies a script of ECDSA signatures.
 func (in *input) satisfyScript() ([][]byte, error) {
 	code := in.code
 	switch in.kind {
@@ -146,5 +146,5 @@ func (in *input) satisfyScript() ([][]byte, error) {
 	case bareMultisig:
 		return in.satisfyMultisig()
 	}
-	return nil, fmt.Errorf("its script is none that this finalizer knows: give the PSBT to the wallet that made the script")
+	return nil, fmt.Errorf("this finalizer does not know its script: finalize the PSBT with the wallet that made the script")
 }

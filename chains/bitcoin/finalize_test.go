@@ -31,7 +31,7 @@ func TestFinalizeRefuses(t *testing.T) {
 		{"P2WPKH unsigned", bitcointest.P2WPKH(a.PublicKey()), false, "the signature is missing"},
 		{"P2PK unsigned", bitcointest.P2PK(a.PublicKey()), false, "is missing"},
 		{"one of two signed", bitcointest.P2WSH(twoOfTwo), true, "1 signatures of its keys and needs 2"},
-		{"a script of its own", bitcointest.P2WSH(locked), true, "none that this finalizer knows"},
+		{"a script of its own", bitcointest.P2WSH(locked), true, "this finalizer does not know its script"},
 		{"taproot unsigned", bitcointest.BIP86(a.PublicKey()), false, "neither the key path nor a leaf"},
 		{"a leaf of its own", bitcointest.Taproot(bitcointest.NUMS, leaf), true, "neither the key path nor a leaf"},
 		{"a leaf without one of its keys", bitcointest.Taproot(bitcointest.NUMS, keyless), true, "neither the key path nor a leaf"},

@@ -10,8 +10,8 @@ import (
 
 // The hazards.
 const (
-	// HazardSighashNone: SIGHASH_NONE. A holder of the signature decides where
-	// the money goes.
+	// HazardSighashNone: SIGHASH_NONE. Anyone with the signature decides where the
+	// money goes.
 	HazardSighashNone = "bitcoin/sighash-none"
 
 	// HazardSighashSingle: SIGHASH_SINGLE. All outputs but one stay open.
@@ -24,7 +24,7 @@ const (
 	// may be higher than it looks.
 	HazardUnprovenAmount = "bitcoin/unproven-amount"
 
-	// HazardHighFee: a fee or a fee rate over the limit.
+	// HazardHighFee: the fee or the fee rate exceeds its limit.
 	HazardHighFee = "bitcoin/high-fee"
 
 	// HazardBurn: value for an output that can never be spent.
@@ -39,15 +39,14 @@ const (
 	HazardBlindCall = "bitcoin/blind-call"
 )
 
-// Hazards implements chains.Transaction: what any signer would have to allow.
-// Every input that is not final counts as signed.
+// Hazards implements chains.Transaction: the dangers for any signer. Every input that
+// is not final counts as signed.
 func (t *transaction) Hazards() []chains.Hazard { return t.hazards(t.openInputs()) }
 
-// Hazards implements chains.Signing: the dangers of the signatures that are to be
-// made.
+// Hazards implements chains.Signing: the dangers of the signatures to be made.
 func (s *signing) Hazards() []chains.Hazard { return s.tx.hazards(s.inputs()) }
 
-// hazards are the dangers of signing some of the inputs.
+// hazards returns the dangers of signing some of the inputs.
 func (t *transaction) hazards(signed []*input) []chains.Hazard {
 	if t.message != nil {
 		return nil // it moves nothing
@@ -87,9 +86,9 @@ func sighashHazardsOf(signed []*input) []chains.Hazard {
 	return hazards
 }
 
-// unproven looks for an amount that nothing proves, and that some signature of
-// this request does not commit to. Without this hazard a signature of ours is
-// valid only if all that the PSBT claims is true.
+// unproven finds an amount that nothing proves and that some signature of this request
+// does not commit to. Without this hazard, a signature is valid only if everything that
+// the PSBT claims is true.
 func (t *transaction) unproven(signed []*input) (chains.Hazard, bool) {
 	for i := range t.inputs {
 		in := &t.inputs[i]
@@ -104,20 +103,20 @@ func (t *transaction) unproven(signed []*input) (chains.Hazard, bool) {
 	return chains.Hazard{}, false
 }
 
-// allCommitTo reports whether a signature of each of the inputs commits to the
-// amount of another: a lie about it makes all of them worthless.
+// allCommitTo reports whether the signatures of all the inputs commit to the amount of
+// another: then a lie about it makes all of them worthless.
 //
-// It does not suffice that one of them commits to it, nor that another input is
-// claimed to be ours: a signature that commits to less stays valid whatever the
-// PSBT says, and two PSBTs that each lie about one input yield together what
-// neither of them showed (CVE-2020-14199).
+// It is not enough that one of them commits to it, nor that another input claims to be
+// the same key's: a signature that commits to less stays valid whatever the PSBT says,
+// and two PSBTs that each lie about one input yield together what neither of them
+// showed (CVE-2020-14199).
 func allCommitTo(signed []*input, other *input) bool {
 	return !slices.ContainsFunc(signed, func(in *input) bool { return !in.commitsTo(other) })
 }
 
-// commitsTo reports whether a signature of the input commits to the amount of
-// another, or of itself: legacy to none, segwit version 0 to its own (BIP-143),
-// taproot to all, or with SIGHASH_ANYONECANPAY to its own (BIP-341).
+// commitsTo reports whether a signature of the input commits to the amount of another
+// input, or of itself: a legacy signature commits to none, segwit version 0 to its own
+// (BIP-143), taproot to all, or with SIGHASH_ANYONECANPAY to its own (BIP-341).
 func (in *input) commitsTo(other *input) bool {
 	switch in.kind.family() {
 	case segwitV0:

@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// task is one signature that a key can make: ECDSA, or BIP-340 if schnorr is
-// set, then with the tweak and for a leaf, if there is one.
+// task is one signature that a key can make: ECDSA, or BIP-340 if schnorr is set, with
+// the tweak and for the leaf, if any.
 type task struct {
 	by      *matches
 	in      *input
@@ -20,7 +20,7 @@ type task struct {
 	leaf    *leaf
 }
 
-// matches is what a key can do for the inputs.
+// matches is what a key can sign in the inputs.
 type matches struct {
 	signer  keystore.Key
 	pub     keystore.PublicKey
@@ -30,8 +30,8 @@ type matches struct {
 	key     [33]byte    // compressed
 }
 
-// addresses returns the scripts of the key's addresses, which cost a
-// multiplication of a point when they are first wanted.
+// addresses returns the output scripts of the key's addresses. The first call costs a
+// point multiplication.
 func (m *matches) addresses() []keyScript {
 	if m.scripts == nil {
 		m.scripts, _ = keyScripts(m.pub) // the key is on the curve
@@ -44,11 +44,11 @@ const (
 	reasonFinal         = "already final"
 	reasonOtherKey      = "locked to another key"
 	reasonNotInScript   = "no such key in the script"
-	reasonUncompressed  = "has the key in its uncompressed form, which is not signed for"
+	reasonUncompressed  = "has the key in its uncompressed form, which is not signed"
 	reasonNoRedeem      = "its redeem script (PSBT_IN_REDEEM_SCRIPT) is missing"
 	reasonNoWitness     = "its witness script (PSBT_IN_WITNESS_SCRIPT) is missing"
 	reasonCodeSeparator = "its script has OP_CODESEPARATOR: what is signed depends on how it is run"
-	reasonNonStandard   = "its script is none that is signed for"
+	reasonNonStandard   = "its script is of a kind that is not signed"
 	reasonBroken        = "its script cannot be run"
 	reasonNotTaproot    = "the output key is not this key's, and no leaf script has the key"
 	reasonLeafRefused   = "the key's leaf has OP_CODESEPARATOR, OP_SUCCESS or a leaf version other than c0"
@@ -56,8 +56,8 @@ const (
 	reasonOtherAddress  = "locked to another address"
 )
 
-// unsignable says why no ECDSA signature of the input can be made or checked,
-// by whatever key; nothing if one can.
+// unsignable returns why no key can make an ECDSA signature of the input, or empty if
+// one can.
 func (in *input) unsignable() string {
 	switch {
 	case in.kind == p2shUnknown:
@@ -91,7 +91,8 @@ func (m *matches) appendTasks(tasks []task, in *input) (_ []task, reason string)
 	return append(tasks, task{by: m, in: in}), ""
 }
 
-// inScript looks for the key in the script that is run: itself, or its hash.
+// inScript returns empty if the script that is run names the key, by itself or by its
+// hash, or else why it is not signed.
 func (m *matches) inScript(in *input) string {
 	switch in.kind {
 	case p2wpkh, p2shP2wpkh:
@@ -103,10 +104,10 @@ func (m *matches) inScript(in *input) string {
 		return reasonNotInScript
 	}
 	uncompressed := m.pub.Uncompressed()
-	found, old := false, false
+	found, uncompressedFound := false, false
 	whole := pushes(in.code, func(_ byte, data []byte) bool {
 		found = found || bytes.Equal(data, m.key[:]) || bytes.Equal(data, m.hash[:])
-		old = old || bytes.Equal(data, uncompressed[:])
+		uncompressedFound = uncompressedFound || bytes.Equal(data, uncompressed[:])
 		return false
 	})
 	switch {
@@ -114,7 +115,7 @@ func (m *matches) inScript(in *input) string {
 		return reasonBroken
 	case found:
 		return ""
-	case old:
+	case uncompressedFound:
 		return reasonUncompressed
 	}
 	return reasonNotInScript
@@ -155,10 +156,9 @@ func (m *matches) appendTaproot(tasks []task, in *input) (_ []task, reason strin
 	return tasks, reason
 }
 
-// keyPath finds the tweak under which the key is the output key: of the
-// internal key with its merkle root; where the PSBT names no internal key, of
-// this key with the root or with none (BIP-86); or none, where the output key
-// is this key as it is.
+// keyPath finds the tweak under which the key is the output key: of the internal key
+// with its merkle root; where the PSBT names no internal key, of this key with the root
+// or with none (BIP-86); or none, where the output key is this key itself.
 func (m *matches) keyPath(tap *taproot) (keystore.TaprootTweak, bool) {
 	if bytes.Equal(tap.output, m.key[1:]) {
 		return keystore.ScriptPath(), true
@@ -174,7 +174,7 @@ func (m *matches) keyPath(tap *taproot) (keystore.TaprootTweak, bool) {
 	return tweak, err == nil && bytes.Equal(output.X[:], tap.output)
 }
 
-// has reports whether an x-only key is pushed by the leaf's script.
+// has reports whether the leaf's script pushes an x-only key.
 func (l *leaf) has(key []byte) bool {
 	if !bytes.Contains(l.script, key) {
 		return false
@@ -202,8 +202,8 @@ func (k *task) appendKey(out []byte) []byte {
 	return append(out, k.leaf.hash[:]...)
 }
 
-// done reports whether the PSBT has the task's signature already. It was
-// verified when the PSBT was read.
+// done reports whether the PSBT already has the task's signature. It was verified when
+// the PSBT was read.
 func (k *task) done() bool {
 	var room [maxRecordKey]byte
 	key := k.appendKey(room[:0])

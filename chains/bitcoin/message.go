@@ -17,17 +17,17 @@ const fieldSignedMessage = "PSBT_GLOBAL_GENERIC_SIGNED_MESSAGE"
 // tagMessage is the tag of BIP-322's message hash.
 var tagMessage = []byte("BIP0322-signed-message")
 
-// message is a statement that a PSBT has signed (BIP-322, version 2.0.0). The
-// transaction, to_sign, spends an output that does not exist and never can, so
-// that it moves nothing.
+// message is a statement to be signed (BIP-322, version 2.0.0). Its transaction,
+// to_sign, spends an output that does not exist and never can, so that it moves
+// nothing.
 type message struct {
 	text   string
 	script []byte // of the address that makes the statement
 }
 
-// readMessage finds out whether the PSBT is a message. It is one if it has the
-// message, and then it must be exactly to_sign; if it only looks like to_sign,
-// what it states could not be seen, and it is refused.
+// readMessage detects a message. A PSBT with PSBT_GLOBAL_GENERIC_SIGNED_MESSAGE must be
+// exactly to_sign. A PSBT that looks like to_sign without that field is refused,
+// because its statement could not be shown.
 func (t *transaction) readMessage() error {
 	record := t.packet.Global.Find(psbt.GlobalSignedMessage)
 	if record == nil {
@@ -59,8 +59,8 @@ func (t *transaction) readMessage() error {
 	return nil
 }
 
-// looksLikeToSign: it pays nothing and its first input spends nothing, or spends
-// what only BIP-322 makes.
+// looksLikeToSign reports whether the transaction pays nothing and its first input
+// spends nothing, or spends what only BIP-322 creates.
 func (t *transaction) looksLikeToSign() bool {
 	in := &t.inputs[0]
 	return in.amount == 0 && t.paysNothing() || bytes.HasPrefix(in.Value(psbt.InNonWitnessUTXO), toSpendHead)
@@ -72,8 +72,8 @@ func (t *transaction) paysNothing() bool {
 	return len(outputs) == 1 && outputs[0].Amount == 0 && bytes.Equal(outputs[0].Script, []byte{txscript.OP_RETURN})
 }
 
-// toSpendHead is what to_spend begins with, up to the hash of the message. No
-// transaction of the network does: the script of a coinbase has a height first.
+// toSpendHead is how to_spend begins, up to the hash of the message. No transaction of
+// the network begins like this: the script of a coinbase begins with a height.
 var toSpendHead = slices.Concat(
 	[]byte{0, 0, 0, 0, 1}, make([]byte, 32), []byte{0xff, 0xff, 0xff, 0xff, 34, txscript.OP_0, 32},
 )

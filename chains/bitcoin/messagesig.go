@@ -19,13 +19,13 @@ const (
 	prefixProofOfFunds = "pof"
 )
 
-// MessageSignature returns the signature of a BIP-322 message, of the PSBT that has
-// all its signatures; ok is false if the PSBT is no message. Each input is run
-// through btcd's script engine before.
+// MessageSignature returns the signature of a BIP-322 message from the PSBT that has
+// all its signatures. ok is false if the PSBT is not a message. Each input is first run
+// through btcd's script engine.
 //
 //	smp  <witness of input 0>      an address with a witness, without time locks
 //	pof  <finalized PSBT>          a proof of funds: several inputs
-//	ful  <to_sign>                 all else
+//	ful  <to_sign>                 everything else
 func MessageSignature(raw []byte) (signature string, ok bool, err error) {
 	tx, err := Chain{}.parse(raw)
 	if err != nil || tx.message == nil {
@@ -52,7 +52,7 @@ func prefixed(prefix string, raw []byte) string {
 	return prefix + base64.StdEncoding.EncodeToString(raw)
 }
 
-// witnessBytes writes a witness: count ‖ (<length> ‖ item)…
+// witnessBytes encodes a witness: count ‖ (<length> ‖ item)…
 func witnessBytes(witness wire.TxWitness) []byte {
 	out := psbt.AppendCompactSize(nil, uint64(len(witness)))
 	for _, item := range witness {
@@ -61,8 +61,8 @@ func witnessBytes(witness wire.TxWitness) []byte {
 	return out
 }
 
-// finalPSBT is the PSBT after the finalizer of BIP-174, of inputs that are
-// satisfied: what they spend, and how it is unlocked, are all that is left.
+// finalPSBT returns the PSBT after the finalizer of BIP-174. The inputs must be
+// satisfied: only what they spend and how it is unlocked is kept.
 func (t *transaction) finalPSBT() []byte {
 	packet := psbt.Packet{
 		Global: psbt.Map{Records: []psbt.Record{recordOf(psbt.GlobalUnsignedTx, t.unsigned)}},
@@ -82,7 +82,8 @@ func (t *transaction) finalPSBT() []byte {
 	return packet.Encode()
 }
 
-// utxo is the record of what the input spends: of the output, if it has a witness.
+// utxo returns the record of what the input spends: the output alone if it has a
+// witness, or else the transaction.
 func (in *input) utxo(witness bool) psbt.Record {
 	if !witness {
 		return recordOf(psbt.InNonWitnessUTXO, in.Value(psbt.InNonWitnessUTXO))

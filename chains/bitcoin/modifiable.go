@@ -9,10 +9,10 @@ const (
 	hasSighashSingle  = 1 << 2
 )
 
-// modifiable is what BIP-370 has a signer do to PSBT_GLOBAL_TX_MODIFIABLE: no
-// inputs may be added once a signature commits to them, no outputs once one
-// commits to those. ok is false if the PSBT has no such field, or the field
-// says so already.
+// modifiable returns the change that BIP-370 requires of a signer to
+// PSBT_GLOBAL_TX_MODIFIABLE: no inputs may be added once a signature commits to them,
+// and no outputs once one commits to those. ok is false if the PSBT has no such field,
+// or the field needs no change.
 func (t *transaction) modifiable(tasks []task) (change psbt.Insertion, ok bool) {
 	record := t.packet.Global.Find(psbt.GlobalTxModifiable)
 	if record == nil {
@@ -26,8 +26,8 @@ func (t *transaction) modifiable(tasks []task) (change psbt.Insertion, ok bool) 
 	return psbt.Insertion{At: record.ValueOffset(), Replace: 1, Bytes: []byte{flags}}, flags != record.Value[0]
 }
 
-// fixes returns the bits that a signature clears, inputs unless anyone can pay,
-// outputs unless it signs none, and the bit that one with SIGHASH_SINGLE sets.
+// fixes returns the bits that a signature clears (inputs unless anyone can pay, outputs
+// unless it signs none), and the bit that SIGHASH_SINGLE sets.
 func fixes(sighash byte) (clear, set byte) {
 	if sighash&sighashAnyoneCanPay == 0 {
 		clear |= inputsModifiable
@@ -41,8 +41,9 @@ func fixes(sighash byte) (clear, set byte) {
 	return clear, set
 }
 
-// sighashOf returns the sighash type of a signature's record.
-func sighashOf(record *psbt.Record) (byte, bool) {
+// sighashOf returns the sighash type of a signature's record. ok is false for other
+// records.
+func sighashOf(record *psbt.Record) (sighash byte, ok bool) {
 	switch record.Type {
 	case psbt.InPartialSig:
 		return record.Value[len(record.Value)-1], true

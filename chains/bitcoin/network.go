@@ -32,7 +32,7 @@ var networks = [...]struct {
 // String returns the network's name, such as "mainnet".
 func (n Network) String() string { return networks[n].name }
 
-// ParseNetwork reads a network by the name that String returns.
+// ParseNetwork returns the network with a name that String returns.
 func ParseNetwork(name string) (Network, error) {
 	for network, known := range networks {
 		if known.name == name {
@@ -42,9 +42,9 @@ func ParseNetwork(name string) (Network, error) {
 	return Mainnet, fmt.Errorf("unknown bitcoin network %q: use mainnet, testnet, signet or regtest", name)
 }
 
-// NetworkOf returns the network of an address, and whether the text is one. An
-// address that several networks share is taken for one of Testnet.
-func NetworkOf(address string) (Network, bool) {
+// NetworkOf returns the network of an address. ok is false if the text is not an
+// address. An address that several networks share counts as one of Testnet.
+func NetworkOf(address string) (network Network, ok bool) {
 	target, err := parseSignWith(address)
 	if err != nil || target == nil {
 		return Mainnet, false

@@ -13,21 +13,20 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// request is a PSBT with what should sign it.
+// request is a PSBT together with signWith.
 type request struct {
-	tx     *transaction
-	target *target // the address that signWith is; nil if it is an id
-	at     []keystore.Locator
+	tx       *transaction
+	target   *target // of the address that signWith is; nil if it is an id
+	locators []keystore.Locator
 }
 
-// Request implements chains.Transaction. An address of a key names the key.
-// An address of a script names the keys in the scripts of the inputs that are
-// locked to it, those that have not signed first. Anything else is the id of a
-// key, or the name of a wallet.
+// Request implements chains.Transaction. An address of a key names the key. An address
+// of a script names the keys in the scripts of the inputs that are locked to it, those
+// that have not signed first. Any other text is the id of a key, or the name of a
+// wallet.
 //
-// From then on addresses are shown as on the network of signWith, if that is an
-// address: the bytes of a PSBT name no network. The summary's digest does not
-// depend on it.
+// If signWith is an address, addresses are from then on shown as on its network: the
+// bytes of a PSBT name none. The summary's digest does not depend on it.
 func (t *transaction) Request(signWith string) (chains.Request, error) {
 	target, err := parseSignWith(signWith)
 	if err != nil {
@@ -36,46 +35,46 @@ func (t *transaction) Request(signWith string) (chains.Request, error) {
 	if target == nil {
 		return &request{t, nil, []keystore.Locator{keystore.ByID(signWith)}}, nil
 	}
-	at, err := t.locate(target, signWith)
+	locators, err := t.locate(target, signWith)
 	if err != nil {
 		return nil, err
 	}
-	if target.network != Testnet || !t.network.writes(signWith) {
+	if target.network != Testnet || !t.network.shares(signWith) {
 		t.network = target.network
 	}
-	return &request{t, target, at}, nil
+	return &request{t, target, locators}, nil
 }
 
-// locate finds where to look for the keys that an address means here.
+// locate returns where to look for the keys that an address names in this transaction.
 func (t *transaction) locate(target *target, signWith string) ([]keystore.Locator, error) {
-	at, alone := (Chain{}).Owner(target.script)
+	owner, alone := (Chain{}).Owner(target.script)
 	if alone && classify(target.script) != p2tr {
-		return []keystore.Locator{at}, nil
+		return []keystore.Locator{owner}, nil
 	}
-	found := candidates{seen: map[keystore.Locator]bool{}}
+	candidates := candidates{seen: map[keystore.Locator]bool{}}
 	if alone {
-		found.add(at)
-		found.xOnly(target.script[2:])
+		candidates.add(owner)
+		candidates.xOnly(target.script[2:])
 	}
 	for i := range t.inputs {
 		if in := &t.inputs[i]; bytes.Equal(in.script, target.script) {
-			found.input(in)
+			candidates.input(in)
 		}
 	}
-	all := slices.Concat(found.fresh, found.signed)
+	locators := slices.Concat(candidates.unsigned, candidates.signed)
 	switch {
-	case len(all) == 0:
+	case len(locators) == 0:
 		return nil, t.noCandidates(target, signWith)
-	case len(all) > maxCandidates:
+	case len(locators) > maxCandidates:
 		return nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name, Problem: fmt.Sprintf(
-			"the scripts of %s have %d keys, at most %d are looked up: name the key by its id", signWith, len(all), maxCandidates)}
+			"the scripts of %s have %d keys, at most %d are looked up: name the key by its id", signWith, len(locators), maxCandidates)}
 	}
-	return all, nil
+	return locators, nil
 }
 
-// Owner implements chains.Chain for output scripts: of P2PKH, P2WPKH, and
-// P2TR that is locked to a key by BIP-86. P2SH could be a key's too (BIP-49), and does
-// not say so: the redeem script does, which a PSBT may have (see transaction.Owner).
+// Owner implements chains.Chain for output scripts of P2PKH, P2WPKH, and P2TR that is
+// locked to a key by BIP-86. A P2SH output can be a key's too (BIP-49), but only its
+// redeem script says so, which a PSBT may have: see transaction.Owner.
 func (Chain) Owner(script []byte) (at keystore.Locator, ok bool) {
 	switch classify(script) {
 	case p2pkh:
@@ -90,8 +89,8 @@ func (Chain) Owner(script []byte) (at keystore.Locator, ok bool) {
 
 var _ chains.OwnerFinder = (*transaction)(nil)
 
-// Owner implements chains.OwnerFinder: of P2SH-P2WPKH (BIP-49) too, if the PSBT has the
-// redeem script, and that hashes to the script.
+// Owner implements chains.OwnerFinder: it is Chain.Owner, and also finds the owner of
+// P2SH-P2WPKH (BIP-49) if the PSBT has the redeem script that hashes to the script.
 func (t *transaction) Owner(script []byte) (at keystore.Locator, ok bool) {
 	if classify(script) != p2shUnknown {
 		return Chain{}.Owner(script)
@@ -113,12 +112,13 @@ func (t *transaction) Owner(script []byte) (at keystore.Locator, ok bool) {
 }
 
 // Locators implements chains.Request.
-func (r *request) Locators() []keystore.Locator { return r.at }
+func (r *request) Locators() []keystore.Locator { return r.locators }
 
-// maxCandidates bounds how many keys of scripts are looked up in the keystore.
+// maxCandidates is the largest number of keys in scripts that are looked up in the
+// keystore.
 const maxCandidates = 512
 
-// noCandidates says why the address of a script leads to no key.
+// noCandidates returns the error for the address of a script that leads to no key.
 func (t *transaction) noCandidates(target *target, signWith string) error {
 	why := "no input is locked to " + signWith
 	for i := range t.inputs {
@@ -133,11 +133,11 @@ func (t *transaction) noCandidates(target *target, signWith string) error {
 	return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name, Problem: "nothing to sign: " + why}
 }
 
-// candidates are the locators of the keys that stand in scripts, each once.
+// candidates collects the locators of the keys in scripts, each once.
 type candidates struct {
-	seen          map[keystore.Locator]bool
-	fresh, signed []keystore.Locator // without and with a signature in the PSBT
-	has           func(key []byte) bool
+	seen             map[keystore.Locator]bool
+	unsigned, signed []keystore.Locator // without and with a signature in the PSBT
+	has              func(key []byte) bool
 }
 
 func (c *candidates) add(at keystore.Locator) { c.put(at, false) }
@@ -149,7 +149,7 @@ func (c *candidates) put(at keystore.Locator, signed bool) {
 	case signed:
 		c.signed = append(c.signed, at)
 	default:
-		c.fresh = append(c.fresh, at)
+		c.unsigned = append(c.unsigned, at)
 	}
 	c.seen[at] = true
 }
@@ -157,7 +157,7 @@ func (c *candidates) put(at keystore.Locator, signed bool) {
 // hash adds a key by the hash160 of its compressed form.
 func (c *candidates) hash(hash []byte) { c.add(keystore.ByHash160([20]byte(hash))) }
 
-// xOnly adds a key by its x coordinate, of which there are two keys.
+// xOnly adds the two keys with an x coordinate.
 func (c *candidates) xOnly(x []byte) {
 	for _, parity := range []byte{2, 3} {
 		key := append([]byte{parity}, x...)
@@ -165,7 +165,7 @@ func (c *candidates) xOnly(x []byte) {
 	}
 }
 
-// input adds the keys that stand in the scripts of an input.
+// input adds the keys in the scripts of an input.
 func (c *candidates) input(in *input) {
 	c.has = in.signedBy
 	defer func() { c.has = nil }()
@@ -186,7 +186,7 @@ func (c *candidates) input(in *input) {
 	}
 }
 
-// script adds the compressed keys and the hashes that a script pushes.
+// script adds the compressed keys and the key hashes that a script pushes.
 func (c *candidates) script(script []byte) {
 	pushes(script, func(op byte, data []byte) bool {
 		switch {
@@ -199,7 +199,7 @@ func (c *candidates) script(script []byte) {
 	})
 }
 
-// signedBy reports whether the input has a signature of a key, compressed or
+// signedBy reports whether the input has a signature of a key, given compressed or
 // x-only.
 func (in *input) signedBy(key []byte) bool {
 	for i := range in.Records {

@@ -21,7 +21,7 @@ func (in *input) partialSig(key []byte) []byte {
 	return nil
 }
 
-// satisfyHash: signature, key.
+// satisfyHash returns signature and key.
 func (in *input) satisfyHash(hash []byte) ([][]byte, error) {
 	for record := range in.All(psbt.InPartialSig) {
 		if bytes.Equal(address.Hash160(record.Data()), hash) {
@@ -31,8 +31,8 @@ func (in *input) satisfyHash(hash []byte) ([][]byte, error) {
 	return nil, fmt.Errorf("the signature is missing")
 }
 
-// satisfyMultisig: an empty item, and m signatures in the order of the keys.
-// The empty item is one too many that OP_CHECKMULTISIG takes.
+// satisfyMultisig returns an empty item, which OP_CHECKMULTISIG removes by mistake, and
+// m signatures in the order of the keys.
 func (in *input) satisfyMultisig() ([][]byte, error) {
 	_, m, err := txscript.CalcMultiSigStats(in.code)
 	if err != nil {
@@ -51,8 +51,8 @@ func (in *input) satisfyMultisig() ([][]byte, error) {
 	return stack, nil
 }
 
-// satisfyTaproot takes the key path if it is signed, else the leaf with the
-// shortest witness of those that are.
+// satisfyTaproot uses the key path if it is signed, or else the signed leaf with the
+// shortest witness.
 func (in *input) satisfyTaproot() (wire.TxWitness, error) {
 	if signature := in.Value(psbt.InTapKeySig); signature != nil {
 		return wire.TxWitness{signature}, nil
@@ -75,19 +75,21 @@ func (in *input) satisfyTaproot() (wire.TxWitness, error) {
 	return best, nil
 }
 
-// satisfyLeaf reads a leaf script of the forms
+// satisfyLeaf returns the stack for a leaf script of the forms
 //
 //	<x> CHECKSIGVERIFY … <x> CHECKSIG                    all sign
 //	<x> CHECKSIG <x> CHECKSIGADD … <m> NUMEQUAL[VERIFY]  m sign; or m NUMEQUAL before more
 //
-// The stack has one item for each key, the first key's on top: its signature,
-// or nothing where m others sign.
-func (in *input) satisfyLeaf(leaf *leaf) ([][]byte, bool) {
+// The stack has one item for each key, that of the first key on top: its signature, or
+// nothing for a key that need not sign. ok is false if the form is another or
+// signatures are missing.
+func (in *input) satisfyLeaf(leaf *leaf) (stack [][]byte, ok bool) {
 	keys, need, ok := leaf.keys()
 	if !ok {
 		return nil, false
 	}
-	stack, signed := make([][]byte, len(keys)), 0
+	stack = make([][]byte, len(keys))
+	signed := 0
 	for i, key := range keys {
 		if signature := in.tapScriptSig(key, leaf); signature != nil && signed < need {
 			stack[len(keys)-1-i] = signature
@@ -97,7 +99,7 @@ func (in *input) satisfyLeaf(leaf *leaf) ([][]byte, bool) {
 	return stack, signed == need
 }
 
-// keys returns the keys of a leaf in order and how many of them must sign.
+// keys returns the keys of a leaf in order, and how many of them must sign.
 func (l *leaf) keys() (keys [][]byte, need int, ok bool) {
 	tokens := txscript.MakeScriptTokenizer(0, l.script)
 	var last []byte
@@ -132,8 +134,8 @@ func (in *input) tapScriptSig(key []byte, leaf *leaf) []byte {
 	return nil
 }
 
-// readWitness takes PSBT_IN_FINAL_SCRIPTWITNESS apart, which the PSBT reader
-// has found well-formed: <items> ‖ (<length> ‖ item)…
+// readWitness decodes PSBT_IN_FINAL_SCRIPTWITNESS, whose form psbt.Read has checked:
+// <items> ‖ (<length> ‖ item)…
 func readWitness(value []byte) (wire.TxWitness, error) {
 	if value == nil {
 		return nil, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
-// scriptType is how an output is locked, together with what of it is known.
+// scriptType is how an output is locked, as far as its scripts are known.
 type scriptType uint8
 
 const (
@@ -37,7 +37,7 @@ var scriptTypeNames = [...]string{
 
 func (s scriptType) String() string { return scriptTypeNames[s] }
 
-// family is what kind of signature the input takes.
+// family is the kind of signature that an input takes.
 type family uint8
 
 const (
@@ -59,7 +59,7 @@ func (s scriptType) family() family {
 	return unknown
 }
 
-// classify tells how a script locks an output, as far as the script says it.
+// classify returns how a script locks an output, as far as the script itself says.
 func classify(script []byte) scriptType {
 	switch {
 	case txscript.IsPayToWitnessPubKeyHash(script):
@@ -93,8 +93,8 @@ const (
 // maxRedeemScript is the longest script that a P2SH input can push.
 const maxRedeemScript = 520
 
-// readScripts finds the script that is run and checks that the redeem and the
-// witness script are those that the output is locked to.
+// readScripts finds the script that is run, and checks that redeem and witness script
+// are those that the output is locked to.
 func (in *input) readScripts() error {
 	in.kind, in.code = classify(in.script), in.script
 	if in.kind == p2shUnknown {
@@ -114,7 +114,8 @@ func (in *input) readScripts() error {
 	return in.readTaproot()
 }
 
-// readRedeemScript: a914 <hash160 of the redeem script> 87.
+// readRedeemScript reads the redeem script of P2SH: a914 <hash160 of the redeem script>
+// 87.
 func (in *input) readRedeemScript() error {
 	record := in.Find(psbt.InRedeemScript)
 	if in.code = nil; record == nil {
@@ -141,7 +142,8 @@ func (in *input) readRedeemScript() error {
 	return nil
 }
 
-// readWitnessScript: 0020 <SHA-256 of the witness script>.
+// readWitnessScript reads the witness script of P2WSH: 0020 <SHA-256 of the witness
+// script>.
 func (in *input) readWitnessScript() error {
 	program := in.code
 	record := in.Find(psbt.InWitnessScript)
@@ -158,20 +160,20 @@ func (in *input) readWitnessScript() error {
 	return nil
 }
 
-// pushes calls found with each data push of a script until it returns true. It
-// reports whether the script is whole.
-func pushes(script []byte, found func(op byte, data []byte) bool) bool {
+// pushes calls yield with each opcode of a script and the data that it pushes, until
+// yield returns true. It reports whether the script is whole.
+func pushes(script []byte, yield func(op byte, data []byte) bool) bool {
 	tokens := txscript.MakeScriptTokenizer(0, script)
 	for tokens.Next() {
-		if found(tokens.Opcode(), tokens.Data()) {
+		if yield(tokens.Opcode(), tokens.Data()) {
 			return true
 		}
 	}
 	return tokens.Err() == nil
 }
 
-// hasCodeSeparator reports whether OP_CODESEPARATOR stands in a script: then
-// what is signed depends on how the script is run.
+// hasCodeSeparator reports whether a script has OP_CODESEPARATOR: then the digest
+// depends on how the script is run.
 func hasCodeSeparator(script []byte) bool {
 	if bytes.IndexByte(script, txscript.OP_CODESEPARATOR) < 0 {
 		return false

@@ -25,7 +25,7 @@ const (
 
 const fieldSighashType = "PSBT_IN_SIGHASH_TYPE"
 
-// readSighash reads what the input asks to be signed.
+// readSighash reads the sighash type that the input asks for.
 func (in *input) readSighash(outputs int) error {
 	if in.sighash = sighashAll; in.kind == p2tr {
 		in.sighash = sighashDefault
@@ -34,11 +34,11 @@ func (in *input) readSighash(outputs int) error {
 	if value == nil {
 		return nil
 	}
-	asked := binary.LittleEndian.Uint32(value)
-	if asked > 0xff || !knownSighash(byte(asked), in.kind.family()) {
-		return in.refuse(fieldSighashType, psbt.InSighashType, "unknown sighash type %#x for %s", asked, in.kind)
+	sighash := binary.LittleEndian.Uint32(value)
+	if sighash > 0xff || !knownSighash(byte(sighash), in.kind.family()) {
+		return in.refuse(fieldSighashType, psbt.InSighashType, "unknown sighash type %#x for %s", sighash, in.kind)
 	}
-	in.sighash, in.declared = byte(asked), true
+	in.sighash, in.declared = byte(sighash), true
 	if in.lacksOutput(in.sighash, outputs) {
 		return in.refuse(fieldSighashType, psbt.InSighashType,
 			"SIGHASH_SINGLE, but there is no output %d: it would sign for nothing", in.index)
@@ -54,8 +54,8 @@ func knownSighash(sighash byte, of family) bool {
 	return outputs >= sighashAll && outputs <= sighashSingle
 }
 
-// lacksOutput: SIGHASH_SINGLE of an input that has no output of its number. In
-// the legacy digest that would be the constant 1, a signature for anything.
+// lacksOutput reports whether an input with SIGHASH_SINGLE has no output of its number.
+// The legacy digest would be the constant 1 then, and its signature valid for anything.
 func (in *input) lacksOutput(sighash byte, outputs int) bool {
 	return sighash&sighashOutputs == sighashSingle && in.index >= outputs
 }
@@ -75,9 +75,9 @@ func (t *transaction) ecdsaDigest(in *input, sighash byte) ([32]byte, error) {
 	return hash, err
 }
 
-// ecdsaDigest is a digest that was computed. An input has at most six, one for
-// each sighash type: other parties' signatures choose the type, and a digest of
-// a legacy input costs the whole transaction.
+// ecdsaDigest is a digest that was computed. An input has at most six, one for each
+// sighash type: the signatures of other parties choose the type, and computing a legacy
+// digest costs time proportional to the whole transaction.
 type ecdsaDigest struct {
 	sighash byte
 	hash    [32]byte
@@ -168,15 +168,15 @@ func (t *transaction) segwitHashes() *segwitHashes {
 	return t.segwit
 }
 
-// legacyDigest is the digest of before segwit, with SIGHASH_ALL: SHA-256 twice
-// over the unsigned transaction, with the script that is run as the input's
-// own script, and the sighash type behind it.
+// legacyDigest returns the digest of a legacy input with SIGHASH_ALL: SHA-256 twice
+// over the unsigned transaction, with the script that is run as the input's own script,
+// followed by the sighash type.
 //
 //	… outpoint  <length> script  sequence …   01000000
 //
-// The whole transaction is hashed for each input, so that n inputs cost n²: no
-// order of hashing changes that, only segwit has. What stands before the input
-// is hashed once for all, which halves it; txscript makes a copy besides.
+// The whole transaction is hashed for each input, so that n inputs cost n²: this is
+// inherent in pre-segwit sighashes. The bytes in front of the input are hashed once for
+// all inputs, which halves the cost; txscript would also copy the transaction.
 func (t *transaction) legacyDigest(in *input) (digest [32]byte) {
 	at := 4 + psbt.CompactSizeLen(uint64(len(t.inputs))) + in.index*inputItemSize + 36 // of the empty script's length
 	hash := t.hashUpTo(at)
@@ -189,14 +189,14 @@ func (t *transaction) legacyDigest(in *input) (digest [32]byte) {
 	return sha256.Sum256(digest[:])
 }
 
-// prefixHash is SHA-256 over the first bytes of the unsigned transaction.
+// prefixHash is a SHA-256 state over the first bytes of the unsigned transaction.
 type prefixHash struct {
 	hash.Cloner
 	size int
 }
 
-// hashUpTo returns a hash that has seen the first bytes of the unsigned
-// transaction. It goes on from where it was last asked for.
+// hashUpTo returns a hash of the first bytes of the unsigned transaction, which the
+// caller can continue. It continues from the previous call if that was for fewer bytes.
 func (t *transaction) hashUpTo(at int) hash.Hash {
 	if t.prefix.Cloner == nil || t.prefix.size > at {
 		t.prefix = prefixHash{Cloner: sha256.New().(hash.Cloner)}
@@ -210,26 +210,26 @@ func (t *transaction) hashUpTo(at int) hash.Hash {
 	return clone
 }
 
-// taprootDigest is what a BIP-340 signature of the input signs: for the key
-// path (BIP-341), or for a leaf by its hash (BIP-342).
+// taprootDigest returns the digest of a BIP-340 signature of the input: for the key
+// path (BIP-341), or for a leaf given by its hash (BIP-342).
 func (t *transaction) taprootDigest(in *input, sighash byte, leafHash []byte) (digest [32]byte, err error) {
 	t.prepare()
-	var made []byte
+	var hash []byte
 	if leafHash == nil {
-		made, err = txscript.CalcTaprootSignatureHash(t.hashes, txscript.SigHashType(sighash), t.tx, in.index, t.spent)
+		hash, err = txscript.CalcTaprootSignatureHash(t.hashes, txscript.SigHashType(sighash), t.tx, in.index, t.spent)
 	} else {
-		made, err = txscript.CalcTapscriptSignaturehash(t.hashes, txscript.SigHashType(sighash), t.tx, in.index, t.spent,
+		hash, err = txscript.CalcTapscriptSignaturehash(t.hashes, txscript.SigHashType(sighash), t.tx, in.index, t.spent,
 			txscript.TapLeaf{}, txscript.WithBaseTapscriptVersion(noCodeSeparator, leafHash))
 	}
-	copy(digest[:], made)
+	copy(digest[:], hash)
 	return digest, err
 }
 
-// noCodeSeparator is the position of the last OP_CODESEPARATOR where none is.
+// noCodeSeparator is the position of the last OP_CODESEPARATOR if there is none.
 const noCodeSeparator = 0xffffffff
 
-// prepare makes the midstates of BIP-143 and BIP-341, once, so that the cost
-// of an input does not depend on how many there are.
+// prepare builds the transaction for txscript and computes the midstates of BIP-341,
+// once, so that the cost of an input does not depend on how many there are.
 func (t *transaction) prepare() {
 	if t.hashes != nil {
 		return
@@ -239,7 +239,7 @@ func (t *transaction) prepare() {
 	t.hashes = txscript.NewTxSigHashes(t.tx, t.spent)
 }
 
-// wireTx is the unsigned transaction as txscript wants it.
+// wireTx returns the unsigned transaction for txscript.
 func (t *transaction) wireTx() *wire.MsgTx {
 	ins, outs := make([]wire.TxIn, len(t.inputs)), make([]wire.TxOut, len(t.packet.Outputs))
 	tx := &wire.MsgTx{

@@ -8,9 +8,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// AppendSigned implements chains.Signing: it appends the PSBT with the
-// signatures of all keys. Those that are there already stay; if all are, the
-// PSBT is appended as it is. Either all signatures are made or none leaves.
+// AppendSigned implements chains.Signing: it appends the PSBT with the signatures of
+// all keys. Signatures that the PSBT already has are kept; if it has all of them, it is
+// appended unchanged. Either all signatures are made or none leaves.
 func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) {
 	insertions := make([]psbt.Insertion, 0, len(s.tasks)+1)
 	for i := range s.tasks {

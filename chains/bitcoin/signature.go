@@ -14,8 +14,8 @@ import (
 
 const fieldPartialSig = "PSBT_IN_PARTIAL_SIG"
 
-// checkSignatures verifies every signature that the input has: a signature
-// that does not verify means that something else was signed.
+// checkSignatures verifies every signature of the input: one that does not verify was
+// made for something else.
 func (t *transaction) checkSignatures(in *input) error {
 	for i := range in.Records {
 		record := &in.Records[i]
@@ -36,7 +36,8 @@ func (t *transaction) checkSignatures(in *input) error {
 	return nil
 }
 
-// checkSigSighash refuses a signature over something else than was asked for.
+// checkSigSighash refuses a signature with another sighash type than the input asks
+// for.
 func (t *transaction) checkSigSighash(in *input, sighash byte) error {
 	if !knownSighash(sighash, in.kind.family()) {
 		return fmt.Errorf("signature with unknown sighash type %#x", sighash)
@@ -94,7 +95,7 @@ func (in *input) names(key []byte) bool {
 	return named
 }
 
-// fromDER reads a signature in strict DER (BIP-66) into r ‖ s.
+// fromDER decodes a signature in strict DER (BIP-66) to r ‖ s.
 func fromDER(der []byte) (compact [64]byte, err error) {
 	signature, err := ecdsa.ParseDERSignature(der)
 	if err != nil {
@@ -106,8 +107,8 @@ func fromDER(der []byte) (compact [64]byte, err error) {
 	return compact, nil
 }
 
-// appendDER appends r and s, 32 bytes each, in DER: 30 <length>, and of each
-// 02 <length> and its shortest form that is not negative.
+// appendDER appends r and s, 32 bytes each, in DER: 30 <length>, then 02 <length> and
+// the shortest non-negative form of each.
 func appendDER(out []byte, r, s []byte) []byte {
 	r, s = derInteger(r), derInteger(s)
 	rPad, sPad := int(r[0]>>7), int(s[0]>>7)
@@ -126,8 +127,8 @@ func derInteger(bigEndian []byte) []byte {
 	return bigEndian
 }
 
-// checkLeafSig verifies the signature of a leaf that the PSBT has, by a key that
-// the leaf has.
+// checkLeafSig verifies the signature for a leaf that the PSBT has, by a key in that
+// leaf.
 func (t *transaction) checkLeafSig(in *input, record *psbt.Record) error {
 	key, leafHash := record.Data()[:32], record.Data()[32:]
 	for i := range in.taproot.leaves {

@@ -70,7 +70,7 @@ func TestNothingToSign(t *testing.T) {
 		"input 3: its redeem script (PSBT_IN_REDEEM_SCRIPT) is missing",
 		"input 4: its witness script (PSBT_IN_WITNESS_SCRIPT) is missing",
 		"input 5: the output key is not this key's, and no leaf script has the key",
-		"input 6: its script is none that is signed for",
+		"input 6: its script is of a kind that is not signed",
 		"input 7: has the key in its uncompressed form",
 		"input 8: its script has OP_CODESEPARATOR",
 		"input 9: the key's leaf has OP_CODESEPARATOR, OP_SUCCESS",

@@ -6,16 +6,16 @@ import (
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
-// Sizes in bytes of what a signed input has, lengths included.
+// Sizes in bytes of the items of a signed input, lengths included.
 const (
 	ecdsaPush   = 1 + maxPartialSig
 	keyPush     = 1 + 33
 	schnorrPush = 1 + 64
 )
 
-// VirtualSize estimates the size of the signed transaction in virtual bytes
-// (BIP-141: weight / 4, rounded up). Final inputs count as they are, the others
-// with signatures of the usual length.
+// VirtualSize estimates the size of the signed transaction in virtual bytes (BIP-141:
+// weight / 4, rounded up). Final inputs count with their actual size, the others with
+// signatures of the usual length.
 func (t *transaction) VirtualSize() uint64 {
 	weight, hasWitness := 4*len(t.unsigned), false
 	for i := range t.inputs {
@@ -31,8 +31,8 @@ func (t *transaction) VirtualSize() uint64 {
 	return uint64(weight+3) / 4
 }
 
-// signedSize is the number of bytes of the input's script and of its witness,
-// the count of items included, when it is final.
+// signedSize returns the number of bytes of the input's script, and of its witness with
+// the count of items, once it is final.
 func (in *input) signedSize() (script, witness int) {
 	if in.final {
 		return len(in.Value(psbt.InFinalScriptSig)), len(in.Value(psbt.InFinalScriptWitness))
@@ -60,8 +60,8 @@ func (in *input) scriptWitnessSize() int {
 	return 1 + satisfactionSize(in.code) + psbt.CompactSizeLen(uint64(len(in.code))) + len(in.code)
 }
 
-// taprootWitnessSize takes the key path where it is possible, else the leaf
-// that comes first.
+// taprootWitnessSize assumes the key path if there are no leaves, or else the first
+// leaf.
 func (in *input) taprootWitnessSize() int {
 	signature := schnorrPush
 	if in.sighash != sighashDefault {
@@ -82,9 +82,9 @@ func (in *input) taprootWitnessSize() int {
 	return size
 }
 
-// satisfactionSize is the size of what a script wants to find: an empty item
-// and m signatures for a multisig, a signature and a key for a key's hash, else
-// one signature.
+// satisfactionSize returns the size of what satisfies a script: an empty item and m
+// signatures for a multisig, a signature and a key for a key hash, or else one
+// signature.
 func satisfactionSize(script []byte) int {
 	if txscript.IsPayToPubKeyHash(script) {
 		return ecdsaPush + keyPush
@@ -95,7 +95,7 @@ func satisfactionSize(script []byte) int {
 	return ecdsaPush
 }
 
-// pushSize is the size of a push of n bytes in a script.
+// pushSize returns the size of a push of n bytes in a script.
 func pushSize(n int) int {
 	switch {
 	case n <= 75:

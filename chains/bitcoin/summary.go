@@ -17,15 +17,15 @@ const (
 	symbol   = "BTC"
 )
 
-// writes reports whether an address of Testnet could be one of this network
-// too: Signet writes all of its addresses alike, Regtest those in base58.
-func (n Network) writes(testnetAddress string) bool {
+// shares reports whether an address of Testnet could be one of this network too: Signet
+// has all of its address forms, Regtest those in base58.
+func (n Network) shares(testnetAddress string) bool {
 	segwit := strings.HasPrefix(strings.ToLower(testnetAddress), "tb1")
 	return n == Signet || n == Regtest && !segwit
 }
 
-// Summary implements chains.Transaction. Its canonical form has scripts; a
-// person sees addresses of the network that is shown.
+// Summary implements chains.Transaction. Its canonical form has scripts; a person sees
+// addresses of the network that is shown.
 func (t *transaction) Summary() chains.Summary {
 	if t.message != nil {
 		return t.summarizeMessage()
@@ -52,8 +52,8 @@ func (t *transaction) Summary() chains.Summary {
 	}}
 }
 
-// summarizeMessage shows what is stated and by whom, and of a proof of funds
-// what it claims. There is no fee: the transaction can never be sent.
+// summarizeMessage shows the statement and its author, and of a proof of funds what it
+// claims. There is no fee: the transaction can never be sent.
 func (t *transaction) summarizeMessage() chains.Summary {
 	fields := []chains.Field{
 		chains.Text("type", fmt.Sprintf("BIP-322 message in a PSBT version %d", t.packet.Version)),
@@ -107,7 +107,7 @@ func (t *transaction) summarizeOutput(index int) chains.Field {
 	return chains.List(fmt.Sprintf("output %d", index), fields...)
 }
 
-// lockedBy is an output script: shown as its address, if it has one.
+// lockedBy returns the field of an output script, shown as its address if it has one.
 func (t *transaction) lockedBy(script []byte) chains.Field {
 	if text, ok := addressOf(script, t.network); ok {
 		return chains.AddressField("address", hexString(script)).ShownAs(text)
@@ -115,18 +115,18 @@ func (t *transaction) lockedBy(script []byte) chains.Field {
 	return chains.Bytes("script", script)
 }
 
-// returnText is the text that an OP_RETURN output carries, if it is text.
+// returnText returns the text in an OP_RETURN output, if it is text.
 func returnText(script []byte) (string, bool) {
-	var text strings.Builder
-	whole := pushes(script[1:], func(_ byte, data []byte) bool {
-		text.Write(data)
+	var data strings.Builder
+	whole := pushes(script[1:], func(_ byte, push []byte) bool {
+		data.Write(push)
 		return false
 	})
-	made := text.String()
-	return made, whole && made != "" && utf8.ValidString(made)
+	text := data.String()
+	return text, whole && text != "" && utf8.ValidString(text)
 }
 
-// policy is who must sign, where a script says it.
+// policy returns who must sign, where a script says it.
 func (in *input) policy() (field chains.Field, ok bool) {
 	const label = "script"
 	if in.code == nil {
@@ -174,7 +174,7 @@ func (t *transaction) sequence(sequence uint32) string {
 	return fmt.Sprintf("%s: not before %d blocks after what it spends", text, sequence&mask)
 }
 
-// lockTime says from when on the transaction is valid. It counts only if an
+// lockTime says when the transaction becomes valid. The locktime counts only if an
 // input has a sequence below the highest.
 func (t *transaction) lockTime() chains.Field {
 	const threshold, final = 500_000_000, 0xffffffff
@@ -194,7 +194,7 @@ func (t *transaction) lockTime() chains.Field {
 	return chains.Time("locktime", time.Unix(int64(t.packet.LockTime), 0)).WithNote("not before this time")
 }
 
-// replaceable: BIP-125, an input with a sequence below fffffffe.
+// replaceable reports whether an input has a sequence below fffffffe (BIP-125).
 func (t *transaction) replaceable() string {
 	for i := range t.inputs {
 		if t.inputs[i].Sequence < 0xfffffffe {
@@ -204,13 +204,13 @@ func (t *transaction) replaceable() string {
 	return "not signalled"
 }
 
-// feeRate is in satoshi for a virtual byte, to two digits.
+// feeRate returns the fee rate in satoshi per virtual byte, to two digits.
 func (t *transaction) feeRate() string {
 	hundredths := t.Fee() * 100 / t.VirtualSize()
 	return fmt.Sprintf("%d.%02d sat/vB", hundredths/100, hundredths%100)
 }
 
-// provenTotal marks a sum of which a part is not proven.
+// provenTotal adds a note to a sum if a part of it is not proven.
 func (t *transaction) provenTotal(sum chains.Field) chains.Field {
 	for i := range t.inputs {
 		if !t.inputs[i].proven {

@@ -18,7 +18,7 @@ const (
 	fieldTapScriptSig   = "PSBT_IN_TAP_SCRIPT_SIG"
 )
 
-// taproot is what is known of how a P2TR output was made.
+// taproot is what is known about how a P2TR output was built.
 type taproot struct {
 	output   []byte // x-only output key
 	internal []byte // x-only internal key, nil if not known
@@ -75,9 +75,8 @@ func (in *input) refuseTaprootFields() error {
 	return nil
 }
 
-// readLeaves checks each leaf script against the output: the tree that its
-// control block leads into, under the internal key that it names, is the
-// output key.
+// readLeaves checks each leaf script against the output: its control block must lead to
+// the output key, under the internal key that it names.
 func (in *input) readLeaves() error {
 	for record := range in.All(psbt.InTapLeafScript) {
 		leaf := newLeaf(record)
@@ -100,8 +99,8 @@ func (in *input) readLeaves() error {
 	return nil
 }
 
-// checkLeaf holds a leaf against the internal key and the merkle root that
-// stand in fields of their own, or came with an earlier leaf.
+// checkLeaf compares a leaf with the internal key and the merkle root of the input's
+// own fields or of an earlier leaf.
 func (in *input) checkLeaf(leaf *leaf, root []byte) error {
 	if internal := in.taproot.internal; internal != nil && !bytes.Equal(internal, leaf.control[1:33]) {
 		return malformed(in.field(fieldTapLeafScript), leaf.record.DataOffset()+1,
@@ -114,15 +113,15 @@ func (in *input) checkLeaf(leaf *leaf, root []byte) error {
 	return nil
 }
 
-// newLeaf takes a record apart: control block → script ‖ leaf version.
+// newLeaf decodes a record: control block → script ‖ leaf version.
 func newLeaf(record *psbt.Record) leaf {
 	end := len(record.Value) - 1
-	made := leaf{control: record.Data(), script: record.Value[:end], version: record.Value[end], record: record}
-	made.hash = txscript.NewTapLeaf(txscript.TapscriptLeafVersion(made.version), made.script).TapHash()
-	return made
+	l := leaf{control: record.Data(), script: record.Value[:end], version: record.Value[end], record: record}
+	l.hash = txscript.NewTapLeaf(txscript.TapscriptLeafVersion(l.version), l.script).TapHash()
+	return l
 }
 
-// root climbs the merkle path from the leaf.
+// root returns the merkle root that the path in the control block leads to.
 func (l *leaf) root() []byte {
 	node := l.hash
 	for path := l.control[33:]; len(path) > 0; path = path[32:] {

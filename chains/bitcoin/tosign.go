@@ -9,30 +9,29 @@ import (
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
-// ToSign is a message that the owner of an address is to sign (BIP-322). Its PSBT
-// goes the road of a transaction; what is signed there, [MessageSignature] makes into
-// the signature that verifiers take.
+// ToSign is a message for the owner of an address to sign (BIP-322). Its PSBT is signed
+// like a transaction; [MessageSignature] turns the signed PSBT into the signature that
+// verifiers accept.
 type ToSign struct {
 	Text    string
 	Address string // of the signer
 
-	// RedeemScript and WitnessScript are those of Address, where it is of a script.
+	// RedeemScript and WitnessScript are those of Address, if it is of a script.
 	RedeemScript, WitnessScript []byte
 
-	// Funds is a PSBT of either version whose inputs are what else the signer shows
-	// to control: a proof of funds. Its outputs and signatures do not count. Nil
-	// for none.
+	// Funds is a PSBT of either version whose inputs the signer also shows to control:
+	// a proof of funds. Its outputs and signatures are ignored. Nil for none.
 	Funds []byte
 
-	// LockTime, and Sequence of the input that stands for the address, are for
-	// scripts with time locks.
+	// LockTime, and Sequence of the input that stands for the address, are for scripts
+	// with time locks.
 	LockTime, Sequence uint32
 }
 
 // PSBT returns to_sign as a PSBT of version 0, with the message in
-// PSBT_GLOBAL_GENERIC_SIGNED_MESSAGE. The message itself is checked by Parse. The
-// error is a *chains.SignerError for the address, a *chains.ParseError for the
-// funds.
+// PSBT_GLOBAL_GENERIC_SIGNED_MESSAGE. It does not check the message, which Parse does.
+// The error is a *chains.SignerError about the address, or a *chains.ParseError about
+// the funds.
 func (m ToSign) PSBT() ([]byte, error) {
 	target, err := parseSignWith(m.Address)
 	if err != nil {
@@ -62,7 +61,7 @@ func (m ToSign) PSBT() ([]byte, error) {
 	return packet.Encode(), nil
 }
 
-// unsigned is to_sign as the network writes it.
+// unsigned returns to_sign in the network's encoding.
 //
 //	00000000                                version; 2 with a time lock
 //	n  <to_spend id> 00000000 00 <sequence> its first input, and the funds
@@ -98,7 +97,7 @@ func appendOutput(out []byte, satoshi uint64, script []byte) []byte {
 	return append(psbt.AppendCompactSize(out, uint64(len(script))), script...)
 }
 
-// records are those of the input that stands for the address.
+// records returns the records of the input that stands for the address.
 func (m ToSign) records(script []byte) []psbt.Record {
 	records := []psbt.Record{recordOf(psbt.InNonWitnessUTXO, ToSpend([]byte(m.Text), script))}
 	if txscript.IsWitnessProgram(script) || txscript.IsWitnessProgram(m.RedeemScript) {
@@ -113,7 +112,7 @@ func (m ToSign) records(script []byte) []psbt.Record {
 	return records
 }
 
-// spendingFields say what an input spends, and how.
+// spendingFields are the fields that say what an input spends, and how.
 var spendingFields = []uint64{
 	psbt.InNonWitnessUTXO, psbt.InWitnessUTXO, psbt.InRedeemScript, psbt.InWitnessScript, psbt.InBIP32Derivation,
 	psbt.InTapLeafScript, psbt.InTapBIP32Derivation, psbt.InTapInternalKey, psbt.InTapMerkleRoot,
@@ -128,7 +127,7 @@ func fundsRecords(in *psbt.Input) (records []psbt.Record) {
 	return records
 }
 
-// recordOf is a record whose key is its type alone.
+// recordOf returns a record whose key is its type alone.
 func recordOf(keyType byte, value []byte) psbt.Record {
 	return psbt.Record{Type: uint64(keyType), Key: []byte{keyType}, Value: value}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
-// MaxMoney is the most satoshi there can be.
+// MaxMoney is the largest number of satoshi that can exist.
 const MaxMoney = 21_000_000 * 100_000_000
 
 // transaction is a PSBT that was read and checked: a view over its bytes.
@@ -22,14 +22,14 @@ type transaction struct {
 	totalIn  uint64 // satoshi
 	totalOut uint64
 	message  *message // a BIP-322 message; nil if it is a transaction
+	unsigned []byte   // the unsigned transaction in the network's encoding
 
-	// Made when first wanted.
-	unsigned []byte                // the unsigned transaction
-	tx       *wire.MsgTx           // the same for txscript
-	spent    *spentOutputs         // what its inputs spend
-	hashes   *txscript.TxSigHashes // midstates of BIP-341
-	segwit   *segwitHashes         // midstates of BIP-143
-	prefix   prefixHash            // of legacy digests
+	// Computed on first use.
+	tx     *wire.MsgTx           // the same for txscript
+	spent  *spentOutputs         // what its inputs spend
+	hashes *txscript.TxSigHashes // midstates of BIP-341
+	segwit *segwitHashes         // midstates of BIP-143
+	prefix prefixHash            // of legacy digests
 }
 
 var _ chains.Transaction = (*transaction)(nil)
@@ -44,18 +44,18 @@ type input struct {
 
 	kind     scriptType
 	code     []byte // the script that is run: redeem or witness script, or script itself; nil if not known
-	sighash  byte   // what is asked for, else the default of the kind
-	declared bool   // sighash is asked for by PSBT_IN_SIGHASH_TYPE
+	sighash  byte   // of PSBT_IN_SIGHASH_TYPE, or else the default of the kind
+	declared bool   // the input has PSBT_IN_SIGHASH_TYPE
 	final    bool
 	taproot  *taproot // of a P2TR input
 
 	digests []ecdsaDigest
 }
 
-// field names a field of the input, for errors.
+// field returns the name of a field of the input, for errors.
 func (in *input) field(name string) string { return fmt.Sprintf("input %d %s", in.index, name) }
 
-// refuse is an error about a field of the input that stands in its map.
+// refuse returns an error about a field of the input that is in its map.
 func (in *input) refuse(name string, keyType uint64, format string, args ...any) error {
 	offset := in.Offset
 	if record := in.Find(keyType); record != nil {
@@ -64,7 +64,7 @@ func (in *input) refuse(name string, keyType uint64, format string, args ...any)
 	return malformed(in.field(name), offset, format, args...)
 }
 
-// read checks all that depends on no key.
+// read checks everything that depends on no key.
 func (t *transaction) read() error {
 	if err := t.checkShape(); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (t *transaction) read() error {
 	return nil
 }
 
-// checkShape refuses what the PSBT reader takes and no transaction can be.
+// checkShape refuses what package psbt accepts and no transaction can be.
 func (t *transaction) checkShape() error {
 	if len(t.packet.Inputs) == 0 {
 		return malformed("inputs", t.packet.Global.End, "none: there is nothing to sign")
@@ -126,7 +126,7 @@ func (t *transaction) checkDuplicates() error {
 	return nil
 }
 
-// read finds what the input spends and checks what its map says about it.
+// read finds what the input spends, and checks what its map says about it.
 func (in *input) read(outputs int) error {
 	if err := in.readUTXO(); err != nil {
 		return err
@@ -141,6 +141,5 @@ func (in *input) read(outputs int) error {
 	return in.readSighash(outputs)
 }
 
-// Fee is what the transaction pays, in satoshi. It is as true as the amounts
-// are proven.
+// Fee returns the fee in satoshi. It is only as true as the amounts are proven.
 func (t *transaction) Fee() uint64 { return t.totalIn - t.totalOut }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math/big"
+	"slices"
 
 	"github.com/btcsuite/btcd/address/v2"
 
@@ -57,7 +58,7 @@ func (s *signing) owner(input int) *matches {
 	return nil
 }
 
-// doing says what signing does to an input that is ours.
+// doing describes what signing does to an input of a key.
 func (s *signing) doing(input int, m *matches) string {
 	all, missing := 0, 0
 	var leaf *leaf
@@ -95,30 +96,26 @@ func (s *signing) viewOutput(index int) chains.Field {
 	return chains.Text(label, "not yours")
 }
 
-// sharesOutput reports whether a key stands in the script of an output, which the PSBT
-// shows. That does not make it change: a script of several keys gives the money to the
-// others as well, and who they are, nothing in a PSBT proves. An attacker who writes its
-// global extended keys and derivations can put keys of their own in the place of the
-// cosigners'.
+// sharesOutput reports whether the script of an output, if the PSBT shows it, has one
+// of the keys. That does not make the output change: such a script gives the money to
+// its other keys as well, and nothing in a PSBT proves whose they are. An attacker who
+// writes its global extended keys and derivations can replace the keys of the cosigners
+// with their own.
 func (s *signing) sharesOutput(index int) bool {
 	code := outputCode(&s.tx.packet.Outputs[index])
 	if code == nil {
 		return false
 	}
-	ours := make(map[string]bool, len(s.signers))
-	for _, m := range s.signers {
-		ours[string(m.key[:])] = true
-	}
 	shares := false
 	pushes(code, func(_ byte, data []byte) bool {
-		shares = shares || ours[string(data)]
+		shares = slices.ContainsFunc(s.signers, func(m *matches) bool { return bytes.Equal(m.key[:], data) })
 		return shares
 	})
 	return shares
 }
 
-// outputCode returns the script that an output is locked to the hash of, if the PSBT has
-// it and it hashes to that.
+// outputCode returns the script whose hash an output is locked to, if the PSBT has that
+// script.
 func outputCode(out *psbt.Output) []byte {
 	script := out.Script
 	if classify(script) == p2shUnknown {
@@ -141,8 +138,8 @@ func outputCode(out *psbt.Output) []byte {
 	return witness
 }
 
-// paysUs reports whether an output script is one of a key's addresses. That is
-// derived from the keys: what the PSBT says of derivation paths is not believed.
+// paysUs reports whether an output script is one of the keys' addresses. The scripts
+// are derived from the keys: derivation paths in the PSBT are not trusted.
 func (s *signing) paysUs(script []byte) bool {
 	for _, m := range s.signers {
 		for _, own := range m.addresses() {
@@ -154,9 +151,10 @@ func (s *signing) paysUs(script []byte) bool {
 	return false
 }
 
-// flow adds up what inputs of ours spend and what outputs give back, in satoshi.
-// An input is ours if one of the keys can sign it, or if yours says so of its
-// script; an output if it pays an address of the keys, or if yours says so.
+// flow adds up what the keys' inputs spend and what outputs give back, in satoshi. An
+// input counts if one of the keys can sign it, or if yours reports true for its script;
+// an output if it pays an address of the keys, or if yours reports true. yours may be
+// nil.
 func (s *signing) flow(yours func(script []byte) bool) (spent, back uint64) {
 	for i := range s.tx.inputs {
 		if s.owner(i) != nil || yours != nil && yours(s.tx.inputs[i].script) {
@@ -172,9 +170,9 @@ func (s *signing) flow(yours func(script []byte) bool) (spent, back uint64) {
 	return spent, back
 }
 
-// Balance implements chains.Balancer: the satoshi that leave the wallet. Outputs
-// that a signature of ours leaves open do not come back, and it is unknown if a
-// lie about an amount could make it another.
+// Balance implements chains.Balancer: the satoshi that leave the wallet. Outputs that a
+// signature leaves open do not count as coming back. The balance is unknown if a lie
+// about an amount could change it.
 func (s *signing) Balance(yours func(script []byte) bool) chains.Quantity {
 	if s.tx.message != nil {
 		return chains.ExactlyUint(0)
@@ -192,7 +190,7 @@ func (s *signing) Balance(yours func(script []byte) bool) chains.Quantity {
 	return chains.Exactly(net(spent, back))
 }
 
-// net is what leaves, 0 if more comes back.
+// net returns what leaves, 0 if more comes back.
 func net(spent, back uint64) *big.Int {
 	return new(big.Int).SetUint64(spent - min(spent, back))
 }

@@ -18,9 +18,9 @@ type signing struct {
 	tasks   []task     // every signature that is to be made
 }
 
-// With implements chains.Request: each key signs every input that it can, or
-// every one that is locked to the address. Either all signatures can be made,
-// as far as can be known without making them, or none is.
+// With implements chains.Request: each key signs every input that it can, or every such
+// input that is locked to the address. Either all signatures are made, as far as can be
+// known beforehand, or none.
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	s := &signing{tx: r.tx, target: r.target}
 	for _, key := range keys {
@@ -34,8 +34,7 @@ func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	return s, nil
 }
 
-// add plans what one key signs. Keys of other curves, and those that are given
-// twice, are left out.
+// add plans what one key signs. It ignores keys of other curves and duplicates.
 func (s *signing) add(key keystore.Key) error {
 	pub := key.PublicKey()
 	twice := slices.ContainsFunc(s.signers, func(m *matches) bool { return m.pub == pub })
@@ -56,8 +55,8 @@ func (s *signing) add(key keystore.Key) error {
 	return checkTasks(key, s.tasks[first:])
 }
 
-// checkTasks refuses an input of ours that is final, and one that the key
-// cannot sign for: then none is signed.
+// checkTasks refuses inputs that are already final, and inputs that need a capability
+// which the key lacks: then no input is signed.
 func checkTasks(key keystore.Key, tasks []task) error {
 	for i := range tasks {
 		in := tasks[i].in
@@ -95,10 +94,11 @@ func (s *signing) KeyIDs() []string {
 	return ids
 }
 
-// maxReasons bounds how many different reasons an error lists.
+// maxReasons is the largest number of different reasons in an error.
 const maxReasons = 20
 
-// nothingToSign says of each input why none of the keys signs there.
+// nothingToSign returns the error that says for each input why none of the keys signs
+// it.
 func (s *signing) nothingToSign(keys []keystore.Key) error {
 	if len(s.signers) == 0 {
 		return fmt.Errorf("%s: %w: key %s is on %v", Name, keystore.ErrUnsupported, keys[0].ID(), keys[0].PublicKey().Curve())
@@ -130,8 +130,8 @@ func (s *signing) nothingToSign(keys []keystore.Key) error {
 	}
 }
 
-// reason is why an input is not signed: of several keys that of the one that
-// comes closest, which has another reason than that the input is not its own.
+// reason returns why an input is not signed. Of several keys, a reason other than that
+// the input is not the key's own takes precedence.
 func (s *signing) reason(input int) string {
 	if s.target != nil && !bytes.Equal(s.tx.inputs[input].script, s.target.script) {
 		return reasonOtherAddress

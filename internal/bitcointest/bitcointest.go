@@ -1,6 +1,5 @@
-// Package bitcointest makes PSBTs for tests: of every input type, in both
-// versions, with whatever fields a test wants in them. It checks nothing, so
-// that it can make wrong ones.
+// Package bitcointest builds PSBTs for tests: of every input type, in both versions,
+// with arbitrary fields. It checks nothing, so that tests can build invalid ones too.
 package bitcointest
 
 import (
@@ -13,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
-// PSBT is a PSBT to make.
+// PSBT describes a PSBT to build.
 type PSBT struct {
 	Version   uint32 // psbt.Version0 or psbt.Version2
 	TxVersion uint32 // 2 if zero
@@ -32,13 +31,13 @@ type Input struct {
 	Amount   uint64
 	Script   []byte
 	Sequence uint32 // ffffffff if zero
-	Proof    bool   // give the transaction that is spent
-	Claim    bool   // give the output that is spent
-	Claimed  uint64 // the amount that Claim gives, if it is not Amount
+	Proof    bool   // include the transaction that is spent
+	Claim    bool   // include the output that is spent
+	Claimed  uint64 // the amount in the claimed output, if it is not Amount
 	Sighash  int64  // PSBT_IN_SIGHASH_TYPE; none if negative
 	Records  []Record
-	Salt     uint32 // tells transactions apart that are otherwise equal
-	Tx       []byte // the transaction that is spent; one that is made up if nil
+	Salt     uint32 // distinguishes transactions that are otherwise equal
+	Tx       []byte // the transaction that is spent; nil for an invented one
 	Index    uint32 // of the output in Tx
 }
 
@@ -49,9 +48,9 @@ type Output struct {
 	Records []Record
 }
 
-// Previous is the transaction that the input spends. One that is made up has
-// the output in second place, and a witness so that its id is not that of all
-// its bytes.
+// Previous returns the transaction that the input spends. An invented one has the
+// output in second place, and a witness, so that its id is not the hash of all its
+// bytes.
 func (in *Input) Previous() []byte {
 	if in.Tx != nil {
 		return in.Tx
@@ -62,7 +61,7 @@ func (in *Input) Previous() []byte {
 	return binary.LittleEndian.AppendUint32(out, 0)
 }
 
-// ID is the id of Previous, in wire order.
+// ID returns the id of Previous, in wire order.
 func (in *Input) ID() [32]byte {
 	if in.Tx != nil {
 		tx, err := psbt.ReadTransaction(in.Tx, 0)
@@ -100,7 +99,7 @@ func AppendTxOut(out []byte, amount uint64, script []byte) []byte {
 	return append(psbt.AppendCompactSize(out, uint64(len(script))), script...)
 }
 
-// Encode writes the PSBT, the records of each map in the order of their keys.
+// Encode encodes the PSBT, with the records of each map in the order of their keys.
 func (p PSBT) Encode() []byte {
 	out := p.appendMap([]byte("psbt\xff"), append(p.globalRecords(), p.Global...))
 	for i := range p.Inputs {
@@ -135,7 +134,7 @@ func (p PSBT) globalRecords() []Record {
 	}
 }
 
-// Unsigned is the unsigned transaction.
+// Unsigned returns the unsigned transaction.
 func (p PSBT) Unsigned() []byte {
 	out := le32(cmp.Or(p.TxVersion, 2))
 	out = psbt.AppendCompactSize(out, uint64(len(p.Inputs)))

@@ -13,15 +13,15 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Spend is how an output is locked, and the records that an input needs to
-// spend it.
+// Spend is how an output is locked, with the records that an input needs to spend it.
 type Spend struct {
 	Script  []byte
 	Records []Record
 	Legacy  bool // needs the transaction that is spent, alone
 }
 
-// Input spends an output that is locked so, with all that proves its amount.
+// Input returns an input that spends an output locked so, with everything that proves
+// its amount.
 func (s Spend) Input(amount uint64, salt uint32) Input {
 	return Input{
 		Amount: amount, Script: s.Script, Records: s.Records, Salt: salt,
@@ -29,10 +29,10 @@ func (s Spend) Input(amount uint64, salt uint32) Input {
 	}
 }
 
-// Output pays to an output that is locked so.
+// Output returns an output that is locked so.
 func (s Spend) Output(amount uint64) Output { return Output{Amount: amount, Script: s.Script} }
 
-// Nulldata is an output script that carries text.
+// Nulldata returns an output script that carries text.
 func Nulldata(text string) []byte {
 	return append([]byte{txscript.OP_RETURN, byte(len(text))}, text...)
 }
@@ -61,7 +61,7 @@ func P2WSH(witness []byte) Spend {
 	return Spend{Script: witnessScriptHash(witness), Records: []Record{{[]byte{psbt.InWitnessScript}, witness}}}
 }
 
-// Nested puts a P2WPKH or P2WSH output into P2SH.
+// Nested wraps a P2WPKH or P2WSH output in P2SH.
 func Nested(inner Spend) Spend {
 	return Spend{
 		Script:  scriptHash(inner.Script),
@@ -69,7 +69,7 @@ func Nested(inner Spend) Spend {
 	}
 }
 
-// Multisig is the script of which m of the keys must sign.
+// Multisig returns the script that m of the keys must sign.
 func Multisig(m int, keys ...keystore.PublicKey) []byte {
 	script := []byte{txscript.OP_1 - 1 + byte(m)}
 	for _, key := range keys {
@@ -78,13 +78,13 @@ func Multisig(m int, keys ...keystore.PublicKey) []byte {
 	return append(script, txscript.OP_1-1+byte(len(keys)), txscript.OP_CHECKMULTISIG)
 }
 
-// Leaf is the leaf script of which one key must sign.
+// Leaf returns the leaf script that one key must sign.
 func Leaf(pub keystore.PublicKey) []byte {
 	x := pub.XOnly()
 	return append(push(x[:]), txscript.OP_CHECKSIG)
 }
 
-// LeafMultisig is the leaf script of which m of the keys must sign.
+// LeafMultisig returns the leaf script that m of the keys must sign.
 func LeafMultisig(m int, keys ...keystore.PublicKey) []byte {
 	var script []byte
 	for i, key := range keys {
@@ -151,7 +151,7 @@ func taprootScript(internal, root []byte) []byte {
 
 func parity(internal, root []byte) byte { return tweaked(internal, root)[0] & 1 }
 
-// tweaked is the output key in compressed form.
+// tweaked returns the output key in compressed form.
 func tweaked(internal, root []byte) []byte {
 	point, err := schnorr.ParsePubKey(internal)
 	if err != nil {

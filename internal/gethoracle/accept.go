@@ -1,6 +1,6 @@
-// Package gethoracle says what go-ethereum makes of an Ethereum transaction, so
-// that tests, fuzz targets and benchmarks can hold our reader and signer against
-// it. It shares no code with them. Only tests import it.
+// Package gethoracle reports how go-ethereum handles an Ethereum transaction, so that
+// tests, fuzz targets and benchmarks can compare the reader and signer of package
+// ethereum with it. It shares no code with them. Only tests import it.
 package gethoracle
 
 import (
@@ -13,9 +13,9 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 )
 
-// Refuses returns why the raw unsigned transaction should be refused, or nil:
-// go-ethereum's decoder does not take it, or one of the rules holds that its
-// decoder leaves to others, and that a signer must not.
+// Refuses returns why the raw unsigned transaction must be refused, or nil:
+// go-ethereum's decoder refuses it, or it breaks a rule that the decoder leaves to
+// others and a signer must not.
 func Refuses(raw []byte) error {
 	if len(raw) == 0 {
 		return errors.New("empty")
@@ -85,8 +85,8 @@ func refusesLegacy(raw []byte) error {
 	return refusesNumbers(&tx)
 }
 
-// refusesNumbers has the bounds that go-ethereum checks when a transaction
-// comes to its pool or to a block.
+// refusesNumbers checks the bounds that go-ethereum checks when a transaction comes to
+// its pool or into a block.
 func refusesNumbers(tx *types.Transaction) error {
 	cost := new(big.Int).Mul(new(big.Int).SetUint64(tx.Gas()), tx.GasFeeCap())
 	cost.Add(cost, tx.Value())
@@ -106,8 +106,8 @@ func refusesNumbers(tx *types.Transaction) error {
 	return nil
 }
 
-// refusesLists has the rules for blobs (EIP-4844, EIP-7594) and for
-// authorizations (EIP-7702).
+// refusesLists checks the rules for blobs (EIP-4844, EIP-7594) and authorizations
+// (EIP-7702).
 func refusesLists(tx *types.Transaction) error {
 	hashes := tx.BlobHashes()
 	switch {

@@ -7,7 +7,7 @@ import (
 
 // List returns the RLP list with this content.
 func List(content []byte) []byte {
-	header, err := rlp.EncodeToBytes(content) // the header of a string is that of a list but for 0x40
+	header, err := rlp.EncodeToBytes(content) // a list's header is a string's plus 0x40
 	switch {
 	case err != nil:
 		panic(err)
@@ -18,8 +18,8 @@ func List(content []byte) []byte {
 	return header
 }
 
-// Unsigned encodes a signed transaction, without its sidecar, as it was before
-// it was signed.
+// Unsigned encodes a signed transaction as it was before it was signed, without its
+// sidecar.
 func Unsigned(tx *types.Transaction) []byte {
 	var items []any
 	if tx.Type() != types.LegacyTxType {
@@ -40,7 +40,7 @@ func Unsigned(tx *types.Transaction) []byte {
 	return encode(tx, append(items, tail(tx)...))
 }
 
-// tail is the items behind the data.
+// tail returns the items behind the data.
 func tail(tx *types.Transaction) []any {
 	switch tx.Type() {
 	case types.LegacyTxType:
@@ -67,8 +67,8 @@ func encode(tx *types.Transaction, items []any) []byte {
 	return append([]byte{tx.Type()}, list...)
 }
 
-// WithEmptySignature adds the three empty items of a signature to an unsigned
-// typed transaction.
+// WithEmptySignature appends the three empty items of a signature to an unsigned typed
+// transaction.
 func WithEmptySignature(unsigned []byte) []byte {
 	content, _, err := rlp.SplitList(unsigned[1:])
 	if err != nil {

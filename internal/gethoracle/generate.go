@@ -12,8 +12,8 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Kinds is the number of kinds of transactions that Generate makes: legacy
-// without and with chain id, and types 1 to 4.
+// Kinds is the number of kinds of transactions that Generate generates: legacy without
+// and with chain id, and types 1 to 4.
 const Kinds = 6
 
 // Case is a transaction before and after it was signed by go-ethereum.
@@ -24,8 +24,8 @@ type Case struct {
 	Tx       *types.Transaction // signed
 }
 
-// Generate makes a random transaction of a kind, which a network could take,
-// and signs it with go-ethereum.
+// Generate generates a random valid transaction of a kind, and signs it with
+// go-ethereum.
 func Generate(random *rand.Rand, kind int) Case {
 	g := generator{random}
 	key := g.key()
@@ -45,7 +45,7 @@ func Generate(random *rand.Rand, kind int) Case {
 	return Case{Key: key, Unsigned: Unsigned(tx), Signed: signed, Tx: tx}
 }
 
-// generator draws values, with a liking for the bounds of their encodings.
+// generator draws values, with a preference for the bounds of their encodings.
 type generator struct{ *rand.Rand }
 
 func (g generator) data(kind int, chainID uint64) types.TxData {

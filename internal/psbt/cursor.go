@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// fault is a problem at a byte offset, before it is known in which field.
+// fault is a problem at a byte offset, before the field is known.
 type fault struct {
 	offset  int
 	problem string
@@ -13,8 +13,8 @@ type fault struct {
 
 func (f *fault) Error() string { return f.problem }
 
-// cursor reads from the front of data. base is the offset of data in the whole
-// PSBT, so that faults name offsets of the whole.
+// cursor reads data from the front. base is the offset of data in the whole PSBT, so
+// that faults have offsets in the whole.
 type cursor struct {
 	data []byte
 	base int
@@ -90,7 +90,7 @@ func (c *cursor) compactSize() (uint64, error) {
 	return value, nil
 }
 
-// need reports whether n more bytes are there.
+// need returns a fault unless n more bytes are left.
 func (c *cursor) need(start, n int) error {
 	if c.remaining() < n {
 		return c.fault(start, "compact size is cut off")
@@ -98,14 +98,14 @@ func (c *cursor) need(start, n int) error {
 	return nil
 }
 
-// littleEndian looks at the next n bytes, or as many as there are.
+// littleEndian peeks at the next n bytes, or as many as there are.
 func (c *cursor) littleEndian(n int) uint64 {
 	var eight [8]byte
 	copy(eight[:n], c.data[c.at:])
 	return binary.LittleEndian.Uint64(eight[:])
 }
 
-// sized reads a compact size and as many bytes, a view.
+// sized reads a compact size and that many bytes, a view.
 func (c *cursor) sized() ([]byte, error) {
 	start := c.offset()
 	length, err := c.compactSize()
@@ -118,7 +118,7 @@ func (c *cursor) sized() ([]byte, error) {
 	return c.take(length)
 }
 
-// end reports bytes left over.
+// end returns a fault if bytes are left over.
 func (c *cursor) end() error {
 	if c.remaining() > 0 {
 		return c.fault(c.offset(), "%d bytes left over", c.remaining())

@@ -12,15 +12,14 @@
 // 0 has the whole unsigned transaction in its global map, which says how many
 // maps follow; version 2 has its parts in the maps and two counts.
 //
-// [Read] takes one encoding of each and leaves nothing over: it refuses a map
-// or a byte too many, a key that is twice in a map, a field of the other
-// version, a missing field, and a known field whose key or value has the wrong
-// shape. Unknown and proprietary fields are kept.
+// [Read] accepts exactly one encoding and no trailing bytes: it refuses a map or a byte
+// too many, a key that is in a map twice, a field of the other version, a missing
+// field, and a known field whose key or value has the wrong shape. Unknown and
+// proprietary fields are kept.
 //
-// What was read is a view over the bytes: nothing is encoded again. Records
-// are added by splicing them in with [Splice], at the offset that
-// [Map.InsertAt] gives.
+// The result is a view over the bytes: nothing is re-encoded. Records are added by
+// splicing them in with [AppendSpliced], at the offset that [Map.InsertAt] returns.
 //
-// Whether the transaction is worth a signature is not this package's business:
-// see package bitcoin.
+// Package psbt does not judge whether the transaction should be signed: see package
+// bitcoin.
 package psbt

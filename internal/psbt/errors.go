@@ -9,8 +9,7 @@ import (
 
 const chainName = "bitcoin"
 
-// section is a map of the PSBT in words: the global one, or that of an input
-// or output.
+// section identifies a map of the PSBT: the global one, or that of an input or output.
 type section struct {
 	what  string // "", "input" or "output"
 	index int
@@ -40,7 +39,7 @@ func malformed(field string, offset int, format string, args ...any) error {
 	}
 }
 
-// in says in which field a fault is.
+// in adds the field to a fault.
 func in(field string, err error) error {
 	if f, ok := errors.AsType[*fault](err); ok {
 		return malformed(field, f.offset, "%s", f.problem)

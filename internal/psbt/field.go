@@ -68,9 +68,8 @@ const (
 	OutDNSSECProof        = 0x35 // BIP-353
 )
 
-// rule is what is checked of a known field. key and value return what is wrong
-// with the key data or the value, or nothing. The zero rule is an unknown
-// field, of which nothing is checked.
+// rule checks a known field. key and value return what is wrong with the key data or
+// the value, or empty. The zero rule is of an unknown field, which is not checked.
 type rule struct {
 	name  string
 	key   func(data []byte) string

@@ -82,7 +82,8 @@ func Read(raw []byte) (*Packet, error) {
 	return p, nil
 }
 
-// explainMagic says what the bytes look like that do not begin as a PSBT does.
+// explainMagic returns the error for bytes that do not begin as a PSBT does, with what
+// they look like.
 func explainMagic(raw []byte) error {
 	if len(raw) >= 10 && (raw[0] == 1 || raw[0] == 2 || raw[0] == 3) && raw[1] == 0 && raw[2] == 0 && raw[3] == 0 {
 		return malformed("", 0, "this looks like a bare transaction: give it as a PSBT (hex beginning 70736274ff), "+
@@ -94,7 +95,7 @@ func explainMagic(raw []byte) error {
 	return malformed("", 0, "not a PSBT: it does not begin with 70736274ff")
 }
 
-// readGlobal reads the version first, which decides which fields may stand.
+// readGlobal reads the version first: it decides which fields are allowed.
 func (p *Packet) readGlobal(c *cursor) error {
 	if record := p.Global.Find(GlobalVersion); record != nil && len(record.Value) == 4 {
 		p.Version = binary.LittleEndian.Uint32(record.Value)
@@ -155,7 +156,7 @@ func (p *Packet) readOutput(c *cursor, index int, records *[]Record) error {
 	return nil
 }
 
-// check holds the records of a map against the rules of their fields.
+// check checks the records of a map by the rules of their fields.
 func (p *Packet) check(m *Map, rules *[256]rule, at section) error {
 	for i := range m.Records {
 		record := &m.Records[i]
@@ -188,7 +189,7 @@ func (p *Packet) checkRecord(record *Record, rule *rule, at section) error {
 	return nil
 }
 
-// required finds a field that must stand in the map.
+// required returns a field that the map must have.
 func required(m *Map, keyType uint64, rules *[256]rule, at section) (*Record, error) {
 	record := m.Find(keyType)
 	if record == nil {

@@ -33,8 +33,8 @@ type Map struct {
 	End     int // offset of the 00 that ends the map
 }
 
-// Find returns the first record of a type, nil if there is none. Fields that
-// have no key data are in a map at most once.
+// Find returns the first record of a type, nil if there is none. A map has a field
+// without key data at most once.
 func (m *Map) Find(keyType uint64) *Record {
 	for i := range m.Records {
 		if m.Records[i].Type == keyType {
@@ -63,8 +63,8 @@ func (m *Map) All(keyType uint64) iter.Seq[*Record] {
 	}
 }
 
-// InsertAt returns the offset at which a record with this key belongs: before
-// the first record whose key sorts after it, else at the end of the map.
+// InsertAt returns the offset at which a record with this key belongs: before the first
+// record whose key sorts after it, or else at the end of the map.
 func (m *Map) InsertAt(key []byte) int {
 	for i := range m.Records {
 		if bytes.Compare(m.Records[i].Key, key) > 0 {
@@ -74,8 +74,8 @@ func (m *Map) InsertAt(key []byte) int {
 	return m.End
 }
 
-// readMap reads records up to the 00 that ends the map. All maps of a PSBT
-// share one growing slice of records.
+// readMap reads records up to the 00 that ends the map. All maps of a PSBT share one
+// growing slice of records.
 func readMap(c *cursor, all *[]Record) (Map, error) {
 	first := len(*all)
 	sorted := true
@@ -113,8 +113,8 @@ func readRecord(c *cursor, offset int, key []byte) (Record, error) {
 	return Record{Offset: offset, Type: keyType, Key: key, Value: value}, nil
 }
 
-// refuseDuplicates looks for a key that is twice in a map. Keys that ascend,
-// as most writers put them, cannot repeat.
+// refuseDuplicates refuses a key that is in a map twice. Ascending keys, which most
+// writers produce, cannot repeat.
 func refuseDuplicates(records []Record, sorted bool) error {
 	if sorted {
 		return nil

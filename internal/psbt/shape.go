@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The shapes of key data and values: each returns what is wrong, or nothing.
+// The checks of key data and values: each returns what is wrong, or empty.
 
 func anything([]byte) string { return "" }
 
@@ -34,7 +34,8 @@ func between(least, most int) func([]byte) string {
 	}
 }
 
-// pubKey: 33 bytes compressed, or 65 uncompressed as old scripts have them.
+// pubKey checks a public key: 33 bytes compressed, or 65 uncompressed as in old
+// scripts.
 func pubKey(b []byte) string {
 	if len(b) == 65 && b[0] == 4 {
 		return ""
@@ -52,7 +53,8 @@ func compressedKey(b []byte) string {
 	return ""
 }
 
-// derivation: fingerprint of the master key (4) ‖ path (4 each, little-endian).
+// derivation checks a key origin: fingerprint of the master key (4) ‖ path (4 each,
+// little-endian).
 func derivation(b []byte) string {
 	if len(b) < 4 || len(b)%4 != 0 {
 		return fmt.Sprintf("key origin of %d bytes, want 4 for the fingerprint and 4 for each step of the path", len(b))
@@ -60,7 +62,7 @@ func derivation(b []byte) string {
 	return ""
 }
 
-// tapDerivation: <number of leaf hashes> ‖ leaf hashes (32 each) ‖ derivation.
+// tapDerivation checks <number of leaf hashes> ‖ leaf hashes (32 each) ‖ derivation.
 func tapDerivation(b []byte) string {
 	c := cursor{data: b}
 	count, err := c.compactSize()
@@ -74,7 +76,7 @@ func tapDerivation(b []byte) string {
 }
 
 // TapOrigin returns the key origin, fingerprint and path, of a value that tapDerivation
-// has found to be well-formed.
+// has checked.
 func TapOrigin(value []byte) []byte {
 	c := cursor{data: value}
 	count, err := c.compactSize()
@@ -84,8 +86,8 @@ func TapOrigin(value []byte) []byte {
 	return value[c.at+int(count)*32:]
 }
 
-// participant: participant key (33) ‖ aggregate key (33) ‖ leaf hash (32), if
-// the key stands in a leaf.
+// participant checks participant key (33) ‖ aggregate key (33) ‖ leaf hash (32), the
+// last only if the key is in a leaf.
 func participant(b []byte) string {
 	if len(b) != 66 && len(b) != 98 {
 		return fmt.Sprintf("%d bytes, want 66, or 98 with a leaf hash", len(b))
@@ -111,7 +113,7 @@ func participants(b []byte) string {
 	return ""
 }
 
-// txOut: amount (8, little-endian) ‖ <length> ‖ script.
+// txOut checks amount (8, little-endian) ‖ <length> ‖ script.
 func txOut(b []byte) string {
 	_, _, err := ReadTxOut(b)
 	return problem(err)
@@ -130,7 +132,7 @@ func compactSize(b []byte) string {
 	return problem(c.end())
 }
 
-// proprietary: <length> ‖ identifier ‖ <subtype> ‖ anything.
+// proprietary checks <length> ‖ identifier ‖ <subtype> ‖ anything.
 func proprietary(b []byte) string {
 	c := cursor{data: b}
 	if _, err := c.sized(); err != nil {
@@ -142,8 +144,8 @@ func proprietary(b []byte) string {
 	return ""
 }
 
-// controlBlock: leaf version and parity (1) ‖ internal key (32) ‖ merkle path
-// (32 each, at most 128).
+// controlBlock checks leaf version and parity (1) ‖ internal key (32) ‖ merkle path (32
+// each, at most 128).
 func controlBlock(b []byte) string {
 	if len(b) < 33 || (len(b)-33)%32 != 0 || len(b) > 33+32*128 {
 		return fmt.Sprintf("control block of %d bytes, want 33 and up to 128 times 32", len(b))
@@ -151,7 +153,7 @@ func controlBlock(b []byte) string {
 	return ""
 }
 
-// leafScript: script ‖ leaf version (1).
+// leafScript checks script ‖ leaf version (1).
 func leafScript(b []byte) string {
 	if len(b) == 0 {
 		return "empty, want a script and its leaf version"
@@ -159,11 +161,11 @@ func leafScript(b []byte) string {
 	return ""
 }
 
-// tapTree: (depth (1) ‖ leaf version (1) ‖ <length> ‖ script)…, depth first.
-// The leaves must make up one whole tree.
+// tapTree checks (depth (1) ‖ leaf version (1) ‖ <length> ‖ script)…, depth first. The
+// leaves must form one whole tree.
 func tapTree(b []byte) string {
 	c := cursor{data: b}
-	var open []byte // depths of the subtrees that wait for their sibling
+	var open []byte // depths of the subtrees whose sibling is missing
 	for c.remaining() > 0 {
 		head, err := c.take(2)
 		if err != nil {
@@ -198,15 +200,15 @@ func addLeaf(open []byte, depth byte) ([]byte, bool) {
 	return open, true
 }
 
-// locktimeThreshold divides block heights (below) from Unix times.
+// locktimeThreshold separates block heights, which are below it, from Unix times.
 const locktimeThreshold = 500_000_000
 
 func timeLocktime(b []byte) string {
 	if problem := sized(4)(b); problem != "" {
 		return problem
 	}
-	if at := binary.LittleEndian.Uint32(b); at < locktimeThreshold {
-		return fmt.Sprintf("time %d is below %d", at, locktimeThreshold)
+	if time := binary.LittleEndian.Uint32(b); time < locktimeThreshold {
+		return fmt.Sprintf("time %d is below %d", time, locktimeThreshold)
 	}
 	return ""
 }
@@ -215,8 +217,8 @@ func heightLocktime(b []byte) string {
 	if problem := sized(4)(b); problem != "" {
 		return problem
 	}
-	if at := binary.LittleEndian.Uint32(b); at == 0 || at >= locktimeThreshold {
-		return fmt.Sprintf("height %d is not between 1 and %d", at, locktimeThreshold-1)
+	if height := binary.LittleEndian.Uint32(b); height == 0 || height >= locktimeThreshold {
+		return fmt.Sprintf("height %d is not between 1 and %d", height, locktimeThreshold-1)
 	}
 	return ""
 }

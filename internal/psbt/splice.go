@@ -6,16 +6,17 @@ import (
 	"slices"
 )
 
-// Insertion is bytes to put into a PSBT, or to put in place of others.
+// Insertion is bytes to insert into a PSBT, or to replace others with.
 type Insertion struct {
 	At      int    // offset in the PSBT before which the bytes go
 	Replace int    // how many bytes from there they replace
-	Bytes   []byte // such as AppendRecord makes
+	Bytes   []byte // such as a record by AppendRecord
 }
 
-// AppendSpliced appends raw with the insertions to dst. Every other byte stays as
-// it is. Insertions at the same offset go in the order of their bytes, which for
-// records with keys of one length is the order of the keys.
+// AppendSpliced appends raw with the insertions to dst. Every other byte stays
+// unchanged. Insertions at the same offset are ordered by their bytes, which for
+// records with keys of one length is the order of the keys. It sorts insertions in
+// place.
 func AppendSpliced(dst, raw []byte, insertions []Insertion) []byte {
 	slices.SortStableFunc(insertions, func(a, b Insertion) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), bytes.Compare(a.Bytes, b.Bytes))
@@ -40,8 +41,8 @@ func AppendRecord(out, key, value []byte) []byte {
 	return out
 }
 
-// Encode writes the packet from its records. It is the inverse of Read: of a
-// packet that was read it returns Raw again.
+// Encode encodes the packet from its records. It is the inverse of Read: for a packet
+// that was read it returns Raw.
 func (p *Packet) Encode() []byte {
 	out := append(make([]byte, 0, len(p.Raw)), magic...)
 	out = p.Global.append(out)

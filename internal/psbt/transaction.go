@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// Bytes that the parts of a transaction take at least, so that a count can be
-// held against the bytes that are there before anything is made for it.
+// The least bytes that parts of a transaction take, so that a count can be compared
+// with the bytes that are left before anything is allocated for it.
 const (
 	minInput  = 32 + 4 + 1 + 4 // transaction id, index, empty script, sequence
 	minOutput = 8 + 1          // amount, empty script
 )
 
-// Transaction is a whole network transaction, as PSBT_IN_NON_WITNESS_UTXO has
-// it, read strictly: a view over its bytes.
+// Transaction is a whole network transaction, as in PSBT_IN_NON_WITNESS_UTXO, read
+// strictly: a view over its bytes.
 //
 //	version (4)  [00 01]  inputs  outputs  [witnesses]  locktime (4)
 type Transaction struct {
@@ -24,8 +24,8 @@ type Transaction struct {
 	witness int    // where the witnesses begin, the locktime if there are none
 }
 
-// ReadTransaction reads a network transaction in one of its two forms, without
-// or with witnesses. offset is where it stands in the PSBT.
+// ReadTransaction reads a network transaction, with or without witnesses. offset is its
+// position in the PSBT.
 func ReadTransaction(raw []byte, offset int) (Transaction, error) {
 	c := cursor{data: raw, base: offset}
 	tx := Transaction{raw: raw}
@@ -76,7 +76,8 @@ func (t *Transaction) readOutputs(c *cursor) (err error) {
 	return nil
 }
 
-// readCount reads how many parts follow that take at least so many bytes each.
+// readCount reads the number of parts that follow, each of which takes at least least
+// bytes.
 func readCount(c *cursor, least uint64) (uint64, error) {
 	start := c.offset()
 	count, err := c.compactSize()
@@ -108,8 +109,8 @@ func readOutput(c *cursor) (amount uint64, script []byte, err error) {
 	return amount, script, err
 }
 
-// readWitnesses reads one witness for each input. A transaction that has the
-// marker of BIP-144 has an item in one of them.
+// readWitnesses reads one witness for each input. A transaction with the marker of
+// BIP-144 must have an item in one of them.
 func readWitnesses(c *cursor, inputs uint64) error {
 	start, items := c.offset(), uint64(0)
 	for range inputs {
@@ -130,8 +131,8 @@ func readWitnesses(c *cursor, inputs uint64) error {
 	return nil
 }
 
-// ID returns the transaction id: SHA-256 twice over the transaction without
-// its witnesses, in the byte order in which outpoints have it.
+// ID returns the transaction id: SHA-256 twice over the transaction without its
+// witnesses, in the byte order of outpoints.
 func (t *Transaction) ID() [32]byte {
 	if !t.segwit {
 		once := sha256.Sum256(t.raw)
@@ -160,8 +161,8 @@ func (t *Transaction) Output(index uint32) (amount uint64, script []byte, err er
 	return amount, script, nil
 }
 
-// ReadTxOut takes the value of PSBT_IN_WITNESS_UTXO apart, which Read has
-// checked: amount in satoshi (8) ‖ <length> ‖ script. The script is a view.
+// ReadTxOut decodes a value of PSBT_IN_WITNESS_UTXO: amount in satoshi (8) ‖ <length> ‖
+// script. The script is a view. It cannot fail for a value that Read has checked.
 func ReadTxOut(value []byte) (amount uint64, script []byte, err error) {
 	c := cursor{data: value}
 	if amount, script, err = readOutput(&c); err != nil {
@@ -170,8 +171,9 @@ func ReadTxOut(value []byte) (amount uint64, script []byte, err error) {
 	return amount, script, c.end()
 }
 
-// ReadWitness takes the value of PSBT_IN_FINAL_SCRIPTWITNESS apart, which Read
-// has checked: <number of items> ‖ (<length> ‖ item)… The items are views.
+// ReadWitness decodes a value of PSBT_IN_FINAL_SCRIPTWITNESS: <number of items> ‖
+// (<length> ‖ item)… The items are views. It cannot fail for a value that Read has
+// checked.
 func ReadWitness(value []byte) ([][]byte, error) {
 	c := cursor{data: value}
 	count, err := readCount(&c, 1)

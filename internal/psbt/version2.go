@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Bytes that the maps of version 2 take at least: their required records and
-// the 00 at the end.
+// The least bytes that the maps of version 2 take: their required records and the 00 at
+// the end.
 const (
 	minInputMap  = (1 + 1 + 1 + 32) + (1 + 1 + 1 + 4) + 1
 	minOutputMap = (1 + 1 + 1 + 8) + (1 + 1 + 1) + 1
@@ -15,7 +15,7 @@ const (
 // defaultSequence is that of an input without PSBT_IN_SEQUENCE.
 const defaultSequence = math.MaxUint32
 
-// readCounts reads how many maps follow, and the version of the transaction.
+// readCounts reads the transaction's version and the number of maps that follow.
 func (p *Packet) readCounts(c *cursor) error {
 	version, err := required(&p.Global, GlobalTxVersion, &globalRules, section{})
 	if err != nil {
@@ -34,7 +34,7 @@ func (p *Packet) readCounts(c *cursor) error {
 	return nil
 }
 
-// count reads a count, and refuses one that the bytes left have no room for.
+// count reads a count, and refuses one for which the bytes left have no room.
 func (p *Packet) count(keyType uint64, left, least int) (int, error) {
 	record, err := required(&p.Global, keyType, &globalRules, section{})
 	if err != nil {
@@ -51,7 +51,7 @@ func (p *Packet) count(keyType uint64, left, least int) (int, error) {
 	return int(count), nil
 }
 
-// readParts takes the input's part of the unsigned transaction from its map.
+// readParts reads the input's part of the unsigned transaction from its map.
 func (in *Input) readParts(at section) error {
 	txid, err := required(&in.Map, InPreviousTxID, &inputRules, at)
 	if err != nil {
@@ -71,7 +71,7 @@ func (in *Input) readParts(at section) error {
 	return nil
 }
 
-// readParts takes the output's part of the unsigned transaction from its map.
+// readParts reads the output's part of the unsigned transaction from its map.
 func (out *Output) readParts(at section) error {
 	amount, err := required(&out.Map, OutAmount, &outputRules, at)
 	if err != nil {
@@ -86,10 +86,10 @@ func (out *Output) readParts(at section) error {
 	return nil
 }
 
-// computeLockTime finds the locktime by the rule of BIP-370: of the kinds,
-// height or time, that every input with a requirement can live with, height
-// wins, and of that kind the highest that is required. Without a requirement
-// it is the fallback, without a fallback 0.
+// computeLockTime computes the locktime by the rule of BIP-370. Of the kinds, height or
+// time, that suit every input with a requirement, height is preferred, and of that kind
+// the highest value that is required applies. Without a requirement the locktime is the
+// fallback, and without a fallback 0.
 func (p *Packet) computeLockTime() error {
 	var height, time uint32
 	heightFits, timeFits, constrained := true, true, false

@@ -15,11 +15,11 @@ import (
 // signatures, whose secrets, nonces or both differ (Reparaz, Balasch, Verbauwhede,
 // "Dude, is my code constant time?", 2017). Above 10 the classes can be told apart;
 // below 5 the measurements show no difference. btcec, which is not constant time,
-// is the control: it has to be well above.
+// is the control: it must be well above 10.
 //
-// The nonce of a fixed pair of secret and digest is fixed as well: its pair is
-// chosen so that the nonce is the lowest of 4,096, which is where multiplication in
-// variable time is fastest.
+// For a fixed pair of secret and digest the nonce is fixed as well. The pair is chosen
+// so that its nonce is the lowest of 4,096, for which multiplication in variable time
+// is fastest.
 func BenchmarkTimingLeak(b *testing.B) {
 	for name, sign := range map[string]func(secret, digest [32]byte, public [33]byte){
 		"ecdsa": func(secret, digest [32]byte, _ [33]byte) { _, _ = SignECDSA(digest, secret[:]) },
@@ -71,7 +71,7 @@ func compressed(secret [32]byte) [33]byte {
 	return [33]byte(public.SerializeCompressed())
 }
 
-// cropped leaves out the slowest tenth, which is interrupts and collections.
+// cropped drops the slowest tenth: interrupts and garbage collections.
 func cropped(times []float64) []float64 {
 	slices.Sort(times)
 	return times[:len(times)*9/10]

@@ -21,18 +21,18 @@ func SignECDSA(digest [32]byte, secret []byte) (signature [65]byte, err error) {
 	return signECDSA(reduced(&digest), private, nonce)
 }
 
-// rfc6979 derives the nonce with decred's HMAC generator. RFC 6979's next candidate
-// is for a nonce that gives r = 0 or s = 0, which no known input does; [signECDSA]
-// returns an error for it.
+// rfc6979 derives the nonce with decred's HMAC generator. It never needs RFC 6979's
+// next candidate, which is for a nonce that gives r = 0 or s = 0: no known input does,
+// and [signECDSA] returns an error for it.
 func rfc6979(digest [32]byte, secret []byte) *voi.Scalar {
-	drawn := secp256k1.NonceRFC6979(secret, digest[:], nil, nil, 0)
-	defer drawn.Zero()
-	encoded := drawn.Bytes()
+	nonce := secp256k1.NonceRFC6979(secret, digest[:], nil, nil, 0)
+	defer nonce.Zero()
+	encoded := nonce.Bytes()
 	defer clear(encoded[:])
 	return reduced(&encoded)
 }
 
-// signECDSA is SEC 1, 4.1.3:
+// signECDSA implements SEC 1, section 4.1.3:
 //
 //	R = k·G    r = x(R) mod n    s = k⁻¹·(z + r·d) mod n, or n − s if that is lower
 //	v = parity of y(R), flipped with s  +  2 if x(R) ≥ n

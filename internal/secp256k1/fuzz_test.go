@@ -3,7 +3,7 @@ package secp256k1
 import "testing"
 
 // FuzzVerifySchnorr compares the verifications, and whether the key is on the curve,
-// with btcec's, over whatever key, digest and signature.
+// with btcec's, for any key, digest and signature.
 func FuzzVerifySchnorr(f *testing.F) {
 	secret, digest := draw(7)
 	point, err := PublicKey(secret[:])

@@ -8,8 +8,8 @@ import (
 
 var errSecret = errors.New("secp256k1 secret: not between 1 and the group order")
 
-// ValidSecret reports whether the 32 bytes, big-endian, are between 1 and the
-// group order, exclusive. It panics if there are not 32.
+// ValidSecret reports whether a secret of 32 bytes, big-endian, is between 1 and the
+// group order, exclusive. It panics for any other length.
 func ValidSecret(secret []byte) bool {
 	scalar, err := readSecret(secret)
 	if err != nil {
@@ -29,7 +29,7 @@ func PublicKey(secret []byte) (point [65]byte, err error) {
 	return [65]byte(voi.NewIdentityPoint().ScalarBaseMult(scalar).UncompressedBytes()), nil
 }
 
-// readSecret returns the scalar of a secret. The caller zeroes it.
+// readSecret returns the scalar of a secret. The caller must zero it.
 func readSecret(secret []byte) (*voi.Scalar, error) {
 	scalar, err := voi.NewScalarFromCanonicalBytes((*[32]byte)(secret))
 	if err != nil || scalar.IsZero() != 0 {
@@ -38,7 +38,7 @@ func readSecret(secret []byte) (*voi.Scalar, error) {
 	return scalar, nil
 }
 
-// reduced returns the scalar that 32 bytes, big-endian, are modulo the group order.
+// reduced returns 32 bytes, big-endian, as a scalar modulo the group order.
 func reduced(encoded *[32]byte) *voi.Scalar {
 	scalar, _ := voi.NewScalarFromBytes(encoded)
 	return scalar

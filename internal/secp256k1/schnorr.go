@@ -8,9 +8,9 @@ import (
 	voi "gitlab.com/yawning/secp256k1-voi"
 )
 
-// SignSchnorr makes a signature of BIP-340 with auxiliary data of zeros, under the
-// secret's public key, given compressed (33 bytes, SEC 1). It does not derive that
-// key again, and must be given no other.
+// SignSchnorr makes a BIP-340 signature with auxiliary data of zeros. public must be
+// the secret's public key, compressed (33 bytes, SEC 1): it is not derived again, and
+// not checked.
 func SignSchnorr(digest [32]byte, secret []byte, public [33]byte) ([64]byte, error) {
 	private, err := evenSecret(secret, public)
 	if err != nil {
@@ -40,8 +40,8 @@ func SignTaproot(digest [32]byte, secret []byte, public [33]byte, root []byte) (
 	return signSchnorr(digest, private, output.X)
 }
 
-// evenSecret returns the scalar d or n − d whose point has an even y. The caller
-// zeroes it.
+// evenSecret returns the scalar d or n − d, whichever has a point with an even y. The
+// caller must zero it.
 func evenSecret(secret []byte, public [33]byte) (*voi.Scalar, error) {
 	private, err := readSecret(secret)
 	if err != nil {
@@ -64,8 +64,8 @@ func parity(odd bool) uint64 {
 // auxiliary is the hash of BIP-340's auxiliary data, 32 zeros.
 var auxiliary = chainhash.TaggedHash(chainhash.TagBIP0340Aux, make([]byte, 32))
 
-// signSchnorr is BIP-340's default signing, of a secret d whose point has the given x
-// and an even y:
+// signSchnorr implements BIP-340's default signing, with a secret d whose point has the
+// given x and an even y:
 //
 //	k = hash_nonce(d ⊕ hash_aux(0³²) ‖ x ‖ m)    R = k·G, k negated if y(R) is odd
 //	e = hash_challenge(x(R) ‖ x ‖ m)             x(R) ‖ k + e·d
@@ -87,9 +87,9 @@ func schnorrNonce(digest [32]byte, private *voi.Scalar, x [32]byte) *voi.Scalar 
 	encoded := private.Bytes()
 	defer clear(encoded)
 	subtle.XORBytes(encoded, encoded, auxiliary[:])
-	drawn := (*[32]byte)(chainhash.TaggedHash(chainhash.TagBIP0340Nonce, encoded, x[:], digest[:]))
-	defer clear(drawn[:])
-	return reduced(drawn)
+	nonce := (*[32]byte)(chainhash.TaggedHash(chainhash.TagBIP0340Nonce, encoded, x[:], digest[:]))
+	defer clear(nonce[:])
+	return reduced(nonce)
 }
 
 func challenge(rx []byte, x, digest [32]byte) *voi.Scalar {

@@ -60,8 +60,8 @@ func cases(t *testing.T) int {
 	return 300
 }
 
-// TestECDSAEqualsOthers: the signature is the one that libsecp256k1 (decred,
-// without cgo) and decred make.
+// TestECDSAEqualsOthers compares signatures with libsecp256k1 (decred without cgo) and
+// decred.
 func TestECDSAEqualsOthers(t *testing.T) {
 	for i := range cases(t) {
 		secret, digest := draw(i)
@@ -93,9 +93,10 @@ func checkSigned(t *testing.T, secret, digest [32]byte) {
 	}
 }
 
-// TestSchnorrEqualsBtcec: under the key itself, and under its output key without
-// and with a merkle root; keys and output keys of either parity. btcec verifies
-// what is made, and both verifications agree on it and on damaged copies of it.
+// TestSchnorrEqualsBtcec compares with btcec: under the key itself, and under its
+// output key with and without a merkle root; keys and output keys of either parity.
+// btcec verifies the signatures, and both verifications agree on them and on damaged
+// copies.
 func TestSchnorrEqualsBtcec(t *testing.T) {
 	parities := map[byte]int{}
 	for i := range cases(t) {
@@ -164,7 +165,8 @@ func verifyBtcec(x, digest, signature []byte) bool {
 	return err == nil && parsed.Verify(digest, public)
 }
 
-// TestBIP340Vectors: those of the BIP whose message has 32 bytes, valid or not.
+// TestBIP340Vectors has the BIP's vectors whose message has 32 bytes, valid and
+// invalid.
 func TestBIP340Vectors(t *testing.T) {
 	file, err := os.Open(testenv.Suite(t, "bitcoin", "bip340.csv"))
 	if err != nil {
@@ -213,7 +215,7 @@ func TestInvalidSecrets(t *testing.T) {
 	}
 }
 
-// TestSecretIsKept: signing changes neither the secret nor the digest.
+// TestSecretIsKept checks that signing does not change the secret.
 func TestSecretIsKept(t *testing.T) {
 	secret, digest := draw(100)
 	_, public := btcec.PrivKeyFromBytes(secret[:])

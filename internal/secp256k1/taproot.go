@@ -8,7 +8,7 @@ import (
 	voi "gitlab.com/yawning/secp256k1-voi"
 )
 
-// Output is the key in a P2TR output, and the parity of its point's y.
+// Output is the key in a P2TR output, with the parity of its point's y.
 type Output struct {
 	X   [32]byte
 	Odd bool
@@ -24,9 +24,9 @@ func OnCurve(x [32]byte) bool {
 // bytes, or with none (BIP-341). It returns an error if the internal key is not
 // the x of a point.
 //
-// A tweak costs as much as a signature, is public, and depends on its input alone;
-// parsing, signing and verifying an input all want the same one. The last
-// [maxOutputs] are remembered.
+// A tweak costs as much as a signature, and parsing, signing and verifying an input all
+// compute the same one. It is public and depends on its input alone, so the last
+// [maxOutputs] results are cached.
 func OutputKey(internal [32]byte, root []byte) (Output, error) {
 	in := tweakInput{internal: internal, hasRoot: len(root) > 0}
 	copy(in.root[:], root)
@@ -43,7 +43,7 @@ func OutputKey(internal [32]byte, root []byte) (Output, error) {
 	return output, nil
 }
 
-// maxOutputs bounds how many output keys are remembered: some 150 kB.
+// maxOutputs is the size of the cache of output keys: about 150 kB.
 const maxOutputs = 1024
 
 var outputs outputCache
@@ -65,7 +65,7 @@ func (c *outputCache) get(in tweakInput) (Output, bool) {
 	return output, ok
 }
 
-// put remembers an output, and forgets any other if there are too many.
+// put caches an output, and evicts an arbitrary one if there are too many.
 func (c *outputCache) put(in tweakInput, output Output) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

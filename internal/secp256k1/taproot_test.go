@@ -44,7 +44,8 @@ func checkOnCurve(t *testing.T, x [32]byte) {
 	}
 }
 
-// TestOutputsAreBounded: what is remembered is right, and not more than the bound.
+// TestOutputsAreBounded checks that cached outputs are right, and that the cache does
+// not exceed its bound.
 func TestOutputsAreBounded(t *testing.T) {
 	_, x := draw(3) // some digest; the next x that is on the curve
 	first, err := OutputKey(x, nil)
@@ -52,13 +53,13 @@ func TestOutputsAreBounded(t *testing.T) {
 		x[31]++
 	}
 	if rooted, err := OutputKey(x, make([]byte, 32)); err != nil || rooted == first {
-		t.Errorf("a root of zeros is taken for none: %v", err)
+		t.Errorf("a root of zeros counts as none: %v", err)
 	}
 	for i := range 2 * maxOutputs {
 		outputs.put(tweakInput{root: [32]byte{byte(i), byte(i >> 8)}}, Output{})
 	}
 	if n := len(outputs.outputs); n != maxOutputs {
-		t.Errorf("%d are remembered", n)
+		t.Errorf("%d are cached, want %d", n, maxOutputs)
 	}
 	if again, err := OutputKey(x, nil); err != nil || again != first {
 		t.Errorf("%v, %v", again, err)

@@ -10,11 +10,10 @@ import (
 // VerifySchnorr reports whether a BIP-340 signature of the digest verifies under
 // the x-only public key.
 //
-// The point R = s·G − e·P is computed by libsecp256k1, which is another
-// implementation than the one that signs, and twice as fast: its recovery of an
-// ECDSA public key computes (s'·P − z·G) / x(P) for the point P with x(P) and an
-// even y, which is R for s' = −e·x(P) and z = −s·x(P). A signature verifies if
-// y(R) is even and x(R) is its first half.
+// libsecp256k1 computes the point R = s·G − e·P. It is another implementation than the
+// one that signs, and twice as fast. Its recovery of an ECDSA public key computes (s'·P
+// − z·G) / x(P) for the point P with x(P) and an even y, which is R for s' = −e·x(P)
+// and z = −s·x(P). A signature verifies if y(R) is even and x(R) is its first half.
 func VerifySchnorr(x [32]byte, digest [32]byte, signature [64]byte) bool {
 	s, err := voi.NewScalarFromCanonicalBytes((*[32]byte)(signature[32:]))
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 )
 
-// Refuses returns why the raw unsigned transaction should be refused, or nil:
-// it is not the canonical encoding of a Transaction, or breaks a rule.
+// Refuses returns why the raw unsigned transaction must be refused, or nil: it is not
+// the canonical encoding of a Transaction, or breaks a rule.
 func Refuses(raw []byte) error {
 	tx, err := Decode(raw)
 	if err != nil {
@@ -51,7 +51,7 @@ func Decode(raw []byte) (*Transaction, error) {
 	return tx, nil
 }
 
-// Encode writes an unsigned transaction, or one that its sender has signed.
+// Encode encodes an unsigned transaction, or one that its sender has signed.
 func (tx *Transaction) Encode() []byte {
 	kind := byte(TypeTempo)
 	if tx.ForPayer {
@@ -64,8 +64,8 @@ func (tx *Transaction) Encode() []byte {
 	return WithSignature(unsigned, tx.Sender)
 }
 
-// refusesSender: only a transaction that waits for a fee payer is signed already, by
-// the account that it names if it names one.
+// refusesSender checks that only a transaction that waits for a fee payer is signed
+// already, by the account that it names, if any.
 func (tx *Transaction) refusesSender() error {
 	placeholder := bytes.Equal(tx.FeePayer, []byte{0})
 	switch {
@@ -84,7 +84,7 @@ func (tx *Transaction) refusesSender() error {
 	return nil
 }
 
-// SenderAddress is the account of the sender's signature.
+// SenderAddress returns the account of the sender's signature.
 func (tx *Transaction) SenderAddress() (sender common.Address, err error) {
 	signature, digest := tx.Sender, tx.SigningHash()
 	inKeychain := len(signature) > 21 && len(signature) != 65 && signature[0] == 4
@@ -93,7 +93,7 @@ func (tx *Transaction) SenderAddress() (sender common.Address, err error) {
 		sender, signature = common.Address(signature[1:21]), signature[21:]
 	}
 	if !isSignature(signature) {
-		return sender, errors.New("sender's signature is none")
+		return sender, errors.New("sender's signature is no signature")
 	}
 	if len(signature) != 65 {
 		if end := len(signature); !inKeychain {
@@ -181,7 +181,7 @@ func (tx *Transaction) refusesPayer() error {
 		return errors.New("fee token is of another length")
 	}
 	if bytes.Equal(tx.FeePayer, []byte{0x80}) || bytes.Equal(tx.FeePayer, []byte{0}) || tx.ForPayer {
-		return nil // of ForPayer it is held against the sender
+		return nil // for ForPayer, refusesSender compares it with the sender
 	}
 	var signature PayerSignature
 	if err := rlp.DecodeBytes(tx.FeePayer, &signature); err != nil {

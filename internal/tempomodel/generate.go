@@ -10,8 +10,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// Kinds are what Generate can be asked for. A transaction has other features
-// beside that of its kind, by chance.
+// Kinds are the kinds of transactions that Generate generates. A transaction randomly
+// has other features in addition to that of its kind.
 var Kinds = []string{
 	"single", "batch", "creation", "nonce key", "window", "expiring nonce", "fee token",
 	"fee payer to come", "fee payer signed", "key authorization", "authorizations", "access list",
@@ -28,9 +28,8 @@ type Case struct {
 // gasCap is the network's cap for one transaction.
 const gasCap = 30_000_000
 
-// Generate makes and signs a random transaction of a kind: one that Refuses
-// nothing of, whose numbers JavaScript can hold where libraries hold them as
-// numbers.
+// Generate generates and signs a random transaction of a kind that Refuses accepts,
+// with numbers that JavaScript libraries can hold.
 func Generate(random *rand.Rand, kind int) Case {
 	g := generator{Rand: random, kind: Kinds[kind%len(Kinds)]}
 	key := g.key()
@@ -45,14 +44,14 @@ func Generate(random *rand.Rand, kind int) Case {
 	return Case{Tx: tx, Key: key, Unsigned: tx.Encode(), Signed: tx.Sign(key)}
 }
 
-// SignPayer returns the item that a fee payer puts into the transaction.
+// SignPayer returns the item with a fee payer's signature.
 func SignPayer(key *ecdsa.PrivateKey, digest []byte) []byte {
 	signature := sign(key, digest)
 	r, s := new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:64])
 	return encode(PayerSignature{YParity: signature[64] - 27, R: r, S: s})
 }
 
-// generator draws values, with a liking for the bounds of their encodings.
+// generator draws values, with a preference for the bounds of their encodings.
 type generator struct {
 	*rand.Rand
 	kind   string

@@ -6,7 +6,7 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 )
 
-// MaxListHeader is the most bytes that a list header takes.
+// MaxListHeader is the longest list header, in bytes.
 const MaxListHeader = 9
 
 // AppendListHeader appends the header of a list whose items take size bytes.
@@ -55,7 +55,7 @@ func ListHeaderSize(size int) int {
 	return 1 + (bits.Len(uint(size))+7)/8
 }
 
-// withoutZeros is an integer without leading zeros.
+// withoutZeros returns an integer without its leading zeros.
 func withoutZeros(bigEndian []byte) []byte {
 	for len(bigEndian) > 0 && bigEndian[0] == 0 {
 		bigEndian = bigEndian[1:]

@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Fail records a fault of a field that was read, unless there is one already.
-// at is the byte offset.
+// Fail records a fault of a field that was read, at a byte offset. The first fault is
+// kept.
 func (f *Fields) Fail(name string, at int, format string, args ...any) {
 	f.fail(name, at, fmt.Sprintf(format, args...))
 }
@@ -35,7 +35,8 @@ func (f *Fields) failLength(name string, at int, content Span, want string) {
 	f.fail(name, at, byteCount(content.Len())+", want "+want)
 }
 
-// step names the item that was read last. Fields and items are counted from 1.
+// step returns the name of the item that was read last. Fields and items are counted
+// from 1.
 func (f *Fields) step(name string) string {
 	switch {
 	case name == "":
@@ -46,7 +47,7 @@ func (f *Fields) step(name string) string {
 	return fmt.Sprintf("item %d (%s)", f.number, name)
 }
 
-// path names a field with the lists it stands in, such as
+// path returns a field with the lists around it, such as
 //
 //	field 9 (accessList), item 2 (entry), item 1 (address)
 func path(outer, inner string) string {

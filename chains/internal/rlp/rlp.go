@@ -1,8 +1,8 @@
-// Package rlp reads the fields of an RLP list in place, strictly, and writes
-// the few things that a signature adds. Ethereum and Tempo share it.
+// Package rlp reads the fields of an RLP list in place, strictly, and writes the few
+// items that a signature adds. Ethereum and Tempo share it.
 //
-// go-ethereum's rlp.Split splits items and says what is malformed. The walk over named fields is ours: which one it is, where it begins, and what
-// is wrong with it.
+// go-ethereum's rlp.Split splits items and detects malformed ones. This package walks
+// named fields, and says which field is wrong, where it begins, and why.
 //
 // Format: the Ethereum yellow paper, appendix B.
 //
@@ -31,12 +31,12 @@ type Fields struct {
 	at     int
 	end    int
 	number int    // items read so far
-	list   string // what this list is called in the one around it; "" if outermost
+	list   string // name of this list in the one around it; "" if outermost
 	fault  *chains.ParseError
 }
 
-// Open starts reading the list at offset at, which must reach to the end of
-// raw: the outermost list of a transaction.
+// Open starts reading the list at offset at, the outermost list of a transaction, which
+// must reach to the end of raw.
 func Open(chain string, raw []byte, at int) Fields {
 	f := Fields{chain: chain, raw: raw, at: at, end: len(raw)}
 	switch {
@@ -69,14 +69,14 @@ func (f *Fields) Err() error {
 	return f.fault
 }
 
-// Rest returns the span of the items that were not read yet.
+// Rest returns the span of the items that have not been read.
 func (f *Fields) Rest() Span { return Between(f.at, f.end) }
 
 // More reports whether there are items left and no fault.
 func (f *Fields) More() bool { return f.fault == nil && f.at < f.end }
 
-// Count returns the number of items left, or −1 if one of them is malformed:
-// who reads on finds it and names it.
+// Count returns the number of items left, or −1 if one of them is malformed: reading on
+// finds and names it.
 func (f *Fields) Count() int {
 	if f.fault != nil {
 		return -1
@@ -88,7 +88,7 @@ func (f *Fields) Count() int {
 	return count
 }
 
-// Close ends the walk: nothing may be left in the list.
+// Close ends the walk. It fails if items are left in the list.
 func (f *Fields) Close() error {
 	if f.More() {
 		f.fail("", f.at, fmt.Sprintf("%s left over after item %d", byteCount(f.end-f.at), f.number))
@@ -101,8 +101,8 @@ func (f *Fields) NextIsList() bool {
 	return f.More() && f.raw[f.at] >= 0xc0
 }
 
-// SkipEmptyList reads over the next item if it is the empty list, c0, and reports
-// whether it was. It is faster than walking over nothing.
+// SkipEmptyList skips the next item if it is the empty list, c0, and reports whether it
+// was.
 func (f *Fields) SkipEmptyList() bool {
 	if !f.More() || f.raw[f.at] != 0xc0 {
 		return false
@@ -127,7 +127,7 @@ func (f *Fields) Raw(name string) []byte {
 	return f.raw[start:f.at]
 }
 
-// Item reads an item of either kind. content is the span of what it holds.
+// Item reads an item of either kind and returns the span of its content.
 func (f *Fields) Item(name string) (content Span, isList bool) {
 	if f.fault != nil {
 		return Span{}, false
@@ -220,7 +220,7 @@ func (f *Fields) uint64(name string, size int) uint64 { return upTo64(f.uint(nam
 // as it takes, big-endian.
 func (f *Fields) Uint256(name string) Span { return f.uint(name, 32) }
 
-// upTo64 is an integer of at most 8 bytes.
+// upTo64 returns the value of an integer of at most 8 bytes.
 func upTo64(digits []byte) (value uint64) {
 	for _, digit := range digits {
 		value = value<<8 | uint64(digit)
@@ -228,8 +228,9 @@ func upTo64(digits []byte) (value uint64) {
 	return value
 }
 
-// List reads a list item and returns a walk over its items, which Join is to end
-// before this one goes on: only then does a fault in there name its place whole.
+// List reads a list item and returns a walk over its items. The caller must Join that
+// walk before it reads on: only then does a fault in the inner list have its whole
+// path.
 func (f *Fields) List(name string) Fields {
 	start := f.at
 	content, isList := f.Item(name)
@@ -239,8 +240,8 @@ func (f *Fields) List(name string) Fields {
 	return Fields{chain: f.chain, raw: f.raw, at: int(content.Start), end: int(content.End), list: name, fault: f.fault}
 }
 
-// Join closes the walk over an inner list and takes over its fault, which says
-// from then on where in this list it is.
+// Join closes the walk over an inner list and takes over its fault, with its place in
+// this list.
 func (f *Fields) Join(inner *Fields) {
 	if err := inner.Close(); err == nil || f.fault != nil {
 		return

@@ -2,7 +2,7 @@ package rlp
 
 import "github.com/ethereum/go-ethereum/rlp"
 
-// split is the item at an offset, and what it holds.
+// split returns the content of the item at an offset.
 func split(raw []byte, at int) (content Span, isList bool, err error) {
 	kind, value, rest, err := rlp.Split(raw[at:])
 	if err != nil {
