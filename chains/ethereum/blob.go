@@ -31,8 +31,8 @@ func (tx *transaction) readBlobItems(f *rlp.Fields) {
 	}
 }
 
-// blobHash returns the i-th versioned hash. Each item is 32 bytes behind a
-// header of one.
+// blobHash returns the i-th versioned hash. Each item is 32 bytes after a header of
+// one.
 func (tx *transaction) blobHash(i uint64) []byte {
 	at := int(tx.blobHashes.Start) + int(i)*33 + 1
 	return tx.raw[at : at+32]

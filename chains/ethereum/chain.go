@@ -2,7 +2,7 @@
 //
 // # In
 //
-// The unsigned serialisation, as eth_signTransaction's peers hash it:
+// The unsigned serialization, as it is hashed for signing:
 //
 //	legacy      rlp([nonce, gasPrice, gas, to, value, data])
 //	  EIP-155   rlp([nonce, gasPrice, gas, to, value, data, chainId, 0, 0])
@@ -13,32 +13,31 @@
 //	  EIP-7594  03 ‖ rlp([body, 1, blobs, commitments, cellProofs])
 //	EIP-7702    04 ‖ rlp([…as 02, authorizationList])
 //
-// A typed transaction may carry the three signature items yParity, r and s if
-// they are empty (80 80 80), as go-ethereum, web3.js and ethereumjs write it:
-// an exact alias of the form without them. In the network forms of EIP-4844 the
-// sidecar is checked (counts, versioned hashes, KZG proofs) and kept as it is.
+// A typed transaction may have the three signature items yParity, r and s if they are
+// empty (80 80 80), as go-ethereum, web3.js and ethereumjs write it: an exact alias of
+// the form without them. In the network forms of EIP-4844 the sidecar is checked
+// (counts, versioned hashes, KZG proofs) and kept unchanged.
 //
 // # Out
 //
-// The same with the signature: yParity, r, s for the typed ones (yParity 0 or 1);
-// v, r, s for legacy (v = chainId·2 + 35 + parity, or 27 + parity without chain
-// id). The item bytes are those that came in; what is hashed is those bytes,
-// under a list header of their own where the input's header counts other items.
+// The same with the signature: yParity, r, s for the typed ones (yParity 0 or 1); v, r,
+// s for legacy (v = chainId·2 + 35 + parity, or 27 + parity without chain id). The
+// bytes of the items are those that came in. They are also what is hashed, with a list
+// header of their own if the input's header counts other items.
 //
 // # Refused
 //
-// All that the network could not take: see the tests in refuse_test.go, which
-// list it case by case with the error for each. Well-formed but dangerous
-// transactions carry hazards: the Hazard constants, and those of effects
-// (ethereum/blind-call, ethereum/authority-change, ethereum/unlimited-approval,
-// ethereum/burn).
+// Everything that the network can never accept: refuse_test.go lists it case by case,
+// with the error for each. Well-formed but dangerous transactions carry hazards: the
+// Hazard constants, and those of effects (ethereum/blind-call,
+// ethereum/authority-change, ethereum/unlimited-approval, ethereum/burn).
 //
 // # How old the rules are
 //
-// The rules of the network are those of go-ethereum v1.17.10, the newest release on
-// 2026-11-23: Osaka on mainnet and Hoodi, Amsterdam on Sepolia since 2026-10-06. Which
-// contracts are known by their address, and the versions that are executed in tests, is
-// in chains/internal/evm/known.go and interop/evm/package.json.
+// The rules are those of go-ethereum v1.17.10, the newest release on 2026-11-23: Osaka
+// on mainnet and Hoodi, Amsterdam on Sepolia since 2026-10-06. The known contracts are
+// in chains/internal/evm/known.go, and the versions that tests execute in
+// interop/evm/package.json.
 package ethereum
 
 import (
@@ -50,20 +49,19 @@ import (
 // Name is the chain's name in errors, hazards and summaries.
 const Name = "ethereum"
 
-// Limits are the bounds beyond which a transaction is a hazard. A zero field
-// means the default.
+// Limits are the bounds beyond which a transaction is a hazard. A zero field means the
+// default.
 type Limits struct {
-	// GasCap is the gas that a transaction may have on Ethereum's own chains
-	// (EIP-7825) and on Tempo. Default: that of the chain's active fork.
+	// GasCap is the largest gas of a transaction on Ethereum's own chains (EIP-7825)
+	// and on Tempo. Default: that of the chain's active fork.
 	GasCap uint64
 
-	// MaxSize is the size in bytes of the signed transaction without blobs
-	// above which nodes do not relay it. Default: DefaultMaxSize.
+	// MaxSize is the size in bytes of the signed transaction without blobs above which
+	// nodes do not relay it. Default: DefaultMaxSize.
 	MaxSize int
 
-	// MaxFee is the most that a transaction may cost besides its value, in whole
-	// units of the chain's native asset. Default: DefaultMaxFee, less on chains
-	// where fees are low and more where the asset is cheap.
+	// MaxFee is the highest fee, in whole units of the chain's native asset. Default:
+	// DefaultMaxFee; less on chains with low fees, and more where the asset is cheap.
 	MaxFee float64
 }
 

@@ -7,20 +7,21 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-// contractsOf returns the network whose contracts a chain's calls run.
+// contractsOf returns the network on which a chain's calls run.
 func contractsOf(chainID uint64) *evm.Network {
-	return &evm.Network{ID: evm.NetworkID(chainID), ChainID: chainID, Symbol: networkOf(chainID).symbol, Decimals: 18}
+	id := evm.NetworkID(chainID)
+	return &evm.Network{ID: id, ChainID: chainID, Symbol: networkOf(chainID, id).Symbol, Decimals: 18}
 }
 
 func (tx *transaction) contracts() *evm.Network { return contractsOf(tx.chainID) }
 
-// call is the call that the transaction makes.
+// call decodes the call that the transaction makes.
 func (tx *transaction) call(network *evm.Network) *evm.Call {
 	return network.Read(evm.Transaction{To: tx.to, Value: tx.value.Big(tx.raw), Data: tx.data.Of(tx.raw)})
 }
 
-// Effects implements chains.Transaction: what the call does, the delegations
-// of EIP-7702, and the fee.
+// Effects implements chains.Transaction: what the call does, the delegations of
+// EIP-7702, and the fee.
 func (tx *transaction) Effects() []chains.Effect { return tx.effects(tx.contracts()) }
 
 func (tx *transaction) effects(network *evm.Network) []chains.Effect {
@@ -42,9 +43,9 @@ func (tx *transaction) creationEffect(network *evm.Network) chains.Effect {
 	return effect
 }
 
-// delegations appends that the code of a delegate gets control of an account, for
-// each authorization that the network does not skip. It stands by the signature
-// of the account, which is in the bytes.
+// delegations appends, for each authorization that the network does not skip, that the
+// code of a delegate gets control of an account. It is authorized by the account's
+// signature in the bytes.
 func (tx *transaction) delegations(effects []chains.Effect, network *evm.Network) []chains.Effect {
 	for number, a := range tx.authorizations.all(tx.raw) {
 		if len(effects) >= chains.MaxEffects {
@@ -65,9 +66,9 @@ func (tx *transaction) delegations(effects []chains.Effect, network *evm.Network
 	return effects
 }
 
-// feeEffect is the most that can be paid for inclusion. On OP-stack chains the L1
-// data fee comes on top; on Tempo it is paid in a token of the payer's choice,
-// of 6 decimals, and rounded up.
+// feeEffect returns the most that can be paid for inclusion. On OP-stack chains the L1
+// data fee is added; on Tempo the fee is paid in a token of the payer's choice, which
+// has 6 decimals, and is rounded up.
 func (tx *transaction) feeEffect(network *evm.Network) chains.Effect {
 	fee, _ := tx.maximumFee()
 	effect := chains.Effect{Kind: chains.KindFee, From: chains.SignerParty(), By: chains.BySigner,

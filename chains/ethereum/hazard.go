@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 )
 
-// The hazards of Ethereum transactions, besides those of effects.
+// The hazards of Ethereum transactions, in addition to those of effects.
 const (
 	HazardNoChainID             = "ethereum/no-chain-id"             // legacy without EIP-155
 	HazardAnyChainAuthorization = "ethereum/any-chain-authorization" // EIP-7702 with chain id 0
@@ -19,7 +19,7 @@ const (
 	HazardOversize              = "ethereum/oversize"                // over Limits.MaxSize
 	HazardDelegation            = "ethereum/delegation"              // EIP-7702 by the signing account
 	HazardHighFee               = "ethereum/high-fee"                // over Limits.MaxFee
-	HazardNeverIncluded         = "ethereum/never-included"          // what no node of the chain takes now
+	HazardNeverIncluded         = "ethereum/never-included"          // what no node of the chain accepts now
 )
 
 type hazards []chains.Hazard
@@ -34,8 +34,8 @@ func (tx *transaction) Hazards() []chains.Hazard { return tx.hazardsFor(nil) }
 // Hazards implements chains.Signing.
 func (s *signing) Hazards() []chains.Hazard { return s.tx.hazardsFor(&s.address) }
 
-// hazardsFor returns the dangers for a signer, or without one those that depend on
-// no key.
+// hazardsFor returns the dangers for a signer, or if it is nil those that depend on no
+// key.
 func (tx *transaction) hazardsFor(signer *evm.Address) []chains.Hazard {
 	network := tx.contracts()
 	network.Brief = true
@@ -75,7 +75,7 @@ func (tx *transaction) hazards(effects []chains.Effect) []chains.Hazard {
 	return found
 }
 
-// limitHazards are those of gas and size.
+// limitHazards adds the hazards of gas and size.
 func (tx *transaction) limitHazards(found *hazards) {
 	if limit, capped := gasCaps[tx.chainID]; capped {
 		if most := cmp.Or(tx.limits.GasCap, limit.most); tx.gas > most {
@@ -87,20 +87,19 @@ func (tx *transaction) limitHazards(found *hazards) {
 	}
 }
 
-// feeHazard points at the effect of the fee.
+// feeHazard adds the hazard of the fee, which points at the effect of the fee.
 func (tx *transaction) feeHazard(found *hazards, index int) {
-	network := networkOf(tx.chainID)
-	most := cmp.Or(tx.limits.MaxFee, network.maxFee)
+	most := cmp.Or(tx.limits.MaxFee, maxFeeOf(tx.chainID))
 	fee, _ := tx.maximumFee()
 	if limit := evm.Attos(most); !fee.Gt(&limit) {
 		return
 	}
-	found.add(HazardHighFee, "the fee is up to %s %s, over %v", chains.Decimal(fee.Dec(), 18), network.symbol, most)
+	found.add(HazardHighFee, "the fee is up to %s %s, over %v", chains.Decimal(fee.Dec(), 18), tx.network().Symbol, most)
 	(*found)[len(*found)-1] = (*found)[len(*found)-1].OnEffect(index)
 }
 
-// signedSize is the length of the signed transaction without blobs, with a
-// signature at its longest.
+// signedSize returns the length of the signed transaction without blobs, with a
+// signature of the greatest length.
 func (tx *transaction) signedSize() int {
 	items := tx.items.Len() + rlp.UintSize(tx.v(1)) + 33 + 33
 	size := rlp.ListHeaderSize(items) + items
@@ -110,25 +109,25 @@ func (tx *transaction) signedSize() int {
 	return size
 }
 
-// maxInitCode is the most code that creates a contract (EIP-3860), before
-// Amsterdam and after it (EIP-7954).
+// maxInitCode is the longest code that creates a contract (EIP-3860), before Amsterdam
+// and after it (EIP-7954).
 const (
 	maxInitCode          = 2 * 24576
 	maxInitCodeAmsterdam = 2 * 65536
 )
 
-// neverIncluded says what no node of the chain takes, by the rules of its active
-// fork. Nodes of other chains than Ethereum's own and the OP stack may count
-// gas otherwise.
+// neverIncluded adds the hazard of what no node of the chain accepts, by the rules of
+// its active fork. Nodes of other chains than Ethereum's own and the OP stack may count
+// gas in another way.
 func (tx *transaction) neverIncluded(found *hazards) {
 	if isTempo(tx.chainID) && tx.value.Len() > 0 {
-		found.add(HazardNeverIncluded, "there is no native asset on Tempo: no node takes a value")
+		found.add(HazardNeverIncluded, "there is no native asset on Tempo: no node accepts a value")
 	}
 	if tx.kind == typeBlob && tx.blobFeeCap.Len() == 0 {
 		found.add(HazardNeverIncluded, "maxFeePerBlobGas is 0: the fee of a blob is at least 1 wei")
 	}
 	if tx.sidecar.Len() > 0 && tx.sidecarV0 {
-		found.add(HazardNeverIncluded, "the sidecar is of version 0: pools want version 1 since Osaka (EIP-7594)")
+		found.add(HazardNeverIncluded, "the sidecar is of version 0: pools require version 1 since Osaka (EIP-7594)")
 	}
 	fork, ok := forkOf(tx.chainID)
 	if !ok {
@@ -142,7 +141,7 @@ func (tx *transaction) neverIncluded(found *hazards) {
 	}
 }
 
-// fork has the rules of a hard fork that decide which transactions are taken.
+// fork has the rules of a hard fork that decide which transactions are accepted.
 type fork struct {
 	name        string
 	maxInitCode int
@@ -172,12 +171,12 @@ const (
 	gasDelegation  = 25000 // EIP-7702
 	gasFloorToken  = 10    // EIP-7623
 
-	// Amsterdam: the least that a transaction costs any sender (EIP-2780).
+	// Amsterdam: the minimum over senders (EIP-2780).
 	gasAmsterdam = 12000
 )
 
-// leastGas is the intrinsic cost or the floor of the calldata, whichever is more.
-// In Amsterdam it depends on the sender, and this is the least of all.
+// leastGas returns the intrinsic gas or the floor of the calldata, whichever is more.
+// In Amsterdam it depends on the sender, and leastGas returns the minimum over senders.
 func (tx *transaction) leastGas(f fork) uint64 {
 	if f.amsterdam {
 		return gasAmsterdam

@@ -106,7 +106,7 @@ var hazardCases = []struct {
 	{"blob fee of 0", typed("03", with(with(items3, 8, "80"), 10, "80")...), []string{ethereum.HazardNeverIncluded},
 		"maxFeePerBlobGas is 0: the fee of a blob is at least 1 wei"},
 	{"value on Tempo", "02ef82107980018504a817c800830186a094badbadbadbadbadbadbadbadbadbadbadbadbadb880de0b6b3a764000080c0", []string{ethereum.HazardNeverIncluded},
-		"there is no native asset on Tempo: no node takes a value"},
+		"there is no native asset on Tempo: no node accepts a value"},
 	{"gas over the cap on Tempo", typed("02", with(with(with(with(items2, 7, "80"), 8, "80"), 1, "821079"), 5, "8401c9c381")...), []string{ethereum.HazardGasOverCap},
 		"gas 30000001 is over the cap of 30000000 (Tempo): the network does not include it"},
 

@@ -6,8 +6,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 )
 
-// A legacy transaction is a list of six items, or of nine with the chain id of
-// EIP-155 and two zeros where the signature will be.
+// A legacy transaction is a list of six items, or of nine with the chain id of EIP-155
+// and two zeros in the place of the signature.
 const (
 	legacyItems   = 6
 	legacyEIP155  = 9
@@ -44,7 +44,7 @@ func (tx *transaction) readLegacyItems(f *rlp.Fields) {
 	}
 }
 
-// readEIP155 reads chainId, 0, 0. With a signature, v, r and s stand there.
+// readEIP155 reads chainId, 0, 0, in whose place a signed transaction has v, r and s.
 func (tx *transaction) readEIP155(f *rlp.Fields) {
 	at := f.At()
 	switch tx.chainID = f.Uint64("chainId"); {

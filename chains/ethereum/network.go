@@ -1,79 +1,80 @@
 package ethereum
 
-// network is what is shown of a chain id: its usual name and the ticker of its
-// native token, which has 18 decimals everywhere.
-type network struct {
-	name, symbol string
-	maxFee       float64 // in whole units of the native asset; 0: DefaultMaxFee
-}
-
-// networks has the chains that people name; the source is the registry of
-// EIP-155 chain ids. A chain that is missing signs all the same.
-var networks = map[uint64]network{
-	1:        {"Ethereum", "ETH", 0},
-	10:       {"OP Mainnet", "ETH", 0.02},
-	56:       {"BNB Smart Chain", "BNB", 0.1},
-	100:      {"Gnosis", "xDAI", 10},
-	130:      {"Unichain", "ETH", 0.02},
-	137:      {"Polygon", "POL", 100},
-	146:      {"Sonic", "S", 100},
-	324:      {"ZKsync Era", "ETH", 0.02},
-	480:      {"World Chain", "ETH", 0.02},
-	5000:     {"Mantle", "MNT", 50},
-	8453:     {"Base", "ETH", 0.02},
-	17000:    {"Holesky", "ETH", 1000},
-	42161:    {"Arbitrum One", "ETH", 0.02},
-	42220:    {"Celo", "CELO", 10},
-	43114:    {"Avalanche C-Chain", "AVAX", 2},
-	59144:    {"Linea", "ETH", 0.02},
-	80094:    {"Berachain", "BERA", 10},
-	81457:    {"Blast", "ETH", 0.02},
-	84532:    {"Base Sepolia", "ETH", 1000},
-	421614:   {"Arbitrum Sepolia", "ETH", 1000},
-	534352:   {"Scroll", "ETH", 0.02},
-	560048:   {"Hoodi", "ETH", 1000},
-	11155111: {"Sepolia", "ETH", 1000},
-	4217:     {"Tempo", "USD", 100},
-	42431:    {"Tempo testnet", "USD", 100000},
-	11155420: {"OP Sepolia", "ETH", 1000},
-}
-
-func networkOf(chainID uint64) network {
-	known, ok := networks[chainID]
-	if !ok {
-		known.symbol = "native"
-	}
-	if known.maxFee == 0 {
-		known.maxFee = DefaultMaxFee
-	}
-	return known
-}
-
-// The chains of Tempo take transactions of Ethereum's types 0, 1, 2 and 4, and
-// have no native asset: gas is priced in 10⁻¹⁸ US dollars.
-const (
-	tempoMainnet = 4217
-	tempoTestnet = 42431
+import (
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-func isTempo(chainID uint64) bool { return chainID == tempoMainnet || chainID == tempoTestnet }
+// networkOf returns what people call a chain with a CAIP-2 id, and the unit of its fees.
+// The chains of Tempo, which take transactions of Ethereum's types 0, 1, 2 and 4, have
+// no native asset: gas is priced in 10⁻¹⁸ US dollars.
+func networkOf(chainID uint64, id string) chains.Network {
+	if name := evm.TempoName(chainID); name != "" {
+		return chains.Network{Name: name, Symbol: "USD", Decimals: 18}
+	}
+	return chains.NetworkOf(id)
+}
 
-// opStack are the chains that take an L1 data fee besides gas (op-geth
+func (tx *transaction) network() chains.Network {
+	return networkOf(tx.chainID, evm.NetworkID(tx.chainID))
+}
+
+func isTempo(chainID uint64) bool { return evm.TempoName(chainID) != "" }
+
+// maxFeeOf returns the default of Limits.MaxFee on a chain.
+func maxFeeOf(chainID uint64) float64 {
+	if fee, ok := maxFees[chainID]; ok {
+		return fee
+	}
+	return DefaultMaxFee
+}
+
+// maxFees are the highest fees without a hazard, in whole units of the native asset,
+// on the chains where they are not DefaultMaxFee.
+var maxFees = map[uint64]float64{
+	10:               0.02,
+	56:               0.1,
+	100:              10,
+	130:              0.02,
+	137:              100,
+	146:              100,
+	324:              0.02,
+	480:              0.02,
+	5000:             50,
+	8453:             0.02,
+	17000:            1000,
+	42161:            0.02,
+	42220:            10,
+	43114:            2,
+	59144:            0.02,
+	80094:            10,
+	81457:            0.02,
+	84532:            1000,
+	421614:           1000,
+	534352:           0.02,
+	560048:           1000,
+	11155111:         1000,
+	11155420:         1000,
+	evm.TempoMainnet: 100,
+	evm.TempoTestnet: 100_000,
+}
+
+// opStack are the chains that charge an L1 data fee in addition to gas (op-geth
 // core/state_transition.go). It is not in the transaction.
 var opStack = map[uint64]bool{10: true, 130: true, 480: true, 8453: true, 42220: true, 81457: true, 84532: true, 11155420: true}
 
-// gasCap is the gas that a transaction may have on a chain, and where that comes
-// from. A chain that is missing has no such cap, or none that is known.
+// gasCap is the largest gas of a transaction on a chain, and its source. A chain that
+// is missing has no such cap, or none that is known.
 type gasCap struct {
 	most uint64
 	fork string
 }
 
 var gasCaps = map[uint64]gasCap{
-	1:            {DefaultGasCap, "EIP-7825, Osaka"},
-	17000:        {DefaultGasCap, "EIP-7825, Osaka"},
-	560048:       {DefaultGasCap, "EIP-7825, Osaka"},
-	11155111:     {1<<32 - 1, "EIP-8037, Amsterdam"},
-	tempoMainnet: {30_000_000, "Tempo"},
-	tempoTestnet: {30_000_000, "Tempo"},
+	1:                {DefaultGasCap, "EIP-7825, Osaka"},
+	17000:            {DefaultGasCap, "EIP-7825, Osaka"},
+	560048:           {DefaultGasCap, "EIP-7825, Osaka"},
+	11155111:         {1<<32 - 1, "EIP-8037, Amsterdam"},
+	evm.TempoMainnet: {30_000_000, "Tempo"},
+	evm.TempoTestnet: {30_000_000, "Tempo"},
 }

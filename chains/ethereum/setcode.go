@@ -8,16 +8,16 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 )
 
-// authorizations are the tuples of EIP-7702. They were read, and stay where they
-// are: the summary reads them again.
+// authorizations are the tuples of EIP-7702. They were read and are not kept: the
+// summary reads them again.
 type authorizations struct {
 	list     rlp.Span // header included; empty if the type has none
 	count    int
-	anyChain int32 // the first that holds on every chain, counted from 1; 0 if none does
+	anyChain int32 // the first that is valid on every chain, counted from 1; 0 if none is
 }
 
-// authorization is one tuple: its signer lets the delegate's code run at the
-// signer's address.
+// authorization is one tuple: its signer lets the delegate's code run at the signer's
+// address.
 //
 //	[chainId, address, nonce, yParity, r, s]
 type authorization struct {
@@ -72,11 +72,11 @@ func (a authorizations) all(raw []byte) iter.Seq2[int, authorization] {
 	}
 }
 
-// anyChain reports whether the authorization holds on every chain.
+// anyChain reports whether the authorization is valid on every chain.
 func (a *authorization) anyChain() bool { return a.chainID.Len() == 0 }
 
-// skipped says why the network skips a tuple in a transaction of a chain, empty
-// if it does not for any reason that the bytes say (EIP-7702, "Behavior").
+// skipped returns why the network skips a tuple in a transaction of a chain, empty if
+// nothing in the bytes makes it do so (EIP-7702, "Behavior").
 func (a *authorization) skipped(chainID uint64, raw []byte) string {
 	switch id := a.chainID.Uint256(raw); {
 	case !a.anyChain() && (!id.IsUint64() || id.Uint64() != chainID):

@@ -16,10 +16,10 @@ const (
 	cellsPerBlob = 128     // proofs of one blob in wrapper version 1 (EIP-7594)
 )
 
-// parseNetworkForm reads the form in which blob transactions travel:
+// parseNetworkForm reads the form in which blob transactions are transmitted:
 //
-//	version 0   [body, blobs, commitments, proofs]           one proof a blob
-//	version 1   [body, 1, blobs, commitments, cellProofs]    128 a blob (EIP-7594)
+//	version 0   [body, blobs, commitments, proofs]           one proof per blob
+//	version 1   [body, 1, blobs, commitments, cellProofs]    128 per blob (EIP-7594)
 func (tx *transaction) parseNetworkForm(f *rlp.Fields) error {
 	start := f.At()
 	count := f.Count()
@@ -54,8 +54,8 @@ func (tx *transaction) parseNetworkForm(f *rlp.Fields) error {
 	return tx.checkSidecar(&sidecar)
 }
 
-// sidecar is views of the raw bytes: blobs of blobSize bytes, commitments and
-// proofs of kzgSize, these two each behind a header of one byte.
+// sidecar has views of the raw bytes: blobs of blobSize bytes, and commitments and
+// proofs of kzgSize, each of these two after a header of one byte.
 type sidecar struct {
 	number                     int // of the field blobs; commitments and proofs follow
 	blobs, commitments, proofs []rlp.Span
@@ -79,8 +79,8 @@ func (tx *transaction) readList(f *rlp.Fields, name string, size int, want uint6
 	return spans
 }
 
-// checkSidecar checks that each commitment has the hash that the body names and
-// that the proofs prove it. The arithmetic is go-ethereum's.
+// checkSidecar checks that each commitment has the hash that the body names, and
+// verifies the proofs with go-ethereum's library.
 func (tx *transaction) checkSidecar(s *sidecar) error {
 	perBlob := len(s.proofs) / len(s.blobs)
 	for i := range s.blobs {

@@ -26,8 +26,8 @@ type request struct {
 	tx *transaction
 }
 
-// With implements chains.Request: any secp256k1 key can sign, and at an address
-// the one that is there.
+// With implements chains.Request. Any secp256k1 key can sign; if signWith is an
+// address, only the key at it.
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	signer, key, err := r.Signer(keys)
 	if err != nil {
@@ -55,8 +55,9 @@ func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) 
 	return s.tx.splice(dst, &signature), nil
 }
 
-// preimageHash is Keccak-256 over what is signed: the raw bytes where they are
-// just that, else type ‖ list header ‖ items, the items being those that came in.
+// preimageHash returns Keccak-256 over what is signed: the raw bytes if they are the
+// preimage, or else type ‖ list header ‖ items, with the bytes of the items that came
+// in.
 func (tx *transaction) preimageHash() [32]byte {
 	if tx.whole {
 		return crypto.Keccak256Hash(tx.raw)
@@ -66,8 +67,8 @@ func (tx *transaction) preimageHash() [32]byte {
 	return crypto.Keccak256Hash(header, tx.items.Of(tx.raw))
 }
 
-// splice appends the items with the signature r ‖ s ‖ v behind them, and headers
-// that count it in front:
+// splice appends the items followed by the signature r ‖ s ‖ v, with headers that count
+// it:
 //
 //	legacy        header ‖ items ‖ v ‖ r ‖ s
 //	typed         type ‖ header ‖ items ‖ yParity ‖ r ‖ s
@@ -91,7 +92,7 @@ func (tx *transaction) splice(dst []byte, signature *[65]byte) []byte {
 	return append(out, tx.sidecar.Of(tx.raw)...)
 }
 
-// v is the recovery id as the transaction's type writes it.
+// v returns the recovery id in the encoding of the transaction's type.
 func (tx *transaction) v(recoveryID byte) uint64 {
 	switch {
 	case tx.kind != typeLegacy:

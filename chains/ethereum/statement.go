@@ -33,10 +33,10 @@ func PartyAt(address [20]byte) chains.Party {
 // NetworkID returns the CAIP-2 id of a chain; "eip155" for 0, which names none.
 func NetworkID(chainID uint64) string { return evm.NetworkID(chainID) }
 
-// AccountCall is a call that a contract account makes once its owners have signed
-// a message, such as a transaction of a Safe.
+// AccountCall is a call that a contract account makes once its owners have signed a
+// message, such as a transaction of a Safe.
 type AccountCall struct {
-	ChainID  uint64 // 0: not known, and no contract is known by its address
+	ChainID  uint64 // 0: not known, and no address is of a known contract
 	Account  [20]byte
 	To       [20]byte
 	Value    *big.Int // wei
@@ -44,26 +44,27 @@ type AccountCall struct {
 	Delegate bool // the code of To runs as the account
 }
 
-// Read decodes the call: what it does, and the fields that show it.
+// Read decodes the call and returns what it does, and the fields that show it.
 func (c *AccountCall) Read() (effects []chains.Effect, fields []chains.Field) {
 	call := contractsOf(c.ChainID).ReadFrom(c.Account, evm.Transaction{To: c.To, Value: c.Value, Data: c.Data}, c.Delegate)
 	return evm.Cut(call.Effects(), chains.MaxEffects), call.Fields()
 }
 
-// EffectHazards returns the dangers of effects of calls, as those of a transaction.
+// EffectHazards returns the dangers of the effects of calls, as for a transaction.
 func EffectHazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
 	return evm.Hazards(Name, effects, signer)
 }
 
-// KnownContract returns the name of a contract that is known at an address of a
-// chain, empty if none is.
+// KnownContract returns the name of the known contract at an address of a chain, empty
+// if there is none.
 func KnownContract(chainID uint64, address [20]byte) string {
 	network := evm.Network{ChainID: chainID}
 	return network.KnownName(address)
 }
 
-// AuthorizationDigest returns the hash that an authorization of EIP-7702 signs:
-// keccak256(05 ‖ rlp([chainId, delegate, nonce])).
+// AuthorizationDigest returns the digest of an authorization of EIP-7702:
+//
+//	keccak256(05 ‖ rlp([chainId, delegate, nonce]))
 func AuthorizationDigest(chainID *big.Int, delegate [20]byte, nonce uint64) [32]byte {
 	items := rlp.AppendScalar(nil, chainID.FillBytes(make([]byte, 32)))
 	items = append(append(items, 0x80+20), delegate[:]...)

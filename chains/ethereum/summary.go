@@ -21,10 +21,9 @@ var typeNames = [...]string{
 
 // Summary implements chains.Transaction.
 func (tx *transaction) Summary() chains.Summary {
-	network := networkOf(tx.chainID)
 	fields := []chains.Field{chains.Text("type", typeNames[tx.kind]), tx.chainField()}
-	fields = append(fields, tx.callFields(network)...)
-	fields = append(fields, tx.feeFields(network)...)
+	fields = append(fields, tx.callFields()...)
+	fields = append(fields, tx.feeFields()...)
 	fields = append(fields, chains.Integer("nonce", tx.nonce))
 	fields = append(fields, tx.accessList.Summary()...)
 	fields = append(fields, tx.blobFields()...)
@@ -47,11 +46,11 @@ func (tx *transaction) chainField() chains.Field {
 	if tx.chainID == 0 {
 		return chains.Text("chain", "ANY").WithNote("no chain id: valid on every chain")
 	}
-	return chains.Integer("chain", tx.chainID).WithNote(networkOf(tx.chainID).name)
+	return chains.Integer("chain", tx.chainID).WithNote(tx.network().Name)
 }
 
-func (tx *transaction) callFields(network network) []chains.Field {
-	value := chains.Amount("value", tx.value.Big(tx.raw), 18, network.symbol)
+func (tx *transaction) callFields() []chains.Field {
+	value := chains.Amount("value", tx.value.Big(tx.raw), 18, tx.network().Symbol)
 	data := tx.data.Of(tx.raw)
 	if tx.creation {
 		return []chains.Field{chains.Text("to", "none").WithNote("creates a contract"), value, chains.Bytes("init code", data)}
@@ -59,13 +58,14 @@ func (tx *transaction) callFields(network network) []chains.Field {
 	if isTempo(tx.chainID) && tx.value.Len() > 0 {
 		value = value.WithNote("no account holds a native coin here: the network refuses it")
 	}
-	to := chains.AddressField("to", tx.to.String()).WithNote(tx.contracts().KnownName(tx.to))
-	return append([]chains.Field{to, value}, tx.call(tx.contracts()).Fields()...)
+	contracts := tx.contracts()
+	to := chains.AddressField("to", tx.to.String()).WithNote(contracts.KnownName(tx.to))
+	return append([]chains.Field{to, value}, tx.call(contracts).Fields()...)
 }
 
-func (tx *transaction) feeFields(network network) []chains.Field {
+func (tx *transaction) feeFields() []chains.Field {
 	fee, _ := tx.maximumFee()
-	maximum := chains.Amount("maximum fee", fee.ToBig(), 18, network.symbol)
+	maximum := chains.Amount("maximum fee", fee.ToBig(), 18, tx.network().Symbol)
 	if opStack[tx.chainID] {
 		maximum = maximum.WithNote("and the L1 data fee, which is not in the transaction")
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 )
 
-// Transaction types (EIP-2718). Legacy transactions have no type byte on the
-// wire; 0 is how JSON-RPC calls them.
+// Transaction types (EIP-2718). Legacy transactions have no type byte in their
+// encoding; JSON-RPC calls them 0.
 const (
 	typeLegacy     = 0
 	typeAccessList = 1
@@ -25,19 +25,19 @@ type transaction struct {
 	limits Limits
 	raw    []byte
 
-	// items is the span of the transaction's items without those of a
-	// signature: what is signed, but for the header in front of it.
+	// items is the span of the transaction's items without those of a signature. They
+	// are what is signed, after a header.
 	items rlp.Span
 
-	// whole says that the raw bytes are the preimage: nothing had to be taken
-	// off (the alias's three items) or out (of the network form).
+	// whole reports that the raw bytes are the preimage: nothing had to be removed (the
+	// alias's three items) or extracted (from the network form).
 	whole bool
 
-	// sidecar is the span of what follows the body in the network form of a
-	// blob transaction, empty otherwise.
+	// sidecar is the span after the body in the network form of a blob transaction,
+	// empty otherwise.
 	sidecar rlp.Span
 
-	// sidecarV0 says that the sidecar has one proof a blob (wrapper version 0).
+	// sidecarV0 reports that the sidecar has one proof per blob (wrapper version 0).
 	sidecarV0 bool
 
 	kind       byte
@@ -61,7 +61,7 @@ type transaction struct {
 
 var _ chains.Transaction = (*transaction)(nil)
 
-// parse reads the raw bytes by their first one (EIP-2718).
+// parse reads the raw bytes, by the first of them (EIP-2718).
 func (tx *transaction) parse() error {
 	if len(tx.raw) == 0 {
 		return malformed("", 0, "empty: the raw unsigned transaction is expected")
@@ -93,8 +93,8 @@ func (tx *transaction) parseByType() error {
 	}
 }
 
-// maximumFee is the most that the transaction may cost beside its value, in
-// wei. ok is false if that is over 256 bits.
+// maximumFee returns the most that the transaction may cost in addition to its value,
+// in wei. ok is false if that is over 256 bits.
 func (tx *transaction) maximumFee() (fee uint256.Int, ok bool) {
 	price := tx.feeCap.Uint256(tx.raw)
 	_, overflow := fee.MulOverflow(uint256.NewInt(tx.gas), &price)
@@ -109,8 +109,7 @@ func (tx *transaction) maximumFee() (fee uint256.Int, ok bool) {
 	return fee, !overflow
 }
 
-// payable reports whether there can be a balance, of 256 bits, that pays for
-// what has been read so far.
+// payable reports whether a balance of 256 bits can pay for what has been read so far.
 func (tx *transaction) payable() bool {
 	if tx.blobs == 0 && tx.feeCap.Len() <= 8 && tx.value.Len() < 32 {
 		return true // gas·price has 128 bits at most, the value 248

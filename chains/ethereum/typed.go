@@ -23,13 +23,13 @@ func (tx *transaction) parseTyped() error {
 	return f.Close()
 }
 
-// readBody reads the items of a typed transaction: all of f.
+// readBody reads the items of a typed transaction, which are all of f.
 func (tx *transaction) readBody(f *rlp.Fields) {
 	start := *f
 	if tx.readItems(f); f.Close() == nil {
 		return
 	}
-	// Another number of items is the fault of which any other may be a consequence.
+	// Any other fault may be a consequence of a wrong number of items.
 	count, want := start.Count(), itemCount[tx.kind]
 	if count >= 0 && count != want && count != want+signatureItems {
 		*f = start

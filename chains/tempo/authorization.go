@@ -5,8 +5,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 )
 
-// authorization delegates an account to code, as EIP-7702 does, with a
-// signature of any of Tempo's kinds:
+// authorization delegates an account to code, as in EIP-7702, with a signature of any
+// of Tempo's kinds:
 //
 //	[chainId, address, nonce, signature]
 type authorization struct {

@@ -1,15 +1,11 @@
 package tempo
 
-import (
-	"fmt"
-
-	"github.com/countersign-dev/countersign/chains"
-)
+import "github.com/countersign-dev/countersign/chains"
 
 var _ chains.Caller = (*transaction)(nil)
 
-// Calls implements chains.Caller. Where the sender has signed, the calls are not by
-// the signature that is asked for, and there are none to read.
+// Calls implements chains.Caller. If the sender has signed already, the calls are not
+// made by the signature that is requested, and it returns none.
 func (tx *transaction) Calls() (calls []chains.Call) {
 	if tx.sender != nil {
 		return nil
@@ -20,7 +16,7 @@ func (tx *transaction) Calls() (calls []chains.Call) {
 			continue
 		}
 		for _, call := range tx.readCall(network, c).Calls() {
-			call.Path = fmt.Sprintf("call %d of %d/%s", number, tx.calls.count, call.Path)
+			call.Path = tx.callPath(number) + call.Path
 			calls = append(calls, call)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 )
 
-// calls are what a transaction does, all or none. They were read, and stay where
-// they are: the summary reads them again.
+// calls are what a transaction does, all or none. They were read and are not kept: the
+// summary reads them again.
 type calls struct {
 	list    rlp.Span // header included
 	count   int32

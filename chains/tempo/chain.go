@@ -20,43 +20,43 @@
 // token its smallest unit.
 //
 // For the fee payer to countersign: the same with feePayer 00 and the sender's
-// signature as one more item; or what it signs, 78 ‖ rlp([…]), with the sender's
-// address as feePayer and the sender's signature as one more item.
+// signature as an additional item; or what it signs, 78 ‖ rlp([…]), with the sender's
+// address as feePayer and the sender's signature as an additional item.
 //
 // # Out
 //
-// The same with one more item, the sender's signature: 65 bytes r ‖ s ‖ v, v 27 or
-// 28. An access key, one that says by [keystore.Delegate] which account it acts for,
+// The same with the sender's signature as an additional item: 65 bytes r ‖ s ‖ v, v 27
+// or 28. An access key, one whose [keystore.Delegate] names the account it acts for,
 // signs for that account: 04 ‖ account ‖ 65 bytes, over keccak256(04 ‖ hash ‖ account).
-// A fee payer's signature goes into feePayer, and nothing else changes but the type.
+// A fee payer's signature goes into feePayer; apart from it only the type changes.
 //
 // # Preimage
 //
-// The bytes that came in. If a sponsor pays, in whichever of the two forms,
-// the same items with feePayer as 00 and feeToken as 80: a sponsored sender does
-// not commit to the token that the fee is paid in, and the summary says so. The
-// node refuses the placeholder 00: that output is for the payer to complete.
+// The bytes that came in. If a sponsor pays, in either of the two forms, the same items
+// with feePayer as 00 and feeToken as 80: a sponsored sender does not commit to the
+// token that the fee is paid in, and the summary says so. The node refuses the
+// placeholder 00: that output is for the payer to complete.
 //
-// A key authorization is never decoded and encoded again: with limits left out
-// or 80 the key has no limits, with c0 it may spend nothing, and a library that
-// takes one for the other signs something else than it was given.
+// A key authorization is never decoded and re-encoded: if limits are absent or 80 the
+// key has no limits, and if they are c0 it may spend nothing. A library that mistakes
+// one for the other signs something else than it was given.
 //
 // # Refused
 //
-// What is not in its one encoding: another RLP, an item too many or too few, a
-// trailing field of a key authorization written as 80, a zero period. What is
-// signed already. What can never be right: chain id 0, gas 0, fees over 128 bits, a
-// tip over the cap, no calls or more than 32, an input over 128 KiB, a creation that
-// is not the first call or stands beside authorizations, validBefore not after
-// validAfter, expiring nonces (nonce key 2^256−1) without validBefore, a signature
-// with s high or zero, of keychain version 1 or of a configurable account, more than
-// 16 authorizations, more than 256 addresses in the access list, 256 storage keys of
-// one, or 2,048 in all.
+// Anything but the one canonical encoding: other RLP, an item too many or too few, a
+// trailing field of a key authorization written as 80, a zero period. Transactions that
+// are signed already. What can never be valid: chain id 0, gas 0, fees over 128 bits, a
+// tip over the cap, no calls or more than 32, an input over 128 KiB, a creation that is
+// not the first call or comes with authorizations, validBefore not after validAfter,
+// expiring nonces (nonce key 2^256−1) without validBefore, a signature with s high or
+// zero, of keychain version 1 or of a configurable account, more than 16
+// authorizations, more than 256 addresses in the access list, 256 storage keys of one,
+// or 2,048 in all.
 //
-// Of a key authorization: another chain, no signature or another account's, key id
-// 0, an admin key with restrictions, more than 256 limits or 64 scopes, rules or
+// Of a key authorization: another chain, no signature or another account's, key id 0,
+// an admin key with restrictions, more than 256 limits or 64 scopes, rules or
 // recipients, one of them twice, a limit over 128 bits, recipients where the network
-// cannot look for them.
+// does not check them.
 //
 // # Hazards
 //
@@ -64,17 +64,16 @@
 //
 // # What is not checked
 //
-// Signatures by P-256 and WebAuthn keys are read by their shape: the network
-// verifies them. The clock, balances and the keys that an account has are not
-// known here.
+// Signatures by P-256 and WebAuthn keys are only checked for their shape: the network
+// verifies them. The clock, balances and the keys of an account are not known here.
 //
 // # How old the rules are
 //
 // They follow the node tempoxyz/tempo at d656ef55 (2026-08-21), with hardfork T12 of
-// v1.16.0 (mainnet 2026-10-13), and viem 2.57.20 with its ox 0.14.67 (2026-11). Hardfork
-// T13 was without a date on the public networks in September 2026; a later one may have
-// changed the rules. The precompiles are no contracts that could be executed in tests:
-// their functions were read from the node's sources.
+// v1.16.0 (mainnet 2026-10-13), and viem 2.57.20 with its ox 0.14.67 (2026-11).
+// Hardfork T13 had no date on the public networks in September 2026; a later hardfork
+// may have changed the rules. The precompiles are no contracts that tests could
+// execute: their functions were taken from the node's sources.
 package tempo
 
 import (
@@ -89,11 +88,10 @@ const Name = "tempo"
 // Limits are the bounds beyond which a transaction is a hazard. A zero field
 // means the default.
 type Limits struct {
-	// GasCap is the gas that a transaction may have. Default: DefaultGasCap.
+	// GasCap is the largest gas of a transaction. Default: DefaultGasCap.
 	GasCap uint64
 
-	// MaxFee is the fee in US dollars above which a transaction is a hazard.
-	// Default: DefaultMaxFee.
+	// MaxFee is the highest fee in US dollars. Default: DefaultMaxFee.
 	MaxFee float64
 }
 

@@ -12,14 +12,14 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-// network has the contract calls of the transaction's chain.
+// network returns the network on which the transaction's calls run.
 func (tx *transaction) network() *evm.Network {
 	return &evm.Network{ID: evm.NetworkID(tx.chainID), ChainID: tx.chainID, Symbol: "native", Decimals: 18}
 }
 
 // Effects implements chains.Transaction: what the calls do, the delegations, what
-// another key may do from now on, and the fee. Where the sender has signed, all but
-// the fee is by the sender's signature.
+// another key may do from now on, and the fee. If the sender has signed already,
+// everything but the fee is authorized by the sender's signature.
 func (tx *transaction) Effects() []chains.Effect { return tx.effects(tx.network()) }
 
 func (tx *transaction) effects(network *evm.Network) []chains.Effect {
@@ -45,7 +45,7 @@ func (tx *transaction) effects(network *evm.Network) []chains.Effect {
 }
 
 func (tx *transaction) callEffects(network *evm.Network, number int, c call) []chains.Effect {
-	path := "call " + strconv.Itoa(number) + " of " + strconv.Itoa(int(tx.calls.count)) + "/"
+	path := tx.callPath(number)
 	if c.creation {
 		return []chains.Effect{{Kind: chains.KindCreate, From: chains.SignerParty(), By: chains.BySigner, Path: path + "init code"}}
 	}
@@ -56,12 +56,17 @@ func (tx *transaction) callEffects(network *evm.Network, number int, c call) []c
 	return effects
 }
 
+// callPath returns the beginning of the paths of a call's effects.
+func (tx *transaction) callPath(number int) string {
+	return "call " + strconv.Itoa(number) + " of " + strconv.Itoa(int(tx.calls.count)) + "/"
+}
+
 // readCall decodes a call of a contract.
 func (tx *transaction) readCall(network *evm.Network, c call) *evm.Call {
 	return network.Read(evm.Transaction{To: c.to, Value: c.value.Big(tx.raw), Data: c.input.Of(tx.raw)})
 }
 
-// bySender gives effects to the account whose signature stands in the bytes.
+// bySender attributes effects to the account whose signature is in the bytes.
 func (tx *transaction) bySender(effects []chains.Effect, sender chains.Party) []chains.Effect {
 	effects = evm.Resolve(effects, sender)
 	for i := range effects {
@@ -72,9 +77,9 @@ func (tx *transaction) bySender(effects []chains.Effect, sender chains.Party) []
 	return effects
 }
 
-// delegations are that the code of a delegate gets control of an account, for each
-// authorization that the network does not skip. It stands by the account's
-// signature, which is in the bytes.
+// delegations returns, for each authorization that the network does not skip, that the
+// code of a delegate gets control of an account. It is authorized by the account's
+// signature in the bytes.
 func (tx *transaction) delegations(network *evm.Network) (effects []chains.Effect) {
 	for i := range tx.authorizations {
 		a := &tx.authorizations[i]
@@ -93,7 +98,7 @@ func (tx *transaction) delegations(network *evm.Network) (effects []chains.Effec
 	return effects
 }
 
-// skipped says why the network skips an authorization, empty if it does not.
+// skipped returns why the network skips an authorization, empty if it does not.
 func (a *authorization) skipped(chainID uint64, raw []byte) string {
 	switch {
 	case a.signature.keychain:
@@ -104,7 +109,7 @@ func (a *authorization) skipped(chainID uint64, raw []byte) string {
 	return ""
 }
 
-// grant is what the key authorization lets the key do.
+// grant returns what the key authorization lets the key do.
 func (key *keyAuthorization) grant(raw []byte) *evm.KeyGrant {
 	g := &evm.KeyGrant{Key: key.keyID, Admin: key.admin, Expires: key.expiry, Limited: key.limited, Scoped: key.scoped}
 	for _, limit := range key.limits {
@@ -124,15 +129,15 @@ func (l tokenLimit) grant(raw []byte) evm.KeyLimit {
 	return evm.KeyLimit{Token: l.token, Amount: l.limit.Big(raw), Period: l.period}
 }
 
-// maximumFee is the most that gas costs, in 10⁻¹⁸ US dollars: 192 bits at most.
+// maximumFee returns the most that gas costs, in 10⁻¹⁸ US dollars: 192 bits at most.
 func (tx *transaction) maximumFee() uint256.Int {
 	fee := tx.maxFeePerGas.Uint256(tx.raw)
 	fee.Mul(&fee, uint256.NewInt(tx.gas))
 	return fee
 }
 
-// feeEffect is the most that can be paid for inclusion, in a token of 6 decimals,
-// rounded up. A sponsored sender knows neither who pays nor in which token.
+// feeEffect returns the most that can be paid for inclusion, in a token of 6 decimals,
+// rounded up. A sponsored sender commits neither to the payer nor to the token.
 func (tx *transaction) feeEffect(network *evm.Network) chains.Effect {
 	effect := chains.Effect{Kind: chains.KindFee, From: chains.SignerParty(), By: chains.BySigner, Asset: chains.UnknownAsset(network.ID),
 		Amount: chains.AtMost(evm.TIP20Fee(tx.maximumFee())), Path: "maximum fee"}
@@ -145,7 +150,7 @@ func (tx *transaction) feeEffect(network *evm.Network) chains.Effect {
 	return effect
 }
 
-// grantsKey reports whether an effect is what another key may do.
+// grantsKey reports whether an effect says what another key may do.
 func grantsKey(effect chains.Effect) bool {
 	name, _, _ := strings.Cut(effect.Function, "(")
 	switch name {

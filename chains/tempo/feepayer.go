@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 )
 
-// feePayer is who pays the fee, if it is not the sender.
+// feePayer is the payer of the fee, if it is not the sender.
 type feePayer struct {
 	form    feePayerForm
 	sender  evm.Address // of payerSender
@@ -21,7 +21,7 @@ const (
 	payerNone        feePayerForm = iota // 80: the sender pays
 	payerPlaceholder                     // 00: a sponsor will pay, and has not signed
 	payerSigned                          // [yParity, r, s]
-	payerSender                          // the sender's address: what a fee payer is to sign (0x78)
+	payerSender                          // the sender's address: for a fee payer to sign (0x78)
 )
 
 func (tx *transaction) readFeePayer(f *rlp.Fields) {
@@ -66,15 +66,15 @@ func (tx *transaction) readPayerSignature(f *rlp.Fields) {
 	f.Join(&signature)
 }
 
-// payer recovers who pays, given who sends. The fee payer signs
+// payer recovers the payer, given the sender. The fee payer signs
 //
 //	keccak256(78 ‖ rlp([…items, with the sender's address as feePayer]))
 func (tx *transaction) payer(sender evm.Address) (payer evm.Address, ok bool) {
 	return evm.Recover(tx.payerHash(sender), tx.feePayer.yParity, tx.feePayer.r.Uint256(tx.raw), tx.feePayer.s.Uint256(tx.raw))
 }
 
-// payerHash is Keccak-256 over what the fee payer of a sender signs. It commits to
-// the fee token.
+// payerHash returns the digest that the fee payer of a sender signs. It commits to the
+// fee token.
 func (tx *transaction) payerHash(sender evm.Address) [32]byte {
 	before := tx.raw[tx.items.Start:tx.feePayerItem.Start]
 	after := tx.raw[tx.feePayerItem.End:tx.unsignedEnd()]

@@ -9,21 +9,21 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-// The hazards of Tempo transactions, besides those of effects: tempo/blind-call,
+// The hazards of Tempo transactions, in addition to those of effects: tempo/blind-call,
 // tempo/authority-change, tempo/unlimited-approval and tempo/burn.
 const (
 	HazardReservedNonceKey = "tempo/reserved-nonce-key" // first byte 0x5b: the validators' subblocks
 	HazardGasOverCap       = "tempo/gas-over-cap"       // over Limits.GasCap
 	HazardForeignFeeToken  = "tempo/foreign-fee-token"  // fee token that is no TIP-20 token
 	HazardHighFee          = "tempo/high-fee"           // over Limits.MaxFee
-	HazardNeverIncluded    = "tempo/never-included"     // what no node takes: a call with a value
+	HazardNeverIncluded    = "tempo/never-included"     // what no node accepts: a call with a value
 
 	// HazardUnlimitedKey: an access key may spend without a limit, or with one that
-	// nothing exhausts.
+	// cannot be exhausted.
 	HazardUnlimitedKey = "tempo/unlimited-key"
 
-	// HazardUnscopedKey: an access key never expires, or may make any call. Limits
-	// bind what it spends of TIP-20 tokens and nothing else.
+	// HazardUnscopedKey: an access key never expires, or may make any call. Limits only
+	// bind what it spends of TIP-20 tokens.
 	HazardUnscopedKey = "tempo/unscoped-key"
 
 	// HazardAnyChainAuthorization: a delegation without a chain id. Its signature is
@@ -60,7 +60,7 @@ func (s *signing) Hazards() []chains.Hazard {
 	return s.tx.hazards(evm.Resolve(s.tx.effects(network), account), account)
 }
 
-// briefly is the network for effects of which hazards alone are wanted.
+// briefly returns the network for effects from which only hazards are derived.
 func (tx *transaction) briefly() *evm.Network {
 	network := tx.network()
 	network.Brief = true
@@ -92,8 +92,8 @@ func (tx *transaction) hazards(effects []chains.Effect, signer chains.Party) []c
 	return found
 }
 
-// delegationHazards are those of authorizations that other chains take too, by the
-// same signature.
+// delegationHazards adds the hazards of authorizations whose signature other chains
+// accept too.
 func (tx *transaction) delegationHazards(found *hazards) {
 	for i := range tx.authorizations {
 		if a := &tx.authorizations[i]; a.chainID.Len() == 0 && !a.signature.keychain {
@@ -102,7 +102,8 @@ func (tx *transaction) delegationHazards(found *hazards) {
 	}
 }
 
-// feeHazards point at the effect of the fee. A sponsored sender does not pay it.
+// feeHazards adds the hazards of the fee, which point at its effect. A sponsored sender
+// does not pay it.
 func (tx *transaction) feeHazards(found *hazards, index int) {
 	if tx.hasFeeToken && !evm.IsTIP20(tx.feeToken) {
 		found.on(index, HazardForeignFeeToken, "fee token %v is no TIP-20 token (20c0…): the fee cannot be paid in it", tx.feeToken)
@@ -114,9 +115,8 @@ func (tx *transaction) feeHazards(found *hazards, index int) {
 	}
 }
 
-// keyHazards are those of what another key may do from now on, whichever way it is
-// granted: by a key authorization or by a call of the AccountKeychain. Each name is
-// there once for each key.
+// keyHazards adds the hazards of what another key may do from now on, granted by a key
+// authorization or by a call of the AccountKeychain. Each name is added once per key.
 func keyHazards(found *hazards, effects []chains.Effect) {
 	named := map[string]bool{}
 	once := func(index int, name, detail string, args ...any) {

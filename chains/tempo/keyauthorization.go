@@ -11,13 +11,13 @@ import (
 //
 //	[[chainId, keyType, keyId, expiry?, limits?, scopes?, witness?, isAdmin?, account?], signature]
 //
-// A trailing field is left out; one that others follow is 80 if it is not there.
+// A trailing field is left out; an absent field that others follow is 80.
 type keyAuthorization struct {
 	keyType   uint8
 	keyID     evm.Address
 	expiry    uint64 // seconds since the epoch; 0: never
-	limited   bool   // there is a list of limits, be it empty
-	scoped    bool   // there is a list of scopes, be it empty
+	limited   bool   // there is a list of limits, possibly empty
+	scoped    bool   // there is a list of scopes, possibly empty
 	witness   []byte // 32 bytes (TIP-1053), or none
 	admin     bool   // TIP-1049
 	bound     bool   // there is an account
@@ -31,7 +31,7 @@ type keyAuthorization struct {
 
 var keyTypes = [...]string{kindSecp256k1, kindP256, kindWebAuthn}
 
-// keyTypeConfig is a configurable account that acts as an access key (TIP-1111).
+// keyTypeConfig is a configurable account as an access key (TIP-1111).
 const keyTypeConfig = 3
 
 func (tx *transaction) readKeyAuthorization(f *rlp.Fields) {
@@ -101,8 +101,8 @@ func (key *keyAuthorization) readAdmin(f *rlp.Fields) {
 	}
 }
 
-// readOption reports whether an optional field is there. If it is 80, it reads
-// over it: another has to follow then. The node refuses one that is 80 and the last.
+// readOption reports whether an optional field is there. It skips one that is 80, which
+// another field must follow: the node refuses a last field that is 80.
 func readOption(f *rlp.Fields, name string) bool {
 	if !f.NextIsEmpty() {
 		return f.More()

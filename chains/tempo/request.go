@@ -27,8 +27,8 @@ type request struct {
 }
 
 // With implements chains.Request. A secp256k1 key signs as the sender, for its own
-// account or for the one that it is an access key of; or, where the sender has
-// signed, as the fee payer. It refuses what the network would not take.
+// account or for the one that it is an access key of; if the sender has signed already,
+// it signs as the fee payer. With refuses what the network would not accept.
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	signer, key, err := r.Signer(keys)
 	if err != nil {
@@ -45,7 +45,7 @@ func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	return s, s.check()
 }
 
-// actsFor is the account that a signer is an access key of, nil if of none.
+// actsFor returns the account that a signer is an access key of, nil if none.
 func actsFor(signer keystore.ECDSASigner) []byte {
 	if delegate, ok := signer.(keystore.Delegate); ok {
 		return delegate.ActsFor()
@@ -75,9 +75,9 @@ func (s *signing) check() error {
 	return s.checkKeyAuthorization()
 }
 
-// checkKeyAuthorization refuses a sender under whose signature the network does not
-// take the key authorization: it names another account, or is not signed by the
-// account's own key, or by the access key that signs the transaction as an admin.
+// checkKeyAuthorization refuses a sender whose signature does not make the network
+// accept the key authorization: it must not name another account, and must be signed by
+// the account's own key, or as an admin by the access key that signs the transaction.
 func (s *signing) checkKeyAuthorization() error {
 	key := s.tx.key
 	if key == nil {
@@ -128,7 +128,7 @@ func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) 
 	return s.tx.splice(dst, signature[:]), nil
 }
 
-// digest is what the key signs: as an access key it commits to the account.
+// digest returns what the key signs. An access key commits to the account:
 //
 //	keccak256(04 ‖ hash ‖ account)
 func (s *signing) digest() [32]byte {

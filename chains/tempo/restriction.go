@@ -17,15 +17,15 @@ const (
 	maxLimitBits  = 128 // the width of a TIP-20 balance
 )
 
-// tokenLimit is [token, limit, period?]: what may be spent, in all or in each
-// period of seconds.
+// tokenLimit is [token, limit, period?]: what may be spent, in total or in each period
+// of seconds.
 type tokenLimit struct {
 	token  evm.Address
 	limit  rlp.Span
 	period uint64
 }
 
-// readLimits reads all of a list of limits. The network takes each token once.
+// readLimits reads a list of limits. The network accepts each token once.
 func readLimits(list *rlp.Fields, raw []byte) (limits []tokenLimit) {
 	if !checkCount(list, maxLimits) {
 		return nil
@@ -53,7 +53,7 @@ func readLimits(list *rlp.Fields, raw []byte) (limits []tokenLimit) {
 	return limits
 }
 
-// checkCount fails if a list has more items than the network takes.
+// checkCount fails if a list has more items than the network accepts.
 func checkCount(list *rlp.Fields, most int) bool {
 	count := list.Count()
 	if count > most {
@@ -74,8 +74,8 @@ type selectorRule struct {
 	recipients []evm.Address
 }
 
-// readScopes reads all of a list of scopes. The network takes each target once,
-// and not the zero address.
+// readScopes reads a list of scopes. The network accepts each target once, and not the
+// zero address.
 func readScopes(list *rlp.Fields) (scopes []scope) {
 	if !checkCount(list, maxScopes) {
 		return nil
@@ -122,8 +122,8 @@ func (s *scope) readRules(list *rlp.Fields) {
 	}
 }
 
-// readRecipients reads all of a list of recipients. The network takes each once,
-// and not the zero address.
+// readRecipients reads a list of recipients. The network accepts each once, and not the
+// zero address.
 func (r *selectorRule) readRecipients(list *rlp.Fields) {
 	if !checkCount(list, maxRecipients) {
 		return

@@ -5,11 +5,11 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 )
 
-// sender is who has signed a transaction that its fee payer is to countersign.
+// sender is the signer of a transaction that its fee payer countersigns.
 type sender struct {
 	item      rlp.Span // the signature's item, header included
 	signature envelope
-	address   evm.Address // the account: of a keychain's signature the one it names
+	address   evm.Address // the account; of a keychain's signature, the one that it names
 }
 
 // readSender reads the sender's signature, the last item.
@@ -19,7 +19,7 @@ func (tx *transaction) readSender(f *rlp.Fields) {
 	tx.sender.item = rlp.Between(start, f.At())
 }
 
-// unsignedEnd is where the items end that a sender and a fee payer sign.
+// unsignedEnd returns the end of the items that sender and fee payer sign.
 func (tx *transaction) unsignedEnd() int32 {
 	if tx.sender == nil {
 		return tx.items.End
@@ -27,8 +27,8 @@ func (tx *transaction) unsignedEnd() int32 {
 	return tx.sender.item.Start
 }
 
-// checkSigned refuses what is signed already and waits for no fee payer, and what a
-// fee payer would sign for a sender that has not signed.
+// checkSigned refuses what is signed already and waits for no fee payer, and what a fee
+// payer would sign for a sender that has not signed.
 func (tx *transaction) checkSigned() error {
 	form := tx.feePayer.form
 	switch {

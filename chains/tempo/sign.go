@@ -8,11 +8,11 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 )
 
-// sponsored is feeToken and feePayer as a sponsored sender signs them.
+// sponsored is feeToken and feePayer in what a sponsored sender signs.
 var sponsored = []byte{0x80, 0x00}
 
-// senderHash is Keccak-256 over what the sender signs: the items, or, if another
-// account pays, the same with feeToken 80 and feePayer 00.
+// senderHash returns the digest that the sender signs: over the items, or, if another
+// account pays, over the same with feeToken 80 and feePayer 00.
 func (tx *transaction) senderHash() [32]byte {
 	if tx.sender == nil && (tx.feePayer.form == payerNone || tx.feePayer.form == payerPlaceholder && !tx.hasFeeToken) {
 		return crypto.Keccak256Hash(tx.raw)
@@ -24,8 +24,8 @@ func (tx *transaction) senderHash() [32]byte {
 	return crypto.Keccak256Hash(header, before, sponsored, after)
 }
 
-// splice appends the items with the sender's signature behind them, as a string of
-// 65 bytes or of an access key 86, and a header that counts it in front:
+// splice appends the items followed by the sender's signature, a string of 65 bytes, or
+// 86 of an access key, with a header that counts it:
 //
 //	76 ‖ header ‖ items ‖ b8 41 ‖ r ‖ s ‖ v
 //	76 ‖ header ‖ items ‖ b8 56 ‖ 04 ‖ account ‖ r ‖ s ‖ v
@@ -40,7 +40,7 @@ func (tx *transaction) splice(dst, signature []byte) []byte {
 
 // splicePayer appends the items with the fee payer's signature in its place:
 //
-//	76 ‖ header ‖ items before ‖ [yParity, r, s] ‖ items behind, the sender's signature last
+//	76 ‖ header ‖ items before ‖ [yParity, r, s] ‖ items after, the sender's signature last
 func (tx *transaction) splicePayer(dst []byte, signature *[65]byte) []byte {
 	r, s := signature[:32], signature[32:64]
 	before, after := tx.raw[tx.items.Start:tx.feePayerItem.Start], tx.raw[tx.feePayerItem.End:tx.items.End]

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 )
 
-// The signatures that authorizations carry. All but the first begin with a type
+// The signatures in authorizations and of senders. All but the first begin with a type
 // byte:
 //
 //	secp256k1   r 32 ‖ s 32 ‖ v 1, 65 bytes
@@ -18,9 +18,9 @@ import (
 //	WebAuthn    02 ‖ authenticatorData ‖ clientDataJSON ‖ r ‖ s ‖ x ‖ y, 129 to 2,049 bytes
 //	keychain    04 ‖ account 20 ‖ one of the above (03, version 1, is refused)
 //
-// 05 is the signature of a configurable account (TIP-1107, TIP-1111), several owners'
-// in one: no network takes it before upgrade T14, which is not scheduled. It is
-// refused by name, alone and in a keychain.
+// 05 is the signature of a configurable account (TIP-1107, TIP-1111), which has those
+// of several owners. No network accepts it before upgrade T14, which is not scheduled,
+// so it is refused by name, alone and in a keychain.
 const (
 	sizeSecp256k1  = 65
 	sizeP256       = 130
@@ -43,8 +43,8 @@ type envelope struct {
 	bytes    rlp.Span // without the keychain's header
 }
 
-// readEnvelope reads a signature's shape. keychain allows one made by a key of
-// an account's keychain.
+// readEnvelope reads a signature and checks its shape. keychain allows signatures by a
+// key of an account's keychain.
 func readEnvelope(f *rlp.Fields, name string, raw []byte, keychain bool) envelope {
 	at := f.At()
 	span := f.String(name)
@@ -73,8 +73,8 @@ func readEnvelope(f *rlp.Fields, name string, raw []byte, keychain bool) envelop
 	return e
 }
 
-// hasKeychainHeader reports whether a keychain's header is in front. A signature
-// of secp256k1 has no type byte, and may begin with any.
+// hasKeychainHeader reports whether a signature begins with a keychain's header. A
+// secp256k1 signature has no type byte, and may begin with any byte.
 func hasKeychainHeader(signature []byte) bool {
 	return len(signature) > keychainHeader && len(signature) != sizeSecp256k1 &&
 		(signature[0] == signatureKeychain1 || signature[0] == signatureKeychain2)
@@ -107,8 +107,7 @@ func validSecp256k1(signature []byte) bool {
 	return evm.ValidScalar(&r) && evm.LowScalar(&s) && (v == 27 || v == 28)
 }
 
-// field shows who made the signature over a digest. Those of P-256 keys are the
-// network's to verify.
+// field shows the signer of a digest. The network verifies signatures by P-256 keys.
 func (e envelope) field(raw []byte, digest common.Hash) chains.Field {
 	signer, ok := e.address(raw, digest)
 	switch {
@@ -120,8 +119,8 @@ func (e envelope) field(raw []byte, digest common.Hash) chains.Field {
 	return chains.AddressField("signed by", signer.String()).WithNote(e.kind + ", as it claims: not verified here")
 }
 
-// address returns the address of the key that made the signature over a digest:
-// of secp256k1 it is recovered, unless no key can have made it. The others carry
+// address returns the address of the key that signed a digest. For secp256k1 it is
+// recovered; ok is false if no key can have made the signature. The other kinds include
 // a P-256 key, and are not verified here.
 func (e envelope) address(raw []byte, digest common.Hash) (signer evm.Address, ok bool) {
 	signature := e.bytes.Of(raw)

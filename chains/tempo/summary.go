@@ -12,14 +12,11 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-// networks are the chain ids of Tempo.
-var networks = map[uint64]string{4217: "Tempo", 42431: "Tempo testnet"}
-
 // Summary implements chains.Transaction.
 func (tx *transaction) Summary() chains.Summary {
 	fields := []chains.Field{
 		chains.Text("type", "0x76 (Tempo)"),
-		chains.Integer("chain", tx.chainID).WithNote(networks[tx.chainID]),
+		chains.Integer("chain", tx.chainID).WithNote(evm.TempoName(tx.chainID)),
 	}
 	for number, c := range tx.calls.all(tx.raw) {
 		fields = append(fields, tx.callField(number, c))
@@ -41,8 +38,8 @@ func (tx *transaction) Summary() chains.Summary {
 	return chains.Summary{Chain: Name, Effects: tx.Effects(), Fields: fields}
 }
 
-// noteVirtual says of virtual addresses (TIP-1022) where what is sent there goes. The
-// account is the network's to look up.
+// noteVirtual notes where payments to virtual addresses (TIP-1022) go. Only the network
+// knows the account.
 func noteVirtual(fields []chains.Field) {
 	for i := range fields {
 		field := &fields[i]
@@ -74,8 +71,8 @@ func (s *signing) SignerView() []chains.Field {
 	return fields
 }
 
-// createdField tells the address of the contract that is created. It follows
-// from the account's own nonce, which is the transaction's with nonce key 0.
+// createdField shows the address of the created contract. It follows from the account's
+// protocol nonce, which is the transaction's nonce if the nonce key is 0.
 func (tx *transaction) createdField(from evm.Address) chains.Field {
 	if tx.nonceKey.Len() > 0 {
 		return chains.Text("creates", "a contract").WithNote("at the address of the account's nonce with key 0, which is not in the transaction")
@@ -111,8 +108,8 @@ func (tx *transaction) callField(number int, c call) chains.Field {
 	return chains.List(fmt.Sprintf("call %d of %d", number, tx.calls.count), fields...)
 }
 
-// feeFields tells of the fee. Gas is priced in 10⁻¹⁸ US dollars, whichever
-// token it is paid in; the fee in a token of 6 decimals is rounded up.
+// feeFields shows the fee. Gas is priced in 10⁻¹⁸ US dollars, whichever token pays it;
+// the fee in a token of 6 decimals is rounded up.
 func (tx *transaction) feeFields() []chains.Field {
 	price, fee := tx.maxFeePerGas.Big(tx.raw), tx.maximumFee()
 	fields := []chains.Field{

@@ -35,8 +35,7 @@ type transaction struct {
 	raw    []byte
 	items  rlp.Span // all items
 
-	// The two neighbours that a sponsored sender signs as 80 00, headers
-	// included.
+	// The two adjacent items that a sponsored sender signs as 80 00, headers included.
 	feeTokenItem, feePayerItem rlp.Span
 
 	chainID              uint64
@@ -77,9 +76,8 @@ func (tx *transaction) parse() error {
 	return tx.checkSigned()
 }
 
-// wrongCount is the fault of a list with another number of items, of which any
-// other fault may be a consequence; nil if the number is right or cannot be
-// told.
+// wrongCount returns the fault of a list with a wrong number of items, of which any
+// other fault may be a consequence; nil if the number is right or not known.
 func wrongCount(f rlp.Fields) error {
 	count, start := f.Count(), f.At()
 	if count >= 0 && (count < itemsPlain || count > itemsPlain+2) {
@@ -170,9 +168,8 @@ func (tx *transaction) readWindow(f *rlp.Fields) {
 const expiringNonceKey = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
 	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
 
-// expiring reports whether the nonce key is the one of expiring nonces
-// (TIP-1009). Any nonce goes with it since T12 (TIP-1106): it tells payments
-// apart, and counts nothing.
+// expiring reports whether the nonce key is that of expiring nonces (TIP-1009). Since
+// T12 (TIP-1106) any nonce is valid with it: it only distinguishes payments.
 func (tx *transaction) expiring() bool {
 	return string(tx.nonceKey.Of(tx.raw)) == expiringNonceKey
 }

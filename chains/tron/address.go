@@ -12,11 +12,11 @@ const AddressFormat = "ADDRESS_FORMAT_TRON"
 const (
 	addressPrefix = 0x41 // first byte of every address: "T" in base58check
 	addressSize   = 21   // the prefix and the 20 bytes of Keccak-256
-	checksumSize  = 4    // of base58check: behind them
+	checksumSize  = 4    // of base58check, after them
 )
 
-// address is what stands behind the prefix: the last 20 bytes of Keccak-256
-// over a public key, or what a contract has in their place.
+// address is the part after the prefix: the last 20 bytes of Keccak-256 over a public
+// key, or the address of a contract.
 type address [20]byte
 
 // String returns the address in base58check.
@@ -24,5 +24,5 @@ func (a address) String() string { return base58.CheckEncode(a[:], addressPrefix
 
 func addressOf(pub keystore.PublicKey) address { return pub.KeccakAddress() }
 
-// readAddress returns the address in a field that was read: 21 bytes.
+// readAddress returns the address in a field, which must have 21 bytes.
 func readAddress(field []byte) address { return address(field[1:addressSize]) }

@@ -3,8 +3,8 @@
 // # In
 //
 // Protocol Buffers (proto3), as java-tron declares them in core/Tron.proto and
-// core/contract/*.proto. Either what TronWeb calls raw_data_hex, the message
-// Transaction.raw:
+// core/contract/*.proto. Either the message Transaction.raw, which TronWeb calls
+// raw_data_hex:
 //
 //	0a 02 ref_block_bytes(2)         1   last two bytes of a recent block's number
 //	22 08 ref_block_hash(8)          4   bytes 8 to 15 of that block's hash
@@ -21,34 +21,34 @@
 //	70    timestamp                 14   milliseconds since 1970
 //	90 01 fee_limit                 18   sun that executing it may burn
 //
-// or a whole Transaction, to be signed by one more party of a permission:
+// or a whole Transaction, for another party of a permission to sign:
 //
 //	0a len raw_data                  1   Transaction.raw
 //	12 41 signature(65)              2   of other parties, any number of them
 //
 // # Out
 //
-// The whole Transaction, as wallet/broadcasthex takes it: raw_data exactly as it
-// came, the signatures there are, and ours behind them: r ‖ s ‖ v, v 1b or 1c.
-// What is signed is SHA-256 over the bytes of raw_data, which is also the
+// The whole Transaction, as wallet/broadcasthex accepts it: raw_data exactly as it came
+// in, the signatures that it has, and the new one after them: r ‖ s ‖ v, v 1b or 1c.
+// The signed digest is SHA-256 over the bytes of raw_data, which is also the
 // transaction's id.
 //
 // # Refused
 //
-// Protocol Buffers can write one message in many ways, and lenient readers join
-// them: of two amounts the last one counts, of two messages the fields are
-// merged, what is unknown is dropped or kept. Here one way is accepted: fields
-// in ascending order, each once, defaults left out, varints as short as can be,
-// no field that the message does not have, no group. Parameters of a proposal
-// are a map, whose order is free; a key comes once.
+// Protocol Buffers can encode one message in many ways, which lenient readers merge: of
+// two amounts the last one counts, the fields of two messages are combined, unknown
+// fields are dropped or kept. This reader accepts one encoding: fields in ascending
+// order, each once, defaults left out, varints in their shortest form, no field that
+// the message does not declare, no group. The parameters of a proposal are a map, whose
+// order is free; a key comes once.
 //
-// Refused is also what can never be right: no block reference, no expiration,
-// none or several contracts, a type that is not the parameter's, a contract type
-// that the network does not execute, addresses that are not 21 bytes with 41 in
-// front, amounts not above 0 or below the network's least, texts that it does not
-// take, negative limits, the witness permission, a transfer to oneself, more than 500 kB once signed, more than five signatures,
-// a signature from which no signer can be recovered or whose signer is there
-// twice. The tests in refuse_test.go list it case by case.
+// It also refuses what can never be valid: no block reference, no expiration, none or
+// several contracts, a type that is not the parameter's, a contract type that the
+// network does not execute, addresses that are not 21 bytes beginning with 41, amounts
+// not above 0 or below the network's minimum, texts that the network does not accept,
+// negative limits, the witness permission, a transfer to oneself, more than 500 kB once
+// signed, more than five signatures, a signature from which no signer can be recovered
+// or whose signer is there twice. The tests in refuse_test.go list it case by case.
 //
 // # Hazards
 //
@@ -58,9 +58,9 @@
 //
 // They follow java-tron 4.8.0 (GreatVoyage, 1e35f79a of 2025-05-12), whose actuators
 // testdata/kinds.txt names, what mainnet's super representatives have decided until
-// November 2026, and tronweb 6.5.1. Of the releases since, up to 4.8.2.2 (September
-// 2026), only the descriptions of changes were read: those of contract creation are
-// worked in, and no new contract type was found.
+// November 2026, and tronweb 6.5.1. Of the later releases, up to 4.8.2.2 (September
+// 2026), only the descriptions of changes were read: the changes to contract creation
+// are included, and no new contract type was found.
 package tron
 
 import (
@@ -77,9 +77,8 @@ const Name = "tron"
 
 // Limits are the bounds of a transaction. A zero field means the default.
 type Limits struct {
-	// MaxSize is the most bytes that a signed transaction has, with the room
-	// that the network keeps for its result, and under 2 GiB. Default:
-	// DefaultMaxSize.
+	// MaxSize is the largest size in bytes of a signed transaction, with the room that
+	// the network keeps for its result. It is below 2 GiB. Default: DefaultMaxSize.
 	MaxSize int
 
 	// FeeLimit is the fee_limit in sun above which a transaction is a hazard.
@@ -98,15 +97,15 @@ const (
 	DefaultLifetime = 24 * time.Hour // MAXIMUM_TIME_UNTIL_EXPIRATION of java-tron
 )
 
-// MaxSignatures is the most signatures that a transaction has: the network lets
-// no permission have more keys (TOTAL_SIGN_NUM).
+// MaxSignatures is the largest number of signatures of a transaction: the network
+// allows no permission more keys (TOTAL_SIGN_NUM).
 const MaxSignatures = 5
 
 func (l Limits) orDefaults() Limits {
 	if l.MaxSize == 0 {
 		l.MaxSize = DefaultMaxSize
 	}
-	l.MaxSize = min(l.MaxSize, math.MaxInt32) // what a value's place has room for
+	l.MaxSize = min(l.MaxSize, math.MaxInt32) // the range of a value's offsets
 	if l.FeeLimit == 0 {
 		l.FeeLimit = DefaultFeeLimit
 	}
@@ -137,8 +136,8 @@ func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 	return []chains.Address{{Format: AddressFormat, Address: addressOf(pub).String()}}
 }
 
-// Owner implements chains.Chain: a key at an address of 21 bytes controls it
-// alone, as far as the address says. An account's permissions may name others.
+// Owner implements chains.Chain: the key at an address of 21 bytes controls it alone,
+// as far as the address says. An account's permissions may name others.
 func (Chain) Owner(at []byte) (keystore.Locator, bool) {
 	if len(at) != addressSize || at[0] != addressPrefix {
 		return keystore.Locator{}, false

@@ -6,11 +6,11 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// contract is one contract type: a kind of thing that a transaction does.
+// contract is one contract type: a kind of transaction.
 type contract struct {
 	number  int64
 	message *message
-	does    does
+	does    does   // nil for triggerSmartContract: see callEffects
 	title   string // in a few words, for summaries
 	typeURL string
 }

@@ -29,7 +29,7 @@ var accountPermissionUpdateContract = &message{name: "AccountPermissionUpdateCon
 	many(4, "actives", "active permission", permissionMessage),
 }}
 
-// Where the fields of accountPermissionUpdateContract are in its table.
+// Indexes of the fields of accountPermissionUpdateContract.
 const (
 	_ = iota
 	updateOwner
@@ -54,7 +54,7 @@ var permissionMessage = (&message{name: "Permission", rule: rulePermission, fiel
 	many(7, "keys", "key", keyMessage),
 }}).named()
 
-// Where the fields of permissionMessage are in its table.
+// Indexes of the fields of permissionMessage.
 const (
 	permissionType = iota
 	permissionID
@@ -86,7 +86,7 @@ var voteWitnessContract = &message{name: "VoteWitnessContract", rule: ruleVotes,
 	boolean(3, "support", "support"),
 }}
 
-const voteVotes = 1 // where votes is in the table of voteWitnessContract
+const voteVotes = 1 // index of votes in voteWitnessContract
 
 var voteMessage = (&message{name: "Vote", fields: []field{
 	addr(1, "vote_address", "candidate"),
@@ -103,7 +103,7 @@ var proposalCreateContract = &message{name: "ProposalCreateContract", rule: rule
 	many(2, "parameters", "parameter", parameterMessage),
 }}
 
-const createParameters = 1 // where parameters is in the table of proposalCreateContract
+const createParameters = 1 // index of parameters in proposalCreateContract
 
 // parameterMessage is an entry of map<int64, int64>.
 var parameterMessage = (&message{name: "parameters", mapEntry: true, fields: []field{

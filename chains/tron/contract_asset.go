@@ -39,7 +39,7 @@ var assetIssueContract = &message{name: "AssetIssueContract", rule: ruleIssue, f
 	str(41, "id", "token id"),
 }}
 
-// Where the fields of assetIssueContract are in its table.
+// Indexes of the fields of assetIssueContract.
 const (
 	_ = iota
 	issueName
@@ -53,7 +53,7 @@ const (
 	issueEnd
 )
 
-// maxURL is the most bytes of a website's address.
+// maxURL is the longest URL of a website, in bytes.
 const maxURL = 256
 
 var frozenSupplyMessage = (&message{name: "FrozenSupply", fields: []field{
@@ -114,7 +114,7 @@ var marketCancelOrderContract = &message{name: "MarketCancelOrderContract", fiel
 	blob(2, "order_id", "order"),
 }}
 
-// Where the two tokens are in the tables of exchangeCreateContract and
+// Indexes of the two tokens in the tables of exchangeCreateContract and
 // marketSellAssetContract.
 const (
 	firstToken  = 1

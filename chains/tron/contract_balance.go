@@ -40,7 +40,7 @@ var delegateResourceContract = &message{name: "DelegateResourceContract", rule: 
 	count(6, "lock_period", "lock period", "blocks of 3 seconds").optional(),
 }}
 
-// Where the fields of delegateResourceContract are in its table.
+// Indexes of the fields of delegateResourceContract.
 const (
 	_ = iota
 	_
@@ -50,7 +50,7 @@ const (
 	delegatePeriod
 )
 
-// leastStake is TRX_PRECISION: what is staked and delegated is 1 TRX at least.
+// leastStake is TRX_PRECISION: at least 1 TRX is staked and delegated.
 const leastStake = 1_000_000
 
 var unDelegateResourceContract = &message{name: "UnDelegateResourceContract", rule: ruleNotToOwner, fields: []field{
@@ -62,8 +62,8 @@ var unDelegateResourceContract = &message{name: "UnDelegateResourceContract", ru
 
 var cancelAllUnfreezeV2Contract = &message{name: "CancelAllUnfreezeV2Contract", fields: []field{owner(1)}}
 
-// resource is a ResourceCode. The voting power that comes with staking can be
-// staked for, but not delegated.
+// resource is a ResourceCode. The voting power that comes with a stake can be named
+// when staking, but cannot be delegated.
 func resource(number uint64, more ...string) field {
 	return enum(number, "resource", "resource", append([]string{"BANDWIDTH", "ENERGY"}, more...)...)
 }

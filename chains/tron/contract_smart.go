@@ -11,7 +11,7 @@ var triggerSmartContract = &message{name: "TriggerSmartContract", rule: ruleToke
 	count(6, "token_id", "token id", "").optional(),
 }}
 
-// Where the fields of triggerSmartContract are in its table.
+// Indexes of the fields of triggerSmartContract.
 const (
 	_ = iota
 	triggerContract
@@ -27,7 +27,7 @@ var createSmartContract = &message{name: "CreateSmartContract", rule: ruleCreati
 	count(4, "token_id", "token id", "").optional(),
 }}
 
-// Where the fields of createSmartContract are in its table.
+// Indexes of the fields of createSmartContract.
 const (
 	createNewContract = 1
 	createTokenValue  = 2
@@ -50,7 +50,7 @@ var smartContractMessage = (&message{name: "SmartContract", fields: []field{
 // maxContractName is the longest name of a contract, in bytes (CONTRACT_NAME_LENGTH).
 const maxContractName = 32
 
-// Where the fields of smartContractMessage are in its table.
+// Indexes of the fields of smartContractMessage.
 const (
 	smartOrigin = 0
 	smartValue  = 4

@@ -6,11 +6,11 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// does is what executing a contract does, besides what it costs.
+// does returns the effects of executing a contract, except its fee.
 type does func(*transaction) []chains.Effect
 
 // The effects of contract types. The source of each is the actuator of java-tron's
-// org.tron.core.actuator that executes it, whose name is the type's.
+// org.tron.core.actuator that executes the type and has its name.
 
 func doSettings(tx *transaction) []chains.Effect { return tx.settings(chains.Party{}) }
 
@@ -29,8 +29,8 @@ func doTransferAsset(tx *transaction) []chains.Effect {
 	return []chains.Effect{tx.moves(tx.addressAt(2), tx.assetAt(0), tx.amountAt(3), tx.label(2))}
 }
 
-// doIssue creates the whole supply, of which the owner has all. The token's id is
-// the network's to give.
+// doIssue creates the whole supply, all of which the owner gets. The network assigns
+// the token's id.
 func doIssue(tx *transaction) []chains.Effect {
 	return []chains.Effect{{Kind: chains.KindMint, From: tx.ownerParty, To: tx.ownerParty, Asset: chains.UnknownAsset(Name),
 		Amount: tx.amountAt(issueSupply), Path: tx.label(issueSupply)}}
@@ -60,7 +60,7 @@ func doUnfreezeV2(tx *transaction) []chains.Effect {
 	return []chains.Effect{tx.unlocked(trxAsset, tx.amountAt(1), tx.label(1))}
 }
 
-// doCancelUnfreeze stakes anew what has not expired, and withdraws what has.
+// doCancelUnfreeze stakes again what has not expired, and withdraws what has.
 func doCancelUnfreeze(tx *transaction) []chains.Effect {
 	return []chains.Effect{tx.locked(trxAsset, chains.UnknownQuantity(), "type"), tx.unlocked(trxAsset, chains.UnknownQuantity(), "type")}
 }
@@ -85,7 +85,7 @@ func doExchangeTrade(tx *transaction) []chains.Effect {
 	}
 }
 
-// doOrder sells at a price or better; what is not sold comes back when the order is
+// doOrder sells at a price or better. What is not sold comes back when the order is
 // canceled.
 func doOrder(tx *transaction) []chains.Effect {
 	return []chains.Effect{

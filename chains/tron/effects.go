@@ -9,11 +9,12 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-// Effects implements chains.Transaction: what the contract does, by its type,
-// and the fee. Nothing depends on who signs: the bytes name the owner.
+// Effects implements chains.Transaction: what the contract does, by its type, and the
+// fee. Nothing depends on the signer: the bytes name the owner.
 func (tx *transaction) Effects() []chains.Effect { return tx.effects(network) }
 
-// effects are Effects; the network says whether those of calls have arguments.
+// effects is Effects with the network of the calls, which says whether effects have
+// arguments.
 func (tx *transaction) effects(network *evm.Network) []chains.Effect {
 	var effects []chains.Effect
 	if tx.contract.message == triggerSmartContract {
@@ -33,8 +34,8 @@ func (tx *transaction) effects(network *evm.Network) []chains.Effect {
 	return append(evm.Cut(effects, chains.MaxEffects-1), tx.feeEffect())
 }
 
-// feeEffect is the most that can be paid for inclusion, with what the contract's
-// type burns.
+// feeEffect returns the most that can be paid for inclusion, including what the
+// contract's type burns.
 func (tx *transaction) feeEffect() chains.Effect {
 	return chains.Effect{Kind: chains.KindFee, From: tx.ownerParty, By: chains.BySigner, Asset: trxAsset,
 		Amount: chains.AtMost(new(big.Int).SetUint64(tx.maximumFee())), Path: "fee"}
@@ -42,10 +43,11 @@ func (tx *transaction) feeEffect() chains.Effect {
 
 var trxAsset = chains.Native(Name)
 
-// party is the account at an address.
+// party returns the account at an address.
 func party(a address) chains.Party { return network.Party(evm.Address(a)) }
 
-// addressAt is the account in a field of the contract; none if it is not there.
+// addressAt returns the account in a field of the contract, none if the field is
+// absent.
 func (tx *transaction) addressAt(field int) chains.Party {
 	if !tx.values[field].present() {
 		return chains.Party{}
@@ -53,12 +55,12 @@ func (tx *transaction) addressAt(field int) chains.Party {
 	return party(readAddress(tx.bytes(tx.values[field])))
 }
 
-// amountAt is the amount in a field of the contract.
+// amountAt returns the amount in a field of the contract.
 func (tx *transaction) amountAt(field int) chains.Quantity {
 	return chains.Exactly(big.NewInt(tx.values[field].number))
 }
 
-// assetAt is the token in a field of the contract, or TRX.
+// assetAt returns the token in a field of the contract, or TRX.
 func (tx *transaction) assetAt(field int) chains.Asset {
 	return tokenAsset(string(tx.bytes(tx.values[field])))
 }
@@ -70,11 +72,11 @@ func tokenAsset(id string) chains.Asset {
 	return chains.Asset{Chain: Name, TokenID: id, Standard: "trc10"}
 }
 
-// label is the field's in the summary.
+// label returns the label of a field in the summary.
 func (tx *transaction) label(field int) string { return tx.contract.message.fields[field].label }
 
-// moves is that an asset goes from the owner to another account. What goes to the
-// zero address is lost.
+// moves is a transfer from the owner to another account. What goes to the zero address
+// is burned.
 func (tx *transaction) moves(to chains.Party, asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: tx.ownerParty, To: to, Asset: asset, Amount: amount, Path: path}
 	if to.Equal(party(address{})) {
@@ -83,13 +85,12 @@ func (tx *transaction) moves(to chains.Party, asset chains.Asset, amount chains.
 	return effect
 }
 
-// received is that the owner gets an asset in turn, which its other party has
-// authorized.
+// received is a transfer to the owner in return, which the other party has authorized.
 func (tx *transaction) received(from chains.Party, asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
 	return chains.Effect{Kind: chains.KindTransfer, From: from, By: chains.ByOther, OtherSigner: from, To: tx.ownerParty, Asset: asset, Amount: amount, Path: path}
 }
 
-// locked and unlocked are that the owner stakes, or gets back, an asset.
+// locked and unlocked are that the owner stakes an asset, or gets it back.
 func (tx *transaction) locked(asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
 	return chains.Effect{Kind: chains.KindStake, From: tx.ownerParty, To: tx.ownerParty, Asset: asset, Amount: amount, Path: path}
 }
@@ -98,7 +99,7 @@ func (tx *transaction) unlocked(asset chains.Asset, amount chains.Quantity, path
 	return chains.Effect{Kind: chains.KindUnstake, From: tx.ownerParty, To: tx.ownerParty, Asset: asset, Amount: amount, Path: path}
 }
 
-// settings is a change that moves nothing, of the owner or of an account beside it.
+// settings is a change that moves nothing, of the owner or of another account.
 func (tx *transaction) settings(account chains.Party) []chains.Effect {
 	if account.IsNone() {
 		account = tx.ownerParty
@@ -106,8 +107,8 @@ func (tx *transaction) settings(account chains.Party) []chains.Effect {
 	return []chains.Effect{{Kind: chains.KindSettings, From: tx.ownerParty, Account: account, Path: "type"}}
 }
 
-// callEffects are of a TriggerSmartContract: TRX and tokens that go with the call,
-// and what the function does.
+// callEffects returns the effects of a TriggerSmartContract: the TRX and tokens that go
+// with the call, and what the function does.
 func (tx *transaction) callEffects(network *evm.Network) []chains.Effect {
 	effects := evm.Resolve(tx.call(network).Effects(), tx.ownerParty)
 	blind := false
@@ -124,14 +125,14 @@ func (tx *transaction) callEffects(network *evm.Network) []chains.Effect {
 	return effects
 }
 
-// tokenValue is a TRC-10 token that goes with a call or a creation: the amount in a
-// field, the id in the one behind it.
+// tokenValue is a TRC-10 token that goes with a call or a creation: the amount is in a
+// field, the id in the next one.
 func (tx *transaction) tokenValue(field int, to chains.Party) chains.Effect {
 	asset := tokenAsset(strconv.FormatInt(tx.values[field+1].number, 10))
 	return tx.moves(to, asset, tx.amountAt(field), tx.label(field))
 }
 
-// creationEffects are of a CreateSmartContract.
+// creationEffects returns the effects of a CreateSmartContract.
 func (tx *transaction) creationEffects() []chains.Effect {
 	created := party(tx.createdAddress())
 	effect := chains.Effect{Kind: chains.KindCreate, From: tx.ownerParty, To: created, Path: "creates"}
@@ -150,7 +151,7 @@ func (tx *transaction) creationEffects() []chains.Effect {
 	return effects
 }
 
-// permissionEffects are that each key of a permission controls the account from now
+// permissionEffects returns that each key of a permission controls the account from now
 // on, alone or with others.
 func (tx *transaction) permissionEffects() (effects []chains.Effect) {
 	for _, field := range []int{updateOwner, updateWitness, updateActives} {
@@ -187,7 +188,8 @@ func (tx *transaction) appendHolders(effects []chains.Effect, at value, path str
 	return effects
 }
 
-// voteEffects are a change for each candidate: votes move and lock nothing.
+// voteEffects returns a change for each candidate: votes neither move nor lock
+// anything.
 func (tx *transaction) voteEffects() (effects []chains.Effect) {
 	number := 0
 	for entry := range entries(tx.raw, tx.values[voteVotes]) {
@@ -202,8 +204,8 @@ func (tx *transaction) voteEffects() (effects []chains.Effect) {
 	return effects
 }
 
-// delegationEffects are that the owner's staked TRX yields resources to another
-// account, or no longer does. The stake stays the owner's.
+// delegationEffects returns that another account gets the resources of the owner's
+// staked TRX, or loses them. The stake remains the owner's.
 func (tx *transaction) delegationEffects() []chains.Effect {
 	effects := tx.settings(chains.Party{})
 	effects[0].To, effects[0].Asset, effects[0].Amount = tx.addressAt(delegateReceiver), trxAsset, tx.amountAt(delegateAmount)

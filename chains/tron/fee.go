@@ -2,32 +2,32 @@ package tron
 
 import "github.com/countersign-dev/countersign/chains"
 
-// The fees that the network burns, in sun: parameters of the chain that its super
-// representatives can change, as they are on mainnet in 2026-11. Source: java-tron's
-// DynamicPropertiesStore, and the chain's getChainParameters.
+// The fees that the network burns, in sun: chain parameters that the super
+// representatives can change, with their values on mainnet in 2026-11. Source:
+// java-tron's DynamicPropertiesStore, and the chain's getChainParameters.
 const (
 	feeWitness       = 9_999_000_000 // AccountUpgradeCost
 	feePermissions   = 100_000_000   // UpdateAccountPermissionFee
 	feeAssetIssue    = 1_024_000_000 // AssetIssueFee
 	feeExchange      = 1_024_000_000 // ExchangeCreateFee
 	feeNewAccount    = 1_000_000     // CreateNewAccountFeeInSystemContract
-	feeNewAccountNet = 100_000       // CreateAccountFee, in place of the bandwidth
+	feeNewAccountNet = 100_000       // CreateAccountFee, instead of the bandwidth
 	feeMemo          = 1_000_000     // MemoFee
-	feeMultiSign     = 1_000_000     // MultiSignFee, with two signatures and more
-	feePerByte       = 1_000         // TransactionFee, where there is no bandwidth
+	feeMultiSign     = 1_000_000     // MultiSignFee, with two or more signatures
+	feePerByte       = 1_000         // TransactionFee, without bandwidth
 )
 
-// maxFees is how many parts a fee has at most.
+// maxFees is the largest number of parts of a fee.
 const maxFees = 6
 
-// fee is one part of what a transaction costs at most.
+// fee is one part of the most that a transaction can cost.
 type fee struct {
 	label string
 	sun   int64
 	note  string
 }
 
-// contractFee is what executing the contract burns, whatever happens else.
+// contractFee returns what executing the contract always burns.
 func (c *contract) contractFee() int64 {
 	switch c.message {
 	case witnessCreateContract:
@@ -44,10 +44,10 @@ func (c *contract) contractFee() int64 {
 	return 0
 }
 
-// fees are the parts of what the transaction can cost. Whether bandwidth has to be
-// paid for, and whether a receiver is a new account, is not in the transaction. What
-// further signatures cost is counted where the transaction says that there are some;
-// elsewhere it is those other parties who authorize it.
+// fees returns the parts of the most that the transaction can cost. The transaction
+// does not say whether bandwidth has to be paid for, or whether a receiver is a new
+// account. Further signatures are counted if the transaction says that there are any;
+// otherwise the other parties authorize their cost.
 func (tx *transaction) fees() []fee {
 	parts := make([]fee, 0, maxFees)
 	if sun := tx.contract.contractFee(); sun > 0 {
@@ -68,8 +68,8 @@ func (tx *transaction) fees() []fee {
 	return append(parts, fee{"bandwidth", tx.bandwidthFee(), "without staked or free bandwidth"})
 }
 
-// bandwidthFee is what the bytes cost, of which the network counts 64 more for the
-// result, at most.
+// bandwidthFee returns the highest cost of the bytes, to which the network adds 64 for
+// the result.
 func (tx *transaction) bandwidthFee() int64 {
 	size := tx.signedSize() + resultRoom/2
 	if tx.envelope[contractPermission].present() {
@@ -78,8 +78,8 @@ func (tx *transaction) bandwidthFee() int64 {
 	return max(int64(size)*feePerByte, feeNewAccountNet)
 }
 
-// maximumFee is the sum of all fees, in sun. Its parts are below 2^63 each, and all
-// but fee_limit small.
+// maximumFee returns the sum of all fees, in sun. Its parts are below 2^63 each, and
+// all but fee_limit are small.
 func (tx *transaction) maximumFee() (sun uint64) {
 	for _, part := range tx.fees() {
 		sun += uint64(part.sun)
@@ -87,7 +87,7 @@ func (tx *transaction) maximumFee() (sun uint64) {
 	return sun
 }
 
-// feeSummary tells what the transaction costs at most, and of what.
+// feeSummary shows the most that the transaction can cost, and its parts.
 func (tx *transaction) feeSummary() []chains.Field {
 	fields := []chains.Field{chains.AmountUint("at most", tx.maximumFee(), sunDecimals, "TRX")}
 	for _, part := range tx.fees() {

@@ -23,13 +23,13 @@ type field struct {
 	noTRX       bool     // a token, and not TRX
 	names       []string // of an enum's values
 	of          *message // of a message
-	showUnset   bool     // a summary says also that a flag is not set
+	showUnset   bool     // a summary also shows that a flag is not set
 	opaque      bool     // a message that a summary shows as bytes
 	unit        string   // of an integer, for summaries
 	why         string   // of a field that is refused; of one that is needed
 }
 
-// kind says what a field holds.
+// kind is the kind of a field's values.
 type kind uint8
 
 const (
@@ -54,7 +54,7 @@ const (
 
 func (f *field) repeated() bool { return f.kind == kindMessages || f.kind == kindRepeated }
 
-// wireName is what a wire type is called in the specification.
+// wireName returns the name of a wire type in the specification.
 func wireName(wire protowire.Type) string {
 	return [...]string{"VARINT", "I64", "LEN", "SGROUP", "EGROUP", "I32"}[wire]
 }
@@ -67,7 +67,7 @@ func (f *field) wire() protowire.Type {
 	return protowire.BytesType
 }
 
-// repetition says why a field must not come again.
+// repetition returns why a field must not be repeated.
 func (f *field) repetition() string {
 	if f == &rawMessage.fields[rawContract] {
 		return "several contracts: the network takes exactly one"
@@ -75,7 +75,7 @@ func (f *field) repetition() string {
 	return "repeated: this field comes once"
 }
 
-// need says why a field must be there.
+// need returns why a field must be present.
 func (f *field) need() string {
 	switch {
 	case f.why != "":
@@ -86,7 +86,8 @@ func (f *field) need() string {
 	return "without it the network refuses the transaction"
 }
 
-// checkNumber checks the value of a varint. zeroWritten: encoders write 0 here.
+// checkNumber checks the value of a varint. zeroWritten reports that encoders write 0
+// here.
 func (f *field) checkNumber(v value, zeroWritten bool) error {
 	switch n := v.number; {
 	case n == f.except && f.except != 0:
@@ -155,8 +156,8 @@ func (f *field) checkBytes(raw []byte, from, to int) error {
 	return nil
 }
 
-// checkToken checks the id of a token: a number in decimal, or _ for TRX where that
-// can be.
+// checkToken checks the id of a token: a number in decimal, or _ for TRX if that is
+// allowed.
 func (f *field) checkToken(id []byte, at int) error {
 	switch {
 	case string(id) == trxToken && !f.noTRX:

@@ -2,8 +2,8 @@ package tron
 
 import "math"
 
-// The messages around a contract: core/Tron.proto. What the tables refuse by
-// name is in the .proto files and never in a transaction to be signed.
+// The messages around a contract: core/Tron.proto. The .proto files declare the fields
+// that the tables refuse by name, but no transaction to be signed has them.
 
 var transactionMessage = (&message{name: "Transaction", fields: []field{
 	one(1, "raw_data", "", nil),
@@ -11,7 +11,7 @@ var transactionMessage = (&message{name: "Transaction", fields: []field{
 	refused(5, "ret", "a result: this transaction was executed already"),
 }}).named()
 
-// Where the fields of rawMessage are in its table.
+// Indexes of the fields of rawMessage.
 const (
 	rawBlockBytes = iota
 	_
@@ -38,7 +38,7 @@ var rawMessage = (&message{name: "raw_data", fields: []field{
 	sun(18, "fee_limit", "fee limit").optional(),
 }}).named()
 
-// Where the fields of contractMessage are in its table.
+// Indexes of the fields of contractMessage.
 const (
 	contractType = iota
 	contractParameter
@@ -47,8 +47,8 @@ const (
 	contractPermission
 )
 
-// contractMessage is read after rawMessage, because its values are wanted one
-// level at a time.
+// contractMessage is read after rawMessage, because the values of both levels are
+// needed.
 var contractMessage = (&message{name: "contract", fields: []field{
 	{number: 1, name: "type", kind: kindInt32, most: math.MaxInt32},
 	one(2, "parameter", "", nil),
@@ -58,9 +58,9 @@ var contractMessage = (&message{name: "contract", fields: []field{
 		why: "the network takes no transaction under the witness permission"},
 }}).named()
 
-// maxPermissionID: 0 is the owner permission, 1 the witness permission, which
-// signs blocks only, 2 to 9 are the active permissions, of which an account has 8 at
-// most.
+// maxPermissionID is the last id of a permission: 0 is the owner permission, 1 the
+// witness permission, which only signs blocks, and 2 to 9 are the active permissions,
+// of which an account has at most 8.
 const maxPermissionID = 9
 
 var anyMessage = (&message{name: "Any", fields: []field{
@@ -68,7 +68,7 @@ var anyMessage = (&message{name: "Any", fields: []field{
 	one(2, "value", "", nil),
 }}).named()
 
-// neededAbove0 makes a number needed, and above 0.
+// neededAbove0 requires a number, above 0.
 func (f field) neededAbove0() field {
 	f.needed, f.least = true, 1
 	return f

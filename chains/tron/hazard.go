@@ -8,30 +8,30 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-// The hazards of this chain, besides those of effects: tron/authority-change,
+// The hazards of this chain, in addition to those of effects: tron/authority-change,
 // tron/blind-call, tron/unlimited-approval and tron/burn.
 const (
-	// HazardForeignOwner: the owner is not the key's address. Usual for one who
-	// signs under another account's permission, never malformed.
+	// HazardForeignOwner: the owner is not the key's address. That is usual for a
+	// signer under another account's permission, and never malformed.
 	HazardForeignOwner = "tron/foreign-owner"
 
-	// HazardLongExpiration: the transaction expires later after its timestamp
-	// than Limits.Lifetime, or has no timestamp to measure from. It can be
-	// broadcast long after it was meant to be.
+	// HazardLongExpiration: the transaction expires later after its timestamp than
+	// Limits.Lifetime, or has no timestamp to measure from. It can be broadcast long
+	// after it was intended to be.
 	HazardLongExpiration = "tron/long-expiration"
 
-	// HazardFeeLimit: fee_limit, or what a contract that runs no code costs, is above
+	// HazardFeeLimit: fee_limit, or the fee of a contract that runs no code, is above
 	// Limits.FeeLimit; or fee_limit is missing where a smart contract is called or
 	// created.
 	HazardFeeLimit = "tron/fee-limit"
 
-	// HazardExpiredBeforeTimestamp: the transaction expires before it was made,
-	// or right then.
+	// HazardExpiredBeforeTimestamp: the transaction does not expire after its
+	// timestamp.
 	HazardExpiredBeforeTimestamp = "tron/expired-before-timestamp"
 )
 
-// Hazards implements chains.Transaction. An authority that goes to another party
-// than the owner is a hazard whichever key signs.
+// Hazards implements chains.Transaction. An authority for another party than the owner
+// is a hazard whichever key signs.
 func (tx *transaction) Hazards() []chains.Hazard {
 	effects := tx.effects(brief)
 	found := tx.appendTimeHazard(evm.Hazards(Name, effects, tx.ownerParty))
@@ -62,7 +62,7 @@ func (tx *transaction) appendTimeHazard(found []chains.Hazard) []chains.Hazard {
 	return found
 }
 
-// milliseconds writes a span of time, however long.
+// milliseconds formats a span of time of any length.
 func milliseconds(span int64) string {
 	if span > int64(1<<63-1)/int64(time.Millisecond) {
 		return fmt.Sprintf("%d ms", span)
@@ -70,7 +70,7 @@ func milliseconds(span int64) string {
 	return (time.Duration(span) * time.Millisecond).String()
 }
 
-// appendFeeHazard points at the effect of the fee.
+// appendFeeHazard appends the hazard of the fee, which points at its effect.
 func (tx *transaction) appendFeeHazard(found []chains.Hazard, index int) []chains.Hazard {
 	limit := tx.frame[rawFeeLimit]
 	switch {
@@ -86,5 +86,5 @@ func (tx *transaction) appendFeeHazard(found []chains.Hazard, index int) []chain
 	return found
 }
 
-// trx writes an amount in sun as TRX.
+// trx formats an amount in sun as TRX.
 func trx(sun uint64) string { return chains.Decimal(fmt.Sprint(sun), sunDecimals) }

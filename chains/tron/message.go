@@ -4,20 +4,20 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// message is the table of one Protocol Buffers message: the fields that the
-// .proto files declare, and what of their values the network takes. One reader
-// walks all messages by their tables, and so does the summary.
+// message is the table of one Protocol Buffers message: the fields that the .proto
+// files declare, and which of their values the network accepts. One reader reads all
+// messages by their tables, and one function summarizes them.
 type message struct {
 	name   string  // as the .proto files say
 	fields []field // by ascending number
 	rule   rule    // between fields
 
-	// mapEntry: encoders write both fields of a map's entry, also when they
-	// are 0.
+	// mapEntry reports that the message is a map's entry, of which encoders write both
+	// fields even if they are 0.
 	mapEntry bool
 }
 
-// read reads the message in raw[at:end] and notes where its fields lie. It takes
+// read reads the message in raw[at:end] and records where its fields are. It accepts
 // the canonical encoding only: fields in ascending order, each once unless it is
 // repeated, no default written out, nothing unknown.
 func (m *message) read(raw []byte, at, end int, into []value) error {
@@ -45,7 +45,7 @@ func (m *message) read(raw []byte, at, end int, into []value) error {
 	return m.checkRule(raw, into)
 }
 
-// find returns the index of the field with a number, at next or behind it.
+// find returns the index of the field with a number, at next or after it.
 func (m *message) find(number uint64, next, at int) (int, error) {
 	for index := next; index < len(m.fields); index++ {
 		if m.fields[index].number == number {
@@ -65,8 +65,8 @@ func (m *message) find(number uint64, next, at int) (int, error) {
 	return 0, malformed(m.name, at, "unknown field %d", number)
 }
 
-// readField reads the value of a field whose tag is at tag, and returns where
-// the next tag is.
+// readField reads the value of a field whose tag is at tag, and returns the offset of
+// the next tag.
 func (m *message) readField(raw []byte, tag, at, end int, wire protowire.Type, index int, into []value) (int, error) {
 	f, v := &m.fields[index], &into[index]
 	if f.kind == kindRefused {
@@ -111,7 +111,7 @@ func (m *message) checkMissing(end int, into []value) error {
 	return nil
 }
 
-// named fills in what errors call the fields, so that reading does not join
+// named sets the paths of fields in errors, so that reading does not concatenate
 // strings.
 func (m *message) named() *message {
 	for index := range m.fields {

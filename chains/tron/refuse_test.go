@@ -49,8 +49,8 @@ func TestRefusedInput(t *testing.T) {
 	good := rawOf(1, transfer(t))
 	checkRefusals(t, chains.ErrMalformed, []refusal{
 		{"empty", nil, "tron: empty: raw_data_hex is expected"},
-		{"JSON in hex", []byte(`{"visible":false,"raw_data_hex":"0a02"}`), "tron: at byte 0: this is JSON; raw_data_hex is expected, the member of that name in what TronWeb made"},
-		{"a transaction id", bytes.Repeat([]byte{0x5c}, 32), "tron: at byte 0: 32 bytes: this looks like a transaction id; raw_data_hex is expected, for nothing is signed that cannot be read"},
+		{"JSON in hex", []byte(`{"visible":false,"raw_data_hex":"0a02"}`), "tron: at byte 0: this is JSON; raw_data_hex is expected, the member of that name in a transaction by TronWeb"},
+		{"a transaction id", bytes.Repeat([]byte{0x5c}, 32), "tron: at byte 0: 32 bytes: this looks like a transaction id; raw_data_hex is expected, because nothing is signed that cannot be read"},
 		{"over 500 kB", with(t, func(f *frame) { f.data = lengthField(10, make([]byte, 500<<10)) }), "tron: 512135 bytes, the network takes 512000"},
 		{"over 500 kB once signed", with(t, func(f *frame) { f.data = lengthField(10, make([]byte, 500<<10-300)) }), "tron: 512034 bytes once signed and with room for its result, the network takes 512000"},
 		{"cut off", good[:len(good)-1], "tron: raw_data.timestamp at byte 125: the varint is cut off"},

@@ -6,12 +6,12 @@ import (
 	"unicode/utf16"
 )
 
-// rule is what the network wants between the fields of one message, beyond what
-// each must be by itself: the validate methods of java-tron's actuators.
+// rule is what the network requires between the fields of one message, in addition to
+// the checks of each field: the validate methods of java-tron's actuators.
 type rule uint8
 
 const (
-	ruleNotToOwner  rule = iota + 1 // owner and receiver are two accounts
+	ruleNotToOwner  rule = iota + 1 // owner and receiver differ
 	ruleTwoTokens                   // two different tokens
 	ruleTokenValue                  // a token value has a token
 	ruleCreation                    // and the origin of a new contract is its owner
@@ -19,7 +19,7 @@ const (
 	ruleParameters                  // each parameter once
 	rulePermission                  // its keys can reach its threshold
 	rulePermissions                 // owner, witness and active where they belong
-	ruleIssue                       // frozen parts within the supply; a sale that ends after it starts
+	ruleIssue                       // frozen parts are within the supply; the sale ends after it starts
 )
 
 const (
@@ -84,8 +84,7 @@ func (m *message) checkTwoTokens(raw []byte, v []value) error {
 	return nil
 }
 
-// checkTokenValue is for the two messages that end with call_token_value and
-// token_id.
+// checkTokenValue is for the two messages that end with call_token_value and token_id.
 func (m *message) checkTokenValue(v []value) error {
 	last := len(m.fields) - 1
 	amount, id := v[last-1], v[last]
@@ -99,12 +98,12 @@ func (m *message) checkTokenValue(v []value) error {
 }
 
 func (m *message) checkOrigin(raw []byte, v []value) error {
-	var made values
+	var created values
 	at := v[createNewContract]
-	if err := smartContractMessage.read(raw, at.from(), at.to(), made[:]); err != nil {
+	if err := smartContractMessage.read(raw, at.from(), at.to(), created[:]); err != nil {
 		return err
 	}
-	owner, origin := v[m.indexOf(kindOwner)], made[smartOrigin]
+	owner, origin := v[m.indexOf(kindOwner)], created[smartOrigin]
 	if string(owner.of(raw)) != string(origin.of(raw)) {
 		return malformed(smartContractMessage.fields[smartOrigin].path, origin.from(), "another account than owner_address: the network wants the same")
 	}
@@ -220,8 +219,8 @@ func countEntries(raw []byte, repeated value) (count int) {
 	return count
 }
 
-// checkPermissionType checks that a permission stands where its type belongs,
-// and that active ones, and only they, say for what they are.
+// checkPermissionType checks that a permission is where its type belongs, and that
+// active permissions, and only they, have operations.
 func checkPermissionType(raw []byte, at value, want int64) error {
 	var permission values
 	if err := permissionMessage.read(raw, at.from(), at.to(), permission[:]); err != nil {

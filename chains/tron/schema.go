@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Fields by what they hold. They are needed unless optional is called.
+// Fields by what they hold. They are required unless optional is called.
 
 func owner(number uint64) field {
 	return field{number: number, name: "owner_address", label: "owner", kind: kindOwner, needed: true}
@@ -69,7 +69,7 @@ func refused(number uint64, name, why string) field {
 	return field{number: number, name: name, kind: kindRefused, why: why}
 }
 
-// optional lets a field be left out; a number may then not be negative.
+// optional allows a field to be left out. A number may then not be negative.
 func (f field) optional() field {
 	f.needed = false
 	if f.wire() == protowire.VarintType {
@@ -108,7 +108,7 @@ func (f field) exactly(length int64, why string) field {
 	return f
 }
 
-// because says why a field is needed.
+// because sets the reason why a field is required.
 func (f field) because(why string) field {
 	f.why = why
 	return f
@@ -119,7 +119,7 @@ func (f field) asBytes() field {
 	return f
 }
 
-// shown lets a summary say also that a flag is not set.
+// shown makes a summary show also that a flag is not set.
 func (f field) shown() field {
 	f.showUnset = true
 	return f

@@ -16,46 +16,45 @@ import (
 // signatureSize is the length of a signature: r ‖ s ‖ v.
 const signatureSize = 65
 
-// vOffset is added to the recovery id in the last byte, as TronWeb writes it.
-// The network takes the bare recovery id too, which some devices write.
+// vOffset is added to the recovery id in the last byte, as by TronWeb. The network also
+// accepts the bare recovery id, which some devices write.
 const vOffset = 27
 
-// signatureHeader stands before each signature: field 2, 65 bytes.
+// signatureHeader precedes each signature: field 2, 65 bytes.
 var signatureHeader = [2]byte{2<<3 | 2, signatureSize}
 
-// signature is one that another party has made.
+// signature is a signature by another party.
 type signature struct {
-	at     int // in raw
+	offset int // in raw
 	signer address
 }
 
-// recoverSigners finds out who has signed already. A signer who is there twice,
-// be it with another signature, is refused: the network counts each once.
+// recoverSigners recovers the signers of all signatures. It refuses a signer that is
+// there twice, even with different signatures: the network counts each once.
 func (tx *transaction) recoverSigners() error {
 	for i := range tx.signatures {
-		made := &tx.signatures[i]
-		signer, err := recoverSigner(tx.id, tx.raw[made.at:made.at+signatureSize])
+		signature := &tx.signatures[i]
+		signer, err := recoverSigner(tx.id, tx.raw[signature.offset:signature.offset+signatureSize])
 		if err != nil {
-			return malformed("Transaction.signature", made.at, "%s", err)
+			return malformed("Transaction.signature", signature.offset, "%s", err)
 		}
-		made.signer = signer
+		signature.signer = signer
 		for _, earlier := range tx.signatures[:i] {
 			if earlier.signer == signer {
-				return malformed("Transaction.signature", made.at, "%s has signed already at byte %d: each signer signs once", signer, earlier.at)
+				return malformed("Transaction.signature", signature.offset, "%s has signed already at byte %d: each signer signs once", signer, earlier.offset)
 			}
 		}
 	}
 	return nil
 }
 
-func recoverSigner(id [32]byte, made []byte) (signer address, err error) {
-	var plain [signatureSize]byte
-	copy(plain[:], made)
+func recoverSigner(id [32]byte, signature []byte) (signer address, err error) {
+	plain := [signatureSize]byte(signature)
 	if plain[64] >= vOffset {
 		plain[64] -= vOffset
 	}
 	if plain[64] > 1 {
-		return signer, fmt.Errorf("v is %02x, want 1b or 1c (or 00 or 01)", made[64])
+		return signer, fmt.Errorf("v is %02x, want 1b or 1c (or 00 or 01)", signature[64])
 	}
 	point, err := crypto.Ecrecover(id[:], plain[:])
 	if err != nil {
@@ -80,7 +79,7 @@ func (s *signing) KeyIDs() []string { return []string{s.id} }
 // Effects implements chains.Signing: the bytes name every party.
 func (s *signing) Effects() []chains.Effect { return s.tx.Effects() }
 
-// SignerView implements chains.Signing: who signs, and whether that is the owner.
+// SignerView implements chains.Signing: the signer, and whether that is the owner.
 func (s *signing) SignerView() []chains.Field {
 	field := chains.AddressField("signer", s.address.String())
 	if s.address == s.tx.owner {
@@ -110,10 +109,10 @@ func (s *signing) AppendSignature(ctx context.Context, dst []byte) ([]byte, erro
 
 // splice appends the signed Transaction:
 //
-//	0a len raw_data ‖ (12 41 signature)… ‖ 12 41 ours
+//	0a len raw_data ‖ (12 41 signature)… ‖ 12 41 signature
 //
-// raw_data and the signatures before ours are the bytes that came in.
-func (tx *transaction) splice(dst []byte, ours [signatureSize]byte) []byte {
+// raw_data and the earlier signatures are the bytes that came in.
+func (tx *transaction) splice(dst []byte, signature [signatureSize]byte) []byte {
 	out := slices.Grow(dst, tx.signedSize())
 	if !tx.whole {
 		out = append(out, 1<<3|2)
@@ -121,10 +120,10 @@ func (tx *transaction) splice(dst []byte, ours [signatureSize]byte) []byte {
 	}
 	out = append(out, tx.raw...)
 	out = append(out, signatureHeader[:]...)
-	return append(out, ours[:]...)
+	return append(out, signature[:]...)
 }
 
-// signedSize is the length of what splice appends.
+// signedSize returns the length of what splice appends.
 func (tx *transaction) signedSize() int {
 	size := len(tx.raw) + len(signatureHeader) + signatureSize
 	if !tx.whole {

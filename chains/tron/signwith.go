@@ -15,39 +15,39 @@ import (
 // Request implements chains.Transaction. signWith is an address in base58check
 // (T…), one in hex (41 and 40 digits), or a key's id.
 func (tx *transaction) Request(text string) (chains.Request, error) {
-	meant := signWith{text: text}
-	if err := meant.read(); err != nil {
+	with := signWith{text: text}
+	if err := with.read(); err != nil {
 		return nil, err
 	}
-	locator := keystore.ByKeccak(meant.address())
-	if meant.form == formKeyID {
+	locator := keystore.ByKeccak(with.address())
+	if with.form == formKeyID {
 		locator = keystore.ByID(text)
 	}
-	return &request{tx: tx, signWith: meant, at: [1]keystore.Locator{locator}}, nil
+	return &request{tx: tx, signWith: with, locator: [1]keystore.Locator{locator}}, nil
 }
 
-// request is a transaction with what should sign it.
+// request is a transaction together with signWith.
 type request struct {
 	tx       *transaction
 	signWith signWith
-	at       [1]keystore.Locator
+	locator  [1]keystore.Locator
 }
 
 // Locators implements chains.Request.
-func (r *request) Locators() []keystore.Locator { return r.at[:] }
+func (r *request) Locators() []keystore.Locator { return r.locator[:] }
 
-// With implements chains.Request. Of several keys the owner's signs, else the first
+// With implements chains.Request. Of several keys the owner's signs, or else the first
 // that can. It refuses a key that has signed already, and one that is not at the
-// address that signWith names.
+// address in signWith.
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	var best *signing
 	var problem error
 	for _, key := range keys {
-		switch found, err := r.ready(key); {
+		switch signing, err := r.ready(key); {
 		case err != nil && problem == nil:
 			problem = err
-		case err == nil && (best == nil || found.address == r.tx.owner):
-			best = found
+		case err == nil && (best == nil || signing.address == r.tx.owner):
+			best = signing
 		}
 	}
 	if best == nil {
@@ -61,35 +61,36 @@ func (r *request) ready(key keystore.Key) (*signing, error) {
 	if err != nil {
 		return nil, err
 	}
-	ours := addressOf(key.PublicKey())
+	address := addressOf(key.PublicKey())
 	for _, earlier := range r.tx.signatures {
-		if earlier.signer == ours {
-			return nil, malformed("Transaction.signature", earlier.at, "%s has signed already: each signer signs once", ours)
+		if earlier.signer == address {
+			return nil, malformed("Transaction.signature", earlier.offset, "%s has signed already: each signer signs once", address)
 		}
 	}
-	return &signing{tx: r.tx, key: signer, id: key.ID(), address: ours}, nil
+	return &signing{tx: r.tx, key: signer, id: key.ID(), address: address}, nil
 }
 
-// keyOf refuses a key that cannot sign or is not what signWith names.
+// keyOf returns the signer of a key. It refuses a key that cannot sign or is not what
+// signWith names.
 func (r *request) keyOf(key keystore.Key) (keystore.ECDSASigner, error) {
 	signer, err := keystore.AsECDSA(key)
 	if err != nil {
 		return nil, err
 	}
-	if ours := addressOf(key.PublicKey()); r.signWith.form != formKeyID && ours != r.signWith.address() {
+	if address := addressOf(key.PublicKey()); r.signWith.form != formKeyID && address != r.signWith.address() {
 		return nil, &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name,
-			Problem: fmt.Sprintf("key %s is at %s, not at %s", key.ID(), ours, r.signWith.address())}
+			Problem: fmt.Sprintf("key %s is at %s, not at %s", key.ID(), address, r.signWith.address())}
 	}
 	return signer, nil
 }
 
-// signWith is what a signWith says. The zero signWith is that of an empty text.
+// signWith is a parsed signWith. The zero signWith is that of an empty text.
 type signWith struct {
 	text string
 	form form
 
-	// Of an address 41 and the 20 bytes, with the four of the checksum behind them
-	// if it is in base58check.
+	// Of an address 41 and the 20 bytes, followed by the four of the checksum if it is
+	// in base58check.
 	decoded [addressSize + checksumSize]byte
 }
 
@@ -104,8 +105,8 @@ const (
 
 func (s *signWith) address() address { return readAddress(s.decoded[:addressSize]) }
 
-// read takes what is one character short or long for an address too, so that a
-// slip is called a malformed address and not an unknown key.
+// read treats a text one character short or long as an address too, so that the error
+// for a slip is a malformed address and not an unknown key.
 func (s *signWith) read() (err error) {
 	switch text := s.text; {
 	case len(text) >= 33 && len(text) <= 35 && text[0] == 'T':
@@ -132,12 +133,12 @@ func (s *signWith) readBase58() (err error) {
 	}
 	s.form = formBase58
 	copy(s.decoded[len(s.decoded)-len(decoded):], decoded)
-	return s.checkSpelling()
+	return s.checkChecksum()
 }
 
-// checkSpelling refuses an address in base58check with a wrong checksum, or with
+// checkChecksum refuses an address in base58check with a wrong checksum, or with
 // another first byte.
-func (s *signWith) checkSpelling() error {
+func (s *signWith) checkChecksum() error {
 	checksum := chainhash.DoubleHashH(s.decoded[:addressSize])
 	switch {
 	case [checksumSize]byte(checksum[:]) != [checksumSize]byte(s.decoded[addressSize:]):
@@ -148,7 +149,7 @@ func (s *signWith) checkSpelling() error {
 	return nil
 }
 
-// isAlphanumeric tells a slip in an address from an id.
+// isAlphanumeric distinguishes a slip in an address from an id.
 func isAlphanumeric(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')

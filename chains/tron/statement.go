@@ -2,13 +2,12 @@ package tron
 
 import (
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/signer"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// ParseMessage reads raw_data alone, the bytes whose SHA-256 is signed, as strictly
-// as Parse. A whole Transaction is refused: its hash is another. The error is a
+// ParseMessage reads raw_data alone, the bytes whose SHA-256 is signed, as strictly as
+// Parse. It refuses a whole Transaction, whose hash is another. The error is a
 // *chains.ParseError.
 func (c Chain) ParseMessage(message []byte) (chains.Transaction, error) {
 	read, err := c.Parse(message)
@@ -21,7 +20,7 @@ func (c Chain) ParseMessage(message []byte) (chains.Transaction, error) {
 	return read, nil
 }
 
-// SignWith is what should sign a message: the key at an address, or with an id.
+// SignWith names what signs a message: the key at an address, or the key with an id.
 type SignWith struct {
 	request
 }
@@ -37,13 +36,13 @@ func ReadSignWith(text string) (*SignWith, error) {
 	return &SignWith{*read.(*request)}, nil
 }
 
-// Signer returns the one key that can sign: a secp256k1 key, the one at the
-// address if signWith is an address. The errors are those of chains.Request.
+// Signer returns the one key that can sign: a secp256k1 key, the one at the address if
+// signWith is an address. The errors are those of chains.Request.
 func (s *SignWith) Signer(keys []keystore.Key) (keystore.ECDSASigner, keystore.Key, error) {
 	return signer.Only(Name, keys, s.keyOf)
 }
 
 // PartyOf returns the party at the address of a secp256k1 key.
 func PartyOf(pub keystore.PublicKey) chains.Party {
-	return network.Party(evm.Address(addressOf(pub)))
+	return party(addressOf(pub))
 }

@@ -18,8 +18,8 @@ import (
 // sunDecimals: one TRX is 10^6 sun.
 const sunDecimals = 6
 
-// Summary implements chains.Transaction: the contract by its table, then what
-// stands around it.
+// Summary implements chains.Transaction: the contract by its table, then what is around
+// it.
 func (tx *transaction) Summary() chains.Summary {
 	fields := []chains.Field{chains.Text("type", tx.contract.message.name).WithNote(tx.contract.title)}
 	fields = append(fields, chains.AddressField("owner", tx.owner.String()))
@@ -33,8 +33,8 @@ func (tx *transaction) Summary() chains.Summary {
 	return chains.Summary{Chain: Name, Effects: tx.Effects(), Fields: fields}
 }
 
-// contractSummary shows the contract's fields, with what the network makes of
-// some of them.
+// contractSummary shows the contract's fields, with what the network derives from some
+// of them.
 func (tx *transaction) contractSummary() []chains.Field {
 	fields := summarize(tx.raw, tx.contract.message, tx.values)
 	switch tx.contract.message {
@@ -46,9 +46,9 @@ func (tx *transaction) contractSummary() []chains.Field {
 	return fields
 }
 
-// numberPermissions shows the ids that the network gives to the permissions,
-// whatever the transaction says: 0 to the owner's, 1 to the witness's, from 2 on to
-// the active ones in their order.
+// numberPermissions shows the ids that the network gives to the permissions, whatever
+// the transaction says: 0 to the owner's, 1 to the witness's, and from 2 on to the
+// active ones in their order.
 func numberPermissions(fields []chains.Field) {
 	active := uint64(2)
 	for i := range fields {
@@ -75,7 +75,7 @@ func numberPermissions(fields []chains.Field) {
 	}
 }
 
-// showLock shows how long delegated resources cannot be taken back.
+// showLock shows how long delegated resources are locked.
 func showLock(fields []chains.Field, values []value) []chains.Field {
 	locked, period := values[delegateLock].present(), values[delegatePeriod]
 	switch {
@@ -87,11 +87,11 @@ func showLock(fields []chains.Field, values []value) []chains.Field {
 	return fields
 }
 
-// defaultLock is DELEGATE_PERIOD in blocks: how long resources are locked that are
-// delegated with a lock and without a period.
+// defaultLock is DELEGATE_PERIOD: the lock, in blocks, of resources that are delegated
+// with a lock and without a period.
 const defaultLock = 86_400
 
-// frameSummary tells what stands around the contract.
+// frameSummary shows what is around the contract.
 func (tx *transaction) frameSummary() []chains.Field {
 	fields := summarize(tx.raw, contractMessage, tx.envelope[:])
 	fields = append(fields, summarize(tx.raw, rawMessage, tx.frame[:])...)
@@ -101,13 +101,13 @@ func (tx *transaction) frameSummary() []chains.Field {
 		}
 	}
 	fields = append(fields, chains.Bytes("transaction id", tx.id[:]))
-	for _, made := range tx.signatures {
-		fields = append(fields, chains.AddressField("signed by", made.signer.String()))
+	for _, signature := range tx.signatures {
+		fields = append(fields, chains.AddressField("signed by", signature.signer.String()))
 	}
 	return fields
 }
 
-// createdAddress is where a new contract will be: Keccak-256 over the
+// createdAddress returns the address of the new contract: Keccak-256 over the
 // transaction's id and the owner's 21 bytes.
 func (tx *transaction) createdAddress() (created address) {
 	creator := tx.owner
@@ -116,8 +116,8 @@ func (tx *transaction) createdAddress() (created address) {
 	return created
 }
 
-// summarize shows the fields of a message that was read, but for the owner, who
-// stands before them.
+// summarize shows the fields of a message that was read, except the owner, which is
+// shown before them.
 func summarize(raw []byte, m *message, v []value) []chains.Field {
 	var fields []chains.Field
 	for index := range m.fields {
@@ -134,8 +134,8 @@ func summarize(raw []byte, m *message, v []value) []chains.Field {
 	return fields
 }
 
-// shownAbsent: what a default means is said for enums, for flags that matter,
-// and for percentages.
+// shownAbsent reports whether the default of a field is shown: of enums, flags that
+// matter, and percentages.
 func (f *field) shownAbsent() bool {
 	return f.kind == kindEnum || f.showUnset || f.unit == "%"
 }
@@ -193,7 +193,7 @@ func yesNo(set bool) string {
 	return "no"
 }
 
-// textOrBytes shows bytes as text if a person can read all of it.
+// textOrBytes shows bytes as text if all of it is printable.
 func textOrBytes(label string, payload []byte) chains.Field {
 	if !utf8.Valid(payload) || len(payload) > chains.MaxSummaryBytes {
 		return chains.Bytes(label, payload)
@@ -214,7 +214,7 @@ func tokenField(label string, id []byte) chains.Field {
 	return textOrBytes(label, id)
 }
 
-// lastTime is the last millisecond of the year 9999, the last that RFC 3339 can
+// lastTime is the last millisecond of the year 9999, the last time that RFC 3339 can
 // write.
 const lastTime = 253_402_300_799_999
 
@@ -225,8 +225,8 @@ func timeField(label string, millis int64) chains.Field {
 	return chains.Time(label, time.UnixMilli(millis))
 }
 
-// operationsField lists the contract types that an active permission may sign:
-// bit n, from the lowest of the first byte on, is type n.
+// operationsField lists the contract types that an active permission may sign: bit n,
+// from the lowest of the first byte on, is type n.
 func operationsField(label string, mask []byte) chains.Field {
 	var allowed []chains.Field
 	for number := range len(mask) * 8 {

@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// transaction is a view over raw. Values are where the fields lie in it.
+// transaction is a view over raw. Values are the positions of fields in it.
 type transaction struct {
 	limits Limits
 	raw    []byte
@@ -20,7 +20,7 @@ type transaction struct {
 	envelope [contractPermission + 1]value // of contractMessage
 	contract *contract                     // its type
 	values   []value                       // of contract.message
-	few      [8]value                      // what values is made of, where that is enough
+	few      [8]value                      // backs values if that is enough
 
 	owner      address // the account that the contract acts for
 	ownerParty chains.Party
@@ -54,7 +54,7 @@ func (tx *transaction) parse() error {
 	return tx.recoverSigners()
 }
 
-// checkForm recognises what is not a transaction at all, and says what it is.
+// checkForm refuses what is not a transaction at all, and says what it is.
 func (tx *transaction) checkForm() error {
 	switch {
 	case len(tx.raw) == 0:
@@ -62,15 +62,15 @@ func (tx *transaction) checkForm() error {
 	case len(tx.raw) > tx.limits.MaxSize:
 		return malformed("", -1, "%d bytes, the network takes %d", len(tx.raw), tx.limits.MaxSize)
 	case tx.raw[0] == '{':
-		return malformed("", 0, "this is JSON; raw_data_hex is expected, the member of that name in what TronWeb made")
+		return malformed("", 0, "this is JSON; raw_data_hex is expected, the member of that name in a transaction by TronWeb")
 	case len(tx.raw) == sha256.Size && tx.raw[0] != 0x0a:
-		return malformed("", 0, "32 bytes: this looks like a transaction id; raw_data_hex is expected, for nothing is signed that cannot be read")
+		return malformed("", 0, "32 bytes: this looks like a transaction id; raw_data_hex is expected, because nothing is signed that cannot be read")
 	}
 	return nil
 }
 
-// findRawData tells the two forms apart: a raw starts with its two reference
-// bytes (0a 02), a whole Transaction with a raw_data that does.
+// findRawData distinguishes the two forms: a raw starts with its two reference bytes
+// (0a 02), a whole Transaction with a raw_data that does.
 func (tx *transaction) findRawData() error {
 	tx.from, tx.to = 0, len(tx.raw)
 	if tx.raw[0] != 0x0a {
@@ -94,10 +94,10 @@ func (tx *transaction) readWhole() error {
 	tx.whole = true
 	tx.from, tx.to = whole[0].from(), whole[0].to()
 	for entry := range entries(tx.raw, whole[1]) {
-		tx.signatures = append(tx.signatures, signature{at: entry.from()})
+		tx.signatures = append(tx.signatures, signature{offset: entry.from()})
 	}
 	if len(tx.signatures) >= MaxSignatures {
-		return malformed("Transaction.signature", tx.signatures[len(tx.signatures)-1].at,
+		return malformed("Transaction.signature", tx.signatures[len(tx.signatures)-1].offset,
 			"%d signatures already: the network takes %d at most", len(tx.signatures), MaxSignatures)
 	}
 	return nil
@@ -110,34 +110,34 @@ func (tx *transaction) readContract() error {
 		return err
 	}
 	number := tx.envelope[contractType].number
-	found, err := contractOf(number, max(tx.envelope[contractType].from(), at.from()))
+	contract, err := contractOf(number, max(tx.envelope[contractType].from(), at.from()))
 	if err != nil {
 		return err
 	}
-	tx.contract = found
+	tx.contract = contract
 	var parameter [2]value // of anyMessage
 	inAny := tx.envelope[contractParameter]
 	if err := anyMessage.read(tx.raw, inAny.from(), inAny.to(), parameter[:]); err != nil {
 		return err
 	}
 	url := parameter[0]
-	if got := url.of(tx.raw); string(got) != found.typeURL {
-		return malformed("Any.type_url", url.from(), "%q does not match contract type %d, which wants %q", got, number, found.typeURL)
+	if got := url.of(tx.raw); string(got) != contract.typeURL {
+		return malformed("Any.type_url", url.from(), "%q does not match contract type %d, which wants %q", got, number, contract.typeURL)
 	}
-	if tx.values = tx.few[:]; len(found.message.fields) > len(tx.few) {
-		tx.values = make([]value, len(found.message.fields))
+	if tx.values = tx.few[:]; len(contract.message.fields) > len(tx.few) {
+		tx.values = make([]value, len(contract.message.fields))
 	}
-	if err := found.message.read(tx.raw, parameter[1].from(), parameter[1].to(), tx.values); err != nil {
+	if err := contract.message.read(tx.raw, parameter[1].from(), parameter[1].to(), tx.values); err != nil {
 		return err
 	}
-	tx.owner = readAddress(tx.bytes(tx.values[found.message.indexOf(kindOwner)]))
+	tx.owner = readAddress(tx.bytes(tx.values[contract.message.indexOf(kindOwner)]))
 	tx.ownerParty = party(tx.owner)
 	return nil
 }
 
 func (tx *transaction) bytes(v value) []byte { return v.of(tx.raw) }
 
-// malformed makes the error of this chain.
+// malformed returns an error of this chain.
 func malformed(field string, at int, format string, args ...any) *chains.ParseError {
 	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: at, Problem: fmt.Sprintf(format, args...)}
 }

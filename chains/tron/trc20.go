@@ -7,9 +7,9 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-// network has the contract calls of Tron: those of Ethereum's contract ABI, with
-// addresses in base58check. Some clients write addresses into words with the
-// byte 41 in front of the 20; the virtual machine does not look at it.
+// network is the network of Tron's contract calls: Ethereum's contract ABI, with
+// addresses in base58check. Some clients precede the 20 bytes of an address in a word
+// with the byte 41, which the virtual machine ignores.
 var network = &evm.Network{
 	ID:       Name,
 	Symbol:   "TRX",
@@ -24,14 +24,14 @@ var network = &evm.Network{
 	},
 }
 
-// brief is network for effects of which hazards alone are wanted.
+// brief is network for effects from which only hazards are derived.
 var brief = func() *evm.Network {
 	brief := *network
 	brief.Brief = true
 	return &brief
 }()
 
-// call is the call of a TriggerSmartContract.
+// call decodes the call of a TriggerSmartContract.
 func (tx *transaction) call(network *evm.Network) *evm.Call {
 	return network.Read(evm.Transaction{
 		To:    evm.Address(readAddress(tx.bytes(tx.values[triggerContract]))),

@@ -7,17 +7,17 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// value is where a field lies in the raw bytes. The zero value is a field that
-// is not there.
+// value is the position of a field in the raw bytes. The zero value is an absent field.
 type value struct {
-	// The payload is raw[start:end]; of a repeated field, all its entries with
-	// their tags. A transaction has room for many values, and under 2 GiB.
+	// The payload is raw[start:end]; of a repeated field, all its entries with their
+	// tags. The offsets are 32 bits because a transaction keeps many values, and is
+	// below 2 GiB.
 	start, end int32
 
 	number int64 // of a varint
 }
 
-// between is the value whose payload is raw[from:to].
+// between returns the value whose payload is raw[from:to].
 func between(from, to int) value { return value{start: int32(from), end: int32(to)} }
 
 func (v value) from() int            { return int(v.start) }
@@ -26,13 +26,13 @@ func (v value) of(raw []byte) []byte { return raw[v.start:v.end] }
 
 func (v value) present() bool { return v.end > 0 }
 
-// maxFields is the most fields that a message has: AssetIssueContract.
+// maxFields is the largest number of fields of a message: AssetIssueContract's.
 const maxFields = 19
 
 // values are a message's fields, in the order of its table.
 type values [maxFields]value
 
-// readVarint reads a varint of up to 64 bits that is as short as can be.
+// readVarint reads a varint of up to 64 bits in its shortest form.
 func readVarint(raw []byte, at, end int, field string) (number uint64, after int, err error) {
 	if at < end && raw[at] < 0x80 {
 		return uint64(raw[at]), at + 1, nil // one byte, as most are
@@ -67,7 +67,7 @@ func readTag(raw []byte, at, end int, message string) (number uint64, wire proto
 	return number, wire, after, nil
 }
 
-// readLength reads a length and returns where the bytes that it counts lie.
+// readLength reads a length and returns the position of the bytes that it counts.
 func readLength(raw []byte, at, end int, field string) (from, to int, err error) {
 	length, from, err := readVarint(raw, at, end, field)
 	switch {

@@ -16,34 +16,33 @@ type value struct {
 	bytes []byte  // of bytes and string
 	list  []value // of a tuple and an array
 	raw   []byte  // of an array: the encoding of its elements
-	calls []*Call // the calls that stand in it
+	calls []*Call // the calls in it
 }
 
-// decoder reads arguments in their one canonical encoding: a head for each, and
-// behind the heads the tails of the dynamic ones in order, without gaps, padded
-// with zeros.
+// decoder reads arguments in their one canonical encoding: a head for each, followed by
+// the tails of the dynamic ones in order, without gaps, padded with zeros.
 //
-// Contracts decode more leniently. What is not canonical is not decoded but
-// shown as bytes, with a note: a reader must not tell a person less, or other,
-// than a contract would read. Lenient reads one deviation, where contracts of
-// the network are known to be called with it: bits above the width of an
-// address, a bool or a short integer, which compilers before Solidity 0.5 mask.
+// Contracts decode more leniently. What is not canonical is not decoded but shown as
+// bytes, with a note: a reader must not tell a person less than a contract would read,
+// or something else. Lenient accepts one deviation, where contracts of the network are
+// known to be called with it: bits above the width of an address, a bool or a short
+// integer, which compilers before Solidity 0.5 mask.
 type decoder struct {
 	lenient bool
-	tag     byte // may stand in front of an address
+	tag     byte // may precede an address
 	dirty   bool // a masked value was read
 	bad     bool
 }
 
 func (n *Network) decoder() decoder { return decoder{lenient: n.Lenient, tag: n.Tag} }
 
-// tuple reads values that stand side by side, and returns how many bytes they
-// take. data may be longer.
+// tuple reads consecutive values, and returns how many bytes they take. data may be
+// longer.
 func (d *decoder) tuple(data []byte, types []abiType) (values []value, used int) {
 	return d.sequence(data, types, len(types))
 }
 
-// sequence reads count values, whose types are those given, over and over.
+// sequence reads count values, whose types are those given, repeated.
 func (d *decoder) sequence(data []byte, types []abiType, count int) (values []value, used int) {
 	tail, head := 0, 0
 	if count > 0 {
@@ -77,7 +76,7 @@ func (d *decoder) sequence(data []byte, types []abiType, count int) (values []va
 	return values, tail
 }
 
-// static reads a value that stands among the heads.
+// static reads a value that is among the heads.
 func (d *decoder) static(data []byte, t *abiType) (v value, used int) {
 	switch t.kind {
 	case kindTuple:
@@ -95,8 +94,8 @@ func (d *decoder) static(data []byte, t *abiType) (v value, used int) {
 	return v, word
 }
 
-// canonical reports whether the word has nothing but zeros (for a negative
-// integer ones) around the value. The tag may stand in front of an address.
+// canonical reports whether the word has nothing but zeros (for a negative integer,
+// ones) around the value. The tag may precede an address.
 func (v *value) canonical(tag byte) bool {
 	switch v.kind {
 	case kindAddress:
@@ -139,7 +138,7 @@ func (d *decoder) tail(data []byte, t *abiType) (v value, used int) {
 	return value{abiType: t, bytes: data[word : word+size]}, end
 }
 
-// array reads an array that says its length itself.
+// array reads an array with its length in front.
 func (d *decoder) array(data []byte, t *abiType) (v value, used int) {
 	if len(data) < word {
 		d.bad = true
@@ -156,7 +155,7 @@ func (d *decoder) array(data []byte, t *abiType) (v value, used int) {
 	return value{abiType: t, list: list, raw: data[word : word+used]}, word + used
 }
 
-// length reads a word that counts something, of which there are at most most.
+// length reads a word that counts something, at most most.
 func (d *decoder) length(number []byte, most int) int {
 	if !zeros(number[:word-8]) {
 		d.bad = true
@@ -175,8 +174,7 @@ func zeros(part []byte) bool { return len(bytes.Trim(part, "\x00")) == 0 }
 // address returns the value of an address.
 func (v *value) address() Address { return Address(v.word[word-20:]) }
 
-// big returns the value of an integer of at most its width; a negative one as
-// such.
+// big returns the value of an integer, within its width and with its sign.
 func (v *value) big() *big.Int {
 	number := new(big.Int).SetBytes(v.word[word-v.size:])
 	if v.kind == kindInt && v.word[word-v.size]&0x80 != 0 {
@@ -185,7 +183,7 @@ func (v *value) big() *big.Int {
 	return number
 }
 
-// yes returns the value of a bool. A dirty one is true, as contracts read it.
+// yes returns the value of a bool. A dirty one is true, as it is for contracts.
 func (v *value) yes() bool { return !zeros(v.word) }
 
 // fixed returns the value of a bytesN.

@@ -5,12 +5,11 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 )
 
-// AccessList is what an access list (EIP-2930) holds, by count. Its bytes stay
-// where they are.
+// AccessList counts the items of an access list (EIP-2930). Its bytes are not copied.
 type AccessList struct {
 	Addresses   int
 	StorageKeys int
-	MostKeys    int // the most storage keys that one address has
+	MostKeys    int // the largest number of storage keys of one address
 }
 
 // ReadAccessList reads a field that holds [[address, [storageKey…]]…], with
@@ -39,7 +38,7 @@ func ReadAccessList(f *rlp.Fields, name string) AccessList {
 	return list
 }
 
-// Summary tells of the access list, by count.
+// Summary returns the fields that show the access list, by its counts.
 func (l AccessList) Summary() []chains.Field {
 	if l.Addresses == 0 {
 		return nil

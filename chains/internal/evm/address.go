@@ -1,6 +1,5 @@
-// Package evm holds what transactions of Ethereum and Tempo really share:
-// addresses, access lists, signed authorizations, and the reading of contract
-// calls.
+// Package evm holds what transactions of Ethereum, Tempo and Tron share: addresses,
+// access lists, signed authorizations, and the decoding of contract calls.
 package evm
 
 import (
@@ -14,8 +13,8 @@ import (
 // AddressFormat is the API's name for the format of an address here.
 const AddressFormat = "ADDRESS_FORMAT_ETHEREUM"
 
-// Address is the last 20 bytes of Keccak-256 over a public key, or what a
-// contract has in its place.
+// Address is the last 20 bytes of Keccak-256 over a public key, or the address of a
+// contract.
 type Address [20]byte
 
 // String returns the address with the checksum of EIP-55.
@@ -30,7 +29,7 @@ func Create2(factory Address, salt, initCode []byte) Address {
 // AddressOf returns the address of a secp256k1 key.
 func AddressOf(pub keystore.PublicKey) Address { return pub.KeccakAddress() }
 
-// Addresses returns the one address that a secp256k1 key has.
+// Addresses returns the one address of a secp256k1 key.
 func Addresses(pub keystore.PublicKey) []chains.Address {
 	if pub.Curve() != keystore.CurveSecp256k1 {
 		return nil

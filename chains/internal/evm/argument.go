@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// ArgumentKind is what an argument is, sizes aside.
+// ArgumentKind is the type of an argument, sizes aside.
 type ArgumentKind uint8
 
 // The kinds of arguments.
@@ -26,14 +26,14 @@ type Argument struct {
 	Name   string
 	Kind   ArgumentKind
 	Number *big.Int   // of a number
-	Bytes  []byte     // of an address its 20 bytes, of a number or bool its word, of bytes and text what they are
-	Opaque bool       // bytes of any length, whose meaning nothing says
+	Bytes  []byte     // an address's 20 bytes, a number's or bool's word, the content of bytes and text
+	Opaque bool       // bytes of any length, whose meaning is not known
 	List   []Argument // members of a struct, elements of a list
 }
 
 // Arguments decodes the arguments of a call in their one canonical encoding. ok is
-// false if they are encoded otherwise; rest is what stands behind them. tag is a
-// byte that may stand in front of an address, 0 for none.
+// false for any other encoding; rest is what follows the arguments. tag is a byte that
+// may precede an address, 0 for none.
 func (f *Function) Arguments(data []byte, tag byte) (arguments []Argument, rest []byte, ok bool) {
 	d := decoder{tag: tag}
 	values, used := d.tuple(data, f.parameters)

@@ -7,12 +7,11 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 )
 
-// authorizationMagic is the byte in front of what an authorization's signature
-// covers (EIP-7702).
+// authorizationMagic precedes what an authorization's signature covers (EIP-7702).
 const authorizationMagic = 0x05
 
-// AuthorizationHash is what is signed to delegate an account to code, given the
-// encoded items chainId, address and nonce:
+// AuthorizationHash returns the digest that is signed to delegate an account to code,
+// given the encoded items chainId, address and nonce:
 //
 //	keccak256(05 ‖ rlp([chainId, address, nonce]))
 func AuthorizationHash(items []byte) common.Hash {

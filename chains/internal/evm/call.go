@@ -5,17 +5,17 @@ import (
 	"strconv"
 )
 
-// Calls hide in calls: how deep they are followed, how many of them in one
-// transaction, and how many elements of one list are shown. What lies beyond is
-// shown as bytes and said to be not decoded.
+// Bounds for calls in the arguments of calls: how deep they are decoded, how many of
+// them in one transaction, and how many elements of one list are shown. What is beyond
+// a bound is shown as bytes with a note that it is not decoded.
 const (
 	maxCallDepth = 8
 	maxCalls     = 512
 	maxShown     = 64
 )
 
-// account is one that calls: the signer, whose address the bytes do not name,
-// or a contract.
+// account is the account that makes a call: the signer, whose address the bytes do not
+// name, or a contract.
 type account struct {
 	signer  bool
 	address Address
@@ -23,37 +23,37 @@ type account struct {
 
 func at(a Address) account { return account{address: a} }
 
-// Call is a call of a contract: what a transaction makes, or what stands in the
-// arguments of another call.
+// Call is a call of a contract: that of a transaction, or one in the arguments of
+// another call.
 type Call struct {
 	network  *Network
 	caller   account  // msg.sender
 	self     Address  // the account on which the code runs
-	code     Address  // whose code runs: another than self in a delegatecall
-	operator *Address // whose own signature, which stands in the bytes, authorizes the call; nil: the signer's
+	code     Address  // whose code runs: not self in a delegatecall
+	operator *Address // whose signature in the bytes authorizes the call; nil: the signer's does
 	value    *big.Int
 	data     []byte
 	depth    int
 	delegate bool // the code runs as self, which is another account
 	children int
-	path     string // "call", and behind it the number of the call in each call around it
+	path     string // "call", followed by the number of the call in each call around it
 	zero     bool   // the bytes say address zero, which stands for the calling account
 
 	function *function // nil if it is not decoded
 	args     []value
-	rest     []byte // behind the arguments
+	rest     []byte // after the arguments
 	dirty    bool   // decoded leniently
 	problem  string // why it is not decoded
 }
 
-// Transaction is the call that a transaction makes of a contract.
+// Transaction is the call of a contract by a transaction.
 type Transaction struct {
 	To    Address
 	Value *big.Int // in the native asset's smallest unit; nil is 0
 	Data  []byte
 }
 
-// Read decodes the call that a transaction makes, and those in its arguments.
+// Read decodes the call that a transaction makes, and the calls in its arguments.
 func (n *Network) Read(tx Transaction) *Call {
 	value := tx.Value
 	if value == nil {
@@ -63,8 +63,8 @@ func (n *Network) Read(tx Transaction) *Call {
 	return r.read(&Call{network: n, caller: account{signer: true}, self: tx.To, code: tx.To, value: value, data: tx.Data, path: "call"})
 }
 
-// ReadFrom decodes a call that another account than the signer makes, such as a
-// Safe. With delegate the code of tx.To runs as that account.
+// ReadFrom decodes a call by another account than the signer, such as a Safe. With
+// delegate, the code of tx.To runs as that account.
 func (n *Network) ReadFrom(caller Address, tx Transaction, delegate bool) *Call {
 	value := tx.Value
 	if value == nil {
@@ -78,14 +78,14 @@ func (n *Network) ReadFrom(caller Address, tx Transaction, delegate bool) *Call 
 	return r.read(c)
 }
 
-// child is a call of a contract that stands in this one.
+// child returns a call of a contract in the arguments of this one.
 func (c *Call) child(caller account, to Address, value *big.Int, data []byte) *Call {
 	c.children++
 	return &Call{network: c.network, caller: caller, self: to, code: to, operator: c.operator, value: value, data: data,
 		depth: c.depth + 1, path: c.path + "/" + strconv.Itoa(c.children-1)}
 }
 
-// reader decodes a call with those that stand in it.
+// reader decodes a call and the calls in its arguments.
 type reader struct {
 	left int // calls that may still be decoded
 }
@@ -131,8 +131,8 @@ func (r *reader) decodeAs(c *Call, f *function, data []byte) {
 	r.nest(c, c.args)
 }
 
-// rawContracts are the contracts that take bytes without a selector, and what those
-// ask for.
+// rawContracts are the contracts whose input has no selector, and what that input
+// requests.
 var rawContracts = []struct {
 	where where
 	does  string
@@ -161,8 +161,8 @@ func member(values []value, name string) *value {
 	panic("evm: no parameter " + name)
 }
 
-// sibling returns the value with a role among those beside a call; nil if there
-// is none.
+// sibling returns the value with a role among those next to a call, nil if there is
+// none.
 func sibling(values []value, r role) *value {
 	for i := range values {
 		if values[i].role == r {

@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Effects returns what the call does, with the calls in its arguments, as far as
+// Effects returns what the call does, including the calls in its arguments, as far as
 // the bytes say. What is not known is a KindCall that is not decoded.
 func (c *Call) Effects() []chains.Effect {
 	e := &emitter{effects: make([]chains.Effect, 0, fewEffects)}
@@ -23,8 +23,8 @@ type emitter struct {
 	effects []chains.Effect
 }
 
-// add adds an effect of a call: by the signature that authorizes the call,
-// unless the effect says otherwise.
+// add adds an effect of a call. It is authorized by the signature that authorizes the
+// call, unless the effect says otherwise.
 func (e *emitter) add(c *Call, effect chains.Effect) {
 	if effect.By == "" {
 		effect.By = chains.BySigner
@@ -42,7 +42,7 @@ func (e *emitter) add(c *Call, effect chains.Effect) {
 	e.effects = append(e.effects, effect)
 }
 
-// undecoded adds that the code of a call does what is not known.
+// undecoded adds that it is not known what the code of a call does.
 func (e *emitter) undecoded(c *Call) {
 	effect := chains.Effect{Kind: chains.KindCall, From: c.callerParty(), To: c.codeParty(), Undecoded: true}
 	if c.function == nil && len(c.data) >= 4 {
@@ -76,7 +76,7 @@ func (e *emitter) call(c *Call) {
 	e.inside(c.args)
 }
 
-// holds reports whether the effects of the call say what becomes of its value.
+// holds reports whether the effects of the call account for its value.
 func (c *Call) holds() bool {
 	if c.function == nil {
 		return len(c.data) == 0 && c.network.isKnown(c.code, atEntryPoint)
@@ -84,7 +84,7 @@ func (c *Call) holds() bool {
 	return c.function.doing.holds
 }
 
-// function adds what a function does that is decoded.
+// function adds what a decoded function does.
 func (e *emitter) function(c *Call) {
 	if f := c.function; f.where == asClaimed || c.value.Sign() > 0 && !f.doing.payable {
 		e.undecoded(c)
@@ -92,7 +92,7 @@ func (e *emitter) function(c *Call) {
 	c.function.doing.effects(e, c)
 }
 
-// inside adds the effects of the calls that stand in arguments.
+// inside adds the effects of the calls in arguments.
 func (e *emitter) inside(values []value) {
 	for i := range values {
 		for _, call := range values[i].calls {
@@ -102,8 +102,8 @@ func (e *emitter) inside(values []value) {
 	}
 }
 
-// value adds the native value that goes with a call. A transaction that does
-// nothing else still says to whom it goes.
+// value adds the native value that goes with a call. A transaction that does nothing
+// else still names its recipient.
 func (e *emitter) value(c *Call) {
 	if c.value.Sign() == 0 && (c.depth > 0 || len(c.data) > 0) {
 		return
@@ -115,7 +115,7 @@ func (e *emitter) value(c *Call) {
 	e.add(c, chains.Effect{Kind: kind, From: c.callerParty(), To: c.party(c.self), Asset: c.native(), Amount: chains.Exactly(c.value)})
 }
 
-// received adds what contracts do that are known and get value without a call.
+// received adds what known contracts do that get value without a call.
 func (e *emitter) received(c *Call) {
 	switch {
 	case c.delegate:
@@ -127,36 +127,36 @@ func (e *emitter) received(c *Call) {
 	}
 }
 
-// nested is of functions that do nothing besides the calls in their arguments.
+// nested is for functions that do nothing but the calls in their arguments.
 func nested(*emitter, *Call) {}
 
-// settings is of functions that change something and move nothing.
+// settings is for functions that change something and move nothing.
 func settings(e *emitter, c *Call) {
 	e.add(c, chains.Effect{Kind: chains.KindSettings, From: c.callerParty(), Account: c.party(c.self)})
 }
 
 func (c *Call) native() chains.Asset { return chains.Native(c.network.ID) }
 
-// token is the called contract as an asset.
+// token returns the called contract as an asset.
 func (c *Call) token(standard string) chains.Asset {
 	return chains.Token(c.network.ID, c.party(c.self), standard)
 }
 
-// tokenAt is the asset at an address.
+// tokenAt returns the asset at an address.
 func (c *Call) tokenAt(at Address, standard string) chains.Asset {
 	return chains.Token(c.network.ID, c.party(at), standard)
 }
 
-// numbered is one token of a collection, or of a multi-token contract.
+// numbered returns one token of a collection, or of a multi-token contract.
 func numbered(asset chains.Asset, id *big.Int) chains.Asset {
 	asset.NFT = id
 	return asset
 }
 
-// party is the account at an address.
+// party returns the account at an address.
 func (c *Call) party(at Address) chains.Party { return c.network.Party(at) }
 
-// callerParty is the account that makes the call.
+// callerParty returns the account that makes the call.
 func (c *Call) callerParty() chains.Party {
 	if c.caller.signer {
 		return chains.SignerParty()
@@ -164,7 +164,7 @@ func (c *Call) callerParty() chains.Party {
 	return c.party(c.caller.address)
 }
 
-// codeParty is the account whose code runs; unknown if it cannot be read.
+// codeParty returns the account whose code runs, unknown if it cannot be read.
 func (c *Call) codeParty() chains.Party {
 	if c.code == (Address{}) && c.problem != "" && c.depth > 0 {
 		return chains.UnknownParty()
@@ -172,10 +172,10 @@ func (c *Call) codeParty() chains.Party {
 	return c.party(c.code)
 }
 
-// addressOf is the account that an argument names.
+// addressOf returns the account that an argument names.
 func (c *Call) addressOf(name string) chains.Party { return c.party(c.arg(name).address()) }
 
-// arguments are the arguments that are single values, as text.
+// arguments returns the arguments that are single values, as text.
 func (c *Call) arguments() (args []chains.Arg) {
 	for i := range c.args {
 		if v := &c.args[i]; v.kind != kindTuple && v.kind != kindArray && v.calls == nil {
@@ -185,7 +185,7 @@ func (c *Call) arguments() (args []chains.Arg) {
 	return args
 }
 
-// text writes a single value.
+// text formats a single value.
 func (c *Call) text(v *value) string {
 	switch v.kind {
 	case kindAddress:

@@ -12,13 +12,13 @@ func (e *emitter) control(c *Call, over Address, to chains.Party) {
 	e.add(c, chains.Effect{Kind: chains.KindAuthority, From: c.callerParty(), To: to, Account: c.party(over)})
 }
 
-// controlTo is of functions that give control of the called contract to the
-// account in an argument.
+// controlTo is for functions that give control of the called contract to the account in
+// an argument.
 func controlTo(name string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) { e.control(c, c.self, c.addressOf(name)) }
 }
 
-// controlOf is of functions that give control of the proxy in an argument to the
+// controlOf is for functions that give control of the proxy in an argument to the
 // account in another.
 func controlOf(name string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) { e.control(c, c.arg("proxy").address(), c.addressOf(name)) }
@@ -28,8 +28,8 @@ func acceptOwnership(e *emitter, c *Call) { e.control(c, c.self, c.callerParty()
 
 func renounceOwnership(e *emitter, c *Call) { e.control(c, c.self, c.party(Address{})) }
 
-// loses is of functions that take control of the called contract from the account
-// in an argument.
+// loses is for functions that take control of the called contract from the account in
+// an argument.
 func loses(name string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
 		e.add(c, chains.Effect{Kind: chains.KindRevoke, From: c.callerParty(), To: c.addressOf(name), Account: c.party(c.self)})
@@ -64,14 +64,14 @@ func execTransaction(e *emitter, c *Call) {
 		Asset: c.routerAsset(c.arg("gas token").address()), Amount: chains.Quantity{Bound: chains.BoundMost}})
 }
 
-// delegatedSender stands in the place of a factory if the sender is delegated
-// (EIP-7702): what follows is called on the sender itself, since EntryPoint 0.8. No
-// contract can have the address, which earlier versions take it for.
+// delegatedSender replaces the factory if the sender is delegated (EIP-7702). Since
+// EntryPoint 0.8, the rest of the init code is a call of the sender itself. Earlier
+// versions take it for a contract's address, which no contract can have.
 var delegatedSender = hexAddress("0x7702000000000000000000000000000000000000")
 
-// handleOps adds what an EntryPoint does around the calls of its operations,
-// all by the signatures that stand in them: it deploys accounts, and takes the
-// fee from the account or its paymaster for the beneficiary.
+// handleOps adds what an EntryPoint does around the calls of its operations, authorized
+// by the signatures in them: it deploys accounts, and pays the fee of the account or
+// its paymaster to the beneficiary.
 func handleOps(e *emitter, c *Call) {
 	total := new(big.Int)
 	operations := c.arg("operations").list
@@ -106,7 +106,7 @@ func handleOps(e *emitter, c *Call) {
 		Asset: c.native(), Amount: chains.AtMost(total)})
 }
 
-// operationFee is the most that an operation pays: all of its gas limits at its
+// operationFee returns the most that an operation pays: all of its gas limits at its
 // highest price.
 func operationFee(operation []value) *big.Int {
 	gas, price := new(big.Int).Set(member(operation, "pre-verification gas").big()), new(big.Int)
@@ -116,7 +116,7 @@ func operationFee(operation []value) *big.Int {
 		case "call gas limit":
 			gas.Add(gas, v.big())
 		case "verification gas limit":
-			// An EntryPoint 0.6 lets the verification be run three times with a paymaster.
+			// With a paymaster, an EntryPoint 0.6 may run the verification three times.
 			limit := v.big()
 			if len(paymaster) > 0 {
 				limit.Mul(limit, big.NewInt(3))
@@ -156,8 +156,8 @@ func withdrawStake(e *emitter, c *Call) {
 		Asset: c.native(), Amount: chains.All()})
 }
 
-// depositValidator stakes the value of the call. Withdrawal credentials that
-// begin with 01 or 02 end in the address that can withdraw it.
+// depositValidator stakes the value of the call. Withdrawal credentials that begin with
+// 01 or 02 end in the address that can withdraw it.
 func depositValidator(e *emitter, c *Call) {
 	to := chains.UnknownParty()
 	if credentials := c.arg("withdrawal credentials").bytes; len(credentials) == 32 && (credentials[0] == 1 || credentials[0] == 2) && zeros(credentials[1:12]) {
@@ -168,7 +168,7 @@ func depositValidator(e *emitter, c *Call) {
 		Asset: c.native(), Amount: chains.Exactly(c.value)})
 }
 
-// validator is the account of a validator on the beacon chain, at its BLS key.
+// validator returns the account of a validator on the beacon chain, at its BLS key.
 func validator(key []byte) chains.Party { return chains.PartyAt(key, blsKey) }
 
 var blsKey = &chains.Notation{Text: func(key []byte) string { return "0x" + hex.EncodeToString(key) }}
@@ -196,8 +196,8 @@ func (e *emitter) raw(c *Call) {
 	}
 }
 
-// consolidation adds that the balance of a validator goes to another, whose
-// withdrawal credentials the bytes do not say; or that a validator compounds.
+// consolidation adds that the balance of a validator goes to another, whose withdrawal
+// credentials the bytes do not say, or that a validator compounds.
 func (e *emitter) consolidation(c *Call, source, target []byte) {
 	if string(source) == string(target) {
 		e.add(c, chains.Effect{Kind: chains.KindSettings, From: c.callerParty(), Account: validator(source)})

@@ -6,7 +6,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// permit2Approve gives an allowance through Permit2, which ends by itself.
+// permit2Approve gives an allowance through Permit2, which expires.
 func permit2Approve(e *emitter, c *Call) {
 	e.permit2(c, c.callerParty(), "", c.arg("spender").address(), c.args)
 }
@@ -27,7 +27,7 @@ func (e *emitter) permit2(c *Call, from chains.Party, by chains.By, spender Addr
 	e.add(c, effect)
 }
 
-// until is the end of an allowance. Zero is the block that it is given in.
+// until returns the end of an allowance. Zero is the block in which it is given.
 func until(expiration *value) chains.Until {
 	switch seconds := expiration.big(); {
 	case seconds.Sign() == 0:
@@ -72,9 +72,9 @@ func (e *emitter) permit2Moved(c *Call, details []value, by chains.By) {
 		c.tokenAt(member(details, "token").address(), erc20), chains.Exactly(member(details, "amount").big()))
 }
 
-// permit2Signed adds transfers that the owner has signed: of each token that is
-// permitted, what the caller requests. Permit2 refuses to move more than that,
-// and lists that differ in length.
+// permit2Signed adds transfers that the owner has signed: of each permitted token, the
+// amount that the caller requests. Permit2 refuses to move more than that, and lists
+// that differ in length.
 func permit2Signed(e *emitter, c *Call) {
 	permitted := member(c.arg("permit").list, "permitted")
 	if permitted.kind == kindTuple {
@@ -90,14 +90,13 @@ func permit2Signed(e *emitter, c *Call) {
 func (e *emitter) permit2Requested(c *Call, permitted, requested []value) {
 	amount := member(requested, "requested amount").big()
 	if amount.Sign() == 0 {
-		return // Permit2 leaves such a transfer out
+		return // Permit2 skips such a transfer
 	}
 	e.moved(c, c.addressOf("owner"), chains.ByOther, member(requested, "to").address(),
 		c.tokenAt(member(permitted, "token").address(), erc20), chains.Exactly(amount))
 }
 
-// permit2Invalidate adds that permits for a spender which are not used yet become
-// invalid.
+// permit2Invalidate adds that unused permits for a spender become invalid.
 func permit2Invalidate(e *emitter, c *Call) {
 	e.add(c, chains.Effect{Kind: chains.KindSettings, From: c.callerParty(), To: c.addressOf("spender"), Account: c.party(c.self),
 		Asset: c.tokenAt(c.arg("token").address(), erc20)})

@@ -6,16 +6,15 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Addresses and amounts that stand for something else in the commands of a
-// Universal Router (universal-router contracts/libraries/Constants.sol,
-// ActionConstants.sol).
+// Addresses and amounts with special meanings in the commands of a Universal Router
+// (universal-router contracts/libraries/Constants.sol, ActionConstants.sol).
 var (
 	routerCaller    = hexAddress("0x1")
 	routerItself    = hexAddress("0x2")
 	contractBalance = new(big.Int).Lsh(big.NewInt(1), 255)
 )
 
-// recipient is the account that an argument of a command stands for.
+// recipient returns the account that an argument of a command stands for.
 func (c *Call) recipient(name string) chains.Party {
 	switch to := c.arg(name).address(); to {
 	case routerCaller:
@@ -27,7 +26,7 @@ func (c *Call) recipient(name string) chains.Party {
 	}
 }
 
-// routerAsset is the asset at an address; zero stands for the native one.
+// routerAsset returns the asset at an address; zero stands for the native one.
 func (c *Call) routerAsset(at Address) chains.Asset {
 	if at == (Address{}) {
 		return c.native()
@@ -35,7 +34,7 @@ func (c *Call) routerAsset(at Address) chains.Asset {
 	return c.tokenAt(at, erc20)
 }
 
-// balanceOr is an amount, or all that the router has.
+// balanceOr returns an amount, or the router's whole balance.
 func balanceOr(amount *big.Int) chains.Quantity {
 	if amount.Cmp(contractBalance) == 0 {
 		return chains.All()
@@ -54,7 +53,7 @@ func routerTransferFrom(e *emitter, c *Call) {
 		Asset: c.tokenAt(c.arg("token").address(), erc20), Amount: chains.Exactly(c.arg("amount").big())})
 }
 
-// routerPermit gives allowances of the caller. Its signature over them stands in
+// routerPermit gives allowances of the caller. The caller's signature over them is in
 // the bytes; the call is by the same account.
 func routerPermit(e *emitter, c *Call) { e.permit2Details(c, c.callerParty(), "") }
 
@@ -66,13 +65,13 @@ func sweep(e *emitter, c *Call) {
 	e.sent(c, c.routerAsset(c.arg("token").address()), c.recipient("to"), chains.AtLeast(c.arg("least amount").big()))
 }
 
-// payPortion sends hundredths of a percent of the router's balance.
+// payPortion sends a share of the router's balance, in hundredths of a percent.
 func payPortion(e *emitter, c *Call) {
 	e.sent(c, c.routerAsset(c.arg("token").address()), c.recipient("to"), chains.UnknownQuantity())
 }
 
-// wrapped is the token that wraps the chain's native asset; unknown if it is not
-// known here.
+// wrapped returns the token that wraps the chain's native asset, unknown if none is
+// known.
 func (c *Call) wrapped() (chains.Asset, chains.Party) {
 	for at := range contracts {
 		if c.network.isKnown(at, atWETH) {
@@ -96,8 +95,8 @@ func routerUnwrap(e *emitter, c *Call) {
 	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: contract, To: c.recipient("to"), Asset: c.native(), Amount: least})
 }
 
-// swap adds what goes into pools and what comes out of them. Which pools stands
-// in no argument.
+// swap adds what goes into pools and what comes out of them. No argument names the
+// pools.
 func (e *emitter) swap(c *Call, in, out Address, paid, got chains.Quantity) {
 	payer := c.party(c.self)
 	if c.arg("payer is caller").yes() {
@@ -107,9 +106,10 @@ func (e *emitter) swap(c *Call, in, out Address, paid, got chains.Quantity) {
 	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: chains.UnknownParty(), To: c.recipient("to"), Asset: c.tokenAt(out, erc20), Amount: got})
 }
 
-// swapped is what a swap takes and gives. An exact amount is taken whole by pools of
-// version 2, where more than an exact amount may come out, by rounding; it is given
-// exactly by those of version 3, which take less where their liquidity ends.
+// swapped returns what a swap takes and gives. Pools of version 2 take an exact input
+// whole, and may give more than an exact output because of rounding. Pools of version 3
+// give an exact output exactly, and may take less than an exact input if their
+// liquidity runs out.
 func (c *Call) swapped(exactIn, version3 bool) (paid, got chains.Quantity) {
 	if !exactIn {
 		paid, got = chains.AtMost(c.arg("most amount in").big()), chains.Exactly(c.arg("amount out").big())
@@ -137,8 +137,8 @@ func swapV2(exactIn bool) func(*emitter, *Call) {
 	}
 }
 
-// A path of version 3 is tokens with the fee of the pool between them,
-// 20 ‖ (3 ‖ 20)…, backwards if the amount that comes out is exact.
+// swapV3 reads a path of version 3: tokens with the fee of the pool between them, 20 ‖
+// (3 ‖ 20)…, backwards if the output is exact.
 func swapV3(exactIn bool) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
 		path := c.arg("path").bytes

@@ -8,27 +8,26 @@ import (
 
 const tip20 = "tip20"
 
-// controlOwn is of functions that give control of the calling account to the key in
-// an argument.
+// controlOwn is for functions that give control of the calling account to the key in an
+// argument.
 func controlOwn(name string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
 		e.add(c, chains.Effect{Kind: chains.KindAuthority, From: c.callerParty(), To: c.addressOf(name), Account: c.callerParty()})
 	}
 }
 
-// controlToUnknown is of functions that give control of the called contract to
-// parties that the bytes do not name.
+// controlToUnknown is for functions that give control of the called contract to parties
+// that the bytes do not name.
 func controlToUnknown(e *emitter, c *Call) { e.control(c, c.self, chains.UnknownParty()) }
 
-// revokeFrom is of functions that take permissions of the account in an argument
-// back.
+// revokeFrom is for functions that take back permissions of the account in an argument.
 func revokeFrom(name string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
 		e.add(c, chains.Effect{Kind: chains.KindRevoke, From: c.callerParty(), To: c.addressOf(name), Account: c.callerParty()})
 	}
 }
 
-// amountTo adds that a token goes from one party to another; a party other than the
+// amountTo adds that a token goes from one party to another. A party other than the
 // caller has authorized it.
 func (e *emitter) amountTo(c *Call, from, to chains.Party, asset chains.Asset, amount chains.Quantity) {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: from, To: to, Asset: asset, Amount: amount}
@@ -62,7 +61,7 @@ func burnTIP20(e *emitter, c *Call) {
 	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.callerParty(), Asset: c.token(tip20), Amount: chains.Exactly(c.arg("amount").big())})
 }
 
-// burnTIP20From destroys what another account has, by a role of the caller's.
+// burnTIP20From destroys what another account has, by a role of the caller.
 func burnTIP20From(e *emitter, c *Call) {
 	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.addressOf("from"), By: chains.ByStanding, Asset: c.token(tip20), Amount: chains.Exactly(c.arg("amount").big())})
 }
@@ -75,8 +74,8 @@ func distributeReward(e *emitter, c *Call) {
 	e.amountTo(c, c.callerParty(), c.party(c.self), c.token(tip20), chains.Exactly(c.arg("amount").big()))
 }
 
-// setRewardRecipient lets another account take the rewards that the caller's
-// holdings yield from now on.
+// setRewardRecipient lets another account take the rewards of the caller's holdings
+// from now on.
 func setRewardRecipient(e *emitter, c *Call) {
 	amount := chains.UnknownQuantity()
 	if zeros(c.arg("recipient").word) {
@@ -93,8 +92,8 @@ func createToken(e *emitter, c *Call) {
 	e.add(c, chains.Effect{Kind: chains.KindCreate, From: c.callerParty(), To: chains.UnknownParty()})
 }
 
-// setReceivePolicy decides what the caller may be sent. What is held back then the
-// recovery authority can take.
+// setReceivePolicy decides what the caller may be sent. The recovery authority can take
+// what is then held back.
 func setReceivePolicy(e *emitter, c *Call) {
 	settings(e, c)
 	if recovery := c.arg("recovery authority"); !zeros(recovery.word) {
@@ -114,15 +113,15 @@ func removeLiquidity(e *emitter, c *Call) {
 	}
 }
 
-// rebalanceSwap pays 0.9985 of what it gets, and a unit for rounding.
+// rebalanceSwap pays 0.9985 of what it gets, plus one unit for rounding.
 func rebalanceSwap(e *emitter, c *Call) {
 	out := c.arg("amount out").big()
 	e.amountTo(c, c.callerParty(), c.party(c.self), c.tokenAt(c.arg("validator token").address(), tip20), chains.AtMost(new(big.Int).Add(out, one)))
 	e.amountTo(c, c.party(c.self), c.addressOf("to"), c.tokenAt(c.arg("user token").address(), tip20), chains.Exactly(out))
 }
 
-// placeOrder hands over what an order is for: of a token that is sold the amount, of
-// one that is bought so much of its quote token, which the bytes do not name.
+// placeOrder hands over the assets of an order: to sell a token, its amount; to buy
+// one, an amount of its quote token, which the bytes do not name.
 func placeOrder(e *emitter, c *Call) {
 	asset, amount := c.tokenAt(c.arg("token").address(), tip20), chains.Exactly(c.arg("amount").big())
 	if c.arg("is bid").yes() {
@@ -153,8 +152,8 @@ func withdrawBalance(e *emitter, c *Call) {
 	e.amountTo(c, c.party(c.self), c.callerParty(), c.tokenAt(c.arg("token").address(), tip20), chains.Exactly(c.arg("amount").big()))
 }
 
-// openChannel deposits what the payee can draw with the signatures of the payer, or
-// of the key that the payer names.
+// openChannel deposits what the payee can draw with the signatures of the payer, or of
+// a key that the payer names.
 func openChannel(e *emitter, c *Call) {
 	e.amountTo(c, c.callerParty(), c.addressOf("payee"), c.tokenAt(c.arg("token").address(), tip20), chains.AtMost(c.arg("deposit").big()))
 }
@@ -164,8 +163,7 @@ func topUpChannel(e *emitter, c *Call) {
 	e.amountTo(c, c.callerParty(), c.party(member(to, "payee").address()), c.tokenAt(member(to, "token").address(), tip20), chains.AtMost(c.arg("deposit").big()))
 }
 
-// settleChannel draws from a channel with the payer's signature, which stands in the
-// bytes.
+// settleChannel draws from a channel with the payer's signature in the bytes.
 func settleChannel(amount string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
 		of := c.arg("channel").list
@@ -180,8 +178,8 @@ func withdrawChannel(e *emitter, c *Call) {
 		Asset: c.tokenAt(member(c.arg("channel").list, "token").address(), tip20), Amount: chains.UnknownQuantity()})
 }
 
-// claimBlocked takes what was held back by a receive policy; the receipt, which is
-// not read, says what.
+// claimBlocked takes what a receive policy held back. Only the receipt, which is not
+// read, says what that is.
 func claimBlocked(e *emitter, c *Call) {
 	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.callerParty(), To: c.addressOf("to"), Asset: chains.UnknownAsset(c.network.ID), Amount: chains.UnknownQuantity()})
 }

@@ -19,8 +19,8 @@ const (
 
 var one = big.NewInt(1)
 
-// moved adds that a token goes from one party to another. A token that goes to
-// the zero address, or to its own contract, is burned.
+// moved adds that a token goes from one party to another. A token that goes to the zero
+// address or to its own contract is burned.
 func (e *emitter) moved(c *Call, from chains.Party, by chains.By, to Address, asset chains.Asset, amount chains.Quantity) {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: from, By: by, To: c.party(to), Asset: asset, Amount: amount}
 	if to == (Address{}) || asset.Token.Equal(effect.To) {
@@ -32,7 +32,7 @@ func (e *emitter) moved(c *Call, from chains.Party, by chains.By, to Address, as
 	e.add(c, effect)
 }
 
-// approved adds a permission over an asset, or that one is taken back.
+// approved adds a permission over an asset, or its revocation if there is no amount.
 func (e *emitter) approved(c *Call, from, spender chains.Party, asset chains.Asset, amount chains.Quantity, signed bool) {
 	effect := chains.Effect{Kind: chains.KindApprove, From: from, To: spender, Asset: asset, Amount: amount}
 	if amount.IsNone() {
@@ -44,7 +44,8 @@ func (e *emitter) approved(c *Call, from, spender chains.Party, asset chains.Ass
 	e.add(c, effect)
 }
 
-// allowance is an amount that another party may spend; none takes it back.
+// allowance returns an amount that another party may spend; none for zero, which
+// revokes it.
 func allowance(v *value, bound chains.Bound) chains.Quantity {
 	switch amount := v.big(); {
 	case amount.BitLen() >= unlimitedBits:
@@ -56,7 +57,7 @@ func allowance(v *value, bound chains.Bound) chains.Quantity {
 	}
 }
 
-// operator is a permission over everything, or none.
+// operator returns a permission over everything, or none.
 func operator(approved bool) chains.Quantity {
 	if approved {
 		return chains.Unlimited(nil)
@@ -78,8 +79,8 @@ func transfer(e *emitter, c *Call) {
 	e.moved(c, c.callerParty(), "", c.arg("to").address(), c.token(erc20), chains.Exactly(c.arg("amount").big()))
 }
 
-// transferFrom reads ERC-20, where a number is an amount, and ERC-721, where it
-// is a token's id. It has its name from either parameter list.
+// transferFrom reads ERC-20, where the number is an amount, and ERC-721, where it is a
+// token id. Either parameter list gives the number its name.
 func transferFrom(e *emitter, c *Call) {
 	number, standard := &c.args[2], erc20
 	if number.name == "amount or token id" {
@@ -88,9 +89,9 @@ func transferFrom(e *emitter, c *Call) {
 	e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), c.token(standard), chains.Exactly(number.big()))
 }
 
-// approve reads ERC-20 and ERC-721. Zero is an amount that takes an allowance
-// back, or the id of a token that is handed over: it counts as the latter, unless
-// the spender is the zero address.
+// approve reads ERC-20 and ERC-721. Zero is an amount that revokes an allowance, or the
+// id of a token that is handed over: it counts as the latter, unless the spender is the
+// zero address.
 func approve(e *emitter, c *Call) {
 	number := c.arg("amount or token id")
 	amount := allowance(number, chains.BoundExact)

@@ -10,7 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// Bounds of a function that is described by a text from outside.
+// Bounds of a function that an untrusted text describes.
 const (
 	maxFragment      = 8 << 10 // bytes
 	maxFragmentDepth = 8       // tuples and arrays in one another
@@ -18,21 +18,21 @@ const (
 	maxFragmentHead  = 16 << 10
 )
 
-// Function is a function of a contract that is described by a text from outside,
-// such as a descriptor or a contract's ABI.
+// Function is a function of a contract described by an untrusted text, such as a
+// descriptor or a contract's ABI.
 type Function struct {
 	Signature  string // as the selector is computed from it
 	Selector   [4]byte
 	parameters []abiType
 }
 
-// ParseFunction reads a function's human-readable fragment, with or without the
-// names of parameters:
+// ParseFunction parses a function's human-readable fragment, with or without the names
+// of parameters:
 //
 //	swap((address token, uint256 amount)[] legs,address to)
 //
-// uint and int mean 256 bits. White space may stand around commas: ERC-7730
-// forbids it, and most of its registry has it.
+// uint and int mean 256 bits. Commas may be surrounded by spaces: ERC-7730 forbids
+// them, but most of its registry has them.
 func ParseFunction(fragment string) (*Function, error) {
 	if len(fragment) > maxFragment {
 		return nil, fmt.Errorf("function of %d bytes: at most %d are read", len(fragment), maxFragment)
@@ -44,7 +44,7 @@ func ParseFunction(fragment string) (*Function, error) {
 	p := fragmentParser{text: rest}
 	parameters, err := p.types(1)
 	if err == nil && strings.TrimSpace(p.text) != "" {
-		err = errors.New("text behind the parameters")
+		err = errors.New("text after the parameters")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("function %s: %w", name, err)
@@ -65,7 +65,7 @@ type fragmentParser struct {
 	count int
 }
 
-// types reads parameters up to and with their closing parenthesis.
+// types reads parameters up to and including their closing parenthesis.
 func (p *fragmentParser) types(depth int) (types []abiType, err error) {
 	if depth > maxFragmentDepth {
 		return nil, fmt.Errorf("nested deeper than %d", maxFragmentDepth)
@@ -93,7 +93,7 @@ func (p *fragmentParser) types(depth int) (types []abiType, err error) {
 	}
 }
 
-// parameter reads a type and the name behind it.
+// parameter reads a type and the name after it.
 func (p *fragmentParser) parameter(depth int) (t abiType, err error) {
 	p.space()
 	if p.count++; p.count > maxFragmentTypes {
@@ -121,7 +121,7 @@ func (p *fragmentParser) parameter(depth int) (t abiType, err error) {
 	return t, nil
 }
 
-// arrays reads the brackets behind a type.
+// arrays reads the brackets after a type.
 func (p *fragmentParser) arrays(t abiType, depth int) (abiType, error) {
 	for p.skip("[") {
 		digits, rest, ok := strings.Cut(p.text, "]")
@@ -151,21 +151,21 @@ func (p *fragmentParser) skip(prefix string) (found bool) {
 	return found
 }
 
-// word reads up to what ends a type or a name.
+// word reads up to the end of a type or a name.
 func (p *fragmentParser) word() string {
 	end := strings.IndexAny(p.text, "[], )(")
 	if end < 0 {
 		end = len(p.text)
 	}
-	found := p.text[:end]
+	word := p.text[:end]
 	p.text = p.text[end:]
-	return found
+	return word
 }
 
-// sizedType is a type with a size. Sizes are checked where it is read.
+// sizedType matches a type with a size, which the caller must check.
 var sizedType = regexp.MustCompile(`^(uint|int|bytes)([1-9][0-9]{0,2})$`)
 
-// elementaryType reads the name of a type that is no array and no tuple.
+// elementaryType parses the name of a type that is neither an array nor a tuple.
 func elementaryType(name string) (abiType, error) {
 	switch name {
 	case "uint", "int":

@@ -9,22 +9,22 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// The hazards that follow from effects, behind the chain's name and a slash.
+// The hazards of effects, without the chain's name and a slash in front.
 const (
 	BlindCall         = "blind-call"         // a call that is not decoded
 	AuthorityChange   = "authority-change"   // control goes to a party other than the signer
-	UnlimitedApproval = "unlimited-approval" // an operator, or an allowance from 2^96
+	UnlimitedApproval = "unlimited-approval" // an operator, or an allowance of 2^96 and more
 	Burn              = "burn"               // an asset is destroyed
 )
 
-// HazardNames are the names of all of them on a chain.
+// HazardNames returns the names of all of them on a chain.
 func HazardNames(chain string) []string {
 	return []string{chain + "/" + BlindCall, chain + "/" + AuthorityChange, chain + "/" + UnlimitedApproval, chain + "/" + Burn}
 }
 
-// Hazards returns the dangers of effects that the signer authorizes, now or by
-// an earlier permission. With a signer of none it returns those that depend on
-// no key. Effects by another signature are dangers if that is the signer's.
+// Hazards returns the dangers of effects that the signer authorizes, now or by an
+// earlier permission. If the signer is none, it returns the dangers that depend on no
+// key. Effects by another signature are dangers only if that signature is the signer's.
 func Hazards(chain string, effects []chains.Effect, signer chains.Party) []chains.Hazard {
 	var hazards []chains.Hazard
 	for i := range effects {
@@ -90,14 +90,13 @@ func Attos(whole float64) (units uint256.Int) {
 	return units
 }
 
-// Resolve puts the signer's address in place of its symbol, and returns the
-// effects.
+// Resolve replaces the symbol for the signer by its address, and returns the effects.
 func Resolve(effects []chains.Effect, signer chains.Party) []chains.Effect {
 	return chains.ResolveSigner(effects, signer)
 }
 
-// Cut returns effects of a transaction, at most most of them: the last one then
-// stands for all that were left out, and is not decoded.
+// Cut returns at most most effects of a transaction. If it drops some, the last one
+// stands for all of them, and is not decoded.
 func Cut(effects []chains.Effect, most int) []chains.Effect {
 	if len(effects) <= most {
 		return effects

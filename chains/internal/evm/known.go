@@ -2,7 +2,7 @@ package evm
 
 import "github.com/ethereum/go-ethereum/common"
 
-// The contracts whose functions are known by address.
+// The contracts whose functions are decoded at known addresses only.
 const (
 	atWETH            where = "WETH"
 	atPermit2         where = "Permit2"
@@ -18,17 +18,17 @@ const (
 	atCreate2Factory  where = "CREATE2 factory"
 )
 
-// contract is a contract that is known by its address on some chains.
+// contract is a contract at a known address on some chains.
 type contract struct {
 	name   string
 	where  []where
-	chains []uint64 // nil: on every EVM chain, for the address commits to the code
+	chains []uint64 // nil: on every EVM chain, because the address commits to the code
 	zero   bool     // the zero address stands for the caller of the delegatecall (MultiSend 1.5.0)
 }
 
 func (c *contract) on(chainID uint64) bool {
 	if chainID == zkSyncEra {
-		return false // addresses there are computed otherwise
+		return false // it computes addresses in another way
 	}
 	if c.chains == nil {
 		return true
@@ -47,15 +47,15 @@ var (
 	ethereumChains = []uint64{1, 17000, 560048, 11155111}
 	opStackChains  = []uint64{10, 130, 480, 8453, 84532, 11155420}
 
-	// multicall3Chains are those that the contract's own list of deployments
-	// (mds1/multicall3) has and this package names.
+	// multicall3Chains are the chains in the contract's own list of deployments
+	// (mds1/multicall3) that this package names.
 	multicall3Chains = []uint64{1, 10, 56, 100, 130, 137, 146, 480, 4217, 5000, 8453, 17000, 42161, 42220, 42431, 43114, 59144,
 		80094, 81457, 84532, 421614, 534352, 560048, 11155111, 11155420}
 )
 
-// contracts are the known contracts. Those without a list of chains were
-// deployed through the CREATE2 factory, or by a transaction whose sender has no
-// key: on every chain with the EVM the address has that code, or none.
+// contracts are the known contracts. Those without a list of chains were deployed
+// through the CREATE2 factory, or by a transaction whose sender has no key: on every
+// EVM chain the address has that code, or none.
 var contracts = map[Address]*contract{
 	hexAddress("0x000000000022D473030F116dDEE9F6B43aC78BA3"): {name: "Permit2", where: []where{atPermit2}},
 	hexAddress("0xcA11bde05977b3631167028862bE2a173976CA11"): {name: "Multicall3", where: []where{atMulticall3}, chains: multicall3Chains},
@@ -88,7 +88,8 @@ var contracts = map[Address]*contract{
 	hexAddress("0xe91D153E0b41518A2Ce8Dd3D7944Fa863463a97d"): {name: "WXDAI", where: []where{atWETH}, chains: []uint64{100}},
 	hexAddress("0xB31f66AA3C1e785363F0875A1B74E27b85FD66c7"): {name: "WAVAX", where: []where{atWETH}, chains: []uint64{43114}},
 
-	// universal-router deploy-addresses: one contract is at other addresses on other chains.
+	// Source: universal-router deploy-addresses. The same contract has other addresses
+	// on other chains.
 	hexAddress("0x3fC91A3afd70395Cd496C647d5a6CC9D4B2b7FAD"): {name: "Universal Router 1.2", where: []where{atUniversalRouter}, chains: []uint64{1, 8453, 11155111}},
 	hexAddress("0xCb1355ff08Ab38bBCE60111F1bb2B784bE25D7e8"): {name: "Universal Router 1.2", where: []where{atUniversalRouter}, chains: []uint64{10}},
 	hexAddress("0xec7BE89e9d109e7e3Fec59c222CF297125FEFda2"): {name: "Universal Router 1.2", where: []where{atUniversalRouter}, chains: []uint64{137}},
@@ -103,7 +104,7 @@ var contracts = map[Address]*contract{
 
 func hexAddress(text string) Address { return Address(common.HexToAddress(text)) }
 
-// known returns the contract at an address; nil if none is known there.
+// known returns the contract at an address, nil if none is known there.
 func (n *Network) known(at Address) *contract {
 	if n.ChainID == 0 {
 		return nil
@@ -127,8 +128,8 @@ func (n *Network) isKnown(at Address, w where) bool {
 	return false
 }
 
-// KnownName returns the name of a contract that is known at an address, empty
-// if none is.
+// KnownName returns the name of the known contract at an address, empty if there is
+// none.
 func (n *Network) KnownName(at Address) string {
 	if c := n.known(at); c != nil {
 		return c.name

@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// nest decodes the calls that stand among values of a call's arguments, by the
-// roles of those values.
+// nest decodes the calls among values of a call's arguments, by the roles of those
+// values.
 func (r *reader) nest(c *Call, values []value) {
 	for i := range values {
 		v := &values[i]
@@ -16,7 +16,7 @@ func (r *reader) nest(c *Call, values []value) {
 		case v.kind == kindArray || v.kind == kindTuple:
 			r.nest(c, v.list)
 		case v.role == roleCall:
-			v.calls = []*Call{r.made(c, v.bytes, sibling(values, roleTarget), sibling(values, roleNative), sibling(values, roleOperation))}
+			v.calls = []*Call{r.call(c, v.bytes, sibling(values, roleTarget), sibling(values, roleNative), sibling(values, roleOperation))}
 		case v.role == roleSelf:
 			call := c.child(c.caller, c.self, new(big.Int), v.bytes)
 			call.code, call.delegate = c.code, c.delegate
@@ -36,23 +36,23 @@ func (r *reader) nest(c *Call, values []value) {
 	}
 }
 
-// nestParallel decodes calls whose targets and values stand in lists of their own.
+// nestParallel decodes calls whose targets and values are in lists of their own.
 func (r *reader) nestParallel(c *Call, calls, targets, natives *value) {
 	for i := range calls.list {
 		call := &calls.list[i]
 		if i >= len(targets.list) || natives != nil && i >= len(natives.list) && len(natives.list) > 0 {
-			return // the lists differ in length, and the contract refuses them
+			return // the contract refuses lists that differ in length
 		}
 		var native *value
 		if natives != nil && len(natives.list) > 0 {
 			native = &natives.list[i]
 		}
-		call.calls = []*Call{r.made(c, call.bytes, &targets.list[i], native, nil)}
+		call.calls = []*Call{r.call(c, call.bytes, &targets.list[i], native, nil)}
 	}
 }
 
-// made decodes a call that the called contract makes.
-func (r *reader) made(c *Call, data []byte, target, native, operation *value) *Call {
+// call decodes a call that the called contract makes.
+func (r *reader) call(c *Call, data []byte, target, native, operation *value) *Call {
 	value := new(big.Int)
 	if native != nil {
 		value = native.big()
@@ -61,7 +61,7 @@ func (r *reader) made(c *Call, data []byte, target, native, operation *value) *C
 	return r.onward(c, target.address(), value, data, delegate)
 }
 
-// toSelf is onward for a contract that takes the zero address for itself.
+// toSelf is onward for a contract that interprets the zero address as itself.
 func (r *reader) toSelf(c *Call, to Address, value *big.Int, data []byte, delegate bool) *Call {
 	if to != (Address{}) {
 		return r.onward(c, to, value, data, delegate)
@@ -80,12 +80,12 @@ func (r *reader) onward(c *Call, to Address, value *big.Int, data []byte, delega
 	return r.read(call)
 }
 
-// packed decodes what a Safe's multiSend packs, one behind the other:
+// packed decodes the consecutive transactions of a Safe's multiSend:
 //
 //	operation 1 ‖ to 20 ‖ value 32 ‖ length 32 ‖ data
 //
-// Version 1.5.0 calls the Safe itself where "to" is zero. What does not end
-// where the last transaction does is a call with a problem.
+// Version 1.5.0 calls the Safe itself if "to" is zero. Bytes that are no whole
+// transaction become a call with a problem.
 func (r *reader) packed(c *Call, packed []byte) (calls []*Call) {
 	onward := r.onward
 	if known := c.network.known(c.code); known != nil && known.zero {
@@ -121,7 +121,7 @@ func packedSize(packed []byte) (size int, ok bool) {
 // The first byte of a mode of ERC-7579 says how the executions are encoded.
 const (
 	modeSingle   = 0x00 // to 20 ‖ value 32 ‖ data
-	modeBatch    = 0x01 // abi.encode((address,uint256,bytes)[]), with operation data behind it in ERC-7821
+	modeBatch    = 0x01 // abi.encode((address,uint256,bytes)[]), followed by operation data in ERC-7821
 	modeDelegate = 0xff // to 20 ‖ data
 )
 
@@ -130,8 +130,8 @@ var (
 	batchOpTypes, _ = parseTypes("(address:target to,uint256:native value,bytes:call call)[] calls,bytes operation data")
 )
 
-// executions decodes what an account of ERC-7579 or ERC-7821 executes; nil if
-// the encoding is not known.
+// executions decodes what an account of ERC-7579 or ERC-7821 executes, nil if the
+// encoding is not known.
 func (r *reader) executions(c *Call, mode, data []byte) []*Call {
 	switch {
 	case mode[0] == modeSingle && len(data) >= 20+word:

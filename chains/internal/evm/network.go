@@ -6,33 +6,30 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Network is what differs between the chains that share the contract ABI.
+// Network is what distinguishes the chains that share the contract ABI.
 type Network struct {
 	ID       string // CAIP-2, such as "eip155:1"; "eip155" or "tron" where the bytes name no network
-	ChainID  uint64 // of EIP-155; 0: none, and no contract is known by address
+	ChainID  uint64 // of EIP-155; 0: none, and no address is of a known contract
 	Symbol   string // ticker of the native asset
 	Decimals int    // of the native asset
 
-	// Prefix stands in front of the 20 bytes in the binary form of an address, such
-	// as Tron's 41; empty: nothing does. Notation writes that form; nil: as EIP-55
-	// does.
+	// Prefix precedes the 20 bytes in the binary form of an address, such as Tron's 41;
+	// empty for none. Notation formats that form; nil for EIP-55.
 	Prefix   []byte
 	Notation *chains.Notation
 
-	// Lenient decodes addresses and short integers as contracts of compilers
-	// before Solidity 0.5 do: what stands above their width is ignored.
+	// Lenient decodes addresses and short integers as contracts of compilers before
+	// Solidity 0.5 do: bits above their width are ignored.
 	Lenient bool
 
-	// Tag is a byte that clients may put in front of the 20 bytes of an address in
-	// an argument, such as Tron's 41; 0: none.
+	// Tag is a byte with which clients may precede the 20 bytes of an address in an
+	// argument, such as Tron's 41; 0 for none.
 	Tag byte
 
-	// Brief leaves the arguments of functions out of effects: for hazards, which
-	// show none.
+	// Brief omits the arguments of functions from effects: hazards do not show any.
 	Brief bool
 
-	// Standards has the names of standards that are called otherwise than on
-	// Ethereum.
+	// Standards has the names of standards that differ from those on Ethereum.
 	Standards map[string]string
 }
 
@@ -52,10 +49,10 @@ func (n *Network) standard(name string) string {
 	return name
 }
 
-// eip55 writes the 20 bytes of an address with the checksum of EIP-55.
+// eip55 formats the 20 bytes of an address with the checksum of EIP-55.
 var eip55 = &chains.Notation{Text: func(address []byte) string { return Address(address).String() }}
 
-// Party is the account at an address.
+// Party returns the account at an address.
 func (n *Network) Party(at Address) chains.Party {
 	var room [len(at) + 1]byte
 	notation := n.Notation

@@ -5,11 +5,11 @@ import (
 	"math/big"
 )
 
-// commandMask takes the flags off a command: the highest bit lets it fail.
+// commandMask removes the flags of a command: the highest bit allows it to fail.
 const commandMask = 0x7f
 
-// routerCommands are the commands of a Universal Router that are decoded, as
-// functions without selector (universal-router contracts/libraries/Commands.sol).
+// routerCommands are the commands of a Universal Router that are decoded, as functions
+// without a selector (universal-router contracts/libraries/Commands.sol).
 var routerCommands = map[byte]*function{
 	0x00: command("V3_SWAP_EXACT_IN(address to,uint256 amount in,uint256 least amount out,bytes path,bool payer is caller)", swapV3(true)),
 	0x01: command("V3_SWAP_EXACT_OUT(address to,uint256 amount out,uint256 most amount in,bytes path,bool payer is caller)", swapV3(false)),

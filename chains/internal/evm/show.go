@@ -9,13 +9,12 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// unlimitedBits is the length of an allowance that counts as unlimited: 2^96
-// and more. Tokens hold at most 2^128 units in practice, and some store
-// allowances in 96 bits.
+// unlimitedBits is the length of an allowance that counts as unlimited: 2^96 and more.
+// In practice tokens have at most 2^128 units, and some store allowances in 96 bits.
 const unlimitedBits = 97
 
-// Fields show what the call asks a contract to do: the function and its
-// arguments for the common standards, the bytes for anything else.
+// Fields returns the fields that show the call: the function and its arguments for the
+// common standards, or else the bytes.
 func (c *Call) Fields() []chains.Field { return c.fields("call") }
 
 func (c *Call) fields(label string) []chains.Field {
@@ -82,8 +81,8 @@ func (c *Call) valuesFields(values []value) (fields []chains.Field) {
 	return fields
 }
 
-// arrayField shows the elements of an array. Of a long one it shows the first,
-// and commits to all of them.
+// arrayField shows the elements of an array: of a long one the first, and the encoding
+// of all.
 func (c *Call) arrayField(v *value, label string) chains.Field {
 	element, most := "%d", maxShown
 	if v.members[0].kind == kindBytes && v.role != "" {
@@ -103,7 +102,7 @@ func (c *Call) arrayField(v *value, label string) chains.Field {
 	return chains.List(label, fields...)
 }
 
-// callsField shows the calls that stand in an argument of bytes.
+// callsField shows the calls in an argument of bytes.
 func (c *Call) callsField(v *value, label string) []chains.Field {
 	switch v.role {
 	case rolePacked, roleExecutions, roleCommands:
@@ -115,7 +114,7 @@ func (c *Call) callsField(v *value, label string) []chains.Field {
 	return v.calls[0].fields(label)
 }
 
-// onwardField shows the calls of a packed list, each with where it goes.
+// onwardField shows the calls of a packed list, each with its target.
 func (c *Call) onwardField(v *value, label string) chains.Field {
 	var fields []chains.Field
 	for i, call := range v.calls {
@@ -133,7 +132,7 @@ func (c *Call) onwardField(v *value, label string) chains.Field {
 	return chains.List(label, fields...)
 }
 
-// onwardFields shows a call that the contract makes: how, where to, with what.
+// onwardFields shows a call that the contract makes: how, where to, and with what.
 func (c *Call) onwardFields(from *Call) []chains.Field {
 	if c.problem != "" && c.code == (Address{}) {
 		return c.fields("bytes")
@@ -153,7 +152,7 @@ func (c *Call) onwardFields(from *Call) []chains.Field {
 	return append(fields, c.fields("call")...)
 }
 
-// rawField shows the input of a contract that takes no selector.
+// rawField shows the input of a contract without a selector.
 func (c *Call) rawField(label string) chains.Field {
 	switch n := c.network; {
 	case n.isKnown(c.code, atWithdrawals) && len(c.data) == 56:
@@ -189,8 +188,8 @@ func (c *Call) addressField(label string, v *value) chains.Field {
 	return field
 }
 
-// integerField shows a number. A token's decimals do not stand in the
-// transaction, so that amounts are shown as they are written.
+// integerField shows a number. A token's decimals are not in the transaction, so its
+// amounts are shown unscaled.
 func (c *Call) integerField(label string, v *value) chains.Field {
 	number := v.big()
 	switch {
@@ -212,7 +211,7 @@ func (c *Call) integerField(label string, v *value) chains.Field {
 	return chains.BigInteger(label, number)
 }
 
-// lastTime is the end of the year 9999, beyond which no time is written.
+// lastTime is the end of the year 9999, the last time that RFC 3339 can write.
 const lastTime = 253402300799
 
 func timeField(label string, seconds *big.Int) chains.Field {
@@ -246,7 +245,7 @@ func operationField(label string, operation byte) chains.Field {
 	}
 }
 
-// stringField shows a string as text if it is short, and text at all.
+// stringField shows a string as text if it is short, and valid text.
 func stringField(label string, text []byte) chains.Field {
 	if len(text) > chains.MaxSummaryBytes || !utf8.Valid(text) {
 		return chains.Bytes(label, text)

@@ -6,8 +6,7 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// halfOrder is (n−1)/2 of secp256k1: the largest s that the network takes
-// (EIP-2).
+// halfOrder is (n−1)/2 of secp256k1: the largest s that the network accepts (EIP-2).
 var halfOrder = uint256.MustFromHex("0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0")
 
 // order is n of secp256k1.
@@ -19,9 +18,9 @@ func ValidScalar(r *uint256.Int) bool { return !r.IsZero() && r.Lt(order) }
 // LowScalar reports whether s of a signature is between 1 and (n−1)/2.
 func LowScalar(s *uint256.Int) bool { return !s.IsZero() && !s.Gt(halfOrder) }
 
-// Recover returns the address whose key made a signature over the digest, and
-// whether there is one. It takes what the network takes: yParity 0 or 1, r and s
-// within the group order, s low.
+// Recover returns the address whose key made a signature over the digest. ok is false
+// if there is none. Like the network, it requires yParity 0 or 1, r and s within the
+// group order, and a low s.
 func Recover(digest common.Hash, yParity uint8, r, s uint256.Int) (signer Address, ok bool) {
 	if yParity > 1 || !LowScalar(&s) {
 		return signer, false

@@ -7,22 +7,21 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// where is the contracts at which a function is known to do what its standard
-// says.
+// where says at which contracts a function is known to do what its standard says.
 type where string
 
 const (
-	// atAny: on every contract. What such a function does is bounded by what the
-	// standard lets it do to the asset that is called, whatever the contract is.
+	// atAny: at every contract. Whatever the contract is, such a function can do no
+	// more than the standard allows to the asset that is called.
 	atAny where = ""
 
-	// asClaimed: the contract may do anything else besides. The function is read
-	// and shown, but its call is not accounted for.
+	// asClaimed: the contract may do anything else as well. The function is decoded and
+	// shown, but its call is not accounted for.
 	asClaimed where = "claimed"
 )
 
-// standards are the functions that calls are decoded for, and what they do. See
-// abiType for the notation.
+// standards are the functions that are decoded, and what they do. See abiType for the
+// notation.
 var standards = []struct {
 	standard string
 	where    where
@@ -171,11 +170,11 @@ type function struct {
 	doing      doing
 }
 
-// doing is what a function does. The calls in its arguments come on top.
+// doing is what a function does, apart from the calls in its arguments.
 type doing struct {
-	payable bool                  // it takes native value
-	holds   bool                  // its effects say what becomes of that value
-	effects func(*emitter, *Call) // what it does besides the calls in its arguments
+	payable bool // it takes native value
+	holds   bool // its effects account for that value
+	effects func(*emitter, *Call)
 }
 
 func does(effects func(*emitter, *Call)) doing { return doing{effects: effects} }
@@ -184,8 +183,8 @@ func holds(effects func(*emitter, *Call)) doing {
 	return doing{payable: true, holds: true, effects: effects}
 }
 
-// functions has the standards by selector: the first four bytes of Keccak-256
-// of the signature.
+// functions has the standards by selector: the first four bytes of Keccak-256 over the
+// signature.
 var functions = sync.OnceValue(func() map[[4]byte][]*function {
 	bySelector := map[[4]byte][]*function{}
 	for _, row := range standards {
@@ -197,15 +196,15 @@ var functions = sync.OnceValue(func() map[[4]byte][]*function {
 	return bySelector
 })
 
-// parseFunction reads name(parameters).
+// parseFunction parses name(parameters).
 func parseFunction(standard, text string) *function {
 	name, list, _ := strings.Cut(text, "(")
 	parameters, _ := parseTypes(list)
 	return &function{standard: standard, signature: name + "(" + typeList(parameters) + ")", parameters: parameters}
 }
 
-// functionAt returns the function that call data with a selector calls on a
-// contract; nil if none is known there.
+// functionAt returns the function of a contract with a selector, nil if none is known
+// there.
 func (n *Network) functionAt(code Address, selector [4]byte) *function {
 	if f := n.precompileFunction(code, selector); f != nil {
 		return f

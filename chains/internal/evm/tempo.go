@@ -11,9 +11,9 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Tempo's precompiles, known by address on its two chains. Source: the node
-// tempoxyz/tempo at d656ef55, crates/contracts and crates/precompiles, and the ABIs
-// of viem 2.57.20.
+// Tempo's precompiles, at known addresses of its two chains. Source: the node
+// tempoxyz/tempo at d656ef55, crates/contracts and crates/precompiles, and the ABIs of
+// viem 2.57.20.
 const (
 	atKeychain        where = "AccountKeychain"
 	atTIP20           where = "TIP-20"
@@ -28,8 +28,8 @@ const (
 	atValidators      where = "validator config"
 )
 
-// precompiles are those at one address. TIP-20 tokens are all that begin with their
-// prefix.
+// precompiles are the precompiles at one address. TIP-20 tokens have all addresses with
+// their prefix.
 var precompiles = map[Address]where{
 	hexAddress("0xaAAAaaAA00000000000000000000000000000000"): atKeychain,
 	hexAddress("0x20FC000000000000000000000000000000000000"): atTIP20Factory,
@@ -50,7 +50,16 @@ const (
 	TempoTestnet = 42431
 )
 
-func (n *Network) isTempo() bool { return n.ChainID == TempoMainnet || n.ChainID == TempoTestnet }
+// TempoName returns the name of a chain of Tempo, empty for any other chain.
+func TempoName(chainID uint64) string {
+	switch chainID {
+	case TempoMainnet:
+		return "Tempo"
+	case TempoTestnet:
+		return "Tempo testnet"
+	}
+	return ""
+}
 
 // tip20Prefix begins the address of every TIP-20 token: 20c0 and ten zeros.
 var tip20Prefix = append([]byte{0x20, 0xc0}, make([]byte, 10)...)
@@ -58,16 +67,16 @@ var tip20Prefix = append([]byte{0x20, 0xc0}, make([]byte, 10)...)
 // IsTIP20 reports whether an address is one of Tempo's tokens, by its prefix.
 func IsTIP20(at Address) bool { return bytes.HasPrefix(at[:], tip20Prefix) }
 
-// IsVirtual reports whether an address is a virtual one (TIP-1022): what goes there
-// goes to the account that has registered its first four bytes.
+// IsVirtual reports whether an address is virtual (TIP-1022): what is sent there goes
+// to the account that has registered its first four bytes.
 //
 //	master id 4 ‖ fd × 10 ‖ tag 6
 func IsVirtual(at Address) bool { return bytes.Count(at[4:14], []byte{0xfd}) == 10 }
 
-// precompile is what is at an address of Tempo; empty if no precompile is.
+// precompile returns the precompile at an address of Tempo, empty if there is none.
 func (n *Network) precompile(at Address) where {
 	switch {
-	case !n.isTempo():
+	case TempoName(n.ChainID) == "":
 		return ""
 	case IsTIP20(at):
 		return atTIP20
@@ -181,8 +190,8 @@ var tempoFunctions = sync.OnceValue(func() map[[4]byte][]*function {
 	return bySelector
 })
 
-// precompileFunction returns the function of the precompile at an address; nil if
-// there is no precompile, or it has no such function.
+// precompileFunction returns the function of the precompile at an address, nil if there
+// is no precompile or it has no such function.
 func (n *Network) precompileFunction(code Address, selector [4]byte) *function {
 	if at := n.precompile(code); at != "" {
 		for _, f := range tempoFunctions()[selector] {
@@ -205,13 +214,12 @@ func TIP20Fee(fee uint256.Int) *big.Int {
 	return fee.ToBig()
 }
 
-// maxTIP20 is the most of a TIP-20 token, in its smallest unit, that an allowance is
-// for without that it counts as unlimited: a billion US dollars, for these tokens
-// have 6 decimals.
+// maxTIP20 is the largest allowance of a TIP-20 token, in its smallest unit, that does
+// not count as unlimited: a billion US dollars, because these tokens have 6 decimals.
 var maxTIP20 = big.NewInt(1e15)
 
-// boundedTIP20 is an amount that may be taken later; none is for what takes a
-// permission back.
+// boundedTIP20 returns an amount that may be taken later; none for zero, which revokes
+// the permission.
 func boundedTIP20(amount *big.Int, bound chains.Bound) chains.Quantity {
 	switch {
 	case amount.Sign() == 0:
@@ -222,7 +230,7 @@ func boundedTIP20(amount *big.Int, bound chains.Bound) chains.Quantity {
 	return chains.Quantity{Bound: bound, Value: amount}
 }
 
-// tip20Field shows an amount of a TIP-20 token, which has 6 decimals always.
+// tip20Field shows an amount of a TIP-20 token, which always has 6 decimals.
 func tip20Field(label string, r role, amount *big.Int) chains.Field {
 	field := chains.Amount(label, amount, 6, "")
 	if r == roleAllowance && amount.Cmp(maxTIP20) > 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// KeyGrant is what another key may do for an account of Tempo from now on: by a key
-// authorization in a transaction, or by a call of the AccountKeychain.
+// KeyGrant is what another key may do for an account of Tempo from now on, granted by a
+// key authorization in a transaction or by a call of the AccountKeychain.
 type KeyGrant struct {
 	Key     Address
 	Admin   bool   // may authorize and revoke keys (TIP-1049)
@@ -22,7 +22,7 @@ type KeyGrant struct {
 	Scopes  []KeyScope
 }
 
-// KeyLimit is what a key may spend of a token, in all or in each period of seconds.
+// KeyLimit is what a key may spend of a token, in total or in each period of seconds.
 type KeyLimit struct {
 	Token  Address
 	Amount *big.Int
@@ -38,7 +38,7 @@ type KeyScope struct {
 
 const secondsPerYear = 365 * 24 * 60 * 60
 
-// Yearly is the most that may be spent within a year.
+// Yearly returns the most that may be spent within a year.
 func (l KeyLimit) Yearly() *big.Int {
 	if l.Period == 0 || l.Period >= secondsPerYear {
 		return l.Amount
@@ -47,16 +47,15 @@ func (l KeyLimit) Yearly() *big.Int {
 	return new(big.Int).Mul(l.Amount, new(big.Int).SetUint64(periods))
 }
 
-// Unlimited reports whether nothing exhausts the limit: a billion US dollars within
-// a year do not.
+// Unlimited reports whether the limit cannot be exhausted: it allows more than a
+// billion US dollars a year.
 func (l KeyLimit) Unlimited() bool { return l.Yearly().Cmp(maxTIP20) > 0 }
 
-// GrantFunction is the function of a grant's effects that come from a key
-// authorization.
+// GrantFunction is the function in effects of a grant by a key authorization.
 const GrantFunction = "key authorization"
 
 // Effects returns what the grant lets the key do. A key that may make any call has
-// control of the account, whatever its limits: these bind TIP-20 spending only.
+// control of the account, whatever its limits: they only bind TIP-20 spending.
 func (g *KeyGrant) Effects(n *Network, account chains.Party) (effects []chains.Effect) {
 	add := func(effect chains.Effect) {
 		effect.From, effect.To, effect.By, effect.Until = account, n.Party(g.Key), chains.BySigner, g.until()
@@ -82,16 +81,15 @@ func (g *KeyGrant) Effects(n *Network, account chains.Party) (effects []chains.E
 	return effects
 }
 
-// until is when the key expires. Times beyond the year 9999 are never.
+// until returns when the key expires. Times after the year 9999 count as never.
 func (g *KeyGrant) until() chains.Until {
-	const maxTime = 253402300799
-	if g.Expires == 0 || g.Expires > maxTime {
+	if g.Expires == 0 || g.Expires > lastTime {
 		return chains.Until{}
 	}
 	return chains.Until{Time: time.Unix(int64(g.Expires), 0).UTC()}
 }
 
-// effect is what a limit lets the key spend; with periods it is counted by the year.
+// effect returns what a limit lets the key spend; with periods, within a year.
 func (l KeyLimit) effect(n *Network) chains.Effect {
 	effect := chains.Effect{Kind: chains.KindApprove, Asset: chains.Token(n.ID, n.Party(l.Token), tip20), Amount: chains.Exactly(l.Amount)}
 	switch {
@@ -106,8 +104,8 @@ func (l KeyLimit) effect(n *Network) chains.Effect {
 	return effect
 }
 
-// effects are what a scope allows that no limit binds: calls of what is no TIP-20
-// token, and of other functions of one than those that spend it.
+// effects returns what a scope allows and no limit binds: calls of anything but a
+// TIP-20 token, and of functions of such a token that do not spend it.
 func (s KeyScope) effects(n *Network) (effects []chains.Effect) {
 	call := chains.Effect{Kind: chains.KindApprove, Asset: chains.Token(n.ID, n.Party(s.Target), ""), Amount: chains.UnknownQuantity()}
 	if len(s.Selectors) == 0 {
@@ -124,8 +122,8 @@ func (s KeyScope) effects(n *Network) (effects []chains.Effect) {
 	return effects
 }
 
-// spendsTIP20 reports whether a function is one of those that limits bind, and whose
-// recipients a scope can name: transfer, approve and transferWithMemo.
+// spendsTIP20 reports whether limits bind a function and a scope can name its
+// recipients: transfer, approve and transferWithMemo.
 func spendsTIP20(selector [4]byte) bool {
 	switch selector {
 	case [4]byte{0xa9, 0x05, 0x9c, 0xbb}, [4]byte{0x09, 0x5e, 0xa7, 0xb3}, [4]byte{0x95, 0x77, 0x7d, 0x59}:
@@ -134,7 +132,7 @@ func spendsTIP20(selector [4]byte) bool {
 	return false
 }
 
-// SpendsTIP20 is spendsTIP20 for a selector in bytes.
+// SpendsTIP20 is spendsTIP20 for a selector in a slice.
 func SpendsTIP20(selector []byte) bool { return len(selector) == 4 && spendsTIP20([4]byte(selector)) }
 
 func (e *emitter) grant(c *Call, g *KeyGrant) {
@@ -168,7 +166,7 @@ func authorizeKeyLegacy(e *emitter, c *Call) {
 	e.grant(c, g)
 }
 
-// readLimits reads limits, of which there are none if they are not enforced.
+// readLimits reads limits, which are ignored if they are not enforced.
 func (g *KeyGrant) readLimits(limits []value) {
 	for i := range limits {
 		if !g.Limited {
@@ -182,7 +180,7 @@ func (g *KeyGrant) readLimits(limits []value) {
 	}
 }
 
-// expiry is 2^64−1 where a key never expires.
+// expiry returns the expiry in an argument. 2^64−1 means never, which is 0 here.
 func expiry(v *value) uint64 {
 	if seconds := v.big().Uint64(); seconds != math.MaxUint64 {
 		return seconds

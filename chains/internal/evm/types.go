@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// kind is what an ABI type is, sizes aside.
+// kind is the kind of an ABI type, sizes aside.
 type kind uint8
 
 const (
@@ -20,16 +20,16 @@ const (
 	kindArray
 )
 
-// abiType is a type of the contract ABI, with the role that a value of it plays
-// in its function. It is read from text such as
+// abiType is a type of the contract ABI, with the role of its values in their function.
+// It is parsed from text such as
 //
 //	(address:target to,uint256:native value,bytes:call call)[] calls
 //
-// which is the ABI's own notation with a role behind a colon and the name of
-// the parameter behind a space. The role of an array is that of its elements.
+// which is the ABI's own notation, with a role after a colon and the name of the
+// parameter after a space. The role of an array is that of its elements.
 type abiType struct {
 	kind    kind
-	size    int       // bytes of uintN, intN and bytesN; elements of an array, −1 if it says its length itself
+	size    int       // bytes of uintN, intN and bytesN; elements of an array, −1 if its length is encoded
 	members []abiType // of a tuple; of an array its one element
 	role    role
 	name    string
@@ -38,8 +38,8 @@ type abiType struct {
 // role is what a value means beyond its type.
 type role string
 
-// The roles. Those of calls say how the contract makes a call that stands in the
-// arguments: target, native and operation are of the call beside them.
+// The roles. Those of calls say how the contract makes a call in its arguments: target,
+// native and operation belong to the call next to them.
 const (
 	roleAmount     role = "amount"     // of the called token, in its smallest unit
 	roleAllowance  role = "allowance"  // what another party may spend
@@ -57,7 +57,7 @@ const (
 	roleTime       role = "time"       // seconds since 1970
 )
 
-// parseType reads one type from the start of text and returns what follows it.
+// parseType parses one type from the start of text and returns the rest.
 func parseType(text string) (t abiType, rest string) {
 	if strings.HasPrefix(text, "(") {
 		t.kind = kindTuple
@@ -80,7 +80,7 @@ func parseType(text string) (t abiType, rest string) {
 	return parseName(t, rest)
 }
 
-// parseName reads the role and the name behind a type.
+// parseName parses the role and the name after a type.
 func parseName(t abiType, text string) (abiType, string) {
 	end := strings.IndexAny(text, ",)")
 	if end < 0 {
@@ -99,7 +99,7 @@ func (t *abiType) setRole(r role) {
 	}
 }
 
-// parseTypes reads a list of types up to its closing parenthesis.
+// parseTypes parses a list of types up to its closing parenthesis.
 func parseTypes(text string) (types []abiType, rest string) {
 	for text != "" && text[0] != ')' {
 		var t abiType
@@ -172,7 +172,7 @@ func typeList(types []abiType) string {
 	return strings.Join(names, ",")
 }
 
-// dynamic reports whether values of the type stand in a tail.
+// dynamic reports whether values of the type are in a tail.
 func (t *abiType) dynamic() bool {
 	switch t.kind {
 	case kindBytes, kindString:
@@ -190,7 +190,7 @@ func (t *abiType) dynamic() bool {
 	return false
 }
 
-// head is the number of bytes that a value of the type takes among the heads.
+// head returns the number of bytes that a value of the type takes among the heads.
 func (t *abiType) head() int {
 	switch {
 	case t.dynamic():
