@@ -64,7 +64,7 @@ RACE = . ./httpapi ./stamp ./keystore ./keystore/internal/software ./keystore/me
 	./store/... ./otp ./chains/bitcoin ./cmd/countersign/internal/...
 
 # Tests of the command in which a server runs.
-SERVING = Reload|Backup|Killed|Nodes|Hangup|Readi|Health|Admin|TLS|Witness|FirstDay|Scripts/(serve|approve|log)$$
+SERVING = Reload|Backup|Killed|Nodes|Readi|Health|Admin|TLS|Witness|FirstDay|Scripts/(serve|approve|log)$$
 
 race:
 	go test -race -short -timeout 20m $(RACE)

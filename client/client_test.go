@@ -137,9 +137,9 @@ func newFake(t *testing.T, list ...func() (*http.Response, error)) (*client.Clie
 	return to, server, request
 }
 
-// TestRetriesAreTheSameRequest: after lost answers, a proxy's 502 and 503 with
+// TestRetry: after lost answers, a proxy's 502 and 503 with
 // Retry-After, the same bytes with the same stamp are sent, and later each time.
-func TestRetriesAreTheSameRequest(t *testing.T) {
+func TestRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to, server, request := newFake(t, broken, status(502, "<html>"), status(503, unavailable, "Retry-After", "7"))
 		server.list = append(server.list, status(200, answer(request, activity.StatusCompleted, `"signTransactionResult":{"signedTransaction":"ab"}`)))
@@ -162,9 +162,9 @@ func TestRetriesAreTheSameRequest(t *testing.T) {
 	})
 }
 
-// TestRefusalsAreNotRetried: what the caller must change is answered once; what
+// TestNoRetry: what the caller must change is answered once; what
 // stays unavailable is given up.
-func TestRefusalsAreNotRetried(t *testing.T) {
+func TestNoRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const refusal = `{"code":7,"message":"no","details":[],"turnkeyErrorCode":"LIMIT_EXCEEDED"}`
 		to, server, request := newFake(t, status(403, refusal, "Retry-After", "60"))
@@ -185,8 +185,8 @@ func TestRefusalsAreNotRetried(t *testing.T) {
 	})
 }
 
-// TestAnswerOfAnotherRequest: a server that mixes answers up is noticed.
-func TestAnswerOfAnotherRequest(t *testing.T) {
+// TestMismatchedAnswer: a server that mixes answers up is noticed.
+func TestMismatchedAnswer(t *testing.T) {
 	to, server, request := newFake(t)
 	other, err := activity.NewRequest(activity.Envelope{OrganizationID: "o", Time: time.UnixMilli(1763650000000)}, intent())
 	if err != nil {
@@ -233,8 +233,8 @@ func TestWaitForApprovals(t *testing.T) {
 	})
 }
 
-// TestNewRefuses what cannot be right.
-func TestNewRefuses(t *testing.T) {
+// TestNewInvalidConfig what cannot be right.
+func TestNewInvalidConfig(t *testing.T) {
 	key := keyOf(t, enginetest.NewAPIKey(t))
 	for name, config := range map[string]client.Config{
 		"no URL":          {Key: key},
@@ -250,8 +250,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestKeyIsRead strictly, and belongs together.
-func TestKeyIsRead(t *testing.T) {
+// TestParseKey strictly, and belongs together.
+func TestParseKey(t *testing.T) {
 	key := enginetest.NewAPIKey(t)
 	good := fmt.Sprintf(`{"organizationId":"o","publicKey":%q,"privateKey":%q,"curve":"API_KEY_CURVE_P256"}`, key.PublicKey, key.PrivateKey())
 	read, err := client.ParseKey([]byte(good))

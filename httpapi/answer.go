@@ -20,8 +20,8 @@ var statuses = map[activity.Code]int{
 	activity.CodeUnauthenticated:   http.StatusUnauthorized,
 }
 
-// refuse answers with an error. What an internal one was stands in the log,
-// under the id that the answer gives.
+// refuse answers with an error. An internal error is replaced by the request's id, under
+// which the log has the cause.
 func (h *handler) refuse(w http.ResponseWriter, id string, err error) {
 	var refused *activity.Error
 	if !errors.As(err, &refused) || refused.Code == activity.CodeInternal {
@@ -33,7 +33,7 @@ func (h *handler) refuse(w http.ResponseWriter, id string, err error) {
 	}
 	status, ok := statuses[refused.Code]
 	if refused.Code == activity.CodeUnauthenticated || refused == errNoPath || refused == errMethod {
-		w.Header().Set("Connection", "close") // a stranger keeps no connection
+		w.Header().Set("Connection", "close") // do not keep connections of strangers
 	}
 	switch {
 	case refused == errMethod:
@@ -47,7 +47,7 @@ func (h *handler) refuse(w http.ResponseWriter, id string, err error) {
 
 func write(w http.ResponseWriter, status int, body []byte) {
 	writeHead(w, status, len(body))
-	_, _ = w.Write(body) // a client that has gone asks again
+	_, _ = w.Write(body) // a client that is gone sends the request again
 }
 
 func writeHead(w http.ResponseWriter, status, length int) {
@@ -59,8 +59,8 @@ func writeHead(w http.ResponseWriter, status, length int) {
 	w.WriteHeader(status)
 }
 
-// PieceTimeout is how long the client of a long answer has to take each piece of it:
-// what it does not read is in memory here.
+// PieceTimeout is how long a client may take to read each piece of a long answer. The
+// server holds what the client has not read in memory.
 const PieceTimeout = 5 * time.Second
 
 // answer writes a reply.
@@ -78,7 +78,7 @@ func (h *handler) answer(w http.ResponseWriter, answer reply) {
 	_ = answer.long.WriteAnswer(pieces{w, http.NewResponseController(w)})
 }
 
-// pieces writes to a client that has to keep reading.
+// pieces writes to a client that must read each piece within PieceTimeout.
 type pieces struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -90,12 +90,11 @@ func (p pieces) Write(piece []byte) (int, error) {
 	return p.w.Write(piece)
 }
 
-// freeAnswer is how much memory the records of an answer take without asking whether
-// there is room.
+// freeAnswer is how many bytes of records an answer may hold without counting against the
+// budget.
 const freeAnswer = 48 << 10
 
-// room is a countersign.RecordRoom: it reserves memory for records that are read
-// from the store.
+// room is a countersign.RecordRoom: it reserves memory for records read from the store.
 func (r *reservation) room(size int) (free func(), err error) {
 	if r.read += size; r.read <= freeAnswer {
 		return func() { r.read -= size }, nil

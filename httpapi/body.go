@@ -10,23 +10,23 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 )
 
-// freeBody is how much of a body is read without asking whether there is room.
+// freeBody is how many bytes of a body may be held without counting against the budget.
 const freeBody = 4 << 10
 
-// readBody reads a body within the bounds of its operation. What it reserves is
-// released by the caller when the request is done with.
+// readBody reads a body of at most limit bytes. The caller releases memory when the request
+// is done.
 //
-// The buffer grows with what has arrived, not with what the header announces,
-// and beyond the free part only for a request with a well-formed stamp.
-func (h *handler) readBody(w http.ResponseWriter, r *http.Request, most int, held *reservation) (body []byte, err error) {
-	if r.ContentLength > int64(most) {
+// The buffer grows with the bytes that have arrived, not with the announced length, and
+// beyond freeBody only for a request with a well-formed stamp.
+func (h *handler) readBody(w http.ResponseWriter, r *http.Request, limit int, memory *reservation) (body []byte, err error) {
+	if r.ContentLength > int64(limit) {
 		w.Header().Set("Connection", "close")
-		return nil, tooLarge(most)
+		return nil, tooLarge(limit)
 	}
-	// A server's own ReadTimeout would go on after the body is there and end
-	// the request's context, so that this sets its own, and clears it then. If
-	// the body does not arrive it stays, and bounds how long the server waits
-	// for the rest.
+	// http.Server.ReadTimeout would keep running after the body has arrived and end the
+	// request's context, so set a deadline here and clear it afterwards. If the body
+	// does not arrive, the deadline stays, and bounds how long the server drains the
+	// rest.
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(h.options.BodyTimeout))
 	defer func() {
@@ -37,7 +37,7 @@ func (h *handler) readBody(w http.ResponseWriter, r *http.Request, most int, hel
 		_ = control.SetReadDeadline(time.Time{})
 	}()
 
-	source := http.MaxBytesReader(w, r.Body, int64(most))
+	source := http.MaxBytesReader(w, r.Body, int64(limit))
 	body = make([]byte, 0, firstBuffer(r.ContentLength))
 	for {
 		n, readErr := source.Read(body[len(body):cap(body)])
@@ -46,7 +46,7 @@ func (h *handler) readBody(w http.ResponseWriter, r *http.Request, most int, hel
 			return body, nil
 		}
 		if readErr != nil {
-			return nil, h.refuseBody(readErr, most)
+			return nil, h.refuseBody(readErr, limit)
 		}
 		if len(body) < cap(body) {
 			continue
@@ -56,15 +56,15 @@ func (h *handler) readBody(w http.ResponseWriter, r *http.Request, most int, hel
 				return nil, err
 			}
 		}
-		if !held.take(cap(body)) {
+		if !memory.take(cap(body)) {
 			return nil, errNoRoom()
 		}
 		body = append(make([]byte, 0, 2*cap(body)), body...)
 	}
 }
 
-// firstBuffer is how much memory a body begins with: what is free, or as much as
-// a short one has, with a byte more in which to see its end.
+// firstBuffer returns the initial size of a body's buffer: freeBody, or for a shorter body
+// its length and one byte, in which to detect the end.
 func firstBuffer(length int64) int {
 	if 0 <= length && length < freeBody {
 		return int(length) + 1
@@ -72,20 +72,19 @@ func firstBuffer(length int64) int {
 	return freeBody
 }
 
-func tooLarge(most int) error {
-	return activity.NewError(activity.ReasonRequestInvalid, "", nil, "the body is longer than %d bytes", most)
+func tooLarge(limit int) error {
+	return activity.NewError(activity.ReasonRequestInvalid, "", nil, "the body is longer than %d bytes", limit)
 }
 
-func (h *handler) refuseBody(err error, most int) error {
-	var long *http.MaxBytesError
-	if errors.As(err, &long) {
-		return tooLarge(most)
+func (h *handler) refuseBody(err error, limit int) error {
+	if _, long := errors.AsType[*http.MaxBytesError](err); long {
+		return tooLarge(limit)
 	}
-	return activity.NewError(activity.ReasonRequestInvalid, "", err, "the body did not arrive whole within %s", h.options.BodyTimeout)
+	return activity.NewError(activity.ReasonRequestInvalid, "", err, "the body did not arrive completely within %s", h.options.BodyTimeout)
 }
 
 func errNoRoom() error {
-	refused := activity.NewError(activity.ReasonUnavailable, "", nil, "too many long requests are under way: send this one again in a second")
+	refused := activity.NewError(activity.ReasonUnavailable, "", nil, "too many long requests are in flight: send this one again in a second")
 	refused.RetryAfter = time.Second
 	return refused
 }

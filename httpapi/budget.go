@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// budget is memory that requests share. No address beyond loopback and private
-// networks, behind which there may be a proxy for everyone, has more than a
-// quarter of it.
+// budget is a bound on memory that requests share. No single address gets more than a
+// quarter of it, except loopback and private addresses: a proxy for all clients may have
+// one.
 type budget struct {
-	most int
+	limit int
 
 	mu     sync.Mutex
 	used   int
@@ -19,13 +19,13 @@ type budget struct {
 
 const sharesOfBudget = 4
 
-func newBudget(most int) *budget { return &budget{most: most, shares: map[netip.Prefix]int{}} }
+func newBudget(limit int) *budget { return &budget{limit: limit, shares: map[netip.Prefix]int{}} }
 
-// reserve takes memory, if there is that much.
+// reserve takes size bytes. It reports whether that much is left.
 func (b *budget) reserve(from netip.Prefix, size int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.used+size > b.most || from.IsValid() && b.shares[from]+size > b.most/sharesOfBudget {
+	if b.used+size > b.limit || from.IsValid() && b.shares[from]+size > b.limit/sharesOfBudget {
 		return false
 	}
 	b.used += size
@@ -35,7 +35,7 @@ func (b *budget) reserve(from netip.Prefix, size int) bool {
 	return true
 }
 
-// free gives back what was reserved.
+// free returns reserved memory.
 func (b *budget) free(from netip.Prefix, size int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -48,8 +48,8 @@ func (b *budget) free(from netip.Prefix, size int) {
 	}
 }
 
-// sharedBy returns the network that a request counts for: an address of IPv4, a
-// /64 of IPv6. It is not valid where no share is kept.
+// sharedBy returns the network whose share a request uses: an IPv4 address, or a /64 of
+// IPv6. It is invalid if the request is not subject to shares.
 func sharedBy(r *http.Request) netip.Prefix {
 	remote, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -72,10 +72,10 @@ type reservation struct {
 	of   *budget
 	from netip.Prefix
 	size int
-	read int // for records, what was free included
+	read int // for records, including the free part
 }
 
-// take reserves more.
+// take reserves more memory. It reports whether that much is left.
 func (r *reservation) take(size int) bool {
 	if !r.of.reserve(r.from, size) {
 		return false
@@ -84,11 +84,11 @@ func (r *reservation) take(size int) bool {
 	return true
 }
 
-// give gives some of it back.
+// give returns part of it.
 func (r *reservation) give(size int) {
 	r.of.free(r.from, size)
 	r.size -= size
 }
 
-// release gives back all of it.
+// release returns all of it.
 func (r *reservation) release() { r.give(r.size) }

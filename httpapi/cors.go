@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Headers that a browser's page may send.
+// allowedHeaders are the headers that a page in a browser may send.
 const allowedHeaders = "content-type, x-stamp, x-stamp-webauthn, x-client-version"
 
-// cors lets pages of the configured origins use the API (Fetch, section 3.2).
-// It reports whether the request was a preflight, which it has answered then.
-// Credentials are not allowed: a stamp is all that says who asks.
+// cors lets pages of the configured origins use the API (Fetch, section 3.2). It reports
+// whether the request was a preflight, which it then has answered. Credentials are not
+// allowed: only the stamp identifies the caller.
 func (h *handler) cors(w http.ResponseWriter, r *http.Request) (answered bool) {
 	if len(h.options.Origins) == 0 {
 		return false

@@ -1,5 +1,5 @@
-// Package httpapi is the engine over HTTP: one handler to mount, and a server
-// with the timeouts that a server on a network needs.
+// Package httpapi serves the engine over HTTP: a handler to mount, and a server with
+// timeouts fit for an open network.
 //
 //	handler := httpapi.New(engine, httpapi.Options{})
 //	server := httpapi.NewServer(handler)
@@ -7,26 +7,25 @@
 //	…
 //	err = server.ServeTLS(httpapi.LimitConnections(listener, 0), certFile, keyFile)
 //
-// It serves, behind any path prefix, by POST,
+// It serves these paths by POST, behind any path prefix:
 //
-//	/public/v1/submit/sign_transaction    an activity, carried out
-//	/public/v1/submit/init_otp_auth
-//	/public/v1/submit/verify_otp
-//	/public/v1/query/get_activity         an activity that was recorded
-//	/public/v1/query/whoami               who the stamp belongs to
+//	/public/v1/submit/OPERATION   sign_transaction, init_otp_auth, …: each of activity.Operations
+//	/public/v1/query/get_activity
+//	/public/v1/query/list_activities
+//	/public/v1/query/list_policies
+//	/public/v1/query/whoami
 //
-// so that an unmodified client of the hosted service works by changing its
-// base URL. [OpenAPI] describes what is sent and answered.
+// An unmodified client of the hosted service works after changing its base URL.
+// [OpenAPI] describes requests and answers.
 //
-// What a stranger can make the handler do is bounded: how long a body is (2 MiB
-// with a transaction, 256 KiB otherwise), how long it takes to arrive, how much
-// memory all bodies and all answers take together and for one address, and how
-// many connections there are. Nothing beyond 4 KiB of a body is taken in without
-// a well-formed stamp. A refusal says why, except before the stamp has verified,
-// and except
-// for internal errors, which are answered with an incident's id that stands in
-// the log beside the cause.
+// The handler bounds what strangers can cost: the length of a body (2 MiB with a
+// transaction, 256 KiB otherwise), the time a body takes to arrive, the memory of all
+// bodies and of all answers, together and per address, and with [LimitConnections] the
+// number of connections. Beyond 4 KiB a body is read only if it has a well-formed stamp.
+// A refusal gives the reason, with two exceptions: before the stamp has been verified it
+// does not say which check failed, and an internal error carries only an incident id, under
+// which the log has the cause.
 //
-// [Admin] serves health, readiness and metrics, on an address of its own: they
-// are not for strangers.
+// [Admin] serves health, readiness, metrics and the log. It has no authentication, so it
+// needs an address of its own that strangers cannot reach.
 package httpapi

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -19,23 +20,22 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// Options configures the handler that New returns. The zero value stands for the
-// defaults.
+// Options configures the handler that New returns. Zero values select the defaults.
 type Options struct {
-	// MaxBody is how long the body of a sign_transaction request may be, in
-	// bytes. Default: DefaultMaxBody. All other bodies may have
-	// MaxOtherBody, or MaxBody if that is less.
+	// MaxBody is the maximum length of the body of a sign_transaction request, in
+	// bytes. For all other requests it is MaxOtherBody, or MaxBody if that is less.
+	// Default: DefaultMaxBody.
 	MaxBody int
 
-	// MaxBufferedBytes bounds the memory of all bodies together, in bytes, beyond
-	// the first 4 KiB of each, which is more than most have; requests beyond it
-	// get 503 with Retry-After. One address has at most a quarter of it, unless
-	// it is loopback or private. Default: DefaultMaxBufferedBytes.
+	// MaxBufferedBytes bounds the memory of all bodies together, in bytes, not
+	// counting the first 4 KiB of each. Requests beyond it get 503 with Retry-After.
+	// One address gets at most a quarter of it, unless it is loopback or private.
+	// Default: DefaultMaxBufferedBytes.
 	MaxBufferedBytes int
 
-	// MaxAnswerBytes bounds the memory of all answers that are being read from the
-	// store and written, in the same way, beyond 48 KiB of each. A listing holds a
-	// megabyte while it is read.
+	// MaxAnswerBytes bounds the memory of all answers in the same way, not counting the
+	// first 48 KiB of each. An answer counts while it is read from the store and written;
+	// a listing holds about a megabyte while it is read.
 	// Default: DefaultMaxAnswerBytes.
 	MaxAnswerBytes int
 
@@ -43,7 +43,7 @@ type Options struct {
 	// Default: DefaultBodyTimeout.
 	BodyTimeout time.Duration
 
-	// Timeout is how long a request may take after that.
+	// Timeout is how long a request may take after its body has arrived.
 	// Default: DefaultTimeout.
 	Timeout time.Duration
 
@@ -52,10 +52,10 @@ type Options struct {
 	Origins []string
 
 	// Observer counts requests whose path or method is not served, with the
-	// reason NotServed; the engine has its own for the others. Default: none.
+	// reason NotServed. The engine has its own Observer for all others. Default: none.
 	Observer countersign.Observer
 
-	// Logger gets what does not come to the engine, which has its own.
+	// Logger logs requests that do not reach the engine, which has its own Logger.
 	// Default: none.
 	Logger *slog.Logger
 }
@@ -69,16 +69,16 @@ const (
 	DefaultTimeout          = 30 * time.Second
 )
 
-// MaxOtherBody is how long the body of a request may be that carries no
-// transaction, in bytes.
+// MaxOtherBody is the maximum length of the body of a request without a transaction, in
+// bytes.
 const MaxOtherBody = 256 << 10
 
 // handler is the API.
 type handler struct {
 	engine   *countersign.Engine
 	options  Options
-	arriving *budget // of bodies, beyond what each has for free
-	leaving  *budget // of answers
+	arriving *budget // memory of bodies, beyond the free part of each
+	leaving  *budget // memory of answers
 }
 
 // New returns a handler for the API.
@@ -104,21 +104,21 @@ func orDefault[T int | time.Duration](value, other T) T {
 	return value
 }
 
-// NotServed is the outcome, in Options.Observer, of a request whose path or
-// method is not served.
+// NotServed is the reason that Options.Observer sees for a request whose path or method is
+// not served.
 const NotServed = "NOT_SERVED"
 
 // notServed logs and counts a request whose path or method is not served.
 func (h *handler) notServed(r *http.Request, id string, cause error) {
-	const most = 200 // bytes of the path: a stranger chose it
+	const maxPath = 200 // bytes: a stranger chose the path
 	h.options.Logger.InfoContext(r.Context(), "not served", "request", id, "method", r.Method,
-		"path", r.URL.Path[:min(len(r.URL.Path), most)], "remote", r.RemoteAddr, "cause", cause)
+		"path", r.URL.Path[:min(len(r.URL.Path), maxPath)], "remote", r.RemoteAddr, "cause", cause)
 	if h.options.Observer != nil {
 		h.options.Observer.Observe(countersign.Observation{Reason: NotServed})
 	}
 }
 
-// RequestIDHeader holds the id under which a request stands in the log.
+// RequestIDHeader is the header of an answer that holds the id of the request in the log.
 const RequestIDHeader = "X-Request-Id"
 
 // ServeHTTP implements http.Handler.
@@ -141,7 +141,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer leaving.release()
 	body, err := h.readBody(w, r, h.bound(operation), arriving)
 	if err != nil {
-		h.options.Logger.InfoContext(r.Context(), "body", "request", id, "path", r.URL.Path, "cause", err)
+		h.options.Logger.InfoContext(r.Context(), "request body rejected", "request", id, "path", r.URL.Path, "cause", err)
 		h.refuse(w, id, err)
 		return
 	}
@@ -158,7 +158,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.answer(w, answer)
 }
 
-// bound returns how long the body of an operation may be.
+// bound returns the maximum length of the body of an operation.
 func (h *handler) bound(o operation) int {
 	if o.transaction {
 		return h.options.MaxBody
@@ -166,14 +166,14 @@ func (h *handler) bound(o operation) int {
 	return min(h.options.MaxBody, MaxOtherBody)
 }
 
-// operation is what a path stands for.
+// operation is what a path serves.
 type operation struct {
-	transaction bool // the body may be as long as a transaction
+	transaction bool // the body carries a transaction, and may be long
 	do          func(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error)
 }
 
-// reply is what is answered: JSON, or what may be so long that it is written in
-// pieces.
+// reply is an answer: JSON, or one that may be too long to hold in memory and is written
+// in pieces.
 type reply struct {
 	long interface {
 		Answer() (whole []byte, size int)
@@ -182,7 +182,7 @@ type reply struct {
 	json []byte
 }
 
-// operations are those behind /public/v1/.
+// operations are the operations by their paths below /public/v1/.
 var operations = func() map[string]operation {
 	all := map[string]operation{
 		"query/get_activity": {do: getActivity}, "query/whoami": {do: whoAmI},
@@ -229,8 +229,8 @@ func whoAmI(ctx context.Context, engine *countersign.Engine, sent countersign.Si
 	return reply{json: encoded}, err
 }
 
-// route finds what a request's path stands for, behind any prefix; slashes
-// that are doubled, as some clients send them, count once.
+// route returns the operation of a request's path, behind any prefix. Doubled slashes, as
+// some clients send them, count once.
 func route(r *http.Request) (found operation, err error) {
 	path := r.URL.Path
 	for strings.Contains(path, "//") {
@@ -249,28 +249,23 @@ func route(r *http.Request) (found operation, err error) {
 		return found, errMethod
 	case len(r.Header.Values("Content-Encoding")) > 0:
 		return found, activity.NewError(activity.ReasonRequestInvalid, "", nil,
-			"Content-Encoding: the stamp covers the body as it is sent: send it without an encoding")
+			"Content-Encoding is not supported, because the stamp covers the body as sent: send it without an encoding")
 	}
 	return found, nil
 }
 
-// Refusals that have HTTP statuses of their own.
+// Refusals with HTTP statuses of their own.
 var (
-	errNoPath = activity.NewError(activity.ReasonNotFound, "", nil, "no operation is served at this path: %s", paths())
+	errNoPath = activity.NewError(activity.ReasonNotFound, "", nil, "this path is not served: %s", paths())
 	errMethod = activity.NewError(activity.ReasonRequestInvalid, "", nil, "this path is served by POST")
 )
 
-// paths lists the paths of the operations, for one who asks at another.
+// paths lists the paths that are served.
 func paths() string {
-	var all []string
-	for path := range operations {
-		all = append(all, path)
-	}
-	slices.Sort(all)
-	return "those under /public/v1/ are " + strings.Join(all, ", ")
+	return "the paths below /public/v1/ are " + strings.Join(slices.Sorted(maps.Keys(operations)), ", ")
 }
 
-// stamps collects all headers that hold a stamp, in whatever case they came.
+// stamps returns all headers that hold a stamp, whatever the case of their names.
 func stamps(header http.Header) []stamp.Header {
 	var all []stamp.Header
 	for _, name := range [...]string{stamp.HeaderAPIKey, stamp.HeaderPasskey} {
@@ -281,8 +276,7 @@ func stamps(header http.Header) []stamp.Header {
 	return all
 }
 
-// recover answers a panic like any internal error. It is a fault in this
-// program, and the log has where.
+// recover answers a panic like any other internal error, and logs the stack.
 func (h *handler) recover(w http.ResponseWriter, id string) {
 	fault := recover()
 	if fault == nil {

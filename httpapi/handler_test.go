@@ -185,9 +185,9 @@ func TestOtherMethods(t *testing.T) {
 	}
 }
 
-// TestInternalErrorsTellNothing: an incident's id goes out; the cause goes to
+// TestInternalErrors: an incident's id goes out; the cause goes to
 // the log, under that id.
-func TestInternalErrorsTellNothing(t *testing.T) {
+func TestInternalErrors(t *testing.T) {
 	var log bytes.Buffer
 	logger := slog.New(slog.NewJSONHandler(&log, nil))
 	f := enginetest.New(t, func(c *countersign.Config) { c.Logger = logger })
@@ -211,9 +211,9 @@ func TestInternalErrorsTellNothing(t *testing.T) {
 	}
 }
 
-// TestLogHasNoSecret goes through a session, refusals and all, and looks for
+// TestLogHasNoSecrets goes through a session, refusals and all, and looks for
 // what must not be in the log.
-func TestLogHasNoSecret(t *testing.T) {
+func TestLogHasNoSecrets(t *testing.T) {
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	f := enginetest.New(t, func(c *countersign.Config) { c.Logger = logger })
@@ -318,8 +318,8 @@ func (fullStore) Ping(context.Context) error {
 	return fmt.Errorf("%w: write /var/lib/state.db: %w", store.ErrUnavailable, syscall.ENOSPC)
 }
 
-// TestReadyzNamesTheCause: those who run the server learn what clients are not told.
-func TestReadyzNamesTheCause(t *testing.T) {
+// TestReadyzCause: those who run the server learn what clients are not told.
+func TestReadyzCause(t *testing.T) {
 	f := enginetest.New(t, func(c *countersign.Config) { c.Store = fullStore{memory.New(0)} })
 	answer := httptest.NewRecorder()
 	httpapi.Admin(f.Engine, nil).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", http.NoBody))
@@ -335,9 +335,9 @@ type counted map[string]int
 // Observe implements countersign.Observer.
 func (c counted) Observe(seen countersign.Observation) { c[string(seen.Reason)]++ }
 
-// TestNotServedIsLoggedAndCounted: a client that asks for what is not served
+// TestNotServed: a client that asks for what is not served
 // leaves a trace, however long the path is that it asks for.
-func TestNotServedIsLoggedAndCounted(t *testing.T) {
+func TestNotServed(t *testing.T) {
 	f := enginetest.New(t)
 	var log bytes.Buffer
 	seen := counted{}
@@ -355,9 +355,9 @@ func TestNotServedIsLoggedAndCounted(t *testing.T) {
 	}
 }
 
-// TestUnservedPathNamesThoseThatAre: a client that was written for more operations
+// TestNotServedListsPaths: a client that was written for more operations
 // learns which there are.
-func TestUnservedPathNamesThoseThatAre(t *testing.T) {
+func TestNotServedListsPaths(t *testing.T) {
 	server := serve(t, enginetest.New(t), httpapi.Options{})
 	response, answer := post(t, server.URL+"/public/v1/submit/export_wallet", strings.NewReader("{}"))
 	checkError(t, response, answer, http.StatusNotFound, "RESOURCE_NOT_FOUND")

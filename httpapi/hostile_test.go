@@ -96,9 +96,9 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
-// TestLongBodyIsRefusedAtOnce: neither the rest of what is too long is waited for,
+// TestLongBodyRefusedEarly: neither the rest of what is too long is waited for,
 // nor any of it where the header tells its length.
-func TestLongBodyIsRefusedAtOnce(t *testing.T) {
+func TestLongBodyRefusedEarly(t *testing.T) {
 	f := enginetest.New(t)
 	server := serve(t, f, httpapi.Options{MaxBody: 10_000, BodyTimeout: time.Hour})
 	header := http.Header{}
@@ -125,9 +125,9 @@ func TestLongBodyIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// TestArrivingBodies: bodies that are long in coming take no more memory than
+// TestBodyMemory: bodies that are long in coming take no more memory than
 // they may all together, and small ones go on meanwhile.
-func TestArrivingBodies(t *testing.T) {
+func TestBodyMemory(t *testing.T) {
 	f := enginetest.New(t)
 	server := serve(t, f, httpapi.Options{MaxBufferedBytes: 64 << 10, BodyTimeout: time.Hour})
 	holder := dial(t, server) // takes 28 KiB beyond its first 4, for as long as it does not go on
@@ -201,9 +201,9 @@ func dial(t testing.TB, server *httptest.Server) net.Conn {
 	return conn
 }
 
-// TestDrips: connections that send nothing, half a header, a header that never
+// TestSlowClients: connections that send nothing, half a header, a header that never
 // ends, half a body; and go away or do not.
-func TestDrips(t *testing.T) {
+func TestSlowClients(t *testing.T) {
 	f := enginetest.New(t)
 	server := serve(t, f, httpapi.Options{})
 	for i := range 400 {

@@ -9,41 +9,41 @@ import (
 	"sync"
 )
 
-// DefaultMaxConnections is how many connections LimitConnections keeps unless
-// the process may open fewer files.
+// DefaultMaxConnections is how many connections LimitConnections keeps open by default,
+// unless the process may open fewer files.
 const DefaultMaxConnections = 1024
 
-// keptDescriptors is how many file descriptors are left to the store, the admin
+// keptDescriptors is how many file descriptors are reserved for the store, the admin
 // address and everything else.
 const keptDescriptors = 64
 
-// LimitConnections returns a listener that keeps at most most connections open;
-// 0 means DefaultMaxConnections, or what the limit of open files leaves when 64
-// are kept for other uses. When it is full, a new connection takes the place of
-// the one that has waited longest without a request under way. A server made by
-// NewServer tells it which those are; connections of other servers count as
-// waiting.
-func LimitConnections(inner net.Listener, most int) net.Listener {
-	if most <= 0 {
-		most = DefaultMaxConnections
+// LimitConnections returns a listener that keeps at most limit connections open. Zero
+// means DefaultMaxConnections, or what the limit of open files leaves after reserving 64
+// for other uses, whichever is less. When the listener is full, a new connection replaces
+// the one that has been idle longest, that is, without a request in flight. A server made
+// by NewServer reports requests to the listener; connections of other servers always count
+// as idle.
+func LimitConnections(inner net.Listener, limit int) net.Listener {
+	if limit <= 0 {
+		limit = DefaultMaxConnections
 		if files := openFiles(); files > 0 {
-			most = max(1, min(most, files-keptDescriptors))
+			limit = max(1, min(limit, files-keptDescriptors))
 		}
 	}
-	return &limited{Listener: inner, most: most, changed: make(chan struct{}, 1), done: make(chan struct{})}
+	return &limited{Listener: inner, limit: limit, changed: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
 // limited is a listener with a bound on its connections.
 type limited struct {
 	net.Listener
-	most    int
-	changed chan struct{} // a connection was closed, or waits again
+	limit   int
+	changed chan struct{} // a connection was closed, or became idle
 	done    chan struct{}
 	closing sync.Once
 
-	mu      sync.Mutex
-	open    int
-	waiting list.List // of *connection, that which has waited longest first
+	mu   sync.Mutex
+	open int
+	idle list.List // of *connection, longest idle first
 }
 
 // Accept implements net.Listener.
@@ -64,19 +64,19 @@ func (l *limited) Accept() (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open++
-	c.waits = l.waiting.PushBack(c)
+	c.idleAt = l.idle.PushBack(c)
 	return c, nil
 }
 
-// makeRoom closes the connection that has waited longest if there is no room
-// for one more.
+// makeRoom closes the connection that has been idle longest if the listener is full. It
+// reports whether there is room for one more.
 func (l *limited) makeRoom() bool {
 	l.mu.Lock()
-	if l.open < l.most {
+	if l.open < l.limit {
 		l.mu.Unlock()
 		return true
 	}
-	oldest := l.waiting.Front()
+	oldest := l.idle.Front()
 	l.mu.Unlock()
 	if oldest == nil {
 		return false
@@ -91,14 +91,14 @@ func (l *limited) Close() error {
 	return l.Listener.Close()
 }
 
-// connection is one that the listener counts.
+// connection is a connection that the listener counts.
 type connection struct {
 	net.Conn
 	of *limited
 
 	// Guarded by of.mu.
-	requests int // under way
-	waits    *list.Element
+	requests int           // in flight
+	idleAt   *list.Element // nil while a request is in flight
 	closed   bool
 }
 
@@ -116,9 +116,9 @@ func (c *connection) Close() error {
 }
 
 func (c *connection) unlist() {
-	if c.waits != nil {
-		c.of.waiting.Remove(c.waits)
-		c.waits = nil
+	if c.idleAt != nil {
+		c.of.idle.Remove(c.idleAt)
+		c.idleAt = nil
 	}
 }
 
@@ -129,7 +129,7 @@ func (l *limited) notify() {
 	}
 }
 
-// begin counts one more request under way: the connection waits no longer.
+// begin counts one more request in flight: the connection is no longer idle.
 func (c *connection) begin() {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
@@ -137,20 +137,20 @@ func (c *connection) begin() {
 	c.unlist()
 }
 
-// end counts one request less. The connection waits only from idle on: its last
-// answer may not have left yet.
+// end counts one request less. The connection becomes idle only by becomeIdle, because its
+// last answer may not have been written yet.
 func (c *connection) end() {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
 	c.requests--
 }
 
-// idle lets the connection wait again, if no request is under way.
-func (c *connection) idle() {
+// becomeIdle marks the connection as idle if no request is in flight.
+func (c *connection) becomeIdle() {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
-	if !c.closed && c.requests == 0 && c.waits == nil {
-		c.waits = c.of.waiting.PushBack(c)
+	if !c.closed && c.requests == 0 && c.idleAt == nil {
+		c.idleAt = c.of.idle.PushBack(c)
 		c.of.notify()
 	}
 }
@@ -166,15 +166,15 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// connectionState is a server's ConnState: a connection whose answers have been
-// written waits again.
+// connectionState is a server's ConnState: a connection becomes idle once its answers have
+// been written.
 func connectionState(c net.Conn, state http.ConnState) {
 	if counted := connectionOf(c); counted != nil && state == http.StateIdle {
-		counted.idle()
+		counted.becomeIdle()
 	}
 }
 
-// connectionOf returns the listener's connection beneath c, nil if there is none.
+// connectionOf returns the listener's connection beneath c, or nil.
 func connectionOf(c net.Conn) *connection {
 	if secured, ok := c.(*tls.Conn); ok {
 		c = secured.NetConn()
@@ -183,8 +183,8 @@ func connectionOf(c net.Conn) *connection {
 	return counted
 }
 
-// busy keeps a request's connection from being closed to make room, until done is
-// called and the answer has been written.
+// busy keeps a request's connection from being closed to make room until done has been
+// called and the answer written.
 func busy(r *http.Request) (done func()) {
 	c, ok := r.Context().Value(connectionKey{}).(*connection)
 	if !ok {

@@ -117,9 +117,9 @@ func TestIdleStrangers(t *testing.T) {
 	}
 }
 
-// TestBusyConnectionsStay: the connection of a request under way is not closed
+// TestBusyConnectionsAreKept: the connection of a request under way is not closed
 // to make room; the next one waits until there is room.
-func TestBusyConnectionsStay(t *testing.T) {
+func TestBusyConnectionsAreKept(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	f := enginetest.New(t)
 	f.Signing.Before = func(context.Context) error {

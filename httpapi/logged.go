@@ -10,9 +10,10 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// checkpoint answers GET /log/{organization}/checkpoint: the signed checkpoint of the
-// log (C2SP tlog-checkpoint); with ?old=SIZE what a witness takes that has seen so many
-// leaves. 404: there is no such log, or no key for it; 409: it has fewer leaves.
+// checkpoint answers GET /log/{organization}/checkpoint with the signed checkpoint of the
+// log (C2SP tlog-checkpoint). With ?old=SIZE the answer is for a witness that has seen SIZE
+// leaves, and proves that the log extends them. The status is 404 if there is no such log
+// or no key for it, and 409 if the log has fewer leaves.
 func checkpoint(engine *countersign.Engine) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
@@ -21,7 +22,7 @@ func checkpoint(engine *countersign.Engine) http.HandlerFunc {
 			old, err = strconv.ParseInt(query.Get("old"), 10, 64)
 		}
 		if err != nil || old < 0 {
-			http.Error(w, "old: a number of leaves is expected", http.StatusBadRequest)
+			http.Error(w, "old: expected a number of leaves", http.StatusBadRequest)
 			return
 		}
 		advance, err := engine.LogAdvance(r.Context(), r.PathValue("organization"), old)
@@ -37,8 +38,9 @@ func checkpoint(engine *countersign.Engine) http.HandlerFunc {
 	}
 }
 
-// proof answers GET /log/{organization}/proof/{id}: that the activity of this id is in
-// the log (C2SP tlog-proof). 404: it is not, or there is no such log, or no key for it.
+// proof answers GET /log/{organization}/proof/{id} with the proof that an activity is in the
+// log (C2SP tlog-proof). The status is 404 if it is not, or if there is no such log or no
+// key for it.
 func proof(engine *countersign.Engine) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		proof, err := engine.LogProof(r.Context(), r.PathValue("organization"), r.PathValue("id"))
@@ -58,12 +60,12 @@ func logRefused(w http.ResponseWriter, err error) {
 	case refused != nil && refused.Reason == activity.ReasonNotFound:
 		http.Error(w, refused.Message, http.StatusNotFound)
 	default:
-		http.Error(w, "the log cannot be read now", http.StatusServiceUnavailable)
+		http.Error(w, "the log cannot be read at present", http.StatusServiceUnavailable)
 	}
 }
 
 func writeNote(w http.ResponseWriter, note []byte) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(note) // a reader who left has no use for it
+	_, _ = w.Write(note) // a client that is gone does not need it
 }

@@ -19,10 +19,10 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// TestBodiesWithoutStampTakeNoRoom: strangers who announce long bodies, with no
+// TestBodiesWithoutStamp: strangers who announce long bodies, with no
 // stamp or with none that could be one, are refused after the free 4 KiB; an
 // honest body finds room meanwhile.
-func TestBodiesWithoutStampTakeNoRoom(t *testing.T) {
+func TestBodiesWithoutStamp(t *testing.T) {
 	f := enginetest.New(t)
 	server := serve(t, f, httpapi.Options{MaxBufferedBytes: 1 << 20})
 	for i := range 60 {
@@ -45,8 +45,8 @@ func TestBodiesWithoutStampTakeNoRoom(t *testing.T) {
 	}
 }
 
-// TestBodyLimitOfOtherOperations: only a transaction may be as long as MaxBody.
-func TestBodyLimitOfOtherOperations(t *testing.T) {
+// TestBodyLimitByOperation: only a transaction may be as long as MaxBody.
+func TestBodyLimitByOperation(t *testing.T) {
 	f := enginetest.New(t)
 	server := serve(t, f, httpapi.Options{})
 	for path, most := range map[string]int{
@@ -115,9 +115,9 @@ func (a *answering) WriteHeader(status int) {
 
 func (a *answering) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// TestClientsThatDoNotRead: a hundred clients ask for a record of 2 MiB, whose
+// TestUnreadAnswers: a hundred clients ask for a record of 2 MiB, whose
 // answer has 12 MB, and read nothing of it.
-func TestClientsThatDoNotRead(t *testing.T) {
+func TestUnreadAnswers(t *testing.T) {
 	f := enginetest.New(t)
 	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(longBody(f, 2<<20-1000, 0)))
 	if err != nil {
@@ -126,9 +126,9 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	doNotRead(t, f, "get_activity", fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, record.ID), 100)
 }
 
-// TestListersThatDoNotRead: hundreds of clients ask for a page of a hundred records, of
+// TestUnreadListings: hundreds of clients ask for a page of a hundred records, of
 // 6 KiB each, whose answer has 3 MB, or of 200 KiB, and read nothing of it.
-func TestListersThatDoNotRead(t *testing.T) {
+func TestUnreadListings(t *testing.T) {
 	testenv.Slow(t)
 	for size, clients := range map[int]int{6 << 10: 400, 200 << 10: 100} {
 		f := enginetest.New(t)

@@ -295,9 +295,9 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// TestOpenAPINamesAllParameters: what the description says may be sent is what
+// TestOpenAPIParameters: what the description says may be sent is what
 // is taken, and nothing else.
-func TestOpenAPINamesAllParameters(t *testing.T) {
+func TestOpenAPIParameters(t *testing.T) {
 	described := openAPI(t)
 	texts := map[string]string{"fingerprint": "sha256:" + strings.Repeat("0a", 32), "shown": strings.Repeat("0a", 32)}
 	for kind, name := range map[activity.Type]string{

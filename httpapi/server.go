@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 )
 
-// Bounds of NewServer.
+// Limits of a server made by NewServer.
 const (
 	ReadHeaderTimeout = 5 * time.Second
 	ReadTimeout       = 15 * time.Second // headers and body; the handler has its own for the body
@@ -20,8 +20,8 @@ const (
 	MaxHeaderBytes    = 16 << 10
 )
 
-// NewServer returns a server for a handler, with a bound on everything that a
-// client could draw out. Listen with LimitConnections.
+// NewServer returns a server for a handler, with a bound on everything a client could delay.
+// Use it with a listener of LimitConnections.
 func NewServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           handler,
@@ -35,15 +35,17 @@ func NewServer(handler http.Handler) *http.Server {
 	}
 }
 
-// ReadyTimeout is how long the engine may take to say that it is ready.
+// ReadyTimeout is how long a readiness check may take.
 const ReadyTimeout = 2 * time.Second
 
-// Admin returns a handler for the address of those who run the server:
-// /healthz answers 200 as long as the process does, /readyz 200 while a request
-// could be carried out, and 503 with the cause otherwise, /metrics what the given handler
-// says; it may be nil. /log/ORGANIZATION/checkpoint answers with the checkpoint of a log, and
-// with ?old=SIZE proves that it extends one of that size: for witnesses.
-// /log/ORGANIZATION/proof/ID proves that an activity is in it.
+// Admin returns a handler for the admin address:
+//
+//	/healthz                       200 while the process is alive
+//	/readyz                        200 while requests can be carried out, otherwise 503 with the cause
+//	/metrics                       the given handler, if it is not nil
+//	/log/ORGANIZATION/checkpoint   the checkpoint of a log; with ?old=SIZE, for witnesses,
+//	                               proof that it extends that of SIZE leaves
+//	/log/ORGANIZATION/proof/ID     proof that an activity is in the log
 func Admin(engine *countersign.Engine, metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -66,8 +68,8 @@ func Admin(engine *countersign.Engine, metrics http.Handler) http.Handler {
 	return mux
 }
 
-// unavailable says to those who run the server why the engine is not ready: what
-// clients are not told too.
+// unavailable returns the answer of /readyz while the engine is not ready. Unlike answers
+// to clients, it includes the cause.
 func unavailable(err error) []byte {
 	cause := err
 	if refused, ok := errors.AsType[*activity.Error](err); ok && errors.Unwrap(refused) != nil {
@@ -76,6 +78,6 @@ func unavailable(err error) []byte {
 	body, _ := json.Marshal(struct {
 		Status string `json:"status"`
 		Cause  string `json:"cause"`
-	}{"unavailable", cause.Error()}) // texts can always be marshalled
+	}{"unavailable", cause.Error()}) // strings always marshal
 	return body
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// TestDashboardNamesMetricsThatExist: a panel over a series or a label that is not there
+// TestDashboard: a panel over a series or a label that is not there
 // stays empty, and looks like a quiet server.
-func TestDashboardNamesMetricsThatExist(t *testing.T) {
+func TestDashboard(t *testing.T) {
 	content, err := os.ReadFile("grafana.json")
 	if err != nil {
 		t.Fatal(err)
@@ -57,9 +57,9 @@ type service struct {
 	DependsOn                                  map[string]any `yaml:"depends_on"`
 }
 
-// TestComposeFileFitsTogether: what a service names is declared, and what is published
+// TestCompose: what a service names is declared, and what is published
 // and probed is where the server listens.
-func TestComposeFileFitsTogether(t *testing.T) {
+func TestCompose(t *testing.T) {
 	content, err := os.ReadFile("compose.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -22,8 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// oldRecords is how many records there are from before the log: COUNTERSIGN_PROVE, or
-// 2,000.
+// oldRecords returns how many records predate the log: COUNTERSIGN_PROVE, by default 2,000.
 func oldRecords(t *testing.T) int {
 	t.Helper()
 	count, err := strconv.Atoi(cmp.Or(os.Getenv("COUNTERSIGN_PROVE"), "2000"))
@@ -33,7 +32,7 @@ func oldRecords(t *testing.T) int {
 	return count
 }
 
-// adoption is a directory whose store has records from before the log.
+// adoption is a deployment whose store has records that predate the log.
 type adoption struct {
 	*served
 	uri     string // of the store
@@ -66,7 +65,7 @@ func newAdoption(t *testing.T, s *served, uri string) *adoption {
 	return a
 }
 
-// record completes an activity without a leaf, as large as that of a transfer.
+// record completes an activity without a leaf, with the size of a transfer.
 func (a *adoption) record(ctx context.Context, kept store.Store, i int) error {
 	id := fmt.Sprintf("01900000-0000-7000-8000-%012d", i)
 	claim := store.Claim{OrganizationID: a.by.organizationID, Fingerprint: sha256.Sum256([]byte(id)), LeaseTTL: time.Hour, Now: time.Now()}
@@ -87,8 +86,8 @@ func (a *adoption) open(t *testing.T) store.Store {
 	return kept
 }
 
-// leaves hashes the log again, expects each leaf's record to be there and no record to
-// have two, and returns how many there are.
+// leaves audits the log and returns the number of leaves. Each leaf must have its record, and
+// no record may have two.
 func (a *adoption) leaves(t *testing.T) int {
 	t.Helper()
 	kept := a.open(t)
@@ -105,8 +104,8 @@ func (a *adoption) leaves(t *testing.T) int {
 	return len(ids)
 }
 
-// killedWhen starts a server and kills it as soon as something holds, or it listens. It
-// returns whether it held.
+// killedWhen starts a server and kills it as soon as holds returns true or the server
+// listens. It returns whether holds did.
 func (a *adoption) killedWhen(t *testing.T, holds func(pid int) bool) bool {
 	t.Helper()
 	command := exec.Command("countersign", "serve", "--config", a.config(), "--listen", "127.0.0.1:0", "--admin", "none")
@@ -136,8 +135,8 @@ func (a *adoption) killedWhen(t *testing.T, holds func(pid int) bool) bool {
 	return held
 }
 
-// finished restarts the server, which adopts what is left, and once more, which has
-// nothing to adopt.
+// finished starts the server twice: the first start adopts the remaining records, the second
+// has nothing to adopt.
 func (a *adoption) finished(t *testing.T) {
 	t.Helper()
 	for range 2 {
@@ -153,16 +152,16 @@ func (a *adoption) finished(t *testing.T) {
 	}
 }
 
-// TestKilledWhileAdopting kills a server, with SIGKILL, that puts the records from
-// before the log into it: the log stays empty or is whole, and the next start leaves
-// each record with exactly one leaf.
+// TestKilledWhileAdopting sends SIGKILL to a server that is adding older records to the log.
+// The log must be empty or complete, and after the next start each record must have exactly
+// one leaf.
 func TestKilledWhileAdopting(t *testing.T) {
 	testenv.Slow(t)
 	t.Run("bolt", func(t *testing.T) { adoptsInBolt(t, newServed(t)) })
 	t.Run("postgres", func(t *testing.T) { adoptsInPostgres(t, newServed(t)) })
 }
 
-// adoptsInBolt kills it when it has opened the file, and when it writes to it.
+// adoptsInBolt kills the server when it has opened the file, and when it writes to it.
 func adoptsInBolt(t *testing.T, s *served) {
 	file := filepath.Join(s.dir, "state.db")
 	a := newAdoption(t, s, "bolt:"+file)
@@ -202,8 +201,8 @@ func hasOpen(pid int, file string) bool {
 	return false
 }
 
-// adoptsInPostgres kills it when half of the leaves are written: a transaction that is
-// not committed has the place of the next.
+// adoptsInPostgres kills the server when half of the leaves are written: an uncommitted
+// transaction occupies the index of the next one.
 func adoptsInPostgres(t *testing.T, s *served) {
 	server := testenv.Postgres(t)
 	folder, _, _ := strings.Cut(strings.TrimPrefix(server.DSN, "host="), " ")

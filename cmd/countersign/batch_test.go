@@ -22,7 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// testSecret is the secret of key number i of the tests that need many.
+// testSecret returns the secret of test key number i.
 func testSecret(i int) string {
 	digest := sha256.Sum256(fmt.Appendf(nil, "countersign test key %d", i))
 	return hex.EncodeToString(digest[:])
@@ -60,7 +60,7 @@ func ethereumAddress(t *testing.T, line []byte) string {
 	return ""
 }
 
-// testTransaction is a transaction that no other number has.
+// testTransaction returns a transaction that is unique to i.
 func testTransaction(i int) string {
 	return fmt.Sprintf("02ed0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b78501%08x80c0", i)
 }
@@ -69,9 +69,9 @@ func intentLine(signWith, unsigned string) string {
 	return fmt.Sprintf(`{"signWith":"%s","unsignedTransaction":"%s","type":"TRANSACTION_TYPE_ETHEREUM"}`+"\n", signWith, unsigned)
 }
 
-// TestBatch signs 10,000 transactions with 1,000 keys. One line in the middle
-// is bad: it is answered in its place, and all others are signed by whom they
-// were to be. Signed again, all is the same.
+// TestBatch signs 10,000 transactions with 1,000 keys. One line in the middle is malformed
+// and answered in its place; all others are signed by the requested key. A second run gives
+// the same answers.
 func TestBatch(t *testing.T) {
 	testenv.Slow(t)
 	const keys, transactions, bad = 1000, 10_000, 5000
@@ -108,7 +108,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// checkSigned has go-ethereum say what was signed, and by whom.
+// checkSigned checks with go-ethereum what was signed, and by which key.
 func checkSigned(t *testing.T, line []byte, number int, address string) {
 	t.Helper()
 	var answer struct{ SignedTransaction string }
@@ -131,7 +131,7 @@ func checkSigned(t *testing.T, line []byte, number int, address string) {
 	}
 }
 
-// TestLongLines: a line of 8 MiB is read, a longer one is answered with an error.
+// TestLongLines checks that a line of 8 MiB is read and a longer one answered with an error.
 func TestLongLines(t *testing.T) {
 	s := newSession(t)
 	var in bytes.Buffer
@@ -147,7 +147,8 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// TestDialogue: who sends one line gets its answer before sending the next.
+// TestDialogue checks that a client that sends one line gets its answer before it sends the
+// next.
 func TestDialogue(t *testing.T) {
 	s := newSession(t)
 	command := s.command("sign", "--jsonl")
@@ -184,8 +185,8 @@ func pipes(t *testing.T, stdin func() (io.WriteCloser, error), stdout func() (io
 	return in, out
 }
 
-// TestInterruptedBatch: an interrupt stops between two lines, at once though
-// the input is still open.
+// TestInterruptedBatch checks that an interrupt stops at once between two lines, even while
+// the input is open.
 func TestInterruptedBatch(t *testing.T) {
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		s := newSession(t)
@@ -217,7 +218,7 @@ func TestInterruptedBatch(t *testing.T) {
 	}
 }
 
-// TestBrokenPipe: when the answers are not read, the batch stops and fails.
+// TestBrokenPipe checks that the batch fails when its answers are no longer read.
 func TestBrokenPipe(t *testing.T) {
 	s := newSession(t)
 	command := s.command("sign", "--jsonl")
@@ -239,9 +240,8 @@ func TestBrokenPipe(t *testing.T) {
 	}
 }
 
-// TestKilledImport kills imports at random instants. Whenever that is, the
-// keystore opens, every key that was acknowledged is there, and what is run
-// again goes on from there.
+// TestKilledImport kills imports at random times. Afterwards the keystore must open, every
+// acknowledged key must be there, and the same import must continue.
 func TestKilledImport(t *testing.T) {
 	testenv.Slow(t)
 	const rounds, perRound = 15, 300
@@ -251,7 +251,7 @@ func TestKilledImport(t *testing.T) {
 	for round := range rounds {
 		var in bytes.Buffer
 		for i := range perRound {
-			fmt.Fprintf(&in, `{"curve":"CURVE_SECP256K1","privateKey":"%s"}`+"\n", testSecret(round*perRound/2+i)) // half of them again
+			fmt.Fprintf(&in, `{"curve":"CURVE_SECP256K1","privateKey":"%s"}`+"\n", testSecret(round*perRound/2+i)) // half of them repeated from the round before
 		}
 		answers, wasKilled := importAndKill(t, s, in.Bytes())
 		if wasKilled {
@@ -259,7 +259,7 @@ func TestKilledImport(t *testing.T) {
 		}
 		for _, line := range bytes.SplitAfter(answers, []byte("\n")) {
 			if !bytes.HasSuffix(line, []byte("\n")) {
-				continue // cut off: no reader takes it for an acknowledgement
+				continue // cut off, and so not an acknowledgement
 			}
 			public, id := identify(t, line)
 			if known, again := acknowledged[public]; again && known != id {

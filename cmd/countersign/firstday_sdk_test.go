@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// sdk is @turnkey/http, the public client of the hosted service, unmodified, in a
-// process of its own that trusts one certificate.
+// sdk runs @turnkey/http, the unmodified public client of the hosted service, in a process
+// that trusts one certificate.
 type sdk struct {
 	url, signWith string
 	in            io.Writer
@@ -58,7 +58,8 @@ type sdkActivity struct {
 	}
 }
 
-// asks has the client do something with an API key; line adds to what every line has.
+// asks makes the client perform an operation with an API key. The members of line are added
+// to the ones that every operation has.
 func (c *sdk) asks(t *testing.T, op, keyFile string, line map[string]any) (got sdkActivity) {
 	t.Helper()
 	var key struct{ OrganizationID, PublicKey, PrivateKey string }
@@ -90,8 +91,8 @@ func (c *sdk) asks(t *testing.T, op, keyFile string, line map[string]any) (got s
 	return got
 }
 
-// submits has the client submit a transaction, asking for proofs, and returns the
-// activity and the request that it sent.
+// submits makes the client submit a transaction with proofs, and returns the activity and
+// the request that was sent.
 func (c *sdk) submits(t *testing.T, keyFile, unsigned string) (sdkActivity, *activity.Request) {
 	t.Helper()
 	got := c.asks(t, "activity", keyFile, map[string]any{"unsigned": unsigned, "proofs": true})
@@ -105,7 +106,7 @@ func (c *sdk) submits(t *testing.T, keyFile, unsigned string) (sdkActivity, *act
 	return got, request
 }
 
-// hasSigned expects that the client is shown what was signed.
+// hasSigned checks that the client can read the signed transaction.
 func (c *sdk) hasSigned(t *testing.T, keyFile, id, signed string) {
 	t.Helper()
 	got := c.asks(t, "getActivity", keyFile, map[string]any{"activityId": id})

@@ -43,15 +43,16 @@ rules:
     when: effect.amount <= ether('0.02')
 `
 
-// firstLarge pays 1 ether, which the policy wants approved.
+// firstLarge pays 1 ether, for which the policy requires an approval.
 const firstLarge = "02f00107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b7880de0b6b3a764000080c0"
 
-// TestFirstDay is an operator's: set up, two users and one who approves, a policy, TLS,
-// a public SDK's client, unmodified, which waits for the approval of what is large; under
-// load the API key and the certificate are replaced and a backup is made, without one
-// failed request; then the backup is restored elsewhere, its log is the beginning of the
-// server's, and the answer from before is there, for the SDK too, and verifies.
+// TestFirstDay plays an operator's first day: set-up, two users and an approver, a policy,
+// TLS, and an unmodified client of a public SDK, which waits for the approval of a large
+// payment. Under load, the API key and the certificate are replaced and a backup is made
+// without a single failed request. Then the backup is restored elsewhere: its log is a
+// prefix of the server's, and the earlier answer is there, for the SDK too, and verifies.
 func TestFirstDay(t *testing.T) {
+	testenv.Node(t, "clients.mjs") // skips before the set-up
 	s := newServed(t)
 	path := func(name string) string { return filepath.Join(s.dir, name) }
 	addUser(t, s, "ada", "ada.json")
@@ -66,7 +67,7 @@ func TestFirstDay(t *testing.T) {
 	n := s.start(t, "--admin", "none")
 	url := strings.Replace(n.base, "http:", "https:", 1)
 
-	// The answer that is to survive, with the engine's proofs.
+	// The answer that must survive, with the engine's proofs.
 	public := newSDK(t, s, url, path("cert.pem"))
 	waiting, request := public.submits(t, path("ada.json"), firstLarge)
 	answered := approved(t, trusted.client(t, url, path("ada.json")), trusted.client(t, url, path("bo.json")), waiting.Activity.ID, request)
@@ -108,7 +109,7 @@ func TestFirstDay(t *testing.T) {
 		t.Errorf("what the policy decided: %v: %s", err, shown)
 	}
 
-	// Another machine.
+	// On another machine.
 	restored := &served{dir: filepath.Join(t.TempDir(), "restored"), by: s.by, signer: s.signer}
 	s.run(t, "restore", backedUp, restored.dir)
 	secret, err := os.ReadFile(path(passphraseName))
@@ -144,8 +145,8 @@ func TestFirstDay(t *testing.T) {
 	}
 }
 
-// approved waits, as a client does, for a request that was submitted, and has another
-// user's key approve it meanwhile.
+// approved waits for a submitted request as a client does, while another user's key
+// approves it.
 func approved(t *testing.T, client, approver *api.Client, id string, request *activity.Request) *api.Activity {
 	t.Helper()
 	waiting, err := client.GetActivity(t.Context(), id)
@@ -175,8 +176,8 @@ func approved(t *testing.T, client, approver *api.Client, id string, request *ac
 	return signed.activity
 }
 
-// logsAgree verifies the log of a server and that of its restored backup: the backup's is
-// the beginning of the server's, and that it is shorter is noticed.
+// logsAgree verifies the logs of a server and of its restored backup. The backup's log must
+// be a prefix of the server's, and verifying it must report that it is shorter.
 func logsAgree(t *testing.T, server, restored *served) {
 	t.Helper()
 	checkpoints := map[*served]string{}
@@ -192,21 +193,21 @@ func logsAgree(t *testing.T, server, restored *served) {
 	}
 }
 
-// addUser makes an API key and adds its user to the configuration.
+// addUser creates an API key and adds its user to the configuration.
 func addUser(t *testing.T, s *served, name, file string, flags ...string) {
 	t.Helper()
 	lines := s.run(t, append([]string{"apikey", "new", "--name", name, "--org", s.by.organizationID, "--out", filepath.Join(s.dir, file)}, flags...)...)
 	s.edit(t, "    users:\n", "    users:\n"+string(lines))
 }
 
-// addKey makes an API key for the user that has another one.
+// addKey creates another API key for a user who has one.
 func addKey(t *testing.T, s *served, has, file string) {
 	t.Helper()
 	added := s.run(t, "apikey", "new", "--name", "ci", "--config", s.config(), "--out", filepath.Join(s.dir, file))
 	editKey(t, s, has, func(line string) string { return line + string(added) })
 }
 
-// removeKey takes an API key out of the configuration.
+// removeKey removes an API key from the configuration.
 func removeKey(t *testing.T, s *served, file string) {
 	t.Helper()
 	editKey(t, s, file, func(string) string { return "" })
@@ -243,7 +244,7 @@ func firstRequest(t *testing.T, s *served, unsigned string) *activity.Request {
 	return request
 }
 
-// certificates are those that the clients trust.
+// certificates are the certificates that the clients trust.
 type certificates struct {
 	mu   sync.Mutex
 	pool *x509.CertPool
@@ -260,7 +261,7 @@ func (c *certificates) add(certificate *x509.Certificate) {
 	}
 }
 
-// config trusts whatever is trusted when a connection is made.
+// config trusts the certificates trusted at the time of each connection.
 func (c *certificates) config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, InsecureSkipVerify: true, //nolint:gosec // VerifyConnection does it, by the pool of the moment
@@ -273,7 +274,7 @@ func (c *certificates) config() *tls.Config {
 	}
 }
 
-// client makes a connection for each request, and tries each once.
+// client returns a client that opens a connection for each request and never retries.
 func (c *certificates) client(t *testing.T, url, keyFile string) *api.Client {
 	t.Helper()
 	key, err := api.ReadKey(keyFile)
@@ -289,7 +290,7 @@ func (c *certificates) client(t *testing.T, url, keyFile string) *api.Client {
 	return to
 }
 
-// served returns the certificate that a server has now.
+// served returns the certificate that a server presents.
 func (c *certificates) served(t *testing.T, url string) *x509.Certificate {
 	t.Helper()
 	connected, err := tls.Dial("tcp", strings.TrimPrefix(url, "https://"), c.config())
@@ -300,11 +301,11 @@ func (c *certificates) served(t *testing.T, url string) *x509.Certificate {
 	return connected.ConnectionState().PeerCertificates[0]
 }
 
-// load sends requests, each of which must be carried out.
+// load sends requests, all of which must succeed.
 type load struct {
 	t  *testing.T
 	s  *served
-	mu sync.RWMutex // held while a request is under way
+	mu sync.RWMutex // read-locked during a request
 	by *api.Client
 
 	count   sync.Mutex
@@ -343,7 +344,7 @@ func (l *load) one() bool {
 	return err == nil
 }
 
-// more waits until that many more requests were sent.
+// more waits until n more requests have been sent.
 func (l *load) more(n int) {
 	l.count.Lock()
 	defer l.count.Unlock()
@@ -352,7 +353,7 @@ func (l *load) more(n int) {
 	}
 }
 
-// use has the requests after those under way sent by another client.
+// use switches to another client once the requests in flight are done.
 func (l *load) use(next *api.Client) (old *api.Client) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -368,7 +369,7 @@ func (l *load) stop() {
 	l.t.Logf("%d requests, none of which failed", l.sent)
 }
 
-// reloads has the server read its configuration again.
+// reloads makes the server re-read its configuration.
 func (n *node) reloads(t *testing.T) {
 	t.Helper()
 	if err := n.command.Process.Signal(syscall.SIGHUP); err != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// TestFullDisk fills the disk of the store while a server serves, a real one: requests
-// are refused with UNAVAILABLE, /readyz and health say why, what was answered before can
-// be read; and with room again it serves by itself, and the log is whole.
+// TestFullDisk fills the disk of a running server's store. Requests must be refused with
+// UNAVAILABLE, /readyz and health must give the cause, and earlier answers must stay
+// readable. Once there is room, the server must recover by itself, with a complete log.
 func TestFullDisk(t *testing.T) {
 	testenv.Slow(t)
 	t.Run("bolt", func(t *testing.T) {
@@ -36,8 +36,7 @@ func TestFullDisk(t *testing.T) {
 		s := newServed(t)
 		s.edit(t, "store: bolt:state.db", "store: postgres:///postgres?user=postgres&host="+folder)
 		servesThroughFullDisk(t, s, disk, func() {
-			// A write-ahead log of its own, at its beginning: PostgreSQL stops if that
-			// cannot grow.
+			// Start a new write-ahead log file: PostgreSQL stops if it cannot create one.
 			administrator := connected(t, server.DSN)
 			for _, statement := range []string{"SELECT pg_switch_wal()", "CHECKPOINT"} {
 				if _, err := administrator.Exec(t.Context(), statement); err != nil {
@@ -66,7 +65,7 @@ func servesThroughFullDisk(t *testing.T, s *served, disk *testenv.Disk, prepare 
 	if out, err := health.CombinedOutput(); err == nil || !bytes.Contains(bytes.ToLower(out), []byte("no space left on device")) {
 		t.Errorf("health with a full disk: %v, %s", err, out)
 	}
-	// It may be carried out now: what a failed transaction wrote has left some bytes of room.
+	// It may succeed now, because the failed transaction left some bytes of room.
 	if _, err := n.post(t.Context(), "submit/sign_transaction", refused); err != nil && !isUnavailable(err) {
 		t.Errorf("again with a full disk: %v", err)
 	}
@@ -91,7 +90,7 @@ func servesThroughFullDisk(t *testing.T, s *served, disk *testenv.Disk, prepare 
 	}
 }
 
-// signs submits the request of a number, which is carried out.
+// signs submits request number number, which must succeed.
 func (n *node) signs(t *testing.T, s *served, number int) recorded {
 	t.Helper()
 	one, err := n.submits(t, s, number)
@@ -115,11 +114,11 @@ func (n *node) submits(t *testing.T, s *served, number int) (recorded, error) {
 	return recorded{body, got.Activity.ID, answer}, nil
 }
 
-// mostOnFullDisk bounds the requests that find room in what the store has already.
+// mostOnFullDisk bounds how many requests may fit into space that the store already has.
 const mostOnFullDisk = 5000
 
-// untilRefused submits requests until the disk has no room for one, and returns that
-// and those that were answered.
+// untilRefused submits requests until one is refused for lack of room. It returns that
+// request and the ones that succeeded.
 func (n *node) untilRefused(t *testing.T, s *served) (refused []byte, answered []recorded) {
 	t.Helper()
 	for number := 1; number < mostOnFullDisk; number++ {

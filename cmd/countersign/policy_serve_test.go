@@ -11,9 +11,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// TestReloadKeepsThePolicy: a policy that is wrong, or whose tests fail, does not
-// replace the one that is served, and one that is right does.
-func TestReloadKeepsThePolicy(t *testing.T) {
+// TestReloadKeepsPolicy checks that a policy that is invalid, or whose tests fail, does not
+// replace the one in force, and that a valid one does.
+func TestReloadKeepsPolicy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "policy.yaml")
 	const first = "schema: countersign.policy/1\nrules:\n  - {name: gas, allow: fee, when: \"effect.amount <= ether('1')\"}\n"
 	write := func(text string) {

@@ -14,8 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// setMember is a command of the scripts: member VARIABLE FILE NAME.NAME… sets a
-// variable to a text in a file of JSON.
+// setMember is the script command member VARIABLE FILE NAME.NAME…: it sets a variable to a
+// member of a JSON file.
 func setMember(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("member VARIABLE FILE NAME.NAME…")
@@ -32,8 +32,9 @@ func setMember(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], fmt.Sprint(value))
 }
 
-// setURL is a command of the scripts: serving FILE waits until a server has
-// printed into the file where it listens, and sets URL to it.
+// setURL is the script command serving FILE [LOG]: it waits until a server has printed its
+// address into FILE, and sets URL and LISTENING to it. It sets ADMIN to the admin address in
+// LOG.
 func setURL(ts *testscript.TestScript, _ bool, args []string) {
 	var ready struct{ Listening string }
 	for end := time.Now().Add(testenv.Patience); ; time.Sleep(10 * time.Millisecond) {
@@ -48,7 +49,7 @@ func setURL(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("URL", "http://"+ready.Listening)
 	ts.Setenv("LISTENING", ready.Listening)
 	if len(args) > 1 {
-		admin := adminAddress.FindStringSubmatch(ts.ReadFile(args[1])) // logged before the other is printed
+		admin := adminAddress.FindStringSubmatch(ts.ReadFile(args[1])) // logged before the address in FILE is printed
 		if admin == nil {
 			ts.Fatalf("%s names no admin address", args[1])
 		}
@@ -56,8 +57,8 @@ func setURL(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// writeBody is a command of the scripts: body FILE ORGANIZATION SIGN_WITH
-// [AGE [UNSIGNED]] writes a sign_transaction request of that age.
+// writeBody is the script command body FILE ORGANIZATION SIGN_WITH [AGE [UNSIGNED]]: it
+// writes a sign_transaction request of that age.
 func writeBody(ts *testscript.TestScript, _ bool, args []string) {
 	age, unsigned := time.Duration(0), vectorUnsigned
 	if len(args) > 3 {

@@ -16,19 +16,19 @@ import (
 	"github.com/countersign-dev/countersign/store/bolt"
 )
 
-// TestBackupSocketIsForItsOwnerAlone: from the moment it is bound, as its directory is
-// closed before; and what a server that was killed left is no hindrance.
-func TestBackupSocketIsForItsOwnerAlone(t *testing.T) {
+// TestBackupSocketPermissions checks that the socket is closed to others from the moment it
+// is bound, because its directory is, and that leftovers of a killed server are no obstacle.
+func TestBackupSocketPermissions(t *testing.T) {
 	address := snapshotAddress(filepath.Join(t.TempDir(), "state.db"))
 	dir := filepath.Dir(address)
 	for _, left := range []func(){
 		func() {},
-		func() { // by a server that was killed
+		func() { // left by a killed server
 			if err := errors.Join(os.Mkdir(dir, 0o777), os.WriteFile(address, nil, 0o666)); err != nil { //nolint:gosec // the point
 				t.Fatal(err)
 			}
 		},
-		func() { // by one that bound the socket in the folder of the store
+		func() { // left by a version that bound the socket next to the store
 			if err := os.WriteFile(dir, nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -51,9 +51,9 @@ func TestBackupSocketIsForItsOwnerAlone(t *testing.T) {
 	}
 }
 
-// TestBackupThatDoesNotRead: a client that reads nothing for as long as a stall may last
-// loses its snapshot, whose pages the store cannot use again; one that is slow does not.
-func TestBackupThatDoesNotRead(t *testing.T) {
+// TestBackupStalled checks that a client that reads nothing for snapshotStall loses its
+// snapshot, and that a slow one does not.
+func TestBackupStalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
 		go func() {
@@ -74,9 +74,9 @@ func TestBackupThatDoesNotRead(t *testing.T) {
 	})
 }
 
-// TestBackupEndsWithItsServer: one that stops does not wait for a client that does not
-// read, and closes its store.
-func TestBackupEndsWithItsServer(t *testing.T) {
+// TestBackupEndsOnShutdown checks that a stopping server does not wait for a client that does
+// not read, and closes its store.
+func TestBackupEndsOnShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept, err := bolt.Open(filepath.Join(t.TempDir(), "state.db"))
 		if err != nil {

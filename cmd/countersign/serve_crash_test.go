@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"math/rand/v2"
+	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -12,9 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// TestKilledServer kills a server under load, again and again. Whatever was
-// answered before is found afterwards, the same to the byte, and the file of
-// the store opens.
+// TestKilledServer repeatedly kills a server under load. Afterwards every earlier answer must
+// be found, identical to the byte, and the store's file must open.
 func TestKilledServer(t *testing.T) {
 	testenv.Slow(t)
 	const clients = 8
@@ -42,15 +43,15 @@ func TestKilledServer(t *testing.T) {
 	t.Logf("killed %d times; %d activities answered before, all found after", rounds, len(all))
 }
 
-// recorded is an activity that was answered.
+// recorded is an answered activity.
 type recorded struct {
 	body   []byte
 	id     string
 	answer []byte
 }
 
-// load submits requests, each one another, until the server is gone: it is killed
-// while others are under way, after so many answers.
+// load submits distinct requests from several clients until the server is gone. It is killed
+// after a number of answers, while other requests are in flight.
 func (s *served) load(t *testing.T, n *node, clients, round, answers int) (all []recorded) {
 	t.Helper()
 	var mu sync.Mutex
@@ -80,8 +81,7 @@ func (s *served) load(t *testing.T, n *node, clients, round, answers int) (all [
 	return all
 }
 
-// mustHave asks for an activity, and sends its request again: both are answered
-// as at first.
+// mustHave queries an activity and sends its request again. Both must get the first answer.
 func (n *node) mustHave(t *testing.T, one recorded) {
 	t.Helper()
 	query := jsonLine(map[string]string{"organizationId": n.by.organizationID, "activityId": one.id})
@@ -90,5 +90,45 @@ func (n *node) mustHave(t *testing.T, one recorded) {
 		if err != nil || !bytes.Equal(got, one.answer) {
 			t.Fatalf("%s of activity %s: %v\n%s\nwas answered\n%s", path, one.id, err, got, one.answer)
 		}
+	}
+}
+
+// TestNodes checks that two servers on one PostgreSQL carry out a request once, whichever
+// receives it, and that one continues when the other is killed.
+func TestNodes(t *testing.T) {
+	server := testenv.Postgres(t)
+	s := newServed(t)
+	folder, _, _ := strings.Cut(strings.TrimPrefix(server.DSN, "host="), " ")
+	s.edit(t, "store: bolt:state.db", "store: postgres:///postgres?user=postgres&host="+folder)
+	nodes := []*node{s.start(t, "--admin", "none"), s.start(t, "--admin", "none")}
+	body := signBody(s.by.organizationID, s.signer, vectorUnsigned, time.Now())
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	var answers [][]byte
+	for i := range 20 {
+		group.Go(func() {
+			answer, err := nodes[i%2].post(t.Context(), "submit/sign_transaction", body)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				t.Error(err)
+			}
+			answers = append(answers, answer)
+		})
+	}
+	group.Wait()
+	for _, answer := range answers {
+		if !bytes.Equal(answer, answers[0]) {
+			t.Fatalf("two answers to one request:\n%s\n%s", answers[0], answer)
+		}
+	}
+	if status := nodes[0].end(t, os.Kill); status != -1 {
+		t.Errorf("exit status %d", status)
+	}
+	if again, err := nodes[1].post(t.Context(), "submit/sign_transaction", body); err != nil || !bytes.Equal(again, answers[0]) {
+		t.Errorf("%v: %s", err, again)
+	}
+	if status := nodes[1].end(t, syscall.SIGTERM); status != exitSuccess {
+		t.Errorf("exit status %d: %s", status, nodes[1].log)
 	}
 }

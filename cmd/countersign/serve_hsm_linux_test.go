@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// newServedHSM is newServed over a token behind the fault proxy.
+// newServedHSM is newServed with a token behind the fault proxy.
 func newServedHSM(t *testing.T) (*served, *faultproxy.Proxy, testenv.Token, string) {
 	t.Helper()
 	token := testenv.SoftHSM(t)
@@ -30,10 +30,10 @@ func newServedHSM(t *testing.T) (*served, *faultproxy.Proxy, testenv.Token, stri
 	return s, proxy, token, pin
 }
 
-// TestRefusedPINIsNotRestarted: serve that the HSM refuses ends with a status of its
-// own, which the systemd unit does not restart; and if it is restarted nevertheless,
-// it does not try the PIN again.
-func TestRefusedPINIsNotRestarted(t *testing.T) {
+// TestRefusedPIN checks that serve exits with a status of its own if the HSM refuses the PIN,
+// that the systemd unit does not restart it then, and that a restart does not try the PIN
+// again.
+func TestRefusedPIN(t *testing.T) {
 	s, proxy, _, pin := newServedHSM(t)
 	writePrivate(t, pin, "a wrong PIN\n")
 	for start := range 4 {
@@ -54,7 +54,7 @@ func TestRefusedPINIsNotRestarted(t *testing.T) {
 	}
 }
 
-// TestReadyWithoutToken: a load balancer learns that the HSM is gone, and back.
+// TestReadyWithoutToken checks that /readyz reports when the HSM is gone, and when it is back.
 func TestReadyWithoutToken(t *testing.T) {
 	s, proxy, _, _ := newServedHSM(t)
 	admin := testenv.FreeAddress(t)
@@ -79,9 +79,8 @@ func TestReadyWithoutToken(t *testing.T) {
 	}
 }
 
-// TestExtractableKeyIsLoggedAndCounted: a key of the HSM that can be taken out of it is
-// used, and the server says so.
-func TestExtractableKeyIsLoggedAndCounted(t *testing.T) {
+// TestExtractableKey checks that an extractable key of the HSM is used, logged and counted.
+func TestExtractableKey(t *testing.T) {
 	s, proxy, token, _ := newServedHSM(t)
 	tool := exec.CommandContext(t.Context(), testenv.Tool(t, "pkcs11-tool"), "--module", proxy.Module, "--token-label", token.Label,
 		"--login", "--pin", token.PIN, "--keypairgen", "--key-type", "EC:secp256k1", "--id", "01",

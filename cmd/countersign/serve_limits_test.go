@@ -6,16 +6,21 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// TestConfiguredLimitOfConnections: the connection beyond it takes the place of the one
-// that waits.
-func TestConfiguredLimitOfConnections(t *testing.T) {
+// TestConnectionLimit checks that a connection beyond the limit replaces an idle one.
+func TestConnectionLimit(t *testing.T) {
 	s := newServed(t)
 	s.edit(t, "otp:\n", "limits: {connections: 1}\notp:\n")
 	n := s.start(t, "--admin", "none")
@@ -36,28 +41,29 @@ func TestConfiguredLimitOfConnections(t *testing.T) {
 	}
 }
 
-// TestLimitsReachTheHandler, and what is too little for one request is refused.
-func TestLimitsReachTheHandler(t *testing.T) {
-	s := newServed(t)
-	s.edit(t, "otp:\n", "limits: {requestBytes: 9000000, answerBytes: 10000000}\notp:\n")
-	configured, err := config.Read(s.config())
+// TestMemoryLimits checks that the configured limits reach the handler, and that limits too
+// small for one request are refused.
+func TestMemoryLimits(t *testing.T) {
+	const base = "keystore: file:keys\norganizations: [{id: a, name: A}]\nlimits: "
+	path := filepath.Join(t.TempDir(), "countersign.yaml")
+	writePrivate(t, path, base+"{requestBytes: 9000000, answerBytes: 10000000}\n")
+	configured, err := config.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if made := new(serveCommand).options(configured, nil); made.MaxBufferedBytes != 9_000_000 || made.MaxAnswerBytes != 10_000_000 {
-		t.Errorf("%+v", made)
+	if options := new(serveCommand).options(configured, nil); options.MaxBufferedBytes != 9_000_000 || options.MaxAnswerBytes != 10_000_000 {
+		t.Errorf("%+v", options)
 	}
 	for _, wrong := range []string{"requestBytes: 9000", "answerBytes: 9000", "connections: -1"} {
-		s := newServed(t)
-		s.edit(t, "otp:\n", "limits: {"+wrong+"}\notp:\n")
-		if _, err := config.Read(s.config()); err == nil || !strings.Contains(err.Error(), "limits."+strings.Split(wrong, ":")[0]) {
+		writePrivate(t, path, base+"{"+wrong+"}\n")
+		if _, err := config.Read(path); err == nil || !strings.Contains(err.Error(), "limits."+strings.Split(wrong, ":")[0]) {
 			t.Errorf("%s: %v", wrong, err)
 		}
 	}
 }
 
-// TestServerLogLevels: that no more connections can be accepted is a warning, which is
-// logged by default; what strangers cause is for debugging.
+// TestServerLogLevels checks that failures to accept connections are warnings, and that
+// errors caused by strangers are logged at level debug.
 func TestServerLogLevels(t *testing.T) {
 	var log bytes.Buffer
 	written := serverLog{slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
@@ -73,4 +79,38 @@ func TestServerLogLevels(t *testing.T) {
 			t.Errorf("want %s: %s", level, &log)
 		}
 	}
+}
+
+// TestPlantedKeyFile checks that a file which appears in the keystore of a running server and
+// is no key of its passphrase is logged as JSON and counted.
+func TestPlantedKeyFile(t *testing.T) {
+	s := newServed(t)
+	admin := testenv.FreeAddress(t)
+	n := s.start(t, "--admin", admin)
+	counted := func(want string) bool {
+		_, text := get(t, "http://"+admin+"/metrics")
+		return strings.Contains(text, "\ncountersign_skipped_keys "+want+"\n")
+	}
+	if !counted("0") {
+		t.Error("before: not 0 skipped keys")
+	}
+	planted := uuid.NewString()
+	if err := os.WriteFile(filepath.Join(s.dir, keysName, "keys", planted+".age"), []byte("garbage"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Await(t, "the planted file", func() bool {
+		// A request for an unknown key makes the server rescan.
+		body := signBody(s.by.organizationID, planted, vectorUnsigned, time.Now())
+		_, err := n.post(t.Context(), "submit/sign_transaction", body)
+		return err != nil && counted("1")
+	})
+	if status := n.end(t, syscall.SIGTERM); status != exitSuccess {
+		t.Errorf("exit status %d", status)
+	}
+	for line := range strings.Lines(n.log.String()) {
+		if strings.Contains(line, planted+".age") && strings.HasPrefix(line, "{") && strings.Contains(line, `"level":"WARN"`) {
+			return
+		}
+	}
+	t.Errorf("the file is not in the log:\n%s", n.log)
 }

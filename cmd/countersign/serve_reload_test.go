@@ -19,7 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// newLive is what a server of this configuration would change.
+// newLive returns the reloadable state of a server with this configuration.
 func newLive(t *testing.T, s *served) *live {
 	t.Helper()
 	configured, err := config.Read(s.config())
@@ -35,9 +35,9 @@ func newLive(t *testing.T, s *served) *live {
 	return l
 }
 
-// TestReloadIsAllOrNothing: a certificate that cannot be read keeps new users out
-// too, and the old certificate and users stay.
-func TestReloadIsAllOrNothing(t *testing.T) {
+// TestReloadAtomic checks that an unreadable certificate also keeps new users out, and that
+// the old certificate and users stay.
+func TestReloadAtomic(t *testing.T) {
 	s := newServed(t)
 	first := writeCertificate(t, s.dir)
 	s.edit(t, "# tls: {certFile: cert.pem, keyFile: key.pem}", "tls: {certFile: cert.pem, keyFile: key.pem}")
@@ -80,9 +80,9 @@ func TestReloadIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestReloadedLookupTable: what a lookup table holds is known from the reload on after
-// its file was pinned, and no longer from the one on after that was taken back.
-func TestReloadedLookupTable(t *testing.T) {
+// TestReloadLookupTable checks that a lookup table is known from the first reload after its
+// file was pinned until the first after it was unpinned.
+func TestReloadLookupTable(t *testing.T) {
 	s := newServed(t)
 	table := `{"lookupTableAddress":"BLbDu5FZUdSfLrGejhuaWw5iMJBo3j3TVRyPv9rfJyMA","deactivationSlot":18446744073709551615,"lastExtendedSlot":1,"addresses":["4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi"]}`
 	if err := os.Mkdir(filepath.Join(s.dir, "folder"), 0o700); err != nil {
@@ -123,8 +123,8 @@ func TestReloadedLookupTable(t *testing.T) {
 	}
 }
 
-// TestReloadNamesWhatNeedsARestart: members that are fixed while it serves.
-func TestReloadNamesWhatNeedsARestart(t *testing.T) {
+// TestReloadNeedsRestart checks that a reload names changed members that need a restart.
+func TestReloadNeedsRestart(t *testing.T) {
 	s := newServed(t)
 	l := newLive(t, s)
 	writeCertificate(t, s.dir)
@@ -139,8 +139,9 @@ func TestReloadNamesWhatNeedsARestart(t *testing.T) {
 	}
 }
 
-// TestPolicyThatIsWrongKeepsNewUsersOut: users and policies change together.
-func TestPolicyThatIsWrongKeepsNewUsersOut(t *testing.T) {
+// TestReloadInvalidPolicy checks that an invalid policy keeps new users out: users and
+// policies change together.
+func TestReloadInvalidPolicy(t *testing.T) {
 	s := newServed(t)
 	l := newLive(t, s)
 	before := l.current.Load()
@@ -155,9 +156,9 @@ func TestPolicyThatIsWrongKeepsNewUsersOut(t *testing.T) {
 	}
 }
 
-// TestHangup: a server that gets SIGHUP lets a new user in without a restart, and
-// goes on with the old configuration if the new one is wrong.
-func TestHangup(t *testing.T) {
+// TestReloadOnSIGHUP checks that a server lets a new user in on SIGHUP, and keeps the old
+// configuration if the new one is invalid.
+func TestReloadOnSIGHUP(t *testing.T) {
 	s := newServed(t)
 	n := s.start(t, "--admin", "none")
 	file := filepath.Join(s.dir, "ci.json")
@@ -195,8 +196,8 @@ func TestHangup(t *testing.T) {
 	}
 }
 
-// TestReadinessWhileDraining: a load balancer sees 503 before the listener
-// closes, while the process is still alive.
+// TestReadinessWhileDraining checks that /readyz answers 503 while the server drains, and
+// /healthz still answers 200.
 func TestReadinessWhileDraining(t *testing.T) {
 	var c serveCommand
 	admin := c.unlessDraining(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
@@ -214,7 +215,7 @@ func TestReadinessWhileDraining(t *testing.T) {
 	}
 }
 
-// TestHealth: the probe of a container.
+// TestHealth checks the probe of containers.
 func TestHealth(t *testing.T) {
 	code := http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
@@ -228,7 +229,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestParseDays reads days and Go's durations.
+// TestParseDays checks days and Go durations.
 func TestParseDays(t *testing.T) {
 	for text, want := range map[string]time.Duration{"90d": 90 * 24 * time.Hour, "12h": 12 * time.Hour, "0d": 0, "-1h": 0, "d": 0, "": 0, "99999999d": 0, "1w": 0} {
 		if got, err := parseDays(text); got != want || (err == nil) != (want > 0) {
@@ -237,7 +238,8 @@ func TestParseDays(t *testing.T) {
 	}
 }
 
-// TestCheckConfiguration: serve --check reads everything a reload does, and serves nothing.
+// TestCheckConfiguration checks that serve --check checks everything a reload reads, and
+// serves nothing.
 func TestCheckConfiguration(t *testing.T) {
 	s := newServed(t)
 	if out := s.run(t, "serve", "--check", "--config", s.config()); !strings.Contains(string(out), `"organizations":1`) {

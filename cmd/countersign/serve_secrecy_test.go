@@ -15,10 +15,10 @@ import (
 	"github.com/countersign-dev/countersign/otp/outbox"
 )
 
-// TestUnusedCodeIsNowhere: a one-time password that was not used stands in the
-// message and nowhere else: not in the log at its most talkative, in a metric,
-// in an answer or in an error, and not in the files of the server.
-func TestUnusedCodeIsNowhere(t *testing.T) {
+// TestUnusedCodeLeaksNowhere checks that an unused one-time password is in its message and
+// nowhere else: not in the debug log, a metric, an answer or an error, and not in the
+// server's files.
+func TestUnusedCodeLeaksNowhere(t *testing.T) {
 	s := newServed(t)
 	admin := testenv.FreeAddress(t)
 	n := s.start(t, "--admin", admin, "--log-level", "debug")
@@ -64,7 +64,7 @@ func TestUnusedCodeIsNowhere(t *testing.T) {
 	}
 }
 
-// readFiles adds all files of the deployment but the outbox, the store among
+// readFiles adds all files of the deployment except the outbox. The store must be among
 // them.
 func (s *served) readFiles(t *testing.T, into map[string]string) {
 	t.Helper()

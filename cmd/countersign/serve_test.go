@@ -21,7 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// served is a directory that init made, and what belongs to it.
+// served is a directory made by init, with its API key and a signing key.
 type served struct {
 	dir    string
 	by     *stamper
@@ -80,7 +80,7 @@ func (s *served) edit(t *testing.T, old, replacement string) {
 type node struct {
 	command *exec.Cmd
 	client
-	log *bytes.Buffer // to be read after the end
+	log *bytes.Buffer // read it only after the process has ended
 }
 
 // start starts a server, and waits until it is ready.
@@ -131,7 +131,7 @@ func (n *node) wait(t *testing.T) int {
 
 var adminAddress = regexp.MustCompile(`"msg":"listening","server":"admin","address":"([^"]+)"`)
 
-// TestAdmin: health, readiness and metrics are on an address of their own, and
+// TestAdmin checks that health, readiness and metrics are served at the admin address and
 // nowhere else.
 func TestAdmin(t *testing.T) {
 	s := newServed(t)
@@ -204,9 +204,9 @@ func get(t *testing.T, url string) (status int, body string) {
 	return response.StatusCode, string(content)
 }
 
-// TestTaken: a second server by the same configuration moves its admin address
-// out of the way if its API was moved too, and refuses to start if not.
-func TestTaken(t *testing.T) {
+// TestAddressInUse checks that a second server with the same configuration picks another
+// admin port if its API was moved too, and refuses to start otherwise.
+func TestAddressInUse(t *testing.T) {
 	s, other := newServed(t), newServed(t)
 	holder := s.start(t, "--admin", "127.0.0.1:0")
 	taken := strings.TrimPrefix(holder.base, "http://")
@@ -225,9 +225,9 @@ func TestTaken(t *testing.T) {
 	}
 }
 
-// TestTerminated: what is under way when the server is told to stop is
-// finished and answered; what comes later is not taken.
-func TestTerminated(t *testing.T) {
+// TestGracefulShutdown checks that requests in flight at SIGTERM are finished and answered,
+// and later ones are not accepted.
+func TestGracefulShutdown(t *testing.T) {
 	s := newServed(t)
 	arrived, released := make(chan *http.Request, 1), make(chan struct{})
 	endpoint := startEndpoint(t, func(w http.ResponseWriter, r *http.Request) {
@@ -272,7 +272,7 @@ func TestTerminated(t *testing.T) {
 	}
 }
 
-// otpBody asks for a code of digits by text message.
+// otpBody is a request for a numeric code by text message.
 func otpBody(organizationID string) []byte {
 	return fmt.Appendf(nil,
 		`{"type":"ACTIVITY_TYPE_INIT_OTP_AUTH_V3","timestampMs":"%d","organizationId":"%s","parameters":{"otpType":"OTP_TYPE_SMS","contact":"+41791234567","appName":"Example","alphanumeric":false}}`,

@@ -20,9 +20,8 @@ import (
 	"time"
 )
 
-// TestTLS: with a certificate the API is served on every address, over HTTP/1.1
-// and HTTP/2, and not without TLS; submit trusts only who has a certificate that
-// it knows.
+// TestTLS checks that with a certificate the API is served on every address, over HTTP/1.1
+// and HTTP/2, and never without TLS, and that submit trusts only a known certificate.
 func TestTLS(t *testing.T) {
 	s := newServed(t)
 	certificate := writeCertificate(t, s.dir)
@@ -42,7 +41,7 @@ func TestTLS(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	if out, err := submit(); err == nil || !bytes.Contains(out, []byte("certificate")) {
-		t.Errorf("a certificate that nobody knows: %v: %s", err, out)
+		t.Errorf("an unknown certificate: %v: %s", err, out)
 	}
 	trusted := x509.NewCertPool()
 	trusted.AddCert(certificate)

@@ -14,9 +14,9 @@ import (
 	"github.com/countersign-dev/countersign/otp/outbox"
 )
 
-// TestRequestIsConfirmed: a person at the machine without a network sees what a
-// request does, and can say no; then nothing is signed and nothing recorded.
-func TestRequestIsConfirmed(t *testing.T) {
+// TestRequestConfirmation checks that a person at an offline machine is shown what a request
+// does and can decline, and that nothing is then signed or recorded.
+func TestRequestConfirmation(t *testing.T) {
 	s := newServed(t)
 	made, err := newRequestFile(s.by, signBody(s.by.organizationID, s.signer, vectorUnsigned, time.Now()))
 	if err != nil {
@@ -47,8 +47,8 @@ func TestRequestIsConfirmed(t *testing.T) {
 	}
 }
 
-// TestCodeIsAsked: a code that is typed is not shown.
-func TestCodeIsAsked(t *testing.T) {
+// TestCodePrompt checks that a typed code is not echoed.
+func TestCodePrompt(t *testing.T) {
 	s := newServed(t)
 	n := s.start(t, "--admin", "none")
 	text, err := n.post(t.Context(), "submit/init_otp_auth", otpBody(s.by.organizationID))

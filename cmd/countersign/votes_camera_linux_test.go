@@ -10,13 +10,13 @@ import (
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// byConfig are the flags of a call on the machine that signs.
+// byConfig are flags of a call on the signing machine.
 var byConfig = []string{"--config", "made/countersign.yaml", "--out", "signed.json"}
 
-// TestCameraVotes takes a request to two voters and to the machine that signs, and
-// their votes to that machine, by pictures of codes alone: each voter is shown the
-// transaction and asked, and the machine shows and asks again for each vote. The last
-// one signs. Every second code is lost, and three programs read the others in turn.
+// TestCameraVotes carries a request to two voters and to the signing machine, and the votes
+// to that machine, only by pictures of QR codes. Each voter is shown the transaction and
+// asked, and the machine shows it and asks again for each vote. The last vote signs. Every
+// second code is lost, and three programs take turns reading the others.
 func TestCameraVotes(t *testing.T) {
 	testenv.Slow(t)
 	zbar := testenv.Tool(t, "zbarimg")
@@ -47,15 +47,15 @@ func TestCameraVotes(t *testing.T) {
 	if err != nil || hex.EncodeToString(short.Signed) != vectorSigned {
 		t.Fatalf("answered %x, %v", short.Signed, err)
 	}
-	_, stderr, status := q.scanned(string(votes["ben"]), "", byConfig...) // what is recorded is not asked about
+	_, stderr, status := q.scanned(string(votes["ben"]), "", byConfig...) // a recorded answer is not confirmed again
 	if status != exitSuccess || !strings.Contains(stderr, recordedBefore) {
 		t.Errorf("a vote again: exit status %d: %s", status, stderr)
 	}
 	q.must(nil, "verify", "--config", "made/countersign.yaml", "--votes", "2", "--body", "body.json", "signed.json")
 }
 
-// counts scans codes at the machine that signs, with an answer to the question, and
-// expects that nothing is signed, for a reason.
+// counts scans codes at the signing machine and answers its question. Nothing may be signed,
+// and standard error must contain why.
 func (q *quorum) counts(codes, answer, why string) {
 	q.t.Helper()
 	stdout, stderr, status := q.scanned(codes, answer, byConfig...)
@@ -64,7 +64,7 @@ func (q *quorum) counts(codes, answer, why string) {
 	}
 }
 
-// TestScannedRejection ends a request, whatever votes come after it.
+// TestScannedRejection checks that a rejection ends a request, whatever votes follow.
 func TestScannedRejection(t *testing.T) {
 	q := newQuorum(t)
 	q.asks("request.json", time.Now())
@@ -80,9 +80,9 @@ func TestScannedRejection(t *testing.T) {
 	q.fails("the request was rejected, and is not signed", "sign", "--yes", "--config", "made/countersign.yaml", "--request", "request.json", "--out", "signed.json")
 }
 
-// TestCodesOfVotesAndRequests do not pass for each other, and a vote in the file of a
-// request is asked about as one that is scanned.
-func TestCodesOfVotesAndRequests(t *testing.T) {
+// TestVoteAndRequestCodes checks that codes of votes and of requests are not taken for each
+// other, and that a vote in a request file is confirmed like a scanned one.
+func TestVoteAndRequestCodes(t *testing.T) {
 	q := newQuorum(t)
 	q.asks("request.json", time.Now())
 	sent, err := parseRequestFile("request.json", q.read("request.json"))
@@ -104,7 +104,7 @@ func TestCodesOfVotesAndRequests(t *testing.T) {
 	q.must(nil, "sign", "--yes", "--config", "made/countersign.yaml", "--request", "ben-request.json", "--out", "signed.json")
 }
 
-// fails runs a call that fails for a reason.
+// fails runs a call that must fail. Standard error must contain why.
 func (s *session) fails(why string, args ...string) {
 	s.t.Helper()
 	if stdout, stderr, status := s.run(nil, args...); status != exitFailure || len(stdout) > 0 || !strings.Contains(string(stderr), why) {

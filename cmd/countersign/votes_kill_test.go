@@ -15,11 +15,11 @@ import (
 	"github.com/countersign-dev/countersign/store/bolt"
 )
 
-// deathVariable says at which step countersign-dying dies, such as "before 3".
+// deathVariable tells countersign-dying at which step to die, such as "before 3".
 const deathVariable = "COUNTERSIGN_TEST_DEATH"
 
-// dies is countersign with a store that kills the process, with SIGKILL, before or
-// after one of the transactions that write.
+// dies runs countersign with a store that kills the process, by SIGKILL, before or after one
+// of its write transactions.
 func dies() {
 	whole := openBolt
 	openBolt = func(path string) (store.Store, error) {
@@ -43,7 +43,7 @@ type dyingStore struct {
 	left int
 }
 
-// step is one transaction.
+// step runs one transaction.
 func (s *dyingStore) step(transact func() error) error {
 	s.left--
 	if s.left == 0 && s.when == "before" {
@@ -84,17 +84,16 @@ func (s *dyingStore) Change(ctx context.Context, organizationID string, change s
 }
 
 // TestSignWithVotesKilled kills `sign --request --vote --vote` before and after each
-// transaction of its store. The same call again gives the one answer: the request is
-// recorded once, with both votes, and the limit, which has room for one, is charged
-// once.
+// transaction of its store. Repeating the call must give one answer: the request is recorded
+// once, with both votes, and the limit, which has room for one, is charged once.
 func TestSignWithVotesKilled(t *testing.T) {
 	testenv.Slow(t)
 	q := newQuorum(t)
-	// The request has 2 transactions that write, each vote 2, and the last of them 2 more.
+	// The request takes 2 write transactions, each vote 2, and the last vote 2 more.
 	q.killedThroughout(8, 3, q.asks("request.json", time.Now()))
 }
 
-// TestSignRequestKilled is the same for a request that needs no votes.
+// TestSignRequestKilled does the same for a request that needs no votes.
 func TestSignRequestKilled(t *testing.T) {
 	testenv.Slow(t)
 	q := newQuorum(t)
@@ -103,8 +102,8 @@ func TestSignRequestKilled(t *testing.T) {
 	q.killedThroughout(2, 1, nil)
 }
 
-// killedThroughout kills a call with votes before and after each transaction of its
-// store, of which there are some at least. Its record has as many votes.
+// killedThroughout kills a call before and after each transaction of its store. There must
+// be at least least transactions, and the record must have votes of voters users.
 func (q *quorum) killedThroughout(least, voters int, votes []string) {
 	q.t.Helper()
 	call := append([]string{"sign", "--yes", "--config", "made/countersign.yaml", "--request", "request.json", "--out", "signed.json"}, votes...)
@@ -117,12 +116,12 @@ func (q *quorum) killedThroughout(least, voters int, votes []string) {
 		q.remove("made/state.db", "signed.json")
 		q.t.Logf("killed %s each of %d transactions", when, step-1)
 		if step <= least {
-			q.t.Errorf("the call has %d transactions, and not %d", step-1, least)
+			q.t.Errorf("the call has %d transactions, want at least %d", step-1, least)
 		}
 	}
 }
 
-// killed runs the call, and reports whether it died on the way.
+// killed runs the call, and reports whether it was killed.
 func (q *quorum) killed(when string, step int, call []string) bool {
 	q.t.Helper()
 	command := exec.CommandContext(q.t.Context(), "countersign-dying", call...)
@@ -137,7 +136,7 @@ func (q *quorum) killed(when string, step int, call []string) bool {
 	return err != nil
 }
 
-// once expects that the call goes on where it was cut off, and then is the same.
+// once checks that the call continues where it was cut off, and then repeats its answer.
 func (q *quorum) once(call []string, voters int, after string) {
 	q.t.Helper()
 	q.must(nil, call...)

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// quorum is a machine that signs what two people have approved, in made/; the keys of
-// those who may vote are in ann.json and ben.json. All that is paid in a day is what
-// one transaction pays.
+// quorum is an offline machine, in made/, that signs transactions approved by two users.
+// The voters' API keys are ann.json and ben.json. The policy's daily limit has room for one
+// transaction.
 type quorum struct {
 	*session
 	organizationID string
@@ -27,7 +27,7 @@ rules:
   - {name: gas, allow: fee, when: "effect.amount <= ether('0.1')"}
 `
 
-// quorumWithoutVotes is the policy with its limit alone.
+// quorumWithoutVotes is the policy with the limit but without approvals.
 func quorumWithoutVotes() string {
 	return strings.Replace(quorumPolicy, ", approvals: [{count: 2, tag: finance, not: submitter}]", "", 1)
 }
@@ -54,7 +54,8 @@ func newQuorum(t *testing.T) *quorum {
 	return q
 }
 
-// asks writes a request for the vector's transaction, and the votes of both on it.
+// asks writes a request to sign the vector's transaction, and both users' votes on it. It
+// returns the --vote flags.
 func (q *quorum) asks(request string, at time.Time) (votes []string) {
 	q.t.Helper()
 	body := signBody(q.organizationID, fixtureAddress, vectorUnsigned, at)
@@ -67,7 +68,7 @@ func (q *quorum) asks(request string, at time.Time) (votes []string) {
 	return votes
 }
 
-// recorded returns the lines of the activities on record, and what is shown of the
+// recorded returns the recorded activities, and what 'activities show' prints about the
 // newest.
 func (q *quorum) recorded() (lines []activityLine, shown string) {
 	q.t.Helper()
@@ -104,7 +105,7 @@ func (s *session) write(name string, content []byte) {
 	}
 }
 
-// remove removes what is there.
+// remove removes files. They may be missing.
 func (s *session) remove(names ...string) {
 	s.t.Helper()
 	for _, name := range names {

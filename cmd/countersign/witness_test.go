@@ -28,7 +28,7 @@ type watched struct {
 
 var watchedSigner = translog.NewSigner(ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize)))
 
-// watchedLog starts a server and has so many activities carried out.
+// watchedLog starts a server and carries out a number of activities.
 func watchedLog(t *testing.T, activities int) *watched {
 	t.Helper()
 	w := &watched{Fixture: enginetest.New(t, func(c *countersign.Config) { c.Log, c.LogSigner = true, watchedSigner })}
@@ -49,8 +49,8 @@ func (w *watched) submit(t *testing.T, activities int) {
 	}
 }
 
-// witnessing runs the command on a folder; it must succeed unless refused is what it
-// says.
+// witnessing runs the command on a folder. It must succeed, or fail with refused in its
+// output if that is not empty.
 func witnessing(t *testing.T, state, refused string, args ...string) string {
 	t.Helper()
 	args = append([]string{"witness", "--state", state, "--log-key", watchedSigner.VerifierKey(enginetest.Organization)}, args...)
@@ -68,8 +68,8 @@ func mustSee(t *testing.T, state, size string) {
 	}
 }
 
-// TestWitnessFollowsServer asks a running server for what comes next, and refuses one
-// that has lost leaves or has others.
+// TestWitnessFollowsServer checks that a witness follows a running server, and refuses one
+// that has lost leaves or has different ones.
 func TestWitnessFollowsServer(t *testing.T) {
 	w := watchedLog(t, 2)
 	state := filepath.Join(t.TempDir(), "kept")
@@ -104,8 +104,8 @@ func TestWitnessFollowsServer(t *testing.T) {
 	}
 }
 
-// TestWitnessState: a witness that is killed on the way is finished by the next, an
-// earlier state that is put back is noticed, and two never use one folder.
+// TestWitnessState checks that the update of a killed witness is finished by the next call,
+// that an earlier state put back is detected, and that two never use one folder.
 func TestWitnessState(t *testing.T) {
 	testenv.Slow(t)
 	w := watchedLog(t, 2)
@@ -117,7 +117,7 @@ func TestWitnessState(t *testing.T) {
 	second := filesOf(t, state)
 	const noticed = "an earlier state was put back"
 	for name, tried := range map[string]struct {
-		checkpoint, next, history string // contents; empty: not there
+		checkpoint, next, history string // contents; empty if the file is missing
 		refused, size             string
 	}{
 		"killed before the history":      {first.checkpoint, second.checkpoint, first.history, "", "2"},
@@ -163,7 +163,7 @@ func filesOf(t *testing.T, state string) stateFiles {
 	return stateFiles{readState(t, state, ".checkpoint"), readState(t, state, ".history")}
 }
 
-// stateFile is a file of the one log in a folder.
+// stateFile returns the path of a file of the log in a folder.
 func stateFile(t *testing.T, state, suffix string) string {
 	t.Helper()
 	s, err := openWitnessState(t.Context(), state, watchedSigner.VerifierKey(enginetest.Organization))

@@ -1,15 +1,15 @@
-// Package console serves the page on which people approve and reject activities
-// with passkeys: static files, embedded, without a framework, a build step or
-// anything from a third party.
+// Package console serves the page on which people approve and reject activities with
+// passkeys. It consists of embedded static files: no framework, no build step, and nothing
+// from third parties.
 //
-// The page uses the API like any other client: it asks for a list, shows what waits
-// by its sentences, details, hazards and digest, and stamps each vote with a touch.
-// It computes the digests itself, and a vote commits to what was shown
-// (POST submit/approve_activity, parameters fingerprint and shown). Nothing is kept
-// in the browser; stamps live in memory, and the list for ten minutes.
+// The page uses the API like any other client. It lists the waiting activities, shows each
+// with its sentences, details, hazards and digest, and stamps each vote with a touch. It
+// computes the digests itself, and a vote commits to what was shown (POST
+// submit/approve_activity, parameters fingerprint and shown). The browser stores nothing:
+// stamps stay in memory, and the list closes after ten minutes.
 //
-// The Content-Security-Policy lets the page run and fetch its own files only, be
-// framed by no page, and assign no markup (trusted types).
+// The Content-Security-Policy allows the page to run and fetch only its own files, forbids
+// framing, and forbids markup from strings (trusted types).
 package console
 
 import (
@@ -23,13 +23,14 @@ import (
 	"strings"
 )
 
-// Path is where the page is served.
+// Path is the path that the page is served under.
 const Path = "/console/"
 
 // Options configures the handler that New returns. Both members are required.
 type Options struct {
-	// Origin is where browsers open the page: scheme, host and port, such as
-	// "https://sign.example.com". Passkeys work over https, and on localhost.
+	// Origin is the origin at which browsers open the page: scheme, host and port,
+	// such as "https://sign.example.com". Passkeys work only over https and on
+	// localhost.
 	Origin string
 
 	// RPID is the domain that the passkeys belong to: the origin's host, or a
@@ -44,8 +45,7 @@ var static embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// New returns a handler for everything below [Path]. Its error names the member of
-// the options that is wrong.
+// New returns a handler for everything below [Path]. Its error names the invalid option.
 func New(options Options) (http.Handler, error) {
 	if err := options.check(); err != nil {
 		return nil, err
@@ -67,19 +67,19 @@ func New(options Options) (http.Handler, error) {
 	return guarded(mux), nil
 }
 
-// check refuses an origin that no browser would report, and a domain whose passkeys
-// it could not use.
+// check refuses an origin that no browser would report, and a domain whose passkeys the
+// page could not use.
 func (o Options) check() error {
 	origin, err := url.Parse(o.Origin)
 	if err != nil || origin.Host == "" || o.Origin != origin.Scheme+"://"+origin.Host {
-		return fmt.Errorf("origin: %q: scheme and host are expected, such as https://sign.example.com", o.Origin)
+		return fmt.Errorf("origin: %q: use scheme and host only, such as https://sign.example.com", o.Origin)
 	}
 	host := origin.Hostname()
 	if origin.Scheme != "https" && (origin.Scheme != "http" || host != "localhost") {
 		return fmt.Errorf("origin: %q: passkeys need https, or http://localhost", o.Origin)
 	}
 	if o.RPID == "" {
-		return errors.New("rpId: missing: the host of the origin, or a domain above it")
+		return errors.New("rpId is missing: use the host of the origin, or a domain above it")
 	}
 	if host != o.RPID && !strings.HasSuffix(host, "."+o.RPID) {
 		return fmt.Errorf("rpId: %q is neither the host of the origin, %s, nor a domain above it", o.RPID, host)
@@ -87,7 +87,7 @@ func (o Options) check() error {
 	return nil
 }
 
-// guarded sets the headers that keep other pages out.
+// guarded sets headers that isolate the page from other pages.
 func guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()

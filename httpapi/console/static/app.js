@@ -1,5 +1,5 @@
-// The page of approvals. It keeps nothing: stamps and answers are in memory only,
-// and the list is open for ten minutes after its touch.
+// The approvals page. It stores nothing: stamps and answers stay in memory, and the list
+// closes ten minutes after the touch that opened it.
 
 import { digestOf, newPasskey, shownDigest, signed } from "./wire.js";
 import { card, element, plain } from "./view.js";
@@ -18,7 +18,7 @@ function say(message, problem = false) {
   status.classList.toggle("problem", problem);
 }
 
-// attempt runs one action with its button disabled, and says what went wrong.
+// attempt runs an action with its button disabled, and reports errors.
 async function attempt(button, action) {
   button.disabled = true;
   try {
@@ -63,15 +63,15 @@ async function show(activities) {
   find("activities").replaceChildren(...cards);
 }
 
-// problemOf says why an activity must not be voted on: what is shown is not what
-// its digests name.
+// problemOf returns why an activity must not be voted on: what is shown does not match
+// its digests. It returns "" if there is no problem.
 async function problemOf(activity) {
   const review = activity.review;
   const body = activity.votes[0].message;
-  if (body && "sha256:" + (await digestOf(body)) !== activity.fingerprint) return "The request is not the one that the fingerprint names.";
+  if (body && "sha256:" + (await digestOf(body)) !== activity.fingerprint) return "The request does not match its fingerprint.";
   if (!review) return "";
-  if ((await digestOf(review.summary)) !== review.summaryDigest) return "The summary is not the one that its digest names.";
-  if ((await shownDigest(review)) !== review.shown) return "What is shown is not what a vote would commit to.";
+  if ((await digestOf(review.summary)) !== review.summaryDigest) return "The summary does not match its digest.";
+  if ((await shownDigest(review)) !== review.shown) return "What is shown does not match what a vote would commit to.";
   return "";
 }
 
@@ -88,8 +88,8 @@ async function shown(activity) {
 const button = (label, kind, activity) =>
   element("button", { type: "button", class: kind, "aria-describedby": "title-" + activity.id, onclick: (event) => attempt(event.target, () => vote(kind, activity)) }, label);
 
-// vote asks for a touch over exactly the vote that is sent. If no answer comes, the
-// same vote is sent again, once: it counts once.
+// vote asks for a touch over the exact vote that is sent. If no answer arrives, it sends the
+// same vote once more; it counts only once.
 async function vote(kind, activity) {
   const send = await signed("submit/" + kind + "_activity", {
     type: "ACTIVITY_TYPE_" + kind.toUpperCase() + "_ACTIVITY",
@@ -101,7 +101,7 @@ async function vote(kind, activity) {
   try {
     answer = await send();
   } catch (problem) {
-    if (!(problem instanceof TypeError)) throw problem; // of fetch: there was no answer
+    if (!(problem instanceof TypeError)) throw problem; // from fetch: no answer arrived
     answer = await send();
   }
   const replaced = await shown(answer.activity);
@@ -122,7 +122,7 @@ async function register() {
   ].join("\n");
   find("credential").hidden = false;
   find("configuration").focus();
-  say("The passkey was made. It works once the operator has registered it.");
+  say("The passkey was created. It works once the operator has registered it.");
 }
 
 find("open").addEventListener("submit", (event) => { event.preventDefault(); attempt(event.submitter, open); });

@@ -1,6 +1,5 @@
-// How activities are shown. Texts from transactions are set as text, never as
-// markup, in elements that isolate their direction; characters that are not seen
-// are spelled out.
+// How activities are shown. Texts from transactions are set as text, never as markup, in
+// elements that isolate their direction; invisible characters are spelled out.
 
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu;
 
@@ -42,7 +41,7 @@ function details(fields) {
   return element("dl", {}, fields.flatMap((field) => [element("dt", {}, text(field.label)), element("dd", {}, valueOf(field))]));
 }
 
-// readings shows what descriptors say of the calls, and on whose word.
+// readings shows what descriptors say about the calls, and why they are trusted.
 function readings(review) {
   return JSON.parse(review.readings || "[]").map((reading) => element("details", {},
     element("summary", {}, "Read as ", text(reading.intent || reading.function || reading.source), " (", text(reading.trust || "not vouched for"), ")"),
@@ -107,8 +106,8 @@ function reviewed(activity) {
   ];
 }
 
-// card shows one activity. problem says why it must not be voted on, and actions
-// are its buttons.
+// card shows one activity. If problem is not empty, the activity must not be voted on;
+// actions are its buttons.
 export function card(activity, problem, actions) {
   const title = "title-" + activity.id;
   return element("article", { "aria-labelledby": title, "data-id": activity.id, "data-status": activity.status },

@@ -1,4 +1,4 @@
-// What goes over the wire: digests, stamps by passkeys, requests.
+// The wire protocol: digests, passkey stamps, requests.
 
 const encoder = new TextEncoder();
 
@@ -20,8 +20,8 @@ export async function shownDigest(review) {
   return hex(await sha256(joined));
 }
 
-// stampOf asks for a touch, and returns the stamp of a body: its challenge is the
-// SHA-256 of the body, in hex.
+// stampOf asks for a touch and returns the stamp of a body. The challenge is the SHA-256 of
+// the body, in hex.
 async function stampOf(body, rpId) {
   const assertion = await navigator.credentials.get({
     publicKey: { challenge: encoder.encode(await digestOf(body)), rpId, userVerification: "required", timeout: 120000 },
@@ -34,8 +34,8 @@ async function stampOf(body, rpId) {
   });
 }
 
-// signed stamps a body, and returns a function that sends it: more than once, if
-// the answer was lost or is to be read again.
+// signed stamps a body and returns a function that sends it. The function may be called
+// again if the answer was lost, or to refresh it.
 export async function signed(path, content, rpId) {
   const body = JSON.stringify(content);
   const stamp = await stampOf(body, rpId);
@@ -50,8 +50,7 @@ export async function signed(path, content, rpId) {
   };
 }
 
-// newPasskey makes a passkey that can be found without its id, and returns what the
-// configuration needs.
+// newPasskey creates a discoverable passkey, and returns what the configuration needs.
 export async function newPasskey(name, rpId) {
   const credential = await navigator.credentials.create({
     publicKey: {

@@ -49,7 +49,7 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-func TestWhole(t *testing.T) {
+func TestRead(t *testing.T) {
 	path := write(t, whole)
 	got, err := config.Read(path)
 	if err != nil {
@@ -93,8 +93,8 @@ func TestWhole(t *testing.T) {
 
 const small = "keystore: file:keys\norganizations: [{id: a, name: A}]\n"
 
-// TestRefused: nothing is ignored, and every error names the line.
-func TestRefused(t *testing.T) {
+// TestReadInvalid: nothing is ignored, and every error names the line.
+func TestReadInvalid(t *testing.T) {
 	key := "keystore: file:keys\norganizations:\n  - id: a\n    users:\n      - name: ci\n        apiKeys:\n          - "
 	for _, test := range []struct{ name, text, want string }{
 		{"nothing", "", "empty"},
@@ -144,8 +144,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNoFile: the error is the system's, with the path.
-func TestNoFile(t *testing.T) {
+// TestReadError: the error is the system's, with the path.
+func TestReadError(t *testing.T) {
 	dir := t.TempDir()
 	for path, want := range map[string]error{filepath.Join(dir, "none"): fs.ErrNotExist, dir: syscall.EISDIR} {
 		if _, err := config.Read(path); !errors.Is(err, want) || !strings.Contains(err.Error(), path) {

@@ -235,9 +235,9 @@ func TestReadError(t *testing.T) {
 	}
 }
 
-// TestCancelAnswersNoMore: after the end of the context no line is answered but what is
+// TestCancelStopsAnswering: after the end of the context no line is answered but what is
 // being taken up at that moment: one by each of the other workers, or the rest of a batch.
-func TestCancelAnswersNoMore(t *testing.T) {
+func TestCancelStopsAnswering(t *testing.T) {
 	for name, most := range map[string]int64{"parallel": 3, "batches": 99} {
 		run := runners[name]
 		for range 50 { // a select takes either case
@@ -258,9 +258,9 @@ func TestCancelAnswersNoMore(t *testing.T) {
 	}
 }
 
-// TestCancelWritesNoMore: an answer may tell of the end of the context and not of
+// TestCancelStopsWriting: an answer may tell of the end of the context and not of
 // its line, so that none is written then.
-func TestCancelWritesNoMore(t *testing.T) {
+func TestCancelStopsWriting(t *testing.T) {
 	for range 40 {
 		ctx, cancel := context.WithCancel(t.Context())
 		third := make(chan struct{}) // begun by the one worker: the second is answered
@@ -279,9 +279,9 @@ func TestCancelWritesNoMore(t *testing.T) {
 	}
 }
 
-// TestBrokenOutputIsSaid: a long answer and the last flush report that the
+// TestBrokenOutputReported: a long answer and the last flush report that the
 // reader is gone, and only lines that were written are acknowledged.
-func TestBrokenOutputIsSaid(t *testing.T) {
+func TestBrokenOutputReported(t *testing.T) {
 	long := bytes.Repeat([]byte("x"), 100<<10)
 	told := func(line lines.Line) { t.Errorf("line %d is said to be answered", line.Number) }
 	one := func(context.Context, lines.Line) lines.Answer { return lines.Answer{Text: long} }

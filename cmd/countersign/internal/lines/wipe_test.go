@@ -8,9 +8,9 @@ import (
 	"testing/iotest"
 )
 
-// TestNoLineStaysInTheBuffer: lines of a bulk import are secrets. Each is gone from the
+// TestBufferWiped: lines of a bulk import are secrets. Each is gone from the
 // buffer when the next is read, and all are at the end.
-func TestNoLineStaysInTheBuffer(t *testing.T) {
+func TestBufferWiped(t *testing.T) {
 	const secret = "4c0883a69102937d6231471b5dbb6204"
 	text := strings.Repeat(`{"privateKey":"`+secret+"\"}\n", 20)
 	for name, in := range map[string]io.Reader{

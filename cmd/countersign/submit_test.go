@@ -1,11 +1,17 @@
 package main
 
 import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 )
 
-// TestCompleted: what a body lacks is put in front; what it has is not touched.
+// TestCompleted checks that missing members are inserted at the front, and that present ones
+// stay unchanged.
 func TestCompleted(t *testing.T) {
 	const kind = `"type":"ACTIVITY_TYPE_VERIFY_OTP"`
 	const both = `{"organizationId":"o","timestampMs":"1700000000123"`
@@ -29,5 +35,36 @@ func TestCompleted(t *testing.T) {
 		if path, whole, err := completed([]byte(body), "", "o", time.Now()); err == nil {
 			t.Errorf("%q: %s, %s", body, path, whole)
 		}
+	}
+}
+
+// TestSavedBody checks that the saved body gets the recorded answer when it is sent again,
+// and that an existing file is not overwritten.
+func TestSavedBody(t *testing.T) {
+	s := newServed(t)
+	n := s.start(t, "--admin", "none")
+	saved := filepath.Join(s.dir, "sent.json")
+	submit := func(body []byte, more ...string) ([]byte, error) {
+		command := exec.CommandContext(t.Context(), "countersign", append([]string{"submit", "--url", n.base, "--api-key", filepath.Join(s.dir, apiKeyName)}, more...)...)
+		command.Stdin = bytes.NewReader(body)
+		return command.Output()
+	}
+	body := []byte(`{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","parameters":{"signWith":"` + s.signer + `","unsignedTransaction":"` + vectorUnsigned + `","type":"TRANSACTION_TYPE_ETHEREUM"}}`)
+	first, err := submit(body, "--save-body", saved)
+	if err != nil {
+		t.Fatalf("%v: %s", err, first)
+	}
+	kept, err := os.ReadFile(saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := submit(kept); err != nil || !bytes.Equal(again, first) {
+		t.Errorf("%v: %s, want %s", err, again, first)
+	}
+	if out, err := submit(body, "--save-body", saved); err == nil || len(out) > 0 {
+		t.Errorf("the body of before was written over, or the new one sent without: %s", out)
+	}
+	if status := n.end(t, syscall.SIGTERM); status != exitSuccess {
+		t.Errorf("exit status %d", status)
 	}
 }
