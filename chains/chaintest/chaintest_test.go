@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// transfer is a type-2 transaction that pays 0.1 ETH.
+// transfer is a type-2 transaction that sends 0.1 ETH.
 const transfer = "02f001078459682f008502540be4008252089408d2b0a37f869ff76bacb5bab3278e26ab7067b788016345785d8a000080c0"
 
 func samples(t *testing.T) map[string]chaintest.Sample {
@@ -19,4 +19,4 @@ func samples(t *testing.T) map[string]chaintest.Sample {
 	}}
 }
 
-func TestSound(t *testing.T) { chaintest.Run(t, ethereum.Chain{}, samples(t)) }
+func TestCorrectChain(t *testing.T) { chaintest.Run(t, ethereum.Chain{}, samples(t)) }

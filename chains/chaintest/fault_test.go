@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// broken is a sound chain with one fault.
+// broken is a correct chain with one fault.
 type broken struct {
 	chains.Chain
 	parse     func(raw []byte) (chains.Transaction, error)
@@ -43,7 +43,7 @@ func (b broken) HazardNames() []string {
 	return b.Chain.HazardNames()
 }
 
-// altered is a transaction whose signing is replaced.
+// altered is a transaction with another Request.With.
 type altered struct {
 	chains.Transaction
 	with func(tx chains.Transaction, signWith string, keys []keystore.Key) (chains.Signing, error)
@@ -67,7 +67,7 @@ func (a alteredRequest) With(keys ...keystore.Key) (chains.Signing, error) {
 	return a.tx.with(a.tx.Transaction, a.signWith, keys)
 }
 
-// alteredSigning changes what comes out.
+// alteredSigning is a signing with other signed bytes or effects.
 type alteredSigning struct {
 	chains.Signing
 	sign    func(ctx context.Context, signing chains.Signing) ([]byte, error)
@@ -115,7 +115,7 @@ func signsAs(change alteredSigning) broken {
 
 var signatures byte
 
-// faults are chains that the suite must refuse, by the check that finds them.
+// faults are faulty chains by the check that must fail.
 var faults = map[string]broken{
 	"HazardNames": {Chain: ethereum.Chain{}, hazards: []string{"solana/no-chain-id"}},
 	"Nothing":     parses(func([]byte) (chains.Transaction, error) { return nil, errors.New("no") }),
@@ -153,46 +153,50 @@ var faults = map[string]broken{
 	}),
 }
 
-// faultVariable names the fault that a process of TestFaultsAreNoticed has.
+// faultVariable is the environment variable with the fault of a child process.
 const faultVariable = "CHAINTEST_FAULT"
 
-// TestFaultsAreNoticed runs the suite over each faulty chain in a process of its
-// own, which must fail.
-func TestFaultsAreNoticed(t *testing.T) {
+// TestFaults runs the suite over each faulty chain in a child process, which must fail.
+func TestFaults(t *testing.T) {
 	if fault := os.Getenv(faultVariable); fault != "" {
 		chaintest.Run(t, faults[fault], samples(t))
 		return
 	}
 	for fault := range faults {
-		t.Run(fault, func(t *testing.T) {
-			t.Parallel()
-			command := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestFaultsAreNoticed$/"+fault+"$")
-			command.Env = append(os.Environ(), faultVariable+"="+fault)
-			output, err := command.CombinedOutput()
-			if _, failed := errors.AsType[*exec.ExitError](err); !failed {
-				t.Errorf("the suite lets a chain pass whose fault is in %s: %v\n%s", fault, err, output)
-			}
-		})
+		checkFails(t, fault, "^TestFaults$/"+fault+"$")
 	}
 }
 
-// TestMutants: a mutant shares no bytes with the transaction, and none equals it.
+// checkFails runs a pattern of tests with a fault in a child process, which must fail.
+func checkFails(t *testing.T, fault, pattern string) {
+	t.Run(fault, func(t *testing.T) {
+		t.Parallel()
+		command := exec.CommandContext(t.Context(), os.Args[0], "-test.run", pattern)
+		command.Env = append(os.Environ(), faultVariable+"="+fault)
+		output, err := command.CombinedOutput()
+		if _, failed := errors.AsType[*exec.ExitError](err); !failed {
+			t.Errorf("the suite passes with a fault in %s: %v\n%s", fault, err, output)
+		}
+	})
+}
+
+// TestMutants: mutants share no memory with the transaction, and none equals it.
 func TestMutants(t *testing.T) {
 	raw := []byte{1, 2, 3}
-	kinds := map[string]bool{}
+	mutants := map[string]bool{}
 	for mutant := range chaintest.Mutants(raw, []byte{0, 2}) {
-		kinds[string(mutant)] = true
+		mutants[string(mutant)] = true
 		clear(mutant)
 	}
 	if !bytes.Equal(raw, []byte{1, 2, 3}) {
-		t.Fatalf("a mutant shares the bytes: %v", raw)
+		t.Fatalf("a mutant shares memory: %v", raw)
 	}
 	for _, want := range [][]byte{{}, {1}, {1, 2}, {2, 3}, {1, 3}, {1, 1, 2, 3}, {0, 2, 3}, {1, 2, 0}, {1, 2, 3, 0}, {0x81, 2, 3}} {
-		if !kinds[string(want)] {
+		if !mutants[string(want)] {
 			t.Errorf("%v is not among them", want)
 		}
 	}
-	if kinds[string(raw)] {
-		t.Error("one of them is no mutant")
+	if mutants[string(raw)] {
+		t.Error("one of them equals the transaction")
 	}
 }

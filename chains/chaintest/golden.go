@@ -12,11 +12,11 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-var update = flag.Bool("update", false, "write the golden files of testdata anew")
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
-// Summaries compares what is shown of each transaction (Describe) with
-// testdata/summary/<name>.txt. go test -update writes those files. A file that
-// belongs to no transaction is a failure.
+// Summaries compares the description of each transaction (Describe) with
+// testdata/summary/<name>.txt, which go test -update rewrites. It fails if a file belongs
+// to no transaction.
 func Summaries(t *testing.T, chain chains.Chain, transactions map[string][]byte, key keystore.Key) {
 	t.Helper()
 	for name, raw := range transactions {
@@ -35,10 +35,9 @@ func Summaries(t *testing.T, chain chains.Chain, transactions map[string][]byte,
 
 func summaryFile(name string) string { return filepath.Join("testdata", "summary", name+".txt") }
 
-// Describe writes everything that a person is shown of a transaction: what it
-// does in sentences, the details, what depends on the signer, the hazards; and
-// below it the canonical form of the summary, and its digest. If the key cannot
-// sign it, what depends on the signer is left out.
+// Describe returns everything that is shown of a transaction: its effects as sentences, the
+// details, the signer's view if the key can sign, and the hazards; followed by the
+// canonical form of the summary and its digest.
 func Describe(t testing.TB, chain chains.Chain, raw []byte, key keystore.Key) []byte {
 	t.Helper()
 	tx := parse(t, chain, raw)
@@ -78,7 +77,7 @@ func render(t testing.TB, out *bytes.Buffer, fields []chains.Field) {
 	}
 }
 
-// golden compares with a file, or writes it.
+// golden compares got with a file, or rewrites the file.
 func golden(t testing.TB, path string, got []byte) {
 	t.Helper()
 	if *update {
@@ -94,6 +93,6 @@ func golden(t testing.TB, path string, got []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs (go test -update writes it anew):\n got\n%s\nwant\n%s", path, got, want)
+		t.Errorf("%s differs (go test -update rewrites it):\n got\n%s\nwant\n%s", path, got, want)
 	}
 }

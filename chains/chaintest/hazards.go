@@ -15,8 +15,8 @@ func Names(hazards []chains.Hazard) (names []string) {
 	return names
 }
 
-// CheckHazards compares hazards with the names that are wanted, and the detail
-// of the first one, if there is any, with the one wanted.
+// CheckHazards compares the names of hazards, and the detail of the first one if there is
+// one.
 func CheckHazards(t testing.TB, hazards []chains.Hazard, names []string, detail string) {
 	t.Helper()
 	if got := Names(hazards); !slices.Equal(got, names) {
@@ -27,12 +27,12 @@ func CheckHazards(t testing.TB, hazards []chains.Hazard, names []string, detail 
 	}
 }
 
-// CheckAllSeen makes sure that a chain's tests have shown each hazard that its
-// closed list has, and no other.
+// CheckAllSeen checks that the hazards that a chain's tests have seen are exactly those of
+// its closed list.
 func CheckAllSeen(t testing.TB, chain chains.Chain, seen []string) {
 	t.Helper()
 	seen, want := slices.Sorted(slices.Values(seen)), slices.Sorted(slices.Values(chain.HazardNames()))
 	if seen = slices.Compact(seen); !slices.Equal(seen, want) {
-		t.Errorf("the tests show %v, the list has %v", seen, want)
+		t.Errorf("the tests have seen %v, the list has %v", seen, want)
 	}
 }

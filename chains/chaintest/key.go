@@ -9,11 +9,11 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// organization is where Key keeps its keys.
+// organization is the organization of all keys.
 const organization = "chaintest"
 
-// Key returns a handle to a secret of keystore.SecretSize bytes, with its
-// signatures verified as the engine has them verified. It ends with the test.
+// Key returns a handle to a secret of keystore.SecretSize bytes. Like in the engine, its
+// signatures are verified. The handle is closed when the test ends.
 func Key(t testing.TB, curve keystore.Curve, secret []byte) keystore.Key {
 	t.Helper()
 	store := memory.New()

@@ -15,42 +15,42 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Messages is a kind of message: what is signed besides transactions.
+// Messages is a kind of message, which is signed like a transaction.
 type Messages struct {
 	Chain   chains.Chain // whose keys sign
-	Name    string       // that refusals begin with; empty if a chain's own reader refuses
+	Name    string       // in refusals; empty if they come from a chain's own reader
 	Hazards []string     // the closed list
 	Parse   func(raw []byte) (chains.Transaction, error)
 }
 
-// MessageSample is a message that a key can sign, and what signing it does.
+// MessageSample is a message that a key can sign, and its hazards.
 type MessageSample struct {
 	Sample
 
-	// JSON reports that the bytes are JSON, whose members may be in any order.
+	// JSON is set if the bytes are JSON, whose members may be in any order.
 	JSON bool
 
-	// Open reports that a beginning of the message is a message too, as of a text
-	// without a length: it is shown as another one.
+	// Open is set if a prefix of the message is another valid message, as of a text
+	// without a length.
 	Open bool
 
-	// Hazards are the names of those that the message has for its key, in order.
+	// Hazards are the names of the message's hazards for its key, in order.
 	Hazards []string
 }
 
-// HostileText is a text of two lines, for samples of messages: its second line must
-// not stand where the lines of a summary do.
+// HostileText is a text of two lines for samples of messages. Its second line must not look
+// like a line of a summary.
 const HostileText = "hello\nhazards  none"
 
-// RunMessages tests that a kind of message keeps the contract: all that a transaction
-// keeps once it is read (Run), and besides
+// RunMessages tests that a kind of message keeps the contract: that of a parsed transaction
+// (Run), and in addition
 //
-//   - a strict reader, whose refusals are of its own;
-//   - one digest, one list of effects and one signature, whatever order members have
-//     and however often they are asked for;
-//   - text that cannot draw lines of its own;
-//   - a hazard for whatever is not decoded, and no hazard that is not expected;
-//   - no key unless it is named.
+//   - a strict reader that returns its own errors;
+//   - one digest, one list of effects and one signature, whatever the order of members
+//     and however often they are requested;
+//   - text that cannot fake lines;
+//   - a hazard for everything that is not decoded, and no unexpected hazard;
+//   - no default key.
 func RunMessages(t *testing.T, kind Messages, samples map[string]MessageSample) {
 	if len(samples) == 0 {
 		t.Fatal("no samples")
@@ -70,10 +70,10 @@ func RunMessages(t *testing.T, kind Messages, samples map[string]MessageSample) 
 	}
 }
 
-// messageChecks are those of Run that say nothing about how a reader refuses.
+// messageChecks are the checks of Run that do not concern refusals.
 var messageChecks = []string{"Addresses", "KeyID", "Summary", "Hazards", "Effects", "Sign", "SignInParallel", "CancelledSign", "FailingKey", "KeyOfOtherCurve"}
 
-// messageChain is a kind of message in a chain's place.
+// messageChain is a kind of message as a chain.
 type messageChain struct {
 	chains.Chain
 	kind Messages
@@ -83,8 +83,8 @@ func (m messageChain) Parse(raw []byte) (chains.Transaction, error) { return m.k
 
 func (m messageChain) HazardNames() []string { return m.kind.Hazards }
 
-// checkStrict: each beginning, and the message with a byte behind it, is refused as
-// the kind refuses, or is shown as another one where the kind is open.
+// checkStrict checks that each prefix of the message, and the message followed by a byte,
+// is refused, or shown as another message if the sample is open.
 func checkStrict(t *testing.T, kind Messages, sample MessageSample) {
 	whole, err := kind.Parse(sample.Raw)
 	if err != nil {
@@ -101,13 +101,13 @@ func checkStrict(t *testing.T, kind Messages, sample MessageSample) {
 		tx, err := kind.Parse(raw)
 		switch {
 		case err == nil && !sample.Open:
-			t.Errorf("%q is taken", raw)
+			t.Errorf("%q is accepted", raw)
 		case err == nil:
 			if tx.Summary().Digest() == whole.Summary().Digest() {
-				t.Errorf("%q is shown as the whole message", raw)
+				t.Errorf("%q has the digest of the whole message", raw)
 			}
 		case tx != nil:
-			t.Errorf("%q is refused (%v) and yet returned", raw, err)
+			t.Errorf("%q is refused (%v), and a transaction returned", raw, err)
 		default:
 			checkMessageRefusal(t, kind, raw, err)
 		}
@@ -123,13 +123,14 @@ func checkMessageRefusal(t *testing.T, kind Messages, raw []byte, err error) {
 	case kind.Name != "" && refusal.Chain != kind.Name:
 		t.Errorf("%q: refused by %q, not %q", raw, refusal.Chain, kind.Name)
 	case refusal.Offset < -1 || refusal.Offset > len(raw):
-		t.Errorf("%q: %v names a byte that is not there", raw, err)
+		t.Errorf("%q: %v has an offset out of range", raw, err)
 	case refusal.Problem == "":
-		t.Errorf("%q: %v names no problem", raw, err)
+		t.Errorf("%q: %v has no problem", raw, err)
 	}
 }
 
-// checkStable: what a message is depends on nothing but what it says.
+// checkStable checks that results do not change from call to call, or with the order of JSON
+// members.
 func checkStable(t *testing.T, as messageChain, sample MessageSample) {
 	first := parse(t, as, sample.Raw)
 	want, signature := first.Summary().Digest(), sign(t, as, sample.Sample)
@@ -141,11 +142,11 @@ func checkStable(t *testing.T, as messageChain, sample MessageSample) {
 		tx := parse(t, as, raw)
 		signing := ready(t, tx, sample.Sample)
 		if got := tx.Summary().Digest(); got != want {
-			t.Fatalf("%q: the digest is %x, and of the sample %x", raw, got, want)
+			t.Fatalf("%q: the digest is %x, and that of the sample %x", raw, got, want)
 		}
 		if !reflect.DeepEqual(tx.Effects(), first.Effects()) || !reflect.DeepEqual(tx.Effects(), tx.Effects()) ||
 			!reflect.DeepEqual(signing.Effects(), signing.Effects()) || !reflect.DeepEqual(signing.Hazards(), signing.Hazards()) {
-			t.Fatalf("%q: the effects or hazards are others when asked again", raw)
+			t.Fatalf("%q: the effects or hazards differ from call to call", raw)
 		}
 		if got, err := signing.AppendSigned(t.Context(), nil); err != nil || !bytes.Equal(got, signature) {
 			t.Fatalf("%q: signed %x (%v), want %x", raw, got, err, signature)
@@ -153,7 +154,7 @@ func checkStable(t *testing.T, as messageChain, sample MessageSample) {
 	}
 }
 
-// reordered writes JSON with the members of each object in another order.
+// reordered returns JSON with the members of each object in another order.
 func reordered(t *testing.T, raw []byte, round int) []byte {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -200,8 +201,8 @@ func write(t *testing.T, out *bytes.Buffer, value any, round int) {
 	}
 }
 
-// checkLines: nothing in the message makes a line of what is shown, nor moves the
-// cursor.
+// checkLines checks that text of the message cannot fake a line, and has no control
+// characters, in what is shown.
 func checkLines(t *testing.T, as messageChain, sample Sample) {
 	tx := parse(t, as, sample.Raw)
 	signing := ready(t, tx, sample)
@@ -216,7 +217,7 @@ func checkLines(t *testing.T, as messageChain, sample Sample) {
 	_, fake, _ := strings.Cut(HostileText, "\n")
 	for line := range strings.Lines(shown.String()) {
 		if strings.HasPrefix(strings.TrimSpace(line), fake) {
-			t.Errorf("a line of the message's own: %q", line)
+			t.Errorf("a line faked by the message: %q", line)
 		}
 		if strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }) {
 			t.Errorf("a line with control characters: %q", line)
@@ -224,27 +225,26 @@ func checkLines(t *testing.T, as messageChain, sample Sample) {
 	}
 }
 
-// checkDefaultDeny: the hazards are those that are expected, and what is not decoded
-// has one.
+// checkDefaultDeny checks the hazards, and that every effect that is not decoded has one.
 func checkDefaultDeny(t *testing.T, as messageChain, sample MessageSample) {
 	signing := ready(t, parse(t, as, sample.Raw), sample.Sample)
 	if got := Names(signing.Hazards()); !slices.Equal(got, sample.Hazards) {
 		t.Errorf("hazards %v, want %v", got, sample.Hazards)
 	}
 	for i, effect := range signing.Effects() {
-		if effect.Undecoded && !slices.ContainsFunc(signing.Hazards(), func(h chains.Hazard) bool { at, ok := h.Effect(); return ok && at == i }) {
+		if effect.Undecoded && !slices.ContainsFunc(signing.Hazards(), func(h chains.Hazard) bool { index, ok := h.Effect(); return ok && index == i }) {
 			t.Errorf("effect %d is not decoded and has no hazard: %+v", i, effect)
 		}
 	}
 }
 
-// checkSignWith: a key is named, or none signs.
+// checkSignWith checks that there is no default key.
 func checkSignWith(t *testing.T, as messageChain, sample Sample) {
 	own, err := locators(sample.Key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if request, err := parse(t, as, sample.Raw).Request(""); err == nil && slices.ContainsFunc(request.Locators(), func(at keystore.Locator) bool { return slices.Contains(own, at) }) {
-		t.Error("a message leads to a key that is not named")
+		t.Error("an empty signWith leads to the key")
 	}
 }

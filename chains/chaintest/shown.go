@@ -11,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// checkSummary checks that the summary is a function of the bytes: asking who
-// signs, and signing, does not change it.
+// checkSummary checks that the summary depends on the bytes alone: neither a key nor
+// signing changes it.
 func checkSummary(t *testing.T, chain chains.Chain, sample Sample) {
 	unchanged(t, sample.Raw)
 	before := parse(t, chain, sample.Raw).Summary().Digest()
@@ -33,13 +33,12 @@ func checkSummary(t *testing.T, chain chains.Chain, sample Sample) {
 	}
 	var out bytes.Buffer
 	if render(t, &out, summary.Fields); out.Len() == 0 {
-		t.Error("nothing is shown")
+		t.Error("there are no fields")
 	}
 }
 
-// checkEffects checks that effects say who acts and what for, that the signing's
-// are the transaction's with the signer's address in place of the symbol, and that
-// hazards point at one of them.
+// checkEffects checks that effects are consistent, that those of the signing are those of
+// the transaction with the signer resolved, and that hazards point at existing effects.
 func checkEffects(t *testing.T, chain chains.Chain, sample Sample) {
 	tx := parse(t, chain, sample.Raw)
 	effects := tx.Effects()
@@ -66,7 +65,7 @@ func checkEffects(t *testing.T, chain chains.Chain, sample Sample) {
 	}
 }
 
-// CheckEffect checks that an effect's members fit each other.
+// CheckEffect checks that an effect's members are consistent.
 func CheckEffect(t testing.TB, index int, effect chains.Effect) {
 	t.Helper()
 	amounts := effect.Amount.IsNone() == effect.Asset.IsNone()
@@ -86,8 +85,8 @@ func CheckEffect(t testing.TB, index int, effect chains.Effect) {
 	}
 }
 
-// checkAddresses checks that each of the key's addresses, as signWith, leads to
-// the key and to no other, and that a slip in one is refused if it has a checksum.
+// checkAddresses checks that each of the key's addresses, as signWith, leads to the key and
+// to no other.
 func checkAddresses(t *testing.T, chain chains.Chain, sample Sample) {
 	own, err := locators(sample.Key)
 	if err != nil {
@@ -96,14 +95,14 @@ func checkAddresses(t *testing.T, chain chains.Chain, sample Sample) {
 	leading := 0
 	for _, address := range chain.Addresses(sample.Key.PublicKey()) {
 		if address.Format == "" || address.Address == "" {
-			t.Errorf("%+v says too little", address)
+			t.Errorf("%+v is incomplete", address)
 		}
 		request, err := parse(t, chain, sample.Raw).Request(address.Address)
 		switch {
 		case errors.Is(err, chains.ErrNotSigner):
 		case err != nil:
 			t.Errorf("%s: %v", address.Address, err)
-		case !slices.ContainsFunc(request.Locators(), func(at keystore.Locator) bool { return slices.Contains(own, at) }):
+		case !slices.ContainsFunc(request.Locators(), func(locator keystore.Locator) bool { return slices.Contains(own, locator) }):
 			t.Errorf("%s does not lead to its key", address.Address)
 		default:
 			leading++
@@ -115,7 +114,7 @@ func checkAddresses(t *testing.T, chain chains.Chain, sample Sample) {
 	}
 }
 
-// checkSigner: a key signs at its own address, and no other key does.
+// checkSigner checks that a key signs with its own address, and no other key does.
 func checkSigner(t *testing.T, chain chains.Chain, sample Sample, address string) {
 	signed, err := Sign(t.Context(), chain, sample.Raw, address, sample.Key)
 	if (err == nil) != (signed != nil) || err != nil && !errors.Is(err, chains.ErrNotSigner) {
@@ -123,20 +122,20 @@ func checkSigner(t *testing.T, chain chains.Chain, sample Sample, address string
 	}
 	other := Key(t, sample.Key.PublicKey().Curve(), bytes.Repeat([]byte{7}, keystore.SecretSize))
 	if signed, err := Sign(t.Context(), chain, sample.Raw, address, other); signed != nil || !errors.Is(err, chains.ErrNotSigner) {
-		t.Errorf("another key than that of %s: %x, %v", address, signed, err)
+		t.Errorf("with another key than that of %s: %x, %v", address, signed, err)
 	}
 }
 
 func locators(key keystore.Key) ([]keystore.Locator, error) {
-	all := append(keystore.Locators(key.PublicKey()), keystore.ByID(key.ID()))
+	locators := append(keystore.Locators(key.PublicKey()), keystore.ByID(key.ID()))
 	if key.PublicKey().Curve() != keystore.CurveSecp256k1 {
-		return all, nil
+		return locators, nil
 	}
 	taproot, err := keystore.TaprootLocator(key.PublicKey())
-	return append(all, taproot), err
+	return append(locators, taproot), err
 }
 
-// checkKeyID checks that a text that is no address is a key's id.
+// checkKeyID checks that a text that is not an address is a key's id.
 func checkKeyID(t *testing.T, chain chains.Chain, sample Sample) {
 	for _, id := range []string{sample.Key.ID(), "hot wallet", "01234567-89ab-cdef-0123-456789abcdef"} {
 		request, err := parse(t, chain, sample.Raw).Request(id)

@@ -11,8 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Ready takes a transaction to the point where only the key can fail. The error
-// is that of Request or With.
+// Ready returns the signing of a transaction, or the error of Request or With.
 func Ready(tx chains.Transaction, signWith string, keys ...keystore.Key) (chains.Signing, error) {
 	request, err := tx.Request(signWith)
 	if err != nil {
@@ -21,8 +20,7 @@ func Ready(tx chains.Transaction, signWith string, keys ...keystore.Key) (chains
 	return request.With(keys...)
 }
 
-// Sign parses and signs a transaction, and returns the signed bytes or the first
-// error.
+// Sign parses and signs a transaction. It returns the signed bytes or the first error.
 func Sign(ctx context.Context, chain chains.Chain, raw []byte, signWith string, keys ...keystore.Key) ([]byte, error) {
 	tx, err := chain.Parse(raw)
 	if err != nil {
@@ -35,8 +33,8 @@ func Sign(ctx context.Context, chain chains.Chain, raw []byte, signWith string, 
 	return signing.AppendSigned(ctx, nil)
 }
 
-// checkSign signs twice with one transaction, looks at everything in between,
-// and appends behind what is there, in a buffer that held something else.
+// checkSign checks that signing twice gives the same bytes, whatever is called in between,
+// and that the bytes are appended to a reused buffer.
 func checkSign(t *testing.T, chain chains.Chain, sample Sample) {
 	unchanged(t, sample.Raw)
 	first := sign(t, chain, sample)
@@ -67,7 +65,7 @@ func ready(t testing.TB, tx chains.Transaction, sample Sample) chains.Signing {
 		t.Fatal(err)
 	}
 	if ids := signing.KeyIDs(); len(ids) != 1 || ids[0] != sample.Key.ID() {
-		t.Errorf("keys %v will sign, not %s", ids, sample.Key.ID())
+		t.Errorf("the keys %v will sign, want %s", ids, sample.Key.ID())
 	}
 	return signing
 }

@@ -16,7 +16,7 @@ type Sample struct {
 	Key keystore.Key
 }
 
-// Run tests that a chain keeps the contract of chains.Chain, with samples by name.
+// Run tests that a chain keeps the contract of chains.Chain. Samples are given by name.
 func Run(t *testing.T, chain chains.Chain, samples map[string]Sample) {
 	if len(samples) == 0 {
 		t.Fatal("no samples")
@@ -50,17 +50,17 @@ var checks = map[string]func(*testing.T, chains.Chain, Sample){
 
 func checkName(t *testing.T, chain chains.Chain) {
 	if name := chain.Name(); name == "" || name != strings.ToLower(name) {
-		t.Errorf("%q is not a name in lower case", name)
+		t.Errorf("the name %q is empty or not in lower case", name)
 	}
 	if chain.Expects() == "" {
-		t.Error("does not say what it expects")
+		t.Error("Expects is empty")
 	}
 }
 
 func checkHazardNames(t *testing.T, chain chains.Chain) {
 	names := chain.HazardNames()
 	for _, name := range names {
-		if what, ours := strings.CutPrefix(name, chain.Name()+"/"); !ours || what == "" {
+		if what, ok := strings.CutPrefix(name, chain.Name()+"/"); !ok || what == "" {
 			t.Errorf("%s is not %s/something", name, chain.Name())
 		}
 	}
@@ -69,8 +69,7 @@ func checkHazardNames(t *testing.T, chain chains.Chain) {
 	}
 }
 
-// checkHazards: with any key, only hazards of the closed list are found, and
-// they say what they mean.
+// checkHazards checks that hazards are in the closed list and have a detail.
 func checkHazards(t *testing.T, chain chains.Chain, sample Sample) {
 	tx := parse(t, chain, sample.Raw)
 	for _, hazard := range slices.Concat(tx.Hazards(), ready(t, tx, sample).Hazards()) {
@@ -78,7 +77,7 @@ func checkHazards(t *testing.T, chain chains.Chain, sample Sample) {
 			t.Errorf("%s is not in the closed list", hazard.Name)
 		}
 		if hazard.Detail == "" {
-			t.Errorf("%s says nothing", hazard.Name)
+			t.Errorf("%s has no detail", hazard.Name)
 		}
 	}
 }
@@ -92,7 +91,7 @@ func parse(t testing.TB, chain chains.Chain, raw []byte) chains.Transaction {
 	return tx
 }
 
-// unchanged makes sure at the test's end that raw bytes were not written to.
+// unchanged checks at the end of the test that raw bytes were not written to.
 func unchanged(t testing.TB, raw []byte) {
 	t.Helper()
 	before := bytes.Clone(raw)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Vectors reads each file that a pattern of filepath.Glob names into a V. They
-// are known by their file's name without ".json". There must be some.
+// Vectors decodes each file that matches a pattern of filepath.Glob into a V. Keys are file
+// names without ".json". At least one file must match.
 func Vectors[V any](t testing.TB, pattern string) map[string]V {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
@@ -25,7 +25,7 @@ func Vectors[V any](t testing.TB, pattern string) map[string]V {
 	return vectors
 }
 
-// ReadJSON reads a file of JSON.
+// ReadJSON decodes a JSON file.
 func ReadJSON(t testing.TB, path string, into any) {
 	t.Helper()
 	text, err := os.ReadFile(path)

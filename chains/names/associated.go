@@ -9,40 +9,40 @@ import (
 	"github.com/countersign-dev/countersign/internal/tokenaccount"
 )
 
-// Labeled are names that list the addresses which have one.
+// Labeled is implemented by names that can list the addresses with a label.
 type Labeled interface {
 	// Labeled returns the addresses with a label, in their chains' binary form.
 	Labeled() [][]byte
 }
 
 // maxDerived bounds the pairs of wallet and mint whose accounts are derived for one
-// transaction: some tens of milliseconds.
+// transaction, which takes some tens of milliseconds.
 const maxDerived = 1024
 
-// Sentences says what each effect does, as [chains.Sentence]. Names may be nil.
+// Sentences describes each effect like [chains.Sentence]. Names may be nil.
 //
-// A token account of Solana does not say whose it is. One that is derived from an
-// address which the effects name, or which has a label, is called its associated
-// account. That is no promise that the address controls it: the owner of a token
-// account can be changed.
-func Sentences(effects []chains.Effect, known chains.Names) []string {
-	if wallets := associated(effects, known); len(wallets) > 0 {
-		known = withAssociated{known, wallets}
+// The address of a Solana token account does not reveal its owner. An account that is
+// derived from an address that the effects name, or that has a label, is called its
+// associated account. The address need not control it: the owner of a token account can
+// be changed.
+func Sentences(effects []chains.Effect, names chains.Names) []string {
+	if wallets := associated(effects, names); len(wallets) > 0 {
+		names = withAssociated{names, wallets}
 	}
 	sentences := make([]string, len(effects))
 	for i := range effects {
-		sentences[i] = chains.Sentence(effects[i], known)
+		sentences[i] = chains.Sentence(effects[i], names)
 	}
 	return sentences
 }
 
 // associated returns the wallets of associated token accounts, by account.
-func associated(effects []chains.Effect, known chains.Names) map[string]string {
+func associated(effects []chains.Effect, names chains.Names) map[string]string {
 	wallets, mints := mentioned(effects)
 	if len(mints) == 0 {
 		return nil
 	}
-	if labeled, ok := known.(Labeled); ok {
+	if labeled, ok := names.(Labeled); ok {
 		for _, address := range labeled.Labeled() {
 			wallets.add(address)
 		}
@@ -61,22 +61,22 @@ func associated(effects []chains.Effect, known chains.Names) map[string]string {
 	return accounts
 }
 
-// addresses is a set of addresses of 32 bytes, in their order.
+// addresses is a set of addresses of 32 bytes in the order in which they were added.
 type addresses struct {
 	list []string
-	seen map[string]bool
+	set  map[string]bool
 }
 
 func (a *addresses) add(address []byte) {
-	if len(address) == tokenaccount.Size && !a.seen[string(address)] {
-		a.list, a.seen[string(address)] = append(a.list, string(address)), true
+	if len(address) == tokenaccount.Size && !a.set[string(address)] {
+		a.list, a.set[string(address)] = append(a.list, string(address)), true
 	}
 }
 
-// mentioned returns the addresses that the effects on Solana name, and the mints.
+// mentioned returns the addresses and the mints in effects on Solana.
 func mentioned(effects []chains.Effect) (wallets addresses, mints []string) {
-	wallets.seen = map[string]bool{}
-	tokens := addresses{seen: map[string]bool{}}
+	wallets.set = map[string]bool{}
+	tokens := addresses{set: map[string]bool{}}
 	for i := range effects {
 		e := &effects[i]
 		if namespace, _, _ := strings.Cut(e.Asset.Chain, ":"); namespace != "solana" {
@@ -98,7 +98,7 @@ func mentioned(effects []chains.Effect) (wallets addresses, mints []string) {
 	return wallets, tokens.list
 }
 
-// withAssociated are names that call an associated token account so.
+// withAssociated adds labels for associated token accounts to names.
 type withAssociated struct {
 	chains.Names
 	wallets map[string]string // by account

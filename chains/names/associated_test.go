@@ -27,7 +27,7 @@ func associatedOf(t *testing.T, wallet, mint solana.PublicKey) solana.PublicKey 
 	return account
 }
 
-// sent is a transfer of a mint to a token account, with the fee of a payer.
+// sent returns the fee of a payer and a transfer to a token account.
 func sent(payer, mint, account solana.PublicKey) []chains.Effect {
 	return []chains.Effect{
 		{Kind: chains.KindFee, From: at(payer), Asset: chains.Native("solana"), Amount: chains.AtMost(big.NewInt(5000))},
@@ -35,8 +35,8 @@ func sent(payer, mint, account solana.PublicKey) []chains.Effect {
 	}
 }
 
-// TestAssociatedAccountsAreNamed: the account of a transfer is called the associated
-// account of a wallet that the transaction names, or that has a label; of no other.
+// TestAssociatedAccountsAreNamed: the account of a transfer is called the associated account
+// of a wallet that the transaction names or that has a label, and of no other.
 func TestAssociatedAccountsAreNamed(t *testing.T) {
 	payer, wallet, mint := key(1), key(2), key(3)
 	labeled := names.New()
@@ -48,8 +48,8 @@ func TestAssociatedAccountsAreNamed(t *testing.T) {
 	ofWallet, ofPayer := associatedOf(t, wallet, mint), associatedOf(t, payer, mint)
 	for name, c := range map[string]struct {
 		effects []chains.Effect
-		known   chains.Names
-		want    string // empty: nothing is said
+		names   chains.Names
+		want    string // empty if there is no label
 	}{
 		"the payer's own":                   {sent(payer, mint, ofPayer), nil, "(associated account of " + payer.String() + ")"},
 		"created in the same transaction":   {append(sent(payer, mint, ofWallet), creates), nil, "(associated account of " + wallet.String() + ")"},
@@ -58,15 +58,15 @@ func TestAssociatedAccountsAreNamed(t *testing.T) {
 		"for another mint":                  {sent(payer, key(4), ofWallet), labeled, ""},
 		"the wallet itself, with its label": {sent(payer, mint, wallet), labeled, "(treasury)"},
 	} {
-		got := names.Sentences(c.effects, c.known)[1]
+		got := names.Sentences(c.effects, c.names)[1]
 		if c.want == "" && strings.Contains(got, "(") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }
 
-// TestAssociatedAccountsAreBounded: a transaction of many parties, with an address book
-// of thousands, costs some tens of milliseconds, and those of the transaction come first.
+// TestAssociatedAccountsAreBounded: with many parties and a large address book, the number
+// of derived accounts is bounded, and the parties of the transaction come first.
 func TestAssociatedAccountsAreBounded(t *testing.T) {
 	book, effects := names.New(), []chains.Effect{}
 	for i := range 5000 {

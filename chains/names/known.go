@@ -1,7 +1,6 @@
 package names
 
-// wellKnown are the tokens that are named without a list. The addresses are
-// those that the issuers publish.
+// wellKnown are the built-in tokens, with the addresses that their issuers publish.
 var wellKnown = []struct {
 	chain, address, symbol string
 	decimals               int

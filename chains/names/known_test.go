@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestWellKnownAgainstPublicLists: each token that is built in stands in a list that
-// others wrote (testdata/tokens.json names them), with its symbol and decimals. Tron's
-// USDT is in none that a package manager has.
+// TestWellKnownAgainstPublicLists: each built-in token is in a public list, with its symbol
+// and decimals (testdata/tokens.json names the lists). No package manager has a list with
+// Tron's USDT.
 func TestWellKnownAgainstPublicLists(t *testing.T) {
 	text, err := os.ReadFile("testdata/tokens.json")
 	if err != nil {
@@ -22,20 +22,20 @@ func TestWellKnownAgainstPublicLists(t *testing.T) {
 	if err := json.Unmarshal(text, &lists); err != nil {
 		t.Fatal(err)
 	}
-	for _, known := range wellKnown {
-		has := known.chain == "tron"
+	for _, token := range wellKnown {
+		listed := token.chain == "tron"
 		for _, l := range lists {
-			same := l.Address == known.address || known.chain != "solana" && strings.EqualFold(l.Address, known.address)
-			if l.Chain != known.chain || !same && l.Name != known.symbol {
+			same := l.Address == token.address || token.chain != "solana" && strings.EqualFold(l.Address, token.address)
+			if l.Chain != token.chain || !same && l.Name != token.symbol {
 				continue
 			}
-			if !same || l.Name != known.symbol || l.Decimals != known.decimals {
-				t.Errorf("%s on %s: %s with %d decimals here, %s %s with %d in %s", known.symbol, known.chain, known.address, known.decimals, l.Name, l.Address, l.Decimals, l.Source)
+			if !same || l.Name != token.symbol || l.Decimals != token.decimals {
+				t.Errorf("%s on %s: %s with %d decimals here, %s %s with %d in %s", token.symbol, token.chain, token.address, token.decimals, l.Name, l.Address, l.Decimals, l.Source)
 			}
-			has = true
+			listed = true
 		}
-		if !has {
-			t.Errorf("%s on %s is in no list", known.symbol, known.chain)
+		if !listed {
+			t.Errorf("%s on %s is in no list", token.symbol, token.chain)
 		}
 	}
 }

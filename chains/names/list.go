@@ -3,6 +3,7 @@ package names
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 )
 
@@ -18,8 +19,8 @@ const (
 	tronListID   = 728126428 // Tron's, from its genesis block
 )
 
-// tokenList is what is read of a list in Uniswap's format, version 1
-// (https://uniswap.org/tokenlist.schema.json). The format allows other members.
+// tokenList is a list in version 1 of Uniswap's format
+// (https://uniswap.org/tokenlist.schema.json). Other members are allowed and ignored.
 type tokenList struct {
 	Name   string `json:"name"`
 	Tokens []struct {
@@ -30,18 +31,18 @@ type tokenList struct {
 	} `json:"tokens"`
 }
 
-// AddTokenList adds the tokens of a list in Uniswap's token-list format: all of
-// them, or none and an error that says which token is wrong.
+// AddTokenList adds the tokens of a list in Uniswap's token-list format. It adds all of
+// them, or none and returns an error that names the invalid token.
 func (b *Book) AddTokenList(file []byte) error {
 	if len(file) > MaxListBytes {
-		return fmt.Errorf("names: a token list of %d bytes: at most %d are read", len(file), MaxListBytes)
+		return fmt.Errorf("names: token list of %d bytes, of at most %d", len(file), MaxListBytes)
 	}
 	var list tokenList
 	if err := json.Unmarshal(file, &list); err != nil {
 		return fmt.Errorf("names: token list: %w", err)
 	}
 	if len(list.Tokens) == 0 || len(list.Tokens) > MaxListTokens {
-		return fmt.Errorf("names: token list %q: 1 to %d tokens are expected, it has %d", list.Name, MaxListTokens, len(list.Tokens))
+		return fmt.Errorf("names: token list %q has %d tokens: must have 1 to %d", list.Name, len(list.Tokens), MaxListTokens)
 	}
 	added := Book{tokens: map[key]token{}}
 	for i, entry := range list.Tokens {
@@ -49,9 +50,7 @@ func (b *Book) AddTokenList(file []byte) error {
 			return fmt.Errorf("names: token list %q: tokens[%d]: %w", list.Name, i, err)
 		}
 	}
-	for at, token := range added.tokens {
-		b.tokens[at] = token
-	}
+	maps.Copy(b.tokens, added.tokens)
 	return nil
 }
 

@@ -24,8 +24,8 @@ const (
 	treasury = "08d2b0a37f869ff76bacb5bab3278e26ab7067b7"
 )
 
-// TestSentence names a known token and a labelled address, and nothing on
-// another chain that has the same address.
+// TestSentence: a known token and a labelled address are named, and not the same address
+// as a token of another chain.
 func TestSentence(t *testing.T) {
 	book := names.New()
 	if err := book.AddLabel("eip155:1", "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", "treasury"); err != nil {
@@ -62,7 +62,8 @@ func TestAddTokenList(t *testing.T) {
 	}
 }
 
-// TestAddTokenListRefused leaves the book as it was, and says which token is wrong.
+// TestAddTokenListRefused: a refused list leaves the book unchanged, and the error names the
+// invalid token.
 func TestAddTokenListRefused(t *testing.T) {
 	entry := func(chain, address, symbol, decimals string) string {
 		return `{"name":"bad","tokens":[{"chainId":56,"address":"0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2","symbol":"OK","decimals":1},` +
@@ -72,19 +73,19 @@ func TestAddTokenListRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                        "unexpected end of JSON input",
 		"[]":                      "cannot unmarshal array",
-		`{"name":"x"}`:            "1 to 20000 tokens are expected, it has 0",
+		`{"name":"x"}`:            "has 0 tokens: must have 1 to 20000",
 		entry("1", good, "", "6"): "tokens[1]: names: symbol",
 		entry("1", good, strings.Repeat("A", 21), "6"):                     "tokens[1]: names: symbol",
 		entry("1", good, `A\u202eB`, "6"):                                  "tokens[1]: names: symbol",
 		entry("1", good, "A B", "6"):                                       "tokens[1]: names: symbol",
 		entry("1", good, "A", "37"):                                        "tokens[1]: names: decimals",
 		entry("1", good, "A", "-1"):                                        "tokens[1]: names: decimals",
-		entry("1", good[:41], "A", "1"):                                    "is no Ethereum address",
-		entry("1", strings.Replace(good, "b", "B", 1), "A", "1"):           "wrong checksum",
-		entry("101", strings.Repeat("1", 65), "A", "1"):                    "an address of 65 bytes",
-		entry("101", "So1111", "A", "1"):                                   "is no Solana address",
-		entry("728126428", "TNUC9Qb1rRpS5CbWLmNMxXBjyFoydXjWFS", "A", "1"): "is no Tron address",
-		strings.Repeat(" ", names.MaxListBytes+1):                          "at most 8388608 are read",
+		entry("1", good[:41], "A", "1"):                                    "is not an Ethereum address",
+		entry("1", strings.Replace(good, "b", "B", 1), "A", "1"):           "wrong EIP-55 checksum",
+		entry("101", strings.Repeat("1", 65), "A", "1"):                    "address of 65 bytes",
+		entry("101", "So1111", "A", "1"):                                   "is not a Solana address",
+		entry("728126428", "TNUC9Qb1rRpS5CbWLmNMxXBjyFoydXjWFS", "A", "1"): "is not a Tron address",
+		strings.Repeat(" ", names.MaxListBytes+1):                          "of at most 8388608",
 	} {
 		book := names.New()
 		err := book.AddTokenList([]byte(text))
@@ -93,7 +94,7 @@ func TestAddTokenListRefused(t *testing.T) {
 		}
 		weth := chains.Token("eip155:56", party(t, "c02aaa39b223fe8d0a0e5c4f27ead9083c756cc2", ""), "erc20")
 		if _, _, ok := book.Token(weth); ok {
-			t.Errorf("%.80s: half of the list was taken", text)
+			t.Errorf("%.80s: part of the list was added", text)
 		}
 	}
 }
@@ -107,7 +108,7 @@ func TestAddLabelRefused(t *testing.T) {
 		{"eip155:1", "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", strings.Repeat("l", 65)},
 	} {
 		if err := book.AddLabel(c[0], c[1], c[2]); err == nil {
-			t.Errorf("%v is taken", c)
+			t.Errorf("%v is accepted", c)
 		}
 	}
 }

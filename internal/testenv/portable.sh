@@ -25,7 +25,7 @@ fi
 # packages that kill writers and drive the command.
 if runs arm64 qemu-aarch64; then
   echo "portable: go test for arm64 under QEMU" >&2
-  GOARCH=arm64 go test -exec qemu-aarch64 -skip '^TestFaultsAreNoticed$' ./chains/... ./activity ./stamp ./otp \
+  GOARCH=arm64 go test -exec qemu-aarch64 -skip '^Test(Message)?Faults(AreNoticed)?$' ./chains/... ./activity ./stamp ./otp \
     ./internal/strictjson ./keystore ./keystore/internal/... ./keystore/keyformat ./keystore/memory ./keystore/wallet
 else
   echo "portable: no code for arm64 runs here (Debian's package qemu-user): left out" >&2
