@@ -42,14 +42,8 @@ func TestReloadKeepsDemands(t *testing.T) {
 			b := newBallot(t)
 			waiting := b.submit()
 			b.policy.set(change)
-			if err := b.Engine.ResumeWaiting(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			again, err := b.Submit(t, enginetest.Request{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			b.is(again, activity.StatusConsensusNeeded)
+			b.resume()
+			b.is(b.found(waiting), activity.StatusConsensusNeeded)
 			b.is(b.approve(b.ann, waiting), activity.StatusConsensusNeeded)
 			last := b.approve(b.ben, waiting)
 			if name == "unjudged" {
@@ -71,14 +65,8 @@ func TestReloadAddsDemands(t *testing.T) {
 	b.approve(b.ann, waiting)
 	b.is(b.approve(b.ben, waiting), activity.StatusConsensusNeeded)
 	b.policy.set(func(p *approvers) { p.groups = p.groups[:1] })
-	if err := b.Engine.ResumeWaiting(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	found, err := b.Submit(t, enginetest.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.is(found, activity.StatusCompleted)
+	b.resume()
+	b.is(b.found(waiting), activity.StatusCompleted)
 }
 
 // TestReplayedVotes checks that a refused vote does not count once its voter is given
@@ -165,14 +153,8 @@ func TestResumeAfterObstacle(t *testing.T) {
 		t.Errorf("it waits for %q with %d votes", record.Decision.Reason, len(record.Votes))
 	}
 	b.policy.set(func(p *approvers) { p.refusal = nil })
-	if err := b.Engine.ResumeWaiting(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	found, err := b.Submit(t, enginetest.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.is(found, activity.StatusCompleted)
+	b.resume()
+	b.is(b.found(waiting), activity.StatusCompleted)
 }
 
 // TestConcurrentRejection sends the last approval to one node while the submitter

@@ -22,18 +22,7 @@ func (b *ballot) crowd() (ids []string) {
 		keys[i] = enginetest.NewAPIKey(b.t)
 		users = append(users, countersign.UserConfig{ID: fmt.Sprint("crowd-", i), APIKeys: []countersign.APIKeyConfig{keys[i].Config()}})
 	}
-	for i, key := range []*enginetest.APIKey{b.ann, b.cid} {
-		config := key.Config()
-		config.Activities = voteTypes
-		users = append(users, countersign.UserConfig{ID: []string{"ann", "cid"}[i], Tags: []string{"finance", "none"}[i : i+1], APIKeys: []countersign.APIKeyConfig{config}})
-	}
-	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: enginetest.Organization, Users: users}})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.directory.mu.Lock()
-	b.directory.Directory = directory
-	b.directory.mu.Unlock()
+	b.organization(append(users, voter("ann", "finance", b.ann), voter("cid", "none", b.cid))...)
 	submit := func(key *enginetest.APIKey) (*activity.Record, error) {
 		b.Clock.Advance(time.Millisecond)
 		return b.Engine.Submit(b.t.Context(), key.Sign(b.Body(enginetest.Request{})))
@@ -49,7 +38,7 @@ func (b *ballot) crowd() (ids []string) {
 		_, err := submit(key)
 		refusedWith(b.t, err, activity.ReasonRateLimitExceeded)
 	}
-	_, err = submit(keys[len(keys)-1]) // of a user who has none that waits
+	_, err := submit(keys[len(keys)-1]) // of a user who has none that waits
 	refusedWith(b.t, err, activity.ReasonRateLimitExceeded)
 	return ids
 }

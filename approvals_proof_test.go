@@ -30,7 +30,8 @@ func TestProofOfUnsigned(t *testing.T) {
 		}},
 		"too old, by a sweep": {activity.StatusRejected, func(b *ballot, _ *activity.Record) error {
 			b.Clock.Advance(countersign.DefaultMaxWaiting + time.Second)
-			return b.Engine.ResumeWaiting(b.t.Context())
+			b.resume()
+			return nil
 		}},
 		"failed": {activity.StatusFailed, func(b *ballot, waiting *activity.Record) error {
 			secret, err := hex.DecodeString(enginetest.Secret)

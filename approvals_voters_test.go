@@ -21,38 +21,7 @@ func (b *ballot) voters(users ...countersign.UserConfig) {
 	b.t.Helper()
 	submitter := b.APIKey.Config()
 	submitter.Activities = []activity.Type{activity.TypeSignTransaction}
-	b.organization(append(users, countersign.UserConfig{ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{submitter}}))
-}
-
-// organization replaces the directory by the given users, and one user of another
-// organization.
-func (b *ballot) organization(users []countersign.UserConfig) {
-	b.t.Helper()
-	other := b.Other.Config()
-	other.Activities = voteTypes
-	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{
-		{ID: enginetest.Organization, Name: "Example", Users: users},
-		{ID: enginetest.OtherOrganization, Name: "Other", Users: []countersign.UserConfig{
-			{ID: "eve", Name: "eve", Tags: []string{"finance"}, APIKeys: []countersign.APIKeyConfig{other}},
-		}},
-	})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.directory.mu.Lock()
-	defer b.directory.mu.Unlock()
-	b.directory.Directory = directory
-}
-
-// finance returns a user with the tag finance, whose keys may vote.
-func finance(id string, keys ...*enginetest.APIKey) countersign.UserConfig {
-	user := countersign.UserConfig{ID: id, Name: id, Tags: []string{"finance"}}
-	for _, key := range keys {
-		config := key.Config()
-		config.Activities = voteTypes
-		user.APIKeys = append(user.APIKeys, config)
-	}
-	return user
+	b.organization(append(users, countersign.UserConfig{ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{submitter}})...)
 }
 
 // TestTwoCredentialsOfOneVoter checks that a user counts once, however many credentials
@@ -60,7 +29,7 @@ func finance(id string, keys ...*enginetest.APIKey) countersign.UserConfig {
 func TestTwoCredentialsOfOneVoter(t *testing.T) {
 	b := newBallot(t)
 	second := enginetest.NewAPIKey(t)
-	b.voters(finance("ann", b.ann, second), finance("ben", b.ben))
+	b.voters(voter("ann", "finance", b.ann, second), voter("ben", "finance", b.ben))
 	waiting := b.submit()
 	b.approve(b.ann, waiting)
 	b.Clock.Advance(time.Second)
@@ -93,35 +62,35 @@ func TestPasskeyRequired(t *testing.T) {
 func TestVoterChanges(t *testing.T) {
 	for name, change := range map[string]func(b *ballot) countersign.UserConfig{
 		"expired": func(b *ballot) countersign.UserConfig {
-			user := finance("ann", b.ann)
+			user := voter("ann", "finance", b.ann)
 			user.APIKeys[0].ExpiresAt = b.Clock.Now().Add(-time.Second)
 			return user
 		},
 		"may not vote any more": func(b *ballot) countersign.UserConfig {
-			user := finance("ann", b.ann)
+			user := voter("ann", "finance", b.ann)
 			user.APIKeys[0].Activities = []activity.Type{activity.TypeSignTransaction}
 			return user
 		},
 		"may only reject": func(b *ballot) countersign.UserConfig {
-			user := finance("ann", b.ann)
+			user := voter("ann", "finance", b.ann)
 			user.APIKeys[0].Activities = []activity.Type{activity.TypeRejectActivity}
 			return user
 		},
-		"another user's": func(b *ballot) countersign.UserConfig { return finance("mallory", b.ann) },
+		"another user's": func(b *ballot) countersign.UserConfig { return voter("mallory", "finance", b.ann) },
 		"another key": func(b *ballot) countersign.UserConfig {
-			return finance("ann", enginetest.NewAPIKey(b.t))
+			return voter("ann", "finance", enginetest.NewAPIKey(b.t))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBallot(t)
-			b.voters(finance("ann", b.ann), finance("ben", b.ben))
+			b.voters(voter("ann", "finance", b.ann), voter("ben", "finance", b.ben))
 			waiting := b.submit()
 			b.approve(b.ann, waiting)
-			b.voters(change(b), finance("ben", b.ben))
+			b.voters(change(b), voter("ben", "finance", b.ben))
 			b.is(b.approve(b.ben, waiting), activity.StatusConsensusNeeded)
 			b.resume()
 			b.signed(0)
-			b.voters(finance("ann", b.ann), finance("ben", b.ben))
+			b.voters(voter("ann", "finance", b.ann), voter("ben", "finance", b.ben))
 			b.resume()
 			b.signed(1)
 		})
@@ -133,7 +102,7 @@ func TestVoterChanges(t *testing.T) {
 // refused, and that another request sent to the path of votes is not a vote.
 func TestForeignVotes(t *testing.T) {
 	b := newBallot(t)
-	b.voters(finance("ann", b.ann), finance("ben", b.ben))
+	b.voters(voter("ann", "finance", b.ann), voter("ben", "finance", b.ben))
 	waiting := b.submit()
 	elsewhere := func(organization string, at time.Time) string {
 		return fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{"fingerprint":%q}}`,
@@ -195,11 +164,11 @@ func TestSubmitterChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBallot(t)
-			voters := []countersign.UserConfig{finance("ann", b.ann), finance("ben", b.ben)}
+			voters := []countersign.UserConfig{voter("ann", "finance", b.ann), voter("ben", "finance", b.ben)}
 			b.voters(voters...)
 			waiting := b.submit()
 			b.approve(b.ann, waiting)
-			b.organization(append([]countersign.UserConfig{{ID: "user-1", Name: "ci", APIKeys: change(b)}}, voters...))
+			b.organization(append(voters, countersign.UserConfig{ID: "user-1", Name: "ci", APIKeys: change(b)})...)
 			last := b.approve(b.ben, waiting)
 			b.is(last, activity.StatusConsensusNeeded)
 			if !strings.Contains(last.Decision.Reason, "the submitter's credential is not valid any more") {
@@ -285,7 +254,7 @@ func TestSweepRejectsOverdue(t *testing.T) {
 func TestRequestBodyIsNotAVote(t *testing.T) {
 	b := newBallot(t)
 	b.policy.set(func(p *approvers) { p.groups[0].Count = 1 })
-	ann := finance("ann", b.ann)
+	ann := voter("ann", "finance", b.ann)
 	ann.APIKeys[0].Activities = append([]activity.Type{activity.TypeSignTransaction}, voteTypes...)
 	b.voters(ann)
 	waiting := b.submit()

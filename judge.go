@@ -170,7 +170,7 @@ func (j *judgement) missing() (groups []activity.ApprovalGroup, sum int) {
 // admits reports whether an approval by a member would fill a place in some group.
 func (j *judgement) admits(member *Member) bool {
 	vote := Vote{User: member.User, Credential: member.Credential, At: j.now}
-	return slices.ContainsFunc(j.groups, func(group Approval) bool { return group.Admits(vote, j.submitter, j.now) })
+	return slices.ContainsFunc(j.groups, func(group Approval) bool { return group.admits(vote, j.submitter, j.now) })
 }
 
 // mayReject reports whether a member's vote rejects: the submitter may withdraw, and
@@ -182,13 +182,13 @@ func (j *judgement) mayReject(member *Member) bool {
 	vote := Vote{User: member.User, At: j.now}
 	return slices.ContainsFunc(j.groups, func(group Approval) bool {
 		group.Passkey = false
-		return group.Admits(vote, j.submitter, j.now)
+		return group.admits(vote, j.submitter, j.now)
 	})
 }
 
 // hasVoted reports whether a user has an approval that counts in some group.
 func (j *judgement) hasVoted(user string) bool {
 	return slices.ContainsFunc(j.votes, func(vote Vote) bool {
-		return vote.User.ID == user && slices.ContainsFunc(j.groups, func(group Approval) bool { return group.Admits(vote, j.submitter, j.now) })
+		return vote.User.ID == user && slices.ContainsFunc(j.groups, func(group Approval) bool { return group.admits(vote, j.submitter, j.now) })
 	})
 }

@@ -150,8 +150,8 @@ func (e *LimitExceeded) Error() string { return e.Text }
 // Unwrap returns ErrDenied.
 func (e *LimitExceeded) Unwrap() error { return ErrDenied }
 
-// Admits reports whether a vote counts in the group. submitter is a user id.
-func (a *Approval) Admits(vote Vote, submitter string, now time.Time) bool {
+// admits reports whether a vote counts in the group. submitter is a user id.
+func (a *Approval) admits(vote Vote, submitter string, now time.Time) bool {
 	switch {
 	case a.NotSubmitter && vote.User.ID == submitter:
 		return false
@@ -175,7 +175,7 @@ func (a *Approval) admitsUser(user User) bool {
 func (a *Approval) Missing(votes []Vote, submitter string, now time.Time) int {
 	counted := map[string]bool{}
 	for i := range votes {
-		if a.Admits(votes[i], submitter, now) {
+		if a.admits(votes[i], submitter, now) {
 			counted[votes[i].User.ID] = true
 		}
 	}

@@ -86,7 +86,8 @@ func (e *Engine) process(ctx context.Context, s *submission, sent SignedBody) (*
 // CheckRequest performs steps 1 to 5 of Submit: it refuses what Submit would refuse,
 // without side effects. Use it to ask a person only about requests that their answer
 // can decide. Nothing is done, recorded, observed or logged, and Submit checks
-// everything again. The error is an *activity.Error.
+// everything again. Whether a vote counts is checked by Submit alone. The error is an
+// *activity.Error.
 func (e *Engine) CheckRequest(ctx context.Context, sent SignedBody) error {
 	s := new(submission)
 	if err := e.admit(ctx, s, sent); err != nil {
