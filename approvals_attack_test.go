@@ -78,7 +78,7 @@ func TestReplayedVotes(t *testing.T) {
 	b.register("finance", "intern")
 	early := b.body(activity.TypeApproveActivity, waiting, "")
 	_, err := b.Engine.Submit(t.Context(), b.ben.Sign(early))
-	refusedWith(t, err, activity.ReasonNotFound)
+	refusal(t, err, activity.ReasonNotFound, "")
 	b.register("finance", "finance")
 	b.approve(b.ann, waiting)
 	for range 3 {
@@ -105,12 +105,12 @@ func TestRefusedVoteStaysRefused(t *testing.T) {
 	waiting := b.submit()
 	submitters := b.APIKey.Sign(b.body(activity.TypeApproveActivity, waiting, ""))
 	_, err := b.Engine.Submit(t.Context(), submitters)
-	refusedWith(t, err, activity.ReasonNotAuthorized)
+	refusal(t, err, activity.ReasonNotAuthorized, "")
 	b.policy.set(func(p *approvers) {
 		p.groups = append(p.groups, countersign.Approval{Rule: "self", Count: 1, Users: []string{"user-1"}})
 	})
 	_, err = b.Engine.Submit(t.Context(), submitters)
-	refusedWith(t, err, activity.ReasonNotAuthorized)
+	refusal(t, err, activity.ReasonNotAuthorized, "")
 	b.Clock.Advance(time.Second)
 	b.approve(b.APIKey, waiting)
 }
@@ -183,9 +183,9 @@ func TestConcurrentRejection(t *testing.T) {
 			})
 		}
 		both.Wait()
-		found, made := b.found(record), b.Signing.Signatures.Load()-before
-		if want := map[activity.Status]int64{activity.StatusCompleted: 1, activity.StatusRejected: 0}; made != want[found.Status] || found.Status.Waits() {
-			t.Fatalf("%s, with %d signatures", found.Status, made)
+		found, signatures := b.found(record), b.Signing.Signatures.Load()-before
+		if want := map[activity.Status]int64{activity.StatusCompleted: 1, activity.StatusRejected: 0}; signatures != want[found.Status] || found.Status.Waits() {
+			t.Fatalf("%s, with %d signatures", found.Status, signatures)
 		}
 		outcomes[found.Status]++
 	}

@@ -97,9 +97,7 @@ func (b *ballot) resume() {
 
 func (b *ballot) signed(want int64) {
 	b.t.Helper()
-	if got := b.Signing.Signatures.Load(); got != want {
-		b.t.Fatalf("%d signatures, want %d", got, want)
-	}
+	wantSignatures(b.t, b.Fixture, want)
 }
 
 // TestKeystoreUnavailableAtLastVote checks that votes are kept and nothing is charged

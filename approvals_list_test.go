@@ -36,10 +36,10 @@ func (b *ballot) crowd() (ids []string) {
 			ids = append(ids, record.ID)
 		}
 		_, err := submit(key)
-		refusedWith(b.t, err, activity.ReasonRateLimitExceeded)
+		refusal(b.t, err, activity.ReasonRateLimitExceeded, "")
 	}
 	_, err := submit(keys[len(keys)-1]) // of a user who has none that waits
-	refusedWith(b.t, err, activity.ReasonRateLimitExceeded)
+	refusal(b.t, err, activity.ReasonRateLimitExceeded, "")
 	return ids
 }
 
@@ -98,7 +98,7 @@ func TestWaitingLimits(t *testing.T) {
 	for _, limit := range []string{"0", "101", "-1", "1e2", "9999999999999999999999"} {
 		query := fmt.Sprintf(`{"organizationId":%q,"paginationOptions":{"limit":%q}}`, enginetest.Organization, limit)
 		_, err := b.Engine.ListActivities(t.Context(), b.ann.Sign(query))
-		refusedWith(t, err, activity.ReasonRequestInvalid)
+		refusal(t, err, activity.ReasonRequestInvalid, "")
 	}
 }
 

@@ -2,7 +2,6 @@ package countersign_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -200,13 +199,6 @@ func (b *ballot) is(record *activity.Record, status activity.Status) {
 	}
 }
 
-func refusedWith(t testing.TB, err error, reason activity.Reason) {
-	t.Helper()
-	if refused, ok := errors.AsType[*activity.Error](err); !ok || refused.Reason != reason {
-		t.Fatalf("%v, want %s", err, reason)
-	}
-}
-
 // TestTwoApprovals checks that the second vote signs, and that all later answers are the
 // same.
 func TestTwoApprovals(t *testing.T) {
@@ -234,9 +226,7 @@ func TestTwoApprovals(t *testing.T) {
 	if late := b.approve(b.ann, waiting); late.Status != activity.StatusCompleted || len(late.Votes) != 3 {
 		t.Errorf("a vote on what is completed: %+v", late)
 	}
-	if signed := b.Signing.Signatures.Load(); signed != 1 {
-		t.Errorf("%d signatures", signed)
-	}
+	wantSignatures(t, b.Fixture, 1)
 }
 
 // TestSentenceNames checks that voters read the token names that the engine knows, and
@@ -269,21 +259,21 @@ func TestIneligibleVotes(t *testing.T) {
 	waiting := b.submit()
 	b.policy.set(func(p *approvers) { p.groups[0].Count = 1 })
 	_, err := b.vote(b.dan, activity.TypeApproveActivity, waiting)
-	refusedWith(t, err, activity.ReasonNotAuthorized)
+	refusal(t, err, activity.ReasonNotAuthorized, "")
 	_, err = b.vote(b.APIKey, activity.TypeApproveActivity, waiting)
-	refusedWith(t, err, activity.ReasonNotAuthorized)
+	refusal(t, err, activity.ReasonNotAuthorized, "")
 	for _, kind := range voteTypes {
 		_, err = b.vote(b.cid, kind, waiting)
-		refusedWith(t, err, activity.ReasonNotFound) // not even that it is there
+		refusal(t, err, activity.ReasonNotFound, "") // not even that it is there
 	}
 	_, err = b.Engine.Submit(t.Context(), b.ann.Sign(b.body(activity.TypeApproveActivity, waiting, fmt.Sprintf("%064x", 1))))
-	refusedWith(t, err, activity.ReasonRequestInvalid)
+	refusal(t, err, activity.ReasonRequestInvalid, "")
 	other := *waiting
 	otherRequest := *waiting.Request
 	otherRequest.Fingerprint[0]++
 	other.Request = &otherRequest
 	_, err = b.vote(b.ann, activity.TypeApproveActivity, &other)
-	refusedWith(t, err, activity.ReasonNotFound)
+	refusal(t, err, activity.ReasonNotFound, "")
 	b.is(b.approve(b.ann, waiting), activity.StatusConsensusNeeded)
 }
 

@@ -48,7 +48,7 @@ func TestPasskeyRequired(t *testing.T) {
 	b.policy.set(func(p *approvers) { p.groups[0].Passkey = true })
 	waiting := b.submit()
 	_, err := b.vote(b.ann, activity.TypeApproveActivity, waiting)
-	refusedWith(t, err, activity.ReasonNotAuthorized)
+	refusal(t, err, activity.ReasonNotAuthorized, "")
 	b.signed(0)
 	rejected, err := b.vote(b.ann, activity.TypeRejectActivity, waiting)
 	if err != nil {
@@ -122,12 +122,12 @@ func TestForeignVotes(t *testing.T) {
 	} {
 		_, err := b.Engine.Submit(t.Context(), test.sent)
 		t.Log(name)
-		refusedWith(t, err, test.reason)
+		refusal(t, err, test.reason, "")
 	}
 	request := b.APIKey.Sign(b.Body(enginetest.Request{}))
 	request.Type = activity.TypeApproveActivity
 	_, err := b.Engine.Submit(t.Context(), request)
-	refusedWith(t, err, activity.ReasonRequestInvalid)
+	refusal(t, err, activity.ReasonRequestInvalid, "")
 	b.is(b.found(waiting), activity.StatusConsensusNeeded)
 }
 
@@ -223,8 +223,8 @@ func TestReadingChanged(t *testing.T) {
 		if again := b.approve(b.ben, waiting); again.Status != activity.StatusFailed || again.Failure == nil {
 			t.Errorf("again: %s", again.Status)
 		}
-		if made := counted.Signatures.Load() + b.Signing.Signatures.Load(); made != 0 {
-			t.Errorf("%d signatures", made)
+		if signatures := counted.Signatures.Load() + b.Signing.Signatures.Load(); signatures != 0 {
+			t.Errorf("%d signatures", signatures)
 		}
 	}
 }

@@ -221,9 +221,7 @@ func TestRepeatedSignChargedOnce(t *testing.T) {
 			t.Fatalf("%+v, %v", result, err)
 		}
 	}
-	if n := f.Signing.Signatures.Load(); n != 1 {
-		t.Errorf("%d signatures", n)
-	}
+	wantSignatures(t, f, 1)
 	if _, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, payout()); err != nil {
 		t.Errorf("the second of two: %v", err)
 	}

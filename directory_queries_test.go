@@ -60,7 +60,7 @@ func TestDirectoryQueries(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if test.reason != "" {
-			refusedWith(t, err, test.reason)
+			refusal(t, err, test.reason, "")
 		}
 		if directory.organizations.Load() != 1 || directory.members.Load() != 1 {
 			t.Errorf("%s: %d queries for the organization, %d for the credential", name, directory.organizations.Load(), directory.members.Load())

@@ -29,11 +29,11 @@ func (b *ballot) members() []countersign.Member {
 		one := countersign.OrganizationConfig{ID: enginetest.Organization, Name: "Example", Users: []countersign.UserConfig{
 			{ID: user, Name: user, Tags: tags, APIKeys: []countersign.APIKeyConfig{config}},
 		}}
-		made, err := one.Members()
+		credentials, err := one.Members()
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		members = append(members, made...)
+		members = append(members, credentials...)
 	}
 	return members
 }

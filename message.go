@@ -94,18 +94,18 @@ func (e *Engine) readMessages(ctx context.Context, organizationID string, intent
 
 // readMessages reads the payloads of an intent as one transaction.
 func (t chainTable) readMessages(now func() time.Time, intent activity.Intent) (chains.Transaction, error) {
-	asked, ok := payloadsOf(intent)
+	payloads, ok := payloadsOf(intent)
 	if !ok {
 		return nil, activity.NewError(activity.ReasonRequestInvalid, "type", nil, "%s asks for no signature", intent.ActivityType())
 	}
 	reader := messages.Reader{Chain: t.named, Now: now}
-	if len(asked.Payloads) > messages.MaxPayloads {
-		asked.Payloads = nil // Batch refuses, and says how many there can be
+	if len(payloads.Payloads) > messages.MaxPayloads {
+		payloads.Payloads = nil // Batch refuses, and says how many there can be
 	}
-	read := make([]chains.Transaction, len(asked.Payloads))
-	for i, payload := range asked.Payloads {
+	read := make([]chains.Transaction, len(payloads.Payloads))
+	for i, payload := range payloads.Payloads {
 		var err error
-		if read[i], err = reader.Read(payload, messages.Encoding(asked.Encoding), messages.HashFunction(asked.HashFunction)); err != nil {
+		if read[i], err = reader.Read(payload, messages.Encoding(payloads.Encoding), messages.HashFunction(payloads.HashFunction)); err != nil {
 			return nil, refuseMessage(err)
 		}
 	}

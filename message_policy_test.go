@@ -131,9 +131,7 @@ func TestMessageHazardsPerDomain(t *testing.T) {
 	_, err = submitMessage(t, f, activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: encodingTyped, HashFunction: hashNone,
 		Payloads: []string{voteText, other}})
 	refusal(t, err, activity.ReasonNotAuthorized, "effect 1 (message")
-	if n := f.Signing.Signatures.Load(); n != 1 {
-		t.Errorf("%d signatures", n)
-	}
+	wantSignatures(t, f, 1)
 }
 
 // TestMessageWaitsForApproval checks that a message that needs votes is signed by the

@@ -116,8 +116,8 @@ func TestReadingDoesNotDecode(t *testing.T) {
 		f := enginetest.New(t, test.changes...)
 		_, err := submitMessage(t, f, payload(test.text, encodingTyped, hashNone))
 		refusal(t, err, test.reason, test.want)
-		if made := f.Signing.Signatures.Load(); made != 0 {
-			t.Errorf("%s: %d signatures", name, made)
+		if signatures := f.Signing.Signatures.Load(); signatures != 0 {
+			t.Errorf("%s: %d signatures", name, signatures)
 		}
 	}
 	f := enginetest.New(t, lies, withPolicy(t, named))

@@ -110,8 +110,8 @@ func TestRefusals(t *testing.T) {
 	if !strings.Contains(string(page), table.String()) {
 		t.Errorf("docs/messages.md has another table. It should be\n%s", table.String())
 	}
-	if made := strict.Signing.Signatures.Load() + lax.Signing.Signatures.Load(); made != 0 {
-		t.Errorf("%d signatures", made)
+	if signatures := strict.Signing.Signatures.Load() + lax.Signing.Signatures.Load(); signatures != 0 {
+		t.Errorf("%d signatures", signatures)
 	}
 }
 

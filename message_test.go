@@ -196,8 +196,8 @@ func TestSolanaMessageAsTransaction(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := hex.DecodeString(signatures[0].R + signatures[0].S)
-		if err != nil || !ed25519.Verify(public, raw, made) || signatures[0].V != "00" {
+		decoded, err := hex.DecodeString(signatures[0].R + signatures[0].S)
+		if err != nil || !ed25519.Verify(public, raw, decoded) || signatures[0].V != "00" {
 			t.Errorf("%s: %v", version, signatures)
 		}
 	}

@@ -21,7 +21,7 @@ type Policy interface {
 	// Authorize returns nil to allow a request, and an error that wraps ErrDenied to
 	// refuse it; the caller gets the text of that error. Any other error means that it
 	// could not decide: nothing is done, and the caller may try again.
-	Authorize(ctx context.Context, asked Authorization) error
+	Authorize(ctx context.Context, authorization Authorization) error
 }
 
 // Decider is a Policy whose permission has conditions: limits to charge, approvals to
@@ -31,7 +31,7 @@ type Decider interface {
 
 	// Decide returns what a request that is allowed needs. Its errors are those
 	// of Authorize; a limit that would be exceeded is a *LimitExceeded.
-	Decide(ctx context.Context, asked Authorization) (Decision, error)
+	Decide(ctx context.Context, authorization Authorization) (Decision, error)
 }
 
 // ErrDenied is wrapped by the errors with which a Policy refuses.
@@ -183,7 +183,9 @@ func (a *Approval) Missing(votes []Vote, submitter string, now time.Time) int {
 }
 
 // PolicyFunc is an adapter to use a function as a Policy.
-type PolicyFunc func(ctx context.Context, asked Authorization) error
+type PolicyFunc func(ctx context.Context, authorization Authorization) error
 
 // Authorize implements Policy.
-func (f PolicyFunc) Authorize(ctx context.Context, asked Authorization) error { return f(ctx, asked) }
+func (f PolicyFunc) Authorize(ctx context.Context, authorization Authorization) error {
+	return f(ctx, authorization)
+}

@@ -48,9 +48,7 @@ func TestPolicyOnRepeat(t *testing.T) {
 	if _, err := f.Engine.Submit(t.Context(), sent); err != nil {
 		t.Error(err)
 	}
-	if made := f.Signing.Signatures.Load(); made != 1 {
-		t.Errorf("%d signatures made", made)
-	}
+	wantSignatures(t, f, 1)
 }
 
 // TestPolicyError checks that nothing is allowed if the policy fails, and that the
@@ -63,9 +61,7 @@ func TestPolicyError(t *testing.T) {
 	if refused := refusal(t, err, activity.ReasonUnavailable, "could not decide"); refused.Message != "the policy could not decide: try again" {
 		t.Errorf("the caller is told %s", refused.Message)
 	}
-	if made := f.Signing.Signatures.Load(); made != 0 {
-		t.Errorf("%d signatures were made", made)
-	}
+	wantSignatures(t, f, 0)
 }
 
 // TestPolicyNotBypassed checks that New refuses a policy that can never be asked, and
@@ -83,7 +79,5 @@ func TestPolicyNotBypassed(t *testing.T) {
 	refusal(t, err, activity.ReasonNotAuthorized, "this engine has a Policy")
 	_, err = f.Engine.PrepareTransaction(t.Context(), enginetest.Organization, intent)
 	refusal(t, err, activity.ReasonNotAuthorized, "this engine has a Policy")
-	if n := f.Signing.Signatures.Load(); n != 0 {
-		t.Errorf("%d signatures", n)
-	}
+	wantSignatures(t, f, 0)
 }

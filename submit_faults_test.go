@@ -48,11 +48,11 @@ func (s *faultyActivities) Begin(ctx context.Context, claim store.Claim, change 
 	return begun, err
 }
 
-func (s *faultyActivities) Complete(ctx context.Context, lease store.Lease, made store.Activity, change store.Change) error {
+func (s *faultyActivities) Complete(ctx context.Context, lease store.Lease, done store.Activity, change store.Change) error {
 	if s.complete != nil {
 		return s.complete
 	}
-	return s.Store.Complete(ctx, lease, made, change)
+	return s.Store.Complete(ctx, lease, done, change)
 }
 
 func (s *faultyActivities) Release(ctx context.Context, lease store.Lease, change store.Change) error {
@@ -118,9 +118,7 @@ func TestBeginError(t *testing.T) {
 	f := enginetest.New(t, func(c *countersign.Config) { c.Store = faulty })
 	_, err := f.Submit(t, enginetest.Request{})
 	refusal(t, err, activity.ReasonUnavailable, "send the same body again")
-	if made := f.Signing.Signatures.Load(); made != 0 {
-		t.Errorf("%d signatures were made without a lease", made)
-	}
+	wantSignatures(t, f, 0)
 }
 
 // TestKeyError checks that the lease is released and that the same body may be tried
@@ -222,9 +220,7 @@ func TestLeaseRenewal(t *testing.T) {
 		if err := <-other; err != nil {
 			t.Errorf("the one who waited: %v", err)
 		}
-		if made := f.Signing.Signatures.Load(); made != 1 {
-			t.Errorf("%d signatures made, want 1", made)
-		}
+		wantSignatures(t, f, 1)
 	})
 }
 
@@ -280,12 +276,12 @@ type leavingStore struct {
 	leave func()
 }
 
-func (s *leavingStore) Complete(ctx context.Context, lease store.Lease, made store.Activity, change store.Change) error {
+func (s *leavingStore) Complete(ctx context.Context, lease store.Lease, done store.Activity, change store.Change) error {
 	s.leave()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return s.Store.Complete(ctx, lease, made, change)
+	return s.Store.Complete(ctx, lease, done, change)
 }
 
 func TestNewRefusesSubmission(t *testing.T) {

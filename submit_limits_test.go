@@ -97,9 +97,7 @@ func TestLimitChargedOnce(t *testing.T) {
 	if _, err := f.Engine.Submit(t.Context(), next(f)); err != nil {
 		t.Errorf("a day later: %v", err)
 	}
-	if n := f.Signing.Signatures.Load(); n != 3 {
-		t.Errorf("%d signatures", n)
-	}
+	wantSignatures(t, f, 3)
 }
 
 // TestLimitOfFailedSignatures checks that a key that fails uses up no limit.
@@ -160,7 +158,5 @@ func TestApprovalsEnforced(t *testing.T) {
 	}
 	_, err := f.Engine.Submit(t.Context(), next(f))
 	refusal(t, err, activity.ReasonNotAuthorized, "rule large needs 1 more approvals")
-	if n := f.Signing.Signatures.Load(); n != 2 {
-		t.Errorf("%d signatures", n)
-	}
+	wantSignatures(t, f, 2)
 }

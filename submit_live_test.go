@@ -33,9 +33,7 @@ func TestDistantTimestamps(t *testing.T) {
 		_, err := f.Engine.Submit(t.Context(), at(f, timestamp))
 		refusal(t, err, activity.ReasonRequestInvalid, "at most 13")
 	}
-	if n := f.Signing.Signatures.Load(); n != 0 {
-		t.Errorf("%d signatures", n)
-	}
+	wantSignatures(t, f, 0)
 }
 
 // TestRequestWindowLimit checks that ages that would overflow are refused.
@@ -66,9 +64,7 @@ func onlyOnce(t *testing.T, f *enginetest.Fixture, body string, times int) {
 			t.Error(err)
 		}
 	}
-	if n := f.Signing.Signatures.Load(); n != 1 {
-		t.Errorf("%d signatures of one body", n)
-	}
+	wantSignatures(t, f, 1)
 }
 
 // TestSlowPolicyDoesNotRepeat checks a body that is carried out by another call and
@@ -95,9 +91,7 @@ func TestSlowPolicyDoesNotRepeat(t *testing.T) {
 	if err != nil {
 		refusal(t, err, activity.ReasonInvalidTime, "")
 	}
-	if n := f.Signing.Signatures.Load(); n != 1 {
-		t.Errorf("%d signatures of one body", n)
-	}
+	wantSignatures(t, f, 1)
 }
 
 // TestSlowPolicyExpires checks that a request that was live when it arrived, but is not
@@ -112,9 +106,7 @@ func TestSlowPolicyExpires(t *testing.T) {
 	})
 	_, err := f.Submit(t, enginetest.Request{At: f.Clock.Now().Add(-59 * time.Minute)})
 	refusal(t, err, activity.ReasonInvalidTime, "expired before it was carried out")
-	if n := f.Signing.Signatures.Load(); n != 0 {
-		t.Errorf("%d signatures", n)
-	}
+	wantSignatures(t, f, 0)
 }
 
 // TestShortSkewDoesNotRepeat checks two requests at the end of the window while signing
@@ -137,9 +129,7 @@ func TestShortSkewDoesNotRepeat(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if n := f.Signing.Signatures.Load(); n != 1 {
-			t.Errorf("%d signatures of one body", n)
-		}
+		wantSignatures(t, f, 1)
 	})
 }
 

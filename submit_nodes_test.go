@@ -65,9 +65,7 @@ func TestTwoNodes(t *testing.T) {
 			t.Fatalf("answer %d is\n%s\nand answer 0\n%s", i, answers[i], answers[0])
 		}
 	}
-	if made := f.Signing.Signatures.Load(); made != 1 {
-		t.Errorf("%d signatures made, want 1", made)
-	}
+	wantSignatures(t, f, 1)
 }
 
 // TestTakeover checks that if a node takes the lease and dies, another one waits for the

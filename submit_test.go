@@ -26,7 +26,7 @@ func signedOf(t *testing.T, record *activity.Record) string {
 }
 
 // refusal checks that err is a refusal with a reason, and returns it.
-func refusal(t *testing.T, err error, reason activity.Reason, message string) *activity.Error {
+func refusal(t testing.TB, err error, reason activity.Reason, message string) *activity.Error {
 	t.Helper()
 	var refused *activity.Error
 	if !errors.As(err, &refused) {
@@ -36,6 +36,14 @@ func refusal(t *testing.T, err error, reason activity.Reason, message string) *a
 		t.Fatalf("refused with %s: %s\nwant %s: %s (cause: %v)", refused.Reason, refused.Message, reason, message, errors.Unwrap(err))
 	}
 	return refused
+}
+
+// wantSignatures checks how many ECDSA signatures were created.
+func wantSignatures(t testing.TB, f *enginetest.Fixture, want int64) {
+	t.Helper()
+	if got := f.Signing.Signatures.Load(); got != want {
+		t.Errorf("%d signatures, want %d", got, want)
+	}
 }
 
 func TestSubmit(t *testing.T) {
@@ -78,9 +86,7 @@ func TestRepeat(t *testing.T) {
 			t.Fatalf("answer %d is\n%s\nand answer 0\n%s", i, answer, answers[0])
 		}
 	}
-	if made := f.Signing.Signatures.Load(); made != 1 {
-		t.Errorf("%d signatures made, want 1", made)
-	}
+	wantSignatures(t, f, 1)
 }
 
 // TestSubmitRefused checks each refusal with its code and its reason.
@@ -130,9 +136,7 @@ func TestSubmitRefused(t *testing.T) {
 			refusal(t, f.Engine.CheckRequest(t.Context(), test.sent), test.reason, test.message)
 		})
 	}
-	if made := f.Signing.Signatures.Load(); made != 0 {
-		t.Errorf("%d signatures were made", made)
-	}
+	wantSignatures(t, f, 0)
 }
 
 // TestCheckRequest checks that CheckRequest accepts what would be carried out, and does
@@ -145,9 +149,7 @@ func TestCheckRequest(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if made := f.Signing.Signatures.Load(); made != 0 {
-		t.Errorf("%d signatures were made", made)
-	}
+	wantSignatures(t, f, 0)
 }
 
 func TestLivenessBounds(t *testing.T) {
@@ -202,10 +204,10 @@ func TestRetention(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	made := f.Signing.Signatures.Load()
+	signatures := f.Signing.Signatures.Load()
 	again, err := f.Engine.Submit(t.Context(), sent)
-	if err != nil || again.ID != first.ID || f.Signing.Signatures.Load() != made {
-		t.Fatalf("64 minutes later: %v, %d more signatures", err, f.Signing.Signatures.Load()-made)
+	if err != nil || again.ID != first.ID || f.Signing.Signatures.Load() != signatures {
+		t.Fatalf("64 minutes later: %v, %d more signatures", err, f.Signing.Signatures.Load()-signatures)
 	}
 	f.Clock.Advance(time.Minute + time.Millisecond)
 	_, err = f.Engine.Submit(t.Context(), sent)

@@ -64,11 +64,11 @@ func TestSubmitterOfCalls(t *testing.T) {
 					t.Errorf("%s: %v", call, err)
 				}
 				if test.reason != "" {
-					refusedWith(t, err, test.reason)
+					refusal(t, err, test.reason, "")
 				}
 			}
-			if made := f.Signing.Signatures.Load(); (made == int64(len(calls))) != (test.reason == "") || test.reason != "" && made != 0 {
-				t.Errorf("%d signatures", made)
+			if signatures := f.Signing.Signatures.Load(); (signatures == int64(len(calls))) != (test.reason == "") || test.reason != "" && signatures != 0 {
+				t.Errorf("%d signatures", signatures)
 			}
 			if test.submitter != nil && test.policy.user.ID != machine.ID {
 				t.Errorf("judged as %+v", test.policy.user)
