@@ -144,10 +144,7 @@ func TestProveLogged(t *testing.T) {
 	if err := f.Engine.ProveLogged(t.Context(), record); err != nil || record.Log == nil || record.Log.Index != 0 {
 		t.Errorf("%v, %+v", err, record.Log)
 	}
-	asked, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(f.Body(enginetest.Request{Proofs: true})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	asked := mustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{Proofs: true})))
 	query := fmt.Sprintf(`{"organizationId":"%s","activityId":"%s"}`, enginetest.Organization, asked.ID)
 	got, err := f.Engine.GetActivity(t.Context(), f.APIKey.Sign(query))
 	if err != nil || got.Log == nil || *got.Log != *asked.Log {

@@ -88,10 +88,7 @@ func changedRecord(answer []byte) []byte {
 
 func answerTo(t *testing.T, f *enginetest.Fixture, body string) []byte {
 	t.Helper()
-	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := mustSubmit(t, f.Engine, f.APIKey.Sign(body))
 	return record.AppendAnswer(nil)
 }
 

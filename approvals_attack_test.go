@@ -91,10 +91,7 @@ func TestReplayedVotes(t *testing.T) {
 	old := b.body(activity.TypeRejectActivity, waiting, "")
 	b.Clock.Advance(time.Minute)
 	b.approve(b.ann, waiting)
-	record, err := b.Engine.Submit(t.Context(), b.ann.Sign(old))
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := mustSubmit(t, b.Engine, b.ann.Sign(old))
 	b.is(record, activity.StatusConsensusNeeded)
 }
 
@@ -167,10 +164,7 @@ func TestConcurrentRejection(t *testing.T) {
 	for range 50 {
 		b.Clock.Advance(time.Millisecond)
 		before := b.Signing.Signatures.Load()
-		record, err := b.Submit(t, enginetest.Request{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		record := mustSubmit(t, b.Engine, b.APIKey.Sign(b.Body(enginetest.Request{})))
 		b.approve(b.ann, record)
 		approval := b.ben.Sign(b.body(activity.TypeApproveActivity, record, ""))
 		withdrawal := b.APIKey.Sign(b.body(activity.TypeRejectActivity, record, ""))

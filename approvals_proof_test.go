@@ -51,10 +51,7 @@ func TestProofOfUnsigned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBallot(t, withSharedMemory)
-			waiting, err := b.Submit(t, enginetest.Request{Proofs: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			waiting := mustSubmit(t, b.Engine, b.APIKey.Sign(b.Body(enginetest.Request{Proofs: true})))
 			if err := test.end(b, waiting); err != nil {
 				t.Fatal(err)
 			}

@@ -237,10 +237,7 @@ func TestSentenceNames(t *testing.T) {
 	var shown [2][32]byte
 	for i, known := range []chains.Names{nil, names.New()} {
 		b := newBallot(t, func(config *countersign.Config) { config.Names = known })
-		record, err := b.Submit(t, enginetest.Request{Unsigned: usdc})
-		if err != nil {
-			t.Fatal(err)
-		}
+		record := mustSubmit(t, b.Engine, b.APIKey.Sign(b.Body(enginetest.Request{Unsigned: usdc})))
 		shown[i] = record.Reading.Digest()
 		want := []string{"send 250000000 units of token 0xA0b8", "send 250 USDC from 0x97cC"}[i]
 		if got := record.Viewer.Review.Sentences; len(got) != 2 || !strings.HasPrefix(got[0], want) {

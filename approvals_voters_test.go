@@ -138,9 +138,7 @@ func TestVoteStampedAhead(t *testing.T) {
 	waiting := b.submit()
 	ahead := fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{"fingerprint":%q}}`, activity.TypeApproveActivity,
 		b.Clock.Now().Add(4*time.Minute).UnixMilli(), enginetest.Organization, waiting.Request.Fingerprint.String())
-	if _, err := b.Engine.Submit(t.Context(), b.ann.Sign(ahead)); err != nil {
-		t.Fatal(err)
-	}
+	mustSubmit(t, b.Engine, b.ann.Sign(ahead))
 	b.Clock.Advance(countersign.DefaultVoteAge + time.Minute)
 	b.is(b.approve(b.ben, waiting), activity.StatusConsensusNeeded)
 }
@@ -259,10 +257,7 @@ func TestRequestBodyIsNotAVote(t *testing.T) {
 	b.voters(ann)
 	waiting := b.submit()
 	for range 2 {
-		same, err := b.Engine.Submit(t.Context(), b.ann.Sign(string(waiting.Request.Body)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		same := mustSubmit(t, b.Engine, b.ann.Sign(string(waiting.Request.Body)))
 		b.is(same, activity.StatusConsensusNeeded)
 		if same.ID != waiting.ID || len(same.Votes) != 1 || same.Submitter().UserID != "user-1" {
 			t.Errorf("%s with %d votes, the first of %s", same.ID, len(same.Votes), same.Submitter().UserID)

@@ -43,10 +43,7 @@ func (b *ballot) members() []countersign.Member {
 func (b *ballot) completed(t *testing.T) *activity.Record {
 	t.Helper()
 	b.Clock.Advance(time.Second)
-	waiting, err := b.Submit(t, enginetest.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	waiting := mustSubmit(t, b.Engine, b.APIKey.Sign(b.Body(enginetest.Request{})))
 	b.approve(b.ann, waiting)
 	b.approve(b.ben, waiting)
 	found, err := b.Config.Store.Get(t.Context(), enginetest.Organization, waiting.ID)

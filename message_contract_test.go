@@ -76,10 +76,7 @@ func TestMessageContract(t *testing.T) {
 				t.Fatal(err)
 			}
 			body := messageBody(t, f, kind.intent)
-			first, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			first := mustSubmit(t, f.Engine, f.APIKey.Sign(body))
 			again, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
 			if err != nil || string(first.AppendAnswer(nil)) != string(again.AppendAnswer(nil)) || f.Signing.Signatures.Load() > 1 {
 				t.Errorf("answered otherwise the second time (%v), after %d signatures", err, f.Signing.Signatures.Load())
@@ -117,10 +114,7 @@ func TestProofOfAnotherMessage(t *testing.T) {
 	f := enginetest.New(t)
 	intent := payload(greeting, encodingText, hashKeccak)
 	body := messageBody(t, f, intent)
-	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := mustSubmit(t, f.Engine, f.APIKey.Sign(body))
 	proof, err := activity.VerifyAppProof(record.AppProofs[0], &f.ProofKey.PublicKey)
 	if err != nil {
 		t.Fatal(err)

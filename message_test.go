@@ -105,14 +105,8 @@ func TestSubmitMessages(t *testing.T) {
 	}
 	body := fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":%s,"generateAppProofs":true}`,
 		activity.TypeSignRawPayloads, f.Clock.Now().UnixMilli(), enginetest.Organization, parameters)
-	first, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := mustSubmit(t, f.Engine, f.APIKey.Sign(body))
+	again := mustSubmit(t, f.Engine, f.APIKey.Sign(body))
 	if string(first.AppendAnswer(nil)) != string(again.AppendAnswer(nil)) || f.Signing.Signatures.Load() != 2 {
 		t.Errorf("the answers differ, or %d signatures were made for 2 payloads", f.Signing.Signatures.Load())
 	}

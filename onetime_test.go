@@ -30,10 +30,7 @@ const toUser = `"otpType":"OTP_TYPE_EMAIL","contact":"user@example.com","alphanu
 // issue sends a one-time password and returns its id.
 func issue(t *testing.T, f *enginetest.Fixture) string {
 	t.Helper()
-	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(initBody(f, toUser)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := mustSubmit(t, f.Engine, f.APIKey.Sign(initBody(f, toUser)))
 	return record.Result.(activity.InitOTPAuthResult).OTPID
 }
 
@@ -41,10 +38,7 @@ func TestOTP(t *testing.T) {
 	outbox := new(enginetest.Outbox)
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
 	sent := f.APIKey.Sign(initBody(f, toUser))
-	first, err := f.Engine.Submit(t.Context(), sent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := mustSubmit(t, f.Engine, sent)
 	again, err := f.Engine.Submit(t.Context(), sent)
 	if err != nil || !bytes.Equal(first.AppendAnswer(nil), again.AppendAnswer(nil)) || outbox.Sent() != 1 {
 		t.Fatalf("again: %v, %d messages", err, outbox.Sent())
@@ -55,10 +49,7 @@ func TestOTP(t *testing.T) {
 		t.Error("the answer has the code")
 	}
 	redeem := f.APIKey.Sign(verifyBody(f, id, code, `,"publicKey":"02ab","expirationSeconds":"60"`))
-	record, err := f.Engine.Submit(t.Context(), redeem)
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := mustSubmit(t, f.Engine, redeem)
 	text := record.Result.(activity.VerifyOTPResult).VerificationToken
 	token, err := otp.VerifyToken(text, &f.ProofKey.PublicKey, enginetest.Organization, f.Clock.Now())
 	if err != nil {
@@ -82,10 +73,7 @@ func TestVerificationTokenHidden(t *testing.T) {
 	outbox := new(enginetest.Outbox)
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
 	id := issue(t, f)
-	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(verifyBody(f, id, outbox.Code(t, id), "")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := mustSubmit(t, f.Engine, f.APIKey.Sign(verifyBody(f, id, outbox.Code(t, id), "")))
 	token := record.Result.(activity.VerifyOTPResult).VerificationToken
 	body := getBody(enginetest.Organization, record.ID)
 	for key, shown := range map[*enginetest.APIKey]bool{f.APIKey: true, f.OTPOnly: false} {

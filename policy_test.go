@@ -17,9 +17,7 @@ func TestPolicyAuthorization(t *testing.T) {
 	f := enginetest.New(t, func(c *countersign.Config) {
 		c.Policy = countersign.PolicyFunc(func(_ context.Context, seen countersign.Authorization) error { asked = seen; return nil })
 	})
-	if _, err := f.Submit(t, enginetest.Request{}); err != nil {
-		t.Fatal(err)
-	}
+	mustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{})))
 	inspection, err := countersign.Inspect(activity.TransactionTypeEthereum, enginetest.Unsigned, countersign.Limits{})
 	if err != nil {
 		t.Fatal(err)
@@ -38,9 +36,7 @@ func TestPolicyOnRepeat(t *testing.T) {
 		c.Policy = countersign.PolicyFunc(func(context.Context, countersign.Authorization) error { return denied })
 	})
 	sent := f.APIKey.Sign(f.Body(enginetest.Request{}))
-	if _, err := f.Engine.Submit(t.Context(), sent); err != nil {
-		t.Fatal(err)
-	}
+	mustSubmit(t, f.Engine, sent)
 	denied = fmt.Errorf("%w: over the limit of the day", countersign.ErrDenied)
 	_, err := f.Engine.Submit(t.Context(), sent)
 	refusal(t, err, activity.ReasonNotAuthorized, "over the limit of the day")

@@ -15,10 +15,7 @@ func getBody(organizationID, id string) string {
 
 func TestGetActivity(t *testing.T) {
 	f := enginetest.New(t)
-	record, err := f.Submit(t, enginetest.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := mustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{})))
 	body := getBody(enginetest.Organization, record.ID)
 	found, err := f.Engine.GetActivity(t.Context(), f.APIKey.Sign(body))
 	if err != nil {

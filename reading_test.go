@@ -125,10 +125,7 @@ func TestReadingsRecorded(t *testing.T) {
 		"with a policy":    countersign.PolicyFunc(func(context.Context, countersign.Authorization) error { return nil }),
 	} {
 		f := enginetest.New(t, func(config *countersign.Config) { config.Descriptors, config.Policy = said, policy })
-		answered, err := f.Submit(t, enginetest.Request{Unsigned: blind})
-		if err != nil {
-			t.Fatal(err)
-		}
+		answered := mustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{Unsigned: blind})))
 		stored, err := activity.DecodeRecord(answered.Encode())
 		if err != nil {
 			t.Fatal(err)

@@ -70,10 +70,7 @@ func TestLimitChargedOnce(t *testing.T) {
 	sent, answers := []countersign.SignedBody{next(f), next(f)}, [][]byte{}
 	for range 3 {
 		for i := range sent {
-			record, err := f.Engine.Submit(t.Context(), sent[i])
-			if err != nil {
-				t.Fatal(err)
-			}
+			record := mustSubmit(t, f.Engine, sent[i])
 			if answer := record.AppendAnswer(nil); len(answers) < len(sent) {
 				answers = append(answers, answer)
 			} else if !bytes.Equal(answer, answers[i]) {
@@ -117,9 +114,7 @@ func TestLimitOfFailedSignatures(t *testing.T) {
 	}
 	away = false
 	for range 2 {
-		if _, err := f.Engine.Submit(t.Context(), next(f)); err != nil {
-			t.Fatal(err)
-		}
+		mustSubmit(t, f.Engine, next(f))
 	}
 	_, err := f.Engine.Submit(t.Context(), next(f))
 	refusal(t, err, activity.ReasonLimitExceeded, "")
@@ -152,9 +147,7 @@ func TestLimitConcurrent(t *testing.T) {
 func TestApprovalsEnforced(t *testing.T) {
 	f := enginetest.New(t, withDecider(&daily{dearer: true}))
 	for range 2 {
-		if _, err := f.Engine.Submit(t.Context(), next(f)); err != nil {
-			t.Fatal(err)
-		}
+		mustSubmit(t, f.Engine, next(f))
 	}
 	_, err := f.Engine.Submit(t.Context(), next(f))
 	refusal(t, err, activity.ReasonNotAuthorized, "rule large needs 1 more approvals")

@@ -141,9 +141,7 @@ func TestClockSetBackDoesNotRepeat(t *testing.T) {
 		body := f.Body(enginetest.Request{})
 		onlyOnce(t, f, body, 1)
 		f.Clock.Advance(step)
-		if _, err := f.Submit(t, enginetest.Request{}); err != nil {
-			t.Fatal(err)
-		}
+		mustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{})))
 		f.Clock.Advance(-step)
 		_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
 		refusal(t, err, activity.ReasonInvalidTime, "expired before it was carried out")
@@ -188,10 +186,7 @@ func TestOthersSeeNoStamp(t *testing.T) {
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
 	id := issue(t, f)
 	body := verifyBody(f, id, outbox.Code(t, id), "")
-	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := mustSubmit(t, f.Engine, f.APIKey.Sign(body))
 	token, proof := record.Result.(activity.VerifyOTPResult).VerificationToken, record.Submitter().Signature
 	query := getBody(enginetest.Organization, record.ID)
 	for name, read := range map[string]func() (*activity.Record, error){

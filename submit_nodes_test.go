@@ -122,10 +122,7 @@ func TestSubmitAfterReopen(t *testing.T) {
 			signer = f
 			sent = f.APIKey.Sign(f.Body(enginetest.Request{At: time.UnixMilli(1)}))
 		}
-		record, err := f.Engine.Submit(t.Context(), sent)
-		if err != nil {
-			t.Fatal(err)
-		}
+		record := mustSubmit(t, f.Engine, sent)
 		if answer := record.AppendAnswer(nil); round == 0 {
 			first = answer
 		} else if !bytes.Equal(answer, first) || f.Signing.Signatures.Load() != 0 {

@@ -38,6 +38,16 @@ func refusal(t testing.TB, err error, reason activity.Reason, message string) *a
 	return refused
 }
 
+// mustSubmit submits a request, which must not be refused.
+func mustSubmit(t testing.TB, engine *countersign.Engine, sent countersign.SignedBody) *activity.Record {
+	t.Helper()
+	record, err := engine.Submit(t.Context(), sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record
+}
+
 // wantSignatures checks how many ECDSA signatures were created.
 func wantSignatures(t testing.TB, f *enginetest.Fixture, want int64) {
 	t.Helper()
@@ -49,10 +59,7 @@ func wantSignatures(t testing.TB, f *enginetest.Fixture, want int64) {
 func TestSubmit(t *testing.T) {
 	f := enginetest.New(t)
 	body := f.Body(enginetest.Request{})
-	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := mustSubmit(t, f.Engine, f.APIKey.Sign(body))
 	if got := signedOf(t, record); got != enginetest.Signed {
 		t.Errorf("signed %s\nwant   %s", got, enginetest.Signed)
 	}
@@ -194,10 +201,7 @@ func TestAuthenticationErrorsEqual(t *testing.T) {
 func TestRetention(t *testing.T) {
 	f := enginetest.New(t)
 	sent := f.APIKey.Sign(f.Body(enginetest.Request{At: f.Clock.Now().Add(5 * time.Minute)}))
-	first, err := f.Engine.Submit(t.Context(), sent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := mustSubmit(t, f.Engine, sent)
 	for range 64 {
 		f.Clock.Advance(time.Minute)
 		if _, err := f.Submit(t, enginetest.Request{}); err != nil { // causes a sweep
@@ -245,10 +249,7 @@ func (a allowing) Organization(ctx context.Context, id string) (*countersign.Org
 
 func TestAppProof(t *testing.T) {
 	f := enginetest.New(t)
-	record, err := f.Submit(t, enginetest.Request{Proofs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := mustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{Proofs: true})))
 	if len(record.AppProofs) != 1 {
 		t.Fatalf("%d proofs", len(record.AppProofs))
 	}
