@@ -98,13 +98,10 @@ func TestSignMessage(t *testing.T) {
 // repeat, and have one signature for each payload.
 func TestSubmitMessages(t *testing.T) {
 	f := enginetest.New(t)
-	parameters, err := json.Marshal(activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: encodingText, HashFunction: hashKeccak,
-		Payloads: []string{greeting, "\x19Ethereum Signed Message:\n3bye"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	body := fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":%s,"generateAppProofs":true}`,
-		activity.TypeSignRawPayloads, f.Clock.Now().UnixMilli(), enginetest.Organization, parameters)
+	body := messageBody(t, f, activity.SignRawPayloadsIntent{
+		SignWith: enginetest.Address, Encoding: encodingText, HashFunction: hashKeccak,
+		Payloads: []string{greeting, "\x19Ethereum Signed Message:\n3bye"},
+	})
 	first := mustSubmit(t, f.Engine, f.APIKey.Sign(body))
 	again := mustSubmit(t, f.Engine, f.APIKey.Sign(body))
 	if string(first.AppendAnswer(nil)) != string(again.AppendAnswer(nil)) || f.Signing.Signatures.Load() != 2 {

@@ -49,8 +49,7 @@ func TestSubmitterOfCalls(t *testing.T) {
 			f := enginetest.New(t, func(config *countersign.Config) { config.Policy, config.Submitter = &test.policy, test.submitter })
 			calls := map[string]func() error{
 				"SignTransaction": func() error {
-					_, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, activity.SignTransactionIntent{
-						SignWith: enginetest.Address, UnsignedTransaction: enginetest.Unsigned, Type: "TRANSACTION_TYPE_ETHEREUM"})
+					_, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, payout())
 					return err
 				},
 				"SignMessage": func() error {
