@@ -96,7 +96,7 @@ func TestExtractableKey(t *testing.T) {
 	if status := n.end(t, os.Interrupt); status != exitSuccess {
 		t.Errorf("exit status %d", status)
 	}
-	if text := n.log.String(); !strings.Contains(text, "key can be taken out of the token") || !strings.Contains(text, "loose") {
+	if text := n.log.String(); !strings.Contains(text, "key is extractable from the token") || !strings.Contains(text, "loose") {
 		t.Errorf("it is not in the log:\n%s", text)
 	}
 }

@@ -44,8 +44,8 @@ func list(t testing.TB, store keystore.Keystore, organizationID string) (infos [
 	return infos
 }
 
-// TestPlantedPublicKey exchanges the public object of a key, which takes no PIN,
-// for that of the attacker's. The attacker's address must never be shown.
+// TestPlantedPublicKey replaces the public object of a key, which takes no PIN, by the
+// attacker's. The attacker's address must never be shown.
 func TestPlantedPublicKey(t *testing.T) {
 	token, store := newStore(t)
 	victim := generate(t, store, org, "victim", keystore.CurveSecp256k1)
@@ -74,7 +74,7 @@ func TestPlantedPublicKey(t *testing.T) {
 	if at := keystore.ByKeccak(victim.PublicKey.KeccakAddress()); !errors.Is(errOf(fresh.Find(t.Context(), org, at)), keystore.ErrKeyNotFound) {
 		t.Error("the victim's address is found without its public key")
 	}
-	// What is configured is believed, not the token, and proves itself.
+	// A configured public key takes precedence over the token's, and is proved.
 	configured := open(t, token.URI(""), pkcs11.Options{
 		PIN:        []byte(token.PIN),
 		PublicKeys: map[string]keystore.PublicKey{victim.ID: victim.PublicKey},
@@ -93,10 +93,10 @@ func mustBeSkipped(t testing.TB, store *pkcs11.Store, why string) {
 			return
 		}
 	}
-	t.Errorf("left out: %v, want one because %s", store.Skipped(), why)
+	t.Errorf("skipped: %v, want one because %s", store.Skipped(), why)
 }
 
-// TestSkipped makes keys that cannot be used, one way each.
+// TestSkipped creates keys that cannot be used for one reason each.
 func TestSkipped(t *testing.T) {
 	for why, spoil := range map[string]func(t *testing.T, b bare, private, public miekg.ObjectHandle){
 		"no public object on the token has its CKA_ID": func(t *testing.T, b bare, _, public miekg.ObjectHandle) { b.destroy(t, public) },
@@ -149,8 +149,8 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
-// TestGeneratedKeysStay asks the token for the secrets of keys made on it and
-// brought to it, and which of them were never outside.
+// TestGeneratedKeysStay asks the token for the secrets of generated and imported keys, and
+// whether they were ever outside.
 func TestGeneratedKeysStay(t *testing.T) {
 	token, store := newStore(t)
 	secret := []byte("a secret of 32 bytes, long enough")[:32]
@@ -167,7 +167,7 @@ func TestGeneratedKeysStay(t *testing.T) {
 		t.Fatalf("%d private keys, want 4", len(private))
 	}
 	for _, object := range private {
-		local := byte(1) // made on the token, and nowhere else before
+		local := byte(1) // generated on the token
 		if imported[string(b.attribute(t, object, miekg.CKA_ID))] {
 			local = 0
 		}
@@ -181,12 +181,12 @@ func TestGeneratedKeysStay(t *testing.T) {
 		}
 		value, err := b.GetAttributeValue(b.session, object, []*miekg.Attribute{miekg.NewAttribute(miekg.CKA_VALUE, nil)})
 		if err == nil {
-			t.Errorf("the token gives the secret away: %d bytes", len(value[0].Value))
+			t.Errorf("the token reveals the secret: %d bytes", len(value[0].Value))
 		}
 	}
 }
 
-// TestNothingPrintsThePIN prints all that gets hold of it.
+// TestNothingPrintsThePIN prints every value that holds the PIN.
 func TestNothingPrintsThePIN(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	options := pkcs11.Options{PIN: []byte(token.PIN)}

@@ -79,9 +79,9 @@ func unhex(t testing.TB, text string) []byte {
 	return raw
 }
 
-// TestVectorsOfAllChains signs by the engine with keys on the token. The token
-// draws nonces, so that other code checks the signatures: go-ethereum, btcd's
-// script engine. Ed25519 has no nonce to draw: the bytes are the vector's.
+// TestVectorsOfAllChains signs through the engine with keys on the token. The token uses
+// random nonces, so that go-ethereum and btcd's script engine check the ECDSA signatures.
+// Ed25519 is deterministic: the bytes must be the vector's.
 func TestVectorsOfAllChains(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	for name, v := range vectors(t) {
@@ -101,7 +101,7 @@ func TestVectorsOfAllChains(t *testing.T) {
 			})
 			if strings.HasSuffix(name, "/p2tr.json") {
 				if err == nil || !strings.Contains(err.Error(), "BIP-340") || !strings.Contains(err.Error(), "P2WPKH") {
-					t.Errorf("taproot: %v, want that it is unsupported, and the way out", err)
+					t.Errorf("taproot: %v, want ErrUnsupported and the alternative", err)
 				}
 				return
 			}
@@ -150,8 +150,8 @@ func checkEthereum(t *testing.T, signed []byte, address string) {
 	}
 }
 
-// checkTail compares all but the signature, which Tron and Tempo have as 65
-// bytes at the end, and has go-ethereum recover the signer.
+// checkTail compares everything but the signature, which is the last 65 bytes on Tron and
+// Tempo, and has go-ethereum recover the signer.
 func (v vector) checkTail(t *testing.T, signed, want []byte) {
 	t.Helper()
 	at := len(want) - 65

@@ -18,11 +18,10 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// connection is a token that we are logged in to, seen through two bindings of
-// the same module: crypto11, which opened it and must close it last, and
-// miekg/pkcs11 for what crypto11 cannot do. They share the login and the
-// handles of objects (unless the module keeps them apart, as p11-kit's do); each
-// has sessions of its own.
+// connection is a login to a token through two bindings of the same module: crypto11, which
+// opened it and must close it last, and miekg/pkcs11 for what crypto11 cannot do. The
+// bindings share the login and the object handles (unless the module separates them, as
+// p11-kit's do); each has its own sessions.
 type connection struct {
 	uri       URI
 	crypto    *crypto11.Context
@@ -30,30 +29,30 @@ type connection struct {
 	pin       keystore.Secret
 	pinSource string // for errors
 
-	mu    sync.Mutex // held while logging in, and over what follows
+	mu    sync.Mutex // held while logging in; guards slot and trust
 	slot  uint
 	trust pinTrust
 
-	logins atomic.Uint64 // how often we have logged in anew
+	logins atomic.Uint64 // number of logins after the first
 }
 
-// credentials are the PIN and what is known of it.
+// credentials is the PIN with its origin and how far it is trusted.
 type credentials struct {
 	pin    keystore.Secret
 	source string // for errors: a path, or "Options.PIN"
 	trust  pinTrust
 }
 
-// connect opens the module and logs in. The connection owns the PIN from then on,
-// also if there is an error. If the context ends first, connect returns its error,
-// and what the module does then is undone when it answers.
+// connect opens the module and logs in. It takes ownership of the PIN, even if it returns an
+// error. If the context ends first, connect returns its error, and a connection that is
+// established afterwards is closed.
 func connect(ctx context.Context, uri URI, with credentials) (*connection, error) {
 	c := &connection{uri: uri, pin: with.pin, pinSource: with.source, trust: with.trust}
 	if ctx.Done() == nil {
 		return c.connect(ctx)
 	}
 	result := make(chan error, 1)
-	var decided atomic.Bool // that the connection is handed over, or that the caller has left
+	var decided atomic.Bool // the connection is handed over, or the caller has given up
 	go func() {
 		_, err := c.connect(ctx)
 		if !decided.CompareAndSwap(false, true) && err == nil {
@@ -91,8 +90,8 @@ func (c *connection) connect(ctx context.Context) (*connection, error) {
 	return c, nil
 }
 
-// open finds the slot before crypto11 opens the module: crypto11 would take the
-// first token that has the label, and try the PIN on it.
+// open finds the slot before crypto11 opens the module, because crypto11 would try the PIN
+// on the first token that has the label.
 func (c *connection) open() (err error) {
 	if c.module, err = acquireModule(c.uri.ModulePath); err != nil {
 		return err
@@ -111,7 +110,7 @@ func (c *connection) open() (err error) {
 	return nil
 }
 
-// configure opens the module by crypto11 and logs in.
+// configure opens the module with crypto11 and logs in.
 func (c *connection) configure(serial string) error {
 	slot := int(c.slot)
 	config := &crypto11.Config{Path: c.module.path, SlotNumber: &slot, MaxSessions: proofSessions + 1}
@@ -130,8 +129,7 @@ func (c *connection) configure(serial string) error {
 	return nil
 }
 
-// close finalizes the module, if nothing else uses it. All sessions must be
-// closed.
+// close finalizes the module if nothing else uses it. All sessions must be closed.
 func (c *connection) close() error {
 	_ = lockModules(context.Background())
 	defer unlockModules()
@@ -146,17 +144,16 @@ func (c *connection) release() error {
 	return c.module.release(c.crypto.Close)
 }
 
-// looks is how often locate looks for a token before it says that there is none, and
-// lookPause how long it waits in between: modules that read their tokens from
-// files miss one now and then that another process writes.
+// locate tries several times to find a token, because modules that read their tokens from
+// files occasionally miss one that another process is writing.
 const (
-	looks     = 3
-	lookPause = 20 * time.Millisecond
+	locateTries = 3
+	locatePause = 20 * time.Millisecond
 )
 
-// locate finds the slot of the one token that the URI means.
+// locate finds the slot of the token that the URI selects.
 func (c *connection) locate() (info pkcs11.TokenInfo, err error) {
-	for look := 1; ; look++ {
+	for try := 1; ; try++ {
 		matching, present, err := c.list()
 		switch {
 		case err != nil:
@@ -165,11 +162,11 @@ func (c *connection) locate() (info pkcs11.TokenInfo, err error) {
 			c.slot = matching[0].slot
 			return matching[0].info, nil
 		case len(matching) > 1:
-			return info, fmt.Errorf("pkcs11: several tokens match the URI: name one by its serial: %s", listed(matching))
-		case look == looks:
-			return info, fmt.Errorf("%w: no token matches the URI; there are: %s", keystore.ErrUnavailable, listed(present))
+			return info, fmt.Errorf("pkcs11: several tokens match the URI: select one by its serial: %s", listed(matching))
+		case try == locateTries:
+			return info, fmt.Errorf("%w: no token matches the URI; present: %s", keystore.ErrUnavailable, listed(present))
 		}
-		time.Sleep(lookPause)
+		time.Sleep(locatePause)
 	}
 }
 
@@ -200,7 +197,7 @@ func (c *connection) list() (matching, present []slotted, err error) {
 
 func listed(tokens []slotted) string {
 	if len(tokens) == 0 {
-		return "none: does the module find its own configuration? SoftHSM's is the file that SOFTHSM2_CONF names"
+		return "none: check that the module finds its own configuration (SoftHSM's is the file named by SOFTHSM2_CONF)"
 	}
 	var names []string
 	for _, token := range tokens {
@@ -210,7 +207,7 @@ func listed(tokens []slotted) string {
 	return strings.Join(names, ", ")
 }
 
-// matches compares a token with all that the URI says of it.
+// matches reports whether a token has all the attributes in the URI.
 func (u URI) matches(slot uint, info pkcs11.TokenInfo) bool {
 	if u.SlotID != nil && *u.SlotID != slot {
 		return false
@@ -225,8 +222,8 @@ func (u URI) matches(slot uint, info pkcs11.TokenInfo) bool {
 	return true
 }
 
-// newSession opens a session that is logged in. If the token has changed its
-// slot, or comes back, it is looked for.
+// newSession opens a session and logs in if necessary. A token that has moved to another
+// slot is located again.
 func (c *connection) newSession(flags uint) (pkcs11.SessionHandle, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -3,17 +3,18 @@
 package pkcs11
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/miekg/pkcs11"
 
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Rename implements keystore.Renamer: it sets the CKA_LABEL of the key's objects. Other
-// processes find it under its new name when they look at the token again.
+// Rename implements keystore.Renamer by setting the CKA_LABEL of the key's objects. Other
+// processes see the new name at their next scan.
 func (s *Store) Rename(ctx context.Context, organizationID, id, name string) error {
 	if err := s.settings.checkNew(organizationID, name); err != nil {
 		return fmt.Errorf("rename key: %w", err)
@@ -42,24 +43,15 @@ func (s *Store) relabel(ctx context.Context, k *key, label string) error {
 
 // named returns the key with an id.
 func (s *Store) named(ctx context.Context, organizationID, id string) (*key, error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, err
+	k, err := s.search(ctx, organizationID, keystore.ByID(id))
+	if errors.Is(err, keystore.ErrKeyNotFound) {
+		err = fmt.Errorf("%w: %q", err, id)
 	}
-	k := s.lookUp(organizationID, keystore.ByID(id))
-	if k == nil {
-		var err error
-		if k, err = s.seek(ctx, organizationID, keystore.ByID(id)); err != nil {
-			return nil, err
-		}
-	}
-	if k == nil {
-		return nil, fmt.Errorf("%w: %q", keystore.ErrKeyNotFound, id)
-	}
-	return k, nil
+	return k, err
 }
 
-// Delete destroys a key on the token: its private object, and the public ones that
-// have its CKA_ID and CKA_LABEL. There is no way back.
+// Delete implements keystore.Deleter: it destroys the private object of a key and the public
+// ones with the same CKA_ID and CKA_LABEL. It cannot be undone.
 func (s *Store) Delete(ctx context.Context, organizationID, id string) error {
 	k, err := s.named(ctx, organizationID, id)
 	if err != nil {
@@ -81,8 +73,8 @@ func (s *Store) erase(ctx context.Context, k *key) error {
 	return s.eachObject(ctx, k, s.connection.module.DestroyObject)
 }
 
-// eachObject calls do for the objects of a key, the public ones last: without its
-// private object nothing is taken for a key.
+// eachObject calls do for the objects of a key. The public ones come last: without its
+// private object, nothing counts as a key.
 func (s *Store) eachObject(ctx context.Context, k *key, do func(in pkcs11.SessionHandle, object pkcs11.ObjectHandle) error) error {
 	_, err := s.inWritable(ctx, func(in pkcs11.SessionHandle, _ func() bool) ([]pkcs11.ObjectHandle, error) {
 		for _, class := range []uint{pkcs11.CKO_PRIVATE_KEY, pkcs11.CKO_PUBLIC_KEY} {
@@ -106,16 +98,56 @@ func (s *Store) eachObject(ctx context.Context, k *key, do func(in pkcs11.Sessio
 	return err
 }
 
-// forget takes a key out of the index. Handles that were given out fail at the token
-// from then on. s.scanning is held.
+// forget removes a key from the index. Existing handles to it fail at the token. The caller
+// holds s.scanning.
 func (s *Store) forget(k *key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	rest := map[string]*organization{}
+	index := map[string]*organization{}
 	for _, org := range s.organizations {
-		for _, other := range slices.DeleteFunc(org.keys, func(one *key) bool { return one == k }) {
-			insert(rest, other)
+		for _, other := range org.keys {
+			if other != k {
+				insert(index, other)
+			}
 		}
 	}
-	s.organizations = rest
+	s.organizations = index
+}
+
+// remove deletes a new key from the token. If ctx ends first, remove returns an error and
+// the deletion continues in the background.
+func (s *Store) remove(ctx context.Context, ckaID []byte, objects []pkcs11.ObjectHandle) error {
+	removed := make(chan error, 1)
+	go func() {
+		_, err := s.inWritable(context.WithoutCancel(ctx), func(in pkcs11.SessionHandle, _ func() bool) ([]pkcs11.ObjectHandle, error) {
+			return nil, s.destroy(in, ckaID, objects)
+		})
+		removed <- err
+	}()
+	select {
+	case err := <-removed:
+		return err
+	case <-ctx.Done():
+		return errors.New("the new key is removed when the token answers, unless the store is closed before")
+	}
+}
+
+func (s *Store) destroy(in pkcs11.SessionHandle, ckaID []byte, objects []pkcs11.ObjectHandle) (err error) {
+	for _, object := range objects {
+		err = errors.Join(err, s.destroyOne(in, ckaID, object))
+	}
+	return err
+}
+
+// destroyOne checks the CKA_ID first, of which the token may have stored a part: after a new
+// login, the handle may be that of another key.
+func (s *Store) destroyOne(in pkcs11.SessionHandle, ckaID []byte, object pkcs11.ObjectHandle) error {
+	now, err := attributes(s.connection.module.Ctx, in, object, pkcs11.CKA_ID)
+	if err != nil {
+		return fmt.Errorf("the new key, with CKA_ID %x, stays on the token: %w", ckaID, err)
+	}
+	if len(now[0]) == 0 || !bytes.HasPrefix(ckaID, now[0]) {
+		return fmt.Errorf("the new key, with CKA_ID %x, stays on the token: its handle now belongs to another object", ckaID)
+	}
+	return s.connection.module.DestroyObject(in, object)
 }

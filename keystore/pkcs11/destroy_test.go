@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// TestHandleOfAnotherKey: a token that gives handles away again must not be made
-// to destroy a key that is in use.
+// TestHandleOfAnotherKey: removing a new key must not destroy a key in use whose handle the
+// token has reassigned.
 func TestHandleOfAnotherKey(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	store, err := Open(t.Context(), token.URI(""), Options{PIN: []byte(token.PIN)})
@@ -29,8 +29,8 @@ func TestHandleOfAnotherKey(t *testing.T) {
 	handle := []pkcs11.ObjectHandle{pkcs11.ObjectHandle(inUse.handle.Load())}
 	other, own := uuid.New(), uuid.MustParse(info.ID)
 	err = store.remove(t.Context(), other[:], handle)
-	if err == nil || !strings.Contains(err.Error(), "its handle is that of another object by now") {
-		t.Errorf("%v, want that the handle is that of another object", err)
+	if err == nil || !strings.Contains(err.Error(), "its handle now belongs to another object") {
+		t.Errorf("%v, want that the handle belongs to another object", err)
 	}
 	if _, err := inUse.sign(t.Context(), make([]byte, 32)); err != nil {
 		t.Errorf("the key in use: %v", err)

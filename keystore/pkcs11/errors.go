@@ -3,6 +3,7 @@
 package pkcs11
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,12 +13,12 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Return values that miekg/pkcs11 has, by what follows from them.
+// Return values of PKCS#11 by their meaning.
 var (
-	// The session is gone, and its handle may be another session's by now.
+	// The session is gone, and its handle may belong to another session now.
 	sessionGone = []pkcs11.Error{pkcs11.CKR_SESSION_HANDLE_INVALID, pkcs11.CKR_SESSION_CLOSED}
 
-	// The session or what lies behind it is broken: a new one may do.
+	// The session, the login or the device is broken: a new session may work.
 	sessionBroken = []pkcs11.Error{
 		pkcs11.CKR_DEVICE_ERROR, pkcs11.CKR_DEVICE_MEMORY, pkcs11.CKR_DEVICE_REMOVED,
 		pkcs11.CKR_TOKEN_NOT_PRESENT, pkcs11.CKR_TOKEN_NOT_RECOGNIZED, pkcs11.CKR_SLOT_ID_INVALID,
@@ -25,7 +26,7 @@ var (
 		pkcs11.CKR_GENERAL_ERROR, pkcs11.CKR_FUNCTION_FAILED,
 	}
 
-	// The object is gone, or has another handle since the login ended.
+	// The object is gone, or has a new handle after another login.
 	handleStale = []pkcs11.Error{pkcs11.CKR_KEY_HANDLE_INVALID, pkcs11.CKR_OBJECT_HANDLE_INVALID}
 
 	// The token is in no slot, or in another one.
@@ -34,7 +35,7 @@ var (
 		pkcs11.CKR_SLOT_ID_INVALID, pkcs11.CKR_DEVICE_REMOVED,
 	}
 
-	// The token does not have the curve, or not the operation.
+	// The token does not support the curve or the operation.
 	notSupported = []pkcs11.Error{
 		pkcs11.CKR_CURVE_NOT_SUPPORTED, pkcs11.CKR_MECHANISM_INVALID, pkcs11.CKR_DOMAIN_PARAMS_INVALID,
 		pkcs11.CKR_KEY_TYPE_INCONSISTENT,
@@ -56,28 +57,33 @@ func isOneOf(err error, values []pkcs11.Error) bool {
 // returned reports whether the module returned this value.
 func returned(err error, value uint) bool { return isOneOf(err, []pkcs11.Error{pkcs11.Error(value)}) }
 
-// retryable reports whether the same may succeed in another session, with the
-// key looked up anew.
+// retryable reports whether the operation may succeed in another session, with the key
+// looked up again.
 func retryable(err error) bool {
 	return isOneOf(err, sessionGone) || isOneOf(err, sessionBroken) || isOneOf(err, handleStale)
 }
 
-// explain adds to what the module returned what that means, for those who do
-// not know its numbers by heart.
-func explain(doing string, err error) error {
+// isFinal reports whether callers test for the error with errors.Is and need no explanation.
+func isFinal(err error) bool {
+	return errors.Is(err, keystore.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// explain adds the operation, the meaning and the cure to an error of the module. It returns
+// nil and final errors unchanged.
+func explain(operation string, err error) error {
 	switch {
-	case err == nil:
-		return nil
+	case err == nil, isFinal(err):
+		return err
 	case errors.Is(err, ErrPIN):
 		return fmt.Errorf("%w: %w", keystore.ErrUnavailable, err)
 	case isOneOf(err, slotLost):
-		return fmt.Errorf("%w: %s: the token is not there: %w", keystore.ErrUnavailable, doing, err)
+		return fmt.Errorf("%w: %s: the token is not present: %w", keystore.ErrUnavailable, operation, err)
 	case returned(err, pkcs11.CKR_SESSION_COUNT):
-		return fmt.Errorf("%w: %s: the token has no more sessions: ask for fewer with countersign-sessions: %w", keystore.ErrUnavailable, doing, err)
+		return fmt.Errorf("%w: %s: the token has no more sessions: use fewer with countersign-sessions: %w", keystore.ErrUnavailable, operation, err)
 	case isOneOf(err, notSupported):
-		return fmt.Errorf("pkcs11: %s: the token does not support this curve or mechanism: 'pkcs11-tool --module MODULE --list-mechanisms' shows what it can do: %w", doing, err)
+		return fmt.Errorf("pkcs11: %s: the token does not support this curve or mechanism: 'pkcs11-tool --module MODULE --list-mechanisms' lists what it supports: %w", operation, err)
 	case retryable(err):
-		return fmt.Errorf("%w: %s: %w", keystore.ErrUnavailable, doing, err)
+		return fmt.Errorf("%w: %s: %w", keystore.ErrUnavailable, operation, err)
 	}
-	return fmt.Errorf("pkcs11: %s: %w", doing, err)
+	return fmt.Errorf("pkcs11: %s: %w", operation, err)
 }

@@ -4,11 +4,11 @@ package pkcs11
 
 import "time"
 
-// Forget lets the next who asks look at the token again, without waiting for
-// RescanInterval.
+// Forget makes the next look-up of an unknown key scan the token without waiting for
+// rescanInterval.
 func (s *Store) Forget() { s.scannedAt(time.Time{}) }
 
-// Remember keeps the token from being scanned again, however slow the test is.
+// Remember prevents scans of the token, however slow the test is.
 func (s *Store) Remember() { s.scannedAt(time.Now().Add(time.Hour)) }
 
 func (s *Store) scannedAt(at time.Time) {
@@ -17,13 +17,13 @@ func (s *Store) scannedAt(at time.Time) {
 	<-s.scanning
 }
 
-// SetCloseTimeout changes how long Close waits for hanging calls.
+// SetCloseTimeout sets how long Close waits for operations in progress.
 func (s *Store) SetCloseTimeout(to time.Duration) { s.settings.closeTimeout = to }
 
 // Closing is closed when Close has begun.
 func (s *Store) Closing() <-chan struct{} { return s.pool.closed }
 
-// ModulesOpen returns how many modules the process has open.
+// ModulesOpen returns the number of modules that the process has open.
 func ModulesOpen() int {
 	modules.turn <- struct{}{}
 	defer unlockModules()

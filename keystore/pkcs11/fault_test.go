@@ -44,7 +44,7 @@ func newRig(t testing.TB, sessions int) *rig {
 	return r
 }
 
-// sign makes a signature of any scheme. It verifies it, whatever the key does.
+// sign makes a signature of any scheme, and verifies it independently of the key.
 func sign(ctx context.Context, key keystore.Key) ([]byte, error) {
 	digest := [32]byte{1, 2, 3}
 	if signer, ok := key.(keystore.ECDSASigner); ok {
@@ -77,7 +77,7 @@ func (r *rig) mustFail(t *testing.T, when string, want error) []error {
 			t.Errorf("%s: %v: %v, want %v", when, key.PublicKey().Curve(), err, want)
 		}
 		if strings.Trim(string(signature), "\x00") != "" {
-			t.Errorf("%s: %v: a signature left along with %v", when, key.PublicKey().Curve(), err)
+			t.Errorf("%s: %v: a signature was returned along with %v", when, key.PublicKey().Curve(), err)
 		}
 		all = append(all, err)
 	}
@@ -99,8 +99,8 @@ func TestFlippedBit(t *testing.T) {
 	r.mustSign(t, "when the token works again")
 }
 
-// TestRecovers injects each fault once, which no caller notices, and then for as
-// long as a call tries: that call fails, and the next one works again.
+// TestRecovers injects each fault once, which no caller notices, and then for both tries of a
+// call: that call fails, and the next one succeeds.
 func TestRecovers(t *testing.T) {
 	for name, inject := range map[string]func(*faultproxy.Proxy, int){
 		"sessions killed": (*faultproxy.Proxy).KillSessions,
@@ -109,8 +109,8 @@ func TestRecovers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, 2)
-			endless := context.WithoutCancel(t.Context()) // signs in the caller's goroutine
-			for _, ctx := range []context.Context{t.Context(), endless} {
+			uncancellable := context.WithoutCancel(t.Context()) // signs in the caller's goroutine
+			for _, ctx := range []context.Context{t.Context(), uncancellable} {
 				for _, key := range r.keys {
 					inject(r.proxy, 1)
 					if _, err := sign(ctx, key); err != nil {
@@ -132,11 +132,11 @@ func TestRecovers(t *testing.T) {
 
 func TestTokenRemovedAndBack(t *testing.T) {
 	r := newRig(t, 2)
-	for _, slot := range []int{0, 0, 4711} { // in the end in another slot
+	for _, slot := range []int{0, 0, 4711} { // the last time in another slot
 		r.proxy.Remove()
 		for range 3 {
 			for _, err := range r.mustFail(t, "without a token", keystore.ErrUnavailable) {
-				if err != nil && !strings.Contains(err.Error(), "no token matches the URI; there are: none") {
+				if err != nil && !strings.Contains(err.Error(), "no token matches the URI; present: none") {
 					t.Errorf("without a token: %v does not say which", err)
 				}
 			}
@@ -153,11 +153,11 @@ func TestTokenRemovedAndBack(t *testing.T) {
 	}
 }
 
-// TestScanWithoutLogin: a session that has lost its login is shown no private
-// keys, and no error either. That does not mean that there are none.
+// TestScanWithoutLogin: a session that has lost its login sees no private keys, and no error
+// either. The Store must not conclude that there are none.
 func TestScanWithoutLogin(t *testing.T) {
 	r := newRig(t, 2)
-	r.hang(t, 2) // so that there are two sessions, of which one stays
+	r.hang(t, 2) // opens two sessions, of which one stays
 	r.release(t)
 	r.store.Forget()
 	r.proxy.LogOut(2)
@@ -169,13 +169,13 @@ func TestScanWithoutLogin(t *testing.T) {
 	}
 	for _, key := range r.keys {
 		if _, err := r.store.Find(t.Context(), "org", keystore.ByID(key.ID())); err != nil {
-			t.Errorf("a key that is there: %v", err)
+			t.Errorf("a known key: %v", err)
 		}
 	}
 }
 
-// TestPINRefusedLater: the PIN was changed meanwhile. It is tried once, since
-// the token would lock itself.
+// TestPINRefusedLater: after the PIN was changed on the token, the old one is tried once, so
+// that the token does not lock itself.
 func TestPINRefusedLater(t *testing.T) {
 	r := newRig(t, 2)
 	before := r.proxy.Logins()
@@ -190,7 +190,7 @@ func TestPINRefusedLater(t *testing.T) {
 	}
 }
 
-// TestSessionCap: the token has two sessions for a pool of eight.
+// TestSessionCap: the token grants two sessions to a pool of eight.
 func TestSessionCap(t *testing.T) {
 	r := newRig(t, 8)
 	r.proxy.CapSessions(3) // one is crypto11's
@@ -216,7 +216,7 @@ func TestSessionCap(t *testing.T) {
 	r.mustSign(t, "when sessions are free again")
 }
 
-// TestPoolIsFull: as many wait for the pool as hang in the token.
+// TestPoolIsFull: callers wait for the pool while all its sessions hang in the token.
 func TestPoolIsFull(t *testing.T) {
 	r := newRig(t, 2)
 	r.hang(t, 2)
@@ -227,7 +227,7 @@ func TestPoolIsFull(t *testing.T) {
 	r.mustSign(t, "when sessions are free again")
 }
 
-// hang has so many signatures hang in the token, whose callers give up.
+// hang makes a number of signatures hang in the token. Their callers give up.
 func (r *rig) hang(t *testing.T, signatures int) {
 	t.Helper()
 	r.proxy.Hang(true)
@@ -261,14 +261,14 @@ func (r *rig) mustTimeOut(t *testing.T, wait time.Duration) {
 	}
 }
 
-// TestCloseWaits: Close waits for what the token has begun.
+// TestCloseWaits: Close waits for operations in progress.
 func TestCloseWaits(t *testing.T) {
 	r := newRig(t, 3)
 	r.hang(t, 1)
 	var patient sync.WaitGroup
 	patient.Go(func() {
 		if _, err := sign(context.WithoutCancel(t.Context()), r.keys[0]); err != nil {
-			t.Errorf("who cannot give up: %v", err)
+			t.Errorf("a call without a cancellable context: %v", err)
 		}
 	})
 	testenv.Await(t, "both signatures hang", func() bool { return r.proxy.Signing() == 2 })

@@ -16,8 +16,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Generate makes a new key on the token, which never leaves it. It is returned
-// when it has made a signature that verifies.
+// Generate implements keystore.Generator. The secret is generated on the token and never
+// leaves it. The key has made a signature that verifies before Generate returns.
 func (s *Store) Generate(ctx context.Context, organizationID, name string, curve keystore.Curve) (keystore.KeyInfo, error) {
 	if _, known := schemes[curve]; !known {
 		return keystore.KeyInfo{}, fmt.Errorf("generate key: unknown curve %v: use CURVE_SECP256K1 or CURVE_ED25519", curve)
@@ -31,14 +31,14 @@ func (s *Store) Generate(ctx context.Context, organizationID, name string, curve
 	return k.Info(), nil
 }
 
-// maker makes the two objects of a key, the private one first, which have attributes
-// in common.
-type maker func(in pkcs11.SessionHandle, common []*pkcs11.Attribute) ([]pkcs11.ObjectHandle, error)
+// creator creates the two objects of a key with the common attributes, and returns the
+// private one first.
+type creator func(in pkcs11.SessionHandle, common []*pkcs11.Attribute) ([]pkcs11.ObjectHandle, error)
 
-// add makes a key, reads it back and has it prove itself. A key that cannot is
-// removed from the token. Without an id the key gets one: a UUID, or if the token
-// keeps no 16 bytes of CKA_ID, random bytes of the length that it keeps.
-func (s *Store) add(ctx context.Context, organizationID, name string, id uuid.UUID, create maker) (*key, error) {
+// add creates a key, reads it back and has it prove itself; otherwise it removes the key
+// from the token. If id is uuid.Nil, add generates one: a UUID or, if the token does not
+// store 16 bytes of CKA_ID, random bytes of the length that it stores.
+func (s *Store) add(ctx context.Context, organizationID, name string, id uuid.UUID, create creator) (*key, error) {
 	if err := s.settings.checkNew(organizationID, name); err != nil {
 		return nil, err
 	}
@@ -64,13 +64,13 @@ func (s *Store) add(ctx context.Context, organizationID, name string, id uuid.UU
 	}
 }
 
-// maxTries bounds how often an id is drawn anew: two bytes may be taken.
+// maxTries is the maximum number of generated ids: a short one may be taken.
 const maxTries = 64
 
-// smallID is the shortest CKA_ID of tokens that do not take 16 bytes: YubiHSM 2's.
+// smallID is the CKA_ID length of tokens that refuse 16 bytes: the YubiHSM 2's.
 const smallID = 2
 
-// newID draws a CKA_ID of a size; of 0 it is a UUID.
+// newID generates a CKA_ID of a size in bytes, a UUID if the size is 0.
 func newID(size int) []byte {
 	if size == 0 {
 		id := uuid.Must(uuid.NewV7())
@@ -81,18 +81,19 @@ func newID(size int) []byte {
 	return id
 }
 
-// shortIDError means that an id cannot be used, and how long the next one is to be.
+// shortIDError is the error for an id that cannot be used. size is the length of the next
+// one to try.
 type shortIDError struct {
-	size int
-	why  error
+	size  int
+	cause error
 }
 
-func (e *shortIDError) Error() string { return e.why.Error() }
+func (e *shortIDError) Error() string { return e.cause.Error() }
 
-func (e *shortIDError) Unwrap() error { return e.why }
+func (e *shortIDError) Unwrap() error { return e.cause }
 
-// addAs is add with a certain CKA_ID and CKA_LABEL.
-func (s *Store) addAs(ctx context.Context, ckaID []byte, label string, create maker) (*key, error) {
+// addAs is add with a given CKA_ID and CKA_LABEL.
+func (s *Store) addAs(ctx context.Context, ckaID []byte, label string, create creator) (*key, error) {
 	names := []*pkcs11.Attribute{
 		pkcs11.NewAttribute(pkcs11.CKA_ID, ckaID),
 		pkcs11.NewAttribute(pkcs11.CKA_LABEL, label),
@@ -106,7 +107,7 @@ func (s *Store) addAs(ctx context.Context, ckaID []byte, label string, create ma
 			}
 			return nil, err
 		}
-		if err := s.checkKept(in, objects[0], ckaID, label); err != nil {
+		if err := s.checkStored(in, objects[0], ckaID, label); err != nil {
 			return nil, errors.Join(err, s.destroy(in, ckaID, objects))
 		}
 		if !awaited() {
@@ -124,23 +125,22 @@ func (s *Store) addAs(ctx context.Context, ckaID []byte, label string, create ma
 	return k, nil
 }
 
-// idRefused are the answers of a module that does not take a CKA_ID of 16 bytes.
+// idRefused lists the errors of modules that refuse a CKA_ID of 16 bytes.
 var idRefused = []pkcs11.Error{pkcs11.CKR_ATTRIBUTE_VALUE_INVALID, pkcs11.CKR_TEMPLATE_INCONSISTENT}
 
-// checkKept reads a new private object back. Tokens cut what they have no room for:
-// an id that is cut may be another key's, and a label that is cut another
-// organization's.
-func (s *Store) checkKept(in pkcs11.SessionHandle, object pkcs11.ObjectHandle, ckaID []byte, label string) error {
-	kept, err := describe(s.connection.module.Ctx, in, object)
+// checkStored reads a new private object back. Tokens truncate attributes that are too long:
+// a truncated id may be another key's, and a truncated label another organization's.
+func (s *Store) checkStored(in pkcs11.SessionHandle, object pkcs11.ObjectHandle, ckaID []byte, label string) error {
+	stored, err := describe(s.connection.module.Ctx, in, object)
 	switch {
 	case err != nil:
 		return err
-	case kept.id != string(ckaID):
-		return &shortIDError{len(kept.id), fmt.Errorf("the token keeps %d of the %d bytes of CKA_ID: leave the id out, and the key gets one that fits", len(kept.id), len(ckaID))}
-	case kept.label != label:
-		return fmt.Errorf("the token keeps %d of the %d bytes of CKA_LABEL (ORGANIZATION/NAME): shorten the name, or give the token to one organization with countersign-organization", len(kept.label), len(label))
-	case kept.readable:
-		return errors.New("the token has made a key whose secret can be taken out (CKA_EXTRACTABLE, or not CKA_SENSITIVE)")
+	case stored.id != string(ckaID):
+		return &shortIDError{len(stored.id), fmt.Errorf("the token stores %d of the %d bytes of CKA_ID: leave the id out to generate one that fits", len(stored.id), len(ckaID))}
+	case stored.label != label:
+		return fmt.Errorf("the token stores %d of the %d bytes of CKA_LABEL (ORGANIZATION/NAME): shorten the name, or give the token to one organization with countersign-organization", len(stored.label), len(label))
+	case stored.extractable:
+		return errors.New("the token has created a key whose secret can be extracted (CKA_EXTRACTABLE, or not CKA_SENSITIVE)")
 	case len(ckaID) == 16:
 		return nil
 	}
@@ -152,15 +152,15 @@ func (s *Store) checkKept(in pkcs11.SessionHandle, object pkcs11.ObjectHandle, c
 	return err
 }
 
-// readBack reads the key that was just made, by its CKA_ID and CKA_LABEL, and
-// takes it in. Another organization may have the same id.
+// readBack reads a new key by its CKA_ID and CKA_LABEL and adds it to the index. The label is
+// needed because another organization may have the same id.
 func (s *Store) readBack(ctx context.Context, names []*pkcs11.Attribute) (*key, error) {
 	found, err := s.read(ctx, names...)
 	if err != nil {
 		return nil, err
 	}
 	if len(found.keys) != 1 {
-		return nil, errors.Join(append(found.skipped, errors.New("the token does not give back the key that it made"))...)
+		return nil, errors.Join(append(found.skipped, errors.New("the token does not return the key that it created"))...)
 	}
 	k := found.keys[0]
 	if err := k.prove(ctx); err != nil {
@@ -170,18 +170,18 @@ func (s *Store) readBack(ctx context.Context, names []*pkcs11.Attribute) (*key, 
 	return k, nil
 }
 
-// inWritable runs something once in a session that may change the token. It
-// holds a place in the pool meanwhile, so that Close waits for it.
+// inWritable calls run once in a session that may change the token. It holds a permit of the
+// pool meanwhile, so that Close waits for it.
 //
-// What is run asks whether it is awaited when there is something to hand over. It
-// is told so if the caller has not left, who then cannot leave any more.
+// Before run hands over objects, it must call awaited, which reports whether the caller is
+// still waiting. If so, the caller can no longer give up.
 func (s *Store) inWritable(ctx context.Context, run func(in pkcs11.SessionHandle, awaited func() bool) ([]pkcs11.ObjectHandle, error)) ([]pkcs11.ObjectHandle, error) {
 	type outcome struct {
 		objects []pkcs11.ObjectHandle
 		err     error
 	}
 	result := make(chan outcome, 1)
-	var decided atomic.Bool // that it is handed over, or that the caller has left
+	var decided atomic.Bool // the objects are handed over, or the caller has given up
 	err := s.pool.do(ctx, func(session, bool) error {
 		handle, err := s.connection.newSession(pkcs11.CKF_RW_SESSION)
 		if err != nil {
@@ -193,11 +193,8 @@ func (s *Store) inWritable(ctx context.Context, run func(in pkcs11.SessionHandle
 		return nil
 	})
 	if err != nil && decided.CompareAndSwap(false, true) {
-		if isFinal(err) {
-			return nil, err
-		}
-		return nil, explain("opening a session that can write", err)
+		return nil, explain("opening a writable session", err)
 	}
-	made := <-result
-	return made.objects, explain("changing the token", made.err)
+	changed := <-result
+	return changed.objects, explain("changing the token", changed.err)
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 )
 
-// TestSigningFails has one thing after the other go wrong on the way to a
-// signature. The error is that of the token, and not what would have come of
-// going on without; the PIN is tried no more often than it must be.
+// TestSigningFails makes one step after the other fail on the way to a signature. The error
+// must be the token's, not a consequence of continuing after it, and the PIN must not be
+// tried more often than necessary.
 func TestSigningFails(t *testing.T) {
 	r := newRig(t, 1)
 	for name, c := range map[string]struct {
@@ -27,13 +27,13 @@ func TestSigningFails(t *testing.T) {
 		begun       int // signatures
 		logins      int
 	}{
-		"the mechanism is not there": {
+		"the mechanism is missing": {
 			inject: func(p *faultproxy.Proxy) { p.Fail(faultproxy.SignInit, miekg.CKR_MECHANISM_INVALID) },
-			want:   "shows what it can do: pkcs11: 0x70: CKR_MECHANISM_INVALID", begun: 1,
+			want:   "lists what it supports: pkcs11: 0x70: CKR_MECHANISM_INVALID", begun: 1,
 		},
 		"the token is in its slot, and says that it is not": {
 			inject: func(p *faultproxy.Proxy) { p.Fail(faultproxy.SignInit, miekg.CKR_TOKEN_NOT_PRESENT) },
-			want:   "signing: the token is not there: tried twice: pkcs11: 0xE0: CKR_TOKEN_NOT_PRESENT", unavailable: true, begun: 2,
+			want:   "signing: the token is not present: tried twice: pkcs11: 0xE0: CKR_TOKEN_NOT_PRESENT", unavailable: true, begun: 2,
 		},
 		"the token breaks halfway": {
 			inject: func(p *faultproxy.Proxy) { p.Fail(faultproxy.Sign, miekg.CKR_DEVICE_ERROR) },
@@ -67,7 +67,7 @@ func TestSigningFails(t *testing.T) {
 			},
 			want: "signing: pkcs11: 0x2: CKR_HOST_MEMORY", begun: 1,
 		},
-		"the token was taken out, and the slots cannot be listed": {
+		"the token was removed, and the slots cannot be listed": {
 			inject: func(p *faultproxy.Proxy) {
 				p.Fail(faultproxy.SignInit, miekg.CKR_DEVICE_REMOVED, 0)
 				p.Fail(faultproxy.OpenSession, miekg.CKR_TOKEN_NOT_PRESENT, 0)
@@ -96,9 +96,9 @@ func TestSigningFails(t *testing.T) {
 	}
 }
 
-// TestKeyIsAnotherNow: after a failure a key is looked up by its id and label,
-// and must be the one that has both.
-func TestKeyIsAnotherNow(t *testing.T) {
+// TestKeyLookedUpAgain: after a failure, a key is looked up by its id and label and must have
+// both.
+func TestKeyLookedUpAgain(t *testing.T) {
 	r := newRig(t, 1)
 	label := "org/"
 	b := openBare(t, r.token)
@@ -123,7 +123,7 @@ func TestKeyIsAnotherNow(t *testing.T) {
 		return err
 	}
 	if err := lost("2 private keys on the token have its CKA_ID and CKA_LABEL"); errors.Is(err, keystore.ErrUnavailable) {
-		t.Errorf("%v: trying again does not help", err)
+		t.Errorf("%v: must not be retryable", err)
 	}
 	b.set(t, secp256k1, miekg.CKA_LABEL, "org/the first one")
 	r.proxy.Fail(faultproxy.SignInit, miekg.CKR_KEY_HANDLE_INVALID, 0)
@@ -140,8 +140,8 @@ func TestKeyIsAnotherNow(t *testing.T) {
 	r.mustSign(t, "when it is back")
 }
 
-// TestUnprovedKeyIsNotFound: the token fails while a key that is found for the
-// first time is to show that its public key is its own.
+// TestUnprovedKeyIsNotFound: the token fails while a key that is found for the first time has
+// to prove its public key.
 func TestUnprovedKeyIsNotFound(t *testing.T) {
 	r := newRig(t, 1)
 	fresh := open(t, r.token.URI(r.proxy.Module), pkcs11.Options{PIN: []byte(r.token.PIN)})
@@ -160,8 +160,8 @@ func TestUnprovedKeyIsNotFound(t *testing.T) {
 	}
 }
 
-// TestContextHasEnded: what comes too late is not begun, and the error is the
-// context's and nothing else.
+// TestContextHasEnded: nothing is begun after the context has ended, and the error is the
+// context's alone.
 func TestContextHasEnded(t *testing.T) {
 	r := newRig(t, 1)
 	ended, cancel := context.WithCancel(t.Context())
@@ -172,7 +172,7 @@ func TestContextHasEnded(t *testing.T) {
 			t.Errorf("signing: %v", err)
 		}
 	}
-	r.mustSign(t, "afterwards") // when whatever was begun is over, since there is one session
+	r.mustSign(t, "afterwards") // after all operations in progress, because there is one session
 	if begun = r.proxy.Calls(faultproxy.SignInit) - begun; begun != len(r.keys) {
 		t.Errorf("%d signatures were begun, want %d", begun, len(r.keys))
 	}
@@ -184,11 +184,11 @@ func TestContextHasEnded(t *testing.T) {
 		listed := 0
 		for _, err := range r.store.Keys(ended, "an organization without keys") {
 			if listed++; err != context.Canceled {
-				t.Errorf("Keys of nobody: %v", err)
+				t.Errorf("Keys of an unknown organization: %v", err)
 			}
 		}
 		if listed != 1 {
-			t.Fatalf("Keys of nobody: %d listed, want an error", listed)
+			t.Fatalf("Keys of an unknown organization: %d listed, want an error", listed)
 		}
 	}
 	for what, c := range map[string]struct {

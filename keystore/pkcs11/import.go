@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/miekg/pkcs11"
@@ -14,19 +15,18 @@ import (
 	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
 
-// Add puts a secret on the token, from where it can never be got again; but
-// it was outside once, and copies of it may still be there. It returns
-// keystore.ErrKeyExists, together with what there is, if the organization has a
-// key with this id or this secret.
+// Add imports a secret into the token, from which it cannot be extracted again. Copies of it
+// may still exist elsewhere. If the organization has a key with this id or this secret, Add
+// returns keystore.ErrKeyExists together with the existing key.
 func (s *Store) Add(ctx context.Context, organizationID string, k keystore.NewKey) (keystore.KeyInfo, error) {
 	if k.ActsFor != "" {
-		return keystore.KeyInfo{}, fmt.Errorf("import key: %w: a token has no place for the account that a key acts for: import it into a directory (file:DIR)", keystore.ErrUnsupported)
+		return keystore.KeyInfo{}, fmt.Errorf("import key: %w: a token cannot store the account that a key acts for: import it into a directory (file:DIR)", keystore.ErrUnsupported)
 	}
 	var id uuid.UUID
 	if k.ID != "" {
 		var err error
 		if id, err = uuid.Parse(k.ID); err != nil {
-			return keystore.KeyInfo{}, fmt.Errorf("import key: id %q is no UUID", k.ID)
+			return keystore.KeyInfo{}, fmt.Errorf("import key: id %q is not a UUID", k.ID)
 		}
 	}
 	derived, err := software.New(keystore.KeyInfo{ID: id.String(), PublicKey: k.PublicKey}, k.Curve, k.Secret)
@@ -42,7 +42,7 @@ func (s *Store) Add(ctx context.Context, organizationID string, k keystore.NewKe
 	return info, nil
 }
 
-// AddBatch implements keystore.Importer. The token takes one key after the other.
+// AddBatch implements keystore.Importer. It imports one key after the other.
 func (s *Store) AddBatch(ctx context.Context, organizationID string, keys []keystore.NewKey) (infos []keystore.KeyInfo, errs []error) {
 	for _, key := range keys {
 		info, err := s.Add(ctx, organizationID, key)
@@ -51,8 +51,8 @@ func (s *Store) AddBatch(ctx context.Context, organizationID string, keys []keys
 	return infos, errs
 }
 
-// importNew imports a key unless it is there already. It looks before and after:
-// another process may import the same key at the same time.
+// importNew imports a key unless it exists. It checks before and after, because another
+// process may import the same key at the same time.
 func (s *Store) importNew(ctx context.Context, organizationID string, k keystore.NewKey, id uuid.UUID, public keystore.PublicKey) (keystore.KeyInfo, error) {
 	for {
 		existing, err := s.existing(ctx, organizationID, id, public)
@@ -66,7 +66,7 @@ func (s *Store) importNew(ctx context.Context, organizationID string, k keystore
 		if err != nil {
 			return keystore.KeyInfo{}, err
 		}
-		if stays := s.giveWay(ctx, imported); stays {
+		if !s.yieldToTwin(ctx, imported) {
 			return imported.Info(), nil
 		}
 	}
@@ -74,11 +74,10 @@ func (s *Store) importNew(ctx context.Context, organizationID string, k keystore
 
 // create imports a key.
 func (s *Store) create(ctx context.Context, organizationID string, k keystore.NewKey, id uuid.UUID, public keystore.PublicKey) (*key, error) {
-	// Making the key may outlast the context, and then the caller's slice.
-	held := keystore.NewSecret(k.Secret)
-	defer func() { go held.Destroy() }() // when that is over
+	copied := keystore.NewSecret(k.Secret) // the operation may outlive this call
+	defer func() { go copied.Destroy() }() // which waits for the operation
 	return s.add(ctx, organizationID, k.Name, id, func(in pkcs11.SessionHandle, common []*pkcs11.Attribute) (objects []pkcs11.ObjectHandle, err error) {
-		err = held.Reveal(func(secret []byte) error {
+		err = copied.Reveal(func(secret []byte) error {
 			objects, err = importPair(s.connection.module.Ctx, in, public, secret, common)
 			return err
 		})
@@ -86,41 +85,47 @@ func (s *Store) create(ctx context.Context, organizationID string, k keystore.Ne
 	})
 }
 
-// existing returns the key that has this id, unless it is uuid.Nil, or this public
-// key; nil if there is none. It asks the token for these alone, so that importing
-// many keys does not read all of them again and again.
+// existing returns the key with this public key or, unless it is uuid.Nil, with this id, and
+// nil if there is none. It reads only such keys from the token, so that importing many keys
+// does not read all of them every time.
 func (s *Store) existing(ctx context.Context, organizationID string, id uuid.UUID, public keystore.PublicKey) (*key, error) {
-	places := keystore.Locators(public)
+	locators := keystore.Locators(public)
 	if id != uuid.Nil {
-		places = append(places, keystore.ByID(id.String()))
+		locators = append(locators, keystore.ByID(id.String()))
 	}
-	for look := range 2 {
-		for _, at := range places {
-			if k := s.lookUp(organizationID, at); k != nil {
-				return k, nil
-			}
-		}
-		if look == 0 {
-			if err := s.readPlaces(ctx, id, public); err != nil {
-				return nil, err
-			}
-		}
+	if k := s.lookUpAny(organizationID, locators); k != nil {
+		return k, nil
+	}
+	if err := s.readMatching(ctx, id, public); err != nil {
+		return nil, err
+	}
+	if k := s.lookUpAny(organizationID, locators); k != nil {
+		return k, nil
 	}
 	return nil, s.skippedID(id)
 }
 
-// skippedID returns keystore.ErrKeyExists if a key with this id was skipped.
-func (s *Store) skippedID(id uuid.UUID) error {
-	for _, why := range s.Skipped() {
-		if id != uuid.Nil && strings.Contains(why.Error(), fmt.Sprintf("CKA_ID %x ", id[:])) {
-			return fmt.Errorf("%w: %w", keystore.ErrKeyExists, why)
+func (s *Store) lookUpAny(organizationID string, locators []keystore.Locator) *key {
+	for _, at := range locators {
+		if k := s.lookUp(organizationID, at); k != nil {
+			return k
 		}
 	}
 	return nil
 }
 
-// readPlaces reads the keys with this id or this public key.
-func (s *Store) readPlaces(ctx context.Context, id uuid.UUID, public keystore.PublicKey) error {
+// skippedID returns keystore.ErrKeyExists if a key with this id was skipped.
+func (s *Store) skippedID(id uuid.UUID) error {
+	for _, reason := range s.Skipped() {
+		if id != uuid.Nil && strings.Contains(reason.Error(), fmt.Sprintf("CKA_ID %x ", id[:])) {
+			return fmt.Errorf("%w: %w", keystore.ErrKeyExists, reason)
+		}
+	}
+	return nil
+}
+
+// readMatching reads the keys with this id or this public key.
+func (s *Store) readMatching(ctx context.Context, id uuid.UUID, public keystore.PublicKey) error {
 	if err := s.startScanning(ctx); err != nil {
 		return err
 	}
@@ -132,15 +137,15 @@ func (s *Store) readPlaces(ctx context.Context, id uuid.UUID, public keystore.Pu
 	if id != uuid.Nil {
 		ids = append(ids, id[:])
 	}
-	for _, one := range ids {
-		if err := s.readID(ctx, one); err != nil {
+	for _, ckaID := range ids {
+		if err := s.readID(ctx, ckaID); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readID reads the keys with a CKA_ID. s.scanning is held.
+// readID reads the keys with a CKA_ID. The caller holds s.scanning.
 func (s *Store) readID(ctx context.Context, ckaID []byte) error {
 	found, err := s.read(ctx, pkcs11.NewAttribute(pkcs11.CKA_ID, ckaID))
 	if err == nil {
@@ -152,14 +157,14 @@ func (s *Store) readID(ctx context.Context, ckaID []byte) error {
 // idsOf returns the CKA_IDs of the public objects that hold a public key.
 func (s *Store) idsOf(ctx context.Context, public keystore.PublicKey) ([][]byte, error) {
 	result := make(chan [][]byte, 1)
-	err := s.pool.do(ctx, func(held session, _ bool) error {
-		objects, err := find(s.connection.module.Ctx, held.handle,
+	err := s.pool.do(ctx, func(lent session, _ bool) error {
+		objects, err := find(s.connection.module.Ctx, lent.handle,
 			pkcs11.NewAttribute(pkcs11.CKA_CLASS, pkcs11.CKO_PUBLIC_KEY),
 			pkcs11.NewAttribute(pkcs11.CKA_TOKEN, true),
 			pkcs11.NewAttribute(pkcs11.CKA_EC_POINT, encodePoint(public)))
 		var ids [][]byte
 		for _, object := range objects {
-			values, attributeErr := attributes(s.connection.module.Ctx, held.handle, object, pkcs11.CKA_ID)
+			values, attributeErr := attributes(s.connection.module.Ctx, lent.handle, object, pkcs11.CKA_ID)
 			if attributeErr != nil && !isAttributeError(attributeErr) {
 				err = attributeErr
 			}
@@ -173,10 +178,59 @@ func (s *Store) idsOf(ctx context.Context, public keystore.PublicKey) ([][]byte,
 		return err
 	})
 	if err != nil {
-		if isFinal(err) {
-			return nil, err
-		}
 		return nil, explain("reading the keys of the token", err)
 	}
 	return <-result, nil
+}
+
+// yieldToTwin removes a key that was just imported, and returns true, if another process has
+// imported the same secret meanwhile. Two processes that do so at the same time may both
+// find no existing key; checking again after the import, at least one of them sees both keys.
+//
+// The key with the larger CKA_ID is removed. The smaller one waits for that, and is removed
+// itself if the other process has not seen it. A failure leaves both keys, which is harmless.
+func (s *Store) yieldToTwin(ctx context.Context, ours *key) (removed bool) {
+	if err := s.startScanning(ctx); err != nil {
+		return false
+	}
+	defer s.stopScanning()
+	for range locateTries {
+		other, err := s.twin(ctx, ours)
+		if err != nil || other == nil {
+			return false
+		}
+		if other.ckaID < ours.ckaID {
+			break
+		}
+		time.Sleep(locatePause)
+	}
+	if err := s.erase(ctx, ours); err != nil {
+		return false
+	}
+	s.forget(ours)
+	return true
+}
+
+// twin returns a key of the organization with the same public key and another id, nil if
+// there is none. The caller holds s.scanning.
+func (s *Store) twin(ctx context.Context, ours *key) (*key, error) {
+	ids, err := s.idsOf(ctx, ours.public)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if string(id) == ours.ckaID {
+			continue
+		}
+		found, err := s.read(ctx, pkcs11.NewAttribute(pkcs11.CKA_ID, id))
+		if err != nil {
+			return nil, err
+		}
+		for _, other := range found.keys {
+			if other.organization == ours.organization && other.public == ours.public {
+				return other, nil
+			}
+		}
+	}
+	return nil, nil
 }

@@ -21,12 +21,12 @@ import (
 type key struct {
 	store              *Store
 	organization, name string
-	label, ckaID       string // CKA_LABEL and CKA_ID, as they are on the token
+	label, ckaID       string // CKA_LABEL and CKA_ID on the token
 	id                 string
 	public             keystore.PublicKey
-	locators           []keystore.Locator // every place where the key is found
-	handle             atomic.Uint64      // of the private object; good while the login lasts
-	proved             atomic.Bool        // that public belongs to the private object
+	locators           []keystore.Locator // all of them
+	handle             atomic.Uint64      // of the private object; valid as long as the login
+	proved             atomic.Bool        // public belongs to the private object
 }
 
 // ID implements keystore.Key.
@@ -50,8 +50,8 @@ var (
 	_ keystore.SelfVerifying = ed25519Key{}
 )
 
-// found returns the handle that is given out.
-func (k *key) found() keystore.Key {
+// asKey returns the key with the capabilities of its curve.
+func (k *key) asKey() keystore.Key {
 	if k.public.Curve() == keystore.CurveEd25519 {
 		return ed25519Key{k}
 	}
@@ -78,8 +78,8 @@ func (k ed25519Key) SignEd25519(ctx context.Context, message []byte) ([64]byte, 
 	return signature, k.checked(err)
 }
 
-// checked names the key in an error. A key whose signature does not verify has to
-// prove its public key again: the private object may have been replaced.
+// checked adds the key to an error. A key whose signature does not verify has to prove its
+// public key again, because the private object may have been replaced.
 func (k *key) checked(err error) error {
 	if errors.Is(err, keystore.ErrSignatureCheck) {
 		k.proved.Store(false)
@@ -94,29 +94,28 @@ func (k *key) named(err error) error {
 	return fmt.Errorf("key %s: %w", k.id, err)
 }
 
-// sign has the token sign what it is given, and returns what the token returns.
+// sign returns the token's raw signature of a message.
 func (k *key) sign(ctx context.Context, message []byte) ([]byte, error) {
-	// An operation may outlast the context, and then the caller's slice.
-	message = bytes.Clone(message)
+	message = bytes.Clone(message) // the operation may outlive this call
 	var signature []byte
-	err := k.store.pool.do(ctx, func(held session, again bool) error {
-		handle, err := k.handleIn(held, again)
+	err := k.store.pool.do(ctx, func(lent session, again bool) error {
+		handle, err := k.handleIn(lent, again)
 		if err != nil {
 			return err
 		}
-		signature, err = k.store.connection.sign(held.handle, handle, k.public.Curve(), message)
+		signature, err = k.store.connection.sign(lent.handle, handle, k.public.Curve(), message)
 		return err
 	})
-	if err != nil {
-		if isFinal(err) {
-			return nil, err
-		}
+	switch {
+	case isFinal(err):
+		return nil, err
+	case err != nil:
 		return nil, k.named(explain("signing", err))
 	}
 	return signature, nil
 }
 
-// sign signs in a session, by the mechanism of the curve.
+// sign signs in a session with the mechanism of the curve.
 func (c *connection) sign(in pkcs11.SessionHandle, with pkcs11.ObjectHandle, curve keystore.Curve, message []byte) ([]byte, error) {
 	mechanism := []*pkcs11.Mechanism{pkcs11.NewMechanism(schemes[curve].sign, nil)}
 	if err := c.module.SignInit(in, mechanism, with); err != nil {
@@ -125,19 +124,13 @@ func (c *connection) sign(in pkcs11.SessionHandle, with pkcs11.ObjectHandle, cur
 	return c.module.Sign(in, message)
 }
 
-// isFinal reports whether an error is one that callers ask for by errors.Is and
-// that nothing need be added to.
-func isFinal(err error) bool {
-	return errors.Is(err, keystore.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-}
-
-// handleIn returns the handle of the private object, which is looked up again
-// after a failure: a new login gives new handles.
-func (k *key) handleIn(held session, again bool) (pkcs11.ObjectHandle, error) {
+// handleIn returns the handle of the private object. It looks the object up again after a
+// failure, because a new login gives new handles.
+func (k *key) handleIn(lent session, again bool) (pkcs11.ObjectHandle, error) {
 	if handle := k.handle.Load(); handle != 0 && !again {
 		return pkcs11.ObjectHandle(handle), nil
 	}
-	objects, err := find(k.store.connection.module.Ctx, held.handle,
+	objects, err := find(k.store.connection.module.Ctx, lent.handle,
 		pkcs11.NewAttribute(pkcs11.CKA_CLASS, pkcs11.CKO_PRIVATE_KEY),
 		pkcs11.NewAttribute(pkcs11.CKA_KEY_TYPE, schemes[k.public.Curve()].keyType),
 		pkcs11.NewAttribute(pkcs11.CKA_TOKEN, true),
@@ -148,7 +141,7 @@ func (k *key) handleIn(held session, again bool) (pkcs11.ObjectHandle, error) {
 	}
 	switch len(objects) {
 	case 1:
-	case 0: // it was destroyed, or the login has ended again, and hides it
+	case 0: // it was destroyed, or the login has ended again, which hides it
 		return 0, fmt.Errorf("no private key on the token has its CKA_ID and CKA_LABEL: %w", pkcs11.Error(pkcs11.CKR_OBJECT_HANDLE_INVALID))
 	default:
 		return 0, fmt.Errorf("%d private keys on the token have its CKA_ID and CKA_LABEL, want 1", len(objects))
@@ -157,11 +150,12 @@ func (k *key) handleIn(held session, again bool) (pkcs11.ObjectHandle, error) {
 	return objects[0], nil
 }
 
-// proofMessage is what a key signs to show that its public key is its own. It
-// is no transaction of any chain.
+// proofMessage is the message that a key signs to prove its public key. It is not a
+// transaction of any chain.
 const proofMessage = "countersign: proof of possession of a key on a PKCS#11 token"
 
-// proofOf returns what a key of the curve signs as a proof.
+// proofOf returns the proof message for a curve: itself on Ed25519, its SHA-256 digest on
+// secp256k1.
 func proofOf(curve keystore.Curve) []byte {
 	if curve == keystore.CurveEd25519 {
 		return []byte(proofMessage)
@@ -170,7 +164,7 @@ func proofOf(curve keystore.Curve) []byte {
 	return digest[:]
 }
 
-// verifyProof checks what the token returned for proofOf.
+// verifyProof verifies the token's raw signature of proofOf.
 func verifyProof(public keystore.PublicKey, raw []byte) (err error) {
 	proof := proofOf(public.Curve())
 	if public.Curve() == keystore.CurveEd25519 {
@@ -181,8 +175,8 @@ func verifyProof(public keystore.PublicKey, raw []byte) (err error) {
 	return err
 }
 
-// prove has the key sign, once: public objects can be planted without a PIN, and
-// money would go to their addresses.
+// prove has the key sign once to prove its public key. Public objects can be planted without
+// a PIN, and money would go to their addresses.
 func (k *key) prove(ctx context.Context) error {
 	if k.proved.Load() {
 		return nil
@@ -192,7 +186,7 @@ func (k *key) prove(ctx context.Context) error {
 		return err
 	}
 	if err := verifyProof(k.public, raw); err != nil {
-		return fmt.Errorf("the public key that the token or the configuration has does not belong to the private key: %w", k.named(err))
+		return fmt.Errorf("the public key from the token or the configuration does not belong to the private key: %w", k.named(err))
 	}
 	k.proved.Store(true)
 	return nil
@@ -203,8 +197,8 @@ func (k *key) Info() keystore.KeyInfo {
 	return keystore.KeyInfo{ID: k.id, Name: k.name, PublicKey: k.public, CreatedAt: createdAt(k.id)}
 }
 
-// createdAt reads the time in a UUID of version 7, which is what keys made here
-// have for an id; tokens keep no time. It is zero for other ids.
+// createdAt returns the time in a UUID of version 7, the form of ids generated by this
+// package, because tokens store no time. It is zero for other ids.
 func createdAt(id string) time.Time {
 	parsed, err := uuid.Parse(id)
 	if err != nil || parsed.Version() != 7 {

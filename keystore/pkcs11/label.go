@@ -11,9 +11,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// MaxLabel is the longest CKA_LABEL that is written, in bytes: organization, a
-// slash and name.
-const MaxLabel = 255
+// maxLabel is the maximum length of a new CKA_LABEL in bytes: organization, slash and name.
+const maxLabel = 255
 
 var (
 	escapeOrganization   = strings.NewReplacer("%", "%25", "/", "%2F")
@@ -34,7 +33,7 @@ func (s settings) label(organization, name string) string {
 	return escapeOrganization.Replace(organization) + "/" + name
 }
 
-// parseLabel takes a label apart, and says whose the key is.
+// parseLabel returns the organization and the name in a label.
 func (s settings) parseLabel(label string) (organization, name string, err error) {
 	if !utf8.ValidString(label) {
 		return "", "", errors.New("its CKA_LABEL is not UTF-8")
@@ -53,7 +52,7 @@ func (s settings) parseLabel(label string) (organization, name string, err error
 	return organization, name, nil
 }
 
-// checkNew refuses what cannot be the organization and the name of a new key.
+// checkNew checks the organization and the name of a new key.
 func (s settings) checkNew(organization, name string) error {
 	switch {
 	case organization == "":
@@ -62,19 +61,18 @@ func (s settings) checkNew(organization, name string) error {
 		return fmt.Errorf("the token belongs to organization %q, not to %q", s.organization, organization)
 	case !utf8.ValidString(organization) || !utf8.ValidString(name):
 		return errors.New("organization or name is not UTF-8")
-	case len(s.label(organization, name)) > MaxLabel:
-		return fmt.Errorf("organization and name together are longer than %d bytes", MaxLabel)
+	case len(s.label(organization, name)) > maxLabel:
+		return fmt.Errorf("organization and name together are longer than %d bytes", maxLabel)
 	}
-	for _, one := range []struct{ what, text string }{{"organization", organization}, {"name", name}} {
-		if at := strings.IndexFunc(one.text, unicode.IsControl); at >= 0 {
-			return fmt.Errorf("%s has a control character at byte %d", one.what, at)
+	for _, field := range []struct{ name, text string }{{"organization", organization}, {"name", name}} {
+		if offset := strings.IndexFunc(field.text, unicode.IsControl); offset >= 0 {
+			return fmt.Errorf("%s has a control character at byte %d", field.name, offset)
 		}
 	}
 	return nil
 }
 
-// keyID returns the id of a key by its CKA_ID: 16 bytes are a UUID, anything
-// else is itself in hex.
+// keyID returns the id of a key by its CKA_ID: a UUID if it has 16 bytes, otherwise hex.
 func keyID(ckaID []byte) string {
 	if id, err := uuid.FromBytes(ckaID); err == nil {
 		return id.String()

@@ -43,7 +43,7 @@ func TestLabels(t *testing.T) {
 }
 
 func TestNewLabels(t *testing.T) {
-	long := strings.Repeat("x", MaxLabel-len("org/"))
+	long := strings.Repeat("x", maxLabel-len("org/"))
 	for _, fine := range [][2]string{{"org", ""}, {"org", long}, {"a/b", "c/d"}} {
 		if err := (settings{}).checkNew(fine[0], fine[1]); err != nil {
 			t.Errorf("%q: %v", fine, err)

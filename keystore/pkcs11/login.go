@@ -8,26 +8,25 @@ import (
 	"github.com/miekg/pkcs11"
 )
 
-// Tokens lock themselves after a few wrong PINs, most for good or until a security
-// officer comes. So a PIN is tried once, and not at all if the token reports that
-// the last one was wrong: a supervisor that restarts the program would otherwise
-// use up one try at each start.
+// Tokens lock themselves after a few wrong PINs, most of them permanently or until a
+// security officer resets the PIN. So a PIN is tried once, and not at all if the token
+// reports that the last one was wrong: a supervisor that restarts the program would
+// otherwise use up one try at each start.
 
-// pinTrust says how sure it is that a PIN is right.
+// pinTrust is the confidence that a PIN is right.
 type pinTrust int
 
 const (
-	pinUnknown pinTrust = iota // never tried: not tried at CKF_USER_PIN_COUNT_LOW either
-	pinWorked                  // has logged in before: not tried at CKF_USER_PIN_FINAL_TRY
-	pinForced                  // Options.RetryPIN
+	pinUnknown pinTrust = iota // never tried: not tried at CKF_USER_PIN_COUNT_LOW or above
+	pinWorked                  // has logged in before: not tried at CKF_USER_PIN_FINAL_TRY or above
+	pinForced                  // Options.RetryPIN: not tried at CKF_USER_PIN_LOCKED
 )
 
-// refuseByFlags returns an error if the token's flags say that trying a PIN is a
-// risk that is not ours to take.
+// refuseByFlags returns an error if the token's flags make trying the PIN too risky.
 func (t pinTrust) refuseByFlags(flags uint) error {
 	for _, risk := range []struct {
 		flag  uint
-		trust pinTrust // from which on it is taken
+		trust pinTrust // minimum that allows a try
 		why   string
 	}{
 		{pkcs11.CKF_USER_PIN_LOCKED, pinForced + 1, "its PIN is locked (CKF_USER_PIN_LOCKED): its security officer can set a new one"},
@@ -41,7 +40,7 @@ func (t pinTrust) refuseByFlags(flags uint) error {
 	return nil
 }
 
-// readCredentials is readPIN, with how far the PIN is trusted.
+// readCredentials is readPIN together with the trust in the PIN.
 func readCredentials(uri URI, options Options) (with credentials, err error) {
 	if options.RetryPIN {
 		with.trust = pinForced
@@ -50,8 +49,8 @@ func readCredentials(uri URI, options Options) (with credentials, err error) {
 	return with, err
 }
 
-// checkLogin refuses to try a PIN that the token has refused before, or whose
-// failure it reports that it could not afford.
+// checkLogin returns an error if the token has refused the PIN before, or if its flags make
+// trying the PIN too risky.
 func (c *connection) checkLogin(info pkcs11.TokenInfo) error {
 	if err := c.module.refusal(info.SerialNumber, c.pin); err != nil {
 		return err
@@ -59,14 +58,14 @@ func (c *connection) checkLogin(info pkcs11.TokenInfo) error {
 	return c.trust.refuseByFlags(info.Flags)
 }
 
-// refuse remembers a PIN that the token has refused.
+// refuse records that the token has refused the PIN, and returns the error for it.
 func (c *connection) refuse(serial string, cause error) error {
-	err := fmt.Errorf("%w: %w (the PIN is from %s; it counts as one of the tries that the token grants)", ErrPIN, cause, c.pinSource)
+	err := fmt.Errorf("%w: %w (the PIN is from %s; it has used up one of the token's tries)", ErrPIN, cause, c.pinSource)
 	c.module.refuse(serial, c.pin, err)
 	return err
 }
 
-// login logs the application in, if it is not. c.mu is held.
+// login logs the application in unless it is logged in. The caller holds c.mu.
 func (c *connection) login(handle pkcs11.SessionHandle) error {
 	err := c.mustBeLoggedIn(handle)
 	if !returned(err, pkcs11.CKR_USER_NOT_LOGGED_IN) {
@@ -91,7 +90,7 @@ func (c *connection) login(handle pkcs11.SessionHandle) error {
 	return err
 }
 
-// present returns an error if the token is not there, or the login has ended.
+// present returns an error if the token is absent or the login has ended.
 func (c *connection) present(in pkcs11.SessionHandle) error {
 	c.mu.Lock()
 	slot := c.slot
@@ -102,8 +101,8 @@ func (c *connection) present(in pkcs11.SessionHandle) error {
 	return c.mustBeLoggedIn(in)
 }
 
-// mustBeLoggedIn returns CKR_USER_NOT_LOGGED_IN if the login has ended. A module
-// does not say so when it is asked for objects: it leaves the private ones out.
+// mustBeLoggedIn returns CKR_USER_NOT_LOGGED_IN if the login has ended. A search for objects
+// would not report that: it leaves the private ones out.
 func (c *connection) mustBeLoggedIn(in pkcs11.SessionHandle) error {
 	info, err := c.module.GetSessionInfo(in)
 	if err == nil && info.State != pkcs11.CKS_RO_USER_FUNCTIONS && info.State != pkcs11.CKS_RW_USER_FUNCTIONS {

@@ -30,24 +30,23 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// module is a PKCS#11 module that this process has open: once, however many
-// Stores and ProofSigners use it and whatever they call its path. It is
-// initialized by the first of them and finalized by the last, never in between:
-// some modules answer CKR_OK to a second C_Initialize, and the C_Finalize that
-// belongs to it would take the module away from all the others.
+// module is an open PKCS#11 module. A process opens each module once, however many Stores
+// and ProofSigners use it and by whatever paths. The first of them initializes it and the
+// last one finalizes it: some modules answer CKR_OK to a second C_Initialize, and the
+// matching C_Finalize would take the module away from all the others.
 type module struct {
 	*pkcs11.Ctx
-	path string      // under which crypto11 knows it
+	path string      // as passed to crypto11
 	info os.FileInfo // of the file, which may have other paths
-	used int         // connections
+	used int         // number of connections
 
-	// separate: the bindings of crypto11 and miekg/pkcs11 are two applications to
-	// the module, and each is initialized by itself. p11-kit's modules are so.
+	// separate: the module treats the bindings crypto11 and miekg/pkcs11 as two
+	// applications, and each has to initialize it. p11-kit's modules do so.
 	separate bool
 
 	mu sync.Mutex
-	// refused are PINs that a token has refused. None is tried again: not by another
-	// Store, and not after reconnecting.
+	// refused lists the PINs that tokens have refused. They are never tried again, neither
+	// by another Store nor after reconnecting.
 	refused []refusal
 }
 
@@ -57,14 +56,14 @@ type refusal struct {
 	err    error
 }
 
-// modules are those that are open. The channel has room for one goroutine, which
-// opens or closes one and may hang in it.
+// modules lists the open modules. The channel is a lock, with room for the one goroutine that
+// opens or closes a module, which may take long if the module hangs.
 var modules = struct {
 	turn chan struct{}
 	open []*module
 }{turn: make(chan struct{}, 1)}
 
-// lockModules waits for the turn to open or close a module.
+// lockModules waits until no other goroutine opens or closes a module.
 func lockModules(ctx context.Context) error {
 	select {
 	case modules.turn <- struct{}{}:
@@ -76,8 +75,8 @@ func lockModules(ctx context.Context) error {
 
 func unlockModules() { <-modules.turn }
 
-// acquireModule returns the module at a path, which is loaded and initialized if it
-// is not open yet. lockModules is held.
+// acquireModule returns the module at a path, after loading and initializing it if it is not
+// open yet. The caller has called lockModules.
 func acquireModule(path string) (*module, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -105,8 +104,8 @@ func acquireModule(path string) (*module, error) {
 	return m, nil
 }
 
-// hand passes the module on to crypto11, which initializes what it opens and does
-// not take a module that is initialized already. configure opens it by crypto11.
+// hand passes the module to crypto11, which initializes every module that it opens and
+// refuses one that is initialized already. configure opens it with crypto11.
 func (m *module) hand(configure func() error) error {
 	if m.used > 1 {
 		return configure() // crypto11 has it
@@ -115,7 +114,7 @@ func (m *module) hand(configure func() error) error {
 		return fmt.Errorf("pkcs11: finalizing %s: %w", m.path, err)
 	}
 	if err := configure(); err != nil {
-		_ = m.Initialize() // so that release finds it as it was
+		_ = m.Initialize() // restores the state that release expects
 		return err
 	}
 	err := m.Initialize()
@@ -126,9 +125,9 @@ func (m *module) hand(configure func() error) error {
 	return err
 }
 
-// release gives a module back, and finalizes and unloads it after the last user.
-// closeCrypto closes that user's context of crypto11, if it has one. lockModules is
-// held.
+// release gives up one use of a module, and finalizes and unloads it after the last one.
+// closeCrypto closes the user's crypto11 context, if it has one. The caller has called
+// lockModules.
 func (m *module) release(closeCrypto func() error) (err error) {
 	m.used--
 	if m.used == 0 && (m.separate || closeCrypto == nil) {
@@ -148,8 +147,7 @@ func (m *module) release(closeCrypto func() error) (err error) {
 	return err
 }
 
-// refusal returns the error of the time when a token refused this PIN, nil if it
-// never did.
+// refusal returns the error with which a token has refused this PIN, nil if it never did.
 func (m *module) refusal(serial string, pin keystore.Secret) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -161,7 +159,7 @@ func (m *module) refusal(serial string, pin keystore.Secret) error {
 	return nil
 }
 
-// refuse remembers that a token has refused a PIN.
+// refuse records that a token has refused a PIN.
 func (m *module) refuse(serial string, pin keystore.Secret, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -171,7 +169,7 @@ func (m *module) refuse(serial string, pin keystore.Secret, err error) {
 	})
 }
 
-// loadError returns why the system does not load a library.
+// loadError returns the system's reason for not loading a library.
 func loadError(path string) string {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))

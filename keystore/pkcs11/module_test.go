@@ -21,10 +21,10 @@ import (
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 )
 
-// TestModuleThatIsInitializedTwice: NetHSM's module and kryoptic answer CKR_OK to a
-// second C_Initialize. The Store that was first must not lose the module to it, nor
-// to the C_Finalize of a Store or ProofSigner that closes.
-func TestModuleThatIsInitializedTwice(t *testing.T) {
+// TestSecondInitialize: NetHSM's module and kryoptic answer CKR_OK to a second C_Initialize.
+// The first Store must not lose the module to it, nor to the C_Finalize of a Store or
+// ProofSigner that closes.
+func TestSecondInitialize(t *testing.T) {
 	r := newRig(t, 2)
 	r.proxy.Forgive()
 	proof := generateProofKey(t, proofURI(r.token, r.proxy.Module, "object=proof;id=%01"), r.token.PIN)
@@ -40,7 +40,7 @@ func TestModuleThatIsInitializedTwice(t *testing.T) {
 	r.proxy.KillSessions(1)
 	r.mustSign(t, "in a new session")
 	digest := sha256.Sum256(nil)
-	r.proxy.Remove() // it reconnects, in vain
+	r.proxy.Remove() // reconnecting fails
 	if _, err := proof.Sign(nil, digest[:], nil); !errors.Is(err, keystore.ErrUnavailable) {
 		t.Errorf("app proof without the token: %v, want ErrUnavailable", err)
 	}
@@ -55,9 +55,9 @@ func TestModuleThatIsInitializedTwice(t *testing.T) {
 	r.mustSign(t, "after the app-proof key was closed")
 }
 
-// TestModuleThatIsInitializedTwiceFirst is the same from the start: the module
-// answers CKR_OK when the second binding initializes it too.
-func TestModuleThatIsInitializedTwiceFirst(t *testing.T) {
+// TestSecondInitializeAtOpen is the same from the start: the module answers CKR_OK when the
+// second binding initializes it too.
+func TestSecondInitializeAtOpen(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	proxy := faultproxy.Build(t, token.Module)
 	proxy.Forgive()
@@ -73,8 +73,8 @@ func TestModuleThatIsInitializedTwiceFirst(t *testing.T) {
 	}
 }
 
-// TestTwoPathsToOneModule: Debian links /usr/lib/softhsm to the directory of the
-// architecture.
+// TestTwoPathsToOneModule: Debian links /usr/lib/softhsm to an architecture-specific
+// directory.
 func TestTwoPathsToOneModule(t *testing.T) {
 	token, store := newStore(t)
 	link := filepath.Join(t.TempDir(), "link.so")
@@ -92,9 +92,9 @@ func TestTwoPathsToOneModule(t *testing.T) {
 	}
 }
 
-// TestP11Kit makes and uses keys through p11-kit's client module, which forwards to a
-// server in another process, and through its proxy module. Both give every binding in
-// a process a state of its own.
+// TestP11Kit creates and uses keys through p11-kit's client module, which forwards to a server
+// in another process, and through its proxy module. Both keep separate state for each binding
+// in a process.
 func TestP11Kit(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	for name, module := range map[string]string{
@@ -129,8 +129,8 @@ func TestP11Kit(t *testing.T) {
 	}
 }
 
-// TestModuleThatCannotBeLoaded: the system's reason is not lost.
-func TestModuleThatCannotBeLoaded(t *testing.T) {
+// TestModuleLoadError: the error has the system's reason.
+func TestModuleLoadError(t *testing.T) {
 	folder := t.TempDir()
 	library := func(name, source string, args ...string) string {
 		path := filepath.Join(folder, name)
@@ -162,8 +162,8 @@ func TestModuleThatCannotBeLoaded(t *testing.T) {
 	}
 }
 
-// TestTokenFlagsBeforeLogin: a PIN is not tried on a token which reports that the
-// last one was wrong. A program that a supervisor restarts would lock it.
+// TestTokenFlagsBeforeLogin: a PIN is not tried on a token that reports that the last one was
+// wrong. A program restarted by a supervisor would lock it.
 func TestTokenFlagsBeforeLogin(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	proxy := faultproxy.Build(t, token.Module)
@@ -192,8 +192,8 @@ func TestTokenFlagsBeforeLogin(t *testing.T) {
 	open(t, token.URI(proxy.Module), pkcs11.Options{PIN: []byte(token.PIN)})
 }
 
-// TestRestartsDoNotLockTheToken opens the store again and again with a wrong PIN,
-// as Restart=on-failure does. SoftHSM reports the first one by a flag.
+// TestRestartsDoNotLockTheToken opens the store repeatedly with a wrong PIN, like
+// Restart=on-failure. SoftHSM reports the first one by a flag.
 func TestRestartsDoNotLockTheToken(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	proxy := faultproxy.Build(t, token.Module)
@@ -209,17 +209,18 @@ func TestRestartsDoNotLockTheToken(t *testing.T) {
 	}
 }
 
-// TestRefusedPINNamesItsFile, and says that a try is used up.
+// TestRefusedPINNamesItsFile: the error names the PIN's file and says that a try is used up.
 func TestRefusedPINNamesItsFile(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	path := pinFile(t, "a wrong PIN", 0o600)
 	_, err := pkcs11.Open(t.Context(), token.URI(""), pkcs11.Options{PINFile: path})
-	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "one of the tries") {
+	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "one of the token's tries") {
 		t.Errorf("%v, want the file's name and that a try is used up", err)
 	}
 }
 
-// TestChangedPINIsTriedOnce in a process, by a Store and a ProofSigner together.
+// TestChangedPINIsTriedOnce: a Store and a ProofSigner together try a changed PIN once per
+// process.
 func TestChangedPINIsTriedOnce(t *testing.T) {
 	r := newRig(t, 1)
 	proof := generateProofKey(t, proofURI(r.token, r.proxy.Module, "object=proof;id=%01"), r.token.PIN)
@@ -238,9 +239,9 @@ func TestChangedPINIsTriedOnce(t *testing.T) {
 	}
 }
 
-// TestHangingTokenDoesNotHoldClose: SIGTERM has to end the program. What the token
-// has begun is abandoned.
-func TestHangingTokenDoesNotHoldClose(t *testing.T) {
+// TestCloseTimeout: a hanging token must not block Close, so that SIGTERM ends the program.
+// Operations in progress are abandoned.
+func TestCloseTimeout(t *testing.T) {
 	r := newRig(t, 2)
 	store, err := pkcs11.Open(t.Context(), r.token.URI(r.proxy.Module), pkcs11.Options{PIN: []byte(r.token.PIN)})
 	if err != nil {
@@ -276,7 +277,8 @@ func TestHangingTokenDoesNotHoldClose(t *testing.T) {
 
 func errOfSign(_ []byte, err error) error { return err }
 
-// TestOpenObeysItsContext while the token hangs at the login.
+// TestOpenObeysItsContext: Open returns when its context ends while the token hangs at the
+// login.
 func TestOpenObeysItsContext(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	proxy := faultproxy.Build(t, token.Module)
@@ -293,12 +295,12 @@ func TestOpenObeysItsContext(t *testing.T) {
 		t.Errorf("Open: %v, want Canceled", err)
 	}
 	proxy.Release(faultproxy.Login)
-	store := open(t, token.URI(proxy.Module), pkcs11.Options{PIN: []byte(token.PIN)}) // what was left is undone
+	store := open(t, token.URI(proxy.Module), pkcs11.Options{PIN: []byte(token.PIN)}) // the abandoned connection was closed
 	generate(t, store, org, "", keystore.CurveEd25519)
 }
 
-// TestReady: a token that is away, hangs or has another PIN is not ready, and the
-// Store says so within its bound.
+// TestReady: a token that is absent, hangs or has another PIN is not ready, and Ready reports
+// that within its bound.
 func TestReady(t *testing.T) {
 	r := newRig(t, 1)
 	r.awaitReady(t, "at first")
@@ -323,8 +325,8 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// awaitReady asks until the answer comes within the bound, as a busy machine may be
-// too slow for it.
+// awaitReady calls Ready until it answers within the bound, for which a busy machine may be
+// too slow.
 func (r *rig) awaitReady(t *testing.T, when string) {
 	t.Helper()
 	testenv.Await(t, "the token is ready "+when, func() bool { return r.store.Ready(t.Context()) == nil })

@@ -18,7 +18,7 @@ const (
 	ckmEdDSA               = 0x1057
 )
 
-// scheme is what PKCS#11 calls what belongs to a curve.
+// scheme has the PKCS#11 key type and mechanisms of a curve.
 type scheme struct{ keyType, generate, sign uint }
 
 var schemes = map[keystore.Curve]scheme{
@@ -26,27 +26,27 @@ var schemes = map[keystore.Curve]scheme{
 	keystore.CurveEd25519:   {ckkECEdwards, ckmECEdwardsKeyPairGen, ckmEdDSA},
 }
 
-// maxObjects is how many keys a token may have, of each type.
+// maxObjects is the maximum number of keys on a token, of each type.
 const maxObjects = 100_000
 
-// find returns the objects that have the attributes.
+// find returns the objects with the given attributes.
 func find(module *pkcs11.Ctx, in pkcs11.SessionHandle, template ...*pkcs11.Attribute) (found []pkcs11.ObjectHandle, err error) {
 	if err := module.FindObjectsInit(in, template); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, module.FindObjectsFinal(in)) }()
 	for {
-		some, _, err := module.FindObjects(in, 256)
-		if err != nil || len(some) == 0 {
+		more, _, err := module.FindObjects(in, 256)
+		if err != nil || len(more) == 0 {
 			return found, err
 		}
-		if found = append(found, some...); len(found) > maxObjects {
+		if found = append(found, more...); len(found) > maxObjects {
 			return nil, fmt.Errorf("more than %d objects of a type", maxObjects)
 		}
 	}
 }
 
-// attributes reads attributes of an object, in the order they are named.
+// attributes reads attributes of an object, in the order of types.
 func attributes(module *pkcs11.Ctx, in pkcs11.SessionHandle, object pkcs11.ObjectHandle, types ...uint) ([][]byte, error) {
 	template := make([]*pkcs11.Attribute, len(types))
 	for i, kind := range types {
@@ -84,7 +84,7 @@ func publicObjects(module *pkcs11.Ctx, in pkcs11.SessionHandle, keyType uint, on
 		values, err := attributes(module, in, handle, pkcs11.CKA_ID, pkcs11.CKA_EC_PARAMS, pkcs11.CKA_EC_POINT)
 		if err != nil {
 			if isAttributeError(err) {
-				continue // half a key is no key
+				continue // incomplete
 			}
 			return nil, err
 		}
@@ -104,10 +104,10 @@ func isAttributeError(err error) bool {
 
 // privateObject is a private key on the token.
 type privateObject struct {
-	id, label  string
-	handle     pkcs11.ObjectHandle
-	alwaysAsks bool // CKA_ALWAYS_AUTHENTICATE
-	readable   bool // CKA_EXTRACTABLE, or not CKA_SENSITIVE: its secret can be taken out
+	id, label          string
+	handle             pkcs11.ObjectHandle
+	alwaysAuthenticate bool // CKA_ALWAYS_AUTHENTICATE
+	extractable        bool // CKA_EXTRACTABLE, or not CKA_SENSITIVE
 }
 
 func privateObjects(module *pkcs11.Ctx, in pkcs11.SessionHandle, keyType uint, only []*pkcs11.Attribute) ([]privateObject, error) {
@@ -119,29 +119,29 @@ func privateObjects(module *pkcs11.Ctx, in pkcs11.SessionHandle, keyType uint, o
 	if err != nil {
 		return nil, err
 	}
-	var all []privateObject
+	var objects []privateObject
 	for _, handle := range handles {
 		object, err := describe(module, in, handle)
 		switch {
 		case err == nil:
-			all = append(all, object)
+			objects = append(objects, object)
 		case !isAttributeError(err):
 			return nil, err
 		}
 	}
-	return all, nil
+	return objects, nil
 }
 
-// describe reads what there is to know of a private object: in one call, or if the
-// token does not have all of it, attribute by attribute.
+// describe reads the attributes of a private object, in one call or, if the token does not
+// have all of them, one by one.
 func describe(module *pkcs11.Ctx, in pkcs11.SessionHandle, handle pkcs11.ObjectHandle) (privateObject, error) {
 	object := privateObject{handle: handle}
 	values, err := attributes(module, in, handle, pkcs11.CKA_ID, pkcs11.CKA_LABEL,
 		pkcs11.CKA_ALWAYS_AUTHENTICATE, pkcs11.CKA_SENSITIVE, pkcs11.CKA_EXTRACTABLE)
 	if err == nil {
 		object.id, object.label = string(values[0]), string(values[1])
-		object.alwaysAsks = isTrue(values[2])
-		object.readable = !isTrue(values[3]) || isTrue(values[4])
+		object.alwaysAuthenticate = isTrue(values[2])
+		object.extractable = !isTrue(values[3]) || isTrue(values[4])
 		return object, nil
 	}
 	if !isAttributeError(err) {
@@ -152,9 +152,9 @@ func describe(module *pkcs11.Ctx, in pkcs11.SessionHandle, handle pkcs11.ObjectH
 	}
 	object.id, object.label = string(values[0]), string(values[1])
 	for kind, set := range map[uint]func(is bool){
-		pkcs11.CKA_ALWAYS_AUTHENTICATE: func(is bool) { object.alwaysAsks = is },
-		pkcs11.CKA_SENSITIVE:           func(is bool) { object.readable = object.readable || !is },
-		pkcs11.CKA_EXTRACTABLE:         func(is bool) { object.readable = object.readable || is },
+		pkcs11.CKA_ALWAYS_AUTHENTICATE: func(is bool) { object.alwaysAuthenticate = is },
+		pkcs11.CKA_SENSITIVE:           func(is bool) { object.extractable = object.extractable || !is },
+		pkcs11.CKA_EXTRACTABLE:         func(is bool) { object.extractable = object.extractable || is },
 	} {
 		values, err := attributes(module, in, handle, kind)
 		if err != nil && !isAttributeError(err) {

@@ -44,30 +44,30 @@ func TestOpenRefuses(t *testing.T) {
 		uri     string
 		options pkcs11.Options
 	}{
-		"does not begin with the scheme pkcs11":                         {"file:keys", good},
-		"module-path is missing":                                        {"pkcs11:token=a", good},
-		"no token is named":                                             {with("token=countersign%20test", ""), good},
-		"a PIN does not belong into a URI":                              {token.URI("") + "&pin-value=" + "1234", good},
-		"module-path: stat /nowhere.so: no such file":                   {with(token.Module, "/nowhere.so"), good},
-		"text.so is not a PKCS#11 module that can be loaded":            {with(token.Module, noModule), good},
-		`no token matches the URI; there are: "countersign test" (seri`: {with("countersign%20test", "prod"), good},
-		`no token matches the URI; there are: "countersign test" (s`:    {with("?", ";manufacturer=Snake%20Oil?"), good},
-		`no token matches the URI; there are: "countersign test" (ser`:  {with("?", ";slot-id=0?"), good},
-		`several tokens match the URI: name one by its serial: "twin`:   {with("countersign%20test", "twin"), good},
-		"no PIN: name a file that has it":                               {token.URI(""), pkcs11.Options{}},
-		"login refused":                                                 {token.URI(""), pkcs11.Options{PIN: []byte("another PIN")}},
-		"PIN: it is longer than 255 bytes":                              {token.URI(""), pkcs11.Options{PIN: []byte(strings.Repeat("1", 256))}},
-		"PIN: it has more than one line":                                {token.URI(""), pkcs11.Options{PIN: []byte("1\n2")}},
-		"pin: it is empty":                                              {token.URI(""), pkcs11.Options{PINFile: pinFile(t, "\n", 0o600)}},
-		"pin: it is longer than 255 bytes":                              {token.URI(""), pkcs11.Options{PINFile: pinFile(t, strings.Repeat("1", 256)+"\n", 0o600)}},
-		"pin: it has more than one line":                                {token.URI(""), pkcs11.Options{PINFile: pinFile(t, "1\n2\n", 0o600)}},
-		"others can read it (mode 0640): run 'chmod 600":                {token.URI(""), pkcs11.Options{PINFile: pinFile(t, "1", 0o640)}},
-		"it is a directory":                                             {token.URI("") + "&pin-source=file:/tmp", pkcs11.Options{}},
-		"PIN file /nowhere: no such file or directory":                  {token.URI("") + "&pin-source=file:/nowhere", pkcs11.Options{}},
-		"1025 sessions: use 1 to 1024":                                  {token.URI(""), pkcs11.Options{PIN: good.PIN, Sessions: 1025}},
-		"-1 sessions: use 1 to 1024":                                    {token.URI(""), pkcs11.Options{PIN: good.PIN, Sessions: -1}},
-		"name two organizations":                                        {token.URI("") + "&countersign-organization=a", pkcs11.Options{PIN: good.PIN, Organization: "b"}},
-		"name two numbers of sessions":                                  {token.URI("") + "&countersign-sessions=1", pkcs11.Options{PIN: good.PIN, Sessions: 2}},
+		"does not begin with the scheme pkcs11":                       {"file:keys", good},
+		"module-path is missing":                                      {"pkcs11:token=a", good},
+		"it selects no token":                                         {with("token=countersign%20test", ""), good},
+		"a PIN does not belong in a URI":                              {token.URI("") + "&pin-value=" + "1234", good},
+		"module-path: stat /nowhere.so: no such file":                 {with(token.Module, "/nowhere.so"), good},
+		"text.so is not a PKCS#11 module that can be loaded":          {with(token.Module, noModule), good},
+		`no token matches the URI; present: "countersign test" (seri`: {with("countersign%20test", "prod"), good},
+		`no token matches the URI; present: "countersign test" (s`:    {with("?", ";manufacturer=Snake%20Oil?"), good},
+		`no token matches the URI; present: "countersign test" (ser`:  {with("?", ";slot-id=0?"), good},
+		`several tokens match the URI: select one by its serial: "twin`: {with("countersign%20test", "twin"), good},
+		"no PIN: name its file with pin-source":                             {token.URI(""), pkcs11.Options{}},
+		"login refused":                                               {token.URI(""), pkcs11.Options{PIN: []byte("another PIN")}},
+		"PIN: it is longer than 255 bytes":                            {token.URI(""), pkcs11.Options{PIN: []byte(strings.Repeat("1", 256))}},
+		"PIN: it has more than one line":                              {token.URI(""), pkcs11.Options{PIN: []byte("1\n2")}},
+		"pin: it is empty":                                            {token.URI(""), pkcs11.Options{PINFile: pinFile(t, "\n", 0o600)}},
+		"pin: it is longer than 255 bytes":                            {token.URI(""), pkcs11.Options{PINFile: pinFile(t, strings.Repeat("1", 256)+"\n", 0o600)}},
+		"pin: it has more than one line":                              {token.URI(""), pkcs11.Options{PINFile: pinFile(t, "1\n2\n", 0o600)}},
+		"others can read it (mode 0640): run 'chmod 600":              {token.URI(""), pkcs11.Options{PINFile: pinFile(t, "1", 0o640)}},
+		"it is a directory":                                           {token.URI("") + "&pin-source=file:/tmp", pkcs11.Options{}},
+		"PIN file /nowhere: no such file or directory":                {token.URI("") + "&pin-source=file:/nowhere", pkcs11.Options{}},
+		"1025 sessions: use 1 to 1024":                                {token.URI(""), pkcs11.Options{PIN: good.PIN, Sessions: 1025}},
+		"-1 sessions: use 1 to 1024":                                  {token.URI(""), pkcs11.Options{PIN: good.PIN, Sessions: -1}},
+		"name different organizations":                                {token.URI("") + "&countersign-organization=a", pkcs11.Options{PIN: good.PIN, Organization: "b"}},
+		"set different numbers of sessions":                           {token.URI("") + "&countersign-sessions=1", pkcs11.Options{PIN: good.PIN, Sessions: 2}},
 	} {
 		store, err := pkcs11.Open(t.Context(), c.uri, c.options)
 		if err == nil {
@@ -77,11 +77,11 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	good.RetryPIN = true         // one was refused
+	good.RetryPIN = true         // a wrong PIN was refused above
 	open(t, token.URI(""), good) // none of these left the module open
 }
 
-// TestWrongPINIsTriedOnce, and only on the token that is meant.
+// TestWrongPINIsTriedOnce: a wrong PIN is tried once, and only on the selected token.
 func TestWrongPINIsTriedOnce(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	token.Add(t, "other")
@@ -92,7 +92,7 @@ func TestWrongPINIsTriedOnce(t *testing.T) {
 	}
 }
 
-// TestSelectors opens the same token by all that can be said of it.
+// TestSelectors opens the same token by each attribute that can select it.
 func TestSelectors(t *testing.T) {
 	token, store := newStore(t)
 	token.Add(t, "other")
@@ -118,9 +118,9 @@ func TestSelectors(t *testing.T) {
 	}
 }
 
-// TestKeysOfOthers: another program made the key, with a label and an id of its
-// own. On a token that belongs to an organization, it is that organization's.
-func TestKeysOfOthers(t *testing.T) {
+// TestForeignKeys: a key created by another program, with its own form of label and id,
+// belongs to the organization that the token belongs to.
+func TestForeignKeys(t *testing.T) {
 	token, shared := newStore(t)
 	b := openBare(t, token)
 	common := func(more ...*miekg.Attribute) []*miekg.Attribute {
@@ -156,8 +156,9 @@ func TestKeysOfOthers(t *testing.T) {
 	}
 }
 
-// TestKeyMadeByAnotherProcess is found without opening the token again.
-func TestKeyMadeByAnotherProcess(t *testing.T) {
+// TestKeyOfAnotherProcess: a key created by another process is found without reopening the
+// token.
+func TestKeyOfAnotherProcess(t *testing.T) {
 	token, here := newStore(t)
 	elsewhere := open(t, token.URI(""), pkcs11.Options{PIN: []byte(token.PIN)})
 	list(t, here, org)
@@ -205,8 +206,8 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// TestSameIDInTwoOrganizations: ids are unique in an organization only, also on
-// a token that two share.
+// TestSameIDInTwoOrganizations: ids are unique only within an organization, even on a shared
+// token.
 func TestSameIDInTwoOrganizations(t *testing.T) {
 	token, store := newStore(t)
 	key := keystore.NewKey{ID: "abcdef00-0000-4000-8000-000000000001", Name: "one", Curve: keystore.CurveSecp256k1}
@@ -239,15 +240,15 @@ func TestImport(t *testing.T) {
 		"the same id":     {ID: strings.ToUpper(id), Curve: keystore.CurveEd25519, Secret: secret},
 	} {
 		if info, err := store.Add(t.Context(), org, again); !errors.Is(err, keystore.ErrKeyExists) || info != first {
-			t.Errorf("%s: %v, %v, want ErrKeyExists and what there is", what, info, err)
+			t.Errorf("%s: %v, %v, want ErrKeyExists and the existing key", what, info, err)
 		}
 	}
 	for want, bad := range map[string]keystore.NewKey{
-		`id "hot" is no UUID`: {ID: "hot", Curve: keystore.CurveEd25519, Secret: secret},
-		"31 bytes, want 32":   {Curve: keystore.CurveEd25519, Secret: secret[:31]},
-		"unknown curve":       {Secret: secret},
-		"acts for":            {Curve: keystore.CurveSecp256k1, Secret: []byte(strings.Repeat("\x08", 32)), ActsFor: strings.Repeat("11", 20)},
-		"group order":         {Curve: keystore.CurveSecp256k1, Secret: make([]byte, 32)},
+		`id "hot" is not a UUID`: {ID: "hot", Curve: keystore.CurveEd25519, Secret: secret},
+		"31 bytes, want 32":      {Curve: keystore.CurveEd25519, Secret: secret[:31]},
+		"unknown curve":          {Secret: secret},
+		"acts for":               {Curve: keystore.CurveSecp256k1, Secret: []byte(strings.Repeat("\x08", 32)), ActsFor: strings.Repeat("11", 20)},
+		"group order":            {Curve: keystore.CurveSecp256k1, Secret: make([]byte, 32)},
 	} {
 		if _, err := store.Add(t.Context(), org, bad); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -15,9 +15,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 )
 
-// TestOpeningFails has one thing after the other go wrong between the module and
-// a token that is logged in to. Opening it again works.
-func TestOpeningFails(t *testing.T) {
+// TestOpenFails makes one step after the other of opening the module and logging in fail.
+// Opening it again succeeds.
+func TestOpenFails(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	proxy := faultproxy.Build(t, token.Module)
 	options := pkcs11.Options{PIN: []byte(token.PIN)}
@@ -59,9 +59,9 @@ func TestOpeningFails(t *testing.T) {
 	}
 }
 
-// TestModuleOfSomebodyElse: something else in the process has initialised the
-// module. It is said, and not taken from him.
-func TestModuleOfSomebodyElse(t *testing.T) {
+// TestModuleInUse: if something else in the process has initialized the module, Open reports
+// that and leaves the module alone.
+func TestModuleInUse(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	other := miekg.New(token.Module)
 	if err := other.Initialize(); err != nil {
@@ -73,7 +73,7 @@ func TestModuleOfSomebodyElse(t *testing.T) {
 		t.Errorf("%v, want that something else uses the module", err)
 	}
 	if _, err := other.GetSlotList(true); err != nil {
-		t.Errorf("who was first: %v", err)
+		t.Errorf("the first user of the module: %v", err)
 	}
 	if err := other.Finalize(); err != nil {
 		t.Error(err)
@@ -94,8 +94,8 @@ func TestLoginIsKept(t *testing.T) {
 	}
 }
 
-// TestKeyThatAsksForPIN at every signature is skipped, and said to be.
-func TestKeyThatAsksForPIN(t *testing.T) {
+// TestAlwaysAuthenticate: a key that requires the PIN for every signature is skipped.
+func TestAlwaysAuthenticate(t *testing.T) {
 	token, store := newStore(t)
 	b := openBare(t, token)
 	common := []*miekg.Attribute{
@@ -113,5 +113,5 @@ func TestKeyThatAsksForPIN(t *testing.T) {
 	if listed := list(t, store, org); len(listed) != 1 || listed[0] != other {
 		t.Errorf("listed: %v, want %v", listed, other)
 	}
-	mustBeSkipped(t, store, "it asks for the PIN at every signature (CKA_ALWAYS_AUTHENTICATE)")
+	mustBeSkipped(t, store, "it requires the PIN for every signature (CKA_ALWAYS_AUTHENTICATE)")
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// maxPIN is the longest PIN in bytes.
+// maxPIN is the maximum length of a PIN in bytes.
 const maxPIN = 255
 
-// readPIN gets the PIN from the options, or from the file that they or the URI name,
-// and returns where it is from.
+// readPIN returns the PIN from the options, or from the file that the options or the URI
+// name, together with its source.
 func readPIN(uri URI, options Options) (pin keystore.Secret, source string, err error) {
 	if len(options.PIN) > 0 {
 		if err := checkPIN(options.PIN); err != nil {
@@ -26,7 +26,7 @@ func readPIN(uri URI, options Options) (pin keystore.Secret, source string, err 
 	}
 	path := cmp.Or(options.PINFile, uri.PINSource)
 	if path == "" {
-		return pin, "", errors.New("pkcs11: no PIN: name a file that has it, with pin-source=file:/PATH in the URI")
+		return pin, "", errors.New("pkcs11: no PIN: name its file with pin-source=file:/PATH in the URI")
 	}
 	bytes, err := readPINFile(path)
 	if err != nil {
@@ -36,7 +36,7 @@ func readPIN(uri URI, options Options) (pin keystore.Secret, source string, err 
 	return keystore.NewSecret(bytes), path, nil
 }
 
-// readPINFile reads a file with a PIN on its only line.
+// readPINFile reads a file whose only line is a PIN.
 func readPINFile(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -79,7 +79,7 @@ func checkPIN(pin []byte) error {
 	case len(pin) > maxPIN:
 		return fmt.Errorf("it is longer than %d bytes", maxPIN)
 	case bytes.ContainsAny(pin, "\r\n\x00"):
-		return errors.New("it has more than one line, or a zero byte in it")
+		return errors.New("it has more than one line, or a zero byte")
 	}
 	return nil
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 )
 
-// TestPINFileCannotBeRead: the file is there and can be opened, and reading it
-// fails. It must not be taken for an empty one.
+// TestPINFileCannotBeRead: a file that can be opened but not read must not count as empty.
 func TestPINFileCannotBeRead(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	_, err := pkcs11.Open(t.Context(), token.URI(""), pkcs11.Options{PINFile: "/proc/self/mem"})

@@ -17,14 +17,13 @@ var (
 	ed25519Name   = append([]byte{0x13, 12}, "edwards25519"...)
 )
 
-// parameters are the forms of CKA_EC_PARAMS to make a key with, the usual one
-// first.
+// parameters lists the forms of CKA_EC_PARAMS to try for a new key, the most common first.
 var parameters = map[keystore.Curve][][]byte{
 	keystore.CurveSecp256k1: {secp256k1OID},
 	keystore.CurveEd25519:   {ed25519Name, ed25519OID},
 }
 
-// curveOf reads CKA_EC_PARAMS; 0 is a curve that is none of ours.
+// curveOf reads CKA_EC_PARAMS. It returns 0 for an unsupported curve.
 func curveOf(params []byte) keystore.Curve {
 	switch {
 	case bytes.Equal(params, secp256k1OID), bytes.Equal(params, secp256k1Name):
@@ -35,9 +34,8 @@ func curveOf(params []byte) keystore.Curve {
 	return 0
 }
 
-// parseClaim reads CKA_EC_PARAMS and CKA_EC_POINT. The zero PublicKey is of another
-// named curve. A curve that is written out (explicit parameters) could be any, and is
-// an error.
+// parseClaim reads CKA_EC_PARAMS and CKA_EC_POINT. It returns the zero PublicKey for an
+// unsupported named curve. Explicit parameters could be any curve and are an error.
 func parseClaim(params, point []byte) (keystore.PublicKey, error) {
 	const objectIdentifier, printableString = 0x06, 0x13
 	curve := curveOf(params)
@@ -50,13 +48,13 @@ func parseClaim(params, point []byte) (keystore.PublicKey, error) {
 	return keystore.PublicKey{}, fmt.Errorf("its CKA_EC_PARAMS of %d bytes do not name a curve: create the key with the curve's object identifier", len(params))
 }
 
-// parsePoint reads CKA_EC_POINT. The standard wants the DER of an OCTET STRING;
-// some modules leave the wrapping out, some use a BIT STRING for Ed25519:
+// parsePoint reads CKA_EC_POINT. The standard requires the DER of an OCTET STRING; some
+// modules omit the wrapping, some use a BIT STRING for Ed25519:
 //
 //	secp256k1   04 41 04 x y    04 21 02|03 x    raw: 04 x y, 02|03 x
 //	Ed25519     04 20 y         03 21 00 y       raw: y
 //
-// Their lengths differ, so that no point can be read in two ways.
+// The lengths of the forms differ, so that no point is ambiguous.
 func parsePoint(curve keystore.Curve, encoded []byte) (keystore.PublicKey, error) {
 	point := encoded
 	switch {
@@ -76,7 +74,7 @@ func parsePoint(curve keystore.Curve, encoded []byte) (keystore.PublicKey, error
 	return public, nil
 }
 
-// encodePoint writes CKA_EC_POINT as the standard wants it.
+// encodePoint writes CKA_EC_POINT as the standard requires.
 func encodePoint(public keystore.PublicKey) []byte {
 	if public.Curve() == keystore.CurveEd25519 {
 		return append([]byte{0x04, 32}, public.Bytes()...)

@@ -14,9 +14,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// pool lends sessions. A session is used by one goroutine at a time: modules
-// crash if it is not. A session with which anything failed is not used again:
-// it may be dead, or have an operation begun in it.
+// pool lends sessions. A session is used by one goroutine at a time; otherwise modules
+// crash. A session in which anything failed is not used again, because it may be dead or
+// have an operation in progress.
 type pool struct {
 	connection *connection
 	permits    chan struct{} // one for each session that may be in use
@@ -25,13 +25,13 @@ type pool struct {
 
 	mu   sync.Mutex
 	last uint64
-	// Who was given a handle last. A module may give the handle of a session
-	// that it has dropped to a new one: then the old one must never be used, nor
-	// closed.
+	// owner is the number of the session that was last given a handle. A module may reuse
+	// the handle of a session that it has dropped: then the old session must never be used
+	// or closed.
 	owner map[pkcs11.SessionHandle]uint64
 }
 
-// session is a handle, and a number that no other session has.
+// session is a handle with a unique number.
 type session struct {
 	handle pkcs11.SessionHandle
 	number uint64
@@ -51,14 +51,14 @@ func newPool(connection *connection, size int) *pool {
 	return p
 }
 
-// operation is what is done in a session; again tells that it failed in another
-// one, and that handles of objects are to be looked up anew.
-type operation func(held session, again bool) error
+// operation is run in a session. again is true if it failed in another session, and means
+// that object handles have to be looked up again.
+type operation func(lent session, again bool) error
 
-// do runs an operation in a session. If the session, the login or the handle of
-// an object turns out to be gone, the operation is run once more in a new
-// session, with again set. If the context ends first, do returns; an operation
-// that has begun goes on, and the session is given back when it is done.
+// do runs an operation in a session. If the session, the login or the handle of an object
+// is gone, it runs the operation once more in a new session, with again set. If the context
+// ends first, do returns its error; an operation that has begun continues, and its session
+// is returned when it is done.
 func (p *pool) do(ctx context.Context, run operation) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -70,20 +70,15 @@ func (p *pool) do(ctx context.Context, run operation) error {
 		return ctx.Err()
 	case <-p.permits:
 	}
-	if p.isClosed() { // both were ready: select takes either
+	if p.isClosed() { // select chooses at random if both are ready
 		p.permits <- struct{}{}
 		return keystore.ErrClosed
 	}
 	if ctx.Done() == nil {
 		return p.permitted(ctx, run)
 	}
-	return p.behind(ctx, run)
-}
-
-// behind runs an operation in a goroutine of its own, as a call into a module cannot
-// be interrupted. That costs two changes of
-// goroutine; a worker that lives as long as the pool would cost as much.
-func (p *pool) behind(ctx context.Context, run operation) error {
+	// A call into a module cannot be interrupted, so it gets its own goroutine. That costs
+	// two goroutine switches; a long-lived worker would cost as much.
 	done := make(chan error, 1)
 	go func() { done <- p.permitted(ctx, run) }()
 	select {
@@ -94,38 +89,38 @@ func (p *pool) behind(ctx context.Context, run operation) error {
 	}
 }
 
-// permitted is do for who has a permit, which it gives back.
+// permitted is do for a caller with a permit, which it returns.
 func (p *pool) permitted(ctx context.Context, run operation) error {
 	defer func() { p.permits <- struct{}{} }()
 	return p.inSession(ctx, run)
 }
 
-// inSession takes a session and runs the operation, twice if need be.
+// inSession takes a session and runs the operation, twice if necessary.
 func (p *pool) inSession(ctx context.Context, run operation) error {
-	held, err := p.take(ctx)
+	lent, err := p.take(ctx)
 	if err == nil {
-		err = p.use(held, run, false)
+		err = p.use(lent, run, false)
 	}
 	if !retryable(err) || ctx.Err() != nil {
 		return err
 	}
-	if held, err = p.open(ctx); err != nil {
+	if lent, err = p.open(ctx); err != nil {
 		return err
 	}
-	if err = p.use(held, run, true); err != nil {
+	if err = p.use(lent, run, true); err != nil {
 		return fmt.Errorf("tried twice: %w", err)
 	}
 	return nil
 }
 
-// use runs the operation and puts the session back, or away.
-func (p *pool) use(held session, run operation, again bool) error {
-	err := run(held, again)
+// use runs the operation, and returns the session to the pool or discards it.
+func (p *pool) use(lent session, run operation, again bool) error {
+	err := run(lent, again)
 	if err != nil {
-		p.discard(held, err)
+		p.discard(lent, err)
 		return err
 	}
-	p.idle <- held
+	p.idle <- lent
 	return nil
 }
 
@@ -133,9 +128,9 @@ func (p *pool) use(held session, run operation, again bool) error {
 func (p *pool) take(ctx context.Context) (session, error) {
 	for {
 		select {
-		case held := <-p.idle:
-			if p.owns(held) {
-				return held, nil
+		case idle := <-p.idle:
+			if p.owns(idle) {
+				return idle, nil
 			}
 		default:
 			return p.open(ctx)
@@ -143,15 +138,15 @@ func (p *pool) take(ctx context.Context) (session, error) {
 	}
 }
 
-// How long who found the token without free sessions waits before asking again,
-// at first and at most. A session that one of us gives back is taken at once.
+// The first and the longest wait before asking a token for a session again that had none
+// free. A session that returns to the pool is taken immediately.
 const (
 	firstWait   = 2 * time.Millisecond
 	longestWait = 100 * time.Millisecond
 )
 
-// open opens a session. If the token has no more of them it waits, until one of
-// ours comes back or another program has closed one of its own.
+// open opens a session. If the token has no more, open waits until one returns to the pool
+// or another program closes one of its own.
 func (p *pool) open(ctx context.Context) (session, error) {
 	for wait := firstWait; ; wait = min(2*wait, longestWait) {
 		handle, err := p.connection.newSession(0)
@@ -162,9 +157,9 @@ func (p *pool) open(ctx context.Context) (session, error) {
 			return session{}, err
 		}
 		select {
-		case held := <-p.idle:
-			if p.owns(held) {
-				return held, nil
+		case idle := <-p.idle:
+			if p.owns(idle) {
+				return idle, nil
 			}
 		case <-time.After(wait):
 		case <-p.closed:
@@ -183,23 +178,23 @@ func (p *pool) own(handle pkcs11.SessionHandle) session {
 	return session{handle, p.last}
 }
 
-func (p *pool) owns(held session) bool {
+func (p *pool) owns(s session) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.owner[held.handle] == held.number
+	return p.owner[s.handle] == s.number
 }
 
-// discard puts a session away, and closes it unless it is closed, or not ours
-// any more.
-func (p *pool) discard(held session, why error) {
+// discard drops a session after an error, and closes it unless it is gone or its handle has
+// been reused.
+func (p *pool) discard(s session, cause error) {
 	p.mu.Lock()
-	ours := p.owner[held.handle] == held.number
-	if ours {
-		delete(p.owner, held.handle)
+	owned := p.owner[s.handle] == s.number
+	if owned {
+		delete(p.owner, s.handle)
 	}
 	p.mu.Unlock()
-	if ours && !isOneOf(why, sessionGone) {
-		_ = p.connection.module.CloseSession(held.handle)
+	if owned && !isOneOf(cause, sessionGone) {
+		_ = p.connection.module.CloseSession(s.handle)
 	}
 }
 
@@ -213,10 +208,10 @@ func (p *pool) isClosed() bool {
 	}
 }
 
-// close ends the pool: no operation begins any more. It waits for those that have
-// begun, closes the sessions and calls afterwards, and returns true. If they take
-// longer than the timeout it returns false, and does the rest when they are done:
-// the module must not be finalized under them.
+// close closes the pool: no new operation begins. It waits for those in progress, closes the
+// sessions, calls afterwards, and returns true. If that takes longer than the timeout, it
+// returns false and completes the rest in the background: the module must not be finalized
+// while operations are in progress.
 func (p *pool) close(timeout time.Duration, afterwards func()) (inTime bool) {
 	close(p.closed)
 	done := make(chan struct{})
@@ -226,17 +221,17 @@ func (p *pool) close(timeout time.Duration, afterwards func()) (inTime bool) {
 			<-p.permits
 		}
 		close(p.idle)
-		for held := range p.idle {
-			p.discard(held, nil)
+		for idle := range p.idle {
+			p.discard(idle, nil)
 		}
 		afterwards()
 	}()
-	late := time.NewTimer(timeout)
-	defer late.Stop()
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
 	select {
 	case <-done:
 		return true
-	case <-late.C:
+	case <-timer.C:
 		return false
 	}
 }

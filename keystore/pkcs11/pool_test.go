@@ -13,9 +13,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// TestReusedHandle: the module has dropped a session and given its handle to a
-// new one. The old one must not be used beside it, and not be closed: the
-// connection of this pool has no module to close it with.
+// TestReusedHandle: the module has dropped a session and given its handle to a new one. The
+// old one must be neither used nor closed: the connection of this pool has no module to
+// close it with.
 func TestReusedHandle(t *testing.T) {
 	p := newPool(&connection{}, 2)
 	old := p.own(7)
@@ -27,7 +27,7 @@ func TestReusedHandle(t *testing.T) {
 	}
 	p.discard(old, nil)
 	if !p.owns(fresh) || p.owns(old) {
-		t.Errorf("after the old one was put away: owns fresh %v, old %v", p.owns(fresh), p.owns(old))
+		t.Errorf("after the old one was discarded: owns fresh %v, old %v", p.owns(fresh), p.owns(old))
 	}
 	p.discard(fresh, sessionGone[0])
 	if p.owns(fresh) {
@@ -35,8 +35,8 @@ func TestReusedHandle(t *testing.T) {
 	}
 }
 
-// TestClosedPoolBeginsNothing: there are permits left when the pool has just been
-// closed, and an operation that took one would begin under a module that ends.
+// TestClosedPoolBeginsNothing: permits may be left when the pool has just been closed. An
+// operation that took one would begin while the module is being finalized.
 func TestClosedPoolBeginsNothing(t *testing.T) {
 	p := newPool(&connection{}, 2)
 	close(p.closed)
@@ -51,9 +51,9 @@ func TestClosedPoolBeginsNothing(t *testing.T) {
 	}
 }
 
-// TestNoSessionIsSaid: who gives up waiting for a session is told that the
-// token has no more.
-func TestNoSessionIsSaid(t *testing.T) {
+// TestSessionWaitCancelled: a caller that gives up waiting for a session gets an error that
+// says that the token has no more.
+func TestSessionWaitCancelled(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	proxy := faultproxy.Build(t, token.Module)
 	store, err := Open(t.Context(), token.URI(proxy.Module), Options{PIN: []byte(token.PIN)})
@@ -68,12 +68,12 @@ func TestNoSessionIsSaid(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if held, err := store.pool.open(ctx); !errors.Is(err, context.Canceled) || !errors.Is(err, keystore.ErrUnavailable) ||
-		!strings.Contains(err.Error(), "the token has no more sessions: ask for fewer with countersign-sessions") {
-		t.Errorf("opened %v, %v, want that there are no more sessions", held, err)
+		!strings.Contains(err.Error(), "the token has no more sessions: use fewer with countersign-sessions") {
+		t.Errorf("opened %v, %v, want an error about the number of sessions", held, err)
 	}
 	store.pool.idle <- used
 	if held, err := store.pool.open(t.Context()); err != nil || held != used {
-		t.Errorf("opened %v, %v, want the session that came back", held, err)
+		t.Errorf("opened %v, %v, want the session that was returned", held, err)
 	}
 	store.pool.idle <- used
 	if err := store.Close(); err != nil {

@@ -18,37 +18,37 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// proofSessions is how many sessions crypto11 may use at once for the
-// app-proof key, beside the one that it keeps open.
+// proofSessions is the maximum number of crypto11 sessions for the app-proof key, in
+// addition to the one that crypto11 keeps open.
 const proofSessions = 4
 
-// ProofSigner is the app-proof key, on P-256, on a token: a crypto.Signer for
-// the engine's configuration. A Store does not find it, so that no signWith can
-// reach it. It is safe for concurrent use.
+// ProofSigner is the app-proof key, on P-256, on a token: a crypto.Signer for the engine's
+// configuration. A Store does not find it, so that no signWith can reach it. It is safe for
+// concurrent use.
 type ProofSigner struct {
 	uri    URI
 	public *ecdsa.PublicKey
 
-	// crypto11 never drops a session that has died, so that after a failure we
-	// drop crypto11's whole context. Who signs holds mu for reading.
-	mu         sync.RWMutex
-	connection *connection
-	signer     crypto11.Signer
-	closed     bool
-	refused    error // the PIN, by the token: it is not tried again
-	with       credentials
+	// mu is held for reading while signing. crypto11 never drops a dead session, so that
+	// after a failure its whole context is replaced.
+	mu          sync.RWMutex
+	connection  *connection
+	signer      crypto11.Signer
+	closed      bool
+	refused     error // by which the token refused the PIN, which is not tried again
+	credentials credentials
 }
 
 var _ crypto.Signer = (*ProofSigner)(nil)
 
-// OpenProofSigner opens the P-256 key pair that the URI names with object (its
-// CKA_LABEL), id (its CKA_ID) or both, beside what it needs to name the token.
+// OpenProofSigner opens the P-256 key pair that the URI names by object (its CKA_LABEL), id
+// (its CKA_ID) or both, on the token that the URI selects.
 func OpenProofSigner(ctx context.Context, uri string, options Options) (*ProofSigner, error) {
 	return openProof(ctx, uri, options, func(*ProofSigner) error { return nil })
 }
 
-// GenerateProofKey makes the key pair that the URI names with object and id,
-// both, and opens it. If there is one with these already, it is an error.
+// GenerateProofKey generates the key pair that the URI names by both object and id, and opens
+// it. If it exists, the error is keystore.ErrKeyExists.
 func GenerateProofKey(ctx context.Context, uri string, options Options) (*ProofSigner, error) {
 	return openProof(ctx, uri, options, (*ProofSigner).generate)
 }
@@ -65,7 +65,7 @@ func openProof(ctx context.Context, text string, options Options, before func(*P
 	if err != nil {
 		return nil, err
 	}
-	p := &ProofSigner{uri: settings.uri, with: with}
+	p := &ProofSigner{uri: settings.uri, credentials: with}
 	err = ctx.Err()
 	if err == nil {
 		err = p.open(ctx, before)
@@ -76,11 +76,10 @@ func openProof(ctx context.Context, text string, options Options, before func(*P
 	return p, nil
 }
 
-// open connects, and finds the key. It must prove that it is the key that it
-// was before, if there was one.
+// open connects and finds the key. When reopening, the key must be the same as before.
 func (p *ProofSigner) open(ctx context.Context, before func(*ProofSigner) error) error {
-	err := p.with.pin.Reveal(func(pin []byte) (err error) {
-		copied := p.with
+	err := p.credentials.pin.Reveal(func(pin []byte) (err error) {
+		copied := p.credentials
 		copied.pin = keystore.NewSecret(pin) // the connection's own
 		p.connection, err = connect(ctx, p.uri, copied)
 		return err
@@ -91,7 +90,7 @@ func (p *ProofSigner) open(ctx context.Context, before func(*ProofSigner) error)
 		}
 		return err
 	}
-	p.with.trust = max(p.with.trust, pinWorked)
+	p.credentials.trust = max(p.credentials.trust, pinWorked)
 	if err := before(p); err != nil {
 		return err
 	}
@@ -100,7 +99,7 @@ func (p *ProofSigner) open(ctx context.Context, before func(*ProofSigner) error)
 	case err != nil:
 		return err
 	case len(pairs) == 0:
-		return fmt.Errorf("pkcs11: the token has no key pair with object=%q, id=%x: make one on P-256", p.uri.Object, p.uri.ID)
+		return fmt.Errorf("pkcs11: the token has no key pair with object=%q, id=%x: generate one on P-256", p.uri.Object, p.uri.ID)
 	case len(pairs) > 1:
 		return fmt.Errorf("pkcs11: the token has %d key pairs with object=%q, id=%x: name one by both", len(pairs), p.uri.Object, p.uri.ID)
 	}
@@ -108,21 +107,20 @@ func (p *ProofSigner) open(ctx context.Context, before func(*ProofSigner) error)
 	return p.prove()
 }
 
-// pairs returns the key pairs that are what the URI says. An empty label or id
-// is anything.
+// pairs returns the key pairs that match the URI. An empty label or id matches any.
 func (p *ProofSigner) pairs() ([]crypto11.Signer, error) {
 	pairs, err := p.connection.crypto.FindKeyPairs(p.uri.ID, []byte(p.uri.Object))
 	return pairs, explain("looking for the key of app proofs", err)
 }
 
-// prove checks what the token says is the public key.
+// prove checks the public key, which is the token's claim, by a signature.
 func (p *ProofSigner) prove() error {
 	public, ok := p.signer.Public().(*ecdsa.PublicKey)
 	if !ok || public.Curve != elliptic.P256() {
 		return errors.New("pkcs11: the key of app proofs is not on P-256")
 	}
 	if p.public != nil && !p.public.Equal(public) {
-		return errors.New("pkcs11: the key of app proofs is another one than before: restart if that is meant")
+		return errors.New("pkcs11: the key of app proofs has changed: restart if that is intended")
 	}
 	p.public = public
 	digest := sha256.Sum256([]byte(proofMessage))
@@ -142,15 +140,15 @@ func (p *ProofSigner) generate() error {
 		return fmt.Errorf("pkcs11: %w: object=%q, id=%x", keystore.ErrKeyExists, p.uri.Object, p.uri.ID)
 	}
 	_, err = p.connection.crypto.GenerateECDSAKeyPairWithLabel(p.uri.ID, []byte(p.uri.Object), elliptic.P256())
-	return explain("making the key of app proofs", err)
+	return explain("generating the key of app proofs", err)
 }
 
 // Public returns the *ecdsa.PublicKey.
 func (p *ProofSigner) Public() crypto.PublicKey { return p.public }
 
-// Sign signs a SHA-256 digest: ASN.1 DER, as ecdsa.PrivateKey does. The
-// signature is checked before it is returned. If the session, the login or the
-// token turns out to be gone, it connects anew and tries once more.
+// Sign signs a SHA-256 digest in ASN.1 DER, like ecdsa.PrivateKey. The signature is verified
+// before it is returned. If the session, the login or the token is gone, Sign reconnects and
+// tries once more.
 func (p *ProofSigner) Sign(_ io.Reader, digest []byte, options crypto.SignerOpts) ([]byte, error) {
 	if len(digest) != sha256.Size || options != nil && options.HashFunc() != crypto.SHA256 {
 		return nil, fmt.Errorf("pkcs11: app proofs sign SHA-256 digests of 32 bytes, not %d bytes", len(digest))
@@ -168,10 +166,10 @@ func (p *ProofSigner) Sign(_ io.Reader, digest []byte, options crypto.SignerOpts
 		return nil, err
 	}
 	signature, err = p.signOnce(digest)
-	return signature, explain("signing an app proof for the second time", err)
+	return signature, explain("signing an app proof, second try", err)
 }
 
-// errNotOpen is CKR_SESSION_CLOSED by another name: reopening failed before.
+// errNotOpen is the error after reopening has failed. As CKR_SESSION_CLOSED, it is retryable.
 var errNotOpen = sessionGone[1]
 
 func (p *ProofSigner) signOnce(digest []byte) ([]byte, error) {
@@ -191,9 +189,8 @@ func (p *ProofSigner) signOnce(digest []byte) ([]byte, error) {
 	return signature, nil
 }
 
-// reopen replaces a connection that failed, unless another caller has done so
-// meanwhile. After Close there is no PIN any more, and the error is
-// keystore.ErrClosed. p.mu is held.
+// reopen replaces a failed connection unless another caller has done so. After Close, the
+// PIN has been destroyed and the error is keystore.ErrClosed. The caller holds p.mu.
 func (p *ProofSigner) reopen(failed *connection) error {
 	if p.connection != failed {
 		return nil
@@ -201,7 +198,7 @@ func (p *ProofSigner) reopen(failed *connection) error {
 	if p.refused != nil {
 		return p.refused
 	}
-	// The new one is opened first: it keeps the module initialized for others.
+	// The new connection is opened first, which keeps the module initialized.
 	p.signer = nil
 	err := p.open(context.Background(), func(*ProofSigner) error { return nil })
 	if err != nil {
@@ -213,7 +210,7 @@ func (p *ProofSigner) reopen(failed *connection) error {
 	return err
 }
 
-// Close waits for signatures that are being made. Closing again does nothing.
+// Close waits for signatures in progress. Closing again does nothing.
 func (p *ProofSigner) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -221,7 +218,7 @@ func (p *ProofSigner) Close() error {
 		return nil
 	}
 	p.closed = true
-	p.with.pin.Destroy()
+	p.credentials.pin.Destroy()
 	if p.connection == nil {
 		return nil
 	}

@@ -71,7 +71,7 @@ func TestProofSigner(t *testing.T) {
 		}
 	}
 	if _, err := pkcs11.GenerateProofKey(t.Context(), uri, options); !errors.Is(err, keystore.ErrKeyExists) {
-		t.Errorf("made again: %v, want ErrKeyExists", err)
+		t.Errorf("generated twice: %v, want ErrKeyExists", err)
 	}
 }
 
@@ -97,12 +97,12 @@ func TestProofSignerRefuses(t *testing.T) {
 		}
 	}
 	if _, err := pkcs11.GenerateProofKey(t.Context(), proofURI(token, "", "object=proof"), options); err == nil || !strings.Contains(err.Error(), "needs both") {
-		t.Errorf("made without an id: %v", err)
+		t.Errorf("generated without an id: %v", err)
 	}
 }
 
-// TestProofKeyIsNoSigningKey: no locator and no listing leads to it.
-func TestProofKeyIsNoSigningKey(t *testing.T) {
+// TestProofKeyIsNotASigningKey: no locator finds the app-proof key, and it is not listed.
+func TestProofKeyIsNotASigningKey(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	generateProofKey(t, proofURI(token, "", "object=org%2Fproof;id=0123456789abcdef"), token.PIN)
 	store := open(t, token.URI(""), pkcs11.Options{PIN: []byte(token.PIN), Organization: "org"})
@@ -116,8 +116,8 @@ func TestProofKeyIsNoSigningKey(t *testing.T) {
 	}
 }
 
-// TestProofSignerRecovers beside a Store over the same module: neither is in
-// the other's way.
+// TestProofSignerRecovers: a ProofSigner and a Store on the same module recover without
+// disturbing each other.
 func TestProofSignerRecovers(t *testing.T) {
 	r := newRig(t, 2)
 	signer := generateProofKey(t, proofURI(r.token, r.proxy.Module, "object=proof;id=%01"), r.token.PIN)

@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// TestCloseBetweenTries: the token fails in a signature that Close waits for. The
-// signature is not tried again, for which the module would be opened anew.
+// TestCloseBetweenTries: the token fails in a signature that Close waits for. The signature is
+// not tried again, because that would reopen the module.
 func TestCloseBetweenTries(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	proxy := faultproxy.Build(t, token.Module)

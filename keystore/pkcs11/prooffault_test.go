@@ -37,8 +37,8 @@ func newProofRig(t *testing.T) *proofRig {
 
 func (r *proofRig) sign() ([]byte, error) { return r.signer.Sign(nil, make([]byte, 32), crypto.SHA256) }
 
-// TestOpenProofSignerFails has one thing after the other go wrong, also while a
-// key is made. Nothing is taken for a key that has not signed.
+// TestOpenProofSignerFails makes one step after the other fail, also while a key is generated.
+// A key that has not signed is never used.
 func TestOpenProofSignerFails(t *testing.T) {
 	r := newProofRig(t)
 	options := pkcs11.Options{PIN: []byte(r.token.PIN)}
@@ -63,7 +63,7 @@ func TestOpenProofSignerFails(t *testing.T) {
 		is      error
 	}{
 		"a URI of something else": {t.Context(), pkcs11.OpenProofSigner, "tokens=a", options, none, "tokens: unknown attribute", nil},
-		"no PIN":                  {t.Context(), pkcs11.OpenProofSigner, "object=proof", pkcs11.Options{}, none, "no PIN: name a file that has it", nil},
+		"no PIN":                  {t.Context(), pkcs11.OpenProofSigner, "object=proof", pkcs11.Options{}, none, "no PIN: name its file with pin-source", nil},
 		"a context that is over":  {ended, pkcs11.OpenProofSigner, "id=%02", options, none, "context canceled", context.Canceled},
 		"two keys of that label":  {t.Context(), pkcs11.OpenProofSigner, "object=proof", options, none, `the token has 2 key pairs with object="proof", id=: name one by both`, nil},
 		"a key on P-384":          {t.Context(), pkcs11.OpenProofSigner, "id=%03", options, none, "the key of app proofs is not on P-256", nil},
@@ -85,7 +85,7 @@ func TestOpenProofSignerFails(t *testing.T) {
 		},
 		"the token makes none": {
 			t.Context(), pkcs11.GenerateProofKey, "object=proof;id=%04", options,
-			func() { r.proxy.Fail(faultproxy.GenerateKeyPair, miekg.CKR_DEVICE_ERROR) }, "making the key of app proofs: pkcs11: 0x30: CKR_DEVICE_ERROR", keystore.ErrUnavailable,
+			func() { r.proxy.Fail(faultproxy.GenerateKeyPair, miekg.CKR_DEVICE_ERROR) }, "generating the key of app proofs: pkcs11: 0x30: CKR_DEVICE_ERROR", keystore.ErrUnavailable,
 		},
 	} {
 		before := b.objects(t)
@@ -104,9 +104,8 @@ func TestOpenProofSignerFails(t *testing.T) {
 	}
 }
 
-// TestProofSigningFails twice, and once with an error that a new connection does
-// not cure. No more signatures are begun than it takes: one for each try, and one
-// by which a key that is found again shows that it is the same.
+// TestProofSigningFails: signing fails twice, and once with an error that a new connection does
+// not cure. Each try begins one signature, and reconnecting begins one to prove the key.
 func TestProofSigningFails(t *testing.T) {
 	r := newProofRig(t)
 	for name, c := range map[string]struct {
@@ -117,13 +116,13 @@ func TestProofSigningFails(t *testing.T) {
 	}{
 		"nothing": {func() {}, "", nil, 1},
 		"no such mechanism": {
-			func() { r.proxy.Fail(faultproxy.SignInit, miekg.CKR_MECHANISM_INVALID) }, "shows what it can do: pkcs11: 0x70: CKR_MECHANISM_INVALID", nil, 1,
+			func() { r.proxy.Fail(faultproxy.SignInit, miekg.CKR_MECHANISM_INVALID) }, "lists what it supports: pkcs11: 0x70: CKR_MECHANISM_INVALID", nil, 1,
 		},
 		"a flipped bit": {func() { r.proxy.FlipBit(7) }, "signing an app proof: keystore: signature check failed", keystore.ErrSignatureCheck, 1},
 		"one error":     {func() { r.proxy.Fail(faultproxy.SignInit, miekg.CKR_DEVICE_ERROR, 0) }, "", nil, 3},
 		"two errors": {
 			func() { r.proxy.Fail(faultproxy.SignInit, miekg.CKR_DEVICE_ERROR, 0, 2) },
-			"signing an app proof for the second time: pkcs11: 0x30: CKR_DEVICE_ERROR", keystore.ErrUnavailable, 3,
+			"signing an app proof, second try: pkcs11: 0x30: CKR_DEVICE_ERROR", keystore.ErrUnavailable, 3,
 		},
 		"no token": {r.proxy.Remove, "no token matches the URI", keystore.ErrUnavailable, 1},
 	} {
@@ -143,8 +142,8 @@ func TestProofSigningFails(t *testing.T) {
 	}
 }
 
-// TestProofPINRefusedLater: the PIN was changed meanwhile. It is tried once, since
-// the token would lock itself.
+// TestProofPINRefusedLater: after the PIN was changed on the token, the old one is tried once,
+// so that the token does not lock itself.
 func TestProofPINRefusedLater(t *testing.T) {
 	r := newProofRig(t)
 	before := r.proxy.Logins()
@@ -160,9 +159,9 @@ func TestProofPINRefusedLater(t *testing.T) {
 	}
 }
 
-// TestProofKeyIsAnotherNow: a verifier with the first public key would refuse the
-// proofs of another one.
-func TestProofKeyIsAnotherNow(t *testing.T) {
+// TestProofKeyChanged: a verifier with the first public key would refuse the proofs of another
+// one.
+func TestProofKeyChanged(t *testing.T) {
 	r := newProofRig(t)
 	b := openBare(t, r.token)
 	rename := func(from, to string) {
@@ -176,8 +175,8 @@ func TestProofKeyIsAnotherNow(t *testing.T) {
 	second := generateProofKey(t, r.uri, r.token.PIN)
 	for range 2 {
 		r.proxy.Break(1)
-		if signature, err := r.sign(); err == nil || signature != nil || !strings.Contains(err.Error(), "is another one than before: restart if that is meant") {
-			t.Errorf("%x, %v, want that the key is another one", signature, err)
+		if signature, err := r.sign(); err == nil || signature != nil || !strings.Contains(err.Error(), "has changed: restart if that is intended") {
+			t.Errorf("%x, %v, want that the key has changed", signature, err)
 		}
 		r.proxy.Break(0)
 	}

@@ -12,33 +12,30 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// inventory is what a scan of the token finds.
+// inventory is the result of a scan of the token.
 type inventory struct {
-	keys     []*key
-	skipped  []error
-	readable []error // keys that are used, but whose secret can be taken out
+	keys        []*key
+	skipped     []error
+	extractable []error // one for each of the keys whose secret can be extracted
 }
 
-// read scans the token, in a session of the pool.
+// read scans the token in a session of the pool.
 func (s *Store) read(ctx context.Context, only ...*pkcs11.Attribute) (inventory, error) {
 	result := make(chan inventory, 1)
-	err := s.pool.do(ctx, func(held session, _ bool) error {
-		found, err := s.scan(held.handle, only...)
+	err := s.pool.do(ctx, func(lent session, _ bool) error {
+		found, err := s.scan(lent.handle, only...)
 		if err == nil {
 			result <- found
 		}
 		return err
 	})
 	if err != nil {
-		if isFinal(err) {
-			return inventory{}, err
-		}
 		return inventory{}, explain("reading the keys of the token", err)
 	}
 	return <-result, nil
 }
 
-// scan reads the keys of both types, or those with certain attributes only.
+// scan reads the keys of both types, or only those with the given attributes.
 func (s *Store) scan(in pkcs11.SessionHandle, only ...*pkcs11.Attribute) (inventory, error) {
 	logins := s.connection.logins.Load()
 	if err := s.connection.mustBeLoggedIn(in); err != nil {
@@ -53,14 +50,13 @@ func (s *Store) scan(in pkcs11.SessionHandle, only ...*pkcs11.Attribute) (invent
 	if err := scan.pair(); err != nil {
 		return inventory{}, err
 	}
-	if s.connection.logins.Load() != logins { // the login ended meanwhile, and with it the keys
+	if s.connection.logins.Load() != logins { // the login ended meanwhile, which hides private keys
 		return inventory{}, pkcs11.Error(pkcs11.CKR_USER_NOT_LOGGED_IN)
 	}
 	return scan.found, s.connection.mustBeLoggedIn(in)
 }
 
-// isUnknownType reports whether the module does not know the key type that it is
-// asked to look for.
+// isUnknownType reports whether the module does not know the key type searched for.
 func isUnknownType(err error) bool {
 	return isOneOf(err, []pkcs11.Error{pkcs11.CKR_ATTRIBUTE_VALUE_INVALID, pkcs11.CKR_ATTRIBUTE_TYPE_INVALID})
 }
@@ -70,11 +66,11 @@ type scanner struct {
 	*Store
 	in      pkcs11.SessionHandle
 	objects []candidate
-	private map[identity]int // how many private objects have it
+	private map[identity]int // number of private objects
 	found   inventory
 }
 
-// candidate is a private object and the public ones that have its CKA_ID.
+// candidate is a private object with the public objects that have the same CKA_ID.
 type candidate struct {
 	privateObject
 	public             []publicObject
@@ -82,7 +78,7 @@ type candidate struct {
 	labelError         error
 }
 
-// identity is what the id of a key is unique by.
+// identity must be unique for each key.
 type identity struct{ organization, ckaID string }
 
 // collect reads the objects of a key type.
@@ -106,8 +102,8 @@ func (s *scanner) collect(keyType uint, only []*pkcs11.Attribute) error {
 	return nil
 }
 
-// idOf returns the attributes that public objects share with private ones: labels
-// may differ.
+// idOf returns the CKA_ID among the attributes: public objects share it with private ones,
+// whereas their labels may differ.
 func idOf(attributes []*pkcs11.Attribute) (shared []*pkcs11.Attribute) {
 	for _, attribute := range attributes {
 		if attribute.Type == pkcs11.CKA_ID {
@@ -128,8 +124,8 @@ func (s *scanner) pair() error {
 			s.found.skipped = append(s.found.skipped, skipped(object.label, object.id, err))
 		case k != nil:
 			s.found.keys = append(s.found.keys, k)
-			if object.readable {
-				s.found.readable = append(s.found.readable, fmt.Errorf("pkcs11: key %q with CKA_ID %x can be taken out of the token (CKA_EXTRACTABLE is true, or CKA_SENSITIVE false)", object.label, object.id))
+			if object.extractable {
+				s.found.extractable = append(s.found.extractable, fmt.Errorf("pkcs11: key %q with CKA_ID %x can be extracted from the token (CKA_EXTRACTABLE is true, or CKA_SENSITIVE false)", object.label, object.id))
 			}
 		}
 	}
@@ -140,8 +136,8 @@ func skipped(label, ckaID string, why error) error {
 	return fmt.Errorf("pkcs11: key %q with CKA_ID %x is skipped: %w", label, ckaID, why)
 }
 
-// newKey returns the key of an object, or the one of an earlier scan that it still
-// is; nil if it is on a curve that is none of ours.
+// newKey returns the key of an object, reusing the key of an earlier scan if nothing has
+// changed. It returns nil if the object is on an unsupported curve.
 func (s *scanner) newKey(object candidate) (*key, error) {
 	public, proved, err := s.publicKey(object)
 	switch {
@@ -149,12 +145,12 @@ func (s *scanner) newKey(object candidate) (*key, error) {
 		return nil, err
 	case object.id == "":
 		return nil, errors.New("it has no CKA_ID")
-	case object.alwaysAsks:
-		return nil, errors.New("it asks for the PIN at every signature (CKA_ALWAYS_AUTHENTICATE)")
+	case object.alwaysAuthenticate:
+		return nil, errors.New("it requires the PIN for every signature (CKA_ALWAYS_AUTHENTICATE)")
 	case object.labelError != nil:
 		return nil, object.labelError
 	case s.private[identity{object.organization, object.id}] > 1:
-		return nil, fmt.Errorf("%d private keys of its organization have this CKA_ID, and a request cannot say which one it means: give each its own", s.private[identity{object.organization, object.id}])
+		return nil, fmt.Errorf("%d private keys of its organization have this CKA_ID, and a request cannot choose between them: give each its own", s.private[identity{object.organization, object.id}])
 	}
 	known := s.known(object)
 	if known != nil && known.public == public {
@@ -171,7 +167,7 @@ func (s *scanner) newKey(object candidate) (*key, error) {
 	return k, nil
 }
 
-// known returns the key that a private object was at the last scan.
+// known returns the key of a private object from the last scan, nil if there is none.
 func (s *scanner) known(object candidate) *key {
 	k := s.lookUp(object.organization, keystore.ByID(keyID([]byte(object.id))))
 	if k != nil && k.ckaID == object.id && k.label == object.label {
@@ -180,11 +176,11 @@ func (s *scanner) known(object candidate) *key {
 	return nil
 }
 
-// publicKey returns the public key of a private object: what the configuration says,
-// else what the key has proved before, else what a public object with its CKA_ID
-// says. Public objects can be planted and removed without a PIN: of several, it is
-// the one under which the private key's signature verifies, and one alone has yet to
-// be proved (key.prove). The zero PublicKey is of a curve that is none of ours.
+// publicKey returns the public key of a private object: the configured one, else the one
+// proved earlier, else that of a public object with the same CKA_ID. Public objects can be
+// planted and removed without a PIN. Of several, it takes the one under which the private
+// key's signature verifies; a single one has yet to be proved (key.prove). The zero
+// PublicKey stands for an unsupported curve.
 func (s *scanner) publicKey(object candidate) (public keystore.PublicKey, proved bool, err error) {
 	if configured, ok := s.settings.publicKeys[keystore.ByID(keyID([]byte(object.id)))]; ok {
 		return configured, false, nil
@@ -205,8 +201,8 @@ func (s *scanner) publicKey(object candidate) (public keystore.PublicKey, proved
 	return public, false, err
 }
 
-// claims returns the distinct public keys of public objects. Objects that hold none
-// count only if there are no others.
+// claims returns the distinct public keys of public objects. The error of an unreadable
+// object matters only if there are no others.
 func claims(objects []publicObject) (claimed []keystore.PublicKey, err error) {
 	seen := map[keystore.PublicKey]bool{}
 	for _, object := range objects {
@@ -233,7 +229,7 @@ func (s *scanner) choose(object candidate, claimed []keystore.PublicKey) (keysto
 			if retryable(err) {
 				return keystore.PublicKey{}, err
 			}
-			signed[curve] = append([]byte{}, raw...) // not nil: asked once
+			signed[curve] = append([]byte{}, raw...) // not nil: the key signs only once
 		}
 		if verifyProof(public, signed[curve]) == nil {
 			return public, nil

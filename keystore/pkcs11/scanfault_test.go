@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 )
 
-// scanFunctions are what a look at the token calls.
+// scanFunctions are the functions that a scan calls.
 var scanFunctions = map[string]faultproxy.Function{
 	"C_GetSessionInfo":    faultproxy.GetSessionInfo,
 	"C_FindObjectsInit":   faultproxy.FindObjectsInit,
@@ -44,9 +44,8 @@ func (r *rig) mustList(t *testing.T, when string) {
 	}
 }
 
-// eachCall lets one call after the other fail that scan makes, until it makes no
-// more. With an error that a new session does not cure, scan must return it:
-// half of what is on the token must not pass for all of it.
+// eachCall makes one call of scan after the other fail, until it makes no more, with an error
+// that a new session does not cure. scan must return it, rather than an incomplete result.
 func (r *rig) eachCall(t *testing.T, scan func() error) {
 	t.Helper()
 	for name, function := range scanFunctions {
@@ -119,11 +118,11 @@ func TestScanRecovers(t *testing.T) {
 	r.mustList(t, "afterwards")
 }
 
-// TestLoginEndsDuringScan: from then on private keys are hidden, and no function
-// says so. Keys that are hidden must not be taken for keys that are gone.
+// TestLoginEndsDuringScan: from then on private keys are hidden, without an error. Hidden keys
+// must not be mistaken for deleted ones.
 func TestLoginEndsDuringScan(t *testing.T) {
 	r := newRig(t, 2)
-	r.hang(t, 2) // so that there are two sessions
+	r.hang(t, 2) // opens two sessions
 	r.release(t)
 	for when, end := range map[string]func(){
 		"at the first search": func() { r.proxy.Fail(faultproxy.FindObjectsInit, faultproxy.EndLogin, 0) },
@@ -157,7 +156,7 @@ func TestLoginEndsDuringScan(t *testing.T) {
 	r.mustSign(t, "after the scan")
 }
 
-// TestTooManyObjects: a token that never stops finding objects is not believed.
+// TestTooManyObjects: a search that never ends is an error.
 func TestTooManyObjects(t *testing.T) {
 	r := newRig(t, 1)
 	r.store.Forget()

@@ -10,10 +10,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// finishECDSA makes r ‖ s of a token into r ‖ s ‖ v, with s low. Tokens draw s
-// from either half, and do not tell v: it is the one with which this very public
-// key is recovered. That is the check of the signature, too: with none, no
-// signature is returned.
+// finishECDSA turns a token's signature r ‖ s into r ‖ s ‖ v with a low s. Tokens return s in
+// either half and no v: v is the recovery id that yields the public key. If there is none,
+// the signature does not verify and is not returned.
 func finishECDSA(public keystore.PublicKey, digest [32]byte, raw []byte) (signature [65]byte, err error) {
 	if len(raw) != 64 {
 		return signature, fmt.Errorf("%w: ecdsa: %d bytes, want r and s of 32 each", keystore.ErrSignatureCheck, len(raw))
@@ -33,7 +32,7 @@ func finishECDSA(public keystore.PublicKey, digest [32]byte, raw []byte) (signat
 	return [65]byte{}, fmt.Errorf("%w: ecdsa: it does not verify under the public key", keystore.ErrSignatureCheck)
 }
 
-// lowerS replaces s by n−s if that is smaller.
+// lowerS replaces s by n − s if that is smaller.
 func lowerS(s []byte) error {
 	var scalar btcec.ModNScalar
 	if overflow := scalar.SetByteSlice(s); overflow || scalar.IsZero() {
@@ -45,7 +44,7 @@ func lowerS(s []byte) error {
 	return nil
 }
 
-// finishEd25519 checks the signature of a token.
+// finishEd25519 verifies a token's signature.
 func finishEd25519(public keystore.PublicKey, message, raw []byte) (signature [64]byte, err error) {
 	point := public.Ed25519()
 	if len(raw) != len(signature) || !ed25519.Verify(point[:], message, raw) {

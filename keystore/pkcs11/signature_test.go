@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// TestFinishECDSA gives it what tokens return: s in either half.
+// TestFinishECDSA passes signatures with s in either half, as tokens return them.
 func TestFinishECDSA(t *testing.T) {
 	n := crypto.S256().Params().N
 	for i := range 64 {

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// soakTime is how long TestSoak runs: COUNTERSIGN_SOAK=60s for long.
+// soakTime returns how long TestSoak runs. COUNTERSIGN_SOAK=60s makes it longer.
 func soakTime(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv("COUNTERSIGN_SOAK")
@@ -26,9 +26,9 @@ func soakTime(t *testing.T) time.Duration {
 	return duration
 }
 
-// TestSoak signs from eight goroutines with four sessions, half of the time
-// while sessions are killed, logins lost and signatures fail. No session is ever
-// used by two, and each failure says why.
+// TestSoak signs from eight goroutines with four sessions. For half of the time, sessions are
+// killed, logins lost, and signatures fail. No session may be used by two goroutines, and each
+// error must name its cause.
 func TestSoak(t *testing.T) {
 	r := newRig(t, 4)
 	end := time.Now().Add(soakTime(t))

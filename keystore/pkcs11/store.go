@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Store is the keys of a token. It is a keystore.Keystore. Use Open to get one.
+// Store is a keystore.Keystore of the keys on a token. Open returns one.
 type Store struct {
 	settings   settings
 	connection *connection
@@ -23,15 +23,17 @@ type Store struct {
 	closing    sync.Once
 	closeError error
 
-	scanning chan struct{} // has room for the one goroutine that scans the token or makes keys, over what follows
+	// scanning is a lock, with room for the one goroutine that scans the token or creates
+	// keys. It guards the next three fields.
+	scanning chan struct{}
 	lastScan time.Time
 	scanTook time.Duration
-	idSize   int // bytes of CKA_ID that the token keeps, 0 if it keeps a UUID
+	idSize   int // bytes of CKA_ID that the token stores, 0 if it stores a UUID
 
-	mu            sync.RWMutex // over what follows
+	mu            sync.RWMutex // guards the following fields
 	organizations map[string]*organization
 	skipped       []error
-	readable      []error
+	extractable   []error
 }
 
 var (
@@ -45,15 +47,13 @@ var (
 	_ keystore.SchnorrReporter = (*Store)(nil)
 )
 
-// organization is the wall: locators of one organization lead nowhere in
-// another.
+// organization has the keys of one organization, which no other one can find.
 type organization struct {
 	keys []*key // oldest first
 	at   map[keystore.Locator]*key
 }
 
-// Open opens the module that the URI names, finds the token, logs in and reads
-// which keys there are.
+// Open opens the module named by the URI, finds the token, logs in and reads the keys.
 func Open(ctx context.Context, uri string, options Options) (*Store, error) {
 	settings, err := settle(uri, options)
 	if err != nil {
@@ -85,36 +85,32 @@ func Open(ctx context.Context, uri string, options Options) (*Store, error) {
 // readyTimeout is how long Ready waits for a token that does not answer.
 const readyTimeout = 2 * time.Second
 
-// Ready implements keystore.Readier: the token answers, and the login lasts or is
-// made anew. A token whose sessions all hang is not ready.
+// Ready implements keystore.Readier. It checks that the token answers and that the login is
+// valid, logging in again if necessary. A token whose sessions all hang is not ready.
 func (s *Store) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	err := s.pool.do(ctx, func(held session, _ bool) error { return s.connection.present(held.handle) })
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
+	err := s.pool.do(ctx, func(lent session, _ bool) error { return s.connection.present(lent.handle) })
+	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%w: the token does not answer", keystore.ErrUnavailable)
-	case err != nil && !isFinal(err):
-		return explain("asking whether the token is there", err)
 	}
-	return err
+	return explain("checking the token", err)
 }
 
-// refresh looks at the token again, unless that was done just now, and reports
-// whether it did. A look that takes long is not repeated soon: requests for unknown
-// keys must not keep the token busy.
-func (s *Store) refresh(ctx context.Context) (bool, error) {
+// refresh scans the token again unless a scan was done recently. The interval grows with
+// the duration of a scan, so that requests for unknown keys cannot keep the token busy.
+func (s *Store) refresh(ctx context.Context) error {
 	if err := s.startScanning(ctx); err != nil {
-		return false, err
+		return err
 	}
 	defer s.stopScanning()
-	if time.Since(s.lastScan) < max(RescanInterval, 10*s.scanTook) {
-		return false, nil
+	if time.Since(s.lastScan) < max(rescanInterval, 10*s.scanTook) {
+		return nil
 	}
-	return true, s.rescan(ctx)
+	return s.rescan(ctx)
 }
 
-// startScanning waits until no other goroutine scans, which may hang in the token.
+// startScanning waits until no other goroutine scans, which may take long if the token hangs.
 func (s *Store) startScanning(ctx context.Context) error {
 	select {
 	case s.scanning <- struct{}{}:
@@ -126,48 +122,48 @@ func (s *Store) startScanning(ctx context.Context) error {
 
 func (s *Store) stopScanning() { <-s.scanning }
 
-// rescan reads the keys of the token. s.scanning is held, unless no other goroutine
-// has the store yet.
+// rescan reads the keys of the token. The caller holds s.scanning, unless no other goroutine
+// has the Store yet.
 func (s *Store) rescan(ctx context.Context) error {
 	start := time.Now()
-	found, err := s.read(ctx)
+	scanned, err := s.read(ctx)
 	if err != nil {
 		return err
 	}
 	s.lastScan, s.scanTook = time.Now(), time.Since(start)
 	index := map[string]*organization{}
-	slices.SortFunc(found.keys, compare)
-	for _, k := range found.keys {
+	slices.SortFunc(scanned.keys, compare)
+	for _, k := range scanned.keys {
 		insert(index, k)
 	}
-	s.logNew("key skipped", s.Skipped(), found.skipped)
-	s.logNew("key can be taken out of the token", s.Extractable(), found.readable)
-	s.mu.Lock() // held no longer than it takes to exchange the index
+	s.logNew("key skipped", s.Skipped(), scanned.skipped)
+	s.logNew("key is extractable from the token", s.Extractable(), scanned.extractable)
+	s.mu.Lock() // only to replace the index
 	defer s.mu.Unlock()
-	s.organizations, s.skipped, s.readable = index, found.skipped, found.readable
+	s.organizations, s.skipped, s.extractable = index, scanned.skipped, scanned.extractable
 	return nil
 }
 
-// logNew logs what was not so at the last look.
+// logNew logs the findings that the last scan did not have.
 func (s *Store) logNew(message string, before, now []error) {
 	known := map[string]bool{}
-	for _, why := range before {
-		known[why.Error()] = true
+	for _, err := range before {
+		known[err.Error()] = true
 	}
-	for _, why := range now {
-		if !known[why.Error()] {
-			s.settings.logger.Warn(message, "error", why)
+	for _, err := range now {
+		if !known[err.Error()] {
+			s.settings.logger.Warn(message, "error", err)
 		}
 	}
 }
 
-// compare orders keys as a listing does: by the time they were made, then by id.
+// compare orders keys as a listing does: by time of creation, then by id.
 func compare(a, b *key) int {
 	return cmp.Or(createdAt(a.id).Compare(createdAt(b.id)), cmp.Compare(a.id, b.id))
 }
 
-// insert puts a key behind the others of its organization. Of keys at one address,
-// the older one serves.
+// insert appends a key to its organization. Of several keys with one address, the first one
+// is found.
 func insert(index map[string]*organization, k *key) {
 	org := index[k.organization]
 	if org == nil {
@@ -182,8 +178,8 @@ func insert(index map[string]*organization, k *key) {
 	}
 }
 
-// takeIn adds keys that were read by themselves. Those that are known stay what they
-// are. s.scanning is held.
+// takeIn adds keys that were read individually. Known keys are not changed. The caller
+// holds s.scanning.
 func (s *Store) takeIn(found inventory) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,7 +192,7 @@ func (s *Store) takeIn(found inventory) {
 		}
 	}
 	s.skipped = append(s.skipped, found.skipped...)
-	s.readable = append(s.readable, found.readable...)
+	s.extractable = append(s.extractable, found.extractable...)
 }
 
 func locators(public keystore.PublicKey, id string) []keystore.Locator {
@@ -207,27 +203,43 @@ func locators(public keystore.PublicKey, id string) []keystore.Locator {
 	return all
 }
 
-// Find implements keystore.Keystore. A key that is not known is looked for on
-// the token, at most once in RescanInterval. The first time that a key is
-// found, it proves by a signature that its public key is its own.
+// Find implements keystore.Keystore. It searches the token for an unknown key at most once
+// per second. A key that is found for the first time must prove its public key by a
+// signature.
 func (s *Store) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
-	if err := s.usable(ctx); err != nil {
+	k, err := s.search(ctx, organizationID, at)
+	if err != nil {
 		return nil, err
-	}
-	k := s.lookUp(organizationID, at)
-	if k == nil {
-		var err error
-		if k, err = s.seek(ctx, organizationID, at); err != nil {
-			return nil, err
-		}
-	}
-	if k == nil {
-		return nil, keystore.ErrKeyNotFound
 	}
 	if err := k.prove(ctx); err != nil {
 		return nil, err
 	}
-	return k.found(), nil
+	return k.asKey(), nil
+}
+
+// search returns the key at a locator, from the index or else from the token.
+func (s *Store) search(ctx context.Context, organizationID string, at keystore.Locator) (*key, error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	if k := s.lookUp(organizationID, at); k != nil {
+		return k, nil
+	}
+	if id, isUUID := at.UUID(); isUUID && s.settings.onDemand {
+		if err := s.readOne(ctx, id[:]); err != nil {
+			return nil, err
+		}
+		if k := s.lookUp(organizationID, at); k != nil {
+			return k, nil
+		}
+	}
+	if err := s.refresh(ctx); err != nil {
+		return nil, err
+	}
+	if k := s.lookUp(organizationID, at); k != nil {
+		return k, nil
+	}
+	return nil, keystore.ErrKeyNotFound
 }
 
 func (s *Store) usable(ctx context.Context) error {
@@ -240,24 +252,7 @@ func (s *Store) usable(ctx context.Context) error {
 	return nil
 }
 
-// seek looks for a key on the token: for one with a UUID alone if the keys were not
-// read yet, else among all of them.
-func (s *Store) seek(ctx context.Context, organizationID string, at keystore.Locator) (*key, error) {
-	if id, isUUID := at.UUID(); isUUID && s.settings.onDemand {
-		if err := s.readOne(ctx, id[:]); err != nil {
-			return nil, err
-		}
-		if k := s.lookUp(organizationID, at); k != nil {
-			return k, nil
-		}
-	}
-	if _, err := s.refresh(ctx); err != nil {
-		return nil, err
-	}
-	return s.lookUp(organizationID, at), nil
-}
-
-// readOne reads the keys that have a CKA_ID.
+// readOne reads the keys with a CKA_ID.
 func (s *Store) readOne(ctx context.Context, ckaID []byte) error {
 	if err := s.startScanning(ctx); err != nil {
 		return err
@@ -275,10 +270,9 @@ func (s *Store) lookUp(organizationID string, at keystore.Locator) *key {
 	return nil
 }
 
-// Keys implements keystore.Keystore. Keys made by this package are listed with
-// the time they were made, which their ids tell; others come first, by id. A key
-// whose public key turns out not to be its own is not listed, but among those
-// that Skipped returns.
+// Keys implements keystore.Keystore. Keys generated by this package are listed with their
+// time of creation, which is part of their id; other keys come first, by id. A key that
+// fails to prove its public key is not listed but added to Skipped.
 func (s *Store) Keys(ctx context.Context, organizationID string) iter.Seq2[keystore.KeyInfo, error] {
 	return func(yield func(keystore.KeyInfo, error) bool) {
 		keys, err := s.list(ctx, organizationID)
@@ -305,7 +299,7 @@ func (s *Store) list(ctx context.Context, organizationID string) ([]*key, error)
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := s.refresh(ctx); err != nil {
+	if err := s.refresh(ctx); err != nil {
 		return nil, err
 	}
 	s.mu.RLock()
@@ -323,29 +317,28 @@ func (s *Store) skip(why error) {
 	s.skipped = append(s.skipped, why)
 }
 
-// Skipped implements keystore.Skipper: it returns why keys on the token are not
-// used, as far as the last look at it found out.
+// Skipped implements keystore.Skipper, with the result of the last scan.
 func (s *Store) Skipped() []error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.Clone(s.skipped)
 }
 
-// Extractable returns which keys that are used can be taken out of the token. Those
-// made by this package cannot.
+// Extractable returns one error for each key in use whose secret can be extracted from the
+// token. Keys created by this package cannot be extracted.
 func (s *Store) Extractable() []error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return slices.Clone(s.readable)
+	return slices.Clone(s.extractable)
 }
 
 // SignsSchnorr implements keystore.SchnorrReporter: PKCS#11 has no BIP-340.
 func (*Store) SignsSchnorr() bool { return false }
 
-// Close implements keystore.Keystore: it waits for operations that the token
-// has begun, closes the sessions, logs out and finalizes the module if nothing
-// else in the process uses it. If the token does not answer within five seconds,
-// Close returns an error, and the rest is done when it answers.
+// Close implements keystore.Keystore. It waits for operations in progress, closes the
+// sessions, logs out, and finalizes the module if nothing else in the process uses it. If
+// the token does not answer within five seconds, Close returns an error, and the cleanup
+// is completed when the token answers.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		closed := make(chan error, 1)
@@ -353,7 +346,7 @@ func (s *Store) Close() error {
 			s.closeError = <-closed
 			return
 		}
-		s.closeError = fmt.Errorf("%w: the token has not answered for %v: its sessions stay open until it does", keystore.ErrUnavailable, s.settings.closeTimeout)
+		s.closeError = fmt.Errorf("%w: the token has not answered for %v; its sessions stay open until it does", keystore.ErrUnavailable, s.settings.closeTimeout)
 	})
 	return s.closeError
 }

@@ -12,16 +12,15 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// errNoCgo is what everything returns in a program that was built without cgo.
+// errNoCgo is the error of all functions in a program built without cgo.
 var errNoCgo = errors.New("pkcs11: this program was built without cgo, and a PKCS#11 module is a C library: build it with CGO_ENABLED=1 and a C compiler, or keep the keys in a directory (file:DIR)")
 
-// Store is the keys of a token. In a program built without cgo there are none:
-// Open says so.
+// Store is not available in a program built without cgo: Open returns an error.
 type Store struct{}
 
 var _ keystore.Keystore = (*Store)(nil)
 
-// Open returns an error that says how to build a program that has it.
+// Open returns an error that says how to build a program with PKCS#11.
 func Open(context.Context, string, Options) (*Store, error) { return nil, errNoCgo }
 
 // Find returns an error, like Open.
@@ -74,8 +73,8 @@ func (*Store) Delete(context.Context, string, string) error { return errNoCgo }
 // Close does nothing.
 func (*Store) Close() error { return nil }
 
-// ProofSigner is the app-proof key on a token. In a program built without cgo
-// there is none: OpenProofSigner says so.
+// ProofSigner is not available in a program built without cgo: OpenProofSigner returns an
+// error.
 type ProofSigner struct{}
 
 var _ crypto.Signer = (*ProofSigner)(nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 )
 
-// TestWithoutCgo: everything says what to do.
+// TestWithoutCgo: every error names the cure.
 func TestWithoutCgo(t *testing.T) {
 	var store pkcs11.Store
 	_, opening := pkcs11.Open(t.Context(), "pkcs11:token=a", pkcs11.Options{})

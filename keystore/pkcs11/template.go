@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// privateAttributes are what a private key of ours is: it signs, and cannot be
-// read, taken out or used for anything else.
+// privateAttributes returns the attributes of a new private key: it signs, and cannot be
+// read, extracted or used for anything else.
 func privateAttributes() []*pkcs11.Attribute {
 	return []*pkcs11.Attribute{
 		pkcs11.NewAttribute(pkcs11.CKA_CLASS, pkcs11.CKO_PRIVATE_KEY),
@@ -31,28 +31,27 @@ func publicAttributes() []*pkcs11.Attribute {
 	}
 }
 
-// refusedParameters: the module wants the curve named in another form.
+// refusedParameters lists the errors of modules that require another form of CKA_EC_PARAMS.
 var refusedParameters = []pkcs11.Error{
 	pkcs11.CKR_ATTRIBUTE_VALUE_INVALID, pkcs11.CKR_CURVE_NOT_SUPPORTED,
 	pkcs11.CKR_DOMAIN_PARAMS_INVALID, pkcs11.CKR_TEMPLATE_INCONSISTENT,
 }
 
-// eachForm tries the forms of a curve's CKA_EC_PARAMS until the module takes
-// one.
-func eachForm(curve keystore.Curve, try func(params *pkcs11.Attribute) ([]pkcs11.ObjectHandle, error)) (made []pkcs11.ObjectHandle, err error) {
+// eachForm tries the forms of a curve's CKA_EC_PARAMS until the module accepts one.
+func eachForm(curve keystore.Curve, create func(params *pkcs11.Attribute) ([]pkcs11.ObjectHandle, error)) (objects []pkcs11.ObjectHandle, err error) {
 	for _, params := range parameters[curve] {
-		made, err = try(pkcs11.NewAttribute(pkcs11.CKA_EC_PARAMS, params))
+		objects, err = create(pkcs11.NewAttribute(pkcs11.CKA_EC_PARAMS, params))
 		if !isOneOf(err, refusedParameters) {
 			break
 		}
 	}
-	return made, err
+	return objects, err
 }
 
 func generatePair(module *pkcs11.Ctx, in pkcs11.SessionHandle, curve keystore.Curve, common []*pkcs11.Attribute) ([]pkcs11.ObjectHandle, error) {
-	of := schemes[curve]
-	keyType := pkcs11.NewAttribute(pkcs11.CKA_KEY_TYPE, of.keyType)
-	mechanism := []*pkcs11.Mechanism{pkcs11.NewMechanism(of.generate, nil)}
+	scheme := schemes[curve]
+	keyType := pkcs11.NewAttribute(pkcs11.CKA_KEY_TYPE, scheme.keyType)
+	mechanism := []*pkcs11.Mechanism{pkcs11.NewMechanism(scheme.generate, nil)}
 	return eachForm(curve, func(params *pkcs11.Attribute) ([]pkcs11.ObjectHandle, error) {
 		public, private, err := module.GenerateKeyPair(in, mechanism,
 			slices.Concat(publicAttributes(), common, []*pkcs11.Attribute{keyType, params}),
@@ -61,8 +60,8 @@ func generatePair(module *pkcs11.Ctx, in pkcs11.SessionHandle, curve keystore.Cu
 	})
 }
 
-// importPair creates the private object and then the public one; if that fails,
-// the private one is removed again.
+// importPair creates the private object and then the public one. If that fails, it removes
+// the private one again.
 func importPair(module *pkcs11.Ctx, in pkcs11.SessionHandle, public keystore.PublicKey, secret []byte, common []*pkcs11.Attribute) ([]pkcs11.ObjectHandle, error) {
 	curve := public.Curve()
 	keyType := pkcs11.NewAttribute(pkcs11.CKA_KEY_TYPE, schemes[curve].keyType)
@@ -73,11 +72,11 @@ func importPair(module *pkcs11.Ctx, in pkcs11.SessionHandle, public keystore.Pub
 			return nil, err
 		}
 		point := pkcs11.NewAttribute(pkcs11.CKA_EC_POINT, encodePoint(public))
-		shown, err := module.CreateObject(in, slices.Concat(publicAttributes(), common, []*pkcs11.Attribute{keyType, params, point}))
+		publicObject, err := module.CreateObject(in, slices.Concat(publicAttributes(), common, []*pkcs11.Attribute{keyType, params, point}))
 		if err != nil {
 			_ = module.DestroyObject(in, private)
 			return nil, err
 		}
-		return []pkcs11.ObjectHandle{private, shown}, nil
+		return []pkcs11.ObjectHandle{private, publicObject}, nil
 	})
 }

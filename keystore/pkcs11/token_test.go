@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// bare is the token without this package around it. It is opened after a Store,
-// whose login it shares, and must not outlive it.
+// bare accesses the token without this package. It is opened after a Store, shares its login
+// and must not outlive it.
 type bare struct {
 	*miekg.Ctx
 	session miekg.SessionHandle
@@ -40,7 +40,7 @@ func openBare(t testing.TB, token testenv.Token) bare {
 	return bare{}
 }
 
-// find returns the objects of a class; all of them if the label is empty.
+// find returns the objects of a class with a label, or with any label if it is empty.
 func (b bare) find(t testing.TB, class uint, label string) []miekg.ObjectHandle {
 	t.Helper()
 	template := []*miekg.Attribute{miekg.NewAttribute(miekg.CKA_CLASS, class)}
@@ -92,7 +92,7 @@ func (b bare) destroy(t testing.TB, object miekg.ObjectHandle) {
 	}
 }
 
-// createPublic puts a public object on the token, which takes no PIN.
+// createPublic creates a public object on the token, which takes no PIN.
 func (b bare) createPublic(t testing.TB, label string, id, params, point []byte) {
 	t.Helper()
 	_, err := b.CreateObject(b.session, []*miekg.Attribute{

@@ -8,25 +8,25 @@ import (
 	"unicode/utf8"
 )
 
-// MaxURI is the longest URI that is read, in bytes.
+// MaxURI is the maximum length of a URI in bytes.
 const MaxURI = 4096
 
-// MaxSessions is the largest number of sessions that can be asked for.
-const MaxSessions = 1024
+// maxSessions is the largest number of sessions that can be configured.
+const maxSessions = 1024
 
-// URI is what a PKCS#11 URI (RFC 7512) says, as far as it means something here:
+// URI has the attributes of a PKCS#11 URI (RFC 7512) that this package supports:
 //
 //	pkcs11:token=prod;serial=0123?module-path=/usr/lib/softhsm/libsofthsm2.so&pin-source=file:/etc/pin
 //	       └── path: which token, which object ──┘ └── query: how it is reached ──────────────────────┘
 //
-// Attributes that RFC 7512 knows and this package cannot honour are refused, as
-// are unknown ones: a token that was not meant is worse than an error.
+// Other attributes are refused, whether RFC 7512 defines them or not: using the wrong token
+// is worse than an error.
 type URI struct {
 	Token        string // label of the token
 	Serial       string // serial number of the token
 	Manufacturer string
 	Model        string
-	SlotID       *uint // slot-id; a label or a serial number stays true longer
+	SlotID       *uint // slot-id; less stable than a label or a serial number
 
 	Object string // CKA_LABEL of one object: for OpenProofSigner
 	ID     []byte // CKA_ID of one object: for OpenProofSigner
@@ -34,13 +34,12 @@ type URI struct {
 	ModulePath string // absolute path of the PKCS#11 module
 	PINSource  string // path of the file with the user's PIN
 
-	Organization string // countersign-organization: whose the whole token is
-	Sessions     int    // countersign-sessions: how many are used at once
+	Organization string // countersign-organization: the organization that the whole token belongs to
+	Sessions     int    // countersign-sessions: maximum number in use
 }
 
-// ParseURI reads a PKCS#11 URI. Errors name the attribute and the byte offset
-// in the text, and never quote a value: it might be a PIN that should not have
-// been there.
+// ParseURI reads a PKCS#11 URI. Errors name the attribute and the byte offset in the text,
+// and never quote a value, which might be a misplaced PIN.
 func ParseURI(text string) (URI, error) {
 	if len(text) > MaxURI {
 		return URI{}, fmt.Errorf("pkcs11 uri: longer than %d bytes", MaxURI)
@@ -60,24 +59,24 @@ func ParseURI(text string) (URI, error) {
 	return uri, nil
 }
 
-// The reserved characters that stand for themselves in values: pk11-path-res-avail
-// and pk11-query-res-avail of RFC 7512, section 2.3.
+// The reserved characters that need no encoding in values: pk11-path-res-avail and
+// pk11-query-res-avail of RFC 7512, section 2.3.
 const (
 	pathReserved  = ":[]@!$'()*+,=&"
 	queryReserved = ":[]@!$'()*+,=/?|"
 )
 
-// eachAttribute splits name=value pairs, and hands them over decoded.
+// eachAttribute splits name=value pairs and passes them to set, decoded.
 func eachAttribute(text string, separator byte, offset int, reserved string, set func(name, value string) error) error {
 	seen := map[string]bool{}
 	for text != "" {
 		pair, rest, more := strings.Cut(text, string(separator))
 		name, encoded, found := strings.Cut(pair, "=")
 		if !found || name == "" {
-			return fmt.Errorf("pkcs11 uri: byte %d: an attribute name=value is expected", offset)
+			return fmt.Errorf("pkcs11 uri: byte %d: expected an attribute name=value", offset)
 		}
 		if seen[name] {
-			return fmt.Errorf("pkcs11 uri: byte %d: attribute %q again", offset, printable(name))
+			return fmt.Errorf("pkcs11 uri: byte %d: duplicate attribute %q", offset, printable(name))
 		}
 		seen[name] = true
 		value, err := decodeValue(encoded, reserved, offset+len(name)+1)
@@ -88,7 +87,7 @@ func eachAttribute(text string, separator byte, offset int, reserved string, set
 			return fmt.Errorf("pkcs11 uri: byte %d: %s: %w", offset, printable(name), err)
 		}
 		if more && rest == "" {
-			return fmt.Errorf("pkcs11 uri: byte %d: nothing follows the last %q", offset+len(pair), separator)
+			return fmt.Errorf("pkcs11 uri: byte %d: no attribute after the last %q", offset+len(pair), separator)
 		}
 		offset += len(pair) + 1
 		text = rest
@@ -96,8 +95,7 @@ func eachAttribute(text string, separator byte, offset int, reserved string, set
 	return nil
 }
 
-// printable keeps an unknown attribute name, which might be a misplaced value,
-// short in errors.
+// printable truncates an attribute name, which might be a misplaced value, for errors.
 func printable(name string) string {
 	const longest = 32
 	if len(name) > longest {
@@ -121,7 +119,7 @@ func decodeValue(encoded, reserved string, offset int) (string, error) {
 		case isUnreserved(c) || strings.IndexByte(reserved, c) >= 0:
 			decoded = append(decoded, c)
 		default:
-			return "", fmt.Errorf("byte %d: a character that must be written %%%02X", offset+i, c)
+			return "", fmt.Errorf("byte %d: this character must be written %%%02X", offset+i, c)
 		}
 	}
 	return string(decoded), nil
@@ -136,7 +134,7 @@ func isUnreserved(c byte) bool {
 }
 
 func (u *URI) setPath(name, value string) (err error) {
-	if name == "id" { // the one attribute that is bytes, not text
+	if name == "id" { // the only attribute that is bytes, not text
 		u.ID = []byte(value)
 		return notEmpty(value)
 	}
@@ -158,10 +156,10 @@ func (u *URI) setPath(name, value string) (err error) {
 		u.SlotID, err = parseSlot(value)
 	case "type":
 		if value != "private" {
-			err = errors.New("only private keys can be named")
+			err = errors.New("only type=private is supported")
 		}
 	case "library-manufacturer", "library-description", "library-version", "slot-description", "slot-manufacturer":
-		err = errors.New("not supported: name the token by token, serial, manufacturer, model or slot-id")
+		err = errors.New("not supported: select the token by token, serial, manufacturer, model or slot-id")
 	default:
 		err = errors.New("unknown attribute")
 	}
@@ -170,7 +168,7 @@ func (u *URI) setPath(name, value string) (err error) {
 
 func (u *URI) setQuery(name, value string) (err error) {
 	if name == "pin-value" {
-		return errors.New("a PIN does not belong into a URI, where others can read it: put it into a file and write pin-source=file:/PATH")
+		return errors.New("a PIN does not belong in a URI, where others can read it: put it into a file and write pin-source=file:/PATH")
 	}
 	if err := checkText(value); err != nil {
 		return err
@@ -182,7 +180,7 @@ func (u *URI) setQuery(name, value string) (err error) {
 			err = errors.New("not an absolute path")
 		}
 	case "module-name":
-		err = errors.New("not supported: write module-path with the whole path of the module")
+		err = errors.New("not supported: write module-path with the absolute path of the module")
 	case "pin-source":
 		u.PINSource, err = parsePINSource(value)
 	case "countersign-organization":
@@ -214,8 +212,8 @@ func checkText(value string) error {
 	return nil
 }
 
-// parsePINSource takes a path, or a file URI of this host. What RFC 7512 leaves
-// open beside that, running a command, is not done.
+// parsePINSource accepts a path, or a file URI of this host. Commands, which RFC 7512 also
+// allows, are not supported.
 func parsePINSource(value string) (string, error) {
 	path := value
 	if rest, isURI := strings.CutPrefix(value, "file:"); isURI {
@@ -241,8 +239,8 @@ func parseSlot(value string) (*uint, error) {
 
 func parseSessions(value string) (int, error) {
 	number, err := strconv.Atoi(value)
-	if err != nil || strconv.Itoa(number) != value || number < 1 || number > MaxSessions {
-		return 0, fmt.Errorf("not a number from 1 to %d", MaxSessions)
+	if err != nil || strconv.Itoa(number) != value || number < 1 || number > maxSessions {
+		return 0, fmt.Errorf("not a number from 1 to %d", maxSessions)
 	}
 	return number, nil
 }

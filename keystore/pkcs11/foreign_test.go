@@ -20,7 +20,7 @@ import (
 
 var secp256k1Params = []byte{0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x0a}
 
-// generateAs makes a key as another program may, with attributes of its choice.
+// generateAs creates a key like another program, with arbitrary attributes.
 func (b bare) generateAs(t testing.TB, label string, id []byte, private ...*miekg.Attribute) {
 	t.Helper()
 	common := []*miekg.Attribute{
@@ -34,9 +34,10 @@ func (b bare) generateAs(t testing.TB, label string, id []byte, private ...*miek
 	}
 }
 
-// TestKeysThatShareAnIDAreAllSkipped, however many there are and in whatever order
-// the token lists them: a request must not get now one, now the other.
-func TestKeysThatShareAnIDAreAllSkipped(t *testing.T) {
+// TestSharedIDsAreSkipped: private keys that share an id are all skipped, however many there
+// are and in whatever order the token lists them, so that a request never gets an arbitrary
+// one.
+func TestSharedIDsAreSkipped(t *testing.T) {
 	token, store := newStore(t)
 	b := openBare(t, token)
 	for _, name := range []string{"first", "second", "third"} {
@@ -69,10 +70,9 @@ func TestKeysThatShareAnIDAreAllSkipped(t *testing.T) {
 	}
 }
 
-// TestPublicObjectsCannotTakeAKeyAway: public objects are planted and destroyed
-// without a PIN. A key that has proved itself stays; a new process takes the public
-// key under which the private one signs.
-func TestPublicObjectsCannotTakeAKeyAway(t *testing.T) {
+// TestPublicObjectsTampered: public objects can be planted and destroyed without a PIN. A
+// proved key stays, and a new process takes the public key under which the private key signs.
+func TestPublicObjectsTampered(t *testing.T) {
 	token, store := newStore(t)
 	victim := generate(t, store, org, "victim", keystore.CurveSecp256k1)
 	generate(t, store, "attacker", "own", keystore.CurveSecp256k1)
@@ -103,9 +103,9 @@ func TestPublicObjectsCannotTakeAKeyAway(t *testing.T) {
 	mustBeUsed("without its own", store)
 }
 
-// TestReplacedPrivateObject: the private object is exchanged for another with the
-// same id and label, by someone who has the PIN. It does not sign for the old
-// address, and is found by its own after the next look.
+// TestReplacedPrivateObject: the holder of the PIN replaces the private object by another one
+// with the same id and label. It does not sign for the old address, and is found by its own
+// address after the next scan.
 func TestReplacedPrivateObject(t *testing.T) {
 	token, store := newStore(t)
 	victim := generate(t, store, org, "victim", keystore.CurveSecp256k1)
@@ -127,9 +127,9 @@ func TestReplacedPrivateObject(t *testing.T) {
 	}
 }
 
-// TestTokenThatCutsIDs: a YubiHSM 2 keeps two bytes of CKA_ID, or refuses more. Keys
-// get ids that fit, no two the same, and nothing is left behind.
-func TestTokenThatCutsIDs(t *testing.T) {
+// TestTruncatedIDs: a YubiHSM 2 stores two bytes of CKA_ID, or refuses more. Keys get unique
+// ids that fit, and no object is left behind.
+func TestTruncatedIDs(t *testing.T) {
 	for name, limit := range map[string]func(*faultproxy.Proxy, int){
 		"cuts": (*faultproxy.Proxy).CutID, "refuses": (*faultproxy.Proxy).LimitID,
 	} {
@@ -168,14 +168,14 @@ func TestTokenThatCutsIDs(t *testing.T) {
 	}
 }
 
-// TestTokenThatCutsLabels: a label that is cut may name another organization.
-func TestTokenThatCutsLabels(t *testing.T) {
+// TestTruncatedLabels: a truncated label could name another organization.
+func TestTruncatedLabels(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	proxy := faultproxy.Build(t, token.Module)
 	store := open(t, token.URI(proxy.Module), pkcs11.Options{PIN: []byte(token.PIN)})
 	proxy.CutLabel(40)
 	_, err := store.Generate(t.Context(), org, "a name that is long", keystore.CurveSecp256k1)
-	if err == nil || !strings.Contains(err.Error(), "the token keeps 40 of the 56 bytes of CKA_LABEL") {
+	if err == nil || !strings.Contains(err.Error(), "the token stores 40 of the 56 bytes of CKA_LABEL") {
 		t.Errorf("%v, want that the label does not fit", err)
 	}
 	if objects := openBare(t, token).objects(t); objects != 0 {
@@ -184,7 +184,7 @@ func TestTokenThatCutsLabels(t *testing.T) {
 	generate(t, store, org, "abc", keystore.CurveSecp256k1)
 }
 
-// TestExtractableKeyIsReported: it is used, and that it can be taken out is said.
+// TestExtractableKeyIsReported: an extractable key is used, and reported.
 func TestExtractableKeyIsReported(t *testing.T) {
 	token, store := newStore(t)
 	b := openBare(t, token)
@@ -204,8 +204,8 @@ func TestExtractableKeyIsReported(t *testing.T) {
 	}
 }
 
-// TestOneKeyCostsOneKey counts calls of the module: a key among many is found by its
-// id, and imported, without reading the others.
+// TestOneKeyCostsOneKey counts calls of the module: finding a key by its id and importing one
+// read no other keys.
 func TestOneKeyCostsOneKey(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	proxy := faultproxy.Build(t, token.Module)
@@ -217,7 +217,7 @@ func TestOneKeyCostsOneKey(t *testing.T) {
 	}
 	var last keystore.KeyInfo
 	bring := func(number int) {
-		store.Forget() // as if a second had passed
+		store.Forget() // as if rescanInterval had passed
 		secret := []byte(strings.Repeat("1", 31) + string(rune('A'+number)))
 		last = importKey(t, store, org, keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
 	}
@@ -243,7 +243,7 @@ func TestOneKeyCostsOneKey(t *testing.T) {
 	}
 }
 
-// TestLookUpsDoNotWaitForAScan that hangs in the token.
+// TestLookUpsDoNotWaitForAScan: a scan that hangs in the token does not block look-ups.
 func TestLookUpsDoNotWaitForAScan(t *testing.T) {
 	r := newRig(t, 2)
 	r.store.Forget()
@@ -261,10 +261,10 @@ func TestLookUpsDoNotWaitForAScan(t *testing.T) {
 	}
 }
 
-// TestOneSecretImportedTwiceAtOnce, by two Stores, is one key in the end. SoftHSM fails
-// a call now and then while the other Store changes the token; the caller is told that
-// it is unavailable, and tries again.
-func TestOneSecretImportedTwiceAtOnce(t *testing.T) {
+// TestImportConcurrently: a secret imported by two Stores at once is one key in the end.
+// SoftHSM occasionally fails a call while the other Store changes the token; the error is
+// ErrUnavailable, and the test tries again.
+func TestImportConcurrently(t *testing.T) {
 	token, one := newStore(t)
 	two := open(t, token.URI(""), pkcs11.Options{PIN: []byte(token.PIN)})
 	for round := range 5 {
@@ -289,7 +289,7 @@ func TestOneSecretImportedTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// TestDelete: the key is gone from the token, and for everyone who had found it.
+// TestDelete: the key is gone from the token, and existing handles to it fail.
 func TestDelete(t *testing.T) {
 	token, store := newStore(t)
 	doomed, other := generate(t, store, org, "doomed", keystore.CurveSecp256k1), generate(t, store, org, "other", keystore.CurveEd25519)
@@ -304,7 +304,7 @@ func TestDelete(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := sign(t.Context(), key); err == nil {
-		t.Error("a key that was deleted signs")
+		t.Error("a deleted key signs")
 	}
 	if _, err := store.Find(t.Context(), org, keystore.ByID(doomed.ID)); !errors.Is(err, keystore.ErrKeyNotFound) {
 		t.Errorf("found: %v", err)

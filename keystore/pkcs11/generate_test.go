@@ -22,9 +22,9 @@ func (b bare) objects(t testing.TB) int {
 	return len(b.find(t, miekg.CKO_PRIVATE_KEY, "")) + len(b.find(t, miekg.CKO_PUBLIC_KEY, ""))
 }
 
-// TestMakingFails has one thing after the other go wrong while a key is made. The
-// error says what, and nothing of the key stays on the token.
-func TestMakingFails(t *testing.T) {
+// TestGenerateFails makes one step after the other fail while a key is created. The error
+// names the step, and no object of the key stays on the token.
+func TestGenerateFails(t *testing.T) {
 	r := newRig(t, 1)
 	b := openBare(t, r.token)
 	generate := func() error { return errOfInfo(r.store.Generate(t.Context(), "org", "new", keystore.CurveSecp256k1)) }
@@ -74,7 +74,7 @@ func TestMakingFails(t *testing.T) {
 		},
 		"the token does not tell the public key": {
 			make: bring, inject: fail(faultproxy.GetAttributeValue, miekg.CKR_ATTRIBUTE_TYPE_INVALID, 4),
-			want: "or name the key in Options.PublicKeys\nthe token does not give back the key that it made",
+			want: "or name the key in Options.PublicKeys\nthe token does not return the key that it created",
 		},
 		"its signature does not verify": {
 			make: generate, inject: func() { r.proxy.FlipBit(7) },
@@ -82,7 +82,7 @@ func TestMakingFails(t *testing.T) {
 		},
 		"no more sessions": {
 			make: generate, inject: func() { r.proxy.CapSessions(r.proxy.Open()) },
-			want: "generate key: keystore: unavailable: opening a session that can write: the token has no more sessions: ask for fewer with countersign-sessions", is: keystore.ErrUnavailable,
+			want: "generate key: keystore: unavailable: opening a writable session: the token has no more sessions: use fewer with countersign-sessions", is: keystore.ErrUnavailable,
 		},
 		"the name is none": {
 			make: func() error {
@@ -116,9 +116,9 @@ func TestMakingFails(t *testing.T) {
 	}
 }
 
-// TestKeyThatCannotBeRemoved: the token makes a key that does not work, and does
-// not give it up. That is said, beside what is wrong with it.
-func TestKeyThatCannotBeRemoved(t *testing.T) {
+// TestBadKeyCannotBeRemoved: the token creates a key that does not work and refuses to destroy
+// it. The error reports both.
+func TestBadKeyCannotBeRemoved(t *testing.T) {
 	r := newRig(t, 1)
 	r.proxy.FlipBit(7)
 	r.proxy.Fail(faultproxy.DestroyObject, miekg.CKR_HOST_MEMORY)
@@ -130,11 +130,11 @@ func TestKeyThatCannotBeRemoved(t *testing.T) {
 	r.mustList(t, "without it")
 }
 
-// TestNewLoginBeforeRemoval: the handles of the new key are good no more, when it
-// turns out not to work. It stays, which is said, and no other key goes.
+// TestNewLoginBeforeRemoval: the handles of a new key have become invalid when it turns out
+// not to work. The key stays, which the error reports, and no other key is destroyed.
 func TestNewLoginBeforeRemoval(t *testing.T) {
 	r := newRig(t, 1)
-	r.store.Remember() // the listing below is of the keys known before, however long this takes
+	r.store.Remember() // the listing below must not scan, however long this takes
 	r.proxy.FlipBit(7)
 	r.proxy.KillSessions(1)
 	_, err := r.store.Generate(t.Context(), "org", "", keystore.CurveEd25519)
@@ -146,7 +146,7 @@ func TestNewLoginBeforeRemoval(t *testing.T) {
 	r.mustSign(t, "the others")
 }
 
-// TestOtherFormOfCurve: the module knows the curve by another name.
+// TestOtherFormOfCurve: the module requires another form of the curve's name.
 func TestOtherFormOfCurve(t *testing.T) {
 	r := newRig(t, 1)
 	for _, value := range []uint{miekg.CKR_CURVE_NOT_SUPPORTED, miekg.CKR_DOMAIN_PARAMS_INVALID} {
@@ -158,26 +158,26 @@ func TestOtherFormOfCurve(t *testing.T) {
 	r.proxy.Fail(faultproxy.GenerateKeyPair, miekg.CKR_CURVE_NOT_SUPPORTED, 0, 1)
 	_, err := r.store.Generate(t.Context(), "org", "", keystore.CurveEd25519)
 	if err == nil || !strings.Contains(err.Error(), "0x140") {
-		t.Errorf("by no name: %v", err)
+		t.Errorf("by no form: %v", err)
 	}
 }
 
-// TestMakingHangs: who makes a key does not wait for the token longer than the
-// context lasts, and nothing of the key stays there.
-func TestMakingHangs(t *testing.T) {
+// TestGenerateHangs: a caller that creates a key does not wait beyond its context, and no
+// object of the key stays on the token.
+func TestGenerateHangs(t *testing.T) {
 	secret := []byte(strings.Repeat("\x07", 32))
 	for name, c := range map[string]struct {
 		hang, release func(*faultproxy.Proxy)
 		begun         faultproxy.Function
 		calls         int // of it, of which the last one hangs
-		removed       int // objects that are made in spite of it, and removed
+		removed       int // objects created nevertheless, and removed
 		want          string
 	}{
 		"the signature of the new key": {
 			hang:    func(p *faultproxy.Proxy) { p.Hang(true) },
 			release: func(p *faultproxy.Proxy) { p.Hang(false) },
 			begun:   faultproxy.Sign, calls: 1, removed: 2,
-			want: "import key: context canceled\nthe key that was made is removed when the token answers",
+			want: "import key: context canceled\nthe new key is removed when the token answers",
 		},
 		"opening a session": {
 			hang:    func(p *faultproxy.Proxy) { p.Fail(faultproxy.OpenSession, faultproxy.Hold, 0) },
@@ -212,12 +212,12 @@ func TestMakingHangs(t *testing.T) {
 					t.Errorf("%v, want context.Canceled and %q", err, c.want)
 				}
 			case <-time.After(testenv.Patience):
-				t.Error("it hangs for longer than its context lasts")
+				t.Error("it hangs beyond its context")
 			}
-			keystore.Wipe(own) // it is the caller's again
+			keystore.Wipe(own) // the caller's slice
 			c.release(r.proxy)
 			testenv.Await(t, "the key is removed", func() bool { return r.proxy.Calls(faultproxy.DestroyObject) >= removed })
-			r.mustSign(t, "afterwards") // in the one session, when the other operation is over
+			r.mustSign(t, "afterwards") // in the only session, after the other operation
 			if left := b.objects(t); left != before {
 				t.Errorf("%d objects on the token, want %d", left, before)
 			}
@@ -227,9 +227,9 @@ func TestMakingHangs(t *testing.T) {
 	}
 }
 
-// TestLeavingWhileMaking: whenever the caller leaves, the token has the keys that
-// he was told of and no others.
-func TestLeavingWhileMaking(t *testing.T) {
+// TestGenerateCancelled: whenever the caller gives up, the token has exactly the keys that
+// Generate has returned.
+func TestGenerateCancelled(t *testing.T) {
 	r := newRig(t, 2)
 	b := openBare(t, r.token)
 	start := time.Now()
@@ -253,7 +253,8 @@ func TestLeavingWhileMaking(t *testing.T) {
 	r.mustSign(t, "afterwards")
 }
 
-// TestScanHangs for one who can wait. Those who cannot need not wait for him.
+// TestScanHangs: a scan hangs for a caller without a deadline. Callers with one do not wait
+// for it.
 func TestScanHangs(t *testing.T) {
 	r := newRig(t, 2)
 	r.store.Forget()
@@ -263,7 +264,7 @@ func TestScanHangs(t *testing.T) {
 	go func() {
 		defer close(patient)
 		if _, err := ids(context.WithoutCancel(t.Context()), r.store); err != nil {
-			t.Errorf("who can wait: %v", err)
+			t.Errorf("the caller without a deadline: %v", err)
 		}
 	}()
 	testenv.Await(t, "it hangs", func() bool { return r.proxy.Calls(faultproxy.FindObjectsInit) > calls })
@@ -288,7 +289,7 @@ func TestScanHangs(t *testing.T) {
 				t.Errorf("%s: %v, want context.DeadlineExceeded", what, err)
 			}
 		case <-time.After(testenv.Patience):
-			t.Errorf("%s hangs for longer than its context lasts", what)
+			t.Errorf("%s hangs beyond its context", what)
 		}
 		cancel()
 	}
@@ -298,9 +299,8 @@ func TestScanHangs(t *testing.T) {
 	r.mustList(t, "afterwards")
 }
 
-// TestCloseWhileWaiting: one signature hangs in the only session that the token
-// gives, and another waits for that session. Close waits for the first, and
-// sends the second away.
+// TestCloseWhileWaiting: one signature hangs in the only session of the token, and another
+// waits for that session. Close waits for the first and rejects the second.
 func TestCloseWhileWaiting(t *testing.T) {
 	r := newRig(t, 2)
 	r.proxy.CapSessions(r.proxy.Open())
