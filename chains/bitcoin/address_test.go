@@ -18,7 +18,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// TestAddresses: four kinds on four networks, those of the vectors among them.
+// TestAddresses checks the addresses of a key: four kinds on four networks, those of
+// the vectors among them.
 func TestAddresses(t *testing.T) {
 	key := keyOf(t, chaintest.Unhex(t, vectors(t)["p2wpkh"].PrivateKey)).PublicKey()
 	got := map[string]string{}
@@ -92,7 +93,8 @@ func paramsOf(text string) *chaincfg.Params {
 	return &chaincfg.TestNet3Params
 }
 
-// TestMalformedAddress: what looks like an address and is none is no key's id.
+// TestMalformedAddress checks that text which looks like an address and is none is not
+// taken for a key's id.
 func TestMalformedAddress(t *testing.T) {
 	tx := parse(t, base(t).Encode())
 	for _, signWith := range []string{
@@ -123,7 +125,7 @@ func TestMalformedAddress(t *testing.T) {
 	}
 }
 
-// TestNetworks: names, and the network of an address.
+// TestNetworks covers the names of networks, and the network of an address.
 func TestNetworks(t *testing.T) {
 	key := keyOf(t, secretOf(1)).PublicKey()
 	for _, network := range []bitcoin.Network{bitcoin.Mainnet, bitcoin.Testnet, bitcoin.Signet, bitcoin.Regtest} {
@@ -162,8 +164,8 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// TestAddressHasOneForm: only an address itself, in bech32 in either case, is read as
-// that address, so that a reader need not encode it again to compare.
+// TestAddressHasOneForm checks that only an address itself, in bech32 in either case,
+// is read as that address, so that a reader need not re-encode it to compare.
 func TestAddressHasOneForm(t *testing.T) {
 	tx := parse(t, base(t).Encode())
 	refused := func(text string) {

@@ -16,8 +16,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
-// TestNullPrevout: an input that spends no transaction is a coinbase's. The
-// bytes are those of an audit, and were signed.
+// TestNullPrevout refuses an input that spends no transaction, as only a coinbase does.
+// An audit found that these bytes were signed.
 func TestNullPrevout(t *testing.T) {
 	err := refused(t, chaintest.Unhex(t, "70736274ff01005202000000010000000000000000000000000000000000000000000000000000000000000000ffffffff00ffffffff01f0b9f5050000000016001492a01e34e09d999339ee9f2e4991e1c2571e7e95000000000001012b00e1f50500000000225120624fff658880e6c942efcc527d29597f16e576137b88b3f267ac54685c5f582d0000"))
 	if err.Field != "input 0" {
@@ -25,8 +25,8 @@ func TestNullPrevout(t *testing.T) {
 	}
 }
 
-// TestSilentPaymentFieldsRefused: all fields of BIP-375 and BIP-376, by name,
-// whatever their shape: they are not verified.
+// TestSilentPaymentFieldsRefused refuses all fields of BIP-375 and BIP-376 by name,
+// whatever their shape, because they are not verified.
 func TestSilentPaymentFieldsRefused(t *testing.T) {
 	for name, change := range map[string]func(p *bitcointest.PSBT, record bitcointest.Record){
 		"PSBT_GLOBAL_SP_ECDH_SHARE":                 func(p *bitcointest.PSBT, r bitcointest.Record) { p.Global = append(p.Global, r) },
@@ -62,8 +62,8 @@ func TestSilentPaymentFieldsRefused(t *testing.T) {
 	}
 }
 
-// TestAnchorIsSpent: a pay-to-anchor input needs no signature and is finalized
-// with an empty witness (BIP-433).
+// TestAnchorIsSpent checks that a pay-to-anchor input needs no signature and is
+// finalized with an empty witness (BIP-433).
 func TestAnchorIsSpent(t *testing.T) {
 	key := keyOf(t, secretOf(1))
 	anchor := bitcointest.Spend{Script: []byte{txscript.OP_1, 2, 0x4e, 0x73}}
@@ -72,9 +72,9 @@ func TestAnchorIsSpent(t *testing.T) {
 	signAll(t, raw, key)
 }
 
-// TestForeignSignaturesAreOfTheScript: another party's signature of a key that
-// the script does not have is refused, so that no request can draw signatures
-// verified, and digests made, without end.
+// TestForeignSignaturesAreOfTheScript refuses another party's signature by a key that
+// is not in the script, so that a request cannot cause an unbounded number of digests
+// and verifications.
 func TestForeignSignaturesAreOfTheScript(t *testing.T) {
 	a, b := keyOf(t, secretOf(1)), keyOf(t, secretOf(2))
 	for name, spend := range map[string]bitcointest.Spend{
@@ -110,8 +110,8 @@ func firstSignature(t *testing.T, raw []byte) psbt.Record {
 	return psbt.Record{}
 }
 
-// TestLookUpsAreBounded: the address of a script with more keys than a keystore
-// should be asked for is refused, as is a witness script that cannot be run.
+// TestLookUpsAreBounded refuses the address of a script with more keys than the
+// keystore should be asked for, and a witness script that cannot be run.
 func TestLookUpsAreBounded(t *testing.T) {
 	keys := func(count int) (script []byte) {
 		for i := range count {

@@ -13,9 +13,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// TestValueForNobodyOrAnybody: each output script with value that its owner
-// alone cannot spend is a hazard that points at the output; without value none.
-func TestValueForNobodyOrAnybody(t *testing.T) {
+// TestValueNotSpendableByOwner checks that each output script with value that its owner
+// alone cannot spend is a hazard that points at the output, and without value none.
+func TestValueNotSpendableByOwner(t *testing.T) {
 	a, b := keyOf(t, secretOf(1)).PublicKey(), keyOf(t, secretOf(2)).PublicKey()
 	noPoint := bytes.Repeat([]byte{0xff}, 32)
 	fakeKey := slices.Concat([]byte{33, 2}, noPoint)

@@ -16,14 +16,14 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// This file holds the promise that amounts are proven against an attacker who
-// may ask more than once. He draws a transaction, and PSBTs that describe it
-// with other amounts and scripts than are true; of each that is accepted he
-// keeps the signatures. Then btcd's script engine decides, over the true
-// previous outputs, which of them are valid.
+// This file tests the promise that amounts are proven, against an attacker who may make
+// several requests. The attacker draws a transaction, and PSBTs that describe it with
+// false amounts and scripts, and keeps the signatures of each PSBT that is accepted.
+// Then btcd's script engine decides, over the true previous outputs, which of the
+// signatures are valid.
 
-// combinationCases is how many transactions are drawn: COUNTERSIGN_PROVE if it
-// is set, as `make prove` does.
+// combinationCases is how many transactions are drawn: COUNTERSIGN_PROVE if it is set,
+// as `make prove` does.
 func combinationCases(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("COUNTERSIGN_PROVE")
@@ -49,7 +49,7 @@ type coin struct {
 	sign  func(signature []byte) (script []byte, witness wire.TxWitness)
 }
 
-// coinKinds lock to a key; of the last, other has a leaf too.
+// coinKinds lock to a key; the last has a leaf of the other key as well.
 func coinKinds(pub, other keystore.PublicKey) []coin {
 	compressed, x := pub.Bytes(), pub.XOnly()
 	withKey := func(signature []byte) ([]byte, wire.TxWitness) { return nil, wire.TxWitness{signature, compressed} }
@@ -73,7 +73,7 @@ func coinKinds(pub, other keystore.PublicKey) []coin {
 
 func push(data []byte) []byte { return append([]byte{byte(len(data))}, data...) }
 
-// world is one transaction, what it truly spends, and what was said of it.
+// world is one transaction, what it truly spends, and what was claimed about it.
 type world struct {
 	random   *rand.Rand
 	us, them keystore.Key
@@ -87,7 +87,7 @@ type world struct {
 	shown      []request       // accepted
 }
 
-// given is a signature, and the request that it was given to.
+// given is a signature, with the request that yielded it.
 type given struct {
 	request   int
 	signature []byte
@@ -99,7 +99,7 @@ type request struct {
 	leaving int64
 }
 
-// draw makes a transaction of two to four inputs, of which the first is ours.
+// draw returns a transaction of two to four inputs, the first of which is the signer's.
 func draw(t *testing.T, random *rand.Rand, us, them keystore.Key) *world {
 	w := &world{random: random, us: us, them: them, signatures: map[int][]given{}}
 	only := random.IntN(12) // kinds 0 to 5: all inputs are of that kind; else any
@@ -133,9 +133,8 @@ func draw(t *testing.T, random *rand.Rand, us, them keystore.Key) *world {
 	return w
 }
 
-// lie describes the transaction anew. Each input is proven, claimed truly, or
-// claimed with another amount or another script; the last lie is such that the
-// fee looks small.
+// lie describes the transaction differently. Each input is proven, claimed truly, or
+// claimed with another amount or another script; the last lie makes the fee look small.
 func (w *world) lie() []byte {
 	p := bitcointest.PSBT{Version: uint32(w.random.IntN(2)) * 2, Outputs: w.outputs}
 	sum, last, proofs := uint64(0), -1, w.random.IntN(5)
@@ -162,8 +161,8 @@ func claimed(in bitcointest.Input) uint64 {
 	return in.Amount
 }
 
-// falsify changes what is claimed of an input: its amount, or its script and
-// the fields that belong to it. The outpoint stays.
+// falsify changes the claims about an input: its amount, or its script and the fields
+// that belong to it. The outpoint stays.
 func (w *world) falsify(in *bitcointest.Input) {
 	previous := in.Previous()
 	if w.random.IntN(2) == 0 {
@@ -181,7 +180,8 @@ func (w *world) falsify(in *bitcointest.Input) {
 	}
 }
 
-// ask signs one PSBT if the engine with default limits would: it has no hazard.
+// ask signs one PSBT if an engine with default limits would, that is, if it has no
+// hazard.
 func (w *world) ask(t *testing.T, raw []byte, allowed ...string) {
 	t.Helper()
 	signWith := w.us.ID()
@@ -206,10 +206,10 @@ func (w *world) ask(t *testing.T, raw []byte, allowed ...string) {
 	}
 }
 
-// combine lets the script engine look for a signature of each of our inputs
-// over the true previous outputs. The other inputs are the attacker's, who can
-// always sign. It returns the requests whose signatures are valid, and whether
-// the transaction is complete.
+// combine searches, with the script engine and the true previous outputs, for a valid
+// signature of each of the signer's inputs. The other inputs are the attacker's, who
+// can always sign. It returns the requests whose signatures are valid, and whether the
+// transaction is complete.
 func (w *world) combine(t *testing.T) (used map[int]bool, complete bool) {
 	t.Helper()
 	truth := bitcointest.PSBT{Outputs: w.outputs}
@@ -243,10 +243,10 @@ func runs(tx *wire.MsgTx, index int, spent *txscript.MultiPrevOutFetcher) bool {
 	return err == nil && engine.Execute() == nil
 }
 
-// TestCombinedSignaturesSpendWhatWasShown draws transactions, and up to five
-// lying PSBTs of each. Every request that gave a signature that is valid over
-// the true previous outputs must have shown the true fee. In a control run with
-// the hazard allowed the same attacker finds the robbery: he can.
+// TestCombinedSignaturesSpendWhatWasShown draws transactions, and up to five lying
+// PSBTs of each. Every request that yielded a signature which is valid over the true
+// previous outputs must have shown the true fee. In a control run with the hazard
+// allowed, the same attack must succeed.
 func TestCombinedSignaturesSpendWhatWasShown(t *testing.T) {
 	us, them := keyOf(t, secretOf(0x22)), keyOf(t, secretOf(0x33))
 	for name, allowed := range map[string][]string{"default": nil, "control": {bitcoin.HazardUnprovenAmount}} {
@@ -278,7 +278,7 @@ func TestCombinedSignaturesSpendWhatWasShown(t *testing.T) {
 	}
 }
 
-// more says in what the signatures give more than was shown.
+// more returns in what the signatures yield more than was shown.
 func (w *world) more(used map[int]bool) string {
 	for i := range used {
 		if fee := w.totalIn - w.totalOut; w.shown[i].fee != fee {
@@ -291,7 +291,7 @@ func (w *world) more(used map[int]bool) string {
 	return ""
 }
 
-// shownFee is the fee that a PSBT shows.
+// shownFee returns the fee that a PSBT shows.
 func shownFee(t *testing.T, raw []byte) uint64 {
 	t.Helper()
 	return parse(t, raw).Fee()

@@ -46,9 +46,10 @@ func readCoreVectors(t *testing.T) (vectors coreVectors) {
 	return vectors
 }
 
-// TestSparrowPSBTs reads the PSBTs of Sparrow's own tests as a signer (sparrowwallet/drongo,
-// PSBTTest.java at b385610, of 2026-08-21, by the name of its test). Its silent payments
-// are not among them: they write counts in four bytes, which BIP-370 does not.
+// TestSparrowPSBTs reads the PSBTs of Sparrow's own tests as a signer
+// (sparrowwallet/drongo, PSBTTest.java at b385610, of 2026-08-21, by the name of its
+// test). Its silent payments are not included: they write counts in four bytes, which
+// BIP-370 does not.
 func TestSparrowPSBTs(t *testing.T) {
 	var packets map[string]string
 	readPSBTs(t, "sparrow.json", &packets)
@@ -65,7 +66,8 @@ func TestSparrowPSBTs(t *testing.T) {
 	}
 }
 
-// TestCorePSBTs reads what Core and HWI take, to the byte, and refuses what they refuse.
+// TestCorePSBTs reads what Core and HWI accept, to the byte, and refuses what they
+// refuse.
 func TestCorePSBTs(t *testing.T) {
 	vectors := readCoreVectors(t)
 	for i, text := range vectors.Valid {
@@ -102,8 +104,8 @@ func TestCorePSBTs(t *testing.T) {
 	}
 }
 
-// sortedRecords are the records of a PSBT's inputs, of which Core orders signatures by
-// the hash of their key.
+// sortedRecords returns the records of a PSBT's inputs, sorted, because Core orders
+// signatures by the hash of their key.
 func sortedRecords(t *testing.T, raw []byte) (records []string) {
 	t.Helper()
 	packet, err := psbt.Read(raw)
@@ -119,7 +121,8 @@ func sortedRecords(t *testing.T, raw []byte) (records []string) {
 	return records
 }
 
-// TestCorePSBTRoles signs to the records of Core and HWI, and finalizes and extracts to their bytes.
+// TestCorePSBTRoles checks that signing yields the records of Core and HWI, and that
+// finalizing and extracting yields their bytes.
 func TestCorePSBTRoles(t *testing.T) {
 	vectors := readCoreVectors(t)
 	var counts testenv.Outcomes

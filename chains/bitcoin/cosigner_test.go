@@ -10,11 +10,11 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// TestCosignersAreNotProven: an output to a script of several keys is no change, with
-// whatever keys beside ours, and a PSBT that puts an attacker's in the place of the
-// cosigners' looks the same as one that is honest, global extended keys and derivations
-// included. So neither is believed: both are payments, with a note that a key is in the
-// script if the PSBT shows that it is.
+// TestCosignersAreNotProven checks that an output to a script of several keys is not
+// change, whichever the other keys are. A PSBT in which an attacker's keys replace the
+// cosigners' looks the same as an honest one, global extended keys and derivations
+// included. So neither is trusted: both are payments, with a note that a key is in the
+// script if the PSBT shows that.
 func TestCosignersAreNotProven(t *testing.T) {
 	ours := keyOf(t, secretOf(1))
 	a, b, thief := ours.PublicKey(), keyOf(t, secretOf(2)).PublicKey(), keyOf(t, secretOf(3)).PublicKey()
@@ -64,7 +64,8 @@ func TestCosignersAreNotProven(t *testing.T) {
 	}
 }
 
-// claims are what a PSBT says of the keys of an output, be it true or not: BIP-48 paths.
+// claims are what a PSBT says about the keys of an output, whether true or not: BIP-48
+// paths.
 func claims(keys ...keystore.PublicKey) (records []bitcointest.Record) {
 	for i, key := range keys {
 		records = append(records, bitcointest.Record{

@@ -8,8 +8,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 )
 
-// TestDanger: transactions that an audit found signed, or refused, wrongly, and
-// what must become of them with nothing allowed. The key's secret is 22 32 times.
+// TestDanger has transactions that an audit found wrongly signed or refused, with the
+// required outcome if nothing is allowed. The key's secret is 22 32 times.
 func TestDanger(t *testing.T) {
 	var cases []struct{ Name, Want, Shows, PSBT string }
 	chaintest.ReadJSON(t, "testdata/danger/danger.json", &cases)

@@ -18,15 +18,15 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// TestEffectsHoldInExecution draws transactions of two keys of ours and one of
-// another party, with all sighash types, signs them, and has btcd's script
-// engine run them over what they spend.
+// TestEffectsHoldInExecution draws transactions of two keys of the signer's and one of
+// another party, with all sighash types, signs them, and has btcd's script engine run
+// them over what they spend.
 //
-//   - Every satoshi that the inputs bring is in one effect, or the effects say
-//     that they do not know.
-//   - An output that can be changed without making a signature of ours invalid
+//   - Every satoshi that the inputs bring is in one effect, or the effects say that
+//     they do not know.
+//   - An output that can be changed without making one of the signatures invalid
 //     has an unknown recipient; one that cannot has the one that it pays.
-//   - The balance is the sum of what is ours before less what is ours after.
+//   - The balance is what the signer has before less what the signer has after.
 func TestEffectsHoldInExecution(t *testing.T) {
 	random := rand.New(rand.NewPCG(143, 341))
 	keys := []keystore.Key{keyOf(t, secretOf(1)), keyOf(t, secretOf(2)), keyOf(t, secretOf(3))}
@@ -55,7 +55,7 @@ func TestEffectsHoldInExecution(t *testing.T) {
 	}
 }
 
-// drawSpend makes a PSBT with all amounts proven.
+// drawSpend returns a PSBT with all amounts proven.
 func drawSpend(random *rand.Rand, keys []keystore.Key) []byte {
 	us, too, them := keys[0].PublicKey(), keys[1].PublicKey(), keys[2].PublicKey()
 	p := bitcointest.PSBT{Version: uint32(random.IntN(2)) * 2}
@@ -95,8 +95,8 @@ func drawSpend(random *rand.Rand, keys []keystore.Key) []byte {
 	return p.Encode()
 }
 
-// execution is a signed transaction, what it truly spends, and which of its
-// inputs and outputs are truly ours.
+// execution is a signed transaction, what it truly spends, and which of its inputs and
+// outputs are truly the signer's.
 type execution struct {
 	tx    *wire.MsgTx
 	spent *txscript.MultiPrevOutFetcher
@@ -145,7 +145,7 @@ func (e *execution) owns(script []byte) bool {
 	return slices.ContainsFunc(e.ours, func(own []byte) bool { return bytes.Equal(own, script) })
 }
 
-// checkSum: transfers, burns and the fee are all that the inputs bring.
+// checkSum checks that transfers, burns and the fee add up to what the inputs bring.
 func checkSum(t *testing.T, signing chains.Signing, run *execution) {
 	t.Helper()
 	sum, unknown := new(big.Int), false
@@ -168,8 +168,8 @@ func checkSum(t *testing.T, signing chains.Signing, run *execution) {
 	}
 }
 
-// checkCommitments changes each output in turn. If all of our inputs still run,
-// its effect must have said so.
+// checkCommitments changes each output in turn. If all of the signer's inputs still
+// run, its effect must have said so.
 func (e *execution) checkCommitments(t *testing.T, effects []chains.Effect) (open, committed int) {
 	t.Helper()
 	for i, out := range e.tx.TxOut {
@@ -236,9 +236,9 @@ func (e *execution) checkBalance(t *testing.T, signing chains.Signing) {
 	}
 }
 
-// TestEffectsBeyondTheMost: what is not accounted for is a call that is not
+// TestTooManyEffects checks that what is not accounted for is a call that is not
 // decoded, and a hazard.
-func TestEffectsBeyondTheMost(t *testing.T) {
+func TestTooManyEffects(t *testing.T) {
 	a, b := keyOf(t, secretOf(1)).PublicKey(), keyOf(t, secretOf(2)).PublicKey()
 	for count, want := range map[int][]string{chains.MaxEffects - 2: nil, chains.MaxEffects - 1: {bitcoin.HazardBlindCall}} {
 		raw := spoil(t, func(p *bitcointest.PSBT) {
@@ -257,8 +257,8 @@ func TestEffectsBeyondTheMost(t *testing.T) {
 	}
 }
 
-// TestTokenProtocols: outputs that move tokens which ride on the inputs are not
-// decoded, and say so.
+// TestTokenProtocols checks that outputs which move tokens carried by the inputs are
+// not decoded, and say so.
 func TestTokenProtocols(t *testing.T) {
 	a := keyOf(t, secretOf(1)).PublicKey()
 	for _, script := range [][]byte{
@@ -270,8 +270,8 @@ func TestTokenProtocols(t *testing.T) {
 	}
 }
 
-// TestWalletSigns: several keys sign in one call what each of them can, once, and
-// change to any of them is change. Keys without a use do no harm.
+// TestWalletSigns checks that several keys sign in one call what each of them can,
+// once, that change to any of them is change, and that keys without a use do no harm.
 func TestWalletSigns(t *testing.T) {
 	a, b, c := keyOf(t, secretOf(1)), keyOf(t, secretOf(2)), keyOf(t, secretOf(3))
 	ed25519 := chaintest.Key(t, keystore.CurveEd25519, secretOf(4))
@@ -321,8 +321,8 @@ func TestWalletSigns(t *testing.T) {
 	signAll(t, signed, c)
 }
 
-// TestWalletSignsAllOrNothing: if one of the keys cannot make one of its
-// signatures, none is made.
+// TestWalletSignsAllOrNothing checks that no signature is made if one of the keys
+// cannot make one of its own.
 func TestWalletSignsAllOrNothing(t *testing.T) {
 	a, b := keyOf(t, secretOf(1)), keyOf(t, secretOf(2))
 	calls := 0

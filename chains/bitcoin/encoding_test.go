@@ -7,8 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 )
 
-// TestEncodings: a PSBT is read in each encoding that people have it in, and
-// written again in the one that came.
+// TestEncodings decodes a PSBT from each encoding, and encodes it again.
 func TestEncodings(t *testing.T) {
 	raw := base(t).Encode()
 	for _, encoding := range []bitcoin.Encoding{bitcoin.Hex, bitcoin.Base64, bitcoin.Binary} {

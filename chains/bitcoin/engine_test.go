@@ -15,8 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// spends is every input type that three keys can sign, of which the first two
-// suffice.
+// spends has every input type that three keys can sign, of which the first two suffice.
 func spends(a, b, c keystore.PublicKey) map[string]bitcointest.Spend {
 	multisig := bitcointest.Multisig(2, a, b, c)
 	x := a.XOnly()
@@ -64,8 +63,8 @@ func TestEveryType(t *testing.T) {
 	}
 }
 
-// signAll signs with one key after the other, those that have something to
-// sign, checks that nothing but signatures was added, and finalizes.
+// signAll signs with one key after the other, those that have something to sign, checks
+// that nothing but signatures was added, and finalizes.
 func signAll(t *testing.T, raw []byte, keys ...keystore.Key) []byte {
 	t.Helper()
 	signed := raw

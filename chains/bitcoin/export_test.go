@@ -2,14 +2,14 @@ package bitcoin
 
 import "github.com/countersign-dev/countersign/internal/psbt"
 
-// Transaction is for tests that look inside.
+// Transaction exports transaction for tests.
 type Transaction = transaction
 
 // Packet returns the PSBT that was read.
 func (t *transaction) Packet() *psbt.Packet { return t.packet }
 
-// ParseUnproven reads a PSBT and leaves out the check that a legacy input has
-// the transaction that it spends: the vectors of BIP-341 do not come with it.
+// ParseUnproven parses a PSBT without checking that a legacy input has the transaction
+// that it spends: the vectors of BIP-341 do not include it.
 func ParseUnproven(raw []byte) (*transaction, error) {
 	packet, err := psbt.Read(raw)
 	if err != nil {

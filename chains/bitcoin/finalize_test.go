@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
-// TestFinalizeRefuses: what is not fully signed, or what this finalizer does
-// not know how to satisfy, or what does not run.
+// TestFinalizeRefuses has PSBTs that are not fully signed, that this finalizer does not
+// know how to satisfy, or whose scripts fail.
 func TestFinalizeRefuses(t *testing.T) {
 	a, b := keyOf(t, secretOf(1)), keyOf(t, secretOf(2))
 	// A script with a hash lock, in which the key stands.
@@ -56,7 +56,7 @@ func TestFinalizeRefuses(t *testing.T) {
 	}
 }
 
-// TestFinalizeRuns: a final script that is there already is run, not trusted.
+// TestFinalizeRuns checks that a final script in the PSBT is run, not trusted.
 func TestFinalizeRuns(t *testing.T) {
 	raw := spoil(t, func(p *bitcointest.PSBT) {
 		p.Inputs[0].Records = []bitcointest.Record{{Key: []byte{psbt.InFinalScriptWitness}, Value: []byte{2, 1, 0xaa, 1, 0xbb}}}
@@ -66,7 +66,7 @@ func TestFinalizeRuns(t *testing.T) {
 	}
 }
 
-// TestFinalizeTwice: an input that was finalized elsewhere is taken as it is.
+// TestFinalizeTwice checks that an input which was finalized elsewhere is kept.
 func TestFinalizeTwice(t *testing.T) {
 	key := keyOf(t, secretOf(1))
 	signed, err := sign(t.Context(), parse(t, base(t).Encode()), key.ID(), key)

@@ -27,7 +27,7 @@ func wantHazards(t *testing.T, raw []byte, signer keystore.PublicKey, want ...st
 	return got
 }
 
-// TestHazardSighash: each dangerous type by its name, alone and together.
+// TestHazardSighash has each dangerous type by its name, alone and together.
 func TestHazardSighash(t *testing.T) {
 	a := keyOf(t, secretOf(1)).PublicKey()
 	for sighash, want := range map[int64][]string{
@@ -47,8 +47,8 @@ func TestHazardSighash(t *testing.T) {
 	}
 }
 
-// TestHazardSighashOfOthers: what another input asks for is not our danger, but
-// without a key it is shown.
+// TestHazardSighashOfOthers checks that the sighash type of another party's input is no
+// danger of the signer, but is shown without a key.
 func TestHazardSighashOfOthers(t *testing.T) {
 	a, b := keyOf(t, secretOf(1)).PublicKey(), keyOf(t, secretOf(2)).PublicKey()
 	raw := spoil(t, func(p *bitcointest.PSBT) {
@@ -61,7 +61,7 @@ func TestHazardSighashOfOthers(t *testing.T) {
 	wantHazards(t, raw, keystore.PublicKey{}, bitcoin.HazardSighashNone, bitcoin.HazardSighashAnyoneCanPay)
 }
 
-// TestHazardHighFee: at the limits and one above, of the fee and of its rate.
+// TestHazardHighFee covers the limits of the fee and of its rate, and one above each.
 func TestHazardHighFee(t *testing.T) {
 	a := keyOf(t, secretOf(1)).PublicKey()
 	made := func(inputs int, fee uint64) []byte {
@@ -78,7 +78,7 @@ func TestHazardHighFee(t *testing.T) {
 	wantHazards(t, made(100, bitcoin.DefaultMaxFee+1), a, bitcoin.HazardHighFee)
 }
 
-// TestLimits: the caps are configurable.
+// TestLimits checks that the limits are configurable.
 func TestLimits(t *testing.T) {
 	raw := base(t).Encode()
 	for name, c := range map[string]struct {
@@ -101,8 +101,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// twoCoins is the PSBT of the fee attack: two P2WPKH inputs of one key, each
-// with an amount as it is claimed.
+// twoCoins returns the PSBT of the fee attack: two P2WPKH inputs of one key, each with
+// a claimed amount.
 func twoCoins(t testing.TB, first, second uint64, proof bool) bitcointest.PSBT {
 	a := keyOf(t, secretOf(1)).PublicKey()
 	p := bitcointest.PSBT{Outputs: []bitcointest.Output{bitcointest.P2WPKH(keyOf(t, secretOf(2)).PublicKey()).Output(1_010_000 - 1_000)}}
@@ -114,11 +114,11 @@ func twoCoins(t testing.TB, first, second uint64, proof bool) bitcointest.PSBT {
 	return p
 }
 
-// TestFeeAttack is the attack that the proof of amounts is there for. Two coins
+// TestFeeAttack is the attack that the proof of amounts prevents. There are two coins
 // of 0.01 BTC each. The attacker shows the first truly and the second as 10,000
-// satoshi, then the other way round: both times the fee looks like 1,000
-// satoshi. Of each PSBT one signature is good, together they are a transaction
-// that pays 991,000 satoshi to the miner.
+// satoshi, then the other way round: both times the fee looks like 1,000 satoshi. One
+// signature of each PSBT is valid, and together they complete a transaction that pays
+// 991,000 satoshi to the miner.
 func TestFeeAttack(t *testing.T) {
 	key := keyOf(t, secretOf(1))
 	first, second := twoCoins(t, 0, 10_000, false), twoCoins(t, 10_000, 0, false)
@@ -130,8 +130,8 @@ func TestFeeAttack(t *testing.T) {
 		wantHazards(t, p.Encode(), keystore.PublicKey{}, bitcoin.HazardUnprovenAmount)
 	}
 
-	// With the transactions that are spent the lie is malformed, and nothing
-	// can allow it.
+	// With the transactions that are spent the lie is malformed, and nothing can allow
+	// it.
 	for i, p := range []bitcointest.PSBT{twoCoins(t, 0, 10_000, true), twoCoins(t, 10_000, 0, true)} {
 		err := refused(t, p.Encode())
 		if want := []string{"input 1 PSBT_IN_WITNESS_UTXO", "input 0 PSBT_IN_WITNESS_UTXO"}[i]; err.Field != want {
@@ -139,7 +139,7 @@ func TestFeeAttack(t *testing.T) {
 		}
 	}
 
-	// What the hazard stands for: who allows it signs the robbery.
+	// What the hazard stands for: allowing it signs the robbery.
 	robbery := twoCoins(t, 0, 0, true)
 	for i, p := range []bitcointest.PSBT{first, second} {
 		signed, err := sign(t.Context(), parse(t, p.Encode()), key.ID(), key)
@@ -160,10 +160,10 @@ func TestFeeAttack(t *testing.T) {
 	runEngine(t, robbery.Encode(), final)
 }
 
-// TestFeeAttackOneClaimEach: where one input alone is unproven, and signed in
-// the same request, its own signature commits to its amount, and the other's
-// does not. Each of two PSBTs lies about another input, and the signatures of
-// the proven ones make up the robbery.
+// TestFeeAttackOneClaimEach covers requests in which only one input is unproven. Its
+// own signature commits to its amount, but that of the other input does not. Each of
+// two PSBTs lies about another input, and the signatures of the proven ones complete
+// the robbery.
 func TestFeeAttackOneClaimEach(t *testing.T) {
 	key := keyOf(t, secretOf(1))
 	for liar := range 2 {
@@ -176,8 +176,9 @@ func TestFeeAttackOneClaimEach(t *testing.T) {
 	}
 }
 
-// TestNoProofNeeded: a signature that commits to all unproven amounts needs no
-// proof of them. One that does not makes the hazard, whatever others commit to.
+// TestNoProofNeeded checks that a signature which commits to all unproven amounts needs
+// no proof of them, and that one which does not is the hazard, whatever others commit
+// to.
 func TestNoProofNeeded(t *testing.T) {
 	a, b := keyOf(t, secretOf(1)).PublicKey(), keyOf(t, secretOf(2)).PublicKey()
 	x := a.XOnly()
@@ -222,7 +223,8 @@ func TestNoProofNeeded(t *testing.T) {
 	wantHazards(t, made(v0, claim(bitcointest.BIP86(b), 2)), a, bitcoin.HazardUnprovenAmount)
 }
 
-// TestUnprovenOfOthers: the fee is made of all inputs, not of ours alone.
+// TestUnprovenOfOthers checks that inputs of other parties count too: the fee depends
+// on all inputs.
 func TestUnprovenOfOthers(t *testing.T) {
 	b := keyOf(t, secretOf(2)).PublicKey()
 	raw := spoil(t, func(p *bitcointest.PSBT) {
@@ -233,7 +235,8 @@ func TestUnprovenOfOthers(t *testing.T) {
 	wantHazards(t, raw, keyOf(t, secretOf(1)).PublicKey(), bitcoin.HazardUnprovenAmount)
 }
 
-// TestEstimate: the virtual size is estimated to within what signatures vary.
+// TestEstimate checks that the estimate of the virtual size is within the variation of
+// signatures.
 func TestEstimate(t *testing.T) {
 	a, b, c := keyOf(t, secretOf(1)), keyOf(t, secretOf(2)), keyOf(t, secretOf(3))
 	for name, spend := range spends(a.PublicKey(), b.PublicKey(), c.PublicKey()) {
@@ -256,7 +259,7 @@ func virtualSize(t *testing.T, signed []byte) uint64 {
 	return uint64(tx.SerializeSizeStripped()*3+tx.SerializeSize()+3) / 4
 }
 
-// TestHazardNames: the list is closed.
+// TestHazardNames checks that the list of names is complete.
 func TestHazardNames(t *testing.T) {
 	want := []string{
 		"bitcoin/sighash-none", "bitcoin/sighash-single", "bitcoin/sighash-anyonecanpay",

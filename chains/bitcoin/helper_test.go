@@ -27,13 +27,13 @@ func vectors(t testing.TB) map[string]vector {
 	return chaintest.Vectors[vector](t, "testdata/*.json")
 }
 
-// keyOf makes a key from a secret, with all its capabilities, checked.
+// keyOf returns a key with a secret, with all its capabilities, verified.
 func keyOf(t testing.TB, secret []byte) keystore.Key {
 	t.Helper()
 	return chaintest.Key(t, keystore.CurveSecp256k1, secret)
 }
 
-// secretOf is a test key's secret: all bytes the same.
+// secretOf returns a test key's secret: all bytes the same.
 func secretOf(b byte) []byte {
 	secret := make([]byte, 32)
 	for i := range secret {
@@ -51,7 +51,7 @@ func parse(t testing.TB, raw []byte) *bitcoin.Transaction {
 	return tx.(*bitcoin.Transaction)
 }
 
-// refused parses raw and returns the refusal, which names field and byte.
+// refused parses raw and returns the refusal, which must name a field and a byte.
 func refused(t testing.TB, raw []byte) *chains.ParseError {
 	t.Helper()
 	_, err := bitcoin.New(bitcoin.Limits{}).Parse(raw)
@@ -62,7 +62,7 @@ func refused(t testing.TB, raw []byte) *chains.ParseError {
 	return parse
 }
 
-// sign takes a transaction down the road to its end.
+// sign parses, prepares and signs a transaction.
 func sign(ctx context.Context, tx chains.Transaction, signWith string, keys ...keystore.Key) ([]byte, error) {
 	signing, err := chaintest.Ready(tx, signWith, keys...)
 	if err != nil {
@@ -80,8 +80,7 @@ func locate(tx chains.Transaction, signWith string) ([]keystore.Locator, error) 
 	return request.Locators(), nil
 }
 
-// looking is a key of which the secret is not there: enough to see what it would
-// be asked to sign.
+// looking is a key without its secret: enough to see what it would be asked to sign.
 type looking struct{ pub keystore.PublicKey }
 
 func (k looking) ID() string                    { return k.pub.String() }
@@ -93,8 +92,8 @@ func (k looking) SignSchnorr(context.Context, [32]byte, keystore.TaprootTweak) (
 	return signature, errors.New("there is no secret")
 }
 
-// hazardsFor are those of signing with a key, or of the transaction if the key is
-// the zero key or signs nothing in it.
+// hazardsFor returns the hazards of signing with a key, or those of the transaction if
+// the key is the zero key or signs nothing in it.
 func hazardsFor(tx chains.Transaction, pub keystore.PublicKey) []chains.Hazard {
 	if signing, err := chaintest.Ready(tx, "key", looking{pub}); err == nil {
 		return signing.Hazards()
@@ -102,9 +101,9 @@ func hazardsFor(tx chains.Transaction, pub keystore.PublicKey) []chains.Hazard {
 	return tx.Hazards()
 }
 
-// signDefault signs a PSBT as an engine does that allows these hazards alone. It
-// returns what is shown to leave the keys, in satoshi, fee included; not ok if
-// the PSBT is refused.
+// signDefault signs a PSBT as an engine does that only allows the given hazards. It
+// returns the balance that is shown, in satoshi, fee included. ok is false if the PSBT
+// is refused.
 func signDefault(t testing.TB, raw []byte, key keystore.Key, signWith string, allowed ...string) (signed []byte, leaving int64, ok bool) {
 	t.Helper()
 	tx, err := bitcoin.New(bitcoin.Limits{}).Parse(raw)

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// TestToSpend: the virtual transactions of BIP-322's own vectors.
+// TestToSpend has the virtual transactions of BIP-322's own vectors.
 func TestToSpend(t *testing.T) {
 	var vectors struct {
 		Hashes []struct {
@@ -40,7 +40,7 @@ func TestToSpend(t *testing.T) {
 	}
 }
 
-// toSign is the PSBT that asks for a BIP-322 message.
+// toSign returns the PSBT of a BIP-322 message.
 func toSign(text string, spend bitcointest.Spend) bitcointest.PSBT {
 	in := spend.Input(0, 0)
 	in.Tx = bitcoin.ToSpend([]byte(text), spend.Script)
@@ -51,9 +51,9 @@ func toSign(text string, spend bitcointest.Spend) bitcointest.PSBT {
 	}
 }
 
-// TestMessageIsShown: a BIP-322 message is shown with its text and address,
-// signed, and finalized to what the script engine takes. The text is what is
-// hashed: it cannot be another one, and it cannot be left out.
+// TestMessageIsShown checks that a BIP-322 message is shown with its text and address,
+// signed, and finalized to what the script engine accepts. The text is what is hashed:
+// it can be neither another one nor left out.
 func TestMessageIsShown(t *testing.T) {
 	key := keyOf(t, secretOf(0x22))
 	const text = "I owe you 1000000 USD"
@@ -98,8 +98,8 @@ func TestMessageRefused(t *testing.T) {
 	}
 }
 
-// TestSpendingCoinbase: what a miner spends has no transaction before it
-// either, and is no message.
+// TestSpendingCoinbase checks that a coinbase, which like to_spend spends no
+// transaction, is not taken for a message when it is spent.
 func TestSpendingCoinbase(t *testing.T) {
 	pub := keyOf(t, secretOf(0x22)).PublicKey()
 	coinbase := slices.Concat([]byte{2, 0, 0, 0, 1}, make([]byte, 32), []byte{0xff, 0xff, 0xff, 0xff, 4, 3, 0x40, 0x0d, 0x0c, 0xff, 0xff, 0xff, 0xff, 1})

@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// seeds is a sound PSBT of each kind: the vectors, unsigned and signed, and one
-// of each version with all input types.
+// seeds returns a valid PSBT of each kind: the vectors, unsigned and signed, and one of
+// each version with all input types.
 func seeds(t testing.TB) [][]byte {
 	t.Helper()
 	var all [][]byte
@@ -24,7 +24,7 @@ func seeds(t testing.TB) [][]byte {
 	return slices.AppendSeq(all, maps.Values(mixedInputs(t)))
 }
 
-// mixedInputs is a PSBT of each version with inputs of several types.
+// mixedInputs returns a PSBT of each version with inputs of several types.
 func mixedInputs(t testing.TB) map[uint32][]byte {
 	t.Helper()
 	a, b, c := keyOf(t, secretOf(1)).PublicKey(), keyOf(t, secretOf(2)).PublicKey(), keyOf(t, secretOf(3)).PublicKey()
@@ -39,8 +39,8 @@ func mixedInputs(t testing.TB) map[uint32][]byte {
 	return all
 }
 
-// TestMutations: whatever a change makes of a PSBT, it is refused or it is
-// written back as it came, with an output and a script that are its own.
+// TestMutations checks that a changed PSBT is either refused, or encodes to its own
+// bytes and has an output and a script of its own.
 func TestMutations(t *testing.T) {
 	chain := bitcoin.New(bitcoin.Limits{})
 	tried, accepted := 0, 0
@@ -63,8 +63,8 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// TestMutatedSignature: no change of a signed PSBT is accepted that leaves the
-// signature record standing and changes what it signs.
+// TestMutatedSignature checks that no change of a signed PSBT is accepted which keeps
+// the signature record and changes what it signs.
 func TestMutatedSignature(t *testing.T) {
 	key := keyOf(t, secretOf(1))
 	p := base(t)

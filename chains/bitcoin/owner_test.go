@@ -11,8 +11,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// TestOwnerOfNestedOutput: a P2SH-P2WPKH output is a key's if the PSBT has the redeem
-// script that it hashes to, in the output or in an input; not by any other, nor by none.
+// TestOwnerOfNestedOutput checks that a P2SH-P2WPKH output belongs to a key if the PSBT
+// has the redeem script that it hashes to, in the output or in an input, and not with
+// another redeem script or none.
 func TestOwnerOfNestedOutput(t *testing.T) {
 	a, b := keyOf(t, secretOf(1)).PublicKey(), keyOf(t, secretOf(2)).PublicKey()
 	home := bitcointest.Nested(bitcointest.P2WPKH(a))
@@ -49,7 +50,8 @@ func TestOwnerOfNestedOutput(t *testing.T) {
 	}
 }
 
-// TestDerivations: of inputs and outputs, plain and taproot, each once.
+// TestDerivations covers key origins of inputs and outputs, plain and taproot, each
+// once.
 func TestDerivations(t *testing.T) {
 	a := keyOf(t, secretOf(1)).PublicKey()
 	x, compressed := a.XOnly(), a.Bytes()

@@ -23,7 +23,7 @@ func spoilTaproot(t testing.TB, change func(record *bitcointest.Record)) []byte 
 	})
 }
 
-// TestRefusedTaproot: fields that do not lead to the output key.
+// TestRefusedTaproot has fields that do not lead to the output key.
 func TestRefusedTaproot(t *testing.T) {
 	other := keyOf(t, secretOf(9)).PublicKey().XOnly()
 	internal := spoilTaproot(t, func(r *bitcointest.Record) {
@@ -73,7 +73,7 @@ func TestRefusedTaproot(t *testing.T) {
 	})
 }
 
-// TestRefusedSighash: types that do not exist, or have nothing to sign.
+// TestRefusedSighash has types that do not exist, or have nothing to sign.
 func TestRefusedSighash(t *testing.T) {
 	a := keyOf(t, secretOf(1)).PublicKey()
 	const field = "input 0 PSBT_IN_SIGHASH_TYPE"
@@ -97,7 +97,7 @@ func TestRefusedSighash(t *testing.T) {
 	runRefusals(t, cases)
 }
 
-// TestRefusedSignatures: a signature that does not verify, by any key.
+// TestRefusedSignatures has signatures that do not verify, by any key.
 func TestRefusedSignatures(t *testing.T) {
 	key := keyOf(t, secretOf(1))
 	signed, err := sign(t.Context(), parse(t, base(t).Encode()), key.ID(), key)
@@ -132,8 +132,8 @@ func TestRefusedSignatures(t *testing.T) {
 	runRefusals(t, []refusal{{"other than asked", asked, field, "PSBT_IN_SIGHASH_TYPE asks for 0x1", valueAt(t, asked, 0, psbt.InPartialSig)}})
 }
 
-// TestRefusedHighS: the signature with n − s in place of s verifies as well, and
-// no node relays it.
+// TestRefusedHighS has the signature with n − s instead of s, which verifies as well,
+// but which no node relays.
 func TestRefusedHighS(t *testing.T) {
 	key := keyOf(t, secretOf(1))
 	signed, err := sign(t.Context(), parse(t, base(t).Encode()), key.ID(), key)
@@ -156,7 +156,7 @@ func TestRefusedHighS(t *testing.T) {
 	runRefusals(t, []refusal{{"high s", raw, "input 0 PSBT_IN_PARTIAL_SIG", "does not verify", valueAt(t, raw, 0, psbt.InPartialSig)}})
 }
 
-// TestRefusedTapSignatures: the same for BIP-340.
+// TestRefusedTapSignatures is TestRefusedSignatures for BIP-340.
 func TestRefusedTapSignatures(t *testing.T) {
 	a, b := keyOf(t, secretOf(1)), keyOf(t, secretOf(2))
 	for _, spend := range []bitcointest.Spend{
@@ -186,7 +186,8 @@ func TestRefusedTapSignatures(t *testing.T) {
 	}
 }
 
-// TestRefusedTapSignatureForms: signatures that are not even tried.
+// TestRefusedTapSignatureForms has BIP-340 signatures that are refused before they are
+// verified.
 func TestRefusedTapSignatureForms(t *testing.T) {
 	a := keyOf(t, secretOf(1))
 	plain := bitcointest.BIP86(a.PublicKey())
@@ -217,10 +218,11 @@ func TestRefusedTapSignatureForms(t *testing.T) {
 	})
 }
 
-// derOfOnes is a signature in DER whose r and s are 1.
+// derOfOnes returns a signature in DER whose r and s are 1.
 func derOfOnes() []byte { return []byte{0x30, 6, 2, 1, 1, 2, 1, 1} }
 
-// TestRefusedPartialSigForms: ECDSA signatures that are not even tried.
+// TestRefusedPartialSigForms has ECDSA signatures that are refused before they are
+// verified.
 func TestRefusedPartialSigForms(t *testing.T) {
 	pub := keyOf(t, secretOf(1)).PublicKey()
 	key := pub.Compressed()

@@ -16,8 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
-// refusal is a PSBT and what its refusal says: the field, a part of the
-// problem, and where; at finds the offset in the bytes.
+// refusal is a PSBT and its refusal: the field, a part of the problem, and the offset.
 type refusal struct {
 	name           string
 	raw            []byte
@@ -25,7 +24,7 @@ type refusal struct {
 	at             int
 }
 
-// base is a sound PSBT of one P2WPKH input and one output, to be spoilt.
+// base returns a valid PSBT of one P2WPKH input and one output, to be changed.
 func base(t testing.TB) bitcointest.PSBT {
 	pub := keyOf(t, secretOf(1)).PublicKey()
 	return bitcointest.PSBT{
@@ -34,7 +33,7 @@ func base(t testing.TB) bitcointest.PSBT {
 	}
 }
 
-// spoil makes a PSBT from the base after a change.
+// spoil returns the base PSBT after a change.
 func spoil(t testing.TB, change func(p *bitcointest.PSBT)) []byte {
 	p := base(t)
 	change(&p)
@@ -48,7 +47,7 @@ func with(t testing.TB, key byte, data, value []byte) []byte {
 	})
 }
 
-// spending makes the first input spend something else.
+// spending returns the base PSBT with another first input.
 func spending(t testing.TB, spend bitcointest.Spend, change func(in *bitcointest.Input)) []byte {
 	return spoil(t, func(p *bitcointest.PSBT) {
 		p.Inputs[0] = spend.Input(100_000, 1)
@@ -58,7 +57,7 @@ func spending(t testing.TB, spend bitcointest.Spend, change func(in *bitcointest
 	})
 }
 
-// valueAt is the offset of the value of the nth input's record of a type.
+// valueAt returns the offset of the value of the nth input's record of a type.
 func valueAt(t testing.TB, raw []byte, input int, keyType uint64) int {
 	t.Helper()
 	packet, err := psbt.Read(raw)
@@ -83,7 +82,7 @@ func runRefusals(t *testing.T, cases []refusal) {
 	}
 }
 
-// TestRefusedFormat: what is not one PSBT in its one encoding.
+// TestRefusedFormat has bytes that are not one PSBT in its one encoding.
 func TestRefusedFormat(t *testing.T) {
 	sound := base(t).Encode()
 	unsigned := base(t).Unsigned()
@@ -125,7 +124,7 @@ func replaceUnsigned(sound, was, is []byte) []byte {
 	return append(append(out, is...), sound[8+len(was):]...)
 }
 
-// TestRefusedVersion: versions other than 0 and 2 are of an unsupported type.
+// TestRefusedVersion has versions other than 0 and 2, which are unsupported.
 func TestRefusedVersion(t *testing.T) {
 	for _, version := range []uint32{1, 3, 0xffffffff} {
 		raw := spoil(t, func(p *bitcointest.PSBT) {
@@ -140,7 +139,7 @@ func TestRefusedVersion(t *testing.T) {
 	}
 }
 
-// TestRefusedTransaction: what no transaction can be.
+// TestRefusedTransaction has what no transaction can be.
 func TestRefusedTransaction(t *testing.T) {
 	two := spoil(t, func(p *bitcointest.PSBT) { p.Inputs = append(p.Inputs, p.Inputs[0]) })
 	noInputs := spoil(t, func(p *bitcointest.PSBT) { p.Inputs = nil })
@@ -168,7 +167,8 @@ func TestRefusedTransaction(t *testing.T) {
 	})
 }
 
-// TestRefusedUTXO: what is spent is not said, or in two ways, or not true.
+// TestRefusedUTXO has inputs that do not say what they spend, contradict themselves, or
+// lie.
 func TestRefusedUTXO(t *testing.T) {
 	pub := keyOf(t, secretOf(1)).PublicKey()
 	missing := spoil(t, func(p *bitcointest.PSBT) { p.Inputs[0].Proof, p.Inputs[0].Claim = false, false })
@@ -200,7 +200,7 @@ func TestRefusedUTXO(t *testing.T) {
 	parse(t, legacyBoth) // they agree
 }
 
-// TestRefusedScripts: scripts that the output is not locked to.
+// TestRefusedScripts has scripts that the output is not locked to.
 func TestRefusedScripts(t *testing.T) {
 	a, b := keyOf(t, secretOf(1)).PublicKey(), keyOf(t, secretOf(2)).PublicKey()
 	swap := func(spend bitcointest.Spend, keyType byte, value []byte) []byte {

@@ -31,7 +31,7 @@ func wantNotSigner(t *testing.T, err error, parts ...string) {
 	}
 }
 
-// TestNothingToSign: the refusal says why for each input.
+// TestNothingToSign checks that the refusal says why for each input.
 func TestNothingToSign(t *testing.T) {
 	a, b, c := keyOf(t, secretOf(1)), keyOf(t, secretOf(2)), keyOf(t, secretOf(3))
 	multisig := bitcointest.Multisig(1, a.PublicKey(), b.PublicKey())
@@ -81,7 +81,7 @@ func TestNothingToSign(t *testing.T) {
 	wantNotSigner(t, err, "inputs 0 to 10: locked to another address")
 }
 
-// TestFinalIsRefused: an input of ours that is final already stops the whole.
+// TestFinalIsRefused checks that a final input of the key's stops the whole request.
 func TestFinalIsRefused(t *testing.T) {
 	key := keyOf(t, secretOf(1))
 	raw := spoil(t, func(p *bitcointest.PSBT) {
@@ -96,7 +96,7 @@ func TestFinalIsRefused(t *testing.T) {
 	}
 }
 
-// onlyECDSA is a key as an HSM has it: without BIP-340.
+// onlyECDSA is a key without BIP-340, as in an HSM.
 type onlyECDSA struct {
 	keystore.Key
 	keystore.ECDSASigner
@@ -108,8 +108,8 @@ func (k onlyECDSA) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, er
 	return k.ECDSASigner.SignECDSA(ctx, digest)
 }
 
-// TestKeyWithoutSchnorr: a taproot input says that the key cannot do it and
-// what to do, and no other input is signed; unless signWith leaves it out.
+// TestKeyWithoutSchnorr checks that a taproot input is refused with a hint what to do,
+// and that no other input is signed, unless signWith leaves the taproot input out.
 func TestKeyWithoutSchnorr(t *testing.T) {
 	full := keyOf(t, secretOf(1))
 	calls := 0
@@ -141,7 +141,7 @@ func TestKeyWithoutSchnorr(t *testing.T) {
 	}
 }
 
-// failing is a key that makes one signature and then no more.
+// failing is a key that makes only one signature.
 type failing struct {
 	keystore.Key
 	keystore.ECDSASigner
@@ -157,7 +157,8 @@ func (k *failing) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, err
 	return k.ECDSASigner.SignECDSA(ctx, digest)
 }
 
-// TestAllOrNothing: when the key fails at the second input, nothing leaves.
+// TestAllOrNothing checks that nothing is returned if the key fails at the second
+// input.
 func TestAllOrNothing(t *testing.T) {
 	full := keyOf(t, secretOf(1))
 	raw := spoil(t, func(p *bitcointest.PSBT) {
@@ -174,8 +175,8 @@ func TestAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestUnknownFieldsStay: what this reader does not know comes out as it came
-// in, wherever it stands, even out of order.
+// TestUnknownFieldsStay checks that unknown fields come out unchanged, wherever they
+// are, even out of order.
 func TestUnknownFieldsStay(t *testing.T) {
 	key := keyOf(t, secretOf(1))
 	strange := []bitcointest.Record{
@@ -198,8 +199,8 @@ func TestUnknownFieldsStay(t *testing.T) {
 	}
 }
 
-// TestInsertionPlace: before the first record whose key sorts after it, else at
-// the end.
+// TestInsertionPlace checks that a record is inserted before the first record whose key
+// sorts after it, or else at the end.
 func TestInsertionPlace(t *testing.T) {
 	key := keyOf(t, secretOf(1))
 	for _, c := range []struct {
@@ -234,8 +235,9 @@ func TestInsertionPlace(t *testing.T) {
 	}
 }
 
-// TestModifiable: signing clears and sets the bits of PSBT_GLOBAL_TX_MODIFIABLE
-// that its signatures fix (BIP-370), and changes nothing else.
+// TestModifiable checks that signing clears and sets the bits of
+// PSBT_GLOBAL_TX_MODIFIABLE that its signatures fix (BIP-370), and changes nothing
+// else.
 func TestModifiable(t *testing.T) {
 	key := keyOf(t, secretOf(1))
 	for _, c := range []struct {
@@ -265,8 +267,8 @@ func TestModifiable(t *testing.T) {
 	}
 }
 
-// TestSigners: every address form, script addresses through the transaction,
-// those that have not signed first.
+// TestSigners covers every form of address, and addresses of scripts in the
+// transaction, of which the keys that have not signed come first.
 func TestSigners(t *testing.T) {
 	a, b := keyOf(t, secretOf(1)), keyOf(t, secretOf(2))
 	store := memory.New()
@@ -307,7 +309,7 @@ func TestSigners(t *testing.T) {
 	wantNotSigner(t, err, "PSBT_IN_WITNESS_SCRIPT) is missing")
 }
 
-// addressIn is the address of the first input, as shown.
+// addressIn returns the address of the first input, as shown.
 func addressIn(t *testing.T, tx chains.Transaction) string {
 	t.Helper()
 	for _, field := range tx.Summary().Fields[1].Fields[0].Fields {
@@ -319,7 +321,8 @@ func addressIn(t *testing.T, tx chains.Transaction) string {
 	return ""
 }
 
-// TestSignatureOrder: two leaves signed at once stand in the order of their keys.
+// TestSignatureOrder checks that the signatures of two leaves are in the order of their
+// keys.
 func TestSignatureOrder(t *testing.T) {
 	a := keyOf(t, secretOf(1))
 	leaves := [][]byte{bitcointest.Leaf(a.PublicKey()), bitcointest.LeafMultisig(1, a.PublicKey())}
@@ -343,8 +346,8 @@ func TestSignatureOrder(t *testing.T) {
 	}
 }
 
-// TestRefusedLeafBesideSigned: an input is the key's if one of its leaves can be
-// signed, whatever other leaf with the key is refused and in whichever order they are.
+// TestRefusedLeafBesideSigned checks that an input is the key's if one of its leaves
+// can be signed, even if another leaf with the key is refused, in either order.
 func TestRefusedLeafBesideSigned(t *testing.T) {
 	key := keyOf(t, secretOf(1))
 	good := bitcointest.Leaf(key.PublicKey())

@@ -50,8 +50,8 @@ func keyOfWIF(t testing.TB, text string) keystore.Key {
 	return keyOf(t, wif.PrivKey.Serialize())
 }
 
-// TestSignerChecks: what BIP-174 has the signer refuse, which the PSBT reader
-// takes.
+// TestSignerChecks has what BIP-174 requires the signer to refuse and the PSBT reader
+// accepts.
 func TestSignerChecks(t *testing.T) {
 	var bips struct {
 		Vectors []struct{ Section, Case, Hex string }
@@ -82,7 +82,7 @@ func TestSignerChecks(t *testing.T) {
 	}
 }
 
-// fixtures is what of bitcoinjs-lib's PSBT fixtures is run here.
+// fixtures is the part of bitcoinjs-lib's PSBT fixtures that is run here.
 type fixtures struct {
 	BIP174 struct {
 		Invalid, Valid, FailSignChecks []struct{ Description, PSBT string }
@@ -125,9 +125,9 @@ func TestBitcoinJSFormat(t *testing.T) {
 	}
 }
 
-// TestBitcoinJSSigner signs with each of the fixture's keys. Its ECDSA results
-// are ours byte for byte; its Schnorr results are made with random auxiliary
-// data, so that of those the keys are compared, and the signatures verified.
+// TestBitcoinJSSigner signs with each of the fixture's keys. The ECDSA results must
+// equal its bytes. Its Schnorr results use random auxiliary data, so for those the keys
+// are compared and the signatures verified.
 func TestBitcoinJSSigner(t *testing.T) {
 	var js fixtures
 	suite(t, "bitcoinjs_psbt_fixtures.json", &js)
@@ -177,17 +177,17 @@ func compareSignatures(t *testing.T, fixture int, got, want *psbt.Map) {
 	}
 }
 
-// unfinalizable are fixtures that we refuse and bitcoinjs-lib does not look at:
-// in two the internal key is the output key without its tweak, in the third the
-// signature is none of the input (bitcoinjs-lib's own validation says so too).
+// unfinalizable are fixtures that are refused here and that bitcoinjs-lib does not
+// check: in two the internal key is the output key without its tweak, in the third the
+// signature does not belong to the input (bitcoinjs-lib's own validation says so too).
 var unfinalizable = map[string]string{
 	"Finalze taproot key-path":             "input 1 PSBT_IN_TAP_INTERNAL_KEY",
 	"Finalze taproot script-path (3-of-3)": "input 1 PSBT_IN_TAP_INTERNAL_KEY",
 	"P2SH-P2WPKH":                          "the signature does not verify",
 }
 
-// TestBitcoinJSFinalizer: finalizing the fixture, and taking the transaction
-// out of the result that bitcoinjs-lib finalized, are the same bytes.
+// TestBitcoinJSFinalizer checks that finalizing the fixture yields the transaction in
+// the result that bitcoinjs-lib finalized.
 func TestBitcoinJSFinalizer(t *testing.T) {
 	var js fixtures
 	suite(t, "bitcoinjs_psbt_fixtures.json", &js)
@@ -290,8 +290,8 @@ type bip341 struct {
 	}
 }
 
-// TestBIP341Spending puts the vector's transaction into a PSBT and signs each
-// input with its own key: the signatures are the vector's, byte for byte.
+// TestBIP341Spending puts the vector's transaction into a PSBT and signs each input
+// with its own key. The signatures must equal the vector's bytes.
 func TestBIP341Spending(t *testing.T) {
 	var vectors bip341
 	suite(t, "bip341_wallet.json", &vectors)
@@ -322,8 +322,8 @@ func TestBIP341Spending(t *testing.T) {
 	}
 }
 
-// psbtOfBIP341 makes a PSBT of the vector's transaction with claimed amounts,
-// merkle roots and sighash types, as far as it gives them.
+// psbtOfBIP341 returns a PSBT of the vector's transaction with claimed amounts, merkle
+// roots and sighash types, as far as the vector has them.
 func psbtOfBIP341(t *testing.T, vectors *bip341) []byte {
 	t.Helper()
 	spending := vectors.KeyPathSpending[0]
@@ -346,8 +346,8 @@ func psbtOfBIP341(t *testing.T, vectors *bip341) []byte {
 	return append(out, 0, 0)
 }
 
-// TestBIP341Outputs: each leaf of the vectors, with its control block, leads to
-// its output, and the addresses are the vectors'.
+// TestBIP341Outputs checks that each leaf of the vectors, with its control block, leads
+// to its output, and that the addresses are the vectors'.
 func TestBIP341Outputs(t *testing.T) {
 	var vectors bip341
 	suite(t, "bip341_wallet.json", &vectors)

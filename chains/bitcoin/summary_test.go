@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
-// shown is the transactions whose rendering is kept in testdata/summary.
+// shown has the transactions whose rendering is in testdata/summary.
 func shown(t *testing.T) map[string][]byte {
 	t.Helper()
 	a, b, c := keyOf(t, secretOf(1)), keyOf(t, secretOf(2)), keyOf(t, secretOf(3))
@@ -44,14 +44,14 @@ func shown(t *testing.T) map[string][]byte {
 	return all
 }
 
-// TestSummaries holds what is shown of each transaction, and its digest, against
+// TestSummaries compares what is shown of each transaction, and its digest, with
 // testdata/summary.
 func TestSummaries(t *testing.T) {
 	chaintest.Summaries(t, bitcoin.Chain{}, shown(t), keyOf(t, secretOf(1)))
 }
 
-// TestSummaryIsStable: the same bytes give the same digest, and signing changes
-// what is shown.
+// TestSummaryIsStable checks that the same bytes give the same digest, and that signing
+// changes what is shown.
 func TestSummaryIsStable(t *testing.T) {
 	all := shown(t)
 	digests := map[[32]byte]string{}

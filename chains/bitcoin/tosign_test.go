@@ -49,7 +49,7 @@ func readMessageVectors(t *testing.T) (all messageVectors) {
 	return all
 }
 
-// toSign is the message as its signer asks for it.
+// toSign returns the message as a ToSign.
 func (v *messageVector) toSign(t *testing.T) bitcoin.ToSign {
 	m := bitcoin.ToSign{Text: v.Message, Address: v.Address, LockTime: v.LockTime, Sequence: v.Sequence}
 	for text, into := range map[string]*[]byte{v.WitnessScript: &m.WitnessScript, v.SigScript: &m.RedeemScript} {
@@ -70,8 +70,8 @@ func (v *messageVector) toSign(t *testing.T) bitcoin.ToSign {
 	return m
 }
 
-// fundsOf makes the PSBT of a wallet of what a signature proves: what its inputs
-// spend, and no signature.
+// fundsOf returns a wallet's PSBT of what a signature proves: what its inputs spend,
+// without signatures.
 func fundsOf(t *testing.T, encoded string) []byte {
 	signed := readPSBT(t, encoded)
 	tx := wire.NewMsgTx(2)
@@ -142,7 +142,7 @@ func (v *messageVector) signed(t *testing.T) []byte {
 	return raw
 }
 
-// withLeaf adds the leaf script and its control block, which ToSign does not make.
+// withLeaf adds the leaf script and its control block, which ToSign does not provide.
 func (v *messageVector) withLeaf(t *testing.T, raw []byte) []byte {
 	packet, err := psbt.Read(raw)
 	if err != nil {
@@ -159,9 +159,9 @@ func (v *messageVector) withLeaf(t *testing.T, raw []byte) []byte {
 	return packet.Encode()
 }
 
-// TestMessageVectors: BIP-322's own vectors, signed as their signers do. A verifier
-// that shares nothing with the signer but the script engine takes each. Every byte is
-// that of the vector, but for taproot, where another signature is as good, and for a
+// TestMessageVectors signs BIP-322's own vectors as their signers do. A verifier that
+// shares only the script engine with the signer must accept each. Every byte must equal
+// the vector's, except for taproot, where other signatures are valid too, and for a
 // proof that leaves out a transaction given before.
 func TestMessageVectors(t *testing.T) {
 	vectors := readMessageVectors(t)
@@ -200,8 +200,8 @@ func TestMessageVectors(t *testing.T) {
 	}
 }
 
-// wantPart expects the signature of a script that the finalizer does not know in that
-// of the vector.
+// wantPart checks that the vector's signature contains that of a script which the
+// finalizer does not know.
 func (v *messageVector) wantPart(t *testing.T, signed []byte) {
 	if _, _, err := bitcoin.MessageSignature(signed); err == nil {
 		t.Error("finalized: compare it like the others")
@@ -224,8 +224,9 @@ func (v *messageVector) wantPart(t *testing.T, signed []byte) {
 	t.Errorf("the signature of %x is not in it", signed)
 }
 
-// TestMessageErrorVectors: the verifier of these tests refuses what BIP-322 says is
-// wrong, and takes what it says is right: what it takes of ours means something.
+// TestMessageErrorVectors checks that the verifier of these tests refuses what BIP-322
+// says is wrong and accepts what it says is right, so that its acceptance of the
+// signatures here is meaningful.
 func TestMessageErrorVectors(t *testing.T) {
 	vectors := readMessageVectors(t)
 	for _, v := range vectors.Error {
@@ -248,8 +249,8 @@ func TestMessageErrorVectors(t *testing.T) {
 	}
 }
 
-// checkMessage verifies a signature as BIP-322 says: by the script engine, of a
-// to_sign that is its own.
+// checkMessage verifies a signature as BIP-322 says: with the script engine, and a
+// to_sign that it builds itself.
 func checkMessage(text, address, signature string) (*wire.MsgTx, int, error) {
 	script, err := bitcoin.ScriptOf(address)
 	if err != nil {
@@ -345,7 +346,7 @@ func readFinalPSBT(raw []byte) (*wire.MsgTx, map[wire.OutPoint]*wire.TxOut, erro
 	return tx, spent, nil
 }
 
-// TestToSignRefused: what no message can be made of.
+// TestToSignRefused has what no message can be built from.
 func TestToSignRefused(t *testing.T) {
 	address := (bitcoin.Chain{}).Addresses(keyOf(t, secretOf(0x22)).PublicKey())[2].Address
 	for name, m := range map[string]bitcoin.ToSign{

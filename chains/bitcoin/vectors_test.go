@@ -12,9 +12,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// The vector p2tr.json is signed with random auxiliary data. With 32 zero bytes,
-// as BIP-340 has it for signers without randomness and as ours is, @noble/curves
-// (which the library of the vector signs with) makes zeroAux.
+// The vector p2tr.json is signed with random auxiliary data. zeroAux is the signature
+// of @noble/curves, with which the library of the vector signs, with 32 zero bytes, as
+// BIP-340 has it for signers without randomness and as this package does it.
 const (
 	randomAux = "b156676d95502ce119d52698bd312ff943efc761389c230c32d1d13eb38da5a96ae6c37a0bf40855270918804a2c348ba3aa9d525b6552e315f6f88a61b56e28"
 	zeroAux   = "9368cb56fc5b8663b5942848cad15b1c1958f0bff9aa14754533daff8f5ea1b5b7e57c9cd8f91634e0d716a570c2917feeb460c1a7ebba63fa2637231cc0626c"
@@ -25,8 +25,8 @@ func withZeroAux(t testing.TB, text string) []byte {
 	return chaintest.Unhex(t, strings.ReplaceAll(text, randomAux, zeroAux))
 }
 
-// TestVectors signs as the engine does, by address and by key id, and gets the
-// bytes of bitcoinjs-lib; finalized too.
+// TestVectors signs as the engine does, by address and by key id, and must get the
+// bytes of bitcoinjs-lib, finalized too.
 func TestVectors(t *testing.T) {
 	for name, vector := range vectors(t) {
 		t.Run(name, func(t *testing.T) {
@@ -56,8 +56,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestContract holds the chain against the contract of all chains: the vectors,
-// and one PSBT of each version with inputs of several types.
+// TestContract runs the contract of all chains: with the vectors, and one PSBT of each
+// version with inputs of several types.
 func TestContract(t *testing.T) {
 	samples := map[string]chaintest.Sample{}
 	for name, v := range vectors(t) {
@@ -85,8 +85,9 @@ func find(t testing.TB, store keystore.Keystore, tx *bitcoin.Transaction, signWi
 	return nil
 }
 
-// TestVectorHazards: none has any. The two segwit vectors come without the
-// transaction that they spend, and their one signature commits to its amount.
+// TestVectorHazards checks that no vector has a hazard. The two segwit vectors come
+// without the transaction that they spend, and their one signature commits to its
+// amount.
 func TestVectorHazards(t *testing.T) {
 	for name, vector := range vectors(t) {
 		tx := parse(t, chaintest.Unhex(t, vector.UnsignedTransaction))
@@ -97,8 +98,8 @@ func TestVectorHazards(t *testing.T) {
 	}
 }
 
-// TestSignAgain: a signature of ours that is there already stays, and the PSBT
-// comes back as it is.
+// TestSignAgain checks that an existing signature is kept, and that the PSBT comes back
+// unchanged.
 func TestSignAgain(t *testing.T) {
 	for name, vector := range vectors(t) {
 		signed := chaintest.Unhex(t, vector.SignedTransaction)

@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/ethereum"
 )
 
-// The items of a small valid transaction of each type, in hex, each with its
-// RLP header. Tests replace one of them.
+// The items of a small valid transaction of each type, in hex, each with its RLP
+// header. Tests replace some of them.
 var (
 	recipient = "94" + "08d2b0a37f869ff76bacb5bab3278e26ab7067b7"
 	blobHash  = "a0" + "01" + strings.Repeat("ab", 31)
@@ -30,12 +30,12 @@ var (
 	items4 = append(slices.Clone(items2), list(authTuple))
 )
 
-// list is the RLP list of items in hex.
+// list returns the RLP list of items in hex.
 func list(items ...string) string { return listHeader(items...) + strings.Join(items, "") }
 
 func listHeader(items ...string) string { return header(0xc0, len(strings.Join(items, ""))/2) }
 
-// str is the RLP string of bytes in hex, of which there are two at least.
+// str returns the RLP string of bytes in hex, of which there must be at least two.
 func str(content string) string { return header(0x80, len(content)/2) + content }
 
 func header(kind byte, size int) string {
@@ -56,11 +56,11 @@ func with(items []string, number int, item string) []string {
 	return items
 }
 
-// typed is a transaction of a type.
+// typed returns a transaction of a type.
 func typed(kind string, items ...string) string { return kind + list(items...) }
 
-// TestBuildersAreValid makes sure that what the tests start from is accepted:
-// otherwise they would show nothing.
+// TestBuildersAreValid checks that the transactions which other tests change are
+// accepted: otherwise those tests would prove nothing.
 func TestBuildersAreValid(t *testing.T) {
 	for name, text := range map[string]string{
 		"legacy":  list(legacyItems...),

@@ -9,8 +9,9 @@ import (
 	"github.com/countersign-dev/countersign/chains/ethereum"
 )
 
-// TestDanger: what must be refused by default is refused, and what is not refused
-// is accounted for: no call that is not decoded, no approval without a bound.
+// TestDanger checks that what must be refused by default is refused, and that
+// everything else is accounted for: no call that is not decoded, no approval without a
+// bound.
 func TestDanger(t *testing.T) {
 	var file struct {
 		Vectors []struct{ Name, Hex, Want string }
@@ -42,8 +43,8 @@ func TestDanger(t *testing.T) {
 	}
 }
 
-// auditCases are what an audit found to be shown as less, or other, than it is:
-// the bytes, and lines that have to be among what is shown.
+// auditCases are transactions that an audit found to be shown incompletely or wrongly:
+// their bytes, and lines that must be shown.
 var auditCases = []struct {
 	name, raw string
 	shown     []string

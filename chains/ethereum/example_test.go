@@ -19,7 +19,8 @@ func ExampleChain_Parse() {
 	// Output: ethereum: field 5 (gas) at byte 15: integer has a leading zero
 }
 
-// A transaction names its dangers; those that depend on no key need none.
+// A transaction names its dangers. Those that depend on no key can be listed without
+// one.
 func ExampleChain_Parse_hazards() {
 	raw, err := hex.DecodeString("e5078504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeef")
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// TestGeneratedAgainstGoEthereum holds the signed bytes of random transactions
-// of all types against types.SignNewTx and MarshalBinary.
+// TestGeneratedAgainstGoEthereum compares the signed bytes of random transactions of
+// all types with types.SignNewTx and MarshalBinary.
 func TestGeneratedAgainstGoEthereum(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for number := range 3000 {
@@ -43,7 +43,7 @@ func TestGeneratedAgainstGoEthereum(t *testing.T) {
 	}
 }
 
-// sign walks from a transaction to its signed bytes.
+// sign prepares and signs a transaction.
 func sign(t testing.TB, tx chains.Transaction, key keystore.Key, signWith string) ([]byte, error) {
 	t.Helper()
 	signing, err := chaintest.Ready(tx, signWith, key)
@@ -71,8 +71,8 @@ func signRaw(t testing.TB, raw []byte, key keystore.Key) []byte {
 	return signed
 }
 
-// checkSender lets go-ethereum decode a signed transaction and recover who sent
-// it, and returns what it decoded.
+// checkSender decodes a signed transaction with go-ethereum, checks its sender, and
+// returns it.
 func checkSender(t testing.TB, signed []byte, pub keystore.PublicKey) *types.Transaction {
 	t.Helper()
 	decoded := decodeSigned(t, signed)
@@ -96,7 +96,7 @@ func decodeSigned(t testing.TB, signed []byte) *types.Transaction {
 	return decoded
 }
 
-// fixedKey signs everything with the same signature, and remembers what.
+// fixedKey signs everything with the same signature, and records the digest.
 type fixedKey struct {
 	keystore.Key
 	signature [65]byte
@@ -108,8 +108,7 @@ func (k *fixedKey) SignECDSA(_ context.Context, digest [32]byte) ([65]byte, erro
 	return k.signature, nil
 }
 
-// newFixedKey returns a key that signs with r = s = 1, the shortest signature
-// there can be.
+// newFixedKey returns a key that signs with r = s = 1, the shortest possible signature.
 func newFixedKey(t testing.TB) *fixedKey {
 	key := &fixedKey{Key: keyOf(t, strings.Repeat("01", 32))}
 	key.signature[31], key.signature[63] = 1, 1

@@ -13,7 +13,7 @@ import (
 // anyChain is an authorization for every chain (EIP-7702).
 var anyChain = list("80", "94"+strings.Repeat("11", 20), "08", "80", "01", "01")
 
-// filler is data of so many bytes.
+// filler returns data of a length.
 func filler(size int) string { return str(strings.Repeat("5b", size)) }
 
 const (
@@ -23,7 +23,7 @@ const (
 	authority = ethereum.Name + "/authority-change"
 )
 
-// signer is the key that hazards are asked for, and attacker is another party.
+// signer is the key for which hazards are computed, and attacker is another party.
 const (
 	signerSecret = "4646464646464646464646464646464646464646464646464646464646464646" // EIP-155's example
 	signer       = "9d8a62f656a8d1615c1294fd71e9cfb3e4855a4f"
@@ -41,13 +41,13 @@ const (
 // word is an argument of a call.
 func word(hex string) string { return strings.Repeat("0", 64-len(hex)) + hex }
 
-// calling is a transaction of type 2 on mainnet with data, to 20 times 11.
+// calling returns a transaction of type 2 on mainnet with data, to 20 times 11.
 func calling(data string) string {
 	return typed("02", with(with(with(items2, 8, str(data)), 7, "80"), 6, "94"+strings.Repeat("11", 20))...)
 }
 
-// hazardCases are well-formed transactions, each with the hazards it carries
-// for signer and, where it carries one, the whole detail of the first.
+// hazardCases are well-formed transactions, each with its hazards for signer and the
+// whole detail of the first, if any.
 var hazardCases = []struct {
 	name, raw string
 	names     []string
@@ -80,15 +80,14 @@ var hazardCases = []struct {
 		"gas 16777217 is over the cap of 16777216 (EIP-7825, Osaka): the network does not include it"},
 	{"gas over the cap, Hoodi", typed("03", with(with(with(items3, 8, "80"), 1, "83088bb0"), 5, "8401000001")...), []string{ethereum.HazardGasOverCap},
 		"gas 16777217 is over the cap of 16777216 (EIP-7825, Osaka): the network does not include it"},
-	// EIP-8037 is active on Sepolia since 2026-10-06; the bytes are the audit's.
+	// EIP-8037 is active on Sepolia since 2026-10-06; the bytes are from the audit.
 	{"gas over 2^24, Sepolia", "02ec83aa36a701018504a817c8008401312d009435353535353535353535353535353535353535350180c0808080", nil, ""},
 	{"gas over the cap, Sepolia", list(with(with(with(eip155Items, 6, "80"), 7, "83aa36a7"), 3, "850100000000")...), []string{ethereum.HazardGasOverCap},
 		"gas 4294967296 is over the cap of 4294967295 (EIP-8037, Amsterdam): the network does not include it"},
 	{"gas over the cap, a chain without one", typed("02", with(with(with(items2, 8, "80"), 1, "823039"), 5, "8401000001")...), nil, ""},
 
-	// 116 bytes come to the data of this transaction once it is signed: type
-	// 1, list header 4, data header 4, the other items 40, yParity 1, r and s
-	// 33 each.
+	// Signing adds 116 bytes to the data of this transaction: type 1, list header 4,
+	// data header 4, the other items 40, yParity 1, r and s 33 each.
 	{"at the size limit", typed("02", with(with(items2, 8, filler(128<<10-116)), 5, "83f00000")...), []string{blind}, strings.Replace(blindDetail, "deadbeef", "5b5b5b5b", 1)},
 	{"one byte over it", typed("02", with(with(items2, 8, filler(128<<10-115)), 5, "83f00000")...), []string{ethereum.HazardOversize, blind},
 		"131073 bytes once signed are over 131072: nodes do not relay it"},
@@ -132,7 +131,7 @@ func TestHazards(t *testing.T) {
 	}
 }
 
-// TestHazardLimits sets the bounds that are configurable.
+// TestHazardLimits sets the configurable bounds.
 func TestHazardLimits(t *testing.T) {
 	raw := typed("02", with(items2, 8, "80")...)
 	limits := ethereum.Limits{GasCap: 59_999, MaxSize: 109, MaxFee: 0.001}
@@ -142,7 +141,7 @@ func TestHazardLimits(t *testing.T) {
 	chaintest.CheckHazards(t, hazardsOf(t, limits, raw), nil, "")
 }
 
-// TestHazardNames makes sure that the closed list has every name there is.
+// TestHazardNames checks that the list of names is complete.
 func TestHazardNames(t *testing.T) {
 	var seen []string
 	for _, c := range hazardCases {
@@ -151,8 +150,8 @@ func TestHazardNames(t *testing.T) {
 	chaintest.CheckAllSeen(t, ethereum.Chain{}, seen)
 }
 
-// TestHazardsWithoutKey: a transaction has the hazards that depend on no key, and
-// its signing has those too.
+// TestHazardsWithoutKey checks that a transaction has the hazards that depend on no
+// key, and that its signing has those too.
 func TestHazardsWithoutKey(t *testing.T) {
 	for _, c := range hazardCases {
 		tx, err := ethereum.Chain{}.Parse(chaintest.Unhex(t, c.raw))

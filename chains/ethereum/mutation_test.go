@@ -11,10 +11,10 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// TestMutations changes every byte of every valid vector in every way: to each
-// other value, left out, with each value put in front, and cut off there. What
-// is accepted then must be what go-ethereum would accept, and its canonical
-// encoding must be the input itself.
+// TestMutations changes every byte of every valid vector in every way: to each other
+// value, deleted, with each value inserted before it, and cut off there. What is still
+// accepted must be what go-ethereum would accept, and its canonical encoding must be
+// the input itself.
 func TestMutations(t *testing.T) {
 	key := newFixedKey(t)
 	for name, v := range vectors(t) {

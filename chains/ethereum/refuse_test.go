@@ -67,7 +67,7 @@ var refusedEnvelopes = []refusal{
 		"ethereum: at byte 1: 0 items: a legacy transaction has 6, or 9 with chainId, 0, 0 (EIP-155)"},
 }
 
-// refusedCounts are lists with another number of items, signed ones among them.
+// refusedCounts are lists with a wrong number of items, including signed ones.
 var refusedCounts = []refusal{
 	{"legacy 5 items", list(legacyItems[:5]...),
 		"ethereum: at byte 1: 5 items: a legacy transaction has 6, or 9 with chainId, 0, 0 (EIP-155)"},
@@ -113,7 +113,7 @@ var refusedCounts = []refusal{
 		"ethereum: field 7 (chainId) at byte 38: is 0, which names no chain: put chainId, 0, 0 where v, r, s will be (EIP-155), or leave all three out to sign without replay protection"},
 }
 
-// refusedNumbers are integers that are too wide, or not written in the one way.
+// refusedNumbers are integers that are too wide or not canonical.
 var refusedNumbers = []refusal{
 	{"chain id 0", typed("02", with(items2, 1, "80")...),
 		"ethereum: field 1 (chainId) at byte 2: is 0: a typed transaction names its chain"},
@@ -216,7 +216,7 @@ var refusedFields = []refusal{
 		"ethereum: field 9 (accessList), item 2 (entry), item 2 (storageKeys), item 3 (storageKey) at byte 162: 0 bytes, want 32"},
 }
 
-// refusedBlobs are blob transactions (EIP-4844) that can never be right.
+// refusedBlobs are blob transactions (EIP-4844) that can never be valid.
 var refusedBlobs = []refusal{
 	{"creation", typed("03", with(items3, 6, "80")...),
 		"ethereum: field 6 (to) at byte 19: is empty: a transaction of type 3 cannot create a contract"},
@@ -236,7 +236,7 @@ var refusedBlobs = []refusal{
 		"ethereum: field 11 (blobVersionedHashes) at byte 49: 7 blobs: a transaction has 6 at most (EIP-7594)"},
 }
 
-// refusedAuthorizations are set-code transactions (EIP-7702) likewise.
+// refusedAuthorizations are set-code transactions (EIP-7702) that can never be valid.
 var refusedAuthorizations = []refusal{
 	{"creation", typed("04", with(items4, 6, "80")...),
 		"ethereum: field 6 (to) at byte 19: is empty: a transaction of type 4 cannot create a contract"},

@@ -23,8 +23,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// twoBlobs are two random blobs and what proves them, made by go-ethereum once
-// for all tests.
+// twoBlobs are two random blobs and their proofs, computed by go-ethereum once for all
+// tests.
 var twoBlobs = sync.OnceValue(func() map[byte]*types.BlobTxSidecar {
 	random := rand.New(rand.NewPCG(5, 6))
 	blobs := make([]kzg4844.Blob, 2)
@@ -61,8 +61,7 @@ type network struct {
 	rest                       []byte
 }
 
-// newNetwork returns the unsigned network form of a version, and the
-// transaction it is of.
+// newNetwork returns the unsigned network form of a version, and its transaction.
 func newNetwork(version byte) (network, *types.BlobTx) {
 	sidecar := twoBlobs()[version]
 	tx := &types.BlobTx{
@@ -90,8 +89,8 @@ func (n *network) raw() []byte {
 	return append([]byte{types.BlobTxType}, gethoracle.List(content)...)
 }
 
-// TestNetworkForm signs both network forms, and their aliases, to go-ethereum's
-// bytes.
+// TestNetworkForm checks that signing both network forms, and their aliases, yields
+// go-ethereum's bytes.
 func TestNetworkForm(t *testing.T) {
 	testenv.Slow(t)
 	private := must(crypto.ToECDSA(bytes.Repeat([]byte{1}, 32)))
@@ -110,7 +109,8 @@ func TestNetworkForm(t *testing.T) {
 	}
 }
 
-// TestSidecarOfVersion0 is refused by default: pools take version 1 alone since Osaka.
+// TestSidecarOfVersion0 checks that version 0 is refused by default: pools only accept
+// version 1 since Osaka.
 func TestSidecarOfVersion0(t *testing.T) {
 	testenv.Slow(t)
 	for version, want := range [][]string{{ethereum.HazardNeverIncluded}, nil} {
@@ -268,9 +268,9 @@ func TestSidecarFaults(t *testing.T) {
 	}
 }
 
-// TestSidecarBytes changes single bytes of a network form, one after another:
-// those of headers, of the ends of lists, and others at random. The body commits
-// to the sidecar, so that no change of it is accepted.
+// TestSidecarBytes changes single bytes of a network form, one after another: those of
+// headers, of the ends of lists, and others at random. The body commits to the sidecar,
+// so that no change of it is accepted.
 func TestSidecarBytes(t *testing.T) {
 	testenv.Slow(t)
 	random := rand.New(rand.NewPCG(14, 15))

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/gethoracle"
 )
 
-// TestSigningHash: what is handed to the key is the hash that the vectors name.
+// TestSigningHash checks that the key gets the hash that the vectors name.
 func TestSigningHash(t *testing.T) {
 	for name, v := range vectors(t) {
 		key := newFixedKey(t)
@@ -23,9 +23,8 @@ func TestSigningHash(t *testing.T) {
 	}
 }
 
-// TestSpliceScalars puts signatures of every length into every kind of
-// transaction: r and s of 1 to 32 bytes, both parities. What comes out is what
-// go-ethereum encodes.
+// TestSpliceScalars splices signatures of every length into every kind of transaction:
+// r and s of 1 to 32 bytes, both parities. The result must be go-ethereum's encoding.
 func TestSpliceScalars(t *testing.T) {
 	random := rand.New(rand.NewPCG(18, 19))
 	for number := range 64 * gethoracle.Kinds {

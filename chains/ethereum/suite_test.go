@@ -16,8 +16,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// suiteHazards are the hazards that the transactions of ethers' suites carry:
-// they are made at random, and never meant to be sent.
+// suiteHazards are the hazards of the transactions in ethers' suites, which are random
+// and never meant to be sent.
 var suiteHazards = map[string]bool{
 	ethereum.HazardNoChainID:     true,
 	ethereum.HazardGasOverCap:    true,
@@ -32,7 +32,7 @@ type suiteCase struct {
 	name, unsigned, privateKey, signed string
 }
 
-// run parses and signs the case. It returns the error of the reader.
+// run parses and signs the case, and returns the error of the reader.
 func (c *suiteCase) run(t *testing.T) *chains.ParseError {
 	t.Helper()
 	tx, err := ethereum.Chain{}.Parse(chaintest.Unhex(t, c.unsigned))
@@ -59,7 +59,7 @@ func (c *suiteCase) run(t *testing.T) *chains.ParseError {
 	return nil
 }
 
-// tally counts the outcomes of a suite: equal, or refused for the field.
+// tally counts the outcomes of a suite: equal, or refused because of the field.
 func tally(t *testing.T, cases []suiteCase, want map[string]int) {
 	t.Helper()
 	got := map[string]int{}
@@ -97,9 +97,9 @@ func gunzip(t *testing.T, path string) *gzip.Reader {
 	return text
 }
 
-// TestSuiteEthers6 runs the transactions of ethers 6 (testcases/transactions,
-// MIT). Those without chain id in a typed transaction, and blob transactions
-// without blobs, are no transactions that a network takes.
+// TestSuiteEthers6 runs the transactions of ethers 6 (testcases/transactions, MIT). No
+// network accepts those without chain id in a typed transaction, or blob transactions
+// without blobs.
 func TestSuiteEthers6(t *testing.T) {
 	var cases []suiteCase
 	lines := bufio.NewScanner(gunzip(t, testenv.Suite(t, "ethereum", "ethers6_12928.ndjson.gz")))

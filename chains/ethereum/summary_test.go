@@ -12,11 +12,11 @@ import (
 	"github.com/countersign-dev/countersign/chains/ethereum"
 )
 
-// secret is the key that looks at the summaries: that of the vectors.
+// secret is the key of the vectors, for which summaries are shown.
 const secret = "e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca"
 
-// shown are transactions beside the vectors whose summary is worth looking at,
-// encoded by go-ethereum.
+// shown are further transactions whose summaries are worth a look, encoded by
+// go-ethereum.
 func shown(t *testing.T) map[string][]byte {
 	spender, token := common.HexToAddress("0x1111111111111111111111111111111111111111"), common.HexToAddress("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
 	approval := append(common.FromHex("095ea7b3"), append(common.LeftPadBytes(spender[:], 32), bytes.Repeat([]byte{0xff}, 32)...)...)
@@ -35,7 +35,7 @@ func shown(t *testing.T) map[string][]byte {
 	}
 }
 
-// TestSummary holds what is shown of each transaction, and its digest, against
+// TestSummary compares what is shown of each transaction, and its digest, with
 // testdata/summary.
 func TestSummary(t *testing.T) {
 	transactions := shown(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/tempo"
 )
 
-// finding is a transaction that was once signed without a word, or refused for no
-// reason, with what must become of it: the hazards that it carries, and what its
+// finding is a transaction that an audit found signed without a warning, or refused
+// without a reason, with the required outcome: the hazards that it carries, what its
 // refusal says if nothing can allow it, and what is shown.
 type finding struct {
 	Name, Finding, Hex string
@@ -19,7 +19,7 @@ type finding struct {
 	Refused            string
 }
 
-// TestFindings holds what an audit found, as bytes.
+// TestFindings has what an audit found, as bytes.
 func TestFindings(t *testing.T) {
 	var file struct{ Cases []finding }
 	chaintest.ReadJSON(t, "testdata/audit/findings.json", &file)
@@ -52,7 +52,7 @@ func checkFinding(t *testing.T, c finding) {
 	}
 }
 
-// checkShown holds a summary to texts that have to be in it.
+// checkShown checks that texts are in a summary.
 func checkShown(t *testing.T, summary chains.Summary, shows []string) {
 	t.Helper()
 	var shown strings.Builder

@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
 
-// TestAuthorities shows who signed: an authorization by an account's own key,
-// one by a key of an account's keychain (which covers the account), and a key
+// TestAuthorities checks who is shown to have signed: an authorization by an account's
+// own key, one by a key of an account's keychain (which covers the account), and a key
 // authorization.
 func TestAuthorities(t *testing.T) {
 	authority, account := strings.Repeat("04", 32), strings.Repeat("22", 20)
@@ -42,8 +42,9 @@ func TestAuthorities(t *testing.T) {
 	}
 }
 
-// TestNobodySigned: a signature of the right shape that no key can have made.
-func TestNobodySigned(t *testing.T) {
+// TestUnrecoverableSignature has a signature of the right shape that no key can have
+// made.
+func TestUnrecoverableSignature(t *testing.T) {
 	raw := authorizationWith("82a5bf", someone, "08", "b841"+noPoint+sBytes+"1b")
 	field := fieldOf(t, fieldOf(t, parse(t, chaintest.Unhex(t, raw)).Summary().Fields, "authorization 1").Fields, "signed by")
 	if field.Value != "no account" || field.Type != chains.TypeText {
@@ -51,10 +52,10 @@ func TestNobodySigned(t *testing.T) {
 	}
 }
 
-// noPoint is an r that no point on the curve has as its x.
+// noPoint is an r that is not the x of a point on the curve.
 const noPoint = "1100000000000000000000000000000000000000000000000000000000000004"
 
-// signatureBy is r ‖ s ‖ v by a key, in hex.
+// signatureBy returns r ‖ s ‖ v by a key, in hex.
 func signatureBy(t *testing.T, secret string, digest []byte) string {
 	t.Helper()
 	key, err := crypto.ToECDSA(chaintest.Unhex(t, secret))
@@ -69,7 +70,7 @@ func signatureBy(t *testing.T, secret string, digest []byte) string {
 	return hex.EncodeToString(signature)
 }
 
-// TestSummaryShowsEverything looks for each part of random transactions in their
+// TestSummaryShowsEverything checks that each part of random transactions is in their
 // summaries.
 func TestSummaryShowsEverything(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))

@@ -28,8 +28,8 @@ const (
 	authorizationList
 )
 
-// The items of a small valid transaction in hex, each with its RLP header.
-// Tests replace some of them.
+// The items of a small valid transaction in hex, each with its RLP header. Tests
+// replace some of them.
 var (
 	someone   = "94" + "08d2b0a37f869ff76bacb5bab3278e26ab7067b7"
 	alphaUSD  = "94" + "20c0000000000000000000000000000000000001"
@@ -53,13 +53,13 @@ var (
 	items = []string{"82a5bf", "01", "07", "82ea60", list(transfer), "c0", "80", "03", "80", "80", alphaUSD, "80", "c0"}
 )
 
-// list is the RLP list of items in hex.
+// list returns the RLP list of items in hex.
 func list(items ...string) string {
 	content := strings.Join(items, "")
 	return header(0xc0, len(content)/2) + content
 }
 
-// str is the RLP string of bytes in hex, of which there are two at least.
+// str returns the RLP string of bytes in hex, of which there must be at least two.
 func str(content string) string { return header(0x80, len(content)/2) + content }
 
 func header(kind byte, size int) string {
@@ -85,11 +85,11 @@ func withKey(key ...string) []string {
 	return append(slices.Clone(items), list(list(key...), secp256k1))
 }
 
-// typed is a transaction of type 0x76.
+// typed returns a transaction of type 0x76.
 func typed(items ...string) string { return "76" + list(items...) }
 
-// TestBuildersAreValid makes sure that what the tests start from is accepted:
-// otherwise they would show nothing.
+// TestBuildersAreValid checks that the transactions which other tests change are
+// accepted: otherwise those tests would prove nothing.
 func TestBuildersAreValid(t *testing.T) {
 	for name, text := range map[string]string{
 		"plain":         typed(items...),

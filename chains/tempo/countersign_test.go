@@ -25,7 +25,7 @@ const payerSecret = "11111111111111111111111111111111111111111111111111111111111
 // p256Signature has the shape of a P-256 sender's signature.
 var p256Signature = append(append([]byte{1}, bytes.Repeat([]byte{7}, 128)...), 0)
 
-// senderSignatures are those that a fee payer finds in a transaction.
+// senderSignatures are the sender's signatures that a fee payer can get.
 func senderSignatures(c tempomodel.Case) map[string][]byte {
 	return map[string][]byte{
 		"secp256k1":  c.Tx.SenderSignature(c.Key),
@@ -36,7 +36,7 @@ func senderSignatures(c tempomodel.Case) map[string][]byte {
 }
 
 // TestCountersign compares a fee payer's signature over random transactions with the
-// model's, in both forms in which they come, and makes sure that only the fee is by it.
+// model's, in both forms, and checks that it only authorizes the fee.
 func TestCountersign(t *testing.T) {
 	random := rand.New(rand.NewPCG(31, 32))
 	payer := ecdsaKey(t, payerSecret)
@@ -69,7 +69,7 @@ func checkPayerEffects(t *testing.T, effects []chains.Effect) {
 	}
 }
 
-// TestCountersignRefused: what no fee payer countersigns.
+// TestCountersignRefused has what no fee payer countersigns.
 func TestCountersignRefused(t *testing.T) {
 	c := tempomodel.Generate(rand.New(rand.NewPCG(33, 34)), 0)
 	sender := hex.EncodeToString(crypto.FromECDSA(c.Key))
@@ -142,7 +142,7 @@ func TestAccessKey(t *testing.T) {
 	}
 }
 
-// TestAccessKeyActsForTheAccount: effects and view are the account's.
+// TestAccessKeyActsForTheAccount checks that effects and view are the account's.
 func TestAccessKeyActsForTheAccount(t *testing.T) {
 	root := chaintest.Unhex(t, someone[2:])
 	signing, err := chaintest.Ready(parse(t, chaintest.Unhex(t, typed(items...))), "id", accessKey{keyOf(t, payerSecret), root})
@@ -157,7 +157,7 @@ func TestAccessKeyActsForTheAccount(t *testing.T) {
 	}
 }
 
-// TestAccessKeyRefused: what the network does not take of an access key.
+// TestAccessKeyRefused has what the network does not accept from an access key.
 func TestAccessKeyRefused(t *testing.T) {
 	root := strings.Repeat("05", 32)
 	rootAddress, access := chaintest.Unhex(t, address(t, root)[2:]), ecdsaKey(t, payerSecret)

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// Reads a transaction, shows what it does, and signs it.
+// A transaction is read, shown and signed.
 func ExampleChain() {
 	raw, err := chains.DecodeHex("0x76f88e82a5bf843b9aca008504a817c800830186a0f85ef85c9420c000000000000000000000000000000000000180b844a9059cbb" +
 		"00000000000000000000000008d2b0a37f869ff76bacb5bab3278e26ab7067b7" +
@@ -80,8 +80,7 @@ func ExampleChain() {
 	// signed: 212 bytes, <nil>
 }
 
-// A transaction that is not as it should be is refused with the field and the
-// byte at which the fault is.
+// A malformed transaction is refused with the field and the byte of the fault.
 func ExampleChain_Parse_refused() {
 	raw, _ := hex.DecodeString("76d18210790807825208c0c0808080808080c0")
 	_, err := tempo.Chain{}.Parse(raw)

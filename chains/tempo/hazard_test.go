@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/tempo"
 )
 
-// hazardCases are well-formed transactions, each with the hazards it carries
-// and, where it carries one, the whole detail of the first.
+// hazardCases are well-formed transactions, each with its hazards and the whole detail
+// of the first, if any.
 var hazardCases = []struct {
 	name, raw string
 	names     []string
@@ -111,12 +111,12 @@ const (
 	keychain     = "94" + "aaaaaaaa00000000000000000000000000000000"
 )
 
-// limitedTo is a key with an expiry, a limit and no allowed call.
+// limitedTo returns a key with an expiry, a limit and no allowed call.
 func limitedTo(limit ...string) string {
 	return plus("01", list(list(append([]string{alphaUSD}, limit...)...)), "c0")
 }
 
-// calling is a call of the AccountKeychain.
+// calling returns a call of the AccountKeychain.
 func calling(input string) string {
 	return typed(with(items, calls, list(list(keychain, "80", str(input))))...)
 }
@@ -149,14 +149,14 @@ func TestHazards(t *testing.T) {
 	}
 }
 
-// TestHazardLimits sets the bound that is configurable.
+// TestHazardLimits sets the configurable bound.
 func TestHazardLimits(t *testing.T) {
 	chaintest.CheckHazards(t, hazardsOf(t, tempo.Limits{GasCap: 59_999}, typed(items...)), []string{tempo.HazardGasOverCap},
 		"gas 60000 is over the cap of 59999: the network does not include it")
 	chaintest.CheckHazards(t, hazardsOf(t, tempo.Limits{GasCap: 60_000}, typed(items...)), nil, "")
 }
 
-// TestHazardNames makes sure that the closed list has every name there is.
+// TestHazardNames checks that the list of names is complete.
 func TestHazardNames(t *testing.T) {
 	var seen []string
 	for _, c := range hazardCases {

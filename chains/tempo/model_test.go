@@ -16,8 +16,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// TestGenerated holds the signed bytes of random transactions of every kind
-// against the model's.
+// TestGenerated compares the signed bytes of random transactions of every kind with the
+// model's.
 func TestGenerated(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for number := range 1200 {
@@ -43,7 +43,7 @@ func signRaw(t testing.TB, raw []byte, key keystore.Key) []byte {
 	return signed
 }
 
-// fixedKey signs everything with r = s = 1, and remembers what.
+// fixedKey signs everything with r = s = 1, and records the digest.
 type fixedKey struct {
 	keystore.Key
 	digest [32]byte
@@ -55,7 +55,7 @@ func (k *fixedKey) SignECDSA(_ context.Context, digest [32]byte) (signature [65]
 	return signature, nil
 }
 
-// fixedSignature is what fixedKey's signature is in a transaction.
+// fixedSignature is fixedKey's signature in a transaction.
 var fixedSignature = append(append(append(make([]byte, 31), 1), append(make([]byte, 31), 1)...), 27)
 
 func newFixedKey(t testing.TB) *fixedKey {

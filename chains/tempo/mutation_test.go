@@ -11,10 +11,10 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// TestMutations changes every byte of every valid vector in every way: to each
-// other value, left out, with each value put in front, and cut off there. What
-// is accepted then must be what the model accepts, whose canonical encoding is
-// the input itself.
+// TestMutations changes every byte of every valid vector in every way: to each other
+// value, deleted, with each value inserted before it, and cut off there. What is still
+// accepted must be what the model accepts, whose canonical encoding is the input
+// itself.
 func TestMutations(t *testing.T) {
 	key := newFixedKey(t)
 	for name, v := range vectors(t) {
@@ -26,7 +26,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// TestMutationsOfAuthorizations does so, at the boundaries, with what no vector
+// TestMutationsOfAuthorizations is TestMutations, at the boundaries, for what no vector
 // has: a fee payer's signature, a key authorization and an authorization.
 func TestMutationsOfAuthorizations(t *testing.T) {
 	key := newFixedKey(t)

@@ -69,8 +69,7 @@ var refusedEnvelopes = []refusal{
 		"tempo: field 8 (nonce) at byte 42: the length reaches past the end: cut off, or a byte is wrong"},
 }
 
-// refusedNumbers are integers that are too wide, not written in the one way, or
-// can never be right.
+// refusedNumbers are integers that are too wide, not canonical, or can never be valid.
 var refusedNumbers = []refusal{
 	{"chain id 0", typed(with(items, chainID, "80")...),
 		"tempo: field 1 (chainId) at byte 3: is 0: a transaction names its chain"},

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// authorizationWith is a transaction with one authorization, of these items.
+// authorizationWith returns a transaction with one authorization of these items.
 func authorizationWith(tuple ...string) string {
 	return typed(with(items, authorizationList, list(list(tuple...)))...)
 }
 
-// signedWith is a transaction with one authorization that has this signature.
+// signedWith returns a transaction with one authorization that has this signature.
 func signedWith(signature string) string {
 	return authorizationWith("82a5bf", someone, "08", signature)
 }
@@ -79,18 +79,18 @@ var refusedAuthorizations = []refusal{
 
 var zeros32 = strings.Repeat("00", 32)
 
-// key is a transaction that authorizes a key of these items.
+// key returns a transaction that authorizes a key of these items.
 func key(inner ...string) string { return typed(withKey(inner...)...) }
 
-// keySigned is one whose authorization has this signature behind it.
+// keySigned returns a transaction whose key authorization has this signature.
 func keySigned(signature ...string) string {
 	return typed(append(slices.Clone(items), list(append([]string{list(plainKey...)}, signature...)...))...)
 }
 
-// plus is the key with options behind it.
+// plus returns the key followed by options.
 func plus(options ...string) string { return key(append(slices.Clone(plainKey), options...)...) }
 
-// scoped is a key that may make these calls.
+// scoped returns a key that may make these calls.
 func scoped(scopes ...string) string { return plus("01", "c0", list(scopes...)) }
 
 // refusedKeys are faults of key authorizations.

@@ -11,7 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// TestSigners: an address in any case but with the right checksum, or a key's id.
+// TestSigners covers addresses in any case but with the right checksum, and ids of
+// keys.
 func TestSigners(t *testing.T) {
 	tx := parse(t, chaintest.Unhex(t, typed(items...)))
 	const checksummed = "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"

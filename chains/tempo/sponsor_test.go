@@ -14,9 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// TestPreimage writes down what the sender signs with each form of a fee payer:
-// without one the bytes that came in, with one the same items with feeToken 80
-// and feePayer 00.
+// TestPreimage checks what the sender signs with each form of a fee payer: without one
+// the bytes that came in, with one the same items with feeToken 80 and feePayer 00.
 func TestPreimage(t *testing.T) {
 	sponsored := typed(with(with(items, feeToken, "80"), feePayer, "00")...)
 	for _, c := range []struct{ name, raw, preimage string }{
@@ -40,9 +39,8 @@ func TestPreimage(t *testing.T) {
 	}
 }
 
-// TestFeeTokenNotCommittedTo: whatever token a fee payer puts there, the
-// sender's signature is the same, and the summary says that it does not cover
-// it.
+// TestFeeTokenNotCommittedTo checks that the sender's signature does not depend on the
+// fee payer's token, and that the summary says so.
 func TestFeeTokenNotCommittedTo(t *testing.T) {
 	const note = "NOT COMMITTED TO by the sender's signature: the fee payer chooses it"
 	for _, c := range []struct{ name, token, payer, note string }{
@@ -65,7 +63,7 @@ func TestFeeTokenNotCommittedTo(t *testing.T) {
 	}
 }
 
-// TestFeePayerShown recovers who pays, which depends on who sends.
+// TestFeePayerShown recovers the payer, which depends on the sender.
 func TestFeePayerShown(t *testing.T) {
 	sender, sponsor := strings.Repeat("01", 32), strings.Repeat("02", 32)
 	for _, c := range []struct{ name, signer, want, note string }{
@@ -78,7 +76,7 @@ func TestFeePayerShown(t *testing.T) {
 			if field.Value != c.want || field.Note != c.note {
 				t.Errorf("fee payer %q [%s], want %q [%s]", field.Value, field.Note, c.want, c.note)
 			}
-			// For another sender it is another's signature.
+			// For another sender the signature is another payer's.
 			if field := fieldOf(t, view(t, tx, strings.Repeat("03", 32)), "fee payer"); field.Value == c.want {
 				t.Error("the payer's signature does not cover the sender")
 			}
@@ -86,7 +84,7 @@ func TestFeePayerShown(t *testing.T) {
 	}
 }
 
-// sponsoredBy is a transaction that a fee payer has signed for a sender.
+// sponsoredBy returns a transaction that a fee payer has signed for a sender.
 func sponsoredBy(t *testing.T, payer, sender string) []byte {
 	t.Helper()
 	tx, err := tempomodel.Decode(chaintest.Unhex(t, typed(items...)))
@@ -110,7 +108,7 @@ func parse(t *testing.T, raw []byte) chains.Transaction {
 	return tx
 }
 
-// view is what is shown to a signer.
+// view returns what is shown to a signer.
 func view(t *testing.T, tx chains.Transaction, secret string) []chains.Field {
 	t.Helper()
 	signing, err := chaintest.Ready(tx, "id", keyOf(t, secret))

@@ -8,10 +8,10 @@ import (
 	"github.com/countersign-dev/countersign/chains/tempo"
 )
 
-// secret is the key that looks at the summaries: that of the vectors.
+// secret is the key of the vectors, for which summaries are shown.
 const secret = "e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca"
 
-// shown are transactions beside the vectors whose summary is worth looking at.
+// shown are further transactions whose summaries are worth a look.
 func shown(t *testing.T) map[string][]byte {
 	input := "b844" + "a9059cbb" + strings.Repeat("00", 12) + someone[2:] + strings.Repeat("00", 29) + "0f4240"
 	expiring := with(with(with(items, nonceKey, max256), nonce, "65"), validBefore, "84713fb300")
@@ -50,7 +50,7 @@ func shown(t *testing.T) map[string][]byte {
 	return transactions
 }
 
-// TestSummary holds what is shown of each transaction, and its digest, against
+// TestSummary compares what is shown of each transaction, and its digest, with
 // testdata/summary.
 func TestSummary(t *testing.T) {
 	transactions := shown(t)

@@ -29,7 +29,7 @@ func keyOf(t testing.TB, privateKey string) keystore.Key {
 	return chaintest.Key(t, keystore.CurveSecp256k1, chaintest.Unhex(t, privateKey))
 }
 
-// TestContract holds the chain against the contract of all chains.
+// TestContract runs the contract of all chains.
 func TestContract(t *testing.T) {
 	samples := map[string]chaintest.Sample{}
 	for name, v := range vectors(t) {

@@ -9,16 +9,16 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 )
 
-// finding is a transaction of which an audit found that it was signed without a
-// word: what its summary has to say, the hazards it carries, and what its refusal
-// says if nothing can allow it.
+// finding is a transaction that an audit found signed without a warning: what its
+// summary must say, the hazards that it carries, and what its refusal says if nothing
+// can allow it.
 type finding struct {
 	Name, Finding, Hex string
 	Shows, Hazards     []string
 	Refused            string
 }
 
-// TestFindings holds what an audit found, as bytes.
+// TestFindings has what an audit found, as bytes.
 func TestFindings(t *testing.T) {
 	var file struct{ Cases []finding }
 	chaintest.ReadJSON(t, "testdata/audit/findings.json", &file)
@@ -52,8 +52,8 @@ func checkFinding(t *testing.T, c finding) {
 	}
 }
 
-// TestPermissionsAreNumbered: an active permission has the id that the network
-// gives it, whatever the transaction says.
+// TestPermissionsAreNumbered checks that an active permission is shown with the id that
+// the network gives it, whatever the transaction says.
 func TestPermissionsAreNumbered(t *testing.T) {
 	key := lengthField(7, join(lengthField(1, chaintest.Unhex(t, ownerHex)), varintField(2, 1)))
 	active := func(id int64) []byte {
@@ -70,8 +70,8 @@ func TestPermissionsAreNumbered(t *testing.T) {
 	}
 }
 
-// TestDelegationLocks: a lock without a period lasts three days, a period without a
-// lock nothing.
+// TestDelegationLocks checks that a lock without a period lasts three days, and that a
+// period without a lock has no effect.
 func TestDelegationLocks(t *testing.T) {
 	for name, c := range map[string]struct {
 		fields []byte

@@ -25,7 +25,7 @@ func varintField(number int, value int64) []byte {
 
 func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
-// frame is a Transaction.raw in its fields, to be changed by a test.
+// frame is a Transaction.raw in its fields, for a test to change.
 type frame struct {
 	blockBytes, blockNum, blockHash, expiration, auths, data, contract, scripts, timestamp, feeLimit, after []byte
 }
@@ -44,7 +44,7 @@ func (f frame) bytes() []byte {
 	return join(f.blockBytes, f.blockNum, f.blockHash, f.expiration, f.auths, f.data, f.contract, f.scripts, f.timestamp, f.feeLimit, f.after)
 }
 
-// wrapped is a Transaction.Contract around a contract's message.
+// wrapped returns a Transaction.Contract with a contract's message.
 func wrapped(number int64, name string, message []byte) []byte {
 	return join(typeField(number), lengthField(2, anyOf(name, message)))
 }
@@ -60,18 +60,18 @@ func anyOf(name string, message []byte) []byte {
 	return join(lengthField(1, []byte("type.googleapis.com/protocol."+name)), lengthField(2, message))
 }
 
-// rawOf is a Transaction.raw around a contract's message.
+// rawOf returns a Transaction.raw with a contract's message.
 func rawOf(number int64, message []byte) []byte {
 	return newFrame(wrapped(number, contracts[number].message.name, message)).bytes()
 }
 
-// transfer is a TransferContract of 100 sun.
+// transfer returns a TransferContract of 100 sun.
 func transfer(t testing.TB) []byte {
 	t.Helper()
 	return join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, chaintest.Unhex(t, otherHex)), varintField(3, 100))
 }
 
-// wholeOf is a Transaction with signatures.
+// wholeOf returns a Transaction with signatures.
 func wholeOf(raw []byte, signatures ...[]byte) []byte {
 	out := lengthField(1, raw)
 	for _, signature := range signatures {
@@ -80,7 +80,7 @@ func wholeOf(raw []byte, signatures ...[]byte) []byte {
 	return out
 }
 
-// ready takes a transaction to where only the key can fail.
+// ready prepares a transaction for signing.
 func ready(t testing.TB, tx *transaction, key keystore.Key, signWith string) chains.Signing {
 	t.Helper()
 	signing, err := chaintest.Ready(tx, signWith, key)
@@ -99,7 +99,7 @@ func parse(t testing.TB, raw []byte) *transaction {
 	return tx.(*transaction)
 }
 
-// Secrets of the tests: of the vectors, and of co-signers.
+// Secrets of the vectors, and of co-signers.
 const (
 	ownerSecret = "e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca"
 	oneSecret   = "0000000000000000000000000000000000000000000000000000000000000001"
@@ -111,7 +111,7 @@ func keyOf(t testing.TB, secret string) keystore.Key {
 	return chaintest.Key(t, keystore.CurveSecp256k1, chaintest.Unhex(t, secret))
 }
 
-// vector is a transaction that TronWeb made.
+// vector is a transaction by TronWeb.
 type vector struct{ Type, RawDataHex, TxID, Signature, Signed string }
 
 func tronWebVectors(t testing.TB) []vector {

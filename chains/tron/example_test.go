@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// rawDataHex is what TronWeb calls raw_data_hex: a transfer of 100 sun.
+// rawDataHex is a transfer of 100 sun in the encoding that TronWeb calls raw_data_hex.
 const rawDataHex = "0a020a1b2208112233445566778840e0c4d086a6375a65080112610a2d747970652e676f6f676c65617069732e636f6d2f70726f746f636f6c2e5472616e73666572436f6e747261637412300a154197cc56300c36f60c7fb7c50babc6c5cdf59d5c56121541f1cd33c4802dec54475c555f95e9403a62fd355318647080f0cc86a637"
 
 func ExampleChain_Parse() {
@@ -45,8 +45,8 @@ func ExampleChain_Parse() {
 	// transaction id        0x054b58499cfedf036746163f2070d81da5baf8e7d3a4fcd70df705a2fa35c013
 }
 
-// A key is found by the address in signWith. What comes out is what
-// wallet/broadcasthex takes.
+// The key is found by the address in signWith. The output is what wallet/broadcasthex
+// accepts.
 func ExampleChain() {
 	ctx := context.Background()
 	keys := memory.New()

@@ -61,7 +61,7 @@ func TestHazards(t *testing.T) {
 	}
 }
 
-// call is a TriggerSmartContract with a fee limit.
+// call returns a TriggerSmartContract with a fee limit.
 func call(t testing.TB, data string) []byte {
 	f := newFrame(wrapped(31, "TriggerSmartContract", join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, chaintest.Unhex(t, contractHex)),
 		lengthField(4, chaintest.Unhex(t, data)))))
@@ -69,7 +69,7 @@ func call(t testing.TB, data string) []byte {
 	return f.bytes()
 }
 
-// word is an address as an argument.
+// word returns an address as an argument.
 func word(address string) string { return strings.Repeat("0", 24) + address[2:] }
 
 // ownPermissions gives one key all permissions of the owner's account.
@@ -106,7 +106,7 @@ func TestForeignOwner(t *testing.T) {
 	}
 }
 
-// TestEveryHazardIsListed: what the chain lists is what the constants name.
+// TestEveryHazardIsListed compares the chain's list with the constants.
 func TestEveryHazardIsListed(t *testing.T) {
 	want := []string{
 		"tron/blind-call", "tron/authority-change", "tron/unlimited-approval", "tron/burn",

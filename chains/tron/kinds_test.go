@@ -12,10 +12,9 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 )
 
-// TestKinds holds the table of every contract type, the kinds of its effects and
-// the actuator of java-tron that they are taken from: testdata/kinds.txt, which go
-// test -update writes. All transactions of TronWeb, and those that it cannot build,
-// are in it.
+// TestKinds compares every contract type, the kinds of its effects and the actuator of
+// java-tron that they are taken from, with testdata/kinds.txt, which go test -update
+// writes. It covers all transactions of TronWeb, and those that it cannot build.
 func TestKinds(t *testing.T) {
 	kinds := map[string][]string{}
 	add := func(raw []byte) {
@@ -57,7 +56,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// actuator is the class of java-tron that executes a contract type.
+// actuator returns the class of java-tron that executes a contract type.
 func actuator(name string) string {
 	switch name {
 	case "CreateSmartContract", "TriggerSmartContract":
@@ -72,7 +71,7 @@ func actuator(name string) string {
 	return strings.TrimSuffix(name, "Contract") + "Actuator"
 }
 
-// TestEffects writes down the effects that are not plain from their kind.
+// TestEffects checks the effects that do not follow from their kind.
 func TestEffects(t *testing.T) {
 	const burn = "410000000000000000000000000000000000000000"
 	owner := lengthField(1, chaintest.Unhex(t, ownerHex))

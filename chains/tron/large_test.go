@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 )
 
-// TestOverTwoGiB: places in a longer transaction would not fit into a value,
-// whatever the limits allow.
+// TestOverTwoGiB checks that a transaction is refused whose offsets do not fit into a
+// value, whatever the limits allow.
 func TestOverTwoGiB(t *testing.T) {
 	_, err := New(Limits{MaxSize: math.MaxInt}).Parse(chaintest.Untouched(t, 1<<31))
 	if want := "tron: 2147483648 bytes, the network takes 2147483647"; err == nil || err.Error() != want {

@@ -7,9 +7,9 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 )
 
-// TestMutations changes every byte of every vector: bits are flipped, bytes
-// inserted, deleted, doubled, the end cut off. Whatever is accepted all the
-// same is the one canonical encoding of what it says.
+// TestMutations changes every byte of every vector: bits are flipped, bytes inserted,
+// deleted and doubled, the end cut off. What is still accepted must be the one
+// canonical encoding of its content.
 func TestMutations(t *testing.T) {
 	for name, raw := range mutated(t) {
 		t.Run(name, func(t *testing.T) {
@@ -32,8 +32,8 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// mutated are the transactions that are changed: every vector, and a Transaction
-// with two signatures.
+// mutated returns the transactions to change: every vector, and a Transaction with two
+// signatures.
 func mutated(t *testing.T) map[string][]byte {
 	t.Helper()
 	all := handMade(t)

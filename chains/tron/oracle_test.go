@@ -51,8 +51,8 @@ func newOracle(name string) *dynamicpb.Message {
 	return dynamicpb.NewMessage(found)
 }
 
-// reencode has the oracle read a message and write it again, and fails if it
-// met something that it does not know.
+// reencode decodes and re-encodes a message with the oracle, and fails if it has
+// unknown fields.
 func reencode(name string, raw []byte) ([]byte, *dynamicpb.Message, error) {
 	m := newOracle(name)
 	if err := proto.Unmarshal(raw, m); err != nil {
@@ -82,8 +82,8 @@ func countUnknown(m protoreflect.Message) int {
 	return count
 }
 
-// checkCanonical fails if a transaction that was accepted is not the encoding
-// that the oracle writes, on the outside and in the Any.
+// checkCanonical fails if a transaction that was accepted is not the oracle's encoding,
+// outside and in the Any.
 func checkCanonical(t testing.TB, tx *transaction) {
 	t.Helper()
 	name := "Transaction.raw"
@@ -117,8 +117,8 @@ const (
 	contractHex = "41eca9bc828a3005b9a3b909f2cc5c2a54794de05f"
 )
 
-// encoded has the oracle encode a message from its JSON, in which $owner,
-// $other and $contract are addresses and $text(…) is bytes.
+// encoded encodes a message with the oracle from its JSON, in which $owner, $other and
+// $contract are addresses and $text(…) is bytes.
 func encoded(t testing.TB, name, json string) []byte {
 	t.Helper()
 	in64 := func(text string) string { return base64.StdEncoding.EncodeToString(chaintest.Unhex(t, text)) }
@@ -134,8 +134,8 @@ func encoded(t testing.TB, name, json string) []byte {
 	return out
 }
 
-// TestTablesAreTheProtocol holds every table against the declarations: no field
-// is missing, none is invented, none has another type.
+// TestTablesAreTheProtocol compares every table with the declarations: no field is
+// missing or invented, and none has another type.
 func TestTablesAreTheProtocol(t *testing.T) {
 	compare(t, transactionMessage, "Transaction")
 	compare(t, rawMessage, "Transaction.raw")

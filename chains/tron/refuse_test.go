@@ -13,8 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 )
 
-// refusal is bytes that are refused, and the whole error: field and offset in
-// it.
+// refusal is bytes that are refused, and the whole error, with field and offset.
 type refusal struct {
 	name string
 	raw  []byte
@@ -37,7 +36,7 @@ func checkRefusals(t *testing.T, kind error, cases []refusal) {
 	}
 }
 
-// with is a transfer with its frame changed.
+// with returns a transfer with its frame changed.
 func with(t *testing.T, change func(*frame)) []byte {
 	t.Helper()
 	f := newFrame(wrapped(1, "TransferContract", transfer(t)))
@@ -61,8 +60,8 @@ func TestRefusedInput(t *testing.T) {
 	})
 }
 
-// TestJSONGivenByMistake: what TronWeb makes is JSON, and one member of it is
-// wanted. The text is refused before the chain sees it; as hex, by the chain.
+// TestJSONGivenByMistake has the JSON of TronWeb's transactions, of which one member is
+// expected. As text it is refused before the chain sees it, and as hex by the chain.
 func TestJSONGivenByMistake(t *testing.T) {
 	const made = `{"visible":false,"txID":"00","raw_data":{},"raw_data_hex":"0a02"}`
 	if _, err := chains.DecodeHex(made); err == nil || !strings.Contains(err.Error(), "looks like JSON") {
@@ -123,7 +122,7 @@ func TestRefusedFrame(t *testing.T) {
 	})
 }
 
-// inFrame is a Transaction.raw around the bytes of a Contract.
+// inFrame returns a Transaction.raw with the bytes of a Contract.
 func inFrame(parts ...[]byte) []byte { return newFrame(join(parts...)).bytes() }
 
 func TestRefusedContract(t *testing.T) {
@@ -347,8 +346,8 @@ func TestRefusedSignatures(t *testing.T) {
 	})
 }
 
-// TestSwallowed: what proto.Unmarshal joins, reorders, replaces or keeps aside
-// without a word.
+// TestSwallowed has what proto.Unmarshal silently merges, reorders, replaces or keeps
+// aside.
 func TestSwallowed(t *testing.T) {
 	from, to := lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, chaintest.Unhex(t, otherHex))
 	amount, large := varintField(3, 1), varintField(3, 1_000_000_000)

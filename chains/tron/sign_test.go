@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// signedBy is the signature alone that a secret makes over a transaction.
+// signedBy returns the signature of a secret over a transaction.
 func signedBy(t testing.TB, tx *transaction, secret string) []byte {
 	t.Helper()
 	key, err := crypto.HexToECDSA(secret)
@@ -32,8 +32,8 @@ func signedBy(t testing.TB, tx *transaction, secret string) []byte {
 	return made
 }
 
-// malleated is the other signature of the same key that follows from
-// one without the secret: n − s, and the other recovery id.
+// malleated returns the other signature of the same key that can be derived without the
+// secret: n − s, and the other recovery id.
 func malleated(signature []byte) []byte {
 	out := bytes.Clone(signature)
 	s := new(big.Int).SetBytes(signature[32:64])
@@ -42,16 +42,16 @@ func malleated(signature []byte) []byte {
 	return out
 }
 
-// bareV is the same signature with 00 or 01 for v, as Ledger's devices and
-// Wallet Core write it.
+// bareV returns the same signature with 00 or 01 for v, as Ledger's devices and Wallet
+// Core write it.
 func bareV(signature []byte) []byte {
 	out := bytes.Clone(signature)
 	out[64] -= vOffset
 	return out
 }
 
-// otherNonce is another signature of the same key over the same transaction: of
-// an HSM, say, that takes nonces at random.
+// otherNonce returns another signature of the same key over the same transaction, such
+// as by an HSM with random nonces.
 func otherNonce(t testing.TB, tx *transaction, secret string) []byte {
 	t.Helper()
 	private := secp256k1.PrivKeyFromBytes(chaintest.Unhex(t, secret))
@@ -78,7 +78,7 @@ func otherNonce(t testing.TB, tx *transaction, secret string) []byte {
 	return out
 }
 
-// TestTwoOfThree has two co-signers of a permission sign in two calls.
+// TestTwoOfThree signs with two co-signers of a permission in two calls.
 func TestTwoOfThree(t *testing.T) {
 	raw := newFrame(join(wrapped(1, "TransferContract", transfer(t)), varintField(5, 2))).bytes()
 	one, two := keyOf(t, oneSecret), keyOf(t, twoSecret)
@@ -104,8 +104,8 @@ func TestTwoOfThree(t *testing.T) {
 	}
 }
 
-// TestEveryLength signs transactions of many lengths in turn with two keys:
-// whatever the bytes of a length look like, our own output is read again.
+// TestEveryLength signs transactions of many lengths in turn with two keys: whatever
+// the bytes of a length look like, the output must be readable.
 func TestEveryLength(t *testing.T) {
 	one, two := keyOf(t, oneSecret), keyOf(t, twoSecret)
 	bare := join(lengthField(1, chaintest.Unhex(t, ownerHex)))
@@ -131,8 +131,8 @@ func sign(t *testing.T, raw []byte, key keystore.Key, signWith string) []byte {
 	return signed
 }
 
-// TestSignedAlready: the same signer is not added a second time, whatever his
-// first signature looks like.
+// TestSignedAlready checks that the same signer is not added again, whatever the first
+// signature looks like.
 func TestSignedAlready(t *testing.T) {
 	raw := rawOf(1, transfer(t))
 	plain := parse(t, raw)
@@ -184,15 +184,15 @@ func (k failingKey) SignECDSA(ctx context.Context, _ [32]byte) ([65]byte, error)
 	return [65]byte{}, errors.Join(ctx.Err(), k.err)
 }
 
-// TestSizeOnceSigned: the limit is that of the network, which adds room for two
-// results to what is broadcast.
+// TestSizeOnceSigned checks the limit of the network, which adds room for two results
+// to what is broadcast.
 func TestSizeOnceSigned(t *testing.T) {
 	fits := DefaultMaxSize - resultRoom - 2 - signatureSize
 	memo := func(size int) []byte {
 		return with(t, func(f *frame) { f.data = lengthField(10, make([]byte, size)) })
 	}
 	overhead := len(memo(400_000)) - 400_000
-	// 4: the tag and the length of raw_data in front of it
+	// 4: the tag and the length before raw_data
 	for size, fit := range map[int]bool{fits - 4 - overhead: true, fits - 4 - overhead + 1: false} {
 		tx, err := Chain{}.Parse(memo(size))
 		if (err == nil) != fit {

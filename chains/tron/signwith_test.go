@@ -59,8 +59,8 @@ func TestMalformedAddresses(t *testing.T) {
 	}
 }
 
-// TestSlips: of every slip in one character of an address, none is taken for another
-// address, and none for a key's id.
+// TestSlips checks that no slip in one character of an address is taken for another
+// address, or for a key's id.
 func TestSlips(t *testing.T) {
 	const address = "TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn"
 	tx := parse(t, rawOf(1, transfer(t)))
@@ -74,7 +74,8 @@ func TestSlips(t *testing.T) {
 	}
 }
 
-// TestOwnersKeyFirst: of a wallet's keys the owner's signs, whatever their order.
+// TestOwnersKeyFirst checks that of a wallet's keys the owner's signs, whatever their
+// order.
 func TestOwnersKeyFirst(t *testing.T) {
 	tx := parse(t, rawOf(1, transfer(t)))
 	owner, one := keyOf(t, ownerSecret), keyOf(t, oneSecret)
@@ -89,8 +90,8 @@ func TestOwnersKeyFirst(t *testing.T) {
 	}
 }
 
-// TestAnotherVersion: base58check with a right checksum, of the first bytes beside
-// Tron's, which start with a T too.
+// TestAnotherVersion has base58check with a right checksum of the other first bytes
+// that start with a T.
 func TestAnotherVersion(t *testing.T) {
 	for version, filler := range map[byte]byte{addressPrefix - 1: 0xff, addressPrefix + 1: 0x80} {
 		text := base58.CheckEncode(bytes.Repeat([]byte{filler}, 20), version)

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 )
 
-// TestSummaries holds what is shown of each transaction, and its digest, against
+// TestSummaries compares what is shown of each transaction, and its digest, with
 // testdata/summary.
 func TestSummaries(t *testing.T) {
 	chaintest.Summaries(t, Chain{}, shownTransactions(t), keyOf(t, ownerSecret))
@@ -42,8 +42,8 @@ func shownTransactions(t *testing.T) map[string][]byte {
 	return all
 }
 
-// TestCalls: which calls are decoded, and how. Call data is never silently left
-// out: trailing bytes, dirty words and unknown functions are all said.
+// TestCalls checks which calls are decoded, and how. Call data is never silently
+// omitted: trailing bytes, dirty words and unknown functions are all shown.
 func TestCalls(t *testing.T) {
 	const (
 		other  = "000000000000000000000000f1cd33c4802dec54475c555f95e9403a62fd3553"
@@ -95,7 +95,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestCreatedAddress: the address that TronWeb's genContractAddress gives.
+// TestCreatedAddress compares with TronWeb's genContractAddress.
 func TestCreatedAddress(t *testing.T) {
 	want := []string{"TEPm6RQGvebxZ4Y9ZpAM9WEoD95LYSR1Um", "TUx2ajQJwnrR9FFNcdAeMJfSBxYoaKQrhQ"}
 	for _, v := range tronWebVectors(t) {

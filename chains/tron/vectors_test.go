@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// TestVectors signs what reference libraries have signed, byte for byte, from
+// TestVectors compares with what reference libraries have signed, byte for byte, from
 // both forms of input.
 func TestVectors(t *testing.T) {
 	for _, name := range []string{"trx.json", "trc20.json"} {
@@ -29,8 +29,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestContract holds the chain against the contract of all chains, with a
-// transaction of every type, and in both forms.
+// TestContract runs the contract of all chains, with a transaction of every type, and
+// in both forms.
 func TestContract(t *testing.T) {
 	samples, key := map[string]chaintest.Sample{}, keyOf(t, ownerSecret)
 	for _, v := range tronWebVectors(t) {
@@ -41,7 +41,7 @@ func TestContract(t *testing.T) {
 	chaintest.Run(t, Chain{}, samples)
 }
 
-// TestTronWebVectors does the same for every type that TronWeb can build.
+// TestTronWebVectors is TestVectors for every type that TronWeb can build.
 func TestTronWebVectors(t *testing.T) {
 	key := keyOf(t, ownerSecret)
 	types := map[string]bool{}
@@ -81,9 +81,9 @@ func checkSigned(t *testing.T, key keystore.Key, signWith, unsigned, id, signed 
 	}
 }
 
-// TestRawDataLeavesAsItCame finds the very input in the output, also where the
-// free order of a map would let an encoder sort.
-func TestRawDataLeavesAsItCame(t *testing.T) {
+// TestRawDataUnchanged finds the very input in the output, also where the free order of
+// a map would let an encoder sort.
+func TestRawDataUnchanged(t *testing.T) {
 	descending := join(lengthField(1, chaintest.Unhex(t, ownerHex)),
 		lengthField(2, join(varintField(1, 9), varintField(2, -1))),
 		lengthField(2, join(varintField(1, 0), varintField(2, 0))))

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// part is a part of a transaction, where it begins, and how many bytes there
-// must be in all before the reader goes on behind it. A count wants room for
-// what it counts.
+// part is a part of a transaction: where it begins, and how many bytes there must be in
+// total before the reader proceeds to the next one. A count needs room for what it
+// counts.
 type part struct {
 	at, need int
 	problem  string // that may be told beside "bytes wanted"
@@ -36,8 +36,8 @@ func (p *parts) sized(size int) {
 	p.list[len(p.list)-1].problem = "is beyond the end"
 }
 
-// transaction makes a transaction of two inputs and two outputs, the first of
-// each with a script.
+// transaction returns a transaction of two inputs and two outputs, the first of each
+// with a script.
 func transaction(scripts, witnesses bool) *parts {
 	p := &parts{}
 	p.add(2, 0, 0, 0)
@@ -72,8 +72,8 @@ func transaction(scripts, witnesses bool) *parts {
 	return p
 }
 
-// TestCut cuts transactions off behind each byte: the fault is in the first
-// part that is not whole.
+// TestCut cuts transactions off after each byte: the fault is in the first part that is
+// not whole.
 func TestCut(t *testing.T) {
 	unsigned := func(raw []byte) (int, error) {
 		record := &Record{Key: []byte{GlobalUnsignedTx}, Value: raw}

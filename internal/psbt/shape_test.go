@@ -17,7 +17,7 @@ func unhex(t *testing.T, text string) []byte {
 	return raw
 }
 
-// TestCompactSize: every boundary in its shortest form and in each longer one.
+// TestCompactSize has every boundary in its shortest form and in each longer one.
 func TestCompactSize(t *testing.T) {
 	for _, value := range []uint64{0, 1, 0xfc, 0xfd, 0xff, 0x100, 0xffff, 0x10000, math.MaxUint32, math.MaxUint32 + 1, math.MaxUint64} {
 		encoded := AppendCompactSize(nil, value)
@@ -44,7 +44,7 @@ func TestCompactSize(t *testing.T) {
 	}
 }
 
-// TestShapes: what each rule takes, and what it refuses.
+// TestShapes has what each rule accepts and refuses.
 func TestShapes(t *testing.T) {
 	compressed := "02" + strings.Repeat("11", 32)
 	for _, c := range []struct {
@@ -117,8 +117,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestReadTransaction: the two forms of a network transaction, and what is
-// neither.
+// TestReadTransaction has the two forms of a network transaction, and malformed ones.
 func TestReadTransaction(t *testing.T) {
 	const input = "01" + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" + "00000000 00 ffffffff"
 	const output = "01" + "0100000000000000 01 51"
@@ -164,7 +163,8 @@ func TestReadTransaction(t *testing.T) {
 	}
 }
 
-// TestCountsAreBounded: no count makes room for more than the bytes can hold.
+// TestCountsAreBounded checks that no count causes a larger allocation than the bytes
+// justify.
 func TestCountsAreBounded(t *testing.T) {
 	head := "70736274ff 010204 02000000 0104 %in 0105 %out 01fb 04 02000000 00"
 	for _, c := range []struct{ in, out, field string }{
@@ -186,7 +186,7 @@ func TestCountsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSplice: insertions in any order, replacements, and nothing at all.
+// TestSplice has insertions in any order, replacements, and none.
 func TestSplice(t *testing.T) {
 	got := AppendSpliced(nil, []byte("0123456789"), []Insertion{
 		{At: 5, Bytes: []byte("b")}, {At: 0, Bytes: []byte("x")}, {At: 5, Bytes: []byte("a")}, {At: 8, Replace: 2, Bytes: []byte("z")}, {At: 10, Bytes: []byte("!")},

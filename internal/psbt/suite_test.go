@@ -46,8 +46,8 @@ func wantParseError(t *testing.T, err error) {
 	}
 }
 
-// TestBIPs reads every PSBT of the BIPs: each valid one is written back
-// identically, each invalid one is refused, and the locktimes are right.
+// TestBIPs reads every PSBT of the BIPs: each valid one must re-encode identically,
+// each invalid one must be refused, and the locktimes must be right.
 func TestBIPs(t *testing.T) {
 	vectors := bipVectors(t)
 	if len(vectors) != 130 {

@@ -23,7 +23,8 @@ func (g generator) authorization() Authorization {
 	return a
 }
 
-// keyAuthorization is signed by the sender: the network takes no other one.
+// keyAuthorization returns an authorization signed by the sender, the only kind that
+// the network accepts.
 func (g generator) keyAuthorization(chainID uint64) KeyAuthorization {
 	key := Key{ChainID: chainID, Type: uint8(g.IntN(3)), ID: g.address()}
 	if g.IntN(2) == 0 {
@@ -79,8 +80,7 @@ func (g generator) scopes() []Scope {
 	return scopes
 }
 
-// transferRules are rules that name recipients, of functions that can be bound to
-// them.
+// transferRules returns rules that name recipients, for functions that allow it.
 func (g generator) transferRules() (rules []Rule) {
 	for _, selector := range recipientSelectors[:g.IntN(len(recipientSelectors)+1)] {
 		rule := Rule{Selector: selector}
@@ -92,8 +92,8 @@ func (g generator) transferRules() (rules []Rule) {
 	return rules
 }
 
-// signature is one of the three primitive kinds. Only that of secp256k1 is
-// valid: the others are verified by the network alone.
+// signature returns one of the three primitive kinds. Only that of secp256k1 is valid:
+// only the network verifies the others.
 func (g generator) signature(digest []byte) []byte {
 	switch g.IntN(3) {
 	case 0:
@@ -108,7 +108,7 @@ func (g generator) signature(digest []byte) []byte {
 	return sign(g.key(), digest)
 }
 
-// p256 is the coordinates of a random public key.
+// p256 returns the coordinates of a random public key.
 func (g generator) p256() []byte {
 	for {
 		if key, err := ecdh.P256().NewPrivateKey(g.exactly(32)); err == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// TestGenerate makes sure that what tests start from is accepted, and that the
-// signed bytes lead back to it.
+// TestGenerate checks that the transactions which other tests start from are accepted,
+// and that their signed bytes decode to them.
 func TestGenerate(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for kind, name := range Kinds {

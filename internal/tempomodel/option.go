@@ -6,14 +6,14 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 )
 
-// Option is a field that may be missing, which is written as 80. An empty list
-// is not missing: that is c0.
+// Option is a field that may be absent, which is encoded as 80. An empty list is
+// present: its encoding is c0.
 type Option[T any] struct {
 	Present bool
 	Value   T
 }
 
-// Some returns a field that is there.
+// Some returns a field that is present.
 func Some[T any](value T) Option[T] { return Option[T]{Present: true, Value: value} }
 
 // EncodeRLP implements rlp.Encoder.

@@ -10,7 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 )
 
-// SigningHash is what the sender signs.
+// SigningHash returns the digest that the sender signs.
 func (tx *Transaction) SigningHash() []byte {
 	preimage := *tx
 	preimage.Sender, preimage.ForPayer = nil, false
@@ -20,7 +20,7 @@ func (tx *Transaction) SigningHash() []byte {
 	return crypto.Keccak256(preimage.Encode())
 }
 
-// PayerHash is what the fee payer of a sender signs.
+// PayerHash returns the digest that the fee payer of a sender signs.
 func (tx *Transaction) PayerHash(sender common.Address) []byte {
 	preimage := *tx
 	preimage.Sender, preimage.FeePayer = nil, encode(sender)
@@ -32,7 +32,7 @@ func (tx *Transaction) Sign(key *ecdsa.PrivateKey) []byte {
 	return WithSignature(tx.Encode(), sign(key, tx.SigningHash()))
 }
 
-// WithSignature adds a signature to an unsigned transaction, as its last item.
+// WithSignature appends a signature to an unsigned transaction, as its last item.
 func WithSignature(unsigned, signature []byte) []byte {
 	var items []rlp.RawValue
 	if err := rlp.DecodeBytes(unsigned[1:], &items); err != nil {
@@ -51,7 +51,7 @@ func sign(key *ecdsa.PrivateKey, digest []byte) []byte {
 	return signature
 }
 
-// Open takes a signed transaction apart: its sender, and the unsigned bytes.
+// Open returns the sender of a signed transaction, and the unsigned bytes.
 func Open(signed []byte) (sender common.Address, unsigned []byte, err error) {
 	if len(signed) == 0 || signed[0] != TypeTempo {
 		return sender, nil, errors.New("not of type 0x76")
@@ -99,13 +99,13 @@ func (tx *Transaction) SignFor(account common.Address, key *ecdsa.PrivateKey) []
 	return WithSignature(tx.Encode(), tx.KeychainSignature(account, key))
 }
 
-// KeychainSignature is the sender's signature by an access key of an account.
+// KeychainSignature returns the sender's signature by an access key of an account.
 func (tx *Transaction) KeychainSignature(account common.Address, key *ecdsa.PrivateKey) []byte {
 	digest := crypto.Keccak256([]byte{4}, tx.SigningHash(), account[:])
 	return append(append([]byte{4}, account[:]...), sign(key, digest)...)
 }
 
-// ToCountersign returns what a fee payer is given: the transaction with its sender's
+// ToCountersign returns what a fee payer gets: the transaction with its sender's
 // signature and a placeholder, or what the fee payer signs, with the signature.
 func (tx *Transaction) ToCountersign(signature []byte, forPayer bool) *Transaction {
 	signed := *tx
@@ -120,14 +120,14 @@ func (tx *Transaction) ToCountersign(signature []byte, forPayer bool) *Transacti
 	return &signed
 }
 
-// SenderSignature is the sender's own signature.
+// SenderSignature returns the sender's own signature.
 func (tx *Transaction) SenderSignature(key *ecdsa.PrivateKey) []byte {
 	return sign(key, tx.SigningHash())
 }
 
-// RefusesSender returns why the network takes no signature of a sender's own key
-// under the transaction, or nil: its key authorization is not by that account's
-// key.
+// RefusesSender returns why the network does not accept the transaction with a
+// signature of the sender's own key, or nil. The key authorization must be signed by
+// that account's key.
 func (tx *Transaction) RefusesSender(sender common.Address) error {
 	if tx.Sender != nil {
 		if has, err := tx.SenderAddress(); err != nil || has == sender {

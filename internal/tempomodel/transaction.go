@@ -1,7 +1,7 @@
-// Package tempomodel writes the rules of native Tempo transactions down a
-// second time, over go-ethereum's RLP decoder, so that tests, fuzz targets and
-// benchmarks can hold our reader and signer against it. It shares no code with
-// them, and interop/ holds it against ox. Only tests import it.
+// Package tempomodel implements the rules of native Tempo transactions a second time,
+// over go-ethereum's RLP decoder, so that tests, fuzz targets and benchmarks can
+// compare the reader and signer of package tempo with it. It shares no code with them,
+// and interop/ compares it with ox. Only tests import it.
 //
 // Source: the node's crates/primitives/src/transaction, and its transaction
 // pool's bounds.
@@ -21,10 +21,11 @@ const (
 	TypeFeePayer = 0x78
 )
 
-// Transaction is the items of an unsigned transaction, in their order.
+// Transaction has the items of an unsigned transaction, in their order.
 type Transaction struct {
-	// Of what a fee payer is to countersign: the sender's signature, and whether it
-	// comes as what the fee payer signs (0x78) with the sender's address as FeePayer.
+	// For a fee payer to countersign: the sender's signature, and whether the
+	// transaction has the form that the fee payer signs (0x78), with the sender's
+	// address as FeePayer.
 	Sender   []byte `rlp:"-"`
 	ForPayer bool   `rlp:"-"`
 
@@ -82,7 +83,7 @@ type Key struct {
 	Account Option[common.Address] `rlp:"optional"`
 }
 
-// Limit is what may be spent of a token, in all or in each period of seconds.
+// Limit is what may be spent of a token, in total or in each period of seconds.
 type Limit struct {
 	Token  common.Address
 	Amount *big.Int

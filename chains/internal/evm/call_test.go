@@ -20,18 +20,17 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// mainnet is the network that calls are decoded for.
+// mainnet is the network on which calls are decoded.
 var mainnet = &Network{ID: "eip155:1", ChainID: 1, Symbol: "ETH", Decimals: 18}
 
-// call shows a call of a contract that nothing is known of.
+// call returns the fields of a call of an unknown contract.
 func call(data []byte) []chains.Field { return callAt(Address{0x11}, data) }
 
 func callAt(to Address, data []byte) []chains.Field {
 	return mainnet.Read(Transaction{To: to, Data: data}).Fields()
 }
 
-// marshaling is a type as go-ethereum, the independent encoder that our reader
-// is held against, has it.
+// marshaling returns a type for go-ethereum, the independent encoder.
 func marshaling(t abiType, number int) abi.ArgumentMarshaling {
 	out := abi.ArgumentMarshaling{Name: fmt.Sprintf("M%d", number), Type: t.String()}
 	inner, suffix := t, ""
@@ -72,7 +71,7 @@ func pack(t testing.TB, signature string, values ...any) []byte {
 	return append(crypto.Keccak256([]byte(f.signature))[:4], packed...)
 }
 
-// randomValue makes a value of a type, as go-ethereum wants it for kind.
+// randomValue returns a random value of a type, in go-ethereum's representation.
 func randomValue(random *rand.Rand, t abiType, kind abi.Type) reflect.Value {
 	switch t.kind {
 	case kindTuple:
@@ -135,7 +134,7 @@ func randomCall(t testing.TB, random *rand.Rand, f *function) []byte {
 	return append(crypto.Keccak256([]byte(f.signature))[:4], packed...)
 }
 
-// home is a contract at which the function is known.
+// home returns a contract at which the function is known.
 func home(f *function) Address {
 	for at := range contracts {
 		if mainnet.isKnown(at, f.where) {
@@ -145,8 +144,8 @@ func home(f *function) Address {
 	return Address{0x11}
 }
 
-// Every function decodes what go-ethereum encodes, and nothing that differs
-// from that in a byte is shown as the same call.
+// Every function decodes what go-ethereum encodes, and nothing that differs from that
+// in a byte is shown as the same call.
 func TestFunctionsAgainstGoEthereum(t *testing.T) {
 	for selector, candidates := range functions() {
 		for _, f := range candidates {
@@ -230,7 +229,7 @@ func TestUnlimitedAllowanceIsMarked(t *testing.T) {
 	}
 }
 
-// A delegatecall hidden in a multicall in a Safe's transaction is seen.
+// A delegatecall hidden in a multicall in a Safe's transaction is shown.
 func TestDelegatecallIsSeen(t *testing.T) {
 	transfer := pack(t, "transfer(address,uint256)", common.Address{1}, big.NewInt(5))
 	packed := append([]byte{1}, common.Address{2}.Bytes()...)
@@ -246,7 +245,7 @@ func TestDelegatecallIsSeen(t *testing.T) {
 	}
 }
 
-// What a contract might read otherwise than we do is not decoded.
+// What a contract might read in another way is not decoded.
 func TestNotCanonicalIsNotDecoded(t *testing.T) {
 	dirty := pack(t, "transfer(address,uint256)", common.Address{1}, big.NewInt(5))
 	dirty[4] = 1 // above the 20 bytes of the address
@@ -268,7 +267,7 @@ func TestNotCanonicalIsNotDecoded(t *testing.T) {
 	}
 }
 
-// Nesting and long lists end; what is not followed is shown as bytes.
+// Nesting and long lists are bounded; what is beyond a bound is shown as bytes.
 func TestBounds(t *testing.T) {
 	data := pack(t, "transfer(address,uint256)", common.Address{1}, big.NewInt(5))
 	for range maxCallDepth + 4 {
@@ -307,7 +306,7 @@ func FuzzCall(f *testing.F) {
 	})
 }
 
-// TestPackedSize: lengths around the end, and those that overflow.
+// TestPackedSize has lengths around the end, and lengths that overflow.
 func TestPackedSize(t *testing.T) {
 	packed := make([]byte, packedHead+3)
 	for length, want := range map[uint64]int{0: packedHead, 3: packedHead + 3, 4: 0, 1 << 31: 0, 1 << 63: 0, math.MaxUint64: 0} {

@@ -23,8 +23,9 @@ func kinds(effects []chains.Effect) (all []chains.Kind) {
 	return all
 }
 
-// TestDepositByValueCountsOnce: an EntryPoint holds value that comes without a call for
-// its sender. A transfer beside the deposit would count it twice in limits.
+// TestDepositByValueCountsOnce checks that a plain payment to an EntryPoint, which it
+// holds for the sender, is only a deposit: a transfer in addition would count it twice
+// in limits.
 func TestDepositByValueCountsOnce(t *testing.T) {
 	for at, known := range contracts {
 		if known.where[0] != atEntryPoint {
@@ -37,8 +38,9 @@ func TestDepositByValueCountsOnce(t *testing.T) {
 	}
 }
 
-// TestSwapsBoundWhatPoolsMayChange: pools of version 3 take less than an exact amount
-// where their liquidity ends, those of version 2 give more than one by rounding.
+// TestSwapsBoundWhatPoolsMayChange checks the bounds of swaps: pools of version 3 take
+// less than an exact amount where their liquidity ends, and those of version 2 give
+// more than one by rounding.
 func TestSwapsBoundWhatPoolsMayChange(t *testing.T) {
 	tokens := [2]string{"A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "dAC17F958D2ee523a2206206994597C13D831ec7"}
 	path3 := "000000000000000000000000000000000000000000000000000000000000002b" + tokens[0] + "000bb8" + tokens[1] + "000000000000000000000000000000000000000000"
@@ -68,8 +70,9 @@ func TestSwapsBoundWhatPoolsMayChange(t *testing.T) {
 	}
 }
 
-// TestOperationOfADelegatedSender: the mark of EIP-7702 in the place of a factory creates
-// nothing. What follows it is called on the sender. A paymaster is called too.
+// TestOperationOfADelegatedSender checks that the mark of EIP-7702 in the place of a
+// factory creates nothing, that what follows it is called on the sender, and that a
+// paymaster is called too.
 func TestOperationOfADelegatedSender(t *testing.T) {
 	sender := Address{0x55, 1}
 	operation := func(init, paymaster []byte) []value {

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// TestFunctionTable writes down the functions of contracts that are decoded, and
-// where, with the commands of a Universal Router and the contracts that take no
-// selector: testdata/functions.txt, which COUNTERSIGN_UPDATE=1 writes, docs/effects.md
-// repeats, and interop/evm executes.
+// TestFunctionTable compares the functions of contracts that are decoded, and where,
+// with the commands of a Universal Router and the contracts that take no selector, with
+// testdata/functions.txt. COUNTERSIGN_UPDATE=1 writes that file, docs/effects.md
+// repeats it, and interop/evm executes it.
 func TestFunctionTable(t *testing.T) {
 	var table strings.Builder
 	for _, row := range standards {

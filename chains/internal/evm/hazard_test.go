@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-// TestAttos compares with big.Float, and has amounts that are no such amounts.
+// TestAttos compares with big.Float, and has invalid amounts.
 func TestAttos(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	amounts := []float64{1e-18, 9e-19, 0.009007199254740993, 0.02, 0.5, 1, 18.4, 100, 1e5, 1e58}

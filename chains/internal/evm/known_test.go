@@ -11,14 +11,14 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 )
 
-// listed is an address as a public list has it. Chain 0: on every chain.
+// listed is an address in a public list. Chain 0: on every chain.
 type listed struct {
 	Source, Name, Address string
 	Chain                 uint64
 }
 
-// unlisted are known contracts that stand in no public list which a package manager
-// has, and where they are from.
+// unlisted are known contracts that are in no public list of a package manager, with
+// their sources.
 var unlisted = map[string]string{
 	"deposit contract on 17000":                  "Holesky's genesis block; go-ethereum 1.17 has no longer its configuration",
 	"withdrawal requests (EIP-7002) on 17000":    "EIP-7002",
@@ -26,8 +26,8 @@ var unlisted = map[string]string{
 	"WXDAI on 100": "Gnosis Chain's documentation",
 }
 
-// publicLists are the addresses in testdata/addresses.json, each with its source, and
-// go-ethereum's.
+// publicLists returns the addresses in testdata/addresses.json, each with its source,
+// and go-ethereum's.
 func publicLists(t *testing.T) (all []listed) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/addresses.json")
@@ -49,7 +49,7 @@ func publicLists(t *testing.T) (all []listed) {
 	return all
 }
 
-// listName is what the lists call a contract.
+// listName returns the name of a contract in the lists.
 func listName(known *contract) string {
 	if slices.Contains(known.where, atWETH) {
 		return "wrapped native"
@@ -57,9 +57,9 @@ func listName(known *contract) string {
 	return known.name
 }
 
-// TestKnownAddressesAgainstPublicLists: each address that is built in stands in a list
-// that others wrote, for each of its chains, or in unlisted; and no list has another
-// address for it. Sepolia's deposit contract, which takes tokens, is not known.
+// TestKnownAddressesAgainstPublicLists checks that each built-in address is in a public
+// list for each of its chains, or in unlisted, and that no list has another address for
+// it. Sepolia's deposit contract, which takes tokens, is not known.
 func TestKnownAddressesAgainstPublicLists(t *testing.T) {
 	lists := publicLists(t)
 	found := map[string]int{}
@@ -88,8 +88,8 @@ func TestKnownAddressesAgainstPublicLists(t *testing.T) {
 	t.Logf("%d contracts at %d addresses; %d are in no list", len(found), len(contracts), len(unlisted))
 }
 
-// TestListsHaveNoOtherAddress: where a contract is known on a chain, the lists have no
-// other address of it there.
+// TestListsHaveNoOtherAddress checks that the lists have no other address of a contract
+// on a chain where it is known.
 func TestListsHaveNoOtherAddress(t *testing.T) {
 	for _, l := range publicLists(t) {
 		for at, known := range contracts {

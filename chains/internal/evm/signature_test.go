@@ -11,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-// TestRecover holds the recovery of an authorization's signer (EIP-7702) against
-// go-ethereum's, for a right signature and for what can be wrong with one.
+// TestRecover compares the recovery of an authorization's signer (EIP-7702) with
+// go-ethereum's, for a valid signature and for faulty ones.
 func TestRecover(t *testing.T) {
 	key, err := crypto.ToECDSA(crypto.Keccak256([]byte("authority")))
 	if err != nil {

@@ -35,7 +35,7 @@ func TestSpellingEIP55(t *testing.T) {
 	}
 }
 
-// TestSpelling turns the case of every letter in turn.
+// TestSpelling changes the case of every letter in turn.
 func TestSpelling(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 500 {
@@ -71,7 +71,7 @@ func turnedLetters(text string) iter.Seq[string] {
 
 const mistyped = "ethereum: signWith: the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped"
 
-// misspelled are texts that start as an address does, and why they are none.
+// misspelled are texts that start like an address, and why they are none.
 var misspelled = map[string]string{
 	"0x": "ethereum: signWith: an address has 40 hex digits after 0x, this one 0",
 	"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAe":    "ethereum: signWith: an address has 40 hex digits after 0x, this one 39",

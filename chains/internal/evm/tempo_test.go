@@ -15,7 +15,7 @@ import (
 // tempo is Tempo's mainnet.
 var tempo = &Network{ID: "eip155:4217", ChainID: TempoMainnet, Symbol: "native", Decimals: 18}
 
-// addressAt is where a precompile is; of TIP-20 tokens pathUSD.
+// addressAt returns the address of a precompile; for TIP-20 tokens that of pathUSD.
 func addressAt(w where) Address {
 	for at, is := range precompiles {
 		if is == w {
@@ -25,8 +25,8 @@ func addressAt(w where) Address {
 	return hexAddress("0x20C0000000000000000000000000000000000000")
 }
 
-// encodeZero encodes a call with zeros, and empty lists, for all of its arguments;
-// but of addresses with 0x11…, for the zero address is a case of its own.
+// encodeZero encodes a call with zeros and empty lists for all arguments, except
+// addresses, which are 0x11… because the zero address is a case of its own.
 func encodeZero(types []abiType) []byte {
 	head, tail := make([]byte, 0, heads(types)), []byte(nil)
 	for i := range types {
@@ -53,7 +53,7 @@ func encodeZero(types []abiType) []byte {
 	return append(head, tail...)
 }
 
-// TestPrecompileKinds writes down what each function of Tempo's precompiles does:
+// TestPrecompileKinds compares what each function of Tempo's precompiles does with
 // testdata/tempo.txt, which COUNTERSIGN_UPDATE=1 writes.
 func TestPrecompileKinds(t *testing.T) {
 	var table strings.Builder
@@ -92,8 +92,8 @@ func TestPrecompileKinds(t *testing.T) {
 	}
 }
 
-// TestPrecompilesAreTempos: on other chains nothing is known at these addresses, and
-// what a precompile does not have is not decoded.
+// TestPrecompilesAreTempos checks that nothing is known at these addresses on other
+// chains, and that functions which a precompile does not have are not decoded.
 func TestPrecompilesAreTempos(t *testing.T) {
 	ethereum := &Network{ID: "eip155:1", ChainID: 1, Symbol: "ETH", Decimals: 18}
 	revoke := append(crypto.Keccak256([]byte("revokeKey(address)"))[:4], make([]byte, 32)...)

@@ -9,7 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 )
 
-// TestOverTwoGiB: places in a longer transaction would not fit into a Span.
+// TestOverTwoGiB checks that a transaction is refused whose offsets do not fit into a
+// Span.
 func TestOverTwoGiB(t *testing.T) {
 	raw := chaintest.Untouched(t, 1<<31)
 	f := rlp.Open("test", raw, 0)

@@ -88,7 +88,7 @@ var readers = map[string]func(f *rlp.Fields, raw []byte) any{
 
 const field = "test: field 1 (x) at byte 1: "
 
-// TestFields reads single fields: what is read, or the error.
+// TestFields reads single fields, and compares the value or the error.
 func TestFields(t *testing.T) {
 	twenty := strings.Repeat("11", 20)
 	for _, c := range []struct {
@@ -159,7 +159,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestRaw reads items with their headers, and looks ahead without reading.
+// TestRaw reads items with their headers, and peeks without reading.
 func TestRaw(t *testing.T) {
 	f := rlp.Open("test", unhex(t, "c780c1018201ff05"), 0)
 	for _, c := range []struct {
@@ -179,7 +179,8 @@ func TestRaw(t *testing.T) {
 	checkFault(t, "end", f.Close(), "test: field 5 (x) at byte 8: missing")
 }
 
-// TestFirstFaultStays: after a fault nothing is read, and the fault is the first.
+// TestFirstFaultStays checks that nothing is read after a fault, and that the first
+// fault is kept.
 func TestFirstFaultStays(t *testing.T) {
 	f := rlp.Open("test", unhex(t, "c5000100c101"), 0)
 	const want = "test: field 1 (one) at byte 1: integer has a leading zero"
@@ -200,7 +201,8 @@ func TestFirstFaultStays(t *testing.T) {
 	}
 }
 
-// TestLeftOver: all items of a list must be read, of inner lists too.
+// TestLeftOver checks that all items of a list must be read, including those of inner
+// lists.
 func TestLeftOver(t *testing.T) {
 	f := rlp.Open("test", unhex(t, "c30102c0"), 0)
 	f.Uint64("one")
@@ -213,7 +215,7 @@ func TestLeftOver(t *testing.T) {
 	checkFault(t, "inner", f.Close(), "test: field 1 (lists) at byte 3: 2 bytes left over after item 1")
 }
 
-// TestAppend holds what a signature adds against go-ethereum's encoder.
+// TestAppend compares what a signature adds with go-ethereum's encoder.
 func TestAppend(t *testing.T) {
 	for _, size := range []int{0, 1, 55, 56, 255, 256, 65535, 65536, 1 << 24} {
 		content := make([]byte, size)

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestDepth walks as deep as the lists of a transaction lie in one another, and
-// one deeper, and names where it stands: the recipients in a rule in a scope's
-// rules in the scopes of a Tempo key authorization are seven deep.
+// TestDepth walks as deep as lists are nested in a transaction, and one deeper, and
+// checks the path of a fault: the recipients in a rule in a scope's rules in the scopes
+// of a Tempo key authorization are seven deep.
 func TestDepth(t *testing.T) {
 	const maxDepth = 8
 	raw := []byte{0x00}
@@ -28,7 +28,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// TestSkipEmptyList reads over c0 only, and counts it as an item.
+// TestSkipEmptyList skips c0 only, and counts it as an item.
 func TestSkipEmptyList(t *testing.T) {
 	f := Open("chain", []byte{0xc4, 0xc0, 0x80, 0xc1, 0x01}, 0)
 	if !f.SkipEmptyList() || f.SkipEmptyList() {
