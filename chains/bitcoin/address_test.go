@@ -23,11 +23,11 @@ import (
 func TestAddresses(t *testing.T) {
 	key := keyOf(t, chaintest.Unhex(t, vectors(t)["p2wpkh"].PrivateKey)).PublicKey()
 	got := map[string]string{}
-	for _, own := range (bitcoin.Chain{}).Addresses(key) {
-		if _, twice := got[own.Format]; twice {
-			t.Errorf("%s twice", own.Format)
+	for _, a := range (bitcoin.Chain{}).Addresses(key) {
+		if _, twice := got[a.Format]; twice {
+			t.Errorf("%s twice", a.Format)
 		}
-		got[own.Format] = own.Address
+		got[a.Format] = a.Address
 	}
 	if len(got) != 16 {
 		t.Errorf("%d formats", len(got))
@@ -68,8 +68,8 @@ func TestScripts(t *testing.T) {
 		}
 	}
 	key := keyOf(t, chaintest.Unhex(t, vectors(t)["p2wpkh"].PrivateKey)).PublicKey()
-	for _, own := range (bitcoin.Chain{}).Addresses(key) {
-		parsed, err := address.DecodeAddress(own.Address, paramsOf(own.Address))
+	for _, a := range (bitcoin.Chain{}).Addresses(key) {
+		parsed, err := address.DecodeAddress(a.Address, paramsOf(a.Address))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,8 +77,8 @@ func TestScripts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := bitcoin.ScriptOf(own.Address); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s: %x (%v), btcd says %x", own.Address, got, err, want)
+		if got, err := bitcoin.ScriptOf(a.Address); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %x (%v), btcd says %x", a.Address, got, err, want)
 		}
 	}
 }
@@ -210,10 +210,10 @@ func TestAddressHasOneForm(t *testing.T) {
 				refused(text)
 			}
 		}
-		for at := range known.Address {
+		for i := range known.Address {
 			mixed := []byte(known.Address)
-			mixed[at] ^= 0x20
-			if mixed[at] >= 'A' {
+			mixed[i] ^= 0x20
+			if mixed[i] >= 'A' {
 				refused(string(mixed))
 			}
 		}

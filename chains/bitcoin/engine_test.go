@@ -170,22 +170,22 @@ func TestMixed(t *testing.T) {
 	slices.Sort(names)
 	random := rand.New(rand.NewPCG(174, 370))
 	for _, count := range []int{1, 2, 3, 10, 33, 100} {
-		made := bitcointest.PSBT{Version: uint32(count%2) * 2, LockTime: 800_000}
+		packet := bitcointest.PSBT{Version: uint32(count%2) * 2, LockTime: 800_000}
 		for i := range count {
 			name := names[random.IntN(len(names))]
-			made.Inputs = append(made.Inputs, all[name].Input(10_000+uint64(i), uint32(i)))
+			packet.Inputs = append(packet.Inputs, all[name].Input(10_000+uint64(i), uint32(i)))
 		}
-		made.Outputs = []bitcointest.Output{
+		packet.Outputs = []bitcointest.Output{
 			bitcointest.P2WPKH(a.PublicKey()).Output(5_000), {Script: bitcointest.Nulldata("mixed")},
 		}
-		signAll(t, made.Encode(), a, b)
+		signAll(t, packet.Encode(), a, b)
 	}
 }
 
 // TestSignByAddress signs the inputs of one address and no other.
 func TestSignByAddress(t *testing.T) {
 	a, b, c := keyOf(t, secretOf(1)), keyOf(t, secretOf(2)), keyOf(t, secretOf(3))
-	made := bitcointest.PSBT{Outputs: []bitcointest.Output{bitcointest.P2PKH(b.PublicKey()).Output(1000)}}
+	packet := bitcointest.PSBT{Outputs: []bitcointest.Output{bitcointest.P2PKH(b.PublicKey()).Output(1000)}}
 	var salt uint32
 	for _, address := range (bitcoin.Chain{}).Addresses(a.PublicKey())[:4] {
 		for _, spend := range []bitcointest.Spend{
@@ -193,9 +193,9 @@ func TestSignByAddress(t *testing.T) {
 			bitcointest.P2WPKH(a.PublicKey()), bitcointest.BIP86(a.PublicKey()),
 		} {
 			salt++
-			made.Inputs = append(made.Inputs, spend.Input(1000, salt))
+			packet.Inputs = append(packet.Inputs, spend.Input(1000, salt))
 		}
-		raw := made.Encode()
+		raw := packet.Encode()
 		signed, err := sign(t.Context(), parse(t, raw), address.Address, a)
 		if err != nil {
 			t.Fatal(err)

@@ -64,18 +64,18 @@ func TestHazardSighashOfOthers(t *testing.T) {
 // TestHazardHighFee covers the limits of the fee and of its rate, and one above each.
 func TestHazardHighFee(t *testing.T) {
 	a := keyOf(t, secretOf(1)).PublicKey()
-	made := func(inputs int, fee uint64) []byte {
+	withFee := func(inputs int, fee uint64) []byte {
 		p := bitcointest.PSBT{Outputs: []bitcointest.Output{bitcointest.P2WPKH(a).Output(uint64(inputs)*1_000_000 - fee)}}
 		for i := range inputs {
 			p.Inputs = append(p.Inputs, bitcointest.P2WPKH(a).Input(1_000_000, uint32(i)))
 		}
 		return p.Encode()
 	}
-	size := parse(t, made(1, 0)).VirtualSize()
-	wantHazards(t, made(1, size*bitcoin.DefaultMaxFeeRate), a)
-	wantHazards(t, made(1, size*bitcoin.DefaultMaxFeeRate+1), a, bitcoin.HazardHighFee)
-	wantHazards(t, made(100, bitcoin.DefaultMaxFee), a)
-	wantHazards(t, made(100, bitcoin.DefaultMaxFee+1), a, bitcoin.HazardHighFee)
+	size := parse(t, withFee(1, 0)).VirtualSize()
+	wantHazards(t, withFee(1, size*bitcoin.DefaultMaxFeeRate), a)
+	wantHazards(t, withFee(1, size*bitcoin.DefaultMaxFeeRate+1), a, bitcoin.HazardHighFee)
+	wantHazards(t, withFee(100, bitcoin.DefaultMaxFee), a)
+	wantHazards(t, withFee(100, bitcoin.DefaultMaxFee+1), a, bitcoin.HazardHighFee)
 }
 
 // TestLimits checks that the limits are configurable.
@@ -191,7 +191,7 @@ func TestNoProofNeeded(t *testing.T) {
 		in.Sighash = sighash
 		return in
 	}
-	made := func(inputs ...bitcointest.Input) []byte {
+	psbtOf := func(inputs ...bitcointest.Input) []byte {
 		return bitcointest.PSBT{Inputs: inputs, Outputs: []bitcointest.Output{bitcointest.P2PKH(b).Output(9_000 * uint64(len(inputs)))}}.Encode()
 	}
 	both := func(raw []byte, want ...string) {
@@ -203,24 +203,24 @@ func TestNoProofNeeded(t *testing.T) {
 	bip86 := claim(bitcointest.BIP86(a), 9)
 	v0 := claim(bitcointest.P2WPKH(a), 1)
 
-	both(made(claim(bitcointest.BIP86(a), 2)))
-	both(made(withSighash(bip86, 1)))
-	both(made(claim(tree, 2)))
-	both(made(claim(leaf, 2)))
-	both(made(claim(leaf, 2), claim(tree, 3), bip86))
-	both(made(v0)) // it commits to its own amount, and there is no other
-	both(made(withSighash(bip86, 3)), bitcoin.HazardSighashSingle)
-	wantHazards(t, made(bip86, claim(bitcointest.P2WPKH(b), 2)), a)
+	both(psbtOf(claim(bitcointest.BIP86(a), 2)))
+	both(psbtOf(withSighash(bip86, 1)))
+	both(psbtOf(claim(tree, 2)))
+	both(psbtOf(claim(leaf, 2)))
+	both(psbtOf(claim(leaf, 2), claim(tree, 3), bip86))
+	both(psbtOf(v0)) // it commits to its own amount, and there is no other
+	both(psbtOf(withSighash(bip86, 3)), bitcoin.HazardSighashSingle)
+	wantHazards(t, psbtOf(bip86, claim(bitcointest.P2WPKH(b), 2)), a)
 
 	proven := bitcointest.BIP86(a).Input(10_000, 3)
-	both(made(v0, bip86), bitcoin.HazardUnprovenAmount) // a claim vouches for no claim
-	both(made(v0, withSighash(bip86, 1)), bitcoin.HazardUnprovenAmount)
-	both(made(v0, claim(tree, 2)), bitcoin.HazardUnprovenAmount)
-	both(made(v0, claim(bitcointest.P2WPKH(a), 2)), bitcoin.HazardUnprovenAmount)
-	both(made(bip86, withSighash(claim(bitcointest.BIP86(a), 2), 0x81)), bitcoin.HazardSighashAnyoneCanPay, bitcoin.HazardUnprovenAmount)
-	both(made(v0, bitcointest.P2PKH(a).Input(10_000, 2)), bitcoin.HazardUnprovenAmount)
-	both(made(v0, proven)) // the taproot signature commits to the claim, and so does the claim's own
-	wantHazards(t, made(v0, claim(bitcointest.BIP86(b), 2)), a, bitcoin.HazardUnprovenAmount)
+	both(psbtOf(v0, bip86), bitcoin.HazardUnprovenAmount) // a claim vouches for no claim
+	both(psbtOf(v0, withSighash(bip86, 1)), bitcoin.HazardUnprovenAmount)
+	both(psbtOf(v0, claim(tree, 2)), bitcoin.HazardUnprovenAmount)
+	both(psbtOf(v0, claim(bitcointest.P2WPKH(a), 2)), bitcoin.HazardUnprovenAmount)
+	both(psbtOf(bip86, withSighash(claim(bitcointest.BIP86(a), 2), 0x81)), bitcoin.HazardSighashAnyoneCanPay, bitcoin.HazardUnprovenAmount)
+	both(psbtOf(v0, bitcointest.P2PKH(a).Input(10_000, 2)), bitcoin.HazardUnprovenAmount)
+	both(psbtOf(v0, proven)) // the taproot signature commits to the claim, and so does the claim's own
+	wantHazards(t, psbtOf(v0, claim(bitcointest.BIP86(b), 2)), a, bitcoin.HazardUnprovenAmount)
 }
 
 // TestUnprovenOfOthers checks that inputs of other parties count too: the fee depends

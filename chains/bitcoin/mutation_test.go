@@ -30,11 +30,11 @@ func mixedInputs(t testing.TB) map[uint32][]byte {
 	a, b, c := keyOf(t, secretOf(1)).PublicKey(), keyOf(t, secretOf(2)).PublicKey(), keyOf(t, secretOf(3)).PublicKey()
 	all := map[uint32][]byte{}
 	for _, version := range []uint32{psbt.Version0, psbt.Version2} {
-		made := bitcointest.PSBT{Version: version, Outputs: []bitcointest.Output{bitcointest.P2WPKH(a).Output(1_000)}}
+		packet := bitcointest.PSBT{Version: version, Outputs: []bitcointest.Output{bitcointest.P2WPKH(a).Output(1_000)}}
 		for _, name := range []string{"P2PKH", "P2SH-P2WSH multisig", "P2TR one of two leaves"} {
-			made.Inputs = append(made.Inputs, spends(a, b, c)[name].Input(1_000, uint32(len(made.Inputs))))
+			packet.Inputs = append(packet.Inputs, spends(a, b, c)[name].Input(1_000, uint32(len(packet.Inputs))))
 		}
-		all[version] = made.Encode()
+		all[version] = packet.Encode()
 	}
 	return all
 }

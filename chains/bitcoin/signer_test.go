@@ -46,7 +46,7 @@ func TestNothingToSign(t *testing.T) {
 	}
 	final := bitcointest.P2SH(multisig)
 	final.Records = []bitcointest.Record{{Key: []byte{psbt.InFinalScriptSig}, Value: []byte{0x51}}}
-	made := bitcointest.PSBT{Outputs: []bitcointest.Output{bitcointest.P2WPKH(a.PublicKey()).Output(1)}}
+	packet := bitcointest.PSBT{Outputs: []bitcointest.Output{bitcointest.P2WPKH(a.PublicKey()).Output(1)}}
 	for i, spend := range []bitcointest.Spend{
 		bitcointest.P2WPKH(a.PublicKey()), bitcointest.P2PKH(b.PublicKey()),
 		bitcointest.P2WSH(multisig),
@@ -59,9 +59,9 @@ func TestNothingToSign(t *testing.T) {
 		bitcointest.Taproot(bitcointest.NUMS, success),
 		final,
 	} {
-		made.Inputs = append(made.Inputs, spend.Input(1_000, uint32(i)))
+		packet.Inputs = append(packet.Inputs, spend.Input(1_000, uint32(i)))
 	}
-	tx := parse(t, made.Encode())
+	tx := parse(t, packet.Encode())
 	_, err := sign(t.Context(), tx, c.ID(), c)
 	wantNotSigner(t, err,
 		"nothing to sign for key "+c.PublicKey().String(),

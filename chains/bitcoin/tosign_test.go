@@ -148,11 +148,11 @@ func (v *messageVector) withLeaf(t *testing.T, raw []byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, _, err := checkMessage(v.Message, v.Address, v.Signatures[0])
+	tx, _, err := checkMessage(v.Message, v.Address, v.Signatures[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	witness := made.TxIn[0].Witness
+	witness := tx.TxIn[0].Witness
 	control, script := witness[len(witness)-1], witness[len(witness)-2]
 	packet.Inputs[0].Records = append(packet.Inputs[0].Records, psbt.Record{
 		Key: append([]byte{psbt.InTapLeafScript}, control...), Value: append(bytes.Clone(script), control[0]&^1)})

@@ -100,7 +100,7 @@ func (s *signing) viewOutput(index int) chains.Field {
 // of the keys. That does not make the output change: such a script gives the money to
 // its other keys as well, and nothing in a PSBT proves whose they are. An attacker who
 // writes its global extended keys and derivations can replace the keys of the cosigners
-// with their own.
+// with their address.
 func (s *signing) sharesOutput(index int) bool {
 	code := outputCode(&s.tx.packet.Outputs[index])
 	if code == nil {
@@ -142,8 +142,8 @@ func outputCode(out *psbt.Output) []byte {
 // are derived from the keys: derivation paths in the PSBT are not trusted.
 func (s *signing) paysUs(script []byte) bool {
 	for _, m := range s.signers {
-		for _, own := range m.addresses() {
-			if bytes.Equal(script, own.script) {
+		for _, output := range m.addresses() {
+			if bytes.Equal(script, output.script) {
 				return true
 			}
 		}

@@ -2,7 +2,6 @@ package ethereum
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -22,12 +21,6 @@ const (
 	HazardNeverIncluded         = "ethereum/never-included"          // what no node of the chain accepts now
 )
 
-type hazards []chains.Hazard
-
-func (h *hazards) add(name, detail string, args ...any) {
-	*h = append(*h, chains.Hazard{Name: name, Detail: fmt.Sprintf(detail, args...)})
-}
-
 // Hazards implements chains.Transaction.
 func (tx *transaction) Hazards() []chains.Hazard { return tx.hazardsFor(nil) }
 
@@ -39,63 +32,59 @@ func (s *signing) Hazards() []chains.Hazard { return s.tx.hazardsFor(&s.address)
 func (tx *transaction) hazardsFor(signer *evm.Address) []chains.Hazard {
 	network := tx.contracts()
 	network.Brief = true
-	effects, found := tx.effectHazards(network, signer)
-	for i, hazard := range found {
-		if index, _ := hazard.Effect(); strings.HasPrefix(effects[index].Path, "authorization ") {
-			found[i].Name = HazardDelegation
-		}
-	}
-	return append(tx.hazards(effects), found...)
-}
-
-func (tx *transaction) effectHazards(network *evm.Network, signer *evm.Address) ([]chains.Effect, []chains.Hazard) {
 	effects, party := tx.effects(network), chains.Party{}
 	if signer != nil {
 		party = network.Party(*signer)
 		effects = evm.Resolve(effects, party)
 	}
-	return effects, evm.Hazards(Name, effects, party)
+	hazards := tx.hazards(effects)
+	for _, hazard := range evm.Hazards(Name, effects, party) {
+		if index, _ := hazard.Effect(); strings.HasPrefix(effects[index].Path, "authorization ") {
+			hazard.Name = HazardDelegation
+		}
+		hazards = append(hazards, hazard)
+	}
+	return hazards
 }
 
 // hazards returns the dangers of the transaction as a whole.
 func (tx *transaction) hazards(effects []chains.Effect) []chains.Hazard {
-	var found hazards
+	var h evm.HazardList
 	if tx.chainID == 0 {
-		found.add(HazardNoChainID, "the transaction names no chain: once signed, it can be sent on every chain on which the account has funds")
+		h.Add(HazardNoChainID, "the transaction names no chain: once signed, it can be sent on every chain on which the account has funds")
 	}
 	if number := tx.authorizations.anyChain; number > 0 {
-		found.add(HazardAnyChainAuthorization, "authorization %d has chain id 0: it delegates the account on every chain", number)
+		h.Add(HazardAnyChainAuthorization, "authorization %d has chain id 0: it delegates the account on every chain", number)
 	}
 	if tx.creation && tx.data.Len() == 0 {
-		found.add(HazardEmptyCreation, "there is no recipient and no code: it would create an empty contract, and its value would be lost")
+		h.Add(HazardEmptyCreation, "there is no recipient and no code: it would create an empty contract, and its value would be lost")
 	}
-	tx.limitHazards(&found)
-	tx.neverIncluded(&found)
-	tx.feeHazard(&found, len(effects)-1)
-	return found
+	tx.limitHazards(&h)
+	tx.neverIncluded(&h)
+	tx.feeHazard(&h, len(effects)-1)
+	return h
 }
 
 // limitHazards adds the hazards of gas and size.
-func (tx *transaction) limitHazards(found *hazards) {
+func (tx *transaction) limitHazards(h *evm.HazardList) {
 	if limit, capped := gasCaps[tx.chainID]; capped {
 		if most := cmp.Or(tx.limits.GasCap, limit.most); tx.gas > most {
-			found.add(HazardGasOverCap, "gas %d is over the cap of %d (%s): the network does not include it", tx.gas, most, limit.fork)
+			h.Add(HazardGasOverCap, "gas %d is over the cap of %d (%s): the network does not include it", tx.gas, most, limit.fork)
 		}
 	}
 	if size, most := tx.signedSize(), cmp.Or(tx.limits.MaxSize, DefaultMaxSize); size > most {
-		found.add(HazardOversize, "%d bytes once signed are over %d: nodes do not relay it", size, most)
+		h.Add(HazardOversize, "%d bytes once signed are over %d: nodes do not relay it", size, most)
 	}
 }
 
 // feeHazard adds the hazard of the fee, which points at the effect of the fee.
-func (tx *transaction) feeHazard(found *hazards, index int) {
+func (tx *transaction) feeHazard(h *evm.HazardList, index int) {
 	most := cmp.Or(tx.limits.MaxFee, maxFeeOf(tx.chainID))
 	fee, _ := tx.maximumFee()
 	if limit := evm.Attos(most); !fee.Gt(&limit) {
 		return
 	}
-	found.add(HazardHighFee, "the fee is up to %s %s, over %v", chains.Decimal(fee.Dec(), 18), tx.network().Symbol, most)
-	(*found)[len(*found)-1] = (*found)[len(*found)-1].OnEffect(index)
+	h.AddOn(index, HazardHighFee, "the fee is up to %s %s, over %v", chains.Decimal(fee.Dec(), 18), tx.network().Symbol, most)
 }
 
 // signedSize returns the length of the signed transaction without blobs, with a
@@ -119,25 +108,25 @@ const (
 // neverIncluded adds the hazard of what no node of the chain accepts, by the rules of
 // its active fork. Nodes of other chains than Ethereum's own and the OP stack may count
 // gas in another way.
-func (tx *transaction) neverIncluded(found *hazards) {
+func (tx *transaction) neverIncluded(h *evm.HazardList) {
 	if isTempo(tx.chainID) && tx.value.Len() > 0 {
-		found.add(HazardNeverIncluded, "there is no native asset on Tempo: no node accepts a value")
+		h.Add(HazardNeverIncluded, "there is no native asset on Tempo: no node accepts a value")
 	}
 	if tx.kind == typeBlob && tx.blobFeeCap.Len() == 0 {
-		found.add(HazardNeverIncluded, "maxFeePerBlobGas is 0: the fee of a blob is at least 1 wei")
+		h.Add(HazardNeverIncluded, "maxFeePerBlobGas is 0: the fee of a blob is at least 1 wei")
 	}
 	if tx.sidecar.Len() > 0 && tx.sidecarV0 {
-		found.add(HazardNeverIncluded, "the sidecar is of version 0: pools require version 1 since Osaka (EIP-7594)")
+		h.Add(HazardNeverIncluded, "the sidecar is of version 0: pools require version 1 since Osaka (EIP-7594)")
 	}
 	fork, ok := forkOf(tx.chainID)
 	if !ok {
 		return
 	}
 	if least := tx.leastGas(fork); tx.gas < least {
-		found.add(HazardNeverIncluded, "gas %d is below the %d that the transaction costs before it runs (%s)", tx.gas, least, fork.name)
+		h.Add(HazardNeverIncluded, "gas %d is below the %d that the transaction costs before it runs (%s)", tx.gas, least, fork.name)
 	}
 	if tx.creation && tx.data.Len() > fork.maxInitCode {
-		found.add(HazardNeverIncluded, "%d bytes of init code are over %d (%s)", tx.data.Len(), fork.maxInitCode, fork.name)
+		h.Add(HazardNeverIncluded, "%d bytes of init code are over %d (%s)", tx.data.Len(), fork.maxInitCode, fork.name)
 	}
 }
 

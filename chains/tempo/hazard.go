@@ -2,7 +2,6 @@ package tempo
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -37,17 +36,6 @@ const authorityChange = Name + "/" + evm.AuthorityChange
 // subblockPrefix is the first byte of nonce keys that belong to subblocks.
 const subblockPrefix = 0x5b
 
-type hazards []chains.Hazard
-
-func (h *hazards) add(name, detail string, args ...any) {
-	*h = append(*h, chains.Hazard{Name: name, Detail: fmt.Sprintf(detail, args...)})
-}
-
-// on adds a hazard that points at an effect.
-func (h *hazards) on(index int, name, detail string, args ...any) {
-	*h = append(*h, chains.Hazard{Name: name, Detail: fmt.Sprintf(detail, args...)}.OnEffect(index))
-}
-
 // Hazards implements chains.Transaction.
 func (tx *transaction) Hazards() []chains.Hazard {
 	return tx.hazards(tx.effects(tx.briefly()), chains.Party{})
@@ -68,61 +56,61 @@ func (tx *transaction) briefly() *evm.Network {
 }
 
 func (tx *transaction) hazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
-	var found hazards
+	var h evm.HazardList
 	if nonceKey := tx.nonceKey.Of(tx.raw); len(nonceKey) == 32 && nonceKey[0] == subblockPrefix {
-		found.add(HazardReservedNonceKey, "the nonce key begins with 0x5b, which belongs to the subblocks of validators")
+		h.Add(HazardReservedNonceKey, "the nonce key begins with 0x5b, which belongs to the subblocks of validators")
 	}
 	if gasCap := cmp.Or(tx.limits.GasCap, DefaultGasCap); tx.gas > gasCap {
-		found.add(HazardGasOverCap, "gas %d is over the cap of %d: the network does not include it", tx.gas, gasCap)
+		h.Add(HazardGasOverCap, "gas %d is over the cap of %d: the network does not include it", tx.gas, gasCap)
 	}
 	for number, c := range tx.calls.all(tx.raw) {
 		if c.value.Len() > 0 {
-			found.add(HazardNeverIncluded, "call %d has a value: no account holds a native coin here, and no node takes it", number)
+			h.Add(HazardNeverIncluded, "call %d has a value: no account holds a native coin here, and no node takes it", number)
 			break
 		}
 	}
-	tx.delegationHazards(&found)
-	tx.feeHazards(&found, len(effects)-1)
-	keyHazards(&found, effects)
+	tx.delegationHazards(&h)
+	tx.feeHazards(&h, len(effects)-1)
+	keyHazards(&h, effects)
 	for _, hazard := range evm.Hazards(Name, effects, signer) {
 		if index, ok := hazard.Effect(); !ok || !namedOtherwise(effects[index]) {
-			found = append(found, hazard)
+			h = append(h, hazard)
 		}
 	}
-	return found
+	return h
 }
 
 // delegationHazards adds the hazards of authorizations whose signature other chains
 // accept too.
-func (tx *transaction) delegationHazards(found *hazards) {
+func (tx *transaction) delegationHazards(h *evm.HazardList) {
 	for i := range tx.authorizations {
 		if a := &tx.authorizations[i]; a.chainID.Len() == 0 && !a.signature.keychain {
-			found.add(HazardAnyChainAuthorization, "authorization %d delegates to %v on every chain, Ethereum included: its signature is that of EIP-7702", i+1, a.delegate)
+			h.Add(HazardAnyChainAuthorization, "authorization %d delegates to %v on every chain, Ethereum included: its signature is that of EIP-7702", i+1, a.delegate)
 		}
 	}
 }
 
 // feeHazards adds the hazards of the fee, which point at its effect. A sponsored sender
 // does not pay it.
-func (tx *transaction) feeHazards(found *hazards, index int) {
+func (tx *transaction) feeHazards(h *evm.HazardList, index int) {
 	if tx.hasFeeToken && !evm.IsTIP20(tx.feeToken) {
-		found.on(index, HazardForeignFeeToken, "fee token %v is no TIP-20 token (20c0…): the fee cannot be paid in it", tx.feeToken)
+		h.AddOn(index, HazardForeignFeeToken, "fee token %v is no TIP-20 token (20c0…): the fee cannot be paid in it", tx.feeToken)
 	}
 	most := cmp.Or(tx.limits.MaxFee, DefaultMaxFee)
 	fee, limit := tx.maximumFee(), evm.Attos(most)
 	if fee.Gt(&limit) && (tx.sender != nil || tx.feePayer.form == payerNone) {
-		found.on(index, HazardHighFee, "the fee is up to %s USD, over %v", chains.Decimal(fee.Dec(), 18), most)
+		h.AddOn(index, HazardHighFee, "the fee is up to %s USD, over %v", chains.Decimal(fee.Dec(), 18), most)
 	}
 }
 
 // keyHazards adds the hazards of what another key may do from now on, granted by a key
 // authorization or by a call of the AccountKeychain. Each name is added once per key.
-func keyHazards(found *hazards, effects []chains.Effect) {
-	named := map[string]bool{}
-	once := func(index int, name, detail string, args ...any) {
-		if key := name + effects[index].To.String(); !named[key] {
-			named[key] = true
-			found.on(index, name, detail, args...)
+func keyHazards(h *evm.HazardList, effects []chains.Effect) {
+	added := map[string]bool{}
+	once := func(index int, name, format string, args ...any) {
+		if key := name + effects[index].To.String(); !added[key] {
+			added[key] = true
+			h.AddOn(index, name, format, args...)
 		}
 	}
 	for i, effect := range effects {

@@ -30,36 +30,37 @@ const (
 	HazardExpiredBeforeTimestamp = "tron/expired-before-timestamp"
 )
 
-// Hazards implements chains.Transaction. An authority for another party than the owner
-// is a hazard whichever key signs.
-func (tx *transaction) Hazards() []chains.Hazard {
+// Hazards implements chains.Transaction. An authority for another party than the
+// owner is a hazard whichever key signs.
+func (tx *transaction) Hazards() []chains.Hazard { return tx.hazards() }
+
+func (tx *transaction) hazards() evm.HazardList {
 	effects := tx.effects(brief)
-	found := tx.appendTimeHazard(evm.Hazards(Name, effects, tx.ownerParty))
-	return tx.appendFeeHazard(found, len(effects)-1)
+	h := evm.HazardList(evm.Hazards(Name, effects, tx.ownerParty))
+	tx.timeHazard(&h)
+	tx.feeHazard(&h, len(effects)-1)
+	return h
 }
 
 // Hazards implements chains.Signing.
 func (s *signing) Hazards() []chains.Hazard {
-	found := s.tx.Hazards()
+	h := s.tx.hazards()
 	if owner := s.tx.owner; s.address != owner {
-		found = append(found, chains.Hazard{Name: HazardForeignOwner, Detail: fmt.Sprintf("the owner is %s, the key is at %s", owner, s.address)})
+		h.Add(HazardForeignOwner, "the owner is %s, the key is at %s", owner, s.address)
 	}
-	return found
+	return h
 }
 
-func (tx *transaction) appendTimeHazard(found []chains.Hazard) []chains.Hazard {
+func (tx *transaction) timeHazard(h *evm.HazardList) {
 	expiration, timestamp := tx.frame[rawExpiration].number, tx.frame[rawTimestamp].number
 	switch {
 	case !tx.frame[rawTimestamp].present():
-		return append(found, chains.Hazard{Name: HazardLongExpiration, Detail: "there is no timestamp to measure the expiration from"})
+		h.Add(HazardLongExpiration, "there is no timestamp to measure the expiration from")
 	case expiration <= timestamp:
-		return append(found, chains.Hazard{Name: HazardExpiredBeforeTimestamp,
-			Detail: fmt.Sprintf("expiration %d is not after timestamp %d", expiration, timestamp)})
+		h.Add(HazardExpiredBeforeTimestamp, "expiration %d is not after timestamp %d", expiration, timestamp)
 	case expiration-timestamp > tx.limits.Lifetime.Milliseconds():
-		return append(found, chains.Hazard{Name: HazardLongExpiration,
-			Detail: fmt.Sprintf("expires %s after its timestamp, the cap is %s", milliseconds(expiration-timestamp), tx.limits.Lifetime)})
+		h.Add(HazardLongExpiration, "expires %s after its timestamp, the cap is %s", milliseconds(expiration-timestamp), tx.limits.Lifetime)
 	}
-	return found
 }
 
 // milliseconds formats a span of time of any length.
@@ -70,20 +71,17 @@ func milliseconds(span int64) string {
 	return (time.Duration(span) * time.Millisecond).String()
 }
 
-// appendFeeHazard appends the hazard of the fee, which points at its effect.
-func (tx *transaction) appendFeeHazard(found []chains.Hazard, index int) []chains.Hazard {
+// feeHazard adds the hazard of the fee, which points at its effect.
+func (tx *transaction) feeHazard(h *evm.HazardList, index int) {
 	limit := tx.frame[rawFeeLimit]
 	switch {
 	case !limit.present() && tx.contract.runsCode():
-		return append(found, chains.Hazard{Name: HazardFeeLimit, Detail: "fee_limit is missing, which is 0: the contract can run only on energy that is staked for"}.OnEffect(index))
+		h.AddOn(index, HazardFeeLimit, "fee_limit is missing, which is 0: the contract can run only on energy that is staked for")
 	case limit.number > tx.limits.FeeLimit:
-		return append(found, chains.Hazard{Name: HazardFeeLimit,
-			Detail: fmt.Sprintf("fee_limit is %s TRX, the cap is %s TRX", trx(uint64(limit.number)), trx(uint64(tx.limits.FeeLimit)))}.OnEffect(index))
+		h.AddOn(index, HazardFeeLimit, "fee_limit is %s TRX, the cap is %s TRX", trx(uint64(limit.number)), trx(uint64(tx.limits.FeeLimit)))
 	case !tx.contract.runsCode() && tx.maximumFee() > uint64(tx.limits.FeeLimit):
-		return append(found, chains.Hazard{Name: HazardFeeLimit,
-			Detail: fmt.Sprintf("the fee is up to %s TRX, the cap is %s TRX", trx(tx.maximumFee()), trx(uint64(tx.limits.FeeLimit)))}.OnEffect(index))
+		h.AddOn(index, HazardFeeLimit, "the fee is up to %s TRX, the cap is %s TRX", trx(tx.maximumFee()), trx(uint64(tx.limits.FeeLimit)))
 	}
-	return found
 }
 
 // trx formats an amount in sun as TRX.

@@ -63,11 +63,11 @@ func TestRefusedInput(t *testing.T) {
 // TestJSONGivenByMistake has the JSON of TronWeb's transactions, of which one member is
 // expected. As text it is refused before the chain sees it, and as hex by the chain.
 func TestJSONGivenByMistake(t *testing.T) {
-	const made = `{"visible":false,"txID":"00","raw_data":{},"raw_data_hex":"0a02"}`
-	if _, err := chains.DecodeHex(made); err == nil || !strings.Contains(err.Error(), "looks like JSON") {
+	const text = `{"visible":false,"txID":"00","raw_data":{},"raw_data_hex":"0a02"}`
+	if _, err := chains.DecodeHex(text); err == nil || !strings.Contains(err.Error(), "looks like JSON") {
 		t.Errorf("%v", err)
 	}
-	if _, err := (Chain{}).Parse([]byte(made)); err == nil || !strings.Contains(err.Error(), "raw_data_hex is expected") {
+	if _, err := (Chain{}).Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), "raw_data_hex is expected") {
 		t.Errorf("%v", err)
 	}
 	if got := (Chain{}).Expects(); got != "raw_data_hex, or hex of a whole Transaction" {

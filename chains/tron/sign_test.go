@@ -24,12 +24,12 @@ func signedBy(t testing.TB, tx *transaction, secret string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := crypto.Sign(tx.id[:], key)
+	signature, err := crypto.Sign(tx.id[:], key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	made[64] += vOffset
-	return made
+	signature[64] += vOffset
+	return signature
 }
 
 // malleated returns the other signature of the same key that can be derived without the

@@ -22,6 +22,19 @@ func HazardNames(chain string) []string {
 	return []string{chain + "/" + BlindCall, chain + "/" + AuthorityChange, chain + "/" + UnlimitedApproval, chain + "/" + Burn}
 }
 
+// HazardList collects hazards.
+type HazardList []chains.Hazard
+
+// Add adds a hazard of the transaction as a whole.
+func (l *HazardList) Add(name, format string, args ...any) {
+	*l = append(*l, chains.Hazard{Name: name, Detail: fmt.Sprintf(format, args...)})
+}
+
+// AddOn adds a hazard that points at the effect with an index.
+func (l *HazardList) AddOn(effect int, name, format string, args ...any) {
+	*l = append(*l, chains.Hazard{Name: name, Detail: fmt.Sprintf(format, args...)}.OnEffect(effect))
+}
+
 // Hazards returns the dangers of effects that the signer authorizes, now or by an
 // earlier permission. If the signer is none, it returns the dangers that depend on no
 // key. Effects by another signature are dangers only if that signature is the signer's.
