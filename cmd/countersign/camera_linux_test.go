@@ -27,17 +27,16 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// cameraCase is a transaction that goes to the offline machine and back.
+// cameraCase is a transaction to be signed on the offline machine.
 type cameraCase struct {
 	chain    demoChain
 	unsigned func(keystore.PublicKey) (string, error)
 }
 
-// TestCamera takes a request over the air gap and the answer back, for each chain
-// and for a PSBT of 100 outputs: codes are drawn on one pseudo-terminal, pictures of
-// them are turned, blurred and half of them lost, and read by gozxing, zbar and jsQR
-// in turn; the person at the other terminal says yes; the answer is drawn, read and
-// verified in the same way.
+// TestCamera takes a request across the air gap and the answer back, for each chain and for
+// a PSBT with 100 outputs. Codes are drawn on one pseudo-terminal. Pictures of them are
+// rotated and blurred, half of them are lost, and gozxing, zbar or jsQR reads the rest. The
+// person at the other terminal confirms. The answer is drawn, read and verified likewise.
 func TestCamera(t *testing.T) {
 	testenv.Slow(t)
 	zbar := testenv.Tool(t, "zbarimg")
@@ -70,8 +69,8 @@ func TestCamera(t *testing.T) {
 	t.Run("message", func(t *testing.T) { s.messageLoop(t, keys[keystore.CurveSecp256k1], readers) })
 }
 
-// messageLoop takes typed data that another wallet draws over the air gap, and the
-// signature back: go-ethereum recovers the key.
+// messageLoop takes another wallet's typed data across the air gap, and the signature back.
+// go-ethereum recovers the key.
 func (s *session) messageLoop(t *testing.T, key keyLine, readers []pictureReader) {
 	public, err := crypto.DecompressPubkey(mustHex(t, key.PublicKey))
 	if err != nil {
@@ -101,10 +100,10 @@ func (s *session) messageLoop(t *testing.T, key keyLine, readers []pictureReader
 	}
 }
 
-// pictureReader reads the codes in the pictures of a directory, one a line.
+// pictureReader reads the codes in the pictures of a directory, one per line.
 type pictureReader func(dir string) []byte
 
-// loop is one transaction's way there and back.
+// loop takes one transaction there and back.
 func (s *session) loop(t *testing.T, c cameraCase, key keyLine, body string, read pictureReader) {
 	public, err := keystore.ParsePublicKey(c.chain.curve, mustHex(t, key.PublicKey))
 	if err != nil {
@@ -127,14 +126,14 @@ func (s *session) loop(t *testing.T, c cameraCase, key keyLine, body string, rea
 		t.Fatal(err)
 	}
 	if c.chain.name == bitcoinDemo.name && len(unsigned) > 2000 {
-		return // the demonstration's check knows its own payment alone
+		return // the demo's check knows its own payment only
 	}
 	if _, err := c.chain.check(strings.TrimSpace(string(content)), public); err != nil {
 		t.Error(err)
 	}
 }
 
-// manyOutputs is a PSBT that pays 100 outputs.
+// manyOutputs returns a PSBT with 100 outputs.
 func manyOutputs(owner keystore.PublicKey) (string, error) {
 	funding, script := demoFunding(owner)
 	hash := funding.TxHash()
@@ -156,8 +155,8 @@ func manyOutputs(owner keystore.PublicKey) (string, error) {
 	return hex.EncodeToString(raw.Bytes()), err
 }
 
-// drawn runs a command at a terminal that draws codes, says yes if it asks, and
-// returns a directory of pictures of the codes: damaged, every second one lost.
+// drawn runs a command that draws codes at a terminal, confirms if it asks, and returns a
+// directory with damaged pictures of the codes, of which every second one is lost.
 func (s *session) drawn(t *testing.T, stdin []byte, asks bool, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "countersign", args...)
@@ -168,7 +167,7 @@ func (s *session) drawn(t *testing.T, stdin []byte, asks bool, args ...string) s
 	return s.pictures(t, sit(t, command), &stderr, asks)
 }
 
-// pictures is what a camera sees of the codes that a command draws.
+// pictures returns a directory with a camera's pictures of the codes that a command draws.
 func (s *session) pictures(t *testing.T, p *person, stderr fmt.Stringer, asks bool) string {
 	t.Helper()
 	if asks {
@@ -193,7 +192,8 @@ func (s *session) pictures(t *testing.T, p *person, stderr fmt.Stringer, asks bo
 // lineOfCode begins each line of a drawing.
 const lineOfCode = "\x1b[38;5;231;48;5;16m"
 
-// frames waits until a code, or enough of several, was drawn, and returns them.
+// frames waits until a single code, or enough codes of several, are drawn, and returns
+// them.
 func (p *person) frames() [][][]bool {
 	p.t.Helper()
 	for deadline := time.Now().Add(testenv.Patience); ; time.Sleep(20 * time.Millisecond) {
@@ -221,7 +221,7 @@ func (p *person) frames() [][][]bool {
 	}
 }
 
-// singleCode returns the code of a screen that has one, whole.
+// singleCode returns the code on a screen that has exactly one, completely drawn.
 func singleCode(screen string) ([][]bool, bool) {
 	if strings.Contains(screen, clearScreen) {
 		return nil, false
@@ -248,8 +248,8 @@ func modulesOf(drawing string) (rows [][]bool) {
 	return rows
 }
 
-// photograph writes a picture of a code on a dark screen, turned by some degrees
-// and blurred, four pixels a module.
+// photograph writes a picture of a code on a dark screen, rotated by some degrees and
+// blurred, with four pixels per module.
 func photograph(t *testing.T, path string, code [][]bool, degrees float64) {
 	t.Helper()
 	const scale = 4
@@ -285,7 +285,7 @@ func photograph(t *testing.T, path string, code [][]bool, degrees float64) {
 
 func (s *session) gozxing(dir string) []byte { return s.must(nil, "scan", dir) }
 
-// zbar reads pictures with zbarimg, which fails if there was none in one of them.
+// zbar reads pictures with zbarimg, which fails if one of them has no code.
 func (s *session) zbar(program, dir string) []byte {
 	s.t.Helper()
 	pictures, err := filepath.Glob(filepath.Join(dir, "*.png"))

@@ -49,9 +49,9 @@ func TestDemoChecksCanFail(t *testing.T) {
 		if found, err := chain.check(signed, other.PublicKey); err == nil {
 			t.Errorf("%s: signed by another key: %s", chain.name, found)
 		}
-		for at := range len(signed) {
-			if found, err := chain.check(flipDigit(signed, at), signer.PublicKey); err == nil {
-				t.Errorf("%s: digit %d altered: %s", chain.name, at, found)
+		for i := range len(signed) {
+			if found, err := chain.check(flipDigit(signed, i), signer.PublicKey); err == nil {
+				t.Errorf("%s: digit %d altered: %s", chain.name, i, found)
 			}
 		}
 		for _, text := range []string{"", "00", "zz", unsigned} {
@@ -71,8 +71,8 @@ func demoKey(t *testing.T, keys *memory.Store, chain demoChain) keystore.KeyInfo
 	return key
 }
 
-// flipDigit changes one hex digit.
-func flipDigit(text string, at int) string {
-	digit := strings.IndexByte("0123456789abcdef", text[at]) ^ 1
-	return text[:at] + string("0123456789abcdef"[digit]) + text[at+1:]
+// flipDigit returns a text with one hex digit changed.
+func flipDigit(text string, index int) string {
+	digit := strings.IndexByte("0123456789abcdef", text[index]) ^ 1
+	return text[:index] + string("0123456789abcdef"[digit]) + text[index+1:]
 }

@@ -16,8 +16,7 @@ import (
 
 const exportQuestion = `Print the secret of "` + fixtureID + `"? Anyone who reads it can take what it holds. [y/N] `
 
-// TestExportAsks: a secret is printed when the person at the terminal has said
-// yes, and on standard output alone.
+// TestExportAsks: a secret is printed only after confirmation, and only on standard output.
 func TestExportAsks(t *testing.T) {
 	t.Parallel()
 	for answer, printed := range map[string]string{"y": fixtureSecret + "\n", "n": "", "": ""} {
@@ -37,7 +36,7 @@ func TestExportAsks(t *testing.T) {
 	}
 }
 
-// TestExportPassword: the password of a file to be encrypted is asked for twice.
+// TestExportPassword: the password for an encrypted file is asked for twice.
 func TestExportPassword(t *testing.T) {
 	testenv.Slow(t)
 	for second, status := range map[string]int{"new secret": exitSuccess, "new secrets": exitFailure} {
@@ -64,7 +63,7 @@ func TestExportPassword(t *testing.T) {
 	}
 }
 
-// TestImportPassword: the password of a secret is asked for, and not shown.
+// TestImportPassword: the password of a secret is asked for without echo.
 func TestImportPassword(t *testing.T) {
 	s := newSession(t)
 	command := s.command("keys", "import", "--format", "v3")
@@ -79,7 +78,7 @@ func TestImportPassword(t *testing.T) {
 	}
 }
 
-// web3File makes a file whose password is cheap to try.
+// web3File returns a v3 file with a cheap key derivation.
 func web3File(t *testing.T, i int) []byte {
 	t.Helper()
 	key, err := keyformat.NewKey(keystore.CurveSecp256k1, mustHex(t, testSecret(i)))
@@ -93,8 +92,8 @@ func web3File(t *testing.T, i int) []byte {
 	return file
 }
 
-// TestDirectoryProgress: importing a directory shows a bar to a person who does
-// not see the lines, and its answers are in the order of the names.
+// TestDirectoryProgress: importing a directory shows a progress bar if only standard error
+// is a terminal, and answers in the order of the file names.
 func TestDirectoryProgress(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// TestSignLeavesNoCoreDump looks at the limits of a process that holds keys.
+// TestSignLeavesNoCoreDump checks the limits of a process that holds keys.
 func TestSignLeavesNoCoreDump(t *testing.T) {
 	s := newSession(t)
 	command := s.command("sign", "--jsonl")
@@ -33,7 +33,7 @@ func TestSignLeavesNoCoreDump(t *testing.T) {
 	}
 }
 
-// TestServeLeavesNoCoreDump is the same for a server.
+// TestServeLeavesNoCoreDump checks those of a server.
 func TestServeLeavesNoCoreDump(t *testing.T) {
 	n := newServed(t).start(t, "--admin", "none")
 	mustLeaveNoCoreDump(t, n.command.Process.Pid)
@@ -50,10 +50,9 @@ func mustLeaveNoCoreDump(t *testing.T, pid int) {
 	}
 }
 
-// TestSecretsAreReadByAHardenedProcess: an import and an export are out of reach of the
-// user's other processes before they read the first secret. What they read comes last,
-// from a pipe that stays empty until then.
-func TestSecretsAreReadByAHardenedProcess(t *testing.T) {
+// TestHardenedBeforeSecrets: imports and exports are hardened before they read the first
+// secret, which comes from a pipe that stays empty until then.
+func TestHardenedBeforeSecrets(t *testing.T) {
 	s := newSession(t)
 	for name, args := range map[string][]string{
 		"import":        {"keys", "import", "--curve", "CURVE_ED25519"},

@@ -13,8 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// TestImportIntoHSMAsks: a key goes into an HSM when the person at the terminal
-// has said yes.
+// TestImportIntoHSMAsks: a key is imported into an HSM only after confirmation.
 func TestImportIntoHSMAsks(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	pin := filepath.Join(t.TempDir(), "pin")

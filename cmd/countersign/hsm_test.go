@@ -12,9 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// TestHSMScripts run the command over a token of SoftHSM, with its URI in $HSM
-// and its PIN in the file pin. COUNTERSIGN_BINARY is the path of a binary to run instead
-// of this program: the one that is released.
+// TestHSMScripts runs scripts with a SoftHSM token, its URI in $HSM and its PIN in the file
+// pin. If COUNTERSIGN_BINARY is set, they run that binary, such as a released one.
 func TestHSMScripts(t *testing.T) {
 	testenv.Slow(t)
 	testscript.Run(t, testscript.Params{
@@ -37,7 +36,7 @@ func TestHSMScripts(t *testing.T) {
 	})
 }
 
-// insteadOfTest puts COUNTERSIGN_BINARY, if there is one, before this program in PATH.
+// insteadOfTest puts COUNTERSIGN_BINARY, if it is set, before this program in PATH.
 func insteadOfTest(env *testscript.Env) error {
 	binary := os.Getenv("COUNTERSIGN_BINARY")
 	if binary == "" {

@@ -37,9 +37,9 @@ func diesAt(t *testing.T, dir string, move int) (died bool) {
 	return false
 }
 
-// TestInitKilledHalfWay kills init before each of its moves. The same command then
+// TestInitKilledWhileMoving kills init before each of its moves. The same command then
 // finishes, with one API key, and no configuration exists before everything else does.
-func TestInitKilledHalfWay(t *testing.T) {
+func TestInitKilledWhileMoving(t *testing.T) {
 	ends := 0
 	for ; ; ends++ {
 		dir := filepath.Join(t.TempDir(), "made")
@@ -89,9 +89,9 @@ func mustBeWhole(t *testing.T, dir string, made initialized) {
 	}
 }
 
-// TestInitKilledWhileItMakes: if init is killed before everything is created, the next
+// TestInitKilledWhileCreating: if init is killed before everything is created, the next
 // one starts over. It does not touch files of other programs.
-func TestInitKilledWhileItMakes(t *testing.T) {
+func TestInitKilledWhileCreating(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	func() {
 		defer func() { _ = recover() }()

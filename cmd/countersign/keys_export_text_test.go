@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// TestExportedFileDecrypts: age decrypts what is exported, with the password alone.
+// TestExportedFileDecrypts: age decrypts an exported file with the password.
 func TestExportedFileDecrypts(t *testing.T) {
 	testenv.Slow(t)
 	text := appendExported(nil, keystore.KeyInfo{ID: "id", Name: "name"}, bytes.Repeat([]byte{7}, keystore.SecretSize))
@@ -20,7 +20,7 @@ func TestExportedFileDecrypts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if bytes.Contains(sealed, []byte("0707")) {
-		t.Error("the secret is there to be read")
+		t.Error("the secret is not encrypted")
 	}
 	identity, err := age.NewScryptIdentity("password")
 	if err != nil {
@@ -35,9 +35,8 @@ func TestExportedFileDecrypts(t *testing.T) {
 	}
 }
 
-// TestGrowingExportLeavesNoSecret: text that is moved to where there is room is wiped
-// where it was.
-func TestGrowingExportLeavesNoSecret(t *testing.T) {
+// TestExportGrowth: when the text is moved to a larger buffer, the old buffer is wiped.
+func TestExportGrowth(t *testing.T) {
 	secret := bytes.Repeat([]byte{7}, keystore.SecretSize)
 	first := appendExported(nil, keystore.KeyInfo{ID: "a"}, secret)
 	text := first

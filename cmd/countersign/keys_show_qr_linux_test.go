@@ -11,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// TestShowAccountDescriptor: the wallet of BCR-2023-019's vector, shown by the command
-// as codes, has the vector's descriptors of the four scripts that we know.
+// TestShowAccountDescriptor: for the wallet of BCR-2023-019's vector, the command shows the
+// vector's descriptors of the four supported scripts.
 func TestShowAccountDescriptor(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("../../internal/ur/testdata/account-descriptor.json")

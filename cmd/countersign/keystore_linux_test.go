@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestKeystoreInUse: a keystore that another process keeps from being written to
-// can be read, and says so to who wants to write.
+// TestKeystoreInUse: a keystore that another process has locked can be read. Writing to it
+// fails with an error that says so.
 func TestKeystoreInUse(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)

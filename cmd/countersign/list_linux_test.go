@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestListIsATable: for a person at a terminal, with the address by which they know
-// the key, and JSON when it is asked for.
-func TestListIsATable(t *testing.T) {
+// TestListTable: on a terminal, keys list prints a table with the usual address of each key,
+// or JSON with --json.
+func TestListTable(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
 	s.must([]byte("test test test test test test test test test test test junk\n"), "keys", "import", "--format", "mnemonic", "--name", "hd")
@@ -33,7 +33,7 @@ func TestListIsATable(t *testing.T) {
 	}
 }
 
-// screenOf returns what a command that succeeds prints on a terminal.
+// screenOf returns the output of a command on a terminal. The command must succeed.
 func screenOf(t *testing.T, command *exec.Cmd) string {
 	t.Helper()
 	people, tty := openTerminal(t)
@@ -49,7 +49,7 @@ func screenOf(t *testing.T, command *exec.Cmd) string {
 	return strings.ReplaceAll(string(screen), "\r", "")
 }
 
-// TestDeleteAsks: what is not answered with yes deletes nothing.
+// TestDeleteAsks: a key is deleted only after confirmation.
 func TestDeleteAsks(t *testing.T) {
 	t.Parallel()
 	for answer, deleted := range map[string]bool{"n": false, "": false, "y": true} {

@@ -17,12 +17,11 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// The generator of man pages is a test, so that what it needs is not linked into
-// the command: make man.
+// The generator of man pages is a test, so that its dependencies are not linked into the
+// command: see make man.
 var manDir = flag.String("man", "", "write the man pages into this `directory`")
 
-// TestManPages renders the page of each command, and has a formatter of man
-// pages read it.
+// TestManPages generates the man page of each command, and formats it with groff.
 func TestManPages(t *testing.T) {
 	testenv.Slow(t)
 	groff := testenv.Tool(t, "groff")
@@ -54,14 +53,13 @@ func TestManPages(t *testing.T) {
 	}
 }
 
-// escapes are what a formatter puts around bold text.
+// escapes matches the formatter's markup of bold text.
 var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m|.\b")
 
-// checkManPage looks for what must be on a page: summary, examples as they are
-// written, all flags.
+// checkManPage checks that a page has the summary, the examples unchanged, and all flags.
 func checkManPage(t *testing.T, command *cobra.Command, page string) {
 	t.Helper()
-	words := strings.Join(strings.Fields(page), " ")
+	words := strings.ReplaceAll(strings.Join(strings.Fields(page), " "), "\u2010 ", "") // hyphenated words
 	for _, want := range []string{command.Short, strings.Join(strings.Fields(command.Example), " ")} {
 		if !strings.Contains(words, want) {
 			t.Errorf("%s: the page lacks %q:\n%s", command.CommandPath(), want, page)
@@ -74,8 +72,8 @@ func checkManPage(t *testing.T, command *cobra.Command, page string) {
 	})
 }
 
-// TestHelpIsComplete: every command says in a line, and at length, what it does,
-// and those that do something show how.
+// TestHelpIsComplete: every command has a short and a long description, and every command
+// without subcommands an example.
 func TestHelpIsComplete(t *testing.T) {
 	for _, command := range available(newRoot()) {
 		path := command.CommandPath()
@@ -87,13 +85,13 @@ func TestHelpIsComplete(t *testing.T) {
 		}
 		command.Flags().VisitAll(func(flag *pflag.Flag) {
 			if value, usage := pflag.UnquoteUsage(flag); usage == "" || value != strings.ToUpper(value) {
-				t.Errorf("%s --%s: the value is called %q, and it is %q", path, flag.Name, value, usage)
+				t.Errorf("%s --%s: the value is named %q, and the usage is %q", path, flag.Name, value, usage)
 			}
 		})
 	}
 }
 
-// available are a command and all below it, but for those of cobra's own.
+// available returns a command and all its subcommands.
 func available(command *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{command}
 	for _, child := range command.Commands() {
@@ -102,8 +100,8 @@ func available(command *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// forManPage makes Markdown, which the generator takes, of help for the
-// terminal: what is indented there is a block, and no character is special.
+// forManPage converts help for the terminal to the Markdown that the generator expects:
+// indented lines become blocks, and special characters are escaped.
 func forManPage(command *cobra.Command) {
 	command.DisableAutoGenTag = true
 	var long strings.Builder
@@ -117,7 +115,7 @@ func forManPage(command *cobra.Command) {
 	command.Long = long.String()
 	command.Flags().VisitAll(func(flag *pflag.Flag) {
 		value, usage := pflag.UnquoteUsage(flag)
-		if flag.NoOptDefVal == "" { // what it is called says more than what it is by default
+		if flag.NoOptDefVal == "" { // the value's name says more than its default
 			if flag.DefValue != "" && flag.DefValue != "[]" {
 				usage += " (default " + flag.DefValue + ")"
 			}
@@ -127,10 +125,10 @@ func forManPage(command *cobra.Command) {
 	})
 }
 
-// literal takes from characters what Markdown sees in them.
+// literal escapes the special characters of Markdown.
 var literal = strings.NewReplacer("<", `\<`, "*", `\*`, "_", `\_`, "[", `\[`, "`", "\\`")
 
-// unquoted is a value that the generator writes without quotes.
+// unquoted is a value that the generator prints without quotes.
 type unquoted struct{ pflag.Value }
 
 func (unquoted) Type() string { return "" }

@@ -16,25 +16,24 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// person is who sits at the terminal of a call: reads what comes and types.
+// person reads the terminal of a call, and types.
 type person struct {
 	t        *testing.T
-	terminal *os.File // the side of the terminal where people sit
+	terminal *os.File // the person's side of the terminal
 	command  *exec.Cmd
 
 	mu     sync.Mutex
 	screen bytes.Buffer
-	seen   int // how much of the screen was read already
+	seen   int // how much of the screen sees has matched
 }
 
-// sit starts a command whose controlling terminal is a new one. Its streams are
-// left as they are set.
+// sit starts a command with a new controlling terminal. Its streams stay as set.
 func sit(t *testing.T, command *exec.Cmd) *person {
 	t.Helper()
 	return sitAt(t, command, 100, 50)
 }
 
-// sitAt starts it in a window of some columns and rows.
+// sitAt is sit with the size of the window.
 func sitAt(t *testing.T, command *exec.Cmd, columns, rows uint16) *person {
 	t.Helper()
 	people, tty := openTerminal(t)
@@ -52,7 +51,7 @@ func sitAt(t *testing.T, command *exec.Cmd, columns, rows uint16) *person {
 	return p
 }
 
-// openTerminal opens a new terminal, both sides.
+// openTerminal opens both sides of a new terminal.
 func openTerminal(t *testing.T) (people, tty *os.File) {
 	t.Helper()
 	people, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -91,7 +90,7 @@ func (p *person) read() {
 	}
 }
 
-// sees waits until a text comes, behind those that were waited for before.
+// sees waits until a text appears after the text of the previous call.
 func (p *person) sees(text string) {
 	p.t.Helper()
 	defer func() {
@@ -102,16 +101,15 @@ func (p *person) sees(text string) {
 	testenv.Await(p.t, text, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		at := strings.Index(p.screen.String()[p.seen:], text)
-		if at >= 0 {
-			p.seen += at + len(text)
+		offset := strings.Index(p.screen.String()[p.seen:], text)
+		if offset >= 0 {
+			p.seen += offset + len(text)
 		}
-		return at >= 0
+		return offset >= 0
 	})
 }
 
-// shown returns all that was on the screen, what was typed too unless it was
-// hidden.
+// shown returns everything that was on the screen, including echoed input.
 func (p *person) shown() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,10 +123,10 @@ func (p *person) types(text string) {
 	}
 }
 
-// hidden waits until what is typed is not shown.
+// hidden waits until the terminal does not echo.
 func (p *person) hidden() {
 	p.t.Helper()
-	testenv.Await(p.t, "what is typed is not shown", func() bool { return !p.echoes() })
+	testenv.Await(p.t, "the terminal does not echo", func() bool { return !p.echoes() })
 }
 
 func (p *person) echoes() bool {
@@ -140,7 +138,7 @@ func (p *person) echoes() bool {
 	return state.Lflag&unix.ECHO != 0
 }
 
-// ends waits for the end of the command and returns its exit status.
+// ends waits for the command to exit and returns its exit status.
 func (p *person) ends() int {
 	p.t.Helper()
 	err := p.command.Wait()

@@ -17,9 +17,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// TestCodesFitTheWindow: for windows of all sizes and messages of many, what is drawn
-// fits, code and caption, the last code that a fountain can have too; or the refusal
-// says to enlarge the window or to use --qr-png.
+// TestCodesFitTheWindow: for messages and windows of many sizes, code and caption fit into
+// the window, or the refusal says to enlarge the window or to use --qr-png.
 func TestCodesFitTheWindow(t *testing.T) {
 	testenv.Slow(t)
 	drawn, refused := 0, 0
@@ -47,7 +46,7 @@ func TestCodesFitTheWindow(t *testing.T) {
 	}
 }
 
-// fitsWindow draws the first code.
+// fitsWindow draws the first code and checks that it fits.
 func fitsWindow(t *testing.T, encoder *ur.Encoder, columns, rows int) {
 	t.Helper()
 	code, err := qrcode.New(strings.ToUpper(encoder.Next()))
@@ -67,7 +66,7 @@ func fitsWindow(t *testing.T, encoder *ur.Encoder, columns, rows int) {
 	}
 }
 
-// blobRequest is a transaction in the network form of EIP-4844.
+// blobRequest returns a transaction in the network form of EIP-4844.
 func blobRequest(t *testing.T) string {
 	t.Helper()
 	raw, err := rlp.EncodeToBytes([]any{[]any{uint(1)}, [][]byte{make([]byte, 1<<17)}, [][]byte{}, [][]byte{}})
@@ -77,9 +76,9 @@ func blobRequest(t *testing.T) string {
 	return hex.EncodeToString(append([]byte{typeBlob}, raw...))
 }
 
-// TestBlobsAreTooLarge: a transaction with its blobs is refused by name, with the cure,
-// before a file is written.
-func TestBlobsAreTooLarge(t *testing.T) {
+// TestRefuseBlobs: a transaction with its blobs is refused, with the cure, before any file
+// is written.
+func TestRefuseBlobs(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
 	s.must(nil, "init", "online")

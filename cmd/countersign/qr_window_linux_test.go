@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// TestWindows: a request is drawn into windows of several sizes and read from pictures
-// of them; one that is too small is refused, with what to do.
+// TestWindows: a request is drawn into windows of several sizes, and read from pictures of
+// them. A window that is too small is refused, with the cure.
 func TestWindows(t *testing.T) {
 	testenv.Slow(t)
 	s := newSession(t)

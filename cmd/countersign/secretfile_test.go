@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// TestCredential: of the files that others can read by their mode, those are
-// taken that systemd has made for the service.
+// TestCredential: files whose mode lets others read them are refused, except those that
+// systemd created for the service.
 func TestCredential(t *testing.T) {
 	credentials, elsewhere := t.TempDir(), t.TempDir()
 	t.Setenv("CREDENTIALS_DIRECTORY", credentials)
-	for path, taken := range map[string]bool{
+	for path, accepted := range map[string]bool{
 		filepath.Join(credentials, "passphrase"):                  true,
 		filepath.Join(credentials, "below", "passphrase"):         false,
 		filepath.Join(elsewhere, "passphrase"):                    false,
@@ -27,17 +27,17 @@ func TestCredential(t *testing.T) {
 			t.Fatal(err)
 		}
 		secret, err := readSecretFile(t.Context(), path)
-		if taken && (err != nil || string(secret) != "secret") {
+		if accepted && (err != nil || string(secret) != "secret") {
 			t.Errorf("%s: %q, %v", path, secret, err)
 		}
-		if !taken && (err == nil || !strings.Contains(err.Error(), "others can read it")) {
+		if !accepted && (err == nil || !strings.Contains(err.Error(), "others can read it")) {
 			t.Errorf("%s: %q, %v", path, secret, err)
 		}
 	}
 }
 
-// TestCredentialUnset: without systemd no directory is special, not even the
-// current one.
+// TestCredentialUnset: without an absolute CREDENTIALS_DIRECTORY, no directory is special,
+// not even the current one.
 func TestCredentialUnset(t *testing.T) {
 	for _, dir := range []string{"", ".", "relative"} {
 		t.Setenv("CREDENTIALS_DIRECTORY", dir)

@@ -16,8 +16,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
 
-// TestNoSecretPrinted searches all that a session prints, whether it goes well
-// or not, and all that it leaves on the disk, for its secrets.
+// TestNoSecretPrinted searches everything that a session prints, in calls that succeed and
+// calls that fail, and everything that it leaves on disk, for secrets.
 func TestNoSecretPrinted(t *testing.T) {
 	testenv.Slow(t)
 	s := newSession(t)
@@ -105,7 +105,7 @@ func secretWIF(t *testing.T) []byte {
 	return text
 }
 
-// mustFail is run for a call that fails.
+// mustFail is run for a call that must fail.
 func (s *session) mustFail(stdin []byte, args ...string) {
 	s.t.Helper()
 	if _, _, status := s.run(stdin, args...); status != exitFailure {
@@ -113,7 +113,7 @@ func (s *session) mustFail(stdin []byte, args ...string) {
 	}
 }
 
-// searchDisk adds what the keystore has on the disk to what is searched.
+// searchDisk adds the files of the keystore to the output that is searched.
 func (s *session) searchDisk() {
 	s.t.Helper()
 	root := os.DirFS(filepath.Join(s.dir, "keys"))
@@ -129,7 +129,7 @@ func (s *session) searchDisk() {
 	}
 }
 
-// formsOf are the ways in which bytes usually get into a text.
+// formsOf returns the usual encodings of bytes in a text.
 func formsOf(secret []byte) map[string]string {
 	return map[string]string{
 		"hex":          hex.EncodeToString(secret),

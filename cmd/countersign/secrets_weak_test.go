@@ -12,10 +12,11 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// TestGuessableSecretIsWarnedOf: small numbers, one byte over and over, and series are
-// imported with a warning; none of a million random secrets is.
-func TestGuessableSecretIsWarnedOf(t *testing.T) {
+// TestGuessableSecretWarning: small numbers, repeated bytes and series are imported with a
+// warning. Of 100,000 random secrets, none would be warned about.
+func TestGuessableSecretWarning(t *testing.T) {
 	testenv.Slow(t)
+	s := newSession(t)
 	for name, secret := range map[string]string{
 		"two":           strings.Repeat("0", 63) + "2",
 		"a number":      strings.Repeat("0", 48) + "0123456789abcdef",
@@ -24,7 +25,6 @@ func TestGuessableSecretIsWarnedOf(t *testing.T) {
 		"a series":      "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
 		"a series down": "201f1e1d1c1b1a191817161514131211100f0e0d0c0b0a090807060504030201",
 	} {
-		s := newSession(t)
 		_, stderr, status := s.run([]byte(secret), "keys", "import", "--curve", "CURVE_SECP256K1")
 		if status != exitSuccess || !bytes.Contains(stderr, []byte("can be guessed")) {
 			t.Errorf("%s: exit status %d: %s", name, status, stderr)
@@ -45,9 +45,9 @@ func TestGuessableSecretIsWarnedOf(t *testing.T) {
 	}
 }
 
-// TestExportedSecretIsReadByItsOwnerAlone: in a new file, and in one that the shell made
-// under a umask that lets others read.
-func TestExportedSecretIsReadByItsOwnerAlone(t *testing.T) {
+// TestExportFileMode: only the owner can read an exported secret, in a new file and in one
+// that the shell created with a permissive umask.
+func TestExportFileMode(t *testing.T) {
 	s := newSession(t)
 	mode := func(path string) os.FileMode {
 		info, err := os.Stat(path)

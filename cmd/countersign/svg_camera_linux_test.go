@@ -22,9 +22,9 @@ var cameraPicture = filepath.Join("..", "..", "docs", "images", "camera.svg")
 const oneEther = "02f00107843b9aca008504a817c8008252089408d2b0a37f869ff76bacb5bab3278e26ab7067b7880de0b6b3a764000080c0"
 
 // TestCameraPicture: docs/images/camera.svg is a recorded session. Its text is compared
-// with what the commands print today, but for what varies, and its codes are read as a
-// camera would read them: the request, and the answer to it. COUNTERSIGN_UPDATE=1
-// records it anew.
+// with the current output of the commands, except for what differs between runs, and its
+// codes are read like a camera would: the request, and the answer. COUNTERSIGN_UPDATE=1
+// records it again.
 func TestCameraPicture(t *testing.T) {
 	testenv.Slow(t)
 	s := &session{t: t, dir: t.TempDir()}
@@ -41,7 +41,7 @@ func TestCameraPicture(t *testing.T) {
 	got, want := svgTexts(content), svgTexts(drawn)
 	for i := range max(len(got), len(want)) {
 		if i >= len(got) || i >= len(want) || got[i] != want[i] {
-			t.Fatalf("line %d of %s is not what the commands print: record it anew with COUNTERSIGN_UPDATE=1 go test ./cmd/countersign -run TestCameraPicture\nit has %q\nwant   %q",
+			t.Fatalf("line %d of %s is not what the commands print: record it again with COUNTERSIGN_UPDATE=1 go test ./cmd/countersign -run TestCameraPicture\nit has %q\nwant   %q",
 				i+1, cameraPicture, got[min(i, len(got)-1)], want[min(i, len(want)-1)])
 		}
 	}
@@ -78,8 +78,8 @@ func (s *session) record(t *testing.T) []byte {
 	return p.svg("A signature by camera")
 }
 
-// played runs a command at a terminal that draws codes, draws what the person sees of
-// it, and returns pictures of the codes.
+// played runs a command that draws codes at a terminal, draws the screen, and returns a
+// directory with pictures of the codes.
 func (s *session) played(t *testing.T, picture *svgPicture, name string, stdin []byte, asks bool, args ...string) string {
 	t.Helper()
 	command := s.command(append([]string{"-c", `exec countersign "$@" 2>&3`, "sh"}, args...)...)
@@ -96,7 +96,7 @@ func (s *session) played(t *testing.T, picture *svgPicture, name string, stdin [
 	}
 	text, codes, several := strings.Cut(p.shown(), clearScreen)
 	if !several {
-		t.Fatalf("one code alone, where the picture shows a fountain:\n%s", p.shown())
+		t.Fatalf("a single code, but the picture shows several:\n%s", p.shown())
 	}
 	var parts int
 	_, caption, _ := strings.Cut(codes, "Code ")
@@ -115,8 +115,8 @@ func (s *session) played(t *testing.T, picture *svgPicture, name string, stdin [
 	return dir
 }
 
-// codes draws codes in the place of each other, each shown in turn, and the line below
-// the first. A renderer without animation shows the first.
+// codes draws codes on top of each other, shown in turn, and the caption of the first. A
+// renderer without animation shows the first code.
 func (p *svgPicture) codes(name string, frames [][][]bool, caption string) {
 	side, scale := len(frames[0][0]), 3
 	fmt.Fprintf(&p.body, "<style>@keyframes %s{0%%{visibility:visible}%.3f%%{visibility:hidden}}</style>\n", name, 100/float64(len(frames)))
@@ -134,8 +134,8 @@ func (p *svgPicture) codes(name string, frames [][][]bool, caption string) {
 	p.lines(caption)
 }
 
-// svgRuns is a path over the dark modules of a square code, a rectangle for each run of
-// them in a row.
+// svgRuns returns a path with a rectangle for each run of dark modules in a row of a square
+// code.
 func svgRuns(code [][]bool, side int) string {
 	var path strings.Builder
 	for y := range side {
@@ -156,11 +156,11 @@ var (
 	svgText = regexp.MustCompile(`<text [^>]*>(.*)</text>`)
 	svgRun  = regexp.MustCompile(`M(\d+) (\d+)h(\d+)v`)
 	svgSize = regexp.MustCompile(`<rect width="(\d+)" height`)
-	// svgHex is what a session has made of its keys and its time.
+	// svgHex matches what depends on a session's keys and time.
 	svgHex = regexp.MustCompile(`[0-9a-f]{16,}…?|\d{4}-\d\d-\d\d[T ][0-9:.]+Z?|Code \d+ of \d+`)
 )
 
-// svgTexts are the lines of a picture, without what varies.
+// svgTexts returns the lines of a picture, without what differs between runs.
 func svgTexts(picture []byte) (lines []string) {
 	for _, match := range svgText.FindAllSubmatch(picture, -1) {
 		lines = append(lines, svgHex.ReplaceAllString(svgVaries.ReplaceAllString(string(match[1]), "…"), "…"))
@@ -168,7 +168,7 @@ func svgTexts(picture []byte) (lines []string) {
 	return lines
 }
 
-// filmed reads the codes of a name from a picture, and returns their message.
+// filmed reads the codes with a name from a picture, and returns their message.
 func (s *session) filmed(t *testing.T, picture []byte, name, kind string) ur.Message {
 	t.Helper()
 	_, group, _ := bytes.Cut(picture, []byte("<style>@keyframes "+name))
@@ -190,7 +190,7 @@ func (s *session) filmed(t *testing.T, picture []byte, name, kind string) ur.Mes
 				code[y][x+dx] = false
 			}
 		}
-		for degrees := -2; degrees <= 2; degrees++ { // a camera looks more than once too
+		for degrees := -2; degrees <= 2; degrees++ { // a camera also sees a code more than once
 			photograph(t, filepath.Join(dir, fmt.Sprintf("%04d%+d.png", i, degrees)), code, float64(degrees))
 		}
 	}
@@ -207,7 +207,7 @@ func (s *session) filmed(t *testing.T, picture []byte, name, kind string) ur.Mes
 	return message
 }
 
-// lightRow is a row of light modules.
+// lightRow returns a row of light modules.
 func lightRow(side int) []bool {
 	row := make([]bool, side)
 	for i := range row {

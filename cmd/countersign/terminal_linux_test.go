@@ -19,7 +19,7 @@ const (
 	askPassword = "Passphrase of the keystore: "
 )
 
-// printed is output that can be looked at while more of it comes.
+// printed is output that can be read while the command is still writing.
 type printed struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -37,7 +37,7 @@ func (p *printed) String() string {
 	return p.text.String()
 }
 
-// signAtTerminal starts signing one transaction, with a terminal at hand.
+// signAtTerminal starts signing one transaction at a terminal.
 func signAtTerminal(t *testing.T, args ...string) (p *person, stdout, stderr *printed) {
 	t.Helper()
 	s := newSession(t)
@@ -75,8 +75,8 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// TestConfirmShows: the transaction is on the terminal before the question, also
-// when standard error is not; what is shown is the same.
+// TestConfirmShows: the terminal shows the transaction before the question even if standard
+// error goes elsewhere, and both show the same.
 func TestConfirmShows(t *testing.T) {
 	p, _, stderr := signAtTerminal(t)
 	p.sees(question)
@@ -91,8 +91,8 @@ func TestConfirmShows(t *testing.T) {
 	}
 }
 
-// TestConfirmOnStandardError: if standard error is the terminal, the transaction
-// is shown once.
+// TestConfirmOnStandardError: if standard error is the terminal, the transaction is shown
+// only once.
 func TestConfirmOnStandardError(t *testing.T) {
 	s := newSession(t)
 	command := s.command("sign", "--type", "TRANSACTION_TYPE_ETHEREUM", "--sign-with", fixtureAddress)
@@ -120,7 +120,7 @@ func shell(t *testing.T) string {
 	return path
 }
 
-// TestTypedAhead: what was typed before the question came is no answer to it.
+// TestTypedAhead: input typed before the question does not answer it.
 func TestTypedAhead(t *testing.T) {
 	p, stdout, _ := signAtTerminal(t)
 	p.types("y\n")
@@ -150,7 +150,7 @@ func TestInterruptedAtQuestion(t *testing.T) {
 	}
 }
 
-// passphraseCommand is a call that has to ask for the passphrase.
+// passphraseCommand returns a call that must ask for the passphrase.
 func passphraseCommand(t *testing.T, s *session, args ...string) (command *exec.Cmd, stdout *bytes.Buffer) {
 	t.Helper()
 	command = exec.CommandContext(t.Context(), "countersign", args...)
@@ -176,7 +176,7 @@ func TestPassphrasePrompt(t *testing.T) {
 	}
 }
 
-// TestInterruptedAtPassphrase: the terminal is put back into its state.
+// TestInterruptedAtPassphrase: an interrupt restores the state of the terminal.
 func TestInterruptedAtPassphrase(t *testing.T) {
 	command, _ := passphraseCommand(t, newSession(t), "keys", "list", "--keystore", "file:keys")
 	p := sit(t, command)
@@ -193,7 +193,6 @@ func TestInterruptedAtPassphrase(t *testing.T) {
 
 // TestNewPassphrase: a new keystore's passphrase is asked for twice.
 func TestNewPassphrase(t *testing.T) {
-	testenv.Slow(t)
 	for second, status := range map[string]int{"new secret": exitSuccess, "new secrets": exitFailure, "": exitFailure} {
 		s := newSession(t)
 		command, stdout := passphraseCommand(t, s, "keys", "generate", "--keystore", "file:new", "--curve", "CURVE_ED25519")
@@ -214,7 +213,7 @@ func TestNewPassphrase(t *testing.T) {
 	}
 }
 
-// TestSecretPrompt: a secret that is typed is not shown.
+// TestSecretPrompt: a typed secret is not echoed.
 func TestSecretPrompt(t *testing.T) {
 	s := newSession(t)
 	command := s.command("keys", "import", "--curve", "CURVE_SECP256K1")
@@ -234,8 +233,7 @@ func TestSecretPrompt(t *testing.T) {
 	}
 }
 
-// TestProgress: a batch that takes a while shows how far it is, if its streams
-// leave standard error to the person.
+// TestProgress: a long batch shows its progress if only standard error is a terminal.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)

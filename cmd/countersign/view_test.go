@@ -11,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// TestViewNamesAssociatedAccounts: a person is shown whose associated account a token
-// goes to, where the transaction names the wallet.
+// TestViewNamesAssociatedAccounts: if the transaction names the wallet, the view says whose
+// associated account a token goes to.
 func TestViewNamesAssociatedAccounts(t *testing.T) {
 	wallet, mint := solana.NewWallet().PublicKey(), solana.NewWallet().PublicKey()
 	account, _, err := solana.FindAssociatedTokenAddress(wallet, mint)

@@ -23,14 +23,14 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// wallets are the libraries of other wallets: interop/ur.mjs, in Node.
+// wallets runs the libraries of other wallets in Node: interop/ur.mjs.
 type wallets struct {
 	t   *testing.T
 	in  *json.Encoder
 	out *json.Decoder
 }
 
-// startWallets starts the script; it ends with the test.
+// startWallets starts the script, which ends with the test.
 func startWallets(t *testing.T) *wallets {
 	t.Helper()
 	testenv.NodeModule(t, "@keystonehq", "keystone-sdk", "package.json")
@@ -54,7 +54,7 @@ func startWallets(t *testing.T) *wallets {
 	return &wallets{t, json.NewEncoder(in), json.NewDecoder(out)}
 }
 
-// walletAnswer is an answer of the script: what is used of it.
+// walletAnswer is an answer of the script, with the members that tests use.
 type walletAnswer struct {
 	Parts                      []string
 	RequestID, Signature, PSBT string
@@ -75,7 +75,7 @@ func (w *wallets) ask(request map[string]any) (answer walletAnswer) {
 	return answer
 }
 
-// jsQR reads the pictures of a directory with jsQR; those it cannot read are lost.
+// jsQR reads the pictures in a directory with jsQR, and skips those that it cannot read.
 func (w *wallets) jsQR(dir string) []byte {
 	w.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.png"))
@@ -108,7 +108,7 @@ func greyPicture(t *testing.T, path string) *image.Gray {
 	}
 	grey, ok := picture.(*image.Gray)
 	if !ok || grey.Stride != grey.Rect.Dx() {
-		t.Fatalf("%s is no picture in shades of grey", path)
+		t.Fatalf("%s is not a greyscale picture", path)
 	}
 	return grey
 }
@@ -116,9 +116,8 @@ func greyPicture(t *testing.T, path string) *image.Gray {
 // walletRequest is the id of a request of another wallet.
 const walletRequest = "9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d"
 
-// TestKeystoneSDK: requests as Keystone's SDK makes them, unmodified, go through
-// sign --scan, part by part, with the parts that the fountain adds; the SDK reads
-// the answer, and the signature is that of the transaction.
+// TestKeystoneSDK: sign --scan answers unmodified requests of Keystone's SDK, sent as parts
+// of a fountain code. The SDK reads the answer, whose signature matches the transaction.
 func TestKeystoneSDK(t *testing.T) {
 	testenv.Slow(t)
 	w := startWallets(t)
@@ -129,14 +128,14 @@ func TestKeystoneSDK(t *testing.T) {
 	}
 }
 
-// through takes a request through the command, and the answer to the SDK: drawn as
+// through has the command answer a request of the SDK, and the SDK read the answer, from
 // codes that jsQR reads.
 func (w *wallets) through(request map[string]any, args ...string) walletAnswer {
 	w.t.Helper()
 	request["op"], request["requestId"], request["xfp"], request["fragment"] = "request", walletRequest, "f23f9fd2", 60
 	parts := w.ask(request).Parts
 	if len(parts) < 2 {
-		w.t.Fatalf("the request is %d part", len(parts))
+		w.t.Fatalf("the request has %d parts, want several", len(parts))
 	}
 	s := newSession(w.t)
 	_, stderr, status := s.scanned(strings.ToUpper(strings.Join(parts, "\n")), "y\n", append(args, "--qr-png", "answer")...)
@@ -204,8 +203,8 @@ func fixtureKey(t *testing.T, curve keystore.Curve, public string) keystore.Publ
 	return key
 }
 
-// keystoneTron: the SDK sends a transfer of Tron as a description, without the bytes
-// to sign. That is refused by name, with what to send in its place.
+// keystoneTron: the SDK describes a Tron transfer without the bytes to sign. The request is
+// refused by name, with the alternative.
 func keystoneTron(t *testing.T, w *wallets) {
 	public := fixtureKey(t, keystore.CurveSecp256k1, strings.TrimSpace(publicOf(t, newSession(t))))
 	unsigned, err := tronDemo.unsigned(public)
