@@ -150,7 +150,7 @@ func (n *narrator) field(line string) string {
 
 func (n *narrator) end(took time.Duration) {
 	n.printf("\nDone in %.1f s, and the keystore is removed. To continue with keys that stay:\n"+
-		"   countersign keys generate --keystore file:keys --curve CURVE_SECP256K1\n"+
+		"   countersign keys generate --keystore file:keys --curve secp256k1\n"+
 		"With a server of your own:\n"+
 		"   countersign init DIR\n", took.Seconds())
 }

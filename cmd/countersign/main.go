@@ -68,10 +68,10 @@ To see it work, without any setup:
 
 To use it, create a key, inspect a transaction, and sign it:
 
-  countersign keys generate --keystore file:keys --curve CURVE_SECP256K1
-  countersign inspect --type TRANSACTION_TYPE_ETHEREUM < transaction.hex
-  countersign sign --keystore file:keys --type TRANSACTION_TYPE_ETHEREUM \
-      --sign-with 0x… < transaction.hex > signed.hex
+  countersign keys generate --keystore file:keys --curve secp256k1
+  countersign inspect < transaction.hex
+  countersign sign --keystore file:keys --type ethereum --sign-with 0x… \
+      < transaction.hex > signed.hex
 
 Machine-readable output goes to standard output as JSON, messages to standard error.
 The exit status is 0 on success, 1 if something was refused or failed, and 2 for wrong
@@ -88,35 +88,24 @@ argument or the environment.`),
 		},
 	}
 	root.Flags().BoolVarP(&version, "version", "v", false, "print the version, like 'countersign version'")
-	root.AddCommand(
-		newDemoCommand(),
-		newInitCommand(),
-		newServeCommand(),
-		newHealthCommand(),
-		newServerBackupCommand(),
-		newServerRestoreCommand(),
-		newAPIKeyCommand(),
-		newPasskeyCommand(),
-		newStampCommand(),
-		newRequestCommand(),
-		newScanCommand(),
-		newSubmitCommand(),
-		newActivitiesCommand(),
-		newApproveCommand(),
-		newRejectCommand(),
-		newOTPCommand(),
-		newKeysCommand(),
-		newSignCommand(),
-		newInspectCommand(),
-		newVerifyCommand(),
-		newPolicyCommand(),
-		newDescriptorsCommand(),
-		newLogCommand(),
-		newWitnessCommand(),
-		newVersionCommand(),
-	)
+	addGroup(root, "Sign on this machine:", newDemoCommand(), newKeysCommand(), newInspectCommand(), newSignCommand(), newScanCommand())
+	addGroup(root, "Run a server:", newInitCommand(), newServeCommand(), newHealthCommand(), newServerBackupCommand(), newServerRestoreCommand(),
+		newAPIKeyCommand(), newPasskeyCommand(), newPolicyCommand(), newDescriptorsCommand())
+	addGroup(root, "Send requests and votes:", newRequestCommand(), newStampCommand(), newSubmitCommand(), newActivitiesCommand(),
+		newApproveCommand(), newRejectCommand(), newOTPCommand())
+	addGroup(root, "Verify answers and the log:", newVerifyCommand(), newLogCommand(), newWitnessCommand())
+	root.AddCommand(newVersionCommand())
 	addCompletions(root, completions())
 	return root
+}
+
+// addGroup adds commands under a title of the help.
+func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, command := range commands {
+		command.GroupID = title
+	}
+	root.AddCommand(commands...)
 }
 
 // onStart arranges for started to be called when a command's own code begins: errors
