@@ -68,7 +68,7 @@ func newAdoption(t *testing.T, s *served, uri string) *adoption {
 // record completes an activity without a leaf, with the size of a transfer.
 func (a *adoption) record(ctx context.Context, kept store.Store, i int) error {
 	id := fmt.Sprintf("01900000-0000-7000-8000-%012d", i)
-	claim := store.Claim{OrganizationID: a.by.organizationID, Fingerprint: sha256.Sum256([]byte(id)), LeaseTTL: time.Hour, Now: time.Now()}
+	claim := store.Claim{OrganizationID: a.by.OrganizationID, Fingerprint: sha256.Sum256([]byte(id)), LeaseTTL: time.Hour, Now: time.Now()}
 	begun, err := kept.Begin(ctx, claim, nil)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (a *adoption) leaves(t *testing.T) int {
 	kept := a.open(t)
 	defer func() { _ = kept.Close() }()
 	ids := map[string]bool{}
-	seen, err := translog.Audit(t.Context(), store.LogOf(kept.(store.Log), a.by.organizationID), nil, func(ctx context.Context, leaf translog.Leaf) ([]byte, error) {
+	seen, err := translog.Audit(t.Context(), store.LogOf(kept.(store.Log), a.by.OrganizationID), nil, func(ctx context.Context, leaf translog.Leaf) ([]byte, error) {
 		ids[leaf.ID] = true
 		found, err := kept.Get(ctx, leaf.Organization, leaf.ID)
 		return found.Data, err
@@ -217,7 +217,7 @@ func adoptsInPostgres(t *testing.T, s *served) {
 		}
 	}
 	execute("BEGIN")
-	execute("INSERT INTO countersign_log_leaves VALUES ($1, $2, '', '', '')", a.by.organizationID, a.records/2)
+	execute("INSERT INTO countersign_log_leaves VALUES ($1, $2, '', '', '')", a.by.OrganizationID, a.records/2)
 	if !a.killedWhen(t, func(int) (blocked bool) {
 		err := watcher.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND locktype = 'transactionid')").Scan(&blocked)
 		return err == nil && blocked

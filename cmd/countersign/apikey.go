@@ -62,7 +62,7 @@ func (f *apiKeyFlag) register(cmd *cobra.Command) {
 }
 
 // open reads the API key. From here on the process leaves no core dump.
-func (f *apiKeyFlag) open(ctx context.Context) (*stamper, error) {
+func (f *apiKeyFlag) open(ctx context.Context) (*api.Key, error) {
 	if f.path == "" {
 		return nil, usagef("--api-key is missing: the file of an API key, as init creates it")
 	}
@@ -74,24 +74,9 @@ func (f *apiKeyFlag) open(ctx context.Context) (*stamper, error) {
 	if err := harden.NoCoreDumps(); err != nil {
 		return nil, err
 	}
-	by, err := newStamper(content)
+	key, err := api.ParseKey(content)
 	if err != nil {
 		return nil, fmt.Errorf("--api-key %s: %w", f.path, err)
 	}
-	return by, nil
-}
-
-// stamper stamps requests with an API key.
-type stamper struct {
-	organizationID string
-	*stamp.Signer
-}
-
-// newStamper parses an API key file.
-func newStamper(content []byte) (*stamper, error) {
-	key, err := api.ParseKey(content)
-	if err != nil {
-		return nil, err
-	}
-	return &stamper{key.OrganizationID, key.Signer}, nil
+	return key, nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -28,7 +29,7 @@ func apiKeyFile(curve stamp.Curve) string {
 func TestAPIKeys(t *testing.T) {
 	body := []byte(`{"organizationId":"o"}`)
 	for _, curve := range []stamp.Curve{stamp.CurveP256, stamp.CurveSecp256k1, stamp.CurveEd25519} {
-		by, err := newStamper([]byte(apiKeyFile(curve)))
+		by, err := api.ParseKey([]byte(apiKeyFile(curve)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +71,7 @@ func TestAPIKeyRefused(t *testing.T) {
 		{"trailing", `"}`, `"}{}`, "API key"},
 	} {
 		text := strings.Replace(good, test.old, test.replacement, 1)
-		_, err := newStamper([]byte(text))
+		_, err := api.ParseKey([]byte(text))
 		if text == good || err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), fixtureSeed[2:62]) {
 			t.Errorf("%s: %v", test.name, err)
 		}

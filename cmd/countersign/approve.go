@@ -205,8 +205,8 @@ func (c *voteCommand) runOffline(cmd *cobra.Command, which string) error {
 	if err != nil {
 		return err
 	}
-	if request.OrganizationID != by.organizationID {
-		return fmt.Errorf("the request is for organization %s, but the API key belongs to %s", request.OrganizationID, by.organizationID)
+	if request.OrganizationID != by.OrganizationID {
+		return fmt.Errorf("the request is for organization %s, but the API key belongs to %s", request.OrganizationID, by.OrganizationID)
 	}
 	_, shown, err := viewOfBody(request, limits, tokens())
 	if err != nil {
@@ -247,12 +247,12 @@ func (c *voteCommand) readRequest(cmd *cobra.Command) (countersign.SignedBody, e
 
 // writeVote stamps a vote on a request and writes it. The vote commits to the body. The
 // engine that has the keys checks what depends on them.
-func (c *voteCommand) writeVote(cmd *cobra.Command, by *stamper, request *activity.Request) error {
+func (c *voteCommand) writeVote(cmd *cobra.Command, by *api.Key, request *activity.Request) error {
 	intent := activity.NewRejection(request.Fingerprint, "")
 	if c.selection == activity.SelectionApproved {
 		intent = activity.NewApproval(request.Fingerprint, "")
 	}
-	vote, err := activity.NewRequest(activity.Envelope{OrganizationID: by.organizationID, Time: time.Now()}, intent)
+	vote, err := activity.NewRequest(activity.Envelope{OrganizationID: by.OrganizationID, Time: time.Now()}, intent)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 type client struct {
 	base string
 	key  apiKeyFlag
-	by   *stamper
+	by   *api.Key
 }
 
 func (c *client) register(cmd *cobra.Command) {
@@ -37,7 +37,7 @@ func (c *client) open(ctx context.Context) (err error) {
 
 // retrying returns a client that sends a body again when an answer is lost.
 func (c *client) retrying() (*api.Client, error) {
-	return api.New(api.Config{URL: c.base, OrganizationID: c.by.organizationID, Stamper: c.by.Signer})
+	return api.New(api.Config{URL: c.base, Key: c.by})
 }
 
 // post stamps a body and posts it once. If the server refuses it, both the answer and
@@ -52,7 +52,7 @@ func (c *client) post(ctx context.Context, path string, body []byte) ([]byte, er
 
 // send is post with a given stamp.
 func (c *client) send(ctx context.Context, path string, header stamp.Header, body []byte) (answer []byte, err error) {
-	to, err := api.New(api.Config{URL: c.base, OrganizationID: c.by.organizationID, Stamper: c.by.Signer, Retries: -1})
+	to, err := api.New(api.Config{URL: c.base, Key: c.by, Retries: -1})
 	if err != nil {
 		return nil, err
 	}

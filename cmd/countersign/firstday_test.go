@@ -196,7 +196,7 @@ func logsAgree(t *testing.T, server, restored *served) {
 // addUser creates an API key and adds its user to the configuration.
 func addUser(t *testing.T, s *served, name, file string, flags ...string) {
 	t.Helper()
-	lines := s.run(t, append([]string{"apikey", "new", "--name", name, "--org", s.by.organizationID, "--out", filepath.Join(s.dir, file)}, flags...)...)
+	lines := s.run(t, append([]string{"apikey", "new", "--name", name, "--org", s.by.OrganizationID, "--out", filepath.Join(s.dir, file)}, flags...)...)
 	s.edit(t, "    users:\n", "    users:\n"+string(lines))
 }
 
@@ -236,7 +236,7 @@ func editKey(t *testing.T, s *served, file string, change func(line string) stri
 func firstRequest(t *testing.T, s *served, unsigned string) *activity.Request {
 	t.Helper()
 	request, err := activity.NewRequest(
-		activity.Envelope{OrganizationID: s.by.organizationID, Time: time.Now(), GenerateAppProofs: true},
+		activity.Envelope{OrganizationID: s.by.OrganizationID, Time: time.Now(), GenerateAppProofs: true},
 		activity.SignTransactionIntent{SignWith: s.signer, UnsignedTransaction: unsigned, Type: activity.TransactionTypeEthereum})
 	if err != nil {
 		t.Fatal(err)

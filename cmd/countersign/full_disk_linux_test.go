@@ -102,7 +102,7 @@ func (n *node) signs(t *testing.T, s *served, number int) recorded {
 
 func (n *node) submits(t *testing.T, s *served, number int) (recorded, error) {
 	t.Helper()
-	body := signBody(s.by.organizationID, s.signer, testTransaction(number), time.Now())
+	body := signBody(s.by.OrganizationID, s.signer, testTransaction(number), time.Now())
 	answer, err := n.post(t.Context(), "submit/sign_transaction", body)
 	if err != nil {
 		return recorded{body: body}, err

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 )
 
@@ -72,9 +73,9 @@ func mustBeWhole(t *testing.T, dir string, made initialized) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	by, err := newStamper(content)
-	if err != nil || by.organizationID != made.OrganizationID || configured.Organizations[0].ID != made.OrganizationID {
-		t.Errorf("%v: organization %s of the key, %s of the answer", err, by.organizationID, made.OrganizationID)
+	by, err := api.ParseKey(content)
+	if err != nil || by.OrganizationID != made.OrganizationID || configured.Organizations[0].ID != made.OrganizationID {
+		t.Errorf("%v: organization %s of the key, %s of the answer", err, by.OrganizationID, made.OrganizationID)
 	}
 	for _, path := range append(configured.Files(), filepath.Join(dir, keysName, "identity.age"), filepath.Join(dir, passphraseName), filepath.Join(dir, outboxName)) {
 		if _, err := os.Stat(path); err != nil {

@@ -93,7 +93,7 @@ func askCode(ctx context.Context) ([]byte, error) {
 // redeem submits a code and returns the verification token.
 func redeem(ctx context.Context, to *client, id, code string) (redeemed activity.VerifyOTPResult, err error) {
 	request, err := activity.NewRequest(
-		activity.Envelope{OrganizationID: to.by.organizationID, Time: time.Now()},
+		activity.Envelope{OrganizationID: to.by.OrganizationID, Time: time.Now()},
 		activity.VerifyOTPIntent{OTPID: id, OTPCode: code})
 	if err != nil {
 		return redeemed, err

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/activity"
+	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
@@ -64,12 +65,12 @@ func (c *requestCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	organization := c.organization
-	var by *stamper
+	var by *api.Key
 	if c.key.path != "" {
 		if by, err = c.key.open(cmd.Context()); err != nil {
 			return err
 		}
-		organization = by.organizationID
+		organization = by.OrganizationID
 	}
 	unsigned, _, err := readTransactionOf(cmd, kind)
 	if err != nil {

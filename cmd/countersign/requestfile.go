@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign"
+	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/strictjson"
 	"github.com/countersign-dev/countersign/internal/ur"
@@ -22,7 +23,7 @@ type requestFile struct {
 }
 
 // newRequestFile stamps a body.
-func newRequestFile(by *stamper, body []byte) (requestFile, error) {
+func newRequestFile(by *api.Key, body []byte) (requestFile, error) {
 	if !utf8.Valid(body) {
 		return requestFile{}, errors.New("the body is not UTF-8, and cannot be written as a JSON string")
 	}

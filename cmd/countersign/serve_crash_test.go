@@ -59,7 +59,7 @@ func (s *served) load(t *testing.T, n *node, clients, round, answers int) (all [
 	for client := range clients {
 		group.Go(func() {
 			for i := 0; ; i++ {
-				body := signBody(s.by.organizationID, s.signer, testTransaction(round<<20|client<<16|i), time.Now())
+				body := signBody(s.by.OrganizationID, s.signer, testTransaction(round<<20|client<<16|i), time.Now())
 				answer, err := n.post(t.Context(), "submit/sign_transaction", body)
 				if err != nil {
 					return
@@ -84,7 +84,7 @@ func (s *served) load(t *testing.T, n *node, clients, round, answers int) (all [
 // mustHave queries an activity and sends its request again. Both must get the first answer.
 func (n *node) mustHave(t *testing.T, one recorded) {
 	t.Helper()
-	query := jsonLine(map[string]string{"organizationId": n.by.organizationID, "activityId": one.id})
+	query := jsonLine(map[string]string{"organizationId": n.by.OrganizationID, "activityId": one.id})
 	for path, body := range map[string][]byte{"query/get_activity": query, "submit/sign_transaction": one.body} {
 		got, err := n.post(t.Context(), path, body)
 		if err != nil || !bytes.Equal(got, one.answer) {
@@ -101,7 +101,7 @@ func TestNodes(t *testing.T) {
 	folder, _, _ := strings.Cut(strings.TrimPrefix(server.DSN, "host="), " ")
 	s.edit(t, "store: bolt:state.db", "store: postgres:///postgres?user=postgres&host="+folder)
 	nodes := []*node{s.start(t, "--admin", "none"), s.start(t, "--admin", "none")}
-	body := signBody(s.by.organizationID, s.signer, vectorUnsigned, time.Now())
+	body := signBody(s.by.OrganizationID, s.signer, vectorUnsigned, time.Now())
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	var answers [][]byte

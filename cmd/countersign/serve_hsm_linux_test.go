@@ -84,7 +84,7 @@ func TestExtractableKey(t *testing.T) {
 	s, proxy, token, _ := newServedHSM(t)
 	tool := exec.CommandContext(t.Context(), testenv.Tool(t, "pkcs11-tool"), "--module", proxy.Module, "--token-label", token.Label,
 		"--login", "--pin", token.PIN, "--keypairgen", "--key-type", "EC:secp256k1", "--id", "01",
-		"--label", s.by.organizationID+"/loose", "--extractable")
+		"--label", s.by.OrganizationID+"/loose", "--extractable")
 	if out, err := tool.CombinedOutput(); err != nil {
 		t.Fatalf("pkcs11-tool: %v\n%s", err, out)
 	}

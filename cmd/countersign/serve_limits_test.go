@@ -100,7 +100,7 @@ func TestPlantedKeyFile(t *testing.T) {
 	}
 	testenv.Await(t, "the planted file", func() bool {
 		// A request for an unknown key makes the server rescan.
-		body := signBody(s.by.organizationID, planted, vectorUnsigned, time.Now())
+		body := signBody(s.by.OrganizationID, planted, vectorUnsigned, time.Now())
 		_, err := n.post(t.Context(), "submit/sign_transaction", body)
 		return err != nil && counted("1")
 	})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/chains/descriptors"
+	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -70,7 +71,7 @@ func TestReloadAtomic(t *testing.T) {
 	if _, err := l.reload(t.Context(), s.config()); err != nil || served() != serial() {
 		t.Errorf("the renewed certificate is not served: %v", err)
 	}
-	organization, err := l.Organization(t.Context(), s.by.organizationID)
+	organization, err := l.Organization(t.Context(), s.by.OrganizationID)
 	if err != nil || organization.Name != "Renamed" {
 		t.Errorf("%v, %v", organization, err)
 	}
@@ -149,7 +150,7 @@ func TestReloadInvalidPolicy(t *testing.T) {
 	if _, err := l.reload(t.Context(), s.config()); err == nil || !strings.Contains(err.Error(), "only after a restart") || l.current.Load() != before {
 		t.Errorf("the first policy: %v", err)
 	}
-	had := policy.NewOrganizations(map[string]*policy.File{s.by.organizationID: {}})
+	had := policy.NewOrganizations(map[string]*policy.File{s.by.OrganizationID: {}})
 	l.policies = &loadedPolicies{had, before.configured, memory.New()}
 	if _, err := l.reload(t.Context(), s.config()); err == nil || !strings.Contains(err.Error(), "policy of organization") || l.current.Load() != before {
 		t.Errorf("a policy that is not there: %v", err)
@@ -162,17 +163,17 @@ func TestReloadOnSIGHUP(t *testing.T) {
 	s := newServed(t)
 	n := s.start(t, "--admin", "none")
 	file := filepath.Join(s.dir, "ci.json")
-	lines := s.run(t, "apikey", "new", "--name", "ci", "--org", s.by.organizationID, "--out", file, "--expires", "90d")
+	lines := s.run(t, "apikey", "new", "--name", "ci", "--org", s.by.OrganizationID, "--out", file, "--expires", "90d")
 	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	added := n.client
-	if added.by, err = newStamper([]byte(strings.TrimSpace(string(content)))); err != nil {
+	if added.by, err = api.ParseKey([]byte(strings.TrimSpace(string(content)))); err != nil {
 		t.Fatal(err)
 	}
 	whoami := func(c client) error {
-		_, err := c.post(t.Context(), "query/whoami", []byte(`{"organizationId":"`+s.by.organizationID+`"}`))
+		_, err := c.post(t.Context(), "query/whoami", []byte(`{"organizationId":"`+s.by.OrganizationID+`"}`))
 		return err
 	}
 	if err := whoami(added); err == nil {

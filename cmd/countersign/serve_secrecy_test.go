@@ -22,7 +22,7 @@ func TestUnusedCodeLeaksNowhere(t *testing.T) {
 	s := newServed(t)
 	admin := testenv.FreeAddress(t)
 	n := s.start(t, "--admin", admin, "--log-level", "debug")
-	answer, err := n.post(t.Context(), "submit/init_otp_auth", otpBody(s.by.organizationID))
+	answer, err := n.post(t.Context(), "submit/init_otp_auth", otpBody(s.by.OrganizationID))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,13 +18,14 @@ import (
 	"testing"
 	"time"
 
+	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // served is a directory made by init, with its API key and a signing key.
 type served struct {
 	dir    string
-	by     *stamper
+	by     *api.Key
 	signer string // the id of a secp256k1 key
 }
 
@@ -36,7 +37,7 @@ func newServed(t *testing.T) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.by, err = newStamper(bytes.TrimSpace(content)); err != nil {
+	if s.by, err = api.ParseKey(bytes.TrimSpace(content)); err != nil {
 		t.Fatal(err)
 	}
 	var key keyLine
@@ -167,7 +168,7 @@ func TestAdmin(t *testing.T) {
 	}
 	to := client{base: "http://" + ready.Listening}
 	to.by = s.by
-	if _, err := to.post(t.Context(), "submit/sign_transaction", signBody(s.by.organizationID, s.signer, vectorUnsigned, time.Now())); err != nil {
+	if _, err := to.post(t.Context(), "submit/sign_transaction", signBody(s.by.OrganizationID, s.signer, vectorUnsigned, time.Now())); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
@@ -243,7 +244,7 @@ func TestGracefulShutdown(t *testing.T) {
 	}
 	answers := make(chan answered, 1)
 	go func() {
-		text, err := n.post(t.Context(), "submit/init_otp_auth", otpBody(s.by.organizationID))
+		text, err := n.post(t.Context(), "submit/init_otp_auth", otpBody(s.by.OrganizationID))
 		answers <- answered{text, err}
 	}()
 	sent := <-arrived

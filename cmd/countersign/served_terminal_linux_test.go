@@ -18,7 +18,7 @@ import (
 // does and can decline, and that nothing is then signed or recorded.
 func TestRequestConfirmation(t *testing.T) {
 	s := newServed(t)
-	made, err := newRequestFile(s.by, signBody(s.by.organizationID, s.signer, vectorUnsigned, time.Now()))
+	made, err := newRequestFile(s.by, signBody(s.by.OrganizationID, s.signer, vectorUnsigned, time.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestRequestConfirmation(t *testing.T) {
 func TestCodePrompt(t *testing.T) {
 	s := newServed(t)
 	n := s.start(t, "--admin", "none")
-	text, err := n.post(t.Context(), "submit/init_otp_auth", otpBody(s.by.organizationID))
+	text, err := n.post(t.Context(), "submit/init_otp_auth", otpBody(s.by.OrganizationID))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func (c *submitCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	path, body, err := completed(body, c.query, c.to.by.organizationID, time.Now())
+	path, body, err := completed(body, c.query, c.to.by.OrganizationID, time.Now())
 	if err != nil {
 		return err
 	}
