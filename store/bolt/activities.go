@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// replaceTTL is how long a lease lasts under which an activity is replaced: the
-// process that holds it is this one.
+// replaceTTL is the duration of the lease under which an activity is replaced. This
+// process holds it.
 const replaceTTL = time.Minute
 
 // Replace implements store.Store.
@@ -39,7 +39,7 @@ func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.T
 	return s.writer.write(func(tx *transaction) error { return tx.replace(activity, change) }, nil)
 }
 
-// checkRevision looks before a lease is taken from a holder whose time is over.
+// checkRevision fails early, before an expired lease is taken from its holder.
 func (s *Store) checkRevision(activity *store.Activity) error {
 	return s.view(func(tx *transaction) error {
 		_, err := tx.atRevision(activity)
@@ -47,7 +47,7 @@ func (s *Store) checkRevision(activity *store.Activity) error {
 	})
 }
 
-// atRevision returns the activity as it is recorded, if it waits at the revision.
+// atRevision returns the recorded activity if it waits at the given one's revision.
 func (t *transaction) atRevision(activity *store.Activity) (*store.Activity, error) {
 	before, err := t.recorded(activity.OrganizationID, activity.Fingerprint)
 	if err == nil && (before == nil || !before.Waiting || before.Revision != activity.Revision) {
@@ -116,8 +116,8 @@ func (s *Store) Count(ctx context.Context, organizationID string, filter store.F
 	return count, err
 }
 
-// list walks the IDs of an organization: those that wait, or all. keep makes what
-// is kept of the data.
+// list returns the activities of an organization that pass a filter. keep returns what
+// the result keeps of the data.
 func (t *transaction) list(organizationID string, filter *store.Filter, keep func(data []byte) []byte) (found []store.Activity, err error) {
 	bucket := bucketActivities
 	if filter.Waiting {
@@ -142,7 +142,7 @@ func (t *transaction) list(organizationID string, filter *store.Filter, keep fun
 	return found, nil
 }
 
-// seek returns the first key that the filter can hold for, and how to get to the
+// seek returns the first key that can pass the filter, and the function that returns the
 // next one.
 func (t *transaction) seek(bucket, prefix []byte, filter *store.Filter) (key []byte, next func() []byte) {
 	cursor := t.tx.Bucket(bucket).Cursor()
@@ -153,8 +153,8 @@ func (t *transaction) seek(bucket, prefix []byte, filter *store.Filter) (key []b
 	return before(cursor, prefix, filter.Before), func() []byte { key, _ := cursor.Prev(); return key }
 }
 
-// before moves to the last key of a prefix that is less than an ID; of an empty
-// ID, to the last key.
+// before moves to the last key of a prefix that is less than an ID, or, if the ID is
+// empty, to the last key.
 func before(cursor *bbolt.Cursor, prefix []byte, id string) []byte {
 	end := append(slices.Clone(prefix), id...)
 	if id == "" {
@@ -178,7 +178,7 @@ func (s *Store) Waiting(ctx context.Context) (found []store.Activity, err error)
 		return tx.tx.Bucket(bucketWaiting).ForEach(func(key, _ []byte) error {
 			activity, _, err := decodeHead(tx.get(bucketActivities, key))
 			if err != nil {
-				return fmt.Errorf("%w: an activity that waits: %w", store.ErrUnavailable, err)
+				return fmt.Errorf("%w: a waiting activity: %w", store.ErrUnavailable, err)
 			}
 			length, n := binary.Uvarint(key)
 			activity.OrganizationID, activity.ID = string(key[n:n+int(length)]), string(key[n+int(length):])

@@ -13,7 +13,7 @@ import (
 // activityVersion is the first byte of an encoded activity.
 const activityVersion = 2
 
-// fixedSize is the length of what has a fixed length in it, the version included.
+// fixedSize is the length of the members of fixed length, including the version.
 const fixedSize = 1 + 32 + 8 + 8 + 1
 
 // encodeActivity writes
@@ -38,7 +38,8 @@ func encodeActivity(activity *store.Activity) []byte {
 	return append(out, activity.Data...)
 }
 
-// decodeActivity copies: the file's memory is not ours after the transaction.
+// decodeActivity decodes an activity. It copies: the file's memory must not be used after
+// the transaction.
 func decodeActivity(in []byte) (store.Activity, error) {
 	activity, rest, err := decodeHead(in)
 	if err == nil {
@@ -47,7 +48,7 @@ func decodeActivity(in []byte) (store.Activity, error) {
 	return activity, err
 }
 
-// decodeHead reads all but the data, which it returns where it stands.
+// decodeHead decodes everything but the data, which it returns without copying.
 func decodeHead(in []byte) (activity store.Activity, data []byte, err error) {
 	switch {
 	case len(in) == 0:

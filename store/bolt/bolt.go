@@ -1,30 +1,28 @@
-// Package bolt keeps activities and ledgers in one file of
-// go.etcd.io/bbolt, for one process on one machine. What it has answered
-// survives kill -9 and the loss of power.
+// Package bolt keeps activities and ledgers in one file of go.etcd.io/bbolt, for one
+// process on one machine. Anything it has confirmed survives kill -9 and the loss of
+// power. It keeps every activity forever.
 //
-// Changes that come while another is being written to the disk, or within 2 ms
-// where other requests are under way, are committed together, so that many share
-// one fsync; [Store.Stats] tells how many.
-// It keeps every activity for ever.
+// Changes that arrive while another is being written to disk, or within 2 ms while other
+// requests are in flight, are committed together and share the fsyncs of one commit;
+// [Store.Stats] says how many did.
 //
-// Leases are not in the file: the file belongs to one process, and when that
-// dies, so do the holders of leases. After a restart the work can be taken up
-// at once.
+// Leases are not in the file. The file belongs to one process, whose leases end with it:
+// after a restart, the work can be taken up immediately.
 //
 //	buckets
 //	  meta          "version"             → 4
 //	  activities    organization ‖ id     → version 2 ‖ fingerprint 32 ‖ keepUntil 8 ‖ revision 8 ‖ waiting 1 ‖
 //	                                        submittedBy ‖ user ‖ type ‖ status (each with its length) ‖ data
 //	  fingerprints  organization ‖ 32     → id
-//	  waiting       organization ‖ id     → nothing
+//	  waiting       organization ‖ id     → empty
 //	  ledgers       organization ‖ key 33 → keepUntil 8 ‖ value
-//	  expiry        time 8 ‖ the key of a ledger → nothing
+//	  expiry        time 8 ‖ key of a ledger entry → empty
 //	  log heads     organization          → translog.Head
 //	  log leaves    organization ‖ index 8 → number of hashes 1 ‖ hashes ‖ leaf
 //	  log indexes   organization ‖ id     → index 8
 //
-// An organization in a key has its length before it, as a uvarint; times are
-// milliseconds since the epoch, big-endian.
+// An organization in a key is preceded by its length as a uvarint. Times are milliseconds
+// since the epoch; integers are big-endian.
 package bolt
 
 import (
@@ -44,7 +42,7 @@ import (
 // OpenTimeout is how long Open waits for another process to close the file.
 const OpenTimeout = time.Second
 
-// Store is a store.Store. Use Open to make one.
+// Store is a store.Store. Use Open to create one.
 type Store struct {
 	db     *bbolt.DB
 	leases *leases.Table
@@ -55,15 +53,14 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the file, and makes it, with mode 0600, if it is not there. It
-// returns store.ErrInUse if another process has it open for longer than
-// OpenTimeout.
+// Open opens the file, or creates it with mode 0600 if it does not exist. It returns
+// store.ErrInUse if another process keeps it open for longer than OpenTimeout.
 func Open(path string) (*Store, error) {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{
 		Timeout:      OpenTimeout,
 		FreelistType: bbolt.FreelistMapType,
-		// A writer that outgrows the mapping waits for all readers to end, a
-		// snapshot among them.
+		// A writer that outgrows the mapping has to wait for all readers, including
+		// snapshots.
 		InitialMmapSize: initialMapping,
 	})
 	switch {
@@ -95,7 +92,7 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Chang
 	if err != nil || begun.Lease == nil {
 		return begun, err
 	}
-	// Again, now that no other call can complete it.
+	// Look again: until the lease was taken, another call could complete it.
 	recorded, err := s.recorded(claim)
 	if err == nil && recorded == nil && change != nil {
 		err = s.Change(ctx, claim.OrganizationID, change)
@@ -138,8 +135,8 @@ func (s *Store) Release(ctx context.Context, lease store.Lease, change store.Cha
 	}, nil)
 }
 
-// end ends a lease together with what is written; it cannot be taken over
-// meanwhile.
+// end ends a lease as write, which may be nil, is committed. Meanwhile the lease cannot
+// be taken over.
 func (s *Store) end(ctx context.Context, lease store.Lease, write func(*transaction) error, count *counter) error {
 	if err := s.usable(ctx); err != nil {
 		return err
@@ -169,8 +166,8 @@ func (s *Store) Get(ctx context.Context, organizationID, id string) (activity st
 	return activity, err
 }
 
-// recorded returns the recorded activity of a request, or nil if there is none or
-// it is the one that the claim is for.
+// recorded returns the recorded activity of a request, or nil if there is none or it is
+// the waiting one that the claim is for.
 func (s *Store) recorded(claim store.Claim) (recorded *store.Activity, err error) {
 	err = s.view(func(tx *transaction) error {
 		recorded, err = tx.recorded(claim.OrganizationID, claim.Fingerprint)
@@ -205,12 +202,12 @@ func (s *Store) Change(ctx context.Context, organizationID string, change store.
 // Forgets implements store.Store: it does not.
 func (s *Store) Forgets() bool { return false }
 
-// probe is what Ping writes to find out whether a disk that was full has room
-// again: as much as a usual record.
+// probe is what Ping writes to find out whether a full disk has room again: as much as a
+// typical record.
 var probe = make([]byte, 16<<10)
 
-// Ping implements store.Store. It reads; after a commit that could not be
-// written it writes too, and so says that the disk is full for as long as it is.
+// Ping implements store.Store. It reads; after a failed commit it also writes, so that it
+// fails for as long as the disk is full.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.usable(ctx); err != nil {
 		return err
@@ -221,10 +218,10 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.view(func(*transaction) error { return nil })
 }
 
-// Stats returns what was written since Open.
+// Stats returns counts since Open.
 func (s *Store) Stats() Stats { return s.writer.stats() }
 
-// Close implements store.Store. It waits for what is being written.
+// Close implements store.Store. It waits for writes in progress.
 func (s *Store) Close() (err error) {
 	s.close.Do(func() {
 		close(s.closed)

@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// ledger is a store.Ledger over a transaction. The writer makes one change after
-// the other: what is read stays so.
+// ledger is a store.Ledger over a transaction. The writer makes one change at a time, so
+// entries need no locks.
 type ledger struct {
 	*transaction
 	organization string
@@ -32,13 +32,13 @@ func (l ledger) Lock(keys ...store.Key) ([]store.Entry, error) {
 	return entries, nil
 }
 
-// Read implements store.Ledger. The file's memory is not ours after the
+// Read implements store.Ledger. It copies: the file's memory must not be used after the
 // transaction.
 func (l ledger) Read(key store.Key) (store.Entry, error) {
 	return decodeEntry(l.get(bucketLedgers, within(l.organization, key.Bytes())))
 }
 
-// keepUntilSize is the length of what stands before an entry's value.
+// keepUntilSize is the length of the time before an entry's value.
 const keepUntilSize = 8
 
 func decodeEntry(in []byte) (entry store.Entry, err error) {
@@ -53,8 +53,8 @@ func decodeEntry(in []byte) (entry store.Entry, err error) {
 	return entry, nil
 }
 
-// Write implements store.Ledger. What is to be kept longer is found by Sweep
-// when it is due.
+// Write implements store.Ledger. An entry that is now kept longer keeps its place in the
+// expiry bucket: Sweep moves it when it comes up.
 func (l ledger) Write(key store.Key, entry store.Entry) error {
 	at := within(l.organization, key.Bytes())
 	before := l.get(bucketLedgers, at)
@@ -76,7 +76,7 @@ func (l ledger) Write(key store.Key, entry store.Entry) error {
 // Now implements store.Ledger.
 func (l ledger) Now(caller time.Time) time.Time { return caller }
 
-// expireAt notes when an entry is to be swept: time 8 ‖ key.
+// expireAt adds an entry to the expiry bucket: time 8 ‖ key.
 func (t *transaction) expireAt(until uint64, key []byte) error {
 	return t.put(bucketExpiry, append(binary.BigEndian.AppendUint64(nil, until), key...), nil)
 }

@@ -14,7 +14,7 @@ import (
 
 var _ store.Log = (*Store)(nil)
 
-// leafKey is where a leaf is: the keys of a log are in the order of its leaves.
+// leafKey is the key of a leaf. The keys of a log sort as its leaves do.
 func leafKey(organizationID string, index int64) []byte {
 	return within(organizationID, binary.BigEndian.AppendUint64(nil, uint64(index)))
 }
@@ -31,7 +31,7 @@ func (t *transaction) appendLeaf(organizationID, id string, leaf []byte) error {
 	return t.put(bucketHeads, within(organizationID, nil), head.Encode())
 }
 
-// appendTo adds a leaf to a head, which the caller puts.
+// appendTo adds a leaf and updates head, which the caller writes.
 func (t *transaction) appendTo(head *translog.Head, organizationID, id string, leaf []byte) error {
 	index := head.Size
 	row := head.Append(leaf)

@@ -10,7 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// sweepStep bounds how much one transaction sweeps: others wait for it.
+// sweepStep bounds how many entries one transaction sweeps, since other changes wait for
+// it.
 const sweepStep = 1000
 
 // Sweep implements store.Store. Activities stay.
@@ -49,8 +50,8 @@ func (t *transaction) sweep(now time.Time) (swept store.SweepStats, more bool, e
 	return swept, len(all) == sweepStep, nil
 }
 
-// due returns copies of the keys that are due: strictly before now, since what
-// is kept until now is still kept.
+// due returns copies of the expiry keys strictly before now: an entry that is kept until
+// now is still kept.
 func (t *transaction) due(now time.Time) (keys [][]byte) {
 	end := binary.BigEndian.AppendUint64(nil, milliseconds(now))
 	cursor := t.tx.Bucket(bucketExpiry).Cursor()
@@ -60,13 +61,13 @@ func (t *transaction) due(now time.Time) (keys [][]byte) {
 	return keys
 }
 
-// sweepEntry removes an entry, unless it is to be kept longer: then it is due
-// later.
+// sweepEntry removes an entry, or, if it is now kept longer, adds it to the expiry bucket
+// again.
 func (t *transaction) sweepEntry(key []byte, now time.Time) (removed int, err error) {
 	value := t.get(bucketLedgers, key)
 	entry, err := decodeEntry(value)
 	switch {
-	case value == nil: // removed since
+	case value == nil: // already removed
 	case err == nil && !now.After(entry.KeepUntil):
 		return 0, t.expireAt(milliseconds(entry.KeepUntil), key)
 	default:

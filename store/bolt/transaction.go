@@ -28,7 +28,7 @@ var (
 // fileVersion is the layout that this program reads and writes.
 const fileVersion = 4
 
-// layOut makes the buckets of a new file and checks the version of an old one.
+// layOut creates the buckets of a new file and checks the version of an existing one.
 func layOut(tx *bbolt.Tx) error {
 	meta, err := tx.CreateBucketIfNotExists(bucketMeta)
 	if err != nil {
@@ -63,7 +63,7 @@ func (t *transaction) remove(bucket, key []byte) error {
 	return unavailable(t.tx.Bucket(bucket).Delete(key))
 }
 
-// unavailable is what an error of the file is to who uses the store.
+// unavailable wraps an error of the file in store.ErrUnavailable.
 func unavailable(err error) error {
 	if err == nil {
 		return nil
@@ -71,14 +71,14 @@ func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 }
 
-// within is the key of something of an organization.
+// within returns a key within an organization.
 func within(organizationID string, rest []byte) []byte {
 	key := binary.AppendUvarint(make([]byte, 0, 4+len(organizationID)+len(rest)), uint64(len(organizationID)))
 	key = append(key, organizationID...)
 	return append(key, rest...)
 }
 
-// applyWhole makes a change to which a refusal is an error like any other.
+// applyWhole makes a change and returns its refusal as an error.
 func (t *transaction) applyWhole(organizationID string, change store.Change) error {
 	refusal, err := change.Apply(t.ledger(organizationID))
 	if err != nil {
@@ -87,7 +87,7 @@ func (t *transaction) applyWhole(organizationID string, change store.Change) err
 	return refusal
 }
 
-// record writes an activity, or what becomes of one that waited.
+// record writes a new activity, or replaces the one that waited.
 func (t *transaction) record(activity *store.Activity) error {
 	before, err := t.recorded(activity.OrganizationID, activity.Fingerprint)
 	if err != nil {
@@ -104,7 +104,7 @@ func (t *transaction) record(activity *store.Activity) error {
 	return t.write(activity)
 }
 
-// write writes an activity and its entries in the indexes.
+// write writes an activity and its index entries.
 func (t *transaction) write(activity *store.Activity) error {
 	key := within(activity.OrganizationID, []byte(activity.ID))
 	if err := t.put(bucketActivities, key, encodeActivity(activity)); err != nil {

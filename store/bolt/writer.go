@@ -12,26 +12,24 @@ import (
 	"github.com/countersign-dev/countersign/store/internal/batch"
 )
 
-// maxBatch bounds how many changes share a commit, and so how long the first
-// of them waits for the others' work.
+// maxBatch bounds how many changes share a commit, and so how long the first of them
+// waits for the others.
 const maxBatch = 256
 
 type counter = atomic.Uint64
 
-// Stats tells what was written. Changes/Commits is how many changes shared an
-// fsync.
+// Stats counts what was written. Changes/Commits is how many changes shared a commit.
 type Stats struct {
-	Commits   uint64 // transactions written to the disk, each with its fsync
+	Commits   uint64 // transactions written to disk
 	Changes   uint64 // changes in them
 	Completed uint64 // changes that recorded an activity
 }
 
-// gather is how long a commit waits for other requests that are under way: they
-// then share it, and the processor makes them meanwhile.
+// gather is how long a commit waits for other requests in flight, so that they share it.
 const gather = 2 * time.Millisecond
 
-// writer writes changes, a batch in each commit. While one waits for the disk,
-// the next changes queue up.
+// writer commits changes in batches. While a commit waits for the disk, the next changes
+// queue up.
 type writer struct {
 	db        *bbolt.DB
 	batches   *batch.Writer[*write]
@@ -41,23 +39,23 @@ type writer struct {
 	failed    atomic.Bool // the last commit could not be written
 }
 
-// write is one change: it is made whole or not at all.
+// write is one change, which is made entirely or not at all.
 type write struct {
 	do     func(*transaction) error
-	count  *counter // counted up if it was committed; may be nil
+	count  *counter // incremented if the change was committed; may be nil
 	err    error
 	answer chan error
 }
 
-// newWriter starts a writer; expected is how many requests are under way.
+// newWriter starts a writer. expected returns how many requests are in flight.
 func newWriter(db *bbolt.DB, expected func() int) *writer {
 	w := &writer{db: db}
 	w.batches = batch.New(batch.Options{Max: maxBatch, Gather: gather, Expected: expected}, w.commit)
 	return w
 }
 
-// write makes a change and returns when it is on the disk. The function may be
-// called more than once; only its last call counts.
+// write makes a change and returns when it is on disk. The function may be called more
+// than once; only its last call counts.
 func (w *writer) write(do func(*transaction) error, count *counter) error {
 	one := &write{do: do, count: count, answer: make(chan error, 1)}
 	if err := w.batches.Put(context.Background(), one); err != nil {
@@ -66,15 +64,14 @@ func (w *writer) write(do func(*transaction) error, count *counter) error {
 	return <-one.answer
 }
 
-// commit makes the changes of a batch in one transaction. A change that fails
-// after it has written takes the transaction with it; the others are then made
-// again without it.
+// commit makes the changes of a batch in one transaction. If a change fails after it has
+// written, the transaction is rolled back and repeated without it.
 func (w *writer) commit(batch []*write) {
 	for len(batch) > 0 {
-		spoilt, err := w.try(batch)
-		if spoilt >= 0 {
-			batch[spoilt].answer <- batch[spoilt].err
-			batch = append(batch[:spoilt:spoilt], batch[spoilt+1:]...)
+		failed, err := w.try(batch)
+		if failed >= 0 {
+			batch[failed].answer <- batch[failed].err
+			batch = append(batch[:failed:failed], batch[failed+1:]...)
 			continue
 		}
 		switch {
@@ -106,20 +103,20 @@ func (w *writer) answer(batch []*write, err error) {
 	}
 }
 
-// errNothing rolls back a transaction in which nothing was written, which saves
-// its fsync.
+// errNothing rolls back a transaction that wrote nothing, which saves its fsyncs.
 var errNothing = errors.New("nothing to write")
 
-// try makes the changes, and returns which has spoilt the transaction, or -1.
-func (w *writer) try(batch []*write) (spoilt int, err error) {
-	spoilt = -1
+// try makes the changes. It returns the index of the change that failed after it had
+// written, or -1.
+func (w *writer) try(batch []*write) (failed int, err error) {
+	failed = -1
 	err = w.db.Update(func(tx *bbolt.Tx) error {
 		wrote := false
 		for i, one := range batch {
 			t := &transaction{tx: tx}
 			one.err = one.do(t)
 			if one.err != nil && t.wrote {
-				spoilt = i
+				failed = i
 				return one.err
 			}
 			wrote = wrote || t.wrote
@@ -129,7 +126,7 @@ func (w *writer) try(batch []*write) (spoilt int, err error) {
 		}
 		return nil
 	})
-	return spoilt, err
+	return failed, err
 }
 
 func (w *writer) stats() Stats {

@@ -8,16 +8,16 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// kept is a recorded activity and where it stands. The activity itself is never
-// changed, only replaced: callers have pointers to it.
+// kept is a recorded activity with its place in the order and in the heap. The activity
+// is never modified, only replaced: callers have pointers to it.
 type kept struct {
 	*store.Activity
-	due     time.Time     // when the heap asks for it
+	due     time.Time     // when its element of the heap comes up
 	element *list.Element // in the order of its organization
 }
 
-// put records an activity in the place of another, which may be nil, with a
-// change in the same transaction. reserved is what a lease has reserved for it.
+// put records an activity, replacing before, which may be nil, together with a change.
+// reserved is what a lease has reserved for it.
 func (s *Store) put(activity store.Activity, before *kept, reserved int, change store.Change) error {
 	activity.Data = fitted(activity.Data)
 	leaf := activity.Leaf
@@ -47,7 +47,7 @@ func (s *Store) put(activity store.Activity, before *kept, reserved int, change 
 	return nil
 }
 
-// file puts an activity where it is found, and has the heap ask for it in time.
+// file adds an activity to the indexes, and to the heap so that it expires in time.
 func (s *Store) file(k *kept) {
 	at := requestKey{k.OrganizationID, k.Fingerprint}
 	s.activities[at], s.ids[idKey{k.OrganizationID, k.ID}] = k, k
@@ -64,8 +64,8 @@ func (s *Store) file(k *kept) {
 	}
 }
 
-// insert finds an activity's place in the order. IDs start with the time, so that
-// it is at or near the end.
+// insert finds an activity's place in the order, which is at or near the end since IDs
+// begin with the time.
 func (s *Store) insert(k *kept) *list.Element {
 	order := s.order[k.OrganizationID]
 	if order == nil {
@@ -148,7 +148,7 @@ func (s *Store) Count(ctx context.Context, organizationID string, filter store.F
 	return count, err
 }
 
-// each goes through what passes a filter, until use returns false.
+// each calls use with the activities that pass a filter until it returns false.
 func (s *Store) each(ctx context.Context, organizationID string, filter *store.Filter, use func(*store.Activity) bool) error {
 	if err := s.lock(ctx); err != nil {
 		return err

@@ -8,12 +8,12 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// kindActivity is the kind of an activity in the heap, where that of an entry is
-// the kind of its key.
+// kindActivity marks activities in the heap. Ledger entries are marked with the kind of
+// their key.
 const kindActivity store.Kind = 0
 
-// expiring says when something is due. An entry may be kept longer since: it is
-// asked when its time comes.
+// expiring is an element of the heap: something that may expire at a time. If it is to be
+// kept longer by then, it is added to the heap again.
 type expiring struct {
 	at           time.Time
 	kind         store.Kind
@@ -35,8 +35,8 @@ func (h *expiryHeap) Pop() any {
 
 func (h *expiryHeap) add(e expiring) { heap.Push(h, e) }
 
-// sweepStep is how much of what has expired goes with each new request: more
-// than one, so that forgetting is faster than remembering.
+// sweepStep is how many expired elements are removed with each new request: more than
+// one, so that the store shrinks faster than it grows.
 const sweepStep = 4
 
 func (s *Store) sweepSome(now time.Time) { s.sweep(now, sweepStep) }
@@ -70,7 +70,7 @@ func (s *Store) sweepActivity(e expiring, now time.Time) int {
 	found := s.activities[requestKey{e.organization, e.key}]
 	switch {
 	case found == nil || !found.due.Equal(e.at):
-		return 0 // it was to be kept shorter since: another element of the heap asks for it
+		return 0 // the heap has an earlier element for it
 	case !now.After(found.KeepUntil):
 		found.due, e.at = found.KeepUntil, found.KeepUntil
 		s.expiry.add(e)
@@ -88,7 +88,7 @@ func (s *Store) sweepEntry(e expiring, now time.Time) int {
 	kept := s.entries[at]
 	switch {
 	case kept == nil || !kept.due.Equal(e.at):
-		return 0 // it was to be kept shorter since: another element of the heap asks for it
+		return 0 // the heap has an earlier element for it
 	case kept.Value != nil && !now.After(kept.KeepUntil):
 		kept.due, e.at = kept.KeepUntil, kept.KeepUntil
 		s.expiry.add(e)

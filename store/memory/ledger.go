@@ -7,16 +7,16 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// entry is an entry of a ledger. One that was removed stays, without a value,
-// until its time in the heap comes: the heap has each entry once.
+// entry is an entry of a ledger. A removed entry stays, without a value, until its
+// element of the heap comes up.
 type entry struct {
 	store.Entry
-	due time.Time // when the heap asks for it
+	due time.Time // when its element of the heap comes up
 }
 
 func (e *entry) cost() int { return entryCost + cap(e.Value) }
 
-// ledger is a store.Ledger over the map. It notes how to undo what it did.
+// ledger is a store.Ledger over the map. It records how to undo its writes.
 type ledger struct {
 	store        *Store
 	organization string
@@ -25,7 +25,7 @@ type ledger struct {
 
 var _ store.Ledger = (*ledger)(nil)
 
-// apply makes a change. With an error nothing is written.
+// apply makes a change. If it returns an error, nothing is written.
 func (s *Store) apply(organizationID string, change store.Change) (refusal, err error) {
 	l := &ledger{store: s, organization: organizationID}
 	refusal, err = change.Apply(l)
@@ -35,7 +35,7 @@ func (s *Store) apply(organizationID string, change store.Change) (refusal, err 
 	return refusal, err
 }
 
-// applyWhole makes a change to which a refusal is an error like any other.
+// applyWhole makes a change whose refusal, too, undoes what it wrote.
 func (s *Store) applyWhole(organizationID string, change store.Change) error {
 	l := &ledger{store: s, organization: organizationID}
 	refusal, err := change.Apply(l)
@@ -54,7 +54,7 @@ func (l *ledger) rollback() {
 	}
 }
 
-// Lock implements store.Ledger: the store is locked as a whole.
+// Lock implements store.Ledger. The whole store is locked already.
 func (l *ledger) Lock(keys ...store.Key) ([]store.Entry, error) {
 	entries := make([]store.Entry, len(keys))
 	for i, key := range keys {
@@ -72,8 +72,8 @@ func (l *ledger) Read(key store.Key) (store.Entry, error) {
 	return store.Entry{Value: slices.Clone(kept.Value), KeepUntil: kept.KeepUntil}, nil
 }
 
-// Write implements store.Ledger. Growth is bounded by the limits, so that only an
-// entry that is new asks for room.
+// Write implements store.Ledger. Only a new entry asks for room: the growth of an entry
+// is bounded by its own format.
 func (l *ledger) Write(key store.Key, written store.Entry) error {
 	at := entryKey{l.organization, key}
 	kept := l.store.entries[at]
@@ -94,7 +94,7 @@ func (l *ledger) Write(key store.Key, written store.Entry) error {
 	return nil
 }
 
-// set replaces what an entry holds, and has the heap ask for it in time.
+// set replaces the value of an entry, and adds it to the heap so that it expires in time.
 func (l *ledger) set(at entryKey, kept *entry, written store.Entry) {
 	l.store.used -= kept.cost()
 	kept.Entry = written

@@ -17,8 +17,8 @@ type log struct {
 	indexes map[string]int64 // by id
 }
 
-// rowCost is about what a leaf takes beside its bytes: its hashes, two on
-// average, and its id and index.
+// rowCost is the approximate memory of a leaf in addition to its bytes: its hashes, two
+// on average, its id and its index.
 const rowCost = 256
 
 func leafCost(leaf []byte) int {
@@ -28,7 +28,7 @@ func leafCost(leaf []byte) int {
 	return rowCost + len(leaf)
 }
 
-// append adds a leaf, for which there is room.
+// append adds a leaf. The caller has checked that there is room.
 func (s *Store) append(organizationID, id string, leaf []byte) {
 	at := s.logs[organizationID]
 	if at == nil {

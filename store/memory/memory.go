@@ -1,13 +1,14 @@
-// Package memory keeps activities and ledgers in memory: for
-// embedders of one process that can lose them, and for tests.
+// Package memory keeps activities and ledgers in memory: for embedders of a single process
+// that can afford to lose them, and for tests.
 //
-// It forgets a completed activity after its KeepUntil, and takes no request from
-// then on that could be the one it forgot: whatever the clock does, none is
-// carried out twice while the process lives. Leaves of the log are kept for ever,
-// without the records that they name. The store is
-// bounded in bytes. When it is full of what could still be asked for, it refuses
-// what is new with store.ErrFull; it never evicts, since a request whose record
-// was evicted could be carried out twice.
+// It forgets a completed activity after its KeepUntil, and from then on refuses requests
+// that could be the one it forgot: while the process lives, no request is carried out
+// twice, whatever the clock does. Leaves of the log are kept forever, without their
+// records.
+//
+// The store is bounded in bytes. When it is full of activities that may still be asked
+// for, it refuses new ones with store.ErrFull. It never evicts: a request whose record was
+// evicted could be carried out twice.
 package memory
 
 import (
@@ -21,12 +22,11 @@ import (
 	"github.com/countersign-dev/countersign/store/internal/leases"
 )
 
-// DefaultMaxBytes is how much a store keeps unless it is told otherwise:
-// 256 MiB, which is about 150,000 signed transactions in the hour for which
-// their requests are live.
+// DefaultMaxBytes is the default bound of a store: 256 MiB, enough for about 150,000
+// signed transactions in the hour for which their requests are live.
 const DefaultMaxBytes = 256 << 20
 
-// Store is a store.Store. Use New to make one.
+// Store is a store.Store. Use New to create one.
 type Store struct {
 	maxBytes int
 	leases   *leases.Table
@@ -34,12 +34,12 @@ type Store struct {
 	mu         sync.Mutex
 	closed     bool
 	used       int
-	seen       time.Time // what a caller's clock showed last
-	forgotten  time.Time // the latest KeepUntil of what was forgotten
+	seen       time.Time // the latest time that a caller passed
+	forgotten  time.Time // the latest KeepUntil of a forgotten activity
 	activities map[requestKey]*kept
 	ids        map[idKey]*kept
 	waiting    map[requestKey]*kept
-	order      map[string]*list.List // of *kept, by organization, in the order of their IDs
+	order      map[string]*list.List // of *kept, by organization, sorted by ID
 	entries    map[entryKey]*entry
 	expiry     expiryHeap
 	logs       map[string]*log
@@ -62,15 +62,14 @@ type (
 	}
 )
 
-// Costs of what is kept beyond its bytes: the structs, their share of the maps
-// and of the heap. TestCost holds them against what is really allocated.
+// Memory that is taken in addition to the bytes stored: structs, and their share of the
+// maps and of the expiry heap. TestCost compares these with what is allocated.
 const (
 	activityCost = 896
 	entryCost    = 512
 )
 
-// New makes an empty store that keeps at most maxBytes; zero means
-// DefaultMaxBytes.
+// New creates an empty store that keeps at most maxBytes; zero means DefaultMaxBytes.
 func New(maxBytes int) *Store {
 	if maxBytes <= 0 {
 		maxBytes = DefaultMaxBytes
@@ -132,7 +131,7 @@ func (s *Store) beginChange(claim store.Claim, change store.Change) error {
 	return refusal
 }
 
-// room returns ErrFull if there is none for more bytes.
+// room returns ErrFull if there is no room for more bytes.
 func (s *Store) room(more int) error {
 	if s.used+s.leases.Reserved()+more > s.maxBytes {
 		return fmt.Errorf("%w: %d of %d bytes are taken", store.ErrFull, s.used+s.leases.Reserved(), s.maxBytes)
@@ -178,7 +177,7 @@ func (s *Store) record(lease store.Lease, activity store.Activity, change store.
 	return s.put(activity, before, s.leases.Size(lease), change)
 }
 
-// fitted returns data without the room that it was built with, if there is much.
+// fitted returns data without its spare capacity, if there is much.
 func fitted(data []byte) []byte {
 	const spare = 8
 	if cap(data)-len(data) > len(data)/spare {
@@ -250,7 +249,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Used is how many bytes are taken, those reserved by leases included.
+// Used returns how many bytes are taken, including those reserved by leases.
 func (s *Store) Used() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

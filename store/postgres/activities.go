@@ -11,17 +11,17 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// activityColumns are what readRow reads.
+// activityColumns are the columns that readRow reads.
 const activityColumns = `organization_id, fingerprint, id, submitted_by, user_id, type, status, waiting, revision, data, keep_until,
 	token, nonce, lease_until > clock_timestamp()`
 
-// rowLease is the lease in a row of an activity.
+// rowLease is the lease in a row.
 type rowLease struct {
 	token, nonce uint64
 	live         bool
 }
 
-// readRow reads a row: an activity, or nil if there is a lease only.
+// readRow reads a row: an activity, or nil if the row is only a lease.
 func readRow(row pgx.Row) (*store.Activity, rowLease, error) {
 	var (
 		activity                            store.Activity
@@ -37,14 +37,14 @@ func readRow(row pgx.Row) (*store.Activity, rowLease, error) {
 		return nil, lease, err
 	}
 	if submittedBy == nil || user == nil || kind == nil || status == nil || keepUntil == nil {
-		return nil, lease, fmt.Errorf("activity %s is damaged, or written by an older program: it is recorded, and lacks one of submitted_by, user_id, type, status and keep_until", *id)
+		return nil, lease, fmt.Errorf("activity %s is damaged, or was written by an older version: it is recorded, but lacks one of submitted_by, user_id, type, status and keep_until", *id)
 	}
 	activity.ID, activity.SubmittedBy, activity.User, activity.Type, activity.Status = *id, *submittedBy, *user, *kind, *status
 	activity.Revision, activity.KeepUntil = uint64(revision), *keepUntil
 	return &activity, lease, nil
 }
 
-// one reads the activity that a condition names.
+// one reads the activity that a condition selects.
 func (s *Store) one(ctx context.Context, condition string, arguments ...any) (store.Activity, error) {
 	var found *store.Activity
 	err := s.run(ctx, func(ctx context.Context, q querier) (err error) {
@@ -76,7 +76,7 @@ func (s *Store) Find(ctx context.Context, organizationID string, fingerprint sto
 	return s.one(ctx, `organization_id = $1 AND fingerprint = $2`, organizationID, fingerprint[:])
 }
 
-// Replace implements store.Store. The database's clock counts, not now.
+// Replace implements store.Store. It goes by the database's clock.
 func (s *Store) Replace(ctx context.Context, activity store.Activity, _ time.Time, change store.Change) error {
 	replace := func(ctx context.Context, q querier) error {
 		tag, err := q.Exec(ctx, `
@@ -97,7 +97,7 @@ func (s *Store) Replace(ctx context.Context, activity store.Activity, _ time.Tim
 	return s.endWith(ctx, one.lease, replace, one.logged(ctx, change))
 }
 
-// heldOrChanged says why an activity could not be replaced.
+// heldOrChanged returns why an activity could not be replaced.
 func heldOrChanged(ctx context.Context, q querier, activity *store.Activity) error {
 	held := false
 	err := q.QueryRow(ctx, `
@@ -145,8 +145,9 @@ func (s *Store) Count(ctx context.Context, organizationID string, filter store.F
 	return count, err
 }
 
-// conditionOf writes a filter, with its arguments from $1 on. It has what the filter asks
-// for and nothing else: of "no bound, or above it" an index cannot begin at the bound.
+// conditionOf returns a filter as SQL, with its arguments from $1 on. Members that do not
+// restrict are left out: with "no bound, or above it" an index could not be entered at
+// the bound.
 func conditionOf(organizationID string, filter *store.Filter) (condition string, arguments []any) {
 	condition, arguments = `organization_id = $1 AND id IS NOT NULL`, []any{organizationID}
 	add := func(asked bool, text string, argument any) {
@@ -173,7 +174,7 @@ func (s *Store) Waiting(ctx context.Context) ([]store.Activity, error) {
 		FROM countersign_activities WHERE waiting ORDER BY organization_id, id`)
 }
 
-// all reads activities.
+// all reads the activities that a statement returns.
 func (s *Store) all(ctx context.Context, statement string, arguments ...any) (found []store.Activity, err error) {
 	err = s.run(ctx, func(ctx context.Context, q querier) error {
 		found = nil

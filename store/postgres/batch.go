@@ -17,25 +17,26 @@ import (
 	"github.com/countersign-dev/countersign/store/internal/batch"
 )
 
-// How many calls share a statement, and how long the first waits for others that
-// are under way.
+// How many calls share a statement, and how long the first waits for other calls in
+// flight.
 const (
 	maxBatch = 256
 	gather   = time.Millisecond
 )
 
-// newNonce returns what tells a lease from one whose token came again.
+// newNonce returns a random number that distinguishes a lease from one with the same
+// token, which a crash may issue twice.
 func newNonce() uint64 {
 	var nonce [8]byte
 	_, _ = rand.Read(nonce[:]) // never fails
 	return binary.BigEndian.Uint64(nonce[:])
 }
 
-// put hands a call to a writer and returns its answer. The answer of a call whose
-// context ends is left to abandoned, unless that is nil.
+// put passes a call to a writer and returns its answer. If the context ends first, the
+// answer goes to abandoned, unless that is nil.
 func put[T, A any](ctx context.Context, s *Store, w *batch.Writer[T], item T, answer <-chan A, abandoned func(A)) (answered A, err error) {
-	s.underWay.Add(1)
-	defer s.underWay.Add(-1)
+	s.inFlight.Add(1)
+	defer s.inFlight.Add(-1)
 	if err := w.Put(ctx, item); err != nil {
 		if errors.Is(err, batch.ErrStopped) {
 			err = store.ErrClosed
@@ -53,8 +54,8 @@ func put[T, A any](ctx context.Context, s *Store, w *batch.Writer[T], item T, an
 	}
 }
 
-// byRequest orders what is in a batch by the rows that it concerns: two nodes
-// that wrote them in different orders could wait for each other.
+// byRequest orders the calls of a batch by their rows: two nodes that write rows in
+// different orders could deadlock.
 func byRequest(organization, otherOrganization string, fingerprint, other *store.Fingerprint) int {
 	if order := strings.Compare(organization, otherOrganization); order != 0 {
 		return order
@@ -62,13 +63,13 @@ func byRequest(organization, otherOrganization string, fingerprint, other *store
 	return slices.Compare(fingerprint[:], other[:])
 }
 
-// forms are two forms of a statement over rows from the program: the rows are arrays of
-// which each has a column, or, of a single row, its values. The one is planned and
-// executed in a fraction of the time, and alone is how most callers come.
+// forms are the two forms of a statement over rows that are passed as arguments: many has
+// an array for each column, one has the values of a single row. The latter is planned and
+// executed in a fraction of the time, and most calls come alone.
 type forms struct{ one, many string }
 
-// over writes both forms of a statement that has a %s where it names the rows, whose
-// columns have these names and types. One more column, n, numbers them from 1.
+// over returns both forms of a statement that has a %s in place of the rows, whose columns
+// have these names and types. A further column, n, numbers the rows from 1.
 func over(statement, rows string, columns ...[2]string) forms {
 	var names, values, arrays []string
 	for i, column := range columns {
@@ -83,7 +84,7 @@ func over(statement, rows string, columns ...[2]string) forms {
 	}
 }
 
-// of returns the form for rows, given as a slice for each column, and its arguments.
+// of returns the form for a number of rows, and its arguments. Each column is a slice.
 func (f forms) of(rows int, columns ...any) (sql string, arguments []any) {
 	if rows > 1 {
 		return f.many, columns
@@ -95,8 +96,8 @@ func (f forms) of(rows int, columns ...any) (sql string, arguments []any) {
 	return f.one, values
 }
 
-// ofOneRow reports whether the database refused a statement for what one of its
-// rows holds: the classes "data exception" and "integrity constraint violation".
+// ofOneRow reports whether the database refused a statement because of the contents of a
+// row: error classes "data exception" and "integrity constraint violation".
 func ofOneRow(err error) bool {
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (strings.HasPrefix(refused.Code, "22") || strings.HasPrefix(refused.Code, "23"))

@@ -35,11 +35,11 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Chang
 	return begun, nil
 }
 
-// takeAttempts bounds how often a lease that vanishes between two statements is
-// asked for again.
+// takeAttempts bounds how often take retries if the row that was in the way disappears
+// between two statements.
 const takeAttempts = 10
 
-// take takes the lease if it can be had, and finds out why if not.
+// take takes the lease if possible, and otherwise finds out why not.
 func (s *Store) take(ctx context.Context, q querier, claim store.Claim) (begun store.BeginResult, err error) {
 	if claim.Stale() {
 		begun, live, err := s.look(ctx, q, claim)
@@ -61,11 +61,11 @@ func (s *Store) take(ctx context.Context, q querier, claim store.Claim) (begun s
 			return begun, err
 		}
 	}
-	return begun, errors.New("the lease came and went, again and again")
+	return begun, errors.New("the lease kept changing hands: try again")
 }
 
-// takeLease returns pgx.ErrNoRows if the request is recorded, and is not what the
-// claim carries out, or if its lease is held.
+// takeLease takes the lease. It returns pgx.ErrNoRows if the lease is held, or if the
+// request is recorded and the claim is not for carrying that activity out.
 func takeLease(ctx context.Context, q querier, claim store.Claim) (*store.Lease, error) {
 	lease := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, Nonce: newNonce()}
 	statement := `
@@ -90,8 +90,8 @@ func takeLease(ctx context.Context, q querier, claim store.Claim) (*store.Lease,
 	return &lease, err
 }
 
-// look finds the record, or the lease and whether it still runs; pgx.ErrNoRows
-// if there is neither, or the lease has just ended.
+// look returns the record, or how to wait for the lease and whether it is still live. It
+// returns pgx.ErrNoRows if there is neither, or if the lease has just ended.
 func (s *Store) look(ctx context.Context, q querier, claim store.Claim) (begun store.BeginResult, live bool, err error) {
 	recorded, lease, err := readRow(q.QueryRow(ctx, `
 		SELECT `+activityColumns+` FROM countersign_activities
@@ -110,8 +110,8 @@ func (s *Store) look(ctx context.Context, q querier, claim store.Claim) (begun s
 	return store.BeginResult{Wait: func(ctx context.Context) error { return s.wait(ctx, held) }}, lease.live, nil
 }
 
-// giveBack ends a lease without a result: the row of an activity that waits stays.
-// It returns store.ErrLeaseLost if the lease is not the caller's any more.
+// giveBack ends a lease without a result. The row of a waiting activity stays. It returns
+// store.ErrLeaseLost if the caller no longer has the lease.
 func giveBack(ctx context.Context, q querier, lease store.Lease) error {
 	tag, err := q.Exec(ctx, `
 		WITH waits AS (

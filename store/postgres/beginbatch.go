@@ -11,23 +11,24 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// beginning is a call of Begin without a change.
+// beginning is one call of Begin without a change.
 type beginning struct {
 	ctx    context.Context
 	claim  store.Claim
 	nonce  uint64
 	lease  *store.Lease
-	answer chan begun // has room for the answer
+	answer chan begun // buffered
 }
 
-// begun is a lease; without one, another holder has it or the work is done.
+// begun is the answer to a beginning. Without lease and error, a row is in the way: the
+// lease is held, or the request is recorded.
 type begun struct {
 	lease *store.Lease
 	err   error
 }
 
-// beginAlone is Begin without a change. It takes the lease of a request that is
-// new together with others, and looks at what is there if it is not.
+// beginAlone is Begin without a change. It takes the lease of a new request in a batch
+// with others; if a row is in the way, it looks at that by itself.
 func (s *Store) beginAlone(ctx context.Context, claim store.Claim) (found store.BeginResult, err error) {
 	if !claim.Stale() && claim.Revision == 0 {
 		one := &beginning{ctx: ctx, claim: claim, nonce: newNonce(), answer: make(chan begun, 1)}
@@ -55,14 +56,14 @@ func (s *Store) beginAlone(ctx context.Context, claim store.Claim) (found store.
 	return found, nil
 }
 
-// giveUp releases a lease whose caller has gone.
+// giveUp releases a lease whose caller is gone.
 func (s *Store) giveUp(taken begun) {
 	if taken.lease != nil {
-		_ = s.Release(context.Background(), *taken.lease, nil) // it runs out by itself, too
+		_ = s.Release(context.Background(), *taken.lease, nil) // if it fails, the lease expires
 	}
 }
 
-// beginAll takes the leases of requests that are new.
+// beginAll takes the leases of a batch of new requests.
 func (s *Store) beginAll(all []*beginning) {
 	all = slices.DeleteFunc(all, func(one *beginning) bool {
 		err := one.ctx.Err()
@@ -96,18 +97,18 @@ func (s *Store) beginAll(all []*beginning) {
 var takeNew = over(`
 	INSERT INTO countersign_activities (organization_id, fingerprint, token, nonce, lease_until)
 	SELECT organization_id, fingerprint, nextval('countersign_token'), nonce, clock_timestamp() + ttl
-	FROM (SELECT set_config('synchronous_commit', 'off', true)) AS without_waiting, %s
+	FROM (SELECT set_config('synchronous_commit', 'off', true)) AS asynchronous, %s
 	ORDER BY n
 	ON CONFLICT DO NOTHING
 	RETURNING nonce, token, lease_until`,
 	"claim", [2]string{"organization_id", "text"}, [2]string{"fingerprint", "bytea"}, [2]string{"nonce", "bigint"}, [2]string{"ttl", "interval"})
 
-// takeLeases takes the leases that no row stands in the way of. It waits for no
-// row that another call holds, but for one that is being inserted: in their
-// order, so that no two wait for each other.
+// takeLeases takes the leases that no row is in the way of. It does not wait for locked
+// rows. It does wait for rows that another transaction is inserting, in their order, so
+// that no two transactions wait for each other.
 //
-// The transaction is committed without waiting for the disk. A crash that takes
-// it back takes the lease, and Complete finds none.
+// The transaction is committed without waiting for the disk. A crash that loses it loses
+// the leases, and Complete fails.
 func takeLeases(ctx context.Context, q querier, all []*beginning) error {
 	organizations, fingerprints := make([]string, len(all)), make([][]byte, len(all))
 	nonces, ttls := make([]int64, len(all)), make([]time.Duration, len(all))

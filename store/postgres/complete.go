@@ -16,13 +16,13 @@ import (
 // maxBatchBytes bounds the records of one statement.
 const maxBatchBytes = 8 << 20
 
-// completion is a call of Complete without a change.
+// completion is one call of Complete.
 type completion struct {
 	ctx      context.Context
 	lease    store.Lease
 	activity store.Activity
 	recorded bool
-	answer   chan error // has room for the answer
+	answer   chan error // buffered
 }
 
 // Complete implements store.Store.
@@ -45,8 +45,8 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 	return one.explain(err)
 }
 
-// logged is a change, which may be nil, and after it the leaf: last, since all
-// wait for the log's lock.
+// logged returns a change, which may be nil, followed by the leaf. The leaf comes last
+// since all nodes wait for the lock of the log.
 func (c *completion) logged(ctx context.Context, change store.Change) store.Change {
 	return store.ChangeFunc(func(l store.Ledger) (refusal, err error) {
 		if change != nil {
@@ -67,7 +67,7 @@ func (c *completion) lost() error {
 	return nil
 }
 
-// explain names an activity whose id is taken.
+// explain replaces the error of a duplicate activity id.
 func (c *completion) explain(err error) error {
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	if ok && refused.Code == uniqueViolation && refused.TableName == "countersign_activities" {
@@ -76,8 +76,8 @@ func (c *completion) explain(err error) error {
 	return err
 }
 
-// completeAll records what was handed in, some megabytes at a time, but for what
-// has been given up since.
+// completeAll records a batch of activities, at most maxBatchBytes in one statement. It
+// leaves out those whose caller is gone.
 func (s *Store) completeAll(all []*completion) {
 	all = slices.DeleteFunc(all, func(one *completion) bool {
 		err := one.ctx.Err()
@@ -100,8 +100,8 @@ func (s *Store) completeAll(all []*completion) {
 	}
 }
 
-// completeTogether records activities in one statement. If the database refuses
-// one of them, each is recorded by itself.
+// completeTogether records activities in one statement. If the database refuses one of
+// them, it records each by itself.
 func (s *Store) completeTogether(all []*completion) {
 	err := s.recordTogether(all)
 	if ofOneRow(err) && len(all) > 1 {
@@ -122,7 +122,7 @@ func (s *Store) completeTogether(all []*completion) {
 	}
 }
 
-// recordTogether is one statement, or a transaction of two round trips if there are
+// recordTogether executes one statement, or a transaction of two round trips if there are
 // leaves for the log.
 func (s *Store) recordTogether(all []*completion) error {
 	if !slices.ContainsFunc(all, func(one *completion) bool { return one.activity.Leaf != nil }) {
@@ -137,11 +137,11 @@ func (s *Store) recordTogether(all []*completion) error {
 	})
 }
 
-// anyway and ifRecorded say whose leaves leavesOf returns.
+// anyway and ifRecorded select the leaves that leavesOf returns.
 func anyway(*completion) bool         { return true }
 func ifRecorded(one *completion) bool { return one.recorded }
 
-// leavesOf returns the leaves of the activities that pass.
+// leavesOf returns the leaves of the selected activities.
 func leavesOf(all []*completion, pass func(*completion) bool) (entries []*logEntry) {
 	for _, one := range all {
 		if one.activity.Leaf != nil && pass(one) {
@@ -164,8 +164,8 @@ var recordHeld = over(`
 	[2]string{"id", "text"}, [2]string{"submitted_by", "text"}, [2]string{"data", "bytea"}, [2]string{"keep_until", "timestamptz"},
 	[2]string{"user_id", "text"}, [2]string{"type", "text"}, [2]string{"status", "text"}, [2]string{"waiting", "boolean"})
 
-// record is the statement that writes the activities whose leases are there, and
-// says which they were.
+// record returns the statement that writes the activities whose lease still exists. It
+// sets recorded in those.
 func record(all []*completion) *statement {
 	var (
 		organizations, ids, submitters = make([]string, len(all)), make([]string, len(all)), make([]string, len(all))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// hash is 32 bytes of a column. What has another length is damaged.
+// hash scans a column of exactly 32 bytes.
 type hash [sha256.Size]byte
 
 // ScanBytes implements pgtype.BytesScanner.

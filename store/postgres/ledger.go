@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// ledger is a store.Ledger over a transaction. A transaction holds the rows that
-// it has locked until it ends.
+// ledger is a store.Ledger over a transaction, which holds the rows that it has locked
+// until it ends.
 type ledger struct {
 	ctx          context.Context
 	q            querier
@@ -21,9 +21,9 @@ type ledger struct {
 
 var _ store.Ledger = (*ledger)(nil)
 
-// Lock implements store.Ledger. One statement makes the rows that are not there
-// and locks those that are, in the order of their keys: between two, a sweep
-// could remove a row, and there would be nothing to lock and to write to.
+// Lock implements store.Ledger. One statement inserts missing rows and locks existing ones,
+// in the order of their keys. Between two statements a sweep could remove a row, which
+// could then be neither locked nor written.
 func (l *ledger) Lock(keys ...store.Key) ([]store.Entry, error) {
 	raw := make([][]byte, len(keys))
 	for i := range keys {
@@ -51,7 +51,7 @@ func (l *ledger) Lock(keys ...store.Key) ([]store.Entry, error) {
 	return entries, nil
 }
 
-// entryOf copies: the columns' memory is used again.
+// entryOf returns an entry. It copies, since pgx reuses the memory of columns.
 func entryOf(value []byte, until *time.Time) store.Entry {
 	if value == nil || until == nil {
 		return store.Entry{}
@@ -72,8 +72,8 @@ func (l *ledger) Read(key store.Key) (store.Entry, error) {
 	return entryOf(value, until), err
 }
 
-// Write implements store.Ledger. The row of what is removed goes with the next
-// sweep: until the transaction ends it is the lock.
+// Write implements store.Ledger. The row of a removed entry is deleted by the next sweep:
+// until the transaction ends it is the lock.
 func (l *ledger) Write(key store.Key, entry store.Entry) error {
 	until := &entry.KeepUntil
 	if entry.Value == nil {
@@ -83,16 +83,16 @@ func (l *ledger) Write(key store.Key, entry store.Entry) error {
 		UPDATE countersign_ledgers SET value = $3, keep_until = coalesce($4::timestamptz, '-infinity')
 		WHERE organization_id = $1 AND key = $2`, l.organization, key.Bytes(), entry.Value, until)
 	if err == nil && tag.RowsAffected() != 1 {
-		return errors.New("store: an entry of a ledger was written that is not locked")
+		return errors.New("store: a ledger entry was written without locking it")
 	}
 	return err
 }
 
-// Now implements store.Ledger: the nodes go by the clock of the database.
+// Now implements store.Ledger. All nodes go by the clock of the database.
 func (l *ledger) Now(caller time.Time) time.Time {
 	if l.now.IsZero() {
 		if err := l.q.QueryRow(l.ctx, `SELECT clock_timestamp()`).Scan(&l.now); err != nil {
-			return caller // the transaction has failed: what follows will say so
+			return caller // the transaction has failed: the next statement returns the error
 		}
 		l.now = l.now.UTC()
 	}

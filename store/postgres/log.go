@@ -14,15 +14,15 @@ import (
 
 var _ store.Log = (*Store)(nil)
 
-// logEntry is a leaf to be appended, and where it comes to stand.
+// logEntry is a leaf to append, and its index.
 type logEntry struct {
 	organization, id string
 	leaf             []byte
 	index            int64
 }
 
-// appendLeaves adds leaves to the logs of their organizations. It locks the logs
-// until the transaction ends: nodes that share them take turns.
+// appendLeaves adds leaves to the logs of their organizations. It locks the logs until the
+// transaction ends, so that nodes take turns.
 func appendLeaves(ctx context.Context, q querier, entries []*logEntry) error {
 	if len(entries) == 0 {
 		return nil
@@ -34,11 +34,11 @@ func appendLeaves(ctx context.Context, q querier, entries []*logEntry) error {
 	return heads.extended(entries).do(ctx, q)
 }
 
-// logHeads are the heads of logs that are locked, by organization.
+// logHeads are the heads of locked logs, by organization.
 type logHeads map[string]*translog.Head
 
-// locked is the statement that locks the logs of entries, in the order of their
-// organizations, makes those that are not there, and fills the heads in.
+// locked returns the statement that locks the logs of entries, in the order of their
+// organizations, creates missing ones, and fills in the heads.
 func (heads logHeads) locked(entries []*logEntry) *statement {
 	var organizations []string
 	for _, one := range entries {
@@ -62,8 +62,8 @@ func (heads logHeads) locked(entries []*logEntry) *statement {
 		}}
 }
 
-// extended is the statement that writes entries, and the heads with them, which
-// are locked.
+// extended returns the statement that writes entries together with the heads, which must
+// be locked.
 func (heads logHeads) extended(entries []*logEntry) *statement {
 	var (
 		organizations, ids = make([]string, len(entries)), make([]string, len(entries))
@@ -91,14 +91,14 @@ func (heads logHeads) extended(entries []*logEntry) *statement {
 		[]any{organizations, indexes, ids, leaves, hashes, moved, edges}, nothingRead}
 }
 
-// appendStep is how many leaves are sent at a time.
+// appendStep is how many leaves one statement inserts.
 const appendStep = 10_000
 
 // AppendLeaves implements store.Log. Its one transaction may take longer than
 // OperationTimeout.
 func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size int64, leaves []store.LogEntry) (index int64, err error) {
 	if !isText(organizationID) {
-		return 0, fmt.Errorf("store: the organization %q is no text", organizationID)
+		return 0, fmt.Errorf("store: organization %q cannot be stored as text", organizationID)
 	}
 	entries := make([]*logEntry, len(leaves))
 	for i, one := range leaves {
@@ -142,7 +142,7 @@ func (s *Store) LogRows(ctx context.Context, organizationID string, indexes []in
 	missing := error(nil)
 	err = s.run(ctx, func(ctx context.Context, q querier) error {
 		found, missing = nil, nil
-		// OFFSET 0 has each leaf found by its key, and no join planned over the log.
+		// OFFSET 0 makes the planner find each leaf by its key instead of joining the log.
 		rows, _ := q.Query(ctx, `
 			SELECT asked.index, leaf, hashes FROM unnest($2::bigint[]) WITH ORDINALITY AS asked (index, n),
 				LATERAL (SELECT leaf, hashes FROM countersign_log_leaves WHERE organization_id = $1 AND index = asked.index OFFSET 0) AS row
@@ -172,7 +172,7 @@ func (s *Store) LogIndex(ctx context.Context, organizationID, id string) (index 
 		return 0, store.ErrNotFound
 	}
 	err = s.run(ctx, func(ctx context.Context, q querier) error {
-		// What is added to the columns keeps the log from being read in its order.
+		// The expressions keep the planner from scanning the log in the order of its index.
 		return q.QueryRow(ctx, `
 			SELECT index FROM countersign_log_leaves WHERE organization_id || '' = $1 AND id = $2 ORDER BY index + 0 LIMIT 1`, organizationID, id).Scan(&index)
 	})

@@ -114,7 +114,7 @@ func TestObstructed(t *testing.T) {
 			"permission denied for table countersign_activities"}, []call{begin("new"), begin("held")}},
 		"a trigger that swallows leases": {obstacle{
 			swallow, "DROP FUNCTION swallow CASCADE",
-			"the lease came and went, again and again"}, []call{begin("new")}},
+			"the lease kept changing hands: try again"}, []call{begin("new")}},
 		"a column of another name": {obstacle{
 			"ALTER TABLE countersign_activities RENAME submitted_by TO submitter", "ALTER TABLE countersign_activities RENAME submitter TO submitted_by",
 			`column "submitted_by" does not exist`}, []call{begin("held"), begin("done"), get}},
@@ -143,7 +143,7 @@ func TestObstructed(t *testing.T) {
 	damaged("activity without an end", "activities", "keep_until", "'epoch'", "NULL", "keep_until", begin("done"), get)
 	damaged("activity for ever", "activities", "keep_until", "'epoch'", "'infinity'", "(col: keep_until)", begin("done"), get)
 	damaged("activity of no request", "activities", "fingerprint", `fingerprint || '\x00'`, "substring(fingerprint for 31)", "(col: fingerprint): damaged: it has 31 bytes", get)
-	damaged("meter of a newer program", "ledgers", "value", `'\x01'||substring(value from 2)`, `'\x02'||substring(value from 2)`, "otp: meter has version 2", readMeter)
+	damaged("meter of a newer program", "ledgers", "value", `'\x01'||substring(value from 2)`, `'\x02'||substring(value from 2)`, "otp: the meter has version 2, which this program does not support", readMeter)
 	damaged("entry without an end", "ledgers", "keep_until", "'epoch'", "'infinity'", "keep_until", readMeter, readCode, try("live"))
 
 	for name, test := range tests {

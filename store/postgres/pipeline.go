@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// statement is SQL with its arguments, and what reads its rows and closes them.
+// statement is SQL with its arguments, and the function that reads its rows and closes them.
 type statement struct {
 	sql       string
 	arguments []any
@@ -27,9 +27,9 @@ func (st *statement) do(ctx context.Context, q querier) error {
 	return st.read(rows)
 }
 
-// pipeline executes a transaction in two round trips: the statements of first, and
-// then those of second, which is called when first's have been read, and the
-// commit. It may call both again.
+// pipeline executes a transaction in two round trips: first the statements of first, then
+// those of second, which is called after first's rows have been read, and the commit. It
+// may call both again.
 func (s *Store) pipeline(ctx context.Context, first, second func() []*statement) error {
 	return s.repeat(ctx, func(ctx context.Context) error {
 		return s.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
@@ -40,15 +40,14 @@ func (s *Store) pipeline(ctx context.Context, first, second func() []*statement)
 			}
 			err := send(ctx, c.Conn(), append(second(), &statement{sql: "commit", read: committed}))
 			if err != nil && c.Conn().PgConn().TxStatus() != failedTransaction {
-				return commitError{err} // the commit was sent, and not left out for an earlier error
+				return commitError{err} // the commit was sent, not skipped because of an earlier error
 			}
 			return err
 		})
 	})
 }
 
-// send executes statements in one round trip. The first that fails has the others
-// left out.
+// send executes statements in one round trip. If one fails, the rest are skipped.
 func send(ctx context.Context, c *pgx.Conn, statements []*statement) error {
 	batch := &pgx.Batch{}
 	for _, one := range statements {
@@ -57,8 +56,7 @@ func send(ctx context.Context, c *pgx.Conn, statements []*statement) error {
 	return c.SendBatch(ctx, batch).Close()
 }
 
-// committed reads the answer of a commit, which is a rollback if the transaction had
-// failed.
+// committed reads the answer to a commit, which is ROLLBACK if the transaction had failed.
 func committed(rows pgx.Rows) error {
 	rows.Close()
 	if tag := rows.CommandTag().String(); rows.Err() == nil && tag != "COMMIT" {

@@ -1,15 +1,15 @@
-// Package postgres keeps activities and ledgers in PostgreSQL, for
-// several nodes that share a database. It makes its tables itself, and brings
-// them up to date; it keeps every activity for ever.
+// Package postgres keeps activities and ledgers in PostgreSQL, for several nodes that share
+// a database. It creates and migrates its tables, and keeps every activity forever.
 //
-// Leases go by the clock of the database: the clocks of the nodes do not matter
-// for who does the work. Calls of Begin and Complete that come at the same time
-// share a statement and its commit. A lease is taken without waiting for the
-// disk, unless a change comes with it: a database that crashes may forget it, and
-// then refuses its Complete. Complete waits for the disk. With leaves for the log it
-// takes two round trips, in which it holds the lock of the log; the database ends a
-// transaction whose node goes silent. When the database goes away, calls fail with
-// store.ErrUnavailable; when it comes back, they work again.
+// Leases go by the clock of the database: the clocks of the nodes do not decide who does
+// the work. Concurrent calls of Begin and Complete share a statement and its commit. A
+// lease is taken without waiting for the disk, unless a change comes with it: a database
+// that crashes may forget it, and then refuses its Complete. Complete waits for the disk.
+// With leaves for the log it takes two round trips, during which it holds the lock of the
+// log; the database ends a transaction whose node goes silent.
+//
+// While the database cannot be reached, calls fail with store.ErrUnavailable. They work
+// again as soon as it is back.
 package postgres
 
 import (
@@ -30,21 +30,21 @@ import (
 	"github.com/countersign-dev/countersign/store/internal/batch"
 )
 
-// OperationTimeout bounds each call whose context allows it more: a database
-// that does not answer is as good as gone.
+// OperationTimeout bounds each call whose context allows more: a database that does not
+// answer counts as unavailable.
 const OperationTimeout = 10 * time.Second
 
-// DefaultConnections is how many connections there are at most, unless the
-// address sets pool_max_conns.
+// DefaultConnections is the maximum number of connections, unless the address sets
+// pool_max_conns.
 const DefaultConnections = 16
 
-// Store is a store.Store. Use Open to make one.
+// Store is a store.Store. Use Open to create one.
 type Store struct {
 	pool      *pgxpool.Pool
 	begins    *batch.Writer[*beginning]
 	completes *batch.Writer[*completion]
-	underWay  atomic.Int64 // calls of Begin and Complete
-	failed    atomic.Bool  // the database could not be written to; Ping writes until it can
+	inFlight  atomic.Int64 // calls of Begin and Complete
+	failed    atomic.Bool  // a write failed: Ping writes, too, until one succeeds
 	watches   watches
 	close     sync.Once
 	closed    chan struct{}
@@ -52,10 +52,10 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open connects to a database, given as a URL or as keywords and values
-// (postgres://user:password@host/name, or "host=… dbname=…"; pool_max_conns
-// says how many connections there may be, DefaultConnections otherwise), and brings its tables up to date.
-// Another schema than the default is chosen by search_path.
+// Open connects to a database and migrates its tables. The address is a URL
+// (postgres://user:password@host/name) or keywords and values ("host=… dbname=…"). In it,
+// pool_max_conns sets the maximum number of connections, DefaultConnections by default,
+// and search_path chooses another schema than the default.
 func Open(ctx context.Context, dsn string) (*Store, error) {
 	pool, err := newPool(ctx, dsn)
 	if err != nil {
@@ -66,12 +66,12 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
-	gathered := batch.Options{Max: maxBatch, Gather: gather, Expected: func() int { return int(s.underWay.Load()) }}
+	gathered := batch.Options{Max: maxBatch, Gather: gather, Expected: func() int { return int(s.inFlight.Load()) }}
 	s.begins, s.completes = batch.New(gathered, s.beginAll), batch.New(gathered, s.completeAll)
 	return s, nil
 }
 
-// newPool does not connect yet.
+// newPool creates a pool, which connects when it is first used.
 func newPool(ctx context.Context, dsn string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -88,7 +88,7 @@ func newPool(ctx context.Context, dsn string) (*pgxpool.Pool, error) {
 	return pgxpool.NewWithConfig(ctx, config)
 }
 
-// Renew implements store.Store. The database's clock counts, not now.
+// Renew implements store.Store. It goes by the database's clock.
 func (s *Store) Renew(ctx context.Context, lease store.Lease, ttl time.Duration, _ time.Time) (store.Lease, error) {
 	err := s.run(ctx, func(ctx context.Context, q querier) error {
 		return q.QueryRow(ctx, `
@@ -109,8 +109,8 @@ func (s *Store) Release(ctx context.Context, lease store.Lease, change store.Cha
 	return s.end(ctx, lease, release, change)
 }
 
-// end ends a lease by a statement, with the change in the same transaction, and
-// wakes who waits on this node.
+// end ends a lease by a statement, with a change in the same transaction, and wakes the
+// callers on this node that wait for the lease.
 func (s *Store) end(ctx context.Context, lease store.Lease, statement work, change store.Change) error {
 	var err error
 	if change == nil {
@@ -142,8 +142,8 @@ func (s *Store) endWith(ctx context.Context, lease store.Lease, statement work, 
 	return err
 }
 
-// isText reports whether PostgreSQL can hold a string as text at all. It returns
-// errors for other strings, which no stored value equals.
+// isText reports whether PostgreSQL can store a string as text. Any other string equals
+// no stored value, and a query for it would fail.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // Change implements store.Store.
@@ -167,7 +167,7 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.SweepStat
 		argument  any
 	}{
 		{&swept.Leases, `DELETE FROM countersign_activities WHERE id IS NULL AND lease_until <= statement_timestamp() - $1::interval`, store.LeaseGrace},
-		// One node's clock that runs ahead must not forget for all.
+		// The clock of one node may be fast, and must not expire entries early.
 		{&swept.Entries, `DELETE FROM countersign_ledgers WHERE keep_until < least($1, statement_timestamp())`, now},
 	} {
 		err := s.run(ctx, func(ctx context.Context, q querier) error {
@@ -182,16 +182,15 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.SweepStat
 	return swept, nil
 }
 
-// Forgets implements store.Store: it does not.
+// Forgets implements store.Store: it keeps activities forever.
 func (s *Store) Forgets() bool { return false }
 
-// probeSize is how many bytes Ping writes to find out whether a disk that was full has
-// room: more than PostgreSQL finds in the pages that it has.
+// probeSize is how many bytes Ping writes to find out whether a full disk has room again:
+// more than fit into pages that PostgreSQL already has.
 const probeSize = 64 << 10
 
-// Ping implements store.Store. It reads; after a write that failed because the
-// database could not be written to, it writes too, and so says that the disk is full for
-// as long as it is.
+// Ping implements store.Store. It reads; after a write failed because the database cannot
+// be written to, it also writes, so that it fails for as long as the disk is full.
 func (s *Store) Ping(ctx context.Context) error {
 	if !s.failed.Load() {
 		return s.run(ctx, func(ctx context.Context, q querier) error {
@@ -200,7 +199,7 @@ func (s *Store) Ping(ctx context.Context) error {
 		})
 	}
 	probe := make([]byte, probeSize)
-	_, _ = rand.Read(probe) // never fails; what cannot be compressed
+	_, _ = rand.Read(probe) // cannot be compressed; Read never fails
 	err := s.transact(ctx, func(ctx context.Context, q querier) error {
 		_, err := q.Exec(ctx, `
 			INSERT INTO countersign_ledgers (organization_id, key, value, keep_until)
@@ -217,7 +216,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return err
 }
 
-// Close implements store.Store. It waits for calls that are under way.
+// Close implements store.Store. It waits for calls in flight.
 func (s *Store) Close() error {
 	s.close.Do(func() {
 		s.begins.Stop()

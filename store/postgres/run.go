@@ -20,12 +20,11 @@ type querier interface {
 
 type work func(ctx context.Context, q querier) error
 
-// attempts is how often work is done that the database rolled back to let
-// another transaction through, or that a connection broke under before it
-// could have had an effect.
+// attempts bounds how often work is repeated that the database rolled back in favor of
+// another transaction, or whose connection broke before it could take effect.
 const attempts = 5
 
-// run does work of single statements.
+// run does work of single statements, each a transaction of its own.
 func (s *Store) run(ctx context.Context, do work) error {
 	return s.repeat(ctx, func(ctx context.Context) error { return do(ctx, s.pool) })
 }
@@ -46,27 +45,26 @@ func (s *Store) transact(ctx context.Context, do work) error {
 	})
 }
 
-// silenceLimit is how long a transaction waits for its node before the database
-// ends it: one that was stopped or lost its power would hold the locks of its rows
-// and logs until its connection breaks, which can take hours.
+// silenceLimit is how long a transaction waits for its node before the database ends it.
+// Otherwise a node that was suspended or lost power would hold locks of rows and logs
+// until its connection breaks, which can take hours.
 var silenceLimit = OperationTimeout
 
-// setSilenceLimit holds for one transaction.
+// setSilenceLimit returns the statement that sets silenceLimit for one transaction.
 func setSilenceLimit() string {
 	return fmt.Sprintf("set local idle_in_transaction_session_timeout = %d", silenceLimit.Milliseconds())
 }
 
-// inTransaction does work in one transaction, once, for as long as it takes.
+// inTransaction does work in one transaction, once and without a time limit.
 func (s *Store) inTransaction(ctx context.Context, do work) error {
 	options := pgx.TxOptions{BeginQuery: "begin; " + setSilenceLimit()}
 	return pgx.BeginTxFunc(ctx, s.pool, options, func(tx pgx.Tx) error { return do(ctx, tx) })
 }
 
-// commitError is an error of the commit itself: the database may have carried
-// it out.
+// commitError is an error of the commit itself: the database may have committed.
 type commitError struct{ error }
 
-// Unwrap lets errors.Is and errors.As find what it was.
+// Unwrap returns the error of the commit.
 func (e commitError) Unwrap() error { return e.error }
 
 func (s *Store) repeat(ctx context.Context, do func(context.Context) error) error {
@@ -102,19 +100,19 @@ const (
 	ioError              = "58030"
 )
 
-// cannotWrite tells whether an error says that the database cannot be written to: that
-// its disk is full or broken, or that it is a standby, or was made read-only.
+// cannotWrite reports whether an error says that the database cannot be written to: its
+// disk is full or broken, or it is a standby or read-only.
 func cannotWrite(err error) bool {
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (refused.Code == diskFull || refused.Code == ioError || refused.Code == readOnlyTransaction)
 }
 
-// errRollBack takes a transaction back whose change was refused.
+// errRollBack rolls back a transaction whose change was refused.
 var errRollBack = errors.New("the change was refused")
 
-// hadNoEffect tells whether the work may be done again: the database has rolled
-// it back, or it was never sent. Of a commit only the database's own word counts:
-// pgx calls it safe to retry, too, when a commit was sent and its answer lost.
+// hadNoEffect reports whether the work may be repeated: the database rolled it back, or it
+// was never sent. For a commit only the database's own answer counts: pgx considers it
+// safe to retry even if a commit was sent and its answer was lost.
 func hadNoEffect(err error) bool {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && (refused.Code == serializationFailure || refused.Code == deadlockDetected) {
@@ -126,8 +124,9 @@ func hadNoEffect(err error) bool {
 	return refused != nil && refused.Code == adminShutdown || pgconn.SafeToRetry(err)
 }
 
-// unavailable wraps what the database said, and leaves our own errors and the
-// caller's context as they are. Without an error it returns nil.
+// unavailable wraps an error of the database in store.ErrUnavailable. It returns the
+// package's own errors unchanged, the context's error if the caller's context has ended,
+// and nil if err is nil.
 func unavailable(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

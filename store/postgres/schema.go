@@ -8,15 +8,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// migrations are the versions of the schema, in their order. What has been
-// released is never changed; a new version is added.
+// migrations are the versions of the schema in their order. A released version is never
+// changed; a change is a new version.
 //
-// A database that has no statistics of a table, as of a new one, takes the index that
-// was made last of those that fit a query, and a connection keeps that plan. So each
-// query has one index that fits it, or the right one was made last: the index of ids
-// has only rows with an id, and the primary keys come behind the others. A statement for
-// one row asks "revision = 0" for "id IS NULL", and "waiting IS NOT FALSE" for "waiting":
-// the indexes of rows that have no id, and of rows that wait, do not fit it then.
+// Without statistics, which a new table does not have, the planner uses the most recently
+// created of the indexes that fit a query, and a connection keeps that plan. So for each
+// query only one index fits, or the right one is created last: the index of ids covers
+// only rows with an id, and the primary keys come after the other indexes. Statements for
+// one row say "revision = 0" instead of "id IS NULL", and "waiting IS NOT FALSE" instead of
+// "waiting", so that the partial indexes do not fit them.
 var migrations = []string{
 	`CREATE SEQUENCE countersign_token;
 
@@ -24,9 +24,9 @@ var migrations = []string{
 		organization_id text COLLATE "C" NOT NULL,
 		fingerprint     bytea NOT NULL,             -- SHA-256 of the request's body
 		token           bigint NOT NULL,            -- fencing token of the lease
-		nonce           bigint NOT NULL,            -- of the lease: a crash may take nextval back, and a token come again
-		lease_until     timestamptz NOT NULL,       -- of a row that waits: -infinity unless it is being carried out
-		id              text COLLATE "C",           -- set when recorded, as all that follows
+		nonce           bigint NOT NULL,            -- of the lease: a crash may undo nextval, so that a token is issued twice
+		lease_until     timestamptz NOT NULL,       -- of a waiting row: -infinity unless it is being carried out
+		id              text COLLATE "C",           -- this and the following are set when it is recorded
 		submitted_by    text,
 		user_id         text COLLATE "C",
 		type            text COLLATE "C",
@@ -35,7 +35,7 @@ var migrations = []string{
 		keep_until      timestamptz,
 		completed_at    timestamptz,
 		waiting         boolean NOT NULL DEFAULT false,
-		revision        bigint NOT NULL DEFAULT 0   -- 0: not recorded, there is a lease only
+		revision        bigint NOT NULL DEFAULT 0   -- 0: not recorded, only a lease
 	);
 	CREATE INDEX ON countersign_activities (lease_until) WHERE id IS NULL;
 	CREATE INDEX ON countersign_activities (organization_id, id) WHERE waiting;
@@ -45,7 +45,7 @@ var migrations = []string{
 	CREATE TABLE countersign_ledgers (
 		organization_id text COLLATE "C" NOT NULL,
 		key             bytea NOT NULL,             -- kind 1 ‖ id 32
-		value           bytea,                      -- null: not there, the row is a lock
+		value           bytea,                      -- null: no entry, the row is a lock
 		keep_until      timestamptz NOT NULL
 	);
 	CREATE INDEX ON countersign_ledgers (keep_until);
@@ -53,7 +53,7 @@ var migrations = []string{
 
 	CREATE TABLE countersign_log_heads (
 		organization_id text COLLATE "C" PRIMARY KEY,
-		head            bytea NOT NULL              -- translog.Head; its row is the lock of the log
+		head            bytea NOT NULL              -- translog.Head; the row is the lock of the log
 	);
 	CREATE TABLE countersign_log_leaves (
 		organization_id text COLLATE "C" NOT NULL,
@@ -66,12 +66,11 @@ var migrations = []string{
 	ALTER TABLE countersign_log_leaves ADD PRIMARY KEY (organization_id, index);`,
 }
 
-// migrationLock keeps nodes that start at the same time from migrating at the
-// same time: the first eight bytes of SHA-256("countersign schema"), without the
-// sign.
+// migrationLock keeps nodes from migrating at the same time. It is the first eight bytes
+// of SHA-256("countersign schema"), without the sign bit.
 const migrationLock = 0x52693096f96eac7f
 
-// migrate brings the tables up to date, in one transaction.
+// migrate migrates the tables to the current version, in one transaction.
 func (s *Store) migrate(ctx context.Context) error {
 	return s.transact(ctx, func(ctx context.Context, q querier) error {
 		if _, err := q.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
@@ -89,9 +88,9 @@ func (s *Store) migrate(ctx context.Context) error {
 	})
 }
 
-// makeVersion makes the table of the version, if there is none: CREATE TABLE IF NOT
-// EXISTS asks for the right to make tables even if there is one, and a node needs
-// none while no table is to be changed.
+// makeVersion creates the table of the version if it does not exist. CREATE TABLE IF NOT
+// EXISTS would need the right to create tables even if it exists, and a node that has
+// nothing to migrate does not need that right.
 func makeVersion(ctx context.Context, q querier) error {
 	there := false
 	err := q.QueryRow(ctx, `SELECT to_regclass(quote_ident(current_schema()) || '.countersign_schema') IS NOT NULL`).Scan(&there)
@@ -104,10 +103,10 @@ func makeVersion(ctx context.Context, q querier) error {
 
 func upgrade(ctx context.Context, q querier, version int) error {
 	if version > len(migrations) {
-		return fmt.Errorf("the database has schema version %d; this program knows %d: use a newer program", version, len(migrations))
+		return fmt.Errorf("the database has schema version %d, this program knows versions up to %d: use a newer version", version, len(migrations))
 	}
 	if version < 0 {
-		return fmt.Errorf("the database has schema version %d, which no program has made", version)
+		return fmt.Errorf("the database has schema version %d, which does not exist", version)
 	}
 	if version == len(migrations) {
 		return nil

@@ -8,15 +8,15 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// How often a lease that another node may hold is looked at: soon at first, for
-// most work is short.
+// The first and the longest interval at which a lease that another node may hold is
+// polled. The first is short, since most work is.
 const (
 	pollFirst = 5 * time.Millisecond
 	pollMost  = 250 * time.Millisecond
 )
 
-// watches lets all who wait on this node for the same lease share one look at
-// the database, and wakes them at once if the lease ends on this node.
+// watches lets all callers on this node that wait for the same lease share one poll of the
+// database, and wakes them immediately if the lease ends on this node.
 type watches struct {
 	mu  sync.Mutex
 	all map[store.Lease]*watch
@@ -71,8 +71,8 @@ func (w *watches) leave(held store.Lease, one *watch) {
 	}
 }
 
-// wake wakes who waits for a lease. It is known by its token and its nonce: where it
-// ends may have been renewed.
+// wake wakes the callers that wait for a lease. Until is ignored, since it changes when a
+// lease is renewed.
 func (w *watches) wake(lease store.Lease) {
 	lease.Until = time.Time{}
 	w.mu.Lock()
@@ -83,8 +83,8 @@ func (w *watches) wake(lease store.Lease) {
 	}
 }
 
-// poll looks at the lease until it is over, or the database cannot be asked:
-// who then calls Begin learns why.
+// poll polls the lease until it is over, or until the database cannot be reached: the
+// callers then call Begin, which returns the cause.
 func (s *Store) poll(ctx context.Context, held store.Lease) {
 	for delay := pollFirst; ; delay = min(2*delay, pollMost) {
 		select {

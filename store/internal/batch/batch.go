@@ -1,5 +1,5 @@
-// Package batch collects what many callers hand in and gives it, in batches, to
-// one goroutine, so that they share a commit.
+// Package batch collects items from many callers and passes them in batches to one
+// function, so that they share a commit.
 package batch
 
 import (
@@ -12,40 +12,38 @@ import (
 // ErrStopped is returned by Put after Stop.
 var ErrStopped = errors.New("batch: stopped")
 
-// Options say how large a batch gets and how long it is gathered.
+// Options limit the size of a batch and the time for which it is gathered.
 type Options struct {
 	// Max is the most items in a batch, at least 1.
 	Max int
 
-	// Gather is how long a batch waits for more items, where more can be
-	// expected: zero takes what is queued.
+	// Gather is how long a batch waits for items that are expected. If it is zero, a
+	// batch takes only what is queued.
 	Gather time.Duration
 
-	// Expected returns how many items are about to come, those handed in
-	// included. A batch of all that are expected does not wait.
+	// Expected returns how many items to expect, including those already put. A
+	// batch that has them all does not wait.
 	Expected func() int
 }
 
-// Writer gives items to a function, batch by batch and one batch at a time. Use
-// New to make one.
+// Writer passes items to a function, one batch at a time. Use New to create one.
 type Writer[T any] struct {
 	options Options
 	do      func([]T)
 	queue   chan T
-	mu      sync.RWMutex // held for reading while an item is put into the queue
+	mu      sync.RWMutex // read-locked while an item is put into the queue
 	stopped bool
 	done    chan struct{}
 }
 
-// New starts a writer. The function owns the batch that it is given.
+// New starts a writer. The function owns the batches that it receives.
 func New[T any](options Options, do func(batch []T)) *Writer[T] {
 	w := &Writer[T]{options: options, do: do, queue: make(chan T, options.Max), done: make(chan struct{})}
 	go w.run()
 	return w
 }
 
-// Put hands an item in, unless the context has ended. It waits while the queue is
-// full.
+// Put adds an item, unless the context has ended. It blocks while the queue is full.
 func (w *Writer[T]) Put(ctx context.Context, item T) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -63,7 +61,7 @@ func (w *Writer[T]) Put(ctx context.Context, item T) error {
 	}
 }
 
-// Stop refuses new items and returns when all that were handed in are done.
+// Stop refuses new items and returns when all earlier ones are done.
 func (w *Writer[T]) Stop() {
 	w.mu.Lock()
 	if !w.stopped {
@@ -81,7 +79,7 @@ func (w *Writer[T]) run() {
 	}
 }
 
-// gather adds what is queued, and then what comes while more is expected.
+// gather adds the queued items, and then those that arrive while more are expected.
 func (w *Writer[T]) gather(batch []T) []T {
 	batch = w.queued(batch)
 	if w.full(batch) {
@@ -103,7 +101,7 @@ func (w *Writer[T]) gather(batch []T) []T {
 	return batch
 }
 
-// queued adds what is queued by now.
+// queued adds the items that are queued by now.
 func (w *Writer[T]) queued(batch []T) []T {
 	for len(batch) < w.options.Max {
 		select {
@@ -119,7 +117,7 @@ func (w *Writer[T]) queued(batch []T) []T {
 	return batch
 }
 
-// full reports whether a batch waits for no more.
+// full reports whether a batch should not wait for more items.
 func (w *Writer[T]) full(batch []T) bool {
 	return len(batch) >= w.options.Max || w.options.Gather <= 0 || w.options.Expected() <= len(batch)
 }

@@ -1,5 +1,5 @@
-// Package leases keeps the leases of a store that one process has to itself.
-// They need not outlive it: when the process dies, so do their holders.
+// Package leases keeps the leases of a store that belongs to one process. They need not
+// outlive the process, for neither do their holders.
 package leases
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// Table is a table of leases. Use New to make one.
+// Table is a table of leases. Use New to create one.
 type Table struct {
 	mu       sync.Mutex
 	held     map[key]*entry
@@ -28,16 +28,16 @@ type entry struct {
 	token  uint64
 	until  time.Time
 	size   int
-	pinned bool          // a Complete is under way: it is not taken over
-	over   chan struct{} // closed when the lease is over or taken over
+	pinned bool          // being completed: must not be taken over
+	over   chan struct{} // closed when the lease ends or is taken over
 }
 
-// New makes an empty table.
+// New creates an empty table.
 func New() *Table {
 	return &Table{held: map[key]*entry{}, closed: make(chan struct{})}
 }
 
-// Take gives the lease on a request, or says how to wait for who has it.
+// Take returns the lease on a request, or how to wait for its holder.
 func (t *Table) Take(claim store.Claim) (store.BeginResult, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,8 +63,8 @@ func (t *Table) Take(claim store.Claim) (store.BeginResult, error) {
 	}}, nil
 }
 
-// Waiting says how to wait for the holder of the lease on a request that may not
-// take it: ErrStale if there is none.
+// Waiting returns how to wait for the holder of a lease, for a claim that must not take
+// it, or ErrStale if the lease is not held.
 func (t *Table) Waiting(claim store.Claim) (store.BeginResult, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -78,7 +78,7 @@ func (t *Table) Waiting(claim store.Claim) (store.BeginResult, error) {
 	return store.BeginResult{Wait: t.waiter(other, claim)}, nil
 }
 
-// retryPinned is how long to wait for a Complete whose lease has run out.
+// retryPinned is how long to wait for a Complete whose lease has expired.
 const retryPinned = 10 * time.Millisecond
 
 func (t *Table) waiter(other *entry, claim store.Claim) func(context.Context) error {
@@ -99,7 +99,7 @@ func (t *Table) waiter(other *entry, claim store.Claim) func(context.Context) er
 	}
 }
 
-// Renew makes the lease last ttl from now on.
+// Renew extends the lease to ttl from now.
 func (t *Table) Renew(lease store.Lease, ttl time.Duration, now time.Time) (store.Lease, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -121,7 +121,7 @@ func (t *Table) Pin(lease store.Lease) error {
 		return err
 	}
 	if mine.pinned {
-		return store.ErrLeaseLost // its holder is completing it a second time
+		return store.ErrLeaseLost // its holder is already completing it
 	}
 	mine.pinned = true
 	return nil
@@ -136,7 +136,7 @@ func (t *Table) Unpin(lease store.Lease) {
 	}
 }
 
-// End ends the lease and wakes who waits for it.
+// End ends the lease and wakes waiting callers.
 func (t *Table) End(lease store.Lease) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -145,21 +145,21 @@ func (t *Table) End(lease store.Lease) {
 	}
 }
 
-// Held is how many leases there are.
+// Held returns how many leases are held.
 func (t *Table) Held() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.held)
 }
 
-// Reserved is the sum of the sizes of the claims that hold a lease.
+// Reserved returns the sum of the sizes of the claims that hold a lease.
 func (t *Table) Reserved() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.reserved
 }
 
-// Size is the size that the lease's claim named.
+// Size returns the size of the lease's claim.
 func (t *Table) Size(lease store.Lease) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -169,7 +169,7 @@ func (t *Table) Size(lease store.Lease) int {
 	return 0
 }
 
-// Sweep removes leases that ran out long ago and tells how many.
+// Sweep removes leases that expired LeaseGrace ago, and returns how many.
 func (t *Table) Sweep(now time.Time) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -183,7 +183,7 @@ func (t *Table) Sweep(now time.Time) int {
 	return swept
 }
 
-// Close wakes who waits; nothing can be taken any more.
+// Close wakes waiting callers. No lease can be taken afterwards.
 func (t *Table) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
