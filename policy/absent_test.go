@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// undecided asks a deny, and returns what it says; "" if it was decided.
+// undecided evaluates a deny, and returns its error; "" if there is none.
 func undecided(t *testing.T, on, when string, asked countersign.Authorization) string {
 	t.Helper()
 	rule := "  - {name: no, deny: [transfer, call, message], when: " + quoted(when) + "}\n"
@@ -25,9 +25,8 @@ func undecided(t *testing.T, on, when string, asked countersign.Authorization) s
 	return got
 }
 
-// TestAbsentMembers: a member that an effect, an asset, a key or a reading does not have
-// is an error, which names it, in a comparison with anything, an empty text included;
-// has() asks for it without one.
+// TestAbsentMembers: using a member that an effect, an asset, a key or a reading does not
+// have is an error that names it, even in a comparison with an empty text. has() is not.
 func TestAbsentMembers(t *testing.T) {
 	transfer := func(change func(*chains.Effect)) countersign.Authorization {
 		effect := ether(t, treasury, 1)
@@ -81,9 +80,9 @@ func TestAbsentMembers(t *testing.T) {
 	}
 }
 
-// TestAbsentDetails: so is a detail that a transaction does not have, or whose value is
-// no value of its kind: a chain that is ANY, an entry of a lookup table, bytes of which
-// the summary has the beginning alone.
+// TestAbsentDetails: using a detail that a transaction does not have is an error, and so is
+// one whose value is not of its type: a chain that is ANY, an entry of a lookup table,
+// bytes of which the summary has only the beginning.
 func TestAbsentDetails(t *testing.T) {
 	field := func(label string, kind chains.FieldType, value string) chains.Field {
 		return chains.Field{Label: label, Type: kind, Value: value}
@@ -123,9 +122,9 @@ func TestAbsentDetails(t *testing.T) {
 	}
 }
 
-// TestAddressesOfOtherChains: an address is of one chain. A script of Bitcoin whose bytes
-// are those of a listed account of Ethereum or Solana is no such account: anyone may be
-// able to spend it.
+// TestAddressesOfOtherChains: an address belongs to one chain. A Bitcoin script with the
+// bytes of a listed Ethereum or Solana account is not that account: anyone may be able to
+// spend from it.
 func TestAddressesOfOtherChains(t *testing.T) {
 	const wallet = "Fr7fpL8F37BDGm91AYSRPVsJAVDSztnyFCGY2gQg5NMz"
 	text := "schema: countersign.policy/1\nlists: {mine: [\"" + treasury + "\", " + wallet + "]}\nrules:\n" +

@@ -12,8 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// fiftyRules is a file of 50 rules over five chains, as an organization with
-// several teams has it.
+// fiftyRules is a file of 50 rules for five chains and several teams.
 func fiftyRules() string {
 	var text strings.Builder
 	text.WriteString(head + "rules:\n")
@@ -28,8 +27,8 @@ func fiftyRules() string {
 	return text.String()
 }
 
-// BenchmarkDecide is the decision of a 50-rule file about a token transfer and
-// its fee; BenchmarkVerifiedSignature is what it is measured beside.
+// BenchmarkDecide decides about a token transfer and its fee with a file of 50 rules.
+// BenchmarkVerifiedSignature is its point of comparison.
 func BenchmarkDecide(b *testing.B) {
 	file := load(b, fiftyRules())
 	fee := chains.Effect{Kind: chains.KindFee, By: chains.BySigner, Asset: chains.Native("eip155:1"), Amount: chains.AtMost(big.NewInt(1e15))}

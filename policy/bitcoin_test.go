@@ -6,9 +6,9 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// TestBitcoinAddressesAreScripts: the details of a Bitcoin transaction have
-// scripts, and an address of a rule is compared as the script that it stands for.
-func TestBitcoinAddressesAreScripts(t *testing.T) {
+// TestBitcoinAddresses: the details of a Bitcoin transaction have scripts, with which an
+// address of a rule is compared as a script.
+func TestBitcoinAddresses(t *testing.T) {
 	const address, script = "bc1q86sdxfzdwas2hr6n428jyg5up3u7vj5chdx0ug", "00143ea0d3244d7760ab8f53aa8f22229c0c79e64a98"
 	for shown, want := range map[string]bool{address: true, "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu": false} {
 		asked := ask(chains.Effect{

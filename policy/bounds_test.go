@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// numbered writes a text for each of n numbers.
+// numbered joins the texts for the numbers below n.
 func numbered(n int, text func(int) string) string {
 	var out strings.Builder
 	for i := range n {
@@ -27,15 +27,14 @@ func numbered(n int, text func(int) string) string {
 	return out.String()
 }
 
-// solanaAddress is the address of a number.
+// solanaAddress returns a different address for each number.
 func solanaAddress(i int) string {
 	var key [32]byte
 	binary.BigEndian.PutUint64(key[:], uint64(i)+1)
 	return base58.Encode(key[:])
 }
 
-// TestBoundsOfFiles: a file with one of anything too many is refused, and says what the
-// bound is; with as many as there may be it is read, as far as its size allows.
+// TestBoundsOfFiles: a file that exceeds a bound by one is refused with the bound.
 func TestBoundsOfFiles(t *testing.T) {
 	const schema = "schema: countersign.policy/1\n"
 	const rule = "  - {name: a, allow: transfer}\n"
@@ -70,8 +69,8 @@ func TestBoundsOfFiles(t *testing.T) {
 	load(t, listed(512))
 }
 
-// TestLoad: a file that is too large is refused before it is read, one that is not there
-// with the file system's error.
+// TestLoad: a file that is too large is refused before it is read, and a missing file with
+// the error of the file system.
 func TestLoad(t *testing.T) {
 	folder := t.TempDir()
 	large := filepath.Join(folder, "large.yaml")
@@ -115,8 +114,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestAmountsOfAssetsWithoutDecimals: of an asset whose decimals nothing says, no amount
-// can be written, and what is spent in a test is an amount.
+// TestAmountsOfAssetsWithoutDecimals: if an asset has no decimals, amounts of it cannot be
+// written in conditions, and spent in a test must be a number.
 func TestAmountsOfAssetsWithoutDecimals(t *testing.T) {
 	const trc10 = "schema: countersign.policy/1\nassets: {ten: {chain: tron, id: \"1002000\"}}\n"
 	for rest, want := range map[string]string{
@@ -130,9 +129,9 @@ func TestAmountsOfAssetsWithoutDecimals(t *testing.T) {
 	}
 }
 
-// TestHazardsOfTheRequest: a hazard that points at no effect is allowed by a rule on
-// request alone, whose condition holds and whose votes are then needed too; an error in
-// the condition allows nothing.
+// TestHazardsOfTheRequest: a hazard that points at no effect is allowed only by a rule on
+// request whose condition holds, and then the rule's votes are needed too. An error in the
+// condition allows nothing.
 func TestHazardsOfTheRequest(t *testing.T) {
 	const rest = "  - {name: pays, allow: transfer, when: 'effect.asset.native && effect.to in treasury || effect.asset == usdc'}\n"
 	rule := func(more string) string {
@@ -158,8 +157,8 @@ func TestHazardsOfTheRequest(t *testing.T) {
 	}
 }
 
-// TestChainOfAnEmbedder: rules know the chains that are read here. What an embedder's own
-// chain does is denied, whatever the rules.
+// TestChainOfAnEmbedder: rules know only the built-in chains. Effects on an embedder's own
+// chain are denied, whatever the rules.
 func TestChainOfAnEmbedder(t *testing.T) {
 	asked := ask(ether(t, treasury, 1))
 	asked.Summary = &chains.Summary{Chain: "embedders"}
@@ -168,8 +167,8 @@ func TestChainOfAnEmbedder(t *testing.T) {
 	}
 }
 
-// TestOrganizations: each is judged by its own file, by Authorize as by Decide; one
-// without a file by none.
+// TestOrganizations: Authorize and Decide use the organization's own file; an organization
+// without a file has no rules.
 func TestOrganizations(t *testing.T) {
 	denies := head + "rules:\n  - {name: no, deny: transfer, when: effect.asset == usdc || effect.to in treasury}\n"
 	all := policy.NewOrganizations(map[string]*policy.File{"org": load(t, denies)})
@@ -198,9 +197,9 @@ func TestOrganizations(t *testing.T) {
 	}
 }
 
-// TestReplayOfWhatCannotBeCounted: a replay whose ledger is closed fails, and says no
-// outcome; what waits or has a hazard is not charged.
-func TestReplayOfWhatCannotBeCounted(t *testing.T) {
+// TestReplayCharges: a replay fails if its ledger fails, and does not charge activities that
+// wait.
+func TestReplayCharges(t *testing.T) {
 	f, records := recordedUnder(t, replayFree, 1)
 	asked, problem := f.Engine.AskedAbout(t.Context(), records[0])
 	if problem != nil {
@@ -231,8 +230,8 @@ func TestReplayOfWhatCannotBeCounted(t *testing.T) {
 	}
 }
 
-// TestExplainShowsValues: of a clause that does not hold, the values of its members are
-// shown; of one that cannot be decided, the error.
+// TestExplainShowsValues: an explanation has the values of the members of a clause that
+// does not hold, and the error of one that cannot be decided.
 func TestExplainShowsValues(t *testing.T) {
 	file := load(t, head+"rules:\n  - name: a\n    allow: transfer\n    when: >-\n      effect.asset.native && effect.amount <= ether('1') && !effects.exists(e, e.kind == 'fee') &&\n      (effect.to in treasury || effect.asset == usdc) && effect.arg('memo') == 'x'\n")
 	change, other := ether(t, thief, 1), ether(t, thief, 1)

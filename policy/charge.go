@@ -74,13 +74,13 @@ func (c *cover) countable(limit *limit, effect *effectView) (subject string, ove
 
 // subject returns the value that a limit is counted per; empty if there is no single one.
 func (c *cover) subject(per string, effect *effectView) string {
-	asked := c.evaluation.asked
+	request := c.evaluation.request
 	switch per {
 	case "user":
-		return asked.User.ID
+		return request.User.ID
 	case "credential":
-		if asked.Credential != nil {
-			return string(asked.Credential.ID())
+		if request.Credential != nil {
+			return string(request.Credential.ID())
 		}
 	case "to":
 		if to := effect.To.Address(); to != nil {
@@ -89,9 +89,9 @@ func (c *cover) subject(per string, effect *effectView) string {
 	case "organization":
 		return "organization"
 	case "key":
-		return single(asked.Keys, func(key *countersign.SigningKey) string { return key.ID })
+		return single(request.Keys, func(key *countersign.SigningKey) string { return key.ID })
 	case "wallet":
-		return single(asked.Keys, func(key *countersign.SigningKey) string {
+		return single(request.Keys, func(key *countersign.SigningKey) string {
 			if key.WalletID == "" {
 				return key.ID // a key without a wallet counts as its own
 			}
@@ -139,10 +139,10 @@ func (c *cover) exceeds(r *rule, limit *limit, charge store.Charge) (*countersig
 }
 
 func (c *cover) spent(charge store.Charge) (*big.Int, time.Time, error) {
-	if c.evaluation.asked.Spent == nil {
+	if c.evaluation.request.Spent == nil {
 		return new(big.Int), time.Time{}, nil
 	}
-	sum, frees, err := c.evaluation.asked.Spent.Spent(c.ctx, organizationID(c.evaluation.asked), charge.Limit, charge.Subject, charge.Window)
+	sum, frees, err := c.evaluation.request.Spent.Spent(c.ctx, organizationID(c.evaluation.request), charge.Limit, charge.Subject, charge.Window)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("policy: limit %s cannot be read: %w", charge.Limit, err)
 	}
@@ -150,9 +150,9 @@ func (c *cover) spent(charge store.Charge) (*big.Int, time.Time, error) {
 }
 
 // organizationID returns the organization of a request; empty in a file's test.
-func organizationID(asked *countersign.Authorization) string {
-	if asked.Organization == nil {
+func organizationID(request *countersign.Authorization) string {
+	if request.Organization == nil {
 		return ""
 	}
-	return asked.Organization.ID
+	return request.Organization.ID
 }

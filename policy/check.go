@@ -162,13 +162,13 @@ func (c *compiler) lintAllow(r *rule, n node) {
 
 // selects reports whether the condition selects a member with the name.
 func (x *expression) selects(name string) bool {
-	found := false
+	selected := false
 	if x != nil {
 		ast.PreOrderVisit(x.expr(), ast.NewExprVisitor(func(e ast.Expr) {
-			found = found || e.AsSelect().FieldName() == name
+			selected = selected || e.AsSelect().FieldName() == name
 		}))
 	}
-	return found
+	return selected
 }
 
 // existsOverEffects reports whether the condition uses effects.exists.
@@ -278,6 +278,6 @@ func between(text, before, after string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	found, _, ok := strings.Cut(rest, after)
-	return found, ok
+	inner, _, ok := strings.Cut(rest, after)
+	return inner, ok
 }

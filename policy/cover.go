@@ -21,8 +21,8 @@ type cover struct {
 	decided    []string        // the rule that decided each effect; empty if none did
 }
 
-func newCover(ctx context.Context, f *File, asked *countersign.Authorization) *cover {
-	return &cover{file: f, evaluation: newEvaluation(asked, len(f.rules)), ctx: ctx, counters: map[counter]int{}, decided: make([]string, len(asked.Effects))}
+func newCover(ctx context.Context, f *File, request *countersign.Authorization) *cover {
+	return &cover{file: f, evaluation: newEvaluation(request, len(f.rules)), ctx: ctx, counters: map[counter]int{}, decided: make([]string, len(request.Effects))}
 }
 
 // effect finds the rule that decides an effect: the first in file order whose
@@ -99,7 +99,7 @@ func (c *cover) addRule(r *rule) {
 
 // hazardsOf returns the hazards that point at an effect.
 func (c *cover) hazardsOf(effect *effectView) (hazards []chains.Hazard) {
-	for _, hazard := range c.evaluation.asked.Hazards {
+	for _, hazard := range c.evaluation.request.Hazards {
 		if index, ok := hazard.Effect(); ok && index == effect.index {
 			hazards = append(hazards, hazard)
 		}
@@ -117,7 +117,7 @@ func (r *rule) allowsHazard(name string) bool {
 func (c *cover) transactionHazards() {
 	e := c.evaluation
 	e.current = nil
-	for _, hazard := range e.asked.Hazards {
+	for _, hazard := range e.request.Hazards {
 		if index, ok := hazard.Effect(); ok && index < len(e.effects) && c.decided[index] != "" {
 			continue
 		}

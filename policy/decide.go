@@ -16,31 +16,31 @@ var (
 
 // Authorize implements [countersign.Policy]. Its callers can neither charge limits nor
 // wait for approvals, so it denies requests that need either.
-func (f *File) Authorize(ctx context.Context, asked countersign.Authorization) error {
-	decision, err := f.Decide(ctx, asked)
+func (f *File) Authorize(ctx context.Context, request countersign.Authorization) error {
+	decision, err := f.Decide(ctx, request)
 	switch {
 	case err != nil:
 		return err
 	case len(decision.Charges) > 0:
 		return &Denial{Rule: decision.Rules[0], Effect: -1, Text: "this charges a limit, which needs the engine's store"}
-	case len(decision.Approvals) > 0 && missingAny(&decision, &asked):
+	case len(decision.Approvals) > 0 && missingAny(&decision, &request):
 		return &Denial{Rule: decision.Approvals[0].Rule, Effect: -1, Text: "this needs approvals"}
 	}
 	return nil
 }
 
 // missingAny reports whether votes are missing.
-func missingAny(decision *countersign.Decision, asked *countersign.Authorization) bool {
+func missingAny(decision *countersign.Decision, request *countersign.Authorization) bool {
 	return slices.ContainsFunc(decision.Approvals, func(group countersign.Approval) bool {
-		return group.Missing(asked.Votes, asked.User.ID, asked.Now) > 0
+		return group.Missing(request.Votes, request.User.ID, request.Now) > 0
 	})
 }
 
 // Decide implements [countersign.Decider]. A request is allowed if no deny matches, at
 // least one effect is by our authorization, and each of those is covered by an allow
 // whose condition holds for it.
-func (f *File) Decide(ctx context.Context, asked countersign.Authorization) (countersign.Decision, error) {
-	return newCover(ctx, f, &asked).decide()
+func (f *File) Decide(ctx context.Context, request countersign.Authorization) (countersign.Decision, error) {
+	return newCover(ctx, f, &request).decide()
 }
 
 func (c *cover) decide() (countersign.Decision, error) {

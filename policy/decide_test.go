@@ -20,7 +20,7 @@ const (
 	usdc     = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 )
 
-// head begins a file of the tests.
+// head is the beginning of the tests' files.
 const head = `schema: countersign.policy/1
 lists:
   treasury: ["` + treasury + `"]
@@ -37,7 +37,7 @@ func load(t testing.TB, text string) *policy.File {
 	return file
 }
 
-// party is an address of Ethereum.
+// party returns an Ethereum address as a party.
 func party(t testing.TB, text string) chains.Party {
 	t.Helper()
 	bytes, ok := new(big.Int).SetString(strings.TrimPrefix(text, "0x"), 16)
@@ -67,7 +67,7 @@ func ask(effects ...chains.Effect) countersign.Authorization {
 	}
 }
 
-// decide returns what a file says: the names of the rules, or the refusal.
+// decide returns a file's decision: the names of the rules, or the refusal.
 func decide(t *testing.T, text string, asked countersign.Authorization) (string, countersign.Decision) {
 	t.Helper()
 	decision, err := load(t, text).Decide(t.Context(), asked)
@@ -82,9 +82,8 @@ func decide(t *testing.T, text string, asked countersign.Authorization) (string,
 
 const pays = "rules:\n  - {name: pays, allow: transfer, when: effect.to in treasury}\n  - {name: usd, allow: transfer, when: 'effect.asset == usdc && effect.to in treasury'}\n"
 
-// TestEveryEffectIsCovered is rule 1: a request is allowed if each of its
-// effects is, whatever the others are.
-func TestEveryEffectIsCovered(t *testing.T) {
+// TestCoverage is rule 1: a request is allowed only if each of its effects is covered.
+func TestCoverage(t *testing.T) {
 	fee := chains.Effect{Kind: chains.KindFee, By: chains.BySigner, Asset: chains.Native("eip155:1"), Amount: chains.AtMost(big.NewInt(1))}
 	blind := chains.Effect{Kind: chains.KindCall, By: chains.BySigner, To: party(t, treasury), Undecoded: true}
 	other := ether(t, thief, 5)
@@ -118,9 +117,9 @@ func TestEveryEffectIsCovered(t *testing.T) {
 	}
 }
 
-// TestAnErrorDenies is rule 2, on both sides of && and ||, in macros and in the
-// arms of a condition.
-func TestAnErrorDenies(t *testing.T) {
+// TestErrorDenies is rule 2, on both sides of && and ||, in macros and in conditional
+// expressions.
+func TestErrorDenies(t *testing.T) {
 	unknown := chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, To: chains.UnknownParty(),
 		Asset: chains.Native("eip155:1"), Amount: chains.Exactly(big.NewInt(1))}
 	unlimited := tokens(t, treasury, chains.Unlimited(nil))
@@ -149,7 +148,7 @@ func TestAnErrorDenies(t *testing.T) {
 		{"effect.asset.native && effect.amount > ether('1')", tokens(t, treasury, chains.Exactly(big.NewInt(5))), true},
 	} {
 		t.Run(test.when, func(t *testing.T) {
-			// Whatever a list or an asset is called for.
+			// The other rules use the list and the asset.
 			rest := "  - {name: rest, allow: [transfer, fee], when: '!(has(effect.to) && has(effect.amount) && effect.asset == usdc && effect.to in treasury && effect.kind == \"burn\")'}\n"
 			deny := "rules:\n  - name: no\n    deny: transfer\n    when: " + quoted(test.when) + "\n" + rest
 			got, _ := decide(t, head+deny, ask(test.effect))
@@ -183,9 +182,9 @@ func (s spent) Spent(context.Context, string, string, string, time.Duration) (*b
 	return big.NewInt(int64(s)), time.Time{}, nil
 }
 
-// TestLimitsOfOneRequest: the effects of one request are summed, what is beyond
-// any bound is beyond every limit, and after a limit only rules with at least as
-// many approvals follow.
+// TestLimitsOfOneRequest: the effects of a request are summed, an unbounded amount exceeds
+// every limit, and after an exceeded limit only rules with at least as many approvals are
+// considered.
 func TestLimitsOfOneRequest(t *testing.T) {
 	usd := func(units int64) chains.Effect { return tokens(t, treasury, chains.Exactly(big.NewInt(units))) }
 	approve := tokens(t, treasury, chains.Unlimited(nil))
@@ -228,9 +227,9 @@ func TestLimitsOfOneRequest(t *testing.T) {
 	}
 }
 
-// TestAfterALimitNoLessIsAskedFor: a rule that a limit closes does not open one
-// that asks for fewer approvals.
-func TestAfterALimitNoLessIsAskedFor(t *testing.T) {
+// TestApprovalsAfterLimit: after a rule whose limit is exceeded, rules that need fewer
+// approvals do not apply.
+func TestApprovalsAfterLimit(t *testing.T) {
 	file := strings.Replace(limited, "limit: day}", "limit: day, approvals: [{count: 2, tag: finance}]}", 1)
 	asked := ask(tokens(t, treasury, chains.Exactly(big.NewInt(1))))
 	asked.Spent = spent(100e6)
@@ -242,9 +241,8 @@ func TestAfterALimitNoLessIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestHazardsAreConfined: a rule's hazards are allowed for the effects that it
-// decides, and for no others.
-func TestHazardsAreConfined(t *testing.T) {
+// TestHazardsOfEffects: a rule allows its hazards only for the effects that it decides.
+func TestHazardsOfEffects(t *testing.T) {
 	const file = head + `rules:
   - {name: router, allow: call, when: "effect.to == address('` + thief + `')", hazards: [ethereum/no-chain-id]}
   - {name: rest, allow: [call, transfer], when: 'effect.to in treasury || has(effect.asset) && effect.asset == usdc'}
@@ -273,9 +271,9 @@ func TestHazardsAreConfined(t *testing.T) {
 	}
 }
 
-// TestApprovalsAreUnited: a request needs the groups of every rule that decides
-// one of its effects, and a user fills one place in each.
-func TestApprovalsAreUnited(t *testing.T) {
+// TestApprovals: a request needs the approval groups of every rule that decides one of its
+// effects, and a user counts once in each group.
+func TestApprovals(t *testing.T) {
 	const file = head + `rules:
   - {name: usd, allow: transfer, when: 'effect.asset == usdc && effect.to in treasury', approvals: [{count: 2, tag: finance, not: submitter}]}
   - {name: native, allow: transfer, when: effect.asset.native, approvals: [{count: 1, tag: ops}]}
@@ -322,9 +320,9 @@ func TestWho(t *testing.T) {
 	}
 }
 
-// TestNamesAreIDs: where users and keys are known, a rule means their ids, and a
-// user who takes another's id for a name gains nothing.
-func TestNamesAreIDs(t *testing.T) {
+// TestNamesResolveToIDs: if users and keys are known, names in rules resolve to ids. A user
+// or key named like another's id does not match.
+func TestNamesResolveToIDs(t *testing.T) {
 	const text = head + "rules:\n  - {name: a, allow: transfer, who: {user: ann}, key: hot-1, when: 'effect.asset == usdc && effect.to in treasury'}\n"
 	names := &policy.Names{
 		Users: []countersign.User{{ID: "u-ann", Name: "ann"}, {ID: "u-eve", Name: "u-ann"}},
@@ -347,13 +345,13 @@ func TestNamesAreIDs(t *testing.T) {
 	asked := ask(tokens(t, treasury, chains.Exactly(big.NewInt(1))))
 	asked.User, asked.Keys = names.Users[0], names.Keys
 	if _, err := file.Decide(t.Context(), asked); err == nil {
-		t.Error("a second key that the rule does not name signs as well")
+		t.Error("a second key that the rule does not name may sign too")
 	}
 }
 
-// TestWithoutAChain: the addresses of an effect that names no chain, as in a
-// message, are known by their size; a deny is not passed by leaving it out.
-func TestWithoutAChain(t *testing.T) {
+// TestMessageAddresses: an address in a message's effect that names no chain gets its
+// namespace from its size, so that a deny still matches.
+func TestMessageAddresses(t *testing.T) {
 	asked := ask(chains.Effect{Kind: chains.KindMessage, By: chains.BySigner, To: party(t, treasury)})
 	asked.Summary = nil
 	const file = head + "rules:\n  - {name: no, deny: [message, transfer], when: 'effect.to in treasury || effect.asset == usdc'}\n  - {name: all, allow: message}\n"

@@ -48,7 +48,7 @@ func (e *evaluation) detail(name string) (any, bool) {
 		return types.WrapErr(absent(name)), true
 	}
 	if e.details == nil {
-		e.details = &details{e, e.asked.Summary.Fields, chainNamespaces[chain]}
+		e.details = &details{e, e.request.Summary.Fields, chainNamespaces[chain]}
 	}
 	return newObject(detailTypes[name], e.details), true
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// detail is a variable of the details of a chain and the labels of its field in the
-// summary, with what writes a value of the field as a literal.
+// detail is a variable of a chain's details, the labels of its field in the summary, and a
+// function that writes the field's value as a literal.
 type detail struct {
 	variable string
 	labels   string // joined by /
@@ -31,7 +31,7 @@ func in(unit string) func(*chains.Field) string {
 	return func(of *chains.Field) string { return unit + "('" + of.Value + "')" }
 }
 
-// detailsOf are the variables by chain. Those of parts are named by their first part.
+// detailsOf are the variables by chain. Those of list elements are of the first element.
 var detailsOf = map[string][]detail{
 	"ethereum": {
 		{"eth.tx.to", "to", asAddress}, {"eth.tx.value", "value", in("wei")}, {"eth.tx.chain_id", "chain", asInteger},
@@ -63,7 +63,7 @@ var detailsOf = map[string][]detail{
 	},
 }
 
-// goldenSummaries reads the canonical summaries of a chain's vectors.
+// goldenSummaries returns the canonical summaries of a chain's vectors, by file.
 func goldenSummaries(t *testing.T, chain string) map[string]*chains.Summary {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("..", "chains", chain, "testdata", "summary", "*.txt"))
@@ -94,7 +94,7 @@ func goldenSummaries(t *testing.T, chain string) map[string]*chains.Summary {
 				t.Fatalf("%s: %v", path, err)
 			}
 			summary.Chain, summary.Fields = form.Chain, form.Fields
-			for _, one := range form.Effects { // what a sum needs
+			for _, one := range form.Effects { // only what sums need
 				effect := chains.Effect{Kind: one.Kind, By: one.By, Asset: chains.Native("bip122")}
 				if amount, ok := new(big.Int).SetString(one.Amount, 10); ok {
 					effect.Amount = chains.Exactly(amount)
@@ -110,53 +110,53 @@ func goldenSummaries(t *testing.T, chain string) map[string]*chains.Summary {
 }
 
 // fieldsAt returns all fields at a path of labels.
-func fieldsAt(fields []chains.Field, labels string) (found []*chains.Field) {
+func fieldsAt(fields []chains.Field, labels string) (matches []*chains.Field) {
 	label, rest, deeper := strings.Cut(labels, "/")
 	for i := range fields {
 		switch {
 		case fields[i].Label != label:
 		case deeper:
-			found = append(found, fieldsAt(fields[i].Fields, rest)...)
+			matches = append(matches, fieldsAt(fields[i].Fields, rest)...)
 		default:
-			found = append(found, &fields[i])
+			matches = append(matches, &fields[i])
 		}
 	}
-	return found
+	return matches
 }
 
-// TestDetailsAreTheSummarys: over the vectors of all chains, a variable of the details
-// equals what the summary shows under its label, is an error where the summary shows
-// nothing or no value of the kind, and is met at least once. No label is there twice, so
-// that there is no second value that a person sees and a rule does not.
-func TestDetailsAreTheSummarys(t *testing.T) {
+// TestDetails: for the vectors of all chains, a variable of the details equals the summary's
+// field, and is an error if the summary has no such field or a value of another type. Each
+// variable occurs at least once. No label occurs twice: people would see a value that rules
+// do not.
+func TestDetails(t *testing.T) {
 	for chain, table := range detailsOf {
 		summaries := goldenSummaries(t, chain)
 		for _, one := range table {
-			met := 0
+			occurrences := 0
 			for name, summary := range summaries {
 				if summary.Chain != chain {
 					continue
 				}
 				shown := fieldsAt(summary.Fields, one.labels)
 				if len(shown) > 1 {
-					t.Errorf("%s: %s is there %d times", name, one.labels, len(shown))
+					t.Errorf("%s: %s occurs %d times", name, one.labels, len(shown))
 				}
 				got := equals(t, chain, summary, one, shown)
 				if got == "equal" {
-					met++
+					occurrences++
 				}
 				if got == "other" {
 					t.Errorf("%s: %s is not %s, which the summary shows", name, one.variable, shown[0].Value)
 				}
 			}
-			if met == 0 {
+			if occurrences == 0 {
 				t.Errorf("%s is in no summary of %d", one.variable, len(summaries))
 			}
 		}
 	}
 }
 
-// equals asks a deny whether a variable is what the summary shows: "equal", "other", or
+// equals evaluates whether a variable equals the summary's field: "equal", "other" or
 // "error".
 func equals(t *testing.T, chain string, summary *chains.Summary, one detail, shown []*chains.Field) string {
 	t.Helper()
@@ -169,7 +169,7 @@ func equals(t *testing.T, chain string, summary *chains.Summary, one detail, sho
 	literal := one.literal(of)
 	text := "schema: countersign.policy/1\nrules:\n  - {name: is, deny: request, on: " + chain + ", when: " + quoted(one.variable+" == "+literal) + "}\n  - {name: all, allow: request}\n"
 	if len(shown) > 0 && !loads(text) {
-		return "error" // what is shown is no value of the kind, as none or ANY
+		return "error" // the field's value is not of the type, such as ANY
 	}
 	asked := ask(chains.Effect{Kind: chains.KindFee, By: chains.BySigner})
 	asked.Summary = summary
@@ -194,8 +194,8 @@ func equals(t *testing.T, chain string, summary *chains.Summary, one detail, sho
 	return "other"
 }
 
-// otherAsset reports whether what stands as an amount of the native asset is shown as
-// one of another: a number of TRC-10 tokens is no number of sun.
+// otherAsset reports whether a literal in a native unit stands for a field with an amount
+// of another asset, such as a number of TRC-10 tokens.
 func otherAsset(shown *chains.Field, literal string) bool {
 	native := map[string]string{"sun": "TRX", "sats": "BTC"}
 	unit, _, _ := strings.Cut(literal, "(")
@@ -203,7 +203,7 @@ func otherAsset(shown *chains.Field, literal string) bool {
 	return known && (shown.Type != chains.TypeAmount || shown.Symbol != symbol)
 }
 
-// someValue is a value that a literal takes, for a field that is not there.
+// someValue returns a value that a literal accepts, for a missing field.
 func someValue(one detail) string {
 	for value := range strings.FieldsSeq("1 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 11111111111111111111111111111111 TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn 2026-11-23T09:00:00Z") {
 		chain := map[string]string{"eth": "ethereum"}[strings.SplitN(one.variable, ".", 2)[0]]
@@ -223,16 +223,15 @@ func loads(text string) bool {
 	return err == nil
 }
 
-// TestBitcoinEffectsAreTheInputs: over the vectors of Bitcoin, what a rule and a limit
-// count, fee included, is what the inputs are worth: no input is spent without an
-// effect, and no output is counted that no input pays. Where signatures leave outputs
-// open, no sum can be decided.
-func TestBitcoinEffectsAreTheInputs(t *testing.T) {
+// TestBitcoinTotals: for the vectors of Bitcoin, rules and limits count exactly the sum of
+// the inputs, fee included: no input is spent without an effect, and no output is counted
+// that no input pays. If signatures leave outputs open, no sum can be decided.
+func TestBitcoinTotals(t *testing.T) {
 	counted := 0
 	for name, summary := range goldenSummaries(t, "bitcoin") {
 		worth, known := inputsOf(summary)
 		if !known || len(fieldsAt(summary.Fields, "fee")) != 1 {
-			continue // what is paid is not known
+			continue // the amounts are not known
 		}
 		unknown := slices.ContainsFunc(summary.Effects, func(one chains.Effect) bool { return one.Amount.IsUnknown() })
 		if !unknown {
@@ -245,7 +244,7 @@ func TestBitcoinEffectsAreTheInputs(t *testing.T) {
 			text := "schema: countersign.policy/1\nassets: {coin: {chain: bip122, token: native}}\nrules:\n  - {name: is, deny: request, when: \"request.total(coin) == sats('" + sum.String() + "')\"}\n  - {name: all, allow: request}\n"
 			got, _ := decide(t, text, asked)
 			if unknown && strings.Contains(got, "could not be decided") {
-				continue // signatures that leave outputs open: no sum is right
+				continue // signatures leave outputs open
 			}
 			if unknown || strings.Contains(got, "rule is denies") != want {
 				t.Errorf("%s: the inputs are worth %s sat; asked about %s: %s", name, worth, sum, got)
@@ -257,7 +256,7 @@ func TestBitcoinEffectsAreTheInputs(t *testing.T) {
 	}
 }
 
-// inputsOf adds up what the inputs of a PSBT are worth, if all of it is known.
+// inputsOf returns the sum of a PSBT's inputs, if all amounts are known.
 func inputsOf(summary *chains.Summary) (*big.Int, bool) {
 	sum := new(big.Int)
 	for _, inputs := range fieldsAt(summary.Fields, "inputs") {

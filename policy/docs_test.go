@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// TestDocumentedPolicies loads the policies of the documentation and runs their tests.
+// TestDocumentedPolicies loads the policies in the documentation, which runs their tests.
 func TestDocumentedPolicies(t *testing.T) {
 	var content []byte
 	for _, document := range []string{"../docs/policies.md", "../docs/sponsor.md"} {

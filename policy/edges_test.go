@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// TestSharpEdges: what docs/policies.md warns of is so, line by line. Where an edge is
-// closed, the rule that a writer meant stands below the one that cuts.
+// TestSharpEdges checks what docs/policies.md warns of, line by line, and the alternatives
+// that it suggests.
 func TestSharpEdges(t *testing.T) {
 	usd := func(to string, units int64) chains.Effect { return tokens(t, to, chains.Exactly(big.NewInt(units))) }
 	approve := tokens(t, treasury, chains.Unlimited(nil))
@@ -67,8 +67,7 @@ func TestSharpEdges(t *testing.T) {
 	}
 }
 
-// TestNamesAreResolvedAtLoad: a user who is made later, or whose name changes, needs a
-// reload.
+// TestNamesAreResolvedAtLoad: adding or renaming a user takes effect with a reload.
 func TestNamesAreResolvedAtLoad(t *testing.T) {
 	names := &policy.Names{Users: []countersign.User{{ID: "u-1", Name: "bot"}}}
 	file, err := policy.Parse("p.yaml", []byte(head+"rules:\n  - {name: a, allow: transfer, who: {user: bot}, when: 'effect.to in treasury || effect.asset == usdc'}\n"), policy.Options{Names: names})

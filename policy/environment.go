@@ -177,5 +177,5 @@ func within(now, text ref.Val) ref.Val {
 	if err != nil {
 		return types.WrapErr(err)
 	}
-	return types.Bool(hours.contain(now.Value().(*evaluation).asked.Now))
+	return types.Bool(hours.contain(now.Value().(*evaluation).request.Now))
 }

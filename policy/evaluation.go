@@ -14,7 +14,7 @@ import (
 // evaluation is the judgement of one request. It resolves the variables of expressions.
 // It must be used by one goroutine.
 type evaluation struct {
-	asked   *countersign.Authorization
+	request *countersign.Authorization
 	chain   string // of the transaction: "ethereum", …; empty without one
 	effects []effectView
 	current *effectView // what effect is bound to; nil in a rule on the request
@@ -33,12 +33,12 @@ const (
 	differs
 )
 
-func newEvaluation(asked *countersign.Authorization, rules int) *evaluation {
-	e := &evaluation{asked: asked, whoAndKey: make([]verdict, rules)}
-	if asked.Summary != nil {
-		e.chain = asked.Summary.Chain
+func newEvaluation(request *countersign.Authorization, rules int) *evaluation {
+	e := &evaluation{request: request, whoAndKey: make([]verdict, rules)}
+	if request.Summary != nil {
+		e.chain = request.Summary.Chain
 	}
-	e.effects = newEffectViews(asked.Effects, e.chain, asked.Readings)
+	e.effects = newEffectViews(request.Effects, e.chain, request.Readings)
 	return e
 }
 
@@ -48,7 +48,7 @@ func (e *evaluation) applies(r *rule) bool {
 	cached := &e.whoAndKey[r.index]
 	if *cached == undecided {
 		*cached = differs
-		if r.who.holds(e.asked) && r.coversKeys(e.asked.Keys) {
+		if r.who.holds(e.request) && r.coversKeys(e.request.Keys) {
 			*cached = matches
 		}
 	}
@@ -71,9 +71,9 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 	case "key":
 		return e.key(), true
 	case "user":
-		return newObject(userType, &e.asked.User), true
+		return newObject(userType, &e.request.User), true
 	case "credential":
-		if e.asked.Credential == nil {
+		if e.request.Credential == nil {
 			return types.WrapErr(absent("credential")), true
 		}
 		return newObject(credentialType, e), true
@@ -87,10 +87,10 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 
 // key returns the key that signs. If several sign, the variable key is an error.
 func (e *evaluation) key() ref.Val {
-	if len(e.asked.Keys) != 1 {
-		return types.NewErr("key: %d keys sign this request", len(e.asked.Keys))
+	if len(e.request.Keys) != 1 {
+		return types.NewErr("key: %d keys sign this request", len(e.request.Keys))
 	}
-	return newObject(keyType, &e.asked.Keys[0])
+	return newObject(keyType, &e.request.Keys[0])
 }
 
 func (e *evaluation) allEffects() ref.Val {
@@ -105,10 +105,10 @@ func (e *evaluation) allEffects() ref.Val {
 }
 
 func (e *evaluation) activityType() string {
-	if e.asked.Intent == nil {
+	if e.request.Intent == nil {
 		return ""
 	}
-	return string(e.asked.Intent.ActivityType())
+	return string(e.request.Intent.ActivityType())
 }
 
 // countedKinds are the kinds of effects that spend their amount.

@@ -72,17 +72,17 @@ type Value struct {
 
 // Explain decides as [File.Decide] does. For every rule it reports whether the rule matched
 // or which clause was the first not to hold, with the values that the clause saw.
-func (f *File) Explain(ctx context.Context, asked countersign.Authorization) (*Explanation, error) {
-	c := newCover(ctx, f, &asked)
+func (f *File) Explain(ctx context.Context, request countersign.Authorization) (*Explanation, error) {
+	c := newCover(ctx, f, &request)
 	decision, err := c.decide()
 	if err != nil && !errors.Is(err, countersign.ErrDenied) {
 		return nil, err
 	}
-	x := &Explanation{Decision: expectAllow, Approvals: approvalGroups(&asked, decision.Approvals), Digest: f.DigestText()}
+	x := &Explanation{Decision: expectAllow, Approvals: approvalGroups(&request, decision.Approvals), Digest: f.DigestText()}
 	for _, charge := range decision.Charges {
 		x.Charges = append(x.Charges, f.chargeText(charge))
 	}
-	e := newEvaluation(&asked, len(f.rules))
+	e := newEvaluation(&request, len(f.rules))
 	for _, r := range f.rules {
 		x.Rules = append(x.Rules, r.answers(e)...)
 	}
@@ -91,10 +91,10 @@ func (f *File) Explain(ctx context.Context, asked countersign.Authorization) (*E
 	case err != nil:
 		x.Decision, x.Refusal, x.Rule = expectDeny, err.Error(), f.denyingRule(err)
 		return x, nil
-	case missingAny(&decision, &asked):
+	case missingAny(&decision, &request):
 		x.Decision = expectApprovals
 	}
-	for _, hazard := range unallowed(&asked, &decision) {
+	for _, hazard := range unallowed(&request, &decision) {
 		x.Hazards = append(x.Hazards, hazard.Name)
 	}
 	return x, nil
@@ -107,13 +107,13 @@ func (f *File) chargeText(charge store.Charge) Charge {
 }
 
 // approvalGroups returns groups as in a record, with the number of missing votes.
-func approvalGroups(asked *countersign.Authorization, groups []countersign.Approval) []activity.ApprovalGroup {
+func approvalGroups(request *countersign.Authorization, groups []countersign.Approval) []activity.ApprovalGroup {
 	var recorded []activity.ApprovalGroup
 	for i := range groups {
 		group := &groups[i]
 		recorded = append(recorded, activity.ApprovalGroup{
 			Rule: group.Rule, Count: group.Count, Tag: group.Tag, Users: group.Users, NotSubmitter: group.NotSubmitter,
-			Passkey: group.Passkey, Within: group.Within, Missing: group.Missing(asked.Votes, asked.User.ID, asked.Now),
+			Passkey: group.Passkey, Within: group.Within, Missing: group.Missing(request.Votes, request.User.ID, request.Now),
 		})
 	}
 	return recorded
@@ -129,10 +129,10 @@ func (f *File) denyingRule(err error) string {
 }
 
 // unallowed returns the hazards that no deciding rule allows.
-func unallowed(asked *countersign.Authorization, decision *countersign.Decision) (hazards []chains.Hazard) {
-	for i := range asked.Hazards {
-		if !slices.ContainsFunc(decision.Hazards, func(allowed chains.Hazard) bool { return reflect.DeepEqual(allowed, asked.Hazards[i]) }) {
-			hazards = append(hazards, asked.Hazards[i])
+func unallowed(request *countersign.Authorization, decision *countersign.Decision) (hazards []chains.Hazard) {
+	for i := range request.Hazards {
+		if !slices.ContainsFunc(decision.Hazards, func(allowed chains.Hazard) bool { return reflect.DeepEqual(allowed, request.Hazards[i]) }) {
+			hazards = append(hazards, request.Hazards[i])
 		}
 	}
 	return hazards
@@ -153,7 +153,7 @@ func (x *Explanation) addEffects(c *cover) {
 		default:
 			x.Effects[i].NoRule = "authorized by another signature"
 		}
-		if reading, ok := e.asked.Readings.At(effect.Path); ok {
+		if reading, ok := e.request.Readings.At(effect.Path); ok {
 			x.Effects[i].Reading = &reading
 		}
 		if x.Rule == "" {
@@ -169,11 +169,11 @@ func (r *rule) answers(e *evaluation) []Answer {
 	case len(r.on) > 0 && !slices.Contains(r.on, e.chain):
 		answer.Because = "on: " + strings.Join(r.on, ", ")
 		return []Answer{answer}
-	case !r.who.holds(e.asked):
+	case !r.who.holds(e.request):
 		answer.Because = "who"
-		answer.Values = []Value{{"user", e.asked.User.Name}, {"tags", strings.Join(e.asked.User.Tags, ", ")}}
+		answer.Values = []Value{{"user", e.request.User.Name}, {"tags", strings.Join(e.request.User.Tags, ", ")}}
 		return []Answer{answer}
-	case !r.coversKeys(e.asked.Keys):
+	case !r.coversKeys(e.request.Keys):
 		answer.Because = "key: " + strings.Join(r.keys, ", ")
 		return []Answer{answer}
 	case r.request:

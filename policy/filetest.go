@@ -127,20 +127,20 @@ func (c *compiler) readSpent(t *fileTest, n node) {
 // runTests runs the file's own tests. A test that fails is a problem of the file.
 func (c *compiler) runTests() {
 	for _, test := range c.tests {
-		asked, err := c.request(test)
+		request, err := c.request(test)
 		if err != nil {
 			test.fail("the test cannot be run: %v", err)
 			continue
 		}
-		decision, err := c.file.Decide(context.Background(), *asked)
-		if problem := test.judge(decision, err, asked); problem != "" {
+		decision, err := c.file.Decide(context.Background(), *request)
+		if problem := test.judge(decision, err, request); problem != "" {
 			test.fail("the test fails: %s", problem)
 		}
 	}
 }
 
 // judge compares a decision with the expected one. It returns the difference, or "".
-func (t *fileTest) judge(decision countersign.Decision, err error, asked *countersign.Authorization) string {
+func (t *fileTest) judge(decision countersign.Decision, err error, request *countersign.Authorization) string {
 	var denial *Denial
 	var exceeded *countersign.LimitExceeded
 	rules := decision.Rules
@@ -152,9 +152,9 @@ func (t *fileTest) judge(decision countersign.Decision, err error, asked *counte
 		got, rules = expectDeny, []string{exceeded.Rule}
 	case err != nil:
 		return err.Error()
-	case len(unallowed(asked, &decision)) > 0:
+	case len(unallowed(request, &decision)) > 0:
 		got, err = expectDeny, errors.New("no rule allows a hazard of the transaction")
-	case missingAny(&decision, asked):
+	case missingAny(&decision, request):
 		got = expectApprovals
 	}
 	switch {
@@ -170,21 +170,21 @@ func (t *fileTest) judge(decision countersign.Decision, err error, asked *counte
 
 // request returns the request of a test.
 func (c *compiler) request(test *fileTest) (*countersign.Authorization, error) {
-	asked := &countersign.Authorization{User: test.user, Now: test.now, Spent: test.spent, Effects: test.effects, Readings: test.readings,
+	request := &countersign.Authorization{User: test.user, Now: test.now, Spent: test.spent, Effects: test.effects, Readings: test.readings,
 		Intent: activity.SignTransactionIntent{}, Hazards: test.hazards}
 	if test.key != "" {
-		asked.Keys = []countersign.SigningKey{c.testKey(test.key)}
+		request.Keys = []countersign.SigningKey{c.testKey(test.key)}
 	}
 	if test.chain != "" {
-		asked.Summary = &chains.Summary{Chain: test.chain}
+		request.Summary = &chains.Summary{Chain: test.chain}
 	}
 	for _, name := range test.votes {
-		asked.Votes = append(asked.Votes, countersign.Vote{User: c.voter(name), At: test.now})
+		request.Votes = append(request.Votes, countersign.Vote{User: c.voter(name), At: test.now})
 	}
 	if test.hasEffects {
-		return asked, nil
+		return request, nil
 	}
-	return asked, c.inspect(test, asked)
+	return request, c.inspect(test, request)
 }
 
 // voter returns a user by name, or the user of a text such as ann/finance,ops.
@@ -208,7 +208,7 @@ func (c *compiler) testKey(name string) countersign.SigningKey {
 }
 
 // inspect parses the transaction of a test.
-func (c *compiler) inspect(test *fileTest, asked *countersign.Authorization) error {
+func (c *compiler) inspect(test *fileTest, request *countersign.Authorization) error {
 	intent := activity.SignTransactionIntent{Type: activity.TransactionType(test.kind), UnsignedTransaction: test.transaction}
 	if test.file != "" {
 		content, err := os.ReadFile(filepath.Join(c.options.Folder, test.file))
@@ -228,7 +228,7 @@ func (c *compiler) inspect(test *fileTest, asked *countersign.Authorization) err
 	if err != nil {
 		return err
 	}
-	asked.Intent, asked.Summary, asked.Effects, asked.Hazards = intent, &inspected.Summary, inspected.Effects, inspected.Hazards
+	request.Intent, request.Summary, request.Effects, request.Hazards = intent, &inspected.Summary, inspected.Effects, inspected.Hazards
 	return nil
 }
 

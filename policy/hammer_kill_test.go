@@ -27,16 +27,16 @@ import (
 	"github.com/countersign-dev/countersign/store/postgres"
 )
 
-// With this variable set, TestHammerVictim is a node that hammers a limit until it is
-// done or killed.
+// If this variable is set, TestHammerVictim is a node that hammers a limit until it is done
+// or killed.
 const hammerVariable = "COUNTERSIGN_TEST_HAMMER"
 
-// hammerNode is what such a process is given.
+// hammerNode configures such a process.
 type hammerNode struct {
-	Bolt, Postgres string // the store: one of both
+	Bolt, Postgres string // the store: one of the two
 	PublicKey      string // of the API key
 	Bodies         []countersign.SignedBody
-	Calls          bool // sign without a stamp, and not the bodies
+	Calls          bool // sign without a stamp instead of submitting the bodies
 }
 
 func (n *hammerNode) store(t testing.TB) store.Store {
@@ -54,7 +54,7 @@ func (n *hammerNode) store(t testing.TB) store.Store {
 	return opened
 }
 
-// engine is the node's engine: leases last a second, and hsm may fail.
+// engine returns the node's engine. Leases last a second; hsm runs before each signature.
 func (n *hammerNode) engine(t testing.TB, now func() time.Time, hsm func(context.Context) error) *enginetest.Fixture {
 	t.Helper()
 	return enginetest.New(t, func(config *countersign.Config) {
@@ -72,21 +72,21 @@ func (n *hammerNode) engine(t testing.TB, now func() time.Time, hsm func(context
 	})
 }
 
-// TestHammerVictim is one of the processes. It writes a line for each signature that
-// it is about to make, and one for each body that was answered.
+// TestHammerVictim is one of the processes. It prints a line before each signature, and one
+// for each answered body.
 func TestHammerVictim(t *testing.T) {
 	text := os.Getenv(hammerVariable)
 	if text == "" {
-		return // this is not such a process
+		return // not such a process
 	}
 	var n hammerNode
 	if err := json.Unmarshal([]byte(text), &n); err != nil {
 		t.Fatal(err)
 	}
-	var made atomic.Int64
+	var calls atomic.Int64
 	f := n.engine(t, time.Now, func(context.Context) error {
 		fmt.Println("signing")
-		if made.Add(1)%3 == 2 {
+		if calls.Add(1)%3 == 2 {
 			return errors.New("the token is away")
 		}
 		return nil
@@ -115,15 +115,15 @@ func (n *hammerNode) send(ctx context.Context, to *countersign.Engine, i int) er
 	return err
 }
 
-// answers are the bodies that were answered with a signature, over all processes.
+// answers collects the bodies that processes answered with a signature.
 type answers struct {
-	mu   sync.Mutex
-	of   map[string]bool
-	more int // answers to calls, which have no body
+	mu     sync.Mutex
+	bodies map[string]bool
+	calls  int // answers to calls, which have no body
 }
 
-// run starts a process, and calls back once, when it is about to make its nth
-// signature; never, if it is done before. It returns when the process has ended.
+// run runs a process, and calls then before its nth signature, if there is one. It returns
+// when the process has ended.
 func (n *hammerNode) run(t *testing.T, seen *answers, nth int, then func(*os.Process)) {
 	t.Helper()
 	text, err := json.Marshal(n)
@@ -162,13 +162,13 @@ func (a *answers) add(body string, call bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if call {
-		a.more++
+		a.calls++
 		return
 	}
-	a.of[body] = true
+	a.bodies[body] = true
 }
 
-// newHammerNode makes bodies that are live now and later.
+// newHammerNode returns a node with bodies that are live at now, and the key that signed them.
 func newHammerNode(t *testing.T, n hammerNode, now time.Time) (*hammerNode, *enginetest.APIKey) {
 	t.Helper()
 	f := enginetest.New(t)
@@ -187,31 +187,29 @@ func (*hammerNode) bodies(f *enginetest.Fixture, by *enginetest.APIKey, now time
 
 func kill(process *os.Process) { _ = process.Kill() }
 
-// TestHammeredLimitKilled has processes of 64 clients hammer one limit on one file with
-// keys that fail, each killed with SIGKILL as it is about to make a signature, so that
-// the next takes its leases over. In the end exactly as many bodies are signed as the
-// limit has room for, with what every process has answered among them, and a day later
-// there is room for as many again.
+// TestHammeredLimitKilled runs processes of 64 clients that hammer one limit in one file,
+// with keys that fail. Each process is killed with SIGKILL before a signature, and the next
+// takes over its leases. In the end exactly as many bodies are signed as the limit allows,
+// including all that were answered, and a day later there is room for as many again.
 func TestHammeredLimitKilled(t *testing.T) {
 	testenv.Slow(t)
 	n, by := newHammerNode(t, hammerNode{Bolt: filepath.Join(t.TempDir(), "state.db")}, time.Now())
-	seen := &answers{of: map[string]bool{}}
+	seen := &answers{bodies: map[string]bool{}}
 	for nth := 1; nth <= 6; nth++ {
 		n.run(t, seen, nth, kill)
 	}
 	n.finish(t, seen, time.Now)
 	tomorrow := func() time.Time { return time.Now().Add(25 * time.Hour) }
 	n.Bodies = n.bodies(enginetest.New(t), by, tomorrow())
-	n.finish(t, &answers{of: map[string]bool{}}, tomorrow)
+	n.finish(t, &answers{bodies: map[string]bool{}}, tomorrow)
 }
 
-// TestHammeredCallsKilled is the same for calls without a stamp. A call that was killed
-// is not made again: what it was charged stays until the day is over, and is never
-// given to more than one.
+// TestHammeredCallsKilled is the same for calls without a stamp. A killed call is not
+// repeated: its charge stays until the day is over.
 func TestHammeredCallsKilled(t *testing.T) {
 	testenv.Slow(t)
 	n, by := newHammerNode(t, hammerNode{Bolt: filepath.Join(t.TempDir(), "state.db"), Calls: true}, time.Now())
-	seen, all := &answers{of: map[string]bool{}}, n.Bodies
+	seen, all := &answers{bodies: map[string]bool{}}, n.Bodies
 	n.Bodies = all[:3]
 	n.run(t, seen, 1, kill)
 	n.run(t, seen, 1, kill)
@@ -227,8 +225,8 @@ func TestHammeredCallsKilled(t *testing.T) {
 	}
 	counted(t, f.Config.Store)
 	count, err := f.Config.Store.Count(t.Context(), enginetest.Organization, store.Filter{})
-	if least := hammerRoom - 2*3; err != nil || count < least || count > hammerRoom || seen.more > count {
-		t.Errorf("%d calls are recorded and %d were answered, the limit has room for %d to %d: %v", count, seen.more, least, hammerRoom, err)
+	if least := hammerRoom - 2*3; err != nil || count < least || count > hammerRoom || seen.calls > count {
+		t.Errorf("%d calls are recorded and %d were answered, the limit has room for %d to %d: %v", count, seen.calls, least, hammerRoom, err)
 	}
 	if err := f.Engine.Close(); err != nil {
 		t.Fatal(err)
@@ -236,13 +234,12 @@ func TestHammeredCallsKilled(t *testing.T) {
 	n.Calls = false
 	tomorrow := func() time.Time { return time.Now().Add(25 * time.Hour) }
 	n.Bodies = n.bodies(enginetest.New(t), by, tomorrow())
-	n.finish(t, &answers{of: map[string]bool{}}, tomorrow)
+	n.finish(t, &answers{bodies: map[string]bool{}}, tomorrow)
 }
 
-// TestHammeredLimitOfNodesKilled has two nodes over one PostgreSQL hammer until, as a
-// signature is about to be made, one of them is killed, the connections of both are
-// ended, or the database is killed and started again; then two more, of which one is
-// killed, which take over.
+// TestHammeredLimitOfNodesKilled runs two nodes over one PostgreSQL until, before a
+// signature, one of them is killed, all connections are terminated, or the database is
+// killed and restarted. Then two more nodes take over, of which one is killed.
 func TestHammeredLimitOfNodesKilled(t *testing.T) {
 	testenv.Slow(t)
 	server := testenv.Postgres(t)
@@ -255,7 +252,7 @@ func TestHammeredLimitOfNodesKilled(t *testing.T) {
 			executes(t, server.DSN, "CREATE DATABASE "+name)
 			dsn := strings.Replace(server.DSN, "dbname=postgres", "dbname="+name, 1)
 			n, _ := newHammerNode(t, hammerNode{Postgres: dsn}, time.Now())
-			seen := &answers{of: map[string]bool{}}
+			seen := &answers{bodies: map[string]bool{}}
 			for _, what := range []func(*os.Process){then, kill} {
 				var nodes sync.WaitGroup
 				nodes.Go(func() { n.run(t, seen, 2, what) })
@@ -267,10 +264,10 @@ func TestHammeredLimitOfNodesKilled(t *testing.T) {
 	}
 }
 
-// endConnections ends all connections but its own.
+// endConnections terminates all connections but its own.
 const endConnections = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
 
-// executes executes a statement on a database.
+// executes executes an SQL statement.
 func executes(t *testing.T, dsn, statement string) {
 	connection, err := pgx.Connect(t.Context(), dsn)
 	if err == nil {
@@ -282,9 +279,9 @@ func executes(t *testing.T, dsn, statement string) {
 	}
 }
 
-// finish sends every body once more, with a key that works, and expects that the limit
-// is used up to its last transaction, that each is charged once, and that what was
-// answered before is answered still.
+// finish sends every body once more, with a key that works. It expects that the limit is
+// used up, that each signature is charged once, and that answered bodies are still
+// answered.
 func (n *hammerNode) finish(t *testing.T, seen *answers, now func() time.Time) {
 	t.Helper()
 	f := n.engine(t, now, nil)
@@ -297,12 +294,12 @@ func (n *hammerNode) finish(t *testing.T, seen *answers, now func() time.Time) {
 			signed++
 		case !ok || refused.Reason != activity.ReasonLimitExceeded:
 			t.Error(err)
-		case seen.of[fmt.Sprint(i)]:
-			t.Errorf("body %d was answered before, and now: %v", i, err)
+		case seen.bodies[fmt.Sprint(i)]:
+			t.Errorf("body %d was answered before, and is now refused: %v", i, err)
 		}
 	}
-	if signed != hammerRoom || len(seen.of) > hammerRoom {
-		t.Errorf("%d bodies are signed and %d were answered, the limit has room for %d", signed, len(seen.of), hammerRoom)
+	if signed != hammerRoom || len(seen.bodies) > hammerRoom {
+		t.Errorf("%d bodies are signed and %d were answered, the limit has room for %d", signed, len(seen.bodies), hammerRoom)
 	}
 	counted(t, f.Config.Store)
 	if err := f.Engine.Close(); err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/countersign-dev/countersign/store/postgres"
 )
 
-// hammered has room for 10 of the fixture's transactions, of 123 wei each, and for
-// 122 wei more.
+// hammered has room for 10 of the fixture's transactions, of 123 wei each, and for another
+// 122 wei.
 const hammered = `schema: countersign.policy/1
 assets:
   main: {chain: "eip155:1", token: native}
@@ -37,10 +37,9 @@ const (
 	hammerValue = 123 // wei
 )
 
-// TestHammeredLimit has 64 clients send two bodies each, each body twice at the same
-// time, and again afterwards, to one engine and to two nodes over one database:
-// exactly as many are signed as the limit of the file has room for, each is charged
-// once, and those stay readable.
+// TestHammeredLimit has 64 clients send two bodies each to two engines, each body twice at
+// the same time and again afterwards. Exactly as many are signed as the limit allows, each
+// is charged once, and their answers stay available.
 func TestHammeredLimit(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		shared := memory.New(0)
@@ -65,7 +64,7 @@ func TestHammeredLimit(t *testing.T) {
 	})
 }
 
-// hammer runs two engines over stores that are one.
+// hammer runs two engines over one store, which open opens for each.
 func hammer(t *testing.T, open func() store.Store) {
 	t.Helper()
 	f := enginetest.New(t, func(config *countersign.Config) {
@@ -79,19 +78,19 @@ func hammer(t *testing.T, open func() store.Store) {
 	for i := range bodies {
 		bodies[i] = f.APIKey.Sign(f.Body(enginetest.Request{At: started.Add(-time.Duration(i) * time.Second)}))
 	}
-	for range 2 { // the second time: repeats of what was answered, and of what was refused
+	for range 2 { // the second time repeats answered and refused bodies
 		if signed := sendAll(t, nodes, bodies); signed != hammerRoom {
 			t.Errorf("%d bodies are answered with a signature, want %d", signed, hammerRoom)
 		}
 	}
-	if made := f.Signing.Signatures.Load(); made != hammerRoom {
-		t.Errorf("%d signatures, want %d", made, hammerRoom)
+	if signatures := f.Signing.Signatures.Load(); signatures != hammerRoom {
+		t.Errorf("%d signatures, want %d", signatures, hammerRoom)
 	}
 	counted(t, first)
 }
 
-// sendAll sends each body twice at once, to both nodes, and returns how many are
-// answered with a signature.
+// sendAll sends each body to both nodes at once, and returns how many are answered with a
+// signature.
 func sendAll(t *testing.T, nodes []*countersign.Engine, bodies []countersign.SignedBody) int {
 	t.Helper()
 	answered := make([][2]atomic.Bool, len(bodies))
@@ -119,7 +118,7 @@ func sendAll(t *testing.T, nodes []*countersign.Engine, bodies []countersign.Sig
 	return signed
 }
 
-// counted expects that the limit has counted what was signed.
+// counted checks that the limit has counted exactly the signatures.
 func counted(t *testing.T, opened store.Store) {
 	t.Helper()
 	charge := store.Charge{Limit: "day", Subject: "organization", Window: 24 * time.Hour}

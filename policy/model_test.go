@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// truth is what a naive reading of a condition gives.
+// truth is the result of a condition in the model.
 type truth int
 
 const (
@@ -22,7 +22,7 @@ const (
 	failed
 )
 
-// clause is a condition that is written two ways: as an expression, and as Go.
+// clause is a condition as an expression and as Go.
 type clause struct {
 	text string
 	eval func(chains.Effect) truth
@@ -65,7 +65,7 @@ func atoms(t testing.TB) []clause {
 	}
 }
 
-// randomClause joins atoms by and, or, not and the arms of a condition.
+// randomClause joins atoms by and, or and not.
 func randomClause(random *rand.Rand, from []clause, depth int) clause {
 	if depth == 0 || random.IntN(3) == 0 {
 		return from[random.IntN(len(from))]
@@ -95,7 +95,7 @@ func randomClause(random *rand.Rand, from []clause, depth int) clause {
 	}}
 }
 
-// modelRule is a rule that is judged naively.
+// modelRule is a rule in the model.
 type modelRule struct {
 	deny  bool
 	kinds []chains.Kind
@@ -106,17 +106,17 @@ type modelRule struct {
 var modelKinds = []chains.Kind{chains.KindTransfer, chains.KindApprove, chains.KindFee, chains.KindCall}
 
 func randomRule(random *rand.Rand, from []clause) modelRule {
-	made := modelRule{deny: random.IntN(4) == 0, when: randomClause(random, from, 3)}
+	rule := modelRule{deny: random.IntN(4) == 0, when: randomClause(random, from, 3)}
 	for _, kind := range modelKinds {
 		if random.IntN(2) == 0 {
-			made.kinds = append(made.kinds, kind)
+			rule.kinds = append(rule.kinds, kind)
 		}
 	}
-	if len(made.kinds) == 0 {
-		made.kinds = modelKinds
+	if len(rule.kinds) == 0 {
+		rule.kinds = modelKinds
 	}
-	made.tag = []string{"", "", "agent", "ops"}[random.IntN(4)]
-	return made
+	rule.tag = []string{"", "", "agent", "ops"}[random.IntN(4)]
+	return rule
 }
 
 func (r *modelRule) text(index int) string {
@@ -134,7 +134,7 @@ func (r *modelRule) text(index int) string {
 	return fmt.Sprintf("  - {name: r%d, %s: [%s]%s, when: %s}\n", index, verb, strings.Join(kinds, ", "), who, quoted(r.when.text))
 }
 
-// judge is rule 1 and rule 2, as the specification says them.
+// judge implements rules 1 and 2 of the package comment literally.
 func judge(rules []modelRule, effects []chains.Effect) bool {
 	covered := 0
 	for _, effect := range effects {
@@ -176,8 +176,8 @@ func randomEffect(t testing.TB, random *rand.Rand) chains.Effect {
 	}
 }
 
-// TestAgainstModel compares random files and effects with a naive reading of
-// the rules.
+// TestAgainstModel compares decisions about random files and effects with those of the
+// model.
 func TestAgainstModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	from := atoms(t)
@@ -213,8 +213,7 @@ func TestAgainstModel(t *testing.T) {
 	}
 }
 
-// FuzzParse: no file makes the reader panic, or costs more than its size
-// warrants. The steps that expressions may take are bounded, whatever is in them.
+// FuzzParse: no file makes the parser panic, and the cost of accepted files is bounded.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(head + pays))
 	f.Add([]byte(limited))
@@ -235,7 +234,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzExpression puts any text where a condition stands, and asks it.
+// FuzzExpression uses any text as a condition, and evaluates it if it is accepted.
 func FuzzExpression(f *testing.F) {
 	for _, atom := range atoms(f) {
 		f.Add(atom.text)

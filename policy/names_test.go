@@ -11,15 +11,14 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// named is a file with an asset of a name, which a rule and a limit bound to 5.
+// named is a file with an asset of that name, bounded to 5 by a rule and a limit.
 func named(name string) string {
 	return "schema: countersign.policy/1\nassets:\n  " + strconv.Quote(name) + ": {chain: \"eip155:1\", token: \"" + usdc + "\", decimals: 6}\n" +
 		"limits:\n  - {name: d, asset: " + strconv.Quote(name) + ", max: \"5\", window: 1h, per: key}\n" +
 		"rules:\n  - name: a\n    allow: transfer\n    limit: d\n    when: " + quoted("effect.asset == "+name+" && effect.amount <= amount("+name+", '5') && !(effect.asset.native && effect.amount > gwei('5'))") + "\n"
 }
 
-// meansTheAsset reports what is wrong with a name that was taken: it means its asset,
-// and nothing else.
+// meansTheAsset reports what is wrong if an accepted name does not mean exactly its asset.
 func meansTheAsset(t testing.TB, file *policy.File) string {
 	t.Helper()
 	for _, test := range []struct {
@@ -38,9 +37,8 @@ func meansTheAsset(t testing.TB, file *policy.File) string {
 	return ""
 }
 
-// TestNamesOfAssets: a name that is a unit, a function, a variable or a word of the
-// language, or that looks like another, is refused at its line, with the reason. The
-// others mean their asset.
+// TestNamesOfAssets: a name that is a unit, a function, a variable or a keyword is refused
+// at its line with the reason. Other names mean their asset.
 func TestNamesOfAssets(t *testing.T) {
 	const reserved, form = "has another meaning in conditions", "a name is a lower-case letter, then letters, digits and _"
 	for name, want := range map[string]string{
@@ -77,9 +75,9 @@ func TestNamesOfAssets(t *testing.T) {
 	}
 }
 
-// TestAssetsThatLookAlike: two names of one token are two units for one thing, and two
-// names that differ in letters that look alike are one name to a reader.
-func TestAssetsThatLookAlike(t *testing.T) {
+// TestConfusableAssets: two names for one asset are refused, and so are names that differ
+// only in letters that look alike.
+func TestConfusableAssets(t *testing.T) {
 	const schema = "schema: countersign.policy/1\n"
 	token := func(name, chain, token, decimals string) string {
 		return "  " + name + ": {chain: \"" + chain + "\", token: \"" + token + "\"" + decimals + "}\n"
@@ -113,8 +111,8 @@ func TestAssetsThatLookAlike(t *testing.T) {
 	}
 }
 
-// FuzzAssetName: whatever an asset is called, the file is refused, or the name means the
-// asset in conditions and limits, and nothing else.
+// FuzzAssetName: either the name of an asset is refused, or it means exactly the asset in
+// conditions and limits.
 func FuzzAssetName(f *testing.F) {
 	for _, name := range []string{"usdc", "gwei", "USD", "int", "usdс", "a || true", "a', '5') || true || x == amount(a", "e", "__macro", "type", "cel"} {
 		f.Add(name)

@@ -27,17 +27,17 @@ func NewOrganizations(files map[string]*File) *Organizations {
 
 // Decide implements [countersign.Decider]. An organization without a file allows whatever
 // its credentials may submit, but no hazards.
-func (o *Organizations) Decide(ctx context.Context, asked countersign.Authorization) (countersign.Decision, error) {
-	if file := o.File(asked.Organization); file != nil {
-		return file.Decide(ctx, asked)
+func (o *Organizations) Decide(ctx context.Context, request countersign.Authorization) (countersign.Decision, error) {
+	if file := o.File(request.Organization); file != nil {
+		return file.Decide(ctx, request)
 	}
 	return countersign.Decision{}, nil
 }
 
 // Authorize implements [countersign.Policy].
-func (o *Organizations) Authorize(ctx context.Context, asked countersign.Authorization) error {
-	if file := o.File(asked.Organization); file != nil {
-		return file.Authorize(ctx, asked)
+func (o *Organizations) Authorize(ctx context.Context, request countersign.Authorization) error {
+	if file := o.File(request.Organization); file != nil {
+		return file.Authorize(ctx, request)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// TestWrongFiles: what can be wrong is found at load, at its place.
+// TestWrongFiles: mistakes are found at load, at their place.
 func TestWrongFiles(t *testing.T) {
 	rule := func(rest string) string { return head + "rules:\n  - {name: a, " + rest + "}\n" }
 	when := func(condition string) string {
@@ -84,7 +84,7 @@ func TestWrongFiles(t *testing.T) {
 	}
 }
 
-// TestCaret: a problem shows its line, with a caret below the place.
+// TestCaret: a problem is rendered with its line and a caret below the place.
 func TestCaret(t *testing.T) {
 	_, err := policy.Parse("p.yaml", []byte(head+"rules:\n  - name: a\n    allow: transfer\n    when: >-\n      effect.asset == usdc &&\n      effect.to in tresury\n"), policy.Options{})
 	want := "p.yaml:11:20: rule a: there is no tresury here: did you mean treasury?\n        effect.to in tresury\n                     ^"
@@ -93,7 +93,7 @@ func TestCaret(t *testing.T) {
 	}
 }
 
-// TestWarnings: what is likely not meant loads, and is said.
+// TestWarnings: a file with likely mistakes loads with warnings.
 func TestWarnings(t *testing.T) {
 	for rule, want := range map[string]string{
 		"allow: request":                     "whole activities",

@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// TestWrongValues: each value of a member that cannot be meant is a problem of its own,
-// where a limit, a list, a group, a user or a test would else be other than it looks.
+// TestWrongValues: each invalid value of a limit, a list, a rule, a group or a test has an
+// error of its own.
 func TestWrongValues(t *testing.T) {
 	rule := func(rest string) string { return head + "rules:\n  - {name: a, " + rest + "}\n" }
 	when := func(condition string) string { return rule("allow: transfer, when: \"" + condition + "\"") }
@@ -110,8 +110,8 @@ func TestWrongValues(t *testing.T) {
 	}
 }
 
-// TestWrongNames: users, tags, credentials and groups that the organization does not
-// have are found where its names are known.
+// TestWrongNames: if the organization's names are known, unknown users, tags and credentials
+// are refused, and groups that its users cannot fill.
 func TestWrongNames(t *testing.T) {
 	names := &policy.Names{Users: []countersign.User{{ID: "u1", Name: "ann", Tags: []string{"finance"}}, {ID: "u2", Name: "bob"}, {ID: "u3", Name: "bob"}}, Credentials: []string{"c1"}}
 	for rest, want := range map[string]string{
@@ -119,7 +119,7 @@ func TestWrongNames(t *testing.T) {
 		"who: {user: bob}":                      "2 users are called bob",
 		"who: {tag: finanze}":                   "no user has the tag finanze: did you mean finance?",
 		"who: {credential: c2}":                 "there is no credential c2",
-		"approvals: [{count: 2, tag: finance}]": "2 approvals are needed, and 1 users can give one",
+		"approvals: [{count: 2, tag: finance}]": "2 approvals are needed, but only 1 of the users can give one",
 	} {
 		_, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/1\nrules:\n  - {name: a, allow: transfer, "+rest+"}\n"), policy.Options{Names: names})
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -128,9 +128,8 @@ func TestWrongNames(t *testing.T) {
 	}
 }
 
-// TestAuthorizeIsNoWayRound: a caller that cannot charge limits or wait is refused what
-// needs them, and what is denied.
-func TestAuthorizeIsNoWayRound(t *testing.T) {
+// TestAuthorize: Authorize refuses what is denied, and what needs a charge or approvals.
+func TestAuthorize(t *testing.T) {
 	const limited = head + "limits:\n  - {name: d, asset: usdc, max: \"1\", window: 24h, per: user}\nrules:\n  - {name: a, allow: transfer, when: effect.to in treasury, limit: d}\n"
 	for text, want := range map[string]string{
 		limited: "this charges a limit",
@@ -149,16 +148,16 @@ func TestAuthorizeIsNoWayRound(t *testing.T) {
 	}
 }
 
-// brokenLedger is a ledger that cannot be read.
+// brokenLedger is a ledger that fails.
 type brokenLedger struct{}
 
 func (brokenLedger) Spent(context.Context, string, string, string, time.Duration) (*big.Int, time.Time, error) {
 	return nil, time.Time{}, errors.New("the disk is away")
 }
 
-// TestLedgerThatCannotBeRead: a limit that cannot be read is no refusal and no
-// permission: Decide and Explain fail.
-func TestLedgerThatCannotBeRead(t *testing.T) {
+// TestBrokenLedger: Decide and Explain fail if a limit cannot be read; they neither allow
+// nor deny.
+func TestBrokenLedger(t *testing.T) {
 	const limited = head + "limits:\n  - {name: d, asset: usdc, max: \"1\", window: 24h, per: user}\nrules:\n  - {name: a, allow: transfer, when: effect.to in treasury, limit: d}\n  - {name: b, allow: transfer, when: effect.asset == usdc}\n"
 	asked := ask(tokens(t, treasury, chains.Exactly(big.NewInt(5))))
 	asked.User.ID, asked.Spent = "u1", brokenLedger{}

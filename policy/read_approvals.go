@@ -50,6 +50,6 @@ func (c *compiler) checkReachable(n node, group *countersign.Approval) {
 		}
 	}
 	if eligible < group.Count {
-		n.fail("%d approvals are needed, and %d users can give one", group.Count, eligible)
+		n.fail("%d approvals are needed, but only %d of the users can give one", group.Count, eligible)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// TestReading looks into what descriptors say of the call whose effect is judged,
-// and of no other; a call without a reading has none, which is an error to use.
+// TestReading: a condition sees the descriptors' reading of the call whose effect it
+// judges, and of no other call. Using the reading of a call without one is an error.
 func TestReading(t *testing.T) {
 	call := func(path string) chains.Effect {
 		return chains.Effect{Kind: chains.KindCall, By: chains.BySigner, To: party(t, treasury), Undecoded: true, Path: path}
@@ -37,8 +37,7 @@ func TestReading(t *testing.T) {
 	}
 }
 
-// TestReadingInTests: a file's own tests say what descriptors read, for the effect that
-// they stand at.
+// TestReadingInTests: a file's own tests can give an effect a reading.
 func TestReadingInTests(t *testing.T) {
 	const swaps = "schema: countersign.policy/1\nrules:\n  - {name: swaps, allow: call, when: \"effect.reading.function == 'swap(uint256)' && effect.reading.complete && effect.reading.arg('amount') == '5'\"}\ntests:\n"
 	for reading, want := range map[string]string{

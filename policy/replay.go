@@ -67,10 +67,10 @@ func (f *File) NewReplay() *Replay { return &Replay{file: f, ledger: memory.New(
 // Close releases the ledger.
 func (r *Replay) Close() error { return r.ledger.Close() }
 
-// Next decides about an activity. asked and problem are the results of
+// Next decides about an activity. request and problem are the results of
 // [countersign.Engine.AskedAbout]. Next returns an error if the policy or the ledger
 // fails, or if the activity is earlier than the one before.
-func (r *Replay) Next(ctx context.Context, record *activity.Record, asked countersign.Authorization, problem error) (*Replayed, error) {
+func (r *Replay) Next(ctx context.Context, record *activity.Record, request countersign.Authorization, problem error) (*Replayed, error) {
 	result := &Replayed{
 		ID: record.ID, At: record.CreatedAt, User: record.Submitter().UserName, Type: string(record.Request.Type),
 		Before: outcomeOf(record), Votes: ReplayedVotes{Before: votesRequired(record)},
@@ -80,21 +80,21 @@ func (r *Replay) Next(ctx context.Context, record *activity.Record, asked counte
 		result.Changes = []string{"not decided: " + problem.Error()}
 		return result, nil //nolint:nilerr // the problem is what is reported
 	}
-	r.resolveUsers(&asked)
-	if asked.Now.Before(r.last) {
-		return nil, fmt.Errorf("policy: replay: activity %s of %v comes after one of %v", record.ID, asked.Now, r.last)
+	r.resolveUsers(&request)
+	if request.Now.Before(r.last) {
+		return nil, fmt.Errorf("policy: replay: activity %s of %v comes after one of %v", record.ID, request.Now, r.last)
 	}
-	r.last = asked.Now
+	r.last = request.Now
 	if err := r.sweep(ctx); err != nil {
 		return nil, err
 	}
-	decision, err := r.decide(ctx, record, &asked)
+	decision, err := r.decide(ctx, record, &request)
 	if err != nil && !errors.Is(err, countersign.ErrDenied) {
 		return nil, err
 	}
-	result.decided(decision, err, &asked)
+	result.decided(decision, err, &request)
 	if result.After == OutcomeAllowed {
-		if result.Charges, err = r.charged(ctx, &asked, decision.Charges); err != nil {
+		if result.Charges, err = r.charged(ctx, &request, decision.Charges); err != nil {
 			return nil, err
 		}
 	}
@@ -114,11 +114,11 @@ func (r *Replay) sweep(ctx context.Context) error {
 
 // resolveUsers completes the users that the file knows. For calls without a stamp and for
 // removed credentials, the record has only the user's id.
-func (r *Replay) resolveUsers(asked *countersign.Authorization) {
-	asked.Votes = slices.Clone(asked.Votes)
-	users := []*countersign.User{&asked.User}
-	for i := range asked.Votes {
-		users = append(users, &asked.Votes[i].User)
+func (r *Replay) resolveUsers(request *countersign.Authorization) {
+	request.Votes = slices.Clone(request.Votes)
+	users := []*countersign.User{&request.User}
+	for i := range request.Votes {
+		users = append(users, &request.Votes[i].User)
 	}
 	for _, user := range users {
 		if known, ok := r.file.User(user.ID); ok && known.ID == user.ID {
@@ -128,23 +128,23 @@ func (r *Replay) resolveUsers(asked *countersign.Authorization) {
 }
 
 // decide decides by the file and charges what it allows.
-func (r *Replay) decide(ctx context.Context, record *activity.Record, asked *countersign.Authorization) (countersign.Decision, error) {
-	asked.Spent = replayedSpent{r.ledger, asked.Now}
-	decision, err := r.file.Decide(ctx, *asked)
-	if err != nil || missingAny(&decision, asked) || len(unallowed(asked, &decision)) > 0 {
+func (r *Replay) decide(ctx context.Context, record *activity.Record, request *countersign.Authorization) (countersign.Decision, error) {
+	request.Spent = replayedSpent{r.ledger, request.Now}
+	decision, err := r.file.Decide(ctx, *request)
+	if err != nil || missingAny(&decision, request) || len(unallowed(request, &decision)) > 0 {
 		return decision, err
 	}
 	charges := store.Charges{By: record.Request.Fingerprint, List: decision.Charges}
-	if change := charges.Take(asked.Now, nil); change != nil {
+	if change := charges.Take(request.Now, nil); change != nil {
 		err = r.ledger.Change(ctx, record.Request.OrganizationID, change)
 	}
 	return decision, err
 }
 
 // decided sets the outcome of a decision.
-func (r *Replayed) decided(decision countersign.Decision, err error, asked *countersign.Authorization) {
+func (r *Replayed) decided(decision countersign.Decision, err error, request *countersign.Authorization) {
 	r.After, r.Rules = OutcomeAllowed, decision.Rules
-	hazards := unallowed(asked, &decision)
+	hazards := unallowed(request, &decision)
 	switch {
 	case err != nil:
 		r.After, r.Refusal = OutcomeDenied, err.Error()
@@ -152,11 +152,11 @@ func (r *Replayed) decided(decision countersign.Decision, err error, asked *coun
 	case len(hazards) > 0:
 		r.After, r.Refusal = OutcomeDenied, "no rule allows its hazard "+hazards[0].Name
 		return
-	case missingAny(&decision, asked):
+	case missingAny(&decision, request):
 		r.After = OutcomeApprovals
 	}
-	submitted := *asked
-	submitted.Votes = asked.Votes[:min(1, len(asked.Votes))] // the submitter's own
+	submitted := *request
+	submitted.Votes = request.Votes[:min(1, len(request.Votes))] // the submitter's own
 	if missingAny(&decision, &submitted) {
 		r.Votes.After = votes(decision.Approvals)
 	}
@@ -207,10 +207,10 @@ func decidedCharges(charges []store.Charge) []string {
 }
 
 // charged returns charges with what their limits have counted.
-func (r *Replay) charged(ctx context.Context, asked *countersign.Authorization, charges []store.Charge) ([]Charge, error) {
+func (r *Replay) charged(ctx context.Context, request *countersign.Authorization, charges []store.Charge) ([]Charge, error) {
 	described := make([]Charge, len(charges))
 	for i, charge := range charges {
-		sum, _, err := asked.Spent.Spent(ctx, organizationID(asked), charge.Limit, charge.Subject, charge.Window)
+		sum, _, err := request.Spent.Spent(ctx, organizationID(request), charge.Limit, charge.Subject, charge.Window)
 		if err != nil {
 			return nil, err
 		}

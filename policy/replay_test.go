@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// Files of the tests of replay: the fixture's transactions move 123 wei each.
+// Files for tests of replay. The fixture's transactions move 123 wei each.
 const (
 	replayHead = "schema: countersign.policy/1\nassets: {main: {chain: \"eip155:1\", token: native}}\n"
 	replayGas  = "  - {name: gas, allow: fee, when: \"effect.amount <= ether('0.1')\"}\n"
@@ -26,7 +26,7 @@ const (
 	replayMorning = replayHead + "rules:\n  - {name: morning, deny: request, when: \"!time.within('Mo-Su 00:00-14:00 UTC')\"}\n  - {name: payouts, allow: transfer, when: effect.asset == main}\n" + replayGas
 )
 
-// recordedUnder submits a request every 6 hours under a file, from noon on.
+// recordedUnder submits a request every 6 hours from noon under a file.
 func recordedUnder(t *testing.T, text string, count int) (*enginetest.Fixture, []*activity.Record) {
 	t.Helper()
 	f := enginetest.New(t, func(config *countersign.Config) {
@@ -34,11 +34,11 @@ func recordedUnder(t *testing.T, text string, count int) (*enginetest.Fixture, [
 	})
 	records := make([]*activity.Record, count)
 	for i := range records {
-		made, err := f.Submit(t, enginetest.Request{})
+		submitted, err := f.Submit(t, enginetest.Request{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		stored, err := f.Config.Store.Get(t.Context(), enginetest.Organization, made.ID)
+		stored, err := f.Config.Store.Get(t.Context(), enginetest.Organization, submitted.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,29 +50,29 @@ func recordedUnder(t *testing.T, text string, count int) (*enginetest.Fixture, [
 	return f, records
 }
 
-// replayed asks a file about records.
+// replayed replays records under a file.
 func replayed(t *testing.T, f *enginetest.Fixture, records []*activity.Record, text string) []*policy.Replayed {
 	t.Helper()
-	past := load(t, text).NewReplay()
+	replay := load(t, text).NewReplay()
 	defer func() {
-		if err := past.Close(); err != nil {
+		if err := replay.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
-	seen := make([]*policy.Replayed, len(records))
+	results := make([]*policy.Replayed, len(records))
 	for i, record := range records {
 		asked, problem := f.Engine.AskedAbout(t.Context(), record)
 		var err error
-		if seen[i], err = past.Next(t.Context(), record, asked, problem); err != nil {
+		if results[i], err = replay.Next(t.Context(), record, asked, problem); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return seen
+	return results
 }
 
-// TestReplay: what a file would have made of the past, its limits counted in the
-// order of time: of five payouts in 24 hours and a bit, the first two fit a limit for
-// two, and the fifth, for then the first has left the window.
+// TestReplay replays activities under another file, whose limits count by time: of five
+// payouts at intervals of 6 hours, a limit of two per day allows the first two, and the
+// fifth because the first has left the window.
 func TestReplay(t *testing.T) {
 	limited := "limits: none → day 123 of 246 in 24h0m0s"
 	for name, test := range map[string]struct {
@@ -101,15 +101,15 @@ func TestReplay(t *testing.T) {
 					t.Errorf("activity %d: refused with %q", i, seen.Refusal)
 				}
 			}
-			if made := f.Signing.Signatures.Load(); made > int64(len(test.want)) {
-				t.Errorf("%d signatures: replay signs", made)
+			if signatures := f.Signing.Signatures.Load(); signatures > int64(len(test.want)) {
+				t.Errorf("%d signatures: replay signs", signatures)
 			}
 		})
 	}
 }
 
-// TestReplayShowsWhatIsSpent: the sum of a limit with the charge in it.
-func TestReplayShowsWhatIsSpent(t *testing.T) {
+// TestReplaySpent: charges have the sum that their limit has counted, including the charge.
+func TestReplaySpent(t *testing.T) {
 	f, records := recordedUnder(t, replayFree, 2)
 	seen := replayed(t, f, records, replayTwo)
 	for i, want := range []string{"0.000000000000000123", "0.000000000000000246"} {
@@ -119,9 +119,9 @@ func TestReplayShowsWhatIsSpent(t *testing.T) {
 	}
 }
 
-// TestReplayIsInOrder: a limit counts by time, so that an activity which comes after a
-// later one is refused; and one that cannot be prepared any more is said to be unknown.
-func TestReplayIsInOrder(t *testing.T) {
+// TestReplayOrder: limits count by time, so an activity after a later one is an error. An
+// activity that can no longer be prepared is unknown.
+func TestReplayOrder(t *testing.T) {
 	f, records := recordedUnder(t, replayFree, 2)
 	past := load(t, replayTwo).NewReplay()
 	for _, i := range []int{1, 0} {

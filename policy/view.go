@@ -248,9 +248,9 @@ func userFields() map[string]field {
 
 func credentialFields() map[string]field {
 	return map[string]field{
-		"id":         plain(types.StringType, func(e *evaluation) ref.Val { return types.String(e.asked.Credential.ID()) }),
-		"passkey":    plain(types.BoolType, func(e *evaluation) ref.Val { return types.Bool(e.asked.Credential.IsPasskey()) }),
-		"public_key": plain(types.StringType, func(e *evaluation) ref.Val { return types.String(e.asked.Credential.PublicKeyText()) }),
+		"id":         plain(types.StringType, func(e *evaluation) ref.Val { return types.String(e.request.Credential.ID()) }),
+		"passkey":    plain(types.BoolType, func(e *evaluation) ref.Val { return types.Bool(e.request.Credential.IsPasskey()) }),
+		"public_key": plain(types.StringType, func(e *evaluation) ref.Val { return types.String(e.request.Credential.PublicKeyText()) }),
 	}
 }
 
@@ -259,9 +259,9 @@ func requestFields() map[string]field {
 	return map[string]field{
 		"type": plain(types.StringType, func(e *evaluation) ref.Val { return types.String(e.activityType()) }),
 		"hazards": plain(types.NewListType(types.StringType), func(e *evaluation) ref.Val {
-			names := make([]string, len(e.asked.Hazards))
-			for i := range e.asked.Hazards {
-				names[i] = e.asked.Hazards[i].Name
+			names := make([]string, len(e.request.Hazards))
+			for i := range e.request.Hazards {
+				names[i] = e.request.Hazards[i].Name
 			}
 			return textList(names)
 		}),
@@ -271,7 +271,7 @@ func requestFields() map[string]field {
 
 func timeFields() map[string]field {
 	return map[string]field{
-		"now": plain(types.TimestampType, func(e *evaluation) ref.Val { return types.Timestamp{Time: e.asked.Now} }),
+		"now": plain(types.TimestampType, func(e *evaluation) ref.Val { return types.Timestamp{Time: e.request.Now} }),
 	}
 }
 

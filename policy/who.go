@@ -18,25 +18,25 @@ type who struct {
 }
 
 // holds reports whether the clause matches the request. A nil clause matches all.
-func (w *who) holds(asked *countersign.Authorization) bool {
+func (w *who) holds(request *countersign.Authorization) bool {
 	if w == nil {
 		return true
 	}
-	user := &asked.User
-	holds := func(part *who) bool { return part.holds(asked) }
+	user := &request.User
+	holds := func(part *who) bool { return part.holds(request) }
 	switch {
 	case len(w.users) > 0 && !slices.Contains(w.users, user.ID) && (!w.byName || !slices.Contains(w.users, user.Name)):
 		return false
 	case w.tag != "" && !slices.Contains(user.Tags, w.tag):
 		return false
-	case len(w.credentials) > 0 && !isCredential(w.credentials, asked.Credential):
+	case len(w.credentials) > 0 && !isCredential(w.credentials, request.Credential):
 		return false
 	case len(w.any) > 0 && !slices.ContainsFunc(w.any, holds):
 		return false
 	case slices.ContainsFunc(w.all, func(part *who) bool { return !holds(part) }):
 		return false
 	}
-	return w.not == nil || !w.not.holds(asked)
+	return w.not == nil || !w.not.holds(request)
 }
 
 // isCredential reports whether a credential is among those named, by id or public key.

@@ -75,7 +75,7 @@ func asked(chain string, effects ...chains.Effect) countersign.Authorization {
 	}
 }
 
-// hostedExpressions are the expressions of the hosted service's documentation.
+// hostedExpressions returns the expressions of the hosted service's documentation.
 func hostedExpressions(t *testing.T) []string {
 	t.Helper()
 	content, err := os.ReadFile(testenv.Suite(t, "policies", "hosted_expressions.txt"))
@@ -87,8 +87,7 @@ func hostedExpressions(t *testing.T) []string {
 
 var quotedPlaceholder = regexp.MustCompile(`'(<[^']*>?|\$\{[^']*\})'`)
 
-// filledIn puts an address of the chain where the documentation has a
-// placeholder in quotes, if that is compared with an address.
+// filledIn replaces a quoted placeholder for an address by an address of the chain.
 func filledIn(expression string) string {
 	address := treasury
 	switch {
@@ -107,8 +106,8 @@ func filledIn(expression string) string {
 	})
 }
 
-// TestImportHosted counts what of the hosted service's documentation carries
-// over. Each that does loads; each that does not has a reason.
+// TestImportHosted imports the expressions of the hosted service's documentation. Those
+// that carry over load, and the others have a reason.
 func TestImportHosted(t *testing.T) {
 	carried := 0
 	all := hostedExpressions(t)
@@ -128,14 +127,14 @@ func TestImportHosted(t *testing.T) {
 	}
 }
 
-// wantCarried is how many carried over when this was written. The rest are about
-// activities that are not served here (sessions, secrets, users, Spark), have
-// placeholders or errors of their own, or look at raw call data.
+// wantCarried is the number of expressions that carry over. The rest are about activities
+// that are not supported here (sessions, secrets, users, Spark), have placeholders or
+// errors of their own, or use raw call data.
 const wantCarried = 86
 
-// TestImportedListsCannotBeBypassed: what the hosted service's documentation
-// shows as an allow list, and is none there, is one here.
-func TestImportedListsCannotBeBypassed(t *testing.T) {
+// TestImportedAllowList: an expression that the hosted service's documentation shows as an
+// allow list, although it can be bypassed there, cannot be bypassed here.
+func TestImportedAllowList(t *testing.T) {
 	const fee = "  - {name: fee, allow: fee, when: 'effect.amount <= units(\"10000\")'}\n"
 	native := solanaTransfer(t, wallet, chains.Native("solana"))
 	mint := chains.PartyWritten(decode58("So11111111111111111111111111111111111111112"), "So11111111111111111111111111111111111111112")
@@ -198,7 +197,7 @@ func TestImportedPrecedence(t *testing.T) {
 	}
 }
 
-// TestImportedFirstCall: a policy on calls[0] takes no transaction with more calls.
+// TestImportedFirstCall: a policy on calls[0] refuses transactions with more calls.
 func TestImportedFirstCall(t *testing.T) {
 	_, text := importOne(t, "EFFECT_ALLOW", "tempo.tx.calls[0].to == '"+treasury+"'")
 	file := load(t, text)
@@ -219,9 +218,8 @@ func solanaTransfer(t *testing.T, to string, asset chains.Asset) chains.Effect {
 
 func decode58(text string) []byte { return base58.Decode(text) }
 
-// TestHostedTable: the table of the hosted service's language in docs/policies.md: what
-// stands on its left is translated, or refused with the reason, and what stands on its
-// right loads.
+// TestHostedTable checks the table of the hosted service's language in docs/policies.md: the
+// left side is translated, or refused with a reason, and the right side loads.
 func TestHostedTable(t *testing.T) {
 	document, err := os.ReadFile("../../docs/policies.md")
 	if err != nil {

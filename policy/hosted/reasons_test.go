@@ -8,8 +8,8 @@ import (
 	"github.com/countersign-dev/countersign/policy/hosted"
 )
 
-// TestImportReasons: of each thing that has no counterpart here, wherever it stands in an
-// expression, the reason is said, and no rule is made.
+// TestImportReasons: an expression with anything that has no counterpart here, in any
+// position, gives a reason and no rule.
 func TestImportReasons(t *testing.T) {
 	for _, test := range []struct{ condition, want string }{
 		{"eth.tx.to == <ADDRESS>", "placeholder"},
@@ -63,8 +63,7 @@ func TestImportReasons(t *testing.T) {
 	}
 }
 
-// TestImportConsensus: who must approve becomes groups and who; what does not has a
-// reason.
+// TestImportConsensus: a consensus becomes approval groups and who, or gives a reason.
 func TestImportConsensus(t *testing.T) {
 	for _, test := range []struct{ effect, consensus, want, problem string }{
 		{"EFFECT_ALLOW", "approvers.any(u, u.id == 'ann')", "approvals: [{count: 1, users: ['ann']}]", ""},
@@ -100,8 +99,8 @@ func TestImportConsensus(t *testing.T) {
 	}
 }
 
-// TestImportRefuses: what is no list of policies, and policies whose effect or time has
-// no counterpart.
+// TestImportRefuses: input that is not a list of policies is an error; a policy whose effect
+// or time has no counterpart gives a reason.
 func TestImportRefuses(t *testing.T) {
 	for content, want := range map[string]string{
 		"not JSON": "policies of the hosted service as JSON are expected",
@@ -123,8 +122,8 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// TestImportInjection: no text of a policy, and no kind of line break in it, becomes a
-// rule or a member of one.
+// TestImportInjection: no text in a policy, with any kind of line break, can add a rule or a
+// member of one.
 func TestImportInjection(t *testing.T) {
 	for _, end := range []string{"\n", "\r", "\r\n", "\u0085", "\u2028", "\u2029", "\x00", "\v", "\f"} {
 		evil := "x" + end + "  - name: evil" + end + "    allow: request" + end

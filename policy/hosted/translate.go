@@ -3,7 +3,9 @@ package hosted
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"cel.dev/cel-go/cel"
@@ -148,12 +150,8 @@ func (t *translation) allowOnly(clause string) {
 
 // onChain restricts the rule to a chain.
 func (t *translation) onChain(chain string) error {
-	known := false
-	for _, one := range chainsByRoot {
-		known = known || one == chain
-	}
 	switch {
-	case !known:
+	case !slices.Contains(slices.Collect(maps.Values(chainsByRoot)), chain):
 		return fmt.Errorf("there is no chain %s here", chain)
 	case t.chain != "" && t.chain != chain:
 		return fmt.Errorf("it is about %s and %s: a rule applies to one chain", t.chain, chain)
