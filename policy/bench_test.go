@@ -27,8 +27,8 @@ func fiftyRules() string {
 	return text.String()
 }
 
-// BenchmarkDecide decides about a token transfer and its fee with a file of 50 rules.
-// BenchmarkVerifiedSignature is its point of comparison.
+// BenchmarkDecide decides about a token transfer and its fee with a file of 50 rules, to be
+// compared with BenchmarkVerifiedSignature.
 func BenchmarkDecide(b *testing.B) {
 	file := load(b, fiftyRules())
 	fee := chains.Effect{Kind: chains.KindFee, By: chains.BySigner, Asset: chains.Native("eip155:1"), Amount: chains.AtMost(big.NewInt(1e15))}
