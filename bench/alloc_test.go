@@ -16,7 +16,7 @@ import (
 var maxAllocations = map[string]float64{
 	"ethereum": 46, "ethereum/eip7702": 58, // each authorization is recovered, for it may be the signer's
 	"tron": 68, "tempo": 76, "bitcoin": 135,
-	"solana/215": 40, "solana/300": 48, "solana/812": 68, "solana/1232": 78, "solana/4096": 180, // hazards follow from each instruction
+	"solana/215": 40, "solana/300": 46, "solana/812": 57, "solana/1232": 63, "solana/4096": 130, // hazards follow from each instruction
 }
 
 func TestAllocations(t *testing.T) {

@@ -51,7 +51,7 @@ var base58Notation = &chains.Notation{Text: encode58}
 func (t *Transaction) effects() []effect {
 	effects := make([]effect, 0, 2+len(t.instructions))
 	effects = append(effects, t.feeEffect())
-	var r reader
+	r := reader{given: make([]account, 0, 8), values: make([]value, 0, 4), roles: make([]role, 0, 8)} // of most instructions
 	for i := range t.instructions {
 		t.decodeInstruction(&r, i)
 		effects = r.effects(effects)
