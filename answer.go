@@ -291,19 +291,3 @@ func (v *verification) log() (string, error) {
 	}
 	return "", nil
 }
-
-// votes checks the votes in the answer.
-func (v *verification) votes() (string, error) {
-	votes := make([]activity.Vote, len(v.activity.Votes))
-	for i, vote := range v.activity.Votes {
-		votes[i] = activity.Vote{
-			UserID: vote.UserID, Selection: vote.Selection, Message: vote.Message,
-			PublicKey: vote.PublicKey, Signature: vote.Signature, Scheme: vote.Scheme,
-		}
-	}
-	verified, err := verifyVotes(v.trust.Body, votes, v.trust.Members)
-	if err != nil {
-		return "", err
-	}
-	return "", enoughVotes(verified, v.trust.Approvals)
-}

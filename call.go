@@ -14,7 +14,6 @@ import (
 type call struct {
 	engine *Engine
 	caller *caller
-	intent activity.Intent
 
 	// request is created by the first Sign and kept, so that calling Sign again after
 	// an error of the store repeats the same request: it is charged once, and answered
@@ -26,26 +25,41 @@ type call struct {
 // same call in the same millisecond.
 const maxCallTries = 100
 
+// signCall signs for a call without a stamp.
+func (e *Engine) signCall(ctx context.Context, organizationID string, intent activity.Intent) (activity.Result, error) {
+	started := time.Now()
+	prepared, err := e.prepare(ctx, organizationID, intent)
+	if err == nil {
+		err = e.decideCall(ctx, prepared, nil)
+	}
+	if err != nil {
+		e.logRefused(ctx, organizationID, intent, prepared, started, err)
+		return nil, err
+	}
+	return prepared.signCall(ctx)
+}
+
 // decideCall is step 5 of a call without a stamp. A call by a submitter is decided
 // again and recorded when it is signed.
-func (e *Engine) decideCall(ctx context.Context, organizationID string, intent activity.Intent, prepared *PreparedTransaction, spent SpentReader) error {
+func (e *Engine) decideCall(ctx context.Context, prepared *PreparedTransaction, spent SpentReader) error {
 	submitter := e.config.Submitter
 	switch {
 	case submitter == nil && e.config.Policy != nil:
 		return activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
 			"not authorized: this engine has a Policy, which judges users, and the call has none: set Config.Submitter")
-	case submitter == nil && len(prepared.hazards) == 0:
+	case submitter == nil && len(prepared.allHazards) == 0:
 		return nil
 	}
+	organizationID := prepared.owners.organizationID
 	organization, err := e.organizationOf(ctx, organizationID)
 	if err != nil {
 		return err
 	}
 	if submitter == nil {
-		return e.refuseHazards(intent, organization, prepared.hazards, nil)
+		return e.refuseHazards(prepared.intent, organization, prepared.allHazards, nil)
 	}
-	c := &call{engine: e, caller: e.localCaller(organization, organizationID), intent: intent}
-	s := c.submission(&signing{prepared: prepared})
+	c := &call{engine: e, caller: e.localCaller(organization, organizationID)}
+	s := c.submission(prepared)
 	if err := e.decide(ctx, s, spent); err != nil {
 		return err
 	}
@@ -70,7 +84,7 @@ func (e *Engine) logRefused(ctx context.Context, organizationID string, intent a
 		s.caller = e.localCaller(nil, organizationID)
 	}
 	if prepared != nil {
-		s.task = &signing{prepared: prepared}
+		s.task = prepared
 	}
 	e.observed(ctx, s, err)
 }
@@ -85,15 +99,15 @@ func (e *Engine) localCaller(organization *Organization, organizationID string) 
 }
 
 // submission returns the call as a submission that is ready to be decided.
-func (c *call) submission(task *signing) *submission {
-	s := newSubmission(operationPath(c.intent.ActivityType()))
-	s.organizationID, s.intent, s.caller, s.task = c.caller.organization.ID, c.intent, c.caller, task
+func (c *call) submission(prepared *PreparedTransaction) *submission {
+	s := newSubmission(operationPath(prepared.intent.ActivityType()))
+	s.organizationID, s.intent, s.caller, s.task = c.caller.organization.ID, prepared.intent, c.caller, prepared
 	return s
 }
 
 // sign carries out the call and writes its log line.
-func (c *call) sign(ctx context.Context, task *signing) (result activity.Result, err error) {
-	s := c.submission(task)
+func (c *call) sign(ctx context.Context, prepared *PreparedTransaction) (result activity.Result, err error) {
+	s := c.submission(prepared)
 	if c.engine.config.Store == nil {
 		result, err = performUnrecorded(ctx, s)
 	} else if s.record, err = c.once(ctx, s); err == nil {
@@ -119,7 +133,7 @@ func (c *call) once(ctx context.Context, s *submission) (*activity.Record, error
 	first := c.request == nil
 	for range maxCallTries {
 		if first {
-			if err := c.newRequest(); err != nil {
+			if err := c.newRequest(s.intent); err != nil {
 				return nil, err
 			}
 		}
@@ -140,9 +154,9 @@ func (c *call) once(ctx context.Context, s *submission) (*activity.Record, error
 
 // newRequest writes the request that the record has as its body. Each call of an
 // engine has a millisecond of its own, and with it a fingerprint.
-func (c *call) newRequest() (err error) {
+func (c *call) newRequest(intent activity.Intent) (err error) {
 	now := time.UnixMilli(c.engine.nextCall())
-	c.request, err = activity.NewRequest(activity.Envelope{OrganizationID: c.caller.organization.ID, Time: now}, c.intent)
+	c.request, err = activity.NewRequest(activity.Envelope{OrganizationID: c.caller.organization.ID, Time: now}, intent)
 	return err
 }
 

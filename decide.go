@@ -28,7 +28,7 @@ func (e *Engine) decide(ctx context.Context, s *submission, spent SpentReader) e
 	}
 	refused := refuseWaiting(withAges(decision.Approvals), votes, s.caller.member.User.ID, now)
 	if refused != nil {
-		if _, signs := s.task.(*signing); !signs || s.caller.stamp == nil || len(decision.Rules) == 0 {
+		if _, signs := s.task.(*PreparedTransaction); !signs || s.caller.stamp == nil || len(decision.Rules) == 0 {
 			return refused
 		}
 	}
@@ -82,8 +82,8 @@ func redacted(intent activity.Intent) activity.Intent {
 
 // readingsOf returns what descriptors say of a task, or nil.
 func readingsOf(task work) chains.Readings {
-	if signing, ok := task.(*signing); ok {
-		return signing.prepared.reading
+	if prepared, ok := task.(*PreparedTransaction); ok {
+		return prepared.reading
 	}
 	return nil
 }

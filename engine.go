@@ -73,16 +73,11 @@ func SignTransaction(ctx context.Context, keys keystore.Keystore, organizationID
 // SignTransaction signs a transaction with a key of the organization, if it is
 // well-formed and all its hazards are allowed.
 func (e *Engine) SignTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
-	started := time.Now()
-	prepared, err := e.prepare(ctx, organizationID, intent)
-	if err == nil {
-		err = e.decideCall(ctx, organizationID, intent, prepared, nil)
-	}
+	result, err := e.signCall(ctx, organizationID, intent)
 	if err != nil {
-		e.logRefused(ctx, organizationID, intent, prepared, started, err)
 		return activity.SignTransactionResult{}, err
 	}
-	return prepared.Sign(ctx)
+	return result.(activity.SignTransactionResult), nil
 }
 
 // SweepInterval is how often the engine makes the store remove expired entries, as long

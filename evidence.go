@@ -41,6 +41,22 @@ func VerifyVotes(record *activity.Record, members []Member) ([]Vote, error) {
 	return votes, nil
 }
 
+// votes checks the votes in the answer.
+func (v *verification) votes() (string, error) {
+	votes := make([]activity.Vote, len(v.activity.Votes))
+	for i, vote := range v.activity.Votes {
+		votes[i] = activity.Vote{
+			UserID: vote.UserID, Selection: vote.Selection, Message: vote.Message,
+			PublicKey: vote.PublicKey, Signature: vote.Signature, Scheme: vote.Scheme,
+		}
+	}
+	verified, err := verifyVotes(v.trust.Body, votes, v.trust.Members)
+	if err != nil {
+		return "", err
+	}
+	return "", enoughVotes(verified, v.trust.Approvals)
+}
+
 // enoughVotes refuses votes that do not fill all groups at the time of the last vote.
 func enoughVotes(votes []Vote, groups []Approval) error {
 	last := slices.MaxFunc(votes, func(a, b Vote) int { return a.At.Compare(b.At) }).At

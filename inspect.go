@@ -40,14 +40,8 @@ func Inspect(kind activity.TransactionType, unsignedTransaction string, limits L
 // InspectIntent reads the transaction or the messages that an intent asks a signature
 // for, as strictly as the engine does, and describes them. A voter compares it with
 // what a server shows. The error is an *activity.Error.
-func InspectIntent(intent activity.Intent, limits Limits) (inspection Inspection, err error) {
-	table := chainTable(Chains(limits))
-	var tx chains.Transaction
-	if transaction, ok := intent.(activity.SignTransactionIntent); ok {
-		tx, _, err = table.parse(transaction.Type, transaction.UnsignedTransaction)
-	} else {
-		tx, err = table.readMessages(time.Now, intent)
-	}
+func InspectIntent(intent activity.Intent, limits Limits) (Inspection, error) {
+	tx, _, err := chainTable(Chains(limits)).read(time.Now, intent)
 	if err != nil {
 		return Inspection{}, err
 	}

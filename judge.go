@@ -77,11 +77,11 @@ func (e *Engine) prepareAgain(ctx context.Context, s *submission) error {
 	if err := e.prepareWork(ctx, s); err != nil {
 		return err
 	}
-	signs, ok := s.task.(*signing)
+	prepared, ok := s.task.(*PreparedTransaction)
 	if !ok {
 		return activity.NewError(activity.ReasonRequestInvalid, "type", nil, "%s cannot wait", request.Type)
 	}
-	reading, err := signs.read(ctx, nil)
+	reading, err := prepared.read(ctx, nil)
 	if err != nil {
 		return err
 	}

@@ -5,10 +5,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // Members of a sign_transaction request, as errors name them.
@@ -23,23 +25,30 @@ const (
 // Use it to show a transaction before signing it: the bytes that are signed are the
 // bytes that were shown. It must be used by one goroutine at a time.
 type PreparedTransaction struct {
-	tx      chains.Transaction
-	signing chains.Signing
-	hazards []chains.Hazard
-	reading chains.Readings
-	keys    []keystore.Key // those that will sign
-	owners  owners
+	intent     activity.Intent
+	tx         chains.Transaction
+	signing    chains.Signing
+	allHazards []chains.Hazard
+	reading    chains.Readings
+	keys       []keystore.Key // those that will sign
+	owners     owners
+	cached     *chains.Summary
 
 	call *call // set if there is a Submitter
 }
 
 // PrepareTransaction does everything that SignTransaction does except sign.
 func (e *Engine) PrepareTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (*PreparedTransaction, error) {
+	return e.prepareCall(ctx, organizationID, intent)
+}
+
+// prepareCall prepares and decides a call without a stamp.
+func (e *Engine) prepareCall(ctx context.Context, organizationID string, intent activity.Intent) (*PreparedTransaction, error) {
 	prepared, err := e.prepare(ctx, organizationID, intent)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.decideCall(ctx, organizationID, intent, prepared, e.spentSoFar()); err != nil {
+	if err := e.decideCall(ctx, prepared, e.spentSoFar()); err != nil {
 		return nil, err
 	}
 	return prepared, nil
@@ -79,7 +88,7 @@ func (p *PreparedTransaction) SignerView() []chains.Field { return p.signing.Sig
 func (p *PreparedTransaction) Readings() chains.Readings { return p.reading }
 
 // Hazards returns the hazards of the transaction. All of them are allowed.
-func (p *PreparedTransaction) Hazards() []chains.Hazard { return p.hazards }
+func (p *PreparedTransaction) Hazards() []chains.Hazard { return p.allHazards }
 
 // KeyIDs returns the ids of the keys that will sign.
 func (p *PreparedTransaction) KeyIDs() []string { return p.signing.KeyIDs() }
@@ -88,36 +97,70 @@ func (p *PreparedTransaction) KeyIDs() []string { return p.signing.KeyIDs() }
 // limits of the policy and recorded in Config.Store. A second Sign is then answered from
 // the record and charged nothing.
 func (p *PreparedTransaction) Sign(ctx context.Context) (activity.SignTransactionResult, error) {
-	if p.call == nil {
-		return p.sign(ctx)
-	}
-	result, err := p.call.sign(ctx, &signing{prepared: p})
+	result, err := p.signCall(ctx)
 	if err != nil {
 		return activity.SignTransactionResult{}, err
 	}
 	return result.(activity.SignTransactionResult), nil
 }
 
-func (p *PreparedTransaction) sign(ctx context.Context) (activity.SignTransactionResult, error) {
+// signCall signs for a call without a stamp.
+func (p *PreparedTransaction) signCall(ctx context.Context) (activity.Result, error) {
+	if p.call == nil {
+		return p.sign(ctx)
+	}
+	return p.call.sign(ctx, p)
+}
+
+// sign signs, and returns the result that the intent asks for.
+func (p *PreparedTransaction) sign(ctx context.Context) (activity.Result, error) {
 	signed, err := p.signing.AppendSigned(ctx, nil)
 	if err != nil {
-		return activity.SignTransactionResult{}, refuseTransaction(err)
+		return nil, refuseTransaction(err)
+	}
+	if messages, ok := payloadsOf(p.intent); ok {
+		return messageResult(p.intent, signed, len(messages.Payloads))
 	}
 	return activity.SignTransactionResult{SignedTransaction: hex.EncodeToString(signed)}, nil
 }
 
-// prepare reads the transaction, finds the keys, and collects the hazards. It refuses
-// everything that can be refused without signing, except hazards.
-func (e *Engine) prepare(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (*PreparedTransaction, error) {
-	tx, chain, err := e.chains.parse(intent.Type, intent.UnsignedTransaction)
+// The following methods implement work.
+
+func (p *PreparedTransaction) summary() *chains.Summary {
+	if p.cached == nil {
+		summary := p.Summary()
+		p.cached = &summary
+	}
+	return p.cached
+}
+
+func (p *PreparedTransaction) hazards() []chains.Hazard { return p.allHazards }
+
+func (p *PreparedTransaction) effects(ctx context.Context) ([]chains.Effect, []SigningKey, error) {
+	effects, err := p.Effects(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	keys, err := p.Keys(ctx)
+	return effects, keys, err
+}
+
+func (p *PreparedTransaction) begin(time.Time) store.Change { return nil }
+
+func (p *PreparedTransaction) perform(ctx context.Context) (outcome, error) {
+	result, err := p.sign(ctx)
+	return outcome{result: result}, err
+}
+
+// prepare reads the transaction or the messages of an intent, finds the keys, and
+// collects the hazards. It refuses everything that can be refused without signing,
+// except hazards.
+func (e *Engine) prepare(ctx context.Context, organizationID string, intent activity.Intent) (*PreparedTransaction, error) {
+	tx, chain, err := e.chains.read(e.config.Now, intent)
 	if err != nil {
 		return nil, err
 	}
-	return e.prepareRead(ctx, organizationID, tx, chain, intent.SignWith)
-}
-
-// prepareRead does what prepare does for a transaction that was read.
-func (e *Engine) prepareRead(ctx context.Context, organizationID string, tx chains.Transaction, chain chains.Chain, signWith string) (*PreparedTransaction, error) {
+	signWith := signWithOf(intent)
 	if signWith == "" {
 		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, nil,
 			"signWith is empty: an address of the key or its id is expected")
@@ -142,13 +185,34 @@ func (e *Engine) prepareRead(ctx context.Context, organizationID string, tx chai
 	ids := signing.KeyIDs()
 	signers := slices.DeleteFunc(slices.Clone(keys), func(key keystore.Key) bool { return !slices.Contains(ids, key.ID()) })
 	prepared := &PreparedTransaction{
-		tx: tx, signing: signing, hazards: signing.Hazards(), keys: signers, reading: reading,
+		intent: intent, tx: tx, signing: signing, allHazards: signing.Hazards(), keys: signers, reading: reading,
 		owners: e.ownersIn(tx, chain, organizationID),
 	}
-	if len(reading) > 0 && len(prepared.hazards) > 0 {
-		prepared.hazards = reading.Sighted(prepared.hazards, signing.Effects())
+	if len(reading) > 0 && len(prepared.allHazards) > 0 {
+		prepared.allHazards = reading.Sighted(prepared.allHazards, signing.Effects())
 	}
 	return prepared, nil
+}
+
+// signWithOf returns what an intent signs with, or "" if it signs nothing.
+func signWithOf(intent activity.Intent) string {
+	if intent, ok := intent.(activity.SignTransactionIntent); ok {
+		return intent.SignWith
+	}
+	payloads, _ := payloadsOf(intent)
+	return payloads.SignWith
+}
+
+// read reads the transaction or the messages of an intent, and returns their chain.
+func (t chainTable) read(now func() time.Time, intent activity.Intent) (chains.Transaction, chains.Chain, error) {
+	if transaction, ok := intent.(activity.SignTransactionIntent); ok {
+		return t.parse(transaction.Type, transaction.UnsignedTransaction)
+	}
+	tx, err := t.readMessages(now, intent)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tx, t.named(tx.Summary().Chain), nil
 }
 
 // parse reads a transaction of a type from hex, and returns its chain.

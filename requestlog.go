@@ -94,8 +94,8 @@ func (s *submission) attributes() []slog.Attr {
 		attributes = append(attributes, slog.String("submitter", s.resumed.caller.member.User.ID))
 	}
 	carried := s.carried()
-	if signing, ok := carried.task.(*signing); ok {
-		attributes = append(attributes, signing.prepared.attributes(carried.intent)...)
+	if prepared, ok := carried.task.(*PreparedTransaction); ok {
+		attributes = append(attributes, prepared.attributes()...)
 	}
 	if len(carried.decision.Rules) > 0 {
 		attributes = append(attributes, slog.Any("rules", carried.decision.Rules))
@@ -104,11 +104,11 @@ func (s *submission) attributes() []slog.Attr {
 }
 
 // attributes returns the chain, the keys and the effects.
-func (p *PreparedTransaction) attributes(intent activity.Intent) []slog.Attr {
+func (p *PreparedTransaction) attributes() []slog.Attr {
 	attributes := []slog.Attr{
 		slog.String("chain", p.owners.chain.Name()),
 		slog.Any("keys", p.signing.KeyIDs()),
-		slog.Any("addresses", p.addresses(intent)),
+		slog.Any("addresses", p.addresses()),
 		slog.Any("effects", shortEffects(p.signing.Effects())),
 	}
 	if len(p.reading) > 0 {
@@ -119,8 +119,8 @@ func (p *PreparedTransaction) attributes(intent activity.Intent) []slog.Attr {
 
 // addresses returns one address of each key: the one that the request signs
 // with, or the key's first on this chain.
-func (p *PreparedTransaction) addresses(intent activity.Intent) []string {
-	signWith := signWithOf(intent)
+func (p *PreparedTransaction) addresses() []string {
+	signWith := signWithOf(p.intent)
 	addresses := make([]string, 0, len(p.keys))
 	for _, key := range p.keys {
 		all := p.owners.chain.Addresses(key.PublicKey())
@@ -131,15 +131,6 @@ func (p *PreparedTransaction) addresses(intent activity.Intent) []string {
 		addresses = append(addresses, all[max(i, 0)].Address)
 	}
 	return addresses
-}
-
-// signWithOf returns what an intent signs with, or "" if it signs nothing.
-func signWithOf(intent activity.Intent) string {
-	if intent, ok := intent.(activity.SignTransactionIntent); ok {
-		return intent.SignWith
-	}
-	payloads, _ := payloadsOf(intent)
-	return payloads.SignWith
 }
 
 // maxLoggedEffects is how many effects a log line has at most; maxLoggedName is how many
@@ -231,12 +222,12 @@ func (s *submission) withoutContents(text string, cause error) string {
 	if !isMessage(carried.intent) {
 		return text
 	}
-	signing, read := carried.task.(*signing)
+	prepared, read := carried.task.(*PreparedTransaction)
 	if parse, ok := errors.AsType[*chains.ParseError](cause); ok && !read {
 		return fmt.Sprintf("%s: malformed at byte %d", parse.Chain, parse.Offset)
 	}
 	if read {
-		for _, effect := range signing.prepared.signing.Effects() {
+		for _, effect := range prepared.signing.Effects() {
 			for _, arg := range effect.Args {
 				text = hide(text, arg.Value)
 			}

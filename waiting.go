@@ -47,7 +47,7 @@ func (e *Engine) waiting(ctx context.Context, s *submission) (*activity.Record, 
 	if err := e.mayWait(ctx, s.caller); err != nil {
 		return nil, err
 	}
-	reading, err := s.task.(*signing).read(ctx, e.config.Names)
+	reading, err := s.task.(*PreparedTransaction).read(ctx, e.config.Names)
 	if err != nil {
 		return nil, err
 	}
@@ -81,17 +81,17 @@ func (e *Engine) mayWait(ctx context.Context, submitter *caller) error {
 
 // read returns what a record keeps of a transaction that waits, and what its voters are
 // shown.
-func (s *signing) read(ctx context.Context, book chains.Names) (*activity.Reading, error) {
-	effects, err := s.prepared.Effects(ctx)
+func (p *PreparedTransaction) read(ctx context.Context, book chains.Names) (*activity.Reading, error) {
+	effects, err := p.Effects(ctx)
 	if err != nil {
 		return nil, err
 	}
-	summary, err := s.summary().MarshalJSON()
+	summary, err := p.summary().MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
 	reading := &activity.Reading{
-		KeyIDs: s.prepared.KeyIDs(), Summary: string(summary), Sentences: names.Sentences(effects, book),
+		KeyIDs: p.KeyIDs(), Summary: string(summary), Sentences: names.Sentences(effects, book),
 	}
 	texts := make([]json.RawMessage, len(effects))
 	for i := range effects {
@@ -100,14 +100,14 @@ func (s *signing) read(ctx context.Context, book chains.Names) (*activity.Readin
 		}
 	}
 	reading.Effects = joined(texts)
-	texts = make([]json.RawMessage, len(s.prepared.reading))
-	for i := range s.prepared.reading {
-		if texts[i], err = json.Marshal(&s.prepared.reading[i]); err != nil {
+	texts = make([]json.RawMessage, len(p.reading))
+	for i := range p.reading {
+		if texts[i], err = json.Marshal(&p.reading[i]); err != nil {
 			return nil, err
 		}
 	}
 	reading.Readings = joined(texts)
-	hazards := s.hazards()
+	hazards := p.hazards()
 	if hazards == nil {
 		hazards = []chains.Hazard{}
 	}

@@ -38,8 +38,8 @@ type outcome struct {
 // table in package activity.
 var preparers = map[activity.Type]func(*Engine, context.Context, *submission) (work, error){
 	activity.TypeSignTransaction: (*Engine).prepareSigning,
-	activity.TypeSignRawPayload:  (*Engine).prepareMessageWork,
-	activity.TypeSignRawPayloads: (*Engine).prepareMessageWork,
+	activity.TypeSignRawPayload:  (*Engine).prepareSigning,
+	activity.TypeSignRawPayloads: (*Engine).prepareSigning,
 	activity.TypeInitOTPAuth:     (*Engine).prepareIssue,
 	activity.TypeVerifyOTP:       (*Engine).prepareVerification,
 }
@@ -58,51 +58,11 @@ func (e *Engine) prepareWork(ctx context.Context, s *submission) (err error) {
 	return err
 }
 
+// prepareSigning prepares a transaction or messages.
 func (e *Engine) prepareSigning(ctx context.Context, s *submission) (work, error) {
-	prepared, err := e.prepare(ctx, s.caller.organization.ID, s.intent.(activity.SignTransactionIntent))
+	prepared, err := e.prepare(ctx, s.caller.organization.ID, s.intent)
 	if err != nil {
 		return nil, err
 	}
-	return &signing{prepared: prepared}, nil
-}
-
-// signing is a transaction or message to be signed.
-type signing struct {
-	prepared *PreparedTransaction
-	message  *PreparedMessage // set if it is a message
-	intent   activity.Intent  // of the message
-	cached   *chains.Summary
-}
-
-func (s *signing) summary() *chains.Summary {
-	if s.cached == nil {
-		summary := s.prepared.Summary()
-		s.cached = &summary
-	}
-	return s.cached
-}
-
-func (s *signing) hazards() []chains.Hazard { return s.prepared.Hazards() }
-
-func (s *signing) effects(ctx context.Context) ([]chains.Effect, []SigningKey, error) {
-	effects, err := s.prepared.Effects(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	keys, err := s.prepared.Keys(ctx)
-	return effects, keys, err
-}
-
-func (s *signing) begin(time.Time) store.Change { return nil }
-
-func (s *signing) perform(ctx context.Context) (outcome, error) {
-	if s.message != nil {
-		result, err := s.message.perform(ctx, s.intent)
-		return outcome{result: result}, err
-	}
-	result, err := s.prepared.sign(ctx)
-	if err != nil {
-		return outcome{}, err
-	}
-	return outcome{result: result}, nil
+	return prepared, nil
 }
