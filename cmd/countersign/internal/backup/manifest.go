@@ -8,6 +8,7 @@
 package backup
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -32,7 +33,7 @@ type Manifest struct {
 	Created time.Time `json:"created"` // before the first file was copied
 	Config  string    `json:"config"`  // name of the configuration in the backup
 	Files   []File    `json:"files"`
-	Moved   []Moved   `json:"moved"`   // what was outside the configuration's directory
+	Moved   []Moved   `json:"moved"`   // paths to replace in the restored configuration
 	Missing []string  `json:"missing"` // what a restored server needs in addition
 }
 
@@ -43,10 +44,12 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Moved is a file or directory from outside the configuration's directory.
+// Moved is a path in the configuration that Restore replaces: of a file or directory outside
+// the configuration's directory, absolute or as the configuration writes it, or of that
+// directory itself.
 type Moved struct {
-	From string `json:"from"` // the absolute path
-	Name string `json:"name"` // in the backup
+	From string `json:"from"`
+	Name string `json:"name"` // in the backup; "." for the configuration's directory
 }
 
 // Writer writes a backup.
@@ -161,12 +164,36 @@ func (w *Writer) AddCopy(dir, copied string) error {
 
 // Close writes the manifest, which completes the backup.
 func (w *Writer) Close() error {
+	if err := w.addSpellings(); err != nil {
+		return err
+	}
 	content, err := json.MarshalIndent(w.Manifest, "", "  ")
 	if err != nil {
 		return err
 	}
 	_, _, err = writeFile(filepath.Join(w.into, ManifestName), Reader{strings.NewReader(string(content) + "\n")})
 	return err
+}
+
+// addSpellings adds to Moved the relative paths by which the configuration names files
+// outside its directory, and the directory itself if the configuration has absolute paths
+// into it.
+func (w *Writer) addSpellings() error {
+	content, err := os.ReadFile(filepath.Join(w.into, w.Manifest.Config))
+	if err != nil {
+		return err
+	}
+	var spellings []Moved
+	for _, moved := range w.Manifest.Moved {
+		if relative, err := filepath.Rel(w.dir, moved.From); err == nil && bytes.Contains(content, []byte(relative)) {
+			spellings = append(spellings, Moved{From: relative, Name: moved.Name})
+		}
+	}
+	if bytes.Contains(content, []byte(w.dir+string(filepath.Separator))) {
+		spellings = append(spellings, Moved{From: w.dir, Name: "."})
+	}
+	w.Manifest.Moved = append(w.Manifest.Moved, spellings...)
+	return nil
 }
 
 // Reader makes an io.WriterTo of an io.Reader.

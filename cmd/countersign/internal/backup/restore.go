@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 )
 
@@ -74,8 +75,8 @@ func (f *File) restore(from, into string) error {
 	return nil
 }
 
-// rewrite replaces, in the restored configuration, the paths of moved files and
-// directories by those of their copies. The longest paths are replaced first.
+// rewrite replaces the moved paths in the restored configuration by those of the copies, the
+// longest ones first.
 func (m *Manifest) rewrite(config, into string) error {
 	content, err := os.ReadFile(config)
 	if err != nil {
@@ -84,10 +85,19 @@ func (m *Manifest) rewrite(config, into string) error {
 	moved := slices.SortedFunc(slices.Values(m.Moved), func(a, b Moved) int { return len(b.From) - len(a.From) })
 	changed := content
 	for _, m := range moved {
-		changed = bytes.ReplaceAll(changed, []byte(m.From), []byte(filepath.Join(into, filepath.FromSlash(m.Name))))
+		to := []byte(filepath.Join(into, filepath.FromSlash(m.Name)))
+		changed = wholePath(m.From).ReplaceAllFunc(changed, func(match []byte) []byte {
+			return bytes.Replace(match, []byte(m.From), to, 1)
+		})
 	}
 	if bytes.Equal(changed, content) {
 		return nil
 	}
 	return os.WriteFile(config, changed, 0o600)
+}
+
+// wholePath matches a path in a configuration, and a character before and after it, but not
+// inside a longer name.
+func wholePath(path string) *regexp.Regexp {
+	return regexp.MustCompile(`(?m)(^|[\s:="'\[,])` + regexp.QuoteMeta(path) + `([\s/"'\],}]|$)`)
 }
