@@ -84,7 +84,7 @@ func (f *qrFlags) write(cmd *cobra.Command, message ur.Message) error {
 		return fmt.Errorf("--qr-png: %w", err)
 	}
 	for i := range encoder.Parts() {
-		code, err := qrcode.New(strings.ToUpper(encoder.Next()))
+		code, err := nextCode(encoder)
 		if err != nil {
 			return err
 		}
@@ -98,6 +98,11 @@ func (f *qrFlags) write(cmd *cobra.Command, message ur.Message) error {
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%d codes of type %s are in %s.\n", encoder.Parts(), message.Type, f.pngDir)
 	return nil
+}
+
+// nextCode returns the next code of a message, in upper case, which takes less room.
+func nextCode(encoder *ur.Encoder) (*qrcode.Code, error) {
+	return qrcode.New(strings.ToUpper(encoder.Next()))
 }
 
 // drawOn draws a message on the terminal: a single code once, several in turn until Enter
@@ -126,7 +131,7 @@ func (f *qrFlags) drawOn(cmd *cobra.Command, message ur.Message) (err error) {
 }
 
 func drawOnce(tty *terminal.Terminal, encoder *ur.Encoder) error {
-	code, err := qrcode.New(strings.ToUpper(encoder.Next()))
+	code, err := nextCode(encoder)
 	if err != nil {
 		return err
 	}
@@ -155,7 +160,7 @@ func (f *qrFlags) animate(ctx context.Context, tty *terminal.Terminal, encoder *
 		return err
 	}
 	for {
-		code, err := qrcode.New(strings.ToUpper(encoder.Next()))
+		code, err := nextCode(encoder)
 		if err != nil {
 			return err
 		}

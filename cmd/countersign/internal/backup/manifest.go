@@ -21,11 +21,11 @@ import (
 	"time"
 )
 
-// Schema is the version of the manifest's format.
-const Schema = "countersign.backup/1"
+// schema is the version of the manifest's format.
+const schema = "countersign.backup/1"
 
-// ManifestName is the file name of the manifest.
-const ManifestName = "backup.json"
+// manifestName is the file name of the manifest.
+const manifestName = "backup.json"
 
 // Manifest lists the files of a backup.
 type Manifest struct {
@@ -62,7 +62,7 @@ type Writer struct {
 // NewWriter begins a backup of the deployment of a configuration. The directory into must
 // be empty or not exist.
 func NewWriter(into, config string, now time.Time) (*Writer, error) {
-	if err := MakeEmpty(into); err != nil {
+	if err := makeEmpty(into); err != nil {
 		return nil, err
 	}
 	dir, err := filepath.Abs(filepath.Dir(config))
@@ -70,13 +70,13 @@ func NewWriter(into, config string, now time.Time) (*Writer, error) {
 		return nil, err
 	}
 	return &Writer{
-		Manifest: Manifest{Schema: Schema, Created: now.UTC(), Config: filepath.Base(config), Moved: []Moved{}, Missing: []string{}},
+		Manifest: Manifest{Schema: schema, Created: now.UTC(), Config: filepath.Base(config), Moved: []Moved{}, Missing: []string{}},
 		dir:      dir, into: into,
 	}, nil
 }
 
-// MakeEmpty creates a directory for its owner alone, unless an empty one exists.
-func MakeEmpty(dir string) error {
+// makeEmpty creates a directory for its owner alone, unless an empty one exists.
+func makeEmpty(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (w *Writer) addFile(name, path string) error {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	return w.add(name, Reader{file})
+	return w.add(name, reader{file})
 }
 
 // AddTree adds the regular files in a directory. It skips names that begin with a dot,
@@ -171,7 +171,7 @@ func (w *Writer) Close() error {
 	if err != nil {
 		return err
 	}
-	_, _, err = writeFile(filepath.Join(w.into, ManifestName), Reader{strings.NewReader(string(content) + "\n")})
+	_, _, err = writeFile(filepath.Join(w.into, manifestName), reader{strings.NewReader(string(content) + "\n")})
 	return err
 }
 
@@ -196,11 +196,11 @@ func (w *Writer) addSpellings() error {
 	return nil
 }
 
-// Reader makes an io.WriterTo of an io.Reader.
-type Reader struct{ io.Reader }
+// reader makes an io.WriterTo of an io.Reader.
+type reader struct{ io.Reader }
 
 // WriteTo implements io.WriterTo.
-func (r Reader) WriteTo(w io.Writer) (int64, error) { return io.Copy(w, r.Reader) }
+func (r reader) WriteTo(w io.Writer) (int64, error) { return io.Copy(w, r.Reader) }
 
 // writeFile creates a file for its owner alone, syncs it to disk, and returns its size and
 // hash.

@@ -12,25 +12,25 @@ import (
 	"slices"
 )
 
-// Read reads the manifest of a backup.
-func Read(dir string) (*Manifest, error) {
-	content, err := os.ReadFile(filepath.Join(dir, ManifestName))
+// read reads the manifest of a backup.
+func read(dir string) (*Manifest, error) {
+	content, err := os.ReadFile(filepath.Join(dir, manifestName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not a backup, or was not finished: it has no %s", dir, ManifestName)
+		return nil, fmt.Errorf("%s is not a backup, or was not finished: it has no %s", dir, manifestName)
 	}
 	if err != nil {
 		return nil, err
 	}
 	var manifest Manifest
 	if err := json.Unmarshal(content, &manifest); err != nil {
-		return nil, fmt.Errorf("%s: %w", ManifestName, err)
+		return nil, fmt.Errorf("%s: %w", manifestName, err)
 	}
-	if manifest.Schema != Schema {
-		return nil, fmt.Errorf("%s: unknown schema %q: this version reads %q", ManifestName, manifest.Schema, Schema)
+	if manifest.Schema != schema {
+		return nil, fmt.Errorf("%s: unknown schema %q: this version reads %q", manifestName, manifest.Schema, schema)
 	}
 	for _, file := range append(manifest.Files, File{Name: manifest.Config}) {
 		if !filepath.IsLocal(filepath.FromSlash(file.Name)) {
-			return nil, fmt.Errorf("%s: %q is not a path inside the backup", ManifestName, file.Name)
+			return nil, fmt.Errorf("%s: %q is not a path inside the backup", manifestName, file.Name)
 		}
 	}
 	return &manifest, nil
@@ -40,14 +40,14 @@ func Read(dir string) (*Manifest, error) {
 // every file. If the configuration names a file outside its directory, the restored one
 // names the copy. Restore returns the path of the restored configuration.
 func Restore(from, into string) (*Manifest, string, error) {
-	manifest, err := Read(from)
+	manifest, err := read(from)
 	if err != nil {
 		return nil, "", err
 	}
 	if into, err = filepath.Abs(into); err != nil {
 		return nil, "", err
 	}
-	if err := MakeEmpty(into); err != nil {
+	if err := makeEmpty(into); err != nil {
 		return nil, "", err
 	}
 	for i := range manifest.Files {
@@ -65,7 +65,7 @@ func (f *File) restore(from, into string) error {
 		return err
 	}
 	defer func() { _ = source.Close() }()
-	size, sum, err := writeFile(filepath.Join(into, filepath.FromSlash(f.Name)), Reader{source})
+	size, sum, err := writeFile(filepath.Join(into, filepath.FromSlash(f.Name)), reader{source})
 	if err != nil {
 		return err
 	}

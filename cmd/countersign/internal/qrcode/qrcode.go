@@ -11,9 +11,9 @@ import (
 	"rsc.io/qr/coding"
 )
 
-// Quiet is the width in modules of the light border around a drawn code. The standard
+// quiet is the width in modules of the light border around a drawn code. The standard
 // requires 4, but 2 are enough for readers, and leave more room for the code.
-const Quiet = 2
+const quiet = 2
 
 // Code is a QR code with the lowest error correction level, L: codes that a camera misses
 // are shown again.
@@ -29,24 +29,21 @@ func New(text string) (*Code, error) {
 	return &Code{code}, nil
 }
 
-// Modules returns the width of the code in modules, without its border.
-func (c *Code) Modules() int { return c.code.Size }
-
 // dark reports whether a module is dark. Modules of the border and beyond are light.
-func (c *Code) dark(x, y int) bool { return c.code.Black(x-Quiet, y-Quiet) }
+func (c *Code) dark(x, y int) bool { return c.code.Black(x-quiet, y-quiet) }
 
-// Modules returns the width in modules of a QR code version, from 1 to 40.
-func Modules(version int) int { return 17 + 4*version }
+// widthOf returns the width in modules of a QR code version, from 1 to 40.
+func widthOf(version int) int { return 17 + 4*version }
 
 // Capacity returns the number of upper-case characters in the largest code that fits into
 // a window of columns and rows, and the code's width in modules. Both are 0 if none fits.
 func Capacity(columns, rows int) (characters, modules int) {
 	for version := 1; version <= 40; version++ {
-		width := Modules(version) + 2*Quiet
+		width := widthOf(version) + 2*quiet
 		if width > columns || (width+1)/2 > rows {
 			break
 		}
-		characters, modules = alphanumeric(coding.Version(version)), Modules(version)
+		characters, modules = alphanumeric(coding.Version(version)), widthOf(version)
 	}
 	return characters, modules
 }
@@ -80,7 +77,7 @@ const (
 // Lines draws the code in half blocks: a character shows two modules, one above the other.
 func (c *Code) Lines() []string {
 	blocks := [4]string{"█", "▀", "▄", " "} // index: 1 if the lower module is dark, plus 2 if the upper one is
-	width := c.code.Size + 2*Quiet
+	width := c.code.Size + 2*quiet
 	var lines []string
 	for y := 0; y < width; y += 2 {
 		var line strings.Builder

@@ -19,14 +19,14 @@ func TestCapacity(t *testing.T) {
 			continue
 		}
 		full, err := New(strings.Repeat("A", characters))
-		if err != nil || full.Modules() != modules {
+		if err != nil || full.code.Size != modules {
 			t.Errorf("%d characters need more than %d modules: %v", characters, modules, err)
 		}
 		lines := full.Lines()
 		if len(lines) > window.rows || strings.Count(lines[0], "█")+strings.Count(lines[0], "▀") > window.columns {
 			t.Errorf("%d×%d: the drawing is larger", window.columns, window.rows)
 		}
-		if more, err := New(strings.Repeat("A", characters+1)); err == nil && more.Modules() == modules {
+		if more, err := New(strings.Repeat("A", characters+1)); err == nil && more.code.Size == modules {
 			t.Errorf("%d modules hold more than %d characters", modules, characters)
 		}
 	}
