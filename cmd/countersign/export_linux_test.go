@@ -45,12 +45,8 @@ func TestExportPassword(t *testing.T) {
 		var stdout bytes.Buffer
 		command.Stdout = &stdout
 		p := sit(t, command)
-		p.sees("Password for the exported file: ")
-		p.hidden()
-		p.types("new secret\n")
-		p.sees("The same password again: ")
-		p.hidden()
-		p.types(second + "\n")
+		p.answers("Password for the exported file: ", "new secret")
+		p.answers("The same password again: ", second)
 		if got := p.ends(); got != status || (stdout.Len() > 0) != (status == exitSuccess) {
 			t.Errorf("%q: exit status %d, printed %q", second, got, &stdout)
 		}
@@ -70,9 +66,7 @@ func TestImportPassword(t *testing.T) {
 	var stdout bytes.Buffer
 	command.Stdin, command.Stdout = bytes.NewReader(web3File(t, 1)), &stdout
 	p := sit(t, command)
-	p.sees("Password of the secret: ")
-	p.hidden()
-	p.types("password\n")
+	p.answers("Password of the secret: ", "password")
 	if status := p.ends(); status != exitSuccess || !strings.Contains(stdout.String(), "privateKeyId") || strings.Contains(p.shown(), "password\r") {
 		t.Errorf("exit status %d, printed %q; the screen:\n%s", status, &stdout, p.shown())
 	}
@@ -108,14 +102,11 @@ func TestDirectoryProgress(t *testing.T) {
 		}
 	}
 	command := s.command("keys", "import", "--dir", "geth")
-	command.Args = append([]string{"sh", "-c", `"$0" "$@" 2>&3`, command.Path}, command.Args[1:]...)
-	command.Path = shell(t)
+	redirect(t, command, "2>&3")
 	var stdout bytes.Buffer
 	command.Stdout = &stdout
 	p := sit(t, command)
-	p.sees("Password of the secret: ")
-	p.hidden()
-	p.types("password\n")
+	p.answers("Password of the secret: ", "password")
 	if status := p.ends(); status != exitSuccess || !strings.Contains(p.shown(), "Importing") || !strings.Contains(p.shown(), "/30") {
 		t.Errorf("exit status %d; the screen:\n%s", status, p.shown())
 	}

@@ -34,12 +34,7 @@ type importTarget interface {
 	keystore.Importer
 }
 
-func newImportCommand() *cobra.Command {
-	var c importCommand
-	command := &cobra.Command{
-		Use:   "import",
-		Short: "Import keys from standard input",
-		Long: paragraphs(`
+const importHelp = `
 Import the secret of a key from standard input, or from the terminal, which does not
 show it. The key is printed as one line of JSON, once it is safe on disk or in the HSM.
 A key that the keystore has already is printed as it is, and not imported twice. If the
@@ -90,7 +85,14 @@ actsFor. A line is answered once its key is safe on disk. A refused line (a blan
 too) is answered with {"error":{"code","reason","message"}}; the import goes on with
 the others and exits with status 1. A key that the keystore has already is answered with
 its line, so that an interrupted import can be run again as a whole; it is refused only
-if its name or id differs.`),
+if its name or id differs.`
+
+func newImportCommand() *cobra.Command {
+	var c importCommand
+	command := &cobra.Command{
+		Use:   "import",
+		Short: "Import keys from standard input",
+		Long:  paragraphs(importHelp),
 		Example: paragraphs(`
   countersign keys import --keystore file:keys --curve CURVE_ED25519 < secret.hex
   countersign keys import --keystore file:keys --format solana < ~/.config/solana/id.json

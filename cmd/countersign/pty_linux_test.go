@@ -51,6 +51,13 @@ func sitAt(t *testing.T, command *exec.Cmd, columns, rows uint16) *person {
 	return p
 }
 
+// redirect has a command use the terminal that sit gives it for a stream: "2>&3" or "<&3".
+func redirect(t *testing.T, command *exec.Cmd, how string) {
+	t.Helper()
+	command.Args = append([]string{"sh", "-c", `"$0" "$@" ` + how, command.Path}, command.Args[1:]...)
+	command.Path = shell(t)
+}
+
 // openTerminal opens both sides of a new terminal.
 func openTerminal(t *testing.T) (people, tty *os.File) {
 	t.Helper()
@@ -127,6 +134,14 @@ func (p *person) types(text string) {
 func (p *person) hidden() {
 	p.t.Helper()
 	testenv.Await(p.t, "the terminal does not echo", func() bool { return !p.echoes() })
+}
+
+// answers waits for a prompt, and types a secret once the terminal does not echo.
+func (p *person) answers(prompt, secret string) {
+	p.t.Helper()
+	p.sees(prompt)
+	p.hidden()
+	p.types(secret + "\n")
 }
 
 func (p *person) echoes() bool {

@@ -96,8 +96,7 @@ func TestConfirmShows(t *testing.T) {
 func TestConfirmOnStandardError(t *testing.T) {
 	s := newSession(t)
 	command := s.command("sign", "--type", "TRANSACTION_TYPE_ETHEREUM", "--sign-with", fixtureAddress)
-	command.Args = append([]string{"sh", "-c", `"$0" "$@" 2>&3`, command.Path}, command.Args[1:]...)
-	command.Path = shell(t)
+	redirect(t, command, "2>&3")
 	var stdout bytes.Buffer
 	command.Stdin, command.Stdout = strings.NewReader(vectorUnsigned), &stdout
 	p := sit(t, command)
@@ -162,9 +161,7 @@ func passphraseCommand(t *testing.T, s *session, args ...string) (command *exec.
 func TestPassphrasePrompt(t *testing.T) {
 	command, stdout := passphraseCommand(t, newSession(t), "keys", "list", "--keystore", "file:keys")
 	p := sit(t, command)
-	p.sees(askPassword)
-	p.hidden()
-	p.types(fixturePassphrase + "\n")
+	p.answers(askPassword, fixturePassphrase)
 	if status := p.ends(); status != exitSuccess || !strings.Contains(stdout.String(), fixtureID) {
 		t.Errorf("exit status %d, printed %q", status, stdout)
 	}
@@ -197,12 +194,8 @@ func TestNewPassphrase(t *testing.T) {
 		s := newSession(t)
 		command, stdout := passphraseCommand(t, s, "keys", "generate", "--keystore", "file:new", "--curve", "CURVE_ED25519")
 		p := sit(t, command)
-		p.sees("Passphrase for the new keystore: ")
-		p.hidden()
-		p.types("new secret\n")
-		p.sees("The same passphrase again: ")
-		p.hidden()
-		p.types(second + "\n")
+		p.answers("Passphrase for the new keystore: ", "new secret")
+		p.answers("The same passphrase again: ", second)
 		if got := p.ends(); got != status || strings.Contains(p.shown(), "new secret") {
 			t.Errorf("%q: exit status %d, want %d; the screen:\n%s", second, got, status, p.shown())
 		}
@@ -217,14 +210,11 @@ func TestNewPassphrase(t *testing.T) {
 func TestSecretPrompt(t *testing.T) {
 	s := newSession(t)
 	command := s.command("keys", "import", "--curve", "CURVE_SECP256K1")
-	command.Args = append([]string{"sh", "-c", `"$0" "$@" <&3`, command.Path}, command.Args[1:]...)
-	command.Path = shell(t)
+	redirect(t, command, "<&3")
 	var stdout bytes.Buffer
 	command.Stdout = &stdout
 	p := sit(t, command)
-	p.sees("Secret in hex: ")
-	p.hidden()
-	p.types(fixtureSecret + "\n")
+	p.answers("Secret in hex: ", fixtureSecret)
 	if status := p.ends(); status != exitSuccess || !strings.Contains(stdout.String(), fixtureAddress) {
 		t.Errorf("exit status %d, printed %q", status, &stdout)
 	}
@@ -238,8 +228,7 @@ func TestProgress(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
 	command := s.command("sign", "--jsonl")
-	command.Args = append([]string{"sh", "-c", `"$0" "$@" 2>&3`, command.Path}, command.Args[1:]...)
-	command.Path = shell(t)
+	redirect(t, command, "2>&3")
 	in, out := pipes(t, command.StdinPipe, command.StdoutPipe)
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	p := sit(t, command)
