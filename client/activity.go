@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 )
 
-// Activity is an answer's activity.
+// Activity is an activity as the server answers it.
 type Activity struct {
 	ID             string              `json:"id"`
 	OrganizationID string              `json:"organizationId"`
@@ -18,24 +18,24 @@ type Activity struct {
 	Fingerprint    string              `json:"fingerprint"` // "sha256:" and the hex SHA-256 of the body
 	Result         Result              `json:"result"`
 	AppProofs      []activity.AppProof `json:"appProofs"`
-	Log            *activity.LogProof  `json:"log"` // nil unless proofs were asked for, of an engine that keeps a log
+	Log            *activity.LogProof  `json:"log"` // nil unless the request asked for proofs and the engine keeps a log
 	Failure        *Failure            `json:"failure"`
 	Votes          []Vote              `json:"votes"` // the submitter's first
 	CreatedAt      Timestamp           `json:"createdAt"`
 
-	// CanApprove and CanReject are whether a vote of the caller's would count.
+	// CanApprove and CanReject report whether such a vote by the caller would count.
 	CanApprove bool `json:"canApprove"`
 	CanReject  bool `json:"canReject"`
 
-	// Review is what is shown before a vote; nil unless the activity waits, and
-	// the caller submitted it or could vote. Call its Check before showing it.
+	// Review is what to show before a vote. It is nil unless the activity waits and the
+	// caller submitted it or could vote. Call Review.Check before showing it.
 	Review *activity.Review `json:"review"`
 
-	// Answer is the whole answer as it came, {"activity":…}.
+	// Answer is the whole answer as received, {"activity":…}.
 	Answer json.RawMessage `json:"-"`
 }
 
-// Result is what came of an activity: the member of its operation is set once it
+// Result is the result of an activity. The member of its operation is set once the activity
 // is completed.
 type Result struct {
 	SignTransaction *activity.SignTransactionResult `json:"signTransactionResult"`
@@ -48,25 +48,25 @@ type Vote struct {
 	UserID    string             `json:"userId"`
 	User      User               `json:"user"`
 	Selection activity.Selection `json:"selection"`
-	Message   string             `json:"message"` // the body that is stamped
+	Message   string             `json:"message"` // the stamped body
 	PublicKey string             `json:"publicKey"`
-	Signature string             `json:"signature"` // empty while the stamp could be sent
+	Signature string             `json:"signature"` // empty while the stamp could still be replayed
 	Scheme    string             `json:"scheme"`
 	CreatedAt Timestamp          `json:"createdAt"`
 }
 
-// User is the part of a vote's user that says whose it is.
+// User is the user who cast a vote.
 type User struct {
 	Name string `json:"userName"`
 }
 
-// Timestamp is a time of an answer: both are decimal.
+// Timestamp is a time in an answer. Both members are decimal.
 type Timestamp struct {
 	Seconds string `json:"seconds"` // since the epoch
 	Nanos   string `json:"nanos"`
 }
 
-// Time returns the time, zero if it is not one.
+// Time returns the time, or zero if it is malformed.
 func (t Timestamp) Time() time.Time {
 	seconds, err := strconv.ParseInt(t.Seconds, 10, 64)
 	nanos, nanosErr := strconv.ParseInt(t.Nanos, 10, 64)
@@ -76,13 +76,13 @@ func (t Timestamp) Time() time.Time {
 	return time.Unix(seconds, nanos).UTC()
 }
 
-// Failure is why an activity failed.
+// Failure is the reason why an activity failed.
 type Failure struct {
 	Code    activity.Code `json:"code"`
 	Message string        `json:"message"`
 }
 
-// StatusError is an activity that ended without a result.
+// StatusError reports an activity that ended without a result.
 type StatusError struct{ Activity *Activity }
 
 // Error implements error.
@@ -94,7 +94,7 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// Path returns the path of an activity type behind /public/v1/.
+// Path returns the path of an activity type below /public/v1/.
 func Path(kind activity.Type) (string, error) {
 	for _, operation := range activity.Operations() {
 		if operation.Type == kind {
@@ -104,10 +104,8 @@ func Path(kind activity.Type) (string, error) {
 	return "", fmt.Errorf("type %q has no path: use one of %v", kind, activity.Types())
 }
 
-// ParseActivity reads an answer that was kept, {"activity":…}.
-func ParseActivity(answer []byte) (*Activity, error) { return parseActivity(answer) }
-
-func parseActivity(answer []byte) (*Activity, error) {
+// ParseActivity parses an answer, {"activity":…}. The activity keeps the slice.
+func ParseActivity(answer []byte) (*Activity, error) {
 	var whole struct {
 		Activity *Activity `json:"activity"`
 	}

@@ -14,35 +14,34 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// Stamper makes the stamp over a body: a [Key], a *stamp.Signer, or a passkey.
+// Stamper stamps bodies. A [Key] and a *stamp.Signer are Stampers.
 type Stamper interface {
 	Stamp(body []byte) (stamp.Header, error)
 }
 
-// Config is what a client is made of. URL is required, and Key or both of
-// OrganizationID and Stamper.
+// Config configures a client. URL is required, and either Key, or OrganizationID and
+// Stamper.
 type Config struct {
-	// URL is the base of the server's URLs, such as "https://signer.example.com".
+	// URL is the base URL of the server, such as "https://signer.example.com".
 	URL string
 
-	// Key stamps, in its organization.
+	// Key stamps requests for its organization.
 	Key *Key
 
-	// OrganizationID and Stamper take the place of Key.
+	// OrganizationID and Stamper are used instead of Key.
 	OrganizationID string
 	Stamper        Stamper
 
-	// HTTP sends. Default: a client with DefaultTimeout, which follows no
-	// redirects: a stamp is for one server.
+	// HTTP sends the requests. Default: a client with DefaultTimeout that follows no
+	// redirects, because a stamp is meant for one server.
 	HTTP *http.Client
 
-	// Retries is how often a body is sent again after an answer of 5xx or none;
-	// negative: never. Default: DefaultRetries.
+	// Retries is how often a body is sent again after a 5xx answer or none.
+	// Negative means never. Default: DefaultRetries.
 	Retries int
 
-	// Backoff is the pause before the first retry; each further one is twice as
-	// long. A Retry-After of the server that is longer goes first.
-	// Default: DefaultBackoff.
+	// Backoff is the pause before the first retry. Each further pause is twice as
+	// long, and at least the server's Retry-After. Default: DefaultBackoff.
 	Backoff time.Duration
 
 	// Poll is the pause between two polls of Wait. Default: DefaultPoll.
@@ -60,8 +59,8 @@ const (
 	DefaultPoll    = 2 * time.Second
 )
 
-// MaxAnswer is the longest answer that is read, in bytes: a body stands in its
-// answer four times.
+// MaxAnswer is the longest answer that is read, in bytes. An answer contains the request's
+// body four times.
 const MaxAnswer = 64 << 20
 
 // Client submits requests. It is safe for concurrent use.
@@ -70,7 +69,7 @@ type Client struct {
 	base   string // without a slash at the end
 }
 
-// New makes a client. It does not connect.
+// New returns a client. It does not connect.
 func New(config Config) (*Client, error) {
 	base, err := url.Parse(config.URL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" || base.Fragment != "" {
@@ -106,14 +105,14 @@ func orDefault(value, other time.Duration) time.Duration {
 	return value
 }
 
-// NewRequest writes a request of this client's organization, as of now. Keep it
-// to send the same request again after a crash.
+// NewRequest returns a request for this client's organization, with the current time. Keep
+// its body to send the same request again after a crash.
 func (c *Client) NewRequest(intent activity.Intent) (*activity.Request, error) {
 	return activity.NewRequest(activity.Envelope{OrganizationID: c.config.OrganizationID, Time: c.config.Now()}, intent)
 }
 
-// Submit stamps and sends a request. The activity that is returned may still
-// wait for approvals: see Wait. A refusal is an *activity.Error.
+// Submit stamps and sends a request. The returned activity may still wait for approvals:
+// see Wait. A refusal is an *activity.Error.
 func (c *Client) Submit(ctx context.Context, request *activity.Request) (*Activity, error) {
 	path, err := Path(request.Type)
 	if err != nil {
@@ -123,22 +122,22 @@ func (c *Client) Submit(ctx context.Context, request *activity.Request) (*Activi
 	if err != nil {
 		return nil, err
 	}
-	done, err := parseActivity(answer)
+	done, err := ParseActivity(answer)
 	if err != nil {
 		return nil, err
 	}
-	asked := request.Fingerprint
+	want := request.Fingerprint
 	if vote, ok := request.Intent.(activity.VoteIntent); ok {
-		asked = vote.Fingerprint // a vote is answered with the activity that it is on
+		want = vote.Fingerprint // the answer to a vote is the activity voted on
 	}
-	if done.Fingerprint != asked.String() {
-		return nil, fmt.Errorf("the server answered another request: %s, and not %s", done.Fingerprint, asked)
+	if done.Fingerprint != want.String() {
+		return nil, fmt.Errorf("the server answered another request: %s instead of %s", done.Fingerprint, want)
 	}
 	return done, nil
 }
 
-// SignTransaction signs a transaction, waiting for approvals as long as the
-// context allows. It returns the signed transaction in hex.
+// SignTransaction signs a transaction and returns it in hex. It waits for approvals as long
+// as the context allows.
 func (c *Client) SignTransaction(ctx context.Context, intent activity.SignTransactionIntent) (string, error) {
 	request, err := c.NewRequest(intent)
 	if err != nil {
@@ -159,39 +158,39 @@ func (c *Client) SignTransaction(ctx context.Context, intent activity.SignTransa
 
 // GetActivity returns an activity by its id.
 func (c *Client) GetActivity(ctx context.Context, id string) (*Activity, error) {
-	body, err := json.Marshal(struct {
+	answer, err := c.query(ctx, "get_activity", struct {
 		OrganizationID string `json:"organizationId"`
 		ActivityID     string `json:"activityId"`
 	}{c.config.OrganizationID, id})
 	if err != nil {
 		return nil, err
 	}
-	answer, err := c.Post(ctx, "query/get_activity", body)
-	if err != nil {
-		return nil, err
-	}
-	return parseActivity(answer)
+	return ParseActivity(answer)
 }
 
-// WhoAmI returns whose key the client stamps with.
+// WhoAmI returns the owner of the key that the client stamps with.
 func (c *Client) WhoAmI(ctx context.Context) (who activity.WhoAmI, err error) {
-	body, err := json.Marshal(struct {
+	answer, err := c.query(ctx, "whoami", struct {
 		OrganizationID string `json:"organizationId"`
 	}{c.config.OrganizationID})
-	if err != nil {
-		return who, err
-	}
-	answer, err := c.Post(ctx, "query/whoami", body)
 	if err != nil {
 		return who, err
 	}
 	return who, unmarshal(answer, &who)
 }
 
-// Wait polls for an activity until it is completed, and returns it. One that was
-// rejected, or failed, is a *StatusError, with the activity. When the context
-// ends, the activity is returned as it was last seen, with the context's error:
-// it may be waited for again.
+// query stamps and sends a query.
+func (c *Client) query(ctx context.Context, name string, content any) (answer []byte, err error) {
+	body, err := json.Marshal(content)
+	if err != nil {
+		return nil, err
+	}
+	return c.Post(ctx, "query/"+name, body)
+}
+
+// Wait polls for an activity until it is completed, and returns it. If it was rejected or
+// failed, the error is a *StatusError. If the context ends first, Wait returns the activity
+// as last seen and the context's error; it may be called again.
 func (c *Client) Wait(ctx context.Context, waiting *Activity) (*Activity, error) {
 	for {
 		switch waiting.Status {
@@ -211,9 +210,9 @@ func (c *Client) Wait(ctx context.Context, waiting *Activity) (*Activity, error)
 	}
 }
 
-// pause waits, or returns the context's error when it ends first.
-func pause(ctx context.Context, long time.Duration) error {
-	timer := time.NewTimer(long)
+// pause waits for d. If the context ends first, it returns the context's error.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -22,7 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/httpapi"
 )
 
-// keyOf is the file of a fixture's API key.
+// keyOf returns a fixture's API key, read from a file.
 func keyOf(t *testing.T, key *enginetest.APIKey) *client.Key {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "api-key.json")
@@ -42,7 +42,7 @@ func intent() activity.SignTransactionIntent {
 	return activity.SignTransactionIntent{SignWith: enginetest.Address, UnsignedTransaction: enginetest.Unsigned, Type: activity.TransactionTypeEthereum}
 }
 
-// TestClient signs, asks and reads over HTTP, against an engine.
+// TestClient signs and queries over HTTP, against an engine.
 func TestClient(t *testing.T) {
 	f := enginetest.New(t)
 	server := httptest.NewServer(httpapi.New(f.Engine, httpapi.Options{}))
@@ -121,7 +121,7 @@ func answer(request *activity.Request, status activity.Status, result string) st
 
 const unavailable = `{"code":14,"message":"store down","details":[],"turnkeyErrorCode":"UNAVAILABLE"}`
 
-// newFake is a client of a server that gives these answers.
+// newFake returns a client of a server that gives these answers, and a request.
 func newFake(t *testing.T, list ...func() (*http.Response, error)) (*client.Client, *answers, *activity.Request) {
 	t.Helper()
 	f := enginetest.NewAPIKey(t)
@@ -137,8 +137,8 @@ func newFake(t *testing.T, list ...func() (*http.Response, error)) (*client.Clie
 	return to, server, request
 }
 
-// TestRetry: after lost answers, a proxy's 502 and 503 with
-// Retry-After, the same bytes with the same stamp are sent, and later each time.
+// TestRetry checks that after lost answers, a proxy's 502, and 503 with Retry-After, the same
+// bytes with the same stamp are sent again, with growing pauses.
 func TestRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to, server, request := newFake(t, broken, status(502, "<html>"), status(503, unavailable, "Retry-After", "7"))
@@ -162,8 +162,8 @@ func TestRetry(t *testing.T) {
 	})
 }
 
-// TestNoRetry: what the caller must change is answered once; what
-// stays unavailable is given up.
+// TestNoRetry checks that refusals the caller must act on are not retried, and that retries
+// end if the server stays unavailable.
 func TestNoRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const refusal = `{"code":7,"message":"no","details":[],"turnkeyErrorCode":"LIMIT_EXCEEDED"}`
@@ -185,7 +185,7 @@ func TestNoRetry(t *testing.T) {
 	})
 }
 
-// TestMismatchedAnswer: a server that mixes answers up is noticed.
+// TestMismatchedAnswer checks that an answer to another request is an error.
 func TestMismatchedAnswer(t *testing.T) {
 	to, server, request := newFake(t)
 	other, err := activity.NewRequest(activity.Envelope{OrganizationID: "o", Time: time.UnixMilli(1763650000000)}, intent())
@@ -198,7 +198,8 @@ func TestMismatchedAnswer(t *testing.T) {
 	}
 }
 
-// TestWaitForApprovals polls until the activity is decided, or the context ends.
+// TestWaitForApprovals checks that Wait polls until the activity is decided or the context
+// ends.
 func TestWaitForApprovals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to, server, request := newFake(t)
@@ -206,7 +207,7 @@ func TestWaitForApprovals(t *testing.T) {
 		done := status(200, answer(request, activity.StatusCompleted, `"signTransactionResult":{"signedTransaction":"ab"}`))
 		server.list = append(server.list, waiting, waiting, done)
 		started := time.Now()
-		signed, err := to.SignTransaction(t.Context(), intent()) // the clock stands still: it is the same request
+		signed, err := to.SignTransaction(t.Context(), intent()) // the clock is frozen, so it is the same request
 		if err != nil || signed != "ab" || time.Since(started) != 2*client.DefaultPoll {
 			t.Errorf("%q, %v after %v", signed, err, time.Since(started))
 		}
@@ -233,7 +234,7 @@ func TestWaitForApprovals(t *testing.T) {
 	})
 }
 
-// TestNewInvalidConfig what cannot be right.
+// TestNewInvalidConfig checks that invalid configurations are refused.
 func TestNewInvalidConfig(t *testing.T) {
 	key := keyOf(t, enginetest.NewAPIKey(t))
 	for name, config := range map[string]client.Config{
@@ -245,12 +246,12 @@ func TestNewInvalidConfig(t *testing.T) {
 		"no organization": {URL: "http://signer.test", Stamper: key},
 	} {
 		if _, err := client.New(config); err == nil {
-			t.Errorf("%s: taken", name)
+			t.Errorf("%s: accepted", name)
 		}
 	}
 }
 
-// TestParseKey strictly, and belongs together.
+// TestParseKey checks that keys are parsed strictly, and that the public key must match.
 func TestParseKey(t *testing.T) {
 	key := enginetest.NewAPIKey(t)
 	good := fmt.Sprintf(`{"organizationId":"o","publicKey":%q,"privateKey":%q,"curve":"API_KEY_CURVE_P256"}`, key.PublicKey, key.PrivateKey())
@@ -273,7 +274,7 @@ func TestParseKey(t *testing.T) {
 
 var _ client.Stamper = (*client.Key)(nil)
 
-// A program's first signature by a server.
+// Sign a transaction with a running server.
 func Example() {
 	key, err := client.ReadKey("api-key.json") // as 'countersign init' writes it
 	if err != nil {

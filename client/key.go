@@ -11,14 +11,14 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// Key is an API key with the organization that it is registered in. It is safe
-// for concurrent use.
+// Key is an API key and the organization that it is registered in. It is safe for
+// concurrent use.
 type Key struct {
 	OrganizationID string
 	*stamp.Signer
 }
 
-// ReadKey reads the file of an API key, as ParseKey does.
+// ReadKey reads an API key from a file, see ParseKey.
 func ReadKey(path string) (*Key, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -32,13 +32,13 @@ func ReadKey(path string) (*Key, error) {
 	return key, nil
 }
 
-// ParseKey reads an API key as 'countersign init' and 'countersign apikey new'
-// write it:
+// ParseKey parses an API key in the form that 'countersign init' and 'countersign apikey
+// new' write:
 //
 //	{"organizationId":"…","publicKey":"<hex>","privateKey":"<hex>","curve":"API_KEY_CURVE_P256"}
 //
-// It is an error if the public key is not that of the private one. The caller
-// wipes the content.
+// The public key must match the private one. ParseKey does not keep content; the caller
+// should wipe it.
 func ParseKey(content []byte) (*Key, error) {
 	var organization, public, curve string
 	var private []byte

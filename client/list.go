@@ -10,12 +10,12 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 )
 
-// ListOptions say which activities are listed. Zero members do not restrict it.
+// ListOptions select activities. Members that are zero do not restrict the selection.
 type ListOptions struct {
 	Statuses []activity.Status
 	Types    []activity.Type
-	Before   string // id: only activities that are older
-	After    string // id: only activities that are newer
+	Before   string // an id: only older activities
+	After    string // an id: only newer activities
 	Limit    int    // 1 to activity.MaxPage. Default: activity.DefaultPage
 }
 
@@ -33,22 +33,18 @@ type pageQuery struct {
 	After  string `json:"after,omitempty"`
 }
 
-// ListActivities returns a page of the activities that the key may read, the
-// newest first. A page that is not empty may be shorter than the limit though
-// there are more: go on with the last id as Before until one is empty.
+// ListActivities returns a page of the activities that the key may read, newest first. A
+// page may be shorter than the limit although there are more: pass the last id as Before
+// until a page is empty.
 func (c *Client) ListActivities(ctx context.Context, options ListOptions) ([]*Activity, error) {
 	limit := options.Limit
 	if limit == 0 {
 		limit = activity.DefaultPage
 	}
-	body, err := json.Marshal(listQuery{
+	answer, err := c.query(ctx, "list_activities", listQuery{
 		c.config.OrganizationID, options.Statuses, options.Types,
 		pageQuery{strconv.Itoa(limit), options.Before, options.After},
 	})
-	if err != nil {
-		return nil, err
-	}
-	answer, err := c.Post(ctx, "query/list_activities", body)
 	if err != nil {
 		return nil, err
 	}
@@ -65,15 +61,15 @@ func parseActivities(answer []byte) ([]*Activity, error) {
 	page := make([]*Activity, len(whole.Activities))
 	for i, one := range whole.Activities {
 		var err error
-		if page[i], err = parseActivity(slices.Concat([]byte(`{"activity":`), one, []byte(`}`))); err != nil {
+		if page[i], err = ParseActivity(slices.Concat([]byte(`{"activity":`), one, []byte(`}`))); err != nil {
 			return nil, err
 		}
 	}
 	return page, nil
 }
 
-// FindWaiting returns the activity with a fingerprint that waits for votes.
-func (c *Client) FindWaiting(ctx context.Context, of activity.Fingerprint) (*Activity, error) {
+// FindWaiting returns the activity with the given fingerprint that waits for votes.
+func (c *Client) FindWaiting(ctx context.Context, fingerprint activity.Fingerprint) (*Activity, error) {
 	options := ListOptions{Statuses: []activity.Status{activity.StatusConsensusNeeded}, Limit: activity.MaxPage}
 	for {
 		page, err := c.ListActivities(ctx, options)
@@ -81,22 +77,22 @@ func (c *Client) FindWaiting(ctx context.Context, of activity.Fingerprint) (*Act
 			return nil, err
 		}
 		for _, one := range page {
-			if one.Fingerprint == of.String() {
+			if one.Fingerprint == fingerprint.String() {
 				return one, nil
 			}
 		}
 		if len(page) == 0 {
-			return nil, fmt.Errorf("no activity with fingerprint %s waits for votes of this key's user", of)
+			return nil, fmt.Errorf("no activity with fingerprint %s waits for votes of this key's user", fingerprint)
 		}
 		options.Before = page[len(page)-1].ID
 	}
 }
 
-// Vote votes on an activity that waits, and returns it as it then stands. The vote
-// commits to the review as the activity has it: look at that, and at the body in
-// the first vote, before.
-func (c *Client) Vote(ctx context.Context, on *Activity, selection activity.Selection) (*Activity, error) {
-	vote, err := on.Vote(selection)
+// Vote votes on a waiting activity, and returns the activity after the vote. The vote
+// commits to the activity's review: the caller must have looked at it, and at the body in
+// the first vote.
+func (c *Client) Vote(ctx context.Context, waiting *Activity, selection activity.Selection) (*Activity, error) {
+	vote, err := waiting.Vote(selection)
 	if err != nil {
 		return nil, err
 	}
@@ -107,10 +103,10 @@ func (c *Client) Vote(ctx context.Context, on *Activity, selection activity.Sele
 	return c.Submit(ctx, request)
 }
 
-// Vote returns the intent of a vote that commits to the activity's review, once
-// the digests in it are found to be those of its texts.
+// Vote returns the intent of a vote that commits to the activity's review. It fails if the
+// digests in the review do not match its texts.
 func (a *Activity) Vote(selection activity.Selection) (vote activity.VoteIntent, err error) {
-	of, err := activity.ParseFingerprint(a.Fingerprint)
+	fingerprint, err := activity.ParseFingerprint(a.Fingerprint)
 	if err != nil {
 		return vote, err
 	}
@@ -121,7 +117,7 @@ func (a *Activity) Vote(selection activity.Selection) (vote activity.VoteIntent,
 		return vote, err
 	}
 	if selection == activity.SelectionApproved {
-		return activity.NewApproval(of, a.Review.Shown), nil
+		return activity.NewApproval(fingerprint, a.Review.Shown), nil
 	}
-	return activity.NewRejection(of, a.Review.Shown), nil
+	return activity.NewRejection(fingerprint, a.Review.Shown), nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/metrics"
 )
 
-// The engine counts into Metrics; its handler is for Prometheus.
+// Count what an engine does, and serve it to Prometheus.
 func Example() {
 	observer := metrics.New()
 	engine, err := countersign.New(countersign.Config{Keystore: memory.New(), Observer: observer})

@@ -1,19 +1,19 @@
-// Package metrics shows what an engine does to Prometheus.
+// Package metrics exports what an engine does to Prometheus.
 //
-//	seen := metrics.New()
-//	engine, err := countersign.New(countersign.Config{…, Observer: seen})
-//	admin := httpapi.Admin(engine, seen.Handler())
+//	observer := metrics.New()
+//	engine, err := countersign.New(countersign.Config{…, Observer: observer})
+//	admin := httpapi.Admin(engine, observer.Handler())
 //
 // The series are
 //
 //	countersign_requests_total{operation,outcome}            counter
-//	countersign_request_duration_seconds{operation}          histogram, of all of a request
-//	countersign_perform_duration_seconds{operation}          histogram, of signing or delivering
+//	countersign_request_duration_seconds{operation}          histogram of whole requests
+//	countersign_perform_duration_seconds{operation}          histogram of signing or delivering only
 //
-// and those that Describe, WatchKeys and WatchReady add.
+// and the ones that Describe, WatchKeys and WatchReady add.
 //
-// The outcome is completed, repeated (answered from the record) or the reason
-// of the refusal. No label comes from a request: a stranger cannot make series.
+// The outcome is completed, repeated (answered from the record), or the reason of the
+// refusal. Label values never come from a request, so strangers cannot create series.
 //
 // Only programs that import this package link Prometheus.
 package metrics
@@ -39,11 +39,10 @@ type Metrics struct {
 
 var _ countersign.Observer = (*Metrics)(nil)
 
-// buckets reach from a signature in memory to an e-mail that is slow to go, in
-// seconds.
+// buckets range from a signature in memory to a slow e-mail delivery, in seconds.
 var buckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
-// New makes metrics, with those of the Go runtime and the process beside them.
+// New returns metrics that include those of the Go runtime and the process.
 func New() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -51,10 +50,10 @@ func New() *Metrics {
 			Name: "countersign_requests_total", Help: "Requests by operation and outcome.",
 		}, []string{"operation", "outcome"}),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "countersign_request_duration_seconds", Help: "How long requests took, body read to answer made.", Buckets: buckets,
+			Name: "countersign_request_duration_seconds", Help: "Duration of requests, from body read to answer ready.", Buckets: buckets,
 		}, []string{"operation"}),
 		performed: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "countersign_perform_duration_seconds", Help: "How long signing, or delivering a one-time password, took.", Buckets: buckets,
+			Name: "countersign_perform_duration_seconds", Help: "Duration of signing, or of delivering a one-time password.", Buckets: buckets,
 		}, []string{"operation"}),
 	}
 	m.registry.MustRegister(m.requests, m.durations, m.performed,
@@ -85,57 +84,55 @@ func outcome(seen *countersign.Observation) string {
 	return "completed"
 }
 
-// Describe adds what is known of the process:
+// Describe adds
 //
 //	countersign_build_info{version,commit,go}       1
 //	countersign_tls_certificate_expiry_seconds      Unix time; 0 without TLS
 //
-// Expiry is called at each scrape. Describe may be called once.
+// The function is called at each scrape. Describe may be called only once.
 func (m *Metrics) Describe(version, commit, goVersion string, expiry func() time.Time) {
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "countersign_build_info", Help: "The build, as labels; always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "commit": commit, "go": goVersion},
 	})
 	build.Set(1)
-	m.registry.MustRegister(build, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "countersign_tls_certificate_expiry_seconds", Help: "When the TLS certificate expires, as Unix time; 0 without TLS.",
-	}, func() float64 {
+	m.registry.MustRegister(build)
+	m.gauge("countersign_tls_certificate_expiry_seconds", "When the TLS certificate expires, as Unix time; 0 without TLS.", func() float64 {
 		if at := expiry(); !at.IsZero() {
 			return float64(at.Unix())
 		}
 		return 0
-	}))
+	})
 }
 
-// WatchKeys adds how many keys the keystore has that need a look:
+// WatchKeys adds the numbers of keys that need attention:
 //
-//	countersign_skipped_keys        keys that are there and not used: damaged, or not to be trusted
-//	countersign_extractable_keys    keys in use that can be taken out of the HSM
+//	countersign_skipped_keys        keys in the keystore that are not used: damaged or untrusted
+//	countersign_extractable_keys    keys in use that can be extracted from the HSM
 //
-// Both functions are called at each scrape. WatchKeys may be called once.
+// Both functions are called at each scrape. WatchKeys may be called only once.
 func (m *Metrics) WatchKeys(skipped, extractable func() int) {
-	gauge := func(name, help string, count func() int) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(count()) })
-	}
-	m.registry.MustRegister(
-		gauge("countersign_skipped_keys", "Keys that are in the keystore and not used: the log says why.", skipped),
-		gauge("countersign_extractable_keys", "Keys in use that can be taken out of the HSM.", extractable))
+	m.gauge("countersign_skipped_keys", "Keys in the keystore that are not used; the log says why.", func() float64 { return float64(skipped()) })
+	m.gauge("countersign_extractable_keys", "Keys in use that can be extracted from the HSM.", func() float64 { return float64(extractable()) })
+}
+
+// gauge adds a gauge whose value is read at each scrape.
+func (m *Metrics) gauge(name, help string, value func() float64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 }
 
 // WatchReady adds
 //
-//	countersign_ready    1 if a request could be carried out now, or else 0
+//	countersign_ready    1 if requests can be carried out now, otherwise 0
 //
-// Ready is called at each scrape. WatchReady may be called once.
+// The function is called at each scrape. WatchReady may be called only once.
 func (m *Metrics) WatchReady(ready func() bool) {
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "countersign_ready", Help: "1 if a request could be carried out now, or else 0.",
-	}, func() float64 {
+	m.gauge("countersign_ready", "1 if requests can be carried out now, otherwise 0.", func() float64 {
 		if ready() {
 			return 1
 		}
 		return 0
-	}))
+	})
 }
 
 // Handler serves the metrics.

@@ -12,9 +12,17 @@ import (
 	"github.com/countersign-dev/countersign/metrics"
 )
 
+// scrape returns the metrics as Prometheus reads them.
+func scrape(t *testing.T, observer *metrics.Metrics) string {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	observer.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+	return answer.Body.String()
+}
+
 func TestMetrics(t *testing.T) {
-	seen := metrics.New()
-	f := enginetest.New(t, func(c *countersign.Config) { c.Observer = seen })
+	observer := metrics.New()
+	f := enginetest.New(t, func(c *countersign.Config) { c.Observer = observer })
 	good := f.APIKey.Sign(f.Body(enginetest.Request{}))
 	wrong := good
 	wrong.Stamps = nil
@@ -23,9 +31,7 @@ func TestMetrics(t *testing.T) {
 	}
 	_, _ = f.Engine.WhoAmI(t.Context(), f.APIKey.Sign(`{"organizationId":"`+enginetest.Organization+`"}`))
 
-	answer := httptest.NewRecorder()
-	seen.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
-	text := answer.Body.String()
+	text := scrape(t, observer)
 	for _, line := range []string{
 		`countersign_requests_total{operation="sign_transaction",outcome="completed"} 1`,
 		`countersign_requests_total{operation="sign_transaction",outcome="repeated"} 2`,
@@ -41,50 +47,44 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "stranger") || strings.Contains(text, enginetest.Organization) {
-		t.Error("something of a request stands in a label")
+		t.Error("a label contains text of a request")
 	}
 }
 
-// TestDescribe shows the build, and when the certificate expires at each scrape.
+// TestDescribe checks the build, and that the expiry is read at each scrape.
 func TestDescribe(t *testing.T) {
-	seen := metrics.New()
+	observer := metrics.New()
 	var expiry time.Time
-	seen.Describe("v1.2.3", "abc", "go1.26", func() time.Time { return expiry })
+	observer.Describe("v1.2.3", "abc", "go1.26", func() time.Time { return expiry })
 	for _, want := range []string{"countersign_tls_certificate_expiry_seconds 0\n", "countersign_tls_certificate_expiry_seconds 1.7e+09\n"} {
-		answer := httptest.NewRecorder()
-		seen.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
-		if text := answer.Body.String(); !strings.Contains(text, want) || !strings.Contains(text, `countersign_build_info{commit="abc",go="go1.26",version="v1.2.3"} 1`) {
-			t.Errorf("%s is missing in\n%s", want, text)
+		if text := scrape(t, observer); !strings.Contains(text, want) || !strings.Contains(text, `countersign_build_info{commit="abc",go="go1.26",version="v1.2.3"} 1`) {
+			t.Errorf("no %s in\n%s", want, text)
 		}
 		expiry = time.Unix(1_700_000_000, 0)
 	}
 }
 
-// TestWatchReady asks at each scrape.
+// TestWatchReady checks that readiness is read at each scrape.
 func TestWatchReady(t *testing.T) {
-	seen := metrics.New()
+	observer := metrics.New()
 	ready := false
-	seen.WatchReady(func() bool { return ready })
+	observer.WatchReady(func() bool { return ready })
 	for _, want := range []string{"countersign_ready 0\n", "countersign_ready 1\n"} {
-		answer := httptest.NewRecorder()
-		seen.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
-		if text := answer.Body.String(); !strings.Contains(text, want) {
-			t.Errorf("%s is missing in\n%s", want, text)
+		if text := scrape(t, observer); !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
 		}
 		ready = true
 	}
 }
 
-// TestWatchKeys counts at each scrape.
+// TestWatchKeys checks that keys are counted at each scrape.
 func TestWatchKeys(t *testing.T) {
-	seen := metrics.New()
+	observer := metrics.New()
 	skipped := 0
-	seen.WatchKeys(func() int { return skipped }, func() int { return 7 })
+	observer.WatchKeys(func() int { return skipped }, func() int { return 7 })
 	for _, want := range []string{"countersign_skipped_keys 0\n", "countersign_skipped_keys 1\n"} {
-		answer := httptest.NewRecorder()
-		seen.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
-		if text := answer.Body.String(); !strings.Contains(text, want) || !strings.Contains(text, "countersign_extractable_keys 7\n") {
-			t.Errorf("%s is missing in\n%s", want, text)
+		if text := scrape(t, observer); !strings.Contains(text, want) || !strings.Contains(text, "countersign_extractable_keys 7\n") {
+			t.Errorf("no %s in\n%s", want, text)
 		}
 		skipped++
 	}

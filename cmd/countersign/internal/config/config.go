@@ -1,26 +1,26 @@
 // Package config reads countersign.yaml, the configuration of the command:
 //
 //	listen: 127.0.0.1:8080          # the API
-//	admin: 127.0.0.1:8081           # health and metrics; left out: none
+//	admin: 127.0.0.1:8081           # health and metrics; default: none
 //	tls: {certFile: …, keyFile: …}  # optional
-//	origins: [https://app.example.com]  # pages that may use the API from a browser; left out: none
-//	console: {origin: …, rpId: …}   # the page of approvals, at /console/; left out: none
+//	origins: [https://app.example.com]  # pages that may use the API from a browser; default: none
+//	console: {origin: …, rpId: …}   # the approvals page, at /console/; default: none
 //	store: bolt:state.db            # memory | bolt:PATH | postgres://…
 //	keystore: file:keys             # or pkcs11:…
-//	passphraseFile: passphrase      # mode 0600; left out: asked for on the terminal
-//	proofKey: file:proof.pem        # an ECDSA key on P-256; left out: no app proofs and no one-time passwords redeemed
-//	log: {keyFile: log.pem}         # Ed25519, signs checkpoints of the log; off: true for no log
+//	passphraseFile: passphrase      # mode 0600; default: asked for on the terminal
+//	proofKey: file:proof.pem        # ECDSA key on P-256; default: no app proofs and no verify_otp
+//	log: {keyFile: log.pem}         # Ed25519 key that signs checkpoints of the log; off: true for no log
 //	organizations: […]              # countersign.OrganizationConfig
-//	descriptors: {folder: …, pins: …, auditors: […]}  # what calls mean; left out: only what is built in
+//	descriptors: {folder: …, pins: …, auditors: […]}  # what calls mean; default: only built-in knowledge
 //	tokens: [tokens.json]           # token lists, for display
 //	labels: [{chain: …, address: …, label: …}]  # an address book, for display
-//	limits: {connections: 1024, …}  // what clients may take up; left out: defaults
-//	otp: {…}                        # OTP; left out: no one-time passwords
+//	limits: {connections: 1024, …}  # bounds on what clients use together
+//	otp: {…}                        # OTP; default: no one-time passwords
 //
-// It is strict. A member that is unknown, twice there or of the wrong kind is
-// an error that names it and its line, for a member that is silently ignored
-// may be the one that forbids something. Relative paths are relative to the
-// file. Secrets are not in it but in files of their own, which it names.
+// Reading is strict: a member that is unknown, duplicated or of the wrong type is an error
+// that names it and its line, because a silently ignored member may be the one that forbids
+// something. Relative paths are relative to the file. Secrets are in files of their own,
+// which the configuration names.
 package config
 
 import (
@@ -33,7 +33,7 @@ import (
 	"github.com/countersign-dev/countersign/otp"
 )
 
-// Config is the configuration. Paths in it are as they can be opened.
+// Config is the configuration. Its relative paths have been resolved.
 type Config struct {
 	Path           string                           `yaml:"-"` // of the file
 	Listen         string                           `yaml:"listen"`
@@ -54,82 +54,80 @@ type Config struct {
 	Limits         Limits                           `yaml:"limits"`
 }
 
-// Limits bound what clients together may take up of the server; zero: the defaults of
-// package httpapi.
+// Limits bound what clients may use together. Zero selects the defaults of package httpapi.
 type Limits struct {
-	Connections  int `yaml:"connections"`  // open at once
-	RequestBytes int `yaml:"requestBytes"` // memory of all bodies that arrive
-	AnswerBytes  int `yaml:"answerBytes"`  // memory of all answers that leave
+	Connections  int `yaml:"connections"`  // open connections
+	RequestBytes int `yaml:"requestBytes"` // memory of all request bodies
+	AnswerBytes  int `yaml:"answerBytes"`  // memory of all answers
 }
 
-// LeastBudget is the least that requestBytes and answerBytes may be: one address has a
-// quarter of them, and the longest body has 2 MiB.
-const LeastBudget = 8 << 20
+// minBudget is the minimum of requestBytes and answerBytes: one address gets a quarter of
+// them, and the longest body has 2 MiB.
+const minBudget = 8 << 20
 
 func (l Limits) check() error {
 	switch {
 	case l.Connections < 0:
-		return errors.New("limits.connections: 1 or more, or left out")
-	case l.RequestBytes != 0 && l.RequestBytes < LeastBudget:
-		return fmt.Errorf("limits.requestBytes: %d bytes or more, as one address has a quarter, and the longest request 2 MiB", LeastBudget)
-	case l.AnswerBytes != 0 && l.AnswerBytes < LeastBudget:
-		return fmt.Errorf("limits.answerBytes: %d bytes or more", LeastBudget)
+		return errors.New("limits.connections: it must be at least 1, or left out")
+	case l.RequestBytes != 0 && l.RequestBytes < minBudget:
+		return fmt.Errorf("limits.requestBytes: it must be at least %d, because one address gets a quarter and the longest request has 2 MiB", minBudget)
+	case l.AnswerBytes != 0 && l.AnswerBytes < minBudget:
+		return fmt.Errorf("limits.answerBytes: it must be at least %d", minBudget)
 	}
 	return nil
 }
 
-// Log is how the log of completed activities is kept.
+// Log configures the log of completed activities.
 type Log struct {
-	KeyFile string `yaml:"keyFile"` // signs checkpoints; left out: none can be signed
-	Off     bool   `yaml:"off"`     // keep none
+	KeyFile string `yaml:"keyFile"` // key that signs checkpoints; without it none can be signed
+	Off     bool   `yaml:"off"`     // keep no log
 }
 
-// Descriptors is a folder of files that say what calls mean, and on whose word
-// they are used.
+// Descriptors names a folder of files that explain calls, and whom to trust about them.
 type Descriptors struct {
 	Folder   string   `yaml:"folder"`
-	Pins     string   `yaml:"pins"`     // manifest, as 'countersign descriptors pin' makes it
+	Pins     string   `yaml:"pins"`     // manifest, as written by 'countersign descriptors pin'
 	Auditors []string `yaml:"auditors"` // addresses whose attestations count (ERC-8176)
 }
 
-// Label is what to call an address.
+// Label is the name of an address.
 type Label struct {
 	Chain   string `yaml:"chain"` // such as eip155:1, solana, tron
 	Address string `yaml:"address"`
 	Label   string `yaml:"label"`
 }
 
-// Console is where the page of approvals is opened; console.Options says more.
+// Console configures the approvals page, see console.Options.
 type Console struct {
 	Origin string `yaml:"origin"`
 	RPID   string `yaml:"rpId"`
 }
 
-// MemoryStore is the store that forgets, and loses all at the end.
+// MemoryStore is the URI of the store in memory, which is lost when the process ends.
 const MemoryStore = "memory:"
 
-// TLS names the certificate chain and the private key, in PEM.
+// TLS names the files with the certificate chain and the private key, in PEM.
 type TLS struct {
 	CertFile string `yaml:"certFile"`
 	KeyFile  string `yaml:"keyFile"`
 }
 
-// OTP is how one-time passwords are kept and sent.
+// OTP configures how one-time passwords are stored and sent.
 type OTP struct {
 	SecretFile string              `yaml:"secretFile"`
 	Email      *Email              `yaml:"email"`
 	SMS        *SMS                `yaml:"sms"`
-	Outbox     string              `yaml:"outbox"` // a folder, instead of Email and SMS
+	Outbox     string              `yaml:"outbox"` // a folder for messages, instead of Email and SMS
 	Templates  map[string]Template `yaml:"templates"`
 }
 
-// Email is how e-mail is sent: one of the two.
+// Email configures how e-mail is sent: exactly one member is set.
 type Email struct {
 	SMTP    *SMTP    `yaml:"smtp"`
 	Webhook *Webhook `yaml:"webhook"`
 }
 
-// SMS is how text messages are sent.
+// SMS configures how text messages are sent.
 type SMS struct {
 	Webhook *Webhook `yaml:"webhook"`
 }
@@ -142,31 +140,31 @@ type SMTP struct {
 	PasswordFile   string   `yaml:"passwordFile"`
 	TLS            string   `yaml:"tls"` // starttls (default), implicit, insecure-plaintext
 	From           string   `yaml:"from"`
-	AllowedDomains []string `yaml:"allowedDomains"` // that a request may choose its sender's address from
+	AllowedDomains []string `yaml:"allowedDomains"` // domains of sender addresses that requests may choose
 }
 
 // Webhook is an endpoint, see webhook.Config.
 type Webhook struct {
 	URL string `yaml:"url"`
 
-	// HeadersFile has lines "Name: value" that are sent along, such as the
-	// endpoint's own authorization.
+	// HeadersFile names a file with additional headers, one "Name: value" per line, such
+	// as the endpoint's authorization.
 	HeadersFile string `yaml:"headersFile"`
 
-	// SecretFile has what the body is signed with. Left out: a key derived from
-	// the secret of the one-time passwords, for endpoints that only look at the
-	// headers.
+	// SecretFile names a file with the secret that signs the body. Without it, the key is
+	// derived from the secret of the one-time passwords: this suits endpoints that check
+	// only the headers.
 	SecretFile string `yaml:"secretFile"`
 }
 
-// Template is an e-mail template that a request asks for by its name.
+// Template is an e-mail template that requests refer to by name.
 type Template struct {
 	Subject string `yaml:"subject"`
 	Text    string `yaml:"text"`
 	HTML    string `yaml:"html"`
 }
 
-// check refuses what cannot be right whatever the files hold.
+// check refuses configurations that are wrong whatever the files contain.
 func (c *Config) check() error {
 	if err := errors.Join(c.Descriptors.Check(), c.Limits.check()); err != nil {
 		return err
@@ -175,7 +173,7 @@ func (c *Config) check() error {
 	case c.Keystore == "":
 		return errors.New("keystore is missing: file:DIR")
 	case len(c.Organizations) == 0:
-		return errors.New("organizations is missing: name at least one")
+		return errors.New("organizations is missing: at least one is required")
 	case c.TLS != nil && (c.TLS.CertFile == "" || c.TLS.KeyFile == ""):
 		return errors.New("tls needs both certFile and keyFile")
 	case c.OTP == nil:
@@ -184,8 +182,8 @@ func (c *Config) check() error {
 	return c.OTP.check()
 }
 
-// Check refuses a folder that is missing, and pins that the folder itself has: it
-// may come from elsewhere, and would say of itself that it is trusted.
+// Check refuses a missing folder, and pins inside the folder: a folder from elsewhere would
+// then vouch for itself.
 func (d *Descriptors) Check() error {
 	switch {
 	case d == nil:
@@ -197,7 +195,7 @@ func (d *Descriptors) Check() error {
 	}
 	within, err := filepath.Rel(d.Folder, d.Pins)
 	if err == nil && filepath.IsLocal(within) {
-		return errors.New("descriptors.pins is in the folder, which may come from elsewhere: keep it outside")
+		return errors.New("descriptors.pins is inside descriptors.folder, which may come from elsewhere: keep it outside")
 	}
 	return nil
 }
@@ -207,7 +205,7 @@ func (o *OTP) check() error {
 	case o.SecretFile == "":
 		return errors.New("otp.secretFile is missing")
 	case o.Outbox != "" && (o.Email != nil || o.SMS != nil):
-		return errors.New("otp.outbox stands for all messages: leave out either it, or email and sms")
+		return errors.New("otp.outbox receives all messages: remove either it, or email and sms")
 	case o.Outbox == "" && o.Email == nil && o.SMS == nil:
 		return errors.New("otp names no sender: email, sms or outbox")
 	case o.Email != nil && (o.Email.SMTP == nil) == (o.Email.Webhook == nil):
@@ -220,9 +218,8 @@ func (o *OTP) check() error {
 	return nil
 }
 
-// Files returns the files and directories that the configuration consists of: itself, and those
-// it names by path. Not among them are the store, the keystore, the passphrase
-// and the outbox.
+// Files returns the configuration file itself, and the files and directories that it names
+// by path, except the store, the keystore, the passphrase and the outbox.
 func (c *Config) Files() []string {
 	files := []string{c.Path}
 	for _, path := range c.paths() {
@@ -236,13 +233,13 @@ func (c *Config) Files() []string {
 	return files
 }
 
-// resolve makes relative paths relative to the file.
+// resolve resolves relative paths against the directory of the file.
 func (c *Config) resolve() {
 	dir := filepath.Dir(c.Path)
 	for _, path := range c.paths() {
 		*path = within(dir, *path)
 	}
-	if c.Store == "memory" { // as a URI it has a colon, which YAML takes without quotes for a mapping
+	if c.Store == "memory" { // "memory:" would need quotes in YAML
 		c.Store = MemoryStore
 	}
 	c.Store = withinURI(dir, "bolt", c.Store)
@@ -250,7 +247,7 @@ func (c *Config) resolve() {
 	c.ProofKey = withinURI(dir, "file", c.ProofKey)
 }
 
-// paths are the members that are paths.
+// paths returns all members that are paths.
 func (c *Config) paths() []*string {
 	paths := []*string{&c.PassphraseFile, &c.Log.KeyFile}
 	if c.TLS != nil {
@@ -299,7 +296,7 @@ func within(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// withinURI resolves the path of a URI of the scheme.
+// withinURI resolves the path of a URI with the given scheme.
 func withinURI(dir, scheme, uri string) string {
 	path, ok := strings.CutPrefix(uri, scheme+":")
 	if !ok || path == "" || strings.HasPrefix(path, "//") {
@@ -323,7 +320,7 @@ func (c *Config) Organization(id string) (*countersign.OrganizationConfig, error
 	return nil, fmt.Errorf("name one of the organizations of %s with --org: %s", c.Path, strings.Join(ids, ", "))
 }
 
-// OTPTemplates returns the templates as the service takes them.
+// OTPTemplates returns the templates for the OTP service.
 func (o *OTP) OTPTemplates() map[string]otp.Template {
 	templates := map[string]otp.Template{}
 	for id, template := range o.Templates {

@@ -11,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 )
 
-// TestDocumented: configuration.md shows a configuration that is read, and
-// names every member that there is.
+// TestDocumented checks that the example in configuration.md is valid, and that the document
+// names every member.
 func TestDocumented(t *testing.T) {
 	content, err := os.ReadFile("../../../../docs/configuration.md")
 	if err != nil {
@@ -21,7 +21,7 @@ func TestDocumented(t *testing.T) {
 	document := string(content)
 	shown := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(document)
 	if shown == nil {
-		t.Fatal("configuration.md shows none")
+		t.Fatal("configuration.md has no example")
 	}
 	read, err := config.Read(write(t, shown[1]))
 	if err != nil {
@@ -37,7 +37,7 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// members returns the names that a type and those within it have in YAML.
+// members returns the YAML names of a type's members, including nested ones.
 func members(of reflect.Type) []string {
 	switch of.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzRead: no text makes the reader panic or hang, and what is taken has been
-// checked. It stays here, as fuzz/ cannot import this package.
+// FuzzRead checks that no text makes Read panic or hang, and that a returned configuration is
+// valid. It is here because package fuzz cannot import this one.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("keystore: file:keys\norganizations: []\n"))
 	f.Add([]byte("a: &a [*a]\n"))
@@ -19,7 +19,7 @@ func FuzzRead(f *testing.F) {
 		}
 		config, err := Read(path)
 		if err == nil && config.check() != nil {
-			t.Errorf("%q is taken, though %v", text, config.check())
+			t.Errorf("%q was accepted, but %v", text, config.check())
 		}
 	})
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// MaxSize is how long the file may be, in bytes.
+// MaxSize is the maximum length of the file, in bytes.
 const MaxSize = 4 << 20
 
-// Read reads the file. An error in it is told as FILE:LINE: what is wrong,
-// without repeating the line: there may be a password in it.
+// Read reads a configuration. Errors begin with FILE:LINE where possible. They do not quote
+// the line, which may contain a password.
 func Read(path string) (*Config, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -58,19 +58,19 @@ func decode(text []byte, config *Config) error {
 	if err != nil {
 		return err
 	}
-	// A time that is null is not asked for as one, and would be none: a key
-	// that was to expire never would.
+	// The decoder does not call unmarshalTime for a null, which would become no time at
+	// all: a key meant to expire never would.
 	if lineOfNoTime(text) > 0 {
 		return noTimeError{"null"}
 	}
 	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
-		return errors.New("one document is expected: remove what follows ---")
+		return errors.New("the file must be one document: remove everything after ---")
 	}
 	return nil
 }
 
-// unmarshalTime reads RFC 3339 only. The reader's own takes what it does not
-// understand as no time at all, and a key that was to expire never would.
+// unmarshalTime accepts only RFC 3339. The YAML library would turn a malformed time into no
+// time at all, and a key meant to expire never would.
 func unmarshalTime(at *time.Time, text []byte) error {
 	var written string
 	if err := yaml.Unmarshal(text, &written); err != nil {
@@ -84,14 +84,14 @@ func unmarshalTime(at *time.Time, text []byte) error {
 	return nil
 }
 
-// noTimeError says that what is written is no time.
+// noTimeError reports a malformed time.
 type noTimeError struct{ written string }
 
 func (e noTimeError) Error() string {
 	return fmt.Sprintf("a time such as 2027-01-01T00:00:00Z is expected, not %q", strings.TrimSpace(e.written))
 }
 
-// located puts the file and the line before an error of the reader.
+// located prefixes an error with the file and, if known, the line.
 func located(path string, text []byte, err error) error {
 	var at yaml.Error
 	if errors.As(err, &at) && at.GetToken() != nil && at.GetToken().Position != nil {
@@ -105,23 +105,24 @@ func located(path string, text []byte, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// lineOfNoTime finds the first time that is none, as the reader does not say where
-// it was when it asked for one.
+// lineOfNoTime returns the line of the first malformed time, or 0. The YAML library does not
+// tell unmarshalTime where it is.
 func lineOfNoTime(text []byte) int {
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		return 0
 	}
-	found := timeFinder{}
+	finder := timeFinder{}
 	for _, document := range file.Docs {
-		ast.Walk(&found, document)
+		ast.Walk(&finder, document)
 	}
-	return found.line
+	return finder.line
 }
 
-// timeFinder looks at every member that is a time.
-type timeFinder struct{ line int } // of the first that is none
+// timeFinder finds the line of the first malformed time.
+type timeFinder struct{ line int }
 
+// Visit implements ast.Visitor.
 func (f *timeFinder) Visit(node ast.Node) ast.Visitor {
 	member, ok := node.(*ast.MappingValueNode)
 	if !ok || f.line > 0 || member.Key.String() != "expiresAt" {
@@ -133,25 +134,24 @@ func (f *timeFinder) Visit(node ast.Node) ast.Visitor {
 	return f
 }
 
-// checkMode refuses a file that others can write, or that has a database's password in it and that others
-// can read.
+// checkMode refuses a file that other users can write, and one with a database password that
+// other users can read.
 func (c *Config) checkMode(file *os.File) error {
 	if err := trust.Authority(file); err != nil {
-		return fmt.Errorf("%s: it says who may sign, and %w", c.Path, err)
+		return fmt.Errorf("%s: it decides who may sign, and %w", c.Path, err)
 	}
 	info, err := file.Stat()
 	if err != nil {
 		return err
 	}
 	if c.hasPassword() && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%s: the password of the store is in it, and others can read it (mode %04o): run 'chmod 600 %s'",
+		return fmt.Errorf("%s: it contains the password of the store, and other users can read it (mode %04o): run 'chmod 600 %s'",
 			c.Path, info.Mode().Perm(), c.Path)
 	}
 	return nil
 }
 
-// hasPassword reports whether the store's URL has a password in it, or looks
-// like one that is broken.
+// hasPassword reports whether the store's URL contains a password, or is malformed and might.
 func (c *Config) hasPassword() bool {
 	dsn, err := url.Parse(c.Store)
 	if err != nil {

@@ -93,7 +93,8 @@ func TestRead(t *testing.T) {
 
 const small = "keystore: file:keys\norganizations: [{id: a, name: A}]\n"
 
-// TestReadInvalid: nothing is ignored, and every error names the line.
+// TestReadInvalid checks that nothing invalid is ignored, and that errors name the file and
+// the line.
 func TestReadInvalid(t *testing.T) {
 	key := "keystore: file:keys\norganizations:\n  - id: a\n    users:\n      - name: ci\n        apiKeys:\n          - "
 	for _, test := range []struct{ name, text, want string }{
@@ -144,7 +145,7 @@ func TestReadInvalid(t *testing.T) {
 	}
 }
 
-// TestReadError: the error is the system's, with the path.
+// TestReadError checks that the system's error is returned, with the path.
 func TestReadError(t *testing.T) {
 	dir := t.TempDir()
 	for path, want := range map[string]error{filepath.Join(dir, "none"): fs.ErrNotExist, dir: syscall.EISDIR} {

@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// Answer is what a line is answered with.
+// Answer is the answer to a line.
 type Answer struct {
-	Text   []byte // without a line's end
+	Text   []byte // without a newline
 	Failed bool   // the line was refused
 }
 
-// Tally counts answers that were written.
+// Tally counts written answers.
 type Tally struct {
 	Lines       int
 	Failed      int
-	FirstFailed int // number of the first line that failed, 0 if none did
+	FirstFailed int // number of the first failed line, 0 if none failed
 }
 
 func (t *Tally) count(number int, failed bool) {
@@ -30,8 +30,8 @@ func (t *Tally) count(number int, failed bool) {
 	}
 }
 
-// writer writes answers, and flushes them when no more are under way: a
-// client that sends one line and waits gets its answer; a long batch goes out in blocks.
+// writer writes answers, and flushes them when no more are pending: a client that sends one
+// line and waits gets its answer, and a long batch is written in blocks.
 type writer struct {
 	out   *bufio.Writer
 	tally Tally
@@ -44,7 +44,7 @@ func newWriter(out io.Writer, each func(Line)) *writer {
 
 func (w *writer) write(line Line, answer Answer, idle bool) error {
 	w.tally.count(line.Number, answer.Failed)
-	_, _ = w.out.Write(answer.Text) // its error comes back from the next call
+	_, _ = w.out.Write(answer.Text) // the next call returns its error
 	if err := w.out.WriteByte('\n'); err != nil {
 		return err
 	}
@@ -64,10 +64,10 @@ type job struct {
 	done   chan struct{}
 }
 
-// Parallel answers lines with several workers, in the order of the lines. It
-// stops at the first error of reading or writing and at the end of the context,
-// and returns when no worker is busy any more; all answers written by then are
-// whole lines. each, if not nil, is called for every line that was answered.
+// Parallel answers lines with several workers, in the order of the lines. It stops at the
+// first read or write error and at the end of the context, and returns once no worker is
+// busy. Whatever it has written by then are whole lines. If each is not nil, it is called
+// for every answered line.
 func (s *Source) Parallel(ctx context.Context, out io.Writer, workers int, answer func(context.Context, Line) Answer, each func(Line)) (Tally, error) {
 	working, cancel := context.WithCancel(ctx)
 	var busy sync.WaitGroup
@@ -80,7 +80,7 @@ func (s *Source) Parallel(ctx context.Context, out io.Writer, workers int, answe
 		busy.Go(func() {
 			for j := range jobs {
 				if working.Err() != nil {
-					return // what is not answered is not written either
+					return // unanswered lines are not written
 				}
 				j.answer = answer(working, j.line)
 				close(j.done)
@@ -89,11 +89,11 @@ func (s *Source) Parallel(ctx context.Context, out io.Writer, workers int, answe
 	}
 	busy.Go(func() { s.distribute(working, jobs, ordered) })
 	w := newWriter(out, each)
-	err := s.collect(ctx, ordered, w) // not working, which ends a moment later than ctx
+	err := s.collect(ctx, ordered, w) // not working, which ends slightly later than ctx
 	return w.tally, err
 }
 
-// distribute gives lines to the workers, and to the writer in their order.
+// distribute sends lines to the workers, and in order to the writer.
 func (s *Source) distribute(ctx context.Context, jobs, ordered chan<- *job) {
 	defer close(ordered)
 	defer close(jobs)
@@ -124,7 +124,7 @@ func (s *Source) collect(ctx context.Context, ordered <-chan *job, w *writer) er
 		case <-ctx.Done():
 			return flush(w, ctx.Err())
 		}
-		if ctx.Err() != nil { // the answer may tell of that, not of the line
+		if ctx.Err() != nil { // the answer may report that instead of the line's result
 			return flush(w, ctx.Err())
 		}
 		if err := w.write(j.line, j.answer, len(ordered) == 0); err != nil {
@@ -135,7 +135,7 @@ func (s *Source) collect(ctx context.Context, ordered <-chan *job, w *writer) er
 	return flush(w, s.end(ctx))
 }
 
-// end is how reading ended, called when no more lines come.
+// end returns how reading ended. It must be called after the last line.
 func (s *Source) end(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -150,14 +150,14 @@ func flush(w *writer, err error) error {
 	return err
 }
 
-// Batches answers lines in groups: of one line, if one comes and no more, and
-// of most lines at most if they come faster than they are answered. The answers
-// are as many as the lines. For errors and each see Parallel.
-func (s *Source) Batches(ctx context.Context, out io.Writer, most int, answer func(context.Context, []Line) []Answer, each func(Line)) (Tally, error) {
+// Batches answers lines in groups: a single line if no more have arrived, and up to limit
+// lines if they arrive faster than they are answered. answer must return one answer for each
+// line. Errors and each are as for Parallel.
+func (s *Source) Batches(ctx context.Context, out io.Writer, limit int, answer func(context.Context, []Line) []Answer, each func(Line)) (Tally, error) {
 	w := newWriter(out, each)
 	ahead := s.buffer(ctx)
 	for {
-		batch, more := take(ctx, ahead, most)
+		batch, more := take(ctx, ahead, limit)
 		if ctx.Err() != nil {
 			return w.tally, flush(w, ctx.Err())
 		}
@@ -175,7 +175,7 @@ func (s *Source) Batches(ctx context.Context, out io.Writer, most int, answer fu
 	}
 }
 
-// buffer lets lines gather while a batch is being answered.
+// buffer collects lines while a batch is being answered.
 func (s *Source) buffer(ctx context.Context) <-chan Line {
 	ahead := make(chan Line, maxLinesAhead)
 	go func() {
@@ -191,8 +191,8 @@ func (s *Source) buffer(ctx context.Context) <-chan Line {
 	return ahead
 }
 
-// take waits for one line and takes what else is there.
-func take(ctx context.Context, ahead <-chan Line, most int) (batch []Line, more bool) {
+// take waits for one line, and adds up to limit-1 that have already arrived.
+func take(ctx context.Context, ahead <-chan Line, limit int) (batch []Line, more bool) {
 	select {
 	case line, more := <-ahead:
 		if !more {
@@ -202,7 +202,7 @@ func take(ctx context.Context, ahead <-chan Line, most int) (batch []Line, more 
 	case <-ctx.Done():
 		return nil, false
 	}
-	for len(batch) < most {
+	for len(batch) < limit {
 		select {
 		case line, more := <-ahead:
 			if !more {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzRead: every line comes once, in order, numbered and whole, whatever bytes
-// it has. It stays here, as fuzz/ cannot import this package.
+// FuzzRead checks that every line is answered once, in order, numbered and complete. It is
+// here because package fuzz cannot import this one.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("a\nb\r\n\nc"))
 	f.Add([]byte("\n"))
@@ -16,7 +16,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		want := bytes.Split(text, []byte("\n"))
 		if len(want[len(want)-1]) == 0 {
-			want = want[:len(want)-1] // behind the last end of a line there is no line
+			want = want[:len(want)-1] // no line follows the last newline
 		}
 		source := Read(t.Context(), bytes.NewReader(text))
 		var out bytes.Buffer

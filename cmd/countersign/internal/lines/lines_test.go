@@ -26,7 +26,7 @@ func echo(line lines.Line) lines.Answer {
 	return lines.Answer{Text: text, Failed: bytes.HasPrefix(line.Text, []byte("bad"))}
 }
 
-// runners are the two ways to answer, which keep the same promises.
+// runners are the two ways to answer. Both keep the same promises.
 var runners = map[string]func(ctx context.Context, in io.Reader, out io.Writer, answer func(lines.Line) lines.Answer) (lines.Tally, error){
 	"parallel": func(ctx context.Context, in io.Reader, out io.Writer, answer func(lines.Line) lines.Answer) (lines.Tally, error) {
 		one := func(_ context.Context, line lines.Line) lines.Answer { return answer(line) }
@@ -90,8 +90,8 @@ func TestLineEnds(t *testing.T) {
 	}
 }
 
-// TestTooLong: a line that is too long, by one byte or without end, is answered
-// with an error, and the next ones as usual.
+// TestTooLong checks that a line that is too long, by one byte or much more, is answered with
+// an error, and the following ones as usual.
 func TestTooLong(t *testing.T) {
 	longest := strings.Repeat("x", lines.MaxLength)
 	in := longest + "\n" + longest + "y\nnext\n" + longest + longest + longest + "\nlast" + "\n" + longest + "z"
@@ -106,7 +106,7 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// TestPrompt: who sends one line and waits gets its answer.
+// TestPrompt checks that a client that sends one line and waits gets its answer.
 func TestPrompt(t *testing.T) {
 	for name, run := range runners {
 		in, send := io.Pipe()
@@ -130,7 +130,7 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
-// endless is input that never ends, and counts what was taken of it.
+// endless is input that never ends. It counts the bytes read.
 type endless struct{ taken atomic.Int64 }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -144,7 +144,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// brokenPipe takes some bytes and then no more.
+// brokenPipe accepts some bytes and then fails.
 type brokenPipe struct{ left int }
 
 var errBroken = errors.New("broken pipe")
@@ -165,7 +165,7 @@ func TestBrokenOutputStops(t *testing.T) {
 	}
 }
 
-// TestBoundedMemory: an output that stands still holds the input up.
+// TestBoundedMemory checks that blocked output blocks the input.
 func TestBoundedMemory(t *testing.T) {
 	for name, run := range runners {
 		synctest.Test(t, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestBoundedMemory(t *testing.T) {
 				_, err := run(ctx, in, out, echo)
 				ended <- err
 			}()
-			synctest.Wait() // until all are blocked by the answer that is not taken
+			synctest.Wait() // until everything is blocked by the unread answer
 			if taken := in.taken.Load(); taken > 48<<20 {
 				t.Errorf("%s: %d MiB were read while no answer is taken", name, taken>>20)
 			}
@@ -190,7 +190,7 @@ func TestBoundedMemory(t *testing.T) {
 	}
 }
 
-// TestCancel: at the end of the context what was written is whole lines.
+// TestCancel checks that only whole lines are written when the context ends.
 func TestCancel(t *testing.T) {
 	for name, run := range runners {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -235,8 +235,9 @@ func TestReadError(t *testing.T) {
 	}
 }
 
-// TestCancelStopsAnswering: after the end of the context no line is answered but what is
-// being taken up at that moment: one by each of the other workers, or the rest of a batch.
+// TestCancelStopsAnswering checks that after the end of the context no further lines are
+// answered, except those being taken up at that moment: one by each of the other workers, or
+// the rest of a batch.
 func TestCancelStopsAnswering(t *testing.T) {
 	for name, most := range map[string]int64{"parallel": 3, "batches": 99} {
 		run := runners[name]
@@ -258,8 +259,8 @@ func TestCancelStopsAnswering(t *testing.T) {
 	}
 }
 
-// TestCancelStopsWriting: an answer may tell of the end of the context and not of
-// its line, so that none is written then.
+// TestCancelStopsWriting checks that no answer is written after the end of the context: it may
+// report that instead of the line's result.
 func TestCancelStopsWriting(t *testing.T) {
 	for range 40 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -279,8 +280,8 @@ func TestCancelStopsWriting(t *testing.T) {
 	}
 }
 
-// TestBrokenOutputReported: a long answer and the last flush report that the
-// reader is gone, and only lines that were written are acknowledged.
+// TestBrokenOutputReported checks that a long answer and the last flush report a broken
+// output, and that only written lines are acknowledged.
 func TestBrokenOutputReported(t *testing.T) {
 	long := bytes.Repeat([]byte("x"), 100<<10)
 	told := func(line lines.Line) { t.Errorf("line %d is said to be answered", line.Number) }
@@ -311,7 +312,8 @@ func TestBrokenOutputReported(t *testing.T) {
 	}
 }
 
-// TestCancelWhileIdle: the end of the context is no end of the input.
+// TestCancelWhileIdle checks that the end of the context is not taken for the end of the
+// input.
 func TestCancelWhileIdle(t *testing.T) {
 	for name, run := range runners {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -326,7 +328,7 @@ func TestCancelWhileIdle(t *testing.T) {
 	}
 }
 
-// firstWrite is output that tells when something was written.
+// firstWrite is output that reports the first write.
 type firstWrite struct{ seen func() }
 
 func (f *firstWrite) Write(p []byte) (int, error) {

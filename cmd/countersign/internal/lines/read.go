@@ -1,8 +1,8 @@
-// Package lines answers input line by line: one line out for every line in, in
-// order, with bounded memory, promptly when each answer is waited for.
+// Package lines answers input line by line: one line out for every line in, in order, with
+// bounded memory. An answer is flushed at once if no other line is waiting.
 //
-// A [Source] reads lines ahead. [Parallel] works on them one by one with several
-// workers, [Batches] in groups as they come.
+// A [Source] reads lines ahead. [Source.Parallel] answers them one by one with several
+// workers, [Source.Batches] in groups as they arrive.
 package lines
 
 import (
@@ -15,22 +15,21 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// MaxLength is the longest line in bytes, without its end, that is read. A
-// longer one is skipped and answered with an error; the next ones are read as
-// usual.
+// MaxLength is the maximum length of a line in bytes, without the newline. A longer line is
+// skipped and answered with an error; the following lines are read as usual.
 const MaxLength = 8 << 20
 
-// maxAhead is how many bytes of lines are held at most between reading and
-// answering, and maxLinesAhead how many lines.
+// maxAhead and maxLinesAhead bound the bytes and the number of lines held between reading and
+// answering.
 const (
 	maxAhead      = 4 * MaxLength
 	maxLinesAhead = 1024
 )
 
-// TooLongError says that a line is longer than MaxLength.
+// TooLongError reports a line longer than MaxLength.
 type TooLongError struct{}
 
-// Error says so.
+// Error implements error.
 func (TooLongError) Error() string {
 	return fmt.Sprintf("the line is longer than %d bytes (%d MiB)", MaxLength, MaxLength>>20)
 }
@@ -38,8 +37,8 @@ func (TooLongError) Error() string {
 // Line is one line of input.
 type Line struct {
 	Number int    // from 1
-	Text   []byte // without its end; the receiver owns it
-	Err    error  // TooLongError, and then there is no text
+	Text   []byte // without the newline; the receiver owns it
+	Err    error  // TooLongError, with no Text
 	weight int64
 }
 
@@ -50,8 +49,8 @@ type Source struct {
 	err    error // set before lines is closed
 }
 
-// Read starts reading lines until the end, an error or the end of the context.
-// A read that blocks is not interrupted: its goroutine ends with the program.
+// Read starts reading lines until the end of the input, an error, or the end of the context.
+// A blocked read is not interrupted: its goroutine ends with the program.
 func Read(ctx context.Context, in io.Reader) *Source {
 	s := &Source{lines: make(chan Line), budget: semaphore.NewWeighted(maxAhead)}
 	go func() {
@@ -84,10 +83,10 @@ func (s *Source) read(ctx context.Context, in *wipingReader) error {
 	}
 }
 
-// done gives a line's share of the budget back, once it is answered.
+// done returns a line's share of the budget once it is answered.
 func (s *Source) done(line Line) { s.budget.Release(line.weight) }
 
-// next reads one line. The last one may lack its end.
+// next reads one line. The last one may lack its newline.
 func next(in *wipingReader) (Line, error) {
 	var line Line
 	for {

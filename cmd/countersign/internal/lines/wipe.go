@@ -6,26 +6,26 @@ import (
 	"io"
 )
 
-// bufferSize is how many bytes are read at once.
+// bufferSize is the size of the read buffer, in bytes.
 const bufferSize = 64 << 10
 
-// errPart means that a line goes on.
+// errPart means that the line continues.
 var errPart = errors.New("a part of a line")
 
-// wipingReader reads lines in parts, as bufio.Reader does, and leaves none of them in
-// its buffer: lines may be secrets.
+// wipingReader reads lines in parts, like bufio.Reader, but wipes its buffer, because lines
+// may be secrets.
 type wipingReader struct {
 	in          io.Reader
 	buffer      []byte
-	begin, end  int // of what is read and not yet given out
-	given       int // what lies before begin and was given out last
+	begin, end  int // bounds of the bytes that were read but not yet returned
+	given       int // start of the part returned last, which ends at begin
 	readError   error
 	emptyRounds int
 }
 
-// readPart returns the rest of a line, with its end, or with errPart as much of it as
-// fits into the buffer. What it returned before is overwritten. The last line may lack
-// its end, and comes with the error of the reader.
+// readPart returns the rest of a line with its newline, or with errPart as much of it as fits
+// into the buffer. It overwrites the part returned before. The last line may lack its
+// newline, and is returned with the error of the reader.
 func (r *wipingReader) readPart() ([]byte, error) {
 	clear(r.buffer[r.given:r.begin])
 	r.given = r.begin
@@ -50,7 +50,7 @@ func (r *wipingReader) give(size int) []byte {
 	return part
 }
 
-// fill moves what is left to the front, overwrites where it was, and reads more.
+// fill moves the unread bytes to the front, wipes the rest of the buffer, and reads more.
 func (r *wipingReader) fill() {
 	const maxEmptyRounds = 100
 	r.end = copy(r.buffer, r.buffer[r.begin:r.end])

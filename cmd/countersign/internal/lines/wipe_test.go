@@ -8,8 +8,8 @@ import (
 	"testing/iotest"
 )
 
-// TestBufferWiped: lines of a bulk import are secrets. Each is gone from the
-// buffer when the next is read, and all are at the end.
+// TestBufferWiped checks that each line is gone from the buffer when the next is read, and
+// all are at the end. Lines of a bulk import are secrets.
 func TestBufferWiped(t *testing.T) {
 	const secret = "4c0883a69102937d6231471b5dbb6204"
 	text := strings.Repeat(`{"privateKey":"`+secret+"\"}\n", 20)
