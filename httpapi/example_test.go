@@ -28,8 +28,8 @@ func exampleEngine() *countersign.Engine {
 	return engine
 }
 
-// The API is an http.Handler. In earnest, NewServer makes the server for it,
-// whose timeouts fit.
+// The API is an http.Handler. In production, serve it with NewServer, which sets the
+// timeouts.
 func ExampleNew() {
 	engine := exampleEngine()
 	defer engine.Close()
@@ -45,7 +45,7 @@ func ExampleNew() {
 	// Output: 401
 }
 
-// Admin is for an address of its own: health, readiness and metrics.
+// Serve health, readiness and metrics at an address of their own.
 func ExampleAdmin() {
 	engine := exampleEngine()
 	defer engine.Close()

@@ -25,7 +25,7 @@ import (
 
 const signPath = "/public/v1/submit/sign_transaction"
 
-// serve mounts a fixture's engine.
+// serve starts a server for a fixture's engine.
 func serve(t testing.TB, f *enginetest.Fixture, options httpapi.Options) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
@@ -35,7 +35,7 @@ func serve(t testing.TB, f *enginetest.Fixture, options httpapi.Options) *httpte
 	return server
 }
 
-// post sends a body and returns the answer.
+// post posts a body and returns the answer.
 func post(t testing.TB, url string, body io.Reader, headers ...stamp.Header) (*http.Response, []byte) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, body)
@@ -185,8 +185,8 @@ func TestOtherMethods(t *testing.T) {
 	}
 }
 
-// TestInternalErrors: an incident's id goes out; the cause goes to
-// the log, under that id.
+// TestInternalErrors checks that the answer holds only an incident id, under which the log has
+// the cause.
 func TestInternalErrors(t *testing.T) {
 	var log bytes.Buffer
 	logger := slog.New(slog.NewJSONHandler(&log, nil))
@@ -206,13 +206,12 @@ func TestInternalErrors(t *testing.T) {
 			t.Errorf("%s: message %q", name, message)
 		}
 		if !strings.Contains(log.String(), id) || !strings.Contains(log.String(), "hsm slot 7: PIN expired") {
-			t.Errorf("%s: the log has not what it was: %s", name, log.String())
+			t.Errorf("%s: the log does not have the cause: %s", name, log.String())
 		}
 	}
 }
 
-// TestLogHasNoSecrets goes through a session, refusals and all, and looks for
-// what must not be in the log.
+// TestLogHasNoSecrets searches the log of a session, including refusals, for secrets.
 func TestLogHasNoSecrets(t *testing.T) {
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -228,7 +227,7 @@ func TestLogHasNoSecrets(t *testing.T) {
 	stamped(t, f, server.URL+"/public/v1/submit/verify_otp", redeem)
 	stamped(t, f, server.URL+"/public/v1/submit/verify_otp", strings.Replace(redeem, `"otpCode"`, `"otpcode"`, 1))
 	if !strings.Contains(log.String(), "reason=SIGNATURE_INVALID") || !strings.Contains(log.String(), "operation=verify_otp") {
-		t.Fatalf("the log has not what happened: %s", log.String())
+		t.Fatalf("the log does not have the requests: %s", log.String())
 	}
 	for _, secret := range []string{enginetest.Secret, f.APIKey.PrivateKey(), code, header.Value, enginetest.Signed} {
 		if strings.Contains(strings.ToLower(log.String()), strings.ToLower(secret)) {
@@ -272,8 +271,8 @@ func TestCORS(t *testing.T) {
 		if got := response.Header.Get("Access-Control-Allow-Origin"); (got == test.origin && got != "") != test.allowed {
 			t.Errorf("POST of %q: origin %q", test.origin, got)
 		}
-		checkError(t, response, answer, http.StatusBadRequest, "REQUEST_INVALID") // it has no body: it was looked at
-		// What depends on the origin must not be given to another one from a cache.
+		checkError(t, response, answer, http.StatusBadRequest, "REQUEST_INVALID") // it has no body, and was processed
+		// A cache must not return an answer for one origin to another.
 		if varies := response.Header.Get("Vary") == "Origin"; varies != (test.server == open) {
 			t.Errorf("POST of %q: Vary %q", test.origin, response.Header.Get("Vary"))
 		}
@@ -310,7 +309,7 @@ func TestAdmin(t *testing.T) {
 	}
 }
 
-// fullStore is a store whose disk has no room.
+// fullStore is a store on a full disk.
 type fullStore struct{ store.Store }
 
 // Ping implements store.Store.
@@ -318,7 +317,7 @@ func (fullStore) Ping(context.Context) error {
 	return fmt.Errorf("%w: write /var/lib/state.db: %w", store.ErrUnavailable, syscall.ENOSPC)
 }
 
-// TestReadyzCause: those who run the server learn what clients are not told.
+// TestReadyzCause checks that /readyz gives operators the cause that clients are not told.
 func TestReadyzCause(t *testing.T) {
 	f := enginetest.New(t, func(c *countersign.Config) { c.Store = fullStore{memory.New(0)} })
 	answer := httptest.NewRecorder()
@@ -335,8 +334,8 @@ type counted map[string]int
 // Observe implements countersign.Observer.
 func (c counted) Observe(seen countersign.Observation) { c[string(seen.Reason)]++ }
 
-// TestNotServed: a client that asks for what is not served
-// leaves a trace, however long the path is that it asks for.
+// TestNotServed checks that requests for unknown paths and methods are logged and counted,
+// however long the path.
 func TestNotServed(t *testing.T) {
 	f := enginetest.New(t)
 	var log bytes.Buffer
@@ -355,8 +354,7 @@ func TestNotServed(t *testing.T) {
 	}
 }
 
-// TestNotServedListsPaths: a client that was written for more operations
-// learns which there are.
+// TestNotServedListsPaths checks that the answer to an unknown path lists the known ones.
 func TestNotServedListsPaths(t *testing.T) {
 	server := serve(t, enginetest.New(t), httpapi.Options{})
 	response, answer := post(t, server.URL+"/public/v1/submit/export_wallet", strings.NewReader("{}"))

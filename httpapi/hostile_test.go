@@ -21,7 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// stillServes asserts that another client is served now.
+// stillServes checks that another client is served.
 func stillServes(t *testing.T, f *enginetest.Fixture, server *httptest.Server) {
 	t.Helper()
 	f.Clock.Advance(time.Millisecond) // another body
@@ -30,7 +30,7 @@ func stillServes(t *testing.T, f *enginetest.Fixture, server *httptest.Server) {
 	}
 }
 
-// endless is a body of that many bytes.
+// endless is a body that sends spaces until left bytes have been read.
 type endless struct{ left atomic.Int64 }
 
 func (e *endless) Read(into []byte) (int, error) {
@@ -46,13 +46,13 @@ func (e *endless) Read(into []byte) (int, error) {
 	return int(n), nil
 }
 
-// wellFormed sets a stamp that can be read and is not one of the body.
+// wellFormed sets a stamp that is well-formed but not of this body.
 func wellFormed(f *enginetest.Fixture, header http.Header) {
 	stamp := f.APIKey.Header([]byte("another body"))
 	header.Set(stamp.Name, stamp.Value)
 }
 
-// TestHugeBody: 1 GiB, with its length in the header and without.
+// TestHugeBody sends 1 GiB, with and without Content-Length.
 func TestHugeBody(t *testing.T) {
 	f := enginetest.New(t)
 	server := serve(t, f, httpapi.Options{})
@@ -96,9 +96,10 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
-// TestLongBodyRefusedEarly: neither the rest of what is too long is waited for,
-// nor any of it where the header tells its length.
+// TestLongBodyRefusedEarly checks that the rest of an overlong body is not waited for, nor any
+// of it if the header announces its length.
 func TestLongBodyRefusedEarly(t *testing.T) {
+	t.Parallel()
 	f := enginetest.New(t)
 	server := serve(t, f, httpapi.Options{MaxBody: 10_000, BodyTimeout: time.Hour})
 	header := http.Header{}
@@ -125,12 +126,12 @@ func TestLongBodyRefusedEarly(t *testing.T) {
 	}
 }
 
-// TestBodyMemory: bodies that are long in coming take no more memory than
-// they may all together, and small ones go on meanwhile.
+// TestBodyMemory checks that slowly arriving bodies share a bounded amount of memory, and that
+// short bodies are served meanwhile.
 func TestBodyMemory(t *testing.T) {
 	f := enginetest.New(t)
 	server := serve(t, f, httpapi.Options{MaxBufferedBytes: 64 << 10, BodyTimeout: time.Hour})
-	holder := dial(t, server) // takes 28 KiB beyond its first 4, for as long as it does not go on
+	holder := dial(t, server) // holds 28 KiB beyond its first 4 while it stalls
 	header := http.Header{}
 	wellFormed(f, header)
 	fmt.Fprintf(holder, "POST %s HTTP/1.1\r\nHost: a\r\nX-Stamp: %s\r\nContent-Length: 30000\r\n\r\n%s", signPath, header.Get("X-Stamp"), strings.Repeat(" ", 20<<10))
@@ -154,8 +155,8 @@ func TestBodyMemory(t *testing.T) {
 	})
 }
 
-// TestSlowBody: the body has to come in time, and the work may take longer
-// than the body may.
+// TestSlowBody checks that a body must arrive within BodyTimeout, and that the work may take
+// longer than that.
 func TestSlowBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := enginetest.New(t)
@@ -201,9 +202,10 @@ func dial(t testing.TB, server *httptest.Server) net.Conn {
 	return conn
 }
 
-// TestSlowClients: connections that send nothing, half a header, a header that never
-// ends, half a body; and go away or do not.
+// TestSlowClients opens connections that send nothing, half a header, an endless header, or
+// half a body, and checks that others are served.
 func TestSlowClients(t *testing.T) {
+	t.Parallel()
 	f := enginetest.New(t)
 	server := serve(t, f, httpapi.Options{})
 	for i := range 400 {
@@ -257,7 +259,7 @@ func TestDeepJSON(t *testing.T) {
 	stillServes(t, f, server)
 }
 
-// TestIdleConnections: ten thousand, or as many as this process may open.
+// TestIdleConnections opens ten thousand idle connections, or as many as the process may.
 func TestIdleConnections(t *testing.T) {
 	testenv.Slow(t)
 	var limit syscall.Rlimit

@@ -23,8 +23,8 @@ import (
 // limitedFiles makes this test binary the server of TestIdleStrangers.
 const limitedFiles = "COUNTERSIGN_TEST_LIMITED_FILES"
 
-// TestServeWithFewFiles is not a test but the process of TestIdleStrangers: it
-// serves the API and the admin address, with 256 descriptors.
+// TestServeWithFewFiles is not a test but the server process of TestIdleStrangers: it serves
+// the API and the admin address with 256 file descriptors.
 func TestServeWithFewFiles(t *testing.T) {
 	if os.Getenv(limitedFiles) == "" {
 		return
@@ -51,9 +51,9 @@ func listen(t *testing.T) net.Listener {
 	return listener
 }
 
-// TestIdleStrangers: 300 strangers against 256 descriptors. Some have sent
-// nothing, some half a header, some half a body, some a request that was
-// refused. Neither the API nor health falls silent.
+// TestIdleStrangers opens 300 connections to a server with 256 file descriptors. They send
+// nothing, half a header, half a body, or a request that is refused. The API and the admin
+// address must keep answering.
 func TestIdleStrangers(t *testing.T) {
 	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestServeWithFewFiles$")
 	command.Env = append(os.Environ(), limitedFiles+"=1")
@@ -117,8 +117,8 @@ func TestIdleStrangers(t *testing.T) {
 	}
 }
 
-// TestBusyConnectionsAreKept: the connection of a request under way is not closed
-// to make room; the next one waits until there is room.
+// TestBusyConnectionsAreKept checks that a connection with a request in flight is not closed
+// to make room: the next connection waits.
 func TestBusyConnectionsAreKept(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	f := enginetest.New(t)
@@ -151,7 +151,7 @@ func TestBusyConnectionsAreKept(t *testing.T) {
 	}()
 	select {
 	case status := <-second:
-		t.Fatalf("the second connection was served beside the first: %d", status)
+		t.Fatalf("the second connection was served before the first was done: %d", status)
 	default:
 	}
 	close(leave)

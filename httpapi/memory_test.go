@@ -19,10 +19,10 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// TestBodiesWithoutStamp: strangers who announce long bodies, with no
-// stamp or with none that could be one, are refused after the free 4 KiB; an
-// honest body finds room meanwhile.
+// TestBodiesWithoutStamp checks that strangers who announce long bodies without a plausible
+// stamp are refused after the free 4 KiB, and that an honest body still finds room.
 func TestBodiesWithoutStamp(t *testing.T) {
+	t.Parallel()
 	f := enginetest.New(t)
 	server := serve(t, f, httpapi.Options{MaxBufferedBytes: 1 << 20})
 	for i := range 60 {
@@ -45,29 +45,30 @@ func TestBodiesWithoutStamp(t *testing.T) {
 	}
 }
 
-// TestBodyLimitByOperation: only a transaction may be as long as MaxBody.
+// TestBodyLimitByOperation checks that only a transaction may be as long as MaxBody.
 func TestBodyLimitByOperation(t *testing.T) {
+	t.Parallel()
 	f := enginetest.New(t)
 	server := serve(t, f, httpapi.Options{})
-	for path, most := range map[string]int{
+	for path, limit := range map[string]int{
 		"/public/v1/query/whoami": httpapi.MaxOtherBody, "/public/v1/query/get_activity": httpapi.MaxOtherBody,
 		"/public/v1/submit/init_otp_auth": httpapi.MaxOtherBody, "/public/v1/submit/verify_otp": httpapi.MaxOtherBody,
 		signPath: httpapi.DefaultMaxBody,
 	} {
-		_, answer := stamped(t, f, server.URL+path, strings.Repeat(" ", most))
+		_, answer := stamped(t, f, server.URL+path, strings.Repeat(" ", limit))
 		if strings.Contains(string(answer), "longer than") {
-			t.Errorf("%s: %d bytes: %s", path, most, answer)
+			t.Errorf("%s: %d bytes: %s", path, limit, answer)
 		}
-		response, answer := stamped(t, f, server.URL+path, strings.Repeat(" ", most+1))
+		response, answer := stamped(t, f, server.URL+path, strings.Repeat(" ", limit+1))
 		checkError(t, response, answer, http.StatusBadRequest, "REQUEST_INVALID")
-		if !strings.Contains(string(answer), fmt.Sprintf("longer than %d bytes", most)) {
+		if !strings.Contains(string(answer), fmt.Sprintf("longer than %d bytes", limit)) {
 			t.Errorf("%s: %s", path, answer)
 		}
 	}
 }
 
-// pipes is a listener of connections without any buffer: what the client does
-// not read, the server holds.
+// pipes is a listener of unbuffered connections: the server holds whatever the client does
+// not read.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -102,7 +103,7 @@ func (p *pipes) Close() error {
 // Addr implements net.Listener.
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// answering counts the handlers that have begun to answer.
+// answering reports when a handler has begun to answer.
 type answering struct {
 	http.ResponseWriter
 	begun func()
@@ -115,8 +116,8 @@ func (a *answering) WriteHeader(status int) {
 
 func (a *answering) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// TestUnreadAnswers: a hundred clients ask for a record of 2 MiB, whose
-// answer has 12 MB, and read nothing of it.
+// TestUnreadAnswers checks the memory held for a hundred clients that query a record of 2 MiB,
+// whose answer has 12 MB, and read nothing.
 func TestUnreadAnswers(t *testing.T) {
 	f := enginetest.New(t)
 	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(longBody(f, 2<<20-1000, 0)))
@@ -126,8 +127,8 @@ func TestUnreadAnswers(t *testing.T) {
 	doNotRead(t, f, "get_activity", fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, record.ID), 100)
 }
 
-// TestUnreadListings: hundreds of clients ask for a page of a hundred records, of
-// 6 KiB each, whose answer has 3 MB, or of 200 KiB, and read nothing of it.
+// TestUnreadListings checks the memory held for hundreds of clients that list a hundred
+// records of 6 KiB, an answer of 3 MB, or of 200 KiB, and read nothing.
 func TestUnreadListings(t *testing.T) {
 	testenv.Slow(t)
 	for size, clients := range map[int]int{6 << 10: 400, 200 << 10: 100} {
@@ -141,14 +142,14 @@ func TestUnreadListings(t *testing.T) {
 	}
 }
 
-// longBody is the body of a request, with so much white space in it.
+// longBody returns a request body with the given amount of white space.
 func longBody(f *enginetest.Fixture, spaces, number int) string {
 	body := f.Body(enginetest.Request{At: f.Clock.Now().Add(time.Duration(number) * time.Millisecond)})
 	return strings.Replace(body, `"parameters":{`, `"parameters":{`+strings.Repeat("\n", spaces), 1)
 }
 
-// doNotRead has clients ask, and read nothing of the answer: what the server
-// has in memory is bounded.
+// doNotRead makes clients send a query and read nothing of the answer, and checks that the
+// server's memory stays bounded.
 func doNotRead(t *testing.T, f *enginetest.Fixture, path, query string, clients int) {
 	const bound = 256 << 20
 	var answered sync.WaitGroup
@@ -178,7 +179,7 @@ func doNotRead(t *testing.T, f *enginetest.Fixture, path, query string, clients 
 	}
 }
 
-// watchMemory sends the largest heap that it has seen when the context ends.
+// watchMemory sends the largest heap size it has seen once the context ends.
 func watchMemory(ctx context.Context, peak chan<- uint64) {
 	var most uint64
 	for {

@@ -23,7 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// schema is the part of OpenAPI's schemas that the description uses.
+// schema is the part of an OpenAPI schema that the description uses.
 type schema struct {
 	Ref                  string `json:"$ref"`
 	Type                 string
@@ -61,7 +61,7 @@ func openAPI(t *testing.T) *description {
 	return &read
 }
 
-// check returns what of a value is not as the schema has it, "" if nothing.
+// check returns how a value violates the schema, or "".
 func (d *description) check(s *schema, value any, at string) string {
 	if s.Ref != "" {
 		named := d.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
@@ -134,7 +134,7 @@ func (d *description) checkJSON(t *testing.T, what string, s *schema, text []byt
 	}
 }
 
-// exchanges are requests for every path, good and bad.
+// exchanges returns valid and invalid requests for every path.
 func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox, voter *enginetest.APIKey) map[string][]countersign.SignedBody {
 	t.Helper()
 	envelope := func(kind activity.Type, parameters string) string {
@@ -202,10 +202,10 @@ func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox, v
 	return all
 }
 
-// votedKey is the key whose transactions need the vote of another user.
+// votedKey is the key whose transactions need another user's vote.
 const votedKey = "key-1"
 
-// oneVote is the policy that says so.
+// oneVote is the policy that requires it.
 type oneVote struct{}
 
 func (oneVote) Authorize(context.Context, countersign.Authorization) error { return nil }
@@ -225,7 +225,7 @@ func (oneVote) PoliciesOf(*countersign.Organization) []activity.PolicyRule {
 	return []activity.PolicyRule{{ID: "1", Name: "large", Allow: true, Condition: "true", Consensus: "1 of the tag finance", Notes: "transfer"}}
 }
 
-// withVoter gives an engine that policy, and a user who may vote.
+// withVoter configures the policy oneVote, and a user who may vote.
 func withVoter(t *testing.T, voter *enginetest.APIKey) func(*countersign.Config) {
 	t.Helper()
 	return func(config *countersign.Config) {
@@ -242,7 +242,7 @@ func withVoter(t *testing.T, voter *enginetest.APIKey) func(*countersign.Config)
 	}
 }
 
-// both is a directory with the members of another besides its own.
+// both is a directory with the members of a second one.
 type both struct {
 	countersign.Directory
 	other countersign.Directory
@@ -256,12 +256,12 @@ func (b both) Member(ctx context.Context, organizationID string, id stamp.ID) (*
 	return member, err
 }
 
-// rawParameters are those of a message in hex.
+// rawParameters returns the parameters of a message in hex.
 func rawParameters(payload, hash string) string {
 	return fmt.Sprintf(`"signWith":%q,%s,"encoding":"PAYLOAD_ENCODING_HEXADECIMAL","hashFunction":"HASH_FUNCTION_%s"`, enginetest.Address, payload, hash)
 }
 
-// TestOpenAPI holds the description against what is really sent and answered.
+// TestOpenAPI checks the description against real requests and answers.
 func TestOpenAPI(t *testing.T) {
 	described := openAPI(t)
 	outbox := new(enginetest.Outbox)
@@ -295,8 +295,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// TestOpenAPIParameters: what the description says may be sent is what
-// is taken, and nothing else.
+// TestOpenAPIParameters checks that the described parameters are exactly the accepted ones.
 func TestOpenAPIParameters(t *testing.T) {
 	described := openAPI(t)
 	texts := map[string]string{"fingerprint": "sha256:" + strings.Repeat("0a", 32), "shown": strings.Repeat("0a", 32)}

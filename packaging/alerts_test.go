@@ -16,14 +16,14 @@ import (
 	"github.com/countersign-dev/countersign/metrics"
 )
 
-// outcomes are what queries may name: "completed", "repeated", and reasons.
+// outcomes are the outcomes that queries may name.
 var outcomes = []activity.Reason{
 	"completed", "repeated",
 	activity.ReasonInternal, activity.ReasonUnavailable, activity.ReasonHazardNotAllowed, activity.ReasonNotAuthorized,
 	activity.ReasonSignatureInvalid, activity.ReasonInvalidTime, activity.ReasonRateLimitExceeded, activity.ReasonMaxOTPInitiated,
 }
 
-// servedMetrics is what a server shows that has had one request.
+// servedMetrics returns the metrics of a server that has handled one request.
 func servedMetrics(t *testing.T) string {
 	t.Helper()
 	seen := metrics.New()
@@ -43,7 +43,7 @@ var (
 	queryOutcomes = regexp.MustCompile(`outcome[=!]~?"([A-Za-z_|]+)"`)
 )
 
-// checkQuery expects that the series, labels and outcomes that a query names exist.
+// checkQuery checks that the series, labels and outcomes in a query exist.
 func checkQuery(t *testing.T, where, query, served string) {
 	t.Helper()
 	names := querySeries.FindAllString(query, -1)
@@ -76,9 +76,9 @@ func checkQuery(t *testing.T, where, query, served string) {
 	}
 }
 
-// TestAlerts: a rule over a series, a label or an outcome that is not there never
-// fires. What operations.md says to alert on has a rule, and each rule is said there;
-// so is each series.
+// TestAlerts checks that the rules name only existing series, labels and outcomes, because
+// other rules would never fire, and that operations.md lists exactly these rules and all
+// series.
 func TestAlerts(t *testing.T) {
 	content, err := os.ReadFile("alerts.yaml")
 	if err != nil {
@@ -101,21 +101,21 @@ func TestAlerts(t *testing.T) {
 		t.Fatal(err)
 	}
 	served := servedMetrics(t)
-	said := map[string]bool{} // what the manual has to name for the rules
+	rules := map[string]bool{} // those that the manual has not yet listed
 	for _, rule := range file.Groups[0].Rules {
 		checkQuery(t, rule.Alert, rule.Expr, served)
 		if rule.Labels["severity"] == "" || rule.Annotations["summary"] == "" {
 			t.Errorf("%s: no severity, or no summary", rule.Alert)
 		}
-		said[rule.Alert] = true
+		rules[rule.Alert] = true
 	}
 	for _, match := range regexp.MustCompile("`(Countersign[A-Za-z]+)`").FindAllSubmatch(manual, -1) {
-		if !said[string(match[1])] {
+		if !rules[string(match[1])] {
 			t.Errorf("operations.md names the alert %s: it has no rule, or is named twice", match[1])
 		}
-		delete(said, string(match[1]))
+		delete(rules, string(match[1]))
 	}
-	for name := range said {
+	for name := range rules {
 		t.Errorf("operations.md does not say what %s means", name)
 	}
 	shown := regexp.MustCompile(`(?m)^# TYPE (countersign_[a-z_]+) `).FindAllStringSubmatch(served, -1)

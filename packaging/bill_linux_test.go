@@ -11,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// testBill: the bill has all modules that are linked and the standard library,
-// nothing else, and is the same each time.
+// testBill checks that the bill lists exactly the linked modules and the standard library,
+// and that it is reproducible.
 func testBill(t *testing.T, path string) {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {
@@ -41,7 +41,7 @@ func testBill(t *testing.T, path string) {
 		t.Errorf("the bill has\n%q\nthe binary\n%q", got, want)
 	}
 	if again := output(t, program, path, path); !bytes.Equal(again, first) {
-		t.Error("the same binary twice has another bill")
+		t.Error("the bill of a binary passed twice differs")
 	}
 	if out, err := exec.CommandContext(t.Context(), program, path, program).CombinedOutput(); err == nil {
 		t.Errorf("one bill for two programs: %s", out)

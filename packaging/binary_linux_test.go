@@ -12,9 +12,9 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-var binaryFlag = flag.String("binary", "", "`path` of the released binary; one is built if this is left out")
+var binaryFlag = flag.String("binary", "", "`path` of the release binary; by default one is built")
 
-// binary returns the path of a binary as it is released: without cgo.
+// binary returns the path of a binary built like a release: without cgo.
 func binary(t *testing.T) string {
 	t.Helper()
 	if *binaryFlag != "" {
@@ -29,8 +29,8 @@ func binary(t *testing.T) string {
 	return path
 }
 
-// TestReleasedBinary: it is static, it works where there is nothing else, and
-// its bill of materials can be made.
+// TestReleasedBinary checks that the release binary is static, runs in an empty root, and has
+// a bill of materials.
 func TestReleasedBinary(t *testing.T) {
 	testenv.Slow(t)
 	path := binary(t)

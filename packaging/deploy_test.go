@@ -11,8 +11,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// TestDashboard: a panel over a series or a label that is not there
-// stays empty, and looks like a quiet server.
+// TestDashboard checks that panels name only existing series and labels, because other panels
+// would stay empty and look like an idle server, and that every series has a panel.
 func TestDashboard(t *testing.T) {
 	content, err := os.ReadFile("grafana.json")
 	if err != nil {
@@ -50,15 +50,15 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// service is one of compose.yaml.
+// service is a service in compose.yaml.
 type service struct {
 	Command, Ports, Volumes, Networks, Secrets []string
 	Healthcheck                                struct{ Test []string }
 	DependsOn                                  map[string]any `yaml:"depends_on"`
 }
 
-// TestCompose: what a service names is declared, and what is published
-// and probed is where the server listens.
+// TestCompose checks that everything a service names is declared, and that the published port
+// and the probe match the server's addresses.
 func TestCompose(t *testing.T) {
 	content, err := os.ReadFile("compose.yaml")
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package packaging has no code: what is shipped beside the binary is here, and
-// tests hold it against the command.
+// Package packaging holds what is shipped with the binary. It contains only tests, which
+// check those files against the command.
 package packaging

@@ -1,13 +1,12 @@
 #!/bin/sh
-# release.sh DIRECTORY [GOOS/GOARCH[/hsm]]…: builds the released binaries of the commit
-# that is checked out into the directory: static and without cgo, and with /hsm behind
-# a platform the binary that can use an HSM, which is dynamic and with cgo.
+# release.sh DIRECTORY [GOOS/GOARCH[/hsm]]… builds the release binaries of the checked-out
+# commit into DIRECTORY. They are static, without cgo; with /hsm after a platform it builds
+# the binary that can use an HSM, which is dynamic, with cgo.
 #
-# It builds a clone, so that nothing which is not committed gets in, and so that
-# the commit is stamped also from a linked work tree. Whatever the Go tools take
-# from the environment, and that changes the binary, is set here; the version of
-# Go is all that is left, and 'countersign version' prints it. With /hsm it is the C
-# compiler and its C library, too: CC if it is set, else the one of this machine.
+# It builds from a clone, so that no uncommitted change gets in, and so that the commit is
+# stamped even in a linked work tree. Every environment variable of the Go tools that affects
+# the binary is set here, so it depends only on the version of Go, which 'countersign version'
+# prints. With /hsm it also depends on the C compiler and C library: CC, or the machine's.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1"

@@ -1,8 +1,7 @@
 #!/bin/sh
-# Builds the released binaries of this machine's platform twice, in two places,
-# the second time with an empty build cache, so that it takes nothing from the
-# first: both must be the same, byte for byte. The static one must run without
-# anything beside it, the other one with a token of SoftHSM.
+# Builds the release binaries of this machine's platform twice, in two directories, the
+# second time with an empty build cache. Both builds must be identical, byte for byte. The
+# static binary must run in an empty root, the other one with a SoftHSM token.
 set -eu
 cd "$(dirname "$0")/.."
 os=$(go env GOHOSTOS) arch=$(go env GOHOSTARCH)

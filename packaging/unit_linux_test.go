@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// TestUnit: systemd understands every line of the unit, and finds it as tight
-// as docs/operations.md says: an exposure of at most 1.2 of 10.
+// TestUnit checks that systemd understands every line of the unit, and rates its exposure at
+// most 1.2 of 10, as docs/operations.md says.
 func TestUnit(t *testing.T) {
 	analyze := testenv.Tool(t, "systemd-analyze")
 	unit, err := os.ReadFile("countersign.service")
@@ -22,7 +22,7 @@ func TestUnit(t *testing.T) {
 	if !bytes.Contains(unit, []byte("ExecStart="+installed+"serve --config ")) {
 		t.Fatal("the unit does not start what is documented")
 	}
-	// It need not be installed here; some other program is.
+	// The binary need not be installed here; systemd-analyze is.
 	unit = bytes.Replace(unit, []byte(installed), []byte(analyze+" "), 1)
 	path := filepath.Join(t.TempDir(), "countersign.service")
 	if err := os.WriteFile(path, unit, 0o644); err != nil {

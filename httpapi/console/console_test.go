@@ -36,8 +36,8 @@ func get(t *testing.T, url string) (*http.Response, string) {
 	return response, string(body)
 }
 
-// TestHeaders: every file is served with the headers that keep other pages, and
-// markup from data, out.
+// TestHeaders checks that every file is served with headers that isolate the page and forbid
+// markup from data.
 func TestHeaders(t *testing.T) {
 	server := newServer(t)
 	for path, contentType := range map[string]string{
@@ -72,8 +72,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestNoThirdParty: no file of the page names another host, inline script or style,
-// or a way to make markup of text.
+// TestNoThirdParty checks that no file of the page names another host, or contains inline
+// script or style, or turns text into markup.
 func TestNoThirdParty(t *testing.T) {
 	server := newServer(t)
 	forbidden := regexp.MustCompile(`https?://|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|localStorage|sessionStorage|document\.cookie|<script>|<style|style="|javascript:`)
@@ -84,8 +84,8 @@ func TestNoThirdParty(t *testing.T) {
 	}
 }
 
-// TestOptions: what no browser would report as an origin, or could not use passkeys
-// at, is refused by name.
+// TestOptions checks that origins that no browser would report, and domains whose passkeys the
+// page could not use, are refused by name.
 func TestOptions(t *testing.T) {
 	for _, test := range []struct{ origin, rpID, problem string }{
 		{"", "example.com", "origin"},

@@ -12,14 +12,14 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// bill is the bill of materials of binaries that were built from one version
-// of one module.
+// bill returns the bill of materials of binaries, which must be built from one version of
+// one module.
 func bill(binaries []*debug.BuildInfo) (*cdx.BOM, error) {
 	first := binaries[0]
 	linked := map[string]cdx.Component{}
 	for _, binary := range binaries {
 		if binary.Main != first.Main || binary.GoVersion != first.GoVersion {
-			return nil, fmt.Errorf("binaries of %s %s by %s, and of %s %s by %s: one bill is for one of these",
+			return nil, fmt.Errorf("binaries of %s %s by %s and of %s %s by %s: pass the binaries of one version only",
 				first.Main.Path, first.Main.Version, first.GoVersion, binary.Main.Path, binary.Main.Version, binary.GoVersion)
 		}
 		for _, module := range binary.Deps {
@@ -41,56 +41,55 @@ func bill(binaries []*debug.BuildInfo) (*cdx.BOM, error) {
 		components[i] = linked[ref]
 	}
 	main := mainComponent(first)
-	made := cdx.NewBOM()
-	made.Metadata = &cdx.Metadata{Component: &main}
-	made.Components = &components
-	made.Dependencies = &[]cdx.Dependency{{Ref: main.BOMRef, Dependencies: &refs}} // who needs whom below that is not recorded
-	return made, nil
+	bom := cdx.NewBOM()
+	bom.Metadata = &cdx.Metadata{Component: &main}
+	bom.Components = &components
+	bom.Dependencies = &[]cdx.Dependency{{Ref: main.BOMRef, Dependencies: &refs}} // the binaries do not record dependencies between modules
+	return bom, nil
 }
 
-// mainComponent is the program itself, at its commit.
+// mainComponent returns the program itself, with its commit.
 func mainComponent(info *debug.BuildInfo) cdx.Component {
 	purl := packageURL(info.Main.Path, info.Main.Version)
-	made := cdx.Component{Type: cdx.ComponentTypeApplication, Name: info.Main.Path, Version: info.Main.Version, PackageURL: purl, BOMRef: purl}
+	part := cdx.Component{Type: cdx.ComponentTypeApplication, Name: info.Main.Path, Version: info.Main.Version, PackageURL: purl, BOMRef: purl}
 	for _, setting := range info.Settings {
 		if setting.Key == "vcs.revision" {
-			made.Properties = &[]cdx.Property{{Name: setting.Key, Value: setting.Value}}
+			part.Properties = &[]cdx.Property{{Name: setting.Key, Value: setting.Value}}
 		}
 	}
-	return made
+	return part
 }
 
-// component is a module that is linked: the one that replaces it, if there is
-// one.
+// component returns a linked module, or its replacement.
 func component(module *debug.Module) (cdx.Component, error) {
 	if module.Replace != nil {
 		module = module.Replace
 	}
 	purl := packageURL(module.Path, module.Version)
-	made := cdx.Component{Type: cdx.ComponentTypeLibrary, Name: module.Path, Version: module.Version, PackageURL: purl, BOMRef: purl}
+	part := cdx.Component{Type: cdx.ComponentTypeLibrary, Name: module.Path, Version: module.Version, PackageURL: purl, BOMRef: purl}
 	if module.Sum == "" {
-		return made, nil // a folder
+		return part, nil // a local directory
 	}
 	sum, err := sumHash(module.Sum)
 	if err != nil {
-		return made, fmt.Errorf("%s: %w", module.Path, err)
+		return part, fmt.Errorf("%s: %w", module.Path, err)
 	}
-	made.Hashes = &[]cdx.Hash{sum}
-	return made, nil
+	part.Hashes = &[]cdx.Hash{sum}
+	return part, nil
 }
 
-// sumHash is a line of go.sum as a hash: h1 is the SHA-256 of the list of the
-// module's files with their hashes, in base64.
+// sumHash converts a go.sum hash: h1 is the SHA-256 of the list of the module's files and
+// their hashes, in base64.
 func sumHash(sum string) (cdx.Hash, error) {
 	encoded, ok := strings.CutPrefix(sum, "h1:")
 	raw, err := base64.StdEncoding.DecodeString(encoded)
 	if !ok || err != nil {
-		return cdx.Hash{}, fmt.Errorf("%q is not a sum as go.sum has it", sum)
+		return cdx.Hash{}, fmt.Errorf("%q is not a hash of go.sum", sum)
 	}
 	return cdx.Hash{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(raw)}, nil
 }
 
-// packageURL names a module as package-url does, type golang.
+// packageURL returns the package URL of a module (purl type golang).
 func packageURL(path, version string) string {
 	return "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")
 }

@@ -1,11 +1,11 @@
-// Command sbom prints the software bill of materials of Go binaries, as
-// CycloneDX 1.6 in JSON: their module and all modules linked into any of them,
-// as the Go tools recorded it in the binaries.
+// Command sbom prints the software bill of materials of Go binaries, CycloneDX 1.6 in JSON:
+// their module and all modules linked into any of them, as recorded in the binaries by the
+// Go tools.
 //
 //	sbom countersign-linux-amd64 countersign-linux-arm64 > countersign.cdx.json
 //
-// It depends on the binaries alone: it has no time and no serial number, so that
-// building the same binaries gives the same bill.
+// The output depends only on the binaries: it has no time and no serial number, so that
+// identical binaries give identical bills.
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 
 func run(paths []string, out io.Writer) error {
 	if len(paths) == 0 {
-		return errors.New("name the binaries")
+		return errors.New("usage: sbom BINARY…")
 	}
 	var binaries []*debug.BuildInfo
 	for _, path := range paths {
