@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
 
-// A key in Bitcoin's wallet import format, turned into hex.
+// A key in Bitcoin's wallet import format is converted to hex.
 func ExampleParseWIF() {
 	wif, err := keyformat.ParseWIF([]byte("KwdMAjGmerYanjeui5SHS7JkmpZvVipYvB2LJGU1ZxJwYvP98617"))
 	if err != nil {

@@ -13,36 +13,35 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// object is a JSON object: its members by name. That none of them appears twice, in
-// whatever object of the file, is checked by jsontext.
+// object is a JSON object. jsontext refuses duplicate members.
 type object struct {
-	path    string // where it stands, such as "crypto.kdfparams"
+	path    string // in the file, such as "crypto.kdfparams"
 	members map[string]value
-	at      int
+	offset  int // in the file
 }
 
-// value is the text of a member and where it stands in the file.
+// value is the text of a member and its offset in the file.
 type value struct {
-	text []byte
-	at   int
+	text   []byte
+	offset int
 }
 
-func (o object) errorf(at int, name, format string, args ...any) error {
+func (o object) errorf(offset int, name, format string, args ...any) error {
 	switch {
 	case o.path != "":
 		name = strings.TrimSuffix(o.path+"."+name, ".")
 	case name == "":
 		name = "the file"
 	}
-	return fmt.Errorf("web3: %w: %s at byte %d: %w", ErrMalformed, name, at, fmt.Errorf(format, args...))
+	return fmt.Errorf("web3: %w: %s at byte %d: %w", ErrMalformed, name, offset, fmt.Errorf(format, args...))
 }
 
-// parseObject reads one object and nothing behind it.
+// parseObject reads a value that is one object and nothing else.
 func parseObject(path string, from value) (object, error) {
-	o := object{path: path, members: map[string]value{}, at: from.at}
+	o := object{path: path, members: map[string]value{}, offset: from.offset}
 	decoder := jsontext.NewDecoder(bytes.NewBuffer(from.text))
 	if token, err := decoder.ReadToken(); err != nil || token.Kind() != '{' {
-		return o, o.errorf(from.at, "", "a JSON object is expected")
+		return o, o.errorf(from.offset, "", "expected a JSON object")
 	}
 	for decoder.PeekKind() != '}' {
 		if err := o.member(decoder); err != nil {
@@ -53,7 +52,7 @@ func parseObject(path string, from value) (object, error) {
 		return o, o.notJSON(decoder, err)
 	}
 	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
-		return o, o.errorf(from.at+int(decoder.InputOffset()), "", "nothing may follow the object")
+		return o, o.errorf(from.offset+int(decoder.InputOffset()), "", "unexpected text after the object")
 	}
 	return o, nil
 }
@@ -68,74 +67,75 @@ func (o object) member(decoder *jsontext.Decoder) error {
 	if err != nil {
 		return o.notJSON(decoder, err)
 	}
-	o.members[name] = value{text: bytes.Clone(text), at: o.at + int(decoder.InputOffset()) - len(text)}
+	o.members[name] = value{text: bytes.Clone(text), offset: o.offset + int(decoder.InputOffset()) - len(text)}
 	return nil
 }
 
 // notJSON translates an error of the decoder.
 func (o object) notJSON(decoder *jsontext.Decoder, err error) error {
-	at := int(decoder.InputOffset())
+	offset := decoder.InputOffset()
 	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
 	if ok {
-		at = int(syntactic.ByteOffset)
+		offset = syntactic.ByteOffset
 	}
+	problem := "not JSON"
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return o.errorf(o.at+at, "", "the object does not end")
+		problem = "the object does not end"
 	case ok && errors.Is(err, jsontext.ErrDuplicateName):
-		return o.errorf(o.at+at, "", "member %.32q occurs twice", syntactic.JSONPointer.LastToken())
+		problem = fmt.Sprintf("duplicate member %.32q", syntactic.JSONPointer.LastToken())
 	}
-	return o.errorf(o.at+at, "", "not JSON")
+	return o.errorf(o.offset+int(offset), "", "%s", problem)
 }
 
-// only refuses members other than these: of several, the first.
+// only refuses members other than the given ones. The error names the first.
 func (o object) only(names ...string) error {
 	var unknown string
-	at := -1
-	for name, found := range o.members {
-		if !slices.Contains(names, name) && (at < 0 || found.at < at) {
-			unknown, at = name, found.at
+	offset := -1
+	for name, member := range o.members {
+		if !slices.Contains(names, name) && (offset < 0 || member.offset < offset) {
+			unknown, offset = name, member.offset
 		}
 	}
-	if at < 0 {
+	if offset < 0 {
 		return nil
 	}
-	return o.errorf(at, "", "unknown member %.32q: the members are %s", unknown, strings.Join(names, ", "))
+	return o.errorf(offset, "", "unknown member %.32q: the members are %s", unknown, strings.Join(names, ", "))
 }
 
 func (o object) need(name string) (value, error) {
-	found, ok := o.members[name]
+	member, ok := o.members[name]
 	if !ok {
-		return found, o.errorf(o.at, name, "missing")
+		return member, o.errorf(o.offset, name, "missing")
 	}
-	return found, nil
+	return member, nil
 }
 
 func (o object) object(name string) (object, error) {
-	found, err := o.need(name)
+	member, err := o.need(name)
 	if err != nil {
 		return object{}, err
 	}
 	if o.path != "" {
 		name = o.path + "." + name
 	}
-	return parseObject(name, found)
+	return parseObject(name, member)
 }
 
-// text reads a string without escapes: none of the format's needs one.
+// text reads a string without escapes, which the format never needs.
 func (o object) text(name string) (string, error) {
-	found, err := o.need(name)
+	member, err := o.need(name)
 	if err != nil {
 		return "", err
 	}
-	size := len(found.text)
-	if size < 2 || found.text[0] != '"' || bytes.IndexByte(found.text, '\\') >= 0 {
-		return "", o.errorf(found.at, name, "a string without escapes is expected")
+	size := len(member.text)
+	if size < 2 || member.text[0] != '"' || bytes.IndexByte(member.text, '\\') >= 0 {
+		return "", o.errorf(member.offset, name, "expected a string without escapes")
 	}
-	return string(found.text[1 : size-1]), nil
+	return string(member.text[1 : size-1]), nil
 }
 
-// hex reads a string of hex digits of least to most bytes.
+// hex reads between least and most bytes in hex.
 func (o object) hex(name string, least, most int) ([]byte, error) {
 	digits, err := o.text(name)
 	if err != nil {
@@ -143,10 +143,10 @@ func (o object) hex(name string, least, most int) ([]byte, error) {
 	}
 	raw, err := hex.DecodeString(digits)
 	if err != nil {
-		return nil, o.errorf(o.members[name].at, name, "hex digits, an even number of them and without 0x, are expected")
+		return nil, o.errorf(o.members[name].offset, name, "expected an even number of hex digits, without 0x")
 	}
 	if len(raw) < least || len(raw) > most {
-		return nil, o.errorf(o.members[name].at, name, "%d bytes, want %s", len(raw), between(least, most))
+		return nil, o.errorf(o.members[name].offset, name, "%d bytes, want %s", len(raw), between(least, most))
 	}
 	return raw, nil
 }
@@ -160,13 +160,13 @@ func between(least, most int) string {
 
 // number reads a natural number.
 func (o object) number(name string) (uint64, error) {
-	found, err := o.need(name)
+	member, err := o.need(name)
 	if err != nil {
 		return 0, err
 	}
-	number, err := strconv.ParseUint(string(found.text), 10, 64)
+	number, err := strconv.ParseUint(string(member.text), 10, 64)
 	if err != nil {
-		return 0, o.errorf(found.at, name, "a natural number is expected")
+		return 0, o.errorf(member.offset, name, "expected a natural number")
 	}
 	return number, nil
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
 
-// mutated is a good file and its reader.
+// mutated is a valid file and its reader.
 type mutated struct {
 	file  []byte
 	key   keyformat.Key
 	parse func(file []byte) (keyformat.Key, error)
 
-	// canonical returns a file in the one form that is written, if there is
-	// one; nil for files that are encrypted anew each time.
+	// canonical returns the file in the form that is written, if that is unique; nil for
+	// files whose encryption is randomized.
 	canonical func(keyformat.Key) ([]byte, error)
 
-	// bare: nothing in the file says whether the secret is still the same.
+	// bare: nothing in the file allows a change of the secret to be detected.
 	bare bool
 }
 
@@ -58,8 +58,8 @@ func mutable(t *testing.T) map[string]mutated {
 	return all
 }
 
-// each calls back with every mutation of a file by one byte. Of a long file, one
-// bit of each byte is flipped.
+// each calls back with every mutation of one byte of a file. In a long file, only one bit of each
+// byte is flipped.
 func each(file []byte, do func(mutated []byte)) {
 	for i := range file {
 		for bit := range 8 {
@@ -76,9 +76,8 @@ func each(file []byte, do func(mutated []byte)) {
 	do(append(bytes.Clone(file), 0))
 }
 
-// TestMutations: what is still accepted is the same key, if the format has
-// anything to tell by. Where a format has one form, it is that form, but for
-// white space around it and between its parts.
+// TestMutations: a mutation that is accepted must give the same key, if the format allows
+// changes to be detected. If the format has a unique form, only white space may differ.
 func TestMutations(t *testing.T) {
 	for name, c := range mutable(t) {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +89,7 @@ func TestMutations(t *testing.T) {
 				}
 				accepted++
 				if same := key.Curve == c.key.Curve && bytes.Equal(key.Secret, c.key.Secret); !same && !c.bare {
-					t.Fatalf("another key is read from\n%q", mutated)
+					t.Fatalf("read another key from\n%q", mutated)
 				}
 				if c.canonical == nil {
 					return

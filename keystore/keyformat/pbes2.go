@@ -25,7 +25,7 @@ var (
 	oidAES256CBC  = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 1, 42}
 )
 
-// prfs are the hash functions of PBKDF2's HMAC (RFC 8018).
+// prfs has the hash functions of PBKDF2's HMAC (RFC 8018), by object identifier.
 var prfs = map[string]func() hash.Hash{
 	"1.2.840.113549.2.7":   sha1.New,
 	oidHMACSHA256.String(): sha256.New,
@@ -33,14 +33,14 @@ var prfs = map[string]func() hash.Hash{
 	"1.2.840.113549.2.11":  sha512.New,
 }
 
-// ciphers are the block ciphers, by the length of their keys in bytes.
+// ciphers has the key lengths of the block ciphers in bytes, by object identifier.
 var ciphers = map[string]int{
 	"2.16.840.1.101.3.4.1.2":  16, // AES-128-CBC
 	"2.16.840.1.101.3.4.1.22": 24, // AES-192-CBC
 	oidAES256CBC.String():     32,
 }
 
-// pbes2 is how a key is encrypted.
+// pbes2 has the parameters of an encryption.
 type pbes2 struct {
 	stretch stretch
 	salt    []byte
@@ -93,8 +93,8 @@ func parseEncryptedPrivateKeyInfo(content, password []byte) (Key, error) {
 	return readDecrypted(plain)
 }
 
-// readDecrypted reads what a password has opened. Nothing but the padding says
-// that it was the right one: bytes that are no PrivateKeyInfo mean it was not.
+// readDecrypted reads a decrypted key. Only the padding and the format show whether the
+// password was right.
 func readDecrypted(plain []byte) (Key, error) {
 	padding := int(plain[len(plain)-1])
 	if padding == 0 || padding > aes.BlockSize {
@@ -119,7 +119,7 @@ func readPBES2(info *der) (*pbes2, error) {
 		return nil, err
 	}
 	if !oid.Equal(oidPBES2) {
-		return nil, fmt.Errorf("pkcs8: %w: encryption %v: only PBES2 is read: encrypt it anew with 'openssl pkcs8 -topk8'", ErrUnsupported, oid)
+		return nil, fmt.Errorf("pkcs8: %w: encryption %v: only PBES2 is supported: re-encrypt it with 'openssl pkcs8 -topk8'", ErrUnsupported, oid)
 	}
 	parameters, err := outer.inside("PBES2-params", tag.SEQUENCE)
 	if err != nil {
@@ -154,8 +154,8 @@ func (s *pbes2) readKDF(parameters *der) error {
 	if err != nil {
 		return err
 	}
-	if s.salt = salt.String; len(s.salt) == 0 || len(s.salt) > MaxSalt {
-		return salt.errorf("salt", "%d bytes, want 1 to %d", len(s.salt), MaxSalt)
+	if s.salt = salt.String; len(s.salt) == 0 || len(s.salt) > maxSalt {
+		return salt.errorf("salt", "%d bytes, want 1 to %d", len(s.salt), maxSalt)
 	}
 	switch {
 	case oid.Equal(oidPBKDF2):
@@ -163,7 +163,7 @@ func (s *pbes2) readKDF(parameters *der) error {
 	case oid.Equal(oidScrypt):
 		err = s.readScrypt(kdf)
 	default:
-		err = fmt.Errorf("pkcs8: %w: key derivation %v: only PBKDF2 and scrypt are read", ErrUnsupported, oid)
+		err = fmt.Errorf("pkcs8: %w: key derivation %v: only PBKDF2 and scrypt are supported", ErrUnsupported, oid)
 	}
 	if err != nil {
 		return err
@@ -189,10 +189,10 @@ func (s *pbes2) readPBKDF2(kdf *der) (err error) {
 			return err
 		}
 		if cost.prf = prfs[oid.String()]; cost.prf == nil {
-			return fmt.Errorf("pkcs8: %w: prf %v: only HMAC with SHA-1, SHA-256, SHA-384 and SHA-512 is read", ErrUnsupported, oid)
+			return fmt.Errorf("pkcs8: %w: prf %v: only HMAC with SHA-1, SHA-256, SHA-384 and SHA-512 is supported", ErrUnsupported, oid)
 		}
 		if !prf.Empty() && !prf.SkipASN1(tag.NULL) {
-			return prf.errorf("prf", "NULL is expected")
+			return prf.errorf("prf", "expected NULL")
 		}
 		if err := prf.end("prf"); err != nil {
 			return err
@@ -230,7 +230,7 @@ func (s *pbes2) readKeyLength(kdf *der) error {
 		return err
 	}
 	if size == 0 || size > 32 {
-		return kdf.errorf("keyLength", "%d bytes, want those of an AES key", size)
+		return kdf.errorf("keyLength", "%d bytes, want the length of an AES key", size)
 	}
 	s.keySize = int(size)
 	return nil
@@ -242,7 +242,7 @@ func (s *pbes2) readCipher(parameters *der) error {
 		return err
 	}
 	if s.aesSize = ciphers[oid.String()]; s.aesSize == 0 {
-		return fmt.Errorf("pkcs8: %w: cipher %v: only AES-CBC is read: encrypt it anew with 'openssl pkcs8 -topk8 -v2 aes-256-cbc'", ErrUnsupported, oid)
+		return fmt.Errorf("pkcs8: %w: cipher %v: only AES-CBC is supported: re-encrypt it with 'openssl pkcs8 -topk8 -v2 aes-256-cbc'", ErrUnsupported, oid)
 	}
 	iv, err := scheme.inside("encryptionScheme.parameters", tag.OCTET_STRING)
 	if err != nil {
@@ -252,7 +252,7 @@ func (s *pbes2) readCipher(parameters *der) error {
 		return iv.errorf("encryptionScheme.parameters", "%d bytes, want %d", len(s.iv), aes.BlockSize)
 	}
 	if s.keySize != 0 && s.keySize != s.aesSize {
-		return parameters.errorf("keyLength", "%d bytes, and the cipher takes %d", s.keySize, s.aesSize)
+		return parameters.errorf("keyLength", "%d bytes, but the cipher takes %d", s.keySize, s.aesSize)
 	}
 	return scheme.end("encryptionScheme")
 }
@@ -276,7 +276,7 @@ func (s *pbes2) decrypt(encrypted, password []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// writtenRounds is what OWASP advises for PBKDF2-HMAC-SHA-256 (2023).
+// writtenRounds is OWASP's recommendation for PBKDF2-HMAC-SHA-256 (2023).
 const writtenRounds = 600_000
 
 func encryptPrivateKeyInfo(info, password []byte) ([]byte, error) {

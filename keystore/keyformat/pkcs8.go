@@ -16,7 +16,7 @@ var (
 	oidEd25519     = asn1.ObjectIdentifier{1, 3, 101, 112}
 )
 
-// der reads DER and knows where it is.
+// der reads DER and tracks its offset.
 type der struct {
 	cryptobyte.String
 	whole int
@@ -24,7 +24,7 @@ type der struct {
 
 func newDER(content []byte) *der { return &der{String: content, whole: len(content)} }
 
-// at is the offset of what is read next.
+// at returns the offset of the next element.
 func (d *der) at() int { return d.whole - len(d.String) }
 
 func (d *der) errorf(field, format string, args ...any) error {
@@ -35,12 +35,12 @@ func malformedAt(at int, field, format string, args ...any) error {
 	return fmt.Errorf("pkcs8: %w: %s at byte %d: %w", ErrMalformed, field, at, fmt.Errorf(format, args...))
 }
 
-// inside reads an element and returns a reader of its content, whose offsets
-// count from where those of d do.
+// inside reads an element and returns a reader of its content with the same origin of
+// offsets.
 func (d *der) inside(field string, kind tag.Tag) (*der, error) {
 	var content cryptobyte.String
 	if !d.ReadASN1(&content, kind) {
-		return nil, d.errorf(field, "a DER element of tag %#02x is expected", uint8(kind))
+		return nil, d.errorf(field, "expected a DER element with tag %#02x", uint8(kind))
 	}
 	return &der{String: content, whole: d.at()}, nil
 }
@@ -68,7 +68,7 @@ func (d *der) algorithm(field string) (oid asn1.ObjectIdentifier, parameters *de
 		return nil, nil, err
 	}
 	if !parameters.ReadASN1ObjectIdentifier(&oid) {
-		return nil, nil, parameters.errorf(field, "an object identifier is expected")
+		return nil, nil, parameters.errorf(field, "expected an object identifier")
 	}
 	return oid, parameters, nil
 }
@@ -80,7 +80,7 @@ func (d *der) algorithm(field string) (oid asn1.ObjectIdentifier, parameters *de
 //	  SEQUENCE                          privateKeyAlgorithm
 //	    OID id-ecPublicKey, OID secp256k1 | OID Ed25519
 //	  OCTET STRING                      privateKey: an ECPrivateKey | an OCTET STRING of 32 bytes
-//	  [0] SET                           attributes, optional, passed over
+//	  [0] SET                           attributes, optional, ignored
 //	  [1] BIT STRING                    publicKey, in version 1
 func parsePrivateKeyInfo(content []byte) (Key, error) {
 	outer := newDER(content)
@@ -128,19 +128,19 @@ func readCurve(info *der) (keystore.Curve, error) {
 		curve = keystore.CurveSecp256k1
 		var name asn1.ObjectIdentifier
 		if !parameters.ReadASN1ObjectIdentifier(&name) {
-			return 0, parameters.errorf("privateKeyAlgorithm.parameters", "the name of a curve is expected: curves spelt out in full are not read")
+			return 0, parameters.errorf("privateKeyAlgorithm.parameters", "expected a named curve: explicit parameters are not supported")
 		}
 		if !name.Equal(oidSecp256k1) {
-			return 0, fmt.Errorf("pkcs8: %w: a key on the curve %v: only secp256k1 (%v) and Ed25519 are read", ErrUnsupported, name, oidSecp256k1)
+			return 0, fmt.Errorf("pkcs8: %w: a key on the curve %v: only secp256k1 (%v) and Ed25519 are supported", ErrUnsupported, name, oidSecp256k1)
 		}
 	case !oid.Equal(oidEd25519):
-		return 0, fmt.Errorf("pkcs8: %w: a key of the algorithm %v: only secp256k1 and Ed25519 are read", ErrUnsupported, oid)
+		return 0, fmt.Errorf("pkcs8: %w: a key of the algorithm %v: only secp256k1 and Ed25519 are supported", ErrUnsupported, oid)
 	}
 	return curve, parameters.end("privateKeyAlgorithm")
 }
 
-// readRest reads what may stand behind the private key, and returns the public
-// key if there is one.
+// readRest reads the optional elements after the private key, and returns the public key if
+// there is one.
 func readRest(info *der, version uint64) (public []byte, err error) {
 	attributes := tag.Tag(0).Constructed().ContextSpecific()
 	if info.PeekASN1Tag(attributes) && !info.SkipASN1(attributes) {
@@ -158,12 +158,11 @@ func readRest(info *der, version uint64) (public []byte, err error) {
 	return public, info.end("PrivateKeyInfo")
 }
 
-// wholeBits returns the bytes of a BIT STRING's content: a zero, for no unused
-// bits, and the bytes.
+// wholeBits returns the bytes of a BIT STRING without unused bits: they follow a zero byte.
 func wholeBits(bits *der, field string) ([]byte, error) {
 	var unused uint8
 	if !bits.ReadUint8(&unused) || unused != 0 || bits.Empty() {
-		return nil, bits.errorf(field, "a string of whole bytes is expected")
+		return nil, bits.errorf(field, "expected a string of whole bytes")
 	}
 	return bits.String, nil
 }
@@ -231,7 +230,7 @@ func readParameters(inner *der) error {
 	}
 	var name asn1.ObjectIdentifier
 	if !parameters.ReadASN1ObjectIdentifier(&name) || !name.Equal(oidSecp256k1) {
-		return parameters.errorf("ECPrivateKey.parameters", "secp256k1, as in privateKeyAlgorithm, is expected")
+		return parameters.errorf("ECPrivateKey.parameters", "expected secp256k1, as in privateKeyAlgorithm")
 	}
 	return parameters.end("ECPrivateKey.parameters")
 }
@@ -256,8 +255,7 @@ func readPublicKey(inner *der) ([]byte, error) {
 	return wholeBits(bits, field)
 }
 
-// claimedKey makes a key and holds it against the public keys that the file
-// names.
+// claimedKey returns the key after comparing it with the public keys in the file.
 func claimedKey(curve keystore.Curve, secret *der, field string, claims ...[]byte) (Key, error) {
 	if len(secret.String) != keystore.SecretSize {
 		return Key{}, secret.errorf(field, "%d bytes, want %d", len(secret.String), keystore.SecretSize)

@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
 
-// refused fails unless a file was refused for this reason, in these words.
+// refused checks that a file was refused for this reason, with these words.
 func refused(t *testing.T, key keyformat.Key, err error, reason error, words string) {
 	t.Helper()
 	if err == nil || reason != nil && !errors.Is(err, reason) || !strings.Contains(err.Error(), words) {
@@ -67,20 +67,20 @@ func TestSolanaRefused(t *testing.T) {
 		reason     error
 		want       string
 	}{
-		{"empty", "", keyformat.ErrMalformed, "at byte 0: an array of 64 numbers"},
-		{"base58", "4Z7cXSyeFR8wNGMVXUE1TwtKn5D5Vu7FzEv69dokLv7KrQk7h6pu4LF8ZRR9yQBhc7uSM6RTTZtU1fmaxiNrxXrs", keyformat.ErrMalformed, "at byte 0: an array"},
+		{"empty", "", keyformat.ErrMalformed, "at byte 0: expected an array of 64 numbers"},
+		{"base58", "4Z7cXSyeFR8wNGMVXUE1TwtKn5D5Vu7FzEv69dokLv7KrQk7h6pu4LF8ZRR9yQBhc7uSM6RTTZtU1fmaxiNrxXrs", keyformat.ErrMalformed, "at byte 0: expected an array"},
 		{"no numbers", "[]", keyformat.ErrMalformed, "at byte 1: number 1"},
-		{"63 numbers", good[:strings.LastIndex(good, ",")] + "]", keyformat.ErrMalformed, "a comma is expected behind number 63"},
-		{"65 numbers", good[:len(good)-1] + ",0]", keyformat.ErrMalformed, "a closing bracket is expected behind number 64"},
-		{"the seed alone", "[" + strings.Repeat("1,", 31) + "1]", keyformat.ErrMalformed, "behind number 32"},
-		{"256", "[256" + good[3:], keyformat.ErrMalformed, "number 1 is not one from 0 to 255"},
+		{"63 numbers", good[:strings.LastIndex(good, ",")] + "]", keyformat.ErrMalformed, "expected a comma after number 63"},
+		{"65 numbers", good[:len(good)-1] + ",0]", keyformat.ErrMalformed, "expected a closing bracket after number 64"},
+		{"the seed alone", "[" + strings.Repeat("1,", 31) + "1]", keyformat.ErrMalformed, "after number 32"},
+		{"256", "[256" + good[3:], keyformat.ErrMalformed, "number 1 is not between 0 and 255"},
 		{"a leading zero", "[0" + good[1:], keyformat.ErrMalformed, "number 1"},
 		{"a negative number", "[-" + good[1:], keyformat.ErrMalformed, "number 1"},
-		{"a fraction", strings.Replace(good, ",", ".0,", 1), keyformat.ErrMalformed, "a comma is expected"},
-		{"an exponent", strings.Replace(good, ",", "e0,", 1), keyformat.ErrMalformed, "a comma is expected"},
-		{"text behind it", good + "x", keyformat.ErrMalformed, "nothing may follow"},
-		{"another public key", good[:strings.LastIndex(good, ",")] + ",0]", keyformat.ErrOtherKey, "numbers 33 to 64"},
-		{"another seed", "[13" + good[3:], keyformat.ErrOtherKey, "numbers 33 to 64"},
+		{"a fraction", strings.Replace(good, ",", ".0,", 1), keyformat.ErrMalformed, "expected a comma"},
+		{"an exponent", strings.Replace(good, ",", "e0,", 1), keyformat.ErrMalformed, "expected a comma"},
+		{"text behind it", good + "x", keyformat.ErrMalformed, "unexpected text after"},
+		{"another public key", good[:strings.LastIndex(good, ",")] + ",0]", keyformat.ErrOtherKey, "the last 32 bytes"},
+		{"another seed", "[13" + good[3:], keyformat.ErrOtherKey, "the last 32 bytes"},
 		{"huge", "[" + strings.Repeat("0", 1<<20), keyformat.ErrMalformed, "number 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestWeb3Refused(t *testing.T) {
 	good := string(read(t, "web3", "geth.json"))
 	const password = "foobar"
 	for _, c := range []struct {
-		name, old, new string // what of the good file is replaced
+		name, old, new string // text of the valid file to be replaced
 		reason         error
 		want           string
 	}{
@@ -103,8 +103,8 @@ func TestWeb3Refused(t *testing.T) {
 		{"scrypt with N 2^20", `"n":8`, `"n":1048576`, keyformat.ErrCost, "more than 512 MiB"},
 		{"scrypt with r 2^40", `"r":8`, `"r":1099511627776`, keyformat.ErrCost, "above the limit"},
 		{"scrypt with p 2^40", `"p":16`, `"p":1099511627776`, keyformat.ErrCost, "above the limit"},
-		{"scrypt with 2 GiB of r", `"n":8,"p":16,"r":8`, `"n":2,"p":4,"r":2097152`, keyformat.ErrCost, "r=2097152 p=4, at most 64"},
-		{"scrypt with 1 GiB of p", `"n":8,"p":16,"r":8`, `"n":2,"p":8388608,"r":1`, keyformat.ErrCost, "r=1 p=8388608, at most 64"},
+		{"scrypt with 2 GiB of r", `"n":8,"p":16,"r":8`, `"n":2,"p":4,"r":2097152`, keyformat.ErrCost, "r=2097152 p=4, the limit is 64"},
+		{"scrypt with 1 GiB of p", `"n":8,"p":16,"r":8`, `"n":2,"p":8388608,"r":1`, keyformat.ErrCost, "r=1 p=8388608, the limit is 64"},
 		{"scrypt whose product overflows", `"n":8,"p":16,"r":8`, `"n":4294967296,"p":4294967296,"r":4294967296`, keyformat.ErrCost, "above the limit"},
 		{"scrypt with N 3", `"n":8`, `"n":3`, keyformat.ErrMalformed, "power of two"},
 		{"scrypt with N 0", `"n":8`, `"n":0`, keyformat.ErrMalformed, "power of two"},
@@ -112,9 +112,9 @@ func TestWeb3Refused(t *testing.T) {
 		{"scrypt with r 0", `"r":8`, `"r":0`, keyformat.ErrMalformed, "at least 1"},
 		{"scrypt with p 0", `"p":16`, `"p":0`, keyformat.ErrMalformed, "at least 1"},
 		{"negative N", `"n":8`, `"n":-8`, keyformat.ErrMalformed, "crypto.kdfparams.n at byte"},
-		{"N as text", `"n":8`, `"n":"8"`, keyformat.ErrMalformed, "a natural number is expected"},
-		{"N with an exponent", `"n":8`, `"n":8e0`, keyformat.ErrMalformed, "a natural number is expected"},
-		{"N twice", `"n":8`, `"n":8,"n":1099511627776`, keyformat.ErrMalformed, `member "n" occurs twice`},
+		{"N as text", `"n":8`, `"n":"8"`, keyformat.ErrMalformed, "expected a natural number"},
+		{"N with an exponent", `"n":8`, `"n":8e0`, keyformat.ErrMalformed, "expected a natural number"},
+		{"N twice", `"n":8`, `"n":8,"n":1099511627776`, keyformat.ErrMalformed, `duplicate member "n"`},
 		{"no N", `"n":8,`, ``, keyformat.ErrMalformed, "crypto.kdfparams.n at byte 251: missing"},
 		{"N in upper case", `"n":8`, `"N":8`, keyformat.ErrMalformed, `unknown member "N"`},
 		{"wrong MAC", `"mac":"bac9`, `"mac":"bac8`, keyformat.ErrPassword, "wrong password, or the file is damaged"},
@@ -122,13 +122,13 @@ func TestWeb3Refused(t *testing.T) {
 		{"another ciphertext", `"ciphertext":"cb`, `"ciphertext":"cc`, keyformat.ErrPassword, "wrong password"},
 		{"long ciphertext", `"ciphertext":"cb`, `"ciphertext":"cbcb`, keyformat.ErrMalformed, "33 bytes, want 1 to 32"},
 		{"no ciphertext", `cb664472deacb41a2e995fa7f96fe29ce744471deb8d146a0e43c7898c9ddd4d`, ``, keyformat.ErrMalformed, "0 bytes"},
-		{"another iv", `"iv":"df`, `"iv":"de`, keyformat.ErrOtherKey, "the address is f466859e"},
+		{"another iv", `"iv":"df`, `"iv":"de`, keyformat.ErrOtherKey, "the file has the address f466859e"},
 		{"short iv", `"iv":"df`, `"iv":"`, keyformat.ErrMalformed, "crypto.cipherparams.iv at byte 188: 15 bytes, want 16"},
-		{"another address", `"address":"f4`, `"address":"f5`, keyformat.ErrOtherKey, "the address is f566859e"},
-		{"no address at all", `"address":"f466859ead1932d743d622cb74fc058882e8648a"`, `"address":"f4"`, keyformat.ErrMalformed, "address at byte 11: 40 hex digits"},
-		{"a number for an address", `"address":"f466859ead1932d743d622cb74fc058882e8648a"`, `"address":7`, keyformat.ErrMalformed, "address at byte 11: a string without escapes"},
+		{"another address", `"address":"f4`, `"address":"f5`, keyformat.ErrOtherKey, "the file has the address f566859e"},
+		{"no address at all", `"address":"f466859ead1932d743d622cb74fc058882e8648a"`, `"address":"f4"`, keyformat.ErrMalformed, "address at byte 11: expected 40 hex digits"},
+		{"a number for an address", `"address":"f466859ead1932d743d622cb74fc058882e8648a"`, `"address":7`, keyformat.ErrMalformed, "address at byte 11: expected a string without escapes"},
 		{"version 1", `"version":3`, `"version":1`, keyformat.ErrUnsupported, "version 1 at byte 485"},
-		{"version as text", `"version":3`, `"version":"3"`, keyformat.ErrMalformed, "version at byte 485: a natural number"},
+		{"version as text", `"version":3`, `"version":"3"`, keyformat.ErrMalformed, "version at byte 485: expected a natural number"},
 		{"no version", `,"version":3`, ``, keyformat.ErrMalformed, "version at byte 0: missing"},
 		{"another cipher", `aes-128-ctr`, `aes-128-cbc`, keyformat.ErrUnsupported, `cipher "aes-128-cbc" at byte`},
 		{"another kdf", `"kdf":"scrypt"`, `"kdf":"argon2"`, keyformat.ErrUnsupported, `kdf "argon2" at byte`},
@@ -138,13 +138,13 @@ func TestWeb3Refused(t *testing.T) {
 		{"long salt", `"salt":"`, `"salt":"` + strings.Repeat("00", 1024), keyformat.ErrMalformed, "1056 bytes, want 1 to 1024"},
 		{"salt with 0x", `"salt":"`, `"salt":"0x`, keyformat.ErrMalformed, "without 0x"},
 		{"an escape", `"kdf":"scrypt"`, `"kdf":"\u0073crypt"`, keyformat.ErrMalformed, "without escapes"},
-		{"crypto twice", `"crypto":`, `"Crypto":{},"crypto":`, keyformat.ErrMalformed, "there is one named Crypto"},
-		{"crypto that is none", `"crypto":{`, `"crypto":7,"x":{`, keyformat.ErrMalformed, "crypto at byte 63: a JSON object is expected"},
+		{"crypto twice", `"crypto":`, `"Crypto":{},"crypto":`, keyformat.ErrMalformed, "the file also has a member Crypto"},
+		{"crypto that is none", `"crypto":{`, `"crypto":7,"x":{`, keyformat.ErrMalformed, "crypto at byte 63: expected a JSON object"},
 		{"unknown member of crypto", `"cipher":`, `"x":1,"cipher":`, keyformat.ErrMalformed, `unknown member "x"`},
 		{"two unknown members of crypto", `"cipher":`, `"y":1,"x":1,"cipher":`, keyformat.ErrMalformed, `unknown member "y"`},
-		{"text behind it", `"version":3}`, `"version":3}}`, keyformat.ErrMalformed, "nothing may follow"},
+		{"text behind it", `"version":3}`, `"version":3}}`, keyformat.ErrMalformed, "unexpected text after"},
 		{"truncated", `3}`, `3`, keyformat.ErrMalformed, "does not end"},
-		{"pbkdf2 with 10^12 rounds", `"scrypt","kdfparams":{"dklen":32,"n":8,"p":16,"r":8`, `"pbkdf2","kdfparams":{"dklen":32,"prf":"hmac-sha256","c":1000000000000`, keyformat.ErrCost, "1000000000000 rounds, at most 10000000"},
+		{"pbkdf2 with 10^12 rounds", `"scrypt","kdfparams":{"dklen":32,"n":8,"p":16,"r":8`, `"pbkdf2","kdfparams":{"dklen":32,"prf":"hmac-sha256","c":1000000000000`, keyformat.ErrCost, "1000000000000 rounds, the limit is 10000000"},
 		{"pbkdf2 with 0 rounds", `"scrypt","kdfparams":{"dklen":32,"n":8,"p":16,"r":8`, `"pbkdf2","kdfparams":{"dklen":32,"prf":"hmac-sha256","c":0`, keyformat.ErrMalformed, "0 rounds"},
 		{"pbkdf2 with md5", `"scrypt","kdfparams":{"dklen":32,"n":8,"p":16,"r":8`, `"pbkdf2","kdfparams":{"dklen":32,"prf":"hmac-md5","c":1`, keyformat.ErrUnsupported, `prf "hmac-md5"`},
 	} {
@@ -192,13 +192,13 @@ func TestPKCS8Refused(t *testing.T) {
 		{"byte behind the seed", "302f020100300506032b657004230420" + wikiSecret + "00", keyformat.ErrMalformed, "CurvePrivateKey at byte 48: 1 bytes left over"},
 		{"public key in version 0", "3051020100300506032b657004220420" + wikiSecret + "812100" + wikiSecret, keyformat.ErrMalformed, "PrivateKeyInfo at byte 48: 35 bytes left over"},
 		{"another public key", "3051020101300506032b657004220420" + wikiSecret + "812100" + "19bf44096984cdfe8541bac167dc3b96c85086aa30b6b6cb0c5c38ad703166e1", keyformat.ErrOtherKey, "publicKey"},
-		{"public key of odd bits", "3051020101300506032b657004220420" + wikiSecret + "812101" + "19bf44096984cdfe8541bac167dc3b96c85086aa30b6b6cb0c5c38ad703166e1", keyformat.ErrMalformed, "publicKey at byte 51: a string of whole bytes"},
+		{"public key of odd bits", "3051020101300506032b657004220420" + wikiSecret + "812101" + "19bf44096984cdfe8541bac167dc3b96c85086aa30b6b6cb0c5c38ad703166e1", keyformat.ErrMalformed, "publicKey at byte 51: expected a string of whole bytes"},
 		{"P-256", strings.Replace(ec, "301006072a8648ce3d020106052b8104000a", "301306072a8648ce3d020106082a8648ce3d030107", 1), keyformat.ErrMalformed, ""},
 		{"another curve", strings.Replace(ec, "06052b8104000a", "06052b81040023", 1), keyformat.ErrUnsupported, "the curve 1.3.132.0.35"},
 		{"version of ECPrivateKey", strings.Replace(ec, "30250201010420", "30250201020420", 1), keyformat.ErrMalformed, "ECPrivateKey.version at byte 27: 2, want 1"},
 		{"31 bytes of scalar", "303d020100301006072a8648ce3d020106052b8104000a04263024020101041f" + wikiSecret[2:], keyformat.ErrMalformed, "ECPrivateKey.privateKey at byte 32: 31 bytes, want 32"},
 		{"zero scalar", strings.Replace(ec, wikiSecret, strings.Repeat("00", 32), 1), nil, "not between 1 and the group order"},
-		{"parameters cut off", "3045020100301006072a8648ce3d020106052b8104000a042e302c0201010420" + wikiSecret + "a00706052b8104", keyformat.ErrMalformed, "ECPrivateKey.parameters at byte 64: a DER element of tag 0xa0"},
+		{"parameters cut off", "3045020100301006072a8648ce3d020106052b8104000a042e302c0201010420" + wikiSecret + "a00706052b8104", keyformat.ErrMalformed, "ECPrivateKey.parameters at byte 64: expected a DER element with tag 0xa0"},
 		{"parameters of another curve", "3047020100301006072a8648ce3d020106052b8104000a0430302e0201010420" + wikiSecret + "a00706052b81040023", keyformat.ErrMalformed, "ECPrivateKey.parameters"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -217,8 +217,8 @@ func TestPEMRefused(t *testing.T) {
 		reason     error
 		want       string
 	}{
-		{"empty", "", keyformat.ErrMalformed, "is expected at byte 0"},
-		{"text before it", "Bag Attributes\n" + good, keyformat.ErrMalformed, "is expected at byte 0"},
+		{"empty", "", keyformat.ErrMalformed, "expected a PEM block, -----BEGIN PRIVATE KEY-----, at byte 0"},
+		{"text before it", "Bag Attributes\n" + good, keyformat.ErrMalformed, "expected a PEM block, -----BEGIN PRIVATE KEY-----, at byte 0"},
 		{"text behind it", good + "x", keyformat.ErrMalformed, "at byte 119: more than one PEM block"},
 		{"two blocks", good + good, keyformat.ErrMalformed, "more than one PEM block"},
 		{"no end", good[:60], keyformat.ErrMalformed, "does not end"},
@@ -228,7 +228,7 @@ func TestPEMRefused(t *testing.T) {
 		{"OpenSSH", string(inPEM("OPENSSH PRIVATE KEY", []byte{1})), keyformat.ErrUnsupported, "ssh-keygen -p -m pkcs8"},
 		{"a public key", string(inPEM("PUBLIC KEY", []byte{1})), keyformat.ErrUnsupported, `a "PUBLIC KEY"`},
 		{"headers", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Headers: map[string]string{"Proc-Type": "4,ENCRYPTED"}, Bytes: []byte{1}})), keyformat.ErrUnsupported, "headers"},
-		{"too long", strings.Repeat(" ", keyformat.MaxSize+1), keyformat.ErrMalformed, "65537 bytes, at most 65536"},
+		{"too long", strings.Repeat(" ", keyformat.MaxSize+1), keyformat.ErrMalformed, "65537 bytes, the limit is 65536"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			key, err := keyformat.ParsePKCS8([]byte(c.text), nil)
@@ -237,8 +237,8 @@ func TestPEMRefused(t *testing.T) {
 	}
 }
 
-// encrypted makes an encrypted PKCS#8 file with these hex digits for its key
-// derivation, its cipher and its data.
+// encrypted returns an encrypted PKCS#8 file with the key derivation, the cipher and the data
+// given in hex.
 func encrypted(t *testing.T, kdf, cipher, data string) []byte {
 	t.Helper()
 	var b cryptobyte.Builder
@@ -259,7 +259,7 @@ func encrypted(t *testing.T, kdf, cipher, data string) []byte {
 	return inPEM("ENCRYPTED PRIVATE KEY", der)
 }
 
-// sequence puts hex into a DER sequence.
+// sequence wraps hex in a DER sequence.
 func sequence(text string) string {
 	if len(text)/2 > 127 {
 		return fmt.Sprintf("3081%02x%s", len(text)/2, text)
@@ -292,7 +292,7 @@ func TestEncryptedPKCS8Refused(t *testing.T) {
 		{"PBKDF2 with -1 rounds", pbkdf2(salt + "0201ff"), aes, data, keyformat.ErrMalformed, "iterationCount"},
 		{"no salt", pbkdf2("0400" + "020101"), aes, data, keyformat.ErrMalformed, "0 bytes, want 1 to 1024"},
 		{"key of 64 bytes", pbkdf2(salt + "020101" + "020140"), aes, data, keyformat.ErrMalformed, "keyLength"},
-		{"key of another length than the cipher's", pbkdf2(salt + "020101" + "020110"), aes, data, keyformat.ErrMalformed, "16 bytes, and the cipher takes 32"},
+		{"key of another length than the cipher's", pbkdf2(salt + "020101" + "020110"), aes, data, keyformat.ErrMalformed, "16 bytes, but the cipher takes 32"},
 		{"MD5", pbkdf2(salt + "020101" + "300c06082a864886f70d02060500"), aes, data, keyformat.ErrUnsupported, "prf 1.2.840.113549.2.6"},
 		{"argon2", sequence("06092a864886f70d01050e" + sequence(salt+"020101")), aes, data, keyformat.ErrUnsupported, "key derivation"},
 		{"triple DES", pbkdf2(salt + "020101"), sequence("06082a864886f70d0307" + "0408" + "0000000000000000"), data, keyformat.ErrUnsupported, "-v2 aes-256-cbc"},
@@ -311,10 +311,10 @@ func TestEncryptedPKCS8Refused(t *testing.T) {
 	refused(t, key, err, keyformat.ErrPasswordMissing, "its password is needed")
 	pbes1 := inPEM("ENCRYPTED PRIVATE KEY", unhex(t, sequence(sequence("06092a864886f70d010503"+sequence(salt+"020101"))+"0408"+"0000000000000000")))
 	key, err = keyformat.ParsePKCS8(pbes1, []byte("password"))
-	refused(t, key, err, keyformat.ErrUnsupported, "only PBES2 is read")
+	refused(t, key, err, keyformat.ErrUnsupported, "only PBES2 is supported")
 }
 
-// TestWrongCurve: each format says which keys it is for.
+// TestWrongCurve: the error of each format names its curve.
 func TestWrongCurve(t *testing.T) {
 	onSecp256k1, onEd25519 := newKey(t, keystore.CurveSecp256k1, wikiSecret), newKey(t, keystore.CurveEd25519, wikiSecret)
 	if _, err := (keyformat.WIF{Key: onEd25519}).Format(); !errors.Is(err, keyformat.ErrUnsupported) {
@@ -331,8 +331,7 @@ func TestWrongCurve(t *testing.T) {
 	}
 }
 
-// TestErrorsShowNoSecret mutates what is read, and looks for the secret in all
-// that is said about it.
+// TestErrorsShowNoSecret mutates files and searches the errors for the secret.
 func TestErrorsShowNoSecret(t *testing.T) {
 	for name, c := range mutable(t) {
 		each(c.file, func(mutated []byte) {

@@ -6,11 +6,16 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/btcsuite/btcd/address/v2/base58"
+
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// solanaSize is how many numbers an id.json has: seed ‖ public key.
+// solanaSize is the size of a keypair in bytes: seed ‖ public key.
 const solanaSize = 64
+
+// maxSolanaBase58 is the maximum number of characters of solanaSize bytes.
+const maxSolanaBase58 = 88
 
 // ParseSolana reads a keypair file of the Solana command line, such as id.json:
 // a JSON array of 64 numbers from 0 to 255, the 32 bytes of the Ed25519 seed and
@@ -18,60 +23,66 @@ const solanaSize = 64
 func ParseSolana(text []byte) (Key, error) {
 	var pair [solanaSize]byte
 	defer keystore.Wipe(pair[:])
-	if at, err := readNumbers(text, pair[:]); err != nil {
-		return Key{}, fmt.Errorf("solana keypair: %w: at byte %d: %w", ErrMalformed, at, err)
+	if offset, err := readNumbers(text, pair[:]); err != nil {
+		return Key{}, fmt.Errorf("solana keypair: %w: at byte %d: %w", ErrMalformed, offset, err)
 	}
+	return keyOfPair("solana keypair", pair[:])
+}
+
+// keyOfPair returns the key of seed ‖ public key.
+func keyOfPair(format string, pair []byte) (Key, error) {
 	key, err := NewKey(keystore.CurveEd25519, pair[:keystore.SecretSize])
 	if err != nil {
-		return Key{}, fmt.Errorf("solana keypair: %w", err)
+		return Key{}, fmt.Errorf("%s: %w", format, err)
 	}
 	if public := key.PublicKey.Ed25519(); !bytes.Equal(public[:], pair[keystore.SecretSize:]) {
 		key.Wipe()
-		return Key{}, fmt.Errorf("solana keypair: %w: numbers 33 to 64 are not the public key of the first 32", ErrOtherKey)
+		return Key{}, fmt.Errorf("%s: %w: the last 32 bytes are not the public key of the first 32", format, ErrOtherKey)
 	}
 	return key, nil
 }
 
-// readNumbers fills to from a JSON array of so many numbers, and nothing else.
-func readNumbers(text []byte, to []byte) (at int, err error) {
+// readNumbers fills to from a JSON array of as many numbers. If it fails, offset is the
+// position of the error.
+func readNumbers(text []byte, to []byte) (offset int, err error) {
 	space := func() {
-		for at < len(text) && bytes.IndexByte([]byte(" \t\r\n"), text[at]) >= 0 {
-			at++
+		for offset < len(text) && bytes.IndexByte([]byte(" \t\r\n"), text[offset]) >= 0 {
+			offset++
 		}
 	}
 	take := func(b byte) bool {
 		space()
-		if at < len(text) && text[at] == b {
-			at++
+		if offset < len(text) && text[offset] == b {
+			offset++
 			return true
 		}
 		return false
 	}
 	if !take('[') {
-		return at, errors.New("an array of 64 numbers in brackets is expected")
+		return offset, errors.New("expected an array of 64 numbers in brackets")
 	}
 	for i := range to {
 		if i > 0 && !take(',') {
-			return at, fmt.Errorf("a comma is expected behind number %d of %d", i, len(to))
+			return offset, fmt.Errorf("expected a comma after number %d of %d", i, len(to))
 		}
 		space()
 		size := 0
-		for at+size < len(text) && '0' <= text[at+size] && text[at+size] <= '9' && size < 4 {
+		for offset+size < len(text) && '0' <= text[offset+size] && text[offset+size] <= '9' && size < 4 {
 			size++
 		}
-		value, ok := parseByte(text[at : at+size])
+		value, ok := parseByte(text[offset : offset+size])
 		if !ok {
-			return at, fmt.Errorf("number %d is not one from 0 to 255", i+1)
+			return offset, fmt.Errorf("number %d is not between 0 and 255", i+1)
 		}
-		to[i], at = value, at+size
+		to[i], offset = value, offset+size
 	}
 	if !take(']') {
-		return at, fmt.Errorf("a closing bracket is expected behind number %d", len(to))
+		return offset, fmt.Errorf("expected a closing bracket after number %d", len(to))
 	}
-	if space(); at < len(text) {
-		return at, errors.New("nothing may follow the array")
+	if space(); offset < len(text) {
+		return offset, errors.New("unexpected text after the array")
 	}
-	return at, nil
+	return offset, nil
 }
 
 // parseByte reads 1 to 3 digits without leading zeros.
@@ -86,12 +97,12 @@ func parseByte(digits []byte) (byte, bool) {
 	return byte(value), value <= 0xff
 }
 
-// Solana returns the key as the Solana command line keeps it in id.json.
+// Solana returns the key in the form of the Solana command line's id.json.
 func (k Key) Solana() ([]byte, error) {
 	if err := k.on(keystore.CurveEd25519, "solana keypair"); err != nil {
 		return nil, err
 	}
-	text := make([]byte, 0, len("[]")+solanaSize*len("255,")) // never grows, which would leave a copy
+	text := make([]byte, 0, len("[]")+solanaSize*len("255,")) // never grows, which would leave a copy behind
 	text = append(text, '[')
 	public := k.PublicKey.Ed25519()
 	for i, half := range [][]byte{k.Secret, public[:]} {
@@ -103,4 +114,29 @@ func (k Key) Solana() ([]byte, error) {
 		}
 	}
 	return append(text, ']'), nil
+}
+
+// ParseSolanaBase58 reads a key as exported by Solana's browser wallets: base58 of 64 bytes,
+// the Ed25519 seed and its public key.
+func ParseSolanaBase58(text []byte) (Key, error) {
+	if len(text) > maxSolanaBase58 {
+		return Key{}, fmt.Errorf("solana base58: %w: %d characters, at most %d", ErrMalformed, len(text), maxSolanaBase58)
+	}
+	pair := base58.Decode(string(text)) // empty if a character is not in the alphabet
+	defer keystore.Wipe(pair)
+	if len(pair) != solanaSize {
+		return Key{}, fmt.Errorf("solana base58: %w: not %d bytes in base58", ErrMalformed, solanaSize)
+	}
+	return keyOfPair("solana base58", pair)
+}
+
+// SolanaBase58 returns the key in the form that Solana's browser wallets import.
+func (k Key) SolanaBase58() ([]byte, error) {
+	if err := k.on(keystore.CurveEd25519, "solana base58"); err != nil {
+		return nil, err
+	}
+	public := k.PublicKey.Ed25519()
+	pair := append(bytes.Clone(k.Secret), public[:]...)
+	defer keystore.Wipe(pair)
+	return []byte(base58.Encode(pair)), nil
 }

@@ -14,7 +14,7 @@ import (
 // solanaBase58 is from "Restoring a keypair from a secret" of the Solana Cookbook.
 const solanaBase58 = "5MaiiCavjCmn9Hs1o3eznqDEhRwxo7pXiAYez7keQUviUkauRiTMD8DrESdrNjN8zd9mTmVhRvBJeg5vhyvgrAhG"
 
-// TestSolanaBase58: solana-go reads the same key, there and back.
+// TestSolanaBase58 compares reading and writing with solana-go.
 func TestSolanaBase58(t *testing.T) {
 	read, err := keyformat.ParseSolanaBase58([]byte(solanaBase58))
 	if err != nil {
@@ -22,7 +22,7 @@ func TestSolanaBase58(t *testing.T) {
 	}
 	other, err := solana.PrivateKeyFromBase58(solanaBase58)
 	if err != nil || other.PublicKey() != solana.PublicKey(read.PublicKey.Ed25519()) {
-		t.Errorf("solana-go reads %v, %v; we %v", other.PublicKey(), err, read.PublicKey)
+		t.Errorf("read %v; solana-go reads %v, %v", read.PublicKey, other.PublicKey(), err)
 	}
 	if text, err := read.SolanaBase58(); err != nil || string(text) != solanaBase58 {
 		t.Errorf("written as %s, %v", text, err)

@@ -23,7 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
 
-// element is a DER element: its tag, and its content or the elements in it.
+// element is a DER element: its tag, and its content or the elements inside it.
 type element struct {
 	tag      tag.Tag
 	content  []byte
@@ -31,8 +31,7 @@ type element struct {
 	gone     bool
 }
 
-// readDER takes DER apart. The DER in the OCTET STRING of a PrivateKeyInfo is
-// taken apart, too.
+// readDER parses DER, including the DER in the OCTET STRING of a PrivateKeyInfo.
 func readDER(raw []byte) (list []*element) {
 	for rest := cryptobyte.String(raw); !rest.Empty(); {
 		e := &element{}
@@ -63,7 +62,7 @@ func writeDER(list []*element) []byte {
 	return b.BytesOrPanic()
 }
 
-// flatten lists elements in the order in which they begin, all but the whole.
+// flatten lists all elements but the outermost, in the order in which they begin.
 func flatten(list []*element) (all []*element) {
 	for _, e := range list {
 		all = append(append(all, e), flatten(e.children)...)
@@ -71,7 +70,7 @@ func flatten(list []*element) (all []*element) {
 	return all
 }
 
-// derChanges are what is done to one element after the other.
+// derChanges lists the changes to be made to one element after the other.
 var derChanges = map[string]func(e *element){
 	"gone":        func(e *element) { e.gone = true },
 	"empty":       func(e *element) { e.content, e.children = nil, nil },
@@ -85,7 +84,7 @@ var derChanges = map[string]func(e *element){
 	},
 }
 
-// opensslKey is a PrivateKeyInfo with all that may stand in one.
+// opensslKey is a PrivateKeyInfo with all optional elements.
 func opensslKey(t *testing.T, key keyformat.Key) []byte {
 	t.Helper()
 	point := key.PublicKey.Uncompressed()
@@ -111,14 +110,14 @@ func opensslKey(t *testing.T, key keyformat.Key) []byte {
 
 const structurePassword = "foobar"
 
-// encryptedKey encrypts with a key that was derived with salt: cheaply.
+// encryptedKey encrypts with a cheaply derived key.
 func encryptedKey(t *testing.T, plain, derived []byte, kdf string) []byte {
 	t.Helper()
 	padding := aes.BlockSize - len(plain)%aes.BlockSize
 	return encryptedBlocks(t, append(bytes.Clone(plain), bytes.Repeat([]byte{byte(padding)}, padding)...), derived, kdf)
 }
 
-// encryptedBlocks encrypts what is padded already, or is not.
+// encryptedBlocks encrypts blocks without adding padding.
 func encryptedBlocks(t *testing.T, data, derived []byte, kdf string) []byte {
 	t.Helper()
 	block, err := aes.NewCipher(derived)
@@ -139,7 +138,7 @@ func fromPEM(t *testing.T, file []byte) []byte {
 	return block.Bytes
 }
 
-// derFiles are keys in DER and the kind of PEM that they come in.
+// derFiles returns keys in DER and the types of their PEM blocks.
 func derFiles(t *testing.T, key keyformat.Key) map[string]struct {
 	kind string
 	der  []byte
@@ -167,19 +166,18 @@ func derFiles(t *testing.T, key keyformat.Key) map[string]struct {
 	}
 }
 
-// passedOver are the elements that change nothing, by file and place: the
-// attributes of RFC 8410, and what is inside the prf's NULL.
+// passedOver lists the elements that are ignored, by file and position: the attributes of RFC
+// 8410, and the content of the prf's NULL.
 var passedOver = map[string]bool{
 	"RFC 8410 5": true, "RFC 8410 6": true, "RFC 8410 7": true, "RFC 8410 8": true, "RFC 8410 9": true,
 	"PBKDF2 12": true,
 }
 
-// mayBeGone are the optional elements: curve and public key in an ECPrivateKey,
-// keyLength.
+// mayBeGone lists the optional elements: curve and public key in an ECPrivateKey, and keyLength.
 var mayBeGone = map[string]bool{"openssl 9": true, "openssl 11": true, "PBKDF2 9": true, "scrypt 11": true}
 
-// TestDERStructure changes one element of a key file after the other, with all
-// lengths around it right.
+// TestDERStructure changes one element of a key file after the other and adjusts all enclosing
+// lengths.
 func TestDERStructure(t *testing.T) {
 	for name, file := range derFiles(t, newKey(t, keystore.CurveSecp256k1, wikiSecret)) {
 		parse := func(der []byte) (keyformat.Key, error) {
@@ -197,7 +195,7 @@ func TestDERStructure(t *testing.T) {
 				key, err := parse(writeDER(list))
 				switch {
 				case err == nil && !passedOver[at] && (what != "gone" || !mayBeGone[at]):
-					t.Errorf("%s: element %d %s: taken", name, i, what)
+					t.Errorf("%s: element %d %s: accepted", name, i, what)
 				case err == nil && !bytes.Equal(key.Secret, want.Secret):
 					t.Errorf("%s: element %d %s: another key", name, i, what)
 				case err != nil && !errors.Is(err, keyformat.ErrMalformed) && !errors.Is(err, keyformat.ErrUnsupported) &&
@@ -209,8 +207,8 @@ func TestDERStructure(t *testing.T) {
 	}
 }
 
-// TestBehindTheFile: a byte behind the DER of a file is none of its elements.
-func TestBehindTheFile(t *testing.T) {
+// TestTrailingByte: a byte after the DER is refused.
+func TestTrailingByte(t *testing.T) {
 	for name, file := range derFiles(t, newKey(t, keystore.CurveSecp256k1, wikiSecret)) {
 		longer := append(bytes.Clone(file.der), 0)
 		key, err := keyformat.ParsePKCS8(inPEM(file.kind, longer), []byte(structurePassword))
@@ -221,8 +219,8 @@ func TestBehindTheFile(t *testing.T) {
 	}
 }
 
-// TestWeb3OfNoKey: what the password opens must be a scalar of the group.
-func TestWeb3OfNoKey(t *testing.T) {
+// TestWeb3InvalidScalar: the decrypted secret must be a scalar of the group.
+func TestWeb3InvalidScalar(t *testing.T) {
 	for name, secret := range map[string]string{
 		"zero":            strings.Repeat("00", keystore.SecretSize),
 		"the group order": "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141",
@@ -240,9 +238,8 @@ func TestWeb3OfNoKey(t *testing.T) {
 	}
 }
 
-// TestWeb3Structure takes each member of a file's crypto away, makes it a value
-// of another kind, and puts one beside it that is not known. All of that is
-// found before the password is tried.
+// TestWeb3Structure removes each member of a file's crypto, changes its type, and adds an unknown
+// member. All of that is refused before the password is tried.
 func TestWeb3Structure(t *testing.T) {
 	for name, vector := range web3Vectors(t) {
 		count := len(objectsOf(decoded(t, vector.JSON)["crypto"]))
@@ -272,7 +269,7 @@ func decoded(t *testing.T, file []byte) (object map[string]any) {
 	return object
 }
 
-// objectsOf lists a value, if it is an object, and those in it, by their names.
+// objectsOf returns a value, if it is an object, and the objects inside it, by name.
 func objectsOf(value any) (all []map[string]any) {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -295,11 +292,11 @@ func refuseWeb3(t *testing.T, what string, file map[string]any, password string)
 	refused(t, key, err, keyformat.ErrMalformed, "web3: malformed: crypto")
 }
 
-// TestHexRefused: a secret in hex that is not one; the error does not repeat it.
+// TestHexRefused: errors do not repeat the secret.
 func TestHexRefused(t *testing.T) {
 	for text, problem := range map[string]string{
 		"":                            "the secret has 0 characters",
-		wikiSecret[1:]:                "the secret has 63 characters: 64 hex digits are expected",
+		wikiSecret[1:]:                "the secret has 63 characters, want 64 hex digits",
 		"0x" + wikiSecret + "00":      "the secret has 66 characters",
 		wikiSecret[:63] + "g":         "a character that is not a hex digit",
 		strings.Repeat("00", 32):      "group order",
@@ -313,8 +310,8 @@ func TestHexRefused(t *testing.T) {
 	}
 }
 
-// TestWrongPasswordByPadding: what a wrong password makes of the data looks
-// wrong in one of these ways, and is called a wrong password, not a bad file.
+// TestWrongPasswordByPadding: data decrypted with a wrong password is invalid in one of these
+// ways, and the error is ErrPassword rather than ErrMalformed.
 func TestWrongPasswordByPadding(t *testing.T) {
 	derived, err := pbkdf2.Key(sha256.New, structurePassword, []byte("saltsalt"), 1, 32)
 	if err != nil {

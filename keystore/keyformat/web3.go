@@ -14,22 +14,22 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// web3 is what Web3 Secret Storage version 3 keeps of an encrypted key:
+// web3 is an encrypted key in Web3 Secret Storage version 3:
 //
 //	{"version": 3,
 //	 "id": "<UUID>",                         not used
-//	 "address": "<40 hex digits>",           optional; 0x, or 41 in Tron's form, may stand before it
+//	 "address": "<40 hex digits>",           optional; may have the prefix 0x, or 41 in Tron's form
 //	 "crypto": {                             or "Crypto"
 //	   "cipher": "aes-128-ctr",
 //	   "cipherparams": {"iv": "<16 bytes>"},
-//	   "ciphertext": "<the secret>",         32 bytes; fewer are of old writers that dropped leading zeros
+//	   "ciphertext": "<the secret>",         32 bytes, or fewer if an old writer dropped leading zeros
 //	   "kdf": "scrypt",  "kdfparams": {"dklen": 32, "n": …, "r": …, "p": …, "salt": "…"},
 //	   "kdf": "pbkdf2",  "kdfparams": {"dklen": 32, "c": …, "prf": "hmac-sha256", "salt": "…"},
 //	   "mac": "<32 bytes>"}}                 Keccak-256(derived key[16:32] ‖ ciphertext)
 //
-// Members beside these are passed over at the top (wallets keep notes of theirs
-// there), and refused inside crypto. The MAC does not cover the iv: in a file
-// without address, one that was damaged gives another key, and nothing can tell.
+// Other members are ignored at the top level, where wallets keep notes, and refused inside
+// crypto. The MAC does not cover the iv: in a file without an address, a damaged iv yields
+// another key undetectably.
 type web3 struct {
 	address         string
 	iv, ciphertext  []byte
@@ -40,8 +40,8 @@ type web3 struct {
 
 const web3KeySize = 32 // dklen
 
-// ParseWeb3 reads an encrypted key file of Web3 Secret Storage version 3, the
-// form of geth, of its relatives and of Tron's wallets. The key is on secp256k1.
+// ParseWeb3 reads an encrypted key file of Web3 Secret Storage version 3, the format of geth,
+// of related clients and of Tron's wallets. The key is on secp256k1.
 func ParseWeb3(file, password []byte) (Key, error) {
 	w, err := readWeb3(file)
 	if err != nil {
@@ -85,20 +85,20 @@ func (w web3) checkAddress(key Key) error {
 		return nil
 	}
 	if own := web3Address(key); w.address != own {
-		return fmt.Errorf("web3: %w: the address is %s, that of the secret %s", ErrOtherKey, w.address, own)
+		return fmt.Errorf("web3: %w: the file has the address %s, the secret %s", ErrOtherKey, w.address, own)
 	}
 	return nil
 }
 
-// web3Address returns the address of a key in hex, as files have it.
+// web3Address returns the address of a key as 40 lower-case hex digits.
 func web3Address(key Key) string {
-	point := key.PublicKey.Uncompressed()
-	return hex.EncodeToString(crypto.Keccak256(point[1:])[12:])
+	address := key.PublicKey.KeccakAddress()
+	return hex.EncodeToString(address[:])
 }
 
 func readWeb3(file []byte) (w web3, err error) {
 	if len(file) > MaxSize {
-		return w, fmt.Errorf("web3: %w: %d bytes, at most %d are read", ErrMalformed, len(file), MaxSize)
+		return w, fmt.Errorf("web3: %w: %d bytes, the limit is %d", ErrMalformed, len(file), MaxSize)
 	}
 	top, err := parseObject("", value{text: file})
 	if err != nil {
@@ -107,7 +107,7 @@ func readWeb3(file []byte) (w web3, err error) {
 	if version, err := top.number("version"); err != nil {
 		return w, err
 	} else if version != 3 {
-		return w, fmt.Errorf("web3: %w: version %d at byte %d: only version 3 is read", ErrUnsupported, version, top.members["version"].at)
+		return w, fmt.Errorf("web3: %w: version %d at byte %d: only version 3 is supported", ErrUnsupported, version, top.members["version"].offset)
 	}
 	if w.address, err = readAddress(top); err != nil {
 		return w, err
@@ -116,7 +116,7 @@ func readWeb3(file []byte) (w web3, err error) {
 	if _, capital := top.members["Crypto"]; capital {
 		name = "Crypto"
 		if second, both := top.members["crypto"]; both {
-			return w, top.errorf(second.at, "crypto", "there is one named Crypto, too")
+			return w, top.errorf(second.offset, "crypto", "the file also has a member Crypto")
 		}
 	}
 	section, err := top.object(name)
@@ -126,11 +126,10 @@ func readWeb3(file []byte) (w web3, err error) {
 	return w, w.readCrypto(section)
 }
 
-// readAddress returns 40 hex digits in lower case, or nothing if the file keeps
-// none.
+// readAddress returns the address as 40 lower-case hex digits, or "" if the file has none.
 func readAddress(top object) (string, error) {
-	found, ok := top.members["address"]
-	if !ok || string(found.text) == `""` {
+	member, ok := top.members["address"]
+	if !ok || string(member.text) == `""` {
 		return "", nil
 	}
 	text, err := top.text("address")
@@ -144,7 +143,7 @@ func readAddress(top object) (string, error) {
 	if raw, err := hex.DecodeString(digits); err == nil && len(raw) == 20 {
 		return digits, nil
 	}
-	return "", top.errorf(found.at, "address", "40 hex digits are expected")
+	return "", top.errorf(member.offset, "address", "expected 40 hex digits")
 }
 
 func (w *web3) readCrypto(section object) (err error) {
@@ -156,7 +155,7 @@ func (w *web3) readCrypto(section object) (err error) {
 		return err
 	}
 	if algorithm != "aes-128-ctr" {
-		return fmt.Errorf("web3: %w: cipher %.32q at byte %d: only aes-128-ctr is read", ErrUnsupported, algorithm, section.members["cipher"].at)
+		return fmt.Errorf("web3: %w: cipher %.32q at byte %d: only aes-128-ctr is supported", ErrUnsupported, algorithm, section.members["cipher"].offset)
 	}
 	params, err := section.object("cipherparams")
 	if err != nil {
@@ -192,19 +191,19 @@ func (w *web3) readKDF(section object) error {
 	case "pbkdf2":
 		err = w.readPBKDF2(params)
 	default:
-		err = fmt.Errorf("web3: %w: kdf %.32q at byte %d: only scrypt and pbkdf2 are read", ErrUnsupported, kdf, section.members["kdf"].at)
+		err = fmt.Errorf("web3: %w: kdf %.32q at byte %d: only scrypt and pbkdf2 are supported", ErrUnsupported, kdf, section.members["kdf"].offset)
 	}
 	if err != nil {
 		return err
 	}
 	size, err := params.number("dklen")
 	if err == nil && size != web3KeySize {
-		err = params.errorf(params.members["dklen"].at, "dklen", "%d bytes, want %d", size, web3KeySize)
+		err = params.errorf(params.members["dklen"].offset, "dklen", "%d bytes, want %d", size, web3KeySize)
 	}
 	if err != nil {
 		return err
 	}
-	w.salt, err = params.hex("salt", 1, MaxSalt)
+	w.salt, err = params.hex("salt", 1, maxSalt)
 	return err
 }
 
@@ -224,7 +223,7 @@ func (w *web3) readScrypt(params object) (err error) {
 	}
 	w.stretchPassword = cost
 	if err := cost.check(); err != nil {
-		return fmt.Errorf("web3: crypto.kdfparams at byte %d: %w", params.at, err)
+		return fmt.Errorf("web3: crypto.kdfparams at byte %d: %w", params.offset, err)
 	}
 	return nil
 }
@@ -238,7 +237,7 @@ func (w *web3) readPBKDF2(params object) error {
 		return err
 	}
 	if prf != "hmac-sha256" {
-		return fmt.Errorf("web3: %w: prf %.32q at byte %d: only hmac-sha256 is read", ErrUnsupported, prf, params.members["prf"].at)
+		return fmt.Errorf("web3: %w: prf %.32q at byte %d: only hmac-sha256 is supported", ErrUnsupported, prf, params.members["prf"].offset)
 	}
 	cost := pbkdf2Cost{prf: sha256.New}
 	if cost.rounds, err = params.number("c"); err != nil {
@@ -246,7 +245,7 @@ func (w *web3) readPBKDF2(params object) error {
 	}
 	w.stretchPassword = cost
 	if err := cost.check(); err != nil {
-		return fmt.Errorf("web3: crypto.kdfparams.c at byte %d: %w", params.members["c"].at, err)
+		return fmt.Errorf("web3: crypto.kdfparams.c at byte %d: %w", params.members["c"].offset, err)
 	}
 	return nil
 }

@@ -11,15 +11,14 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Cost is how much work a password costs in a file that is written. The zero
-// Cost is DefaultCost.
+// Cost is the cost of trying a password for a new file.
 type Cost struct {
-	// LogN is the binary logarithm of scrypt's N; its r is 8, its p is 1. An
-	// attempt takes 2^LogN KiB of memory.
+	// LogN is the binary logarithm of scrypt's N; r is 8 and p is 1. An attempt takes
+	// 2^LogN KiB of memory. 0 means DefaultLogN.
 	LogN int
 }
 
-// DefaultLogN is geth's choice: 256 MiB, about a second.
+// DefaultLogN is geth's default: 256 MiB, about a second.
 const DefaultLogN = 18
 
 func (c Cost) scrypt() scryptCost {
@@ -57,8 +56,8 @@ type web3Scrypt struct {
 	Salt  string `json:"salt"`
 }
 
-// Web3 returns the key as an encrypted file of Web3 Secret Storage version 3,
-// with scrypt. The key is on secp256k1.
+// Web3 returns the key as an encrypted file of Web3 Secret Storage version 3, with scrypt. The
+// key must be on secp256k1.
 func (k Key) Web3(password []byte, cost Cost) ([]byte, error) {
 	if err := k.on(keystore.CurveSecp256k1, "web3"); err != nil {
 		return nil, err

@@ -13,11 +13,11 @@ import (
 //
 //	version     1 byte: 80 mainnet, ef all test networks
 //	secret      32 bytes, big-endian
-//	compressed  1 byte 01, if addresses are made of the compressed public key
+//	compressed  1 byte 01 if addresses use the compressed public key, otherwise absent
 type WIF struct {
 	Key          Key
 	TestNetwork  bool
-	Uncompressed bool // its P2PKH address is of the uncompressed public key, as before 2012
+	Uncompressed bool // the P2PKH address is that of the uncompressed public key, as before 2012
 }
 
 const (
@@ -46,9 +46,9 @@ func ParseWIF(text []byte) (w WIF, err error) {
 	case len(payload) == keystore.SecretSize:
 		w.Uncompressed = true
 	case len(payload) != keystore.SecretSize+1:
-		return w, fmt.Errorf("wif: %w: %d bytes, want 32, or 33 with the mark of compressed keys", ErrMalformed, len(payload))
+		return w, fmt.Errorf("wif: %w: %d bytes, want 32, or 33 with the flag for compressed keys", ErrMalformed, len(payload))
 	case payload[keystore.SecretSize] != 1:
-		return w, fmt.Errorf("wif: %w: byte 33 is %#02x, want the mark of compressed keys, 0x01", ErrMalformed, payload[keystore.SecretSize])
+		return w, fmt.Errorf("wif: %w: byte 33 is %#02x, want 0x01, the flag for compressed keys", ErrMalformed, payload[keystore.SecretSize])
 	}
 	if w.Key, err = NewKey(keystore.CurveSecp256k1, payload[:keystore.SecretSize]); err != nil {
 		return WIF{}, fmt.Errorf("wif: %w", err)
@@ -56,7 +56,7 @@ func ParseWIF(text []byte) (w WIF, err error) {
 	return w, nil
 }
 
-// Format returns the text of the key.
+// Format returns the key in the wallet import format.
 func (w WIF) Format() ([]byte, error) {
 	if err := w.Key.on(keystore.CurveSecp256k1, "wif"); err != nil {
 		return nil, err
