@@ -109,7 +109,7 @@ func TestWalletMetadata(t *testing.T) {
 		{account, strings.Repeat(account+",", MaxAccounts) + account, "257 accounts, want 1 to 256"},
 		{account, account + "," + account, "account 2, m/44'/60'/0'/0/0, is the same as account 1"},
 		{account, account + "," + strings.Replace(account, info.ID, uuid.NewString(), 1), "is the same as account 1"},
-		{path.String(), "44'/60'", "account 1: derivation path: it begins with m"},
+		{path.String(), "44'/60'", "account 1: derivation path: it must begin with m"},
 		{path.String(), strings.ReplaceAll(path.String(), "'", "h"), "account 1: path m/44h/60h/0h/0/0 is not in canonical form, m/44'/60'/0'/0/0"},
 		{info.ID, upperID, "account 1: key id"},
 		{"05Z", "65Z", "account 1: createdAt: "},

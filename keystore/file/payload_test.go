@@ -40,7 +40,7 @@ func TestMalformedContent(t *testing.T) {
 		"words without end":       {true, words, strings.Repeat("test ", 1000), "not one line with a mnemonic or an extended private key"},
 		"no words":                {true, words, "\n", "extended private key"},
 		"no extended key":         {true, words, masterKey + "x\n", "extended private key: the checksum is wrong"},
-		"no key on Ed25519":       {true, words, masterKey + "\n", "those on Ed25519 are derived from the mnemonic"},
+		"no key on Ed25519":       {true, words, masterKey + "\n", "keys on Ed25519 are derived from the mnemonic"},
 		"passphrase of no words":  {true, words, masterKey + "\npass word\n", "a second line after an extended private key"},
 		"wrong words":             {true, words, strings.Replace(testWords, "junk", "test", 1) + "\n", "mnemonic"},
 		"passphrase without end":  {true, words, testWords + "\npass word", "not a mnemonic and a passphrase, one line each"},

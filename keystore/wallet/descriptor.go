@@ -1,8 +1,6 @@
 package wallet
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -13,26 +11,22 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// ErrDescriptor means that a text is not an output descriptor, or that its
-// checksum is wrong.
-var ErrDescriptor = errors.New("output descriptor")
-
-// WatchOnly is what a wallet that holds no secret needs to watch a Bitcoin
-// account, and to make PSBTs for it.
+// WatchOnly has what a watch-only wallet needs to watch a Bitcoin account and to create PSBTs
+// for it.
 type WatchOnly struct {
-	Fingerprint [4]byte // of the master key: the first bytes of its hash160 (BIP-32)
+	Fingerprint [4]byte // of the master key: the first 4 bytes of its hash160 (BIP-32)
 	Account     Path    // purpose, coin type and account, all hardened
 	XPub        string  // the account's extended public key: xpub…, or tpub… under coin type 1
-	Receive     string  // output descriptor of the addresses to receive at (BIP-380), with checksum
-	Change      string  // output descriptor of the addresses for change
+	Receive     string  // output descriptor of the receiving addresses (BIP-380), with checksum
+	Change      string  // output descriptor of the change addresses
 }
 
 // Watch returns the public side of a Bitcoin account. The account is
-// m/purpose'/coin'/account', where the purpose decides how outputs are locked: 44 P2PKH,
+// m/purpose'/coin'/account', where the purpose determines the type of outputs: 44 P2PKH,
 // 49 P2SH-P2WPKH, 84 P2WPKH, 86 taproot. Errors wrap ErrPath.
 //
-// An extended public key reveals all addresses of the account; together with one
-// secret key of the account it reveals all of them.
+// An extended public key reveals all addresses of the account. Together with one secret key
+// of the account, it reveals all secret keys.
 func (r *Root) Watch(account Path) (*WatchOnly, error) {
 	open, closing, err := descriptorOf(account)
 	if err != nil {
@@ -56,7 +50,7 @@ func (r *Root) Watch(account Path) (*WatchOnly, error) {
 	watch := &WatchOnly{Account: account, Fingerprint: r.fingerprint, XPub: public.String()}
 	for child, descriptor := range []*string{&watch.Receive, &watch.Change} {
 		text := fmt.Sprintf("%s%s%s/%d/*%s", open, r.origin(account), watch.XPub, child, closing)
-		sum, err := DescriptorChecksum(text)
+		sum, err := descriptorChecksum(text)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +59,7 @@ func (r *Root) Watch(account Path) (*WatchOnly, error) {
 	return watch, nil
 }
 
-// descriptorOf returns how the outputs of an account are written in a descriptor
+// descriptorOf returns the parts of an account's output descriptors before and after the key
 // (BIP-381, 382, 386).
 func descriptorOf(account Path) (open, closing string, err error) {
 	if len(account) != 3 || account[0] < Hardened || account[1] != Hardened && account[1] != Hardened+1 || account[2] < Hardened {
@@ -84,7 +78,7 @@ func descriptorOf(account Path) (open, closing string, err error) {
 	return "", "", fmt.Errorf("%w %v: the purpose of a Bitcoin account is 44, 49, 84 or 86", ErrPath, account)
 }
 
-// fingerprint returns the first bytes of the hash160 of a node's public key.
+// fingerprint returns the first 4 bytes of the hash160 of a node's public key.
 func fingerprint(node *hdkeychain.ExtendedKey) (four [4]byte, err error) {
 	key, err := node.ECPubKey()
 	if err != nil {
@@ -102,18 +96,18 @@ const (
 	checksumLength  = 8
 )
 
-// DescriptorChecksum returns the checksum of an output descriptor (BIP-380), to
-// be written behind it and a #: 8 characters. Errors wrap ErrDescriptor.
-func DescriptorChecksum(descriptor string) (string, error) {
+// descriptorChecksum returns the checksum of an output descriptor (BIP-380): the 8 characters
+// to be appended after a #.
+func descriptorChecksum(descriptor string) (string, error) {
 	var sum descriptorSum = 1
 	group, count := uint64(0), 0
 	for i := range len(descriptor) {
-		at := strings.IndexByte(descriptorCharset, descriptor[i])
-		if at < 0 {
-			return "", fmt.Errorf("%w: character %q at byte %d", ErrDescriptor, descriptor[i], i)
+		position := strings.IndexByte(descriptorCharset, descriptor[i])
+		if position < 0 {
+			return "", fmt.Errorf("output descriptor: character %q at byte %d", descriptor[i], i)
 		}
-		sum.add(uint64(at) & 31)
-		group, count = group*3+uint64(at)>>5, count+1
+		sum.add(uint64(position) & 31)
+		group, count = group*3+uint64(position)>>5, count+1
 		if count == 3 {
 			sum.add(group)
 			group, count = 0, 0
@@ -133,24 +127,7 @@ func DescriptorChecksum(descriptor string) (string, error) {
 	return string(text), nil
 }
 
-// CheckDescriptor checks that an output descriptor ends with its checksum. Errors
-// wrap ErrDescriptor.
-func CheckDescriptor(descriptor string) error {
-	text, sum, found := strings.Cut(descriptor, "#")
-	if !found || len(sum) != checksumLength {
-		return fmt.Errorf("%w: a checksum of %d characters is expected behind #", ErrDescriptor, checksumLength)
-	}
-	want, err := DescriptorChecksum(text)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal([]byte(sum), []byte(want)) {
-		return fmt.Errorf("%w: checksum %s, of this text it is %s", ErrDescriptor, sum, want)
-	}
-	return nil
-}
-
-// descriptorSum is the state of the checksum's BCH code: 40 bits.
+// descriptorSum is the 40-bit state of the checksum's BCH code.
 type descriptorSum uint64
 
 func (s *descriptorSum) add(symbol uint64) {
@@ -164,8 +141,8 @@ func (s *descriptorSum) add(symbol uint64) {
 	}
 }
 
-// BitcoinAccount returns the account that the key at a path belongs to, as Watch takes
-// it: the first three steps of m/purpose'/coin'/account'/change/index.
+// BitcoinAccount returns the account, in the form that Watch accepts, of the key at a path
+// m/purpose'/coin'/account'/change/index: its first three steps.
 func BitcoinAccount(path Path) (account Path, ok bool) {
 	if len(path) != 5 || path[3] > 1 || path[4] >= Hardened {
 		return nil, false

@@ -1,18 +1,17 @@
-// Package wallet derives keys from a mnemonic, the sentence of words that
-// wallets have people write down, or from an extended private key.
+// Package wallet derives keys from a mnemonic (BIP-39) or from an extended private key
+// (BIP-32).
 //
-//	root, err := wallet.FromMnemonic(words, passphrase)   // BIP-39: words and checksum are checked
+//	root, err := wallet.FromMnemonic(words, passphrase)   // BIP-39: checks words and checksum
 //	root, err := wallet.ParseExtendedKey(text)            // BIP-32: [73c5da0a/84h/0h/0h]xprv…
 //	defer root.Wipe()
 //	path, err := wallet.ParsePath("m/44'/60'/0'/0/0")
 //	secret, err := root.Derive(keystore.CurveSecp256k1, path)
 //
-// Keys on secp256k1 are derived as BIP-32 says, those on Ed25519 as SLIP-10
-// says. [UsualAccounts] are the paths at which the wallets of the five chains
-// keep their first account.
+// Keys on secp256k1 are derived by BIP-32, keys on Ed25519 by SLIP-10. [UsualAccounts] returns
+// the paths of the first account in common wallets of the five chains.
 //
-// The functions are pure: no file, no clock, no randomness. What they return is
-// secret, belongs to the caller, and should be overwritten with keystore.Wipe.
-// What they pass through on the way is overwritten where this package holds it;
-// the hash functions and the BIP-32 library keep copies that it cannot reach.
+// The functions are pure: no file, no clock, no randomness. Returned secrets belong to the
+// caller, who should overwrite them with keystore.Wipe. Intermediate secrets are overwritten
+// where this package holds them; the hash functions and the BIP-32 library keep copies that it
+// cannot reach.
 package wallet

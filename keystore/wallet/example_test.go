@@ -9,8 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// The first Ethereum account of a mnemonic, with the passphrase that BIP-39's
-// vectors have.
+// The first Ethereum account of a mnemonic, with the passphrase of BIP-39's test vectors.
 func Example() {
 	words := []byte("legal winner thank year wave sausage worth useful legal winner thank yellow")
 	root, err := wallet.FromMnemonic(words, []byte("TREZOR"))

@@ -15,20 +15,18 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// ErrExtendedKey means that a text is not an extended private key, or not one that a
-// wallet can be made of.
+// ErrExtendedKey: a text is not an extended private key, or not one of a wallet.
 var ErrExtendedKey = errors.New("extended private key")
 
-// MaxExtendedKey is how many bytes ParseExtendedKey reads: a key with the longest origin
-// has 314.
-const MaxExtendedKey = 320
+// maxExtendedKey is the maximum length in bytes: a key with the longest origin has 314.
+const maxExtendedKey = 320
 
-// Layout of an extended key (BIP-32), of which the text form is base58check:
+// Layout of an extended key (BIP-32), whose text form is base58check:
 //
 //	version             4 bytes: the network, private or public
 //	depth               1 byte: 0 is the master key
-//	parent fingerprint  4 bytes: first bytes of the hash160 of the parent's public key; 0 of the master key
-//	child number        4 bytes, big-endian, hardened from 2³¹; 0 of the master key
+//	parent fingerprint  4 bytes: first bytes of the hash160 of the parent's public key; 0 for the master key
+//	child number        4 bytes, big-endian, hardened from 2³¹; 0 for the master key
 //	chain code          32 bytes
 //	key                 33 bytes: 00 and a scalar, or a compressed public key
 const (
@@ -40,13 +38,13 @@ const (
 	extendedSize   = 78
 )
 
-// extendedVersion says what the version bytes of an extended key mean. Those other than
-// xprv and tprv are of SLIP-132, where they tell how outputs are locked as well.
+// extendedVersion is the meaning of the version bytes of an extended key. Versions other than
+// xprv and tprv are defined by SLIP-132, where they also determine the type of outputs.
 type extendedVersion struct {
 	bytes       uint32
 	prefix      string
 	testNetwork bool
-	purpose     uint32 // that SLIP-132 ties it to; 0: any
+	purpose     uint32 // required by SLIP-132; 0 means any
 }
 
 const (
@@ -76,15 +74,15 @@ var (
 	}
 )
 
-// ParseExtendedKey reads an extended private key (BIP-32): xprv… or tprv…, or as SLIP-132
-// writes those of one-key wallets, yprv…, zprv…, uprv… or vprv….
+// ParseExtendedKey reads an extended private key (BIP-32): xprv… or tprv…, or one of the
+// SLIP-132 forms for single-signature wallets, yprv…, zprv…, uprv… or vprv….
 //
-// A key below the master key does not say which path leads to it. Its origin stands
-// before it, as in output descriptors (BIP-380): the fingerprint of the master key and
-// the path, [73c5da0a/84h/0h/0h]xprv…. What the key itself says of its place is compared
-// with that. A master key can have an origin without a path.
+// A key below the master key does not contain its path. It must be preceded by its origin, as
+// in output descriptors (BIP-380): the fingerprint of the master key and the path,
+// [73c5da0a/84h/0h/0h]xprv…. The key's depth, child number and parent must match the origin. A
+// master key can have an origin without a path.
 //
-// Errors wrap ErrExtendedKey, and do not repeat the key. The caller wipes the Root.
+// Errors wrap ErrExtendedKey and do not repeat the key. The caller wipes the Root.
 func ParseExtendedKey(text []byte) (*Root, error) {
 	root, err := parseExtendedKey(text)
 	if err != nil {
@@ -97,8 +95,8 @@ func parseExtendedKey(text []byte) (*Root, error) {
 	if len(text) == 0 {
 		return nil, errors.New("it is empty")
 	}
-	if len(text) > MaxExtendedKey {
-		return nil, fmt.Errorf("%d bytes, at most %d", len(text), MaxExtendedKey)
+	if len(text) > maxExtendedKey {
+		return nil, fmt.Errorf("%d bytes, the limit is %d", len(text), maxExtendedKey)
 	}
 	from, key, err := cutOrigin(string(text))
 	if err != nil {
@@ -126,40 +124,40 @@ func parseExtendedKey(text []byte) (*Root, error) {
 	return root, nil
 }
 
-// origin is where a key comes from.
+// origin is the master key and the path that a key is derived from.
 type origin struct {
 	fingerprint [4]byte
 	path        Path
 }
 
-// cutOrigin separates the origin, if there is one, from the key behind it.
+// cutOrigin separates the origin, if there is one, from the key.
 func cutOrigin(text string) (from *origin, key string, err error) {
 	if strings.ContainsAny(text, "()#*") {
-		return nil, "", errors.New("this is an output descriptor: take from it the key with its origin, such as [73c5da0a/84h/0h/0h]xprv…, without what follows")
+		return nil, "", errors.New("this is an output descriptor: extract the key with its origin, such as [73c5da0a/84h/0h/0h]xprv…, without what follows")
 	}
 	key = text
 	if strings.HasPrefix(text, "[") {
-		inside, behind, closed := strings.Cut(text[1:], "]")
+		inside, after, closed := strings.Cut(text[1:], "]")
 		if !closed {
 			return nil, "", errors.New("origin: ] is missing")
 		}
 		if from, err = parseOrigin(inside); err != nil {
 			return nil, "", fmt.Errorf("origin: %w", err)
 		}
-		key = behind
+		key = after
 	}
 	if strings.Contains(key, "/") {
-		return nil, "", errors.New("a path stands behind the key: leave it out, accounts are derived later")
+		return nil, "", errors.New("the key is followed by a path: leave it out, accounts are derived later")
 	}
 	return from, key, nil
 }
 
-// parseOrigin reads what stands in brackets: 73c5da0a/84h/0h/0h.
+// parseOrigin reads the text in brackets: 73c5da0a/84h/0h/0h.
 func parseOrigin(text string) (*origin, error) {
 	digits, steps, _ := strings.Cut(text, "/")
 	four, err := hex.DecodeString(digits)
 	if err != nil || len(four) != 4 || strings.ToLower(digits) != digits {
-		return nil, errors.New("it begins with the fingerprint of the master key, 8 lower-case hex digits")
+		return nil, errors.New("it must begin with the fingerprint of the master key, 8 lower-case hex digits")
 	}
 	from := &origin{fingerprint: [4]byte(four)}
 	if len(text) > len(digits) {
@@ -168,7 +166,8 @@ func parseOrigin(text string) (*origin, error) {
 	return from, err
 }
 
-// decodeExtendedKey returns the bytes of a text. The caller wipes them, whatever the error.
+// decodeExtendedKey returns the bytes of a key. The caller wipes them even if there is an
+// error.
 func decodeExtendedKey(text string) (raw []byte, version extendedVersion, err error) {
 	payload, first, err := base58.CheckDecode(text)
 	defer keystore.Wipe(payload)
@@ -193,7 +192,7 @@ func versionOf(number uint32) (extendedVersion, error) {
 	}
 	for _, version := range multisigVersions {
 		if version.bytes == number {
-			return version, fmt.Errorf("%s… is a key of multi-signature wallets (SLIP-132), whose addresses are not found by one key: convert it to xprv… or tprv… if it is to sign their inputs", version.prefix)
+			return version, fmt.Errorf("%s… is a key of a multisig wallet (SLIP-132), whose addresses cannot be found by one key: convert it to xprv… or tprv… to sign its inputs", version.prefix)
 		}
 	}
 	for _, version := range publicVersions {
@@ -201,25 +200,25 @@ func versionOf(number uint32) (extendedVersion, error) {
 			return version, fmt.Errorf("%s… is an extended public key: it cannot sign", version.prefix)
 		}
 	}
-	return extendedVersion{}, fmt.Errorf("unknown version bytes %08x: xprv…, tprv…, and by SLIP-132 yprv…, zprv…, uprv… and vprv… are read", number)
+	return extendedVersion{}, fmt.Errorf("unknown version bytes %08x: xprv…, tprv…, and SLIP-132's yprv…, zprv…, uprv… and vprv… are supported", number)
 }
 
-// check compares what SLIP-132 says with the purpose of the path, if that is one.
+// check compares the purpose required by SLIP-132 with that of the path, if it has one.
 func (v extendedVersion) check(path Path) error {
 	if purpose := purposeOf(path); v.purpose != 0 && purpose != 0 && purpose != v.purpose {
-		return fmt.Errorf("%s… is of purpose %d' (SLIP-132), and its origin of %d'", v.prefix, v.purpose, purpose)
+		return fmt.Errorf("%s… has purpose %d' (SLIP-132), but its origin has %d'", v.prefix, v.purpose, purpose)
 	}
 	return nil
 }
 
-// nodeOf checks the fields of an extended private key that hold by themselves.
+// nodeOf checks the fields of an extended private key that do not depend on its origin.
 func nodeOf(raw []byte) (*hdkeychain.ExtendedKey, error) {
 	scalar := raw[extendedKey+1:]
 	switch {
 	case raw[extendedKey] == 2 || raw[extendedKey] == 3:
-		return nil, errors.New("the version is of a private key, the key is a public one")
+		return nil, errors.New("the version is that of a private key, but the key is a public one")
 	case raw[extendedKey] != 0:
-		return nil, fmt.Errorf("the key begins with %02x, a private one with 00", raw[extendedKey])
+		return nil, fmt.Errorf("the key begins with %02x, want 00 for a private key", raw[extendedKey])
 	}
 	var number btcec.ModNScalar
 	overflow := number.SetByteSlice(scalar)
@@ -230,7 +229,7 @@ func nodeOf(raw []byte) (*hdkeychain.ExtendedKey, error) {
 	}
 	if raw[extendedDepth] == 0 {
 		if !bytes.Equal(raw[extendedParent:extendedChild], make([]byte, extendedChild-extendedParent)) {
-			return nil, errors.New("depth 0, a master key, with the fingerprint of a parent")
+			return nil, errors.New("depth 0, a master key, with a parent fingerprint")
 		}
 		if !bytes.Equal(raw[extendedChild:extendedChain], make([]byte, extendedChain-extendedChild)) {
 			return nil, errors.New("depth 0, a master key, with a child number")
@@ -258,7 +257,7 @@ func rawOf(node *hdkeychain.ExtendedKey, version uint32) ([]byte, error) {
 	return append(raw, scalar...), nil
 }
 
-// place finds out where the key is, from its origin and from what it says itself.
+// place sets the fingerprint and the path from the key and its origin, which must match.
 func (r *Root) place(node *hdkeychain.ExtendedKey, from *origin) (err error) {
 	if node.Depth() > 0 {
 		if err := from.checkChild(node); err != nil {
@@ -274,27 +273,27 @@ func (r *Root) place(node *hdkeychain.ExtendedKey, from *origin) (err error) {
 	case from == nil:
 		return nil
 	case len(from.path) > 0:
-		return fmt.Errorf("the key is a master key (depth 0), and its origin has a path of %d steps", len(from.path))
+		return fmt.Errorf("the key is a master key (depth 0), but its origin has a path of %d steps", len(from.path))
 	case from.fingerprint != r.fingerprint:
-		return fmt.Errorf("the origin has the fingerprint %x, the key is the master key %x", from.fingerprint, r.fingerprint)
+		return fmt.Errorf("the origin has the fingerprint %x, but the key is the master key %x", from.fingerprint, r.fingerprint)
 	}
 	return nil
 }
 
-// checkChild compares the origin of a key below the master key with what the key says.
+// checkChild compares the origin of a key below the master key with the fields of the key.
 func (o *origin) checkChild(node *hdkeychain.ExtendedKey) error {
 	depth := int(node.Depth())
 	if o == nil {
-		return fmt.Errorf("the key has depth %d, it is no master key: write its origin before it, the fingerprint of the master key and the path, as in [73c5da0a/84h/0h/0h]xprv…", depth)
+		return fmt.Errorf("the key has depth %d and is not a master key: write its origin before it, the fingerprint of the master key and the path, as in [73c5da0a/84h/0h/0h]xprv…", depth)
 	}
 	if len(o.path) != depth {
-		return fmt.Errorf("the key has depth %d, and its origin a path of %d steps", depth, len(o.path))
+		return fmt.Errorf("the key has depth %d, but its origin has a path of %d steps", depth, len(o.path))
 	}
 	if last := o.path[depth-1]; last != node.ChildIndex() {
-		return fmt.Errorf("the key is child %s of its parent, and its origin ends with %s", stepText(node.ChildIndex()), stepText(last))
+		return fmt.Errorf("the key is child %s of its parent, but its origin ends with %s", stepText(node.ChildIndex()), stepText(last))
 	}
 	if parent := binary.BigEndian.Uint32(o.fingerprint[:]); depth == 1 && parent != node.ParentFingerprint() {
-		return fmt.Errorf("the origin has the fingerprint %08x, the key's parent is the master key %08x", parent, node.ParentFingerprint())
+		return fmt.Errorf("the origin has the fingerprint %08x, but the key's parent is the master key %08x", parent, node.ParentFingerprint())
 	}
 	return nil
 }

@@ -11,14 +11,13 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// The account of BIP-84's test vector, as that publishes it and as BIP-32 has it, and its
-// origin.
+// The account of BIP-84's test vector, as published and in BIP-32's form, and its origin.
 const (
 	zprv84   = "zprvAdG4iTXWBoARxkkzNpNh8r6Qag3irQB8PzEMkAFeTRXxHpbF9z4QgEvBRmfvqWvGp42t42nvgGpNgYSJA9iefm1yYNZKEm7z6qUWCroSQnE"
 	origin84 = "[73c5da0a/84h/0h/0h]"
 )
 
-// fromWords is the root that BIP-84's test vector is of.
+// fromWords returns the root of BIP-84's test vector.
 func fromWords(t testing.TB) *Root {
 	t.Helper()
 	root, err := FromMnemonic([]byte(strings.Repeat("abandon ", 11)+"about"), nil)
@@ -46,8 +45,8 @@ func path(t testing.TB, text string) Path {
 	return parsed
 }
 
-// TestExtendedKeyVectors reads each private key of BIP-32's vectors, and derives from it
-// the others of its seed that are below it.
+// TestExtendedKeyVectors reads each private key of BIP-32's vectors, and derives from it the other
+// vectors of its seed that are below it.
 func TestExtendedKeyVectors(t *testing.T) {
 	var file struct {
 		Vectors []struct{ Seed, Path, Public, Private string }
@@ -103,7 +102,7 @@ func TestExtendedKeyInvalid(t *testing.T) {
 	}
 }
 
-// TestSLIP132: BIP-84 publishes its keys as zprv…: they are the same keys.
+// TestSLIP132: the zprv… keys published in BIP-84 are the same keys.
 func TestSLIP132(t *testing.T) {
 	master := mustParse(t, "zprvAWgYBBk7JR8Gjrh4UJQ2uJdG1r3WNRRfURiABBE3RvMXYSrRJL62XuezvGdPvG6GFBZduosCc1YP5wixPox7zhZLfiUm8aunE96BBa4Kei5")
 	words := fromWords(t)
@@ -125,7 +124,7 @@ func TestSLIP132(t *testing.T) {
 	}
 }
 
-// reversion writes an extended key with other version bytes.
+// reversion returns an extended key with other version bytes.
 func reversion(t *testing.T, text string, version ...byte) string {
 	t.Helper()
 	payload, _, err := base58.CheckDecode(text)
@@ -148,24 +147,24 @@ func TestExtendedKeyRefused(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"nothing":             {"", "it is empty"},
 		"words":               {"legal winner thank year", "not base58check"},
-		"too long":            {strings.Repeat("x", MaxExtendedKey+1), "321 bytes, at most 320"},
+		"too long":            {strings.Repeat("x", maxExtendedKey+1), "321 bytes, the limit is 320"},
 		"a WIF":               {"KwdMAjGmerYanjeui5SHS7JkmpZvVipYvB2LJGU1ZxJwYvP98617", "34 bytes in base58check, want 78"},
 		"a descriptor":        {"wpkh(" + origin84 + xprv + "/0/*)", "this is an output descriptor"},
-		"a path behind it":    {origin84 + xprv + "/0", "a path stands behind the key"},
+		"a path behind it":    {origin84 + xprv + "/0", "the key is followed by a path"},
 		"no closing bracket":  {strings.Replace(origin84, "]", "", 1) + xprv, "] is missing"},
 		"an empty origin":     {"[]" + xprv, "8 lower-case hex digits"},
 		"a short fingerprint": {"[73c5da/84h/0h/0h]" + xprv, "8 lower-case hex digits"},
 		"upper-case hex":      {"[73C5DA0A/84h/0h/0h]" + xprv, "8 lower-case hex digits"},
 		"an empty step":       {"[73c5da0a/84h/0h/]" + xprv, "step 3"},
-		"another index":       {"[73c5da0a/84h/0h/1h]" + xprv, "the key is child 0' of its parent, and its origin ends with 1'"},
-		"not hardened":        {"[73c5da0a/84h/0h/0]" + xprv, "the key is child 0' of its parent, and its origin ends with 0"},
-		"a shorter path":      {"[73c5da0a/0h]" + xprv, "the key has depth 3, and its origin a path of 1 steps"},
-		"no path":             {"[73c5da0a]" + xprv, "the key has depth 3, and its origin a path of 0 steps"},
-		"another purpose":     {"[73c5da0a/86h/0h/0h]" + zprv84, "zprv… is of purpose 84' (SLIP-132), and its origin of 86'"},
+		"another index":       {"[73c5da0a/84h/0h/1h]" + xprv, "the key is child 0' of its parent, but its origin ends with 1'"},
+		"not hardened":        {"[73c5da0a/84h/0h/0]" + xprv, "the key is child 0' of its parent, but its origin ends with 0"},
+		"a shorter path":      {"[73c5da0a/0h]" + xprv, "the key has depth 3, but its origin has a path of 1 steps"},
+		"no path":             {"[73c5da0a]" + xprv, "the key has depth 3, but its origin has a path of 0 steps"},
+		"another purpose":     {"[73c5da0a/86h/0h/0h]" + zprv84, "zprv… has purpose 84' (SLIP-132), but its origin has 86'"},
 		"another master":      {"[00000000]" + string(master), "the key is the master key 73c5da0a"},
-		"a path of a master":  {origin84 + string(master), "the key is a master key (depth 0), and its origin has a path of 3 steps"},
+		"a path of a master":  {origin84 + string(master), "the key is a master key (depth 0), but its origin has a path of 3 steps"},
 		"another parent":      {"[00000000" + string(first[9:]), "the key's parent is the master key 73c5da0a"},
-		"multi-signature":     {reversion(t, xprv, 0x02, 0xaa, 0x7a, 0x99), "Zprv… is a key of multi-signature wallets"},
+		"multi-signature":     {reversion(t, xprv, 0x02, 0xaa, 0x7a, 0x99), "Zprv… is a key of a multisig wallet"},
 		"a public key":        {reversion(t, xprv, 0x04, 0xb2, 0x47, 0x46), "zpub… is an extended public key"},
 		"a space":             {" " + string(master), "not base58check"},
 	} {
@@ -179,7 +178,7 @@ func TestExtendedKeyRefused(t *testing.T) {
 	}
 }
 
-// TestRootRefusesEd25519: BIP-32 has no keys on it, and they are not to be made up.
+// TestRootRefusesEd25519: an extended private key (BIP-32) has no keys on Ed25519.
 func TestRootRefusesEd25519(t *testing.T) {
 	master, err := fromWords(t).ExtendedKey(nil)
 	if err != nil {
@@ -197,7 +196,7 @@ func TestRootRefusesEd25519(t *testing.T) {
 	}
 }
 
-// TestDeriveLeavesRootAlone: what is overwritten behind each key is never the root's.
+// TestDeriveLeavesRootAlone: overwriting derived keys must not overwrite the root.
 func TestDeriveLeavesRootAlone(t *testing.T) {
 	for _, root := range []*Root{fromWords(t), mustParse(t, origin84+zprv84)} {
 		at := root.Path()

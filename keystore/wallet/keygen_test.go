@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// TestSolanaKeygen is "Restoring a keypair from a mnemonic (BIP39)" of the Solana
-// Cookbook, which does as solana-keygen does.
+// TestSolanaKeygen is "Restoring a keypair from a mnemonic (BIP39)" in the Solana Cookbook, which
+// matches solana-keygen.
 func TestSolanaKeygen(t *testing.T) {
 	secret, err := wallet.SolanaKeygen([]byte("pill tomorrow foster begin walnut borrow virtual kick shift mutual shoe scatter"), nil)
 	if err != nil {

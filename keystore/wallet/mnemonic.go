@@ -16,14 +16,13 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// SeedSize is the length in bytes of the seed that a mnemonic gives.
+// SeedSize is the length in bytes of the seed of a mnemonic.
 const SeedSize = 64
 
-// MaxMnemonic is the length in bytes of the longest text that is read as a
-// mnemonic.
+// MaxMnemonic is the maximum length of a mnemonic in bytes, white space included.
 const MaxMnemonic = 1024
 
-// seedRounds are the rounds of PBKDF2 that BIP-39 asks for.
+// seedRounds is the number of PBKDF2 rounds in BIP-39.
 const seedRounds = 2048
 
 const (
@@ -31,8 +30,8 @@ const (
 	longestWord = 8
 )
 
-// ErrMnemonic means that a text is not a mnemonic of BIP-39 in English. What is wrong is
-// told by the place of a word, never by the word.
+// ErrMnemonic: a text is not an English mnemonic (BIP-39). Errors name the position of a wrong
+// word, never the word.
 var ErrMnemonic = errors.New("mnemonic")
 
 // english.txt is the English word list of BIP-39: 2048 words in alphabetical
@@ -43,9 +42,9 @@ var ErrMnemonic = errors.New("mnemonic")
 var english string
 
 var (
-	words   = strings.Fields(english)
-	wordAt  = indexWords()
-	lengths = map[int]int{12: 16, 15: 20, 18: 24, 21: 28, 24: 32} // words → bytes of entropy
+	words       = strings.Fields(english)
+	wordNumbers = indexWords()
+	lengths     = map[int]int{12: 16, 15: 20, 18: 24, 21: 28, 24: 32} // bytes of entropy by number of words
 )
 
 func indexWords() map[string]int {
@@ -56,13 +55,13 @@ func indexWords() map[string]int {
 	return index
 }
 
-// Entropy returns the entropy of a mnemonic in English: 16, 20, 24, 28 or 32
-// bytes, of 12, 15, 18, 21 or 24 words. Words are in lower case, whole, and set
-// apart by any white space. The checksum is checked, which finds 15 of 16 slips
-// in 12 words and 255 of 256 in 24. Errors wrap ErrMnemonic.
+// Entropy returns the entropy of an English mnemonic: 16, 20, 24, 28 or 32 bytes from 12, 15,
+// 18, 21 or 24 words. Words are whole, in lower case, and separated by any white space. The
+// checksum is verified, which detects 15 of 16 mistakes in 12 words and 255 of 256 in 24.
+// Errors wrap ErrMnemonic.
 func Entropy(mnemonic []byte) ([]byte, error) {
 	if len(mnemonic) > MaxMnemonic {
-		return nil, fmt.Errorf("%w: %d bytes, at most %d are read", ErrMnemonic, len(mnemonic), MaxMnemonic)
+		return nil, fmt.Errorf("%w: %d bytes, the limit is %d", ErrMnemonic, len(mnemonic), MaxMnemonic)
 	}
 	fields := bytes.Fields(mnemonic)
 	size, ok := lengths[len(fields)]
@@ -81,12 +80,12 @@ func Entropy(mnemonic []byte) ([]byte, error) {
 	return packed[:size:size], nil
 }
 
-// pack puts 11 bits for each word after one another, most significant first:
-// entropy ‖ checksum of 4 to 8 bits ‖ zero bits up to a whole byte.
+// pack concatenates the 11-bit numbers of the words, most significant bit first: entropy ‖
+// checksum of 4 to 8 bits ‖ zero bits up to a whole byte.
 func pack(fields [][]byte) ([]byte, error) {
 	packed := make([]byte, (len(fields)*bitsPerWord+7)/8)
 	for i, word := range fields {
-		number, known := wordAt[string(word)] // makes no copy
+		number, known := wordNumbers[string(word)] // does not copy the word
 		if !known {
 			keystore.Wipe(packed)
 			return nil, fmt.Errorf("%w: word %d is not in the English list of BIP-39 (whole words in lower case)", ErrMnemonic, i+1)
@@ -99,16 +98,16 @@ func pack(fields [][]byte) ([]byte, error) {
 	return packed, nil
 }
 
-// checksum returns the first bits of SHA-256, one for each four bytes of
-// entropy, in the high bits of a byte.
+// checksum returns the first bits of SHA-256, one for every 4 bytes of entropy, in the high
+// bits of a byte.
 func checksum(entropy []byte) byte {
 	digest := sha256.Sum256(entropy)
 	bits := len(entropy) / 4
 	return digest[0] &^ (0xff >> bits)
 }
 
-// Mnemonic returns the words of an entropy of 16, 20, 24, 28 or 32 bytes, with
-// one space between them: the form whose bytes the seed is made of.
+// Mnemonic returns the mnemonic of 16, 20, 24, 28 or 32 bytes of entropy, with single spaces
+// between the words: the form that the seed is computed from.
 func Mnemonic(entropy []byte) ([]byte, error) {
 	if size := len(entropy); size < 16 || size > 32 || size%4 != 0 {
 		return nil, fmt.Errorf("%w: %d bytes of entropy, want 16, 20, 24, 28 or 32", ErrMnemonic, size)
@@ -118,7 +117,7 @@ func Mnemonic(entropy []byte) ([]byte, error) {
 	copy(packed, entropy)
 	packed[len(entropy)] = checksum(entropy)
 	count := len(entropy) * 3 / 4
-	text := make([]byte, 0, count*(longestWord+1)) // never grows, which would leave a copy
+	text := make([]byte, 0, count*(longestWord+1)) // never grows, which would leave a copy behind
 	for i := range count {
 		if i > 0 {
 			text = append(text, ' ')
@@ -136,12 +135,12 @@ func wordNumber(packed []byte, i int) (number int) {
 	return number
 }
 
-// Seed returns the 64 bytes of BIP-39:
+// Seed returns the 64-byte seed of BIP-39:
 //
 //	PBKDF2-HMAC-SHA-512(words, "mnemonic" ‖ NFKD(passphrase), 2048 rounds)
 //
-// The mnemonic is checked like Entropy does. The passphrase, in UTF-8, may be
-// empty. There is no wrong one: each gives a wallet of its own.
+// The mnemonic is checked as by Entropy. The passphrase, in UTF-8, may be empty. No passphrase
+// is wrong: each gives another wallet.
 func Seed(mnemonic, passphrase []byte) ([]byte, error) {
 	entropy, err := Entropy(mnemonic)
 	if err != nil {
@@ -159,4 +158,15 @@ func Seed(mnemonic, passphrase []byte) ([]byte, error) {
 	salt := norm.NFKD.Append([]byte("mnemonic"), passphrase...)
 	defer keystore.Wipe(salt)
 	return pbkdf2.Key(canonical, salt, seedRounds, SeedSize, sha512.New), nil
+}
+
+// SolanaKeygen returns the Ed25519 seed that solana-keygen derives from a mnemonic without a
+// derivation path: the first keystore.SecretSize bytes of [Seed]. The caller wipes it.
+func SolanaKeygen(mnemonic, passphrase []byte) ([]byte, error) {
+	seed, err := Seed(mnemonic, passphrase)
+	if err != nil {
+		return nil, err
+	}
+	defer keystore.Wipe(seed)
+	return bytes.Clone(seed[:keystore.SecretSize]), nil
 }

@@ -10,31 +10,31 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Hardened is added to the index of a child that cannot be derived from public
-// keys (BIP-32).
+// Hardened is added to the index of a hardened child, which cannot be derived from public keys
+// (BIP-32).
 const Hardened = 1 << 31
 
-// MaxDepth is how many steps a path can have: those in use have five.
-const MaxDepth = 16
+// maxDepth is the maximum number of steps of a path. Paths in use have five.
+const maxDepth = 16
 
-// ErrPath means that a text is not a derivation path, or not one for the curve.
+// ErrPath: a text is not a derivation path, or not one for the curve.
 var ErrPath = errors.New("derivation path")
 
-// Path is a derivation path: the indexes of the children to go to from the
-// master key, hardened ones with Hardened added.
+// Path is a derivation path: the indexes of the children from the master key on, with Hardened
+// added to hardened ones.
 type Path []uint32
 
-// ParsePath reads a path such as m/44'/60'/0'/0/0. A hardened step is marked by
-// ' or h. Errors wrap ErrPath.
+// ParsePath reads a path such as m/44'/60'/0'/0/0. Hardened steps are marked with ' or h.
+// Errors wrap ErrPath.
 func ParsePath(text string) (Path, error) {
 	steps := strings.Split(text, "/")
 	if steps[0] != "m" {
-		return nil, fmt.Errorf("%w: it begins with m, as in m/44'/60'/0'/0/0", ErrPath)
+		return nil, fmt.Errorf("%w: it must begin with m, as in m/44'/60'/0'/0/0", ErrPath)
 	}
-	if len(steps)-1 > MaxDepth {
-		return nil, fmt.Errorf("%w: %d steps, at most %d", ErrPath, len(steps)-1, MaxDepth)
+	if len(steps)-1 > maxDepth {
+		return nil, fmt.Errorf("%w: %d steps, the limit is %d", ErrPath, len(steps)-1, maxDepth)
 	}
-	path := make(Path, 0, MaxDepth)
+	path := make(Path, 0, maxDepth)
 	for i, step := range steps[1:] {
 		index, err := parseStep(step)
 		if err != nil {
@@ -52,7 +52,7 @@ func parseStep(step string) (uint32, error) {
 	}
 	index, err := strconv.ParseUint(digits, 10, 31)
 	if err != nil || strconv.FormatUint(index, 10) != digits {
-		return 0, errors.New("not a number from 0 to 2147483647, with ' behind it if it is hardened")
+		return 0, errors.New("not a number from 0 to 2147483647, followed by ' if it is hardened")
 	}
 	if digits != step {
 		index += Hardened
@@ -60,7 +60,7 @@ func parseStep(step string) (uint32, error) {
 	return uint32(index), nil
 }
 
-// String returns the path as it is usually written, with ' for hardened steps.
+// String returns the path in the usual notation, with ' for hardened steps.
 func (p Path) String() string {
 	text := []byte{'m'}
 	for _, index := range p {
@@ -72,15 +72,15 @@ func (p Path) String() string {
 	return string(text)
 }
 
-// Account is a place in a wallet.
+// Account is the curve and the path of a key in a wallet.
 type Account struct {
 	Curve keystore.Curve
 	Path  Path
 }
 
-// UsualAccounts returns where the wallets of the five chains keep their first
-// account: by BIP-44 for Ethereum (and Tempo), Solana, Tron and Bitcoin, then
-// Bitcoin's P2SH-P2WPKH (BIP-49), P2WPKH (BIP-84) and taproot (BIP-86).
+// UsualAccounts returns the first account in common wallets of the five chains: by BIP-44 for
+// Ethereum (and Tempo), Solana, Tron and Bitcoin, then Bitcoin's P2SH-P2WPKH (BIP-49), P2WPKH
+// (BIP-84) and taproot (BIP-86).
 func UsualAccounts() []Account {
 	return []Account{
 		{keystore.CurveSecp256k1, hardened(44, 60, 0).then(0, 0)},
@@ -102,8 +102,8 @@ func hardened(indexes ...uint32) (path Path) {
 
 func (p Path) then(indexes ...uint32) Path { return append(slices.Clip(p), indexes...) }
 
-// CurveOf returns the curve that is usual at a path: Ed25519 under the coin type
-// of Solana (SLIP-44), else secp256k1.
+// CurveOf returns the usual curve at a path: Ed25519 under the coin type of Solana (SLIP-44),
+// otherwise secp256k1.
 func CurveOf(path Path) keystore.Curve {
 	const coinType, solana = 1, 501 + Hardened
 	if len(path) > coinType && path[coinType] == solana {

@@ -24,7 +24,7 @@ func TestMnemonicRefused(t *testing.T) {
 		{"commas", strings.ReplaceAll(twelve, " ", ","), "1 words"},
 		{"two words exchanged", strings.Replace(twelve, "legal winner", "winner legal", 1), "the checksum is wrong"},
 		{"another last word", strings.Replace(twelve, "yellow", "zoo", 1), "the checksum is wrong"},
-		{"too long", strings.Repeat(" ", MaxMnemonic+1-len(twelve)) + twelve, "1025 bytes, at most 1024"},
+		{"too long", strings.Repeat(" ", MaxMnemonic+1-len(twelve)) + twelve, "1025 bytes, the limit is 1024"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Entropy([]byte(c.text))
@@ -51,7 +51,7 @@ func TestMnemonicRefused(t *testing.T) {
 	}
 }
 
-// TestWhiteSpace: how the words are set apart changes nothing.
+// TestWhiteSpace: any white space may separate the words.
 func TestWhiteSpace(t *testing.T) {
 	want, err := Seed([]byte(twelve), nil)
 	if err != nil {
@@ -65,7 +65,7 @@ func TestWhiteSpace(t *testing.T) {
 	}
 }
 
-// TestSeedLeavesInputAlone: what is overwritten is never the caller's.
+// TestSeedLeavesInputAlone: the caller's slices must not be overwritten.
 func TestSeedLeavesInputAlone(t *testing.T) {
 	words, passphrase := []byte(twelve), []byte("pass word")
 	if _, err := Seed(words, passphrase); err != nil {
@@ -76,8 +76,8 @@ func TestSeedLeavesInputAlone(t *testing.T) {
 	}
 }
 
-// TestPassphraseNormalForm: the same passphrase typed on two systems, composed
-// and decomposed, is one; its compatibility form too (NFKD).
+// TestPassphraseNormalForm: the composed, decomposed and compatibility forms of a passphrase are
+// equal (NFKD).
 func TestPassphraseNormalForm(t *testing.T) {
 	want, err := Seed([]byte(twelve), []byte("e\u0301 fi"))
 	if err != nil {
@@ -92,9 +92,9 @@ func TestPassphraseNormalForm(t *testing.T) {
 
 func TestPathRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                "begins with m",
-		"44'/60'":                         "begins with m",
-		"M/0":                             "begins with m",
+		"":                                "must begin with m",
+		"44'/60'":                         "must begin with m",
+		"M/0":                             "must begin with m",
 		"m/":                              "step 1",
 		"m//0":                            "step 1",
 		"m/0/":                            "step 2",
@@ -108,7 +108,7 @@ func TestPathRefused(t *testing.T) {
 		"m/2147483648":                    "step 1",
 		"m/99999999999999999999'":         "step 1",
 		"m/1_0":                           "step 1",
-		"m" + strings.Repeat("/0", 17):    "17 steps, at most 16",
+		"m" + strings.Repeat("/0", 17):    "17 steps, the limit is 16",
 		"m" + strings.Repeat("/0", 1<<16): "65536 steps",
 	} {
 		if path, err := ParsePath(text); !errors.Is(err, ErrPath) || !strings.Contains(err.Error(), want) {

@@ -1,6 +1,9 @@
 package wallet
 
 import (
+	"crypto/hmac"
+	"crypto/sha512"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,9 +17,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Root is what the keys of a wallet are derived from: the seed of a mnemonic, or an
-// extended private key. It holds secrets: Wipe it. However it is printed, it shows
-// "[redacted]".
+// Root is the seed of a mnemonic, or an extended private key, from which the keys of a wallet
+// are derived. It holds secrets: Wipe it. It always prints as "[redacted]".
 type Root struct {
 	seed        keystore.Secret // of a mnemonic
 	hasSeed     bool
@@ -49,7 +51,8 @@ func FromSeed(seed []byte) (*Root, error) {
 	return &Root{seed: keystore.NewSecret(seed), hasSeed: true, raw: keystore.NewSecret(raw), fingerprint: four}, nil
 }
 
-// FromMnemonic returns the root of the wallet with these words, as Seed takes them.
+// FromMnemonic returns the root of the wallet with a mnemonic and passphrase, in the form that
+// Seed accepts. The caller wipes the Root.
 func FromMnemonic(mnemonic, passphrase []byte) (*Root, error) {
 	seed, err := Seed(mnemonic, passphrase)
 	if err != nil {
@@ -59,28 +62,28 @@ func FromMnemonic(mnemonic, passphrase []byte) (*Root, error) {
 	return FromSeed(seed)
 }
 
-// Wipe overwrites the secrets. The Root is of no use after that.
+// Wipe overwrites the secrets. The Root is unusable afterwards.
 func (r *Root) Wipe() {
 	r.seed.Destroy()
 	r.raw.Destroy()
 }
 
-// Fingerprint returns the first 4 bytes of the hash160 of the master public key, by which
-// PSBTs and descriptors name a wallet (BIP-32).
+// Fingerprint returns the first 4 bytes of the hash160 of the master public key, which identify
+// a wallet in PSBTs and descriptors (BIP-32).
 func (r *Root) Fingerprint() [4]byte { return r.fingerprint }
 
-// Path returns where the root is: nothing for a master key and for a mnemonic.
+// Path returns the path of the root, which is empty for a master key and for a mnemonic.
 func (r *Root) Path() Path { return slices.Clone(r.path) }
 
 // TestNetwork reports whether the root was read from an extended private key of the test
-// networks: from a tprv…, or below their coin type.
+// networks: a tprv…, or a key below their coin type.
 func (r *Root) TestNetwork() bool { return r.testNetwork }
 
-// Check returns an error, which wraps ErrPath, if there cannot be a key of the wallet on
-// this curve at this path.
+// Check returns an error that wraps ErrPath if the wallet cannot have a key on this curve at
+// this path.
 func (r *Root) Check(curve keystore.Curve, path Path) error {
-	if len(path) > MaxDepth {
-		return fmt.Errorf("%w: %d steps, at most %d", ErrPath, len(path), MaxDepth)
+	if len(path) > maxDepth {
+		return fmt.Errorf("%w: %d steps, the limit is %d", ErrPath, len(path), maxDepth)
 	}
 	switch curve {
 	case keystore.CurveSecp256k1:
@@ -90,7 +93,7 @@ func (r *Root) Check(curve keystore.Curve, path Path) error {
 		return nil
 	case keystore.CurveEd25519:
 		if !r.hasSeed {
-			return fmt.Errorf("%w %v: an extended private key (BIP-32) gives keys on secp256k1 alone: those on Ed25519 are derived from the mnemonic (SLIP-10)", ErrPath, path)
+			return fmt.Errorf("%w %v: an extended private key (BIP-32) has only keys on secp256k1: keys on Ed25519 are derived from the mnemonic (SLIP-10)", ErrPath, path)
 		}
 		return nil
 	}
@@ -102,9 +105,8 @@ func (r *Root) covers(path Path) bool {
 	return len(path) >= len(r.path) && slices.Equal(path[:len(r.path)], r.path)
 }
 
-// Derive returns the secret at a path, which always begins at the master key: a scalar of
-// secp256k1 (BIP-32) or a seed of Ed25519 (SLIP-10), keystore.SecretSize bytes. The caller
-// wipes it.
+// Derive returns the secret at a path, which always begins at the master key: a secp256k1
+// scalar (BIP-32) or an Ed25519 seed (SLIP-10), keystore.SecretSize bytes. The caller wipes it.
 func (r *Root) Derive(curve keystore.Curve, path Path) (secret []byte, err error) {
 	if err := r.Check(curve, path); err != nil {
 		return nil, err
@@ -129,8 +131,7 @@ func (r *Root) Derive(curve keystore.Curve, path Path) (secret []byte, err error
 	return key.Serialize(), nil
 }
 
-// nodeAt returns the extended private key at a path that Check has allowed. The caller
-// zeroes it.
+// nodeAt returns the extended private key at a path that Check accepts. The caller zeroes it.
 func (r *Root) nodeAt(path Path) (node *hdkeychain.ExtendedKey, err error) {
 	if err := r.raw.Reveal(func(raw []byte) error {
 		node, err = nodeOf(raw)
@@ -149,9 +150,9 @@ func (r *Root) nodeAt(path Path) (node *hdkeychain.ExtendedKey, err error) {
 	return node, nil
 }
 
-// ExtendedKey returns the extended private key at a path (BIP-32), as ParseExtendedKey
-// reads it: with its origin, if it is not the master key. It is a tprv… under the coin
-// type of test networks, and where the root was one. The caller wipes it.
+// ExtendedKey returns the extended private key at a path (BIP-32), in the form that
+// ParseExtendedKey accepts: with its origin unless it is the master key. It is a tprv… under
+// the coin type of test networks, and if the root was one. The caller wipes it.
 func (r *Root) ExtendedKey(path Path) ([]byte, error) {
 	if err := r.Check(keystore.CurveSecp256k1, path); err != nil {
 		return nil, err
@@ -170,24 +171,24 @@ func (r *Root) ExtendedKey(path Path) ([]byte, error) {
 		return nil, err
 	}
 	defer keystore.Wipe(raw)
-	text := make([]byte, 0, MaxExtendedKey)
+	text := make([]byte, 0, maxExtendedKey)
 	if len(path) > 0 {
 		text = append(text, r.origin(path)...)
 	}
 	return append(text, base58.CheckEncode(raw[1:], raw[0])...), nil
 }
 
-// origin returns where a key comes from as descriptors write it (BIP-380).
+// origin returns the origin of the key at a path in the notation of descriptors (BIP-380).
 func (r *Root) origin(path Path) string {
 	return fmt.Sprintf("[%x%s]", r.fingerprint, strings.ReplaceAll(strings.TrimPrefix(path.String(), "m"), "'", "h"))
 }
 
-// isTestAccount reports whether a path is of Bitcoin's test networks (BIP-44).
+// isTestAccount reports whether a path belongs to Bitcoin's test networks (BIP-44).
 func isTestAccount(path Path) bool {
 	return len(path) > 1 && path[1] == 1+Hardened && purposeOf(path) > 0
 }
 
-// purposeOf returns the purpose that a path of a Bitcoin wallet begins with, else 0.
+// purposeOf returns the purpose at the beginning of a Bitcoin wallet's path, 0 if there is none.
 func purposeOf(path Path) uint32 {
 	if len(path) > 0 && path[0] >= Hardened {
 		switch purpose := path[0] - Hardened; purpose {
@@ -198,10 +199,9 @@ func purposeOf(path Path) uint32 {
 	return 0
 }
 
-// UsualAccounts returns the accounts that a new wallet of this root has: those of the
-// function UsualAccounts that it can have, those of Bitcoin alone for a tprv…, on test
-// networks. If an extended private key is at a place of its own, it is the first key for
-// receiving below that.
+// UsualAccounts returns the accounts of a new wallet with this root: those of the function
+// UsualAccounts that it can have; for a tprv…, only those of Bitcoin, on test networks. If an
+// extended private key has none of them, it is the first receiving key below it.
 func (r *Root) UsualAccounts() (accounts []Account) {
 	if r.hasSeed {
 		return UsualAccounts()
@@ -223,9 +223,9 @@ func (r *Root) UsualAccounts() (accounts []Account) {
 	return accounts
 }
 
-// firstBelow returns m/purpose'/coin'/account'/0/0 for each prefix of that with an account,
-// and the path itself if it has more steps. Where there is no account (Electrum's m/0'),
-// change and index follow at once.
+// firstBelow completes a path to m/purpose'/coin'/account'/0/0 if it has an account, and
+// returns a path with more steps unchanged. To a path without an account (Electrum's m/0'), it
+// appends change and index.
 func (p Path) firstBelow() Path {
 	const account, steps = 3, 5
 	missing := max(0, min(2, steps-max(account, len(p))))
@@ -249,3 +249,31 @@ func (r Root) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // GobEncode returns "[redacted]".
 func (r Root) GobEncode() ([]byte, error) { return []byte(r.String()), nil }
+
+// deriveEd25519 derives a seed by SLIP-10:
+//
+//	key ‖ chain code = HMAC-SHA-512("ed25519 seed", seed)
+//	child            = HMAC-SHA-512(chain code, 0x00 ‖ key ‖ index, 4 bytes big-endian)
+func deriveEd25519(seed []byte, path Path) ([]byte, error) {
+	node := hmacSHA512([]byte("ed25519 seed"), seed)
+	defer func() { keystore.Wipe(node) }()
+	for i, index := range path {
+		if index < Hardened {
+			return nil, fmt.Errorf("%w %v: step %d is not hardened, which Ed25519 requires (SLIP-10): write %d'", ErrPath, path, i+1, index)
+		}
+		var data [1 + keystore.SecretSize + 4]byte
+		copy(data[1:], node[:keystore.SecretSize])
+		binary.BigEndian.PutUint32(data[1+keystore.SecretSize:], index)
+		child := hmacSHA512(node[keystore.SecretSize:], data[:])
+		clear(data[:])
+		keystore.Wipe(node)
+		node = child
+	}
+	return append([]byte(nil), node[:keystore.SecretSize]...), nil
+}
+
+func hmacSHA512(key, data []byte) []byte {
+	mac := hmac.New(sha512.New, key)
+	mac.Write(data)
+	return mac.Sum(nil)
+}

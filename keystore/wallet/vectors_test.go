@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// read fills vectors from a file of testdata that names their source.
+// read reads vectors from a file in testdata that names their source.
 func read(t testing.TB, name string, file any) {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", name))
@@ -43,7 +43,7 @@ func fromSeed(t testing.TB, seed string) *Root {
 	return root
 }
 
-// TestWordList holds the list against the digest of the published file.
+// TestWordList compares the digest of the list with that of the published file.
 func TestWordList(t *testing.T) {
 	const published = "2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda"
 	if digest := sha256.Sum256([]byte(english)); hex.EncodeToString(digest[:]) != published || len(words) != 2048 {

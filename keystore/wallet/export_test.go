@@ -1,0 +1,4 @@
+package wallet
+
+// DescriptorChecksum is tested from outside the package.
+var DescriptorChecksum = descriptorChecksum
