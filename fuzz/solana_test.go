@@ -212,14 +212,18 @@ func FuzzSolanaSignWith(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		request, err := tx.Request(text)
-		_, isAddress := sdk.PublicKeyFromBase58(text)
+		want := keystore.ByID(text)
+		address, addressErr := sdk.PublicKeyFromBase58(text)
+		if addressErr == nil {
+			want = keystore.ByEd25519(address)
+		}
 		switch {
 		case err != nil:
-			if !errors.Is(err, chains.ErrSignWith) || isAddress == nil {
+			if !errors.Is(err, chains.ErrSignWith) || addressErr == nil {
 				t.Fatalf("%q: %v", text, err)
 			}
-		case len(request.Locators()) != 1 || (request.Locators()[0].Kind() == keystore.LocateByEd25519) != (isAddress == nil):
-			t.Fatalf("%q: %v, and solana-go says %v", text, request.Locators(), isAddress)
+		case len(request.Locators()) != 1 || request.Locators()[0] != want:
+			t.Fatalf("%q: %v, want %v; solana-go: %v", text, request.Locators(), want, addressErr)
 		}
 	})
 }

@@ -7,29 +7,28 @@ import (
 
 // ECDSASigner makes ECDSA signatures on secp256k1.
 type ECDSASigner interface {
-	// SignECDSA signs a 32-byte digest. The signature is r ‖ s ‖ v: r and s
-	// 32 bytes each, big-endian, s in the lower half of the group order, v the
-	// recovery id, 0 or 1. Keys in memory and in files use the nonce of
-	// RFC 6979, so that equal digests give equal signatures; an HSM may not.
+	// SignECDSA signs a 32-byte digest. The signature is r ‖ s ‖ v: r and s 32 bytes each,
+	// big-endian, s in the lower half of the group order, v the recovery id, 0 or 1. Keys in
+	// memory and in files use the nonce of RFC 6979, so that equal digests give equal
+	// signatures; HSMs may use random nonces.
 	SignECDSA(ctx context.Context, digest [32]byte) (signature [65]byte, err error)
 }
 
 // SchnorrSigner makes BIP-340 signatures on secp256k1.
 type SchnorrSigner interface {
-	// SignSchnorr signs a 32-byte digest under the public key that results
-	// from the tweak (BIP-341). The nonce takes 32 zero bytes of auxiliary
-	// data, so that equal digests give equal signatures.
+	// SignSchnorr signs a 32-byte digest for the tweaked public key (BIP-341). The nonce uses
+	// 32 zero bytes of auxiliary data, so that equal digests give equal signatures.
 	SignSchnorr(ctx context.Context, digest [32]byte, tweak TaprootTweak) (signature [64]byte, err error)
 }
 
 // Ed25519Signer makes Ed25519 signatures (RFC 8032, without pre-hash).
 type Ed25519Signer interface {
-	// SignEd25519 signs a whole message; it neither keeps nor changes it.
+	// SignEd25519 signs a whole message, which it must neither keep nor change.
 	SignEd25519(ctx context.Context, message []byte) (signature [64]byte, err error)
 }
 
-// AsECDSA returns the key's ECDSA capability, or an error that wraps
-// ErrUnsupported and says which key cannot do it.
+// AsECDSA returns the key's ECDSA capability, or an error that wraps ErrUnsupported and names
+// the key.
 func AsECDSA(key Key) (ECDSASigner, error) {
 	if signer, ok := key.(ECDSASigner); ok {
 		return signer, nil
@@ -37,15 +36,15 @@ func AsECDSA(key Key) (ECDSASigner, error) {
 	return nil, unsupported(key, "ECDSA signatures on secp256k1")
 }
 
-// AsSchnorr returns the key's BIP-340 capability, like AsECDSA. Keys in HSMs do
-// not have it; the error names what they can sign for instead.
+// AsSchnorr returns the key's BIP-340 capability, like AsECDSA. Keys in HSMs do not have it;
+// the error names the address to use instead.
 func AsSchnorr(key Key) (SchnorrSigner, error) {
 	if signer, ok := key.(SchnorrSigner); ok {
 		return signer, nil
 	}
 	err := unsupported(key, "BIP-340 signatures")
 	if key.PublicKey().Curve() == CurveSecp256k1 {
-		return nil, fmt.Errorf("%w, as HSMs cannot: use its P2WPKH address, not the taproot one", err)
+		return nil, fmt.Errorf("%w, which HSMs do not support: use its P2WPKH address instead of the taproot one", err)
 	}
 	return nil, err
 }
@@ -58,16 +57,17 @@ func AsEd25519(key Key) (Ed25519Signer, error) {
 	return nil, unsupported(key, "Ed25519 signatures")
 }
 
-func unsupported(key Key, what string) error {
-	return fmt.Errorf("%w: key %s (%s) cannot make %s", ErrUnsupported, key.ID(), key.PublicKey().Curve(), what)
+func unsupported(key Key, signatures string) error {
+	return fmt.Errorf("%w: key %s (%s) cannot make %s", ErrUnsupported, key.ID(), key.PublicKey().Curve(), signatures)
 }
 
-// Described is implemented by keys that know what a listing says of them.
+// Described is implemented by keys that know their KeyInfo.
 type Described interface {
 	Info() KeyInfo
 }
 
-// InfoOf returns what a listing says of a key: id and public key at least.
+// InfoOf returns the KeyInfo of a key. If the key is not Described, it has only the id and the
+// public key.
 func InfoOf(key Key) KeyInfo {
 	if described, ok := key.(Described); ok {
 		return described.Info()
@@ -75,14 +75,14 @@ func InfoOf(key Key) KeyInfo {
 	return KeyInfo{ID: key.ID(), PublicKey: key.PublicKey()}
 }
 
-// Delegate is implemented by keys that sign for another account than their own: an
-// access key of Tempo, whose account has authorized it.
+// Delegate is implemented by keys that may sign for another account than their own, such as an
+// access key authorized by a Tempo account.
 type Delegate interface {
-	// ActsFor returns the address of that account, in the chain's binary form.
+	// ActsFor returns the address of that account in the chain's binary form, nil if none.
 	ActsFor() []byte
 }
 
-// ActsFor returns the account that the key signs for, nil if it is its own.
+// ActsFor returns the account that the key signs for, nil if it signs for its own.
 func ActsFor(key Key) []byte {
 	if delegate, ok := key.(Delegate); ok {
 		return delegate.ActsFor()

@@ -2,7 +2,7 @@ package keystore
 
 import "fmt"
 
-// Curve names the curve of a key, as the API does.
+// Curve is the curve of a key. Its text form is the API's name.
 type Curve uint8
 
 // The curves of signing keys. The zero Curve is none of them.
@@ -19,10 +19,10 @@ var curveNames = map[Curve]string{
 	CurveEd25519:   "CURVE_ED25519",
 }
 
-// ParseCurve reads a curve by the API's name for it, such as CURVE_SECP256K1.
+// ParseCurve reads the API's name of a curve, such as CURVE_SECP256K1.
 func ParseCurve(name string) (Curve, error) {
-	for curve, known := range curveNames {
-		if name == known {
+	for curve, curveName := range curveNames {
+		if name == curveName {
 			return curve, nil
 		}
 	}

@@ -1,29 +1,26 @@
-// Package keystore says what a key is to the engine: a handle that signs, never
-// a piece of bytes.
+// Package keystore defines keys as handles that sign, without access to secret bytes.
 //
-// A [Keystore] finds handles by organization and [Locator]. A handle is a [Key]:
-// an id, a public key, and the signature schemes it is capable of, which are
-// found by type assertion:
+// A [Keystore] finds handles by organization and [Locator]. A handle is a [Key]: an id, a
+// public key, and the signature schemes that it supports, which are found by type assertion:
 //
 //	[ECDSASigner]   ECDSA on secp256k1, with recovery id (Ethereum, Tron, Tempo, Bitcoin)
 //	[SchnorrSigner] BIP-340 on secp256k1, with taproot tweaks (Bitcoin)
 //	[Ed25519Signer] Ed25519 (Solana)
 //
-// Backends are the packages memory (keys an embedder brings), file (a directory
-// of age-encrypted files) and, linked only by who imports it, pkcs11. To write
-// another one, implement Keystore and run the suite in package keystoretest
-// against it: it is the contract in executable form.
+// The backends are the packages memory (secrets provided by the embedder), file (a directory of
+// age-encrypted files) and pkcs11 (an HSM; linked only by programs that import it). To write
+// another backend, implement Keystore and run the contract suite in package keystoretest.
 //
 // # Who may sign what
 //
-// A holder of a Key can sign any digest with it. The engine never hands one
-// out: everything it signs has been parsed by a chain first. An embedder who
-// calls Find holds a handle, and what is signed with it is theirs to answer for.
+// The holder of a Key can sign any digest with it. The engine never hands one out: everything
+// that it signs has been parsed by a chain first. An embedder that calls Find is responsible
+// for what it signs with the handle.
 //
 // # Secrets
 //
-// [Secret] is the one type that holds secret bytes. It prints, logs and marshals
-// as "[redacted]", lives outside the Go heap in pages that are locked in memory
-// and left out of core dumps where the system allows it, and is overwritten by
-// Destroy. [Secret.Reveal] is the only way to its bytes.
+// [Secret] is the only type that holds secret bytes. It prints, logs and marshals as
+// "[redacted]", and Destroy overwrites it. Its bytes are outside the Go heap, in pages that are
+// locked in memory and excluded from core dumps where the system allows it. [Secret.Reveal] is
+// the only access to them.
 package keystore

@@ -9,9 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// A key is found by any of its addresses and signs through the capability that
-// it has. Verified checks each signature under the key's public key before it
-// hands it on; the engine does so by itself.
+// A key is found by any of its addresses and signs through its capability. Verified checks each
+// signature under the key's public key before returning it; the engine always does so.
 func ExampleVerified() {
 	ctx, keys := context.Background(), memory.New()
 	defer keys.Close()
@@ -33,7 +32,7 @@ func ExampleVerified() {
 	// Output: <nil> <nil>
 }
 
-// However a secret is printed, it is not shown.
+// A secret always prints as [redacted].
 func ExampleSecret() {
 	secret := keystore.NewSecret([]byte("correct horse battery staple 123"))
 	defer secret.Destroy()

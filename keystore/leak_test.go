@@ -21,10 +21,9 @@ import (
 
 var leakSecret = []byte("\x01\x80 32 bytes that must not show\xff\xfe")
 
-// TestNothingPrintsASecret pushes a value of every exported type of the
-// packages keystore, memory, file, wallet and keyformat that has fields or methods through
-// everything that prints. The types are read from the sources: one that is
-// added and not filled in here fails the test.
+// TestNothingPrintsASecret prints a value of every exported type of the packages keystore,
+// memory, file, wallet, keyformat and keystoretest in every way. The types are read from the
+// sources: a new type without a value in leakValues fails the test.
 func TestNothingPrintsASecret(t *testing.T) {
 	values := leakValues(t)
 	for _, dir := range []string{".", "memory", "file", "wallet", "keyformat", "keystoretest"} {
@@ -46,12 +45,11 @@ func TestNothingPrintsASecret(t *testing.T) {
 	}
 }
 
-// owned are the types whose secret is a slice of the caller's.
+// owned lists the types whose secret is a slice owned by the caller.
 var owned = map[string]bool{"keystore.SecretBytes": true, "keystore.NewKey": true, "keystoretest.Key": true,
 	"file.NewWallet": true, "keyformat.Key": true, "keyformat.WIF": true}
 
-// leakValues returns values that have got hold of leakSecret in every way there
-// is.
+// leakValues returns values of all types, each holding leakSecret if it can.
 func leakValues(t *testing.T) map[string]any {
 	t.Helper()
 	inMemory := memory.New()
@@ -115,7 +113,6 @@ func leakValues(t *testing.T) map[string]any {
 		"keystore.Locator":      keystore.ByID(info.ID),
 		"keystore.TaprootTweak": keystore.KeyPath(),
 		"keystore.Curve":        keystore.CurveEd25519,
-		"keystore.LocatorKind":  keystore.LocateByID,
 		"memory.Store":          []any{inMemory, handle, keystore.Verified(handle)},
 		"keystore.NewKey":       []any{key, &key},
 		"file.Store":            inFile,
@@ -136,8 +133,7 @@ func leakValues(t *testing.T) map[string]any {
 	}
 }
 
-// exportedTypes returns the exported types of the package in a directory,
-// except interfaces.
+// exportedTypes returns the exported types of the package in a directory, except interfaces.
 func exportedTypes(t *testing.T, dir string) (types []string) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -166,8 +162,8 @@ func exportedTypes(t *testing.T, dir string) (types []string) {
 	return types
 }
 
-// TestStructWithASecret: fmt does not ask the methods of what is in an unexported
-// field, and follows a pointer there if the verb does not fit.
+// TestStructWithASecret: fmt does not call the methods of values in unexported fields, and
+// follows pointers there if the verb does not fit.
 func TestStructWithASecret(t *testing.T) {
 	holder := &struct{ secret keystore.Secret }{keystore.NewSecret(leakSecret)}
 	defer holder.secret.Destroy()

@@ -5,100 +5,97 @@ import (
 	"time"
 )
 
-// What a keystore can do beside finding keys is found by type assertion, as what a
-// key can sign is.
+// The following capabilities of a keystore are found by type assertion, like those of a key.
 
-// Readier is a keystore that depends on something that can fail on its own, such as
-// an HSM.
+// Readier is a keystore that depends on something that can fail independently, such as an HSM.
 type Readier interface {
-	// Ready returns nil if a key could sign now, else an error that wraps
-	// ErrUnavailable. It answers within seconds even if what it asks does not.
+	// Ready returns nil if a key could sign now, and otherwise an error that wraps
+	// ErrUnavailable. It must return within seconds even if the keystore hangs.
 	Ready(ctx context.Context) error
 }
 
-// Skipper is a keystore that goes on without keys that it cannot use or trust.
+// Skipper is a keystore that works without the keys that it cannot use or trust.
 type Skipper interface {
-	// Skipped returns one error for each key that is not used, and says why.
+	// Skipped returns one error, with the reason, for each key that is not used.
 	Skipped() []error
 }
 
-// Generator is a keystore that makes new keys.
+// Generator is a keystore that generates keys.
 type Generator interface {
-	// Generate makes a new key in an organization. When it returns without error the
-	// key is safe: on disk, or in the HSM.
+	// Generate generates a key in an organization. When it returns without error, the key
+	// is stored safely: on disk, or in the HSM.
 	Generate(ctx context.Context, organizationID, name string, curve Curve) (KeyInfo, error)
 }
 
-// NewKey is a key that is to be added to a keystore.
+// NewKey is a key to be added to a keystore.
 type NewKey struct {
-	ID        string      // a UUID; a new one if empty
+	ID        string      // a UUID; generated if empty
 	Name      string      // free text
-	Curve     Curve       // what the secret is for
+	Curve     Curve       // of the secret
 	Secret    SecretBytes // SecretSize bytes; copied, the caller still owns them
-	PublicKey PublicKey   // if not zero, a secret that belongs to another is refused
-	CreatedAt time.Time   // now if zero; kept to the second, by backends that keep it
-	ActsFor   string      // KeyInfo.ActsFor; refused by backends that do not keep it
+	PublicKey PublicKey   // if not zero, the secret must belong to it
+	CreatedAt time.Time   // now if zero; stored to the second, by backends that store it
+	ActsFor   string      // KeyInfo.ActsFor; refused by backends that cannot store it
 }
 
-// Importer is a keystore that takes secrets in.
+// Importer is a keystore that imports secrets.
 type Importer interface {
-	// AddBatch adds keys to an organization. Both slices have one element for each key,
-	// in order: infos[i] is safe if errs[i] is nil. The error of a key whose id or
-	// secret the organization has already is ErrKeyExists, together with what there is.
+	// AddBatch adds keys to an organization. Both slices have one element for each key, in
+	// order: the key is stored safely if errs[i] is nil. If the organization has the id or
+	// the secret already, errs[i] is ErrKeyExists and infos[i] the existing key.
 	AddBatch(ctx context.Context, organizationID string, keys []NewKey) (infos []KeyInfo, errs []error)
 }
 
-// Exporter is a keystore that gives secrets out.
+// Exporter is a keystore that reveals secrets.
 type Exporter interface {
-	// RevealSecret calls use with the SecretSize bytes of a key, which use must not
+	// RevealSecret calls use with the SecretSize bytes of a key's secret, which use must not
 	// keep.
 	RevealSecret(ctx context.Context, organizationID, id string, use func(secret []byte) error) error
 }
 
 // Renamer is a keystore whose keys can be renamed.
 type Renamer interface {
-	// Rename gives a key another name. Its id stays.
+	// Rename changes the name of a key. The id stays the same.
 	Rename(ctx context.Context, organizationID, id, name string) error
 }
 
 // Deleter is a keystore whose keys can be deleted.
 type Deleter interface {
-	// Delete removes a key for good: there is no way back but a copy that was made
-	// before.
+	// Delete deletes a key permanently: only an earlier copy can bring it back.
 	Delete(ctx context.Context, organizationID, id string) error
 }
 
-// Disabler is a keystore whose keys can be put out of use and back into it.
+// Disabler is a keystore whose keys can be disabled and enabled again.
 type Disabler interface {
-	// Disable puts a key out of use: from when it returns on, the key is not found, in
-	// any process that has the keystore open; only what has found it before may still
-	// be signed. Its secret stays where it is kept. Disabling a key that is disabled
-	// does nothing.
+	// Disable disables a key without deleting its secret. After it returns, no process that
+	// has the keystore open finds the key; only requests that have found it before may still
+	// be signed. Disabling a disabled key does nothing.
 	Disable(ctx context.Context, organizationID, id string) error
 
 	// Enable undoes Disable.
 	Enable(ctx context.Context, organizationID, id string) error
 
-	// Disabled lists the keys that are disabled, oldest first. Keys does not list them.
+	// Disabled lists the disabled keys, oldest first. Keys does not list them.
 	Disabled(ctx context.Context, organizationID string) ([]KeyInfo, error)
 }
 
-// Delegator is a keystore whose keys can be made to sign for another account.
+// Delegator is a keystore whose keys can be set to sign for another account.
 type Delegator interface {
-	// ActFor sets KeyInfo.ActsFor of a key; empty, it signs for its own again.
+	// ActFor sets KeyInfo.ActsFor of a key. With an empty account, the key signs for its own
+	// account again.
 	ActFor(ctx context.Context, organizationID, id, account string) error
 }
 
-// Archiver is a keystore that can delete keys in such a way that they can be restored.
+// Archiver is a keystore whose keys can be deleted in a way that can be undone.
 type Archiver interface {
-	// Archive takes a key, or a wallet with all its keys, out of use and keeps an
-	// encrypted copy. It returns where.
-	Archive(ctx context.Context, organizationID, id string) (copy string, err error)
+	// Archive removes a key, or a wallet with all its keys, and keeps an encrypted copy, of
+	// which it returns the path.
+	Archive(ctx context.Context, organizationID, id string) (path string, err error)
 }
 
-// SchnorrReporter is a keystore that says whether its keys make BIP-340 signatures. One
-// that says nothing has keys that do.
+// SchnorrReporter is a keystore that reports whether its keys make BIP-340 signatures. Without
+// it, they are assumed to do so.
 type SchnorrReporter interface {
-	// SignsSchnorr returns false if none of its keys can spend from a taproot address.
+	// SignsSchnorr returns false if none of the keys can spend from a taproot address.
 	SignsSchnorr() bool
 }

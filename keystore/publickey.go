@@ -10,13 +10,12 @@ import (
 	"github.com/oasisprotocol/curve25519-voi/curve"
 )
 
-// PublicKey is the public half of a key: a value, comparable with ==. The zero
-// PublicKey is no key.
+// PublicKey is the public half of a key: a value, comparable with ==. The zero PublicKey is not
+// a key.
 type PublicKey struct {
 	curve Curve
 
-	// Two hashes of a secp256k1 point, each half of an address: signing asks for
-	// them time and again.
+	// Hashes of a secp256k1 point that addresses are made of, computed once.
 	keccak  [20]byte
 	hash160 [20]byte
 
@@ -25,18 +24,17 @@ type PublicKey struct {
 	point [65]byte
 }
 
-// ParsePublicKey reads a public key and checks that it is a point of the
-// curve. On secp256k1 it takes the SEC 1 forms of 33 (compressed) and 65 bytes
-// (uncompressed); on Ed25519 the 32 bytes of RFC 8032, in canonical form and not
-// of small order.
-func ParsePublicKey(on Curve, encoded []byte) (PublicKey, error) {
-	switch on {
+// ParsePublicKey reads a public key and checks that it is a point of the curve. On secp256k1 it
+// accepts the SEC 1 forms of 33 (compressed) and 65 bytes (uncompressed); on Ed25519 the 32
+// bytes of RFC 8032, in canonical form and not of small order.
+func ParsePublicKey(curve Curve, encoded []byte) (PublicKey, error) {
+	switch curve {
 	case CurveSecp256k1:
 		return parseSecp256k1(encoded)
 	case CurveEd25519:
 		return parseEd25519(encoded)
 	}
-	return PublicKey{}, fmt.Errorf("public key: unknown curve %v", on)
+	return PublicKey{}, fmt.Errorf("public key: unknown curve %v", curve)
 }
 
 func parseSecp256k1(encoded []byte) (PublicKey, error) {
@@ -62,8 +60,8 @@ func parseSecp256k1(encoded []byte) (PublicKey, error) {
 	return pub, nil
 }
 
-// parseEd25519 takes the one canonical encoding of a point. Points of small order
-// belong to no secret, and make signatures that verify for many messages.
+// parseEd25519 accepts only the canonical encoding of a point. Points of small order belong to
+// no secret, and signatures for them verify for many messages.
 func parseEd25519(encoded []byte) (PublicKey, error) {
 	var compressed curve.CompressedEdwardsY
 	if len(encoded) != len(compressed) {
@@ -82,7 +80,7 @@ func parseEd25519(encoded []byte) (PublicKey, error) {
 	return pub, nil
 }
 
-// IsZero reports whether there is no key.
+// IsZero reports whether p is the zero PublicKey.
 func (p PublicKey) IsZero() bool { return p.curve == 0 }
 
 // Curve returns the key's curve, 0 for the zero PublicKey.
@@ -102,31 +100,30 @@ func (p PublicKey) Bytes() []byte {
 	return nil
 }
 
-// Compressed returns the SEC 1 compressed point. It is for secp256k1 keys.
+// Compressed returns the SEC 1 compressed point of a secp256k1 key.
 func (p PublicKey) Compressed() (compressed [33]byte) {
 	compressed[0] = 2 + p.point[64]&1
 	copy(compressed[1:], p.point[1:33])
 	return compressed
 }
 
-// Uncompressed returns the SEC 1 uncompressed point 04 ‖ x ‖ y. It is for
-// secp256k1 keys.
+// Uncompressed returns the SEC 1 uncompressed point 04 ‖ x ‖ y of a secp256k1 key.
 func (p PublicKey) Uncompressed() [65]byte { return p.point }
 
-// XOnly returns the x coordinate (BIP-340). It is for secp256k1 keys.
+// XOnly returns the x coordinate of a secp256k1 key (BIP-340).
 func (p PublicKey) XOnly() (x [32]byte) {
 	copy(x[:], p.point[1:33])
 	return x
 }
 
-// KeccakAddress returns the last 20 bytes of Keccak-256 over x ‖ y: the address
-// of a secp256k1 key on Ethereum and Tempo, and on Tron behind a byte 0x41.
+// KeccakAddress returns the last 20 bytes of Keccak-256(x ‖ y) of a secp256k1 key: its address on
+// Ethereum and Tempo, and with the prefix 0x41 on Tron.
 func (p PublicKey) KeccakAddress() [20]byte { return p.keccak }
 
 // Hash160 returns RIPEMD-160(SHA-256(compressed point)) of a secp256k1 key.
 func (p PublicKey) Hash160() [20]byte { return p.hash160 }
 
-// Ed25519 returns the 32-byte encoding. It is for Ed25519 keys.
+// Ed25519 returns the 32-byte encoding of an Ed25519 key.
 func (p PublicKey) Ed25519() (raw [32]byte) {
 	copy(raw[:], p.point[:32])
 	return raw

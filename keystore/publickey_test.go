@@ -8,8 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Multiples of the generator of secp256k1, SEC 2 and the widely known list of
-// k·G; the Ethereum address and the hash160 of 1·G are as widely known.
+// Multiples of the generator of secp256k1, from SEC 2 and published lists of k·G.
 var points = []struct{ name, compressed, uncompressed string }{
 	{
 		"1·G", "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798",

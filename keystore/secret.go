@@ -11,63 +11,62 @@ import (
 
 const redacted = "[redacted]"
 
-// Secret holds secret bytes. Copies of a Secret share the bytes; Destroy
-// overwrites them for all. The zero Secret holds nothing.
+// Secret holds secret bytes. Copies of a Secret share the bytes, and Destroy overwrites them for
+// all copies. The zero Secret holds nothing.
 //
-// However it is printed, logged or marshalled, it shows "[redacted]". A struct
-// with a Secret in an unexported field, which fmt prints without asking Secret,
-// shows no more than addresses.
+// A Secret always prints, logs and marshals as "[redacted]". A struct with a Secret in an
+// unexported field, which fmt prints without calling its methods, shows only addresses.
 type Secret struct {
-	held *heldSecret
+	shared *sharedSecret
 }
 
-// heldSecret is what all copies of a Secret refer to.
-type heldSecret struct {
+// sharedSecret is shared by all copies of a Secret.
+type sharedSecret struct {
 	mu sync.RWMutex
 
-	// Where in the vault the bytes are, nil once they are destroyed, and how many:
-	// fmt follows slices, and some pointers, but not this one.
-	at   unsafe.Pointer
+	// data points to the bytes in the vault and is nil once they are destroyed. fmt follows
+	// slices and some pointers, but not an unsafe.Pointer.
+	data unsafe.Pointer
 	size int
 }
 
-// bytes are the secret itself, nil once it is destroyed.
-func (h *heldSecret) bytes() []byte { return unsafe.Slice((*byte)(h.at), h.size) }
+// bytes returns the secret itself, nil once it is destroyed.
+func (s *sharedSecret) bytes() []byte { return unsafe.Slice((*byte)(s.data), s.size) }
 
-// NewSecret copies the bytes into a new Secret. The caller still owns what was
-// passed, and should [Wipe] it.
+// NewSecret copies the bytes into a new Secret. The caller still owns the slice and should [Wipe]
+// it.
 func NewSecret(secret []byte) Secret {
-	taken := vault.take(len(secret))
-	copy(taken, secret)
-	return Secret{held: &heldSecret{at: unsafe.Pointer(unsafe.SliceData(taken)), size: len(taken)}}
+	slot := vault.take(len(secret))
+	copy(slot, secret)
+	return Secret{shared: &sharedSecret{data: unsafe.Pointer(unsafe.SliceData(slot)), size: len(slot)}}
 }
 
-// Reveal calls use with the secret bytes. They are the secret itself, not a
-// copy: use must not keep them, change them or pass them to anything that does.
-// After Destroy, Reveal returns ErrClosed without calling use.
+// Reveal calls use with the secret bytes. They are the secret itself, not a copy: use must not
+// keep them, change them or pass them to anything that does. After Destroy, Reveal returns
+// ErrClosed without calling use.
 func (s Secret) Reveal(use func(secret []byte) error) error {
-	if s.held == nil {
+	if s.shared == nil {
 		return ErrClosed
 	}
-	s.held.mu.RLock()
-	defer s.held.mu.RUnlock()
-	if s.held.at == nil {
+	s.shared.mu.RLock()
+	defer s.shared.mu.RUnlock()
+	if s.shared.data == nil {
 		return ErrClosed
 	}
-	return use(s.held.bytes())
+	return use(s.shared.bytes())
 }
 
-// comparing is held while two secrets are: two goroutines that hold one each and wait
-// for the other's could wait for ever, if both are about to be destroyed.
+// comparing is held while two secrets are compared. Otherwise two goroutines that each hold one
+// and wait for the other could deadlock if both secrets are about to be destroyed.
 var comparing sync.Mutex
 
-// Equal compares two secrets in constant time for equal lengths. A destroyed
-// secret equals nothing.
+// Equal compares two secrets, in constant time if their lengths are equal. A destroyed secret
+// equals nothing.
 func (s Secret) Equal(other Secret) bool {
-	if s.held == nil || other.held == nil {
+	if s.shared == nil || other.shared == nil {
 		return false
 	}
-	if s.held == other.held {
+	if s.shared == other.shared {
 		return s.Reveal(func([]byte) error { return nil }) == nil
 	}
 	comparing.Lock()
@@ -82,21 +81,21 @@ func (s Secret) Equal(other Secret) bool {
 	return equal
 }
 
-// Destroy overwrites the bytes and waits for those who are using them.
-// Destroying again does nothing.
+// Destroy waits until no caller of Reveal uses the bytes and overwrites them. Destroying again
+// does nothing.
 func (s Secret) Destroy() {
-	if s.held == nil {
+	if s.shared == nil {
 		return
 	}
-	s.held.mu.Lock()
-	defer s.held.mu.Unlock()
-	if s.held.at != nil {
-		vault.giveBack(s.held.bytes())
-		s.held.at, s.held.size = nil, 0
+	s.shared.mu.Lock()
+	defer s.shared.mu.Unlock()
+	if s.shared.data != nil {
+		vault.giveBack(s.shared.bytes())
+		s.shared.data, s.shared.size = nil, 0
 	}
 }
 
-// Wipe overwrites bytes that held a secret.
+// Wipe overwrites a slice that holds a secret.
 func Wipe(secret []byte) { clear(secret) }
 
 // String returns "[redacted]".

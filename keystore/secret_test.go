@@ -10,13 +10,13 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// peek returns the bytes of a secret themselves, as only a test may.
-func peek(t *testing.T, secret keystore.Secret) (held []byte) {
+// peek returns the very bytes of a secret, which is allowed only in tests.
+func peek(t *testing.T, secret keystore.Secret) (revealed []byte) {
 	t.Helper()
-	if err := secret.Reveal(func(bytes []byte) error { held = bytes; return nil }); err != nil {
+	if err := secret.Reveal(func(bytes []byte) error { revealed = bytes; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	return held
+	return revealed
 }
 
 func TestSecretHoldsACopy(t *testing.T) {
@@ -54,8 +54,7 @@ func TestSecretDestroy(t *testing.T) {
 	}
 }
 
-// TestSecretDestroyWaits destroys a secret that is in use: who uses it sees it
-// whole to the end.
+// TestSecretDestroyWaits destroys a secret in use, which stays intact until its use ends.
 func TestSecretDestroyWaits(t *testing.T) {
 	secret := keystore.NewSecret([]byte("in use"))
 	using, destroyed := make(chan struct{}), make(chan struct{})
@@ -114,8 +113,8 @@ func TestSecretEqual(t *testing.T) {
 	}
 }
 
-// TestSecretEqualWhileDestroyed compares two secrets both ways while both are
-// destroyed: neither waits for ever.
+// TestSecretEqualWhileDestroyed compares two secrets both ways while both are destroyed, which
+// must not deadlock.
 func TestSecretEqualWhileDestroyed(t *testing.T) {
 	for range 500 {
 		a, b := keystore.NewSecret([]byte("a")), keystore.NewSecret([]byte("b"))

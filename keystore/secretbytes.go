@@ -6,12 +6,10 @@ import (
 	"log/slog"
 )
 
-// SecretBytes are the bytes of a secret on their way into a keystore. A []byte
-// can be assigned to it. Who made the slice owns it, and should [Wipe] it when
-// the keystore has taken it over. However it is printed, logged or marshalled,
-// it shows "[redacted]", unless fmt is given a verb that does not fit, as in
-// Printf("%p", key), when it asks no method. What is kept is a [Secret], which
-// stays hidden even then.
+// SecretBytes is a secret to be passed to a keystore. A []byte can be assigned to it. The creator
+// of the slice owns it, and should [Wipe] it when the keystore has copied it. It prints, logs and
+// marshals as "[redacted]", except with a verb of fmt that does not fit, such as %p, for which fmt
+// calls no method. The keystore's [Secret] stays hidden even then.
 type SecretBytes []byte
 
 // String returns "[redacted]".

@@ -6,22 +6,22 @@ import (
 	"github.com/countersign-dev/countersign/internal/secp256k1"
 )
 
-// TaprootTweak says under which key a BIP-340 signature is made (BIP-341). The
-// zero TaprootTweak is ScriptPath.
+// TaprootTweak determines the key under which a BIP-340 signature verifies (BIP-341). The zero
+// TaprootTweak is ScriptPath.
 type TaprootTweak struct {
 	keyPath bool
 	hasRoot bool
 	root    [32]byte
 }
 
-// ScriptPath signs under the key itself, as it stands in a tapscript leaf.
+// ScriptPath returns the tweak for signatures under the key itself, as in a tapscript leaf.
 func ScriptPath() TaprootTweak { return TaprootTweak{} }
 
-// KeyPath signs under the output key of the key with no script tree (BIP-86).
+// KeyPath returns the tweak for signatures under the output key without a script tree (BIP-86).
 func KeyPath() TaprootTweak { return TaprootTweak{keyPath: true} }
 
-// KeyPathWithRoot signs under the output key that commits to a script tree by
-// its merkle root.
+// KeyPathWithRoot returns the tweak for signatures under the output key that commits to a script
+// tree with this merkle root.
 func KeyPathWithRoot(root [32]byte) TaprootTweak {
 	return TaprootTweak{keyPath: true, hasRoot: true, root: root}
 }
@@ -29,7 +29,7 @@ func KeyPathWithRoot(root [32]byte) TaprootTweak {
 // IsKeyPath reports whether the key is tweaked at all.
 func (t TaprootTweak) IsKeyPath() bool { return t.keyPath }
 
-// MerkleRoot returns what the tweak commits to: 32 bytes, or none.
+// MerkleRoot returns the 32-byte merkle root that the tweak commits to, empty if there is none.
 func (t TaprootTweak) MerkleRoot() []byte {
 	if !t.hasRoot {
 		return []byte{}
@@ -37,8 +37,7 @@ func (t TaprootTweak) MerkleRoot() []byte {
 	return t.root[:]
 }
 
-// OutputKey returns the x-only key that signatures with this tweak verify
-// under.
+// OutputKey returns the x-only key under which signatures with this tweak verify.
 func (t TaprootTweak) OutputKey(pub PublicKey) (x [32]byte, err error) {
 	if pub.Curve() != CurveSecp256k1 {
 		return x, fmt.Errorf("taproot output key: %v is not secp256k1", pub.Curve())

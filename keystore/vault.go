@@ -6,9 +6,9 @@ import (
 	"unsafe"
 )
 
-// vault is where the bytes of secrets live: slabs outside the Go heap, so that
-// neither the garbage collector nor a heap dump sees them, cut into slots of
-// equal size. A slot is overwritten when it comes back and then used again.
+// vault holds the bytes of secrets in slabs outside the Go heap, where neither the garbage
+// collector nor a heap dump sees them. Each slab is divided into slots of equal size. A slot is
+// overwritten when it is given back, and then reused.
 var vault = &slabs{free: map[int][][]byte{}}
 
 type slabs struct {
@@ -16,10 +16,10 @@ type slabs struct {
 	free map[int][][]byte // by slot size
 }
 
-// slabSize is a multiple of the page size everywhere; 64 KiB holds 2,048 keys.
+// slabSize is a multiple of every system's page size; 64 KiB holds 2,048 keys.
 const slabSize = 64 << 10
 
-// slotUnit is the granularity of slots: the size of a key's secret.
+// slotUnit is the granularity of slot sizes: the size of a key's secret.
 const slotUnit = 32
 
 // take returns a zeroed slice of the given length.
@@ -36,10 +36,10 @@ func (s *slabs) take(length int) []byte {
 	return slot[:length:size]
 }
 
-// slotSize is the size of the slot for so many bytes.
+// slotSize returns the size of the slot for a secret.
 func slotSize(length int) int { return (max(length, 1) + slotUnit - 1) / slotUnit * slotUnit }
 
-// giveBack overwrites a slice that take returned and keeps its slot for later.
+// giveBack overwrites a slice that take returned and frees its slot.
 func (s *slabs) giveBack(slot []byte) {
 	size := slotSize(len(slot))
 	slot = unsafe.Slice(unsafe.SliceData(slot), size)
@@ -53,7 +53,7 @@ func (s *slabs) giveBack(slot []byte) {
 func (s *slabs) cut(size int) {
 	page := os.Getpagesize()
 	slab := lockedPages(max(slabSize, (size+page-1)/page*page))
-	for at := 0; at+size <= len(slab); at += size {
-		s.free[size] = append(s.free[size], slab[at:at+size:at+size])
+	for start := 0; start+size <= len(slab); start += size {
+		s.free[size] = append(s.free[size], slab[start:start+size:start+size])
 	}
 }

@@ -17,7 +17,7 @@ func TestVaultReusesSlots(t *testing.T) {
 	own.giveBack(first)
 	again := own.take(32)
 	if unsafe.SliceData(again) != unsafe.SliceData(first) {
-		t.Error("the slot that came back is not the next that is taken")
+		t.Error("the slot that was given back is not taken next")
 	}
 	if !bytes.Equal(again, make([]byte, 32)) {
 		t.Errorf("the slot still holds %q", again)
@@ -38,8 +38,7 @@ func TestVaultSizes(t *testing.T) {
 	}
 }
 
-// TestVaultSlotsAreApart fills every slot of several slabs, and finds each as it
-// was filled.
+// TestVaultSlotsAreApart fills every slot of several slabs and checks that none was overwritten.
 func TestVaultSlotsAreApart(t *testing.T) {
 	own := &slabs{free: map[int][][]byte{}}
 	var slots [][]byte
@@ -55,7 +54,7 @@ func TestVaultSlotsAreApart(t *testing.T) {
 			t.Fatalf("slot %d was overwritten", i)
 		}
 	}
-	// Nothing can be written beyond the end of a slot.
+	// Appending must not write beyond the end of a slot.
 	grown := append(slots[0], 0xff)
 	if unsafe.SliceData(grown) == unsafe.SliceData(slots[0]) {
 		t.Error("a slot grows into the next")
@@ -72,7 +71,7 @@ func TestVaultConcurrently(t *testing.T) {
 				mark := bytes.Repeat([]byte{byte(worker + 1)}, len(slot))
 				copy(slot, mark)
 				if !bytes.Equal(slot, mark) {
-					t.Error("two have the same slot")
+					t.Error("two goroutines have the same slot")
 				}
 				own.giveBack(slot)
 			}

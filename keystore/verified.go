@@ -11,46 +11,63 @@ import (
 	"github.com/countersign-dev/countersign/internal/secp256k1"
 )
 
-// SelfVerifying is implemented by keys whose backend has checked a signature
-// against the public key before returning it.
+// SelfVerifying is implemented by keys that verify their signatures before returning them.
 type SelfVerifying interface {
 	VerifiesSignatures() bool
 }
 
-// Verified returns a key that checks each signature of key under its public
-// key and returns ErrSignatureCheck instead of one that does not verify. It has
-// the capabilities that key has. A fault in a library, in memory or in an HSM
-// would otherwise hand out a useless signature, or one from which the secret
-// can be computed. A key that does so itself is returned as it is.
+// Verified returns a key that verifies each signature of key under its public key, and returns
+// ErrSignatureCheck instead of one that does not verify. It has the same capabilities as key. A
+// fault in a library, in memory or in an HSM could otherwise release a useless signature, or one
+// from which the secret can be computed. A key that verifies its signatures itself is returned
+// unchanged.
 //
-// Of the keys of this module that sign in software, the recovery id of ECDSA is taken
-// from the curve library, which computes it with the signature: a wrong one gives nothing
-// of the secret away, and finding it takes longer than all else that is checked. Of all
-// other keys the recovery id is checked too.
+// For this module's own software keys, the ECDSA recovery id is trusted, because the curve library
+// computes it together with the signature: a wrong one reveals nothing about the secret, and
+// checking it would take longer than all other checks. For all other keys it is checked.
 func Verified(key Key) Key {
-	if own, ok := key.(SelfVerifying); ok && own.VerifiesSignatures() {
+	if self, ok := key.(SelfVerifying); ok && self.VerifiesSignatures() {
 		return key
 	}
+	base := verifiedKey{key}
 	ecdsa, isECDSA := key.(ECDSASigner)
 	schnorr, isSchnorr := key.(SchnorrSigner)
 	ed25519, isEd25519 := key.(Ed25519Signer)
 	switch {
 	case isECDSA && isSchnorr:
-		return &verifiedSecp256k1{verifiedECDSA{key, ecdsa, checkOf(key)}, verifiedSchnorr{key, schnorr}}
+		return &verifiedSecp256k1{verifiedECDSA{base, ecdsa, checkOf(key)}, verifiedSchnorr{base, schnorr}}
 	case isECDSA:
-		return &verifiedECDSA{key, ecdsa, checkOf(key)}
+		return &verifiedECDSA{base, ecdsa, checkOf(key)}
 	case isSchnorr:
-		return &verifiedSchnorr{key, schnorr}
+		return &verifiedSchnorr{base, schnorr}
 	case isEd25519:
-		return &verifiedEd25519{key, ed25519}
+		return &verifiedEd25519{base, ed25519}
 	}
 	return key
 }
 
-// recoverer is implemented by keys whose recovery ids the curve library computes.
+// verifiedKey has the methods that all verified keys share.
+type verifiedKey struct{ Key }
+
+var (
+	_ SelfVerifying = verifiedKey{}
+	_ Described     = verifiedKey{}
+	_ Delegate      = verifiedKey{}
+)
+
+// VerifiesSignatures implements SelfVerifying, so that a key is not verified twice.
+func (verifiedKey) VerifiesSignatures() bool { return true }
+
+// Info implements Described.
+func (k verifiedKey) Info() KeyInfo { return InfoOf(k.Key) }
+
+// ActsFor implements Delegate.
+func (k verifiedKey) ActsFor() []byte { return ActsFor(k.Key) }
+
+// recoverer is implemented by software keys, whose recovery ids the curve library computes.
 type recoverer interface{ ComputesRecoveryID() }
 
-// checkOf returns how the ECDSA signatures of a key are checked.
+// checkOf returns the check of a key's ECDSA signatures.
 func checkOf(key Key) func(PublicKey, [32]byte, [65]byte) error {
 	if _, ok := key.(recoverer); ok {
 		return verifyRS
@@ -58,11 +75,8 @@ func checkOf(key Key) func(PublicKey, [32]byte, [65]byte) error {
 	return VerifyECDSA
 }
 
-// Info implements Described with what the key beneath says.
-func (k *verifiedECDSA) Info() KeyInfo { return InfoOf(k.Key) }
-
 type verifiedECDSA struct {
-	Key
+	verifiedKey
 	signer ECDSASigner
 	check  func(PublicKey, [32]byte, [65]byte) error
 }
@@ -78,14 +92,8 @@ func (k *verifiedECDSA) SignECDSA(ctx context.Context, digest [32]byte) ([65]byt
 	return signature, nil
 }
 
-// Info implements Described with what the key beneath says.
-func (k *verifiedSchnorr) Info() KeyInfo { return InfoOf(k.Key) }
-
-// ActsFor implements Delegate: what the key beneath says.
-func (k *verifiedECDSA) ActsFor() []byte { return ActsFor(k.Key) }
-
 type verifiedSchnorr struct {
-	Key
+	verifiedKey
 	signer SchnorrSigner
 }
 
@@ -100,11 +108,8 @@ func (k *verifiedSchnorr) SignSchnorr(ctx context.Context, digest [32]byte, twea
 	return signature, nil
 }
 
-// Info implements Described with what the key beneath says.
-func (k *verifiedEd25519) Info() KeyInfo { return InfoOf(k.Key) }
-
 type verifiedEd25519 struct {
-	Key
+	verifiedKey
 	signer Ed25519Signer
 }
 
@@ -120,7 +125,7 @@ func (k *verifiedEd25519) SignEd25519(ctx context.Context, message []byte) ([64]
 	return signature, nil
 }
 
-// verifiedSecp256k1 is a key with both schemes of its curve.
+// verifiedSecp256k1 has both signature schemes of the curve.
 type verifiedSecp256k1 struct {
 	verifiedECDSA
 	schnorr verifiedSchnorr
@@ -130,31 +135,14 @@ func (k *verifiedSecp256k1) SignSchnorr(ctx context.Context, digest [32]byte, tw
 	return k.schnorr.SignSchnorr(ctx, digest, tweak)
 }
 
-var (
-	_ SelfVerifying = (*verifiedECDSA)(nil)
-	_ SelfVerifying = (*verifiedSchnorr)(nil)
-	_ SelfVerifying = (*verifiedSecp256k1)(nil)
-	_ SelfVerifying = (*verifiedEd25519)(nil)
-)
-
-// VerifiesSignatures returns true: what is verified once need not be again.
-func (*verifiedECDSA) VerifiesSignatures() bool { return true }
-
-// VerifiesSignatures returns true, like verifiedECDSA's.
-func (*verifiedSchnorr) VerifiesSignatures() bool { return true }
-
-// VerifiesSignatures returns true, like verifiedECDSA's.
-func (*verifiedEd25519) VerifiesSignatures() bool { return true }
-
-// halfOrder is (n−1)/2 of secp256k1, big-endian: the largest s in low form.
+// halfOrder is (n−1)/2 of secp256k1, big-endian: the largest low s.
 var halfOrder = []byte{
 	0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 	0x5d, 0x57, 0x6e, 0x73, 0x57, 0xa4, 0x50, 0x1d, 0xdf, 0xe9, 0x2f, 0x46, 0x68, 0x1b, 0x20, 0xa0,
 }
 
-// VerifyECDSA checks a signature r ‖ s ‖ v in all its parts: that s is low and
-// v is 0 or 1, and that exactly this public key is recovered from it. Recovery
-// checks v as well, which a plain verification would not look at.
+// VerifyECDSA verifies a signature r ‖ s ‖ v completely: s must be low, v must be 0 or 1, and
+// recovery must yield exactly this public key. Unlike plain verification, recovery also checks v.
 func VerifyECDSA(pub PublicKey, digest [32]byte, signature [65]byte) error {
 	if err := checkForm(&signature); err != nil {
 		return err
@@ -164,13 +152,12 @@ func VerifyECDSA(pub PublicKey, digest [32]byte, signature [65]byte) error {
 		return fmt.Errorf("%w: ecdsa: %w", ErrSignatureCheck, err)
 	}
 	if pub.curve != CurveSecp256k1 || !bytes.Equal(recovered, pub.point[:]) {
-		return fmt.Errorf("%w: ecdsa: made by another key", ErrSignatureCheck)
+		return fmt.Errorf("%w: ecdsa: signed by another key", ErrSignatureCheck)
 	}
 	return nil
 }
 
-// verifyRS checks a signature r ‖ s ‖ v as VerifyECDSA does, but for which of the two
-// recovery ids it is.
+// verifyRS is VerifyECDSA without checking which of the two recovery ids is right.
 func verifyRS(pub PublicKey, digest [32]byte, signature [65]byte) error {
 	if err := checkForm(&signature); err != nil {
 		return err
@@ -181,7 +168,7 @@ func verifyRS(pub PublicKey, digest [32]byte, signature [65]byte) error {
 	return nil
 }
 
-// checkForm refuses a high s, and a recovery id other than 0 and 1.
+// checkForm refuses a high s and a recovery id other than 0 or 1.
 func checkForm(signature *[65]byte) error {
 	if signature[64] > 1 {
 		return fmt.Errorf("%w: ecdsa: recovery id %d", ErrSignatureCheck, signature[64])

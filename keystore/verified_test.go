@@ -35,7 +35,7 @@ func signers(t *testing.T) (one, other, solana keystore.Key) {
 	return keys[0], keys[1], keys[2]
 }
 
-// The faulty keys sign with one key, change the signature, and pass for another.
+// The faulty keys sign with one key, change the signature, and have the public key of another.
 
 type faultyECDSA struct {
 	keystore.Key
@@ -88,11 +88,11 @@ func sign(t *testing.T, key keystore.Key) ([]byte, error) {
 		signature, err := signer.SignEd25519(t.Context(), []byte("message"))
 		return signature[:], err
 	}
-	t.Fatal("a key that signs nothing")
+	t.Fatal("a key without capabilities")
 	return nil, nil
 }
 
-func TestVerifiedPassesGoodSignatures(t *testing.T) {
+func TestVerifiedAccepts(t *testing.T) {
 	one, _, solana := signers(t)
 	same := func([]byte) {}
 	for _, key := range []keystore.Key{
@@ -107,8 +107,8 @@ func TestVerifiedPassesGoodSignatures(t *testing.T) {
 	}
 }
 
-// TestVerifiedNoticesEveryBit flips each bit of a signature of each scheme.
-func TestVerifiedNoticesEveryBit(t *testing.T) {
+// TestVerifiedRefusesFlippedBits flips each bit of a signature of each scheme.
+func TestVerifiedRefusesFlippedBits(t *testing.T) {
 	one, _, solana := signers(t)
 	for bit := range 65 * 8 {
 		flip := func(signature []byte) {
@@ -124,21 +124,21 @@ func TestVerifiedNoticesEveryBit(t *testing.T) {
 	}
 }
 
-// faultySoftware is a key of this module, as keystore.Verified sees it, with a fault.
+// faultySoftware is a faulty key that keystore.Verified treats as a software key of this module.
 type faultySoftware struct{ faultyECDSA }
 
 func (faultySoftware) ComputesRecoveryID() {}
 
-// TestVerifiedSoftwareNoticesEveryBit of r and s, another key's signature, and what is no
-// recovery id: which of the two ids it is, is taken from the library.
-func TestVerifiedSoftwareNoticesEveryBit(t *testing.T) {
+// TestVerifiedSoftware: for software keys, flipped bits of r and s, another key's signature, and
+// invalid recovery ids are refused. Which of the two valid recovery ids it is, is not checked.
+func TestVerifiedSoftware(t *testing.T) {
 	one, other, solana := signers(t)
 	if _, ok := one.(interface{ ComputesRecoveryID() }); !ok {
-		t.Errorf("%T is checked as a key from elsewhere", one)
+		t.Errorf("%T is not treated as a software key", one)
 	}
 	signer := one.(keystore.ECDSASigner)
-	faulty := func(of keystore.Key, change func([]byte)) keystore.Key {
-		return faultySoftware{faultyECDSA{of, signer, change, nil}}
+	faulty := func(key keystore.Key, change func([]byte)) keystore.Key {
+		return faultySoftware{faultyECDSA{key, signer, change, nil}}
 	}
 	for bit := range 64 * 8 {
 		mustNotSign(t, fmt.Sprintf("bit %d", bit), faulty(one, func(s []byte) { s[bit/8] ^= 1 << (bit % 8) }))
@@ -151,7 +151,7 @@ func TestVerifiedSoftwareNoticesEveryBit(t *testing.T) {
 	mustNotSign(t, "another key's", faulty(other, func([]byte) {}))
 	mustNotSign(t, "another curve's", faulty(solana, func([]byte) {}))
 	if _, err := sign(t, faulty(one, func(s []byte) { s[64] ^= 1 })); err != nil {
-		t.Errorf("the other recovery id is found out, and need not be: %v", err)
+		t.Errorf("the other recovery id is refused: %v", err)
 	}
 }
 
@@ -163,13 +163,13 @@ func mustNotSign(t *testing.T, what string, key keystore.Key) {
 	}
 	for _, b := range signature {
 		if b != 0 {
-			t.Errorf("%s: a signature that does not verify is returned along with the error", what)
+			t.Errorf("%s: an invalid signature is returned along with the error", what)
 			return
 		}
 	}
 }
 
-func TestVerifiedNotices(t *testing.T) {
+func TestVerifiedRefuses(t *testing.T) {
 	one, other, solana := signers(t)
 	ecdsa := one.(keystore.ECDSASigner)
 	for name, key := range map[string]keystore.Key{
@@ -191,16 +191,15 @@ func TestVerifiedNotices(t *testing.T) {
 	}
 }
 
-// makeHigh replaces s by n−s, and v by what belongs to that: as good a
-// signature, but not the one that we make.
+// makeHigh replaces s by n−s and adjusts v, which gives a valid signature with a high s.
 func makeHigh(signature []byte) {
 	s := new(big.Int).SetBytes(signature[32:64])
 	s.Sub(crypto.S256().Params().N, s).FillBytes(signature[32:64])
 	signature[64] ^= 1
 }
 
-// addOrder adds the group order to the scalar of an Ed25519 signature, which
-// careless verifiers accept.
+// addOrder adds the group order to the scalar of an Ed25519 signature, which lax verifiers
+// accept.
 func addOrder(signature []byte) {
 	order, _ := new(big.Int).SetString("1000000000000000000000000000000014def9dea2f79cd65812631a5cf5d3ed", 16)
 	var big32 [32]byte
@@ -216,15 +215,14 @@ func addOrder(signature []byte) {
 	copy(signature[32:], little[:])
 }
 
-// TestVerifyECDSATells apart what no key has signed from what another key has: the
-// one is a fault in the computation, the other in whose key it was.
-func TestVerifyECDSATells(t *testing.T) {
+// TestVerifyECDSAErrors: the error distinguishes an invalid signature from another key's.
+func TestVerifyECDSAErrors(t *testing.T) {
 	one, other, _ := signers(t)
 	signature, err := other.(keystore.ECDSASigner).SignECDSA(t.Context(), [32]byte{1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const another = "made by another key"
+	const another = "signed by another key"
 	if err := keystore.VerifyECDSA(one.PublicKey(), [32]byte{1}, signature); err == nil || !strings.Contains(err.Error(), another) {
 		t.Errorf("another key's: %v", err)
 	}
@@ -233,7 +231,7 @@ func TestVerifyECDSATells(t *testing.T) {
 	}
 }
 
-func TestVerifiedPassesErrorsOn(t *testing.T) {
+func TestVerifiedReturnsErrors(t *testing.T) {
 	one, _, _ := signers(t)
 	own := errors.New("the device is on fire")
 	if _, err := sign(t, faultyECDSA{one, one.(keystore.ECDSASigner), func([]byte) {}, own}); !errors.Is(err, own) {
@@ -241,7 +239,7 @@ func TestVerifiedPassesErrorsOn(t *testing.T) {
 	}
 }
 
-// TestVerifiedKeepsCapabilities: a wrapped key can do what the key can, no more.
+// TestVerifiedKeepsCapabilities: a verified key has exactly the capabilities of the key.
 func TestVerifiedKeepsCapabilities(t *testing.T) {
 	one, _, solana := signers(t)
 	for name, key := range map[string]keystore.Key{
@@ -250,13 +248,13 @@ func TestVerifiedKeepsCapabilities(t *testing.T) {
 	} {
 		verified := keystore.Verified(key)
 		if capabilities(verified) != capabilities(key) {
-			t.Errorf("%s: wrapped %v, itself %v", name, capabilities(verified), capabilities(key))
+			t.Errorf("%s: verified %v, unverified %v", name, capabilities(verified), capabilities(key))
 		}
 		if verified.ID() != key.ID() || verified.PublicKey() != key.PublicKey() {
-			t.Errorf("%s: the wrapped key is another", name)
+			t.Errorf("%s: the verified key is another one", name)
 		}
 		if keystore.Verified(verified) != verified {
-			t.Errorf("%s: what is verified is wrapped again", name)
+			t.Errorf("%s: a verified key is wrapped again", name)
 		}
 	}
 }
@@ -268,7 +266,7 @@ func capabilities(key keystore.Key) [3]bool {
 	return [3]bool{ecdsa == nil, schnorr == nil, ed25519 == nil}
 }
 
-// selfVerifying says of itself whether it verifies.
+// selfVerifying is a key that can claim to verify its signatures.
 type selfVerifying struct {
 	keystore.Key
 	keystore.Ed25519Signer
@@ -281,8 +279,8 @@ func TestSelfVerifying(t *testing.T) {
 	_, _, solana := signers(t)
 	for _, verifies := range []bool{true, false} {
 		key := &selfVerifying{solana, solana.(keystore.Ed25519Signer), verifies}
-		if asItIs := keystore.Verified(key) == keystore.Key(key); asItIs != verifies {
-			t.Errorf("a key that verifies=%v is left as it is: %v", verifies, asItIs)
+		if unchanged := keystore.Verified(key) == keystore.Key(key); unchanged != verifies {
+			t.Errorf("a key with VerifiesSignatures=%v is returned unchanged: %v", verifies, unchanged)
 		}
 	}
 }
@@ -296,13 +294,13 @@ func TestUnsupportedNamesTheKey(t *testing.T) {
 	}
 }
 
-// TestNoSchnorrNamesTheWayOut: a secp256k1 key without BIP-340 is in an HSM, and
-// can sign for another address.
-func TestNoSchnorrNamesTheWayOut(t *testing.T) {
+// TestAsSchnorrNamesAlternative: a secp256k1 key without BIP-340 is in an HSM and can sign for
+// another address.
+func TestAsSchnorrNamesAlternative(t *testing.T) {
 	one, _, solana := signers(t)
-	for key, wayOut := range map[keystore.Key]bool{ecdsaOnly(one): true, solana: false} {
+	for key, alternative := range map[keystore.Key]bool{ecdsaOnly(one): true, solana: false} {
 		_, err := keystore.AsSchnorr(key)
-		if !errors.Is(err, keystore.ErrUnsupported) || strings.Contains(err.Error(), "P2WPKH") != wayOut {
+		if !errors.Is(err, keystore.ErrUnsupported) || strings.Contains(err.Error(), "P2WPKH") != alternative {
 			t.Errorf("%v: %v", key.PublicKey().Curve(), err)
 		}
 	}
@@ -313,8 +311,8 @@ func ecdsaOnly(key keystore.Key) keystore.Key {
 	return &faultyECDSA{key, key.(keystore.ECDSASigner), func([]byte) {}, nil}
 }
 
-// TestVerifiedSaysWhy: what a faulty signer did is in the error.
-func TestVerifiedSaysWhy(t *testing.T) {
+// TestVerifiedErrors: the error names the fault of the signature.
+func TestVerifiedErrors(t *testing.T) {
 	one, _, solana := signers(t)
 	same := func([]byte) {}
 	ecdsa := func(change func(signature []byte)) keystore.Key {
@@ -323,7 +321,7 @@ func TestVerifiedSaysWhy(t *testing.T) {
 	for problem, key := range map[string]keystore.Key{
 		"ecdsa: recovery id 2":  ecdsa(func(signature []byte) { signature[64] = 2 }),
 		"ecdsa: s is high":      ecdsa(func(signature []byte) { signature[32] |= 0x80 }),
-		"check failed: ecdsa: ": ecdsa(func(signature []byte) { clear(signature[:32]) }), // in the words of the library that recovers
+		"check failed: ecdsa: ": ecdsa(func(signature []byte) { clear(signature[:32]) }), // followed by the library's message
 		"is not secp256k1":      faultySchnorr{solana, one.(keystore.SchnorrSigner), same},
 		"check failed: bip-340": faultySchnorr{one, one.(keystore.SchnorrSigner), func(signature []byte) { copy(signature, bytes.Repeat([]byte{0xff}, 64)) }},
 	} {

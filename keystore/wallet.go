@@ -2,12 +2,11 @@ package keystore
 
 import "context"
 
-// Wallet is a group of keys that were derived from one mnemonic, or from one extended
-// private key.
+// Wallet is a group of keys derived from one mnemonic or one extended private key.
 type Wallet struct {
 	ID       string
 	Name     string    // free text, may be empty
-	Accounts []Account // in the order in which they were derived
+	Accounts []Account // in the order of derivation
 }
 
 // Account is a key of a wallet.
@@ -18,17 +17,16 @@ type Account struct {
 
 // WalletFinder is implemented by keystores that hold wallets.
 type WalletFinder interface {
-	// FindWallet returns the wallet of the organization with an id, or else the
-	// only one with that name. It returns ErrKeyNotFound if there is none, or if
-	// several have the name.
+	// FindWallet returns the organization's wallet with an id, or else the only one with
+	// that name. It returns ErrKeyNotFound if there is none, or if several have the name.
 	FindWallet(ctx context.Context, organizationID, idOrName string) (Wallet, error)
 
-	// WalletOf returns the wallet that a key is an account of, ErrKeyNotFound if
-	// it belongs to none.
+	// WalletOf returns the wallet that a key is an account of, ErrKeyNotFound if there is
+	// none.
 	WalletOf(ctx context.Context, organizationID, keyID string) (Wallet, error)
 }
 
-// Account returns the account with a key's id.
+// Account returns the account with a key id.
 func (w *Wallet) Account(keyID string) (Account, bool) {
 	for _, account := range w.Accounts {
 		if account.ID == keyID {

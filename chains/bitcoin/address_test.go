@@ -119,9 +119,13 @@ func TestMalformedAddress(t *testing.T) {
 			t.Errorf("%q: %v %v", id, locators, err)
 		}
 	}
-	upper := strings.ToUpper("tb1q86sdxfzdwas2hr6n428jyg5up3u7vj5catau8m")
-	if locators, err := locate(tx, upper); err != nil || locators[0].Kind() != keystore.LocateByHash160 {
-		t.Errorf("upper case: %v %v", locators, err)
+	const lower = "tb1q86sdxfzdwas2hr6n428jyg5up3u7vj5catau8m"
+	want, err := locate(tx, lower)
+	if err != nil || want[0] == keystore.ByID(lower) {
+		t.Errorf("lower case: %v %v", want, err)
+	}
+	if locators, err := locate(tx, strings.ToUpper(lower)); err != nil || locators[0] != want[0] {
+		t.Errorf("upper case: %v %v, want %v", locators, err, want)
 	}
 }
 

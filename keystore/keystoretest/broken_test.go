@@ -15,8 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// broken is a keystore with one fault. Each field replaces what it is named
-// after.
+// broken is a keystore with one fault. Each field replaces the method it is named after.
 type broken struct {
 	*memory.Store
 	find  func(*memory.Store, context.Context, string, keystore.Locator) (keystore.Key, error)
@@ -45,7 +44,7 @@ func (b *broken) Close() error {
 	return b.Store.Close()
 }
 
-// faultyKey breaks what a key signs.
+// faultyKey corrupts a key's signatures.
 type faultyKey struct {
 	keystore.Key
 	keystore.ECDSASigner
@@ -61,8 +60,8 @@ func (k faultyKey) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, er
 	return signature, err
 }
 
-// talkative is a key that prints its secret.
-type talkative struct {
+// leaky is a key that prints its secret.
+type leaky struct {
 	keystore.Key
 	keystore.ECDSASigner
 	keystore.SchnorrSigner
@@ -85,10 +84,9 @@ func faulty(change func([]byte)) *broken {
 	})
 }
 
-// faults are keystores that the suite must not let pass, by the part of it that
-// must notice.
+// faults lists faulty keystores by the part of the suite that must fail.
 var faults = map[string]*broken{
-	"Walls": {find: func(store *memory.Store, ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
+	"Organizations": {find: func(store *memory.Store, ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
 		key, err := store.Find(ctx, organizationID, at)
 		if errors.Is(err, keystore.ErrKeyNotFound) {
 			return store.Find(ctx, "default", at)
@@ -96,7 +94,7 @@ var faults = map[string]*broken{
 		return key, err
 	}},
 	"FindByEveryLocator": {find: func(store *memory.Store, ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
-		if at.Kind() == keystore.LocateByTaproot {
+		if at.IsTaproot() {
 			return nil, keystore.ErrKeyNotFound
 		}
 		return store.Find(ctx, organizationID, at)
@@ -121,14 +119,14 @@ var faults = map[string]*broken{
 	"Schnorr":              replaceKeys(func(key keystore.Key) keystore.Key { return otherTweak{key, key.(keystore.SchnorrSigner)} }),
 }
 
-// closeLater returns before it closes: long before, so that those who sign meanwhile
-// come to sign on any machine.
+// closeLater returns long before it closes, so that the signing goroutines get to sign on any
+// machine.
 func closeLater(store *memory.Store) error {
 	time.AfterFunc(time.Minute, func() { _ = store.Close() })
 	return nil
 }
 
-// otherTweak leaves the merkle root out.
+// otherTweak omits the merkle root.
 type otherTweak struct {
 	keystore.Key
 	keystore.SchnorrSigner
@@ -139,15 +137,15 @@ func (k otherTweak) SignSchnorr(ctx context.Context, digest [32]byte, _ keystore
 }
 
 func tell(key keystore.Key) keystore.Key {
-	return talkative{key, key.(keystore.ECDSASigner), key.(keystore.SchnorrSigner), secrets[key.ID()]}
+	return leaky{key, key.(keystore.ECDSASigner), key.(keystore.SchnorrSigner), secrets[key.ID()]}
 }
 
 var secrets = map[string][]byte{}
 
 const faultVariable = "KEYSTORETEST_FAULT"
 
-// TestFaultsAreNoticed runs the suite in a process of its own against each
-// faulty keystore: it has to fail there.
+// TestFaultsAreNoticed runs the suite against each faulty keystore in a separate process, where it
+// must fail.
 func TestFaultsAreNoticed(t *testing.T) {
 	if fault := os.Getenv(faultVariable); fault != "" {
 		keystoretest.Run(t, backend(faults[fault]))
@@ -182,7 +180,7 @@ func backend(with *broken) keystoretest.Backend {
 	}}
 }
 
-// recorder counts what a check reports.
+// recorder counts the errors that a check reports.
 type recorder struct {
 	testing.TB
 	errors int

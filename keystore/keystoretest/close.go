@@ -40,7 +40,7 @@ func (s suite) concurrentUse(t *testing.T) {
 	done.Wait()
 }
 
-// close closes a keystore, twice, and then asks everything of it.
+// close closes a keystore twice and then makes every call.
 func (s suite) close(t *testing.T) {
 	store, keys := s.open(t)
 	handles := make([]keystore.Key, len(keys))
@@ -59,7 +59,7 @@ func (s suite) close(t *testing.T) {
 			}
 		}
 		if handles[i].ID() == "" || handles[i].PublicKey() != key.publicKey(t) {
-			t.Errorf("key %s has forgotten what it is after Close", key.ID)
+			t.Errorf("key %s has lost its id or public key after Close", key.ID)
 		}
 		checkNoSignature(t, handles[i])
 	}
@@ -84,8 +84,8 @@ func checkNoSignature(t *testing.T, key keystore.Key) {
 	}
 }
 
-// closeDuringUse closes a keystore while others sign. Whatever is signed
-// verifies, and nothing is signed once Close has returned.
+// closeDuringUse closes a keystore while other goroutines sign. Every signature must verify, and
+// none may be made after Close has returned.
 func (s suite) closeDuringUse(t *testing.T) {
 	for range 5 {
 		store, keys := s.open(t)

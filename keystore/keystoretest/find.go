@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// publicKey derives the public key by other code than the backends use.
+// publicKey derives the public key with other libraries than the backends.
 func (k Key) publicKey(t *testing.T) keystore.PublicKey {
 	t.Helper()
 	var encoded []byte
@@ -31,26 +31,26 @@ func (k Key) publicKey(t *testing.T) keystore.PublicKey {
 	return pub
 }
 
-// locators returns every locator a key must be found at, with its name.
+// locators returns every locator of a key, by name.
 func (k Key) locators(t *testing.T) map[string]keystore.Locator {
 	t.Helper()
 	pub := k.publicKey(t)
-	all := map[string]keystore.Locator{
+	locators := map[string]keystore.Locator{
 		"id":               keystore.ByID(k.ID),
 		"id in upper case": keystore.ByID(strings.ToUpper(k.ID)),
 	}
 	if k.Curve == keystore.CurveEd25519 {
-		all["ed25519"] = keystore.ByEd25519(pub.Ed25519())
-		return all
+		locators["ed25519"] = keystore.ByEd25519(pub.Ed25519())
+		return locators
 	}
 	outputKey, err := keystore.KeyPath().OutputKey(pub)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all["keccak"] = keystore.ByKeccak(pub.KeccakAddress())
-	all["hash160"] = keystore.ByHash160(pub.Hash160())
-	all["taproot"] = keystore.ByTaproot(outputKey)
-	return all
+	locators["keccak"] = keystore.ByKeccak(pub.KeccakAddress())
+	locators["hash160"] = keystore.ByHash160(pub.Hash160())
+	locators["taproot"] = keystore.ByTaproot(outputKey)
+	return locators
 }
 
 func (s suite) findByEveryLocator(t *testing.T) {
@@ -72,20 +72,20 @@ func (s suite) findByEveryLocator(t *testing.T) {
 	}
 }
 
-func (s suite) findNothing(t *testing.T) {
+func (s suite) findMissing(t *testing.T) {
 	store, keys := s.open(t)
 	var some32 [32]byte
 	var some20 [20]byte
 	some32[0], some20[0] = 1, 1
 	for name, at := range map[string]keystore.Locator{
-		"zero locator":       {},
-		"empty id":           keystore.ByID(""),
-		"id that is no UUID": keystore.ByID("hot"),
-		"unknown id":         keystore.ByID("00000000-0000-4000-8000-000000000000"),
-		"unknown keccak":     keystore.ByKeccak(some20),
-		"unknown hash160":    keystore.ByHash160(some20),
-		"unknown taproot":    keystore.ByTaproot(some32),
-		"unknown ed25519":    keystore.ByEd25519(some32),
+		"zero locator":    {},
+		"empty id":        keystore.ByID(""),
+		"other id":        keystore.ByID("hot"),
+		"unknown id":      keystore.ByID("00000000-0000-4000-8000-000000000000"),
+		"unknown keccak":  keystore.ByKeccak(some20),
+		"unknown hash160": keystore.ByHash160(some20),
+		"unknown taproot": keystore.ByTaproot(some32),
+		"unknown ed25519": keystore.ByEd25519(some32),
 	} {
 		if key, err := store.Find(t.Context(), Organization, at); !errors.Is(err, keystore.ErrKeyNotFound) {
 			t.Errorf("%s: found %v, %v, want ErrKeyNotFound", name, key, err)
@@ -100,22 +100,22 @@ func (s suite) findNothing(t *testing.T) {
 	}
 }
 
-// walls looks for the keys of each organization in the other one.
-func (s suite) walls(t *testing.T) {
+// organizations looks for the keys of each organization in the other one.
+func (s suite) organizations(t *testing.T) {
 	store, keys := s.open(t)
 	for _, key := range keys {
-		elsewhere := Organization
+		other := Organization
 		if key.OrganizationID == Organization {
-			elsewhere = otherOrganization
+			other = otherOrganization
 		}
 		for name, at := range key.locators(t) {
-			found, err := store.Find(t.Context(), elsewhere, at)
+			found, err := store.Find(t.Context(), other, at)
 			if err == nil && found.ID() != key.ID && found.PublicKey() == key.publicKey(t) {
-				continue // the other organization's own key, of the same secret
+				continue // the other organization's own key with the same secret
 			}
 			if !errors.Is(err, keystore.ErrKeyNotFound) {
-				t.Errorf("key %s of organization %s, looked for by %s in %s: %v, %v, want ErrKeyNotFound",
-					key.ID, key.OrganizationID, name, elsewhere, found, err)
+				t.Errorf("key %s of organization %s, looked up by %s in %s: %v, %v, want ErrKeyNotFound",
+					key.ID, key.OrganizationID, name, other, found, err)
 			}
 		}
 	}
@@ -139,32 +139,33 @@ func (s suite) listing(t *testing.T) {
 	}
 }
 
-// checkListing compares a listing with the keys, oldest first. A backend that
-// keeps no time lists them in an order of its own.
-func checkListing(t *testing.T, listed []keystore.KeyInfo, own []Key) {
+// checkListing compares a listing with the keys, oldest first. A backend that stores no times may
+// list them in any order.
+func checkListing(t *testing.T, listed []keystore.KeyInfo, want []Key) {
 	t.Helper()
 	for i, info := range listed {
-		at := i
+		position := i
 		if info.CreatedAt.IsZero() {
-			at = slices.IndexFunc(own, func(key Key) bool { return strings.EqualFold(key.ID, info.ID) })
+			position = slices.IndexFunc(want, func(key Key) bool { return strings.EqualFold(key.ID, info.ID) })
 		}
-		if at < 0 || !strings.EqualFold(info.ID, own[at].ID) {
-			t.Errorf("key %d of the listing is %s; they are to be listed oldest first", i, info.ID)
+		if position < 0 || !strings.EqualFold(info.ID, want[position].ID) {
+			t.Errorf("key %d of the listing is %s; keys must be listed oldest first", i, info.ID)
 			continue
 		}
-		if info.Name != own[at].Name {
-			t.Errorf("key %s has name %q, want %q", info.ID, info.Name, own[at].Name)
+		key := want[position]
+		if info.Name != key.Name {
+			t.Errorf("key %s has name %q, want %q", info.ID, info.Name, key.Name)
 		}
-		if info.PublicKey != own[at].publicKey(t) {
-			t.Errorf("key %s is listed with public key %v, want %v", info.ID, info.PublicKey, own[at].publicKey(t))
+		if info.PublicKey != key.publicKey(t) {
+			t.Errorf("key %s is listed with public key %v, want %v", info.ID, info.PublicKey, key.publicKey(t))
 		}
-		if !info.CreatedAt.IsZero() && !info.CreatedAt.Equal(own[at].CreatedAt) {
-			t.Errorf("key %s was created at %v, want %v", info.ID, info.CreatedAt, own[at].CreatedAt)
+		if !info.CreatedAt.IsZero() && !info.CreatedAt.Equal(key.CreatedAt) {
+			t.Errorf("key %s was created at %v, want %v", info.ID, info.CreatedAt, key.CreatedAt)
 		}
 	}
 }
 
-// listingStops breaks off a listing, and looks for keys while listing them.
+// listingStops stops a listing early, and looks up keys while listing them.
 func (s suite) listingStops(t *testing.T) {
 	store, keys := s.open(t)
 	for _, err := range store.Keys(t.Context(), Organization) {
@@ -199,7 +200,7 @@ func (s suite) cancelledContext(t *testing.T) {
 		}
 	}
 	if yields != 1 {
-		t.Errorf("Keys yielded %d times, want one error and a stop", yields)
+		t.Errorf("Keys yielded %d times, want only one error", yields)
 	}
 	for _, key := range keys {
 		for name, sign := range signatures(find(t, store, key)) {

@@ -1,5 +1,5 @@
-// Package keystoretest is the contract of keystore.Keystore as a test suite.
-// Every backend runs it, and so should yours:
+// Package keystoretest is the contract of keystore.Keystore as a test suite. Every backend should
+// run it:
 //
 //	func TestContract(t *testing.T) {
 //		keystoretest.Run(t, keystoretest.Backend{
@@ -13,8 +13,7 @@
 //		})
 //	}
 //
-// Run it with the race detector too: a good part of the contract is about
-// concurrent use.
+// Run it with the race detector too: much of the contract concerns concurrent use.
 package keystoretest
 
 import (
@@ -27,42 +26,40 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Key is a key that the suite wants a keystore to have.
+// Key is a key for the keystore under test.
 type Key struct {
 	OrganizationID string
 	ID             string // a UUID in lower case
 	Name           string
 	Curve          keystore.Curve
 	Secret         keystore.SecretBytes // keystore.SecretSize bytes
-	CreatedAt      time.Time            // for backends that can keep it
+	CreatedAt      time.Time            // for backends that store it
 }
 
-// Backend is what the suite is run against. The zero values of all but Open ask
-// for the whole contract.
+// Backend is the backend under test. If all fields but Open are zero, the suite checks the whole
+// contract.
 type Backend struct {
-	// Open returns a keystore that has exactly these keys. The suite closes
-	// it. They come in no particular order.
+	// Open returns a keystore with exactly these keys, which are in no particular order. The
+	// suite closes it.
 	Open func(t *testing.T, keys []Key) keystore.Keystore
 
-	// NoSecp256k1 and NoEd25519 leave out the keys of a curve that the backend
-	// does not have at all.
+	// NoSecp256k1 and NoEd25519 omit the keys of a curve that the backend does not support.
 	NoSecp256k1, NoEd25519 bool
 
-	// NoSchnorr: the backend's secp256k1 keys make no BIP-340 signatures. Then
-	// keystore.AsSchnorr must say so.
+	// NoSchnorr: the backend's secp256k1 keys make no BIP-340 signatures. keystore.AsSchnorr
+	// must then return an error.
 	NoSchnorr bool
 
-	// RandomizedECDSA: equal digests may give different ECDSA signatures, as
-	// in HSMs that draw nonces.
+	// RandomizedECDSA: equal digests may give different ECDSA signatures, as in HSMs with
+	// random nonces.
 	RandomizedECDSA bool
 
-	// OneOrganization: the backend serves one organization, the one named
-	// Organization, so that there is no second one to build a wall against.
+	// OneOrganization: the backend serves only the organization with the id
+	// Organization, so that isolation from other organizations cannot be checked.
 	OneOrganization bool
 }
 
-// Organization is the id of the organization that most of the suite's keys
-// belong to.
+// Organization is the id of the organization of most of the suite's keys.
 const Organization = "6e1f8f5e-1111-4222-8333-444455556666"
 
 const otherOrganization = "default"
@@ -75,8 +72,8 @@ func Run(t *testing.T, backend Backend) {
 		run  func(*testing.T)
 	}{
 		{"FindByEveryLocator", suite.findByEveryLocator},
-		{"FindNothing", suite.findNothing},
-		{"Walls", suite.walls},
+		{"FindMissing", suite.findMissing},
+		{"Organizations", suite.organizations},
 		{"Listing", suite.listing},
 		{"ListingStops", suite.listingStops},
 		{"CancelledContext", suite.cancelledContext},
@@ -95,8 +92,8 @@ func Run(t *testing.T, backend Backend) {
 
 type suite struct{ Backend }
 
-// keys returns the keys of the suite. The first and the third are the same
-// secret, in two organizations.
+// keys returns the keys of the suite. The first and the third have the same secret in two
+// organizations.
 func (s suite) keys() []Key {
 	all := []Key{
 		newKey(1, Organization, "hot", keystore.CurveSecp256k1, "one"),
@@ -125,12 +122,12 @@ func newKey(number int, organizationID, name string, curve keystore.Curve, secre
 	}
 }
 
-// open returns a keystore with the suite's keys, handed over newest first.
+// open returns a keystore with the suite's keys, which it passes to Open newest first.
 func (s suite) open(t *testing.T) (keystore.Keystore, []Key) {
 	t.Helper()
-	keys, handed := s.keys(), s.keys()
-	slices.Reverse(handed)
-	store := s.Open(t, handed)
+	keys, reversed := s.keys(), s.keys()
+	slices.Reverse(reversed)
+	store := s.Open(t, reversed)
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Errorf("Close: %v", err)

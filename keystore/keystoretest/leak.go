@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// secretsAreNotPrinted prints everything that a keystore hands out.
+// secretsAreNotPrinted prints every value that a keystore returns.
 func (s suite) secretsAreNotPrinted(t *testing.T) {
 	store, keys := s.open(t)
 	_, err := store.Find(t.Context(), Organization, keystore.ByID("nothing"))
@@ -35,18 +35,16 @@ func (s suite) secretsAreNotPrinted(t *testing.T) {
 	}
 }
 
-// CheckNotPrinted prints, logs and marshals a value in every way that the
-// standard library has, and fails the test if any eight consecutive bytes of
-// the secret can be read from what comes out.
+// CheckNotPrinted prints, logs and marshals a value in every way of the standard library, and fails
+// the test if any eight consecutive bytes of the secret appear in the output.
 func CheckNotPrinted(t testing.TB, name string, value any, secret []byte) {
 	t.Helper()
 	check(t, name, print(value, everyVerb), secret)
 }
 
-// CheckNotLogged is CheckNotPrinted without the verbs of fmt that fit no secret.
-// For those fmt writes %!p(…), and what the value consists of without asking its
-// methods: a type that is a slice cannot hide then, only one that is behind a
-// pointer.
+// CheckNotLogged is CheckNotPrinted without the verbs of fmt that do not fit secrets. For those, fmt
+// writes %!p(…) and the raw value without calling its methods: only a type that is behind a pointer
+// can hide its content then, not a slice.
 func CheckNotLogged(t testing.TB, name string, value any, secret []byte) {
 	t.Helper()
 	check(t, name, print(value, generalVerbs), secret)
@@ -72,23 +70,23 @@ func check(t testing.TB, name string, outputs map[string]string, secret []byte) 
 	}
 }
 
-// window is how many consecutive bytes of a secret make a leak. It is one more
-// for base64, which takes them three at a time.
+// window is the number of consecutive bytes of a secret that count as a leak. It is one more for
+// base64, which encodes three bytes at a time.
 const window = 8
 
-// tracesOf returns what a secret looks like in the usual encodings: each window
-// of it, since it may be printed along with other bytes, and the whole number.
+// tracesOf returns the common encodings of a secret: of each window, because it may be printed along
+// with other bytes, and of the whole secret as a number.
 func tracesOf(secret []byte) []string {
 	traces := []string{new(big.Int).SetBytes(secret).String()}
 	for i := 0; i+window < len(secret); i++ {
-		some := secret[i : i+window]
-		list := fmt.Sprint(some)
+		part := secret[i : i+window]
+		list := fmt.Sprint(part)
 		list = list[1 : len(list)-1]
-		goList := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%#v", some), "[]byte{"), "}")
+		goList := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%#v", part), "[]byte{"), "}")
 		three := secret[i : i+window+1]
 		traces = append(traces,
-			string(some), fmt.Sprintf("%q", some)[1:],
-			hex.EncodeToString(some), strings.ToUpper(hex.EncodeToString(some)), fmt.Sprintf("% x", some),
+			string(part), fmt.Sprintf("%q", part)[1:],
+			hex.EncodeToString(part), strings.ToUpper(hex.EncodeToString(part)), fmt.Sprintf("% x", part),
 			list, strings.ReplaceAll(list, " ", ","), strings.ReplaceAll(list, " ", ", "), goList,
 			base64.StdEncoding.EncodeToString(three), base64.URLEncoding.EncodeToString(three),
 		)
@@ -96,7 +94,7 @@ func tracesOf(secret []byte) []string {
 	return traces
 }
 
-// print returns what comes out of a value, by the way it came.
+// print returns the output for a value by the way it was printed.
 func print(value any, verbs []string) map[string]string {
 	outputs := map[string]string{}
 	shapes := map[string]any{
@@ -138,7 +136,7 @@ func gobbed(value any) string {
 	return marshalled(encoded.Bytes(), err)
 }
 
-// marshalled returns what was made, and the error: it may quote a secret too.
+// marshalled returns the encoded value and the error, which may quote a secret too.
 func marshalled(encoded []byte, err error) string {
 	return fmt.Sprintf("%s %v", encoded, err)
 }

@@ -48,7 +48,7 @@ func signatures(key keystore.Key) map[string]func(context.Context, [32]byte) ([]
 	return all
 }
 
-// digests are 24 digests, the smallest and the largest among them.
+// digests returns 24 digests, including the smallest and the largest.
 func digests() [][32]byte {
 	all := [][32]byte{{}, [32]byte(bytes.Repeat([]byte{0xff}, 32))}
 	for i := range 22 {
@@ -161,7 +161,7 @@ func (s suite) ed25519(t *testing.T) {
 	}
 }
 
-// unsupported asks each key for the signatures of the other curve.
+// unsupported requests the signatures of the other curve from each key.
 func (s suite) unsupported(t *testing.T) {
 	store, keys := s.open(t)
 	for _, key := range keys {

@@ -49,8 +49,8 @@ func TestEd25519Vectors(t *testing.T) {
 	}
 }
 
-// TestEd25519AgainstStandardLibrary holds the signatures against those of
-// crypto/ed25519, for secrets and messages of every kind.
+// TestEd25519AgainstStandardLibrary compares signatures with crypto/ed25519 for various secrets and
+// messages.
 func TestEd25519AgainstStandardLibrary(t *testing.T) {
 	for size := range 300 {
 		seed, message := make([]byte, 32), make([]byte, size)

@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Index finds keys by organization and locator. It is a keystore.Keystore that
-// others fill. The zero Index is empty and ready.
+// Index finds keys by organization and locator. It is a keystore.Keystore to be filled by Insert.
+// The zero Index is empty and ready to use.
 type Index struct {
 	mu            sync.RWMutex
 	organizations map[string]*organization
@@ -22,24 +22,22 @@ type Index struct {
 
 var _ keystore.Keystore = (*Index)(nil)
 
-// organization is the wall: locators of one organization lead nowhere in
-// another.
+// organization has the keys of one organization, which no other one can find.
 type organization struct {
 	at   map[keystore.Locator]*Key // every key by each of its locators
-	keys []*Key                    // in the order they came
+	keys []*Key                    // in order of insertion
 
-	// listed is keys, oldest first, made by the first listing; keys itself as long as
-	// they come in that order.
+	// listed has the keys oldest first if they were inserted in another order (unordered).
+	// The first listing computes it.
 	listed    []*Key
 	unordered bool
 
 	taproot taprootIndex
 }
 
-// Insert puts a key into an organization, which owns it from then on. It
-// returns keystore.ErrKeyExists together with what there is, if the
-// organization has a key with this id or this secret; keystore.ErrClosed after
-// Close. In both cases the caller still owns the key.
+// Insert adds a key to an organization and takes ownership of it. If the organization has a key
+// with this id or this secret, it returns keystore.ErrKeyExists together with the existing key;
+// after Close, keystore.ErrClosed. In both cases the caller still owns the key.
 func (x *Index) Insert(organizationID string, key *Key) (existing keystore.KeyInfo, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -64,7 +62,7 @@ func (x *Index) Insert(organizationID string, key *Key) (existing keystore.KeyIn
 	return keystore.KeyInfo{}, nil
 }
 
-// organization returns the organization, making it at need. x.mu is held.
+// organization returns the organization, which it creates if needed. The caller holds x.mu.
 func (x *Index) organization(organizationID string) *organization {
 	org := x.organizations[organizationID]
 	if org == nil {
@@ -77,13 +75,13 @@ func (x *Index) organization(organizationID string) *organization {
 	return org
 }
 
-// Remove takes a key out and destroys its secret. Handles that were given out return
-// keystore.ErrWithdrawn from then on. Removing what is not there does nothing.
+// Remove removes a key and destroys its secret. Existing handles to it return
+// keystore.ErrWithdrawn. Removing a key that does not exist does nothing.
 func (x *Index) Remove(organizationID, id string) {
 	if org, key := x.take(organizationID, id); key != nil {
 		org.taproot.reset()
 		key.withdrawn.Store(true)
-		key.Destroy() // waits for signatures that are being made
+		key.Destroy() // waits for signatures in progress
 	}
 }
 
@@ -98,8 +96,8 @@ func (x *Index) take(organizationID, id string) (*organization, *Key) {
 	for _, at := range key.locators() {
 		delete(org.at, at)
 	}
-	is := func(other *Key) bool { return other == key }
-	org.keys = slices.DeleteFunc(slices.Clone(org.keys), is) // listings may have the old slice
+	// Listings may still use the old slice.
+	org.keys = slices.DeleteFunc(slices.Clone(org.keys), func(other *Key) bool { return other == key })
 	org.listed = nil
 	return org, key
 }
@@ -113,12 +111,12 @@ func (x *Index) Find(ctx context.Context, organizationID string, at keystore.Loc
 	return key.Handle(), nil
 }
 
-// Key is Find for callers that may reach the secret.
+// Key is Find for callers with access to the secret.
 func (x *Index) Key(ctx context.Context, organizationID string, at keystore.Locator) (*Key, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if at.Kind() == keystore.LocateByTaproot {
+	if at.IsTaproot() {
 		return x.keyByTaproot(ctx, organizationID, at)
 	}
 	x.mu.RLock()
@@ -134,8 +132,8 @@ func (x *Index) Key(ctx context.Context, organizationID string, at keystore.Loca
 	return nil, keystore.ErrKeyNotFound
 }
 
-// Keys implements keystore.Keystore. It lists the keys that there are when the
-// iteration starts, by time of creation and then by id.
+// Keys implements keystore.Keystore. It lists the keys present when the iteration starts, by time
+// of creation and then by id.
 func (x *Index) Keys(ctx context.Context, organizationID string) iter.Seq2[keystore.KeyInfo, error] {
 	return func(yield func(keystore.KeyInfo, error) bool) {
 		keys, err := x.list(organizationID)
@@ -174,7 +172,7 @@ func (x *Index) list(organizationID string) ([]*Key, error) {
 	return org.listed, nil
 }
 
-// Compare orders keys as a listing does: by time of creation, then by id.
+// Compare orders keys for listings: by time of creation, then by id.
 func Compare(a, b *Key) int {
 	return cmp.Or(cmp.Compare(a.createdAt, b.createdAt), cmp.Compare(a.id, b.id))
 }

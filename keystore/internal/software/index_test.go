@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// patience is a context that ends when it was asked so many times.
+// patience is a context that ends after its error was read a number of times.
 type patience struct {
 	context.Context
 	left int
@@ -23,10 +23,10 @@ func (p *patience) Err() error {
 	return nil
 }
 
-// TestTaprootGivenUp: the first search by taproot works through all keys. Who
-// gives up on the way is told so, not that there is no such key; the next goes
-// on from there.
-func TestTaprootGivenUp(t *testing.T) {
+// TestTaprootCancelled: the first look-up by taproot computes the locators of all keys. If it is
+// cancelled, it returns the context's error rather than ErrKeyNotFound, and the next look-up
+// continues there.
+func TestTaprootCancelled(t *testing.T) {
 	var index Index
 	defer index.Close()
 	var last *Key
@@ -44,7 +44,7 @@ func TestTaprootGivenUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const before = 1 // it is asked once when the search begins, then for each key
+	const before = 1 // the context is checked once at the beginning, then for each key
 	for _, indexed := range []int{2, 2} {
 		key, err := index.Key(&patience{t.Context(), before + indexed}, "org", at)
 		if !errors.Is(err, context.Canceled) || key != nil {

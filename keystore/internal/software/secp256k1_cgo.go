@@ -6,14 +6,14 @@ import (
 	"github.com/ethereum/go-ethereum/crypto/secp256k1"
 )
 
-// With cgo the secret goes to libsecp256k1 as bytes, in constant time.
+// With cgo, libsecp256k1 gets the secret as bytes and works in constant time.
 
-func signECDSA(digest [32]byte, secret []byte) (signature [65]byte, err error) {
-	made, err := secp256k1.Sign(digest[:], secret)
+func signECDSA(digest [32]byte, secret []byte) ([65]byte, error) {
+	signature, err := secp256k1.Sign(digest[:], secret)
 	if err != nil {
-		return signature, err
+		return [65]byte{}, err
 	}
-	return [65]byte(made), nil
+	return [65]byte(signature), nil
 }
 
 func derivePoint(secret []byte) ([]byte, error) {

@@ -4,7 +4,7 @@ package software
 
 import "github.com/countersign-dev/countersign/internal/secp256k1"
 
-// Without cgo, signatures and public keys are secp256k1-voi's, in constant time.
+// Without cgo, secp256k1-voi computes signatures and public keys in constant time.
 
 func signECDSA(digest [32]byte, secret []byte) ([65]byte, error) {
 	return secp256k1.SignECDSA(digest, secret)

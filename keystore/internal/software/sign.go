@@ -17,14 +17,14 @@ var (
 	_ keystore.Ed25519Signer = (*ed25519Handle)(nil)
 )
 
-// The handles are a Key seen through a type that has the signatures of its
-// curve and nothing that reaches the secret.
+// The handles are a Key converted to a type that has the signature methods of its curve and no
+// method that reveals or destroys the secret.
 type (
 	secp256k1Handle Key
 	ed25519Handle   Key
 )
 
-// Handle returns the keystore.Key to hand out. It costs nothing.
+// Handle returns the keystore.Key to hand out, without an allocation.
 func (k *Key) Handle() keystore.Key {
 	if k.public.Curve() == keystore.CurveEd25519 {
 		return (*ed25519Handle)(k)
@@ -46,14 +46,14 @@ func (k *ed25519Handle) Info() keystore.KeyInfo { return (*Key)(k).Info() }
 // ActsFor implements keystore.Delegate.
 func (k *secp256k1Handle) ActsFor() []byte { return k.actsFor }
 
-// Format writes which key it is, whatever the verb.
+// Format writes the key's id for every verb.
 func (k *secp256k1Handle) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "key "+k.id) }
 
-// Format writes which key it is, whatever the verb.
+// Format writes the key's id for every verb.
 func (k *ed25519Handle) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "key "+k.id) }
 
-// ComputesRecoveryID marks a key whose recovery ids come from the curve library, with
-// the signatures: keystore.Verified does not find them anew.
+// ComputesRecoveryID marks a key whose recovery ids are computed by the curve library together
+// with the signatures: keystore.Verified does not check them.
 func (*secp256k1Handle) ComputesRecoveryID() {}
 
 func (k *secp256k1Handle) SignECDSA(ctx context.Context, digest [32]byte) (signature [65]byte, err error) {
@@ -67,8 +67,8 @@ func (k *secp256k1Handle) SignECDSA(ctx context.Context, digest [32]byte) (signa
 	return signature, err
 }
 
-// SignSchnorr signs in constant time, in every build. It does not verify:
-// keystore.Verified does so for every backend alike.
+// SignSchnorr signs in constant time in every build. It does not verify the signature, which
+// keystore.Verified does for every backend.
 func (k *secp256k1Handle) SignSchnorr(ctx context.Context, digest [32]byte, tweak keystore.TaprootTweak) (signature [64]byte, err error) {
 	if err := ctx.Err(); err != nil {
 		return signature, err
@@ -84,10 +84,9 @@ func (k *secp256k1Handle) SignSchnorr(ctx context.Context, digest [32]byte, twea
 	return signature, err
 }
 
-// SignEd25519 uses curve25519-voi and not crypto/ed25519, whose Sign keeps what
-// it computes from a secret in a cache on the Go heap, out of reach of Destroy,
-// and crashes the process when given a secret that lies outside that heap, as
-// those in the vault do.
+// SignEd25519 uses curve25519-voi rather than crypto/ed25519, whose Sign caches values derived
+// from the secret on the Go heap, out of reach of Destroy, and crashes the process if the secret is
+// outside that heap, as in the vault.
 func (k *ed25519Handle) SignEd25519(ctx context.Context, message []byte) (signature [64]byte, err error) {
 	if err := ctx.Err(); err != nil {
 		return signature, err

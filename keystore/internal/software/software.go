@@ -1,6 +1,5 @@
-// Package software keeps keys whose secrets are in this process's memory: the
-// key, its signatures, and the index that finds it. The backends memory and
-// file are made of it.
+// Package software implements keys whose secrets are in this process's memory: the key, its
+// signatures, and the index that finds it. The backends memory and file are built on it.
 package software
 
 import (
@@ -17,27 +16,26 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Key is a secret and what is known of it. It is not a keystore.Key: who has a
-// Key can destroy and export it; what is handed out is its Handle.
+// Key is a secret with its metadata. It is not a keystore.Key, because it can reveal and destroy the
+// secret. Its Handle is the keystore.Key to hand out.
 type Key struct {
 	secret keystore.Secret // secp256k1: the scalar. Ed25519: seed ‖ public key
 	public keystore.PublicKey
 
 	id        string
-	name      atomic.Pointer[string] // can change
-	createdAt int64                  // seconds since 1970
+	name      atomic.Pointer[string] // changed by Rename
+	createdAt int64                  // Unix time in seconds
 	actsFor   []byte                 // keystore.KeyInfo.ActsFor in binary, nil if none
-	withdrawn atomic.Bool            // taken out of its index, which goes on
+	withdrawn atomic.Bool            // removed from an index that is still open
 }
 
-// ErrOtherPublicKey is what New returns when the secret does not belong to the
-// public key that info names.
+// ErrOtherPublicKey is the error of New if the secret does not belong to the public key in info.
 var ErrOtherPublicKey = errors.New("the secret does not belong to the public key")
 
 var errScalar = errors.New("secp256k1 secret: not between 1 and the group order")
 
-// New makes a key from a secret of keystore.SecretSize bytes, which it copies.
-// The public key is derived from it. If info has one, it must be that.
+// New returns a key with a copy of a secret of keystore.SecretSize bytes. The public key is derived
+// from the secret. If info has a public key, it must be the same.
 func New(info keystore.KeyInfo, curve keystore.Curve, secret []byte) (*Key, error) {
 	if len(secret) != keystore.SecretSize {
 		return nil, fmt.Errorf("%v secret: %d bytes, want %d", curve, len(secret), keystore.SecretSize)
@@ -69,8 +67,7 @@ func New(info keystore.KeyInfo, curve keystore.Curve, secret []byte) (*Key, erro
 	return key, nil
 }
 
-// holdSecp256k1 derives the public key. If that is the one that is expected, which was
-// parsed, it need not be parsed a second time.
+// holdSecp256k1 derives the public key. If it is the expected one, it need not be parsed again.
 func (k *Key) holdSecp256k1(secret []byte, expected keystore.PublicKey) error {
 	if !secp256k1.ValidSecret(secret) {
 		return errScalar
@@ -98,7 +95,7 @@ func (k *Key) holdEd25519(seed []byte) (err error) {
 	return nil
 }
 
-// Generate fills secret with a new secret for the curve.
+// Generate fills secret with a random secret for the curve.
 func Generate(curve keystore.Curve, secret []byte) error {
 	for {
 		if _, err := rand.Read(secret); err != nil {
@@ -118,30 +115,29 @@ func (k *Key) Info() keystore.KeyInfo {
 	}
 }
 
-// Rename gives the key another name.
+// Rename changes the key's name.
 func (k *Key) Rename(name string) { k.name.Store(&name) }
 
-// locators returns where the key is found, except by taproot.
+// locators returns the key's locators, except by taproot.
 func (k *Key) locators() []keystore.Locator {
 	return append(keystore.Locators(k.public), keystore.ByID(k.id))
 }
 
-// RevealSecret calls use with the keystore.SecretSize bytes that New took. They
-// are the secret itself, under the rules of keystore.Secret.Reveal.
+// RevealSecret calls use with the keystore.SecretSize bytes that were passed to New. The rules of
+// keystore.Secret.Reveal apply.
 func (k *Key) RevealSecret(use func(secret []byte) error) error {
-	return k.use(func(held []byte) error { return use(held[:keystore.SecretSize]) })
+	return k.use(func(secret []byte) error { return use(secret[:keystore.SecretSize]) })
 }
 
-// use calls back with the secret as it is held. If there is none any more it tells a
-// key that was withdrawn from a keystore that was closed.
-func (k *Key) use(secret func(held []byte) error) error {
-	err := k.secret.Reveal(secret)
+// use calls do with the secret in its internal form. After the secret was destroyed, the error
+// distinguishes a withdrawn key from a closed keystore.
+func (k *Key) use(do func(secret []byte) error) error {
+	err := k.secret.Reveal(do)
 	if errors.Is(err, keystore.ErrClosed) && k.withdrawn.Load() {
 		return keystore.ErrWithdrawn
 	}
 	return err
 }
 
-// Destroy overwrites the secret; the key's handles return keystore.ErrClosed
-// from then on.
+// Destroy overwrites the secret. The key's handles then return keystore.ErrClosed.
 func (k *Key) Destroy() { k.secret.Destroy() }

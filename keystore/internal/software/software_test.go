@@ -64,8 +64,8 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// TestHandleReachesNoSecret: what is handed out can be asserted to nothing that
-// exports or destroys the secret.
+// TestHandleReachesNoSecret: a handle cannot be asserted to anything that exports or destroys the
+// secret.
 func TestHandleReachesNoSecret(t *testing.T) {
 	for _, curve := range []keystore.Curve{keystore.CurveSecp256k1, keystore.CurveEd25519} {
 		handle := mustNew(t, curve, bytes.Repeat([]byte{1}, 32)).Handle()

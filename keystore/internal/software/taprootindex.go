@@ -7,17 +7,17 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// taprootIndex finds an organization's keys by taproot. Computing that locator costs a
-// point multiplication, so it is computed when a key is first looked for by one.
+// taprootIndex finds an organization's keys by taproot. Computing these locators takes a point
+// multiplication each, so they are computed at the first look-up by taproot.
 type taprootIndex struct {
 	mu   sync.Mutex
-	done int // how many of the organization's keys are in it
+	done int // number of the organization's keys in the index
 	at   map[keystore.Locator]*Key
 }
 
-// keyByTaproot is Key for a locator by taproot. Look-ups by taproot wait while keys are
-// being added to the index; look-ups by other locators do not. If the context ends
-// first, the next call goes on from there.
+// keyByTaproot is Key for a locator by taproot. Look-ups by taproot wait while keys are added to the
+// index; look-ups by other locators do not. If the context ends first, the next call continues
+// there.
 func (x *Index) keyByTaproot(ctx context.Context, organizationID string, at keystore.Locator) (*Key, error) {
 	org, _, err := x.keys(organizationID)
 	if err != nil {
@@ -25,7 +25,7 @@ func (x *Index) keyByTaproot(ctx context.Context, organizationID string, at keys
 	}
 	org.taproot.mu.Lock()
 	defer org.taproot.mu.Unlock()
-	_, keys, err := x.keys(organizationID) // a removal resets the index after these change
+	_, keys, err := x.keys(organizationID) // again: a removal changes the keys before it resets the index
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (x *Index) keyByTaproot(ctx context.Context, organizationID string, at keys
 	return nil, keystore.ErrKeyNotFound
 }
 
-// keys returns the keys that there are now.
+// keys returns an organization with its current keys.
 func (x *Index) keys(organizationID string) (*organization, []*Key, error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -52,7 +52,7 @@ func (x *Index) keys(organizationID string) (*organization, []*Key, error) {
 	return org, org.keys, nil
 }
 
-// add adds the keys that came since it was last called.
+// add adds the keys inserted since the last call.
 func (t *taprootIndex) add(ctx context.Context, keys []*Key) error {
 	for ; t.done < len(keys); t.done++ {
 		if err := ctx.Err(); err != nil {
@@ -70,7 +70,7 @@ func (t *taprootIndex) add(ctx context.Context, keys []*Key) error {
 	return nil
 }
 
-// reset forgets all keys, after one of them was removed.
+// reset clears the index after a key was removed.
 func (t *taprootIndex) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

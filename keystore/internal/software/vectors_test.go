@@ -58,8 +58,8 @@ func TestECDSAVectors(t *testing.T) {
 	}
 }
 
-// TestBIP340Vectors signs those vectors of BIP-340 that take zeros as auxiliary
-// data and a digest as message, as we do.
+// TestBIP340Vectors signs the vectors of BIP-340 whose auxiliary data are zeros and whose message is
+// a digest.
 func TestBIP340Vectors(t *testing.T) {
 	file, err := os.Open(testenv.Suite(t, "bitcoin", "bip340.csv"))
 	if err != nil {
@@ -105,7 +105,7 @@ func signSchnorr(t *testing.T, key keystore.Key, digest [32]byte, tweak keystore
 	return signature[:]
 }
 
-// bip341 is what we use of the wallet test vectors of BIP-341.
+// bip341 has the parts of BIP-341's wallet test vectors that the tests use.
 type bip341 struct {
 	ScriptPubKey []struct {
 		Given        struct{ InternalPubkey string }
