@@ -1,6 +1,5 @@
-// Package faultproxy is a PKCS#11 module for tests: it forwards to a real one,
-// SoftHSM as a rule, and fails on demand. It is a small C library, which Build
-// compiles with gcc.
+// Package faultproxy is a PKCS#11 module for tests. It forwards to a real module, usually SoftHSM,
+// and fails on demand. It is a small C library, which Build compiles with gcc.
 package faultproxy
 
 import (
@@ -23,7 +22,7 @@ import (
 //go:embed proxy.c
 var source []byte
 
-// The table that is shared with proxy.c.
+// Indexes of the words that are shared with proxy.c.
 const (
 	flip = iota
 	delay
@@ -52,11 +51,11 @@ const (
 	words = 128
 )
 
-// Function is a function of PKCS#11 whose calls are counted. C_Sign does not
-// count where it is asked for a length only, C_GetAttributeValue does.
+// Function is a PKCS#11 function whose calls are counted. Calls that only ask for a length are
+// counted for C_GetAttributeValue, but not for C_Sign.
 type Function int
 
-// The functions, without C_.
+// The functions, without the prefix C_.
 const (
 	Initialize Function = iota
 	GetSlotList
@@ -76,22 +75,22 @@ const (
 	functions = iota
 )
 
-// What can happen instead of a failure. The call goes on after it.
+// Events for Fail that happen before a call instead of making it fail.
 const (
 	EndLogin   = 0xfa000001 + iota // the login ends, for all sessions
-	BeginLogin                     // another process logs in, with the PIN that was right before
+	BeginLogin                     // another process logs in, with the last correct PIN
 	Hold                           // the call waits for Release
 )
 
-// Proxy is a module that was built.
+// Proxy is a compiled module.
 type Proxy struct {
-	// Module is its path.
+	// Module is the path of the module.
 	Module string
 
 	control *[words]uint32
 }
 
-// Build builds a module in front of the one at a path.
+// Build compiles a module that forwards to the one at a path.
 func Build(t testing.TB, target string) *Proxy {
 	t.Helper()
 	folder := t.TempDir()
@@ -107,7 +106,7 @@ func Build(t testing.TB, target string) *Proxy {
 	return &Proxy{Module: module, control: mapControl(t, module+".control")}
 }
 
-// headers returns the folder with the PKCS#11 headers that miekg/pkcs11 has.
+// headers returns the directory with miekg/pkcs11's copy of the PKCS#11 headers.
 func headers(t testing.TB) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/miekg/pkcs11")
@@ -137,89 +136,88 @@ func mapControl(t testing.TB, path string) *[words]uint32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// It stays mapped: an operation that hangs may end after the test.
+	// The mapping is never removed: a hanging operation may end after the test.
 	return (*[words]uint32)(unsafe.Pointer(unsafe.SliceData(mapped)))
 }
 
 func (p *Proxy) set(fault int, value uint32) { atomic.StoreUint32(&p.control[fault], value) }
 func (p *Proxy) get(counter int) int         { return int(atomic.LoadUint32(&p.control[counter])) }
 
-// FlipBit flips a bit of each signature from now on; -1 flips none.
+// FlipBit flips a bit of every later signature; -1 flips none.
 func (p *Proxy) FlipBit(bit int) { p.set(flip, uint32(bit+1)) }
 
-// Delay makes each signature take longer.
+// Delay delays every later signature.
 func (p *Proxy) Delay(by time.Duration) { p.set(delay, uint32(by.Microseconds())) }
 
-// KillSessions closes all sessions, and ends the login, before each of the next
-// signatures begins.
+// KillSessions closes all sessions and ends the login before each of the next signatures.
 func (p *Proxy) KillSessions(times int) { p.set(kill, uint32(times)) }
 
-// LogOut ends the login before each of the next signatures begins.
+// LogOut ends the login before each of the next signatures.
 func (p *Proxy) LogOut(times int) { p.set(logout, uint32(times)) }
 
-// Remove takes the token out, Insert puts it in again. Its sessions are gone.
+// Remove removes the token, which closes its sessions.
 func (p *Proxy) Remove() { p.set(gone, 1) }
 
-// Insert puts the token back.
+// Insert reinserts the token.
 func (p *Proxy) Insert() { p.set(gone, 0) }
 
-// MoveTo lets the first token pass for one in another slot; 0 is its own.
+// MoveTo makes the first token appear in another slot; 0 means its own.
 func (p *Proxy) MoveTo(number int) { p.set(slot, uint32(number)) }
 
-// Break lets the next signatures fail with CKR_DEVICE_ERROR after they have
-// begun, which leaves an operation open in the session.
+// Break makes the next signatures fail with CKR_DEVICE_ERROR after they have begun, which leaves an
+// operation open in the session.
 func (p *Proxy) Break(times int) { p.set(broken, uint32(times)) }
 
-// CapSessions refuses more sessions than that at once; 0 refuses none.
+// CapSessions limits the number of open sessions; 0 removes the limit.
 func (p *Proxy) CapSessions(most int) { p.set(sessionCap, uint32(most)) }
 
-// Hang lets signatures wait until it is called with false.
-func (p *Proxy) Hang(yes bool) {
-	if yes {
+// Hang makes signatures wait until it is called with false.
+func (p *Proxy) Hang(on bool) {
+	if on {
 		p.set(hang, 1)
 	} else {
 		p.set(hang, 0)
 	}
 }
 
-// RefusePIN lets the next logins fail with CKR_PIN_INCORRECT.
+// RefusePIN makes the next logins fail with CKR_PIN_INCORRECT.
 func (p *Proxy) RefusePIN(times int) { p.set(badPIN, uint32(times)) }
 
-// Flood lets searches find objects that are not there.
+// Flood makes searches find a number of objects that do not exist.
 func (p *Proxy) Flood(objects int) { p.set(flood, uint32(objects)) }
 
-// Forgive answers CKR_OK to a second C_Initialize, as NetHSM's module does.
+// Forgive answers CKR_OK to a second C_Initialize, like NetHSM's module.
 func (p *Proxy) Forgive() { p.set(forgive, 1) }
 
-// CutID keeps that many bytes of CKA_ID when an object is made; 0 keeps all.
+// CutID truncates the CKA_ID of new objects to a number of bytes; 0 does not truncate.
 func (p *Proxy) CutID(bytes int) { p.set(cutID, uint32(bytes)) }
 
-// LimitID refuses to make an object with a longer CKA_ID; 0 refuses none.
+// LimitID refuses new objects with a longer CKA_ID; 0 refuses none.
 func (p *Proxy) LimitID(bytes int) { p.set(longestID, uint32(bytes)) }
 
-// CutLabel keeps that many bytes of CKA_LABEL when an object is made; 0 keeps all.
+// CutLabel truncates the CKA_LABEL of new objects to a number of bytes; 0 does not truncate.
 func (p *Proxy) CutLabel(bytes int) { p.set(cutLabel, uint32(bytes)) }
 
-// AddFlags adds flags of CK_TOKEN_INFO to those that the token has.
-func (p *Proxy) AddFlags(some uint) { p.set(flags, uint32(some)) }
+// AddFlags adds flags to the token's CK_TOKEN_INFO.
+func (p *Proxy) AddFlags(added uint) { p.set(flags, uint32(added)) }
 
-// Fail lets calls of a function return an error without asking the real module,
-// or has one of the events happen before them. The calls are numbered from 0,
-// which is the next one, to 30; without numbers it is all of them, until Release.
+// Fail makes calls of a function return an error without calling the real module, or makes one of
+// the events happen before them. numbers selects the calls, from 0, the next one, to 30. Without
+// numbers, all calls are affected until Release.
 func (p *Proxy) Fail(function Function, with uint, numbers ...int) {
-	var which uint32
+	var selected uint32
 	for _, number := range numbers {
-		which |= 1 << number
+		selected |= 1 << number
 	}
 	if len(numbers) == 0 {
-		which = ^which
+		selected = ^selected
 	}
 	p.Release(function)
 	p.set(calls+3*int(function)+1, uint32(with))
-	p.set(calls+3*int(function), which)
+	p.set(calls+3*int(function), selected)
 }
 
-// Release takes Fail back, and lets those go on who wait.
+// Release undoes Fail, and continues the calls that wait.
 func (p *Proxy) Release(function Function) {
 	p.set(calls+3*int(function), 0)
 	p.set(calls+3*int(function)+1, 0)
@@ -232,20 +230,20 @@ func (p *Proxy) ReleaseAll() {
 	}
 }
 
-// Calls returns how often a function was called.
+// Calls returns the number of calls of a function.
 func (p *Proxy) Calls(function Function) int { return p.get(calls + 3*int(function) + 2) }
 
-// Open returns how many sessions are open.
+// Open returns the number of open sessions.
 func (p *Proxy) Open() int { return p.get(opened) }
 
-// Shared returns how often a session was used by two threads at once.
+// Shared returns how many times a session was used by two threads at once.
 func (p *Proxy) Shared() int { return p.get(shared) }
 
-// Logins returns how often a PIN was tried.
+// Logins returns how many times a PIN was tried.
 func (p *Proxy) Logins() int { return p.get(logins) }
 
-// Signed returns how many signatures were made.
+// Signed returns the number of signatures made.
 func (p *Proxy) Signed() int { return p.get(signed) }
 
-// Signing returns how many signatures are being made.
+// Signing returns the number of signatures in progress.
 func (p *Proxy) Signing() int { return p.get(signing) }

@@ -3,36 +3,36 @@
 /*
  * A PKCS#11 module that forwards to another one and fails on demand.
  *
- * Both are told by files beside this library: NAME.target has the path of the
- * real module, NAME.control is a table of 32-bit numbers in memory that the
- * test maps too:
+ * Two files next to this library control it: NAME.target has the path of the
+ * real module, and NAME.control is a table of 32-bit numbers that the test
+ * maps into memory too:
  *
- *   number  what
+ *   number  meaning
  *   0       flip bit n-1 of each signature (0: none)
- *   1       microseconds that each signature takes longer
- *   2       close all sessions before the next n signatures begin
- *   3       log out before the next n signatures begin
- *   4       the token is gone while this is 1
- *   5       the next n signatures fail with CKR_DEVICE_ERROR, halfway
- *   6       at most n sessions at once (0: no cap)
+ *   1       delay of each signature in microseconds
+ *   2       close all sessions before the next n signatures
+ *   3       log out before the next n signatures
+ *   4       the token is removed while this is 1
+ *   5       the next n signatures fail with CKR_DEVICE_ERROR after they have begun
+ *   6       maximum number of open sessions (0: no limit)
  *   7       signatures hang while this is 1
- *   8       the next n logins are answered CKR_PIN_INCORRECT, without asking
- *   9       the real slot passes for slot n (0: for itself)
- *   10      a search finds n objects more, which there are not
- *   11      a second C_Initialize is answered CKR_OK while this is 1
- *   12      CKA_ID is cut to n bytes when an object is made (0: kept)
- *   13      flags that are added to those of the token
- *   14      CKA_ID of more than n bytes is refused (0: none is)
- *   15      CKA_LABEL is cut to n bytes when an object is made (0: kept)
- *   16      out: sessions that are open
+ *   8       the next n logins return CKR_PIN_INCORRECT, without calling the module
+ *   9       the real slot appears as slot n (0: as itself)
+ *   10      a search finds n additional objects that do not exist
+ *   11      a second C_Initialize returns CKR_OK while this is 1
+ *   12      truncate CKA_ID of new objects to n bytes (0: do not truncate)
+ *   13      flags added to the token's
+ *   14      refuse CKA_ID of more than n bytes (0: refuse none)
+ *   15      truncate CKA_LABEL of new objects to n bytes (0: do not truncate)
+ *   16      out: open sessions
  *   17      out: times that a session was used by two threads at once
- *   18      out: logins that were tried
- *   19      out: signatures that were made
- *   20      out: signatures that are being made
- *   32+3f   which of the next calls of function f, by its number below, have
- *           something happen to them: bit 0 is the next one; all of them, for
- *           good, if every bit is set
- *   33+3f   what: the value that is returned, without asking, or an event
+ *   18      out: logins tried
+ *   19      out: signatures made
+ *   20      out: signatures in progress
+ *   32+3f   affected calls of function f, by its number below: bit 0 is the
+ *           next call; if every bit is set, all calls from now on
+ *   33+3f   their effect: the value to return without calling the module, or
+ *           an event
  *   34+3f   out: calls of function f
  */
 
@@ -57,18 +57,18 @@ enum {
 	GET_ATTRIBUTES, SIGN_INIT, SIGN, CREATE, GENERATE, DESTROY,
 };
 
-/* Events: the call goes on after them. Modules return none of these. */
+/* Events that happen before the call. No module returns these values. */
 enum { END_LOGIN = 0xfa000001, BEGIN_LOGIN, HOLD };
 
 static CK_FUNCTION_LIST ours;
 static CK_FUNCTION_LIST_PTR real;
 static _Atomic unsigned *control;
 
-/* One counter for the sessions whose handles share it: who uses a session. */
+/* The number of users of a session; several handles may share a counter. */
 enum { SESSIONS = 4096 };
 static _Atomic unsigned char using[SESSIONS];
 
-/* on counts down a fault that happens n times. */
+/* on counts down a fault that happens n times, and returns whether it happens. */
 static int on(int fault)
 {
 	unsigned n = atomic_load(&control[fault]);
@@ -80,7 +80,7 @@ static int on(int fault)
 
 static int gone(void) { return atomic_load(&control[GONE]) != 0; }
 
-/* Sessions are not closed under those who use them: modules crash then. */
+/* Sessions in use are not closed: modules would crash. */
 static pthread_rwlock_t in_use = PTHREAD_RWLOCK_INITIALIZER;
 
 static void enter(CK_SESSION_HANDLE session)
@@ -97,11 +97,11 @@ static CK_RV leave(CK_SESSION_HANDLE session, CK_RV rv)
 	return rv;
 }
 
-/* The PIN that was right last, for BEGIN_LOGIN. */
+/* The last correct PIN, for BEGIN_LOGIN. */
 static CK_UTF8CHAR last_pin[256];
 static CK_ULONG last_pin_size;
 
-/* call counts a call, and returns what it is to fail with. */
+/* call counts a call, and returns the error that it must fail with. */
 static CK_RV call(int function, CK_SESSION_HANDLE session)
 {
 	_Atomic unsigned *which = &control[CALLS + 3 * function], *what = which + 1;
@@ -139,7 +139,7 @@ static CK_RV initialize(CK_VOID_PTR arguments)
 	return rv == CKR_CRYPTOKI_ALREADY_INITIALIZED && atomic_load(&control[FORGIVE]) ? CKR_OK : rv;
 }
 
-/* The slot numbers that callers see, and the real ones. */
+/* Translation between the slot numbers that callers see and the real ones. */
 static CK_SLOT_ID real_slots[64];
 static CK_ULONG real_count;
 
@@ -301,7 +301,7 @@ static CK_RV sign_init(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK
 	if (fault != CKR_OK)
 		return fault;
 	if (gone()) {
-		close_all(); /* what was taken out has forgotten its sessions */
+		close_all(); /* a removed token loses its sessions */
 		return CKR_TOKEN_NOT_PRESENT;
 	}
 	if (on(KILL))
@@ -319,7 +319,7 @@ static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG size, CK
 {
 	if (gone())
 		return CKR_TOKEN_NOT_PRESENT;
-	if (signature == NULL) { /* it is asked how long the signature will be */
+	if (signature == NULL) { /* the caller asks for the length of the signature */
 		enter(session);
 		return leave(session, real->C_Sign(session, data, size, signature, length));
 	}
@@ -345,7 +345,7 @@ static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG size, CK
 	return leave(session, rv);
 }
 
-/* shorten cuts attributes as a token with little room does, or refuses them. */
+/* shorten truncates or refuses attributes, like a token with little room. */
 static CK_RV shorten(CK_ATTRIBUTE_PTR template, CK_ULONG count)
 {
 	for (CK_ULONG i = 0; i < count; i++) {
@@ -398,7 +398,7 @@ static CK_RV destroy(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object)
 	return leave(session, real->C_DestroyObject(session, object));
 }
 
-/* text reads a file with one line. */
+/* text reads a one-line file. */
 static int text(const char *name, char *into, size_t size)
 {
 	FILE *file = fopen(name, "r");

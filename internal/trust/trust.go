@@ -1,6 +1,5 @@
-// Package trust checks who can read or write a file before its content is believed:
-// secrets must not be readable by other users, and what grants authority must not be
-// writable by them.
+// Package trust checks the owner and the permissions of a file before its content is used: other
+// users must not be able to read secrets, or to write files that grant authority.
 package trust
 
 import (
@@ -10,11 +9,10 @@ import (
 	"path/filepath"
 )
 
-// Secret checks a regular file that holds a secret: it belongs to the user of this
-// process or to root, and no other user can read it. A file that its owner cannot write
-// either may be readable by a group that the process is in: so does Kubernetes mount
-// secrets for a container that does not run as root (mode 0440 by fsGroup). What is not a
-// regular file, such as a pipe, is not checked.
+// Secret checks a regular file that holds a secret. It must belong to the user of this process or to
+// root, and no other user may be able to read it. A file that not even its owner can write may also
+// be readable by a group of the process: that is how Kubernetes mounts secrets for a container that
+// does not run as root (mode 0440 by fsGroup). Other files, such as pipes, are not checked.
 func Secret(info fs.FileInfo, path string) error {
 	mode := info.Mode()
 	if !mode.IsRegular() {
@@ -33,9 +31,8 @@ func Secret(info fs.FileInfo, path string) error {
 	}
 }
 
-// Authority checks a file that says who may sign, or which library is loaded: it belongs
-// to the user of this process or to root, and neither it nor its directory can be
-// written by other users.
+// Authority checks a file that determines who may sign, or which library is loaded. It must belong to
+// the user of this process or to root, and other users must not be able to write it or its directory.
 func Authority(file *os.File) error {
 	info, err := file.Stat()
 	if err != nil || !info.Mode().IsRegular() {
@@ -46,7 +43,7 @@ func Authority(file *os.File) error {
 		return err
 	}
 	if perm := info.Mode().Perm(); perm&0o022 != 0 && permissionsAreReal {
-		return fmt.Errorf("others can write it (mode %04o): run 'chmod go-w %s', and look whether it is still yours", perm, path)
+		return fmt.Errorf("others can write it (mode %04o): run 'chmod go-w %s', and check that it was not changed", perm, path)
 	}
 	directory, err := os.Stat(filepath.Dir(path))
 	if err != nil {
@@ -58,12 +55,12 @@ func Authority(file *os.File) error {
 	return nil
 }
 
-// OwnDirectory checks that a directory belongs to the user of this process: files that
-// another user, such as root, adds could not be read by the one who needs them.
+// OwnDirectory checks that a directory belongs to the user of this process. Its owner could not read
+// files added by another user, such as root.
 func OwnDirectory(info fs.FileInfo, path string) error {
 	uid, known := owner(info)
 	if known && uid != os.Geteuid() {
-		return fmt.Errorf("%s belongs to %s and you are %s: what you write there its owner could not read: run this as its owner, with 'sudo -u'", path, userName(uid), userName(os.Geteuid()))
+		return fmt.Errorf("%s belongs to %s, and you are %s: its owner could not read files that you write there: run this as its owner, with 'sudo -u'", path, userName(uid), userName(os.Geteuid()))
 	}
 	return nil
 }

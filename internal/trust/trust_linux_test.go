@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/trust"
 )
 
-// newFile makes a file in a directory, with an owner if we may give it away.
+// newFile creates a file in a directory, and sets its owner and modes.
 func newFile(t *testing.T, directoryMode, mode os.FileMode, uid, gid int) string {
 	t.Helper()
 	directory := filepath.Join(t.TempDir(), "d")
@@ -26,7 +26,7 @@ func newFile(t *testing.T, directoryMode, mode os.FileMode, uid, gid int) string
 
 const nobody = 65534
 
-// canGive reports whether files can be given to others, which takes root.
+// canGive reports whether the test may set this owner, which takes root unless it is its own user.
 func canGive(uid, gid int) bool {
 	return os.Geteuid() == 0 || (uid == -1 || uid == os.Geteuid()) && (gid == -1 || gid == os.Getegid())
 }

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-// permissionsAreReal: the system keeps to the permission bits.
+// permissionsAreReal reports whether the system enforces permission bits.
 const permissionsAreReal = false
 
 func owner(fs.FileInfo) (uid int, known bool) { return 0, false }

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// permissionsAreReal: the system keeps to the permission bits.
+// permissionsAreReal reports whether the system enforces permission bits.
 const permissionsAreReal = true
 
 func owner(info fs.FileInfo) (uid int, known bool) {
@@ -33,8 +33,8 @@ func inOurGroups(info fs.FileInfo) bool {
 }
 
 func userName(uid int) string {
-	if found, err := user.LookupId(strconv.Itoa(uid)); err == nil {
-		return "user " + found.Username
+	if account, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		return "user " + account.Username
 	}
 	return fmt.Sprintf("user %d", uid)
 }

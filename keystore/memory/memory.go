@@ -1,14 +1,12 @@
-// Package memory keeps keys in memory: for tests, and for embedders who bring
-// their own secrets.
+// Package memory keeps keys in memory: for tests, and for embedders that provide their own secrets.
 //
 //	keys := memory.New()
 //	defer keys.Close()
 //	info, err := keys.Add(ctx, "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
 //
-// Secrets are copied in, and overwritten by Close. A key is found in constant
-// time by its id and by every address it has; looking keys up does not depend
-// on how many there are. The first look-up by a taproot address computes those
-// of all keys of the organization, some 60 µs each.
+// Secrets are copied, and overwritten by Close. A key is found in constant time by its id and by
+// every address, regardless of the number of keys. The first look-up by a taproot address computes
+// those of all keys of the organization, about 60 µs each.
 package memory
 
 import (
@@ -23,7 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
 
-// Store is a keystore.Keystore. Use New to make one.
+// Store is a keystore.Keystore in memory. New returns one.
 type Store struct {
 	index software.Index
 }
@@ -37,12 +35,11 @@ var (
 	_ keystore.Deleter   = (*Store)(nil)
 )
 
-// New makes an empty store.
+// New returns an empty store.
 func New() *Store { return &Store{} }
 
-// Add puts a key into an organization. It returns keystore.ErrKeyExists,
-// together with what the store has, if the organization has a key with this id
-// or with this secret.
+// Add adds a key to an organization. If the organization has a key with this id or this secret, it
+// returns keystore.ErrKeyExists together with the existing key.
 func (s *Store) Add(ctx context.Context, organizationID string, key keystore.NewKey) (keystore.KeyInfo, error) {
 	if err := ctx.Err(); err != nil {
 		return keystore.KeyInfo{}, err
@@ -108,8 +105,8 @@ func (s *Store) Rename(ctx context.Context, organizationID, id, name string) err
 	return nil
 }
 
-// Delete implements keystore.Deleter: the secret is overwritten, and handles that were
-// given out return keystore.ErrWithdrawn.
+// Delete implements keystore.Deleter: it overwrites the secret, and existing handles return
+// keystore.ErrWithdrawn.
 func (s *Store) Delete(ctx context.Context, organizationID, id string) error {
 	if _, err := s.index.Key(ctx, organizationID, keystore.ByID(id)); err != nil {
 		return err

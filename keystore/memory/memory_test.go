@@ -61,7 +61,7 @@ func TestAddAgain(t *testing.T) {
 	add(t, store, "other", keystore.NewKey{ID: first.ID, Curve: keystore.CurveSecp256k1, Secret: secret(1)})
 }
 
-// TestSecretIsCopied: the caller can wipe what it passed.
+// TestSecretIsCopied: the caller may wipe the secret that it passed.
 func TestSecretIsCopied(t *testing.T) {
 	store := memory.New()
 	defer store.Close()
@@ -77,7 +77,7 @@ func TestSecretIsCopied(t *testing.T) {
 	}
 }
 
-// TestListingFollowsTime adds keys in no order, and lists them in between.
+// TestListingFollowsTime adds keys in random order, and lists them in between.
 func TestListingFollowsTime(t *testing.T) {
 	store := memory.New()
 	defer store.Close()
@@ -96,7 +96,7 @@ func TestListingFollowsTime(t *testing.T) {
 	}
 }
 
-// TestTaprootOfLaterKeys looks by taproot before and after keys are added.
+// TestTaprootOfLaterKeys looks keys up by taproot before and after adding some.
 func TestTaprootOfLaterKeys(t *testing.T) {
 	store := memory.New()
 	defer store.Close()
