@@ -208,8 +208,8 @@ func (c *compiler) markUsed(r *rule) {
 		if list, ok := c.lists[name]; ok {
 			list.used = true
 		}
-		if _, ok := c.assets[name]; ok {
-			c.usedAssets[name] = true
+		if asset, ok := c.assets[name]; ok {
+			asset.used = true
 		}
 	}
 }
@@ -221,13 +221,13 @@ func (c *compiler) checkUnused() {
 		return
 	}
 	for _, name := range sortedKeys(c.lists) {
-		if !c.lists[name].used {
-			c.problems.add(c.lists[name].place, "", "no rule uses the list %s", name)
+		if list := c.lists[name]; !list.used {
+			c.problems.add(list.place, "", "no rule uses the list %s", name)
 		}
 	}
 	for _, name := range sortedKeys(c.assets) {
-		if !c.usedAssets[name] {
-			c.problems.add(c.assetPlaces[name], "", "nothing uses the asset %s", name)
+		if asset := c.assets[name]; !asset.used {
+			c.problems.add(asset.place, "", "nothing uses the asset %s", name)
 		}
 	}
 	for _, name := range sortedKeys(c.file.limits) {

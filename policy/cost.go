@@ -59,10 +59,11 @@ func (s sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, args []cost
 	estimate := func(units uint64) *cost.CallEstimate {
 		return &cost.CallEstimate{CostEstimate: cost.FixedCostEstimate(units)}
 	}
+	_, isLiteral := literalFunctions[function]
 	switch {
 	case function == "total":
 		return estimate(chains.MaxEffects)
-	case literalFunctions[function]:
+	case isLiteral:
 		return estimate(4)
 	case function == "@in" && len(args) == 2 && args[1].Type().Kind() == types.ListKind:
 		if s.named(args[1].Path()) != nil {

@@ -133,16 +133,6 @@ func literal(name string, kind *types.Type, parse func(string) (ref.Val, error))
 		cel.UnaryBinding(func(text ref.Val) ref.Val { return orError(parse(string(text.(types.String)))) })))
 }
 
-// literalFunctions are the functions whose last argument must be a literal. It is
-// checked when the file is loaded.
-var literalFunctions = func() map[string]bool {
-	names := map[string]bool{"address": true, "timestamp": true, "amount": true, "within": true, "arg": true}
-	for name := range unitNames {
-		names[name] = true
-	}
-	return names
-}()
-
 func orError(value ref.Val, err error) ref.Val {
 	if err != nil {
 		return types.WrapErr(err)

@@ -136,7 +136,10 @@ func makeStrict(expr ast.Expr) {
 // is planned.
 func foldLiterals(i interpreter.Interpretable) (interpreter.Interpretable, error) {
 	call, ok := i.(interpreter.InterpretableCall)
-	if !ok || !literalFunctions[call.Function()] {
+	if !ok {
+		return i, nil
+	}
+	if _, ok := literalFunctions[call.Function()]; !ok {
 		return i, nil
 	}
 	for _, arg := range call.Args() {

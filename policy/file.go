@@ -121,8 +121,7 @@ func Load(path string, options Options) (*File, error) {
 func Parse(name string, content []byte, options Options) (*File, error) {
 	c := &compiler{
 		file:    &File{name: name, digest: sha256.Sum256(content), limits: map[string]*limit{}, lines: strings.Split(string(content), "\n")},
-		options: options, problems: new(problems), lists: map[string]*list{}, assets: map[string]*asset{}, assetPlaces: map[string]place{},
-		usedAssets: map[string]bool{}, assetNames: map[string]string{},
+		options: options, problems: new(problems), lists: map[string]*list{}, assets: map[string]*asset{}, assetNames: map[string]string{},
 	}
 	c.read(content)
 	c.finish()
@@ -141,18 +140,16 @@ func Parse(name string, content []byte, options Options) (*File, error) {
 
 // compiler reads one file.
 type compiler struct {
-	file        *File
-	options     Options
-	problems    *problems
-	env         *cel.Env
-	lists       map[string]*list
-	assets      map[string]*asset
-	assetPlaces map[string]place
-	usedAssets  map[string]bool
-	assetNames  map[string]string // by chain and token
-	skeletons   map[string]string // names by what they look like
-	misnamed    bool              // a list or an asset has an invalid name
-	tests       []*fileTest
+	file       *File
+	options    Options
+	problems   *problems
+	env        *cel.Env
+	lists      map[string]*list
+	assets     map[string]*asset
+	assetNames map[string]string // by chain and token
+	skeletons  map[string]string // names by what they look like
+	misnamed   bool              // a list or an asset has an invalid name
+	tests      []*fileTest
 }
 
 func (c *compiler) failure() *Error {

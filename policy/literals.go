@@ -7,6 +7,7 @@ import (
 
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/policy/internal/syntax"
@@ -47,9 +48,10 @@ func (c *literalCheck) visit(e ast.Expr) {
 
 func (c *literalCheck) call(e ast.Expr, call ast.CallExpr) {
 	name := call.FunctionName()
+	_, isLiteral := literalFunctions[name]
 	switch {
-	case literalFunctions[name]:
-		c.constructor(e, name, call)
+	case isLiteral:
+		c.constructor(name, call)
 	case name == "_==_" || name == "_!=_":
 		c.comparison(call.Args()[0], call.Args()[1])
 		c.comparison(call.Args()[1], call.Args()[0])
@@ -64,52 +66,58 @@ func (c *literalCheck) call(e ast.Expr, call ast.CallExpr) {
 	}
 }
 
-// constructor checks a constructor's argument.
-func (c *literalCheck) constructor(e ast.Expr, name string, call ast.CallExpr) {
-	last := call.Args()[len(call.Args())-1]
-	text, ok := syntax.Text(last)
-	if !ok {
-		c.fail(last, name+" takes a text in quotes, such as "+exampleOf(name))
-		return
+// literalFunction is a function whose last argument must be a literal, which is checked
+// when the file is loaded.
+type literalFunction struct {
+	example string
+	check   func(text string) error // nil: any text
+}
+
+var literalFunctions = func() map[string]literalFunction {
+	functions := map[string]literalFunction{
+		"address":   {"address('0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af')", failure(parseAddress)},
+		"timestamp": {"timestamp('2026-11-23T09:00:00Z')", failure(parseTimestamp)},
+		"within":    {"time.within('Mo-Fr 08:00-18:00 Europe/Berlin')", failure(parseHours)},
+		"amount":    {"amount(usdc, '1.50')", nil}, // see constructor
+		"arg":       {"effect.arg('value')", nil},
 	}
-	var err error
-	switch name {
-	case "address":
-		_, err = parseAddress(text)
-	case "timestamp":
-		_, err = parseTimestamp(text)
-	case "within":
-		_, err = parseHours(text)
-	case "amount":
-		asset, known := c.assets[call.Args()[0].AsIdent()]
-		if !known {
-			c.fail(call.Args()[0], "amount takes an asset of the file by its name, such as amount(usdc, '1.50')")
-			return
-		}
-		_, err = amountOf(asset, types.String(text))
-	case "arg":
-	default:
-		_, err = newAmount(name, text)
+	for name := range unitNames {
+		functions[name] = literalFunction{name + "('1')", failure(func(text string) (*amount, error) { return newAmount(name, text) })}
 	}
-	if err != nil {
-		c.fail(last, err.Error())
+	return functions
+}()
+
+// failure returns a function that parses a text and returns only the error.
+func failure[T any](parse func(string) (T, error)) func(string) error {
+	return func(text string) error {
+		_, err := parse(text)
+		return err
 	}
 }
 
-func exampleOf(name string) string {
-	switch name {
-	case "address":
-		return "address('0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af')"
-	case "amount":
-		return "amount(usdc, '1.50')"
-	case "within":
-		return "time.within('Mo-Fr 08:00-18:00 Europe/Berlin')"
-	case "timestamp":
-		return "timestamp('2026-11-23T09:00:00Z')"
-	case "arg":
-		return "effect.arg('value')"
+// constructor checks the last argument of a literal function.
+func (c *literalCheck) constructor(name string, call ast.CallExpr) {
+	function, last := literalFunctions[name], call.Args()[len(call.Args())-1]
+	text, ok := syntax.Text(last)
+	if !ok {
+		c.fail(last, name+" takes a text in quotes, such as "+function.example)
+		return
 	}
-	return name + "('1')"
+	check := function.check
+	if name == "amount" {
+		asset, known := c.assets[call.Args()[0].AsIdent()]
+		if !known {
+			c.fail(call.Args()[0], "amount takes an asset of the file by its name, such as "+function.example)
+			return
+		}
+		check = failure(func(text string) (ref.Val, error) { return amountOf(asset, types.String(text)) })
+	}
+	if check == nil {
+		return
+	}
+	if err := check(text); err != nil {
+		c.fail(last, err.Error())
+	}
 }
 
 // comparison checks a literal that a member with a closed set of values is compared

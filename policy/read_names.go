@@ -14,6 +14,7 @@ func (c *compiler) checkName(one entry, what string) bool {
 	_, variable := variables()[one.name]
 	_, listed := c.lists[one.name]
 	_, isUnit := unitNames[one.name]
+	_, isLiteral := literalFunctions[one.name]
 	like, confusable := c.confusable(one.name)
 	refuse := func(message string, args ...any) bool {
 		c.problems.add(one.place, "", "%s %s: %s", what, shorten(one.name), fmt.Sprintf(message, args...))
@@ -25,7 +26,7 @@ func (c *compiler) checkName(one entry, what string) bool {
 		return refuse("a name is a lower-case letter, then letters, digits and _")
 	case isUnit:
 		return refuse("this name is a unit, as in %s('1'): choose another, such as my_%s", one.name, one.name)
-	case variable || literalFunctions[one.name] || slices.Contains(reservedWords, one.name):
+	case variable || isLiteral || slices.Contains(reservedWords, one.name):
 		return refuse("this name has another meaning in conditions: choose another, such as my_%s", one.name)
 	case listed:
 		return refuse("a list has this name")
@@ -97,7 +98,7 @@ func (c *compiler) readAsset(one entry) {
 	if !c.checkName(one, "asset") {
 		return
 	}
-	a := &asset{decimals: -1}
+	a := &asset{decimals: -1, place: one.place}
 	var token, id string
 	one.fields("asset "+one.name, map[string]func(node){
 		"chain":    func(n node) { a.Chain = readChainID(n) },
@@ -106,7 +107,7 @@ func (c *compiler) readAsset(one entry) {
 		"decimals": func(n node) { a.decimals = n.integer("decimals", 0, maxDecimals) },
 		"standard": func(n node) { a.Standard = n.text("standard") },
 	})
-	c.assets[one.name], c.assetPlaces[one.name] = a, one.place
+	c.assets[one.name] = a
 	if err := a.identify(token, id); err != nil {
 		c.problems.add(one.place, "", "asset %s: %v", one.name, err)
 		return
@@ -180,6 +181,6 @@ func (c *compiler) asset(n node) *asset {
 		n.fail("%s", meant("there is no asset "+shorten(name), name, sortedKeys(c.assets)))
 		return nil
 	}
-	c.usedAssets[name] = true
+	named.used = true
 	return named
 }

@@ -166,11 +166,15 @@ func readingFields() map[string]field {
 	}
 }
 
-// asset is an asset as seen by expressions.
+// asset is an asset as seen by expressions: one of the file, or that of an effect.
 type asset struct {
 	opaque
 	chains.Asset
+
+	// Of an asset of the file.
 	decimals int // -1 if the file does not give them
+	place    place
+	used     bool
 }
 
 // decimal formats a number of smallest units as a decimal number.
@@ -269,19 +273,15 @@ func requestFields() map[string]field {
 	}
 }
 
-func timeFields() map[string]field {
-	return map[string]field{
-		"now": plain(types.TimestampType, func(e *evaluation) ref.Val { return types.Timestamp{Time: e.request.Now} }),
-	}
-}
-
 // objectFields are the members of all objects.
 func objectFields() map[*types.Type]map[string]field {
 	fields := map[*types.Type]map[string]field{
 		effectType: effectFields(), assetType: assetFields(), keyType: keyFields(), userType: userFields(),
-		credentialType: credentialFields(), requestType: requestFields(), timeType: timeFields(), readingType: readingFields(),
+		credentialType: credentialFields(), requestType: requestFields(), timeType: {"now": plain(types.TimestampType, func(e *evaluation) ref.Val { return types.Timestamp{Time: e.request.Now} })}, readingType: readingFields(),
 	}
-	addDetailFields(fields)
+	for name, table := range detailTables() {
+		fields[detailTypes[name]] = table
+	}
 	return fields
 }
 
