@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// SummarySchema is the version of the canonical form of a summary.
-const SummarySchema = "countersign.summary/2"
+// summarySchema is the version of the canonical form of a summary.
+const summarySchema = "countersign.summary/2"
 
-// SummaryTables is the version of the tables that decode effects and fields. It is part
+// summaryTables is the version of the tables that decode effects and fields. It is part
 // of the canonical form, so that machines that decode differently report a difference in
 // version and not in the transaction.
-const SummaryTables = 1
+const summaryTables = 1
 
 // MaxSummaryBytes is the length of the longest byte string that a summary holds whole.
 // Of a longer one it holds the first MaxSummaryBytes, and the SHA-256 of all bytes.
@@ -133,7 +133,7 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 		Chain   string   `json:"chain"`
 		Effects []Effect `json:"effects"`
 		Fields  []Field  `json:"fields"`
-	}{SummarySchema, SummaryTables, s.Chain, s.Effects, s.Fields}
+	}{summarySchema, summaryTables, s.Chain, s.Effects, s.Fields}
 	if form.Fields == nil {
 		form.Fields = []Field{}
 	}

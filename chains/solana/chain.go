@@ -86,9 +86,9 @@ const (
 
 // The limits of a v1 transaction (SIMD-0385).
 const (
-	MaxSignaturesV1   = 12
-	MaxAddressesV1    = 64
-	MaxInstructionsV1 = 64
+	maxSignaturesV1   = 12
+	maxAddressesV1    = 64
+	maxInstructionsV1 = 64
 )
 
 // Limits bounds what Parse accepts. Zero values mean the defaults.

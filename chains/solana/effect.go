@@ -12,7 +12,8 @@ import (
 // effect is by the signer unless a signature that is already there authorizes it.
 func (t *Transaction) Effects() []chains.Effect { return t.effectsFor(t.missingSlots()) }
 
-// effectsFor returns the effects as they are for the signers of some slots.
+// effectsFor returns the effects for the signers of some slots. An effect that another
+// signer authorizes is by that one.
 func (t *Transaction) effectsFor(slots []int) []chains.Effect {
 	effects := t.effects()
 	list := make([]chains.Effect, len(effects))

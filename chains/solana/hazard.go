@@ -15,10 +15,10 @@ const (
 	// signature.
 	HazardZeroBlockhash = "solana/zero-blockhash"
 
-	// HazardNoComputeBudget: a v1 transaction sets no compute-unit limit or no limit
-	// for the data of the accounts that it loads, or sets one of them to zero. Both
-	// mean zero, unlike in the earlier versions. In these: the compute-unit limit is
-	// set to zero. The transaction fails, and pays its fee.
+	// HazardNoComputeBudget: the compute-unit limit is zero, or, in a v1 transaction,
+	// the limit for the data of the accounts that it loads. A limit that is left out
+	// means zero in v1, unlike in earlier versions. The transaction fails, and pays its
+	// fee.
 	HazardNoComputeBudget = "solana/no-compute-budget"
 
 	// HazardDurableNonce: the transaction uses a durable nonce whose authority is

@@ -4,8 +4,8 @@ import "fmt"
 
 // The limits of a legacy or v0 transaction.
 const (
-	MaxAccounts     = 64 // locked accounts: keys of the message and entries of lookup tables
-	MaxInstructions = 64 // SIMD-0160
+	maxAccounts     = 64 // locked accounts: keys of the message and entries of lookup tables
+	maxInstructions = 64 // SIMD-0160
 )
 
 // readMessage reads a legacy or v0 message. Counts are compact-u16.
@@ -29,8 +29,8 @@ func (t *Transaction) readMessage(c *cursor) (err error) {
 	if t.keysAt, t.keys, err = c.counted(keySize, "account_keys"); err != nil {
 		return err
 	}
-	if t.keys > MaxAccounts {
-		return malformed("account_keys", countAt, "%d keys, of at most %d", t.keys, MaxAccounts)
+	if t.keys > maxAccounts {
+		return malformed("account_keys", countAt, "%d keys, of at most %d", t.keys, maxAccounts)
 	}
 	if err := t.checkHeader(); err != nil {
 		return err
@@ -92,8 +92,8 @@ func (t *Transaction) readInstructions(c *cursor) error {
 	if err != nil {
 		return err
 	}
-	if count > MaxInstructions {
-		return malformed("instructions", at, "%d instructions, of at most %d", count, MaxInstructions)
+	if count > maxInstructions {
+		return malformed("instructions", at, "%d instructions, of at most %d", count, maxInstructions)
 	}
 	for i := range count {
 		in, err := readInstruction(c)

@@ -34,9 +34,9 @@ func (t *Transaction) readLookups(c *cursor) error {
 		t.loaded += next.writable + next.readonly
 		t.loadedWritable += next.writable
 	}
-	if t.keys+t.loaded > MaxAccounts {
+	if t.keys+t.loaded > maxAccounts {
 		return malformed("address_table_lookups", offset, "%d keys and %d loaded accounts, of at most %d together",
-			t.keys, t.loaded, MaxAccounts)
+			t.keys, t.loaded, maxAccounts)
 	}
 	return nil
 }

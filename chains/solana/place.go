@@ -28,7 +28,7 @@ func (r *reader) nameAccounts() error {
 	return nil
 }
 
-// place names the accounts of one place and returns those behind them.
+// place names the accounts of one place and returns the others.
 func (r *reader) place(p place, rest []account) ([]account, error) {
 	switch {
 	case p.many:

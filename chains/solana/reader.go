@@ -49,7 +49,7 @@ type value struct {
 }
 
 // instructionPaths are the paths of as many instructions as a transaction can have.
-var instructionPaths = func() (paths [max(MaxInstructions, MaxInstructionsV1)]string) {
+var instructionPaths = func() (paths [max(maxInstructions, maxInstructionsV1)]string) {
 	for i := range paths {
 		paths[i] = "instructions/" + strconv.Itoa(i)
 	}

@@ -60,8 +60,5 @@ func PartyOf(pub keystore.PublicKey) chains.Party {
 	return party(raw[:])
 }
 
-// DecodeAddress decodes an address in base58. ok is false if text is not one.
-func DecodeAddress(text string) (address [32]byte, ok bool) { return decodeKey(text) }
-
 // EncodeAddress returns an address in base58.
 func EncodeAddress(address [32]byte) string { return encode58(address[:]) }

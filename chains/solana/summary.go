@@ -121,7 +121,7 @@ func (t *Transaction) instructionsField() chains.Field {
 // unusedField shows the message's keys that neither sign nor are used by an
 // instruction. The network locks those accounts too.
 func (t *Transaction) unusedField() chains.Field {
-	var used [MaxAccounts]bool
+	var used [maxAccounts]bool
 	for _, in := range t.instructions {
 		used[t.program(in)] = true
 		for _, account := range t.accounts(in) {

@@ -26,13 +26,13 @@ type template struct {
 	with  func(*reader, *effect) // completes the effect
 }
 
-// Assets of a template that are no mint.
+// Assets of a template that are not a mint.
 const (
 	native       = "native"
 	unknownToken = "unknown token"
 )
 
-// Amounts of a template that are no argument.
+// Amounts of a template that are not an argument.
 const (
 	wholeBalance = "all"
 	unstated     = "not said"

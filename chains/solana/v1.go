@@ -107,12 +107,12 @@ func (t *Transaction) readCountsV1(c *cursor) (instructions int, err error) {
 	}
 	instructions, t.keys = int(counts&0xff), int(counts>>8)
 	switch {
-	case t.header.required > MaxSignaturesV1:
-		return 0, malformed("header.num_required_signatures", t.headerAt(), "%d signers, of at most %d", t.header.required, MaxSignaturesV1)
-	case instructions > MaxInstructionsV1:
-		return 0, malformed("instructions", at, "%d instructions, of at most %d", instructions, MaxInstructionsV1)
-	case t.keys > MaxAddressesV1:
-		return 0, malformed("account_keys", at+1, "%d keys, of at most %d", t.keys, MaxAddressesV1)
+	case t.header.required > maxSignaturesV1:
+		return 0, malformed("header.num_required_signatures", t.headerAt(), "%d signers, of at most %d", t.header.required, maxSignaturesV1)
+	case instructions > maxInstructionsV1:
+		return 0, malformed("instructions", at, "%d instructions, of at most %d", instructions, maxInstructionsV1)
+	case t.keys > maxAddressesV1:
+		return 0, malformed("account_keys", at+1, "%d keys, of at most %d", t.keys, maxAddressesV1)
 	}
 	return instructions, t.checkHeader()
 }
@@ -165,7 +165,7 @@ func (t *Transaction) readInstructionsV1(c *cursor, count int) error {
 	if _, err := c.skip(count*4, "instructions"); err != nil {
 		return err
 	}
-	t.instructions = slices.Grow(t.instructions, count) // at most MaxInstructionsV1
+	t.instructions = slices.Grow(t.instructions, count) // at most maxInstructionsV1
 	for i := range count {
 		in := instruction{at: headers.at}
 		in.numbers = int(c.raw[in.at+1])
