@@ -22,9 +22,9 @@ func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 
 // Owner implements chains.Chain: an address is the public key. No key is found for an
 // address that a program derived.
-func (Chain) Owner(address []byte) (at keystore.Locator, ok bool) {
+func (Chain) Owner(address []byte) (locator keystore.Locator, ok bool) {
 	if len(address) != keySize {
-		return at, false
+		return locator, false
 	}
 	return keystore.ByEd25519([keySize]byte(address)), true
 }

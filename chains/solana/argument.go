@@ -178,8 +178,8 @@ func key(label string) argument {
 // nonZeroKey is an address of 32 bytes. Zero bytes mean none.
 func nonZeroKey(label string) argument {
 	return func(r *reader) error {
-		if rest := r.raw[r.cursor.at:]; len(rest) >= keySize && allZero(rest[:keySize]) {
-			r.cursor.at += keySize
+		if rest := r.raw[r.cursor.offset:]; len(rest) >= keySize && allZero(rest[:keySize]) {
+			r.cursor.offset += keySize
 			r.setNone(label)
 			return nil
 		}
@@ -244,8 +244,8 @@ func keys(label string) argument {
 		if err != nil {
 			return err
 		}
-		if left := len(r.raw) - r.cursor.at; count > uint64(left)/keySize {
-			return malformed(label, r.cursor.at, "cut off: %d addresses are announced, %d bytes are left", count, left)
+		if left := len(r.raw) - r.cursor.offset; count > uint64(left)/keySize {
+			return malformed(label, r.cursor.offset, "cut off: %d addresses are announced, %d bytes are left", count, left)
 		}
 		for i := range count {
 			if err := key(fmt.Sprintf("%s %d", label, i))(r); err != nil {
@@ -259,7 +259,7 @@ func keys(label string) argument {
 // restU16s is 16-bit numbers up to the end of the data.
 func restU16s(label string) argument {
 	return func(r *reader) error {
-		for len(r.raw)-r.cursor.at >= 2 {
+		for len(r.raw)-r.cursor.offset >= 2 {
 			if err := u16(label)(r); err != nil {
 				return err
 			}
@@ -275,7 +275,7 @@ func fixedBytes(label string, size int) argument {
 
 // restBytes is all bytes up to the end of the data.
 func restBytes(label string) argument {
-	return bytesOf(label, func(r *reader) ([]byte, error) { return r.take(uint64(len(r.raw)-r.cursor.at), label) })
+	return bytesOf(label, func(r *reader) ([]byte, error) { return r.take(uint64(len(r.raw)-r.cursor.offset), label) })
 }
 
 // sizedBytes is a u64 length followed by that many bytes, as in bincode.
@@ -308,7 +308,7 @@ func shortText(label string) argument {
 
 // restText is UTF-8 up to the end of the data.
 func restText(label string) argument {
-	return textOf(label, func(r *reader) ([]byte, error) { return r.take(uint64(len(r.raw)-r.cursor.at), label) })
+	return textOf(label, func(r *reader) ([]byte, error) { return r.take(uint64(len(r.raw)-r.cursor.offset), label) })
 }
 
 func textOf(label string, read func(r *reader) ([]byte, error)) argument {

@@ -11,13 +11,13 @@ import (
 // cursor reads forward through raw bytes, never past their end. Its errors name
 // the field that was being read and the offset at which it begins.
 type cursor struct {
-	raw []byte
-	at  int
+	raw    []byte
+	offset int
 }
 
-func malformed(field string, at int, format string, arguments ...any) *chains.ParseError {
+func malformed(field string, offset int, format string, arguments ...any) *chains.ParseError {
 	return &chains.ParseError{
-		Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: at,
+		Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: offset,
 		Problem: fmt.Sprintf(format, arguments...),
 	}
 }
@@ -33,17 +33,17 @@ func within(err error, list string, index int) error {
 
 // take moves over size bytes and returns them.
 func (c *cursor) take(size uint64, field string) ([]byte, error) {
-	if left := len(c.raw) - c.at; size > uint64(left) {
-		return nil, malformed(field, c.at, "cut off: %d bytes are needed, %d are left", size, left)
+	if left := len(c.raw) - c.offset; size > uint64(left) {
+		return nil, malformed(field, c.offset, "cut off: %d bytes are needed, %d are left", size, left)
 	}
-	offset := c.at
-	c.at += int(size)
-	return c.raw[offset:c.at], nil
+	offset := c.offset
+	c.offset += int(size)
+	return c.raw[offset:c.offset], nil
 }
 
 // skip moves over size bytes and returns the offset at which they begin.
 func (c *cursor) skip(size int, field string) (int, error) {
-	offset := c.at
+	offset := c.offset
 	_, err := c.take(uint64(size), field)
 	return offset, err
 }
@@ -85,7 +85,7 @@ func (c *cursor) uint64(field string) (uint64, error) {
 // lowest first, the high bit set in every byte but the last. Only the shortest
 // form is accepted.
 func (c *cursor) compactU16(field string) (int, error) {
-	begin, value := c.at, 0
+	begin, value := c.offset, 0
 	for shift := 0; shift <= 14; shift += 7 {
 		next, err := c.uint8(field)
 		if err != nil {
@@ -108,10 +108,10 @@ func (c *cursor) compactU16(field string) (int, error) {
 
 // counted reads a compact-u16 count and moves over that many items of size bytes
 // each. It returns the offset of the first item and the count.
-func (c *cursor) counted(size int, field string) (at, count int, err error) {
+func (c *cursor) counted(size int, field string) (offset, count int, err error) {
 	if count, err = c.compactU16(field); err != nil {
 		return 0, 0, err
 	}
-	at, err = c.skip(count*size, field)
-	return at, count, err
+	offset, err = c.skip(count*size, field)
+	return offset, count, err
 }

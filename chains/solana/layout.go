@@ -128,12 +128,12 @@ func (p *program) find(c *cursor) (*layout, error) {
 }
 
 func (p *program) findTagged(c *cursor) (*layout, bool) {
-	if len(p.tagged) == 0 || len(c.raw)-c.at < discriminatorSize {
+	if len(p.tagged) == 0 || len(c.raw)-c.offset < discriminatorSize {
 		return nil, false
 	}
-	found, ok := p.tagged[[discriminatorSize]byte(c.raw[c.at:])]
+	found, ok := p.tagged[[discriminatorSize]byte(c.raw[c.offset:])]
 	if ok {
-		c.at += discriminatorSize
+		c.offset += discriminatorSize
 	}
 	return found, ok
 }

@@ -25,7 +25,7 @@ func (t *Transaction) readMessage(c *cursor) (err error) {
 	if err := t.readHeader(c); err != nil {
 		return err
 	}
-	countAt := c.at
+	countAt := c.offset
 	if t.keysAt, t.keys, err = c.counted(keySize, "account_keys"); err != nil {
 		return err
 	}
@@ -50,20 +50,20 @@ func (t *Transaction) readMessage(c *cursor) (err error) {
 // readVersion reads the version, if there is one. A legacy message begins with the
 // number of its signers instead, which is below 128.
 func (t *Transaction) readVersion(c *cursor) error {
-	at := c.at
+	offset := c.offset
 	first, err := c.uint8("version")
 	if err != nil {
 		return err
 	}
 	switch {
 	case first < prefixBit:
-		t.version, c.at = Legacy, at
+		t.version, c.offset = Legacy, offset
 	case first == prefixBit:
 		t.version = Version0
 	case first == prefixBit|1:
-		return malformed("version", at, "a v1 message follows signature slots: it comes first, and its slots last, without a count")
+		return malformed("version", offset, "a v1 message follows signature slots: it comes first, and its slots last, without a count")
 	default:
-		return unsupportedVersion(at, first)
+		return unsupportedVersion(offset, first)
 	}
 	return nil
 }
@@ -87,13 +87,13 @@ func (t *Transaction) readHeader(c *cursor) error {
 }
 
 func (t *Transaction) readInstructions(c *cursor) error {
-	at := c.at
+	offset := c.offset
 	count, err := c.compactU16("instructions")
 	if err != nil {
 		return err
 	}
 	if count > maxInstructions {
-		return malformed("instructions", at, "%d instructions, of at most %d", count, maxInstructions)
+		return malformed("instructions", offset, "%d instructions, of at most %d", count, maxInstructions)
 	}
 	for i := range count {
 		in, err := readInstruction(c)
@@ -111,7 +111,7 @@ func (t *Transaction) readInstructions(c *cursor) error {
 //	count ‖ u8 each       accounts
 //	count ‖ bytes         data
 func readInstruction(c *cursor) (in instruction, err error) {
-	if in.at, err = c.skip(1, "program_id_index"); err != nil {
+	if in.programAt, err = c.skip(1, "program_id_index"); err != nil {
 		return in, err
 	}
 	if in.accountsAt, in.numbers, err = c.counted(1, "accounts"); err != nil {

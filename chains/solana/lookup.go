@@ -17,7 +17,7 @@ type lookup struct {
 // The accounts that the lookups load follow the message's own: the writable ones of all
 // lookups first, then the read-only ones.
 func (t *Transaction) readLookups(c *cursor) error {
-	offset := c.at
+	offset := c.offset
 	count, err := c.compactU16("address_table_lookups")
 	if err != nil {
 		return err

@@ -17,8 +17,8 @@ func (t *Transaction) read(limits Limits) error {
 	if err := t.readWire(c, limits); err != nil {
 		return err
 	}
-	if left := len(t.raw) - c.at; left > 0 {
-		return malformed("", c.at, "%d bytes are left over after the transaction", left)
+	if left := len(t.raw) - c.offset; left > 0 {
+		return malformed("", c.offset, "%d bytes are left over after the transaction", left)
 	}
 	if err := t.checkKeys(); err != nil {
 		return err
@@ -63,8 +63,8 @@ func checkSize(raw []byte, limit, defaultLimit int) error {
 	return nil
 }
 
-func unsupportedVersion(at int, prefix byte) error {
-	err := malformed("version", at, "transaction version %d is not supported: use legacy, 0 or 1", prefix&^prefixBit)
+func unsupportedVersion(offset int, prefix byte) error {
+	err := malformed("version", offset, "transaction version %d is not supported: use legacy, 0 or 1", prefix&^prefixBit)
 	err.Kind = chains.ErrUnsupported
 	return err
 }
@@ -73,11 +73,11 @@ func unsupportedVersion(at int, prefix byte) error {
 //
 //	compact-u16 count ‖ signatures (64 each) ‖ message
 func (t *Transaction) readSignaturesFirst(c *cursor) error {
-	at, count, err := c.counted(ed25519.SignatureSize, "signatures")
+	offset, count, err := c.counted(ed25519.SignatureSize, "signatures")
 	if err != nil {
 		return err
 	}
-	t.signaturesAt, t.messageAt = at, c.at
+	t.signaturesAt, t.messageAt = offset, c.offset
 	if err := t.readMessage(c); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (t *Transaction) readSignaturesFirst(c *cursor) error {
 		return malformed("signatures", 0, "there are %d slots, and header.num_required_signatures at byte %d asks for %d",
 			count, t.headerAt(), t.header.required)
 	}
-	t.messageEnd = c.at
+	t.messageEnd = c.offset
 	return nil
 }
 
@@ -101,7 +101,7 @@ func (t *Transaction) headerAt() int {
 // slots, which libraries call the serialized message. Otherwise it returns err.
 func explainBareMessage(raw []byte, err error) error {
 	c, bare := &cursor{raw: raw}, &Transaction{raw: raw}
-	if bare.readMessage(c) != nil || c.at < len(raw) {
+	if bare.readMessage(c) != nil || c.offset < len(raw) {
 		return err
 	}
 	return malformed("signatures", 0, "this is a message alone: put the count of signatures, %d, and as many zeroed slots of 64 bytes before it", bare.header.required)
@@ -109,17 +109,17 @@ func explainBareMessage(raw []byte, err error) error {
 
 // checkHeader checks the header against the number of the message's own keys.
 func (t *Transaction) checkHeader() error {
-	at, h := t.headerAt(), t.header
+	offset, h := t.headerAt(), t.header
 	switch {
 	case h.required == 0:
-		return malformed("header.num_required_signatures", at, "no signers: the first key pays the fee and signs")
+		return malformed("header.num_required_signatures", offset, "no signers: the first key pays the fee and signs")
 	case h.readonlySigned >= h.required:
-		return malformed("header.num_readonly_signed_accounts", at+1,
+		return malformed("header.num_readonly_signed_accounts", offset+1,
 			"all %d signers are read-only: the first pays the fee and must be writable", h.required)
 	case h.required > t.keys:
-		return malformed("header.num_required_signatures", at, "%d signers, and %d account keys", h.required, t.keys)
+		return malformed("header.num_required_signatures", offset, "%d signers, and %d account keys", h.required, t.keys)
 	case h.required+h.readonlyUnsigned > t.keys:
-		return malformed("header.num_readonly_unsigned_accounts", at+2,
+		return malformed("header.num_readonly_unsigned_accounts", offset+2,
 			"%d signers and %d read-only accounts, and %d account keys", h.required, h.readonlyUnsigned, t.keys)
 	}
 	return nil
@@ -158,11 +158,11 @@ func (t *Transaction) checkIndexes() error {
 	for i, in := range t.instructions {
 		switch program := t.program(in); {
 		case program == 0:
-			return within(malformed("program_id_index", in.at, "the fee payer cannot be the program"), "instructions", i)
+			return within(malformed("program_id_index", in.programAt, "the fee payer cannot be the program"), "instructions", i)
 		case program >= all:
-			return within(malformed("program_id_index", in.at, "is %d, and there are %d accounts", program, all), "instructions", i)
+			return within(malformed("program_id_index", in.programAt, "is %d, and there are %d accounts", program, all), "instructions", i)
 		case program >= t.keys:
-			return within(malformed("program_id_index", in.at,
+			return within(malformed("program_id_index", in.programAt,
 				"is %d, which comes from a lookup table: a program must be one of the message's %d keys", program, t.keys), "instructions", i)
 		}
 		for j, account := range t.accounts(in) {

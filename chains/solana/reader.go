@@ -61,7 +61,7 @@ var instructionPaths = func() (paths [max(maxInstructions, maxInstructionsV1)]st
 func (t *Transaction) decodeInstruction(r *reader, index int) {
 	in := t.instructions[index]
 	*r = reader{
-		cursor: cursor{raw: t.raw[:in.dataAt+in.size], at: in.dataAt},
+		cursor: cursor{raw: t.raw[:in.dataAt+in.size], offset: in.dataAt},
 		id:     t.key(t.program(in)), path: instructionPaths[index], shown: r.shown,
 		given: t.accountsOf(in, r.given[:0]), values: r.values[:0], roles: r.roles[:0],
 	}
@@ -105,7 +105,7 @@ func (r *reader) decodeAs(l *layout) error {
 	if err := sequence(l.arguments...)(r); err != nil {
 		return err
 	}
-	if rest := r.raw[r.cursor.at:]; len(rest) > 0 {
+	if rest := r.raw[r.cursor.offset:]; len(rest) > 0 {
 		r.show(func() chains.Field {
 			return chains.Bytes("trailing data", rest).WithNote("not part of the instruction; most programs ignore it")
 		})

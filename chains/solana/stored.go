@@ -27,7 +27,7 @@ func storedMessage(r *reader) error {
 	if err != nil {
 		return err
 	}
-	c := &cursor{raw: r.raw[:r.cursor.at], at: r.cursor.at - len(message)}
+	c := &cursor{raw: r.raw[:r.cursor.offset], offset: r.cursor.offset - len(message)}
 	accounts, err := storedKeys(c)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func storedMessage(r *reader) error {
 	if accounts, err = storedLookups(c, accounts); err != nil {
 		return err
 	}
-	if left := len(c.raw) - c.at; left > 0 {
+	if left := len(c.raw) - c.offset; left > 0 {
 		return fmt.Errorf("%d bytes are left over behind the stored message", left)
 	}
 	return r.storedCalls(accounts, instructions, c.raw)
@@ -63,22 +63,22 @@ func storedKeys(c *cursor) (accounts []account, err error) {
 }
 
 // short reads a u8 count and moves over that many items of size bytes.
-func (c *cursor) short(size int, field string) (at, count int, err error) {
+func (c *cursor) short(size int, field string) (offset, count int, err error) {
 	number, err := c.uint8(field)
 	if err != nil {
 		return 0, 0, err
 	}
-	if at, err = c.skip(int(number)*size, field); err != nil {
+	if offset, err = c.skip(int(number)*size, field); err != nil {
 		return 0, 0, err
 	}
-	return at, int(number), nil
+	return offset, int(number), nil
 }
 
 func storedInstructions(c *cursor) (list []instruction, err error) {
 	count, err := c.uint8("instructions")
 	for i := byte(0); err == nil && i < count; i++ {
 		var in instruction
-		if in.at, err = c.skip(1, "program_id_index"); err != nil {
+		if in.programAt, err = c.skip(1, "program_id_index"); err != nil {
 			return nil, err
 		}
 		if in.accountsAt, in.numbers, err = c.short(1, "accounts"); err != nil {
@@ -109,11 +109,11 @@ func storedLookups(c *cursor, accounts []account) ([]account, error) {
 			return nil, err
 		}
 		for _, writable := range []bool{true, false} {
-			at, entries, err := c.short(1, "entries")
+			offset, entries, err := c.short(1, "entries")
 			if err != nil {
 				return nil, err
 			}
-			for _, entry := range c.raw[at:][:entries] {
+			for _, entry := range c.raw[offset:][:entries] {
 				loaded := account{table: table, entry: entry, writable: writable, slot: -1}
 				if writable {
 					accounts = append(accounts, loaded)
@@ -136,11 +136,11 @@ func (r *reader) storedCalls(accounts []account, instructions []instruction, raw
 			}
 			given = append(given, accounts[index])
 		}
-		program := int(raw[in.at])
+		program := int(raw[in.programAt])
 		if program >= len(accounts) || accounts[program].address == nil {
 			return fmt.Errorf("stored instruction %d: its program is not in the transaction", i)
 		}
-		inner := r.nested(i, cursor{raw: raw[:in.dataAt+in.size], at: in.dataAt}, given)
+		inner := r.nested(i, cursor{raw: raw[:in.dataAt+in.size], offset: in.dataAt}, given)
 		inner.stored, inner.id = true, accounts[program].address
 		inner.decode()
 		r.inner = append(r.inner, inner)

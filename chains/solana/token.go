@@ -145,13 +145,13 @@ func tokenLayouts(authorities int) map[uint32]*layout {
 // The accounts of the instructions follow one another in those of the batch. The program
 // ignores further accounts.
 func decodeToken(r *reader) error {
-	if r.cursor.at == len(r.raw) || r.raw[r.cursor.at] != batchTag {
+	if r.cursor.offset == len(r.raw) || r.raw[r.cursor.offset] != batchTag {
 		return r.decodeLayout()
 	}
-	r.cursor.at++
+	r.cursor.offset++
 	r.operation = "Batch"
 	rest := r.given
-	for i := 0; r.cursor.at < len(r.raw) || i == 0; i++ {
+	for i := 0; r.cursor.offset < len(r.raw) || i == 0; i++ {
 		inner, err := r.batched(i, rest)
 		if err != nil {
 			return fmt.Errorf("instruction %d of the batch: %w", i, err)
@@ -173,14 +173,14 @@ func (r *reader) batched(i int, accounts []account) (*reader, error) {
 		return nil, err
 	}
 	used, size := int(header[0]), int(header[1])
-	at, err := r.skip(size, "batch")
+	offset, err := r.skip(size, "batch")
 	if err != nil {
 		return nil, err
 	}
 	if used > len(accounts) {
 		return nil, fmt.Errorf("it needs %d accounts, and %d are left", used, len(accounts))
 	}
-	inner := r.nested(i, cursor{raw: r.raw[:r.cursor.at], at: at}, accounts[:used])
+	inner := r.nested(i, cursor{raw: r.raw[:r.cursor.offset], offset: offset}, accounts[:used])
 	inner.program = r.program
 	return inner, inner.decodeLayout()
 }

@@ -33,7 +33,7 @@ var createsTokenAccount = []template{{
 }}
 
 func decodeTokenAccount(r *reader) error {
-	if r.cursor.at < len(r.raw) {
+	if r.cursor.offset < len(r.raw) {
 		return r.decodeLayout()
 	}
 	return r.decodeAs(createTokenAccount)

@@ -64,5 +64,5 @@ func readArguments(data []byte) (left int, operation string, err error) {
 		return 0, "", err
 	}
 	err = sequence(found.arguments...)(r)
-	return len(data) - r.cursor.at, found.name, err
+	return len(data) - r.cursor.offset, found.name, err
 }

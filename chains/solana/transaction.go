@@ -72,7 +72,7 @@ type header struct {
 
 // instruction locates the parts of an instruction in the raw bytes.
 type instruction struct {
-	at                  int // of the program's index
+	programAt           int // of the program's index
 	accountsAt, numbers int // one byte for each account: its index
 	dataAt, size        int
 }
@@ -98,16 +98,16 @@ func (t *Transaction) Complete() bool {
 
 // key returns the i-th of the message's own account keys.
 func (t *Transaction) key(i int) []byte {
-	at := t.keysAt + i*keySize
-	return t.raw[at : at+keySize]
+	offset := t.keysAt + i*keySize
+	return t.raw[offset : offset+keySize]
 }
 
 // signatureAt returns the offset of the i-th slot.
 func (t *Transaction) signatureAt(i int) int { return t.signaturesAt + i*ed25519.SignatureSize }
 
 func (t *Transaction) signature(i int) []byte {
-	at := t.signatureAt(i)
-	return t.raw[at : at+ed25519.SignatureSize]
+	offset := t.signatureAt(i)
+	return t.raw[offset : offset+ed25519.SignatureSize]
 }
 
 // filled reports whether the i-th slot has a signature.
@@ -117,7 +117,7 @@ func (t *Transaction) blockhash() []byte {
 	return t.raw[t.blockhashAt : t.blockhashAt+keySize]
 }
 
-func (t *Transaction) program(i instruction) int     { return int(t.raw[i.at]) }
+func (t *Transaction) program(i instruction) int     { return int(t.raw[i.programAt]) }
 func (t *Transaction) accounts(i instruction) []byte { return t.raw[i.accountsAt:][:i.numbers] }
 func (t *Transaction) data(i instruction) []byte     { return t.raw[i.dataAt:][:i.size] }
 

@@ -53,7 +53,7 @@ type config struct {
 // The message, which the signatures cover, ends before them.
 func (t *Transaction) readV1(c *cursor) (err error) {
 	t.version = Version1
-	c.at = 1
+	c.offset = 1
 	if err := t.readHeader(c); err != nil {
 		return err
 	}
@@ -76,9 +76,9 @@ func (t *Transaction) readV1(c *cursor) (err error) {
 	if err := t.readInstructionsV1(c, instructions); err != nil {
 		return err
 	}
-	t.messageEnd = c.at
-	if c.at == len(t.raw) {
-		return malformed("signatures", c.at, "this is a message alone: append %d zeroed slots of 64 bytes", t.header.required)
+	t.messageEnd = c.offset
+	if c.offset == len(t.raw) {
+		return malformed("signatures", c.offset, "this is a message alone: append %d zeroed slots of 64 bytes", t.header.required)
 	}
 	t.signaturesAt, err = c.skip(t.header.required*ed25519.SignatureSize, "signatures")
 	return err
@@ -86,21 +86,21 @@ func (t *Transaction) readV1(c *cursor) (err error) {
 
 // readMask refuses unknown bits: the values that follow could not be located.
 func (t *Transaction) readMask(c *cursor) (err error) {
-	at := c.at
+	offset := c.offset
 	if t.config.mask, err = c.uint32("config.mask"); err != nil {
 		return err
 	}
 	if unknown := t.config.mask &^ maskKnown; unknown != 0 {
-		return malformed("config.mask", at, "bit %d is not known", bits.TrailingZeros32(unknown))
+		return malformed("config.mask", offset, "bit %d is not known", bits.TrailingZeros32(unknown))
 	}
 	if half := t.config.mask & maskPriorityFee; half != 0 && half != maskPriorityFee {
-		return malformed("config.mask", at, "only one of the priority fee's bits 0 and 1 is set: both or none")
+		return malformed("config.mask", offset, "only one of the priority fee's bits 0 and 1 is set: both or none")
 	}
 	return nil
 }
 
 func (t *Transaction) readCountsV1(c *cursor) (instructions int, err error) {
-	at := c.at
+	offset := c.offset
 	counts, err := c.uint16("instructions")
 	if err != nil {
 		return 0, err
@@ -110,9 +110,9 @@ func (t *Transaction) readCountsV1(c *cursor) (instructions int, err error) {
 	case t.header.required > maxSignaturesV1:
 		return 0, malformed("header.num_required_signatures", t.headerAt(), "%d signers, of at most %d", t.header.required, maxSignaturesV1)
 	case instructions > maxInstructionsV1:
-		return 0, malformed("instructions", at, "%d instructions, of at most %d", instructions, maxInstructionsV1)
+		return 0, malformed("instructions", offset, "%d instructions, of at most %d", instructions, maxInstructionsV1)
 	case t.keys > maxAddressesV1:
-		return 0, malformed("account_keys", at+1, "%d keys, of at most %d", t.keys, maxAddressesV1)
+		return 0, malformed("account_keys", offset+1, "%d keys, of at most %d", t.keys, maxAddressesV1)
 	}
 	return instructions, t.checkHeader()
 }
@@ -142,13 +142,13 @@ func (t *Transaction) readConfig(c *cursor) (err error) {
 }
 
 func (t *Transaction) readHeapSize(c *cursor) error {
-	at := c.at
+	offset := c.offset
 	size, err := c.uint32("config.heap_size")
 	if err != nil {
 		return err
 	}
 	if !validHeapSize(size) {
-		return malformed("config.heap_size", at, "is %d: it must be a multiple of %d from %d to %d", size, heapSizeUnit, minHeapSize, maxHeapSize)
+		return malformed("config.heap_size", offset, "is %d: it must be a multiple of %d from %d to %d", size, heapSizeUnit, minHeapSize, maxHeapSize)
 	}
 	t.config.heapSize = size
 	return nil
@@ -161,16 +161,16 @@ func (t *Transaction) readHeapSize(c *cursor) error {
 //	u8                    number of accounts
 //	u16                   length of data
 func (t *Transaction) readInstructionsV1(c *cursor, count int) error {
-	headers := cursor{raw: c.raw, at: c.at}
+	headers := cursor{raw: c.raw, offset: c.offset}
 	if _, err := c.skip(count*4, "instructions"); err != nil {
 		return err
 	}
-	t.instructions = slices.Grow(t.instructions, count) // at most maxInstructionsV1
+	t.instructions = slices.Grow(t.instructions, count) // offset most maxInstructionsV1
 	for i := range count {
-		in := instruction{at: headers.at}
-		in.numbers = int(c.raw[in.at+1])
-		in.size = int(binary.LittleEndian.Uint16(c.raw[in.at+2:]))
-		headers.at += 4
+		in := instruction{programAt: headers.offset}
+		in.numbers = int(c.raw[in.programAt+1])
+		in.size = int(binary.LittleEndian.Uint16(c.raw[in.programAt+2:]))
+		headers.offset += 4
 		var err error
 		if in.accountsAt, err = c.skip(in.numbers, "accounts"); err != nil {
 			return within(err, "instructions", i)
