@@ -25,11 +25,11 @@ func (tx *transaction) call(network *evm.Network) *evm.Call {
 func (tx *transaction) Effects() []chains.Effect { return tx.effects(tx.contracts()) }
 
 func (tx *transaction) effects(network *evm.Network) []chains.Effect {
-	var effects []chains.Effect
+	effects := make([]chains.Effect, 0, 2+min(tx.authorizations.count, chains.MaxEffects))
 	if tx.creation {
 		effects = append(effects, tx.creationEffect(network))
 	} else {
-		effects = tx.call(network).Effects()
+		effects = tx.call(network).AppendEffects(effects)
 	}
 	effects = tx.delegations(effects, network)
 	return append(evm.Cut(effects, chains.MaxEffects-1), tx.feeEffect(network))

@@ -12,7 +12,8 @@ import (
 type calls struct {
 	list    rlp.Span // header included
 	count   int32
-	creates bool // the first creates a contract
+	creates bool  // the first creates a contract
+	valued  int32 // the first with a value, counted from 1; 0 if none has
 }
 
 // call is one of them:
@@ -29,8 +30,10 @@ func (tx *transaction) readCalls(f *rlp.Fields) {
 	at := f.At()
 	list := f.List("calls")
 	for ; list.More(); tx.calls.count++ {
-		if c := readCall(&list, tx.calls.count == 0); c.creation {
-			tx.calls.creates = true
+		c := readCall(&list, tx.calls.count == 0)
+		tx.calls.creates = tx.calls.creates || c.creation
+		if c.value.Len() > 0 && tx.calls.valued == 0 {
+			tx.calls.valued = tx.calls.count + 1
 		}
 	}
 	f.Join(&list)

@@ -23,13 +23,9 @@ func (tx *transaction) network() *evm.Network {
 func (tx *transaction) Effects() []chains.Effect { return tx.effects(tx.network()) }
 
 func (tx *transaction) effects(network *evm.Network) []chains.Effect {
-	var effects []chains.Effect
+	effects := make([]chains.Effect, 0, tx.calls.count+1)
 	for number, c := range tx.calls.all(tx.raw) {
-		if called := tx.callEffects(network, number, c); effects == nil {
-			effects = called
-		} else {
-			effects = append(effects, called...)
-		}
+		effects = tx.appendCallEffects(effects, network, number, c)
 	}
 	if tx.key != nil {
 		for _, effect := range tx.key.grant(tx.raw).Effects(network, chains.SignerParty()) {
@@ -44,14 +40,14 @@ func (tx *transaction) effects(network *evm.Network) []chains.Effect {
 	return append(evm.Cut(effects, chains.MaxEffects-1), tx.feeEffect(network))
 }
 
-func (tx *transaction) callEffects(network *evm.Network, number int, c call) []chains.Effect {
-	path := tx.callPath(number)
+func (tx *transaction) appendCallEffects(effects []chains.Effect, network *evm.Network, number int, c call) []chains.Effect {
+	path, first := tx.callPath(number), len(effects)
 	if c.creation {
-		return []chains.Effect{{Kind: chains.KindCreate, From: chains.SignerParty(), By: chains.BySigner, Path: path + "init code"}}
+		return append(effects, chains.Effect{Kind: chains.KindCreate, From: chains.SignerParty(), By: chains.BySigner, Path: path + "init code"})
 	}
-	effects := tx.readCall(network, c).Effects()
-	for i := range effects {
-		effects[i].Path = path + effects[i].Path
+	effects = tx.readCall(network, c).AppendEffects(effects)
+	for i := range effects[first:] {
+		effects[first+i].Path = path + effects[first+i].Path
 	}
 	return effects
 }

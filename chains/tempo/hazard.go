@@ -63,11 +63,8 @@ func (tx *transaction) hazards(effects []chains.Effect, signer chains.Party) []c
 	if gasCap := cmp.Or(tx.limits.GasCap, DefaultGasCap); tx.gas > gasCap {
 		h.Add(HazardGasOverCap, "gas %d is over the cap of %d: the network does not include it", tx.gas, gasCap)
 	}
-	for number, c := range tx.calls.all(tx.raw) {
-		if c.value.Len() > 0 {
-			h.Add(HazardNeverIncluded, "call %d has a value: no account holds a native coin here, and no node takes it", number)
-			break
-		}
+	if number := tx.calls.valued; number > 0 {
+		h.Add(HazardNeverIncluded, "call %d has a value: no account holds a native coin here, and no node takes it", number)
 	}
 	tx.delegationHazards(&h)
 	tx.feeHazards(&h, len(effects)-1)

@@ -10,7 +10,12 @@ import (
 // Effects returns what the call does, including the calls in its arguments, as far as
 // the bytes say. What is not known is a KindCall that is not decoded.
 func (c *Call) Effects() []chains.Effect {
-	e := &emitter{effects: make([]chains.Effect, 0, fewEffects)}
+	return c.AppendEffects(make([]chains.Effect, 0, fewEffects))
+}
+
+// AppendEffects appends what Effects returns.
+func (c *Call) AppendEffects(effects []chains.Effect) []chains.Effect {
+	e := &emitter{effects}
 	e.call(c)
 	return e.effects
 }
