@@ -157,7 +157,7 @@ func witnessScript(segwit witnessAddress) []byte {
 func malformedAddress(text string, err error) error {
 	return &chains.SignerError{
 		Kind: chains.ErrSignWith, Chain: Name,
-		Problem: fmt.Sprintf("%q looks like an address and is none: %v", text, err),
+		Problem: fmt.Sprintf("%q looks like an address but is not one: %v", text, err),
 	}
 }
 

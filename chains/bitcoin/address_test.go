@@ -93,7 +93,7 @@ func paramsOf(text string) *chaincfg.Params {
 	return &chaincfg.TestNet3Params
 }
 
-// TestMalformedAddress checks that text which looks like an address and is none is not
+// TestMalformedAddress checks that text which looks like an address but is not one is not
 // taken for a key's id.
 func TestMalformedAddress(t *testing.T) {
 	tx := parse(t, base(t).Encode())

@@ -29,7 +29,7 @@ func (in *input) readUTXO() error {
 	}
 	if id := in.Previous.ID(); id != in.PreviousTxID {
 		return in.refuse(fieldNonWitnessUTXO, psbt.InNonWitnessUTXO,
-			"transaction %s, the input spends one of %s", displayID(id), displayID(in.PreviousTxID))
+			"transaction %s, but the input spends an output of %s", displayID(id), displayID(in.PreviousTxID))
 	}
 	var err error
 	if in.amount, in.script, err = in.Previous.Output(in.OutputIndex); err != nil {
@@ -50,11 +50,11 @@ func (in *input) compareUTXOs(witness *psbt.Record) error {
 	}
 	if amount != in.amount {
 		return in.refuse(fieldWitnessUTXO, psbt.InWitnessUTXO,
-			"amount %d, the transaction that is spent has %d", amount, in.amount)
+			"amount %d, but the spent transaction has %d", amount, in.amount)
 	}
 	if !bytes.Equal(script, in.script) {
 		return in.refuse(fieldWitnessUTXO, psbt.InWitnessUTXO,
-			"script %x, the transaction that is spent has %x", script, in.script)
+			"script %x, but the spent transaction has %x", script, in.script)
 	}
 	return nil
 }

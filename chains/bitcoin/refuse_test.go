@@ -191,10 +191,10 @@ func TestRefusedUTXO(t *testing.T) {
 	legacyBoth := spending(t, bitcointest.P2PKH(pub), func(in *bitcointest.Input) { in.Claim = true })
 	runRefusals(t, []refusal{
 		{"missing", missing, "input 0 PSBT_IN_WITNESS_UTXO", "missing", len(missing) - 2},
-		{"another transaction", other, "input 0 PSBT_IN_NON_WITNESS_UTXO", "the input spends one of", valueAt(t, other, 0, psbt.InNonWitnessUTXO)},
+		{"another transaction", other, "input 0 PSBT_IN_NON_WITNESS_UTXO", "but the input spends an output of", valueAt(t, other, 0, psbt.InNonWitnessUTXO)},
 		{"index out of range", index, "input 0 PSBT_IN_NON_WITNESS_UTXO", "output 2 is spent, the transaction has 2", valueAt(t, index, 0, psbt.InNonWitnessUTXO)},
-		{"amounts differ", claim, "input 0 PSBT_IN_WITNESS_UTXO", "amount 99999, the transaction that is spent has 100000", valueAt(t, claim, 0, psbt.InWitnessUTXO)},
-		{"scripts differ", script, "input 0 PSBT_IN_WITNESS_UTXO", "the transaction that is spent has", valueAt(t, script, 0, psbt.InWitnessUTXO)},
+		{"amounts differ", claim, "input 0 PSBT_IN_WITNESS_UTXO", "amount 99999, but the spent transaction has 100000", valueAt(t, claim, 0, psbt.InWitnessUTXO)},
+		{"scripts differ", script, "input 0 PSBT_IN_WITNESS_UTXO", "the spent transaction has", valueAt(t, script, 0, psbt.InWitnessUTXO)},
 		{"legacy with a claim alone", legacyClaim, "input 0 PSBT_IN_WITNESS_UTXO", "no witness output but P2PKH", valueAt(t, legacyClaim, 0, psbt.InWitnessUTXO)},
 	})
 	parse(t, legacyBoth) // they agree

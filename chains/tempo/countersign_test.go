@@ -92,7 +92,7 @@ func TestCountersignRefused(t *testing.T) {
 		"no key can have signed":   {c.Tx.ToCountersign(invalid, false).Encode(), payerSecret, "no key can have made it"},
 		"another sender is named":  {another.Encode(), payerSecret, "has signed"},
 		"no sender has signed":     {unsigned.Encode(), payerSecret, "is missing: a fee payer countersigns what its sender has signed"},
-		"nobody else is to pay":    {alone.Encode(), payerSecret, "is there: the transaction is signed already"},
+		"nobody else is to pay":    {alone.Encode(), payerSecret, "is present: the transaction is signed already"},
 		"the sender as its payer":  {c.Tx.ToCountersign(sponsored, false).Encode(), sender, "another account as its fee payer"},
 		"the payer signed already": {c.Tx.ToCountersign(sponsored, false).Countersign(ecdsaKey(t, payerSecret)), payerSecret, "is signed already"},
 	} {

@@ -41,7 +41,7 @@ func (tx *transaction) readFeePayer(f *rlp.Fields) {
 	case len(item) == 1 && item[0] == 0x00:
 		tx.feePayer.form = payerPlaceholder
 	default:
-		f.Fail("feePayer", at, "is none of 80 (the sender pays), 00 (placeholder) and [yParity, r, s]")
+		f.Fail("feePayer", at, "is neither 80 (the sender pays), 00 (placeholder) nor [yParity, r, s]")
 	}
 }
 

@@ -135,7 +135,7 @@ func (r *selectorRule) readRecipients(list *rlp.Fields) {
 		case recipient == evm.Address{}:
 			list.Fail("recipient", at, "is the zero address, which the network does not take")
 		case slices.Contains(r.recipients, recipient):
-			list.Fail("recipient", at, "%v is there already", recipient)
+			list.Fail("recipient", at, "%v is listed already", recipient)
 		}
 		r.recipients = append(r.recipients, recipient)
 	}

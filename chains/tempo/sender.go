@@ -37,7 +37,7 @@ func (tx *transaction) checkSigned() error {
 	case tx.sender == nil:
 		return nil
 	case form == payerNone || form == payerSigned:
-		return malformed("signature", int(tx.sender.item.Start), "is there: the transaction is signed already")
+		return malformed("signature", int(tx.sender.item.Start), "is present: the transaction is signed already")
 	}
 	address, ok := tx.sender.signature.address(tx.raw, tx.senderHash())
 	switch {

@@ -147,9 +147,9 @@ func (f *field) checkBytes(raw []byte, from, to int) error {
 	case length == 0:
 		return malformed(f.path, from, "empty: the canonical encoding leaves an empty field out")
 	case length < f.least:
-		return malformed(f.path, from, "%d bytes, at least %d are taken", length, f.least)
+		return malformed(f.path, from, "%d bytes, at least %d are accepted", length, f.least)
 	case length > f.most:
-		return malformed(f.path, from, "%d bytes, at most %d are taken", length, f.most)
+		return malformed(f.path, from, "%d bytes, at most %d are accepted", length, f.most)
 	case f.plain && bytes.IndexFunc(raw[from:to], func(r rune) bool { return r < '!' || r > '~' }) >= 0:
 		return malformed(f.path, from, "%q: the network takes ASCII from ! to ~, without spaces", raw[from:to])
 	}

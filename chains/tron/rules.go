@@ -155,7 +155,7 @@ func (m *message) checkParameters(raw []byte, v []value) error {
 		}
 		key := parameter[0]
 		if seen[key.number] {
-			return malformed(parameterMessage.fields[0].path, key.from(), "%d comes twice: of a map's equal keys the last one counts", key.number)
+			return malformed(parameterMessage.fields[0].path, key.from(), "%d is there twice: of a map's equal keys the last one counts", key.number)
 		}
 		seen[key.number] = true
 	}
