@@ -2,6 +2,7 @@ package bitcoin
 
 import (
 	"bytes"
+	"encoding/hex"
 	"iter"
 	"strconv"
 
@@ -141,7 +142,7 @@ var notations = [...]*chains.Notation{
 }
 
 func notationOf(network Network) *chains.Notation {
-	return &chains.Notation{Text: hexString, Shown: func(script []byte) string {
+	return &chains.Notation{Text: hex.EncodeToString, Shown: func(script []byte) string {
 		text, _ := addressOf(script, network)
 		return text
 	}}

@@ -96,9 +96,9 @@ func (m *matches) appendTasks(tasks []task, in *input) (_ []task, reason string)
 func (m *matches) inScript(in *input) string {
 	switch in.kind {
 	case p2wpkh, p2shP2wpkh:
-		return m.isHash(in.code[2:])
+		return m.hashReason(in.code[2:])
 	case p2pkh:
-		return m.isHash(in.code[3:23])
+		return m.hashReason(in.code[3:23])
 	}
 	if !bytes.Contains(in.code, m.key[1:]) && !bytes.Contains(in.code, m.hash[:]) {
 		return reasonNotInScript
@@ -121,7 +121,7 @@ func (m *matches) inScript(in *input) string {
 	return reasonNotInScript
 }
 
-func (m *matches) isHash(hash []byte) string {
+func (m *matches) hashReason(hash []byte) string {
 	if !bytes.Equal(hash, m.hash[:]) {
 		return reasonOtherKey
 	}

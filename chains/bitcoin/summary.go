@@ -110,7 +110,7 @@ func (t *transaction) summarizeOutput(index int) chains.Field {
 // lockedBy returns the field of an output script, shown as its address if it has one.
 func (t *transaction) lockedBy(script []byte) chains.Field {
 	if text, ok := addressOf(script, t.network); ok {
-		return chains.AddressField("address", hexString(script)).ShownAs(text)
+		return chains.AddressField("address", hex.EncodeToString(script)).ShownAs(text)
 	}
 	return chains.Bytes("script", script)
 }
@@ -241,5 +241,3 @@ func sighashName(sighash byte) string {
 	}
 	return name
 }
-
-func hexString(b []byte) string { return hex.EncodeToString(b) }

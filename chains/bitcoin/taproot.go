@@ -2,6 +2,7 @@ package bitcoin
 
 import (
 	"bytes"
+	"encoding/hex"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
@@ -138,5 +139,5 @@ func orNone(root []byte) string {
 	if root == nil {
 		return "none"
 	}
-	return hexString(root)
+	return hex.EncodeToString(root)
 }

@@ -85,5 +85,5 @@ func (tx *transaction) feeEffect(network *evm.Network) chains.Effect {
 // Effects implements chains.Signing.
 func (s *signing) Effects() []chains.Effect {
 	network := s.tx.contracts()
-	return evm.Resolve(s.tx.effects(network), network.Party(s.address))
+	return chains.ResolveSigner(s.tx.effects(network), network.Party(s.address))
 }

@@ -35,7 +35,7 @@ func (tx *transaction) hazardsFor(signer *evm.Address) []chains.Hazard {
 	effects, party := tx.effects(network), chains.Party{}
 	if signer != nil {
 		party = network.Party(*signer)
-		effects = evm.Resolve(effects, party)
+		effects = chains.ResolveSigner(effects, party)
 	}
 	hazards := tx.hazards(effects)
 	for _, hazard := range evm.Hazards(Name, effects, party) {

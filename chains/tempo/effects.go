@@ -64,7 +64,7 @@ func (tx *transaction) readCall(network *evm.Network, c call) *evm.Call {
 
 // bySender attributes effects to the account whose signature is in the bytes.
 func (tx *transaction) bySender(effects []chains.Effect, sender chains.Party) []chains.Effect {
-	effects = evm.Resolve(effects, sender)
+	effects = chains.ResolveSigner(effects, sender)
 	for i := range effects {
 		if effects[i].By == chains.BySigner || effects[i].By == chains.ByStanding {
 			effects[i].By, effects[i].OtherSigner = chains.ByOther, sender

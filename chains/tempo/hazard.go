@@ -45,7 +45,7 @@ func (tx *transaction) Hazards() []chains.Hazard {
 func (s *signing) Hazards() []chains.Hazard {
 	network := s.tx.briefly()
 	account := network.Party(s.account)
-	return s.tx.hazards(evm.Resolve(s.tx.effects(network), account), account)
+	return s.tx.hazards(chains.ResolveSigner(s.tx.effects(network), account), account)
 }
 
 // briefly returns the network for effects from which only hazards are derived.

@@ -109,7 +109,7 @@ func (s *signing) KeyIDs() []string { return []string{s.id} }
 
 // Effects implements chains.Signing.
 func (s *signing) Effects() []chains.Effect {
-	return evm.Resolve(s.tx.Effects(), s.tx.network().Party(s.account))
+	return chains.ResolveSigner(s.tx.Effects(), s.tx.network().Party(s.account))
 }
 
 // AppendSigned implements chains.Signing.

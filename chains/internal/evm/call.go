@@ -54,28 +54,25 @@ type Transaction struct {
 }
 
 // Read decodes the call that a transaction makes, and the calls in its arguments.
-func (n *Network) Read(tx Transaction) *Call {
-	value := tx.Value
-	if value == nil {
-		value = new(big.Int)
-	}
-	r := reader{left: maxCalls}
-	return r.read(&Call{network: n, caller: account{signer: true}, self: tx.To, code: tx.To, value: value, data: tx.Data, path: "call"})
-}
+func (n *Network) Read(tx Transaction) *Call { return n.read(account{signer: true}, tx.To, tx, false) }
 
 // ReadFrom decodes a call by another account than the signer, such as a Safe. With
 // delegate, the code of tx.To runs as that account.
 func (n *Network) ReadFrom(caller Address, tx Transaction, delegate bool) *Call {
+	self := tx.To
+	if delegate {
+		self = caller
+	}
+	return n.read(at(caller), self, tx, delegate)
+}
+
+func (n *Network) read(caller account, self Address, tx Transaction, delegate bool) *Call {
 	value := tx.Value
 	if value == nil {
 		value = new(big.Int)
 	}
-	c := &Call{network: n, caller: at(caller), self: tx.To, code: tx.To, value: value, data: tx.Data, path: "call", delegate: delegate}
-	if delegate {
-		c.self = caller
-	}
 	r := reader{left: maxCalls}
-	return r.read(c)
+	return r.read(&Call{network: n, caller: caller, self: self, code: tx.To, value: value, data: tx.Data, path: "call", delegate: delegate})
 }
 
 // child returns a call of a contract in the arguments of this one.

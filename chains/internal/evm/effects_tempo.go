@@ -37,14 +37,6 @@ func (e *emitter) amountTo(c *Call, from, to chains.Party, asset chains.Asset, a
 	e.add(c, effect)
 }
 
-func moveTIP20(e *emitter, c *Call) {
-	e.moved(c, c.callerParty(), "", c.arg("to").address(), c.token(tip20), chains.Exactly(c.arg("amount").big()))
-}
-
-func moveTIP20From(e *emitter, c *Call) {
-	e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), c.token(tip20), chains.Exactly(c.arg("amount").big()))
-}
-
 func approveTIP20(e *emitter, c *Call) {
 	e.approved(c, c.callerParty(), c.addressOf("spender"), c.token(tip20), boundedTIP20(c.arg("amount").big(), chains.BoundExact), false)
 }

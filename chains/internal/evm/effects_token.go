@@ -75,8 +75,22 @@ func (e *emitter) handsData(c *Call, recipient string) {
 	}
 }
 
-func transfer(e *emitter, c *Call) {
-	e.moved(c, c.callerParty(), "", c.arg("to").address(), c.token(erc20), chains.Exactly(c.arg("amount").big()))
+// sends is for functions that send an amount of the caller's tokens, perhaps with bytes
+// for the recipient.
+func sends(standard string) func(*emitter, *Call) {
+	return func(e *emitter, c *Call) {
+		e.moved(c, c.callerParty(), "", c.arg("to").address(), c.token(standard), chains.Exactly(c.arg("amount").big()))
+		e.handsData(c, "to")
+	}
+}
+
+// takes is for functions that move an amount of tokens from an account that has
+// permitted it, perhaps with bytes for the recipient.
+func takes(standard string) func(*emitter, *Call) {
+	return func(e *emitter, c *Call) {
+		e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), c.token(standard), chains.Exactly(c.arg("amount").big()))
+		e.handsData(c, "to")
+	}
 }
 
 // transferFrom reads ERC-20, where the number is an amount, and ERC-721, where it is a
@@ -136,37 +150,9 @@ func cancelAuthorization(e *emitter, c *Call) {
 	e.add(c, chains.Effect{Kind: chains.KindSettings, From: authorizer, By: chains.ByOther, OtherSigner: authorizer, Account: c.party(c.self)})
 }
 
-func send777(e *emitter, c *Call) {
-	e.moved(c, c.callerParty(), "", c.arg("to").address(), c.token(erc777), chains.Exactly(c.arg("amount").big()))
-	e.handsData(c, "to")
-}
-
 func burn777(e *emitter, c *Call) {
 	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.callerParty(), To: c.party(Address{}), Asset: c.token(erc777),
 		Amount: chains.Exactly(c.arg("amount").big())})
-}
-
-func authorizeOperator(e *emitter, c *Call) {
-	e.approved(c, c.callerParty(), c.addressOf("operator"), c.token(erc777), operator(true), false)
-}
-
-func revokeOperator(e *emitter, c *Call) {
-	e.approved(c, c.callerParty(), c.addressOf("operator"), c.token(erc777), operator(false), false)
-}
-
-func operatorSend(e *emitter, c *Call) {
-	e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), c.token(erc777), chains.Exactly(c.arg("amount").big()))
-	e.handsData(c, "to")
-}
-
-func transferAndCall(e *emitter, c *Call) {
-	transfer(e, c)
-	e.handsData(c, "to")
-}
-
-func transferFromAndCall(e *emitter, c *Call) {
-	e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), c.token(erc20), chains.Exactly(c.arg("amount").big()))
-	e.handsData(c, "to")
 }
 
 func approveAndCall(e *emitter, c *Call) {
@@ -180,14 +166,13 @@ func transferNFT(e *emitter, c *Call) {
 	e.handsData(c, "to")
 }
 
-func setApprovalForAll(e *emitter, c *Call) {
-	e.approved(c, c.callerParty(), c.addressOf("operator"), c.token(erc721Or1155), operator(c.arg("approved").yes()), false)
-}
-
-func transferMulti(e *emitter, c *Call) {
-	asset := numbered(c.token(erc1155), c.arg("token id").big())
-	e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), asset, chains.Exactly(c.arg("amount").big()))
-	e.handsData(c, "to")
+// takesNumbered is takes for a contract of several tokens.
+func takesNumbered(standard string) func(*emitter, *Call) {
+	return func(e *emitter, c *Call) {
+		asset := numbered(c.token(standard), c.arg("token id").big())
+		e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), asset, chains.Exactly(c.arg("amount").big()))
+		e.handsData(c, "to")
+	}
 }
 
 // transferBatch moves tokens pair by pair. Contracts refuse lists that differ in
@@ -206,18 +191,24 @@ func transfer6909(e *emitter, c *Call) {
 	e.moved(c, c.callerParty(), "", c.arg("to").address(), asset, chains.Exactly(c.arg("amount").big()))
 }
 
-func transferFrom6909(e *emitter, c *Call) {
-	asset := numbered(c.token(erc6909), c.arg("token id").big())
-	e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), asset, chains.Exactly(c.arg("amount").big()))
-}
-
 func approve6909(e *emitter, c *Call) {
 	asset := numbered(c.token(erc6909), c.arg("token id").big())
 	e.approved(c, c.callerParty(), c.addressOf("spender"), asset, allowance(c.arg("amount"), chains.BoundExact), false)
 }
 
-func setOperator(e *emitter, c *Call) {
-	e.approved(c, c.callerParty(), c.addressOf("operator"), c.token(erc6909), operator(c.arg("approved").yes()), false)
+// approvesAll is for functions that let an operator take all of the caller's tokens, or
+// that end this. The bool in an argument says which.
+func approvesAll(standard string) func(*emitter, *Call) {
+	return func(e *emitter, c *Call) {
+		e.approved(c, c.callerParty(), c.addressOf("operator"), c.token(standard), operator(c.arg("approved").yes()), false)
+	}
+}
+
+// sets777 is for functions of ERC-777 that authorize an operator or revoke one.
+func sets777(approved bool) func(*emitter, *Call) {
+	return func(e *emitter, c *Call) {
+		e.approved(c, c.callerParty(), c.addressOf("operator"), c.token(erc777), operator(approved), false)
+	}
 }
 
 // wrap turns the native value of the call into tokens of its sender.

@@ -103,11 +103,6 @@ func Attos(whole float64) (units uint256.Int) {
 	return units
 }
 
-// Resolve replaces the symbol for the signer by its address, and returns the effects.
-func Resolve(effects []chains.Effect, signer chains.Party) []chains.Effect {
-	return chains.ResolveSigner(effects, signer)
-}
-
 // Cut returns at most most effects of a transaction. If it drops some, the last one
 // stands for all of them, and is not decoded.
 func Cut(effects []chains.Effect, most int) []chains.Effect {

@@ -113,7 +113,7 @@ func (s KeyScope) effects(n *Network) (effects []chains.Effect) {
 		return []chains.Effect{call}
 	}
 	for _, selector := range s.Selectors {
-		if IsTIP20(s.Target) && spendsTIP20(selector) {
+		if IsTIP20(s.Target) && SpendsTIP20(selector[:]) {
 			continue
 		}
 		call.Args = []chains.Arg{{Name: "calls", Value: "0x" + hex.EncodeToString(selector[:])}}
@@ -122,18 +122,15 @@ func (s KeyScope) effects(n *Network) (effects []chains.Effect) {
 	return effects
 }
 
-// spendsTIP20 reports whether limits bind a function and a scope can name its
+// SpendsTIP20 reports whether limits bind a function and a scope can name its
 // recipients: transfer, approve and transferWithMemo.
-func spendsTIP20(selector [4]byte) bool {
-	switch selector {
-	case [4]byte{0xa9, 0x05, 0x9c, 0xbb}, [4]byte{0x09, 0x5e, 0xa7, 0xb3}, [4]byte{0x95, 0x77, 0x7d, 0x59}:
+func SpendsTIP20(selector []byte) bool {
+	switch string(selector) {
+	case "\xa9\x05\x9c\xbb", "\x09\x5e\xa7\xb3", "\x95\x77\x7d\x59":
 		return true
 	}
 	return false
 }
-
-// SpendsTIP20 is spendsTIP20 for a selector in a slice.
-func SpendsTIP20(selector []byte) bool { return len(selector) == 4 && spendsTIP20([4]byte(selector)) }
 
 func (e *emitter) grant(c *Call, g *KeyGrant) {
 	for _, effect := range g.Effects(c.network, c.callerParty()) {
