@@ -170,8 +170,12 @@ func (b *ballot) submit() *activity.Record {
 
 // body returns the body of a vote, at the clock's time.
 func (b *ballot) body(kind activity.Type, on *activity.Record, shown string) string {
+	return voteBody(kind, on, enginetest.Organization, b.Clock.Now(), shown)
+}
+
+func voteBody(kind activity.Type, on *activity.Record, organization string, stampedAt time.Time, shown string) string {
 	return fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{"fingerprint":%q,"shown":%q}}`,
-		kind, b.Clock.Now().UnixMilli(), enginetest.Organization, on.Request.Fingerprint.String(), shown)
+		kind, stampedAt.UnixMilli(), organization, on.Request.Fingerprint.String(), shown)
 }
 
 func (b *ballot) vote(key *enginetest.APIKey, kind activity.Type, on *activity.Record) (*activity.Record, error) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -105,8 +104,7 @@ func TestForeignVotes(t *testing.T) {
 	b.voters(voter("ann", "finance", b.ann), voter("ben", "finance", b.ben))
 	waiting := b.submit()
 	elsewhere := func(organization string, at time.Time) string {
-		return fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{"fingerprint":%q}}`,
-			activity.TypeApproveActivity, at.UnixMilli(), organization, waiting.Request.Fingerprint.String())
+		return voteBody(activity.TypeApproveActivity, waiting, organization, at, "")
 	}
 	now := b.Clock.Now()
 	for name, test := range map[string]struct {
@@ -136,8 +134,7 @@ func TestForeignVotes(t *testing.T) {
 func TestVoteStampedAhead(t *testing.T) {
 	b := newBallot(t)
 	waiting := b.submit()
-	ahead := fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{"fingerprint":%q}}`, activity.TypeApproveActivity,
-		b.Clock.Now().Add(4*time.Minute).UnixMilli(), enginetest.Organization, waiting.Request.Fingerprint.String())
+	ahead := voteBody(activity.TypeApproveActivity, waiting, enginetest.Organization, b.Clock.Now().Add(4*time.Minute), "")
 	mustSubmit(t, b.Engine, b.ann.Sign(ahead))
 	b.Clock.Advance(countersign.DefaultVoteAge + time.Minute)
 	b.is(b.approve(b.ben, waiting), activity.StatusConsensusNeeded)

@@ -38,9 +38,9 @@ func (r *tableReader) LookupTable(address []byte) (table chains.LookupTable, ok 
 // submitSolana submits a transaction of the fixture's Solana key.
 func submitSolana(t *testing.T, f *enginetest.Fixture, unsigned string) (*activity.Record, error) {
 	t.Helper()
-	body := fmt.Sprintf(`{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","timestampMs":"%d","organizationId":%q,"parameters":{"signWith":"FNN31sUqP3VPQd9VXHFMJGazohBi8vrA6MZyTwcpJX5J","unsignedTransaction":%q,"type":"TRANSACTION_TYPE_SOLANA"}}`,
-		f.Clock.Now().UnixMilli(), enginetest.Organization, unsigned)
-	return f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+	return submitIntent(t, f, activity.SignTransactionIntent{
+		SignWith: "FNN31sUqP3VPQd9VXHFMJGazohBi8vrA6MZyTwcpJX5J", UnsignedTransaction: unsigned, Type: activity.TransactionTypeSolana,
+	})
 }
 
 // TestLookupTablePolicy checks that a transfer to a table entry is refused because of

@@ -75,7 +75,7 @@ func TestMessageContract(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			body := messageBody(t, f, kind.intent)
+			body := intentBody(t, f, kind.intent)
 			first := mustSubmit(t, f.Engine, f.APIKey.Sign(body))
 			again, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
 			if err != nil || string(first.AppendAnswer(nil)) != string(again.AppendAnswer(nil)) || f.Signing.Signatures.Load() > 1 {
@@ -89,7 +89,7 @@ func TestMessageContract(t *testing.T) {
 				t.Errorf("the proof is of another summary: %s", first.AppProofs[0].ProofPayload)
 			}
 			strict := enginetest.New(t, logged)
-			_, err = submitMessage(t, strict, kind.intent)
+			_, err = submitIntent(t, strict, kind.intent)
 			if (err == nil) != (len(prepared.Hazards()) == 0) {
 				t.Errorf("with the hazards %v: %v", prepared.Hazards(), err)
 			}
@@ -113,7 +113,7 @@ func TestMessageContract(t *testing.T) {
 func TestProofOfAnotherMessage(t *testing.T) {
 	f := enginetest.New(t)
 	intent := payload(greeting, encodingText, hashKeccak)
-	body := messageBody(t, f, intent)
+	body := intentBody(t, f, intent)
 	record := mustSubmit(t, f.Engine, f.APIKey.Sign(body))
 	proof, err := activity.VerifyAppProof(record.AppProofs[0], &f.ProofKey.PublicKey)
 	if err != nil {

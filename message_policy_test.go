@@ -51,8 +51,8 @@ func permitOf(amount, nonce string) string {
 	return strings.NewReplacer("250000000", amount, `"nonce":"0"`, `"nonce":"`+nonce+`"`, "1763726400", "1795179600").Replace(permitText)
 }
 
-// messageBody returns a request to sign a message, at the clock's time.
-func messageBody(t testing.TB, f *enginetest.Fixture, intent activity.Intent) string {
+// intentBody returns a request for an intent, at the clock's time.
+func intentBody(t testing.TB, f *enginetest.Fixture, intent activity.Intent) string {
 	t.Helper()
 	parameters, err := json.Marshal(intent)
 	if err != nil {
@@ -62,10 +62,10 @@ func messageBody(t testing.TB, f *enginetest.Fixture, intent activity.Intent) st
 		intent.ActivityType(), f.Clock.Now().UnixMilli(), enginetest.Organization, parameters)
 }
 
-func submitMessage(t testing.TB, f *enginetest.Fixture, intent activity.Intent) (*activity.Record, error) {
+func submitIntent(t testing.TB, f *enginetest.Fixture, intent activity.Intent) (*activity.Record, error) {
 	t.Helper()
 	f.Clock.Advance(time.Millisecond)
-	return f.Engine.Submit(t.Context(), f.APIKey.Sign(messageBody(t, f, intent)))
+	return f.Engine.Submit(t.Context(), f.APIKey.Sign(intentBody(t, f, intent)))
 }
 
 // TestPermitChargesLimit checks that a permit is charged to the token's limit like a
@@ -76,25 +76,25 @@ func TestPermitChargesLimit(t *testing.T) {
 	permit := func(amount, nonce string) activity.SignMessageIntent {
 		return payload(permitOf(amount, nonce), encodingTyped, hashNone)
 	}
-	if _, err := submitMessage(t, f, permit("250000000", "0")); err != nil {
+	if _, err := submitIntent(t, f, permit("250000000", "0")); err != nil {
 		t.Fatal(err)
 	}
-	_, err := submitMessage(t, f, permit("150000001", "1"))
+	_, err := submitIntent(t, f, permit("150000001", "1"))
 	refusal(t, err, activity.ReasonLimitExceeded, "limit usdc-day")
-	_, err = submitMessage(t, f, activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: encodingTyped, HashFunction: hashNone,
+	_, err = submitIntent(t, f, activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: encodingTyped, HashFunction: hashNone,
 		Payloads: []string{permitOf("100000000", "1"), permitOf("50000001", "2")}})
 	refusal(t, err, activity.ReasonLimitExceeded, "limit usdc-day")
 	if n := f.Signing.Signatures.Load(); n != 1 {
 		t.Fatalf("%d signatures, want the first alone", n)
 	}
-	if _, err := submitMessage(t, f, permit("150000000", "1")); err != nil {
+	if _, err := submitIntent(t, f, permit("150000000", "1")); err != nil {
 		t.Errorf("what is left of the limit: %v", err)
 	}
-	_, err = submitMessage(t, f, permit("0x"+strings.Repeat("f", 64), "2"))
+	_, err = submitIntent(t, f, permit("0x"+strings.Repeat("f", 64), "2"))
 	refusal(t, err, activity.ReasonNotAuthorized, "eip712/unlimited-approval")
 	f.Clock.Advance(24*time.Hour + time.Second)
 	later := payload(strings.Replace(permitOf("400000000", "2"), "1795179600", "1795266000", 1), encodingTyped, hashNone)
-	if _, err := submitMessage(t, f, later); err != nil {
+	if _, err := submitIntent(t, f, later); err != nil {
 		t.Errorf("a day later: %v", err)
 	}
 }
@@ -107,7 +107,7 @@ func TestPermitNotCovered(t *testing.T) {
 		"another token":   {"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "0xdAC17F958D2ee523a2206206994597C13D831ec7"},
 		"another chain":   {`"chainId":"1"`, `"chainId":"10"`},
 	} {
-		_, err := submitMessage(t, f, payload(strings.Replace(permitOf("1", "0"), change[0], change[1], 1), encodingTyped, hashNone))
+		_, err := submitIntent(t, f, payload(strings.Replace(permitOf("1", "0"), change[0], change[1], 1), encodingTyped, hashNone))
 		refusal(t, err, activity.ReasonNotAuthorized, "")
 		if f.Signing.Signatures.Load() != 0 {
 			t.Errorf("%s: signed", name)
@@ -122,13 +122,13 @@ const voteText = `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"na
 // domain, and in a batch only for its own message.
 func TestMessageHazardsPerDomain(t *testing.T) {
 	f := enginetest.New(t, withPolicy(t, messagePolicy))
-	if _, err := submitMessage(t, f, payload(voteText, encodingTyped, hashNone)); err != nil {
+	if _, err := submitIntent(t, f, payload(voteText, encodingTyped, hashNone)); err != nil {
 		t.Fatal(err)
 	}
 	other := strings.Replace(voteText, `"name":"snapshot"`, `"name":"snapsh0t"`, 1)
-	_, err := submitMessage(t, f, payload(other, encodingTyped, hashNone))
+	_, err := submitIntent(t, f, payload(other, encodingTyped, hashNone))
 	refusal(t, err, activity.ReasonNotAuthorized, "conditions that do not hold: votes")
-	_, err = submitMessage(t, f, activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: encodingTyped, HashFunction: hashNone,
+	_, err = submitIntent(t, f, activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: encodingTyped, HashFunction: hashNone,
 		Payloads: []string{voteText, other}})
 	refusal(t, err, activity.ReasonNotAuthorized, "effect 1 (message")
 	wantSignatures(t, f, 1)
@@ -139,7 +139,7 @@ func TestMessageHazardsPerDomain(t *testing.T) {
 // that.
 func TestMessageWaitsForApproval(t *testing.T) {
 	b := newBallot(t)
-	waiting, err := submitMessage(t, b.Fixture, payload(permitOf("250000000", "0"), encodingTyped, hashNone))
+	waiting, err := submitIntent(t, b.Fixture, payload(permitOf("250000000", "0"), encodingTyped, hashNone))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestLogHasNoMessages(t *testing.T) {
 			f := enginetest.New(t, change, func(c *countersign.Config) {
 				c.Logger = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			})
-			_, _ = submitMessage(t, f, intent)
+			_, _ = submitIntent(t, f, intent)
 			if !strings.Contains(log.String(), "sign_raw_payload") {
 				t.Fatalf("%s: the line is not there: %s", name, log.String())
 			}

@@ -114,14 +114,14 @@ func TestReadingDoesNotDecode(t *testing.T) {
 		"a permit that is called a vote": {permitOf("1", "0"), []func(*countersign.Config){lies, withPolicy(t, limited)}, activity.ReasonNotAuthorized, "approve"},
 	} {
 		f := enginetest.New(t, test.changes...)
-		_, err := submitMessage(t, f, payload(test.text, encodingTyped, hashNone))
+		_, err := submitIntent(t, f, payload(test.text, encodingTyped, hashNone))
 		refusal(t, err, test.reason, test.want)
 		if signatures := f.Signing.Signatures.Load(); signatures != 0 {
 			t.Errorf("%s: %d signatures", name, signatures)
 		}
 	}
 	f := enginetest.New(t, lies, withPolicy(t, named))
-	record, err := submitMessage(t, f, payload(mysteryText, encodingTyped, hashNone))
+	record, err := submitIntent(t, f, payload(mysteryText, encodingTyped, hashNone))
 	if err != nil {
 		t.Fatalf("a rule that names the hazard: %v", err)
 	}

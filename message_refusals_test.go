@@ -102,7 +102,7 @@ func TestRefusals(t *testing.T) {
 					t.Errorf("%s: %s answers %s, not %s", one.name, signWith, other, answer)
 				}
 			}
-		} else if _, err := submitMessage(t, enginetest.New(t, withHazards(one.hazards...)), intent); err != nil {
+		} else if _, err := submitIntent(t, enginetest.New(t, withHazards(one.hazards...)), intent); err != nil {
 			t.Errorf("%s: %v are allowed: %v", one.name, one.hazards, err)
 		}
 		fmt.Fprintf(&table, "| %s | %s |\n", one.name, strings.ReplaceAll(answer, "|", `\|`))
@@ -123,7 +123,7 @@ func (r *refusedPayload) refusedBy(t *testing.T, f *enginetest.Fixture, intent a
 	if r.hazards != nil {
 		reason = activity.ReasonHazardNotAllowed
 	}
-	_, err := submitMessage(t, f, intent)
+	_, err := submitIntent(t, f, intent)
 	refused := refusal(t, err, reason, "")
 	for _, name := range r.hazards {
 		if !strings.Contains(refused.Message, name) {

@@ -98,7 +98,7 @@ func TestSignMessage(t *testing.T) {
 // repeat, and have one signature for each payload.
 func TestSubmitMessages(t *testing.T) {
 	f := enginetest.New(t)
-	body := messageBody(t, f, activity.SignRawPayloadsIntent{
+	body := intentBody(t, f, activity.SignRawPayloadsIntent{
 		SignWith: enginetest.Address, Encoding: encodingText, HashFunction: hashKeccak,
 		Payloads: []string{greeting, "\x19Ethereum Signed Message:\n3bye"},
 	})

@@ -3,7 +3,6 @@ package countersign_test
 import (
 	"context"
 	"encoding/hex"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -82,9 +81,9 @@ func TestBlindCallPerChain(t *testing.T) {
 			nil: false, one(chains.Reading{Function: "f", Problem: "bytes"}): false, one(chains.Reading{Function: "f", Complete: true}): true,
 		} {
 			f := enginetest.New(t, func(config *countersign.Config) { config.Descriptors = reading })
-			body := fmt.Sprintf(`{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","timestampMs":"%d","organizationId":%q,"parameters":{"signWith":%q,"unsignedTransaction":%q,"type":"TRANSACTION_TYPE_%s"}}`,
-				f.Clock.Now().UnixMilli(), enginetest.Organization, call.signWith, call.unsigned, chain)
-			_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+			_, err := submitIntent(t, f, activity.SignTransactionIntent{
+				SignWith: call.signWith, UnsignedTransaction: call.unsigned, Type: activity.TransactionType("TRANSACTION_TYPE_" + chain),
+			})
 			if signed && err != nil || !signed && (err == nil || !strings.Contains(err.Error(), name)) {
 				t.Errorf("%s, read with %v: %v", chain, reading, err)
 			}

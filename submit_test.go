@@ -101,7 +101,6 @@ func TestSubmitRefused(t *testing.T) {
 	f := enginetest.New(t)
 	body := f.Body(enginetest.Request{})
 	good := f.APIKey.Sign(body)
-	otp := `{"type":"ACTIVITY_TYPE_VERIFY_OTP","timestampMs":"` + fmt.Sprint(f.Clock.Now().UnixMilli()) + `","organizationId":"` + enginetest.Organization + `","parameters":{"otpId":"a","otpCode":"b"}}`
 	signed := func(r enginetest.Request) countersign.SignedBody { return f.APIKey.Sign(f.Body(r)) }
 	changed := good
 	changed.Body = bytes.Replace(good.Body, []byte("02e801"), []byte("02e802"), 1)
@@ -132,7 +131,7 @@ func TestSubmitRefused(t *testing.T) {
 		"transaction cut off":     {signed(enginetest.Request{Unsigned: "02ec01"}), activity.ReasonInvalidTransaction, "ethereum"},
 		"unknown signWith":        {signed(enginetest.Request{SignWith: "0x0000000000000000000000000000000000000001"}), activity.ReasonNotFound, `could not find any resource to sign with: organization "` + enginetest.Organization + `"`},
 		"hazard":                  {signed(enginetest.Request{Unsigned: enginetest.Hazardous}), activity.ReasonHazardNotAllowed, "allow ethereum/no-chain-id by name"},
-		"no one-time passwords":   {f.APIKey.Sign(otp), activity.ReasonRequestInvalid, "no service for one-time passwords"},
+		"no one-time passwords":   {f.APIKey.Sign(verifyBody(f, "a", "b", "")), activity.ReasonRequestInvalid, "no service for one-time passwords"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			record, err := f.Engine.Submit(t.Context(), test.sent)
