@@ -115,7 +115,7 @@ func TestLoad(t *testing.T) {
 }
 
 // TestAmountsOfAssetsWithoutDecimals: if an asset has no decimals, amounts of it cannot be
-// written in conditions, and spent in a test must be a number.
+// written in conditions, and those of limits and tests are in its smallest unit.
 func TestAmountsOfAssetsWithoutDecimals(t *testing.T) {
 	const trc10 = "schema: countersign.policy/1\nassets: {ten: {chain: tron, id: \"1002000\"}}\n"
 	for rest, want := range map[string]string{
@@ -127,6 +127,9 @@ func TestAmountsOfAssetsWithoutDecimals(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
+	load(t, trc10+"limits:\n  - {name: d, asset: ten, max: \"5\", window: 1h, per: key}\nrules:\n  - {name: a, allow: transfer, limit: d}\ntests:\n"+
+		"  - {effects: [{kind: transfer, asset: ten, amount: \"5\"}], key: k, expect: allow}\n"+
+		"  - {effects: [{kind: transfer, asset: ten, amount: \"5\"}], key: k, spent: {d: \"1\"}, expect: deny}\n")
 }
 
 // TestHazardsOfTheRequest: a hazard that points at no effect is allowed only by a rule on

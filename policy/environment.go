@@ -39,11 +39,8 @@ var standardFunctions = map[string][]string{
 	"endsWith":   {"ends_with_string"},
 }
 
-// standardMacros are the macros of the standard library that expressions have.
-var standardMacros = []string{"has", "all", "exists", "filter"}
-
 func standardLibrary() cel.EnvOption {
-	subset := env.NewLibrarySubset().AddIncludedMacros(standardMacros...)
+	subset := env.NewLibrarySubset().AddIncludedMacros("has", "all", "exists", "filter")
 	for _, name := range sortedKeys(standardFunctions) {
 		function := &env.Function{Name: name}
 		for _, id := range standardFunctions[name] {

@@ -51,7 +51,7 @@ func (c *compiler) readTest(n node) {
 		"type":        func(n node) { t.kind = n.text("type") },
 		"file":        func(n node) { t.file = n.text("file") },
 		"effects":     func(n node) { t.hasEffects = true; c.readTestEffects(t, n) },
-		"on":          func(n node) { t.chain = n.text("on") },
+		"on":          func(n node) { t.chain = readChain(n) },
 		"hazards":     func(n node) { t.readHazards(n) },
 		"as":          func(n node) { t.user = c.testUser(n, t.user.Tags) },
 		"tags":        func(n node) { t.user.Tags = n.strings("tags") },

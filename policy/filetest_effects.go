@@ -25,7 +25,7 @@ func (c *compiler) readTestEffects(test *fileTest, n node) {
 			"account":   func(n node) { effect.Account = readParty(n) },
 			"asset":     func(n node) { effect.Asset, decimals = c.testAsset(n) },
 			"amount":    func(n node) { amount = n },
-			"by":        func(n node) { effect.By = chains.By(n.text("by")) },
+			"by":        func(n node) { effect.By = readBy(n) },
 			"function":  func(n node) { effect.Function = n.text("function") },
 			"undecoded": func(n node) { effect.Undecoded = n.boolean("undecoded") },
 			"change":    func(n node) { effect.Change = n.boolean("change") },
@@ -39,6 +39,14 @@ func (c *compiler) readTestEffects(test *fileTest, n node) {
 		}
 		test.effects = append(test.effects, effect)
 	}
+}
+
+func readBy(n node) chains.By {
+	text, values := n.text("by"), closedValues(effectType, "by")
+	if !slices.Contains(values, text) {
+		n.fail("%s", meant("by: "+shorten(text)+" is none of "+strings.Join(values, ", "), text, values))
+	}
+	return chains.By(text)
 }
 
 // readParty reads an address, or unknown.
@@ -60,7 +68,7 @@ func readParty(n node) chains.Party {
 func (c *compiler) testAsset(n node) (chains.Asset, int) {
 	name := n.text("asset")
 	if asset, ok := c.assets[name]; ok {
-		return asset.Asset, asset.decimals
+		return asset.Asset, max(asset.decimals, 0)
 	}
 	if native, ok := nativeDecimals[namespaceOf(name)]; ok && chainID.MatchString(name) {
 		return chains.Native(name), native

@@ -95,6 +95,8 @@ func TestWrongValues(t *testing.T) {
 		"test without kind":       {test("effects: [{to: \"" + treasury + "\"}], expect: deny"), "an effect needs a kind"},
 		"test of no address":      {test("effects: [{kind: transfer, to: bob}], expect: deny"), "not an address"},
 		"test of no amount":       {test("effects: [{kind: transfer, asset: usdc, amount: much}], expect: deny"), "amount: "},
+		"test by no one":          {test("effects: [{kind: transfer, by: othr}], expect: deny"), "by: othr is none of signer, other, standing: did you mean other?"},
+		"test on no chain":        {test("effects: [], on: etherum, expect: deny"), "on: etherum is not a chain: did you mean ethereum?"},
 		"test of no asset":        {test("effects: [{kind: transfer, asset: usd}], expect: deny"), "there is no asset usd"},
 		"test spends of no limit": {test("effects: [], expect: deny, spent: {day: \"1\"}"), "there is no limit day"},
 		"test without a time": {head + "rules:\n  - {name: a, allow: transfer, when: \"effect.to in treasury && effect.asset == usdc && time.within('Mo-Fr 08:00-18:00 UTC')\"}\n" +

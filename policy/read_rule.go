@@ -84,13 +84,18 @@ func (r *rule) readScope(scope *node, n node, deny bool) {
 func readOn(n node) []string {
 	var on []string
 	for _, item := range n.texts("on") {
-		text := item.text("on")
-		if !slices.Contains(chainNames(), text) {
-			item.fail("%s", meant("on: "+shorten(text)+" is not a chain", text, chainNames())+": "+strings.Join(chainNames(), ", "))
-		}
-		on = append(on, text)
+		on = append(on, readChain(item))
 	}
 	return on
+}
+
+// readChain reads the name of a chain.
+func readChain(n node) string {
+	text := n.text("on")
+	if !slices.Contains(chainNames(), text) {
+		n.fail("%s", meant("on: "+shorten(text)+" is not a chain", text, chainNames())+": "+strings.Join(chainNames(), ", "))
+	}
+	return text
 }
 
 func (c *compiler) readLimits(n node) []*limit {

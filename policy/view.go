@@ -277,7 +277,8 @@ func requestFields() map[string]field {
 func objectFields() map[*types.Type]map[string]field {
 	fields := map[*types.Type]map[string]field{
 		effectType: effectFields(), assetType: assetFields(), keyType: keyFields(), userType: userFields(),
-		credentialType: credentialFields(), requestType: requestFields(), timeType: {"now": plain(types.TimestampType, func(e *evaluation) ref.Val { return types.Timestamp{Time: e.request.Now} })}, readingType: readingFields(),
+		credentialType: credentialFields(), requestType: requestFields(), readingType: readingFields(),
+		timeType: {"now": plain(types.TimestampType, func(e *evaluation) ref.Val { return types.Timestamp{Time: e.request.Now} })},
 	}
 	for name, table := range detailTables() {
 		fields[detailTypes[name]] = table
