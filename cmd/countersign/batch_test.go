@@ -133,6 +133,7 @@ func checkSigned(t *testing.T, line []byte, number int, address string) {
 
 // TestLongLines checks that a line of 8 MiB is read and a longer one answered with an error.
 func TestLongLines(t *testing.T) {
+	t.Parallel()
 	s := newSession(t)
 	var in bytes.Buffer
 	line := intentLine(fixtureAddress, vectorUnsigned)
@@ -150,6 +151,7 @@ func TestLongLines(t *testing.T) {
 // TestDialogue checks that a client that sends one line gets its answer before it sends the
 // next.
 func TestDialogue(t *testing.T) {
+	t.Parallel()
 	s := newSession(t)
 	command := s.command("sign", "--jsonl")
 	in, out := pipes(t, command.StdinPipe, command.StdoutPipe)
@@ -188,6 +190,7 @@ func pipes(t *testing.T, stdin func() (io.WriteCloser, error), stdout func() (io
 // TestInterruptedBatch checks that an interrupt stops at once between two lines, even while
 // the input is open.
 func TestInterruptedBatch(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		s := newSession(t)
 		command := s.command("sign", "--jsonl")
@@ -220,6 +223,7 @@ func TestInterruptedBatch(t *testing.T) {
 
 // TestBrokenPipe checks that the batch fails when its answers are no longer read.
 func TestBrokenPipe(t *testing.T) {
+	t.Parallel()
 	s := newSession(t)
 	command := s.command("sign", "--jsonl")
 	var talk bytes.Buffer

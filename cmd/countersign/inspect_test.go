@@ -17,6 +17,7 @@ import (
 
 // TestSummaryDigest checks that the printed digest is that of the summary as printed.
 func TestSummaryDigest(t *testing.T) {
+	t.Parallel()
 	s := newSession(t)
 	var printed struct {
 		Summary       json.RawMessage

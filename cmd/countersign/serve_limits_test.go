@@ -21,6 +21,7 @@ import (
 
 // TestConnectionLimit checks that a connection beyond the limit replaces an idle one.
 func TestConnectionLimit(t *testing.T) {
+	t.Parallel()
 	s := newServed(t)
 	s.edit(t, "otp:\n", "limits: {connections: 1}\notp:\n")
 	n := s.start(t, "--admin", "none")

@@ -39,6 +39,7 @@ func newLive(t *testing.T, s *served) *live {
 // TestReloadAtomic checks that an unreadable certificate also keeps new users out, and that
 // the old certificate and users stay.
 func TestReloadAtomic(t *testing.T) {
+	t.Parallel()
 	s := newServed(t)
 	first := writeCertificate(t, s.dir)
 	s.edit(t, "# tls: {certFile: cert.pem, keyFile: key.pem}", "tls: {certFile: cert.pem, keyFile: key.pem}")
@@ -84,6 +85,7 @@ func TestReloadAtomic(t *testing.T) {
 // TestReloadLookupTable checks that a lookup table is known from the first reload after its
 // file was pinned until the first after it was unpinned.
 func TestReloadLookupTable(t *testing.T) {
+	t.Parallel()
 	s := newServed(t)
 	table := `{"lookupTableAddress":"BLbDu5FZUdSfLrGejhuaWw5iMJBo3j3TVRyPv9rfJyMA","deactivationSlot":18446744073709551615,"lastExtendedSlot":1,"addresses":["4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi"]}`
 	if err := os.Mkdir(filepath.Join(s.dir, "folder"), 0o700); err != nil {
@@ -126,6 +128,7 @@ func TestReloadLookupTable(t *testing.T) {
 
 // TestReloadNeedsRestart checks that a reload names changed members that need a restart.
 func TestReloadNeedsRestart(t *testing.T) {
+	t.Parallel()
 	s := newServed(t)
 	l := newLive(t, s)
 	writeCertificate(t, s.dir)
@@ -143,6 +146,7 @@ func TestReloadNeedsRestart(t *testing.T) {
 // TestReloadInvalidPolicy checks that an invalid policy keeps new users out: users and
 // policies change together.
 func TestReloadInvalidPolicy(t *testing.T) {
+	t.Parallel()
 	s := newServed(t)
 	l := newLive(t, s)
 	before := l.current.Load()
@@ -160,6 +164,7 @@ func TestReloadInvalidPolicy(t *testing.T) {
 // TestReloadOnSIGHUP checks that a server lets a new user in on SIGHUP, and keeps the old
 // configuration if the new one is invalid.
 func TestReloadOnSIGHUP(t *testing.T) {
+	t.Parallel()
 	s := newServed(t)
 	n := s.start(t, "--admin", "none")
 	file := filepath.Join(s.dir, "ci.json")
@@ -242,6 +247,7 @@ func TestParseDays(t *testing.T) {
 // TestCheckConfiguration checks that serve --check checks everything a reload reads, and
 // serves nothing.
 func TestCheckConfiguration(t *testing.T) {
+	t.Parallel()
 	s := newServed(t)
 	if out := s.run(t, "serve", "--check", "--config", s.config()); !strings.Contains(string(out), `"organizations":1`) {
 		t.Errorf("%s", out)

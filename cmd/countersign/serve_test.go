@@ -135,6 +135,7 @@ var adminAddress = regexp.MustCompile(`"msg":"listening","server":"admin","addre
 // TestAdmin checks that health, readiness and metrics are served at the admin address and
 // nowhere else.
 func TestAdmin(t *testing.T) {
+	t.Parallel()
 	s := newServed(t)
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -208,6 +209,7 @@ func get(t *testing.T, url string) (status int, body string) {
 // TestAddressInUse checks that a second server with the same configuration picks another
 // admin port if its API was moved too, and refuses to start otherwise.
 func TestAddressInUse(t *testing.T) {
+	t.Parallel()
 	s, other := newServed(t), newServed(t)
 	holder := s.start(t, "--admin", "127.0.0.1:0")
 	taken := strings.TrimPrefix(holder.base, "http://")
@@ -229,6 +231,7 @@ func TestAddressInUse(t *testing.T) {
 // TestGracefulShutdown checks that requests in flight at SIGTERM are finished and answered,
 // and later ones are not accepted.
 func TestGracefulShutdown(t *testing.T) {
+	t.Parallel()
 	s := newServed(t)
 	arrived, released := make(chan *http.Request, 1), make(chan struct{})
 	endpoint := startEndpoint(t, func(w http.ResponseWriter, r *http.Request) {

@@ -23,6 +23,7 @@ import (
 // TestTLS checks that with a certificate the API is served on every address, over HTTP/1.1
 // and HTTP/2, and never without TLS, and that submit trusts only a known certificate.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	s := newServed(t)
 	certificate := writeCertificate(t, s.dir)
 	s.edit(t, "# tls: {certFile: cert.pem, keyFile: key.pem}", "tls: {certFile: cert.pem, keyFile: key.pem}")

@@ -17,6 +17,7 @@ import (
 // TestRequestConfirmation checks that a person at an offline machine is shown what a request
 // does and can decline, and that nothing is then signed or recorded.
 func TestRequestConfirmation(t *testing.T) {
+	t.Parallel()
 	s := newServed(t)
 	made, err := newRequestFile(s.by, signBody(s.by.OrganizationID, s.signer, vectorUnsigned, time.Now()))
 	if err != nil {
@@ -49,6 +50,7 @@ func TestRequestConfirmation(t *testing.T) {
 
 // TestCodePrompt checks that a typed code is not echoed.
 func TestCodePrompt(t *testing.T) {
+	t.Parallel()
 	s := newServed(t)
 	n := s.start(t, "--admin", "none")
 	text, err := n.post(t.Context(), "submit/init_otp_auth", otpBody(s.by.OrganizationID))

@@ -41,6 +41,7 @@ func TestCompleted(t *testing.T) {
 // TestSavedBody checks that the saved body gets the recorded answer when it is sent again,
 // and that an existing file is not overwritten.
 func TestSavedBody(t *testing.T) {
+	t.Parallel()
 	s := newServed(t)
 	n := s.start(t, "--admin", "none")
 	saved := filepath.Join(s.dir, "sent.json")

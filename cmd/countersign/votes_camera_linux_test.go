@@ -66,6 +66,7 @@ func (q *quorum) counts(codes, answer, why string) {
 
 // TestScannedRejection checks that a rejection ends a request, whatever votes follow.
 func TestScannedRejection(t *testing.T) {
+	t.Parallel()
 	q := newQuorum(t)
 	q.asks("request.json", time.Now())
 	codes := func(command, name string) string {
@@ -83,6 +84,7 @@ func TestScannedRejection(t *testing.T) {
 // TestVoteAndRequestCodes checks that codes of votes and of requests are not taken for each
 // other, and that a vote in a request file is confirmed like a scanned one.
 func TestVoteAndRequestCodes(t *testing.T) {
+	t.Parallel()
 	q := newQuorum(t)
 	q.asks("request.json", time.Now())
 	sent, err := parseRequestFile("request.json", q.read("request.json"))

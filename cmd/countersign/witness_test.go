@@ -71,6 +71,7 @@ func mustSee(t *testing.T, state, size string) {
 // TestWitnessFollowsServer checks that a witness follows a running server, and refuses one
 // that has lost leaves or has different ones.
 func TestWitnessFollowsServer(t *testing.T) {
+	t.Parallel()
 	w := watchedLog(t, 2)
 	state := filepath.Join(t.TempDir(), "kept")
 	if out := witnessing(t, state, "", "--url", w.url); strings.Count(out, "\n— ") != 2 {
