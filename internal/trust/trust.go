@@ -32,7 +32,8 @@ func Secret(info fs.FileInfo, path string) error {
 }
 
 // Authority checks a file that determines who may sign, or which library is loaded. It must belong to
-// the user of this process or to root, and other users must not be able to write it or its directory.
+// the user of this process or to root, no other user may be able to write it, and its directory must
+// not be writable by everyone, unless it is sticky like /tmp.
 func Authority(file *os.File) error {
 	info, err := file.Stat()
 	if err != nil || !info.Mode().IsRegular() {

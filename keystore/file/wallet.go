@@ -43,7 +43,7 @@ type Account struct {
 type NewWallet struct {
 	Name        string
 	Mnemonic    keystore.SecretBytes // BIP-39, in English
-	Passphrase  keystore.SecretBytes // BIP-39; may be empty; at most MaxWalletPassphrase bytes, no line breaks
+	Passphrase  keystore.SecretBytes // BIP-39; may be empty; at most 1024 bytes, no line breaks
 	ExtendedKey keystore.SecretBytes // instead of a mnemonic, in the form of wallet.ParseExtendedKey
 	Accounts    []wallet.Account     // without duplicates; nil means UsualAccounts of the root
 }
@@ -122,8 +122,8 @@ func (n *NewWallet) canonicalSecret() ([]byte, error) {
 		defer root.Wipe()
 		return root.ExtendedKey(root.Path())
 	}
-	if len(n.Passphrase) > MaxWalletPassphrase || bytes.ContainsAny(n.Passphrase, "\r\n\x00") {
-		return nil, fmt.Errorf("the passphrase of the mnemonic has more than %d bytes, a line break or a zero byte", MaxWalletPassphrase)
+	if len(n.Passphrase) > maxWalletPassphrase || bytes.ContainsAny(n.Passphrase, "\r\n\x00") {
+		return nil, fmt.Errorf("the passphrase of the mnemonic has more than %d bytes, a line break or a zero byte", maxWalletPassphrase)
 	}
 	entropy, err := wallet.Entropy(n.Mnemonic)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 // Limits of a wallet.
 const (
 	MaxAccounts         = 256
-	MaxWalletPassphrase = 1024 // bytes
+	maxWalletPassphrase = 1024 // bytes
 )
 
-const maxWalletPayload = wallet.MaxMnemonic + MaxWalletPassphrase + len("\n\n")
+const maxWalletPayload = wallet.MaxMnemonic + maxWalletPassphrase + len("\n\n")
 
 // walletMetadata describes the wallet in the header of a wallet file. It is one line of
 // JSON in exactly this form. The payload is the mnemonic, its words separated by single

@@ -78,11 +78,11 @@ func connect(ctx context.Context, uri URI, with credentials) (*connection, error
 }
 
 func (c *connection) connect(ctx context.Context) (*connection, error) {
-	if err := lockModules(ctx); err != nil {
+	if err := modules.lock(ctx); err != nil {
 		c.pin.Destroy()
 		return nil, err
 	}
-	defer unlockModules()
+	defer modules.unlock()
 	if err := c.open(); err != nil {
 		c.pin.Destroy()
 		return nil, err
@@ -131,8 +131,8 @@ func (c *connection) configure(serial string) error {
 
 // close finalizes the module if nothing else uses it. All sessions must be closed.
 func (c *connection) close() error {
-	_ = lockModules(context.Background())
-	defer unlockModules()
+	_ = modules.lock(context.Background())
+	defer modules.unlock()
 	c.pin.Destroy()
 	return c.release()
 }

@@ -23,10 +23,10 @@ func (s *Store) Rename(ctx context.Context, organizationID, id, name string) err
 	if err != nil {
 		return fmt.Errorf("rename key: %w", err)
 	}
-	if err := s.startScanning(ctx); err != nil {
+	if err := s.scanning.lock(ctx); err != nil {
 		return err
 	}
-	defer s.stopScanning()
+	defer s.scanning.unlock()
 	label := s.settings.label(organizationID, name)
 	if err := s.relabel(ctx, k, label); err != nil {
 		return fmt.Errorf("rename key %s: %w", id, err)
@@ -57,10 +57,10 @@ func (s *Store) Delete(ctx context.Context, organizationID, id string) error {
 	if err != nil {
 		return fmt.Errorf("delete key: %w", err)
 	}
-	if err := s.startScanning(ctx); err != nil {
+	if err := s.scanning.lock(ctx); err != nil {
 		return err
 	}
-	defer s.stopScanning()
+	defer s.scanning.unlock()
 	if err := s.erase(ctx, k); err != nil {
 		return fmt.Errorf("delete key %s: %w", id, err)
 	}

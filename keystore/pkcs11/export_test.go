@@ -2,7 +2,10 @@
 
 package pkcs11
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Forget makes the next look-up of an unknown key scan the token without waiting for
 // rescanInterval.
@@ -12,9 +15,9 @@ func (s *Store) Forget() { s.scannedAt(time.Time{}) }
 func (s *Store) Remember() { s.scannedAt(time.Now().Add(time.Hour)) }
 
 func (s *Store) scannedAt(at time.Time) {
-	s.scanning <- struct{}{}
+	_ = s.scanning.lock(context.Background())
 	s.lastScan = at
-	<-s.scanning
+	s.scanning.unlock()
 }
 
 // SetCloseTimeout sets how long Close waits for operations in progress.
@@ -25,7 +28,7 @@ func (s *Store) Closing() <-chan struct{} { return s.pool.closed }
 
 // ModulesOpen returns the number of modules that the process has open.
 func ModulesOpen() int {
-	modules.turn <- struct{}{}
-	defer unlockModules()
+	_ = modules.lock(context.Background())
+	defer modules.unlock()
 	return len(modules.open)
 }

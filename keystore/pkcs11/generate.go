@@ -42,10 +42,10 @@ func (s *Store) add(ctx context.Context, organizationID, name string, id uuid.UU
 	if err := s.settings.checkNew(organizationID, name); err != nil {
 		return nil, err
 	}
-	if err := s.startScanning(ctx); err != nil {
+	if err := s.scanning.lock(ctx); err != nil {
 		return nil, err
 	}
-	defer s.stopScanning()
+	defer s.scanning.unlock()
 	label := s.settings.label(organizationID, name)
 	if id != uuid.Nil {
 		return s.addAs(ctx, id[:], label, create)

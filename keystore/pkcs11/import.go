@@ -126,10 +126,10 @@ func (s *Store) skippedID(id uuid.UUID) error {
 
 // readMatching reads the keys with this id or this public key.
 func (s *Store) readMatching(ctx context.Context, id uuid.UUID, public keystore.PublicKey) error {
-	if err := s.startScanning(ctx); err != nil {
+	if err := s.scanning.lock(ctx); err != nil {
 		return err
 	}
-	defer s.stopScanning()
+	defer s.scanning.unlock()
 	ids, err := s.idsOf(ctx, public)
 	if err != nil {
 		return err
@@ -190,10 +190,10 @@ func (s *Store) idsOf(ctx context.Context, public keystore.PublicKey) ([][]byte,
 // The key with the larger CKA_ID is removed. The smaller one waits for that, and is removed
 // itself if the other process has not seen it. A failure leaves both keys, which is harmless.
 func (s *Store) yieldToTwin(ctx context.Context, ours *key) (removed bool) {
-	if err := s.startScanning(ctx); err != nil {
+	if err := s.scanning.lock(ctx); err != nil {
 		return false
 	}
-	defer s.stopScanning()
+	defer s.scanning.unlock()
 	for range locateTries {
 		other, err := s.twin(ctx, ours)
 		if err != nil || other == nil {

@@ -56,27 +56,31 @@ type refusal struct {
 	err    error
 }
 
-// modules lists the open modules. The channel is a lock, with room for the one goroutine that
-// opens or closes a module, which may take long if the module hangs.
-var modules = struct {
-	turn chan struct{}
-	open []*module
-}{turn: make(chan struct{}, 1)}
+// contextMutex is a mutex that callers with a context can give up waiting for, because its holder may
+// hang in the module.
+type contextMutex chan struct{}
 
-// lockModules waits until no other goroutine opens or closes a module.
-func lockModules(ctx context.Context) error {
+func newContextMutex() contextMutex { return make(contextMutex, 1) }
+
+func (m contextMutex) lock(ctx context.Context) error {
 	select {
-	case modules.turn <- struct{}{}:
+	case m <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func unlockModules() { <-modules.turn }
+func (m contextMutex) unlock() { <-m }
+
+// modules lists the open modules. The mutex is held while opening or closing one.
+var modules = struct {
+	contextMutex
+	open []*module
+}{contextMutex: newContextMutex()}
 
 // acquireModule returns the module at a path, after loading and initializing it if it is not
-// open yet. The caller has called lockModules.
+// open yet. The caller holds the mutex of modules.
 func acquireModule(path string) (*module, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -126,8 +130,8 @@ func (m *module) hand(configure func() error) error {
 }
 
 // release gives up one use of a module, and finalizes and unloads it after the last one.
-// closeCrypto closes the user's crypto11 context, if it has one. The caller has called
-// lockModules.
+// closeCrypto closes the user's crypto11 context, if it has one. The caller holds the mutex of
+// modules.
 func (m *module) release(closeCrypto func() error) (err error) {
 	m.used--
 	if m.used == 0 && (m.separate || closeCrypto == nil) {

@@ -23,9 +23,9 @@ type Store struct {
 	closing    sync.Once
 	closeError error
 
-	// scanning is a lock, with room for the one goroutine that scans the token or creates
-	// keys. It guards the next three fields.
-	scanning chan struct{}
+	// scanning is held while scanning the token and while changing its keys. It guards the
+	// next three fields.
+	scanning contextMutex
 	lastScan time.Time
 	scanTook time.Duration
 	idSize   int // bytes of CKA_ID that the token stores, 0 if it stores a UUID
@@ -69,7 +69,7 @@ func Open(ctx context.Context, uri string, options Options) (*Store, error) {
 	}
 	store := &Store{
 		settings: settings, connection: connection, pool: newPool(connection, settings.sessions),
-		scanning: make(chan struct{}, 1),
+		scanning: newContextMutex(),
 	}
 	if settings.onDemand {
 		err = store.Ready(ctx)
@@ -100,27 +100,15 @@ func (s *Store) Ready(ctx context.Context) error {
 // refresh scans the token again unless a scan was done recently. The interval grows with
 // the duration of a scan, so that requests for unknown keys cannot keep the token busy.
 func (s *Store) refresh(ctx context.Context) error {
-	if err := s.startScanning(ctx); err != nil {
+	if err := s.scanning.lock(ctx); err != nil {
 		return err
 	}
-	defer s.stopScanning()
+	defer s.scanning.unlock()
 	if time.Since(s.lastScan) < max(rescanInterval, 10*s.scanTook) {
 		return nil
 	}
 	return s.rescan(ctx)
 }
-
-// startScanning waits until no other goroutine scans, which may take long if the token hangs.
-func (s *Store) startScanning(ctx context.Context) error {
-	select {
-	case s.scanning <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (s *Store) stopScanning() { <-s.scanning }
 
 // rescan reads the keys of the token. The caller holds s.scanning, unless no other goroutine
 // has the Store yet.
@@ -254,10 +242,10 @@ func (s *Store) usable(ctx context.Context) error {
 
 // readOne reads the keys with a CKA_ID.
 func (s *Store) readOne(ctx context.Context, ckaID []byte) error {
-	if err := s.startScanning(ctx); err != nil {
+	if err := s.scanning.lock(ctx); err != nil {
 		return err
 	}
-	defer s.stopScanning()
+	defer s.scanning.unlock()
 	return s.readID(ctx, ckaID)
 }
 
