@@ -81,9 +81,9 @@ type world struct {
 	outputs  []bitcointest.Output
 	totalIn  uint64
 	totalOut uint64
-	leaving  int64 // what truly leaves us
+	leaving  int64 // the true balance
 
-	signatures map[int][]given // of our keys, by input
+	signatures map[int][]given // of the signer's keys, by input
 	shown      []request       // accepted
 }
 

@@ -175,7 +175,7 @@ func (e *execution) checkCommitments(t *testing.T, effects []chains.Effect) (ope
 	for i, out := range e.tx.TxOut {
 		script := out.PkScript
 		out.PkScript = []byte{txscript.OP_RETURN, 1, 0x99}
-		free := false // with one of our signatures, if not with all
+		free := false // for one of the signatures, if not for all
 		for input, ours := range e.in {
 			free = free || ours && runs(e.tx, input, e.spent)
 		}

@@ -16,7 +16,7 @@ import (
 // know how to satisfy, or whose scripts fail.
 func TestFinalizeRefuses(t *testing.T) {
 	a, b := keyOf(t, secretOf(1)), keyOf(t, secretOf(2))
-	// A script with a hash lock, in which the key stands.
+	// A script with a hash lock that contains the key.
 	locked := append([]byte{txscript.OP_SHA256, 1, 7, txscript.OP_EQUALVERIFY}, bitcointest.P2PK(a.PublicKey()).Script...)
 	twoOfTwo := bitcointest.Multisig(2, a.PublicKey(), b.PublicKey())
 	leaf := append([]byte{txscript.OP_1, txscript.OP_DROP}, bitcointest.Leaf(a.PublicKey())...)

@@ -83,12 +83,7 @@ var _ chains.Chain = Chain{}
 func New(limits Limits) Chain { return Chain{limits: limits} }
 
 // Owner implements chains.Chain: the key at an address of 20 bytes.
-func (Chain) Owner(address []byte) (at keystore.Locator, ok bool) {
-	if len(address) != len(evm.Address{}) {
-		return at, false
-	}
-	return keystore.ByKeccak([20]byte(address)), true
-}
+func (Chain) Owner(address []byte) (at keystore.Locator, ok bool) { return evm.Owner(address) }
 
 // Name implements chains.Chain.
 func (Chain) Name() string { return Name }

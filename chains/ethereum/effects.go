@@ -87,3 +87,13 @@ func (s *signing) Effects() []chains.Effect {
 	network := s.tx.contracts()
 	return chains.ResolveSigner(s.tx.effects(network), network.Party(s.address))
 }
+
+var _ chains.Caller = (*transaction)(nil)
+
+// Calls implements chains.Caller.
+func (tx *transaction) Calls() []chains.Call {
+	if tx.creation {
+		return nil
+	}
+	return tx.call(tx.contracts()).Calls()
+}

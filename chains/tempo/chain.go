@@ -121,12 +121,7 @@ func (Chain) Expects() string { return "hex of the raw unsigned transaction, typ
 func (Chain) Addresses(pub keystore.PublicKey) []chains.Address { return evm.Addresses(pub) }
 
 // Owner implements chains.Chain. The account may have given other keys access.
-func (Chain) Owner(address []byte) (keystore.Locator, bool) {
-	if len(address) != len(evm.Address{}) {
-		return keystore.Locator{}, false
-	}
-	return keystore.ByKeccak([20]byte(address)), true
-}
+func (Chain) Owner(address []byte) (keystore.Locator, bool) { return evm.Owner(address) }
 
 // HazardNames implements chains.Chain.
 func (Chain) HazardNames() []string {

@@ -136,11 +136,7 @@ func (tx *transaction) tokenValue(field int, to chains.Party) chains.Effect {
 func (tx *transaction) creationEffects() []chains.Effect {
 	created := party(tx.createdAddress())
 	effect := chains.Effect{Kind: chains.KindCreate, From: tx.ownerParty, To: created, Path: "creates"}
-	var contract values
-	at := tx.values[createNewContract]
-	if err := smartContractMessage.read(tx.raw, at.from(), at.to(), contract[:]); err != nil {
-		panic("tron: a message that was read is read again: " + err.Error())
-	}
+	contract := smartContractMessage.reread(tx.raw, tx.values[createNewContract])
 	if value := contract[smartValue]; value.present() {
 		effect.Asset, effect.Amount = trxAsset, chains.Exactly(big.NewInt(value.number))
 	}
@@ -171,16 +167,10 @@ func (tx *transaction) permissionEffects() (effects []chains.Effect) {
 }
 
 func (tx *transaction) appendHolders(effects []chains.Effect, at value, path string) []chains.Effect {
-	var permission values
-	if err := permissionMessage.read(tx.raw, at.from(), at.to(), permission[:]); err != nil {
-		panic("tron: a message that was read is read again: " + err.Error())
-	}
+	permission := permissionMessage.reread(tx.raw, at)
 	threshold := strconv.FormatInt(permission[permissionThreshold].number, 10)
 	for entry := range entries(tx.raw, permission[permissionKeys]) {
-		var key values
-		if err := keyMessage.read(tx.raw, entry.from(), entry.to(), key[:]); err != nil {
-			panic("tron: a message that was read is read again: " + err.Error())
-		}
+		key := keyMessage.reread(tx.raw, entry)
 		effects = append(effects, chains.Effect{Kind: chains.KindAuthority, From: tx.ownerParty, Account: tx.ownerParty,
 			To: party(readAddress(key[0].of(tx.raw))), Path: path,
 			Args: []chains.Arg{{Name: "permission", Value: path}, {Name: "weight", Value: strconv.FormatInt(key[1].number, 10)}, {Name: "threshold", Value: threshold}}})
@@ -193,10 +183,7 @@ func (tx *transaction) appendHolders(effects []chains.Effect, at value, path str
 func (tx *transaction) voteEffects() (effects []chains.Effect) {
 	number := 0
 	for entry := range entries(tx.raw, tx.values[voteVotes]) {
-		var vote values
-		if err := voteMessage.read(tx.raw, entry.from(), entry.to(), vote[:]); err != nil {
-			panic("tron: a message that was read is read again: " + err.Error())
-		}
+		vote := voteMessage.reread(tx.raw, entry)
 		number++
 		effects = append(effects, chains.Effect{Kind: chains.KindSettings, From: tx.ownerParty, To: party(readAddress(vote[0].of(tx.raw))), Account: tx.ownerParty,
 			Args: []chains.Arg{{Name: "votes", Value: strconv.FormatInt(vote[1].number, 10)}}, Path: "vote " + strconv.Itoa(number)})

@@ -45,6 +45,14 @@ func (m *message) read(raw []byte, at, end int, into []value) error {
 	return m.checkRule(raw, into)
 }
 
+// reread reads a message again that was read before.
+func (m *message) reread(raw []byte, at value) (v values) {
+	if err := m.read(raw, at.from(), at.to(), v[:]); err != nil {
+		panic("tron: a message that was read cannot be read again: " + err.Error())
+	}
+	return v
+}
+
 // find returns the index of the field with a number, at next or after it.
 func (m *message) find(number uint64, next, at int) (int, error) {
 	for index := next; index < len(m.fields); index++ {

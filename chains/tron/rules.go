@@ -98,11 +98,7 @@ func (m *message) checkTokenValue(v []value) error {
 }
 
 func (m *message) checkOrigin(raw []byte, v []value) error {
-	var created values
-	at := v[createNewContract]
-	if err := smartContractMessage.read(raw, at.from(), at.to(), created[:]); err != nil {
-		return err
-	}
+	created := smartContractMessage.reread(raw, v[createNewContract])
 	owner, origin := v[m.indexOf(kindOwner)], created[smartOrigin]
 	if string(owner.of(raw)) != string(origin.of(raw)) {
 		return malformed(smartContractMessage.fields[smartOrigin].path, origin.from(), "another account than owner_address: the network wants the same")
@@ -126,10 +122,7 @@ func (m *message) checkIssue(raw []byte, v []value) error {
 	}
 	left := v[issueSupply].number
 	for entry := range entries(raw, v[issueFrozen]) {
-		var frozen values
-		if err := frozenSupplyMessage.read(raw, entry.from(), entry.to(), frozen[:]); err != nil {
-			return err
-		}
+		frozen := frozenSupplyMessage.reread(raw, entry)
 		if left -= frozen[0].number; left < 0 {
 			return malformed(frozenSupplyMessage.fields[0].path, frozen[0].from(), "more is frozen than the total supply")
 		}
@@ -149,10 +142,7 @@ func (m *message) checkParameters(raw []byte, v []value) error {
 	}
 	seen := map[int64]bool{}
 	for entry := range entries(raw, v[createParameters]) {
-		var parameter values
-		if err := parameterMessage.read(raw, entry.from(), entry.to(), parameter[:]); err != nil {
-			return err
-		}
+		parameter := parameterMessage.reread(raw, entry)
 		key := parameter[0]
 		if seen[key.number] {
 			return malformed(parameterMessage.fields[0].path, key.from(), "%d is there twice: of a map's equal keys the last one counts", key.number)
@@ -169,10 +159,7 @@ func (m *message) checkPermission(raw []byte, v []value) error {
 	var sum int64
 	seen := map[string]bool{}
 	for entry := range entries(raw, v[permissionKeys]) {
-		var key values
-		if err := keyMessage.read(raw, entry.from(), entry.to(), key[:]); err != nil {
-			return err
-		}
+		key := keyMessage.reread(raw, entry)
 		holder, weight := key[0], key[1]
 		switch {
 		case seen[string(holder.of(raw))]:
@@ -222,10 +209,7 @@ func countEntries(raw []byte, repeated value) (count int) {
 // checkPermissionType checks that a permission is where its type belongs, and that
 // active permissions, and only they, have operations.
 func checkPermissionType(raw []byte, at value, want int64) error {
-	var permission values
-	if err := permissionMessage.read(raw, at.from(), at.to(), permission[:]); err != nil {
-		return err
-	}
+	permission := permissionMessage.reread(raw, at)
 	fields := permissionMessage.fields
 	operations, keys := permission[permissionOperations], permission[permissionKeys]
 	switch got := permission[permissionType]; {

@@ -149,10 +149,7 @@ func summarizeEntries(raw []byte, f *field, repeated value) []chains.Field {
 }
 
 func (f *field) nested(raw []byte, at value) chains.Field {
-	var inner values
-	if err := f.of.read(raw, at.from(), at.to(), inner[:]); err != nil {
-		panic("tron: a message that was read is read again: " + err.Error())
-	}
+	inner := f.of.reread(raw, at)
 	return chains.List(f.label, summarize(raw, f.of, inner[:])...)
 }
 

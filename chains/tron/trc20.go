@@ -47,3 +47,13 @@ func (tx *transaction) callSummary() []chains.Field {
 	}
 	return tx.call(network).Fields()
 }
+
+var _ chains.Caller = (*transaction)(nil)
+
+// Calls implements chains.Caller.
+func (tx *transaction) Calls() []chains.Call {
+	if tx.contract.message != triggerSmartContract {
+		return nil
+	}
+	return tx.call(network).Calls()
+}

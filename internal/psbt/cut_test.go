@@ -11,7 +11,7 @@ import (
 // counts.
 type part struct {
 	at, need int
-	problem  string // that may be told beside "bytes wanted"
+	problem  string // that may be reported instead of "bytes wanted"
 }
 
 // parts collects a transaction and its parts.
@@ -25,7 +25,7 @@ func (p *parts) add(bytes ...byte) {
 	p.raw = append(p.raw, bytes...)
 }
 
-// count adds a count of what takes least bytes each.
+// count adds a count of parts that take at least least bytes each.
 func (p *parts) count(n byte, least int) {
 	p.list = append(p.list, part{len(p.raw), len(p.raw) + 1 + int(n)*least, "does not fit"})
 	p.raw = append(p.raw, n)
@@ -42,7 +42,7 @@ func transaction(scripts, witnesses bool) *parts {
 	p := &parts{}
 	p.add(2, 0, 0, 0)
 	if witnesses {
-		p.add(0, 1) // without it whole, what stands here is a count of inputs
+		p.add(0, 1) // cut off after its first byte, this is a count of inputs
 		p.list[1].problem = "transaction without inputs"
 	}
 	p.count(2, minInput)

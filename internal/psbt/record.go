@@ -27,7 +27,7 @@ func (r *Record) ValueOffset() int {
 	return r.Offset + CompactSizeLen(uint64(len(r.Key))) + len(r.Key) + CompactSizeLen(uint64(len(r.Value)))
 }
 
-// Map is the records of one map in the order in which they stand.
+// Map is the records of one map, in their order.
 type Map struct {
 	Records []Record
 	End     int // offset of the 00 that ends the map

@@ -76,8 +76,8 @@ func (t *Transaction) readOutputs(c *cursor) (err error) {
 	return nil
 }
 
-// readCount reads the number of parts that follow, each of which takes at least least
-// bytes.
+// readCount reads the number of parts that follow. least is the smallest size of a
+// part: a count for which the bytes left have no room is refused.
 func readCount(c *cursor, least uint64) (uint64, error) {
 	start := c.offset()
 	count, err := c.compactSize()

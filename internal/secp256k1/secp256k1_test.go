@@ -144,7 +144,7 @@ func checkSchnorr(t *testing.T, private *btcec.PrivateKey, digest [32]byte, got 
 	checkVerified(t, x, digest, got)
 }
 
-// checkVerified compares both of our verifications with btcec's.
+// checkVerified compares both verifications with btcec's.
 func checkVerified(t *testing.T, x, digest [32]byte, signature [64]byte) {
 	t.Helper()
 	want := verifyBtcec(x[:], digest[:], signature[:])

@@ -29,6 +29,15 @@ func Create2(factory Address, salt, initCode []byte) Address {
 // AddressOf returns the address of a secp256k1 key.
 func AddressOf(pub keystore.PublicKey) Address { return pub.KeccakAddress() }
 
+// Owner returns where to look for the key at an address of 20 bytes. ok is false for
+// any other length.
+func Owner(address []byte) (at keystore.Locator, ok bool) {
+	if len(address) != len(Address{}) {
+		return at, false
+	}
+	return keystore.ByKeccak([20]byte(address)), true
+}
+
 // Addresses returns the one address of a secp256k1 key.
 func Addresses(pub keystore.PublicKey) []chains.Address {
 	if pub.Curve() != keystore.CurveSecp256k1 {

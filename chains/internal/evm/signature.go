@@ -4,6 +4,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
+
+	"github.com/countersign-dev/countersign/chains/internal/rlp"
 )
 
 // halfOrder is (n−1)/2 of secp256k1: the largest s that the network accepts (EIP-2).
@@ -36,4 +38,16 @@ func Recover(digest common.Hash, yParity uint8, r, s uint256.Int) (signer Addres
 	hash := crypto.Keccak256(point[1:])
 	copy(signer[:], hash[12:])
 	return signer, true
+}
+
+// authorizationMagic precedes what an authorization's signature covers (EIP-7702).
+const authorizationMagic = 0x05
+
+// AuthorizationHash returns the digest that is signed to delegate an account to code,
+// given the encoded items chainId, address and nonce:
+//
+//	keccak256(05 ‖ rlp([chainId, address, nonce]))
+func AuthorizationHash(items []byte) common.Hash {
+	header := rlp.AppendListHeader([]byte{authorizationMagic}, len(items))
+	return crypto.Keccak256Hash(header, items)
 }

@@ -53,7 +53,7 @@ const (
 	roleFactory    role = "factory"    // address and call data that deploy an account
 	rolePacked     role = "packed"     // transactions of a Safe's multiSend
 	roleExecutions role = "executions" // executions of ERC-7579 and ERC-7821, as the mode says
-	roleCommands   role = "commands"   // commands of a Universal Router, beside their inputs
+	roleCommands   role = "commands"   // commands of a Universal Router, whose inputs are another argument
 	roleTime       role = "time"       // seconds since 1970
 )
 

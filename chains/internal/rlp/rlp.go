@@ -252,3 +252,13 @@ func (f *Fields) Join(inner *Fields) {
 
 // At returns the byte offset of the next item.
 func (f *Fields) At() int { return f.at }
+
+// split returns the content of the item at an offset.
+func split(raw []byte, at int) (content Span, isList bool, err error) {
+	kind, value, rest, err := rlp.Split(raw[at:])
+	if err != nil {
+		return Span{}, false, err
+	}
+	end := len(raw) - len(rest)
+	return Between(end-len(value), end), kind == rlp.List, nil
+}
