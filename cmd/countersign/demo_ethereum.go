@@ -52,6 +52,11 @@ func checkEthereum(signed string, pub keystore.PublicKey) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return checkSender(sender, pub)
+}
+
+// checkSender compares the sender that go-ethereum recovered with the key's address.
+func checkSender(sender common.Address, pub keystore.PublicKey) (string, error) {
 	if want := common.Address(pub.KeccakAddress()); sender != want {
 		return "", fmt.Errorf("go-ethereum recovers the sender %v, but the key's address is %v", sender, want)
 	}

@@ -3,9 +3,7 @@ package main
 import (
 	"encoding/hex"
 	"errors"
-	"fmt"
 
-	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/rlp"
 
@@ -69,9 +67,5 @@ func checkTempo(signed string, pub keystore.PublicKey) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sender, want := crypto.PubkeyToAddress(*signer), common.Address(pub.KeccakAddress())
-	if sender != want {
-		return "", fmt.Errorf("go-ethereum recovers the sender %v, but the key's address is %v", sender, want)
-	}
-	return fmt.Sprintf("go-ethereum recovers the key's address, %v", sender), nil
+	return checkSender(crypto.PubkeyToAddress(*signer), pub)
 }

@@ -51,58 +51,52 @@ func registerPasswordFlag(cmd *cobra.Command, path *string) {
 	cmd.Flags().StringVar(path, strings.TrimPrefix(passwordFlag, "--"), "", "`FILE` with the password of the secret itself, mode 0600 (default: ask on the terminal)")
 }
 
-// keySource is one key on standard input.
-type keySource struct {
-	format       string
-	curve        keystore.Curve // that --curve names; 0 if the format says it
-	passwordFile string
-}
-
-// source checks the flags that describe the key on standard input.
-func (c *importCommand) source() (source keySource, err error) {
-	source = keySource{format: c.format, passwordFile: c.passwordFile}
+// readSecret reads the key on standard input. The caller wipes it.
+func (c *importCommand) readSecret(cmd *cobra.Command) (key keyformat.Key, err error) {
 	if c.passwordFile != "" && !slices.Contains([]string{formatWeb3, formatPKCS8, formatSolanaKeygen}, c.format) {
-		return source, usagef("%s: --format %s has no password", passwordFlag, c.format)
+		return key, usagef("%s: --format %s has no password", passwordFlag, c.format)
 	}
+	var curve keystore.Curve // 0 if only the format determines it
 	if c.curve != "" || c.format == formatHex {
-		source.curve, err = parseCurve(c.curve)
+		if curve, err = parseCurve(c.curve); err != nil {
+			return key, err
+		}
 	}
-	return source, err
-}
-
-// read reads the key. The caller wipes it.
-func (s keySource) read(cmd *cobra.Command) (keyformat.Key, error) {
-	text, err := s.text(cmd)
-	if err != nil {
-		return keyformat.Key{}, fmt.Errorf("read the secret: %w", err)
-	}
-	defer keystore.Wipe(text)
-	key, err := s.parse(cmd, bytes.TrimSpace(text))
+	text, err := c.readText(cmd)
 	if err != nil {
 		return key, err
 	}
-	if s.curve != 0 && s.curve != key.Curve {
+	defer keystore.Wipe(text)
+	if key, err = c.parse(cmd, curve, bytes.TrimSpace(text)); err != nil {
+		return key, err
+	}
+	if curve != 0 && curve != key.Curve {
 		key.Wipe()
-		return key, fmt.Errorf("the key is on %v, and --curve asks for %v", key.Curve, s.curve)
+		return key, fmt.Errorf("the key is on %v, and --curve asks for %v", key.Curve, curve)
 	}
 	return key, nil
 }
 
-// text reads the secret from standard input. If that is a terminal, it prompts for the
-// secret and hides what is typed.
-func (s keySource) text(cmd *cobra.Command) ([]byte, error) {
-	if !terminal.Is(cmd.InOrStdin()) {
-		return readAll(cmd.Context(), cmd.InOrStdin(), keyformat.MaxSize)
-	}
-	if s.format == formatPKCS8 {
+// readText reads the secret from standard input. If that is a terminal, it prompts for the
+// secret and hides what is typed. The caller wipes the text.
+func (c *importCommand) readText(cmd *cobra.Command) (text []byte, err error) {
+	switch {
+	case !terminal.Is(cmd.InOrStdin()):
+		text, err = readAll(cmd.Context(), cmd.InOrStdin(), keyformat.MaxSize)
+	case c.format == formatPKCS8:
 		return nil, usagef("a PEM file has many lines: redirect it to standard input, < FILE")
+	default:
+		text, err = askSecret(cmd.Context(), "Secret in "+c.format)
 	}
-	return askSecret(cmd.Context(), "Secret in "+s.format)
+	if err != nil {
+		return nil, fmt.Errorf("read the secret: %w", err)
+	}
+	return text, nil
 }
 
 // parse parses the secret in its format. The caller wipes the key.
-func (s keySource) parse(cmd *cobra.Command, text []byte) (keyformat.Key, error) {
-	switch s.format {
+func (c *importCommand) parse(cmd *cobra.Command, curve keystore.Curve, text []byte) (keyformat.Key, error) {
+	switch c.format {
 	case formatWIF:
 		return parseWIF(cmd, text)
 	case formatSolana:
@@ -110,17 +104,17 @@ func (s keySource) parse(cmd *cobra.Command, text []byte) (keyformat.Key, error)
 	case formatSolanaBase58:
 		return keyformat.ParseSolanaBase58(text)
 	case formatSolanaKeygen:
-		return s.parseSolanaKeygen(cmd, text)
+		return c.parseSolanaKeygen(cmd, text)
 	case formatWeb3:
-		return s.withPassword(cmd, text, keyformat.ParseWeb3)
+		return c.withPassword(cmd, text, keyformat.ParseWeb3)
 	case formatPKCS8:
 		key, err := keyformat.ParsePKCS8(text, nil)
 		if errors.Is(err, keyformat.ErrPasswordMissing) {
-			return s.withPassword(cmd, text, keyformat.ParsePKCS8)
+			return c.withPassword(cmd, text, keyformat.ParsePKCS8)
 		}
 		return key, err
 	}
-	return keyformat.ParseHex(s.curve, text)
+	return keyformat.ParseHex(curve, text)
 }
 
 func parseWIF(cmd *cobra.Command, text []byte) (keyformat.Key, error) {
@@ -133,10 +127,10 @@ func parseWIF(cmd *cobra.Command, text []byte) (keyformat.Key, error) {
 
 // parseSolanaKeygen parses the words of solana-keygen. Their passphrase, if any, comes
 // from the file that --secret-password-file names.
-func (s keySource) parseSolanaKeygen(cmd *cobra.Command, words []byte) (key keyformat.Key, err error) {
+func (c *importCommand) parseSolanaKeygen(cmd *cobra.Command, words []byte) (key keyformat.Key, err error) {
 	var passphrase []byte
-	if s.passwordFile != "" {
-		if passphrase, err = readPassphraseFile(cmd.Context(), passwordFlag, s.passwordFile); err != nil {
+	if c.passwordFile != "" {
+		if passphrase, err = readPassphraseFile(cmd.Context(), passwordFlag, c.passwordFile); err != nil {
 			return key, err
 		}
 		defer keystore.Wipe(passphrase)
@@ -149,8 +143,8 @@ func (s keySource) parseSolanaKeygen(cmd *cobra.Command, words []byte) (key keyf
 	return keyformat.NewKey(keystore.CurveEd25519, secret)
 }
 
-func (s keySource) withPassword(cmd *cobra.Command, text []byte, parse func(file, password []byte) (keyformat.Key, error)) (keyformat.Key, error) {
-	password, err := s.password(cmd.Context())
+func (c *importCommand) withPassword(cmd *cobra.Command, text []byte, parse func(file, password []byte) (keyformat.Key, error)) (keyformat.Key, error) {
+	password, err := c.password(cmd.Context())
 	if err != nil {
 		return keyformat.Key{}, err
 	}
@@ -159,9 +153,9 @@ func (s keySource) withPassword(cmd *cobra.Command, text []byte, parse func(file
 }
 
 // password gets the password of the secret. The caller wipes it.
-func (s keySource) password(ctx context.Context) ([]byte, error) {
-	if s.passwordFile != "" {
-		return readPassphraseFile(ctx, passwordFlag, s.passwordFile)
+func (c *importCommand) password(ctx context.Context) ([]byte, error) {
+	if c.passwordFile != "" {
+		return readPassphraseFile(ctx, passwordFlag, c.passwordFile)
 	}
 	password, err := askSecret(ctx, "Password of the secret")
 	if errors.Is(err, terminal.ErrNone) {

@@ -138,11 +138,7 @@ func (c *importCommand) run(cmd *cobra.Command) error {
 
 // importKey imports the key on standard input.
 func (c *importCommand) importKey(cmd *cobra.Command) (err error) {
-	source, err := c.source()
-	if err != nil {
-		return err
-	}
-	key, err := source.read(cmd)
+	key, err := c.readSecret(cmd)
 	if err != nil {
 		return err
 	}

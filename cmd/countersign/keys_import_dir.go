@@ -32,7 +32,7 @@ func (c *importCommand) importDirectory(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return fmt.Errorf("--dir %s: %w", c.dir, err)
 	}
-	password, err := (keySource{passwordFile: c.passwordFile}).password(cmd.Context())
+	password, err := c.password(cmd.Context())
 	if err != nil {
 		return err
 	}

@@ -165,8 +165,8 @@ func (c *importCommand) readMnemonic(cmd *cobra.Command) (add file.NewWallet, er
 			return add, err
 		}
 	}
-	if add.Mnemonic, err = (keySource{format: formatMnemonic}).text(cmd); err != nil {
-		return add, fmt.Errorf("read the secret: %w", err)
+	if add.Mnemonic, err = c.readText(cmd); err != nil {
+		return add, err
 	}
 	entropy, err := wallet.Entropy(add.Mnemonic) // refuses invalid words before the passphrase is asked for
 	keystore.Wipe(entropy)
@@ -180,11 +180,11 @@ func (c *importCommand) readExtendedKey(cmd *cobra.Command) (add file.NewWallet,
 	if c.passwordFile != "" {
 		return add, usagef("%s: --format %s has no password", passwordFlag, c.format)
 	}
-	text, err := (keySource{format: formatXPrv}).text(cmd)
-	defer keystore.Wipe(text)
+	text, err := c.readText(cmd)
 	if err != nil {
-		return add, fmt.Errorf("read the secret: %w", err)
+		return add, err
 	}
+	defer keystore.Wipe(text)
 	add.ExtendedKey = bytes.Clone(bytes.TrimSpace(text))
 	root, err := wallet.ParseExtendedKey(add.ExtendedKey)
 	if err != nil {
