@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -120,25 +118,4 @@ func (e *Engine) checkTime(sent time.Time) error {
 			"timestampMs is %s ahead, at most %s are allowed: set the clock", sent.Sub(now).Round(time.Millisecond), e.config.MaxRequestSkew)
 	}
 	return nil
-}
-
-// vote returns the caller's stamp on an activity, as the record keeps it. message is
-// the stamped body, or empty if that is the body of the activity.
-func (c *caller) vote(selection activity.Selection, message string, stampedAt, now time.Time) (activity.Vote, error) {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return activity.Vote{}, activity.NewError(activity.ReasonInternal, "", err, "no randomness for the vote's id")
-	}
-	user := c.member.User
-	vote := activity.Vote{
-		ID: id.String(), UserID: user.ID, UserName: user.Name, UserSince: user.CreatedAt,
-		Scheme: activity.SchemeLocal, Selection: selection, Message: message, StampedAt: stampedAt, CreatedAt: now,
-	}
-	if c.stamp != nil {
-		vote.Credential = string(c.member.Credential.ID())
-		vote.PublicKey = c.member.Credential.PublicKeyText()
-		vote.Signature = c.stamp.SignatureText()
-		vote.Scheme = string(c.stamp.Scheme())
-	}
-	return vote, nil
 }

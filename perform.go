@@ -14,31 +14,6 @@ import (
 // caller still waits for it.
 const completeTimeout = 10 * time.Second
 
-// recordOverhead is about how many bytes a record has in addition to the body and the
-// signed transaction.
-const recordOverhead = 2 << 10
-
-func (e *Engine) claim(request *activity.Request) store.Claim {
-	return store.Claim{
-		OrganizationID: request.OrganizationID,
-		Fingerprint:    request.Fingerprint,
-		LeaseTTL:       e.config.LeaseTTL,
-		LiveUntil:      e.liveUntil(request.Time()),
-		Size:           2*len(request.Body) + recordOverhead,
-	}
-}
-
-// liveUntil returns the last instant at which a lease on the request may be taken.
-// Adding the skew to the age leaves time for a slow policy to a request that was live
-// when it arrived. The result depends only on the body and the configuration, so that a
-// store that forgets activities can tell which ones it may have forgotten.
-func (e *Engine) liveUntil(sent time.Time) time.Time {
-	if e.config.AnyRequestTime {
-		return time.Time{}
-	}
-	return sent.Add(e.config.MaxRequestAge + e.config.MaxRequestSkew)
-}
-
 // perform is steps 7 and 8: it carries out the task under the lease, and records the
 // activity before it returns the record. s.result is set if and only if the task was
 // performed.

@@ -169,6 +169,31 @@ func (e *Engine) begin(ctx context.Context, s *submission) (*store.Activity, err
 	return nil, refuseStore(limited)
 }
 
+// recordOverhead is about how many bytes a record has in addition to the body and the
+// signed transaction.
+const recordOverhead = 2 << 10
+
+func (e *Engine) claim(request *activity.Request) store.Claim {
+	return store.Claim{
+		OrganizationID: request.OrganizationID,
+		Fingerprint:    request.Fingerprint,
+		LeaseTTL:       e.config.LeaseTTL,
+		LiveUntil:      e.liveUntil(request.Time()),
+		Size:           2*len(request.Body) + recordOverhead,
+	}
+}
+
+// liveUntil returns the last instant at which a lease on the request may be taken.
+// Adding the skew to the age leaves time for a slow policy to a request that was live
+// when it arrived. The result depends only on the body and the configuration, so that a
+// store that forgets activities can tell which ones it may have forgotten.
+func (e *Engine) liveUntil(sent time.Time) time.Time {
+	if e.config.AnyRequestTime {
+		return time.Time{}
+	}
+	return sent.Add(e.config.MaxRequestAge + e.config.MaxRequestSkew)
+}
+
 // recorded returns the recorded activity of a request that a Decider refuses, or nil:
 // a client that lost the answer can still get it, whatever limits, times and approvals
 // say now. A plain Policy is asked for each reading.
