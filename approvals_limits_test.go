@@ -54,6 +54,20 @@ func (b *ballot) found(on *activity.Record) *activity.Record {
 	return record
 }
 
+// stored returns the record of an activity in the store.
+func (b *ballot) stored(on *activity.Record) *activity.Record {
+	b.t.Helper()
+	found, err := b.Config.Store.Find(b.t.Context(), enginetest.Organization, on.Request.Fingerprint)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	record, err := activity.DecodeRecord(found.Data)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return record
+}
+
 // TestLimitChargedAtLastVote checks that waiting is not charged. If two activities have
 // their votes and the limit has room for one, one is signed; the other keeps waiting
 // with the reason, and is signed once the limit has room again.

@@ -55,14 +55,7 @@ func TestProofOfUnsigned(t *testing.T) {
 			if err := test.end(b, waiting); err != nil {
 				t.Fatal(err)
 			}
-			stored, err := b.Config.Store.Find(t.Context(), enginetest.Organization, waiting.Request.Fingerprint)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ended, err := activity.DecodeRecord(stored.Data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ended := b.stored(waiting)
 			if ended.Status != test.status || len(ended.AppProofs) != 1 {
 				t.Fatalf("%s with %d proofs", ended.Status, len(ended.AppProofs))
 			}

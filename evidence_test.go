@@ -46,13 +46,9 @@ func (b *ballot) completed(t *testing.T) *activity.Record {
 	waiting := mustSubmit(t, b.Engine, b.APIKey.Sign(b.Body(enginetest.Request{})))
 	b.approve(b.ann, waiting)
 	b.approve(b.ben, waiting)
-	found, err := b.Config.Store.Get(t.Context(), enginetest.Organization, waiting.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	record, err := activity.DecodeRecord(found.Data)
-	if err != nil || record.Status != activity.StatusCompleted {
-		t.Fatalf("%+v, %v", record, err)
+	record := b.stored(waiting)
+	if record.Status != activity.StatusCompleted {
+		t.Fatalf("%+v", record)
 	}
 	return record
 }

@@ -100,8 +100,8 @@ func (e *Engine) reject(ctx context.Context, waiting *pending) (*activity.Record
 	return e.update(ctx, waiting, &after)
 }
 
-// update replaces the record of an activity that waits. One that has ended gets its
-// app proof.
+// update replaces the record of an activity that waits. If that ends the activity, the
+// record gets its app proof.
 func (e *Engine) update(ctx context.Context, waiting *pending, after *activity.Record) (*activity.Record, error) {
 	after.UpdatedAt = e.config.Now()
 	if !after.Status.Waits() {
@@ -147,16 +147,12 @@ func (e *Engine) resumeOne(ctx context.Context, listed *store.Activity) error {
 	if err != nil || !record.Status.Waits() {
 		return err
 	}
-	organization, err := e.organizationOf(ctx, listed.OrganizationID)
-	if err != nil {
-		return err
-	}
-	waiting := &pending{record, found.Revision, organization}
+	waiting := &pending{Record: record, revision: found.Revision}
 	s := newSubmission("resume")
 	s.organizationID = listed.OrganizationID
 	if e.abandoned(record) {
 		record, err = e.reject(ctx, waiting)
-	} else {
+	} else if waiting.organization, err = e.organizationOf(ctx, listed.OrganizationID); err == nil {
 		record, err = e.resume(ctx, s, waiting)
 	}
 	if s.resumed == nil {

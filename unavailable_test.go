@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
@@ -55,6 +56,30 @@ func TestDirectoryOutage(t *testing.T) {
 		Type: activity.TransactionTypeEthereum, SignWith: enginetest.Address, UnsignedTransaction: enginetest.Hazardous,
 	})
 	refusal(t, err, activity.ReasonUnavailable, "the directory of organizations cannot be read")
+}
+
+// TestSweepDuringOutage checks that a sweep leaves an activity that waits alone while
+// the directory fails, reports that, and still rejects an activity that is overdue.
+func TestSweepDuringOutage(t *testing.T) {
+	directory := &outage{}
+	b := newBallot(t, withSharedMemory, func(c *countersign.Config) {
+		directory.Directory = c.Directory
+		c.Directory = directory
+	})
+	waiting := b.submit()
+	b.approve(b.ann, waiting)
+	directory.organizations = errOutage
+	if err := b.Engine.ResumeWaiting(t.Context()); !errors.Is(err, errOutage) {
+		t.Errorf("resumed with %v", err)
+	}
+	if stored := b.stored(waiting); stored.Status != activity.StatusConsensusNeeded || stored.Decision.Reason != "" {
+		t.Errorf("%s: %s", stored.Status, stored.Decision.Reason)
+	}
+	b.Clock.Advance(countersign.DefaultMaxWaiting + time.Second)
+	b.resume()
+	if stored := b.stored(waiting); stored.Status != activity.StatusRejected {
+		t.Errorf("overdue: %s", stored.Status)
+	}
 }
 
 // TestWithoutService checks that an engine says which service it lacks.
