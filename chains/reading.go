@@ -86,7 +86,7 @@ type Reading struct {
 // its calls, in order.
 type Readings []Reading
 
-// At returns the reading of the call whose effects have a path.
+// At returns the reading with a path.
 func (r Readings) At(path string) (Reading, bool) {
 	for _, reading := range r {
 		if reading.Path == path {
@@ -94,6 +94,16 @@ func (r Readings) At(path string) (Reading, bool) {
 		}
 	}
 	return Reading{}, false
+}
+
+// Of returns the reading of the call that an effect comes from. An effect that calls a
+// program that the bytes do not name, such as a transfer hook, has none: the reading is of
+// the program that makes the call.
+func (r Readings) Of(effect *Effect) (Reading, bool) {
+	if effect.Kind == KindCall && effect.To.IsUnknown() {
+		return Reading{}, false
+	}
+	return r.At(effect.Path)
 }
 
 // Sighted returns the hazards without blind calls (<chain>/blind-call) that have a
@@ -110,8 +120,8 @@ func (r Readings) sights(hazard Hazard, effects []Effect) bool {
 	if !ok || index >= len(effects) || !strings.HasSuffix(hazard.Name, "/blind-call") {
 		return false
 	}
-	effect := effects[index]
-	reading, ok := r.At(effect.Path)
+	effect := &effects[index]
+	reading, ok := r.Of(effect)
 	return ok && reading.Complete && effect.Kind == KindCall && effect.Undecoded
 }
 

@@ -153,7 +153,7 @@ func (x *Explanation) addEffects(c *cover) {
 		default:
 			x.Effects[i].NoRule = "authorized by another signature"
 		}
-		if reading, ok := e.request.Readings.At(effect.Path); ok {
+		if reading, ok := e.request.Readings.Of(effect.Effect); ok {
 			x.Effects[i].Reading = &reading
 		}
 		if x.Rule == "" {

@@ -37,7 +37,7 @@ func newEffectViews(effects []chains.Effect, chain string, readings chains.Readi
 	for i := range effects {
 		views[i] = effectView{Effect: &effects[i], index: i, namespace: namespaceOfChain(chain, &effects[i])}
 		views[i].object = object{kind: effectType, of: &views[i]}
-		if reading, ok := readings.At(effects[i].Path); ok && reading.Function != "" {
+		if reading, ok := readings.Of(&effects[i]); ok && reading.Function != "" {
 			views[i].reading = &reading
 		}
 	}

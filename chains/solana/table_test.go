@@ -208,3 +208,25 @@ func (g generator) lookups(t *testing.T) (raw []byte, tables knownTables, accoun
 	}
 	return raw, tables, accounts
 }
+
+// readsAll is a reader that knows every program.
+type readsAll struct{}
+
+func (readsAll) Read(chains.Call) (chains.Reading, bool) { return chains.Reading{Complete: true}, true }
+
+// TestReadingCoversItsProgramAlone: a complete reading of a transfer of Token-2022 says
+// nothing about the hook program that the transfer may call, which stays a blind call.
+func TestReadingCoversItsProgramAlone(t *testing.T) {
+	for name, test := range map[string]struct {
+		call instructionCall
+		want []string
+	}{
+		"an unknown program": {call(sdk.PublicKey(account(40)), []byte{0, 2}), nil},
+		"a transfer hook":    {call(sdk.Token2022ProgramID, []byte{2, 3, 4, 0, 5}, []byte{12}, u64(1), []byte{6}), []string{solana.HazardBlindCall}},
+	} {
+		tx, readings := chains.ReadWith(parse(t, scene(solana.Version0, 1, nil, test.call)), readsAll{})
+		if got := chaintest.Names(readings.Sighted(tx.Hazards(), tx.Effects())); !slices.Equal(got, test.want) {
+			t.Errorf("%s: hazards %v, want %v", name, got, test.want)
+		}
+	}
+}
