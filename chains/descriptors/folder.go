@@ -140,6 +140,9 @@ func (f *Folder) add(l *loader, name string, pins *Pins, attested attestations) 
 		file.trust(loaded, pins, attested)
 	}
 	for _, t := range targets {
+		if slices.Contains(f.byTarget[t], file) {
+			continue // the file has the target twice
+		}
 		file.Targets = append(file.Targets, t.String())
 		f.byTarget[t] = append(f.byTarget[t], file)
 	}

@@ -285,6 +285,15 @@ func TestTwoTrustedFiles(t *testing.T) {
 	}
 }
 
+// TestRepeatedDeployment: a file that names a contract twice does not contradict itself.
+func TestRepeatedDeployment(t *testing.T) {
+	deployment := `{"chainId":1,"address":"` + vault + `"}`
+	files := map[string]string{"a.json": strings.Replace(alone, deployment, deployment+`,{"chainId":1,"address":"`+strings.ToLower(vault)+`"}`, 1)}
+	if reading, _ := open(t, descriptors.Options{Pins: pin(t, files)}, files).Read(deposit("eip155:1")); !reading.Complete {
+		t.Errorf("%+v", reading)
+	}
+}
+
 // TestIncludesStayInTheFolder: paths out of the folder, URLs and cycles are refused.
 func TestIncludesStayInTheFolder(t *testing.T) {
 	for _, target := range []string{"../base.json", "/etc/passwd", "https://example.com/base.json", "vault.json", "", "a/../../b.json"} {
