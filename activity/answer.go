@@ -172,6 +172,17 @@ func (a *answer) activity() {
 	a.buf = append(a.buf, '}')
 }
 
+func (a *answer) log() {
+	if a.Log == nil {
+		return
+	}
+	a.buf = append(appendMember(a.buf, "log"), '{')
+	a.buf = appendRawMember(a.buf, "index", strconv.FormatInt(a.Log.Index, 10))
+	a.buf = appendTextMember(a.buf, "checkpoint", a.Log.Checkpoint)
+	a.buf = appendTextMember(a.buf, "proof", a.Log.Proof)
+	a.buf = append(a.buf, '}')
+}
+
 func (a *answer) failure() {
 	a.buf = appendMember(a.buf, "failure")
 	if a.Failure == nil {

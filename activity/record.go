@@ -36,6 +36,14 @@ type Viewer struct {
 	Review     *Review // of an activity that waits, for the submitter and for users who could vote
 }
 
+// LogProof proves that an activity is in the log of its organization. Proof, a newline
+// and Checkpoint together are a C2SP tlog-proof, which package translog verifies.
+type LogProof struct {
+	Index      int64  `json:"index"`      // of the leaf
+	Checkpoint string `json:"checkpoint"` // signed note, of the log whose last leaf this is
+	Proof      string `json:"proof"`      // the lines of the proof and the leaf, each with its newline
+}
+
 // Selection is a vote's choice.
 type Selection string
 
