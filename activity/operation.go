@@ -63,14 +63,8 @@ type Operation struct {
 	Type Type
 	Path string // the last part of the URL's path, after /public/v1/submit/
 
-	// Named operations may only be submitted by credentials whose list of types
-	// names them, not by credentials without a list.
-	Named bool
-
-	// Bearer results give whoever reads them the rights of their owner. Only the
-	// credential that submitted the activity is shown them.
-	Bearer bool
-
+	named        bool   // see Type.MustBeNamed
+	bearer       bool   // see Type.HasBearerResult
 	intent       string // the name of the intent in an answer
 	result       string // the name of the result in an answer; empty if the operation creates no activity
 	decode       func(parameters []byte, read parameterReader) (Intent, bool, error)
@@ -88,19 +82,19 @@ var operations = []Operation{
 		decode: decodeSignTransaction, decodeResult: resultOf[SignTransactionResult],
 	},
 	{
-		Type: TypeVerifyOTP, Path: "verify_otp", Bearer: true, intent: "verifyOtpIntent", result: "verifyOtpResult",
+		Type: TypeVerifyOTP, Path: "verify_otp", bearer: true, intent: "verifyOtpIntent", result: "verifyOtpResult",
 		decode: decodeVerifyOTP, decodeResult: resultOf[VerifyOTPResult],
 	},
 	{
-		Type: TypeSignRawPayload, Path: "sign_raw_payload", Named: true, intent: "signRawPayloadIntentV2", result: "signRawPayloadResult",
+		Type: TypeSignRawPayload, Path: "sign_raw_payload", named: true, intent: "signRawPayloadIntentV2", result: "signRawPayloadResult",
 		decode: decodeSignRawPayload, decodeResult: resultOf[SignRawPayloadResult],
 	},
 	{
-		Type: TypeSignRawPayloads, Path: "sign_raw_payloads", Named: true, intent: "signRawPayloadsIntent", result: "signRawPayloadsResult",
+		Type: TypeSignRawPayloads, Path: "sign_raw_payloads", named: true, intent: "signRawPayloadsIntent", result: "signRawPayloadsResult",
 		decode: decodeSignRawPayloads, decodeResult: resultOf[SignRawPayloadsResult],
 	},
-	{Type: TypeApproveActivity, Path: "approve_activity", Named: true, decode: decodeVote(TypeApproveActivity)},
-	{Type: TypeRejectActivity, Path: "reject_activity", Named: true, decode: decodeVote(TypeRejectActivity)},
+	{Type: TypeApproveActivity, Path: "approve_activity", named: true, decode: decodeVote(TypeApproveActivity)},
+	{Type: TypeRejectActivity, Path: "reject_activity", named: true, decode: decodeVote(TypeRejectActivity)},
 }
 
 // Operations returns all operations.
@@ -115,18 +109,19 @@ func Types() []Type {
 	return types
 }
 
-// MustBeNamed reports whether only credentials that name the type may submit it; see
-// Operation.Named. It is true for unknown types.
+// MustBeNamed reports whether only credentials whose list of types names the type may
+// submit it, and not credentials without a list. It is true for unknown types.
 func (t Type) MustBeNamed() bool {
 	operation, err := operationOf(t)
-	return err != nil || operation.Named
+	return err != nil || operation.named
 }
 
-// HasBearerResult reports whether results of the type are shown to their submitter only;
-// see Operation.Bearer.
+// HasBearerResult reports whether results of the type give their reader the rights of
+// their owner. Such results must only be shown to the credential that submitted the
+// activity.
 func (t Type) HasBearerResult() bool {
 	operation, err := operationOf(t)
-	return err == nil && operation.Bearer
+	return err == nil && operation.bearer
 }
 
 // operationOf returns the operation of a type. If another version of the type is

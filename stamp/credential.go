@@ -22,7 +22,7 @@ type Credential struct {
 	ExpiresAt time.Time
 
 	// Activities are the activity types that the credential may submit. If empty, it
-	// may submit all types but those that must be named (activity.Operation).
+	// may submit all types but those that must be named (activity.Type.MustBeNamed).
 	Activities []string
 
 	// RequireUserVerification refuses a passkey's stamps unless the authenticator has
