@@ -61,7 +61,7 @@ func newVoters(t *testing.T, rules string) (*enginetest.Fixture, *enginetest.API
 func newApprovers(t *testing.T, rules string) (*clients, map[string]any) {
 	t.Helper()
 	fixture, ann := newVoters(t, rules)
-	return startClients(t).serve(t, fixture), map[string]any{"apiPublicKey": ann.PublicKey, "apiPrivateKey": ann.PrivateKey()}
+	return serveClients(t, fixture), map[string]any{"apiPublicKey": ann.PublicKey, "apiPrivateKey": ann.PrivateKey()}
 }
 
 // listed is an activity as clients list it.
@@ -105,7 +105,7 @@ func TestClientsOfWhatWaits(t *testing.T) {
 		"poller": "TurnkeyActivityError", "viem": "TurnkeyConsensusNeededError",
 		"viem over sdk-server": "TurnkeyConsensusNeededError", "ethers": "TurnkeyActivityConsensusNeededError",
 	} {
-		got := c.ask(t, "sign", client, nil)
+		got := c.call(t, "sign", client, nil)
 		waiting := c.only(t, "http", ann)
 		if got.Name != name || got.ActivityID != waiting.ID {
 			t.Errorf("%s: %+v, want %s of %s", client, got, name, waiting.ID)
@@ -137,7 +137,7 @@ func TestClientsVote(t *testing.T) {
 			if !waiting.CanApprove || !waiting.CanReject || len(waiting.Votes) != 1 {
 				t.Errorf("%s shows %+v", client, waiting)
 			}
-			if refused := c.ask(t, op, client, map[string]any{"fingerprint": waiting.Fingerprint}); refused.Error == "" {
+			if refused := c.call(t, op, client, map[string]any{"fingerprint": waiting.Fingerprint}); refused.Error == "" {
 				t.Errorf("%s: the submitter's key, which names no votes, may %s", client, op)
 			}
 			var voted listed
@@ -166,7 +166,7 @@ func TestSolanaSignerWaits(t *testing.T) {
 		for op, want := range map[string]answered{"approve": {Value: []byte(`"verifies"`)}, "reject": {Name: "TurnkeyActivityError", Status: "ACTIVITY_STATUS_REJECTED"}} {
 			line := messageLine(t)
 			line["over"], line["version"] = over, "v0"
-			got := c.ask(t, "sign", "solana", line)
+			got := c.call(t, "sign", "solana", line)
 			if got.ActivityID == "" {
 				t.Fatalf("over %s: %+v", over, got)
 			}
@@ -176,7 +176,7 @@ func TestSolanaSignerWaits(t *testing.T) {
 			}
 			c.value(t, op, over, with(ann, "fingerprint", waiting.Fingerprint), new(listed))
 			line["activityId"] = waiting.ID
-			got = c.ask(t, "signedSolana", over, line)
+			got = c.call(t, "signedSolana", over, line)
 			if want.Name != got.Name || want.Status != got.Status || string(want.Value) != string(got.Value) || want.Name != "" && got.ActivityID != waiting.ID {
 				t.Errorf("over %s, after %s: %+v, want %+v", over, op, got, want)
 			}

@@ -8,11 +8,11 @@
 //
 // lib is "bitcoinjs" (version 0 only) or "scure". A request that fails gets
 // {error}.
-import { createInterface } from 'node:readline';
 import * as ecc from '@bitcoinerlab/secp256k1';
 import { Transaction } from '@scure/btc-signer';
 import * as bitcoin from 'bitcoinjs-lib';
 import { ECPairFactory } from 'ecpair';
+import { serve } from './lines.mjs';
 
 bitcoin.initEccLib(ecc);
 const zeroAux = new Uint8Array(32);
@@ -73,13 +73,4 @@ const operations = {
   'convert scure': convert,
 };
 
-for await (const line of createInterface({ input: process.stdin })) {
-  let answer;
-  try {
-    const request = JSON.parse(line);
-    answer = { hex: operations[`${request.op} ${request.lib ?? 'scure'}`](request) };
-  } catch (error) {
-    answer = { error: String(error?.message ?? error) };
-  }
-  console.log(JSON.stringify(answer));
-}
+await serve((request) => ({ hex: operations[`${request.op} ${request.lib ?? 'scure'}`](request) }));

@@ -28,7 +28,7 @@ const rpcSecret = "countersign"
 // startRegtest starts a node that mines to an address.
 func startRegtest(t *testing.T, miningAddress string) *regtest {
 	t.Helper()
-	binary, folder := testenv.BTCD(t), t.TempDir()
+	binary, folder := testenv.GoProgram(t, "interop/btcd", "github.com/btcsuite/btcd"), t.TempDir()
 	config := filepath.Join(folder, "btcd.conf")
 	if err := os.WriteFile(config, nil, 0o600); err != nil {
 		t.Fatal(err)

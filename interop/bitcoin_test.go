@@ -1,12 +1,8 @@
 package interop
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"io"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -18,82 +14,14 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// bitcoinNode talks to bitcoin.mjs.
-type bitcoinNode struct {
-	in   io.WriteCloser
-	out  *bufio.Reader
-	wait func() error
-}
-
-func startBitcoinNode(t *testing.T) *bitcoinNode {
+// askBitcoin has a library of bitcoin.mjs work on a PSBT.
+func askBitcoin(t *testing.T, op, lib string, raw, secret []byte) []byte {
 	t.Helper()
-	command := testenv.Node(t, "bitcoin.mjs")
-	in, err := command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return &bitcoinNode{in, bufio.NewReader(out), command.Wait}
-}
-
-// close ends the script, which must not have failed. It is to be deferred: by
-// the time of t.Cleanup the test's context has killed the script.
-func (n *bitcoinNode) close(t *testing.T) {
-	t.Helper()
-	if err := errors.Join(n.in.Close(), n.wait()); err != nil {
-		t.Error(err)
-	}
-}
-
-type bitcoinRequest struct {
-	Op         string `json:"op"`
-	Lib        string `json:"lib"`
-	PSBT       string `json:"psbt"`
-	PrivateKey string `json:"privateKey,omitempty"`
-}
-
-// ask returns the bytes of the answer, or the error that the library had.
-func (n *bitcoinNode) ask(t *testing.T, op, lib string, raw, secret []byte) ([]byte, error) {
-	t.Helper()
-	request, err := json.Marshal(bitcoinRequest{op, lib, hex.EncodeToString(raw), hex.EncodeToString(secret)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := n.in.Write(append(request, '\n')); err != nil {
-		t.Fatal(err)
-	}
-	line, err := n.out.ReadBytes('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	var answer struct{ Hex, Error string }
-	if err := json.Unmarshal(line, &answer); err != nil {
-		t.Fatal(err)
-	}
-	if answer.Error != "" {
-		return nil, errors.New(answer.Error)
-	}
-	made, err := hex.DecodeString(answer.Hex)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made, nil
-}
-
-// mustAsk is ask for what both libraries can do.
-func (n *bitcoinNode) mustAsk(t *testing.T, op, lib string, raw, secret []byte) []byte {
-	t.Helper()
-	made, err := n.ask(t, op, lib, raw, secret)
-	if err != nil {
-		t.Fatalf("%s %s: %v\n%x", lib, op, err, raw)
-	}
-	return made
+	var answer struct{ Hex string }
+	startPeer(t, "bitcoin.mjs").ask(t, map[string]string{
+		"op": op, "lib": lib, "psbt": hex.EncodeToString(raw), "privateKey": hex.EncodeToString(secret),
+	}, &answer)
+	return unhex(t, answer.Hex)
 }
 
 func bitcoinSecret(b byte) []byte { return bytes.Repeat([]byte{b}, keystore.SecretSize) }
@@ -142,8 +70,6 @@ func bitcoinCases(a, b keystore.PublicKey) []bitcoinCase {
 // TestBitcoinLibraries: what we sign both libraries finalize to our bytes, and
 // what they sign is what we sign, in both versions of the format.
 func TestBitcoinLibraries(t *testing.T) {
-	node := startBitcoinNode(t)
-	defer node.close(t)
 	a, b := bitcoinKey(t, bitcoinSecret(1)), bitcoinKey(t, bitcoinSecret(2))
 	var counts testenv.Outcomes
 	for _, c := range bitcoinCases(a.PublicKey(), b.PublicKey()) {
@@ -154,11 +80,11 @@ func TestBitcoinLibraries(t *testing.T) {
 			}
 			t.Run(c.name, func(t *testing.T) {
 				version0 := made.Encode()
-				final := compareLibraries(t, node, version0, []string{"bitcoinjs", "scure"}, a, b, c.keys)
-				version2 := node.mustAsk(t, "convert", "scure", version0, nil)
+				final := compareLibraries(t, version0, []string{"bitcoinjs", "scure"}, a, b, c.keys)
+				version2 := askBitcoin(t, "convert", "scure", version0, nil)
 				signing := readyBitcoin(t, version2, a)
 				counts.Add(isBlind(signing.Effects()), len(signing.Hazards()))
-				if again := compareLibraries(t, node, version2, []string{"scure"}, a, b, c.keys); !bytes.Equal(again, final) {
+				if again := compareLibraries(t, version2, []string{"scure"}, a, b, c.keys); !bytes.Equal(again, final) {
 					t.Errorf("version 2 gives another transaction:\n%x\n%x", again, final)
 				}
 			})
@@ -169,11 +95,11 @@ func TestBitcoinLibraries(t *testing.T) {
 
 // compareLibraries signs with us and with them, and finalizes ours by all. It
 // returns the network transaction.
-func compareLibraries(t *testing.T, node *bitcoinNode, raw []byte, libs []string, a, b keystore.Key, keys int) []byte {
+func compareLibraries(t *testing.T, raw []byte, libs []string, a, b keystore.Key, keys int) []byte {
 	t.Helper()
 	ours := signBitcoin(t, raw, a)
 	for _, lib := range libs {
-		theirs := node.mustAsk(t, "sign", lib, raw, bitcoinSecret(1))
+		theirs := askBitcoin(t, "sign", lib, raw, bitcoinSecret(1))
 		compareBitcoinSignatures(t, lib, ours, theirs)
 	}
 	if keys == 2 {
@@ -184,7 +110,7 @@ func compareLibraries(t *testing.T, node *bitcoinNode, raw []byte, libs []string
 		t.Fatal(err)
 	}
 	for _, lib := range libs {
-		if got := node.mustAsk(t, "finalize", lib, ours, nil); !bytes.Equal(got, final) {
+		if got := askBitcoin(t, "finalize", lib, ours, nil); !bytes.Equal(got, final) {
 			t.Errorf("%s finalizes to\n%x, we to\n%x", lib, got, final)
 		}
 	}

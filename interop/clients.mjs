@@ -4,7 +4,6 @@
 // Reads JSON lines {op, client, baseUrl, organizationId, apiPublicKey,
 // apiPrivateKey, …} and answers, line by line, {value} or {error, code}.
 import { createHash, createPrivateKey, createPublicKey, sign as nodeSign, verify as nodeVerify } from "node:crypto";
-import { createInterface } from "node:readline";
 import { PublicKey, Transaction as SolanaTransaction, SystemProgram, TransactionMessage, VersionedTransaction } from "@solana/web3.js";
 import { ApiKeyStamper } from "@turnkey/api-key-stamper";
 import { TurnkeyClient as CoreClient } from "@turnkey/core";
@@ -19,6 +18,7 @@ import { WebauthnStamper } from "@turnkey/webauthn-stamper";
 import { JsonRpcProvider, Wallet } from "ethers";
 import { privateKeyToAccount } from "viem/accounts";
 import { Transaction as TempoTransaction } from "viem/tempo";
+import { serve } from "./lines.mjs";
 
 // What is signed: the transaction of the vector eip1559.json.
 const viemTransaction = {
@@ -307,15 +307,15 @@ const operations = {
   verifyProof: async (line) => { verifyAppProofSignature(line.proof); return "verifies"; },
 };
 
-for await (const text of createInterface({ input: process.stdin })) {
-  const line = JSON.parse(text);
-  let answer;
+async function answer(line) {
   try {
-    answer = { value: await operations[line.op](line) };
+    return { value: await operations[line.op](line) };
   } catch (error) {
-    answer = { error: String(error.message ?? error), cause: error.cause ? String(error.cause.message ?? error.cause) : "", code: error.code ?? null,
-      name: String(error.name ?? ""), activityId: error.activityId ?? error.cause?.activityId ?? "", status: error.activityStatus ?? error.cause?.activityStatus ?? "" };
+    return {
+      error: String(error.message ?? error), cause: error.cause ? String(error.cause.message ?? error.cause) : "", code: error.code ?? null,
+      name: String(error.name ?? ""), activityId: error.activityId ?? error.cause?.activityId ?? "", status: error.activityStatus ?? error.cause?.activityStatus ?? "",
+    };
   }
-  process.stdout.write(JSON.stringify(answer) + "\n");
 }
-process.exit(0);
+
+await serve(answer);

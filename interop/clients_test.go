@@ -1,7 +1,6 @@
 package interop
 
 import (
-	"bufio"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/elliptic"
@@ -11,10 +10,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http/httptest"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -26,19 +23,17 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
-	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
 // clients are the public clients in Node, and the server they talk to.
 type clients struct {
+	*peer
 	fixture *enginetest.Fixture
 	url     string
-	in      io.Writer
-	out     *bufio.Scanner
 }
 
-// answered is what a client makes of an answer.
+// answered is what a client returns or throws.
 type answered struct {
 	Value json.RawMessage
 	Error string
@@ -51,75 +46,35 @@ type answered struct {
 func newClients(t *testing.T, changes ...func(*countersign.Config)) *clients {
 	t.Helper()
 	fixture := enginetest.New(t, append(changes, func(c *countersign.Config) { c.Now = time.Now })...)
-	return startClients(t).serve(t, fixture)
+	return serveClients(t, fixture)
 }
 
-// startClients starts the clients, without a server yet.
-func startClients(t *testing.T) *clients {
-	t.Helper()
-	command := testenv.Node(t, "clients.mjs")
-	in, err := command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { endNode(t, command, in) })
-	made := &clients{in: in, out: bufio.NewScanner(out)}
-	made.out.Buffer(nil, 1<<20)
-	return made
-}
-
-// serve returns the same clients, in the same process, for a server of the fixture.
-func (c *clients) serve(t *testing.T, fixture *enginetest.Fixture) *clients {
+// serveClients returns the clients for a server of the fixture.
+func serveClients(t *testing.T, fixture *enginetest.Fixture) *clients {
 	t.Helper()
 	server := httptest.NewServer(httpapi.New(fixture.Engine, httpapi.Options{}))
 	t.Cleanup(server.Close)
-	return &clients{fixture: fixture, url: server.URL, in: c.in, out: c.out}
+	return &clients{startPeer(t, "clients.mjs"), fixture, server.URL}
 }
 
-func endNode(t *testing.T, command *exec.Cmd, in io.Closer) {
-	_ = in.Close()
-	if err := command.Wait(); err != nil && t.Context().Err() == nil {
-		t.Errorf("node: %v", err)
-	}
-}
-
-// ask has a client do something; line adds to, or replaces, what every line has.
-func (c *clients) ask(t *testing.T, op, client string, line map[string]any) answered {
+// call has a client do something. line adds to, or replaces, the members that every
+// request has.
+func (c *clients) call(t *testing.T, op, client string, line map[string]any) (got answered) {
 	t.Helper()
-	whole := map[string]any{
+	request := map[string]any{
 		"op": op, "client": client, "baseUrl": c.url, "organizationId": enginetest.Organization,
 		"apiPublicKey": c.fixture.APIKey.PublicKey, "apiPrivateKey": c.fixture.APIKey.PrivateKey(),
 		"signWith": enginetest.Address, "unsigned": enginetest.Unsigned,
 	}
-	maps.Copy(whole, line)
-	text, err := json.Marshal(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fmt.Fprintf(c.in, "%s\n", text); err != nil {
-		t.Fatal(err)
-	}
-	if !c.out.Scan() {
-		t.Fatalf("%s by %s: no answer: %v", op, client, c.out.Err())
-	}
-	var got answered
-	if err := json.Unmarshal(c.out.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
+	maps.Copy(request, line)
+	decode(t, c.exchange(t, request), &got)
 	return got
 }
 
-// value is ask for what must succeed; it reads the value into into.
+// value is call for what must succeed. It reads the value into into.
 func (c *clients) value(t *testing.T, op, client string, line map[string]any, into any) {
 	t.Helper()
-	got := c.ask(t, op, client, line)
+	got := c.call(t, op, client, line)
 	if got.Error != "" {
 		t.Fatalf("%s by %s: %s (%s)", op, client, got.Error, got.Cause)
 	}
@@ -208,14 +163,14 @@ func TestClientsShowErrors(t *testing.T) {
 			if test.fixed && (strings.HasPrefix(client, "viem") || client == "ethers") {
 				continue
 			}
-			got := c.ask(t, "sign", client, test.line)
+			got := c.call(t, "sign", client, test.line)
 			if !strings.Contains(got.Error+got.Cause, test.want) {
 				t.Errorf("%s by %s: %q (%q), value %s", test.name, client, got.Error, got.Cause, got.Value)
 			}
 		}
 	}
 	for _, client := range []string{"http", "poller"} {
-		if got := c.ask(t, "sign", client, map[string]any{"timestampMs": stale}); !strings.Contains(got.Error, "timestampMs is 1h1m") {
+		if got := c.call(t, "sign", client, map[string]any{"timestampMs": stale}); !strings.Contains(got.Error, "timestampMs is 1h1m") {
 			t.Errorf("stale by %s: %q", client, got.Error)
 		}
 	}
@@ -235,7 +190,7 @@ func TestAppProofInClients(t *testing.T) {
 		var verdict string
 		c.value(t, "verifyProof", "", map[string]any{"proof": proof}, &verdict)
 		proof.ProofPayload = strings.Replace(proof.ProofPayload, "COMPLETED", "REJECTED", 1)
-		if got := c.ask(t, "verifyProof", "", map[string]any{"proof": proof}); got.Error == "" {
+		if got := c.call(t, "verifyProof", "", map[string]any{"proof": proof}); got.Error == "" {
 			t.Error("a changed proof verifies")
 		}
 		time.Sleep(2 * time.Millisecond) // another timestampMs

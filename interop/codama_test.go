@@ -2,9 +2,6 @@ package interop
 
 import (
 	"bytes"
-	"encoding/hex"
-	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -52,31 +49,21 @@ func openPinned(t *testing.T, folder string) *descriptors.Folder {
 	return opened
 }
 
+// codamaCase is an instruction that Codama's codecs have encoded.
+type codamaCase struct {
+	Instruction, Data string
+	Args              [][2]string
+}
+
 // TestCodama: what Codama's own codecs encode for an IDL is read with it, argument by
 // argument, but for bytes without a meaning.
 func TestCodama(t *testing.T) {
 	folder := codamaFolder(t)
-	out, err := testenv.Node(t, "codama.mjs", filepath.Join(folder, "codama.json"), "100").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	opened := openPinned(t, folder)
 	program := chains.PartyWritten(sdk.VoteProgramID[:], sdk.VoteProgramID.String())
 	counts := map[string]int{}
-	for lines := json.NewDecoder(bytes.NewReader(out)); ; {
-		var c struct {
-			Instruction, Data string
-			Args              [][2]string
-		}
-		if err := lines.Decode(&c); err == io.EOF {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		data, err := hex.DecodeString(c.Data)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, c := range printed[codamaCase](t, "codama.mjs", filepath.Join(folder, "codama.json"), "100") {
+		data := unhex(t, c.Data)
 		accounts := make([]chains.Party, map[string]int{"numbers": 3, "options": 4, "lists": 1}[c.Instruction])
 		for i := range accounts {
 			accounts[i] = chains.PartyWritten(make([]byte, 32), "account")

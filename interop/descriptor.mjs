@@ -9,9 +9,9 @@
 // An input is {tx, vout, descriptor, index}: the transaction in hex that has the output.
 // An output is {descriptor, index, amount} or {address, amount}, in satoshi. A request
 // that fails gets {error}.
-import { createInterface } from 'node:readline';
 import { HDKey } from '@scure/bip32';
 import * as btc from '@scure/btc-signer';
+import { serve } from './lines.mjs';
 
 const regtest = { bech32: 'bcrt', pubKeyHash: 0x6f, scriptHash: 0xc4, wif: 0xef };
 const testVersions = { private: 0x04358394, public: 0x043587cf };
@@ -67,13 +67,4 @@ const operations = {
   create,
 };
 
-for await (const line of createInterface({ input: process.stdin })) {
-  let answer;
-  try {
-    const request = JSON.parse(line);
-    answer = operations[request.op](request);
-  } catch (error) {
-    answer = { error: String(error?.message ?? error) };
-  }
-  process.stdout.write(JSON.stringify(answer) + '\n');
-}
+await serve((request) => operations[request.op](request));

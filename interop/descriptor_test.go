@@ -1,11 +1,7 @@
 package interop
 
 import (
-	"bufio"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -14,45 +10,17 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
-	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// watchOnly talks to descriptor.mjs.
-type watchOnly struct {
-	in  io.WriteCloser
-	out *bufio.Reader
-}
+// watchOnlyAnswer is an answer of descriptor.mjs.
+type watchOnlyAnswer struct{ Address, PSBT string }
 
-func startWatchOnly(t *testing.T) (w *watchOnly, end func()) {
+func askWatchOnly(t *testing.T, request any) (answer watchOnlyAnswer) {
 	t.Helper()
-	command := testenv.Node(t, "descriptor.mjs")
-	in, err := command.StdinPipe()
-	must(t, err)
-	out, err := command.StdoutPipe()
-	must(t, err)
-	must(t, command.Start())
-	return &watchOnly{in, bufio.NewReader(out)}, func() {
-		if err := errors.Join(in.Close(), command.Wait()); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-func (w *watchOnly) ask(t *testing.T, request any) (answer struct{ Address, PSBT, Error string }) {
-	t.Helper()
-	line, err := json.Marshal(request)
-	must(t, err)
-	_, err = w.in.Write(append(line, '\n'))
-	must(t, err)
-	line, err = w.out.ReadBytes('\n')
-	must(t, err)
-	must(t, json.Unmarshal(line, &answer))
-	if answer.Error != "" {
-		t.Fatal(answer.Error)
-	}
+	startPeer(t, "descriptor.mjs").ask(t, request, &answer)
 	return answer
 }
 
@@ -68,9 +36,9 @@ type watchedPlace struct {
 	Amount     uint64 `json:"amount,omitempty"`
 }
 
-func (w *watchOnly) create(t *testing.T, inputs, outputs []watchedPlace) []byte {
+func createPSBT(t *testing.T, inputs, outputs []watchedPlace) []byte {
 	t.Helper()
-	answer := w.ask(t, map[string]any{"op": "create", "inputs": inputs, "outputs": outputs})
+	answer := askWatchOnly(t, map[string]any{"op": "create", "inputs": inputs, "outputs": outputs})
 	raw, encoding, err := bitcoin.Decode([]byte(answer.PSBT))
 	if err != nil || encoding != bitcoin.Base64 {
 		t.Fatalf("%v, %v", encoding, err)
@@ -168,10 +136,8 @@ func (s signer) sign(t *testing.T, raw []byte, change int) []byte {
 func TestWatchOnlyWallet(t *testing.T) {
 	accounts := map[string]*wallet.WatchOnly{"m/44'/1'/0'": nil, "m/49'/1'/0'": nil, "m/84'/1'/0'": nil, "m/86'/1'/0'": nil}
 	s := newSigner(t, accounts)
-	watch, end := startWatchOnly(t)
-	defer end()
 	segwit := accounts["m/84'/1'/0'"]
-	node := startRegtest(t, watch.ask(t, watchedPlace{Op: "address", Descriptor: segwit.Receive}).Address)
+	node := startRegtest(t, askWatchOnly(t, watchedPlace{Op: "address", Descriptor: segwit.Receive}).Address)
 	var blocks []string
 	node.mustCall(t, &blocks, "generate", maturity)
 	coinbase := hex.EncodeToString(node.coinbase(t, blocks[0]))
@@ -184,7 +150,7 @@ func TestWatchOnlyWallet(t *testing.T) {
 		spent = append(spent, at)
 	}
 	received = append(received, watchedPlace{Descriptor: segwit.Change, Index: 5, Amount: 50_0000_0000 - 4*each - 10_000})
-	first := watch.create(t, []watchedPlace{{Descriptor: segwit.Receive, Tx: coinbase}}, received)
+	first := createPSBT(t, []watchedPlace{{Descriptor: segwit.Receive, Tx: coinbase}}, received)
 	if added := s.discover(t, first); added != 5 {
 		t.Errorf("%d addresses were derived, want 5", added)
 	}
@@ -195,7 +161,7 @@ func TestWatchOnlyWallet(t *testing.T) {
 		spent[i].Tx, spent[i].Amount = hex.EncodeToString(funding), 0
 	}
 	away := "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080"
-	second := watch.create(t, spent, []watchedPlace{
+	second := createPSBT(t, spent, []watchedPlace{
 		{Address: away, Amount: 3 * each}, {Descriptor: accounts["m/86'/1'/0'"].Change, Index: 19, Amount: each - 10_000},
 	})
 	if added := s.discover(t, second); added != 1 {
@@ -219,12 +185,10 @@ func TestWatchOnlyAccountKey(t *testing.T) {
 		watched, err = root.Watch(account)
 		return err
 	}))
-	watch, end := startWatchOnly(t)
-	defer end()
-	node := startRegtest(t, watch.ask(t, watchedPlace{Op: "address", Descriptor: watched.Receive}).Address)
+	node := startRegtest(t, askWatchOnly(t, watchedPlace{Op: "address", Descriptor: watched.Receive}).Address)
 	var blocks []string
 	node.mustCall(t, &blocks, "generate", maturity)
-	raw := watch.create(t,
+	raw := createPSBT(t,
 		[]watchedPlace{{Descriptor: watched.Receive, Tx: hex.EncodeToString(node.coinbase(t, blocks[0]))}},
 		[]watchedPlace{{Address: "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080", Amount: 1_0000_0000},
 			{Descriptor: watched.Change, Index: 4, Amount: 49_0000_0000 - 10_000}})

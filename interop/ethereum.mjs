@@ -3,10 +3,10 @@
 // Reads JSON lines {privateKey, tx} and answers, line by line,
 // {viem: {unsigned, signed}, ethers: {unsigned, signed}}, all in hex. The tx has
 // the names of JSON-RPC (eth_sendTransaction), and a type from 0 to 4.
-import { createInterface } from "node:readline";
 import { Signature, Transaction, Wallet } from "ethers";
 import { serializeTransaction } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import { serve } from "./lines.mjs";
 
 const viemTypes = ["legacy", "eip2930", "eip1559", "eip4844", "eip7702"];
 
@@ -44,8 +44,4 @@ async function withEthers(privateKey, tx) {
   return { unsigned, signed: transaction.serialized };
 }
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const { privateKey, tx } = JSON.parse(line);
-  const answer = { viem: await withViem(privateKey, tx), ethers: await withEthers(privateKey, tx) };
-  process.stdout.write(JSON.stringify(answer) + "\n");
-}
+await serve(async ({ privateKey, tx }) => ({ viem: await withViem(privateKey, tx), ethers: await withEthers(privateKey, tx) }));

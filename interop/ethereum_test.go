@@ -1,9 +1,6 @@
 package interop
 
 import (
-	"bufio"
-	"encoding/hex"
-	"encoding/json"
 	"math/big"
 	"math/rand/v2"
 	"strings"
@@ -16,7 +13,6 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
-	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -28,27 +24,13 @@ type serialised struct{ Unsigned, Signed string }
 // ethers serialise and sign them, and signs what they serialised: their signed
 // bytes and ours are the same.
 func TestEthereumLibraries(t *testing.T) {
-	cases := ethereumCases(360)
-	command := testenv.Node(t, "ethereum.mjs")
-	command.Stdin = strings.NewReader(ethereumLines(t, cases))
-	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(strings.NewReader(string(out)))
-	lines.Buffer(nil, 1<<20)
-	answered := 0
-	for ; lines.Scan(); answered++ {
+	peer := startPeer(t, "ethereum.mjs")
+	for _, c := range ethereumCases(360) {
 		var answer map[string]serialised
-		if err := json.Unmarshal(lines.Bytes(), &answer); err != nil {
-			t.Fatal(err)
-		}
+		peer.ask(t, map[string]any{"privateKey": hexutil.Encode(crypto.FromECDSA(c.Key)), "tx": ethereumFields(c.Tx)}, &answer)
 		for _, library := range []string{"viem", "ethers"} {
-			compareEthereum(t, library, &cases[answered], answer[library])
+			compareEthereum(t, library, &c, answer[library])
 		}
-	}
-	if answered != len(cases) {
-		t.Errorf("%d of %d cases were answered", answered, len(cases))
 	}
 }
 
@@ -99,23 +81,6 @@ func safeInJavaScript(tx *types.Transaction) bool {
 		safe = safe && authorization.Nonce <= most
 	}
 	return safe
-}
-
-// ethereumLines writes the cases as ethereum.mjs reads them.
-func ethereumLines(t *testing.T, cases []gethoracle.Case) string {
-	t.Helper()
-	var lines strings.Builder
-	encoder := json.NewEncoder(&lines)
-	for i := range cases {
-		line := map[string]any{
-			"privateKey": "0x" + hex.EncodeToString(crypto.FromECDSA(cases[i].Key)),
-			"tx":         ethereumFields(cases[i].Tx),
-		}
-		if err := encoder.Encode(line); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return lines.String()
 }
 
 // ethereumFields is a transaction by the names of JSON-RPC.

@@ -3,8 +3,6 @@ package interop
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
-	"io"
 	"slices"
 	"testing"
 
@@ -46,7 +44,7 @@ type evmClient struct{ Name, Chain, Transaction string }
 func TestEVMClients(t *testing.T) {
 	key := evmClientKey(t)
 	counts := map[string]*testenv.Outcomes{"ethereum": {}, "tempo": {}}
-	for _, c := range evmClientTransactions(t) {
+	for _, c := range printed[evmClient](t, "evmclients.mjs") {
 		var chain chains.Chain = ethereum.Chain{}
 		if c.Chain == "tempo" {
 			chain = tempo.Chain{}
@@ -92,21 +90,4 @@ func evmClientKey(t *testing.T) keystore.Key {
 		t.Fatal(err)
 	}
 	return keystore.Verified(key)
-}
-
-func evmClientTransactions(t *testing.T) (all []evmClient) {
-	t.Helper()
-	out, err := testenv.Node(t, "evmclients.mjs").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for lines := json.NewDecoder(bytes.NewReader(out)); ; {
-		var c evmClient
-		if err := lines.Decode(&c); err == io.EOF {
-			return all
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, c)
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http/httptest"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -70,7 +69,7 @@ type goClientAnswer struct {
 // if there is one.
 func askGoClient(t *testing.T, fixture *enginetest.Fixture, voter string) (got goClientAnswer) {
 	t.Helper()
-	program := testenv.GoProgram(t, filepath.Join("interop", "gosdk"))
+	program := testenv.GoProgram(t, "interop/gosdk", ".")
 	server := httptest.NewServer(httpapi.New(fixture.Engine, httpapi.Options{}))
 	defer server.Close()
 	question, err := json.Marshal(map[string]string{

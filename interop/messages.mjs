@@ -15,7 +15,6 @@
 //   {op: "offchainVerify", bytes, signatures}   → {}
 //
 // A request that fails gets {error}.
-import { createInterface } from 'node:readline';
 import * as sigUtil from '@metamask/eth-sig-util';
 import * as offchain from '@solana/offchain-messages';
 import { createKeyPairFromPrivateKeyBytes } from '@solana/kit';
@@ -23,6 +22,7 @@ import { SigningKey, TypedDataEncoder, Wallet } from 'ethers';
 import { utils as tron, TronWeb } from 'tronweb';
 import { hashTypedData } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
+import { serve } from './lines.mjs';
 
 const V4 = sigUtil.SignTypedDataVersion.V4;
 const hex = (bytes) => Buffer.from(bytes).toString('hex');
@@ -106,14 +106,4 @@ const operations = {
   },
 };
 
-for await (const line of createInterface({ input: process.stdin })) {
-  let answer;
-  try {
-    const request = JSON.parse(line);
-    answer = await operations[request.op](request);
-  } catch (error) {
-    answer = { error: String(error?.message ?? error) };
-  }
-  process.stdout.write(JSON.stringify(answer) + '\n');
-}
-process.exit(0);
+await serve((request) => operations[request.op](request));

@@ -90,7 +90,7 @@ func randomOffchainMessages(t *testing.T, p *messagePeer) {
 	for seed := range drawnMessages(t) {
 		m := drawOffchain(rand.New(rand.NewPCG(seed, 74)), signer)
 		var theirs struct{ Bytes, Signature string }
-		p.asks(map[string]any{"op": "offchain", "message": m.request(), "secret": enginetest.Secret}, &theirs)
+		p.ask(p.t, map[string]any{"op": "offchain", "message": m.request(), "secret": enginetest.Secret}, &theirs)
 		raw, err := hex.DecodeString(theirs.Bytes)
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +147,7 @@ func argument(effect chains.Effect, name string) (value string, ok bool) {
 func (p *messagePeer) verifies(m *offchainMessage, raw, signer, signature string) {
 	p.t.Helper()
 	var empty struct{}
-	problem := p.tries(map[string]any{"op": "offchainVerify", "bytes": raw, "signatures": map[string]string{signer: signature}}, &empty)
+	problem := p.try(p.t, map[string]any{"op": "offchainVerify", "bytes": raw, "signatures": map[string]string{signer: signature}}, &empty)
 	others := len(m.RequiredSignatories) - 1
 	if (problem == "") != (others == 0) || strings.Contains(problem, signer) {
 		p.t.Errorf("%v: %q with %d other signers", m, problem, others)
@@ -158,14 +158,14 @@ func (p *messagePeer) verifies(m *offchainMessage, raw, signer, signature string
 		}
 	}
 	forged := strings.Repeat("00", 64)
-	if problem := p.tries(map[string]any{"op": "offchainVerify", "bytes": raw, "signatures": map[string]string{signer: forged}}, &empty); !strings.Contains(problem, signer) {
+	if problem := p.try(p.t, map[string]any{"op": "offchainVerify", "bytes": raw, "signatures": map[string]string{signer: forged}}, &empty); !strings.Contains(problem, signer) {
 		p.t.Errorf("a signature of zeros: %q", problem)
 	}
 }
 
 // offchainStricter is why we refuse bytes that @solana/offchain-messages decodes.
 var offchainStricter = map[string]string{
-	"is signer":             "version 0 may name a signer twice there",
+	"are the same":          "version 0 may name a signer twice there",
 	"the control character": "it decodes texts that cannot be shown as they are",
 	"is not UTF-8":          "it replaces what is not UTF-8 (version 1), and reads another text than was signed",
 }
@@ -180,14 +180,14 @@ func offchainMutations(t *testing.T, p *messagePeer) {
 		r := rand.New(rand.NewPCG(seed, 75))
 		m := drawOffchain(r, signer)
 		var made struct{ Bytes string }
-		p.asks(map[string]any{"op": "offchain", "message": m.request(), "secret": enginetest.Secret}, &made)
+		p.ask(p.t, map[string]any{"op": "offchain", "message": m.request(), "secret": enginetest.Secret}, &made)
 		raw, err := hex.DecodeString(made.Bytes)
 		if err != nil {
 			t.Fatal(err)
 		}
 		raw = mutated(r, raw)
 		var theirs struct{ Message offchainMessage }
-		problem := p.tries(map[string]any{"op": "offchainRead", "bytes": hex.EncodeToString(raw)}, &theirs)
+		problem := p.try(p.t, map[string]any{"op": "offchainRead", "bytes": hex.EncodeToString(raw)}, &theirs)
 		read, err := solanamsg.ParseOffchain(raw)
 		switch {
 		case err == nil && problem != "":
@@ -261,7 +261,7 @@ func offchainLengths(t *testing.T, p *messagePeer) {
 				}
 				raw = append(append(raw, byte(length), byte(length>>8)), strings.Repeat("x", length)...)
 				var theirs struct{ Message offchainMessage }
-				problem := p.tries(map[string]any{"op": "offchainRead", "bytes": hex.EncodeToString(raw)}, &theirs)
+				problem := p.try(p.t, map[string]any{"op": "offchainRead", "bytes": hex.EncodeToString(raw)}, &theirs)
 				_, err := solanamsg.ParseOffchain(raw)
 				if (problem == "") != (length == most) || (err == nil) != (length == most) {
 					t.Errorf("format %d, %d signers, %d bytes of text: we say %v, the library %q", format, signers, length, err, problem)

@@ -38,17 +38,17 @@ func drawnMessages(t *testing.T) uint64 {
 
 // messagePeer is messages.mjs, and an engine that signs with the same key.
 type messagePeer struct {
-	*solanaPeer
+	*peer
+	t      *testing.T
 	engine *enginetest.Fixture
 }
 
 // TestMessageLibraries holds messages against the libraries of wallets, all in one
 // process.
 func TestMessageLibraries(t *testing.T) {
-	peer, fixture := startSolanaScript(t, "messages.mjs"), enginetest.New(t, func(c *countersign.Config) {
+	peer, fixture := startPeer(t, "messages.mjs"), enginetest.New(t, func(c *countersign.Config) {
 		c.AllowHazards = []string{countersign.AllHazards}
 	})
-	defer peer.end()
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, *messagePeer)
@@ -58,34 +58,9 @@ func TestMessageLibraries(t *testing.T) {
 		{"off-chain", randomOffchainMessages}, {"off-chain mutations", offchainMutations}, {"off-chain lengths", offchainLengths},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			test.run(t, &messagePeer{&solanaPeer{t: t, in: peer.in, out: peer.out}, fixture})
+			test.run(t, &messagePeer{peer, t, fixture})
 		})
 	}
-}
-
-// asks sends a request that the libraries must answer.
-func (p *messagePeer) asks(request map[string]any, answer any) {
-	p.t.Helper()
-	if problem := p.tries(request, answer); problem != "" {
-		p.t.Fatalf("%v: %s", request, problem)
-	}
-}
-
-// tries sends a request and returns why the libraries refuse it; empty if they do not.
-func (p *messagePeer) tries(request map[string]any, answer any) string {
-	p.t.Helper()
-	var text json.RawMessage
-	p.ask(request, &text)
-	var failure struct{ Error string }
-	if err := json.Unmarshal(text, &failure); err != nil {
-		p.t.Fatal(err)
-	}
-	if failure.Error == "" {
-		if err := json.Unmarshal(text, answer); err != nil {
-			p.t.Fatal(err)
-		}
-	}
-	return failure.Error
 }
 
 // sign signs by the engine, and returns r, s and 27 or 28 in hex; of Ed25519 r and s.
@@ -131,7 +106,7 @@ func randomTypedData(t *testing.T, p *messagePeer) {
 	for seed := range drawnMessages(t) {
 		text := drawn.TypedData(rand.New(rand.NewPCG(seed, 71)))
 		var theirs typedAnswer
-		p.asks(map[string]any{"op": "typed", "document": text, "secret": enginetest.Secret}, &theirs)
+		p.ask(p.t, map[string]any{"op": "typed", "document": text, "secret": enginetest.Secret}, &theirs)
 		data, err := eip712.Parse([]byte(text))
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -188,21 +163,21 @@ func readSigUtilVectors(t *testing.T) (vectors sigUtilVectors) {
 // refusedHere is why we refuse what eth-sig-util encodes, by the type and the value.
 var refusedHere = map[string]string{
 	`address 10`: "text of 0x and hex digits", `address 9007199254740991`: "text of 0x and hex digits",
-	`address "0x0"`: "an odd number of hex digits", `address "0x10"`: "1 bytes, an address has 20",
-	`address "0x1fffffffffffff"`: "7 bytes, an address has 20", `address "0x1fffffffffffff1"`: "an odd number of hex digits",
-	`address "bBbBBBBbbBBBbbbBbbBbbbbBBbBbbbbBbBbbBBbB"`: "0x is missing",
+	`address "0x0"`: "odd number of hex digits", `address "0x10"`: "1 bytes: an address has 20",
+	`address "0x1fffffffffffff"`: "7 bytes: an address has 20", `address "0x1fffffffffffff1"`: "odd number of hex digits",
+	`address "bBbBBBBbbBBBbbbBbbBbbbbBBbBbbbbBbBbbBBbB"`: "must begin with 0x",
 	`bool "true"`: "true or false", `bool "false"`: "true or false", `bool 0`: "true or false", `bool 1`: "true or false",
 	`bool -1`: "true or false", `bool 9007199254740991`: "true or false",
-	`bytes 10`: "text of 0x and hex digits", `bytes "10"`: "0x is missing", `bytes "0x0"`: "an odd number of hex digits",
-	`bytes "0x101"`: "an odd number of hex digits", `bytes "0x1fffffffffffff1"`: "an odd number of hex digits",
+	`bytes 10`: "text of 0x and hex digits", `bytes "10"`: "must begin with 0x", `bytes "0x0"`: "odd number of hex digits",
+	`bytes "0x101"`: "odd number of hex digits", `bytes "0x1fffffffffffff1"`: "odd number of hex digits",
 	`bytes1 10`: "text of 0x and hex digits", `bytes1 0`: "text of 0x and hex digits", `bytes1 1`: "text of 0x and hex digits",
-	`bytes1 -1`: "text of 0x and hex digits", `bytes1 9007199254740991`: "text of 0x and hex digits", `bytes1 "0x101"`: "an odd number of hex digits",
-	`bytes1 "0x1fffffffffffff"`: "7 bytes, bytes1 has 1", `bytes1 "0x1fffffffffffff1"`: "an odd number of hex digits",
+	`bytes1 -1`: "text of 0x and hex digits", `bytes1 9007199254740991`: "text of 0x and hex digits", `bytes1 "0x101"`: "odd number of hex digits",
+	`bytes1 "0x1fffffffffffff"`: "7 bytes: bytes1 has 1", `bytes1 "0x1fffffffffffff1"`: "odd number of hex digits",
 	`bytes32 10`: "text of 0x and hex digits", `bytes32 0`: "text of 0x and hex digits", `bytes32 1`: "text of 0x and hex digits",
-	`bytes32 -1`: "text of 0x and hex digits", `bytes32 9007199254740991`: "text of 0x and hex digits", `bytes32 "0x101"`: "an odd number of hex digits",
-	`bytes32 "0x10"`: "1 bytes, bytes32 has 32", `bytes32 "0x1fffffffffffff"`: "7 bytes, bytes32 has 32", `bytes32 "0x1fffffffffffff1"`: "an odd number of hex digits",
-	`string 10`: "text is expected",
-	`int8 255`:  "out of the range of int8", `int8 -255`: "out of the range of int8",
+	`bytes32 -1`: "text of 0x and hex digits", `bytes32 9007199254740991`: "text of 0x and hex digits", `bytes32 "0x101"`: "odd number of hex digits",
+	`bytes32 "0x10"`: "1 bytes: bytes32 has 32", `bytes32 "0x1fffffffffffff"`: "7 bytes: bytes32 has 32", `bytes32 "0x1fffffffffffff1"`: "odd number of hex digits",
+	`string 10`: "expected text",
+	`int8 255`:  "out of range for int8", `int8 -255`: "out of range for int8",
 	`int 0`: "write int256", `int "0"`: "write int256", `int "0x0"`: "write int256", `int 9007199254740991`: "write int256", `int -9007199254740991`: "write int256",
 	`uint 0`: "write uint256", `uint "0"`: "write uint256", `uint "0x0"`: "write uint256", `uint 9007199254740991`: "write uint256",
 }
@@ -214,7 +189,7 @@ func sigUtilValues(t *testing.T, p *messagePeer) {
 	same, both, here := 0, 0, 0
 	for _, vector := range readSigUtilVectors(t).Values {
 		var theirs struct{ Encoded string }
-		p.asks(map[string]any{"op": "encode", "type": vector.Type, "value": vector.Value}, &theirs)
+		p.ask(p.t, map[string]any{"op": "encode", "type": vector.Type, "value": vector.Value}, &theirs)
 		if refused := strings.HasPrefix(theirs.Encoded, "refused: "); refused != (vector.Encoded == "") || !refused && theirs.Encoded != vector.Encoded {
 			t.Errorf("%s %s: eth-sig-util says %s, and published %q", vector.Type, vector.Value, theirs.Encoded, vector.Encoded)
 		}
@@ -251,7 +226,7 @@ func sigUtilDocuments(t *testing.T, p *messagePeer) {
 	same, both, here := 0, 0, 0
 	for _, vector := range readSigUtilVectors(t).Documents {
 		var theirs typedAnswer
-		p.asks(map[string]any{"op": "typed", "document": string(vector.Document)}, &theirs)
+		p.ask(p.t, map[string]any{"op": "typed", "document": string(vector.Document)}, &theirs)
 		digests := theirs.digests()
 		data, err := eip712.Parse(vector.Document)
 		switch {
@@ -288,13 +263,13 @@ func randomPersonalMessages(t *testing.T, p *messagePeer) {
 		message := hex.EncodeToString([]byte(text))
 		ours := p.sign(enginetest.Address, hex.EncodeToString(personal.Preimage(personal.EthereumPrefix, []byte(text))), messages.EncodingHex, messages.HashKeccak256)
 		var theirs struct{ Signatures map[string]string }
-		p.asks(map[string]any{"op": "personal", "message": message, "secret": enginetest.Secret}, &theirs)
+		p.ask(p.t, map[string]any{"op": "personal", "message": message, "secret": enginetest.Secret}, &theirs)
 		allAre(t, text, ours, theirs.Signatures, libraries...)
 
 		ours = p.sign(tronAddress, hex.EncodeToString(personal.Preimage(personal.TronPrefix, []byte(text))), messages.EncodingHex, messages.HashKeccak256)
 		var tronWeb, verified struct{ Signature, Signer string }
-		p.asks(map[string]any{"op": "tron", "message": message, "secret": enginetest.Secret}, &tronWeb)
-		p.asks(map[string]any{"op": "tronVerify", "message": message, "signature": ours}, &verified)
+		p.ask(p.t, map[string]any{"op": "tron", "message": message, "secret": enginetest.Secret}, &tronWeb)
+		p.ask(p.t, map[string]any{"op": "tronVerify", "message": message, "signature": ours}, &verified)
 		if tronWeb.Signature != ours || tronWeb.Signer != tronAddress || verified.Signer != tronAddress {
 			t.Errorf("%q: TronWeb signs %s and recovers %s from ours, %s", text, tronWeb.Signature, verified.Signer, ours)
 		}
@@ -315,7 +290,7 @@ func randomAuthorizations(t *testing.T, p *messagePeer) {
 			t.Fatal(err)
 		}
 		var theirs struct{ Signatures map[string]string }
-		p.asks(map[string]any{"op": "authorization", "authorization": authorization, "secret": enginetest.Secret}, &theirs)
+		p.ask(p.t, map[string]any{"op": "authorization", "authorization": authorization, "secret": enginetest.Secret}, &theirs)
 		allAre(t, string(text), p.sign(enginetest.Address, string(text), messages.EncodingAuthorization, messages.HashNone), theirs.Signatures, "viem", "sigUtil")
 		if t.Failed() {
 			break

@@ -52,7 +52,7 @@ func TestClientsMessagesRefused(t *testing.T) {
 		"solana transactions": "solana/authority-change",
 		"solana message":      "solana/raw-message",
 	} {
-		got := c.ask(t, "message", client, line)
+		got := c.call(t, "message", client, line)
 		if text, _ := json.Marshal(got); got.Error == "" || !strings.Contains(string(text), cure) {
 			t.Errorf("%s: %s, want %s", client, text, cure)
 		}

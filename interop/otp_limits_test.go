@@ -42,7 +42,7 @@ func (c *otpClients) send(t *testing.T, client string, changes map[string]any) (
 
 func (c *otpClients) verifyAt(t *testing.T, client, timestampMs string, parameters map[string]any) (answered, string) {
 	t.Helper()
-	got := c.ask(t, "verifyOtp", client, map[string]any{"otp": parameters, "timestampMs": timestampMs})
+	got := c.call(t, "verifyOtp", client, map[string]any{"otp": parameters, "timestampMs": timestampMs})
 	return got, resultOf(t, got).VerifyOtpResult.VerificationToken
 }
 
@@ -79,8 +79,8 @@ func wrong(code string) string {
 
 // testOTPSends: the fourth in three minutes is refused, to one contact as to
 // one user with many.
-func testOTPSends(t *testing.T, c *clients) {
-	served := c.serveOTP(t, new(enginetest.Outbox))
+func testOTPSends(t *testing.T) {
+	served := serveOTP(t, new(enginetest.Outbox))
 	for i, client := range otpSenders {
 		for key, changes := range map[string]map[string]any{
 			"contact": {"contact": fmt.Sprintf("flooded%d@example.com", i)},
@@ -104,8 +104,8 @@ func testOTPSends(t *testing.T, c *clients) {
 
 // testOTPFlood: a flood of one address, however it is spelled, leaves its owner
 // one message, and no more.
-func testOTPFlood(t *testing.T, c *clients) {
-	served := c.serveOTP(t, new(enginetest.Outbox))
+func testOTPFlood(t *testing.T) {
+	served := serveOTP(t, new(enginetest.Outbox))
 	for i, client := range otpSenders {
 		to := func(domain, user string) map[string]any {
 			return map[string]any{"contact": fmt.Sprintf("Victim%d@%s", i, domain), "userIdentifier": user}
@@ -119,8 +119,8 @@ func testOTPFlood(t *testing.T, c *clients) {
 	}
 }
 
-func testOTPOrganizationSends(t *testing.T, c *clients) {
-	served := c.serveOTP(t, new(enginetest.Outbox), func(config *otp.Config) {
+func testOTPOrganizationSends(t *testing.T) {
+	served := serveOTP(t, new(enginetest.Outbox), func(config *otp.Config) {
 		config.Limits.OrganizationSends = otp.Rate{Count: 6, Window: time.Hour}
 	})
 	for i := range 6 {
@@ -136,8 +136,8 @@ func testOTPOrganizationSends(t *testing.T, c *clients) {
 
 // testOTPDeliveries: messages that fail are not counted as sent, but have a
 // limit of their own.
-func testOTPDeliveries(t *testing.T, c *clients) {
-	served := c.serveOTP(t, &enginetest.Outbox{Fail: true})
+func testOTPDeliveries(t *testing.T) {
+	served := serveOTP(t, &enginetest.Outbox{Fail: true})
 	for i, client := range otpSenders {
 		to := map[string]any{"contact": fmt.Sprintf("failing%d@example.com", i)}
 		for range otp.DefaultFailures {
@@ -150,8 +150,8 @@ func testOTPDeliveries(t *testing.T, c *clients) {
 }
 
 // testOTPLiveCodes: three are live, a fourth kills the oldest.
-func testOTPLiveCodes(t *testing.T, c *clients) {
-	served := c.serveOTP(t, new(enginetest.Outbox))
+func testOTPLiveCodes(t *testing.T) {
+	served := serveOTP(t, new(enginetest.Outbox))
 	for _, client := range otpVerifiers {
 		changes := map[string]any{"contact": served.contact(nil), "expirationSeconds": "600"}
 		var ids, codes [4]string
@@ -169,8 +169,8 @@ func testOTPLiveCodes(t *testing.T, c *clients) {
 }
 
 // testOTPTokens: a right code answers a token, once.
-func testOTPTokens(t *testing.T, c *clients) {
-	served := c.serveOTP(t, new(enginetest.Outbox))
+func testOTPTokens(t *testing.T) {
+	served := serveOTP(t, new(enginetest.Outbox))
 	for _, client := range otpVerifiers {
 		id, code := served.send(t, client, map[string]any{"contact": "Ann@Example.com"})
 		for seconds, text := range map[string]string{"0": "out of range", "86401": "out of range", "1e3": "decimal string"} {
@@ -202,8 +202,8 @@ func testOTPTokens(t *testing.T, c *clients) {
 	}
 }
 
-func testOTPExpiration(t *testing.T, c *clients) {
-	served := c.serveOTP(t, new(enginetest.Outbox))
+func testOTPExpiration(t *testing.T) {
+	served := serveOTP(t, new(enginetest.Outbox))
 	for _, client := range otpVerifiers {
 		for given, lifetime := range map[any]time.Duration{nil: 5 * time.Minute, "1": time.Second, "600": 10 * time.Minute} {
 			changes := map[string]any{"expirationSeconds": given}
@@ -223,8 +223,8 @@ func testOTPExpiration(t *testing.T, c *clients) {
 
 // testOTPTries: the third try may be right; a fourth is one too many, however
 // right. A refused body counts once.
-func testOTPTries(t *testing.T, c *clients) {
-	served := c.serveOTP(t, new(enginetest.Outbox))
+func testOTPTries(t *testing.T) {
+	served := serveOTP(t, new(enginetest.Outbox))
 	for _, client := range otpVerifiers {
 		for tries, dead := range map[int]bool{2: false, 3: true} {
 			id, code := served.send(t, client, nil)
@@ -247,8 +247,8 @@ func testOTPTries(t *testing.T, c *clients) {
 
 // testOTPTriesOfKey: ten wrong tries an hour and fifty a day, over all codes of
 // a user.
-func testOTPTriesOfKey(t *testing.T, c *clients) {
-	served := c.serveOTP(t, new(enginetest.Outbox))
+func testOTPTriesOfKey(t *testing.T) {
+	served := serveOTP(t, new(enginetest.Outbox))
 	for _, client := range otpVerifiers {
 		user := map[string]any{"userIdentifier": "guesser with " + client}
 		for range otp.DefaultDailyTries / otp.DefaultHourlyTries {
@@ -272,8 +272,8 @@ func testOTPTriesOfKey(t *testing.T, c *clients) {
 }
 
 // testOTPLookAlikes: what Crockford's alphabet takes for 0 and 1, and lower case.
-func testOTPLookAlikes(t *testing.T, c *clients) {
-	served := c.serveOTP(t, new(enginetest.Outbox))
+func testOTPLookAlikes(t *testing.T) {
+	served := serveOTP(t, new(enginetest.Outbox))
 	for _, client := range otpVerifiers {
 		for _, pair := range []string{"0O", "0o", "1I", "1i", "1L", "1l"} {
 			id, code := served.send(t, client, nil)
@@ -288,11 +288,11 @@ func testOTPLookAlikes(t *testing.T, c *clients) {
 
 // testOTPLaterVersion: what sdk-server posts by itself is refused by the name of
 // the version served, and no try of the code.
-func testOTPLaterVersion(t *testing.T, c *clients) {
-	served := c.serveOTP(t, new(enginetest.Outbox))
+func testOTPLaterVersion(t *testing.T) {
+	served := serveOTP(t, new(enginetest.Outbox))
 	id, code := served.send(t, "sdk-server", nil)
 	for range otp.DefaultTriesPerCode + 1 {
-		got := served.ask(t, "verifyOtp", "sdk-server", map[string]any{
+		got := served.call(t, "verifyOtp", "sdk-server", map[string]any{
 			"otp": map[string]any{"otpId": id, "encryptedOtpBundle": "{}"}, "timestampMs": served.tick(),
 		})
 		expectRefusal(t, "later version", got, 3, `\"ACTIVITY_TYPE_VERIFY_OTP_V2\" is not served: the version served is ACTIVITY_TYPE_VERIFY_OTP`)

@@ -23,9 +23,9 @@ type otpClients struct {
 var otpSenders = []string{"http", "sdk-server", "core"} // that send a one-time password
 var otpVerifiers = []string{"http", "core"}             // that redeem one with the version served
 
-func (c *clients) serveOTP(t *testing.T, outbox *enginetest.Outbox, changes ...func(*otp.Config)) *otpClients {
+func serveOTP(t *testing.T, outbox *enginetest.Outbox, changes ...func(*otp.Config)) *otpClients {
 	t.Helper()
-	return &otpClients{clients: c.serve(t, enginetest.New(t, enginetest.WithOTP(t, outbox, changes...))), outbox: outbox}
+	return &otpClients{clients: serveClients(t, enginetest.New(t, enginetest.WithOTP(t, outbox, changes...))), outbox: outbox}
 }
 
 // tick makes the next body another one, and returns its timestampMs.
@@ -53,7 +53,7 @@ func (c *otpClients) init(t *testing.T, client string, changes map[string]any) (
 		parameters["contact"] = c.contact(parameters["otpType"])
 	}
 	maps.DeleteFunc(parameters, func(_ string, value any) bool { return value == nil })
-	got := c.ask(t, "initOtpAuth", client, map[string]any{"otp": parameters, "timestampMs": c.tick()})
+	got := c.call(t, "initOtpAuth", client, map[string]any{"otp": parameters, "timestampMs": c.tick()})
 	return got, resultOf(t, got).InitOtpAuthResultV2.OTPID
 }
 
@@ -211,18 +211,17 @@ var smsRules = []otpRule{
 
 // TestClientsOTP: the rules of one-time passwords, as each client meets them.
 func TestClientsOTP(t *testing.T) {
-	c := startClients(t)
-	for name, test := range map[string]func(*testing.T, *clients){
+	for name, test := range map[string]func(*testing.T){
 		"parameters": testOTPParameters, "sends": testOTPSends, "flood": testOTPFlood, "sends of an organization": testOTPOrganizationSends, "deliveries": testOTPDeliveries,
 		"live codes": testOTPLiveCodes, "tokens": testOTPTokens, "expiration": testOTPExpiration, "tries": testOTPTries,
 		"tries per hour and day": testOTPTriesOfKey, "look-alikes": testOTPLookAlikes, "later version": testOTPLaterVersion,
 	} {
-		t.Run(name, func(t *testing.T) { test(t, c) })
+		t.Run(name, test)
 	}
 }
 
-func testOTPParameters(t *testing.T, c *clients) {
-	served := c.serveOTP(t, new(enginetest.Outbox), func(config *otp.Config) {
+func testOTPParameters(t *testing.T) {
+	served := serveOTP(t, new(enginetest.Outbox), func(config *otp.Config) {
 		config.SenderDomains = []string{"example.com"}
 		config.Templates = map[string]otp.Template{
 			"welcome": {Subject: "Welcome {{.Name}}", Text: "{{.OtpCode}} for {{.Name}}", HTML: "<p>{{.Name}}</p>"},

@@ -18,12 +18,7 @@ import (
 func TestClientsAndCommand(t *testing.T) {
 	c := newClients(t)
 	dir := t.TempDir()
-	program := filepath.Join(dir, "countersign")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/countersign")
-	build.Dir = testenv.Root()
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	program := testenv.GoProgram(t, ".", "./cmd/countersign")
 	var made struct{ Config, OrganizationID, APIPublicKey, APIPrivateKeyFile string }
 	decode(t, runProgram(t, "", program, "init", filepath.Join(dir, "made")), &made)
 	runProgram(t, enginetest.Secret, program, "keys", "import", "--config", made.Config, "--curve", "CURVE_SECP256K1")
@@ -46,13 +41,6 @@ func TestClientsAndCommand(t *testing.T) {
 	}
 	if signatures := c.fixture.Signing.Signatures.Load(); signatures != 0 {
 		t.Errorf("%d requests went to another server", signatures)
-	}
-}
-
-func decode(t *testing.T, text []byte, into any) {
-	t.Helper()
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatalf("%v: %s", err, text)
 	}
 }
 

@@ -6,10 +6,10 @@
 //   {"op":"run","transaction":hex}
 //     → {"error":""|text}
 import { createHash } from 'node:crypto';
-import { createInterface } from 'node:readline';
 import * as kit from '@solana/kit';
 import * as web3 from '@solana/web3.js';
 import { LiteSVM } from 'litesvm';
+import { serve } from './lines.mjs';
 
 const MEMO = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
 const SYSTEM = '11111111111111111111111111111111';
@@ -113,8 +113,4 @@ function run({ transaction }) {
   return { error: failed ? /err: ([^,]*)/.exec(result.toString())[1] : '' };
 }
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const request = JSON.parse(line);
-  const answer = request.op === 'build' ? await build(request) : run(request);
-  process.stdout.write(JSON.stringify(answer) + '\n');
-}
+await serve((request) => (request.op === 'build' ? build(request) : run(request)));

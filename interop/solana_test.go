@@ -6,9 +6,7 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"testing"
 
@@ -16,57 +14,9 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
-	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
-
-// solanaPeer is one of the scripts that run litesvm.
-type solanaPeer struct {
-	t   *testing.T
-	in  *json.Encoder
-	out *json.Decoder
-	end func() // before the test ends: its context, which ends the script, goes first
-}
-
-func startSolanaPeer(t *testing.T) *solanaPeer {
-	t.Helper()
-	return startSolanaScript(t, "solana.mjs")
-}
-
-func startSolanaScript(t *testing.T, script string) *solanaPeer {
-	t.Helper()
-	command := testenv.Node(t, script)
-	in, err := command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	end := func() {
-		_ = in.Close()
-		_, _ = io.Copy(io.Discard, out)
-		if err := command.Wait(); err != nil {
-			t.Error(err)
-		}
-	}
-	return &solanaPeer{t, json.NewEncoder(in), json.NewDecoder(out), end}
-}
-
-func (p *solanaPeer) ask(request, answer any) {
-	p.t.Helper()
-	if err := p.in.Encode(request); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := p.out.Decode(answer); err != nil {
-		p.t.Fatal(err)
-	}
-}
 
 type solanaBuild struct {
 	Op      string `json:"op"`
@@ -79,12 +29,11 @@ type solanaBuild struct {
 
 type solanaCase struct{ By, Unsigned, Signed string }
 
-// run sends a transaction to litesvm and returns what it fails with.
-func (p *solanaPeer) run(transaction []byte) string {
-	p.t.Helper()
-	var answer struct{ Error string }
-	p.ask(map[string]string{"op": "run", "transaction": hex.EncodeToString(transaction)}, &answer)
-	return answer.Error
+// runSolana executes a transaction in litesvm and returns its error, if any.
+func runSolana(t *testing.T, transaction []byte) string {
+	t.Helper()
+	var empty struct{}
+	return startPeer(t, "solana.mjs").try(t, map[string]string{"op": "run", "transaction": hex.EncodeToString(transaction)}, &empty)
 }
 
 // solanaBuilds are one to twelve signers in legacy, in v0 with and without lookup
@@ -134,8 +83,7 @@ func solanaSigners(t *testing.T) map[string]keystore.Key {
 // after the other in a random order, and compares with what they sign. litesvm
 // takes the result; with a bit changed its signature stage does not.
 func TestSolana(t *testing.T) {
-	peer, keys := startSolanaPeer(t), solanaSigners(t)
-	defer peer.end()
+	peer, keys := startPeer(t, "solana.mjs"), solanaSigners(t)
 	random := rand.New(rand.NewPCG(5, 6))
 	compared, executed := 0, 0
 	for _, build := range solanaBuilds() {
@@ -143,9 +91,9 @@ func TestSolana(t *testing.T) {
 			Blockhash string
 			Cases     []solanaCase
 		}
-		peer.ask(build, &answer)
+		peer.ask(t, build, &answer)
 		for _, c := range answer.Cases {
-			signed := signSolana(t, unhexSolana(t, c.Unsigned), build.Signers, keys, random)
+			signed := signSolana(t, unhex(t, c.Unsigned), build.Signers, keys, random)
 			if got := hex.EncodeToString(signed); got != c.Signed {
 				t.Fatalf("%+v by %s:\n got %s\nwant %s", build, c.By, got, c.Signed)
 			}
@@ -154,14 +102,14 @@ func TestSolana(t *testing.T) {
 				continue // the same transaction, or nearly: it would be a duplicate
 			}
 			for _, broken := range [][]byte{
-				flipSolana(t, signed, unhexSolana(t, answer.Blockhash), random),
+				flipSolana(t, signed, unhex(t, answer.Blockhash), random),
 				flipSolana(t, signed, solanaSlot(t, signed, random), random),
 			} {
-				if failure := peer.run(broken); failure != "SignatureFailure" {
+				if failure := runSolana(t, broken); failure != "SignatureFailure" {
 					t.Errorf("%+v by %s with a bit changed: litesvm says %q", build, c.By, failure)
 				}
 			}
-			switch failure := peer.run(signed); {
+			switch failure := runSolana(t, signed); {
 			case failure == "SignatureFailure":
 				t.Errorf("%+v by %s: litesvm refuses the signatures", build, c.By)
 			case failure == "":
@@ -218,13 +166,4 @@ func flipSolana(t *testing.T, signed, within []byte, random *rand.Rand) []byte {
 	broken := bytes.Clone(signed)
 	broken[at+random.IntN(len(within))] ^= 1 << random.IntN(8)
 	return broken
-}
-
-func unhexSolana(t *testing.T, digits string) []byte {
-	t.Helper()
-	raw, err := hex.DecodeString(digits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
 }

@@ -1,9 +1,7 @@
 package interop
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 	"slices"
 	"testing"
 	"testing/fstest"
@@ -27,30 +25,22 @@ var solanaClientHazards = map[string][]string{
 	"swap by an aggregator with a lookup table": {solana.HazardBlindCall},
 }
 
+// solanaClient is a transaction that a client writes.
+type solanaClient struct {
+	Name, Transaction string
+	Lookups           map[string][]string // the entries of the lookup tables that it uses
+	Names             map[string]string   // of addresses
+}
+
 // TestSolanaClients: what the current clients of Solana's programs write, and the
 // older web3.js, is decoded whole but for the swap's own program, and signed by
 // default but for what gives something away.
 func TestSolanaClients(t *testing.T) {
-	command := testenv.Node(t, "solanaclients.mjs")
-	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	keys := solanaSigners(t)
 	var counts testenv.Outcomes
 	withTables := 0
-	lines := json.NewDecoder(bytes.NewReader(out))
-	for {
-		var c struct {
-			Name, Transaction string
-			Lookups           map[string][]string // of the lookup tables that it uses
-		}
-		if err := lines.Decode(&c); err == io.EOF {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		tx, err := solana.Chain{}.Parse(unhexSolana(t, c.Transaction))
+	for _, c := range printed[solanaClient](t, "solanaclients.mjs") {
+		tx, err := solana.Chain{}.Parse(unhex(t, c.Transaction))
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)
 		}

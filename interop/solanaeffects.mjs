@@ -6,9 +6,9 @@
 //
 // Data is hex, lamports are decimal text. Signatures and blockhashes are not
 // checked: what the programs do is what counts here.
-import { createInterface } from 'node:readline';
 import * as kit from '@solana/kit';
 import { LiteSVM } from 'litesvm';
+import { serve } from './lines.mjs';
 
 const hex = (bytes) => Buffer.from(bytes).toString('hex');
 const svm = new LiteSVM().withSigverify(false).withBlockhashCheck(false).withTransactionHistory(0n);
@@ -31,9 +31,10 @@ function execute({ accounts, transaction, watch }) {
   return { error: failed ? result.toString() : '', before, after: watch.map(state) };
 }
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const answer = JSON.parse(line).map((run) => {
-    try { return execute(run); } catch (error) { return { error: String(error), before: [], after: [] }; }
-  });
-  process.stdout.write(JSON.stringify(answer) + '\n');
-}
+await serve((runs) => runs.map((run) => {
+  try {
+    return execute(run);
+  } catch (error) {
+    return { error: String(error), before: [], after: [] };
+  }
+}));

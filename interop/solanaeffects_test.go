@@ -73,8 +73,7 @@ const provenPerInstruction = 50
 // that is not decoded, every change belongs to an effect, what leaves an account is
 // at most what the effects say, and amounts that are exact are exactly that.
 func TestSolanaEffects(t *testing.T) {
-	peer := startSolanaScript(t, "solanaeffects.mjs")
-	defer peer.end()
+	peer := startPeer(t, "solanaeffects.mjs")
 	want, all := solanaRuns(t)
 	specs := parseSolanaSpecs()
 	random := rand.New(rand.NewPCG(11, uint64(want)))
@@ -90,7 +89,7 @@ func TestSolanaEffects(t *testing.T) {
 			number++
 		}
 		var outcomes []solanaOutcome
-		peer.ask(runs, &outcomes)
+		peer.ask(t, runs, &outcomes)
 		for i, outcome := range outcomes {
 			switch effects, ok := effectsOf(t, runs[i]); {
 			case !ok:

@@ -2,9 +2,7 @@ package interop
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -21,25 +19,12 @@ import (
 // does is written down in testdata/solanametadata.txt, which COUNTERSIGN_UPDATE=1
 // writes: the effects, and the hazards.
 func TestSolanaMetadata(t *testing.T) {
-	out, err := testenv.Node(t, "solanametadata.mjs").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	keys := solanaSigners(t)
 	var table strings.Builder
 	var blind []string
 	var counts testenv.Outcomes
-	for lines := json.NewDecoder(bytes.NewReader(out)); ; {
-		var c struct {
-			Name, Transaction string
-			Names             map[string]string
-		}
-		if err := lines.Decode(&c); err == io.EOF {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		tx, err := solana.Chain{}.Parse(unhexSolana(t, c.Transaction))
+	for _, c := range printed[solanaClient](t, "solanametadata.mjs") {
+		tx, err := solana.Chain{}.Parse(unhex(t, c.Transaction))
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)
 		}

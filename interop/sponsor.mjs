@@ -6,12 +6,12 @@
 //	{transport, policy?, action, args}  sends one: transport is withRelay or withFeePayer
 //	{many, args}                        sends so many at once, and counts what is accepted
 //	{read}                              reads a signed transaction with ox
-import { createInterface } from "node:readline";
 import { Secp256k1 } from "ox";
 import { SignatureEnvelope, TxEnvelopeTempo } from "ox/tempo";
 import { http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { Actions, createClient, withFeePayer, withRelay } from "viem/tempo";
+import { serve } from "./lines.mjs";
 
 const [node, relay] = process.argv.slice(2);
 const account = privateKeyToAccount(`0x${"46".repeat(32)}`);
@@ -68,7 +68,4 @@ async function answer(line) {
   return line.many ? many(line) : send(line);
 }
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const answered = await answer(JSON.parse(line)).catch((error) => ({ error: error.details ?? error.stack }));
-  process.stdout.write(JSON.stringify(answered) + "\n");
-}
+await serve((line) => answer(line).catch((error) => ({ error: error.details ?? error.stack })));

@@ -4,12 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -41,7 +38,7 @@ func TestSponsor(t *testing.T) {
 		{"transport": "withRelay"}, {"transport": "withRelay", "policy": "sign-and-broadcast"},
 		{"transport": "withFeePayer"}, {"transport": "withFeePayer", "policy": "sign-and-broadcast"},
 	} {
-		got := s.ask(t, merged(way, map[string]any{"action": "token.transfer", "args": transfer(sponsoredToken, nil)}))
+		got := s.call(t, merged(way, map[string]any{"action": "token.transfer", "args": transfer(sponsoredToken, nil)}))
 		if got.Error != "" {
 			t.Errorf("%v: %s", way, got.Error)
 			continue
@@ -60,7 +57,7 @@ func TestSponsor(t *testing.T) {
 			"token": sponsoredToken, "roles": []string{"issuer"}, "to": recipient})},
 	} {
 		for _, transport := range []string{"withRelay", "withFeePayer"} {
-			got := s.ask(t, merged(line, map[string]any{"transport": transport}))
+			got := s.call(t, merged(line, map[string]any{"transport": transport}))
 			why := "rule only-transfers denies this request"
 			if strings.Contains(name, "fee") {
 				why = "effect 1 (fee) is not covered by any rule"
@@ -71,8 +68,8 @@ func TestSponsor(t *testing.T) {
 		}
 	}
 	s.documented(t)
-	const day, over = 1000, 7
-	got := s.ask(t, map[string]any{"many": day - accepted - 1 + over, "args": transfer(sponsoredToken, nil)})
+	const day, over = 40, 7
+	got := s.call(t, map[string]any{"many": day - accepted - 1 + over, "args": transfer(sponsoredToken, nil)})
 	if got.Accepted != day-accepted-1 || len(got.Refused) != over {
 		t.Fatalf("%d and %d before were accepted, %d refused: %s", got.Accepted, accepted+1, len(got.Refused), got.Error)
 	}
@@ -85,9 +82,8 @@ func TestSponsor(t *testing.T) {
 
 // sponsor is a server, a relay, clients and the node that they send to.
 type sponsor struct {
+	*peer
 	address, nodeURL, relayURL string
-	in                         io.Writer
-	out                        *bufio.Scanner
 
 	mu   sync.Mutex
 	sent []string
@@ -106,12 +102,7 @@ func newSponsor(t *testing.T) *sponsor {
 	t.Cleanup(node.Close)
 	s.nodeURL = node.URL
 	folder := t.TempDir()
-	program := filepath.Join(folder, "countersign")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/countersign")
-	build.Dir = testenv.Root()
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	program := testenv.GoProgram(t, ".", "./cmd/countersign")
 	made := filepath.Join(folder, "sponsor")
 	config := filepath.Join(made, "countersign.yaml")
 	runProgram(t, "", program, "init", made)
@@ -122,14 +113,19 @@ func newSponsor(t *testing.T) *sponsor {
 	decode(t, key, &generated)
 	s.address = generated.Addresses[0].Address
 	writeFile(t, filepath.Join(made, "key.json"), key)
-	writeFile(t, filepath.Join(made, "policy.yaml"), []byte(sponsorBlock(t, "yaml", 0)))
+	rules := strings.Replace(sponsorBlock(t, "yaml", 0), `max: "50"`, `max: "2"`, 1) // a shorter day: 40 fees of 0.05
+	if !strings.Contains(rules, `max: "2"`) {
+		t.Fatal("the limit of the page is not 50")
+	}
+	writeFile(t, filepath.Join(made, "policy.yaml"), []byte(rules))
 	text, err := os.ReadFile(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, config, bytes.Replace(text, []byte("    name: Example\n"), []byte("    name: Example\n    policy: policy.yaml\n"), 1))
 	s.startRelay(t, folder, startProgram(t, program, config))
-	s.in, s.out = startNode(t, "sponsor.mjs", s.nodeURL, s.relayURL)
+	s.peer = runPeer(t, testenv.Node(t, "sponsor.mjs", s.nodeURL, s.relayURL))
+	t.Cleanup(func() { must(t, s.end()) })
 	return s
 }
 
@@ -178,26 +174,6 @@ func (s *sponsor) startRelay(t *testing.T, folder, server string) {
 	s.relayURL = "http://127.0.0.1:" + line.Text()
 }
 
-func startNode(t *testing.T, script string, args ...string) (io.Writer, *bufio.Scanner) {
-	t.Helper()
-	command := testenv.Node(t, script, args...)
-	in, err := command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { endNode(t, command, in) })
-	lines := bufio.NewScanner(out)
-	lines.Buffer(nil, 1<<22)
-	return in, lines
-}
-
 // node answers the questions of clients as a node does that has no
 // eth_fillTransaction, and keeps what is sent.
 func (s *sponsor) node(w http.ResponseWriter, r *http.Request) {
@@ -236,19 +212,9 @@ func (s *sponsor) node(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-func (s *sponsor) ask(t *testing.T, line map[string]any) (got sponsorAnswer) {
+func (s *sponsor) call(t *testing.T, line map[string]any) (got sponsorAnswer) {
 	t.Helper()
-	text, err := json.Marshal(line)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fmt.Fprintf(s.in, "%s\n", text); err != nil {
-		t.Fatal(err)
-	}
-	if !s.out.Scan() {
-		t.Fatalf("%s: no answer: %v", text, s.out.Err())
-	}
-	decode(t, s.out.Bytes(), &got)
+	decode(t, s.exchange(t, line), &got)
 	return got
 }
 
@@ -259,7 +225,7 @@ func (s *sponsor) wantPaid(t *testing.T, gas string) {
 	s.mu.Lock()
 	last := s.sent[len(s.sent)-1]
 	s.mu.Unlock()
-	got := s.ask(t, map[string]any{"read": last})
+	got := s.call(t, map[string]any{"read": last})
 	if !strings.EqualFold(got.Sender, sponsoredUser) || !strings.EqualFold(got.Payer, s.address) || !strings.EqualFold(got.FeeToken, sponsoredToken) || gas != "" && got.Gas != gas {
 		t.Errorf("%s: %+v", last, got)
 	}

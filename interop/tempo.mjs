@@ -10,12 +10,12 @@
 // {senders, payer} answers with {forms}: the same for each form of a sender's signature that
 // ox builds, {name, toPayer, forPayer, countersigned} each, and {types}, the keys that ox knows.
 // A line {unsigned} instead is decoded by ox and encoded again: the answer is {again}.
-import { createInterface } from "node:readline";
 import { Address, Hex, P256, Secp256k1, Signature } from "ox";
 import { AccountConfig, SignatureEnvelope, TxEnvelopeTempo } from "ox/tempo";
 import { numberToHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { Account, Transaction } from "viem/tempo";
+import { serve } from "./lines.mjs";
 
 // The names of amounts, which JSON has as decimal strings.
 const amounts = ["gas", "maxFeePerGas", "maxPriorityFeePerGas", "nonce", "nonceKey"];
@@ -151,6 +151,4 @@ async function answerTo({ privateKey, tx, unsigned, payer, root, senders }) {
   return { ...answer, ...forPayer(privateKey, payer, envelope), ...(await asAccessKey(privateKey, root, envelope)) };
 }
 
-for await (const line of createInterface({ input: process.stdin })) {
-  process.stdout.write(JSON.stringify(await answerTo(JSON.parse(line))) + "\n");
-}
+await serve(answerTo);

@@ -1,11 +1,8 @@
 package interop
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -14,7 +11,6 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
-	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -34,14 +30,9 @@ type tempoAnswer struct {
 func TestTempoLibraries(t *testing.T) {
 	const count = 600
 	random := rand.New(rand.NewPCG(18, 19))
-	cases := make([]tempomodel.Case, count)
-	lines := make([]any, count)
-	for i := range cases {
-		cases[i] = tempomodel.Generate(random, i)
-		lines[i] = map[string]any{"privateKey": hexutil.Encode(crypto.FromECDSA(cases[i].Key)), "tx": tempoFields(cases[i].Tx)}
-	}
-	for i, answer := range askTempo(t, lines) {
-		compareTempo(t, &cases[i], answer)
+	for i := range count {
+		c := tempomodel.Generate(random, i)
+		compareTempo(t, &c, askTempo(t, map[string]any{"privateKey": hexutil.Encode(crypto.FromECDSA(c.Key)), "tx": tempoFields(c.Tx)}))
 	}
 }
 
@@ -64,20 +55,14 @@ func compareTempo(t *testing.T, c *tempomodel.Case, theirs tempoAnswer) {
 // signature is the same either way, and we keep the token where it is.
 func TestTempoFeeTokenOfPlaceholder(t *testing.T) {
 	random := rand.New(rand.NewPCG(20, 21))
-	var cases []tempomodel.Case
-	var lines []any
 	for range 40 {
 		c := tempomodel.Generate(random, tempoKind("fee payer to come"))
 		c.Tx.FeeToken = hexutil.MustDecode("0x20c0000000000000000000000000000000000001")
-		cases = append(cases, c)
-		lines = append(lines, map[string]any{"privateKey": hexutil.Encode(crypto.FromECDSA(c.Key)), "tx": tempoFields(c.Tx)})
-	}
-	for i, answer := range askTempo(t, lines) {
-		c := &cases[i]
+		answer := askTempo(t, map[string]any{"privateKey": hexutil.Encode(crypto.FromECDSA(c.Key)), "tx": tempoFields(c.Tx)})
 		if answer.Unsigned != hexutil.Encode(c.Unsigned) {
 			t.Fatalf("ox keeps the fee token now: %s", answer.Unsigned)
 		}
-		if got := signTempo(t, c, c.Unsigned); got != answer.Signed || got != answer.Viem {
+		if got := signTempo(t, &c, c.Unsigned); got != answer.Signed || got != answer.Viem {
 			t.Errorf("without the token\nox   %s\nviem %s\nours %s", answer.Signed, answer.Viem, got)
 		}
 		withToken := c.Tx.Encode()
@@ -85,7 +70,7 @@ func TestTempoFeeTokenOfPlaceholder(t *testing.T) {
 			t.Fatal("the token is not there")
 		}
 		signature := hexutil.MustDecode(answer.Signed)[len(hexutil.MustDecode(answer.Signed))-65:]
-		if want := hexutil.Encode(tempomodel.WithSignature(withToken, signature)); signTempo(t, c, withToken) != want {
+		if want := hexutil.Encode(tempomodel.WithSignature(withToken, signature)); signTempo(t, &c, withToken) != want {
 			t.Errorf("with the token\nwant %s", want)
 		}
 	}
@@ -107,7 +92,7 @@ func TestTempoLimitsOfKeys(t *testing.T) {
 				key := tempomodel.Key{ChainID: c.Tx.ChainID, ID: c.Tx.Key[0].Key.ID, Limits: limits, Scopes: scopes}
 				c.Tx.Key = []tempomodel.KeyAuthorization{key.Sign(c.Key)}
 				unsigned := c.Tx.Encode()
-				answer := askTempo(t, []any{map[string]string{"unsigned": hexutil.Encode(unsigned)}})[0]
+				answer := askTempo(t, map[string]string{"unsigned": hexutil.Encode(unsigned)})
 				if want := hexutil.Encode(unsigned); answer.Again != want {
 					t.Errorf("ox encodes again\n%s\nnot\n%s", answer.Again, want)
 				}
@@ -128,36 +113,11 @@ func tempoKind(name string) int {
 	panic("no kind " + name)
 }
 
-// askTempo sends lines to tempo.mjs and returns the answers.
-func askTempo(t *testing.T, lines []any) []tempoAnswer {
+// askTempo sends a request to tempo.mjs.
+func askTempo(t *testing.T, request any) (answer tempoAnswer) {
 	t.Helper()
-	var in strings.Builder
-	encoder := json.NewEncoder(&in)
-	for _, line := range lines {
-		if err := encoder.Encode(line); err != nil {
-			t.Fatal(err)
-		}
-	}
-	command := testenv.Node(t, "tempo.mjs")
-	command.Stdin = strings.NewReader(in.String())
-	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var answers []tempoAnswer
-	scanner := bufio.NewScanner(bytes.NewReader(out))
-	scanner.Buffer(nil, 1<<20)
-	for scanner.Scan() {
-		var answer tempoAnswer
-		if err := json.Unmarshal(scanner.Bytes(), &answer); err != nil {
-			t.Fatal(err)
-		}
-		answers = append(answers, answer)
-	}
-	if len(answers) != len(lines) {
-		t.Fatalf("%d of %d lines were answered", len(answers), len(lines))
-	}
-	return answers
+	startPeer(t, "tempo.mjs").ask(t, request, &answer)
+	return answer
 }
 
 // signTempo signs with the engine.

@@ -37,28 +37,24 @@ func TestTempoRoles(t *testing.T) {
 	const count = 240
 	random := rand.New(rand.NewPCG(26, 27))
 	root, payer := common.Address{0xaa, 1}, crypto.Keccak256([]byte("the fee payer"))
-	cases, lines := make([]tempomodel.Case, count), make([]any, count)
-	for i := range cases {
+	payerKey := chaintest.Key(t, keystore.CurveSecp256k1, payer)
+	for i := range count {
 		c := tempomodel.Generate(random, i)
 		c.Tx.FeePayer = []byte{0x80}
-		cases[i] = c
-		lines[i] = map[string]any{"privateKey": hexutil.Encode(crypto.FromECDSA(c.Key)), "tx": tempoFields(c.Tx), "payer": hexutil.Encode(payer), "root": root.Hex()}
-	}
-	for i, answer := range askTempo(t, lines) {
-		payerKey := chaintest.Key(t, keystore.CurveSecp256k1, payer)
+		answer := askTempo(t, map[string]any{"privateKey": hexutil.Encode(crypto.FromECDSA(c.Key)), "tx": tempoFields(c.Tx), "payer": hexutil.Encode(payer), "root": root.Hex()})
 		for _, given := range []string{answer.ToPayer, answer.ForPayer} {
 			// With a placeholder ox leaves out the fee token, which the payer commits to.
-			if given == answer.ToPayer && len(cases[i].Tx.FeeToken) > 0 {
+			if given == answer.ToPayer && len(c.Tx.FeeToken) > 0 {
 				continue
 			}
 			if got := signTempoRole(t, given, payerKey); got != answer.Countersigned {
 				t.Errorf("given %s\nox   %s\nours %s", given, answer.Countersigned, got)
 			}
 		}
-		if cases[i].Tx.Key != nil || len(cases[i].Tx.Calls[0].To) == 0 {
+		if c.Tx.Key != nil || len(c.Tx.Calls[0].To) == 0 {
 			continue // an access key neither creates contracts nor authorizes other keys
 		}
-		key := tempoAccessKey{chaintest.Key(t, keystore.CurveSecp256k1, crypto.FromECDSA(cases[i].Key)), root}
+		key := tempoAccessKey{chaintest.Key(t, keystore.CurveSecp256k1, crypto.FromECDSA(c.Key)), root}
 		if got := signTempoRole(t, answer.Unsigned, key); got != answer.AccessKey || got != answer.AccessKeyViem {
 			t.Errorf("access key\nox   %s\nviem %s\nours %s", answer.AccessKey, answer.AccessKeyViem, got)
 		}
@@ -71,14 +67,11 @@ func TestTempoSenderForms(t *testing.T) {
 	payer := crypto.Keccak256([]byte("the fee payer"))
 	key := chaintest.Key(t, keystore.CurveSecp256k1, payer)
 	random := rand.New(rand.NewPCG(28, 29))
-	var lines []any
 	for i := range tempomodel.Kinds {
 		c := tempomodel.Generate(random, i)
 		c.Tx.FeePayer, c.Tx.FeeToken = []byte{0x80}, nil // ox leaves the token out of one of the forms
-		lines = append(lines, map[string]any{"privateKey": hexutil.Encode(crypto.FromECDSA(c.Key)), "tx": tempoFields(c.Tx),
+		answer := askTempo(t, map[string]any{"privateKey": hexutil.Encode(crypto.FromECDSA(c.Key)), "tx": tempoFields(c.Tx),
 			"senders": true, "payer": hexutil.Encode(payer), "root": common.Address{0xaa, 1}.Hex()})
-	}
-	for _, answer := range askTempo(t, lines) {
 		if want := []string{"secp256k1", "p256", "webAuthn"}; !slices.Equal(answer.Types, want) || len(answer.Forms) != 14 {
 			t.Fatalf("ox has keys of %q and %d forms: a form is missing here", answer.Types, len(answer.Forms))
 		}

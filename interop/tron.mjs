@@ -10,9 +10,9 @@
 //       → {rawDataHex, txID, signature}
 //
 // A request that fails gets {error}.
-import { createInterface } from 'node:readline';
 import { createRequire } from 'node:module';
 import { utils } from 'tronweb';
+import { serve } from './lines.mjs';
 
 const require = createRequire(import.meta.url);
 const hex = (bytes) => Buffer.from(bytes).toString('hex');
@@ -65,14 +65,4 @@ function withBytes(value) {
 }
 
 const operations = { build, decode, walletCore };
-for await (const line of createInterface({ input: process.stdin })) {
-  let answer;
-  try {
-    const request = JSON.parse(line);
-    answer = await operations[request.op](request);
-  } catch (error) {
-    answer = { error: String(error?.stack ?? error) };
-  }
-  process.stdout.write(JSON.stringify(answer) + '\n');
-}
-process.exit(0);
+await serve((request) => operations[request.op](request));

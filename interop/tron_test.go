@@ -1,14 +1,12 @@
 package interop
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,61 +64,10 @@ func readTronCases(t *testing.T) []tronCase {
 	return cases
 }
 
-// tronNode talks to tron.mjs.
-type tronNode struct {
-	t   *testing.T
-	in  io.Writer
-	out *bufio.Reader
-}
-
-func startTronNode(t *testing.T) *tronNode {
+func buildTron(t *testing.T, c tronCase, frame map[string]any, permission int) tronBuilt {
 	t.Helper()
-	command := testenv.Node(t, "tron.mjs")
-	in, err := command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = in.Close()
-		_ = command.Wait()
-	})
-	return &tronNode{t: t, in: in, out: bufio.NewReader(out)}
-}
-
-// ask sends a request and reads the answer into answer.
-func (n *tronNode) ask(request map[string]any, answer any) {
-	n.t.Helper()
-	line, err := json.Marshal(request)
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	if _, err := n.in.Write(append(line, '\n')); err != nil {
-		n.t.Fatal(err)
-	}
-	text, err := n.out.ReadBytes('\n')
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	var failure struct{ Error string }
-	if err := json.Unmarshal(text, &failure); err != nil || failure.Error != "" {
-		n.t.Fatalf("%s: %s", line, text)
-	}
-	if err := json.Unmarshal(text, answer); err != nil {
-		n.t.Fatal(err)
-	}
-}
-
-func (n *tronNode) build(c tronCase, frame map[string]any, permission int) tronBuilt {
-	n.t.Helper()
 	built := tronBuilt{Type: c.Type}
-	n.ask(map[string]any{
+	startPeer(t, "tron.mjs").ask(t, map[string]any{
 		"op": "build", "type": c.Type, "value": c.Value, "frame": frame,
 		"permissionID": permission, "privateKey": tronKeys[0],
 	}, &built)
@@ -158,20 +105,20 @@ func tronFrames(c tronCase) []struct {
 
 // TestTronWeb signs whatever TronWeb can build, and compares.
 func TestTronWeb(t *testing.T) {
-	node, store := startTronNode(t), tronStore(t)
+	store := tronStore(t)
 	types := map[string]bool{}
 	var made []tronBuilt
 	var counts testenv.Outcomes
 	for number, c := range readTronCases(t) {
 		for variant, v := range tronFrames(c) {
-			built := node.build(c, v.frame, v.permission)
+			built := buildTron(t, c, v.frame, v.permission)
 			types[c.Type] = true
 			countTron(t, store, built.RawDataHex, &counts)
 			if variant == 0 {
 				made = append(made, built)
 			}
 			t.Run(fmt.Sprintf("%d/%s/%d", number, c.Type, variant), func(t *testing.T) {
-				compareWithTronWeb(t, node, store, built)
+				compareWithTronWeb(t, store, built)
 			})
 		}
 	}
@@ -185,7 +132,7 @@ func TestTronWeb(t *testing.T) {
 	}
 }
 
-func compareWithTronWeb(t *testing.T, node *tronNode, store *memory.Store, built tronBuilt) {
+func compareWithTronWeb(t *testing.T, store *memory.Store, built tronBuilt) {
 	signed := signTron(t, store, 0, built.RawDataHex)
 	if signed != built.Signed {
 		t.Errorf("signed\n%s, TronWeb has\n%s", signed, built.Signed)
@@ -199,7 +146,7 @@ func compareWithTronWeb(t *testing.T, node *tronNode, store *memory.Store, built
 			Contract []struct{ Type string }
 		}
 	}
-	node.ask(map[string]any{"op": "decode", "type": built.Type, "signed": signed}, &decoded)
+	startPeer(t, "tron.mjs").ask(t, map[string]any{"op": "decode", "type": built.Type, "signed": signed}, &decoded)
 	if decoded.TxID != built.TxID || decoded.Reencoded != signed {
 		t.Errorf("TronWeb decodes ours as %s with id %s, want id %s", decoded.Reencoded, decoded.TxID, built.TxID)
 	}
@@ -217,16 +164,16 @@ func compareWithTronWeb(t *testing.T, node *tronNode, store *memory.Store, built
 // TestTronWebCosigners has two co-signers of a permission sign in two calls, and
 // TronWeb read the result.
 func TestTronWebCosigners(t *testing.T) {
-	node, store := startTronNode(t), tronStore(t)
+	store := tronStore(t)
 	cases := readTronCases(t)
-	built := node.build(cases[1], tronFrames(cases[1])[0].frame, 2)
+	built := buildTron(t, cases[1], tronFrames(cases[1])[0].frame, 2)
 	first := signTron(t, store, 1, built.RawDataHex)
 	both := signTron(t, store, 2, first)
 	var decoded struct {
 		TxID    string
 		Signers []string
 	}
-	node.ask(map[string]any{"op": "decode", "type": built.Type, "signed": both}, &decoded)
+	startPeer(t, "tron.mjs").ask(t, map[string]any{"op": "decode", "type": built.Type, "signed": both}, &decoded)
 	want := []string{"417e5f4552091a69125d5dfcb7b8c2659029395bdf", "412b5ad5c4795c026514f8317c7a215e218dccd6cf"}
 	if decoded.TxID != built.TxID || strings.Join(decoded.Signers, " ") != strings.Join(want, " ") {
 		t.Errorf("TronWeb recovers %v of %s, want %v of %s", decoded.Signers, decoded.TxID, want, built.TxID)
@@ -236,7 +183,7 @@ func TestTronWebCosigners(t *testing.T) {
 // TestTronWalletCore compares with Wallet Core, which serialises, hashes and
 // signs by itself. Its last byte is the bare recovery id.
 func TestTronWalletCore(t *testing.T) {
-	node, store := startTronNode(t), tronStore(t)
+	store := tronStore(t)
 	compared := 0
 	var counts testenv.Outcomes
 	for _, c := range readTronCases(t) {
@@ -244,7 +191,7 @@ func TestTronWalletCore(t *testing.T) {
 			continue
 		}
 		compared++
-		t.Run(c.Type, func(t *testing.T) { countTron(t, store, compareWithWalletCore(t, node, store, c), &counts) })
+		t.Run(c.Type, func(t *testing.T) { countTron(t, store, compareWithWalletCore(t, store, c), &counts) })
 	}
 	testenv.ClientRow(t, "Trust Wallet Core (Tron)", counts)
 	if compared < 12 {
@@ -253,7 +200,7 @@ func TestTronWalletCore(t *testing.T) {
 }
 
 // compareWithWalletCore returns what Wallet Core has made.
-func compareWithWalletCore(t *testing.T, node *tronNode, store *memory.Store, c tronCase) string {
+func compareWithWalletCore(t *testing.T, store *memory.Store, c tronCase) string {
 	transaction := map[string]any{
 		"timestamp": "1900000000000", "expiration": "1900000060000", "memo": "invoice 42",
 		"blockHeader": map[string]any{"timestamp": "1900000000000", "number": "70000", "version": 3,
@@ -266,8 +213,8 @@ func compareWithWalletCore(t *testing.T, node *tronNode, store *memory.Store, c 
 		transaction[name] = value
 	}
 	var theirs tronBuilt
-	node.ask(map[string]any{"op": "walletCore", "transaction": transaction, "privateKey": tronKeys[0]}, &theirs)
-	id := sha256.Sum256(unhexTron(t, theirs.RawDataHex))
+	startPeer(t, "tron.mjs").ask(t, map[string]any{"op": "walletCore", "transaction": transaction, "privateKey": tronKeys[0]}, &theirs)
+	id := sha256.Sum256(unhex(t, theirs.RawDataHex))
 	if got := hex.EncodeToString(id[:]); got != theirs.TxID {
 		t.Errorf("Wallet Core's id is %s, that of its raw_data %s", theirs.TxID, got)
 	}
@@ -278,21 +225,12 @@ func compareWithWalletCore(t *testing.T, node *tronNode, store *memory.Store, c 
 	return theirs.RawDataHex
 }
 
-func unhexTron(t *testing.T, text string) []byte {
-	t.Helper()
-	raw, err := hex.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
 func tronStore(t *testing.T) *memory.Store {
 	t.Helper()
 	store := memory.New()
 	t.Cleanup(func() { _ = store.Close() })
 	for number, secret := range tronKeys {
-		key := keystore.NewKey{ID: fmt.Sprintf("key-%d", number), Curve: keystore.CurveSecp256k1, Secret: unhexTron(t, secret)}
+		key := keystore.NewKey{ID: fmt.Sprintf("key-%d", number), Curve: keystore.CurveSecp256k1, Secret: unhex(t, secret)}
 		if _, err := store.Add(t.Context(), "org", key); err != nil {
 			t.Fatal(err)
 		}

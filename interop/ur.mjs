@@ -12,9 +12,9 @@
 //   {op: "read", width, height, grey}                → {text}      jsQR; grey: base64
 //
 // A request that fails gets {error}.
-import { createInterface } from 'node:readline';
 import { createRequire } from 'node:module';
 import { splitQRs } from 'bbqr';
+import { serve } from './lines.mjs';
 
 const require = createRequire(import.meta.url);
 const { UR, UREncoder, URDecoder } = require('@ngraveio/bc-ur');
@@ -86,13 +86,4 @@ const operations = {
   },
 };
 
-for await (const line of createInterface({ input: process.stdin })) {
-  let answer;
-  try {
-    const { op, ...request } = JSON.parse(line);
-    answer = operations[op](request);
-  } catch (error) {
-    answer = { error: String(error?.stack ?? error) };
-  }
-  process.stdout.write(JSON.stringify(answer) + '\n');
-}
+await serve(({ op, ...request }) => operations[op](request));

@@ -12,12 +12,8 @@ import (
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 
-	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/ur"
 )
-
-// urPeer is the script that has the libraries of other wallets.
-type urPeer struct{ *solanaPeer }
 
 // urAnswer is an answer of the script: what it has of it.
 type urAnswer struct {
@@ -31,33 +27,11 @@ type urAnswer struct {
 	PSBT      string
 	Text      string
 	Path      string
-	Error     string
 }
 
-func startURPeer(t *testing.T) urPeer {
+func askUR(t *testing.T, request map[string]any) (answer urAnswer) {
 	t.Helper()
-	testenv.NodeModule(t, "@ngraveio", "bc-ur", "package.json")
-	return urPeer{startSolanaScript(t, "ur.mjs")}
-}
-
-// asks sends a request whose answer has whole numbers in "parts" too, so that it
-// is decoded by the caller.
-func (p urPeer) asks(request map[string]any, answer any) {
-	p.t.Helper()
-	if err := p.in.Encode(request); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := p.out.Decode(answer); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-func (p urPeer) ask(request map[string]any) (answer urAnswer) {
-	p.t.Helper()
-	p.asks(request, &answer)
-	if answer.Error != "" {
-		p.t.Fatal(answer.Error)
-	}
+	startPeer(t, "ur.mjs").ask(t, request, &answer)
 	return answer
 }
 
@@ -83,8 +57,6 @@ func upper(parts []string) []string {
 // and fragments of many lengths, up to three times as many parts as fragments;
 // and what is encoded on one side is read on the other.
 func TestURParts(t *testing.T) {
-	peer := startURPeer(t)
-	defer peer.end()
 	equal := 0
 	for _, length := range []int{60, 256, 1000, 1300, 4100, 20_000} {
 		for _, most := range []int{30, 100, 250, 490} {
@@ -98,7 +70,7 @@ func TestURParts(t *testing.T) {
 				t.Fatal(err)
 			}
 			count := 3 * encoder.Parts()
-			theirs := peer.ask(map[string]any{"op": "parts", "type": message.Type, "cbor": hex.EncodeToString(cbor), "fragment": most, "count": count}).Parts
+			theirs := askUR(t, map[string]any{"op": "parts", "type": message.Type, "cbor": hex.EncodeToString(cbor), "fragment": most, "count": count}).Parts
 			ours := make([]string, count)
 			for i := range ours {
 				ours[i] = encoder.Next()
@@ -107,7 +79,7 @@ func TestURParts(t *testing.T) {
 				}
 				equal++
 			}
-			joined := peer.ask(map[string]any{"op": "join", "parts": ours[encoder.Parts()/2:]})
+			joined := askUR(t, map[string]any{"op": "join", "parts": ours[encoder.Parts()/2:]})
 			if joined.Type != message.Type || joined.CBOR != hex.EncodeToString(cbor) {
 				t.Error("they read another message")
 			}
@@ -138,8 +110,6 @@ func collect(t *testing.T, parts []string, taken ...string) ur.Message {
 // TestURLoss compares how many codes have to be shown until a message is read, at
 // 0, 20 and 50 % loss, with @ngraveio/bc-ur: the same codes lost.
 func TestURLoss(t *testing.T) {
-	peer := startURPeer(t)
-	defer peer.end()
 	const runs = 15
 	for _, length := range []int{843, 5447, 20_000} {
 		for _, loss := range []float64{0, 0.2, 0.5} {
@@ -158,14 +128,8 @@ func TestURLoss(t *testing.T) {
 				}
 				parts = encoder.Parts()
 				ours = append(ours, shownUntilRead(t, encoder, lost))
-				var answer struct {
-					Shown int
-					Error string
-				}
-				peer.asks(map[string]any{"op": "lossy", "type": message.Type, "cbor": hex.EncodeToString(message.CBOR), "fragment": 250, "lost": lost}, &answer)
-				if answer.Error != "" {
-					t.Fatal(answer.Error)
-				}
+				var answer struct{ Shown int } // here parts is a number
+				startPeer(t, "ur.mjs").ask(t, map[string]any{"op": "lossy", "type": message.Type, "cbor": hex.EncodeToString(message.CBOR), "fragment": 250, "lost": lost}, &answer)
 				theirs = append(theirs, answer.Shown)
 			}
 			slices.Sort(ours)
@@ -202,11 +166,9 @@ const requestUUID = "9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d"
 
 // TestKeystoneRequests reads what Keystone's SDK asks for.
 func TestKeystoneRequests(t *testing.T) {
-	peer := startURPeer(t)
-	defer peer.end()
 	data := hex.EncodeToString(randomBytes(1, 700))
 	address := "97cc56300c36f60c7fb7c50babc6c5cdf59d5c56"
-	asked := peer.ask(map[string]any{"op": "request", "chain": "eth", "requestId": requestUUID, "signData": data, "dataType": 4,
+	asked := askUR(t, map[string]any{"op": "request", "chain": "eth", "requestId": requestUUID, "signData": data, "dataType": 4,
 		"path": "m/44'/60'/0'/0/5", "xfp": "f23f9fd2", "chainId": 1, "address": address, "origin": "a wallet"})
 	eth, err := ur.DecodeEthSignRequest(collect(t, asked.Parts, ur.TypeEthSignRequest))
 	if err != nil {
@@ -216,7 +178,7 @@ func TestKeystoneRequests(t *testing.T) {
 	if want := strings.ReplaceAll(requestUUID, "-", "") + " " + data + " 4 1 [f23f9fd2]m/44'/60'/0'/0/5 " + address + " a wallet"; got != want {
 		t.Errorf("the request is %s\nwant %s", got, want)
 	}
-	asked = peer.ask(map[string]any{"op": "request", "chain": "sol", "requestId": requestUUID, "signData": data, "dataType": 1,
+	asked = askUR(t, map[string]any{"op": "request", "chain": "sol", "requestId": requestUUID, "signData": data, "dataType": 1,
 		"path": "m/44'/501'/0'", "xfp": "f23f9fd2", "origin": "a wallet"})
 	sol, err := ur.DecodeSolSignRequest(collect(t, asked.Parts, ur.TypeSolSignRequest))
 	if err != nil {
@@ -225,7 +187,7 @@ func TestKeystoneRequests(t *testing.T) {
 	if hex.EncodeToString(sol.Data) != data || sol.Kind != 1 || sol.Path.String() != "[f23f9fd2]m/44'/501'/0'" {
 		t.Errorf("the request is %+v", sol)
 	}
-	asked = peer.ask(map[string]any{"op": "request", "chain": "btc", "psbt": "70736274ff" + data})
+	asked = askUR(t, map[string]any{"op": "request", "chain": "btc", "psbt": "70736274ff" + data})
 	packet, err := ur.DecodePSBT(collect(t, asked.Parts, ur.TypePSBT, ur.TypeCryptoPSBT))
 	if err != nil || hex.EncodeToString(packet) != "70736274ff"+data {
 		t.Errorf("the PSBT is %x, %v", packet, err)
@@ -234,8 +196,6 @@ func TestKeystoneRequests(t *testing.T) {
 
 // TestKeystoneSignatures: Keystone's SDK reads our answers.
 func TestKeystoneSignatures(t *testing.T) {
-	peer := startURPeer(t)
-	defer peer.end()
 	id, err := hex.DecodeString(strings.ReplaceAll(requestUUID, "-", ""))
 	if err != nil {
 		t.Fatal(err)
@@ -245,13 +205,13 @@ func TestKeystoneSignatures(t *testing.T) {
 		ur.EthSignature{ID: id, Signature: signature}.Message(),
 		ur.SolSignature{ID: id, Signature: signature}.Message(),
 	} {
-		answer := peer.ask(map[string]any{"op": "signature", "parts": []string{strings.ToUpper(message.String())}})
+		answer := askUR(t, map[string]any{"op": "signature", "parts": []string{strings.ToUpper(message.String())}})
 		if answer.RequestID != requestUUID || answer.Signature != hex.EncodeToString(signature) || answer.Bytes != answer.Signature {
 			t.Errorf("%s: they read %+v", message.Type, answer)
 		}
 	}
 	packet := randomBytes(3, 300)
-	answer := peer.ask(map[string]any{"op": "signature", "parts": []string{ur.PSBT(packet, ur.TypeCryptoPSBT).String()}})
+	answer := askUR(t, map[string]any{"op": "signature", "parts": []string{ur.PSBT(packet, ur.TypeCryptoPSBT).String()}})
 	if answer.PSBT != hex.EncodeToString(packet) {
 		t.Errorf("they read the PSBT %s", answer.PSBT)
 	}
@@ -260,18 +220,16 @@ func TestKeystoneSignatures(t *testing.T) {
 // TestKeystoneHDKey: Keystone's registry reads the extended public key of an account
 // as what it is: BIP-84's vector.
 func TestKeystoneHDKey(t *testing.T) {
-	peer := startURPeer(t)
-	defer peer.end()
 	const xpub = "xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V"
 	raw := base58.Decode(xpub) // version 4, depth 1, parent 4, index 4, chain code 32, key 33, checksum 4
 	key := ur.HDKey{Key: raw[45:78], ChainCode: raw[13:45], Parent: binary.BigEndian.Uint32(raw[5:9]), Name: "treasury",
 		Origin: ur.Keypath{Fingerprint: 0x73c5da0a, Depth: 3, Path: []ur.PathIndex{{Index: 84, Hardened: true}, {Index: 0, Hardened: true}, {Index: 0, Hardened: true}}}}
-	answer := peer.ask(map[string]any{"op": "hdkey", "parts": []string{strings.ToUpper(key.Message().String())}})
+	answer := askUR(t, map[string]any{"op": "hdkey", "parts": []string{strings.ToUpper(key.Message().String())}})
 	if answer.Type != ur.TypeHDKey || answer.Text != xpub || answer.Bytes != "73c5da0a" || answer.Path != "84'/0'/0'" {
 		t.Errorf("they read %+v", answer)
 	}
 	key.Testnet = true
-	if answer := peer.ask(map[string]any{"op": "hdkey", "parts": []string{key.Message().String()}}); answer.Path != "84'/0'/0'" {
+	if answer := askUR(t, map[string]any{"op": "hdkey", "parts": []string{key.Message().String()}}); answer.Path != "84'/0'/0'" {
 		t.Errorf("of a test network they read %+v", answer)
 	}
 }
@@ -279,12 +237,10 @@ func TestKeystoneHDKey(t *testing.T) {
 // TestBBQr reads what Coinkite's library writes, in each of its encodings, in any
 // order.
 func TestBBQr(t *testing.T) {
-	peer := startURPeer(t)
-	defer peer.end()
 	raw := append([]byte("psbt\xff"), bytes.Repeat(randomBytes(4, 300), 8)...)
 	for _, encoding := range []string{"H", "2", "Z"} {
 		for _, split := range []int{1, 4} {
-			parts := peer.ask(map[string]any{"op": "bbqr", "type": "P", "encoding": encoding, "raw": hex.EncodeToString(raw), "split": split}).Parts
+			parts := askUR(t, map[string]any{"op": "bbqr", "type": "P", "encoding": encoding, "raw": hex.EncodeToString(raw), "split": split}).Parts
 			if parts[0][2:3] != encoding {
 				t.Errorf("they wrote encoding %s for %s", parts[0][2:3], encoding)
 			}
@@ -295,7 +251,7 @@ func TestBBQr(t *testing.T) {
 			}
 		}
 	}
-	parts := peer.ask(map[string]any{"op": "bbqr", "type": "J", "encoding": "2", "raw": hex.EncodeToString([]byte(`{"body":"{}"}`))}).Parts
+	parts := askUR(t, map[string]any{"op": "bbqr", "type": "J", "encoding": "2", "raw": hex.EncodeToString([]byte(`{"body":"{}"}`))}).Parts
 	if got := collect(t, parts, ur.TypeJSON); string(got.CBOR) != `{"body":"{}"}` {
 		t.Errorf("the JSON is %q", got.CBOR)
 	}

@@ -12,7 +12,6 @@
 //       → {web3, wif, fromWeb3, fromWIF, solana}
 //
 // A request that fails gets {error}.
-import { createInterface } from 'node:readline';
 import { createRequire } from 'node:module';
 import * as ecc from '@bitcoinerlab/secp256k1';
 import { initEccLib, networks, payments } from 'bitcoinjs-lib';
@@ -21,6 +20,7 @@ import { HDNodeWallet, Mnemonic, decryptKeystoreJson, encryptKeystoreJson, getBy
 import { HDKey } from '@scure/bip32';
 import { Keypair } from '@solana/web3.js';
 import { TronWeb } from 'tronweb';
+import { serve } from './lines.mjs';
 
 const require = createRequire(import.meta.url);
 const { HDWallet, Curve } = await require('@trustwallet/wallet-core').initWasm();
@@ -79,13 +79,4 @@ function answer(request) {
   return request.curve === 'CURVE_ED25519' ? ed25519(request) : secp256k1(request);
 }
 
-for await (const line of createInterface({ input: process.stdin })) {
-  let result;
-  try {
-    result = await answer(JSON.parse(line));
-  } catch (error) {
-    result = { error: String(error) };
-  }
-  console.log(JSON.stringify(result));
-}
-process.exit(0);
+await serve(answer);

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign"
-	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -30,34 +28,11 @@ type walletRequest struct {
 	Keypair    string         `json:"keypair,omitempty"`
 }
 
-// walletAnswers asks wallets.mjs and returns its answers.
-func walletAnswers(t *testing.T, requests []walletRequest) []map[string]string {
+// askWallets sends a request to wallets.mjs.
+func askWallets(t *testing.T, request walletRequest) (answer map[string]string) {
 	t.Helper()
-	var in bytes.Buffer
-	for _, request := range requests {
-		line, err := json.Marshal(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		in.Write(append(line, '\n'))
-	}
-	command := testenv.Node(t, "wallets.mjs")
-	command.Stdin = &in
-	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if len(lines) != len(requests) {
-		t.Fatalf("%d answers for %d requests", len(lines), len(requests))
-	}
-	answers := make([]map[string]string, len(lines))
-	for i, line := range lines {
-		if err := json.Unmarshal([]byte(line), &answers[i]); err != nil || answers[i]["error"] != "" {
-			t.Fatalf("%+v: %s, %v", requests[i], line, err)
-		}
-	}
-	return answers
+	startPeer(t, "wallets.mjs").ask(t, request, &answer)
+	return answer
 }
 
 // walletRequests are paths of mnemonics of all lengths, with and without a
@@ -99,12 +74,12 @@ func TestWalletLibraries(t *testing.T) {
 	}
 	requests := walletRequests(t)
 	compared := 0
-	for i, answer := range walletAnswers(t, requests) {
-		ours := addressesAt(t, requests[i])
-		for name, address := range answer {
+	for _, request := range requests {
+		ours := addressesAt(t, request)
+		for name, address := range askWallets(t, request) {
 			compared++
 			if ours[formats[name]] != address {
-				t.Errorf("%+v: %s has %s, we have %s", requests[i], name, address, ours[formats[name]])
+				t.Errorf("%+v: %s has %s, we have %s", request, name, address, ours[formats[name]])
 			}
 		}
 	}
@@ -149,7 +124,8 @@ func TestExtendedKeyLibraries(t *testing.T) {
 			requests = append(requests, request)
 		}
 	}
-	for i, answer := range walletAnswers(t, requests) {
+	for i := range requests {
+		answer := askWallets(t, requests[i])
 		whole, err := wallet.FromMnemonic([]byte(requests[i].Mnemonic), []byte(requests[i].Passphrase))
 		must(t, err)
 		path, err := wallet.ParsePath(requests[i].Path)
@@ -198,8 +174,8 @@ func TestKeyFormatLibraries(t *testing.T) {
 			Op: "keys", Curve: keystore.CurveSecp256k1, Secret: string(onSecp256k1.Hex()), Web3: string(web3), WIF: string(wif), Keypair: string(keypair),
 		})
 	}
-	for i, answer := range walletAnswers(t, requests) {
-		want := requests[i].Secret
+	for i := range requests {
+		answer, want := askWallets(t, requests[i]), requests[i].Secret
 		if answer["fromWeb3"] != want || answer["fromWIF"] != want || answer["wif"] != requests[i].WIF {
 			t.Errorf("%s: the libraries read %v", want, answer)
 		}
@@ -210,12 +186,5 @@ func TestKeyFormatLibraries(t *testing.T) {
 		if address := countersign.Addresses(ed25519[i].PublicKey)[0].Address; address != answer["solana"] {
 			t.Errorf("@solana/web3.js reads the keypair of %s as %s", address, answer["solana"])
 		}
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -22,7 +22,7 @@ func testBill(t *testing.T, path string) {
 	for _, module := range info.Deps {
 		want = append(want, module.Path+" "+module.Version)
 	}
-	program := testenv.GoProgram(t, "packaging/sbom")
+	program := testenv.GoProgram(t, "packaging/sbom", ".")
 	first := output(t, program, path)
 	var bill struct {
 		Format     string `json:"bomFormat"`

@@ -2,15 +2,17 @@ package testenv
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 )
 
-// GoProgram builds a program that is a module of its own, in a folder of this
-// project, and returns its path. Its modules come from the module proxy or the
-// cache; the test is left out where they cannot be had.
-func GoProgram(t testing.TB, folder string) string {
+// GoProgram builds a Go package in the module of a folder of this project and returns
+// the path of the program. Programs are kept in dist/test, so that tests that need the
+// same one build it once. The test is skipped if the modules that the program needs
+// cannot be downloaded.
+func GoProgram(t testing.TB, folder, pkg string) string {
 	t.Helper()
 	Slow(t)
 	source := filepath.Join(Root(), folder)
@@ -19,20 +21,21 @@ func GoProgram(t testing.TB, folder string) string {
 	if out, err := download.CombinedOutput(); err != nil {
 		leaveOut(t, "the modules of "+folder+" cannot be downloaded: "+string(out))
 	}
-	program := filepath.Join(t.TempDir(), "program")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	// Per test binary: another package's build must not replace a running program.
+	program := filepath.Join(Root(), "dist", "test", filepath.Base(os.Args[0]), filepath.Base(filepath.Join(source, pkg)))
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, pkg)
 	build.Dir = source
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", folder, err, out)
+		t.Fatalf("build %s in %s: %v\n%s", pkg, folder, err, out)
 	}
 	return program
 }
 
-// Module returns the folder of a Go module at a version, downloaded if need be.
+// Module returns the folder of a Go module at a version, which it downloads if needed.
 func Module(t testing.TB, name, version string) string {
 	t.Helper()
 	download := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", name+"@"+version)
-	download.Dir = t.TempDir() // outside the module: it is none of its own
+	download.Dir = t.TempDir() // outside of any module
 	out, err := download.Output()
 	var module struct{ Dir string }
 	if err == nil {
