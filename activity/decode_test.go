@@ -88,7 +88,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"organization empty", `"org"`, `""`, "organizationId", "organizationId is empty"},
 		{"organization too long", `"org"`, `"` + strings.Repeat("o", 129) + `"`, "organizationId", "129 bytes, at most 128"},
 		{"organization null", `"org"`, `null`, "organizationId", "null: a value is required"},
-		{"timestamp a number", `"1763650000000"`, `1763650000000`, "timestampMs", "a string is expected, not a number"},
+		{"timestamp a number", `"1763650000000"`, `1763650000000`, "timestampMs", "expected a string, not a number"},
 		{"timestamp signed", `"1763650000000"`, `"+176365000000"`, "timestampMs", "at most 13 decimal digits"},
 		{"timestamp with leading zero", `"1763650000000"`, `"0176365000000"`, "timestampMs", "at most 13 decimal digits"},
 		{"timestamp zero", `"1763650000000"`, `"0"`, "timestampMs", "at most 13 decimal digits"},
@@ -100,9 +100,9 @@ func TestDecodeRefuses(t *testing.T) {
 		{"parameter twice", `"signWith"`, `"signWith":"x","signWith"`, "parameters.signWith", "appears twice"},
 		{"parameter missing", `"signWith":"0xab",`, ``, "signWith", "missing"},
 		{"parameter null", `"0xab"`, `null`, "signWith", "null: a value is required"},
-		{"parameter a number", `"0xab"`, `7`, "signWith", "a string is expected, not a number"},
-		{"parameters a string", `{"signWith":"0xab","unsignedTransaction":"02c0","type":"TRANSACTION_TYPE_ETHEREUM"}`, `"{}"`, "parameters", "an object is expected, not a string"},
-		{"proofs a string", `"parameters":{`, `"parameters":{"generateAppProofs":"true",`, "generateAppProofs", "a boolean is expected, not a string"},
+		{"parameter a number", `"0xab"`, `7`, "signWith", "expected a string, not a number"},
+		{"parameters a string", `{"signWith":"0xab","unsignedTransaction":"02c0","type":"TRANSACTION_TYPE_ETHEREUM"}`, `"{}"`, "parameters", "expected an object, not a string"},
+		{"proofs a string", `"parameters":{`, `"parameters":{"generateAppProofs":"true",`, "generateAppProofs", "expected a boolean, not a string"},
 		{"trailing data", `"}}`, `"}}{}`, "", "2 bytes follow the object"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package drawn makes random messages for tests that hold readers against one
-// another. A seed always gives the same message.
+// Package drawn generates random messages for tests that compare readers. The same
+// seed always yields the same message.
 package drawn
 
 import (
@@ -13,14 +13,14 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// TypedData returns typed data (EIP-712) as JSON text: up to four structs that
-// contain each other, of which some may be unused, over every built-in type, with
-// arrays of open and of fixed length. It is valid for every reader of EIP-712.
+// TypedData returns typed data (EIP-712) as JSON text: up to four structs that contain
+// each other, some of which may be unused, with every built-in type and with arrays of
+// variable and fixed length. It is valid for every reader of EIP-712.
 func TypedData(r *rand.Rand) string {
 	return (&generator{r, map[string][][2]string{}}).document()
 }
 
-// generator makes typed data.
+// generator generates typed data.
 type generator struct {
 	*rand.Rand
 	types map[string][][2]string // members of each struct: name, type
@@ -48,10 +48,10 @@ func (g *generator) document() string {
 		panic(err)
 	}
 	return fmt.Sprintf(`{"types":%s,"primaryType":"A","domain":%s,"message":%s}`, form,
-		strings.ReplaceAll(g.value("EIP712Domain"), `:""`, `:"v"`), g.value("A")) // apitypes takes an empty text for an absent one
+		strings.ReplaceAll(g.value("EIP712Domain"), `:""`, `:"v"`), g.value("A")) // apitypes treats an empty string as absent
 }
 
-// spec chooses a type; structs only from those that are declared later.
+// spec chooses a type. It may be one of the given structs, which are declared later.
 func (g *generator) spec(structs []string) string {
 	plain := []string{"bool", "string", "address", "bytes", fmt.Sprintf("bytes%d", 1+g.IntN(32)), fmt.Sprintf("uint%d", 8*(1+g.IntN(32))), fmt.Sprintf("int%d", 8*(1+g.IntN(32)))}
 	spec := plain[g.IntN(len(plain))]
@@ -110,7 +110,7 @@ func scan(spec, format string, into *int) bool {
 	return err == nil
 }
 
-// integer writes a number in one of the forms.
+// integer writes a number in one of its forms.
 func (g *generator) integer(n *big.Int) string {
 	switch {
 	case g.IntN(3) == 0:
@@ -132,8 +132,8 @@ func (g *generator) bytes(count int) []byte {
 	return out
 }
 
-// Text returns a text that a person can be shown: letters of one to four bytes of
-// UTF-8, digits at the start among them, tabs and lines. It may be empty.
+// Text returns text that can be shown to a person: characters of one to four bytes of
+// UTF-8, among them digits, tabs and line feeds. It may be empty.
 func Text(r *rand.Rand) string {
 	letters := []rune("0123456789 abcXYZ\t\n.é世😁\"\\")
 	text := make([]rune, r.IntN(4)*r.IntN(60))

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Field is one member that an object may have.
+// Field describes a member that an object may have.
 type Field struct {
 	name     string
 	required bool
@@ -13,67 +13,68 @@ type Field struct {
 	atMost   int // bytes of a string; 0: any length
 }
 
-// Required is a member that must be there, and not null. What into may be is
-// said by [Optional].
+// Required returns a member that must be present and not null. into is as for
+// [Optional].
 func Required(name string, into any) Field { return Field{name: name, required: true, into: into} }
 
-// Optional is a member that may be absent; null means the same. Its value is
-// read into a
+// Optional returns a member that may be absent; null means absent, too. into is where
+// its value is stored:
 //
-//	*string, *bool        of that kind
-//	*[]byte               a string, where it stands in the text: for secrets, to be overwritten
-//	**bool                stays nil if it is absent
-//	*int                  an integer without point or exponent
-//	*Span                 an object, kept as it is
-//	*[]string             an array of strings; AtMost bounds them together
-//	func(*Reader) error   whatever the function reads, such as another Object
+//	*string, *bool        a string or a boolean
+//	*[]byte               a string, sharing memory with the text: for secrets, which can be overwritten
+//	**bool                a boolean; stays nil if absent
+//	*int                  an integer of 32 bits without point or exponent
+//	*Span                 an object that is not decoded
+//	*[]string             an array of strings; AtMost bounds their total length
+//	func(*Reader) error   anything that the function reads, such as another Object
 func Optional(name string, into any) Field { return Field{name: name, into: into} }
 
-// AtMost returns the field with a bound on its string, in bytes of UTF-8. A
-// longer one is refused, and the error does not repeat it.
+// AtMost returns the field with a bound on the length of its string, in bytes of UTF-8.
+// The error for a longer string does not repeat it.
 func (f Field) AtMost(bytes int) Field {
 	f.atMost = bytes
 	return f
 }
 
-// Span is where a value stands in the text: from Start to before End.
+// Span is the position of a value in the text: from Start up to, not including, End.
 type Span struct{ Start, End int }
 
 // Of returns the value's text.
 func (s Span) Of(text []byte) []byte { return text[s.Start:s.End:s.End] }
 
-// Object reads an object with the given members and no other. At most 64.
+// Object reads an object that has only the given members, of which there are at most
+// 64.
 func (r *Reader) Object(fields ...Field) error {
-	start := r.at()
+	start := r.next()
 	if r.decoder.PeekKind() != '{' {
 		return r.expect("an object")
 	}
 	if err := r.token(); err != nil {
 		return err
 	}
-	var seen uint64
+	var present uint64
 	for r.decoder.PeekKind() != '}' {
 		i, err := r.name(fields)
 		if err != nil {
 			return err
 		}
-		seen |= 1 << i
+		present |= 1 << i
 		if err := r.member(&fields[i]); err != nil {
 			return err
 		}
 	}
 	for i := range fields {
-		if fields[i].required && seen&(1<<i) == 0 {
+		if fields[i].required && present&(1<<i) == 0 {
 			return r.failIn(fields[i].name, start, "missing")
 		}
 	}
 	return r.token()
 }
 
-// name reads the name of a member and returns which field it is. That a name
-// appears twice is found by the decoder.
+// name reads the name of a member and returns the index of its field. The decoder
+// refuses duplicate names.
 func (r *Reader) name(fields []Field) (int, error) {
-	at := r.at()
+	offset := r.next()
 	if r.decoder.PeekKind() != '"' {
 		return 0, r.token()
 	}
@@ -86,14 +87,14 @@ func (r *Reader) name(fields []Field) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, r.unknown(string(name), at, fields)
+	return 0, r.unknown(string(name), offset, fields)
 }
 
-// maxNameShown is the longest unknown name that an error repeats, in bytes. A
-// longer one is hardly a typing error: it may be a secret in the wrong place.
+// maxNameShown is the longest unknown name that an error repeats, in bytes. A longer one
+// is hardly a typo: it may be a misplaced secret.
 const maxNameShown = 32
 
-// shownName is a name as errors repeat it, quoted unless it is plain.
+// shownName returns a name for an error, quoted unless it is plain.
 func shownName(name string) string {
 	switch {
 	case len(name) > maxNameShown:
@@ -104,21 +105,21 @@ func shownName(name string) string {
 	return name
 }
 
-func (r *Reader) unknown(name string, at int, fields []Field) error {
+func (r *Reader) unknown(name string, offset int, fields []Field) error {
 	for _, field := range fields {
 		if strings.EqualFold(field.name, name) {
-			return r.failIn(name, at, "unknown member: names are case-sensitive, this one is %s", field.name)
+			return r.failIn(name, offset, "unknown member: names are case-sensitive, this one is %s", field.name)
 		}
 	}
-	return r.failIn(shownName(name), at, "unknown member")
+	return r.failIn(shownName(name), offset, "unknown member")
 }
 
-// plainName is what names are made of that an error repeats without quoting.
+// plainName has the characters of names that errors do not quote.
 const plainName = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 // member reads the value of a member.
 func (r *Reader) member(field *Field) error {
-	start := r.at()
+	start := r.next()
 	r.path = append(r.path, field.name)
 	if r.decoder.PeekKind() == 'n' {
 		if err := r.token(); err != nil {
@@ -136,8 +137,7 @@ func (r *Reader) member(field *Field) error {
 	return nil
 }
 
-// check refuses a string, or an array of them, that is longer than the field's
-// bound.
+// check refuses a string, or an array of strings, that exceeds the field's bound.
 func (f *Field) check(r *Reader, start int) error {
 	length := 0
 	switch into := f.into.(type) {

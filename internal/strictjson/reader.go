@@ -1,14 +1,12 @@
-// Package strictjson reads JSON that has only one reading.
+// Package strictjson reads JSON that all readers understand alike.
 //
-// The tokens are read by [jsontext], which refuses what two readers may
-// understand differently: a member that appears twice, invalid UTF-8, half of a
-// surrogate pair. This package adds the table of members that an object may
-// have, in this case and no other, bounds on what is kept, and the path and
-// byte offset of every fault. A byte-order mark and text after the object are
-// refused too. A signature over text with two readings would say one thing to
-// the signer and another to the reader; encoding/json accepts all of it.
+// A signature over text that two readers understand differently would say one thing to
+// the signer and another to the verifier. [jsontext] refuses duplicate members, invalid
+// UTF-8 and unpaired surrogates, all of which encoding/json accepts. This package also
+// refuses unknown members, names in another case, byte-order marks and text after the
+// object, bounds what is kept, and reports the path and byte offset of every error.
 //
-// Objects are read by a table of the members they may have:
+// An object is read by a table of the members it may have:
 //
 //	err := strictjson.Read(body, "body",
 //		strictjson.Required("type", &kind),
@@ -27,18 +25,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxDepth is how deep objects and arrays may be nested.
+// MaxDepth bounds the nesting of objects and arrays.
 const MaxDepth = 32
 
-// MaxMembers bounds the members of the objects that are kept as they are, at
-// all depths of one text together: each costs memory. Other objects are bounded
-// by their table.
+// MaxMembers bounds the total number of members, at all depths, in objects that are not
+// decoded: each costs memory. Other objects are bounded by their tables.
 const MaxMembers = 256
 
-// Error says what is wrong with a text, and where.
+// Error describes what is wrong with a text, and where.
 type Error struct {
 	What    string // what the text is, such as "body"
-	Path    string // the member at fault, such as "parameters.signWith"; empty for the whole
+	Path    string // the member at fault, such as "parameters.signWith"; empty for the whole text
 	Offset  int    // byte offset in the text
 	Problem string
 }
@@ -53,29 +50,28 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s at byte %d: %s", e.What, e.Path, e.Offset, e.Problem)
 }
 
-// Reader reads one text. The functions of fields receive it; nothing else
-// creates one.
+// Reader reads one text. Only the functions of fields get one.
 type Reader struct {
 	what    string
 	text    []byte
 	decoder *jsontext.Decoder // reads text in place
 	path    []string
-	kept    int // members in objects that are kept, so far
+	kept    int // members so far of objects that are not decoded
 }
 
-// Read reads a text that is one object with the given members and nothing
-// else. Its error is an *Error. What says what the text is.
+// Read reads a text that is exactly one object with only the given members. what names
+// the text in errors, which are of type *Error.
 func Read(text []byte, what string, fields ...Field) error {
 	return read(text, what, func(r *Reader) error { return r.Object(fields...) })
 }
 
-// Check checks a text that is one object, whatever its members, as strictly as
-// Read does. Its error is an *Error.
+// Check checks as strictly as Read that a text is exactly one object, with any members.
+// Its errors are of type *Error.
 func Check(text []byte, what string) error {
 	return read(text, what, func(r *Reader) error { return r.keep() })
 }
 
-// read reads the text from end to end.
+// read reads the whole text.
 func read(text []byte, what string, object func(*Reader) error) error {
 	r := &Reader{what: what, text: text, decoder: jsontext.NewDecoder(bytes.NewBuffer(text))}
 	if err := r.checkText(); err != nil {
@@ -85,7 +81,7 @@ func read(text []byte, what string, object func(*Reader) error) error {
 		return err
 	}
 	if rest := bytes.TrimLeft(r.text[r.decoder.InputOffset():], " \t\r\n"); len(rest) > 0 {
-		return r.fail(len(text)-len(rest), "%d bytes follow the object: one object and nothing else is expected", len(rest))
+		return r.fail(len(text)-len(rest), "%d bytes follow the object: expected exactly one object", len(rest))
 	}
 	return nil
 }
@@ -95,69 +91,69 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 func (r *Reader) checkText() error {
 	switch {
 	case len(r.text) == 0:
-		return r.fail(0, "empty: a JSON object is expected")
+		return r.fail(0, "empty: expected a JSON object")
 	case bytes.HasPrefix(r.text, byteOrderMark):
-		return r.fail(0, "byte-order mark: remove the three bytes ef bb bf")
+		return r.fail(0, "byte-order mark: remove the bytes ef bb bf")
 	case utf8.Valid(r.text):
 		return nil
 	}
-	for at := 0; ; {
-		char, size := utf8.DecodeRune(r.text[at:])
+	for offset := 0; ; {
+		char, size := utf8.DecodeRune(r.text[offset:])
 		if char == utf8.RuneError && size == 1 {
-			return r.fail(at, "not UTF-8")
+			return r.fail(offset, "not UTF-8")
 		}
-		at += size
+		offset += size
 	}
 }
 
-func (r *Reader) fail(at int, format string, args ...any) error {
-	return &Error{What: r.what, Path: strings.Join(r.path, "."), Offset: at, Problem: fmt.Sprintf(format, args...)}
+func (r *Reader) fail(offset int, format string, args ...any) error {
+	return &Error{What: r.what, Path: strings.Join(r.path, "."), Offset: offset, Problem: fmt.Sprintf(format, args...)}
 }
 
-// failIn is fail for a member of the object that is being read.
-func (r *Reader) failIn(name string, at int, format string, args ...any) error {
+// failIn is fail for a member of the current object.
+func (r *Reader) failIn(name string, offset int, format string, args ...any) error {
 	r.path = append(r.path, name)
-	return r.fail(at, format, args...)
+	return r.fail(offset, format, args...)
 }
 
-// at returns where the next token starts.
-func (r *Reader) at() int {
+// next returns the offset of the next token.
+func (r *Reader) next() int {
 	rest := r.text[r.decoder.InputOffset():]
 	return len(r.text) - len(bytes.TrimLeft(rest, " \t\r\n,:"))
 }
 
-// token reads a token and drops it.
+// token reads and discards a token.
 func (r *Reader) token() error {
 	_, err := r.decoder.ReadToken()
 	return r.refused(err)
 }
 
-// refused translates an error of the decoder.
+// refused converts an error of the decoder.
 func (r *Reader) refused(err error) error {
 	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
-		return r.fail(len(r.text), "the text ends early: it is not a whole JSON object")
+		return r.fail(len(r.text), "the text is truncated: expected a whole JSON object")
 	case !ok:
-		return r.fail(r.at(), "%v", err)
+		return r.fail(r.next(), "%v", err)
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return r.failIn(shownName(syntactic.JSONPointer.LastToken()), int(syntactic.ByteOffset), "appears twice")
 	case errors.Is(err, jsontext.ErrNonStringName):
-		return r.fail(int(syntactic.ByteOffset), "the name of a member is expected, in double quotes")
+		return r.fail(int(syntactic.ByteOffset), "expected the name of a member, in double quotes")
 	}
-	at := int(syntactic.ByteOffset)
-	if bytes.HasPrefix(r.text[at:], []byte(`\`)) { // the decoder's error repeats the text that follows
-		return r.fail(at, "an unknown escape, or half of a surrogate pair")
+	offset := int(syntactic.ByteOffset)
+	if bytes.HasPrefix(r.text[offset:], []byte(`\`)) { // the decoder's error would repeat the text that follows
+		return r.fail(offset, "an unknown escape, or half of a surrogate pair")
 	}
-	return r.fail(at, "%v", syntactic.Err)
+	return r.fail(offset, "%v", syntactic.Err)
 }
 
-// expect refuses a value of another kind than is expected here.
+// expect refuses a value that is not of the given kind.
 func (r *Reader) expect(kind string) error {
-	if next, ok := kinds[r.decoder.PeekKind()]; ok {
-		return r.fail(r.at(), "%s is expected, not %s", kind, next)
+	if got, ok := kinds[r.decoder.PeekKind()]; ok {
+		return r.fail(r.next(), "expected %s, not %s", kind, got)
 	}
 	return r.token()
 }

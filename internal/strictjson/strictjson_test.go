@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
-// subject has one field of each kind.
+// subject has one field of each type.
 type subject struct {
 	Text   string
 	Flag   bool
@@ -51,9 +51,9 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestBytesStandInTheText: a secret that was read can be overwritten in the
-// text; one with escapes is a copy.
-func TestBytesStandInTheText(t *testing.T) {
+// TestBytesShareText checks that a secret that was read can be overwritten in the text,
+// unless it has escapes.
+func TestBytesShareText(t *testing.T) {
 	text := []byte(`{"text":"","secret":"abc"}`)
 	var secret []byte
 	read := func(text []byte) error {
@@ -71,9 +71,9 @@ func TestBytesStandInTheText(t *testing.T) {
 	}
 }
 
-// TestFieldsOfOtherTypes: what a field can be read into is a matter of who
-// writes the program, not of the text.
-func TestFieldsOfOtherTypes(t *testing.T) {
+// TestUnsupportedType checks that reading into an unsupported type is a programming
+// error.
+func TestUnsupportedType(t *testing.T) {
 	defer func() {
 		if recover() == nil {
 			t.Error("a field was read into a float64")
@@ -104,8 +104,8 @@ func TestRefused(t *testing.T) {
 		{"not UTF-8", "{\"text\":\"a\xff\"}", "", 10, "not UTF-8"},
 		{"surrogate in UTF-8", "{\"text\":\"\xed\xa0\x80\"}", "", 9, "not UTF-8"},
 		{"overlong UTF-8", "{\"text\":\"\xc0\xaf\"}", "", 9, "not UTF-8"},
-		{"not an object", `"text"`, "", 0, "an object is expected, not a string"},
-		{"array", `[{"text":"a"}]`, "", 0, "an object is expected, not an array"},
+		{"not an object", `"text"`, "", 0, "expected an object, not a string"},
+		{"array", `[{"text":"a"}]`, "", 0, "expected an object, not an array"},
 		{"trailing data", `{"text":"a"} {}`, "", 13, "2 bytes follow the object"},
 		{"trailing NUL", "{\"text\":\"a\"}\x00", "", 12, "1 bytes follow the object"},
 		{"missing", `{"flag":true}`, "text", 0, "missing"},
@@ -121,12 +121,12 @@ func TestRefused(t *testing.T) {
 		{"unknown, nested", `{"text":"a","nested":{"more":1}}`, "nested.more", 22, "unknown member"},
 		{"unknown, to be quoted", `{"text":"a","a.b\n":1}`, `"a.b\n"`, 12, "unknown member"},
 		{"unknown, empty", `{"text":"a","":1}`, `""`, 12, "unknown member"},
-		{"wrong type: number", `{"text":1}`, "text", 8, "a string is expected, not a number"},
-		{"wrong type: string", `{"text":"a","flag":"true"}`, "flag", 19, "a boolean is expected, not a string"},
-		{"wrong type: string for number", `{"text":"a","number":"6"}`, "number", 21, "a number is expected, not a string"},
-		{"wrong type: array", `{"text":["a"]}`, "text", 8, "a string is expected, not an array"},
-		{"wrong type: object kept", `{"text":"a","kept":[]}`, "kept", 19, "an object is expected, not an array"},
-		{"wrong type: nested", `{"text":"a","nested":true}`, "nested", 21, "an object is expected, not a boolean"},
+		{"wrong type: number", `{"text":1}`, "text", 8, "expected a string, not a number"},
+		{"wrong type: string", `{"text":"a","flag":"true"}`, "flag", 19, "expected a boolean, not a string"},
+		{"wrong type: string for number", `{"text":"a","number":"6"}`, "number", 21, "expected a number, not a string"},
+		{"wrong type: array", `{"text":["a"]}`, "text", 8, "expected a string, not an array"},
+		{"wrong type: object kept", `{"text":"a","kept":[]}`, "kept", 19, "expected an object, not an array"},
+		{"wrong type: nested", `{"text":"a","nested":true}`, "nested", 21, "expected an object, not a boolean"},
 		{"half a surrogate pair", `{"text":"\ud83d"}`, "text", 9, "half of a surrogate pair"},
 		{"low half", `{"text":"\ude00"}`, "text", 9, "half of a surrogate pair"},
 		{"two high halves", `{"text":"\ud83d\ud83d"}`, "text", 9, "half of a surrogate pair"},
@@ -136,11 +136,11 @@ func TestRefused(t *testing.T) {
 		{"bad \\u", `{"text":"\u12g4"}`, "text", 9, "an unknown escape, or half of a surrogate pair"},
 		{"short \\u", `{"text":"\u12"}`, "text", 9, "an unknown escape, or half of a surrogate pair"},
 		{"control character", "{\"text\":\"a\nb\"}", "text", 10, `invalid character '\n' in string`},
-		{"string without end", `{"text":"a`, "text", 10, "the text ends early: it is not a whole JSON object"},
-		{"escape at the end", `{"text":"a\`, "text", 11, "the text ends early: it is not a whole JSON object"},
-		{"name without end", `{"text`, "", 6, "the text ends early: it is not a whole JSON object"},
+		{"string without end", `{"text":"a`, "text", 10, "the text is truncated: expected a whole JSON object"},
+		{"escape at the end", `{"text":"a\`, "text", 11, "the text is truncated: expected a whole JSON object"},
+		{"name without end", `{"text`, "", 6, "the text is truncated: expected a whole JSON object"},
 		{"control character in a name", "{\"te\nxt\":\"a\"}", "", 4, `invalid character '\n' in string`},
-		{"object without end", `{"text":"a"`, "", 11, "the text ends early: it is not a whole JSON object"},
+		{"object without end", `{"text":"a"`, "", 11, "the text is truncated: expected a whole JSON object"},
 		{"comma at the end", `{"text":"a",}`, "", 11, "invalid character ',' at start of value"},
 		{"no colon", `{"text" "a"}`, "text", 8, `invalid character '"' after object name`},
 		{"single quotes", `{'text':'a'}`, "", 1, `invalid character '\'' at start of value`},
@@ -161,10 +161,10 @@ func TestRefused(t *testing.T) {
 		{"cut false inside kept", `{"text":"a","kept":{"a":[fals]}}`, "kept", 29, "invalid character ']' in literal false"},
 		{"cut null inside kept", `{"text":"a","kept":{"a":nul}}`, "kept", 27, "invalid character '}' in literal null"},
 		{"control character inside kept", "{\"text\":\"a\",\"kept\":{\"a\":\"b\tc\"}}", "kept", 26, `invalid character '\t' in string`},
-		{"wrong type: number for bytes", `{"text":"a","secret":1}`, "secret", 21, "a string is expected, not a number"},
+		{"wrong type: number for bytes", `{"text":"a","secret":1}`, "secret", 21, "expected a string, not a number"},
 		{"half a surrogate pair in bytes", `{"text":"a","secret":"\ud83d"}`, "secret", 22, "half of a surrogate pair"},
 		{"too deep", `{"text":"a","kept":` + deep, "kept", 19 + 5*(strictjson.MaxDepth+1), "nested deeper"},
-		{"too many members", `{"text":"a","kept":{` + members(strictjson.MaxMembers+1), "kept.m256", 20 + 256*9, "more than 256 members in an object that is kept"},
+		{"too many members", `{"text":"a","kept":{` + members(strictjson.MaxMembers+1), "kept.m256", 20 + 256*9, "more than 256 members in total"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			err := new(subject).read(test.text)
@@ -180,9 +180,9 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestLongNamesAreNotRepeated: an error does not repeat a secret that was
-// written where a name belongs.
-func TestLongNamesAreNotRepeated(t *testing.T) {
+// TestLongNamesNotRepeated checks that an error does not repeat a secret in the place of
+// a name.
+func TestLongNamesNotRepeated(t *testing.T) {
 	secret := strings.Repeat("0123456789abcdef", 4)
 	for _, text := range []string{
 		`{"` + secret + `":1}`,
@@ -196,7 +196,7 @@ func TestLongNamesAreNotRepeated(t *testing.T) {
 	}
 }
 
-// members writes that many members of nine bytes each.
+// members returns so many members of nine bytes each.
 func members(count int) string {
 	var out strings.Builder
 	for i := range count {
@@ -205,8 +205,8 @@ func members(count int) string {
 	return out.String()
 }
 
-// TestAgainstEncodingJSON changes every byte of a text: whatever is still read
-// says the same to encoding/json.
+// TestAgainstEncodingJSON changes every byte of a text and checks that encoding/json
+// reads the same whenever the result is accepted.
 func TestAgainstEncodingJSON(t *testing.T) {
 	const text = `{"text":"a\u00e9\ud83d\ude00\n","flag":true,"number":-12,"kept":{"b":[1,2.5e-3,{}],"a":null},"nested":{"inner":"x"}}`
 	for at := range len(text) {
@@ -234,7 +234,7 @@ func checkSame(t *testing.T, text string) {
 		Nested struct{ Inner string }
 	}
 	if err := json.Unmarshal([]byte(text), &want); err != nil {
-		t.Fatalf("taken, though encoding/json says %v: %q", err, text)
+		t.Fatalf("accepted, but encoding/json says %v: %q", err, text)
 	}
 	kept := string(got.Kept.Of([]byte(text)))
 	if kept == "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// value reads the next value into what a Field allows.
+// value reads the next value into one of the types that a Field allows.
 func (r *Reader) value(into any) (err error) {
 	switch into := into.(type) {
 	case *string:
@@ -23,7 +23,7 @@ func (r *Reader) value(into any) (err error) {
 	case *int:
 		*into, err = r.integer()
 	case *Span:
-		into.Start = r.at()
+		into.Start = r.next()
 		err = r.keep()
 		into.End = int(r.decoder.InputOffset())
 	case *[]string:
@@ -41,9 +41,8 @@ func (r *Reader) str() (string, error) {
 	return string(text), err
 }
 
-// unquoted reads a string as the bytes where it stands, which share memory with
-// the text that is read, so that a caller can overwrite a secret there. Of a
-// string with escapes it is a copy.
+// unquoted reads a string. The bytes share memory with the text, so that the caller can
+// overwrite a secret there; if the string has escapes, they are a copy.
 func (r *Reader) unquoted() ([]byte, error) {
 	if r.decoder.PeekKind() != '"' {
 		return nil, r.expect("a string")
@@ -89,24 +88,24 @@ func (r *Reader) boolean() (bool, error) {
 	return token.Bool(), nil
 }
 
-// integer reads a number that is written as an integer of at most 32 bits.
+// integer reads an integer of at most 32 bits.
 func (r *Reader) integer() (int, error) {
 	if r.decoder.PeekKind() != '0' {
 		return 0, r.expect("a number")
 	}
-	start := r.at()
+	start := r.next()
 	digits, err := r.decoder.ReadValue()
 	if err != nil {
 		return 0, r.refused(err)
 	}
 	value, err := strconv.ParseInt(string(digits), 10, 32)
 	if err != nil || digits[0] == '-' && value == 0 {
-		return 0, r.fail(start, "an integer of at most 32 bits is expected, without point or exponent")
+		return 0, r.fail(start, "expected an integer of at most 32 bits, without point or exponent")
 	}
 	return int(value), nil
 }
 
-// keep checks an object of any members without reading it into anything.
+// keep checks an object with any members without decoding it.
 func (r *Reader) keep() error {
 	if r.decoder.PeekKind() != '{' {
 		return r.expect("an object")
@@ -116,13 +115,13 @@ func (r *Reader) keep() error {
 
 func (r *Reader) keepValue(depth int) error {
 	if depth > MaxDepth {
-		return r.fail(r.at(), "nested deeper than %d", MaxDepth)
+		return r.fail(r.next(), "nested deeper than %d", MaxDepth)
 	}
 	kind := r.decoder.PeekKind()
 	if err := r.token(); err != nil || kind != '{' && kind != '[' {
 		return err
 	}
-	for end := kind + 2; r.decoder.PeekKind() != end; { // '}' and ']' follow '{' and '[' by two
+	for end := kind + 2; r.decoder.PeekKind() != end; { // '}' is '{' + 2, and ']' is '[' + 2
 		if kind == '{' {
 			if err := r.keepName(); err != nil {
 				return err
@@ -135,15 +134,15 @@ func (r *Reader) keepValue(depth int) error {
 	return r.token()
 }
 
-// keepName counts a member of an object that is kept.
+// keepName counts a member of an object that is not decoded.
 func (r *Reader) keepName() error {
-	at := r.at()
+	offset := r.next()
 	name, err := r.decoder.ReadToken()
 	if err != nil {
 		return r.refused(err)
 	}
 	if r.kept++; r.kept > MaxMembers {
-		return r.failIn(shownName(name.String()), at, "more than %d members in an object that is kept", MaxMembers)
+		return r.failIn(shownName(name.String()), offset, "more than %d members in total", MaxMembers)
 	}
 	return nil
 }

@@ -1,20 +1,20 @@
-// Package tape makes choices from bytes: the bytes of a fuzzer, so that it can
-// steer a generator or a sequence of operations, or random ones. An exhausted
-// tape always yields the first choice; loops must check More.
+// Package tape makes choices from bytes, so that a fuzzer can steer a generator or a
+// sequence of operations. An exhausted tape always yields the first choice; loops must
+// check More.
 package tape
 
 import "encoding/binary"
 
-// Tape is bytes that are read once, from the front. The zero value has run out.
+// Tape is a sequence of bytes to make choices from. The zero value is exhausted.
 type Tape struct{ rest []byte }
 
-// New makes a tape of bytes, which it does not change.
+// New returns a tape of data, which it does not modify.
 func New(data []byte) *Tape { return &Tape{data} }
 
-// More reports whether the tape has not run out.
+// More reports whether the tape is not exhausted.
 func (t *Tape) More() bool { return len(t.rest) > 0 }
 
-// Byte returns the next byte, 0 if the tape has run out.
+// Byte returns the next byte, or 0 if the tape is exhausted.
 func (t *Tape) Byte() byte {
 	if len(t.rest) == 0 {
 		return 0
@@ -24,8 +24,8 @@ func (t *Tape) Byte() byte {
 	return first
 }
 
-// Intn returns a number from 0 to n-1; n is at least 1. It costs one byte up to
-// an n of 256, two bytes from there on, and reaches 65,535 at most.
+// Intn returns a number from 0 to n-1; n must be at least 1. It consumes one byte for n
+// up to 256 and two bytes for larger n, of which it reaches at most 65,535.
 func (t *Tape) Intn(n int) int {
 	if n <= 256 {
 		return int(t.Byte()) % n
@@ -33,20 +33,20 @@ func (t *Tape) Intn(n int) int {
 	return (int(t.Byte())<<8 | int(t.Byte())) % n
 }
 
-// Bool returns one of two.
+// Bool returns true or false.
 func (t *Tape) Bool() bool { return t.Byte()&1 == 1 }
 
-// OneIn returns true once in n times, and never when the tape has run out.
+// OneIn returns true once in n times, and never if the tape is exhausted.
 func (t *Tape) OneIn(n int) bool { return t.Intn(n) == n-1 && n > 1 }
 
-// Bytes returns n bytes, zeros where the tape has run out.
+// Bytes returns n bytes, which are zero where the tape is exhausted.
 func (t *Tape) Bytes(n int) []byte {
 	out := make([]byte, n)
 	t.rest = t.rest[copy(out, t.rest):]
 	return out
 }
 
-// Uint64 returns a number of any size: its first byte says of how many bytes.
+// Uint64 returns a number. The first byte chooses how many bytes it has.
 func (t *Tape) Uint64() uint64 {
 	var number [8]byte
 	size := t.Intn(9)
@@ -54,5 +54,5 @@ func (t *Tape) Uint64() uint64 {
 	return binary.BigEndian.Uint64(number[:])
 }
 
-// Pick returns one of several.
-func Pick[T any](t *Tape, from ...T) T { return from[t.Intn(len(from))] }
+// Pick returns one of the choices.
+func Pick[T any](t *Tape, choices ...T) T { return choices[t.Intn(len(choices))] }

@@ -30,14 +30,14 @@ func TestTape(t *testing.T) {
 		t.Error("OneIn(6) of 5 is false, or something is left")
 	}
 	if !bytes.Equal(source, kept) {
-		t.Error("the bytes were changed")
+		t.Error("the bytes were modified")
 	}
 }
 
-func TestRunOut(t *testing.T) {
+func TestExhausted(t *testing.T) {
 	var read tape.Tape
 	if read.More() || read.Byte() != 0 || read.Bool() || read.OneIn(3) || read.Uint64() != 0 {
-		t.Error("a tape that has run out does not make the first choice")
+		t.Error("an exhausted tape does not yield the first choice")
 	}
 	if got := read.Bytes(3); !bytes.Equal(got, make([]byte, 3)) {
 		t.Errorf("Bytes are %x, want zeros", got)

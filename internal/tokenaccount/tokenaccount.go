@@ -1,6 +1,5 @@
-// Package tokenaccount derives the associated token accounts of Solana: the accounts
-// that a wallet has for a mint. The address follows from wallet, mint and token
-// program; which wallet an account is of cannot be read from it.
+// Package tokenaccount derives the addresses of Solana's associated token accounts from
+// wallet, mint and token program. The wallet cannot be derived from such an address.
 package tokenaccount
 
 import (
@@ -13,15 +12,15 @@ import (
 // Size is the length of an address, in bytes.
 const Size = 32
 
-// Programs of Solana, as addresses.
+// Addresses of programs.
 var (
 	tokenProgram     = string(base58.Decode("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"))
 	token2022Program = string(base58.Decode("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"))
 	associatedToken  = string(base58.Decode("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL"))
 )
 
-// Of returns the associated token accounts of a wallet for a mint, addresses of 32
-// bytes: one for each token program, as an effect does not always say which it is.
+// Of returns the addresses (32 bytes each) of a wallet's associated token accounts for a
+// mint: one for each token program, since effects do not always name the program.
 func Of(wallet, mint string) []string {
 	var accounts []string
 	for _, program := range []string{tokenProgram, token2022Program} {
@@ -32,9 +31,9 @@ func Of(wallet, mint string) []string {
 	return accounts
 }
 
-// programAddress derives an address from seeds, as find_program_address does:
-// SHA-256(seeds ‖ bump ‖ program ‖ "ProgramDerivedAddress") for the largest bump
-// whose result is no point of the curve.
+// programAddress derives an address as find_program_address does:
+// SHA-256(seeds ‖ bump ‖ program ‖ "ProgramDerivedAddress") for the largest bump whose
+// result is not a point on the curve.
 func programAddress(program string, seeds ...string) (derived string, ok bool) {
 	var joined string
 	for _, seed := range seeds {

@@ -8,7 +8,7 @@ import (
 	"github.com/gagliardetto/solana-go"
 )
 
-// TestAgainstSolanaGo: solana-go derives the same accounts.
+// TestAgainstSolanaGo checks that solana-go derives the same accounts.
 func TestAgainstSolanaGo(t *testing.T) {
 	for i := range 300 {
 		wallet, mint := sha256.Sum256([]byte{byte(i), byte(i >> 8), 1}), sha256.Sum256([]byte{byte(i), byte(i >> 8), 2})

@@ -2,8 +2,8 @@ package ur
 
 import "github.com/fxamacker/cbor/v2"
 
-// TypeAccount is a set of output descriptors of the accounts of one master key, for a
-// wallet that watches: BCR-2023-019.
+// TypeAccount is a set of output descriptors for the accounts of one master key, for
+// watch-only wallets (BCR-2023-019).
 const TypeAccount = "account-descriptor"
 
 // CBOR tags of the second versions (BCR-2023-010, BCR-2020-007).
@@ -13,19 +13,19 @@ const (
 	newCoinInfoTag = 40305
 )
 
-// AccountDescriptor is what a wallet that watches needs to know of some accounts.
+// AccountDescriptor tells a watch-only wallet about the accounts of a master key.
 type AccountDescriptor struct {
 	Fingerprint uint32 // of the master key, big-endian
 	Outputs     []OutputDescriptor
 }
 
-// OutputDescriptor is an output descriptor of one key (BCR-2023-010).
+// OutputDescriptor is an output descriptor with one key (BCR-2023-010).
 type OutputDescriptor struct {
 	Source string // with @0 in place of the key, such as wpkh(@0)
 	Key    HDKey  // of the account; its name is that of the descriptor
 }
 
-// accountMap is the form in CBOR: a map of the master fingerprint and descriptors.
+// accountMap is the CBOR form of an AccountDescriptor.
 type accountMap struct {
 	Fingerprint uint32     `cbor:"1,keyasint"`
 	Outputs     []cbor.Tag `cbor:"2,keyasint"`
@@ -37,7 +37,7 @@ type outputMap struct {
 	Name   string     `cbor:"3,keyasint,omitempty"`
 }
 
-// newHDKeyMap is an HDKey of the second version: as hdKeyMap, with other tags inside.
+// newHDKeyMap is the second version of hdKeyMap: only the tags inside differ.
 type newHDKeyMap struct {
 	Key       []byte    `cbor:"3,keyasint"`
 	ChainCode []byte    `cbor:"4,keyasint"`
@@ -55,8 +55,8 @@ func (a AccountDescriptor) Message() Message {
 	return Message{TypeAccount, marshal(m)}
 }
 
-// tagged is the key in its second version. The depth of its path is left out, which
-// the components have.
+// tagged returns the second version of the key. It omits the depth of the path, which
+// follows from the components.
 func (k HDKey) tagged() cbor.Tag {
 	origin := k.Origin.components()
 	if k.Origin.Fingerprint != 0 {

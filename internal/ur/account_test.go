@@ -29,7 +29,7 @@ func readAccountVector(t *testing.T) (v accountVector) {
 	return v
 }
 
-// TestAccountDescriptor: the vector of BCR-2023-019, byte for byte, from its textual
+// TestAccountDescriptor encodes the vector of BCR-2023-019, byte for byte, from its textual
 // descriptors.
 func TestAccountDescriptor(t *testing.T) {
 	vector := readAccountVector(t)
@@ -66,8 +66,8 @@ func outputOf(t *testing.T, text string) OutputDescriptor {
 	return OutputDescriptor{Source: script + "@0)" + closing, Key: key}
 }
 
-// TestAccountDescriptorOfTestNetwork: the coin and the name are said.
-func TestAccountDescriptorOfTestNetwork(t *testing.T) {
+// TestAccountDescriptorTestnet checks the coin and the name.
+func TestAccountDescriptorTestnet(t *testing.T) {
 	output := outputOf(t, readAccountVector(t).Descriptors[2])
 	output.Key.Testnet, output.Key.Name = true, "treasury"
 	encoded := AccountDescriptor{Outputs: []OutputDescriptor{output}}.Message().CBOR

@@ -22,7 +22,7 @@ const (
 	bbqrHeader = 8
 )
 
-// bbqrTypes are the file types that are taken.
+// bbqrTypes maps the supported file types.
 var bbqrTypes = map[byte]string{'P': TypePSBT, 'J': TypeJSON}
 
 // bbqrPart is one code.
@@ -54,7 +54,7 @@ func readBBQr(code string) (*bbqrPart, error) {
 	return p, nil
 }
 
-// base36 reads two digits: 0 to 9 and upper-case letters.
+// base36 parses two digits: 0 to 9 and upper-case letters.
 func base36(digits string) (int, error) {
 	if digits != strings.ToUpper(digits) || strings.ContainsAny(digits, "+-_") {
 		return 0, strconv.ErrSyntax
@@ -63,7 +63,7 @@ func base36(digits string) (int, error) {
 	return int(value), err //nolint:gosec // below 1,296
 }
 
-// decode returns the bytes of one code: each has whole bytes of the series.
+// decode returns the bytes of one code. A byte never spans two codes.
 func (p *bbqrPart) decode() ([]byte, error) {
 	if p.encoding == 'H' {
 		return hex.DecodeString(p.data)
@@ -71,7 +71,7 @@ func (p *bbqrPart) decode() ([]byte, error) {
 	return base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(p.data)
 }
 
-// series puts a message together from the codes of BBQr.
+// series reassembles a message from the codes of BBQr.
 type series struct {
 	kind     string
 	encoding byte
@@ -92,8 +92,8 @@ func (s *series) add(p *bbqrPart) error {
 	if err != nil {
 		return fmt.Errorf("BBQr code %d of %d: %w", p.index+1, p.count, err)
 	}
-	if known := s.parts[p.index]; known != nil {
-		if !bytes.Equal(known, data) {
+	if previous := s.parts[p.index]; previous != nil {
+		if !bytes.Equal(previous, data) {
 			return ErrOtherMessage
 		}
 		return nil
@@ -101,7 +101,7 @@ func (s *series) add(p *bbqrPart) error {
 	if s.size+len(data) > MaxMessage {
 		return fmt.Errorf("a message of more than %d bytes", MaxMessage)
 	}
-	s.parts[p.index] = append([]byte{}, data...)
+	s.parts[p.index] = data
 	s.have++
 	s.size += len(data)
 	return nil
@@ -109,7 +109,7 @@ func (s *series) add(p *bbqrPart) error {
 
 func (s *series) complete() bool { return s.have == len(s.parts) }
 
-// message joins the codes, and inflates them to at most MaxMessage bytes.
+// message joins the codes and inflates them, to at most MaxMessage bytes.
 func (s *series) message() ([]byte, error) {
 	whole := bytes.Join(s.parts, nil)
 	if s.encoding != 'Z' {
@@ -123,7 +123,7 @@ func (s *series) message() ([]byte, error) {
 	case len(inflated) > MaxMessage:
 		return nil, fmt.Errorf("BBQr: a message of more than %d bytes", MaxMessage)
 	case in.Len() > 0:
-		return nil, fmt.Errorf("BBQr: %d bytes behind the end", in.Len())
+		return nil, fmt.Errorf("BBQr: %d bytes after the end", in.Len())
 	}
 	return inflated, nil
 }

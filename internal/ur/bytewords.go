@@ -20,8 +20,7 @@ const letters = "" +
 	"rtsesasrssskswstspsosgsbsfsntotktitttdtetytltbtstptatnuyuoutueur" +
 	"vtvyvovlvevwvavdvswlwdwmwpwewywswtwnwzwfwkykynylyaytzszoztzczezm"
 
-// letterValues maps both letters of a word to its value, -1 if there is no such
-// word.
+// letterValues maps the two letters of a word to its value, or -1 for no word.
 var letterValues = func() (values [26 * 26]int16) {
 	for i := range values {
 		values[i] = -1
@@ -32,11 +31,11 @@ var letterValues = func() (values [26 * 26]int16) {
 	return values
 }()
 
-// ErrChecksum says that a text was damaged: its CRC-32 does not match.
+// ErrChecksum means that a text is damaged: its CRC-32 does not match.
 var ErrChecksum = errors.New("checksum does not match: the text was damaged")
 
-// appendBytewords appends bytes and their CRC-32, big-endian, in the minimal
-// style: two letters a byte.
+// appendBytewords appends the data and its CRC-32, big-endian, in the minimal style:
+// two letters per byte.
 func appendBytewords(dst, data []byte) []byte {
 	sum := binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(data))
 	for _, part := range [...][]byte{data, sum} {
@@ -47,7 +46,7 @@ func appendBytewords(dst, data []byte) []byte {
 	return dst
 }
 
-// decodeBytewords reads the minimal style in lower case and checks the CRC-32.
+// decodeBytewords decodes the minimal style, in lower case, and checks the CRC-32.
 func decodeBytewords(text string) ([]byte, error) {
 	if len(text)%2 != 0 || len(text) < 2*crc32.Size {
 		return nil, fmt.Errorf("bytewords: %d letters: an even number of at least %d is expected", len(text), 2*crc32.Size)
@@ -56,7 +55,7 @@ func decodeBytewords(text string) ([]byte, error) {
 	for i := 0; i < len(text); i += 2 {
 		first, last := text[i]-'a', text[i+1]-'a'
 		if first >= 26 || last >= 26 || letterValues[26*int(first)+int(last)] < 0 {
-			return nil, fmt.Errorf("bytewords: %q at letter %d is no word", strings.ToValidUTF8(text[i:i+2], "?"), i)
+			return nil, fmt.Errorf("bytewords: %q at letter %d is not a word", strings.ToValidUTF8(text[i:i+2], "?"), i)
 		}
 		data = append(data, byte(letterValues[26*int(first)+int(last)]))
 	}

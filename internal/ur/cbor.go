@@ -8,7 +8,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// encoding writes deterministic CBOR (RFC 8949, 4.2): the shortest forms, sorted
+// encoding writes deterministic CBOR (RFC 8949, section 4.2): shortest forms, sorted
 // keys, definite lengths.
 var encoding = must(cbor.CoreDetEncOptions().EncMode())
 
@@ -31,20 +31,19 @@ func must[T any](mode T, err error) T {
 	return mode
 }
 
-// errEncoding says that CBOR is not in its deterministic form.
-var errEncoding = errors.New("CBOR is not deterministic: shortest forms and sorted keys are expected")
+// errEncoding means that CBOR is not deterministic.
+var errEncoding = errors.New("the CBOR is not deterministic: shortest forms and sorted keys are required")
 
 // marshal encodes a value of this package.
 func marshal(value any) []byte {
 	data, err := encoding.Marshal(value)
 	if err != nil {
-		panic("ur: a value of ours always marshals: " + err.Error())
+		panic("ur: marshal: " + err.Error())
 	}
 	return data
 }
 
-// unmarshal reads a value strictly. There is one encoding of a value, and no
-// other is taken.
+// unmarshal decodes a value strictly. It accepts only the deterministic encoding.
 func unmarshal(data []byte, value any) error {
 	if err := decoding.Unmarshal(data, value); err != nil {
 		return err
@@ -55,7 +54,7 @@ func unmarshal(data []byte, value any) error {
 	return nil
 }
 
-// decode reads the CBOR of a message of a type into a value.
+// decode decodes a message of one of the types.
 func decode(m Message, value any, types ...string) error {
 	for _, kind := range types {
 		if m.Type == kind {
@@ -68,8 +67,8 @@ func decode(m Message, value any, types ...string) error {
 	return &TypeError{Seen: m.Type, Taken: types}
 }
 
-// decodeForeign reads a message that another program encoded: strictly, but with
-// its keys in whatever order.
+// decodeForeign decodes a message of another program: strictly, but with keys in any
+// order.
 func decodeForeign(m Message, value any, kind string) error {
 	if m.Type != kind {
 		return &TypeError{Seen: m.Type, Taken: []string{kind}}

@@ -1,8 +1,11 @@
 package ur
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
-// chooser says which fragments of a message a part holds.
+// chooser determines which fragments of a message each part contains.
 type chooser struct {
 	count    int
 	checksum uint32
@@ -18,9 +21,9 @@ func newChooser(count int, checksum uint32) *chooser {
 	return &chooser{count, checksum, newSampler(weights), make([]int, count)}
 }
 
-// choose returns the fragments of the part with a number, in the order drawn. The
-// first parts, numbered from 1, hold one fragment each; those after them as many
-// as a generator draws that is seeded with
+// choose returns the fragments of a part by its number, in the order drawn. The first
+// parts, numbered from 1, contain one fragment each. How many the later ones contain,
+// and which, comes from a generator seeded with
 //
 //	number (4 bytes) ‖ CRC-32 of the message (4 bytes), both big-endian
 //
@@ -36,17 +39,17 @@ func (c *chooser) choose(number uint32) []int {
 	return c.shuffle(degree, from)
 }
 
-// shuffle draws some of the fragments without returning them. What remains keeps
-// its order, as in the specification.
+// shuffle draws degree fragments without replacement. The remaining ones keep their
+// order, as in the specification.
 func (c *chooser) shuffle(degree int, from *random) []int {
 	remaining := make([]int, c.count)
 	for i := range remaining {
 		remaining[i] = i
 	}
 	for i := range degree {
-		at := from.below(len(remaining))
-		c.scratch[i] = remaining[at]
-		remaining = append(remaining[:at], remaining[at+1:]...)
+		j := from.below(len(remaining))
+		c.scratch[i] = remaining[j]
+		remaining = slices.Delete(remaining, j, j+1)
 	}
 	return c.scratch[:degree]
 }

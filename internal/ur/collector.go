@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Errors of a collector that concern one code. The next code may be taken.
+// Errors of Collector.Add that concern a single code: the next one may be accepted.
 var (
-	// ErrNotUR: the code is something else.
-	ErrNotUR = errors.New("this code is no Uniform Resource (ur:…) and no BBQr (B$…)")
+	// ErrNotUR: the code is neither a Uniform Resource nor BBQr.
+	ErrNotUR = errors.New("this code is neither a Uniform Resource (ur:…) nor BBQr (B$…)")
 
-	// ErrOtherMessage: the code belongs to another message than those before.
-	ErrOtherMessage = errors.New("this code belongs to another message than those before it")
+	// ErrOtherMessage: the code belongs to another message than the ones before.
+	ErrOtherMessage = errors.New("this code belongs to another message than the ones before")
 )
 
-// Collector puts a message together from codes in any order. It is for one
-// message and not safe for concurrent use.
+// Collector reassembles one message from codes in any order. It is not safe for
+// concurrent use.
 type Collector struct {
 	taken  []string
 	kind   string
@@ -26,12 +26,12 @@ type Collector struct {
 	done   *Message
 }
 
-// NewCollector makes a collector that takes messages of some types.
+// NewCollector returns a collector that accepts messages of the given types.
 func NewCollector(taken ...string) *Collector { return &Collector{taken: taken} }
 
-// Add takes a code that was read. A code that is damaged, of another message or of
-// a type that is not taken changes nothing, and is an error: a *TypeError for a
-// type that is not taken. After the message is complete nothing is taken.
+// Add adds a code. A code that is damaged, or of another message or type, is an error
+// and changes nothing; the error for a type that is not accepted is a *TypeError. Once
+// the message is complete, Add ignores further codes.
 func (c *Collector) Add(code string) error {
 	if c.done != nil {
 		return nil
@@ -56,10 +56,10 @@ func (c *Collector) Add(code string) error {
 	return c.addPart(read.kind, read.parts[0], read.parts[1])
 }
 
-// cures are types that are refused for a reason.
+// cures says what to send instead of some types.
 var cures = map[string]string{
-	"keystone-sign-request":  "it describes the transfer anew and leaves out the bytes to sign; send tron-sign-request, or a stamped request",
-	"bytes":                  "ur:bytes does not say what it is; send the type of what it holds",
+	"keystone-sign-request":  "it describes the transfer without the bytes to sign; send tron-sign-request, or a stamped request",
+	"bytes":                  "ur:bytes does not say what it contains; send the type of its content",
 	"eth-batch-sign-request": "send the transactions one by one",
 }
 
@@ -100,7 +100,7 @@ func (c *Collector) addPart(kind, sequence, words string) error {
 	}
 	data, err := c.parts.message()
 	if err != nil {
-		c.kind, c.parts = "", nil // a part that passed its own checksum was wrong
+		c.kind, c.parts = "", nil // a part was wrong, though its own checksum matched
 		return err
 	}
 	c.done = &Message{kind, data}
@@ -136,8 +136,8 @@ func (c *Collector) addBBQr(code string) error {
 	return nil
 }
 
-// Message returns the message, if it is complete. What a message of TypeJSON holds
-// is the text and not CBOR.
+// Message returns the message if it is complete. For TypeJSON, its CBOR field has the
+// JSON text instead.
 func (c *Collector) Message() (Message, bool) {
 	if c.done == nil {
 		return Message{}, false
@@ -145,15 +145,15 @@ func (c *Collector) Message() (Message, bool) {
 	return *c.done, true
 }
 
-// Progress is how far a message is.
+// Progress says how much of a message has been collected.
 type Progress struct {
-	Type   string // empty before the first code that was taken
+	Type   string // empty until a code has been accepted
 	Have   int    // independent parts
 	Parts  int    // needed
-	Frames int    // codes read, also those that were not taken
+	Frames int    // codes read, including refused ones
 }
 
-// Progress returns how far the message is.
+// Progress returns how much of the message has been collected.
 func (c *Collector) Progress() Progress {
 	p := Progress{Type: c.kind, Frames: c.frames}
 	switch {
@@ -167,7 +167,7 @@ func (c *Collector) Progress() Progress {
 	return p
 }
 
-// Looks reports whether a text looks like a code that a collector takes.
+// Looks reports whether text looks like a code for a collector.
 func Looks(text string) bool {
 	return isBBQr(text) || len(text) >= len(scheme) && strings.EqualFold(text[:len(scheme)], scheme)
 }

@@ -7,16 +7,16 @@ import (
 	"math/bits"
 )
 
-// mix adds b to a, by XOR. They have the same length.
+// mix XORs b into a. They have the same length.
 func mix(a, b []byte) { subtle.XORBytes(a, a, b) }
 
-// row is an equation: the XOR of the fragments in a set is the data.
+// row is an equation: the XOR of the fragments in set is data.
 type row struct {
 	set  []uint64 // bit i of word i/64: fragment i
 	data []byte
 }
 
-// add adds another row, by XOR.
+// add XORs another row into r.
 func (r *row) add(other *row) {
 	for i, word := range other.set {
 		r.set[i] ^= word
@@ -24,8 +24,8 @@ func (r *row) add(other *row) {
 	mix(r.data, other.data)
 }
 
-// lowest returns the first fragment in the set from a given word on, -1 if the
-// set is empty.
+// lowest returns the first fragment in the set, starting at the word of fragment from,
+// or -1.
 func (r *row) lowest(from int) int {
 	for i := from / 64; i < len(r.set); i++ {
 		if r.set[i] != 0 {
@@ -35,11 +35,10 @@ func (r *row) lowest(from int) int {
 	return -1
 }
 
-// solver solves for the fragments by Gauss elimination. It keeps at most one row
-// for each fragment, that whose lowest fragment it is, so that its memory is
-// bounded by count × (count/8 + fragment) bytes and a part costs at most count
-// additions. Unlike peeling, it is done as soon as the parts determine the
-// message.
+// solver solves for the fragments by Gaussian elimination. It keeps at most one row per
+// lowest fragment, so that its memory is bounded by count × (count/8 + fragment) bytes
+// and a part costs at most count additions. Unlike peeling, it is complete as soon as
+// the parts determine the message.
 type solver struct {
 	rows []*row
 	rank int
@@ -47,7 +46,7 @@ type solver struct {
 
 func newSolver(count int) *solver { return &solver{rows: make([]*row, count)} }
 
-// add adds an equation, which it keeps. It reports whether that was news.
+// add adds an equation, which it retains, and reports whether it was independent.
 func (s *solver) add(new *row) bool {
 	for at := new.lowest(0); at >= 0; at = new.lowest(at) {
 		if s.rows[at] == nil {
@@ -62,8 +61,7 @@ func (s *solver) add(new *row) bool {
 
 func (s *solver) complete() bool { return s.rank == len(s.rows) }
 
-// solve substitutes from the last row back and returns the fragments, one after
-// the other. The solver is complete.
+// solve returns the concatenated fragments of a complete solver, by back substitution.
 func (s *solver) solve() []byte {
 	for at := len(s.rows) - 1; at >= 0; at-- {
 		r := s.rows[at]
@@ -78,7 +76,7 @@ func (s *solver) solve() []byte {
 	return whole
 }
 
-// next returns the first member of a set above another one, -1 if there is none.
+// next returns the first member of a set that is greater than the given one, or -1.
 func next(set []uint64, than int) int {
 	for i := than + 1; i < 64*len(set); {
 		if word := set[i/64] >> (i % 64); word != 0 {
@@ -89,12 +87,12 @@ func next(set []uint64, than int) int {
 	return -1
 }
 
-// errMessageChecksum says that the parts of a message do not make it.
-var errMessageChecksum = errors.New("the parts do not make the message that they name: reading it from the beginning")
+// errMessageChecksum means that the parts do not yield the message with their checksum.
+var errMessageChecksum = errors.New("the parts do not match the checksum of their message: starting over")
 
-// fountain puts one message together from its parts.
+// fountain reassembles one message from its parts.
 type fountain struct {
-	first  *part // says what all parts agree in
+	first  *part // has what all parts agree on
 	choose *chooser
 	solver *solver
 }
@@ -104,16 +102,16 @@ func newFountain(first *part) *fountain {
 	return &fountain{first, newChooser(count, first.Checksum), newSolver(count)}
 }
 
-// add adds a part of the message. It reports whether that was news.
-func (f *fountain) add(p *part) bool {
-	made := &row{make([]uint64, ceil(len(f.solver.rows), 64)), append([]byte(nil), p.Data...)}
+// add adds a part of the message.
+func (f *fountain) add(p *part) {
+	equation := &row{make([]uint64, ceil(len(f.solver.rows), 64)), append([]byte(nil), p.Data...)}
 	for _, at := range f.choose.choose(p.Number) {
-		made.set[at/64] |= 1 << (at % 64)
+		equation.set[at/64] |= 1 << (at % 64)
 	}
-	return f.solver.add(made)
+	f.solver.add(equation)
 }
 
-// message returns the message once it is complete.
+// message returns the complete message.
 func (f *fountain) message() ([]byte, error) {
 	whole := f.solver.solve()
 	length := int(f.first.Length)

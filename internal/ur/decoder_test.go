@@ -86,7 +86,7 @@ func codes(t *testing.T, message Message, fragment, count int) []string {
 	return generate(count, encoder.Next)
 }
 
-// TestForeignCodes: codes that do not belong to a message do not disturb it.
+// TestForeignCodes checks that codes of other messages do not affect a collector.
 func TestForeignCodes(t *testing.T) {
 	message := Message{TypePSBT, randomMessage(1000)}
 	other := codes(t, Message{TypePSBT, randomMessage(1001)}, 100, 5)
@@ -128,7 +128,7 @@ func TestForeignCodes(t *testing.T) {
 	}
 }
 
-// TestLyingPart: a part that passes its own checksum and is wrong spoils what was
+// TestLyingPart checks that a wrong part with a matching checksum spoils what was
 // gathered, and the message is read from the beginning.
 func TestLyingPart(t *testing.T) {
 	message := Message{TypePSBT, randomMessage(1000)}
@@ -271,7 +271,7 @@ func BenchmarkHostileSequence(b *testing.B) {
 	b.ReportMetric(float64(kept), "B-kept")
 }
 
-// TestMaxFragment: no part is longer than what was asked for, and the bound is
+// TestMaxFragment checks that no part is longer than requested, and that the bound is
 // not far away.
 func TestMaxFragment(t *testing.T) {
 	for _, characters := range []int{154, 195, 619, 1046, 2132, 4296} {
@@ -285,16 +285,16 @@ func TestMaxFragment(t *testing.T) {
 			longest = max(longest, len(encoder.part(number).text(TypeRequest)))
 		}
 		if longest > characters || longest < characters-30 {
-			t.Errorf("a part of %d characters where %d were asked for", longest, characters)
+			t.Errorf("a part of %d characters, want about %d", longest, characters)
 		}
 	}
 }
 
-// TestUnknownCures: the refusal of a type says what is taken, and of some what to
-// do.
-func TestUnknownCures(t *testing.T) {
+// TestTypeError checks that the error for a type says which types are accepted and, for
+// some types, what to send instead.
+func TestTypeError(t *testing.T) {
 	err := NewCollector(TypePSBT, TypeRequest).Add(Message{"keystone-sign-request", []byte{1}}.String())
-	want := "the code is of type keystone-sign-request; taken here: psbt, x-countersign-request: it describes the transfer anew and leaves out the bytes to sign; send tron-sign-request, or a stamped request"
+	want := "the code is of type keystone-sign-request; taken here: psbt, x-countersign-request: it describes the transfer without the bytes to sign; send tron-sign-request, or a stamped request"
 	if fmt.Sprint(err) != want {
 		t.Errorf("%v", err)
 	}

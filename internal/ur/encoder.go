@@ -8,7 +8,7 @@ import (
 // minFragment is the shortest fragment.
 const minFragment = 10
 
-// Encoder makes the codes of a message.
+// Encoder generates the codes of a message.
 type Encoder struct {
 	message   Message
 	checksum  uint32
@@ -18,22 +18,22 @@ type Encoder struct {
 	number    uint32
 }
 
-// NewEncoder splits a message into the fewest fragments of at most maxFragment
-// bytes. A message that is not longer is one code, which is repeated.
+// NewEncoder splits a message into the fewest fragments of at most maxFragment bytes. A
+// message that fits into one fragment is a single code, which is repeated.
 func NewEncoder(message Message, maxFragment int) (*Encoder, error) {
 	length := len(message.CBOR)
 	switch {
 	case !validType(message.Type):
-		return nil, fmt.Errorf("ur: %q is no type", shorten(message.Type))
+		return nil, fmt.Errorf("ur: invalid type %q", shorten(message.Type))
 	case length == 0 || length > MaxMessage:
-		return nil, fmt.Errorf("ur: a message of %d bytes: 1 to %d are possible", length, MaxMessage)
+		return nil, fmt.Errorf("ur: a message of %d bytes: it must have 1 to %d", length, MaxMessage)
 	case maxFragment < minFragment:
-		return nil, fmt.Errorf("ur: fragments of %d bytes: at least %d are needed", maxFragment, minFragment)
+		return nil, fmt.Errorf("ur: fragments of %d bytes: they must have at least %d", maxFragment, minFragment)
 	}
 	fragment := nominalFragment(length, maxFragment)
 	count := ceil(length, fragment)
 	if count > MaxParts {
-		return nil, fmt.Errorf("ur: %d bytes make %d parts: at most %d are possible, so use larger codes", length, count, MaxParts)
+		return nil, fmt.Errorf("ur: %d bytes take %d parts, at most %d are supported: use larger codes", length, count, MaxParts)
 	}
 	e := &Encoder{message: message, checksum: crc32.ChecksumIEEE(message.CBOR), fragment: fragment}
 	for at := 0; at < length; at += fragment {
@@ -45,13 +45,13 @@ func NewEncoder(message Message, maxFragment int) (*Encoder, error) {
 	return e, nil
 }
 
-// nominalFragment is the length of fragments that makes the fewest of them, all
-// about as long.
-func nominalFragment(length, most int) int { return ceil(length, ceil(length, most)) }
+// nominalFragment returns the length of the fewest fragments of at most limit bytes,
+// all about equally long.
+func nominalFragment(length, limit int) int { return ceil(length, ceil(length, limit)) }
 
 func ceil(a, b int) int { return (a + b - 1) / b }
 
-// Parts returns the number of fragments: that many codes carry the message if
+// Parts returns the number of fragments, which is how many codes carry the message if
 // none is missed.
 func (e *Encoder) Parts() int { return len(e.fragments) }
 
@@ -61,8 +61,8 @@ func (e *Encoder) Fragment() int { return e.fragment }
 // Number returns the number of the last code, from 1; 0 before the first.
 func (e *Encoder) Number() uint32 { return e.number }
 
-// maxNumber bounds the numbers of parts, and so the length of their text. It is
-// reached after hours.
+// maxNumber bounds the numbers of parts, and so the length of their text. Reaching it
+// takes hours.
 const maxNumber = 1<<16 - 1
 
 // Next returns the next code in lower case.
@@ -86,8 +86,8 @@ func (e *Encoder) part(number uint32) *part {
 	return &part{Number: number, Count: uint32(len(e.fragments)), Length: uint32(len(e.message.CBOR)), Checksum: e.checksum, Data: data} //nolint:gosec // bounded by NewEncoder
 }
 
-// MaxFragment returns the longest fragment of which every part has at most so
-// many characters; it is not positive if none fits.
+// MaxFragment returns the longest fragment whose parts have at most the given number of
+// characters. It is not positive if there is none.
 func MaxFragment(kind string, characters int) int {
 	const numbers = len("65535-2048") + len("/") // MaxParts
 	// Bytes around a fragment in its part: the array, the number, the count, the

@@ -2,7 +2,7 @@ package ur
 
 import "fmt"
 
-// Kinds of data of an EthSignRequest (ERC-4527).
+// The kinds of data in an EthSignRequest (ERC-4527).
 const (
 	EthLegacy   = 1 // unsigned transaction, RLP
 	EthTyped    = 2 // EIP-712, JSON
@@ -15,16 +15,16 @@ type EthSignRequest struct {
 	ID      UUID    `cbor:"1,keyasint,omitzero"`
 	Data    []byte  `cbor:"2,keyasint"`
 	Kind    int     `cbor:"3,keyasint"`
-	ChainID uint64  `cbor:"4,keyasint,omitempty"` // 0: not named
+	ChainID uint64  `cbor:"4,keyasint,omitempty"` // 0: absent
 	Path    Keypath `cbor:"5,keyasint"`
 	Address []byte  `cbor:"6,keyasint,omitempty"` // 20 bytes
 	Origin  string  `cbor:"7,keyasint,omitempty"`
 }
 
-// EthSignature is its answer, eth-signature.
+// EthSignature is the answer to an EthSignRequest, eth-signature.
 type EthSignature struct {
 	ID        UUID   `cbor:"1,keyasint,omitzero"`
-	Signature []byte `cbor:"2,keyasint"` // r ‖ s ‖ v, 32 bytes each, v as short as it goes
+	Signature []byte `cbor:"2,keyasint"` // r ‖ s ‖ v, 32 bytes each, v without leading zeros
 	Origin    string `cbor:"3,keyasint,omitempty"`
 }
 

@@ -2,11 +2,11 @@ package ur
 
 import "github.com/fxamacker/cbor/v2"
 
-// TypeHDKey is an extended public key, for a wallet that watches: BCR-2020-007, under
-// the name and the tags that wallets read.
+// TypeHDKey is an extended public key for watch-only wallets (BCR-2020-007), with the
+// name and the tags that wallets read.
 const TypeHDKey = "crypto-hdkey"
 
-// coinInfoTag is the CBOR tag of the coin that a key is for (BCR-2020-007).
+// coinInfoTag is the CBOR tag of a key's coin (BCR-2020-007).
 const coinInfoTag = 305
 
 // HDKey is the extended public key (BIP-32) of an account of Bitcoin.
@@ -14,13 +14,13 @@ type HDKey struct {
 	Key       []byte  // compressed: 33 bytes
 	ChainCode []byte  // 32 bytes
 	Testnet   bool    // for test networks
-	Origin    Keypath // from the master key, whose fingerprint it has
-	Parent    uint32  // fingerprint of the key above, big-endian
+	Origin    Keypath // from the master key, with its fingerprint
+	Parent    uint32  // fingerprint of the parent key, big-endian
 	Name      string
 }
 
-// hdKeyMap is the form in CBOR. What is left out is: neither master nor private key,
-// and Bitcoin's main network.
+// hdKeyMap is the CBOR form of an HDKey. Members that would say "not a master key", "not
+// a private key" and "Bitcoin's main network" are omitted, which means the same.
 type hdKeyMap struct {
 	Key       []byte    `cbor:"3,keyasint"`
 	ChainCode []byte    `cbor:"4,keyasint"`
@@ -30,7 +30,7 @@ type hdKeyMap struct {
 	Name      string    `cbor:"9,keyasint,omitempty"`
 }
 
-// coinInfo says which network.
+// coinInfo names a network of Bitcoin.
 type coinInfo struct {
 	Network int `cbor:"2,keyasint"` // 1: a test network
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// UUID is the id of a request, tag 37. It comes back with the answer.
+// UUID is the id of a request, which its answer repeats.
 type UUID []byte
 
 // uuidTag is the CBOR tag of a UUID.
@@ -38,7 +38,7 @@ func (u *UUID) UnmarshalCBOR(data []byte) error {
 	return nil
 }
 
-// untag returns what a tag with one of some numbers is around.
+// untag returns the content of a tag that has one of the numbers.
 func untag(data []byte, numbers ...uint64) ([]byte, error) {
 	var tag cbor.RawTag
 	if err := decoding.Unmarshal(data, &tag); err != nil {
@@ -50,12 +50,12 @@ func untag(data []byte, numbers ...uint64) ([]byte, error) {
 	return tag.Content, nil
 }
 
-// Keypath is where a wallet keeps a key (BCR-2020-006, crypto-keypath). It is a hint:
-// nothing is signed because of it.
+// Keypath is the derivation path of a key in a wallet (BCR-2020-006, crypto-keypath). It
+// is only a hint: it must not select the key that signs.
 type Keypath struct {
 	Path        []PathIndex
-	Fingerprint uint32 // of the master key, big-endian; 0: not named
-	Depth       uint64 // 0: not named
+	Fingerprint uint32 // of the master key, big-endian; 0: absent
+	Depth       uint64 // 0: absent
 }
 
 // PathIndex is one step of a path.
@@ -64,13 +64,13 @@ type PathIndex struct {
 	Hardened bool
 }
 
-// Tags of a keypath, the old one first, which wallets write.
+// The tags of a keypath. Wallets write the old one.
 const (
 	keypathTag    = 304
 	newKeypathTag = 40304
 )
 
-// keypathMap is the form in CBOR. Components alternate between an index and
+// keypathMap is the CBOR form of a Keypath. Components alternate between an index and
 // whether it is hardened.
 type keypathMap struct {
 	Components  []any   `cbor:"1,keyasint"`
@@ -90,7 +90,7 @@ func (k Keypath) MarshalCBOR() ([]byte, error) {
 	return encoding.Marshal(cbor.Tag{Number: keypathTag, Content: m})
 }
 
-// components is the form in CBOR of the path alone.
+// components returns the CBOR form of only the path.
 func (k Keypath) components() keypathMap {
 	m := keypathMap{Components: []any{}}
 	for _, step := range k.Path {
@@ -146,5 +146,5 @@ func (k Keypath) String() string {
 	return out.String()
 }
 
-// Hex is the id in hex, "" if there is none.
+// Hex returns the id in hex, or "" if there is none.
 func (u UUID) Hex() string { return hex.EncodeToString(u) }

@@ -11,7 +11,7 @@ type Message struct {
 	CBOR []byte // without the tag of the type
 }
 
-// The types that Countersign takes or makes.
+// The types that Countersign reads or writes.
 const (
 	TypeRequest = "x-countersign-request"
 	TypeVote    = "x-countersign-vote"
@@ -27,11 +27,11 @@ const (
 	TypeTronSignRequest = "tron-sign-request"
 	TypeTronSignature   = "tron-signature"
 
-	// TypeJSON is a file of JSON that came as BBQr. It is no Uniform Resource.
+	// TypeJSON is JSON that was sent as BBQr. It is not a Uniform Resource.
 	TypeJSON = "bbqr-json"
 )
 
-// Bounds of what is read.
+// Bounds of the input.
 const (
 	// MaxMessage is the longest message in bytes of CBOR.
 	MaxMessage = 256 << 10
@@ -45,7 +45,7 @@ const (
 	maxType = 64
 )
 
-// TypeError says that a message is of a type that is not taken here.
+// TypeError means that a message has a type that is not accepted here.
 type TypeError struct {
 	Seen  string
 	Taken []string
@@ -61,22 +61,22 @@ func (e *TypeError) Error() string {
 	return text
 }
 
-// String returns the message as a single code, in lower case. A QR code is
-// smaller if it is drawn in upper case, which means the same.
+// String returns the message as a single code, in lower case. Upper case means the same
+// and makes a smaller QR code.
 func (m Message) String() string {
 	return string(appendBytewords([]byte("ur:"+m.Type+"/"), m.CBOR))
 }
 
-// scheme begins each text.
+// scheme is the prefix of every code.
 const scheme = "ur:"
 
-// text is a text taken apart.
+// text is a parsed code.
 type text struct {
 	kind  string
-	parts []string // behind the type: the bytewords, or the sequence and those
+	parts []string // bytewords, or sequence and bytewords
 }
 
-// split takes a text apart, in any case.
+// split parses a code, in upper or lower case.
 func split(code string) (text, error) {
 	if len(code) > MaxText {
 		return text{}, fmt.Errorf("a code of %d characters: at most %d are expected", len(code), MaxText)
@@ -93,16 +93,16 @@ func split(code string) (text, error) {
 	return text{fields[0], fields[1:]}, nil
 }
 
-// validType reports whether a type has only letters, digits and hyphens.
+// validType reports whether a type has only lower-case letters, digits and hyphens.
 func validType(kind string) bool {
 	return kind != "" && len(kind) <= maxType && strings.Trim(kind, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
 
-// shorten cuts a text for an error.
+// shorten truncates a code for an error.
 func shorten(code string) string {
-	const most = 40
-	if len(code) > most {
-		return strings.ToValidUTF8(code[:most], "") + "…"
+	const limit = 40 // bytes
+	if len(code) > limit {
+		return strings.ToValidUTF8(code[:limit], "") + "…"
 	}
 	return code
 }

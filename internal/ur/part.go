@@ -21,12 +21,12 @@ type part struct {
 	Data     []byte
 }
 
-// sameMessage reports whether two parts are of one message.
+// sameMessage reports whether two parts belong to the same message.
 func (p *part) sameMessage(q *part) bool {
 	return p.Count == q.Count && p.Length == q.Length && p.Checksum == q.Checksum && len(p.Data) == len(q.Data)
 }
 
-// check bounds what a part says of its message.
+// check checks the bounds of a part and its message.
 func (p *part) check() error {
 	switch {
 	case p.Length == 0 || p.Length > MaxMessage:
@@ -52,7 +52,7 @@ func decodePart(sequence, words string) (*part, error) {
 		return nil, fmt.Errorf("part %q: %w", shorten(sequence), err)
 	}
 	if want := fmt.Sprintf("%d-%d", p.Number, p.Count); sequence != want {
-		return nil, fmt.Errorf("part %q is %s inside", shorten(sequence), want)
+		return nil, fmt.Errorf("part %q contains %s", shorten(sequence), want)
 	}
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("part %s: %w", sequence, err)
@@ -60,7 +60,7 @@ func decodePart(sequence, words string) (*part, error) {
 	return &p, nil
 }
 
-// text is the part as a code, in lower case.
+// text returns the part as a code, in lower case.
 func (p *part) text(kind string) string {
 	var out strings.Builder
 	out.WriteString(scheme + kind + "/")

@@ -6,11 +6,11 @@ import (
 	"math/bits"
 )
 
-// random is xoshiro256**, seeded with a SHA-256. Sender and receiver draw the
-// same numbers from it, so that they agree on what a part holds.
+// random is xoshiro256**. Sender and receiver seed it alike, so that they agree on what
+// a part contains.
 type random [4]uint64
 
-// newRandom seeds a generator with the SHA-256 of a seed, read big-endian.
+// newRandom returns a generator whose state is the SHA-256 of the seed, big-endian.
 func newRandom(seed []byte) *random {
 	digest := sha256.Sum256(seed)
 	var r random
@@ -32,12 +32,12 @@ func (r *random) next() uint64 {
 	return result
 }
 
-// fraction returns a number from 0 to 1. It is 1 where the conversion rounds up.
+// fraction returns a number from 0 to 1. It can be 1, since the conversion rounds.
 func (r *random) fraction() float64 { return float64(r.next()) / (1 << 64) }
 
 // below returns an integer from 0 to n−1.
 func (r *random) below(n int) int { return index(r.fraction(), n) }
 
-// index is the part of n equal ones, from 0, that a fraction lies in. The
-// conversion keeps the product from being fused into another operation.
+// index maps a fraction to an integer from 0 to n−1. The explicit conversion prevents
+// the product from being fused into another operation.
 func index(fraction float64, n int) int { return min(int(float64(fraction*float64(n))), n-1) }

@@ -1,15 +1,15 @@
 package ur
 
-// sampler draws numbers with given probabilities (the alias method of Walker and
-// Vose, in the order of BCR-2024-001). Its floating-point operations decide which
-// fragments are mixed, so they must round as everywhere else: there is an explicit
-// conversion wherever a compiler could fuse a product and a sum.
+// sampler draws numbers with given probabilities, by the alias method of Walker and
+// Vose in the order of BCR-2024-001. Its results decide which fragments are mixed, so it
+// must round as every other implementation does: an explicit conversion prevents each
+// product from being fused into a sum.
 type sampler struct {
 	probability []float64
 	alias       []int
 }
 
-// newSampler makes a sampler for weights, of which one is above 0.
+// newSampler returns a sampler for weights, at least one of which is positive.
 func newSampler(weights []float64) *sampler {
 	n := len(weights)
 	sum := 0.0
@@ -37,7 +37,7 @@ func newSampler(weights []float64) *sampler {
 			large = append(large, high)
 		}
 	}
-	for _, rest := range [...][]int{large, small} { // small ones are left by rounding alone
+	for _, rest := range [...][]int{large, small} { // small is nonempty only because of rounding
 		for _, i := range rest {
 			s.probability[i] = 1
 		}

@@ -1,17 +1,17 @@
 package ur
 
-// SolSignRequest is Keystone's sol-sign-request. It has no stamp. What the data is
-// is read from the data: Kind is a hint.
+// SolSignRequest is Keystone's sol-sign-request. It has no stamp. Kind is only a hint:
+// the data itself shows what it is.
 type SolSignRequest struct {
 	ID      UUID    `cbor:"1,keyasint,omitzero"`
 	Data    []byte  `cbor:"2,keyasint"`
 	Path    Keypath `cbor:"3,keyasint"`
-	Address []byte  `cbor:"4,keyasint,omitempty"` // a hint: 32 bytes of most wallets
+	Address []byte  `cbor:"4,keyasint,omitempty"` // a hint; of most wallets 32 bytes
 	Origin  string  `cbor:"5,keyasint,omitempty"`
 	Kind    int     `cbor:"6,keyasint,omitempty"` // 1: transaction, 2: message
 }
 
-// SolSignature is its answer, sol-signature.
+// SolSignature is the answer to a SolSignRequest, sol-signature.
 type SolSignature struct {
 	ID        UUID   `cbor:"1,keyasint,omitzero"`
 	Signature []byte `cbor:"2,keyasint"` // 64 bytes

@@ -7,14 +7,14 @@ import "fmt"
 type TronSignRequest struct {
 	ID      UUID
 	Data    []byte // Transaction.raw, or a message
-	Kind    int    // 1: transaction, 2: message, 3: typed data; 1 in the layout that has none
+	Kind    int    // 1: transaction, 2: message, 3: typed data; always 1 in the old layout
 	Path    Keypath
-	Address []byte // empty: not named
+	Address []byte // may be empty
 	Origin  string
 }
 
-// tronOld is the layout of firmware before 2.5.0, tronNew the one since, which has
-// the kind in the place of the path.
+// tronOld is the layout of firmware before 2.5.0. tronNew, the layout since then, has
+// the kind where the path was.
 type (
 	tronOld struct {
 		ID      UUID    `cbor:"1,keyasint,omitzero"`
@@ -33,10 +33,10 @@ type (
 	}
 )
 
-// TronSignature is its answer, tron-signature.
+// TronSignature is the answer to a TronSignRequest, tron-signature.
 type TronSignature struct {
 	ID        UUID   `cbor:"1,keyasint,omitzero"`
-	Signature []byte `cbor:"2,keyasint"` // r ‖ s ‖ v, 27 or 28, as in TronWeb: 65 bytes
+	Signature []byte `cbor:"2,keyasint"` // r ‖ s ‖ v, 65 bytes; v is 27 or 28, as in TronWeb
 }
 
 // DecodeTronSignRequest reads a tron-sign-request in either layout.
@@ -53,7 +53,7 @@ func DecodeTronSignRequest(m Message) (TronSignRequest, error) {
 	return TronSignRequest{older.ID, older.Data, 1, older.Path, older.Address, older.Origin}, nil
 }
 
-// Message encodes the request, in the layout of today.
+// Message encodes the request, in the new layout.
 func (r TronSignRequest) Message() Message {
 	return Message{TypeTronSignRequest, marshal(tronNew(r))}
 }

@@ -2,7 +2,7 @@ package ur
 
 import "fmt"
 
-// Request is a stamped request on its way to the machine that signs, as in
+// Request is a stamped request for the signing machine, with the members of
 // request.json: x-countersign-request.
 type Request struct {
 	Body   []byte `cbor:"1,keyasint"` // exactly as stamped
@@ -13,21 +13,26 @@ type Request struct {
 // Message encodes the request.
 func (r Request) Message() Message { return Message{TypeRequest, marshal(r)} }
 
-// DecodeRequest reads a request. Its body and its stamp are not checked.
-func DecodeRequest(m Message) (r Request, err error) { return r, decode(m, &r, TypeRequest) }
+// DecodeRequest reads a request. It checks neither the body nor the stamp.
+func DecodeRequest(m Message) (r Request, err error) {
+	err = decode(m, &r, TypeRequest)
+	return r, err
+}
 
-// Vote is a stamped vote on a request, on its way to the machine that signs:
-// x-countersign-vote. It has the members of a request; the type keeps one from being
-// taken for the other before its body is read.
+// Vote is a stamped vote on a request, for the signing machine: x-countersign-vote. It
+// has the members of a request; the type distinguishes them before the body is read.
 type Vote Request
 
 // Message encodes the vote.
 func (v Vote) Message() Message { return Message{TypeVote, marshal(v)} }
 
-// DecodeVote reads a vote. Its body and its stamp are not checked.
-func DecodeVote(m Message) (v Vote, err error) { return v, decode(m, &v, TypeVote) }
+// DecodeVote reads a vote. It checks neither the body nor the stamp.
+func DecodeVote(m Message) (v Vote, err error) {
+	err = decode(m, &v, TypeVote)
+	return v, err
+}
 
-// Answer is what came of a request, in short: x-countersign-activity.
+// Answer is the result of a request, without its activity: x-countersign-activity.
 type Answer struct {
 	Fingerprint []byte `cbor:"1,keyasint"` // SHA-256 of the body: 32 bytes
 	Signed      []byte `cbor:"2,keyasint"` // the signed transaction
@@ -44,7 +49,7 @@ type Proof struct {
 // Message encodes the answer.
 func (a Answer) Message() Message { return Message{TypeAnswer, marshal(a)} }
 
-// DecodeAnswer reads an answer. Its proof is not verified.
+// DecodeAnswer reads an answer. It does not verify the proof.
 func DecodeAnswer(m Message) (a Answer, err error) {
 	if err := decode(m, &a, TypeAnswer); err != nil {
 		return a, err
@@ -55,11 +60,12 @@ func DecodeAnswer(m Message) (a Answer, err error) {
 	return a, nil
 }
 
-// PSBT is the message of a PSBT, of the new type or, for wallets from before 2023,
-// the old one.
+// PSBT returns the message of a PSBT: of TypePSBT or, for wallets from before 2023,
+// TypeCryptoPSBT.
 func PSBT(packet []byte, kind string) Message { return Message{kind, marshal(packet)} }
 
 // DecodePSBT reads a PSBT of either type.
 func DecodePSBT(m Message) (packet []byte, err error) {
-	return packet, decode(m, &packet, TypePSBT, TypeCryptoPSBT)
+	err = decode(m, &packet, TypePSBT, TypeCryptoPSBT)
+	return packet, err
 }

@@ -59,7 +59,7 @@ func same(t *testing.T, what string, got, want any) {
 	}
 }
 
-// TestVectors holds each layer against the vectors of BCR-2024-001. They hold on
+// TestVectors compares each layer with the vectors of BCR-2024-001. They hold on
 // every architecture: see TestVectorsOnARM64.
 func TestVectors(t *testing.T) {
 	v := readVectors(t)
@@ -116,7 +116,7 @@ func TestPartVectors(t *testing.T) {
 	}
 }
 
-// TestFragmentLength has the vectors of BCR-2024-001.
+// TestFragmentLength checks the vectors of BCR-2024-001.
 func TestFragmentLength(t *testing.T) {
 	if got := nominalFragment(12_345, 1_955); got != 1_764 {
 		t.Errorf("%d bytes, want 1764", got)
