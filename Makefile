@@ -1,6 +1,6 @@
-# make test needs Go, git, make and gcc. It says what else the tests need, installs
-# it where it can, and says which tests are skipped otherwise.
-# COUNTERSIGN_REQUIRE=all makes a skipped test a failure.
+# make test needs Go, git, make and gcc. It lists what else the tests need, installs it
+# if it can, and reports the tests that are skipped without it.
+# COUNTERSIGN_REQUIRE=all turns a skipped test into a failure.
 
 LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
@@ -12,21 +12,21 @@ TIME = 30s
 
 all: build
 
-# With cgo, where there is a C compiler: libsecp256k1, and keys in an HSM.
+# Builds dist/countersign: with cgo if there is a C compiler, which adds libsecp256k1
+# and keys in an HSM.
 build:
 	go build -o dist/countersign ./cmd/countersign
 
-# All tests; with cgo, without, and under the race detector where goroutines are.
+# Runs all tests: with cgo, without, and with the race detector.
 test: test-deps vet full nocgo race tools
 	@internal/testenv/install.sh --check
 
-# The inner loop: without the release build, the documents' commands, node
-# programs and whatever else takes more than a second or two.
+# Runs the fast tests: everything that needs no other program and at most a few seconds.
 quick:
 	go test -short ./...
 
-# Promises that are held over drawn transactions, by executing them, or over stored
-# records: over many of them.
+# Runs the randomized tests (executed transactions, libraries as oracles, crashes) with
+# many more cases.
 prove:
 	COUNTERSIGN_PROVE=10000 go test -count=1 -timeout 60m -run 'SolanaEffects' ./interop
 	COUNTERSIGN_PROVE=20000 go test -count=1 -timeout 60m -run 'CombinedSignatures|EffectsHoldInExecution' ./chains/bitcoin
@@ -36,24 +36,27 @@ prove:
 	COUNTERSIGN_PROVE=100000 go test -count=1 -timeout 60m -run KilledWhileAdopting ./cmd/countersign
 	COUNTERSIGN_PROVE=5000 go test -count=1 -timeout 60m -run MessageLibraries ./interop
 
-# Whether the time that signing takes depends on the secret: |t| under 5 shows none,
-# above 10 a leak; the control leaks. On a quiet machine.
+# Measures whether the duration of signing depends on the secret. |t| below 5 shows no
+# leak, above 10 a leak, as the control has. Needs a quiet machine.
 dudect:
 	CGO_ENABLED=0 go test ./internal/secp256k1 -run '^$$' -bench TimingLeak -benchtime 100000x
 
-# Installs system packages, with sudo if need be, and the npm packages of interop/.
+# Installs what the tests need: system packages, with sudo unless root, and npm packages.
 test-deps:
 	internal/testenv/install.sh
 
+# Checks formatting and runs go vet.
 vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go vet ./...
 
+# Runs the tests with cgo, including the slow ones.
 full:
 	go test -timeout 20m ./...
 	cd interop/browser && go test -timeout 20m .
 
-# Without cgo, as released: the same over the pure-Go curve code.
+# Runs the fast tests without cgo, over the pure-Go curve code of the released binaries,
+# and those of two modules that do not depend on cgo.
 nocgo:
 	CGO_ENABLED=0 go test -short -timeout 20m ./...
 	cd interop/evm && go test .
@@ -63,63 +66,69 @@ nocgo:
 RACE = . ./httpapi ./stamp ./keystore ./keystore/internal/software ./keystore/memory ./keystore/file ./keystore/pkcs11 \
 	./store/... ./otp ./chains/bitcoin ./cmd/countersign/internal/...
 
-# Tests of the command in which a server runs.
+# The tests of the command that run a server.
 SERVING = Reload|Backup|Killed|Nodes|Readi|Health|Admin|TLS|Witness|FirstDay|Scripts/(serve|approve|log)$$
 
+# Runs those tests with the race detector.
 race:
 	go test -race -short -timeout 20m $(RACE)
 	go test -race -timeout 20m -run '$(SERVING)' ./cmd/countersign
 
-# The tests of the tools, a module of their own.
+# Runs the tests of the module tools.
 tools:
 	cd tools && go vet ./... && go test ./...
 
-# The tests as code for other processors, where this machine can run it.
+# Runs the tests for other architectures, if this machine can execute them.
 portable:
 	internal/testenv/portable.sh
 
+# Runs golangci-lint.
 lint:
 	go run $(LINT) run ./...
 
-# Says so, and succeeds, where the vulnerability database cannot be reached.
+# Runs govulncheck. If the vulnerability database is unreachable, it says so and succeeds.
 vuln:
 	.ci/vuln $(VULN) ./...
 
-# What is released, reproducibly, of the commit that is checked out: static binaries
-# without cgo, a dynamic one that can use an HSM, and what goes with them.
+# Builds the release of the current commit in dist, reproducibly: static binaries
+# without cgo, a dynamic one that supports HSMs, SBOMs, man pages and completions.
 release: sbom man completions
 	cd dist && sha256sum countersign-linux-* countersign-darwin-* countersign-hsm-linux-* *.cdx.json > SHA256SUMS
 
+# Builds the binaries of the release.
 binaries:
 	packaging/release.sh dist
 
+# Writes the SBOMs of the binaries (CycloneDX).
 sbom: binaries
 	cd packaging/sbom && go build -o ../../dist/.sbom .
 	cd dist && ./.sbom countersign-linux-* countersign-darwin-* > countersign.cdx.json
 	cd dist && ./.sbom countersign-hsm-* > countersign-hsm.cdx.json
 
+# Writes the man pages.
 man:
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) \
 	  go test -count=1 -run '^TestManPages$$' ./cmd/countersign -man $(CURDIR)/dist/man
 
+# Writes the shell completions.
 completions: build
 	@mkdir -p dist/completions
 	for shell in bash zsh fish; do dist/countersign completion $$shell > dist/completions/countersign.$$shell || exit 1; done
 
-# Builds the binaries for this platform twice, and compares.
+# Builds the binaries for this platform twice and compares them.
 reproducible:
 	packaging/reproducible.sh
 
-# Benchmarks into a new file of dist/bench, and a table with the spread of each:
+# Runs benchmarks, writes their output to a new file in dist/bench, and prints a table:
 #
-#   make bench                        all, and the libraries compared with: about an hour
-#   make bench BENCH=Ratio/ethereum   some: a pattern of go test -bench
+#   make bench                        all, including peer libraries: about an hour
+#   make bench BENCH=Ratio/ethereum   those that match a pattern of go test -bench
 #   make bench-ethereum               signing on one chain
-#   make bench SHORT=-short BENCHTIME=1x COUNT=1   only shows that everything runs
-#   make bench-record                 all, into bench/results, which is committed
+#   make bench SHORT=-short BENCHTIME=1x COUNT=1   only checks that they run
+#   make bench-record                 all, to bench/results, which is committed
 #
-# Nothing but bench-record writes to a committed file. PEERS= leaves the other
-# libraries out. Leave the machine alone meanwhile.
+# Only bench-record writes to a committed file. PEERS= excludes the peer libraries. Keep
+# the machine otherwise idle.
 BENCH = .
 PEERS = bench/peers
 BENCHTIME = 200ms
@@ -139,23 +148,23 @@ bench-%:
 	@$(MAKE) bench BENCH='^Benchmark(Ratio|Sign|Parallel)/^$*' PEERS=
 
 bench-record:
-	@test ! -e $(RECORDED) || { echo "$(RECORDED) exists: remove it first if it is to be measured again" >&2; exit 1; }
+	@test ! -e $(RECORDED) || { echo "$(RECORDED) exists: remove it first to measure again" >&2; exit 1; }
 	@$(MAKE) bench BENCH=. COUNT=6 SHORT= BENCHTIME=200ms MEASURED=dist/bench/record.txt
 	@mkdir -p $(dir $(RECORDED)) && mv dist/bench/record.txt $(RECORDED)
-	@echo "Recorded in $(RECORDED): bring the tables of docs/performance.md up to date."
+	@echo "Recorded in $(RECORDED): update the tables of docs/performance.md."
 
-# Requests to a server of this commit and to one of another, in turns:
+# Benchmarks a server of this commit and one of another, alternating:
 # make bench-before OLD=HEAD~1
 bench-before:
 	@rm -rf dist/before && mkdir -p dist && git worktree add --force --detach dist/before $(OLD)
 	cd dist/before && go test -c -o ../bench-before ./bench; git worktree remove --force $(CURDIR)/dist/before
 	COUNTERSIGN_BENCH_BEFORE=$(CURDIR)/dist/bench-before go test -run '^$$' -bench '^BenchmarkBefore$$' -benchtime 1x -timeout 1h ./bench
 
-# What a change did: make bench-compare OLD=before.txt NEW=after.txt
+# Compares two outputs: make bench-compare OLD=before.txt NEW=after.txt
 bench-compare:
 	$(STAT) $(OLD) $(NEW)
 
-# Every fuzz target for TIME each.
+# Runs every fuzz target for TIME.
 fuzz:
 	@for package in $$(go list ./... ); do \
 	  for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz'); do \
@@ -163,24 +172,25 @@ fuzz:
 	  done; \
 	done
 
-# Statements that tests cover, package by package, of what reads and decides:
-# by the tests of these packages and of the engine over them.
+# The packages that read untrusted input or make decisions.
 READERS = ./chains/... ./activity ./stamp ./otp/... ./store/... ./internal/strictjson ./keystore/keyformat ./keystore/file ./keystore/wallet ./keystore/pkcs11
 COVERED = $$(go list $(READERS) | grep -v 'test$$')
 
+# Prints the share of statements in those packages that their tests and the engine's
+# cover.
 cover:
 	@go test -coverpkg=$$(echo $(COVERED) | tr ' ' ,) -coverprofile=cover.out $(COVERED) . > cover.log || { cat cover.log; exit 1; }
 	@awk '!/^mode:/ { n[$$1] = $$2; if ($$3) hit[$$1] = 1 } \
 	  END { for (b in n) { p = b; sub("/[^/]*$$", "", p); all[p] += n[b]; if (hit[b]) got[p] += n[b] } \
 	        for (p in all) printf "%6.1f %% of %5d  %s\n", 100 * got[p] / all[p], all[p], p }' cover.out | sort -k5
 
-# Switches off one refusal of these packages at a time and reports those that no
-# test misses: see tools/mutants. About twenty minutes. Some refusals are tested
-# by the suites alone, those of an HSM by SoftHSM.
 MUTANTS = dist/mutants
 
+# Mutation testing: disables one refusal at a time and reports those that no test
+# notices (see tools/mutants). Takes about twenty minutes. Some refusals are tested only
+# by the suites, those of keystore/pkcs11 only with SoftHSM.
 mutants:
-	@test -n "$$COUNTERSIGN_SUITES" || echo "COUNTERSIGN_SUITES is not set: refusals that only the suites test will be reported as survivors"
+	@test -n "$$COUNTERSIGN_SUITES" || echo "COUNTERSIGN_SUITES is not set: refusals that only the suites test will survive"
 	go build -C tools -o ../$(MUTANTS) ./mutants
 	$(MUTANTS) $$(go list ./chains/... | grep -v 'test$$')
 	$(MUTANTS) -with .,./httpapi ./internal/strictjson ./activity ./stamp
@@ -192,4 +202,4 @@ mutants:
 	$(MUTANTS) ./httpapi ./cmd/countersign/internal/config ./cmd/countersign/internal/lines
 	@if [ "$$COUNTERSIGN_REQUIRE" = all ] || { command -v gcc && command -v softhsm2-util; } >/dev/null; then \
 	  CGO_ENABLED=1 $(MUTANTS) ./keystore/pkcs11; \
-	else echo "gcc or SoftHSM is not installed: keystore/pkcs11 is left out"; fi
+	else echo "gcc or SoftHSM is not installed: keystore/pkcs11 is skipped"; fi

@@ -70,6 +70,7 @@ func bitcoinCases(a, b keystore.PublicKey) []bitcoinCase {
 // TestBitcoinLibraries: what we sign both libraries finalize to our bytes, and
 // what they sign is what we sign, in both versions of the format.
 func TestBitcoinLibraries(t *testing.T) {
+	startPeer(t, "bitcoin.mjs") // or skip the whole test
 	a, b := bitcoinKey(t, bitcoinSecret(1)), bitcoinKey(t, bitcoinSecret(2))
 	var counts testenv.Outcomes
 	for _, c := range bitcoinCases(a.PublicKey(), b.PublicKey()) {

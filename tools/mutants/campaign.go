@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// outcome is what became of a refusal that was off.
+// outcome is the result of disabling a refusal.
 type outcome int
 
 const (
-	unmet     outcome = iota // it refuses in no test
-	survived                 // it refuses in tests, and none fails without it
+	unmet     outcome = iota // no test triggers it
+	survived                 // tests trigger it, but none fails without it
 	caught                   // a test failed
-	outOfTime                // a test did not end
+	outOfTime                // a test timed out
 )
 
-// campaign is one run: what is switched off, and the tests it is held against.
+// campaign is one run of the command.
 type campaign struct {
 	refusals []*refusal
 	programs []*program
 	workers  int
 }
 
-// quick is how long a test may take to be run before the others.
+// quick is the longest duration of tests that run before the others.
 const quick = time.Second
 
-// prepare builds the test programs of the packages, and of those whose tests
-// count too, and sees which test meets what.
+// prepare builds the test programs of the packages matched by patterns and with, and
+// records which refusals each test triggers.
 func prepare(ctx context.Context, work string, patterns, with []string, workers int) (*campaign, error) {
 	packages, err := load(ctx, patterns)
 	if err != nil {
@@ -41,7 +41,7 @@ func prepare(ctx context.Context, work string, patterns, with []string, workers 
 		c.refusals = append(c.refusals, find(l, len(c.refusals)+1)...)
 	}
 	if len(c.refusals) == 0 {
-		return nil, fmt.Errorf("%v refuse nothing", patterns)
+		return nil, fmt.Errorf("no refusals in %v", patterns)
 	}
 	replaced, err := overlay(work, packages, c.refusals)
 	if err != nil {
@@ -63,7 +63,7 @@ func prepare(ctx context.Context, work string, patterns, with []string, workers 
 	return c, err
 }
 
-// try switches each refusal off in turn. Its error is the context's.
+// try disables each refusal in turn. Its error is that of ctx.
 func (c *campaign) try(ctx context.Context) error {
 	return c.each(len(c.refusals), func(i int) error {
 		r := c.refusals[i]
@@ -72,8 +72,8 @@ func (c *campaign) try(ctx context.Context) error {
 	})
 }
 
-// outcome holds a refusal against the tests that meet it: those of its own
-// package first, and the quick ones of each.
+// outcome disables a refusal and runs the tests that trigger it: those of its own
+// package first, and in each package the quick ones first.
 func (c *campaign) outcome(ctx context.Context, r *refusal) outcome {
 	programs := slices.Clone(c.programs)
 	slices.SortStableFunc(programs, func(a, b *program) int { return own(b, r) - own(a, r) })
@@ -95,8 +95,8 @@ func own(p *program, r *refusal) int {
 	return 0
 }
 
-// batches are the tests that meet a refusal, the quick ones and then each of
-// the others.
+// batches returns the tests that trigger a refusal: the quick ones together, then each
+// of the others.
 func (p *program) batches(id int) [][]*test {
 	var first []*test
 	var rest [][]*test
@@ -115,7 +115,7 @@ func (p *program) batches(id int) [][]*test {
 	return rest
 }
 
-// each calls do for 0 to count-1, several at a time, until one fails.
+// each calls do for 0 to count-1, several concurrently, until one fails.
 func (c *campaign) each(count int, do func(i int) error) error {
 	var group sync.WaitGroup
 	var failed sync.Once

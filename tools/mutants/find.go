@@ -11,21 +11,21 @@ import (
 type refusal struct {
 	id      int // from 1
 	place   *loaded
-	name    string // file, function and ordinal in it: how survivors.txt calls it
+	name    string // file, function and ordinal, as in survivors.txt
 	text    string // the condition, for the report
 	line    int
 	edits   []edit
 	outcome outcome
 }
 
-// edit puts text into a file, at an offset of the original.
+// edit inserts text into a file, at an offset of the original.
 type edit struct {
 	file   *ast.File
 	offset int
 	text   string
 }
 
-// finder goes through the functions of a file.
+// finder finds the refusals in the functions of a package.
 type finder struct {
 	*loaded
 	file     *ast.File
@@ -35,8 +35,7 @@ type finder struct {
 	next     int
 }
 
-// find returns the refusals of the package in the order of the source. Ids
-// begin at first.
+// find returns the refusals of a package in source order, with ids from first on.
 func find(l *loaded, first int) []*refusal {
 	f := finder{loaded: l, seen: map[string]int{}, next: first}
 	for _, file := range l.files {
@@ -51,9 +50,9 @@ func find(l *loaded, first int) []*refusal {
 	return f.found
 }
 
-// body finds the refusals of one function, and of those that are written in it.
+// body finds the refusals of a function and of the function literals in it.
 func (f *finder) body(signature *ast.FuncType, body *ast.BlockStmt) {
-	covered := map[ast.Stmt]bool{} // returns under a condition that has a switch
+	covered := map[ast.Stmt]bool{} // returns below a condition that has a switch
 	last := lastResult(signature)
 	several := countReturns(body) > 1
 	ast.Inspect(body, func(node ast.Node) bool {
@@ -74,7 +73,7 @@ func (f *finder) body(signature *ast.FuncType, body *ast.BlockStmt) {
 	})
 }
 
-// condition gives an if that refuses its switch.
+// condition adds a switch to an if statement that refuses.
 func (f *finder) condition(node *ast.IfStmt, last ast.Expr, covered map[ast.Stmt]bool) {
 	if !f.anyRefuses(node.Body.List, last, covered) {
 		return
@@ -86,7 +85,7 @@ func (f *finder) condition(node *ast.IfStmt, last ast.Expr, covered map[ast.Stmt
 	f.add(text, node.Pos(), f.wrapped(node.Cond, "mutantRefuses(%d, "))
 }
 
-// cases does the same for the cases of a switch that are conditions.
+// cases adds switches to the cases of a tagless switch statement that refuse.
 func (f *finder) cases(node *ast.SwitchStmt, last ast.Expr, covered map[ast.Stmt]bool) {
 	if node.Tag != nil {
 		return
@@ -104,14 +103,14 @@ func (f *finder) cases(node *ast.SwitchStmt, last ast.Expr, covered map[ast.Stmt
 	}
 }
 
-// unconditional gives an error that is returned where no condition of its own
-// stands in front a switch, which makes it nil.
+// unconditional adds a switch to an error that is returned without a condition of its
+// own: disabled, the error is nil.
 func (f *finder) unconditional(node *ast.ReturnStmt, last ast.Expr) {
 	result := node.Results[len(node.Results)-1]
 	f.add("return "+f.text(result), node.Pos(), f.wrapped(result, "mutantReturns["+f.text(last)+"](%d, "))
 }
 
-// wrapped puts a call around an expression.
+// wrapped wraps an expression in a call.
 func (f *finder) wrapped(expression ast.Expr, call string) []edit {
 	return []edit{
 		{f.file, f.offset(expression.Pos()), fmt.Sprintf(call, f.next)},
@@ -129,7 +128,8 @@ func (f *finder) add(text string, at token.Pos, edits []edit) {
 	f.next++
 }
 
-// qualified is the function's name, after its receiver's type if it is a method.
+// qualified returns the name of a function, prefixed with its receiver type if it is a
+// method.
 func qualified(function *ast.FuncDecl) string {
 	if function.Recv == nil {
 		return function.Name.Name
@@ -149,17 +149,17 @@ func qualified(function *ast.FuncDecl) string {
 
 func (f *finder) offset(at token.Pos) int { return f.fset.Position(at).Offset }
 
-// text is the source of a node on one line.
+// text returns the source of a node on one line.
 func (f *finder) text(node ast.Node) string {
 	source := f.source[f.file][f.offset(node.Pos()):f.offset(node.End())]
 	return strings.Join(strings.Fields(string(source)), " ")
 }
 
-// shorten keeps names to a line.
+// shorten truncates text to fit on a line.
 func shorten(text string) string {
-	const most = 90
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
+	const limit = 90
+	if runes := []rune(text); len(runes) > limit {
+		return string(runes[:limit]) + "…"
 	}
 	return text
 }

@@ -17,18 +17,18 @@ import (
 	"path/filepath"
 )
 
-// listed is what go list says of a package.
+// listed is what go list prints for a package.
 type listed struct {
 	ImportPath string
 	Dir        string
 	Name       string
 	Export     string // file of its export data
 	GoFiles    []string
-	DepOnly    bool // is listed only because another package needs it
+	DepOnly    bool // listed only as a dependency
 	Module     *struct{ Dir string }
 }
 
-// loaded is a package, parsed and with the types of its expressions.
+// loaded is a parsed and type-checked package.
 type loaded struct {
 	listed
 	fset   *token.FileSet
@@ -37,7 +37,7 @@ type loaded struct {
 	info   *types.Info
 }
 
-// load reads the packages that the patterns name.
+// load parses the packages that match the patterns.
 func load(ctx context.Context, patterns []string) ([]*loaded, error) {
 	all, err := goList(ctx, append([]string{"-deps", "-export"}, patterns...))
 	if err != nil {
@@ -81,7 +81,7 @@ func goList(ctx context.Context, arguments []string) ([]listed, error) {
 	}
 }
 
-// check parses the package and finds the types of its expressions.
+// check parses and type-checks the package.
 func (l *loaded) check(exports map[string]string) error {
 	for _, name := range l.GoFiles {
 		path := filepath.Join(l.Dir, name)
@@ -103,7 +103,7 @@ func (l *loaded) check(exports map[string]string) error {
 	return err
 }
 
-// path is the file as it is called in the module.
+// path returns the path of a file within the module.
 func (l *loaded) path(file *ast.File) string {
 	absolute := l.fset.Position(file.Package).Filename
 	relative, err := filepath.Rel(l.Module.Dir, absolute)

@@ -1,22 +1,21 @@
-// Command mutants tests the tests: it switches off one refusal of a package at
-// a time and reports those that no test misses. It runs in the root of the
-// module under test:
+// Command mutants tests the tests: it disables one refusal of a package at a time and
+// reports those that no test notices. It runs in the root of the module under test:
 //
 //	go build -C tools -o ../dist/mutants ./mutants
-//	dist/mutants ./chains/tron ./stamp             with their own tests
-//	dist/mutants -with .,./httpapi ./stamp         and those of other packages
+//	dist/mutants ./chains/tron ./stamp             runs their own tests
+//	dist/mutants -with .,./httpapi ./stamp         also runs those of other packages
 //
 // A refusal is a condition that makes a function return an error or false,
-// record a failure, or report a hazard. Each gets a switch in a copy of the
-// source that replaces the original for the compiler (go build -overlay): the
-// tree is never changed, and each test program is built once. Every test first
-// runs alone, to record which refusals it meets; then each refusal is switched
-// off while the tests that meet it run, those of its own package first. It is
-// caught if a test fails or runs into its time limit.
+// record a failure, or report a hazard. Each gets a switch in a copy of the source that
+// the compiler uses instead of the original (go build -overlay): the tree is never
+// changed, and each test program is built once. First, every test runs alone, to record
+// which refusals it triggers. Then each refusal is disabled in turn while the tests that
+// trigger it run, those of its own package first. It is caught if a test fails or times
+// out.
 //
-// Refusals that may survive are listed in survivors.txt, each with the reason,
-// by file, function and ordinal within the function. The command fails if any
-// other survives, and if an entry is no longer needed.
+// survivors.txt lists the refusals that may survive, by file, function and ordinal within
+// the function, with the reason. The command fails if any other one survives, or if an
+// entry is no longer needed.
 package main
 
 import (
@@ -30,9 +29,9 @@ import (
 )
 
 func main() {
-	with := flag.String("with", "", "further packages whose tests count, separated by commas")
+	with := flag.String("with", "", "further packages whose tests count, comma-separated")
 	list := flag.String("survivors", "tools/mutants/survivors.txt", "list of the refusals that may survive")
-	workers := flag.Int("j", runtime.NumCPU(), "test programs to run at a time")
+	workers := flag.Int("j", runtime.NumCPU(), "number of test programs to run at once")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, *list, flag.Args(), split(*with), *workers)
@@ -61,7 +60,7 @@ func run(ctx context.Context, list string, patterns, with []string, workers int)
 	if err != nil {
 		return err
 	}
-	reportLeftOut(os.Stderr, c.programs)
+	reportSkipped(os.Stderr, c.programs)
 	if err := c.try(ctx); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Which refusals of testdata/toll its tests miss.
+// The refusals of testdata/toll that its tests do not notice.
 const (
 	folder  = "mutants/testdata/toll/toll.go: "
 	ignored = folder + "condition#2"
@@ -20,10 +20,10 @@ func TestToll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var leftOut bytes.Buffer
-	reportLeftOut(&leftOut, c.programs)
-	if want := "testdata/toll: left out, once: nobody pays: what only that notices will be said to survive\n"; !strings.HasSuffix(leftOut.String(), want) {
-		t.Errorf("left out: %q, want %q", leftOut.String(), want)
+	var skipped bytes.Buffer
+	reportSkipped(&skipped, c.programs)
+	if want := "testdata/toll: skipped once: nobody pays: refusals that only these tests notice will survive\n"; !strings.HasSuffix(skipped.String(), want) {
+		t.Errorf("skipped: %q, want %q", skipped.String(), want)
 	}
 	if err := c.try(t.Context()); err != nil {
 		t.Fatal(err)
@@ -58,13 +58,13 @@ literal#1: n < 0
 	if names.String()+"\n" != want {
 		t.Errorf("refusals:%s\nwant:%s", names.String(), want)
 	}
-	reported(t, c.refusals, map[string]string{}, "condition#2: half := n / 2; half > 10: no test fails without it", "cases#2: case n == 50: refuses in no test")
+	reported(t, c.refusals, map[string]string{}, "condition#2: half := n / 2; half > 10: no test fails without it", "cases#2: case n == 50: no test triggers it")
 	reported(t, c.refusals, map[string]string{ignored: "why", missing: "why"})
-	reported(t, c.refusals, map[string]string{ignored: "why", missing: "why", folder + "predicate#1": "why"}, "is caught, take it off")
-	reported(t, c.refusals, map[string]string{ignored: "why", missing: "why", folder + "predicate#2": "why"}, "is no refusal any more")
+	reported(t, c.refusals, map[string]string{ignored: "why", missing: "why", folder + "predicate#1": "why"}, "caught: remove it")
+	reported(t, c.refusals, map[string]string{ignored: "why", missing: "why", folder + "predicate#2": "why"}, "no such refusal")
 }
 
-// reported holds what a report complains of against what it should.
+// reported compares the errors of a report with the expected ones.
 func reported(t *testing.T, refusals []*refusal, excused map[string]string, want ...string) {
 	t.Helper()
 	err := report(&bytes.Buffer{}, refusals, excused)
@@ -86,7 +86,7 @@ func TestReadSurvivors(t *testing.T) {
 	for text, complaint := range map[string]string{
 		"# a comment\na.go: f#1\nb.go: g#1\n  because\n\nc.go: h#1\n  why\n": "",
 		"a.go: f#1\n": "a.go: f#1 has no reason",
-		"  because\n": "stands under no refusal",
+		"  because\n": "a reason without a refusal",
 	} {
 		name := filepath.Join(t.TempDir(), "survivors.txt")
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {

@@ -15,27 +15,27 @@ import (
 	"time"
 )
 
-// program is the test program of one package, with all switches in it.
+// program is the test program of one package, with all switches.
 type program struct {
 	importPath string
 	dir        string // where its tests run
 	binary     string
 	tests      []*test
-	leftOut    map[string]int // why tests, or parts of them, were left out, and how many
+	skipped    map[string]int // how often tests were skipped, by reason
 }
 
 // test is one function of a test program that go test runs.
 type test struct {
 	name  string
 	took  time.Duration
-	meets map[int]bool // ids of the refusals that refuse while it runs
+	meets map[int]bool // ids of the refusals that it triggers
 }
 
-// memoryLimit bounds the data of a test program: a bound that is off may be the one on
-// memory. Files that it maps, as a store in bolt, do not count.
+// memoryLimit bounds the data segment of a test program, since a disabled bound may be
+// the one on memory. Mapped files, such as those of bolt, do not count.
 const memoryLimit = 8 << 20 // KiB
 
-// build builds the test program of a package; nil if it has no tests.
+// build builds the test program of a package, or returns nil if it has no tests.
 func build(ctx context.Context, p listed, overlay, binary string) (*program, error) {
 	compile := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, p.ImportPath)
 	if out, err := compile.CombinedOutput(); err != nil {
@@ -44,22 +44,22 @@ func build(ctx context.Context, p listed, overlay, binary string) (*program, err
 	if _, err := os.Stat(binary); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	made := &program{importPath: p.ImportPath, dir: p.Dir, binary: binary, leftOut: map[string]int{}}
-	list := made.command(ctx, 0, "", "-test.list", ".")
+	built := &program{importPath: p.ImportPath, dir: p.Dir, binary: binary, skipped: map[string]int{}}
+	list := built.command(ctx, 0, "", "-test.list", ".")
 	out, err := list.Output()
 	if err != nil {
 		return nil, fmt.Errorf("tests of %s: %w", p.ImportPath, err)
 	}
 	for name := range strings.Lines(string(out)) {
 		if name = strings.TrimSpace(name); !strings.HasPrefix(name, "Benchmark") {
-			made.tests = append(made.tests, &test{name: name})
+			built.tests = append(built.tests, &test{name: name})
 		}
 	}
-	return made, nil
+	return built, nil
 }
 
-// command is a run of the program, with a refusal off or none (0), and with a
-// file for what is met or none.
+// command returns a run of the program with a refusal disabled, unless off is 0. Unless
+// met is empty, triggered refusals are recorded in that file.
 func (p *program) command(ctx context.Context, off int, met string, arguments ...string) *exec.Cmd {
 	limited := fmt.Sprintf(`ulimit -d %d; exec "$@"`, memoryLimit)
 	c := exec.CommandContext(ctx, "sh", append([]string{"-c", limited, "sh", p.binary}, arguments...)...)
@@ -69,11 +69,11 @@ func (p *program) command(ctx context.Context, off int, met string, arguments ..
 	return c
 }
 
-// leftOut is what a test says that misses something which it needs.
-var leftOut = regexp.MustCompile(`left out: (.+)`)
+// skipReason matches what package testenv prints when it skips a test.
+var skipReason = regexp.MustCompile(`left out: (.+)`)
 
-// observe runs each test alone to see which refusals it meets. Nothing is off:
-// a test that fails here says nothing about the others.
+// observe runs each test alone, with nothing disabled, to record which refusals it
+// triggers. A test that fails then is an error.
 func (p *program) observe(ctx context.Context) error {
 	met := p.binary + ".met"
 	for _, t := range p.tests {
@@ -81,11 +81,11 @@ func (p *program) observe(ctx context.Context) error {
 		start := time.Now()
 		out, err := p.command(ctx, 0, met, "-test.v", "-test.run", only(t)).CombinedOutput()
 		if err != nil {
-			return fmt.Errorf("%s of %s fails while nothing is off: %w\n%s", t.name, filepath.Base(p.importPath), err, tail(out))
+			return fmt.Errorf("%s of %s fails with nothing disabled: %w\n%s", t.name, filepath.Base(p.importPath), err, tail(out))
 		}
 		t.took = time.Since(start)
-		for _, why := range leftOut.FindAllStringSubmatch(string(out), -1) {
-			p.leftOut[why[1]]++
+		for _, why := range skipReason.FindAllStringSubmatch(string(out), -1) {
+			p.skipped[why[1]]++
 		}
 		if t.meets, err = readMet(met); err != nil {
 			return err
@@ -111,8 +111,8 @@ func readMet(name string) (map[int]bool, error) {
 	return meets, err
 }
 
-// catches says whether one of the tests fails while a refusal is off, or runs
-// on for much longer than it took.
+// catches reports whether one of the tests fails, or takes much longer than before, with
+// a refusal disabled.
 func (p *program) catches(ctx context.Context, off int, tests []*test) outcome {
 	limit := 30 * time.Second
 	for _, t := range tests {
@@ -130,7 +130,7 @@ func (p *program) catches(ctx context.Context, off int, tests []*test) outcome {
 	return caught
 }
 
-// only is the pattern that selects the tests.
+// only returns the pattern that selects the tests.
 func only(tests ...*test) string {
 	names := make([]string, len(tests))
 	for i, t := range tests {

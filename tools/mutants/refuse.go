@@ -10,8 +10,8 @@ import (
 
 var errorInterface = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
 
-// anyRefuses says whether one of the statements refuses, and marks the returns
-// among them.
+// anyRefuses reports whether one of the statements refuses, and adds those that do to
+// covered.
 func (f *finder) anyRefuses(statements []ast.Stmt, last ast.Expr, covered map[ast.Stmt]bool) bool {
 	refuses := false
 	for _, statement := range statements {
@@ -22,8 +22,8 @@ func (f *finder) anyRefuses(statements []ast.Stmt, last ast.Expr, covered map[as
 	return refuses
 }
 
-// refuses says whether a statement returns an error or false, notes a failure,
-// or reports a hazard. Last is the type of the function's last result.
+// refuses reports whether a statement returns an error or false, records a failure, or
+// reports a hazard. last is the type of the function's last result.
 func (f *finder) refuses(statement ast.Stmt, last ast.Expr) bool {
 	switch statement := statement.(type) {
 	case *ast.ReturnStmt:
@@ -44,7 +44,7 @@ func (f *finder) returnRefuses(statement *ast.ReturnStmt, last ast.Expr) bool {
 	result := statement.Results[len(statement.Results)-1]
 	value := f.info.Types[result]
 	if _, several := value.Type.(*types.Tuple); several {
-		return false // hands on what another function returns
+		return false // passes on what another function returns
 	}
 	switch {
 	case f.isError(last):
@@ -55,7 +55,8 @@ func (f *finder) returnRefuses(statement *ast.ReturnStmt, last ast.Expr) bool {
 	return f.reportsHazard(result)
 }
 
-// assignmentRefuses: an error that is kept, or one more hazard.
+// assignmentRefuses reports whether a statement stores an error in a field, or adds a
+// hazard.
 func (f *finder) assignmentRefuses(statement *ast.AssignStmt) bool {
 	if statement.Tok != token.ASSIGN || len(statement.Rhs) != len(statement.Lhs) {
 		return false
@@ -72,7 +73,7 @@ func (f *finder) assignmentRefuses(statement *ast.AssignStmt) bool {
 	return false
 }
 
-// reportsHazard: a value of a type named Hazard, or an append of one.
+// reportsHazard reports whether a value is of a type named Hazard, or appends one.
 func (f *finder) reportsHazard(value ast.Expr) bool {
 	if call, ok := value.(*ast.CallExpr); ok && calledName(call) == "append" && len(call.Args) > 1 {
 		return f.isHazard(call.Args[1])
@@ -93,7 +94,7 @@ func (f *finder) isError(expression ast.Expr) bool {
 	return t != nil && types.Implements(t, errorInterface)
 }
 
-// lastResult is the type of a function's last result, nil if it has none.
+// lastResult returns the type of a function's last result, or nil if it has none.
 func lastResult(signature *ast.FuncType) ast.Expr {
 	if signature.Results == nil {
 		return nil
@@ -102,8 +103,8 @@ func lastResult(signature *ast.FuncType) ast.Expr {
 	return results[len(results)-1].Type
 }
 
-// countReturns counts the returns of a function. One with a single return
-// makes an error or hands one on, and decides nothing.
+// countReturns counts the returns of a function. A function with a single return
+// constructs an error or passes one on, but does not decide anything.
 func countReturns(body *ast.BlockStmt) int {
 	count := 0
 	ast.Inspect(body, func(node ast.Node) bool {

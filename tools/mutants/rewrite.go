@@ -12,20 +12,20 @@ import (
 	"strings"
 )
 
-// switches is the file that each package gets beside its own: it reads from the
-// environment which refusal is off, and writes down which are met.
+// switches is the file that is added to each package. It reads from the environment which
+// refusal is disabled, and records which are triggered.
 //
 //go:embed switches.go.txt
 var switches string
 
-// Environment of a test program.
+// Environment variables of a test program.
 const (
-	envOff = "MUTANT_OFF" // id of the refusal that is off
-	envMet = "MUTANT_MET" // file that the ids of refusals are added to when they refuse for the first time
+	envOff = "MUTANT_OFF" // id of the disabled refusal
+	envMet = "MUTANT_MET" // file to which the id of each refusal is appended when it first triggers
 )
 
-// overlay writes the packages with their switches to a folder, and the file
-// that the go command is given with -overlay. It returns the name of that.
+// overlay writes the packages with their switches to a folder, and returns the name of
+// the file to pass to the go command with -overlay.
 func overlay(folder string, packages []*loaded, refusals []*refusal) (string, error) {
 	replace := map[string]string{}
 	put := func(path, content string) error {
@@ -61,17 +61,17 @@ func overlay(folder string, packages []*loaded, refusals []*refusal) (string, er
 	return name, nil
 }
 
-// apply puts the texts in. Of two at one offset, what was found first stands in
-// front: calls are found from the outside in, and no two of them end together.
+// apply applies the edits. Of two at the same offset, the one found first comes first:
+// calls are found from the outside in, and no two end at the same offset.
 func apply(source []byte, edits []edit) string {
 	slices.SortStableFunc(edits, func(a, b edit) int { return a.offset - b.offset })
 	var out strings.Builder
-	at := 0
+	done := 0
 	for _, e := range edits {
-		out.Write(source[at:e.offset])
+		out.Write(source[done:e.offset])
 		out.WriteString(e.text)
-		at = e.offset
+		done = e.offset
 	}
-	out.Write(source[at:])
+	out.Write(source[done:])
 	return out.String()
 }

@@ -10,16 +10,15 @@ import (
 	"strings"
 )
 
-// readSurvivors reads which refusals may survive: their names and, indented
-// below, the reason they share. Blank lines and lines starting with # are
-// ignored.
+// readSurvivors reads the refusals that may survive: names and, indented below, the
+// reason that they share. Blank lines and lines starting with # are ignored.
 func readSurvivors(name string) (map[string]string, error) {
 	content, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
 	excused := map[string]string{}
-	var names []string // that wait for their reason, or have got it
+	var names []string // the current group
 	reasoned := false
 	for line := range strings.Lines(string(content)) {
 		text := strings.TrimSpace(line)
@@ -31,7 +30,7 @@ func readSurvivors(name string) (map[string]string, error) {
 		case !indented:
 			names = append(names, text)
 		case names == nil:
-			return nil, fmt.Errorf("%s: a reason stands under no refusal: %s", name, text)
+			return nil, fmt.Errorf("%s: a reason without a refusal above it: %s", name, text)
 		default:
 			reasoned = true
 			for _, survivor := range names {
@@ -40,7 +39,7 @@ func readSurvivors(name string) (map[string]string, error) {
 		}
 	}
 	if !reasoned && names != nil {
-		return nil, fmt.Errorf("%s: %s has no reason: write it on the next line, indented", name, names[0])
+		return nil, fmt.Errorf("%s: %s has no reason: add one on the next line, indented", name, names[0])
 	}
 	return excused, nil
 }
@@ -50,8 +49,8 @@ type tally struct {
 	all, caught, outOfTime, excused, survived int
 }
 
-// report writes a line for each package and for each survivor. Its error says
-// that something survived, or was excused for nothing.
+// report writes a line for each package. Its error lists the survivors, and the excuses
+// that are not needed.
 func report(w io.Writer, refusals []*refusal, excused map[string]string) error {
 	var order []string
 	counts := map[string]*tally{}
@@ -68,10 +67,10 @@ func report(w io.Writer, refusals []*refusal, excused map[string]string) error {
 	}
 	for name := range left {
 		if counts[folderOf(name)] != nil {
-			failures = append(failures, fmt.Errorf("%s: is no refusal any more, take it off the list", name))
+			failures = append(failures, fmt.Errorf("%s: no such refusal: remove it from the list", name))
 		}
 	}
-	fmt.Fprintf(w, "%-28s %8s %8s %8s %8s %8s\n", "package", "refusals", "caught", "by time", "excused", "survived")
+	fmt.Fprintf(w, "%-28s %8s %8s %8s %8s %8s\n", "package", "refusals", "caught", "timed out", "excused", "survived")
 	for _, folder := range order {
 		t := counts[folder]
 		fmt.Fprintf(w, "%-28s %8d %8d %8d %8d %8d\n", folder, t.all, t.caught, t.outOfTime, t.excused, t.survived)
@@ -79,27 +78,27 @@ func report(w io.Writer, refusals []*refusal, excused map[string]string) error {
 	return errors.Join(failures...)
 }
 
-// reportLeftOut says which tests do not count, since something that they need is
-// not there: without them, more survives.
-func reportLeftOut(w io.Writer, programs []*program) {
+// reportSkipped says which tests were skipped for lack of something: without them, more
+// survives.
+func reportSkipped(w io.Writer, programs []*program) {
 	for _, p := range programs {
-		for why, count := range p.leftOut {
+		for why, count := range p.skipped {
 			times := "once"
 			if count > 1 {
 				times = fmt.Sprintf("%d times", count)
 			}
-			fmt.Fprintf(w, "mutants: %s: left out, %s: %s: what only that notices will be said to survive\n", p.importPath, times, why)
+			fmt.Fprintf(w, "mutants: %s: skipped %s: %s: refusals that only these tests notice will survive\n", p.importPath, times, why)
 		}
 	}
 }
 
-// folderOf returns the folder that a refusal's name begins with.
+// folderOf returns the folder of a refusal.
 func folderOf(name string) string {
 	file, _, _ := strings.Cut(name, ":")
 	return path.Dir(file)
 }
 
-// count adds a refusal, and says whether it should have fared otherwise.
+// count counts a refusal. It returns an error if the outcome is not the one listed.
 func (t *tally) count(r *refusal, excused map[string]string) error {
 	t.all++
 	_, listed := excused[r.name]
@@ -110,14 +109,14 @@ func (t *tally) count(r *refusal, excused map[string]string) error {
 		return nil
 	case missed:
 		t.survived++
-		return fmt.Errorf("line %d: %s: %s: %s", r.line, r.name, r.text, [...]string{unmet: "refuses in no test", survived: "no test fails without it"}[r.outcome])
+		return fmt.Errorf("line %d: %s: %s: %s", r.line, r.name, r.text, [...]string{unmet: "no test triggers it", survived: "no test fails without it"}[r.outcome])
 	case r.outcome == outOfTime:
 		t.outOfTime++
 	default:
 		t.caught++
 	}
 	if listed {
-		return fmt.Errorf("line %d: %s: %s: is caught, take it off the list", r.line, r.name, r.text)
+		return fmt.Errorf("line %d: %s: %s: caught: remove it from the list", r.line, r.name, r.text)
 	}
 	return nil
 }
