@@ -6,17 +6,17 @@ import (
 	"testing"
 )
 
-// ordered are the ranges over maps that return an error which does not depend on
-// their order, by file, with the reason.
+// ordered lists the files with a range over a map whose error does not depend on the
+// order, with the reason.
 var ordered = map[string]string{
 	"answer.go":                        "the map has one member",
 	"chains/descriptors/anchor.go":     "the map has one member",
-	"chains/descriptors/descriptor.go": "one name alone is looked at",
-	"keystore/file/walletfinder.go":    "the error is of two wallets, whichever comes first",
+	"chains/descriptors/descriptor.go": "only one name matters",
+	"keystore/file/wallet_index.go":    "the error is about two wallets, whichever comes first",
 }
 
-// TestErrorsDoNotDependOnMapOrder: of several faults, the same one is named at each
-// run. A range over a map that returns an error from its body names a random one.
+// TestErrorsDoNotDependOnMapOrder checks that of several faults the same one is reported
+// in each run: no range over a map returns an error from its body.
 func TestErrorsDoNotDependOnMapOrder(t *testing.T) {
 	t.Chdir("../..")
 	t.Setenv("CGO_ENABLED", "0") // files that import C cannot be type-checked by themselves
@@ -24,7 +24,7 @@ func TestErrorsDoNotDependOnMapOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, ranges := map[string]bool{}, 0
+	listed, ranges := map[string]bool{}, 0
 	for _, p := range packages {
 		for _, file := range p.files {
 			ast.Inspect(file, func(n ast.Node) bool {
@@ -35,21 +35,21 @@ func TestErrorsDoNotDependOnMapOrder(t *testing.T) {
 				ranges++
 				if p.returnsError(over.Body) {
 					if path := p.path(file); ordered[path] == "" {
-						t.Errorf("%s: which error this returns depends on the order of a map: sort the keys", p.fset.Position(over.Pos()))
+						t.Errorf("%s: the error depends on the order of a map: sort the keys", p.fset.Position(over.Pos()))
 					} else {
-						found[path] = true
+						listed[path] = true
 					}
 				}
 				return true
 			})
 		}
 	}
-	if len(found) != len(ordered) || ranges < 50 {
-		t.Errorf("%d files of %d are as listed, of %d ranges over maps: remove what is gone", len(found), len(ordered), ranges)
+	if len(listed) != len(ordered) || ranges < 50 {
+		t.Errorf("%d of %d listed files have such a range, of %d ranges over maps: remove the others", len(listed), len(ordered), ranges)
 	}
 }
 
-// unordered reports whether what is ranged over is a map, or maps.Keys and the like.
+// unordered reports whether x is a map, or a call such as maps.Keys.
 func (l *loaded) unordered(x ast.Expr) bool {
 	if call, ok := x.(*ast.CallExpr); ok {
 		selector, ok := call.Fun.(*ast.SelectorExpr)
@@ -64,7 +64,7 @@ func (l *loaded) unordered(x ast.Expr) bool {
 	return ok
 }
 
-// returnsError reports whether a return in the block returns an error that is not nil.
+// returnsError reports whether a return in the block may return a non-nil error.
 func (l *loaded) returnsError(block ast.Node) (returns bool) {
 	failure := types.Universe.Lookup("error").Type()
 	ast.Inspect(block, func(n ast.Node) bool {
