@@ -33,12 +33,9 @@ func (s *Store) Add(ctx context.Context, organizationID string, key keystore.New
 
 // Generate implements keystore.Generator, under the conditions of Add.
 func (s *Store) Generate(ctx context.Context, organizationID, name string, curve keystore.Curve) (keystore.KeyInfo, error) {
-	secret := make([]byte, keystore.SecretSize)
-	defer keystore.Wipe(secret)
-	if err := software.Generate(curve, secret); err != nil {
-		return keystore.KeyInfo{}, err
-	}
-	return s.Add(ctx, organizationID, keystore.NewKey{Name: name, Curve: curve, Secret: secret})
+	key := software.Generate(name, curve)
+	defer keystore.Wipe(key.Secret)
+	return s.Add(ctx, organizationID, key)
 }
 
 // AddBatch implements keystore.Importer. Each key costs a fraction of what Add costs. A

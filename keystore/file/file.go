@@ -14,6 +14,12 @@ import (
 	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
 
+// Where to find what: this file has look-ups; load.go reads key files, known.go holds what was read,
+// and changes.go follows other processes. lock.go takes turns among writers, which are add.go,
+// life.go (rename, disable), remove.go (delete, archive, restore), wallet.go and discover.go. The
+// formats are in keyfile.go, keyfile_read.go, metadata.go, wallet_file.go and identity.go. disk.go is
+// the file system, which tests replace.
+
 // Store is a keystore.Keystore over a directory. Create and Open return one.
 type Store struct {
 	dir      string

@@ -13,33 +13,6 @@ var fast = file.Options{WorkFactor: 4}
 
 var passphrase = []byte("correct horse battery staple")
 
-func TestCreateAndOpen(t *testing.T) {
-	dir := t.TempDir() + "/keys"
-	created, err := file.Create(dir, passphrase, fast)
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := created.Generate(t.Context(), "org", "hot", keystore.CurveSecp256k1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := created.Close(); err != nil {
-		t.Fatal(err)
-	}
-	opened, err := file.Open(t.Context(), dir, passphrase, fast)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer opened.Close()
-	key, err := opened.Find(t.Context(), "org", keystore.ByKeccak(info.PublicKey.KeccakAddress()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if key.ID() != info.ID || key.PublicKey() != info.PublicKey {
-		t.Errorf("found key %s (%v), want %s (%v)", key.ID(), key.PublicKey(), info.ID, info.PublicKey)
-	}
-}
-
 func TestContract(t *testing.T) {
 	keystoretest.Run(t, keystoretest.Backend{
 		Open: func(t *testing.T, keys []keystoretest.Key) keystore.Keystore {

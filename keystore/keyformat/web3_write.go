@@ -28,34 +28,6 @@ func (c Cost) scrypt() scryptCost {
 	return scryptCost{n: 1 << c.LogN, r: 8, p: 1}
 }
 
-type web3File struct {
-	Address string     `json:"address"`
-	Crypto  web3Crypto `json:"crypto"`
-	ID      string     `json:"id"`
-	Version int        `json:"version"`
-}
-
-type web3Crypto struct {
-	Cipher       string           `json:"cipher"`
-	Ciphertext   string           `json:"ciphertext"`
-	CipherParams web3CipherParams `json:"cipherparams"`
-	KDF          string           `json:"kdf"`
-	KDFParams    web3Scrypt       `json:"kdfparams"`
-	MAC          string           `json:"mac"`
-}
-
-type web3CipherParams struct {
-	IV string `json:"iv"`
-}
-
-type web3Scrypt struct {
-	DKLen int    `json:"dklen"`
-	N     uint64 `json:"n"`
-	P     uint64 `json:"p"`
-	R     uint64 `json:"r"`
-	Salt  string `json:"salt"`
-}
-
 // Web3 returns the key as an encrypted file of Web3 Secret Storage version 3, with scrypt. The
 // key must be on secp256k1.
 func (k Key) Web3(password []byte, cost Cost) ([]byte, error) {
@@ -80,17 +52,19 @@ func (k Key) Web3(password []byte, cost Cost) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(web3File{
-		Address: web3Address(k),
-		Crypto: web3Crypto{
-			Cipher:       "aes-128-ctr",
-			Ciphertext:   hex.EncodeToString(ciphertext),
-			CipherParams: web3CipherParams{IV: hex.EncodeToString(iv[:])},
-			KDF:          "scrypt",
-			KDFParams:    web3Scrypt{DKLen: web3KeySize, N: parameters.n, P: parameters.p, R: parameters.r, Salt: hex.EncodeToString(salt[:])},
-			MAC:          hex.EncodeToString(crypto.Keccak256(derived[16:], ciphertext)),
+	return json.Marshal(map[string]any{
+		"version": 3,
+		"id":      id.String(),
+		"address": web3Address(k),
+		"crypto": map[string]any{
+			"cipher":       "aes-128-ctr",
+			"cipherparams": map[string]any{"iv": hex.EncodeToString(iv[:])},
+			"ciphertext":   hex.EncodeToString(ciphertext),
+			"kdf":          "scrypt",
+			"kdfparams": map[string]any{
+				"dklen": web3KeySize, "n": parameters.n, "r": parameters.r, "p": parameters.p, "salt": hex.EncodeToString(salt[:]),
+			},
+			"mac": hex.EncodeToString(crypto.Keccak256(derived[16:], ciphertext)),
 		},
-		ID:      id.String(),
-		Version: 3,
 	})
 }

@@ -78,12 +78,9 @@ func newKey(key keystore.NewKey) (*software.Key, error) {
 
 // Generate implements keystore.Generator.
 func (s *Store) Generate(ctx context.Context, organizationID, name string, curve keystore.Curve) (keystore.KeyInfo, error) {
-	secret := make([]byte, keystore.SecretSize)
-	defer keystore.Wipe(secret)
-	if err := software.Generate(curve, secret); err != nil {
-		return keystore.KeyInfo{}, err
-	}
-	return s.Add(ctx, organizationID, keystore.NewKey{Name: name, Curve: curve, Secret: secret})
+	key := software.Generate(name, curve)
+	defer keystore.Wipe(key.Secret)
+	return s.Add(ctx, organizationID, key)
 }
 
 // RevealSecret implements keystore.Exporter.

@@ -95,14 +95,13 @@ func (k *Key) holdEd25519(seed []byte) (err error) {
 	return nil
 }
 
-// Generate fills secret with a random secret for the curve.
-func Generate(curve keystore.Curve, secret []byte) error {
+// Generate returns a key with a random secret, to be added to a keystore. The caller wipes the secret.
+func Generate(name string, curve keystore.Curve) keystore.NewKey {
+	key := keystore.NewKey{Name: name, Curve: curve, Secret: make([]byte, keystore.SecretSize)}
 	for {
-		if _, err := rand.Read(secret); err != nil {
-			return err
-		}
-		if curve != keystore.CurveSecp256k1 || secp256k1.ValidSecret(secret) {
-			return nil
+		_, _ = rand.Read(key.Secret) // never fails
+		if curve != keystore.CurveSecp256k1 || secp256k1.ValidSecret(key.Secret) {
+			return key
 		}
 	}
 }
