@@ -325,12 +325,15 @@ func TestWho(t *testing.T) {
 func TestNamesResolveToIDs(t *testing.T) {
 	const text = head + "rules:\n  - {name: a, allow: transfer, who: {user: ann}, key: hot-1, when: 'effect.asset == usdc && effect.to in treasury'}\n"
 	names := &policy.Names{
-		Users: []countersign.User{{ID: "u-ann", Name: "ann"}, {ID: "u-eve", Name: "u-ann"}},
+		Users: []countersign.User{{ID: "u-eve", Name: "u-ann"}, {ID: "u-ann", Name: "ann"}},
 		Keys:  []countersign.SigningKey{{ID: "k-1", Name: "hot-1"}, {ID: "k-2", Name: "k-1"}},
 	}
 	file, err := policy.Parse("p", []byte(text), policy.Options{Names: names})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if user, ok := file.User("u-ann"); !ok || user.Name != "ann" {
+		t.Errorf("User by id: %+v, %v", user, ok)
 	}
 	for _, user := range names.Users {
 		for _, key := range names.Keys {
@@ -343,7 +346,7 @@ func TestNamesResolveToIDs(t *testing.T) {
 		}
 	}
 	asked := ask(tokens(t, treasury, chains.Exactly(big.NewInt(1))))
-	asked.User, asked.Keys = names.Users[0], names.Keys
+	asked.User, asked.Keys = names.Users[1], names.Keys
 	if _, err := file.Decide(t.Context(), asked); err == nil {
 		t.Error("a second key that the rule does not name may sign too")
 	}

@@ -88,16 +88,19 @@ type Names struct {
 	Keys        []countersign.SigningKey // nil: names of keys are not checked
 }
 
-// user returns a user by id or name. A nil receiver knows none.
+// user returns a user by id or, if no user has that id, by name. A nil receiver knows none.
 func (n *Names) user(name string) (countersign.User, bool) {
-	if n != nil {
-		for _, user := range n.Users {
-			if user.ID == name || user.Name == name {
-				return user, true
-			}
-		}
+	if n == nil {
+		return countersign.User{}, false
 	}
-	return countersign.User{}, false
+	i := slices.IndexFunc(n.Users, func(user countersign.User) bool { return user.ID == name })
+	if i < 0 {
+		i = slices.IndexFunc(n.Users, func(user countersign.User) bool { return user.Name == name })
+	}
+	if i < 0 {
+		return countersign.User{}, false
+	}
+	return n.Users[i], true
 }
 
 // Load reads and checks a file and runs its tests. Its error is an [*Error], or one of
@@ -204,7 +207,7 @@ func (f *File) Cost() uint64 { return f.cost }
 // Tests returns the number of the file's own tests.
 func (f *File) Tests() int { return f.tests }
 
-// User returns a user of [Options.Names], by name or id.
+// User returns a user of [Options.Names], by id or name. An id has precedence.
 func (f *File) User(name string) (countersign.User, bool) { return f.names.user(name) }
 
 // LimitsSince describes, one sentence each, the limits that count differently than in

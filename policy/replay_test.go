@@ -80,15 +80,16 @@ func TestReplay(t *testing.T) {
 		want          []string // outcome and changes, for each
 		refusal       string   // of those that are denied
 	}{
-		"the same":    {replayFree, replayFree, []string{"allowed", "allowed", "allowed", "allowed", "allowed"}, ""},
-		"its own":     {replayTwo, replayTwo, []string{"allowed", "allowed"}, ""},
-		"a limit":     {replayFree, replayTwo, []string{"allowed: " + limited, "allowed: " + limited, "denied: allowed → denied", "denied: allowed → denied", "allowed: " + limited}, "limit day"},
-		"no limit":    {replayTwo, replayFree, []string{"allowed: limits: day 123 of 246 in 24h0m0s → none"}, ""},
-		"a deny":      {replayFree, replayDenied, []string{"denied: allowed → denied"}, "rule none denies"},
-		"votes":       {replayFree, replayVotes, []string{"approvals: allowed → approvals; votes required: 0 → 2"}, ""},
-		"own vote":    {replayFree, replayOwnVote, []string{"allowed"}, ""},
-		"fewer votes": {replayVotes, replayFree, []string{"allowed: approvals → allowed; votes required: 2 → 0"}, ""},
-		"its times":   {replayFree, replayMorning, []string{"allowed", "denied: allowed → denied", "allowed", "allowed", "allowed"}, "rule morning denies"},
+		"the same":        {replayFree, replayFree, []string{"allowed", "allowed", "allowed", "allowed", "allowed"}, ""},
+		"its own":         {replayTwo, replayTwo, []string{"allowed", "allowed"}, ""},
+		"a limit":         {replayFree, replayTwo, []string{"allowed: " + limited, "allowed: " + limited, "denied: allowed → denied", "denied: allowed → denied", "allowed: " + limited}, "limit day"},
+		"no limit":        {replayTwo, replayFree, []string{"allowed: limits: day 123 of 246 in 24h0m0s → none"}, ""},
+		"a deny":          {replayFree, replayDenied, []string{"denied: allowed → denied"}, "rule none denies"},
+		"votes":           {replayFree, replayVotes, []string{"approvals: allowed → approvals; votes required: 0 → 2"}, ""},
+		"own vote":        {replayFree, replayOwnVote, []string{"allowed"}, ""},
+		"own vote before": {replayOwnVote, replayOwnVote, []string{"allowed"}, ""},
+		"fewer votes":     {replayVotes, replayFree, []string{"allowed: approvals → allowed; votes required: 2 → 0"}, ""},
+		"its times":       {replayFree, replayMorning, []string{"allowed", "denied: allowed → denied", "allowed", "allowed", "allowed"}, "rule morning denies"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, records := recordedUnder(t, test.before, len(test.want))
