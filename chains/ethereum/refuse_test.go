@@ -221,7 +221,7 @@ var refusedBlobs = []refusal{
 	{"creation", typed("03", with(items3, 6, "80")...),
 		"ethereum: field 6 (to) at byte 19: is empty: a transaction of type 3 cannot create a contract"},
 	{"blobs on Tempo", typed("03", with(with(with(items3, 7, "80"), 8, "80"), 1, "821079")...),
-		"ethereum: type at byte 0: chain 4217 is Tempo, which takes no transactions of type 3"},
+		"ethereum: type at byte 0: chain 4217 is Tempo, which does not accept transactions of type 3"},
 	{"no blobs", typed("03", with(items3, 11, "c0")...),
 		"ethereum: field 11 (blobVersionedHashes) at byte 47: is empty: a blob transaction has at least one blob"},
 	{"hashes are a string", typed("03", with(items3, 11, "80")...),

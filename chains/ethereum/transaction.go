@@ -70,7 +70,7 @@ func (tx *transaction) parse() error {
 		return err
 	}
 	if tx.kind == typeBlob && isTempo(tx.chainID) {
-		return unsupported(fmt.Sprintf("chain %d is Tempo, which takes no transactions of type 3", tx.chainID))
+		return unsupported(fmt.Sprintf("chain %d is Tempo, which does not accept transactions of type 3", tx.chainID))
 	}
 	return nil
 }

@@ -168,7 +168,7 @@ func TestAccessKeyRefused(t *testing.T) {
 		return typed(append(with(items, calls, list(transfer)), list(list(inner...), "b841"+signatureBy(t, signer, digest)))...)
 	}
 	for _, c := range []struct{ name, raw, want string }{
-		{"creation", typed(with(items, calls, list(creation))...), "the network lets none create contracts"},
+		{"creation", typed(with(items, calls, list(creation))...), "the network does not let it create contracts"},
 		{"itself, by the account", byKey(root, "82a5bf", "80", own, "09", "c0", "c0"), ""},
 		{"another key, by the account", byKey(root, "82a5bf", "80", someone, "09", "c0", "c0"), "is for another key than the access key"},
 		{"itself as another type", byKey(root, "82a5bf", "01", own, "09", "c0", "c0"), "is for another key than the access key"},

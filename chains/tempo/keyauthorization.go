@@ -56,7 +56,7 @@ func (tx *transaction) readKey(key *keyAuthorization, f *rlp.Fields) {
 	at = f.At()
 	switch key.keyType = f.Uint8("keyType"); {
 	case key.keyType == keyTypeConfig:
-		f.Fail("keyType", at, "is 3, a configurable account, which no network takes before upgrade T14")
+		f.Fail("keyType", at, "is 3, a configurable account, which no network accepts before upgrade T14")
 	case int(key.keyType) >= len(keyTypes):
 		f.Fail("keyType", at, "%d is unknown: 0 (secp256k1), 1 (P-256) and 2 (WebAuthn) are supported", key.keyType)
 	}

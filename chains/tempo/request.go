@@ -66,11 +66,11 @@ type signing struct {
 func (s *signing) check() error {
 	switch {
 	case s.tx.sender != nil && s.tx.sender.address == s.account:
-		return notSigner("%v is the sender: the network takes another account as its fee payer", s.account)
+		return notSigner("%v is the sender: the network only accepts another account as its fee payer", s.account)
 	case s.tx.sender != nil:
 		return nil
 	case s.accessKey && s.tx.calls.creates:
-		return notSigner("key %s is an access key: the network lets none create contracts", s.id)
+		return notSigner("key %s is an access key: the network does not let it create contracts", s.id)
 	}
 	return s.checkKeyAuthorization()
 }

@@ -86,7 +86,7 @@ func readScopes(list *rlp.Fields) (scopes []scope) {
 		s := scope{target: tuple.Address("target")}
 		switch {
 		case s.target == evm.Address{}:
-			tuple.Fail("target", at, "is the zero address, which the network does not take")
+			tuple.Fail("target", at, "is the zero address, which the network does not accept")
 		case slices.ContainsFunc(scopes, func(earlier scope) bool { return earlier.target == s.target }):
 			tuple.Fail("target", at, "%v has a scope already", s.target)
 		}
@@ -133,7 +133,7 @@ func (r *selectorRule) readRecipients(list *rlp.Fields) {
 		recipient := evm.Address(list.Address("recipient"))
 		switch {
 		case recipient == evm.Address{}:
-			list.Fail("recipient", at, "is the zero address, which the network does not take")
+			list.Fail("recipient", at, "is the zero address, which the network does not accept")
 		case slices.Contains(r.recipients, recipient):
 			list.Fail("recipient", at, "%v is listed already", recipient)
 		}

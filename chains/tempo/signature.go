@@ -64,7 +64,7 @@ func readEnvelope(f *rlp.Fields, name string, raw []byte, keychain bool) envelop
 	e.kind = kindOf(signature)
 	switch {
 	case e.kind == "" && len(signature) > 1 && signature[0] == signatureConfig:
-		f.Fail(name, at, "is of a configurable account (05), which no network takes before upgrade T14")
+		f.Fail(name, at, "is of a configurable account (05), which no network accepts before upgrade T14")
 	case e.kind == "":
 		f.Fail(name, at, "is not a signature: %d bytes of no known kind", span.Len())
 	case e.kind == kindSecp256k1 && !validSecp256k1(signature):

@@ -49,7 +49,7 @@ var permissionMessage = (&message{name: "Permission", rule: rulePermission, fiel
 	{number: 2, name: "id", label: "id", kind: kindInt32, most: maxPermissionID},
 	str(3, "permission_name", "name"),
 	count(4, "threshold", "threshold", ""),
-	refused(5, "parent_id", "the network takes 0 only: leave it out"),
+	refused(5, "parent_id", "the network only accepts 0: leave it out"),
 	{number: 6, name: "operations", label: "operations", kind: kindOperations, least: 32, most: 32, why: "one bit for each contract type"},
 	many(7, "keys", "key", keyMessage),
 }}).named()

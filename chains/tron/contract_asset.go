@@ -34,7 +34,7 @@ var assetIssueContract = &message{name: "AssetIssueContract", rule: ruleIssue, f
 	text(21, "url", "website").upTo(maxURL),
 	count(22, "free_asset_net_limit", "bandwidth for each holder", "bytes a day").optional(),
 	count(23, "public_free_asset_net_limit", "bandwidth for all holders", "bytes a day").optional(),
-	refused(24, "public_free_asset_net_usage", "the network takes 0 only: leave it out"),
+	refused(24, "public_free_asset_net_usage", "the network only accepts 0: leave it out"),
 	moment(25, "public_latest_free_net_time", "bandwidth used last"),
 	str(41, "id", "token id"),
 }}

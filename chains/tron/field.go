@@ -70,7 +70,7 @@ func (f *field) wire() protowire.Type {
 // repetition returns why a field must not be repeated.
 func (f *field) repetition() string {
 	if f == &rawMessage.fields[rawContract] {
-		return "several contracts: the network takes exactly one"
+		return "several contracts: the network accepts exactly one"
 	}
 	return "repeated: this field comes once"
 }
@@ -81,7 +81,7 @@ func (f *field) need() string {
 	case f.why != "":
 		return f.why
 	case f.wire() == protowire.VarintType:
-		return "the network wants a value above 0"
+		return "the network requires a value above 0"
 	}
 	return "without it the network refuses the transaction"
 }
@@ -101,9 +101,9 @@ func (f *field) checkNumber(v value, zeroWritten bool) error {
 	case f.kind == kindEnum:
 		return malformed(f.path, v.from(), "%d is not one of its values: %s", n, enumList(f.names))
 	case f.least == 1 && n < 1:
-		return malformed(f.path, v.from(), "%d: the network wants a value above 0", n)
+		return malformed(f.path, v.from(), "%d: the network requires a value above 0", n)
 	case f.least > 1 && n < f.least:
-		return malformed(f.path, v.from(), "%d is below %d, the least that the network takes", n, f.least)
+		return malformed(f.path, v.from(), "%d is below %d, the least that the network accepts", n, f.least)
 	case f.least == 0 && n < 0:
 		return malformed(f.path, v.from(), "%d is negative", n)
 	default:
@@ -151,7 +151,7 @@ func (f *field) checkBytes(raw []byte, from, to int) error {
 	case length > f.most:
 		return malformed(f.path, from, "%d bytes, at most %d are accepted", length, f.most)
 	case f.plain && bytes.IndexFunc(raw[from:to], func(r rune) bool { return r < '!' || r > '~' }) >= 0:
-		return malformed(f.path, from, "%q: the network takes ASCII from ! to ~, without spaces", raw[from:to])
+		return malformed(f.path, from, "%q: the network accepts ASCII from ! to ~, without spaces", raw[from:to])
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ var contractMessage = (&message{name: "contract", fields: []field{
 	text(3, "provider", "provider").optional(),
 	text(4, "ContractName", "contract name").optional(),
 	{number: 5, name: "Permission_id", label: "permission", kind: kindInt32, most: maxPermissionID, except: permissionWitness,
-		why: "the network takes no transaction under the witness permission"},
+		why: "the network accepts no transaction under the witness permission"},
 }}).named()
 
 // maxPermissionID is the last id of a permission: 0 is the owner permission, 1 the

@@ -13,7 +13,7 @@ import (
 // value, whatever the limits allow.
 func TestOverTwoGiB(t *testing.T) {
 	_, err := New(Limits{MaxSize: math.MaxInt}).Parse(chaintest.Untouched(t, 1<<31))
-	if want := "tron: 2147483648 bytes, the network takes 2147483647"; err == nil || err.Error() != want {
+	if want := "tron: 2147483648 bytes, the network accepts 2147483647"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }

@@ -101,7 +101,7 @@ func (m *message) checkOrigin(raw []byte, v []value) error {
 	created := smartContractMessage.reread(raw, v[createNewContract])
 	owner, origin := v[m.indexOf(kindOwner)], created[smartOrigin]
 	if string(owner.of(raw)) != string(origin.of(raw)) {
-		return malformed(smartContractMessage.fields[smartOrigin].path, origin.from(), "another account than owner_address: the network wants the same")
+		return malformed(smartContractMessage.fields[smartOrigin].path, origin.from(), "another account than owner_address: the network requires the same")
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (m *message) checkIssue(raw []byte, v []value) error {
 	}
 	switch name, end := v[issueName], v[issueEnd]; {
 	case strings.EqualFold(string(name.of(raw)), "trx"):
-		return malformed(m.fields[issueName].path, name.from(), "the network lets no token have the name %q", name.of(raw))
+		return malformed(m.fields[issueName].path, name.from(), "the network allows no token the name %q", name.of(raw))
 	case end.number <= v[issueStart].number:
 		return malformed(m.fields[issueEnd].path, end.from(), "%d is not after start_time %d", end.number, v[issueStart].number)
 	}

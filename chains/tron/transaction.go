@@ -48,7 +48,7 @@ func (tx *transaction) parse() error {
 		return err
 	}
 	if size := tx.signedSize() + resultRoom; size > tx.limits.MaxSize {
-		return malformed("", -1, "%d bytes once signed and with room for its result, the network takes %d", size, tx.limits.MaxSize)
+		return malformed("", -1, "%d bytes once signed and with room for its result, the network accepts %d", size, tx.limits.MaxSize)
 	}
 	tx.id = sha256.Sum256(tx.raw[tx.from:tx.to])
 	return tx.recoverSigners()
@@ -60,7 +60,7 @@ func (tx *transaction) checkForm() error {
 	case len(tx.raw) == 0:
 		return malformed("", -1, "empty: raw_data_hex is expected")
 	case len(tx.raw) > tx.limits.MaxSize:
-		return malformed("", -1, "%d bytes, the network takes %d", len(tx.raw), tx.limits.MaxSize)
+		return malformed("", -1, "%d bytes, the network accepts %d", len(tx.raw), tx.limits.MaxSize)
 	case tx.raw[0] == '{':
 		return malformed("", 0, "this is JSON; raw_data_hex is expected, the member of that name in a transaction by TronWeb")
 	case len(tx.raw) == sha256.Size && tx.raw[0] != 0x0a:
@@ -98,7 +98,7 @@ func (tx *transaction) readWhole() error {
 	}
 	if len(tx.signatures) >= MaxSignatures {
 		return malformed("Transaction.signature", tx.signatures[len(tx.signatures)-1].offset,
-			"%d signatures already: the network takes %d at most", len(tx.signatures), MaxSignatures)
+			"%d signatures already: the network accepts at most %d", len(tx.signatures), MaxSignatures)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (tx *transaction) readContract() error {
 	}
 	url := parameter[0]
 	if got := url.of(tx.raw); string(got) != contract.typeURL {
-		return malformed("Any.type_url", url.from(), "%q does not match contract type %d, which wants %q", got, number, contract.typeURL)
+		return malformed("Any.type_url", url.from(), "%q does not match contract type %d, which requires %q", got, number, contract.typeURL)
 	}
 	if tx.values = tx.few[:]; len(contract.message.fields) > len(tx.few) {
 		tx.values = make([]value, len(contract.message.fields))
