@@ -14,8 +14,8 @@ import (
 // own allocations are among them: without cgo, and with the race detector, the
 // number is another.
 var maxAllocations = map[string]float64{
-	"ethereum": 46, "ethereum/eip7702": 58, // each authorization is recovered, for it may be the signer's
-	"tron": 68, "tempo": 76, "bitcoin": 135,
+	"ethereum": 43, "ethereum/eip7702": 55, // each authorization is recovered, for it may be the signer's
+	"tron": 46, "tempo": 56, "bitcoin": 115, "bitcoin/P2WPKH": 50, "bitcoin/P2PKH": 56,
 	"solana/215": 40, "solana/300": 46, "solana/812": 57, "solana/1232": 63, "solana/4096": 130, // hazards follow from each instruction
 }
 
