@@ -10,6 +10,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -154,10 +155,7 @@ func TestDialogue(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
 	command := s.command("sign", "--jsonl")
-	in, out := pipes(t, command.StdinPipe, command.StdoutPipe)
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := startPiped(t, command)
 	answers := bufio.NewScanner(out)
 	for i := range 50 {
 		if _, err := io.WriteString(in, intentLine(fixtureAddress, testTransaction(i))); err != nil {
@@ -174,13 +172,17 @@ func TestDialogue(t *testing.T) {
 	}
 }
 
-func pipes(t *testing.T, stdin func() (io.WriteCloser, error), stdout func() (io.ReadCloser, error)) (io.WriteCloser, io.ReadCloser) {
+// startPiped starts a command, and returns its standard input and output.
+func startPiped(t *testing.T, command *exec.Cmd) (io.WriteCloser, io.ReadCloser) {
 	t.Helper()
-	in, err := stdin()
+	in, err := command.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := stdout()
+	out, err := command.StdoutPipe()
+	if err == nil {
+		err = command.Start()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,10 +198,7 @@ func TestInterruptedBatch(t *testing.T) {
 		command := s.command("sign", "--jsonl")
 		var talk bytes.Buffer
 		command.Stderr = &talk
-		in, out := pipes(t, command.StdinPipe, command.StdoutPipe)
-		if err := command.Start(); err != nil {
-			t.Fatal(err)
-		}
+		in, out := startPiped(t, command)
 		if _, err := io.WriteString(in, intentLine(fixtureAddress, testTransaction(0))); err != nil {
 			t.Fatal(err)
 		}
@@ -228,10 +227,7 @@ func TestBrokenPipe(t *testing.T) {
 	command := s.command("sign", "--jsonl")
 	var talk bytes.Buffer
 	command.Stderr = &talk
-	in, out := pipes(t, command.StdinPipe, command.StdoutPipe)
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := startPiped(t, command)
 	out.Close()
 	for i := range 100_000 {
 		if _, err := io.WriteString(in, intentLine(fixtureAddress, testTransaction(i))); err != nil {
@@ -293,10 +289,7 @@ func TestKilledImport(t *testing.T) {
 func importAndKill(t *testing.T, s *session, in []byte) (answers []byte, killed bool) {
 	t.Helper()
 	command := s.command("keys", "import", "--jsonl")
-	stdin, stdout := pipes(t, command.StdinPipe, command.StdoutPipe)
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdin, stdout := startPiped(t, command)
 	go func() {
 		for line := range bytes.Lines(in) { // slowly, for several batches
 			_, _ = stdin.Write(line)

@@ -21,7 +21,7 @@ func newLogCommand() *cobra.Command {
 Each completed activity is a leaf of its organization's log, a Merkle tree: see
 docs/log.md. These commands read the configured store. A bolt store must not be in use
 by serve: for a running server, pass --url to checkpoint and prove, and run verify on a
-backup. Keep checkpoints on another machine: without one, nobody notices if the newest
+backup. Keep checkpoints on another machine: without one, it goes unnoticed if the newest
 leaves are cut off.`),
 		Args: commandOnly,
 		RunE: chooseCommand,

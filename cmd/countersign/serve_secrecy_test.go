@@ -22,28 +22,11 @@ func TestUnusedCodeLeaksNowhere(t *testing.T) {
 	s := newServed(t)
 	admin := testenv.FreeAddress(t)
 	n := s.start(t, "--admin", admin, "--log-level", "debug")
-	answer, err := n.post(t.Context(), "submit/init_otp_auth", otpBody(s.by.OrganizationID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var issued demoAnswer
-	if err := json.Unmarshal(answer, &issued); err != nil {
-		t.Fatal(err)
-	}
-	id := issued.Activity.Result.InitOTPAuthResultV2.OTPID
-	content, err := os.ReadFile(filepath.Join(s.dir, outboxName, id+".json"))
-	var message outbox.File
-	if err != nil || json.Unmarshal(content, &message) != nil {
-		t.Fatalf("%s, %v", content, err)
-	}
-	code, _, _ := strings.Cut(message.Text, " ")
-	if len(code) != 9 {
-		t.Fatalf("no code in %q", message.Text)
-	}
+	answer, id, code := n.issueCode(t, s)
 	seen := map[string]string{"answer": string(answer)}
 	_, refused := redeem(t.Context(), &n.client, id, "000000000")
 	if refused == nil {
-		t.Fatal("a wrong code was taken")
+		t.Fatal("a wrong code was accepted")
 	}
 	seen["error"] = refused.Error()
 	_, seen["metrics"] = get(t, "http://"+admin+"/metrics")
@@ -52,16 +35,41 @@ func TestUnusedCodeLeaksNowhere(t *testing.T) {
 	}
 	seen["log"] = n.log.String()
 	if !strings.Contains(seen["log"], "init_otp_auth") || !strings.Contains(seen["metrics"], "init_otp_auth") {
-		t.Errorf("the search does not see what was done:\n%s\n%s", seen["log"], seen["metrics"])
+		t.Errorf("the log or the metrics do not show the requests:\n%s\n%s", seen["log"], seen["metrics"])
 	}
 	s.readFiles(t, seen)
 	for place, text := range seen {
 		for _, form := range []string{code, strings.ToLower(code), hex.EncodeToString([]byte(code))} {
 			if strings.Contains(text, form) {
-				t.Errorf("the code stands in the %s", place)
+				t.Errorf("the %s contains the code", place)
 			}
 		}
 	}
+}
+
+// issueCode has a one-time password sent to the outbox. It returns the answer, the otpId and
+// the code.
+func (n *node) issueCode(t *testing.T, s *served) (answer []byte, id, code string) {
+	t.Helper()
+	answer, err := n.post(t.Context(), "submit/init_otp_auth", otpBody(s.by.OrganizationID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var issued demoAnswer
+	if err := json.Unmarshal(answer, &issued); err != nil {
+		t.Fatal(err)
+	}
+	id = issued.Activity.Result.InitOTPAuthResultV2.OTPID
+	content, err := os.ReadFile(filepath.Join(s.dir, outboxName, id+".json"))
+	var message outbox.File
+	if err != nil || json.Unmarshal(content, &message) != nil {
+		t.Fatalf("%s, %v", content, err)
+	}
+	code, _, _ = strings.Cut(message.Text, " ")
+	if len(code) != 9 {
+		t.Fatalf("no code in %q", message.Text)
+	}
+	return answer, id, code
 }
 
 // readFiles adds all files of the deployment except the outbox. The store must be among

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/otp/outbox"
 )
 
 // TestRequestConfirmation checks that a person at an offline machine is shown what a request
@@ -53,21 +52,7 @@ func TestCodePrompt(t *testing.T) {
 	t.Parallel()
 	s := newServed(t)
 	n := s.start(t, "--admin", "none")
-	text, err := n.post(t.Context(), "submit/init_otp_auth", otpBody(s.by.OrganizationID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var issued demoAnswer
-	if err := json.Unmarshal(text, &issued); err != nil {
-		t.Fatal(err)
-	}
-	id := issued.Activity.Result.InitOTPAuthResultV2.OTPID
-	content, err := os.ReadFile(filepath.Join(s.dir, outboxName, id+".json"))
-	var message outbox.File
-	if err != nil || json.Unmarshal(content, &message) != nil {
-		t.Fatalf("%s, %v", content, err)
-	}
-	code, _, _ := strings.Cut(message.Text, " ")
+	_, id, code := n.issueCode(t, s)
 	command := exec.CommandContext(t.Context(), "countersign", "otp", "verify", "--url", n.base, "--api-key", filepath.Join(s.dir, apiKeyName), "--otp-id", id)
 	stdout := new(printed)
 	people, tty := openTerminal(t)

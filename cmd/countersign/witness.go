@@ -27,11 +27,11 @@ func newWitnessCommand() *cobra.Command {
 		Use:   "witness [FILE]",
 		Short: "Keep and cosign the checkpoints of a log on another machine",
 		Long: paragraphs(`
-Read what 'log checkpoint --old SIZE' printed from FILE or standard input, or with --url
-from the admin address of a running server. If the log extends the last checkpoint seen,
-keep the new one in the folder --state and print it with this witness's signature (C2SP
-tlog-cosignature). A log that has become shorter, or has a different history, is
-refused, and the last checkpoint is kept.
+Read the output of 'countersign log checkpoint --old SIZE' from FILE or standard input,
+or with --url ask the admin address of a running server. If the log extends the last
+checkpoint seen, keep the new one in the folder --state and print it with this witness's
+signature (C2SP tlog-cosignature). A log that has become shorter, or has a different
+history, is refused, and the last checkpoint is kept.
 
 The folder holds a history of what was seen: if an earlier checkpoint is put back into
 it, the witness refuses. Only one process at a time can use the folder.
