@@ -172,18 +172,25 @@ func TestDialogue(t *testing.T) {
 	}
 }
 
-// startPiped starts a command, and returns its standard input and output.
-func startPiped(t *testing.T, command *exec.Cmd) (io.WriteCloser, io.ReadCloser) {
+// pipes returns the standard input and output of a command that has not been started.
+func pipes(t *testing.T, command *exec.Cmd) (io.WriteCloser, io.ReadCloser) {
 	t.Helper()
 	in, err := command.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	out, err := command.StdoutPipe()
-	if err == nil {
-		err = command.Start()
-	}
 	if err != nil {
+		t.Fatal(err)
+	}
+	return in, out
+}
+
+// startPiped starts a command, and returns its standard input and output.
+func startPiped(t *testing.T, command *exec.Cmd) (io.WriteCloser, io.ReadCloser) {
+	t.Helper()
+	in, out := pipes(t, command)
+	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
 	return in, out

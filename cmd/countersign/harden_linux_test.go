@@ -16,10 +16,7 @@ import (
 func TestSignLeavesNoCoreDump(t *testing.T) {
 	s := newSession(t)
 	command := s.command("sign", "--jsonl")
-	in, out := pipes(t, command.StdinPipe, command.StdoutPipe)
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := startPiped(t, command)
 	if _, err := io.WriteString(in, intentLine(fixtureAddress, vectorUnsigned)); err != nil {
 		t.Fatal(err)
 	}

@@ -229,7 +229,7 @@ func TestProgress(t *testing.T) {
 	s := newSession(t)
 	command := s.command("sign", "--jsonl")
 	redirect(t, command, "2>&3")
-	in, out := pipes(t, command.StdinPipe, command.StdoutPipe)
+	in, out := pipes(t, command)
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	p := sit(t, command)
 	i := 0
