@@ -85,8 +85,8 @@ func (c *clients) value(t *testing.T, op, client string, line map[string]any, in
 
 var signingClients = []string{"http", "poller", "sdk-server", "core", "viem", "viem over sdk-server", "ethers"}
 
-// TestClientsSign: each gets, byte for byte, what it would have signed with the
-// key itself.
+// TestClientsSign checks that each client gets the bytes that it would have signed with
+// the key itself.
 func TestClientsSign(t *testing.T) {
 	c := newClients(t)
 	for _, client := range signingClients {
@@ -115,7 +115,7 @@ func TestClientsSign(t *testing.T) {
 	}
 }
 
-// TestClientsQuery: whoami and get_activity of each client that has them.
+// TestClientsQuery checks whoami and get_activity of each client that has them.
 func TestClientsQuery(t *testing.T) {
 	c := newClients(t)
 	var made struct {
@@ -144,7 +144,7 @@ func TestClientsQuery(t *testing.T) {
 	}
 }
 
-// TestClientsShowErrors: clients report what is wrong to their users.
+// TestClientsShowErrors checks that clients report what is wrong to their users.
 func TestClientsShowErrors(t *testing.T) {
 	c := newClients(t)
 	otherKey := enginetest.NewAPIKey(t)
@@ -152,7 +152,7 @@ func TestClientsShowErrors(t *testing.T) {
 	for _, test := range []struct {
 		name, want string
 		line       map[string]any
-		fixed      bool // only with clients that take transaction and time as they are
+		fixed      bool // only with clients that pass on transaction and time unchanged
 	}{
 		{"unknown key", "could not find any resource to sign with", map[string]any{"signWith": "0x0000000000000000000000000000000000000001"}, false},
 		{"wrong stamp", "the stamp does not verify", map[string]any{"apiPublicKey": otherKey.PublicKey, "apiPrivateKey": otherKey.PrivateKey()}, false},
@@ -197,7 +197,7 @@ func TestAppProofInClients(t *testing.T) {
 	}
 }
 
-// TestStampers: wallets of Ethereum and Solana, and a passkey.
+// TestStampers signs requests with wallets of Ethereum and Solana, and with a passkey.
 func TestStampers(t *testing.T) {
 	walletKey, err := crypto.GenerateKey()
 	if err != nil {
@@ -255,7 +255,7 @@ func stamperDirectory(t *testing.T, keys []countersign.APIKeyConfig, passkey cou
 	return directory
 }
 
-// newKey returns a key's public half, and its secret in base64 of PKCS #8.
+// newKey returns a public key, and the private key in base64 of PKCS #8.
 func newKey(t *testing.T, generate func() (public, secret any, err error)) ([]byte, string) {
 	t.Helper()
 	public, secret, err := generate()
@@ -269,7 +269,7 @@ func newKey(t *testing.T, generate func() (public, secret any, err error)) ([]by
 	return public.([]byte), base64.StdEncoding.EncodeToString(der)
 }
 
-// TestClientsAuthenticateWithOTP: a code is sent, and redeemed.
+// TestClientsAuthenticateWithOTP sends a code and redeems it.
 func TestClientsAuthenticateWithOTP(t *testing.T) {
 	outbox := new(enginetest.Outbox)
 	c := newClients(t, func(config *countersign.Config) { config.Now = time.Now }, enginetest.WithOTP(t, outbox))

@@ -16,8 +16,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// codamaFolder has the IDL of chains/descriptors, without big-endian numbers and numbers
-// of variants: the codecs (1.2.0) take no notice of "endian" and "discriminator".
+// codamaFolder returns a folder with the IDL of chains/descriptors, without big-endian
+// numbers and discriminators of variants: the codecs (1.2.0) ignore both.
 func codamaFolder(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(testenv.Root(), "chains", "descriptors", "testdata", "codama.json"))
@@ -55,8 +55,8 @@ type codamaCase struct {
 	Args              [][2]string
 }
 
-// TestCodama: what Codama's own codecs encode for an IDL is read with it, argument by
-// argument, but for bytes without a meaning.
+// TestCodama checks that what Codama's own codecs encode for an IDL is decoded with it,
+// argument by argument.
 func TestCodama(t *testing.T) {
 	folder := codamaFolder(t)
 	opened := openPinned(t, folder)

@@ -24,8 +24,8 @@ func askWatchOnly(t *testing.T, request any) (answer watchOnlyAnswer) {
 	return answer
 }
 
-// watchedPlace is an address of a descriptor; as an input with the output that pays it,
-// as an output with an amount.
+// watchedPlace is an address of a descriptor. An input also has the transaction output
+// that it spends, and an output an amount.
 type watchedPlace struct {
 	Op         string `json:"op,omitempty"`
 	Descriptor string `json:"descriptor,omitempty"`
@@ -46,7 +46,7 @@ func createPSBT(t *testing.T, inputs, outputs []watchedPlace) []byte {
 	return raw
 }
 
-// signer is the side that has the mnemonic.
+// signer is the wallet with the mnemonic.
 type signer struct {
 	store  *file.Store
 	engine *countersign.Engine
@@ -63,7 +63,8 @@ func newStore(t *testing.T) *file.Store {
 	return store
 }
 
-// newSigner makes a wallet with the first address of each kind of account.
+// newSigner creates a wallet with the first address of each account, and fills in the
+// accounts.
 func newSigner(t *testing.T, accounts map[string]*wallet.WatchOnly) signer {
 	t.Helper()
 	store := newStore(t)
@@ -89,7 +90,7 @@ func addSigner(t *testing.T, store *file.Store, add file.NewWallet) signer {
 	return signer{store, engine, w.ID}
 }
 
-// discover derives what a PSBT names.
+// discover derives the keys that a PSBT names and returns how many were new.
 func (s signer) discover(t *testing.T, raw []byte) int {
 	t.Helper()
 	derivations, err := bitcoin.Derivations(raw)
@@ -103,8 +104,7 @@ func (s signer) discover(t *testing.T, raw []byte) int {
 	return len(added)
 }
 
-// sign signs as the wallet and finalizes; the outputs that are change are as many as
-// they should be.
+// sign signs and finalizes a PSBT of which so many outputs are change.
 func (s signer) sign(t *testing.T, raw []byte, change int) []byte {
 	t.Helper()
 	prepared, err := s.engine.PrepareTransaction(t.Context(), "org", activity.SignTransactionIntent{
@@ -119,7 +119,7 @@ func (s signer) sign(t *testing.T, raw []byte, change int) []byte {
 		}
 	}
 	if change != 0 {
-		t.Errorf("%d outputs that are change are not shown as such", change)
+		t.Errorf("%d change outputs are not shown as change", change)
 	}
 	result, err := prepared.Sign(t.Context())
 	must(t, err)
@@ -130,9 +130,9 @@ func (s signer) sign(t *testing.T, raw []byte, change int) []byte {
 	return final
 }
 
-// TestWatchOnlyWallet: descriptors go out, a public library that has no secret makes
-// addresses and PSBTs of them, the wallet signs over several accounts of all four kinds,
-// with addresses that it had not derived, and a node accepts and mines it.
+// TestWatchOnlyWallet exports descriptors, from which a public library without secrets
+// creates addresses and PSBTs. The wallet signs for accounts of all four kinds, with
+// addresses that it had not derived, and a node accepts and mines the result.
 func TestWatchOnlyWallet(t *testing.T) {
 	accounts := map[string]*wallet.WatchOnly{"m/44'/1'/0'": nil, "m/49'/1'/0'": nil, "m/84'/1'/0'": nil, "m/86'/1'/0'": nil}
 	s := newSigner(t, accounts)
@@ -170,8 +170,8 @@ func TestWatchOnlyWallet(t *testing.T) {
 	node.accept(t, s.sign(t, second, 1))
 }
 
-// TestWatchOnlyAccountKey: the same with a wallet that is one account, from its extended
-// private key with its origin, as descriptors have it.
+// TestWatchOnlyAccountKey does the same with a wallet that is a single account, from its
+// extended private key with its origin.
 func TestWatchOnlyAccountKey(t *testing.T) {
 	whole, err := wallet.FromMnemonic([]byte(testMnemonic), nil)
 	must(t, err)

@@ -1,8 +1,7 @@
-// Package interop holds tests that hold Countersign against public libraries
-// and clients as npm has them, unmodified: what they build we sign to the bytes
-// that they sign, and what we sign they read.
+// Package interop compares Countersign with public libraries and clients, unmodified as
+// npm has them: we sign what they build to the same bytes as they do, and they read what
+// we sign.
 //
-// Each test starts a script of this folder with Node and talks to it in JSON
-// lines. make test-deps installs the packages, in the versions of
-// package-lock.json.
+// The tests talk to scripts of this folder, which run in Node. make test-deps installs
+// the packages of package-lock.json.
 package interop

@@ -17,12 +17,11 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// serialised is what a library makes of a transaction, in hex.
+// serialised is a transaction serialized by a library, in hex.
 type serialised struct{ Unsigned, Signed string }
 
-// TestEthereumLibraries generates transactions of all types, lets viem and
-// ethers serialise and sign them, and signs what they serialised: their signed
-// bytes and ours are the same.
+// TestEthereumLibraries has viem and ethers serialize and sign random transactions of all
+// types, and checks that we sign what they serialized to the same bytes.
 func TestEthereumLibraries(t *testing.T) {
 	peer := startPeer(t, "ethereum.mjs")
 	for _, c := range ethereumCases(360) {
@@ -60,7 +59,7 @@ func compareEthereum(t *testing.T, library string, c *gethoracle.Case, theirs se
 	}
 }
 
-// ethereumCases generates transactions whose numbers JavaScript can hold.
+// ethereumCases generates transactions whose numbers JavaScript can represent.
 func ethereumCases(count int) []gethoracle.Case {
 	random := rand.New(rand.NewPCG(16, 17))
 	var cases []gethoracle.Case
@@ -72,18 +71,18 @@ func ethereumCases(count int) []gethoracle.Case {
 	return cases
 }
 
-// safeInJavaScript reports whether the numbers that the libraries hold as
-// JavaScript numbers are below 2^53.
+// safeInJavaScript reports whether the values that the libraries represent as JavaScript
+// numbers are below 2^53.
 func safeInJavaScript(tx *types.Transaction) bool {
-	const most = 1<<53 - 1
-	safe := tx.Nonce() <= most && (!tx.Protected() || tx.ChainId().Uint64() <= most)
+	const limit = 1<<53 - 1
+	safe := tx.Nonce() <= limit && (!tx.Protected() || tx.ChainId().Uint64() <= limit)
 	for _, authorization := range tx.SetCodeAuthorizations() {
-		safe = safe && authorization.Nonce <= most
+		safe = safe && authorization.Nonce <= limit
 	}
 	return safe
 }
 
-// ethereumFields is a transaction by the names of JSON-RPC.
+// ethereumFields returns a transaction with the names of JSON-RPC.
 func ethereumFields(tx *types.Transaction) map[string]any {
 	fields := map[string]any{
 		"type": tx.Type(), "nonce": tx.Nonce(), "gas": new(big.Int).SetUint64(tx.Gas()).String(),

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// evmClientHazards are the hazards of what clients write; none of the others.
+// evmClientHazards are the hazards of the transactions that have any.
 var evmClientHazards = map[string][]string{
 	"viem ERC-20 approve without limit": {"ethereum/unlimited-approval"},
 	"viem ERC-721 setApprovalForAll":    {"ethereum/unlimited-approval"},
@@ -24,23 +24,23 @@ var evmClientHazards = map[string][]string{
 	"tempo token.setRoleAdmin":          {"tempo/authority-change"},
 	"tempo policy.setAdmin":             {"tempo/authority-change"},
 
-	// An account without code ignores the bytes; a contract does with them what it
-	// does, and the transaction does not say which it is.
+	// The transaction does not say whether the recipient is a contract, which may do
+	// anything with the bytes.
 	"viem transfer with a text": {"ethereum/blind-call"},
-	// The account's delegate does it, and the transaction does not name that.
+	// The transaction does not name the account's delegate, which executes it.
 	"viem ERC-7821 batch by oneself": {"ethereum/blind-call"},
-	// Functions of one contract, and one that no standard bounds.
+	// Functions of a single contract, and one that no standard restricts.
 	"viem swap by a router with data of its own": {"ethereum/blind-call"},
 	"ethers transferOwnership":                   {"ethereum/blind-call", "ethereum/authority-change"},
 	"tempo validator.changeOwner":                {"tempo/blind-call"},
 }
 
-// evmClient is a transaction as a client hands it to its account to sign.
+// evmClient is a transaction that a client has its account sign.
 type evmClient struct{ Name, Chain, Transaction string }
 
-// TestEVMClients: what viem, ethers and viem/tempo build for wallets and
-// applications is decoded whole, and signed by default but for what gives something
-// away, destroys it, or calls what no standard describes.
+// TestEVMClients checks that the transactions that viem, ethers and viem/tempo build for
+// wallets and applications are fully decoded, and signed by default unless they give
+// something away, destroy it, or call what no standard describes.
 func TestEVMClients(t *testing.T) {
 	key := evmClientKey(t)
 	counts := map[string]*testenv.Outcomes{"ethereum": {}, "tempo": {}}
@@ -72,7 +72,7 @@ func TestEVMClients(t *testing.T) {
 	t.Logf("by default: %+v on Ethereum, %+v on Tempo", *counts["ethereum"], *counts["tempo"])
 }
 
-// isBlind reports whether something of a transaction is not accounted for.
+// isBlind reports whether an effect is undecoded.
 func isBlind(effects []chains.Effect) bool {
 	return slices.ContainsFunc(effects, func(e chains.Effect) bool { return e.Undecoded })
 }

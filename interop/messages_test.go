@@ -25,8 +25,8 @@ func messageLine(t *testing.T) map[string]any {
 		"blockhash": base58.Encode(bytes.Repeat([]byte{7}, 32)), "text": hex.EncodeToString([]byte("hello"))}
 }
 
-// TestClientsSignMessages: unmodified clients get, byte for byte, what their library
-// signs with the key itself.
+// TestClientsSignMessages checks that clients get the bytes that their library signs with
+// the key itself.
 func TestClientsSignMessages(t *testing.T) {
 	c := newClients(t, func(c *countersign.Config) { c.AllowHazards = []string{"ethereum/delegation", "solana/raw-message"} })
 	for _, client := range []string{"viem typed data", "ethers typed data", "viem authorization", "viem preimage", "solana transactions", "solana message"} {
@@ -38,8 +38,8 @@ func TestClientsSignMessages(t *testing.T) {
 	}
 }
 
-// TestClientsMessagesRefused: digests, hazards of a transaction that comes as bare
-// bytes, and delegations, each with the cure.
+// TestClientsMessagesRefused checks that digests, hazardous transactions sent as bare
+// bytes, and delegations are refused with the cure.
 func TestClientsMessagesRefused(t *testing.T) {
 	c := newClients(t)
 	line := messageLine(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// TestClientsAndCommand: the clients against the command as an operator runs
-// it: init, a key imported, serve.
+// TestClientsAndCommand runs the clients against the command as an operator sets it up:
+// init, keys import, serve.
 func TestClientsAndCommand(t *testing.T) {
 	c := newClients(t)
 	dir := t.TempDir()
@@ -44,7 +44,7 @@ func TestClientsAndCommand(t *testing.T) {
 	}
 }
 
-// runProgram runs the command away from any terminal and returns its output.
+// runProgram runs the command without a terminal and returns its output.
 func runProgram(t *testing.T, stdin, program string, args ...string) []byte {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, args...)
@@ -57,7 +57,7 @@ func runProgram(t *testing.T, stdin, program string, args ...string) []byte {
 	return out
 }
 
-// startProgram serves until the test ends, and returns the URL.
+// startProgram runs serve until the test ends, and returns the URL.
 func startProgram(t *testing.T, program, config string) string {
 	t.Helper()
 	command := exec.Command(program, "serve", "--config", config, "--listen", "127.0.0.1:0", "--admin", "none", "--log-level", "warn")

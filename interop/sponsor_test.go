@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -24,8 +25,8 @@ const (
 	recipient      = "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"
 )
 
-// TestSponsor has viem/tempo send transactions through the relay of docs/sponsor.md,
-// whose fees countersign serve pays under the policy of that page, and ox read them.
+// TestSponsor has viem/tempo send transactions through the relay of docs/sponsor.md.
+// countersign serve pays their fees under the policy of that page, and ox reads them.
 func TestSponsor(t *testing.T) {
 	testenv.Slow(t)
 	s := newSponsor(t)
@@ -80,7 +81,7 @@ func TestSponsor(t *testing.T) {
 	}
 }
 
-// sponsor is a server, a relay, clients and the node that they send to.
+// sponsor is a server, a relay, clients, and the node that receives transactions.
 type sponsor struct {
 	*peer
 	address, nodeURL, relayURL string
@@ -136,7 +137,7 @@ func writeFile(t *testing.T, name string, content []byte) {
 	}
 }
 
-// sponsorBlock is a block of code of docs/sponsor.md.
+// sponsorBlock returns a block of code of docs/sponsor.md.
 func sponsorBlock(t *testing.T, language string, number int) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(testenv.Root(), "docs", "sponsor.md"))
@@ -146,7 +147,7 @@ func sponsorBlock(t *testing.T, language string, number int) string {
 	return regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(text), -1)[number][1]
 }
 
-// startRelay runs the relay as the page shows it, in other places.
+// startRelay runs the relay of the page, with other addresses and paths.
 func (s *sponsor) startRelay(t *testing.T, folder, server string) {
 	t.Helper()
 	code := strings.NewReplacer(
@@ -174,8 +175,8 @@ func (s *sponsor) startRelay(t *testing.T, folder, server string) {
 	s.relayURL = "http://127.0.0.1:" + line.Text()
 }
 
-// node answers the questions of clients as a node does that has no
-// eth_fillTransaction, and keeps what is sent.
+// node answers clients like a node without eth_fillTransaction, and records the
+// transactions that are sent.
 func (s *sponsor) node(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		ID     json.RawMessage
@@ -218,8 +219,8 @@ func (s *sponsor) call(t *testing.T, line map[string]any) (got sponsorAnswer) {
 	return got
 }
 
-// wantPaid reads the last transaction that was sent: the user's, paid by the sponsor
-// in its token.
+// wantPaid checks that the last transaction is the user's, with the fee paid by the
+// sponsor in its token.
 func (s *sponsor) wantPaid(t *testing.T, gas string) {
 	t.Helper()
 	s.mu.Lock()
@@ -231,7 +232,7 @@ func (s *sponsor) wantPaid(t *testing.T, gas string) {
 	}
 }
 
-// documented runs the client as the page shows it.
+// documented runs the client of the page.
 func (s *sponsor) documented(t *testing.T) {
 	t.Helper()
 	code := strings.NewReplacer("https://rpc.tempo.xyz", s.nodeURL, "http://127.0.0.1:8090", s.relayURL).Replace(sponsorBlock(t, "js", 1))
@@ -243,12 +244,10 @@ func (s *sponsor) documented(t *testing.T) {
 	s.wantPaid(t, "")
 }
 
-func merged(all ...map[string]any) map[string]any {
+func merged(sources ...map[string]any) map[string]any {
 	out := map[string]any{}
-	for _, one := range all {
-		for name, value := range one {
-			out[name] = value
-		}
+	for _, source := range sources {
+		maps.Copy(out, source)
 	}
 	return out
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// tempoAnswer is what tempo.mjs makes of a line.
+// tempoAnswer is an answer of tempo.mjs.
 type tempoAnswer struct {
 	Unsigned, Signed, Viem, Again    string
 	ToPayer, ForPayer, Countersigned string
@@ -24,9 +24,8 @@ type tempoAnswer struct {
 	Types                            []string
 }
 
-// TestTempoLibraries generates transactions of all kinds, lets ox and viem
-// serialise and sign them, and signs what they serialised: their signed bytes
-// and ours are the same.
+// TestTempoLibraries has ox and viem serialize and sign random transactions of all kinds,
+// and checks that we sign what they serialized to the same bytes.
 func TestTempoLibraries(t *testing.T) {
 	const count = 600
 	random := rand.New(rand.NewPCG(18, 19))
@@ -50,9 +49,8 @@ func compareTempo(t *testing.T, c *tempomodel.Case, theirs tempoAnswer) {
 	}
 }
 
-// TestTempoFeeTokenOfPlaceholder: a transaction that a sponsor will pay for
-// may come in with a fee token. ox leaves it out when it serialises; the
-// signature is the same either way, and we keep the token where it is.
+// TestTempoFeeTokenOfPlaceholder checks a transaction with a fee token that a sponsor will
+// pay for. ox omits the token when it serializes; we keep it. The signature is the same.
 func TestTempoFeeTokenOfPlaceholder(t *testing.T) {
 	random := rand.New(rand.NewPCG(20, 21))
 	for range 40 {
@@ -76,11 +74,9 @@ func TestTempoFeeTokenOfPlaceholder(t *testing.T) {
 	}
 }
 
-// TestTempoLimitsOfKeys: "no limits set" (all may be spent) and "no limit allows
-// anything" are two things, with and without scopes behind them. ox before 0.14.67
-// took one for the other, which is why a key authorization is never decoded and
-// encoded again: we sign the bytes that came in. That ox reads and writes them as they
-// are holds the model to it.
+// TestTempoLimitsOfKeys checks that absent limits (all may be spent) and an empty list of
+// limits (nothing may be spent) stay different, with and without scopes. ox before
+// 0.14.67 confused them. We sign the bytes that came in, and check the model against ox.
 func TestTempoLimitsOfKeys(t *testing.T) {
 	random := rand.New(rand.NewPCG(22, 23))
 	limits := map[string]tempomodel.Option[[]tempomodel.Limit]{"all": {}, "nothing": tempomodel.Some([]tempomodel.Limit{})}
@@ -120,7 +116,7 @@ func askTempo(t *testing.T, request any) (answer tempoAnswer) {
 	return answer
 }
 
-// signTempo signs with the engine.
+// signTempo signs a transaction with the engine.
 func signTempo(t *testing.T, c *tempomodel.Case, unsigned []byte) string {
 	t.Helper()
 	keys := memory.New()

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
 
-// tempoFields is a transaction by the names of ox's TxEnvelopeTempo.
+// tempoFields returns a transaction with the names of ox's TxEnvelopeTempo.
 func tempoFields(tx *tempomodel.Transaction) map[string]any {
 	fields := map[string]any{
 		"chainId": tx.ChainID, "maxPriorityFeePerGas": tx.Tip.String(), "maxFeePerGas": tx.Cap.String(),
@@ -112,8 +112,8 @@ func tempoLimits(limits []tempomodel.Limit) []any {
 	return list
 }
 
-// tempoScopes is flat, as ox has scopes: one for each rule, or one for a target
-// that has none.
+// tempoScopes returns a flat list, as in ox: one entry per rule, or one for a target
+// without rules.
 func tempoScopes(scopes []tempomodel.Scope) []any {
 	list := []any{}
 	for _, scope := range scopes {

@@ -30,9 +30,9 @@ func (k tempoAccessKey) SignECDSA(ctx context.Context, digest [32]byte) ([65]byt
 	return k.Key.(keystore.ECDSASigner).SignECDSA(ctx, digest)
 }
 
-// TestTempoRoles compares the fee payer's countersignature, over both forms in which
-// ox hands a transaction to it, and the signature of an access key for its account
-// with those of ox and viem, byte for byte, over all kinds of transactions.
+// TestTempoRoles compares the fee payer's countersignature, over both forms in which ox
+// passes it a transaction, and an access key's signature for its account with those of ox
+// and viem, for all kinds of transactions.
 func TestTempoRoles(t *testing.T) {
 	const count = 240
 	random := rand.New(rand.NewPCG(26, 27))
@@ -61,8 +61,8 @@ func TestTempoRoles(t *testing.T) {
 	}
 }
 
-// TestTempoSenderForms: the fee payer countersigns what a sender has signed in any form
-// that ox builds, to ox's bytes, or refuses by name a form that no network takes.
+// TestTempoSenderForms checks that the fee payer countersigns every form of a sender's
+// signature that ox builds to ox's bytes, or refuses a form that no network accepts.
 func TestTempoSenderForms(t *testing.T) {
 	payer := crypto.Keccak256([]byte("the fee payer"))
 	key := chaintest.Key(t, keystore.CurveSecp256k1, payer)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FreeAddress returns a loopback address, host and port, on which nothing listens:
-// for a program that has to be given one. Another process may take it first.
+// FreeAddress returns a loopback address, host and port, that nothing listens on, for
+// programs that need one. Another process may take it first.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

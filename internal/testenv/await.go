@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// Patience bounds every wait for another process, a device or a socket. It ends a
-// test that hangs, and is long enough for a machine with many times more to do than
-// it has processors.
+// Patience bounds every wait for another process, a device or a socket. It only ends
+// tests that hang: it is long enough for a heavily overloaded machine.
 const Patience = 5 * time.Minute
 
-// Await waits until a condition holds that no event announces, because another
-// process, a device or the kernel brings it about.
+// Await polls until a condition holds: one that another process, a device or the kernel
+// brings about, and that no event announces.
 func Await(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(Patience); !holds(); time.Sleep(5 * time.Millisecond) {

@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// Outcomes is what becomes of a client's transactions with nothing allowed.
+// Outcomes counts what happens to a client's transactions if no hazard is allowed.
 type Outcomes struct {
 	Signed  int
-	Refused int // accounted for, and refused by the name of a hazard
-	Blind   int // refused, for something is not accounted for
+	Refused int // decoded, but refused for a hazard
+	Blind   int // refused because something is not decoded
 }
 
-// Add counts a transaction: blind if something of it is not accounted for, else refused
-// if it has hazards.
+// Add counts a transaction: blind if part of it is not decoded, otherwise refused if it
+// has hazards.
 func (o *Outcomes) Add(blind bool, hazards int) {
 	switch {
 	case blind:
@@ -29,8 +29,8 @@ func (o *Outcomes) Add(blind bool, hazards int) {
 	}
 }
 
-// ClientRow requires that the table of clients in docs/effects.md says of one what was
-// counted. COUNTERSIGN_UPDATE=1 writes a row that is there anew.
+// ClientRow checks that the table of clients in docs/effects.md has the counts of a
+// client. COUNTERSIGN_UPDATE=1 updates an existing row.
 func ClientRow(t testing.TB, client string, got Outcomes) {
 	t.Helper()
 	path := filepath.Join(Root(), "docs", "effects.md")

@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// Disk is a file system of its own, which can be full.
+// Disk is a separate file system that can be filled.
 type Disk struct {
-	Dir string // everyone may write to it
+	Dir string // writable for everyone
 
 	t testing.TB
 }
 
-// SmallDisk mounts a file system in memory of so many bytes, and unmounts it when the
-// test ends. Without the right to mount the test is left out.
+// SmallDisk mounts a file system in memory of the given size in bytes, until the test
+// ends. The test is skipped if it may not mount one.
 func SmallDisk(t testing.TB, size int64) *Disk {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "disk") // a short path: see Postgres
@@ -27,7 +27,7 @@ func SmallDisk(t testing.TB, size int64) *Disk {
 	}
 	t.Cleanup(func() { _ = os.Remove(dir) })
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=1777", size)); err != nil {
-		leaveOut(t, "a file system that can be full cannot be mounted, which takes root: "+err.Error())
+		leaveOut(t, "cannot mount a small file system, which requires root: "+err.Error())
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
@@ -39,7 +39,7 @@ func SmallDisk(t testing.TB, size int64) *Disk {
 
 func (d *Disk) ballast() string { return filepath.Join(d.Dir, "ballast") }
 
-// Fill leaves no room.
+// Fill fills the disk.
 func (d *Disk) Fill() {
 	d.t.Helper()
 	file, err := os.OpenFile(d.ballast(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -55,7 +55,7 @@ func (d *Disk) Fill() {
 	}
 }
 
-// Empty gives the room back that Fill took.
+// Empty frees the space that Fill took.
 func (d *Disk) Empty() {
 	d.t.Helper()
 	if err := os.Remove(d.ballast()); err != nil {
@@ -63,7 +63,7 @@ func (d *Disk) Empty() {
 	}
 }
 
-// zeros has no end.
+// zeros is an endless reader of zeros.
 type zeros struct{}
 
 // Read implements io.Reader.

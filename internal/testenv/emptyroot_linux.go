@@ -8,10 +8,9 @@ import (
 	"testing"
 )
 
-// EmptyRoot returns a command that runs a static program in a root directory
-// which has nothing but it and an empty /tmp. Without the right to change the
-// root, it takes a user namespace for that; the test is left out where there is
-// none to be had.
+// EmptyRoot returns a command that runs a static program in a root directory that has
+// only the program and an empty /tmp. Without root it uses a user namespace; the test is
+// skipped if that is not available either.
 func EmptyRoot(t testing.TB, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	root := t.TempDir()
@@ -37,7 +36,7 @@ func EmptyRoot(t testing.TB, program string, args ...string) *exec.Cmd {
 		return command
 	}
 	if err := inRoot("--help").Run(); os.IsPermission(err) {
-		leaveOut(t, "the root directory cannot be changed here: "+err.Error())
+		leaveOut(t, "cannot change the root directory: "+err.Error())
 	}
 	return inRoot(args...)
 }

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Says what the tests need beyond Go and is missing here, and installs it.
+# Reports and installs what the tests need besides Go and is missing.
 #
-#   install.sh --check    says what is missing, and changes nothing
-#   install.sh            says what it will install, and with what; then does so
+#   install.sh --check    only reports
+#   install.sh            reports what it will install and how, then installs it
 #
-# System packages go through the system's package manager, as root or with sudo -n.
-# Tests whose tools are missing are skipped and say so. With
-# COUNTERSIGN_REQUIRE=all anything missing is a failure.
+# System packages are installed by the system's package manager, as root or with sudo -n.
+# Tests whose tools are missing are skipped and say so. With COUNTERSIGN_REQUIRE=all,
+# anything missing is a failure.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -16,8 +16,8 @@ names='' packages=''
 
 for manager in apt-get dnf apk brew none; do command -v $manager >/dev/null && break; done
 
-# wants TEST NAME DEBIAN FEDORA ALPINE BREW: if the test fails, NAME is missing,
-# and a package has it.
+# wants TEST NAME DEBIAN FEDORA ALPINE BREW: if TEST fails, NAME is missing, and the
+# system's package has it.
 wants() {
 	! eval "$1" >/dev/null 2>&1 || return 0
 	names="$names $2"
@@ -29,7 +29,7 @@ wants() {
 	esac
 }
 
-# missing finds what is missing.
+# missing determines what is missing.
 missing() {
 	names='' packages=''
 	wants 'command -v age' age age age age age
@@ -55,7 +55,7 @@ missing() {
 
 say() { echo "testenv: $*" >&2; }
 
-# report says what is missing, and fails if everything is required.
+# report reports what is missing, and fails if everything is required.
 report() {
 	[ -z "$names" ] || say "not installed:$names"
 	[ -z "$npm" ] || say "not installed: the npm packages of$npm"
@@ -68,7 +68,7 @@ as_root() {
 	if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
 }
 
-# install_packages installs system packages, with the package manager's output.
+# install_packages installs the missing system packages.
 install_packages() {
 	[ -n "$packages" ] || return 0
 	say "installing with $manager, as root:$packages"
@@ -83,7 +83,7 @@ install_packages() {
 	esac
 }
 
-# install_npm installs the npm packages of the folders as their lock files have them.
+# install_npm installs the npm packages of the lock files.
 install_npm() {
 	[ -n "$npm" ] && command -v npm >/dev/null || return 0
 	for folder in $npm; do

@@ -9,19 +9,18 @@ import (
 	"testing"
 )
 
-// everywhere are the programs that the README's list (Go, git, make, gcc) or the base
-// system of every distribution has.
+// everywhere lists the programs that the README requires or that every base system has.
 var everywhere = map[string]bool{"gcc": true, "git": true, "bash": true, "script": true}
 
-// TestInstallKnowsEveryTool: a program that a test asks for by name is one that
-// install.sh looks for and installs: on a fresh machine the test would be left out.
+// TestInstallKnowsEveryTool checks that install.sh installs every program that a test
+// needs. Otherwise the test would be skipped on a fresh machine.
 func TestInstallKnowsEveryTool(t *testing.T) {
 	script, err := os.ReadFile("install.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := regexp.MustCompile(`\bTool\(t, "([^"]+)"\)`)
-	found := 0
+	toolCall := regexp.MustCompile(`\bTool\(t, "([^"]+)"\)`)
+	tools := 0
 	err = filepath.WalkDir(Root(), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -36,16 +35,16 @@ func TestInstallKnowsEveryTool(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		for _, match := range asked.FindAllSubmatch(content, -1) {
-			found++
+		for _, match := range toolCall.FindAllSubmatch(content, -1) {
+			tools++
 			name := string(match[1])
 			if !everywhere[name] && !strings.Contains(string(script), "command -v "+name+"'") && !strings.Contains(string(script), "command -v "+name+" ") {
-				t.Errorf("%s asks for %s, which install.sh does not install", path, name)
+				t.Errorf("%s needs %s, which install.sh does not install", path, name)
 			}
 		}
 		return nil
 	})
-	if err != nil || found < 5 {
-		t.Errorf("%d tools found, %v", found, err)
+	if err != nil || tools < 5 {
+		t.Errorf("%d tools, %v", tools, err)
 	}
 }

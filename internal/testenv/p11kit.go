@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// P11KitClient returns the path of p11-kit's client module, connected to a server in
-// another process that has loaded SoftHSM for the token. It ends with the test.
+// P11KitClient returns the path of p11-kit's client module. It is connected to a server
+// process that has loaded SoftHSM for the token and that ends with the test.
 func P11KitClient(t testing.TB, token Token) string {
 	t.Helper()
 	module := p11KitModule(t, "pkcs11/p11-kit-client.so")
@@ -36,12 +36,12 @@ func P11KitClient(t testing.TB, token Token) string {
 			return module
 		}
 	}
-	t.Fatal("p11-kit server does not print its address")
+	t.Fatal("p11-kit server printed no address")
 	return ""
 }
 
-// P11KitProxy returns the path of p11-kit's proxy module, which has all modules that
-// are configured for p11-kit on this system. The packages of SoftHSM configure it.
+// P11KitProxy returns the path of p11-kit's proxy module, which has all modules that are
+// configured for p11-kit on this system. The packages of SoftHSM add theirs.
 func P11KitProxy(t testing.TB, _ Token) string {
 	t.Helper()
 	return p11KitModule(t, "p11-kit-proxy.so")

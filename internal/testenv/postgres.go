@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// PostgreSQL is a PostgreSQL server of one test, on a Unix socket.
+// PostgreSQL is a PostgreSQL server for one test, on a Unix socket.
 type PostgreSQL struct {
 	DSN string
 
@@ -22,16 +22,15 @@ type PostgreSQL struct {
 	folder string
 }
 
-// Postgres makes a new cluster in a folder of its own, starts it, and stops it
-// when the test ends.
+// Postgres creates and starts a new cluster in a temporary folder, until the test ends.
 func Postgres(t testing.TB) *PostgreSQL {
 	t.Helper()
 	Slow(t)
 	bin := postgresBin()
 	if bin == "" {
-		leaveOut(t, "PostgreSQL is not installed: its initdb and pg_ctl are looked for in PATH and /usr/lib/postgresql")
+		leaveOut(t, "PostgreSQL is not installed: initdb and pg_ctl are neither in PATH nor in /usr/lib/postgresql")
 	}
-	folder, err := os.MkdirTemp("", "countersign-pg") // a short path: a socket's has room for 107 bytes
+	folder, err := os.MkdirTemp("", "countersign-pg") // a short path: that of a socket has at most 107 bytes
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,19 +50,19 @@ func (p *PostgreSQL) Start() {
 		"-o", "-k "+p.folder+" -c listen_addresses='' -c max_connections=50", "start")
 }
 
-// Stop ends the server and breaks its connections.
+// Stop shuts the server down and breaks its connections.
 func (p *PostgreSQL) Stop() {
 	p.t.Helper()
 	p.run("pg_ctl", "-D", p.data(), "-w", "-m", "fast", "stop")
 }
 
-// Crash ends the server as a loss of power would.
+// Crash stops the server without a checkpoint, so that it recovers from its log.
 func (p *PostgreSQL) Crash() {
 	p.t.Helper()
 	p.run("pg_ctl", "-D", p.data(), "-w", "-m", "immediate", "stop")
 }
 
-// Log is what the server has logged.
+// Log returns the log of the server.
 func (p *PostgreSQL) Log() string {
 	p.t.Helper()
 	text, err := os.ReadFile(filepath.Join(p.folder, "log"))
@@ -73,7 +72,7 @@ func (p *PostgreSQL) Log() string {
 	return string(text)
 }
 
-// PID is the process of the server, whose children serve the connections.
+// PID returns the process of the server, whose children serve the connections.
 func (p *PostgreSQL) PID() int {
 	p.t.Helper()
 	text, err := os.ReadFile(filepath.Join(p.data(), "postmaster.pid"))
@@ -88,8 +87,8 @@ func (p *PostgreSQL) PID() int {
 	return pid
 }
 
-// Kill ends all processes of the server by kill -9, its own first, so that it
-// restarts none. What they had not written is lost.
+// Kill kills all processes of the server, the parent first, so that it restarts none.
+// What they had not written is lost.
 func (p *PostgreSQL) Kill() {
 	p.t.Helper()
 	server := p.PID()
@@ -108,7 +107,7 @@ func (p *PostgreSQL) Kill() {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	// Where nothing waits for orphans, their numbers look alive.
+	// If no process reaps orphans, their process ids look alive.
 	for _, lock := range []string{filepath.Join(p.data(), "postmaster.pid"), filepath.Join(p.folder, ".s.PGSQL.5432.lock")} {
 		if err := os.Remove(lock); err != nil {
 			p.t.Fatal(err)
@@ -116,14 +115,13 @@ func (p *PostgreSQL) Kill() {
 	}
 }
 
-// alive reports whether a process runs: one that is dead and not waited for does
-// not.
+// alive reports whether a process runs and is not a zombie.
 func alive(pid int) bool {
 	_, state, _ := statOf(pid)
 	return state != "" && state != "Z" && state != "X"
 }
 
-// childrenOf returns the processes whose parent is a process.
+// childrenOf returns the child processes of a process.
 func childrenOf(parent int) (children []int) {
 	paths, _ := filepath.Glob("/proc/[0-9]*")
 	for _, path := range paths {
@@ -155,8 +153,8 @@ func statOf(pid int) (parent int, state string, took time.Duration) {
 // ticksPerSecond is USER_HZ, 100 on every Linux.
 const ticksPerSecond = 100
 
-// ProcessorTime is what a process and its children have taken, those that have
-// ended and were waited for included.
+// ProcessorTime returns the processor time of a process and its children, including those
+// that have ended.
 func ProcessorTime(pid int) time.Duration {
 	_, _, took := statOf(pid)
 	for _, child := range childrenOf(pid) {
@@ -168,14 +166,14 @@ func ProcessorTime(pid int) time.Duration {
 
 func (p *PostgreSQL) data() string { return filepath.Join(p.folder, "data") }
 
-// stop stops the server if it runs.
+// stop stops the server if it is running.
 func (p *PostgreSQL) stop(mode string) {
 	_ = p.command("pg_ctl", "-D", p.data(), "-w", "-m", mode, "stop").Run()
 }
 
 func (p *PostgreSQL) run(program string, args ...string) {
 	p.t.Helper()
-	// pg_ctl leaves the server its output: a pipe would stay open.
+	// The server inherits the output of pg_ctl: a pipe would stay open.
 	output, err := os.Create(filepath.Join(p.t.TempDir(), "output"))
 	if err != nil {
 		p.t.Fatal(err)
@@ -190,7 +188,8 @@ func (p *PostgreSQL) run(program string, args ...string) {
 	}
 }
 
-// command runs a program of PostgreSQL; those refuse to run as root.
+// command returns a command of PostgreSQL. As root it runs as the user postgres, since
+// the programs refuse to run as root.
 func (p *PostgreSQL) command(program string, args ...string) *exec.Cmd {
 	line := append([]string{filepath.Join(p.bin, program)}, args...)
 	if os.Getuid() == 0 {
@@ -201,7 +200,7 @@ func (p *PostgreSQL) command(program string, args ...string) *exec.Cmd {
 	return command
 }
 
-// giveToPostgres makes the folder that of the user postgres, if we are root.
+// giveToPostgres makes the user postgres the owner of the folder, if we are root.
 func (p *PostgreSQL) giveToPostgres() {
 	p.t.Helper()
 	if os.Getuid() != 0 {
@@ -218,8 +217,8 @@ func (p *PostgreSQL) giveToPostgres() {
 	}
 }
 
-// postgresBin finds the folder of PostgreSQL's programs: the newest in
-// Debian's place, else that of PATH.
+// postgresBin returns the folder of PostgreSQL's programs: the newest that Debian's
+// packages have installed, or the one in PATH.
 func postgresBin() string {
 	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 	slices.Sort(folders)

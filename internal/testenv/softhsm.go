@@ -9,17 +9,17 @@ import (
 	"testing"
 )
 
-// Token is a new, empty token of SoftHSM, in a folder of the test's own.
+// Token is a new, empty token of SoftHSM, in a folder of its own.
 type Token struct {
 	Module string // path of the PKCS#11 module
 	Label  string
 	PIN    string
 	SOPIN  string
-	Config string // what SOFTHSM2_CONF is set to
+	Config string // value for SOFTHSM2_CONF
 }
 
-// URI returns a PKCS#11 URI of the token, without the PIN, through a module: the
-// token's own if it is empty.
+// URI returns a PKCS#11 URI of the token without the PIN. The module is the token's own
+// if module is empty.
 func (h Token) URI(module string) string {
 	if module == "" {
 		module = h.Module
@@ -27,7 +27,7 @@ func (h Token) URI(module string) string {
 	return fmt.Sprintf("pkcs11:token=%s?module-path=%s", url.PathEscape(h.Label), module)
 }
 
-// modulePaths are where packages put SoftHSM.
+// modulePaths are the places where packages install SoftHSM.
 var modulePaths = []string{
 	"/usr/lib/softhsm/libsofthsm2.so",
 	"/usr/lib/*/softhsm/libsofthsm2.so",
@@ -37,9 +37,9 @@ var modulePaths = []string{
 	"/opt/homebrew/lib/softhsm/libsofthsm2.so",
 }
 
-// SoftHSM makes a token in a temporary folder and points SOFTHSM2_CONF there,
-// so that the test cannot run in parallel with others. A process that has the
-// module open still sees the tokens of before.
+// SoftHSM creates a token in a temporary folder and sets SOFTHSM2_CONF, so that the test
+// cannot run in parallel with others. A process that has loaded the module before still
+// sees the old tokens.
 func SoftHSM(t testing.TB) Token {
 	t.Helper()
 	token := SoftHSMIn(t, tokenFolder(t))
@@ -47,8 +47,8 @@ func SoftHSM(t testing.TB) Token {
 	return token
 }
 
-// tokenFolder makes a temporary folder. It does not have the test's name in its
-// path, as t.TempDir's has: SoftHSM's configuration cannot name a path with "=".
+// tokenFolder creates a temporary folder. Unlike t.TempDir's, its path does not contain the
+// name of the test: SoftHSM's configuration does not support paths with "=".
 func tokenFolder(t testing.TB) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "softhsm") //nolint:usetesting // see above
@@ -63,8 +63,8 @@ func tokenFolder(t testing.TB) string {
 	return folder
 }
 
-// SoftHSMIn makes a token in a folder, for other processes to use: it does not
-// set SOFTHSM2_CONF in this one.
+// SoftHSMIn creates a token in a folder, for other processes: it does not set
+// SOFTHSM2_CONF.
 func SoftHSMIn(t testing.TB, folder string) Token {
 	t.Helper()
 	Slow(t)
@@ -85,7 +85,7 @@ func SoftHSMIn(t testing.TB, folder string) Token {
 	return token
 }
 
-// Add makes another token beside this one, with another label or the same, and
+// Add creates another token in the same folder, with a label, which may be the same, and
 // the same PINs.
 func (h Token) Add(t testing.TB, label string) {
 	t.Helper()

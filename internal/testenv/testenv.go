@@ -1,10 +1,10 @@
-// Package testenv finds what some tests need beyond Go: the third-party suites,
-// Node with the packages of interop/, SoftHSM, PostgreSQL.
+// Package testenv provides what some tests need besides Go: the third-party suites, Node
+// with the packages of interop/, SoftHSM, PostgreSQL.
 //
-// A test whose tools are missing is skipped and says what is missing and how to
-// get it. With COUNTERSIGN_REQUIRE=all in the environment, as in continuous
-// integration, it fails instead. Tests that need Node, PostgreSQL, SoftHSM or
-// another program that has to be built are skipped under -short: see [Slow].
+// A test whose tools are missing is skipped and says what is missing. With
+// COUNTERSIGN_REQUIRE=all in the environment, as in continuous integration, it fails
+// instead. Tests that need Node, PostgreSQL, SoftHSM or a program that has to be built are
+// also skipped with -short: see [Slow].
 package testenv
 
 import (
@@ -15,17 +15,17 @@ import (
 	"testing"
 )
 
-// Suite returns the path of a file of the third-party suites, which are not
-// part of this project: COUNTERSIGN_SUITES names the folder that has them.
+// Suite returns the path of a file in the third-party suites, which are not part of this
+// project. COUNTERSIGN_SUITES names their folder.
 func Suite(t testing.TB, elem ...string) string {
 	t.Helper()
 	folder := os.Getenv("COUNTERSIGN_SUITES")
 	if folder == "" {
-		leaveOut(t, "the third-party suites are not here: set COUNTERSIGN_SUITES to their folder")
+		leaveOut(t, "the third-party suites are missing: set COUNTERSIGN_SUITES to their folder")
 	}
 	path := filepath.Join(append([]string{folder}, elem...)...)
 	if _, err := os.Stat(path); err != nil {
-		leaveOut(t, "COUNTERSIGN_SUITES does not have it: "+err.Error())
+		leaveOut(t, "missing in COUNTERSIGN_SUITES: "+err.Error())
 	}
 	return path
 }
@@ -61,7 +61,7 @@ func Node(t testing.TB, script string, args ...string) *exec.Cmd {
 	return command
 }
 
-// Tool returns the path of a program that the system has: age, for instance.
+// Tool returns the path of a program of the system, such as age.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -71,8 +71,8 @@ func Tool(t testing.TB, name string) string {
 	return path
 }
 
-// Root returns the root of the library's module: the folder above the working
-// directory whose go.mod names it, also for tests in modules of their own.
+// Root returns the root folder of the library's module, also for tests in other modules
+// below it.
 func Root() string {
 	folder, err := os.Getwd()
 	if err != nil {
@@ -87,8 +87,8 @@ func Root() string {
 	panic("testenv: no go.mod of the library above the working directory")
 }
 
-// Slow skips a test under go test -short: one that starts other programs, builds
-// a release or waits for a disk. Benchmarks run, however short.
+// Slow skips a test with -short. It is for tests that start other programs, build a
+// release or wait for a disk. It does not skip benchmarks.
 func Slow(t testing.TB) {
 	t.Helper()
 	if _, test := t.(*testing.T); test && testing.Short() {
@@ -96,7 +96,7 @@ func Slow(t testing.TB) {
 	}
 }
 
-// Some is how many of n drawn cases a test runs: all, and with -short a tenth.
+// Some returns how many of n random cases a test runs: all, or a tenth with -short.
 func Some(n int) int {
 	if testing.Short() {
 		return max(1, n/10)
@@ -104,7 +104,7 @@ func Some(n int) int {
 	return n
 }
 
-// leaveOut skips a test for lack of something.
+// leaveOut skips a test for lack of something, or fails it if COUNTERSIGN_REQUIRE is all.
 func leaveOut(t testing.TB, why string) {
 	t.Helper()
 	if os.Getenv("COUNTERSIGN_REQUIRE") == "all" {
@@ -113,11 +113,11 @@ func leaveOut(t testing.TB, why string) {
 	t.Skipf("left out: %s", why)
 }
 
-// Superuser does nothing for root, and leaves the test out for others,
-// who cannot give files to another user.
+// Superuser skips a test unless it runs as root, which changing the owner of a file
+// requires.
 func Superuser(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		leaveOut(t, "it gives files to another user, which only root can")
+		leaveOut(t, "changing the owner of a file requires root")
 	}
 }
