@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// oneOfFinance is a policy under which every transfer needs a vote of finance.
+// oneOfFinance is a policy that requires a vote of finance for every transfer.
 const oneOfFinance = `schema: countersign.policy/1
 rules:
   - name: payouts
@@ -22,7 +22,7 @@ rules:
   - {name: gas, allow: fee, when: "effect.amount <= ether('0.1')"}
 `
 
-// onSolana is a policy under which all that is paid on Solana needs a vote.
+// onSolana is a policy that requires a vote for every payment on Solana.
 const onSolana = `schema: countersign.policy/1
 rules:
   - name: payouts
@@ -32,8 +32,7 @@ rules:
     approvals: [{count: 1, tag: finance, not: submitter}]
 `
 
-// newVoters is an engine that asks for one vote, by rules, and the key of ann, who has
-// one.
+// newVoters returns an engine with a policy, and the key of ann, who may vote.
 func newVoters(t *testing.T, rules string) (*enginetest.Fixture, *enginetest.APIKey) {
 	t.Helper()
 	ann := enginetest.NewAPIKey(t)
@@ -56,15 +55,15 @@ func newVoters(t *testing.T, rules string) (*enginetest.Fixture, *enginetest.API
 	return fixture, ann
 }
 
-// newApprovers are clients of that engine, and the members of a line that make one
-// ann's.
+// newApprovers returns clients of such an engine, and the members of a request that make
+// it ann's.
 func newApprovers(t *testing.T, rules string) (*clients, map[string]any) {
 	t.Helper()
 	fixture, ann := newVoters(t, rules)
 	return serveClients(t, fixture), map[string]any{"apiPublicKey": ann.PublicKey, "apiPrivateKey": ann.PrivateKey()}
 }
 
-// listed is an activity as clients list it.
+// listed is an activity as clients return it.
 type listed struct {
 	ID, Fingerprint, Status string
 	CanApprove, CanReject   bool
@@ -72,20 +71,20 @@ type listed struct {
 	Result                  struct {
 		SignTransactionResult *struct{ SignedTransaction string }
 	}
-	SignedTransaction    string // sdk-server and core lift it out of the result
+	SignedTransaction    string // sdk-server and core copy it from the result
 	Activity             *listed
 	OrganizationID, Type string
 }
 
-// only lists what waits, by a client, and expects one.
+// only lists the waiting activities by a client, and requires that there is one.
 func (c *clients) only(t *testing.T, client string, as map[string]any) listed {
 	t.Helper()
-	var found []listed
-	c.value(t, "activities", client, with(as, "statuses", []string{"ACTIVITY_STATUS_CONSENSUS_NEEDED"}), &found)
-	if len(found) != 1 {
-		t.Fatalf("%s lists %d that wait, want 1: %+v", client, len(found), found)
+	var waiting []listed
+	c.value(t, "activities", client, with(as, "statuses", []string{"ACTIVITY_STATUS_CONSENSUS_NEEDED"}), &waiting)
+	if len(waiting) != 1 {
+		t.Fatalf("%s lists %d waiting activities, want 1: %+v", client, len(waiting), waiting)
 	}
-	return found[0]
+	return waiting[0]
 }
 
 func with(line map[string]any, member string, value any) map[string]any {
@@ -97,9 +96,9 @@ func with(line map[string]any, member string, value any) map[string]any {
 	return line
 }
 
-// TestClientsOfWhatWaits: the adapters of libraries throw an error with the
-// activity's id; the others return the activity as it stands.
-func TestClientsOfWhatWaits(t *testing.T) {
+// TestClientsConsensusNeeded checks that the adapters for libraries throw an error with
+// the activity's id, and the other clients return the waiting activity.
+func TestClientsConsensusNeeded(t *testing.T) {
 	c, ann := newApprovers(t, oneOfFinance)
 	for client, name := range map[string]string{
 		"poller": "TurnkeyActivityError", "viem": "TurnkeyConsensusNeededError",
@@ -122,12 +121,12 @@ func TestClientsOfWhatWaits(t *testing.T) {
 		c.value(t, "reject", client, with(ann, "fingerprint", waiting.Fingerprint), new(listed))
 	}
 	if made := c.fixture.Signing.Signatures.Load(); made != 0 {
-		t.Errorf("%d signatures were made without a vote", made)
+		t.Errorf("%d signatures without a vote", made)
 	}
 }
 
-// TestClientsVote: each approves and rejects what another has submitted, and reads
-// the outcome as every client does.
+// TestClientsVote has each client approve and reject what another user has submitted, and
+// read the outcome.
 func TestClientsVote(t *testing.T) {
 	c, ann := newApprovers(t, oneOfFinance)
 	for i, client := range []string{"http", "sdk-server", "core"} {
@@ -138,7 +137,7 @@ func TestClientsVote(t *testing.T) {
 				t.Errorf("%s shows %+v", client, waiting)
 			}
 			if refused := c.call(t, op, client, map[string]any{"fingerprint": waiting.Fingerprint}); refused.Error == "" {
-				t.Errorf("%s: the submitter's key, which names no votes, may %s", client, op)
+				t.Errorf("%s: the submitter's key, which may not vote, may %s", client, op)
 			}
 			var voted listed
 			c.value(t, op, client, with(ann, "fingerprint", waiting.Fingerprint), &voted)
@@ -157,9 +156,9 @@ func TestClientsVote(t *testing.T) {
 	}
 }
 
-// TestSolanaSignerWaits: over each client, the signer throws an error with the
-// activity's id. After the approval the library's helper has the signed transaction out
-// of the activity, whose signature verifies; after a rejection it throws.
+// TestSolanaSignerWaits checks that, over each client, the signer throws an error with the
+// activity's id. After the approval, the library's helper returns the signed transaction,
+// whose signature verifies; after a rejection it throws.
 func TestSolanaSignerWaits(t *testing.T) {
 	c, ann := newApprovers(t, onSolana)
 	for _, over := range []string{"http", "sdk-server", "core"} {
@@ -184,18 +183,18 @@ func TestSolanaSignerWaits(t *testing.T) {
 	}
 }
 
-// read asks every client for an activity.
-func (c *clients) read(t *testing.T, id string) (all []listed) {
+// read returns an activity as each client returns it.
+func (c *clients) read(t *testing.T, id string) (activities []listed) {
 	t.Helper()
 	for _, client := range []string{"http", "sdk-server", "core"} {
-		var found listed
-		c.value(t, "getActivity", client, map[string]any{"activityId": id}, &found)
-		all = append(all, *found.Activity)
+		var got listed
+		c.value(t, "getActivity", client, map[string]any{"activityId": id}, &got)
+		activities = append(activities, *got.Activity)
 	}
-	return all
+	return activities
 }
 
-// TestClientsPolicies: each reads the rules of the file, and who has to approve.
+// TestClientsPolicies checks that each client gets the rules and their approvals.
 func TestClientsPolicies(t *testing.T) {
 	c, ann := newApprovers(t, oneOfFinance)
 	for _, client := range []string{"http", "sdk-server", "core"} {

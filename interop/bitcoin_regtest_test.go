@@ -18,14 +18,14 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// regtest is a btcd node of a chain of its own, spoken to by JSON-RPC.
+// regtest is a btcd node with a chain of its own, used through JSON-RPC.
 type regtest struct {
 	url string
 }
 
 const rpcSecret = "countersign"
 
-// startRegtest starts a node that mines to an address.
+// startRegtest starts a node that pays its mining rewards to an address.
 func startRegtest(t *testing.T, miningAddress string) *regtest {
 	t.Helper()
 	binary, folder := testenv.GoProgram(t, "interop/btcd", "github.com/btcsuite/btcd"), t.TempDir()
@@ -40,7 +40,7 @@ func startRegtest(t *testing.T, miningAddress string) *regtest {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// The test's context ends the node, so that how it ends says nothing.
+	// The test's context kills the node, so its exit status means nothing.
 	t.Cleanup(func() { _ = command.Wait() })
 	node := &regtest{"http://" + rpc}
 	testenv.Await(t, "btcd answers", func() bool { _, err := node.call(t, "getblockcount"); return err == nil })
@@ -90,7 +90,7 @@ func (n *regtest) mustCall(t *testing.T, into any, method string, params ...any)
 	}
 }
 
-// coinbase is the first transaction of a block.
+// coinbase returns the first transaction of a block.
 func (n *regtest) coinbase(t *testing.T, block string) []byte {
 	t.Helper()
 	var header struct{ Tx []string }
@@ -104,21 +104,21 @@ func (n *regtest) coinbase(t *testing.T, block string) []byte {
 	return raw
 }
 
-// accept sends a transaction to the node, mines a block and sees it in it.
+// accept sends a transaction to the node, mines a block and checks that it is included.
 func (n *regtest) accept(t *testing.T, final []byte) {
 	t.Helper()
 	var id string
 	n.mustCall(t, &id, "sendrawtransaction", hex.EncodeToString(final))
 	var blocks []string
 	n.mustCall(t, &blocks, "generate", 1)
-	var seen struct{ Confirmations int }
-	n.mustCall(t, &seen, "getrawtransaction", id, 1)
-	if seen.Confirmations != 1 {
-		t.Errorf("%s has %d confirmations", id, seen.Confirmations)
+	var mined struct{ Confirmations int }
+	n.mustCall(t, &mined, "getrawtransaction", id, 1)
+	if mined.Confirmations != 1 {
+		t.Errorf("%s has %d confirmations", id, mined.Confirmations)
 	}
 }
 
-// coin is an output that can be spent.
+// coin is an unspent output.
 type coin struct {
 	spend  bitcointest.Spend
 	tx     []byte
@@ -126,16 +126,16 @@ type coin struct {
 	amount uint64
 }
 
-// pay makes, signs with one key after the other, finalizes.
+// pay creates a transaction, signs it with one key after the other, and finalizes it.
 func pay(t *testing.T, version uint32, from []coin, to []bitcointest.Output, keys ...keystore.Key) []byte {
 	t.Helper()
-	made := bitcointest.PSBT{Version: version, Outputs: to}
+	unsigned := bitcointest.PSBT{Version: version, Outputs: to}
 	for _, c := range from {
 		input := c.spend.Input(c.amount, 0)
 		input.Tx, input.Index = c.tx, c.index
-		made.Inputs = append(made.Inputs, input)
+		unsigned.Inputs = append(unsigned.Inputs, input)
 	}
-	signed := made.Encode()
+	signed := unsigned.Encode()
 	for _, key := range keys {
 		signed = signBitcoin(t, signed, key)
 	}
@@ -146,12 +146,12 @@ func pay(t *testing.T, version uint32, from []coin, to []bitcointest.Output, key
 	return final
 }
 
-// maturity is enough blocks for the first coinbase to be spendable, and for
-// segwit and taproot to be in force.
+// maturity is the number of blocks after which the first coinbase is spendable and segwit
+// and taproot are active.
 const maturity = 450
 
-// TestBitcoinRegtest: what we sign and finalize a node accepts and mines:
-// P2WPKH to P2TR and back, P2WSH 2 of 3, P2SH-P2WPKH, and the other types.
+// TestBitcoinRegtest checks that a node accepts and mines what we sign and finalize, for
+// all types of inputs.
 func TestBitcoinRegtest(t *testing.T) {
 	a, b, c := bitcoinKey(t, bitcoinSecret(1)), bitcoinKey(t, bitcoinSecret(2)), bitcoinKey(t, bitcoinSecret(3))
 	pub := a.PublicKey()

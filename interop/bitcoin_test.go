@@ -40,7 +40,7 @@ func bitcoinKey(t *testing.T, secret []byte) keystore.Key {
 	return keystore.Verified(key)
 }
 
-// bitcoinCase is an input type, and how many of two keys must sign it.
+// bitcoinCase is a type of input, and how many of two keys must sign it.
 type bitcoinCase struct {
 	name  string
 	spend bitcointest.Spend
@@ -67,8 +67,8 @@ func bitcoinCases(a, b keystore.PublicKey) []bitcoinCase {
 	}
 }
 
-// TestBitcoinLibraries: what we sign both libraries finalize to our bytes, and
-// what they sign is what we sign, in both versions of the format.
+// TestBitcoinLibraries checks that both libraries sign what we sign, and finalize what we
+// sign to our bytes, in both versions of PSBT.
 func TestBitcoinLibraries(t *testing.T) {
 	startPeer(t, "bitcoin.mjs") // or skip the whole test
 	a, b := bitcoinKey(t, bitcoinSecret(1)), bitcoinKey(t, bitcoinSecret(2))
@@ -94,8 +94,8 @@ func TestBitcoinLibraries(t *testing.T) {
 	testenv.ClientRow(t, "@scure/btc-signer (PSBT version 2)", counts)
 }
 
-// compareLibraries signs with us and with them, and finalizes ours by all. It
-// returns the network transaction.
+// compareLibraries compares our signatures with those of the libraries, finalizes ours by
+// all of them, and returns the network transaction.
 func compareLibraries(t *testing.T, raw []byte, libs []string, a, b keystore.Key, keys int) []byte {
 	t.Helper()
 	ours := signBitcoin(t, raw, a)
@@ -144,7 +144,7 @@ func readyBitcoin(t *testing.T, raw []byte, key keystore.Key) chains.Signing {
 	return signing
 }
 
-// compareBitcoinSignatures wants each of our signature records in theirs.
+// compareBitcoinSignatures requires that theirs has each of our signature records.
 func compareBitcoinSignatures(t *testing.T, lib string, ours, theirs []byte) {
 	t.Helper()
 	got, err := psbt.Read(ours)

@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// TestGoClient: the public Go client signs, asks, and finds every answer valid
-// by its own Validate.
+// TestGoClient signs and queries with the public Go client, which also validates every
+// answer.
 func TestGoClient(t *testing.T) {
 	fixture := enginetest.New(t, func(c *countersign.Config) { c.Now = time.Now })
 	got := askGoClient(t, fixture, "")
@@ -28,16 +28,16 @@ func TestGoClient(t *testing.T) {
 	}
 }
 
-// goClientStep is an activity as one call of the client returned it.
+// goClientStep is an activity that a call of the client returned.
 type goClientStep struct {
 	Call, ID, Status, Signed string
 	Votes                    int
 	CanApprove, CanReject    bool
 }
 
-// TestGoClientVotes: what needs a vote is returned as it stands, without an error; the
-// client lists it, approves and rejects it, and reads the outcome. It finds every
-// answer valid.
+// TestGoClientVotes checks that an activity that needs a vote is returned without an
+// error, and that the client can list, approve and reject it and read the outcome. The
+// client validates every answer.
 func TestGoClientVotes(t *testing.T) {
 	fixture, ann := newVoters(t, oneOfFinance)
 	got := askGoClient(t, fixture, ann.PrivateKey())
@@ -65,8 +65,8 @@ type goClientAnswer struct {
 	Steps                                        []goClientStep
 }
 
-// askGoClient runs the client against a server of the fixture, with a key that votes
-// if there is one.
+// askGoClient runs the client against a server of the fixture, with the key of a voter
+// unless voter is empty.
 func askGoClient(t *testing.T, fixture *enginetest.Fixture, voter string) (got goClientAnswer) {
 	t.Helper()
 	program := testenv.GoProgram(t, "interop/gosdk", ".")

@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/messages"
 )
 
-// offchainMessage is a message as @solana/offchain-messages has it.
+// offchainMessage is a message in the form of @solana/offchain-messages.
 type offchainMessage struct {
 	Version             int
 	ApplicationDomain   string
@@ -30,7 +30,7 @@ type offchainSigner struct {
 	Address string `json:"address"`
 }
 
-// request is the message in the library's words.
+// request returns the message in the library's form.
 func (m *offchainMessage) request() map[string]any {
 	request := map[string]any{"version": m.Version, "content": m.Content, "requiredSignatories": m.RequiredSignatories}
 	if m.Version == 0 {
@@ -39,7 +39,7 @@ func (m *offchainMessage) request() map[string]any {
 	return request
 }
 
-// text returns the text of a message that was drawn, or that the library read.
+// text returns the text of a generated or decoded message.
 func (m *offchainMessage) text() string {
 	if content, ok := m.Content.(map[string]any); ok {
 		return content["text"].(string)
@@ -47,7 +47,7 @@ func (m *offchainMessage) text() string {
 	return m.Content.(string)
 }
 
-// drawOffchain draws a message that a signer and up to three others sign.
+// drawOffchain generates a message for a signer and up to three others.
 func drawOffchain(r *rand.Rand, signer string) *offchainMessage {
 	m := &offchainMessage{Version: r.IntN(2), ApplicationDomain: drawnAddress(r), RequiredSignatories: []offchainSigner{{signer}}}
 	for range r.IntN(4) {
@@ -82,9 +82,9 @@ func solanaSigner(t *testing.T) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(secret)
 }
 
-// randomOffchainMessages: what @solana/offchain-messages writes, versions 0 and 1,
-// is read with the same members, signed with the same bytes, and verified by it with
-// the signatures of the others.
+// randomOffchainMessages checks that what @solana/offchain-messages writes, versions 0 and
+// 1, is read with the same members and signed to the same bytes, which the library
+// verifies.
 func randomOffchainMessages(t *testing.T, p *messagePeer) {
 	signer := base58.Encode(solanaSigner(t).Public().(ed25519.PublicKey))
 	for seed := range drawnMessages(t) {
@@ -108,7 +108,7 @@ func randomOffchainMessages(t *testing.T, p *messagePeer) {
 	}
 }
 
-// shownAs fails unless the effects and fields of a message have what the library has.
+// shownAs checks that the effects and fields of a message have its members.
 func shownAs(t *testing.T, read chains.Transaction, m *offchainMessage) {
 	t.Helper()
 	if message, _ := argument(read.Effects()[0], "message"); message != m.text() {
@@ -142,8 +142,8 @@ func argument(effect chains.Effect, name string) (value string, ok bool) {
 	return "", false
 }
 
-// verifies has the library verify a message that only we signed: it does if there are
-// no other signers, and else misses theirs and nothing else.
+// verifies has the library verify a message that only we signed: if there are other
+// signers, it must miss only their signatures.
 func (p *messagePeer) verifies(m *offchainMessage, raw, signer, signature string) {
 	p.t.Helper()
 	var empty struct{}
@@ -163,16 +163,15 @@ func (p *messagePeer) verifies(m *offchainMessage, raw, signer, signature string
 	}
 }
 
-// offchainStricter is why we refuse bytes that @solana/offchain-messages decodes.
+// offchainStricter says why we refuse bytes that @solana/offchain-messages decodes.
 var offchainStricter = map[string]string{
-	"are the same":          "version 0 may name a signer twice there",
-	"the control character": "it decodes texts that cannot be shown as they are",
-	"is not UTF-8":          "it replaces what is not UTF-8 (version 1), and reads another text than was signed",
+	"are the same":          "it allows version 0 to name a signer twice",
+	"the control character": "it decodes text that cannot be shown",
+	"is not UTF-8":          "it replaces invalid UTF-8 (version 1), and so reads another text than was signed",
 }
 
-// offchainMutations changes bytes of messages. Whatever we take, the library
-// decodes to the same text; whatever it alone takes is refused for a reason that is
-// listed.
+// offchainMutations mutates messages. What we accept, the library decodes to the same
+// text; what only the library accepts, we refuse for a listed reason.
 func offchainMutations(t *testing.T, p *messagePeer) {
 	signer := base58.Encode(solanaSigner(t).Public().(ed25519.PublicKey))
 	taken, both, stricter := 0, 0, map[string]int{}
@@ -191,7 +190,7 @@ func offchainMutations(t *testing.T, p *messagePeer) {
 		read, err := solanamsg.ParseOffchain(raw)
 		switch {
 		case err == nil && problem != "":
-			t.Errorf("%x: taken, the library: %s", raw, problem)
+			t.Errorf("%x: accepted, the library: %s", raw, problem)
 		case err == nil:
 			shownAs(t, read, &theirs.Message)
 			taken++
@@ -201,7 +200,7 @@ func offchainMutations(t *testing.T, p *messagePeer) {
 			stricter[whyStricter(t, raw, err)]++
 		}
 	}
-	t.Logf("%d taken by both, %d refused by both, refused here alone: %v", taken, both, stricter)
+	t.Logf("%d accepted by both, %d refused by both, refused only here: %v", taken, both, stricter)
 	if taken == 0 || both == 0 {
 		t.Error("the mutations show nothing")
 	}
@@ -218,7 +217,7 @@ func whyStricter(t *testing.T, raw []byte, err error) string {
 	return ""
 }
 
-// mutated changes, removes, adds or doubles some bytes.
+// mutated changes, removes, adds or duplicates bytes.
 func mutated(r *rand.Rand, raw []byte) []byte {
 	at := r.IntN(len(raw))
 	switch r.IntN(8) {
@@ -244,8 +243,8 @@ func mutated(r *rand.Rand, raw []byte) []byte {
 	}
 }
 
-// offchainLengths: the longest texts, and one byte more, of each format, in
-// messages of one signer and of three.
+// offchainLengths checks the longest text of each format, and one byte more, with one and
+// three signers.
 func offchainLengths(t *testing.T, p *messagePeer) {
 	r := rand.New(rand.NewPCG(1, 76))
 	for format := range 3 {

@@ -25,7 +25,7 @@ import (
 	"github.com/countersign-dev/countersign/messages"
 )
 
-// drawnMessages is how many random messages of each kind are held against the
+// drawnMessages returns how many random messages of each kind are compared with the
 // libraries: COUNTERSIGN_PROVE, or 100.
 func drawnMessages(t *testing.T) uint64 {
 	t.Helper()
@@ -43,8 +43,7 @@ type messagePeer struct {
 	engine *enginetest.Fixture
 }
 
-// TestMessageLibraries holds messages against the libraries of wallets, all in one
-// process.
+// TestMessageLibraries compares messages with the libraries that wallets use.
 func TestMessageLibraries(t *testing.T) {
 	peer, fixture := startPeer(t, "messages.mjs"), enginetest.New(t, func(c *countersign.Config) {
 		c.AllowHazards = []string{countersign.AllHazards}
@@ -63,7 +62,7 @@ func TestMessageLibraries(t *testing.T) {
 	}
 }
 
-// sign signs by the engine, and returns r, s and 27 or 28 in hex; of Ed25519 r and s.
+// sign signs with the engine, and returns r, s and 27 or 28 in hex; for Ed25519 r and s.
 func (p *messagePeer) sign(signWith, payload string, encoding messages.Encoding, hash messages.HashFunction) string {
 	p.t.Helper()
 	signed, err := p.engine.Engine.SignMessage(p.t.Context(), enginetest.Organization, activity.SignMessageIntent{
@@ -77,7 +76,7 @@ func (p *messagePeer) sign(signWith, payload string, encoding messages.Encoding,
 	return signed.R + signed.S + map[string]string{"00": "1b", "01": "1c"}[signed.V]
 }
 
-// allAre fails unless all of what the libraries made is what we made.
+// allAre checks that the results of the libraries equal ours.
 func allAre(t *testing.T, about, ours string, theirs map[string]string, libraries ...string) {
 	t.Helper()
 	for _, library := range libraries {
@@ -87,10 +86,10 @@ func allAre(t *testing.T, about, ours string, theirs map[string]string, librarie
 	}
 }
 
-// libraries are those of typed data and personal messages.
+// libraries are the libraries for typed data and personal messages.
 var libraries = []string{"viem", "ethers", "sigUtil"}
 
-// typedAnswer is what the libraries make of typed data.
+// typedAnswer has the digests and signatures of the libraries for typed data.
 type typedAnswer struct {
 	Viem, Ethers, SigUtil string
 	Signatures            map[string]string
@@ -100,8 +99,8 @@ func (a *typedAnswer) digests() map[string]string {
 	return map[string]string{"viem": a.Viem, "ethers": a.Ethers, "sigUtil": a.SigUtil}
 }
 
-// randomTypedData: five libraries hash random typed data alike, and four sign it
-// with the same bytes.
+// randomTypedData checks that four libraries hash random typed data as we do, and three of
+// them sign it to the same bytes.
 func randomTypedData(t *testing.T, p *messagePeer) {
 	for seed := range drawnMessages(t) {
 		text := drawn.TypedData(rand.New(rand.NewPCG(seed, 71)))
@@ -160,7 +159,7 @@ func readSigUtilVectors(t *testing.T) (vectors sigUtilVectors) {
 	return vectors
 }
 
-// refusedHere is why we refuse what eth-sig-util encodes, by the type and the value.
+// refusedHere says why we refuse what eth-sig-util encodes, by type and value.
 var refusedHere = map[string]string{
 	`address 10`: "text of 0x and hex digits", `address 9007199254740991`: "text of 0x and hex digits",
 	`address "0x0"`: "odd number of hex digits", `address "0x10"`: "1 bytes: an address has 20",
@@ -182,9 +181,9 @@ var refusedHere = map[string]string{
 	`uint 0`: "write uint256", `uint "0"`: "write uint256", `uint "0x0"`: "write uint256", `uint 9007199254740991`: "write uint256",
 }
 
-// sigUtilValues: the published vectors of eth-sig-util for a value of each type.
-// The library encodes as published; we hash the same, refuse the same, or refuse by
-// name what it takes.
+// sigUtilValues checks eth-sig-util's published vectors for single values: the library
+// encodes as published, and we hash the same, refuse the same, or refuse for a listed
+// reason.
 func sigUtilValues(t *testing.T, p *messagePeer) {
 	same, both, here := 0, 0, 0
 	for _, vector := range readSigUtilVectors(t).Values {
@@ -214,14 +213,14 @@ func sigUtilValues(t *testing.T, p *messagePeer) {
 			t.Errorf("%s %s: %v, want %q", vector.Type, vector.Value, err, why)
 		}
 	}
-	t.Logf("%d the same, %d refused by both, %d refused here alone", same, both, here)
+	t.Logf("%d equal, %d refused by both, %d refused only here", same, both, here)
 	if same != 31 || both != 9 || here != len(refusedHere) {
 		t.Error("vectors are missing")
 	}
 }
 
-// sigUtilDocuments: the cases of eth-sig-util's own tests. What the libraries sign
-// and we refuse, two readers could read differently: some have two digests.
+// sigUtilDocuments checks the cases of eth-sig-util's own tests. Readers could read those
+// that we refuse differently: some even have two digests.
 func sigUtilDocuments(t *testing.T, p *messagePeer) {
 	same, both, here := 0, 0, 0
 	for _, vector := range readSigUtilVectors(t).Documents {
@@ -248,14 +247,14 @@ func sigUtilDocuments(t *testing.T, p *messagePeer) {
 			here++
 		}
 	}
-	t.Logf("%d the same, %d refused by all, %d refused here and not by all", same, both, here)
+	t.Logf("%d equal, %d refused by all, %d refused here but not by all", same, both, here)
 	if same != 3 || both != 6 || here != 11 {
 		t.Error("documents are missing")
 	}
 }
 
-// randomPersonalMessages: viem, ethers and eth-sig-util sign personal messages
-// with the same bytes, and TronWeb those of Tron, whose signer it recovers from ours.
+// randomPersonalMessages checks that viem, ethers and eth-sig-util sign personal messages
+// to our bytes, and TronWeb those of Tron, whose signer it recovers from our signature.
 func randomPersonalMessages(t *testing.T, p *messagePeer) {
 	tronAddress := "TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn"
 	for seed := range drawnMessages(t) {
@@ -279,8 +278,8 @@ func randomPersonalMessages(t *testing.T, p *messagePeer) {
 	}
 }
 
-// randomAuthorizations: viem and eth-sig-util sign authorizations of EIP-7702 with
-// the same bytes.
+// randomAuthorizations checks that viem and eth-sig-util sign EIP-7702 authorizations to
+// our bytes.
 func randomAuthorizations(t *testing.T, p *messagePeer) {
 	for seed := range drawnMessages(t) {
 		r := rand.New(rand.NewPCG(seed, 73))

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/otp"
 )
 
-// otpResult is what one-time passwords answer.
+// otpResult is the result of the activities of one-time passwords.
 type otpResult struct {
 	InitOtpAuthResultV2 struct{ OTPID string }
 	VerifyOtpResult     struct{ VerificationToken string }
@@ -29,15 +29,15 @@ func resultOf(t *testing.T, got answered) otpResult {
 	return read.Activity.Result
 }
 
-// send is init for what must succeed; it returns the code too.
+// send is init for requests that must succeed. It also returns the code.
 func (c *otpClients) send(t *testing.T, client string, changes map[string]any) (id, code string) {
 	t.Helper()
 	got, id := c.init(t, client, changes)
 	if got.Error != "" {
 		t.Fatalf("send by %s: %s (%s)", client, got.Error, got.Cause)
 	}
-	found := regexp.MustCompile(`\n    (\S+)\n`).FindStringSubmatch(c.outbox.Message(t, id).Text)
-	return id, found[1]
+	match := regexp.MustCompile(`\n    (\S+)\n`).FindStringSubmatch(c.outbox.Message(t, id).Text)
+	return id, match[1]
 }
 
 func (c *otpClients) verifyAt(t *testing.T, client, timestampMs string, parameters map[string]any) (answered, string) {
@@ -55,7 +55,7 @@ func (c *otpClients) verify(t *testing.T, client, id, code string) answered {
 func expectRefusal(t *testing.T, what string, got answered, code int, text string) {
 	t.Helper()
 	if got.Code != float64(code) || !strings.Contains(got.Error, text) {
-		t.Errorf("%s: code %v, %q, value %s; %d, …%s… was expected", what, got.Code, got.Error, got.Value, code, text)
+		t.Errorf("%s: code %v, %q, value %s; want %d, …%s…", what, got.Code, got.Error, got.Value, code, text)
 	}
 }
 
@@ -68,7 +68,7 @@ func expectSuccess(t *testing.T, what string, got answered) {
 
 const invalidCode = "the one-time password is not valid"
 
-// wrong is not the code, but one as well formed.
+// wrong returns a well-formed code that is not the given one.
 func wrong(code string) string {
 	last := "2"
 	if strings.HasSuffix(code, last) {
@@ -77,8 +77,8 @@ func wrong(code string) string {
 	return code[:len(code)-1] + last
 }
 
-// testOTPSends: the fourth in three minutes is refused, to one contact as to
-// one user with many.
+// testOTPSends checks that the fourth message in three minutes is refused, to one contact
+// or for one user.
 func testOTPSends(t *testing.T) {
 	served := serveOTP(t, new(enginetest.Outbox))
 	for i, client := range otpSenders {
@@ -102,8 +102,8 @@ func testOTPSends(t *testing.T) {
 	}
 }
 
-// testOTPFlood: a flood of one address, however it is spelled, leaves its owner
-// one message, and no more.
+// testOTPFlood checks that flooding an address, in any spelling, leaves its owner exactly
+// one message.
 func testOTPFlood(t *testing.T) {
 	served := serveOTP(t, new(enginetest.Outbox))
 	for i, client := range otpSenders {
@@ -134,8 +134,8 @@ func testOTPOrganizationSends(t *testing.T) {
 	served.send(t, "http", nil)
 }
 
-// testOTPDeliveries: messages that fail are not counted as sent, but have a
-// limit of their own.
+// testOTPDeliveries checks that failed deliveries count towards their own limit and not as
+// sends.
 func testOTPDeliveries(t *testing.T) {
 	served := serveOTP(t, &enginetest.Outbox{Fail: true})
 	for i, client := range otpSenders {
@@ -149,7 +149,7 @@ func testOTPDeliveries(t *testing.T) {
 	}
 }
 
-// testOTPLiveCodes: three are live, a fourth kills the oldest.
+// testOTPLiveCodes checks that a fourth live code kills the oldest.
 func testOTPLiveCodes(t *testing.T) {
 	served := serveOTP(t, new(enginetest.Outbox))
 	for _, client := range otpVerifiers {
@@ -168,7 +168,7 @@ func testOTPLiveCodes(t *testing.T) {
 	}
 }
 
-// testOTPTokens: a right code answers a token, once.
+// testOTPTokens checks that a correct code yields a token, once.
 func testOTPTokens(t *testing.T) {
 	served := serveOTP(t, new(enginetest.Outbox))
 	for _, client := range otpVerifiers {
@@ -192,10 +192,10 @@ func testOTPTokens(t *testing.T) {
 			IssuedAt: issued, ExpiresAt: issued.Add(24 * time.Hour),
 		}
 		if said != want {
-			t.Errorf("%s: %+v; %+v was expected", client, said, want)
+			t.Errorf("%s: %+v, want %+v", client, said, want)
 		}
 		if _, again := served.verifyAt(t, client, at, parameters); again != token {
-			t.Errorf("%s: the identical body is answered with another token", client)
+			t.Errorf("%s: the same body yields another token", client)
 		}
 		expectRefusal(t, "used code by "+client, served.verify(t, client, id, code), 3, invalidCode)
 		expectRefusal(t, "unknown id by "+client, served.verify(t, client, enginetest.Organization, code), 3, invalidCode)
@@ -212,7 +212,7 @@ func testOTPExpiration(t *testing.T) {
 			lives, other := served.send(t, client, changes)
 			served.fixture.Clock.Advance(sent.Add(lifetime - time.Millisecond).Sub(served.fixture.Clock.Now()))
 			what := fmt.Sprintf("after %v by %s", lifetime, client)
-			at := served.tick() // when the one ends, and a millisecond before the other does
+			at := served.tick() // when the first expires, and a millisecond before the second does
 			got, _ := served.verifyAt(t, client, at, map[string]any{"otpId": ends, "otpCode": code})
 			expectRefusal(t, what, got, 3, invalidCode)
 			got, _ = served.verifyAt(t, client, at, map[string]any{"otpId": lives, "otpCode": other})
@@ -221,8 +221,8 @@ func testOTPExpiration(t *testing.T) {
 	}
 }
 
-// testOTPTries: the third try may be right; a fourth is one too many, however
-// right. A refused body counts once.
+// testOTPTries checks that the third try may succeed and a fourth may not, and that a
+// refused body counts once.
 func testOTPTries(t *testing.T) {
 	served := serveOTP(t, new(enginetest.Outbox))
 	for _, client := range otpVerifiers {
@@ -245,8 +245,8 @@ func testOTPTries(t *testing.T) {
 	}
 }
 
-// testOTPTriesOfKey: ten wrong tries an hour and fifty a day, over all codes of
-// a user.
+// testOTPTriesOfKey checks the limits of ten wrong tries an hour and fifty a day, over all
+// codes of a user.
 func testOTPTriesOfKey(t *testing.T) {
 	served := serveOTP(t, new(enginetest.Outbox))
 	for _, client := range otpVerifiers {
@@ -271,13 +271,14 @@ func testOTPTriesOfKey(t *testing.T) {
 	}
 }
 
-// testOTPLookAlikes: what Crockford's alphabet takes for 0 and 1, and lower case.
+// testOTPLookAlikes types lower case, and the letters that Crockford's alphabet reads as 0
+// and 1.
 func testOTPLookAlikes(t *testing.T) {
 	served := serveOTP(t, new(enginetest.Outbox))
 	for _, client := range otpVerifiers {
 		for _, pair := range []string{"0O", "0o", "1I", "1i", "1L", "1l"} {
 			id, code := served.send(t, client, nil)
-			for !strings.Contains(code, pair[:1]) { // in every fourth code there is one
+			for !strings.Contains(code, pair[:1]) { // every fourth code has one
 				id, code = served.send(t, client, nil)
 			}
 			typed := strings.ReplaceAll(strings.ToLower(code), pair[:1], pair[1:])
@@ -286,8 +287,8 @@ func testOTPLookAlikes(t *testing.T) {
 	}
 }
 
-// testOTPLaterVersion: what sdk-server posts by itself is refused by the name of
-// the version served, and no try of the code.
+// testOTPLaterVersion checks that the later version that sdk-server posts is refused with
+// the supported version's name, and does not count as a try.
 func testOTPLaterVersion(t *testing.T) {
 	served := serveOTP(t, new(enginetest.Outbox))
 	id, code := served.send(t, "sdk-server", nil)

@@ -12,29 +12,34 @@ import (
 	"github.com/countersign-dev/countersign/otp"
 )
 
-// otpClients are the public clients at a server that sends one-time passwords,
-// by a clock that goes only when a test tells it to.
+// otpClients are the public clients, and a server that sends one-time passwords and whose
+// clock only a test advances.
 type otpClients struct {
 	*clients
 	outbox *enginetest.Outbox
 	next   int
 }
 
-var otpSenders = []string{"http", "sdk-server", "core"} // that send a one-time password
-var otpVerifiers = []string{"http", "core"}             // that redeem one with the version served
+// The clients that can request a one-time password, and those that redeem one with the
+// supported version of the activity.
+var (
+	otpSenders   = []string{"http", "sdk-server", "core"}
+	otpVerifiers = []string{"http", "core"}
+)
 
 func serveOTP(t *testing.T, outbox *enginetest.Outbox, changes ...func(*otp.Config)) *otpClients {
 	t.Helper()
 	return &otpClients{clients: serveClients(t, enginetest.New(t, enginetest.WithOTP(t, outbox, changes...))), outbox: outbox}
 }
 
-// tick makes the next body another one, and returns its timestampMs.
+// tick advances the clock by a millisecond, so that the next body is a new one, and
+// returns its timestampMs.
 func (c *otpClients) tick() string {
 	c.fixture.Clock.Advance(time.Millisecond)
 	return fmt.Sprint(c.fixture.Clock.Now().UnixMilli())
 }
 
-// contact returns one that nothing was sent to yet.
+// contact returns a contact that nothing has been sent to.
 func (c *otpClients) contact(otpType any) string {
 	c.next++
 	if otpType == "OTP_TYPE_SMS" {
@@ -43,8 +48,8 @@ func (c *otpClients) contact(otpType any) string {
 	return fmt.Sprintf("user%d@example.com", c.next)
 }
 
-// init asks for a one-time password by e-mail to a new contact, but for the
-// changes; nil takes a parameter away.
+// init requests a one-time password by e-mail to a new contact. changes replace
+// parameters; nil removes one.
 func (c *otpClients) init(t *testing.T, client string, changes map[string]any) (answered, string) {
 	t.Helper()
 	parameters := map[string]any{"otpType": "OTP_TYPE_EMAIL"}
@@ -57,12 +62,12 @@ func (c *otpClients) init(t *testing.T, client string, changes map[string]any) (
 	return got, resultOf(t, got).InitOtpAuthResultV2.OTPID
 }
 
-// otpRule is a parameter on one side of its bound.
+// otpRule is a case on one side of a parameter's bound.
 type otpRule struct {
 	name    string
 	changes map[string]any
 	code    int    // of the refusal; 0 if it is accepted
-	want    string // in the refusal, or a regular expression of the message as shown
+	want    string // part of the refusal, or a regular expression that the message matches
 }
 
 func show(m otp.Message) string {
@@ -75,7 +80,7 @@ func custom(name string, value any) map[string]any {
 	return map[string]any{"emailCustomization": map[string]any{name: value}}
 }
 
-// variables are for the template whose subject and text have Name.
+// variables sets the variables of the template whose subject and text have Name.
 func variables(text string) map[string]any {
 	return map[string]any{"emailCustomization": map[string]any{"templateId": "welcome", "templateVariables": text}}
 }
@@ -209,7 +214,7 @@ var smsRules = []otpRule{
 	{"text of 501", smsTemplate("{{.OtpCode}}" + long("a", 489)), 3, "at most 500 bytes"},
 }
 
-// TestClientsOTP: the rules of one-time passwords, as each client meets them.
+// TestClientsOTP checks the rules of one-time passwords through each client.
 func TestClientsOTP(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"parameters": testOTPParameters, "sends": testOTPSends, "flood": testOTPFlood, "sends of an organization": testOTPOrganizationSends, "deliveries": testOTPDeliveries,
@@ -227,7 +232,7 @@ func testOTPParameters(t *testing.T) {
 			"welcome": {Subject: "Welcome {{.Name}}", Text: "{{.OtpCode}} for {{.Name}}", HTML: "<p>{{.Name}}</p>"},
 		}
 	})
-	letters := false // by default: in one code of 30,000 there is none by chance
+	letters := false // in a code of the default alphabet: one in 30,000 has none by chance
 	for _, rules := range [][]otpRule{codeRules, letterRules, smsRules} {
 		for _, rule := range rules {
 			for _, client := range otpSenders {
@@ -237,18 +242,18 @@ func testOTPParameters(t *testing.T) {
 		}
 	}
 	if !letters {
-		t.Error("no code has a letter unless one asks for it")
+		t.Error("no code of the default alphabet has a letter")
 	}
 }
 
-// checkRule returns the message that was sent, if one was to be.
+// checkRule checks a case and returns the message that was sent, if any.
 func (c *otpClients) checkRule(t *testing.T, client string, rule otpRule) string {
 	t.Helper()
 	before := c.outbox.Sent()
 	got, id := c.init(t, client, rule.changes)
 	if rule.code != 0 {
 		if got.Code != float64(rule.code) || !strings.Contains(got.Error, rule.want) || c.outbox.Sent() != before {
-			t.Errorf("%s by %s: code %v, %q, %d messages; %d, …%s… was expected",
+			t.Errorf("%s by %s: code %v, %q, %d messages; want %d, …%s…",
 				rule.name, client, got.Code, got.Error, c.outbox.Sent()-before, rule.code, rule.want)
 		}
 		return ""

@@ -36,8 +36,8 @@ func runSolana(t *testing.T, transaction []byte) string {
 	return startPeer(t, "solana.mjs").try(t, map[string]string{"op": "run", "transaction": hex.EncodeToString(transaction)}, &empty)
 }
 
-// solanaBuilds are one to twelve signers in legacy, in v0 with and without lookup
-// tables, and in v1 with every mask.
+// solanaBuilds returns transactions with one to twelve signers: legacy, v0 with and
+// without lookup tables, and v1 with every mask.
 func solanaBuilds() (builds []solanaBuild) {
 	add := func(version any, signers int, lookups bool, mask int) {
 		builds = append(builds, solanaBuild{"build", version, signers, lookups, mask, len(builds)})
@@ -47,7 +47,7 @@ func solanaBuilds() (builds []solanaBuild) {
 			add(1, signers, false, mask)
 		}
 		if signers > 9 {
-			continue // over 1,232 bytes with what the script puts in
+			continue // the transaction would exceed 1,232 bytes
 		}
 		for range 2 {
 			add("legacy", signers, false, 0)
@@ -58,7 +58,7 @@ func solanaBuilds() (builds []solanaBuild) {
 	return builds
 }
 
-// solanaSigners are the handles of the script's signers, by address.
+// solanaSigners returns the keys of the script's signers, by address.
 func solanaSigners(t *testing.T) map[string]keystore.Key {
 	t.Helper()
 	store := memory.New()
@@ -79,9 +79,9 @@ func solanaSigners(t *testing.T) map[string]keystore.Key {
 	return keys
 }
 
-// TestSolana signs what @solana/kit and @solana/web3.js have built, one signer
-// after the other in a random order, and compares with what they sign. litesvm
-// takes the result; with a bit changed its signature stage does not.
+// TestSolana signs what @solana/kit and @solana/web3.js have built, with the signers in
+// random order, and compares the result with theirs. litesvm accepts the signatures, but
+// not after a bit has been flipped.
 func TestSolana(t *testing.T) {
 	peer, keys := startPeer(t, "solana.mjs"), solanaSigners(t)
 	random := rand.New(rand.NewPCG(5, 6))
@@ -99,7 +99,7 @@ func TestSolana(t *testing.T) {
 			}
 			compared++
 			if by := c.By; by != "@solana/kit" && build.Version != 0 {
-				continue // the same transaction, or nearly: it would be a duplicate
+				continue // nearly the same transaction: it would be a duplicate
 			}
 			for _, broken := range [][]byte{
 				flipSolana(t, signed, unhex(t, answer.Blockhash), random),
@@ -156,14 +156,14 @@ func solanaSlot(t *testing.T, signed []byte, random *rand.Rand) []byte {
 	return signature[:ed25519.SignatureSize]
 }
 
-// flipSolana changes one bit of a part of the transaction.
+// flipSolana flips one random bit in a part of the transaction.
 func flipSolana(t *testing.T, signed, within []byte, random *rand.Rand) []byte {
 	t.Helper()
-	at := bytes.Index(signed, within)
-	if at < 0 {
-		t.Fatal("the transaction does not have it")
+	offset := bytes.Index(signed, within)
+	if offset < 0 {
+		t.Fatal("the transaction does not contain the part")
 	}
 	broken := bytes.Clone(signed)
-	broken[at+random.IntN(len(within))] ^= 1 << random.IntN(8)
+	broken[offset+random.IntN(len(within))] ^= 1 << random.IntN(8)
 	return broken
 }

@@ -30,14 +30,14 @@ func stateOf(a *chainAccount) (s accountState) {
 	return s
 }
 
-// change is what became of one account, and the effects that have to explain it.
+// change is the change of one account, and the effects that must explain it.
 type change struct {
 	effects       []chains.Effect
 	address       string
 	before, after accountState
 }
 
-// problems names what the effects do not explain.
+// problems returns what the effects do not explain.
 func (c change) problems() (problems []string) {
 	for name, explained := range map[string]func() bool{
 		"lamports": c.lamports, "owner": c.owner, "token amount": c.tokenAmount, "delegate": c.delegate,
@@ -57,8 +57,8 @@ func (c change) any(holds func(e chains.Effect) bool) bool {
 	return slices.ContainsFunc(c.effects, holds)
 }
 
-// flow is what effects of an asset take from an account and give to it. It is
-// loose if one of them has no exact amount.
+// flow is what the effects of an asset take from an account and give to it. It is loose
+// if one of them has no exact amount.
 type flow struct {
 	out, in           *big.Int
 	unbounded, gained bool // out without a bound; in at all
@@ -89,7 +89,7 @@ func (c change) flow(of func(chains.Asset) bool) (f flow) {
 	return f
 }
 
-// explains reports whether an amount can have become another by the flow.
+// explains reports whether the flow can turn one amount into another.
 func (f flow) explains(before, after uint64) bool {
 	delta := new(big.Int).Sub(new(big.Int).SetUint64(after), new(big.Int).SetUint64(before))
 	if !f.loose {
@@ -105,7 +105,7 @@ func (c change) lamports() bool {
 	return c.flow(chains.Asset.IsNative).explains(c.before.lamports, c.after.lamports)
 }
 
-// emptied: an account without SOL is gone, whatever it was.
+// emptied reports whether the account has no SOL left, and so no longer exists.
 func (c change) emptied() bool { return c.after.lamports == 0 }
 
 func (c change) controlled(e chains.Effect) bool {
@@ -124,8 +124,7 @@ func isMint(s accountState) bool {
 	return (s.owner == sdk.TokenProgramID || s.owner == sdk.Token2022ProgramID) && (len(s.data) == 82 || len(s.data) > 165 && s.data[165] == 1)
 }
 
-// tokenAmount: the amount of wrapped SOL follows the lamports, which are checked
-// themselves.
+// tokenAmount skips wrapped SOL, whose amount follows from the lamports.
 func (c change) tokenAmount() bool {
 	if !isToken(c.before) || !isToken(c.after) || bytes.Equal(c.after.data[:32], nativeMint[:]) {
 		return true
@@ -139,8 +138,8 @@ func (c change) moved(from, to int) bool {
 	return len(c.before.data) >= to && len(c.after.data) >= to && !bytes.Equal(c.before.data[from:to], c.after.data[from:to])
 }
 
-// delegate: it is given, taken back, used up by what leaves the account, or lost
-// with a change of owner.
+// delegate reports whether a changed delegate was approved, revoked, used up by a transfer,
+// or lost with a change of owner.
 func (c change) delegate() bool {
 	if !isToken(c.before) || !isToken(c.after) || !c.moved(72, 108) && !c.moved(121, 129) {
 		return true
@@ -167,7 +166,7 @@ func (c change) tokenAuthority() bool {
 	return true
 }
 
-// supply: of a mint, by what is minted and burned of it.
+// supply reports whether mints and burns explain the supply of a mint.
 func (c change) supply() bool {
 	if !isMint(c.before) || !isMint(c.after) {
 		return true
@@ -188,7 +187,7 @@ func (c change) supply() bool {
 	return total.Cmp(new(big.Int).SetUint64(after)) == 0
 }
 
-// stakeAuthority: staker and withdrawer, lockup, delegation.
+// stakeAuthority checks staker, withdrawer, lockup and delegation.
 func (c change) stakeAuthority() bool {
 	if c.before.owner != sdk.StakeProgramID || c.after.owner != sdk.StakeProgramID || len(c.before.data) < stakeSize || len(c.after.data) < stakeSize {
 		return true
@@ -202,7 +201,7 @@ func (c change) stakeAuthority() bool {
 	return (!c.moved(12, 76) || c.any(given) || newborn && c.any(split)) && (!c.moved(76, 124) || c.any(locked) || newborn && c.any(split))
 }
 
-// data: whatever changed belongs to an effect that names the account.
+// data reports whether changed data belongs to an effect that names the account.
 func (c change) data() bool {
 	return bytes.Equal(c.before.data, c.after.data) || c.emptied() ||
 		c.any(func(e chains.Effect) bool {
@@ -210,7 +209,7 @@ func (c change) data() bool {
 		})
 }
 
-// kept: what the last effect over an account's control says came true.
+// kept reports whether the last effect about the account's authority came true.
 func (c change) kept() bool {
 	for _, e := range slices.Backward(c.effects) {
 		if e.Kind == chains.KindAuthority && c.is(e.Account) && !e.To.IsNone() && !c.emptied() {

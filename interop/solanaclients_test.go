@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// solanaClientHazards are the hazards of what clients write; none of the others.
+// solanaClientHazards are the hazards of the transactions that have any.
 var solanaClientHazards = map[string][]string{
 	"token burn":                                {solana.HazardBurn},
 	"token-2022 burn":                           {solana.HazardBurn},
@@ -32,9 +32,9 @@ type solanaClient struct {
 	Names             map[string]string   // of addresses
 }
 
-// TestSolanaClients: what the current clients of Solana's programs write, and the
-// older web3.js, is decoded whole but for the swap's own program, and signed by
-// default but for what gives something away.
+// TestSolanaClients checks that the transactions of the current clients of Solana's
+// programs, and of the older web3.js, are fully decoded except for the swap's program, and
+// signed by default unless they give something away.
 func TestSolanaClients(t *testing.T) {
 	keys := solanaSigners(t)
 	var counts testenv.Outcomes
@@ -70,7 +70,7 @@ func TestSolanaClients(t *testing.T) {
 	t.Logf("by default: %+v", counts)
 }
 
-// pinnedTables is a folder with a pinned file for each table.
+// pinnedTables returns a folder with a pinned file for each lookup table.
 func pinnedTables(t *testing.T, tables map[string][]string) *descriptors.Folder {
 	t.Helper()
 	files := fstest.MapFS{}

@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/solana"
 )
 
-// solanaRun is a transaction over accounts of its own.
+// solanaRun is a transaction with accounts of its own.
 type solanaRun struct {
 	Accounts    []chainAccount `json:"accounts"`
 	Transaction string         `json:"transaction"`
@@ -30,7 +30,7 @@ type solanaRun struct {
 	tables       solanaTables
 }
 
-// specStep is a step, with the spec that it stands in.
+// specStep is a step and its spec.
 type specStep struct {
 	solanaSpec
 	solanaStep
@@ -47,10 +47,10 @@ func (r *solanaRun) steps() (steps []specStep) {
 
 type solanaOutcome struct {
 	Error         string          `json:"error"`
-	Before, After []*chainAccount // of those that are watched; nil if there is none
+	Before, After []*chainAccount // of the watched accounts; nil if there is none
 }
 
-// solanaRuns is how many runs have to succeed: COUNTERSIGN_PROVE, or 1,000.
+// solanaRuns returns how many runs must succeed: COUNTERSIGN_PROVE, or 1,000.
 func solanaRuns(t *testing.T) (runs int, all bool) {
 	t.Helper()
 	text := os.Getenv("COUNTERSIGN_PROVE")
@@ -64,21 +64,21 @@ func solanaRuns(t *testing.T) (runs int, all bool) {
 	return runs, true
 }
 
-// provenPerInstruction is how many successful runs each instruction has at least
-// when COUNTERSIGN_PROVE is set.
+// provenPerInstruction is the least number of successful runs of each instruction if
+// COUNTERSIGN_PROVE is set.
 const provenPerInstruction = 50
 
-// TestSolanaEffects executes drawn transactions in litesvm and compares what
-// became of every account with the effects: of a run that succeeds and has no call
-// that is not decoded, every change belongs to an effect, what leaves an account is
-// at most what the effects say, and amounts that are exact are exactly that.
+// TestSolanaEffects executes random transactions in litesvm and compares the changes of
+// every account with the effects. In a run that succeeds and has no undecoded call, every
+// change belongs to an effect, no account loses more than the effects say, and exact
+// amounts are exact.
 func TestSolanaEffects(t *testing.T) {
 	peer := startPeer(t, "solanaeffects.mjs")
 	want, all := solanaRuns(t)
 	specs := parseSolanaSpecs()
 	random := rand.New(rand.NewPCG(11, uint64(want)))
 	succeeded, blind, failures := map[string]int{}, 0, map[string]string{}
-	covered, loaded, bites, seen := 0, 0, teeth{}, solanaExecuted{}
+	covered, loaded, bites, executed := 0, 0, teeth{}, solanaExecuted{}
 	for number := 0; covered < want || all && fewest(specs, succeeded) < provenPerInstruction; {
 		if number > 60*want {
 			break
@@ -104,11 +104,11 @@ func TestSolanaEffects(t *testing.T) {
 				for _, spec := range runs[i].specs {
 					succeeded[spec.String()]++
 				}
-				seen.add(runs[i].instructions)
+				executed.add(runs[i].instructions)
 				for _, problem := range uncovered(effects, runs[i].Watch, outcome) {
 					t.Errorf("%v: %s\n%s%x", runs[i].specs, problem, describeEffects(effects), runs[i].raw)
 				}
-				if len(runs[i].specs) == len(runs[i].instructions) { // those of several steps name the same account in many effects
+				if len(runs[i].specs) == len(runs[i].instructions) { // with several steps, many effects name the same account
 					bites.try(effects, runs[i].Watch, outcome)
 				}
 			}
@@ -117,7 +117,7 @@ func TestSolanaEffects(t *testing.T) {
 			return
 		}
 	}
-	t.Logf("%d runs succeeded and were accounted for, %d of them with accounts from a lookup table, %d were not decoded", covered, loaded, blind)
+	t.Logf("%d runs succeeded and matched their effects, %d of them with accounts from a lookup table, %d were undecoded", covered, loaded, blind)
 	if loaded*10 < covered {
 		t.Errorf("only %d of %d runs have accounts from a lookup table", loaded, covered)
 	}
@@ -133,10 +133,10 @@ func TestSolanaEffects(t *testing.T) {
 			t.Errorf("%s succeeded %d times; litesvm says %.300s", spec, n, failures[spec.String()])
 		}
 	}
-	seen.all(t)
-	t.Logf("%d of %d effects are missed if they are left out", bites.noticed, bites.tried)
+	executed.all(t)
+	t.Logf("%d of %d effects are missed when removed", bites.noticed, bites.tried)
 	if bites.noticed*10 < bites.tried*7 {
-		t.Errorf("only %d of %d effects are missed if they are left out: the comparison does not tell", bites.noticed, bites.tried)
+		t.Errorf("only %d of %d effects are missed when removed: the comparison is too weak", bites.noticed, bites.tried)
 	}
 	if covered < want {
 		t.Errorf("only %d runs succeeded, of %d", covered, want)
@@ -151,8 +151,8 @@ func fewest(specs []solanaSpec, succeeded map[string]int) int {
 	return least
 }
 
-// drawSolanaRun draws one to three instructions, the first among those that have
-// succeeded least, and now and then changes a byte.
+// drawSolanaRun generates a run of one to three instructions, preferring those that have
+// succeeded least, and mutates some of them.
 func drawSolanaRun(t *testing.T, random *rand.Rand, specs []solanaSpec, number int, succeeded map[string]int) *solanaRun {
 	t.Helper()
 	w := newWorld(random, number)
@@ -204,7 +204,7 @@ func drawSolanaRun(t *testing.T, random *rand.Rand, specs []solanaSpec, number i
 	return run
 }
 
-// solanaTables are lookup tables that a reader knows.
+// solanaTables is a reader that knows lookup tables.
 type solanaTables map[sdk.PublicKey]sdk.PublicKeySlice
 
 func (solanaTables) Read(chains.Call) (chains.Reading, bool) { return chains.Reading{}, false }
@@ -217,9 +217,9 @@ func (t solanaTables) LookupTable(address []byte) (table chains.LookupTable, ok 
 	return table, ok
 }
 
-// effectsOf returns the effects, with the accounts of lookup tables; ok is false if the
-// transaction is refused, or has something that is not decoded. A party that is not
-// known is an error: the tables have all of them.
+// effectsOf returns the effects, with accounts of lookup tables resolved. ok is false if
+// the transaction is refused or has an undecoded effect. It fails the test if an account
+// remains unresolved.
 func effectsOf(t *testing.T, run *solanaRun) (effects []chains.Effect, ok bool) {
 	t.Helper()
 	tx, err := solana.Chain{}.Parse(run.raw)
@@ -256,8 +256,8 @@ func uncovered(effects []chains.Effect, watched []string, outcome solanaOutcome)
 	return problems
 }
 
-// teeth counts how many effects are missed when they are left out: a comparison
-// that explained everything would prove nothing.
+// teeth counts how many effects are missed when they are removed: a comparison that
+// explains everything proves nothing.
 type teeth struct{ tried, noticed int }
 
 func (b *teeth) try(effects []chains.Effect, watched []string, outcome solanaOutcome) {
@@ -281,6 +281,6 @@ func describeEffects(effects []chains.Effect) string {
 	return out.String()
 }
 
-// isSysvarAddress reports whether an account is the network's own: its changes
-// are exempt.
+// isSysvarAddress reports whether an account belongs to the network. Its changes are
+// exempt.
 func isSysvarAddress(address string) bool { return strings.HasPrefix(address, "Sysvar") }

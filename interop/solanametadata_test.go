@@ -14,10 +14,9 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// TestSolanaMetadata: what Metaplex's client for Token Metadata writes is decoded
-// whole, every byte and account of it, but for the instructions that are not. What it
-// does is written down in testdata/solanametadata.txt, which COUNTERSIGN_UPDATE=1
-// writes: the effects, and the hazards.
+// TestSolanaMetadata checks that every byte and account of what Metaplex's client for
+// Token Metadata writes is decoded, except for two instructions. The effects and hazards
+// are in testdata/solanametadata.txt, which COUNTERSIGN_UPDATE=1 rewrites.
 func TestSolanaMetadata(t *testing.T) {
 	keys := solanaSigners(t)
 	var table strings.Builder
@@ -39,7 +38,7 @@ func TestSolanaMetadata(t *testing.T) {
 		}
 		counts.Add(isBlind(effects), len(signing.Hazards()))
 		fmt.Fprintf(&table, "%s\n", c.Name)
-		for _, effect := range effects[1:] { // but the fee
+		for _, effect := range effects[1:] { // without the fee
 			fmt.Fprintf(&table, "    %s\n", replaceNames(chains.Sentence(effect, nil), c.Names))
 		}
 		for _, hazard := range signing.Hazards() {
@@ -50,11 +49,11 @@ func TestSolanaMetadata(t *testing.T) {
 			t.Fatal(err)
 		}
 		if text := shown.String(); strings.Contains(text, "trailing data") || strings.Contains(text, "further account") {
-			t.Errorf("%s: not all is read:\n%s", c.Name, text)
+			t.Errorf("%s: not fully decoded:\n%s", c.Name, text)
 		}
 	}
 	if want := []string{"print", "use"}; !slices.Equal(blind, want) {
-		t.Errorf("not decoded: %v, want %v", blind, want)
+		t.Errorf("undecoded: %v, want %v", blind, want)
 	}
 	testenv.ClientRow(t, "@metaplex-foundation/mpl-token-metadata", counts)
 	t.Logf("by default: %+v", counts)

@@ -19,17 +19,17 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-var updateTron = flag.Bool("update-tron", false, "write what TronWeb made to chains/tron/testdata")
+var updateTron = flag.Bool("update-tron", false, "write what TronWeb built to chains/tron/testdata")
 
-// The test-only keys: of the vectors, and two more for co-signers.
+// tronKeys are test-only keys: that of the vectors, and two for co-signers.
 var tronKeys = []string{
 	"e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca",
 	"0000000000000000000000000000000000000000000000000000000000000001",
 	"0000000000000000000000000000000000000000000000000000000000000002",
 }
 
-// tronCase is a transaction as TronWeb takes it, and as Wallet Core does if it
-// knows the type.
+// tronCase is a transaction as TronWeb expects it, and as Wallet Core does if it supports
+// the type.
 type tronCase struct {
 	Type       string          `json:"type"`
 	Value      json.RawMessage `json:"value"`
@@ -37,7 +37,7 @@ type tronCase struct {
 	WalletCore map[string]any  `json:"walletCore"`
 }
 
-// tronBuilt is what TronWeb made of a case.
+// tronBuilt is a transaction that a library has built.
 type tronBuilt struct {
 	Type       string `json:"type"`
 	RawDataHex string `json:"rawDataHex"`
@@ -74,7 +74,7 @@ func buildTron(t *testing.T, c tronCase, frame map[string]any, permission int) t
 	return built
 }
 
-// tronFrames are the variations of what stands around a contract.
+// tronFrames returns variations of the members around a contract.
 func tronFrames(c tronCase) []struct {
 	frame      map[string]any
 	permission int
@@ -103,7 +103,7 @@ func tronFrames(c tronCase) []struct {
 	}
 }
 
-// TestTronWeb signs whatever TronWeb can build, and compares.
+// TestTronWeb compares our signatures of everything that TronWeb can build with its own.
 func TestTronWeb(t *testing.T) {
 	store := tronStore(t)
 	types := map[string]bool{}
@@ -161,7 +161,7 @@ func compareWithTronWeb(t *testing.T, store *memory.Store, built tronBuilt) {
 	}
 }
 
-// TestTronWebCosigners has two co-signers of a permission sign in two calls, and
+// TestTronWebCosigners has two co-signers of a permission sign one after the other, and
 // TronWeb read the result.
 func TestTronWebCosigners(t *testing.T) {
 	store := tronStore(t)
@@ -180,8 +180,8 @@ func TestTronWebCosigners(t *testing.T) {
 	}
 }
 
-// TestTronWalletCore compares with Wallet Core, which serialises, hashes and
-// signs by itself. Its last byte is the bare recovery id.
+// TestTronWalletCore compares with Wallet Core, which has its own serializer. The last byte
+// of its signatures is the bare recovery id.
 func TestTronWalletCore(t *testing.T) {
 	startPeer(t, "tron.mjs") // or skip the whole test
 	store := tronStore(t)
@@ -200,7 +200,7 @@ func TestTronWalletCore(t *testing.T) {
 	}
 }
 
-// compareWithWalletCore returns what Wallet Core has made.
+// compareWithWalletCore returns what Wallet Core has built.
 func compareWithWalletCore(t *testing.T, store *memory.Store, c tronCase) string {
 	transaction := map[string]any{
 		"timestamp": "1900000000000", "expiration": "1900000060000", "memo": "invoice 42",
@@ -239,7 +239,7 @@ func tronStore(t *testing.T) *memory.Store {
 	return store
 }
 
-// countTron counts what becomes of a transaction of the first key's.
+// countTron counts the outcome of a transaction for the first key.
 func countTron(t *testing.T, store *memory.Store, unsigned string, counts *testenv.Outcomes) {
 	t.Helper()
 	signing := readyTron(t, store, 0, unsigned)
@@ -282,8 +282,7 @@ func readyTron(t *testing.T, store *memory.Store, number int, unsigned string) c
 	return signing
 }
 
-// writeTronVectors writes what the tests of the package itself read, for which
-// no Node is needed.
+// writeTronVectors writes the vectors for the tests of chains/tron, which do not need Node.
 func writeTronVectors(t *testing.T, made []tronBuilt) {
 	t.Helper()
 	text, err := json.MarshalIndent(map[string]any{

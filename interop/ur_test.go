@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// urAnswer is an answer of the script: what it has of it.
+// urAnswer is an answer of ur.mjs, of which each operation sets some members.
 type urAnswer struct {
 	Parts     []string
 	Type      string
@@ -35,7 +35,7 @@ func askUR(t *testing.T, request map[string]any) (answer urAnswer) {
 	return answer
 }
 
-// randomBytes are bytes that are the same in each run.
+// randomBytes returns random bytes that are the same in each run.
 func randomBytes(seed uint64, length int) []byte {
 	from := rand.New(rand.NewPCG(seed, 0))
 	out := make([]byte, length)
@@ -53,9 +53,9 @@ func upper(parts []string) []string {
 	return out
 }
 
-// TestURParts: each part is byte for byte that of @ngraveio/bc-ur, for messages
-// and fragments of many lengths, up to three times as many parts as fragments;
-// and what is encoded on one side is read on the other.
+// TestURParts checks that parts equal those of @ngraveio/bc-ur, for messages and fragments
+// of many lengths and three times as many parts as fragments, and that each side reads
+// what the other encodes.
 func TestURParts(t *testing.T) {
 	equal := 0
 	for _, length := range []int{60, 256, 1000, 1300, 4100, 20_000} {
@@ -91,7 +91,7 @@ func TestURParts(t *testing.T) {
 	t.Logf("%d parts are equal", equal)
 }
 
-// collect puts a message together.
+// collect reassembles a message.
 func collect(t *testing.T, parts []string, taken ...string) ur.Message {
 	t.Helper()
 	collector := ur.NewCollector(taken...)
@@ -107,8 +107,8 @@ func collect(t *testing.T, parts []string, taken ...string) ur.Message {
 	return message
 }
 
-// TestURLoss compares how many codes have to be shown until a message is read, at
-// 0, 20 and 50 % loss, with @ngraveio/bc-ur: the same codes lost.
+// TestURLoss compares with @ngraveio/bc-ur how many codes have to be shown until a message
+// is read, if 0, 20 or 50 % of them are lost.
 func TestURLoss(t *testing.T) {
 	const runs = 15
 	for _, length := range []int{843, 5447, 20_000} {
@@ -164,7 +164,7 @@ func shownUntilRead(t *testing.T, encoder *ur.Encoder, lost []bool) int {
 
 const requestUUID = "9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d"
 
-// TestKeystoneRequests reads what Keystone's SDK asks for.
+// TestKeystoneRequests reads the requests of Keystone's SDK.
 func TestKeystoneRequests(t *testing.T) {
 	data := hex.EncodeToString(randomBytes(1, 700))
 	address := "97cc56300c36f60c7fb7c50babc6c5cdf59d5c56"
@@ -194,7 +194,7 @@ func TestKeystoneRequests(t *testing.T) {
 	}
 }
 
-// TestKeystoneSignatures: Keystone's SDK reads our answers.
+// TestKeystoneSignatures has Keystone's SDK read our answers.
 func TestKeystoneSignatures(t *testing.T) {
 	id, err := hex.DecodeString(strings.ReplaceAll(requestUUID, "-", ""))
 	if err != nil {
@@ -217,8 +217,8 @@ func TestKeystoneSignatures(t *testing.T) {
 	}
 }
 
-// TestKeystoneHDKey: Keystone's registry reads the extended public key of an account
-// as what it is: BIP-84's vector.
+// TestKeystoneHDKey has Keystone's registry read the extended public key of BIP-84's
+// vector.
 func TestKeystoneHDKey(t *testing.T) {
 	const xpub = "xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V"
 	raw := base58.Decode(xpub) // version 4, depth 1, parent 4, index 4, chain code 32, key 33, checksum 4
@@ -234,8 +234,7 @@ func TestKeystoneHDKey(t *testing.T) {
 	}
 }
 
-// TestBBQr reads what Coinkite's library writes, in each of its encodings, in any
-// order.
+// TestBBQr reads what Coinkite's library writes, in each encoding and in another order.
 func TestBBQr(t *testing.T) {
 	raw := append([]byte("psbt\xff"), bytes.Repeat(randomBytes(4, 300), 8)...)
 	for _, encoding := range []string{"H", "2", "Z"} {

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// walletRequest is a line to wallets.mjs.
+// walletRequest is a request to wallets.mjs.
 type walletRequest struct {
 	Op         string         `json:"op"`
 	Mnemonic   string         `json:"mnemonic,omitempty"`
@@ -35,7 +35,7 @@ func askWallets(t *testing.T, request walletRequest) (answer map[string]string) 
 	return answer
 }
 
-// walletRequests are paths of mnemonics of all lengths, with and without a
+// walletRequests returns derivations from mnemonics of all lengths, with and without a
 // passphrase.
 func walletRequests(t *testing.T) (requests []walletRequest) {
 	t.Helper()
@@ -63,9 +63,8 @@ func walletRequests(t *testing.T) (requests []walletRequest) {
 	return requests
 }
 
-// TestWalletLibraries: for the same mnemonic, ethers, TronWeb, bitcoinjs-lib and
-// @solana/web3.js (with the derivation of Wallet Core) have the addresses that
-// our keys have.
+// TestWalletLibraries checks that ethers, TronWeb, bitcoinjs-lib and @solana/web3.js (with
+// Wallet Core's derivation) derive the addresses of our keys from the same mnemonic.
 func TestWalletLibraries(t *testing.T) {
 	formats := map[string]string{
 		"ethereum": "ADDRESS_FORMAT_ETHEREUM", "tron": "ADDRESS_FORMAT_TRON", "solana": "ADDRESS_FORMAT_SOLANA",
@@ -88,7 +87,7 @@ func TestWalletLibraries(t *testing.T) {
 	}
 }
 
-// addressesAt returns our addresses, by format.
+// addressesAt returns the addresses that we derive, by format.
 func addressesAt(t *testing.T, request walletRequest) map[string]string {
 	t.Helper()
 	root, err := wallet.FromMnemonic([]byte(request.Mnemonic), []byte(request.Passphrase))
@@ -114,8 +113,8 @@ func addressesAt(t *testing.T, request walletRequest) map[string]string {
 	return addresses
 }
 
-// TestExtendedKeyLibraries: @scure/bip32 writes the extended private keys that we write,
-// and what we read of it has the children that it derives.
+// TestExtendedKeyLibraries checks that @scure/bip32 writes the extended private keys that
+// we write, and derives the children that we derive from them.
 func TestExtendedKeyLibraries(t *testing.T) {
 	var requests []walletRequest
 	for i, request := range walletRequests(t) {
@@ -149,8 +148,8 @@ func TestExtendedKeyLibraries(t *testing.T) {
 	}
 }
 
-// TestKeyFormatLibraries exchanges key files with ethers, ecpair and
-// @solana/web3.js, both ways.
+// TestKeyFormatLibraries exchanges key files with ethers, ecpair and @solana/web3.js, in
+// both directions.
 func TestKeyFormatLibraries(t *testing.T) {
 	var requests []walletRequest
 	var secp256k1, ed25519 []keyformat.Key
