@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 )
 
-// FuzzActivityDecode: whatever is taken says the same to encoding/json, is kept
-// byte for byte, and is answered with JSON from which the body comes back.
+// FuzzActivityDecode checks that an accepted body means the same to encoding/json, is
+// kept byte for byte, and can be recovered from the JSON of its answer.
 func FuzzActivityDecode(f *testing.F) {
 	files, err := filepath.Glob("../activity/testdata/example_*.json")
 	if err != nil || len(files) == 0 {
@@ -48,7 +48,7 @@ func FuzzActivityDecode(f *testing.F) {
 	})
 }
 
-// checkReading compares with what encoding/json reads.
+// checkReading compares a request with what encoding/json reads.
 func checkReading(t *testing.T, request *activity.Request, body []byte) {
 	t.Helper()
 	var other struct {
@@ -95,7 +95,7 @@ func checkAnswer(t *testing.T, request *activity.Request, body []byte) {
 	}
 }
 
-// recordOf makes a completed activity with the submitter's vote.
+// recordOf returns a completed activity with the submitter's vote.
 func recordOf(request *activity.Request) *activity.Record {
 	return &activity.Record{
 		ID: "id", Request: request, Status: activity.StatusCompleted, Result: resultOf(request.Type),
@@ -114,8 +114,8 @@ func resultOf(kind activity.Type) activity.Result {
 	return activity.SignTransactionResult{SignedTransaction: "00"}
 }
 
-// FuzzActivityRecord: whatever lies in a store, reading it does not panic, and
-// what it reads can be answered.
+// FuzzActivityRecord checks that reading arbitrary stored bytes does not panic, and
+// that what is read can be answered.
 func FuzzActivityRecord(f *testing.F) {
 	request, err := activity.Decode([]byte(`{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","timestampMs":"1","organizationId":"o","parameters":{"signWith":"a","unsignedTransaction":"b","type":"c"}}`))
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// bitcoinSeeds is the vectors of the chain package, and one PSBT of each
-// version with inputs that the test key can sign.
+// bitcoinSeeds adds the vectors of the chain package, and a PSBT of each version with
+// inputs that the test key can sign.
 func bitcoinSeeds(f *testing.F, pub keystore.PublicKey) {
 	f.Helper()
 	for _, raw := range transactionsOf(f, "bitcoin") {
@@ -58,8 +58,8 @@ func bitcoinKey(f *testing.F) keystore.Key {
 	return keystore.Verified(key)
 }
 
-// FuzzBitcoinPSBT: the reader never panics, what it accepts is written back
-// identically, and what it refuses it refuses with a field or an offset.
+// FuzzBitcoinPSBT checks that the reader does not panic, that what it accepts is
+// written back unchanged, and that its errors name a field or an offset.
 func FuzzBitcoinPSBT(f *testing.F) {
 	bitcoinSeeds(f, bitcoinKey(f).PublicKey())
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -74,7 +74,7 @@ func FuzzBitcoinPSBT(f *testing.F) {
 	})
 }
 
-// compareWithBTCD: where btcd's reader takes the PSBT too, it sees the same
+// compareWithBTCD checks that btcd, if it accepts the PSBT, reads the same
 // transaction, amounts and scripts.
 func compareWithBTCD(t *testing.T, packet *psbt.Packet) {
 	theirs, err := oracle.NewFromRawBytes(bytes.NewReader(packet.Raw), false)
@@ -113,8 +113,8 @@ func compareInputWithBTCD(t *testing.T, ours *psbt.Input, theirs *oracle.PInput)
 	}
 }
 
-// FuzzBitcoinSign: nothing panics on any PSBT; what is signed is the input with
-// signatures added and nothing else, and reads and verifies again.
+// FuzzBitcoinSign checks that no PSBT causes a panic, and that a signed PSBT is the
+// input with only signatures added, which is read and verified again.
 func FuzzBitcoinSign(f *testing.F) {
 	key := bitcoinKey(f)
 	bitcoinSeeds(f, key.PublicKey())
@@ -122,7 +122,7 @@ func FuzzBitcoinSign(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) { checkBitcoinSigned(t, chain, key, raw) })
 }
 
-// checkBitcoinSigned shows and signs whatever can be read.
+// checkBitcoinSigned shows and signs any readable PSBT.
 func checkBitcoinSigned(t *testing.T, chain bitcoin.Chain, key keystore.Key, raw []byte) {
 	t.Helper()
 	tx, err := chain.Parse(raw)
@@ -170,7 +170,7 @@ func readPSBT(t *testing.T, raw []byte) *psbt.Packet {
 	return packet
 }
 
-// withoutNew writes a signed PSBT without the signatures that were added.
+// withoutNew returns a signed PSBT without the signatures that were added.
 func withoutNew(signed, was *psbt.Packet) []byte {
 	if flags := was.Global.Find(psbt.GlobalTxModifiable); flags != nil { // BIP-370 has a signer change it
 		copy(signed.Global.Find(psbt.GlobalTxModifiable).Value, flags.Value)
@@ -192,7 +192,8 @@ func withoutNew(signed, was *psbt.Packet) []byte {
 	return signed.Encode()
 }
 
-// FuzzBitcoinAddress: no text panics, and what is taken for an address is one.
+// FuzzBitcoinAddress checks that no text causes a panic, and that what is accepted as
+// an address is one.
 func FuzzBitcoinAddress(f *testing.F) {
 	for _, text := range []string{
 		"tb1q86sdxfzdwas2hr6n428jyg5up3u7vj5catau8m", "mmE6rFNaoPL9yPyNPV68bRkRGbPbv38FNe", "2N4Jr7nS66g7qemt8mSWyjBMnUjW25a2Cg3",

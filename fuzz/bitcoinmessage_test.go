@@ -14,9 +14,9 @@ import (
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
-// FuzzBitcoinMessage: a BIP-322 message is refused if its text cannot be shown, and is
-// else shown whole, moves nothing, and is signed to what the script engine takes. With
-// another text in the same PSBT, or with none, it is refused.
+// FuzzBitcoinMessage checks that a BIP-322 message is refused if its text cannot be
+// shown; otherwise it is shown whole, moves nothing, and its signature satisfies the
+// script engine. With another text in the same PSBT, or none, it is refused.
 func FuzzBitcoinMessage(f *testing.F) {
 	key := bitcoinKey(f)
 	addresses := bitcoin.Chain{}.Addresses(key.PublicKey())
@@ -81,7 +81,8 @@ func shows(fields []chains.Field, text string) bool {
 	return false
 }
 
-// withText returns a PSBT with another text of its message; without one if it is nil.
+// withText returns a PSBT with another text of its message, or without one if text is
+// nil.
 func withText(t *testing.T, raw, text []byte) []byte {
 	t.Helper()
 	packet, err := psbt.Read(raw)

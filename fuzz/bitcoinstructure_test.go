@@ -12,10 +12,10 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// FuzzBitcoinStructure makes PSBTs by the rules of BIP-174 and BIP-370, of
-// inputs, outputs and records that the fuzzer chooses, and then breaks one rule.
-// What keeps the rules is read, as btcd reads it, and signed with its bytes kept;
-// what breaks one is refused.
+// FuzzBitcoinStructure generates PSBTs by the rules of BIP-174 and BIP-370, with
+// inputs, outputs and records that the fuzzer chooses, then breaks one rule. Valid
+// ones are read as btcd reads them and signed without changing their bytes; broken
+// ones are refused.
 func FuzzBitcoinStructure(f *testing.F) {
 	addChoices(f)
 	key := bitcoinKey(f)
@@ -40,8 +40,8 @@ func FuzzBitcoinStructure(f *testing.F) {
 	})
 }
 
-// checkPSBT: what was accepted has no key twice in a map, is written back as it
-// was, and btcd sees the same in it.
+// checkPSBT checks that an accepted PSBT has no duplicate keys, is written back
+// unchanged, and is read alike by btcd.
 func checkPSBT(t *testing.T, packet *psbt.Packet, raw []byte) {
 	t.Helper()
 	maps := []psbt.Map{packet.Global}
@@ -69,7 +69,7 @@ func checkPSBT(t *testing.T, packet *psbt.Packet, raw []byte) {
 	}
 }
 
-// checkBrokenPSBT breaks one rule.
+// checkBrokenPSBT breaks one rule and checks that the PSBT is refused.
 func checkBrokenPSBT(t *testing.T, choose *tape.Tape, made bitcointest.PSBT) {
 	t.Helper()
 	broken, rule := breakPSBT(choose, made)
@@ -82,7 +82,7 @@ func checkBrokenPSBT(t *testing.T, choose *tape.Tape, made bitcointest.PSBT) {
 	}
 }
 
-// choosePSBT makes a PSBT of one to three inputs and outputs.
+// choosePSBT generates a PSBT with one to three inputs and outputs.
 func choosePSBT(choose *tape.Tape, pub keystore.PublicKey) bitcointest.PSBT {
 	made := bitcointest.PSBT{
 		Version: tape.Pick[uint32](choose, psbt.Version0, psbt.Version2), TxVersion: tape.Pick[uint32](choose, 2, 1, 3),
@@ -119,7 +119,7 @@ func chooseSpend(choose *tape.Tape, pub keystore.PublicKey) bitcointest.Spend {
 	)
 }
 
-// inputRecords are records that an input may have besides those of its spend.
+// inputRecords are records that an input may have in addition to those of its spend.
 func inputRecords(pub keystore.PublicKey) []bitcointest.Record {
 	origin := []byte{1, 2, 3, 4, 84, 0, 0, 0x80}
 	return []bitcointest.Record{
@@ -139,7 +139,7 @@ func outputRecords(pub keystore.PublicKey) []bitcointest.Record {
 	}
 }
 
-// chooseRecords takes some of the records, in some order.
+// chooseRecords returns some of the records, in some order.
 func chooseRecords(choose *tape.Tape, from []bitcointest.Record) (chosen []bitcointest.Record) {
 	for range choose.Intn(len(from) + 1) {
 		i := choose.Intn(len(from))
@@ -153,7 +153,7 @@ func chooseRecords(choose *tape.Tape, from []bitcointest.Record) (chosen []bitco
 	return chosen
 }
 
-// breakPSBT breaks a rule and names it, or changes a byte, which may break none.
+// breakPSBT breaks a rule and names it, or changes a byte, which may not break any.
 func breakPSBT(choose *tape.Tape, made bitcointest.PSBT) (broken []byte, rule string) {
 	raw := made.Encode()
 	in := &made.Inputs[choose.Intn(len(made.Inputs))]

@@ -11,9 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// FuzzBitcoinTransaction reads the transactions that inputs spend: what is
-// accepted, btcd writes again the same, under the same id and with the same
-// outputs.
+// FuzzBitcoinTransaction reads the transactions that inputs spend and checks that
+// btcd writes what is accepted to the same bytes, with the same id and outputs.
 func FuzzBitcoinTransaction(f *testing.F) {
 	addTransactions(f, bitcoinKey(f).PublicKey())
 	f.Fuzz(func(t *testing.T, raw []byte) {

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// FuzzDecodeHex: what is accepted is hex, and encodes to the same text.
+// FuzzDecodeHex checks that what is accepted is hex, and encodes to the same text.
 func FuzzDecodeHex(f *testing.F) {
 	for _, seed := range []string{"", "0x", "0x02ec", "02EC", "02e", "02e\xff", "AuwBB4Q7", "{}", " 02",
 		"0X" + strings.Repeat("0123456789abcdefABCDEF", 9), strings.Repeat("7", 63) + "g", strings.Repeat("7", 33) + "g" + strings.Repeat("7", 36)} {
@@ -34,7 +34,7 @@ func isHex(text string) bool {
 	return err == nil && len(raw) > 0
 }
 
-// FuzzDecimal: the point moves, the number stays.
+// FuzzDecimal checks that only the decimal point moves.
 func FuzzDecimal(f *testing.F) {
 	f.Add(uint64(1500), uint8(3))
 	f.Fuzz(func(t *testing.T, value uint64, places uint8) {

@@ -26,8 +26,8 @@ import (
 // ethereumSecret is the key of the vectors in chains/ethereum/testdata.
 const ethereumSecret = "e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca"
 
-// ethereumSeeds returns unsigned transactions of every type: those of the
-// vectors, and generated ones.
+// ethereumSeeds returns unsigned transactions of every type: those of the vectors,
+// and generated ones.
 func ethereumSeeds(f *testing.F) [][]byte {
 	f.Helper()
 	seeds := transactionsOf(f, "ethereum")
@@ -38,9 +38,9 @@ func ethereumSeeds(f *testing.F) [][]byte {
 	return append(seeds, networkForms(seeds)...)
 }
 
-// networkForms wraps blob transactions as they travel, with a sidecar of empty
-// strings: the reader gets as far as their lengths. Proofs are too slow to be
-// fuzzed; chains/ethereum tests them.
+// networkForms returns blob transactions in their network form, with a sidecar of
+// empty strings: the reader gets as far as their lengths. Verifying proofs is too
+// slow to fuzz; chains/ethereum tests it.
 func networkForms(seeds [][]byte) [][]byte {
 	empty := []byte{0xc1, 0x80}
 	var forms [][]byte
@@ -75,9 +75,9 @@ func ethereumKey(f *testing.F) keystore.Key {
 	return keystore.Verified(key)
 }
 
-// FuzzEthereumParse: the reader agrees with go-ethereum on what is valid, but
-// for the differences that gethoracle lists; what it accepts is the canonical
-// encoding; what is signed recovers to our address.
+// FuzzEthereumParse checks that the reader accepts what go-ethereum accepts, except
+// for the differences that gethoracle lists, that it accepts only the canonical
+// encoding, and that the signer can be recovered from what is signed.
 func FuzzEthereumParse(f *testing.F) {
 	for _, seed := range ethereumSeeds(f) {
 		f.Add(seed)
@@ -107,9 +107,9 @@ func FuzzEthereumParse(f *testing.F) {
 	})
 }
 
-// FuzzEthereumSignWith: an address is what go-ethereum takes for one, if what is
-// in mixed case has the right checksum; the key signs at its own and no other one,
-// and for any id.
+// FuzzEthereumSignWith checks that an address is what go-ethereum accepts as one,
+// with the right checksum if it is in mixed case, and that the key signs only for its
+// own address, and for any id.
 func FuzzEthereumSignWith(f *testing.F) {
 	for _, seed := range []string{"0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", "0x97cc56300c36f60c7fb7c50babc6c5cdf59d5c56",
 		"0X97CC56300C36F60C7FB7C50BABC6C5CDF59D5C56", "0x97Cc56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c5",
@@ -127,8 +127,7 @@ func FuzzEthereumSignWith(f *testing.F) {
 	})
 }
 
-// ethereumOracle says what signWith means: an address, an id, or a slip in an
-// address.
+// ethereumOracle says whether signWith is an address, an id, or a mistyped address.
 func ethereumOracle(signWith string) (address [20]byte, isAddress, refused bool) {
 	if !strings.HasPrefix(signWith, "0x") && !strings.HasPrefix(signWith, "0X") {
 		return address, false, false
@@ -142,8 +141,7 @@ func ethereumOracle(signWith string) (address [20]byte, isAddress, refused bool)
 	return mixed.Address(), true, !oneCase && !mixed.ValidChecksum()
 }
 
-// checkSignWith holds what a transaction says of a signWith against what an oracle
-// says.
+// checkSignWith compares what a transaction says about a signWith with an oracle.
 func checkSignWith(t *testing.T, tx chains.Transaction, key keystore.Key, signWith string, address [20]byte, isAddress, refused bool) {
 	t.Helper()
 	request, err := tx.Request(signWith)
@@ -166,7 +164,7 @@ func checkSignWith(t *testing.T, tx chains.Transaction, key keystore.Key, signWi
 	}
 }
 
-// signed walks from a transaction to its signed bytes.
+// signed signs a transaction.
 func signed(t *testing.T, tx chains.Transaction, key keystore.Key, signWith string) ([]byte, error) {
 	t.Helper()
 	request, err := tx.Request(signWith)
@@ -180,8 +178,8 @@ func signed(t *testing.T, tx chains.Transaction, key keystore.Key, signWith stri
 	return signing.AppendSigned(t.Context(), nil)
 }
 
-// networkForm reports whether raw is a blob transaction with a sidecar, or
-// looks like one: those have a target of their own.
+// networkForm reports whether raw is, or looks like, a blob transaction with a
+// sidecar. Those have a target of their own.
 func networkForm(raw []byte) bool {
 	return len(raw) > 1 && raw[0] == types.BlobTxType && firstIsList(raw[1:])
 }
@@ -191,7 +189,7 @@ func firstIsList(list []byte) bool {
 	return err == nil && len(content) > 0 && content[0] >= 0xc0
 }
 
-// checkParseError: every refusal is a *chains.ParseError with an offset inside
+// checkParseError checks that an error is a *chains.ParseError with an offset inside
 // the input.
 func checkParseError(t *testing.T, raw []byte, err error) {
 	t.Helper()
@@ -204,7 +202,8 @@ func checkParseError(t *testing.T, raw []byte, err error) {
 	}
 }
 
-// showEverything makes all that is shown of a transaction: the same twice.
+// showEverything renders everything that is shown of a transaction, twice, and checks
+// that both are equal.
 func showEverything(t *testing.T, tx chains.Transaction, key keystore.Key) {
 	t.Helper()
 	if first, second := tx.Summary().Digest(), tx.Summary().Digest(); first != second {
@@ -251,7 +250,7 @@ func checkEthereumSigned(t *testing.T, raw, signed []byte, key keystore.Key) {
 	}
 }
 
-// FuzzEthereumGenerated: what go-ethereum signs, ours signs to the same bytes.
+// FuzzEthereumGenerated checks that we sign what go-ethereum signs to the same bytes.
 func FuzzEthereumGenerated(f *testing.F) {
 	for kind := range gethoracle.Kinds {
 		f.Add(uint64(kind), uint8(kind))
@@ -262,7 +261,7 @@ func FuzzEthereumGenerated(f *testing.F) {
 	})
 }
 
-// withCalldata is an unsigned EIP-1559 transaction with this calldata.
+// withCalldata returns an unsigned EIP-1559 transaction with the calldata.
 func withCalldata(t *testing.T, data []byte) []byte {
 	t.Helper()
 	tx := types.NewTx(&types.DynamicFeeTx{ChainID: big.NewInt(1), GasTipCap: big.NewInt(1), GasFeeCap: big.NewInt(2), Gas: 21_000, To: &common.Address{9}, Value: new(big.Int), Data: data})

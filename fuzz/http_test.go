@@ -13,8 +13,9 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// FuzzHTTP sends anything to the API, under a good stamp of the body or another:
-// it never fails inside, its answer is JSON, and only a good stamp gets a result.
+// FuzzHTTP sends arbitrary requests to the API, with a valid stamp of the body or an
+// arbitrary one. It checks that there are no internal errors, that answers are JSON,
+// and that only a valid stamp gets a result.
 func FuzzHTTP(f *testing.F) {
 	fixture := enginetest.New(f)
 	handler := httpapi.New(fixture.Engine, httpapi.Options{})

@@ -11,9 +11,9 @@ import (
 	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
-// FuzzStrictJSON: what the strict reader takes is an object to encoding/json too,
-// whose names a second reader cannot take for one another; every refusal says
-// where.
+// FuzzStrictJSON checks that what the strict reader accepts is an object for
+// encoding/json, too, whose names no other reader can confuse, and that every error
+// has an offset.
 func FuzzStrictJSON(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, ` {"a":[1,-2.5e3,true,null,"\u00e9\ud83d\ude00"]} `, `{"a":1,"a":2}`, `{"a":"\ud83d"}`, "\xef\xbb\xbf{}", `{} {}`,
@@ -40,7 +40,7 @@ func FuzzStrictJSON(f *testing.F) {
 	})
 }
 
-// countMembers counts the members of an object as they are written.
+// countMembers counts the members of an object as written.
 func countMembers(t *testing.T, text []byte) (members int) {
 	t.Helper()
 	tokens := json.NewDecoder(bytes.NewReader(text))
@@ -59,7 +59,7 @@ func countMembers(t *testing.T, text []byte) (members int) {
 	return members
 }
 
-// FuzzActivityQuery: what either query takes says the same to encoding/json.
+// FuzzActivityQuery checks that an accepted query means the same to encoding/json.
 func FuzzActivityQuery(f *testing.F) {
 	f.Add([]byte(`{"organizationId":"o","activityId":"a"}`))
 	f.Add([]byte(`{"organizationId":"6e1f8f5e-1111-4222-8333-444455556666"}`))

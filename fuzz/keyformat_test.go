@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// keyformatSeeds returns a key on either curve.
+// keyformatSeeds returns a key on each curve.
 func keyformatSeeds(f *testing.F) (secp256k1, ed25519 keyformat.Key) {
 	f.Helper()
 	secret := bytes.Repeat([]byte{7}, keystore.SecretSize)
@@ -27,8 +27,8 @@ func keyformatSeeds(f *testing.F) (secp256k1, ed25519 keyformat.Key) {
 	return secp256k1, ed25519
 }
 
-// FuzzKeyformatWIF: what is accepted is written the same again, and read the same
-// by btcutil.
+// FuzzKeyformatWIF checks that what is accepted is written back unchanged, and is the
+// same key to btcutil.
 func FuzzKeyformatWIF(f *testing.F) {
 	key, _ := keyformatSeeds(f)
 	for _, wif := range []keyformat.WIF{{Key: key}, {Key: key, TestNetwork: true}, {Key: key, Uncompressed: true}} {
@@ -51,7 +51,7 @@ func FuzzKeyformatWIF(f *testing.F) {
 	})
 }
 
-// FuzzKeyformatSolana: what is accepted, solana-go reads as the same key.
+// FuzzKeyformatSolana checks that what is accepted is the same key to solana-go.
 func FuzzKeyformatSolana(f *testing.F) {
 	_, key := keyformatSeeds(f)
 	text, err := key.Solana()
@@ -76,8 +76,8 @@ func FuzzKeyformatSolana(f *testing.F) {
 	})
 }
 
-// FuzzKeyformatPKCS8 reads the DER of unencrypted keys: what is accepted holds
-// the key that is written again.
+// FuzzKeyformatPKCS8 reads the DER of unencrypted keys and checks that what is
+// accepted contains the key that is written back.
 func FuzzKeyformatPKCS8(f *testing.F) {
 	secp256k1, ed25519 := keyformatSeeds(f)
 	for _, key := range []keyformat.Key{secp256k1, ed25519} {
@@ -102,9 +102,9 @@ func FuzzKeyformatPKCS8(f *testing.F) {
 	})
 }
 
-// FuzzKeyformatWeb3 reads Web3 Secret Storage files. Those whose
-// password is dear to try are left alone, which keeps the fuzzer fast; that they
-// are bounded is tested beside the reader.
+// FuzzKeyformatWeb3 reads Web3 Secret Storage files. It skips those whose password is
+// expensive to try, which keeps the fuzzer fast; package keyformat tests that the
+// cost is bounded.
 func FuzzKeyformatWeb3(f *testing.F) {
 	secp256k1, _ := keyformatSeeds(f)
 	file, err := secp256k1.Web3([]byte("p"), keyformat.Cost{LogN: 1})
@@ -120,8 +120,8 @@ func FuzzKeyformatWeb3(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// The MAC leaves one ciphertext; with the address that was written, it
-		// leaves one key. Without, the iv is free.
+		// The MAC fixes the ciphertext and, together with the address, the key.
+		// Without an address, any iv is accepted.
 		if bytes.HasPrefix(file, address) && !bytes.Equal(key.Secret, secp256k1.Secret) {
 			t.Errorf("another key is read from %q", file)
 		}
@@ -131,7 +131,7 @@ func FuzzKeyformatWeb3(f *testing.F) {
 	})
 }
 
-// longNumber reports whether there are four digits or more in a row outside of
+// longNumber reports whether there are four or more digits in a row outside of
 // quotes.
 func longNumber(text []byte) bool {
 	quoted, run := false, 0
@@ -149,7 +149,7 @@ func longNumber(text []byte) bool {
 	return false
 }
 
-// FuzzWalletMnemonic: what is accepted is one entropy, whose words are those.
+// FuzzWalletMnemonic checks that what is accepted is the mnemonic of one entropy.
 func FuzzWalletMnemonic(f *testing.F) {
 	f.Add("legal winner thank year wave sausage worth useful legal winner thank yellow")
 	f.Add("zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo vote")
@@ -165,8 +165,9 @@ func FuzzWalletMnemonic(f *testing.F) {
 	})
 }
 
-// FuzzWalletExtendedKey: what is accepted is written the same again, but for the mark of
-// hardened steps and the version bytes of SLIP-132, and is the key that btcutil reads.
+// FuzzWalletExtendedKey checks that what is accepted is written back unchanged,
+// except for the mark of hardened steps and the version bytes of SLIP-132, and is the
+// same key to btcutil.
 func FuzzWalletExtendedKey(f *testing.F) {
 	f.Add("xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHi")
 	f.Add("[3442193e/0']xprv9uHRZZhk6KAJC1avXpDAp4MDc3sQKNxDiPvvkX8Br5ngLNv1TxvUxt4cV1rGL5hj6KCesnDYUhd7oWgT11eZG7XnxHrnYeSvkzY7d2bhkJ7")
@@ -204,8 +205,8 @@ func FuzzWalletExtendedKey(f *testing.F) {
 	})
 }
 
-// FuzzWalletPath: what is accepted is written the same again, but for the mark of
-// hardened steps, and derives the same key each time.
+// FuzzWalletPath checks that what is accepted is written back unchanged, except for
+// the mark of hardened steps, and always derives the same key.
 func FuzzWalletPath(f *testing.F) {
 	for _, account := range wallet.UsualAccounts() {
 		f.Add(account.Path.String())

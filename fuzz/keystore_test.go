@@ -65,8 +65,8 @@ func (s seedKeystore) open(t *testing.T, content []byte) *file.Store {
 	return store
 }
 
-// FuzzKeystoreKeyFile reads key files: whatever is not the file that was
-// written, byte for byte, is refused with a reason.
+// FuzzKeystoreKeyFile checks that a key file that differs in any byte from what was
+// written is refused with a reason.
 func FuzzKeystoreKeyFile(f *testing.F) {
 	seed := newSeedKeystore(f)
 	f.Add(seed.content)
@@ -87,9 +87,9 @@ func FuzzKeystoreKeyFile(f *testing.F) {
 	})
 }
 
-// FuzzKeystoreAuthenticFile reads key files with arbitrary metadata and payload
-// and the right MAC, as only the keystore itself can make them: the readers
-// behind the MAC take one form of each.
+// FuzzKeystoreAuthenticFile reads key files with arbitrary metadata and payload and
+// the right MAC, as only the keystore can write them, and checks that only one form
+// of each is accepted.
 func FuzzKeystoreAuthenticFile(f *testing.F) {
 	seed := newSeedKeystore(f)
 	identity := keystoreIdentity(f, seed.dir)
@@ -123,8 +123,8 @@ func FuzzKeystoreAuthenticFile(f *testing.F) {
 	})
 }
 
-// checkKeystoreWritten writes what was read the way it is documented: it has to be what
-// was there.
+// checkKeystoreWritten checks that what was read, written as documented, is what was
+// there.
 func checkKeystoreWritten(t *testing.T, store *file.Store, key keystore.Key, organizationID, metadata, payload string) {
 	t.Helper()
 	for info, err := range store.Keys(t.Context(), organizationID) {
@@ -166,8 +166,8 @@ func keystoreIdentity(f *testing.F, dir string) *age.X25519Identity {
 	return identities[0].(*age.X25519Identity)
 }
 
-// authenticKeyStanza is the stanza of a key file, made as the package comment of
-// keystore/file and its sealer draw it.
+// authenticKeyStanza returns the stanza of a key file, as documented in package
+// keystore/file and its sealer.
 type authenticKeyStanza struct {
 	identity *age.X25519Identity
 	metadata string
@@ -200,8 +200,8 @@ func authenticKeyFile(t *testing.T, identity *age.X25519Identity, metadata, payl
 	return sealed.Bytes()
 }
 
-// FuzzKeystoreIdentity opens keystores with any identity.age: nothing but the
-// passphrase opens one, and hostile work factors cost nothing.
+// FuzzKeystoreIdentity opens keystores with arbitrary identity.age files and checks
+// that only the passphrase opens one, and that hostile work factors cost nothing.
 func FuzzKeystoreIdentity(f *testing.F) {
 	seed := newSeedKeystore(f)
 	path := filepath.Join(seed.dir, "identity.age")

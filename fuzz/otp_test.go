@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// otpSender takes every message and looks at what must hold for each.
+// otpSender accepts every message and checks its invariants.
 type otpSender struct {
 	t    *testing.T
 	last otp.Message
@@ -33,9 +33,9 @@ func (s *otpSender) Send(_ context.Context, message otp.Message) error {
 	return nil
 }
 
-// FuzzOTPRequest throws strings at every parameter of a request for an e-mail.
-// What is accepted makes headers of one line, an address that net/mail reads,
-// HTML without a tag of theirs, and a code that verifies.
+// FuzzOTPRequest fuzzes the parameters of a request for an e-mail. An accepted
+// request yields headers of one line, an address that net/mail reads, HTML without
+// injected tags, and a code that verifies.
 func FuzzOTPRequest(f *testing.F) {
 	f.Add("ann@example.com", "App", "300", "https://example.com/a.png", "https://example.com/%s", `{"a":"b"}`, "Sender", "b@example.com", "c@example.org", "user")
 	f.Add("ann@münchen.example", "<script>", "600", "", "https://example.com#%s", `{"a":"<b>"}`, "a\r\nBcc: b", "", "", "")
@@ -72,9 +72,8 @@ func FuzzOTPRequest(f *testing.F) {
 	})
 }
 
-// FuzzOTPText throws strings at the parameters of a request for a text message.
-// What is accepted is sent to the digits that were typed, and holds a code that
-// verifies.
+// FuzzOTPText fuzzes the parameters of a request for a text message. An accepted
+// request is sent to the digits of the contact and contains a code that verifies.
 func FuzzOTPText(f *testing.F) {
 	f.Add("+4915112345678", "App", " is for {{.AppName}}", "user")
 	f.Add("+49 151 123-45678", "\u202e", "{{.OtpCode}}{{.OtpCode}}", "")
@@ -114,8 +113,8 @@ func digitsOf(text string) string {
 	}, text)
 }
 
-// FuzzOTPMeter reads what a store may have kept. What is accepted is the
-// encoding of what was read.
+// FuzzOTPMeter checks that a stored meter is accepted only in the encoding that
+// Append writes.
 func FuzzOTPMeter(f *testing.F) {
 	full := otpledger.Meter{
 		Sent: []otpledger.Event{{At: 1, By: 2, N: 3}}, Tried: []otpledger.Event{{At: 4, By: 5, N: 6}},

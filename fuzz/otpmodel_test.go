@@ -8,8 +8,8 @@ import (
 	"github.com/countersign-dev/countersign/otp"
 )
 
-// otpModel is the rules of one-time passwords as simple as can be: lists of what
-// happened, searched from end to end.
+// otpModel is the simplest possible model of the rules: lists of what happened,
+// searched from end to end.
 type otpModel struct {
 	limits otp.Limits
 	codes  []*otpModelCode // in the order in which they came alive
@@ -31,8 +31,8 @@ type otpEvent struct {
 	user, contact string
 }
 
-// wait returns how long it is until one more is allowed: the first moment at
-// which the events that are left in the window are few enough.
+// wait returns how long it takes until one more event is allowed: until the first
+// moment at which few enough events are left in the window.
 func (m *otpModel) wait(events []otpEvent, rate otp.Rate, now time.Time, user, contact string) time.Duration {
 	moments := []time.Time{now}
 	for _, event := range events {
@@ -49,8 +49,8 @@ func (m *otpModel) wait(events []otpEvent, rate otp.Rate, now time.Time, user, c
 	return rate.Window
 }
 
-// allowed counts for the user, and for the contact, where no user counts for
-// more than all but one of the rate.
+// allowed checks the count of the user and that of the contact, for which no user
+// counts for more than all but one of the rate.
 func (m *otpModel) allowed(events []otpEvent, rate otp.Rate, at time.Time, user, contact string) bool {
 	byThem, byContact := 0, map[string]int{}
 	for _, event := range events {
@@ -79,9 +79,9 @@ func (m *otpModel) mayIssue(now time.Time, user, contact string) time.Duration {
 	return m.wait(m.failed, m.limits.Failures, now, user, contact)
 }
 
-// issued notes a code that was delivered. If its user or its contact has too
-// many live ones, one dies: the user's oldest; of a contact the oldest of the
-// same user, or of any user.
+// issued records a delivered code. If its user or its contact has too many live
+// codes, one dies: the user's oldest; for a contact, the oldest of the same user or,
+// if there is none, of any user.
 func (m *otpModel) issued(code *otpModelCode, now time.Time) {
 	m.sent = append(m.sent, otpEvent{now, code.user, code.contact})
 	same := func(other *otpModelCode) bool { return other.user == code.user }
@@ -90,7 +90,7 @@ func (m *otpModel) issued(code *otpModelCode, now time.Time) {
 	m.codes = append(m.codes, code)
 }
 
-// makeRoom kills one of the live codes that count, a preferred one first.
+// makeRoom kills one of the live codes that count, preferring a preferred one.
 func (m *otpModel) makeRoom(now time.Time, counts, preferred func(*otpModelCode) bool) {
 	var live []*otpModelCode
 	for _, code := range m.codes {
@@ -104,8 +104,8 @@ func (m *otpModel) makeRoom(now time.Time, counts, preferred func(*otpModelCode)
 	live[max(0, slices.IndexFunc(live, preferred))].state = otpledger.StateDead
 }
 
-// verified returns how the try of a code ends, and how long to wait if the
-// tries are used up.
+// verified returns the result of trying a code, and how long to wait if the tries are
+// used up.
 func (m *otpModel) verified(code *otpModelCode, right bool, now time.Time) (wait time.Duration, refused error) {
 	for _, rate := range []otp.Rate{m.limits.HourlyTries, m.limits.DailyTries} {
 		if wait := m.wait(m.wrong, rate, now, code.user, code.contact); wait > 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// otpPlayer does the same with a service and with a model of it.
+// otpPlayer performs the same operations on a service and on its model.
 type otpPlayer struct {
 	t       *testing.T
 	tape    *tape.Tape
@@ -45,9 +45,9 @@ func (p *otpPlayer) Send(_ context.Context, message otp.Message) error {
 	return nil
 }
 
-// FuzzOTPService: whatever is asked for in whatever order, by two users for two
-// contacts, delivered or not, typed right, wrong or late, the service answers as
-// the model does, to the millisecond.
+// FuzzOTPService checks that the service answers like the model, to the millisecond,
+// for any sequence of operations by two users with two contacts: deliveries that
+// succeed or fail, and codes typed correctly, wrongly or late.
 func FuzzOTPService(f *testing.F) {
 	addChoices(f)
 	f.Fuzz(func(t *testing.T, choices []byte) {
@@ -80,7 +80,7 @@ func (p *otpPlayer) step() {
 	}
 }
 
-// issue asks for a code whose message is the code alone.
+// issue requests a code; the message is only the code.
 func (p *otpPlayer) issue() {
 	seconds, length, alphanumeric := 1+p.tape.Intn(60), otp.MinLength+p.tape.Intn(4), p.tape.Bool()
 	code := &otpModelCode{
@@ -127,7 +127,7 @@ func (p *otpPlayer) checkCode(typed string, length int, alphanumeric bool) {
 	}
 }
 
-// verify tries one of the codes that were ever sent.
+// verify tries one of the codes sent so far.
 func (p *otpPlayer) verify() {
 	if len(p.all) == 0 {
 		return
@@ -156,7 +156,7 @@ func (p *otpPlayer) verify() {
 	}
 }
 
-// typing is what a user types who reads the code well or badly.
+// typing returns what a user types who reads the code correctly or not.
 func (p *otpPlayer) typing(code string) (typed string, right bool) {
 	switch p.tape.Intn(5) {
 	case 0, 1:
@@ -176,7 +176,7 @@ func (p *otpPlayer) is(err, want error) {
 	}
 }
 
-// limited expects that a limit is used up, and for how long.
+// limited requires a LimitError with the wait.
 func (p *otpPlayer) limited(err error, wait time.Duration) {
 	p.t.Helper()
 	limit, ok := errors.AsType[*otp.LimitError](err)

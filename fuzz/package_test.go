@@ -34,8 +34,8 @@ func targets(t *testing.T) []string {
 	return names
 }
 
-// TestSeedsBelongToTargets finds seeds that no target reads since it was renamed
-// or removed: the go command ignores such folders.
+// TestSeedsBelongToTargets finds seeds whose target has been renamed or removed: the
+// go command ignores such folders.
 func TestSeedsBelongToTargets(t *testing.T) {
 	folders, err := os.ReadDir("testdata/fuzz")
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 )
 
-// FuzzPKCS11URI: the reader of PKCS#11 URIs (RFC 7512) never panics, what it
-// accepts is bounded, and a PIN written into a URI is refused without being
-// repeated, wherever it stands.
+// FuzzPKCS11URI checks that the reader of PKCS#11 URIs (RFC 7512) does not panic,
+// that what it accepts is bounded, and that a PIN in a URI is refused without being
+// repeated.
 func FuzzPKCS11URI(f *testing.F) {
 	for _, seed := range []string{
 		"pkcs11:token=signer", "pkcs11:token=my%20token;serial=12ab?module-path=/usr/lib/softhsm/libsofthsm2.so",

@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// FuzzPublicKey: what is a point to us is the same point to btcec, and is written
-// again as it was read; API keys take the same points.
+// FuzzPublicKey checks that an accepted point is the same point to btcec and is
+// written back unchanged, and that API keys accept the same points.
 func FuzzPublicKey(f *testing.F) {
 	secp256k1, edwards := keyformatSeeds(f)
 	f.Add(secp256k1.PublicKey.Bytes())
@@ -43,7 +43,7 @@ func FuzzPublicKey(f *testing.F) {
 	})
 }
 
-// FuzzKeyformatHex: what is read as a key is 32 bytes, and is written again as
+// FuzzKeyformatHex checks that an accepted key has 32 bytes and is written back with
 // the same digits.
 func FuzzKeyformatHex(f *testing.F) {
 	key, _ := keyformatSeeds(f)
@@ -63,8 +63,8 @@ func FuzzKeyformatHex(f *testing.F) {
 	})
 }
 
-// FuzzEthereumCalldata shows transactions with any calldata: nothing panics, and
-// calldata that differs is shown differently.
+// FuzzEthereumCalldata shows transactions with arbitrary calldata and checks that
+// different calldata is shown differently.
 func FuzzEthereumCalldata(f *testing.F) {
 	transfer := append([]byte{0xa9, 0x05, 0x9c, 0xbb}, make([]byte, 64)...)
 	multicall := append([]byte{0xac, 0x96, 0x50, 0xd8, 31: 0}, make([]byte, 96)...)

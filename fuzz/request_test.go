@@ -12,15 +12,15 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// requestTypes are the types of transactions, in the order of FuzzSignRequest's
-// first argument.
+// requestTypes are the types of transactions, in the order of FuzzSignRequest's first
+// argument.
 var requestTypes = []activity.TransactionType{
 	activity.TransactionTypeEthereum, activity.TransactionTypeSolana, activity.TransactionTypeTron,
 	activity.TransactionTypeBitcoin, activity.TransactionTypeTempo,
 }
 
-// FuzzSignRequest: whatever is asked for, on whatever chain, the engine answers
-// with a result or with an *activity.Error that is the caller's.
+// FuzzSignRequest checks that the engine answers any request on any chain with a
+// result or with an *activity.Error that is the caller's fault.
 func FuzzSignRequest(f *testing.F) {
 	keys := memory.New()
 	for number, kind := range requestTypes {
@@ -55,7 +55,7 @@ func FuzzSignRequest(f *testing.F) {
 	})
 }
 
-// addKey adds the key of a vector, if it is not there from another one.
+// addKey adds the key of a vector unless another vector has added it.
 func addKey(f *testing.F, keys *memory.Store, v vector) {
 	f.Helper()
 	key := keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: unhex(f, strings.TrimPrefix(v.PrivateKey, "0x"))}
@@ -67,7 +67,7 @@ func addKey(f *testing.F, keys *memory.Store, v vector) {
 	}
 }
 
-// signsTo has an engine with a key of secp256k1 sign a transaction, and compares.
+// signsTo checks what an engine with a secp256k1 key signs a transaction to.
 func signsTo(t *testing.T, kind activity.TransactionType, secret, unsigned, want []byte) {
 	t.Helper()
 	keys := memory.New()

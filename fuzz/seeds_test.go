@@ -45,8 +45,7 @@ func vectorsOf(f *testing.F, chain string) []vector {
 	return vectors
 }
 
-// transactionsOf returns the transactions of a chain's vectors, each unsigned and
-// signed.
+// transactionsOf returns the transactions of a chain's vectors, unsigned and signed.
 func transactionsOf(f *testing.F, chain string) [][]byte {
 	f.Helper()
 	var raw [][]byte

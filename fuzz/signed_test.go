@@ -20,8 +20,8 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// The readers of this file stand behind a signature, which no fuzzer guesses: the
-// targets sign what it makes.
+// The readers in this file require a signature, which no fuzzer can guess: the targets
+// sign what it generates.
 
 // signedKey is a key on P-256, the same in every run.
 func signedKey(f *testing.F) *ecdsa.PrivateKey {
@@ -47,9 +47,9 @@ func signRaw(t *testing.T, key *ecdsa.PrivateKey, message []byte) []byte {
 	return signature
 }
 
-// FuzzStampPasskey signs any authenticator data and any client data with a
-// registered passkey: only what names this body, this relying party, its origin
-// and a user who was present is let in.
+// FuzzStampPasskey signs arbitrary authenticator data and client data with a
+// registered passkey and checks that a stamp is accepted only if they name this body,
+// this relying party, its origin and a user who was present.
 func FuzzStampPasskey(f *testing.F) {
 	key := signedKey(f)
 	point, err := key.PublicKey.Bytes()
@@ -93,8 +93,8 @@ func FuzzStampPasskey(f *testing.F) {
 	})
 }
 
-// FuzzAppProof signs any payload: what is read from it, written in the one form
-// that the engine makes, is read as the same.
+// FuzzAppProof signs arbitrary payloads and checks that what is read from one,
+// written in the engine's form, is read alike.
 func FuzzAppProof(f *testing.F) {
 	key := signedKey(f)
 	good, err := activity.NewAppProof(key, activity.AppProofPayload{
@@ -126,8 +126,8 @@ func FuzzAppProof(f *testing.F) {
 	})
 }
 
-// FuzzOTPToken signs any header and claims: a token that is taken is ES256, in
-// time, and says whose it is; nothing else panics.
+// FuzzOTPToken signs arbitrary headers and claims and checks that an accepted token
+// uses ES256, is valid at the time, and names its owner.
 func FuzzOTPToken(f *testing.F) {
 	key := signedKey(f)
 	f.Add(`{"alg":"ES256","typ":"JWT"}`, `{"id":"i","verification_type":"OTP_TYPE_SMS","contact":"+4915112345678","organization_id":"o","iat":1,"exp":9}`)
@@ -153,7 +153,7 @@ func FuzzOTPToken(f *testing.F) {
 	})
 }
 
-// FuzzWebhookSignature: one header is the right one for a body and a time.
+// FuzzWebhookSignature checks that only one header is valid for a body and a time.
 func FuzzWebhookSignature(f *testing.F) {
 	secret := []byte(strings.Repeat("s", 32))
 	f.Add("t=1777000000,v1=00", []byte("{}"))

@@ -18,7 +18,7 @@ import (
 )
 
 // seedSolana adds the vectors of the package, unsigned and signed, and v1
-// transactions made of them.
+// transactions built from them.
 func seedSolana(f *testing.F) {
 	f.Helper()
 	for _, raw := range transactionsOf(f, "solana") {
@@ -27,7 +27,7 @@ func seedSolana(f *testing.F) {
 	}
 }
 
-// solanaV1 makes a v1 transaction of a legacy or v0 one.
+// solanaV1 builds a v1 transaction from a legacy or v0 one.
 func solanaV1(f *testing.F, raw []byte) []byte {
 	f.Helper()
 	tx, err := sdk.TransactionFromBytes(raw)
@@ -46,9 +46,9 @@ func solanaV1(f *testing.F, raw []byte) []byte {
 	return v1
 }
 
-// FuzzSolanaParse: whatever comes in, the reader does not panic; what it accepts
-// solana-go understands as fields that encode to the same bytes and pass its
-// Sanitize; and whatever can be done with it does not panic either.
+// FuzzSolanaParse checks that the reader does not panic, that solana-go reads what is
+// accepted as fields that encode to the same bytes and pass its Sanitize, and that
+// nothing that can be done with a transaction panics.
 func FuzzSolanaParse(f *testing.F) {
 	seedSolana(f)
 	chain := solana.New(solana.Limits{})
@@ -89,9 +89,9 @@ func FuzzSolanaParse(f *testing.F) {
 	})
 }
 
-// FuzzSolanaSign puts a key of ours in the place of the first signer, signs, and
-// compares: the slot is filled, no other byte changed, and the signature is what
-// crypto/ed25519 makes over the message.
+// FuzzSolanaSign replaces the first signer by our key, signs, and checks that the
+// slot is filled, no other byte has changed, and the signature is that of
+// crypto/ed25519 over the message.
 func FuzzSolanaSign(f *testing.F) {
 	seedSolana(f)
 	secret := []byte("thirty-two bytes for one fuzz key")[:32]
@@ -144,7 +144,7 @@ func FuzzSolanaSign(f *testing.F) {
 	})
 }
 
-// drawnTable is one table for every address: 32 bytes of it an entry.
+// drawnTable is one table for every address, with 32 of its bytes per entry.
 type drawnTable []byte
 
 func (drawnTable) Read(chains.Call) (chains.Reading, bool) { return chains.Reading{}, false }
@@ -156,9 +156,9 @@ func (d drawnTable) LookupTable([]byte) (table chains.LookupTable, ok bool) {
 	return table, true
 }
 
-// FuzzSolanaTables: with any contents of its lookup tables, a transaction has the
-// summary that it had, effects that are well-formed, and none that is unknown because
-// of a table that says everything.
+// FuzzSolanaTables checks that, with any contents of its lookup tables, a transaction
+// keeps its summary, and its effects are well-formed and, if the tables are complete,
+// resolved.
 func FuzzSolanaTables(f *testing.F) {
 	for _, raw := range transactionsOf(f, "solana") {
 		f.Add(raw, bytes.Repeat([]byte("thirty-two bytes for one account"), 2))
@@ -193,7 +193,7 @@ func FuzzSolanaTables(f *testing.F) {
 	})
 }
 
-// numbered are different accounts.
+// numbered returns different accounts.
 func numbered(count int) (list []byte) {
 	for i := range count {
 		list = append(list, bytes.Repeat([]byte{byte(i), 0x5a}, 16)...)
@@ -201,7 +201,7 @@ func numbered(count int) (list []byte) {
 	return list
 }
 
-// FuzzSolanaSignWith: any text is an address, an id or a *SignerError.
+// FuzzSolanaSignWith checks that any text is an address, an id or a *SignerError.
 func FuzzSolanaSignWith(f *testing.F) {
 	for _, text := range []string{"", "treasury", "AYqgi6uEZJd8KdGLymSMY8AigtTqNcCjAbFGm232RxM9", "11111111111111111111111111111111"} {
 		f.Add(text)
@@ -228,7 +228,7 @@ func FuzzSolanaSignWith(f *testing.F) {
 	})
 }
 
-// oneSigner is a legacy transaction without instructions.
+// oneSigner returns a legacy transaction without instructions.
 func oneSigner() []byte {
 	raw := append([]byte{1}, make([]byte, 64)...)
 	raw = append(raw, 1, 0, 0, 1)

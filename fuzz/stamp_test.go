@@ -33,8 +33,9 @@ func stampSeeds(f *testing.F) []stampVector {
 	return seeds
 }
 
-// FuzzStampParse: no header panics; one that is refused is malformed; one that
-// is taken says of whom it is and how it was made, and lets no one in.
+// FuzzStampParse checks that no header causes a panic, that an error says it is
+// malformed, and that an accepted one names its credential and kind but does not
+// authenticate.
 func FuzzStampParse(f *testing.F) {
 	for _, seed := range stampSeeds(f) {
 		f.Add(seed.HeaderName, seed.HeaderValue, []byte(seed.Body))
@@ -56,7 +57,8 @@ func FuzzStampParse(f *testing.F) {
 	})
 }
 
-// FuzzStampCOSEKey: no COSE key panics, and what is taken can be verified with.
+// FuzzStampCOSEKey checks that no COSE key causes a panic, and that an accepted key
+// can be used to verify.
 func FuzzStampCOSEKey(f *testing.F) {
 	f.Add([]byte("\xa5\x01\x02\x03\x26\x20\x01\x21\x58\x20aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\x22\x58\x20aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"))
 	f.Add([]byte("\xa4\x01\x01\x03\x27\x20\x06\x21\x58\x20aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"))

@@ -11,10 +11,10 @@ import (
 	"github.com/countersign-dev/countersign/store/storetest"
 )
 
-// maxChoices bounds a sequence of operations, so that each stays quick.
+// maxChoices bounds a sequence of operations, so that each is fast.
 const maxChoices = 1 << 10
 
-// addChoices adds random sequences, the same ones every time.
+// addChoices adds random sequences, the same ones in each run.
 func addChoices(f *testing.F) {
 	f.Helper()
 	random := rand.New(rand.NewPCG(5, 6))
@@ -27,14 +27,14 @@ func addChoices(f *testing.F) {
 	}
 }
 
-// FuzzStoreMemory: whatever is done in whatever order, store/memory answers as
-// the model of storetest does.
+// FuzzStoreMemory checks that store/memory answers like storetest's model for any
+// sequence of operations.
 func FuzzStoreMemory(f *testing.F) {
 	fuzzStore(f, func(testing.TB) store.Store { return memory.New(0) })
 }
 
-// FuzzStoreBolt is FuzzStoreMemory for store/bolt. The one for store/postgres
-// needs a server: its contract test plays random sequences instead.
+// FuzzStoreBolt is FuzzStoreMemory for store/bolt. store/postgres needs a server: its
+// contract test plays random sequences instead.
 func FuzzStoreBolt(f *testing.F) {
 	fuzzStore(f, func(t testing.TB) store.Store {
 		opened, err := bolt.Open(filepath.Join(t.TempDir(), "store"))

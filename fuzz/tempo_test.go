@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
 
-// tempoSeeds returns transactions of every kind: those of the vectors, and
-// generated ones.
+// tempoSeeds returns transactions of every kind: those of the vectors, and generated
+// ones.
 func tempoSeeds(f *testing.F) [][]byte {
 	f.Helper()
 	seeds := transactionsOf(f, "tempo")
@@ -28,10 +28,9 @@ func tempoSeeds(f *testing.F) [][]byte {
 	return seeds
 }
 
-// FuzzTempoParse: the reader agrees with the model on what is valid, so that
-// what it accepts is the canonical encoding; what is signed keeps the items, and
-// its signature recovers to our address. What the sender has signed is countersigned
-// as the model does.
+// FuzzTempoParse checks that the reader accepts what the model accepts, and so only
+// the canonical encoding, that signing keeps the items and the signer can be
+// recovered, and that what a sender has signed is countersigned as by the model.
 func FuzzTempoParse(f *testing.F) {
 	for _, seed := range tempoSeeds(f) {
 		f.Add(seed)
@@ -79,7 +78,8 @@ func FuzzTempoParse(f *testing.F) {
 	})
 }
 
-// FuzzTempoGenerated: what the model signs, the engine signs to the same bytes.
+// FuzzTempoGenerated checks that the engine signs what the model signs to the same
+// bytes.
 func FuzzTempoGenerated(f *testing.F) {
 	for kind := range tempomodel.Kinds {
 		f.Add(uint64(kind), uint8(kind))

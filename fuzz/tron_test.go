@@ -32,8 +32,8 @@ import (
 
 const tronTestdata = "../chains/tron/testdata"
 
-// tronProtocol is java-tron's declarations, for Google's implementation of
-// Protocol Buffers. Targets read them before they run: the file is relative.
+// tronProtocol has java-tron's declarations, for Google's implementation of Protocol
+// Buffers. Targets load them before they run, since the path is relative.
 var tronProtocol = sync.OnceValue(func() protoreflect.MessageDescriptors {
 	text, err := os.ReadFile(filepath.Join(tronTestdata, "descriptor.json"))
 	if err != nil {
@@ -50,7 +50,7 @@ var tronProtocol = sync.OnceValue(func() protoreflect.MessageDescriptors {
 	return file.Messages()
 })
 
-// tronReencode reads with the oracle and writes again.
+// tronReencode decodes with the oracle and encodes again.
 func tronReencode(t *testing.T, declared protoreflect.MessageDescriptor, raw []byte) ([]byte, *dynamicpb.Message) {
 	t.Helper()
 	m := dynamicpb.NewMessage(declared)
@@ -64,8 +64,8 @@ func tronReencode(t *testing.T, declared protoreflect.MessageDescriptor, raw []b
 	return out, m
 }
 
-// checkTronCanonical fails unless the oracle writes an accepted transaction
-// with the same bytes, on the outside and in the Any.
+// checkTronCanonical checks that the oracle encodes an accepted transaction to the
+// same bytes, also inside the Any.
 func checkTronCanonical(t *testing.T, raw []byte) {
 	t.Helper()
 	transaction := tronProtocol().ByName("Transaction")
@@ -94,7 +94,7 @@ func checkTronCanonical(t *testing.T, raw []byte) {
 	}
 }
 
-// tronParameter is the Any in the only contract.
+// tronParameter returns the Any in the only contract.
 func tronParameter(t *testing.T, frame *dynamicpb.Message) *anypb.Any {
 	t.Helper()
 	list := frame.Get(frame.Descriptor().Fields().ByName("contract")).List()
@@ -110,9 +110,9 @@ func tronParameter(t *testing.T, frame *dynamicpb.Message) *anypb.Any {
 	}
 }
 
-// FuzzTronParse: reading never panics; what is accepted is what Google's
-// implementation writes; every refusal names this chain and an offset within
-// the input; signing keeps the bytes and signs their hash.
+// FuzzTronParse checks that reading does not panic, that what is accepted is what
+// Google's implementation writes, that every error names this chain and an offset
+// inside the input, and that signing keeps the bytes and signs their hash.
 func FuzzTronParse(f *testing.F) {
 	addTronSeeds(f)
 	tronProtocol()
@@ -171,8 +171,9 @@ func checkTronSigned(t *testing.T, tx chains.Transaction, key keystore.Key, raw 
 	}
 }
 
-// FuzzTronSignWith: an address is what btcd decodes with Tron's first byte, or 41
-// and hex; the key signs at its own and no other one, and for any id.
+// FuzzTronSignWith checks that an address is what btcd decodes with Tron's first
+// byte, or 41 and hex, and that the key signs only for its own address, and for any
+// id.
 func FuzzTronSignWith(f *testing.F) {
 	for _, seed := range []string{"TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn", "4197cc56300c36f60c7fb7c50babc6c5cdf59d5c56", "0x97cc", "key", "",
 		"TMVQGm1qAQYVdetCeGRRkTWYYrLXuHK2HC", "TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwm", "T0oqpax8MrHNhHhfCaCycnWeC4tUgvtBwn"} {
@@ -189,7 +190,7 @@ func FuzzTronSignWith(f *testing.F) {
 	})
 }
 
-// tronOracle says what signWith means: an address, an id, or a slip in an address.
+// tronOracle says whether signWith is an address, an id, or a mistyped address.
 func tronOracle(signWith string) (address [20]byte, isAddress, refused bool) {
 	payload, version, err := base58.CheckDecode(signWith)
 	if err == nil && version == 0x41 && len(payload) == 20 {
@@ -202,7 +203,8 @@ func tronOracle(signWith string) (address [20]byte, isAddress, refused bool) {
 	return address, false, tronSlip.MatchString(signWith)
 }
 
-// tronSlip is what looks like an address of Tron, or is one of Ethereum.
+// tronSlip reports whether a text looks like an address of Tron, or is one of
+// Ethereum.
 var tronSlip = regexp.MustCompile(`^(T[0-9A-Za-z]{32,34}|0x[0-9a-fA-F]+)$`)
 
 func addTronSeeds(f *testing.F) {
@@ -216,7 +218,8 @@ func addTronSeeds(f *testing.F) {
 	f.Add(unhex(f, vector.SignedTransaction))
 }
 
-// tronSeeds are the transactions that TronWeb made, of every kind that it can.
+// tronSeeds returns the transactions that TronWeb built, of every type that it
+// supports.
 func tronSeeds(f *testing.F) [][]byte {
 	f.Helper()
 	var file struct{ Transactions []struct{ RawDataHex string } }

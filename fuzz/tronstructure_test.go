@@ -27,7 +27,7 @@ type protoField struct {
 	longTag, longValue bool // a varint with a byte more than it takes
 }
 
-// readProto splits a message, and those in it that path leads to.
+// readProto splits a message, and the nested messages that path leads to.
 func readProto(raw []byte, path ...protowire.Number) protoMessage {
 	var message protoMessage
 	for len(raw) > 0 {
@@ -68,7 +68,7 @@ func (m protoMessage) encode() (out []byte) {
 	return out
 }
 
-// appendVarint appends a varint, with a byte more than it takes if long.
+// appendVarint appends a varint, with a redundant byte if long.
 func appendVarint(out []byte, number uint64, long bool) []byte {
 	out = protowire.AppendVarint(out, number)
 	if long {
@@ -81,10 +81,10 @@ func appendVarint(out []byte, number uint64, long bool) []byte {
 // Where messages lie within raw_data: contract, parameter (an Any), its value.
 var tronPath = []protowire.Number{11, 2, 2}
 
-// FuzzTronStructure takes a transaction apart into its fields, down to those of
-// the contract in the Any, and changes one of them: what Protocol Buffers allows
-// but no encoder writes is refused, and what is accepted is what Google's
-// implementation writes, and is signed as it is.
+// FuzzTronStructure splits a transaction into its fields, down to those of the
+// contract in the Any, and changes one of them. What Protocol Buffers allows but no
+// encoder writes is refused; what is accepted is what Google's implementation writes,
+// and is signed unchanged.
 func FuzzTronStructure(f *testing.F) {
 	addChoices(f)
 	transactions := tronSeeds(f)
@@ -130,8 +130,8 @@ func checkTronChanged(t *testing.T, raw []byte, rule string, accepted func(chain
 	}
 }
 
-// changeProto changes a field of one of the messages. It names the rule that is
-// broken then, for whatever message it is; of some changes that depends.
+// changeProto changes a field of one of the messages. It returns the rule that this
+// breaks in any message, or nothing if that depends on the message.
 func changeProto(choose *tape.Tape, message *protoMessage) (rule string) {
 	for {
 		inner := slices.IndexFunc(*message, func(field protoField) bool { return field.isInner })
@@ -174,7 +174,8 @@ func changeProto(choose *tape.Tape, message *protoMessage) (rule string) {
 	return ""
 }
 
-// swapFields swaps two fields: in ascending order only those of one number may.
+// swapFields swaps two fields. In ascending order, only fields of the same number may
+// be swapped.
 func swapFields(m protoMessage, i, j int) (rule string) {
 	m[i], m[j] = m[j], m[i]
 	if m[i].number != m[j].number {
