@@ -37,7 +37,7 @@ func (h *house) waits(id string, votes int) {
 	}
 }
 
-// touches is how often the passkey of a tab has signed.
+// touches returns how often the passkey of a tab has signed.
 func (p *tab) touches() int64 {
 	p.t.Helper()
 	return p.passkey().SignCount
@@ -56,7 +56,8 @@ func (p *tab) passkey() *webauthn.Credential {
 	return found[0]
 }
 
-// TestTouches: one for the list, however often it is refreshed, and one for each vote.
+// TestTouches checks that the list needs one touch, however often it is refreshed,
+// and each vote one more.
 func TestTouches(t *testing.T) {
 	h := newHouse(t)
 	h.submit()
@@ -77,8 +78,8 @@ func TestTouches(t *testing.T) {
 	}
 }
 
-// TestTwoTabs: two tabs of one user show the same list, and each has a button. The
-// second vote takes the place of the first, and fills no second one.
+// TestTwoTabs votes in two tabs of one user, which show the same list. The second
+// vote replaces the first and does not count twice.
 func TestTwoTabs(t *testing.T) {
 	h := newHouse(t)
 	waiting := h.submit()
@@ -104,9 +105,9 @@ func TestTwoTabs(t *testing.T) {
 	}
 }
 
-// TestPhishedVote: a copy of the page at another origin of the same domain, in front of
-// the real server, shows the real activity and has it approved. The passkey signs, and
-// the server refuses the vote: it is of another origin.
+// TestPhishedVote has a copy of the page at another origin of the same domain, in
+// front of the real server, get an approval of the real activity. The passkey signs,
+// but the server refuses the vote of another origin.
 func TestPhishedVote(t *testing.T) {
 	h := newHouse(t)
 	waiting := h.submit()
@@ -148,8 +149,8 @@ func TestPhishedVote(t *testing.T) {
 	h.waits(waiting.ID, 1)
 }
 
-// TestVoteWithoutVerification: a page that was changed so that it does not ask for the
-// verification of its user gets a signature out of the authenticator, and no vote.
+// TestVoteWithoutVerification checks that a modified page that does not ask for user
+// verification gets a signature from the authenticator, but no vote.
 func TestVoteWithoutVerification(t *testing.T) {
 	h := newHouse(t)
 	waiting := h.submit()

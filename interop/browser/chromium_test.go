@@ -17,7 +17,7 @@ import (
 // patience ends a test whose page hangs; nothing waits for it to pass.
 const patience = 3 * time.Minute
 
-// newBrowser starts Chromium with a profile of its own. Tabs are made of it.
+// newBrowser starts Chromium with a new profile, from which tabs are created.
 func newBrowser(t *testing.T) context.Context {
 	t.Helper()
 	testenv.Slow(t)
@@ -39,7 +39,7 @@ func newBrowser(t *testing.T) context.Context {
 	return ctx
 }
 
-// tab is a page of its own.
+// tab is a browser tab.
 type tab struct {
 	t             *testing.T
 	ctx           context.Context
@@ -47,7 +47,7 @@ type tab struct {
 	problems      []string // exceptions and refused content
 }
 
-// newTab opens a blank tab; verified says whether its authenticator verifies the
+// newTab opens a blank tab. verified says whether its authenticator verifies the
 // user, as with a PIN or a fingerprint.
 func newTab(t *testing.T, browser context.Context, verified bool) *tab {
 	t.Helper()
@@ -85,7 +85,7 @@ func (p *tab) run(actions ...chromedp.Action) {
 	}
 }
 
-// evaluate runs a script and returns what it gives.
+// evaluate runs a script and returns its result.
 func evaluate[T any](p *tab, script string) T {
 	p.t.Helper()
 	var result T
@@ -116,7 +116,7 @@ func (p *tab) window(width, height int64, scheme string) {
 		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 }
 
-// unverify makes the authenticator one that cannot verify its user any more.
+// unverify makes the authenticator unable to verify its user.
 func (p *tab) unverify() {
 	p.t.Helper()
 	p.run(webauthn.SetUserVerified(p.authenticator, false))

@@ -1,4 +1,4 @@
-// Package browser drives the page of approvals in headless Chromium, with a
-// virtual authenticator in place of a person's passkey, and checks it with
-// axe-core. It is a module of its own because of chromedp.
+// Package browser tests the approvals page in headless Chromium, with a virtual
+// authenticator as passkey, and checks it with axe-core. It is a module of its own because
+// of chromedp.
 package browser

@@ -27,7 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// rules ask for two approvals by others than the submitter, for everything.
+// rules require two approvals by others than the submitter, for everything.
 const rules = `schema: countersign.policy/1
 rules:
   - name: payouts
@@ -39,7 +39,7 @@ rules:
     when: effect.amount <= ether('1')
 `
 
-// house is a server with the page, and the engine behind it.
+// house is a server with the page, and its engine.
 type house struct {
 	*enginetest.Fixture
 	t      *testing.T
@@ -87,8 +87,8 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// register makes the directory anew: the submitter; ann, who votes by API key; and
-// the owners of passkeys.
+// register rebuilds the directory: the submitter; ann, who votes by API key; and the
+// owners of passkeys.
 func (h *house) register() {
 	h.t.Helper()
 	submitter, ann := h.APIKey.Config(), h.ann.Config()
@@ -129,7 +129,7 @@ func (h *house) Member(ctx context.Context, organizationID string, id stamp.ID) 
 	return h.now().Member(ctx, organizationID, id)
 }
 
-// sentVote is a request as it came in.
+// sentVote is a request as received.
 type sentVote struct{ path, body, stamp string }
 
 // record keeps what the page sends, for attacks with it.
@@ -177,7 +177,7 @@ func (h *house) votes() []sentVote {
 	return votes
 }
 
-// open opens the page in a tab, anew.
+// open opens the page in a tab.
 func (h *house) open(page *tab) {
 	h.t.Helper()
 	page.run(chromedp.Navigate("about:blank"), chromedp.Navigate(h.origin+console.Path+"#organization="+enginetest.Organization), chromedp.WaitReady("body", chromedp.ByQuery))
@@ -223,8 +223,8 @@ func (p *tab) list() {
 	p.await("document.getElementById('status').textContent !== ''")
 }
 
-// click clicks a button of the first activity, and waits until the page has said
-// what came of it.
+// click clicks a button of the first activity, and waits until the page shows the
+// result.
 func (p *tab) click(kind string) string {
 	p.t.Helper()
 	p.run(chromedp.Evaluate("document.getElementById('status').textContent = ''", nil),
@@ -241,7 +241,7 @@ func quote(text string) string {
 	return string(quoted)
 }
 
-// submit submits a transaction by API key, and expects it to wait.
+// submit submits a transaction by API key and requires that it waits.
 func (h *house) submit() *activity.Record {
 	h.t.Helper()
 	record, err := h.Submit(h.t, enginetest.Request{At: time.Now()})

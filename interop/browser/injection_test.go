@@ -15,12 +15,13 @@ import (
 	"github.com/countersign-dev/countersign/httpapi/console"
 )
 
-// hostile is what an attacker would put into a text: markup, a script, a character
-// that turns the line around, a line of its own.
+// hostile is text that an attacker might use: markup, a script, a character that
+// reverses the line, a line break.
 const hostile = "<img src=x onerror=\"window.owned=1\"><script>window.owned=1</script>\u202etxet\n! no hazards ${window.owned=1}"
 
-// TestInjection: every text that can come from outside is hostile, and stays text.
-// Nothing runs, nothing is loaded, and no character draws a line or turns one round.
+// TestInjection makes every text that can come from outside hostile and checks that
+// it stays text: nothing runs, nothing is loaded, and no character breaks or reverses
+// a line.
 func TestInjection(t *testing.T) {
 	browser := newBrowser(t)
 	fake := newFake(t, hostileActivity(t))
@@ -47,8 +48,8 @@ func TestInjection(t *testing.T) {
 	}
 }
 
-// TestLies: an activity whose summary, effects, keys or request are not those that
-// its digests name is shown as such, and cannot be voted on.
+// TestLies checks that an activity whose summary, effects, keys or request do not
+// match its digests is shown as such and cannot be voted on.
 func TestLies(t *testing.T) {
 	browser := newBrowser(t)
 	for member, lie := range map[string]func(review map[string]any, votes []any){
@@ -74,8 +75,8 @@ func TestLies(t *testing.T) {
 	}
 }
 
-// hostileActivity is an activity as the API answers it, hostile in every text, with
-// the digests that belong to it.
+// hostileActivity returns an activity of the API that is hostile in every text, with
+// matching digests.
 func hostileActivity(t *testing.T) map[string]any {
 	t.Helper()
 	summary, err := json.Marshal(map[string]any{"schema": hostile, "fields": []any{
@@ -109,7 +110,8 @@ func hostileActivity(t *testing.T) map[string]any {
 	}
 }
 
-// fake is a server with the page and an API that answers one activity to everyone.
+// fake is a server with the page and an API that returns the same activity to
+// everyone.
 type fake struct{ origin string }
 
 func newFake(t *testing.T, answered map[string]any) fake {

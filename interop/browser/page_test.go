@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// TestApproveWithPasskeys: an API key submits, two people register passkeys on the
-// page and approve there, and the transaction is signed.
+// TestApproveWithPasskeys submits by API key and has two people register passkeys on
+// the page and approve there, after which the transaction is signed.
 func TestApproveWithPasskeys(t *testing.T) {
 	h, browser := newHouse(t), newBrowser(t)
 	waiting := h.submit()
@@ -56,7 +56,7 @@ func TestApproveWithPasskeys(t *testing.T) {
 	replayed(t, h)
 }
 
-// replayed sends the votes of the page again: they change nothing.
+// replayed sends the votes of the page again and checks that they change nothing.
 func replayed(t *testing.T, h *house) {
 	t.Helper()
 	before := h.Signing.Signatures.Load()
@@ -75,7 +75,7 @@ func replayed(t *testing.T, h *house) {
 	}
 }
 
-// TestReject: one rejection ends it.
+// TestReject checks that one rejection ends an activity.
 func TestReject(t *testing.T) {
 	h, browser := newHouse(t), newBrowser(t)
 	waiting := h.submit()
@@ -92,8 +92,8 @@ func TestReject(t *testing.T) {
 	}
 }
 
-// TestVotesThatDoNotCount: an authenticator that does not verify its user makes no
-// vote, and neither does one that is not registered or whose owner lost the tag.
+// TestVotesThatDoNotCount checks that an authenticator that does not verify its user
+// cannot vote, nor one that is not registered or whose owner has lost the tag.
 func TestVotesThatDoNotCount(t *testing.T) {
 	h, browser := newHouse(t), newBrowser(t)
 	h.submit()
@@ -126,9 +126,9 @@ func TestVotesThatDoNotCount(t *testing.T) {
 	}
 }
 
-// TestAccessibility: axe-core finds no violation, in light and dark, wide and as
-// narrow as a phone, with an activity on the page; and every control can be reached
-// with the keyboard.
+// TestAccessibility checks that axe-core finds no violation, in light and dark, at
+// the width of a desktop and a phone, with an activity on the page, and that every
+// control can be reached with the keyboard.
 func TestAccessibility(t *testing.T) {
 	h, browser := newHouse(t), newBrowser(t)
 	h.submit()

@@ -10,21 +10,21 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// book is an asset of an account.
+// book is an account's holding of one asset.
 type book struct {
 	token   common.Address // zero: native
 	id      string         // of an NFT, or of a token among several
 	account common.Address
 }
 
-// flow is what the effects say of a book.
+// flow is what the effects say about a book.
 type flow struct {
 	least, most *big.Int // of what comes in less what goes out
 	open        bool     // an amount is not bounded
 }
 
-// balances requires that what each account has changes by what effects say: no more
-// leaves it, and what they say arrives.
+// balances checks that holdings change as the effects say: no account loses more, and
+// what the effects promise arrives.
 func (c *comparison) balances() {
 	flows := c.flows()
 	for _, token := range c.touched() {
@@ -50,7 +50,7 @@ func (c *comparison) balance(b book, flows map[book]*flow) {
 	}
 }
 
-// flows adds up what the effects move.
+// flows sums up what the effects move.
 func (c *comparison) flows() map[book]*flow {
 	flows := map[book]*flow{}
 	for _, e := range c.effects {
@@ -123,7 +123,7 @@ func max0(number *big.Int) *big.Int {
 	return number
 }
 
-// touched are the tokens that were written to, and the native asset.
+// touched returns the tokens that were written to, and the native asset.
 func (c *comparison) touched() []common.Address {
 	list := []common.Address{{}}
 	for token := range c.tokens {
@@ -134,7 +134,8 @@ func (c *comparison) touched() []common.Address {
 	return list
 }
 
-// accounts are those that effects name, that are called, and those of the world.
+// accounts returns the accounts that effects name, that are called, and those of the
+// world.
 func (c *comparison) accounts() []common.Address {
 	list := []common.Address{c.signer, c.other, c.third, c.safe, router, multicall3, permit2, weth, c.ethReceiver}
 	for at := range c.called {
@@ -160,7 +161,7 @@ func (c *comparison) ids(token common.Address) []string {
 	return []string{""}
 }
 
-// holding is what an account has of an asset.
+// holding returns what an account has of an asset.
 func (c *comparison) holding(in *state.StateDB, b book) *big.Int {
 	id, _ := new(big.Int).SetString(b.id, 10)
 	switch {

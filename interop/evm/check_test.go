@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// comparison is the state before and after an execution, beside its effects.
+// comparison is the state before and after an execution, and its effects.
 type comparison struct {
 	*world
 	execution
@@ -25,8 +25,8 @@ func (c *comparison) problem(format string, args ...any) {
 	c.problems = append(c.problems, c.function+": "+fmt.Sprintf(format, args...))
 }
 
-// run compares in both directions: what changes belongs to an effect, and what the
-// effects say has happened.
+// run compares in both directions: every change belongs to an effect, and everything
+// that the effects say has happened.
 func (c *comparison) run() []string {
 	c.blind()
 	for contract, slots := range c.written {
@@ -49,8 +49,8 @@ func (c *comparison) run() []string {
 	return c.problems
 }
 
-// blind allows a call that is not decoded only on a contract that is here what its
-// functions claim: there the effects beside it have to be all.
+// blind allows an undecoded call only on a contract that behaves here as its
+// functions claim. There, the other effects must be complete.
 func (c *comparison) blind() {
 	for _, effect := range c.effects {
 		if effect.Undecoded && !c.genuine[common.BytesToAddress(effect.To.Address())] {
@@ -59,8 +59,8 @@ func (c *comparison) blind() {
 	}
 }
 
-// exempt says why a slot changes without an effect: it keeps a signature that stands
-// in the bytes from being used again. Empty: it is not exempt.
+// exempt says why a slot may change without an effect: it prevents the reuse of a
+// signature in the bytes. It returns "" if the slot is not exempt.
 func (c *comparison) exempt(contract common.Address, keys []common.Hash, root common.Hash) string {
 	number := root.Big().Uint64()
 	if contract == c.safe && len(keys) == 0 && number == 5 {
@@ -89,7 +89,7 @@ func lastAddress(keys []common.Hash) common.Address {
 	return common.BytesToAddress(keys[len(keys)-1][12:])
 }
 
-// slot requires an effect on the contract, and that effects on it name the parties
+// slot requires an effect on the contract, and that such effects name the parties
 // that the slot belongs to.
 func (c *comparison) slot(contract common.Address, slot common.Hash) {
 	keys, root := c.keys(slot)
@@ -114,13 +114,13 @@ func (c *comparison) slot(contract common.Address, slot common.Hash) {
 	}
 }
 
-// construction reports whether a contract is one that an effect says is created.
+// construction reports whether an effect creates the contract.
 func (c *comparison) construction(contract common.Address) bool {
 	return slices.ContainsFunc(c.effects, func(e chains.Effect) bool { return e.Kind == chains.KindCreate && e.To.Is(contract[:]) })
 }
 
-// stays reports whether a slot is the pointer of an owner or module of a Safe to the
-// next: one that is in the list before and after.
+// stays reports whether a slot is the pointer from one owner or module of a Safe to
+// the next, and its own is in the list before and after.
 func (c *comparison) stays(contract common.Address, slot common.Hash) bool {
 	none := common.Hash{}
 	return contract == c.safe && c.before.GetState(contract, slot) != none && c.after.GetState(contract, slot) != none
@@ -129,8 +129,8 @@ func (c *comparison) stays(contract common.Address, slot common.Hash) bool {
 // isAddress reports whether a mapping's key looks like an account.
 func isAddress(key common.Hash) bool { return key.Big().BitLen() > 64 && key.Big().BitLen() <= 160 }
 
-// on are the effects on a contract: of its token, or of what it keeps. Permit2 and
-// an EntryPoint keep what effects say of tokens and deposits.
+// on returns the effects on a contract: on its token, or on what it keeps. Permit2
+// and an EntryPoint keep what effects say about tokens and deposits.
 func (c *comparison) on(contract common.Address) (on []chains.Effect) {
 	for _, e := range c.effects {
 		kept := contract == permit2 && (e.Kind == chains.KindApprove || e.Kind == chains.KindRevoke || e.By == chains.ByStanding || e.Kind == chains.KindTransfer)
@@ -142,9 +142,8 @@ func (c *comparison) on(contract common.Address) (on []chains.Effect) {
 	return on
 }
 
-// concerns reports whether an effect names a party, or rests on a permission that
-// the party was given, which is used up: that of the sender, of Permit2, or of the
-// called contract.
+// concerns reports whether an effect names a party, or uses up a permission that the
+// party was given by the sender, Permit2 or the called contract.
 func (c *comparison) concerns(e chains.Effect, party common.Address) bool {
 	for _, named := range []chains.Party{e.From, e.To, e.OtherSigner, e.Account, e.Asset.Token} {
 		if named.Is(party[:]) {
@@ -154,7 +153,7 @@ func (c *comparison) concerns(e chains.Effect, party common.Address) bool {
 	return e.By == chains.ByStanding || party == permit2 || party == c.to
 }
 
-// happened requires that what an effect says besides movements is so.
+// happened checks that what the effects say, apart from movements, is so.
 func (c *comparison) happened(e *chains.Effect) {
 	switch {
 	case e.Kind == chains.KindApprove || e.Kind == chains.KindRevoke && !e.Asset.IsNone():
@@ -178,7 +177,7 @@ func (c *comparison) happened(e *chains.Effect) {
 	}
 }
 
-// charged requires that a fee which is taken from a deposit is at most as an effect says.
+// charged checks that a fee taken from a deposit is at most what an effect says.
 func (c *comparison) charged(e *chains.Effect) {
 	payer := common.BytesToAddress(e.From.Address())
 	was, is := c.view(c.before, c.to, "balanceOf(address)", payer), c.view(c.after, c.to, "balanceOf(address)", payer)
@@ -187,8 +186,8 @@ func (c *comparison) charged(e *chains.Effect) {
 	}
 }
 
-// controls requires that a slot of an account has the party as its value, if it is
-// written, or as a key with a value.
+// controls checks that a slot of an account, if it was written, has the party as its
+// value, or as a key with a value.
 func (c *comparison) controls(account, party common.Address) {
 	for slot := range c.written[account] {
 		if is := c.after.GetState(account, slot); common.BytesToAddress(is[12:]) == party {
@@ -205,7 +204,7 @@ func (c *comparison) controls(account, party common.Address) {
 	c.problem("nothing of %v says that %v controls it", account, party)
 }
 
-// allowed requires that the last permission of a party is as an effect says.
+// allowed checks that the last permission of a party is what an effect says.
 func (c *comparison) allowed(e *chains.Effect) {
 	token, owner, spender := common.BytesToAddress(e.Asset.Token.Address()), common.BytesToAddress(e.From.Address()), common.BytesToAddress(e.To.Address())
 	switch kind := c.tokens[token]; {
@@ -243,7 +242,7 @@ func (c *comparison) expect(is, want *big.Int) {
 	}
 }
 
-// allowance is what Permit2 or a token lets a party spend.
+// allowance returns what Permit2 or a token lets a party spend.
 func (c *comparison) allowance(in *state.StateDB, e *chains.Effect, token, owner, spender common.Address) *big.Int {
 	switch {
 	case len(c.written[permit2]) > 0:

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// delegationDraws are transactions of type 4. Their calls go to contracts that are
+// delegationDraws generates transactions of type 4. They call contracts that are
 // decoded; what a delegate does at an account is not.
 var delegationDraws = []draw{
 	{"EIP-7702 by the signer", func(w *world, r *random) execution {
@@ -78,7 +78,7 @@ func (w *world) signed(account common.Address, a types.SetCodeAuthorization) typ
 }
 
 // apply runs a transaction of type 4 through go-ethereum's state transition, which
-// applies the authorizations before the call. Gas costs nothing.
+// applies the authorizations before the call. Gas is free.
 func (w *world) apply(e execution) error {
 	zero, config := new(uint256.Int), w.config(w.signer, e.value)
 	config.GasPrice, config.BaseFee, config.BlobBaseFee = new(big.Int), new(big.Int), new(big.Int)
@@ -94,8 +94,8 @@ func (w *world) apply(e execution) error {
 	return result.Err
 }
 
-// delegated requires that the code of an account changes only as an effect says,
-// and that the last effect on an account has happened.
+// delegated checks that the code of an account changes only as an effect says, and
+// that the last effect on an account has happened.
 func (c *comparison) delegated() {
 	last := map[common.Address]common.Address{}
 	for _, e := range c.effects {
@@ -119,14 +119,14 @@ func (c *comparison) delegated() {
 	}
 }
 
-// isDelegation reports whether an effect is of an authorization: the account itself
-// gives the authority.
+// isDelegation reports whether an effect comes from an authorization, where the
+// account itself grants the authority.
 func isDelegation(e chains.Effect) bool {
 	return e.By == chains.ByOther && !e.Account.IsNone() && e.Account.Is(e.From.Address())
 }
 
-// TestDelegationIsApplied: the state transition applies what the draws sign, so
-// that a comparison of them compares something.
+// TestDelegationIsApplied checks that the state transition applies the generated
+// authorizations: otherwise the comparison would be empty.
 func TestDelegationIsApplied(t *testing.T) {
 	w := newWorld(t)
 	for number, account := range []common.Address{w.other, w.signer} {

@@ -21,14 +21,12 @@ import (
 // COUNTERSIGN_PROVE names another number.
 const executions = 1000
 
-// TestEffectsAgainstExecution runs calls on go-ethereum's EVM with the contracts
-// that npm packages publish, and some of our own where none does. In a run that
-// succeeds, every slot that changes and every balance belongs to an effect, within
-// its amount, and what every effect says has happened. Nonces and the fee are not
-// executed.
-//
-// As a control, each effect of each function's first run is left out in turn: the
-// comparison has to notice.
+// TestEffectsAgainstExecution runs calls on go-ethereum's EVM with contracts that npm
+// packages publish, and with our own where none does. In a run that succeeds, every
+// changed slot and balance belongs to an effect, within its amount, and what every
+// effect says has happened. Nonces and fees are not executed. As a control, each
+// effect of each function's first run is removed in turn, and the comparison must
+// notice.
 func TestEffectsAgainstExecution(t *testing.T) {
 	w := newWorld(t)
 	r := &random{rand.New(rand.NewPCG(20, 20)), w}
@@ -80,8 +78,8 @@ func wantedRuns(t *testing.T) int {
 	return number
 }
 
-// execute runs one call; nil if it does not succeed. The world's state is that after
-// it.
+// execute runs one call and returns nil if it fails. The world then has the state
+// after the call.
 func (w *world) execute(t *testing.T, d draw, r *random) *comparison {
 	t.Helper()
 	start := w.state.Copy()
@@ -108,8 +106,8 @@ func (w *world) perform(e execution) error {
 	return err
 }
 
-// control leaves out one effect after the other, and counts how often that is
-// noticed. The fee is not executed.
+// control removes one effect after the other, except for the fee, and counts how
+// often the comparison notices.
 func (c *comparison) control() (noticed int) {
 	for i, effect := range c.effects {
 		if effect.Undecoded || effect.Path == "maximum fee" {
@@ -124,7 +122,7 @@ func (c *comparison) control() (noticed int) {
 	return noticed
 }
 
-// effectsOf are the effects of a transaction on mainnet, resolved for the signer.
+// effectsOf returns the effects of a transaction on mainnet, resolved for the signer.
 func effectsOf(t *testing.T, e execution, w *world) []chains.Effect {
 	t.Helper()
 	items := []any{uint64(1), w.state.GetNonce(w.signer), uint64(1), uint64(1), uint64(1_000_000), e.to, e.value, e.data, []any{}}

@@ -24,7 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// machine runs calls on go-ethereum's EVM, and notes what they write.
+// machine runs calls on go-ethereum's EVM and records what they write.
 type machine struct {
 	state     *state.StateDB
 	time      uint64                 // of the next block, in seconds
@@ -51,7 +51,7 @@ type entry struct {
 	selector [4]byte
 }
 
-// forget forgets what was written, called, created and ran.
+// forget clears the records of what was written, called, created and run.
 func (m *machine) forget() {
 	clear(m.written)
 	clear(m.called)
@@ -69,7 +69,7 @@ func (m *machine) config(from common.Address, value *big.Int) *runtime.Config {
 		Random: &common.Hash{}, EVMConfig: vm.Config{Tracer: &tracing.Hooks{OnOpcode: m.opcode, OnEnter: m.enter}}}
 }
 
-// enter notes the accounts of calls, and the contracts that are created.
+// enter records the accounts of calls, and the contracts that are created.
 func (m *machine) enter(_ int, kind byte, from, to common.Address, input []byte, _ uint64, _ *big.Int) {
 	if len(input) >= 4 {
 		m.ran[entry{to, [4]byte(input)}] = true
@@ -80,7 +80,7 @@ func (m *machine) enter(_ int, kind byte, from, to common.Address, input []byte,
 	}
 }
 
-// opcode notes the preimages of mapping slots, and the slots that are written.
+// opcode records the preimages of mapping slots, and the slots that are written.
 func (m *machine) opcode(_ uint64, op byte, _, _ uint64, scope tracing.OpContext, _ []byte, _ int, _ error) {
 	stack := scope.StackData()
 	top := func(n int) *uint256.Int { return &stack[len(stack)-1-n] }
@@ -100,9 +100,9 @@ func (m *machine) opcode(_ uint64, op byte, _, _ uint64, scope tracing.OpContext
 	}
 }
 
-// keys are the keys of the mappings that a slot stands in, the outermost first, and
-// the slot of the outermost mapping. Members of a structure behind a mapping are
-// found up to the third.
+// keys returns the keys of the mappings that contain a slot, outermost first, and the
+// slot of the outermost mapping. Of a structure in a mapping, the first three members
+// are found.
 func (m *machine) keys(slot common.Hash) (keys []common.Hash, root common.Hash) {
 	for {
 		preimage := m.preimages[slot]
@@ -117,7 +117,7 @@ func (m *machine) keys(slot common.Hash) (keys []common.Hash, root common.Hash) 
 	}
 }
 
-// view asks a contract in a state; nil if it does not answer with one word.
+// view calls a contract in a state. It returns nil unless the answer is one word.
 func (m *machine) view(in *state.StateDB, at common.Address, signature string, args ...any) *big.Int {
 	out, err := m.ask(in, at, call(signature, args...))
 	if err != nil || len(out) < 32 {
@@ -126,7 +126,8 @@ func (m *machine) view(in *state.StateDB, at common.Address, signature string, a
 	return new(big.Int).SetBytes(out[:32])
 }
 
-// three asks a contract for three words, which are zero if it does not answer.
+// three calls a contract and returns three words, which are zero if it does not
+// answer.
 func (m *machine) three(at common.Address, signature string, args ...any) (words [3]*big.Int) {
 	out, _ := m.ask(m.state, at, call(signature, args...))
 	out = append(out, make([]byte, 96)...)
@@ -155,7 +156,7 @@ func (m *machine) deploy(t *testing.T, from common.Address, bytecode []byte, arg
 }
 
 // install runs the creation code of a contract at the address at which it is known,
-// so that whatever it keeps of its own address is that.
+// so that what it stores about its own address is right.
 func (m *machine) install(t *testing.T, known common.Address, bytecode []byte, args ...any) {
 	t.Helper()
 	m.state.SetCode(known, append(bytes.Clone(bytecode), words(args...)...), tracing.CodeChangeUnspecified)
@@ -215,7 +216,7 @@ func words(args ...any) (data []byte) {
 	return data
 }
 
-// raw is bytes that are encoded already.
+// raw is bytes that are already encoded.
 type raw []byte
 
 // structure encodes values as a tuple: each is one word, but for []byte and raw, whose

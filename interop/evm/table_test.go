@@ -16,9 +16,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// notExecuted are rows of the decoding table that no run executes, and why. Those of
-// Tempo's precompiles are in a table of their own: they are part of a node, and there is
-// no contract to execute.
+// notExecuted lists the rows of the decoding table that no run executes, with the
+// reason. Tempo's precompiles, which are part of a node, are in a table of their own.
 var notExecuted = map[string]string{
 	"any address: permitForAll(address,address,uint256,uint256,uint8,bytes32,bytes32)": "no published contract has it",
 	"any address: transferWithMemo(address,uint256,bytes32)":                           "a precompile of Tempo",
@@ -27,8 +26,8 @@ var notExecuted = map[string]string{
 	claimed + ": approveHash(bytes32)":                                                 "approves what is not in the bytes: a blind call",
 }
 
-// claimed is the place of functions that any contract may have, and that are blind
-// calls besides.
+// claimed is the place of functions that any contract may have, and that are also
+// blind calls.
 const claimed = "any address, and a blind call besides"
 
 // executed are the rows of the decoding table that ran, as places and functions:

@@ -22,7 +22,7 @@ var (
 	registry   = common.HexToAddress("0x1820a4B7618BdE71Dce8cdc73aAB6C95905faD24") // ERC-1820
 )
 
-// standard is what a token is, as its views are asked.
+// standard says what a token is, by the answers of its views.
 type standard string
 
 const (
@@ -33,7 +33,7 @@ const (
 	erc777  standard = "erc777"
 )
 
-// world is the contracts with the accounts that use them.
+// world is the contracts and the accounts that use them.
 type world struct {
 	*machine
 	signer, other, third common.Address
@@ -70,7 +70,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// newAccount is the account of a secret that repeats a byte.
+// newAccount returns the account of a secret that repeats a byte.
 func (w *world) newAccount(t *testing.T, secret byte) common.Address {
 	t.Helper()
 	raw := make([]byte, 32)

@@ -1,6 +1,5 @@
-// Command gosdk drives the public Go client of the hosted service, unmodified,
-// against a server of ours. It is a module of its own, so that what that client
-// links stays out of ours.
+// Command gosdk runs the public Go client of the hosted service, unmodified, against our
+// server. It is a module of its own, so that the library does not depend on that client.
 //
 // It reads one JSON object {host, organizationId, apiPrivateKey, signWith,
 // unsignedTransaction} and prints {signed, activityId, found, username, refusal}. With
@@ -82,7 +81,7 @@ func run(in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(got)
 }
 
-// clientOf makes a client with an API key.
+// clientOf returns a client with an API key.
 func clientOf(asked *question, private string, log *shown) (*sdk.Client, error) {
 	key, err := apikey.FromTurnkeyPrivateKey(private, apikey.SchemeP256)
 	if err != nil {
@@ -138,7 +137,7 @@ func queried(c *sdk.Client, asked *question, got *answer) error {
 	return nil
 }
 
-// refused has a cut transaction refused.
+// refused has a truncated transaction refused.
 func refused(c *sdk.Client, asked question) error {
 	asked.UnsignedTransaction = asked.UnsignedTransaction[:6]
 	if _, err := sign(c, &asked); err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/tkhq/go-sdk/pkg/api/models"
 )
 
-// step is an activity as one call of the client returns it.
+// step is an activity that a call of the client returned.
 type step struct {
 	Call       string `json:"call"`
 	ID         string `json:"id"`
@@ -60,7 +60,7 @@ func stepOf(call string, one *models.Activity) step {
 	return made
 }
 
-// listed is the one activity that waits.
+// listed returns the one activity that waits.
 func listed(c *sdk.Client, asked *question) (*models.Activity, error) {
 	found, err := c.V0().Activities.GetActivities(activities.NewGetActivitiesParams().WithBody(&models.GetActivitiesRequest{
 		OrganizationID: &asked.OrganizationID, FilterByStatus: []models.ActivityStatus{models.ActivityStatusConsensusNeeded},

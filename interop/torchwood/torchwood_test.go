@@ -61,7 +61,7 @@ func (l *log) checkpoint(t *testing.T) []byte {
 	return signed
 }
 
-// policy is torchwood's: the log's key, and the witness's if it is asked for.
+// policy returns torchwood's policy: the log's key and, if requested, the witness's.
 func policy(t *testing.T, witnessed bool) torchwood.Policy {
 	t.Helper()
 	key, err := note.NewVerifier(signer.VerifierKey(organization))
@@ -79,7 +79,7 @@ func policy(t *testing.T, witnessed bool) torchwood.Policy {
 	return torchwood.ThresholdPolicy(len(policies), policies...)
 }
 
-// TestProofs has torchwood verify each proof, and refuse it of another leaf.
+// TestProofs has torchwood verify each proof, and refuse it for another leaf.
 func TestProofs(t *testing.T) {
 	for _, size := range []int{1, 2, 7, 8, 33} {
 		l := newLog(t, size)
@@ -108,8 +108,8 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// TestCosignatures has torchwood verify what the witness cosigned, and take our
-// reading of what torchwood cosigned.
+// TestCosignatures has torchwood verify what the witness cosigned, and checks that we
+// read what torchwood cosigned.
 func TestCosignatures(t *testing.T) {
 	l := newLog(t, 5)
 	first, err := witness.Cosign(nil, &translog.Advance{Checkpoint: newLog(t, 3).checkpoint(t)}, signer.VerifierKey(organization), time.Unix(1_700_000_000, 0))
