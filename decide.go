@@ -119,7 +119,7 @@ func refuseWaiting(groups []Approval, votes []Vote, submitter string, now time.T
 				tagged = fmt.Sprintf(" of users with the tag %s", group.Tag)
 			}
 			return activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
-				"not authorized: rule %s needs %d more approvals%s, for which only a submitted transaction can wait", group.Rule, missing, tagged)
+				"not authorized: rule %s needs more approvals%s (%d missing), for which only a submitted transaction can wait", group.Rule, tagged, missing)
 		}
 	}
 	return nil

@@ -146,27 +146,23 @@ func (u *UserConfig) id(organizationID string) string {
 
 func (o *configuredOrganization) add(user User, config *UserConfig) error {
 	for i := range config.APIKeys {
-		credential, err := config.APIKeys[i].credential()
-		if err == nil {
-			err = o.addCredential(user, credential)
-		}
-		if err != nil {
+		if err := o.addCredential(user, config.APIKeys[i].credential); err != nil {
 			return fmt.Errorf("apiKeys[%d]: %w", i, err)
 		}
 	}
 	for i := range config.Passkeys {
-		credential, err := config.Passkeys[i].credential()
-		if err == nil {
-			err = o.addCredential(user, credential)
-		}
-		if err != nil {
+		if err := o.addCredential(user, config.Passkeys[i].credential); err != nil {
 			return fmt.Errorf("passkeys[%d]: %w", i, err)
 		}
 	}
 	return nil
 }
 
-func (o *configuredOrganization) addCredential(user User, credential *stamp.Credential) error {
+func (o *configuredOrganization) addCredential(user User, read func() (*stamp.Credential, error)) error {
+	credential, err := read()
+	if err != nil {
+		return err
+	}
 	if other, taken := o.members[credential.ID()]; taken {
 		return fmt.Errorf("%s already belongs to user %s", credential.ID(), other.User.Name)
 	}

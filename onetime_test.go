@@ -220,7 +220,7 @@ func TestOTPNeedsApprovals(t *testing.T) {
 		config.Policy = &approvers{groups: []countersign.Approval{{Rule: "payouts", Count: 2}}}
 	})
 	sent := f.APIKey.Sign(initBody(f, toUser))
-	const refusedBy = "rule payouts needs 1 more approvals, for which only a submitted transaction can wait"
+	const refusedBy = "rule payouts needs more approvals (1 missing), for which only a submitted transaction can wait"
 	refusal(t, f.Engine.CheckRequest(t.Context(), sent), activity.ReasonNotAuthorized, refusedBy)
 	_, err := f.Engine.Submit(t.Context(), sent)
 	refusal(t, err, activity.ReasonNotAuthorized, refusedBy)

@@ -150,6 +150,6 @@ func TestApprovalsEnforced(t *testing.T) {
 		mustSubmit(t, f.Engine, next(f))
 	}
 	_, err := f.Engine.Submit(t.Context(), next(f))
-	refusal(t, err, activity.ReasonNotAuthorized, "rule large needs 1 more approvals")
+	refusal(t, err, activity.ReasonNotAuthorized, "rule large needs more approvals (1 missing)")
 	wantSignatures(t, f, 2)
 }

@@ -18,7 +18,7 @@ func TestScannedUnderPolicy(t *testing.T) {
 		return q.scanned(code, answer, append([]string{"--config", "made/countersign.yaml"}, args...)...)
 	}
 	_, stderr, status := scan("", "--as", "admin")
-	if status != exitFailure || !strings.Contains(stderr, "rule payouts needs 2 more approvals of users with the tag finance, for which only a submitted transaction can wait") {
+	if status != exitFailure || !strings.Contains(stderr, "rule payouts needs more approvals of users with the tag finance (2 missing), for which only a submitted transaction can wait") {
 		t.Errorf("without votes: exit status %d: %s", status, stderr)
 	}
 	q.write("made/policy.yaml", []byte(quorumWithoutVotes()))
