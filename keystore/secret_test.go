@@ -24,8 +24,8 @@ func TestSecretHoldsACopy(t *testing.T) {
 	secret := keystore.NewSecret(given)
 	defer secret.Destroy()
 	clear(given)
-	if held := peek(t, secret); string(held) != "a secret of some bytes" {
-		t.Errorf("held %q", held)
+	if revealed := peek(t, secret); string(revealed) != "a secret of some bytes" {
+		t.Errorf("revealed %q", revealed)
 	}
 }
 
@@ -41,10 +41,10 @@ func TestSecretReveal(t *testing.T) {
 func TestSecretDestroy(t *testing.T) {
 	secret := keystore.NewSecret([]byte("to be forgotten"))
 	copied := secret
-	held := peek(t, secret)
+	revealed := peek(t, secret)
 	copied.Destroy()
-	if !bytes.Equal(held, make([]byte, len(held))) {
-		t.Errorf("after Destroy: %q", held)
+	if !bytes.Equal(revealed, make([]byte, len(revealed))) {
+		t.Errorf("after Destroy: %q", revealed)
 	}
 	for range 2 {
 		secret.Destroy()
@@ -63,7 +63,7 @@ func TestSecretDestroyWaits(t *testing.T) {
 		secret.Destroy()
 		close(destroyed)
 	}()
-	err := secret.Reveal(func(held []byte) error {
+	err := secret.Reveal(func(revealed []byte) error {
 		close(using)
 		time.Sleep(20 * time.Millisecond)
 		select {
@@ -71,8 +71,8 @@ func TestSecretDestroyWaits(t *testing.T) {
 			t.Error("destroyed while in use")
 		default:
 		}
-		if string(held) != "in use" {
-			t.Errorf("in use it is %q", held)
+		if string(revealed) != "in use" {
+			t.Errorf("in use it is %q", revealed)
 		}
 		return nil
 	})

@@ -39,15 +39,15 @@ func TestPlantedKey(t *testing.T) {
 			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{macOf(t, x.read(t, x.a.ID))}, Body: []byte(metadata)}}
 		},
 		"with the MAC and the file key of another file": func([]byte) []*age.Stanza {
-			own := headerOf(t, x.read(t, x.a.ID))
-			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{own.mac, own.wrapped}, Body: []byte(metadata)}}
+			original := headerOf(t, x.read(t, x.a.ID))
+			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{original.mac, original.wrapped}, Body: []byte(metadata)}}
 		},
 		"with an empty file key": func([]byte) []*age.Stanza {
 			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{macOf(t, x.read(t, x.a.ID)), "AA"}, Body: []byte(metadata)}}
 		},
 		"with an extra argument": func([]byte) []*age.Stanza {
-			own := headerOf(t, x.read(t, x.a.ID))
-			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{own.mac, own.wrapped, own.wrapped}, Body: []byte(metadata)}}
+			original := headerOf(t, x.read(t, x.a.ID))
+			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{original.mac, original.wrapped, original.wrapped}, Body: []byte(metadata)}}
 		},
 		"with two MACs": func([]byte) []*age.Stanza {
 			mac := macOf(t, x.read(t, x.a.ID))
@@ -140,13 +140,13 @@ func TestCopiedStanza(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			x := newAttacked(t)
 			identity, _ := x.identity(t)
-			own := headerOf(t, x.read(t, x.a.ID))
-			args := []string{own.mac, own.wrapped}
+			original := headerOf(t, x.read(t, x.a.ID))
+			args := []string{original.mac, original.wrapped}
 			if name == "MAC" {
 				args = args[:1]
 			}
 			copied := planter(func([]byte) []*age.Stanza {
-				return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: args, Body: []byte(own.metadata)}}
+				return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: args, Body: []byte(original.metadata)}}
 			})
 			forged := encryptTo(t, strings.Repeat("11", 32)+"\n", identity.Recipient(), copied)
 			x.write(t, x.a.ID, forged)

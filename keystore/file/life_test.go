@@ -77,12 +77,12 @@ func TestDisabledKeyIsNotFound(t *testing.T) {
 	operator, server := twoProcesses(t)
 	info := generated(t, operator, "hot")
 	other := generated(t, operator, "other")
-	held := []keystore.Key{find(t, operator, keystore.ByID(info.ID)), find(t, server, keystore.ByID(info.ID))}
+	handle := []keystore.Key{find(t, operator, keystore.ByID(info.ID)), find(t, server, keystore.ByID(info.ID))}
 	for range 2 { // the second time does nothing
 		must(t, operator.Disable(t.Context(), "org", strings.ToUpper(info.ID)))
 	}
 	for i, store := range []*file.Store{operator, server} {
-		mustNotSign(t, store, info, held[i])
+		mustNotSign(t, store, info, handle[i])
 		disabled, err := store.Disabled(t.Context(), "org")
 		must(t, err)
 		if !slices.Equal(disabled, []keystore.KeyInfo{info}) {
@@ -98,7 +98,7 @@ func TestDisabledKeyIsNotFound(t *testing.T) {
 		t.Error(err)
 	}
 	must(t, later.Rename(t.Context(), "org", info.ID, "cold"))
-	mustNotSign(t, server, info, held[1])
+	mustNotSign(t, server, info, handle[1])
 	must(t, later.Enable(t.Context(), "org", info.ID))
 	info.Name = "cold"
 	for _, store := range []*file.Store{operator, server, later} {
@@ -147,9 +147,9 @@ func TestDisabledAccount(t *testing.T) {
 	w, err := operator.AddWallet(t.Context(), "org", file.NewWallet{Name: "w", Mnemonic: []byte(testWords), Accounts: []wallet.Account{bitcoinAt(t, 0), bitcoinAt(t, 1)}})
 	must(t, err)
 	first, second := w.Accounts[0].KeyInfo, w.Accounts[1].KeyInfo
-	held := find(t, server, keystore.ByID(first.ID))
+	handle := find(t, server, keystore.ByID(first.ID))
 	must(t, operator.Disable(t.Context(), "org", first.ID))
-	mustNotSign(t, server, first, held)
+	mustNotSign(t, server, first, handle)
 	accounts := func(store *file.Store) (ids []string) {
 		found, err := store.FindWallet(t.Context(), "org", "w")
 		must(t, err)
@@ -187,15 +187,15 @@ func TestDisabledAccount(t *testing.T) {
 func TestRenameKeepsHandles(t *testing.T) {
 	operator, server := twoProcesses(t)
 	info := generated(t, operator, "hot")
-	held := find(t, server, keystore.ByID(info.ID))
+	handle := find(t, server, keystore.ByID(info.ID))
 	must(t, operator.Rename(t.Context(), "org", info.ID, "cold"))
 	find(t, server, keystore.ByID(info.ID))
-	signer, err := keystore.AsECDSA(held)
+	signer, err := keystore.AsECDSA(handle)
 	must(t, err)
 	if _, err := signer.SignECDSA(t.Context(), [32]byte{1}); err != nil {
 		t.Error(err)
 	}
-	if name := keystore.InfoOf(held).Name; name != "cold" {
+	if name := keystore.InfoOf(handle).Name; name != "cold" {
 		t.Errorf("called %q", name)
 	}
 	if err := operator.Rename(t.Context(), "org", info.ID, "c\x1bld"); err == nil || !strings.Contains(err.Error(), "control character") {
@@ -208,10 +208,10 @@ func TestRenameKeepsHandles(t *testing.T) {
 func TestDeletedKey(t *testing.T) {
 	operator, server := twoProcesses(t)
 	info := generated(t, operator, "hot")
-	held := find(t, server, keystore.ByID(info.ID))
+	handle := find(t, server, keystore.ByID(info.ID))
 	path, err := operator.Archive(t.Context(), "org", info.ID)
 	must(t, err)
-	mustNotSign(t, server, info, held)
+	mustNotSign(t, server, info, handle)
 	if path != filepath.Join(operator.Dir(), "deleted", info.ID+".age") {
 		t.Errorf("the copy is at %s", path)
 	}
@@ -230,7 +230,7 @@ func TestDeletedKey(t *testing.T) {
 		t.Errorf("restored twice: %v", err)
 	}
 	must(t, operator.Delete(t.Context(), "org", info.ID))
-	mustNotSign(t, reopen(t, operator.Dir()), info, held)
+	mustNotSign(t, reopen(t, operator.Dir()), info, handle)
 	if err := server.Restore(t.Context(), "org", info.ID, ""); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("restored a deleted key: %v", err)
 	}
@@ -271,13 +271,13 @@ func TestDamagedChangesFile(t *testing.T) {
 			operator, server := twoProcesses(t)
 			one, two := generated(t, operator, "one"), generated(t, operator, "two")
 			must(t, operator.Rename(t.Context(), "org", one.ID, "uno"))
-			held := find(t, server, keystore.ByID(two.ID))
+			handle := find(t, server, keystore.ByID(two.ID))
 			path := filepath.Join(operator.Dir(), "changes")
 			before, err := os.ReadFile(path)
 			must(t, err)
 			must(t, os.WriteFile(path, damage(before), 0o600))
 			must(t, operator.Disable(t.Context(), "org", two.ID))
-			mustNotSign(t, server, two, held)
+			mustNotSign(t, server, two, handle)
 			find(t, server, keystore.ByID(one.ID))
 		})
 	}
@@ -288,14 +288,14 @@ func TestDamagedChangesFile(t *testing.T) {
 func TestTamperedAfterChange(t *testing.T) {
 	operator, server := twoProcesses(t)
 	info := generated(t, operator, "hot")
-	held := find(t, server, keystore.ByID(info.ID))
+	handle := find(t, server, keystore.ByID(info.ID))
 	must(t, operator.Rename(t.Context(), "org", info.ID, "cold"))
 	path := filepath.Join(operator.Dir(), "keys", info.ID+".age")
 	content, err := os.ReadFile(path)
 	must(t, err)
 	content[len(content)-1] ^= 1
 	must(t, os.WriteFile(path, content, 0o600))
-	mustNotSign(t, server, info, held)
+	mustNotSign(t, server, info, handle)
 	if skipped := server.Skipped(); len(skipped) != 1 || !errors.Is(skipped[0], file.ErrNotAuthentic) {
 		t.Errorf("skipped: %v", skipped)
 	}

@@ -66,7 +66,7 @@ func parseMetadata(encoded []byte) (m metadata, info keystore.KeyInfo, err error
 	if err := json.Unmarshal(encoded, &m); err != nil {
 		return m, info, fmt.Errorf("%w: metadata: %w", ErrMalformed, err)
 	}
-	if again, err := m.encode(); err != nil || !bytes.Equal(again, encoded) {
+	if canonical, err := m.encode(); err != nil || !bytes.Equal(canonical, encoded) {
 		return m, info, fmt.Errorf("%w: metadata is not in canonical form", ErrMalformed)
 	}
 	if err := m.check(); err != nil {

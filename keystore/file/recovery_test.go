@@ -54,10 +54,10 @@ func TestRecovery(t *testing.T) {
 			if many, arrows := strings.Count(string(content), "\n"+c.stanza), strings.Count(string(content), "\n-> "); many != 2 || arrows != 3 {
 				t.Errorf("%d stanzas of this kind of %d, want 2 and ours", many, arrows)
 			}
-			again, err := file.Open(t.Context(), dir, []byte("another"), fast)
+			reopened, err := file.Open(t.Context(), dir, []byte("another"), fast)
 			must(t, err)
-			defer again.Close()
-			if listed := ids(t, again, "org"); len(listed) != 1 {
+			defer reopened.Close()
+			if listed := ids(t, reopened, "org"); len(listed) != 1 {
 				t.Errorf("%d keys after reopening, want 1", len(listed))
 			}
 		})
@@ -84,9 +84,9 @@ func TestPostQuantum(t *testing.T) {
 			t.Errorf("the header is %.200s…", text)
 		}
 	}
-	again := reopen(t, dir)
-	serves(t, again, w)
-	if _, err := again.Find(t.Context(), "org", keystore.ByID(info.ID)); err != nil {
+	reopened := reopen(t, dir)
+	serves(t, reopened, w)
+	if _, err := reopened.Find(t.Context(), "org", keystore.ByID(info.ID)); err != nil {
 		t.Error(err)
 	}
 }

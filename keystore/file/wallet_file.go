@@ -69,7 +69,7 @@ func parseWalletMetadata(encoded []byte) (m walletMetadata, w Wallet, err error)
 	if err := json.Unmarshal(encoded, &m); err != nil {
 		return m, w, fmt.Errorf("%w: metadata: %w", ErrMalformed, err)
 	}
-	if again, err := encodeLine(m); err != nil || !bytes.Equal(again, encoded) {
+	if canonical, err := encodeLine(m); err != nil || !bytes.Equal(canonical, encoded) {
 		return m, w, fmt.Errorf("%w: metadata is not in canonical form", ErrMalformed)
 	}
 	if w, err = m.wallet(); err != nil {
@@ -80,8 +80,8 @@ func parseWalletMetadata(encoded []byte) (m walletMetadata, w Wallet, err error)
 
 // wallet returns the wallet after checking all of the metadata, on reading and on writing.
 func (m walletMetadata) wallet() (w Wallet, err error) {
-	own := metadata{OrganizationID: m.OrganizationID, PrivateKeyID: m.WalletID, Name: m.Name, CreatedAt: m.CreatedAt}
-	if err := own.check(); err != nil {
+	shared := metadata{OrganizationID: m.OrganizationID, PrivateKeyID: m.WalletID, Name: m.Name, CreatedAt: m.CreatedAt}
+	if err := shared.check(); err != nil {
 		return w, err
 	}
 	w = Wallet{ID: m.WalletID, Name: m.Name}

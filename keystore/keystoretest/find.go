@@ -131,11 +131,11 @@ func (s suite) listing(t *testing.T) {
 			}
 			listed = append(listed, info)
 		}
-		own := slices.DeleteFunc(slices.Clone(keys), func(key Key) bool { return key.OrganizationID != organizationID })
-		if len(listed) != len(own) {
-			t.Fatalf("listing of %s has %d keys, want %d: %v", organizationID, len(listed), len(own), listed)
+		want := slices.DeleteFunc(slices.Clone(keys), func(key Key) bool { return key.OrganizationID != organizationID })
+		if len(listed) != len(want) {
+			t.Fatalf("listing of %s has %d keys, want %d: %v", organizationID, len(listed), len(want), listed)
 		}
-		checkListing(t, listed, own)
+		checkListing(t, listed, want)
 	}
 }
 

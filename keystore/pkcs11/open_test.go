@@ -149,7 +149,7 @@ func TestForeignKeys(t *testing.T) {
 		t.Errorf("found in another organization: %v", err)
 	}
 	if _, err := own.Generate(t.Context(), "other", "", keystore.CurveEd25519); err == nil {
-		t.Error("made for another organization")
+		t.Error("created for another organization")
 	}
 	if listed := list(t, shared, "hot wallet"); len(listed) != 0 {
 		t.Errorf("on a shared token: %v", listed)
@@ -175,17 +175,17 @@ func TestKeyOfAnotherProcess(t *testing.T) {
 func TestGenerate(t *testing.T) {
 	_, store := newStore(t)
 	start := time.Now().Add(-time.Second)
-	var made []keystore.KeyInfo
+	var created []keystore.KeyInfo
 	for _, name := range []string{"b", "a", "a"} {
 		info := generate(t, store, org, name, keystore.CurveSecp256k1)
 		if info.Name != name || info.CreatedAt.Before(start.Truncate(time.Second)) || info.CreatedAt.After(time.Now()) {
-			t.Errorf("made %+v", info)
+			t.Errorf("created %+v", info)
 		}
-		made = append(made, info)
+		created = append(created, info)
 	}
 	for i, info := range list(t, store, org) {
-		if info != made[i] {
-			t.Errorf("key %d of the listing is %v, want %v", i, info, made[i])
+		if info != created[i] {
+			t.Errorf("key %d of the listing is %v, want %v", i, info, created[i])
 		}
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
@@ -211,13 +211,13 @@ func TestGenerate(t *testing.T) {
 func TestSameIDInTwoOrganizations(t *testing.T) {
 	token, store := newStore(t)
 	key := keystore.NewKey{ID: "abcdef00-0000-4000-8000-000000000001", Name: "one", Curve: keystore.CurveSecp256k1}
-	made := map[string]keystore.KeyInfo{}
+	created := map[string]keystore.KeyInfo{}
 	for i, organization := range []string{"a", "b"} {
 		key.Secret = []byte(strings.Repeat(string(rune('1'+i)), 32))
-		made[organization] = importKey(t, store, organization, key)
+		created[organization] = importKey(t, store, organization, key)
 	}
 	for _, keys := range []*pkcs11.Store{store, open(t, token.URI(""), pkcs11.Options{PIN: []byte(token.PIN)})} {
-		for organization, info := range made {
+		for organization, info := range created {
 			if listed := list(t, keys, organization); len(listed) != 1 || listed[0] != info {
 				t.Errorf("%s: listed %v, want %v", organization, listed, info)
 			}

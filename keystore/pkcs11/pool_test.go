@@ -22,8 +22,8 @@ func TestReusedHandle(t *testing.T) {
 	fresh := p.own(7)
 	p.idle <- old
 	p.idle <- fresh
-	if held, err := p.take(t.Context()); err != nil || held != fresh {
-		t.Errorf("took %v, %v, want %v", held, err, fresh)
+	if lent, err := p.take(t.Context()); err != nil || lent != fresh {
+		t.Errorf("took %v, %v, want %v", lent, err, fresh)
 	}
 	p.discard(old, nil)
 	if !p.owns(fresh) || p.owns(old) {
@@ -67,13 +67,13 @@ func TestSessionWaitCancelled(t *testing.T) {
 	proxy.CapSessions(proxy.Open())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if held, err := store.pool.open(ctx); !errors.Is(err, context.Canceled) || !errors.Is(err, keystore.ErrUnavailable) ||
+	if lent, err := store.pool.open(ctx); !errors.Is(err, context.Canceled) || !errors.Is(err, keystore.ErrUnavailable) ||
 		!strings.Contains(err.Error(), "the token has no more sessions: use fewer with countersign-sessions") {
-		t.Errorf("opened %v, %v, want an error about the number of sessions", held, err)
+		t.Errorf("opened %v, %v, want an error about the number of sessions", lent, err)
 	}
 	store.pool.idle <- used
-	if held, err := store.pool.open(t.Context()); err != nil || held != used {
-		t.Errorf("opened %v, %v, want the session that was returned", held, err)
+	if lent, err := store.pool.open(t.Context()); err != nil || lent != used {
+		t.Errorf("opened %v, %v, want the session that was returned", lent, err)
 	}
 	store.pool.idle <- used
 	if err := store.Close(); err != nil {

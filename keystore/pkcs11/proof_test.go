@@ -53,13 +53,13 @@ func TestProofSigner(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	options := pkcs11.Options{PIN: []byte(token.PIN)}
 	uri := proofURI(token, "", "object=proof;id=%01")
-	made := generateProofKey(t, uri, token.PIN)
+	signer := generateProofKey(t, uri, token.PIN)
 	for _, key := range []string{"object=proof", "id=%01", "id=%01;object=proof;type=private"} {
 		found, err := pkcs11.OpenProofSigner(t.Context(), proofURI(token, "", key), options)
 		if err != nil {
 			t.Fatalf("%s: %v", key, err)
 		}
-		if !made.Public().(*ecdsa.PublicKey).Equal(found.Public()) {
+		if !signer.Public().(*ecdsa.PublicKey).Equal(found.Public()) {
 			t.Errorf("%s: another key", key)
 		}
 		mustProve(t, found, key)
@@ -78,13 +78,13 @@ func TestProofSigner(t *testing.T) {
 func TestProofSignerRefuses(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	options := pkcs11.Options{PIN: []byte(token.PIN)}
-	made := generateProofKey(t, proofURI(token, "", "object=proof;id=%01"), token.PIN)
+	signer := generateProofKey(t, proofURI(token, "", "object=proof;id=%01"), token.PIN)
 	for _, size := range []int{0, 31, 33, 64} {
-		if _, err := made.Sign(nil, make([]byte, size), crypto.SHA256); err == nil || !strings.Contains(err.Error(), "digests of 32 bytes") {
+		if _, err := signer.Sign(nil, make([]byte, size), crypto.SHA256); err == nil || !strings.Contains(err.Error(), "digests of 32 bytes") {
 			t.Errorf("digest of %d bytes: %v", size, err)
 		}
 	}
-	if _, err := made.Sign(nil, make([]byte, 32), crypto.SHA384); err == nil {
+	if _, err := signer.Sign(nil, make([]byte, 32), crypto.SHA384); err == nil {
 		t.Error("signed as SHA-384")
 	}
 	for key, want := range map[string]string{
