@@ -127,7 +127,7 @@ func (c *voteCommand) vote(cmd *cobra.Command, to *api.Client, waiting *api.Acti
 	if err := printLine(cmd, after.Answer); err != nil {
 		return err
 	}
-	printTalk(cmd, outcomeText(after)+"\n")
+	fmt.Fprintln(cmd.ErrOrStderr(), outcomeText(after))
 	return nil
 }
 

@@ -144,9 +144,6 @@ status is then 1.`),
 	return command
 }
 
-// printTalk prints to standard error.
-func printTalk(cmd *cobra.Command, text string) { _, _ = fmt.Fprint(cmd.ErrOrStderr(), text) }
-
 func newLogProveCommand() *cobra.Command {
 	var flags logFlags
 	command := &cobra.Command{

@@ -40,7 +40,7 @@ func (c *logVerify) run(cmd *cobra.Command) error {
 		return err
 	}
 	if against == nil {
-		printTalk(cmd, "no --checkpoint: leaves cut off from the end cannot be detected\n")
+		fmt.Fprintln(cmd.ErrOrStderr(), "no --checkpoint: leaves cut off from the end cannot be detected")
 	}
 	return printJSON(cmd.OutOrStdout(), struct {
 		Organization string `json:"organizationId"`
