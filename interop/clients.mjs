@@ -1,5 +1,4 @@
-// Drives the public clients of the hosted service, unmodified, against a
-// server of ours.
+// Runs the public clients of the hosted service, unmodified, against our server.
 //
 // Reads JSON lines {op, client, baseUrl, organizationId, apiPublicKey,
 // apiPrivateKey, …} and answers, line by line, {value} or {error, code}.
@@ -28,7 +27,7 @@ const viemTransaction = {
 const { gas, type, ...rest } = viemTransaction;
 const ethersTransaction = { ...rest, gasLimit: gas, type: 2 };
 
-// stamperOf makes the stamper that a line asks for; API keys by default.
+// stamperOf returns the stamper that a request names; by default that of an API key.
 function stamperOf(line) {
   switch (line.stamper) {
     case "ethereum-wallet": {
@@ -51,7 +50,7 @@ function stamperOf(line) {
   return new ApiKeyStamper({ apiPublicKey: line.apiPublicKey, apiPrivateKey: line.apiPrivateKey });
 }
 
-// useAuthenticator stands in for what a browser brings: an authenticator.
+// useAuthenticator emulates the authenticator of a browser.
 function useAuthenticator({ rpId, origin, credentialId, pkcs8 }) {
   const key = createPrivateKey({ key: Buffer.from(pkcs8, "base64"), format: "der", type: "pkcs8" });
   const get = async ({ publicKey }) => {
@@ -97,11 +96,11 @@ function httpBody(line) {
   return line.proofs ? { ...body, generateAppProofs: true } : body;
 }
 
-// What each client that @turnkey/solana takes is made by.
+// The clients that @turnkey/solana accepts.
 const solanaClients = { http: httpClient, "sdk-server": serverClient, core: coreClient };
 
-// signWithSolana has a transaction signed, legacy or v0, and checks the signature
-// over the message that was given.
+// signWithSolana has a transaction signed, legacy or v0, and verifies the signature over
+// its message.
 async function signWithSolana(line) {
   const from = new PublicKey(line.solanaAddress);
   const transfer = SystemProgram.transfer({ fromPubkey: from, toPubkey: from, lamports: 5 });
@@ -121,8 +120,8 @@ async function signWithSolana(line) {
 // transferOfOne is transfer(0x08d2…67b7, 1) of TIP-20.
 const transferOfOne = "0xa9059cbb" + "08d2b0a37f869ff76bacb5bab3278e26ab7067b7".padStart(64, "0") + "1".padStart(64, "0");
 
-// signTempo has a Tempo transaction signed, whose type @turnkey/viem detects, and
-// compares with what viem signs with the key itself.
+// signTempo has a Tempo transaction signed, whose type @turnkey/viem detects, and compares
+// the result with what viem signs with the key itself.
 async function signTempo(line) {
   const tx = {
     type: "tempo", chainId: 42431, nonce: 3, gas: 100000n, maxFeePerGas: 20000000000n, maxPriorityFeePerGas: 1000000000n,
@@ -163,7 +162,7 @@ const sign = {
   tempo: signTempo,
 };
 
-// submitted has a client submit the transaction, and returns all that it returns.
+// submitted has a client submit the transaction, and returns its whole answer.
 const submitted = {
   http: (line) => httpClient(line).signTransaction(httpBody(line)),
   "sdk-server": (line) => serverClient(line).signTransaction(parameters(line)),
@@ -188,7 +187,7 @@ const initOtpAuth = {
   core: (line) => coreClient(line).initOtpAuth({ ...line.otp, timestampMs: line.timestampMs }),
 };
 
-// verifyOtp: what sdk-server's own method posts is a later version.
+// verifyOtp: sdk-server's own method posts a later version of the activity.
 const verifyOtp = {
   http: (line) => httpClient(line).verifyOtp(otpBody(line, "ACTIVITY_TYPE_VERIFY_OTP")),
   "sdk-server": (line) => serverClient(line).verifyOtp({ ...line.otp, timestampMs: line.timestampMs }),
@@ -200,7 +199,7 @@ function otpBody(line, type) {
   return { type, timestampMs: line.timestampMs ?? String(Date.now()), organizationId: line.organizationId, parameters: line.otp };
 }
 
-// A permit, as applications have it signed.
+// A permit, as applications request it.
 const permit = {
   domain: { name: "USD Coin", version: "2", chainId: 1, verifyingContract: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48" },
   types: { Permit: ["owner:address", "spender:address", "value:uint256", "nonce:uint256", "deadline:uint256"].map((m) => ({ name: m.split(":")[0], type: m.split(":")[1] })) },
@@ -210,8 +209,8 @@ const permitOf = (line) => ({ owner: line.signWith, spender: "0x08d2b0a37F869FF7
 const viemAccount = (line) => createAccount({ client: httpClient(line), organizationId: line.organizationId, signWith: line.signWith, ethereumAddress: line.signWith });
 const ethersSigner = (line) => new EthersSigner({ client: httpClient(line), organizationId: line.organizationId, signWith: line.signWith }, noProvider);
 
-// messages have a client sign a message, and compare with what the library signs
-// with the key itself.
+// messages have a client sign a message, and compare the result with what the library
+// signs with the key itself.
 const messages = {
   "viem typed data": async (line) => {
     const EIP712Domain = ["name:string", "version:string", "chainId:uint256", "verifyingContract:address"].map((m) => ({ name: m.split(":")[0], type: m.split(":")[1] }));
@@ -271,18 +270,18 @@ function verifiesSolana(from, message, signature) {
   return nodeVerify(null, message, createPublicKey({ key: der, format: "der", type: "spki" }), signature);
 }
 
-// clientOf makes one of the clients that queries and votes go by.
+// clientOf returns a client for queries and votes.
 const clientOf = (line) => solanaClients[line.client](line);
 
-// vote has a client vote: http takes the whole body, the others the parameters.
+// vote has a client vote. http expects the whole body, the others only the parameters.
 async function vote(line, method, type) {
   const parameters = { fingerprint: line.fingerprint };
   const whole = { type, timestampMs: String(Date.now()), organizationId: line.organizationId, parameters };
   return (await clientOf(line)[method](line.client === "http" ? whole : parameters)).activity;
 }
 
-// signedSolana has the library's helper take the signed transaction out of an
-// activity, and checks its signature.
+// signedSolana has the library's helper extract the signed transaction from an activity,
+// and verifies its signature.
 async function signedSolana(line) {
   const { activity } = await getActivity[line.client](line);
   const signed = VersionedTransaction.deserialize(Buffer.from(getSignedTransactionFromActivity(activity).slice(2), "hex"));

@@ -1,6 +1,6 @@
-// Encodes drawn arguments of the instructions of a Codama IDL, with Codama's own codecs:
-// node codama.mjs IDL RUNS prints one JSON line {"instruction","data":hex,"args":[[name,
-// value]…]} each, the arguments as a reading lists them.
+// Encodes random arguments for the instructions of a Codama IDL with Codama's own codecs.
+// node codama.mjs IDL RUNS prints a JSON line {"instruction","data":hex,"args":[[name,
+// value]…]} for each, with the arguments as a reading lists them.
 import { readFileSync } from 'node:fs';
 import { getNodeCodec } from '@codama/dynamic-codecs';
 import * as kit from '@solana/kit';
@@ -25,7 +25,7 @@ function number(format) {
 
 const word = (most) => Array.from({ length: draw(most + 1) }, () => 'abcdefgh é☃'[draw(11)]).join('');
 
-// value draws a value of a type, and notes what a reading says of it.
+// value generates a value of a type, and adds what a reading shows of it to args.
 function value(type, name, args, program, size) {
   const inner = (t, part = name, n) => value(t, part, args, program, n);
   const text = (v) => args.push([name, String(v)]);
@@ -82,7 +82,7 @@ function value(type, name, args, program, size) {
 }
 
 for (const instruction of root.program.instructions) {
-  // Not those with types that are not read, nor whose mark is an argument that is drawn.
+  // Skip those with unsupported types, and those whose discriminator is a random argument.
   if (['padded', 'constant'].includes(instruction.name)) continue;
   const codec = getNodeCodec([root, root.program, instruction]);
   const marks = instruction.discriminators.map((d) => d.name);

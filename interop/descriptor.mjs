@@ -1,5 +1,5 @@
-// A watch-only wallet made of output descriptors (BIP-380): it has no secret. Addresses
-// and PSBTs are @scure/btc-signer's, keys @scure/bip32's.
+// A watch-only wallet of output descriptors (BIP-380), without secrets: addresses and PSBTs
+// by @scure/btc-signer, keys by @scure/bip32.
 //
 // Reads requests and writes answers, one JSON a line:
 //
@@ -25,7 +25,7 @@ const payments = {
   'tr(': (pub) => btc.p2tr(pub.slice(1), undefined, regtest),
 };
 
-// place is one address of a descriptor: how it is paid to, and where its key comes from.
+// place returns an address of a descriptor: how to pay to it, and how its key is derived.
 function place({ descriptor, index }) {
   const match = /^([a-z(]+\()\[([0-9a-f]{8})((?:\/\d+h)*)\](tpub\w+)\/(\d+)\/\*\)+#\w{8}$/.exec(descriptor);
   if (!match) throw new Error(`not a descriptor of one key: ${descriptor}`);

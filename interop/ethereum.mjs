@@ -1,4 +1,4 @@
-// Serialises and signs Ethereum transactions with viem and with ethers.
+// Serializes and signs Ethereum transactions with viem and with ethers.
 //
 // Reads JSON lines {privateKey, tx} and answers, line by line,
 // {viem: {unsigned, signed}, ethers: {unsigned, signed}}, all in hex. The tx has
@@ -10,7 +10,7 @@ import { serve } from "./lines.mjs";
 
 const viemTypes = ["legacy", "eip2930", "eip1559", "eip4844", "eip7702"];
 
-// The names of amounts, which JSON has as decimal strings.
+// The names of amounts, which are decimal strings in JSON.
 const amounts = ["gas", "gasPrice", "maxFeePerGas", "maxPriorityFeePerGas", "maxFeePerBlobGas", "value"];
 
 function withAmounts(tx) {

@@ -36,8 +36,8 @@ const attempt = (run) => {
   }
 };
 
-// reachable leaves out EIP712Domain and types that the message does not use, which
-// ethers does not take.
+// reachable removes EIP712Domain and types that the message does not use, which ethers
+// refuses.
 function reachable({ types, primaryType }) {
   const used = {};
   const visit = (name) => {

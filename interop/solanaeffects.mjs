@@ -1,11 +1,11 @@
-// Executes Solana transactions in litesvm, each over accounts of its own, and
-// answers what became of them. One JSON request a line, one JSON answer a line.
+// Executes Solana transactions in litesvm, each with accounts of its own, and answers with
+// the accounts before and after.
 //
 //   [{"accounts":[{address,owner,lamports,data}…],"transaction":hex,"watch":[address…]}…]
 //     → [{"error":""|text,"before":[null|{address,owner,lamports,data}…],"after":[…]}…]
 //
-// Data is hex, lamports are decimal text. Signatures and blockhashes are not
-// checked: what the programs do is what counts here.
+// Data is hex, lamports are decimal strings. Signatures and blockhashes are not checked:
+// only what the programs do matters here.
 import * as kit from '@solana/kit';
 import { LiteSVM } from 'litesvm';
 import { serve } from './lines.mjs';

@@ -3,8 +3,8 @@
 // Arguments: the URLs of a node and of a relay. Reads JSON lines and answers each with
 // {hash}, {accepted, refused}, {sender, payer, …} or {error}:
 //
-//	{transport, policy?, action, args}  sends one: transport is withRelay or withFeePayer
-//	{many, args}                        sends so many at once, and counts what is accepted
+//	{transport, policy?, action, args}  sends one; transport is withRelay or withFeePayer
+//	{many, args}                        sends so many concurrently, and counts the accepted ones
 //	{read}                              reads a signed transaction with ox
 import { Secp256k1 } from "ox";
 import { SignatureEnvelope, TxEnvelopeTempo } from "ox/tempo";

@@ -1,7 +1,7 @@
-// Serialises and signs Tempo transactions with ox/tempo and with viem/tempo.
+// Serializes and signs Tempo transactions with ox/tempo and with viem/tempo.
 //
 // Reads JSON lines {privateKey, tx} and answers, line by line,
-// {unsigned, signed, viem}: what ox serialises unsigned and signed, and what viem
+// {unsigned, signed, viem}: what ox serializes, unsigned and signed, and what viem
 // signs. The tx has the names of ox's TxEnvelopeTempo; amounts are decimal
 // strings, signatures are hex. With {payer, root} the answer has also what ox makes of
 // the sender's signature for a fee payer: {toPayer, forPayer, countersigned}, that is
@@ -17,7 +17,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { Account, Transaction } from "viem/tempo";
 import { serve } from "./lines.mjs";
 
-// The names of amounts, which JSON has as decimal strings.
+// The names of amounts, which are decimal strings in JSON.
 const amounts = ["gas", "maxFeePerGas", "maxPriorityFeePerGas", "nonce", "nonceKey"];
 
 function envelopeOf(tx) {
@@ -65,7 +65,7 @@ function withViem(privateKey, { feePayerSignature, nonce, ...envelope }) {
   return privateKeyToAccount(privateKey).signTransaction(transaction, { serializer: Transaction.serialize });
 }
 
-// forPayer is what a fee payer is given, and what it makes of it.
+// forPayer returns what a fee payer is given, and what it returns.
 function forPayer(privateKey, payer, envelope) {
   const sponsored = { ...envelope, feePayerSignature: null };
   const signature = SignatureEnvelope.from(Secp256k1.sign({ payload: TxEnvelopeTempo.getSignPayload(sponsored), privateKey }));
@@ -90,7 +90,7 @@ async function asAccessKey(privateKey, root, envelope) {
   };
 }
 
-// primitives are a key's signatures, each as a function of what is signed.
+// primitives are the signature types of a key, each as a function of what is signed.
 function primitives(privateKey) {
   const publicKey = P256.getPublicKey({ privateKey });
   const p256 = (payload, prehash) => {
@@ -110,16 +110,16 @@ function primitives(privateKey) {
   };
 }
 
-// senderForms are all signatures of a sender that ox builds: those of keys, and around each
-// of them those of keychains and of configurable accounts.
+// senderForms returns every form of a sender's signature that ox builds: those of keys, and
+// each of them wrapped for keychains and configurable accounts.
 function senderForms(privateKey, root, sponsored) {
-  const made = primitives(privateKey);
+  const signers = primitives(privateKey);
   const plain = TxEnvelopeTempo.getSignPayload(sponsored), bound = TxEnvelopeTempo.getSignPayload(sponsored, { from: root });
   const owner = Address.fromPublicKey(Secp256k1.getPublicKey({ privateKey }));
   const config = AccountConfig.from({ threshold: 1, owners: [{ owner, weight: 1 }] });
-  const configurable = { type: "configurable", account: AccountConfig.getAddress(config), config, signatures: [made.secp256k1(plain)] };
+  const configurable = { type: "configurable", account: AccountConfig.getAddress(config), config, signatures: [signers.secp256k1(plain)] };
   const forms = { configurable };
-  for (const [name, sign] of Object.entries(made)) {
+  for (const [name, sign] of Object.entries(signers)) {
     forms[name] = sign(plain);
     forms[`keychain v2, ${name}`] = { type: "keychain", version: "v2", userAddress: root, inner: sign(bound) };
     forms[`keychain v1, ${name}`] = { type: "keychain", version: "v1", userAddress: root, inner: sign(plain) };

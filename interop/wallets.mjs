@@ -33,7 +33,7 @@ function secp256k1({ mnemonic, passphrase, path }) {
   const node = HDNodeWallet.fromMnemonic(Mnemonic.fromPhrase(mnemonic, passphrase), path);
   const pubkey = getBytes(node.publicKey);
   const witness = payments.p2wpkh({ pubkey, network });
-  // TronWeb takes paths below Tron's coin type only.
+  // TronWeb accepts only paths below Tron's coin type.
   const tron = path.startsWith("m/44'/195'") ? TronWeb.fromMnemonic(mnemonic, path, passphrase).address : TronWeb.address.fromPrivateKey(node.privateKey.slice(2));
   return {
     ethereum: node.address,
@@ -46,15 +46,15 @@ function secp256k1({ mnemonic, passphrase, path }) {
 }
 
 function ed25519({ mnemonic, passphrase, path }) {
-  // Wallet Core does not normalise the passphrase, as BIP-39 asks; ethers does.
+  // Unlike ethers, Wallet Core does not normalize the passphrase, as BIP-39 requires.
   const wallet = HDWallet.createWithMnemonic(mnemonic, passphrase.normalize('NFKD'));
   const seed = wallet.getKeyByCurve(Curve.ed25519, path).data();
   wallet.delete();
   return { solana: Keypair.fromSeed(seed).publicKey.toBase58() };
 }
 
-// extended gives the master key, the key at a path, and a child that is derived from the
-// text of that.
+// extended returns the master key, the key at a path, and a child derived from the text of
+// the latter.
 function extended({ mnemonic, passphrase, path, child }) {
   const root = HDKey.fromMasterSeed(getBytes(Mnemonic.fromPhrase(mnemonic, passphrase).computeSeed()));
   const text = root.derive(path).privateExtendedKey;
