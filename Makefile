@@ -173,7 +173,7 @@ fuzz:
 	done
 
 # The packages that read untrusted input or make decisions.
-READERS = ./chains/... ./activity ./stamp ./otp/... ./store/... ./internal/strictjson ./keystore/keyformat ./keystore/file ./keystore/wallet ./keystore/pkcs11
+READERS = ./chains/... ./activity ./stamp ./otp/... ./internal/otpledger ./store/... ./internal/strictjson ./keystore/keyformat ./keystore/file ./keystore/wallet ./keystore/pkcs11
 COVERED = $$(go list $(READERS) | grep -v 'test$$')
 
 # Prints the share of statements in those packages that their tests and the engine's

@@ -24,7 +24,7 @@ fi
 # excluded.
 if runs arm64 qemu-aarch64; then
   echo "portable: go test for arm64 under QEMU" >&2
-  GOARCH=arm64 go test -exec qemu-aarch64 -skip '^Test(Message)?Faults(AreNoticed)?$' ./chains/... ./activity ./stamp ./otp \
+  GOARCH=arm64 go test -exec qemu-aarch64 -skip '^Test(Message)?Faults(AreNoticed)?$' ./chains/... ./activity ./stamp ./otp ./internal/otpledger \
     ./internal/strictjson ./keystore ./keystore/internal/... ./keystore/keyformat ./keystore/memory ./keystore/wallet
 else
   echo "portable: cannot run code for arm64 (install Debian's package qemu-user): skipped" >&2
