@@ -85,10 +85,10 @@ func (s faultySecret) Reveal(use func([]byte) error) error {
 	return s.secret.Reveal(use)
 }
 
-// TestFaults fails each access to the store and the secret in turn, and checks that
+// TestStoreFaults fails each access to the store and the secret in turn, and checks that
 // the caller gets the error: no code counts as sent, tried or correct unless that was
 // stored.
-func TestFaults(t *testing.T) {
+func TestStoreFaults(t *testing.T) {
 	for name, scenario := range map[string]func(g *game, arm func()) error{
 		"issue": func(g *game, arm func()) error {
 			arm()
