@@ -103,3 +103,27 @@ func TestReadSurvivors(t *testing.T) {
 		}
 	}
 }
+
+// TestSurvivorsExist checks that survivors.txt lists only refusals that exist.
+func TestSurvivorsExist(t *testing.T) {
+	t.Chdir("../..")
+	t.Setenv("CGO_ENABLED", "0") // files that import C cannot be type-checked by themselves
+	excused, err := readSurvivors("tools/mutants/survivors.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages, err := load(t.Context(), []string{"./..."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range packages {
+		for _, r := range find(p, 1) {
+			delete(excused, r.name)
+		}
+	}
+	for name := range excused {
+		if !strings.Contains(name, "_cgo.go:") {
+			t.Errorf("%s: no such refusal", name)
+		}
+	}
+}
