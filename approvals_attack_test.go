@@ -1,7 +1,10 @@
 package countersign_test
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -152,6 +155,38 @@ func TestResumeAfterObstacle(t *testing.T) {
 	b.policy.set(func(p *approvers) { p.refusal = nil })
 	b.resume()
 	b.is(b.found(waiting), activity.StatusCompleted)
+}
+
+// TestPanicWhileResuming checks that a panic while a sweep resumes one activity is
+// logged, keeps that activity waiting, and does not keep the others from being resumed.
+func TestPanicWhileResuming(t *testing.T) {
+	var log bytes.Buffer
+	b := newBallot(t, withLog(&log))
+	first := b.submit()
+	b.Clock.Advance(time.Millisecond) // or it would be the same request
+	second := b.submit()
+	for _, waiting := range []*activity.Record{first, second} {
+		b.approve(b.ann, waiting)
+		b.policy.set(func(p *approvers) { p.refusal = fmt.Errorf("%w: closed", countersign.ErrDenied) })
+		b.approve(b.ben, waiting)
+		b.policy.set(func(p *approvers) { p.refusal = nil })
+	}
+	b.policy.set(func(p *approvers) { p.panics = 1 })
+	if err := b.Engine.ResumeWaiting(t.Context()); err == nil || !strings.Contains(err.Error(), "panic: a faulty policy") {
+		t.Errorf("the sweep returned %v", err)
+	}
+	if !strings.Contains(log.String(), `"msg":"panic while resuming an activity"`) || !strings.Contains(log.String(), "approvers).Decide") {
+		t.Errorf("no line with the stack in %s", &log)
+	}
+	statuses := []activity.Status{b.found(first).Status, b.found(second).Status}
+	slices.Sort(statuses)
+	if !slices.Equal(statuses, []activity.Status{activity.StatusCompleted, activity.StatusConsensusNeeded}) {
+		t.Errorf("after the panic: %v", statuses)
+	}
+	b.resume()
+	for _, waiting := range []*activity.Record{first, second} {
+		b.is(b.found(waiting), activity.StatusCompleted)
+	}
 }
 
 // TestConcurrentRejection sends the last approval to one node while the submitter

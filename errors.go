@@ -6,6 +6,7 @@ package countersign
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
@@ -173,5 +174,5 @@ func shorten(text string) string {
 	if len(text) <= maxQuoted {
 		return text
 	}
-	return text[:maxQuoted] + "…"
+	return strings.ToValidUTF8(text[:maxQuoted], "") + "…"
 }

@@ -3,6 +3,8 @@ package countersign
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
@@ -137,8 +139,17 @@ func (e *Engine) ResumeWaiting(ctx context.Context) error {
 	return failed
 }
 
-// resumeOne resumes or rejects one activity, and writes a log line if that ends it.
-func (e *Engine) resumeOne(ctx context.Context, listed *store.Activity) error {
+// resumeOne resumes or rejects one activity, and writes a log line if that ends it. A
+// panic, of a policy or of a key's backend for instance, is logged and returned as an
+// error: no client waits here whose connection it would end, and the activity would end
+// the process again at every start.
+func (e *Engine) resumeOne(ctx context.Context, listed *store.Activity) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			e.config.Logger.ErrorContext(ctx, "panic while resuming an activity", "organization", listed.OrganizationID, "activity", listed.ID, "cause", cause, "stack", string(debug.Stack()))
+			err = fmt.Errorf("resuming activity %s: panic: %v", listed.ID, cause)
+		}
+	}()
 	found, err := e.config.Store.Find(ctx, listed.OrganizationID, listed.Fingerprint)
 	if err != nil {
 		return err
