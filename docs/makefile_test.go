@@ -1,0 +1,114 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// runs is a go test command that selects tests by name: the folder that it changes to, the
+// flag, and the pattern, quoted or not.
+var runs = regexp.MustCompile(`(?m)^\s*(?:cd (\S+) && )?.*go test.* -(run|skip|bench) ('[^']*'|\S+).*$`)
+
+// TestPatternsSelectTests checks that each name in the patterns of the Makefile and of its
+// scripts still selects a test: after a rename, a pattern would silently run nothing.
+func TestPatternsSelectTests(t *testing.T) {
+	checked := 0
+	for _, file := range []string{"Makefile", "internal/testenv/portable.sh"} {
+		text, err := os.ReadFile(filepath.Join("..", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		commands := strings.ReplaceAll(expanded(string(text)), "\\\n", " ")
+		for _, command := range runs.FindAllStringSubmatch(commands, -1) {
+			names := testsIn(t, filepath.Join("..", command[1]), command[0])
+			for _, pattern := range alternatives(strings.Trim(command[3], "'")) {
+				if pattern == "^$" {
+					continue // selects nothing on purpose
+				}
+				checked++
+				if !matchesAny(t, pattern, names) {
+					t.Errorf("%s: %s selects no test in %s", file, pattern, strings.TrimSpace(command[0]))
+				}
+			}
+		}
+	}
+	if checked < 15 {
+		t.Errorf("only %d patterns were found", checked)
+	}
+}
+
+// expanded replaces variables of the Makefile that hold patterns, and the doubled $.
+func expanded(text string) string {
+	for _, variable := range regexp.MustCompile(`(?m)^(\w+) = (.*)$`).FindAllStringSubmatch(text, -1) {
+		text = strings.ReplaceAll(text, "$("+variable[1]+")", variable[2])
+	}
+	return strings.ReplaceAll(text, "$$", "$")
+}
+
+// alternatives splits a pattern at | outside parentheses, without the names of subtests.
+func alternatives(pattern string) []string {
+	depth := 0
+	split := strings.FieldsFunc(pattern, func(r rune) bool {
+		switch r {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		return r == '|' && depth == 0
+	})
+	for i := range split {
+		split[i], _, _ = strings.Cut(split[i], "/")
+	}
+	return split
+}
+
+var testDeclaration = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)\w*)\(`)
+
+// testsIn returns the names of the tests in the packages that a command names.
+func testsIn(t *testing.T, folder, command string) (names []string) {
+	t.Helper()
+	for _, word := range strings.Fields(command) {
+		if word != "." && !strings.HasPrefix(word, "./") {
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join(folder, strings.TrimSuffix(word, "..."), "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(word, "/...") {
+			deeper, err := filepath.Glob(filepath.Join(folder, strings.TrimSuffix(word, "..."), "*", "*_test.go"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, deeper...)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, declared := range testDeclaration.FindAllStringSubmatch(string(text), -1) {
+				names = append(names, declared[1])
+			}
+		}
+	}
+	return names
+}
+
+func matchesAny(t *testing.T, pattern string, names []string) bool {
+	t.Helper()
+	compiled, err := regexp.Compile(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if compiled.MatchString(name) {
+			return true
+		}
+	}
+	return false
+}
