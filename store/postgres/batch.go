@@ -21,7 +21,7 @@ import (
 // flight.
 const (
 	maxBatch = 256
-	gather   = time.Millisecond
+	gather   = 2 * time.Millisecond
 )
 
 // newNonce returns a random number that distinguishes a lease from one with the same

@@ -66,10 +66,15 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
-	gathered := batch.Options{Max: maxBatch, Gather: gather, Expected: func() int { return int(s.inFlight.Load()) }}
+	gathered := batch.Options{Max: maxBatch, Gather: gather, Expected: s.expected}
 	s.begins, s.completes = batch.New(gathered, s.beginAll), batch.New(gathered, s.completeAll)
 	return s, nil
 }
+
+// expected returns how many calls a batch waits for: half of those in flight, since a
+// request calls both Begin and Complete. Waiting for all of them, a batch would nearly
+// always wait for as long as it may.
+func (s *Store) expected() int { return int(s.inFlight.Load()+1) / 2 }
 
 // newPool creates a pool, which connects when it is first used.
 func newPool(ctx context.Context, dsn string) (*pgxpool.Pool, error) {
