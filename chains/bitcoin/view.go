@@ -99,8 +99,8 @@ func (s *signing) viewOutput(index int) chains.Field {
 // sharesOutput reports whether the script of an output, if the PSBT shows it, has one
 // of the keys. That does not make the output change: such a script gives the money to
 // its other keys as well, and nothing in a PSBT proves whose they are. An attacker who
-// writes its global extended keys and derivations can replace the keys of the cosigners
-// with their address.
+// writes its global extended keys and derivations can put keys of their own in the place
+// of the cosigners' keys.
 func (s *signing) sharesOutput(index int) bool {
 	code := outputCode(&s.tx.packet.Outputs[index])
 	if code == nil {

@@ -179,7 +179,7 @@ func (t *Transaction) givesAway(e *effect, slots []int) bool {
 	return !slices.ContainsFunc(slots, func(slot int) bool { return e.To.Is(t.key(slot)) })
 }
 
-// spell writes a party, in a hazard's sentence.
+// partyText returns a party as text for a hazard's detail.
 func partyText(p chains.Party) string {
 	switch {
 	case p.IsNone():

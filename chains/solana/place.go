@@ -66,7 +66,7 @@ func (r *reader) placeBranch(p place, rest []account) (_ []account, err error) {
 }
 
 // nameFirst names the first of the accounts and returns the others. A name that
-// stands for a fixed address is given to no other account.
+// stands for a fixed address is given to no other known account.
 func (r *reader) nameFirst(name string, rest []account) ([]account, error) {
 	if len(rest) == 0 {
 		return nil, fmt.Errorf("%s needs an account %q, and there are only %d", r.layout.name, name, len(r.given))

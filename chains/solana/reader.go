@@ -14,7 +14,7 @@ type reader struct {
 
 	id      []byte   // address of the program
 	program *program // nil if the program is not known
-	layout  *layout  // nil if the instruction is not decoded, and of a batch
+	layout  *layout  // nil if the instruction is not known, and of a batch
 	problem error    // why the instruction is not decoded; nil if it is
 
 	path   string    // of its effects

@@ -2,6 +2,7 @@ package solana
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -47,7 +48,7 @@ func (t *Transaction) load(l lookup, table chains.LookupTable, named map[string]
 	if table.Problem != "" {
 		return reading, nil
 	}
-	missing := ""
+	missing, seen := "", maps.Clone(named)
 	for _, index := range slices.Concat(t.writableIndexes(l), t.readonlyIndexes(l)) {
 		if int(index) >= len(table.Addresses) {
 			accounts = append(accounts, nil)
@@ -55,15 +56,16 @@ func (t *Transaction) load(l lookup, table chains.LookupTable, named map[string]
 			continue
 		}
 		address := table.Addresses[index]
-		if named[string(address)] {
+		if seen[string(address)] {
 			reading.Fields = nil
 			reading.Problem = fmt.Sprintf("entry %d is %s, which the transaction names already: the network refuses it", index, encode58(address))
 			return reading, nil
 		}
-		named[string(address)] = true
+		seen[string(address)] = true
 		accounts = append(accounts, address)
 		reading.Fields = append(reading.Fields, chains.AddressField(fmt.Sprintf("entry %d", index), encode58(address)))
 	}
+	maps.Copy(named, seen)
 	reading.Complete, reading.Problem = missing == "", missing
 	return reading, accounts
 }

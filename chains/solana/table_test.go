@@ -109,6 +109,23 @@ func TestInsufficientTable(t *testing.T) {
 	}
 }
 
+// TestRefusedTableLeavesAddresses checks that a table that is refused does not keep
+// another one from being used: what it has before the entry in question is named by no one.
+func TestRefusedTableLeavesAddresses(t *testing.T) {
+	s, bob := simple(solana.Version0, 1), account(7)
+	s.keys[len(s.keys)-1] = sdk.SystemProgramID
+	s.lookups = []table{{key: account(50), writable: []byte{200, 201}}, {key: account(51), writable: []byte{5}}}
+	s.instructions = []part{{program: 2, accounts: []byte{0, 5}, data: slices.Concat(u32(2), u64(1000))}}
+	refused := append(holding(200, bob), sdk.SystemProgramID[:])
+	tx, readings := chains.ReadWith(parse(t, s.bytes()), knownTables{account(50): refused, account(51): holding(5, bob)})
+	if len(readings) != 2 || readings[0].Complete || !strings.Contains(readings[0].Problem, "names already") || !readings[1].Complete {
+		t.Fatalf("readings %+v", readings)
+	}
+	if effect := tx.Effects()[1]; !effect.To.Is(bob[:]) {
+		t.Errorf("the recipient is %+v", effect.To)
+	}
+}
+
 // TestTableNeverNamesTheProgram: a program never comes from a table.
 func TestTableNeverNamesTheProgram(t *testing.T) {
 	s := simple(solana.Version0, 1)

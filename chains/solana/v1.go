@@ -165,7 +165,7 @@ func (t *Transaction) readInstructionsV1(c *cursor, count int) error {
 	if _, err := c.skip(count*4, "instructions"); err != nil {
 		return err
 	}
-	t.instructions = slices.Grow(t.instructions, count) // offset most maxInstructionsV1
+	t.instructions = slices.Grow(t.instructions, count) // at most maxInstructionsV1
 	for i := range count {
 		in := instruction{programAt: headers.offset}
 		in.numbers = int(c.raw[in.programAt+1])

@@ -101,7 +101,7 @@ func (s *series) add(p *bbqrPart) error {
 	if s.size+len(data) > MaxMessage {
 		return fmt.Errorf("a message of more than %d bytes", MaxMessage)
 	}
-	s.parts[p.index] = data
+	s.parts[p.index] = bytes.Clone(data) // without the room that decoding took
 	s.have++
 	s.size += len(data)
 	return nil

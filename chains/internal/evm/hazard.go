@@ -86,8 +86,9 @@ func controlled(effect *chains.Effect) chains.Party {
 	return effect.Account
 }
 
-// Attos returns a configured amount of whole units in units of 10⁻¹⁸, rounded down
-// to 53 significant bits; the largest number if it has no room in 256 bits.
+// Attos returns a configured amount of whole units in units of 10⁻¹⁸, as exactly as a
+// float64 has it, rounded down. It returns 0 for NaN and for amounts that are not
+// positive, and the largest number for amounts that do not fit into 255 bits.
 func Attos(whole float64) (units uint256.Int) {
 	amount := whole * 1e18
 	switch fraction, exponent := math.Frexp(amount); {
