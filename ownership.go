@@ -15,16 +15,16 @@ type owners struct {
 	engine         *Engine
 	organizationID string
 	chain          chains.Chain
-	locate         func(address []byte) (locator keystore.Locator, ok bool) // chains.Chain.Owner, or that of the transaction
+	tx             chains.Transaction
 }
 
-// ownersIn returns the owners of the addresses of a transaction.
-func (e *Engine) ownersIn(tx chains.Transaction, chain chains.Chain, organizationID string) owners {
-	locate := chain.Owner
-	if finder, ok := tx.(chains.OwnerFinder); ok {
-		locate = finder.Owner
+// locate returns where the key of an address is looked for, by the transaction if it
+// knows more about its addresses than its chain.
+func (o *owners) locate(address []byte) (locator keystore.Locator, ok bool) {
+	if finder, ok := o.tx.(chains.OwnerFinder); ok {
+		return finder.Owner(address)
 	}
-	return owners{engine: e, organizationID: organizationID, chain: chain, locate: locate}
+	return o.chain.Owner(address)
 }
 
 // ownedKey is a key of the organization.

@@ -30,7 +30,7 @@ type PreparedTransaction struct {
 	signing    chains.Signing
 	allHazards []chains.Hazard
 	reading    chains.Readings
-	keys       []keystore.Key // those that will sign
+	found      []keystore.Key // by signWith; see keys
 	owners     owners
 	cached     *chains.Summary
 
@@ -66,8 +66,9 @@ func (p *PreparedTransaction) Effects(ctx context.Context) ([]chains.Effect, err
 
 // Keys returns the keys that will sign, as a policy sees them.
 func (p *PreparedTransaction) Keys(ctx context.Context) ([]SigningKey, error) {
-	keys := make([]SigningKey, len(p.keys))
-	for i, key := range p.keys {
+	signers := p.keys()
+	keys := make([]SigningKey, len(signers))
+	for i, key := range signers {
 		owned, err := p.owners.key(ctx, key.ID())
 		if err != nil {
 			return nil, err
@@ -78,6 +79,12 @@ func (p *PreparedTransaction) Keys(ctx context.Context) ([]SigningKey, error) {
 		}
 	}
 	return keys, nil
+}
+
+// keys returns the keys that will sign, which may be fewer than signWith names.
+func (p *PreparedTransaction) keys() []keystore.Key {
+	ids := p.signing.KeyIDs()
+	return slices.DeleteFunc(slices.Clone(p.found), func(key keystore.Key) bool { return !slices.Contains(ids, key.ID()) })
 }
 
 // SignerView returns what depends on the signing keys, to be shown with the summary.
@@ -182,11 +189,9 @@ func (e *Engine) prepare(ctx context.Context, organizationID string, intent acti
 	if err != nil {
 		return nil, refuseTransaction(err)
 	}
-	ids := signing.KeyIDs()
-	signers := slices.DeleteFunc(slices.Clone(keys), func(key keystore.Key) bool { return !slices.Contains(ids, key.ID()) })
 	prepared := &PreparedTransaction{
-		intent: intent, tx: tx, signing: signing, allHazards: signing.Hazards(), keys: signers, reading: reading,
-		owners: e.ownersIn(tx, chain, organizationID),
+		intent: intent, tx: tx, signing: signing, allHazards: signing.Hazards(), found: keys, reading: reading,
+		owners: owners{engine: e, organizationID: organizationID, chain: chain, tx: tx},
 	}
 	if len(reading) > 0 && len(prepared.allHazards) > 0 {
 		prepared.allHazards = reading.Sighted(prepared.allHazards, signing.Effects())

@@ -121,8 +121,8 @@ func (p *PreparedTransaction) attributes() []slog.Attr {
 // with, or the key's first on this chain.
 func (p *PreparedTransaction) addresses() []string {
 	signWith := signWithOf(p.intent)
-	addresses := make([]string, 0, len(p.keys))
-	for _, key := range p.keys {
+	var addresses []string
+	for _, key := range p.keys() {
 		all := p.owners.chain.Addresses(key.PublicKey())
 		if len(all) == 0 {
 			continue

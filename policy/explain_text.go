@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/policy/internal/syntax"
 )
 
 // String formats the explanation for people.
@@ -17,7 +18,7 @@ func (x *Explanation) String() string {
 	}
 	out.WriteByte('\n')
 	if x.Refusal != "" {
-		fmt.Fprintf(&out, "  %s\n", printable(x.Refusal))
+		fmt.Fprintf(&out, "  %s\n", syntax.Printable(x.Refusal))
 	}
 	for _, hazard := range x.Hazards {
 		fmt.Fprintf(&out, "  no rule allows the hazard %s: refused unless the configuration allows it\n", hazard)
@@ -52,9 +53,9 @@ func (x *Explanation) deciding() []string {
 }
 
 func (x *ExplainedEffect) write(out *strings.Builder) {
-	fmt.Fprintf(out, "effect %d: %s\n", x.Effect, printable(x.Text))
+	fmt.Fprintf(out, "effect %d: %s\n", x.Effect, syntax.Printable(x.Text))
 	if x.Reading != nil {
-		fmt.Fprintf(out, "    %s\n", printable(readingText(x.Reading)))
+		fmt.Fprintf(out, "    %s\n", syntax.Printable(readingText(x.Reading)))
 	}
 	switch {
 	case x.Rule != "":
@@ -96,6 +97,6 @@ func (a *Answer) write(out *strings.Builder) {
 		fmt.Fprintf(out, "%s (%s), %s: does not match: %s\n", a.Rule, verb, about, a.Because)
 	}
 	for _, value := range a.Values {
-		fmt.Fprintf(out, "    %s is %s\n", value.Of, printable(value.Value))
+		fmt.Fprintf(out, "    %s is %s\n", value.Of, syntax.Printable(value.Value))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // maxQuoted is how many bytes of a file's or a request's text an error quotes.
@@ -15,16 +14,6 @@ func shorten(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:maxQuoted], "") + "…"
-}
-
-// printable replaces line breaks and control characters by spaces.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, text)
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -13,9 +13,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/countersign-dev/countersign/policy"
+	"github.com/countersign-dev/countersign/policy/internal/syntax"
 )
 
 // source is a policy as the hosted service's API returns it.
@@ -85,7 +85,7 @@ func readSources(content []byte) ([]source, error) {
 func (i *Imported) write(out *strings.Builder, from *source) {
 	comment := func(text string) {
 		for line := range strings.SplitSeq(text, "\n") {
-			out.WriteString("  # " + printable(line) + "\n")
+			out.WriteString("  # " + syntax.Printable(line) + "\n")
 		}
 	}
 	for _, note := range i.Notes {
@@ -101,16 +101,6 @@ func (i *Imported) write(out *strings.Builder, from *source) {
 			comment("  " + part.name + ": " + part.text)
 		}
 	}
-}
-
-// printable replaces line breaks and control characters, which could end a comment.
-func printable(line string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, line)
 }
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)

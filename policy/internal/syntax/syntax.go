@@ -1,4 +1,5 @@
-// Package syntax has helpers for the syntax trees of CEL expressions.
+// Package syntax has helpers for the syntax trees of CEL expressions and for the text
+// beside them.
 package syntax
 
 import (
