@@ -38,7 +38,7 @@ var (
 
 var testKey = otpledger.MeterKey{1, 2, 3}
 
-// bump counts one up in a meter, and then ends as it is told.
+// bump increments a meter, and then ends as requested.
 func bump(refusal, err error) store.Change {
 	return change(func(ledger otpledger.Ledger) (error, error) {
 		if err := bumpMeter(ledger, testKey); err != nil {
@@ -63,7 +63,7 @@ func bumpMeter(ledger otpledger.Ledger, keys ...otpledger.MeterKey) error {
 	return nil
 }
 
-// bumped expects what a meter was counted up to.
+// bumped checks the count of a meter.
 func (b *bench) bumped(want int) {
 	b.t.Helper()
 	got := b.meter(testKey)
@@ -193,7 +193,7 @@ func aloneChange(b *bench) {
 	b.bumped(2)
 }
 
-// wholeOrNot makes a change that does all there is to do, and then fails.
+// wholeOrNot makes a change that writes everything it can, and then fails.
 func wholeOrNot(b *bench) {
 	b.do(func(ledger otpledger.Ledger) error { return ledger.Insert(testCode("old", otpledger.StateLive)) })
 	err := b.Change(b.t.Context(), organization, change(func(ledger otpledger.Ledger) (error, error) {

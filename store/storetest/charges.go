@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// runCharges holds a store against the rules of limits.
+// runCharges checks the rules of limits.
 func runCharges(t *testing.T, h Harness) {
 	for name, test := range map[string]func(*bench){
 		"a limit is charged with the lease":              chargeTaken,
@@ -66,7 +66,7 @@ func (b *bench) mustCharge(body string, list []store.Charge) store.Lease {
 	return *begun.Lease
 }
 
-// spent expects what a limit of the subject "key" has counted.
+// spent checks what a limit has counted for the subject "key".
 func (b *bench) spent(limit string, want int64) {
 	b.t.Helper()
 	b.noError(b.Change(b.t.Context(), organization, store.ChangeFunc(func(ledger store.Ledger) (error, error) {
@@ -78,7 +78,7 @@ func (b *bench) spent(limit string, want int64) {
 	})))
 }
 
-// over expects a refusal by a limit, with what is left.
+// over checks that a limit refuses, and what it says is left.
 func (b *bench) over(err error, limit string, left int64) *store.LimitError {
 	b.t.Helper()
 	refused, ok := errors.AsType[*store.LimitError](err)
@@ -157,7 +157,7 @@ func chargeTakenOver(b *bench) {
 	b.spent("x", 6)
 }
 
-// chargeOthers: what a request was charged itself is not what others have spent.
+// chargeOthers checks that SpentByOthers leaves out what the request itself was charged.
 func chargeOthers(b *bench) {
 	b.mustCharge("a", amounts("x", 3, 10))
 	b.mustCharge("b", amounts("x", 4, 10))
@@ -209,9 +209,9 @@ func chargeWalls(b *bench) {
 	b.noError(err)
 }
 
-// chargeAtOnce has 64 goroutines begin, complete, release and repeat against one
-// limit: what was taken and not given back is never more than the limit, and
-// exactly what it has counted.
+// chargeAtOnce begins, completes, releases and repeats against one limit from 64
+// goroutines. The charges that were not refunded never exceed the limit, and are exactly
+// what it has counted.
 func chargeAtOnce(b *bench, node func(i int) store.Store) {
 	const clients, each, most = 64, 6, 100
 	b.ttl = time.Minute
@@ -233,8 +233,8 @@ func chargeAtOnce(b *bench, node func(i int) store.Store) {
 	b.spent("x", taken.Load())
 }
 
-// chargeOne charges a body on one node, repeats it on the other, and completes
-// it or gives it back.
+// chargeOne charges a body on one node, repeats it on the other, and completes or
+// refunds it.
 func (b *bench) chargeOne(on, other store.Store, body string, amount, most int64, back bool, taken *atomic.Int64) {
 	begun, err := b.charged(on, body, amounts("x", amount, most))
 	if errors.Is(err, store.ErrLimit) {
@@ -262,8 +262,8 @@ func (b *bench) chargeOne(on, other store.Store, body string, amount, most int64
 	}
 }
 
-// chargeCrossed charges two limits, named in either order: no two transactions
-// wait for each other.
+// chargeCrossed charges two limits, named in either order, and checks that no two
+// transactions wait for each other.
 func chargeCrossed(b *bench) {
 	b.ttl = time.Minute
 	var all sync.WaitGroup
@@ -308,9 +308,9 @@ func chargeClockBack(b *bench) {
 	_ = b.over(err, "x", 0)
 }
 
-// chargeModel charges, gives back and lets time pass, a few thousand times, and
-// keeps the book by itself: the store never counts less than what is within the
-// window, and exactly that as long as it is no more than a thousand amounts.
+// chargeModel charges, refunds and advances the clock a few thousand times, and keeps
+// its own account: the store never counts less than what is within the window, and
+// exactly that as long as there are at most a thousand amounts.
 func chargeModel(b *bench) {
 	type entry struct {
 		at     time.Time

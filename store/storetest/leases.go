@@ -131,7 +131,7 @@ func lostLease(b *bench) {
 	b.recorded()
 }
 
-// lost expects that a lease on the body a is refused.
+// lost checks that a lease on the body a is refused.
 func (b *bench) lost(lease store.Lease) {
 	b.t.Helper()
 	late := b.activity("a")
@@ -239,7 +239,7 @@ func endedContext(b *bench) {
 	b.complete(lease, "a")
 }
 
-// sameAtOnce sends the same body from a hundred places.
+// sameAtOnce sends the same body from a hundred goroutines.
 func sameAtOnce(b *bench) {
 	b.ttl = time.Minute
 	work := sameBodyAtOnce(b, 100, func(int) store.Store { return b.Store })
@@ -248,8 +248,8 @@ func sameAtOnce(b *bench) {
 	}
 }
 
-// sameBodyAtOnce acquires one body n times at once, and returns how often the
-// work was done. The others must be given the record.
+// sameBodyAtOnce acquires one body n times concurrently, and returns how often the work
+// was done. All other callers must get the record.
 func sameBodyAtOnce(b *bench, n int, node func(i int) store.Store) int {
 	var work atomic.Int32
 	var all sync.WaitGroup
@@ -278,7 +278,7 @@ func sameBodyAtOnce(b *bench, n int, node func(i int) store.Store) int {
 	return int(work.Load())
 }
 
-// workIsTakenOver lets the first nine of those who do the work fail.
+// workIsTakenOver lets the first nine holders fail.
 func workIsTakenOver(b *bench) {
 	b.ttl = time.Minute
 	var work, done atomic.Int32
@@ -331,7 +331,7 @@ func largeRecord(b *bench) {
 	b.same(true, bytes.Equal(large.Data, got.Data)) // a difference would take long to print
 }
 
-// soon receives, or fails after a while.
+// soon receives from a channel, or fails after a while.
 func (b *bench) soon(answer <-chan error) error {
 	b.t.Helper()
 	select {
@@ -343,8 +343,8 @@ func (b *bench) soon(answer <-chan error) error {
 	}
 }
 
-// oddIDs asks for what no activity can be called: it is not found, and the
-// store is not to blame.
+// oddIDs asks for ids that no activity can have: they are not found, and that is not an
+// error of the store.
 func oddIDs(b *bench) {
 	b.complete(b.lease("a"), "a")
 	for _, id := range []string{"", "\x00", "a\x00b", "\xff\xfe", "%", "id of a ", "ID OF A", "' OR 1=1 --", strings.Repeat("x", 1<<20)} {

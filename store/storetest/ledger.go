@@ -100,7 +100,7 @@ func sameMeters(b *bench, want, got []otpledger.Meter) {
 	}
 }
 
-// try tries a code and expects an outcome.
+// try tries a code and checks the outcome.
 func (b *bench) try(id, by string, most int, now time.Time, want otpledger.Try, tries int) {
 	b.t.Helper()
 	b.do(func(ledger otpledger.Ledger) error {
@@ -187,7 +187,7 @@ func ledgerWalls(b *bench) {
 	b.same(true, b.move("a", otpledger.StateLive, otpledger.StateUsed))
 }
 
-// atOnce makes n changes at once and counts those that tell to be counted.
+// atOnce makes n changes concurrently, and counts those that report true.
 func (b *bench) atOnce(n int, f func(ledger otpledger.Ledger, i int) (counts bool, err error)) int {
 	b.t.Helper()
 	var counted atomic.Int32
@@ -236,7 +236,7 @@ func movesAtOnce(b *bench) {
 	}))
 }
 
-// metersAtOnce counts two meters up from many sides, asking for them in either
+// metersAtOnce increments two meters from many goroutines, which lock them in either
 // order.
 func metersAtOnce(b *bench) {
 	one, other := otpledger.MeterKey{1}, otpledger.MeterKey{2}

@@ -27,8 +27,8 @@ func (b *bench) sweep(now time.Time) store.SweepStats {
 	return swept
 }
 
-// sweepActivities: until KeepUntil every store remembers; afterwards those that
-// forget have forgotten, and the others have not.
+// sweepActivities checks that every store keeps activities until KeepUntil, and that
+// afterwards only those that forget have forgotten them.
 func sweepActivities(b *bench) {
 	b.complete(b.lease("a"), "a")
 	until := b.activity("a").KeepUntil
@@ -50,15 +50,15 @@ func sweepActivities(b *bench) {
 	b.stale("another that was live as long")
 }
 
-// stale expects that a request is refused for good.
+// stale checks that a request is refused for good.
 func (b *bench) stale(body string) {
 	b.t.Helper()
 	_, err := b.Begin(b.t.Context(), b.claim(body), bump(nil, nil))
 	b.is(err, store.ErrStale)
 }
 
-// staleClaims: what is not live any more gets no lease, but the record, and
-// waits for a holder that has not finished.
+// staleClaims checks that a request that is no longer live gets no lease, but does get
+// the record, and waits for a holder that has not finished.
 func staleClaims(b *bench) {
 	b.ttl = time.Minute
 	b.now = liveUntil
@@ -76,7 +76,7 @@ func staleClaims(b *bench) {
 	}
 }
 
-// staleRunOut: a lease that ran out is not waited for when it cannot be taken.
+// staleRunOut checks that an expired lease is not waited for if it cannot be taken.
 func staleRunOut(b *bench) {
 	b.now = liveUntil
 	b.lease("a")
@@ -102,8 +102,8 @@ func sweepCodes(b *bench) {
 	b.same(store.SweepStats{}, b.sweep(later.KeepUntil().Add(time.Hour)))
 }
 
-// sweepInsertedAgain: an insert that was taken back leaves nothing behind that
-// could sweep the code too early which comes under the same id afterwards.
+// sweepInsertedAgain checks that an insert that was rolled back leaves nothing behind
+// that would sweep a later code with the same id too early.
 func sweepInsertedAgain(b *bench) {
 	code := testCode("a", otpledger.StateLive)
 	b.is(b.Change(b.t.Context(), organization, change(func(ledger otpledger.Ledger) (error, error) {
@@ -119,7 +119,7 @@ func sweepInsertedAgain(b *bench) {
 	})
 }
 
-// sweepMeters also extends a meter: it is swept by what it says last.
+// sweepMeters also extends a meter: it is swept by its latest KeepUntil.
 func sweepMeters(b *bench) {
 	set := func(at time.Time) time.Time {
 		meter := otpledger.Meter{Tried: []otpledger.Event{{At: at.UnixMilli(), N: 1}}, Until: at.Add(24 * time.Hour).UnixMilli()}
@@ -140,7 +140,7 @@ func sweepMeters(b *bench) {
 	b.same(0, len(b.meter(testKey).Tried))
 }
 
-// sweepLeases: a lease that ran out a moment ago is left to its holder.
+// sweepLeases checks that a lease that has just expired is left to its holder.
 func sweepLeases(b *bench) {
 	lease := b.lease("a")
 	b.pass(2 * b.ttl)

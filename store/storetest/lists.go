@@ -11,8 +11,8 @@ func runLists(t *testing.T, h Harness) {
 	t.Run("a page of long records ends early", func(t *testing.T) { longPages(open(t, h)) })
 }
 
-// longPages: the memory of a page is bounded by its records, not by their number; it
-// has at least one, and all are found in either direction.
+// longPages checks that a page is bounded by the bytes of its records, that it has at
+// least one, and that all are found in either direction.
 func longPages(b *bench) {
 	sizes := []int{store.MaxListBytes / 2, 3 * store.MaxListBytes, 1, store.MaxListBytes / 2, store.MaxListBytes / 2, 10}
 	var all []string

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// runLog holds the log of a store that keeps one against its activities.
+// runLog compares the log of a store that keeps one with its activities.
 func runLog(t *testing.T, h Harness) {
 	if _, ok := open(t, h).Store.(store.Log); !ok {
 		return // it keeps none
@@ -31,7 +31,7 @@ func runLog(t *testing.T, h Harness) {
 	}
 }
 
-// logged is an activity with its leaf.
+// logged returns an activity with its leaf.
 func (b *bench) logged(body string) store.Activity {
 	b.t.Helper()
 	activity := b.activity(body)
@@ -42,7 +42,7 @@ func (b *bench) logged(body string) store.Activity {
 	return activity
 }
 
-// audit hashes the log again, and expects as many leaves.
+// audit rebuilds the log and checks the number of leaves.
 func (b *bench) audit(leaves int64) {
 	b.t.Helper()
 	seen, err := translog.Audit(b.t.Context(), store.LogOf(b.Store.(store.Log), organization), nil, b.recordOf)
@@ -57,7 +57,7 @@ func (b *bench) recordOf(ctx context.Context, leaf translog.Leaf) ([]byte, error
 	return activity.Data, err
 }
 
-// logsActivities completes with and without a change, and without success.
+// logsActivities completes with and without a change, and unsuccessfully.
 func logsActivities(t *testing.T, b *bench) {
 	log := b.Store.(store.Log)
 	nothing := change(func(otpledger.Ledger) (refusal, err error) { return nil, nil })
@@ -93,8 +93,8 @@ func logsActivities(t *testing.T, b *bench) {
 	}
 }
 
-// logsAtOnce completes many activities at the same time, over two nodes if there
-// are two: each has a leaf, and each leaf an index of its own.
+// logsAtOnce completes many activities concurrently, over two nodes if the store has
+// them: each activity has a leaf, and each leaf its own index.
 func logsAtOnce(t *testing.T, b *bench, other store.Store) {
 	const bodies = 40
 	nodes := []store.Store{b.Store, b.Store}
@@ -116,7 +116,7 @@ func logsAtOnce(t *testing.T, b *bench, other store.Store) {
 	b.proveAll(bodies)
 }
 
-// proveAll proves each leaf to be in the log, and each size to extend the one
+// proveAll proves that each leaf is in the log, and that each size extends the one
 // before.
 func (b *bench) proveAll(bodies int64) {
 	b.t.Helper()
@@ -131,8 +131,8 @@ func (b *bench) proveAll(bodies int64) {
 	}
 }
 
-// logAdopts appends the leaves of what was recorded before there was a log: once, and
-// all or none.
+// logAdopts appends the leaves of activities from before there was a log: once, and all
+// or none.
 func logAdopts(t *testing.T, b *bench) {
 	log := b.Store.(store.Log)
 	leafOf := func(recorded *store.Activity) ([]byte, error) {
@@ -165,7 +165,7 @@ func logAdopts(t *testing.T, b *bench) {
 }
 
 // logsMany appends more leaves in one call than a store may send at a time, and then one
-// more, which comes after them.
+// more, which must come after them.
 func logsMany(t *testing.T, b *bench) {
 	log := b.Store.(store.Log)
 	const leaves = 10_001

@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// model is a store as simple as can be: maps, one caller, no clock of its own.
-// [Play] holds real stores against it.
+// model is the simplest store there can be: maps, one caller, no clock of its own.
+// [Play] compares real stores with it.
 type model struct {
 	leases  map[requestKey]held
 	records map[requestKey]store.Activity
@@ -53,7 +53,7 @@ func (m *model) ledger(organizationID string) modelLedger {
 	return m.ledgers[organizationID]
 }
 
-// record notes an activity and ends its lease.
+// record records an activity and ends its lease.
 func (m *model) record(lease store.Lease, activity store.Activity) {
 	at := requestKey{lease.OrganizationID, lease.Fingerprint}
 	delete(m.leases, at)
@@ -62,7 +62,7 @@ func (m *model) record(lease store.Lease, activity store.Activity) {
 	m.ids[nameKey{lease.OrganizationID, activity.ID}] = activity
 }
 
-// modelLedger is an otpledger.Ledger that writes at once.
+// modelLedger is an otpledger.Ledger that writes immediately.
 type modelLedger struct {
 	codes  map[string]otpledger.Code
 	meters map[otpledger.MeterKey]otpledger.Meter

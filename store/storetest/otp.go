@@ -16,8 +16,8 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// runOTP holds a store against the rules of one-time passwords, as package otp
-// makes them, through activities as an engine does it.
+// runOTP checks the rules of one-time passwords, created by package otp and carried by
+// activities, as an engine does it.
 func runOTP(t *testing.T, h Harness) {
 	for name, test := range map[string]func(*bench){
 		"200 right codes at once: one is used":          rightAtOnce,
@@ -36,13 +36,13 @@ func runOTP(t *testing.T, h Harness) {
 	}
 }
 
-// secret is an otp.Secret of the tests.
+// secret is an otp.Secret for tests.
 type secret []byte
 
 // Reveal implements otp.Secret.
 func (s secret) Reveal(use func([]byte) error) error { return use(s) }
 
-// outbox keeps what was sent.
+// outbox keeps the messages that were sent.
 type outbox struct {
 	mu   sync.Mutex
 	sent map[string]string // code by id
@@ -57,7 +57,7 @@ func (o *outbox) Send(_ context.Context, message otp.Message) error {
 	return o.fail
 }
 
-// passwords is a service over a store, with the outbox that it sends to.
+// passwords is a service over a store, with its outbox.
 type passwords struct {
 	*bench
 	*outbox
@@ -73,7 +73,7 @@ func (b *bench) passwords() *passwords {
 	return &passwords{bench: b, outbox: box, service: service, node: func(int) store.Store { return b.Store }}
 }
 
-// request asks for a code, whose message is the code alone.
+// request asks for a code whose message is only the code.
 func request() otp.Request {
 	return otp.Request{
 		Type: otp.TypeSMS, Contact: "+4915112345678",
@@ -106,7 +106,7 @@ func (p *passwords) mustIssue() (id string) {
 	return id
 }
 
-// redeem tries a code through an activity; the body makes the request.
+// redeem tries a code through an activity. The body identifies the request.
 func (p *passwords) redeem(s store.Store, body, id, typed string) error {
 	verification, err := p.service.PrepareVerification(organization, id, typed, fingerprint(body))
 	if err != nil {
@@ -126,14 +126,14 @@ func (p *passwords) redeem(s store.Store, body, id, typed string) error {
 	return nil
 }
 
-// refused expects that a try is refused, and why.
+// refused checks that a try is refused, and why.
 func (p *passwords) refused(err, why error) {
 	p.t.Helper()
 	p.is(err, otp.ErrInvalidCode)
 	p.is(err, why)
 }
 
-// wrong is a code that is not it.
+// wrong returns a wrong code.
 func wrong(code string) string {
 	if code[0] == '0' {
 		return "1" + code[1:]
@@ -141,7 +141,7 @@ func wrong(code string) string {
 	return "0" + code[1:]
 }
 
-// redeemAtOnce tries a code in n different requests at once.
+// redeemAtOnce tries a code in n concurrent requests.
 func (p *passwords) redeemAtOnce(n int, id, typed string) (right int) {
 	p.t.Helper()
 	var succeeded atomic.Int32
@@ -278,8 +278,8 @@ func undelivered(b *bench) {
 	}
 }
 
-// nodeDied: the message went out, and its node died before it could complete.
-// The successor sends another one.
+// nodeDied sends a message and loses the node before it completes. The successor sends
+// another one.
 func nodeDied(b *bench) {
 	p := b.passwords()
 	first, err := p.service.Prepare(organization, "", request())
@@ -299,8 +299,8 @@ func nodeDied(b *bench) {
 	p.noError(p.redeem(p.Store, "second", second.ID(), p.sent[second.ID()]))
 }
 
-// usedIsUsed: a request that has found the code right, and then lost it to
-// another, records nothing.
+// usedIsUsed checks that a request that found the code right, but lost it to another
+// request, records nothing.
 func usedIsUsed(b *bench) {
 	p := b.passwords()
 	id := p.mustIssue()
@@ -314,8 +314,8 @@ func usedIsUsed(b *bench) {
 	p.is(err, store.ErrNotFound)
 }
 
-// unusedIsNowhere looks for codes that are live, dead and never delivered in
-// all that the store keeps.
+// unusedIsNowhere searches everything that the store keeps for codes that are live, dead
+// and never delivered.
 func unusedIsNowhere(b *bench) {
 	if b.h.Dump == nil {
 		return

@@ -14,12 +14,11 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// Play does with a store what the choices say, which may be a fuzzer's, and does
-// the same with a model that is a few maps: two organizations, the same
-// fingerprints in both, leases that run out, are taken over, renewed, completed
-// and released with tokens that are good or stale, with changes to one-time
-// passwords that are made, refused or fail, and sweeps in between. Every answer
-// must be the model's.
+// Play performs the operations that a tape chooses, which may be a fuzzer's, on a store
+// and on a model of a few maps: two organizations with the same fingerprints; leases
+// that expire, are taken over, renewed, completed and released with valid or stale
+// tokens; changes to one-time passwords that succeed, refuse or fail; and sweeps in
+// between. Every answer must equal the model's.
 func Play(t testing.TB, h Harness, choices []byte) {
 	t.Helper()
 	p := &player{bench: open(t, h), tape: tape.New(choices), model: newModel(), gone: map[nameKey]bool{}}
@@ -52,7 +51,7 @@ type player struct {
 	gone  map[nameKey]bool // codes that a store may have swept
 }
 
-// Names that sequences choose from: few, so that they meet.
+// Names that sequences choose from. There are few, so that operations collide.
 var (
 	organizations = []string{organization, "another"}
 	bodies        = []string{"a", "b", "c"}
@@ -63,7 +62,7 @@ var (
 
 const longTTL = time.Hour
 
-// farAway is later than any sequence gets: what is kept until then is kept.
+// farAway is later than any sequence gets.
 var farAway = epoch.Add(100_000 * time.Hour)
 
 func (p *player) step() {
@@ -89,8 +88,8 @@ func (p *player) step() {
 	}
 }
 
-// chooseTTL chooses how long a lease lasts. Where the clock is another's, a lease is
-// either over as soon as it is there, or not before the sequence ends.
+// chooseTTL chooses how long a lease lasts. If the store has its own clock, a lease is
+// over either immediately or not before the sequence ends.
 func (p *player) chooseTTL() time.Duration {
 	switch long := p.tape.OneIn(3); {
 	case long:
@@ -101,7 +100,7 @@ func (p *player) chooseTTL() time.Duration {
 	return shortTTL
 }
 
-// hold notes a lease in the model, as it is after a call that gave or renewed it.
+// hold records a lease in the model, as it is after a call that granted or renewed it.
 func (p *player) hold(lease store.Lease, ttl time.Duration) {
 	p.t.Helper()
 	over := p.now.Add(ttl)
@@ -152,8 +151,8 @@ func (p *player) playBegin() {
 	}
 }
 
-// tookOver ends the lease that ran out. Whether its holder still has it after
-// the change of a Begin has failed, the contract leaves open: it is not asked.
+// tookOver ends a lease that had expired. The contract leaves open whether its holder
+// still has it after the change of a Begin has failed, so that is not checked.
 func (p *player) tookOver(at requestKey, script *script) {
 	holder, taken := p.model.leases[at]
 	delete(p.model.leases, at)
@@ -162,7 +161,7 @@ func (p *player) tookOver(at requestKey, script *script) {
 	}
 }
 
-// forget plays nothing more with a lease.
+// forget excludes a lease from further play.
 func (p *player) forget(holder held) {
 	for i := range p.given {
 		if p.given[i].Token == holder.token {
@@ -172,7 +171,7 @@ func (p *player) forget(holder held) {
 	}
 }
 
-// withLease plays something with one of the leases that were ever given out.
+// withLease plays something with one of the leases granted so far.
 func (p *player) withLease(play func(lease store.Lease)) {
 	if len(p.given) > 0 {
 		play(tape.Pick(p.tape, p.given...))
@@ -241,7 +240,7 @@ func (p *player) playChange() {
 	p.settle(organizationID, script, !script.fails())
 }
 
-// playSweep sweeps: what could be gone is gone, and all else is there.
+// playSweep sweeps: what may be gone is gone, and everything else is still there.
 func (p *player) playSweep() {
 	p.sweep(p.now)
 	for at, holder := range p.model.leases {
@@ -253,8 +252,8 @@ func (p *player) playSweep() {
 	p.checkAll()
 }
 
-// retire takes the codes out of the model that a store may sweep from now on:
-// when it does is its own affair, until it is told to.
+// retire removes the codes from the model that a store may sweep from now on. A store
+// need not do so before it is told to sweep.
 func (p *player) retire() {
 	for organizationID, ledger := range p.model.ledgers {
 		for id, code := range ledger.codes {
@@ -266,7 +265,7 @@ func (p *player) retire() {
 	}
 }
 
-// checkAll reads all that there could be.
+// checkAll reads everything that may exist.
 func (p *player) checkAll() {
 	p.t.Helper()
 	p.retire()
@@ -288,8 +287,8 @@ func (p *player) checkAll() {
 	}
 }
 
-// settle makes the change in the model, and compares what was answered on the
-// way. Kept says whether what it wrote stays.
+// settle makes the change in the model, and compares its answers. kept says whether its
+// writes stay.
 func (p *player) settle(organizationID string, made *script, kept bool) {
 	p.t.Helper()
 	ledger := p.model.ledger(organizationID).clone()

@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// What listings look at, for sequences to choose from.
+// What sequences choose from for the members that listings filter by.
 var (
 	users  = []string{"ann", "ben"}
 	kinds  = []string{"SIGN", "VERIFY"}
@@ -22,7 +22,7 @@ func sameOf(same bool, before, chosen string) string {
 	return chosen
 }
 
-// playReplace replaces an activity that may be there, may wait, and may be at that
+// playReplace replaces an activity that may exist, may wait, and may be at that
 // revision.
 func (p *player) playReplace() {
 	at := requestKey{tape.Pick(p.tape, organizations...), fingerprint(tape.Pick(p.tape, bodies...))}
@@ -55,7 +55,7 @@ func (p *player) playReplace() {
 	}
 }
 
-// playList lists what passes a filter.
+// playList lists the activities that pass a filter.
 func (p *player) playList() {
 	organizationID := tape.Pick(p.tape, organizations...)
 	filter := store.Filter{
@@ -93,7 +93,7 @@ func (m *model) list(organizationID string, filter store.Filter) []store.Activit
 	return all[:min(len(all), filter.Limit)]
 }
 
-// checkWaiting compares what waits, and what is found by its request.
+// checkWaiting compares the waiting activities, and those that Find returns.
 func (p *player) checkWaiting() {
 	p.t.Helper()
 	waiting, err := p.Waiting(p.t.Context())

@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// script is an store.Change that does some things, notes what it is answered, and
-// ends as it is told.
+// script is a store.Change that performs some steps, records their answers, and ends as
+// requested.
 type script struct {
 	steps   []func(otpledger.Ledger) (any, error)
 	end     error // nil, errRefused or errFailed
@@ -38,10 +38,10 @@ func (s *script) run(ledger otpledger.Ledger) (refusal, err error) {
 	return s.end, nil
 }
 
-// fails reports whether the script ends in an error, which takes back what it did.
+// fails reports whether the script ends in an error, which undoes its writes.
 func (s *script) fails() bool { return errors.Is(s.end, errFailed) }
 
-// change is the script as an store.Change, none if it does nothing.
+// change returns the script as a store.Change, or nil if it does nothing.
 func (s *script) change() store.Change {
 	if len(s.steps) == 0 && s.end == nil {
 		return nil
@@ -49,7 +49,7 @@ func (s *script) change() store.Change {
 	return s
 }
 
-// script chooses a change. Meters come before codes, as the ledger wants it.
+// script chooses a change. Meters come before codes, as the ledger requires.
 func (p *player) script(organizationID string) *script {
 	var chosen script
 	if p.tape.OneIn(3) {
@@ -67,8 +67,8 @@ func (p *player) script(organizationID string) *script {
 	return &chosen
 }
 
-// codeStep chooses something to do with a code. A code that a store may have
-// swept is left alone, and so is one that is new within this script.
+// codeStep chooses a step on a code. It avoids codes that a store may have swept, and
+// those that are new in this script.
 func (p *player) codeStep(organizationID string) func(otpledger.Ledger) (any, error) {
 	id, now := tape.Pick(p.tape, codeIDs...), p.now
 	if p.gone[nameKey{organizationID, id}] {
@@ -97,7 +97,7 @@ func (p *player) codeStep(organizationID string) func(otpledger.Ledger) (any, er
 	return read(id)
 }
 
-// insertNew inserts a code if there is none of its id.
+// insertNew inserts a code if there is none with its id.
 func insertNew(code otpledger.Code) func(otpledger.Ledger) (any, error) {
 	return func(ledger otpledger.Ledger) (any, error) {
 		_, err := ledger.Code(code.ID)
@@ -115,7 +115,7 @@ func read(id string) func(otpledger.Ledger) (any, error) {
 	}
 }
 
-// count counts a meter up by one.
+// count increments a meter.
 func count(key otpledger.MeterKey, now time.Time) func(otpledger.Ledger) (any, error) {
 	return func(ledger otpledger.Ledger) (any, error) {
 		meters, err := ledger.Meters(key)
@@ -129,7 +129,7 @@ func count(key otpledger.MeterKey, now time.Time) func(otpledger.Ledger) (any, e
 	}
 }
 
-// readAll reads all meters and all codes but those that a store may have swept.
+// readAll reads all meters, and all codes except those that a store may have swept.
 func (p *player) readAll(organizationID string) (steps []func(otpledger.Ledger) (any, error)) {
 	steps = append(steps, func(ledger otpledger.Ledger) (any, error) { return ledger.Meters(meterKeys...) })
 	for _, id := range codeIDs {

@@ -1,5 +1,5 @@
-// Package storetest holds a store against the contract of package store: every
-// store of this project runs it, and one of your own should.
+// Package storetest tests a store against the contract of package store. Every store of
+// this project runs it, and yours should.
 //
 //	func TestContract(t *testing.T) {
 //		storetest.Run(t, storetest.Harness{
@@ -21,24 +21,24 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// Harness tells how to get at the store that is tested.
+// Harness says how to open the store under test.
 type Harness struct {
-	// Open makes an empty store. The suite closes it.
+	// Open creates an empty store. The suite closes it.
 	Open func(t testing.TB) store.Store
 
-	// OwnClock says that leases go by the store's own clock, not by what Begin
-	// is told; the suite then waits where it would otherwise just say so.
+	// OwnClock says that leases go by the store's own clock instead of Claim.Now. The
+	// suite then sleeps where it would otherwise advance the time that it passes.
 	OwnClock bool
 
-	// Reopen makes a place for a store that survives, and returns what opens
-	// it, again and again. Nil if the store does not survive.
+	// Reopen creates a place for a store that survives, and returns a function that
+	// opens the store there. Nil if the store does not survive.
 	Reopen func(t testing.TB) func() store.Store
 
-	// Dump returns all that the store keeps, as a thief finds
-	// it. Nil if there is nothing to steal.
+	// Dump returns everything that the store keeps, as a thief would find it. Nil if it
+	// keeps nothing outside the process.
 	Dump func(t testing.TB, s store.Store) []byte
 
-	// Nodes makes two stores over one empty place. Nil if the store cannot be
+	// Nodes creates two stores that share one empty place. Nil if the store cannot be
 	// shared.
 	Nodes func(t testing.TB) (one, other store.Store)
 }
@@ -64,13 +64,13 @@ func Run(t *testing.T, h Harness) {
 	}
 }
 
-// epoch is when the tests begin, for stores that are told the time.
+// epoch is when the tests begin, for stores that are passed the time.
 var epoch = time.Date(2026, time.May, 4, 3, 2, 1, 0, time.UTC)
 
-// liveUntil is how long the requests of the tests are live.
+// liveUntil is until when the requests of the tests are live.
 var liveUntil = epoch.Add(time.Hour)
 
-// bench is one store with what tests need around it.
+// bench is a store with its test's clock and helpers.
 type bench struct {
 	t testing.TB
 	store.Store
@@ -79,8 +79,8 @@ type bench struct {
 	now time.Time
 }
 
-// The lease of tests in which it runs out. What is told the time need not wait;
-// where the clock is another's, the machine may be slow.
+// The duration of leases that expire in a test. With its own clock a store has to be
+// waited for, on a machine that may be slow.
 const (
 	shortTTL    = 300 * time.Millisecond
 	ownClockTTL = 1500 * time.Millisecond
@@ -101,7 +101,7 @@ func on(t testing.TB, h Harness, s store.Store) *bench {
 	return b
 }
 
-// pass lets time go by: for stores that are told the time by telling them so.
+// pass advances the clock by d, or sleeps if the store has its own.
 func (b *bench) pass(d time.Duration) {
 	b.now = b.now.Add(d)
 	if b.h.OwnClock {
@@ -132,7 +132,7 @@ func (b *bench) activity(body string) store.Activity {
 	}
 }
 
-// begin calls Begin and expects no error.
+// begin calls Begin and fails on an error.
 func (b *bench) begin(body string) store.BeginResult {
 	b.t.Helper()
 	begun, err := b.Begin(b.t.Context(), b.claim(body), nil)
@@ -149,7 +149,7 @@ func (b *bench) begin(body string) store.BeginResult {
 	return begun
 }
 
-// lease calls Begin and expects a lease.
+// lease calls Begin and fails unless it returns a lease.
 func (b *bench) lease(body string) store.Lease {
 	b.t.Helper()
 	begun := b.begin(body)
@@ -162,7 +162,7 @@ func (b *bench) lease(body string) store.Lease {
 	return *begun.Lease
 }
 
-// busy calls Begin for the body a and expects that the lease is held.
+// busy calls Begin for the body a and fails unless the lease is held.
 func (b *bench) busy() func(context.Context) error {
 	b.t.Helper()
 	begun := b.begin("a")
@@ -172,7 +172,8 @@ func (b *bench) busy() func(context.Context) error {
 	return begun.Wait
 }
 
-// recorded calls Begin for the body a and expects the completed activity.
+// recorded calls Begin for the body a and fails unless it returns the completed
+// activity.
 func (b *bench) recorded() {
 	b.t.Helper()
 	begun := b.begin("a")
@@ -182,7 +183,7 @@ func (b *bench) recorded() {
 	b.same(b.activity("a"), *begun.Recorded)
 }
 
-// complete completes an activity and expects no error.
+// complete completes an activity and fails on an error.
 func (b *bench) complete(lease store.Lease, body string) {
 	b.t.Helper()
 	b.noError(b.Complete(b.t.Context(), lease, b.activity(body), nil))
@@ -202,8 +203,8 @@ func (b *bench) same(want, got any) {
 	}
 }
 
-// differences is cmp.Diff, which is a thousand times as dear, of what is not
-// equal at first sight: sequences of operations compare after each one.
+// differences is cmp.Diff for values that are not deeply equal, which is a thousand
+// times faster for those that are.
 func differences(want, got any, options ...cmp.Option) string {
 	if reflect.DeepEqual(want, got) {
 		return ""
@@ -211,13 +212,13 @@ func differences(want, got any, options ...cmp.Option) string {
 	return cmp.Diff(want, got, options...)
 }
 
-// change is an store.Change made of a function.
+// change is a function as a store.Change.
 type change func(ledger otpledger.Ledger) (refusal, err error)
 
 // Apply implements store.Change.
 func (c change) Apply(ledger store.Ledger) (refusal, err error) { return c(otpledger.Over(ledger)) }
 
-// do makes a change of which nothing is refused and fails if it has an error.
+// do makes a change that refuses nothing, and fails on an error.
 func (b *bench) do(f func(ledger otpledger.Ledger) error) {
 	b.t.Helper()
 	b.noError(b.Change(b.t.Context(), organization, change(func(ledger otpledger.Ledger) (error, error) {

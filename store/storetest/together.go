@@ -8,9 +8,9 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// runTogether has many requests come at once, so that a store that batches them
-// puts them together: each is carried out once, and what is wrong with one is no
-// other's.
+// runTogether sends many requests concurrently, so that a store that batches them puts
+// them into one batch: each is carried out once, and an error of one does not affect the
+// others.
 func runTogether(t *testing.T, h Harness) {
 	b := open(t, h)
 	const bodies, times = 24, 3
@@ -44,8 +44,8 @@ func runTogether(t *testing.T, h Harness) {
 	}
 }
 
-// completeAtOnce completes all but two: the first takes an id that is taken, and
-// the second has lost its lease.
+// completeAtOnce completes all but two: the first uses an id that is taken, and the
+// second has lost its lease.
 func (b *bench) completeAtOnce(held map[store.Fingerprint]store.Lease, bodies int) {
 	b.inParallel(bodies, func(i int) {
 		body := fmt.Sprint(i)
@@ -63,7 +63,7 @@ func (b *bench) completeAtOnce(held map[store.Fingerprint]store.Lease, bodies in
 	})
 }
 
-// longClaim is a claim whose lease does not run out in a test.
+// longClaim is a claim whose lease does not expire during a test.
 func (b *bench) longClaim(body string) store.Claim {
 	claim := b.claim(body)
 	claim.LeaseTTL = liveUntil.Sub(epoch)
