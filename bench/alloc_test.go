@@ -9,10 +9,10 @@ import (
 	"github.com/countersign-dev/countersign/bench/internal/workload"
 )
 
-// maxAllocations bounds what the whole path of a chain allocates, with keys in
-// memory and unverified signatures, with room for another Go version. The curve's
-// own allocations are among them: without cgo, and with the race detector, the
-// number is another.
+// maxAllocations bounds the allocations of the whole path of a chain, with keys in
+// memory and unverified signatures, leaving room for another version of Go. It includes
+// the allocations of the curve library, which differ without cgo and under the race
+// detector.
 var maxAllocations = map[string]float64{
 	"ethereum": 43, "ethereum/eip7702": 55, // each authorization is recovered, for it may be the signer's
 	"tron": 46, "tempo": 56, "bitcoin": 115, "bitcoin/P2WPKH": 50, "bitcoin/P2PKH": 56,

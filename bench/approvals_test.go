@@ -26,10 +26,10 @@ func (twoVotes) Decide(context.Context, countersign.Authorization) (countersign.
 	}}, nil
 }
 
-// BenchmarkApprovals is a request that waits, two votes, and the signature: three
-// stamped requests, by one client over each store, and by 64 at once. The stamps of
-// the votes are made by the client, in the time that is measured: what they commit
-// to is known only once the request waits.
+// BenchmarkApprovals measures a request that waits, two votes, and the signature: three
+// stamped requests, by one client over each store, and by 64 concurrently. The time
+// includes the client's stamps of the votes: what a vote commits to is known only once
+// the request waits.
 func BenchmarkApprovals(b *testing.B) {
 	for _, kept := range stores {
 		for _, clients := range []int{1, storeClients} {
@@ -51,7 +51,7 @@ func BenchmarkApprovals(b *testing.B) {
 	}
 }
 
-// ballot is an engine whose requests wait, and who votes on them.
+// ballot is an engine whose requests wait, with its voters.
 type ballot struct {
 	engine *countersign.Engine
 	sent   *load

@@ -13,8 +13,8 @@ import (
 // batchSize is how many transactions are signed in a row.
 const batchSize = 1000
 
-// mixed is batches of transactions of all chains, an engine with the keys of all
-// of them, engines that have those of one chain each, and the bare operations.
+// mixed is batches of transactions of all chains, an engine with all keys, engines with
+// the keys of one chain each, and the bare operations.
 type mixed struct {
 	engine *countersign.Engine
 	loads  []*workload.Workload
@@ -44,8 +44,8 @@ func newMixed(b *testing.B) *mixed {
 	return m
 }
 
-// batch signs a batch in which each transaction is of another chain than the one
-// before it.
+// batch signs a batch in which each transaction is of another chain than the one before
+// it.
 func (m *mixed) batch(b *testing.B, from int) {
 	for i := range batchSize {
 		w := m.loads[i%len(m.loads)]
@@ -55,7 +55,7 @@ func (m *mixed) batch(b *testing.B, from int) {
 	}
 }
 
-// inTurns calls each for one chain, then for the next, as a batch has them.
+// inTurns alternates between the chains, as a batch does.
 func inTurns(each []func(i int)) func(from int) {
 	return func(from int) {
 		for i := range batchSize {
@@ -64,7 +64,7 @@ func inTurns(each []func(i int)) func(from int) {
 	}
 }
 
-// inRows makes the same calls as if there were no batch: chain by chain.
+// inRows makes the same calls chain by chain.
 func inRows(each []func(i int)) func(from int) {
 	return func(from int) {
 		for chain, call := range each {
@@ -75,18 +75,18 @@ func inRows(each []func(i int)) func(from int) {
 	}
 }
 
-// BenchmarkBatch is a batch of 1,000 transactions of all chains in turns.
+// BenchmarkBatch signs a batch of 1,000 transactions of all chains, alternating.
 func BenchmarkBatch(b *testing.B) {
 	m := newMixed(b)
 	measure.Loop(b, func(i int) { m.batch(b, i) })
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/batchSize, "ns/item")
 }
 
-// BenchmarkBatchRatio is an item of that batch beside the same transaction among
-// others of its chain, signed by an engine that knows no other (growth-ours); and
-// the same of the bare operations (growth-theirs), as two curves and three
-// libraries push one another out of the processor's caches in any program.
-// What the engine's batch adds to that is growth-ratio: at most 1.05 is asked for.
+// BenchmarkBatchRatio measures the cost of an item of that batch relative to the same
+// transaction among others of its chain, signed by an engine that has no other
+// (growth-ours), and the same for the bare operations (growth-theirs): two curves and
+// three libraries evict one another from the processor's caches in any program.
+// growth-ratio is what the engine's batch adds; the target is at most 1.05.
 func BenchmarkBatchRatio(b *testing.B) {
 	m := newMixed(b)
 	measure.Growth(b,

@@ -11,17 +11,17 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// beforeEnv names the test binary of this package at another commit, which
-// BenchmarkBefore compares with: make bench-before OLD=commit.
+// beforeEnv names the test binary of this package at another commit, with which
+// BenchmarkBefore compares: make bench-before OLD=commit.
 const beforeEnv = "COUNTERSIGN_BENCH_BEFORE"
 
-// BenchmarkBefore is requests over loopback to a server of this commit and to one
-// of another, in turns:
+// BenchmarkBefore sends requests over loopback to a server of this commit and to one of
+// another commit, interleaved. Ratios are this commit's divided by the other's:
 //
-//	ratio            requests per second, by those of the other
-//	cpu-ratio        processor time of an activity in the server and the database, by that of the other
-//	cpu-µs           processor time of an activity, and before-cpu-µs of the other
-//	store-cpu-ratio  what of that time the store and its database add to a store in memory, by that of the other
+//	ratio            requests per second
+//	cpu-ratio        processor time of an activity in the server and the database
+//	cpu-µs           that time, and before-cpu-µs of the other commit
+//	store-cpu-ratio  what the store and its database add to that time over a store in memory
 func BenchmarkBefore(b *testing.B) {
 	binary := os.Getenv(beforeEnv)
 	if binary == "" {
@@ -42,7 +42,7 @@ func BenchmarkBefore(b *testing.B) {
 	}
 }
 
-// besideBefore returns the processor time of an activity, in µs, now and before.
+// besideBefore returns the processor time of an activity, in µs, of both commits.
 func besideBefore(b *testing.B, binary, kept string, clients int) (nowCPU, beforeCPU float64) {
 	key := enginetest.NewAPIKey(b)
 	size := loadSize(min(3000, 500*clients))
@@ -69,7 +69,7 @@ func besideBefore(b *testing.B, binary, kept string, clients int) (nowCPU, befor
 	return nowCPU, beforeCPU
 }
 
-// beside is a server of one commit, with its clients and what was measured.
+// beside is the server of one commit, with its clients and measurements.
 type beside struct {
 	*server
 	client    *client
@@ -99,7 +99,7 @@ func (s *beside) run(part *load) {
 	s.processor = append(s.processor, float64((s.took()-started).Microseconds())/float64(len(part.bodies)))
 }
 
-// took is the processor time of the server and its database.
+// took returns the processor time used by the server and its database.
 func (s *beside) took() time.Duration {
 	took := testenv.ProcessorTime(s.pid)
 	if s.database != nil {

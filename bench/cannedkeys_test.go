@@ -11,7 +11,7 @@ import (
 
 var errRefused = errors.New("refused")
 
-// expect turns the error that is wanted into none, and any other into one.
+// expect turns the expected error into nil, and any other into an error.
 func expect(err, want error) error {
 	if errors.Is(err, want) {
 		return nil
@@ -19,7 +19,7 @@ func expect(err, want error) error {
 	return fmt.Errorf("%w is wanted: %w", want, err)
 }
 
-// refusingKey does not sign: what calls it has come as far as the signature.
+// refusingKey does not sign: a caller has come as far as the signature.
 type refusingKey struct{ keystore.Key }
 
 func (refusingKey) SignECDSA(context.Context, [32]byte) (signature [65]byte, err error) {
@@ -34,15 +34,15 @@ func (refusingKey) SignEd25519(context.Context, []byte) (signature [64]byte, err
 	return signature, errRefused
 }
 
-// cannedKey has its signature ready: what it signs costs nothing on the curve.
+// cannedKey has its signature ready, so that signing costs nothing on the curve.
 type cannedKey struct {
 	keystore.Key
 	ecdsa [65]byte
 	short [64]byte // BIP-340 or Ed25519
 }
 
-// only returns the key with the capabilities of a scheme: keystore.Verified goes
-// by what a key can do.
+// only returns the key with just the capabilities of a scheme, since keystore.Verified
+// goes by a key's capabilities.
 func (k *cannedKey) only(scheme workload.Scheme) keystore.Key {
 	if scheme == workload.Ed25519 {
 		return struct {
@@ -65,7 +65,7 @@ func (k *cannedKey) SignSchnorr(context.Context, [32]byte, keystore.TaprootTweak
 
 func (k *cannedKey) SignEd25519(context.Context, []byte) ([64]byte, error) { return k.short, nil }
 
-// recordingKey signs with a real key, and fills the one that has it ready.
+// recordingKey signs with a real key, and stores the signature in a cannedKey.
 type recordingKey struct {
 	*cannedKey
 	real keystore.Key

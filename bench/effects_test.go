@@ -17,14 +17,12 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// BenchmarkEffects is what effects cost for each item of a transaction that has
-// many: an authorization of EIP-7702, a call of a batch, an output, an
-// instruction.
+// BenchmarkEffects measures the cost of effects for each item of a transaction that has
+// many: an authorization of EIP-7702, a call of a batch, an output, an instruction.
 //
-//	parse    the bytes are read
-//	hazards  read, and the effects looked at for hazards: always done
-//	effects  read, and the effects written as the record has them: done for a
-//	         policy, a record, or a person
+//	parse    reads the bytes
+//	hazards  also computes the hazards that follow from effects, as each signature does
+//	effects  also writes the effects, as for a policy, a record or a person
 func BenchmarkEffects(b *testing.B) {
 	for _, batch := range batches(b) {
 		chain := workload.Chain(batch.chain)
@@ -79,7 +77,7 @@ func batches(b *testing.B) []batch {
 	}
 }
 
-// tokenTransfer is the call data of transfer(address,uint256) with a number.
+// tokenTransfer returns the call data of transfer(address,uint256) with a number.
 func tokenTransfer(number int) []byte {
 	data := append(common.FromHex("a9059cbb"), make([]byte, 64)...)
 	binary.BigEndian.PutUint64(data[4+24:], uint64(number)+1)
@@ -87,7 +85,7 @@ func tokenTransfer(number int) []byte {
 	return data
 }
 
-// unsignedEthereum is a transaction of type 2, or with authorizations of type 4.
+// unsignedEthereum returns a transaction of type 2, or, with authorizations, of type 4.
 func unsignedEthereum(b *testing.B, to common.Address, data []byte, authorizations any) []byte {
 	items := []any{uint64(1), uint64(0), uint64(1e9), uint64(2e10), uint64(16_000_000), to, uint64(0), data, []any{}}
 	kind := byte(2)
@@ -122,7 +120,7 @@ func manyAuthorizations(b *testing.B, number int) []byte {
 	return unsignedEthereum(b, common.Address{2}, nil, list)
 }
 
-// manyEthereumCalls is a batch of Multicall3, aggregate((address,bytes)[]).
+// manyEthereumCalls returns a batch of Multicall3, aggregate((address,bytes)[]).
 func manyEthereumCalls(b *testing.B, number int) []byte {
 	word := func(n int) []byte { return binary.BigEndian.AppendUint64(make([]byte, 24), uint64(n)) }
 	data := append(append(common.FromHex("252dba42"), word(32)...), word(number)...)

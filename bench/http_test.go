@@ -10,14 +10,14 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// httpRuns is how many runs of a load, ours and the bare handler's in turns, the
-// figures are the medians of.
+// httpRuns is the number of runs of a load, alternating between our server and the bare
+// handler, of which the figures are the medians.
 const httpRuns = 3
 
-// BenchmarkHTTP is requests over loopback, the server in a process of its own on
-// the same machine: ours over each store, and a bare handler, in turns. The
-// ratio is ours to the bare one's, in requests per second; at least 0.7 of it is
-// asked for over a store in memory.
+// BenchmarkHTTP sends requests over loopback to a server in its own process on the same
+// machine: ours over each store, and a bare handler, alternating. The ratio is our
+// requests per second divided by the bare handler's; the target over a store in memory
+// is 0.7.
 func BenchmarkHTTP(b *testing.B) {
 	for _, kept := range []string{"memory", "bolt", "postgres"} {
 		b.Run(kept, func(b *testing.B) {
@@ -26,8 +26,8 @@ func BenchmarkHTTP(b *testing.B) {
 	}
 }
 
-// BenchmarkHTTPClients is the same over a store in memory, by how many clients
-// there are.
+// BenchmarkHTTPClients is BenchmarkHTTP over a store in memory, by the number of
+// clients.
 func BenchmarkHTTPClients(b *testing.B) {
 	for _, clients := range []int{1, 2, 4, 8, 16, 32, 64} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
@@ -36,8 +36,8 @@ func BenchmarkHTTPClients(b *testing.B) {
 	}
 }
 
-// loadSize is how many requests a run has: enough for p99 to mean something, or
-// a few in a short run.
+// loadSize returns the number of requests of a run: enough for a meaningful p99, or a
+// few in a short run.
 func loadSize(full int) int {
 	if testing.Short() {
 		return min(full, 200)
@@ -66,7 +66,7 @@ func httpBeside(b *testing.B, kept string, clients, runs, size int) {
 	}
 }
 
-// serverSpec says what a server serves, over a store of its own.
+// serverSpec returns the spec of a server over a store of its own.
 func serverSpec(b *testing.B, kept string, key *enginetest.APIKey) spec {
 	made := spec{Store: kept, PublicKey: key.PublicKey}
 	switch kept {

@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// newBare is the least that a server could do: verify a stamp, sign a hash.
+// newBare returns the least that a server could do: verify a stamp, sign a hash.
 func newBare(publicKey string) (http.Handler, error) {
 	secret, err := crypto.HexToECDSA(enginetest.Secret)
 	if err != nil {

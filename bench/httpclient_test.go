@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/bench/internal/measure"
 )
 
-// client is many clients over connections that are kept alive.
+// client is a number of clients over kept-alive connections.
 type client struct {
 	*http.Client
 	url   string
@@ -33,7 +33,7 @@ func newClient(url string, count int) *client {
 // outcome is what one run measured.
 type outcome struct{ perSecond, p50, p99, p999 float64 }
 
-// fire sends all requests of a load; latencies are in milliseconds.
+// fire sends all requests of a load. Latencies are in milliseconds.
 func (c *client) fire(b *testing.B, l *load) outcome {
 	b.Helper()
 	latencies := make([]time.Duration, len(l.bodies))

@@ -24,25 +24,25 @@ import (
 	"github.com/countersign-dev/countersign/store/postgres"
 )
 
-// Servers are this test binary, run again with serverEnv set to a spec: in a
-// process of their own, their memory can be told from that of the clients.
+// A server is this test binary, run with serverEnv set to a spec: in its own process, so
+// that its memory and processor time are separate from those of the clients.
 //
-//	server → stdout   its URL, a line
-//	stdin → server    nothing; its end ends the server
+//	server → stdout   its URL, one line
+//	stdin → server    nothing; closing it ends the server
 //	server → stdout   its last, in JSON
 const serverEnv = "COUNTERSIGN_BENCH_SERVER"
 
-// serveBare is the Store of the handler that has none.
+// serveBare is the Store of the bare handler, which has none.
 const serveBare = "bare"
 
-// spec says what a server serves.
+// spec describes a server.
 type spec struct {
 	Store     string // memory, bolt, postgres, or serveBare
 	At        string // the file or the DSN
 	PublicKey string // the API key that may send requests, in hex
 }
 
-// last is what a server says of itself as it ends.
+// last is what a server reports as it ends.
 type last struct {
 	PeakRSS            int // bytes
 	Heap               int // live bytes
@@ -118,8 +118,7 @@ func (s *spec) open() (store.Store, error) {
 	return nil, fmt.Errorf("no store %q", s.Store)
 }
 
-// peakRSS is the most memory that this process had, in bytes; 0 where /proc does
-// not tell.
+// peakRSS returns the peak memory of this process in bytes, or 0 if /proc does not say.
 func peakRSS() int {
 	text, _ := os.ReadFile("/proc/self/status")
 	_, line, _ := strings.Cut(string(text), "VmHWM:")
@@ -128,7 +127,7 @@ func peakRSS() int {
 	return kilobytes << 10
 }
 
-// server is such a process.
+// server is a running server process.
 type server struct {
 	b      *testing.B
 	pid    int
@@ -143,8 +142,8 @@ func startServer(b *testing.B, s spec) *server {
 	return startServerOf(b, os.Args[0], s)
 }
 
-// startServerOf starts a server of a test binary of this package, this one or
-// that of another commit.
+// startServerOf starts a server from a test binary of this package, of this commit or
+// another.
 func startServerOf(b *testing.B, binary string, s spec) *server {
 	b.Helper()
 	text, err := json.Marshal(s)
@@ -174,7 +173,7 @@ func startServerOf(b *testing.B, binary string, s spec) *server {
 	return started
 }
 
-// stop ends the server and returns what it says of itself.
+// stop ends the server and returns its report.
 func (s *server) stop() (said last) {
 	s.b.Helper()
 	_ = s.stdin.Close()

@@ -24,7 +24,7 @@ import (
 
 var keystorePassphrase = []byte("a passphrase for benchmarks")
 
-// keystoreKey returns the i-th of many keys, on secp256k1: those have the most
+// keystoreKey returns the i-th of many keys, on secp256k1, whose keys have the most
 // addresses.
 func keystoreKey(i int) keystore.NewKey {
 	digest := sha256.Sum256(binary.BigEndian.AppendUint64(nil, uint64(i)))
@@ -50,7 +50,7 @@ func fillKeystore(b *testing.B, keys int) *memory.Store {
 	return store
 }
 
-// manyKeys is what a store must hold without getting slow.
+// manyKeys is how many keys a store must hold without slowing down.
 func manyKeys() int {
 	if testing.Short() {
 		return 10_000
@@ -58,11 +58,11 @@ func manyKeys() int {
 	return 1_000_000
 }
 
-// keystoreLocators is how many locators are looked up in turns: enough that what
-// they lead to does not stay in the cache of one core.
+// keystoreLocators is how many locators are looked up in turn: enough that the keys do
+// not stay in the cache of one core.
 const keystoreLocators = 1 << 16
 
-// someKeystoreLocators returns where some of so many keys are found.
+// someKeystoreLocators returns the locators of some of n keys.
 func someKeystoreLocators(b *testing.B, store *memory.Store, keys int) (byID, byAddress []keystore.Locator) {
 	b.Helper()
 	for i := range min(keys, keystoreLocators) {
@@ -77,7 +77,7 @@ func someKeystoreLocators(b *testing.B, store *memory.Store, keys int) (byID, by
 	return byID, byAddress
 }
 
-// finding looks locators up in turns.
+// finding looks up locators in turn.
 func finding(b *testing.B, store *memory.Store, locators []keystore.Locator) func(i int) {
 	return func(i int) {
 		if _, err := store.Find(b.Context(), "org", locators[i%len(locators)]); err != nil {
@@ -86,9 +86,9 @@ func finding(b *testing.B, store *memory.Store, locators []keystore.Locator) fun
 	}
 }
 
-// BenchmarkKeystoreMemoryFind looks keys up in stores of many sizes. B/key is
-// what a key takes on the heap, all but its secret, which is outside; open-µs/key
-// what it takes to put it in, its public key derived.
+// BenchmarkKeystoreMemoryFind looks up keys in stores of several sizes. B/key is the
+// heap that a key takes, without its secret, which is outside; open-µs/key is the time
+// to add it, including deriving its public key.
 func BenchmarkKeystoreMemoryFind(b *testing.B) {
 	for _, size := range []int{10, 1_000, 100_000, 1_000_000} {
 		if size > manyKeys() {
@@ -113,9 +113,9 @@ func BenchmarkKeystoreMemoryFind(b *testing.B) {
 	}
 }
 
-// BenchmarkKeystoreMemoryFlat is how much dearer a look-up by address is among a
-// million keys than among a thousand, beside the same of a map of Go's by 32
-// bytes. What both grow by is the caches of the processor.
+// BenchmarkKeystoreMemoryFlat measures how much more expensive a look-up by address is
+// among a million keys than among a thousand, and the same for a Go map keyed by 32
+// bytes. Both grow because of the processor's caches.
 func BenchmarkKeystoreMemoryFlat(b *testing.B) {
 	var ours, theirs [2]func(i int)
 	for i, size := range []int{1_000, manyKeys()} {
@@ -127,10 +127,10 @@ func BenchmarkKeystoreMemoryFlat(b *testing.B) {
 	measure.Growth(b, measure.Sizes{Small: ours[0], Large: ours[1]}, measure.Sizes{Small: theirs[0], Large: theirs[1]})
 }
 
-// mapped is what a map leads to: a key's, about as large as the keystore's.
+// mapped is a value of that map, about as large as the keystore's keys.
 type mapped struct{ bytes [128]byte }
 
-// mapLookUp looks values up in a map, and reads a byte of each.
+// mapLookUp looks up values in a map, and reads a byte of each.
 func mapLookUp(size int) func(i int) {
 	all := make(map[[32]byte]*mapped, size)
 	var some [][32]byte
@@ -178,10 +178,10 @@ func createKeystore(b *testing.B, keys, workFactor int) (dir string) {
 	return dir
 }
 
-// BenchmarkKeystoreFileOpen opens file keystores and lists them. With work factor 1
-// it shows what the keys cost, with the default what the passphrase costs. B/key is
-// what a key takes on the heap, all but its secret, which is outside. A keystore is
-// made once for all samples: 100,000 keys take a minute and more.
+// BenchmarkKeystoreFileOpen opens file keystores and lists them. With work factor 1 it
+// shows the cost of the keys, with the default that of the passphrase. B/key is the heap
+// that a key takes, without its secret, which is outside. A keystore is created once for
+// all samples: 100,000 keys take a minute or more.
 func BenchmarkKeystoreFileOpen(b *testing.B) {
 	for _, c := range []struct{ keys, workFactor int }{{10, 1}, {1_000, 1}, {10_000, 1}, {100_000, 1}, {10, file.DefaultWorkFactor}} {
 		if c.keys > manyKeys() {
@@ -218,7 +218,7 @@ func BenchmarkKeystoreFileOpen(b *testing.B) {
 	}
 }
 
-// listAll lists a keystore, which has so many keys.
+// listAll lists a keystore that has n keys.
 func listAll(b *testing.B, store *file.Store, keys int) {
 	b.Helper()
 	listed := 0
@@ -233,7 +233,7 @@ func listAll(b *testing.B, store *file.Store, keys int) {
 	}
 }
 
-// BenchmarkKeystoreFileAdd adds keys safely to disk, one by one and in batches.
+// BenchmarkKeystoreFileAdd adds keys durably, one by one and in batches.
 func BenchmarkKeystoreFileAdd(b *testing.B) {
 	for _, size := range []int{1, 16, 512} {
 		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
@@ -261,8 +261,8 @@ func BenchmarkKeystoreFileAdd(b *testing.B) {
 	}
 }
 
-// BenchmarkKeystoreFileMiss looks for a key that is not there: the price of
-// seeing what other processes add, while they add nothing.
+// BenchmarkKeystoreFileMiss looks up a key that does not exist: the cost of noticing
+// keys that other processes add, while they add none.
 func BenchmarkKeystoreFileMiss(b *testing.B) {
 	store, err := file.Open(b.Context(), createKeystore(b, 1_000, 1), keystorePassphrase, file.Options{})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// pkcs11Backend is not there: PKCS#11 takes cgo.
+// pkcs11Backend is missing: PKCS#11 needs cgo.
 func pkcs11Backend(b *testing.B, _ *workload.Workload, _ int) keystore.Keystore {
 	b.Helper()
 	b.Skip("PKCS#11 takes cgo")

@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// pkcs11Backend is SoftHSM, in this process: a token for which signing is not
-// much dearer than with keys in memory, so that what goes beside it shows.
+// pkcs11Backend is SoftHSM in this process: a token on which signing costs little more
+// than in memory, so that the keystore's own cost shows.
 func pkcs11Backend(b *testing.B, w *workload.Workload, count int) keystore.Keystore {
 	b.Helper()
 	store := openHSM(b, testenv.SoftHSM(b), "", 1)

@@ -11,8 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
-// backends are the keystores that sign. Each takes over so many keys of a
-// workload.
+// backends are the keystores that sign. Each takes a number of keys of a workload.
 var backends = []struct {
 	name string
 	keys int
@@ -43,8 +42,8 @@ func fileBackend(b *testing.B, w *workload.Workload, count int) keystore.Keystor
 	return store
 }
 
-// BenchmarkKeystores is the whole path, verified as by default, by where the key
-// is, beside the same with keys in memory.
+// BenchmarkKeystores measures the whole path, verified as by default, with each keystore
+// relative to keys in memory.
 func BenchmarkKeystores(b *testing.B) {
 	for _, backend := range backends {
 		for _, name := range []string{"ethereum/eip1559", "solana/215"} {

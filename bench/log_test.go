@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// logLeaves is how many leaves the log of BenchmarkLog has, in a full run.
+// logLeaves is the number of leaves in the log of BenchmarkLog, in a full run.
 const logLeaves = 1_000_000
 
 // treeOnly is a log without a store.
@@ -71,7 +71,7 @@ func BenchmarkLog(b *testing.B) {
 	b.ReportMetric(time.Since(started).Seconds(), "audit-s")
 }
 
-// recordsOf makes the records again.
+// recordsOf creates the records again.
 func recordsOf(leaves int) func(context.Context, translog.Leaf) ([]byte, error) {
 	record, i := make([]byte, recordSize), 0
 	return func(context.Context, translog.Leaf) ([]byte, error) {
@@ -84,7 +84,7 @@ func recordsOf(leaves int) func(context.Context, translog.Leaf) ([]byte, error) 
 	}
 }
 
-// proveLog makes and verifies proofs of leaves all over the log.
+// proveLog creates and verifies proofs of leaves all over the log.
 func proveLog(b *testing.B, tree *treeOnly) {
 	b.Helper()
 	const proofs = 1000
@@ -119,8 +119,8 @@ func newLogSigner() *translog.Signer {
 	return translog.NewSigner(ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)))
 }
 
-// BenchmarkLogRatio is a request from its body to its answer with the log, to one
-// without, over each store, by one client in turns.
+// BenchmarkLogRatio measures a request from its body to its answer with the log,
+// relative to one without, over each store, by one client, alternating.
 func BenchmarkLogRatio(b *testing.B) {
 	for _, kept := range stores {
 		b.Run(kept.name, func(b *testing.B) {
@@ -139,7 +139,7 @@ func BenchmarkLogRatio(b *testing.B) {
 	}
 }
 
-// submitting submits a request of its own each time.
+// submitting submits a new request each time.
 func submitting(b *testing.B, key *enginetest.APIKey, engine *countersign.Engine) func(i int) {
 	b.Helper()
 	sent := newLoad(b, key, 8192) // more than pairs take

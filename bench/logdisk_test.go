@@ -60,7 +60,7 @@ func fileSize(b *testing.B, path string) int64 {
 	return info.Size()
 }
 
-// tablesSize is the size of the log's table and its indexes.
+// tablesSize returns the size of the log's table and its indexes.
 func tablesSize(b *testing.B, dsn string) (size int64) {
 	b.Helper()
 	connection, err := pgx.Connect(b.Context(), dsn)

@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/bench/internal/workload"
 )
 
-// BenchmarkMessages puts the whole path of each kind of message relative to the bare
+// BenchmarkMessages measures the whole path of each kind of message relative to the bare
 // signature, unverified: JSON or hex in, signature out.
 func BenchmarkMessages(b *testing.B) {
 	for _, kind := range workload.MessageKinds() {

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// lastMessage is a sender that remembers one message.
+// lastMessage is a sender that remembers its last message.
 type lastMessage struct{ otp.Message }
 
 func (l *lastMessage) Send(_ context.Context, message otp.Message) error {
@@ -45,7 +45,7 @@ func issueOTP(b *testing.B, service *otp.Service, i int) (id string) {
 	return id
 }
 
-// BenchmarkOTPIssue issues codes to ever new phones, over the memory store.
+// BenchmarkOTPIssue issues codes to new phone numbers, over the memory store.
 func BenchmarkOTPIssue(b *testing.B) {
 	service, _ := newOTPService(b)
 	b.ReportAllocs()
@@ -54,8 +54,7 @@ func BenchmarkOTPIssue(b *testing.B) {
 	}
 }
 
-// BenchmarkOTPVerify issues a code and verifies it; what BenchmarkOTPIssue takes
-// is to be subtracted.
+// BenchmarkOTPVerify issues a code and verifies it. Subtract BenchmarkOTPIssue.
 func BenchmarkOTPVerify(b *testing.B) {
 	service, box := newOTPService(b)
 	b.ReportAllocs()

@@ -9,9 +9,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// BenchmarkParts is each part of the path by itself. "hash" is Sign up to where
-// it asks the key, "hash+splice" with a key that has its signature ready, "sign"
-// the key alone; "verify" is what keystore.Verified adds to it.
+// BenchmarkParts measures each part of the path by itself. "hash" is Sign up to the call
+// of the key, "hash+splice" is Sign with a key that has its signature ready, "sign" is
+// the key alone, and "verify" is what keystore.Verified adds to it.
 func BenchmarkParts(b *testing.B) {
 	for _, kind := range workload.OnePerChain() {
 		b.Run(kind.Name(), func(b *testing.B) {

@@ -23,18 +23,18 @@ import (
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 )
 
-// hsmPairs is how many interleaved pairs an HSM's ratio is the median of, and
-// hsmBatch how long each side of a pair runs.
+// hsmPairs is the number of interleaved pairs of which an HSM's ratio is the median, and
+// hsmBatch is how long each side of a pair runs.
 const (
 	hsmPairs = 15
 	hsmBatch = 200 * time.Millisecond
 )
 
-// pace is how many calls a second were made, and what each took of a processor,
-// in microseconds: that depends less on what else the machine does.
+// pace is the number of calls per second, and the processor time of each in
+// microseconds, which depends less on the machine's other load.
 type pace struct{ perSecond, processor float64 }
 
-// measured lets workers call for a while.
+// measured lets workers make calls for a while.
 func measured(b *testing.B, workers int, call func(worker int) error) pace {
 	b.Helper()
 	var calls atomic.Int64
@@ -56,7 +56,7 @@ func measured(b *testing.B, workers int, call func(worker int) error) pace {
 	return pace{made / time.Since(start).Seconds(), float64((processorTime(b) - used).Microseconds()) / made}
 }
 
-// processorTime is what this process has used of the processors.
+// processorTime returns the processor time that this process has used.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var usage unix.Rusage
@@ -66,8 +66,8 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// pairUp reports what ours does a second, what theirs does, and the medians over
-// interleaved pairs of the ratio of both, and of the processor time of both.
+// pairUp reports the calls per second of ours and of theirs, and the medians, over
+// interleaved pairs, of the ratios of both and of their processor times.
 func pairUp(b *testing.B, ours, theirs func() pace) {
 	b.Helper()
 	var ratios, processor, own, other []float64
@@ -106,8 +106,7 @@ func hsmKey(b *testing.B, store *pkcs11.Store, curve keystore.Curve) keystore.Ke
 	return key
 }
 
-// hsmSign makes a signature of a digest that was not signed before, for a
-// worker with a context of its own.
+// hsmSign signs a digest that was not signed before, for a worker with its own context.
 func hsmSign(b *testing.B, key keystore.Key, contexts []context.Context) func(worker int) error {
 	b.Helper()
 	var next atomic.Uint64
@@ -122,14 +121,14 @@ func hsmSign(b *testing.B, key keystore.Key, contexts []context.Context) func(wo
 	}
 }
 
-// patient is contexts that cannot end.
+// patient returns contexts that cannot be cancelled.
 func patient(workers int) []context.Context {
 	return slices.Repeat([]context.Context{context.Background()}, workers)
 }
 
-// leaving is contexts that can end, as that of a server's request can: the
-// keystore must be ready to let the caller go while the HSM hangs, which costs
-// it two changes of goroutine.
+// leaving returns cancellable contexts, such as that of a server's request: the keystore
+// must be able to let the caller go while the HSM hangs, which costs two switches of
+// goroutines.
 func leaving(b *testing.B, workers int) []context.Context {
 	b.Helper()
 	contexts := make([]context.Context, workers)
@@ -148,12 +147,11 @@ func hsmDigest(number uint64) (digest [32]byte) {
 	return digest
 }
 
-// BenchmarkPKCS11ECDSA puts the keystore beside a bare loop over as many
-// sessions of miekg/pkcs11, each in one goroutine, that signs, and verifies in
-// the same way, and does nothing else: no pool, no context, no way back from
-// failures. At least 0.9 of its throughput is asked for. "patient" are callers
-// whose context cannot end, as those of the loop; "leaving" are callers whose
-// context can.
+// BenchmarkPKCS11ECDSA measures the keystore relative to a bare loop over as many
+// sessions of miekg/pkcs11, each in one goroutine, that signs and verifies in the same
+// way and does nothing else: no pool, no context, no recovery from failures. The target
+// is 0.9 of its throughput. Callers that are "patient" have contexts that cannot be
+// cancelled, as the loop has; those that are "leaving" have cancellable ones.
 func BenchmarkPKCS11ECDSA(b *testing.B) { besideBareLoop(b, keystore.CurveSecp256k1) }
 
 // BenchmarkPKCS11Ed25519 is BenchmarkPKCS11ECDSA with Ed25519.
@@ -180,7 +178,7 @@ func besideBareLoop(b *testing.B, curve keystore.Curve) {
 	}
 }
 
-// bareLoop signs with a session for each worker, under the login of the Store.
+// bareLoop signs with one session for each worker, under the login of the Store.
 func bareLoop(b *testing.B, token testenv.Token, key keystore.Key, workers int) func(worker int) error {
 	b.Helper()
 	module := miekg.New(token.Module)
@@ -222,8 +220,8 @@ func bareLoop(b *testing.B, token testenv.Token, key keystore.Key, workers int) 
 	}
 }
 
-// bareScheme is the mechanism, and the verification that the keystore does, too,
-// by the same libraries.
+// bareScheme is the mechanism, and the verification that the keystore does, with the
+// same libraries.
 func bareScheme(key keystore.Key) (mechanism []*miekg.Mechanism, verify func(digest, signature []byte) bool) {
 	if key.PublicKey().Curve() == keystore.CurveEd25519 {
 		public := key.PublicKey().Ed25519()
@@ -239,14 +237,14 @@ func bareScheme(key keystore.Key) (mechanism []*miekg.Mechanism, verify func(dig
 	}
 }
 
-// recovers reports whether the public key follows from r ‖ s ‖ v: a signature
-// for a chain needs v, and finding it out is the verification.
+// recovers reports whether the public key can be recovered from r ‖ s ‖ v. A signature
+// for a chain needs v, and finding it is the verification.
 func recovers(public, digest, signature []byte) bool {
 	recovered, err := crypto.Ecrecover(digest, signature)
 	return err == nil && bytes.Equal(recovered, public)
 }
 
-// lowerHalf makes s low, as the chains want it.
+// lowerHalf makes s low, as the chains require.
 func lowerHalf(s []byte) {
 	if s[0] < 0x80 {
 		return // but for one in 2^128
@@ -260,9 +258,9 @@ func lowerHalf(s []byte) {
 	}
 }
 
-// BenchmarkPKCS11Latency is an HSM that takes a millisecond longer for each
-// signature: 16 workers with a pool of 8 sessions beside one. At least 3.5 times
-// as many signatures are asked for.
+// BenchmarkPKCS11Latency measures an HSM that takes a millisecond longer for each
+// signature: 16 workers with a pool of 8 sessions relative to one session. The target is
+// 3.5 times as many signatures.
 func BenchmarkPKCS11Latency(b *testing.B) {
 	token := testenv.SoftHSM(b)
 	proxy := faultproxy.Build(b, token.Module)

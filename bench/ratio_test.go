@@ -8,10 +8,10 @@ import (
 	"github.com/countersign-dev/countersign/bench/internal/workload"
 )
 
-// unverified is the configuration that leaves the check of signatures out.
+// unverified is the configuration without verification of signatures.
 var unverified = countersign.Config{ReleaseUnverifiedSignatures: true}
 
-// BenchmarkRatio puts the whole path of each kind beside the bare operation on
+// BenchmarkRatio measures the whole path of each kind relative to the bare operation on
 // the curve:
 //
 //	sign         unverified, beside the library's signature
@@ -31,8 +31,8 @@ func BenchmarkRatio(b *testing.B) {
 	}
 }
 
-// BenchmarkGain is what a second core brings to the whole path, and to the bare
-// operation: at least 0.93 of it is asked for. It says nothing on one core.
+// BenchmarkGain measures what a second core brings to the whole path relative to what it
+// brings to the bare operation; the target is 0.93. It says nothing on one core.
 func BenchmarkGain(b *testing.B) {
 	for _, kind := range workload.OnePerChain() {
 		b.Run(kind.Name(), func(b *testing.B) {

@@ -12,14 +12,14 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 )
 
-// manyInputs lets the engine take a thousand inputs, whose fee is high.
+// manyInputs allows the engine to sign a thousand inputs, whose fee is high.
 var manyInputs = countersign.Config{
 	ReleaseUnverifiedSignatures: true,
 	Chains:                      countersign.Chains(countersign.Limits{Bitcoin: bitcoin.Limits{MaxFee: bitcoin.MaxMoney, MaxFeeRate: bitcoin.MaxMoney}}),
 }
 
-// fewSigner signs a few large transactions of a kind in turns, with the keys of
-// a workload of the same chain: a thousand of them would take gigabytes.
+// fewSigner signs a few large transactions of a kind in turn, with the keys of a
+// workload of the same chain: a thousand of them would take gigabytes.
 func fewSigner(b *testing.B, w *workload.Workload, large workload.Kind) func(i int) {
 	b.Helper()
 	engine := w.Engine(b, manyInputs)
@@ -38,7 +38,7 @@ func fewSigner(b *testing.B, w *workload.Workload, large workload.Kind) func(i i
 	return sign
 }
 
-// BenchmarkInputs is the cost of a Bitcoin input among many.
+// BenchmarkInputs measures the cost of a Bitcoin input among many.
 func BenchmarkInputs(b *testing.B) {
 	for _, name := range workload.Spends {
 		w := workload.New(b, workload.Bitcoin(name, 1))
@@ -51,9 +51,10 @@ func BenchmarkInputs(b *testing.B) {
 	}
 }
 
-// BenchmarkInputsRatio is an input among 1,000 beside one among 10, of the same
-// number of inputs in all: at most 1.2 where the midstates are shared (BIP-143,
-// BIP-341). What P2PKH signs grows with the inputs (its sighash covers them all).
+// BenchmarkInputsRatio measures the cost of an input among 1,000 relative to one among
+// 10, for the same total number of inputs: at most 1.2 where the midstates are shared
+// (BIP-143, BIP-341). The sighash of P2PKH covers all inputs, so that its cost grows
+// with them.
 func BenchmarkInputsRatio(b *testing.B) {
 	for _, name := range workload.Spends {
 		b.Run("bitcoin/"+name, func(b *testing.B) {
@@ -68,8 +69,8 @@ func BenchmarkInputsRatio(b *testing.B) {
 	}
 }
 
-// BenchmarkCalldata is the cost of calldata, from 100 bytes to the most that
-// nodes relay.
+// BenchmarkCalldata measures the cost of calldata, from 100 bytes to the most that nodes
+// relay.
 func BenchmarkCalldata(b *testing.B) {
 	w := workload.New(b, workload.Find("ethereum/eip1559"))
 	for _, size := range []int{100, 1 << 10, 8 << 10, 32 << 10, 128<<10 - 512} {

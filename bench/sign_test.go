@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/bench/internal/workload"
 )
 
-// BenchmarkSign is the whole path of each kind: raw hex in, signed hex out.
+// BenchmarkSign measures the whole path of each kind: raw hex in, signed hex out.
 func BenchmarkSign(b *testing.B) {
 	for _, kind := range workload.Kinds() {
 		b.Run(kind.Name(), func(b *testing.B) {
@@ -19,7 +19,7 @@ func BenchmarkSign(b *testing.B) {
 	}
 }
 
-// BenchmarkCurve is the bare operation that the paths are held against.
+// BenchmarkCurve measures the bare operations that the paths are compared with.
 func BenchmarkCurve(b *testing.B) {
 	for name, kind := range map[string]string{"secp256k1": "ethereum/eip1559", "bip340": "bitcoin/P2TR", "ed25519": "solana/215"} {
 		b.Run(name, func(b *testing.B) {
@@ -31,8 +31,8 @@ func BenchmarkCurve(b *testing.B) {
 	}
 }
 
-// BenchmarkParallel is the whole path from all cores at once: run it with
-// -cpu 1,2. [BenchmarkGain] compares it with the bare operation.
+// BenchmarkParallel measures the whole path from all cores at once: run it with -cpu
+// 1,2. [BenchmarkGain] compares it with the bare operation.
 func BenchmarkParallel(b *testing.B) {
 	for _, kind := range workload.OnePerChain() {
 		b.Run(kind.Name(), func(b *testing.B) {

@@ -19,15 +19,15 @@ import (
 	"github.com/countersign-dev/countersign/store/postgres"
 )
 
-// storeClients is how many work at once in the benchmarks of stores that wait
+// storeClients is the number of concurrent clients in the benchmarks of stores that wait
 // for a disk.
 const storeClients = 64
 
 // recordSize is about that of a signed Ethereum transaction with its vote.
 const recordSize = 2000
 
-// BenchmarkStoreMemory, like its siblings, begins and completes activities, each
-// of a body of its own.
+// BenchmarkStoreMemory, like its siblings, begins and completes activities, each with
+// its own body.
 func BenchmarkStoreMemory(b *testing.B) {
 	s := memory.New(math.MaxInt)
 	var counter atomic.Uint64
@@ -38,7 +38,7 @@ func BenchmarkStoreMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkStoreBolt also reports how many activities share an fsync.
+// BenchmarkStoreBolt also reports how many activities share a commit.
 func BenchmarkStoreBolt(b *testing.B) {
 	s, err := bolt.Open(filepath.Join(b.TempDir(), "store"))
 	if err != nil {
@@ -50,7 +50,7 @@ func BenchmarkStoreBolt(b *testing.B) {
 	b.ReportMetric(float64(stats.Completed)/float64(stats.Commits), "activities/fsync")
 }
 
-// BenchmarkStoreBoltAlone is one client: each activity has its own fsync.
+// BenchmarkStoreBoltAlone has one client: each activity has its own commit.
 func BenchmarkStoreBoltAlone(b *testing.B) {
 	s, err := bolt.Open(filepath.Join(b.TempDir(), "store"))
 	if err != nil {
@@ -84,7 +84,7 @@ func storeClientsAtOnce(b *testing.B, s store.Store) {
 	measure.Parallel(b, func(i int) { storeActivity(b, s, started+uint64(i), data) })
 }
 
-// storeBodies counts the bodies sent so far, so that no two are the same.
+// storeBodies counts the bodies sent so far, so that no two are equal.
 var storeBodies atomic.Uint64
 
 func storeActivity(b *testing.B, s store.Store, i uint64, data []byte) {

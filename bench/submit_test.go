@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/store/postgres"
 )
 
-// stores are those that activities are recorded in.
+// stores are the stores that record activities.
 var stores = []struct {
 	name string
 	open func(b *testing.B) store.Store
@@ -42,8 +42,8 @@ var stores = []struct {
 	}},
 }
 
-// BenchmarkSubmit is a request from its body to its answer, without HTTP: by one
-// client over each store, and by 64 at once.
+// BenchmarkSubmit measures a request from its body to its answer, without HTTP, over
+// each store: by one client, and by 64 concurrently.
 func BenchmarkSubmit(b *testing.B) {
 	for _, kept := range stores {
 		for _, clients := range []int{1, storeClients} {
@@ -70,7 +70,7 @@ func BenchmarkSubmit(b *testing.B) {
 	}
 }
 
-// newSubmitEngine is an engine that takes requests, without verify-after-sign.
+// newSubmitEngine returns an engine that takes requests and does not verify signatures.
 // It is closed, with its store, when the benchmark ends.
 func newSubmitEngine(b *testing.B, key *enginetest.APIKey, kept store.Store) *countersign.Engine {
 	b.Helper()
@@ -86,8 +86,7 @@ func newSubmitEngine(b *testing.B, key *enginetest.APIKey, kept store.Store) *co
 	return engine
 }
 
-// BenchmarkSubmitParts is each step of that by itself, but for the store, which
-// the benchmarks of stores are about.
+// BenchmarkSubmitParts measures each step of that by itself, except for the store.
 func BenchmarkSubmitParts(b *testing.B) {
 	key := enginetest.NewAPIKey(b)
 	sent := newLoad(b, key, 1000)

@@ -15,13 +15,13 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// submitEngine is an engine that takes the requests of a load, without
-// verify-after-sign.
+// submitEngine returns an engine that takes the requests of a load and does not verify
+// signatures.
 func submitEngine(key countersign.APIKeyConfig, kept store.Store) (*countersign.Engine, error) {
 	return submitEngineWith(key, kept, func(*countersign.Config) {})
 }
 
-// submitEngineWith is submitEngine with a configuration that is changed.
+// submitEngineWith is submitEngine with a changed configuration.
 func submitEngineWith(key countersign.APIKeyConfig, kept store.Store, change func(*countersign.Config)) (*countersign.Engine, error) {
 	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: enginetest.Organization, Users: []countersign.UserConfig{
 		{Name: "bench", APIKeys: []countersign.APIKeyConfig{key}},
@@ -42,7 +42,7 @@ func submitEngineWith(key countersign.APIKeyConfig, kept store.Store, change fun
 	return countersign.New(config)
 }
 
-// load is stamped requests, every one a body of its own.
+// load is stamped requests, each with its own body.
 type load struct {
 	bodies  [][]byte
 	headers []string
@@ -61,7 +61,7 @@ func newLoad(b *testing.B, key *enginetest.APIKey, count int) *load {
 	return made
 }
 
-// part returns one run's share, so that no body comes twice.
+// part returns the share of one run, so that no body is sent twice.
 func (l *load) part(run, size int) *load {
 	from, to := run*size, (run+1)*size
 	return &load{l.bodies[from:to], l.headers[from:to]}
@@ -75,7 +75,7 @@ func (l *load) body(i int) countersign.SignedBody {
 	return countersign.SignedBody{Body: l.bodies[i], Stamps: []stamp.Header{l.header(i)}}
 }
 
-// credentialOf is what the engine verifies a key's stamps against.
+// credentialOf returns the credential that verifies a key's stamps.
 func credentialOf(b *testing.B, key *enginetest.APIKey) *stamp.Credential {
 	b.Helper()
 	public, err := hex.DecodeString(key.PublicKey)

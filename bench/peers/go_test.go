@@ -31,8 +31,8 @@ func goEthereum(t testing.TB, _ *workload.Workload) peer {
 	})
 }
 
-// keystoreKeys is how many keys go-ethereum's keystore has: it takes its time
-// over each that comes in or is unlocked.
+// keystoreKeys is the number of keys in go-ethereum's keystore, which is slow to add and
+// unlock each.
 const keystoreKeys = 50
 
 // goEthereumKeystore is the same with go-ethereum's keystore, keys unlocked.

@@ -67,7 +67,7 @@ func apitypesPeer(t testing.TB, w *workload.Messages, personal bool) peer {
 	})
 }
 
-// compareMessages holds the first answers of a peer against the engine's.
+// compareMessages compares the first answers of a peer with the engine's.
 func compareMessages(t testing.TB, w *workload.Messages, p peer) {
 	t.Helper()
 	engine := w.Engine(t, countersign.Config{})
@@ -82,7 +82,7 @@ func compareMessages(t testing.TB, w *workload.Messages, p peer) {
 	}
 }
 
-// TestMessagePeers: every peer answers as the engine does.
+// TestMessagePeers checks that every peer gives the engine's answers.
 func TestMessagePeers(t *testing.T) {
 	for _, kind := range workload.MessageKinds() {
 		w := workload.NewMessages(t, kind)
@@ -92,8 +92,8 @@ func TestMessagePeers(t *testing.T) {
 	}
 }
 
-// BenchmarkMessagePeers puts the engine, verification off, relative to each peer: from
-// the text of a message to its signature.
+// BenchmarkMessagePeers measures the engine, without verification, relative to each
+// peer: from the text of a message to its signature.
 func BenchmarkMessagePeers(b *testing.B) {
 	for _, kind := range workload.MessageKinds() {
 		w := workload.NewMessages(b, kind)

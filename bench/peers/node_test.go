@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// nodeKeys is how many keys and transactions rotate in Node. Libraries there
-// take longer for each than it takes to fetch it from memory.
+// nodeKeys is the number of keys and transactions that rotate in Node, whose libraries
+// take longer for each than fetching it from memory does.
 const nodeKeys = 100
 
 // nodePeer is peers.mjs with one library ready.
@@ -24,9 +24,9 @@ type nodePeer struct {
 	answers *bufio.Scanner
 }
 
-// startNode readies a library for transactions, or messages, of which it takes the
-// first, and keys of the same numbers. It runs the script as text, so that it finds the packages of the
-// folder in which it runs: those of interop/.
+// startNode prepares a library for the first transactions, or messages, and keys of the
+// same numbers. It passes the script as text, so that the script finds the packages of
+// the folder in which it runs, interop/.
 func startNode(t testing.TB, library string, transactions []string) peer {
 	t.Helper()
 	script, err := os.ReadFile("peers.mjs")

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/bench/internal/workload"
 )
 
-// pairs is how many interleaved pairs a comparison is the median of.
+// pairs is the number of interleaved pairs of which a comparison is the median.
 const pairs = 41
 
 // peer is another library that signs transactions of a kind.
@@ -22,7 +22,7 @@ type peer interface {
 	time(from, calls int) time.Duration
 }
 
-// peerOf is a library for a kind, and how to get it ready.
+// peerOf is a library for a kind, and how to prepare it.
 type peerOf struct {
 	kind, name string
 	ready      func(testing.TB, *workload.Workload) peer
@@ -57,7 +57,7 @@ func (p goPeer) time(from, calls int) time.Duration {
 	return measure.Calls(func(i int) { p(i) })(from, calls)
 }
 
-// compare holds the first answers of a peer against the engine's.
+// compare compares the first answers of a peer with the engine's.
 func compare(t testing.TB, w *workload.Workload, p peer) {
 	t.Helper()
 	engine := w.Engine(t, countersign.Config{})
@@ -73,7 +73,7 @@ func compare(t testing.TB, w *workload.Workload, p peer) {
 	}
 }
 
-// TestPeers: every peer answers as the engine does.
+// TestPeers checks that every peer gives the engine's answers.
 func TestPeers(t *testing.T) {
 	for _, p := range peers {
 		t.Run(p.kind+"/"+p.name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// BenchmarkPeers puts the engine, verification off, beside each peer.
+// BenchmarkPeers measures the engine, without verification, relative to each peer.
 func BenchmarkPeers(b *testing.B) {
 	for _, p := range peers {
 		b.Run(p.kind+"/"+p.name, func(b *testing.B) {

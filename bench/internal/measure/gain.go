@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// gainRounds is how many rounds a gain is the median of. A round starts its
-// goroutines anew, so that it runs gainCalls times as long as a side of a pair.
+// gainRounds is the number of rounds of which a gain is the median. A round starts new
+// goroutines, so it runs gainCalls times as long as a side of a pair.
 const gainRounds, gainCalls = 11, 16
 
 // Gain reports how much faster two cores are than one, for ours and for theirs,
@@ -52,7 +52,7 @@ func newGainLane(f func(i int)) gainLane {
 	return gainLane{f: f, calls: l.calls * gainCalls, at: l.at}
 }
 
-// run times one core and two, in this order or the other.
+// run times one core and two, in one order or the other.
 func (l *gainLane) run(oneFirst bool) {
 	var took [2]time.Duration
 	for turn := range 2 {
@@ -65,7 +65,7 @@ func (l *gainLane) run(oneFirst bool) {
 	l.gains = append(l.gains, 2*float64(took[0])/float64(took[1])) // two cores do twice the calls
 }
 
-// onCores runs all calls on each of so many cores at once.
+// onCores runs all calls on each of n cores concurrently.
 func (l *gainLane) onCores(cores int) time.Duration {
 	runtime.GOMAXPROCS(cores)
 	var done sync.WaitGroup

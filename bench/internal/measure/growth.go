@@ -2,10 +2,10 @@ package measure
 
 import "testing"
 
-// growthRounds is how many rounds a growth is the median of.
+// growthRounds is the number of rounds of which a growth is the median.
 const growthRounds = 17
 
-// Sizes is one thing at a small and at a large size.
+// Sizes is the same operation at a small and at a large size.
 type Sizes struct{ Small, Large func(i int) }
 
 // Growth reports how much dearer a call is at the large size than at the small

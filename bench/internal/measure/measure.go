@@ -13,16 +13,16 @@ import (
 // DefaultPairs is the number of interleaved pairs in one sample of a ratio.
 const DefaultPairs = 101
 
-// side is how long one side of a pair runs at the least: long enough for the
-// clock, and short beside the slices of time that the scheduler hands out, so
-// that most pairs are not torn by it and their median holds on a busy machine.
+// side is the minimum duration of one side of a pair: long enough for the clock, and
+// short relative to the time slices of the scheduler, so that most pairs are not
+// interrupted and their median holds on a busy machine.
 const side = 500 * time.Microsecond
 
-// Timer runs something so many times, with a counter that rises by one from
-// call to call and starts at from, and returns how long that took.
+// Timer runs an operation n times, with a counter that starts at from and increases by
+// one with each call, and returns the duration.
 type Timer func(from, calls int) time.Duration
 
-// Calls is the Timer of a function of this process.
+// Calls returns the Timer of a function of this process.
 func Calls(f func(i int)) Timer {
 	return func(from, calls int) time.Duration {
 		start := time.Now()
@@ -47,10 +47,10 @@ func Ratio(b *testing.B, ours, theirs func(i int)) {
 	Pairs(b, DefaultPairs, Calls(ours), Calls(theirs))
 }
 
-// Pairs is Ratio for two timers, one of which may time another process, and a
-// number of pairs. Who goes first changes from pair to pair, so that neither
-// always has the warm caches. Each side runs as many calls as it needs for the
-// clock, so that a slow peer does not stretch the fast side.
+// Pairs is Ratio for two timers, one of which may time another process, and a number of
+// pairs. The sides take turns going first, so that neither always has warm caches. Each
+// side runs as many calls as it needs for the clock, so that a slow peer does not
+// prolong the fast side.
 func Pairs(b *testing.B, pairs int, ours, theirs Timer) {
 	b.Helper()
 	a, z := lane{timer: ours}, lane{timer: theirs}
@@ -84,7 +84,7 @@ type lane struct {
 	perCall []float64 // nanoseconds
 }
 
-// calibrate finds how many calls fill a side. The fastest of three counts: one
+// calibrate finds how many calls fill a side. The fastest of three attempts counts: one
 // that was interrupted says nothing.
 func (l *lane) calibrate() {
 	for l.calls = 1; ; l.calls *= 2 {
@@ -104,8 +104,8 @@ func (l *lane) run() {
 	l.at += l.calls
 }
 
-// Repeats is how often something is to be measured: so often, or three times in
-// a short run, which is to see that everything runs and not how fast.
+// Repeats returns how often to measure: n times, or three times in a short run, which
+// only shows that everything runs.
 func Repeats(full int) int {
 	if testing.Short() {
 		return min(full, 3)
@@ -113,8 +113,8 @@ func Repeats(full int) int {
 	return full
 }
 
-// Loop runs f with a rising counter for as long as the benchmark wants, and
-// counts allocations.
+// Loop runs f with an increasing counter for as long as the benchmark wants, and counts
+// allocations.
 func Loop(b *testing.B, f func(i int)) {
 	b.Helper()
 	b.ReportAllocs()

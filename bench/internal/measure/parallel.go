@@ -54,7 +54,7 @@ func reportLatency(b *testing.B, took []time.Duration) {
 	b.ReportMetric(float64(Quantile(took, .99)), "p99-ns")
 }
 
-// Quantile returns the value below which the share of the sorted values lies.
+// Quantile returns the value below which a share of the sorted values lies.
 func Quantile[T any](sorted []T, share float64) T {
 	return sorted[int(share*float64(len(sorted)-1))]
 }

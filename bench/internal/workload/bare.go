@@ -74,8 +74,8 @@ func (w *Workload) bareEd25519(t testing.TB, verify bool) func(i int) {
 	}
 }
 
-// digests are 32 bytes for each transaction: what the bare operation on
-// secp256k1 signs. What they are makes no difference to the curve.
+// digests are 32 bytes for each transaction, which the bare operation on secp256k1
+// signs. Their values make no difference to the curve.
 func (w *Workload) digests() [][32]byte {
 	digests := make([][32]byte, Keys)
 	for i := range digests {
@@ -84,7 +84,7 @@ func (w *Workload) digests() [][32]byte {
 	return digests
 }
 
-// messages are what the transactions of Solana sign.
+// messages are the bytes that the transactions of Solana sign.
 func (w *Workload) messages(t testing.TB) [][]byte {
 	t.Helper()
 	messages := make([][]byte, Keys)
@@ -98,8 +98,8 @@ func (w *Workload) messages(t testing.TB) [][]byte {
 	return messages
 }
 
-// Handle returns the signing of the keystore's own key, without the path around
-// it and without verification: what the engine cannot go below.
+// Handle returns signing with the keystore's own key, without the path around it and
+// without verification: the lower bound for the engine.
 func (w *Workload) Handle(t testing.TB) func(i int) {
 	t.Helper()
 	keys := make([]keystore.Key, Keys)

@@ -21,11 +21,11 @@ const (
 	// Organization owns the keys.
 	Organization = "bench"
 
-	// Keys is how many keys sign in turns, and how many transactions there are.
+	// Keys is the number of keys that sign in turn, and of transactions.
 	Keys = 1000
 )
 
-// Scheme is the signature that a type of transaction takes.
+// Scheme is the signature scheme of a type of transaction.
 type Scheme int
 
 // The schemes.
@@ -49,25 +49,25 @@ type Kind struct {
 	Type   string // such as "eip1559"
 	Scheme Scheme
 
-	// Transaction makes the raw unsigned transaction of a number, for a key.
+	// Transaction returns the raw unsigned transaction with a number, for a key.
 	Transaction func(number int, signer keystore.PublicKey) []byte
 
-	// AddressPrefix chooses among the addresses that the key has on the chain
-	// the one that is signed with. Empty: the first.
+	// AddressPrefix selects the address to sign with among those that the key has on the
+	// chain. Empty: the first.
 	AddressPrefix string
 }
 
-// Name is how benchmarks call the kind: chain/type.
+// Name returns the name of the kind in benchmarks: chain/type.
 func (k Kind) Name() string { return k.Chain + "/" + k.Type }
 
-// Secret is the secret of a key by its number. It is no secret.
+// Secret returns the secret of a key by its number. It is not secret.
 func Secret(number int) []byte {
 	digest := sha256.Sum256(fmt.Appendf(nil, "countersign bench key %d", number))
 	return digest[:]
 }
 
-// Workload is transactions of a kind and the keys that sign them: transaction i
-// is for key i, and both rotate.
+// Workload is transactions of a kind and the keys that sign them: transaction i is for
+// key i, and both rotate.
 type Workload struct {
 	Kind
 	Requests []activity.SignTransactionIntent
@@ -76,7 +76,7 @@ type Workload struct {
 	Store    *memory.Store
 }
 
-// New makes a workload. Its store is closed when the test ends.
+// New creates a workload. Its keystore is closed when the test ends.
 func New(t testing.TB, kind Kind) *Workload { return NewOf(t, kind, Keys) }
 
 // NewOf is New with fewer keys, and as many transactions.
@@ -117,8 +117,8 @@ func Address(kind Kind, signer keystore.PublicKey) string {
 	panic("workload: " + kind.Name() + ": the key has no address that starts with " + kind.AddressPrefix)
 }
 
-// Engine makes an engine over the workload's keys. All hazards are allowed:
-// thousands of inputs pay high fees, and what is measured is signing.
+// Engine creates an engine over the workload's keys. All hazards are allowed, since
+// thousands of inputs pay high fees.
 func (w *Workload) Engine(t testing.TB, config countersign.Config) *countersign.Engine {
 	t.Helper()
 	if config.Keystore == nil {
@@ -132,14 +132,14 @@ func (w *Workload) Engine(t testing.TB, config countersign.Config) *countersign.
 	return engine
 }
 
-// Whole returns the whole path for transaction i: raw hex in, signed hex out.
-// Each has been signed once already, so that what is made for the first look at
+// Whole returns the whole path for transaction i: raw hex in, signed hex out. Each
+// transaction has been signed once before, so that what is computed on the first use of
 // a key (the index of taproot addresses, output keys) is not measured.
 func (w *Workload) Whole(t testing.TB, engine *countersign.Engine) func(i int) {
 	return w.WholeOf(t, engine, len(w.Requests))
 }
 
-// WholeOf is Whole with the first keys alone.
+// WholeOf is Whole with only the first keys.
 func (w *Workload) WholeOf(t testing.TB, engine *countersign.Engine, keys int) func(i int) {
 	ctx := t.Context()
 	whole := func(i int) {
@@ -163,7 +163,7 @@ func (w *Workload) Key(t testing.TB, number int) keystore.Key {
 	return key
 }
 
-// Locator returns where key number is found.
+// Locator returns the locator of key number.
 func (w *Workload) Locator(number int) keystore.Locator {
 	if w.Scheme == Ed25519 {
 		return keystore.ByEd25519(w.Public[number].Ed25519())
