@@ -76,7 +76,7 @@ func ExampleChain() {
 	// nonce key                 0
 	// nonce                     3
 	// valid after               at once
-	// valid before              for ever
+	// valid before              forever
 	// signed: 212 bytes, <nil>
 }
 

@@ -76,7 +76,7 @@ Accounts of wallets are exported as single keys. Disabled keys are not exported.
 			}
 			return cobra.ExactArgs(1)(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
+		RunE: c.run,
 	}
 	c.at.register(command)
 	c.network.register(command)

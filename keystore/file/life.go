@@ -16,7 +16,7 @@ var (
 	_ keystore.Delegator = (*Store)(nil)
 )
 
-// ErrAccount: the key is an account of a wallet and cannot be renamed or deleted by itself.
+// ErrAccount says that the key is an account of a wallet and cannot be renamed or deleted by itself.
 var ErrAccount = errors.New("the key is an account of a wallet")
 
 // Rename implements keystore.Renamer for keys and wallets. The name of an account consists

@@ -221,7 +221,7 @@ func noWallet(idOrName string) error {
 	return fmt.Errorf("%w: no wallet %q", keystore.ErrKeyNotFound, idOrName)
 }
 
-// ErrNoMnemonic: the wallet was imported as an extended private key.
+// ErrNoMnemonic says that the wallet was imported as an extended private key.
 var ErrNoMnemonic = errors.New("the wallet was imported as an extended private key and has no mnemonic")
 
 // RevealMnemonic calls use with the mnemonic of a wallet and its passphrase, which may be

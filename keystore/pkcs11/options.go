@@ -57,7 +57,7 @@ type Options struct {
 // not keep the program from exiting.
 const closeTimeout = 5 * time.Second
 
-// ErrPIN: the token refused the PIN, or the PIN was not tried because the token reports that
+// ErrPIN says that the token refused the PIN, or the PIN was not tried because the token reports that
 // another wrong one may lock it. The PIN is not tried again.
 var ErrPIN = errors.New("pkcs11: login refused")
 

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// ErrExtendedKey: a text is not an extended private key, or not one of a wallet.
+// ErrExtendedKey says that a text is not an extended private key, or not one of a wallet.
 var ErrExtendedKey = errors.New("extended private key")
 
 // maxExtendedKey is the maximum length in bytes: a key with the longest origin has 314.

@@ -30,7 +30,7 @@ const (
 	longestWord = 8
 )
 
-// ErrMnemonic: a text is not an English mnemonic (BIP-39). Errors name the position of a wrong
+// ErrMnemonic says that a text is not an English mnemonic (BIP-39). Errors name the position of a wrong
 // word, never the word.
 var ErrMnemonic = errors.New("mnemonic")
 

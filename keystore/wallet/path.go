@@ -17,7 +17,7 @@ const Hardened = 1 << 31
 // maxDepth is the maximum number of steps of a path. Paths in use have five.
 const maxDepth = 16
 
-// ErrPath: a text is not a derivation path, or not one for the curve.
+// ErrPath says that a text is not a derivation path, or not one for the curve.
 var ErrPath = errors.New("derivation path")
 
 // Path is a derivation path: the indexes of the children from the master key on, with Hardened

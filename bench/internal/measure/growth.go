@@ -8,7 +8,7 @@ const growthRounds = 17
 // Sizes is the same operation at a small and at a large size.
 type Sizes struct{ Small, Large func(i int) }
 
-// Growth reports how much dearer a call is at the large size than at the small
+// Growth reports how much more expensive a call is at the large size than at the small
 // one, for ours and for theirs, as medians over interleaved rounds:
 //
 //	growth-ours    the large by the small
