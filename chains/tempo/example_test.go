@@ -76,7 +76,7 @@ func ExampleChain() {
 	// nonce key                 0
 	// nonce                     3
 	// valid after               at once
-	// valid before              forever
+	// valid before              for ever
 	// signed: 212 bytes, <nil>
 }
 
