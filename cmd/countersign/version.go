@@ -17,7 +17,8 @@ Print the version, the commit, the version of Go, the platform, and the librarie
 compute signatures: as text on a terminal, otherwise as one line of JSON.
 
 A build with cgo uses libsecp256k1, and supports keys in an HSM. A build without cgo
-uses secp256k1-voi, in Go, which is slower. Both use secp256k1-voi for BIP-340 (taproot).
+uses secp256k1-voi, in Go, which is slower. Both use secp256k1-voi for BIP-340 (taproot);
+with cgo, libsecp256k1 multiplies the base point for it.
 These libraries are written to run in constant time.
 
 The Go tools put this information into the binary. 'go version -m' shows it without

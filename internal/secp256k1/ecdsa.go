@@ -37,8 +37,8 @@ func rfc6979(digest [32]byte, secret []byte) *voi.Scalar {
 //	R = k·G    r = x(R) mod n    s = k⁻¹·(z + r·d) mod n, or n − s if that is lower
 //	v = parity of y(R), flipped with s  +  2 if x(R) ≥ n
 func signECDSA(z, private, nonce *voi.Scalar) (signature [65]byte, err error) {
-	x, odd := voi.SplitUncompressedPoint(voi.NewIdentityPoint().ScalarBaseMult(nonce).UncompressedBytes())
-	r, overflow := voi.NewScalarFromBytes((*[32]byte)(x))
+	point := multiplyBase(nonce)
+	r, overflow := voi.NewScalarFromBytes((*[32]byte)(point[1:]))
 	s, inverse := voi.NewScalar().Multiply(r, private), voi.NewScalar().Invert(nonce)
 	defer inverse.Zero()
 	s.Add(s, z).Multiply(s, inverse)
@@ -49,6 +49,6 @@ func signECDSA(z, private, nonce *voi.Scalar) (signature [65]byte, err error) {
 	s.ConditionalNegate(s, high)
 	copy(signature[:32], r.Bytes())
 	copy(signature[32:], s.Bytes())
-	signature[64] = byte(odd^high) | byte(overflow<<1)
+	signature[64] = byte(high) ^ point[64]&1 | byte(overflow<<1)
 	return signature, nil
 }

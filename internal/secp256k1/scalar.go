@@ -26,7 +26,7 @@ func PublicKey(secret []byte) (point [65]byte, err error) {
 		return point, err
 	}
 	defer scalar.Zero()
-	return [65]byte(voi.NewIdentityPoint().ScalarBaseMult(scalar).UncompressedBytes()), nil
+	return multiplyBase(scalar), nil
 }
 
 // readSecret returns the scalar of a secret. The caller must zero it.

@@ -75,10 +75,10 @@ func signSchnorr(digest [32]byte, private *voi.Scalar, x [32]byte) (signature [6
 	if nonce.IsZero() != 0 {
 		return signature, errors.New("bip-340: the nonce of this digest is zero")
 	}
-	rx, odd := voi.SplitUncompressedPoint(voi.NewIdentityPoint().ScalarBaseMult(nonce).UncompressedBytes())
-	nonce.ConditionalNegate(nonce, odd)
-	s := voi.NewScalar().Multiply(challenge(rx, x, digest), private)
-	copy(signature[:32], rx)
+	point := multiplyBase(nonce)
+	copy(signature[:32], point[1:])
+	nonce.ConditionalNegate(nonce, uint64(point[64]&1))
+	s := voi.NewScalar().Multiply(challenge(signature[:32], x, digest), private)
 	copy(signature[32:], s.Add(s, nonce).Bytes())
 	return signature, nil
 }

@@ -2,9 +2,7 @@
 
 package software
 
-import (
-	"github.com/ethereum/go-ethereum/crypto/secp256k1"
-)
+import "github.com/ethereum/go-ethereum/crypto/secp256k1"
 
 // With cgo, libsecp256k1 gets the secret as bytes and works in constant time.
 
@@ -14,12 +12,4 @@ func signECDSA(digest [32]byte, secret []byte) ([65]byte, error) {
 		return [65]byte{}, err
 	}
 	return [65]byte(signature), nil
-}
-
-func derivePoint(secret []byte) ([]byte, error) {
-	x, y := secp256k1.S256().ScalarBaseMult(secret)
-	if x == nil {
-		return nil, errScalar
-	}
-	return secp256k1.S256().Marshal(x, y), nil
 }

@@ -4,13 +4,8 @@ package software
 
 import "github.com/countersign-dev/countersign/internal/secp256k1"
 
-// Without cgo, secp256k1-voi computes signatures and public keys in constant time.
+// Without cgo, secp256k1-voi computes signatures in constant time.
 
 func signECDSA(digest [32]byte, secret []byte) ([65]byte, error) {
 	return secp256k1.SignECDSA(digest, secret)
-}
-
-func derivePoint(secret []byte) ([]byte, error) {
-	point, err := secp256k1.PublicKey(secret)
-	return point[:], err
 }

@@ -32,8 +32,6 @@ type Key struct {
 // ErrOtherPublicKey is the error of New if the secret does not belong to the public key in info.
 var ErrOtherPublicKey = errors.New("the secret does not belong to the public key")
 
-var errScalar = errors.New("secp256k1 secret: not between 1 and the group order")
-
 // New returns a key with a copy of a secret of keystore.SecretSize bytes. The public key is derived
 // from the secret. If info has a public key, it must be the same.
 func New(info keystore.KeyInfo, curve keystore.Curve, secret []byte) (*Key, error) {
@@ -69,16 +67,13 @@ func New(info keystore.KeyInfo, curve keystore.Curve, secret []byte) (*Key, erro
 
 // holdSecp256k1 derives the public key. If it is the expected one, it need not be parsed again.
 func (k *Key) holdSecp256k1(secret []byte, expected keystore.PublicKey) error {
-	if !secp256k1.ValidSecret(secret) {
-		return errScalar
-	}
-	point, err := derivePoint(secret)
+	point, err := secp256k1.PublicKey(secret)
 	if err != nil {
 		return err
 	}
-	if expected.Curve() == keystore.CurveSecp256k1 && expected.Uncompressed() == [65]byte(point) {
+	if expected.Curve() == keystore.CurveSecp256k1 && expected.Uncompressed() == point {
 		k.public = expected
-	} else if k.public, err = keystore.ParsePublicKey(keystore.CurveSecp256k1, point); err != nil {
+	} else if k.public, err = keystore.ParsePublicKey(keystore.CurveSecp256k1, point[:]); err != nil {
 		return err
 	}
 	k.secret = keystore.NewSecret(secret)
