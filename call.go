@@ -12,8 +12,9 @@ import (
 // is decided again, takes a lease with its charges under a fingerprint of its own,
 // signs, and is recorded with the scheme LOCAL.
 type call struct {
-	engine *Engine
-	caller *caller
+	engine   *Engine
+	caller   *caller
+	decision Decision // by decideCall
 
 	// request is created by the first Sign and kept, so that calling Sign again after
 	// an error of the store repeats the same request: it is charged once, and answered
@@ -67,7 +68,7 @@ func (e *Engine) decideCall(ctx context.Context, prepared *PreparedTransaction, 
 		return activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
 			"not authorized: limit %s is counted in a store, and this engine has none: set Config.Store", charges[0].Limit)
 	}
-	prepared.call = c
+	c.decision, prepared.call = s.decision, c
 	return nil
 }
 
@@ -109,6 +110,7 @@ func (c *call) submission(prepared *PreparedTransaction) *submission {
 func (c *call) sign(ctx context.Context, prepared *PreparedTransaction) (result activity.Result, err error) {
 	s := c.submission(prepared)
 	if c.engine.config.Store == nil {
+		s.decision = c.decision
 		result, err = performUnrecorded(ctx, s)
 	} else if s.record, err = c.once(ctx, s); err == nil {
 		result = s.record.Result

@@ -136,6 +136,31 @@ func TestLogCallsOfPolicies(t *testing.T) {
 	}
 }
 
+// TestLogCallsWithoutStore checks that the log line of a call that is recorded nowhere
+// names the rules, too.
+func TestLogCallsWithoutStore(t *testing.T) {
+	f := enginetest.New(t)
+	for _, call := range []string{"SignTransaction", "PrepareTransaction", "SignMessage"} {
+		var log bytes.Buffer
+		config := countersign.Config{Keystore: staysOpen{keystore.Keystore(f.Signing)}, Policy: ruled{}, Submitter: &machine}
+		withLog(&log)(&config)
+		engine, err := countersign.New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := callsOf(engine)[call](t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		lines := linesOf(t, &log)
+		if len(lines) != 1 || lines[0].User != machine.ID || lines[0].Activity != "" || !slices.Equal(lines[0].Rules, []string{"small sums"}) {
+			t.Errorf("%s: %+v", call, lines)
+		}
+		if err := engine.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestLogResumed checks that the log line of the last vote says what was signed and who
 // submitted it, that the line of an earlier vote does not, and that a signature by a
 // sweep has a line of its own.
