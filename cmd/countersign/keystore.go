@@ -19,7 +19,7 @@ import (
 type keystoreFlags struct {
 	uri              string
 	passphraseFile   string
-	passphraseNamed  string // where passphraseFile comes from: a flag or a member of the configuration
+	passphraseNamed  string // what names passphraseFile: a flag or a member of the configuration
 	pinFile          string
 	organization     string
 	mayCreate        bool     // a directory without a keystore gets a new one

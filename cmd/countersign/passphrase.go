@@ -28,7 +28,7 @@ func (f *keystoreFlags) passphrase(ctx context.Context, isNew bool) ([]byte, err
 	if err := harden.NoCoreDumps(); err != nil {
 		return nil, err
 	}
-	return askPassphrase(ctx, isNew)
+	return f.askPassphrase(ctx, isNew)
 }
 
 // readPassphraseFile reads the passphrase or password in the file that a flag names. The
@@ -59,7 +59,7 @@ func checkNewPassphrase(passphrase []byte) error {
 
 // askPassphrase asks for the keystore's passphrase on the terminal, twice if it is new.
 // The caller wipes it.
-func askPassphrase(ctx context.Context, isNew bool) (passphrase []byte, err error) {
+func (f *keystoreFlags) askPassphrase(ctx context.Context, isNew bool) (passphrase []byte, err error) {
 	if isNew {
 		passphrase, err = askTwice(ctx, "Passphrase for the new keystore", "The same passphrase again", checkNewPassphrase)
 	} else {
@@ -69,7 +69,7 @@ func askPassphrase(ctx context.Context, isNew bool) (passphrase []byte, err erro
 		}
 	}
 	if errors.Is(err, terminal.ErrNone) {
-		return nil, usagef("no passphrase: name its file with --passphrase-file (%v)", err)
+		return nil, usagef("no passphrase: name its file with %s (%v)", f.passphraseNamed, err)
 	}
 	return passphrase, err
 }
