@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
 )
 
 func newListCommand() *cobra.Command {
@@ -54,17 +54,14 @@ func listKeys(cmd *cobra.Command, at *keystoreFlags, network networkFlag, asTabl
 		return err
 	}
 	defer closeKeystore(keys, &err)
-	var out keyPrinter = jsonKeys{cmd.OutOrStdout()}
-	if asTable {
-		out = newKeyTable(cmd.OutOrStdout())
-	}
+	out := newListing(cmd.OutOrStdout(), asTable, []string{"NAME", "CURVE", "ADDRESS", "PATH", "ID", "STATE"}, keyLine.cells)
 	count := 0
 	err = eachKey(cmd.Context(), keys, at.organization, network, func(line keyLine) error {
 		count++
 		return out.print(line)
 	})
-	if err == nil {
-		err = out.flush(count)
+	if err == nil && count > 0 {
+		err = out.flush()
 	}
 	if err == nil && asTable {
 		err = listWallets(cmd, keys, at.organization)
@@ -86,12 +83,16 @@ func listWallets(cmd *cobra.Command, keys keystore.Keystore, organizationID stri
 	if err != nil || len(wallets) == 0 {
 		return err
 	}
-	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\nWALLET\tACCOUNTS\tID")
+	fmt.Fprintln(cmd.OutOrStdout())
+	out := newListing(cmd.OutOrStdout(), true, []string{"WALLET", "ACCOUNTS", "ID"}, func(w file.Wallet) []string {
+		return []string{cmp.Or(w.Name, "-"), strconv.Itoa(len(w.Accounts)), w.ID}
+	})
 	for _, w := range wallets {
-		fmt.Fprintf(table, "%s\t%d\t%s\n", cmp.Or(w.Name, "-"), len(w.Accounts), w.ID)
+		if err := out.print(w); err != nil {
+			return err
+		}
 	}
-	return table.Flush()
+	return out.flush()
 }
 
 // eachKey calls use with each key of an organization: first the enabled keys, then the
@@ -131,45 +132,17 @@ func disabledKeys(ctx context.Context, keys keystore.Keystore, organizationID st
 	return nil, nil
 }
 
-// keyPrinter prints keys.
-type keyPrinter interface {
-	print(keyLine) error
-	flush(count int) error
-}
-
-type jsonKeys struct{ out io.Writer }
-
-func (j jsonKeys) print(line keyLine) error { return printJSON(j.out, line) }
-func (jsonKeys) flush(int) error            { return nil }
-
-// keyTable prints keys for a person.
-type keyTable struct{ *tabwriter.Writer }
-
-func newKeyTable(out io.Writer) keyTable {
-	table := keyTable{tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
-	fmt.Fprintln(table, "NAME\tCURVE\tADDRESS\tPATH\tID\tSTATE")
-	return table
-}
-
-func (t keyTable) print(line keyLine) error {
+// cells returns the row of a key in a table.
+func (l keyLine) cells() []string {
 	state := ""
 	switch {
-	case line.Disabled:
+	case l.Disabled:
 		state = "disabled"
-	case line.ActsFor != "":
-		state = "acts for " + line.ActsFor
+	case l.ActsFor != "":
+		state = "acts for " + l.ActsFor
 	}
-	curve := strings.ToLower(strings.TrimPrefix(line.Curve.String(), curvePrefix))
-	_, err := fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n",
-		cmp.Or(line.Name, "-"), curve, line.usualAddress(), cmp.Or(line.Path, "-"), line.PrivateKeyID, state)
-	return err
-}
-
-func (t keyTable) flush(count int) error {
-	if count == 0 {
-		return nil
-	}
-	return t.Flush()
+	curve := strings.ToLower(strings.TrimPrefix(l.Curve.String(), curvePrefix))
+	return []string{cmp.Or(l.Name, "-"), curve, l.usualAddress(), cmp.Or(l.Path, "-"), l.PrivateKeyID, state}
 }
 
 // usualFormats are the suffixes of the usual address formats below paths.
