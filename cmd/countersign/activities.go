@@ -115,7 +115,7 @@ func resumeActivities(cmd *cobra.Command, at *keystoreFlags) error {
 	if err != nil {
 		return err
 	}
-	engine, err := openEngine(cmd, at, func(settings *countersign.Config) { settings.Descriptors = known.reader() })
+	engine, _, err := openEngine(cmd, at, func(settings *countersign.Config) { settings.Descriptors = known.reader() })
 	if err != nil {
 		return err
 	}

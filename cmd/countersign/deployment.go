@@ -24,42 +24,42 @@ import (
 	"github.com/countersign-dev/countersign/store/postgres"
 )
 
-// openEngine opens the engine that the configuration describes. change sets what the
-// configuration does not say, and opened is called with the store. The caller closes the
-// engine.
+// openEngine opens the engine that the configuration describes, and its store. change
+// sets what the configuration does not say. The caller closes the engine, which closes
+// the store.
 //
 // The configuration is checked before any secret is read, and the passphrase, which an
 // operator may have to type, is read before the store is locked.
-func openEngine(cmd *cobra.Command, at *keystoreFlags, change func(*countersign.Config), opened ...func(store.Store)) (*countersign.Engine, error) {
+func openEngine(cmd *cobra.Command, at *keystoreFlags, change func(*countersign.Config)) (*countersign.Engine, store.Store, error) {
 	configured := at.configured
 	var engineConfig countersign.Config
 	var err error
 	if engineConfig.Directory, err = countersign.NewDirectory(configured.Organizations); err != nil {
-		return nil, fmt.Errorf("%s: %w", configured.Path, err)
+		return nil, nil, fmt.Errorf("%s: %w", configured.Path, err)
 	}
 	keys, err := at.open(cmd) // from here on the process leaves no core dump
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	engineConfig.Keystore = keys
 	policies, err := openPolicies(cmd.Context(), configured, keys)
 	if err != nil {
-		return nil, errors.Join(err, keys.Close())
+		return nil, nil, errors.Join(err, keys.Close())
 	}
 	if policies != nil {
 		engineConfig.Policy = policies
 	}
 	change(&engineConfig)
-	engine, err := engineOverStore(cmd.Context(), configured, engineConfig, opened)
+	engine, err := engineOverStore(cmd.Context(), configured, &engineConfig)
 	if err != nil {
-		return nil, errors.Join(err, keys.Close())
+		return nil, nil, errors.Join(err, keys.Close())
 	}
-	return engine, nil
+	return engine, engineConfig.Store, nil
 }
 
 // engineOverStore opens the store, the proof key, the log and the one-time passwords, and
 // the engine over them.
-func engineOverStore(ctx context.Context, configured *config.Config, engineConfig countersign.Config, opened []func(store.Store)) (*countersign.Engine, error) {
+func engineOverStore(ctx context.Context, configured *config.Config, engineConfig *countersign.Config) (*countersign.Engine, error) {
 	var err error
 	if engineConfig.ProofSigner, err = openProofKey(ctx, configured.ProofKey); err != nil {
 		return nil, fmt.Errorf("proofKey: %w", err)
@@ -78,7 +78,7 @@ func engineOverStore(ctx context.Context, configured *config.Config, engineConfi
 	if engineConfig.OTP, err = openOTP(ctx, configured.OTP, engineConfig.Store); err != nil {
 		return nil, errors.Join(fmt.Errorf("otp: %w", err), engineConfig.Store.Close())
 	}
-	engine, err := countersign.New(engineConfig)
+	engine, err := countersign.New(*engineConfig)
 	if err != nil {
 		return nil, errors.Join(err, engineConfig.Store.Close())
 	}
@@ -87,9 +87,6 @@ func engineOverStore(ctx context.Context, configured *config.Config, engineConfi
 		if _, err := engine.AdoptRecords(ctx, id); err != nil {
 			return nil, errors.Join(fmt.Errorf("log: records of organization %s from before the log: %w", id, err), engineConfig.Store.Close())
 		}
-	}
-	for _, call := range opened {
-		call(engineConfig.Store)
 	}
 	return engine, nil
 }

@@ -90,13 +90,12 @@ func (c *policyReplay) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	var records store.Store
 	var file *policy.File
 	var policyErr error
-	engine, err := openEngine(cmd, &c.at, func(settings *countersign.Config) {
+	engine, records, err := openEngine(cmd, &c.at, func(settings *countersign.Config) {
 		settings.Descriptors = known.reader()
 		file, policyErr = c.file(cmd.Context(), path, settings.Keystore)
-	}, func(opened store.Store) { records = opened })
+	})
 	if err != nil {
 		return err
 	}

@@ -178,14 +178,14 @@ func (c *serveCommand) report(cmd *cobra.Command, configured *config.Config) err
 func (c *serveCommand) open(cmd *cobra.Command, configured *config.Config, state *live, observer *metrics.Metrics) (engine *countersign.Engine, records store.Store, err error) {
 	keys := keystoreFlags{organization: defaultOrganization, leaveOutBadFiles: c.leaveOut, retryPIN: c.retryPIN, log: c.log}
 	keys.use(configured)
-	engine, err = openEngine(cmd, &keys, func(settings *countersign.Config) {
+	engine, records, err = openEngine(cmd, &keys, func(settings *countersign.Config) {
 		settings.Logger, settings.Observer, settings.Directory, settings.Names = c.log, observer, state, state
 		watchKeys(observer, settings.Keystore)
 		if configured.Descriptors != nil {
 			settings.Descriptors = state
 		}
 		state.policies, _ = settings.Policy.(*loadedPolicies)
-	}, func(opened store.Store) { records = opened })
+	})
 	if errors.Is(err, pkcs11.ErrPIN) {
 		err = &lockedError{err}
 	}

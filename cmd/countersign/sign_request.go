@@ -120,10 +120,10 @@ func (c *signCommand) byConfiguration(cmd *cobra.Command, carryOut func(*stamped
 		return err
 	}
 	var engine stampedEngine
-	engine.Engine, err = openEngine(cmd, &c.at, func(settings *countersign.Config) {
+	engine.Engine, engine.store, err = openEngine(cmd, &c.at, func(settings *countersign.Config) {
 		settings.MaxRequestAge, settings.AnyRequestTime = c.request.maxAge, c.request.anyTime
 		settings.Observer, settings.Descriptors, settings.Names = &engine, c.known.reader(), c.known.names()
-	}, func(opened store.Store) { engine.store = opened })
+	})
 	if err != nil {
 		return err
 	}
