@@ -15,11 +15,16 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
+// activitiesShow holds the flags of one call of activities show.
+type activitiesShow struct {
+	from    activitiesFlags
+	network networkFlag
+	field   activityFieldFlag
+	output  outputFlag
+}
+
 func newActivitiesShowCommand() *cobra.Command {
-	var from activitiesFlags
-	var network networkFlag
-	var output outputFlag
-	var field activityFieldFlag
+	var c activitiesShow
 	command := &cobra.Command{
 		Use:   "show ACTIVITY",
 		Short: "Show an activity, and what it does if it is waiting",
@@ -33,52 +38,54 @@ the rules, what each limit counted for the activity, and what is left of that li
 in the smallest unit.`),
 		Example: "  countersign activities show --url http://127.0.0.1:8080 --api-key ann.json 0199…",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			limits, err := network.limits()
-			if err != nil {
-				return err
-			}
-			asText, err := output.isText(cmd)
-			if err != nil {
-				return err
-			}
-			source, closing, err := from.open(cmd)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, closing()) }()
-			found, err := findActivity(cmd.Context(), source, args[0])
-			if err != nil {
-				return err
-			}
-			if found.Status.Waits() && found.Review != nil {
-				shown, err := reviewed(found, limits, nil)
-				if err != nil {
-					return err
-				}
-				if err := shown.render(cmd.ErrOrStderr()); err != nil {
-					return err
-				}
-			}
-			if stored, ok := source.(*storedActivities); ok {
-				if err := stored.showDecision(cmd.Context(), cmd.ErrOrStderr(), found.ID); err != nil {
-					return err
-				}
-			}
-			if field.name != "" {
-				return field.print(cmd, found.Answer)
-			}
-			if asText {
-				return printDetails(cmd.OutOrStdout(), lineOf(found).details())
-			}
-			return printLine(cmd, found.Answer)
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
-	from.register(command)
-	network.register(command)
-	field.register(command)
-	output.registerListing(command)
+	c.from.register(command)
+	c.network.register(command)
+	c.field.register(command)
+	c.output.registerListing(command)
 	return command
+}
+
+func (c *activitiesShow) run(cmd *cobra.Command, which string) (err error) {
+	limits, err := c.network.limits()
+	if err != nil {
+		return err
+	}
+	asText, err := c.output.isText(cmd)
+	if err != nil {
+		return err
+	}
+	source, closing, err := c.from.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closing()) }()
+	found, err := findActivity(cmd.Context(), source, which)
+	if err != nil {
+		return err
+	}
+	if found.Status.Waits() && found.Review != nil {
+		shown, err := reviewed(found, limits, nil)
+		if err != nil {
+			return err
+		}
+		if err := shown.render(cmd.ErrOrStderr()); err != nil {
+			return err
+		}
+	}
+	if stored, ok := source.(*storedActivities); ok {
+		if err := stored.showDecision(cmd.Context(), cmd.ErrOrStderr(), found.ID); err != nil {
+			return err
+		}
+	}
+	if c.field.name != "" {
+		return c.field.print(cmd, found.Answer)
+	}
+	if asText {
+		return printDetails(cmd.OutOrStdout(), lineOf(found).details())
+	}
+	return printLine(cmd, found.Answer)
 }
 
 // showDecision writes the digests of an activity's descriptor readings, and what the

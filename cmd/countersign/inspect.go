@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,12 +12,18 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
+// inspectCommand holds the flags of one call of inspect.
+type inspectCommand struct {
+	kind       string
+	message    string // kind of message to inspect instead of a transaction
+	configFile string
+	bitcoin    bitcoinMessageFlags
+	network    networkFlag
+	output     outputFlag
+}
+
 func newInspectCommand() *cobra.Command {
-	var kind, message string
-	var output outputFlag
-	var configFile string
-	var network networkFlag
-	var ofBitcoin bitcoinMessageFlags
+	var c inspectCommand
 	command := &cobra.Command{
 		Use:   "inspect [FILE]",
 		Short: "Show what a transaction does; no key is needed",
@@ -45,61 +52,84 @@ labels name what is shown; "readings" and "readingsDigest" are then added.`),
   countersign inspect --type ethereum < unsigned.hex
   countersign inspect signed.hex`),
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			file := ""
-			if len(args) > 0 {
-				file = args[0]
-			}
-			if message != "" && file != "" {
-				return usagef("--message reads standard input: 'countersign inspect --message %s < %s'", message, file)
-			}
-			if err := ofBitcoin.check(message); err != nil {
-				return err
-			}
-			asText, err := output.isText(cmd)
-			if err != nil {
-				return err
-			}
-			if message != "" {
-				return inspectMessage(cmd, message, kind, &ofBitcoin, network, !asText, configFile)
-			}
-			return inspect(cmd, kind, file, network, !asText, configFile)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, strings.Join(args, "")) },
 	}
-	command.Flags().StringVar(&kind, "type", "", "`TYPE` of the transaction: "+typeNames())
-	command.Flags().StringVar(&message, "message", "", "read a message of this `KIND` instead, as sign does: "+messageKinds())
-	ofBitcoin.register(command.Flags())
-	network.register(command)
-	command.Flags().StringVar(&configFile, "config", "", "`FILE` with descriptors, tokens and labels: countersign.yaml")
-	output.registerReading(command)
+	flags := command.Flags()
+	flags.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+typeNames())
+	flags.StringVar(&c.message, "message", "", "read a message of this `KIND` instead, as sign does: "+messageKinds())
+	c.bitcoin.register(flags)
+	c.network.register(command)
+	flags.StringVar(&c.configFile, "config", "", "`FILE` with descriptors, tokens and labels: countersign.yaml")
+	c.output.registerReading(command)
 	return command
 }
 
-func inspect(cmd *cobra.Command, kind, file string, network networkFlag, asJSON bool, configFile string) error {
-	limits, err := network.limits()
+func (c *inspectCommand) run(cmd *cobra.Command, file string) error {
+	switch {
+	case c.message != "" && file != "":
+		return usagef("--message reads standard input: 'countersign inspect --message %s < %s'", c.message, file)
+	case c.message != "" && c.kind != "":
+		return usagef("--message does not go with --type: a message has no transaction type")
+	}
+	if err := c.bitcoin.check(c.message); err != nil {
+		return err
+	}
+	asText, err := c.output.isText(cmd)
 	if err != nil {
 		return err
 	}
-	read, err := readTransactionAs(cmd, kind, file, limits)
+	limits, err := c.network.limits()
 	if err != nil {
 		return err
 	}
-	known, err := knowledgeOf(configFile)
+	known, err := knowledgeOf(c.configFile)
 	if err != nil {
 		return err
 	}
-	seen, err := inspectEither(read.kind, read.text, limits)
+	var seen inspected
+	var about inspectedAs
+	if c.message != "" {
+		seen.Inspection, err = c.inspectMessage(cmd, limits)
+	} else {
+		seen, about, err = c.inspectTransaction(cmd, file, limits)
+	}
 	if err != nil {
 		return err
+	}
+	return printInspection(cmd, seen.ReadWith(known.reader()), known.names(), c.message != "", !asText, about)
+}
+
+func (c *inspectCommand) inspectTransaction(cmd *cobra.Command, file string, limits countersign.Limits) (seen inspected, about inspectedAs, err error) {
+	read, err := readTransactionAs(cmd, c.kind, file, limits)
+	if err != nil {
+		return seen, about, err
+	}
+	if seen, err = inspectEither(read.kind, read.text, limits); err != nil {
+		return seen, about, err
 	}
 	if seen.signed {
 		fmt.Fprintln(cmd.ErrOrStderr(), seen.signedBy())
 	}
-	about := inspectedAs{Signed: seen.signed, Signers: seen.signers}
+	about = inspectedAs{Signed: seen.signed, Signers: seen.signers}
 	if read.guessed {
 		about.Type = read.kind
 	}
-	return printInspection(cmd, &seen.Inspection, known, false, asJSON, about)
+	return seen, about, nil
+}
+
+func (c *inspectCommand) inspectMessage(cmd *cobra.Command, limits countersign.Limits) (inspection countersign.Inspection, err error) {
+	if c.message == bip322 {
+		packet, err := c.bitcoin.read(cmd)
+		if err != nil {
+			return inspection, err
+		}
+		return countersign.Inspect(activity.TransactionTypeBitcoin, packet, limits)
+	}
+	intent, err := readMessageOf(cmd, c.message)
+	if err != nil {
+		return inspection, err
+	}
+	return countersign.InspectIntent(intent, limits)
 }
 
 // inspectedAs is what inspect found out about a transaction besides its effects.
@@ -110,11 +140,10 @@ type inspectedAs struct {
 }
 
 // printInspection prints an inspection as text or as JSON.
-func printInspection(cmd *cobra.Command, inspection *countersign.Inspection, known *knowledge, message, asJSON bool, about inspectedAs) error {
-	*inspection = inspection.ReadWith(known.reader())
+func printInspection(cmd *cobra.Command, inspection countersign.Inspection, known chains.Names, message, asJSON bool, about inspectedAs) error {
 	if !asJSON {
 		return view{summary: inspection.Summary, effects: inspection.Effects, reading: inspection.Readings, hazards: inspection.Hazards,
-			names: known.names(), message: message}.render(cmd.OutOrStdout())
+			names: known, message: message}.render(cmd.OutOrStdout())
 	}
 	digest := inspection.Summary.Digest()
 	return printJSON(cmd.OutOrStdout(), struct {

@@ -14,12 +14,19 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
+// deriveCommand holds the flags of one call of keys derive.
+type deriveCommand struct {
+	at       keystoreFlags
+	network  networkFlag
+	walletID string
+	path     string
+	curve    string
+	psbt     bool
+	gap      uint32
+}
+
 func newDeriveCommand() *cobra.Command {
-	var at keystoreFlags
-	var network networkFlag
-	var walletID, path, curve string
-	var psbt bool
-	var gap uint32
+	var c deriveCommand
 	command := &cobra.Command{
 		Use:   "derive",
 		Short: "Add an account to a wallet",
@@ -42,67 +49,70 @@ a path below Solana's m/44'/501' is on CURVE_ED25519, any other on CURVE_SECP256
 		Example: `  countersign keys derive --keystore file:keys --wallet 0198… --path "m/44'/60'/0'/0/1"
   countersign keys derive --keystore file:keys --wallet 0198… --psbt < payment.psbt` + "\n",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := at.check(); err != nil {
-				return err
-			}
-			if !can[walletKeeper](&at) {
-				return usagef("an HSM has no wallets, because it derives no keys (BIP-32, SLIP-10): name the directory that has the wallet with --keystore file:DIR")
-			}
-			if err := network.check(); err != nil {
-				return err
-			}
-			if psbt {
-				if path != "" || curve != "" {
-					return usagef("--path and --curve do not go with --psbt, which names the paths")
-				}
-				return discover(cmd, at, network, walletID, gap)
-			}
-			account, err := parseAccount(walletID, path, curve)
-			if err != nil {
-				return err
-			}
-			return derive(cmd, at, network, walletID, account)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
-	at.register(command)
-	network.register(command)
+	c.at.register(command)
+	c.network.register(command)
 	flags := command.Flags()
-	flags.StringVar(&walletID, "wallet", "", "`ID` or name of the wallet")
-	flags.StringVar(&path, "path", "", "`PATH` of the account, such as m/44'/60'/0'/0/1")
-	flags.BoolVar(&psbt, "psbt", false, "derive the keys named by the PSBT on standard input")
-	flags.Uint32Var(&gap, "gap", file.GapLimit, "with --psbt: derive at most `N` addresses after the last derived one")
-	flags.StringVar(&curve, "curve", "", "`CURVE` of the key: CURVE_SECP256K1 or CURVE_ED25519 (default: the usual one for the path)")
+	flags.StringVar(&c.walletID, "wallet", "", "`ID` or name of the wallet")
+	flags.StringVar(&c.path, "path", "", "`PATH` of the account, such as m/44'/60'/0'/0/1")
+	flags.BoolVar(&c.psbt, "psbt", false, "derive the keys named by the PSBT on standard input")
+	flags.Uint32Var(&c.gap, "gap", file.GapLimit, "with --psbt: derive at most `N` addresses after the last derived one")
+	flags.StringVar(&c.curve, "curve", "", "`CURVE` of the key: CURVE_SECP256K1 or CURVE_ED25519 (default: the usual one for the path)")
 	return command
 }
 
-func parseAccount(walletID, path, curve string) (account wallet.Account, err error) {
+func (c *deriveCommand) run(cmd *cobra.Command) error {
+	if err := c.at.check(); err != nil {
+		return err
+	}
+	if !can[walletKeeper](&c.at) {
+		return usagef("an HSM has no wallets, because it derives no keys (BIP-32, SLIP-10): name the directory that has the wallet with --keystore file:DIR")
+	}
+	if err := c.network.check(); err != nil {
+		return err
+	}
 	switch {
-	case walletID == "":
-		return account, usagef("--wallet is missing: the id or the name of a wallet")
-	case path == "":
+	case c.walletID == "":
+		return usagef("--wallet is missing: the id or the name of a wallet")
+	case c.psbt && (c.path != "" || c.curve != ""):
+		return usagef("--path and --curve do not go with --psbt, which names the paths")
+	case c.psbt:
+		return c.discover(cmd)
+	}
+	account, err := c.account()
+	if err != nil {
+		return err
+	}
+	return c.derive(cmd, account)
+}
+
+// account returns the account that --path and --curve name.
+func (c *deriveCommand) account() (account wallet.Account, err error) {
+	if c.path == "" {
 		return account, usagef("--path is missing: such as m/44'/60'/0'/0/1")
 	}
-	if account.Path, err = wallet.ParsePath(path); err != nil {
+	if account.Path, err = wallet.ParsePath(c.path); err != nil {
 		return account, usagef("--path: %v", err)
 	}
 	account.Curve = wallet.CurveOf(account.Path)
-	if curve != "" {
-		account.Curve, err = parseCurve(curve)
+	if c.curve != "" {
+		account.Curve, err = parseCurve(c.curve)
 	}
 	return account, err
 }
 
-func derive(cmd *cobra.Command, at keystoreFlags, network networkFlag, walletID string, account wallet.Account) (err error) {
-	keys, err := openFor[walletKeeper](&at, cmd, noWallets)
+func (c *deriveCommand) derive(cmd *cobra.Command, account wallet.Account) (err error) {
+	keys, err := openFor[walletKeeper](&c.at, cmd, noWallets)
 	if err != nil {
 		return err
 	}
 	defer closeKeystore(keys, &err)
-	if walletID, err = resolveWallet(cmd.Context(), keys, at.organization, walletID); err != nil {
+	walletID, err := resolveWallet(cmd.Context(), keys, c.at.organization, c.walletID)
+	if err != nil {
 		return err
 	}
-	derived, err := keys.Derive(cmd.Context(), at.organization, walletID, account)
+	derived, err := keys.Derive(cmd.Context(), c.at.organization, walletID, account)
 	if errors.Is(err, keystore.ErrKeyExists) && derived.ID != "" {
 		fmt.Fprintln(cmd.ErrOrStderr(), "This key was in the keystore already.")
 		err = nil
@@ -110,39 +120,37 @@ func derive(cmd *cobra.Command, at keystoreFlags, network networkFlag, walletID 
 	if err != nil {
 		return err
 	}
-	places, err := placesOf(cmd.Context(), keys, at.organization)
+	places, err := placesOf(cmd.Context(), keys, c.at.organization)
 	if err != nil {
 		return err
 	}
-	return printJSON(cmd.OutOrStdout(), places.mark(network.line(derived.KeyInfo)))
+	return printJSON(cmd.OutOrStdout(), places.mark(c.network.line(derived.KeyInfo)))
 }
 
-// discover is keys derive --psbt.
-func discover(cmd *cobra.Command, at keystoreFlags, network networkFlag, walletID string, gap uint32) (err error) {
-	switch {
-	case walletID == "":
-		return usagef("--wallet is missing: the id or the name of a wallet")
-	case gap > file.MaxAccounts:
-		return usagef("--gap %d: at most %d", gap, file.MaxAccounts)
+// discover derives the keys that the PSBT on standard input names.
+func (c *deriveCommand) discover(cmd *cobra.Command) (err error) {
+	if c.gap > file.MaxAccounts {
+		return usagef("--gap %d: at most %d", c.gap, file.MaxAccounts)
 	}
 	named, err := readNamed(cmd)
 	if err != nil {
 		return err
 	}
-	keys, err := openFor[discoverer](&at, cmd, noWallets)
+	keys, err := openFor[discoverer](&c.at, cmd, noWallets)
 	if err != nil {
 		return err
 	}
 	defer closeKeystore(keys, &err)
-	if walletID, err = resolveWallet(cmd.Context(), keys, at.organization, walletID); err != nil {
+	walletID, err := resolveWallet(cmd.Context(), keys, c.at.organization, c.walletID)
+	if err != nil {
 		return err
 	}
-	added, err := keys.Discover(cmd.Context(), at.organization, walletID, named, gap)
+	added, err := keys.Discover(cmd.Context(), c.at.organization, walletID, named, c.gap)
 	if err != nil {
 		return err
 	}
 	for _, account := range added {
-		if err := printJSON(cmd.OutOrStdout(), network.account(strings.ToLower(walletID), account)); err != nil {
+		if err := printJSON(cmd.OutOrStdout(), c.network.account(strings.ToLower(walletID), account)); err != nil {
 			return err
 		}
 	}

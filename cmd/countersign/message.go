@@ -124,33 +124,6 @@ func signMessageLine(ctx context.Context, engine *countersign.Engine, organizati
 	return lines.Answer{Text: text}
 }
 
-// inspectMessage shows a message. It needs no key.
-func inspectMessage(cmd *cobra.Command, kind, transaction string, flags *bitcoinMessageFlags, network networkFlag, asJSON bool, configFile string) error {
-	if transaction != "" {
-		return usagef("--message does not go with --type: a message has no transaction type")
-	}
-	limits, err := network.limits()
-	if err != nil {
-		return err
-	}
-	known, err := knowledgeOf(configFile)
-	if err != nil {
-		return err
-	}
-	if kind == bip322 {
-		return inspectBitcoinMessage(cmd, flags, limits, known, asJSON)
-	}
-	intent, err := readMessageOf(cmd, kind)
-	if err != nil {
-		return err
-	}
-	inspection, err := countersign.InspectIntent(intent, limits)
-	if err != nil {
-		return err
-	}
-	return printInspection(cmd, &inspection, known, true, asJSON, inspectedAs{})
-}
-
 // viewOfRequest returns the view of a request before it is carried out. signs is false
 // if the request signs nothing.
 func viewOfRequest(ctx context.Context, engine *countersign.Engine, request *activity.Request, known chains.Names) (shown view, signs bool, err error) {

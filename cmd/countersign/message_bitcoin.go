@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 )
@@ -113,17 +112,4 @@ func messageSignature(signed string) (string, error) {
 			"or pass the PSBT of the message from one to the next with --type %s", err, activity.TransactionTypeBitcoin)
 	}
 	return signature, nil
-}
-
-// inspectBitcoinMessage shows a BIP-322 message. It needs no key.
-func inspectBitcoinMessage(cmd *cobra.Command, flags *bitcoinMessageFlags, limits countersign.Limits, known *knowledge, asJSON bool) error {
-	packet, err := flags.read(cmd)
-	if err != nil {
-		return err
-	}
-	inspection, err := countersign.Inspect(activity.TransactionTypeBitcoin, packet, limits)
-	if err != nil {
-		return err
-	}
-	return printInspection(cmd, &inspection, known, true, asJSON, inspectedAs{})
 }

@@ -34,12 +34,7 @@ type signCommand struct {
 	scan     bool
 }
 
-func newSignCommand() *cobra.Command {
-	var c signCommand
-	command := &cobra.Command{
-		Use:   "sign",
-		Short: "Sign transactions",
-		Long: paragraphs(`
+const signHelp = `
 Sign one transaction: its hex comes from standard input, and the signed hex goes to
 standard output. Its summary is shown on standard error, and the command asks for
 confirmation on the terminal; --yes skips the question. Without a terminal, as in a
@@ -103,7 +98,14 @@ stamped request needs --config, and so does a vote on a waiting request (from
 'countersign approve --scan --qr'), one per call. Requests of other wallets (psbt,
 crypto-psbt, eth-sign-request, sol-sign-request, tron-sign-request; transactions and
 messages) have no stamp: only the person at the terminal can confirm them, and --yes
-is refused. With --config they are recorded too, for the user of --as or "terminal".`),
+is refused. With --config they are recorded too, for the user of --as or "terminal".`
+
+func newSignCommand() *cobra.Command {
+	var c signCommand
+	command := &cobra.Command{
+		Use:   "sign",
+		Short: "Sign transactions",
+		Long:  paragraphs(signHelp),
 		Example: paragraphs(`
   countersign sign --keystore file:keys --type TRANSACTION_TYPE_ETHEREUM \
       --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 < transaction.hex > signed.hex
