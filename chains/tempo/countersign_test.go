@@ -6,7 +6,9 @@ import (
 	"crypto/ecdsa"
 	"encoding/hex"
 	"errors"
+	"math/big"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,6 +67,28 @@ func checkPayerEffects(t *testing.T, effects []chains.Effect) {
 			t.Errorf("effect %d: the fee is by %s", i, effect.By)
 		case effect.Kind != chains.KindFee && (effect.By != chains.ByOther || effect.From.IsSigner() || effect.To.IsSigner()):
 			t.Errorf("effect %d is by the fee payer: %+v", i, effect)
+		}
+	}
+}
+
+// TestCountersignHighFee checks the hazard of a fee of more than 100 USD, which the fee
+// payer would pay, in both forms.
+func TestCountersignHighFee(t *testing.T) {
+	key := keyOf(t, payerSecret)
+	for price, want := range map[int64]bool{1e15: false, 1e15 + 1: true} {
+		c := tempomodel.Generate(rand.New(rand.NewPCG(37, 38)), 0)
+		c.Tx.FeePayer, c.Tx.Tip, c.Tx.Cap, c.Tx.Gas = []byte{0}, new(big.Int), big.NewInt(price), 100_000
+		for _, forPayer := range []bool{false, true} {
+			tx := parse(t, c.Tx.ToCountersign(c.Tx.SenderSignature(c.Key), forPayer).Encode())
+			signing, err := chaintest.Ready(tx, key.ID(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, hazards := range [][]chains.Hazard{tx.Hazards(), signing.Hazards()} {
+				if got := chaintest.Names(hazards); slices.Contains(got, tempo.HazardHighFee) != want {
+					t.Errorf("price %d, for the payer %v: hazards %v, want high fee %v", price, forPayer, got, want)
+				}
+			}
 		}
 	}
 }
