@@ -145,3 +145,22 @@ func TestLimits(t *testing.T) {
 		t.Error("accepted what is over the size once signed")
 	}
 }
+
+// TestFeeOverLimit has a fee at the limit and one above it, of a contract that runs no
+// code.
+func TestFeeOverLimit(t *testing.T) {
+	raw := rawOf(1, transfer(t))
+	fee := int64(parse(t, raw).maximumFee())
+	for limit, want := range map[int64]string{
+		fee:     "",
+		fee - 1: "tron/fee-limit: the fee is up to " + trx(uint64(fee)) + " TRX, the cap is " + trx(uint64(fee-1)) + " TRX",
+	} {
+		tx, err := New(Limits{FeeLimit: limit}).Parse(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hazardText(tx.Hazards()); got != want {
+			t.Errorf("limit %d: %q, want %q", limit, got, want)
+		}
+	}
+}
