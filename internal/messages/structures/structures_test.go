@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
 )
 
@@ -72,6 +74,25 @@ func TestApplications(t *testing.T) {
 		}
 		if err := os.WriteFile("testdata/applications.json", append(text, '\n'), 0o644); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestFarDeadline has a deadline 30 days ahead, and one a second later.
+func TestFarDeadline(t *testing.T) {
+	permit := string(applications(t)[0].Message)
+	deadline := regexp.MustCompile(`"deadline": ?"?[0-9]+"?`)
+	if n := len(deadline.FindAllString(permit, -1)); n != 1 {
+		t.Fatalf("%d deadlines in %s", n, permit)
+	}
+	for seconds, want := range map[time.Duration][]string{0: nil, time.Second: {structures.HazardFarDeadline}} {
+		end := now.Add(structures.FarDeadline + seconds).Unix()
+		read, err := structures.Parse([]byte(deadline.ReplaceAllString(permit, fmt.Sprintf(`"deadline":%d`, end))), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := chaintest.Names(read.Hazards()); !slices.Equal(got, want) {
+			t.Errorf("30 days and %v: %v, want %v", seconds, got, want)
 		}
 	}
 }
