@@ -1,14 +1,17 @@
 package ethereum_test
 
 import (
-	"encoding/hex"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/internal/evmtest"
 )
+
+// The RLP of items, in hex.
+var list, str, with = evmtest.List, evmtest.Str, evmtest.With
 
 // The items of a small valid transaction of each type, in hex, each with its RLP
 // header. Tests replace some of them.
@@ -29,32 +32,6 @@ var (
 	items3 = append(slices.Clone(items2), "07", list(blobHash))
 	items4 = append(slices.Clone(items2), list(authTuple))
 )
-
-// list returns the RLP list of items in hex.
-func list(items ...string) string { return listHeader(items...) + strings.Join(items, "") }
-
-func listHeader(items ...string) string { return header(0xc0, len(strings.Join(items, ""))/2) }
-
-// str returns the RLP string of bytes in hex, of which there must be at least two.
-func str(content string) string { return header(0x80, len(content)/2) + content }
-
-func header(kind byte, size int) string {
-	if size < 56 {
-		return hex.EncodeToString([]byte{kind + byte(size)})
-	}
-	var digits []byte
-	for ; size > 0; size >>= 8 {
-		digits = append([]byte{byte(size)}, digits...)
-	}
-	return hex.EncodeToString(append([]byte{kind + 55 + byte(len(digits))}, digits...))
-}
-
-// with returns the items with the one at number, counted from 1, replaced.
-func with(items []string, number int, item string) []string {
-	items = slices.Clone(items)
-	items[number-1] = item
-	return items
-}
 
 // typed returns a transaction of a type.
 func typed(kind string, items ...string) string { return kind + list(items...) }

@@ -7,6 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/internal/evmtest"
 )
 
 // TestDanger checks that what must be refused by default is refused, and that
@@ -17,7 +18,7 @@ func TestDanger(t *testing.T) {
 		Vectors []struct{ Name, Hex, Want string }
 	}
 	chaintest.ReadJSON(t, "testdata/danger/danger.json", &file)
-	key := keyOf(t, signerSecret)
+	key := evmtest.Key(t, signerSecret)
 	for _, v := range file.Vectors {
 		t.Run(v.Name, func(t *testing.T) {
 			tx, err := ethereum.Chain{}.Parse(chaintest.Unhex(t, v.Hex))
@@ -74,7 +75,7 @@ var auditCases = []struct {
 }
 
 func TestAudit(t *testing.T) {
-	key := keyOf(t, signerSecret)
+	key := evmtest.Key(t, signerSecret)
 	for _, c := range auditCases {
 		t.Run(c.name, func(t *testing.T) {
 			text := string(chaintest.Describe(t, ethereum.Chain{}, chaintest.Unhex(t, c.raw), key))

@@ -2,10 +2,8 @@ package ethereum_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/hex"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -16,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/chains/internal/evmtest"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -29,13 +28,13 @@ func TestGeneratedAgainstGoEthereum(t *testing.T) {
 		if err := gethoracle.Refuses(c.Unsigned); err != nil {
 			t.Fatalf("the oracle refuses what it made: %x: %v", c.Unsigned, err)
 		}
-		key := keyOf(t, hex.EncodeToString(crypto.FromECDSA(c.Key)))
+		key := evmtest.Key(t, hex.EncodeToString(crypto.FromECDSA(c.Key)))
 		inputs := [][]byte{c.Unsigned}
 		if c.Tx.Type() != types.LegacyTxType {
 			inputs = append(inputs, gethoracle.WithEmptySignature(c.Unsigned))
 		}
 		for _, input := range inputs {
-			if signed := signRaw(t, input, key); !bytes.Equal(signed, c.Signed) {
+			if signed := evmtest.SignRaw(t, ethereum.Chain{}, input, key); !bytes.Equal(signed, c.Signed) {
 				t.Fatalf("%x\n got %x\nwant %x", input, signed, c.Signed)
 			}
 		}
@@ -51,24 +50,6 @@ func sign(t testing.TB, tx chains.Transaction, key keystore.Key, signWith string
 		return nil, err
 	}
 	return signing.AppendSigned(t.Context(), nil)
-}
-
-// signRaw parses and signs.
-func signRaw(t testing.TB, raw []byte, key keystore.Key) []byte {
-	t.Helper()
-	before := bytes.Clone(raw)
-	tx, err := ethereum.Chain{}.Parse(raw)
-	if err != nil {
-		t.Fatalf("%x: %v", raw, err)
-	}
-	signed, err := sign(t, tx, key, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(raw, before) {
-		t.Fatalf("%x: the input was written to: %x", before, raw)
-	}
-	return signed
 }
 
 // checkSender decodes a signed transaction with go-ethereum, checks its sender, and
@@ -94,23 +75,4 @@ func decodeSigned(t testing.TB, signed []byte) *types.Transaction {
 		t.Fatalf("go-ethereum does not decode %x: %v", signed, err)
 	}
 	return decoded
-}
-
-// fixedKey signs everything with the same signature, and records the digest.
-type fixedKey struct {
-	keystore.Key
-	signature [65]byte
-	digest    [32]byte
-}
-
-func (k *fixedKey) SignECDSA(_ context.Context, digest [32]byte) ([65]byte, error) {
-	k.digest = digest
-	return k.signature, nil
-}
-
-// newFixedKey returns a key that signs with r = s = 1, the shortest possible signature.
-func newFixedKey(t testing.TB) *fixedKey {
-	key := &fixedKey{Key: keyOf(t, strings.Repeat("01", 32))}
-	key.signature[31], key.signature[63] = 1, 1
-	return key
 }

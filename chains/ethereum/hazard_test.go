@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/internal/evmtest"
 )
 
 // anyChain is an authorization for every chain (EIP-7702).
@@ -176,7 +177,7 @@ func hazardsOf(t *testing.T, limits ethereum.Limits, raw string) []chains.Hazard
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := keyOf(t, signerSecret)
+	key := evmtest.Key(t, signerSecret)
 	signing, err := chaintest.Ready(tx, key.ID(), key)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/internal/evmtest"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
@@ -16,8 +17,8 @@ import (
 // accepted must be what go-ethereum would accept, and its canonical encoding must be
 // the input itself.
 func TestMutations(t *testing.T) {
-	key := newFixedKey(t)
-	for name, v := range vectors(t) {
+	key := evmtest.NewFixedKey(t)
+	for name, v := range evmtest.Vectors(t) {
 		t.Run(name, func(t *testing.T) {
 			for mutant := range chaintest.Mutants(chaintest.Unhex(t, v.Unsigned), chaintest.EveryByte) {
 				checkMutant(t, mutant, key)
@@ -28,7 +29,7 @@ func TestMutations(t *testing.T) {
 
 // TestRandomMutations changes several bytes of random transactions.
 func TestRandomMutations(t *testing.T) {
-	key := newFixedKey(t)
+	key := evmtest.NewFixedKey(t)
 	random := rand.New(rand.NewPCG(3, 4))
 	for number := range testenv.Some(300) {
 		original := gethoracle.Generate(random, number%gethoracle.Kinds).Unsigned
@@ -42,7 +43,7 @@ func TestRandomMutations(t *testing.T) {
 	}
 }
 
-func checkMutant(t *testing.T, raw []byte, key *fixedKey) {
+func checkMutant(t *testing.T, raw []byte, key *evmtest.FixedKey) {
 	t.Helper()
 	tx, err := ethereum.Chain{}.Parse(raw)
 	if refuses := gethoracle.Refuses(raw); (err == nil) != (refuses == nil) {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/internal/evmtest"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
@@ -94,14 +95,14 @@ func (n *network) raw() []byte {
 func TestNetworkForm(t *testing.T) {
 	testenv.Slow(t)
 	private := must(crypto.ToECDSA(bytes.Repeat([]byte{1}, 32)))
-	key := keyOf(t, hex.EncodeToString(crypto.FromECDSA(private)))
+	key := evmtest.Key(t, hex.EncodeToString(crypto.FromECDSA(private)))
 	for version := range byte(2) {
 		n, tx := newNetwork(version)
 		want := must(must(types.SignNewTx(private, types.LatestSignerForChainID(big.NewInt(1)), tx)).MarshalBinary())
 		alias := n
 		alias.body = gethoracle.WithEmptySignature(append([]byte{3}, n.body...))[1:]
 		for name, input := range map[string][]byte{"plain": n.raw(), "alias": alias.raw()} {
-			if got := signRaw(t, input, key); !bytes.Equal(got, want) {
+			if got := evmtest.SignRaw(t, ethereum.Chain{}, input, key); !bytes.Equal(got, want) {
 				t.Errorf("version %d, %s: signed bytes differ from go-ethereum's", version, name)
 			}
 		}

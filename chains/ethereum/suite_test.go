@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/internal/evmtest"
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
@@ -43,7 +44,7 @@ func (c *suiteCase) run(t *testing.T) *chains.ParseError {
 		}
 		return parse
 	}
-	key := keyOf(t, c.privateKey)
+	key := evmtest.Key(t, c.privateKey)
 	for _, hazard := range tx.Hazards() {
 		if !suiteHazards[hazard.Name] {
 			t.Errorf("%s: hazard %s", c.name, hazard.Name)

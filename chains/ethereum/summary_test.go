@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/internal/evmtest"
 )
 
 // secret is the key of the vectors, for which summaries are shown.
@@ -39,8 +40,8 @@ func shown(t *testing.T) map[string][]byte {
 // testdata/summary.
 func TestSummary(t *testing.T) {
 	transactions := shown(t)
-	for name, v := range vectors(t) {
+	for name, v := range evmtest.Vectors(t) {
 		transactions[name] = chaintest.Unhex(t, v.Unsigned)
 	}
-	chaintest.Summaries(t, ethereum.Chain{}, transactions, keyOf(t, secret))
+	chaintest.Summaries(t, ethereum.Chain{}, transactions, evmtest.Key(t, secret))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/internal/evmtest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 )
 
@@ -32,7 +33,7 @@ func TestFindings(t *testing.T) {
 }
 
 func checkFinding(t *testing.T, c finding) {
-	key := keyOf(t, strings.Repeat("46", 32))
+	key := evmtest.Key(t, strings.Repeat("46", 32))
 	tx, err := tempo.Chain{}.Parse(chaintest.Unhex(t, c.Hex))
 	if err == nil {
 		signing, refused := chaintest.Ready(tx, "", key)

@@ -1,15 +1,18 @@
 package tempo_test
 
 import (
-	"encoding/hex"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/internal/evmtest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
+
+// The RLP of items, in hex.
+var list, str, with = evmtest.List, evmtest.Str, evmtest.With
 
 // The items of a transaction by number.
 const (
@@ -52,33 +55,6 @@ var (
 
 	items = []string{"82a5bf", "01", "07", "82ea60", list(transfer), "c0", "80", "03", "80", "80", alphaUSD, "80", "c0"}
 )
-
-// list returns the RLP list of items in hex.
-func list(items ...string) string {
-	content := strings.Join(items, "")
-	return header(0xc0, len(content)/2) + content
-}
-
-// str returns the RLP string of bytes in hex, of which there must be at least two.
-func str(content string) string { return header(0x80, len(content)/2) + content }
-
-func header(kind byte, size int) string {
-	if size < 56 {
-		return hex.EncodeToString([]byte{kind + byte(size)})
-	}
-	var digits []byte
-	for ; size > 0; size >>= 8 {
-		digits = append([]byte{byte(size)}, digits...)
-	}
-	return hex.EncodeToString(append([]byte{kind + 55 + byte(len(digits))}, digits...))
-}
-
-// with returns the items with the one at number, counted from 1, replaced.
-func with(items []string, number int, item string) []string {
-	items = slices.Clone(items)
-	items[number-1] = item
-	return items
-}
 
 // withKey returns the items of a transaction that authorizes a key.
 func withKey(key ...string) []string {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/internal/evmtest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 	"github.com/countersign-dev/countersign/keystore"
@@ -49,7 +50,7 @@ func TestCountersign(t *testing.T) {
 			for _, forPayer := range []bool{false, true} {
 				tx := c.Tx.ToCountersign(signature, forPayer)
 				raw := tx.Encode()
-				signed, err := chaintest.Sign(t.Context(), tempo.Chain{}, raw, address(t, payerSecret), keyOf(t, payerSecret))
+				signed, err := chaintest.Sign(t.Context(), tempo.Chain{}, raw, address(t, payerSecret), evmtest.Key(t, payerSecret))
 				if want := tx.Countersign(payer); err != nil || !bytes.Equal(signed, want) {
 					t.Fatalf("%s, %x:\n got %x (%v)\nwant %x", kind, raw, signed, err, want)
 				}
@@ -74,7 +75,7 @@ func checkPayerEffects(t *testing.T, effects []chains.Effect) {
 // TestCountersignHighFee checks the hazard of a fee of more than 100 USD, which the fee
 // payer would pay, in both forms.
 func TestCountersignHighFee(t *testing.T) {
-	key := keyOf(t, payerSecret)
+	key := evmtest.Key(t, payerSecret)
 	for price, want := range map[int64]bool{1e15: false, 1e15 + 1: true} {
 		c := tempomodel.Generate(rand.New(rand.NewPCG(37, 38)), 0)
 		c.Tx.FeePayer, c.Tx.Tip, c.Tx.Cap, c.Tx.Gas = []byte{0}, new(big.Int), big.NewInt(price), 100_000
@@ -121,7 +122,7 @@ func TestCountersignRefused(t *testing.T) {
 		"the payer signed already": {c.Tx.ToCountersign(sponsored, false).Countersign(ecdsaKey(t, payerSecret)), payerSecret, "is signed already"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			signed, err := chaintest.Sign(t.Context(), tempo.Chain{}, test.raw, "id", keyOf(t, test.secret))
+			signed, err := chaintest.Sign(t.Context(), tempo.Chain{}, test.raw, "id", evmtest.Key(t, test.secret))
 			if signed != nil || err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%x, %v, want %q", signed, err, test.want)
 			}
@@ -153,7 +154,7 @@ func TestAccessKey(t *testing.T) {
 			continue
 		}
 		compared++
-		plain := keyOf(t, hex.EncodeToString(crypto.FromECDSA(c.Key)))
+		plain := evmtest.Key(t, hex.EncodeToString(crypto.FromECDSA(c.Key)))
 		for _, key := range []keystore.Key{accessKey{plain, root[:]}, keystore.Verified(accessKey{plain, root[:]})} {
 			signed, err := chaintest.Sign(t.Context(), tempo.Chain{}, c.Unsigned, plain.ID(), key)
 			if want := c.Tx.SignFor(root, c.Key); err != nil || !bytes.Equal(signed, want) {
@@ -169,7 +170,7 @@ func TestAccessKey(t *testing.T) {
 // TestAccessKeyActsForTheAccount checks that effects and view are the account's.
 func TestAccessKeyActsForTheAccount(t *testing.T) {
 	root := chaintest.Unhex(t, someone[2:])
-	signing, err := chaintest.Ready(parse(t, chaintest.Unhex(t, typed(items...))), "id", accessKey{keyOf(t, payerSecret), root})
+	signing, err := chaintest.Ready(parse(t, chaintest.Unhex(t, typed(items...))), "id", accessKey{evmtest.Key(t, payerSecret), root})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,14 +202,14 @@ func TestAccessKeyRefused(t *testing.T) {
 		{"by itself, for another account", byKey(payerSecret, "82a5bf", "80", someone, "09", "c0", "c0", "80", "80", someone), "is for account"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			key := accessKey{keyOf(t, payerSecret), rootAddress}
+			key := accessKey{evmtest.Key(t, payerSecret), rootAddress}
 			_, err := chaintest.Sign(t.Context(), tempo.Chain{}, chaintest.Unhex(t, c.raw), "id", key)
 			if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || !errors.Is(err, chains.ErrNotSigner)) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
 	}
-	if _, err := chaintest.Sign(t.Context(), tempo.Chain{}, chaintest.Unhex(t, typed(items...)), "id", accessKey{keyOf(t, payerSecret), []byte{1}}); !errors.Is(err, chains.ErrNotSigner) {
+	if _, err := chaintest.Sign(t.Context(), tempo.Chain{}, chaintest.Unhex(t, typed(items...)), "id", accessKey{evmtest.Key(t, payerSecret), []byte{1}}); !errors.Is(err, chains.ErrNotSigner) {
 		t.Errorf("an account of one byte: %v", err)
 	}
 }

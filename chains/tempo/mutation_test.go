@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/internal/evmtest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -16,8 +17,8 @@ import (
 // accepted must be what the model accepts, whose canonical encoding is the input
 // itself.
 func TestMutations(t *testing.T) {
-	key := newFixedKey(t)
-	for name, v := range vectors(t) {
+	key := evmtest.NewFixedKey(t)
+	for name, v := range evmtest.Vectors(t) {
 		t.Run(name, func(t *testing.T) {
 			for mutant := range chaintest.Mutants(chaintest.Unhex(t, v.Unsigned), chaintest.EveryByte) {
 				checkMutant(t, mutant, key)
@@ -29,7 +30,7 @@ func TestMutations(t *testing.T) {
 // TestMutationsOfAuthorizations is TestMutations, at the boundaries, for what no vector
 // has: a fee payer's signature, a key authorization and an authorization.
 func TestMutationsOfAuthorizations(t *testing.T) {
-	key := newFixedKey(t)
+	key := evmtest.NewFixedKey(t)
 	for name, raw := range map[string]string{
 		"payer":         typed(with(items, feePayer, payer)...),
 		"key":           typed(withKey(fullKey...)...),
@@ -45,7 +46,7 @@ func TestMutationsOfAuthorizations(t *testing.T) {
 
 // TestRandomMutations changes several bytes of random transactions.
 func TestRandomMutations(t *testing.T) {
-	key := newFixedKey(t)
+	key := evmtest.NewFixedKey(t)
 	random := rand.New(rand.NewPCG(3, 4))
 	for number := range testenv.Some(240) {
 		original := tempomodel.Generate(random, number).Unsigned
@@ -59,7 +60,7 @@ func TestRandomMutations(t *testing.T) {
 	}
 }
 
-func checkMutant(t *testing.T, raw []byte, key *fixedKey) {
+func checkMutant(t *testing.T, raw []byte, key *evmtest.FixedKey) {
 	t.Helper()
 	tx, err := tempo.Chain{}.Parse(raw)
 	if refuses := tempomodel.Refuses(raw); (err == nil) != (refuses == nil) {
@@ -86,7 +87,7 @@ func checkMutant(t *testing.T, raw []byte, key *fixedKey) {
 	if want := tempomodel.WithSignature(raw, fixedSignature); !bytes.Equal(signed, want) {
 		t.Errorf("%x\n got %x\nwant %x", raw, signed, want)
 	}
-	if want := decoded.SigningHash(); !bytes.Equal(key.digest[:], want) {
-		t.Errorf("%x: %x was signed, want %x", raw, key.digest, want)
+	if want := decoded.SigningHash(); !bytes.Equal(key.Digest[:], want) {
+		t.Errorf("%x: %x was signed, want %x", raw, key.Digest, want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/internal/evmtest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 	"github.com/countersign-dev/countersign/keystore"
@@ -27,10 +28,10 @@ func TestPreimage(t *testing.T) {
 		{"signed, no token", typed(with(with(items, feeToken, "80"), feePayer, payer)...), sponsored},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			key, raw := newFixedKey(t), chaintest.Unhex(t, c.raw)
-			signed := signRaw(t, raw, key)
-			if want := crypto.Keccak256(chaintest.Unhex(t, c.preimage)); !bytes.Equal(key.digest[:], want) {
-				t.Errorf("%x was signed, want %x", key.digest, want)
+			key, raw := evmtest.NewFixedKey(t), chaintest.Unhex(t, c.raw)
+			signed := evmtest.SignRaw(t, tempo.Chain{}, raw, key)
+			if want := crypto.Keccak256(chaintest.Unhex(t, c.preimage)); !bytes.Equal(key.Digest[:], want) {
+				t.Errorf("%x was signed, want %x", key.Digest, want)
 			}
 			if want := tempomodel.WithSignature(raw, fixedSignature); !bytes.Equal(signed, want) {
 				t.Errorf("signed\n got %x\nwant %x", signed, want)
@@ -111,7 +112,7 @@ func parse(t *testing.T, raw []byte) chains.Transaction {
 // view returns what is shown to a signer.
 func view(t *testing.T, tx chains.Transaction, secret string) []chains.Field {
 	t.Helper()
-	signing, err := chaintest.Ready(tx, "id", keyOf(t, secret))
+	signing, err := chaintest.Ready(tx, "id", evmtest.Key(t, secret))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func fieldOf(t *testing.T, fields []chains.Field, label string) chains.Field {
 
 func publicKey(t *testing.T, secret string) keystore.PublicKey {
 	t.Helper()
-	return keyOf(t, secret).PublicKey()
+	return evmtest.Key(t, secret).PublicKey()
 }
 
 func address(t *testing.T, secret string) string {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/internal/evmtest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 )
 
@@ -54,8 +55,8 @@ func shown(t *testing.T) map[string][]byte {
 // testdata/summary.
 func TestSummary(t *testing.T) {
 	transactions := shown(t)
-	for name, v := range vectors(t) {
+	for name, v := range evmtest.Vectors(t) {
 		transactions[name] = chaintest.Unhex(t, v.Unsigned)
 	}
-	chaintest.Summaries(t, tempo.Chain{}, transactions, keyOf(t, secret))
+	chaintest.Summaries(t, tempo.Chain{}, transactions, evmtest.Key(t, secret))
 }
