@@ -72,6 +72,29 @@ func checkPayerEffects(t *testing.T, effects []chains.Effect) {
 	}
 }
 
+// TestCountersignOthersEffects checks that a fee payer is not shown as doing what the
+// sender does by an allowance or lets an access key do, nor warned of it.
+func TestCountersignOthersEffects(t *testing.T) {
+	c := tempomodel.Generate(rand.New(rand.NewPCG(39, 40)), 0)
+	transferFrom := "23b872dd" + strings.Repeat("00", 12) + strings.Repeat("0a", 20) + strings.Repeat("00", 12) + strings.Repeat("0b", 20) + number(7)
+	c.Tx.Calls = []tempomodel.Call{{To: chaintest.Unhex(t, alphaUSD[2:]), Value: new(big.Int), Input: chaintest.Unhex(t, transferFrom)}}
+	c.Tx.Key = []tempomodel.KeyAuthorization{tempomodel.Key{ChainID: c.Tx.ChainID, ID: [20]byte{0x0c}}.Sign(c.Key)}
+	c.Tx.FeePayer, c.Tx.FeeToken, c.Tx.Tip, c.Tx.Cap = []byte{0}, nil, new(big.Int), big.NewInt(1)
+	if names := hazardsOf(t, tempo.Limits{}, hex.EncodeToString(c.Tx.Encode())); len(names) == 0 {
+		t.Error("the sender has no hazards")
+	}
+	for _, forPayer := range []bool{false, true} {
+		tx := parse(t, c.Tx.ToCountersign(c.Tx.SenderSignature(c.Key), forPayer).Encode())
+		if len(tx.Effects()) < 3 {
+			t.Errorf("effects %+v", tx.Effects())
+		}
+		checkPayerEffects(t, tx.Effects())
+		if names := chaintest.Names(tx.Hazards()); names != nil {
+			t.Errorf("for the payer %v: hazards %v", forPayer, names)
+		}
+	}
+}
+
 // TestCountersignHighFee checks the hazard of a fee of more than 100 USD, which the fee
 // payer would pay, in both forms.
 func TestCountersignHighFee(t *testing.T) {

@@ -85,6 +85,8 @@ var hazardCases = []struct {
 	{"delegation on every chain", typed(with(items, authorizationList, list(authorization, list("80", someone, "08", secp256k1)))...),
 		[]string{tempo.HazardAnyChainAuthorization},
 		"authorization 2 delegates to 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 on every chain, Ethereum included: its signature is that of EIP-7702"},
+	{"delegation on every chain by a keychain, which the network skips",
+		typed(with(items, authorizationList, list(list("80", someone, "08", "b856"+"04"+strings.Repeat("33", 20)+rBytes+sBytes+"1b")))...), nil, ""},
 
 	{"fee token that is no TIP-20 token", typed(with(items, feeToken, someone)...), []string{tempo.HazardForeignFeeToken},
 		"fee token 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 is no TIP-20 token (20c0…): the fee cannot be paid in it"},
