@@ -2,6 +2,7 @@ package bitcoin_test
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"testing"
 
@@ -98,6 +99,15 @@ func TestLimits(t *testing.T) {
 	}
 	if got := chaintest.Names(tx.Hazards()); !slices.Equal(got, []string{bitcoin.HazardHighFee}) {
 		t.Error(got)
+	}
+	// The least rate whose product with the size is over 64 bits.
+	rate := math.MaxUint64/parse(t, raw).VirtualSize() + 1
+	tx, err = bitcoin.New(bitcoin.Limits{MaxFeeRate: rate}).Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := chaintest.Names(tx.Hazards()); got != nil {
+		t.Errorf("with a fee rate of %d: %v", rate, got)
 	}
 }
 
@@ -210,6 +220,7 @@ func TestNoProofNeeded(t *testing.T) {
 	both(psbtOf(claim(leaf, 2), claim(tree, 3), bip86))
 	both(psbtOf(v0)) // it commits to its own amount, and there is no other
 	both(psbtOf(withSighash(bip86, 3)), bitcoin.HazardSighashSingle)
+	both(psbtOf(withSighash(bip86, 0x81)), bitcoin.HazardSighashAnyoneCanPay)
 	wantHazards(t, psbtOf(bip86, claim(bitcointest.P2WPKH(b), 2)), a)
 
 	proven := bitcointest.BIP86(a).Input(10_000, 3)

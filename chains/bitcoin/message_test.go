@@ -88,6 +88,12 @@ func TestMessageRefused(t *testing.T) {
 		"version 1":                 func(p *bitcointest.PSBT) { p.TxVersion = 1 },
 		"SIGHASH_NONE":              func(p *bitcointest.PSBT) { p.Inputs[0].Sighash = 2 },
 		"a true transaction":        func(p *bitcointest.PSBT) { p.Inputs[0].Tx = nil; p.Inputs[0].Amount = 1000 },
+		"an amount that is claimed": func(p *bitcointest.PSBT) {
+			p.Inputs[0].Proof, p.Inputs[0].Claim, p.Inputs[0].Claimed = false, true, 1000
+		},
+		"a second output that is claimed": func(p *bitcointest.PSBT) {
+			p.Inputs[0].Proof, p.Inputs[0].Claim, p.Inputs[0].Index = false, true, 1
+		},
 	} {
 		p := toSign(text, bitcointest.P2WPKH(pub))
 		change(&p)
@@ -95,6 +101,19 @@ func TestMessageRefused(t *testing.T) {
 			p.Inputs[0].Claim = true
 		}
 		t.Run(name, func(t *testing.T) { refused(t, p.Encode()) })
+	}
+}
+
+// TestNoMessage checks that a transaction that pays nothing, or spends nothing, is not
+// taken for a message.
+func TestNoMessage(t *testing.T) {
+	pub := keyOf(t, secretOf(0x22)).PublicKey()
+	nothing := bitcointest.Output{Script: []byte{txscript.OP_RETURN}}
+	for name, p := range map[string]bitcointest.PSBT{
+		"pays nothing":   {Inputs: []bitcointest.Input{bitcointest.P2WPKH(pub).Input(1_000, 0)}, Outputs: []bitcointest.Output{nothing}},
+		"spends nothing": {Inputs: []bitcointest.Input{bitcointest.P2WPKH(pub).Input(0, 0)}, Outputs: []bitcointest.Output{nothing, nothing}},
+	} {
+		t.Run(name, func(t *testing.T) { parse(t, p.Encode()) })
 	}
 }
 
