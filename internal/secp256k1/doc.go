@@ -1,19 +1,25 @@
-// Package secp256k1 makes and verifies signatures over the group of
-// gitlab.com/yawning/secp256k1-voi, which is pure Go, uses formally verified
-// field arithmetic (fiat-crypto), and is written to run in constant time. With cgo,
-// libsecp256k1 multiplies the generator, in half the time and also in constant time.
+// Package secp256k1 makes and verifies signatures with two libraries that are written to
+// run in constant time: libsecp256k1, as go-ethereum links it with cgo, and
+// gitlab.com/yawning/secp256k1-voi, which is pure Go and uses formally verified field
+// arithmetic (fiat-crypto).
 //
-//	SignSchnorr    BIP-340 with auxiliary data of zeros, in every build
-//	SignECDSA      RFC 6979, low s: where go-ethereum's libsecp256k1 is not linked
-//	VerifySchnorr  BIP-340: libsecp256k1 with cgo, secp256k1-voi without
-//	OnCurve        whether an x-only key is on the curve, by secp256k1-voi
-//	OutputKey      BIP-341's tweak of a public key, cached
+//	               with cgo                        without
+//	SignECDSA      libsecp256k1                    secp256k1-voi
+//	SignSchnorr    libsecp256k1 for k·G, and voi   secp256k1-voi
+//	VerifySchnorr  libsecp256k1                    secp256k1-voi
+//	PublicKey      libsecp256k1                    secp256k1-voi
+//	OnCurve        libsecp256k1                    secp256k1-voi
+//	OutputKey      libsecp256k1 for t·G, and voi   secp256k1-voi
 //
-// The schemes are composed here from the library's points and scalars, because its own
-// private keys multiply the generator three times for a signature whose public key is
-// known, and keep copies of the secret that cannot be wiped. This package does no
-// arithmetic on the curve or its fields itself. Tests compare every signature, byte for
-// byte, with those of libsecp256k1, btcec and decred.
+// Signatures are deterministic and the same in both builds: ECDSA by RFC 6979 with a low
+// s, BIP-340 with auxiliary data of zeros.
+//
+// Where secp256k1-voi is used, the schemes are composed here from its points and scalars,
+// because its own private keys multiply the generator three times for a signature whose
+// public key is known, and keep copies of the secret that cannot be wiped. go-ethereum's
+// copy of libsecp256k1 has no BIP-340. This package does no arithmetic on the curve or its
+// fields itself. Tests compare every signature, byte for byte, with those of libsecp256k1,
+// btcec and decred.
 //
 // secp256k1-voi has not been audited and has not changed since September 2023. Its
 // arithmetic uses 64-bit words: constant time is not promised on 32-bit processors.

@@ -7,10 +7,8 @@ import (
 	voi "gitlab.com/yawning/secp256k1-voi"
 )
 
-// SignECDSA signs a digest with the nonce of RFC 6979 (HMAC-SHA-256, no additional
-// data). It returns r ‖ s ‖ v, big-endian; s is at most half the group order, and v
-// is the recovery id.
-func SignECDSA(digest [32]byte, secret []byte) (signature [65]byte, err error) {
+// signECDSA is [SignECDSA] without libsecp256k1.
+func signECDSA(digest [32]byte, secret []byte) (signature [65]byte, err error) {
 	private, err := readSecret(secret)
 	if err != nil {
 		return signature, err
@@ -18,12 +16,12 @@ func SignECDSA(digest [32]byte, secret []byte) (signature [65]byte, err error) {
 	defer private.Zero()
 	nonce := rfc6979(digest, secret)
 	defer nonce.Zero()
-	return signECDSA(reduced(&digest), private, nonce)
+	return signWithNonce(reduced(&digest), private, nonce)
 }
 
 // rfc6979 derives the nonce with decred's HMAC generator. It never needs RFC 6979's
 // next candidate, which is for a nonce that gives r = 0 or s = 0: no known input does,
-// and [signECDSA] returns an error for it.
+// and [signWithNonce] returns an error for it.
 func rfc6979(digest [32]byte, secret []byte) *voi.Scalar {
 	nonce := secp256k1.NonceRFC6979(secret, digest[:], nil, nil, 0)
 	defer nonce.Zero()
@@ -32,11 +30,11 @@ func rfc6979(digest [32]byte, secret []byte) *voi.Scalar {
 	return reduced(&encoded)
 }
 
-// signECDSA implements SEC 1, section 4.1.3:
+// signWithNonce implements SEC 1, section 4.1.3:
 //
 //	R = k·G    r = x(R) mod n    s = k⁻¹·(z + r·d) mod n, or n − s if that is lower
 //	v = parity of y(R), flipped with s  +  2 if x(R) ≥ n
-func signECDSA(z, private, nonce *voi.Scalar) (signature [65]byte, err error) {
+func signWithNonce(z, private, nonce *voi.Scalar) (signature [65]byte, err error) {
 	point := multiplyBase(nonce)
 	r, overflow := voi.NewScalarFromBytes((*[32]byte)(point[1:]))
 	s, inverse := voi.NewScalar().Multiply(r, private), voi.NewScalar().Invert(nonce)

@@ -76,6 +76,9 @@ func checkSigned(t *testing.T, secret, digest [32]byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if pure, err := signECDSA(digest, secret[:]); err != nil || pure != got {
+		t.Fatalf("secret %x, digest %x: %x, secp256k1-voi makes %x (%v)", secret, digest, got, pure, err)
+	}
 	key, err := crypto.ToECDSA(secret[:])
 	if err != nil {
 		t.Fatal(err)
@@ -115,12 +118,21 @@ func TestSchnorrEqualsBtcec(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkSchnorr(t, tweaked, digest, got, i)
+			checkOutput(t, tweaked, [32]byte(compressed[1:]), root)
 			parities[tweaked.PubKey().SerializeCompressed()[0]]++
 		}
 		parities[compressed[0]+2]++
 	}
 	if len(parities) != 4 {
 		t.Errorf("parities %v", parities)
+	}
+}
+
+func checkOutput(t *testing.T, tweaked *btcec.PrivateKey, internal [32]byte, root []byte) {
+	t.Helper()
+	want := tweaked.PubKey().SerializeCompressed()
+	if got, err := OutputKey(internal, root); err != nil || got != (Output{[32]byte(want[1:]), want[0] == 3}) {
+		t.Fatalf("internal key %x, root %x: %+v (%v), btcec makes %x", internal, root, got, err, want)
 	}
 }
 
@@ -206,11 +218,12 @@ func TestInvalidSecrets(t *testing.T) {
 			t.Errorf("%s is valid", text)
 		}
 		_, ecdsaErr := SignECDSA([32]byte{}, secret)
+		_, pureErr := signECDSA([32]byte{}, secret)
 		_, schnorrErr := SignSchnorr([32]byte{}, secret, public)
 		_, taprootErr := SignTaproot([32]byte{}, secret, public, nil)
 		_, publicErr := PublicKey(secret)
-		if ecdsaErr == nil || schnorrErr == nil || taprootErr == nil || publicErr == nil {
-			t.Errorf("%s: %v, %v, %v, %v", text, ecdsaErr, schnorrErr, taprootErr, publicErr)
+		if ecdsaErr == nil || pureErr == nil || schnorrErr == nil || taprootErr == nil || publicErr == nil {
+			t.Errorf("%s: %v, %v, %v, %v, %v", text, ecdsaErr, pureErr, schnorrErr, taprootErr, publicErr)
 		}
 	}
 }

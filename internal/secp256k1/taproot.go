@@ -3,8 +3,6 @@ package secp256k1
 import (
 	"sync"
 
-	"github.com/btcsuite/btcd/btcec/v2/schnorr"
-	"github.com/btcsuite/btcd/txscript/v2"
 	voi "gitlab.com/yawning/secp256k1-voi"
 )
 
@@ -14,10 +12,9 @@ type Output struct {
 	Odd bool
 }
 
-// OnCurve reports whether an x-only public key is the x of a point (BIP-340's lift_x).
-func OnCurve(x [32]byte) bool {
-	_, err := voi.NewIdentityPoint().SetCompressedBytes(append([]byte{2}, x[:]...))
-	return err == nil
+// liftX returns the point of an x-only public key, whose y is even (BIP-340).
+func liftX(x [32]byte) (*voi.Point, error) {
+	return voi.NewIdentityPoint().SetCompressedBytes(append([]byte{2}, x[:]...))
 }
 
 // OutputKey returns the output key of an internal key with a merkle root of 32
@@ -33,11 +30,16 @@ func OutputKey(internal [32]byte, root []byte) (Output, error) {
 	if output, ok := outputs.get(in); ok {
 		return output, nil
 	}
-	point, err := schnorr.ParsePubKey(internal[:])
+	point, err := liftX(internal)
 	if err != nil {
 		return Output{}, err
 	}
-	compressed := txscript.ComputeTaprootOutputKey(point, root).SerializeCompressed()
+	encoded := multiplyBase(reduced(tapTweak(internal[:], root)))
+	tweak, err := voi.NewIdentityPoint().SetUncompressedBytes(encoded[:])
+	if err != nil {
+		return Output{}, err
+	}
+	compressed := point.Add(point, tweak).CompressedBytes()
 	output := Output{[32]byte(compressed[1:]), compressed[0] == 3}
 	outputs.put(in, output)
 	return output, nil

@@ -61,7 +61,7 @@ func (k *secp256k1Handle) SignECDSA(ctx context.Context, digest [32]byte) (signa
 		return signature, err
 	}
 	err = (*Key)(k).use(func(secret []byte) error {
-		signature, err = signECDSA(digest, secret)
+		signature, err = secp256k1.SignECDSA(digest, secret)
 		return err
 	})
 	return signature, err
