@@ -95,7 +95,7 @@ nothing else blocks them any more, such as a limit or an unreachable HSM; those 
 have waited too long are rejected. serve does the same whenever it receives requests:
 use this command while it is stopped, or with several servers on one database.`),
 		Example: "  countersign activities resume --config countersign.yaml",
-		Args:    cobra.NoArgs,
+		Args:    namedArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return resumeActivities(cmd, &at) },
 	}
 	at.register(command)
@@ -105,6 +105,9 @@ use this command while it is stopped, or with several servers on one database.`)
 func resumeActivities(cmd *cobra.Command, at *keystoreFlags) error {
 	if at.configFile == "" {
 		return usagef("--config is missing: the configuration of the server")
+	}
+	if at.set("org") || at.set("keystore") {
+		return usagef("--org and --keystore do not go with activities resume: it is for all organizations of --config")
 	}
 	configured, err := config.Read(at.configFile)
 	if err != nil {

@@ -46,7 +46,7 @@ With --config there is no user who asks, so "canApprove" is false and "missing" 
 		Example: paragraphs(`
   countersign activities list --url http://127.0.0.1:8080 --api-key ann.json --status waiting
   countersign activities list --config countersign.yaml --since 24h`),
-		Args: cobra.NoArgs,
+		Args: namedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.from.register(command)

@@ -37,7 +37,7 @@ a waiting activity, standard error shows what it does and which votes are missin
 the rules, what each limit counted for the activity, and what is left of that limit now,
 in the smallest unit.`),
 		Example: "  countersign activities show --url http://127.0.0.1:8080 --api-key ann.json 0199…",
-		Args:    cobra.ExactArgs(1),
+		Args:    namedArgs,
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.from.register(command)

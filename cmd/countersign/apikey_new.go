@@ -56,7 +56,7 @@ registered without a list of activities may not vote.`),
 		Example: paragraphs(`
   countersign apikey new --name ci --org 6e1f8f5e-1111-4222-8333-444455556666 --out ci.json --expires 90d
   countersign apikey new --name ci --config countersign.yaml --out ci-next.json`),
-		Args: cobra.NoArgs,
+		Args: namedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := command.Flags()

@@ -40,7 +40,7 @@ nor is a PostgreSQL database, which pg_dump backs up. The output lists what is m
 
 Restore it with 'countersign restore'.`),
 		Example: "  countersign backup --config countersign.yaml /mnt/backup/2026-11-22",
-		Args:    cobra.ExactArgs(1),
+		Args:    namedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if path == "" {
 				return usagef("--config is missing: the configuration of the server")

@@ -58,7 +58,7 @@ network, and leaves nothing behind.
 
 Its output is in colour on a terminal, unless NO_COLOR is set or TERM is dumb.`),
 		Example: "  countersign demo",
-		Args:    cobra.NoArgs,
+		Args:    namedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDemo(cmd.Context(), newNarrator(cmd.OutOrStdout()))
 		},

@@ -109,7 +109,9 @@ func openStore(ctx context.Context, uri string) (store.Store, error) {
 	switch {
 	case uri == config.MemoryStore:
 		return memory.New(countersign.DefaultStoreBytes), nil
-	case scheme == "bolt" && rest != "":
+	case scheme == "bolt" && rest == "":
+		return nil, fmt.Errorf("store: %q names no file: write bolt:PATH", uri)
+	case scheme == "bolt":
 		return openBolt(rest)
 	case scheme == "postgres" || scheme == "postgresql":
 		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
@@ -123,7 +125,7 @@ func openStore(ctx context.Context, uri string) (store.Store, error) {
 		}
 		return opened, nil
 	}
-	return nil, fmt.Errorf("store: unknown scheme %q: use memory:, bolt:PATH or postgres://…", scheme)
+	return nil, fmt.Errorf("store: unknown store %q: use memory:, bolt:PATH or postgres://…", scheme)
 }
 
 // openProofKey opens the key that signs app proofs and verification tokens: an ECDSA key

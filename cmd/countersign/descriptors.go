@@ -98,7 +98,7 @@ List the files as a table on a terminal, otherwise as one line of JSON each:
 
 A file without "trust" is not used, and "problem" says why.`),
 		Example: "  countersign descriptors list --config countersign.yaml",
-		Args:    cobra.NoArgs,
+		Args:    namedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printDescriptors(cmd, &flags, func(*descriptors.File) bool { return true })
 		},
@@ -115,7 +115,7 @@ func newDescriptorsCheckCommand() *cobra.Command {
 		Short:   "Check that every file of a folder is used",
 		Long:    "Print the files that are not used, with the reason. The exit status is 1 if there are any.",
 		Example: "  countersign descriptors check --config countersign.yaml",
-		Args:    cobra.NoArgs,
+		Args:    namedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			unused := 0
 			err := printDescriptors(cmd, &flags, func(file *descriptors.File) bool {

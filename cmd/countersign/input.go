@@ -36,7 +36,10 @@ func readTransaction(cmd *cobra.Command, file ...string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the transaction from %s: %w", from, err)
 	}
-	return string(bytes.TrimSpace(text)), nil
+	if text = bytes.TrimSpace(text); len(text) == 0 {
+		return "", fmt.Errorf("%s is empty: a transaction is expected", from)
+	}
+	return string(text), nil
 }
 
 // readTransactionOf reads one transaction of a type: see decodeAs.

@@ -51,7 +51,7 @@ labels name what is shown; "readings" and "readingsDigest" are then added.`),
 		Example: paragraphs(`
   countersign inspect --type ethereum < unsigned.hex
   countersign inspect signed.hex`),
-		Args: cobra.MaximumNArgs(1),
+		Args: namedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, strings.Join(args, "")) },
 	}
 	flags := command.Flags()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -70,11 +71,11 @@ Accounts of wallets are exported as single keys. Disabled keys are not exported.
   countersign keys export --keystore file:keys --format v3 --out key.json 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a
   countersign keys export --keystore file:keys --format mnemonic 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b
   countersign keys export --keystore file:keys --format xprv --account m/84h/0h/0h 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b`),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if c.all {
-				return cobra.NoArgs(cmd, args)
+		Args: func(_ *cobra.Command, args []string) error {
+			if c.all == (len(args) == 0) && len(args) < 2 {
+				return nil
 			}
-			return cobra.ExactArgs(1)(cmd, args)
+			return usagef("name one key or wallet by its ID, or pass --all to export all keys")
 		},
 		RunE: c.run,
 	}
@@ -149,7 +150,7 @@ func (c *exportCommand) check() error {
 		return usagef("--plain goes with --all: for one key, the format says whether it is encrypted")
 	}
 	if c.format == "" {
-		return usagef("--format is missing: the format to print the secret in")
+		return usagef("--format is missing: use %s", strings.Join(exportFormats, ", "))
 	}
 	if c.passwordFile != "" && c.format != formatWeb3 && c.format != formatPKCS8 {
 		return usagef("%s: --format %s is not encrypted", passwordFlag, c.format)

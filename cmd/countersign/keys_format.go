@@ -88,6 +88,9 @@ func (c *importCommand) readText(cmd *cobra.Command) (text []byte, err error) {
 	default:
 		text, err = askSecret(cmd.Context(), "Secret in "+c.format)
 	}
+	if err == nil && len(bytes.TrimSpace(text)) == 0 {
+		err = errors.New("it is empty")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the secret: %w", err)
 	}

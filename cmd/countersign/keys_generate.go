@@ -32,7 +32,7 @@ CURVE_SECP256K1 is for Ethereum, Tron, Bitcoin and Tempo, CURVE_ED25519 for Sola
 If the directory has no keystore yet, one is created. In an HSM the key is generated
 inside and never leaves it.`),
 		Example: "  countersign keys generate --keystore file:keys --curve CURVE_SECP256K1 --name 'hot wallet'",
-		Args:    cobra.NoArgs,
+		Args:    namedArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.at.register(command)

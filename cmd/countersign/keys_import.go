@@ -97,7 +97,7 @@ func newImportCommand() *cobra.Command {
   countersign keys import --keystore file:keys --curve CURVE_ED25519 < secret.hex
   countersign keys import --keystore file:keys --format solana < ~/.config/solana/id.json
   countersign keys import --keystore file:keys --passphrase-file pass --jsonl < keys.jsonl > imported.jsonl`),
-		Args: cobra.NoArgs,
+		Args: stdinArgs("secret"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.at.register(command)

@@ -47,7 +47,7 @@ Rename a key, or a wallet with all its accounts, and print it. Its id and its ad
 do not change. Servers that have the keystore open use the new name at once. An empty
 NAME removes the name.`),
 		Example: "  countersign keys rename --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a 'cold wallet'",
-		Args:    cobra.ExactArgs(2),
+		Args:    namedArgs,
 	}, noRenaming, func(ctx context.Context, keys renamer, organizationID string, args []string) error {
 		return keys.Rename(ctx, organizationID, args[0], args[1])
 	})
@@ -64,7 +64,7 @@ requests as if it did not exist, and log that a disabled key was requested. The 
 stays in the keystore, encrypted, and 'countersign keys enable' enables it again. A
 signature in progress may still be completed.`),
 		Example: "  countersign keys disable --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
-		Args:    cobra.ExactArgs(1),
+		Args:    namedArgs,
 	}, noDisabling, func(ctx context.Context, keys disabler, organizationID string, args []string) error {
 		return keys.Disable(ctx, organizationID, args[0])
 	})
@@ -76,7 +76,7 @@ func newEnableCommand() *cobra.Command {
 		Short:   "Enable a disabled key or wallet",
 		Long:    "Enable a key, an account or a wallet that 'countersign keys disable' disabled, and print it.\n",
 		Example: "  countersign keys enable --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
-		Args:    cobra.ExactArgs(1),
+		Args:    namedArgs,
 	}, noDisabling, func(ctx context.Context, keys disabler, organizationID string, args []string) error {
 		return keys.Enable(ctx, organizationID, args[0])
 	})
@@ -93,7 +93,7 @@ ACCOUNT, it signs for its own address again. On other chains, and for the payer 
 nothing changes.`),
 		Example: "  countersign keys act-for --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56",
 		Args: func(cmd *cobra.Command, args []string) error {
-			if err := cobra.ExactArgs(2)(cmd, args); err != nil {
+			if err := namedArgs(cmd, args); err != nil {
 				return err
 			}
 			_, err := parseActsFor(args[1])
@@ -179,7 +179,7 @@ A directory keeps an encrypted copy, which 'countersign keys restore' brings bac
 --no-copy there is none: unless there is a backup, the key is lost. An HSM keeps no
 copies, so --no-copy is required there.`),
 		Example: "  countersign keys delete --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
-		Args:    cobra.ExactArgs(1),
+		Args:    namedArgs,
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.at.register(command)

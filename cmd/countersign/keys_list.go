@@ -28,7 +28,7 @@ The table shows one address of each key: the usual one for the path of an accoun
 otherwise Ethereum's or Solana's. 'countersign keys show' prints them all. A table of the
 wallets follows.`),
 		Example: "  countersign keys list --keystore file:keys",
-		Args:    cobra.NoArgs,
+		Args:    namedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			asTable, err := output.isText(cmd)
 			if err != nil {

@@ -44,7 +44,7 @@ machine crashes meanwhile, either the old or the new passphrase opens the keysto
 keys themselves are not replaced: the old passphrase still opens an old copy of
 identity.age, such as one in a backup.`),
 		Example: "  countersign keys passphrase change --keystore file:keys --passphrase-file old --new-passphrase-file new",
-		Args:    cobra.NoArgs,
+		Args:    namedArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return changePassphrase(cmd, &at, newFile) },
 	}
 	at.register(command)

@@ -130,7 +130,7 @@ log must extend that checkpoint. This also detects leaves cut off from the end, 
 restored backup, and a rewritten log. The message says what was changed; the exit
 status is then 1.`),
 		Example: "  countersign log verify --config countersign.yaml --checkpoint kept/checkpoint",
-		Args:    cobra.NoArgs,
+		Args:    namedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return flags.withLog(cmd.Context(), func(opened *openedLog) error {
 				c.openedLog = opened
@@ -156,7 +156,7 @@ program.`),
 		Example: paragraphs(`
   countersign log prove --config countersign.yaml 0199… > activity.proof
   countersign log prove --url http://127.0.0.1:8081 --org 2359… 0199… > activity.proof`),
-		Args: cobra.ExactArgs(1),
+		Args: namedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.url != "" {
 				return flags.ask(cmd, "/proof/"+url.PathEscape(args[0]))
@@ -195,7 +195,7 @@ Print the signed size and root of the log, to be kept on another machine. With -
 prints what a witness takes: the checkpoint, and a proof that the log extends its first
 SIZE leaves.`),
 		Example: "  countersign log checkpoint --config countersign.yaml --old 0 | ssh witness countersign witness --state kept --log-key …",
-		Args:    cobra.NoArgs,
+		Args:    namedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if flags.url != "" {
 				path := "/checkpoint"
@@ -239,7 +239,7 @@ func newLogCheckCommand() *cobra.Command {
 Verify a proof that log prove printed, from FILE or standard input, against the log's
 key, and print which record it proves.`),
 		Example: "  countersign log check --log-key countersign/6e1f…+1234abcd+AQ… activity.proof",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    namedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			key, err := readLogKey(key)
 			if err != nil {

@@ -58,7 +58,7 @@ func newLogKeyCommand() *cobra.Command {
 Print the key that verifies checkpoints and proofs of the log, for use on other
 machines. The store is not opened.`),
 		Example: "  countersign log key --config countersign.yaml",
-		Args:    cobra.NoArgs,
+		Args:    namedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, opened, err := flags.read(cmd.Context())
 			if err != nil {

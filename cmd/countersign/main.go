@@ -136,6 +136,30 @@ func commandOnly(cmd *cobra.Command, args []string) error {
 	return err
 }
 
+// namedArgs refuses arguments other than those that Use names, of which [NAME] is
+// optional.
+func namedArgs(cmd *cobra.Command, args []string) error {
+	names := strings.Fields(cmd.Use)[1:]
+	switch {
+	case len(args) > len(names):
+		return usagef("unexpected argument %q: write '%s'", args[len(names)], cmd.UseLine())
+	case len(args) < len(names) && !strings.HasPrefix(names[len(args)], "["):
+		return usagef("%s is missing: write '%s'", names[len(args)], cmd.UseLine())
+	}
+	return nil
+}
+
+// stdinArgs refuses all arguments of a command that reads standard input. It does not
+// repeat them: one may be a secret.
+func stdinArgs(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usagef("unexpected argument: the %s comes from standard input, as in '< FILE'", what)
+		}
+		return nil
+	}
+}
+
 // chooseCommand runs a command that only has subcommands.
 func chooseCommand(cmd *cobra.Command, _ []string) error {
 	var names []string

@@ -102,13 +102,16 @@ func TestHelp(t *testing.T) {
 // TestUsage: a wrong call exits 2 and says why, and how to get help, on standard error.
 func TestUsage(t *testing.T) {
 	for args, want := range map[string]string{
-		"":             `^countersign: countersign needs a command: .*apikey, .*serve, .*version, witness\n`,
-		"keys":         `^countersign: countersign keys needs a command: act-for, backup, delete, derive, disable, enable, export, generate, import, list, passphrase, rename, restore, show\n`,
-		"sing":         `^countersign: unknown command "sing" for "countersign": did you mean sign`,
-		"keys bogus":   `^countersign: unknown command "bogus" for "countersign keys"`,
-		"version now":  `unknown command "now"`,
-		"demo fast":    `unknown command "fast"`,
-		"sign --bogus": `unknown flag: --bogus`,
+		"":              `^countersign: countersign needs a command: .*apikey, .*serve, .*version, witness\n`,
+		"keys":          `^countersign: countersign keys needs a command: act-for, backup, delete, derive, disable, enable, export, generate, import, list, passphrase, rename, restore, show\n`,
+		"sing":          `^countersign: unknown command "sing" for "countersign": did you mean sign`,
+		"keys bogus":    `^countersign: unknown command "bogus" for "countersign keys"`,
+		"version now":   `^countersign: unexpected argument "now": write 'countersign version \[flags\]'\n`,
+		"keys show":     `^countersign: ID is missing: write 'countersign keys show ID \[flags\]'\n`,
+		"keys rename a": `^countersign: NAME is missing: write`,
+		"inspect a b":   `^countersign: unexpected argument "b": write 'countersign inspect \[FILE\]`,
+		"sign tx.hex":   `^countersign: unexpected argument: the transaction comes from standard input, as in '< FILE'\n`,
+		"sign --bogus":  `unknown flag: --bogus`,
 	} {
 		stdout, stderr, status := callIn(strings.Fields(args)...)
 		if status != exitUsage || stdout != "" || !regexp.MustCompile(want).MatchString(stderr) || !strings.Contains(stderr, " --help' for usage.\n") {

@@ -39,7 +39,7 @@ submit it, and print the verification token:
 
   {"verificationToken":"…"}`),
 		Example: "  countersign otp verify --url http://127.0.0.1:8080 --api-key api-key.json --otp-id 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
-		Args:    cobra.NoArgs,
+		Args:    stdinArgs("code"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if id == "" {
 				return usagef("--otp-id is missing: the otpId from the answer to init_otp_auth")

@@ -44,7 +44,7 @@ of the organization, and send a running server SIGHUP to reload them.
 or base64: the credential's rawId, and either the COSE key in the attestation object or
 the result of response.getPublicKey() (SPKI).`),
 		Example: "  countersign passkey add --name ada --rp-id example.com --origin https://app.example.com \\\n      --credential-id dGVzdA --public-key MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE…",
-		Args:    cobra.NoArgs,
+		Args:    namedArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := command.Flags()

@@ -89,7 +89,7 @@ a caret; with --strict, warnings fail the check.
 --against OLD lists the limits that are new, removed, or counted differently: those
 start at zero.`),
 		Example: "  countersign policy check policy.yaml",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    namedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return checkPolicy(cmd, &flags, strings.Join(args, ""), strict, against)
 		},
@@ -136,13 +136,13 @@ func newPolicyExplainCommand() *cobra.Command {
 		Use:   "explain [FILE]",
 		Short: "Say what a policy decides about a transaction, and why",
 		Long: paragraphs(`
-Read an unsigned transaction in hex from standard input, and print what the policy
-decides and, for every rule, whether it matched or which of its clauses failed first,
-with the values it compared. Calls are read with the descriptors of --config. Nothing
-is signed, and no limit is charged: limits count as unused. The exit status is 0
-whatever the decision.`),
+Read an unsigned transaction from standard input, in hex (a PSBT also in base64 or
+binary), and print what the policy decides and, for every rule, whether it matched or
+which of its clauses failed first, with the values it compared. Calls are read with the
+descriptors of --config. Nothing is signed, and no limit is charged: limits count as
+unused. The exit status is 0 whatever the decision.`),
 		Example: "  countersign policy explain --config countersign.yaml --as payments --type TRANSACTION_TYPE_ETHEREUM < transaction.hex",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    namedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return explainPolicy(cmd, &flags, strings.Join(args, ""), &question)
 		},
@@ -184,12 +184,15 @@ func explainPolicy(cmd *cobra.Command, flags *policyFlags, path string, question
 	}
 	if flags.configFile != "" {
 		user, ok := file.User(question.user)
-		if !ok {
+		switch {
+		case question.user == "":
+			return usagef("--as is missing: the user who submits the transaction, by name or id")
+		case !ok:
 			return usagef("--as %s: the organization has no such user", question.user)
 		}
 		authorization.User = user
 	}
-	unsigned, err := readTransaction(cmd)
+	unsigned, _, err := readTransactionOf(cmd, kind)
 	if err != nil {
 		return err
 	}
@@ -242,7 +245,7 @@ with a member "policies", and print a policy file. Policies that cannot be conve
 become comments that give the reason. Review the result before you use it: a policy
 that allowed whole transactions still does, and says so.`),
 		Example: "  countersign policy import < hosted-policies.json > policy.yaml",
-		Args:    cobra.NoArgs,
+		Args:    stdinArgs("policies"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return importPolicies(cmd) },
 	}
 }

@@ -56,7 +56,7 @@ The totals go to standard error. The exit status is 0, or with --strict 1 if any
 would be decided differently.`),
 		Example: paragraphs(`
   countersign policy replay new-policy.yaml --config countersign.yaml --since 30d`),
-		Args: cobra.MaximumNArgs(1),
+		Args: namedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, strings.Join(args, "")) },
 	}
 	c.at.register(command)

@@ -42,7 +42,7 @@ without a network:
       --api-key api-key.json --body body.json < unsigned.hex > request.json
   countersign request --type ethereum --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 \
       --api-key api-key.json --body body.json --qr < unsigned.hex`),
-		Args: cobra.NoArgs,
+		Args: stdinArgs("transaction"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := command.Flags()

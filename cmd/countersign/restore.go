@@ -32,7 +32,7 @@ A store that is older than the last request does not know what was answered sinc
 would carry out the same requests again while they are live. Unless the old server had
 stopped before the backup, do not serve from it before "serveFrom".`),
 		Example: "  countersign restore /mnt/backup/2026-11-22 restored",
-		Args:    cobra.ExactArgs(2),
+		Args:    namedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return restore(cmd, args[0], args[1])
 		},

@@ -74,7 +74,7 @@ Without TLS the server listens on loopback addresses only, unless you pass
 --plaintext-beyond-loopback: a stamp protects a request from being altered, but not
 from being read, and neither is the answer protected.`),
 		Example: "  countersign serve --config countersign.yaml",
-		Args:    cobra.NoArgs,
+		Args:    namedArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := command.Flags()

@@ -113,7 +113,7 @@ func newSignCommand() *cobra.Command {
   countersign sign --keystore file:keys --passphrase-file pass --jsonl < intents.jsonl > signed.jsonl
   countersign sign --config countersign.yaml --request request.json --out activity.json
   zbarcam --raw --nodisplay | countersign sign --config countersign.yaml --scan --qr`),
-		Args: cobra.NoArgs,
+		Args: stdinArgs("transaction"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.at.register(command)

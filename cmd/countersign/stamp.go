@@ -28,7 +28,7 @@ body, including a final newline.`),
   countersign stamp --api-key api-key.json < body.json > request.json
   curl -H "X-Stamp: $(countersign stamp --api-key api-key.json --header < body.json)" \
       --data-binary @body.json http://127.0.0.1:8080/public/v1/submit/sign_transaction`),
-		Args: cobra.NoArgs,
+		Args: stdinArgs("request body"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := qr.check(); err != nil {
 				return err

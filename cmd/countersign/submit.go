@@ -47,7 +47,7 @@ completed body to a file before it is sent: if no answer arrives, submit that fi
   countersign submit --url http://127.0.0.1:8080 --api-key api-key.json --field signedTransaction < body.json
   countersign submit --save-body sent.json --url http://127.0.0.1:8080 --api-key api-key.json < body.json
   echo '{}' | countersign submit --query whoami --url http://127.0.0.1:8080 --api-key api-key.json`),
-		Args: cobra.NoArgs,
+		Args: stdinArgs("request body"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.to.register(command)
@@ -94,8 +94,11 @@ func (c *submitCommand) run(cmd *cobra.Command) error {
 // inserted at the front. Members that are present stay unchanged, byte for byte.
 func completed(body []byte, query, organizationID string, now time.Time) (path string, whole []byte, err error) {
 	var members map[string]json.RawMessage
-	if err := json.Unmarshal(body, &members); err != nil || members == nil {
-		return "", nil, errors.Join(errors.New("the body is not a JSON object"), err)
+	if err := json.Unmarshal(body, &members); err != nil {
+		return "", nil, fmt.Errorf("the request body is not a JSON object: %w", err)
+	}
+	if members == nil {
+		return "", nil, errors.New("the request body is null: a JSON object is expected")
 	}
 	path = "query/" + query
 	if query == "" {

@@ -63,7 +63,7 @@ an hour after they were made. The exit status is 1 if any check fails.`),
 		Example: paragraphs(`
   countersign verify --proof-key proof-public.pem --body body.json activity.json
   zbarcam --raw --nodisplay | countersign verify --proof-key proof-public.pem --body body.json --scan --signed signed.hex`),
-		Args: cobra.MaximumNArgs(1),
+		Args: namedArgs,
 		RunE: c.run,
 	}
 	command.Flags().StringVar(&c.body, "body", "", "`FILE` with the exact body of the request")

@@ -24,7 +24,7 @@ These libraries are written to run in constant time.
 The Go tools put this information into the binary. 'go version -m' shows it without
 running the binary, and lists the modules too.`),
 		Example: "  countersign version",
-		Args:    cobra.NoArgs,
+		Args:    namedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			asText, err := output.isText(cmd)
 			if err != nil {

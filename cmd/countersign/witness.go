@@ -41,7 +41,7 @@ size of the log it has seen, for --old.`),
 		Example: paragraphs(`
   countersign witness --state kept --log-key countersign/6e1f…+1234abcd+AQ… --url http://signer:8081
   countersign witness --state kept --log-key countersign/6e1f…+1234abcd+AQ… < advance`),
-		Args: cobra.MaximumNArgs(1),
+		Args: namedArgs,
 		RunE: c.run,
 	}
 	flags := command.Flags()
