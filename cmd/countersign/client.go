@@ -28,11 +28,19 @@ func (c *client) open(ctx context.Context) (err error) {
 	if c.base == "" {
 		return usagef("--url is missing: the base URL of the server, such as http://127.0.0.1:8080")
 	}
-	if _, err := api.New(api.Config{URL: c.base, Key: new(api.Key{OrganizationID: "any"})}); err != nil {
-		return usagef("--url %q: write it as http://HOST:PORT or https://HOST", c.base)
+	if err := checkURL(c.base); err != nil {
+		return err
 	}
 	c.by, err = c.key.open(ctx)
 	return err
+}
+
+// checkURL refuses a --url that is not the base URL of a server.
+func checkURL(base string) error {
+	if _, err := api.New(api.Config{URL: base, Key: new(api.Key{OrganizationID: "any"})}); err != nil {
+		return usagef("--url %q: write it as http://HOST:PORT or https://HOST", base)
+	}
+	return nil
 }
 
 // retrying returns a client that sends a body again when an answer is lost.

@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -159,6 +160,9 @@ func initialize(dir string) (answer initialized, err error) {
 // exist.
 func writeNew(path string, content []byte) (err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: name a new file", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/translog"
@@ -49,6 +51,12 @@ func readEd25519(ctx context.Context, path string) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
+// logKeyLine is what log key prints.
+type logKeyLine struct {
+	Organization string `json:"organizationId"`
+	Key          string `json:"logKey"`
+}
+
 func newLogKeyCommand() *cobra.Command {
 	var flags logFlags
 	command := &cobra.Command{
@@ -68,10 +76,7 @@ machines. The store is not opened.`),
 			if err != nil {
 				return err
 			}
-			return printJSON(cmd.OutOrStdout(), struct {
-				Organization string `json:"organizationId"`
-				Key          string `json:"logKey"`
-			}{opened.organization, key})
+			return printJSON(cmd.OutOrStdout(), logKeyLine{opened.organization, key})
 		},
 	}
 	flags.register(command)
@@ -82,18 +87,26 @@ func registerLogKey(cmd *cobra.Command, key *string) {
 	cmd.Flags().StringVar(key, "log-key", "", "`KEY` of the log, as log key prints it, or a file that holds it")
 }
 
-// readLogKey returns the key of --log-key, which is a key or a path. Every key has a plus
-// sign; a value with a plus sign is taken for a key.
+// readLogKey returns the key of --log-key, which is a key, or the path of a file with the
+// key or with what log key prints. Every key has a plus sign; a value with a plus sign is
+// taken for a key.
 func readLogKey(key string) (string, error) {
 	if key == "" {
 		return "", usagef("--log-key is missing: what log key prints, or a file that holds it")
 	}
-	if strings.Contains(key, "+") {
-		return key, nil
+	if !strings.Contains(key, "+") {
+		content, err := readFile(key, maxNote)
+		if err != nil {
+			return "", fmt.Errorf("--log-key: %w", err)
+		}
+		var line logKeyLine
+		if json.Unmarshal(content, &line) == nil {
+			content = []byte(line.Key)
+		}
+		key = strings.TrimSpace(string(content))
 	}
-	content, err := readFile(key, maxNote)
-	if err != nil {
-		return "", fmt.Errorf("--log-key: %w", err)
+	if _, err := note.NewVerifier(key); err != nil {
+		return "", fmt.Errorf("--log-key: %w: the key that 'countersign log key' prints is expected", err)
 	}
-	return strings.TrimSpace(string(content)), nil
+	return key, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,6 +69,9 @@ func (c *passkeyAddCommand) run(cmd *cobra.Command) error {
 	if c.votes && len(c.origins) == 0 {
 		return usagef("--origin is missing: votes count from the page's origin only")
 	}
+	if err := c.checkDomain(); err != nil {
+		return err
+	}
 	id, err := decodeAnyBase64(c.credentialID)
 	if err != nil || len(id) == 0 {
 		return usagef("--credential-id: base64url is expected")
@@ -78,11 +82,27 @@ func (c *passkeyAddCommand) run(cmd *cobra.Command) error {
 	}
 	key, err := coseKeyOf(id, encoded, c.rpID, c.origins)
 	if err != nil {
-		return fmt.Errorf("--public-key: %w", err)
+		return fmt.Errorf("--public-key: %w: use a COSE key or SPKI, as the browser gives it", err)
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "      - name: %s\n        passkeys:\n          - {credentialId: %q, publicKey: %q, rpId: %s, origins: %s%s}\n",
 		jsonLine(c.name), base64.RawURLEncoding.EncodeToString(id), base64.RawURLEncoding.EncodeToString(key), jsonLine(c.rpID), jsonLine(orEmpty(c.origins)), c.more())
 	return err
+}
+
+// checkDomain refuses a domain or an origin that no browser would report: the passkey
+// could never be used.
+func (c *passkeyAddCommand) checkDomain() error {
+	if strings.ContainsAny(c.rpID, ":/ ") || c.rpID != strings.ToLower(c.rpID) {
+		return usagef("--rp-id %q: use the domain alone, in lower case, such as example.com", c.rpID)
+	}
+	for _, text := range c.origins {
+		origin, err := url.Parse(text)
+		isApp := err == nil && origin.Opaque != "" // such as android:apk-key-hash:…
+		if !isApp && (err != nil || origin.Host == "" || text != strings.ToLower(origin.Scheme+"://"+origin.Host)) {
+			return usagef("--origin %q: use scheme, host and port alone, in lower case, such as https://app.example.com", text)
+		}
+	}
+	return nil
 }
 
 // more returns the members that only a passkey for votes has.

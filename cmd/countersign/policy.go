@@ -245,13 +245,13 @@ with a member "policies", and print a policy file. Policies that cannot be conve
 become comments that give the reason. Review the result before you use it: a policy
 that allowed whole transactions still does, and says so.`),
 		Example: "  countersign policy import < hosted-policies.json > policy.yaml",
-		Args:    stdinArgs("policies"),
+		Args:    stdinArgs("list of policies"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return importPolicies(cmd) },
 	}
 }
 
 func importPolicies(cmd *cobra.Command) error {
-	content, err := readStandardInput(cmd, "policies", lines.MaxLength)
+	content, err := readStandardInput(cmd, "list of policies", lines.MaxLength)
 	if err != nil {
 		return err
 	}

@@ -116,6 +116,9 @@ func readPicture(path string) (text string, err error) {
 	}
 	defer func() { _ = file.Close() }()
 	config, _, err := image.DecodeConfig(file)
+	if errors.Is(err, image.ErrFormat) {
+		return "", errors.New("neither a PNG nor a JPEG picture")
+	}
 	if err != nil {
 		return "", err
 	}

@@ -75,6 +75,9 @@ func (c *serveCommand) bindAdmin(configured *config.Config) (net.Listener, error
 
 // bindOne binds one address. It must be loopback unless it is secured by TLS.
 func (c *serveCommand) bindOne(address string, secured bool) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, fmt.Errorf("%q has no port: write HOST:PORT", address)
+	}
 	bound, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
