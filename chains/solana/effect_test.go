@@ -53,6 +53,7 @@ var hazardCases = []struct {
 	{"SOL to the System program", []instructionCall{call(sdk.SystemProgramID, []byte{0}, u32(2), u64(5)).with(sdk.SystemProgramID)}, nil,
 		[]string{solana.HazardBurn}, nil},
 	{"tokens are burned", []instructionCall{call(sdk.TokenProgramID, []byte{2, 3, 0}, []byte{8}, u64(5))}, nil, []string{solana.HazardBurn}, nil},
+	{"control of a mint is given up", []instructionCall{call(sdk.TokenProgramID, []byte{2, 0}, []byte{6, 0, 0})}, nil, []string{solana.HazardAuthorityChange}, nil},
 	{"half of all tokens approved", []instructionCall{call(sdk.TokenProgramID, []byte{2, 3, 0}, []byte{4}, u64(1<<63))}, nil,
 		[]string{solana.HazardUnlimitedApproval}, nil},
 	{"one less", []instructionCall{call(sdk.TokenProgramID, []byte{2, 3, 0}, []byte{4}, u64(1<<63-1))}, nil, nil, nil},
@@ -86,6 +87,29 @@ var hazardCases = []struct {
 		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(80), make([]byte, 32)),
 		call(sdk.SystemProgramID, []byte{1}, u32(6), bytes32(9)).with(sdk.SysVarRecentBlockHashesPubkey, sdk.SysVarRentPubkey)}, nil,
 		[]string{solana.HazardAuthorityChange}, nil},
+	{"a stake account that we fund, for another to withdraw", []instructionCall{
+		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(200), sdk.StakeProgramID[:]),
+		call(sdk.StakeProgramID, []byte{1}, u32(0), bytesOf(0), bytes32(9), u64(0), u64(0), make([]byte, 32))}, nil,
+		[]string{solana.HazardAuthorityChange}, nil},
+	{"an account that we fund, and another's nonce account", []instructionCall{
+		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(80), make([]byte, 32)),
+		call(sdk.SystemProgramID, []byte{3}, u32(6), bytes32(9)).with(sdk.SysVarRecentBlockHashesPubkey, sdk.SysVarRentPubkey)}, nil, nil, nil},
+	{"SOL for a nonce account that another made", []instructionCall{
+		call(sdk.SystemProgramID, []byte{0, 3}, u32(2), u64(5)),
+		call(sdk.SystemProgramID, []byte{3}, u32(6), bytes32(9)).with(sdk.SysVarRecentBlockHashesPubkey, sdk.SysVarRentPubkey)}, nil, nil, nil},
+	{"an associated account of which we pay the rent", []instructionCall{
+		call(sdk.SPLAssociatedTokenAccountProgramID, []byte{0, 3, 4, 5}, []byte{0}).with(sdk.SystemProgramID, sdk.TokenProgramID),
+		call(sdk.TokenProgramID, []byte{3, 5}, []byte{18}, bytes32(9))}, nil, nil, nil},
+	{"an account that we fund hands itself over", []instructionCall{
+		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(0), make([]byte, 32)),
+		call(sdk.SystemProgramID, []byte{1}, u32(1), bytes32(9))}, nil,
+		nil, []string{solana.HazardAuthorityChange}},
+}
+
+// bytesOf returns the public key of a signer.
+func bytesOf(signer int) []byte {
+	key := public(signer)
+	return key[:]
 }
 
 // TestHazardsFollowFromEffects checks that each hazard is reported for the signer whose

@@ -1,6 +1,8 @@
 package solana_test
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -67,18 +69,47 @@ func TestHazardSaysWhichLimit(t *testing.T) {
 	}
 }
 
-// TestAnnouncedSignaturesArePaidFor has 64 instructions of the Ed25519 precompile that
-// announce 255 signatures each, and contain none. A node fails the transaction and
-// charges 5,000 lamports for each announced signature.
-func TestAnnouncedSignaturesArePaidFor(t *testing.T) {
-	precompile := sdk.MustPublicKeyFromBase58("Ed25519SigVerify111111111111111111111111111")
-	s := simple(solana.Legacy, 1)
-	s.keys = [][32]byte{public(0), precompile}
-	s.instructions = slices.Repeat([]part{{program: 1, data: []byte{0xff, 0}}}, 64)
-	tx := parse(t, s.bytes())
-	effects := tx.Effects()
-	fee := slices.IndexFunc(effects, func(e chains.Effect) bool { return e.Kind == chains.KindFee })
-	if want := uint64(5000 * (1 + 64*255)); fee < 0 || effects[fee].Amount.Value.Uint64() != want {
-		t.Errorf("effects %+v, want a fee of %d", effects, want)
+// TestFeeLimit has a fee at the limit and one above it.
+func TestFeeLimit(t *testing.T) {
+	for limit, want := range map[uint64][]string{5000: nil, 4999: {solana.HazardHighFee}} {
+		tx, err := solana.New(solana.Limits{MaxFee: limit}).Parse(simple(solana.Legacy, 1).bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hazardNames(tx); slices.Contains(got, solana.HazardHighFee) != (want != nil) {
+			t.Errorf("limit %d: %v, want %v", limit, got, want)
+		}
+	}
+}
+
+// ed25519Precompile is the program whose instructions announce signatures.
+var ed25519Precompile = sdk.MustPublicKeyFromBase58("Ed25519SigVerify111111111111111111111111111")
+
+// TestFee checks the largest fee. Among others, it has 64 instructions of the Ed25519
+// precompile that announce 255 signatures each, and contain none: a node fails the
+// transaction and charges 5,000 lamports for each announced signature.
+func TestFee(t *testing.T) {
+	price := func(microLamports uint64) instructionCall {
+		return call(sdk.ComputeBudget, nil, []byte{3}, u64(microLamports))
+	}
+	limit := func(units uint32) instructionCall { return call(sdk.ComputeBudget, nil, []byte{2}, u32(units)) }
+	for name, test := range map[string]struct {
+		calls []instructionCall
+		want  string
+	}{
+		"signatures that are announced": {slices.Repeat([]instructionCall{call(ed25519Precompile, nil, []byte{0xff, 0})}, 64), fmt.Sprint(5000 * (1 + 64*255))},
+		"a precompile without data":     {[]instructionCall{call(ed25519Precompile, nil)}, "5000"},
+		"price before limit":            {[]instructionCall{price(1_000_000), limit(100)}, "5100"},
+		"limit before price":            {[]instructionCall{limit(100), price(1_000_000)}, "5100"},
+		"a fraction of a lamport":       {[]instructionCall{limit(1), price(1)}, "5001"},
+		"over 64 bits":                  {[]instructionCall{limit(1_000_001), price(math.MaxUint64)}, fmt.Sprint(uint64(math.MaxUint64))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			effects := parse(t, scene(solana.Version0, 1, nil, test.calls...)).Effects()
+			fee := slices.IndexFunc(effects, func(e chains.Effect) bool { return e.Kind == chains.KindFee })
+			if fee < 0 || effects[fee].Amount.Value.String() != test.want {
+				t.Errorf("effects %+v, want a fee of %s", effects, test.want)
+			}
+		})
 	}
 }

@@ -7,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	sdk "github.com/gagliardetto/solana-go"
+
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
 )
 
@@ -239,5 +242,49 @@ func TestLimits(t *testing.T) {
 	}
 	if _, err := (solana.Chain{}).Parse(v1); err != nil {
 		t.Errorf("the zero Chain: %v", err)
+	}
+}
+
+// TestComputeBudget has instructions of the Compute Budget program at and beyond the
+// bounds that every node checks before it executes anything.
+func TestComputeBudget(t *testing.T) {
+	for name, test := range map[string]struct {
+		data []string // of the instructions, in hex
+		want string   // of the last one; empty if the transaction is accepted
+	}{
+		"one of each, out of order":  {[]string{"03" + "0100000000000000", "04" + "01000000", "02" + "00000000", "01" + "00800000"}, ""},
+		"empty":                      {[]string{""}, "is empty"},
+		"instruction 0":              {[]string{"00" + "0000000000000000"}, "is instruction 0 of the Compute Budget program, which does not exist"},
+		"instruction 5":              {[]string{"05" + "0000000000000000"}, "is instruction 5 of the Compute Budget program, which does not exist"},
+		"instruction 255":            {[]string{"ff" + "0000000000000000"}, "is instruction 255 of the Compute Budget program, which does not exist"},
+		"a price of 7 bytes":         {[]string{"03" + "01000000000000"}, "has 8 bytes, and instruction 3 of the Compute Budget program needs 9"},
+		"a limit of 3 bytes":         {[]string{"02" + "010000"}, "has 4 bytes, and instruction 2 of the Compute Budget program needs 5"},
+		"bytes behind a limit":       {[]string{"02" + "01000000" + "ff"}, ""},
+		"a second limit":             {[]string{"02" + "01000000", "03" + "0000000000000000", "02" + "01000000"}, "repeats instruction 2 of the Compute Budget program"},
+		"the least heap":             {[]string{"01" + "00800000"}, ""},
+		"a KiB less":                 {[]string{"01" + "007c0000"}, "asks for a heap of 31744 bytes: it must be a multiple of 1024 from 32768 to 262144"},
+		"the largest heap":           {[]string{"01" + "00000400"}, ""},
+		"a KiB more":                 {[]string{"01" + "00040400"}, "asks for a heap of 263168 bytes: it must be a multiple of 1024 from 32768 to 262144"},
+		"a byte more than the least": {[]string{"01" + "01800000"}, "asks for a heap of 32769 bytes: it must be a multiple of 1024 from 32768 to 262144"},
+		"no loaded data":             {[]string{"04" + "00000000"}, "sets a loaded accounts data size limit of 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var calls []instructionCall
+			for _, data := range test.data {
+				calls = append(calls, call(sdk.ComputeBudget, nil, chaintest.Unhex(t, data)))
+			}
+			_, err := solana.Chain{}.Parse(scene(solana.Version0, 1, nil, calls...))
+			refused, ok := errors.AsType[*chains.ParseError](err)
+			switch {
+			case test.want == "":
+				if err != nil {
+					t.Error(err)
+				}
+			case !ok || !errors.Is(err, chains.ErrMalformed):
+				t.Errorf("%v, want %s", err, test.want)
+			case refused.Field != fmt.Sprintf("instructions[%d].data", len(calls)-1) || refused.Problem != test.want+": every node refuses it":
+				t.Errorf("%s: %s, want %s", refused.Field, refused.Problem, test.want)
+			}
+		})
 	}
 }
