@@ -1,0 +1,84 @@
+package ethereum_test
+
+import (
+	"encoding/hex"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/rlp"
+	"github.com/holiman/uint256"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/internal/evmtest"
+)
+
+// TestDelegations checks which authorizations of the signer count as delegations in a
+// transaction for mainnet: those that the network does not skip (EIP-7702, "Behavior").
+func TestDelegations(t *testing.T) {
+	key, err := crypto.HexToECDSA(signerSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid := types.SetCodeAuthorization{ChainID: *uint256.NewInt(1), Address: common.Address{0xba}, Nonce: 8}
+	for name, test := range map[string]struct {
+		change func(*types.SetCodeAuthorization)
+		want   []chains.Kind
+		hazard bool
+	}{
+		"for this chain":        {func(*types.SetCodeAuthorization) {}, []chains.Kind{chains.KindAuthority}, true},
+		"for every chain":       {func(a *types.SetCodeAuthorization) { a.ChainID.Clear() }, []chains.Kind{chains.KindAuthority}, true},
+		"the largest nonce":     {func(a *types.SetCodeAuthorization) { a.Nonce = math.MaxUint64 - 1 }, []chains.Kind{chains.KindAuthority}, true},
+		"that ends one":         {func(a *types.SetCodeAuthorization) { a.Address = common.Address{} }, []chains.Kind{chains.KindRevoke}, false},
+		"for another chain":     {func(a *types.SetCodeAuthorization) { a.ChainID.SetUint64(10) }, nil, false},
+		"for chain 2^64 + 1":    {func(a *types.SetCodeAuthorization) { a.ChainID.Lsh(uint256.NewInt(1), 64).AddUint64(&a.ChainID, 1) }, nil, false},
+		"a nonce that is spent": {func(a *types.SetCodeAuthorization) { a.Nonce = math.MaxUint64 }, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			unsigned := valid
+			test.change(&unsigned)
+			authorization, err := types.SignSetCode(key, unsigned)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kinds, hazard := delegationsOf(t, authorization)
+			if !slices.Equal(kinds, test.want) || hazard != test.hazard {
+				t.Errorf("effects %v, hazard %v, want %v and %v", kinds, hazard, test.want, test.hazard)
+			}
+			authorization.R.Clear()
+			if kinds, hazard := delegationsOf(t, authorization); kinds != nil || hazard {
+				t.Errorf("without a signature: effects %v, hazard %v", kinds, hazard)
+			}
+		})
+	}
+}
+
+// delegationsOf returns the kinds of the effects of an authorization in a transaction of
+// the signer, and whether it has the hazard of a delegation.
+func delegationsOf(t *testing.T, authorization types.SetCodeAuthorization) (kinds []chains.Kind, hazard bool) {
+	t.Helper()
+	tuple, err := rlp.EncodeToBytes(&authorization)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := typed("04", with(with(items4, 8, "80"), 10, list(hex.EncodeToString(tuple)))...)
+	tx, err := ethereum.Chain{}.Parse(chaintest.Unhex(t, raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signing, err := chaintest.Ready(tx, "", evmtest.Key(t, signerSecret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, effect := range signing.Effects() {
+		if effect.Path == "authorization 1" {
+			kinds = append(kinds, effect.Kind)
+		}
+	}
+	return kinds, slices.Contains(chaintest.Names(signing.Hazards()), ethereum.HazardDelegation)
+}
