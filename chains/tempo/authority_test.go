@@ -43,12 +43,17 @@ func TestAuthorities(t *testing.T) {
 }
 
 // TestUnrecoverableSignature has a signature of the right shape that no key can have
-// made.
+// made: its authorization delegates nothing.
 func TestUnrecoverableSignature(t *testing.T) {
-	raw := authorizationWith("82a5bf", someone, "08", "b841"+noPoint+sBytes+"1b")
-	field := fieldOf(t, fieldOf(t, parse(t, chaintest.Unhex(t, raw)).Summary().Fields, "authorization 1").Fields, "signed by")
+	tx := parse(t, chaintest.Unhex(t, authorizationWith("82a5bf", someone, "08", "b841"+noPoint+sBytes+"1b")))
+	field := fieldOf(t, fieldOf(t, tx.Summary().Fields, "authorization 1").Fields, "signed by")
 	if field.Value != "no account" || field.Type != chains.TypeText {
 		t.Errorf("%+v, want no account", field)
+	}
+	for _, effect := range tx.Effects() {
+		if effect.Path == "authorization 1" {
+			t.Errorf("effect %+v", effect)
+		}
 	}
 }
 

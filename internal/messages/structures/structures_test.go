@@ -78,21 +78,31 @@ func TestApplications(t *testing.T) {
 	}
 }
 
-// TestFarDeadline has a deadline 30 days ahead, and one a second later.
+// TestFarDeadline has deadlines around 30 days ahead, and those that never come.
 func TestFarDeadline(t *testing.T) {
 	permit := string(applications(t)[0].Message)
 	deadline := regexp.MustCompile(`"deadline": ?"?[0-9]+"?`)
 	if n := len(deadline.FindAllString(permit, -1)); n != 1 {
 		t.Fatalf("%d deadlines in %s", n, permit)
 	}
-	for seconds, want := range map[time.Duration][]string{0: nil, time.Second: {structures.HazardFarDeadline}} {
-		end := now.Add(structures.FarDeadline + seconds).Unix()
-		read, err := structures.Parse([]byte(deadline.ReplaceAllString(permit, fmt.Sprintf(`"deadline":%d`, end))), now)
+	limit := now.Add(structures.FarDeadline).Unix()
+	for end, want := range map[string][]string{
+		fmt.Sprint(limit):     nil,
+		fmt.Sprint(limit + 1): {structures.HazardFarDeadline},
+		"253402300799":        {structures.HazardFarDeadline}, // the last second of the year 9999
+		"253402300800":        {structures.HazardFarDeadline},
+		"115792089237316195423570985008687907853269984665640564039457584007913129639935": {structures.HazardFarDeadline},
+	} {
+		read, err := structures.Parse([]byte(deadline.ReplaceAllString(permit, `"deadline":"`+end+`"`)), now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := chaintest.Names(read.Hazards()); !slices.Equal(got, want) {
-			t.Errorf("30 days and %v: %v, want %v", seconds, got, want)
+			t.Errorf("%s: %v, want %v", end, got, want)
+		}
+		// RFC 3339 has no year 10000.
+		if never := len(end) > 12 || end == "253402300800"; want != nil && strings.Contains(read.Hazards()[0].Detail, "never") != never {
+			t.Errorf("%s: %s, want never: %v", end, read.Hazards()[0].Detail, never)
 		}
 	}
 }
