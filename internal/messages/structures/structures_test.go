@@ -1,6 +1,7 @@
 package structures_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -105,6 +106,86 @@ func TestFarDeadline(t *testing.T) {
 			t.Errorf("%s: %s, want never: %v", end, read.Hazards()[0].Detail, never)
 		}
 	}
+}
+
+// TestVariants changes applications' messages at the bounds of what is read.
+func TestVariants(t *testing.T) {
+	const (
+		permit     = "Uniswap permit (ERC-2612)"
+		usdc       = "USDC transfer with authorization (ERC-3009)"
+		order      = "UniswapX order (Permit2 with a witness)"
+		safe       = "Safe transaction: delegatecall"
+		permit2    = "Uniswap Permit2 allowance"
+		listing    = "OpenSea listing (Seaport 1.6)"
+		polymarket = "Polymarket order"
+	)
+	for name, test := range map[string]struct {
+		application string
+		replace     []string // pairs, in the compact form of the message
+		effect      string   // the beginning of the first one
+		hazards     []string
+	}{
+		"2^96 - 1":        {permit, []string{`"250000000"`, `"79228162514264337593543950335"`}, "allow", nil},
+		"2^96":            {permit, []string{`"250000000"`, `"79228162514264337593543950336"`}, "allow", []string{structures.HazardUnlimitedApproval}},
+		"nothing allowed": {permit, []string{`"250000000"`, `"0"`}, "take back", nil},
+		"to nobody":       {usdc, []string{`"to":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"`, `"to":"0x0000000000000000000000000000000000000000"`}, "destroy", nil},
+		"to the token":    {usdc, []string{`"to":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"`, `"to":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"`}, "destroy", nil},
+		"a witness and one more": {order, []string{`{"name":"witness","type":"Order"}`, `{"name":"witness","type":"Order"},{"name":"more","type":"bool"}`, `"witness":{`, `"more":true,"witness":{`},
+			"!", []string{structures.HazardUnknownType}},
+		"other permissions": {order, []string{`{"name":"token","type":"address"},{"name":"amount","type":"uint256"}`, `{"name":"token","type":"address"},{"name":"value","type":"uint256"}`, `"amount":"7"`, `"value":"7"`},
+			"!", []string{structures.HazardUnknownType}},
+		"for one block":                {permit2, []string{`"1766231999"`, `"0"`}, "allow", []string{structures.HazardUnlimitedApproval}},
+		"expires in 31 days":           {permit2, []string{`"1766231999"`, `"1766318400"`}, "allow", []string{structures.HazardUnlimitedApproval, structures.HazardFarDeadline}},
+		"valid for 31 days":            {permit2, []string{`"1763643600"`, `"1766318400"`}, "allow", []string{structures.HazardUnlimitedApproval, structures.HazardFarDeadline}},
+		"paid to another":              {listing, []string{`"recipient":"0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"`, `"recipient":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"`}, "send", []string{structures.HazardOrderWithoutPrice}},
+		"a price that starts at 0":     {listing, []string{`"startAmount":"970000000000000000"`, `"startAmount":"0"`}, "send", []string{structures.HazardOrderWithoutPrice}},
+		"a price that ends at 0":       {listing, []string{`"endAmount":"970000000000000000"`, `"endAmount":"0"`}, "send", []string{structures.HazardOrderWithoutPrice}},
+		"an unknown kind of item":      {listing, []string{`"itemType":"2"`, `"itemType":"6"`}, "!", []string{structures.HazardUnknownType}},
+		"listed forever":               {listing, []string{`"endTime":"1763730000"`, `"endTime":"253402300800"`}, "send", []string{structures.HazardFarDeadline}},
+		"an ERC-1155 token":            {listing, []string{`"itemType":"2"`, `"itemType":"3"`}, "send token number 42 ", nil},
+		"any token of a collection":    {listing, []string{`"itemType":"2"`, `"itemType":"5"`}, "send at most 1 units of token 0x", nil},
+		"a delegatecall to MultiSend":  {safe, []string{`"to":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"`, `"to":"0x40A2aCCbd92BCA938b02010E17A5b8929b49130D"`}, "! call", []string{"ethereum/blind-call"}},
+		"an order of another exchange": {polymarket, []string{`"0x4bFb41d5B3570DeFd03C39a9A4D8dE6Bd8B8982E"`, `"0x1230000000000000000000000000000000000abc"`}, "!", []string{structures.HazardUnknownType}},
+		"the other side":               {polymarket, []string{`"side":0`, `"side":1`}, "send token number 777 ", nil},
+		"side 2":                       {polymarket, []string{`"side":0`, `"side":2`}, "!", []string{structures.HazardUnknownType}},
+		"operation 2 of a Safe":        {safe, []string{`"operation":1`, `"operation":2`}, "!", []string{structures.HazardUnknownType}},
+		"of no Safe": {safe, []string{`,{"name":"verifyingContract","type":"address"}],"SafeTx"`, `],"SafeTx"`, `,"verifyingContract":"0x1230000000000000000000000000000000000abc"`, ``},
+			"!", []string{structures.HazardUnknownType, structures.HazardNoVerifyingContract}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			message := compact(t, test.application)
+			for i := 0; i < len(test.replace); i += 2 {
+				if n := strings.Count(message, test.replace[i]); n != 1 {
+					t.Fatalf("%d times %s in %s", n, test.replace[i], message)
+				}
+				message = strings.Replace(message, test.replace[i], test.replace[i+1], 1)
+			}
+			read, err := structures.Parse([]byte(message), now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			effect := chains.Sentence(read.Effects()[0], nil)
+			if got := chaintest.Names(read.Hazards()); !strings.HasPrefix(effect, test.effect) || !slices.Equal(got, test.hazards) {
+				t.Errorf("%s, hazards %v, want %s… and %v", effect, got, test.effect, test.hazards)
+			}
+		})
+	}
+}
+
+// compact returns an application's message without spaces.
+func compact(t *testing.T, name string) string {
+	t.Helper()
+	for _, application := range applications(t) {
+		if application.Name == name {
+			var out bytes.Buffer
+			if err := json.Compact(&out, application.Message); err != nil {
+				t.Fatal(err)
+			}
+			return out.String()
+		}
+	}
+	t.Fatalf("there is no %s", name)
+	return ""
 }
 
 // TestEveryStructure checks that zero values of each known type are read without a
