@@ -81,7 +81,7 @@ func (f *activitiesFlags) openStored(ctx context.Context) (*storedActivities, er
 		return nil, errors.New("store: memory exists only inside serve: ask the server, with --url and --api-key")
 	}
 	opened, err := openStore(ctx, configured.Store)
-	return &storedActivities{opened, organization.ID}, err
+	return &storedActivities{opened, organization.ID}, ifInUse(err, "ask the server, with --url and --api-key")
 }
 
 func newActivitiesResumeCommand() *cobra.Command {

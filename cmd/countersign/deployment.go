@@ -128,6 +128,14 @@ func openStore(ctx context.Context, uri string) (store.Store, error) {
 	return nil, fmt.Errorf("store: unknown store %q: use memory:, bolt:PATH or postgres://…", scheme)
 }
 
+// ifInUse adds a cure to the error of a store that another process has open.
+func ifInUse(err error, cure string) error {
+	if errors.Is(err, store.ErrInUse) {
+		return fmt.Errorf("%w: %s", err, cure)
+	}
+	return err
+}
+
 // openProofKey opens the key that signs app proofs and verification tokens: an ECDSA key
 // on P-256, as PKCS #8 in PEM or in an HSM. It returns nil without a URI.
 func openProofKey(ctx context.Context, uri string) (crypto.Signer, error) {

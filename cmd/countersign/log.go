@@ -95,7 +95,7 @@ func (f *logFlags) withLog(ctx context.Context, use func(*openedLog) error) (err
 		return err
 	}
 	if opened.Store, err = openStore(ctx, configured.Store); err != nil {
-		return err
+		return ifInUse(err, "log checkpoint and log prove can ask the server with --url, log verify can read a backup")
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	log, ok := opened.Store.(store.Log)

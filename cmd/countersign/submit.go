@@ -67,7 +67,11 @@ func (c *submitCommand) run(cmd *cobra.Command) error {
 	if err := c.to.open(cmd.Context()); err != nil {
 		return err
 	}
-	body, err := readStandardInput(cmd, "request body", httpapi.DefaultMaxBody)
+	what := "request body"
+	if c.query != "" {
+		what = "query ({} at least)"
+	}
+	body, err := readStandardInput(cmd, what, httpapi.DefaultMaxBody)
 	if err != nil {
 		return err
 	}
