@@ -94,6 +94,15 @@ func (f *keystoreFlags) use(configured *config.Config) {
 	}
 }
 
+// named returns what names the keystore, for errors: the flag, or the member of the
+// configuration.
+func (f *keystoreFlags) named() string {
+	if f.configured != nil {
+		return f.configured.Path + ": keystore"
+	}
+	return "--keystore"
+}
+
 // backend is a kind of keystore.
 type backend struct {
 	kind  keystore.Keystore // a nil pointer: its type tells which capabilities the keystores have

@@ -27,7 +27,7 @@ func (f *keystoreFlags) checkDirectory() error {
 	return err
 }
 
-// directory returns the directory that --keystore names.
+// directory returns the directory that --keystore or the configuration names.
 func (f *keystoreFlags) directory() (string, error) {
 	if err := f.resolve(); err != nil {
 		return "", err
@@ -39,17 +39,17 @@ func (f *keystoreFlags) directory() (string, error) {
 	case f.organization == "":
 		return "", usagef("--org is empty: leave it out for %q", defaultOrganization)
 	case !found:
-		return "", usagef("--keystore %q has no scheme: for a directory write file:%s", f.uri, f.uri)
+		return "", usagef("%s %q has no scheme: for a directory write file:%s", f.named(), f.uri, f.uri)
 	case f.pinFile != "":
 		return "", usagef("--pin-file goes with pkcs11:…: a directory has a passphrase, in the file that --passphrase-file names")
 	case scheme != "file":
-		return "", usagef("--keystore: unknown scheme %q: use file:DIR or pkcs11:…", scheme)
+		return "", usagef("%s: unknown scheme %q: use file:DIR or pkcs11:…", f.named(), scheme)
 	}
 	if after, isURL := strings.CutPrefix(rest, "//"); isURL && !strings.HasPrefix(after, "/") {
-		return "", usagef("--keystore %q names a host: write file:DIR or file:///DIR", f.uri)
+		return "", usagef("%s %q names a host: write file:DIR or file:///DIR", f.named(), f.uri)
 	}
 	if rest == "" {
-		return "", usagef("--keystore file: names no directory: write file:DIR")
+		return "", usagef("%s file: names no directory: write file:DIR", f.named())
 	}
 	return filepath.Clean(rest), nil
 }

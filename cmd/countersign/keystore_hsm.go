@@ -33,7 +33,7 @@ func (f *keystoreFlags) token() (pkcs11.URI, error) {
 	}
 	uri, err := pkcs11.ParseURI(f.uri)
 	if err != nil {
-		return pkcs11.URI{}, usagef("--keystore: %v", err)
+		return pkcs11.URI{}, usagef("%s: %v", f.named(), err)
 	}
 	if owner := uri.Organization; f.set != nil && f.configured == nil && owner != "" && owner != f.organization {
 		return pkcs11.URI{}, usagef("the URI gives the token to organization %q, and --org is %q: add --org %s", owner, f.organization, owner)

@@ -4,12 +4,12 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -96,9 +96,8 @@ func (c *passkeyAddCommand) checkDomain() error {
 		return usagef("--rp-id %q: use the domain alone, in lower case, such as example.com", c.rpID)
 	}
 	for _, text := range c.origins {
-		origin, err := url.Parse(text)
-		isApp := err == nil && origin.Opaque != "" // such as android:apk-key-hash:…
-		if !isApp && (err != nil || origin.Host == "" || text != strings.ToLower(origin.Scheme+"://"+origin.Host)) {
+		isApp := strings.HasPrefix(text, "android:apk-key-hash:")
+		if !isApp && !config.IsOrigin(text) {
 			return usagef("--origin %q: use scheme, host and port alone, in lower case, such as https://app.example.com", text)
 		}
 	}
