@@ -69,9 +69,13 @@ func (f *keystoreFlags) askPassphrase(ctx context.Context, isNew bool) (passphra
 		}
 	}
 	if errors.Is(err, terminal.ErrNone) {
-		return nil, usagef("no passphrase: name its file with %s (%v)", f.passphraseNamed, err)
+		err = usagef("no passphrase: name its file with %s (%v)", f.passphraseNamed, err)
 	}
-	return passphrase, err
+	if err != nil {
+		keystore.Wipe(passphrase)
+		return nil, err
+	}
+	return passphrase, nil
 }
 
 // askSecret asks for a secret on the terminal. The error is terminal.ErrNone if there is
