@@ -61,7 +61,7 @@ func checkNewPassphrase(passphrase []byte) error {
 // The caller wipes it.
 func (f *keystoreFlags) askPassphrase(ctx context.Context, isNew bool) (passphrase []byte, err error) {
 	if isNew {
-		passphrase, err = askTwice(ctx, "Passphrase for the new keystore", "The same passphrase again", checkNewPassphrase)
+		passphrase, err = askTwice(ctx, "New passphrase for the keystore", "The same passphrase again", checkNewPassphrase)
 	} else {
 		passphrase, err = askSecret(ctx, "Passphrase of the keystore")
 		if err == nil {

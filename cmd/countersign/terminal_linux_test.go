@@ -194,7 +194,7 @@ func TestNewPassphrase(t *testing.T) {
 		s := newSession(t)
 		command, stdout := passphraseCommand(t, s, "keys", "generate", "--keystore", "file:new", "--curve", "CURVE_ED25519")
 		p := sit(t, command)
-		p.answers("Passphrase for the new keystore: ", "new secret")
+		p.answers("New passphrase for the keystore: ", "new secret")
 		p.answers("The same passphrase again: ", second)
 		if got := p.ends(); got != status || strings.Contains(p.shown(), "new secret") {
 			t.Errorf("%q: exit status %d, want %d; the screen:\n%s", second, got, status, p.shown())
@@ -202,6 +202,27 @@ func TestNewPassphrase(t *testing.T) {
 		_, err := os.Stat(filepath.Join(s.dir, "new"))
 		if made := err == nil; made != (status == exitSuccess) || (stdout.Len() > 0) != made {
 			t.Errorf("%q: made a keystore: %v, printed %q", second, made, stdout)
+		}
+	}
+}
+
+// TestPassphraseChange: the old passphrase of a keystore is asked for once, the new one
+// twice.
+func TestPassphraseChange(t *testing.T) {
+	s := newSession(t)
+	for _, args := range [][]string{
+		{"keys", "generate", "--keystore", "file:k", "--curve", "CURVE_ED25519"},
+		{"keys", "passphrase", "change", "--keystore", "file:k"},
+	} {
+		command, _ := passphraseCommand(t, s, args...)
+		p := sit(t, command)
+		if args[1] == "passphrase" {
+			p.answers("Passphrase of the keystore: ", "new secret")
+		}
+		p.answers("New passphrase for the keystore: ", "new secret")
+		p.answers("The same passphrase again: ", "new secret")
+		if got := p.ends(); got != exitSuccess {
+			t.Fatalf("%q: exit status %d; the screen:\n%s", args, got, p.shown())
 		}
 	}
 }
