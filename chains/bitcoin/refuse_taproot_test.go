@@ -3,6 +3,7 @@ package bitcoin_test
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
@@ -241,4 +242,22 @@ func TestRefusedPartialSigForms(t *testing.T) {
 		{"single without output", single, "input 1 PSBT_IN_PARTIAL_SIG", "SIGHASH_SINGLE, but there is no output 1", valueAt(t, single, 1, psbt.InPartialSig)},
 		{"no redeem script", noScript, "input 0 PSBT_IN_PARTIAL_SIG", "cannot be checked: its redeem script", valueAt(t, noScript, 0, psbt.InPartialSig)},
 	})
+}
+
+// TestUncommittedLeaf checks that a leaf script that the output key does not commit to is
+// refused, where the PSBT names neither the internal key nor the merkle root.
+func TestUncommittedLeaf(t *testing.T) {
+	pub := keyOf(t, secretOf(1)).PublicKey()
+	spend := bitcointest.Taproot(bitcointest.NUMS, bitcointest.Leaf(pub))
+	spend.Records = spend.Records[2:]
+	parse(t, spending(t, spend, nil))
+	for i := range 16 { // half of them lead to a key of the same parity
+		raw := spending(t, spend, func(in *bitcointest.Input) {
+			other := bitcointest.Leaf(keyOf(t, secretOf(byte(2+i))).PublicKey())
+			in.Records = []bitcointest.Record{{Key: in.Records[0].Key, Value: append(other, in.Records[0].Value[len(other):]...)}}
+		})
+		if err := refused(t, raw); !strings.Contains(err.Problem, "do not lead to the output key") {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
 }

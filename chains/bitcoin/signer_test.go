@@ -370,3 +370,20 @@ func TestRefusedLeafBesideSigned(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedLeaf checks that a leaf of which it is not known what its script does is not
+// signed.
+func TestRefusedLeaf(t *testing.T) {
+	key := keyOf(t, secretOf(1))
+	leaf := bitcointest.Leaf(key.PublicKey())
+	for name, spend := range map[string]bitcointest.Spend{
+		"OP_CODESEPARATOR": bitcointest.Taproot(bitcointest.NUMS, append([]byte{txscript.OP_CODESEPARATOR}, leaf...)),
+		"OP_SUCCESS":       bitcointest.Taproot(bitcointest.NUMS, append(bytes.Clone(leaf), 0xfe)),
+		"leaf version c2":  bitcointest.TaprootVersion(0xc2, bitcointest.NUMS, leaf),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := sign(t.Context(), parse(t, spending(t, spend, nil)), key.ID(), key)
+			wantNotSigner(t, err, "the key's leaf has OP_CODESEPARATOR, OP_SUCCESS or a leaf version other than c0")
+		})
+	}
+}

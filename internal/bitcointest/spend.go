@@ -109,9 +109,14 @@ func BIP86(pub keystore.PublicKey) Spend {
 
 // Taproot locks to an internal key with a tree of one or two leaf scripts.
 func Taproot(internal []byte, scripts ...[]byte) Spend {
+	return TaprootVersion(byte(txscript.BaseLeafVersion), internal, scripts...)
+}
+
+// TaprootVersion is Taproot with leaves of another version.
+func TaprootVersion(version byte, internal []byte, scripts ...[]byte) Spend {
 	hashes := make([][]byte, len(scripts))
 	for i, script := range scripts {
-		hash := txscript.NewBaseTapLeaf(script).TapHash()
+		hash := txscript.NewTapLeaf(txscript.TapscriptLeafVersion(version), script).TapHash()
 		hashes[i] = hash[:]
 	}
 	root := hashes[0]
@@ -126,14 +131,14 @@ func Taproot(internal []byte, scripts ...[]byte) Spend {
 		{[]byte{psbt.InTapInternalKey}, internal}, {[]byte{psbt.InTapMerkleRoot}, root},
 	}}
 	for i, script := range scripts {
-		control := append([]byte{0xc0 | parity(internal, root)}, internal...)
+		control := append([]byte{version | parity(internal, root)}, internal...)
 		for j := range hashes {
 			if j != i {
 				control = append(control, hashes[j]...)
 			}
 		}
 		spend.Records = append(spend.Records, Record{
-			append([]byte{psbt.InTapLeafScript}, control...), append(bytes.Clone(script), 0xc0),
+			append([]byte{psbt.InTapLeafScript}, control...), append(bytes.Clone(script), version),
 		})
 	}
 	return spend
