@@ -3,6 +3,7 @@ package personal
 import (
 	"bytes"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -71,6 +72,9 @@ func isTime(text string) bool {
 	return err == nil
 }
 
+// uriScheme is the scheme of a URI (RFC 3986, section 3.1).
+var uriScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
+
 // parseSignIn reads
 //
 //	[scheme://]domain wants you to sign in with your … account:
@@ -93,7 +97,7 @@ func parseSignIn(message, words string) *SignIn {
 	if scheme, domain, ok := strings.Cut(site, "://"); ok {
 		s.Scheme, s.Domain = scheme, domain
 	}
-	if s.Domain == "" || strings.ContainsAny(s.Domain, " /?#\t") || strings.Contains(site, "://") && s.Scheme == "" {
+	if s.Domain == "" || strings.ContainsAny(s.Domain, " /?#\t") || strings.Contains(site, "://") && !uriScheme.MatchString(s.Scheme) {
 		return nil
 	}
 	if hasBody && !s.body(rest) {

@@ -1,0 +1,120 @@
+package personal_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
+)
+
+const (
+	signInAddress = "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"
+	signInText    = "https://example.com wants you to sign in with your Ethereum account:\n" + signInAddress + `
+
+I accept the terms.
+
+URI: https://example.com/login
+Version: 1
+Chain ID: 1
+Nonce: 32891756
+Issued At: 2025-11-20T12:00:00Z
+Expiration Time: 2025-11-20T13:00:00Z
+Not Before: 2025-11-20T12:00:00Z
+Request ID: 7
+Resources:
+- https://example.com/a
+- https://example.com/b`
+)
+
+// TestParseSignIn changes one thing at a time in a sign-in with all members.
+func TestParseSignIn(t *testing.T) {
+	for name, test := range map[string]struct {
+		old, changed string
+		want         bool
+	}{
+		"as it is":                   {"", "", true},
+		"without a scheme":           {"https://example.com wants", "example.com wants", true},
+		"without a statement":        {"\n\nI accept the terms.\n\n", "\n\n\n", true},
+		"and without its empty line": {"\n\nI accept the terms.\n\n", "\n\n", true},
+		"never expires":              {"Expiration Time: 2025-11-20T13:00:00Z\n", "", true},
+		"valid at once":              {"Not Before: 2025-11-20T12:00:00Z\n", "", true},
+		"without an id":              {"Request ID: 7\n", "", true},
+		"without resources":          {"\nResources:\n- https://example.com/a\n- https://example.com/b", "", true},
+		"no resource":                {"\n- https://example.com/a\n- https://example.com/b", "", true},
+		"fractions of a second":      {"Issued At: 2025-11-20T12:00:00Z", "Issued At: 2025-11-20T12:00:00.123+01:00", true},
+		"a nonce of 8":               {"32891756", "12345678", true},
+
+		"a nonce of 7":             {"32891756", "1234567", false},
+		"without a nonce":          {"Nonce: 32891756\n", "", false},
+		"without a URI":            {"URI: https://example.com/login\n", "", false},
+		"an empty URI":             {"URI: https://example.com/login\n", "URI: \n", false},
+		"without a version":        {"Version: 1\n", "", false},
+		"version 2":                {"Version: 1\n", "Version: 2\n", false},
+		"without a chain":          {"Chain ID: 1\n", "", false},
+		"without a time":           {"Issued At: 2025-11-20T12:00:00Z\n", "", false},
+		"issued at no time":        {"Issued At: 2025-11-20T12:00:00Z", "Issued At: yesterday", false},
+		"expires at no time":       {"Expiration Time: 2025-11-20T13:00:00Z", "Expiration Time: tomorrow", false},
+		"valid from no time":       {"Not Before: 2025-11-20T12:00:00Z", "Not Before: tomorrow", false},
+		"a member twice":           {"Version: 1\n", "Version: 1\nVersion: 1\n", false},
+		"out of order":             {"Version: 1\nChain ID: 1\n", "Chain ID: 1\nVersion: 1\n", false},
+		"an unknown member":        {"Request ID: 7", "Request: 7", false},
+		"an empty line":            {"Version: 1\n", "Version: 1\n\n", false},
+		"a statement of two lines": {"I accept the terms.", "I accept the terms.\nAll of them.", false},
+		"no dash at a resource":    {"- https://example.com/b", "https://example.com/b", false},
+		"a short address":          {signInAddress, signInAddress[:41], false},
+		"another chain's words":    {"Ethereum account", "Solana account", false},
+		"no domain":                {"https://example.com wants", "https:// wants", false},
+		"an empty scheme":          {"https://example.com wants", "://example.com wants", false},
+		"a path in the domain":     {"https://example.com wants", "https://example.com/a wants", false},
+		"a query in the domain":    {"https://example.com wants", "https://example.com?a wants", false},
+		"text before the scheme":   {"https://example.com wants", "evil.com https://example.com wants", false},
+		"a scheme of a digit":      {"https://example.com wants", "1https://example.com wants", false},
+		"another scheme":           {"https://example.com wants", "app+x-1.0://example.com wants", true},
+	} {
+		if strings.Count(signInText, test.old) == 0 {
+			t.Fatalf("%s: %q is not there", name, test.old)
+		}
+		text := strings.Replace(signInText, test.old, test.changed, 1)
+		if got := personal.ParseSignIn(text); (got != nil) != test.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if !personal.AsksToSignIn([]byte(strings.ToUpper(text))) {
+			t.Errorf("%s: does not ask to sign in", name)
+		}
+	}
+}
+
+// TestSignInProblem compares the signer and the site of the URI.
+func TestSignInProblem(t *testing.T) {
+	signer := chains.PartyWritten([]byte(strings.Repeat("a", 20)), strings.ToLower(signInAddress))
+	for name, test := range map[string]struct{ old, changed, want string }{
+		"none":                 {"", "", ""},
+		"the site in capitals": {"URI: https://example.com/", "URI: https://EXAMPLE.com/", ""},
+		"a port in the URI":    {"URI: https://example.com/", "URI: https://example.com:8443/", ""},
+		"a port in the domain": {"https://example.com wants", "https://example.com:8443 wants", ""},
+		"two ports":            {"URI: https://example.com/login", "URI: https://example.com:1/", ""},
+		"another site":         {"URI: https://example.com/", "URI: https://example.org/", "but its URI is"},
+		"a subdomain":          {"URI: https://example.com/", "URI: https://login.example.com/", "but its URI is"},
+		"a URI without host":   {"URI: https://example.com/login", "URI: login", "but its URI is"},
+		"another account":      {signInAddress, "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", "is for the account"},
+	} {
+		read := personal.ParseSignIn(strings.Replace(signInText, test.old, test.changed, 1))
+		if read == nil {
+			t.Fatalf("%s: not read", name)
+		}
+		if got := read.Problem(signer); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+	ports := personal.ParseSignIn(strings.Replace(strings.Replace(signInText, "https://example.com wants", "https://example.com:1 wants", 1), "URI: https://example.com/", "URI: https://example.com:2/", 1))
+	if ports == nil || ports.Problem(signer) == "" {
+		t.Error("two ports are the same site")
+	}
+	solana := personal.ParseSolanaSignIn("example.com wants you to sign in with your Solana account:\nAbc")
+	for address, same := range map[string]bool{"Abc": true, "abc": false} {
+		if got := solana.SolanaProblem(chains.PartyWritten([]byte{1}, address)); (got == "") != same {
+			t.Errorf("signed by %s: %q", address, got)
+		}
+	}
+}
