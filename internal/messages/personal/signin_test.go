@@ -118,3 +118,43 @@ func TestSignInProblem(t *testing.T) {
 		}
 	}
 }
+
+// TestParseSolanaSignIn has texts of Sign-In with Solana, where almost everything is
+// optional.
+func TestParseSolanaSignIn(t *testing.T) {
+	const first = "example.com wants you to sign in with your Solana account:"
+	for text, want := range map[string]bool{
+		first + "\nAbc":                                  true,
+		first + "\nAbc\n\nHello":                         true,
+		first + "\nAbc\n\nURI: https://example.com":      true,
+		first + "\nAbc\n\n\nURI: https://example.com":    true,
+		first + "\nAbc\n\nHello\n\nVersion: 1\nNonce: 1": true,
+		first + "\nAbc\n\nVersion: 1\nResources:\n- a":   true,
+		"":                                false,
+		first:                             false,
+		first + "\n":                      false,
+		first + "\n\nHello":               false,
+		first + "\nAbc\nDef":              false,
+		first + "\nAbc\n\n":               false,
+		first + "\nAbc\n\n\n\nURI: a":     false,
+		first + "\nAbc\n\nHello\n\nURI: ": false,
+		first + "\nAbc\n\nHello\n\nHello": false,
+		first + " \nAbc":                  false,
+		"wants you to sign in\nAbc":       false,
+		" wants you to sign in with your Solana account:\nAbc":              false,
+		"example.com wants you to sign in with your Ethereum account:\nAbc": false,
+	} {
+		if got := personal.ParseSolanaSignIn(text); (got != nil) != want {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+	for uri, want := range map[string]bool{"https://example.com": true, "https://example.org": false, "example.com": false, "https://exa mple.com": false} {
+		read := personal.ParseSolanaSignIn(first + "\nAbc\n\nURI: " + uri)
+		if read == nil {
+			t.Fatalf("%s: not read", uri)
+		}
+		if got := read.SolanaProblem(chains.Party{}); (got == "") != want {
+			t.Errorf("%s, without a signer: %q", uri, got)
+		}
+	}
+}
