@@ -3,6 +3,7 @@ package tron
 import (
 	"bytes"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -382,5 +383,41 @@ func TestSwallowed(t *testing.T) {
 				t.Errorf("accepted %x: %v", raw, err)
 			}
 		})
+	}
+}
+
+// TestAcceptedAtBounds has values at the bounds beyond which refusals are tested.
+func TestAcceptedAtBounds(t *testing.T) {
+	owner := lengthField(1, chaintest.Unhex(t, ownerHex))
+	moments, site := join(varintField(9, 5), varintField(10, 6)), lengthField(21, []byte("https://example.org"))
+	issue := func(frozen ...[]byte) []byte {
+		return rawOf(6, join(owner, lengthField(2, []byte("T")), varintField(4, 10), join(frozen...), varintField(6, 1), varintField(8, 1), moments, site))
+	}
+	keyOf := func(address string, weight int64) []byte {
+		return lengthField(7, join(lengthField(1, chaintest.Unhex(t, address)), varintField(2, weight)))
+	}
+	permission := func(parts ...[]byte) []byte {
+		active := lengthField(4, join(varintField(1, 2), varintField(4, 1), lengthField(6, make([]byte, 32)), keyOf(ownerHex, 1)))
+		return rawOf(46, join(owner, lengthField(2, join(parts...)), active))
+	}
+	half := lengthField(5, join(varintField(1, 5), varintField(2, 3652)))
+	for name, raw := range map[string][]byte{
+		"the lowest id of a token":       rawOf(31, join(owner, lengthField(2, chaintest.Unhex(t, contractHex)), varintField(5, 1), varintField(6, lowestTokenID))),
+		"all of the supply frozen":       issue(half, half),
+		"10 frozen supplies":             issue(bytes.Repeat(lengthField(5, join(varintField(1, 1), varintField(2, 1))), 10)),
+		"weights of 63 bits":             permission(varintField(4, math.MaxInt64), keyOf(ownerHex, math.MaxInt64-1), keyOf(otherHex, 1)),
+		"a name of 32 characters":        permission(lengthField(3, []byte(strings.Repeat("ß", 32))), varintField(4, 1), keyOf(ownerHex, 1)),
+		"a threshold of all the weights": permission(varintField(4, 3), keyOf(ownerHex, 1), keyOf(otherHex, 2)),
+	} {
+		if _, err := (Chain{}).Parse(raw); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	raw := rawOf(1, transfer(t))
+	size := parse(t, raw).signedSize() + resultRoom
+	for limit, want := range map[int]bool{size: true, size - 1: false} {
+		if _, err := New(Limits{MaxSize: limit}).Parse(raw); (err == nil) != want {
+			t.Errorf("limit of %d, %d bytes with its result: %v", limit, size, err)
+		}
 	}
 }
