@@ -173,7 +173,7 @@ func (c *candidates) input(in *input) {
 		c.script(in.code)
 		return
 	}
-	if in.taproot.internal != nil {
+	if in.taproot.internal != nil && in.taproot.root != nil { // without a root, the owner of the output has it
 		c.xOnly(in.taproot.internal)
 	}
 	for i := range in.taproot.leaves {
