@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
@@ -128,7 +129,18 @@ func (p *PreparedTransaction) sign(ctx context.Context) (activity.Result, error)
 	if messages, ok := payloadsOf(p.intent); ok {
 		return messageResult(p.intent, signed, len(messages.Payloads))
 	}
-	return activity.SignTransactionResult{SignedTransaction: hex.EncodeToString(signed)}, nil
+	return activity.SignTransactionResult{SignedTransaction: encodeHex(signed)}, nil
+}
+
+// encodeHex is hex.EncodeToString without its second copy of the text.
+func encodeHex(raw []byte) string {
+	var text strings.Builder
+	text.Grow(hex.EncodedLen(len(raw)))
+	var digits [512]byte
+	for part := range slices.Chunk(raw, len(digits)/2) {
+		text.Write(digits[:hex.Encode(digits[:], part)])
+	}
+	return text.String()
 }
 
 // The following methods implement work.
