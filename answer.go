@@ -132,6 +132,18 @@ type answeredVote struct {
 // members are the members of a JSON object by their exact names.
 type members map[string]json.RawMessage
 
+// read reads one member. Its errors name it.
+func (m members) read(name string, into any) error {
+	text, ok := m[name]
+	if !ok {
+		return fmt.Errorf("%s is missing", name)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
 func (v *verification) read(answer []byte) (err error) {
 	// Otherwise two JSON readers could read different answers from the same bytes.
 	if err := strictjson.Check(answer, "answer"); err != nil {
@@ -144,11 +156,11 @@ func (v *verification) read(answer []byte) (err error) {
 	if err := v.activity.read(whole["activity"]); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(v.activity.Result["activity"], &record); err != nil {
-		return fmt.Errorf("the record in the result: %w", err)
+	if err := v.activity.Result.read("activity", &record); err != nil {
+		return fmt.Errorf("activity.result.%w", err)
 	}
-	if err := json.Unmarshal(record["result"], &v.activity.Recorded); err != nil {
-		return fmt.Errorf("the result of the record: %w", err)
+	if err := record.read("result", &v.activity.Recorded); err != nil {
+		return fmt.Errorf("activity.result.activity.%w", err)
 	}
 	if v.request, err = activity.Decode(v.trust.Body); err != nil {
 		return fmt.Errorf("the body of the request: %w", err)
@@ -168,15 +180,15 @@ func (a *answered) read(content []byte) error {
 		{"id", &a.ID}, {"organizationId", &a.OrganizationID}, {"status", &a.Status}, {"type", &a.Type},
 		{"fingerprint", &a.Fingerprint}, {"appProofs", &a.AppProofs}, {"votes", &a.Votes}, {"result", &a.Result},
 	} {
-		if err := json.Unmarshal(all[member.name], member.into); err != nil {
-			return fmt.Errorf("activity.%s: %w", member.name, err)
+		if err := all.read(member.name, member.into); err != nil {
+			return fmt.Errorf("activity.%w", err)
 		}
 	}
 	if all["log"] == nil {
 		return nil
 	}
-	if err := json.Unmarshal(all["log"], &a.Log); err != nil {
-		return fmt.Errorf("activity.log: %w", err)
+	if err := all.read("log", &a.Log); err != nil {
+		return fmt.Errorf("activity.%w", err)
 	}
 	return nil
 }
