@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -65,6 +67,9 @@ func (c *client) send(ctx context.Context, path string, header stamp.Header, bod
 		return nil, err
 	}
 	answer, err = to.PostStamped(ctx, path, header, body)
+	if err == nil && !json.Valid(answer) {
+		return nil, fmt.Errorf("the answer is not JSON: is --url %s the address of the API?", c.base)
+	}
 	return answer, withReason(err)
 }
 

@@ -2,12 +2,18 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/countersign-dev/countersign/stamp"
 )
 
 // TestCompleted checks that missing members are inserted at the front, and that present ones
@@ -35,6 +41,21 @@ func TestCompleted(t *testing.T) {
 		if path, whole, err := completed([]byte(body), "", "o", time.Now()); err == nil {
 			t.Errorf("%q: %s, %s", body, path, whole)
 		}
+	}
+}
+
+// TestSubmitElsewhere checks that an answer which is not JSON, from another kind of server,
+// is a failure, and not printed.
+func TestSubmitElsewhere(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>\x1b[2J") }))
+	defer server.Close()
+	s := newSession(t)
+	path := filepath.Join(s.dir, "key.json")
+	writePrivate(t, path, apiKeyFile(stamp.CurveP256))
+	stdout, stderr, status := s.run([]byte("{}"), "submit", "--query", "whoami", "--url", server.URL, "--api-key", path)
+	if status != exitFailure || len(stdout) != 0 || !strings.Contains(string(stderr), "the answer is not JSON: is --url http://127.0.0.1:") {
+		t.Errorf("exit status %d, printed %q, %s", status, stdout, stderr)
 	}
 }
 
