@@ -119,6 +119,7 @@ type attestation struct {
 	data, chainID, contract, schema, expires, created string
 	key                                               string
 	highS                                             bool
+	replace                                           [2]string // in the text, before it is signed
 }
 
 const auditorKey = "4646464646464646464646464646464646464646464646464646464646464646"
@@ -141,10 +142,10 @@ func (a attestation) sign(t testing.TB) string {
 	}
 	zero := "0x" + strings.Repeat("0", 64)
 	text := func(v int, r, s string) string {
-		return fmt.Sprintf(`{"sig":{"version":2,"uid":%q,"domain":{"name":"EAS Attestation","version":"0.26","chainId":%q,"verifyingContract":%q},
+		return strings.Replace(fmt.Sprintf(`{"sig":{"version":2,"uid":%q,"domain":{"name":"EAS Attestation","version":"0.26","chainId":%q,"verifyingContract":%q},
 			"primaryType":"Attest","message":{"version":2,"schema":%q,"recipient":"0x0000000000000000000000000000000000000000","time":%q,
 			"expirationTime":%q,"revocable":true,"refUID":%q,"data":%q,"salt":%q},"types":{},"signature":{"v":%d,"r":%q,"s":%q}},"signer":%q}`,
-			zero, a.chainID, a.contract, a.schema, a.created, a.expires, zero, a.data, zero, v, r, s, auditorOf(a.key))
+			zero, a.chainID, a.contract, a.schema, a.created, a.expires, zero, a.data, zero, v, r, s, auditorOf(a.key)), a.replace[0], a.replace[1], 1)
 	}
 	hash, err := descriptors.AttestationHash([]byte(text(27, zero, zero)))
 	if err != nil {
@@ -194,6 +195,14 @@ func TestAttestations(t *testing.T) {
 		"expired":          {attestation{data: hash, expires: fmt.Sprint(now.Unix())}, false},
 		"of the future":    {attestation{data: hash, created: fmt.Sprint(now.Add(time.Hour).Unix())}, false},
 		"another form":     {attestation{data: hash, highS: true}, false},
+		"another domain":   {attestation{data: hash, replace: [2]string{`"name":"EAS Attestation"`, `"name":"EAS"`}}, false},
+		"version 1 of EAS": {attestation{data: hash, replace: [2]string{`"sig":{"version":2`, `"sig":{"version":1`}}, false},
+		"version 1":        {attestation{data: hash, replace: [2]string{`"message":{"version":2`, `"message":{"version":1`}}, false},
+		"another type":     {attestation{data: hash, replace: [2]string{`"primaryType":"Attest"`, `"primaryType":"Revoke"`}}, false},
+		"until 2^40":       {attestation{data: hash, expires: "1099511627776"}, true},
+		"until 2^40 + 1":   {attestation{data: hash, expires: "1099511627777"}, false},
+		"until 2^63":       {attestation{data: hash, expires: "9223372036854775808"}, false},
+		"a byte more":      {attestation{data: hash + "00"}, false},
 	} {
 		files := map[string]string{"vault.json": alone, "sigs/vault.json": test.attestation.sign(t)}
 		reading, _ := open(t, descriptors.Options{Auditors: []string{auditorOf(auditorKey)}}, files).Read(deposit("eip155:1"))
@@ -229,6 +238,58 @@ func TestAttestationExpiresWhileServing(t *testing.T) {
 	clock = clock.Add(time.Hour)
 	if reading, _ := folder.Read(deposit("eip155:1")); reading.Complete || reading.Problem != "its attestation has expired" {
 		t.Errorf("%+v", reading)
+	}
+}
+
+// TestLastAttestationCounts has two attestations of a file, of which the one that expires
+// later counts, whichever is read first.
+func TestLastAttestationCounts(t *testing.T) {
+	expiries := map[string]string{"in an hour": fmt.Sprint(now.Add(time.Hour).Unix()), "in three hours": fmt.Sprint(now.Add(3 * time.Hour).Unix()), "never": "0"}
+	for first, a := range expiries {
+		for second, b := range expiries {
+			clock := now
+			files := map[string]string{"vault.json": alone,
+				"sigs/a.json": attestation{data: hashOf(t, alone), expires: a}.sign(t), "sigs/b.json": attestation{data: hashOf(t, alone), expires: b}.sign(t)}
+			folder := open(t, descriptors.Options{Auditors: []string{auditorOf(auditorKey)}, Now: func() time.Time { return clock }}, files)
+			clock = clock.Add(2 * time.Hour)
+			if reading, _ := folder.Read(deposit("eip155:1")); reading.Complete != (first != "in an hour" || second != "in an hour") {
+				t.Errorf("%s and %s: complete %v, %s", first, second, reading.Complete, reading.Problem)
+			}
+		}
+	}
+}
+
+// TestIncludesExpire checks that a file is used until the first of its attestations
+// expires, its own or that of an include.
+func TestIncludesExpire(t *testing.T) {
+	expiries := map[string]string{"in an hour": fmt.Sprint(now.Add(time.Hour).Unix()), "in three hours": fmt.Sprint(now.Add(3 * time.Hour).Unix()), "never": "0"}
+	for own, a := range expiries {
+		for included, b := range expiries {
+			clock := now
+			files := map[string]string{"base.json": base, "vault.json": including,
+				"sigs/a.json": attestation{data: hashOf(t, including), expires: a}.sign(t), "sigs/b.json": attestation{data: hashOf(t, base), expires: b}.sign(t)}
+			folder := open(t, descriptors.Options{Auditors: []string{auditorOf(auditorKey)}, Now: func() time.Time { return clock }}, files)
+			for hours, want := range []bool{true, own != "in an hour" && included != "in an hour", own == "never" && included == "never"} {
+				clock = now.Add(time.Duration(2*hours) * time.Hour)
+				if reading, _ := folder.Read(deposit("eip155:1")); reading.Complete != want {
+					t.Errorf("%s, include %s, after %d hours: complete %v, %s", own, included, 2*hours, reading.Complete, reading.Problem)
+				}
+			}
+		}
+	}
+}
+
+// TestAuditors has addresses of auditors that are read, and that are not.
+func TestAuditors(t *testing.T) {
+	auditor := auditorOf(auditorKey)
+	for text, want := range map[string]bool{
+		auditor: true, strings.ToLower(auditor): true,
+		strings.ToUpper(auditor): false, strings.Replace(auditor, "d", "D", 1): false,
+		auditor[:41]: false, auditor + "0": false, auditor + "00": false, auditor[2:]: false, "": false, "0x": false, "0x" + strings.Repeat("g", 40): false,
+	} {
+		if _, err := descriptors.Open(fstest.MapFS{}, descriptors.Options{Auditors: []string{text}}); (err == nil) != want {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }
 
@@ -361,9 +422,30 @@ func TestRegistryAttestations(t *testing.T) {
 
 // TestPinsRefused has malformed manifests.
 func TestPinsRefused(t *testing.T) {
-	for _, text := range []string{"", "x", "countersign.pins/1\nabc  x\n", "countersign.pins/1\n" + strings.Repeat("0", 64) + " x\n", "countersign.pins/2\n"} {
+	const header = "countersign.pins/1\n"
+	line := func(digits string) string { return header + digits + "  x\n" }
+	many := func(pins int) string { return header + strings.Repeat(strings.Repeat("0", 64)+"  x\n", pins) }
+	for _, text := range []string{
+		"", "x", "countersign.pins/2\n", line("abc"), header + strings.Repeat("0", 64) + " x\n", header + strings.Repeat("0", 64) + "\n", line(strings.Repeat("0", 62)),
+		line(strings.Repeat("0", 66)), line(strings.Repeat("A", 64)), line(strings.Repeat("g", 64)), many(20_000),
+	} {
 		if _, err := descriptors.ReadPins([]byte(text)); err == nil {
-			t.Errorf("%q is read", text)
+			t.Errorf("%.100q is read", text)
 		}
+	}
+	for _, text := range []string{header, line(strings.Repeat("a", 64)), many(19_999)} {
+		if _, err := descriptors.ReadPins([]byte(text)); err != nil {
+			t.Errorf("%.100q: %v", text, err)
+		}
+	}
+}
+
+// TestPinsCannotFakeLines checks how a manifest names files whose names have control or
+// other special characters.
+func TestPinsCannotFakeLines(t *testing.T) {
+	pins := &descriptors.Pins{}
+	pins.Add(&descriptors.File{Name: "a ~\x7f\n\u202eb"})
+	if want := "countersign.pins/1\n" + strings.Repeat("0", 64) + "  a ~???b\n"; string(pins.Encode()) != want {
+		t.Errorf("%q, want %q", pins.Encode(), want)
 	}
 }
