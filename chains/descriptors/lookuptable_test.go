@@ -141,6 +141,7 @@ func TestLookupTableRefused(t *testing.T) {
 		"257 addresses":         {listedTable(slices.Repeat(entries(1), 257)), "of at most 256"},
 		"257 in the account":    {tableAccount(slices.Repeat(entries(1), 257)), "of at most 256"},
 		"another owner":         {changed(account, "AddressLookupTab1e1111111111111111111111111", "11111111111111111111111111111111"), "account.owner"},
+		"a third element":       {changed(account, `"base64"]`, `"base64","base64"]`), "account.data"},
 		"another encoding":      {changed(account, `"base64"`, `"base64+zstd"`), "account.data"},
 		"the account's address": {changed(account, base58.Encode(tableAddress), "x"), "pubkey"},
 		"not initialized":       {data(make([]byte, 88)), "begins with 01000000"},
