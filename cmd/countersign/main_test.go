@@ -99,6 +99,21 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestHelpText: help and -h print the same as --help, with what callers depend on.
+func TestHelpText(t *testing.T) {
+	for args, want := range map[string]string{
+		"-h":               `and 2 for wrong\s+usage`,
+		"help":             `countersign demo`,
+		"help keys import": `--jsonl +read many keys`,
+		"sign -h":          `"unsignedTransaction"(?s:.*)TRANSACTION_TYPE_ETHEREUM`,
+	} {
+		stdout, stderr, status := callIn(strings.Fields(args)...)
+		if status != exitSuccess || stderr != "" || !regexp.MustCompile(want).MatchString(stdout) {
+			t.Errorf("%q: exit status %d, %s%s", args, status, stdout, stderr)
+		}
+	}
+}
+
 // TestUsage: a wrong call exits 2 and says why, and how to get help, on standard error.
 func TestUsage(t *testing.T) {
 	for args, want := range map[string]string{
