@@ -26,7 +26,7 @@ func runLeases(t *testing.T, h Harness) {
 		"a lease that nobody took is good enough":    lateButFirst,
 		"a renewed lease lasts":                      renewedLease,
 		"a completed lease is over":                  completedLease,
-		"organizations are walls":                    walls,
+		"organizations are separate":                 walls,
 		"an ended context does nothing":              endedContext,
 		"a hundred of the same do one piece of work": sameAtOnce,
 		"work that fails is taken over":              workIsTakenOver,
@@ -146,7 +146,7 @@ func (b *bench) lost(lease store.Lease) {
 		b.t.Fatalf("Release of a lost lease: %v", err)
 	}
 	if _, err := b.Get(b.t.Context(), organization, "late"); !errors.Is(err, store.ErrNotFound) {
-		b.t.Fatalf("what a lost lease completed is found: %v", err)
+		b.t.Fatalf("a record completed under a lost lease is found: %v", err)
 	}
 }
 
@@ -201,11 +201,11 @@ func walls(b *bench) {
 	begun, err := b.Begin(b.t.Context(), theirs, nil)
 	b.noError(err)
 	if begun.Lease == nil {
-		b.t.Fatalf("another organization's lease is in the way: %+v", begun)
+		b.t.Fatalf("the lease of another organization blocks this one: %+v", begun)
 	}
 	b.complete(mine, "a")
 	if _, err := b.Get(b.t.Context(), "another", b.activity("a").ID); !errors.Is(err, store.ErrNotFound) {
-		b.t.Fatalf("another organization finds it: %v", err)
+		b.t.Fatalf("another organization finds the record: %v", err)
 	}
 	stolen := *begun.Lease
 	stolen.OrganizationID = organization
@@ -233,7 +233,7 @@ func endedContext(b *bench) {
 		"Ping":     b.Ping(ctx),
 	} {
 		if !errors.Is(err, context.Canceled) {
-			b.t.Errorf("%s with an ended context: %v", call, err)
+			b.t.Errorf("%s with a cancelled context: %v", call, err)
 		}
 	}
 	b.complete(lease, "a")

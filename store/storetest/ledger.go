@@ -16,13 +16,13 @@ import (
 
 func runLedger(t *testing.T, h Harness) {
 	for name, test := range map[string]func(*bench){
-		"codes are kept as they are":            codesAreKept,
-		"meters are kept as they are":           metersAreKept,
+		"codes are stored unchanged":            codesAreKept,
+		"meters are stored unchanged":           metersAreKept,
 		"tries are counted to the bound":        triesAreCounted,
 		"a code expires to the millisecond":     triesExpire,
 		"only a live code is tried":             onlyLiveIsTried,
 		"a state moves once":                    statesMove,
-		"organizations are walls":               ledgerWalls,
+		"organizations are separate":            ledgerWalls,
 		"two hundred tries at once count three": triesAtOnce,
 		"one request at once counts one":        repeatsAtOnce,
 		"one move at once":                      movesAtOnce,

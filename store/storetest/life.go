@@ -13,7 +13,7 @@ import (
 func runSweep(t *testing.T, h Harness) {
 	t.Run("activities", func(t *testing.T) { sweepActivities(open(t, h)) })
 	t.Run("stale claims", func(t *testing.T) { staleClaims(open(t, h)) })
-	t.Run("stale claims on a lease that ran out", func(t *testing.T) { staleRunOut(open(t, h)) })
+	t.Run("stale claims on an expired lease", func(t *testing.T) { staleExpired(open(t, h)) })
 	t.Run("codes", func(t *testing.T) { sweepCodes(open(t, h)) })
 	t.Run("codes inserted again", func(t *testing.T) { sweepInsertedAgain(open(t, h)) })
 	t.Run("meters", func(t *testing.T) { sweepMeters(open(t, h)) })
@@ -76,8 +76,8 @@ func staleClaims(b *bench) {
 	}
 }
 
-// staleRunOut checks that an expired lease is not waited for if it cannot be taken.
-func staleRunOut(b *bench) {
+// staleExpired checks that an expired lease is not waited for if it cannot be taken.
+func staleExpired(b *bench) {
 	b.now = liveUntil
 	b.lease("a")
 	b.pass(b.ttl + time.Millisecond)

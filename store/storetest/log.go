@@ -21,7 +21,7 @@ func runLog(t *testing.T, h Harness) {
 	t.Run("many at once", func(t *testing.T) { logsAtOnce(t, open(t, h), nil) })
 	t.Run("records from before", func(t *testing.T) { logAdopts(t, open(t, h)) })
 	t.Run("more than one batch", func(t *testing.T) { logsMany(t, open(t, h)) })
-	t.Run("organizations are walls", func(t *testing.T) { logsApart(t, open(t, h)) })
+	t.Run("organizations are separate", func(t *testing.T) { logsApart(t, open(t, h)) })
 	if h.Nodes != nil {
 		t.Run("two nodes, one log", func(t *testing.T) {
 			one, other := h.Nodes(t)

@@ -154,10 +154,10 @@ func (b *bench) lease(body string) store.Lease {
 	b.t.Helper()
 	begun := b.begin(body)
 	if begun.Lease == nil {
-		b.t.Fatalf("Begin gave no lease: %+v", begun)
+		b.t.Fatalf("Begin granted no lease: %+v", begun)
 	}
 	if begun.Lease.OrganizationID != organization || begun.Lease.Fingerprint != fingerprint(body) {
-		b.t.Fatalf("the lease is for something else: %+v", begun.Lease)
+		b.t.Fatalf("the lease is for another claim: %+v", begun.Lease)
 	}
 	return *begun.Lease
 }
@@ -167,7 +167,7 @@ func (b *bench) busy() func(context.Context) error {
 	b.t.Helper()
 	begun := b.begin("a")
 	if begun.Wait == nil {
-		b.t.Fatalf("Begin should have said that somebody has the lease: %+v", begun)
+		b.t.Fatalf("Begin does not report that the lease is held: %+v", begun)
 	}
 	return begun.Wait
 }
@@ -178,7 +178,7 @@ func (b *bench) recorded() {
 	b.t.Helper()
 	begun := b.begin("a")
 	if begun.Recorded == nil {
-		b.t.Fatalf("Begin gave no record: %+v", begun)
+		b.t.Fatalf("Begin returned no record: %+v", begun)
 	}
 	b.same(b.activity("a"), *begun.Recorded)
 }
