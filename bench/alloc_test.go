@@ -14,9 +14,9 @@ import (
 // the allocations of the curve library, which differ without cgo and under the race
 // detector.
 var maxAllocations = map[string]float64{
-	"ethereum": 43, "ethereum/eip7702": 55, // each authorization is recovered, for it may be the signer's
+	"ethereum": 43, "ethereum/eip7702": 55, // recovers the signer of each authorization
 	"tron": 46, "tempo": 56, "bitcoin": 115, "bitcoin/P2WPKH": 50, "bitcoin/P2PKH": 56,
-	"solana/215": 40, "solana/300": 46, "solana/812": 57, "solana/1232": 63, "solana/4096": 130, // hazards follow from each instruction
+	"solana/215": 40, "solana/300": 46, "solana/812": 57, "solana/1232": 63, "solana/4096": 130, // every instruction is read for hazards
 }
 
 func TestAllocations(t *testing.T) {
@@ -33,7 +33,7 @@ func TestAllocations(t *testing.T) {
 		sign := w.Whole(t, w.Engine(t, unverified))
 		i := 0
 		if got := testing.AllocsPerRun(2*keys, func() { sign(i); i++ }); got > most {
-			t.Errorf("%s: %v allocations, want %v at most", kind.Name(), got, most)
+			t.Errorf("%s: %v allocations, want at most %v", kind.Name(), got, most)
 		}
 	}
 }

@@ -31,10 +31,10 @@ func (twoVotes) Decide(context.Context, countersign.Authorization) (countersign.
 // includes the client's stamps of the votes: what a vote commits to is known only once
 // the request waits.
 func BenchmarkApprovals(b *testing.B) {
-	for _, kept := range stores {
+	for _, backend := range stores {
 		for _, clients := range []int{1, storeClients} {
-			b.Run(fmt.Sprintf("%s/clients=%d", kept.name, clients), func(b *testing.B) {
-				ballot := newBallot(b, kept.open(b), b.N)
+			b.Run(fmt.Sprintf("%s/clients=%d", backend.name, clients), func(b *testing.B) {
+				ballot := newBallot(b, backend.open(b), b.N)
 				b.SetParallelism(max(1, clients/runtime.GOMAXPROCS(0)))
 				round := func(i int) {
 					if err := ballot.round(b.Context(), i); err != nil {
@@ -58,14 +58,14 @@ type ballot struct {
 	voters [2]*enginetest.APIKey
 }
 
-func newBallot(b *testing.B, kept store.Store, rounds int) *ballot {
+func newBallot(b *testing.B, backend store.Store, rounds int) *ballot {
 	b.Helper()
 	submitter := enginetest.NewAPIKey(b)
-	made := &ballot{voters: [2]*enginetest.APIKey{enginetest.NewAPIKey(b), enginetest.NewAPIKey(b)}}
+	v := &ballot{voters: [2]*enginetest.APIKey{enginetest.NewAPIKey(b), enginetest.NewAPIKey(b)}}
 	config := submitter.Config()
 	config.Activities = []activity.Type{activity.TypeSignTransaction}
 	users := []countersign.UserConfig{{ID: "ci", Name: "ci", APIKeys: []countersign.APIKeyConfig{config}}}
-	for i, key := range made.voters {
+	for i, key := range v.voters {
 		config := key.Config()
 		config.Activities = []activity.Type{activity.TypeApproveActivity}
 		name := fmt.Sprintf("voter-%d", i)
@@ -75,19 +75,19 @@ func newBallot(b *testing.B, kept store.Store, rounds int) *ballot {
 	if err != nil {
 		b.Fatal(err)
 	}
-	made.engine, err = submitEngineWith(submitter.Config(), kept, func(config *countersign.Config) {
+	v.engine, err = submitEngineWith(submitter.Config(), backend, func(config *countersign.Config) {
 		config.Directory, config.Policy = directory, twoVotes{}
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		if err := made.engine.Close(); err != nil {
+		if err := v.engine.Close(); err != nil {
 			b.Error(err)
 		}
 	})
-	made.sent = newLoad(b, submitter, rounds)
-	return made
+	v.sent = newLoad(b, submitter, rounds)
+	return v
 }
 
 // round submits a request and votes until it is signed.

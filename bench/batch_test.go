@@ -13,10 +13,10 @@ import (
 // batchSize is how many transactions are signed in a row.
 const batchSize = 1000
 
-// mixed is batches of transactions of all chains, an engine with all keys, engines with
-// the keys of one chain each, and the bare operations.
+// mixed has what a mixed batch is compared with: the same transactions signed by engines
+// with the keys of one chain each, and the bare operations.
 type mixed struct {
-	engine *countersign.Engine
+	engine *countersign.Engine // has all keys
 	loads  []*workload.Workload
 	alone  []func(i int) // the whole path of one chain
 	bare   []func(i int) // its operation on the curve
@@ -44,8 +44,7 @@ func newMixed(b *testing.B) *mixed {
 	return m
 }
 
-// batch signs a batch in which each transaction is of another chain than the one before
-// it.
+// batch signs a batch in which consecutive transactions are of different chains.
 func (m *mixed) batch(b *testing.B, from int) {
 	for i := range batchSize {
 		w := m.loads[i%len(m.loads)]
@@ -83,7 +82,7 @@ func BenchmarkBatch(b *testing.B) {
 }
 
 // BenchmarkBatchRatio measures the cost of an item of that batch relative to the same
-// transaction among others of its chain, signed by an engine that has no other
+// transaction among others of its chain, signed by an engine with only that chain's keys
 // (growth-ours), and the same for the bare operations (growth-theirs): two curves and
 // three libraries evict one another from the processor's caches in any program.
 // growth-ratio is what the engine's batch adds; the target is at most 1.05.

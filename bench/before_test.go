@@ -29,10 +29,10 @@ func BenchmarkBefore(b *testing.B) {
 	}
 	for _, clients := range []int{1, storeClients, 256} {
 		var inMemory [2]float64
-		for _, kept := range []string{"memory", "bolt", "postgres"} {
-			b.Run(fmt.Sprintf("%s/clients=%d", kept, clients), func(b *testing.B) {
-				now, before := besideBefore(b, binary, kept, clients)
-				if kept == "memory" {
+		for _, backend := range []string{"memory", "bolt", "postgres"} {
+			b.Run(fmt.Sprintf("%s/clients=%d", backend, clients), func(b *testing.B) {
+				now, before := compareCommits(b, binary, backend, clients)
+				if backend == "memory" {
 					inMemory = [2]float64{now, before}
 				} else if inMemory[0] > 0 {
 					b.ReportMetric((now-inMemory[0])/(before-inMemory[1]), "store-cpu-ratio")
@@ -42,20 +42,21 @@ func BenchmarkBefore(b *testing.B) {
 	}
 }
 
-// besideBefore returns the processor time of an activity, in µs, of both commits.
-func besideBefore(b *testing.B, binary, kept string, clients int) (nowCPU, beforeCPU float64) {
+// compareCommits reports the metrics of one store and number of clients. It returns the
+// processor time of an activity, in µs, of both commits.
+func compareCommits(b *testing.B, binary, backend string, clients int) (nowCPU, beforeCPU float64) {
 	key := enginetest.NewAPIKey(b)
 	size := loadSize(min(3000, 500*clients))
 	runs := measure.Repeats(httpRuns + 2)
-	all := newLoad(b, key, runs*size)
-	now, before := startBeside(b, os.Args[0], kept, key, clients), startBeside(b, binary, kept, key, clients)
+	requests := newLoad(b, key, runs*size)
+	now, before := startCommitServer(b, os.Args[0], backend, key, clients), startCommitServer(b, binary, backend, key, clients)
 	for run := range runs {
 		first, second := now, before
 		if run%2 == 1 {
 			first, second = before, now
 		}
-		first.run(all.part(run, size))
-		second.run(all.part(run, size))
+		first.run(requests.part(run, size))
+		second.run(requests.part(run, size))
 	}
 	report(b, now.outcomes, before.outcomes)
 	nowCPU, beforeCPU = measure.Median(now.processor), measure.Median(before.processor)
@@ -69,8 +70,8 @@ func besideBefore(b *testing.B, binary, kept string, clients int) (nowCPU, befor
 	return nowCPU, beforeCPU
 }
 
-// beside is the server of one commit, with its clients and measurements.
-type beside struct {
+// commitServer is the server of one commit, with its clients and measurements.
+type commitServer struct {
 	*server
 	client    *client
 	database  *testenv.PostgreSQL // nil: none
@@ -78,29 +79,29 @@ type beside struct {
 	processor []float64 // µs of an activity, of each run
 }
 
-func startBeside(b *testing.B, binary, kept string, key *enginetest.APIKey, clients int) *beside {
+func startCommitServer(b *testing.B, binary, backend string, key *enginetest.APIKey, clients int) *commitServer {
 	b.Helper()
-	made := &beside{}
-	serving := spec{Store: kept, PublicKey: key.PublicKey}
-	if kept == "postgres" {
-		made.database = testenv.Postgres(b)
-		serving.At = made.database.DSN
+	s := &commitServer{}
+	serving := spec{Store: backend, PublicKey: key.PublicKey}
+	if backend == "postgres" {
+		s.database = testenv.Postgres(b)
+		serving.At = s.database.DSN
 	} else {
-		serving = serverSpec(b, kept, key)
+		serving = serverSpec(b, backend, key)
 	}
-	made.server = startServerOf(b, binary, serving)
-	made.client = newClient(made.url, clients)
-	return made
+	s.server = startServerOf(b, binary, serving)
+	s.client = newClient(s.url, clients)
+	return s
 }
 
-func (s *beside) run(part *load) {
+func (s *commitServer) run(part *load) {
 	started := s.took()
 	s.outcomes = append(s.outcomes, s.client.fire(s.b, part))
 	s.processor = append(s.processor, float64((s.took()-started).Microseconds())/float64(len(part.bodies)))
 }
 
 // took returns the processor time used by the server and its database.
-func (s *beside) took() time.Duration {
+func (s *commitServer) took() time.Duration {
 	took := testenv.ProcessorTime(s.pid)
 	if s.database != nil {
 		took += testenv.ProcessorTime(s.database.PID())

@@ -16,10 +16,10 @@ func expect(err, want error) error {
 	if errors.Is(err, want) {
 		return nil
 	}
-	return fmt.Errorf("%w is wanted: %w", want, err)
+	return fmt.Errorf("got error %w, want %w", err, want)
 }
 
-// refusingKey does not sign: a caller has come as far as the signature.
+// refusingKey refuses to sign, to stop the caller just before the signature.
 type refusingKey struct{ keystore.Key }
 
 func (refusingKey) SignECDSA(context.Context, [32]byte) (signature [65]byte, err error) {
@@ -41,8 +41,8 @@ type cannedKey struct {
 	short [64]byte // BIP-340 or Ed25519
 }
 
-// only returns the key with just the capabilities of a scheme, since keystore.Verified
-// goes by a key's capabilities.
+// only returns the key with just the capabilities of a scheme, because keystore.Verified
+// decides by them.
 func (k *cannedKey) only(scheme workload.Scheme) keystore.Key {
 	if scheme == workload.Ed25519 {
 		return struct {

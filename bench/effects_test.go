@@ -18,11 +18,11 @@ import (
 )
 
 // BenchmarkEffects measures the cost of effects for each item of a transaction that has
-// many: an authorization of EIP-7702, a call of a batch, an output, an instruction.
+// many: an EIP-7702 authorization, a call of a batch, an output, an instruction.
 //
 //	parse    reads the bytes
-//	hazards  also computes the hazards that follow from effects, as each signature does
-//	effects  also writes the effects, as for a policy, a record or a person
+//	hazards  also computes the hazards that follow from effects, as every signature does
+//	effects  encodes the effects instead, as for a policy, a record or a person
 func BenchmarkEffects(b *testing.B) {
 	for _, batch := range batches(b) {
 		chain := workload.Chain(batch.chain)
@@ -54,7 +54,7 @@ func BenchmarkEffects(b *testing.B) {
 							b.Fatal(err)
 						}
 					})
-					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(batch.number), "ns/item")
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(batch.count), "ns/item")
 				})
 			}
 		})
@@ -63,7 +63,7 @@ func BenchmarkEffects(b *testing.B) {
 
 type batch struct {
 	chain, items string
-	number       int
+	count        int
 	raw          []byte
 }
 
@@ -77,7 +77,8 @@ func batches(b *testing.B) []batch {
 	}
 }
 
-// tokenTransfer returns the call data of transfer(address,uint256) with a number.
+// tokenTransfer returns the calldata of transfer(address,uint256) to an address made from
+// a number.
 func tokenTransfer(number int) []byte {
 	data := append(common.FromHex("a9059cbb"), make([]byte, 64)...)
 	binary.BigEndian.PutUint64(data[4+24:], uint64(number)+1)
@@ -157,11 +158,11 @@ func manyOutputs(b *testing.B, number int) []byte {
 		b.Fatal(err)
 	}
 	spend := bitcointest.P2WPKH(public)
-	made := bitcointest.PSBT{Inputs: []bitcointest.Input{spend.Input(1e8, 0)}}
+	packet := bitcointest.PSBT{Inputs: []bitcointest.Input{spend.Input(1e8, 0)}}
 	for range number {
-		made.Outputs = append(made.Outputs, spend.Output(10_000))
+		packet.Outputs = append(packet.Outputs, spend.Output(10_000))
 	}
-	return made.Encode()
+	return packet.Encode()
 }
 
 func manyInstructions(b *testing.B, number int) []byte {

@@ -19,9 +19,9 @@ const httpRuns = 3
 // requests per second divided by the bare handler's; the target over a store in memory
 // is 0.7.
 func BenchmarkHTTP(b *testing.B) {
-	for _, kept := range []string{"memory", "bolt", "postgres"} {
-		b.Run(kept, func(b *testing.B) {
-			httpBeside(b, kept, storeClients, measure.Repeats(httpRuns), loadSize(6000))
+	for _, backend := range []string{"memory", "bolt", "postgres"} {
+		b.Run(backend, func(b *testing.B) {
+			compareHTTP(b, backend, storeClients, measure.Repeats(httpRuns), loadSize(6000))
 		})
 	}
 }
@@ -31,7 +31,7 @@ func BenchmarkHTTP(b *testing.B) {
 func BenchmarkHTTPClients(b *testing.B) {
 	for _, clients := range []int{1, 2, 4, 8, 16, 32, 64} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
-			httpBeside(b, "memory", clients, measure.Repeats(3), loadSize(3000))
+			compareHTTP(b, "memory", clients, measure.Repeats(3), loadSize(3000))
 		})
 	}
 }
@@ -45,52 +45,52 @@ func loadSize(full int) int {
 	return full
 }
 
-func httpBeside(b *testing.B, kept string, clients, runs, size int) {
+func compareHTTP(b *testing.B, backend string, clients, runs, size int) {
 	b.Helper()
 	key := enginetest.NewAPIKey(b)
-	all := newLoad(b, key, runs*size)
-	ours, theirs := startServer(b, serverSpec(b, kept, key)), startServer(b, serverSpec(b, serveBare, key))
-	mine, bare := newClient(ours.url, clients), newClient(theirs.url, clients)
-	var own, other []outcome
+	requests := newLoad(b, key, runs*size)
+	ours, theirs := startServer(b, serverSpec(b, backend, key)), startServer(b, serverSpec(b, serveBare, key))
+	ourClient, theirClient := newClient(ours.url, clients), newClient(theirs.url, clients)
+	var ourOutcomes, theirOutcomes []outcome
 	for run := range runs {
-		part := all.part(run, size)
-		own, other = append(own, mine.fire(b, part)), append(other, bare.fire(b, part))
+		part := requests.part(run, size)
+		ourOutcomes, theirOutcomes = append(ourOutcomes, ourClient.fire(b, part)), append(theirOutcomes, theirClient.fire(b, part))
 	}
-	report(b, own, other)
-	last := ours.stop()
+	report(b, ourOutcomes, theirOutcomes)
+	ending := ours.stop()
 	theirs.stop()
-	b.ReportMetric(float64(last.PeakRSS)/1e6, "peak-RSS-MB")
-	b.ReportMetric(float64(last.Heap)/float64(runs*size), "kept-B/activity")
-	if last.Commits > 0 {
-		b.ReportMetric(float64(last.Completed)/float64(last.Commits), "activities/fsync")
+	b.ReportMetric(float64(ending.PeakRSS)/1e6, "peak-RSS-MB")
+	b.ReportMetric(float64(ending.Heap)/float64(runs*size), "kept-B/activity")
+	if ending.Commits > 0 {
+		b.ReportMetric(float64(ending.Completed)/float64(ending.Commits), "activities/fsync")
 	}
 }
 
 // serverSpec returns the spec of a server over a store of its own.
-func serverSpec(b *testing.B, kept string, key *enginetest.APIKey) spec {
-	made := spec{Store: kept, PublicKey: key.PublicKey}
-	switch kept {
+func serverSpec(b *testing.B, backend string, key *enginetest.APIKey) spec {
+	s := spec{Store: backend, PublicKey: key.PublicKey}
+	switch backend {
 	case "bolt":
-		made.At = filepath.Join(b.TempDir(), "state.db")
+		s.At = filepath.Join(b.TempDir(), "state.db")
 	case "postgres":
-		made.At = testenv.Postgres(b).DSN
+		s.At = testenv.Postgres(b).DSN
 	}
-	return made
+	return s
 }
 
-func report(b *testing.B, mine, theirs []outcome) {
+func report(b *testing.B, ours, theirs []outcome) {
 	b.Helper()
 	b.ReportMetric(0, "ns/op")
 	var ratios []float64
-	for i := range mine {
-		ratios = append(ratios, mine[i].perSecond/theirs[i].perSecond)
+	for i := range ours {
+		ratios = append(ratios, ours[i].perSecond/theirs[i].perSecond)
 	}
 	b.ReportMetric(measure.Median(ratios), "ratio")
-	b.ReportMetric(middle(mine, func(o outcome) float64 { return o.perSecond }), "req/s")
+	b.ReportMetric(middle(ours, func(o outcome) float64 { return o.perSecond }), "req/s")
 	b.ReportMetric(middle(theirs, func(o outcome) float64 { return o.perSecond }), "bare-req/s")
-	b.ReportMetric(middle(mine, func(o outcome) float64 { return o.p50 }), "p50-ms")
-	b.ReportMetric(middle(mine, func(o outcome) float64 { return o.p99 }), "p99-ms")
-	b.ReportMetric(middle(mine, func(o outcome) float64 { return o.p999 }), "p999-ms")
+	b.ReportMetric(middle(ours, func(o outcome) float64 { return o.p50 }), "p50-ms")
+	b.ReportMetric(middle(ours, func(o outcome) float64 { return o.p99 }), "p99-ms")
+	b.ReportMetric(middle(ours, func(o outcome) float64 { return o.p999 }), "p999-ms")
 }
 
 func middle(outcomes []outcome, of func(outcome) float64) float64 {

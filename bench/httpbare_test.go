@@ -18,7 +18,8 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// newBare returns the least that a server could do: verify a stamp, sign a hash.
+// newBare returns a handler that does the least a server could: verify a stamp and sign a
+// hash.
 func newBare(publicKey string) (http.Handler, error) {
 	secret, err := crypto.HexToECDSA(enginetest.Secret)
 	if err != nil {
@@ -43,14 +44,14 @@ func newBare(publicKey string) (http.Handler, error) {
 			http.Error(w, "stamp", http.StatusUnauthorized)
 			return
 		}
-		var asked struct {
+		var request struct {
 			Parameters activity.SignTransactionIntent
 		}
-		if err := json.Unmarshal(body, &asked); err != nil {
+		if err := json.Unmarshal(body, &request); err != nil {
 			http.Error(w, "JSON", http.StatusBadRequest)
 			return
 		}
-		signature, err := crypto.Sign(crypto.Keccak256([]byte(asked.Parameters.UnsignedTransaction)), secret)
+		signature, err := crypto.Sign(crypto.Keccak256([]byte(request.Parameters.UnsignedTransaction)), secret)
 		if err != nil {
 			http.Error(w, "signature", http.StatusInternalServerError)
 			return

@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/bench/internal/measure"
 )
 
-// client is a number of clients over kept-alive connections.
+// client is a number of concurrent clients over keep-alive connections.
 type client struct {
 	*http.Client
 	url   string
@@ -53,12 +53,12 @@ func (c *client) fire(b *testing.B, l *load) outcome {
 		})
 	}
 	group.Wait()
-	took := time.Since(started)
+	elapsed := time.Since(started)
 	slices.Sort(latencies)
-	at := func(share float64) float64 {
+	quantile := func(share float64) float64 {
 		return float64(measure.Quantile(latencies, share).Microseconds()) / 1000
 	}
-	return outcome{float64(len(l.bodies)) / took.Seconds(), at(.5), at(.99), at(.999)}
+	return outcome{float64(len(l.bodies)) / elapsed.Seconds(), quantile(.5), quantile(.99), quantile(.999)}
 }
 
 func (c *client) send(body []byte, header string) error {
@@ -76,7 +76,7 @@ func (c *client) send(body []byte, header string) error {
 		return err
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("answered %s", response.Status)
+		return fmt.Errorf("the server answered %s", response.Status)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ import (
 //
 //	server → stdout   its URL, one line
 //	stdin → server    nothing; closing it ends the server
-//	server → stdout   its last, in JSON
+//	server → stdout   its report, in JSON
 const serverEnv = "COUNTERSIGN_BENCH_SERVER"
 
 // serveBare is the Store of the bare handler, which has none.
@@ -42,8 +42,8 @@ type spec struct {
 	PublicKey string // the API key that may send requests, in hex
 }
 
-// last is what a server reports as it ends.
-type last struct {
+// serverReport is what a server says about itself as it ends.
+type serverReport struct {
 	PeakRSS            int // bytes
 	Heap               int // live bytes
 	Completed, Commits uint64
@@ -66,7 +66,7 @@ func serve(text string) error {
 		return err
 	}
 	debug.SetGCPercent(400) // as countersign serve does
-	handler, kept, err := s.handler()
+	handler, backend, err := s.handler()
 	if err != nil {
 		return err
 	}
@@ -78,16 +78,16 @@ func serve(text string) error {
 		return err
 	}
 	server.Close()
-	said := last{PeakRSS: peakRSS()}
+	ending := serverReport{PeakRSS: peakRSS()}
 	runtime.GC()
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
-	said.Heap = int(stats.HeapAlloc)
-	if file, ok := kept.(*bolt.Store); ok {
+	ending.Heap = int(stats.HeapAlloc)
+	if file, ok := backend.(*bolt.Store); ok {
 		written := file.Stats()
-		said.Completed, said.Commits = written.Completed, written.Commits
+		ending.Completed, ending.Commits = written.Completed, written.Commits
 	}
-	return json.NewEncoder(os.Stdout).Encode(said)
+	return json.NewEncoder(os.Stdout).Encode(ending)
 }
 
 func (s *spec) handler() (http.Handler, store.Store, error) {
@@ -95,15 +95,15 @@ func (s *spec) handler() (http.Handler, store.Store, error) {
 		handler, err := newBare(s.PublicKey)
 		return handler, nil, err
 	}
-	kept, err := s.open()
+	backend, err := s.open()
 	if err != nil {
 		return nil, nil, err
 	}
-	engine, err := submitEngine(countersign.APIKeyConfig{Curve: stamp.CurveP256, PublicKey: s.PublicKey}, kept)
+	engine, err := submitEngine(countersign.APIKeyConfig{Curve: stamp.CurveP256, PublicKey: s.PublicKey}, backend)
 	if err != nil {
 		return nil, nil, err
 	}
-	return httpapi.New(engine, httpapi.Options{}), kept, nil
+	return httpapi.New(engine, httpapi.Options{}), backend, nil
 }
 
 func (s *spec) open() (store.Store, error) {
@@ -115,7 +115,7 @@ func (s *spec) open() (store.Store, error) {
 	case "postgres":
 		return postgres.Open(context.Background(), s.At)
 	}
-	return nil, fmt.Errorf("no store %q", s.Store)
+	return nil, fmt.Errorf("no store %q: memory, bolt, postgres or bare", s.Store)
 }
 
 // peakRSS returns the peak memory of this process in bytes, or 0 if /proc does not say.
@@ -164,24 +164,24 @@ func startServerOf(b *testing.B, binary string, s spec) *server {
 	if err := command.Start(); err != nil {
 		b.Fatal(err)
 	}
-	started := &server{b: b, pid: command.Process.Pid, stdin: stdin, stdout: bufio.NewReader(stdout), wait: command.Wait}
-	line, err := started.stdout.ReadString('\n')
+	running := &server{b: b, pid: command.Process.Pid, stdin: stdin, stdout: bufio.NewReader(stdout), wait: command.Wait}
+	line, err := running.stdout.ReadString('\n')
 	if err != nil {
-		b.Fatalf("a server over %s does not start: %v", s.Store, err)
+		b.Fatalf("the server over %s does not start: %v", s.Store, err)
 	}
-	started.url = strings.TrimSpace(line)
-	return started
+	running.url = strings.TrimSpace(line)
+	return running
 }
 
 // stop ends the server and returns its report.
-func (s *server) stop() (said last) {
+func (s *server) stop() (ending serverReport) {
 	s.b.Helper()
 	_ = s.stdin.Close()
-	if err := json.NewDecoder(s.stdout).Decode(&said); err != nil {
+	if err := json.NewDecoder(s.stdout).Decode(&ending); err != nil {
 		s.b.Fatal(err)
 	}
 	if err := s.wait(); err != nil {
 		s.b.Fatal(err)
 	}
-	return said
+	return ending
 }

@@ -62,22 +62,22 @@ func manyKeys() int {
 // not stay in the cache of one core.
 const keystoreLocators = 1 << 16
 
-// someKeystoreLocators returns the locators of some of n keys.
+// someKeystoreLocators returns the locators of some of the keys.
 func someKeystoreLocators(b *testing.B, store *memory.Store, keys int) (byID, byAddress []keystore.Locator) {
 	b.Helper()
 	for i := range min(keys, keystoreLocators) {
-		at := keystore.ByID(keystoreKey(i * 7919 % keys).ID)
-		key, err := store.Find(b.Context(), "org", at)
+		id := keystore.ByID(keystoreKey(i * 7919 % keys).ID)
+		key, err := store.Find(b.Context(), "org", id)
 		if err != nil {
 			b.Fatal(err)
 		}
-		byID = append(byID, at)
+		byID = append(byID, id)
 		byAddress = append(byAddress, keystore.ByKeccak(key.PublicKey().KeccakAddress()))
 	}
 	return byID, byAddress
 }
 
-// finding looks up locators in turn.
+// finding returns a function that looks up the locators in turn.
 func finding(b *testing.B, store *memory.Store, locators []keystore.Locator) func(i int) {
 	return func(i int) {
 		if _, err := store.Find(b.Context(), "org", locators[i%len(locators)]); err != nil {
@@ -87,7 +87,7 @@ func finding(b *testing.B, store *memory.Store, locators []keystore.Locator) fun
 }
 
 // BenchmarkKeystoreMemoryFind looks up keys in stores of several sizes. B/key is the
-// heap that a key takes, without its secret, which is outside; open-µs/key is the time
+// heap that a key takes, without its secret, which is off the heap; open-µs/key is the time
 // to add it, including deriving its public key.
 func BenchmarkKeystoreMemoryFind(b *testing.B) {
 	for _, size := range []int{10, 1_000, 100_000, 1_000_000} {
@@ -127,23 +127,23 @@ func BenchmarkKeystoreMemoryFlat(b *testing.B) {
 	measure.Growth(b, measure.Sizes{Small: ours[0], Large: ours[1]}, measure.Sizes{Small: theirs[0], Large: theirs[1]})
 }
 
-// mapped is a value of that map, about as large as the keystore's keys.
+// mapped is a value of the map in mapLookUp, about as large as a keystore's key.
 type mapped struct{ bytes [128]byte }
 
-// mapLookUp looks up values in a map, and reads a byte of each.
+// mapLookUp returns a function that looks up a value in a map and reads a byte of it.
 func mapLookUp(size int) func(i int) {
-	all := make(map[[32]byte]*mapped, size)
-	var some [][32]byte
+	values := make(map[[32]byte]*mapped, size)
+	var keys [][32]byte
 	for i := range size {
-		at := sha256.Sum256(binary.BigEndian.AppendUint64(nil, uint64(i)))
-		all[at] = &mapped{}
+		key := sha256.Sum256(binary.BigEndian.AppendUint64(nil, uint64(i)))
+		values[key] = &mapped{}
 		if i%max(1, size/keystoreLocators) == 0 {
-			some = append(some, at)
+			keys = append(keys, key)
 		}
 	}
-	rand.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+	rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	sum := byte(0)
-	return func(i int) { sum += all[some[i%len(some)]].bytes[0] }
+	return func(i int) { sum += values[keys[i%len(keys)]].bytes[0] }
 }
 
 // keystoreHeap returns the live bytes of the Go heap.
@@ -180,7 +180,7 @@ func createKeystore(b *testing.B, keys, workFactor int) (dir string) {
 
 // BenchmarkKeystoreFileOpen opens file keystores and lists them. With work factor 1 it
 // shows the cost of the keys, with the default that of the passphrase. B/key is the heap
-// that a key takes, without its secret, which is outside. A keystore is created once for
+// that a key takes, without its secret, which is off the heap. A keystore is created once for
 // all samples: 100,000 keys take a minute or more.
 func BenchmarkKeystoreFileOpen(b *testing.B) {
 	for _, c := range []struct{ keys, workFactor int }{{10, 1}, {1_000, 1}, {10_000, 1}, {100_000, 1}, {10, file.DefaultWorkFactor}} {
@@ -209,16 +209,16 @@ func BenchmarkKeystoreFileOpen(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			all := float64(b.N * c.keys)
-			b.ReportMetric(float64(opening.Nanoseconds())/1e3/all, "open-µs/key")
-			b.ReportMetric(float64(processor.Nanoseconds())/1e3/all, "open-cpu-µs/key")
-			b.ReportMetric(float64(listing.Nanoseconds())/1e3/all, "list-µs/key")
+			total := float64(b.N * c.keys)
+			b.ReportMetric(float64(opening.Nanoseconds())/1e3/total, "open-µs/key")
+			b.ReportMetric(float64(processor.Nanoseconds())/1e3/total, "open-cpu-µs/key")
+			b.ReportMetric(float64(listing.Nanoseconds())/1e3/total, "list-µs/key")
 			b.ReportMetric(float64(heap)/float64(c.keys), "B/key")
 		})
 	}
 }
 
-// listAll lists a keystore that has n keys.
+// listAll lists a keystore that has a number of keys.
 func listAll(b *testing.B, store *file.Store, keys int) {
 	b.Helper()
 	listed := 0
@@ -270,7 +270,7 @@ func BenchmarkKeystoreFileMiss(b *testing.B) {
 	}
 	defer store.Close()
 	nothing := keystore.ByID("00000000-0000-4000-8000-000000000000")
-	time.Sleep(2100 * time.Millisecond) // until the directory has been quiet
+	time.Sleep(2100 * time.Millisecond) // until the keystore trusts the directory's modification time
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := store.Find(b.Context(), "org", nothing); err == nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// pkcs11Backend is missing: PKCS#11 needs cgo.
+// pkcs11Backend skips the benchmark: PKCS#11 needs cgo.
 func pkcs11Backend(b *testing.B, _ *workload.Workload, _ int) keystore.Keystore {
 	b.Helper()
-	b.Skip("PKCS#11 takes cgo")
+	b.Skip("PKCS#11 needs cgo")
 	return nil
 }

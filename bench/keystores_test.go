@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
-// backends are the keystores that sign. Each takes a number of keys of a workload.
+// backends are the keystores that sign, with the number of a workload's keys each holds.
 var backends = []struct {
 	name string
 	keys int
@@ -19,7 +19,7 @@ var backends = []struct {
 }{
 	{"memory", workload.Keys, func(_ *testing.B, w *workload.Workload, _ int) keystore.Keystore { return w.Store }},
 	{"file", workload.Keys, fileBackend},
-	{"pkcs11", 20, pkcs11Backend}, // SoftHSM takes its time over each that comes in
+	{"pkcs11", 20, pkcs11Backend}, // adding a key to SoftHSM is slow
 }
 
 func fileBackend(b *testing.B, w *workload.Workload, count int) keystore.Keystore {

@@ -32,14 +32,15 @@ func (t *treeOnly) Rows(_ context.Context, indexes []int64) ([]translog.Row, err
 	return rows, nil
 }
 
-// BenchmarkLog is a log of a million records, as large as those of a signed
+// BenchmarkLog measures a log of a million records, each as large as that of a signed
 // Ethereum transaction:
 //
-//	append-ns   a leaf: its record hashed, and the nodes it completes
-//	prove-ns    an inclusion proof made, and verify-ns one verified, with the checkpoint's signature
-//	proof-B     a proof with its checkpoint
-//	audit-s     all records hashed again
-//	kept-B      bytes that a store keeps of a leaf
+//	append-ns   appending a leaf: hashing its record and the nodes it completes
+//	prove-ns    making an inclusion proof
+//	verify-ns   verifying one, with the checkpoint's signature
+//	proof-B     size of a proof with its checkpoint
+//	audit-s     auditing the whole log, which hashes all records
+//	kept-B      what a store keeps of a leaf
 func BenchmarkLog(b *testing.B) {
 	leaves := logLeaves
 	if testing.Short() {
@@ -48,7 +49,7 @@ func BenchmarkLog(b *testing.B) {
 	record := make([]byte, recordSize)
 	tree := &treeOnly{rows: make([]translog.Row, 0, leaves)}
 	started := time.Now()
-	kept := 0
+	stored := 0
 	for i := range leaves {
 		record[0], record[1], record[2] = byte(i), byte(i>>8), byte(i>>16)
 		leaf := translog.NewLeaf(enginetest.Organization, fmt.Sprintf("01999999-0000-7000-8000-%012d", i), [32]byte{}, record)
@@ -58,11 +59,11 @@ func BenchmarkLog(b *testing.B) {
 		}
 		row := tree.head.Append(encoded)
 		tree.rows = append(tree.rows, row)
-		kept += len(row.Leaf) + len(row.Hashes)
+		stored += len(row.Leaf) + len(row.Hashes)
 	}
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(time.Since(started))/float64(leaves), "append-ns")
-	b.ReportMetric(float64(kept)/float64(leaves), "kept-B")
+	b.ReportMetric(float64(stored)/float64(leaves), "kept-B")
 	proveLog(b, tree)
 	started = time.Now()
 	if _, err := translog.Audit(b.Context(), tree, nil, recordsOf(leaves)); err != nil {
@@ -71,7 +72,7 @@ func BenchmarkLog(b *testing.B) {
 	b.ReportMetric(time.Since(started).Seconds(), "audit-s")
 }
 
-// recordsOf creates the records again.
+// recordsOf returns a function that recreates the records in order.
 func recordsOf(leaves int) func(context.Context, translog.Leaf) ([]byte, error) {
 	record, i := make([]byte, recordSize), 0
 	return func(context.Context, translog.Leaf) ([]byte, error) {
@@ -122,12 +123,12 @@ func newLogSigner() *translog.Signer {
 // BenchmarkLogRatio measures a request from its body to its answer with the log,
 // relative to one without, over each store, by one client, alternating.
 func BenchmarkLogRatio(b *testing.B) {
-	for _, kept := range stores {
-		b.Run(kept.name, func(b *testing.B) {
+	for _, backend := range stores {
+		b.Run(backend.name, func(b *testing.B) {
 			key := enginetest.NewAPIKey(b)
 			var sides [2]func(i int)
 			for side, log := range []bool{true, false} {
-				engine, err := submitEngineWith(key.Config(), kept.open(b), func(c *countersign.Config) { c.Log = log })
+				engine, err := submitEngineWith(key.Config(), backend.open(b), func(c *countersign.Config) { c.Log = log })
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -139,10 +140,10 @@ func BenchmarkLogRatio(b *testing.B) {
 	}
 }
 
-// submitting submits a new request each time.
+// submitting returns a function that submits a new request each time.
 func submitting(b *testing.B, key *enginetest.APIKey, engine *countersign.Engine) func(i int) {
 	b.Helper()
-	sent := newLoad(b, key, 8192) // more than pairs take
+	sent := newLoad(b, key, 8192) // more than the pairs need
 	return func(i int) {
 		if _, err := engine.Submit(b.Context(), sent.body(i)); err != nil {
 			b.Error(err)

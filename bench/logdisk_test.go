@@ -24,12 +24,12 @@ type loggingStore interface {
 	store.Log
 }
 
-// BenchmarkLogDisk is the log of a million leaves in each store that keeps it:
+// BenchmarkLogDisk measures a log of a million leaves in each store on disk:
 //
-//	append-ns   a leaf, 10,000 in a transaction
-//	disk-B      bytes on disk a leaf, indexes included
-//	prove-ns    the proof that an answer carries, made from the store
-//	verify-ns   that proof verified, with the checkpoint's signature
+//	append-ns   appending a leaf, 10,000 in a transaction
+//	disk-B      what a leaf takes on disk, including indexes
+//	prove-ns    making the proof that an answer carries, from the store
+//	verify-ns   verifying that proof, with the checkpoint's signature
 func BenchmarkLogDisk(b *testing.B) {
 	b.Run("bolt", func(b *testing.B) {
 		path := filepath.Join(b.TempDir(), "store")
@@ -82,8 +82,8 @@ func logOnDisk(b *testing.B, s loggingStore, size func() int64) {
 		leaves = 2 * step
 	}
 	before, started := size(), time.Now()
-	for at := 0; at < leaves; at += step {
-		if _, err := s.AppendLeaves(b.Context(), enginetest.Organization, int64(at), leavesFrom(b, at, step)); err != nil {
+	for first := 0; first < leaves; first += step {
+		if _, err := s.AppendLeaves(b.Context(), enginetest.Organization, int64(first), leavesFrom(b, first, step)); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -112,11 +112,11 @@ func logOnDisk(b *testing.B, s loggingStore, size func() int64) {
 
 func leafID(i int) string { return fmt.Sprintf("01999999-0000-7000-8000-%012d", i) }
 
-func leavesFrom(b *testing.B, at, count int) []store.LogEntry {
+func leavesFrom(b *testing.B, first, count int) []store.LogEntry {
 	b.Helper()
 	entries := make([]store.LogEntry, count)
 	for i := range entries {
-		leaf := translog.Leaf{Organization: enginetest.Organization, ID: leafID(at + i)}
+		leaf := translog.Leaf{Organization: enginetest.Organization, ID: leafID(first + i)}
 		encoded, err := leaf.Encode()
 		if err != nil {
 			b.Fatal(err)

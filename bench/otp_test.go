@@ -23,10 +23,10 @@ func (l *lastMessage) Send(_ context.Context, message otp.Message) error {
 func newOTPService(b *testing.B) (*otp.Service, *lastMessage) {
 	b.Helper()
 	box := &lastMessage{}
-	many := otp.Rate{Count: 1 << 30, Window: time.Hour}
+	unlimited := otp.Rate{Count: 1 << 30, Window: time.Hour}
 	service, err := otp.New(otp.Config{
 		Store: memory.New(math.MaxInt), Secret: keystore.NewSecret(make([]byte, otp.MinSecretSize)), SMS: box,
-		Limits: otp.Limits{OrganizationSends: many},
+		Limits: otp.Limits{OrganizationSends: unlimited},
 	})
 	if err != nil {
 		b.Fatal(err)

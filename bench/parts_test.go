@@ -37,7 +37,7 @@ type part struct {
 func parts(b *testing.B, w *workload.Workload) []part {
 	chain, ctx := workload.Chain(w.Chain), b.Context()
 	transactions, requests := make([]chains.Transaction, workload.Keys), make([]chains.Request, workload.Keys)
-	keys, canned, echo := make([]keystore.Key, workload.Keys), make([]chains.Signing, workload.Keys), make([]chains.Signing, workload.Keys)
+	keys, canned, verified := make([]keystore.Key, workload.Keys), make([]chains.Signing, workload.Keys), make([]chains.Signing, workload.Keys)
 	refusing, ready := make([]chains.Signing, workload.Keys), make([]chains.Signing, workload.Keys)
 	locators := make([]keystore.Locator, workload.Keys)
 	for i := range transactions {
@@ -50,7 +50,7 @@ func parts(b *testing.B, w *workload.Workload) []part {
 		if _, err := w.Ready(b, i, recordingKey{recorded, keys[i]}).AppendSigned(ctx, nil); err != nil {
 			b.Fatal(err)
 		}
-		canned[i], echo[i] = w.Ready(b, i, recorded), w.Ready(b, i, keystore.Verified(recorded.only(w.Scheme)))
+		canned[i], verified[i] = w.Ready(b, i, recorded), w.Ready(b, i, keystore.Verified(recorded.only(w.Scheme)))
 		refusing[i], ready[i] = w.Ready(b, i, refusingKey{keys[i]}), w.Ready(b, i, keys[i])
 	}
 	sign := w.Handle(b)
@@ -73,7 +73,7 @@ func parts(b *testing.B, w *workload.Workload) []part {
 		}},
 		{"hash+splice", signing(canned)},
 		{"sign", func(i int) error { sign(i); return nil }},
-		{"hash+verify+splice", signing(echo)},
+		{"hash+verify+splice", signing(verified)},
 		{"hash+sign+splice", signing(ready)},
 		{"summary", func(i int) error { transactions[i].Summary(); return nil }},
 		{"digest", func(i int) error { transactions[i].Summary().Digest(); return nil }},

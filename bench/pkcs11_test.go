@@ -34,7 +34,7 @@ const (
 // microseconds, which depends less on the machine's other load.
 type pace struct{ perSecond, processor float64 }
 
-// measured lets workers make calls for a while.
+// measured lets workers make calls for the duration of hsmBatch.
 func measured(b *testing.B, workers int, call func(worker int) error) pace {
 	b.Helper()
 	var calls atomic.Int64
@@ -52,8 +52,8 @@ func measured(b *testing.B, workers int, call func(worker int) error) pace {
 		})
 	}
 	done.Wait()
-	made := float64(calls.Load())
-	return pace{made / time.Since(start).Seconds(), float64((processorTime(b) - used).Microseconds()) / made}
+	count := float64(calls.Load())
+	return pace{count / time.Since(start).Seconds(), float64((processorTime(b) - used).Microseconds()) / count}
 }
 
 // processorTime returns the processor time that this process has used.
@@ -66,18 +66,18 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// pairUp reports the calls per second of ours and of theirs, and the medians, over
+// comparePaces reports the calls per second of ours and of theirs, and the medians, over
 // interleaved pairs, of the ratios of both and of their processor times.
-func pairUp(b *testing.B, ours, theirs func() pace) {
+func comparePaces(b *testing.B, ours, theirs func() pace) {
 	b.Helper()
-	var ratios, processor, own, other []float64
+	var ratios, processor, ourRates, theirRates []float64
 	for range hsmPairs {
-		a, z := ours(), theirs()
-		own, other = append(own, a.perSecond), append(other, z.perSecond)
-		ratios, processor = append(ratios, a.perSecond/z.perSecond), append(processor, a.processor/z.processor)
+		our, their := ours(), theirs()
+		ourRates, theirRates = append(ourRates, our.perSecond), append(theirRates, their.perSecond)
+		ratios, processor = append(ratios, our.perSecond/their.perSecond), append(processor, our.processor/their.processor)
 	}
 	b.ReportMetric(0, "ns/op")
-	for unit, values := range map[string][]float64{"ratio": ratios, "cpu-ratio": processor, "ours/s": own, "theirs/s": other} {
+	for unit, values := range map[string][]float64{"ratio": ratios, "cpu-ratio": processor, "ours/s": ourRates, "theirs/s": theirRates} {
 		slices.Sort(values)
 		b.ReportMetric(values[hsmPairs/2], unit)
 	}
@@ -106,7 +106,7 @@ func hsmKey(b *testing.B, store *pkcs11.Store, curve keystore.Curve) keystore.Ke
 	return key
 }
 
-// hsmSign signs a digest that was not signed before, for a worker with its own context.
+// hsmSign returns a function that signs a new digest, with the worker's own context.
 func hsmSign(b *testing.B, key keystore.Key, contexts []context.Context) func(worker int) error {
 	b.Helper()
 	var next atomic.Uint64
@@ -152,12 +152,12 @@ func hsmDigest(number uint64) (digest [32]byte) {
 // way and does nothing else: no pool, no context, no recovery from failures. The target
 // is 0.9 of its throughput. Callers that are "patient" have contexts that cannot be
 // cancelled, as the loop has; those that are "leaving" have cancellable ones.
-func BenchmarkPKCS11ECDSA(b *testing.B) { besideBareLoop(b, keystore.CurveSecp256k1) }
+func BenchmarkPKCS11ECDSA(b *testing.B) { compareBareLoop(b, keystore.CurveSecp256k1) }
 
 // BenchmarkPKCS11Ed25519 is BenchmarkPKCS11ECDSA with Ed25519.
-func BenchmarkPKCS11Ed25519(b *testing.B) { besideBareLoop(b, keystore.CurveEd25519) }
+func BenchmarkPKCS11Ed25519(b *testing.B) { compareBareLoop(b, keystore.CurveEd25519) }
 
-func besideBareLoop(b *testing.B, curve keystore.Curve) {
+func compareBareLoop(b *testing.B, curve keystore.Curve) {
 	for _, sessions := range []int{1, 2, 4, 8, 16} {
 		b.Run(fmt.Sprintf("sessions=%d", sessions), func(b *testing.B) {
 			token := testenv.SoftHSM(b)
@@ -169,7 +169,7 @@ func besideBareLoop(b *testing.B, curve keystore.Curve) {
 			}{{"patient", patient(sessions)}, {"leaving", leaving(b, sessions)}} {
 				sign := hsmSign(b, key, callers.contexts)
 				b.Run(callers.name, func(b *testing.B) {
-					pairUp(b,
+					comparePaces(b,
 						func() pace { return measured(b, sessions, sign) },
 						func() pace { return measured(b, sessions, bare) })
 				})
@@ -214,14 +214,14 @@ func bareLoop(b *testing.B, token testenv.Token, key keystore.Key, workers int) 
 		}
 		signature, err := module.Sign(sessions[worker], digest[:])
 		if err == nil && !verify(digest[:], signature) {
-			err = fmt.Errorf("a signature does not verify: %x", signature)
+			err = fmt.Errorf("the signature does not verify: %x", signature)
 		}
 		return err
 	}
 }
 
-// bareScheme is the mechanism, and the verification that the keystore does, with the
-// same libraries.
+// bareScheme returns the mechanism of a key, and the verification that the keystore does,
+// with the same libraries.
 func bareScheme(key keystore.Key) (mechanism []*miekg.Mechanism, verify func(digest, signature []byte) bool) {
 	if key.PublicKey().Curve() == keystore.CurveEd25519 {
 		public := key.PublicKey().Ed25519()
@@ -247,7 +247,7 @@ func recovers(public, digest, signature []byte) bool {
 // lowerHalf makes s low, as the chains require.
 func lowerHalf(s []byte) {
 	if s[0] < 0x80 {
-		return // but for one in 2^128
+		return // wrong for one in 2^128
 	}
 	order := crypto.S256().Params().N.Bytes()
 	borrow := 0
@@ -272,7 +272,7 @@ func BenchmarkPKCS11Latency(b *testing.B) {
 	const workers = 16
 	proxy.Delay(time.Millisecond)
 	eight, one := hsmSign(b, key, leaving(b, workers)), hsmSign(b, single, leaving(b, workers))
-	pairUp(b,
+	comparePaces(b,
 		func() pace { return measured(b, workers, eight) },
 		func() pace { return measured(b, workers, one) })
 }

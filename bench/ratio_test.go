@@ -14,9 +14,9 @@ var unverified = countersign.Config{ReleaseUnverifiedSignatures: true}
 // BenchmarkRatio measures the whole path of each kind relative to the bare operation on
 // the curve:
 //
-//	sign         unverified, beside the library's signature
-//	sign+verify  as the engine is by default, beside the library's signature and verification
-//	handle       unverified, beside the signature of the keystore's own key
+//	sign         unverified, relative to the library's signature
+//	sign+verify  verified, as by default, relative to the library's signature and verification
+//	handle       unverified, relative to the signature of the keystore's key handle
 //
 // Where the keystore signs as the library does, sign and handle are the same.
 func BenchmarkRatio(b *testing.B) {
@@ -32,7 +32,7 @@ func BenchmarkRatio(b *testing.B) {
 }
 
 // BenchmarkGain measures what a second core brings to the whole path relative to what it
-// brings to the bare operation; the target is 0.93. It says nothing on one core.
+// brings to the bare operation; the target is 0.93. On one core it is meaningless.
 func BenchmarkGain(b *testing.B) {
 	for _, kind := range workload.OnePerChain() {
 		b.Run(kind.Name(), func(b *testing.B) {

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Runs the benchmarks and writes their output, in the format of go test -bench
-# with the facts of the machine in front, to stdout, and progress to stderr. It
-# runs in the root of the module; make bench calls it. It fails if BENCH matches
-# no benchmark.
+# Runs the benchmarks. Their output goes to stdout in the format of go test -bench,
+# after lines that describe the machine; progress goes to stderr. Run it in the root
+# of the module, as make bench does. It fails if BENCH matches no benchmark.
 #
-#   BENCH      pattern of go test -bench (default: all)
-#   BENCHTIME  time of each benchmark in nanoseconds (200ms); ratios have a fixed
-#              number of pairs
-#   COUNT      samples of each (6, the fewest that benchstat gives a spread for)
+#   BENCH      pattern for go test -bench (default: all)
+#   BENCHTIME  duration of each benchmark of absolute times (200ms); ratios have a
+#              fixed number of pairs
+#   COUNT      samples of each benchmark (6, the fewest for which benchstat gives a
+#              spread)
 #   PEERS      folders with the benchmarks of other libraries (bench/peers)
 #   SHORT      -short: a run that only shows that everything runs
 set -euo pipefail
@@ -16,15 +16,15 @@ bench=${BENCH:-.} benchtime=${BENCHTIME:-200ms} count=${COUNT:-6} short=${SHORT:
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 
-# Measured in pairs or runs of fixed length, whatever -benchtime is: signing
-# first, in a process whose memory is still fresh.
+# Measured in pairs or in runs of a fixed length, whatever -benchtime is. Signing comes
+# first, in a process whose heap is still small.
 signing='^Benchmark(Ratio|Gain|BatchRatio|InputsRatio)$'
 ratios='^Benchmark(Keystores|KeystoreMemoryFlat|PKCS11.*|HTTP|HTTPClients|Log|LogRatio)$'
 
-# Rounds that take milliseconds each, by 64 clients: in BENCHTIME there are too few.
+# Each round takes milliseconds, with 64 clients: BENCHTIME would have too few.
 rounds='^BenchmarkApprovals$'
 
-# fact NAME VALUE… writes one configuration line of the benchmark format.
+# fact NAME VALUE… writes a configuration line of the benchmark format.
 fact() { [ -z "${2:-}" ] || echo "$1: ${*:2}"; }
 
 facts() {

@@ -18,8 +18,8 @@ var manyInputs = countersign.Config{
 	Chains:                      countersign.Chains(countersign.Limits{Bitcoin: bitcoin.Limits{MaxFee: bitcoin.MaxMoney, MaxFeeRate: bitcoin.MaxMoney}}),
 }
 
-// fewSigner signs a few large transactions of a kind in turn, with the keys of a
-// workload of the same chain: a thousand of them would take gigabytes.
+// fewSigner returns a function that signs a few large transactions of a kind in turn, with
+// the keys of a workload of the same chain. A thousand of them would take gigabytes.
 func fewSigner(b *testing.B, w *workload.Workload, large workload.Kind) func(i int) {
 	b.Helper()
 	engine := w.Engine(b, manyInputs)
@@ -33,7 +33,7 @@ func fewSigner(b *testing.B, w *workload.Workload, large workload.Kind) func(i i
 		}
 	}
 	for i := range intents {
-		sign(i) // what is made for the first look at a key
+		sign(i) // so that what is computed on the first use of a key is not measured
 	}
 	return sign
 }
@@ -69,7 +69,7 @@ func BenchmarkInputsRatio(b *testing.B) {
 	}
 }
 
-// BenchmarkCalldata measures the cost of calldata, from 100 bytes to the most that nodes
+// BenchmarkCalldata measures the cost of calldata, from 100 bytes to the maximum that nodes
 // relay.
 func BenchmarkCalldata(b *testing.B) {
 	w := workload.New(b, workload.Find("ethereum/eip1559"))

@@ -26,8 +26,8 @@ const storeClients = 64
 // recordSize is about that of a signed Ethereum transaction with its vote.
 const recordSize = 2000
 
-// BenchmarkStoreMemory, like its siblings, begins and completes activities, each with
-// its own body.
+// BenchmarkStoreMemory begins and completes activities, each with its own body, as the
+// other store benchmarks do.
 func BenchmarkStoreMemory(b *testing.B) {
 	s := memory.New(math.MaxInt)
 	var counter atomic.Uint64
@@ -45,12 +45,12 @@ func BenchmarkStoreBolt(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer s.Close()
-	storeClientsAtOnce(b, s)
+	storeConcurrently(b, s)
 	stats := s.Stats()
 	b.ReportMetric(float64(stats.Completed)/float64(stats.Commits), "activities/fsync")
 }
 
-// BenchmarkStoreBoltAlone has one client: each activity has its own commit.
+// BenchmarkStoreBoltAlone has one client, so that each activity has its own commit.
 func BenchmarkStoreBoltAlone(b *testing.B) {
 	s, err := bolt.Open(filepath.Join(b.TempDir(), "store"))
 	if err != nil {
@@ -66,22 +66,22 @@ func BenchmarkStoreBoltAlone(b *testing.B) {
 	}
 }
 
-// BenchmarkStorePostgres has the server on the same machine.
+// BenchmarkStorePostgres has its database on the same machine.
 func BenchmarkStorePostgres(b *testing.B) {
 	s, err := postgres.Open(b.Context(), testenv.Postgres(b).DSN)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer s.Close()
-	storeClientsAtOnce(b, s)
+	storeConcurrently(b, s)
 }
 
-func storeClientsAtOnce(b *testing.B, s store.Store) {
+func storeConcurrently(b *testing.B, s store.Store) {
 	b.Helper()
 	b.SetParallelism(max(1, storeClients/runtime.GOMAXPROCS(0)))
 	data := make([]byte, recordSize)
-	started := storeBodies.Add(uint64(b.N)) - uint64(b.N)
-	measure.Parallel(b, func(i int) { storeActivity(b, s, started+uint64(i), data) })
+	first := storeBodies.Add(uint64(b.N)) - uint64(b.N)
+	measure.Parallel(b, func(i int) { storeActivity(b, s, first+uint64(i), data) })
 }
 
 // storeBodies counts the bodies sent so far, so that no two are equal.

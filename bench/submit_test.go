@@ -27,29 +27,29 @@ var stores = []struct {
 }{
 	{"memory", func(*testing.B) store.Store { return memory.New(math.MaxInt) }},
 	{"bolt", func(b *testing.B) store.Store {
-		kept, err := bolt.Open(filepath.Join(b.TempDir(), "state.db"))
+		backend, err := bolt.Open(filepath.Join(b.TempDir(), "state.db"))
 		if err != nil {
 			b.Fatal(err)
 		}
-		return kept
+		return backend
 	}},
 	{"postgres", func(b *testing.B) store.Store {
-		kept, err := postgres.Open(b.Context(), testenv.Postgres(b).DSN)
+		backend, err := postgres.Open(b.Context(), testenv.Postgres(b).DSN)
 		if err != nil {
 			b.Fatal(err)
 		}
-		return kept
+		return backend
 	}},
 }
 
 // BenchmarkSubmit measures a request from its body to its answer, without HTTP, over
 // each store: by one client, and by 64 concurrently.
 func BenchmarkSubmit(b *testing.B) {
-	for _, kept := range stores {
+	for _, backend := range stores {
 		for _, clients := range []int{1, storeClients} {
-			b.Run(fmt.Sprintf("%s/clients=%d", kept.name, clients), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s/clients=%d", backend.name, clients), func(b *testing.B) {
 				key := enginetest.NewAPIKey(b)
-				engine := newSubmitEngine(b, key, kept.open(b))
+				engine := newSubmitEngine(b, key, backend.open(b))
 				sent := newLoad(b, key, b.N)
 				b.SetParallelism(max(1, clients/runtime.GOMAXPROCS(0)))
 				submit := func(i int) {
@@ -72,9 +72,9 @@ func BenchmarkSubmit(b *testing.B) {
 
 // newSubmitEngine returns an engine that takes requests and does not verify signatures.
 // It is closed, with its store, when the benchmark ends.
-func newSubmitEngine(b *testing.B, key *enginetest.APIKey, kept store.Store) *countersign.Engine {
+func newSubmitEngine(b *testing.B, key *enginetest.APIKey, backend store.Store) *countersign.Engine {
 	b.Helper()
-	engine, err := submitEngine(key.Config(), kept)
+	engine, err := submitEngine(key.Config(), backend)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func newSubmitEngine(b *testing.B, key *enginetest.APIKey, kept store.Store) *co
 	return engine
 }
 
-// BenchmarkSubmitParts measures each step of that by itself, except for the store.
+// BenchmarkSubmitParts measures each step of BenchmarkSubmit by itself, except the store.
 func BenchmarkSubmitParts(b *testing.B) {
 	key := enginetest.NewAPIKey(b)
 	sent := newLoad(b, key, 1000)

@@ -17,12 +17,12 @@ import (
 
 // submitEngine returns an engine that takes the requests of a load and does not verify
 // signatures.
-func submitEngine(key countersign.APIKeyConfig, kept store.Store) (*countersign.Engine, error) {
-	return submitEngineWith(key, kept, func(*countersign.Config) {})
+func submitEngine(key countersign.APIKeyConfig, backend store.Store) (*countersign.Engine, error) {
+	return submitEngineWith(key, backend, func(*countersign.Config) {})
 }
 
 // submitEngineWith is submitEngine with a changed configuration.
-func submitEngineWith(key countersign.APIKeyConfig, kept store.Store, change func(*countersign.Config)) (*countersign.Engine, error) {
+func submitEngineWith(key countersign.APIKeyConfig, backend store.Store, change func(*countersign.Config)) (*countersign.Engine, error) {
 	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: enginetest.Organization, Users: []countersign.UserConfig{
 		{Name: "bench", APIKeys: []countersign.APIKeyConfig{key}},
 	}}})
@@ -37,7 +37,7 @@ func submitEngineWith(key countersign.APIKeyConfig, kept store.Store, change fun
 	if _, err := signing.Add(context.Background(), enginetest.Organization, keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		return nil, err
 	}
-	config := countersign.Config{Keystore: signing, Directory: directory, Store: kept, ReleaseUnverifiedSignatures: true}
+	config := countersign.Config{Keystore: signing, Directory: directory, Store: backend, ReleaseUnverifiedSignatures: true}
 	change(&config)
 	return countersign.New(config)
 }
@@ -50,18 +50,18 @@ type load struct {
 
 func newLoad(b *testing.B, key *enginetest.APIKey, count int) *load {
 	b.Helper()
-	made := &load{}
+	l := &load{}
 	now := time.Now().UnixMilli()
 	for i := range count {
 		body := fmt.Appendf(nil, `{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","timestampMs":"%d","organizationId":%q,"parameters":{"signWith":%q,"unsignedTransaction":%q,"type":"TRANSACTION_TYPE_ETHEREUM"}}`,
 			now-int64(i), enginetest.Organization, enginetest.Address, enginetest.Unsigned)
-		made.bodies = append(made.bodies, body)
-		made.headers = append(made.headers, key.Header(body).Value)
+		l.bodies = append(l.bodies, body)
+		l.headers = append(l.headers, key.Header(body).Value)
 	}
-	return made
+	return l
 }
 
-// part returns the share of one run, so that no body is sent twice.
+// part returns the requests of one run, so that no body is sent twice.
 func (l *load) part(run, size int) *load {
 	from, to := run*size, (run+1)*size
 	return &load{l.bodies[from:to], l.headers[from:to]}

@@ -3,7 +3,7 @@ package peers
 import (
 	"bytes"
 	"encoding/hex"
-	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/btcsuite/btcd/btcec/v2"
@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/bench/internal/workload"
 )
 
-// btcd reads, checks the transactions that are spent, signs and writes with
-// btcd's psbt and txscript.
+// btcd reads a PSBT, checks the transactions it spends, signs and writes it with btcd's
+// psbt and txscript.
 func btcd(t testing.TB, w *workload.Workload) peer {
 	keys := make([]*btcec.PrivateKey, workload.Keys)
 	for i := range keys {
@@ -45,7 +45,7 @@ func signPSBT(text string, key *btcec.PrivateKey) (string, error) {
 	for i, in := range packet.Inputs {
 		previous := tx.TxIn[i].PreviousOutPoint
 		if in.NonWitnessUtxo.TxHash() != previous.Hash {
-			return "", errors.New("another transaction")
+			return "", fmt.Errorf("input %d: the previous transaction is not the one spent", i)
 		}
 		spent.AddPrevOut(previous, in.NonWitnessUtxo.TxOut[previous.Index])
 	}

@@ -1,15 +1,14 @@
-// Package peers signs the transactions of the benchmarks with other libraries,
-// beside the engine: the same keys, the same run, in turns. It is a module of
-// its own so that the project's does not have what the peers need.
+// Package peers compares the engine with other libraries: both sign the benchmarks'
+// transactions with the same keys, alternating, in one run. It is a module of its own, so
+// that the peers' dependencies are not the project's.
 //
 //	make bench                                          runs it last
 //	cd bench/peers && go test -run '^$' -bench .        by itself
 //
-// Libraries for Go are called here. Those for JavaScript run in Node (peers.mjs,
-// with the packages of interop/) and time themselves there.
+// Go libraries are called directly. JavaScript libraries run in Node (peers.mjs, with the
+// packages of interop/) and time themselves there.
 //
-// Every peer starts from what its users have and ends with the signed bytes:
-// go-ethereum from its own struct, the others from the unsigned bytes in hex.
-// What each answers for the first transactions is compared with the engine's
-// answer before anything is timed.
+// Every peer starts from what its users have and ends with the signed bytes: go-ethereum
+// starts from its own struct, the others from the unsigned bytes in hex. Before anything
+// is timed, the peer's first results are compared with the engine's.
 package peers

@@ -13,7 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/bench/internal/workload"
 )
 
-// goEthereum is types.SignTx and MarshalBinary, from a struct: it reads nothing.
+// goEthereum signs a struct with types.SignTx and encodes it with MarshalBinary. It does not
+// read bytes.
 func goEthereum(t testing.TB, _ *workload.Workload) peer {
 	signer := types.LatestSignerForChainID(workload.EthereumChainID)
 	transactions := ethereumTransactions()
@@ -31,11 +32,11 @@ func goEthereum(t testing.TB, _ *workload.Workload) peer {
 	})
 }
 
-// keystoreKeys is the number of keys in go-ethereum's keystore, which is slow to add and
-// unlock each.
+// keystoreKeys is the number of keys in go-ethereum's keystore, where adding and unlocking
+// a key is slow.
 const keystoreKeys = 50
 
-// goEthereumKeystore is the same with go-ethereum's keystore, keys unlocked.
+// goEthereumKeystore signs with go-ethereum's keystore, whose keys are unlocked.
 func goEthereumKeystore(t testing.TB, _ *workload.Workload) peer {
 	store := keystore.NewKeyStore(t.TempDir(), 2, 1)
 	owners := make([]accounts.Account, keystoreKeys)
@@ -79,7 +80,7 @@ func marshal(t testing.TB) func(*types.Transaction, error) string {
 	}
 }
 
-// solanaGo reads, signs and writes with solana-go.
+// solanaGo reads, signs and writes a transaction with solana-go.
 func solanaGo(t testing.TB, w *workload.Workload) peer {
 	keys := make([]sdk.PrivateKey, workload.Keys)
 	for i := range keys {

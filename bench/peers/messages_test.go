@@ -18,12 +18,12 @@ import (
 
 // messagePeers returns the libraries for a kind of message, by name.
 func messagePeers(kind workload.MessageKind) map[string]func(testing.TB, *workload.Messages) peer {
-	what := "typed"
+	form := "typed"
 	if kind.Personal {
-		what = "personal"
+		form = "personal"
 	}
 	inNode := func(library string) func(testing.TB, *workload.Messages) peer {
-		return func(t testing.TB, w *workload.Messages) peer { return startNode(t, library+"-"+what, w.Texts) }
+		return func(t testing.TB, w *workload.Messages) peer { return startNode(t, library+"-"+form, w.Texts) }
 	}
 	return map[string]func(testing.TB, *workload.Messages) peer{
 		"go-ethereum": func(t testing.TB, w *workload.Messages) peer { return apitypesPeer(t, w, kind.Personal) },
@@ -67,7 +67,7 @@ func apitypesPeer(t testing.TB, w *workload.Messages, personal bool) peer {
 	})
 }
 
-// compareMessages compares the first answers of a peer with the engine's.
+// compareMessages compares the peer's first signatures with the engine's.
 func compareMessages(t testing.TB, w *workload.Messages, p peer) {
 	t.Helper()
 	engine := w.Engine(t, countersign.Config{})
@@ -82,7 +82,7 @@ func compareMessages(t testing.TB, w *workload.Messages, p peer) {
 	}
 }
 
-// TestMessagePeers checks that every peer gives the engine's answers.
+// TestMessagePeers checks that every peer signs as the engine does.
 func TestMessagePeers(t *testing.T) {
 	for _, kind := range workload.MessageKinds() {
 		w := workload.NewMessages(t, kind)

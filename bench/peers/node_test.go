@@ -13,20 +13,20 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// nodeKeys is the number of keys and transactions that rotate in Node, whose libraries
-// take longer for each than fetching it from memory does.
+// nodeKeys is the number of keys and transactions that rotate in Node. It is smaller than
+// in Go: there, signing takes so long that cache misses do not matter.
 const nodeKeys = 100
 
-// nodePeer is peers.mjs with one library ready.
+// nodePeer is a Node process that runs peers.mjs with one library.
 type nodePeer struct {
 	t       testing.TB
 	to      *json.Encoder
 	answers *bufio.Scanner
 }
 
-// startNode prepares a library for the first transactions, or messages, and keys of the
-// same numbers. It passes the script as text, so that the script finds the packages of
-// the folder in which it runs, interop/.
+// startNode prepares a library for the first transactions, or messages, and their keys. It
+// passes the script as text, so that the script finds the packages of the folder it runs
+// in, interop/.
 func startNode(t testing.TB, library string, transactions []string) peer {
 	t.Helper()
 	script, err := os.ReadFile("peers.mjs")

@@ -1,14 +1,13 @@
-// Signs transactions and messages with libraries for JavaScript, and times them.
+// Signs transactions and messages with JavaScript libraries, and times them.
 //
-// Reads requests and writes answers, one JSON a line:
+// Reads requests and writes answers, one JSON object per line:
 //
-//   {op: "load", library, secrets, transactions}  → {}             hex without 0x; of messages their text
+//   {op: "load", library, secrets, transactions}  → {}             hex without 0x; messages as text
 //   {op: "sign", i}                               → {signed}       hex
 //   {op: "time", from, calls}                     → {nanoseconds}
 //
-// A request that fails gets {error}. Keys are made ready by load, as a server
-// would keep them; a call starts from the unsigned bytes in hex and ends with
-// signed hex.
+// A request that fails gets {error}. load prepares the keys, as a server would
+// keep them. A call starts from the unsigned bytes in hex and ends with signed hex.
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 
@@ -16,7 +15,7 @@ const require = createRequire(`${process.cwd()}/`);
 const hex = (bytes) => Buffer.from(bytes).toString('hex');
 const unhex = (text) => new Uint8Array(Buffer.from(text, 'hex'));
 
-// Each library: what it makes of a secret, and how it signs with that.
+// For each library: how it turns a secret into a key, and how it signs with that key.
 const libraries = {
   async viem() {
     const { parseTransaction } = await import('viem');
@@ -74,7 +73,7 @@ const libraries = {
     };
   },
 
-  // Wallet Core takes fields, not bytes: they are read outside of the clock.
+  // Wallet Core takes fields, not bytes. Reading them from the bytes is not timed.
   async 'wallet-core'() {
     const core = await require('@trustwallet/wallet-core').initWasm();
     const { TW } = require('@trustwallet/wallet-core');
@@ -99,7 +98,7 @@ const libraries = {
     };
   },
 
-  // OKX's packages take fields on Ethereum: they are read outside of the clock.
+  // OKX's Ethereum package takes fields, not bytes. Reading them from the bytes is not timed.
   async 'okx-ethereum'() {
     const okx = require('@okxweb3/coin-ethereum');
     const { Transaction } = await import('ethers');
@@ -136,7 +135,7 @@ const libraries = {
     const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
     return {
       key: (secret) => secret,
-      shown(signature) { // with the lower s: this library takes either
+      shown(signature) { // with low s: this library returns either
         const s = BigInt(`0x${signature.slice(64, 128)}`);
         return signature.slice(0, 64) + (s > order / 2n ? order - s : s).toString(16).padStart(64, '0');
       },
@@ -200,7 +199,7 @@ const libraries = {
     };
   },
 
-  // TronWeb signs what it has as JSON, and returns the signature in it.
+  // TronWeb signs a transaction in JSON and returns it with its signature.
   async tronweb() {
     const { utils } = await import('tronweb');
     const { createHash } = await import('node:crypto');
@@ -224,7 +223,7 @@ const operations = {
     library = await libraries[request.library]();
     keys = await Promise.all(request.secrets.map(library.key));
     transactions = request.transactions.map(library.prepare ?? ((unsigned) => unsigned));
-    for (let i = 0; i < 300; i++) await sign(i); // until it is compiled
+    for (let i = 0; i < 300; i++) await sign(i); // so that the JIT has compiled it
     return {};
   },
   async sign({ i }) {

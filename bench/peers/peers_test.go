@@ -15,14 +15,14 @@ const pairs = 41
 
 // peer is another library that signs transactions of a kind.
 type peer interface {
-	// sign returns the signed transaction i in hex, or the signature where the
-	// library makes no more than that.
+	// sign returns signed transaction i in hex, or just its signature if the library
+	// returns no more.
 	sign(i int) string
-	// time runs so many calls of sign and returns how long they took.
+	// time calls sign a number of times and returns the duration.
 	time(from, calls int) time.Duration
 }
 
-// peerOf is a library for a kind, and how to prepare it.
+// peerOf is a library for one kind of transaction, and how to prepare it.
 type peerOf struct {
 	kind, name string
 	ready      func(testing.TB, *workload.Workload) peer
@@ -57,7 +57,7 @@ func (p goPeer) time(from, calls int) time.Duration {
 	return measure.Calls(func(i int) { p(i) })(from, calls)
 }
 
-// compare compares the first answers of a peer with the engine's.
+// compare compares the peer's first signed transactions with the engine's.
 func compare(t testing.TB, w *workload.Workload, p peer) {
 	t.Helper()
 	engine := w.Engine(t, countersign.Config{})
@@ -73,7 +73,7 @@ func compare(t testing.TB, w *workload.Workload, p peer) {
 	}
 }
 
-// TestPeers checks that every peer gives the engine's answers.
+// TestPeers checks that every peer signs as the engine does.
 func TestPeers(t *testing.T) {
 	for _, p := range peers {
 		t.Run(p.kind+"/"+p.name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func BenchmarkPeers(b *testing.B) {
 	}
 }
 
-// inNode is a library for JavaScript.
+// inNode returns how to prepare a JavaScript library.
 func inNode(library string) func(testing.TB, *workload.Workload) peer {
 	return func(t testing.TB, w *workload.Workload) peer {
 		transactions := make([]string, len(w.Requests))

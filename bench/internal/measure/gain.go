@@ -14,12 +14,12 @@ const gainRounds, gainCalls = 11, 16
 // Gain reports how much faster two cores are than one, for ours and for theirs,
 // as medians over interleaved rounds:
 //
-//	gain-ours    calls per second on two cores, by those on one
-//	gain-theirs  the same of theirs
-//	gain-ratio   the one by the other: 1 if ours loses nothing of its own
+//	gain-ours    calls per second of ours: on two cores divided by on one
+//	gain-theirs  the same for theirs
+//	gain-ratio   gain-ours divided by gain-theirs: 1 if ours scales as well
 //
-// A round runs both, each on one core and on two, in an order that turns from
-// round to round: what the machine does meanwhile meets all four alike.
+// A round runs both, each on one core and on two, in an order that changes from
+// round to round, so that other load on the machine affects all four equally.
 func Gain(b *testing.B, ours, theirs func(i int)) {
 	b.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
@@ -38,18 +38,18 @@ func Gain(b *testing.B, ours, theirs func(i int)) {
 	b.ReportMetric(Median(ratios), "gain-ratio")
 }
 
-// gainLane is one side of a gain.
+// gainLane is one side of a gain: ours or theirs.
 type gainLane struct {
 	f     func(i int)
 	calls int // on each core
-	at    int
+	next  int // the counter of the next call
 	gains []float64
 }
 
 func newGainLane(f func(i int)) gainLane {
 	l := lane{timer: Calls(f)}
 	l.calibrate()
-	return gainLane{f: f, calls: l.calls * gainCalls, at: l.at}
+	return gainLane{f: f, calls: l.calls * gainCalls, next: l.next}
 }
 
 // run times one core and two, in one order or the other.
@@ -71,8 +71,8 @@ func (l *gainLane) onCores(cores int) time.Duration {
 	var done sync.WaitGroup
 	start := time.Now()
 	for range cores {
-		from := l.at
-		l.at += l.calls
+		from := l.next
+		l.next += l.calls
 		done.Go(func() {
 			for i := range l.calls {
 				l.f(from + i)

@@ -1,6 +1,6 @@
-// Package measure is how the benchmarks measure: ratios in interleaved pairs,
-// and loops whose inputs rotate. bench and bench/peers share it, so that all
-// chains and all peers are measured by one method.
+// Package measure has the measuring loops of the benchmarks: ratios over
+// interleaved pairs, and loops whose inputs rotate. bench and bench/peers share
+// it, so that every chain and every peer is measured in the same way.
 package measure
 
 import (
@@ -33,15 +33,15 @@ func Calls(f func(i int)) Timer {
 	}
 }
 
-// Ratio reports what ours costs beside theirs, as the median over interleaved
-// pairs in one run:
+// Ratio reports the cost of ours relative to theirs, as the median over
+// interleaved pairs in one run:
 //
 //	ratio      ours divided by theirs
 //	ns/ours    one call of ours
 //	ns/theirs  one call of theirs
 //
-// b.N has no meaning here: a ratio is as exact as its pairs are many, and all of
-// them together are what the benchmark runs for.
+// b.N is ignored: the precision of a ratio depends on the number of pairs, which
+// is fixed.
 func Ratio(b *testing.B, ours, theirs func(i int)) {
 	b.Helper()
 	Pairs(b, DefaultPairs, Calls(ours), Calls(theirs))
@@ -53,34 +53,34 @@ func Ratio(b *testing.B, ours, theirs func(i int)) {
 // prolong the fast side.
 func Pairs(b *testing.B, pairs int, ours, theirs Timer) {
 	b.Helper()
-	a, z := lane{timer: ours}, lane{timer: theirs}
-	a.calibrate()
-	z.calibrate()
+	our, their := lane{timer: ours}, lane{timer: theirs}
+	our.calibrate()
+	their.calibrate()
 	pairs = Repeats(pairs)
 	for pair := range pairs {
 		if pair%2 == 0 {
-			a.run()
-			z.run()
+			our.run()
+			their.run()
 		} else {
-			z.run()
-			a.run()
+			their.run()
+			our.run()
 		}
 	}
 	ratios := make([]float64, pairs)
 	for i := range ratios {
-		ratios[i] = a.perCall[i] / z.perCall[i]
+		ratios[i] = our.perCall[i] / their.perCall[i]
 	}
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(Median(ratios), "ratio")
-	b.ReportMetric(Median(a.perCall), "ns/ours")
-	b.ReportMetric(Median(z.perCall), "ns/theirs")
+	b.ReportMetric(Median(our.perCall), "ns/ours")
+	b.ReportMetric(Median(their.perCall), "ns/theirs")
 }
 
-// lane is one side of the pairs.
+// lane is one side of the pairs: ours or theirs.
 type lane struct {
 	timer   Timer
 	calls   int
-	at      int
+	next    int       // the counter of the next call
 	perCall []float64 // nanoseconds
 }
 
@@ -90,8 +90,8 @@ func (l *lane) calibrate() {
 	for l.calls = 1; ; l.calls *= 2 {
 		fastest := time.Duration(math.MaxInt64)
 		for range 3 {
-			fastest = min(fastest, l.timer(l.at, l.calls))
-			l.at += l.calls
+			fastest = min(fastest, l.timer(l.next, l.calls))
+			l.next += l.calls
 		}
 		if fastest >= side {
 			return
@@ -100,8 +100,8 @@ func (l *lane) calibrate() {
 }
 
 func (l *lane) run() {
-	l.perCall = append(l.perCall, float64(l.timer(l.at, l.calls))/float64(l.calls))
-	l.at += l.calls
+	l.perCall = append(l.perCall, float64(l.timer(l.next, l.calls))/float64(l.calls))
+	l.next += l.calls
 }
 
 // Repeats returns how often to measure: n times, or three times in a short run, which

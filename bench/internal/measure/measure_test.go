@@ -19,7 +19,7 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-// TestPairs times two clocks that are made up: the ratio is theirs exactly.
+// TestPairs uses two fake clocks, whose ratio is known exactly.
 func TestPairs(t *testing.T) {
 	clock := func(perCall time.Duration) measure.Timer {
 		return func(_, calls int) time.Duration { return time.Duration(calls) * perCall }
@@ -34,7 +34,8 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestPairsRotate sees every number once and in order: no input is favoured.
+// TestPairsRotate checks that the counter takes every value once, in order, so that all
+// inputs are used equally.
 func TestPairsRotate(t *testing.T) {
 	next := 0
 	timer := func(from, calls int) time.Duration {
@@ -51,8 +52,8 @@ func TestPairsRotate(t *testing.T) {
 	})
 }
 
-// TestSetUpIsNotMeasured allocates as much in the set-up as a hundred times in
-// each call would, and reports the calls alone.
+// TestSetUpIsNotMeasured allocates a hundred times per call during setup, none of
+// which may count.
 func TestSetUpIsNotMeasured(t *testing.T) {
 	benchtime := flag.Lookup("test.benchtime")
 	was := benchtime.Value.String()
@@ -63,21 +64,21 @@ func TestSetUpIsNotMeasured(t *testing.T) {
 	}
 	for name, run := range map[string]func(*testing.B, func(int)){"parallel": measure.Parallel, "serial": measure.Serial, "loop": measure.Loop} {
 		t.Run(name, func(t *testing.T) {
-			var kept [][]byte
+			var allocated [][]byte
 			result := testing.Benchmark(func(b *testing.B) {
 				for range 100 * calls {
-					kept = append(kept, make([]byte, 1))
+					allocated = append(allocated, make([]byte, 1))
 				}
 				run(b, func(int) {})
 			})
-			if len(kept) == 0 || result.AllocsPerOp() != 0 {
+			if len(allocated) == 0 || result.AllocsPerOp() != 0 {
 				t.Errorf("%d allocations per operation, want none", result.AllocsPerOp())
 			}
 		})
 	}
 }
 
-// TestQuantile takes quantiles of the numbers from 0 to 100.
+// TestQuantile checks quantiles of the numbers from 0 to 100.
 func TestQuantile(t *testing.T) {
 	values := make([]int, 101)
 	for i := range values {

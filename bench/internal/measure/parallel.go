@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Parallel runs f from all cores at once, with a counter that no two calls
-// share, and reports the latency of a call besides the time per operation:
+// Parallel runs f from all cores at once, with a different counter for each call, and
+// reports the latency of a call in addition to the time per operation:
 //
 //	p50-ns, p99-ns  quantiles over all calls
 //
-// What the benchmark prepared before is not timed.
+// Setup before the call is not timed.
 func Parallel(b *testing.B, f func(i int)) {
 	b.Helper()
 	took := make([]time.Duration, b.N)
@@ -54,7 +54,8 @@ func reportLatency(b *testing.B, took []time.Duration) {
 	b.ReportMetric(float64(Quantile(took, .99)), "p99-ns")
 }
 
-// Quantile returns the value below which a share of the sorted values lies.
+// Quantile returns the value below which a share of the sorted values lies: 0.5 is the
+// median.
 func Quantile[T any](sorted []T, share float64) T {
 	return sorted[int(share*float64(len(sorted)-1))]
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Bare returns the operation on the curve by itself, as its library offers it:
-// go-ethereum's crypto.Sign, btcec's schnorr.Sign, crypto/ed25519's Sign. With
-// verify, each signature is verified by the same library.
+// Bare returns the operation on the curve alone, as its library offers it: go-ethereum's
+// crypto.Sign, btcec's schnorr.Sign or crypto/ed25519's Sign. With verify, the same
+// library verifies each signature.
 func (w *Workload) Bare(t testing.TB, verify bool) func(i int) {
 	t.Helper()
 	switch w.Scheme {
@@ -39,8 +39,11 @@ func (w *Workload) bareECDSA(t testing.TB, verify bool) func(i int) {
 	return func(i int) {
 		i %= Keys
 		signature, err := crypto.Sign(digests[i][:], keys[i])
-		if err != nil || verify && !crypto.VerifySignature(public[i], digests[i][:], signature[:64]) {
+		if err != nil {
 			t.Fatal("crypto.Sign: ", err)
+		}
+		if verify && !crypto.VerifySignature(public[i], digests[i][:], signature[:64]) {
+			t.Fatalf("crypto.Sign: signature %d does not verify", i)
 		}
 	}
 }
@@ -54,8 +57,11 @@ func (w *Workload) bareSchnorr(t testing.TB, verify bool) func(i int) {
 	return func(i int) {
 		i %= Keys
 		signature, err := schnorr.Sign(keys[i], digests[i][:], schnorr.CustomNonce([32]byte{}), schnorr.FastSign())
-		if err != nil || verify && !signature.Verify(digests[i][:], public[i]) {
+		if err != nil {
 			t.Fatal("schnorr.Sign: ", err)
+		}
+		if verify && !signature.Verify(digests[i][:], public[i]) {
+			t.Fatalf("schnorr.Sign: signature %d does not verify", i)
 		}
 	}
 }
@@ -69,13 +75,13 @@ func (w *Workload) bareEd25519(t testing.TB, verify bool) func(i int) {
 		i %= Keys
 		signature := ed25519.Sign(keys[i], messages[i])
 		if verify && !ed25519.Verify(ed25519.PublicKey(keys[i][32:]), messages[i], signature) {
-			t.Fatal("ed25519.Sign")
+			t.Fatalf("ed25519.Sign: signature %d does not verify", i)
 		}
 	}
 }
 
-// digests are 32 bytes for each transaction, which the bare operation on secp256k1
-// signs. Their values make no difference to the curve.
+// digests returns 32 bytes for each transaction, for the bare operation on secp256k1. Their
+// values make no difference to the curve.
 func (w *Workload) digests() [][32]byte {
 	digests := make([][32]byte, Keys)
 	for i := range digests {
@@ -84,7 +90,7 @@ func (w *Workload) digests() [][32]byte {
 	return digests
 }
 
-// messages are the bytes that the transactions of Solana sign.
+// messages returns the bytes that each Solana transaction signs.
 func (w *Workload) messages(t testing.TB) [][]byte {
 	t.Helper()
 	messages := make([][]byte, Keys)
@@ -98,7 +104,7 @@ func (w *Workload) messages(t testing.TB) [][]byte {
 	return messages
 }
 
-// Handle returns signing with the keystore's own key, without the path around it and
+// Handle returns signing with the keystore's key handle, without the rest of the path and
 // without verification: the lower bound for the engine.
 func (w *Workload) Handle(t testing.TB) func(i int) {
 	t.Helper()

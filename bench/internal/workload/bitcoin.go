@@ -7,7 +7,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// bitcoinSpend is how a type of output is locked, and what its addresses start with.
+// bitcoinSpend is a type of output: how it is locked, the prefix of its addresses and
+// the scheme that spends it.
 type bitcoinSpend struct {
 	lock   func(keystore.PublicKey) bitcointest.Spend
 	prefix string
@@ -20,8 +21,8 @@ var bitcoinSpends = map[string]bitcoinSpend{
 	"P2TR":   {bitcointest.BIP86, "bc1p", Schnorr},
 }
 
-// Bitcoin is the kind of PSBTs with so many inputs of a type, all of the same
-// key, each with the transaction that it spends.
+// Bitcoin returns the kind of PSBTs with a number of inputs of one type. All inputs are
+// of the same key, and each has the transaction that it spends.
 func Bitcoin(name string, inputs int) Kind {
 	spend := bitcoinSpends[name]
 	kind := Kind{Chain: "bitcoin", Type: name, Scheme: spend.scheme, AddressPrefix: spend.prefix}
@@ -30,11 +31,11 @@ func Bitcoin(name string, inputs int) Kind {
 	}
 	kind.Transaction = func(number int, signer keystore.PublicKey) []byte {
 		lock := spend.lock(signer)
-		made := bitcointest.PSBT{Outputs: []bitcointest.Output{lock.Output(uint64(inputs) * 9_000)}}
+		packet := bitcointest.PSBT{Outputs: []bitcointest.Output{lock.Output(uint64(inputs) * 9_000)}}
 		for i := range inputs {
-			made.Inputs = append(made.Inputs, lock.Input(10_000, uint32(number*inputs+i)))
+			packet.Inputs = append(packet.Inputs, lock.Input(10_000, uint32(number*inputs+i)))
 		}
-		return made.Encode()
+		return packet.Encode()
 	}
 	return kind
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// tokenCalldata is the length of a call of ERC-20's transfer.
+// tokenCalldata is the length of the calldata of an ERC-20 transfer.
 const tokenCalldata = 68
 
-// EthereumChainID is the chain that all transactions are for.
+// EthereumChainID is the chain id of all transactions.
 var EthereumChainID = big.NewInt(1)
 
 func ethereumKind(name string, make func(number int) types.TxData) Kind {
@@ -25,15 +25,15 @@ func ethereumKind(name string, make func(number int) types.TxData) Kind {
 	}}
 }
 
-// Calldata is the kind of EIP-1559 transactions with so many bytes of calldata.
+// Calldata returns the kind of EIP-1559 transactions with calldata of a size in bytes.
 func Calldata(size int) Kind {
 	return ethereumKind("calldata", func(number int) types.TxData { return dynamicFee(number, size) })
 }
 
-// DynamicFeeTransfer is a transfer of a token by EIP-1559.
+// DynamicFeeTransfer returns the EIP-1559 token transfer with a number.
 func DynamicFeeTransfer(number int) types.TxData { return dynamicFee(number, tokenCalldata) }
 
-// draw has the parts of transaction number.
+// draw makes the random parts of one transaction, the same in every run.
 type draw struct{ *rand.Rand }
 
 func drawing(number int) draw { return draw{rand.New(rand.NewPCG(7, uint64(number)))} }
@@ -46,7 +46,8 @@ func (d draw) bytes(size int) []byte {
 	return out
 }
 
-// calldata is call data of a length: if it is that of ERC-20's transfer, one.
+// calldata returns random calldata of a length. Of the length of an ERC-20 transfer, it is
+// one.
 func (d draw) calldata(length int) []byte {
 	if length != tokenCalldata {
 		return d.bytes(length)
@@ -70,7 +71,7 @@ func dynamicFee(number, calldata int) types.TxData {
 func legacyTransfer(number int) types.TxData {
 	d := drawing(number)
 	to := d.address()
-	// Unsigned takes the chain id of a legacy transaction from its v.
+	// gethoracle.Unsigned takes the chain id of a legacy transaction from its v.
 	return &types.LegacyTx{
 		Nonce: uint64(number), GasPrice: big.NewInt(2e10), Gas: 100_000, To: &to, Value: new(big.Int),
 		Data: d.calldata(tokenCalldata), V: big.NewInt(37), R: big.NewInt(1), S: big.NewInt(1),
@@ -103,7 +104,7 @@ func blobTransfer(number int) types.TxData {
 
 func setCodeTransfer(number int) types.TxData {
 	d := drawing(number)
-	authority, err := crypto.ToECDSA(Secret(number + 1)) // another account than the signer
+	authority, err := crypto.ToECDSA(Secret(number + 1)) // not the signer's account
 	if err != nil {
 		panic(err)
 	}

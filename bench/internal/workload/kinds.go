@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Chain returns a chain by its name, with default limits.
+// Chain returns a chain by name, with default limits.
 func Chain(name string) chains.Chain {
 	for _, chain := range countersign.Chains(countersign.Limits{}) {
 		if chain.Name() == name {
@@ -17,8 +17,8 @@ func Chain(name string) chains.Chain {
 	panic("workload: no chain " + name)
 }
 
-// Kinds are the types of transactions that are measured, of all chains: the
-// common ones first in each.
+// Kinds returns the measured types of transactions of all chains. Within a chain, common
+// types come first.
 func Kinds() []Kind {
 	kinds := []Kind{
 		ethereumKind("eip1559", DynamicFeeTransfer),
@@ -41,14 +41,14 @@ func Kinds() []Kind {
 	return kinds
 }
 
-// SolanaSizes are lengths of transactions in bytes: a transfer, a token
-// transfer, a swap, the most of legacy and v0, the most of v1.
+// SolanaSizes are sizes of transactions in bytes: a transfer, a token transfer, a swap,
+// the maximum of legacy and v0, and the maximum of v1.
 var SolanaSizes = []int{215, 300, 812, 1232, 4096}
 
-// Spends are the types of Bitcoin outputs that are spent.
+// Spends are the types of Bitcoin outputs that are spent, by name.
 var Spends = []string{"P2WPKH", "P2TR", "P2PKH"}
 
-// Find returns the kind of a name such as ethereum/eip1559.
+// Find returns a kind by its name, such as ethereum/eip1559.
 func Find(name string) Kind {
 	for _, kind := range Kinds() {
 		if kind.Name() == name {
@@ -58,8 +58,8 @@ func Find(name string) Kind {
 	panic("workload: no kind " + name)
 }
 
-// OnePerChain are the kinds that stand for their chains where all types would
-// be too many: each chain's transfer.
+// OnePerChain returns each chain's transfer, for benchmarks in which all kinds would be
+// too many. Bitcoin has two, one of each signature scheme.
 func OnePerChain() []Kind {
 	return []Kind{
 		Find("ethereum/eip1559"), Find("solana/215"), Find("tron/transfer"),

@@ -16,14 +16,14 @@ import (
 type MessageKind struct {
 	Name string // such as "permit"
 
-	// Text makes the message of a number for the address that signs it: JSON text
-	// of typed data, or the text of a personal message.
+	// Text returns message number for the address that signs it: typed data in JSON,
+	// or the text of a personal message.
 	Text func(number int, address string) string
 
 	Personal bool
 }
 
-// MessageKinds are those of the benchmarks.
+// MessageKinds returns the kinds of messages that the benchmarks sign.
 func MessageKinds() []MessageKind {
 	return []MessageKind{
 		{Name: "permit", Text: permit}, {Name: "safe", Text: safeTransaction}, {Name: "order", Text: order},
@@ -38,7 +38,7 @@ type Messages struct {
 	Intents []activity.SignMessageIntent
 }
 
-// NewMessages makes messages of a kind. Their store is closed when the test ends.
+// NewMessages creates messages of a kind. Their keystore is closed when the test ends.
 func NewMessages(t testing.TB, kind MessageKind) *Messages {
 	t.Helper()
 	m := &Messages{Workload: New(t, Find("ethereum/eip1559"))}
@@ -70,14 +70,14 @@ func domain(members, values string) string {
 		members + `,"domain":` + values
 }
 
-// permit is one of ERC-2612.
+// permit returns an ERC-2612 permit.
 func permit(number int, address string) string {
 	return domain(`"Permit":[{"name":"owner","type":"address"},{"name":"spender","type":"address"},{"name":"value","type":"uint256"},{"name":"nonce","type":"uint256"},{"name":"deadline","type":"uint256"}]},"primaryType":"Permit"`,
 		`{"name":"USD Coin","version":"2","chainId":1,"verifyingContract":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"}`) +
 		fmt.Sprintf(`,"message":{"owner":%q,"spender":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7","value":"250000000","nonce":"%d","deadline":"1763726400"}}`, address, number)
 }
 
-// safeTransaction is a transfer of a token by a Safe.
+// safeTransaction returns a token transfer by a Safe.
 func safeTransaction(number int, _ string) string {
 	zero := "0x0000000000000000000000000000000000000000"
 	return `{"types":{"EIP712Domain":[{"name":"chainId","type":"uint256"},{"name":"verifyingContract","type":"address"}],` +
@@ -88,10 +88,10 @@ func safeTransaction(number int, _ string) string {
 			`"operation":0,"safeTxGas":"0","baseGas":"0","gasPrice":"0","gasToken":%q,"refundReceiver":%q,"nonce":%d}}`, number, zero, zero, number)
 }
 
-// orderItems is how many items a large order offers, and how many it asks for.
+// orderItems is the number of items an order offers, and the number it asks for.
 const orderItems = 30
 
-// order is a large one of Seaport 1.6: about 11 kB of JSON.
+// order returns a large order of Seaport 1.6: about 11 kB of JSON.
 func order(number int, address string) string {
 	item := func(i int) string {
 		return fmt.Sprintf(`"itemType":2,"token":"0xBC4CA0EdA7647A8aB7C2061c2E118A18a936f13D","identifierOrCriteria":"%d","startAmount":"1","endAmount":"1"`, number+i)

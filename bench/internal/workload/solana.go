@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"fmt"
 	"sync"
 
 	sdk "github.com/gagliardetto/solana-go"
@@ -14,18 +15,18 @@ var (
 	solanaBlockhash = sdk.Hash{0xbb, 1, 2, 3}
 )
 
-// Solana is the kind of transactions of so many bytes with one signer: v0, or
-// what fits where that does not: legacy, v1.
+// Solana returns the kind of transactions of a size in bytes, with one signer: v0 where
+// that fits, else legacy (shorter) or v1 (longer).
 func Solana(size int) Kind {
-	made := sync.OnceValue(func() []byte { return solanaTemplate(size) })
+	unsigned := sync.OnceValue(func() []byte { return solanaTemplate(size) })
 	return Kind{Chain: "solana", Type: solanaType(size), Scheme: Ed25519, Transaction: func(number int, signer keystore.PublicKey) []byte {
 		payer := signer.Ed25519()
-		return put(put(made(), solanaPayer[:], payer[:]), solanaBlockhash[:], drawing(number).bytes(32))
+		return put(put(unsigned(), solanaPayer[:], payer[:]), solanaBlockhash[:], drawing(number).bytes(32))
 	}}
 }
 
-// solanaTemplate makes up its length by keys, as far as there can be,
-// instructions and data.
+// solanaTemplate reaches its size with keys first, up to 64 of them, then with
+// instructions and their data.
 func solanaTemplate(size int) []byte {
 	m := solanaMessage(size)
 	for i := 0; len(m.AccountKeys) < 64 && 220+32*len(m.AccountKeys) < size*3/4; i++ {
@@ -44,14 +45,15 @@ func solanaTemplate(size int) []byte {
 		case len(raw) == size:
 			return raw
 		case len(raw) > size:
-			panic("workload: no Solana transaction has the size that is wanted")
+			panic(fmt.Sprintf("workload: no Solana transaction of %d bytes can be built", size))
 		}
 		last.Data = append(last.Data, 7)
 		m.Instructions[len(m.Instructions)-1] = last
 	}
 }
 
-// oneLamport is the data of a transfer; what stands behind it is ignored.
+// oneLamport is the instruction data of a transfer of one lamport. The System program
+// ignores bytes after it.
 func oneLamport() []byte { return []byte{2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0} }
 
 func solanaMessage(size int) (m sdk.Message) {

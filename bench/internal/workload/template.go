@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// template is the unsigned transaction of a vector of a chain's testdata, from
-// which others are made by putting bytes of the same length in the place of some.
+// template returns the unsigned transaction of a test vector of a chain. Other
+// transactions are derived from it by replacing bytes with others of the same length.
 func template(chain, file string) func() []byte {
 	return sync.OnceValue(func() []byte {
 		text, err := os.ReadFile(filepath.Join(testenv.Root(), "chains", chain, "testdata", file))
@@ -36,7 +36,7 @@ func unhex(text string) []byte {
 	return raw
 }
 
-// put returns raw with each old in it replaced by what is new.
+// put returns raw with each occurrence of old replaced by new, which has the same length.
 func put(raw, old, new []byte) []byte {
 	if len(old) != len(new) || !bytes.Contains(raw, old) {
 		panic("workload: the template lacks " + hex.EncodeToString(old))
@@ -64,7 +64,7 @@ func tronTRC20(number int, signer keystore.PublicKey) []byte {
 	return tronFor(tronTRC20Vector(), number, signer)
 }
 
-// tronFor makes the signer the owner and changes the block that is referred to.
+// tronFor makes the signer the owner and changes the reference block.
 func tronFor(raw []byte, number int, signer keystore.PublicKey) []byte {
 	owner := signer.KeccakAddress()
 	return put(put(raw, vectorSigner, owner[:]), vectorBlock, drawing(number).bytes(8))

@@ -1,6 +1,6 @@
-// Package workload makes what the benchmarks sign: for each chain and type, as
-// many keys and transactions as it takes that neither stays in a cache, and the
-// bare operation on the curve to hold the whole path against.
+// Package workload creates what the benchmarks sign. For each chain and type of
+// transaction it has enough keys and transactions that neither fits in a cache, and
+// the bare operation on the curve, to which the whole path is compared.
 package workload
 
 import (
@@ -21,7 +21,7 @@ const (
 	// Organization owns the keys.
 	Organization = "bench"
 
-	// Keys is the number of keys that sign in turn, and of transactions.
+	// Keys is the number of keys, which sign in turn, and of transactions.
 	Keys = 1000
 )
 

@@ -1,7 +1,7 @@
 //go:build !race
 
-// Nothing here runs at once with anything else, and thousands of keys take a
-// minute under the race detector.
+// Not under the race detector: nothing here is concurrent, and thousands of keys would
+// take a minute.
 
 package workload_test
 
@@ -13,9 +13,9 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// TestKinds signs the first, one in the middle and the last of each kind,
-// verified and without a hazard: what is measured is what would be sent. No two
-// transactions are the same, and keys are looked up by an address.
+// TestKinds signs the first, the middle and the last transaction of each kind. Their
+// signatures verify and they have no hazards, so that the benchmarks measure what would
+// be sent. No two transactions are equal, and keys are found by address.
 func TestKinds(t *testing.T) {
 	testenv.Slow(t)
 	for _, kind := range workload.Kinds() {
