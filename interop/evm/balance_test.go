@@ -17,14 +17,14 @@ type book struct {
 	account common.Address
 }
 
-// flow is what the effects say about a book.
+// flow is how the effects change a book.
 type flow struct {
-	least, most *big.Int // of what comes in less what goes out
-	open        bool     // an amount is not bounded
+	least, most *big.Int // bounds of the net change: what comes in minus what goes out
+	open        bool     // the change has no bounds, because some amount has none
 }
 
 // balances checks that holdings change as the effects say: no account loses more, and
-// what the effects promise arrives.
+// none receives less.
 func (c *comparison) balances() {
 	flows := c.flows()
 	for _, token := range c.touched() {
@@ -41,22 +41,22 @@ func (c *comparison) balance(b book, flows map[book]*flow) {
 	if was == nil || is == nil {
 		return
 	}
-	change, said := new(big.Int).Sub(is, was), flows[b]
-	if said == nil {
-		said = &flow{least: new(big.Int), most: new(big.Int)}
+	change, want := new(big.Int).Sub(is, was), flows[b]
+	if want == nil {
+		want = &flow{least: new(big.Int), most: new(big.Int)}
 	}
-	if !said.open && (change.Cmp(said.least) < 0 || change.Cmp(said.most) > 0) {
-		c.problem("%v of %v %s changes by %v, the effects say %v to %v", b.account, b.token, b.id, change, said.least, said.most)
+	if !want.open && (change.Cmp(want.least) < 0 || change.Cmp(want.most) > 0) {
+		c.problem("%v of %v %s changes by %v, want %v to %v as the effects say", b.account, b.token, b.id, change, want.least, want.most)
 	}
 }
 
-// flows sums up what the effects move.
+// flows sums up what the effects move, by book.
 func (c *comparison) flows() map[book]*flow {
 	flows := map[book]*flow{}
 	for _, e := range c.effects {
 		switch e.Kind {
 		case chains.KindFee:
-			if e.By == chains.ByOther { // of a user operation: it goes to the EntryPoint
+			if e.By == chains.ByOther { // of a user operation: paid to the EntryPoint
 				c.move(flows, e, e.From, -1)
 				c.move(flows, e, chains.PartyWritten(c.to[:], ""), 1)
 			}
@@ -64,14 +64,14 @@ func (c *comparison) flows() map[book]*flow {
 			from, to := e.From, e.To
 			if isValidator(e) {
 				if c.to != depositContract {
-					continue // what the beacon chain has moves
+					continue // only the beacon chain's balance changes
 				}
 				e.Account = chains.PartyWritten(c.to[:], "")
 			}
 			if e.Kind == chains.KindMint {
 				from = chains.Party{}
 			}
-			if e.Kind == chains.KindStake { // the contract has it, for another
+			if e.Kind == chains.KindStake { // the contract holds it for the account
 				to = e.Account
 			}
 			if e.Kind == chains.KindUnstake {
@@ -88,17 +88,17 @@ func (c *comparison) move(flows map[book]*flow, e chains.Effect, party chains.Pa
 	if len(party.Address()) != 20 || e.Asset.IsUnknown() {
 		return
 	}
-	at := book{token: common.BytesToAddress(e.Asset.Token.Address()), account: common.Address(party.Address())}
+	b := book{token: common.BytesToAddress(e.Asset.Token.Address()), account: common.Address(party.Address())}
 	amount := e.Amount.Value
 	if e.Asset.NFT != nil {
-		at.id = e.Asset.NFT.String()
-	} else if c.tokens[at.token] == erc721 { // the standard leaves open that it is an id
-		at.id, amount = amount.String(), big.NewInt(1)
+		b.id = e.Asset.NFT.String()
+	} else if c.tokens[b.token] == erc721 { // transferFrom is also a function of ERC-20, so the effect has the id as an amount
+		b.id, amount = amount.String(), big.NewInt(1)
 	}
-	f := flows[at]
+	f := flows[b]
 	if f == nil {
 		f = &flow{least: new(big.Int), most: new(big.Int)}
-		flows[at] = f
+		flows[b] = f
 	}
 	if amount == nil || e.Amount.Bound == chains.BoundLeast {
 		f.open = true
@@ -123,7 +123,8 @@ func max0(number *big.Int) *big.Int {
 	return number
 }
 
-// touched returns the tokens that were written to, and the native asset.
+// touched returns the native asset, the tokens that were written to, and those with
+// effects.
 func (c *comparison) touched() []common.Address {
 	list := []common.Address{{}}
 	for token := range c.tokens {
@@ -134,8 +135,8 @@ func (c *comparison) touched() []common.Address {
 	return list
 }
 
-// accounts returns the accounts that effects name, that are called, and those of the
-// world.
+// accounts returns the accounts of the world, those that were called, and those that
+// effects name. It leaves out pools that swaps go through.
 func (c *comparison) accounts() []common.Address {
 	list := []common.Address{c.signer, c.other, c.third, c.safe, router, multicall3, permit2, weth, c.ethReceiver}
 	for at := range c.called {
@@ -161,7 +162,7 @@ func (c *comparison) ids(token common.Address) []string {
 	return []string{""}
 }
 
-// holding returns what an account has of an asset.
+// holding returns an account's balance of an asset, or nil if the token does not answer.
 func (c *comparison) holding(in *state.StateDB, b book) *big.Int {
 	id, _ := new(big.Int).SetString(b.id, 10)
 	switch {

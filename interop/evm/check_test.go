@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// comparison is the state before and after an execution, and its effects.
+// comparison compares the states before and after an execution with its effects.
 type comparison struct {
 	*world
 	execution
@@ -25,8 +25,8 @@ func (c *comparison) problem(format string, args ...any) {
 	c.problems = append(c.problems, c.function+": "+fmt.Sprintf(format, args...))
 }
 
-// run compares in both directions: every change belongs to an effect, and everything
-// that the effects say has happened.
+// run compares in both directions: every change must belong to an effect, and everything
+// the effects say must have happened. It returns the problems.
 func (c *comparison) run() []string {
 	c.blind()
 	for contract, slots := range c.written {
@@ -38,7 +38,7 @@ func (c *comparison) run() []string {
 	}
 	for at := range c.created {
 		if !slices.ContainsFunc(c.effects, func(e chains.Effect) bool { return e.Kind == chains.KindCreate && e.To.Is(at[:]) }) {
-			c.problem("%v is created, and no effect says so", at)
+			c.problem("%v is created without an effect", at)
 		}
 	}
 	c.balances()
@@ -49,8 +49,8 @@ func (c *comparison) run() []string {
 	return c.problems
 }
 
-// blind allows an undecoded call only on a contract that behaves here as its
-// functions claim. There, the other effects must be complete.
+// blind reports undecoded calls, except to contracts that behave as their functions'
+// names claim (genuine). There, the other effects must be complete.
 func (c *comparison) blind() {
 	for _, effect := range c.effects {
 		if effect.Undecoded && !c.genuine[common.BytesToAddress(effect.To.Address())] {
@@ -59,8 +59,8 @@ func (c *comparison) blind() {
 	}
 }
 
-// exempt says why a slot may change without an effect: it prevents the reuse of a
-// signature in the bytes. It returns "" if the slot is not exempt.
+// exempt returns why a slot may change without an effect: it prevents replay of a
+// signature in the calldata. It returns "" if the slot is not exempt.
 func (c *comparison) exempt(contract common.Address, keys []common.Hash, root common.Hash) string {
 	number := root.Big().Uint64()
 	if contract == c.safe && len(keys) == 0 && number == 5 {
@@ -73,11 +73,11 @@ func (c *comparison) exempt(contract common.Address, keys []common.Hash, root co
 	case contract == c.token && c.view(c.after, contract, "nonces(address)", lastAddress(keys)) != nil && len(keys) == 1 && number == 5:
 		return "nonce of ERC-2612"
 	case contract == c.token && len(keys) == 2 && number == 8:
-		return "authorization of ERC-3009, used"
+		return "used authorization of ERC-3009"
 	case contract == permit2 && len(keys) == 2 && number == 0:
-		return "nonce of Permit2, unordered"
+		return "unordered nonce of Permit2"
 	case c.isEntryPoint(contract) && len(keys) == 2 && number == 1:
-		return "nonce of an account of ERC-4337"
+		return "nonce of an ERC-4337 account"
 	}
 	return ""
 }
@@ -89,8 +89,8 @@ func lastAddress(keys []common.Hash) common.Address {
 	return common.BytesToAddress(keys[len(keys)-1][12:])
 }
 
-// slot requires an effect on the contract, and that such effects name the parties
-// that the slot belongs to.
+// slot checks that a changed slot has an effect on its contract, and that the effects on
+// the contract name the parties the slot belongs to.
 func (c *comparison) slot(contract common.Address, slot common.Hash) {
 	keys, root := c.keys(slot)
 	if c.construction(contract) || c.pooled(contract, keys) || staking(contract) && c.onValidator() {
@@ -99,7 +99,7 @@ func (c *comparison) slot(contract common.Address, slot common.Hash) {
 	on := c.on(contract)
 	if len(on) == 0 {
 		if c.exempt(contract, keys, root) == "" {
-			c.problem("slot %x %v of %v changes, and no effect is on it", root, keys, contract)
+			c.problem("slot %x %v of %v changes, but no effect is on that contract", root, keys, contract)
 		}
 		return
 	}
@@ -109,7 +109,7 @@ func (c *comparison) slot(contract common.Address, slot common.Hash) {
 			continue
 		}
 		if c.exempt(contract, keys, root) == "" && !c.stays(contract, slot) {
-			c.problem("slot %x of %v in %v changes, and no effect names it", root, party, contract)
+			c.problem("slot %x of %v in %v changes, but no effect names that party", root, party, contract)
 		}
 	}
 }
@@ -119,8 +119,8 @@ func (c *comparison) construction(contract common.Address) bool {
 	return slices.ContainsFunc(c.effects, func(e chains.Effect) bool { return e.Kind == chains.KindCreate && e.To.Is(contract[:]) })
 }
 
-// stays reports whether a slot is the pointer from one owner or module of a Safe to
-// the next, and its own is in the list before and after.
+// stays reports whether a slot is the link from one owner or module of a Safe to the
+// next, and the owner or module itself stays in the list.
 func (c *comparison) stays(contract common.Address, slot common.Hash) bool {
 	none := common.Hash{}
 	return contract == c.safe && c.before.GetState(contract, slot) != none && c.after.GetState(contract, slot) != none
@@ -129,21 +129,21 @@ func (c *comparison) stays(contract common.Address, slot common.Hash) bool {
 // isAddress reports whether a mapping's key looks like an account.
 func isAddress(key common.Hash) bool { return key.Big().BitLen() > 64 && key.Big().BitLen() <= 160 }
 
-// on returns the effects on a contract: on its token, or on what it keeps. Permit2
-// and an EntryPoint keep what effects say about tokens and deposits.
+// on returns the effects on a contract: on its token, or on what it records. Permit2
+// records permissions for other tokens, and an EntryPoint records deposits.
 func (c *comparison) on(contract common.Address) (on []chains.Effect) {
 	for _, e := range c.effects {
-		kept := contract == permit2 && (e.Kind == chains.KindApprove || e.Kind == chains.KindRevoke || e.By == chains.ByStanding || e.Kind == chains.KindTransfer)
+		recorded := contract == permit2 && (e.Kind == chains.KindApprove || e.Kind == chains.KindRevoke || e.By == chains.ByStanding || e.Kind == chains.KindTransfer)
 		paid := c.isEntryPoint(contract) && e.By == chains.ByOther && e.Kind == chains.KindFee
-		if e.Asset.Token.Is(contract[:]) || e.Account.Is(contract[:]) || kept || paid {
+		if e.Asset.Token.Is(contract[:]) || e.Account.Is(contract[:]) || recorded || paid {
 			on = append(on, e)
 		}
 	}
 	return on
 }
 
-// concerns reports whether an effect names a party, or uses up a permission that the
-// party was given by the sender, Permit2 or the called contract.
+// concerns reports whether an effect names a party, or may change a slot of the party
+// anyway: it uses up a permission, or the party is Permit2 or the called contract.
 func (c *comparison) concerns(e chains.Effect, party common.Address) bool {
 	for _, named := range []chains.Party{e.From, e.To, e.OtherSigner, e.Account, e.Asset.Token} {
 		if named.Is(party[:]) {
@@ -153,13 +153,13 @@ func (c *comparison) concerns(e chains.Effect, party common.Address) bool {
 	return e.By == chains.ByStanding || party == permit2 || party == c.to
 }
 
-// happened checks that what the effects say, apart from movements, is so.
+// happened checks that an effect came true. Movements are checked by balances.
 func (c *comparison) happened(e *chains.Effect) {
 	switch {
 	case e.Kind == chains.KindApprove || e.Kind == chains.KindRevoke && !e.Asset.IsNone():
 		c.allowed(e)
 	case isDelegation(*e):
-		// of the last on an account: delegated
+		// checked by delegated, for the last effect on each account
 	case e.Kind == chains.KindAuthority:
 		c.controls(common.BytesToAddress(e.Account.Address()), common.BytesToAddress(e.To.Address()))
 	case e.Kind == chains.KindCreate:
@@ -172,22 +172,22 @@ func (c *comparison) happened(e *chains.Effect) {
 		c.charged(e)
 	case e.Kind == chains.KindSettings && !e.Account.IsNone():
 		if at := common.BytesToAddress(e.Account.Address()); len(c.written[at]) == 0 {
-			c.problem("no setting of %v is written", at)
+			c.problem("no slot of %v is written", at)
 		}
 	}
 }
 
-// charged checks that a fee taken from a deposit is at most what an effect says.
+// charged checks that a fee taken from a deposit is at most the effect's amount.
 func (c *comparison) charged(e *chains.Effect) {
 	payer := common.BytesToAddress(e.From.Address())
 	was, is := c.view(c.before, c.to, "balanceOf(address)", payer), c.view(c.after, c.to, "balanceOf(address)", payer)
 	if taken := new(big.Int).Sub(was, is); taken.Cmp(e.Amount.Value) > 0 {
-		c.problem("%v is taken from %v, the effect says %v", taken, payer, e.Amount.Value)
+		c.problem("%v is taken from %v, want at most %v as the effect says", taken, payer, e.Amount.Value)
 	}
 }
 
-// controls checks that a slot of an account, if it was written, has the party as its
-// value, or as a key with a value.
+// controls checks that the party controls the account: some slot of the account has it as
+// its value, or as the key of a mapping with a nonzero value.
 func (c *comparison) controls(account, party common.Address) {
 	for slot := range c.written[account] {
 		if is := c.after.GetState(account, slot); common.BytesToAddress(is[12:]) == party {
@@ -201,10 +201,10 @@ func (c *comparison) controls(account, party common.Address) {
 			return
 		}
 	}
-	c.problem("nothing of %v says that %v controls it", account, party)
+	c.problem("no slot of %v says that %v controls it", account, party)
 }
 
-// allowed checks that the last permission of a party is what an effect says.
+// allowed checks that the permission of a party is what the effect says.
 func (c *comparison) allowed(e *chains.Effect) {
 	token, owner, spender := common.BytesToAddress(e.Asset.Token.Address()), common.BytesToAddress(e.From.Address()), common.BytesToAddress(e.To.Address())
 	switch kind := c.tokens[token]; {
@@ -238,11 +238,11 @@ func (c *comparison) allowed(e *chains.Effect) {
 
 func (c *comparison) expect(is, want *big.Int) {
 	if is == nil || is.Cmp(want) != 0 {
-		c.problem("the permission is %v, the effect says %v", is, want)
+		c.problem("the permission is %v, want %v as the effect says", is, want)
 	}
 }
 
-// allowance returns what Permit2 or a token lets a party spend.
+// allowance returns the amount that Permit2 or a token lets a party spend.
 func (c *comparison) allowance(in *state.StateDB, e *chains.Effect, token, owner, spender common.Address) *big.Int {
 	switch {
 	case len(c.written[permit2]) > 0:

@@ -1,5 +1,5 @@
-// Compiles contracts/*.sol with solc, over the sources that npm packages publish, and
-// prints {name: {abi, bytecode}}.
+// Compiles contracts/*.sol with solc, with imports from npm packages, and prints
+// {name: {abi, bytecode}}.
 import { readFileSync, readdirSync } from "node:fs";
 import solc from "solc";
 

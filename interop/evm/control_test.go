@@ -6,7 +6,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// safeCall is an execTransaction that the signer, an owner, makes itself.
+// safeCall returns an execTransaction that the signer, an owner, sends itself.
 func (w *world) safeCall(target common.Address, value *big.Int, data []byte, operation int) execution {
 	signature := append(words(w.signer, 0), 1)
 	return to(w.safe, "execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)",

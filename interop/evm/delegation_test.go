@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// delegationDraws generates transactions of type 4. They call contracts that are
-// decoded; what a delegate does at an account is not.
+// delegationDraws generates transactions of type 4. They call decoded contracts only, since
+// calls of delegated accounts are not decoded.
 var delegationDraws = []draw{
 	{"EIP-7702 by the signer", func(w *world, r *random) execution {
 		return w.value(r).delegating(w.delegation(r, w.signer, 1))
@@ -43,7 +43,7 @@ var delegationDraws = []draw{
 	}},
 }
 
-// value moves value to an account without code.
+// value returns a transfer of value to an account without code.
 func (w *world) value(r *random) execution {
 	return execution{to: common.Address{0x44, byte(1 + r.IntN(3))}, value: r.amount(1e9)}
 }
@@ -53,8 +53,8 @@ func (e execution) delegating(list ...types.SetCodeAuthorization) execution {
 	return e
 }
 
-// delegation delegates an account, or ends its delegation. ahead is how many
-// nonces of the account the transaction uses up before it.
+// delegation returns an authorization that delegates an account or ends its delegation.
+// ahead is how many nonces of the account the transaction uses up before.
 func (w *world) delegation(r *random, account common.Address, ahead uint64) types.SetCodeAuthorization {
 	a := types.SetCodeAuthorization{Nonce: w.state.GetNonce(account) + ahead}
 	if r.coin() {
@@ -94,8 +94,8 @@ func (w *world) apply(e execution) error {
 	return result.Err
 }
 
-// delegated checks that the code of an account changes only as an effect says, and
-// that the last effect on an account has happened.
+// delegated checks that the code of an account changes only as an effect says, and that
+// the last effect on each account came true.
 func (c *comparison) delegated() {
 	last := map[common.Address]common.Address{}
 	for _, e := range c.effects {
@@ -105,16 +105,16 @@ func (c *comparison) delegated() {
 	}
 	for _, account := range []common.Address{c.signer, c.other, c.third, c.fourth} {
 		was, is := c.before.GetCode(account), c.after.GetCode(account)
-		delegate, said := last[account]
+		delegate, changed := last[account]
 		want := was
 		switch {
-		case said && delegate == common.Address{}:
+		case changed && delegate == common.Address{}:
 			want = nil
-		case said:
+		case changed:
 			want = types.AddressToDelegation(delegate)
 		}
 		if string(is) != string(want) {
-			c.problem("the code of %v is %x, the effects say %x", account, is, want)
+			c.problem("the code of %v is %x, want %x as the effects say", account, is, want)
 		}
 	}
 }

@@ -9,36 +9,36 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// execution is a call that the signer makes and that is accounted for.
+// execution is a call by the signer, whose changes the effects must account for.
 type execution struct {
 	function string
 	to       common.Address
 	value    *big.Int
 	data     []byte
 
-	authorizations []types.SetCodeAuthorization // of type 4
+	authorizations []types.SetCodeAuthorization // not nil: a transaction of type 4
 }
 
-// draw draws the arguments of one function at random.
+// draw generates calls of one function with random arguments.
 type draw struct {
 	name string
 	call func(w *world, r *random) execution
 }
 
-// random draws arguments.
+// random generates arguments.
 type random struct {
 	*rand.Rand
 	w *world
 }
 
-// party is an account, sometimes one that nothing else knows.
+// party returns an account, sometimes one that appears nowhere else.
 func (r *random) party() common.Address {
 	return []common.Address{r.w.other, r.w.signer, r.w.third, {0x44, byte(1 + r.IntN(3))}}[r.IntN(4)]
 }
 
 func (r *random) amount(most int64) *big.Int { return big.NewInt(r.Int64N(most)) }
 
-// limit is a number of any length.
+// limit returns a number of all ones, of any length up to bits.
 func (r *random) limit(bits int) *big.Int {
 	all := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(bits)), big.NewInt(1))
 	return all.Rsh(all, uint(r.IntN(bits)))
@@ -150,18 +150,18 @@ var tokenDraws = []draw{
 	}},
 }
 
-// typed is the digest of EIP-712 of a structure's words on the token.
+// typed returns the EIP-712 digest of a struct hash, in the domain of a contract.
 func (w *world) typed(at common.Address, hashed []byte) []byte {
 	separator := common.BigToHash(w.view(w.state, at, "DOMAIN_SEPARATOR()"))
 	return crypto.Keccak256([]byte{0x19, 1}, separator[:], hashed)
 }
 
-// structHash hashes a structure of EIP-712.
+// structHash hashes an EIP-712 struct.
 func structHash(kind string, members ...any) []byte {
 	return crypto.Keccak256(words(append([]any{crypto.Keccak256Hash([]byte(kind))}, members...)...))
 }
 
-// authorization is an ERC-3009 call that the other has signed.
+// authorization returns an ERC-3009 call with a signature of the other account.
 func (w *world) authorization(r *random, function, kind string, receiver common.Address) execution {
 	args := []any{w.other, receiver, r.amount(1e9), r.IntN(now), now + 1 + r.IntN(1000), r.hash()}
 	v, a, b := w.sign(w.other, w.typed(w.token, structHash(kind+"(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)", args...)))
@@ -170,7 +170,7 @@ func (w *world) authorization(r *random, function, kind string, receiver common.
 
 const permitDetails = "PermitDetails(address token,uint160 amount,uint48 expiration,uint48 nonce)"
 
-// permit2Single is a permit over the ERC-20 token: its structure, and the owner's signature.
+// permit2Single returns a Permit2 permit for the ERC-20 token and the owner's signature.
 func (w *world) permit2Single(r *random, owner, spender common.Address) (permit []any, signature []byte) {
 	nonce := int(w.three(permit2, "allowance(address,address,address)", owner, w.erc20, spender)[2].Int64())
 	details := []any{w.erc20, r.limit(160), now + 1 + r.IntN(1000), nonce}
@@ -208,9 +208,9 @@ var signedDraws = []draw{
 		permitted := structHash("TokenPermissions(address token,uint256 amount)", w.erc20, most)
 		v, a, b := w.sign(w.other, w.typed(permit2, structHash("PermitTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline)TokenPermissions(address token,uint256 amount)",
 			common.BytesToHash(permitted), w.signer, nonce, deadline)))
-		asked := new(big.Int).Rsh(most, uint(r.IntN(3)))
+		requested := new(big.Int).Rsh(most, uint(r.IntN(3)))
 		return to(permit2, "permitTransferFrom(((address,uint256),uint256,uint256),(address,uint256),address,bytes)",
-			w.erc20, most, nonce, deadline, r.party(), asked, w.other, 256, append(append(a[:], b[:]...), byte(v)))
+			w.erc20, most, nonce, deadline, r.party(), requested, w.other, 256, append(append(a[:], b[:]...), byte(v)))
 	}},
 }
 

@@ -13,15 +13,15 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// entryPoint is a version of the EntryPoint of ERC-4337, with what uses it.
+// entryPoint is a version of the ERC-4337 EntryPoint, with contracts that use it.
 type entryPoint struct {
 	version   string
 	at        common.Address
 	artifacts string // the folder of its npm package
-	packed    bool   // the gas of its operations is packed, since 0.7
-	hashed    bool   // accounts sign the hash of EIP-712 itself, since 0.8
+	packed    bool   // its operations have packed gas fields: since 0.7
+	hashed    bool   // accounts sign the EIP-712 hash itself: since 0.8
 
-	implementation, account, factory, paymaster, delegate common.Address // account: the other owns it
+	implementation, account, factory, paymaster, delegate common.Address // account: owned by the other account
 }
 
 func (w *world) isEntryPoint(at common.Address) bool {
@@ -55,7 +55,7 @@ func (w *world) deployEntryPoints(t *testing.T) {
 	}
 }
 
-// fundAccounts gives the accounts what their operations move.
+// fundAccounts gives the accounts the funds that their operations move.
 func (w *world) fundAccounts(t *testing.T) {
 	for _, e := range w.entryPoints {
 		w.must(t, w.signer, w.erc20, 0, call("transfer(address,uint256)", e.account, big.NewInt(1e15)))
@@ -65,20 +65,20 @@ func (w *world) fundAccounts(t *testing.T) {
 
 // operation is a user operation.
 type operation struct {
-	sender                     common.Address
-	factory, data, paymasterIs []byte
-	nonce                      *big.Int
+	sender                   common.Address
+	factory, data, paymaster []byte
+	nonce                    *big.Int
 }
 
-// encode encodes an operation with random limits of gas, which the seed repeats.
+// encode encodes an operation with the gas limits.
 func (e *entryPoint) encode(o operation, gas []int64, signature []byte) raw {
 	if !e.packed {
-		return structure(o.sender, o.nonce, o.factory, o.data, int(gas[0]), int(gas[1]), int(gas[2]), int(gas[3]), 0, o.paymasterIs, signature)
+		return structure(o.sender, o.nonce, o.factory, o.data, int(gas[0]), int(gas[1]), int(gas[2]), int(gas[3]), 0, o.paymaster, signature)
 	}
 	pair := func(high, low int64) common.Hash {
 		return common.BigToHash(new(big.Int).Or(new(big.Int).Lsh(big.NewInt(high), 128), big.NewInt(low)))
 	}
-	return structure(o.sender, o.nonce, o.factory, o.data, pair(gas[1], gas[0]), int(gas[2]), pair(0, gas[3]), o.paymasterIs, signature)
+	return structure(o.sender, o.nonce, o.factory, o.data, pair(gas[1], gas[0]), int(gas[2]), pair(0, gas[3]), o.paymaster, signature)
 }
 
 func (e *entryPoint) tuple() string {
@@ -88,7 +88,7 @@ func (e *entryPoint) tuple() string {
 	return "(address,uint256,bytes,bytes,uint256,uint256,uint256,uint256,uint256,bytes,bytes)"
 }
 
-// signedBy is an operation that its owner has signed.
+// signedBy returns an operation with random gas limits, signed by the owner.
 func (w *world) signedBy(owner common.Address, r *random, e *entryPoint, o operation) raw {
 	o.nonce = w.view(w.state, e.at, "getNonce(address,uint192)", o.sender, r.limit(60))
 	gas := []int64{300_000 + r.Int64N(1000), 900_000 + r.Int64N(1000), 50_000 + r.Int64N(1000), r.Int64N(10)}
@@ -101,12 +101,12 @@ func (w *world) signedBy(owner common.Address, r *random, e *entryPoint, o opera
 	return e.encode(o, gas, append(append(a[:], b[:]...), byte(v)))
 }
 
-// handle is a handleOps of operations, for the beneficiary.
+// handle returns a handleOps call of operations.
 func (e *entryPoint) handle(beneficiary common.Address, operations ...any) execution {
 	return execution{to: e.at, value: new(big.Int), data: append(call("handleOps("+e.tuple()+"[],address)"), structure(list(operations...), beneficiary)...)}
 }
 
-// paid is a paymaster with what it is given.
+// paid returns the paymaster field of an operation.
 func (e *entryPoint) paid(r *random) []byte {
 	out := slices.Clone(e.paymaster[:])
 	if e.packed {
@@ -123,7 +123,7 @@ func structureCall(signature string, args ...any) []byte {
 	return append(call(signature), structure(args...)...)
 }
 
-// batch is an executeBatch as the accounts of a version have it.
+// batch returns an executeBatch call, in the form of the version's accounts.
 func (e *entryPoint) batch(w *world, r *random) []byte {
 	inner, to, amount := call("transfer(address,uint256)", r.party(), r.amount(1e9)), r.party(), r.amount(1e9)
 	switch {
@@ -135,33 +135,33 @@ func (e *entryPoint) batch(w *world, r *random) []byte {
 	return structureCall("executeBatch((address,uint256,bytes)[])", list(raw(structure(w.erc20, 0, inner)), raw(structure(to, amount, []byte{}))))
 }
 
-// creates is an operation of an account that it creates, which the paymaster pays.
+// creates returns an operation that creates its account, paid for by the paymaster.
 func (w *world) creates(r *random, e *entryPoint) execution {
 	salt := r.limit(200)
 	factory := append(slices.Clone(e.factory[:]), call("createAccount(address,uint256)", w.other, salt)...)
-	o := operation{factory: factory, paymasterIs: e.paid(r)}
+	o := operation{factory: factory, paymaster: e.paid(r)}
 	o.sender = common.BigToAddress(w.view(w.state, e.factory, "getAddress(address,uint256)", w.other, salt))
 	return e.handle(r.party(), w.signedBy(w.other, r, e, o))
 }
 
-// delegates is an operation of the other, which is delegated (EIP-7702), and
-// which the EntryPoint calls before.
+// delegates returns an operation of the other account, which is delegated (EIP-7702) and
+// which the EntryPoint may initialize first.
 func (w *world) delegates(r *random, e *entryPoint) execution {
 	w.state.SetCode(w.other, types.AddressToDelegation(e.delegate), tracing.CodeChangeUnspecified)
 	marker := append([]byte{0x77, 0x02}, make([]byte, []int{0, 18, 40}[r.IntN(3)])...)
 	o := operation{sender: w.other, factory: marker, data: w.transferFrom20(r)}
 	if r.coin() {
-		o.paymasterIs = e.paid(r)
+		o.paymaster = e.paid(r)
 	}
 	w.genuine[w.other] = true
 	return e.handle(r.party(), w.signedBy(w.other, r, e, o))
 }
 
-// entryPointDraws are for each version what is decoded of it.
+// entryPointDraws generates the decoded calls of each version.
 var entryPointDraws = func() (all []draw) {
 	for i, version := range []string{"0.6", "0.7", "0.8", "0.9"} {
-		add := func(name string, made func(w *world, r *random, e *entryPoint) execution) {
-			all = append(all, draw{fmt.Sprintf("EntryPoint %s %s", version, name), func(w *world, r *random) execution { return made(w, r, w.entryPoints[i]) }})
+		add := func(name string, call func(w *world, r *random, e *entryPoint) execution) {
+			all = append(all, draw{fmt.Sprintf("EntryPoint %s %s", version, name), func(w *world, r *random) execution { return call(w, r, w.entryPoints[i]) }})
 		}
 		add("receives", func(w *world, r *random, e *entryPoint) execution { return execution{to: e.at, value: r.amount(1e9)} })
 		add("depositTo", func(w *world, r *random, e *entryPoint) execution {
@@ -192,7 +192,7 @@ var entryPointDraws = func() (all []draw) {
 		})
 		add("handleOps, value", func(w *world, r *random, e *entryPoint) execution {
 			data := structureCall("execute(address,uint256,bytes)", r.party(), r.amount(1e9), []byte{})
-			return e.handle(r.party(), w.signedBy(w.other, r, e, operation{sender: e.account, data: data, paymasterIs: e.paid(r)}))
+			return e.handle(r.party(), w.signedBy(w.other, r, e, operation{sender: e.account, data: data, paymaster: e.paid(r)}))
 		})
 		add("handleOps, executeBatch", func(w *world, r *random, e *entryPoint) execution {
 			return e.handle(r.party(), w.signedBy(w.other, r, e, operation{sender: e.account, data: e.batch(w, r)}))
@@ -205,7 +205,7 @@ var entryPointDraws = func() (all []draw) {
 	return all
 }()
 
-// prepare makes a call before the one that is compared.
+// prepare makes a call whose changes are not compared.
 func (w *world) prepare(from, to common.Address, value int64, data []byte) {
 	if err := w.try(from, to, value, data); err != nil {
 		panic(err)

@@ -17,16 +17,15 @@ import (
 	"github.com/countersign-dev/countersign/chains/ethereum"
 )
 
-// executions is how many successful runs TestEffectsAgainstExecution makes;
-// COUNTERSIGN_PROVE names another number.
+// executions is the default number of successful runs of TestEffectsAgainstExecution, which
+// COUNTERSIGN_PROVE overrides.
 const executions = 1000
 
-// TestEffectsAgainstExecution runs calls on go-ethereum's EVM with contracts that npm
-// packages publish, and with our own where none does. In a run that succeeds, every
-// changed slot and balance belongs to an effect, within its amount, and what every
-// effect says has happened. Nonces and fees are not executed. As a control, each
-// effect of each function's first run is removed in turn, and the comparison must
-// notice.
+// TestEffectsAgainstExecution runs calls on go-ethereum's EVM, with contracts from npm
+// packages or, where no package has one, our own. In a run that succeeds, every changed
+// slot and balance must belong to an effect, within its amount, and every effect must have
+// come true. Nonces and fees are not compared. As a control, the effects of some runs of
+// each function are removed one at a time, which the comparison must notice.
 func TestEffectsAgainstExecution(t *testing.T) {
 	w := newWorld(t)
 	r := &random{rand.New(rand.NewPCG(20, 20)), w}
@@ -53,10 +52,10 @@ func TestEffectsAgainstExecution(t *testing.T) {
 			}
 		}
 		if runs[d.name] < each {
-			t.Errorf("%s succeeded %d times only, of %d", d.name, runs[d.name], 20*each)
+			t.Errorf("%s succeeded only %d times in %d tries", d.name, runs[d.name], 20*each)
 		}
 		if noticed[d.name] == 0 {
-			t.Errorf("%s: no comparison noticed that an effect was left out", d.name)
+			t.Errorf("%s: no comparison noticed a removed effect", d.name)
 		}
 	}
 	seen.all(t)
@@ -66,7 +65,7 @@ func TestEffectsAgainstExecution(t *testing.T) {
 		least = min(least, runs[name])
 		t.Logf("%6d %s", runs[name], name)
 	}
-	t.Logf("%d successful runs of %d kinds, %d at least of each, %d of type 4, 0 uncovered", total, len(runs), least, type4)
+	t.Logf("%d successful runs of %d functions, at least %d of each, %d of type 4", total, len(runs), least, type4)
 }
 
 func wantedRuns(t *testing.T) int {
@@ -78,14 +77,14 @@ func wantedRuns(t *testing.T) int {
 	return number
 }
 
-// execute runs one call and returns nil if it fails. The world then has the state
-// after the call.
+// execute runs one call, after which the world has the new state. If the call fails, it
+// restores the state and returns nil.
 func (w *world) execute(t *testing.T, d draw, r *random) *comparison {
 	t.Helper()
 	start := w.state.Copy()
 	e := d.call(w, r)
 	e.function = d.name
-	if e.authorizations == nil && r.IntN(10) == 0 { // one in ten of all is of type 4
+	if e.authorizations == nil && r.IntN(10) == 0 { // one in ten is of type 4
 		e = e.delegating(w.delegation(r, w.fourth, 0))
 	}
 	effects := effectsOf(t, e, w)
@@ -106,8 +105,8 @@ func (w *world) perform(e execution) error {
 	return err
 }
 
-// control removes one effect after the other, except for the fee, and counts how
-// often the comparison notices.
+// control removes the effects one at a time, except the fee, and counts how often the
+// comparison notices.
 func (c *comparison) control() (noticed int) {
 	for i, effect := range c.effects {
 		if effect.Undecoded || effect.Path == "maximum fee" {
@@ -122,7 +121,8 @@ func (c *comparison) control() (noticed int) {
 	return noticed
 }
 
-// effectsOf returns the effects of a transaction on mainnet, resolved for the signer.
+// effectsOf returns the effects of a mainnet transaction, with the signer's address
+// filled in.
 func effectsOf(t *testing.T, e execution, w *world) []chains.Effect {
 	t.Helper()
 	items := []any{uint64(1), w.state.GetNonce(w.signer), uint64(1), uint64(1), uint64(1_000_000), e.to, e.value, e.data, []any{}}

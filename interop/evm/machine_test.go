@@ -30,7 +30,7 @@ type machine struct {
 	time      uint64                 // of the next block, in seconds
 	preimages map[common.Hash][]byte // of 64 bytes: key ‖ slot of a mapping
 	written   map[common.Address]map[common.Hash]bool
-	called    map[common.Address]bool // with those that call
+	called    map[common.Address]bool // callers and callees
 	created   map[common.Address]bool
 	ran       map[entry]bool
 }
@@ -45,13 +45,13 @@ func newMachine(t *testing.T) *machine {
 		called: map[common.Address]bool{}, created: map[common.Address]bool{}, ran: map[entry]bool{}}
 }
 
-// entry is where a call enters a contract. One shorter than a selector has none.
+// entry is where a call enters a contract. Calls shorter than a selector have no entry.
 type entry struct {
 	at       common.Address
 	selector [4]byte
 }
 
-// forget clears the records of what was written, called, created and run.
+// forget clears what was recorded about earlier calls.
 func (m *machine) forget() {
 	clear(m.written)
 	clear(m.called)
@@ -59,7 +59,7 @@ func (m *machine) forget() {
 	clear(m.ran)
 }
 
-// now is the time of a block, in seconds.
+// now is the timestamp of the block, in seconds.
 const now = 1_800_000_000
 
 func (m *machine) config(from common.Address, value *big.Int) *runtime.Config {
@@ -80,7 +80,7 @@ func (m *machine) enter(_ int, kind byte, from, to common.Address, input []byte,
 	}
 }
 
-// opcode records the preimages of mapping slots, and the slots that are written.
+// opcode records the preimages of mapping slots and the slots that are written.
 func (m *machine) opcode(_ uint64, op byte, _, _ uint64, scope tracing.OpContext, _ []byte, _ int, _ error) {
 	stack := scope.StackData()
 	top := func(n int) *uint256.Int { return &stack[len(stack)-1-n] }
@@ -101,8 +101,8 @@ func (m *machine) opcode(_ uint64, op byte, _, _ uint64, scope tracing.OpContext
 }
 
 // keys returns the keys of the mappings that contain a slot, outermost first, and the
-// slot of the outermost mapping. Of a structure in a mapping, the first three members
-// are found.
+// slot of the outermost mapping. It finds the first three members of a struct in a
+// mapping.
 func (m *machine) keys(slot common.Hash) (keys []common.Hash, root common.Hash) {
 	for {
 		preimage := m.preimages[slot]
@@ -117,7 +117,8 @@ func (m *machine) keys(slot common.Hash) (keys []common.Hash, root common.Hash) 
 	}
 }
 
-// view calls a contract in a state. It returns nil unless the answer is one word.
+// view calls a contract in a state and returns the first word of the answer, or nil if
+// there is none.
 func (m *machine) view(in *state.StateDB, at common.Address, signature string, args ...any) *big.Int {
 	out, err := m.ask(in, at, call(signature, args...))
 	if err != nil || len(out) < 32 {
@@ -126,8 +127,7 @@ func (m *machine) view(in *state.StateDB, at common.Address, signature string, a
 	return new(big.Int).SetBytes(out[:32])
 }
 
-// three calls a contract and returns three words, which are zero if it does not
-// answer.
+// three calls a contract and returns three words, which are zero if the call fails.
 func (m *machine) three(at common.Address, signature string, args ...any) (words [3]*big.Int) {
 	out, _ := m.ask(m.state, at, call(signature, args...))
 	out = append(out, make([]byte, 96)...)
@@ -155,8 +155,8 @@ func (m *machine) deploy(t *testing.T, from common.Address, bytecode []byte, arg
 	return at
 }
 
-// install runs the creation code of a contract at the address at which it is known,
-// so that what it stores about its own address is right.
+// install runs the creation code of a contract at its well-known address, so that what it
+// stores about its own address is right.
 func (m *machine) install(t *testing.T, known common.Address, bytecode []byte, args ...any) {
 	t.Helper()
 	m.state.SetCode(known, append(bytes.Clone(bytecode), words(args...)...), tracing.CodeChangeUnspecified)
@@ -187,8 +187,8 @@ func call(signature string, args ...any) []byte {
 	return append(crypto.Keccak256([]byte(signature))[:4:4], words(args...)...)
 }
 
-// words encodes values one behind the other: each is one word, but for []byte,
-// which is its length and its bytes, padded, and raw, which is as it is.
+// words concatenates encoded values. Each is one word, except []byte, which is its length
+// and its padded bytes, and raw, which is copied.
 func words(args ...any) (data []byte) {
 	for _, arg := range args {
 		switch arg := arg.(type) {
@@ -210,7 +210,7 @@ func words(args ...any) (data []byte) {
 			data = append(data, arg...)
 			data = append(data, make([]byte, (32-len(arg)%32)%32)...)
 		default:
-			panic("words: a value of another type")
+			panic(fmt.Sprintf("words: no encoding of %T", arg))
 		}
 	}
 	return data
@@ -219,8 +219,8 @@ func words(args ...any) (data []byte) {
 // raw is bytes that are already encoded.
 type raw []byte
 
-// structure encodes values as a tuple: each is one word, but for []byte and raw, whose
-// place has the offset of their encoding.
+// structure encodes values as an ABI tuple. Each is one word, except []byte and raw, of
+// which the head has the offset of the encoding.
 func structure(items ...any) []byte {
 	var head, tail []byte
 	for _, item := range items {
@@ -235,10 +235,10 @@ func structure(items ...any) []byte {
 	return append(head, tail...)
 }
 
-// list encodes an array of values, as structure does.
+// list encodes values as an ABI array.
 func list(items ...any) raw { return append(words(len(items)), structure(items...)...) }
 
-// artifact is the bytecode of a contract as an npm package publishes it.
+// artifact returns the bytecode of a contract from an npm package.
 func artifact(t *testing.T, path ...string) []byte {
 	t.Helper()
 	var a struct{ Bytecode string }
@@ -262,18 +262,18 @@ func readJSON(t *testing.T, text []byte, into any) {
 	}
 }
 
-// preinstalled is the code that the OP stack's package installs under a name.
+// preinstalled returns the code of a contract in the OP stack's Preinstalls library.
 func preinstalled(t *testing.T, name string) []byte {
 	t.Helper()
 	text := readModule(t, "@eth-optimism", "contracts-bedrock", "src", "libraries", "Preinstalls.sol")
 	found := regexp.MustCompile(name + `Code =\s+hex"([0-9a-f]+)"`).FindSubmatch(text)
 	if found == nil {
-		t.Fatalf("no code of %s", name)
+		t.Fatalf("Preinstalls.sol has no code of %s", name)
 	}
 	return common.FromHex(string(found[1]))
 }
 
-// compiled is what compile.mjs makes of contracts/.
+// compiled returns the contracts of contracts/, by name, compiled by compile.mjs.
 func compiled(t *testing.T) map[string]struct{ Bytecode string } {
 	t.Helper()
 	readModule(t, "solc", "package.json")

@@ -9,13 +9,13 @@ import (
 
 const tokenPermissions = "TokenPermissions(address token,uint256 amount)"
 
-// allowed is the signature of an owner over a structure of Permit2.
+// allowed returns an owner's signature over a Permit2 struct.
 func (w *world) allowed(owner common.Address, kind string, members ...any) []byte {
 	v, a, b := w.sign(owner, w.typed(permit2, structHash(kind, members...)))
 	return append(append(a[:], b[:]...), byte(v))
 }
 
-// permit2Batch is a permit over two tokens: its structure, and the owner's signature.
+// permit2Batch returns a Permit2 permit for two tokens and the owner's signature.
 func (w *world) permit2Batch(r *random, owner, spender common.Address) (permit raw, signature []byte) {
 	details, hashes, deadline := words(2), []byte{}, now+1+r.IntN(1000)
 	for _, token := range []common.Address{w.erc20, w.token} {
@@ -28,21 +28,22 @@ func (w *world) permit2Batch(r *random, owner, spender common.Address) (permit r
 	return structure(raw(details), spender, deadline), signature
 }
 
-// requests is what an owner permits of two tokens, and what of it is asked for.
-func (w *world) requests(r *random) (permitted, asked []byte, hash common.Hash) {
-	permitted, asked, hashes := words(2), words(2), []byte{}
+// requests returns what an owner permits of two tokens, what is requested of it, and the
+// hash of the permissions.
+func (w *world) requests(r *random) (permitted, requested []byte, hash common.Hash) {
+	permitted, requested, hashes := words(2), words(2), []byte{}
 	for _, token := range []common.Address{w.erc20, w.token} {
 		most := r.amount(1e9)
 		permitted = append(permitted, words(token, most)...)
-		asked = append(asked, words(r.party(), new(big.Int).Rsh(most, uint(r.IntN(3))))...)
+		requested = append(requested, words(r.party(), new(big.Int).Rsh(most, uint(r.IntN(3))))...)
 		hashes = append(hashes, structHash(tokenPermissions, token, most)...)
 	}
-	return permitted, asked, crypto.Keccak256Hash(hashes)
+	return permitted, requested, crypto.Keccak256Hash(hashes)
 }
 
 const witness = "Order witness)Order(bytes32 content)" + tokenPermissions
 
-// otherDraws are the functions that are decoded besides, in the order of the table.
+// otherDraws generates the other decoded calls, in the order of the decoding table.
 var otherDraws = []draw{
 	{"increaseApproval", func(w *world, r *random) execution {
 		return to(w.token, "increaseApproval(address,uint256)", r.party(), r.amount(1e9))
@@ -72,12 +73,12 @@ var otherDraws = []draw{
 		return with(permit2, "permit(address,((address,uint160,uint48,uint48)[],address,uint256),bytes)", w.other, permit, signature)
 	}},
 	{"Permit2 permitTransferFrom, batch", func(w *world, r *random) execution {
-		permitted, asked, hash := w.requests(r)
+		permitted, requested, hash := w.requests(r)
 		nonce, deadline := r.IntN(1<<30), now+1
 		signature := w.allowed(w.other, "PermitBatchTransferFrom(TokenPermissions[] permitted,address spender,uint256 nonce,uint256 deadline)"+tokenPermissions,
 			hash, w.signer, nonce, deadline)
 		return with(permit2, "permitTransferFrom(((address,uint256)[],uint256,uint256),(address,uint256)[],address,bytes)",
-			raw(structure(raw(permitted), nonce, deadline)), raw(asked), w.other, signature)
+			raw(structure(raw(permitted), nonce, deadline)), raw(requested), w.other, signature)
 	}},
 	{"Permit2 permitWitnessTransferFrom", func(w *world, r *random) execution {
 		most, nonce, deadline, content := r.amount(1e9), r.IntN(1<<30), now+1, r.hash()
@@ -87,12 +88,12 @@ var otherDraws = []draw{
 			w.erc20, most, nonce, deadline, r.party(), most, w.other, content, []byte(witness), signature)
 	}},
 	{"Permit2 permitWitnessTransferFrom, batch", func(w *world, r *random) execution {
-		permitted, asked, hash := w.requests(r)
+		permitted, requested, hash := w.requests(r)
 		nonce, deadline, content := r.IntN(1<<30), now+1, r.hash()
 		signature := w.allowed(w.other, "PermitBatchWitnessTransferFrom(TokenPermissions[] permitted,address spender,uint256 nonce,uint256 deadline,"+witness,
 			hash, w.signer, nonce, deadline, content)
 		return with(permit2, "permitWitnessTransferFrom(((address,uint256)[],uint256,uint256),(address,uint256)[],address,bytes32,string,bytes)",
-			raw(structure(raw(permitted), nonce, deadline)), raw(asked), w.other, content, []byte(witness), signature)
+			raw(structure(raw(permitted), nonce, deadline)), raw(requested), w.other, content, []byte(witness), signature)
 	}},
 	{"Universal Router PERMIT2_PERMIT_BATCH", func(w *world, r *random) execution {
 		permit, signature := w.permit2Batch(r, w.signer, router)
@@ -154,15 +155,15 @@ var otherDraws = []draw{
 	}},
 }
 
-// with is a call whose arguments are encoded as structure does.
+// with returns a call whose arguments are encoded by structure.
 func with(at common.Address, signature string, args ...any) execution {
 	return execution{to: at, value: new(big.Int), data: structureCall(signature, args...)}
 }
 
-// some is bytes, often none.
+// some returns bytes, often none.
 func (r *random) some() []byte { return make([]byte, []int{0, 0, 1, 40}[r.IntN(4)]) }
 
-// pairs is two calls of Multicall3.
+// pairs returns two calls for Multicall3.
 func (w *world) pairs(r *random) raw {
 	transfer := func(token common.Address) any {
 		return raw(structure(token, call("transfer(address,uint256)", r.party(), r.amount(1e9))))
@@ -170,12 +171,12 @@ func (w *world) pairs(r *random) raw {
 	return list(transfer(w.erc20), transfer(w.token))
 }
 
-// roles is two calls that give and take a role.
+// roles returns two calls that grant roles.
 func (w *world) roles(r *random) raw {
 	return list(call("grantRole(bytes32,address)", r.hash(), r.party()), call("grantRole(bytes32,address)", 0, r.party()))
 }
 
-// authorized is authorization with the signature as bytes.
+// authorized is like authorization, with the signature as bytes.
 func (w *world) authorized(r *random, function, kind string, receiver common.Address) execution {
 	args := []any{w.other, receiver, r.amount(1e9), r.IntN(now), now + 1 + r.IntN(1000), r.hash()}
 	v, a, b := w.sign(w.other, w.typed(w.token, structHash(kind+"(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)", args...)))

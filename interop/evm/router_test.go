@@ -11,9 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// deployRouter deploys the factories of Uniswap v2 and v3, and installs a Universal
-// Router over them, with pools of three tokens, in pairs along the path
-// ERC-20, token, WETH.
+// deployRouter deploys the factories of Uniswap v2 and v3, and a Universal Router over
+// them.
 func (w *world) deployRouter(t *testing.T) {
 	pair, pool := artifact(t, "@uniswap", "v2-core", "build", "UniswapV2Pair.json"), artifact(t, "@uniswap", "v3-core", "artifacts", "contracts", "UniswapV3Pool.sol", "UniswapV3Pool.json")
 	w.v2 = w.deploy(t, w.signer, artifact(t, "@uniswap", "v2-core", "build", "UniswapV2Factory.json"), 0)
@@ -24,10 +23,11 @@ func (w *world) deployRouter(t *testing.T) {
 
 const (
 	poolFee = 3000 // millionths
-	thinFee = 500  // of a pool with little liquidity
+	thinFee = 500  // of the pool with little liquidity
 )
 
-// fundPools gives each pool its tokens. The pools of v3 have a price of one.
+// fundPools creates and funds the pools for the pairs ERC-20/token and token/WETH. Those
+// of v3 have a price of one.
 func (w *world) fundPools(t *testing.T) {
 	w.pools = map[common.Address]bool{}
 	liquidity := w.deploy(t, w.signer, w.own("Liquidity"))
@@ -58,15 +58,15 @@ func (w *world) pool(t *testing.T, tokens [2]common.Address, fee, spacing int, l
 	w.pools[pool] = true
 }
 
-// swaps reports whether the effects say that something goes into pools, or comes out
-// of them, which the bytes do not name.
+// swaps reports whether the effects include a swap: its pools are parties that the
+// calldata does not name.
 func (c *comparison) swaps() bool {
 	return slices.ContainsFunc(c.effects, func(e chains.Effect) bool { return e.From.IsUnknown() || e.To.IsUnknown() })
 }
 
-// pooled reports whether a slot is of a pool that a swap goes through: its own, or what
-// it has of a token. Of a token in the middle of a path the router has as much as before,
-// or more.
+// pooled reports whether a slot belongs to a pool that a swap goes through: a slot of the
+// pool itself, or its balance of a token. It may also be the router's balance of a token
+// in the middle of the path, if that did not fall.
 func (c *comparison) pooled(contract common.Address, keys []common.Hash) bool {
 	if !c.swaps() {
 		return false
@@ -79,12 +79,12 @@ func (c *comparison) pooled(contract common.Address, keys []common.Hash) bool {
 	return c.pools[contract] || len(keys) == 1 && c.pools[party]
 }
 
-// commands is an execute of a Universal Router.
+// commands returns an execute call of a Universal Router.
 func commands(bytes []byte, inputs ...any) execution {
 	return execution{to: router, value: new(big.Int), data: structureCall("execute(bytes,bytes[])", bytes, list(inputs...))}
 }
 
-// route is a path of two or three tokens, in either direction.
+// route returns a path of two or three tokens, in either direction.
 func (r *random) route() []common.Address {
 	path := []common.Address{r.w.erc20, r.w.token, weth}[:2+r.IntN(2)]
 	path = slices.Clone(path)
@@ -94,7 +94,7 @@ func (r *random) route() []common.Address {
 	return path
 }
 
-// path3 is a path of v3: tokens with the fee between them.
+// path3 encodes a path of v3: tokens with the fee between them.
 func path3(fee int, tokens ...common.Address) (path []byte) {
 	for i, token := range tokens {
 		if i > 0 {
@@ -105,12 +105,12 @@ func path3(fee int, tokens ...common.Address) (path []byte) {
 	return path
 }
 
-// receiver is a party, or what stands for the caller or the router.
+// receiver returns a party, or the placeholder for the caller (1) or the router (2).
 func (r *random) receiver() common.Address {
 	return []common.Address{r.party(), {19: 1}, {19: 2}}[r.IntN(3)]
 }
 
-// swap2 and swap3 are the input of a swap.
+// swap2 encodes the input of a v2 swap.
 func swap2(to common.Address, first, second *big.Int, path []common.Address, payer bool) []byte {
 	list := words(len(path))
 	for _, token := range path {
@@ -119,6 +119,7 @@ func swap2(to common.Address, first, second *big.Int, path []common.Address, pay
 	return structure(to, first, second, raw(list), payer)
 }
 
+// swap3 encodes the input of a v3 swap.
 func swap3(to common.Address, first, second *big.Int, path []byte, payer bool) []byte {
 	return structure(to, first, second, path, payer)
 }
@@ -167,7 +168,7 @@ var swapDraws = []draw{
 	}},
 }
 
-// contractBalance stands for all that the router has of a token.
+// contractBalance is the router's placeholder for its whole balance of a token.
 var contractBalance = new(big.Int).Lsh(big.NewInt(1), 255)
 
 var routerDraws = []draw{

@@ -19,12 +19,12 @@ import (
 
 var depositContract = params.MainnetChainConfig.DepositContractAddress
 
-// deployStaking installs what the beacon chain reads: its deposit contract, whose code
-// stands in the genesis block of Hoodi, and the queues of EIP-7002 and EIP-7251.
+// deployStaking installs the contracts that the beacon chain reads: the deposit contract,
+// whose code is in the genesis block of Hoodi, and the queues of EIP-7002 and EIP-7251.
 func (w *world) deployStaking(t *testing.T) {
 	deposit := core.DefaultHoodiGenesisBlock().Alloc[params.HoodiChainConfig.DepositContractAddress]
 	if len(deposit.Code) == 0 {
-		t.Fatal("no code of the deposit contract")
+		t.Fatal("the genesis block of Hoodi has no deposit contract")
 	}
 	w.state.SetCode(depositContract, deposit.Code, tracing.CodeChangeUnspecified)
 	for slot, value := range deposit.Storage {
@@ -40,7 +40,7 @@ func (r *random) validator() []byte {
 	return append(key[:], more[:16]...)
 }
 
-// deposit deposits value of a validator's key with withdrawal credentials.
+// deposit returns a deposit for a random validator with the withdrawal credentials.
 func deposit(r *random, credentials common.Hash) execution {
 	gwei := 1_000_000_000 + uint64(r.Int64N(2048e9))
 	key, signature := r.validator(), append(r.validator(), r.validator()...)
@@ -56,7 +56,7 @@ func deposit(r *random, credentials common.Hash) execution {
 		data: structureCall("deposit(bytes,bytes,bytes,bytes32)", key, credentials[:], signature, common.Hash(root))}
 }
 
-// queued is a request to a system contract, with a fee of its own.
+// queued returns a request to a system contract, with its fee as value.
 func queued(r *random, at common.Address, data []byte) execution {
 	return execution{to: at, value: big.NewInt(1 + r.Int64N(1000)), data: data}
 }
@@ -89,16 +89,16 @@ var stakingDraws = []draw{
 // isValidator reports whether an effect is on a validator of the beacon chain.
 func isValidator(e chains.Effect) bool { return len(e.Account.Address()) == 48 }
 
-// staking reports whether a contract is read by the beacon chain.
+// staking reports whether the beacon chain reads a contract.
 func staking(at common.Address) bool {
 	return at == depositContract || at == params.WithdrawalQueueAddress || at == params.ConsolidationQueueAddress
 }
 
-// onValidator reports whether an effect is on a validator; requested compares it.
+// onValidator reports whether some effect is on a validator. requested compares it.
 func (c *comparison) onValidator() bool { return slices.ContainsFunc(c.effects, isValidator) }
 
-// requested requires that the beacon chain reads of the transaction what its effect
-// on a validator says.
+// requested checks that an effect on a validator matches what the beacon chain reads of the
+// transaction.
 func (c *comparison) requested(e *chains.Effect) {
 	switch key := e.Account.Address(); c.to {
 	case depositContract:
@@ -111,20 +111,21 @@ func (c *comparison) requested(e *chains.Effect) {
 			said.Div(e.Amount.Value, big.NewInt(1e9))
 		}
 		if !bytes.Equal(entry[12:32], e.From.Address()) || !bytes.Equal(entry[32:80], key) || amount.Cmp(said) != 0 {
-			c.problem("the queue has %x, the effect says %v of %x", entry, e.Amount.Value, key)
+			c.problem("the queue has %x, want %v of %x as the effect says", entry, e.Amount.Value, key)
 		}
 	case params.ConsolidationQueueAddress:
 		entry := c.entry(c.to, 4)
 		if !bytes.Equal(entry[12:32], e.From.Address()) || !bytes.Equal(entry[80:128], key) {
-			c.problem("the queue has %x, the effect says %x", entry, key)
+			c.problem("the queue has %x, want %x as the effect says", entry, key)
 		}
 	default:
-		c.problem("an effect on the validator %x, and no request", key)
+		c.problem("an effect is on the validator %x, but there is no request", key)
 	}
 }
 
-// entry is the last of a queue, of words behind slot 4. Its end stands in slot 3. The
-// second key of a request ends where its words do.
+// entry returns the last entry of a queue, whose entries are size words each, from slot 4
+// on. Slot 3 has the index of the end. The second key of a request is at the end of its
+// words.
 func (c *comparison) entry(queue common.Address, size int64) (entry []byte) {
 	last := c.before.GetState(queue, common.Hash{31: 3}).Big().Int64()
 	for i := range size {
@@ -134,22 +135,23 @@ func (c *comparison) entry(queue common.Address, size int64) (entry []byte) {
 	return entry
 }
 
-// deposited requires that the event of the deposit contract, which the beacon chain
-// reads, says what the effect does.
+// deposited checks that an effect matches the event of the deposit contract, which the
+// beacon chain reads.
 func (c *comparison) deposited(e *chains.Effect, key []byte) {
 	logs := c.after.Logs()[len(c.before.Logs()):]
 	if len(logs) != 1 || logs[0].Address != depositContract {
-		c.problem("%d events, want one of a deposit", len(logs))
+		c.problem("%d events, want one of the deposit contract", len(logs))
 		return
 	}
-	// Five texts, each behind its length: key 48, credentials 32, amount 8, signature, index.
+	// Five byte strings, each after its length: key (48 bytes), credentials (32), amount (8),
+	// signature, index.
 	data := logs[0].Data
 	event := struct{ key, credentials, amount []byte }{data[192:240], data[288:320], data[352:360]}
 	gwei := new(big.Int).SetUint64(binary.LittleEndian.Uint64(event.amount))
 	if !bytes.Equal(event.key, key) || gwei.Mul(gwei, big.NewInt(1e9)).Cmp(e.Amount.Value) != 0 {
-		c.problem("the event has %x and %v, the effect says %x and %v", event.key, gwei, key, e.Amount.Value)
+		c.problem("the event has %x and %v, want %x and %v as the effect says", event.key, gwei, key, e.Amount.Value)
 	}
 	if withdraws := event.credentials[0] == 1 || event.credentials[0] == 2; withdraws != e.To.Is(event.credentials[12:]) || !withdraws && !e.To.IsUnknown() {
-		c.problem("the credentials are %x, the effect says %x", event.credentials, e.To.Address())
+		c.problem("the credentials are %x, want %x as the effect says", event.credentials, e.To.Address())
 	}
 }

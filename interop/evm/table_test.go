@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// notExecuted lists the rows of the decoding table that no run executes, with the
+// notExecuted has the rows of the decoding table that no run executes, with the
 // reason. Tempo's precompiles, which are part of a node, are in a table of their own.
 var notExecuted = map[string]string{
 	"any address: permitForAll(address,address,uint256,uint256,uint8,bytes32,bytes32)": "no published contract has it",
@@ -26,17 +26,17 @@ var notExecuted = map[string]string{
 	claimed + ": approveHash(bytes32)":                                                 "approves what is not in the bytes: a blind call",
 }
 
-// claimed is the place of functions that any contract may have, and that are also
-// blind calls.
+// claimed is the place of functions that any contract may have and whose calls are blind
+// calls as well.
 const claimed = "any address, and a blind call besides"
 
-// executed are the rows of the decoding table that ran, as places and functions:
+// executed is the set of rows of the decoding table that ran, as place and function:
 //
 //	"WETH: 0xd0e30db0", ": 0xa9059cbb", "command 0x0b", "CREATE2 factory"
 type executed map[string]bool
 
-// add adds what a successful run entered and its transaction names. Commands of a
-// router succeed if the run does, for none of those drawn may fail.
+// add adds the functions that a successful run entered and whose selectors its calldata
+// contains. All commands of a router have run, since none was allowed to fail.
 func (x executed) add(c *comparison) {
 	for entered := range c.ran {
 		for _, place := range c.places(entered.at) {
@@ -54,8 +54,7 @@ func (x executed) add(c *comparison) {
 	}
 }
 
-// places are the names that the decoding table has for an address; an empty one if it
-// has none.
+// places returns the decoding table's names of an address, or an empty one if it has none.
 func (w *world) places(at common.Address) []string {
 	for _, e := range w.entryPoints {
 		if e.at == at && e.packed {
@@ -66,7 +65,7 @@ func (w *world) places(at common.Address) []string {
 	}
 	switch at {
 	case weth:
-		return []string{"WETH", ""} // a token besides
+		return []string{"WETH", ""} // it is also a token
 	case multiSend, callOnly:
 		return []string{"MultiSend"}
 	}
@@ -76,8 +75,7 @@ func (w *world) places(at common.Address) []string {
 	}[at]}
 }
 
-// all requires that every row of the decoding table is executed, or stands in
-// notExecuted.
+// all checks that every row of the decoding table was executed or is in notExecuted.
 func (x executed) all(t *testing.T) {
 	t.Helper()
 	table, err := os.ReadFile(filepath.Join(testenv.Root(), "chains", "internal", "evm", "testdata", "functions.txt"))
@@ -90,16 +88,16 @@ func (x executed) all(t *testing.T) {
 		row := place + ": " + function
 		switch reason := notExecuted[row]; {
 		case !x.has(place, function) && reason == "":
-			t.Errorf("%s is decoded, and not executed", row)
+			t.Errorf("%s is decoded but was not executed", row)
 		case x.has(place, function) && reason != "":
-			t.Errorf("%s is executed; notExecuted says: %s", row, reason)
+			t.Errorf("%s was executed; remove it from notExecuted, which says: %s", row, reason)
 		case reason != "":
 			unknown--
 		}
 		rows++
 	}
 	if unknown > 0 {
-		t.Errorf("%d of notExecuted are no rows of the table", unknown)
+		t.Errorf("%d entries of notExecuted are not rows of the table", unknown)
 	}
 	t.Logf("%d functions and commands are decoded, %d of them not executed", rows, len(notExecuted))
 }

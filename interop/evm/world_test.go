@@ -10,7 +10,7 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Contracts that are known by their address.
+// Contracts with well-known addresses.
 var (
 	weth       = common.HexToAddress("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2")
 	permit2    = common.HexToAddress("0x000000000022D473030F116dDEE9F6B43aC78BA3")
@@ -22,7 +22,7 @@ var (
 	registry   = common.HexToAddress("0x1820a4B7618BdE71Dce8cdc73aAB6C95905faD24") // ERC-1820
 )
 
-// standard says what a token is, by the answers of its views.
+// standard is a token's standard, which decides how balances and permissions are read.
 type standard string
 
 const (
@@ -33,23 +33,23 @@ const (
 	erc777  standard = "erc777"
 )
 
-// world is the contracts and the accounts that use them.
+// world has the contracts, and the accounts that use them.
 type world struct {
 	*machine
 	signer, other, third common.Address
-	fourth               common.Address // does nothing but delegate itself
+	fourth               common.Address // only delegates itself
 	secrets              map[common.Address][]byte
 
 	erc20, erc721, erc1155, erc777, erc6909, token common.Address
 	safe, ethReceiver, unlisted                    common.Address // unlisted: a MultiSendCallOnly at another address
 	entryPoints                                    []*entryPoint
-	v2, v3                                         common.Address // factories of Uniswap
+	v2, v3                                         common.Address // Uniswap's factories
 	pools                                          map[common.Address]bool
 	owned, pending, uups, admin, proxy, plain      common.Address // plain: a proxy whose admin is the signer
 	modular, many, yes, blank                      common.Address // blank: a Safe that is not set up
 	implementations                                []common.Address
 	tokens                                         map[common.Address]standard
-	genuine                                        map[common.Address]bool // contracts that are what their functions claim
+	genuine                                        map[common.Address]bool // contracts whose functions do what their names claim
 	source                                         map[string]struct{ Bytecode string }
 }
 
@@ -70,7 +70,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// newAccount returns the account of a secret that repeats a byte.
+// newAccount creates the account of a secret that repeats a byte, and funds it.
 func (w *world) newAccount(t *testing.T, secret byte) common.Address {
 	t.Helper()
 	raw := make([]byte, 32)
@@ -87,7 +87,7 @@ func (w *world) newAccount(t *testing.T, secret byte) common.Address {
 	return at
 }
 
-// sign signs a digest with the key of an account: v, r, s.
+// sign signs a digest with an account's key.
 func (w *world) sign(account common.Address, digest []byte) (v int, r, s common.Hash) {
 	key, err := crypto.ToECDSA(w.secrets[account])
 	if err != nil {
@@ -108,7 +108,7 @@ func openzeppelin(t *testing.T, name string) []byte {
 func (w *world) own(name string) []byte { return common.FromHex(w.source[name].Bytecode) }
 
 func (w *world) deployTokens(t *testing.T) {
-	w.state.SetCode(registry, []byte{0x5f, 0x5f, 0x52, 0x60, 0x20, 0x5f, 0xf3}, tracing.CodeChangeUnspecified) // answers zero: there are no hooks
+	w.state.SetCode(registry, []byte{0x5f, 0x5f, 0x52, 0x60, 0x20, 0x5f, 0xf3}, tracing.CodeChangeUnspecified) // returns zero: there are no hooks
 	name := []any{[]byte("Token"), []byte("TOK")}
 	w.erc20 = w.deploy(t, w.signer, openzeppelin(t, "ERC20PresetFixedSupply"), append([]any{128, 192, big.NewInt(1e18), w.signer}, name...)...)
 	w.erc721 = w.deploy(t, w.signer, openzeppelin(t, "ERC721PresetMinterPauserAutoId"), append([]any{96, 160, 224}, append(name, []byte{})...)...)
@@ -137,7 +137,7 @@ func (w *world) deployOwned(t *testing.T) {
 	}
 }
 
-// deploySafe makes a Safe of which the signer or the other can dispose.
+// deploySafe deploys a Safe with the owners signer and other, of whom one must sign.
 func (w *world) deploySafe(t *testing.T) {
 	of := func(folder, name string) []byte {
 		return artifact(t, "@safe-global", "safe-smart-account", "build", "artifacts", "contracts", folder, name+".sol", name+".json")
@@ -155,18 +155,18 @@ func (w *world) deploySafe(t *testing.T) {
 	w.genuine[w.safe], w.genuine[w.ethReceiver], w.genuine[w.unlisted] = true, true, true
 }
 
-// deployKnown places the contracts that are known by address.
+// deployKnown installs contracts at their well-known addresses.
 func (w *world) deployKnown(t *testing.T) {
 	w.install(t, weth, artifact(t, "canonical-weth", "build", "contracts", "WETH9.json"))
 	w.state.SetCode(multicall3, preinstalled(t, "MultiCall3"), tracing.CodeChangeUnspecified)
 	w.state.SetCode(factory, preinstalled(t, "DeterministicDeploymentProxy"), tracing.CodeChangeUnspecified)
-	// Without a chain id in its code Permit2 computes its domain when it is asked.
+	// The template has no chain id in its code, so that it computes its domain on each call.
 	w.state.SetCode(permit2, preinstalled(t, "Permit2Template"), tracing.CodeChangeUnspecified)
 }
 
-// fund gives the accounts what they use.
+// fund gives the accounts tokens and permissions.
 func (w *world) fund(t *testing.T) {
-	thousand, all := big.NewInt(1e15), new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
+	thousand, unlimited := big.NewInt(1e15), new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
 	for _, to := range []common.Address{w.other, w.safe, router, multicall3} {
 		for _, token := range []common.Address{w.erc20, w.token} {
 			w.must(t, w.signer, token, 0, call("transfer(address,uint256)", to, thousand))
@@ -182,7 +182,7 @@ func (w *world) fund(t *testing.T) {
 	for _, token := range []common.Address{w.erc20, w.token, weth} {
 		w.must(t, w.other, token, 0, call("approve(address,uint256)", w.signer, thousand))
 		for _, owner := range []common.Address{w.signer, w.other} {
-			w.must(t, owner, token, 0, call("approve(address,uint256)", permit2, all))
+			w.must(t, owner, token, 0, call("approve(address,uint256)", permit2, unlimited))
 		}
 	}
 	for _, spender := range []common.Address{w.signer, router} {

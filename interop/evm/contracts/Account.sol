@@ -3,7 +3,7 @@ pragma solidity ^0.8.26;
 
 import "openzeppelin-5/account/extensions/draft-AccountERC7579.sol";
 
-/// OpenZeppelin's account of ERC-7579, which its owner calls instead of an EntryPoint.
+/// OpenZeppelin's ERC-7579 account, called by its owner instead of an EntryPoint.
 contract Modular is AccountERC7579 {
     address immutable owner;
 
@@ -24,7 +24,7 @@ contract Modular is AccountERC7579 {
     }
 }
 
-/// Answers every function with one: it is a module, and a guard.
+/// Returns 1 from every function, so that it can be a module and a guard.
 contract Yes {
     fallback(bytes calldata) external payable returns (bytes memory) {
         return abi.encode(uint256(1));

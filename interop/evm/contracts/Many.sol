@@ -4,7 +4,7 @@ pragma solidity ^0.8.20;
 import "@openzeppelin/contracts/access/AccessControl.sol";
 import "@openzeppelin/contracts/utils/Multicall.sol";
 
-/// OpenZeppelin's multicall, and those of Uniswap's routers as their texts say.
+/// OpenZeppelin's multicall, and those of Uniswap's routers, written from their interfaces.
 contract Many is AccessControl, Multicall {
     constructor(address owner) {
         _grantRole(DEFAULT_ADMIN_ROLE, owner);

@@ -5,7 +5,7 @@ import "@openzeppelin/contracts/access/AccessControl.sol";
 import "@openzeppelin/contracts/access/Ownable2Step.sol";
 import "@openzeppelin/contracts/proxy/utils/UUPSUpgradeable.sol";
 
-/// What OpenZeppelin offers to be inherited: an owner, roles, upgrades.
+/// OpenZeppelin's base contracts: an owner, roles and upgrades.
 contract Owned is Ownable, AccessControl, UUPSUpgradeable {
     constructor(address owner) {
         initialize(owner);
@@ -19,7 +19,7 @@ contract Owned is Ownable, AccessControl, UUPSUpgradeable {
     function _authorizeUpgrade(address) internal override onlyOwner {}
 }
 
-/// An ownership that its new owner has to accept.
+/// A contract whose new owner has yet to accept.
 contract Pending is Ownable2Step {
     constructor(address next) {
         transferOwnership(next);

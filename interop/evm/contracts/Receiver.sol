@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.20;
 
-/// A contract that takes what it is given, and does nothing.
+/// Accepts value, tokens and approvals, and does nothing.
 contract Receiver {
     receive() external payable {}
 

@@ -11,7 +11,7 @@ interface Pool3 {
     function mint(address owner, int24 low, int24 high, uint128 amount, bytes calldata data) external returns (uint256, uint256);
 }
 
-/// Gives liquidity to pools of Uniswap v3, from what it has.
+/// Provides liquidity to Uniswap v3 pools from its own balance.
 contract Liquidity {
     function provide(Pool3 pool, int24 low, int24 high, uint128 amount) external {
         pool.mint(address(this), low, high, amount, "");
@@ -23,8 +23,8 @@ contract Liquidity {
     }
 }
 
-/// A paymaster of ERC-4337, of any version, that pays for everything: it answers every
-/// function with an empty context and no limit of time.
+/// An ERC-4337 paymaster, of any version, that pays for everything: every function returns
+/// an empty context and no time limit.
 contract Paymaster {
     fallback(bytes calldata) external payable returns (bytes memory) {
         return abi.encode(bytes(""), uint256(0));

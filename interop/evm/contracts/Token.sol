@@ -11,7 +11,8 @@ interface Recipient {
     function onTransferReceived(address operator, address from, uint256 value, bytes calldata data) external returns (bytes4);
 }
 
-/// OpenZeppelin's ERC-20 with ERC-2612, and ERC-1363 and ERC-3009 as their texts say.
+/// OpenZeppelin's ERC-20 with ERC-2612, and ERC-1363 and ERC-3009 written from their
+/// specifications.
 contract Token is ERC20Permit {
     mapping(address => mapping(bytes32 => bool)) public authorizationState;
 
@@ -66,7 +67,7 @@ contract Token is ERC20Permit {
         use(authorizer, nonce, keccak256(abi.encode(CANCEL, authorizer, nonce)), v, r, s);
     }
 
-    // With the signature as bytes: r, s, v.
+    // The forms of ERC-3009 with the signature as bytes: r, s, v.
 
     function split(bytes memory signature) internal pure returns (uint8 v, bytes32 r, bytes32 s) {
         require(signature.length == 65);
@@ -101,7 +102,7 @@ contract Token is ERC20Permit {
         return true;
     }
 
-    // As tokens before increaseAllowance have it.
+    // The names that tokens used before increaseAllowance.
 
     function increaseApproval(address spender, uint256 added) external returns (bool) {
         _approve(msg.sender, spender, allowance(msg.sender, spender) + added);
@@ -114,7 +115,7 @@ contract Token is ERC20Permit {
         return true;
     }
 
-    // As Dai has it: over everything, or nothing.
+    // Dai's permit: an unlimited allowance, or none.
 
     bytes32 constant DAI = keccak256("Permit(address holder,address spender,uint256 nonce,uint256 expiry,bool allowed)");
 
