@@ -1,6 +1,6 @@
 // Signs, converts and finalizes PSBTs with bitcoinjs-lib and @scure/btc-signer.
 //
-// Reads requests and writes answers, one JSON a line:
+// Reads requests and writes answers, one JSON object per line:
 //
 //   {op: "finalize", lib, psbt}          → {hex}   the network transaction
 //   {op: "sign", lib, psbt, privateKey}  → {hex}   the PSBT; Schnorr with zero auxiliary data
@@ -26,7 +26,8 @@ function bitcoinjs(psbt) {
   return bitcoin.Psbt.fromHex(psbt);
 }
 
-// signBitcoinJS tweaks the key itself where the input is spent by the key path.
+// signBitcoinJS tweaks the key for inputs that are spent by the key path, as bitcoinjs-lib
+// leaves to its caller.
 function signBitcoinJS({ psbt, privateKey }) {
   const packet = bitcoinjs(psbt);
   const key = ECPair.fromPrivateKey(unhex(privateKey));

@@ -1,7 +1,7 @@
 // Runs the public clients of the hosted service, unmodified, against our server.
 //
 // Reads JSON lines {op, client, baseUrl, organizationId, apiPublicKey,
-// apiPrivateKey, …} and answers, line by line, {value} or {error, code}.
+// apiPrivateKey, …} and answers each with {value} or {error, code}.
 import { createHash, createPrivateKey, createPublicKey, sign as nodeSign, verify as nodeVerify } from "node:crypto";
 import { PublicKey, Transaction as SolanaTransaction, SystemProgram, TransactionMessage, VersionedTransaction } from "@solana/web3.js";
 import { ApiKeyStamper } from "@turnkey/api-key-stamper";
@@ -19,7 +19,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { Transaction as TempoTransaction } from "viem/tempo";
 import { serve } from "./lines.mjs";
 
-// What is signed: the transaction of the vector eip1559.json.
+// The transaction of the vector eip1559.json.
 const viemTransaction = {
   type: "eip1559", chainId: 1, nonce: 7, gas: 60000n, to: "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7",
   value: 123n, data: "0x", maxFeePerGas: 20000000000n, maxPriorityFeePerGas: 1000000000n,
@@ -27,7 +27,7 @@ const viemTransaction = {
 const { gas, type, ...rest } = viemTransaction;
 const ethersTransaction = { ...rest, gasLimit: gas, type: 2 };
 
-// stamperOf returns the stamper that a request names; by default that of an API key.
+// stamperOf returns the stamper that a request names, by default one for an API key.
 function stamperOf(line) {
   switch (line.stamper) {
     case "ethereum-wallet": {
@@ -99,8 +99,7 @@ function httpBody(line) {
 // The clients that @turnkey/solana accepts.
 const solanaClients = { http: httpClient, "sdk-server": serverClient, core: coreClient };
 
-// signWithSolana has a transaction signed, legacy or v0, and verifies the signature over
-// its message.
+// signWithSolana has a transaction signed, legacy or v0, and verifies the signature.
 async function signWithSolana(line) {
   const from = new PublicKey(line.solanaAddress);
   const transfer = SystemProgram.transfer({ fromPubkey: from, toPubkey: from, lamports: 5 });
@@ -121,7 +120,7 @@ async function signWithSolana(line) {
 const transferOfOne = "0xa9059cbb" + "08d2b0a37f869ff76bacb5bab3278e26ab7067b7".padStart(64, "0") + "1".padStart(64, "0");
 
 // signTempo has a Tempo transaction signed, whose type @turnkey/viem detects, and compares
-// the result with what viem signs with the key itself.
+// the result with viem's own signature by the same key.
 async function signTempo(line) {
   const tx = {
     type: "tempo", chainId: 42431, nonce: 3, gas: 100000n, maxFeePerGas: 20000000000n, maxPriorityFeePerGas: 1000000000n,
@@ -162,7 +161,7 @@ const sign = {
   tempo: signTempo,
 };
 
-// submitted has a client submit the transaction, and returns its whole answer.
+// submitted has a client submit the transaction and returns the whole answer.
 const submitted = {
   http: (line) => httpClient(line).signTransaction(httpBody(line)),
   "sdk-server": (line) => serverClient(line).signTransaction(parameters(line)),
@@ -187,7 +186,8 @@ const initOtpAuth = {
   core: (line) => coreClient(line).initOtpAuth({ ...line.otp, timestampMs: line.timestampMs }),
 };
 
-// verifyOtp: sdk-server's own method posts a later version of the activity.
+// verifyOtp: sdk-server's own method posts a later version of the activity. Its generic
+// request posts the supported one.
 const verifyOtp = {
   http: (line) => httpClient(line).verifyOtp(otpBody(line, "ACTIVITY_TYPE_VERIFY_OTP")),
   "sdk-server": (line) => serverClient(line).verifyOtp({ ...line.otp, timestampMs: line.timestampMs }),
@@ -209,8 +209,8 @@ const permitOf = (line) => ({ owner: line.signWith, spender: "0x08d2b0a37F869FF7
 const viemAccount = (line) => createAccount({ client: httpClient(line), organizationId: line.organizationId, signWith: line.signWith, ethereumAddress: line.signWith });
 const ethersSigner = (line) => new EthersSigner({ client: httpClient(line), organizationId: line.organizationId, signWith: line.signWith }, noProvider);
 
-// messages have a client sign a message, and compare the result with what the library
-// signs with the key itself.
+// messages has functions that have a client sign a message, and compare the result with the
+// library's own signature by the same key.
 const messages = {
   "viem typed data": async (line) => {
     const EIP712Domain = ["name:string", "version:string", "chainId:uint256", "verifyingContract:address"].map((m) => ({ name: m.split(":")[0], type: m.split(":")[1] }));

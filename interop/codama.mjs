@@ -1,6 +1,6 @@
 // Encodes random arguments for the instructions of a Codama IDL with Codama's own codecs.
-// node codama.mjs IDL RUNS prints a JSON line {"instruction","data":hex,"args":[[name,
-// value]…]} for each, with the arguments as a reading lists them.
+// node codama.mjs IDL RUNS prints for each a JSON line {"instruction","data":hex,
+// "args":[[name,value]…]}, with the arguments as a reading lists them.
 import { readFileSync } from 'node:fs';
 import { getNodeCodec } from '@codama/dynamic-codecs';
 import * as kit from '@solana/kit';
@@ -25,7 +25,7 @@ function number(format) {
 
 const word = (most) => Array.from({ length: draw(most + 1) }, () => 'abcdefgh é☃'[draw(11)]).join('');
 
-// value generates a value of a type, and adds what a reading shows of it to args.
+// value generates a value of a type, and adds to args what a reading shows of it.
 function value(type, name, args, program, size) {
   const inner = (t, part = name, n) => value(t, part, args, program, n);
   const text = (v) => args.push([name, String(v)]);

@@ -1,12 +1,12 @@
 // A watch-only wallet of output descriptors (BIP-380), without secrets: addresses and PSBTs
 // by @scure/btc-signer, keys by @scure/bip32.
 //
-// Reads requests and writes answers, one JSON a line:
+// Reads requests and writes answers, one JSON object per line:
 //
 //   {op: "address", descriptor, index}    → {address, script}
 //   {op: "create", inputs, outputs}       → {psbt}  in base64
 //
-// An input is {tx, vout, descriptor, index}: the transaction in hex that has the output.
+// An input is {tx, vout, descriptor, index}, where tx is the previous transaction in hex.
 // An output is {descriptor, index, amount} or {address, amount}, in satoshi. A request
 // that fails gets {error}.
 import { HDKey } from '@scure/bip32';
@@ -25,7 +25,7 @@ const payments = {
   'tr(': (pub) => btc.p2tr(pub.slice(1), undefined, regtest),
 };
 
-// place returns an address of a descriptor: how to pay to it, and how its key is derived.
+// place returns an address of a descriptor: how to pay it, and how its key is derived.
 function place({ descriptor, index }) {
   const match = /^([a-z(]+\()\[([0-9a-f]{8})((?:\/\d+h)*)\](tpub\w+)\/(\d+)\/\*\)+#\w{8}$/.exec(descriptor);
   if (!match) throw new Error(`not a descriptor of one key: ${descriptor}`);

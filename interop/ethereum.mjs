@@ -1,8 +1,8 @@
 // Serializes and signs Ethereum transactions with viem and with ethers.
 //
-// Reads JSON lines {privateKey, tx} and answers, line by line,
-// {viem: {unsigned, signed}, ethers: {unsigned, signed}}, all in hex. The tx has
-// the names of JSON-RPC (eth_sendTransaction), and a type from 0 to 4.
+// Reads JSON lines {privateKey, tx} and answers each with
+// {viem: {unsigned, signed}, ethers: {unsigned, signed}}, all in hex. The members of tx
+// are those of JSON-RPC (eth_sendTransaction), with a type from 0 to 4.
 import { Signature, Transaction, Wallet } from "ethers";
 import { serializeTransaction } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
@@ -10,7 +10,7 @@ import { serve } from "./lines.mjs";
 
 const viemTypes = ["legacy", "eip2930", "eip1559", "eip4844", "eip7702"];
 
-// The names of amounts, which are decimal strings in JSON.
+// The members that are amounts: decimal strings in JSON.
 const amounts = ["gas", "gasPrice", "maxFeePerGas", "maxPriorityFeePerGas", "maxFeePerBlobGas", "value"];
 
 function withAmounts(tx) {

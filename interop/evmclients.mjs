@@ -1,8 +1,8 @@
 // Builds transactions as wallets and applications do with viem, ethers and viem/tempo, and
-// prints one JSON line {"name","chain","transaction":hex} for each. Every client prepares
-// and serializes in its own way, with a node that answers the few methods that clients
-// call; printed is what the client has its account sign. The signer is the key of 32 bytes
-// 0x46.
+// prints a JSON line {"name","chain","transaction":hex} for each. Every client prepares and
+// serializes transactions in its own way, with a node that answers the few methods clients
+// call. The transaction is what the client has its account sign. The signer's key is 32
+// bytes 0x46.
 import { AbstractSigner, Contract, ContractFactory, JsonRpcProvider, Network, Transaction } from 'ethers';
 import { createWalletClient, custom, encodeFunctionData, erc1155Abi, erc20Abi, erc721Abi, multicall3Abi, parseAbi, serializeTransaction, zeroAddress } from 'viem';
 import { privateKeyToAccount, toAccount } from 'viem/accounts';
@@ -21,7 +21,7 @@ const permit2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3';
 const multicall3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 const deadline = 1_800_003_600n;
 
-// answers are the node's answers to clients that prepare a transaction.
+// answers has the node's answers to clients that prepare a transaction.
 const answers = {
   eth_blockNumber: '0x1', eth_getTransactionCount: '0x7', eth_estimateGas: '0x186a0', eth_maxPriorityFeePerGas: '0x3b9aca00',
   eth_gasPrice: '0x77359400', eth_getCode: '0x', eth_call: `0x${'00'.repeat(31)}01`,

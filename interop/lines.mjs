@@ -1,8 +1,8 @@
-// How the scripts of this folder are driven: requests and answers are JSON, one a line.
+// The protocol of the scripts in this folder: requests and answers are JSON, one per line.
 import { createInterface } from 'node:readline';
 
-// serve answers each line of standard input with what answer returns for it, or with
-// {error} if that throws, and exits at the end of the input.
+// serve calls answer for each line of standard input and prints the result, or {error} if
+// it throws. It exits at the end of the input.
 export async function serve(answer) {
   for await (const line of createInterface({ input: process.stdin })) {
     let result;

@@ -1,7 +1,7 @@
 // Hashes, signs, reads and verifies messages with the libraries of wallets: viem,
 // ethers, @metamask/eth-sig-util (V4), TronWeb and @solana/offchain-messages.
 //
-// Reads requests and writes answers, one JSON a line. Bytes are hex without 0x.
+// Reads requests and writes answers, one JSON object per line. Bytes are hex without 0x.
 //
 //   {op: "typed", document, secret}
 //       → {viem, ethers, sigUtil, signatures}   digests, or "refused: …"

@@ -1,5 +1,5 @@
 // Builds and signs Solana transactions with @solana/kit and @solana/web3.js, and
-// runs transactions in litesvm. One JSON request a line, one JSON answer a line.
+// runs transactions in litesvm. Requests and answers are JSON, one per line.
 //
 //   {"op":"build","version":"legacy"|0|1,"signers":n,"lookups":bool,"mask":m,"number":k}
 //     → {"blockhash":hex,"cases":[{"by","unsigned","signed"}…]}
@@ -23,26 +23,26 @@ const svm = new LiteSVM().withSigverify(true).withBlockhashCheck(false);
 const setAccount = (address, programAddress, data, lamports = 10_000_000_000n) =>
   svm.setAccount({ address, programAddress, data, lamports, executable: false, space: BigInt(data.length) });
 
-// The signers, whose secrets the other side of the pipe knows as well.
+// The signers, whose secrets solana_test.go has as well.
 const seeds = Array.from({ length: 12 }, (_, i) => digest(`interop signer ${i}`));
 const keypairs = seeds.map((seed) => web3.Keypair.fromSeed(seed));
 const kitKeys = await Promise.all(seeds.map((seed) => kit.createKeyPairFromPrivateKeyBytes(seed)));
 setAccount(keypairs[0].publicKey.toBase58(), SYSTEM, new Uint8Array());
 
-// A lookup table of 20 accounts, as the network keeps it.
+// A lookup table of 20 accounts, as encoded on chain.
 const table = base58(digest('interop table'));
 const entries = Array.from({ length: 20 }, (_, i) => base58(digest(`interop entry ${i}`)));
 {
   const data = new Uint8Array(56 + 32 * entries.length);
   const view = new DataView(data.buffer);
-  view.setUint32(0, 1, true); // a table
+  view.setUint32(0, 1, true); // state: lookup table
   view.setBigUint64(4, 2n ** 64n - 1n, true); // never deactivated
   entries.forEach((entry, i) => data.set(new web3.PublicKey(entry).toBytes(), 56 + 32 * i));
   setAccount(table, LOOKUP_TABLES, data);
   svm.warpToSlot(1000n);
 }
 
-// A memo that all sign, and transfers, to accounts of the lookup table if asked.
+// A memo that all signers sign, and transfers: with lookups, to accounts of the table.
 function instructions({ signers, lookups, number }) {
   const transfer = new Uint8Array(12);
   new DataView(transfer.buffer).setUint32(0, 2, true);

@@ -58,10 +58,10 @@ func (c change) any(holds func(e chains.Effect) bool) bool {
 }
 
 // flow is what the effects of an asset take from an account and give to it. It is loose
-// if one of them has no exact amount.
+// if some amount is not exact.
 type flow struct {
 	out, in           *big.Int
-	unbounded, gained bool // out without a bound; in at all
+	unbounded, gained bool // what goes out has no bound; something comes in
 	loose             bool
 }
 

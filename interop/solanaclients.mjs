@@ -1,7 +1,6 @@
-// Builds the transactions that current clients of Solana's programs write, and
-// prints them: one JSON line {"name","transaction":hex,"lookups":{table:[address…]}}
-// each, lookups only where there are some. The signer is the key of
-// interop/solana_test.go with number 0.
+// Builds transactions with the current clients of Solana's programs, and prints a JSON line
+// {"name","transaction":hex,"lookups":{table:[address…]}} for each, with lookups only if
+// it has some. The signer is key number 0 of interop/solana_test.go.
 import { createHash } from 'node:crypto';
 import * as kit from '@solana/kit';
 import * as web3 from '@solana/web3.js';
@@ -58,8 +57,8 @@ print('stake merge', [stake.getMergeInstruction({ destinationStake: staked, sour
 print('stake authorize another', [stake.getAuthorizeInstruction({ stake: staked, authority: us, arg0: at('friend'), arg1: 1 })]);
 print('lookup table extended', [tables.getExtendLookupTableInstruction({ address: at('table'), authority: us, payer: us, addresses: [at('a'), at('b')] })]);
 
-// As an aggregator of swaps writes it: budget, token account, wrapped SOL, a swap
-// by a program of its own over accounts from lookup tables.
+// A swap as an aggregator writes it: budget, token account, wrapped SOL, and a swap by the
+// aggregator's program with accounts from lookup tables.
 const pool = Array.from({ length: 12 }, (_, i) => at(`pool ${i}`));
 const lookups = { [at('aggregator table')]: pool };
 const wrapped = at('wrapped');
@@ -72,7 +71,7 @@ print('swap by an aggregator with a lookup table', [
   token.getCloseAccountInstruction({ account: wrapped, destination: us.address, owner: us })], lookups);
 print('transfer to an entry of a lookup table', [system.getTransferSolInstruction({ source: us, destination: pool[3], amount: 5n })], lookups);
 
-// The older client.
+// The older client, @solana/web3.js.
 const payer = new web3.PublicKey(us.address);
 const legacy = (name, ...instructions) => {
   const tx = new web3.Transaction({ feePayer: payer, recentBlockhash: lifetime.blockhash }).add(...instructions);

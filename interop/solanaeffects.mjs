@@ -1,5 +1,5 @@
-// Executes Solana transactions in litesvm, each with accounts of its own, and answers with
-// the accounts before and after.
+// Executes Solana transactions in litesvm, each with its own accounts, and answers with the
+// accounts before and after.
 //
 //   [{"accounts":[{address,owner,lamports,data}…],"transaction":hex,"watch":[address…]}…]
 //     → [{"error":""|text,"before":[null|{address,owner,lamports,data}…],"after":[…]}…]

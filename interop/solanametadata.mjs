@@ -1,6 +1,7 @@
-// Builds what Metaplex's client for Token Metadata writes, and prints it: one JSON line
-// {"name","transaction":hex,"names":{address:name}} each. The signer is the key of interop/solana_test.go with
-// number 0; accounts are SHA-256 of "client NAME", as in solanaclients.mjs.
+// Builds transactions with Metaplex's client for Token Metadata, and prints a JSON line
+// {"name","transaction":hex,"names":{address:name}} for each. The signer is key number 0
+// of interop/solana_test.go; accounts are the SHA-256 of "client NAME", as in
+// solanaclients.mjs.
 import { createHash } from 'node:crypto';
 import * as kit from '@solana/kit';
 import * as web3 from '@solana/web3.js';
@@ -101,6 +102,6 @@ print('burn NFT, old', mpl.burnNft(context, { metadata: at('metadata'), owner: a
 print('set collection size', mpl.setCollectionSize(context, { collectionMetadata: at('metadata'), collectionAuthority: authority, collectionMint: mint, setCollectionSizeArgs: { size: 9n } }));
 print('set token standard', mpl.setTokenStandard(context, { metadata: at('metadata'), updateAuthority: authority, mint, edition: at('edition') }));
 
-// What is not decoded.
+// Instructions that are not decoded.
 print('print', mpl.printV1(context, { masterTokenAccountOwner: authority, masterEditionMint: mint, editionMint: signer(fresh), editionTokenAccountOwner: us, editionNumber: 1n, tokenStandard: mpl.TokenStandard.NonFungible }));
 print('use', mpl.useV1(context, { mint, authority, token }));

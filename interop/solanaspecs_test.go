@@ -9,10 +9,10 @@ import (
 )
 
 // solanaSpecs are the instructions that litesvm executes: program, name, data and
-// accounts. Data is made of words: a number's tag, random values, names of
-// addresses. Accounts are names in the world, T. stands for the token program's; a
-// ! signs, an alternative follows behind a |, and ? may be left out. Where an
-// instruction needs others before it, they stand in front of it, ended by a semicolon.
+// accounts. Data consists of words: the number of the instruction, random values, names of
+// addresses. Accounts are names in the world; T. is the prefix of a token program's. A !
+// marks a signer, | separates alternatives, and ? marks an optional account. Instructions
+// that must run before come first, ended by a semicolon.
 const solanaSpecs = `
 system CreateAccount: u32=0 amount u64=100 @owner: us! new!
 system Assign: u32=1 @owner: bob!|new!
@@ -158,7 +158,7 @@ T22 UpdateTokenGroupUpdateAuthority: GROUP ; x=a1695801edddd8cb @bob: T.sized:23
 T22 InitializeTokenGroupMember: GROUP ; u8=41 u8=0 @us @T.second: T.second:234 ; u8=20 u8=6 @us u8=0: T.second:234 ; x=9820deb0dfed7486: T.second:234 T.second:234 us! T.sized:234 us!
 `
 
-// specMacros are what specs begin with that need an extension in a mint.
+// specMacros are the beginnings of specs that need a mint with an extension.
 var specMacros = strings.NewReplacer(
 	"FEES", "u8=26 u8=0 opt@us opt@us u16=9 u64=5000: T.sized:278 ; u8=20 u8=6 @us u8=0: T.sized:278 ; u8=18 @carol: T.holder:182 T.sized:278 ; u8=18 @us: T.second:182 T.sized:278 ; u8=7 u64=1000000: T.sized:278 T.second:182 us!",
 	"PAID", "u8=26 u8=1 u64=70000 u8=6 u64=63: T.second:182 T.sized:278 T.holder:182 us!",
@@ -167,7 +167,7 @@ var specMacros = strings.NewReplacer(
 	"GROUP", "u8=40 u8=0 @us @T.sized: T.sized:234 ; u8=20 u8=6 @us u8=0: T.sized:234 ; x=79716c2736330004 @us u64=70: T.sized:234 T.sized:234 us!",
 )
 
-// solanaSpec is one line of solanaSpecs, with the token program put in.
+// solanaSpec is one line of solanaSpecs for one token program.
 type solanaSpec struct {
 	program, name string
 	steps         []solanaStep
@@ -230,7 +230,7 @@ var worldPrograms = map[string]sdk.PublicKey{
 	"loader": sdk.BPFLoaderUpgradeableProgramID, "lut": sdk.AddressLookupTableProgramID,
 }
 
-// instruction draws an instruction of the spec.
+// instruction generates an instruction of the spec.
 func (w *world) instruction(s solanaSpec, step solanaStep) *sdk.GenericInstruction {
 	var metas sdk.AccountMetaSlice
 	for _, word := range step.accounts {
@@ -258,8 +258,8 @@ func isSysvar(name string) bool {
 	return false
 }
 
-// account returns the address of a name; those that are derived, and mints of a
-// size, are made when they are asked for.
+// account returns the address of a name. It creates derived accounts, and mints of a size,
+// on first use.
 func (w *world) account(s solanaSpec, name string) sdk.PublicKey {
 	base, size, sized := strings.Cut(name, ":")
 	switch {
@@ -292,7 +292,7 @@ func (w *world) associated(program string, wallet sdk.PublicKey) sdk.PublicKey {
 	return address
 }
 
-// nested makes our token account, and one that belongs to it by mistake.
+// nested creates our token account, and one that belongs to it by mistake.
 func (w *world) nested(program, name string) sdk.PublicKey {
 	if _, made := w.addresses["outer"]; !made {
 		outer := w.associated(program, w.at("us"))
@@ -334,7 +334,7 @@ func (w *world) seeded(name string) sdk.PublicKey {
 	return w.at(name)
 }
 
-// word makes the bytes of one word of a spec's data.
+// word returns the bytes of one word of a spec's data.
 func (w *world) word(word string) []byte {
 	if inner, ok := strings.CutPrefix(word, "opt"); ok {
 		if w.IntN(2) == 0 {
@@ -370,7 +370,7 @@ func (w *world) word(word string) []byte {
 	return u64le(value)[:size/8]
 }
 
-// amount draws small, likely and too large amounts.
+// amount generates small, likely and too large amounts.
 func (w *world) amount() uint64 {
 	switch w.IntN(6) {
 	case 0:

@@ -14,8 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// solanaNotExecuted are the instructions that are decoded and that litesvm does not
-// execute, and why. A star stands for all of its instructions.
+// solanaNotExecuted has the decoded instructions that litesvm does not execute, with the
+// reason. A star stands for all instructions of a program.
 var solanaNotExecuted = []struct{ program, instructions, why string }{
 	{"Address Lookup Table", "CreateLookupTable", "needs a slot of the ledger's past"},
 	{"Compute Budget", "RequestUnitsDeprecated", "refused by the network"},
@@ -38,18 +38,18 @@ var solanaNotExecuted = []struct{ program, instructions, why string }{
 	{"Vote", "InitializeAccountV2 UpdateCommissionCollector UpdateCommissionBps DepositDelegatorRewards", "not active in litesvm's runtime"},
 }
 
-// solanaExecuted are the instructions that ran, as program and number.
+// solanaExecuted is the set of instructions that ran, as program and number.
 type solanaExecuted map[string]bool
 
-// solanaTablePrograms are the names that the decoding table has for programs.
+// solanaTablePrograms are the decoding table's names of programs.
 var solanaTablePrograms = map[sdk.PublicKey]string{
 	sdk.SystemProgramID: "System", sdk.TokenProgramID: "SPL Token", sdk.Token2022ProgramID: "Token-2022", sdk.StakeProgramID: "Stake",
 	sdk.VoteProgramID: "Vote", sdk.SPLAssociatedTokenAccountProgramID: "Associated Token Account", sdk.ComputeBudget: "Compute Budget",
 	sdk.BPFLoaderUpgradeableProgramID: "Loader v3", sdk.AddressLookupTableProgramID: "Address Lookup Table",
 }
 
-// add adds the instructions of a successful run: each by every number that its data can
-// begin with, of which the table has one.
+// add adds the instructions of a successful run, each under every number that its data may
+// begin with. The table has one of them.
 func (x solanaExecuted) add(instructions []*sdk.GenericInstruction) {
 	for _, in := range instructions {
 		program, data := solanaTablePrograms[in.ProgID], in.DataBytes
@@ -69,7 +69,7 @@ func (x solanaExecuted) add(instructions []*sdk.GenericInstruction) {
 	}
 }
 
-// all requires that every instruction of the decoding table is executed, or stands in
+// all checks that every instruction of the decoding table was executed or is in
 // solanaNotExecuted.
 func (x solanaExecuted) all(t *testing.T) {
 	t.Helper()
@@ -90,9 +90,9 @@ func (x solanaExecuted) all(t *testing.T) {
 		used[program+" "+name], used[program+" *"] = true, true
 		switch seen := x[program+" "+number]; {
 		case !seen && reason == "":
-			t.Errorf("%s %s (%s) is decoded, and not executed", program, name, number)
+			t.Errorf("%s %s (%s) is decoded but was not executed", program, name, number)
 		case seen && reason != "":
-			t.Errorf("%s %s is executed; solanaNotExecuted says: %s", program, name, reason)
+			t.Errorf("%s %s was executed; remove it from solanaNotExecuted, which says: %s", program, name, reason)
 		case !seen:
 			left++
 		}
@@ -100,7 +100,7 @@ func (x solanaExecuted) all(t *testing.T) {
 	}
 	for name := range reasons {
 		if !used[name] {
-			t.Errorf("%s of solanaNotExecuted is not in the table", name)
+			t.Errorf("%s of solanaNotExecuted is not in the decoding table", name)
 		}
 	}
 	t.Logf("%d instructions are decoded, %d of them not executed", rows, left)

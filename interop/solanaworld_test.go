@@ -21,8 +21,8 @@ type chainAccount struct {
 	Data     string `json:"data"`
 }
 
-// world is the accounts of one run: their names, addresses and contents. Nothing
-// of it is in another run's.
+// world has the accounts of one run: their names, addresses and contents. Runs share no
+// accounts.
 type world struct {
 	*rand.Rand
 	number    int
@@ -57,7 +57,7 @@ func newWorld(random *rand.Rand, number int) *world {
 	return w
 }
 
-// at returns the address of a name; a name without an account has one too.
+// at returns the address of a name, which need not have an account.
 func (w *world) at(name string) sdk.PublicKey {
 	if address, ok := w.addresses[name]; ok {
 		return address
@@ -71,12 +71,11 @@ func (w *world) put(name string, owner sdk.PublicKey, lamports uint64, data []by
 	w.accounts = append(w.accounts, chainAccount{w.at(name).String(), owner.String(), fmt.Sprint(lamports), hex.EncodeToString(data)})
 }
 
-// rentExempt is what an account of a size has to have, in lamports.
+// rentExempt returns the minimum balance of an account of a size, in lamports.
 func rentExempt(size int) uint64 { return uint64(size+128) * 6960 }
 
-// tokens makes mints and accounts of a token program: ours and bob's, one of
-// wrapped SOL, one that is frozen, one of a multisig, and some that are not
-// initialized.
+// tokens creates mints and accounts of a token program: ours and bob's, one of wrapped
+// SOL, a frozen one, one of a multisig, and some that are not initialized.
 func (w *world) tokens(program string) {
 	owner := w.addresses[program]
 	p := program + "."
@@ -121,7 +120,7 @@ func (w *world) mintData(authority sdk.PublicKey, supply uint64) []byte {
 	return slicesConcat(option, u64le(supply), []byte{decimals, 1}, option)
 }
 
-// nonces makes nonce accounts of ours, one of them of the first version, and one to be
+// nonces creates nonce accounts of ours, of which one has the first version and one is not
 // initialized.
 func (w *world) nonces() {
 	w.put("nonce", sdk.SystemProgramID, rentExempt(80)+sol, slicesConcat(u32le(1), u32le(1), w.bytes("us"), bytes.Repeat([]byte{7}, 32), u64le(5000)))
@@ -131,8 +130,8 @@ func (w *world) nonces() {
 
 const stakeSize = 200
 
-// stakes makes stake accounts: not initialized, initialized, delegated long ago
-// and inactive since.
+// stakes creates stake accounts: uninitialized, initialized, delegated long ago, and
+// deactivated since.
 func (w *world) stakes() {
 	owner := sdk.StakeProgramID
 	staker, withdrawer := w.bytes("us"), w.bytes("us")
@@ -155,7 +154,7 @@ func (w *world) stakes() {
 	w.put("vote", sdk.VoteProgramID, rentExempt(3762)+sol, w.voteData(w.bytes("us")))
 }
 
-// voteData is a vote account of version 1.14.11 (current of litesvm writes it anew):
+// voteData returns a vote account of version 1.14.11, which litesvm rewrites as current:
 // node, withdrawer, commission, no votes, no root, one authorized voter.
 func (w *world) voteData(withdrawer []byte) []byte {
 	state := slicesConcat(u32le(2), w.bytes("bob"), withdrawer, []byte{5}, u64le(0), []byte{0}, u64le(1), u64le(0), w.bytes("us"),
@@ -163,8 +162,8 @@ func (w *world) voteData(withdrawer []byte) []byte {
 	return fit(state, 3762)
 }
 
-// tables makes lookup tables of ours: kind, slot of its deactivation, slot and index of
-// its last extension, authority, padding, addresses.
+// tables creates lookup tables of ours: kind, slot of deactivation, slot and index of the
+// last extension, authority, padding, addresses.
 func (w *world) tables() {
 	for name, deactivated := range map[string]uint64{"table": 1<<64 - 1, "deadtable": 1} {
 		data := slicesConcat(u32le(1), u64le(deactivated), u64le(1), []byte{0, 1}, w.bytes("us"), make([]byte, 2), w.bytes("carol"))
@@ -172,8 +171,8 @@ func (w *world) tables() {
 	}
 }
 
-// sharedTable makes a lookup table of whatever accounts the world has by now, in any
-// order: a builder names by it those that do not sign and are no program.
+// sharedTable creates a lookup table of all accounts so far, in random order. A builder uses
+// it for accounts that do not sign and are not programs.
 func (w *world) sharedTable() solanaTables {
 	var keys sdk.PublicKeySlice
 	for _, name := range slices.Sorted(maps.Keys(w.addresses)) {
@@ -188,7 +187,7 @@ func (w *world) sharedTable() solanaTables {
 	return solanaTables{w.at("sharedtable"): keys}
 }
 
-// loaders makes buffers of loader v3.
+// loaders creates buffers of loader v3.
 func (w *world) loaders() {
 	loader := sdk.BPFLoaderUpgradeableProgramID
 	w.put("buffer", loader, rentExempt(37+100), slicesConcat(u32le(1), []byte{1}, w.bytes("us"), make([]byte, 100)))

@@ -4,7 +4,7 @@
 // {hash}, {accepted, refused}, {sender, payer, …} or {error}:
 //
 //	{transport, policy?, action, args}  sends one; transport is withRelay or withFeePayer
-//	{many, args}                        sends so many concurrently, and counts the accepted ones
+//	{many, args}                        sends that many concurrently, and counts the accepted ones
 //	{read}                              reads a signed transaction with ox
 import { Secp256k1 } from "ox";
 import { SignatureEnvelope, TxEnvelopeTempo } from "ox/tempo";
@@ -22,7 +22,7 @@ function clientOf({ transport = "withRelay", policy }) {
   return createClient({ account, transport: transports[transport](http(node, patient), http(relay, patient), { policy }) });
 }
 
-// amounts are in decimal in JSON.
+// amounts are the members that are decimal strings in JSON.
 function argumentsOf(args) {
   const out = { ...args, feePayer: true };
   for (const name of ["amount", "gas", "maxFeePerGas", "maxPriorityFeePerGas"]) if (name in out) out[name] = BigInt(out[name]);
@@ -34,7 +34,7 @@ async function send(line) {
   return { hash: await Actions[group][action](clientOf(line), argumentsOf(line.args)) };
 }
 
-// many sends what one client prepared, each with a nonce key of its own.
+// many sends transactions that one client prepared, each with its own nonce key.
 async function many({ many, args }) {
   const client = clientOf({});
   const { amount, token, to, ...rest } = argumentsOf(args);

@@ -1,15 +1,18 @@
 // Serializes and signs Tempo transactions with ox/tempo and with viem/tempo.
 //
-// Reads JSON lines {privateKey, tx} and answers, line by line,
-// {unsigned, signed, viem}: what ox serializes, unsigned and signed, and what viem
-// signs. The tx has the names of ox's TxEnvelopeTempo; amounts are decimal
-// strings, signatures are hex. With {payer, root} the answer has also what ox makes of
-// the sender's signature for a fee payer: {toPayer, forPayer, countersigned}, that is
-// the transaction with a placeholder, what the fee payer signs, and both signatures;
-// and {accessKey, accessKeyViem}, the signature of an access key for the account root.
-// {senders, payer} answers with {forms}: the same for each form of a sender's signature that
-// ox builds, {name, toPayer, forPayer, countersigned} each, and {types}, the keys that ox knows.
-// A line {unsigned} instead is decoded by ox and encoded again: the answer is {again}.
+// Reads JSON lines and answers each. The members of tx are those of ox's TxEnvelopeTempo;
+// amounts are decimal strings, signatures are hex.
+//
+//   {privateKey, tx}                 → {unsigned, signed, viem}: by ox, and as viem signs it
+//   {privateKey, tx, payer, root}    → also {toPayer, forPayer, countersigned}: the transaction
+//                                      with a placeholder for the fee payer's signature, what
+//                                      the fee payer signs, and the transaction with both
+//                                      signatures; and {accessKey, accessKeyViem}: the
+//                                      signature of an access key for the account root
+//   {senders, payer, …}              → {forms, types}: {name, toPayer, forPayer, countersigned}
+//                                      for each form of a sender's signature that ox builds,
+//                                      and the key types that ox knows
+//   {unsigned}                       → {again}: decoded by ox and encoded again
 import { Address, Hex, P256, Secp256k1, Signature } from "ox";
 import { AccountConfig, SignatureEnvelope, TxEnvelopeTempo } from "ox/tempo";
 import { numberToHex } from "viem";
@@ -17,7 +20,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { Account, Transaction } from "viem/tempo";
 import { serve } from "./lines.mjs";
 
-// The names of amounts, which are decimal strings in JSON.
+// The members that are amounts: decimal strings in JSON.
 const amounts = ["gas", "maxFeePerGas", "maxPriorityFeePerGas", "nonce", "nonceKey"];
 
 function envelopeOf(tx) {
@@ -65,7 +68,7 @@ function withViem(privateKey, { feePayerSignature, nonce, ...envelope }) {
   return privateKeyToAccount(privateKey).signTransaction(transaction, { serializer: Transaction.serialize });
 }
 
-// forPayer returns what a fee payer is given, and what it returns.
+// forPayer returns what a fee payer receives and what it returns.
 function forPayer(privateKey, payer, envelope) {
   const sponsored = { ...envelope, feePayerSignature: null };
   const signature = SignatureEnvelope.from(Secp256k1.sign({ payload: TxEnvelopeTempo.getSignPayload(sponsored), privateKey }));
@@ -90,7 +93,7 @@ async function asAccessKey(privateKey, root, envelope) {
   };
 }
 
-// primitives are the signature types of a key, each as a function of what is signed.
+// primitives are the types of signatures of a key, each as a function of the payload.
 function primitives(privateKey) {
   const publicKey = P256.getPublicKey({ privateKey });
   const p256 = (payload, prehash) => {

@@ -1,6 +1,6 @@
 // Builds, signs and decodes Tron transactions with TronWeb and Wallet Core.
 //
-// Reads requests and writes answers, one JSON a line:
+// Reads requests and writes answers, one JSON object per line:
 //
 //   {op: "build", type, value, frame, permissionID, privateKey}
 //       → {rawDataHex, txID, signature, signed}
@@ -31,8 +31,8 @@ function build({ type, value, frame, permissionID, privateKey }) {
   return { rawDataHex: json.raw_data_hex, txID: json.txID, signature: signature[0].toLowerCase(), signed: hex(message.serializeBinary()) };
 }
 
-// decode reads a signed transaction with the messages that TronWeb generated
-// from the .proto files, and its contract with TronWeb's own decoder.
+// decode reads a signed transaction with TronWeb's generated protobuf messages, and its
+// contract with TronWeb's own decoder.
 function decode({ type, signed }) {
   const message = globalThis.TronWebProto.Transaction.deserializeBinary(unhex(signed));
   const raw = message.getRawData().serializeBinary();

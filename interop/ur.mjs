@@ -1,6 +1,6 @@
 // Writes and reads Uniform Resources and BBQr with the libraries of other wallets.
 //
-// Reads requests and writes answers, one JSON a line. Bytes are hex.
+// Reads requests and writes answers, one JSON object per line. Bytes are hex.
 //
 //   {op: "parts", type, cbor, fragment, count}       → {parts}     @ngraveio/bc-ur
 //   {op: "join", parts}                              → {type, cbor} @ngraveio/bc-ur

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// urAnswer is an answer of ur.mjs, of which each operation sets some members.
+// urAnswer is an answer of ur.mjs. Each operation sets some members.
 type urAnswer struct {
 	Parts     []string
 	Type      string
@@ -81,10 +81,10 @@ func TestURParts(t *testing.T) {
 			}
 			joined := askUR(t, map[string]any{"op": "join", "parts": ours[encoder.Parts()/2:]})
 			if joined.Type != message.Type || joined.CBOR != hex.EncodeToString(cbor) {
-				t.Error("they read another message")
+				t.Error("they read a different message")
 			}
 			if got := collect(t, upper(theirs[encoder.Parts()/2:]), ur.TypePSBT); !bytes.Equal(got.CBOR, cbor) {
-				t.Error("we read another message")
+				t.Error("we read a different message")
 			}
 		}
 	}

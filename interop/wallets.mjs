@@ -1,7 +1,7 @@
 // Derives the addresses of mnemonics, and reads and writes key files, with
 // ethers, TronWeb, bitcoinjs-lib, Wallet Core, @scure/bip32 and @solana/web3.js.
 //
-// Reads requests and writes answers, one JSON a line:
+// Reads requests and writes answers, one JSON object per line:
 //
 //   {op: "derive", mnemonic, passphrase, path, curve}
 //       → {ethereum, tron, p2pkh, p2sh, p2wpkh, p2tr}   on secp256k1
@@ -54,7 +54,7 @@ function ed25519({ mnemonic, passphrase, path }) {
 }
 
 // extended returns the master key, the key at a path, and a child derived from the text of
-// the latter.
+// that key.
 function extended({ mnemonic, passphrase, path, child }) {
   const root = HDKey.fromMasterSeed(getBytes(Mnemonic.fromPhrase(mnemonic, passphrase).computeSeed()));
   const text = root.derive(path).privateExtendedKey;

@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/httpapi/console"
 )
 
-// enlisted is a tab in which eve has registered a passkey and opened the list.
+// enlisted returns a tab in which eve has registered a passkey and opened the list.
 func (h *house) enlisted(t *testing.T) *tab {
 	t.Helper()
 	page := newTab(t, newBrowser(t), true)
@@ -28,12 +28,13 @@ func (h *house) enlisted(t *testing.T) *tab {
 	return page
 }
 
-// waits expects that an activity waits, with so many votes.
+// waits checks that an activity waits and has a number of votes, and that nothing was
+// signed.
 func (h *house) waits(id string, votes int) {
 	h.t.Helper()
 	got := h.read(id)
 	if got.Status != activity.StatusConsensusNeeded || len(got.Votes) != votes || h.Signing.Signatures.Load() != 0 {
-		h.t.Errorf("the activity is %s with %d votes, and %d signatures were made", got.Status, len(got.Votes), h.Signing.Signatures.Load())
+		h.t.Errorf("the activity is %s with %d votes and %d signatures, want it to wait with %d votes and none", got.Status, len(got.Votes), h.Signing.Signatures.Load(), votes)
 	}
 }
 
@@ -51,13 +52,13 @@ func (p *tab) passkey() *webauthn.Credential {
 		return err
 	}))
 	if len(found) != 1 {
-		p.t.Fatalf("the authenticator has %d passkeys", len(found))
+		p.t.Fatalf("the authenticator has %d passkeys, want 1", len(found))
 	}
 	return found[0]
 }
 
-// TestTouches checks that the list needs one touch, however often it is refreshed,
-// and each vote one more.
+// TestTouches checks that the list needs one touch, however often it is refreshed, and that
+// each vote needs another.
 func TestTouches(t *testing.T) {
 	h := newHouse(t)
 	h.submit()
@@ -68,7 +69,7 @@ func TestTouches(t *testing.T) {
 		page.await("document.getElementById('status').textContent !== ''")
 	}
 	if after := page.touches(); after != before {
-		t.Errorf("%d touches to refresh the list", after-before)
+		t.Errorf("%d touches to refresh the list, want none", after-before)
 	}
 	if said := page.click("approve"); !strings.HasPrefix(said, "Approved.") {
 		t.Fatalf("the page says %q", said)
@@ -98,16 +99,16 @@ func TestTwoTabs(t *testing.T) {
 	h.open(one)
 	one.list()
 	if buttons := evaluate[int](one, `document.querySelectorAll("button.approve").length`); buttons != 0 {
-		t.Error("a user who has approved may approve again")
+		t.Error("a user who has approved is offered to approve again")
 	}
 	if len(h.votes()) != 2 {
-		t.Errorf("%d votes were sent, want one of each tab", len(h.votes()))
+		t.Errorf("%d votes were sent, want one from each tab", len(h.votes()))
 	}
 }
 
-// TestPhishedVote has a copy of the page at another origin of the same domain, in
-// front of the real server, get an approval of the real activity. The passkey signs,
-// but the server refuses the vote of another origin.
+// TestPhishedVote puts a copy of the page at another origin of the same domain, in front of
+// the real server, where eve approves the real activity. Her passkey signs, but the server
+// refuses the vote because of its origin.
 func TestPhishedVote(t *testing.T) {
 	h := newHouse(t)
 	waiting := h.submit()
@@ -144,7 +145,7 @@ func TestPhishedVote(t *testing.T) {
 		t.Errorf("the page says %q", said)
 	}
 	if votes := h.votes(); page.touches() != before+1 || len(votes) != 1 || votes[0].stamp == "" {
-		t.Fatalf("the passkey has signed %d times, and %d votes came: no phishing was tried", page.touches()-before, len(votes))
+		t.Fatalf("the passkey signed %d times and %d votes arrived, want one of each: no phishing was tried", page.touches()-before, len(votes))
 	}
 	h.waits(waiting.ID, 1)
 }
@@ -165,7 +166,7 @@ func TestVoteWithoutVerification(t *testing.T) {
 		t.Errorf("the page says %q", said)
 	}
 	if votes := h.votes(); page.touches() != before+1 || len(votes) != 1 {
-		t.Fatalf("the passkey has signed %d times, and %d votes came", page.touches()-before, len(votes))
+		t.Fatalf("the passkey signed %d times and %d votes arrived, want one of each", page.touches()-before, len(votes))
 	}
 	h.waits(waiting.ID, 1)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// patience ends a test whose page hangs; nothing waits for it to pass.
+// patience is the time after which a test fails because its page hangs.
 const patience = 3 * time.Minute
 
 // newBrowser starts Chromium with a new profile, from which tabs are created.
@@ -27,7 +27,7 @@ func newBrowser(t *testing.T) context.Context {
 		chromedp.WindowSize(1000, 900),
 		chromedp.WSURLReadTimeout(patience),
 		chromedp.Flag("lang", "en-US"),
-		chromedp.NoSandbox, // which root and containers have none of; it opens our own page only
+		chromedp.NoSandbox, // root and containers have no sandbox, and only our own page is opened
 	)
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(cancel)
@@ -44,44 +44,43 @@ type tab struct {
 	t             *testing.T
 	ctx           context.Context
 	authenticator webauthn.AuthenticatorID
-	problems      []string // exceptions and refused content
+	problems      []string // exceptions and console errors
 }
 
-// newTab opens a blank tab. verified says whether its authenticator verifies the
-// user, as with a PIN or a fingerprint.
+// newTab opens a blank tab with an authenticator. verified says whether the authenticator
+// verifies its user, as with a PIN or a fingerprint.
 func newTab(t *testing.T, browser context.Context, verified bool) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
 	ctx, cancelLate := context.WithTimeout(ctx, patience)
 	t.Cleanup(cancelLate)
-	made := &tab{t: t, ctx: ctx}
+	p := &tab{t: t, ctx: ctx}
 	chromedp.ListenTarget(ctx, func(event any) {
 		switch event := event.(type) {
 		case *runtime.EventExceptionThrown:
-			made.problems = append(made.problems, event.ExceptionDetails.Error())
+			p.problems = append(p.problems, event.ExceptionDetails.Error())
 		case *runtime.EventConsoleAPICalled:
 			if event.Type == runtime.APITypeError {
-				made.problems = append(made.problems, string(event.Args[0].Value))
+				p.problems = append(p.problems, string(event.Args[0].Value))
 			}
 		}
 	})
-	made.run(webauthn.Enable(), chromedp.ActionFunc(func(ctx context.Context) (err error) {
-		made.authenticator, err = webauthn.AddVirtualAuthenticator(&webauthn.VirtualAuthenticatorOptions{
+	p.run(webauthn.Enable(), chromedp.ActionFunc(func(ctx context.Context) (err error) {
+		p.authenticator, err = webauthn.AddVirtualAuthenticator(&webauthn.VirtualAuthenticatorOptions{
 			Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
 			HasResidentKey: true, HasUserVerification: true, IsUserVerified: verified, AutomaticPresenceSimulation: true,
 		}).Do(ctx)
 		return err
 	}))
-	return made
+	return p
 }
 
-// run brings the tab to the front, since a hidden one gets no touch, and runs the
-// actions.
+// run brings the tab to the front, since a hidden tab gets no touch, and runs actions.
 func (p *tab) run(actions ...chromedp.Action) {
 	p.t.Helper()
 	if err := chromedp.Run(p.ctx, append([]chromedp.Action{page.BringToFront()}, actions...)...); err != nil {
-		p.t.Fatalf("%v; the page said: %q", err, p.problems)
+		p.t.Fatalf("%v; the page reported %q", err, p.problems)
 	}
 }
 
@@ -95,7 +94,7 @@ func evaluate[T any](p *tab, script string) T {
 	return result
 }
 
-// text returns the text of the first element that a selector finds, once it is there.
+// text waits for an element and returns its text.
 func (p *tab) text(selector string) string {
 	p.t.Helper()
 	var text string
@@ -109,7 +108,7 @@ func (p *tab) await(expression string) {
 	p.run(chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(0), chromedp.WithPollingInterval(50*time.Millisecond)))
 }
 
-// width makes the window as wide as a phone's or a desk's, in either scheme.
+// window sets the size of the window, as on a desktop or a phone, and the color scheme.
 func (p *tab) window(width, height int64, scheme string) {
 	p.t.Helper()
 	p.run(emulation.SetDeviceMetricsOverride(width, height, 1, width < 600),

@@ -1,4 +1,4 @@
 // Package browser tests the approvals page in headless Chromium, with a virtual
-// authenticator as passkey, and checks it with axe-core. It is a module of its own because
-// of chromedp.
+// authenticator for passkeys, and checks its accessibility with axe-core. It is a module of
+// its own, so that the library does not depend on chromedp.
 package browser

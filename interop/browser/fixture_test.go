@@ -27,7 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// rules require two approvals by others than the submitter, for everything.
+// rules require two approvals for transfers, by users other than the submitter.
 const rules = `schema: countersign.policy/1
 rules:
   - name: payouts
@@ -39,7 +39,8 @@ rules:
     when: effect.amount <= ether('1')
 `
 
-// house is a server with the page, and its engine.
+// house is a server with the approvals page, and its engine. It is the engine's directory,
+// so that a test can register passkeys.
 type house struct {
 	*enginetest.Fixture
 	t      *testing.T
@@ -49,8 +50,8 @@ type house struct {
 	mu        sync.Mutex
 	directory countersign.Directory
 	passkeys  map[string][]countersign.PasskeyConfig // by user
-	untagged  map[string]bool
-	ann       *enginetest.APIKey
+	untagged  map[string]bool                        // users who have lost the tag finance
+	ann       *enginetest.APIKey                     // may vote
 	sent      []sentVote
 }
 
@@ -87,7 +88,7 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// register rebuilds the directory: the submitter; ann, who votes by API key; and the
+// register rebuilds the directory: the submitter, ann, who votes with an API key, and the
 // owners of passkeys.
 func (h *house) register() {
 	h.t.Helper()
@@ -113,7 +114,7 @@ func (h *house) register() {
 	h.directory = directory
 }
 
-func (h *house) now() countersign.Directory {
+func (h *house) current() countersign.Directory {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.directory
@@ -121,18 +122,18 @@ func (h *house) now() countersign.Directory {
 
 // Organization implements countersign.Directory.
 func (h *house) Organization(ctx context.Context, id string) (*countersign.Organization, error) {
-	return h.now().Organization(ctx, id)
+	return h.current().Organization(ctx, id)
 }
 
 // Member implements countersign.Directory.
 func (h *house) Member(ctx context.Context, organizationID string, id stamp.ID) (*countersign.Member, error) {
-	return h.now().Member(ctx, organizationID, id)
+	return h.current().Member(ctx, organizationID, id)
 }
 
-// sentVote is a request as received.
+// sentVote is a request that the page sent.
 type sentVote struct{ path, body, stamp string }
 
-// record keeps what the page sends, for attacks with it.
+// record keeps a request of the page, for replaying it.
 func (h *house) record(r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -144,7 +145,7 @@ func (h *house) record(r *http.Request) {
 	h.sent = append(h.sent, sentVote{r.URL.Path, string(body), r.Header.Get(stamp.HeaderPasskey)})
 }
 
-// post sends a body with a stamp of a passkey, and returns status and answer.
+// post sends a request and returns the status and the answer.
 func (h *house) post(sent sentVote) (int, string) {
 	h.t.Helper()
 	request, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.server.URL+sent.path, strings.NewReader(sent.body))
@@ -184,7 +185,7 @@ func (h *house) open(page *tab) {
 	page.await("document.body.dataset.ready")
 }
 
-// enroll registers the passkey of a user, as the page prints it.
+// enroll creates a passkey on the page and registers it as the page prints it.
 func (h *house) enroll(page *tab, name string) {
 	h.t.Helper()
 	page.run(
@@ -216,15 +217,15 @@ func (h *house) enroll(page *tab, name string) {
 	h.register()
 }
 
-// list opens the list with a touch.
+// list opens the list, which takes one touch.
 func (p *tab) list() {
 	p.t.Helper()
 	p.run(chromedp.Evaluate("document.getElementById('status').textContent = ''", nil), chromedp.Click("#open button", chromedp.ByQuery))
 	p.await("document.getElementById('status').textContent !== ''")
 }
 
-// click clicks a button of the first activity, and waits until the page shows the
-// result.
+// click clicks a button of the first activity, waits for the result, and returns what the
+// page says.
 func (p *tab) click(kind string) string {
 	p.t.Helper()
 	p.run(chromedp.Evaluate("document.getElementById('status').textContent = ''", nil),
@@ -241,7 +242,7 @@ func quote(text string) string {
 	return string(quoted)
 }
 
-// submit submits a transaction by API key and requires that it waits.
+// submit submits a transaction with an API key. The activity must wait for votes.
 func (h *house) submit() *activity.Record {
 	h.t.Helper()
 	record, err := h.Submit(h.t, enginetest.Request{At: time.Now()})
@@ -249,12 +250,12 @@ func (h *house) submit() *activity.Record {
 		h.t.Fatal(err)
 	}
 	if record.Status != activity.StatusConsensusNeeded {
-		h.t.Fatalf("the activity is %s", record.Status)
+		h.t.Fatalf("the activity is %s, want it to wait for votes", record.Status)
 	}
 	return record
 }
 
-// now reads an activity as its submitter does.
+// read returns an activity, queried with the submitter's key.
 func (h *house) read(id string) *activity.Record {
 	h.t.Helper()
 	record, err := h.Engine.GetActivity(h.t.Context(), h.APIKey.Sign(fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, id)))

@@ -15,13 +15,12 @@ import (
 	"github.com/countersign-dev/countersign/httpapi/console"
 )
 
-// hostile is text that an attacker might use: markup, a script, a character that
-// reverses the line, a line break.
+// hostile is text that an attacker might use: markup, a script, a character that reverses
+// text (U+202E), and a line break.
 const hostile = "<img src=x onerror=\"window.owned=1\"><script>window.owned=1</script>\u202etxet\n! no hazards ${window.owned=1}"
 
-// TestInjection makes every text that can come from outside hostile and checks that
-// it stays text: nothing runs, nothing is loaded, and no character breaks or reverses
-// a line.
+// TestInjection checks that hostile text stays text, wherever text from outside is shown:
+// nothing runs, nothing is loaded, and no character breaks or reverses a line.
 func TestInjection(t *testing.T) {
 	browser := newBrowser(t)
 	fake := newFake(t, hostileActivity(t))
@@ -29,7 +28,7 @@ func TestInjection(t *testing.T) {
 	fake.open(page)
 	page.list()
 	if shown := evaluate[int](page, `document.querySelectorAll("article").length`); shown != 1 {
-		t.Fatalf("%d activities are shown; the page says %q", shown, page.text("#status"))
+		t.Fatalf("%d activities are shown, want 1; the page says %q", shown, page.text("#status"))
 	}
 	page.run(chromedp.Evaluate(`document.querySelectorAll("details").forEach((d) => { d.open = true; })`, nil))
 	for expression, want := range map[string]int{
@@ -44,12 +43,12 @@ func TestInjection(t *testing.T) {
 		}
 	}
 	if blocked := evaluate[string](page, `(() => { try { document.body.insertAdjacentHTML("beforeend", "<b>x</b>"); return "assigned"; } catch (refused) { return refused.name; } })()`); blocked != "TypeError" {
-		t.Errorf("markup from a string is %s: trusted types are not required", blocked)
+		t.Errorf("inserting markup from a string: %s, want TypeError: trusted types are not enforced", blocked)
 	}
 }
 
-// TestLies checks that an activity whose summary, effects, keys or request do not
-// match its digests is shown as such and cannot be voted on.
+// TestLies checks that the page warns about an activity whose summary, effects, keys,
+// readings or request do not match its digests, and offers no vote on it.
 func TestLies(t *testing.T) {
 	browser := newBrowser(t)
 	for member, lie := range map[string]func(review map[string]any, votes []any){
@@ -67,16 +66,16 @@ func TestLies(t *testing.T) {
 		newFake(t, told).open(page)
 		page.list()
 		if alerts := evaluate[int](page, `document.querySelectorAll("article [role=alert]").length`); alerts != 1 {
-			t.Errorf("%s: %d alerts", member, alerts)
+			t.Errorf("%s: %d alerts, want 1", member, alerts)
 		}
 		if buttons := evaluate[int](page, `document.querySelectorAll("article .votes button").length`); buttons != 0 {
-			t.Errorf("%s: can be voted on", member)
+			t.Errorf("%s: the page offers a vote", member)
 		}
 	}
 }
 
-// hostileActivity returns an activity of the API that is hostile in every text, with
-// matching digests.
+// hostileActivity returns an activity as the API answers it, hostile in every text and with
+// digests that match.
 func hostileActivity(t *testing.T) map[string]any {
 	t.Helper()
 	summary, err := json.Marshal(map[string]any{"schema": hostile, "fields": []any{
@@ -110,20 +109,19 @@ func hostileActivity(t *testing.T) map[string]any {
 	}
 }
 
-// fake is a server with the page and an API that returns the same activity to
-// everyone.
+// fake is a server with the page and an API that lists one given activity.
 type fake struct{ origin string }
 
-func newFake(t *testing.T, answered map[string]any) fake {
+func newFake(t *testing.T, listed map[string]any) fake {
 	t.Helper()
-	answer, err := json.Marshal(map[string]any{"activities": []any{answered}})
+	answer, err := json.Marshal(map[string]any{"activities": []any{listed}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(nil)
 	_, port, _ := strings.Cut(server.Listener.Addr().String(), ":")
-	at := fake{"http://localhost:" + port}
-	page, err := console.New(console.Options{Origin: at.origin, RPID: "localhost"})
+	f := fake{"http://localhost:" + port}
+	page, err := console.New(console.Options{Origin: f.origin, RPID: "localhost"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,10 +134,10 @@ func newFake(t *testing.T, answered map[string]any) fake {
 	server.Config.Handler = mux
 	server.Start()
 	t.Cleanup(server.Close)
-	return at
+	return f
 }
 
-// open opens the page and makes a passkey, for the touch of the list.
+// open opens the page and creates a passkey, which opening the list needs.
 func (f fake) open(page *tab) {
 	page.t.Helper()
 	page.run(

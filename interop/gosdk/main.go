@@ -1,9 +1,10 @@
-// Command gosdk runs the public Go client of the hosted service, unmodified, against our
+// Command gosdk runs the unmodified public Go client of the hosted service against our
 // server. It is a module of its own, so that the library does not depend on that client.
 //
 // It reads one JSON object {host, organizationId, apiPrivateKey, signWith,
-// unsignedTransaction} and prints {signed, activityId, found, username, refusal}. With
-// voterPrivateKey, that key votes on what the other one submits, and it prints {steps}.
+// unsignedTransaction} and prints {signed, activityId, found, username, refusal}. If the
+// object has a voterPrivateKey, that key votes on what the other key submits, and the
+// command prints {steps}.
 package main
 
 import (
@@ -25,7 +26,7 @@ import (
 	"github.com/tkhq/go-sdk/pkg/apikey"
 )
 
-type question struct {
+type request struct {
 	Host, OrganizationID, APIPrivateKey, VoterPrivateKey, SignWith, UnsignedTransaction string
 }
 
@@ -38,12 +39,12 @@ type answer struct {
 	Steps      []step `json:"steps"`
 }
 
-// shown keeps what the client logs: its errors have the status only, and it is
-// its log that shows an answer's text.
-type shown struct{ lines []string }
+// recorder keeps the client's log. The client's errors have only the status, and the text of
+// an error answer is in the log.
+type recorder struct{ lines []string }
 
-func (s *shown) Printf(format string, args ...any) {
-	s.lines = append(s.lines, fmt.Sprintf(format, args...))
+func (r *recorder) Printf(format string, args ...any) {
+	r.lines = append(r.lines, fmt.Sprintf(format, args...))
 }
 
 func main() {
@@ -54,27 +55,27 @@ func main() {
 }
 
 func run(in io.Reader, out io.Writer) error {
-	var asked question
-	if err := json.NewDecoder(in).Decode(&asked); err != nil {
+	var req request
+	if err := json.NewDecoder(in).Decode(&req); err != nil {
 		return err
 	}
-	log := new(shown)
-	c, err := clientOf(&asked, asked.APIPrivateKey, log)
+	log := new(recorder)
+	c, err := clientOf(&req, req.APIPrivateKey, log)
 	if err != nil {
 		return err
 	}
 	var got answer
-	if asked.VoterPrivateKey != "" {
-		voter, err := clientOf(&asked, asked.VoterPrivateKey, log)
+	if req.VoterPrivateKey != "" {
+		voter, err := clientOf(&req, req.VoterPrivateKey, log)
 		if err == nil {
-			got.Steps, err = voted(c, voter, &asked)
+			got.Steps, err = voted(c, voter, &req)
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, strings.Join(log.lines, "\n"))
 		}
 		return json.NewEncoder(out).Encode(got)
 	}
-	if err := errors.Join(signed(c, &asked, &got), queried(c, &asked, &got), refused(c, asked)); err != nil {
+	if err := errors.Join(signed(c, &req, &got), queried(c, &req, &got), refused(c, req)); err != nil {
 		return err
 	}
 	got.Refusal = strings.Join(log.lines, "\n")
@@ -82,24 +83,24 @@ func run(in io.Reader, out io.Writer) error {
 }
 
 // clientOf returns a client with an API key.
-func clientOf(asked *question, private string, log *shown) (*sdk.Client, error) {
+func clientOf(req *request, private string, log *recorder) (*sdk.Client, error) {
 	key, err := apikey.FromTurnkeyPrivateKey(private, apikey.SchemeP256)
 	if err != nil {
 		return nil, err
 	}
 	return sdk.New(sdk.WithAPIKey(key), sdk.WithLogger(log),
-		sdk.WithTransportConfig(client.TransportConfig{Host: asked.Host, BasePath: "/", Schemes: []string{"http"}}))
+		sdk.WithTransportConfig(client.TransportConfig{Host: req.Host, BasePath: "/", Schemes: []string{"http"}}))
 }
 
-func sign(c *sdk.Client, asked *question) (*models.Activity, error) {
+func sign(c *sdk.Client, req *request) (*models.Activity, error) {
 	now := strconv.FormatInt(time.Now().UnixMilli(), 10)
 	intent := &models.SignTransactionIntentV2{
-		SignWith: &asked.SignWith, UnsignedTransaction: &asked.UnsignedTransaction,
+		SignWith: &req.SignWith, UnsignedTransaction: &req.UnsignedTransaction,
 		Type: models.TransactionTypeEthereum.Pointer(),
 	}
 	kind := string(models.ActivityTypeSignTransactionV2)
 	params := signing.NewSignTransactionParams().WithBody(&models.SignTransactionRequest{
-		OrganizationID: &asked.OrganizationID, TimestampMs: &now, Type: &kind, Parameters: intent,
+		OrganizationID: &req.OrganizationID, TimestampMs: &now, Type: &kind, Parameters: intent,
 	})
 	response, err := c.V0().Signing.SignTransaction(params, c.Authenticator)
 	if err != nil {
@@ -111,22 +112,22 @@ func sign(c *sdk.Client, asked *question) (*models.Activity, error) {
 	return response.Payload.Activity, nil
 }
 
-func signed(c *sdk.Client, asked *question, got *answer) error {
-	made, err := sign(c, asked)
+func signed(c *sdk.Client, req *request, got *answer) error {
+	activity, err := sign(c, req)
 	if err != nil {
 		return err
 	}
-	got.ActivityID, got.Signed = *made.ID, *made.Result.SignTransactionResult.SignedTransaction
+	got.ActivityID, got.Signed = *activity.ID, *activity.Result.SignTransactionResult.SignedTransaction
 	return nil
 }
 
-func queried(c *sdk.Client, asked *question, got *answer) error {
-	found, err := read(c, asked, got.ActivityID)
+func queried(c *sdk.Client, req *request, got *answer) error {
+	found, err := read(c, req, got.ActivityID)
 	if err != nil {
 		return err
 	}
 	got.Found = *found.Result.SignTransactionResult.SignedTransaction
-	who, err := c.V0().Sessions.GetWhoami(sessions.NewGetWhoamiParams().WithBody(&models.GetWhoamiRequest{OrganizationID: &asked.OrganizationID}), c.Authenticator)
+	who, err := c.V0().Sessions.GetWhoami(sessions.NewGetWhoamiParams().WithBody(&models.GetWhoamiRequest{OrganizationID: &req.OrganizationID}), c.Authenticator)
 	if err != nil {
 		return err
 	}
@@ -137,11 +138,11 @@ func queried(c *sdk.Client, asked *question, got *answer) error {
 	return nil
 }
 
-// refused has a truncated transaction refused.
-func refused(c *sdk.Client, asked question) error {
-	asked.UnsignedTransaction = asked.UnsignedTransaction[:6]
-	if _, err := sign(c, &asked); err == nil {
-		return errors.New("a cut transaction was signed")
+// refused checks that a truncated transaction is refused.
+func refused(c *sdk.Client, req request) error {
+	req.UnsignedTransaction = req.UnsignedTransaction[:6]
+	if _, err := sign(c, &req); err == nil {
+		return errors.New("a truncated transaction was signed")
 	}
 	return nil
 }

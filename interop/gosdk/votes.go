@@ -13,7 +13,7 @@ import (
 	"github.com/tkhq/go-sdk/pkg/api/models"
 )
 
-// step is an activity that a call of the client returned.
+// step is an activity as returned by one call of the client.
 type step struct {
 	Call       string `json:"call"`
 	ID         string `json:"id"`
@@ -24,46 +24,46 @@ type step struct {
 	CanReject  bool   `json:"canReject"`
 }
 
-// voted has the submitter submit, the voter list what waits and vote, and the
-// submitter read the outcome: once with an approval, once with a rejection.
-func voted(submitter, voter *sdk.Client, asked *question) (steps []step, err error) {
+// voted goes through an approval and then a rejection: the submitter submits, the voter
+// lists what waits and votes, and the submitter reads the outcome.
+func voted(submitter, voter *sdk.Client, req *request) (steps []step, err error) {
 	for _, approves := range []bool{true, false} {
-		made, err := sign(submitter, asked)
+		submitted, err := sign(submitter, req)
 		if err != nil {
 			return nil, err
 		}
-		waiting, err := listed(voter, asked)
+		waiting, err := listed(voter, req)
 		if err != nil {
 			return nil, err
 		}
-		if _, err := vote(submitter, asked, *waiting.Fingerprint, approves); err == nil {
-			return nil, errors.New("the submitter's key, which names no votes, may vote")
+		if _, err := vote(submitter, req, *waiting.Fingerprint, approves); err == nil {
+			return nil, errors.New("the submitter's key can vote, though it is not configured to")
 		}
-		after, err := vote(voter, asked, *waiting.Fingerprint, approves)
+		after, err := vote(voter, req, *waiting.Fingerprint, approves)
 		if err != nil {
 			return nil, err
 		}
-		found, err := read(submitter, asked, *made.ID)
+		found, err := read(submitter, req, *submitted.ID)
 		if err != nil {
 			return nil, err
 		}
-		steps = append(steps, stepOf("submit", made), stepOf("list", waiting), stepOf("vote", after), stepOf("get", found))
+		steps = append(steps, stepOf("submit", submitted), stepOf("list", waiting), stepOf("vote", after), stepOf("get", found))
 	}
 	return steps, nil
 }
 
 func stepOf(call string, one *models.Activity) step {
-	made := step{Call: call, ID: *one.ID, Status: string(*one.Status), Votes: len(one.Votes), CanApprove: *one.CanApprove, CanReject: *one.CanReject}
+	s := step{Call: call, ID: *one.ID, Status: string(*one.Status), Votes: len(one.Votes), CanApprove: *one.CanApprove, CanReject: *one.CanReject}
 	if one.Result != nil && one.Result.SignTransactionResult != nil {
-		made.Signed = *one.Result.SignTransactionResult.SignedTransaction
+		s.Signed = *one.Result.SignTransactionResult.SignedTransaction
 	}
-	return made
+	return s
 }
 
-// listed returns the one activity that waits.
-func listed(c *sdk.Client, asked *question) (*models.Activity, error) {
+// listed lists the waiting activities, of which there must be one, and returns it.
+func listed(c *sdk.Client, req *request) (*models.Activity, error) {
 	found, err := c.V0().Activities.GetActivities(activities.NewGetActivitiesParams().WithBody(&models.GetActivitiesRequest{
-		OrganizationID: &asked.OrganizationID, FilterByStatus: []models.ActivityStatus{models.ActivityStatusConsensusNeeded},
+		OrganizationID: &req.OrganizationID, FilterByStatus: []models.ActivityStatus{models.ActivityStatusConsensusNeeded},
 		FilterByType: []models.ActivityType{models.ActivityTypeSignTransactionV2}, PaginationOptions: &models.Pagination{Limit: "2"},
 	}), c.Authenticator)
 	if err != nil {
@@ -73,14 +73,14 @@ func listed(c *sdk.Client, asked *question) (*models.Activity, error) {
 		return nil, fmt.Errorf("validate: %w", err)
 	}
 	if n := len(found.Payload.Activities); n != 1 {
-		return nil, fmt.Errorf("%d activities wait, and not 1", n)
+		return nil, fmt.Errorf("%d activities wait, want 1", n)
 	}
 	return found.Payload.Activities[0], nil
 }
 
-func read(c *sdk.Client, asked *question, id string) (*models.Activity, error) {
+func read(c *sdk.Client, req *request, id string) (*models.Activity, error) {
 	found, err := c.V0().Activities.GetActivity(activities.NewGetActivityParams().WithBody(&models.GetActivityRequest{
-		OrganizationID: &asked.OrganizationID, ActivityID: &id,
+		OrganizationID: &req.OrganizationID, ActivityID: &id,
 	}), c.Authenticator)
 	if err != nil {
 		return nil, err
@@ -92,13 +92,13 @@ func read(c *sdk.Client, asked *question, id string) (*models.Activity, error) {
 }
 
 // vote approves or rejects an activity.
-func vote(c *sdk.Client, asked *question, fingerprint string, approves bool) (*models.Activity, error) {
+func vote(c *sdk.Client, req *request, fingerprint string, approves bool) (*models.Activity, error) {
 	now := strconv.FormatInt(time.Now().UnixMilli(), 10)
 	var answered *models.ActivityResponse
 	if approves {
 		kind := string(models.ActivityTypeApproveActivity)
 		answer, err := c.V0().Consensus.ApproveActivity(consensus.NewApproveActivityParams().WithBody(&models.ApproveActivityRequest{
-			OrganizationID: &asked.OrganizationID, TimestampMs: &now, Type: &kind, Parameters: &models.ApproveActivityIntent{Fingerprint: &fingerprint},
+			OrganizationID: &req.OrganizationID, TimestampMs: &now, Type: &kind, Parameters: &models.ApproveActivityIntent{Fingerprint: &fingerprint},
 		}), c.Authenticator)
 		if err != nil {
 			return nil, err
@@ -107,7 +107,7 @@ func vote(c *sdk.Client, asked *question, fingerprint string, approves bool) (*m
 	} else {
 		kind := string(models.ActivityTypeRejectActivity)
 		answer, err := c.V0().Consensus.RejectActivity(consensus.NewRejectActivityParams().WithBody(&models.RejectActivityRequest{
-			OrganizationID: &asked.OrganizationID, TimestampMs: &now, Type: &kind, Parameters: &models.RejectActivityIntent{Fingerprint: &fingerprint},
+			OrganizationID: &req.OrganizationID, TimestampMs: &now, Type: &kind, Parameters: &models.RejectActivityIntent{Fingerprint: &fingerprint},
 		}), c.Authenticator)
 		if err != nil {
 			return nil, err

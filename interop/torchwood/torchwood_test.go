@@ -23,7 +23,7 @@ var (
 	witness = translog.Witness{Name: "witness.example.com", Key: ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, 32))}
 )
 
-// log is a log in memory.
+// log is an in-memory log.
 type log struct {
 	head translog.Head
 	rows []translog.Row
@@ -61,7 +61,8 @@ func (l *log) checkpoint(t *testing.T) []byte {
 	return signed
 }
 
-// policy returns torchwood's policy: the log's key and, if requested, the witness's.
+// policy returns a policy that requires the log's signature and, with witnessed, the
+// witness's.
 func policy(t *testing.T, witnessed bool) torchwood.Policy {
 	t.Helper()
 	key, err := note.NewVerifier(signer.VerifierKey(organization))
@@ -79,7 +80,8 @@ func policy(t *testing.T, witnessed bool) torchwood.Policy {
 	return torchwood.ThresholdPolicy(len(policies), policies...)
 }
 
-// TestProofs has torchwood verify each proof, and refuse it for another leaf.
+// TestProofs checks that torchwood verifies each of our proofs, refuses it for another leaf,
+// and encodes it in the same way.
 func TestProofs(t *testing.T) {
 	for _, size := range []int{1, 2, 7, 8, 33} {
 		l := newLog(t, size)
@@ -95,21 +97,21 @@ func TestProofs(t *testing.T) {
 			}
 			var refused *torchwood.VerifyRecordError
 			if err := torchwood.VerifyProof(policy(t, false), tlog.RecordHash([]byte("another")), encoded); !errors.As(err, &refused) {
-				t.Errorf("another leaf: %v", err)
+				t.Errorf("the proof for another leaf: %v, want it refused", err)
 			}
 			if extra, err := torchwood.ProofExtraData(encoded); err != nil || !bytes.Equal(extra, row.Leaf) {
-				t.Errorf("the leaf in the proof: %x, %v", extra, err)
+				t.Errorf("torchwood reads the leaf %x, %v", extra, err)
 			}
 			theirs := torchwood.FormatProofWithExtraData(int64(index), row.Leaf, hashes, l.checkpoint(t))
 			if !bytes.Equal(encoded, theirs) {
-				t.Errorf("torchwood writes the proof otherwise:\n%s\nours:\n%s", theirs, encoded)
+				t.Errorf("torchwood encodes the proof as\n%s\nwe as\n%s", theirs, encoded)
 			}
 		}
 	}
 }
 
-// TestCosignatures has torchwood verify what the witness cosigned, and checks that we
-// read what torchwood cosigned.
+// TestCosignatures checks that torchwood verifies our witness's cosignature, and that we
+// read a checkpoint that torchwood has cosigned.
 func TestCosignatures(t *testing.T) {
 	l := newLog(t, 5)
 	first, err := witness.Cosign(nil, &translog.Advance{Checkpoint: newLog(t, 3).checkpoint(t)}, signer.VerifierKey(organization), time.Unix(1_700_000_000, 0))
@@ -133,11 +135,11 @@ func TestCosignatures(t *testing.T) {
 			continue
 		}
 		if at, err := torchwood.CosignatureTimestamp(signature); err != nil || at != 1_800_000_000 {
-			t.Errorf("cosigned at %d, %v", at, err)
+			t.Errorf("torchwood reads the cosignature's time as %d, %v", at, err)
 		}
 	}
 	if _, _, err := torchwood.VerifyCheckpoint(l.checkpoint(t), policy(t, true)); err == nil {
-		t.Error("a checkpoint without the witness is taken where one is asked for")
+		t.Error("torchwood accepts a checkpoint without the required cosignature")
 	}
 	cosigner, err := torchwood.NewCosignatureSigner("other.example.com", witness.Key)
 	if err != nil {
@@ -148,6 +150,6 @@ func TestCosignatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	if read, err := translog.OpenCheckpoint(theirs, signer.VerifierKey(organization)); err != nil || read.Tree != l.head.Tree() {
-		t.Errorf("what torchwood cosigned: %+v, %v", read, err)
+		t.Errorf("we read torchwood's cosigned checkpoint as %+v, %v", read, err)
 	}
 }
