@@ -151,7 +151,7 @@ func (v *verification) read(answer []byte) (err error) {
 	}
 	var whole, record members
 	if err := json.Unmarshal(answer, &whole); err != nil || whole["activity"] == nil {
-		return errors.Join(errors.New(`not an answer: {"activity":…} is expected`), err)
+		return errors.Join(errors.New(`not an answer: expected {"activity":…}`), err)
 	}
 	if err := v.activity.read(whole["activity"]); err != nil {
 		return err
@@ -242,7 +242,7 @@ func (v *verification) result() (string, error) {
 	delete(v.activity.Result, "activity") // the record, which repeats the result
 	for _, shown := range []members{v.activity.Result, v.activity.Recorded} {
 		if len(shown) != 1 {
-			return "", fmt.Errorf("%d results, one is expected", len(shown))
+			return "", fmt.Errorf("%d results, expected one", len(shown))
 		}
 		for _, value := range shown {
 			var compact bytes.Buffer

@@ -71,7 +71,7 @@ func TestVerifyAnswer(t *testing.T) {
 		"a second result":        {bytes.Replace(answer, []byte(`"result":{`), []byte(`"result":{"other":{},`), 1), trust, "result: 2 results"},
 		"a result twice":         {bytes.Replace(answer, []byte(`"result":{`), []byte(`"result":{"signTransactionResult":{},`), 1), trust, "signTransactionResult"},
 		"another case":           {bytes.Replace(answer, []byte(`"result":{`), []byte(`"Result":{},"result":{"SignTransactionResult":{},`), 1), trust, "result: 2 results"},
-		"not an answer":          {[]byte(`{"code":3}`), trust, "is expected"},
+		"not an answer":          {[]byte(`{"code":3}`), trust, "not an answer: expected"},
 		"an empty activity":      {[]byte(`{"activity":{}}`), trust, "activity.id is missing"},
 		"no result":              {bytes.Replace(answer, []byte(`"result":`), []byte(`"results":`), 1), trust, "activity.result is missing"},
 		"a body that is no body": {answer, countersign.Trust{Body: []byte("{}")}, "the body of the request"},

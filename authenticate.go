@@ -75,7 +75,7 @@ func CheckStamps(headers []stamp.Header) error {
 func parseStamp(headers []stamp.Header) (*stamp.Stamp, error) {
 	if len(headers) != 1 {
 		return nil, activity.NewError(activity.ReasonSignatureMissing, "", nil,
-			"%d stamps: exactly one header %s or %s is expected", len(headers), stamp.HeaderAPIKey, stamp.HeaderPasskey)
+			"%d stamps: expected exactly one header, %s or %s", len(headers), stamp.HeaderAPIKey, stamp.HeaderPasskey)
 	}
 	parsed, err := stamp.Parse(headers[0])
 	if err != nil {
@@ -109,7 +109,7 @@ func (e *Engine) checkTime(sent time.Time) error {
 		return nil
 	case tooOld && sent.Year() == 1970:
 		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
-			"timestampMs is in 1970: milliseconds are expected, not seconds")
+			"timestampMs is in 1970: expected milliseconds, not seconds")
 	case tooOld:
 		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
 			"timestampMs is %s old, at most %s are allowed: make the request again", now.Sub(sent).Round(time.Millisecond), e.config.MaxRequestAge)

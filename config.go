@@ -188,7 +188,7 @@ func (c *Config) checkSubmission() error {
 		return nil
 	}
 	if pub, ok := c.ProofSigner.Public().(*ecdsa.PublicKey); !ok || pub.Curve != elliptic.P256() {
-		return errors.New("countersign: Config.ProofSigner: an ECDSA key on P-256 is expected")
+		return errors.New("countersign: Config.ProofSigner: expected an ECDSA key on P-256")
 	}
 	return nil
 }

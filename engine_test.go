@@ -138,7 +138,7 @@ var refusals = []struct {
 	{"no organization", "", ethereumIntent("vector key", transfer), activity.ReasonNotFound, 5, "signWith",
 		`could not find any resource to sign with: organization "" has no key "vector key": use an address that one of its keys has on this chain, or the id of a key or wallet`, keystore.ErrKeyNotFound},
 	{"signWith empty", org, ethereumIntent("", transfer), activity.ReasonRequestInvalid, 3, "signWith",
-		"signWith is empty: an address of the key or its id is expected", nil},
+		"signWith is empty: expected an address of the key, or its id", nil},
 	{"wrong checksum", org, ethereumIntent("0x97Cc56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", transfer), activity.ReasonRequestInvalid, 3, "signWith",
 		"ethereum: signWith: the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped", chains.ErrSignWith},
 	{"wrong checksum of an address that no key has", org, ethereumIntent("0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c57", transfer), activity.ReasonRequestInvalid, 3, "signWith",

@@ -182,11 +182,11 @@ func (e *Engine) prepare(ctx context.Context, organizationID string, intent acti
 	signWith := signWithOf(intent)
 	if signWith == "" {
 		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, nil,
-			"signWith is empty: an address of the key or its id is expected")
+			"signWith is empty: expected an address of the key, or its id")
 	}
 	if len(signWith) > activity.MaxSignWith {
 		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, nil,
-			"signWith has %d bytes, at most %d are read: an address of the key or its id is expected", len(signWith), activity.MaxSignWith)
+			"signWith has %d bytes, at most %d are read: expected an address of the key, or its id", len(signWith), activity.MaxSignWith)
 	}
 	tx, reading := chains.ReadWith(tx, e.config.Descriptors)
 	request, err := tx.Request(signWith)

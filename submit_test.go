@@ -111,8 +111,8 @@ func TestSubmitRefused(t *testing.T) {
 		reason  activity.Reason
 		message string
 	}{
-		"no stamp":                {countersign.SignedBody{Body: good.Body}, activity.ReasonSignatureMissing, "0 stamps: exactly one"},
-		"two stamps":              {countersign.SignedBody{Body: good.Body, Stamps: append(good.Stamps, good.Stamps...)}, activity.ReasonSignatureMissing, "2 stamps: exactly one"},
+		"no stamp":                {countersign.SignedBody{Body: good.Body}, activity.ReasonSignatureMissing, "0 stamps: expected exactly one"},
+		"two stamps":              {countersign.SignedBody{Body: good.Body, Stamps: append(good.Stamps, good.Stamps...)}, activity.ReasonSignatureMissing, "2 stamps: expected exactly one"},
 		"malformed stamp":         {countersign.SignedBody{Body: good.Body, Stamps: []stamp.Header{{Name: "X-Stamp", Value: "!"}}}, activity.ReasonSignatureInvalid, ""},
 		"another body":            {changed, activity.ReasonSignatureInvalid, ""},
 		"of another organization": {f.Other.Sign(body), activity.ReasonSignatureInvalid, ""},
@@ -123,7 +123,7 @@ func TestSubmitRefused(t *testing.T) {
 		"not allowed this type":   {f.OTPOnly.Sign(body), activity.ReasonNotAuthorized, "may not submit ACTIVITY_TYPE_SIGN_TRANSACTION_V2"},
 		"61 minutes old":          {signed(enginetest.Request{At: f.Clock.Now().Add(-61 * time.Minute)}), activity.ReasonInvalidTime, "1h1m0s old, at most 1h0m0s"},
 		"a millisecond too old":   {signed(enginetest.Request{At: f.Clock.Now().Add(-time.Hour - time.Millisecond)}), activity.ReasonInvalidTime, "1h0m0.001s old"},
-		"seconds":                 {signed(enginetest.Request{At: time.UnixMilli(f.Clock.Now().Unix())}), activity.ReasonInvalidTime, "timestampMs is in 1970: milliseconds are expected"},
+		"seconds":                 {signed(enginetest.Request{At: time.UnixMilli(f.Clock.Now().Unix())}), activity.ReasonInvalidTime, "timestampMs is in 1970: expected milliseconds"},
 		"6 minutes ahead":         {signed(enginetest.Request{At: f.Clock.Now().Add(6 * time.Minute)}), activity.ReasonInvalidTime, "6m0s ahead, at most 5m0s"},
 		"another path":            {wrongPath, activity.ReasonRequestInvalid, "does not belong to this path"},
 		"malformed envelope":      {f.APIKey.Sign(strings.Replace(body, "type", "Type", 1)), activity.ReasonRequestInvalid, "case-sensitive"},

@@ -34,7 +34,7 @@ var ErrAppProof = errors.New("app proof does not verify")
 func NewAppProof(proofKey crypto.Signer, payload AppProofPayload) (AppProof, error) {
 	pub, ok := proofKey.Public().(*ecdsa.PublicKey)
 	if !ok || pub.Curve != elliptic.P256() {
-		return AppProof{}, errors.New("proof key: an ECDSA key on P-256 is expected")
+		return AppProof{}, errors.New("proof key: expected an ECDSA key on P-256")
 	}
 	point, err := pub.Bytes()
 	if err != nil {
@@ -81,7 +81,7 @@ func VerifyAppProof(proof AppProof, trusted *ecdsa.PublicKey) (AppProofPayload, 
 	}
 	signature, err := decodeLowerHex(proof.Signature)
 	if err != nil || len(signature) != 64 {
-		return AppProofPayload{}, fmt.Errorf("%w: signature: 128 lower-case hex digits are expected", ErrAppProof)
+		return AppProofPayload{}, fmt.Errorf("%w: signature: expected 128 lower-case hex digits", ErrAppProof)
 	}
 	digest := sha256.Sum256([]byte(proof.ProofPayload))
 	r, s := new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:])
@@ -97,7 +97,7 @@ func VerifyAppProof(proof AppProof, trusted *ecdsa.PublicKey) (AppProofPayload, 
 
 func checkProofKey(proof AppProof, trusted *ecdsa.PublicKey) error {
 	if trusted == nil || trusted.Curve != elliptic.P256() {
-		return errors.New("trusted key: an ECDSA key on P-256 is expected")
+		return errors.New("trusted key: expected an ECDSA key on P-256")
 	}
 	point, err := trusted.Bytes()
 	if err != nil {

@@ -112,7 +112,7 @@ func TestProofKeyMustBeP256(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := activity.NewAppProof(wrong, somePayload); err == nil || !strings.Contains(err.Error(), "an ECDSA key on P-256 is expected") {
+	if _, err := activity.NewAppProof(wrong, somePayload); err == nil || !strings.Contains(err.Error(), "expected an ECDSA key on P-256") {
 		t.Errorf("error %v", err)
 	}
 	proof, err := activity.NewAppProof(proofKey(t), somePayload)

@@ -116,7 +116,7 @@ func parsePage(text string) (int, error) {
 	}
 	limit, err := strconv.Atoi(text)
 	if err != nil || limit < 1 || limit > MaxPage {
-		return 0, NewError(ReasonRequestInvalid, "limit", nil, "limit %s: 1 to %d is expected, as a string", quoted(text), MaxPage)
+		return 0, NewError(ReasonRequestInvalid, "limit", nil, "limit %s: expected 1 to %d, as a string", quoted(text), MaxPage)
 	}
 	return limit, nil
 }

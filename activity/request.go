@@ -129,7 +129,7 @@ const maxTimestampDigits = 13
 func parseTimestamp(text string) (int64, error) {
 	if text == "" || len(text) > maxTimestampDigits || strings.Trim(text, "0123456789") != "" || text[0] == '0' {
 		return 0, NewError(ReasonRequestInvalid, "timestampMs", nil,
-			"timestampMs %s: milliseconds since the epoch are expected, as a string of at most %d decimal digits", quoted(text), maxTimestampDigits)
+			"timestampMs %s: expected milliseconds since the epoch, as a string of at most %d decimal digits", quoted(text), maxTimestampDigits)
 	}
 	return strconv.ParseInt(text, 10, 64)
 }

@@ -41,7 +41,7 @@ func decodeVote(kind Type) func([]byte, parameterReader) (Intent, bool, error) {
 			return intent, proofs, err
 		}
 		if intent.Shown != "" && !isDigest(intent.Shown) {
-			return intent, proofs, NewError(ReasonRequestInvalid, "shown", nil, "shown: 64 lower-case hex digits are expected")
+			return intent, proofs, NewError(ReasonRequestInvalid, "shown", nil, "shown: expected 64 lower-case hex digits")
 		}
 		intent.Fingerprint, err = ParseFingerprint(fingerprint)
 		return intent, proofs, err
@@ -55,7 +55,7 @@ func ParseFingerprint(text string) (Fingerprint, error) {
 	digits, ok := strings.CutPrefix(text, "sha256:")
 	if !ok || !isDigest(digits) {
 		return parsed, NewError(ReasonRequestInvalid, "fingerprint", nil,
-			"fingerprint %s: sha256: and 64 lower-case hex digits are expected, as in the activity", quoted(text))
+			"fingerprint %s: expected sha256: and 64 lower-case hex digits, as in the activity", quoted(text))
 	}
 	_, err := hex.Decode(parsed[:], []byte(digits))
 	return parsed, err

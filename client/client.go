@@ -73,7 +73,7 @@ type Client struct {
 func New(config Config) (*Client, error) {
 	base, err := url.Parse(config.URL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" || base.Fragment != "" {
-		return nil, fmt.Errorf("client: Config.URL %q: http://HOST:PORT or https://HOST is expected", config.URL)
+		return nil, fmt.Errorf("client: Config.URL %q: expected http://HOST:PORT or https://HOST", config.URL)
 	}
 	if config.Key != nil {
 		config.OrganizationID, config.Stamper = config.Key.OrganizationID, config.Key

@@ -53,7 +53,7 @@ func ParseKey(content []byte) (*Key, error) {
 	secret := make([]byte, hex.DecodedLen(len(private)))
 	defer keystore.Wipe(secret)
 	if _, err := hex.Decode(secret, private); err != nil || len(secret) != keystore.SecretSize {
-		return nil, errors.New("privateKey: 64 hex digits are expected")
+		return nil, errors.New("privateKey: expected 64 hex digits")
 	}
 	signer, err := stamp.NewSigner(stamp.Curve(curve), secret)
 	if err != nil {

@@ -66,7 +66,7 @@ func (c *compiler) compile(source node, what string) *expression {
 		return nil
 	}
 	if checked.OutputType() != cel.BoolType {
-		report(1, 1, "a condition is expected, this is a value of type "+checked.OutputType().String())
+		report(1, 1, "expected a condition, not a value of type "+checked.OutputType().String())
 		return nil
 	}
 	return c.plan(text, checked, report)

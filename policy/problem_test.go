@@ -52,7 +52,7 @@ func TestWrongFiles(t *testing.T) {
 		{"other kind", when("effect.kind == 'fee'"), "never 'fee' in a rule on transfer"},
 		{"never", when("false"), "can never match"},
 		{"empty list", when("effect.to in []"), "the list is empty"},
-		{"not a condition", when("effect.to"), "a condition is expected"},
+		{"not a condition", when("effect.to"), "expected a condition"},
 		{"dyn", when("dyn(effect.to) == 5"), "there is no dyn"},
 		{"type", when("type(effect) == effect"), "there is no type"},
 		{"conversion", when("string(5) == '5'"), "there is no string"},

@@ -135,7 +135,7 @@ func (l *limit) readMax(n node) {
 	case err != nil:
 		n.fail("max: %v", err)
 	case value.Sign() == 0:
-		n.fail("max: an amount above zero is expected")
+		n.fail("max: expected an amount above zero")
 	default:
 		l.max = value
 	}

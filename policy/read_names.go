@@ -153,7 +153,7 @@ var chainID = regexp.MustCompile(`^(eip155:[1-9][0-9]{0,19}|solana|tron|bip122)$
 func readChainID(n node) string {
 	text := n.text("chain")
 	if !chainID.MatchString(text) {
-		n.fail("chain %q: eip155: and a chain id, solana, tron or bip122 is expected", shorten(text))
+		n.fail("chain %q: expected eip155: and a chain id, solana, tron or bip122", shorten(text))
 		return ""
 	}
 	return text

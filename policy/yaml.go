@@ -49,7 +49,7 @@ func parseYAML(content []byte, report *problems) (node, bool) {
 		return node{}, false
 	}
 	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
-		report.add(place{1, 1}, "", "one YAML document is expected, found %d", len(file.Docs))
+		report.add(place{1, 1}, "", "expected one YAML document, found %d", len(file.Docs))
 		return node{}, false
 	}
 	root := node{Node: file.Docs[0].Body, problems: report}
@@ -161,7 +161,7 @@ func (n node) checkPairs(pairs []*ast.MappingValueNode, depth int) bool {
 	for _, pair := range pairs {
 		if _, plain := pair.Key.(*ast.StringNode); !plain {
 			if _, number := pair.Key.(ast.ScalarNode); !number || pair.Key.IsMergeKey() {
-				n.with(pair.Key).fail("a plain name is expected here")
+				n.with(pair.Key).fail("expected a plain name here")
 				return false
 			}
 		}
@@ -191,7 +191,7 @@ func (n node) pairs(what string) []entry {
 	case *ast.MappingValueNode:
 		pairs = []*ast.MappingValueNode{of}
 	default:
-		n.fail("%s: a mapping is expected", what)
+		n.fail("%s: expected a mapping", what)
 		return nil
 	}
 	seen := map[string]bool{}
@@ -228,7 +228,7 @@ func (n node) fields(what string, readers map[string]func(node)) {
 func (n node) items(what string) []node {
 	list, ok := n.Node.(*ast.SequenceNode)
 	if !ok {
-		n.fail("%s: a list is expected", what)
+		n.fail("%s: expected a list", what)
 		return nil
 	}
 	items := make([]node, 0, len(list.Values))
@@ -252,7 +252,7 @@ func (n node) text(what string) string {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
 		return n.GetToken().Value
 	}
-	n.fail("%s: text is expected", what)
+	n.fail("%s: expected text", what)
 	return ""
 }
 
@@ -277,7 +277,7 @@ func (n node) boolean(what string) bool {
 	if of, ok := n.Node.(*ast.BoolNode); ok {
 		return of.Value
 	}
-	n.fail("%s: true or false is expected", what)
+	n.fail("%s: expected true or false", what)
 	return false
 }
 
@@ -285,7 +285,7 @@ func (n node) boolean(what string) bool {
 func (n node) integer(what string, least, most int) int {
 	value, err := strconv.Atoi(n.text(what))
 	if err != nil || value < least || value > most {
-		n.fail("%s: a whole number from %d to %d is expected", what, least, most)
+		n.fail("%s: expected a whole number from %d to %d", what, least, most)
 		return least
 	}
 	return value
@@ -302,7 +302,7 @@ func (n node) duration(what string, least, most time.Duration) time.Duration {
 		}
 	}
 	if err != nil || value < least || value > most {
-		n.fail("%s: a duration from %v to %v is expected, such as 24h or 7d", what, least, most)
+		n.fail("%s: expected a duration from %v to %v, such as 24h or 7d", what, least, most)
 		return least
 	}
 	return value
@@ -312,7 +312,7 @@ func (n node) duration(what string, least, most time.Duration) time.Duration {
 func (n node) instant(what string) time.Time {
 	value, err := time.Parse(time.RFC3339, n.text(what))
 	if err != nil {
-		n.fail("%s: a time such as 2026-11-23T09:00:00Z is expected", what)
+		n.fail("%s: expected a time such as 2026-11-23T09:00:00Z", what)
 	}
 	return value
 }

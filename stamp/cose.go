@@ -59,14 +59,14 @@ func parseCOSEKey(encoded []byte) (verifier, error) {
 	case kind{3, -257}:
 		return key.rsa()
 	}
-	return nil, fmt.Errorf("COSE key: key type %d with algorithm %d: ES256 (2, -7), RS256 (3, -257) or EdDSA (1, -8) is expected", key.Type, key.Algorithm)
+	return nil, fmt.Errorf("COSE key: key type %d with algorithm %d: expected ES256 (2, -7), RS256 (3, -257) or EdDSA (1, -8)", key.Type, key.Algorithm)
 }
 
 // onCurve checks the key's crv parameter.
 func (k *coseKey) onCurve(want int64) error {
 	var curve int64
 	if err := coseMode.Unmarshal(k.First, &curve); err != nil || curve != want {
-		return fmt.Errorf("COSE key: curve %d is expected", want)
+		return fmt.Errorf("COSE key: expected curve %d", want)
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (k *coseKey) ed25519() (verifier, error) {
 		return nil, err
 	}
 	if len(k.Second) != 32 || k.Third != nil {
-		return nil, errors.New("COSE key: 32 bytes of x and no y are expected on Ed25519")
+		return nil, errors.New("COSE key on Ed25519: expected x of 32 bytes and no y")
 	}
 	if smallOrder(k.Second) {
 		return nil, errors.New("COSE key: a point of small order: anyone could sign under it")
@@ -89,7 +89,7 @@ func (k *coseKey) p256() (verifier, error) {
 		return nil, err
 	}
 	if len(k.Second) != 32 || len(k.Third) != 32 {
-		return nil, errors.New("COSE key: 32 bytes each of x and y are expected on P-256")
+		return nil, errors.New("COSE key on P-256: expected x and y of 32 bytes each")
 	}
 	point := append(append([]byte{4}, k.Second...), k.Third...)
 	pub, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
@@ -113,11 +113,11 @@ func (k *coseKey) rsa() (verifier, error) {
 	n, e := new(big.Int).SetBytes(modulus), new(big.Int).SetBytes(k.Second)
 	switch {
 	case n.BitLen() < minRSABits || n.BitLen() > maxRSABits || n.Bit(0) == 0:
-		return nil, fmt.Errorf("COSE key: an odd RSA modulus of %d to %d bits is expected, not of %d", minRSABits, maxRSABits, n.BitLen())
+		return nil, fmt.Errorf("COSE key: expected an odd RSA modulus of %d to %d bits, not of %d", minRSABits, maxRSABits, n.BitLen())
 	case len(modulus) != (n.BitLen()+7)/8 || len(k.Second) != (e.BitLen()+7)/8:
 		return nil, errors.New("COSE key: n or e has a leading zero")
 	case e.BitLen() > 31 || e.Int64() < 3 || e.Bit(0) == 0:
-		return nil, errors.New("COSE key: an odd RSA exponent from 3 to 2^31 is expected")
+		return nil, errors.New("COSE key: expected an odd RSA exponent from 3 to 2^31")
 	}
 	return rsaKey{&rsa.PublicKey{N: n, E: int(e.Int64())}}, nil
 }

@@ -38,7 +38,7 @@ func (a *assertion) read() error {
 		into *string
 	}{{"type", &a.kind}, {"challenge", &a.challenge}, {"origin", &a.origin}} {
 		if err := json.Unmarshal(members[member.name], member.into); err != nil || *member.into == "" {
-			return fmt.Errorf("%w: clientDataJson: %s: a string is expected", ErrMalformed, member.name)
+			return fmt.Errorf("%w: clientDataJson: %s: expected a string", ErrMalformed, member.name)
 		}
 	}
 	crossOrigin, topOrigin := members["crossOrigin"], members["topOrigin"]

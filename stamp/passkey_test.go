@@ -249,10 +249,10 @@ func TestCOSEKeysRefused(t *testing.T) {
 	for want, key := range map[string][]byte{
 		"COSE key: EOF":         {},
 		"COSE key: cbor":        append(slices.Clone(good["ES256"].coseKey), 0),
-		"curve 1 is expected":   cose(t, map[int]any{1: 2, 3: -7, -1: 3, -2: good["ES256"].coseKey[10:42], -3: y}),
-		"curve 6 is expected":   cose(t, map[int]any{1: 1, 3: -8, -1: "6", -2: good["EdDSA"].coseKey[10:42]}),
-		"32 bytes each of x":    cose(t, map[int]any{1: 2, 3: -7, -1: 1, -2: make([]byte, 31), -3: y}),
-		"32 bytes each of x ":   cose(t, map[int]any{1: 2, 3: -7, -1: 1, -2: x, -3: make([]byte, 33)}),
+		"expected curve 1":      cose(t, map[int]any{1: 2, 3: -7, -1: 3, -2: good["ES256"].coseKey[10:42], -3: y}),
+		"expected curve 6":      cose(t, map[int]any{1: 1, 3: -8, -1: "6", -2: good["EdDSA"].coseKey[10:42]}),
+		"expected x and y of":   cose(t, map[int]any{1: 2, 3: -7, -1: 1, -2: make([]byte, 31), -3: y}),
+		"x and y of 32 bytes":   cose(t, map[int]any{1: 2, 3: -7, -1: 1, -2: x, -3: make([]byte, 33)}),
 		"n and e, and nothing":  cose(t, map[int]any{1: 3, 3: -257, -1: modulus, -2: []byte{1, 0, 1}, -3: y}),
 		"n and e, and nothing ": cose(t, map[int]any{1: 3, 3: -257, -1: 65537, -2: []byte{1, 0, 1}}),
 	} {

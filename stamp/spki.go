@@ -45,7 +45,7 @@ func coseMembers(key any) (map[int]any, error) {
 	case *ecdsa.PublicKey:
 		point, err := key.Bytes()
 		if err != nil || key.Curve != elliptic.P256() {
-			return nil, errors.New("SPKI: an elliptic-curve key on P-256 is expected")
+			return nil, errors.New("SPKI: expected an elliptic-curve key on P-256")
 		}
 		return map[int]any{1: 2, 3: -7, -1: 1, -2: point[1:33], -3: point[33:]}, nil
 	case ed25519.PublicKey:
@@ -53,5 +53,5 @@ func coseMembers(key any) (map[int]any, error) {
 	case *rsa.PublicKey:
 		return map[int]any{1: 3, 3: -257, -1: key.N.Bytes(), -2: big.NewInt(int64(key.E)).Bytes()}, nil
 	}
-	return nil, fmt.Errorf("SPKI: a %T: an ECDSA key on P-256, an RSA key or an Ed25519 key is expected", key)
+	return nil, fmt.Errorf("SPKI: expected an ECDSA key on P-256, an RSA key or an Ed25519 key, not a %T", key)
 }

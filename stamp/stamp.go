@@ -140,7 +140,7 @@ func (f *form) apiKey() (*Stamp, error) {
 	}
 	publicKey, err := decodeHex(f.publicKey)
 	if err != nil || len(publicKey) != curve.publicKeySize() {
-		return nil, fmt.Errorf("%w: publicKey: %d lower-case hex digits are expected", ErrMalformed, 2*curve.publicKeySize())
+		return nil, fmt.Errorf("%w: publicKey: expected %d lower-case hex digits", ErrMalformed, 2*curve.publicKeySize())
 	}
 	signature, err := decodeHex(f.signature)
 	if err != nil {
@@ -182,7 +182,7 @@ func (f *form) passkey(text []byte) (*Stamp, error) {
 func decodeHex(text string) ([]byte, error) {
 	raw, err := hex.DecodeString(text)
 	if err == nil && strings.ToLower(text) != text {
-		err = errors.New("upper-case hex digit: lower case is expected")
+		err = errors.New("upper-case hex digit: expected lower case")
 	}
 	return raw, err
 }

@@ -83,9 +83,9 @@ func (c *Charges) Check() error {
 		case one.Limit == "":
 			return errors.New("store: a charge without the name of its limit")
 		case !isAmount(one.Amount) || !isAmount(one.Max):
-			return fmt.Errorf("store: limit %s: amounts of 0 to 2^256-1 are expected", one.Limit)
+			return fmt.Errorf("store: limit %s: expected amounts of 0 to 2^256-1", one.Limit)
 		case one.Window < MinWindow || one.Window > MaxWindow:
-			return fmt.Errorf("store: limit %s: a window of %v to %v is expected, not %v", one.Limit, MinWindow, MaxWindow, one.Window)
+			return fmt.Errorf("store: limit %s: expected a window of %v to %v, not %v", one.Limit, MinWindow, MaxWindow, one.Window)
 		}
 	}
 	return nil

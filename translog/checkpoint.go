@@ -89,7 +89,7 @@ func OpenCheckpoint(signed []byte, verifierKey string) (*Checkpoint, error) {
 	return checkpoint, nil
 }
 
-var errCheckpoint = errors.New("translog: not a checkpoint: lines with the origin, the size and the root are expected")
+var errCheckpoint = errors.New("translog: not a checkpoint: expected lines with the origin, the size and the root")
 
 // parseCheckpoint parses the text of a checkpoint. It accepts no extension lines.
 func parseCheckpoint(text string) (*Checkpoint, error) {

@@ -62,7 +62,7 @@ func (l *Leaf) Encode() ([]byte, error) {
 	return append(append(out, l.Fingerprint[:]...), l.Record[:]...), nil
 }
 
-var errLeaf = errors.New("translog: not a leaf: countersign.leaf/1, two names and two hashes are expected")
+var errLeaf = errors.New("translog: not a leaf: expected countersign.leaf/1, two names and two hashes")
 
 // ParseLeaf parses what [Leaf.Encode] returns, and nothing else.
 func ParseLeaf(in []byte) (leaf Leaf, err error) {
@@ -159,4 +159,4 @@ func ParseHead(in []byte) (h Head, err error) {
 	return h, nil
 }
 
-var errHead = errors.New("translog: the head of the log is damaged: a size and one hash for each of its subtrees are expected")
+var errHead = errors.New("translog: the head of the log is damaged: expected a size and one hash for each of its subtrees")

@@ -41,7 +41,7 @@ func (p *Proof) Encode() []byte {
 	return append(append(out, '\n'), p.Checkpoint...)
 }
 
-var errProof = errors.New("translog: not a proof: c2sp.org/tlog-proof@v1, extra, index, hashes, an empty line and a checkpoint are expected")
+var errProof = errors.New("translog: not a proof: expected c2sp.org/tlog-proof@v1, extra, index, hashes, an empty line and a checkpoint")
 
 // ParseProof parses what [Proof.Encode] returns. It does not verify the proof: see
 // [VerifyProof].
@@ -76,7 +76,7 @@ func parseHashes(lines []string) (hashes []tlog.Hash, err error) {
 	for _, line := range lines {
 		raw, err := base64.StdEncoding.Strict().DecodeString(line)
 		if err != nil || len(raw) != tlog.HashSize {
-			return nil, errors.New("a hash of 32 bytes in base64 is expected")
+			return nil, errors.New("expected a hash of 32 bytes in base64")
 		}
 		hashes = append(hashes, tlog.Hash(raw))
 	}

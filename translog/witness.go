@@ -37,7 +37,7 @@ func (a *Advance) Encode() []byte {
 	return append(append(out, '\n'), a.Checkpoint...)
 }
 
-var errAdvance = errors.New("translog: not an advance: old, hashes, an empty line and a checkpoint are expected")
+var errAdvance = errors.New("translog: not an advance: expected old, hashes, an empty line and a checkpoint")
 
 // ParseAdvance parses what [Advance.Encode] returns.
 func ParseAdvance(in []byte) (*Advance, error) {

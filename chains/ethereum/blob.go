@@ -17,7 +17,7 @@ func (tx *transaction) readBlobItems(f *rlp.Fields) {
 	for ; hashes.More(); tx.blobs++ {
 		at := hashes.At()
 		if hash := hashes.Bytes("hash", 32); hash != nil && hash[0] != hashVersion {
-			hashes.Fail("hash", at, "version 0x%02x is unknown: 0x01 is expected (EIP-4844)", hash[0])
+			hashes.Fail("hash", at, "unknown version 0x%02x: expected 0x01 (EIP-4844)", hash[0])
 		}
 	}
 	f.Join(&hashes)

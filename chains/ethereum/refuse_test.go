@@ -24,7 +24,7 @@ var (
 // refusedEnvelopes are faults of the envelope: type byte, list, its length.
 var refusedEnvelopes = []refusal{
 	{"empty", "",
-		"ethereum: at byte 0: empty: the raw unsigned transaction is expected"},
+		"ethereum: at byte 0: empty: expected the raw unsigned transaction"},
 	{"type 0", "00" + list(legacyItems...),
 		"ethereum: type at byte 0: type 0x00 is not written: a legacy transaction starts with its list"},
 	{"type 5", "05" + list(items2...),
@@ -227,9 +227,9 @@ var refusedBlobs = []refusal{
 	{"hashes are a string", typed("03", with(items3, 11, "80")...),
 		"ethereum: field 11 (blobVersionedHashes) at byte 47: a string where a list should be"},
 	{"hash of version 0", typed("03", with(items3, 11, list(strings.Replace(blobHash, "a001", "a000", 1)))...),
-		"ethereum: field 11 (blobVersionedHashes), item 1 (hash) at byte 49: version 0x00 is unknown: 0x01 is expected (EIP-4844)"},
+		"ethereum: field 11 (blobVersionedHashes), item 1 (hash) at byte 49: unknown version 0x00: expected 0x01 (EIP-4844)"},
 	{"hash of version 2", typed("03", with(items3, 11, list(blobHash, strings.Replace(blobHash, "a001", "a002", 1)))...),
-		"ethereum: field 11 (blobVersionedHashes), item 2 (hash) at byte 83: version 0x02 is unknown: 0x01 is expected (EIP-4844)"},
+		"ethereum: field 11 (blobVersionedHashes), item 2 (hash) at byte 83: unknown version 0x02: expected 0x01 (EIP-4844)"},
 	{"hash of 31 bytes", typed("03", with(items3, 11, list("9f01"+strings.Repeat("ab", 30)))...),
 		"ethereum: field 11 (blobVersionedHashes), item 1 (hash) at byte 49: 31 bytes, want 32"},
 	{"7 blobs", typed("03", with(items3, 11, list(slices.Repeat([]string{blobHash}, 7)...))...),

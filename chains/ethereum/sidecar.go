@@ -37,7 +37,7 @@ func (tx *transaction) parseNetworkForm(f *rlp.Fields) error {
 	proofs, number := uint64(1), 2
 	if at := f.At(); f.More() && !f.NextIsList() {
 		if version := f.Uint8("version"); f.Err() == nil && version != 1 {
-			f.Fail("version", at, "wrapper version %d is unknown: 1 is expected, or none (EIP-7594)", version)
+			f.Fail("version", at, "unknown wrapper version %d: expected 1, or none (EIP-7594)", version)
 		}
 		proofs, number = cellsPerBlob, 3
 	}

@@ -208,16 +208,16 @@ var sidecarFaults = []struct {
 		"ethereum: field 4 (proofs) at byte 262363: length 256, want 2 for 2 blob hashes",
 	}},
 	{"version 0 written", func(n *network) { n.version = []byte{0x80} }, [2]string{
-		"ethereum: field 2 (version) at byte 107: wrapper version 0 is unknown: 1 is expected, or none (EIP-7594)",
-		"ethereum: field 2 (version) at byte 107: wrapper version 0 is unknown: 1 is expected, or none (EIP-7594)",
+		"ethereum: field 2 (version) at byte 107: unknown wrapper version 0: expected 1, or none (EIP-7594)",
+		"ethereum: field 2 (version) at byte 107: unknown wrapper version 0: expected 1, or none (EIP-7594)",
 	}},
 	{"version 00", func(n *network) { n.version = []byte{0x00} }, [2]string{
 		"ethereum: field 2 (version) at byte 107: integer has a leading zero",
 		"ethereum: field 2 (version) at byte 107: integer has a leading zero",
 	}},
 	{"version 2", func(n *network) { n.version = []byte{2} }, [2]string{
-		"ethereum: field 2 (version) at byte 107: wrapper version 2 is unknown: 1 is expected, or none (EIP-7594)",
-		"ethereum: field 2 (version) at byte 107: wrapper version 2 is unknown: 1 is expected, or none (EIP-7594)",
+		"ethereum: field 2 (version) at byte 107: unknown wrapper version 2: expected 1, or none (EIP-7594)",
+		"ethereum: field 2 (version) at byte 107: unknown wrapper version 2: expected 1, or none (EIP-7594)",
 	}},
 	{"an item more", func(n *network) { n.rest = []byte{0xc0} }, [2]string{
 		"ethereum: at byte 262463: 1 byte left over after item 4",

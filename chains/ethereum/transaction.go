@@ -64,7 +64,7 @@ var _ chains.Transaction = (*transaction)(nil)
 // parse reads the raw bytes, by the first of them (EIP-2718).
 func (tx *transaction) parse() error {
 	if len(tx.raw) == 0 {
-		return malformed("", 0, "empty: the raw unsigned transaction is expected")
+		return malformed("", 0, "empty: expected the raw unsigned transaction")
 	}
 	if err := tx.parseByType(); err != nil {
 		return err

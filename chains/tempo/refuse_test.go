@@ -28,7 +28,7 @@ var (
 // number of its items.
 var refusedEnvelopes = []refusal{
 	{"empty", "",
-		"tempo: at byte 0: empty: the raw unsigned transaction is expected"},
+		"tempo: at byte 0: empty: expected the raw unsigned transaction"},
 	{"type 0x78", "78" + list(items...),
 		"tempo: field 12 (feePayer) at byte 66: is not the sender's address, which stands here in what a fee payer signs (0x78)"},
 	{"type 0x78, a list of the length of an address", "78" + list(with(items, feePayer, list(slices.Repeat([]string{"01"}, 20)...))...),

@@ -70,7 +70,7 @@ var refusedAuthorizations = []refusal{
 	{"keychain with nothing in it", signedWith("95" + "03" + strings.Repeat("22", 20)),
 		"tempo: field 13 (authorizationList), item 1 (authorization), item 4 (signature) at byte 94: is not a signature: 21 bytes of no known kind"},
 	{"keychain version 1", signedWith("b856" + "03" + strings.Repeat("22", 20) + rBytes + sBytes + "1b"),
-		"tempo: field 13 (authorizationList), item 1 (authorization), item 4 (signature) at byte 96: is of keychain version 1 (03), which the network refuses since T1C: version 2 (04) is expected"},
+		"tempo: field 13 (authorizationList), item 1 (authorization), item 4 (signature) at byte 96: is of keychain version 1 (03), which the network refuses since T1C: expected version 2 (04)"},
 	{"keychain, r 0 in it", signedWith("b856" + "04" + strings.Repeat("22", 20) + zeros32 + sBytes + "1b"),
 		"tempo: field 13 (authorizationList), item 1 (authorization), item 4 (signature) at byte 96: is not a signature: r and s are to be between 1 and the group order, s low, v 27 or 28"},
 	{"keychain in a keychain", signedWith("b86b" + "04" + strings.Repeat("22", 20) + "04" + strings.Repeat("22", 20) + rBytes + sBytes + "1b"),

@@ -61,7 +61,7 @@ var _ chains.Transaction = (*transaction)(nil)
 func (tx *transaction) parse() error {
 	switch {
 	case len(tx.raw) == 0:
-		return malformed("", 0, "empty: the raw unsigned transaction is expected")
+		return malformed("", 0, "empty: expected the raw unsigned transaction")
 	case tx.raw[0] == typeTempo || tx.raw[0] == typeFeePayer:
 	case tx.raw[0] <= 4 || tx.raw[0] >= 0xc0:
 		return unsupported("a native Tempo transaction has type 0x76: use TRANSACTION_TYPE_ETHEREUM for this one")

@@ -48,9 +48,9 @@ func with(t *testing.T, change func(*frame)) []byte {
 func TestRefusedInput(t *testing.T) {
 	good := rawOf(1, transfer(t))
 	checkRefusals(t, chains.ErrMalformed, []refusal{
-		{"empty", nil, "tron: empty: raw_data_hex is expected"},
-		{"JSON in hex", []byte(`{"visible":false,"raw_data_hex":"0a02"}`), "tron: at byte 0: this is JSON; raw_data_hex is expected, the member of that name in a transaction by TronWeb"},
-		{"a transaction id", bytes.Repeat([]byte{0x5c}, 32), "tron: at byte 0: 32 bytes: this looks like a transaction id; raw_data_hex is expected, because nothing is signed that cannot be read"},
+		{"empty", nil, "tron: empty: expected raw_data_hex"},
+		{"JSON in hex", []byte(`{"visible":false,"raw_data_hex":"0a02"}`), "tron: at byte 0: this is JSON: expected raw_data_hex, the member of that name in a TronWeb transaction"},
+		{"a transaction id", bytes.Repeat([]byte{0x5c}, 32), "tron: at byte 0: 32 bytes: this looks like a transaction id: expected raw_data_hex, since nothing is signed that cannot be read"},
 		{"over 500 kB", with(t, func(f *frame) { f.data = lengthField(10, make([]byte, 500<<10)) }), "tron: 512135 bytes, the network accepts 512000"},
 		{"over 500 kB once signed", with(t, func(f *frame) { f.data = lengthField(10, make([]byte, 500<<10-300)) }), "tron: 512034 bytes once signed and with room for its result, the network accepts 512000"},
 		{"cut off", good[:len(good)-1], "tron: raw_data.timestamp at byte 125: the varint is cut off"},
@@ -68,7 +68,7 @@ func TestJSONGivenByMistake(t *testing.T) {
 	if _, err := chains.DecodeHex(text); err == nil || !strings.Contains(err.Error(), "looks like JSON") {
 		t.Errorf("%v", err)
 	}
-	if _, err := (Chain{}).Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), "raw_data_hex is expected") {
+	if _, err := (Chain{}).Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), "expected raw_data_hex") {
 		t.Errorf("%v", err)
 	}
 	if got := (Chain{}).Expects(); got != "raw_data_hex, or hex of a whole Transaction" {

@@ -144,7 +144,7 @@ func (s *signWith) checkChecksum() error {
 	case [checksumSize]byte(checksum[:]) != [checksumSize]byte(s.decoded[addressSize:]):
 		return badSignWith("the checksum of %s is wrong: it has been mistyped or cut off", s.text)
 	case s.decoded[0] != addressPrefix:
-		return badSignWith("%s is not an address of Tron: 21 bytes with 41 in front are expected", s.text)
+		return badSignWith("%s is not a Tron address: expected 21 bytes that begin with 41", s.text)
 	}
 	return nil
 }

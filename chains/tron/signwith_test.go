@@ -96,7 +96,7 @@ func TestAnotherVersion(t *testing.T) {
 	for version, filler := range map[byte]byte{addressPrefix - 1: 0xff, addressPrefix + 1: 0x80} {
 		text := base58.CheckEncode(bytes.Repeat([]byte{filler}, 20), version)
 		tx := parse(t, rawOf(1, transfer(t)))
-		want := "tron: signWith: " + text + " is not an address of Tron: 21 bytes with 41 in front are expected"
+		want := "tron: signWith: " + text + " is not a Tron address: expected 21 bytes that begin with 41"
 		if _, err := tx.Request(text); !errors.Is(err, chains.ErrSignWith) || err.Error() != want {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -58,13 +58,13 @@ func (tx *transaction) parse() error {
 func (tx *transaction) checkForm() error {
 	switch {
 	case len(tx.raw) == 0:
-		return malformed("", -1, "empty: raw_data_hex is expected")
+		return malformed("", -1, "empty: expected raw_data_hex")
 	case len(tx.raw) > tx.limits.MaxSize:
 		return malformed("", -1, "%d bytes, the network accepts %d", len(tx.raw), tx.limits.MaxSize)
 	case tx.raw[0] == '{':
-		return malformed("", 0, "this is JSON; raw_data_hex is expected, the member of that name in a transaction by TronWeb")
+		return malformed("", 0, "this is JSON: expected raw_data_hex, the member of that name in a TronWeb transaction")
 	case len(tx.raw) == sha256.Size && tx.raw[0] != 0x0a:
-		return malformed("", 0, "32 bytes: this looks like a transaction id; raw_data_hex is expected, because nothing is signed that cannot be read")
+		return malformed("", 0, "32 bytes: this looks like a transaction id: expected raw_data_hex, since nothing is signed that cannot be read")
 	}
 	return nil
 }

@@ -154,5 +154,5 @@ func parseDays(text string) (time.Duration, error) {
 	} else if after, err := time.ParseDuration(text); err == nil && after > 0 {
 		return after, nil
 	}
-	return 0, usagef("--expires %q: a time such as 90d or 12h is expected", text)
+	return 0, usagef("--expires %q: expected a time such as 90d or 12h", text)
 }

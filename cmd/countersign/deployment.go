@@ -151,7 +151,7 @@ func openProofKey(ctx context.Context, uri string) (crypto.Signer, error) {
 	}
 	path, ok := strings.CutPrefix(uri, "file:")
 	if !ok || path == "" {
-		return nil, fmt.Errorf("%q: file:PATH or pkcs11:…;object=LABEL is expected", uri)
+		return nil, fmt.Errorf("%q: expected file:PATH or pkcs11:…;object=LABEL", uri)
 	}
 	content, err := readSecretFile(ctx, path)
 	if err != nil {
@@ -160,7 +160,7 @@ func openProofKey(ctx context.Context, uri string) (crypto.Signer, error) {
 	defer keystore.Wipe(content)
 	block, rest := pem.Decode(content)
 	if block == nil || block.Type != "PRIVATE KEY" || len(strings.TrimSpace(string(rest))) > 0 {
-		return nil, fmt.Errorf("%s: one PEM block PRIVATE KEY is expected, such as the output of 'openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256'", path)
+		return nil, fmt.Errorf("%s: expected one PEM block PRIVATE KEY, such as the output of 'openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256'", path)
 	}
 	defer keystore.Wipe(block.Bytes)
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
@@ -169,7 +169,7 @@ func openProofKey(ctx context.Context, uri string) (crypto.Signer, error) {
 	}
 	key, ok := parsed.(*ecdsa.PrivateKey)
 	if !ok || key.Curve != elliptic.P256() {
-		return nil, fmt.Errorf("%s: an ECDSA key on P-256 is expected", path)
+		return nil, fmt.Errorf("%s: expected an ECDSA key on P-256", path)
 	}
 	return key, nil
 }

@@ -31,7 +31,7 @@ func openOTP(ctx context.Context, configured *config.OTP, in otp.Store) (*otp.Se
 	}
 	defer keystore.Wipe(content)
 	if len(content) < otp.MinSecretSize {
-		return nil, fmt.Errorf("secretFile: %s has %d bytes: at least %d are expected, such as the output of 'openssl rand -hex 32'", configured.SecretFile, len(content), otp.MinSecretSize)
+		return nil, fmt.Errorf("secretFile: %s has %d bytes: expected at least %d, such as the output of 'openssl rand -hex 32'", configured.SecretFile, len(content), otp.MinSecretSize)
 	}
 	service := otp.Config{Store: in, Secret: keystore.NewSecret(content), Templates: configured.OTPTemplates()}
 	if err := (senders{ctx, content}).open(configured, &service); err != nil {
@@ -151,7 +151,7 @@ func (s senders) headers(path string) (http.Header, error) {
 	text := append(bytes.TrimRight(content, "\r\n"), "\r\n\r\n"...)
 	read, err := textproto.NewReader(bufio.NewReader(bytes.NewReader(text))).ReadMIMEHeader()
 	if err != nil {
-		return nil, errors.New(path + `: lines "Name: value" are expected`) // the reader's error would quote the line
+		return nil, errors.New(path + `: expected lines "Name: value"`) // the reader's error would quote the line
 	}
 	return http.Header(read), nil
 }

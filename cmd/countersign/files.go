@@ -21,7 +21,7 @@ func readStandardInput(cmd *cobra.Command, what string, limit int) ([]byte, erro
 		return nil, fmt.Errorf("read the %s from standard input: %w", what, err)
 	}
 	if len(content) == 0 {
-		return nil, fmt.Errorf("standard input is empty: the %s is expected there", what)
+		return nil, fmt.Errorf("standard input is empty: expected the %s there", what)
 	}
 	return content, nil
 }

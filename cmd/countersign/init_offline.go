@@ -112,11 +112,11 @@ func readClient(path string) (client initializedClient, err error) {
 	}
 	id, err := uuid.Parse(client.OrganizationID)
 	if err != nil || id.String() != client.OrganizationID {
-		return client, errors.New("organizationId: a UUID in lower case is expected")
+		return client, errors.New("organizationId: expected a UUID in lower case")
 	}
 	key, err := hex.DecodeString(client.APIPublicKey)
 	if err != nil || len(key) != 33 || hex.EncodeToString(key) != client.APIPublicKey {
-		return client, errors.New("apiPublicKey: 66 lower-case hex digits are expected, a compressed key on P-256")
+		return client, errors.New("apiPublicKey: expected 66 lower-case hex digits, a compressed key on P-256")
 	}
 	return client, nil
 }

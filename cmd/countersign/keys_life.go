@@ -229,7 +229,7 @@ func parseActsFor(text string) (string, error) {
 	isMixed := digits != strings.ToLower(digits) && digits != strings.ToUpper(digits)
 	switch {
 	case !prefixed || !common.IsHexAddress(text):
-		return "", usagef("ACCOUNT %q is not an address: 0x and 40 hex digits are expected, or none", text)
+		return "", usagef("ACCOUNT %q is not an address: expected 0x and 40 hex digits, or none", text)
 	case isMixed && evmAddress(digits) != text:
 		return "", usagef("ACCOUNT %q: the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped", text)
 	}

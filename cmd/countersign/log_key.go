@@ -37,7 +37,7 @@ func readEd25519(ctx context.Context, path string) (ed25519.PrivateKey, error) {
 	defer keystore.Wipe(content)
 	block, _ := pem.Decode(content)
 	if block == nil || block.Type != "PRIVATE KEY" {
-		return nil, fmt.Errorf("%s: one PEM block PRIVATE KEY is expected: openssl genpkey -algorithm ED25519", path)
+		return nil, fmt.Errorf("%s: expected one PEM block PRIVATE KEY, such as the output of 'openssl genpkey -algorithm ED25519'", path)
 	}
 	defer keystore.Wipe(block.Bytes)
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
@@ -46,7 +46,7 @@ func readEd25519(ctx context.Context, path string) (ed25519.PrivateKey, error) {
 	}
 	key, ok := parsed.(ed25519.PrivateKey)
 	if !ok {
-		return nil, fmt.Errorf("%s: an Ed25519 key is expected", path)
+		return nil, fmt.Errorf("%s: expected an Ed25519 key", path)
 	}
 	return key, nil
 }

@@ -39,7 +39,7 @@ func (f *bitcoinMessageFlags) check(kind string) error {
 // read returns the PSBT of the message on standard input, in hex.
 func (f *bitcoinMessageFlags) read(cmd *cobra.Command) (string, error) {
 	if _, ok := bitcoin.NetworkOf(f.address); !ok {
-		return "", usagef("--address: a Bitcoin address is expected with --message %s: the one that makes the statement", bip322)
+		return "", usagef("--message %s needs --address, the Bitcoin address that makes the statement", bip322)
 	}
 	text, err := readStandardInput(cmd, "message", activity.MaxPayload)
 	if err != nil {

@@ -74,11 +74,11 @@ func (c *passkeyAddCommand) run(cmd *cobra.Command) error {
 	}
 	id, err := decodeAnyBase64(c.credentialID)
 	if err != nil || len(id) == 0 {
-		return usagef("--credential-id: base64url is expected")
+		return usagef("--credential-id: expected base64url")
 	}
 	encoded, err := decodeAnyBase64(c.publicKey)
 	if err != nil {
-		return usagef("--public-key: base64url is expected")
+		return usagef("--public-key: expected base64url")
 	}
 	key, err := coseKeyOf(id, encoded, c.rpID, c.origins)
 	if err != nil {

@@ -48,7 +48,7 @@ func (f *qrFlags) wanted() bool { return f.draw || f.pngDir != "" }
 func (f *qrFlags) check() error {
 	switch {
 	case f.rate <= 0 || f.rate > maxRate:
-		return usagef("--fps %g: a number up to %g is expected", f.rate, maxRate)
+		return usagef("--fps %g: expected a number up to %g", f.rate, maxRate)
 	case f.fragment != 0 && f.fragment < 10:
 		return usagef("--fragment %d: at least 10 bytes are needed", f.fragment)
 	case f.fragment != 0 && !f.wanted():

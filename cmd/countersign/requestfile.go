@@ -93,7 +93,7 @@ func parseRequestFile(source string, content []byte) (sent countersign.SignedBod
 			return r.Object(strictjson.Required("header", &header.Name), strictjson.Required("value", &header.Value))
 		}),
 	); err != nil {
-		return sent, fmt.Errorf("%s: %w: a file as 'countersign request' prints it is expected", source, err)
+		return sent, fmt.Errorf("%s: %w: expected a file as 'countersign request' prints it", source, err)
 	}
 	if len(body) > httpapi.DefaultMaxBody {
 		return sent, fmt.Errorf("%s: the body is longer than %d bytes", source, httpapi.DefaultMaxBody)

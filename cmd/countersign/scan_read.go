@@ -89,7 +89,7 @@ func (s *scanning) incomplete() error {
 	progress := s.collector.Progress()
 	switch {
 	case progress.Frames == 0:
-		return errors.New("standard input has no codes: one per line is expected, as zbarcam --raw and 'countersign scan' print them")
+		return errors.New("standard input has no codes: expected one per line, as zbarcam --raw and 'countersign scan' print them")
 	case progress.Parts == 0:
 		return fmt.Errorf("none of the %d codes was accepted; the last one: %s", progress.Frames, s.refused)
 	}

@@ -100,7 +100,7 @@ func ethSignature(signed []byte) ([]byte, error) {
 // wallets expect, with 27 or 28 in the last byte.
 func recoverable(signed []byte) ([]byte, error) {
 	if len(signed) != 65 || signed[64] > 1 {
-		return nil, fmt.Errorf("a signature of %d bytes: 65 with a recovery id are expected", len(signed))
+		return nil, fmt.Errorf("a signature of %d bytes: expected 65, with a recovery id", len(signed))
 	}
 	return append(signed[:64:64], signed[64]+27), nil
 }
@@ -207,7 +207,7 @@ func readTronSignRequest(message ur.Message) (*foreignRequest, error) {
 		foreign.what = "tron-sign-request of a message"
 		encode = recoverable
 	default:
-		return nil, fmt.Errorf("tron-sign-request of unknown kind %d: 1, a transaction, or 2, a message, is expected", asked.Kind)
+		return nil, fmt.Errorf("tron-sign-request of unknown kind %d: expected 1, a transaction, or 2, a message", asked.Kind)
 	}
 	foreign.answer = func(_, signed []byte) (ur.Message, error) {
 		signature, err := encode(signed)
@@ -253,7 +253,7 @@ func tronSignature(signed []byte) (signature []byte, err error) {
 		signed = signed[n+size:]
 	}
 	if len(signature) != 65 {
-		return nil, fmt.Errorf("a signature of %d bytes: 65 are expected", len(signature))
+		return nil, fmt.Errorf("a signature of %d bytes: expected 65", len(signature))
 	}
 	return signature, nil
 }

@@ -56,7 +56,7 @@ func (c *signCommand) checkRequest(cmd *cobra.Command) error {
 		return usagef("--request needs --config, which lists the users, and --out, --out-signed or --qr for the answer")
 	}
 	if c.request.maxAge <= 0 {
-		return usagef("--max-request-age %v: a duration such as 48h is expected", c.request.maxAge)
+		return usagef("--max-request-age %v: expected a duration such as 48h", c.request.maxAge)
 	}
 	return errors.Join(checkOut("out", c.request.out), checkOut("out-signed", c.request.signed))
 }

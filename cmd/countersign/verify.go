@@ -225,7 +225,7 @@ func readPublicKey(path string) (*ecdsa.PublicKey, error) {
 	}
 	block, rest := pem.Decode(content)
 	if block == nil || block.Type != "PUBLIC KEY" || strings.TrimSpace(string(rest)) != "" {
-		return nil, errors.New("one PEM block PUBLIC KEY is expected: openssl pkey -in proof.pem -pubout")
+		return nil, errors.New("expected one PEM block PUBLIC KEY, such as the output of 'openssl pkey -in proof.pem -pubout'")
 	}
 	parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
 	if err != nil {
@@ -233,7 +233,7 @@ func readPublicKey(path string) (*ecdsa.PublicKey, error) {
 	}
 	key, ok := parsed.(*ecdsa.PublicKey)
 	if !ok {
-		return nil, errors.New("an ECDSA key on P-256 is expected")
+		return nil, errors.New("expected an ECDSA key on P-256")
 	}
 	return key, nil
 }

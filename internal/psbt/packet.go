@@ -90,7 +90,7 @@ func explainMagic(raw []byte) error {
 			"which says what its inputs spend")
 	}
 	if bytes.HasPrefix(raw, []byte("cHNidP")) {
-		return malformed("", 0, "this is the base64 of a PSBT: hex of the PSBT itself is expected")
+		return malformed("", 0, "this is the base64 of a PSBT: expected the hex of the PSBT itself")
 	}
 	return malformed("", 0, "not a PSBT: it does not begin with 70736274ff")
 }

@@ -42,7 +42,7 @@ type Error struct {
 
 // Error returns one whole line, such as
 //
-//	body: parameters.type at byte 211: a string is expected, not a number
+//	body: parameters.type at byte 211: expected a string, not a number
 func (e *Error) Error() string {
 	if e.Path == "" {
 		return fmt.Sprintf("%s: at byte %d: %s", e.What, e.Offset, e.Problem)

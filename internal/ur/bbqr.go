@@ -38,14 +38,14 @@ func isBBQr(code string) bool { return strings.HasPrefix(code, bbqrMagic) }
 
 func readBBQr(code string) (*bbqrPart, error) {
 	if len(code) <= bbqrHeader || len(code) > MaxText {
-		return nil, fmt.Errorf("a BBQr code of %d characters: %d to %d are expected", len(code), bbqrHeader+1, MaxText)
+		return nil, fmt.Errorf("a BBQr code of %d characters: expected %d to %d", len(code), bbqrHeader+1, MaxText)
 	}
 	count, countErr := base36(code[4:6])
 	index, indexErr := base36(code[6:8])
 	p := &bbqrPart{bbqrTypes[code[3]], code[2], count, index, code[bbqrHeader:]}
 	switch {
 	case errors.Join(countErr, indexErr) != nil || count == 0 || index >= count:
-		return nil, fmt.Errorf("BBqr header %q: a count and an index below it are expected, in base 36", code[:bbqrHeader])
+		return nil, fmt.Errorf("BBQr header %q: expected a count and an index below it, in base 36", code[:bbqrHeader])
 	case !strings.ContainsRune("H2Z", rune(p.encoding)):
 		return nil, fmt.Errorf("BBQr encoding %q: H, 2 and Z are known", p.encoding)
 	case p.kind == "":

@@ -49,7 +49,7 @@ func appendBytewords(dst, data []byte) []byte {
 // decodeBytewords decodes the minimal style, in lower case, and checks the CRC-32.
 func decodeBytewords(text string) ([]byte, error) {
 	if len(text)%2 != 0 || len(text) < 2*crc32.Size {
-		return nil, fmt.Errorf("bytewords: %d letters: an even number of at least %d is expected", len(text), 2*crc32.Size)
+		return nil, fmt.Errorf("bytewords: %d letters: expected an even number of at least %d", len(text), 2*crc32.Size)
 	}
 	data := make([]byte, 0, len(text)/2)
 	for i := 0; i < len(text); i += 2 {

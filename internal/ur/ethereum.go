@@ -34,7 +34,7 @@ func DecodeEthSignRequest(m Message) (r EthSignRequest, err error) {
 		return r, err
 	}
 	if len(r.Address) != 0 && len(r.Address) != 20 {
-		return r, fmt.Errorf("ur:%s: an address of %d bytes: 20 are expected", m.Type, len(r.Address))
+		return r, fmt.Errorf("ur:%s: an address of %d bytes: expected 20", m.Type, len(r.Address))
 	}
 	return r, nil
 }

@@ -32,7 +32,7 @@ func (u *UUID) UnmarshalCBOR(data []byte) error {
 		return err
 	}
 	if len(raw) != 16 {
-		return fmt.Errorf("a UUID of %d bytes: 16 are expected", len(raw))
+		return fmt.Errorf("a UUID of %d bytes: expected 16", len(raw))
 	}
 	*u = raw
 	return nil
@@ -45,7 +45,7 @@ func untag(data []byte, numbers ...uint64) ([]byte, error) {
 		return nil, err
 	}
 	if !slices.Contains(numbers, tag.Number) {
-		return nil, fmt.Errorf("tag %d: %d is expected", tag.Number, numbers[0])
+		return nil, fmt.Errorf("tag %d: expected %d", tag.Number, numbers[0])
 	}
 	return tag.Content, nil
 }
@@ -117,7 +117,7 @@ func (k *Keypath) UnmarshalCBOR(data []byte) error {
 		index, isIndex := m.Components[i].(uint64)
 		hardened, isBool := m.Components[i+1].(bool)
 		if !isIndex || !isBool || index >= 1<<31 {
-			return fmt.Errorf("key path: component %d: an index below 2^31 and a boolean are expected", i/2)
+			return fmt.Errorf("key path: component %d: expected an index below 2^31 and a boolean", i/2)
 		}
 		k.Path = append(k.Path, PathIndex{uint32(index), hardened})
 	}

@@ -79,7 +79,7 @@ type text struct {
 // split parses a code, in upper or lower case.
 func split(code string) (text, error) {
 	if len(code) > MaxText {
-		return text{}, fmt.Errorf("a code of %d characters: at most %d are expected", len(code), MaxText)
+		return text{}, fmt.Errorf("a code of %d characters: expected at most %d", len(code), MaxText)
 	}
 	lower := strings.ToLower(code)
 	rest, ok := strings.CutPrefix(lower, scheme)
@@ -88,7 +88,7 @@ func split(code string) (text, error) {
 	}
 	fields := strings.Split(rest, "/")
 	if len(fields) < 2 || len(fields) > 3 || !validType(fields[0]) {
-		return text{}, fmt.Errorf("ur:TYPE/DATA or ur:TYPE/NUMBER-COUNT/DATA is expected, not %q", shorten(code))
+		return text{}, fmt.Errorf("expected ur:TYPE/DATA or ur:TYPE/NUMBER-COUNT/DATA, not %q", shorten(code))
 	}
 	return text{fields[0], fields[1:]}, nil
 }

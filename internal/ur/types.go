@@ -55,7 +55,7 @@ func DecodeAnswer(m Message) (a Answer, err error) {
 		return a, err
 	}
 	if len(a.Fingerprint) != 32 {
-		return a, fmt.Errorf("ur:%s: a fingerprint of %d bytes: 32 are expected", TypeAnswer, len(a.Fingerprint))
+		return a, fmt.Errorf("ur:%s: a fingerprint of %d bytes: expected 32", TypeAnswer, len(a.Fingerprint))
 	}
 	return a, nil
 }

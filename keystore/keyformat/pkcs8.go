@@ -56,7 +56,7 @@ func (d *der) number(field string) (uint64, error) {
 	at := d.at()
 	var number uint64
 	if !d.ReadASN1Integer(&number) {
-		return 0, malformedAt(at, field, "a natural number is expected")
+		return 0, malformedAt(at, field, "expected a natural number")
 	}
 	return number, nil
 }

@@ -285,7 +285,7 @@ func TestEncryptedPKCS8Refused(t *testing.T) {
 		want                    string
 	}{
 		{"scrypt with N 2^40", scrypt(salt + "0206010000000000" + "020108" + "020101"), aes, data, keyformat.ErrCost, "costParameter at byte 43: key derivation above the limit: scrypt with n=1099511627776 r=8"},
-		{"scrypt with N 2^64", scrypt(salt + "0209010000000000000000" + "020108" + "020101"), aes, data, keyformat.ErrMalformed, "costParameter at byte 43: a natural number"},
+		{"scrypt with N 2^64", scrypt(salt + "0209010000000000000000" + "020108" + "020101"), aes, data, keyformat.ErrMalformed, "costParameter at byte 43: expected a natural number"},
 		{"scrypt with p 2^32", scrypt(salt + "02020400" + "020108" + "02050100000000"), aes, data, keyformat.ErrCost, "above the limit"},
 		{"PBKDF2 with 10^12 rounds", pbkdf2(salt + "020600e8d4a51000"), aes, data, keyformat.ErrCost, "iterationCount at byte"},
 		{"PBKDF2 with 0 rounds", pbkdf2(salt + "020100"), aes, data, keyformat.ErrMalformed, "0 rounds"},

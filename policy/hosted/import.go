@@ -73,10 +73,10 @@ func readSources(content []byte) ([]source, error) {
 		Policies []source `json:"policies"`
 	}
 	if err := json.Unmarshal(content, &wrapped); err != nil {
-		return nil, fmt.Errorf("policies of the hosted service as JSON are expected: %w", err)
+		return nil, fmt.Errorf("expected policies of the hosted service in JSON: %w", err)
 	}
 	if wrapped.Policies == nil {
-		return nil, errors.New("a list of policies, or an object with policies, is expected")
+		return nil, errors.New("expected a list of policies, or an object with policies")
 	}
 	return wrapped.Policies, nil
 }

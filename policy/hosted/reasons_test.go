@@ -103,9 +103,9 @@ func TestImportConsensus(t *testing.T) {
 // or time has no counterpart gives a reason.
 func TestImportRefuses(t *testing.T) {
 	for content, want := range map[string]string{
-		"not JSON": "policies of the hosted service as JSON are expected",
-		"{}":       "a list of policies, or an object with policies, is expected",
-		"5":        "policies of the hosted service as JSON are expected",
+		"not JSON": "expected policies of the hosted service in JSON",
+		"{}":       "expected a list of policies, or an object with policies",
+		"5":        "expected policies of the hosted service in JSON",
 	} {
 		if _, _, err := hosted.Import([]byte(content)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", content, err, want)

@@ -39,7 +39,7 @@ func ParseFunction(fragment string) (*Function, error) {
 	}
 	name, rest, ok := strings.Cut(fragment, "(")
 	if !ok || !isIdentifier(name) {
-		return nil, errors.New("function: a name and its parameters in parentheses are expected")
+		return nil, errors.New("function: expected a name and its parameters in parentheses")
 	}
 	p := fragmentParser{text: rest}
 	parameters, err := p.types(1)
@@ -88,7 +88,7 @@ func (p *fragmentParser) types(depth int) (types []abiType, err error) {
 			}
 			return types, nil
 		case !p.skip(","):
-			return nil, errors.New("a comma or a closing parenthesis is expected")
+			return nil, errors.New("expected a comma or a closing parenthesis")
 		}
 	}
 }

@@ -88,7 +88,7 @@ func unmarshalTime(at *time.Time, text []byte) error {
 type noTimeError struct{ written string }
 
 func (e noTimeError) Error() string {
-	return fmt.Sprintf("a time such as 2027-01-01T00:00:00Z is expected, not %q", strings.TrimSpace(e.written))
+	return fmt.Sprintf("expected a time such as 2027-01-01T00:00:00Z, not %q", strings.TrimSpace(e.written))
 }
 
 // located prefixes an error with the file and, if known, the line.
