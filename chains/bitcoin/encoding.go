@@ -39,7 +39,7 @@ func Decode(content []byte) (raw []byte, found Encoding, err error) {
 		return raw, Base64, nil
 	}
 	if raw, err = chains.DecodeHex(string(text)); err != nil {
-		return nil, Hex, fmt.Errorf("%w: a PSBT is expected in hex, base64 or binary", err)
+		return nil, Hex, fmt.Errorf("%w: expected a PSBT in hex, base64 or binary", err)
 	}
 	return raw, Hex, nil
 }

@@ -76,7 +76,7 @@ func (f *apiKeyFlag) open(ctx context.Context) (*api.Key, error) {
 	}
 	key, err := api.ParseKey(content)
 	if err != nil {
-		return nil, fmt.Errorf("--api-key %s: %w: a file as 'countersign init' and 'apikey new' write it is expected", f.path, err)
+		return nil, fmt.Errorf("--api-key %s: %w: expected a file as 'countersign init' and 'apikey new' write it", f.path, err)
 	}
 	return key, nil
 }

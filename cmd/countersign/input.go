@@ -37,7 +37,7 @@ func readTransaction(cmd *cobra.Command, file ...string) (string, error) {
 		return "", fmt.Errorf("read the transaction from %s: %w", from, err)
 	}
 	if text = bytes.TrimSpace(text); len(text) == 0 {
-		return "", fmt.Errorf("%s is empty: a transaction is expected", from)
+		return "", fmt.Errorf("%s is empty: expected a transaction", from)
 	}
 	return string(text), nil
 }

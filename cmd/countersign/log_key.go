@@ -106,7 +106,7 @@ func readLogKey(key string) (string, error) {
 		key = strings.TrimSpace(string(content))
 	}
 	if _, err := note.NewVerifier(key); err != nil {
-		return "", fmt.Errorf("--log-key: %w: the key that 'countersign log key' prints is expected", err)
+		return "", fmt.Errorf("--log-key: %w: expected the key that 'countersign log key' prints", err)
 	}
 	return key, nil
 }

@@ -102,7 +102,7 @@ func completed(body []byte, query, organizationID string, now time.Time) (path s
 		return "", nil, fmt.Errorf("the request body is not a JSON object: %w", err)
 	}
 	if members == nil {
-		return "", nil, errors.New("the request body is null: a JSON object is expected")
+		return "", nil, errors.New("the request body is null: expected a JSON object")
 	}
 	path = "query/" + query
 	if query == "" {
