@@ -37,6 +37,9 @@ func (e *emitter) add(c *Call, effect chains.Effect) {
 			effect.By, effect.OtherSigner = chains.ByOther, c.party(*c.operator)
 		}
 	}
+	if c.network.isNobody(effect.To) && moves(effect.Kind) {
+		effect.Kind = chains.KindBurn
+	}
 	effect.Path = c.path
 	if c.function != nil && effect.Function == "" {
 		effect.Function = c.function.signature
@@ -45,6 +48,12 @@ func (e *emitter) add(c *Call, effect chains.Effect) {
 		}
 	}
 	e.effects = append(e.effects, effect)
+}
+
+// moves reports whether an effect of a kind hands an asset to its recipient. At the zero
+// address, the asset is lost.
+func moves(kind chains.Kind) bool {
+	return kind == chains.KindTransfer || kind == chains.KindUnstake || kind == chains.KindMint
 }
 
 // undecoded adds that it is not known what the code of a call does.
@@ -113,11 +122,7 @@ func (e *emitter) value(c *Call) {
 	if c.value.Sign() == 0 && (c.depth > 0 || len(c.data) > 0) {
 		return
 	}
-	kind := chains.KindTransfer
-	if c.self == (Address{}) {
-		kind = chains.KindBurn
-	}
-	e.add(c, chains.Effect{Kind: kind, From: c.callerParty(), To: c.party(c.self), Asset: c.native(), Amount: chains.Exactly(c.value)})
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.callerParty(), To: c.party(c.self), Asset: c.native(), Amount: chains.Exactly(c.value)})
 }
 
 // received adds what known contracts do that get value without a call.

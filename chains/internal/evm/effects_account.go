@@ -60,8 +60,7 @@ func execTransaction(e *emitter, c *Call) {
 	if zeros(c.arg("refund receiver").word) {
 		to = chains.SignerParty()
 	}
-	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: to,
-		Asset: c.routerAsset(c.arg("gas token").address()), Amount: chains.Quantity{Bound: chains.BoundMost}})
+	e.moved(c, c.party(c.self), "", to, c.routerAsset(c.arg("gas token").address()), chains.Quantity{Bound: chains.BoundMost})
 }
 
 // delegatedSender replaces the factory if the sender is delegated (EIP-7702). Since

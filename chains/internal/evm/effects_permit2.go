@@ -68,7 +68,7 @@ func permit2TransferBatch(e *emitter, c *Call) {
 
 // permit2Moved adds a transfer over an allowance of Permit2.
 func (e *emitter) permit2Moved(c *Call, details []value, by chains.By) {
-	e.moved(c, c.party(member(details, "from").address()), by, member(details, "to").address(),
+	e.moved(c, c.party(member(details, "from").address()), by, c.party(member(details, "to").address()),
 		c.tokenAt(member(details, "token").address(), erc20), chains.Exactly(member(details, "amount").big()))
 }
 
@@ -92,7 +92,7 @@ func (e *emitter) permit2Requested(c *Call, permitted, requested []value) {
 	if amount.Sign() == 0 {
 		return // Permit2 skips such a transfer
 	}
-	e.moved(c, c.addressOf("owner"), chains.ByOther, member(requested, "to").address(),
+	e.moved(c, c.addressOf("owner"), chains.ByOther, c.party(member(requested, "to").address()),
 		c.tokenAt(member(permitted, "token").address(), erc20), chains.Exactly(amount))
 }
 

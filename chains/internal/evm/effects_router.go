@@ -44,13 +44,12 @@ func balanceOr(amount *big.Int) chains.Quantity {
 
 // sent adds that something of the router goes to a party.
 func (e *emitter) sent(c *Call, asset chains.Asset, to chains.Party, amount chains.Quantity) {
-	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: to, Asset: asset, Amount: amount})
+	e.moved(c, c.party(c.self), "", to, asset, amount)
 }
 
 // routerTransferFrom takes from the caller, over an allowance of Permit2.
 func routerTransferFrom(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.callerParty(), To: c.recipient("to"),
-		Asset: c.tokenAt(c.arg("token").address(), erc20), Amount: chains.Exactly(c.arg("amount").big())})
+	e.moved(c, c.callerParty(), "", c.recipient("to"), c.tokenAt(c.arg("token").address(), erc20), chains.Exactly(c.arg("amount").big()))
 }
 
 // routerPermit gives allowances of the caller. The caller's signature over them is in
@@ -102,8 +101,8 @@ func (e *emitter) swap(c *Call, in, out Address, paid, got chains.Quantity) {
 	if c.arg("payer is caller").yes() {
 		payer = c.callerParty()
 	}
-	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: payer, To: chains.UnknownParty(), Asset: c.tokenAt(in, erc20), Amount: paid})
-	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: chains.UnknownParty(), To: c.recipient("to"), Asset: c.tokenAt(out, erc20), Amount: got})
+	e.moved(c, payer, "", chains.UnknownParty(), c.tokenAt(in, erc20), paid)
+	e.moved(c, chains.UnknownParty(), "", c.recipient("to"), c.tokenAt(out, erc20), got)
 }
 
 // swapped returns what a swap takes and gives. Pools of version 2 take an exact input

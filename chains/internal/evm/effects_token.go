@@ -19,11 +19,11 @@ const (
 
 var one = big.NewInt(1)
 
-// moved adds that a token goes from one party to another. A token that goes to the zero
-// address or to its own contract is burned.
-func (e *emitter) moved(c *Call, from chains.Party, by chains.By, to Address, asset chains.Asset, amount chains.Quantity) {
-	effect := chains.Effect{Kind: chains.KindTransfer, From: from, By: by, To: c.party(to), Asset: asset, Amount: amount}
-	if to == (Address{}) || asset.Token.Equal(effect.To) {
+// moved adds that a token goes from one party to another. A token that goes to its own
+// contract is burned, as is what goes to the zero address.
+func (e *emitter) moved(c *Call, from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) {
+	effect := chains.Effect{Kind: chains.KindTransfer, From: from, By: by, To: to, Asset: asset, Amount: amount}
+	if asset.Token.Equal(to) {
 		effect.Kind = chains.KindBurn
 	}
 	if by == chains.ByOther {
@@ -79,7 +79,7 @@ func (e *emitter) handsData(c *Call, recipient string) {
 // for the recipient.
 func sends(standard string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.moved(c, c.callerParty(), "", c.arg("to").address(), c.token(standard), chains.Exactly(c.arg("amount").big()))
+		e.moved(c, c.callerParty(), "", c.addressOf("to"), c.token(standard), chains.Exactly(c.arg("amount").big()))
 		e.handsData(c, "to")
 	}
 }
@@ -88,7 +88,7 @@ func sends(standard string) func(*emitter, *Call) {
 // permitted it, perhaps with bytes for the recipient.
 func takes(standard string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), c.token(standard), chains.Exactly(c.arg("amount").big()))
+		e.moved(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), c.token(standard), chains.Exactly(c.arg("amount").big()))
 		e.handsData(c, "to")
 	}
 }
@@ -100,7 +100,7 @@ func transferFrom(e *emitter, c *Call) {
 	if number.name == "amount or token id" {
 		standard = erc20Or721
 	}
-	e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), c.token(standard), chains.Exactly(number.big()))
+	e.moved(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), c.token(standard), chains.Exactly(number.big()))
 }
 
 // approve reads ERC-20 and ERC-721. Zero is an amount that revokes an allowance, or the
@@ -142,7 +142,7 @@ func permitForAll(e *emitter, c *Call) {
 }
 
 func transferWithAuthorization(e *emitter, c *Call) {
-	e.moved(c, c.addressOf("from"), chains.ByOther, c.arg("to").address(), c.token(erc20), chains.Exactly(c.arg("amount").big()))
+	e.moved(c, c.addressOf("from"), chains.ByOther, c.addressOf("to"), c.token(erc20), chains.Exactly(c.arg("amount").big()))
 }
 
 func cancelAuthorization(e *emitter, c *Call) {
@@ -162,7 +162,7 @@ func approveAndCall(e *emitter, c *Call) {
 
 func transferNFT(e *emitter, c *Call) {
 	asset := numbered(c.token(erc721), c.arg("token id").big())
-	e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), asset, chains.Exactly(one))
+	e.moved(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, chains.Exactly(one))
 	e.handsData(c, "to")
 }
 
@@ -170,7 +170,7 @@ func transferNFT(e *emitter, c *Call) {
 func takesNumbered(standard string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
 		asset := numbered(c.token(standard), c.arg("token id").big())
-		e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), asset, chains.Exactly(c.arg("amount").big()))
+		e.moved(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, chains.Exactly(c.arg("amount").big()))
 		e.handsData(c, "to")
 	}
 }
@@ -181,14 +181,14 @@ func transferBatch(e *emitter, c *Call) {
 	ids, amounts := c.arg("token ids").list, c.arg("amounts").list
 	for i := range min(len(ids), len(amounts), chains.MaxEffects) {
 		asset := numbered(c.token(erc1155), ids[i].big())
-		e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), asset, chains.Exactly(amounts[i].big()))
+		e.moved(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, chains.Exactly(amounts[i].big()))
 	}
 	e.handsData(c, "to")
 }
 
 func transfer6909(e *emitter, c *Call) {
 	asset := numbered(c.token(erc6909), c.arg("token id").big())
-	e.moved(c, c.callerParty(), "", c.arg("to").address(), asset, chains.Exactly(c.arg("amount").big()))
+	e.moved(c, c.callerParty(), "", c.addressOf("to"), asset, chains.Exactly(c.arg("amount").big()))
 }
 
 func approve6909(e *emitter, c *Call) {

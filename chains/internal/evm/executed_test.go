@@ -102,7 +102,7 @@ func TestOperationOfADelegatedSender(t *testing.T) {
 		e := &emitter{}
 		handleOps(e, &Call{network: mainnet, args: []value{
 			{abiType: &abiType{name: "operations"}, list: []value{{list: operation(c.init, c.paymaster)}}},
-			{abiType: &abiType{name: "beneficiary", kind: kindAddress}, word: make([]byte, 32)},
+			{abiType: &abiType{name: "beneficiary", kind: kindAddress}, word: common.LeftPadBytes([]byte{0x77}, 32)},
 		}})
 		if got := kinds(e.effects); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

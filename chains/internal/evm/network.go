@@ -62,6 +62,12 @@ func (n *Network) Party(at Address) chains.Party {
 	return chains.PartyAt(append(append(room[:0], n.Prefix...), at[:]...), notation)
 }
 
+// isNobody reports whether a party is the zero address.
+func (n *Network) isNobody(p chains.Party) bool {
+	var zero [len(Address{}) + 1]byte
+	return p.Is(append(append(zero[:0], n.Prefix...), make([]byte, len(Address{}))...))
+}
+
 // text returns an address in the notation of the network.
 func (n *Network) text(at Address) string {
 	if n.Notation == nil {

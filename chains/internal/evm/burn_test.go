@@ -1,0 +1,126 @@
+package evm
+
+import (
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// allFunctions returns every function that is decoded, the commands of a Universal
+// Router and Tempo's precompiles included.
+func allFunctions() (all []*function) {
+	for _, candidates := range functions() {
+		all = append(all, candidates...)
+	}
+	for _, f := range routerCommands {
+		all = append(all, f)
+	}
+	for _, row := range tempoStandards {
+		f := parseFunction(string(row.where), row.function)
+		f.where, f.doing = row.where, does(row.effects)
+		all = append(all, f)
+	}
+	return all
+}
+
+// recipients are the names of the arguments that say who receives an asset.
+var recipients = []string{"to", "payee", "recipient", "beneficiary", "refund receiver"}
+
+// redirect makes an address the recipient wherever values name one, and with token also
+// the token that is sent. Swaps get a path that their router accepts.
+func redirect(values []value, to Address, token bool) {
+	for i := range values {
+		switch v := &values[i]; {
+		case v.kind == kindAddress && (slices.Contains(recipients, v.name) || token && (v.name == "token" || v.name == "gas token")):
+			v.word = common.LeftPadBytes(to[:], word)
+		case v.kind == kindBytes && v.name == "path":
+			v.bytes = make([]byte, 43)
+		default:
+			redirect(v.list, to, token)
+		}
+	}
+}
+
+// namesRecipient reports whether one of a function's parameters is a recipient.
+func namesRecipient(parameters []abiType) bool {
+	return slices.ContainsFunc(parameters, func(t abiType) bool {
+		return slices.Contains(recipients, t.name) || namesRecipient(t.members)
+	})
+}
+
+// redirected returns the effects of a random call of a function whose recipient is an
+// address.
+func redirected(t *testing.T, random *rand.Rand, f *function, to Address, token bool) []chains.Effect {
+	self := Address{0x11}
+	if token && (f.where == atAny || f.where == atTIP20) {
+		self = to
+	}
+	c := &Call{network: mainnet, caller: account{signer: true}, self: self, code: self, value: new(big.Int)}
+	(&reader{}).decodeAs(c, f, randomCall(t, random, f)[4:])
+	if c.function == nil {
+		t.Fatalf("%s: %s", f.signature, c.problem)
+	}
+	redirect(c.args, to, token)
+	return c.Effects()
+}
+
+// TestBurnsAreHazards checks that whatever function sends an asset to the zero address,
+// or a token to its own contract, burns it, and that this is a hazard for the account
+// whose signature authorizes it, and for no other.
+func TestBurnsAreHazards(t *testing.T) {
+	signer, other := mainnet.Party(Address{0xaa}), mainnet.Party(Address{0xbb})
+	random := rand.New(rand.NewPCG(5, 6))
+	burns := map[bool]int{}
+	for _, f := range allFunctions() {
+		for token, to := range map[bool]Address{false: {}, true: {0x22}} {
+			for range 8 {
+				effects := chains.ResolveSigner(redirected(t, random, f, to, token), signer)
+				for i, effect := range effects {
+					if lost := effect.To.Is(to[:]) && (!token || effect.Asset.Token.Equal(effect.To)); lost && !harmless(f, effect, token) {
+						checkBurn(t, f, effects[i], signer, other)
+						burns[token]++
+					}
+				}
+			}
+		}
+	}
+	if burns[false] < 300 || burns[true] < 200 {
+		t.Errorf("%d effects to the zero address, %d to the token itself", burns[false], burns[true])
+	}
+}
+
+// harmless reports whether nothing is lost although the recipient is the zero address or
+// the token: nothing moves, or it is a reward pool or a channel, from which it comes back.
+func harmless(f *function, effect chains.Effect, token bool) bool {
+	switch effect.Kind {
+	case chains.KindTransfer, chains.KindUnstake, chains.KindBurn:
+	case chains.KindMint:
+		return token
+	default:
+		return true
+	}
+	return token && (f.where == atChannels || !namesRecipient(f.parameters))
+}
+
+func checkBurn(t *testing.T, f *function, effect chains.Effect, signer, other chains.Party) {
+	t.Helper()
+	if effect.Kind != chains.KindBurn {
+		t.Errorf("%s: %s to %s", f.signature, effect.Kind, effect.To)
+		return
+	}
+	authorizes := signer
+	if effect.By == chains.ByOther {
+		authorizes = effect.OtherSigner
+	}
+	if got := Hazards("c", []chains.Effect{effect}, authorizes); len(got) != 1 || got[0].Name != "c/"+Burn {
+		t.Errorf("%s: hazards %v", f.signature, got)
+	}
+	if got := Hazards("c", []chains.Effect{effect}, other); effect.By == chains.ByOther && len(got) != 0 {
+		t.Errorf("%s: hazards of another's signature: %v", f.signature, got)
+	}
+}
