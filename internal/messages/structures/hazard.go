@@ -52,15 +52,14 @@ func (r *reading) domainHazards() {
 	}
 }
 
-// allHazards returns the hazards of the message and, unless signer is none, those that
-// depend on the signer.
+// allHazards returns the hazards of the message, including those of its calls and of
+// what it burns, and, unless signer is none, those that depend on the signer.
 func (r *reading) allHazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
 	hazards := slices.Clone(r.hazards)
-	if r.calls {
-		for _, hazard := range ethereum.EffectHazards(effects, signer) {
-			if index, ok := hazard.Effect(); ok && effects[index].Kind != chains.KindMessage {
-				hazards = append(hazards, hazard)
-			}
+	for _, hazard := range ethereum.EffectHazards(effects, signer) {
+		index, ok := hazard.Effect()
+		if ok && (effects[index].Kind == chains.KindBurn || r.calls && effects[index].Kind != chains.KindMessage) {
+			hazards = append(hazards, hazard)
 		}
 	}
 	if signer.IsNone() {

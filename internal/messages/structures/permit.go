@@ -101,12 +101,8 @@ func authorization3009(r *reading) {
 	if !ok {
 		return
 	}
-	effect := chains.Effect{Kind: chains.KindTransfer, From: party(r.field("from")), To: party(r.field("to")), Asset: asset,
-		Amount: chains.Exactly(r.field("value").Int), Path: "message"}
-	if [20]byte(r.field("to").Bytes) == [20]byte{} || asset.Token.Equal(effect.To) {
-		effect.Kind = chains.KindBurn
-	}
-	index := r.addFrom(effect)
+	index := r.addFrom(chains.Effect{Kind: chains.KindTransfer, From: party(r.field("from")), To: party(r.field("to")), Asset: asset,
+		Amount: chains.Exactly(r.field("value").Int), Path: "message"})
 	r.effects[index].Until = r.deadline(r.field("validBefore"), index)
 }
 

@@ -170,10 +170,13 @@ func (r *reading) hidden() {
 }
 
 // add adds an effect, caused by the signer unless it says otherwise, and returns its
-// index.
+// index. What is sent to the zero address or to the token itself is burned.
 func (r *reading) add(effect chains.Effect) int {
 	if effect.By == "" {
 		effect.By = chains.BySigner
+	}
+	if effect.Kind == chains.KindTransfer && (effect.To.Is(make([]byte, 20)) || effect.Asset.Token.Equal(effect.To)) {
+		effect.Kind = chains.KindBurn
 	}
 	r.effects = append(r.effects, effect)
 	return len(r.effects) - 1
