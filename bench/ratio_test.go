@@ -23,12 +23,24 @@ func BenchmarkRatio(b *testing.B) {
 	for _, kind := range workload.Kinds() {
 		b.Run(kind.Name(), func(b *testing.B) {
 			w := workload.New(b, kind)
-			plain, verified := w.Whole(b, w.Engine(b, unverified)), w.Whole(b, w.Engine(b, countersign.Config{}))
-			b.Run("sign", func(b *testing.B) { measure.Ratio(b, plain, w.Bare(b, false)) })
-			b.Run("sign+verify", func(b *testing.B) { measure.Ratio(b, verified, w.Bare(b, true)) })
-			b.Run("handle", func(b *testing.B) { measure.Ratio(b, plain, w.Handle(b)) })
+			compareBare(b, w)
+			b.Run("handle", func(b *testing.B) { measure.Ratio(b, w.Whole(b, w.Engine(b, unverified)), w.Handle(b)) })
 		})
 	}
+}
+
+// BenchmarkRatioUncached is BenchmarkRatio for P2TR with more keys than internal/secp256k1
+// caches output keys for.
+func BenchmarkRatioUncached(b *testing.B) {
+	kind := workload.Bitcoin("P2TR", 1)
+	b.Run(kind.Name(), func(b *testing.B) { compareBare(b, workload.NewOf(b, kind, 4*workload.Keys)) })
+}
+
+func compareBare(b *testing.B, w *workload.Workload) {
+	b.Helper()
+	plain, verified := w.Whole(b, w.Engine(b, unverified)), w.Whole(b, w.Engine(b, countersign.Config{}))
+	b.Run("sign", func(b *testing.B) { measure.Ratio(b, plain, w.Bare(b, false)) })
+	b.Run("sign+verify", func(b *testing.B) { measure.Ratio(b, verified, w.Bare(b, true)) })
 }
 
 // BenchmarkGain measures what a second core brings to the whole path relative to what it

@@ -79,7 +79,7 @@ type Workload struct {
 // New creates a workload. Its keystore is closed when the test ends.
 func New(t testing.TB, kind Kind) *Workload { return NewOf(t, kind, Keys) }
 
-// NewOf is New with fewer keys, and as many transactions.
+// NewOf is New with another number of keys, and as many transactions.
 func NewOf(t testing.TB, kind Kind, keys int) *Workload {
 	t.Helper()
 	w := &Workload{Kind: kind, Store: memory.New()}
