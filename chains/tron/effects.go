@@ -116,7 +116,10 @@ func (tx *transaction) callEffects(network *evm.Network) []chains.Effect {
 		effects[i].Asset.Standard = strings.Replace(effects[i].Asset.Standard, "erc", "trc", 1)
 		blind = blind || effects[i].Undecoded
 	}
-	if amount := tx.values[triggerTokenValue]; amount.present() {
+	if tx.values[triggerTokenValue].present() {
+		if tx.values[triggerValue].number == 0 && !tx.values[triggerData].present() {
+			effects = nil // not a transfer of 0 TRX as well
+		}
 		effects = append(effects, tx.tokenValue(triggerTokenValue, tx.addressAt(triggerContract)))
 		if !blind && tx.values[triggerData].present() { // no standard says what becomes of the token
 			effects = append(effects, chains.Effect{Kind: chains.KindCall, From: tx.ownerParty, To: tx.addressAt(triggerContract), Undecoded: true, Path: "call"})

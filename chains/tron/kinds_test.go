@@ -88,13 +88,19 @@ func TestEffects(t *testing.T) {
 			"! call TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf: what it does is unknown, it may do anything",
 		}},
 		{"token value without a call", rawOf(31, join(owner, lengthField(2, chaintest.Unhex(t, contractHex)), varintField(5, 7), varintField(6, 1_002_000))), []string{
-			"send 0 TRX from TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
 			"send 7 units of token 1002000 from TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
 		}},
 		{"token value with an unknown call", rawOf(31, join(owner, lengthField(2, chaintest.Unhex(t, contractHex)), varintField(3, 5), lengthField(4, []byte{0x12, 0x34, 0x56, 0x78}), varintField(5, 7), varintField(6, 1_002_000))), []string{
 			"send 0.000005 TRX from TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
 			"! call TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf (0x12345678): what it does is unknown, it may do anything",
 			"send 7 units of token 1002000 from TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
+		}},
+		{"token value and value", rawOf(31, join(owner, lengthField(2, chaintest.Unhex(t, contractHex)), varintField(3, 5), varintField(5, 7), varintField(6, 1_002_000))), []string{
+			"send 0.000005 TRX from TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
+			"send 7 units of token 1002000 from TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
+		}},
+		{"nothing to a contract", rawOf(31, join(owner, lengthField(2, chaintest.Unhex(t, contractHex)))), []string{
+			"send 0 TRX from TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
 		}},
 		{"value to a contract", rawOf(31, join(owner, lengthField(2, chaintest.Unhex(t, contractHex)), varintField(3, 5))), []string{
 			"send 0.000005 TRX from TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
