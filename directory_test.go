@@ -31,7 +31,10 @@ func twoUsers() countersign.OrganizationConfig {
 }
 
 func TestNewDirectory(t *testing.T) {
-	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{twoUsers(), {ID: "other"}})
+	config := twoUsers()
+	config.Users[1].Name, config.Users[1].ID = "", "5" // the id names the user
+	config.Users[1].Passkeys[0].Origins = []string{"https://app.example.com", "android:apk-key-hash:abc"}
+	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{config, {ID: "other"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,17 +56,24 @@ func TestNewDirectoryRefuses(t *testing.T) {
 	key := func(o *countersign.OrganizationConfig) *countersign.APIKeyConfig { return &o.Users[0].APIKeys[0] }
 	passkey := func(o *countersign.OrganizationConfig) *countersign.PasskeyConfig { return &o.Users[1].Passkeys[0] }
 	for want, change := range map[string]func(o *countersign.OrganizationConfig){
-		"organizations[0]: id is missing":                                 func(o *countersign.OrganizationConfig) { o.ID = "" },
-		"bytes, at most ":                                                 func(o *countersign.OrganizationConfig) { o.ID = strings.Repeat("o", activity.MaxOrganizationID+1) },
-		`organization org: allowHazards: unknown hazard "*": use`:         func(o *countersign.OrganizationConfig) { o.AllowHazards = []string{"*"} },
-		"users[1] (ci): another user has this id":                         func(o *countersign.OrganizationConfig) { o.Users[1].Name = "ci" },
-		"users[0] (ci): apiKeys[0]: publicKey: encoding/hex":              func(o *countersign.OrganizationConfig) { key(o).PublicKey = "0x" + basePoint },
-		"apiKeys[0]: API key on API_KEY_CURVE_P256: public key: 32 bytes": func(o *countersign.OrganizationConfig) { key(o).PublicKey = basePoint[2:] },
-		"API_KEY_CURVE_P256: public key: not a point":                     func(o *countersign.OrganizationConfig) { key(o).PublicKey = "02" + strings.Repeat("ff", 32) },
-		`apiKeys[0]: activities: "SIGN" is not served`:                    func(o *countersign.OrganizationConfig) { key(o).Activities = []activity.Type{"SIGN"} },
-		"users[1] (person): passkeys[0]: credentialId: illegal":           func(o *countersign.OrganizationConfig) { passkey(o).CredentialID = "a b" },
-		"passkeys[0]: publicKey: illegal":                                 func(o *countersign.OrganizationConfig) { passkey(o).PublicKey = "a b" },
-		"passkeys[0]: passkey: a credential id and the id of":             func(o *countersign.OrganizationConfig) { passkey(o).RPID = "" },
+		"organizations[0]: id is missing":                                                   func(o *countersign.OrganizationConfig) { o.ID = "" },
+		"bytes, at most ":                                                                   func(o *countersign.OrganizationConfig) { o.ID = strings.Repeat("o", activity.MaxOrganizationID+1) },
+		`organization org: allowHazards: unknown hazard "*": use`:                           func(o *countersign.OrganizationConfig) { o.AllowHazards = []string{"*"} },
+		"users[1] (ci): another user has this id":                                           func(o *countersign.OrganizationConfig) { o.Users[1].Name = "ci" },
+		"users[0] (ci): apiKeys[0]: publicKey: encoding/hex":                                func(o *countersign.OrganizationConfig) { key(o).PublicKey = "0x" + basePoint },
+		"apiKeys[0]: API key on API_KEY_CURVE_P256: public key: 32 bytes":                   func(o *countersign.OrganizationConfig) { key(o).PublicKey = basePoint[2:] },
+		"API_KEY_CURVE_P256: public key: not a point":                                       func(o *countersign.OrganizationConfig) { key(o).PublicKey = "02" + strings.Repeat("ff", 32) },
+		`apiKeys[0]: activities: "SIGN" is not served`:                                      func(o *countersign.OrganizationConfig) { key(o).Activities = []activity.Type{"SIGN"} },
+		"users[1] (person): passkeys[0]: credentialId: illegal":                             func(o *countersign.OrganizationConfig) { passkey(o).CredentialID = "a b" },
+		"passkeys[0]: publicKey: illegal":                                                   func(o *countersign.OrganizationConfig) { passkey(o).PublicKey = "a b" },
+		"passkeys[0]: passkey: a credential id and the id of":                               func(o *countersign.OrganizationConfig) { passkey(o).RPID = "" },
+		`users[1] (person): passkeys[0]: rpId: "https://example.com": use the domain alone`: func(o *countersign.OrganizationConfig) { passkey(o).RPID = "https://example.com" },
+		`passkeys[0]: rpId: "Example.com": use the domain alone`:                            func(o *countersign.OrganizationConfig) { passkey(o).RPID = "Example.com" },
+		`users[1] (person): passkeys[0]: origins[1]: "https://a.example/": use scheme, host and port alone`: func(o *countersign.OrganizationConfig) {
+			passkey(o).Origins = []string{"android:apk-key-hash:abc", "https://a.example/"}
+		},
+		`passkeys[0]: origins[0]: "a.example": use scheme`: func(o *countersign.OrganizationConfig) { passkey(o).Origins = []string{"a.example"} },
+		"users[0]: name is missing":                        func(o *countersign.OrganizationConfig) { o.Users[0].Name = "" },
 		"already belongs to user ci": func(o *countersign.OrganizationConfig) {
 			o.Users[1].APIKeys = slices.Clone(o.Users[0].APIKeys)
 		},

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/weborigin"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -28,7 +29,7 @@ type OrganizationConfig struct {
 
 // UserConfig configures a user.
 type UserConfig struct {
-	ID       string          `yaml:"id"` // if empty, derived from the organization's id and the name
+	ID       string          `yaml:"id"` // if empty, derived from the organization's id and the name; one of the two is required
 	Name     string          `yaml:"name"`
 	Tags     []string        `yaml:"tags"` // groups that policies name
 	APIKeys  []APIKeyConfig  `yaml:"apiKeys"`
@@ -109,6 +110,9 @@ func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganizat
 	ids := map[string]bool{}
 	for i := range config.Users {
 		user := &config.Users[i]
+		if user.ID == "" && user.Name == "" {
+			return nil, fmt.Errorf("users[%d]: name is missing: policies and records name the user by it, or by an id", i)
+		}
 		id := user.id(config.ID)
 		if ids[id] {
 			return nil, fmt.Errorf("users[%d] (%s): another user has this id or, without an id, this name: list all keys of a user under one entry", i, user.Name)
@@ -201,6 +205,9 @@ func (k *PasskeyConfig) credential() (*stamp.Credential, error) {
 	if k.UserVerification != "" && k.UserVerification != required {
 		return nil, fmt.Errorf("userVerification: unknown value %q: use %s, or leave it out", shorten(k.UserVerification), required)
 	}
+	if err := k.checkRelyingParty(); err != nil {
+		return nil, err
+	}
 	credential, err := stamp.NewPasskey(credentialID, publicKey, k.RPID, k.Origins...)
 	if err != nil {
 		return nil, err
@@ -209,6 +216,20 @@ func (k *PasskeyConfig) credential() (*stamp.Credential, error) {
 	credential.AllowCrossOrigin = k.AllowCrossOrigin
 	credential.ExpiresAt, credential.Activities = k.ExpiresAt, typeNames(k.Activities)
 	return credential, nil
+}
+
+// checkRelyingParty refuses a domain or an origin that no browser would report: the
+// passkey could never be used.
+func (k *PasskeyConfig) checkRelyingParty() error {
+	if err := weborigin.CheckDomain(k.RPID); err != nil {
+		return fmt.Errorf("rpId: %w", err)
+	}
+	for i, origin := range k.Origins {
+		if err := weborigin.CheckPasskey(origin); err != nil {
+			return fmt.Errorf("origins[%d]: %w", i, err)
+		}
+	}
+	return nil
 }
 
 func typeNames(types []activity.Type) []string {

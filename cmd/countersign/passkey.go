@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
+	"github.com/countersign-dev/countersign/internal/weborigin"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -92,13 +92,12 @@ func (c *passkeyAddCommand) run(cmd *cobra.Command) error {
 // checkDomain refuses a domain or an origin that no browser would report: the passkey
 // could never be used.
 func (c *passkeyAddCommand) checkDomain() error {
-	if strings.ContainsAny(c.rpID, ":/ ") || c.rpID != strings.ToLower(c.rpID) {
-		return usagef("--rp-id %q: use the domain alone, in lower case, such as example.com", c.rpID)
+	if err := weborigin.CheckDomain(c.rpID); err != nil {
+		return usagef("--rp-id %v", err)
 	}
 	for _, text := range c.origins {
-		isApp := strings.HasPrefix(text, "android:apk-key-hash:")
-		if !isApp && !config.IsOrigin(text) {
-			return usagef("--origin %q: use scheme, host and port alone, in lower case, such as https://app.example.com", text)
+		if err := weborigin.CheckPasskey(text); err != nil {
+			return usagef("--origin %v", err)
 		}
 	}
 	return nil

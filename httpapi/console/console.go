@@ -19,8 +19,9 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"strings"
+
+	"github.com/countersign-dev/countersign/internal/weborigin"
 )
 
 // Path is the path that the page is served under.
@@ -70,9 +71,9 @@ func New(options Options) (http.Handler, error) {
 // check refuses an origin that no browser would report, and a domain whose passkeys the
 // page could not use.
 func (o Options) check() error {
-	origin, err := url.Parse(o.Origin)
-	if err != nil || origin.Host == "" || o.Origin != origin.Scheme+"://"+origin.Host {
-		return fmt.Errorf("origin: %q: use scheme and host only, such as https://sign.example.com", o.Origin)
+	origin, err := weborigin.Parse(o.Origin)
+	if err != nil {
+		return fmt.Errorf("origin: %w", err)
 	}
 	host := origin.Hostname()
 	if origin.Scheme != "https" && (origin.Scheme != "http" || host != "localhost") {

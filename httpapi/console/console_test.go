@@ -93,6 +93,7 @@ func TestOptions(t *testing.T) {
 		{"https://sign.example.com/", "example.com", "origin"},
 		{"https://user@sign.example.com", "example.com", "origin"},
 		{"http://sign.example.com", "example.com", "https"},
+		{"https://Sign.example.com", "example.com", "origin"},
 		{"https://sign.example.com", "", "rpId"},
 		{"https://sign.example.com", "ample.com", "rpId"},
 		{"https://sign.example.com", "other.example.com", "rpId"},

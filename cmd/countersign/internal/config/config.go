@@ -26,11 +26,11 @@ package config
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"strings"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/internal/weborigin"
 	"github.com/countersign-dev/countersign/otp"
 )
 
@@ -170,9 +170,9 @@ func (c *Config) check() error {
 	if err := errors.Join(c.Descriptors.Check(), c.Limits.check()); err != nil {
 		return err
 	}
-	for _, origin := range c.Origins {
-		if !IsOrigin(origin) {
-			return fmt.Errorf("origins: %q: use scheme, host and port alone, in lower case, such as https://app.example.com", origin)
+	for i, origin := range c.Origins {
+		if _, err := weborigin.Parse(origin); err != nil {
+			return fmt.Errorf("origins[%d]: %w", i, err)
 		}
 	}
 	switch {
@@ -186,13 +186,6 @@ func (c *Config) check() error {
 		return nil
 	}
 	return c.OTP.check()
-}
-
-// IsOrigin reports whether a text is an origin as browsers write it, such as
-// https://app.example.com: anything else would never match theirs.
-func IsOrigin(text string) bool {
-	origin, err := url.Parse(text)
-	return err == nil && origin.Host != "" && text == strings.ToLower(origin.Scheme+"://"+origin.Host)
 }
 
 // Check refuses a missing folder, and pins inside the folder: a folder from elsewhere would
