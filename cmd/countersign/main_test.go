@@ -45,7 +45,8 @@ func TestMain(m *testing.M) {
 			newKeystoreWork = 1
 			main()
 		},
-		"countersign-dying": dies,
+		"countersign-dying":   dies,
+		"countersign-shipped": main, // with the work factor that users get
 	})
 }
 

@@ -67,6 +67,24 @@ func TestIdentityAltered(t *testing.T) {
 	}
 }
 
+// TestDefaultWorkFactor checks how slowly a passphrase can be guessed, in the header of
+// the age file.
+func TestDefaultWorkFactor(t *testing.T) {
+	store, err := file.Create(filepath.Join(t.TempDir(), "keys"), passphrase, file.Options{})
+	must(t, err)
+	defer store.Close()
+	check := func(after string) {
+		content, err := os.ReadFile(filepath.Join(store.Dir(), "identity.age"))
+		must(t, err)
+		if header := strings.Split(string(content), "\n")[1]; !strings.HasPrefix(header, "-> scrypt ") || !strings.HasSuffix(header, " 18") {
+			t.Errorf("%s: %q, want work factor 18", after, header)
+		}
+	}
+	check("Create")
+	must(t, store.ChangePassphrase([]byte("another")))
+	check("ChangePassphrase")
+}
+
 func newIdentityText(t *testing.T) string {
 	identity, err := age.GenerateX25519Identity()
 	must(t, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"os"
 	"os/exec"
@@ -176,6 +177,23 @@ func TestPKCS8(t *testing.T) {
 	}
 	if file, err := want.PKCS8(nil); err != nil || !bytes.Equal(file, read(t, "pkcs8", "rfc8410.pem")) {
 		t.Errorf("written %s, %v", file, err)
+	}
+}
+
+// TestDefaultCosts checks how slowly the password of a written file can be guessed.
+func TestDefaultCosts(t *testing.T) {
+	key := newKey(t, keystore.CurveSecp256k1, wikiSecret)
+	web3, err := key.Web3([]byte("correct horse"), keyformat.Cost{})
+	if err != nil || !bytes.Contains(web3, []byte(`"n":262144,"p":1,"r":8,`)) {
+		t.Errorf("%s, %v; want scrypt with n = 2^18, r = 8", web3, err)
+	}
+	pkcs8, err := key.PKCS8([]byte("correct horse"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode(pkcs8)
+	if rounds := unhex(t, "02030927c0"); !bytes.Contains(block.Bytes, rounds) {
+		t.Errorf("%x: no INTEGER 600000, the rounds of PBKDF2", block.Bytes)
 	}
 }
 
