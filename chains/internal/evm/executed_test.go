@@ -2,7 +2,6 @@ package evm
 
 import (
 	"math/big"
-	"slices"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -66,51 +65,6 @@ func TestSwapsBoundWhatPoolsMayChange(t *testing.T) {
 		got := command.Effects()
 		if len(got) != 2 || got[0].Amount.Bound != c.paid || got[1].Amount.Bound != c.got {
 			t.Errorf("command %#x: %+v", c.command, got)
-		}
-	}
-}
-
-// TestOperationOfADelegatedSender checks that the mark of EIP-7702 in the place of a
-// factory creates nothing, that what follows it is called on the sender, and that a
-// paymaster is called too.
-func TestOperationOfADelegatedSender(t *testing.T) {
-	sender := Address{0x55, 1}
-	operation := func(init, paymaster []byte) []value {
-		return []value{
-			{abiType: &abiType{name: "sender", kind: kindAddress}, word: common.LeftPadBytes(sender[:], 32)},
-			{abiType: &abiType{name: "init code", kind: kindBytes}, bytes: init},
-			{abiType: &abiType{name: "paymaster and data", kind: kindBytes}, bytes: paymaster},
-			{abiType: &abiType{name: "pre-verification gas", kind: kindUint}, word: make([]byte, 32)},
-			{abiType: &abiType{name: "account gas limits", kind: kindFixed}, word: make([]byte, 32)},
-			{abiType: &abiType{name: "gas fees", kind: kindFixed}, word: make([]byte, 32)},
-		}
-	}
-	mark, factory, paymaster := common.FromHex("7702000000000000000000000000000000000000"), common.FromHex("4400000000000000000000000000000000000001"), common.FromHex("6600000000000000000000000000000000000001")
-	const fee, paid = chains.KindFee, chains.KindTransfer
-	for name, c := range map[string]struct {
-		init, paymaster []byte
-		want            []chains.Kind
-		called          []byte
-	}{
-		"no factory":                 {nil, nil, []chains.Kind{fee, paid}, nil},
-		"delegated":                  {mark, nil, []chains.Kind{fee, paid}, nil},
-		"delegated, short":           {mark[:2], nil, []chains.Kind{fee, paid}, nil},
-		"delegated, called":          {append(mark[:20:20], 1), nil, []chains.Kind{chains.KindCall, fee, paid}, sender[:]},
-		"a factory":                  {factory, nil, []chains.Kind{chains.KindCreate, chains.KindCall, fee, paid}, factory},
-		"a paymaster, which is code": {nil, paymaster, []chains.Kind{chains.KindCall, fee, paid}, paymaster},
-	} {
-		e := &emitter{}
-		handleOps(e, &Call{network: mainnet, args: []value{
-			{abiType: &abiType{name: "operations"}, list: []value{{list: operation(c.init, c.paymaster)}}},
-			{abiType: &abiType{name: "beneficiary", kind: kindAddress}, word: common.LeftPadBytes([]byte{0x77}, 32)},
-		}})
-		if got := kinds(e.effects); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
-		for _, effect := range e.effects {
-			if effect.Kind == chains.KindCall && !effect.To.Is(c.called) {
-				t.Errorf("%s: calls %x, want %x", name, effect.To.Address(), c.called)
-			}
 		}
 	}
 }
