@@ -26,7 +26,8 @@ quick:
 	go test -short ./...
 
 # Runs the randomized tests (executed transactions, libraries as oracles, crashes) with
-# many more cases.
+# many more cases. A test that would be skipped fails.
+prove: export COUNTERSIGN_REQUIRE = all
 prove:
 	COUNTERSIGN_PROVE=10000 go test -count=1 -timeout 60m -run 'SolanaEffects' ./interop
 	COUNTERSIGN_PROVE=20000 go test -count=1 -timeout 60m -run 'CombinedSignatures|EffectsHoldInExecution' ./chains/bitcoin
