@@ -1,13 +1,16 @@
 package interop
 
 import (
+	"bytes"
 	"crypto/ed25519"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 
@@ -213,8 +216,19 @@ func whyStricter(t *testing.T, raw []byte, err error) string {
 			return why
 		}
 	}
+	if raw[16] == 0 && lengthAfterDecoding(raw) {
+		return "it compares the length (version 0) with the text that it decoded, without NULs and with invalid UTF-8 replaced"
+	}
 	t.Errorf("%x: the library decodes it, we say %v", raw, err)
 	return ""
+}
+
+// lengthAfterDecoding reports whether the length in a message of version 0 can be that of
+// the text after NULs were dropped or invalid UTF-8 replaced, and is not that of its bytes.
+func lengthAfterDecoding(raw []byte) bool {
+	rest := raw[51+32*int(raw[50]):]
+	length, text := int(binary.LittleEndian.Uint16(rest)), rest[2:]
+	return length != len(text) && (length == len(text)-bytes.Count(text, []byte{0}) || !utf8.Valid(text))
 }
 
 // mutated changes, removes, adds or duplicates bytes.
