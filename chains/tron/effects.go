@@ -2,6 +2,7 @@ package tron
 
 import (
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -117,15 +118,20 @@ func (tx *transaction) callEffects(network *evm.Network) []chains.Effect {
 		blind = blind || effects[i].Undecoded
 	}
 	if tx.values[triggerTokenValue].present() {
-		if tx.values[triggerValue].number == 0 && !tx.values[triggerData].present() {
-			effects = nil // not a transfer of 0 TRX as well
-		}
+		effects = slices.DeleteFunc(effects, sendsNothing)
 		effects = append(effects, tx.tokenValue(triggerTokenValue, tx.addressAt(triggerContract)))
 		if !blind && tx.values[triggerData].present() { // no standard says what becomes of the token
 			effects = append(effects, chains.Effect{Kind: chains.KindCall, From: tx.ownerParty, To: tx.addressAt(triggerContract), Undecoded: true, Path: "call"})
 		}
 	}
 	return effects
+}
+
+// sendsNothing reports whether an effect is a transfer of 0 TRX: it names the recipient of
+// a call that does nothing else.
+func sendsNothing(e chains.Effect) bool {
+	return (e.Kind == chains.KindTransfer || e.Kind == chains.KindBurn) && e.Asset.IsNative() &&
+		e.Amount.Bound == chains.BoundExact && e.Amount.Value.Sign() == 0
 }
 
 // tokenValue is a TRC-10 token that goes with a call or a creation: the amount is in a
