@@ -66,7 +66,7 @@ func TestNewDirectoryRefuses(t *testing.T) {
 		`apiKeys[0]: activities: "SIGN" is not served`:                                      func(o *countersign.OrganizationConfig) { key(o).Activities = []activity.Type{"SIGN"} },
 		"users[1] (person): passkeys[0]: credentialId: illegal":                             func(o *countersign.OrganizationConfig) { passkey(o).CredentialID = "a b" },
 		"passkeys[0]: publicKey: illegal":                                                   func(o *countersign.OrganizationConfig) { passkey(o).PublicKey = "a b" },
-		"passkeys[0]: passkey: a credential id and the id of":                               func(o *countersign.OrganizationConfig) { passkey(o).RPID = "" },
+		`passkeys[0]: rpId: "": use the domain alone`:                                       func(o *countersign.OrganizationConfig) { passkey(o).RPID = "" },
 		`users[1] (person): passkeys[0]: rpId: "https://example.com": use the domain alone`: func(o *countersign.OrganizationConfig) { passkey(o).RPID = "https://example.com" },
 		`passkeys[0]: rpId: "Example.com": use the domain alone`:                            func(o *countersign.OrganizationConfig) { passkey(o).RPID = "Example.com" },
 		`users[1] (person): passkeys[0]: origins[1]: "https://a.example/": use scheme, host and port alone`: func(o *countersign.OrganizationConfig) {

@@ -15,6 +15,12 @@ func TestOrigins(t *testing.T) {
 		"https://app.example.com/":        false,
 		"https://app.example.com/a":       false,
 		"https://app.example.com?a":       false,
+		"https://app.example.com:443":     false,
+		"https://app.example.com:":        false,
+		"http://app.example.com:443":      true,
+		"http://localhost:80":             false,
+		"https://bücher.example":          false,
+		"https://xn--bcher-kva.example":   true,
 		"https://user@app.example.com":    false,
 		"https://App.example.com":         false,
 		"HTTPS://app.example.com":         false,
@@ -40,6 +46,7 @@ func TestCheckDomain(t *testing.T) {
 	for text, valid := range map[string]bool{
 		"example.com": true, "sign.example.com": true, "localhost": true,
 		"https://example.com": false, "example.com:8443": false, "example.com/": false, "example .com": false, "Example.com": false,
+		"": false, "example.com:443": false, "user@example.com": false, "example.com?a": false, "bücher.example": false, "xn--bcher-kva.example": true,
 	} {
 		if err := weborigin.CheckDomain(text); (err == nil) != valid {
 			t.Errorf("%q: %v", text, err)
