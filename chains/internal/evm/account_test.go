@@ -31,7 +31,7 @@ func standardOf(t *testing.T, beginning string) (text string, at Address, value 
 // TestAccountFunctions checks each operand of the functions that give control of an
 // account, or that lock what it has.
 func TestAccountFunctions(t *testing.T) {
-	a, b, nobody, number := common.Address{0xaa}, common.Address{0xbb}, common.Address{}, big.NewInt
+	a, b, zero, number := common.Address{0xaa}, common.Address{0xbb}, common.Address{}, big.NewInt
 	safe := func(price int64, token, receiver common.Address) []any {
 		return []any{b, number(0), []byte{}, uint8(0), number(1), number(2), number(price), token, receiver, []byte{}}
 	}
@@ -47,7 +47,7 @@ func TestAccountFunctions(t *testing.T) {
 	}{
 		{"transferOwnership(", []any{a}, "authority signer>a over self"},
 		{"acceptOwnership(", nil, "authority signer>signer over self"},
-		{"renounceOwnership(", nil, "authority signer>nobody over self"},
+		{"renounceOwnership(", nil, "authority signer>zero over self"},
 		{"grantRole(", []any{[32]byte{1}, a}, "authority signer>a over self"},
 		{"revokeRole(", []any{[32]byte{1}, a}, "revoke signer>a over self"},
 		{"upgrade(address proxy", []any{a, b}, "authority signer>b over a"},
@@ -56,12 +56,12 @@ func TestAccountFunctions(t *testing.T) {
 		{"removeOwner(", []any{a, b, number(1)}, "revoke signer>b over self"},
 		{"swapOwner(", []any{common.Address{1}, a, b}, "revoke signer>a over self\nauthority signer>b over self"},
 		{"disableModule(", []any{a, b}, "revoke signer>b over self"},
-		{"setup(", []any{[]common.Address{a, b}, number(1), nobody, []byte{}, nobody, nobody, number(0), nobody},
+		{"setup(", []any{[]common.Address{a, b}, number(1), zero, []byte{}, zero, zero, number(0), zero},
 			"authority signer>a over self\nauthority signer>b over self"},
 		{"execTransaction(", safe(0, a, b), ""},
 		{"execTransaction(", safe(5, a, b), "transfer self>b most of a"},
-		{"execTransaction(", safe(5, nobody, b), "transfer self>b most"},
-		{"execTransaction(", safe(5, a, nobody), "transfer self>signer most of a"},
+		{"execTransaction(", safe(5, zero, b), "transfer self>b most"},
+		{"execTransaction(", safe(5, a, zero), "transfer self>signer most of a"},
 		{"depositTo(", []any{a}, "stake signer>a over self exact 7"},
 		{"addStake(", []any{uint32(9)}, "stake signer>signer over self exact 7"},
 		{"withdrawTo(", []any{a, number(3)}, "unstake signer>a over self exact 3"},
@@ -77,7 +77,7 @@ func TestAccountFunctions(t *testing.T) {
 	} {
 		text, self, value := standardOf(t, c.function)
 		effects := mainnet.Read(Transaction{To: self, Value: value, Data: pack(t, text, c.values...)}).Effects()
-		got := effectLines(effects, map[string]common.Address{"self": common.Address(self), "a": a, "b": b, "nobody": nobody})
+		got := effectLines(effects, map[string]common.Address{"self": common.Address(self), "a": a, "b": b, "zero": zero})
 		if effects[0].Undecoded { // of a function that any contract may have
 			_, got, _ = strings.Cut(got, "\n")
 		}

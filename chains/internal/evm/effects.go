@@ -37,7 +37,7 @@ func (e *emitter) add(c *Call, effect chains.Effect) {
 			effect.By, effect.OtherSigner = chains.ByOther, c.party(*c.operator)
 		}
 	}
-	if c.network.isNobody(effect.To) && moves(effect.Kind) {
+	if c.network.isZero(effect.To) && moves(effect.Kind) {
 		effect.Kind = chains.KindBurn
 	}
 	effect.Path = c.path

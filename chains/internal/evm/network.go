@@ -62,8 +62,8 @@ func (n *Network) Party(at Address) chains.Party {
 	return chains.PartyAt(append(append(room[:0], n.Prefix...), at[:]...), notation)
 }
 
-// isNobody reports whether a party is the zero address.
-func (n *Network) isNobody(p chains.Party) bool {
+// isZero reports whether a party is the zero address.
+func (n *Network) isZero(p chains.Party) bool {
 	var zero [len(Address{}) + 1]byte
 	return p.Is(append(append(zero[:0], n.Prefix...), make([]byte, len(Address{}))...))
 }
