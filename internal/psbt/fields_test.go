@@ -186,12 +186,16 @@ func encode(maps map[string][]record, in string, added record) (raw []byte, at, 
 			value = len(raw) - len(added.value)
 			key = value - psbt.CompactSizeLen(uint64(len(added.value))) - len(added.key)
 		}
-		for _, r := range records {
-			raw = psbt.AppendRecord(raw, r.key, r.value)
-		}
-		raw = append(raw, 0)
+		raw = appendMap(raw, records)
 	}
 	return raw, at, key, value
+}
+
+func appendMap(raw []byte, records []record) []byte {
+	for _, r := range records {
+		raw = psbt.AppendRecord(raw, r.key, r.value)
+	}
+	return append(raw, 0)
 }
 
 // TestFields probes each field of the BIPs with keys and values of all lengths, in both
