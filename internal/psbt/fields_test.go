@@ -2,6 +2,7 @@ package psbt_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -175,11 +176,11 @@ func smallest(version byte) map[string][]record {
 
 // encode encodes the maps, with a record in one of them in the place of those of its
 // type. It returns the offsets of the record, its key and its value.
-func encode(maps map[string][]record, in string, added record) (raw []byte, at, key, value int) {
+func encode(maps map[string][]record, to string, added record) (raw []byte, at, key, value int) {
 	raw = []byte("psbt\xff")
 	for _, name := range []string{"global", "input", "output"} {
 		records := maps[name]
-		if name == in {
+		if name == to {
 			records = slices.DeleteFunc(slices.Clone(records), func(r record) bool { return r.key[0] == added.key[0] })
 			at = len(raw)
 			raw = psbt.AppendRecord(raw, added.key, added.value)
@@ -219,9 +220,9 @@ func (f field) probe(t *testing.T, version byte) {
 		_, err := psbt.Read(raw)
 		switch {
 		case !strings.Contains(f.versions, string(version)):
-			checkRefusal(t, err, f.in, f.name, at, chains.ErrMalformed)
+			checkRefusal(t, err, in(f.in, 0, f.name), at, chains.ErrMalformed)
 		case !accepted:
-			checkRefusal(t, err, f.in, f.name, wrong(keyAt+1, valueAt), chains.ErrMalformed)
+			checkRefusal(t, err, in(f.in, 0, f.name), wrong(keyAt+1, valueAt), chains.ErrMalformed)
 		case err != nil:
 			t.Errorf("version %c, %s: key data %x, value %x: %v", version, f.name, key, value, err)
 		}
@@ -242,14 +243,19 @@ func (f field) probe(t *testing.T, version byte) {
 
 // TestControlBlock has the longest merkle path and one that is longer.
 func TestControlBlock(t *testing.T) {
+	const field = "input 0 PSBT_IN_TAP_LEAF_SCRIPT"
 	for _, steps := range []int{128, 129} {
 		key := append([]byte{psbt.InTapLeafScript}, zeros(33+32*steps)...)
 		raw, _, keyAt, _ := encode(smallest('2'), "input", record{key, []byte{0xc0}})
 		if _, err := psbt.Read(raw); steps == 129 {
-			checkRefusal(t, err, "input", "PSBT_IN_TAP_LEAF_SCRIPT", keyAt+1, chains.ErrMalformed)
+			checkRefusal(t, err, field, keyAt+1, chains.ErrMalformed)
+			continue
 		} else if err != nil {
 			t.Error(err)
 		}
+		raw, _, _, valueAt := encode(smallest('2'), "input", record{key, nil})
+		_, err := psbt.Read(raw)
+		checkRefusal(t, err, field, valueAt, chains.ErrMalformed)
 	}
 }
 
@@ -258,30 +264,35 @@ func TestControlBlock(t *testing.T) {
 func TestOtherFields(t *testing.T) {
 	for _, version := range []byte("02") {
 		maps := smallest(version)
-		for _, in := range []string{"global", "input", "output"} {
+		for _, kind := range []string{"global", "input", "output"} {
 			for keyType := range uint64(0x102) {
-				if slices.ContainsFunc(bipFields, func(f field) bool { return f.in == in && uint64(f.keyType) == keyType }) {
+				if slices.ContainsFunc(bipFields, func(f field) bool { return f.in == kind && uint64(f.keyType) == keyType }) {
 					continue
 				}
-				raw, at, _, _ := encode(maps, in, record{append(psbt.AppendCompactSize(nil, keyType), 1, 2, 3), []byte{4}})
+				raw, at, _, _ := encode(maps, kind, record{append(psbt.AppendCompactSize(nil, keyType), 1, 2, 3), []byte{4}})
 				_, err := psbt.Read(raw)
-				if name := silentFields[in][keyType]; name != "" {
-					checkRefusal(t, err, in, name, at, chains.ErrUnsupported)
+				if name := silentFields[kind][keyType]; name != "" {
+					checkRefusal(t, err, in(kind, 0, name), at, chains.ErrUnsupported)
 				} else if err != nil {
-					t.Errorf("version %c, field %02x of the %s map: %v", version, keyType, in, err)
+					t.Errorf("version %c, field %02x of the %s map: %v", version, keyType, kind, err)
 				}
 			}
 		}
 	}
 }
 
-func checkRefusal(t *testing.T, err error, in, name string, offset int, kind error) {
-	t.Helper()
-	if in != "global" {
-		name = in + " 0 " + name
+// in names a field of a map as a refusal does.
+func in(kind string, index int, name string) string {
+	if kind == "global" {
+		return name
 	}
+	return fmt.Sprintf("%s %d %s", kind, index, name)
+}
+
+func checkRefusal(t *testing.T, err error, field string, offset int, kind error) {
+	t.Helper()
 	parse, ok := errors.AsType[*chains.ParseError](err)
-	if !ok || parse.Kind != kind || parse.Field != name || parse.Offset != offset {
-		t.Errorf("%v, want a refusal of %s at byte %d", err, name, offset)
+	if !ok || parse.Kind != kind || parse.Field != field || parse.Offset != offset {
+		t.Errorf("%v, want a refusal of %s at byte %d", err, field, offset)
 	}
 }

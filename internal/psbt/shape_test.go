@@ -3,6 +3,7 @@ package psbt
 import (
 	"bytes"
 	"encoding/hex"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -55,6 +56,8 @@ func TestShapes(t *testing.T) {
 	}{
 		{"compressed key", pubKey, compressed, ""},
 		{"uncompressed key", pubKey, "04" + strings.Repeat("22", 64), ""},
+		{"uncompressed key and one byte more", pubKey, "04" + strings.Repeat("22", 65), "66 bytes, want 33"},
+		{"compressed key of 65 bytes", pubKey, "03" + strings.Repeat("22", 64), "65 bytes, want 33"},
 		{"hybrid key", pubKey, "06" + strings.Repeat("22", 64), "65 bytes, want 33"},
 		{"key with another first byte", pubKey, "05" + strings.Repeat("11", 32), "begins with 05"},
 		{"key origin", derivation, "01020304 00000080", ""},
@@ -62,6 +65,11 @@ func TestShapes(t *testing.T) {
 		{"key origin cut off", derivation, "01020304 000000", "key origin of 7 bytes"},
 		{"no key origin", derivation, "", "key origin of 0 bytes"},
 		{"taproot origin", tapDerivation, "01" + strings.Repeat("33", 32) + "01020304", ""},
+		{"taproot origin of two leaves", tapDerivation, "02" + strings.Repeat("33", 64) + "01020304 05000000", ""},
+		{"taproot origin of 256 leaves", tapDerivation, "fd0001" + strings.Repeat("33", 256*32) + "01020304", ""},
+		{"taproot origin of 65,536 leaves", tapDerivation, "fe00000100" + strings.Repeat("33", 65536*32) + "01020304", ""},
+		{"taproot origin without origin", tapDerivation, "01" + strings.Repeat("33", 32), "key origin of 0 bytes"},
+		{"taproot origin with a leaf cut off", tapDerivation, "01" + strings.Repeat("33", 31), "1 leaf hashes announced, 31 bytes follow"},
 		{"taproot origin without leaves", tapDerivation, "00 01020304", ""},
 		{"taproot origin with too many leaves", tapDerivation, "02" + strings.Repeat("33", 32), "2 leaf hashes announced"},
 		{"taproot origin with leaves beyond all", tapDerivation, "ffffffffffffffffff", "leaf hashes announced"},
@@ -101,6 +109,8 @@ func TestShapes(t *testing.T) {
 		{"tree with half missing", tapTree, "01 c0 00", "whole tree"},
 		{"tree with one too many", tapTree, "01 c0 00 01 c0 00 01 c0 00", "depth-first"},
 		{"tree out of order", tapTree, "02 c0 00  01 c0 00  02 c0 00", "depth-first"},
+		{"deepest tree", tapTree, comb(128), ""},
+		{"tree of a leaf too deep", tapTree, comb(129), "at most 128"},
 		{"tree too deep", tapTree, "81 c0 00", "at most 128"},
 		{"tree with odd version", tapTree, "00 c1 00", "a version even"},
 		{"tree cut off", tapTree, "00 c0 05", "beyond the end"},
@@ -117,6 +127,34 @@ func TestShapes(t *testing.T) {
 	}
 }
 
+// comb returns a tree of one leaf at each depth and two at the last one, the shallow
+// ones first.
+func comb(depth int) string {
+	var out strings.Builder
+	for i := range depth {
+		fmt.Fprintf(&out, "%02xc000", i+1)
+	}
+	fmt.Fprintf(&out, "%02xc000", depth)
+	return out.String()
+}
+
+// TestTapOrigin has the origin behind leaf hashes, and values that Read refuses.
+func TestTapOrigin(t *testing.T) {
+	for _, c := range []struct{ value, want string }{
+		{"00 01020304", "01020304"},
+		{"01" + strings.Repeat("33", 32) + "01020304", "01020304"},
+		{"02" + strings.Repeat("33", 64) + "01020304 05000000", "0102030405000000"},
+		{"fd0001" + strings.Repeat("33", 256*32) + "01020304", "01020304"},
+		{"02" + strings.Repeat("33", 63), ""},
+		{"fd00", ""},
+		{"", ""},
+	} {
+		if got := hex.EncodeToString(TapOrigin(unhex(t, c.value))); got != c.want {
+			t.Errorf("%.20s…: %s, want %s", c.value, got, c.want)
+		}
+	}
+}
+
 // TestReadTransaction has the two forms of a network transaction, and malformed ones.
 func TestReadTransaction(t *testing.T) {
 	const input = "01" + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" + "00000000 00 ffffffff"
@@ -124,6 +162,9 @@ func TestReadTransaction(t *testing.T) {
 	for _, c := range []struct{ name, raw, problem string }{
 		{"plain", "02000000" + input + output + "00000000", ""},
 		{"with witness", "02000000 0001" + input + output + "01 01 aa" + "00000000", ""},
+		{"plain, of an id that begins like the marker", "02000000 01 01" + input[4:] + output + "00000000", ""},
+		{"marked by 00", "02000000 0000" + input + output + "01 01 aa" + "00000000", "without inputs"},
+		{"marked by 02", "02000000 0002" + input + output + "01 01 aa" + "00000000", "without inputs"},
 		{"empty", "", "0 left"},
 		{"no inputs", "02000000 00" + output + "00000000", "does not fit"},
 		{"no inputs and no outputs", "02000000 00 00 00000000", "without inputs"},
@@ -182,6 +223,28 @@ func TestCountsAreBounded(t *testing.T) {
 		})
 		if allocated > 50 {
 			t.Errorf("%s: %v allocations", text, allocated)
+		}
+	}
+}
+
+// TestCountsNeedRoom checks which counts are refused for the number of bytes that follow.
+func TestCountsNeedRoom(t *testing.T) {
+	for inputs := range 4 {
+		for outputs := range 4 {
+			for room := range 200 {
+				raw := fmt.Sprintf("70736274ff 010204 02000000 010401%02x 010501%02x 01fb 04 02000000 00", inputs, outputs)
+				_, err := Read(append(unhex(t, raw), make([]byte, room)...))
+				want := ""
+				switch {
+				case inputs*43 > room: // the smallest input map
+					want = "PSBT_GLOBAL_INPUT_COUNT"
+				case inputs*43+outputs*15 > room:
+					want = "PSBT_GLOBAL_OUTPUT_COUNT"
+				}
+				if got := err != nil && strings.Contains(err.Error(), "do not fit"); got != (want != "") || got && !strings.Contains(err.Error(), want) {
+					t.Errorf("%d inputs, %d outputs, %d bytes: %v, want %q", inputs, outputs, room, err, want)
+				}
+			}
 		}
 	}
 }

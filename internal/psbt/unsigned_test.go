@@ -142,7 +142,7 @@ func TestUnsignedHasNoScript(t *testing.T) {
 		raw := packetOf(t, tx, '0')
 		_, err := psbt.Read(raw)
 		at := bytes.Index(raw, tx.TxIn[1].PreviousOutPoint.Hash[:]) + 36
-		checkRefusal(t, err, "global", "PSBT_GLOBAL_UNSIGNED_TX", at, chains.ErrMalformed)
+		checkRefusal(t, err, "PSBT_GLOBAL_UNSIGNED_TX", at, chains.ErrMalformed)
 	}
 }
 
@@ -162,10 +162,15 @@ func TestPrevious(t *testing.T) {
 				tx.TxIn[0].Witness = wire.TxWitness{{}}
 			}
 			raw := serialize(t, func(w *bytes.Buffer) error { return tx.Serialize(w) })
-			previous, err := psbt.ReadTransaction(raw, 0)
+			whole, _, _, _ := encode(smallest('2'), "input", record{[]byte{psbt.InNonWitnessUTXO}, raw})
+			packet, err := psbt.Read(whole)
 			if err != nil {
 				t.Fatal(err)
 			}
+			previous := packet.Inputs[0].Previous
+			longer, _, _, at := encode(smallest('2'), "input", record{[]byte{psbt.InNonWitnessUTXO}, append(raw, 0)})
+			_, err = psbt.Read(longer)
+			checkRefusal(t, err, "input 0 PSBT_IN_NON_WITNESS_UTXO", at+len(raw), chains.ErrMalformed)
 			if previous.ID() != tx.TxHash() {
 				t.Errorf("%v: another id", size)
 			}
