@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,7 @@ type subject struct {
 	Secret []byte
 	Kept   strictjson.Span
 	Inner  string
+	List   []string
 }
 
 func (s *subject) read(text string) error {
@@ -33,18 +35,23 @@ func (s *subject) read(text string) error {
 		strictjson.Optional("nested", func(reader *strictjson.Reader) error {
 			return reader.Object(strictjson.Optional("inner", &s.Inner))
 		}),
+		strictjson.Optional("list", &s.List).AtMost(6),
+		strictjson.Optional("short", new(string)).AtMost(5),
 	)
 }
 
 func TestRead(t *testing.T) {
 	const text = " {\"text\" :\"a\\u00e9\\ud83d\\ude00\\n\\/\", \"flag\":true,\"maybe\":false,\r\n\t\"number\":-12," +
-		"\"kept\": {\"b\":[1,2.5e-3,{}],\"a\":null} ,\"nested\":{\"inner\":\"x\"}} "
+		"\"kept\": {\"b\":[1,2.5e-3,{}],\"a\":null} ,\"nested\":{\"inner\":\"x\"},\"list\":[\"é\",\"\",\"bcde\"],\"short\":\"é123\"}\r\n\t "
 	var got subject
 	if err := got.read(text); err != nil {
 		t.Fatal(err)
 	}
 	if got.Text != "aé😀\n/" || !got.Flag || got.Maybe == nil || *got.Maybe || got.Number != -12 || got.Inner != "x" {
 		t.Errorf("read %+v", got)
+	}
+	if !slices.Equal(got.List, []string{"é", "", "bcde"}) {
+		t.Errorf("list %q", got.List)
 	}
 	if kept := string(got.Kept.Of([]byte(text))); kept != `{"b":[1,2.5e-3,{}],"a":null}` {
 		t.Errorf("kept %s", kept)
@@ -84,7 +91,7 @@ func TestUnsupportedType(t *testing.T) {
 
 func TestNullMeansAbsent(t *testing.T) {
 	got := subject{}
-	if err := got.read(`{"text":"","flag":null,"maybe":null,"number":null,"kept":null,"nested":null}`); err != nil {
+	if err := got.read(`{"text":"","flag":null,"maybe":null,"number":null,"kept":null,"nested":null,"list":null,"short":null}`); err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(got, subject{}) {
@@ -106,9 +113,31 @@ func TestRefused(t *testing.T) {
 		{"overlong UTF-8", "{\"text\":\"\xc0\xaf\"}", "", 9, "not UTF-8"},
 		{"not an object", `"text"`, "", 0, "expected an object, not a string"},
 		{"array", `[{"text":"a"}]`, "", 0, "expected an object, not an array"},
+		{"space", " \t\r\n", "", 4, "the text is truncated"},
+		{"not UTF-8 behind a replacement character", "{\"text\":\"\ufffd\xff\"}", "", 12, "not UTF-8"},
+		{"name that is a number", `{"text":"a",1:2}`, "", 12, "expected the name of a member"},
+		{"name that is an object", `{"text":"a",{}:2}`, "", 12, "expected the name of a member"},
+		{"cut null", `{"text":"a","flag":nul}`, "flag", 22, "invalid character '}' in literal null"},
+		{"string too long", `{"text":"a","short":"\u00e91234"}`, "short", 20, "6 bytes, at most 5 are allowed"},
+		{"list too long", `{"text":"a","list":["abc","defg"]}`, "list", 19, "7 bytes, at most 6 are allowed"},
+		{"number in a list", `{"text":"a","list":["a",1]}`, "list", 24, "expected a string, not a number"},
+		{"list in a list", `{"text":"a","list":[["a"]]}`, "list", 20, "expected a string, not an array"},
+		{"list without end", `{"text":"a","list":["a"`, "list", 23, "the text is truncated"},
+		{"list that begins with a comma", `{"text":"a","list":[,"a"]}`, "list", 20, "invalid character ','"},
+		{"list that ends with a brace", `{"text":"a","list":["a"}`, "list", 23, "invalid character '}'"},
+		{"number cut off", `{"text":"a","number":-}`, "number", 22, "invalid character '}' in number"},
+		{"33 bits, negative", `{"text":"a","number":-2147483649}`, "number", 21, "at most 32 bits"},
+		{"half a pair in a name inside kept", `{"text":"a","kept":{"\ud83d":1}}`, "kept", 21, "half of a surrogate pair"},
+		{"number as a name inside kept", `{"text":"a","kept":{1:1}}`, "kept", 20, "expected the name of a member"},
 		{"trailing data", `{"text":"a"} {}`, "", 13, "2 bytes follow the object"},
 		{"trailing NUL", "{\"text\":\"a\"}\x00", "", 12, "1 bytes follow the object"},
-		{"missing", `{"flag":true}`, "text", 0, "missing"},
+		{"missing", ` {"flag":true}`, "text", 1, "missing"},
+		{"unknown, longer than a known one", `{"text":"a","lists":1}`, "lists", 12, "unknown member"},
+		{"last, in another case", `{"text":"a","Short":1}`, "Short", 12, "names are case-sensitive, this one is short"},
+		{"unknown, plain", `{"text":"a","AZaz09_-":1}`, "AZaz09_-", 12, "unknown member"},
+		{"unknown, plain from the first to the last", `{"text":"a","-m_A":1}`, "-m_A", 12, "unknown member"},
+		{"unknown, of 32 bytes", `{"text":"a","` + strings.Repeat("a", 32) + `":1}`, strings.Repeat("a", 32), 12, "unknown member"},
+		{"unknown, of 33 bytes", `{"text":"a","` + strings.Repeat("a", 33) + `":1}`, "a name of 33 bytes", 12, "unknown member"},
 		{"null though required", `{"text":null}`, "text", 8, "null: a value is required"},
 		{"twice", `{"text":"a","text":"a"}`, "text", 12, "appears twice"},
 		{"twice, once escaped", `{"text":"a","te\u0078t":"b"}`, "text", 12, "appears twice"},
@@ -176,7 +205,114 @@ func TestRefused(t *testing.T) {
 				t.Errorf("got %q at byte %d: %s\nwant %q at byte %d: %s",
 					got.Path, got.Offset, got.Problem, test.path, test.offset, test.problem)
 			}
+			if strings.HasPrefix(test.text, "\ufeff") || test.text == "" {
+				return
+			}
+			const far = 70_000
+			err = new(subject).read(strings.Repeat(" ", far) + test.text)
+			if want := (&strictjson.Error{What: "body", Path: got.Path, Offset: far + got.Offset, Problem: got.Problem}); !reflect.DeepEqual(err, error(want)) {
+				t.Errorf("behind %d spaces: %v, want %v", far, err, want)
+			}
 		})
+	}
+}
+
+// TestErrorText has the whole text of errors with and without a path.
+func TestErrorText(t *testing.T) {
+	for text, want := range map[string]string{
+		"":              "body: at byte 0: empty: expected a JSON object",
+		`{"flag":true}`: "body: text at byte 0: missing",
+	} {
+		if err := new(subject).read(text); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// TestKinds gives each member a value of each kind: all but its own are refused, by
+// name.
+func TestKinds(t *testing.T) {
+	kinds := []struct{ name, value string }{
+		{"an object", "{}"}, {"an array", "[]"}, {"a string", `""`}, {"a number", "0"}, {"a boolean", "true"}, {"a boolean", "false"},
+	}
+	for name, own := range map[string]string{
+		"text": "a string", "flag": "a boolean", "maybe": "a boolean", "number": "a number", "secret": "a string",
+		"kept": "an object", "nested": "an object", "list": "an array of strings",
+	} {
+		for _, kind := range kinds {
+			others := `"text":"",`
+			if name == "text" {
+				others = ""
+			}
+			err := new(subject).read(`{` + others + `"` + name + `":` + kind.value + `}`)
+			if strings.HasPrefix(own, kind.name) {
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			} else if err == nil || !strings.HasSuffix(err.Error(), "expected "+own+", not "+kind.name) {
+				t.Errorf("%s: %v, want %s and not %s", name, err, own, kind.name)
+			}
+		}
+	}
+	for _, kind := range append(kinds[1:], struct{ name, value string }{"null", "null"}) {
+		err := new(subject).read(kind.value)
+		if err == nil || err.Error() != "body: at byte 0: expected an object, not "+kind.name {
+			t.Errorf("%s: %v", kind.name, err)
+		}
+		if check := strictjson.Check([]byte(kind.value), "body"); !reflect.DeepEqual(check, err) {
+			t.Errorf("Check: %v, want %v", check, err)
+		}
+	}
+}
+
+// TestRequired leaves out each of 64 required members.
+func TestRequired(t *testing.T) {
+	var fields []strictjson.Field
+	for i := range 64 {
+		fields = append(fields, strictjson.Required(fmt.Sprintf("m%03d", i), new(int)))
+	}
+	all := "{" + strings.TrimSuffix(members(64), ",") + "}"
+	if err := strictjson.Read([]byte(all), "body", fields...); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 64 {
+		name := fmt.Sprintf("m%03d", i)
+		without := strings.TrimSuffix(strings.Replace(all[:len(all)-1]+",", `"`+name+`":1,`, "", 1), ",") + "}"
+		if err := strictjson.Read([]byte(without), "body", fields...); err == nil || err.Error() != "body: "+name+" at byte 0: missing" {
+			t.Errorf("without %s: %v", name, err)
+		}
+	}
+}
+
+// TestBounds has the largest values that are accepted.
+func TestBounds(t *testing.T) {
+	for text, want := range map[string]int{"2147483647": 2147483647, "-2147483648": -2147483648, "0": 0, "-1": -1} {
+		var got subject
+		if err := got.read(`{"text":"","number":` + text + `}`); err != nil || got.Number != want {
+			t.Errorf("%s: %d, %v", text, got.Number, err)
+		}
+	}
+	for _, kept := range []string{
+		"{" + strings.TrimSuffix(members(strictjson.MaxMembers), ",") + "}",
+		`{"a":[` + strings.TrimSuffix(strings.Repeat("1,", strictjson.MaxMembers+44), ",") + `]}`, // elements are not members
+		strings.Repeat(`{"a":`, strictjson.MaxDepth) + "{}" + strings.Repeat("}", strictjson.MaxDepth),
+		`{"a":` + strings.Repeat("[", strictjson.MaxDepth) + strings.Repeat("]", strictjson.MaxDepth) + "}",
+		`{"a":[{}],"b":[1,[],{"c":[true]},"d"]}`,
+		`{"a":"` + strings.Repeat("x", 70_000) + `"}`,
+	} {
+		text := []byte(`{"text":"","kept":` + kept + `,"number":1}`)
+		var got subject
+		if err := got.read(string(text)); err != nil {
+			t.Errorf("%.40s…: %v", kept, err)
+			continue
+		}
+		of := got.Kept.Of(text)
+		if string(of) != kept || cap(of) != len(of) {
+			t.Errorf("kept %.40s… with room for %d more, want %.40s…", of, cap(of)-len(of), kept)
+		}
+		if err := strictjson.Check([]byte(kept+" \n"), "body"); err != nil {
+			t.Errorf("Check: %.40s…: %v", kept, err)
+		}
 	}
 }
 
@@ -208,7 +344,7 @@ func members(count int) string {
 // TestAgainstEncodingJSON changes every byte of a text and checks that encoding/json
 // reads the same whenever the result is accepted.
 func TestAgainstEncodingJSON(t *testing.T) {
-	const text = `{"text":"a\u00e9\ud83d\ude00\n","flag":true,"number":-12,"kept":{"b":[1,2.5e-3,{}],"a":null},"nested":{"inner":"x"}}`
+	const text = `{"text":"a\u00e9\ud83d\ude00\n","flag":true,"number":-12,"kept":{"b":[1,2.5e-3,{}],"a":null},"nested":{"inner":"x"},"list":["a","b"]}`
 	for at := range len(text) {
 		for _, char := range []byte("\x00\t\n \"'\\,:{}[]019-+.eEtfnu/aZ\x7f\x80\xff") {
 			checkSame(t, text[:at]+string([]byte{char})+text[at+1:])
@@ -232,6 +368,7 @@ func checkSame(t *testing.T, text string) {
 		Number int
 		Kept   json.RawMessage
 		Nested struct{ Inner string }
+		List   []string
 	}
 	if err := json.Unmarshal([]byte(text), &want); err != nil {
 		t.Fatalf("accepted, but encoding/json says %v: %q", err, text)
@@ -240,7 +377,8 @@ func checkSame(t *testing.T, text string) {
 	if kept == "" {
 		kept = string(want.Kept)
 	}
-	if got.Text != want.Text || got.Flag != want.Flag || got.Number != want.Number || got.Inner != want.Nested.Inner || kept != string(want.Kept) {
+	if got.Text != want.Text || got.Flag != want.Flag || got.Number != want.Number || got.Inner != want.Nested.Inner || kept != string(want.Kept) ||
+		!slices.Equal(got.List, want.List) {
 		t.Fatalf("read differently by encoding/json: %q", text)
 	}
 }
