@@ -121,6 +121,7 @@ func TestRefused(t *testing.T) {
 		{"string too long", `{"text":"a","short":"\u00e91234"}`, "short", 20, "6 bytes, at most 5 are allowed"},
 		{"list too long", `{"text":"a","list":["abc","defg"]}`, "list", 19, "7 bytes, at most 6 are allowed"},
 		{"number in a list", `{"text":"a","list":["a",1]}`, "list", 24, "expected a string, not a number"},
+		{"null in a list", `{"text":"a","list":["a",null]}`, "list", 24, "expected a string, not null"},
 		{"list in a list", `{"text":"a","list":[["a"]]}`, "list", 20, "expected a string, not an array"},
 		{"list without end", `{"text":"a","list":["a"`, "list", 23, "the text is truncated"},
 		{"list that begins with a comma", `{"text":"a","list":[,"a"]}`, "list", 20, "invalid character ','"},
