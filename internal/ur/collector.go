@@ -47,7 +47,7 @@ func (c *Collector) Add(code string) error {
 	if err := c.takes(read.kind); err != nil {
 		return err
 	}
-	if c.kind != "" && c.kind != read.kind {
+	if c.series != nil || c.kind != "" && c.kind != read.kind {
 		return ErrOtherMessage
 	}
 	if len(read.parts) == 1 {
@@ -71,7 +71,7 @@ func (c *Collector) takes(kind string) error {
 }
 
 func (c *Collector) addWhole(kind, words string) error {
-	if c.started() {
+	if c.parts != nil {
 		return ErrOtherMessage
 	}
 	data, err := decodeBytewords(words)
@@ -118,13 +118,18 @@ func (c *Collector) addBBQr(code string) error {
 	if c.kind != "" {
 		return ErrOtherMessage
 	}
-	if c.series == nil {
-		c.series = newSeries(p)
+	series := c.series
+	if series == nil {
+		series = newSeries(p)
 	}
-	if err := c.series.add(p); err != nil || !c.series.complete() {
+	if err := series.add(p); err != nil {
 		return err
 	}
-	data, err := c.series.message()
+	c.series = series
+	if !series.complete() {
+		return nil
+	}
+	data, err := series.message()
 	if err != nil {
 		c.series = nil
 		return err
