@@ -128,6 +128,11 @@ func TestInsert(t *testing.T) {
 	if !bytes.Equal(values, []byte{0, 1, 2}) {
 		t.Errorf("values %x", values)
 	}
+	for keyType, want := range map[uint64]int{0x0e: 1, 0x0f: 1, 0x10: 0, 0xf0: 4, 0xf1: 1} {
+		if got := len(slices.Collect(packet.Inputs[0].All(keyType))); got != want {
+			t.Errorf("%d records of type %02x, want %d", got, keyType, want)
+		}
+	}
 	for _, key := range [][]byte{{0x01}, {0x0e, 0}, {0xf0}, {0xf0, 2}, {0xf0, 4}, {0xf0, 7, 0}, {0xf0, 8}, {0xf1, 0}, {0xf2}} {
 		at := packet.Inputs[0].InsertAt(key)
 		got := psbt.AppendSpliced(nil, raw, []psbt.Insertion{{At: at, Bytes: psbt.AppendRecord(nil, key, nil)}})

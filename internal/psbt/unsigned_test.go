@@ -126,6 +126,17 @@ func checkUnsigned(t *testing.T, packet *psbt.Packet, tx *wire.MsgTx) {
 			t.Errorf("output %d: %d to %d bytes, at byte %d; want %d to %d bytes", i, got.Amount, len(got.Script), got.Offset, want.Value, len(want.PkScript))
 		}
 	}
+	// Appending to a view must not overwrite the PSBT, or the records of the next map.
+	for _, records := range [][]psbt.Record{packet.Global.Records, packet.Inputs[0].Records} {
+		if cap(records) != len(records) {
+			t.Error("a map has room for more records")
+		}
+		for _, r := range records {
+			if cap(r.Key) != len(r.Key) || cap(r.Value) != len(r.Value) {
+				t.Errorf("the view of %x has room behind it", r.Key)
+			}
+		}
+	}
 	if !bytes.Equal(packet.Unsigned(), serialize(t, func(w *bytes.Buffer) error { return tx.SerializeNoWitness(w) })) {
 		t.Error("Unsigned is not the transaction")
 	}
