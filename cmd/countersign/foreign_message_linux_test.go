@@ -143,7 +143,7 @@ func TestSolMessageRequest(t *testing.T) {
 	} {
 		for kind := range 3 {
 			t.Run(fmt.Sprintf("%s, kind %d", name, kind), func(t *testing.T) {
-				request := ur.SolSignRequest{ID: bytes.Repeat([]byte{7}, 16), Data: c.data, Address: public, Kind: kind}
+				request := ur.SolSignRequest{ID: bytes.Repeat([]byte{7}, 16), Data: c.data, Address: ur.Bytes(public), Kind: kind}
 				stdout, stderr, status := scanned(t, request.Message(), "y\n", c.args...)
 				if status != exitSuccess || !strings.Contains(stderr, "hello") {
 					t.Fatalf("exit status %d: %s", status, stderr)

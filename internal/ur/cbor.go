@@ -54,6 +54,19 @@ func unmarshal(data []byte, value any) error {
 	return nil
 }
 
+// Bytes is a byte string of another program. Unlike []byte, it is not read from an array
+// of integers.
+type Bytes []byte
+
+// UnmarshalCBOR implements cbor.Unmarshaler.
+func (b *Bytes) UnmarshalCBOR(data []byte) error {
+	const byteString = 2 // the major type
+	if data[0]>>5 != byteString {
+		return errors.New("expected a byte string")
+	}
+	return decoding.Unmarshal(data, (*[]byte)(b))
+}
+
 // decode decodes a message of one of the types.
 func decode(m Message, value any, types ...string) error {
 	for _, kind := range types {

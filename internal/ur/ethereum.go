@@ -13,11 +13,11 @@ const (
 // EthSignRequest is ERC-4527's eth-sign-request. It has no stamp.
 type EthSignRequest struct {
 	ID      UUID    `cbor:"1,keyasint,omitzero"`
-	Data    []byte  `cbor:"2,keyasint"`
+	Data    Bytes   `cbor:"2,keyasint"`
 	Kind    int     `cbor:"3,keyasint"`
 	ChainID uint64  `cbor:"4,keyasint,omitempty"` // 0: absent
 	Path    Keypath `cbor:"5,keyasint"`
-	Address []byte  `cbor:"6,keyasint,omitempty"` // 20 bytes
+	Address Bytes   `cbor:"6,keyasint,omitempty"` // 20 bytes
 	Origin  string  `cbor:"7,keyasint,omitempty"`
 }
 

@@ -27,14 +27,14 @@ func (u *UUID) UnmarshalCBOR(data []byte) error {
 	if err != nil {
 		return err
 	}
-	var raw []byte
+	var raw Bytes
 	if err := decoding.Unmarshal(content, &raw); err != nil {
 		return err
 	}
 	if len(raw) != 16 {
 		return fmt.Errorf("a UUID of %d bytes: expected 16", len(raw))
 	}
-	*u = raw
+	*u = UUID(raw)
 	return nil
 }
 

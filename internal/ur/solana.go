@@ -4,9 +4,9 @@ package ur
 // the data itself shows what it is.
 type SolSignRequest struct {
 	ID      UUID    `cbor:"1,keyasint,omitzero"`
-	Data    []byte  `cbor:"2,keyasint"`
+	Data    Bytes   `cbor:"2,keyasint"`
 	Path    Keypath `cbor:"3,keyasint"`
-	Address []byte  `cbor:"4,keyasint,omitempty"` // a hint; of most wallets 32 bytes
+	Address Bytes   `cbor:"4,keyasint,omitempty"` // a hint; of most wallets 32 bytes
 	Origin  string  `cbor:"5,keyasint,omitempty"`
 	Kind    int     `cbor:"6,keyasint,omitempty"` // 1: transaction, 2: message
 }

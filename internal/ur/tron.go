@@ -6,10 +6,10 @@ import "fmt"
 // has no stamp.
 type TronSignRequest struct {
 	ID      UUID
-	Data    []byte // Transaction.raw, or a message
-	Kind    int    // 1: transaction, 2: message, 3: typed data; always 1 in the old layout
+	Data    Bytes // Transaction.raw, or a message
+	Kind    int   // 1: transaction, 2: message, 3: typed data; always 1 in the old layout
 	Path    Keypath
-	Address []byte // may be empty
+	Address Bytes // may be empty
 	Origin  string
 }
 
@@ -18,17 +18,17 @@ type TronSignRequest struct {
 type (
 	tronOld struct {
 		ID      UUID    `cbor:"1,keyasint,omitzero"`
-		Data    []byte  `cbor:"2,keyasint"`
+		Data    Bytes   `cbor:"2,keyasint"`
 		Path    Keypath `cbor:"3,keyasint"`
-		Address []byte  `cbor:"4,keyasint,omitempty"`
+		Address Bytes   `cbor:"4,keyasint,omitempty"`
 		Origin  string  `cbor:"5,keyasint,omitempty"`
 	}
 	tronNew struct {
 		ID      UUID    `cbor:"1,keyasint,omitzero"`
-		Data    []byte  `cbor:"2,keyasint"`
+		Data    Bytes   `cbor:"2,keyasint"`
 		Kind    int     `cbor:"3,keyasint"`
 		Path    Keypath `cbor:"4,keyasint"`
-		Address []byte  `cbor:"5,keyasint,omitempty"`
+		Address Bytes   `cbor:"5,keyasint,omitempty"`
 		Origin  string  `cbor:"6,keyasint,omitempty"`
 	}
 )
