@@ -44,7 +44,7 @@ func readBBQr(code string) (*bbqrPart, error) {
 	index, indexErr := base36(code[6:8])
 	p := &bbqrPart{bbqrTypes[code[3]], code[2], count, index, code[bbqrHeader:]}
 	switch {
-	case errors.Join(countErr, indexErr) != nil || count == 0 || index >= count:
+	case errors.Join(countErr, indexErr) != nil || index >= count:
 		return nil, fmt.Errorf("BBQr header %q: expected a count and an index below it, in base 36", code[:bbqrHeader])
 	case !strings.ContainsRune("H2Z", rune(p.encoding)):
 		return nil, fmt.Errorf("BBQr encoding %q: H, 2 and Z are known", p.encoding)
@@ -56,7 +56,7 @@ func readBBQr(code string) (*bbqrPart, error) {
 
 // base36 parses two digits: 0 to 9 and upper-case letters.
 func base36(digits string) (int, error) {
-	if digits != strings.ToUpper(digits) || strings.ContainsAny(digits, "+-_") {
+	if digits != strings.ToUpper(digits) {
 		return 0, strconv.ErrSyntax
 	}
 	value, err := strconv.ParseUint(digits, 36, 16)

@@ -98,6 +98,10 @@ func TestBBQrRefused(t *testing.T) {
 		"B$HP01-0AB":    `BBQr header "B$HP01-0"`,
 		"B$HP_100AB":    `BBQr header "B$HP_100"`,
 		"B$HP0!00AB":    `BBQr header "B$HP0!00"`,
+		"B$HP020!AB":    `BBQr header "B$HP020!"`,
+		"B$HP02-1AB":    `BBQr header "B$HP02-1"`,
+		"B$HP02_1AB":    `BBQr header "B$HP02_1"`,
+		"BITCOIN:1A":    "this code is neither a Uniform Resource",
 		"B$GP0100AB":    "BBQr encoding 'G'",
 		"B$hP0100AB":    "BBQr encoding 'h'",
 		"B$HP0100AZ":    "BBQr code 1 of 1: ",
@@ -167,7 +171,7 @@ func TestRefusedCodesChangeNothing(t *testing.T) {
 	}
 	once := map[string][]string{
 		"parts":  {otherParts[1], whole, series[0], "B$HJ0200AB", Message{TypeCryptoPSBT, marshal(other)[:50]}.String(), strings.Replace(parts[3], "psbt", TypeCryptoPSBT, 1)},
-		"series": {otherParts[1], parts[0], whole, "B$HJ0300AB", "B$HP0400AB", "B$2P0300AB", "B$HP0300AB", series[0] + "AB"},
+		"series": {otherParts[1], parts[0], whole, "B$HJ0302AB", "B$HP0402AB", "B$HP0201AB", "B$2P0302AB", "B$ZP0302AB", "B$HP0300AB", series[0] + "AB"},
 	}
 	for kind, own := range map[string][]string{"parts": parts, "series": series} {
 		collector := NewCollector(TypePSBT, TypeJSON, TypeCryptoPSBT)

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,6 +114,40 @@ func TestPartVectors(t *testing.T) {
 	one := &part{Number: 12, Count: 8, Length: 100, Checksum: 0x12345678, Data: []byte{1, 5, 3, 3, 5}}
 	if got := hex.EncodeToString(marshal(one)); got != "850c0818641a12345678450105030305" {
 		t.Errorf("part is %s", got)
+	}
+}
+
+// TestBytewords has every pair of bytes: 256 of them are words, each of another value.
+func TestBytewords(t *testing.T) {
+	seen := map[byte]string{}
+	for pair := range 1 << 16 {
+		word := string([]byte{byte(pair >> 8), byte(pair)})
+		value := strings.Index(letters, word)
+		for value%2 == 1 { // the end of a word and the beginning of the next one
+			next := strings.Index(letters[value+1:], word)
+			if next < 0 {
+				value = -1
+				break
+			}
+			value += 1 + next
+		}
+		valid := word
+		if value < 0 {
+			valid = "ae"
+		}
+		text := string(appendBytewords(nil, []byte{byte(max(value, 0) / 2)}))
+		data, err := decodeBytewords(strings.Replace(text, valid, word, 1))
+		switch {
+		case value < 0 && (err == nil || !strings.Contains(err.Error(), "is not a word")):
+			t.Errorf("%q: %x, %v", word, data, err)
+		case value >= 0 && (err != nil || data[0] != byte(value/2)):
+			t.Errorf("%q: %x, %v", word, data, err)
+		case value >= 0:
+			seen[data[0]] = word
+		}
+	}
+	if len(seen) != 256 {
+		t.Errorf("%d words", len(seen))
 	}
 }
 
