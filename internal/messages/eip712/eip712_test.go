@@ -87,7 +87,7 @@ var badValues = []refusal{
 var badTypes = []refusal{
 	{typed("uint", "1"), "write uint256"}, {typed("int", "1"), "write int256"}, {typed("uint7", "1"), "not one of the types"}, {typed("uint264", "1"), "not one of the types"},
 	{typed("uint08", "1"), "not one of the types"}, {typed("bytes0", "1"), "not one of the types"}, {typed("bytes33", "1"), "not one of the types"}, {typed("T", "1"), "not one of the types"},
-	{typed("", "1"), "not one of the types"}, {typed("M", "1"), "contains itself"}, {typed("M[]", "[]"), "contains itself"}, {typed("EIP712Domain", "{}"), "not one of the types"},
+	{typed("8", "1"), "not one of the types"}, {typed("256", "1"), "not one of the types"}, {typed("", "1"), "not one of the types"}, {typed("M", "1"), "contains itself"}, {typed("M[]", "[]"), "contains itself"}, {typed("EIP712Domain", "{}"), "not one of the types"},
 	{typed("uint8[0]", "[]"), "[] or [n]"}, {typed("uint8[01]", "[1]"), "[] or [n]"}, {typed("uint8[-1]", "[]"), "[] or [n]"}, {typed("uint8[", "[]"), "[] or [n]"}, {typed("uint8[]x", "[]"), "[] or [n]"},
 	{typed("uint8"+strings.Repeat("[]", 17), "[]"), "[] or [n]"}, {typed("uint8"+strings.Repeat("[]", 16), "[]"), "nested 17 levels deep"},
 	{typed("bool v,address to", "true"), "not one of the types"},
