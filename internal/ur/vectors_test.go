@@ -151,6 +151,27 @@ func TestBytewords(t *testing.T) {
 	}
 }
 
+// TestDamage changes each word of a text to each other word.
+func TestDamage(t *testing.T) {
+	text := string(appendBytewords(nil, []byte{0, 1, 0x80, 0xff}))
+	for at := 0; at < len(text); at += 2 {
+		for word := 0; word < len(letters); word += 2 {
+			changed := text[:at] + letters[word:word+2] + text[at+2:]
+			if _, err := decodeBytewords(changed); (err == nil) != (changed == text) || err != nil && err != ErrChecksum {
+				t.Errorf("%s: %v", changed, err)
+			}
+		}
+	}
+	for length := range len(text) {
+		if _, err := decodeBytewords(text[:length]); err == nil {
+			t.Errorf("%s: accepted", text[:length])
+		}
+	}
+	if data, err := decodeBytewords(string(appendBytewords(nil, nil))); err != nil || len(data) != 0 {
+		t.Errorf("of no bytes: %x, %v", data, err)
+	}
+}
+
 // TestFragmentLength checks the vectors of BCR-2024-001.
 func TestFragmentLength(t *testing.T) {
 	if got := nominalFragment(12_345, 1_955); got != 1_764 {
