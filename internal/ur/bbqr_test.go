@@ -203,5 +203,8 @@ func TestRefusedCodesChangeNothing(t *testing.T) {
 		if got, ok := collector.Message(); !ok || got.Type != TypePSBT || !bytes.Equal(got.CBOR, marshal(message)) {
 			t.Errorf("%s: the message did not arrive", kind)
 		}
+		if got, count := collector.Progress(), map[string]int{"parts": 11, "series": 3}[kind]; got != (Progress{TypePSBT, count, count, frames}) {
+			t.Errorf("%s: progress %+v at the end", kind, got)
+		}
 	}
 }

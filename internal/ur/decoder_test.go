@@ -290,6 +290,48 @@ func TestMaxFragment(t *testing.T) {
 	}
 }
 
+// TestLooks has what looks like a code, and what does not.
+func TestLooks(t *testing.T) {
+	for text, want := range map[string]bool{
+		"ur:": true, "UR:PSBT/": true, "Ur:x": true, "B$": true, "B$HP0100AB": true,
+		"": false, "u": false, "ur": false, "ur/": false, "us:psbt/": false, "xr:psbt/": false, " ur:psbt/": false, "B": false, "b$HP": false, "BC1Q": false,
+	} {
+		if Looks(text) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+}
+
+// TestProgressOfOneCode has a message of a single code.
+func TestProgressOfOneCode(t *testing.T) {
+	collector := NewCollector(TypePSBT)
+	if got := collector.Progress(); got != (Progress{}) {
+		t.Errorf("progress %+v at the beginning", got)
+	}
+	if err := collector.Add(Message{TypePSBT, []byte{0x40}}.String()); err != nil {
+		t.Fatal(err)
+	}
+	if got := collector.Progress(); got != (Progress{TypePSBT, 1, 1, 1}) {
+		t.Errorf("progress %+v at the end", got)
+	}
+}
+
+// TestCures checks that the error for each type that wallets may send says what to send
+// instead.
+func TestCures(t *testing.T) {
+	for kind, cure := range map[string]string{
+		"keystone-sign-request":  ": it describes the transfer without the bytes to sign; send tron-sign-request, or a stamped request",
+		"bytes":                  ": ur:bytes does not say what it contains; send the type of its content",
+		"eth-batch-sign-request": ": send the transactions one by one",
+		"crypto-seed":            "",
+	} {
+		err := NewCollector(TypePSBT).Add(Message{kind, []byte{1}}.String())
+		if want := "the code is of type " + kind + "; taken here: psbt" + cure; err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 // TestTypeError checks that the error for a type says which types are accepted and, for
 // some types, what to send instead.
 func TestTypeError(t *testing.T) {
