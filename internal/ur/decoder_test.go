@@ -316,6 +316,16 @@ func TestProgressOfOneCode(t *testing.T) {
 	}
 }
 
+// TestMaxText has a code of the largest length, and a longer one.
+func TestMaxText(t *testing.T) {
+	for length, ok := range map[int]bool{MaxText: true, MaxText + 2: false} {
+		code := Message{TypePSBT, make([]byte, (length-len("ur:psbt/"))/2-4)}.String()
+		if err := NewCollector(TypePSBT).Add(code); len(code) != length || ok != (err == nil) {
+			t.Errorf("%d characters: %v", len(code), err)
+		}
+	}
+}
+
 // TestCures checks that the error for each type that wallets may send says what to send
 // instead.
 func TestCures(t *testing.T) {

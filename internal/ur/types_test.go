@@ -222,6 +222,11 @@ func TestWritten(t *testing.T) {
 		{ur.TronSignature{Signature: []byte{1}}.Message(), "tron-signature", object{2: []byte{1}}},
 		{ur.PSBT([]byte{1, 2}, ur.TypePSBT), "psbt", []byte{1, 2}},
 		{ur.PSBT([]byte{1, 2}, ur.TypeCryptoPSBT), "crypto-psbt", []byte{1, 2}},
+		{ur.SolSignRequest{Data: []byte{1}}.Message(), "sol-sign-request", object{2: []byte{1}, 3: cbor.Tag{Number: 304, Content: object{1: []any{}}}}},
+		{
+			ur.SolSignRequest{Data: []byte{1}, Path: ur.Keypath{Fingerprint: 1, Depth: 1}}.Message(),
+			"sol-sign-request", object{2: []byte{1}, 3: cbor.Tag{Number: 304, Content: object{1: []any{}, 2: 1, 3: 1}}},
+		},
 		{key.Message(), "crypto-hdkey", mainnet},
 		{testKey.Message(), "crypto-hdkey", mainnet.with(5, cbor.Tag{Number: 305, Content: object{2: 1}})},
 	} {
