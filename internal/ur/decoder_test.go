@@ -326,6 +326,47 @@ func TestMaxText(t *testing.T) {
 	}
 }
 
+// TestShapeOfCodes has codes with other fields than a type, perhaps a sequence, and data.
+func TestShapeOfCodes(t *testing.T) {
+	long := strings.Repeat("z", maxType)
+	for _, kind := range []string{"a", "z", "0", "9", "-", "a-z-0-9", long} {
+		if got, err := split("ur:" + kind + "/ae"); err != nil || got.kind != kind {
+			t.Errorf("type %s: %v", kind, err)
+		}
+	}
+	for code, shown := range map[string]string{
+		"ur:psbt": "ur:psbt", "ur:psbt/1-2/ae/ae": "ur:psbt/1-2/ae/ae", "ur:/ae": "ur:/ae", "ur:a_b/ae": "ur:a_b/ae", "ur:\u00e9/ae": "ur:\u00e9/ae",
+		"ur:" + long + "z/ae": "ur:" + long[:37] + "…",
+		"ur:" + long[:37]:     "ur:" + long[:37],
+		"ur:" + long[:38]:     "ur:" + long[:37] + "…",
+	} {
+		if _, err := split(code); err == nil || err.Error() != fmt.Sprintf("expected ur:TYPE/DATA or ur:TYPE/NUMBER-COUNT/DATA, not %q", shown) {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
+}
+
+// TestSameMessage changes each of what the parts of a message agree on.
+func TestSameMessage(t *testing.T) {
+	first := part{Number: 1, Count: 3, Length: 30, Checksum: 7, Data: make([]byte, 10)}
+	other := part{Number: 2, Count: 3, Length: 30, Checksum: 7, Data: make([]byte, 10)}
+	if !first.sameMessage(&other) {
+		t.Error("parts of one message")
+	}
+	for _, by := range []int{-1, 1} {
+		count, length, checksum, data := other, other, other, other
+		count.Count += uint32(by)
+		length.Length += uint32(by)
+		checksum.Checksum += uint32(by)
+		data.Data = make([]byte, 10+by)
+		for _, changed := range []part{count, length, checksum, data} {
+			if first.sameMessage(&changed) {
+				t.Errorf("%+v is of the same message", changed)
+			}
+		}
+	}
+}
+
 // TestCures checks that the error for each type that wallets may send says what to send
 // instead.
 func TestCures(t *testing.T) {
