@@ -159,7 +159,7 @@ func TestLyingPart(t *testing.T) {
 // do not fit together, before anything is allocated for them.
 func TestPartBounds(t *testing.T) {
 	for name, p := range map[string]*part{
-		"long":         {Number: 1, Count: 300, Length: MaxMessage + 1, Data: make([]byte, 1000)},
+		"long":         {Number: 1, Count: 1025, Length: MaxMessage + 1, Data: make([]byte, 256)},
 		"many parts":   {Number: 1, Count: MaxParts + 1, Length: MaxParts + 1, Data: make([]byte, 1)},
 		"largest":      {Number: 1<<32 - 1, Count: 1<<32 - 1, Length: 1<<32 - 1, Data: make([]byte, 1)},
 		"no data":      {Number: 1, Count: 1, Length: 1},
@@ -171,6 +171,18 @@ func TestPartBounds(t *testing.T) {
 		collector := NewCollector(TypePSBT)
 		if err := collector.Add(p.text(TypePSBT)); err == nil || collector.started() {
 			t.Errorf("%s: taken", name)
+		}
+	}
+}
+
+// TestLargestParts has the longest message and the most parts.
+func TestLargestParts(t *testing.T) {
+	for _, p := range []part{
+		{Number: 1, Count: 1024, Length: MaxMessage, Data: make([]byte, 256)},
+		{Number: 1, Count: MaxParts, Length: MaxParts, Data: make([]byte, 1)},
+	} {
+		if err := p.check(); err != nil {
+			t.Error(err)
 		}
 	}
 }
