@@ -39,6 +39,8 @@ type Activity struct {
 // is completed.
 type Result struct {
 	SignTransaction *activity.SignTransactionResult `json:"signTransactionResult"`
+	SignRawPayload  *activity.SignRawPayloadResult  `json:"signRawPayloadResult"`
+	SignRawPayloads *activity.SignRawPayloadsResult `json:"signRawPayloadsResult"`
 	InitOTPAuth     *activity.InitOTPAuthResult     `json:"initOtpAuthResultV2"`
 	VerifyOTP       *activity.VerifyOTPResult       `json:"verifyOtpResult"`
 }

@@ -75,11 +75,8 @@ func New(config Config) (*Client, error) {
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" || base.Fragment != "" {
 		return nil, fmt.Errorf("client: Config.URL %q: expected http://HOST:PORT or https://HOST", config.URL)
 	}
-	if config.Key != nil {
-		config.OrganizationID, config.Stamper = config.Key.OrganizationID, config.Key
-	}
-	if config.OrganizationID == "" || config.Stamper == nil {
-		return nil, errors.New("client: Config.Key is missing, or OrganizationID and Stamper in its place")
+	if err := config.setStamper(); err != nil {
+		return nil, err
 	}
 	if config.HTTP == nil {
 		config.HTTP = &http.Client{
@@ -96,6 +93,21 @@ func New(config Config) (*Client, error) {
 	config.Backoff = orDefault(config.Backoff, DefaultBackoff)
 	config.Poll = orDefault(config.Poll, DefaultPoll)
 	return &Client{config, strings.TrimRight(config.URL, "/")}, nil
+}
+
+// setStamper sets OrganizationID and Stamper from Key.
+func (c *Config) setStamper() error {
+	switch {
+	case c.Key != nil && (c.OrganizationID != "" || c.Stamper != nil):
+		return errors.New("client: Config has Key as well as OrganizationID or Stamper: set one or the other")
+	case c.Key != nil && (c.Key.Signer == nil || c.Key.OrganizationID == ""):
+		return errors.New("client: Config.Key needs a Signer and an OrganizationID: see ReadKey")
+	case c.Key != nil:
+		c.OrganizationID, c.Stamper = c.Key.OrganizationID, c.Key
+	case c.OrganizationID == "" || c.Stamper == nil:
+		return errors.New("client: Config.Key is missing, or OrganizationID and Stamper in its place")
+	}
+	return nil
 }
 
 func orDefault(value, other time.Duration) time.Duration {
@@ -139,21 +151,40 @@ func (c *Client) Submit(ctx context.Context, request *activity.Request) (*Activi
 // SignTransaction signs a transaction and returns it in hex. It waits for approvals as long
 // as the context allows.
 func (c *Client) SignTransaction(ctx context.Context, intent activity.SignTransactionIntent) (string, error) {
-	request, err := c.NewRequest(intent)
+	done, err := c.complete(ctx, intent)
 	if err != nil {
-		return "", err
-	}
-	done, err := c.Submit(ctx, request)
-	if err != nil {
-		return "", err
-	}
-	if done, err = c.Wait(ctx, done); err != nil {
 		return "", err
 	}
 	if done.Result.SignTransaction == nil {
 		return "", fmt.Errorf("activity %s has no signed transaction", done.ID)
 	}
 	return done.Result.SignTransaction.SignedTransaction, nil
+}
+
+// SignMessage signs a message and returns its signature. It waits for approvals as long as
+// the context allows.
+func (c *Client) SignMessage(ctx context.Context, intent activity.SignMessageIntent) (activity.SignRawPayloadResult, error) {
+	done, err := c.complete(ctx, intent)
+	if err != nil {
+		return activity.SignRawPayloadResult{}, err
+	}
+	if done.Result.SignRawPayload == nil {
+		return activity.SignRawPayloadResult{}, fmt.Errorf("activity %s has no signature", done.ID)
+	}
+	return *done.Result.SignRawPayload, nil
+}
+
+// complete submits a new request and waits until it is completed.
+func (c *Client) complete(ctx context.Context, intent activity.Intent) (*Activity, error) {
+	request, err := c.NewRequest(intent)
+	if err != nil {
+		return nil, err
+	}
+	submitted, err := c.Submit(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	return c.Wait(ctx, submitted)
 }
 
 // GetActivity returns an activity by its id.

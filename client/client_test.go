@@ -3,6 +3,7 @@ package client_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -137,6 +139,62 @@ func newFake(t *testing.T, list ...func() (*http.Response, error)) (*client.Clie
 	return to, server, request
 }
 
+// TestSignMessage signs a personal message over HTTP, against an engine.
+func TestSignMessage(t *testing.T) {
+	f := enginetest.New(t)
+	server := httptest.NewServer(httpapi.New(f.Engine, httpapi.Options{}))
+	defer server.Close()
+	to, err := client.New(client.Config{URL: server.URL, Key: keyOf(t, f.APIKey), Now: f.Clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	message := activity.SignMessageIntent{
+		SignWith: enginetest.Address, Payload: "\x19Ethereum Signed Message:\n2hi",
+		Encoding: "PAYLOAD_ENCODING_TEXT_UTF8", HashFunction: "HASH_FUNCTION_KECCAK256",
+	}
+	want, err := f.Engine.SignMessage(t.Context(), enginetest.Organization, message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if signature, err := to.SignMessage(t.Context(), message); err != nil || signature != want {
+		t.Errorf("%+v, %v, want %+v", signature, err, want)
+	}
+	message.Payload = "hi"
+	_, err = to.SignMessage(t.Context(), message)
+	if refused, ok := errors.AsType[*activity.Error](err); !ok || refused.Reason != activity.ReasonInvalidTransaction {
+		t.Errorf("without its prefix: %v", err)
+	}
+}
+
+// TestResults checks that a Result has a member for the result of every operation.
+func TestResults(t *testing.T) {
+	has := map[activity.Type]bool{activity.TypeApproveActivity: true, activity.TypeRejectActivity: true} // without a result
+	for member := range reflect.TypeFor[client.Result]().Fields() {
+		has[reflect.Zero(member.Type.Elem()).Interface().(activity.Result).ActivityType()] = true
+	}
+	for _, kind := range activity.Types() {
+		if !has[kind] {
+			t.Errorf("no member for the result of %s", kind)
+		}
+	}
+}
+
+// TestVoteSelection checks that only the two selections can be voted: another text must
+// neither approve nor reject.
+func TestVoteSelection(t *testing.T) {
+	review := &activity.Review{Summary: "{}", Effects: "[]", Readings: "[]"}
+	shown, summary := activity.ShownDigest("{}", "[]", nil, "[]"), sha256.Sum256([]byte("{}"))
+	review.Shown, review.SummaryDigest = hex.EncodeToString(shown[:]), hex.EncodeToString(summary[:])
+	waiting := &client.Activity{Fingerprint: activity.Fingerprint{}.String(), Review: review}
+	for selection, want := range map[activity.Selection]activity.Type{
+		activity.SelectionApproved: activity.TypeApproveActivity, activity.SelectionRejected: activity.TypeRejectActivity, "": "", "APPROVED": "",
+	} {
+		if vote, err := waiting.Vote(selection); vote.ActivityType() != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", selection, vote.ActivityType(), err)
+		}
+	}
+}
+
 // TestRetry checks that after lost answers, a proxy's 502, and 503 with Retry-After, the same
 // bytes with the same stamp are sent again, with growing pauses.
 func TestRetry(t *testing.T) {
@@ -244,6 +302,9 @@ func TestNewInvalidConfig(t *testing.T) {
 		"a query":         {URL: "http://signer.test?a", Key: key},
 		"no key":          {URL: "http://signer.test"},
 		"no organization": {URL: "http://signer.test", Stamper: key},
+		"an empty key":    {URL: "http://signer.test", Key: &client.Key{}},
+		"no signer":       {URL: "http://signer.test", Key: &client.Key{OrganizationID: "org"}},
+		"key and stamper": {URL: "http://signer.test", Key: key, OrganizationID: "other", Stamper: key},
 	} {
 		if _, err := client.New(config); err == nil {
 			t.Errorf("%s: accepted", name)

@@ -116,8 +116,11 @@ func (a *Activity) Vote(selection activity.Selection) (vote activity.VoteIntent,
 	if err := a.Review.Check(); err != nil {
 		return vote, err
 	}
-	if selection == activity.SelectionApproved {
+	switch selection {
+	case activity.SelectionApproved:
 		return activity.NewApproval(fingerprint, a.Review.Shown), nil
+	case activity.SelectionRejected:
+		return activity.NewRejection(fingerprint, a.Review.Shown), nil
 	}
-	return activity.NewRejection(fingerprint, a.Review.Shown), nil
+	return vote, fmt.Errorf("selection %q: use %s or %s", selection, activity.SelectionApproved, activity.SelectionRejected)
 }
