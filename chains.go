@@ -43,17 +43,20 @@ func Chains(limits Limits) []chains.Chain {
 type chainTable []chains.Chain
 
 func newChainTable(configured []chains.Chain) (chainTable, error) {
-	if configured == nil {
+	if len(configured) == 0 {
 		return Chains(Limits{}), nil
 	}
 	names := map[string]bool{}
-	for _, chain := range configured {
+	for i, chain := range configured {
+		if chain == nil {
+			return nil, fmt.Errorf("countersign: Config.Chains[%d] is nil", i)
+		}
 		if names[chain.Name()] {
 			return nil, fmt.Errorf("countersign: Config.Chains: %s is listed twice", chain.Name())
 		}
 		names[chain.Name()] = true
 	}
-	return configured, nil
+	return slices.Clone(configured), nil
 }
 
 // transactionType returns the type of a chain's transactions in the API.

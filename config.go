@@ -146,9 +146,6 @@ func (c *Config) setDefaults() error {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Directory == nil && c.Store == nil {
-		return nil
-	}
 	setDefault(&c.MaxRequestAge, DefaultMaxRequestAge)
 	setDefault(&c.MaxRequestSkew, DefaultMaxRequestSkew)
 	setDefault(&c.LeaseTTL, DefaultLeaseTTL)
@@ -156,10 +153,10 @@ func (c *Config) setDefaults() error {
 	if c.Store == nil && c.OTP != nil {
 		return errors.New("countersign: Config.OTP needs Config.Store: the store that the service uses")
 	}
-	if c.Store == nil {
+	if c.Store == nil && c.Directory != nil {
 		c.Store = memory.New(DefaultStoreBytes)
 	}
-	return c.checkSubmission()
+	return c.check()
 }
 
 func setDefault(value *time.Duration, other time.Duration) {
@@ -168,18 +165,21 @@ func setDefault(value *time.Duration, other time.Duration) {
 	}
 }
 
-func (c *Config) checkSubmission() error {
+func (c *Config) check() error {
+	if c.Submitter != nil && c.Submitter.ID == "" {
+		return errors.New("countersign: Config.Submitter has no ID: policies, limits and records name the user by it")
+	}
 	if c.MaxRequestAge < 0 || c.MaxRequestSkew < 0 || c.MaxWaiting < 0 || c.LeaseTTL < time.Second {
 		return errors.New("countersign: Config.MaxRequestAge, MaxRequestSkew and MaxWaiting must not be negative, and LeaseTTL must be at least a second")
 	}
 	if c.MaxRequestAge > MaxRequestWindow || c.MaxRequestSkew > MaxRequestWindow {
 		return fmt.Errorf("countersign: Config.MaxRequestAge and MaxRequestSkew can be at most %d days: to accept requests of any age, set AnyRequestTime", MaxRequestWindow/(24*time.Hour))
 	}
-	if c.AnyRequestTime && c.Store.Forgets() {
+	if c.AnyRequestTime && c.Store != nil && c.Store.Forgets() {
 		return errors.New("countersign: Config.AnyRequestTime: this store forgets activities, so that an old request would be carried out again: use store/bolt or store/postgres")
 	}
 	if _, ok := c.Store.(store.Log); c.Log && !ok {
-		return errors.New("countersign: Config.Log: this store keeps no log: use store/bolt, store/postgres or store/memory")
+		return errors.New("countersign: Config.Log needs a Config.Store that keeps a log: store/bolt, store/postgres or store/memory")
 	}
 	if c.LogSigner != nil && !c.Log {
 		return errors.New("countersign: Config.LogSigner needs Config.Log: without a log there is nothing to prove")

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -327,6 +328,36 @@ func TestNewRefuses(t *testing.T) {
 		if !strings.Contains(err.Error(), name) {
 			t.Errorf("%v does not name %s", err, name)
 		}
+	}
+}
+
+// TestChains checks that nil selects the five chains, as an empty list does, that a nil
+// element is refused, and that the list is copied.
+func TestChains(t *testing.T) {
+	chosen := countersign.Chains(countersign.Limits{})
+	copied, _ := newEngine(t, countersign.Config{Chains: chosen})
+	clear(chosen)
+	empty, _ := newEngine(t, countersign.Config{Chains: chosen[:0]})
+	for name, engine := range map[string]*countersign.Engine{"copied": copied, "empty": empty} {
+		if _, err := engine.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := countersign.New(countersign.Config{Keystore: memory.New(), Chains: chosen}); err == nil || !strings.Contains(err.Error(), "Config.Chains[0] is nil") {
+		t.Errorf("a nil chain: %v", err)
+	}
+}
+
+// TestIntentsOfOtherTypes checks that intents that are no messages are refused, and that the
+// error names their type in Go: a pointer is of another type than its value.
+func TestIntentsOfOtherTypes(t *testing.T) {
+	engine, _ := newEngine(t, countersign.Config{})
+	for _, intent := range []activity.Intent{nil, activity.VoteIntent{}, &activity.SignRawPayloadIntent{}} {
+		_, err := engine.PrepareMessage(t.Context(), org, intent)
+		checkError(t, err, activity.ReasonRequestInvalid, 3, "type",
+			fmt.Sprintf("%T is not an intent to sign a message: use SignRawPayloadIntent or SignRawPayloadsIntent", intent))
+		_, err = countersign.InspectIntent(intent, countersign.Limits{})
+		checkError(t, err, activity.ReasonRequestInvalid, 3, "type", fmt.Sprintf("%T asks for no signature", intent))
 	}
 }
 

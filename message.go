@@ -46,7 +46,7 @@ func (e *Engine) SignMessages(ctx context.Context, organizationID string, intent
 // intent is a SignRawPayloadIntent or a SignRawPayloadsIntent.
 func (e *Engine) PrepareMessage(ctx context.Context, organizationID string, intent activity.Intent) (*PreparedMessage, error) {
 	if !isMessage(intent) {
-		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldType, nil, "%s is not a message", intent.ActivityType())
+		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldType, nil, "%T is not an intent to sign a message: use SignRawPayloadIntent or SignRawPayloadsIntent", intent)
 	}
 	prepared, err := e.prepareCall(ctx, organizationID, intent)
 	if err != nil {
@@ -72,7 +72,7 @@ func (p *PreparedMessage) Sign(ctx context.Context) ([]activity.SignRawPayloadRe
 func (t chainTable) readMessages(now func() time.Time, intent activity.Intent) (chains.Transaction, error) {
 	payloads, ok := payloadsOf(intent)
 	if !ok {
-		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldType, nil, "%s asks for no signature", intent.ActivityType())
+		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldType, nil, "%T asks for no signature", intent)
 	}
 	reader := messages.Reader{Chain: t.named, Now: now}
 	if len(payloads.Payloads) > messages.MaxPayloads {

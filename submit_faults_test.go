@@ -23,6 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
+	"github.com/countersign-dev/countersign/translog"
 )
 
 func hexSHA256(text string) string {
@@ -298,12 +299,25 @@ func TestNewRefusesSubmission(t *testing.T) {
 		"proof key on P-384":                 {func(c *countersign.Config) { c.ProofSigner = wrongCurve }, "P-256"},
 		"negative age":                       {func(c *countersign.Config) { c.MaxRequestAge = -1 }, "negative"},
 		"short lease":                        {func(c *countersign.Config) { c.LeaseTTL = time.Millisecond }, "at least a second"},
+		"submitter without an id":            {func(c *countersign.Config) { c.Submitter = &countersign.User{Name: "ci"} }, "Config.Submitter has no ID"},
+		"log signer without a log":           {func(c *countersign.Config) { c.LogSigner = new(translog.Signer) }, "needs Config.Log"},
 	} {
 		config := f.Config
 		test.change(&config)
 		if _, err := countersign.New(config); err == nil || !strings.Contains(err.Error(), test.problem) {
 			t.Errorf("%s: %v", name, err)
 		}
+		if config.AnyRequestTime {
+			continue // has no effect without a Directory
+		}
+		config.Directory, config.Store = nil, nil
+		if _, err := countersign.New(config); err == nil || !strings.Contains(err.Error(), test.problem) {
+			t.Errorf("%s, without a directory: %v", name, err)
+		}
+	}
+	_, err = countersign.New(countersign.Config{Keystore: f.Signing, Log: true})
+	if err == nil || !strings.Contains(err.Error(), "Config.Log needs a Config.Store") {
+		t.Errorf("a log without a store: %v", err)
 	}
 }
 

@@ -22,6 +22,12 @@ type Envelope struct {
 // Sending the same body again returns the recorded answer. A body with a later time, even
 // by a millisecond, is a new request.
 func NewRequest(envelope Envelope, intent Intent) (*Request, error) {
+	if intent == nil {
+		return nil, NewError(ReasonRequestInvalid, "parameters", nil, "the intent is missing")
+	}
+	if envelope.Time.IsZero() {
+		return nil, NewError(ReasonRequestInvalid, "timestampMs", nil, "Envelope.Time is missing")
+	}
 	parameters, err := marshal(intent)
 	if err != nil {
 		return nil, NewError(ReasonRequestInvalid, "parameters", err, "parameters: %v", err)
@@ -39,7 +45,7 @@ func NewRequest(envelope Envelope, intent Intent) (*Request, error) {
 	}
 	if !reflect.DeepEqual(request.Intent, intent) || request.OrganizationID != envelope.OrganizationID {
 		return nil, NewError(ReasonRequestInvalid, "parameters", nil,
-			"%s: the intent does not survive encoding as JSON: a text in it is not UTF-8, or a member has no JSON name", request.Type)
+			"%T: the intent does not survive encoding as JSON: it is a pointer, a text in it is not UTF-8, or a member has no JSON name", intent)
 	}
 	return request, nil
 }

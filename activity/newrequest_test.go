@@ -74,6 +74,8 @@ func TestNewRequestRefuses(t *testing.T) {
 	}{
 		"no organization":       {activity.Envelope{Time: now}, valid, "organizationId"},
 		"no time":               {activity.Envelope{OrganizationID: "org"}, valid, "timestampMs"},
+		"no intent":             {activity.Envelope{OrganizationID: "org", Time: now}, nil, "parameters"},
+		"a pointer":             {activity.Envelope{OrganizationID: "org", Time: now}, &valid, "parameters"},
 		"organization not text": {activity.Envelope{OrganizationID: "\xff", Time: now}, valid, "parameters"},
 		"member too long":       {activity.Envelope{OrganizationID: "org", Time: now}, long, "signWith"},
 		"not UTF-8":             {activity.Envelope{OrganizationID: "org", Time: now}, invalid, "parameters"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -50,6 +51,12 @@ func TestReasons(t *testing.T) {
 	} {
 		if row := fmt.Sprintf("| `%s` | %d | %d |", reason, reason.Code(), status); !strings.Contains(document, row) {
 			t.Errorf("no row %s", row)
+		}
+	}
+	source := read(t, "../activity/error.go")
+	for _, reason := range regexp.MustCompile(`Reason = "([A-Z_]+)"`).FindAllStringSubmatch(source, -1) {
+		if !regexp.MustCompile("(?m)^\\|[^|]*`" + reason[1] + "`").MatchString(document) {
+			t.Errorf("no row for %s", reason[1])
 		}
 	}
 }

@@ -171,7 +171,7 @@ func TestChainOfAnEmbedder(t *testing.T) {
 }
 
 // TestOrganizations: Authorize and Decide use the organization's own file; an organization
-// without a file has no rules.
+// without a file has no rules, and one with a nil file is denied everything.
 func TestOrganizations(t *testing.T) {
 	denies := head + "rules:\n  - {name: no, deny: transfer, when: effect.asset == usdc || effect.to in treasury}\n"
 	all := policy.NewOrganizations(map[string]*policy.File{"org": load(t, denies)})
@@ -191,10 +191,17 @@ func TestOrganizations(t *testing.T) {
 			t.Errorf("another: %+v, %v", decision, err)
 		}
 	}
+	asked.Organization = &countersign.Organization{ID: "org"}
+	none := policy.NewOrganizations(map[string]*policy.File{"org": nil})
+	if err := none.Authorize(t.Context(), asked); !errors.Is(err, countersign.ErrDenied) {
+		t.Errorf("a nil file, Authorize: %v", err)
+	}
+	if _, err := none.Decide(t.Context(), asked); !errors.Is(err, countersign.ErrDenied) {
+		t.Errorf("a nil file, Decide: %v", err)
+	}
 	if all.Replace("other", load(t, denies)) || all.Replace("org", nil) || !all.Replace("org", load(t, head+pays)) {
 		t.Error("Replace")
 	}
-	asked.Organization = &countersign.Organization{ID: "org"}
 	if err := all.Authorize(t.Context(), asked); err != nil {
 		t.Errorf("after Replace: %v", err)
 	}

@@ -15,10 +15,15 @@ type Organizations struct {
 
 var _ countersign.Decider = (*Organizations)(nil)
 
-// NewOrganizations returns a policy with the files of organizations, by organization id.
+// NewOrganizations returns a policy with the files of organizations, by organization id. An
+// organization that is not listed has no rules: see Decide. One that is listed without a
+// file is denied everything.
 func NewOrganizations(files map[string]*File) *Organizations {
 	o := &Organizations{files: map[string]*atomic.Pointer[File]{}}
 	for id, file := range files {
+		if file == nil {
+			file = new(File) // without rules, which denies everything
+		}
 		o.files[id] = new(atomic.Pointer[File])
 		o.files[id].Store(file)
 	}

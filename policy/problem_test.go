@@ -15,7 +15,7 @@ func TestWrongFiles(t *testing.T) {
 		return head + "rules:\n  - name: a\n    allow: transfer\n    when: " + condition + "\n"
 	}
 	for _, test := range []struct{ name, file, want string }{
-		{"empty", "", "one YAML document"},
+		{"empty", "", "the file is empty"}, {"a comment", "# later\n", "the file is empty"},
 		{"misspelt member", "schema: countersign.policy/1\nrule: []\n", "2:1: the file has no member rule: did you mean rules?"},
 		{"other schema", "schema: countersign.policy/9\nrules: []\n", "1:9: schema countersign.policy/9 is not known"},
 		{"twice", "schema: countersign.policy/1\nrules: []\nrules: []\n", "rules"},

@@ -48,7 +48,11 @@ func parseYAML(content []byte, report *problems) (node, bool) {
 		report.addSyntax(err)
 		return node{}, false
 	}
-	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
+	if len(file.Docs) == 1 && file.Docs[0].Body == nil {
+		report.add(place{1, 1}, "", "the file is empty: it needs at least schema and rules")
+		return node{}, false
+	}
+	if len(file.Docs) != 1 {
 		report.add(place{1, 1}, "", "expected one YAML document, found %d", len(file.Docs))
 		return node{}, false
 	}

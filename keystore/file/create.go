@@ -50,7 +50,7 @@ func (s *Store) create(passphrase []byte) (err error) {
 		return err
 	}
 	// scrypt runs before taking the lock, so that other writers do not wait for it.
-	identity, err := s.identity.encrypt(passphrase, s.options.WorkFactor)
+	identity, err := s.encryptIdentity(passphrase)
 	if err != nil {
 		return err
 	}
@@ -61,6 +61,15 @@ func (s *Store) create(passphrase []byte) (err error) {
 		return err
 	}
 	return s.syncAll(parents)
+}
+
+// encryptIdentity encrypts the identity with a passphrase, unless Open with the same options
+// would then refuse it.
+func (s *Store) encryptIdentity(passphrase []byte) ([]byte, error) {
+	if s.options.WorkFactor > s.options.MaxWorkFactor {
+		return nil, fmt.Errorf("%w: Options.WorkFactor is %d and Options.MaxWorkFactor %d: Open would refuse the keystore", ErrWorkFactor, s.options.WorkFactor, s.options.MaxWorkFactor)
+	}
+	return s.identity.encrypt(passphrase, s.options.WorkFactor)
 }
 
 // newParents returns the parents of the keystore's directory and of every directory above
@@ -138,7 +147,7 @@ func (s *Store) changePassphrase(passphrase []byte) error {
 	if err := s.checkOwner(); err != nil {
 		return err
 	}
-	identity, err := s.identity.encrypt(passphrase, s.options.WorkFactor)
+	identity, err := s.encryptIdentity(passphrase)
 	if err != nil {
 		return err
 	}

@@ -53,6 +53,25 @@ func TestIdentityFile(t *testing.T) {
 	}
 }
 
+// TestWorkFactorAboveTheLimit checks that no identity is written that Open with the same
+// options would refuse.
+func TestWorkFactorAboveTheLimit(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "keys")
+	high := fast
+	high.WorkFactor, high.MaxWorkFactor = 9, 8
+	if _, err := file.Create(dir, passphrase, high); !errors.Is(err, file.ErrWorkFactor) {
+		t.Errorf("Create: %v", err)
+	}
+	created, err := file.Create(dir, passphrase, fast)
+	must(t, err, created.Close())
+	store, err := file.Open(t.Context(), dir, passphrase, high)
+	must(t, err)
+	defer store.Close()
+	if err := store.ChangePassphrase([]byte("another")); !errors.Is(err, file.ErrWorkFactor) {
+		t.Errorf("ChangePassphrase: %v", err)
+	}
+}
+
 // TestIdentityAltered alters the ciphertext; the passphrase is right.
 func TestIdentityAltered(t *testing.T) {
 	x := newAttacked(t)
