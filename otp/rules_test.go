@@ -344,6 +344,7 @@ func TestConfigInvalid(t *testing.T) {
 		"no store":                func(c *otp.Config) { c.Store = nil },
 		"no secret":               func(c *otp.Config) { c.Secret = nil },
 		"a short secret":          func(c *otp.Config) { c.Secret = secret(make([]byte, 31)) },
+		"no sender":               func(c *otp.Config) { c.Email = nil },
 		"a negative limit":        func(c *otp.Config) { c.Limits.Sends = otp.Rate{Count: -1, Window: time.Minute} },
 		"no domain":               func(c *otp.Config) { c.SenderDomains = []string{"a b"} },
 		"a template without code": func(c *otp.Config) { c.Templates = map[string]otp.Template{"a": {Text: "no code"}} },
