@@ -165,7 +165,7 @@ func TestHazardsOfTheRequest(t *testing.T) {
 func TestChainOfAnEmbedder(t *testing.T) {
 	asked := ask(ether(t, treasury, 1))
 	asked.Summary = &chains.Summary{Chain: "embedders"}
-	if got, _ := decide(t, "schema: countersign.policy/1\nrules:\n  - {name: all, allow: request}\n", asked); !strings.Contains(got, "is not covered") {
+	if got, _ := decide(t, "schema: countersign.policy/1\nrules:\n  - {name: all, allow: request}\n", asked); !strings.Contains(got, "cannot judge the chain embedders") {
 		t.Error(got)
 	}
 }

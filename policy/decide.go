@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains"
@@ -45,6 +46,10 @@ func (f *File) Decide(ctx context.Context, request countersign.Authorization) (c
 
 func (c *cover) decide() (countersign.Decision, error) {
 	f, e := c.file, c.evaluation
+	if _, known := chainNamespaces[e.chain]; !known && e.chain != "" {
+		return countersign.Decision{}, &Denial{Effect: -1, Text: fmt.Sprintf(
+			"a policy file cannot judge the chain %s: it knows %s; for another one, implement countersign.Policy", e.chain, strings.Join(chainNames(), ", "))}
+	}
 	if err := f.deny(e); err != nil {
 		return countersign.Decision{}, err
 	}
