@@ -55,10 +55,14 @@ func Example_refusals() {
 			fmt.Println("dangerous:", refused.Message)
 		case activity.ReasonInvalidTransaction:
 			fmt.Println("malformed:", refused.Message)
+		case activity.ReasonNotAuthorized, activity.ReasonLimitExceeded:
+			fmt.Println("against the policy:", refused.Message)
+		case activity.ReasonNotFound:
+			fmt.Println("no such key:", refused.Message)
 		case activity.ReasonUnavailable:
 			fmt.Println("try again:", refused.Message)
 		default:
-			log.Print(refused.Code, refused.Reason, refused.Message)
+			log.Println(refused.Code, refused.Reason, refused.Message)
 		}
 	}
 	// Output: dangerous: …
