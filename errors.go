@@ -38,8 +38,10 @@ func refuseTransaction(err error) error {
 // devices and slots.
 func refuseKey(err error) error {
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the request ended before the key signed: %v", err)
+	case errors.Is(err, context.Canceled):
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the request ended before the key signed: %v", context.Canceled)
+	case errors.Is(err, context.DeadlineExceeded):
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the request ended before the key signed: %v", context.DeadlineExceeded)
 	case errors.Is(err, keystore.ErrClosed):
 		return activity.NewError(activity.ReasonUnavailable, "", err, "the keystore is closed: the engine is shutting down")
 	case errors.Is(err, keystore.ErrWithdrawn):
@@ -51,6 +53,9 @@ func refuseKey(err error) error {
 	}
 	return activity.NewError(activity.ReasonInternal, "", err, "the key could not be used")
 }
+
+// errNoKey is the error of a keystore that breaks its contract.
+var errNoKey = errors.New("keystore: Find returned neither a key nor an error")
 
 func refuseStamp(cause error) error {
 	return activity.NewError(activity.ReasonSignatureInvalid, "", cause,

@@ -127,7 +127,11 @@ func TestBackendErrors(t *testing.T) {
 		{broken, activity.ReasonInternal, 13, "the key could not be used"},
 		{fmt.Errorf("hsm: %w", keystore.ErrWithdrawn), activity.ReasonUnavailable, 14, "the key was removed or changed while the request was carried out: send the request again"},
 		{fmt.Errorf("hsm: %w", keystore.ErrClosed), activity.ReasonUnavailable, 14, "the keystore is closed: the engine is shutting down"},
-		{context.DeadlineExceeded, activity.ReasonUnavailable, 14, "the request ended before the key signed: context deadline exceeded"},
+		{fmt.Errorf("dial 10.0.0.1: %w", context.DeadlineExceeded), activity.ReasonUnavailable, 14, "the request ended before the key signed: context deadline exceeded"},
+		{fmt.Errorf("dial 10.0.0.1: %w", context.Canceled), activity.ReasonUnavailable, 14, "the request ended before the key signed: context canceled"},
+		{fmt.Errorf("dial 10.0.0.1: %w", keystore.ErrUnavailable), activity.ReasonUnavailable, 14, "the keystore cannot be reached at the moment"},
+		{fmt.Errorf("dial 10.0.0.1: %w", keystore.ErrSignatureCheck), activity.ReasonInternal, 13, "the key's backend returned a signature that does not verify; it was not released"},
+		{fmt.Errorf("dial 10.0.0.1: %w", keystore.ErrUnsupported), activity.ReasonInternal, 13, "the key could not be used"},
 	} {
 		for _, stage := range []string{"find", "sign"} {
 			_, keys := newEngine(t, countersign.Config{})
@@ -146,6 +150,24 @@ func TestBackendErrors(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestNoKeyNoError checks that a keystore that returns neither a key nor an error is an
+// error and no panic.
+func TestNoKeyNoError(t *testing.T) {
+	_, keys := newEngine(t, countersign.Config{})
+	engine, err := countersign.New(countersign.Config{Keystore: &keyless{keys}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = engine.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer))
+	checkError(t, err, activity.ReasonInternal, 13, "", "the key could not be used")
+}
+
+type keyless struct{ keystore.Keystore }
+
+func (*keyless) Find(context.Context, string, keystore.Locator) (keystore.Key, error) {
+	return nil, nil
 }
 
 // TestConcurrency signs for two organizations at once, while keys are added and the

@@ -47,6 +47,8 @@ func (o *owners) at(ctx context.Context, address []byte) (owned ownedKey, ok boo
 		return owned, false, nil
 	case err != nil:
 		return owned, false, refuseKey(err)
+	case key == nil:
+		return owned, false, refuseKey(errNoKey)
 	}
 	owned, err = o.key(ctx, key.ID())
 	return owned, err == nil, err

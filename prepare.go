@@ -124,7 +124,7 @@ func (p *PreparedTransaction) signCall(ctx context.Context) (activity.Result, er
 func (p *PreparedTransaction) sign(ctx context.Context) (activity.Result, error) {
 	signed, err := p.signing.AppendSigned(ctx, nil)
 	if err != nil {
-		return nil, refuseTransaction(err)
+		return nil, refuseKey(err)
 	}
 	if messages, ok := payloadsOf(p.intent); ok {
 		return messageResult(p.intent, signed, len(messages.Payloads))
@@ -240,7 +240,7 @@ func (t chainTable) parse(kind activity.TransactionType, unsigned string) (chain
 	}
 	raw, err := chains.DecodeHex(unsigned)
 	if err != nil {
-		return nil, nil, activity.NewError(activity.ReasonInvalidTransaction, fieldTransaction, err,
+		return nil, nil, activity.NewError(activity.ReasonInvalidTransaction, fieldTransaction, errors.Join(chains.ErrMalformed, err),
 			"%s: %v; %s expects %s", fieldTransaction, err, chain.Name(), chain.Expects())
 	}
 	tx, err := chain.Parse(raw)
@@ -276,6 +276,8 @@ func (e *Engine) findAll(ctx context.Context, organizationID string, locators []
 			continue
 		case err != nil:
 			return nil, refuseKey(err)
+		case key == nil:
+			return nil, refuseKey(errNoKey)
 		case slices.ContainsFunc(keys, func(k keystore.Key) bool { return k.ID() == key.ID() }):
 			continue
 		case !e.config.ReleaseUnverifiedSignatures:
