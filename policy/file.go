@@ -67,7 +67,8 @@ type limit struct {
 // own.
 type Options struct {
 	// Names are the users and keys of the organization; names in the file must be
-	// among them. If nil, names are not checked.
+	// among them. If nil, names are not checked: a misspelled one matches nobody, so that
+	// a deny denies nothing, and a user is found by id or name.
 	Names *Names
 
 	// Folder has the transactions that tests name. The default is the folder of
@@ -83,7 +84,7 @@ type Options struct {
 
 // Names are the users and keys that a file can name.
 type Names struct {
-	Users       []countersign.User
+	Users       []countersign.User       // may repeat a user, as the members of a directory do
 	Credentials []string                 // ids
 	Keys        []countersign.SigningKey // nil: names of keys are not checked
 }
@@ -122,6 +123,7 @@ func Load(path string, options Options) (*File, error) {
 
 // Parse is [Load] for bytes. Errors refer to them by name.
 func Parse(name string, content []byte, options Options) (*File, error) {
+	options.Names = options.Names.once()
 	c := &compiler{
 		file:    &File{name: name, digest: sha256.Sum256(content), limits: map[string]*limit{}, lines: strings.Split(string(content), "\n")},
 		options: options, problems: new(problems), lists: map[string]*list{}, assets: map[string]*asset{}, assetNames: map[string]string{},
@@ -139,6 +141,20 @@ func Parse(name string, content []byte, options Options) (*File, error) {
 	}
 	c.file.warnings, c.file.tests, c.file.names = c.sorted(), len(c.tests), options.Names
 	return c.file, nil
+}
+
+// once returns the names with each user once.
+func (n *Names) once() *Names {
+	if n == nil {
+		return nil
+	}
+	names, seen := *n, map[string]bool{}
+	names.Users = slices.DeleteFunc(slices.Clone(n.Users), func(user countersign.User) bool {
+		before := seen[user.ID]
+		seen[user.ID] = true
+		return before
+	})
+	return &names
 }
 
 // compiler reads one file.

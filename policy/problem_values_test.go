@@ -115,7 +115,8 @@ func TestWrongValues(t *testing.T) {
 // TestWrongNames: if the organization's names are known, unknown users, tags and credentials
 // are refused, and groups that its users cannot fill.
 func TestWrongNames(t *testing.T) {
-	names := &policy.Names{Users: []countersign.User{{ID: "u1", Name: "ann", Tags: []string{"finance"}}, {ID: "u2", Name: "bob"}, {ID: "u3", Name: "bob"}}, Credentials: []string{"c1"}}
+	ann := countersign.User{ID: "u1", Name: "ann", Tags: []string{"finance"}}
+	names := &policy.Names{Users: []countersign.User{ann, ann, {ID: "u2", Name: "bob"}, {ID: "u3", Name: "bob"}}, Credentials: []string{"c1"}}
 	for rest, want := range map[string]string{
 		"who: {user: anne}":                     "there is no user anne: did you mean ann?",
 		"who: {user: bob}":                      "2 users are called bob",
@@ -127,6 +128,9 @@ func TestWrongNames(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", rest, err, want)
 		}
+	}
+	if _, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/1\nrules:\n  - {name: a, allow: transfer, who: {user: ann}}\n"), policy.Options{Names: names}); err != nil {
+		t.Errorf("a user who is listed twice: %v", err)
 	}
 }
 
