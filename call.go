@@ -8,13 +8,12 @@ import (
 )
 
 // call is a request without a stamp by Config.Submitter: the process that embeds the
-// engine asks. With a Store, Sign treats it as a submitted request from step 5 on: it
-// is decided again, takes a lease with its charges under a fingerprint of its own,
-// signs, and is recorded with the scheme LOCAL.
+// engine asks. Sign decides it again. With a Store, Sign treats it as a submitted request
+// from step 5 on: it takes a lease with its charges under a fingerprint of its own, signs,
+// and is recorded with the scheme LOCAL.
 type call struct {
-	engine   *Engine
-	caller   *caller
-	decision Decision // by decideCall
+	engine *Engine
+	caller *caller
 
 	// request is created by the first Sign and kept, so that calling Sign again after
 	// an error of the store repeats the same request: it is charged once, and answered
@@ -60,15 +59,22 @@ func (e *Engine) decideCall(ctx context.Context, prepared *PreparedTransaction, 
 		return e.refuseHazards(prepared.intent, organization, prepared.allHazards, nil)
 	}
 	c := &call{engine: e, caller: e.localCaller(organization, organizationID)}
-	s := c.submission(prepared)
-	if err := e.decide(ctx, s, spent); err != nil {
+	if err := c.decide(ctx, c.submission(prepared), spent); err != nil {
 		return err
 	}
-	if charges := s.decision.Charges; len(charges) > 0 && e.config.Store == nil {
+	prepared.call = c
+	return nil
+}
+
+// decide asks the policy. Limits need a store to count in.
+func (c *call) decide(ctx context.Context, s *submission, spent SpentReader) error {
+	if err := c.engine.decide(ctx, s, spent); err != nil {
+		return err
+	}
+	if charges := s.decision.Charges; len(charges) > 0 && c.engine.config.Store == nil {
 		return activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
 			"not authorized: limit %s is counted in a store, and this engine has none: set Config.Store", charges[0].Limit)
 	}
-	c.decision, prepared.call = s.decision, c
 	return nil
 }
 
@@ -110,8 +116,9 @@ func (c *call) submission(prepared *PreparedTransaction) *submission {
 func (c *call) sign(ctx context.Context, prepared *PreparedTransaction) (result activity.Result, err error) {
 	s := c.submission(prepared)
 	if c.engine.config.Store == nil {
-		s.decision = c.decision
-		result, err = performUnrecorded(ctx, s)
+		if err = c.decide(ctx, s, nil); err == nil { // the policy may have changed since it was prepared
+			result, err = performUnrecorded(ctx, s)
+		}
 	} else if s.record, err = c.once(ctx, s); err == nil {
 		result = s.record.Result
 	}

@@ -287,3 +287,35 @@ func TestCallsWithoutStore(t *testing.T) {
 	_, err = engine.SignTransaction(t.Context(), enginetest.Organization, payout())
 	refusal(t, err, activity.ReasonLimitExceeded, "")
 }
+
+// TestSignAsksAgain checks that Sign asks the policy again, with a store and without one:
+// what it allowed when a transaction was prepared may be denied by now.
+func TestSignAsksAgain(t *testing.T) {
+	for _, opened := range []store.Store{nil, memory.New(0)} {
+		var denies atomic.Bool
+		f := enginetest.New(t)
+		engine, err := countersign.New(countersign.Config{
+			Keystore: f.Signing, Submitter: &machine, Store: opened, Now: f.Clock.Now,
+			Policy: countersign.PolicyFunc(func(context.Context, countersign.Authorization) error {
+				if denies.Load() {
+					return countersign.ErrDenied
+				}
+				return nil
+			}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		prepared, err := engine.PrepareTransaction(t.Context(), enginetest.Organization, payout())
+		if err != nil {
+			t.Fatal(err)
+		}
+		denies.Store(true)
+		_, err = prepared.Sign(t.Context())
+		refusal(t, err, activity.ReasonNotAuthorized, "denied by policy")
+		denies.Store(false)
+		if _, err := prepared.Sign(t.Context()); err != nil {
+			t.Errorf("allowed again: %v", err)
+		}
+	}
+}
