@@ -193,7 +193,8 @@ func (p Party) Is(address []byte) bool {
 	return p.kind == partyAddress && p.address == string(address)
 }
 
-// String returns the text of the address, "signer", "unknown", or an empty string.
+// String returns the text of the address in the chain's canonical form (on Bitcoin the
+// script in hex), "signer", "unknown", or an empty string.
 func (p Party) String() string {
 	switch {
 	case p.IsUnknown():
