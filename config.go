@@ -62,10 +62,10 @@ type Config struct {
 	Policy Policy
 
 	// Submitter is the user that calls without a stamp (SignTransaction, SignMessage
-	// and the others that take an intent) are attributed to. They are recorded in
-	// Store, with the scheme LOCAL, and charged to the limits of a Policy that is a
-	// Decider. A call that needs approvals is refused. Default: such calls are not
-	// recorded, and are refused if there is a Policy.
+	// and the others that take an intent) are attributed to. It needs an ID. The calls
+	// are recorded in Store, with the scheme LOCAL, and charged to the limits of a Policy
+	// that is a Decider. A call that needs approvals is refused. Default: such calls are
+	// not recorded, and are refused if there is a Policy.
 	Submitter *User
 
 	// Store keeps the activities and counts limits. The engine closes it.

@@ -48,7 +48,8 @@ type Options struct {
 	Timeout time.Duration
 
 	// Origins are the origins whose pages may use the API from a browser
-	// (CORS), such as "https://app.example.com". Default: none.
+	// (CORS), such as "https://app.example.com": exactly as browsers send them, without a
+	// path, a wildcard or a default port. Any other form matches nothing. Default: none.
 	Origins []string
 
 	// Observer counts requests whose path or method is not served, with the
