@@ -39,7 +39,7 @@ func (c *client) open(ctx context.Context) (err error) {
 
 // checkURL refuses a --url that is not the base URL of a server.
 func checkURL(base string) error {
-	if _, err := api.New(api.Config{URL: base, Key: new(api.Key{OrganizationID: "any"})}); err != nil {
+	if _, err := api.New(api.Config{URL: base, OrganizationID: "any", Stamper: new(stamp.Signer)}); err != nil {
 		return usagef("--url %q: write it as http://HOST:PORT or https://HOST", base)
 	}
 	return nil
