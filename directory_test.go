@@ -56,13 +56,17 @@ func TestNewDirectoryRefuses(t *testing.T) {
 	key := func(o *countersign.OrganizationConfig) *countersign.APIKeyConfig { return &o.Users[0].APIKeys[0] }
 	passkey := func(o *countersign.OrganizationConfig) *countersign.PasskeyConfig { return &o.Users[1].Passkeys[0] }
 	for want, change := range map[string]func(o *countersign.OrganizationConfig){
-		"organizations[0]: id is missing":                                                   func(o *countersign.OrganizationConfig) { o.ID = "" },
-		"bytes, at most ":                                                                   func(o *countersign.OrganizationConfig) { o.ID = strings.Repeat("o", activity.MaxOrganizationID+1) },
-		`organization org: allowHazards: unknown hazard "*": use`:                           func(o *countersign.OrganizationConfig) { o.AllowHazards = []string{"*"} },
-		"users[1] (ci): another user has this id":                                           func(o *countersign.OrganizationConfig) { o.Users[1].Name = "ci" },
-		"users[0] (ci): apiKeys[0]: publicKey: encoding/hex":                                func(o *countersign.OrganizationConfig) { key(o).PublicKey = "0x" + basePoint },
-		"apiKeys[0]: API key on API_KEY_CURVE_P256: public key: 32 bytes":                   func(o *countersign.OrganizationConfig) { key(o).PublicKey = basePoint[2:] },
-		"API_KEY_CURVE_P256: public key: not a point":                                       func(o *countersign.OrganizationConfig) { key(o).PublicKey = "02" + strings.Repeat("ff", 32) },
+		"organizations[0]: id is missing":                                 func(o *countersign.OrganizationConfig) { o.ID = "" },
+		"bytes, at most ":                                                 func(o *countersign.OrganizationConfig) { o.ID = strings.Repeat("o", activity.MaxOrganizationID+1) },
+		`organization org: allowHazards: unknown hazard "*": use`:         func(o *countersign.OrganizationConfig) { o.AllowHazards = []string{"*"} },
+		"users[1] (ci): another user has this id":                         func(o *countersign.OrganizationConfig) { o.Users[1].Name = "ci" },
+		"users[0] (ci): apiKeys[0]: publicKey: encoding/hex":              func(o *countersign.OrganizationConfig) { key(o).PublicKey = "0x" + basePoint },
+		"apiKeys[0]: API key on API_KEY_CURVE_P256: public key: 32 bytes": func(o *countersign.OrganizationConfig) { key(o).PublicKey = basePoint[2:] },
+		"API_KEY_CURVE_P256: public key: not a point":                     func(o *countersign.OrganizationConfig) { key(o).PublicKey = "02" + strings.Repeat("ff", 32) },
+		"apiKeys[0]: activities: the list is empty":                       func(o *countersign.OrganizationConfig) { key(o).Activities = []activity.Type{} },
+		"passkeys[0]: activities: the list is empty": func(o *countersign.OrganizationConfig) {
+			passkey(o).Activities = []activity.Type{}
+		},
 		`apiKeys[0]: activities: "SIGN" is not served`:                                      func(o *countersign.OrganizationConfig) { key(o).Activities = []activity.Type{"SIGN"} },
 		"users[1] (person): passkeys[0]: credentialId: illegal":                             func(o *countersign.OrganizationConfig) { passkey(o).CredentialID = "a b" },
 		"passkeys[0]: publicKey: illegal":                                                   func(o *countersign.OrganizationConfig) { passkey(o).PublicKey = "a b" },

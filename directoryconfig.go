@@ -41,7 +41,7 @@ type APIKeyConfig struct {
 	Curve      stamp.Curve     `yaml:"curve"`      // API_KEY_CURVE_P256, …
 	PublicKey  string          `yaml:"publicKey"`  // hex
 	ExpiresAt  time.Time       `yaml:"expiresAt"`  // zero: never
-	Activities []activity.Type `yaml:"activities"` // empty: all that need not be named, see activity.Type.MustBeNamed
+	Activities []activity.Type `yaml:"activities"` // nil: all that need not be named, see activity.Type.MustBeNamed; an empty list is an error
 }
 
 // PasskeyConfig configures a passkey.
@@ -170,11 +170,6 @@ func (o *configuredOrganization) addCredential(user User, read func() (*stamp.Cr
 	if other, taken := o.members[credential.ID()]; taken {
 		return fmt.Errorf("%s already belongs to user %s", credential.ID(), other.User.Name)
 	}
-	for _, name := range credential.Activities {
-		if !slices.Contains(activity.Types(), activity.Type(name)) {
-			return fmt.Errorf("activities: %q is not served: use %v", name, activity.Types())
-		}
-	}
 	o.members[credential.ID()] = &Member{User: user, Credential: credential}
 	return nil
 }
@@ -188,8 +183,9 @@ func (k *APIKeyConfig) credential() (*stamp.Credential, error) {
 	if err != nil {
 		return nil, err
 	}
-	credential.ExpiresAt, credential.Activities = k.ExpiresAt, typeNames(k.Activities)
-	return credential, nil
+	credential.ExpiresAt = k.ExpiresAt
+	credential.Activities, err = typeNames(k.Activities)
+	return credential, err
 }
 
 func (k *PasskeyConfig) credential() (*stamp.Credential, error) {
@@ -214,8 +210,9 @@ func (k *PasskeyConfig) credential() (*stamp.Credential, error) {
 	}
 	credential.RequireUserVerification = k.UserVerification == required
 	credential.AllowCrossOrigin = k.AllowCrossOrigin
-	credential.ExpiresAt, credential.Activities = k.ExpiresAt, typeNames(k.Activities)
-	return credential, nil
+	credential.ExpiresAt = k.ExpiresAt
+	credential.Activities, err = typeNames(k.Activities)
+	return credential, err
 }
 
 // checkRelyingParty refuses a domain or an origin that no browser would report: the
@@ -232,12 +229,20 @@ func (k *PasskeyConfig) checkRelyingParty() error {
 	return nil
 }
 
-func typeNames(types []activity.Type) []string {
+// typeNames checks the types that a credential may submit. It refuses an empty list, because
+// its author means none, but [stamp.Credential] takes it as the default.
+func typeNames(types []activity.Type) ([]string, error) {
+	if types != nil && len(types) == 0 {
+		return nil, errors.New("activities: the list is empty: name at least one type, or leave it out for the default")
+	}
 	var names []string
 	for _, one := range types {
+		if !slices.Contains(activity.Types(), one) {
+			return nil, fmt.Errorf("activities: %q is not served: use %v", one, activity.Types())
+		}
 		names = append(names, string(one))
 	}
-	return names
+	return names, nil
 }
 
 // Organization implements Directory.

@@ -125,7 +125,7 @@ func openStore(ctx context.Context, uri string) (store.Store, error) {
 		}
 		return opened, nil
 	}
-	return nil, fmt.Errorf("store: unknown store %q: use memory:, bolt:PATH or postgres://…", scheme)
+	return nil, fmt.Errorf("store: unknown store %q: use memory, bolt:PATH or postgres://…", scheme)
 }
 
 // ifInUse adds a cure to the error of a store that another process has open.
