@@ -103,29 +103,39 @@ var openBolt = func(path string) (store.Store, error) {
 	return opened, nil
 }
 
-// openStore opens the store that a URI names. Its errors name the store.
-func openStore(ctx context.Context, uri string) (store.Store, error) {
+// checkStoreURI refuses a URI that openStore does not know.
+func checkStoreURI(uri string) error {
 	scheme, rest, _ := strings.Cut(uri, ":")
 	switch {
-	case uri == config.MemoryStore:
-		return memory.New(countersign.DefaultStoreBytes), nil
-	case scheme == "bolt" && rest == "":
-		return nil, fmt.Errorf("store: %q names no file: write bolt:PATH", uri)
+	case uri == config.MemoryStore, scheme == "postgres", scheme == "postgresql", scheme == "bolt" && rest != "":
+		return nil
 	case scheme == "bolt":
-		return openBolt(rest)
-	case scheme == "postgres" || scheme == "postgresql":
-		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-		defer cancel()
-		opened, err := postgres.Open(ctx, uri)
-		if errors.Is(err, context.DeadlineExceeded) {
-			return nil, fmt.Errorf("store: PostgreSQL did not answer within %v", connectTimeout)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return opened, nil
+		return fmt.Errorf("store: %q names no file: write bolt:PATH", uri)
 	}
-	return nil, fmt.Errorf("store: unknown store %q: use memory, bolt:PATH or postgres://…", scheme)
+	return fmt.Errorf("store: unknown store %q: use memory, bolt:PATH or postgres://…", scheme)
+}
+
+// openStore opens the store that a URI names. Its errors name the store.
+func openStore(ctx context.Context, uri string) (store.Store, error) {
+	if err := checkStoreURI(uri); err != nil {
+		return nil, err
+	}
+	if uri == config.MemoryStore {
+		return memory.New(countersign.DefaultStoreBytes), nil
+	}
+	if path, ok := strings.CutPrefix(uri, "bolt:"); ok {
+		return openBolt(path)
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	opened, err := postgres.Open(ctx, uri)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, fmt.Errorf("store: PostgreSQL did not answer within %v", connectTimeout)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return opened, nil
 }
 
 // ifInUse adds a cure to the error of a store that another process has open.

@@ -60,7 +60,8 @@ On SIGTERM or Ctrl-C, /readyz answers 503 for --drain-delay; then the server sto
 accepting requests, finishes those in flight and exits. A second signal exits at
 once. On SIGHUP it re-reads organizations, users, credentials, policies and the TLS
 certificate, all or nothing: if anything is wrong, it logs the error and keeps the
-old ones. --check checks all of them without serving.
+old ones. --check checks all of them, the addresses and the store's form without serving;
+it opens neither the store nor the keystore.
 
 The admin address serves /healthz (200 while the process is alive), /readyz (200
 while requests can be carried out) and /metrics (Prometheus). If --listen moves the
@@ -164,6 +165,12 @@ func tuneCollector() {
 // report prints the result of --check for a configuration that serve would start
 // with.
 func (c *serveCommand) report(cmd *cobra.Command, configured *config.Config) error {
+	if err := c.checkAddresses(configured); err != nil {
+		return err
+	}
+	if err := checkStoreURI(configured.Store); err != nil {
+		return err
+	}
 	if err := checkPolicies(configured); err != nil {
 		return err
 	}

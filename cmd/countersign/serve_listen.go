@@ -25,11 +25,13 @@ func (a *addresses) close() {
 	}
 }
 
+var errNoListen = errors.New("listen is missing: set it in the configuration, or pass --listen")
+
 // bind binds the configured addresses. Flags take precedence.
 func (c *serveCommand) bind(configured *config.Config, protocol *tls.Config) (*addresses, error) {
 	listen := cmp.Or(c.listen, configured.Listen)
 	if listen == "" {
-		return nil, errors.New("listen is missing: set it in the configuration, or pass --listen")
+		return nil, errNoListen
 	}
 	api, err := c.bindOne(listen, protocol != nil)
 	if err != nil {
@@ -75,18 +77,48 @@ func (c *serveCommand) bindAdmin(configured *config.Config) (net.Listener, error
 
 // bindOne binds one address. It must be loopback unless it is secured by TLS.
 func (c *serveCommand) bindOne(address string, secured bool) (net.Listener, error) {
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return nil, fmt.Errorf("%q has no port: write HOST:PORT", address)
-	}
-	bound, err := net.Listen("tcp", address)
+	resolved, err := c.resolve(address, secured)
 	if err != nil {
 		return nil, err
 	}
-	tcp, ok := bound.Addr().(*net.TCPAddr)
-	if secured || c.plaintext || ok && tcp.IP.IsLoopback() {
-		return bound, nil
+	return net.Listen("tcp", resolved.String())
+}
+
+// resolve returns the address to bind, unless it may not be bound.
+func (c *serveCommand) resolve(address string, secured bool) (*net.TCPAddr, error) {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, fmt.Errorf("%q has no port: write HOST:PORT", address)
 	}
-	return nil, errors.Join(
-		fmt.Errorf("%s is not a loopback address, and there is no TLS: configure tls, or pass --plaintext-beyond-loopback", address),
-		bound.Close())
+	resolved, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if secured || c.plaintext || resolved.IP.IsLoopback() {
+		return resolved, nil
+	}
+	return nil, fmt.Errorf("%s is not a loopback address, and there is no TLS: configure tls, or pass --plaintext-beyond-loopback", address)
+}
+
+// checkAddresses refuses the addresses that bind refuses, without binding them.
+func (c *serveCommand) checkAddresses(configured *config.Config) error {
+	listen := cmp.Or(c.listen, configured.Listen)
+	if listen == "" {
+		return errNoListen
+	}
+	api, err := c.resolve(listen, configured.TLS != nil)
+	if err != nil {
+		return bindError("listen", err)
+	}
+	address := cmp.Or(c.admin, configured.Admin)
+	if address == "" || address == "none" {
+		return nil
+	}
+	admin, err := c.resolve(address, false)
+	if err != nil {
+		return bindError("admin", err)
+	}
+	if api.Port != 0 && api.String() == admin.String() {
+		return fmt.Errorf("admin: %s is also the address of the API: choose another", address)
+	}
+	return nil
 }

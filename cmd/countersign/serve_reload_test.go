@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -244,8 +245,8 @@ func TestParseDays(t *testing.T) {
 	}
 }
 
-// TestCheckConfiguration checks that serve --check checks everything a reload reads, and
-// serves nothing.
+// TestCheckConfiguration checks that serve --check checks everything a reload reads, the
+// addresses and the form of the store, and serves nothing.
 func TestCheckConfiguration(t *testing.T) {
 	t.Parallel()
 	s := newServed(t)
@@ -261,5 +262,27 @@ func TestCheckConfiguration(t *testing.T) {
 	s.edit(t, "name: Example", "nme: Example")
 	if _, stderr, status := session.run(nil, "serve", "--check", "--config", s.config()); status != exitFailure || !strings.Contains(string(stderr), "nme") {
 		t.Errorf("exit status %d: %s", status, stderr)
+	}
+	for _, test := range []struct{ member, value, want string }{
+		{"store", "mysql:x", "store: unknown store"},
+		{"store", "'bolt:'", "names no file"},
+		{"listen", "0.0.0.0:0", "listen: 0.0.0.0:0 is not a loopback address"},
+		{"listen", "localhost", "has no port"},
+		{"admin", "0.0.0.0:0", "admin: 0.0.0.0:0 is not a loopback address"},
+		{"admin", "127.0.0.1:1\nlisten: 127.0.0.1:1", "also the address of the API"},
+	} {
+		s := newServed(t)
+		content, err := os.ReadFile(s.config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		without := regexp.MustCompile("(?m)^("+test.member+"|listen):.*\n").ReplaceAllString(string(content), "")
+		if !strings.Contains(test.member+": "+test.value, "listen:") {
+			without += "listen: 127.0.0.1:0\n"
+		}
+		writePrivate(t, s.config(), without+test.member+": "+test.value+"\n")
+		if _, stderr, status := session.run(nil, "serve", "--check", "--config", s.config()); status != exitFailure || !strings.Contains(string(stderr), test.want) {
+			t.Errorf("%s: %s: exit status %d: %s", test.member, test.value, status, stderr)
+		}
 	}
 }
