@@ -1,0 +1,41 @@
+package docs_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestPerformance checks that the benchmarks and targets named in performance.md exist.
+func TestPerformance(t *testing.T) {
+	document := read(t, "performance.md")
+	var code strings.Builder
+	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		code.Write(content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range regexp.MustCompile(`\bBenchmark\w+`).FindAllString(document, -1) {
+		if !strings.Contains(code.String(), "func "+name+"(") {
+			t.Errorf("no benchmark %s", name)
+		}
+	}
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range regexp.MustCompile("(?m)(?:^|`)make ([a-z-]+)").FindAllStringSubmatch(document, -1) {
+		if target[1] != "bench-ethereum" && !regexp.MustCompile(`(?m)^`+target[1]+":").Match(makefile) {
+			t.Errorf("no target %s", target[1])
+		}
+	}
+}
