@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/translog"
 )
@@ -27,11 +29,7 @@ func (c *logVerify) run(cmd *cobra.Command) error {
 	logged := map[string]struct{}{}
 	seen, err := translog.Audit(cmd.Context(), store.LogOf(c.log, c.organization), against, func(ctx context.Context, leaf translog.Leaf) ([]byte, error) {
 		logged[leaf.ID] = struct{}{}
-		activity, err := c.Get(ctx, c.organization, leaf.ID)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil, nil
-		}
-		return activity.Data, err
+		return c.record(ctx, leaf)
 	})
 	if err != nil {
 		return err
@@ -48,6 +46,36 @@ func (c *logVerify) run(cmd *cobra.Command) error {
 		Records      int64  `json:"records"`
 		Unlogged     int    `json:"unlogged,omitempty"`
 	}{c.organization, seen.Leaves, seen.Records, c.unlogged})
+}
+
+// record returns the record of a leaf, or nil if it is gone. A record that is the one logged
+// must also be found by its request, or the request would be carried out again, and have the
+// columns that decide who may see it and in which lists it is.
+func (c *logVerify) record(ctx context.Context, leaf translog.Leaf) ([]byte, error) {
+	stored, err := c.Get(ctx, c.organization, leaf.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil || sha256.Sum256(stored.Data) != leaf.Record { // which Audit reports
+		return stored.Data, err
+	}
+	found, err := c.Find(ctx, c.organization, leaf.Fingerprint)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	if err != nil || found.ID != leaf.ID {
+		return nil, fmt.Errorf("%w: the store does not find it by its fingerprint %x: its request could be carried out again", translog.ErrChanged, leaf.Fingerprint)
+	}
+	record, err := activity.DecodeRecord(stored.Data)
+	if err != nil {
+		return nil, err
+	}
+	by := record.Submitter()
+	if stored.SubmittedBy != by.Credential || stored.User != by.UserID || stored.Type != string(record.Request.Type) ||
+		stored.Status != string(record.Status) || stored.Waiting {
+		return nil, fmt.Errorf("%w: the store lists it under another submitter, type or status than its record has", translog.ErrChanged)
+	}
+	return stored.Data, nil
 }
 
 // keptCheckpoint reads the checkpoint that the log must extend. It returns nil without
