@@ -1,6 +1,8 @@
 package policy_test
 
 import (
+	"encoding/hex"
+	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -23,5 +25,27 @@ func TestBitcoinAddresses(t *testing.T) {
 		if got, _ := decide(t, text, asked); (got == "allowed by rule") != want {
 			t.Errorf("%s: %s", shown, got)
 		}
+	}
+}
+
+// TestBitcoinAddressesAreShown checks that a refusal shows a recipient on Bitcoin by its
+// address, not by its script.
+func TestBitcoinAddressesAreShown(t *testing.T) {
+	const address = "bc1q86sdxfzdwas2hr6n428jyg5up3u7vj5chdx0ug"
+	notation := &chains.Notation{Text: hex.EncodeToString, Shown: func([]byte) string { return address }}
+	asked := ask(chains.Effect{
+		Kind: chains.KindTransfer, By: chains.BySigner, To: chains.PartyAt([]byte{0x00, 0x14}, notation),
+		Asset: chains.Native("bip122"), Amount: chains.ExactlyUint(90_000),
+	})
+	text := "schema: countersign.policy/1\nrules:\n  - {name: rule, allow: transfer, when: \"effect.to == address('bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu')\"}\n"
+	if got, _ := decide(t, text, asked); !strings.Contains(got, "transfer to "+address+")") {
+		t.Error(got)
+	}
+	explanation, err := load(t, text).Explain(t.Context(), asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(explanation.String(), "effect.to is "+address) {
+		t.Error(explanation)
 	}
 }

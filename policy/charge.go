@@ -66,10 +66,13 @@ func (c *cover) countable(limit *limit, effect *effectView) (subject string, ove
 	case effect.Amount.IsUnknown():
 		return "", true, "its amount is not bounded"
 	}
-	if subject = c.subject(limit.per, effect); subject == "" {
-		return "", false, "it has no single " + limit.per
+	if subject = c.subject(limit.per, effect); subject != "" {
+		return subject, false, ""
 	}
-	return subject, false, ""
+	if len(c.evaluation.request.Keys) == 0 && (limit.per == "key" || limit.per == "wallet") {
+		return "", false, "the request names no key"
+	}
+	return "", false, "it has no single " + limit.per
 }
 
 // subject returns the value that a limit is counted per; empty if there is no single one.

@@ -29,7 +29,7 @@ func describe(effect *effectView) string {
 	}
 	text := fmt.Sprintf("effect %d (%s", effect.index, effect.Kind)
 	if !effect.To.IsNone() {
-		text += " to " + shorten(effect.To.String())
+		text += " to " + shorten(effect.To.Shown())
 	}
 	if effect.Undecoded {
 		text += ", not decoded"

@@ -66,7 +66,7 @@ func (e *effectView) party(party chains.Party, name string) (ref.Val, error) {
 	case party.IsUnknown(), party.IsSigner():
 		return nil, unknown(name)
 	}
-	read := &address{namespace: e.namespace, bytes: string(party.Address()), text: party.String()}
+	read := &address{namespace: e.namespace, bytes: string(party.Address()), text: party.Shown()}
 	switch {
 	case e.namespace == "": // an effect without an asset, in a message: the size determines the chain
 		read.namespace = map[int]string{20: "eip155", 21: "tron", 32: "solana"}[len(read.bytes)]

@@ -140,7 +140,10 @@ Read an unsigned transaction from standard input, in hex (a PSBT also in base64 
 binary), and print what the policy decides and, for every rule, whether it matched or
 which of its clauses failed first, with the values it compared. Calls are read with the
 descriptors of --config. Nothing is signed, and no limit is charged: limits count as
-unused. The exit status is 0 whatever the decision.`),
+unused. The exit status is 0 whatever the decision.
+
+The keystore is not read. Without --key, rules that name keys do not match, and limits
+per key or wallet cannot count. Change of a Bitcoin transaction counts as a payment.`),
 		Example: "  countersign policy explain --config countersign.yaml --as payments --type TRANSACTION_TYPE_ETHEREUM < transaction.hex",
 		Args:    namedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -211,6 +214,9 @@ func explainPolicy(cmd *cobra.Command, flags *policyFlags, path string, question
 	explanation, err := file.Explain(cmd.Context(), *authorization)
 	if err != nil {
 		return err
+	}
+	if question.key == "" && explanation.Decision == "deny" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "No --key was given: rules that name keys, and limits per key or wallet, cannot allow anything.")
 	}
 	if !asText {
 		return printJSON(cmd.OutOrStdout(), explanation)
