@@ -42,7 +42,7 @@ func reviewed(waiting *api.Activity, limits countersign.Limits, known chains.Nam
 	if shown.hazards, err = hazardsOf(review, inspection.Hazards); err != nil {
 		return view{}, err
 	}
-	shown.waits = append(resolvedFields(review, inspection.Effects, known), waitingFields(waiting)...)
+	shown.waits = slices.Concat(shown.waits, resolvedFields(review, inspection.Effects, known), waitingFields(waiting))
 	return shown, nil
 }
 
@@ -65,7 +65,25 @@ func viewOfBody(request *activity.Request, limits countersign.Limits, known chai
 		return inspection, view{}, err
 	}
 	_, transaction := request.Intent.(activity.SignTransactionIntent)
-	return inspection, view{summary: inspection.Summary, effects: inspection.Effects, hazards: inspection.Hazards, names: known, message: !transaction}, nil
+	return inspection, view{summary: inspection.Summary, effects: inspection.Effects, hazards: inspection.Hazards, names: known, message: !transaction, waits: requestedFields(request)}, nil
+}
+
+// requestedFields returns what a body says about who signs. A vote for the body
+// is a vote for that too.
+func requestedFields(request *activity.Request) []chains.Field {
+	var signWith string
+	switch intent := request.Intent.(type) {
+	case activity.SignTransactionIntent:
+		signWith = intent.SignWith
+	case activity.SignRawPayloadIntent:
+		signWith = intent.SignWith
+	case activity.SignRawPayloadsIntent:
+		signWith = intent.SignWith
+	}
+	return []chains.Field{
+		chains.Text("sign with", signWith),
+		chains.Text("requested at", request.Time().UTC().Format(time.RFC3339)),
+	}
 }
 
 // hazardsOf returns the hazards that the server names, which knows the keys, and those
