@@ -157,7 +157,7 @@ func initialize(dir string) (answer initialized, err error) {
 }
 
 // writeNew creates a file for its owner alone and syncs it to disk. The file must not
-// exist.
+// exist, and does not if it cannot be written whole.
 func writeNew(path string, content []byte) (err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -166,7 +166,11 @@ func writeNew(path string, content []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
+	defer func() {
+		if err = errors.Join(err, file.Close()); err != nil {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}()
 	if _, err := file.Write(content); err != nil {
 		return err
 	}

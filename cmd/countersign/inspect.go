@@ -96,7 +96,12 @@ func (c *inspectCommand) run(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	return printInspection(cmd, seen.ReadWith(known.reader()), known.names(), c.message != "", !asText, about)
+	inspection := seen.ReadWith(known.reader())
+	if asText {
+		return view{summary: inspection.Summary, effects: inspection.Effects, signer: networkFields(&inspection.Summary, limits),
+			reading: inspection.Readings, hazards: inspection.Hazards, names: known.names(), message: c.message != ""}.render(cmd.OutOrStdout())
+	}
+	return printInspection(cmd, inspection, about)
 }
 
 func (c *inspectCommand) inspectTransaction(cmd *cobra.Command, file string, limits countersign.Limits) (seen inspected, about inspectedAs, err error) {
@@ -139,12 +144,8 @@ type inspectedAs struct {
 	Signers []string                 `json:"signers,omitempty"`
 }
 
-// printInspection prints an inspection as text or as JSON.
-func printInspection(cmd *cobra.Command, inspection countersign.Inspection, known chains.Names, message, asJSON bool, about inspectedAs) error {
-	if !asJSON {
-		return view{summary: inspection.Summary, effects: inspection.Effects, reading: inspection.Readings, hazards: inspection.Hazards,
-			names: known, message: message}.render(cmd.OutOrStdout())
-	}
+// printInspection prints an inspection as JSON.
+func printInspection(cmd *cobra.Command, inspection countersign.Inspection, about inspectedAs) error {
 	digest := inspection.Summary.Digest()
 	return printJSON(cmd.OutOrStdout(), struct {
 		Summary        chains.Summary  `json:"summary"`

@@ -65,7 +65,7 @@ func viewOfBody(request *activity.Request, limits countersign.Limits, known chai
 		return inspection, view{}, err
 	}
 	_, transaction := request.Intent.(activity.SignTransactionIntent)
-	return inspection, view{summary: inspection.Summary, effects: inspection.Effects, hazards: inspection.Hazards, names: known, message: !transaction, waits: requestedFields(request)}, nil
+	return inspection, view{summary: inspection.Summary, effects: inspection.Effects, signer: networkFields(&inspection.Summary, limits), hazards: inspection.Hazards, names: known, message: !transaction, waits: requestedFields(request)}, nil
 }
 
 // requestedFields returns what a body says about who signs. A vote for the body

@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/names"
 )
 
@@ -43,6 +44,15 @@ func viewOf(ctx context.Context, prepared *countersign.PreparedTransaction, know
 	}
 	return view{summary: prepared.Summary(), effects: effects, signer: prepared.SignerView(),
 		reading: prepared.Readings(), hazards: prepared.Hazards(), names: known}, nil
+}
+
+// networkFields returns the network of the addresses in the view of a Bitcoin transaction
+// whose signer is not known. A PSBT does not name its network.
+func networkFields(summary *chains.Summary, limits countersign.Limits) []chains.Field {
+	if summary.Chain != bitcoin.Name {
+		return nil
+	}
+	return []chains.Field{chains.Text("network", limits.Bitcoin.Network.String()).WithNote("of the addresses shown")}
 }
 
 // tokens returns the built-in names of tokens and addresses.
