@@ -173,6 +173,11 @@ func (file *File) trust(loaded *document, pins *Pins, attested attestations) {
 		file.Trust = "pinned"
 		return
 	}
+	defer func() {
+		if file.Problem != "" && pins.names(file.Name) {
+			file.Problem = "not trusted: it, or a file that it includes, has changed since it was pinned: read it before you pin it"
+		}
+	}()
 	if _, ok := file.source.(*lookupTable); ok {
 		file.Problem = "not trusted: pin it"
 		return

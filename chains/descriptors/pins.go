@@ -62,6 +62,19 @@ func (p *Pins) has(digest [32]byte) bool {
 	return ok
 }
 
+// names reports whether a file of this name is pinned, with whatever content.
+func (p *Pins) names(name string) bool {
+	if p == nil {
+		return false
+	}
+	for _, pinned := range p.digests {
+		if pinned == strings.Map(printableRune, name) {
+			return true
+		}
+	}
+	return false
+}
+
 // Encode returns the manifest.
 func (p *Pins) Encode() []byte {
 	out := []byte(pinsHeader + "\n")
