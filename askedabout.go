@@ -21,20 +21,47 @@ func (e *Engine) AskedAbout(ctx context.Context, record *activity.Record) (Autho
 	if err != nil {
 		return Authorization{}, err
 	}
-	request.GenerateAppProofs = false // needs no proof key: nothing is proven
 	s := &submission{request: request, intent: request.Intent}
 	if s.caller, err = e.recordedCaller(ctx, record); err != nil {
 		return Authorization{}, err
 	}
+	authorization, err := e.askedAbout(ctx, s)
+	if err != nil {
+		return Authorization{}, err
+	}
+	authorization.Now = DecidedAt(record)
+	authorization.Votes, err = e.recordedVotes(ctx, record, s.caller.member)
+	return authorization, err
+}
+
+// AskedAboutRequest returns what a [Decider] would be asked about a request if it were
+// submitted now, with its submitter's vote. Its stamp is verified, its age is not.
+// Nothing is done or charged, and Spent is nil. The error is an *activity.Error.
+func (e *Engine) AskedAboutRequest(ctx context.Context, sent SignedBody) (Authorization, error) {
+	s := new(submission)
+	if err := e.identify(ctx, s, sent); err != nil {
+		return Authorization{}, err
+	}
+	if _, vote := s.intent.(activity.VoteIntent); vote {
+		return Authorization{}, activity.NewError(activity.ReasonRequestInvalid, "type", nil, "a vote is not decided by a policy")
+	}
+	authorization, err := e.askedAbout(ctx, s)
+	if err != nil {
+		return Authorization{}, err
+	}
+	authorization.Votes = s.ownVote(authorization.Now)
+	return authorization, nil
+}
+
+// askedAbout prepares a submission and returns what a Decider is asked about it, without
+// votes and ledger.
+func (e *Engine) askedAbout(ctx context.Context, s *submission) (Authorization, error) {
+	s.request.GenerateAppProofs = false // needs no proof key: nothing is proven
 	if err := e.prepareWork(ctx, s); err != nil {
 		return Authorization{}, err
 	}
 	authorization, err := e.authorization(ctx, s)
-	if err != nil {
-		return Authorization{}, err
-	}
-	authorization.Hazards, authorization.Now = e.notAllowed(s.caller.organization, authorization.Hazards), DecidedAt(record)
-	authorization.Votes, err = e.recordedVotes(ctx, record, s.caller.member)
+	authorization.Hazards = e.notAllowed(s.caller.organization, authorization.Hazards)
 	return authorization, err
 }
 

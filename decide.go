@@ -21,7 +21,7 @@ import (
 // all. A Decider whose charges exceeded a limit there is asked again with the ledger.
 func (e *Engine) decide(ctx context.Context, s *submission, spent SpentReader) error {
 	now := e.config.Now()
-	votes := []Vote{{User: s.caller.member.User, Credential: s.caller.member.Credential, At: now}}
+	votes := s.ownVote(now)
 	decision, err := e.ask(ctx, s, votes, spent)
 	if err != nil {
 		return err
@@ -34,6 +34,11 @@ func (e *Engine) decide(ctx context.Context, s *submission, spent SpentReader) e
 	}
 	s.decision, s.waits = decision, refused != nil
 	return nil
+}
+
+// ownVote returns the approval that a submission is of itself.
+func (s *submission) ownVote(now time.Time) []Vote {
+	return []Vote{{User: s.caller.member.User, Credential: s.caller.member.Credential, At: now}}
 }
 
 // ask asks the policy, if there is one, and refuses hazards that neither the

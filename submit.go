@@ -109,6 +109,14 @@ func (e *Engine) CheckRequest(ctx context.Context, sent SignedBody) error {
 
 // admit performs steps 1 to 3.
 func (e *Engine) admit(ctx context.Context, s *submission, sent SignedBody) error {
+	if err := e.identify(ctx, s, sent); err != nil {
+		return err
+	}
+	return e.checkTime(s.request.Time())
+}
+
+// identify performs steps 1 to 3 except the check of the request's age.
+func (e *Engine) identify(ctx context.Context, s *submission, sent SignedBody) error {
 	if err := e.ready(); err != nil {
 		return err
 	}
@@ -125,10 +133,7 @@ func (e *Engine) admit(ctx context.Context, s *submission, sent SignedBody) erro
 	if s.caller, err = e.authenticate(ctx, request.OrganizationID, sent); err != nil {
 		return err
 	}
-	if err := s.caller.checkType(request.Type); err != nil {
-		return err
-	}
-	return e.checkTime(request.Time())
+	return s.caller.checkType(request.Type)
 }
 
 // beginAttempts bounds how often a Decider is asked about one request. It is asked

@@ -292,7 +292,11 @@ func (c clause) valueOf(path string, e interpreter.Activation) (string, bool) {
 	}
 	value, _, err := program.Eval(e)
 	if err != nil {
-		return err.Error(), true
+		text, ok := strings.CutPrefix(err.Error(), path+" is ")
+		if !ok {
+			text = "undecided: " + text
+		}
+		return text, true
 	}
 	return showValue(value), true
 }

@@ -30,7 +30,7 @@ func (x *Explanation) String() string {
 		fmt.Fprintf(&out, "  charges %s of %s to limit %s, for %s\n", charge.Amount, charge.Max, charge.Limit, charge.Subject)
 	}
 	for i := range x.Approvals {
-		fmt.Fprintf(&out, "  needs %d approvals by rule %s, %d are missing\n", x.Approvals[i].Count, x.Approvals[i].Rule, x.Approvals[i].Missing)
+		fmt.Fprintf(&out, "  needs %d approvals by rule %s, %d missing\n", x.Approvals[i].Count, x.Approvals[i].Rule, x.Approvals[i].Missing)
 	}
 	for i := range x.Rules {
 		x.Rules[i].write(&out)

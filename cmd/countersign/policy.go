@@ -6,12 +6,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign"
-	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -54,13 +52,9 @@ func (f *policyFlags) load(path string) (*policy.File, error) {
 		}
 		return policy.Load(path, policy.Options{})
 	}
-	configured, err := config.Read(f.configFile)
+	_, organization, err := f.configured()
 	if err != nil {
 		return nil, err
-	}
-	organization, err := configured.Organization(f.organization)
-	if err != nil {
-		return nil, usagef("%v", err)
 	}
 	path = cmp.Or(path, organization.Policy)
 	if path == "" {
@@ -72,6 +66,19 @@ func (f *policyFlags) load(path string) (*policy.File, error) {
 	}
 	names.Keys = nil
 	return policy.Load(path, policy.Options{Names: names})
+}
+
+// configured reads the configuration.
+func (f *policyFlags) configured() (*config.Config, *countersign.OrganizationConfig, error) {
+	configured, err := config.Read(f.configFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	organization, err := configured.Organization(f.organization)
+	if err != nil {
+		return nil, nil, usagef("%v", err)
+	}
+	return configured, organization, nil
 }
 
 func newPolicyCheckCommand() *cobra.Command {
@@ -127,118 +134,6 @@ func checkPolicy(cmd *cobra.Command, flags *policyFlags, path string, strict boo
 		Cost     uint64 `json:"cost"`
 		Digest   string `json:"digest"`
 	}{len(file.Rules()), file.Tests(), len(file.Warnings()), file.Cost(), file.DigestText()})
-}
-
-func newPolicyExplainCommand() *cobra.Command {
-	var flags policyFlags
-	var question policyQuestion
-	command := &cobra.Command{
-		Use:   "explain [FILE]",
-		Short: "Say what a policy decides about a transaction, and why",
-		Long: paragraphs(`
-Read an unsigned transaction from standard input, in hex (a PSBT also in base64 or
-binary), and print what the policy decides and, for every rule, whether it matched or
-which of its clauses failed first, with the values it compared. Calls are read with the
-descriptors of --config. Nothing is signed, and no limit is charged: limits count as
-unused. The exit status is 0 whatever the decision.
-
-The keystore is not read. Without --key, rules that name keys do not match, and limits
-per key or wallet cannot count. Change of a Bitcoin transaction counts as a payment.`),
-		Example: "  countersign policy explain --config countersign.yaml --as payments --type TRANSACTION_TYPE_ETHEREUM < transaction.hex",
-		Args:    namedArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return explainPolicy(cmd, &flags, strings.Join(args, ""), &question)
-		},
-	}
-	flags.register(command)
-	set := command.Flags()
-	set.StringVar(&question.kind, "type", "", "`TYPE` of the transaction: "+typeNames())
-	set.StringVar(&question.user, "as", "", "`USER` who submits it, by name or id")
-	set.StringSliceVar(&question.tags, "tag", nil, "`TAG` of the user, without --config")
-	set.StringVar(&question.key, "key", "", "`KEY` that would sign, by name or id")
-	set.StringVar(&question.at, "at", "", "`TIME` of the request, such as 2026-11-23T09:00:00Z (default: now)")
-	question.output.registerReading(command)
-	return command
-}
-
-// policyQuestion holds the flags of policy explain.
-type policyQuestion struct {
-	kind, user, key, at string
-	tags                []string
-	output              outputFlag
-}
-
-func explainPolicy(cmd *cobra.Command, flags *policyFlags, path string, question *policyQuestion) error {
-	asText, err := question.output.isText(cmd)
-	if err != nil {
-		return err
-	}
-	authorization, err := question.authorization()
-	if err != nil {
-		return err
-	}
-	kind, err := parseType(question.kind)
-	if err != nil {
-		return err
-	}
-	file, err := flags.load(path)
-	if err != nil {
-		return err
-	}
-	if flags.configFile != "" {
-		user, ok := file.User(question.user)
-		switch {
-		case question.user == "":
-			return usagef("--as is missing: the user who submits the transaction, by name or id")
-		case !ok:
-			return usagef("--as %s: the organization has no such user", question.user)
-		}
-		authorization.User = user
-	}
-	unsigned, _, err := readTransactionOf(cmd, kind)
-	if err != nil {
-		return err
-	}
-	inspection, err := countersign.Inspect(kind, unsigned, countersign.Limits{})
-	if err != nil {
-		return err
-	}
-	known, err := knowledgeOf(flags.configFile)
-	if err != nil {
-		return err
-	}
-	inspection = inspection.ReadWith(known.reader())
-	authorization.Intent = activity.SignTransactionIntent{Type: kind, UnsignedTransaction: unsigned}
-	authorization.Summary, authorization.Effects = &inspection.Summary, inspection.Effects
-	authorization.Hazards, authorization.Readings = inspection.Hazards, inspection.Readings
-	explanation, err := file.Explain(cmd.Context(), *authorization)
-	if err != nil {
-		return err
-	}
-	if question.key == "" && explanation.Decision == "deny" {
-		fmt.Fprintln(cmd.ErrOrStderr(), "No --key was given: rules that name keys, and limits per key or wallet, cannot allow anything.")
-	}
-	if !asText {
-		return printJSON(cmd.OutOrStdout(), explanation)
-	}
-	_, err = cmd.OutOrStdout().Write([]byte(explanation.String()))
-	return err
-}
-
-// authorization returns what the flags say about a request.
-func (q *policyQuestion) authorization() (*countersign.Authorization, error) {
-	authorization := &countersign.Authorization{User: countersign.User{ID: q.user, Name: q.user, Tags: q.tags}, Now: time.Now()}
-	if q.key != "" {
-		authorization.Keys = []countersign.SigningKey{{ID: q.key, Name: q.key}}
-	}
-	if q.at == "" {
-		return authorization, nil
-	}
-	var err error
-	if authorization.Now, err = time.Parse(time.RFC3339, q.at); err != nil {
-		return nil, usagef("--at: use a time such as 2026-11-23T09:00:00Z")
-	}
-	return authorization, nil
 }
 
 func newPolicyImportCommand() *cobra.Command {
