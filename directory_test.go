@@ -76,8 +76,12 @@ func TestNewDirectoryRefuses(t *testing.T) {
 		`users[1] (person): passkeys[0]: origins[1]: "https://a.example/": use scheme, host and port alone`: func(o *countersign.OrganizationConfig) {
 			passkey(o).Origins = []string{"android:apk-key-hash:abc", "https://a.example/"}
 		},
-		`passkeys[0]: origins[0]: "a.example": use scheme`: func(o *countersign.OrganizationConfig) { passkey(o).Origins = []string{"a.example"} },
-		"users[0]: name is missing":                        func(o *countersign.OrganizationConfig) { o.Users[0].Name = "" },
+		`passkeys[0]: origins[0]: "a.example": use scheme`:                       func(o *countersign.OrganizationConfig) { passkey(o).Origins = []string{"a.example"} },
+		"users[0]: name is missing":                                              func(o *countersign.OrganizationConfig) { o.Users[0].Name = "" },
+		"users[0]: name has the invisible or control character U+202E at byte 1": func(o *countersign.OrganizationConfig) { o.Users[0].Name = "a\u202eb" },
+		"users[0]: id has the invisible or control character U+200B at byte 0":   func(o *countersign.OrganizationConfig) { o.Users[0].ID = "\u200bci" },
+		"users[0]: tags has the invisible or control character U+000A at byte 1": func(o *countersign.OrganizationConfig) { o.Users[0].Tags = []string{"a\n"} },
+		"organizations[0]: id has the invisible":                                 func(o *countersign.OrganizationConfig) { o.ID = "a\u00a0b" },
 		"already belongs to user ci": func(o *countersign.OrganizationConfig) {
 			o.Users[1].APIKeys = slices.Clone(o.Users[0].APIKeys)
 		},

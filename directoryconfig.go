@@ -15,6 +15,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/weborigin"
+	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -93,7 +94,7 @@ func (d configuredDirectory) checkID(id string) error {
 	case twice:
 		return fmt.Errorf("id %q appears twice", id)
 	}
-	return nil
+	return keystore.CheckName("id", id)
 }
 
 func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganization, error) {
@@ -112,6 +113,9 @@ func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganizat
 		user := &config.Users[i]
 		if user.ID == "" && user.Name == "" {
 			return nil, fmt.Errorf("users[%d]: name is missing: policies and records name the user by it, or by an id", i)
+		}
+		if err := user.checkNames(); err != nil {
+			return nil, fmt.Errorf("users[%d]: %w", i, err)
 		}
 		id := user.id(config.ID)
 		if ids[id] {
@@ -137,6 +141,15 @@ func (c *OrganizationConfig) Members() ([]Member, error) {
 		members = append(members, *organization.members[id])
 	}
 	return members, nil
+}
+
+// checkNames refuses names that voters could not tell apart.
+func (u *UserConfig) checkNames() error {
+	err := errors.Join(keystore.CheckName("id", u.ID), keystore.CheckName("name", u.Name))
+	for _, tag := range u.Tags {
+		err = errors.Join(err, keystore.CheckName("tags", tag))
+	}
+	return err
 }
 
 // id returns the configured id, or one derived from the organization's id and the

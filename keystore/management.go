@@ -2,7 +2,10 @@ package keystore
 
 import (
 	"context"
+	"fmt"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // The following capabilities of a keystore are found by type assertion, like those of a key.
@@ -27,10 +30,25 @@ type Generator interface {
 	Generate(ctx context.Context, organizationID, name string, curve Curve) (KeyInfo, error)
 }
 
+// CheckName refuses the name of a key or wallet, or the id of an organization, that cannot be
+// shown as it is: one that is not UTF-8, or has characters that are invisible, control a
+// terminal or change the direction of text. field names it in the error.
+func CheckName(field, name string) error {
+	if !utf8.ValidString(name) {
+		return fmt.Errorf("%s is not valid UTF-8", field)
+	}
+	for i, r := range name {
+		if !unicode.IsPrint(r) {
+			return fmt.Errorf("%s has the invisible or control character %U at byte %d", field, r, i)
+		}
+	}
+	return nil
+}
+
 // NewKey is a key to be added to a keystore.
 type NewKey struct {
 	ID        string      // a UUID; generated if empty
-	Name      string      // free text
+	Name      string      // see CheckName
 	Curve     Curve       // of the secret
 	Secret    SecretBytes // SecretSize bytes; copied, the caller still owns them
 	PublicKey PublicKey   // if not zero, the secret must belong to it

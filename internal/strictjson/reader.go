@@ -152,10 +152,18 @@ func (r *Reader) refused(err error) error {
 
 // expect refuses a value that is not of the given kind.
 func (r *Reader) expect(kind string) error {
-	if got, ok := kinds[r.decoder.PeekKind()]; ok {
-		return r.fail(r.next(), "expected %s, not %s", kind, got)
+	peeked := r.decoder.PeekKind()
+	got, ok := kinds[peeked]
+	if !ok {
+		return r.token()
 	}
-	return r.token()
+	offset := r.next()
+	if strings.ContainsRune("0ntf", rune(peeked)) { // known by its first letter alone: it may be no JSON
+		if err := r.token(); err != nil {
+			return err
+		}
+	}
+	return r.fail(offset, "expected %s, not %s", kind, got)
 }
 
 var kinds = map[jsontext.Kind]string{

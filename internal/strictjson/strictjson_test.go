@@ -157,6 +157,8 @@ func TestRefused(t *testing.T) {
 		{"wrong type: array", `{"text":["a"]}`, "text", 8, "expected a string, not an array"},
 		{"wrong type: object kept", `{"text":"a","kept":[]}`, "kept", 19, "expected an object, not an array"},
 		{"wrong type: nested", `{"text":"a","nested":true}`, "nested", 21, "expected an object, not a boolean"},
+		{"no JSON, but with the first letter of null", `{"text":not}`, "text", 9, "invalid character 'o' in literal null"},
+		{"no JSON, but with the first digit of a number", `{"text":-}`, "text", 9, "invalid character '}' in number"},
 		{"half a surrogate pair", `{"text":"\ud83d"}`, "text", 9, "half of a surrogate pair"},
 		{"low half", `{"text":"\ude00"}`, "text", 9, "half of a surrogate pair"},
 		{"two high halves", `{"text":"\ud83d\ud83d"}`, "text", 9, "half of a surrogate pair"},

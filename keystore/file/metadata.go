@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -133,18 +131,12 @@ func checkActsFor(account string, curve keystore.Curve) error {
 	return nil
 }
 
-// checkText refuses text that JSON would alter or that could manipulate a terminal.
+// checkText refuses text that is too long or cannot be shown as it is.
 func checkText(what, text string, limit int) error {
 	if len(text) > limit {
 		return fmt.Errorf("%s has %d bytes, the limit is %d", what, len(text), limit)
 	}
-	if !utf8.ValidString(text) {
-		return fmt.Errorf("%s is not valid UTF-8", what)
-	}
-	if i := strings.IndexFunc(text, unicode.IsControl); i >= 0 {
-		return fmt.Errorf("%s has a control character at byte %d", what, i)
-	}
-	return nil
+	return keystore.CheckName(what, text)
 }
 
 // knownID is canonicalID for the id of an existing key or wallet.

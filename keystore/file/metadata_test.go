@@ -63,7 +63,7 @@ func TestMetadata(t *testing.T) {
 		{`"org"`, `""`, "organization id is empty"},
 		{`"org"`, `"` + strings.Repeat("o", 257) + `"`, "organization id has 257 bytes, the limit is 256"},
 		{`"hot"`, `"` + strings.Repeat("n", 257) + `"`, "name has 257 bytes, the limit is 256"},
-		{`"hot"`, `"h\u001bt"`, "name has a control character at byte 1"},
+		{`"hot"`, `"h\u001bt"`, "name has the invisible or control character U+001B at byte 1"},
 		{info.ID, upperID, "is not a UUID in lower case"},
 		{info.ID, "hot", "is not a UUID in lower case"},
 		{"05Z", "05+00:00", "is not a UTC time"},

@@ -9,8 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
@@ -20,9 +22,17 @@ import (
 // broken is a keystore with one fault. Each field replaces the method it is named after.
 type broken struct {
 	*memory.Store
-	find  func(*memory.Store, context.Context, string, keystore.Locator) (keystore.Key, error)
-	keys  func(*memory.Store, context.Context, string) iter.Seq2[keystore.KeyInfo, error]
-	close func(*memory.Store) error
+	find   func(*memory.Store, context.Context, string, keystore.Locator) (keystore.Key, error)
+	keys   func(*memory.Store, context.Context, string) iter.Seq2[keystore.KeyInfo, error]
+	close  func(*memory.Store) error
+	rename func(name string) error
+}
+
+func (b *broken) Rename(ctx context.Context, organizationID, id, name string) error {
+	if b.rename != nil {
+		return b.rename(name)
+	}
+	return b.Store.Rename(ctx, organizationID, id, name)
 }
 
 func (b *broken) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
@@ -112,6 +122,12 @@ var faults = map[string]*broken{
 		return func(yield func(keystore.KeyInfo, error) bool) {
 			slices.Values(infos)(func(info keystore.KeyInfo) bool { return yield(info, nil) })
 		}
+	}},
+	"Names": {rename: func(name string) error {
+		if strings.ContainsFunc(name, unicode.IsControl) {
+			return errors.New("a control character")
+		}
+		return nil
 	}},
 	"Close":                {close: func(*memory.Store) error { return nil }},
 	"CloseDuringUse":       {close: closeLater},

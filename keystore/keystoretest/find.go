@@ -165,6 +165,20 @@ func checkListing(t *testing.T, listed []keystore.KeyInfo, want []Key) {
 	}
 }
 
+// names renames a key, if the keystore can, to names that cannot be shown as they are.
+func (s suite) names(t *testing.T) {
+	store, keys := s.open(t)
+	renamer, ok := store.(keystore.Renamer)
+	if !ok {
+		return
+	}
+	for _, name := range []string{"a\x1b[2J", "a\u202eb", "a\u200bb", "a\nb", "a\xff"} {
+		if err := renamer.Rename(t.Context(), keys[0].OrganizationID, keys[0].ID, name); err == nil {
+			t.Errorf("the key may be named %q", name)
+		}
+	}
+}
+
 // listingStops stops a listing early, and looks up keys while listing them.
 func (s suite) listingStops(t *testing.T) {
 	store, keys := s.open(t)

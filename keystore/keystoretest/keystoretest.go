@@ -76,6 +76,7 @@ func Run(t *testing.T, backend Backend) {
 		{"Organizations", suite.organizations},
 		{"Listing", suite.listing},
 		{"ListingStops", suite.listingStops},
+		{"Names", suite.names},
 		{"CancelledContext", suite.cancelledContext},
 		{"ECDSA", suite.ecdsa},
 		{"Schnorr", suite.schnorr},

@@ -66,6 +66,9 @@ func (s *Store) AddBatch(ctx context.Context, organizationID string, keys []keys
 }
 
 func newKey(key keystore.NewKey) (*software.Key, error) {
+	if err := keystore.CheckName("name", key.Name); err != nil {
+		return nil, err
+	}
 	if key.ID == "" {
 		key.ID = uuid.Must(uuid.NewV7()).String()
 	}
@@ -94,6 +97,9 @@ func (s *Store) RevealSecret(ctx context.Context, organizationID, id string, use
 
 // Rename implements keystore.Renamer.
 func (s *Store) Rename(ctx context.Context, organizationID, id, name string) error {
+	if err := keystore.CheckName("name", name); err != nil {
+		return err
+	}
 	key, err := s.index.Key(ctx, organizationID, keystore.ByID(id))
 	if err != nil {
 		return err

@@ -89,7 +89,7 @@ func TestGenerateFails(t *testing.T) {
 				return errOfInfo(r.store.Add(t.Context(), "org", keystore.NewKey{Name: "\n", Curve: keystore.CurveEd25519, Secret: secret}))
 			},
 			inject: func() {},
-			want:   "import key: name has a control character",
+			want:   "import key: name has the invisible or control character",
 		},
 	} {
 		before := b.objects(t)

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // maxLabel is the maximum length of a new CKA_LABEL in bytes: organization, slash and name.
@@ -59,17 +60,10 @@ func (s settings) checkNew(organization, name string) error {
 		return errors.New("the organization is empty")
 	case s.organization != "" && organization != s.organization:
 		return fmt.Errorf("the token belongs to organization %q, not to %q", s.organization, organization)
-	case !utf8.ValidString(organization) || !utf8.ValidString(name):
-		return errors.New("organization or name is not UTF-8")
 	case len(s.label(organization, name)) > maxLabel:
 		return fmt.Errorf("organization and name together are longer than %d bytes", maxLabel)
 	}
-	for _, field := range []struct{ name, text string }{{"organization", organization}, {"name", name}} {
-		if offset := strings.IndexFunc(field.text, unicode.IsControl); offset >= 0 {
-			return fmt.Errorf("%s has a control character at byte %d", field.name, offset)
-		}
-	}
-	return nil
+	return errors.Join(keystore.CheckName("organization", organization), keystore.CheckName("name", name))
 }
 
 // keyID returns the id of a key by its CKA_ID: a UUID if it has 16 bytes, otherwise hex.

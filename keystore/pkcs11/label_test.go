@@ -50,11 +50,11 @@ func TestNewLabels(t *testing.T) {
 		}
 	}
 	for want, bad := range map[string][2]string{
-		"the organization is empty":                                {"", "a"},
-		"organization and name together are longer than 255 bytes": {"org", long + "x"},
-		"name has a control character at byte 1":                   {"org", "a\tb"},
-		"organization has a control character at byte 0":           {"\x00", "a"},
-		"organization or name is not UTF-8":                        {"org", "\xff"},
+		"the organization is empty":                                            {"", "a"},
+		"organization and name together are longer than 255 bytes":             {"org", long + "x"},
+		"name has the invisible or control character U+0009 at byte 1":         {"org", "a\tb"},
+		"organization has the invisible or control character U+0000 at byte 0": {"\x00", "a"},
+		"name is not valid UTF-8":                                              {"org", "\xff"},
 	} {
 		if err := (settings{}).checkNew(bad[0], bad[1]); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", bad, err, want)

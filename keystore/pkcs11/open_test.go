@@ -195,7 +195,7 @@ func TestGenerate(t *testing.T) {
 	}
 	for want, try := range map[string]func() error{
 		"unknown curve": func() error { return errOfInfo(store.Generate(t.Context(), org, "", 0)) },
-		"name has a control character at byte 0": func() error {
+		"name has the invisible or control character U+000A at byte 0": func() error {
 			return errOfInfo(store.Generate(t.Context(), org, "\n", keystore.CurveEd25519))
 		},
 		"the organization is empty": func() error { return errOfInfo(store.Generate(t.Context(), "", "", keystore.CurveEd25519)) },
