@@ -71,6 +71,18 @@ func (n *networkFlag) check() error {
 	return err
 }
 
+// refuseOther refuses a key that is written for Bitcoin's mainnet, or for its test networks,
+// if another network is named.
+func (n *networkFlag) refuseOther(key string, forTests bool) error {
+	switch isMainnet := n.name == bitcoin.Mainnet.String(); {
+	case forTests && isMainnet:
+		return usagef("%s is for Bitcoin's test networks: pass --network testnet, signet or regtest", key)
+	case !forTests && !isMainnet:
+		return usagef("%s is for Bitcoin's mainnet, and --network is %s", key, n.name)
+	}
+	return nil
+}
+
 // limits returns the engine's limits for the network.
 func (n *networkFlag) limits() (countersign.Limits, error) {
 	network, err := bitcoin.ParseNetwork(n.name)
@@ -150,7 +162,7 @@ func (l keyLine) field(name string) (string, error) {
 		}
 		formats = append(formats, address.Format)
 	}
-	return "", fmt.Errorf("--field: key %s has no address of format %s: it has %s", l.PrivateKeyID, name, strings.Join(formats, ", "))
+	return "", fmt.Errorf("--field: a key on %s has no address of format %s: it has %s", l.Curve, name, strings.Join(formats, ", "))
 }
 
 // confirmKeys asks a question about keys on the terminal, unless --yes has answered it.

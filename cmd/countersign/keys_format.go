@@ -101,7 +101,7 @@ func (c *importCommand) readText(cmd *cobra.Command) (text []byte, err error) {
 func (c *importCommand) parse(cmd *cobra.Command, curve keystore.Curve, text []byte) (keyformat.Key, error) {
 	switch c.format {
 	case formatWIF:
-		return parseWIF(cmd, text)
+		return c.parseWIF(cmd, text)
 	case formatSolana:
 		return keyformat.ParseSolana(text)
 	case formatSolanaBase58:
@@ -120,12 +120,19 @@ func (c *importCommand) parse(cmd *cobra.Command, curve keystore.Curve, text []b
 	return keyformat.ParseHex(curve, text)
 }
 
-func parseWIF(cmd *cobra.Command, text []byte) (keyformat.Key, error) {
+func (c *importCommand) parseWIF(cmd *cobra.Command, text []byte) (keyformat.Key, error) {
 	wif, err := keyformat.ParseWIF(text)
-	if err == nil && wif.Uncompressed {
+	if err != nil {
+		return wif.Key, err
+	}
+	if err := c.network.refuseOther("this WIF", wif.TestNetwork); err != nil {
+		wif.Key.Wipe()
+		return keyformat.Key{}, err
+	}
+	if wif.Uncompressed {
 		fmt.Fprintln(cmd.ErrOrStderr(), "This WIF is for an uncompressed public key: its old P2PKH address is not among the key's addresses, and nothing is signed for it.")
 	}
-	return wif.Key, err
+	return wif.Key, nil
 }
 
 // parseSolanaKeygen parses the words of solana-keygen. Their passphrase, if any, comes

@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
 // generateCommand is one call of keys generate.
@@ -69,6 +71,14 @@ func (c *generateCommand) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer closeKeystore(keys, &err)
+	// A key that could not be printed is not created.
+	another, err := memory.New().Generate(cmd.Context(), c.at.organization, "", curve)
+	if err != nil {
+		return err
+	}
+	if err := c.field.print(io.Discard, spendable(keys, c.network.line(another))); err != nil {
+		return err
+	}
 	for number := 1; number <= c.count; number++ {
 		name := c.name
 		if c.count > 1 && name != "" {

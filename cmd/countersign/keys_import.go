@@ -49,7 +49,8 @@ The formats:
 
   hex      a secp256k1 secret or an Ed25519 seed, 64 hex digits, with or without 0x;
            --curve says which
-  wif      Bitcoin's wallet import format
+  wif      Bitcoin's wallet import format. One of the test networks needs --network
+           testnet, signet or regtest
   solana   id.json of the Solana command line
   solana-base58  64 bytes in base58, as Solana's browser wallets export a key
   solana-keygen  the words of 'solana-keygen new', as the single key that it makes of

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -191,11 +190,5 @@ func (c *importCommand) readExtendedKey(cmd *cobra.Command) (add file.NewWallet,
 		return add, err
 	}
 	defer root.Wipe()
-	switch isMainnet := c.network.name == bitcoin.Mainnet.String(); {
-	case root.TestNetwork() && isMainnet:
-		err = usagef("this extended private key is for Bitcoin's test networks: pass --network testnet, signet or regtest")
-	case !root.TestNetwork() && !isMainnet:
-		err = usagef("this extended private key is for Bitcoin's mainnet, and --network is %s, whose keys are written tprv…", c.network.name)
-	}
-	return add, err
+	return add, c.network.refuseOther("this extended private key", root.TestNetwork())
 }

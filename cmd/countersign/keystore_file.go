@@ -100,7 +100,7 @@ func (f *keystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir stri
 		return nil, terminal.ErrInterrupted
 	}
 	if bad, ok := errors.AsType[*file.BadFilesError](err); ok {
-		return nil, fmt.Errorf("%w: --leave-out-bad-files", bad)
+		return nil, fmt.Errorf("%w, with --leave-out-bad-files", bad)
 	}
 	if err != nil {
 		return nil, err
@@ -124,6 +124,15 @@ func (f *keystoreFlags) onDisabled(stderr io.Writer) func(keystore.KeyInfo) {
 	}
 }
 
+// holdsKeys reports whether an entry of a directory shows that a keystore with keys was there.
+func holdsKeys(dir string, entry fs.DirEntry) bool {
+	if entry.Name() != "keys" || !entry.IsDir() {
+		return entry.Name() == "changes"
+	}
+	inside, err := os.ReadDir(filepath.Join(dir, entry.Name()))
+	return err == nil && len(inside) > 0
+}
+
 // isKeystore reports whether the directory has a keystore. It returns false if one can
 // be created there, and an error if the directory has other things in it: keys would get
 // lost among them.
@@ -140,6 +149,9 @@ func isKeystore(dir string) (bool, error) {
 		return false, err
 	}
 	for _, entry := range entries {
+		if holdsKeys(dir, entry) {
+			return false, fmt.Errorf("%s has keys, but identity.age is missing: restore it from a backup; without it the keys cannot be decrypted", dir)
+		}
 		// A creation that crashed leaves these names behind.
 		if !slices.Contains([]string{"lock", "keys"}, entry.Name()) && !strings.HasPrefix(entry.Name(), ".") {
 			return false, fmt.Errorf("%s is not a keystore, and not empty (it has %q): name a keystore, or a directory that is empty or does not exist", dir, entry.Name())

@@ -56,7 +56,7 @@ func (e *BadFilesError) Error() string {
 	for _, bad := range e.Files {
 		text.WriteString("\n\t" + bad.Error())
 	}
-	text.WriteString("\nrestore them from a backup or move them away; to continue without them, set the option SkipInvalid")
+	text.WriteString("\nrestore them from a backup or move them away; or continue without them (Options.SkipInvalid)")
 	return text.String()
 }
 
