@@ -216,7 +216,7 @@ func (e *Engine) recorded(ctx context.Context, s *submission) *store.Activity {
 // ready refuses all requests if the engine has no directory.
 func (e *Engine) ready() error {
 	if e.config.Directory == nil {
-		return activity.NewError(activity.ReasonUnavailable, "", nil, "this engine takes no requests: its Config has no Directory")
+		return activity.NewError(activity.ReasonInternal, "", nil, "this engine takes no requests: its Config has no Directory")
 	}
 	return nil
 }
