@@ -108,7 +108,7 @@ func TestAbsentDetails(t *testing.T) {
 		{"solana", "address('11111111111111111111111111111111') in solana.tx.program_keys",
 			[]chains.Field{chains.List("instructions", chains.List("instruction 0", field("program", chains.TypeText, "entry 5 of table T")))}, "program is unknown"},
 		{"solana", "solana.tx.instructions[0].data == '0x0011'", nil, "index out of bounds"},
-		{"tempo", "tempo.tx.valid_before <= timestamp('2026-11-23T09:00:00Z')", []chains.Field{field("valid before", chains.TypeText, "for ever")}, "valid before is absent"},
+		{"tempo", "tempo.tx.valid_before <= timestamp('2026-11-23T09:00:00Z')", []chains.Field{field("valid before", chains.TypeText, "no limit")}, "valid before is absent"},
 		{"tempo", "tempo.tx.valid_before <= timestamp('2026-11-23T09:00:00Z')", []chains.Field{field("valid before", chains.TypeTime, "noon")}, "valid before is absent"},
 		{"bitcoin", "bitcoin.tx.inputs[0].vout == 1", []chains.Field{chains.List("inputs", chains.List("input 0", field("outpoint", chains.TypeText, "00:x")))}, "vout is unknown"},
 		{"bitcoin", "bitcoin.tx.outputs[0].address == address('bc1q0xcqpzrky6eff2g52qdye53xkk9jxkvrh6yhyw')",

@@ -75,8 +75,8 @@ func ExampleChain() {
 	// fee token                 0x20C0000000000000000000000000000000000001
 	// nonce key                 0
 	// nonce                     3
-	// valid after               at once
-	// valid before              for ever
+	// valid after               no limit
+	// valid before              no limit
 	// signed: 212 bytes, <nil>
 }
 

@@ -23,7 +23,7 @@ func (tx *transaction) Summary() chains.Summary {
 	}
 	fields = append(fields, tx.feeFields()...)
 	fields = append(fields, tx.nonceFields()...)
-	fields = append(fields, windowField("valid after", tx.validAfter, "at once"), windowField("valid before", tx.validBefore, "for ever"))
+	fields = append(fields, windowField("valid after", tx.validAfter, "no limit"), windowField("valid before", tx.validBefore, "no limit"))
 	fields = append(fields, tx.accessList.Summary()...)
 	for i := range tx.authorizations {
 		fields = append(fields, tx.authorizations[i].field(i+1, tx.chainID, tx.raw))
