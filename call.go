@@ -2,6 +2,10 @@ package countersign
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"maps"
+	"sync"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
@@ -161,22 +165,40 @@ func (c *call) once(ctx context.Context, s *submission) (*activity.Record, error
 	return nil, activity.NewError(activity.ReasonUnavailable, "", nil, "other nodes make the same call at the same time: try again")
 }
 
-// newRequest writes the request that the record has as its body. Each call of an
-// engine has a millisecond of its own, and with it a fingerprint.
-func (c *call) newRequest(intent activity.Intent) (err error) {
-	now := time.UnixMilli(c.engine.nextCall())
-	c.request, err = activity.NewRequest(activity.Envelope{OrganizationID: c.caller.organization.ID, Time: now}, intent)
+// newRequest writes the request that the record has as its body. Calls for the same have
+// a millisecond each, and with it a fingerprint.
+func (c *call) newRequest(intent activity.Intent) error {
+	organizationID := c.caller.organization.ID
+	asked, err := json.Marshal([]any{organizationID, intent})
+	if err != nil {
+		return activity.NewError(activity.ReasonRequestInvalid, "parameters", err, "parameters: %v", err)
+	}
+	at := c.engine.calls.next(sha256.Sum256(asked), c.engine.config.Now().UnixMilli())
+	c.request, err = activity.NewRequest(activity.Envelope{OrganizationID: organizationID, Time: time.UnixMilli(at)}, intent)
 	return err
 }
 
-// nextCall returns the current time in milliseconds, or the next one that no other
-// call has.
-func (e *Engine) nextCall() int64 {
-	for {
-		last := e.lastCall.Load()
-		next := max(e.config.Now().UnixMilli(), last+1)
-		if e.lastCall.CompareAndSwap(last, next) {
-			return next
-		}
+// callTimes has the time of the latest call for each thing that was asked for.
+type callTimes struct {
+	mu     sync.Mutex
+	latest map[[sha256.Size]byte]int64 // UnixMilli
+}
+
+// maxCallTimes is how many times are kept before those that have passed are dropped.
+const maxCallTimes = 1024
+
+// next returns the time of a call in milliseconds: now, or the next one that no other call
+// for the same has.
+func (c *callTimes) next(asked [sha256.Size]byte, now int64) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.latest == nil {
+		c.latest = map[[sha256.Size]byte]int64{}
 	}
+	if len(c.latest) >= maxCallTimes {
+		maps.DeleteFunc(c.latest, func(_ [sha256.Size]byte, at int64) bool { return at < now })
+	}
+	at := max(now, c.latest[asked]+1)
+	c.latest[asked] = at
+	return at
 }

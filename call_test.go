@@ -3,7 +3,9 @@ package countersign_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -257,6 +259,42 @@ func TestConcurrentCalls(t *testing.T) {
 			t.Errorf("%d answers, %d signatures, %d records, %v", signed.Load(), f.Signing.Signatures.Load(), count, err)
 		}
 	})
+}
+
+// TestTimesOfCalls checks that calls for different things have the time of the clock, however
+// many there are in a millisecond, and that calls for the same have times of their own.
+func TestTimesOfCalls(t *testing.T) {
+	f := enginetest.New(t, func(config *countersign.Config) { config.Submitter, config.Store = &machine, memory.New(0) })
+	const each = 3
+	var want []time.Duration
+	for range each {
+		for nonce := range 5 {
+			intent := payout()
+			intent.UnsignedTransaction = strings.Replace(intent.UnsignedTransaction, "02e80107", fmt.Sprintf("02e801%02x", nonce+1), 1)
+			if _, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, intent); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i := range each {
+		want = append(want, slices.Repeat([]time.Duration{time.Duration(i) * time.Millisecond}, 5)...)
+	}
+	all, err := f.Config.Store.List(t.Context(), enginetest.Organization, store.Filter{Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []time.Duration
+	for i := range all {
+		record, err := activity.DecodeRecord(all[i].Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, record.Request.Time().Sub(f.Clock.Now()))
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("after the clock's time: %v, want %v", got, want)
+	}
 }
 
 // TestCallsWithoutStore checks that an engine without a directory counts limits in the

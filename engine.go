@@ -20,7 +20,7 @@ type Engine struct {
 
 	sweeping  sync.WaitGroup
 	lastSweep atomic.Int64 // UnixNano
-	lastCall  atomic.Int64 // UnixMilli of the latest call without a stamp
+	calls     callTimes    // of calls without a stamp
 }
 
 // New returns an engine, or an error that names the invalid setting. If it fails, the
