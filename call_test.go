@@ -35,7 +35,7 @@ func payout() activity.SignTransactionIntent {
 
 // callsOf returns the ways to sign without a stamp.
 func callsOf(e *countersign.Engine) map[string]func(context.Context) error {
-	message := payload(greeting, encodingText, hashKeccak)
+	message := payload(greeting, activity.EncodingText, activity.HashKeccak256)
 	several := activity.SignRawPayloadsIntent{SignWith: message.SignWith, Encoding: message.Encoding, HashFunction: message.HashFunction, Payloads: []string{greeting, greeting}}
 	return map[string]func(context.Context) error{
 		"SignTransaction": func(ctx context.Context) error {

@@ -82,7 +82,7 @@ func costWhole() (all []costBody) {
 	typed := func(of, value string, values int) string {
 		return `{"types":{"EIP712Domain":[],"M":[{"name":"a","type":"` + of + `[]"}]},"primaryType":"M","domain":{},"message":{"a":[` + value + strings.Repeat(","+value, values-1) + `]}}`
 	}
-	add := func(name string, kind activity.Type, member string, value any, encoding, hash string) {
+	add := func(name string, kind activity.Type, member string, value any, encoding activity.Encoding, hash activity.HashFunction) {
 		all = append(all, costBody{name, kind, map[string]any{
 			"signWith": enginetest.Address, member: value, "encoding": "PAYLOAD_ENCODING_" + encoding, "hashFunction": "HASH_FUNCTION_" + hash}})
 	}

@@ -81,7 +81,7 @@ func (t chainTable) readMessages(now func() time.Time, intent activity.Intent) (
 	read := make([]chains.Transaction, len(payloads.Payloads))
 	for i, payload := range payloads.Payloads {
 		var err error
-		if read[i], err = reader.Read(payload, messages.Encoding(payloads.Encoding), messages.HashFunction(payloads.HashFunction)); err != nil {
+		if read[i], err = reader.Read(payload, payloads.Encoding, payloads.HashFunction); err != nil {
 			return nil, refuseMessage(err)
 		}
 	}

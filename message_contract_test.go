@@ -34,7 +34,7 @@ func messageKinds(t *testing.T) map[string]messageKind {
 		t.Fatal(err)
 	}
 	public := ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)
-	of := func(signWith, text, encoding, hash string, secrets ...string) messageKind {
+	of := func(signWith, text string, encoding activity.Encoding, hash activity.HashFunction, secrets ...string) messageKind {
 		return messageKind{activity.SignMessageIntent{SignWith: signWith, Payload: text, Encoding: encoding, HashFunction: hash},
 			append(secrets, secretText, hex.EncodeToString([]byte(secretText)))}
 	}
@@ -44,18 +44,18 @@ func messageKinds(t *testing.T) map[string]messageKind {
 	}
 	v0 := "\xffsolana offchain\x00" + strings.Repeat("a", 32) + "\x00\x01" + string(public) + string([]byte{byte(len(secretText)), 0}) + secretText
 	return map[string]messageKind{
-		"typed data":    of(enginetest.Address, strings.Replace(voteText, `"reason":""`, `"reason":"`+secretText+`"`, 1), encodingTyped, hashNone),
-		"unknown type":  of(enginetest.Address, strings.Replace(mysteryText, `USD Coin`, secretText, 1), encodingTyped, hashNone),
-		"authorization": of(enginetest.Address, `{"address":"0x00000000000000000000000000000000000000aa","chainId":1,"nonce":7}`, encodingAuthorization, hashNone),
-		"personal":      of(enginetest.Address, prefixed("\x19Ethereum Signed Message:\n"), encodingText, hashKeccak),
-		"Tron":          of("key-1", prefixed("\x19TRON Signed Message:\n"), encodingText, hashKeccak),
-		"validator":     of(enginetest.Address, "\x19\x00"+strings.Repeat("v", 20)+secretText, encodingText, hashKeccak),
-		"off-chain 0":   of("key-2", hex.EncodeToString([]byte(v0)), encodingHex, hashNotApplicable),
-		"off-chain 1":   of("key-2", offchain("\x01\x01"), encodingHex, hashNotApplicable),
-		"raw text":      of("key-2", secretText, encodingText, hashNotApplicable),
-		"sign-in": of("key-2", "example.com wants you to sign in with your Solana account:\n"+base58.Encode(public)+"\n\n"+secretText, encodingText,
-			hashNotApplicable),
-		"Solana's transaction": of("key-2", hex.EncodeToString(transferMessage(public)), encodingHex, hashNotApplicable),
+		"typed data":    of(enginetest.Address, strings.Replace(voteText, `"reason":""`, `"reason":"`+secretText+`"`, 1), activity.EncodingEIP712, activity.HashNone),
+		"unknown type":  of(enginetest.Address, strings.Replace(mysteryText, `USD Coin`, secretText, 1), activity.EncodingEIP712, activity.HashNone),
+		"authorization": of(enginetest.Address, `{"address":"0x00000000000000000000000000000000000000aa","chainId":1,"nonce":7}`, activity.EncodingAuthorization, activity.HashNone),
+		"personal":      of(enginetest.Address, prefixed("\x19Ethereum Signed Message:\n"), activity.EncodingText, activity.HashKeccak256),
+		"Tron":          of("key-1", prefixed("\x19TRON Signed Message:\n"), activity.EncodingText, activity.HashKeccak256),
+		"validator":     of(enginetest.Address, "\x19\x00"+strings.Repeat("v", 20)+secretText, activity.EncodingText, activity.HashKeccak256),
+		"off-chain 0":   of("key-2", hex.EncodeToString([]byte(v0)), activity.EncodingHex, activity.HashNotApplicable),
+		"off-chain 1":   of("key-2", offchain("\x01\x01"), activity.EncodingHex, activity.HashNotApplicable),
+		"raw text":      of("key-2", secretText, activity.EncodingText, activity.HashNotApplicable),
+		"sign-in": of("key-2", "example.com wants you to sign in with your Solana account:\n"+base58.Encode(public)+"\n\n"+secretText, activity.EncodingText,
+			activity.HashNotApplicable),
+		"Solana's transaction": of("key-2", hex.EncodeToString(transferMessage(public)), activity.EncodingHex, activity.HashNotApplicable),
 	}
 }
 
@@ -112,7 +112,7 @@ func TestMessageContract(t *testing.T) {
 // another one by the same key.
 func TestProofOfAnotherMessage(t *testing.T) {
 	f := enginetest.New(t)
-	intent := payload(greeting, encodingText, hashKeccak)
+	intent := payload(greeting, activity.EncodingText, activity.HashKeccak256)
 	body := intentBody(t, f, intent)
 	record := mustSubmit(t, f.Engine, f.APIKey.Sign(body))
 	proof, err := activity.VerifyAppProof(record.AppProofs[0], &f.ProofKey.PublicKey)

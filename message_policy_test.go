@@ -74,14 +74,14 @@ func submitIntent(t testing.TB, f *enginetest.Fixture, intent activity.Intent) (
 func TestPermitChargesLimit(t *testing.T) {
 	f := enginetest.New(t, withPolicy(t, messagePolicy))
 	permit := func(amount, nonce string) activity.SignMessageIntent {
-		return payload(permitOf(amount, nonce), encodingTyped, hashNone)
+		return payload(permitOf(amount, nonce), activity.EncodingEIP712, activity.HashNone)
 	}
 	if _, err := submitIntent(t, f, permit("250000000", "0")); err != nil {
 		t.Fatal(err)
 	}
 	_, err := submitIntent(t, f, permit("150000001", "1"))
 	refusal(t, err, activity.ReasonLimitExceeded, "limit usdc-day")
-	_, err = submitIntent(t, f, activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: encodingTyped, HashFunction: hashNone,
+	_, err = submitIntent(t, f, activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: activity.EncodingEIP712, HashFunction: activity.HashNone,
 		Payloads: []string{permitOf("100000000", "1"), permitOf("50000001", "2")}})
 	refusal(t, err, activity.ReasonLimitExceeded, "limit usdc-day")
 	if n := f.Signing.Signatures.Load(); n != 1 {
@@ -93,7 +93,7 @@ func TestPermitChargesLimit(t *testing.T) {
 	_, err = submitIntent(t, f, permit("0x"+strings.Repeat("f", 64), "2"))
 	refusal(t, err, activity.ReasonNotAuthorized, "eip712/unlimited-approval")
 	f.Clock.Advance(24*time.Hour + time.Second)
-	later := payload(strings.Replace(permitOf("400000000", "2"), "1795179600", "1795266000", 1), encodingTyped, hashNone)
+	later := payload(strings.Replace(permitOf("400000000", "2"), "1795179600", "1795266000", 1), activity.EncodingEIP712, activity.HashNone)
 	if _, err := submitIntent(t, f, later); err != nil {
 		t.Errorf("a day later: %v", err)
 	}
@@ -107,7 +107,7 @@ func TestPermitNotCovered(t *testing.T) {
 		"another token":   {"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "0xdAC17F958D2ee523a2206206994597C13D831ec7"},
 		"another chain":   {`"chainId":"1"`, `"chainId":"10"`},
 	} {
-		_, err := submitIntent(t, f, payload(strings.Replace(permitOf("1", "0"), change[0], change[1], 1), encodingTyped, hashNone))
+		_, err := submitIntent(t, f, payload(strings.Replace(permitOf("1", "0"), change[0], change[1], 1), activity.EncodingEIP712, activity.HashNone))
 		refusal(t, err, activity.ReasonNotAuthorized, "")
 		if f.Signing.Signatures.Load() != 0 {
 			t.Errorf("%s: signed", name)
@@ -122,13 +122,13 @@ const voteText = `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"na
 // domain, and in a batch only for its own message.
 func TestMessageHazardsPerDomain(t *testing.T) {
 	f := enginetest.New(t, withPolicy(t, messagePolicy))
-	if _, err := submitIntent(t, f, payload(voteText, encodingTyped, hashNone)); err != nil {
+	if _, err := submitIntent(t, f, payload(voteText, activity.EncodingEIP712, activity.HashNone)); err != nil {
 		t.Fatal(err)
 	}
 	other := strings.Replace(voteText, `"name":"snapshot"`, `"name":"snapsh0t"`, 1)
-	_, err := submitIntent(t, f, payload(other, encodingTyped, hashNone))
+	_, err := submitIntent(t, f, payload(other, activity.EncodingEIP712, activity.HashNone))
 	refusal(t, err, activity.ReasonNotAuthorized, "conditions that do not hold: votes")
-	_, err = submitIntent(t, f, activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: encodingTyped, HashFunction: hashNone,
+	_, err = submitIntent(t, f, activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: activity.EncodingEIP712, HashFunction: activity.HashNone,
 		Payloads: []string{voteText, other}})
 	refusal(t, err, activity.ReasonNotAuthorized, "effect 1 (message")
 	wantSignatures(t, f, 1)
@@ -139,7 +139,7 @@ func TestMessageHazardsPerDomain(t *testing.T) {
 // that.
 func TestMessageWaitsForApproval(t *testing.T) {
 	b := newBallot(t)
-	waiting, err := submitIntent(t, b.Fixture, payload(permitOf("250000000", "0"), encodingTyped, hashNone))
+	waiting, err := submitIntent(t, b.Fixture, payload(permitOf("250000000", "0"), activity.EncodingEIP712, activity.HashNone))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,11 +184,11 @@ func TestLogHasNoMessages(t *testing.T) {
 		},
 	} {
 		for _, intent := range []activity.Intent{
-			payload(personalText, encodingText, hashKeccak), payload(typed, encodingTyped, hashNone),
-			payload(secret, encodingText, hashKeccak), // malformed: no prefix
-			payload(strings.Replace(typed, `"choice":1`, `"choice":"`+secret+`"`, 1), encodingTyped, hashNone),
-			activity.SignMessageIntent{SignWith: "key-2", Payload: secret, Encoding: encodingText, HashFunction: hashNotApplicable},
-			activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Payloads: []string{personalText, personalText}, Encoding: encodingText, HashFunction: hashKeccak},
+			payload(personalText, activity.EncodingText, activity.HashKeccak256), payload(typed, activity.EncodingEIP712, activity.HashNone),
+			payload(secret, activity.EncodingText, activity.HashKeccak256), // malformed: no prefix
+			payload(strings.Replace(typed, `"choice":1`, `"choice":"`+secret+`"`, 1), activity.EncodingEIP712, activity.HashNone),
+			activity.SignMessageIntent{SignWith: "key-2", Payload: secret, Encoding: activity.EncodingText, HashFunction: activity.HashNotApplicable},
+			activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Payloads: []string{personalText, personalText}, Encoding: activity.EncodingText, HashFunction: activity.HashKeccak256},
 		} {
 			var log bytes.Buffer
 			f := enginetest.New(t, change, func(c *countersign.Config) {

@@ -38,7 +38,7 @@ var mysteryText = strings.ReplaceAll(permitText, `"Permit"`, `"Mystery"`)
 func hazardsOf(t *testing.T, text string, changes ...func(*countersign.Config)) (hazards []string, effects []chains.Effect, digest [32]byte, readings chains.Readings) {
 	t.Helper()
 	f := enginetest.New(t, append(changes, withHazards(countersign.AllHazards))...)
-	prepared, err := f.Engine.PrepareMessage(t.Context(), enginetest.Organization, payload(text, encodingTyped, hashNone))
+	prepared, err := f.Engine.PrepareMessage(t.Context(), enginetest.Organization, payload(text, activity.EncodingEIP712, activity.HashNone))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,14 +114,14 @@ func TestReadingDoesNotDecode(t *testing.T) {
 		"a permit that is called a vote": {permitOf("1", "0"), []func(*countersign.Config){lies, withPolicy(t, limited)}, activity.ReasonNotAuthorized, "approve"},
 	} {
 		f := enginetest.New(t, test.changes...)
-		_, err := submitIntent(t, f, payload(test.text, encodingTyped, hashNone))
+		_, err := submitIntent(t, f, payload(test.text, activity.EncodingEIP712, activity.HashNone))
 		refusal(t, err, test.reason, test.want)
 		if signatures := f.Signing.Signatures.Load(); signatures != 0 {
 			t.Errorf("%s: %d signatures", name, signatures)
 		}
 	}
 	f := enginetest.New(t, lies, withPolicy(t, named))
-	record, err := submitIntent(t, f, payload(mysteryText, encodingTyped, hashNone))
+	record, err := submitIntent(t, f, payload(mysteryText, activity.EncodingEIP712, activity.HashNone))
 	if err != nil {
 		t.Fatalf("a rule that names the hazard: %v", err)
 	}

@@ -16,9 +16,11 @@ import (
 // refusedPayload is a payload that is always refused, or refused unless its hazards are
 // allowed, with the expected answer.
 type refusedPayload struct {
-	name, text, encoding, hash string
-	signWith                   string   // empty: the key of the tests
-	hazards                    []string // that must be allowed; nil if it is always refused
+	name, text string
+	encoding   activity.Encoding
+	hash       activity.HashFunction
+	signWith   string   // empty: the key of the tests
+	hazards    []string // that must be allowed; nil if it is always refused
 }
 
 // merkleRoot is typed data that has a single bytes32 and nothing else.
@@ -36,46 +38,46 @@ func refusedPayloads() []refusedPayload {
 	solanaTransfer := transferMessage([]byte(strings.Repeat("\x01", 32)))
 	offchain := "ff" + hex.EncodeToString([]byte("solana offchain"))
 	return []refusedPayload{
-		{name: "a hash", text: hash, encoding: encodingHex, hash: hashNone},
-		{name: "a hash, with 0x", text: "0x" + hash, encoding: encodingHex, hash: hashNone},
-		{name: "a hash, as text", text: hash, encoding: encodingText, hash: hashNone},
-		{name: "a personal message, without a hash function", text: personalHex("hello"), encoding: encodingHex, hash: hashNone},
-		{name: "anything else, without a hash function", text: "hello", encoding: encodingText, hash: hashNone},
-		{name: "a hash, to be hashed by Keccak-256", text: hash, encoding: encodingHex, hash: hashKeccak},
-		{name: "a hash, to be hashed by SHA-256", text: hash, encoding: encodingHex, hash: hashSHA256},
-		{name: "a hash, for Ed25519", text: hash, encoding: encodingHex, hash: hashNotApplicable, signWith: "key-2"},
-		{name: "`19 01` and two hashes", text: "1901" + hash + hash, encoding: encodingHex, hash: hashKeccak},
-		{name: "a hash as a personal message", text: personalHex(strings.Repeat("\xab", 32)), encoding: encodingHex, hash: hashKeccak, hazards: []string{"message/hash-like"}},
-		{name: "64 hex digits as a personal message", text: personalHex("0x" + hash), encoding: encodingHex, hash: hashKeccak, hazards: []string{"message/hash-like"}},
-		{name: "64 hex digits as a text for Solana", text: hash, encoding: encodingText, hash: hashNotApplicable, signWith: "key-2", hazards: []string{"message/hash-like", "solana/raw-message"}},
-		{name: "typed data that is one hash, such as a Merkle root", text: merkleRoot, encoding: encodingTyped, hash: hashNone, hazards: []string{"eip712/hidden-contents", "eip712/unknown-type"}},
-		{name: "data for a validator (`19 00`)", text: "1900" + strings.Repeat("ab", 30), encoding: encodingHex, hash: hashKeccak, hazards: []string{"message/validator-data"}},
+		{name: "a hash", text: hash, encoding: activity.EncodingHex, hash: activity.HashNone},
+		{name: "a hash, with 0x", text: "0x" + hash, encoding: activity.EncodingHex, hash: activity.HashNone},
+		{name: "a hash, as text", text: hash, encoding: activity.EncodingText, hash: activity.HashNone},
+		{name: "a personal message, without a hash function", text: personalHex("hello"), encoding: activity.EncodingHex, hash: activity.HashNone},
+		{name: "anything else, without a hash function", text: "hello", encoding: activity.EncodingText, hash: activity.HashNone},
+		{name: "a hash, to be hashed by Keccak-256", text: hash, encoding: activity.EncodingHex, hash: activity.HashKeccak256},
+		{name: "a hash, to be hashed by SHA-256", text: hash, encoding: activity.EncodingHex, hash: activity.HashSHA256},
+		{name: "a hash, for Ed25519", text: hash, encoding: activity.EncodingHex, hash: activity.HashNotApplicable, signWith: "key-2"},
+		{name: "`19 01` and two hashes", text: "1901" + hash + hash, encoding: activity.EncodingHex, hash: activity.HashKeccak256},
+		{name: "a hash as a personal message", text: personalHex(strings.Repeat("\xab", 32)), encoding: activity.EncodingHex, hash: activity.HashKeccak256, hazards: []string{"message/hash-like"}},
+		{name: "64 hex digits as a personal message", text: personalHex("0x" + hash), encoding: activity.EncodingHex, hash: activity.HashKeccak256, hazards: []string{"message/hash-like"}},
+		{name: "64 hex digits as a text for Solana", text: hash, encoding: activity.EncodingText, hash: activity.HashNotApplicable, signWith: "key-2", hazards: []string{"message/hash-like", "solana/raw-message"}},
+		{name: "typed data that is one hash, such as a Merkle root", text: merkleRoot, encoding: activity.EncodingEIP712, hash: activity.HashNone, hazards: []string{"eip712/hidden-contents", "eip712/unknown-type"}},
+		{name: "data for a validator (`19 00`)", text: "1900" + strings.Repeat("ab", 30), encoding: activity.EncodingHex, hash: activity.HashKeccak256, hazards: []string{"message/validator-data"}},
 
-		{name: "an Ethereum transaction, typed", text: enginetest.Unsigned, encoding: encodingHex, hash: hashKeccak},
-		{name: "an Ethereum transaction, legacy", text: enginetest.Hazardous, encoding: encodingHex, hash: hashKeccak},
-		{name: "a Tempo transaction", text: "76c0", encoding: encodingHex, hash: hashKeccak},
-		{name: "a transaction in hex as a personal message", text: personalHex(enginetest.Unsigned), encoding: encodingHex, hash: hashKeccak, hazards: []string{"message/transaction-like"}},
-		{name: "a transaction in base64 as a personal message", text: personalHex(base64.StdEncoding.EncodeToString(solanaTransfer)), encoding: encodingHex, hash: hashKeccak, hazards: []string{"message/transaction-like"}},
-		{name: "a transaction in base64 as a text for Solana", text: base64.StdEncoding.EncodeToString(solanaTransfer), encoding: encodingText, hash: hashNotApplicable, signWith: "key-2", hazards: []string{"message/transaction-like", "solana/raw-message"}},
-		{name: "an authorization by its preimage (`05…`)", text: "05d70194" + strings.Repeat("aa", 20) + "80", encoding: encodingHex, hash: hashKeccak},
-		{name: "a truncated message of a Solana transaction", text: hex.EncodeToString(solanaTransfer[:100]), encoding: encodingHex, hash: hashNotApplicable, signWith: "key-2"},
-		{name: "a Bitcoin transaction, to be hashed by SHA-256", text: "02000000" + hash, encoding: encodingHex, hash: hashSHA256},
-		{name: "an off-chain message of Solana, to be hashed", text: offchain + "01", encoding: encodingHex, hash: hashKeccak},
-		{name: "a personal message, for Ed25519", text: personalHex("hello"), encoding: encodingHex, hash: hashNotApplicable, signWith: "key-2"},
-		{name: "a personal message, to be hashed by SHA-256", text: personalHex("hello"), encoding: encodingHex, hash: hashSHA256},
-		{name: "typed data as a text", text: permitText, encoding: encodingText, hash: hashKeccak},
-		{name: "typed data, with another hash function", text: permitText, encoding: encodingTyped, hash: hashKeccak},
+		{name: "an Ethereum transaction, typed", text: enginetest.Unsigned, encoding: activity.EncodingHex, hash: activity.HashKeccak256},
+		{name: "an Ethereum transaction, legacy", text: enginetest.Hazardous, encoding: activity.EncodingHex, hash: activity.HashKeccak256},
+		{name: "a Tempo transaction", text: "76c0", encoding: activity.EncodingHex, hash: activity.HashKeccak256},
+		{name: "a transaction in hex as a personal message", text: personalHex(enginetest.Unsigned), encoding: activity.EncodingHex, hash: activity.HashKeccak256, hazards: []string{"message/transaction-like"}},
+		{name: "a transaction in base64 as a personal message", text: personalHex(base64.StdEncoding.EncodeToString(solanaTransfer)), encoding: activity.EncodingHex, hash: activity.HashKeccak256, hazards: []string{"message/transaction-like"}},
+		{name: "a transaction in base64 as a text for Solana", text: base64.StdEncoding.EncodeToString(solanaTransfer), encoding: activity.EncodingText, hash: activity.HashNotApplicable, signWith: "key-2", hazards: []string{"message/transaction-like", "solana/raw-message"}},
+		{name: "an authorization by its preimage (`05…`)", text: "05d70194" + strings.Repeat("aa", 20) + "80", encoding: activity.EncodingHex, hash: activity.HashKeccak256},
+		{name: "a truncated message of a Solana transaction", text: hex.EncodeToString(solanaTransfer[:100]), encoding: activity.EncodingHex, hash: activity.HashNotApplicable, signWith: "key-2"},
+		{name: "a Bitcoin transaction, to be hashed by SHA-256", text: "02000000" + hash, encoding: activity.EncodingHex, hash: activity.HashSHA256},
+		{name: "an off-chain message of Solana, to be hashed", text: offchain + "01", encoding: activity.EncodingHex, hash: activity.HashKeccak256},
+		{name: "a personal message, for Ed25519", text: personalHex("hello"), encoding: activity.EncodingHex, hash: activity.HashNotApplicable, signWith: "key-2"},
+		{name: "a personal message, to be hashed by SHA-256", text: personalHex("hello"), encoding: activity.EncodingHex, hash: activity.HashSHA256},
+		{name: "typed data as a text", text: permitText, encoding: activity.EncodingText, hash: activity.HashKeccak256},
+		{name: "typed data, with another hash function", text: permitText, encoding: activity.EncodingEIP712, hash: activity.HashKeccak256},
 
-		{name: "a personal message without its prefix", text: "hello", encoding: encodingText, hash: hashKeccak},
-		{name: "a personal message whose prefix has the wrong length", text: "\x19Ethereum Signed Message:\n6hello", encoding: encodingText, hash: hashKeccak},
-		{name: "another version byte after `19`", text: "19ff", encoding: encodingHex, hash: hashKeccak},
-		{name: "a personal message that cannot be shown", text: personalHex("pay\u202eme"), encoding: encodingHex, hash: hashKeccak},
-		{name: "an off-chain message of another version", text: offchain + "02", encoding: encodingHex, hash: hashNotApplicable, signWith: "key-2"},
-		{name: "a text for Solana without a header", text: "hello", encoding: encodingText, hash: hashNotApplicable, signWith: "key-2", hazards: []string{"solana/raw-message"}},
-		{name: "typed data without `EIP712Domain`", text: strings.Replace(permitText, `"EIP712Domain":[{"name":"name","type":"string"},{"name":"version","type":"string"},{"name":"chainId","type":"uint256"},{"name":"verifyingContract","type":"address"}],`, "", 1), encoding: encodingTyped, hash: hashNone},
-		{name: "another encoding", text: "00", encoding: "PAYLOAD_ENCODING_BASE64", hash: hashNone},
-		{name: "another hash function", text: "00", encoding: encodingHex, hash: "HASH_FUNCTION_MD5"},
-		{name: "not hex", text: "zz", encoding: encodingHex, hash: hashKeccak},
+		{name: "a personal message without its prefix", text: "hello", encoding: activity.EncodingText, hash: activity.HashKeccak256},
+		{name: "a personal message whose prefix has the wrong length", text: "\x19Ethereum Signed Message:\n6hello", encoding: activity.EncodingText, hash: activity.HashKeccak256},
+		{name: "another version byte after `19`", text: "19ff", encoding: activity.EncodingHex, hash: activity.HashKeccak256},
+		{name: "a personal message that cannot be shown", text: personalHex("pay\u202eme"), encoding: activity.EncodingHex, hash: activity.HashKeccak256},
+		{name: "an off-chain message of another version", text: offchain + "02", encoding: activity.EncodingHex, hash: activity.HashNotApplicable, signWith: "key-2"},
+		{name: "a text for Solana without a header", text: "hello", encoding: activity.EncodingText, hash: activity.HashNotApplicable, signWith: "key-2", hazards: []string{"solana/raw-message"}},
+		{name: "typed data without `EIP712Domain`", text: strings.Replace(permitText, `"EIP712Domain":[{"name":"name","type":"string"},{"name":"version","type":"string"},{"name":"chainId","type":"uint256"},{"name":"verifyingContract","type":"address"}],`, "", 1), encoding: activity.EncodingEIP712, hash: activity.HashNone},
+		{name: "another encoding", text: "00", encoding: "PAYLOAD_ENCODING_BASE64", hash: activity.HashNone},
+		{name: "another hash function", text: "00", encoding: activity.EncodingHex, hash: "HASH_FUNCTION_MD5"},
+		{name: "not hex", text: "zz", encoding: activity.EncodingHex, hash: activity.HashKeccak256},
 	}
 }
 
@@ -141,8 +143,8 @@ func TestHashRefused(t *testing.T) {
 	f := enginetest.New(t, withHazards(countersign.AllHazards))
 	for first := range 256 {
 		text := fmt.Sprintf("%02x%s", first, strings.Repeat("cd", 31))
-		for _, hash := range []string{hashNone, hashKeccak, hashSHA256, hashNotApplicable} {
-			_, err := f.Engine.SignMessage(t.Context(), enginetest.Organization, payload(text, encodingHex, hash))
+		for _, hash := range []activity.HashFunction{activity.HashNone, activity.HashKeccak256, activity.HashSHA256, activity.HashNotApplicable} {
+			_, err := f.Engine.SignMessage(t.Context(), enginetest.Organization, payload(text, activity.EncodingHex, hash))
 			refusal(t, err, activity.ReasonInvalidTransaction, "32 bytes")
 		}
 	}

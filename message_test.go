@@ -28,17 +28,10 @@ const (
 		`"primaryType":"Permit","domain":{"name":"USD Coin","version":"2","chainId":"1","verifyingContract":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"},` +
 		`"message":{"owner":"0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56","spender":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7","value":"250000000","nonce":"0","deadline":"1763726400"}}`
 
-	encodingHex, encodingText = "PAYLOAD_ENCODING_HEXADECIMAL", "PAYLOAD_ENCODING_TEXT_UTF8"
-	encodingTyped             = "PAYLOAD_ENCODING_EIP712"
-	encodingAuthorization     = "PAYLOAD_ENCODING_EIP7702_AUTHORIZATION"
-	hashNone, hashKeccak      = "HASH_FUNCTION_NO_OP", "HASH_FUNCTION_KECCAK256"
-	hashSHA256                = "HASH_FUNCTION_SHA256"
-	hashNotApplicable         = "HASH_FUNCTION_NOT_APPLICABLE"
-
 	greeting = "\x19Ethereum Signed Message:\n5hello"
 )
 
-func payload(text, encoding, hash string) activity.SignMessageIntent {
+func payload(text string, encoding activity.Encoding, hash activity.HashFunction) activity.SignMessageIntent {
 	return activity.SignMessageIntent{SignWith: enginetest.Address, Payload: text, Encoding: encoding, HashFunction: hash}
 }
 
@@ -78,10 +71,10 @@ func TestSignMessage(t *testing.T) {
 		intent activity.SignMessageIntent
 		digest []byte
 	}{
-		"typed data":    {payload(permitText, encodingTyped, hashNone), typedDigest},
-		"personal hex":  {payload(hex.EncodeToString([]byte(greeting)), encodingHex, hashKeccak), accounts.TextHash([]byte("hello"))},
-		"personal text": {payload(greeting, encodingText, hashKeccak), accounts.TextHash([]byte("hello"))},
-		"authorization": {payload(fmt.Sprintf(`{"address":%q,"chainId":1,"nonce":7}`, authorization.Address), encodingAuthorization, hashNone), authorizationDigest[:]},
+		"typed data":    {payload(permitText, activity.EncodingEIP712, activity.HashNone), typedDigest},
+		"personal hex":  {payload(hex.EncodeToString([]byte(greeting)), activity.EncodingHex, activity.HashKeccak256), accounts.TextHash([]byte("hello"))},
+		"personal text": {payload(greeting, activity.EncodingText, activity.HashKeccak256), accounts.TextHash([]byte("hello"))},
+		"authorization": {payload(fmt.Sprintf(`{"address":%q,"chainId":1,"nonce":7}`, authorization.Address), activity.EncodingAuthorization, activity.HashNone), authorizationDigest[:]},
 	} {
 		signed, err := f.Engine.SignMessage(t.Context(), enginetest.Organization, test.intent)
 		if err != nil {
@@ -99,7 +92,7 @@ func TestSignMessage(t *testing.T) {
 func TestSubmitMessages(t *testing.T) {
 	f := enginetest.New(t)
 	body := intentBody(t, f, activity.SignRawPayloadsIntent{
-		SignWith: enginetest.Address, Encoding: encodingText, HashFunction: hashKeccak,
+		SignWith: enginetest.Address, Encoding: activity.EncodingText, HashFunction: activity.HashKeccak256,
 		Payloads: []string{greeting, "\x19Ethereum Signed Message:\n3bye"},
 	})
 	first := mustSubmit(t, f.Engine, f.APIKey.Sign(body))
@@ -127,7 +120,7 @@ func TestPayloadsAllOrNothing(t *testing.T) {
 		"another chain": hex.EncodeToString([]byte("\x19TRON Signed Message:\n3bye")),
 	} {
 		_, err := f.Engine.SignMessages(t.Context(), enginetest.Organization, activity.SignRawPayloadsIntent{SignWith: enginetest.Address,
-			Encoding: encodingHex, HashFunction: hashKeccak, Payloads: []string{hex.EncodeToString([]byte(greeting)), last}})
+			Encoding: activity.EncodingHex, HashFunction: activity.HashKeccak256, Payloads: []string{hex.EncodeToString([]byte(greeting)), last}})
 		if err == nil || f.Signing.Signatures.Load() != 0 {
 			t.Errorf("%s: %v, %d signatures", name, err, f.Signing.Signatures.Load())
 		}
@@ -137,14 +130,18 @@ func TestPayloadsAllOrNothing(t *testing.T) {
 // TestMessageHazards checks that hazards are refused, and allowed by name.
 func TestMessageHazards(t *testing.T) {
 	unknown := strings.NewReplacer(`"Permit"`, `"Mystery"`).Replace(permitText)
-	for name, test := range map[string]struct{ text, encoding, hash string }{
-		"eip712/unknown-type":       {unknown, encodingTyped, hashNone},
-		"eip712/foreign-owner":      {strings.Replace(permitText, `"owner":"0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"`, `"owner":"0x00000000000000000000000000000000000000aa"`, 1), encodingTyped, hashNone},
-		"eip712/far-deadline":       {strings.Replace(permitText, "1763726400", "1963726400", 1), encodingTyped, hashNone},
-		"eip712/unlimited-approval": {strings.Replace(permitText, "250000000", "0x"+strings.Repeat("f", 64), 1), encodingTyped, hashNone},
-		"ethereum/delegation":       {`{"address":"0x00000000000000000000000000000000000000aa","chainId":1,"nonce":0}`, encodingAuthorization, hashNone},
-		"message/hash-like":         {"19" + hex.EncodeToString([]byte("Ethereum Signed Message:\n32")) + strings.Repeat("ab", 32), encodingHex, hashKeccak},
-		"message/validator-data":    {"1900" + strings.Repeat("ab", 30), encodingHex, hashKeccak},
+	for name, test := range map[string]struct {
+		text     string
+		encoding activity.Encoding
+		hash     activity.HashFunction
+	}{
+		"eip712/unknown-type":       {unknown, activity.EncodingEIP712, activity.HashNone},
+		"eip712/foreign-owner":      {strings.Replace(permitText, `"owner":"0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"`, `"owner":"0x00000000000000000000000000000000000000aa"`, 1), activity.EncodingEIP712, activity.HashNone},
+		"eip712/far-deadline":       {strings.Replace(permitText, "1763726400", "1963726400", 1), activity.EncodingEIP712, activity.HashNone},
+		"eip712/unlimited-approval": {strings.Replace(permitText, "250000000", "0x"+strings.Repeat("f", 64), 1), activity.EncodingEIP712, activity.HashNone},
+		"ethereum/delegation":       {`{"address":"0x00000000000000000000000000000000000000aa","chainId":1,"nonce":0}`, activity.EncodingAuthorization, activity.HashNone},
+		"message/hash-like":         {"19" + hex.EncodeToString([]byte("Ethereum Signed Message:\n32")) + strings.Repeat("ab", 32), activity.EncodingHex, activity.HashKeccak256},
+		"message/validator-data":    {"1900" + strings.Repeat("ab", 30), activity.EncodingHex, activity.HashKeccak256},
 	} {
 		intent := payload(test.text, test.encoding, test.hash)
 		_, err := enginetest.New(t).Engine.SignMessage(t.Context(), enginetest.Organization, intent)
@@ -175,7 +172,7 @@ func TestSolanaMessageAsTransaction(t *testing.T) {
 		if version == "v0" {
 			raw = append(append([]byte{0x80}, message...), 0)
 		}
-		intent := activity.SignMessageIntent{SignWith: "key-2", Payload: hex.EncodeToString(raw), Encoding: encodingHex, HashFunction: hashNotApplicable}
+		intent := activity.SignMessageIntent{SignWith: "key-2", Payload: hex.EncodeToString(raw), Encoding: activity.EncodingHex, HashFunction: activity.HashNotApplicable}
 		prepared, err := f.Engine.PrepareMessage(t.Context(), enginetest.Organization, intent)
 		if err != nil {
 			t.Fatalf("%s: %v", version, err)

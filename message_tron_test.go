@@ -23,7 +23,7 @@ func TestTronRawDataAsTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := enginetest.New(t, withHazards(countersign.AllHazards))
-	intent := activity.SignMessageIntent{SignWith: "key-1", Payload: hex.EncodeToString(raw), Encoding: encodingHex, HashFunction: hashSHA256}
+	intent := activity.SignMessageIntent{SignWith: "key-1", Payload: hex.EncodeToString(raw), Encoding: activity.EncodingHex, HashFunction: activity.HashSHA256}
 	prepared, err := f.Engine.PrepareMessage(t.Context(), enginetest.Organization, intent)
 	if err != nil {
 		t.Fatal(err)
@@ -41,9 +41,9 @@ func TestTronRawDataAsTransaction(t *testing.T) {
 	}
 	whole := append([]byte{0x0a, byte(len(raw)&0x7f | 0x80), byte(len(raw) >> 7)}, raw...) // protobuf: Transaction.raw_data
 	for name, refused := range map[string]activity.SignMessageIntent{
-		"a whole transaction": {SignWith: "key-1", Payload: hex.EncodeToString(whole), Encoding: encodingHex, HashFunction: hashSHA256},
-		"Keccak-256":          {SignWith: "key-1", Payload: hex.EncodeToString(raw), Encoding: encodingHex, HashFunction: hashKeccak},
-		"cut off":             {SignWith: "key-1", Payload: hex.EncodeToString(raw[:len(raw)-1]), Encoding: encodingHex, HashFunction: hashSHA256},
+		"a whole transaction": {SignWith: "key-1", Payload: hex.EncodeToString(whole), Encoding: activity.EncodingHex, HashFunction: activity.HashSHA256},
+		"Keccak-256":          {SignWith: "key-1", Payload: hex.EncodeToString(raw), Encoding: activity.EncodingHex, HashFunction: activity.HashKeccak256},
+		"cut off":             {SignWith: "key-1", Payload: hex.EncodeToString(raw[:len(raw)-1]), Encoding: activity.EncodingHex, HashFunction: activity.HashSHA256},
 	} {
 		if _, err := f.Engine.PrepareMessage(t.Context(), enginetest.Organization, refused); err == nil {
 			t.Errorf("%s was taken", name)

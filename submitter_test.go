@@ -53,7 +53,7 @@ func TestSubmitterOfCalls(t *testing.T) {
 					return err
 				},
 				"SignMessage": func() error {
-					_, err := f.Engine.SignMessage(t.Context(), enginetest.Organization, payload(greeting, encodingText, hashKeccak))
+					_, err := f.Engine.SignMessage(t.Context(), enginetest.Organization, payload(greeting, activity.EncodingText, activity.HashKeccak256))
 					return err
 				},
 			}

@@ -2,14 +2,36 @@ package activity
 
 import "github.com/countersign-dev/countersign/internal/strictjson"
 
+// Encoding is how the payload of a message is encoded.
+type Encoding string
+
+// The encodings.
+const (
+	EncodingHex           Encoding = "PAYLOAD_ENCODING_HEXADECIMAL"
+	EncodingText          Encoding = "PAYLOAD_ENCODING_TEXT_UTF8"
+	EncodingEIP712        Encoding = "PAYLOAD_ENCODING_EIP712"
+	EncodingAuthorization Encoding = "PAYLOAD_ENCODING_EIP7702_AUTHORIZATION"
+)
+
+// HashFunction is what hashes a payload before it is signed.
+type HashFunction string
+
+// The hash functions.
+const (
+	HashNone          HashFunction = "HASH_FUNCTION_NO_OP"
+	HashSHA256        HashFunction = "HASH_FUNCTION_SHA256"
+	HashKeccak256     HashFunction = "HASH_FUNCTION_KECCAK256"
+	HashNotApplicable HashFunction = "HASH_FUNCTION_NOT_APPLICABLE" // Ed25519
+)
+
 // SignRawPayloadIntent asks for a message to be signed. It has the parameters of a
 // sign_raw_payload request (signRawPayloadIntentV2). Package messages defines what is a
 // message; a bare hash is not.
 type SignRawPayloadIntent struct {
-	SignWith     string `json:"signWith"`     // an address of the key, or its id
-	Payload      string `json:"payload"`      // encoded as Encoding says
-	Encoding     string `json:"encoding"`     // PAYLOAD_ENCODING_…
-	HashFunction string `json:"hashFunction"` // HASH_FUNCTION_…
+	SignWith     string       `json:"signWith"` // an address of the key, or its id
+	Payload      string       `json:"payload"`  // encoded as Encoding says
+	Encoding     Encoding     `json:"encoding"`
+	HashFunction HashFunction `json:"hashFunction"`
 }
 
 // SignMessageIntent is SignRawPayloadIntent under the name that the library uses.
@@ -18,10 +40,10 @@ type SignMessageIntent = SignRawPayloadIntent
 // SignRawPayloadsIntent asks for several messages to be signed by one key, all or none. It
 // has the parameters of a sign_raw_payloads request (signRawPayloadsIntent).
 type SignRawPayloadsIntent struct {
-	SignWith     string   `json:"signWith"`
-	Payloads     []string `json:"payloads"`
-	Encoding     string   `json:"encoding"`
-	HashFunction string   `json:"hashFunction"`
+	SignWith     string       `json:"signWith"`
+	Payloads     []string     `json:"payloads"`
+	Encoding     Encoding     `json:"encoding"`
+	HashFunction HashFunction `json:"hashFunction"`
 }
 
 // SignRawPayloadResult is a signature (signRawPayloadResult).
@@ -54,8 +76,8 @@ func decodeSignRawPayload(parameters []byte, read parameterReader) (Intent, bool
 	proofs, err := read(parameters,
 		required("signWith", &intent.SignWith),
 		required("payload", &intent.Payload),
-		required("encoding", &intent.Encoding),
-		required("hashFunction", &intent.HashFunction),
+		required("encoding", (*string)(&intent.Encoding)),
+		required("hashFunction", (*string)(&intent.HashFunction)),
 	)
 	return intent, proofs, err
 }
@@ -75,8 +97,8 @@ func decodeSignRawPayloads(parameters []byte, read parameterReader) (Intent, boo
 	proofs, err := read(parameters,
 		required("signWith", &intent.SignWith),
 		strictjson.Required("payloads", &intent.Payloads).AtMost(boundOf("payloads")),
-		required("encoding", &intent.Encoding),
-		required("hashFunction", &intent.HashFunction),
+		required("encoding", (*string)(&intent.Encoding)),
+		required("hashFunction", (*string)(&intent.HashFunction)),
 	)
 	return intent, proofs, err
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
-	"github.com/countersign-dev/countersign/messages"
 )
 
 // TestSignMessage signs a personal message as messages.md shows.
@@ -17,8 +16,8 @@ func TestSignMessage(t *testing.T) {
 	signature, err := engine.SignMessage(ctx, organizationID, activity.SignMessageIntent{
 		SignWith:     address,
 		Payload:      fmt.Sprintf("\x19Ethereum Signed Message:\n%d%s", len(text), text),
-		Encoding:     string(messages.EncodingText),
-		HashFunction: string(messages.HashKeccak256),
+		Encoding:     activity.EncodingText,
+		HashFunction: activity.HashKeccak256,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -14,11 +14,11 @@ import (
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/drawn"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
-	"github.com/countersign-dev/countersign/messages"
 )
 
 // offchainMessage is a message in the form of @solana/offchain-messages.
@@ -103,7 +103,7 @@ func randomOffchainMessages(t *testing.T, p *messagePeer) {
 			t.Fatalf("%v: %v", m, err)
 		}
 		shownAs(t, read, m)
-		ours := p.sign(signer, theirs.Bytes, messages.EncodingHex, messages.HashNotApplicable)
+		ours := p.sign(signer, theirs.Bytes, activity.EncodingHex, activity.HashNotApplicable)
 		if ours != theirs.Signature {
 			t.Fatalf("%v: signed %s, want %s", m, ours, theirs.Signature)
 		}

@@ -22,7 +22,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/drawn"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
-	"github.com/countersign-dev/countersign/messages"
 )
 
 // drawnMessages returns how many random messages of each kind are compared with the
@@ -63,14 +62,14 @@ func TestMessageLibraries(t *testing.T) {
 }
 
 // sign signs with the engine, and returns r, s and 27 or 28 in hex; for Ed25519 r and s.
-func (p *messagePeer) sign(signWith, payload string, encoding messages.Encoding, hash messages.HashFunction) string {
+func (p *messagePeer) sign(signWith, payload string, encoding activity.Encoding, hash activity.HashFunction) string {
 	p.t.Helper()
 	signed, err := p.engine.Engine.SignMessage(p.t.Context(), enginetest.Organization, activity.SignMessageIntent{
-		SignWith: signWith, Payload: payload, Encoding: string(encoding), HashFunction: string(hash)})
+		SignWith: signWith, Payload: payload, Encoding: encoding, HashFunction: hash})
 	if err != nil {
 		p.t.Fatalf("%s: %v", payload, err)
 	}
-	if hash == messages.HashNotApplicable {
+	if hash == activity.HashNotApplicable {
 		return signed.R + signed.S
 	}
 	return signed.R + signed.S + map[string]string{"00": "1b", "01": "1c"}[signed.V]
@@ -114,7 +113,7 @@ func randomTypedData(t *testing.T, p *messagePeer) {
 		digests := theirs.digests()
 		digests["apitypes"] = apitypesDigest(t, text)
 		allAre(t, text, hex.EncodeToString(digest[:]), digests, "viem", "ethers", "sigUtil", "apitypes")
-		allAre(t, text, p.sign(enginetest.Address, text, messages.EncodingEIP712, messages.HashNone), theirs.Signatures, libraries...)
+		allAre(t, text, p.sign(enginetest.Address, text, activity.EncodingEIP712, activity.HashNone), theirs.Signatures, libraries...)
 		if t.Failed() {
 			break
 		}
@@ -260,12 +259,12 @@ func randomPersonalMessages(t *testing.T, p *messagePeer) {
 	for seed := range drawnMessages(t) {
 		text := drawn.Text(rand.New(rand.NewPCG(seed, 72)))
 		message := hex.EncodeToString([]byte(text))
-		ours := p.sign(enginetest.Address, hex.EncodeToString(personal.Preimage(personal.EthereumPrefix, []byte(text))), messages.EncodingHex, messages.HashKeccak256)
+		ours := p.sign(enginetest.Address, hex.EncodeToString(personal.Preimage(personal.EthereumPrefix, []byte(text))), activity.EncodingHex, activity.HashKeccak256)
 		var theirs struct{ Signatures map[string]string }
 		p.ask(p.t, map[string]any{"op": "personal", "message": message, "secret": enginetest.Secret}, &theirs)
 		allAre(t, text, ours, theirs.Signatures, libraries...)
 
-		ours = p.sign(tronAddress, hex.EncodeToString(personal.Preimage(personal.TronPrefix, []byte(text))), messages.EncodingHex, messages.HashKeccak256)
+		ours = p.sign(tronAddress, hex.EncodeToString(personal.Preimage(personal.TronPrefix, []byte(text))), activity.EncodingHex, activity.HashKeccak256)
 		var tronWeb, verified struct{ Signature, Signer string }
 		p.ask(p.t, map[string]any{"op": "tron", "message": message, "secret": enginetest.Secret}, &tronWeb)
 		p.ask(p.t, map[string]any{"op": "tronVerify", "message": message, "signature": ours}, &verified)
@@ -290,7 +289,7 @@ func randomAuthorizations(t *testing.T, p *messagePeer) {
 		}
 		var theirs struct{ Signatures map[string]string }
 		p.ask(p.t, map[string]any{"op": "authorization", "authorization": authorization, "secret": enginetest.Secret}, &theirs)
-		allAre(t, string(text), p.sign(enginetest.Address, string(text), messages.EncodingAuthorization, messages.HashNone), theirs.Signatures, "viem", "sigUtil")
+		allAre(t, string(text), p.sign(enginetest.Address, string(text), activity.EncodingAuthorization, activity.HashNone), theirs.Signatures, "viem", "sigUtil")
 		if t.Failed() {
 			break
 		}

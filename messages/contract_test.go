@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
@@ -29,7 +30,7 @@ func TestContract(t *testing.T) {
 	sample := func(key keystore.Key, raw string, hazards ...string) chaintest.MessageSample {
 		return chaintest.MessageSample{Sample: chaintest.Sample{Raw: []byte(raw), Key: key}, Hazards: hazards}
 	}
-	kind := func(chain chains.Chain, name string, encoding messages.Encoding, hash messages.HashFunction) chaintest.Messages {
+	kind := func(chain chains.Chain, name string, encoding activity.Encoding, hash activity.HashFunction) chaintest.Messages {
 		return chaintest.Messages{Chain: chain, Name: name, Hazards: append(messages.HazardNames(), chain.HazardNames()...),
 			Parse: func(raw []byte) (chains.Transaction, error) { return reader.Read(string(raw), encoding, hash) }}
 	}
@@ -44,23 +45,23 @@ func TestContract(t *testing.T) {
 		kind    chaintest.Messages
 		samples map[string]chaintest.MessageSample
 	}{
-		{"typed data", kind(ethereum.Chain{}, eip712.Name, messages.EncodingEIP712, messages.HashNone), map[string]chaintest.MessageSample{
+		{"typed data", kind(ethereum.Chain{}, eip712.Name, activity.EncodingEIP712, activity.HashNone), map[string]chaintest.MessageSample{
 			"unknown type": inJSON(sample(secp, ping, "eip712/unknown-type")),
 			"hostile":      inJSON(sample(secp, hostileTyped(t), "eip712/unknown-type", "eip712/no-chain-id", "eip712/no-verifying-contract")),
 			"permit":       inJSON(sample(secp, permitBy(address))),
 		}},
-		{"authorization", kind(ethereum.Chain{}, delegation.Name, messages.EncodingAuthorization, messages.HashNone), map[string]chaintest.MessageSample{
+		{"authorization", kind(ethereum.Chain{}, delegation.Name, activity.EncodingAuthorization, activity.HashNone), map[string]chaintest.MessageSample{
 			"of a chain":     inJSON(sample(secp, `{"address":"0x00000000000000000000000000000000000000aa","chainId":1,"nonce":"7"}`, ethereum.HazardDelegation)),
 			"of every chain": inJSON(sample(secp, `{"address":"0x00000000000000000000000000000000000000aa","chainId":0,"nonce":7}`, ethereum.HazardDelegation, ethereum.HazardAnyChainAuthorization)),
 			"that ends one":  inJSON(sample(secp, `{"address":"0x0000000000000000000000000000000000000000","chainId":1,"nonce":7}`)),
 		}},
-		{"personal", kind(ethereum.Chain{}, "", messages.EncodingText, messages.HashKeccak256), map[string]chaintest.MessageSample{
+		{"personal", kind(ethereum.Chain{}, "", activity.EncodingText, activity.HashKeccak256), map[string]chaintest.MessageSample{
 			"text":      open(sample(secp, string(personal.Preimage(personal.EthereumPrefix, []byte(chaintest.HostileText))))),
 			"hash":      open(sample(secp, string(personal.Preimage(personal.EthereumPrefix, []byte(strings.Repeat("ab", 32)))), personal.HazardHashLike)),
 			"sign-in":   open(sample(secp, string(personal.Preimage(personal.EthereumPrefix, []byte(strings.Replace(signIn, "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", address, 1)))))),
 			"validator": open(sample(secp, "\x19\x00"+strings.Repeat("v", 20)+chaintest.HostileText, personal.HazardValidatorData)),
 		}},
-		{"Tron", kind(tron.Chain{}, "", messages.EncodingText, messages.HashKeccak256), map[string]chaintest.MessageSample{
+		{"Tron", kind(tron.Chain{}, "", activity.EncodingText, activity.HashKeccak256), map[string]chaintest.MessageSample{
 			"text": open(sample(secp, string(personal.Preimage(personal.TronPrefix, []byte(chaintest.HostileText))))),
 		}},
 		{"off-chain", chaintest.Messages{Chain: solana.Chain{}, Name: solanamsg.Name, Hazards: messages.HazardNames(), Parse: solanamsg.ParseOffchain}, map[string]chaintest.MessageSample{
@@ -72,10 +73,10 @@ func TestContract(t *testing.T) {
 			"sign-in": open(sample(ed, siws)),
 		}},
 		{"Solana's transaction", chaintest.Messages{Chain: solana.Chain{}, Hazards: solana.Chain{}.HazardNames(), Parse: func(raw []byte) (chains.Transaction, error) {
-			return reader.Read(fmt.Sprintf("%x", raw), messages.EncodingHex, messages.HashNotApplicable)
+			return reader.Read(fmt.Sprintf("%x", raw), activity.EncodingHex, activity.HashNotApplicable)
 		}}, map[string]chaintest.MessageSample{"transfer": open(sample(ed, solanaTransfer(ed)))}},
 		{"Tron's transaction", chaintest.Messages{Chain: tron.Chain{}, Hazards: tron.Chain{}.HazardNames(), Parse: func(raw []byte) (chains.Transaction, error) {
-			return reader.Read(fmt.Sprintf("%x", raw), messages.EncodingHex, messages.HashSHA256)
+			return reader.Read(fmt.Sprintf("%x", raw), activity.EncodingHex, activity.HashSHA256)
 		}}, map[string]chaintest.MessageSample{"transfer": open(sample(tronKey(t), tronTransfer(t)))}},
 	} {
 		t.Run(test.name, func(t *testing.T) { chaintest.RunMessages(t, test.kind, test.samples) })

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/solana"
@@ -21,28 +22,6 @@ import (
 // Name is the Chain of this package's errors.
 const Name = "payload"
 
-// Encoding is how a payload is encoded, by the API's name.
-type Encoding string
-
-// The encodings.
-const (
-	EncodingHex           Encoding = "PAYLOAD_ENCODING_HEXADECIMAL"
-	EncodingText          Encoding = "PAYLOAD_ENCODING_TEXT_UTF8"
-	EncodingEIP712        Encoding = "PAYLOAD_ENCODING_EIP712"
-	EncodingAuthorization Encoding = "PAYLOAD_ENCODING_EIP7702_AUTHORIZATION"
-)
-
-// HashFunction is what hashes a payload before it is signed, by the API's name.
-type HashFunction string
-
-// The hash functions.
-const (
-	HashNone          HashFunction = "HASH_FUNCTION_NO_OP"
-	HashSHA256        HashFunction = "HASH_FUNCTION_SHA256"
-	HashKeccak256     HashFunction = "HASH_FUNCTION_KECCAK256"
-	HashNotApplicable HashFunction = "HASH_FUNCTION_NOT_APPLICABLE" // Ed25519
-)
-
 // Reader reads payloads.
 type Reader struct {
 	// Chain returns the chain of a name, or nil if the engine does not sign for it.
@@ -53,36 +32,36 @@ type Reader struct {
 }
 
 // Read reads a payload. The error is a *chains.ParseError.
-func (r Reader) Read(payload string, encoding Encoding, hash HashFunction) (chains.Transaction, error) {
+func (r Reader) Read(payload string, encoding activity.Encoding, hash activity.HashFunction) (chains.Transaction, error) {
 	switch {
-	case encoding == EncodingEIP712 && hash == HashNone:
+	case encoding == activity.EncodingEIP712 && hash == activity.HashNone:
 		return r.readFor(ethereum.Name, func() (chains.Transaction, error) { return structures.Parse([]byte(payload), r.Now()) })
-	case encoding == EncodingAuthorization && hash == HashNone:
+	case encoding == activity.EncodingAuthorization && hash == activity.HashNone:
 		return r.readFor(ethereum.Name, func() (chains.Transaction, error) { return delegation.Parse([]byte(payload)) })
-	case encoding == EncodingEIP712, encoding == EncodingAuthorization:
-		return nil, refuse("hash function %q: use %s with %s, which the engine hashes itself", short(string(hash)), HashNone, encoding)
-	case encoding != EncodingHex && encoding != EncodingText:
-		return nil, refuse("encoding %q: use %s, %s, %s or %s", short(string(encoding)), EncodingHex, EncodingText, EncodingEIP712, EncodingAuthorization)
+	case encoding == activity.EncodingEIP712, encoding == activity.EncodingAuthorization:
+		return nil, refuse("hash function %q: use %s with %s, which the engine hashes itself", short(string(hash)), activity.HashNone, encoding)
+	case encoding != activity.EncodingHex && encoding != activity.EncodingText:
+		return nil, refuse("encoding %q: use %s, %s, %s or %s", short(string(encoding)), activity.EncodingHex, activity.EncodingText, activity.EncodingEIP712, activity.EncodingAuthorization)
 	}
 	raw, err := decode(payload, encoding)
 	if err != nil {
 		return nil, err
 	}
 	switch hash {
-	case HashKeccak256:
+	case activity.HashKeccak256:
 		return r.keccak(raw)
-	case HashNotApplicable:
+	case activity.HashNotApplicable:
 		return r.ed25519(raw)
-	case HashSHA256:
+	case activity.HashSHA256:
 		return r.sha256(raw)
-	case HashNone:
+	case activity.HashNone:
 		return nil, refuseHash(raw)
 	}
-	return nil, refuse("hash function %q: use %s, %s, %s or %s", short(string(hash)), HashKeccak256, HashNotApplicable, HashSHA256, HashNone)
+	return nil, refuse("hash function %q: use %s, %s, %s or %s", short(string(hash)), activity.HashKeccak256, activity.HashNotApplicable, activity.HashSHA256, activity.HashNone)
 }
 
-func decode(payload string, encoding Encoding) ([]byte, error) {
-	if encoding == EncodingText {
+func decode(payload string, encoding activity.Encoding) ([]byte, error) {
+	if encoding == activity.EncodingText {
 		if payload == "" || !utf8.ValidString(payload) {
 			return nil, refuse("empty or not UTF-8")
 		}
@@ -90,7 +69,7 @@ func decode(payload string, encoding Encoding) ([]byte, error) {
 	}
 	raw, err := chains.DecodeHex(payload)
 	if err != nil {
-		return nil, refuse("%v: %s requires hex", err, EncodingHex)
+		return nil, refuse("%v: %s requires hex", err, activity.EncodingHex)
 	}
 	return raw, nil
 }
@@ -121,17 +100,17 @@ func (r Reader) keccak(raw []byte) (chains.Transaction, error) {
 	case len(raw) == 32:
 		return nil, refuse("32 bytes look like a hash, and its preimage is unknown: %s", cure)
 	case bytes.HasPrefix(raw, []byte{0x19, 0x01}):
-		return nil, refuse("19 01 and two hashes do not show what is signed: send the typed data as JSON with %s and %s", EncodingEIP712, HashNone)
+		return nil, refuse("19 01 and two hashes do not show what is signed: send the typed data as JSON with %s and %s", activity.EncodingEIP712, activity.HashNone)
 	case raw[0] == 0x19:
 		return personalFor(ethereum.Name)
 	case raw[0] == 0x05:
-		return nil, refuse("05 is the first byte of an EIP-7702 authorization: send it as JSON with %s and %s", EncodingAuthorization, HashNone)
+		return nil, refuse("05 is the first byte of an EIP-7702 authorization: send it as JSON with %s and %s", activity.EncodingAuthorization, activity.HashNone)
 	case solanamsg.IsOffchain(raw):
-		return nil, refuse("an off-chain message of Solana is signed without hashing: send it with %s", HashNotApplicable)
+		return nil, refuse("an off-chain message of Solana is signed without hashing: send it with %s", activity.HashNotApplicable)
 	case raw[0] >= 0xc0 || raw[0] <= 0x04 || raw[0] == 0x76 || raw[0] == 0x78:
 		return nil, refuse("this looks like a transaction: send it to sign_transaction")
 	case raw[0] == '{':
-		return nil, refuse("this looks like JSON: send typed data with %s and %s", EncodingEIP712, HashNone)
+		return nil, refuse("this looks like JSON: send typed data with %s and %s", activity.EncodingEIP712, activity.HashNone)
 	}
 	return nil, refuse(`the message lacks its prefix: send the preimage, which is 19 "Ethereum Signed Message:\n", the decimal length in bytes, and the message`)
 }
@@ -140,7 +119,7 @@ func (r Reader) keccak(raw []byte) (chains.Transaction, error) {
 func (r Reader) sha256(raw []byte) (chains.Transaction, error) {
 	chain, ok := r.Chain(tron.Name).(messageParser)
 	if !ok {
-		return nil, refuse("this engine does not sign for %s, and %s supports only raw_data of its transactions", tron.Name, HashSHA256)
+		return nil, refuse("this engine does not sign for %s, and %s supports only raw_data of its transactions", tron.Name, activity.HashSHA256)
 	}
 	switch {
 	case isPreimage(raw):
@@ -150,7 +129,7 @@ func (r Reader) sha256(raw []byte) (chains.Transaction, error) {
 	}
 	tx, err := chain.ParseMessage(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s supports only raw_data of a Tron transaction: %w", Name, HashSHA256, err)
+		return nil, fmt.Errorf("%s: %s supports only raw_data of a Tron transaction: %w", Name, activity.HashSHA256, err)
 	}
 	return asPayload{tx}, nil
 }
@@ -197,7 +176,7 @@ func isPreimage(raw []byte) bool {
 // refuseOtherHash refuses the preimage of a personal message with a hash function
 // other than Keccak-256.
 func refuseOtherHash() error {
-	return refuse("this is the preimage of a personal message: send it with %s", HashKeccak256)
+	return refuse("this is the preimage of a personal message: send it with %s", activity.HashKeccak256)
 }
 
 const cure = "send typed data with PAYLOAD_ENCODING_EIP712, or the preimage of a personal message with HASH_FUNCTION_KECCAK256"
@@ -214,7 +193,7 @@ func refuseHash(raw []byte) error {
 			return refuse("64 hex digits look like a hash, and its preimage is unknown: %s", cure)
 		}
 	}
-	return refuse("%s would sign a hash computed elsewhere, whose preimage is unknown: %s", HashNone, cure)
+	return refuse("%s would sign a hash computed elsewhere, whose preimage is unknown: %s", activity.HashNone, cure)
 }
 
 func refuse(format string, args ...any) error {

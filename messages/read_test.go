@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/solana"
@@ -37,7 +38,7 @@ func TestSignIn(t *testing.T) {
 	for text, want := range map[string]string{
 		signIn: "", strings.Replace(signIn, "https://example.com", "https://example.org", 1): personal.HazardForeignSignIn,
 	} {
-		read, err := reader.Read(string(personal.Preimage(personal.EthereumPrefix, []byte(text))), messages.EncodingText, messages.HashKeccak256)
+		read, err := reader.Read(string(personal.Preimage(personal.EthereumPrefix, []byte(text))), activity.EncodingText, activity.HashKeccak256)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,13 +64,13 @@ func TestMalformedSignIn(t *testing.T) {
 		text := strings.ReplaceAll(signIn, change[0], change[1])
 		for _, payload := range []struct {
 			text string
-			hash messages.HashFunction
+			hash activity.HashFunction
 			want []string
 		}{
-			{string(personal.Preimage(personal.EthereumPrefix, []byte(text))), messages.HashKeccak256, []string{personal.HazardForeignSignIn}},
-			{text, messages.HashNotApplicable, []string{personal.HazardForeignSignIn, solanamsg.HazardRawMessage}},
+			{string(personal.Preimage(personal.EthereumPrefix, []byte(text))), activity.HashKeccak256, []string{personal.HazardForeignSignIn}},
+			{text, activity.HashNotApplicable, []string{personal.HazardForeignSignIn, solanamsg.HazardRawMessage}},
 		} {
-			read, err := reader.Read(payload.text, messages.EncodingText, payload.hash)
+			read, err := reader.Read(payload.text, activity.EncodingText, payload.hash)
 			if err != nil {
 				t.Fatalf("%q: %v", text, err)
 			}
@@ -90,7 +91,7 @@ func TestMalformedSignIn(t *testing.T) {
 // TestPersonalRefused checks wrong lengths, and text that cannot be shown.
 func TestPersonalRefused(t *testing.T) {
 	for _, preimage := range []string{"6hello", "05hello", "5hell", "hello", "", "6a\x00bcde", "3\u202e", "1\xff", "2a\r", "2\x1b["} {
-		if _, err := reader.Read(hex.EncodeToString([]byte(personal.EthereumPrefix+preimage)), messages.EncodingHex, messages.HashKeccak256); err == nil {
+		if _, err := reader.Read(hex.EncodeToString([]byte(personal.EthereumPrefix+preimage)), activity.EncodingHex, activity.HashKeccak256); err == nil {
 			t.Errorf("%q: accepted", preimage)
 		}
 	}
@@ -114,7 +115,7 @@ const ping = `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"name":
 // one of several payloads, if its domain names a contract.
 func TestReadWith(t *testing.T) {
 	parse := func(text string) chains.Transaction {
-		read, err := reader.Read(text, messages.EncodingEIP712, messages.HashNone)
+		read, err := reader.Read(text, activity.EncodingEIP712, activity.HashNone)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,8 +139,8 @@ func TestReadWith(t *testing.T) {
 // FuzzRead checks that an accepted payload has effects and only known hazards, and that
 // a payload whose signature would be that of a transaction is read as that transaction.
 func FuzzRead(f *testing.F) {
-	encodings := []messages.Encoding{messages.EncodingHex, messages.EncodingText, messages.EncodingEIP712, messages.EncodingAuthorization}
-	hashes := []messages.HashFunction{messages.HashNone, messages.HashSHA256, messages.HashKeccak256, messages.HashNotApplicable}
+	encodings := []activity.Encoding{activity.EncodingHex, activity.EncodingText, activity.EncodingEIP712, activity.EncodingAuthorization}
+	hashes := []activity.HashFunction{activity.HashNone, activity.HashSHA256, activity.HashKeccak256, activity.HashNotApplicable}
 	f.Add(string(personal.Preimage(personal.EthereumPrefix, []byte(signIn))), byte(1), byte(2))
 	f.Add(hex.EncodeToString([]byte("\xffsolana offchain\x01\x01"+strings.Repeat("k", 32)+"hello")), byte(0), byte(3))
 	f.Add(hex.EncodeToString([]byte("\xffsolana offchain\x00"+strings.Repeat("a", 32)+"\x00\x01"+strings.Repeat("k", 32)+"\x05\x00hello")), byte(0), byte(3))
@@ -173,25 +174,25 @@ func FuzzRead(f *testing.F) {
 
 // transactionOf returns the transaction that a signature over the payload would be valid
 // for, or nil.
-func transactionOf(t *testing.T, payload string, encoding messages.Encoding, hash messages.HashFunction) chains.Transaction {
+func transactionOf(t *testing.T, payload string, encoding activity.Encoding, hash activity.HashFunction) chains.Transaction {
 	t.Helper()
 	raw := []byte(payload)
 	switch encoding {
-	case messages.EncodingHex:
+	case activity.EncodingHex:
 		var err error
 		if raw, err = chains.DecodeHex(payload); err != nil {
 			t.Fatal(err)
 		}
-	case messages.EncodingEIP712, messages.EncodingAuthorization:
+	case activity.EncodingEIP712, activity.EncodingAuthorization:
 		return nil
 	}
 	var tx chains.Transaction
 	switch hash {
-	case messages.HashNotApplicable:
+	case activity.HashNotApplicable:
 		tx, _ = solana.Chain{}.ParseMessage(raw)
-	case messages.HashSHA256:
+	case activity.HashSHA256:
 		tx, _ = tron.Chain{}.ParseMessage(raw)
-	case messages.HashKeccak256:
+	case activity.HashKeccak256:
 		if tx, _ = (ethereum.Chain{}).Parse(raw); tx == nil {
 			tx, _ = tempo.Chain{}.Parse(raw)
 		}

@@ -18,31 +18,30 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
-	"github.com/countersign-dev/countersign/messages"
 )
 
 // messageReaders build the intent from standard input, by the kind of message. The
 // caller adds SignWith.
 var messageReaders = map[string]func(input []byte) activity.SignMessageIntent{
 	"eip712": func(input []byte) activity.SignMessageIntent {
-		return messageIntent(string(input), messages.EncodingEIP712, messages.HashNone)
+		return messageIntent(string(input), activity.EncodingEIP712, activity.HashNone)
 	},
 	"delegation": func(input []byte) activity.SignMessageIntent {
-		return messageIntent(string(input), messages.EncodingAuthorization, messages.HashNone)
+		return messageIntent(string(input), activity.EncodingAuthorization, activity.HashNone)
 	},
 	"personal": func(input []byte) activity.SignMessageIntent {
-		return messageIntent(hex.EncodeToString(personal.Preimage(personal.EthereumPrefix, input)), messages.EncodingHex, messages.HashKeccak256)
+		return messageIntent(hex.EncodeToString(personal.Preimage(personal.EthereumPrefix, input)), activity.EncodingHex, activity.HashKeccak256)
 	},
 	"tron": func(input []byte) activity.SignMessageIntent {
-		return messageIntent(hex.EncodeToString(personal.Preimage(personal.TronPrefix, input)), messages.EncodingHex, messages.HashKeccak256)
+		return messageIntent(hex.EncodeToString(personal.Preimage(personal.TronPrefix, input)), activity.EncodingHex, activity.HashKeccak256)
 	},
 	"solana": func(input []byte) activity.SignMessageIntent {
-		return messageIntent(string(bytes.TrimSpace(input)), messages.EncodingHex, messages.HashNotApplicable)
+		return messageIntent(string(bytes.TrimSpace(input)), activity.EncodingHex, activity.HashNotApplicable)
 	},
 }
 
-func messageIntent(payload string, encoding messages.Encoding, hash messages.HashFunction) activity.SignMessageIntent {
-	return activity.SignMessageIntent{Payload: payload, Encoding: string(encoding), HashFunction: string(hash)}
+func messageIntent(payload string, encoding activity.Encoding, hash activity.HashFunction) activity.SignMessageIntent {
+	return activity.SignMessageIntent{Payload: payload, Encoding: encoding, HashFunction: hash}
 }
 
 // messageKinds lists the kinds that --message takes.
@@ -103,7 +102,7 @@ func (c *signCommand) signMessage(cmd *cobra.Command) (err error) {
 // signatureText returns a signature in the form that the tools of its chain use: base58
 // on Solana, otherwise 0x, r, s, and 27 or 28.
 func signatureText(intent activity.SignMessageIntent, signed *activity.SignRawPayloadResult) string {
-	if intent.HashFunction == string(messages.HashNotApplicable) {
+	if intent.HashFunction == activity.HashNotApplicable {
 		raw, _ := hex.DecodeString(signed.R + signed.S) // hex of our own
 		return base58.Encode(raw)
 	}

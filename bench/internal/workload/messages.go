@@ -9,7 +9,6 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
-	"github.com/countersign-dev/countersign/messages"
 )
 
 // MessageKind is one kind of message.
@@ -45,10 +44,10 @@ func NewMessages(t testing.TB, kind MessageKind) *Messages {
 	for i := range Keys {
 		signWith := m.Requests[i].SignWith
 		text := kind.Text(i, signWith)
-		intent := activity.SignMessageIntent{SignWith: signWith, Payload: text, Encoding: string(messages.EncodingEIP712), HashFunction: string(messages.HashNone)}
+		intent := activity.SignMessageIntent{SignWith: signWith, Payload: text, Encoding: activity.EncodingEIP712, HashFunction: activity.HashNone}
 		if kind.Personal {
 			intent.Payload = hex.EncodeToString(personal.Preimage(personal.EthereumPrefix, []byte(text)))
-			intent.Encoding, intent.HashFunction = string(messages.EncodingHex), string(messages.HashKeccak256)
+			intent.Encoding, intent.HashFunction = activity.EncodingHex, activity.HashKeccak256
 		}
 		m.Texts, m.Intents = append(m.Texts, text), append(m.Intents, intent)
 	}
