@@ -221,7 +221,7 @@ func (d *descriptor) formatOf(node any) (*format, error) {
 
 // checkFields refuses fields with a condition or an encrypted value, and counts the others.
 func checkFields(fields []field, depth int) (count int, err error) {
-	if depth > 4 {
+	if depth > 4 && len(fields) > 0 {
 		return 0, errors.New("groups nested deeper than 4")
 	}
 	for i := range fields {
