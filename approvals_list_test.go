@@ -109,7 +109,9 @@ func TestPageSkipsHiddenActivities(t *testing.T) {
 	b.policy.set(func(p *approvers) { p.groups[0].Tag = "board" })
 	for range 5 {
 		b.Clock.Advance(time.Millisecond)
-		b.submit()
+		if _, err := b.vote(b.APIKey, activity.TypeRejectActivity, b.submit()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	b.policy.set(func(p *approvers) { p.groups[0].Tag = "finance" })
 	b.Clock.Advance(time.Millisecond)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -261,4 +263,58 @@ func TestRequestBodyIsNotAVote(t *testing.T) {
 		}
 	}
 	b.is(b.approve(b.ann, waiting), activity.StatusCompleted)
+}
+
+// TestVotersOfNewGroups checks that users who belong only to a group that was demanded
+// after the submission, by a new policy or because a limit is used up, find the activity
+// and can vote: it could never be signed otherwise.
+func TestVotersOfNewGroups(t *testing.T) {
+	board := []countersign.Approval{{Rule: "large", Count: 1, Tag: "board"}}
+	for name, change := range map[string]func(b *ballot){
+		"a new policy": func(b *ballot) {
+			b.policy.set(func(p *approvers) { p.groups = append(p.groups, board...) })
+		},
+		"a limit": func(b *ballot) {
+			other := b.submit()
+			b.approve(b.ann, other)
+			b.approve(b.ben, other)
+			b.signed(1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newLimitedBallot(t, withSharedMemory)
+			b.policy.set(func(p *approvers) { p.beyond = board })
+			b.voters(voter("ann", "finance", b.ann), voter("ben", "finance", b.ben), voter("cid", "board", b.cid))
+			waiting := b.submit()
+			if seen := b.list(b.cid, ""); len(seen) != 0 {
+				t.Errorf("before the group was demanded, its user is shown %q", seen)
+			}
+			b.Clock.Advance(time.Millisecond)
+			change(b)
+			signed := b.Signing.Signatures.Load()
+			b.approve(b.ann, waiting)
+			last := b.approve(b.ben, waiting)
+			if last.Status != activity.StatusConsensusNeeded {
+				t.Fatalf("without the new group's vote it is %s", last.Status)
+			}
+			if seen := b.list(b.cid, ""); !slices.Contains(seen, waiting.ID) {
+				t.Errorf("the group's user is shown %q", seen)
+			}
+			query := fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, waiting.ID)
+			shown, err := b.Engine.GetActivity(t.Context(), b.cid.Sign(query))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !shown.Viewer.CanApprove || !shown.Viewer.CanReject || shown.Viewer.Review == nil {
+				t.Errorf("the group's user is shown %+v", shown.Viewer)
+			}
+			if done := b.approve(b.cid, waiting); done.Status != activity.StatusCompleted {
+				t.Errorf("with the new group's vote it is %s: %s", done.Status, done.Decision.Reason)
+			}
+			b.signed(signed + 1)
+			if _, err := b.Engine.GetActivity(t.Context(), b.cid.Sign(query)); err != nil {
+				t.Errorf("one who voted may read it: %v", err)
+			}
+		})
+	}
 }

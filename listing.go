@@ -101,9 +101,10 @@ func (e *Engine) listed(ctx context.Context, reader *caller, found *store.Activi
 	if err != nil {
 		return nil, err
 	}
-	if !reader.mayRead(record) {
+	readable, err := e.mayRead(ctx, reader, record)
+	if err != nil || !readable {
 		free()
-		return nil, nil
+		return nil, err
 	}
 	return e.shownTo(ctx, reader, record)
 }

@@ -40,7 +40,11 @@ func (e *Engine) getActivity(ctx context.Context, reader *caller, query activity
 	if err != nil {
 		return nil, err
 	}
-	if !reader.mayRead(record) {
+	readable, err := e.mayRead(ctx, reader, record)
+	if err != nil {
+		return nil, err
+	}
+	if !readable {
 		return nil, noActivity(query, errors.New("the credential may not submit this type"))
 	}
 	if record, err = e.shownTo(ctx, reader, record); err != nil {

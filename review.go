@@ -8,21 +8,36 @@ import (
 )
 
 // mayRead reports whether the activity exists for the caller: the caller submitted it,
-// may submit its type, or voted on it or could have.
-func (c *caller) mayRead(record *activity.Record) bool {
-	return c.submitted(record) || c.may(record.Request.Type) || c.votesOn(record)
+// may submit its type, or voted on it or could have. While it waits, those who could
+// vote include the groups that only the current policy demands: without their votes it
+// is never signed.
+func (e *Engine) mayRead(ctx context.Context, reader *caller, record *activity.Record) (bool, error) {
+	if reader.submitted(record) || reader.may(record.Request.Type) || reader.votesOn(record) {
+		return true, nil
+	}
+	if !record.Status.Waits() || !reader.mayVote() {
+		return false, nil
+	}
+	j, err := e.judge(ctx, reader.organization, record, e.spent(record.Request.Fingerprint))
+	return err == nil && reader.belongsToAny(j.groups), err
 }
 
 // votesOn reports whether the caller has voted on the activity, or belongs to one of
-// its groups with a credential that may vote.
+// the groups that it was submitted with, with a credential that may vote.
 func (c *caller) votesOn(record *activity.Record) bool {
 	if slices.ContainsFunc(record.Votes, func(vote activity.Vote) bool { return vote.UserID == c.member.User.ID }) {
 		return true
 	}
-	if !c.may(activity.TypeApproveActivity) && !c.may(activity.TypeRejectActivity) {
-		return false
-	}
-	return slices.ContainsFunc(groupsOf(record.Decision.Required), func(group Approval) bool { return group.admitsUser(c.member.User) })
+	return c.mayVote() && c.belongsToAny(groupsOf(record.Decision.Required))
+}
+
+// mayVote reports whether the caller's credential may vote at all.
+func (c *caller) mayVote() bool {
+	return c.may(activity.TypeApproveActivity) || c.may(activity.TypeRejectActivity)
+}
+
+func (c *caller) belongsToAny(groups []Approval) bool {
+	return slices.ContainsFunc(groups, func(group Approval) bool { return group.admitsUser(c.member.User) })
 }
 
 // submitted reports whether the activity was submitted with the caller's credential.
@@ -61,7 +76,7 @@ func (e *Engine) viewer(ctx context.Context, reader *caller, record *activity.Re
 	admitted := j.admits(reader.member)
 	viewer.CanApprove = reader.may(activity.TypeApproveActivity) && admitted && (missing == 0 || !j.hasVoted(reader.member.User.ID))
 	viewer.CanReject = reader.may(activity.TypeRejectActivity) && j.mayReject(reader.member)
-	if !reader.submitted(record) && !reader.votesOn(record) && !admitted {
+	if !reader.submitted(record) && !reader.votesOn(record) && !reader.belongsToAny(j.groups) {
 		return viewer, nil
 	}
 	reason := record.Decision.Reason // of the last attempt

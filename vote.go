@@ -50,12 +50,16 @@ func (e *Engine) votedOn(ctx context.Context, voter *caller, intent activity.Vot
 		return nil, refuseStore(err)
 	}
 	var record *activity.Record
+	var readable bool
 	if err == nil {
 		if record, err = decodeRecorded(ctx, &found); err != nil {
 			return nil, err
 		}
+		if readable, err = e.mayRead(ctx, voter, record); err != nil {
+			return nil, err
+		}
 	}
-	if record == nil || !voter.mayRead(record) {
+	if !readable {
 		return nil, activity.NewError(activity.ReasonNotFound, "fingerprint", store.ErrNotFound,
 			"no activity found with fingerprint %s: a vote names that of the activity it is on", intent.Fingerprint)
 	}
@@ -128,7 +132,7 @@ func withVote(record *activity.Record, s *submission, intent activity.VoteIntent
 // checkVoter refuses a vote that does not count. Its stamp is then spent: the vote does
 // not count later either, when its voter has been given the right to vote.
 func (e *Engine) checkVoter(ctx context.Context, s *submission, intent activity.VoteIntent, waiting *pending) error {
-	j, err := e.judge(ctx, waiting.organization, waiting.Record, nil)
+	j, err := e.judge(ctx, waiting.organization, waiting.Record, e.spent(waiting.Request.Fingerprint))
 	if err != nil {
 		return err
 	}
