@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,8 +18,8 @@ import (
 )
 
 // hostile is text that an attacker might use: markup, a script, a character that reverses
-// text (U+202E), and a line break.
-const hostile = "<img src=x onerror=\"window.owned=1\"><script>window.owned=1</script>\u202etxet\n! no hazards ${window.owned=1}"
+// text (U+202E), a line break, and letters, marks and spaces that are invisible.
+const hostile = "<img src=x onerror=\"window.owned=1\"><script>window.owned=1</script>\u202etxet\n! no hazards ${window.owned=1}\u3164\u034f\u2800\u2003\ufe0f\u200b"
 
 // TestInjection checks that hostile text stays text, wherever text from outside is shown:
 // nothing runs, nothing is loaded, and no character breaks or reverses a line.
@@ -35,12 +37,16 @@ func TestInjection(t *testing.T) {
 		`window.owned || 0`: 0,
 		`document.querySelectorAll("article img, article script, article iframe, article a").length`:                                                  0,
 		`[...document.querySelectorAll("article")].filter((a) => /[\u202a-\u202e\u2066-\u2069]/.test(a.textContent)).length`:                          0,
+		`[...document.querySelectorAll("article")].filter((a) => /[\u3164\u034f\u2800\u2003\ufe0f\u200b]/.test(a.textContent)).length`:                0,
 		`performance.getEntriesByType("resource").filter((r) => !r.name.startsWith(location.origin)).length`:                                          0,
 		`[...document.querySelectorAll(".sentences li")].filter((li) => li.textContent.includes("<img") && li.textContent.includes("\\u{a}")).length`: 1,
 	} {
 		if got := evaluate[int](page, expression); got != want {
 			t.Errorf("%s: %d, want %d", expression, got, want)
 		}
+	}
+	if status := page.text("#status"); status != "1 activity." {
+		t.Errorf("the status of a short list is %q", status)
 	}
 	if blocked := evaluate[string](page, `(() => { try { document.body.insertAdjacentHTML("beforeend", "<b>x</b>"); return "assigned"; } catch (refused) { return refused.name; } })()`); blocked != "TypeError" {
 		t.Errorf("inserting markup from a string: %s, want TypeError: trusted types are not enforced", blocked)
@@ -109,12 +115,12 @@ func hostileActivity(t *testing.T) map[string]any {
 	}
 }
 
-// fake is a server with the page and an API that lists one given activity.
+// fake is a server with the page and an API that lists the given activities.
 type fake struct{ origin string }
 
-func newFake(t *testing.T, listed map[string]any) fake {
+func newFake(t *testing.T, listed ...map[string]any) fake {
 	t.Helper()
-	answer, err := json.Marshal(map[string]any{"activities": []any{listed}})
+	answer, err := json.Marshal(map[string]any{"activities": listed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,4 +152,35 @@ func (f fake) open(page *tab) {
 		chromedp.Click("#create button", chromedp.ByQuery), chromedp.WaitVisible("#configuration", chromedp.ByQuery),
 		chromedp.Evaluate(`document.getElementById("status").textContent = ""`, nil),
 	)
+}
+
+// TestFullList checks that the page does not present a full page of activities as all of
+// them.
+func TestFullList(t *testing.T) {
+	browser := newBrowser(t)
+	page := newTab(t, browser, true)
+	newFake(t, slices.Repeat([]map[string]any{hostileActivity(t)}, activity.MaxPage)...).open(page)
+	page.list()
+	if status := page.text("#status"); !strings.Contains(status, "there may be older ones") {
+		t.Errorf("the status of a full list is %q", status)
+	}
+}
+
+// TestRegistrationCommand checks that the command for the operator, pasted into a shell,
+// runs nothing that was entered as a name.
+func TestRegistrationCommand(t *testing.T) {
+	browser := newBrowser(t)
+	page := newTab(t, browser, true)
+	newFake(t, hostileActivity(t)).open(page)
+	const name = `o'hara $(echo x) ` + "`echo x`" + ` "!"\`
+	page.run(chromedp.SetValue("#name", name, chromedp.ByQuery), chromedp.Click("#create button", chromedp.ByQuery))
+	page.await(`document.getElementById("configuration").textContent.includes("hara")`)
+	shell := exec.Command("sh", "-c", "countersign() { for word; do printf '%s\\n' \"$word\"; done; }\n"+page.text("#configuration"))
+	words, err := shell.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if passed := strings.Split(string(words), "\n"); !slices.Contains(passed, name) {
+		t.Errorf("the shell passes %q, not the name %q", passed, name)
+	}
 }

@@ -5,6 +5,7 @@ import { digestOf, newPasskey, shownDigest, signed } from "./wire.js";
 import { card, element, plain } from "./view.js";
 
 const openFor = 10 * 60 * 1000;
+const most = 100; // in the list: one touch is for one page of it
 const find = (id) => document.getElementById(id);
 const { rpId, origin } = await (await fetch("config.json", { cache: "no-store" })).json();
 
@@ -42,7 +43,7 @@ async function open() {
   close();
   organization = find("organization").value.trim();
   const status = find("filter").value;
-  const query = { organizationId: organization, timestampMs: String(Date.now()), paginationOptions: { limit: "100" } };
+  const query = { organizationId: organization, timestampMs: String(Date.now()), paginationOptions: { limit: String(most) } };
   if (status) query.filterByStatus = [status];
   list = await signed("query/list_activities", query, rpId);
   closing = setTimeout(() => { close(); say("The list was closed after ten minutes."); }, openFor);
@@ -54,7 +55,8 @@ async function refresh() {
   const { activities } = await list();
   await show(activities);
   find("refresh").hidden = false;
-  say(activities.length === 0 ? "Nothing to show." : activities.length + (activities.length === 1 ? " activity." : " activities."));
+  const more = activities.length < most ? "" : " These are the newest; there may be older ones.";
+  say(activities.length === 0 ? "Nothing to show." : activities.length + (activities.length === 1 ? " activity." : " activities.") + more);
 }
 
 async function show(activities) {
@@ -105,18 +107,21 @@ async function vote(kind, activity) {
     answer = await send();
   }
   const replaced = await shown(answer.activity);
-  document.querySelector(`article[data-id="${CSS.escape(activity.id)}"]`).replaceWith(replaced);
+  document.querySelector(`article[data-id="${CSS.escape(activity.id)}"]`)?.replaceWith(replaced); // unless the list was closed meanwhile
   replaced.tabIndex = -1;
   replaced.focus();
   say((kind === "approve" ? "Approved. " : "Rejected. ") + "The activity " + replaced.querySelector("h3").textContent.split(", ").at(-1) + ".");
 }
+
+// quoted returns a word of a shell command, in which nothing is expanded.
+const quoted = (word) => "'" + word.replaceAll("'", "'\\''") + "'";
 
 async function register() {
   const name = find("name").value.trim();
   const made = await newPasskey(name, rpId);
   find("configuration").textContent = [
     "countersign passkey add --votes \\",
-    `  --name ${JSON.stringify(name)} --rp-id ${rpId} --origin ${origin} \\`,
+    `  --name ${quoted(name)} --rp-id ${rpId} --origin ${origin} \\`,
     `  --credential-id ${made.id} \\`,
     `  --public-key ${made.publicKey}`,
   ].join("\n");

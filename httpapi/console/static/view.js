@@ -1,7 +1,8 @@
 // How activities are shown. Texts from transactions are set as text, never as markup, in
 // elements that isolate their direction; invisible characters are spelled out.
 
-const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu;
+// All spaces but the plain one count as invisible, and so does the empty Braille pattern.
+const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
 export const plain = (text) => String(text).replace(unseen, (c) => "\\u{" + c.codePointAt(0).toString(16) + "}");
 
@@ -76,7 +77,7 @@ const verbs = { VOTE_SELECTION_APPROVED: "approved", VOTE_SELECTION_REJECTED: "r
 
 function votes(activity) {
   return element("ul", {}, activity.votes.map((vote, i) => element("li", {},
-    text(vote.user.userName), i === 0 ? " submitted it, " : ` ${verbs[vote.selection] || vote.selection}, `, moment(vote.createdAt))));
+    text(vote.user.userName), i === 0 ? " submitted it, " : plain(` ${verbs[vote.selection] || vote.selection}, `), moment(vote.createdAt))));
 }
 
 const states = {
@@ -112,7 +113,7 @@ export function card(activity, problem, actions) {
   const title = "title-" + activity.id;
   return element("article", { "aria-labelledby": title, "data-id": activity.id, "data-status": activity.status },
     element("h3", { id: title }, text(activity.type.replace("ACTIVITY_TYPE_", "").replace(/_V\d+$/, "").replaceAll("_", " ").toLowerCase()),
-      ", ", states[activity.status] || activity.status),
+      ", ", plain(states[activity.status] || activity.status)),
     problem ? element("p", { class: "danger", role: "alert" }, text(problem)) : reviewed(activity),
     element("h4", {}, "Votes"), votes(activity),
     activity.failure ? element("p", { class: "danger" }, text(activity.failure.message || "")) : null,
