@@ -215,7 +215,8 @@ func (b *ballot) is(record *activity.Record, status activity.Status) {
 // TestTwoApprovals checks that the second vote signs, and that all later answers are the
 // same.
 func TestTwoApprovals(t *testing.T) {
-	b := newBallot(t)
+	seen := new(waits)
+	b := newBallot(t, func(config *countersign.Config) { config.Observer = seen })
 	waiting := b.submit()
 	if waiting.Viewer.CanApprove || !waiting.Viewer.CanReject {
 		t.Errorf("the submitter, who does not count, may approve: %+v", waiting.Viewer)
@@ -240,7 +241,15 @@ func TestTwoApprovals(t *testing.T) {
 		t.Errorf("a vote on what is completed: %+v", late)
 	}
 	wantSignatures(t, b.Fixture, 1)
+	if want := (waits{true, true, false, false, false}); !slices.Equal(*seen, want) {
+		t.Errorf("observed as waiting: %t, want %t", *seen, want)
+	}
 }
+
+// waits is an observer that notes of each request whether it waits.
+type waits []bool
+
+func (w *waits) Observe(seen countersign.Observation) { *w = append(*w, seen.Waits) }
 
 // TestSentenceNames checks that voters read the token names that the engine knows, and
 // that names do not change what they vote on.

@@ -20,6 +20,7 @@ type Observation struct {
 	Operation string          // path of the operation, such as "sign_transaction"; empty if the body did not say
 	Reason    activity.Reason // why it was refused; empty if it was not
 	Repeated  bool            // the answer was recorded before
+	Waits     bool            // a request, or the one that a vote is on, waits for approvals
 	Duration  time.Duration   // of the whole request
 	Performed time.Duration   // of signing, or of issuing and delivering a password; 0 if it did not come to that
 }

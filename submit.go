@@ -51,6 +51,7 @@ func (e *Engine) Submit(ctx context.Context, sent SignedBody) (*activity.Record,
 	if err == nil {
 		err = e.proveLogged(ctx, record)
 	}
+	s.Waits = err == nil && record.Status.Waits()
 	e.observed(ctx, s, err)
 	if err != nil {
 		return nil, err

@@ -52,8 +52,10 @@ type Options struct {
 	// path, a wildcard or a default port. Any other form matches nothing. Default: none.
 	Origins []string
 
-	// Observer counts requests whose path or method is not served, with the
-	// reason NotServed. The engine has its own Observer for all others. Default: none.
+	// Observer counts requests that the engine does not see or cannot count: those
+	// whose path or method is not served, with the reason NotServed, those whose
+	// body is refused, and panics. The engine has its own Observer for all others.
+	// Default: none.
 	Observer countersign.Observer
 
 	// Logger logs requests that do not reach the engine, which has its own Logger.
@@ -114,8 +116,13 @@ func (h *handler) notServed(r *http.Request, id string, cause error) {
 	const maxPath = 200 // bytes: a stranger chose the path
 	h.options.Logger.InfoContext(r.Context(), "not served", "request", id, "method", r.Method,
 		"path", r.URL.Path[:min(len(r.URL.Path), maxPath)], "remote", r.RemoteAddr, "cause", cause)
+	h.observe("", NotServed)
+}
+
+// observe counts a request that the engine does not count.
+func (h *handler) observe(operation string, reason activity.Reason) {
 	if h.options.Observer != nil {
-		h.options.Observer.Observe(countersign.Observation{Reason: NotServed})
+		h.options.Observer.Observe(countersign.Observation{Operation: operation, Reason: reason})
 	}
 }
 
@@ -126,11 +133,12 @@ const RequestIDHeader = "X-Request-Id"
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := uuid.NewString()
 	w.Header().Set(RequestIDHeader, id)
-	defer h.recover(w, id)
+	var asked operation
+	defer func() { h.recover(w, id, asked.name, recover()) }()
 	if h.cors(w, r) {
 		return
 	}
-	operation, err := route(r)
+	asked, err := route(r)
 	if err != nil {
 		h.notServed(r, id, err)
 		h.refuse(w, id, err)
@@ -140,9 +148,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	arriving, leaving := &reservation{of: h.arriving, from: from}, &reservation{of: h.leaving, from: from}
 	defer arriving.release()
 	defer leaving.release()
-	body, err := h.readBody(w, r, h.bound(operation), arriving)
+	body, err := h.readBody(w, r, h.bound(asked), arriving)
 	if err != nil {
 		h.options.Logger.InfoContext(r.Context(), "request body rejected", "request", id, "path", r.URL.Path, "cause", err)
+		if refused, ok := errors.AsType[*activity.Error](err); ok {
+			h.observe(asked.name, refused.Reason)
+		}
 		h.refuse(w, id, err)
 		return
 	}
@@ -151,7 +162,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(ctx, h.options.Timeout)
 	defer cancel()
 	ctx = countersign.WithRecordRoom(ctx, leaving.room)
-	answer, err := operation.do(ctx, h.engine, countersign.SignedBody{Body: body, Stamps: stamps(r.Header)})
+	answer, err := asked.do(ctx, h.engine, countersign.SignedBody{Body: body, Stamps: stamps(r.Header)})
 	if err != nil {
 		h.refuse(w, id, err)
 		return
@@ -169,7 +180,8 @@ func (h *handler) bound(o operation) int {
 
 // operation is what a path serves.
 type operation struct {
-	transaction bool // the body carries a transaction, and may be long
+	name        string // the last element of its path
+	transaction bool   // the body carries a transaction, and may be long
 	do          func(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error)
 }
 
@@ -186,11 +198,11 @@ type reply struct {
 // operations are the operations by their paths below /public/v1/.
 var operations = func() map[string]operation {
 	all := map[string]operation{
-		"query/get_activity": {do: getActivity}, "query/whoami": {do: whoAmI},
-		"query/list_activities": {do: listActivities}, "query/list_policies": {do: listPolicies},
+		"query/get_activity": {name: "get_activity", do: getActivity}, "query/whoami": {name: "whoami", do: whoAmI},
+		"query/list_activities": {name: "list_activities", do: listActivities}, "query/list_policies": {name: "list_policies", do: listPolicies},
 	}
 	for _, one := range activity.Operations() {
-		all["submit/"+one.Path] = operation{transaction: one.Type == activity.TypeSignTransaction, do: submit(one.Type)}
+		all["submit/"+one.Path] = operation{name: one.Path, transaction: one.Type == activity.TypeSignTransaction, do: submit(one.Type)}
 	}
 	return all
 }()
@@ -277,9 +289,8 @@ func stamps(header http.Header) []stamp.Header {
 	return all
 }
 
-// recover answers a panic like any other internal error, and logs the stack.
-func (h *handler) recover(w http.ResponseWriter, id string) {
-	fault := recover()
+// recover answers a panic like any other internal error, counts it, and logs the stack.
+func (h *handler) recover(w http.ResponseWriter, id, operation string, fault any) {
 	if fault == nil {
 		return
 	}
@@ -287,5 +298,6 @@ func (h *handler) recover(w http.ResponseWriter, id string) {
 		panic(fault)
 	}
 	h.options.Logger.Error("panic", "request", id, "fault", fault, "stack", string(debug.Stack()))
+	h.observe(operation, activity.ReasonInternal)
 	h.refuse(w, id, errors.New("panic"))
 }

@@ -191,7 +191,8 @@ func TestInternalErrors(t *testing.T) {
 	var log bytes.Buffer
 	logger := slog.New(slog.NewJSONHandler(&log, nil))
 	f := enginetest.New(t, func(c *countersign.Config) { c.Logger = logger })
-	server := serve(t, f, httpapi.Options{Logger: logger})
+	seen := counted{}
+	server := serve(t, f, httpapi.Options{Logger: logger, Observer: seen})
 	for name, fault := range map[string]func(context.Context) error{
 		"error": func(context.Context) error { return errors.New("hsm slot 7: PIN expired") },
 		"panic": func(context.Context) error { panic("hsm slot 7: PIN expired") },
@@ -208,6 +209,9 @@ func TestInternalErrors(t *testing.T) {
 		if !strings.Contains(log.String(), id) || !strings.Contains(log.String(), "hsm slot 7: PIN expired") {
 			t.Errorf("%s: the log does not have the cause: %s", name, log.String())
 		}
+	}
+	if seen["sign_transaction INTERNAL"] != 1 { // the panic: the engine's own observer has the error
+		t.Errorf("counted %v", seen)
 	}
 }
 
@@ -328,11 +332,32 @@ func TestReadyzCause(t *testing.T) {
 	}
 }
 
-// counted counts outcomes.
+// counted counts operations with their outcomes.
 type counted map[string]int
 
 // Observe implements countersign.Observer.
-func (c counted) Observe(seen countersign.Observation) { c[string(seen.Reason)]++ }
+func (c counted) Observe(seen countersign.Observation) {
+	c[seen.Operation+" "+string(seen.Reason)]++
+}
+
+// TestRefusedBodiesAreCounted checks that requests that are refused before the engine sees
+// them are counted, under the name that the engine has for the operation.
+func TestRefusedBodiesAreCounted(t *testing.T) {
+	seen := counted{}
+	server := serve(t, enginetest.New(t), httpapi.Options{Observer: seen})
+	for _, path := range []string{"submit/sign_transaction", "submit/verify_otp", "query/list_activities"} {
+		_, operation, _ := strings.Cut(path, "/")
+		for body, reason := range map[string]string{
+			strings.Repeat("x", httpapi.DefaultMaxBody+1): " REQUEST_INVALID",
+			strings.Repeat("x", 8<<10):                    " SIGNATURE_MISSING",
+		} {
+			post(t, server.URL+"/public/v1/"+path, strings.NewReader(body))
+			if seen[operation+reason] != 1 {
+				t.Errorf("%s%s: counted %v", operation, reason, seen)
+			}
+		}
+	}
+}
 
 // TestNotServed checks that requests for unknown paths and methods are logged and counted,
 // however long the path.
@@ -346,7 +371,7 @@ func TestNotServed(t *testing.T) {
 	} {
 		api.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), asked[0], asked[1], http.NoBody))
 	}
-	if seen[httpapi.NotServed] != 3 || strings.Count(log.String(), `"msg":"not served"`) != 3 || log.Len() > 2000 {
+	if seen[" "+httpapi.NotServed] != 3 || strings.Count(log.String(), `"msg":"not served"`) != 3 || log.Len() > 2000 {
 		t.Errorf("counted %v, logged %s", seen, log.String())
 	}
 	if !strings.Contains(log.String(), `"path":"/public/v1/submit/sign_nothing","remote":`) {

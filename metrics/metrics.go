@@ -12,8 +12,9 @@
 //
 // and the ones that Describe, WatchKeys and WatchReady add.
 //
-// The outcome is completed, repeated (answered from the record), or the reason of the
-// refusal. Label values never come from a request, so strangers cannot create series.
+// The outcome is completed, waiting (for approvals), repeated (answered from the record),
+// or the reason of the refusal. The operation is unknown if the request did not say, or
+// its path is not served. Label values never come from a request, so strangers cannot create series.
 //
 // Only programs that import this package link Prometheus.
 package metrics
@@ -80,6 +81,8 @@ func outcome(seen *countersign.Observation) string {
 		return string(seen.Reason)
 	case seen.Repeated:
 		return "repeated"
+	case seen.Waits:
+		return "waiting"
 	}
 	return "completed"
 }

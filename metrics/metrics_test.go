@@ -31,8 +31,13 @@ func TestMetrics(t *testing.T) {
 	}
 	_, _ = f.Engine.WhoAmI(t.Context(), f.APIKey.Sign(`{"organizationId":"`+enginetest.Organization+`"}`))
 
+	observer.Observe(countersign.Observation{Operation: "approve_activity", Waits: true})
+	observer.Observe(countersign.Observation{Operation: "approve_activity", Waits: true, Repeated: true})
+
 	text := scrape(t, observer)
 	for _, line := range []string{
+		`countersign_requests_total{operation="approve_activity",outcome="waiting"} 1`,
+		`countersign_requests_total{operation="approve_activity",outcome="repeated"} 1`,
 		`countersign_requests_total{operation="sign_transaction",outcome="completed"} 1`,
 		`countersign_requests_total{operation="sign_transaction",outcome="repeated"} 2`,
 		`countersign_requests_total{operation="sign_transaction",outcome="SIGNATURE_MISSING"} 1`,
