@@ -289,6 +289,30 @@ func TestImportConcurrently(t *testing.T) {
 	}
 }
 
+// TestDeletedElsewhere: after another process has deleted a key, one attempt to sign fails,
+// and then the key is not found.
+func TestDeletedElsewhere(t *testing.T) {
+	token, store := newStore(t)
+	doomed := generate(t, store, org, "doomed", keystore.CurveSecp256k1)
+	elsewhere := open(t, token.URI(""), pkcs11.Options{PIN: []byte(token.PIN)})
+	key, err := store.Find(t.Context(), org, keystore.ByID(doomed.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := elsewhere.Delete(t.Context(), org, doomed.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sign(t.Context(), key); !errors.Is(err, keystore.ErrWithdrawn) {
+		t.Errorf("signed with: %v, want keystore.ErrWithdrawn", err)
+	}
+	if _, err := store.Find(t.Context(), org, keystore.ByID(doomed.ID)); !errors.Is(err, keystore.ErrKeyNotFound) {
+		t.Errorf("found: %v, want keystore.ErrKeyNotFound", err)
+	}
+	if listed := list(t, store, org); len(listed) != 0 {
+		t.Errorf("listed: %v", listed)
+	}
+}
+
 // TestDelete: the key is gone from the token, and existing handles to it fail.
 func TestDelete(t *testing.T) {
 	token, store := newStore(t)

@@ -133,8 +133,8 @@ func TestKeyLookedUpAgain(t *testing.T) {
 			b.destroy(t, object)
 		}
 	}
-	if err := lost("no private key on the token has its CKA_ID and CKA_LABEL"); !errors.Is(err, keystore.ErrUnavailable) {
-		t.Errorf("%v, want keystore.ErrUnavailable: the login may have ended", err)
+	if err := lost("no private key on the token has its CKA_ID and CKA_LABEL"); !errors.Is(err, keystore.ErrWithdrawn) {
+		t.Errorf("%v, want keystore.ErrWithdrawn", err)
 	}
 	b.set(t, secp256k1, miekg.CKA_LABEL, label)
 	r.mustSign(t, "when it is back")

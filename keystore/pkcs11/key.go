@@ -141,8 +141,12 @@ func (k *key) handleIn(lent session, again bool) (pkcs11.ObjectHandle, error) {
 	}
 	switch len(objects) {
 	case 1:
-	case 0: // it was destroyed, or the login has ended again, which hides it
-		return 0, fmt.Errorf("no private key on the token has its CKA_ID and CKA_LABEL: %w", pkcs11.Error(pkcs11.CKR_OBJECT_HANDLE_INVALID))
+	case 0: // another process destroyed or renamed it, unless the login has ended again, which hides it
+		if err := k.store.connection.mustBeLoggedIn(lent.handle); err != nil {
+			return 0, err
+		}
+		k.store.forget(k)
+		return 0, fmt.Errorf("%w: no private key on the token has its CKA_ID and CKA_LABEL", keystore.ErrWithdrawn)
 	default:
 		return 0, fmt.Errorf("%d private keys on the token have its CKA_ID and CKA_LABEL, want 1", len(objects))
 	}
