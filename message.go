@@ -75,10 +75,10 @@ func (t chainTable) readMessages(now func() time.Time, intent activity.Intent) (
 		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldType, nil, "%T asks for no signature", intent)
 	}
 	reader := messages.Reader{Chain: t.named, Now: now}
-	if len(payloads.Payloads) > messages.MaxPayloads {
-		payloads.Payloads = nil // Batch refuses, and says how many there can be
-	}
 	read := make([]chains.Transaction, len(payloads.Payloads))
+	if len(read) > messages.MaxPayloads {
+		payloads.Payloads = nil // Batch refuses so many
+	}
 	for i, payload := range payloads.Payloads {
 		var err error
 		if read[i], err = reader.Read(payload, payloads.Encoding, payloads.HashFunction); err != nil {

@@ -5,12 +5,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/messages"
 )
 
 // refusedPayload is a payload that is always refused, or refused unless its hazards are
@@ -147,5 +149,18 @@ func TestHashRefused(t *testing.T) {
 			_, err := f.Engine.SignMessage(t.Context(), enginetest.Organization, payload(text, activity.EncodingHex, hash))
 			refusal(t, err, activity.ReasonInvalidTransaction, "32 bytes")
 		}
+	}
+}
+
+// TestPayloadCount checks that a request with too few or too many payloads is told how
+// many it has.
+func TestPayloadCount(t *testing.T) {
+	f := enginetest.New(t)
+	for _, count := range []int{0, messages.MaxPayloads + 1} {
+		_, err := submitIntent(t, f, activity.SignRawPayloadsIntent{
+			SignWith: enginetest.Address, Encoding: encodingText, HashFunction: hashKeccak,
+			Payloads: slices.Repeat([]string{"\x19Ethereum Signed Message:\n2hi"}, count),
+		})
+		refusal(t, err, activity.ReasonInvalidTransaction, fmt.Sprintf("%d payloads: a request must have 1 to %d", count, messages.MaxPayloads))
 	}
 }
