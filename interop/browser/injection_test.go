@@ -32,6 +32,9 @@ func TestInjection(t *testing.T) {
 	if shown := evaluate[int](page, `document.querySelectorAll("article").length`); shown != 1 {
 		t.Fatalf("%d activities are shown, want 1; the page says %q", shown, page.text("#status"))
 	}
+	if open := evaluate[int](page, `[...document.querySelectorAll("article details[open]")].filter((d) => d.textContent.startsWith("Details")).length`); open != 1 {
+		t.Error("the details of a call that is not decoded are closed")
+	}
 	page.run(chromedp.Evaluate(`document.querySelectorAll("details").forEach((d) => { d.open = true; })`, nil))
 	for expression, want := range map[string]int{
 		`window.owned || 0`: 0,

@@ -85,6 +85,10 @@ const states = {
   ACTIVITY_STATUS_REJECTED: "rejected", ACTIVITY_STATUS_FAILED: "failed",
 };
 
+// opaque reports whether the sentences leave out what is signed: the text of a message, or
+// the arguments of a call.
+const opaque = (review) => JSON.parse(review.effects).some((effect) => effect.kind === "message" || !effect.decoded);
+
 function reviewed(activity) {
   const review = activity.review;
   if (!review) return [];
@@ -98,7 +102,7 @@ function reviewed(activity) {
     review.reason ? element("p", { class: "danger" }, text(review.reason)) : null,
     element("h4", {}, "Digest of the summary"),
     element("p", { class: "digest" }, groupsOfFour(review.summaryDigest)),
-    element("details", {}, element("summary", {}, "Details"), details(summary.fields || []),
+    element("details", opaque(review) ? { open: "" } : {}, element("summary", {}, "Details"), details(summary.fields || []),
       details([
         { label: "keys that sign", type: "text", value: review.keyIds.join(", ") },
         { label: "digest of the policy", type: "text", value: review.policyDigest || "" },
