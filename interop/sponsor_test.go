@@ -30,6 +30,12 @@ const (
 func TestSponsor(t *testing.T) {
 	testenv.Slow(t)
 	s := newSponsor(t)
+	for _, hostile := range []string{"{", "null", "[]", `{"method":"eth_signRawTransaction"}`, `{"id":1,"method":"eth_signRawTransaction","params":["0x76c0"]}`, strings.Repeat("x", 2_000_000)} {
+		answer, err := http.Post(s.relayURL, "application/json", strings.NewReader(hostile)) // the relay must survive it
+		if err == nil {
+			_ = answer.Body.Close()
+		}
+	}
 	dearest := map[string]any{"gas": "495000", "maxFeePerGas": "100000000000", "maxPriorityFeePerGas": "0"} // viem adds 5,000 gas
 	transfer := func(token string, more map[string]any) map[string]any {
 		return merged(map[string]any{"token": token, "to": recipient, "amount": "5"}, dearest, more)

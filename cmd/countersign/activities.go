@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -93,7 +94,8 @@ func newActivitiesResumeCommand() *cobra.Command {
 Go through the waiting activities. Those that have all their votes are carried out if
 nothing else blocks them any more, such as a limit or an unreachable HSM; those that
 have waited too long are rejected. serve does the same whenever it receives requests:
-use this command while it is stopped, or with several servers on one database.`),
+use this command while it is stopped, or with several servers on one database. Standard
+error receives a log line for each activity that it carries out or ends.`),
 		Example: "  countersign activities resume --config countersign.yaml",
 		Args:    namedArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return resumeActivities(cmd, &at) },
@@ -118,7 +120,10 @@ func resumeActivities(cmd *cobra.Command, at *keystoreFlags) error {
 	if err != nil {
 		return err
 	}
-	engine, _, err := openEngine(cmd, at, func(settings *countersign.Config) { settings.Descriptors = known.reader() })
+	engine, _, err := openEngine(cmd, at, func(settings *countersign.Config) {
+		settings.Descriptors = known.reader()
+		settings.Logger = slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), nil))
+	})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/store"
@@ -72,6 +73,7 @@ func activityOf(found store.Activity) (*api.Activity, error) {
 			Summary: reading.Summary, Effects: reading.Effects, Hazards: reading.Hazards, Sentences: reading.Sentences,
 			KeyIDs: reading.KeyIDs, Readings: reading.Readings,
 			PolicyDigest: record.Decision.PolicyDigest, Rules: record.Decision.Rules, Reason: record.Decision.Reason,
+			ExpiresAt: record.CreatedAt.Add(countersign.DefaultMaxWaiting), // serve has no other
 		}
 	}
 	return api.ParseActivity(record.AppendAnswer(nil))
