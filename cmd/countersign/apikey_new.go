@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 func newAPIKeyCommand() *cobra.Command {
@@ -80,6 +82,9 @@ func (c *apiKeyNewCommand) run(cmd *cobra.Command) error {
 	case c.out == "":
 		return usagef("--out is missing: a new file for the key")
 	}
+	if err := checkUser(c.name, c.tags); err != nil {
+		return err
+	}
 	curve, err := parseAPIKeyCurve(c.curve)
 	if err != nil {
 		return err
@@ -123,6 +128,18 @@ func (c *apiKeyNewCommand) run(cmd *cobra.Command) error {
 	}
 	_, err = cmd.OutOrStdout().Write([]byte(line))
 	return err
+}
+
+// checkUser refuses names that serve would refuse in its configuration.
+func checkUser(name string, tags []string) error {
+	err := keystore.CheckName("--name", name)
+	for _, tag := range tags {
+		err = errors.Join(err, keystore.CheckName("--tag", tag))
+	}
+	if err != nil {
+		return usagef("%v", err)
+	}
+	return nil
 }
 
 // lookUp takes the organization from the configuration, if there is one, and checks

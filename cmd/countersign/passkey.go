@@ -66,6 +66,9 @@ func (c *passkeyAddCommand) run(cmd *cobra.Command) error {
 			return usagef("--%s is missing", flag.name)
 		}
 	}
+	if err := checkUser(c.name, nil); err != nil {
+		return err
+	}
 	if c.votes && len(c.origins) == 0 {
 		return usagef("--origin is missing: votes count from the page's origin only")
 	}

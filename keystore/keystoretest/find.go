@@ -172,7 +172,7 @@ func (s suite) names(t *testing.T) {
 	if !ok {
 		return
 	}
-	for _, name := range []string{"a\x1b[2J", "a\u202eb", "a\u200bb", "a\nb", "a\xff"} {
+	for _, name := range []string{"a\x1b[2J", "a\u202eb", "a\u200bb", "a\u3164b", "a\u034fb", "a\ufe0fb", "a\u2800b", "a\nb", "a\xff"} {
 		if err := renamer.Rename(t.Context(), keys[0].OrganizationID, keys[0].ID, name); err == nil {
 			t.Errorf("the key may be named %q", name)
 		}
