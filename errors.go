@@ -6,10 +6,10 @@ package countersign
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
@@ -170,14 +170,8 @@ func (e *Engine) refusePolicy(err error) error {
 	return activity.NewError(activity.ReasonUnavailable, "", err, "the policy could not decide: try again")
 }
 
-// maxQuoted is how many bytes of a caller's text an error quotes.
+// maxQuoted is how many bytes of a caller's text an error or a log line quotes.
 const maxQuoted = 100
 
-// shorten truncates a caller's text that an error quotes: a request may be megabytes
-// long.
-func shorten(text string) string {
-	if len(text) <= maxQuoted {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxQuoted], "") + "…"
-}
+// shorten truncates a caller's text for an error or a log line.
+func shorten(text string) string { return plaintext.Shorten(text, maxQuoted) }

@@ -133,12 +133,8 @@ func (p *PreparedTransaction) addresses() []string {
 	return addresses
 }
 
-// maxLoggedEffects is how many effects a log line has at most; maxLoggedName is how many
-// bytes of each name in them.
-const (
-	maxLoggedEffects = 16
-	maxLoggedName    = 100
-)
+// maxLoggedEffects is how many effects a log line has at most.
+const maxLoggedEffects = 16
 
 // shortEffects returns a short text for each effect: kind, whether it is undecoded,
 // amount, asset and recipient. It leaves out arguments, memos and messages, which may
@@ -163,14 +159,14 @@ func shortEffect(effect *chains.Effect) string {
 		words = append(words, shortAmount(effect.Amount))
 	}
 	if !effect.Asset.IsNone() {
-		words = append(words, shortName(shortAsset(effect.Asset)))
+		words = append(words, shorten(shortAsset(effect.Asset)))
 	}
 	for _, party := range []struct {
 		word string
 		is   chains.Party
 	}{{"account", effect.Account}, {"to", effect.To}} {
 		if !party.is.IsNone() {
-			words = append(words, party.word, shortName(party.is.String()))
+			words = append(words, party.word, shorten(party.is.String()))
 		}
 	}
 	return strings.Join(words, " ")
@@ -199,13 +195,6 @@ func shortAsset(asset chains.Asset) string {
 		return asset.Chain + "/" + asset.Token.String() + "/" + asset.NFT.String()
 	}
 	return asset.Chain + "/" + asset.Token.String()
-}
-
-func shortName(name string) string {
-	if len(name) > maxLoggedName {
-		return name[:maxLoggedName] + "…"
-	}
-	return name
 }
 
 // withoutContents hides in a text for the log where a one-time password is sent, and

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // Type names an operation and its version.
@@ -155,8 +157,5 @@ func unversioned(kind Type) string { return versionSuffix.ReplaceAllString(strin
 
 // quoted quotes a caller's text for an error, truncated to maxQuoted bytes.
 func quoted(text string) string {
-	if len(text) > maxQuoted {
-		text = strings.ToValidUTF8(text[:maxQuoted], "") + "…"
-	}
-	return fmt.Sprintf("%q", text)
+	return fmt.Sprintf("%q", plaintext.Shorten(text, maxQuoted))
 }

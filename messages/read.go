@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // Name is the Chain of this package's errors.
@@ -200,10 +200,5 @@ func refuse(format string, args ...any) error {
 	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Offset: -1, Problem: fmt.Sprintf(format, args...)}
 }
 
-func short(text string) string {
-	const limit = 64 // bytes
-	if len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit], "") + "…"
-	}
-	return text
-}
+// short truncates a caller's text for an error.
+func short(text string) string { return plaintext.Shorten(text, 64) }

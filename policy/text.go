@@ -3,18 +3,14 @@ package policy
 import (
 	"maps"
 	"slices"
-	"strings"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // maxQuoted is how many bytes of a file's or a request's text an error quotes.
 const maxQuoted = 64
 
-func shorten(text string) string {
-	if len(text) <= maxQuoted {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxQuoted], "") + "…"
-}
+func shorten(text string) string { return plaintext.Shorten(text, maxQuoted) }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 

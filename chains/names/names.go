@@ -68,7 +68,7 @@ func (b *Book) AddToken(chain, address, symbol string, decimals int) error {
 	switch {
 	case err != nil:
 		return err
-	case !printable(symbol, MaxSymbol):
+	case !isWord(symbol, MaxSymbol):
 		return fmt.Errorf("names: symbol of %s: must be 1 to %d printable bytes without spaces", address, MaxSymbol)
 	case decimals < 0 || decimals > MaxDecimals:
 		return fmt.Errorf("names: decimals of %s: %d is not between 0 and %d", address, decimals, MaxDecimals)
@@ -84,7 +84,7 @@ func (b *Book) AddLabel(chain, address, label string) error {
 	switch {
 	case err != nil:
 		return err
-	case !printable(strings.ReplaceAll(label, " ", "_"), MaxLabel):
+	case !isWord(strings.ReplaceAll(label, " ", "_"), MaxLabel):
 		return fmt.Errorf("names: label of %s: must be 1 to %d printable bytes", address, MaxLabel)
 	}
 	b.labels[string(raw)] = label
@@ -145,7 +145,8 @@ func decodeEthereum(address string) ([]byte, error) {
 	return raw, nil
 }
 
-func printable(text string, most int) bool {
+// isWord reports whether a text is one word of 1 to most bytes of visible UTF-8.
+func isWord(text string, most int) bool {
 	return text != "" && len(text) <= most && utf8.ValidString(text) &&
-		strings.IndexFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) }) < 0
+		!strings.ContainsFunc(text, func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) })
 }

@@ -164,10 +164,6 @@ func outcomeText(after *api.Activity) string {
 	return "Counted; still missing: " + strings.Join(missing, "; ") + "."
 }
 
-// cleanText returns a server's text without control characters, which could move the
-// cursor.
-func cleanText(text string) string { return shown(errors.New(text)) }
-
 // findActivity finds an activity by its id, or a waiting one by its fingerprint.
 func findActivity(ctx context.Context, to activitySource, which string) (found *api.Activity, err error) {
 	if !strings.HasPrefix(which, "sha256:") {

@@ -47,13 +47,14 @@ func exitCode(err error, started bool) int {
 	return exitFailure
 }
 
-// shown returns an error's text for a terminal. It replaces control characters: an error
-// may quote a file name, which could move the cursor or hide text.
-func shown(err error) string {
+// cleanText returns text for a terminal. It replaces control characters: an error may
+// quote a file name, or a server may answer with text, that could move the cursor or hide
+// text.
+func cleanText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
 			return r
 		}
 		return unicode.ReplacementChar
-	}, err.Error())
+	}, text)
 }

@@ -173,12 +173,12 @@ func tellSkipped(cmd *cobra.Command, keys keystore.Keystore) {
 	_, isDirectory := keys.(*file.Store) // reported when it was opened
 	if skipper, ok := keys.(keystore.Skipper); ok && !isDirectory {
 		for _, why := range skipper.Skipped() {
-			fmt.Fprintf(cmd.ErrOrStderr(), "Left out: %s\n", shown(why))
+			fmt.Fprintf(cmd.ErrOrStderr(), "Left out: %s\n", cleanText(why.Error()))
 		}
 	}
 	if token, ok := keys.(extractabler); ok {
 		for _, why := range token.Extractable() {
-			fmt.Fprintf(cmd.ErrOrStderr(), "Warning: %s\n", shown(why))
+			fmt.Fprintf(cmd.ErrOrStderr(), "Warning: %s\n", cleanText(why.Error()))
 		}
 	}
 }

@@ -107,7 +107,7 @@ func (f *keystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir stri
 	}
 	if f.log == nil { // else the keystore has logged them
 		for _, bad := range store.Skipped() {
-			fmt.Fprintf(stderr, "Left out: %s\n", shown(bad))
+			fmt.Fprintf(stderr, "Left out: %s\n", cleanText(bad.Error()))
 		}
 	}
 	return store, nil

@@ -45,7 +45,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	command, err := root.ExecuteContextC(ctx)
 	code := exitCode(err, started)
 	if err != nil {
-		fmt.Fprintf(stderr, "countersign: %s\n", shown(err))
+		fmt.Fprintf(stderr, "countersign: %s\n", cleanText(err.Error()))
 	}
 	if code == exitUsage {
 		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", command.CommandPath())

@@ -70,7 +70,7 @@ func (s *scanning) read(in io.Reader) error {
 // add adds a code, and prints a new refusal or new progress.
 func (s *scanning) add(code string) {
 	if err := s.collector.Add(code); err != nil {
-		if text := shown(err); text != s.refused {
+		if text := cleanText(err.Error()); text != s.refused {
 			s.refused = text
 			fmt.Fprintln(s.talk, text)
 		}

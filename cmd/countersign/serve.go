@@ -269,12 +269,12 @@ func (c *serveCommand) serve(cmd *cobra.Command, bound *addresses, api, admin *h
 func (c *serveCommand) reload(ctx context.Context, state *live) {
 	needRestart, err := state.reload(ctx, c.configFile)
 	if err != nil {
-		c.log.Error("reload failed, keeping the old configuration", "cause", shown(err))
+		c.log.Error("reload failed, keeping the old configuration", "cause", cleanText(err.Error()))
 		return
 	}
 	state.policies.log(c.log)
 	if err := state.policies.record(ctx, state.engine); err != nil {
-		c.log.Error("the policies are in force, but could not be recorded", "cause", shown(err))
+		c.log.Error("the policies are in force, but could not be recorded", "cause", cleanText(err.Error()))
 	}
 	c.log.Info("reloaded", "organizations", len(state.current.Load().configured.Organizations))
 	if len(needRestart) > 0 {

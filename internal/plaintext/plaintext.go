@@ -1,8 +1,10 @@
-// Package plaintext checks that text can be shown to a person without hiding anything.
+// Package plaintext is about text from outside that is shown to a person: whether it can
+// be shown without hiding anything, and how much of it an error quotes.
 package plaintext
 
 import (
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -25,4 +27,13 @@ func Problem(text []byte) string {
 		i += size
 	}
 	return ""
+}
+
+// Shorten truncates text that an error or a log line quotes to at most limit bytes, and
+// marks the cut with an ellipsis. The text may be megabytes long.
+func Shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "…"
 }

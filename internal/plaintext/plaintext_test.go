@@ -30,3 +30,21 @@ func TestProblem(t *testing.T) {
 		}
 	}
 }
+
+func TestShorten(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		limit int
+		want  string
+	}{
+		{"", 3, ""},
+		{"abc", 3, "abc"},
+		{"abcd", 3, "abc…"},
+		{"aüb", 2, "a…"}, // not within a character
+		{"aüb", 3, "aü…"},
+	} {
+		if got := plaintext.Shorten(c.text, c.limit); got != c.want {
+			t.Errorf("%q in %d bytes: %q, want %q", c.text, c.limit, got, c.want)
+		}
+	}
+}

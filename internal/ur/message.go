@@ -3,6 +3,8 @@ package ur
 import (
 	"fmt"
 	"strings"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // Message is a Uniform Resource: CBOR with a type.
@@ -99,10 +101,4 @@ func validType(kind string) bool {
 }
 
 // shorten truncates a code for an error.
-func shorten(code string) string {
-	const limit = 40 // bytes
-	if len(code) > limit {
-		return strings.ToValidUTF8(code[:limit], "") + "…"
-	}
-	return code
-}
+func shorten(code string) string { return plaintext.Shorten(code, 40) }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // MaxURI is the maximum length of a URI in bytes.
@@ -76,7 +78,7 @@ func eachAttribute(text string, separator byte, offset int, reserved string, set
 			return fmt.Errorf("pkcs11 uri: byte %d: expected an attribute name=value", offset)
 		}
 		if seen[name] {
-			return fmt.Errorf("pkcs11 uri: byte %d: duplicate attribute %q", offset, printable(name))
+			return fmt.Errorf("pkcs11 uri: byte %d: duplicate attribute %q", offset, shorten(name))
 		}
 		seen[name] = true
 		value, err := decodeValue(encoded, reserved, offset+len(name)+1)
@@ -84,7 +86,7 @@ func eachAttribute(text string, separator byte, offset int, reserved string, set
 			err = set(name, value)
 		}
 		if err != nil {
-			return fmt.Errorf("pkcs11 uri: byte %d: %s: %w", offset, printable(name), err)
+			return fmt.Errorf("pkcs11 uri: byte %d: %s: %w", offset, shorten(name), err)
 		}
 		if more && rest == "" {
 			return fmt.Errorf("pkcs11 uri: byte %d: no attribute after the last %q", offset+len(pair), separator)
@@ -95,14 +97,8 @@ func eachAttribute(text string, separator byte, offset int, reserved string, set
 	return nil
 }
 
-// printable truncates an attribute name, which might be a misplaced value, for errors.
-func printable(name string) string {
-	const longest = 32
-	if len(name) > longest {
-		return name[:longest] + "…"
-	}
-	return name
-}
+// shorten truncates an attribute name, which might be a misplaced value, for an error.
+func shorten(name string) string { return plaintext.Shorten(name, 32) }
 
 func decodeValue(encoded, reserved string, offset int) (string, error) {
 	decoded := make([]byte, 0, len(encoded))

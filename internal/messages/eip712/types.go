@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // domainType is the struct of the domain.
@@ -118,7 +120,7 @@ func readTypes(n *node) (typeTable, error) {
 }
 
 func checkTypeName(name string, offset int) error {
-	field := "types." + quoteShort(name)
+	field := "types." + quoted(name)
 	if !isIdentifier(strings.ReplaceAll(name, ":", "_")) {
 		return malformed(field, offset, "the name of a type must consist of letters, digits, _, $ and :, and not begin with a digit")
 	}
@@ -183,7 +185,7 @@ func (t typeTable) resolve(spec, field string, offset int) (memberType, error) {
 	}
 	arrays, ok := arraysOf(suffix)
 	if !ok || len(arrays) > MaxDepth {
-		return memberType{}, malformed(field, offset, "type %s: only [] or [n], at most %d of them, may follow the name", quoteShort(spec), MaxDepth)
+		return memberType{}, malformed(field, offset, "type %s: only [] or [n], at most %d of them, may follow the name", quoted(spec), MaxDepth)
 	}
 	if base == "int" || base == "uint" {
 		return memberType{}, malformed(field, offset, "type %s: write %s256 instead", base, base)
@@ -193,7 +195,7 @@ func (t typeTable) resolve(spec, field string, offset int) (memberType, error) {
 	}
 	fields, ok := t[base]
 	if !ok || base == domainType {
-		return memberType{}, malformed(field, offset, "type %s is not one of the types", quoteShort(base))
+		return memberType{}, malformed(field, offset, "type %s is not one of the types", quoted(base))
 	}
 	return fields.itself.inArrays(arrays), nil
 }
@@ -280,16 +282,11 @@ func (t typeTable) checkDomain() error {
 	for _, m := range domain.members {
 		if want, ok := domainMembers[m.name]; !ok || m.spec != want {
 			return malformed("types.EIP712Domain", domain.offset,
-				"%s %s is not a member of a domain: expected name and version (string), chainId (uint256), verifyingContract (address) or salt (bytes32)", quoteShort(m.spec), m.name)
+				"%s %s is not a member of a domain: expected name and version (string), chainId (uint256), verifyingContract (address) or salt (bytes32)", quoted(m.spec), m.name)
 		}
 	}
 	return nil
 }
 
-// quoteShort quotes text of the input for an error.
-func quoteShort(text string) string {
-	if len(text) > MaxName {
-		text = text[:MaxName] + "…"
-	}
-	return strconv.Quote(text)
-}
+// quoted quotes text of the input for an error.
+func quoted(text string) string { return strconv.Quote(plaintext.Shorten(text, MaxName)) }

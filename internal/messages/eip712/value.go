@@ -188,13 +188,13 @@ func (v *Value) readInteger(n *node, path string) error {
 	value, ok := parseInteger(n.text, n.kind == '"')
 	switch {
 	case !ok && n.kind == '0':
-		return malformed(path, n.offset, "%s: expected an integer without fraction, exponent or leading zeros", quoteShort(n.text))
+		return malformed(path, n.offset, "%s: expected an integer without fraction, exponent or leading zeros", quoted(n.text))
 	case !ok:
-		return malformed(path, n.offset, "%s: expected decimal digits without leading zeros, or 0x and hex digits", quoteShort(n.text))
+		return malformed(path, n.offset, "%s: expected decimal digits without leading zeros, or 0x and hex digits", quoted(n.text))
 	case n.kind == '0' && value.CmpAbs(big.NewInt(maxExact)) > 0:
 		return malformed(path, n.offset, "%s is over 2^53−1, where JSON readers differ: write it as text", value)
 	case !v.of.inRange(value):
-		return malformed(path, n.offset, "%s is out of range for %s", quoteShort(n.text), v.Type)
+		return malformed(path, n.offset, "%s is out of range for %s", quoted(n.text), v.Type)
 	}
 	v.Int = value
 	return nil
@@ -240,5 +240,5 @@ func shortName(name string) string {
 	if isIdentifier(name) {
 		return name
 	}
-	return quoteShort(name)
+	return quoted(name)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // SignIn is a request to sign in with an address: Sign-In with Ethereum (EIP-4361) or
@@ -180,14 +181,14 @@ func (s *SignIn) SolanaProblem(signer chains.Party) string {
 
 func (s *SignIn) problem(signer chains.Party, same bool) string {
 	if !signer.IsNone() && !same {
-		return "the sign-in is for the account " + short(s.Address) + ", but " + signer.String() + " would sign it"
+		return "the sign-in is for the account " + quoted(s.Address) + ", but " + signer.String() + " would sign it"
 	}
 	if s.URI == "" {
 		return ""
 	}
 	uri, err := url.Parse(s.URI)
 	if err != nil || uri.Host == "" || !sameSite(uri.Host, s.Domain) {
-		return "the sign-in is for " + short(s.Domain) + ", but its URI is " + short(s.URI)
+		return "the sign-in is for " + quoted(s.Domain) + ", but its URI is " + quoted(s.URI)
 	}
 	return ""
 }
@@ -201,13 +202,8 @@ func sameSite(host, domain string) bool {
 	return (!strings.Contains(host, ":") || !strings.Contains(domain, ":")) && strings.EqualFold(name(host), name(domain))
 }
 
-func short(text string) string {
-	const limit = 100 // bytes
-	if len(text) > limit {
-		text = text[:limit] + "…"
-	}
-	return strconv.Quote(text)
-}
+// quoted quotes text of the input for an error.
+func quoted(text string) string { return strconv.Quote(plaintext.Shorten(text, 100)) }
 
 // Fields returns the members that are present.
 func (s *SignIn) Fields() []chains.Field {
