@@ -2,6 +2,7 @@ package countersign_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/ed25519"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,8 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/store/memory"
 	"github.com/countersign-dev/countersign/translog"
 )
 
@@ -166,4 +169,42 @@ func TestProveLogged(t *testing.T) {
 	if _, err := countersign.New(countersign.Config{Keystore: f.Config.Keystore, Directory: f.Config.Directory, LogSigner: logSigner(1)}); err == nil || !strings.Contains(err.Error(), "LogSigner needs Config.Log") {
 		t.Errorf("a key without a log: %v", err)
 	}
+}
+
+// TestLogOfOrganizations checks whose logs an engine signs: with a directory those of its
+// organizations, without one all; and that a directory that cannot be read is not taken
+// for one without the organization.
+func TestLogOfOrganizations(t *testing.T) {
+	unreadable := errors.New("connection refused")
+	for name, tried := range map[string]struct {
+		change func(*countersign.Config)
+		reason activity.Reason
+	}{
+		"in the directory": {func(*countersign.Config) {}, ""},
+		"not in it":        {func(c *countersign.Config) { c.Directory = failingDirectory{countersign.ErrOrganizationNotFound} }, activity.ReasonNotFound},
+		"cannot be read":   {func(c *countersign.Config) { c.Directory = failingDirectory{unreadable} }, activity.ReasonUnavailable},
+		"there is none":    {func(c *countersign.Config) { c.Directory, c.Store = nil, memory.New(0) }, ""},
+		"the store is closed": {func(c *countersign.Config) {
+			closed := memory.New(0)
+			_ = closed.Close()
+			c.Store = closed
+		}, activity.ReasonUnavailable},
+	} {
+		f := enginetest.New(t, withLogKey(1), tried.change)
+		_, err := f.Engine.LogAdvance(t.Context(), enginetest.Organization, 0)
+		if refused, _ := errors.AsType[*activity.Error](err); err != nil && (refused == nil || refused.Reason != tried.reason) || err == nil && tried.reason != "" {
+			t.Errorf("%s: %v, want %q", name, err, tried.reason)
+		}
+	}
+}
+
+// failingDirectory is a directory whose every answer is an error.
+type failingDirectory struct{ err error }
+
+func (d failingDirectory) Organization(context.Context, string) (*countersign.Organization, error) {
+	return nil, d.err
+}
+
+func (d failingDirectory) Member(context.Context, string, stamp.ID) (*countersign.Member, error) {
+	return nil, d.err
 }

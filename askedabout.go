@@ -14,7 +14,7 @@ import (
 // and Spent is nil. The error, an *activity.Error, says what can no longer be read,
 // found or prepared.
 func (e *Engine) AskedAbout(ctx context.Context, record *activity.Record) (Authorization, error) {
-	if err := e.ready(); err != nil {
+	if err := e.takesRequests(); err != nil {
 		return Authorization{}, err
 	}
 	request, err := activity.Decode(record.Request.Body)

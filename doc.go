@@ -40,12 +40,16 @@
 //	activity    the wire format: requests, intents, results, records, errors, app proofs
 //	stamp       authentication of requests: API keys and passkeys
 //	chains      the contract of a chain, and one package for each chain
+//	messages    what is signed besides transactions: typed data and other messages
 //	keystore    the contract of a keystore, and one package for each backend
 //	otp         one-time passwords, and their senders
-//	store       records of activities: memory, bolt, postgres
+//	store       records of activities, and the counters of limits: memory, bolt, postgres
+//	translog    the transparency log of what was signed
+//	policy      a Policy whose rules are in a file
 //	httpapi     the API as an http.Handler
 //	metrics     an Observer for Prometheus
+//	client      a client of that API
+//	enginetest  an engine with keys, users and a clock, for the tests of embedders
 //
-// The folder docs has the guides: embedding, operations, air-gapped signing, security,
-// the API, adding a chain.
+// The folder docs has the guides; start with embedding.md.
 package countersign

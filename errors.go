@@ -141,7 +141,7 @@ func refuseStore(err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return activity.NewError(activity.ReasonUnavailable, "", err, "the request ended before it was recorded: send the same body again")
 	}
-	return activity.NewError(activity.ReasonInternal, "", err, "the activity could not be recorded")
+	return activity.NewError(activity.ReasonInternal, "", err, "the store of activities could not be used")
 }
 
 // refuseStored is refuseStore for an error that may be an *activity.Error already.

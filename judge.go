@@ -33,7 +33,7 @@ type judgement struct {
 // is in judgement.refused.
 func (e *Engine) judge(ctx context.Context, organization *Organization, record *activity.Record, spent SpentReader) (*judgement, error) {
 	j := &judgement{
-		submission: newSubmission(operationPath(record.Request.Type)), submitter: submitterID(record),
+		submission: newSubmission(operationPath(record.Request.Type)), submitter: record.Submitter().UserID,
 		now: e.config.Now(), groups: groupsOf(record.Decision.Required),
 	}
 	s := j.submission
@@ -81,7 +81,7 @@ func (e *Engine) prepareAgain(ctx context.Context, s *submission) error {
 	if !ok {
 		return activity.NewError(activity.ReasonRequestInvalid, "type", nil, "%s cannot wait", request.Type)
 	}
-	reading, err := prepared.read(ctx, nil)
+	reading, err := prepared.recordedReading(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -152,9 +152,6 @@ func (e *Engine) memberOf(ctx context.Context, record *activity.Record, vote *ac
 	}
 	return member, nil
 }
-
-// submitterID returns the id of the user that submitted an activity.
-func submitterID(record *activity.Record) string { return record.Submitter().UserID }
 
 // missing returns every group with the number of votes that it still needs, and the
 // sum of those numbers.

@@ -57,7 +57,7 @@ func (e *Engine) getActivity(ctx context.Context, reader *caller, query activity
 func answerQuery[A any](ctx context.Context, e *Engine, operation string, answer func(s *submission) (A, error)) (A, error) {
 	s := newSubmission(operation)
 	var answered A
-	err := e.ready()
+	err := e.takesRequests()
 	if err == nil {
 		answered, err = answer(s)
 	}

@@ -122,7 +122,7 @@ func (e *Engine) update(ctx context.Context, waiting *pending, after *activity.R
 // Config.MaxWaiting is rejected. The engine calls it every SweepInterval, as long as
 // requests come.
 func (e *Engine) ResumeWaiting(ctx context.Context) error {
-	if err := e.ready(); err != nil {
+	if err := e.takesRequests(); err != nil {
 		return err
 	}
 	waiting, err := e.config.Store.Waiting(ctx)
@@ -181,7 +181,7 @@ func (e *Engine) logEnded(ctx context.Context, record *activity.Record) {
 	if record == nil || record.Status.Waits() {
 		return
 	}
-	attributes := []any{"organization", record.Request.OrganizationID, "activity", record.ID, "status", record.Status, "submitter", submitterID(record)}
+	attributes := []any{"organization", record.Request.OrganizationID, "activity", record.ID, "status", record.Status, "submitter", record.Submitter().UserID}
 	if record.Failure != nil {
 		attributes = append(attributes, "code", record.Failure.Code) // its message may repeat what the request says
 	} else {

@@ -118,7 +118,7 @@ func (e *Engine) admit(ctx context.Context, s *submission, sent SignedBody) erro
 
 // identify performs steps 1 to 3 except the check of the request's age.
 func (e *Engine) identify(ctx context.Context, s *submission, sent SignedBody) error {
-	if err := e.ready(); err != nil {
+	if err := e.takesRequests(); err != nil {
 		return err
 	}
 	request, err := activity.Decode(sent.Body)
@@ -214,8 +214,8 @@ func (e *Engine) recorded(ctx context.Context, s *submission) *store.Activity {
 	return &found
 }
 
-// ready refuses all requests if the engine has no directory.
-func (e *Engine) ready() error {
+// takesRequests refuses all requests if the engine has no directory.
+func (e *Engine) takesRequests() error {
 	if e.config.Directory == nil {
 		return activity.NewError(activity.ReasonInternal, "", nil, "this engine takes no requests: its Config has no Directory")
 	}

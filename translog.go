@@ -76,19 +76,23 @@ func (e *Engine) ProveLogged(ctx context.Context, record *activity.Record) error
 }
 
 // LogAdvance signs the current log of an organization, and proves that it extends the
-// log of the first old leaves. It is for a witness that has seen those. The error is
-// translog.ErrShorter if there are fewer leaves, and an *activity.Error if there is no
-// log, or no Config.LogSigner.
+// log of the first old leaves. It is for a witness that has seen those. The error wraps
+// translog.ErrShorter if there are fewer leaves, and otherwise is an *activity.Error:
+// RESOURCE_NOT_FOUND if there is no such organization, or no Config.LogSigner.
 func (e *Engine) LogAdvance(ctx context.Context, organizationID string, old int64) (*translog.Advance, error) {
 	if err := e.signsLogOf(ctx, organizationID); err != nil {
 		return nil, err
 	}
-	return store.Advance(ctx, e.config.Store.(store.Log), e.config.LogSigner, organizationID, old)
+	advance, err := store.Advance(ctx, e.config.Store.(store.Log), e.config.LogSigner, organizationID, old)
+	if err != nil && !errors.Is(err, translog.ErrShorter) {
+		err = refuseStore(err)
+	}
+	return advance, err
 }
 
 // LogProof proves that the activity with an id is in the current log of an organization.
-// The error is an *activity.Error with the reason RESOURCE_NOT_FOUND if there is no such
-// leaf, no log, or no Config.LogSigner.
+// The error is an *activity.Error: RESOURCE_NOT_FOUND if there is no such leaf or
+// organization, or no Config.LogSigner.
 func (e *Engine) LogProof(ctx context.Context, organizationID, id string) (*translog.Proof, error) {
 	if err := e.signsLogOf(ctx, organizationID); err != nil {
 		return nil, err
@@ -97,16 +101,21 @@ func (e *Engine) LogProof(ctx context.Context, organizationID, id string) (*tran
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, activity.NewError(activity.ReasonNotFound, "", err, "organization %s has no leaf with the id %q", organizationID, shorten(id))
 	}
-	return proof, err
+	if err != nil {
+		return nil, refuseStore(err)
+	}
+	return proof, nil
 }
 
-// signsLogOf refuses an organization that does not exist, and all if no log is signed.
+// signsLogOf refuses an organization that is not in the directory, if there is one, and
+// all if no log is signed.
 func (e *Engine) signsLogOf(ctx context.Context, organizationID string) error {
 	if e.config.LogSigner == nil {
 		return activity.NewError(activity.ReasonNotFound, "", nil, "this server signs no log: its configuration names no key for it")
 	}
-	if _, err := e.config.Directory.Organization(ctx, organizationID); err != nil {
-		return activity.NewError(activity.ReasonNotFound, "", err, "there is no organization %q", shorten(organizationID))
+	organization, err := e.organizationOf(ctx, organizationID)
+	if err == nil && organization == nil && e.config.Directory != nil {
+		err = activity.NewError(activity.ReasonNotFound, "", ErrOrganizationNotFound, "there is no organization %q", shorten(organizationID))
 	}
-	return nil
+	return err
 }

@@ -47,7 +47,7 @@ func (e *Engine) waiting(ctx context.Context, s *submission) (*activity.Record, 
 	if err := e.mayWait(ctx, s.caller); err != nil {
 		return nil, err
 	}
-	reading, err := s.task.(*PreparedTransaction).read(ctx, e.config.Names)
+	reading, err := s.task.(*PreparedTransaction).recordedReading(ctx, e.config.Names)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +79,9 @@ func (e *Engine) mayWait(ctx context.Context, submitter *caller) error {
 	return nil
 }
 
-// read returns what a record keeps of a transaction that waits, and what its voters are
-// shown.
-func (p *PreparedTransaction) read(ctx context.Context, book chains.Names) (*activity.Reading, error) {
+// recordedReading returns what a record keeps of a transaction that waits, and what its
+// voters are shown.
+func (p *PreparedTransaction) recordedReading(ctx context.Context, book chains.Names) (*activity.Reading, error) {
 	effects, err := p.Effects(ctx)
 	if err != nil {
 		return nil, err

@@ -97,8 +97,7 @@ type Signing interface {
 }
 
 // Balancer is implemented by signings whose effects do not say how much leaves the
-// signer, as on Bitcoin, where all inputs together pay the outputs. Limits count the
-// balance there.
+// signer, as on Bitcoin, where all inputs together pay the outputs.
 type Balancer interface {
 	// Balance returns the net amount of the native asset that leaves the keys given to
 	// With, including the fee. It is unknown if the bytes do not bound it. yours

@@ -13,5 +13,6 @@
 // A [Summary] is what a person, a policy and a record see of a transaction. It depends
 // on the bytes alone.
 //
-// The chains are the packages below. Each has the same files.
+// The chains are the packages below. docs/adding-a-chain.md lists the files that each of
+// them has.
 package chains

@@ -11,7 +11,7 @@ import (
 
 // siblings are the files that adding-a-chain.md says every chain has.
 var siblings = []string{
-	"chain.go", "transaction.go", "sign.go", "hazard.go", "summary.go",
+	"chain.go", "transaction.go", "sign.go", "effects.go", "hazard.go", "summary.go",
 	"vectors_test.go", "refuse_test.go", "hazard_test.go", "mutation_test.go", "summary_test.go", "example_test.go",
 }
 

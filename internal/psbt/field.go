@@ -102,7 +102,7 @@ var globalRules = [256]rule{
 }
 
 var inputRules = [256]rule{
-	InNonWitnessUTXO:         {"PSBT_IN_NON_WITNESS_UTXO", noData, anything, inBoth, false}, // read by readPrevious
+	InNonWitnessUTXO:         {"PSBT_IN_NON_WITNESS_UTXO", noData, anything, inBoth, false}, // read by ReadTransaction
 	InWitnessUTXO:            {"PSBT_IN_WITNESS_UTXO", noData, txOut, inBoth, false},
 	InPartialSig:             {"PSBT_IN_PARTIAL_SIG", pubKey, between(9, 73), inBoth, false},
 	InSighashType:            {"PSBT_IN_SIGHASH_TYPE", noData, sized(4), inBoth, false},
