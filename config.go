@@ -1,6 +1,7 @@
 package countersign
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -146,10 +147,10 @@ func (c *Config) setDefaults() error {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	setDefault(&c.MaxRequestAge, DefaultMaxRequestAge)
-	setDefault(&c.MaxRequestSkew, DefaultMaxRequestSkew)
-	setDefault(&c.LeaseTTL, DefaultLeaseTTL)
-	setDefault(&c.MaxWaiting, DefaultMaxWaiting)
+	c.MaxRequestAge = cmp.Or(c.MaxRequestAge, DefaultMaxRequestAge)
+	c.MaxRequestSkew = cmp.Or(c.MaxRequestSkew, DefaultMaxRequestSkew)
+	c.LeaseTTL = cmp.Or(c.LeaseTTL, DefaultLeaseTTL)
+	c.MaxWaiting = cmp.Or(c.MaxWaiting, DefaultMaxWaiting)
 	if c.Store == nil && c.OTP != nil {
 		return errors.New("countersign: Config.OTP needs Config.Store: the store that the service uses")
 	}
@@ -157,12 +158,6 @@ func (c *Config) setDefaults() error {
 		c.Store = memory.New(DefaultStoreBytes)
 	}
 	return c.check()
-}
-
-func setDefault(value *time.Duration, other time.Duration) {
-	if *value == 0 {
-		*value = other
-	}
 }
 
 func (c *Config) check() error {

@@ -1,6 +1,7 @@
 package countersign
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -22,9 +23,7 @@ const (
 func withAges(groups []Approval) []Approval {
 	aged := slices.Clone(groups)
 	for i := range aged {
-		if aged[i].Within == 0 {
-			aged[i].Within = DefaultVoteAge
-		}
+		aged[i].Within = cmp.Or(aged[i].Within, DefaultVoteAge)
 	}
 	return aged
 }

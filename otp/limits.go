@@ -1,6 +1,7 @@
 package otp
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -58,26 +59,15 @@ const (
 
 // withDefaults returns the limits with defaults for zero fields.
 func (l Limits) withDefaults() Limits {
-	rate := func(r *Rate, count int, window time.Duration) {
-		if *r == (Rate{}) {
-			*r = Rate{count, window}
-		}
-	}
-	rate(&l.Sends, DefaultSends, DefaultSendsWindow)
-	rate(&l.OrganizationSends, DefaultOrganizationSends, DefaultOrganizationSendsWindow)
-	rate(&l.Failures, DefaultFailures, DefaultFailuresWindow)
-	rate(&l.OrganizationFailures, DefaultOrganizationFailures, DefaultOrganizationFailuresWindow)
-	rate(&l.HourlyTries, DefaultHourlyTries, time.Hour)
-	rate(&l.DailyTries, DefaultDailyTries, 24*time.Hour)
-	if l.LiveCodes == 0 {
-		l.LiveCodes = DefaultLiveCodes
-	}
-	if l.TriesPerCode == 0 {
-		l.TriesPerCode = DefaultTriesPerCode
-	}
-	if l.MaxExpiration == 0 {
-		l.MaxExpiration = DefaultMaxExpiration
-	}
+	l.Sends = cmp.Or(l.Sends, Rate{DefaultSends, DefaultSendsWindow})
+	l.OrganizationSends = cmp.Or(l.OrganizationSends, Rate{DefaultOrganizationSends, DefaultOrganizationSendsWindow})
+	l.Failures = cmp.Or(l.Failures, Rate{DefaultFailures, DefaultFailuresWindow})
+	l.OrganizationFailures = cmp.Or(l.OrganizationFailures, Rate{DefaultOrganizationFailures, DefaultOrganizationFailuresWindow})
+	l.HourlyTries = cmp.Or(l.HourlyTries, Rate{DefaultHourlyTries, time.Hour})
+	l.DailyTries = cmp.Or(l.DailyTries, Rate{DefaultDailyTries, 24 * time.Hour})
+	l.LiveCodes = cmp.Or(l.LiveCodes, DefaultLiveCodes)
+	l.TriesPerCode = cmp.Or(l.TriesPerCode, DefaultTriesPerCode)
+	l.MaxExpiration = cmp.Or(l.MaxExpiration, DefaultMaxExpiration)
 	return l
 }
 

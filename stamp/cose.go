@@ -9,6 +9,8 @@ import (
 	"math/big"
 
 	"github.com/fxamacker/cbor/v2"
+
+	"github.com/countersign-dev/countersign/internal/edwards25519"
 )
 
 // coseKey is a COSE key (RFC 9052, section 7; parameters by RFC 9053 and 8230):
@@ -78,7 +80,7 @@ func (k *coseKey) ed25519() (verifier, error) {
 	if len(k.Second) != 32 || k.Third != nil {
 		return nil, errors.New("COSE key on Ed25519: expected x of 32 bytes and no y")
 	}
-	if smallOrder(k.Second) {
+	if edwards25519.SmallOrder(k.Second) {
 		return nil, errors.New("COSE key: a point of small order: anyone could sign under it")
 	}
 	return ed25519Key(k.Second), nil

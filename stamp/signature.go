@@ -14,6 +14,8 @@ import (
 	secp256k1 "github.com/ethereum/go-ethereum/crypto"
 	"golang.org/x/crypto/cryptobyte"
 	"golang.org/x/crypto/cryptobyte/asn1"
+
+	"github.com/countersign-dev/countersign/internal/edwards25519"
 )
 
 func newVerifier(curve Curve, publicKey []byte) (verifier, error) {
@@ -27,7 +29,7 @@ func newVerifier(curve Curve, publicKey []byte) (verifier, error) {
 		}
 		return secp256k1Key(secp256k1.FromECDSAPub(point)), nil
 	case CurveEd25519:
-		if smallOrder(publicKey) {
+		if edwards25519.SmallOrder(publicKey) {
 			return nil, errors.New("a point of small order: anyone could sign under it")
 		}
 		return ed25519Key(publicKey), nil

@@ -58,6 +58,7 @@
 package bitcoin
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -95,18 +96,10 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.MaxSize == 0 {
-		l.MaxSize = DefaultMaxSize
-	}
-	if l.MaxUnsignedSize == 0 {
-		l.MaxUnsignedSize = DefaultMaxUnsignedSize
-	}
-	if l.MaxFee == 0 {
-		l.MaxFee = DefaultMaxFee
-	}
-	if l.MaxFeeRate == 0 {
-		l.MaxFeeRate = DefaultMaxFeeRate
-	}
+	l.MaxSize = cmp.Or(l.MaxSize, DefaultMaxSize)
+	l.MaxUnsignedSize = cmp.Or(l.MaxUnsignedSize, DefaultMaxUnsignedSize)
+	l.MaxFee = cmp.Or(l.MaxFee, DefaultMaxFee)
+	l.MaxFeeRate = cmp.Or(l.MaxFeeRate, DefaultMaxFeeRate)
 	return l
 }
 

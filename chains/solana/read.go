@@ -1,6 +1,7 @@
 package solana
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"encoding/binary"
 
@@ -37,14 +38,14 @@ func (t *Transaction) read(limits Limits) error {
 func (t *Transaction) readWire(c *cursor, limits Limits) error {
 	switch first := t.raw[0]; {
 	case first == prefixBit|1:
-		if err := checkSize(t.raw, limits.MaxSizeV1, DefaultMaxSizeV1); err != nil {
+		if err := checkSize(t.raw, cmp.Or(limits.MaxSizeV1, DefaultMaxSizeV1)); err != nil {
 			return err
 		}
 		return t.readV1(c)
 	case first > prefixBit|1:
 		return unsupportedVersion(0, first)
 	}
-	if err := checkSize(t.raw, limits.MaxSize, DefaultMaxSize); err != nil {
+	if err := checkSize(t.raw, cmp.Or(limits.MaxSize, DefaultMaxSize)); err != nil {
 		return err
 	}
 	if err := t.readSignaturesFirst(c); err != nil {
@@ -53,10 +54,7 @@ func (t *Transaction) readWire(c *cursor, limits Limits) error {
 	return nil
 }
 
-func checkSize(raw []byte, limit, defaultLimit int) error {
-	if limit == 0 {
-		limit = defaultLimit
-	}
+func checkSize(raw []byte, limit int) error {
 	if len(raw) > limit {
 		return malformed("", limit, "the transaction has %d bytes, of at most %d", len(raw), limit)
 	}

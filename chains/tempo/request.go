@@ -36,21 +36,13 @@ func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	}
 	s := &signing{tx: r.tx, signer: signer, id: key.ID(), address: evm.AddressOf(key.PublicKey())}
 	s.account = s.address
-	if root := actsFor(signer); root != nil && r.tx.sender == nil {
+	if root := keystore.ActsFor(key); root != nil && r.tx.sender == nil {
 		if len(root) != len(s.account) {
 			return nil, notSigner("key %s acts for %x, which is no address of 20 bytes", s.id, root)
 		}
 		s.account, s.accessKey = evm.Address(root), true
 	}
 	return s, s.check()
-}
-
-// actsFor returns the account that a signer is an access key of, nil if none.
-func actsFor(signer keystore.ECDSASigner) []byte {
-	if delegate, ok := signer.(keystore.Delegate); ok {
-		return delegate.ActsFor()
-	}
-	return nil
 }
 
 // signing is a transaction with the key that signs it.

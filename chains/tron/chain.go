@@ -64,6 +64,7 @@
 package tron
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -102,16 +103,9 @@ const (
 const MaxSignatures = 5
 
 func (l Limits) orDefaults() Limits {
-	if l.MaxSize == 0 {
-		l.MaxSize = DefaultMaxSize
-	}
-	l.MaxSize = min(l.MaxSize, math.MaxInt32) // the range of a value's offsets
-	if l.FeeLimit == 0 {
-		l.FeeLimit = DefaultFeeLimit
-	}
-	if l.Lifetime == 0 {
-		l.Lifetime = DefaultLifetime
-	}
+	l.MaxSize = min(cmp.Or(l.MaxSize, DefaultMaxSize), math.MaxInt32) // the range of a value's offsets
+	l.FeeLimit = cmp.Or(l.FeeLimit, DefaultFeeLimit)
+	l.Lifetime = cmp.Or(l.Lifetime, DefaultLifetime)
 	return l
 }
 

@@ -1,6 +1,7 @@
 package tron
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 	"strconv"
@@ -206,10 +207,7 @@ func (tx *transaction) delegationEffects() []chains.Effect {
 	effects := tx.settings(chains.Party{})
 	effects[0].To, effects[0].Asset, effects[0].Amount = tx.addressAt(delegateReceiver), trxAsset, tx.amountAt(delegateAmount)
 	if tx.contract.message == delegateResourceContract && tx.values[delegateLock].present() {
-		period := tx.values[delegatePeriod].number
-		if period == 0 {
-			period = defaultLock
-		}
+		period := cmp.Or(tx.values[delegatePeriod].number, defaultLock)
 		effects[0].Args = []chains.Arg{{Name: "locked for blocks", Value: strconv.FormatInt(period, 10)}}
 	}
 	return effects

@@ -1,6 +1,7 @@
 package keyformat
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -22,10 +23,7 @@ type Cost struct {
 const DefaultLogN = 18
 
 func (c Cost) scrypt() scryptCost {
-	if c.LogN == 0 {
-		c.LogN = DefaultLogN
-	}
-	return scryptCost{n: 1 << c.LogN, r: 8, p: 1}
+	return scryptCost{n: 1 << cmp.Or(c.LogN, DefaultLogN), r: 8, p: 1}
 }
 
 // Web3 returns the key as an encrypted file of Web3 Secret Storage version 3, with scrypt. The
