@@ -73,8 +73,9 @@ type Config struct {
 	// Default: with a Directory, one in memory with its defaults; otherwise none.
 	Store store.Store
 
-	// Log appends each completed activity to the transparency log of its organization,
-	// in the transaction that records it: see package translog. Store must be a
+	// Log appends each activity that ends, whether completed, rejected or failed, to the
+	// transparency log of its organization, in the transaction that records its end: see
+	// package translog. Store must be a
 	// store.Log. Default: no log.
 	Log bool
 

@@ -12,7 +12,8 @@ import (
 )
 
 // Engine validates intents and carries them out. It is safe for concurrent use. Its
-// errors are of type *activity.Error.
+// errors about calls and requests are of type *activity.Error; those of Close,
+// ResumeWaiting, LogPolicy and AdoptRecords are for the operator.
 type Engine struct {
 	config  Config // with its defaults set
 	chains  chainTable

@@ -19,8 +19,9 @@
 //
 // # Secrets
 //
-// [Secret] is the only type that holds secret bytes. It prints, logs and marshals as
+// Keystores hold secrets in a [Secret] and nowhere else. It prints, logs and marshals as
 // "[redacted]", and Destroy overwrites it. Its bytes are outside the Go heap, in pages that are
 // locked in memory and excluded from core dumps where the system allows it. [Secret.Reveal] is
-// the only access to them.
+// the only access to them. A secret is passed to a keystore as [SecretBytes], a slice that its
+// creator wipes.
 package keystore

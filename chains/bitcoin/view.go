@@ -41,8 +41,8 @@ func (s *signing) SignerView() []chains.Field {
 
 func (s *signing) viewInput(index int) chains.Field {
 	label := fmt.Sprintf("input %d", index)
-	if m := s.owner(index); m != nil {
-		return chains.Text(label, "yours").WithNote(s.doing(index, m))
+	if s.owner(index) != nil {
+		return chains.Text(label, "yours").WithNote(s.doing(index))
 	}
 	return chains.Text(label, "not yours").WithNote(s.reason(index))
 }
@@ -59,7 +59,7 @@ func (s *signing) owner(input int) *matches {
 }
 
 // doing describes what signing does to an input of a key.
-func (s *signing) doing(input int, m *matches) string {
+func (s *signing) doing(input int) string {
 	all, missing := 0, 0
 	var leaf *leaf
 	for i := range s.tasks {

@@ -47,28 +47,28 @@ func tokens(label string) argument {
 	})
 }
 
-// checkedTokens is a u64 amount followed by a u8 of the mint's decimals, which
-// the program compares with the mint.
-func checkedTokens(label string) argument {
-	return func(r *reader) error {
-		amount, err := r.uint64(label)
-		if err != nil {
-			return err
-		}
-		decimals, err := r.uint8("decimals")
-		if err != nil {
-			return err
-		}
-		r.set(value{label: label, number: amount})
-		r.set(value{label: "decimals", number: uint64(decimals)})
-		r.show(func() chains.Field { return markUnlimited(chains.AmountUint(label, amount, int(decimals), ""), amount) })
-		r.show(func() chains.Field { return chains.Integer("decimals", uint64(decimals)) })
-		return nil
+// checkedTokens is the argument "amount", a u64, followed by a u8 of the mint's decimals,
+// which the program compares with the mint.
+func checkedTokens(r *reader) error {
+	amount, err := r.uint64("amount")
+	if err != nil {
+		return err
 	}
+	decimals, err := r.uint8("decimals")
+	if err != nil {
+		return err
+	}
+	r.set(value{label: "amount", number: amount})
+	r.set(value{label: "decimals", number: uint64(decimals)})
+	r.show(func() chains.Field {
+		return markUnlimited(chains.AmountUint("amount", amount, int(decimals), ""), amount)
+	})
+	r.show(func() chains.Field { return chains.Integer("decimals", uint64(decimals)) })
+	return nil
 }
 
 // checkedWithFee is checkedTokens followed by a u64 transfer fee.
-var checkedWithFee = sequence(checkedTokens("amount"), func(r *reader) error {
+var checkedWithFee = sequence(checkedTokens, func(r *reader) error {
 	decimals, _ := r.number("decimals")
 	return integer("fee", 8, func(fee uint64) chains.Field { return chains.AmountUint("fee", fee, int(decimals), "") })(r)
 })

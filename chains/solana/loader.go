@@ -4,12 +4,10 @@ import "github.com/countersign-dev/countersign/chains"
 
 // replacesCode replaces a program's code with the content of an account, which is not in
 // the transaction.
-func replacesCode(account string) template {
-	return template{kind: chains.KindSettings, account: account, args: []string{"buffer", "source"},
-		with: func(_ *reader, e *effect) {
-			e.danger, e.detail = HazardAuthorityChange, "the program's code is replaced by what another account holds, which the transaction does not say"
-		}}
-}
+var replacesCode = template{kind: chains.KindSettings, account: "program", args: []string{"buffer", "source"},
+	with: func(_ *reader, e *effect) {
+		e.danger, e.detail = HazardAuthorityChange, "the program's code is replaced by what another account holds, which the transaction does not say"
+	}}
 
 // programHeader is the size of an account of loader v3 without its code, in bytes.
 const programHeader = 45
@@ -35,10 +33,10 @@ var loaderV3Program = &program{name: "Loader v3", tagSize: 4, layouts: layouts(m
 	1: {name: "Write", accounts: "buffer, !authority", arguments: []argument{u32("offset"), sizedBytes("code")}, effects: changes("buffer")},
 	2: {name: "DeployWithMaxDataLen", accounts: "!payer, program data, program, buffer, " + rentSysvar + ", " + clockSysvar + ", " + systemRole + ", !authority",
 		arguments: []argument{u64("most code bytes")},
-		effects: []template{deploys, sends("buffer", "payer", wholeBalance), replacesCode("program"),
+		effects: []template{deploys, sends("buffer", "payer", wholeBalance), replacesCode,
 			{kind: chains.KindAuthority, account: "program data", from: "authority", to: "authority"}}},
 	3: {name: "Upgrade", accounts: "program data, program, buffer, lamports to, " + rentSysvar + ", " + clockSysvar + ", !authority",
-		effects: []template{replacesCode("program"), sends("buffer", "lamports to", wholeBalance), sends("program data", "lamports to", wholeBalance)}},
+		effects: []template{replacesCode, sends("buffer", "lamports to", wholeBalance), sends("program data", "lamports to", wholeBalance)}},
 	4: {name: "SetAuthority", accounts: "account, !authority, ?new authority", effects: []template{hands("account", "authority", "new authority")}},
 	5: {name: "Close", accounts: "account, lamports to, ?!authority, ?program", effects: []template{sends("account", "lamports to", wholeBalance)}},
 	6: {name: "ExtendProgram", accounts: "program data, program, ?" + systemRole + ", ?!payer",
@@ -54,10 +52,10 @@ var loaderV3Program = &program{name: "Loader v3", tagSize: 4, layouts: layouts(m
 var loaderV4Program = &program{name: "Loader v4", tagSize: 4, layouts: layouts(map[uint32]*layout{
 	0: {name: "Write", accounts: "program, !authority", arguments: []argument{u32("offset"), sizedBytes("code")}, effects: changes("program")},
 	1: {name: "Copy", accounts: "program, !authority, source",
-		arguments: []argument{u32("offset"), u32("source offset"), u32("length")}, effects: []template{replacesCode("program")}},
+		arguments: []argument{u32("offset"), u32("source offset"), u32("length")}, effects: []template{replacesCode}},
 	2: {name: "SetProgramLength", accounts: "program, !authority, ?lamports to", arguments: []argument{u32("length")},
 		effects: append(changes("program"), template{kind: chains.KindTransfer, from: "program", to: "lamports to", asset: native, amount: wholeBalance, given: "lamports to"})},
-	3: {name: "Deploy", accounts: "program, !authority, ?source", effects: []template{replacesCode("program")}},
+	3: {name: "Deploy", accounts: "program, !authority, ?source", effects: []template{replacesCode}},
 	4: {name: "Retract", accounts: "program, !authority", effects: changes("program")},
 	5: {name: "TransferAuthority", accounts: "program, !authority, !new authority",
 		effects: []template{{kind: chains.KindAuthority, from: "authority", account: "program", to: "new authority", by: "authority"}}},

@@ -76,7 +76,7 @@ var token2022Extensions = map[uint32]*layout{
 		0: {name: "InitializePermissionedBurn", accounts: "mint", arguments: []argument{key("burn authority")}, effects: sets("burn authority")},
 		1: {name: "PermissionedBurn", accounts: "account, mint, !burn authority, !authority, signer*", arguments: []argument{tokens("amount")}, effects: burns},
 		2: {name: "PermissionedBurnChecked", accounts: "account, mint, !burn authority, !authority, signer*",
-			arguments: []argument{checkedTokens("amount")}, effects: burns},
+			arguments: []argument{checkedTokens}, effects: burns},
 		3: {name: "PermissionedConfidentialBurn", accounts: "account, mint, further account*", anySigner: true,
 			arguments: confidentialBurn, effects: hiddenBurn},
 	}},

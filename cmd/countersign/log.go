@@ -18,7 +18,7 @@ func newLogCommand() *cobra.Command {
 		Use:   "log",
 		Short: "Verify the log, and prove what is in it",
 		Long: paragraphs(`
-Each completed activity is a leaf of its organization's log, a Merkle tree: see
+Each activity that ended is a leaf of its organization's log, a Merkle tree: see
 docs/log.md. These commands read the configured store. A bolt store must not be in use
 by serve: for a running server, pass --url to checkpoint and prove, and run verify on a
 backup. Keep checkpoints on another machine: without one, it goes unnoticed if the newest

@@ -58,9 +58,9 @@ The log goes to standard error, one JSON object per line.
 
 On SIGTERM or Ctrl-C, /readyz answers 503 for --drain-delay; then the server stops
 accepting requests, finishes those in flight and exits. A second signal exits at
-once. On SIGHUP it re-reads organizations, users, credentials, policies and the TLS
-certificate, all or nothing: if anything is wrong, it logs the error and keeps the
-old ones. --check checks all of them, the addresses and the store's form without serving;
+once. On SIGHUP it re-reads organizations, users, credentials, policies, names,
+descriptors and the TLS certificate, all or nothing: if anything is wrong, it logs the
+error and keeps the old ones. --check checks all of them, the addresses and the store's form without serving;
 it opens neither the store nor the keystore.
 
 The admin address serves /healthz (200 while the process is alive), /readyz (200

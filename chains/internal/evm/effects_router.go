@@ -14,9 +14,9 @@ var (
 	contractBalance = new(big.Int).Lsh(big.NewInt(1), 255)
 )
 
-// recipient returns the account that an argument of a command stands for.
-func (c *Call) recipient(name string) chains.Party {
-	switch to := c.arg(name).address(); to {
+// recipient returns the account that the argument "to" of a command stands for.
+func (c *Call) recipient() chains.Party {
+	switch to := c.arg("to").address(); to {
 	case routerCaller:
 		return c.callerParty()
 	case routerItself:
@@ -49,7 +49,7 @@ func (e *emitter) sent(c *Call, asset chains.Asset, to chains.Party, amount chai
 
 // routerTransferFrom takes from the caller, over an allowance of Permit2.
 func routerTransferFrom(e *emitter, c *Call) {
-	e.moved(c, c.callerParty(), "", c.recipient("to"), c.tokenAt(c.arg("token").address(), erc20), chains.Exactly(c.arg("amount").big()))
+	e.moved(c, c.callerParty(), "", c.recipient(), c.tokenAt(c.arg("token").address(), erc20), chains.Exactly(c.arg("amount").big()))
 }
 
 // routerPermit gives allowances of the caller. The caller's signature over them is in
@@ -57,16 +57,16 @@ func routerTransferFrom(e *emitter, c *Call) {
 func routerPermit(e *emitter, c *Call) { e.permit2Details(c, c.callerParty(), "") }
 
 func routerTransfer(e *emitter, c *Call) {
-	e.sent(c, c.routerAsset(c.arg("token").address()), c.recipient("to"), balanceOr(c.arg("amount").big()))
+	e.sent(c, c.routerAsset(c.arg("token").address()), c.recipient(), balanceOr(c.arg("amount").big()))
 }
 
 func sweep(e *emitter, c *Call) {
-	e.sent(c, c.routerAsset(c.arg("token").address()), c.recipient("to"), chains.AtLeast(c.arg("least amount").big()))
+	e.sent(c, c.routerAsset(c.arg("token").address()), c.recipient(), chains.AtLeast(c.arg("least amount").big()))
 }
 
 // payPortion sends a share of the router's balance, in hundredths of a percent.
 func payPortion(e *emitter, c *Call) {
-	e.sent(c, c.routerAsset(c.arg("token").address()), c.recipient("to"), chains.UnknownQuantity())
+	e.sent(c, c.routerAsset(c.arg("token").address()), c.recipient(), chains.UnknownQuantity())
 }
 
 // wrapped returns the token that wraps the chain's native asset, unknown if none is
@@ -84,14 +84,14 @@ func routerWrap(e *emitter, c *Call) {
 	token, contract := c.wrapped()
 	amount := balanceOr(c.arg("amount").big())
 	e.sent(c, c.native(), contract, amount)
-	e.add(c, chains.Effect{Kind: chains.KindMint, From: contract, To: c.recipient("to"), Asset: token, Amount: amount})
+	e.add(c, chains.Effect{Kind: chains.KindMint, From: contract, To: c.recipient(), Asset: token, Amount: amount})
 }
 
 func routerUnwrap(e *emitter, c *Call) {
 	token, contract := c.wrapped()
 	least := chains.AtLeast(c.arg("least amount").big())
 	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.party(c.self), Asset: token, Amount: least})
-	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: contract, To: c.recipient("to"), Asset: c.native(), Amount: least})
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: contract, To: c.recipient(), Asset: c.native(), Amount: least})
 }
 
 // swap adds what goes into pools and what comes out of them. No argument names the
@@ -102,7 +102,7 @@ func (e *emitter) swap(c *Call, in, out Address, paid, got chains.Quantity) {
 		payer = c.callerParty()
 	}
 	e.moved(c, payer, "", chains.UnknownParty(), c.tokenAt(in, erc20), paid)
-	e.moved(c, chains.UnknownParty(), "", c.recipient("to"), c.tokenAt(out, erc20), got)
+	e.moved(c, chains.UnknownParty(), "", c.recipient(), c.tokenAt(out, erc20), got)
 }
 
 // swapped returns what a swap takes and gives. Pools of version 2 take an exact input
