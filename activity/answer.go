@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
 // AppendAnswer appends the answer to the request, {"activity":…}, in both shapes that
@@ -200,7 +202,7 @@ func (a *answer) review() {
 	if a.Viewer.Review == nil {
 		return
 	}
-	form, err := marshal(a.Viewer.Review)
+	form, err := strictjson.Marshal(a.Viewer.Review)
 	if err != nil {
 		panic("activity: encoding a review: " + err.Error())
 	}
@@ -237,7 +239,7 @@ func (a *answer) result() {
 
 // AppendResult appends the compact JSON of a result, with members in the order of its type.
 func AppendResult(dst []byte, result Result) []byte {
-	encoded, err := marshal(result)
+	encoded, err := strictjson.Marshal(result)
 	if err != nil {
 		panic("activity: encoding a result: " + err.Error())
 	}

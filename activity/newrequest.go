@@ -1,11 +1,11 @@
 package activity
 
 import (
-	"bytes"
-	"encoding/json"
 	"reflect"
 	"strconv"
 	"time"
+
+	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
 // Envelope has the members of a request other than its intent.
@@ -28,7 +28,7 @@ func NewRequest(envelope Envelope, intent Intent) (*Request, error) {
 	if envelope.Time.IsZero() {
 		return nil, NewError(ReasonRequestInvalid, "timestampMs", nil, "Envelope.Time is missing")
 	}
-	parameters, err := marshal(intent)
+	parameters, err := strictjson.Marshal(intent)
 	if err != nil {
 		return nil, NewError(ReasonRequestInvalid, "parameters", err, "parameters: %v", err)
 	}
@@ -48,15 +48,4 @@ func NewRequest(envelope Envelope, intent Intent) (*Request, error) {
 			"%T: the intent does not survive encoding as JSON: it is a pointer, a text in it is not UTF-8, or a member has no JSON name", intent)
 	}
 	return request, nil
-}
-
-// marshal returns compact JSON without HTML escapes.
-func marshal(value any) ([]byte, error) {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSpace(buffer.Bytes()), nil
 }

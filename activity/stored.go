@@ -49,7 +49,7 @@ func (r *Record) Encode() []byte {
 	if r.Result != nil {
 		form.Result = AppendResult(nil, r.Result)
 	}
-	encoded, err := marshal(&form)
+	encoded, err := strictjson.Marshal(&form)
 	if err != nil {
 		panic("activity: encoding a record: " + err.Error())
 	}

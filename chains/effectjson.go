@@ -1,9 +1,6 @@
 package chains
 
-import (
-	"bytes"
-	"encoding/json"
-)
+import "github.com/countersign-dev/countersign/internal/strictjson"
 
 // unknown stands in the canonical form for what the bytes do not say.
 const unknown = "unknown"
@@ -45,19 +42,7 @@ func (e Effect) MarshalJSON() ([]byte, error) {
 		Unresolved: e.Unresolved, Function: e.Function, Args: e.Args, Path: e.Path,
 	}
 	form.Amount, form.Bound, form.Unlimited = e.Amount.form()
-	return canonicalJSON(form)
-}
-
-// canonicalJSON writes JSON without white space and with only the escapes that JSON
-// requires.
-func canonicalJSON(value any) ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+	return strictjson.Marshal(form)
 }
 
 func (a Asset) form() *assetForm {

@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+
+	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
 // Call is a call of a program, as encoded in the bytes, for a Reader to read.
@@ -130,7 +132,7 @@ func (r Readings) Digest() [32]byte {
 	if len(r) == 0 {
 		return [32]byte{}
 	}
-	text, err := canonicalJSON(r)
+	text, err := strictjson.Marshal(r)
 	if err != nil {
 		panic("chains: a reading always marshals: " + err.Error())
 	}

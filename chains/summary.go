@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"strconv"
 	"time"
+
+	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
 // summarySchema is the version of the canonical form of a summary.
@@ -140,7 +142,7 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	if form.Effects == nil {
 		form.Effects = []Effect{}
 	}
-	return canonicalJSON(form)
+	return strictjson.Marshal(form)
 }
 
 // Digest returns the SHA-256 of the canonical form.

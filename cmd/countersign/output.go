@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
+	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
 // printJSON writes a value as one line of JSON.
@@ -29,13 +29,11 @@ func printLine(cmd *cobra.Command, line []byte) error {
 // jsonLine returns a value as JSON without the escapes that only HTML needs: the digest
 // of a summary is over its canonical form, which has none. The value must marshal.
 func jsonLine(value any) []byte {
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
+	line, err := strictjson.Marshal(value)
+	if err != nil {
 		panic("countersign: marshal output: " + err.Error())
 	}
-	return bytes.TrimSuffix(line.Bytes(), []byte("\n"))
+	return line
 }
 
 // errorLine returns the answer to a line that was refused.

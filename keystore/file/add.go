@@ -21,11 +21,10 @@ const writers = 32
 
 // Add adds a key to an organization. When it returns without error, the key is safe on
 // disk. The ID must be a UUID or empty. The name and the organization id have at most 256
-// bytes each, are valid UTF-8 and have no control characters. If the organization has
-// this key, or one with this id, Add returns keystore.ErrKeyExists together with the
-// existing key. After any other error the key may have been added; adding it again tells.
-// While an existing key file cannot be read, nothing is added, because it may hold the
-// same key.
+// bytes each, and pass keystore.CheckName. If the organization has this key, or one with
+// this id, Add returns keystore.ErrKeyExists together with the existing key. After any
+// other error the key may have been added; adding it again tells. While an existing key
+// file cannot be read, nothing is added, because it may hold the same key.
 func (s *Store) Add(ctx context.Context, organizationID string, key keystore.NewKey) (keystore.KeyInfo, error) {
 	infos, errs := s.AddBatch(ctx, organizationID, []keystore.NewKey{key})
 	return infos[0], errs[0]

@@ -24,10 +24,9 @@ const settleTime = 2 * time.Second
 // badFile is a key file that could not be loaded. A file that was read and refused is
 // read again only when it changes; a file that could not be read is tried every time.
 type badFile struct {
-	err      *Error
-	size     int64
-	modified time.Time
-	mode     fs.FileMode
+	err *Error
+	version
+	mode fs.FileMode
 }
 
 // isFinal reports whether the file was read and refused.
@@ -164,7 +163,7 @@ func (s *Store) unknown(present []string) (unknown []string) {
 
 func (s *Store) unchangedBad(name string, bad badFile) bool {
 	now, err := s.keysRoot.Lstat(name)
-	return err == nil && bad.isFinal() && now.Size() == bad.size && now.Mode() == bad.mode && now.ModTime().Equal(bad.modified)
+	return err == nil && bad.isFinal() && versionOf(now) == bad.version && now.Mode() == bad.mode
 }
 
 // readAll reads key files on all processors.
@@ -225,7 +224,7 @@ func (s *Store) read(name string) loaded {
 func (s *Store) setAside(file loaded) {
 	bad := badFile{err: s.fileError(file.err, keysName, file.name)}
 	if info, err := s.keysRoot.Lstat(file.name); err == nil {
-		bad.size, bad.modified, bad.mode = info.Size(), info.ModTime(), info.Mode()
+		bad.version, bad.mode = versionOf(info), info.Mode()
 	}
 	s.bad[file.name] = bad
 	s.options.Logger.Warn("key file skipped", "file", bad.err.Path, "error", file.err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/countersign-dev/countersign/internal/strictjson"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -46,18 +47,7 @@ func newMetadata(organizationID string, info keystore.KeyInfo) metadata {
 	}
 }
 
-func (m metadata) encode() ([]byte, error) { return encodeLine(m) }
-
-// encodeLine returns a value as one line of JSON, without the newline.
-func encodeLine(value any) ([]byte, error) {
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(line.Bytes(), []byte("\n")), nil
-}
+func (m metadata) encode() ([]byte, error) { return strictjson.Marshal(m) }
 
 // parseMetadata accepts only what encode writes.
 func parseMetadata(encoded []byte) (m metadata, info keystore.KeyInfo, err error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/countersign-dev/countersign/internal/strictjson"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/internal/software"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -85,7 +86,7 @@ func TestWalletMetadata(t *testing.T) {
 		ID: uuid.NewString(), Name: "cold", CreatedAt: info.CreatedAt.Add(time.Second),
 		Accounts: []Account{{KeyInfo: info, Curve: keystore.CurveSecp256k1, Path: path}},
 	}
-	encoded, err := encodeLine(newWalletMetadata("org", w))
+	encoded, err := strictjson.Marshal(newWalletMetadata("org", w))
 	if err != nil {
 		t.Fatal(err)
 	}

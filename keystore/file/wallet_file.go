@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/strictjson"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/internal/software"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -69,7 +70,7 @@ func parseWalletMetadata(encoded []byte) (m walletMetadata, w Wallet, err error)
 	if err := json.Unmarshal(encoded, &m); err != nil {
 		return m, w, fmt.Errorf("%w: metadata: %w", ErrMalformed, err)
 	}
-	if canonical, err := encodeLine(m); err != nil || !bytes.Equal(canonical, encoded) {
+	if canonical, err := strictjson.Marshal(m); err != nil || !bytes.Equal(canonical, encoded) {
 		return m, w, fmt.Errorf("%w: metadata is not in canonical form", ErrMalformed)
 	}
 	if w, err = m.wallet(); err != nil {
@@ -161,7 +162,7 @@ func (s *sealer) sealWallet(organizationID string, w *openWallet) ([]byte, error
 	if _, err := m.wallet(); err != nil {
 		return nil, err
 	}
-	encoded, err := encodeLine(m)
+	encoded, err := strictjson.Marshal(m)
 	if err != nil {
 		return nil, err
 	}

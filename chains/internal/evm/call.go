@@ -3,15 +3,16 @@ package evm
 import (
 	"math/big"
 	"strconv"
+
+	"github.com/countersign-dev/countersign/chains"
 )
 
-// Bounds for calls in the arguments of calls: how deep they are decoded, how many of
-// them in one transaction, and how many elements of one list are shown. What is beyond
+// Bounds for calls in the arguments of calls, besides chains.MaxCallDepth: how many are
+// decoded in one transaction, and how many elements of one list are shown. What is beyond
 // a bound is shown as bytes with a note that it is not decoded.
 const (
-	maxCallDepth = 8
-	maxCalls     = 512
-	maxShown     = 64
+	maxCalls = 512
+	maxShown = 64
 )
 
 // account is the account that makes a call: the signer, whose address the bytes do not
@@ -89,7 +90,7 @@ type reader struct {
 
 func (r *reader) read(c *Call) *Call {
 	switch {
-	case c.depth >= maxCallDepth:
+	case c.depth >= chains.MaxCallDepth:
 		c.problem = "nested too deep: not decoded"
 	case r.left == 0:
 		c.problem = "too many calls: not decoded"

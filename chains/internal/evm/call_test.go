@@ -270,11 +270,11 @@ func TestNotCanonicalIsNotDecoded(t *testing.T) {
 // Nesting and long lists are bounded; what is beyond a bound is shown as bytes.
 func TestBounds(t *testing.T) {
 	data := pack(t, "transfer(address,uint256)", common.Address{1}, big.NewInt(5))
-	for range maxCallDepth + 4 {
+	for range chains.MaxCallDepth + 4 {
 		data = pack(t, "multicall(bytes[])", [][]byte{data})
 	}
-	if shown := render(t, call(data)); strings.Count(shown, "multicall(bytes[])") != maxCallDepth || !strings.Contains(shown, "nested too deep: not decoded") {
-		t.Errorf("followed to another depth than %d:\n%s", maxCallDepth, shown)
+	if shown := render(t, call(data)); strings.Count(shown, "multicall(bytes[])") != chains.MaxCallDepth || !strings.Contains(shown, "nested too deep: not decoded") {
+		t.Errorf("followed to another depth than %d:\n%s", chains.MaxCallDepth, shown)
 	}
 	many := make([][]byte, 1000)
 	for i := range many {

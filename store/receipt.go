@@ -1,0 +1,91 @@
+package store
+
+import (
+	"math/big"
+	"slices"
+	"time"
+)
+
+// part is one charge in a request's receipt.
+type part struct {
+	limit  Key
+	at     int64
+	window time.Duration
+	amount *big.Int
+}
+
+// receipt is what one request was charged.
+type receipt []part
+
+func receiptKey(by Fingerprint) Key { return Key{KindCharge, by} }
+
+func readReceipt(ledger Ledger, by Fingerprint) (receipt, error) {
+	entry, err := ledger.Read(receiptKey(by))
+	if err != nil {
+		return nil, err
+	}
+	return parseReceipt(entry.Value)
+}
+
+// charged returns what the request was charged against a limit and is still within
+// the window.
+func (r receipt) charged(limit Key, now int64) *big.Int {
+	sum := new(big.Int)
+	for _, one := range r {
+		if one.limit == limit && one.at+one.window.Milliseconds() > now {
+			sum.Add(sum, one.amount)
+		}
+	}
+	return sum
+}
+
+// within returns the receipt with no window longer than the given one.
+func (r receipt) within(window time.Duration) receipt {
+	capped := slices.Clone(r)
+	for i := range capped {
+		capped[i].window = min(capped[i].window, window)
+	}
+	return capped
+}
+
+func (r receipt) keepUntil() time.Time {
+	var until int64
+	for _, one := range r {
+		until = max(until, one.at+one.window.Milliseconds())
+	}
+	return time.UnixMilli(until).UTC()
+}
+
+// refund takes back all charges of the receipt.
+func (r receipt) refund(ledger Ledger, by Fingerprint, now time.Time) error {
+	if len(r) == 0 {
+		return nil
+	}
+	var keys []Key
+	for _, one := range r {
+		if !slices.Contains(keys, one.limit) {
+			keys = append(keys, one.limit)
+		}
+	}
+	slices.SortFunc(keys, Key.Compare)
+	entries, err := ledger.Lock(append(keys, receiptKey(by))...)
+	if err != nil {
+		return err
+	}
+	for i, key := range keys {
+		counted, err := parseTally(entries[i].Value)
+		if err != nil {
+			return err
+		}
+		counted.last = max(counted.last, now.UnixMilli())
+		for _, one := range r {
+			if one.limit == key {
+				counted.remove(one.at, one.amount, one.window)
+			}
+		}
+		if err := ledger.Write(key, Entry{counted.encode(), entries[i].KeepUntil}); err != nil {
+			return err
+		}
+	}
+	return ledger.Write(receiptKey(by), Entry{})
+}
