@@ -194,7 +194,7 @@ mutants:
 	@test -n "$$COUNTERSIGN_SUITES" || echo "COUNTERSIGN_SUITES is not set: refusals that only the suites test will survive"
 	go build -C tools -o ../$(MUTANTS) ./mutants
 	$(MUTANTS) $$(go list ./chains/... | grep -v 'test$$')
-	$(MUTANTS) -with .,./httpapi ./internal/strictjson ./activity ./stamp
+	$(MUTANTS) -with .,./httpapi ./internal/strictjson ./internal/edwards25519 ./activity ./stamp
 	$(MUTANTS) -with .,./httpapi ./otp/... ./internal/otpledger ./store ./store/memory ./store/bolt ./store/internal/leases
 	$(MUTANTS) ./store/postgres
 	$(MUTANTS) -with ./keystore/memory ./keystore/keyformat ./keystore/wallet ./keystore/file ./keystore ./keystore/internal/software
