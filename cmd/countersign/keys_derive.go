@@ -120,11 +120,11 @@ func (c *deriveCommand) derive(cmd *cobra.Command, account wallet.Account) (err 
 	if err != nil {
 		return err
 	}
-	places, err := placesOf(cmd.Context(), keys, c.at.organization)
+	line, err := keyLineOf(cmd.Context(), keys, c.at.organization, c.network, derived.ID)
 	if err != nil {
 		return err
 	}
-	return printJSON(cmd.OutOrStdout(), places.mark(c.network.line(derived.KeyInfo)))
+	return printJSON(cmd.OutOrStdout(), line)
 }
 
 // discover derives the keys that the PSBT on standard input names.

@@ -26,6 +26,8 @@ type importCommand struct {
 
 	into     importTarget // set by open
 	warnings io.Writer    // set by open
+
+	existing *existingKeys // set by the first key that the keystore has already
 }
 
 // importTarget is a keystore that takes secrets.
@@ -151,15 +153,17 @@ func (c *importCommand) importKey(cmd *cobra.Command) (err error) {
 	defer closeKeystore(keys, &err)
 	infos, errs := c.addBatch(cmd.Context(), []keystore.NewKey{{Name: c.name, Curve: key.Curve, Secret: key.Secret}})
 	info, err := infos[0], errs[0]
+	line := spendable(keys, c.network.line(info))
 	if errors.Is(err, keystore.ErrKeyExists) {
 		if info, err = sameKey(info, keystore.NewKey{Name: c.name}, err); err == nil {
 			fmt.Fprintln(cmd.ErrOrStderr(), "This key was in the keystore already.")
+			line, err = keyLineOf(cmd.Context(), keys, c.at.organization, c.network, info.ID)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	return printJSON(cmd.OutOrStdout(), spendable(keys, c.network.line(info)))
+	return printJSON(cmd.OutOrStdout(), line)
 }
 
 // sameKey decides what happens to a key that the keystore has already: it is returned as

@@ -76,7 +76,7 @@ func (c *importCommand) importFiles(cmd *cobra.Command, directory *os.Root, name
 			return failed, terminal.ErrInterrupted
 		}
 		info, err := c.importFile(cmd.Context(), directory, name, password)
-		answer := c.answer(keystore.NewKey{}, info, err)
+		answer := c.answer(cmd.Context(), keystore.NewKey{}, info, err)
 		if answer.Failed {
 			failed++
 			answer = refusedLine(requestInvalid(fmt.Errorf("%q: %w", name, err)))

@@ -60,7 +60,7 @@ func (c *importCommand) importBatch(ctx context.Context, batch []lines.Line) []l
 	}
 	infos, errs := c.addBatch(ctx, fresh)
 	for n, i := range lineOf {
-		answers[i] = c.answer(fresh[n], infos[n], errs[n])
+		answers[i] = c.answer(ctx, fresh[n], infos[n], errs[n])
 		keystore.Wipe(fresh[n].Secret)
 	}
 	return answers
@@ -92,17 +92,47 @@ func readKey(line lines.Line) (key keystore.NewKey, err error) {
 }
 
 // answer returns the line that answers an attempt to add a key.
-func (c *importCommand) answer(key keystore.NewKey, info keystore.KeyInfo, err error) lines.Answer {
+func (c *importCommand) answer(ctx context.Context, key keystore.NewKey, info keystore.KeyInfo, err error) lines.Answer {
+	line := spendable(c.into, c.network.line(info))
 	if errors.Is(err, keystore.ErrKeyExists) {
-		info, err = sameKey(info, key, err)
+		if _, err = sameKey(info, key, err); err == nil {
+			line, err = c.markExisting(ctx, line)
+		}
 	}
 	switch {
 	case err == nil:
-		return lines.Answer{Text: jsonLine(spendable(c.into, c.network.line(info)))}
+		return lines.Answer{Text: jsonLine(line)}
 	case isStorageError(err):
 		return refusedLine(activity.NewError(activity.ReasonUnavailable, "", err, "%v", err))
 	}
 	return refusedLine(requestInvalid(err))
+}
+
+// existingKeys has what the keystore knows about its keys besides their KeyInfo.
+type existingKeys struct {
+	places   places
+	disabled map[string]bool // by id
+}
+
+// markExisting adds its place and its state to a key that the keystore has already.
+func (c *importCommand) markExisting(ctx context.Context, line keyLine) (keyLine, error) {
+	if c.existing == nil {
+		places, err := placesOf(ctx, c.into, c.at.organization)
+		if err != nil {
+			return line, err
+		}
+		infos, err := disabledKeys(ctx, c.into, c.at.organization)
+		if err != nil {
+			return line, err
+		}
+		c.existing = &existingKeys{places, map[string]bool{}}
+		for _, info := range infos {
+			c.existing.disabled[info.ID] = true
+		}
+	}
+	line = c.existing.places.mark(line)
+	line.Disabled = c.existing.disabled[line.PrivateKeyID]
+	return line, nil
 }
 
 // isStorageError reports whether the keystore failed, rather than the key being invalid.
