@@ -56,10 +56,12 @@ func ParseSolanaSignIn(message string) *SignIn { return parseSignIn(message, sol
 // but does not follow the standard. Its argument is the standard.
 const UnreadSignIn = "the text asks to sign in but does not follow %s: a site that reads it loosely decides which site and account it is for"
 
-// AsksToSignIn reports whether a text contains the words of a sign-in, in any case and
-// for any chain. Sites may read sign-ins more loosely than [ParseSignIn] does.
+// AsksToSignIn reports whether a text contains the words of a sign-in, in any case, with
+// any white space between them, and for any chain. Sites may read sign-ins more loosely
+// than [ParseSignIn] does.
 func AsksToSignIn(message []byte) bool {
-	return bytes.Contains(bytes.ToLower(message), []byte("wants you to sign in with your "))
+	words := bytes.Join(bytes.Fields(bytes.ToLower(message)), []byte(" "))
+	return bytes.Contains(words, []byte("wants you to sign in with your "))
 }
 
 // complete reports whether the members that EIP-4361 requires are present and valid.

@@ -71,6 +71,9 @@ func TestParseSignIn(t *testing.T) {
 		"text before the scheme":   {"https://example.com wants", "evil.com https://example.com wants", false},
 		"a scheme of a digit":      {"https://example.com wants", "1https://example.com wants", false},
 		"another scheme":           {"https://example.com wants", "app+x-1.0://example.com wants", true},
+		"two spaces":               {"wants you", "wants  you", false},
+		"a no-break space":         {"wants you", "wants\u00a0you", false},
+		"a line break":             {"wants you", "wants\r\nyou", false},
 	} {
 		if strings.Count(signInText, test.old) == 0 {
 			t.Fatalf("%s: %q is not there", name, test.old)
