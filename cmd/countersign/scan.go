@@ -23,8 +23,8 @@ func newScanCommand() *cobra.Command {
 		Long: paragraphs(`
 Read the QR code in each picture, PNG or JPEG, and print its content, one code per line,
 for --scan of the other commands. A directory stands for the pictures in it, sorted by
-name. Pictures without a readable code are skipped, and counted on standard error; the
-exit status is 1 if no code could be read.
+name. Damaged pictures, and those without a readable code, are skipped, and counted on
+standard error; the exit status is 1 if no code could be read.
 
 Only this command parses pictures, so that the process that signs does not have to. A
 program that reads the camera directly works as well:
@@ -53,11 +53,11 @@ func scanPictures(cmd *cobra.Command, args []string) error {
 			return errors.New("interrupted")
 		}
 		text, err := readPicture(file)
-		if errors.Is(err, errNoCode) {
-			continue
-		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+			if !errors.Is(err, errNoCode) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s\n", shown(fmt.Errorf("%s: %w", file, err)))
+			}
+			continue
 		}
 		read++
 		_, err = fmt.Fprintln(cmd.OutOrStdout(), text)

@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
@@ -73,6 +74,9 @@ type foreignRequest struct {
 func (c *signCommand) signForeign(cmd *cobra.Command, message ur.Message) (err error) {
 	if c.yes {
 		return usagef("--yes does not go with a request of type %s: it has no stamp, so only a person at the terminal can confirm it", message.Type)
+	}
+	if !terminal.Exists() {
+		return usagef("a request of type %s has no stamp, so only a person at the terminal can confirm it, and %v", message.Type, terminal.ErrNone)
 	}
 	for _, name := range []string{"out", "out-signed"} {
 		if cmd.Flags().Changed(name) {

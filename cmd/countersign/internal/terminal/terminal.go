@@ -42,6 +42,12 @@ func Open() (*Terminal, error) {
 	return &Terminal{tty: tty}, nil
 }
 
+// Exists reports whether there is a controlling terminal.
+func Exists() bool {
+	tty, err := Open()
+	return err == nil && tty.Close() == nil
+}
+
 // Is reports whether a reader or writer is a terminal.
 func Is(stream any) bool {
 	file, ok := stream.(interface{ Fd() uintptr })
