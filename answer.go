@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/strictjson"
@@ -50,7 +51,7 @@ type AnswerCheck struct {
 // VerifyAnswer checks an answer, {"activity":…}, offline, against what the caller
 // knows:
 //
-//	body     the answer is to exactly this body
+//	body     the answer is to exactly this body, and repeats what it asks for
 //	status   the activity is completed
 //	proof    the owner of ProofKey proves that, of this activity
 //	result   the result is the proven one
@@ -106,16 +107,66 @@ type verification struct {
 
 // answered is the part of an answer that is checked.
 type answered struct {
+	activityHead
+	AppProofs []activity.AppProof
+	Log       *activity.LogProof // nil if there is none
+	Votes     []answeredVote
+	Result    members      // of the activity
+	Recorded  members      // of the record in the result
+	Record    activityHead // of the record in the result
+}
+
+// activityHead says what an activity is about. An answer has it twice: in the activity,
+// and in the record of it in the result.
+type activityHead struct {
 	ID             string
 	OrganizationID string
 	Status         activity.Status
 	Type           activity.Type
 	Fingerprint    string
-	AppProofs      []activity.AppProof
-	Log            *activity.LogProof // nil if there is none
-	Votes          []answeredVote
-	Result         members // of the activity
-	Recorded       members // of the record in the result
+	Intent         members
+}
+
+func (h *activityHead) read(all members) error {
+	for _, member := range []struct {
+		name string
+		into any
+	}{
+		{"id", &h.ID}, {"organizationId", &h.OrganizationID}, {"status", &h.Status}, {"type", &h.Type},
+		{"fingerprint", &h.Fingerprint}, {"intent", &h.Intent},
+	} {
+		if err := all.read(member.name, member.into); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isFor reports whether the intent has the parameters of a body.
+func (h *activityHead) isFor(body []byte) (bool, error) {
+	var request members
+	if err := json.Unmarshal(body, &request); err != nil {
+		return false, err
+	}
+	want, err := decodeValue(request["parameters"])
+	if err != nil || len(h.Intent) != 1 {
+		return false, err
+	}
+	for _, parameters := range h.Intent {
+		got, err := decodeValue(parameters)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// decodeValue decodes a JSON value, whose numbers keep all their digits.
+func decodeValue(text []byte) (value any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	err = decoder.Decode(&value)
+	return value, err
 }
 
 // answeredVote is the part of a vote that is checked. It is not an activity.Vote because
@@ -162,6 +213,9 @@ func (v *verification) read(answer []byte) (err error) {
 	if err := record.read("result", &v.activity.Recorded); err != nil {
 		return fmt.Errorf("activity.result.activity.%w", err)
 	}
+	if err := v.activity.Record.read(record); err != nil {
+		return fmt.Errorf("activity.result.activity.%w", err)
+	}
 	if v.request, err = activity.Decode(v.trust.Body); err != nil {
 		return fmt.Errorf("the body of the request: %w", err)
 	}
@@ -173,13 +227,13 @@ func (a *answered) read(content []byte) error {
 	if err := json.Unmarshal(content, &all); err != nil {
 		return err
 	}
+	if err := a.activityHead.read(all); err != nil {
+		return fmt.Errorf("activity.%w", err)
+	}
 	for _, member := range []struct {
 		name string
 		into any
-	}{
-		{"id", &a.ID}, {"organizationId", &a.OrganizationID}, {"status", &a.Status}, {"type", &a.Type},
-		{"fingerprint", &a.Fingerprint}, {"appProofs", &a.AppProofs}, {"votes", &a.Votes}, {"result", &a.Result},
-	} {
+	}{{"appProofs", &a.AppProofs}, {"votes", &a.Votes}, {"result", &a.Result}} {
 		if err := all.read(member.name, member.into); err != nil {
 			return fmt.Errorf("activity.%w", err)
 		}
@@ -199,6 +253,20 @@ func (v *verification) body() (string, error) {
 		return "", errors.New("this is the answer to another body")
 	case v.activity.Type != v.request.Type, v.activity.OrganizationID != v.request.OrganizationID:
 		return "", errors.New("type or organization are not those of the body")
+	}
+	for _, head := range []*activityHead{&v.activity.activityHead, &v.activity.Record} {
+		same, err := head.isFor(v.trust.Body)
+		if err != nil {
+			return "", err
+		}
+		if !same {
+			return "", errors.New("the intent is not that of the body")
+		}
+	}
+	first, second := v.activity.activityHead, v.activity.Record
+	first.Intent, second.Intent = nil, nil
+	if !reflect.DeepEqual(first, second) {
+		return "", errors.New("the record in the result is of another activity")
 	}
 	return "", nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,6 +80,50 @@ func TestVerifyAnswer(t *testing.T) {
 		if _, err := countersign.VerifyAnswer(tried.answer, tried.trust); !errors.Is(err, countersign.ErrAnswer) || !strings.Contains(err.Error(), tried.check) {
 			t.Errorf("%s: %v, want %s", name, err, tried.check)
 		}
+	}
+}
+
+// TestVerifyAnswerMembers alters each member of an answer. Only times, votes (which are
+// checked with Members) and what the reader may do are not checked.
+func TestVerifyAnswerMembers(t *testing.T) {
+	f := enginetest.New(t)
+	body := f.Body(enginetest.Request{Proofs: true})
+	trust := countersign.Trust{Body: []byte(body), ProofKey: &f.ProofKey.PublicKey}
+	unchecked := []string{"votes", "canApprove", "canReject", "createdAt", "updatedAt", "timestampMs", "failure"}
+	var whole any
+	if err := json.Unmarshal(answerTo(t, f, body), &whole); err != nil {
+		t.Fatal(err)
+	}
+	altered := 0
+	var visit func(path string, value any, set func(any))
+	visit = func(path string, value any, set func(any)) {
+		switch value := value.(type) {
+		case map[string]any:
+			for name, member := range value {
+				if !slices.Contains(unchecked, name) {
+					visit(path+"."+name, member, func(v any) { value[name] = v })
+				}
+			}
+		case []any:
+			for i, element := range value {
+				visit(fmt.Sprint(path, ".", i), element, func(v any) { value[i] = v })
+			}
+		default:
+			set("x")
+			defer set(value)
+			changed, err := json.Marshal(whole)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := countersign.VerifyAnswer(changed, trust); !errors.Is(err, countersign.ErrAnswer) {
+				t.Errorf("%s altered: %v", path, err)
+			}
+			altered++
+		}
+	}
+	visit("answer", whole, nil)
+	if altered < 20 {
+		t.Errorf("%d members altered", altered)
 	}
 }
 
