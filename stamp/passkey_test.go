@@ -15,6 +15,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/countersign-dev/countersign/stamp"
@@ -58,6 +59,9 @@ func (a *authenticator) header(t testing.TB) stamp.Header {
 	return stamp.Header{Name: stamp.HeaderPasskey, Value: string(text)}
 }
 
+// rsaKey returns one key for all tests: to make one takes long.
+var rsaKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
+
 // passkeys returns an authenticator of each algorithm.
 func passkeys(t testing.TB, body string) map[string]*authenticator {
 	t.Helper()
@@ -74,7 +78,7 @@ func passkeys(t testing.TB, body string) map[string]*authenticator {
 	all["ES256"].coseKey = coseP256(t, point[1:33], point[33:])
 	all["ES256"].sign = hashing(t, ec)
 
-	rs, err := rsa.GenerateKey(rand.Reader, 2048)
+	rs, err := rsaKey()
 	if err != nil {
 		t.Fatal(err)
 	}
