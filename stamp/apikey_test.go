@@ -120,7 +120,7 @@ func TestECDSAEncodings(t *testing.T) {
 
 func malformed(order, r, s *big.Int) map[string][]byte {
 	good := der(r, s)
-	zero, plus := new(big.Int), new(big.Int).Add(order, r)
+	zero := new(big.Int)
 	long := append([]byte{0x30, 0x81, good[1]}, good[2:]...)
 	raw := append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...)
 	return map[string][]byte{
@@ -137,14 +137,16 @@ func malformed(order, r, s *big.Int) map[string][]byte {
 		"set instead of sequence":     append([]byte{0x31}, good[1:]...),
 		"octets instead of integer":   append([]byte{0x30, good[1], 4}, good[3:]...),
 		"leading zero":                sequence(append([]byte{2, byte(1 + len(integer(r)) - 2), 0}, integer(r)[2:]...), integer(s)),
-		"negative":                    sequence(negative(r), integer(s)),
+		"negative r":                  sequence(negative(r), integer(s)),
+		"negative s":                  sequence(integer(r), negative(s)),
 		"empty integer":               sequence([]byte{2, 0}, integer(s)),
 		"r is 0":                      der(zero, s),
 		"s is 0":                      der(r, zero),
 		"r and s are 0":               der(zero, zero),
 		"r is the order":              der(order, s),
 		"s is the order":              der(r, order),
-		"r + order":                   der(plus, s),
+		"r + order":                   der(new(big.Int).Add(r, order), s),
+		"s + order":                   der(r, new(big.Int).Add(s, order)),
 		"r and s exchanged":           der(s, r),
 		"r and s are 1":               der(big.NewInt(1), big.NewInt(1)),
 		"two signatures":              append(append([]byte{}, good...), good...),
@@ -252,7 +254,7 @@ func TestExpiry(t *testing.T) {
 		credential := vector.credential(t)
 		credential.ExpiresAt = now.Add(after)
 		err := verify(credential, vector.header(), vector.Body)
-		if valid != (err == nil) || !valid && !errors.Is(err, stamp.ErrExpired) {
+		if valid != (err == nil) || !valid && (!errors.Is(err, stamp.ErrExpired) || !strings.HasSuffix(err.Error(), credential.ExpiresAt.Format(time.RFC3339))) {
 			t.Errorf("%v before its expiry: %v", after, err)
 		}
 	}
@@ -272,20 +274,21 @@ func TestAllows(t *testing.T) {
 func TestNewAPIKeyRefuses(t *testing.T) {
 	generator := unhex(t, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296")
 	for name, test := range map[string]struct {
-		curve stamp.Curve
-		key   []byte
+		curve   stamp.Curve
+		key     []byte
+		problem string
 	}{
-		"unknown curve":  {"API_KEY_CURVE_P384", generator},
-		"short":          {stamp.CurveP256, generator[:32]},
-		"uncompressed":   {stamp.CurveP256, append([]byte{4}, make([]byte, 64)...)},
-		"hybrid":         {stamp.CurveP256, append([]byte{6}, generator[1:]...)},
-		"not a point":    {stamp.CurveP256, append([]byte{2}, strings.Repeat("\xff", 32)...)},
-		"of secp256k1":   {stamp.CurveSecp256k1, append([]byte{2}, strings.Repeat("\xff", 32)...)},
-		"33 on Ed25519":  {stamp.CurveEd25519, generator},
-		"empty, Ed25519": {stamp.CurveEd25519, nil},
+		"unknown curve":  {"API_KEY_CURVE_P384", generator, "unknown curve"},
+		"short":          {stamp.CurveP256, generator[:32], "32 bytes, want 33"},
+		"uncompressed":   {stamp.CurveP256, append([]byte{4}, make([]byte, 64)...), "65 bytes, want 33"},
+		"hybrid":         {stamp.CurveP256, append([]byte{6}, generator[1:]...), "not a point"},
+		"not a point":    {stamp.CurveP256, append([]byte{2}, strings.Repeat("\xff", 32)...), "not a point"},
+		"of secp256k1":   {stamp.CurveSecp256k1, append([]byte{2}, strings.Repeat("\xff", 32)...), "not a point"},
+		"33 on Ed25519":  {stamp.CurveEd25519, generator, "33 bytes, want 32"},
+		"empty, Ed25519": {stamp.CurveEd25519, nil, "0 bytes, want 32"},
 	} {
-		if _, err := stamp.NewAPIKey(test.curve, test.key); err == nil {
-			t.Errorf("%s: accepted", name)
+		if _, err := stamp.NewAPIKey(test.curve, test.key); err == nil || !strings.Contains(err.Error(), test.problem) {
+			t.Errorf("%s: %v, want %s", name, err, test.problem)
 		}
 	}
 }
@@ -295,28 +298,39 @@ func TestParseRefuses(t *testing.T) {
 	text := string(unbase64(t, vector.HeaderValue))
 	encode := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
 	for name, test := range map[string]struct{ header, value, problem string }{
-		"empty":             {"X-Stamp", "", "missing"},
-		"not base64":        {"X-Stamp", "!!", "base64"},
-		"line break":        {"X-Stamp", vector.HeaderValue[:8] + "\n" + vector.HeaderValue[8:], "line break"},
-		"two values":        {"X-Stamp", vector.HeaderValue + ", " + vector.HeaderValue, "base64"},
-		"another header":    {"Authorization", vector.HeaderValue, "use X-Stamp or X-Stamp-Webauthn"},
-		"API key, plain":    {"X-Stamp", text, "base64url"},
-		"wrong header":      {"X-Stamp-Webauthn", vector.HeaderValue, "send it as X-Stamp"},
-		"unknown scheme":    {"X-Stamp", encode(strings.Replace(text, "P256", "P521", 1)), "unknown scheme"},
-		"upper-case key":    {"X-Stamp", encode(strings.Replace(text, vector.Decoded.PublicKey, strings.ToUpper(vector.Decoded.PublicKey), 1)), "lower-case hex"},
-		"unknown member":    {"X-Stamp", encode(strings.Replace(text, "{", `{"x":1,`, 1)), "unknown member"},
-		"member twice":      {"X-Stamp", encode(strings.Replace(text, "{", `{"scheme":"a",`, 1)), "appears twice"},
-		"both kinds":        {"X-Stamp", encode(strings.Replace(text, "{", `{"credentialId":"AA",`, 1)), "together with credentialId"},
-		"half a passkey":    {"X-Stamp", encode(strings.Replace(text, "{", `{"clientDataJson":"AA",`, 1)), "without its credentialId"},
-		"no signature":      {"X-Stamp", encode(`{"publicKey":"","scheme":""}`), "signature"},
-		"short key":         {"X-Stamp", encode(strings.Replace(text, vector.Decoded.PublicKey, vector.Decoded.PublicKey[2:], 1)), "66 lower-case hex digits"},
-		"too long":          {"X-Stamp", strings.Repeat("A", stamp.MaxHeader+1), "at most"},
-		"passkey cut short": {"X-Stamp", `{"credentialId":"AA","signature":"AA","authenticatorData":"AA"}`, "clientDataJson"},
+		"empty":              {"X-Stamp", "", "missing"},
+		"not base64":         {"X-Stamp", "!!", "base64"},
+		"line break":         {"X-Stamp", vector.HeaderValue[:8] + "\n" + vector.HeaderValue[8:], "line break"},
+		"two values":         {"X-Stamp", vector.HeaderValue + ", " + vector.HeaderValue, "base64"},
+		"another header":     {"Authorization", vector.HeaderValue, `header "Authorization": use X-Stamp or X-Stamp-Webauthn`},
+		"API key, plain":     {"X-Stamp", text, "base64url"},
+		"wrong header":       {"X-Stamp-Webauthn", vector.HeaderValue, "send it as X-Stamp"},
+		"unknown scheme":     {"X-Stamp", encode(strings.Replace(text, "P256", "P521", 1)), "unknown scheme"},
+		"upper-case key":     {"X-Stamp", encode(strings.Replace(text, vector.Decoded.PublicKey, strings.ToUpper(vector.Decoded.PublicKey), 1)), "lower-case hex"},
+		"unknown member":     {"X-Stamp", encode(strings.Replace(text, "{", `{"x":1,`, 1)), "unknown member"},
+		"member twice":       {"X-Stamp", encode(strings.Replace(text, "{", `{"scheme":"a",`, 1)), "appears twice"},
+		"both, by publicKey": {"X-Stamp", `{"credentialId":"AA","publicKey":"00","signature":"AA"}`, "together with credentialId"},
+		"both, by scheme":    {"X-Stamp", `{"credentialId":"AA","scheme":"x","signature":"AA"}`, "together with credentialId"},
+		"both kinds":         {"X-Stamp", encode(strings.Replace(text, "{", `{"credentialId":"AA",`, 1)), "together with credentialId"},
+		"half a passkey":     {"X-Stamp", encode(strings.Replace(text, "{", `{"clientDataJson":"AA",`, 1)), "without its credentialId"},
+		"no signature":       {"X-Stamp", encode(`{"publicKey":"","scheme":""}`), "signature"},
+		"short key":          {"X-Stamp", encode(strings.Replace(text, vector.Decoded.PublicKey, vector.Decoded.PublicKey[2:], 1)), "66 lower-case hex digits"},
+		"too long":           {"X-Stamp", strings.Repeat("A", stamp.MaxHeader+1), "8193 bytes, at most 8192 are allowed"},
+		"passkey cut short":  {"X-Stamp", `{"credentialId":"AA","signature":"AA","authenticatorData":"AA"}`, "clientDataJson"},
 	} {
 		_, err := stamp.Parse(stamp.Header{Name: test.header, Value: test.value})
 		if !errors.Is(err, stamp.ErrMalformed) || !strings.Contains(err.Error(), test.problem) {
 			t.Errorf("%s: %v, want %s", name, err, test.problem)
 		}
+	}
+}
+
+// TestLongestHeader: a stamp may have MaxHeader bytes.
+func TestLongestHeader(t *testing.T) {
+	vector := vectors(t)["webauthn"]
+	value := vector.HeaderValue + strings.Repeat(" ", stamp.MaxHeader-len(vector.HeaderValue))
+	if _, err := stamp.Parse(stamp.Header{Name: vector.HeaderName, Value: value}); err != nil {
+		t.Error(err)
 	}
 }
 

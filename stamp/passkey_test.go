@@ -18,6 +18,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/fxamacker/cbor/v2"
+
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -109,7 +111,7 @@ func TestPasskeyAlgorithms(t *testing.T) {
 	all := passkeys(t, body)
 	for name, one := range all {
 		credential := passkey(t, []byte("id"), one.coseKey, rpID, origin)
-		if err := verify(credential, one.header(t), body); err != nil {
+		if err := verify(credential, one.header(t), body); err != nil || !credential.IsPasskey() {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := verify(credential, one.header(t), body+" "); !errors.Is(err, stamp.ErrSignature) {
@@ -129,24 +131,28 @@ func TestPasskeyRefused(t *testing.T) {
 		change  func(a *authenticator)
 		problem string
 	}{
-		"made for registration":  {clientData("webauthn.get", "webauthn.create"), "client data of type"},
+		"made for registration":  {clientData("webauthn.get", "webauthn.create"), `client data of type "webauthn.create"`},
 		"another challenge":      {clientData(`"challenge":"`, `"challenge":"A`), "the challenge is for another body"},
 		"padded challenge":       {clientData(`","origin"`, `=","origin"`), "the challenge is for another body"},
-		"another origin":         {clientData("https://app", "https://evil"), "not on the credential's list"},
+		"another origin":         {clientData("https://app", "https://evil"), `origin "https://evil.example.com" is not on the credential's list`},
 		"origin as a prefix":     {clientData("example.com", "example.com.evil.org"), "not on the credential's list"},
 		"origin in another case": {clientData("https://app", "https://App"), "not on the credential's list"},
-		"another relying party":  {func(a *authenticator) { a.data[0] ^= 1 }, "another relying party"},
+		"another relying party":  {func(a *authenticator) { a.data[0] ^= 1 }, "for another relying party"},
 		"embedded by a page":     {clientData(`"crossOrigin":false`, `"crossOrigin":true`), "another origin has embedded"},
 		"embedded, and by which": {clientData(`"crossOrigin":false`, `"topOrigin":"https://evil.example"`), "another origin has embedded"},
 		"backed up, ineligible":  {func(a *authenticator) { a.data[32] |= 0x10 }, "backed up without being eligible"},
 		"no user present":        {func(a *authenticator) { a.data[32] = 0x04 }, "no user was present"},
 		"attested data":          {func(a *authenticator) { a.data[32] |= 0x40 }, "attested credential data"},
 		"bytes behind the data":  {func(a *authenticator) { a.data = append(a.data, 0xa0) }, "1 bytes follow"},
-		"short data":             {func(a *authenticator) { a.data = a.data[:36] }, "36 bytes"},
+		"short data":             {func(a *authenticator) { a.data = a.data[:36] }, "36 bytes, want 37"},
 		"no data to speak of":    {func(a *authenticator) { a.data = a.data[:1] }, "1 bytes"},
 		"no extensions":          {func(a *authenticator) { a.data[32] |= 0x80 }, "extensions"},
-		"extensions not a map":   {func(a *authenticator) { a.data[32] |= 0x80; a.data = append(a.data, 0x80) }, "extensions"},
-		"bytes behind them":      {func(a *authenticator) { a.data[32] |= 0x80; a.data = append(a.data, 0xa0, 0) }, "extensions"},
+		"extensions an integer":  {extensions(0x05), "the extensions are not one CBOR map"},
+		"extensions a string":    {extensions(0x61, 'a'), "the extensions are not one CBOR map"},
+		"extensions an array":    {extensions(0x80), "the extensions are not one CBOR map"},
+		"extensions a tagged":    {extensions(0xc1, 0xa0), "the extensions are not one CBOR map"},
+		"extensions true":        {extensions(0xf5), "the extensions are not one CBOR map"},
+		"bytes behind them":      {extensions(0xa0, 0), "the extensions are not one CBOR map"},
 	} {
 		one := passkeys(t, body)["ES256"]
 		before := one.clientData + string(one.data)
@@ -165,10 +171,19 @@ func clientData(old, new string) func(*authenticator) {
 	return func(a *authenticator) { a.clientData = strings.Replace(a.clientData, old, new, 1) }
 }
 
+// extensions sets the flag of extensions and appends them.
+func extensions(data ...byte) func(*authenticator) {
+	return func(a *authenticator) {
+		a.data[32] |= 0x80
+		a.data = append(a.data, data...)
+	}
+}
+
 func TestPasskeyAccepted(t *testing.T) {
 	for name, change := range map[string]func(a *authenticator){
 		"user verified, backed up, counting": func(a *authenticator) { a.data[32] = 0x1d; a.data[36] = 9 },
-		"extensions":                         func(a *authenticator) { a.data[32] |= 0x80; a.data = append(a.data, 0xa1, 0x61, 'a', 0xf5) },
+		"extensions":                         extensions(0xa1, 0x61, 'a', 0xf5),
+		"no crossOrigin, as browsers once":   clientData(`,"crossOrigin":false`, ``),
 		"members that browsers add":          clientData(`{`, `{"other_keys_can_be_added_here":"do not compare clientDataJSON against a template","topOrigin":null,`),
 	} {
 		one := passkeys(t, body)["ES256"]
@@ -189,6 +204,10 @@ func TestPasskeyAccepted(t *testing.T) {
 	if err := verify(credential, present.header(t), body); !errors.Is(err, stamp.ErrSignature) || !strings.Contains(err.Error(), "the user was not verified") {
 		t.Errorf("present but not verified: %v", err)
 	}
+	present.data[32] |= 0x04
+	if err := verify(credential, present.header(t), body); err != nil {
+		t.Errorf("verified, where that is required: %v", err)
+	}
 	one := passkeys(t, body)["ES256"]
 	clientData("https://app", "https://elsewhere")(one)
 	if err := verify(passkey(t, []byte("id"), one.coseKey, rpID), one.header(t), body); err != nil {
@@ -202,6 +221,9 @@ func TestClientDataRefused(t *testing.T) {
 		"challenge twice":      clientData(`{`, `{"challenge":"x",`),
 		"origin a number":      clientData(`"`+origin+`"`, `1`),
 		"no origin":            clientData(`"origin"`, `"Origin"`),
+		"empty type":           clientData(`"webauthn.get"`, `""`),
+		"empty challenge":      clientData(`"challenge":"`, `"challenge":"","x":"`),
+		"empty origin":         clientData(`"`+origin+`"`, `""`),
 		"not an object":        func(a *authenticator) { a.clientData = `"x"` },
 		"data behind it":       func(a *authenticator) { a.clientData += "x" },
 		"a byte-order mark":    func(a *authenticator) { a.clientData = "\ufeff" + a.clientData },
@@ -211,6 +233,24 @@ func TestClientDataRefused(t *testing.T) {
 		change(one)
 		if _, err := stamp.Parse(one.header(t)); !errors.Is(err, stamp.ErrMalformed) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPasskeyBase64: the members of a passkey's stamp are in either alphabet, not in a
+// mixture, with or without padding.
+func TestPasskeyBase64(t *testing.T) {
+	data := []byte{0xfb, 0xff, 0xfe, 0xff} // has both characters in which the alphabets differ
+	for text, valid := range map[string]bool{
+		base64.StdEncoding.EncodeToString(data): true, base64.RawStdEncoding.EncodeToString(data): true,
+		base64.URLEncoding.EncodeToString(data): true, base64.RawURLEncoding.EncodeToString(data): true,
+		"+_/+/w": false, "-//-_w": false, "+//+/w=": false, "+//+/x": false, "+//+/w==\n": false,
+	} {
+		sent, err := stamp.Parse(stamp.Header{Name: stamp.HeaderPasskey, Value: fmt.Sprintf(
+			`{"credentialId":%q,"signature":"AA","authenticatorData":"AA","clientDataJson":%q}`, text,
+			base64.RawURLEncoding.EncodeToString([]byte(newAuthenticator(body).clientData)))})
+		if (err == nil) != valid || valid && sent.CredentialID() != stamp.PasskeyID(data) {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
@@ -251,14 +291,15 @@ func TestCOSEKeysRefused(t *testing.T) {
 		}
 	}
 	for want, key := range map[string][]byte{
-		"COSE key: EOF":         {},
-		"COSE key: cbor":        append(slices.Clone(good["ES256"].coseKey), 0),
-		"expected curve 1":      cose(t, map[int]any{1: 2, 3: -7, -1: 3, -2: good["ES256"].coseKey[10:42], -3: y}),
-		"expected curve 6":      cose(t, map[int]any{1: 1, 3: -8, -1: "6", -2: good["EdDSA"].coseKey[10:42]}),
-		"expected x and y of":   cose(t, map[int]any{1: 2, 3: -7, -1: 1, -2: make([]byte, 31), -3: y}),
-		"x and y of 32 bytes":   cose(t, map[int]any{1: 2, 3: -7, -1: 1, -2: x, -3: make([]byte, 33)}),
-		"n and e, and nothing":  cose(t, map[int]any{1: 3, 3: -257, -1: modulus, -2: []byte{1, 0, 1}, -3: y}),
-		"n and e, and nothing ": cose(t, map[int]any{1: 3, 3: -257, -1: 65537, -2: []byte{1, 0, 1}}),
+		"COSE key: EOF":                 {},
+		"COSE key: cbor":                append(slices.Clone(good["ES256"].coseKey), 0),
+		"expected curve 1":              cose(t, map[int]any{1: 2, 3: -7, -1: 3, -2: good["ES256"].coseKey[10:42], -3: y}),
+		"expected curve 6":              cose(t, map[int]any{1: 1, 3: -8, -1: "6", -2: good["EdDSA"].coseKey[10:42]}),
+		"expected x and y of":           cose(t, map[int]any{1: 2, 3: -7, -1: 1, -2: make([]byte, 31), -3: y}),
+		"x and y of 32 bytes":           cose(t, map[int]any{1: 2, 3: -7, -1: 1, -2: x, -3: make([]byte, 33)}),
+		"n and e, and nothing":          cose(t, map[int]any{1: 3, 3: -257, -1: modulus, -2: []byte{1, 0, 1}, -3: y}),
+		"key type 2 with algorithm -47": cose(t, map[int]any{1: 2, 3: -47, -1: 8, -2: x, -3: y}),
+		"n and e, and nothing ":         cose(t, map[int]any{1: 3, 3: -257, -1: 65537, -2: []byte{1, 0, 1}}),
 	} {
 		if _, err := stamp.NewPasskey([]byte("id"), key, rpID); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(want)) {
 			t.Errorf("%v, want %s", err, want)
@@ -269,5 +310,62 @@ func TestCOSEKeysRefused(t *testing.T) {
 	}
 	if _, err := stamp.NewPasskey([]byte("id"), good["ES256"].coseKey, ""); err == nil {
 		t.Error("accepted without a relying party")
+	}
+}
+
+// TestCOSEKeySizes: a coordinate has exactly 32 bytes and the curve is that of the algorithm.
+func TestCOSEKeySizes(t *testing.T) {
+	good := passkeys(t, body)
+	var ec, ed struct {
+		X []byte `cbor:"-2,keyasint"`
+		Y []byte `cbor:"-3,keyasint"`
+	}
+	if err := errors.Join(cbor.Unmarshal(good["ES256"].coseKey, &ec), cbor.Unmarshal(good["EdDSA"].coseKey, &ed)); err != nil {
+		t.Fatal(err)
+	}
+	point := append(ec.X, ec.Y...)
+	for curve := -1; curve < 10; curve++ {
+		for x := 31; x <= 33; x++ {
+			for y := 31; y <= 33 && x+y <= 64; y++ {
+				key := cose(t, map[int]any{1: 2, 3: -7, -1: curve, -2: point[:x], -3: point[x : x+y]})
+				if _, err := stamp.NewPasskey([]byte("id"), key, rpID); (err == nil) != (curve == 1 && x == 32 && y == 32) {
+					t.Errorf("ES256 on curve %d with x of %d bytes and y of %d: %v", curve, x, y, err)
+				}
+			}
+			key := cose(t, map[int]any{1: 1, 3: -8, -1: curve, -2: append(ed.X, 0)[:x]})
+			if _, err := stamp.NewPasskey([]byte("id"), key, rpID); (err == nil) != (curve == 6 && x == 32) {
+				t.Errorf("EdDSA on curve %d with x of %d bytes: %v", curve, x, err)
+			}
+		}
+	}
+}
+
+// TestRSAKeys: the modulus is odd and has 2048 to 4096 bits, the exponent is odd and from 3
+// to 2^31, and neither has a leading zero.
+func TestRSAKeys(t *testing.T) {
+	for _, bits := range []int{2041, 2047, 2048, 2049, 2055, 2056, 2057, 3072, 4095, 4096, 4097, 4104} {
+		for _, low := range []int64{0, 1} {
+			for _, exponent := range []int64{0, 1, 2, 3, 4, 255, 65537, 1<<31 - 1, 1 << 31, 1<<31 + 1} {
+				for zeros := range 4 {
+					modulus := new(big.Int).SetBit(big.NewInt(low), bits-1, 1)
+					key := cose(t, map[int]any{
+						1: 3, 3: -257,
+						-1: append(make([]byte, zeros&1), modulus.Bytes()...),
+						-2: append(make([]byte, zeros>>1), big.NewInt(exponent).Bytes()...),
+					})
+					valid := bits >= 2048 && bits <= 4096 && low == 1 && exponent >= 3 && exponent < 1<<31 && exponent%2 == 1 && zeros == 0
+					if _, err := stamp.NewPasskey([]byte("id"), key, rpID); (err == nil) != valid {
+						t.Errorf("modulus of %d bits ending in %d, exponent %d, leading zeros %02b: %v", bits, low, exponent, zeros, err)
+					}
+				}
+			}
+		}
+	}
+	for bits, want := range map[int]string{2047: "2048 to 4096 bits, not of 2047", 4097: "2048 to 4096 bits, not of 4097"} {
+		modulus := new(big.Int).SetBit(big.NewInt(1), bits-1, 1)
+		_, err := stamp.NewPasskey([]byte("id"), cose(t, map[int]any{1: 3, 3: -257, -1: modulus.Bytes(), -2: []byte{3}}), rpID)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }

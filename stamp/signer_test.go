@@ -8,22 +8,28 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
+// TestSigner stamps with several secrets, which have public keys of either parity. The
+// signer does not keep the caller's slice.
 func TestSigner(t *testing.T) {
 	for _, curve := range []stamp.Curve{stamp.CurveP256, stamp.CurveSecp256k1, stamp.CurveEd25519} {
-		signer, err := stamp.NewSigner(curve, bytes.Repeat([]byte{7}, 32))
-		if err != nil {
-			t.Fatal(err)
-		}
-		credential := apiKey(t, curve, signer.PublicKey())
-		header, err := signer.Stamp([]byte(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := verify(credential, header, body); err != nil {
-			t.Errorf("%s: %v", curve, err)
-		}
-		if err := verify(credential, header, body+" "); err == nil {
-			t.Errorf("%s: verifies over another body", curve)
+		for i := range byte(8) {
+			secret := bytes.Repeat([]byte{7 + i}, 32)
+			signer, err := stamp.NewSigner(curve, secret)
+			if err != nil {
+				t.Fatal(err)
+			}
+			clear(secret)
+			credential := apiKey(t, curve, signer.PublicKey())
+			header, err := signer.Stamp([]byte(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := verify(credential, header, body); err != nil {
+				t.Errorf("%s: %v", curve, err)
+			}
+			if err := verify(credential, header, body+" "); err == nil {
+				t.Errorf("%s: verifies over another body", curve)
+			}
 		}
 	}
 }
@@ -35,6 +41,8 @@ func TestNewSignerRefuses(t *testing.T) {
 		want   string
 	}{
 		"short":            {stamp.CurveP256, bytes.Repeat([]byte{7}, 31), "a secret of 31 bytes, want 32"},
+		"long":             {stamp.CurveP256, bytes.Repeat([]byte{7}, 33), "a secret of 33 bytes, want 32"},
+		"long, Ed25519":    {stamp.CurveEd25519, bytes.Repeat([]byte{7}, 33), "a secret of 33 bytes, want 32"},
 		"short, secp256k1": {stamp.CurveSecp256k1, bytes.Repeat([]byte{7}, 31), "a secret of 31 bytes, want 32"},
 		"unknown curve":    {"API_KEY_CURVE_P384", bytes.Repeat([]byte{7}, 32), "unknown curve"},
 		"zero, P-256":      {stamp.CurveP256, make([]byte, 32), "not a secret key on P-256"},

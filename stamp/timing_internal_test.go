@@ -57,3 +57,43 @@ func TestWorkOnAnotherCurve(t *testing.T) {
 		}
 	}
 }
+
+// TestPasskeyDecoy: the decoy of a passkey's signature follows from its length alone, and a
+// key verifies with the decoy as well exactly if the two are of different kinds.
+func TestPasskeyDecoy(t *testing.T) {
+	for n := range 600 {
+		signature := make([]byte, n)
+		decoy := passkeyDecoy(signature)
+		want := "stamp.p256Key"
+		switch {
+		case n == 64:
+			want = "stamp.ed25519Key"
+		case n >= 256 && n <= 512:
+			want = fmt.Sprintf("RSA %d", n)
+		}
+		if got := kindOf(decoy); got != want {
+			t.Errorf("signature of %d bytes: %s, want %s", n, got, want)
+		}
+		if key, ok := decoy.(rsaKey); ok && (key.pub.N.BitLen() != 8*n || key.pub.N.TrailingZeroBits() != 0 || key.pub.E != 65537) {
+			t.Errorf("the decoy for a signature of %d bytes: %d bits, exponent %d", n, key.pub.N.BitLen(), key.pub.E)
+		}
+	}
+	kinds := []verifier{passkeyDecoy(nil), passkeyDecoy(make([]byte, 64)), passkeyDecoy(make([]byte, 256)), passkeyDecoy(make([]byte, 384))}
+	for i, key := range kinds {
+		for j, decoy := range kinds {
+			if same := kindOf(key) == kindOf(decoy); same != (i == j) {
+				t.Errorf("kinds %s and %s", kindOf(key), kindOf(decoy))
+			}
+		}
+		var times int
+		verifyAs(counted{key, &times}, counted{key, &times}, SchemeWebAuthn, nil, nil)
+		if times != 1 {
+			t.Errorf("%s: %d verifications with a decoy of its kind, want 1", kindOf(key), times)
+		}
+		times = 0
+		verifyAs(key, counted{key, &times}, SchemeWebAuthn, nil, nil)
+		if times != 1 {
+			t.Errorf("%s: %d verifications with a decoy of another kind, want 1", kindOf(key), times)
+		}
+	}
+}
