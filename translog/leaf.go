@@ -1,6 +1,7 @@
 package translog
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -66,11 +67,10 @@ var errLeaf = errors.New("translog: not a leaf: expected countersign.leaf/1, two
 
 // ParseLeaf parses what [Leaf.Encode] returns, and nothing else.
 func ParseLeaf(in []byte) (leaf Leaf, err error) {
-	rest, ok := in, len(in) >= len(leafSchema) && string(in[:len(leafSchema)]) == leafSchema
+	rest, ok := bytes.CutPrefix(in, []byte(leafSchema))
 	if !ok {
 		return leaf, errLeaf
 	}
-	rest = rest[len(leafSchema):]
 	for _, name := range []*string{&leaf.Organization, &leaf.ID} {
 		if len(rest) < 2 {
 			return Leaf{}, errLeaf

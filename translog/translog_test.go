@@ -292,4 +292,7 @@ func TestOrigin(t *testing.T) {
 		}
 		seen[origin] = organization
 	}
+	if origin := translog.Origin("a +/b"); origin != "countersign/a%20%2B%2Fb" {
+		t.Error(origin)
+	}
 }

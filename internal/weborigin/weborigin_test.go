@@ -20,6 +20,7 @@ func TestOrigins(t *testing.T) {
 		"http://app.example.com:443":      true,
 		"http://localhost:80":             false,
 		"https://bücher.example":          false,
+		"https://b\u0080cher.example":     false,
 		"https://xn--bcher-kva.example":   true,
 		"https://user@app.example.com":    false,
 		"https://App.example.com":         false,
