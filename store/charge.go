@@ -192,25 +192,32 @@ func (c *Charge) key() Key {
 // leaves the window, zero if nothing is counted. It uses Limit, Subject and Window of
 // the charge, and locks nothing.
 func Spent(ledger Ledger, charge Charge, now time.Time) (sum *big.Int, frees time.Time, err error) {
+	sum, frees, _, err = spent(ledger, charge, now)
+	return sum, frees, err
+}
+
+// spent is Spent, and returns the limit's time as well, in milliseconds since the epoch.
+func spent(ledger Ledger, charge Charge, now time.Time) (sum *big.Int, frees time.Time, at int64, err error) {
 	entry, err := ledger.Read(charge.key())
 	if err != nil {
-		return nil, frees, err
+		return nil, frees, 0, err
 	}
 	counted, err := parseTally(entry.Value)
 	if err != nil {
-		return nil, frees, err
+		return nil, frees, 0, err
 	}
-	counted.prune(max(ledger.Now(now).UnixMilli(), counted.last), charge.Window)
+	at = max(ledger.Now(now).UnixMilli(), counted.last)
+	counted.prune(at, charge.Window)
 	if len(counted.counts) > 0 {
 		frees = time.UnixMilli(counted.counts[0].at).Add(charge.Window).UTC()
 	}
-	return counted.sum(), frees, nil
+	return counted.sum(), frees, at, nil
 }
 
 // SpentByOthers is Spent without what one request was already charged: a request whose
 // process died after taking the lease must not compete with itself.
 func SpentByOthers(ledger Ledger, by Fingerprint, charge Charge, now time.Time) (sum *big.Int, frees time.Time, err error) {
-	sum, frees, err = Spent(ledger, charge, now)
+	sum, frees, at, err := spent(ledger, charge, now)
 	if err != nil || sum.Sign() == 0 {
 		return sum, frees, err
 	}
@@ -218,7 +225,7 @@ func SpentByOthers(ledger Ledger, by Fingerprint, charge Charge, now time.Time) 
 	if err != nil {
 		return nil, frees, err
 	}
-	own := made.within(charge.Window).charged(charge.key(), ledger.Now(now).UnixMilli())
+	own := made.within(charge.Window).charged(charge.key(), at)
 	if sum.Sub(sum, own).Sign() < 0 {
 		sum.SetInt64(0)
 	}

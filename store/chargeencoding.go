@@ -64,10 +64,13 @@ func parseReceipt(in []byte) (parsed receipt, err error) {
 	}
 	for len(r.in) > 0 && !r.short {
 		kind := Kind(r.take(1)[0])
-		parsed = append(parsed, part{
-			limit: Key{kind, [32]byte(r.take(32))}, at: r.int64(),
-			window: time.Duration(r.int64()) * time.Millisecond, amount: r.amount(),
-		})
+		one := part{limit: Key{kind, [32]byte(r.take(32))}, at: r.int64()}
+		window := r.int64()
+		if window < MinWindow.Milliseconds() || window > MaxWindow.Milliseconds() {
+			return nil, errDamaged
+		}
+		one.window, one.amount = time.Duration(window)*time.Millisecond, r.amount()
+		parsed = append(parsed, one)
 	}
 	return parsed, r.err()
 }
