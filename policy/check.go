@@ -240,7 +240,13 @@ func (c *compiler) checkUnused() {
 // rephrase rewrites messages of CEL's type checker in the terms of this language.
 func (c *compiler) rephrase(message string) string {
 	if name, ok := between(message, "undeclared reference to '", "'"); ok {
+		if function, ok := literalFunctions[name]; ok {
+			return name + " is a function: write " + function.example
+		}
 		known := slices.Concat(sortedKeys(variables()), sortedKeys(c.lists), sortedKeys(c.assets), sortedKeys(literalFunctions))
+		if slices.Contains(known, name) {
+			return name + " is not a function"
+		}
 		return meant(fmt.Sprintf("there is no %s here", shorten(name)), name, known)
 	}
 	if name, ok := between(message, "undefined field '", "'"); ok {

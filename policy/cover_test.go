@@ -1,0 +1,266 @@
+package policy_test
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/policy"
+)
+
+// TestEveryHazard: a rule covers an effect with a hazard exactly if it lists the hazard, or
+// blind-call for the blind calls of all chains. The same holds for a rule on the request and
+// a hazard that points at no effect.
+func TestEveryHazard(t *testing.T) {
+	names := countersign.HazardNames()
+	blind := 0
+	for _, listed := range append(names, "blind-call") {
+		of := load(t, head+"rules:\n  - {name: a, allow: transfer, when: effect.to in treasury || effect.asset == usdc, hazards: "+listed+"}\n")
+		whole := load(t, head+"rules:\n  - {name: a, allow: transfer, when: effect.to in treasury || effect.asset == usdc}\n"+
+			"  - {name: b, allow: request, when: \"user.name == 'bot'\", hazards: "+listed+"}\n")
+		for _, name := range names {
+			isBlind := listed == "blind-call" && strings.HasSuffix(name, "/blind-call")
+			if isBlind {
+				blind++
+			}
+			want := listed == name || isBlind
+			asked := ask(ether(t, treasury, 1))
+			asked.Hazards = []chains.Hazard{chains.Hazard{Name: name}.OnEffect(0)}
+			decision, err := of.Decide(t.Context(), asked)
+			if (err == nil) != want || want && !slices.Equal(decision.Hazards, asked.Hazards) {
+				t.Errorf("%s with hazards: %s: %v, %v", name, listed, decision.Hazards, err)
+			}
+			asked.Hazards = []chains.Hazard{{Name: name}}
+			decision, err = whole.Decide(t.Context(), asked)
+			if err != nil || slices.Equal(decision.Hazards, asked.Hazards) != want {
+				t.Errorf("%s of the request, with hazards: %s: %v, %v", name, listed, decision.Hazards, err)
+			}
+		}
+	}
+	if blind == 0 {
+		t.Error("no chain has a blind call")
+	}
+}
+
+// TestHazardsOfBoth: a rule on the request allows a hazard once, and only one that does not
+// point at an effect which another rule decided.
+func TestHazardsOfBoth(t *testing.T) {
+	const file = head + `rules:
+  - {name: pays, allow: transfer, when: effect.to in treasury || effect.asset == usdc, hazards: [ethereum/no-chain-id, ethereum/delegation]}
+  - {name: never, allow: request, when: "user.name == 'ann'", hazards: ethereum/no-chain-id}
+  - {name: fails, allow: request, when: "credential.id == 'x'", hazards: ethereum/no-chain-id}
+  - {name: other, allow: request, when: "user.name == 'bot'", hazards: ethereum/delegation}
+  - {name: whole, allow: request, when: "user.name == 'bot'", hazards: ethereum/no-chain-id}
+  - {name: again, allow: request, when: "user.name == 'bot'", hazards: ethereum/no-chain-id}
+`
+	first, second := chains.Hazard{Name: "ethereum/no-chain-id"}, chains.Hazard{Name: "ethereum/delegation"}
+	other := ether(t, thief, 5)
+	other.By = chains.ByOther
+	for name, test := range map[string]struct {
+		hazards []chains.Hazard
+		rules   string
+		allowed int
+	}{
+		"of the request":       {[]chains.Hazard{first}, "pays,whole", 1},
+		"two of the request":   {[]chains.Hazard{first, second}, "pays,whole,other", 2},
+		"one of them twice":    {[]chains.Hazard{first, first}, "pays,whole", 2},
+		"of a decided effect":  {[]chains.Hazard{first.OnEffect(0)}, "pays", 1},
+		"of that and of it":    {[]chains.Hazard{first.OnEffect(0), second}, "pays,other", 2},
+		"two of an effect":     {[]chains.Hazard{first.OnEffect(0), second.OnEffect(0)}, "pays", 2},
+		"of an effect of none": {[]chains.Hazard{first.OnEffect(1)}, "pays,whole", 1},
+		"behind the effects":   {[]chains.Hazard{first.OnEffect(2)}, "pays,whole", 1},
+		"one that none allows": {[]chains.Hazard{{Name: "ethereum/unlimited-approval"}, first}, "pays,whole", 1},
+	} {
+		asked := ask(ether(t, treasury, 1), other)
+		asked.Hazards = test.hazards
+		got, decision := decide(t, file, asked)
+		if got != "allowed by "+test.rules || len(decision.Hazards) != test.allowed {
+			t.Errorf("%s: %s, %v, want %s and %d", name, got, decision.Hazards, test.rules, test.allowed)
+		}
+	}
+	asked := ask(ether(t, treasury, 1))
+	asked.Hazards = []chains.Hazard{first.OnEffect(0), chains.Hazard{Name: "ethereum/unlimited-approval", Detail: "why"}.OnEffect(0)}
+	if got, _ := decide(t, file, asked); !strings.Contains(got, "rule pays would cover it, but does not list its hazard ethereum/unlimited-approval (why)") {
+		t.Error(got)
+	}
+}
+
+// TestSubjects: what a limit is counted for. Keys that do not share what it is counted per
+// have no subject, and the limit's rule does not cover the effect.
+func TestSubjects(t *testing.T) {
+	key := func(id, wallet string) countersign.SigningKey {
+		return countersign.SigningKey{ID: id, Name: "name of " + id, WalletID: wallet, WalletName: "name of " + wallet}
+	}
+	one, same, other := key("k-1", "w-1"), key("k-2", "w-1"), key("k-3", "w-2")
+	alone, alone2 := countersign.SigningKey{ID: "k-4", WalletName: "x"}, countersign.SigningKey{ID: "k-5", WalletName: "x"}
+	for _, test := range []struct {
+		keys        []countersign.SigningKey
+		key, wallet string // empty: no single one
+	}{
+		{nil, "", ""},
+		{[]countersign.SigningKey{one}, "k-1", "w-1"},
+		{[]countersign.SigningKey{alone}, "k-4", "k-4"},
+		{[]countersign.SigningKey{one, one}, "k-1", "w-1"},
+		{[]countersign.SigningKey{one, same}, "", "w-1"},
+		{[]countersign.SigningKey{one, other}, "", ""},
+		{[]countersign.SigningKey{other, one}, "", ""},
+		{[]countersign.SigningKey{one, same, other}, "", ""},
+		{[]countersign.SigningKey{other, one, same}, "", ""},
+		{[]countersign.SigningKey{one, alone}, "", ""},
+		{[]countersign.SigningKey{alone, alone2}, "", ""},
+	} {
+		for per, want := range map[string]string{"key": test.key, "wallet": test.wallet, "user": "u-1", "organization": "organization", "to": treasury, "credential": ""} {
+			file := head + "limits:\n  - {name: day, asset: usdc, max: \"9\", window: 24h, per: " + per + "}\n" +
+				"rules:\n  - {name: pays, allow: transfer, when: effect.to in treasury, limit: day}\n"
+			asked := ask(tokens(t, treasury, chains.Exactly(big.NewInt(5))))
+			asked.Keys = test.keys
+			asked.User.Name = "another name"
+			got, decision := decide(t, file, asked)
+			problem := "rule pays could not be decided: limit day of rule pays cannot count effect 0 (transfer to " + treasury + "): it has no single " + per
+			if len(test.keys) == 0 && (per == "key" || per == "wallet") {
+				problem = "the request names no key"
+			}
+			switch {
+			case want == "" && !strings.HasSuffix(got, problem):
+				t.Errorf("per %s with keys %v: %s, want %s", per, test.keys, got, problem)
+			case want != "" && (len(decision.Charges) != 1 || !strings.EqualFold(decision.Charges[0].Subject, want)):
+				t.Errorf("per %s with keys %v: %s, %+v, want subject %s", per, test.keys, got, decision.Charges, want)
+			}
+		}
+	}
+}
+
+// TestCountedEffects: request.total counts what we authorize to be spent, except change, and
+// so do limits. The total is unknown if one of the amounts has no bound.
+func TestCountedEffects(t *testing.T) {
+	const pays = "  - {name: all, allow: transfer, when: effect.to in treasury, limit: [day]}\n"
+	files := map[int64]*policy.File{}
+	for _, sum := range []int64{10, 17} {
+		files[sum] = load(t, head+"limits:\n  - {name: day, asset: usdc, max: \"9\", window: 24h, per: user}\nrules:\n"+
+			fmt.Sprintf("  - {name: no, deny: request, when: request.total(usdc) == units('%d')}\n", sum)+pays)
+	}
+	counted := []chains.Kind{chains.KindTransfer, chains.KindApprove, chains.KindFee, chains.KindCreate, chains.KindBurn, chains.KindStake}
+	amounts := map[string]chains.Quantity{
+		"none": {}, "exact": chains.Exactly(big.NewInt(7)), "most": chains.AtMost(big.NewInt(7)), "added": {Bound: chains.BoundAdded, Value: big.NewInt(7)},
+		"unknown": chains.UnknownQuantity(), "unlimited": chains.Unlimited(big.NewInt(7)), "least": chains.AtLeast(big.NewInt(7)), "all": chains.All(),
+	}
+	for _, kind := range append(counted, chains.KindCall, chains.KindRevoke, chains.KindAuthority, chains.KindMessage) {
+		for _, by := range []chains.By{chains.BySigner, chains.ByStanding, chains.ByOther} {
+			for _, change := range []bool{false, true} {
+				for name, amount := range amounts {
+					one := tokens(t, treasury, amount)
+					one.Kind, one.By, one.Change = kind, by, change
+					counts := slices.Contains(counted, kind) && by != chains.ByOther && !change && name != "none"
+					bounded := name == "exact" || name == "most" || name == "added"
+					for sum, file := range files {
+						_, err := file.Decide(t.Context(), ask(one, tokens(t, treasury, chains.Exactly(big.NewInt(10)))))
+						got := fmt.Sprint(err)
+						denied, failed := strings.Contains(got, "rule no denies this request"), strings.Contains(got, "rule no could not be decided")
+						if is17 := counts && bounded; failed != (counts && !bounded) || denied != (!failed && is17 == (sum == 17)) {
+							t.Errorf("%s by %v, change %v, %s, compared with %d: %s", kind, by, change, name, sum, got)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestAmountsOfOneAsset: amounts of one asset are added and compared, those of two are not.
+func TestAmountsOfOneAsset(t *testing.T) {
+	for when, want := range map[string]string{
+		"effect.amount + amount(usdc, '1') == amount(usdc, '6')":                                      "allowed",
+		"effect.amount + amount(usdc, '1') == amount(usdc, '5')":                                      "is not covered by any rule; conditions that do not hold: a",
+		"amount(usdc, '1') + effect.amount <= amount(usdc, '6')":                                      "allowed",
+		"units('1') + effect.amount == units('5000001')":                                              "allowed",
+		"effect.amount + units('1') > amount(usdc, '5')":                                              "allowed",
+		"units('1') + units('2') < effect.amount":                                                     "allowed",
+		"effect.amount + ether('1') > amount(usdc, '1')":                                              "could not be decided",
+		"ether('1') + effect.amount > amount(usdc, '1')":                                              "could not be decided",
+		"units('1') + effect.amount > ether('1')":                                                     "could not be decided",
+		"effect.amount + units('1') > ether('1')":                                                     "could not be decided",
+		"effect.amount > ether('1')":                                                                  "could not be decided",
+		"ether('1') < effect.amount":                                                                  "could not be decided",
+		"effect.amount + amount(usdc, '1') + amount(usdc, '1') > amount(usdc, '6')":                   "allowed",
+		"amount(usdc, '1') < amount(usdc, '2') && effect.amount >= amount(usdc, '5')":                 "allowed",
+		"request.total(usdc) + effect.amount == amount(usdc, '10')":                                   "allowed",
+		"effect.amount + effect.amount + effect.amount == units('15000000')":                          "allowed",
+		"effect.amount + amount(usdc, '1') == amount(usdc, '6') && effect.amount < amount(usdc, '6')": "allowed",
+	} {
+		file := head + "rules:\n  - {name: usd, allow: approve, when: effect.asset == usdc}\n  - {name: a, allow: transfer, when: \"effect.to in treasury && " + when + "\"}\n"
+		if got, _ := decide(t, file, ask(tokens(t, treasury, chains.Exactly(big.NewInt(5e6))))); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", when, got, want)
+		}
+	}
+}
+
+// TestAuthorizeWithVotes: Authorize allows what needs approvals once the votes are there.
+func TestAuthorizeWithVotes(t *testing.T) {
+	file := load(t, head+"rules:\n  - {name: a, allow: transfer, when: effect.asset == usdc && effect.to in treasury, approvals: [{count: 2}, {count: 1, tag: ops, not: submitter}]}\n")
+	asked := ask(tokens(t, treasury, chains.Exactly(big.NewInt(5))))
+	vote := func(id string, tags ...string) countersign.Vote {
+		return countersign.Vote{User: countersign.User{ID: id, Tags: tags}, At: asked.Now}
+	}
+	for name, test := range map[string]struct {
+		votes   []countersign.Vote
+		allowed bool
+	}{
+		"none":                         {nil, false},
+		"one group":                    {[]countersign.Vote{vote("x"), vote("y")}, false},
+		"the other":                    {[]countersign.Vote{vote("x", "ops")}, false},
+		"both":                         {[]countersign.Vote{vote("x"), vote("y", "ops")}, true},
+		"the submitter is not another": {[]countersign.Vote{vote("x"), vote("u-1", "ops")}, false},
+		"named like the submitter":     {[]countersign.Vote{vote("x"), vote("bot", "ops")}, true},
+	} {
+		asked.Votes = test.votes
+		err := file.Authorize(t.Context(), asked)
+		denial, _ := err.(*policy.Denial)
+		if (err == nil) != test.allowed || err != nil && (denial == nil || *denial != policy.Denial{Rule: "a", Effect: -1, Text: "this needs approvals"}) {
+			t.Errorf("%s: %+v", name, err)
+		}
+	}
+}
+
+// TestDenials: the rule, the effect and the text of refusals.
+func TestDenials(t *testing.T) {
+	many := func(n int) string {
+		var text strings.Builder
+		for i := range n {
+			fmt.Fprintf(&text, "  - {name: r%d, allow: transfer, when: \"effect.to in treasury && user.name == '%d'\"}\n", i, i)
+		}
+		return text.String()
+	}
+	at := "effect 1 (transfer to " + thief + ")"
+	for name, test := range map[string]struct {
+		rules string
+		want  policy.Denial
+	}{
+		"no rule":       {"  - {name: call, allow: call, when: effect.to in treasury || effect.asset == usdc}\n", policy.Denial{Effect: 1, Text: at + " is not covered by any rule"}},
+		"one condition": {many(1), policy.Denial{Effect: 1, Text: at + " is not covered by any rule; conditions that do not hold: r0"}},
+		"five":          {many(5), policy.Denial{Effect: 1, Text: at + " is not covered by any rule; conditions that do not hold: r0, r1, r2, r3, r4"}},
+		"six":           {many(6), policy.Denial{Effect: 1, Text: at + " is not covered by any rule; conditions that do not hold: r0, r1, r2, r3, r4 and others"}},
+		"a deny":        {"  - {name: no, deny: transfer, when: '!(effect.to in treasury)'}\n", policy.Denial{Rule: "no", Effect: 1, Text: "rule no denies " + at}},
+		"of all":        {"  - {name: no, deny: request, when: \"user.name == 'bot'\"}\n", policy.Denial{Rule: "no", Effect: -1, Text: "rule no denies this request"}},
+	} {
+		other := ether(t, treasury, 1)
+		other.By = chains.ByOther
+		_, err := load(t, head+"rules:\n  - {name: usd, allow: approve, when: 'effect.asset == usdc && effect.to in treasury'}\n"+test.rules).Decide(t.Context(), ask(other, ether(t, thief, 1)))
+		denial, ok := err.(*policy.Denial)
+		if !ok || *denial != test.want {
+			t.Errorf("%s: %+v, want %+v", name, err, test.want)
+		}
+	}
+	asked := ask(ether(t, thief, 1))
+	asked.Keys = append(asked.Keys, countersign.SigningKey{ID: "k-2"})
+	for n, want := range map[int]string{0: "key: 0 keys sign this request", 1: "conditions that do not hold: a", 2: "key: 2 keys sign this request"} {
+		asked := asked
+		asked.Keys = asked.Keys[:n]
+		if got, _ := decide(t, head+"rules:\n  - {name: a, allow: transfer, when: \"key.name == 'cold' && (effect.to in treasury || effect.asset == usdc)\"}\n", asked); !strings.Contains(got, want) {
+			t.Errorf("%d keys: %s, want %s", n, got, want)
+		}
+	}
+}
