@@ -55,7 +55,7 @@ func scanPictures(cmd *cobra.Command, args []string) error {
 		text, err := readPicture(file)
 		if err != nil {
 			if !errors.Is(err, errNoCode) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%s\n", shown(fmt.Errorf("%s: %w", file, err)))
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s\n", cleanText(fmt.Sprintf("%s: %v", file, err)))
 			}
 			continue
 		}
