@@ -158,7 +158,7 @@ func TestPayloadCount(t *testing.T) {
 	f := enginetest.New(t)
 	for _, count := range []int{0, messages.MaxPayloads + 1} {
 		_, err := submitIntent(t, f, activity.SignRawPayloadsIntent{
-			SignWith: enginetest.Address, Encoding: encodingText, HashFunction: hashKeccak,
+			SignWith: enginetest.Address, Encoding: activity.EncodingText, HashFunction: activity.HashKeccak256,
 			Payloads: slices.Repeat([]string{"\x19Ethereum Signed Message:\n2hi"}, count),
 		})
 		refusal(t, err, activity.ReasonInvalidTransaction, fmt.Sprintf("%d payloads: a request must have 1 to %d", count, messages.MaxPayloads))
