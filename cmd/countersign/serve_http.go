@@ -47,7 +47,7 @@ func withConsole(page, api http.Handler) http.Handler {
 		return api
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, console.Path) {
+		if strings.HasPrefix(r.URL.Path+"/", console.Path) { // /console is redirected
 			page.ServeHTTP(w, r)
 			return
 		}
