@@ -1,6 +1,7 @@
 package descriptors
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -231,7 +232,7 @@ func (s *session) names(parameter any, address []byte) bool {
 	}
 	for _, entry := range list {
 		if text, ok := entry.(string); ok {
-			if raw, ok := addressIn(s.constant(text)); ok && string(raw) == string(address) {
+			if raw, ok := addressIn(s.constant(text)); ok && bytes.Equal(raw, address) {
 				return true
 			}
 		}

@@ -1,6 +1,7 @@
 package ethereum
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"strings"
@@ -86,7 +87,7 @@ func (tx *transaction) checkSidecar(s *sidecar) error {
 	for i := range s.blobs {
 		commitment := kzg4844.Commitment(s.commitments[i].Of(tx.raw))
 		hash := kzg4844.CalcBlobHashV1(sha256.New(), &commitment)
-		if string(hash[:]) != string(tx.blobHash(uint64(i))) {
+		if !bytes.Equal(hash[:], tx.blobHash(uint64(i))) {
 			return malformed(fmt.Sprintf("field %d (commitments), item %d", s.number+1, i+1), int(s.commitments[i].Start)-1,
 				"is not the one whose hash blobVersionedHashes has")
 		}

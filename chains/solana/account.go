@@ -1,6 +1,7 @@
 package solana
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -46,7 +47,7 @@ func (t *Transaction) accountsOf(in instruction, list []account) []account {
 }
 
 // is reports whether the account is known to be at an address.
-func (a account) is(address [keySize]byte) bool { return string(a.address) == string(address[:]) }
+func (a account) is(address [keySize]byte) bool { return bytes.Equal(a.address, address[:]) }
 
 // party returns the account as a party, unknown if its address is.
 func (a account) party() chains.Party {

@@ -1,5 +1,7 @@
 package solana
 
+import "bytes"
+
 // lookup locates the parts of an address table lookup in the raw bytes.
 type lookup struct {
 	keyAt                int
@@ -59,7 +61,7 @@ func (t *Transaction) checkLookup(next lookup) error {
 		return malformed("writable_indexes", next.writableAt-1, "the lookup loads no accounts")
 	}
 	for i, earlier := range t.lookups {
-		if string(t.table(earlier)) == string(t.table(next)) {
+		if bytes.Equal(t.table(earlier), t.table(next)) {
 			return malformed("account_key", next.keyAt, "is the same table as that of address_table_lookups[%d], %s", i, encode58(t.table(next)))
 		}
 	}

@@ -1,6 +1,7 @@
 package solana
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/ed25519"
 	"encoding/binary"
@@ -134,7 +135,7 @@ func (t *Transaction) checkKeys() error {
 			continue
 		}
 		for j := range i {
-			if string(t.key(j)) == string(t.key(i)) {
+			if bytes.Equal(t.key(j), t.key(i)) {
 				return duplicateKey(t.keysAt, j, i, t.key(i))
 			}
 		}

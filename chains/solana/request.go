@@ -1,6 +1,7 @@
 package solana
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -105,7 +106,7 @@ func (r *request) keyOf(key keystore.Key) (keystore.Ed25519Signer, error) {
 // slotOf returns the slot of a signer, −1 if the key is not a signer.
 func (t *Transaction) slotOf(key [keySize]byte) int {
 	for i := range t.header.required {
-		if string(t.key(i)) == string(key[:]) {
+		if bytes.Equal(t.key(i), key[:]) {
 			return i
 		}
 	}

@@ -1,6 +1,7 @@
 package solana
 
 import (
+	"bytes"
 	"math/big"
 	"strconv"
 
@@ -269,7 +270,7 @@ func (r *reader) slotsOf(slots []int, name string, cosigners bool) []int {
 			continue
 		}
 		for _, given := range r.given {
-			if string(given.address) == string(v.key) {
+			if bytes.Equal(given.address, v.key) {
 				slots = addSlot(slots, given)
 			}
 		}

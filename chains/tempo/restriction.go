@@ -1,6 +1,7 @@
 package tempo
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/countersign-dev/countersign/chains/internal/evm"
@@ -107,7 +108,7 @@ func (s *scope) readRules(list *rlp.Fields) {
 		tuple := list.List("rule")
 		at := tuple.At()
 		rule := selectorRule{selector: tuple.Bytes("selector", 4)}
-		if slices.ContainsFunc(s.rules, func(earlier selectorRule) bool { return string(earlier.selector) == string(rule.selector) }) {
+		if slices.ContainsFunc(s.rules, func(earlier selectorRule) bool { return bytes.Equal(earlier.selector, rule.selector) }) {
 			tuple.Fail("selector", at, "%x has a rule already", rule.selector)
 		}
 		at = tuple.At()

@@ -1,6 +1,7 @@
 package tron
 
 import (
+	"bytes"
 	"math"
 	"strings"
 	"unicode/utf16"
@@ -61,7 +62,7 @@ func (m *message) checkRule(raw []byte, v []value) error {
 
 func (m *message) checkNotToOwner(raw []byte, v []value) error {
 	from, to := m.indexOf(kindOwner), m.indexOf(kindAddress)
-	if v[to].present() && string(v[from].of(raw)) == string(v[to].of(raw)) {
+	if v[to].present() && bytes.Equal(v[from].of(raw), v[to].of(raw)) {
 		return malformed(m.fields[to].path, v[to].from(), "the same account as owner_address: the network refuses a transfer to oneself")
 	}
 	return nil
@@ -78,7 +79,7 @@ func (m *message) indexOf(wanted kind) int {
 
 func (m *message) checkTwoTokens(raw []byte, v []value) error {
 	first, second := v[firstToken], v[secondToken]
-	if string(first.of(raw)) == string(second.of(raw)) {
+	if bytes.Equal(first.of(raw), second.of(raw)) {
 		return malformed(m.fields[secondToken].path, second.from(), "the same token as %s", m.fields[firstToken].name)
 	}
 	return nil
@@ -100,7 +101,7 @@ func (m *message) checkTokenValue(v []value) error {
 func (m *message) checkOrigin(raw []byte, v []value) error {
 	created := smartContractMessage.reread(raw, v[createNewContract])
 	owner, origin := v[m.indexOf(kindOwner)], created[smartOrigin]
-	if string(owner.of(raw)) != string(origin.of(raw)) {
+	if !bytes.Equal(owner.of(raw), origin.of(raw)) {
 		return malformed(smartContractMessage.fields[smartOrigin].path, origin.from(), "another account than owner_address: the network requires the same")
 	}
 	return nil

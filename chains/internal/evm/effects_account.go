@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"bytes"
 	"encoding/hex"
 	"math/big"
 
@@ -198,7 +199,7 @@ func (e *emitter) raw(c *Call) {
 // consolidation adds that the balance of a validator goes to another, whose withdrawal
 // credentials the bytes do not say, or that a validator compounds.
 func (e *emitter) consolidation(c *Call, source, target []byte) {
-	if string(source) == string(target) {
+	if bytes.Equal(source, target) {
 		e.add(c, chains.Effect{Kind: chains.KindSettings, From: c.callerParty(), Account: validator(source)})
 		return
 	}
