@@ -1,0 +1,124 @@
+package personal_test
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
+)
+
+func shown(t *testing.T, preimage []byte) (fields, args []string) {
+	t.Helper()
+	read, err := personal.Parse(preimage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, field := range read.Summary().Fields {
+		fields = append(fields, field.Label+": "+field.Value)
+	}
+	for _, arg := range read.Effects()[0].Args {
+		args = append(args, arg.Name+": "+arg.Value)
+	}
+	return fields, args
+}
+
+// TestShown: what an approver and a policy see of messages.
+func TestShown(t *testing.T) {
+	long, hash := strings.Repeat("a", 1024), strings.Repeat("h", 32)
+	for name, test := range map[string]struct {
+		message      string
+		fields, args []string
+	}{
+		"text":        {"hello", []string{"kind: personal message", "message: hello"}, []string{"message: hello"}},
+		"empty":       {"", []string{"kind: personal message", "message: "}, []string{"message: "}},
+		"longest":     {long, []string{"kind: personal message", "message: " + long}, []string{"message: " + long}},
+		"too long":    {long + "a", []string{"kind: personal message", "message: " + long + "a"}, nil},
+		"like a hash": {hash, []string{"kind: personal message", "message: " + hash}, nil},
+		"a sign-in": {signInText, []string{
+			"kind: sign in", "sign in at: example.com", "account: " + signInAddress, "statement: I accept the terms.", "URI: https://example.com/login", "chain id: 1", "nonce: 32891756",
+			"issued at: 2025-11-20T12:00:00Z", "expiration time: 2025-11-20T13:00:00Z", "not before: 2025-11-20T12:00:00Z", "request id: 7",
+			"resource: https://example.com/a", "resource: https://example.com/b", "message: " + signInText,
+		}, []string{"domain: example.com", "uri: https://example.com/login", "chainId: 1", "statement: I accept the terms."}},
+		"with what is required": {siwe, []string{
+			"kind: sign in", "sign in at: example.com", "account: " + signInAddress, "statement: Hello", "URI: https://example.com/login", "chain id: 1", "nonce: 32891756",
+			"issued at: 2025-11-20T12:00:00Z", "message: " + siwe,
+		}, []string{"domain: example.com", "uri: https://example.com/login", "chainId: 1", "statement: Hello"}},
+	} {
+		fields, args := shown(t, personal.Preimage(personal.EthereumPrefix, []byte(test.message)))
+		if !slices.Equal(fields, test.fields) || !slices.Equal(args, test.args) {
+			t.Errorf("%s:\n%s\n%q\nwant\n%s\n%q", name, strings.Join(fields, "\n"), args, strings.Join(test.fields, "\n"), test.args)
+		}
+	}
+	fields, _ := shown(t, []byte("\x19\x00"+strings.Repeat("v", 20)))
+	if want := []string{"kind: data for a validator (EIP-191, version 0)", "validator: 0x7676767676767676767676767676767676767676", "data: "}; !slices.EqualFunc(fields, want, strings.EqualFold) {
+		t.Errorf("%q, want %q", fields, want)
+	}
+}
+
+// TestHashLike: 32 bytes and 64 hex digits are like a hash, however they are written.
+func TestHashLike(t *testing.T) {
+	digits := strings.Repeat("aB", 32)
+	for message, want := range map[string]bool{
+		digits: true, "0x" + digits: true, "0X" + digits: true, " \n" + digits + "\t": true, "0x" + digits[2:] + "g0": false,
+		digits[1:]: false, digits + "0": false, "0x" + digits[:62]: false, digits[:62]: false, digits + "00": false, "x" + digits: false,
+		strings.Repeat("h", 32): true, strings.Repeat("h", 31): false, strings.Repeat("h", 33): false, "32 bytes of text with a space in": false,
+	} {
+		hazards := personal.TextHazards([]byte(message))
+		got := slices.ContainsFunc(hazards, func(hazard chains.Hazard) bool { return hazard.Name == personal.HazardHashLike })
+		if got != want {
+			t.Errorf("%q: %v", message, hazards)
+		}
+	}
+	for _, text := range []string{strings.Repeat("\xab", 32), "thirty-two bytes, with a blank \x01"} {
+		read, err := personal.Parse(personal.Preimage(personal.EthereumPrefix, []byte(text)))
+		if err != nil || len(read.Hazards()) == 0 || read.Hazards()[0].Name != personal.HazardHashLike {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestPreimageLengths: the length is that of the message, in decimal without leading zeros.
+func TestPreimageLengths(t *testing.T) {
+	for _, n := range []int{0, 1, 9, 10, 11, 99, 100, 999, 1000, 9999, 10_000, 99_999, 100_000, 999_999, 1_000_000} {
+		message := strings.Repeat("a", n)
+		for _, prefix := range []string{personal.EthereumPrefix, personal.TronPrefix} {
+			for length, valid := range map[string]bool{strconv.Itoa(n): true, "0" + strconv.Itoa(n): false, strconv.Itoa(n + 1): false, "+" + strconv.Itoa(n): false, "": false} {
+				if _, err := personal.Parse([]byte(prefix + length + message)); (err == nil) != valid {
+					t.Errorf("%d bytes, length %q: %v", n, length, err)
+				}
+			}
+		}
+	}
+	for n := range 24 {
+		if _, err := personal.Parse(append([]byte{0x19, 0}, make([]byte, n)...)); (err == nil) != (n >= 20) {
+			t.Errorf("a validator in %d bytes: %v", n, err)
+		}
+	}
+}
+
+// TestProblemTexts: what is said of a sign-in for another account or site, cut at 100 bytes.
+func TestProblemTexts(t *testing.T) {
+	long := "https://" + strings.Repeat("a", 93) + ".example/"
+	for name, test := range map[string]struct{ old, changed, want string }{
+		"another site": {"URI: https://example.com/login", "URI: https://example.org/", `the sign-in is for "example.com", but its URI is "https://example.org/"`},
+		"a long URI":   {"URI: https://example.com/login", "URI: " + long, `the sign-in is for "example.com", but its URI is "` + long[:100] + `…"`},
+		"of 100 bytes": {"URI: https://example.com/login", "URI: " + long[:100], `the sign-in is for "example.com", but its URI is "` + long[:100] + `"`},
+		"no host":      {"URI: https://example.com/login", "URI: mailto:a@example.com", `the sign-in is for "example.com", but its URI is "mailto:a@example.com"`},
+		"no URI":       {"URI: https://example.com/login", "URI: http://[", `the sign-in is for "example.com", but its URI is "http://["`},
+	} {
+		read := personal.ParseSignIn(strings.Replace(signInText, test.old, test.changed, 1))
+		if read == nil {
+			t.Fatalf("%s: not read", name)
+		}
+		if got := read.Problem(chains.Party{}); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+	signer := chains.PartyWritten([]byte{1}, "0x08d2")
+	if got, want := personal.ParseSignIn(signInText).Problem(signer), `the sign-in is for the account "`+signInAddress+`", but 0x08d2 would sign it`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
