@@ -24,7 +24,7 @@ func v1(text string, signers ...string) string {
 
 // TestParseOffchain has messages at and beyond the bounds of the format.
 func TestParseOffchain(t *testing.T) {
-	one, two := strings.Repeat("1", 32), strings.Repeat("2", 32)
+	one, two, three := strings.Repeat("1", 32), strings.Repeat("2", 32), strings.Repeat("3", 32)
 	const short = 1232 - 16 - 1 - 32 - 2 - 32 - 2 // the longest text of formats 0 and 1 with one signer
 	cut := v0(0, "x", one)
 	for name, test := range map[string]struct{ raw, want string }{
@@ -34,6 +34,8 @@ func TestParseOffchain(t *testing.T) {
 		"version 1":                   {v1("größer", one), ""},
 		"two signers":                 {v0(0, "hello", two, one), ""},
 		"two signers, version 1":      {v1("hello", one, two), ""},
+		"three, the last descends":    {v1("hello", one, three, two), "signer 2 is not greater than the one before"},
+		"three signers, version 1":    {v1("hello", one, two, three), ""},
 		"the longest of format 0":     {v0(0, strings.Repeat("x", short), one), ""},
 		"the longest of format 1":     {v0(1, strings.Repeat("x", short), one), ""},
 		"longer, in format 2":         {v0(2, strings.Repeat("x", short+1), one), ""},
