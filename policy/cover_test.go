@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -262,5 +263,51 @@ func TestDenials(t *testing.T) {
 		if got, _ := decide(t, head+"rules:\n  - {name: a, allow: transfer, when: \"key.name == 'cold' && (effect.to in treasury || effect.asset == usdc)\"}\n", asked); !strings.Contains(got, want) {
 			t.Errorf("%d keys: %s, want %s", n, got, want)
 		}
+	}
+}
+
+// TestUncountable: what a refusal says of an effect that a limit cannot count. Only an amount
+// without a bound exceeds the limit, so that rules with fewer approvals are not considered.
+func TestUncountable(t *testing.T) {
+	rule := func(approvals string) string {
+		return head + "limits:\n  - {name: day, asset: usdc, max: \"9\", window: 24h, per: user}\nrules:\n" +
+			"  - {name: pays, allow: [transfer, call], when: effect.to in treasury, limit: day" + approvals + "}\n"
+	}
+	unknown := tokens(t, treasury, chains.Exactly(big.NewInt(1)))
+	unknown.Asset = chains.UnknownAsset("eip155:1")
+	call := chains.Effect{Kind: chains.KindCall, By: chains.BySigner, To: party(t, treasury)}
+	another := tokens(t, treasury, chains.Exactly(big.NewInt(1)))
+	another.Asset = chains.Token("eip155:1", party(t, thief), "erc20")
+	for name, test := range map[string]struct {
+		effect  chains.Effect
+		problem string
+	}{
+		"no amount":     {call, "effect 0 (call to " + treasury + "): it has no amount that is spent"},
+		"unknown asset": {unknown, "its asset is unknown"},
+		"ether":         {ether(t, treasury, 1), "it is of the native asset of eip155:1"},
+		"another token": {another, "it is of eip155:1 " + thief},
+	} {
+		if got, _ := decide(t, rule(""), ask(test.effect)); !strings.Contains(got, "rule pays could not be decided: limit day of rule pays cannot count effect 0") || !strings.HasSuffix(got, test.problem) {
+			t.Errorf("%s: %s, want %s", name, got, test.problem)
+		}
+	}
+	for _, amount := range []chains.Quantity{chains.UnknownQuantity(), chains.Unlimited(big.NewInt(1)), chains.All(), chains.AtLeast(big.NewInt(1))} {
+		_, err := load(t, rule("")).Decide(t.Context(), ask(tokens(t, treasury, amount)))
+		exceeded, ok := errors.AsType[*countersign.LimitExceeded](err)
+		if !ok || exceeded.Limit != "day" || exceeded.Rule != "pays" || !strings.HasSuffix(exceeded.Text, "its amount is not bounded") {
+			t.Errorf("%v: %+v", amount, err)
+		}
+		fewer := "  - {name: fewer, allow: transfer, when: effect.to in treasury, approvals: [{count: 1, tag: a}, {count: 1, tag: b}]}\n"
+		enough := "  - {name: enough, allow: transfer, when: effect.to in treasury, approvals: [{count: 1, tag: a}, {count: 2, tag: b}]}\n"
+		for rest, want := range map[string]string{fewer: "limit day", fewer + enough: "allowed by enough", enough + fewer: "allowed by enough"} {
+			if got, _ := decide(t, rule(", approvals: [{count: 2, tag: a}, {count: 1, tag: b}]")+rest, ask(tokens(t, treasury, amount))); !strings.HasPrefix(got, want) {
+				t.Errorf("%v: %s, want %s", amount, got, want)
+			}
+		}
+	}
+	asked := ask(tokens(t, treasury, chains.Exactly(big.NewInt(1))))
+	asked.Spent = spent(20e6)
+	if got, _ := decide(t, rule(""), asked); !strings.Contains(got, "limit day of rule pays: 0.000001 is requested, 0 of 9 is left within 24h0m0s") {
+		t.Error(got)
 	}
 }
