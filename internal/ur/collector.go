@@ -3,7 +3,6 @@ package ur
 import (
 	"errors"
 	"slices"
-	"strings"
 )
 
 // Errors of Collector.Add that concern a single code: the next one may be accepted.
@@ -170,9 +169,4 @@ func (c *Collector) Progress() Progress {
 		p.Have, p.Parts = c.parts.solver.rank, len(c.parts.solver.rows)
 	}
 	return p
-}
-
-// Looks reports whether text looks like a code for a collector.
-func Looks(text string) bool {
-	return isBBQr(text) || len(text) >= len(scheme) && strings.EqualFold(text[:len(scheme)], scheme)
 }

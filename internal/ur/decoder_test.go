@@ -302,18 +302,6 @@ func TestMaxFragment(t *testing.T) {
 	}
 }
 
-// TestLooks has what looks like a code, and what does not.
-func TestLooks(t *testing.T) {
-	for text, want := range map[string]bool{
-		"ur:": true, "UR:PSBT/": true, "Ur:x": true, "B$": true, "B$HP0100AB": true,
-		"": false, "u": false, "ur": false, "ur/": false, "us:psbt/": false, "xr:psbt/": false, " ur:psbt/": false, "B": false, "b$HP": false, "BC1Q": false,
-	} {
-		if Looks(text) != want {
-			t.Errorf("%q: %v", text, !want)
-		}
-	}
-}
-
 // TestProgressOfOneCode has a message of a single code.
 func TestProgressOfOneCode(t *testing.T) {
 	collector := NewCollector(TypePSBT)

@@ -1,7 +1,6 @@
 package ur
 
 import (
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -145,6 +144,3 @@ func (k Keypath) String() string {
 	}
 	return out.String()
 }
-
-// Hex returns the id in hex, or "" if there is none.
-func (u UUID) Hex() string { return hex.EncodeToString(u) }

@@ -28,7 +28,7 @@ func TestTronSignRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	if hex.EncodeToString(asked.Data) != keystoneData || asked.Kind != 1 || asked.Origin != "tron wallet" || len(asked.Address) != 0 ||
-		asked.ID.Hex() != "9b1deb4d3b7d4bad9bdd2b0d7b3dcb6d" || asked.Path.String() != "[12121212]m/44'/195'/0'/0'" {
+		hex.EncodeToString(asked.ID) != "9b1deb4d3b7d4bad9bdd2b0d7b3dcb6d" || asked.Path.String() != "[12121212]m/44'/195'/0'/0'" {
 		t.Errorf("read %+v", asked)
 	}
 	asked.Kind, asked.Address = 2, bytes.Repeat([]byte{1}, 20)

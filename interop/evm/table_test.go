@@ -28,7 +28,7 @@ var notExecuted = map[string]string{
 
 // claimed is the place of functions that any contract may have and whose calls are blind
 // calls as well.
-const claimed = "any address, and a blind call besides"
+const claimed = "any address, plus a blind call"
 
 // executed is the set of rows of the decoding table that ran, as place and function:
 //

@@ -21,7 +21,7 @@ func TestFunctionTable(t *testing.T) {
 		case atAny:
 			place = "any address"
 		case asClaimed:
-			place = "any address, and a blind call besides"
+			place = "any address, plus a blind call"
 		}
 		fmt.Fprintf(&table, "%-22s %-38s %s\n", row.standard, place, parseFunction(row.standard, row.function).signature)
 	}

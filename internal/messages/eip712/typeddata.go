@@ -113,19 +113,6 @@ func (d *TypedData) UnusedTypes() []string {
 	return names
 }
 
-// Members returns the members of a struct type, or nil if there is no such type.
-func (d *TypedData) Members(name string) []Member {
-	of, ok := d.types[name]
-	if !ok {
-		return nil
-	}
-	members := make([]Member, len(of.members))
-	for i, m := range of.members {
-		members[i] = Member{m.name, m.spec}
-	}
-	return members
-}
-
 // EncodeType returns EIP-712's encodeType of a struct: the struct, then those that it
 // refers to, sorted by name. It returns "" if there is no such type.
 func (d *TypedData) EncodeType(name string) string {

@@ -11,12 +11,6 @@ import (
 // domainType is the struct of the domain.
 const domainType = "EIP712Domain"
 
-// Member is a member of a struct type.
-type Member struct {
-	Name string
-	Type string // as in EIP-712, such as "address", "Person" or "uint256[2][]"
-}
-
 // structType is one of the types of typed data.
 type structType struct {
 	name    string
@@ -36,7 +30,7 @@ func newStructType(name string, offset int) *structType {
 
 type typedMember struct {
 	name string
-	spec string // the type as written
+	spec string // the type as written, such as "address", "Person" or "uint256[2][]"
 	of   memberType
 }
 

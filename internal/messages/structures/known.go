@@ -2,7 +2,6 @@ package structures
 
 import (
 	"encoding/hex"
-	"maps"
 	"slices"
 )
 
@@ -14,10 +13,6 @@ var byType = func() map[string]func(*reading) {
 	}
 	return readers
 }()
-
-// Types returns the encoded types of the known structures, sorted. Transfers of
-// Permit2 with a witness are known, too, for any type of witness.
-func Types() []string { return slices.Sorted(maps.Keys(byType)) }
 
 // contract parses the address of a contract in the tables.
 func contract(digits string) [20]byte {
