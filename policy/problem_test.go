@@ -104,11 +104,17 @@ func TestWarnings(t *testing.T) {
 		"allow: call, hazards: [blind-call]": "not understood to any contract",
 		"allow: transfer, when: 'effects.exists(e, e.kind == \"fee\")'": "exists over effects",
 		"allow: transfer, when: 'true'":                                 "always true",
+		"allow: transfer, approvals: [{count: 1}]":                      "add not: submitter",
 	} {
 		file := load(t, "schema: countersign.policy/1\nrules:\n  - {name: a, "+rule+"}\n")
 		warnings := file.Warnings()
 		if len(warnings) == 0 || !strings.Contains(warnings[0].Message, want) {
 			t.Errorf("%s: %+v, want %s", rule, warnings, want)
+		}
+	}
+	for _, group := range []string{"{count: 2}", "{count: 1, not: submitter}", "{count: 1, tag: finance}", "{count: 1, with: passkey}"} {
+		if warnings := load(t, "schema: countersign.policy/1\nrules:\n  - {name: a, allow: transfer, approvals: ["+group+"]}\n").Warnings(); len(warnings) > 0 {
+			t.Errorf("%s: %+v", group, warnings)
 		}
 	}
 }

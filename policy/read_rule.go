@@ -167,6 +167,7 @@ func (c *compiler) readApprovals(n node, rule string, within time.Duration) []co
 			item.fail("%d approvals of %d users can never be reached", group.Count, len(group.Users))
 		}
 		c.checkReachable(item, &group)
+		c.checkAlone(item, &group)
 		groups = append(groups, group)
 	}
 	return groups
@@ -185,5 +186,12 @@ func (c *compiler) checkReachable(n node, group *countersign.Approval) {
 	}
 	if eligible < group.Count {
 		n.fail("%d approvals are needed, but only %d of the users can give one", group.Count, eligible)
+	}
+}
+
+// checkAlone warns about a group that every submitter fills alone.
+func (c *compiler) checkAlone(n node, group *countersign.Approval) {
+	if group.Count == 1 && group.Tag == "" && len(group.Users) == 0 && !group.NotSubmitter && !group.Passkey {
+		c.problems.warn(n.place(), group.Rule, "the submission is the submitter's own approval, and this asks for no other: add not: submitter")
 	}
 }
