@@ -65,11 +65,15 @@ func (e *emitter) undecoded(c *Call) {
 	e.add(c, effect)
 }
 
+// full reports whether there are more effects than a transaction may have: it cuts off the
+// rest (see Cut), so that more need not be added. One too many is needed for that.
+func (e *emitter) full() bool { return len(e.effects) > chains.MaxEffects }
+
 // call adds the effects of a call: the native value that goes with it, what its
 // function does, and the calls in its arguments.
 func (e *emitter) call(c *Call) {
-	if len(e.effects) > chains.MaxEffects {
-		return // the transaction cuts them off
+	if e.full() {
+		return
 	}
 	f := c.function
 	if !c.delegate && !c.holds() {

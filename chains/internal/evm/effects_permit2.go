@@ -52,7 +52,10 @@ func (e *emitter) permit2Details(c *Call, owner chains.Party, by chains.By) {
 		e.permit2(c, owner, by, spender, details.list)
 		return
 	}
-	for i := range details.list[:min(len(details.list), chains.MaxEffects)] {
+	for i := range details.list {
+		if e.full() {
+			return
+		}
 		e.permit2(c, owner, by, spender, details.list[i].list)
 	}
 }
@@ -61,7 +64,10 @@ func permit2Transfer(e *emitter, c *Call) { e.permit2Moved(c, c.args, chains.ByS
 
 func permit2TransferBatch(e *emitter, c *Call) {
 	transfers := c.arg("transfers").list
-	for i := range transfers[:min(len(transfers), chains.MaxEffects)] {
+	for i := range transfers {
+		if e.full() {
+			return
+		}
 		e.permit2Moved(c, transfers[i].list, chains.ByStanding)
 	}
 }
@@ -82,7 +88,10 @@ func permit2Signed(e *emitter, c *Call) {
 		return
 	}
 	transfers := c.arg("transfers").list
-	for i := range min(len(permitted.list), len(transfers), chains.MaxEffects) {
+	for i := range min(len(permitted.list), len(transfers)) {
+		if e.full() {
+			return
+		}
 		e.permit2Requested(c, permitted.list[i].list, transfers[i].list)
 	}
 }
@@ -104,7 +113,10 @@ func permit2Invalidate(e *emitter, c *Call) {
 
 func permit2Lockdown(e *emitter, c *Call) {
 	approvals := c.arg("approvals").list
-	for i := range approvals[:min(len(approvals), chains.MaxEffects)] {
+	for i := range approvals {
+		if e.full() {
+			return
+		}
 		pair := approvals[i].list
 		e.approved(c, c.callerParty(), c.party(member(pair, "spender").address()),
 			c.tokenAt(member(pair, "token").address(), erc20), chains.Quantity{}, false)

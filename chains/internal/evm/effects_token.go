@@ -179,7 +179,10 @@ func takesNumbered(standard string) func(*emitter, *Call) {
 // length.
 func transferBatch(e *emitter, c *Call) {
 	ids, amounts := c.arg("token ids").list, c.arg("amounts").list
-	for i := range min(len(ids), len(amounts), chains.MaxEffects) {
+	for i := range min(len(ids), len(amounts)) {
+		if e.full() {
+			return
+		}
 		asset := numbered(c.token(erc1155), ids[i].big())
 		e.moved(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, chains.Exactly(amounts[i].big()))
 	}

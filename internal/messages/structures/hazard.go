@@ -58,7 +58,10 @@ func (r *reading) allHazards(effects []chains.Effect, signer chains.Party) []cha
 	hazards := slices.Clone(r.hazards)
 	for _, hazard := range ethereum.EffectHazards(effects, signer) {
 		index, ok := hazard.Effect()
-		if ok && (effects[index].Kind == chains.KindBurn || r.calls && effects[index].Kind != chains.KindMessage) {
+		if !ok {
+			continue
+		}
+		if kind := effects[index].Kind; kind == chains.KindBurn || kind == chains.KindCall || r.calls && kind != chains.KindMessage {
 			hazards = append(hazards, hazard)
 		}
 	}

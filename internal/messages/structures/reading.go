@@ -139,7 +139,7 @@ func (r *reading) read() {
 		r.undecoded(fmt.Sprintf("unknown type %s: what the signature permits is unknown", r.data.PrimaryType))
 		r.hidden()
 	}
-	r.effects = r.effects[:min(len(r.effects), chains.MaxEffects)]
+	r.cut()
 	for i := range r.effects {
 		effect := &r.effects[i]
 		if effect.Function == "" {
@@ -150,6 +150,25 @@ func (r *reading) read() {
 		}
 	}
 	r.domainHazards()
+}
+
+// cut replaces the effects beyond those that a transaction may have by one that is not
+// decoded, which gets their hazards.
+func (r *reading) cut() {
+	const last = chains.MaxEffects - 1
+	if len(r.effects) <= chains.MaxEffects {
+		return
+	}
+	r.effects = append(r.effects[:last], chains.Effect{Kind: chains.KindCall, From: chains.SignerParty(), By: chains.BySigner,
+		To: chains.UnknownParty(), Undecoded: true, Path: "message"})
+	for i, hazard := range r.hazards {
+		if index, ok := hazard.Effect(); ok {
+			r.hazards[i] = hazard.OnEffect(min(index, last))
+		}
+	}
+	for i := range r.owners {
+		r.owners[i].effect = min(r.owners[i].effect, last)
+	}
 }
 
 // undecoded adds the message as an undecoded effect.
