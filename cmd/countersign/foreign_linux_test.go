@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"io"
 	"math/big"
 	"slices"
 	"strings"
@@ -88,6 +89,21 @@ func TestEthSignRequest(t *testing.T) {
 	}
 	if stdout, _, status := scanned(t, ethRequest(t).Message(), "n\n"); status != exitFailure || stdout != "" {
 		t.Errorf("signed without a yes: %s", stdout)
+	}
+}
+
+// TestForeignOnTerminal: the terminal shows that there is no stamp even if standard error
+// goes elsewhere.
+func TestForeignOnTerminal(t *testing.T) {
+	t.Parallel()
+	command := newSession(t).command("sign", "--scan")
+	command.Stdin, command.Stderr = strings.NewReader(ethRequest(t).Message().String()+"\n"), io.Discard
+	p := sit(t, command)
+	p.sees("without a stamp: nothing proves who sent it.")
+	p.sees("? [y/N] ")
+	p.types("n\n")
+	if status := p.ends(); status != exitFailure {
+		t.Errorf("exit status %d", status)
 	}
 }
 

@@ -212,12 +212,12 @@ func (c *signCommand) confirmWithout(cmd *cobra.Command, prepared *countersign.P
 		return err
 	}
 	shown.message = asked.message != nil
-	fmt.Fprintf(cmd.ErrOrStderr(), "A request of type %s without a stamp: nothing proves who sent it.\n", kind)
+	shown.notes = []string{fmt.Sprintf("A request of type %s without a stamp: nothing proves who sent it.", kind)}
 	if asked.origin != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "It claims to come from %q.\n", asked.origin)
+		shown.notes = append(shown.notes, fmt.Sprintf("It claims to come from %q.", asked.origin))
 	}
 	if asked.path != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "It names the key path %s, which is only a hint.\n", asked.path)
+		shown.notes = append(shown.notes, fmt.Sprintf("It names the key path %s, which is only a hint.", asked.path))
 	}
 	return c.confirm(cmd, shown)
 }

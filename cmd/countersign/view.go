@@ -25,6 +25,7 @@ type view struct {
 	names   chains.Names   // nil: the built-in names
 	message bool           // a message, not a transaction
 	waits   []chains.Field // for a request that waits for votes: who submitted it, what is missing
+	notes   []string       // what the reader must know first, one line each
 }
 
 // what returns the word for it in a sentence.
@@ -66,6 +67,9 @@ func (v view) render(w io.Writer) error {
 		chains.Text("summary digest", groups(v.summary.Digest())),
 	}, v.waits)
 	var text bytes.Buffer
+	for _, note := range v.notes {
+		fmt.Fprintln(&text, note)
+	}
 	effects := v.effects
 	if effects == nil {
 		effects = v.summary.Effects
