@@ -13,6 +13,7 @@ import (
 )
 
 const listsABI = `[
+{"type":"function","name":"handleOps","inputs":[{"name":"operations","type":"tuple[]","components":[{"name":"sender","type":"address"},{"name":"nonce","type":"uint256"},{"name":"initCode","type":"bytes"},{"name":"callData","type":"bytes"},{"name":"accountGasLimits","type":"bytes32"},{"name":"preVerificationGas","type":"uint256"},{"name":"gasFees","type":"bytes32"},{"name":"paymasterAndData","type":"bytes"},{"name":"signature","type":"bytes"}]},{"name":"beneficiary","type":"address"}]},
 {"type":"function","name":"safeBatchTransferFrom","inputs":[{"name":"from","type":"address"},{"name":"to","type":"address"},{"name":"ids","type":"uint256[]"},{"name":"amounts","type":"uint256[]"},{"name":"data","type":"bytes"}]},
 {"type":"function","name":"transferFrom","inputs":[{"name":"transfers","type":"tuple[]","components":[{"name":"from","type":"address"},{"name":"to","type":"address"},{"name":"amount","type":"uint160"},{"name":"token","type":"address"}]}]},
 {"type":"function","name":"lockdown","inputs":[{"name":"approvals","type":"tuple[]","components":[{"name":"token","type":"address"},{"name":"spender","type":"address"}]}]},
@@ -32,6 +33,15 @@ func TestListsOfMany(t *testing.T) {
 		To     common.Address
 		Amount *big.Int
 		Token  common.Address
+	}
+	type operation struct {
+		Sender                      common.Address
+		Nonce                       *big.Int
+		InitCode, CallData          []byte
+		AccountGasLimits            [32]byte
+		PreVerificationGas          *big.Int
+		GasFees                     [32]byte
+		PaymasterAndData, Signature []byte
 	}
 	type pair struct{ Token, Spender common.Address }
 	type detail struct {
@@ -65,6 +75,13 @@ func TestListsOfMany(t *testing.T) {
 				list[i] = moved{from, to, one, token}
 			}
 			return []any{list}
+		}},
+		"handleOps": {common.HexToAddress("0x0000000071727De22E5E9d8BAf0edAc6f37da032"), func(n int) []any {
+			list := make([]operation, max(n-1, 0)) // and what the beneficiary gets
+			for i := range list {
+				list[i] = operation{Sender: from, Nonce: one, PreVerificationGas: one}
+			}
+			return []any{list, to}
 		}},
 		"lockdown": {permit2, func(n int) []any {
 			list := make([]pair, n)

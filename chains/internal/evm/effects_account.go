@@ -46,7 +46,10 @@ func installModule(e *emitter, c *Call) { e.control(c, c.self, c.addressOf("modu
 
 func setupSafe(e *emitter, c *Call) {
 	owners := c.arg("owners").list
-	for i := range owners[:min(len(owners), chains.MaxEffects)] {
+	for i := range owners {
+		if e.full() {
+			return
+		}
 		e.control(c, c.self, c.party(owners[i].address()))
 	}
 }
@@ -75,7 +78,10 @@ var delegatedSender = hexAddress("0x7702000000000000000000000000000000000000")
 func handleOps(e *emitter, c *Call) {
 	total := new(big.Int)
 	operations := c.arg("operations").list
-	for i := range operations[:min(len(operations), chains.MaxEffects)] {
+	for i := range operations {
+		if e.full() {
+			return
+		}
 		operation := operations[i].list
 		sender := c.party(member(operation, "sender").address())
 		add := func(effect chains.Effect) {
