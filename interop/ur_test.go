@@ -174,7 +174,7 @@ func TestKeystoneRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprintf("%s %x %d %d %v %x %s", eth.ID.Hex(), eth.Data, eth.Kind, eth.ChainID, eth.Path, eth.Address, eth.Origin)
+	got := fmt.Sprintf("%s %x %d %d %v %x %s", hex.EncodeToString(eth.ID), eth.Data, eth.Kind, eth.ChainID, eth.Path, eth.Address, eth.Origin)
 	if want := strings.ReplaceAll(requestUUID, "-", "") + " " + data + " 4 1 [f23f9fd2]m/44'/60'/0'/0/5 " + address + " a wallet"; got != want {
 		t.Errorf("the request is %s\nwant %s", got, want)
 	}
