@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
 )
 
@@ -94,5 +95,19 @@ func TestShown(t *testing.T) {
 		fmt.Sprintf("numbers %d ", chains.TypedList), fmt.Sprintf("numbers. %d 4", chains.TypedNumber), fmt.Sprintf("numbers. %d 5", chains.TypedNumber), fmt.Sprintf("none %d ", chains.TypedList),
 	}; !slices.Equal(values, want) {
 		t.Errorf("typed:\n%s\nwant:\n%s", strings.Join(values, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestBulkOrder: a signature over the root of a tree of orders is valid for orders that the
+// message does not contain.
+func TestBulkOrder(t *testing.T) {
+	text := strings.NewReplacer("Every", "BulkOrder", "HASH", strings.Repeat("ab", 32), "LONG", "l").Replace(everyKind)
+	read, err := structures.Parse([]byte(text), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	effects := read.Effects()
+	if got, want := chaintest.Names(read.Hazards()), []string{structures.HazardUnknownType, structures.HazardHiddenContents}; len(effects) != 1 || !effects[0].Undecoded || effects[0].By != chains.BySigner || !slices.Equal(got, want) {
+		t.Errorf("%+v with %v, want %v", effects, got, want)
 	}
 }
