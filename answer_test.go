@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
@@ -144,4 +145,35 @@ func ExampleVerifyAnswer() {
 	_, err := countersign.VerifyAnswer([]byte(`{"activity":{}}`), countersign.Trust{Body: []byte(`{}`)})
 	fmt.Println(errors.Is(err, countersign.ErrAnswer))
 	// Output: true
+}
+
+// TestVerifyAnswerOfEveryType verifies the answers to activities of every type, whose bodies
+// have white space, escapes and optional members.
+func TestVerifyAnswerOfEveryType(t *testing.T) {
+	outbox := new(enginetest.Outbox)
+	f := newBallot(t, enginetest.WithOTP(t, outbox), withDecider(new(notes)))
+	user := voter("user-1", "", f.APIKey)
+	user.APIKeys[0].Activities = activity.Types()
+	f.organization(user)
+	verify := func(kind activity.Type, parameters string) *activity.Record {
+		t.Helper()
+		body := fmt.Sprintf("{ \"type\":%q,\n\"timestampMs\":\"%d\",\"organizationId\":%q,\"parameters\" : %s,\"generateAppProofs\":true}",
+			kind, f.Clock.Now().UnixMilli(), enginetest.Organization, parameters)
+		record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+		if err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+		checks, err := countersign.VerifyAnswer(record.AppendAnswer(nil), countersign.Trust{Body: []byte(body), ProofKey: &f.ProofKey.PublicKey})
+		if err != nil || !strings.HasPrefix(checksOf(checks), "body status proof result") {
+			t.Errorf("%s: %v, %v", kind, checks, err)
+		}
+		return record
+	}
+	message := `"encoding":"PAYLOAD_ENCODING_TEXT_UTF8","hashFunction":"HASH_FUNCTION_KECCAK256"`
+	verify(activity.TypeSignTransaction, fmt.Sprintf(`{"type":"TRANSACTION_TYPE_ETHEREUM", "unsignedTransaction":%q,"signWith":%q}`, strings.ToUpper(enginetest.Unsigned), enginetest.Address))
+	verify(activity.TypeSignRawPayload, fmt.Sprintf(`{"signWith":%q,"payload":"\u0019Ethereum Signed Message:\n3\u003c\u00e9",%s}`, enginetest.Address, message))
+	verify(activity.TypeSignRawPayloads, fmt.Sprintf(`{"signWith":%q,"payloads":["\u0019Ethereum Signed Message:\n2<>"],%s}`, enginetest.Address, message))
+	issued := verify(activity.TypeInitOTPAuth, `{"otpType":"OTP_TYPE_EMAIL","contact":"ann@example.com","alphanumeric":false,"appName":null}`)
+	id := issued.Result.(activity.InitOTPAuthResult).OTPID
+	verify(activity.TypeVerifyOTP, fmt.Sprintf(`{"otpId":%q,"otpCode":%q}`, id, outbox.Code(t, id)))
 }
