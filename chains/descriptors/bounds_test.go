@@ -218,3 +218,24 @@ func TestLongArguments(t *testing.T) {
 		}
 	}
 }
+
+// TestAttestationTimes: an attestation holds from its date until just before it expires.
+func TestAttestationTimes(t *testing.T) {
+	at := func(offset int64) string { return fmt.Sprint(now.Unix() + offset) }
+	for name, test := range map[string]struct {
+		created, expires string
+		want             string
+	}{
+		"from now on":   {at(0), at(1), ""},
+		"in the future": {at(1), at(2), "dated in the future"},
+		"expires now":   {at(-2), at(0), "has expired"},
+		"expired":       {at(-2), at(-1), "has expired"},
+		"too late":      {at(-2), "1099511627777", "must be seconds since 1970"},
+	} {
+		file := attestation{data: "0x" + strings.Repeat("7", 64), created: test.created, expires: test.expires}.sign(t)
+		err := descriptors.VerifyAttestation([]byte(file), auditorOf(auditorKey), now)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+}
