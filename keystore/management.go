@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"time"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // The following capabilities of a keystore are found by type assertion, like those of a key.
@@ -38,17 +39,11 @@ func CheckName(field, name string) error {
 		return fmt.Errorf("%s is not valid UTF-8", field)
 	}
 	for i, r := range name {
-		if !unicode.IsPrint(r) || isInvisible(r) {
+		if !plaintext.Visible(r) {
 			return fmt.Errorf("%s has the invisible or control character %U at byte %d", field, r, i)
 		}
 	}
 	return nil
-}
-
-// isInvisible reports whether a letter, mark or symbol shows nothing.
-func isInvisible(r rune) bool {
-	const emptyBraille = '\u2800'
-	return r == emptyBraille || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // NewKey is a key to be added to a keystore.

@@ -18,13 +18,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // Bounds of a Book's entries.
@@ -148,5 +148,5 @@ func decodeEthereum(address string) ([]byte, error) {
 // isWord reports whether a text is one word of 1 to most bytes of visible UTF-8.
 func isWord(text string, most int) bool {
 	return text != "" && len(text) <= most && utf8.ValidString(text) &&
-		!strings.ContainsFunc(text, func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) })
+		!strings.ContainsFunc(text, func(r rune) bool { return r == ' ' || !plaintext.Visible(r) })
 }

@@ -117,3 +117,16 @@ func FuzzAddTokenList(f *testing.F) {
 	f.Add([]byte(`{"name":"x","tokens":[{"chainId":1,"address":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48","symbol":"A","decimals":6}]}`))
 	f.Fuzz(func(t *testing.T, file []byte) { _ = names.New().AddTokenList(file) })
 }
+
+// TestInvisible: a symbol or label that only looks like another one is refused.
+func TestInvisible(t *testing.T) {
+	const token = "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"
+	for _, mark := range []string{"\u3164", "\u200b", "\u034f", "\ufe0f", "\u2800", "\u00a0", "\u202e"} {
+		if err := names.New().AddToken("eip155:1", token, "USDC"+mark, 6); err == nil {
+			t.Errorf("a symbol with %+q", mark)
+		}
+		if err := names.New().AddLabel("eip155:1", token, "Treasury"+mark); err == nil {
+			t.Errorf("a label with %+q", mark)
+		}
+	}
+}

@@ -29,6 +29,14 @@ func Problem(text []byte) string {
 	return ""
 }
 
+// Visible reports whether a character of a name shows something, if only a space. Names are
+// told apart by looking at them. Letters, marks and symbols that show nothing are printable
+// in Go.
+func Visible(r rune) bool {
+	const emptyBraille = '\u2800'
+	return unicode.IsPrint(r) && r != emptyBraille && !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
 // Shorten truncates text that an error or a log line quotes to at most limit bytes, and
 // marks the cut with an ellipsis. The text may be megabytes long.
 func Shorten(text string, limit int) string {

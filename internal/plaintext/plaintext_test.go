@@ -48,3 +48,16 @@ func TestShorten(t *testing.T) {
 		}
 	}
 }
+
+func TestVisible(t *testing.T) {
+	for _, r := range "aß世é $₮😀 " {
+		if !plaintext.Visible(r) {
+			t.Errorf("%U is not visible", r)
+		}
+	}
+	for _, r := range "\x00\n\x7f\u00a0\u00ad\u034f\u115f\u200b\u202e\u2003\u2800\u3164\ufe0f\ufeff\uffa0\U000e0100" {
+		if plaintext.Visible(r) {
+			t.Errorf("%U is visible", r)
+		}
+	}
+}
