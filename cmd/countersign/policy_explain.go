@@ -87,7 +87,7 @@ func (c *policyExplain) run(cmd *cobra.Command, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	if looked := authorization.Credential != nil; !looked && c.key == "" && explanation.Decision == "deny" {
+	if judged := authorization.Credential != nil; !judged && c.key == "" && explanation.Decision == "deny" {
 		fmt.Fprintln(cmd.ErrOrStderr(), "No --key was given: rules that name keys, and limits per key or wallet, cannot allow anything.")
 	}
 	if !asText {
