@@ -174,7 +174,7 @@ fuzz:
 	done
 
 # The packages that read untrusted input or make decisions.
-READERS = ./chains/... ./activity ./stamp ./otp/... ./internal/otpledger ./store/... ./internal/strictjson ./keystore/keyformat ./keystore/file ./keystore/wallet ./keystore/pkcs11
+READERS = ./chains/... ./internal/evm ./internal/rlp ./activity ./stamp ./otp/... ./internal/otpledger ./store/... ./internal/strictjson ./keystore/keyformat ./keystore/file ./keystore/wallet ./keystore/pkcs11
 COVERED = $$(go list $(READERS) | grep -v 'test$$')
 
 # Prints the share of statements in those packages that their tests and the engine's
@@ -193,7 +193,7 @@ MUTANTS = dist/mutants
 mutants:
 	@test -n "$$COUNTERSIGN_SUITES" || echo "COUNTERSIGN_SUITES is not set: refusals that only the suites test will survive"
 	go build -C tools -o ../$(MUTANTS) ./mutants
-	$(MUTANTS) $$(go list ./chains/... | grep -v 'test$$')
+	$(MUTANTS) $$(go list ./chains/... ./internal/evm ./internal/rlp | grep -v 'test$$')
 	$(MUTANTS) -with .,./httpapi ./internal/strictjson ./internal/edwards25519 ./activity ./stamp
 	$(MUTANTS) -with .,./httpapi ./otp/... ./internal/otpledger ./store ./store/memory ./store/bolt ./store/internal/leases
 	$(MUTANTS) ./store/postgres

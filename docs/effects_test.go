@@ -16,8 +16,8 @@ import (
 
 // effectTables are the tables that the chains' tests write and effects.md includes.
 var effectTables = []struct{ title, path string }{
-	{"Ethereum, Tempo and Tron: functions of contracts", "../chains/internal/evm/testdata/functions.txt"},
-	{"Tempo: precompiles", "../chains/internal/evm/testdata/tempo.txt"},
+	{"Ethereum, Tempo and Tron: functions of contracts", "../internal/evm/testdata/functions.txt"},
+	{"Tempo: precompiles", "../internal/evm/testdata/tempo.txt"},
 	{"Tron: contract types", "../chains/tron/testdata/kinds.txt"},
 	{"Solana: instructions", "../chains/solana/testdata/kinds.txt"},
 }

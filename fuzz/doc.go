@@ -14,9 +14,9 @@
 //
 // Transactions, and what the reader is compared with:
 //
-//	FuzzEthereumParse       chains/ethereum, chains/internal/rlp   accepts what go-ethereum does, except for listed differences; recovers to the signer
+//	FuzzEthereumParse       chains/ethereum, internal/rlp   accepts what go-ethereum does, except for listed differences; recovers to the signer
 //	FuzzEthereumGenerated   the engine                             signs to the bytes that go-ethereum signs to
-//	FuzzEthereumCalldata    chains/internal/evm                    different calldata is shown differently
+//	FuzzEthereumCalldata    internal/evm                    different calldata is shown differently
 //	FuzzEthereumSignWith    addresses with the checksum of EIP-55  go-ethereum accepts the same addresses; a key signs only for its own
 //	FuzzTempoParse          chains/tempo                           accepts what the model does; keeps the items; recovers to the signer
 //	FuzzTempoGenerated      the engine                             signs to the bytes that the model signs to
@@ -76,7 +76,7 @@
 //	FuzzWalletPath              BIP-32 paths                       written back unchanged
 //	FuzzPKCS11URI               PKCS#11 URIs                       bounded; a PIN is refused and not repeated
 //
-// Other packages have targets of their own: FuzzCall in chains/internal/evm, FuzzRead in
+// Other packages have targets of their own: FuzzCall in internal/evm, FuzzRead in
 // cmd/countersign/internal/config and cmd/countersign/internal/lines, FuzzRead in
 // messages and, in internal/messages, FuzzParse in eip712 (compared with apitypes),
 // structures, personal and delegation (compared with go-ethereum), FuzzSignIn in personal,

@@ -6,7 +6,7 @@ import (
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 
-	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // abiForm is a file with a contract's ABI, as compilers print it, and the contract's

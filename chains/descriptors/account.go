@@ -8,7 +8,7 @@ import (
 	"github.com/btcsuite/btcd/address/v2/base58"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // located is a value at a path.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // maxNested bounds the depth at which calls in calls are read.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // ofTyped reads the formats of typed data (EIP-712). Their keys are types as EIP-712

@@ -1,6 +1,6 @@
 package ethereum
 
-import "github.com/countersign-dev/countersign/chains/internal/rlp"
+import "github.com/countersign-dev/countersign/internal/rlp"
 
 const (
 	blobGas     = 1 << 17 // gas of one blob (EIP-4844)

@@ -36,13 +36,13 @@
 //
 // The rules are those of go-ethereum v1.17.10, the newest release on 2026-11-23: Osaka
 // on mainnet and Hoodi, Amsterdam on Sepolia since 2026-10-06. The known contracts are
-// in chains/internal/evm/known.go, and the versions that tests execute in
+// in internal/evm/known.go, and the versions that tests execute in
 // interop/evm/package.json.
 package ethereum
 
 import (
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/keystore"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // contractsOf returns the network on which a chain's calls run.

@@ -3,7 +3,7 @@ package ethereum
 import (
 	"math"
 
-	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 // A legacy transaction is a list of six items, or of nine with the chain id of EIP-155

@@ -2,7 +2,7 @@ package ethereum
 
 import (
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // networkOf returns what people call a chain with a CAIP-2 id, and the unit of its fees.

@@ -4,8 +4,8 @@ import (
 	"iter"
 	"math"
 
-	"github.com/countersign-dev/countersign/chains/internal/evm"
-	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 // authorizations are the tuples of EIP-7702. They were read and are not kept: the

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
-	"github.com/countersign-dev/countersign/chains/internal/evmtest"
+	"github.com/countersign-dev/countersign/internal/evmtest"
 )
 
 // TestDelegations checks which authorizations of the signer count as delegations in a

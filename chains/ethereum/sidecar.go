@@ -8,7 +8,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/crypto/kzg4844"
 
-	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
-	"github.com/countersign-dev/countersign/chains/internal/evmtest"
+	"github.com/countersign-dev/countersign/internal/evmtest"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
 )
 

@@ -6,8 +6,8 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/internal/evm"
-	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 // Transaction types (EIP-2718). Legacy transactions have no type byte in their

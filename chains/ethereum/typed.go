@@ -3,8 +3,8 @@ package ethereum
 import (
 	"math"
 
-	"github.com/countersign-dev/countersign/chains/internal/evm"
-	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 // itemCount is the number of items of a typed transaction without signature.

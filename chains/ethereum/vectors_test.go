@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains/ethereum"
-	"github.com/countersign-dev/countersign/chains/internal/evmtest"
+	"github.com/countersign-dev/countersign/internal/evmtest"
 )
 
 // TestContract runs the contract of all chains.

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/internal/signer"
+	"github.com/countersign-dev/countersign/internal/signer"
 	"github.com/countersign-dev/countersign/keystore"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
-	"github.com/countersign-dev/countersign/chains/internal/evmtest"
 	"github.com/countersign-dev/countersign/chains/tempo"
+	"github.com/countersign-dev/countersign/internal/evmtest"
 )
 
 // finding is a transaction that an audit found signed without a warning, or refused

@@ -1,8 +1,8 @@
 package tempo
 
 import (
-	"github.com/countersign-dev/countersign/chains/internal/evm"
-	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 // authorization delegates an account to code, as in EIP-7702, with a signature of any

@@ -3,8 +3,8 @@ package tempo
 import (
 	"iter"
 
-	"github.com/countersign-dev/countersign/chains/internal/evm"
-	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 // calls are what a transaction does, all or none. They were read and are not kept: the

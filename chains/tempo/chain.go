@@ -78,7 +78,7 @@ package tempo
 
 import (
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/keystore"
 )
 

@@ -17,8 +17,8 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
-	"github.com/countersign-dev/countersign/chains/internal/evmtest"
 	"github.com/countersign-dev/countersign/chains/tempo"
+	"github.com/countersign-dev/countersign/internal/evmtest"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 	"github.com/countersign-dev/countersign/keystore"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // network returns the network on which the transaction's calls run.

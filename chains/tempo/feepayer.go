@@ -3,8 +3,8 @@ package tempo
 import (
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"github.com/countersign-dev/countersign/chains/internal/evm"
-	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 // feePayer is the payer of the fee, if it is not the sender.

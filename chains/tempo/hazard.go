@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // The hazards of Tempo transactions, in addition to those of effects: tempo/blind-call,

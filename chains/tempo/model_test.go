@@ -8,8 +8,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"github.com/countersign-dev/countersign/chains/internal/evmtest"
 	"github.com/countersign-dev/countersign/chains/tempo"
+	"github.com/countersign-dev/countersign/internal/evmtest"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
 

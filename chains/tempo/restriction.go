@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/countersign-dev/countersign/chains/internal/evm"
-	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 // The network's bounds of a key's restrictions: of its pool, and of the

@@ -1,8 +1,8 @@
 package tempo
 
 import (
-	"github.com/countersign-dev/countersign/chains/internal/evm"
-	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 // sender is the signer of a transaction that its fee payer countersigns.

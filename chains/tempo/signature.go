@@ -6,8 +6,8 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/internal/evm"
-	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 // The signatures in authorizations and of senders. All but the first begin with a type

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
-	"github.com/countersign-dev/countersign/chains/internal/evmtest"
 	"github.com/countersign-dev/countersign/chains/tempo"
+	"github.com/countersign-dev/countersign/internal/evmtest"
 )
 
 // secret is the key of the vectors, for which summaries are shown.

@@ -3,8 +3,8 @@ package tempo_test
 import (
 	"testing"
 
-	"github.com/countersign-dev/countersign/chains/internal/evmtest"
 	"github.com/countersign-dev/countersign/chains/tempo"
+	"github.com/countersign-dev/countersign/internal/evmtest"
 )
 
 // TestContract runs the contract of all chains.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // The hazards of this chain, in addition to those of effects: tron/authority-change,

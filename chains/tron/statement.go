@@ -2,7 +2,7 @@ package tron
 
 import (
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/internal/signer"
+	"github.com/countersign-dev/countersign/internal/signer"
 	"github.com/countersign-dev/countersign/keystore"
 )
 

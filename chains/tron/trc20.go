@@ -4,7 +4,7 @@ import (
 	"math/big"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // network is the network of Tron's contract calls: Ethereum's contract ABI, with

@@ -5,7 +5,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
-	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 // halfOrder is (n−1)/2 of secp256k1: the largest s that the network accepts (EIP-2).

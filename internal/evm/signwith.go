@@ -7,7 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/internal/signer"
+	"github.com/countersign-dev/countersign/internal/signer"
 	"github.com/countersign-dev/countersign/keystore"
 )
 

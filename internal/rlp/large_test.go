@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
-	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 // TestOverTwoGiB checks that a transaction is refused whose offsets do not fit into a

@@ -2,7 +2,7 @@ package evm
 
 import (
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 // AccessList counts the items of an access list (EIP-2930). Its bytes are not copied.

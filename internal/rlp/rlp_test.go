@@ -12,7 +12,7 @@ import (
 	gethrlp "github.com/ethereum/go-ethereum/rlp"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 func unhex(t testing.TB, text string) []byte {
