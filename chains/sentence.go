@@ -61,13 +61,21 @@ func (s sentence) text() string {
 	case KindMint:
 		return "mint " + s.amount() + s.toParty(" to ")
 	case KindBurn:
-		return "destroy " + s.amount()
+		return s.burn()
 	case KindFee:
 		return "fee " + s.amount()
 	case KindCreate:
 		return "create " + s.created()
 	}
 	return s.other()
+}
+
+// burn says that an asset is destroyed, or left where it is.
+func (s sentence) burn() string {
+	if s.To.Equal(s.From) {
+		return "leave " + s.amount() + " at " + s.party(s.To) + ", where anyone can take it"
+	}
+	return "destroy " + s.amount()
 }
 
 func (s sentence) other() string {

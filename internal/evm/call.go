@@ -36,6 +36,7 @@ type Call struct {
 	data     []byte
 	depth    int
 	delegate bool // the code runs as self, which is another account
+	fallible bool // it may fail while the rest of the transaction stands
 	children int
 	path     string // "call", followed by the number of the call in each call around it
 	zero     bool   // the bytes say address zero, which stands for the calling account

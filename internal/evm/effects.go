@@ -3,6 +3,7 @@ package evm
 import (
 	"encoding/hex"
 	"math/big"
+	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -15,8 +16,9 @@ func (c *Call) Effects() []chains.Effect {
 
 // AppendEffects appends what Effects returns.
 func (c *Call) AppendEffects(effects []chains.Effect) []chains.Effect {
-	e := &emitter{effects}
+	e := &emitter{effects: effects}
 	e.call(c)
+	e.left()
 	return e.effects
 }
 
@@ -26,11 +28,15 @@ const fewEffects = 2
 // emitter collects effects.
 type emitter struct {
 	effects []chains.Effect
+	held    holdings
 }
 
 // add adds an effect of a call. It is authorized by the signature that authorizes the
 // call, unless the effect says otherwise.
-func (e *emitter) add(c *Call, effect chains.Effect) {
+func (e *emitter) add(c *Call, effect chains.Effect) { e.addMoving(c, effect, effect.Amount) }
+
+// addMoving is add for an effect whose amount says less than is known of what it moves.
+func (e *emitter) addMoving(c *Call, effect chains.Effect, amount chains.Quantity) {
 	if effect.By == "" {
 		effect.By = chains.BySigner
 		if c.operator != nil {
@@ -48,6 +54,7 @@ func (e *emitter) add(c *Call, effect chains.Effect) {
 		}
 	}
 	e.effects = append(e.effects, effect)
+	e.post(c, effect, amount)
 }
 
 // moves reports whether an effect of a kind hands an asset to its recipient. At the zero
@@ -62,6 +69,7 @@ func (e *emitter) undecoded(c *Call) {
 	if c.function == nil && len(c.data) >= 4 {
 		effect.Function = "0x" + hex.EncodeToString(c.data[:4])
 	}
+	e.held = e.held.forget(c)
 	e.add(c, effect)
 }
 
@@ -69,12 +77,23 @@ func (e *emitter) undecoded(c *Call) {
 // rest (see Cut), so that more need not be added. One too many is needed for that.
 func (e *emitter) full() bool { return len(e.effects) > chains.MaxEffects }
 
-// call adds the effects of a call: the native value that goes with it, what its
-// function does, and the calls in its arguments.
+// call adds the effects of a call. If it may fail while the rest stands, shared contracts
+// hold what they would hold with it or without it.
 func (e *emitter) call(c *Call) {
-	if e.full() {
-		return
+	switch {
+	case e.full():
+	case c.fallible:
+		without := slices.Clone(e.held)
+		e.made(c)
+		e.held = e.held.or(without)
+	default:
+		e.made(c)
 	}
+}
+
+// made adds the effects of a call that is made: the native value that goes with it, what
+// its function does, and the calls in its arguments.
+func (e *emitter) made(c *Call) {
 	f := c.function
 	if !c.delegate && !c.holds() {
 		e.value(c)

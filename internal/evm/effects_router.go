@@ -34,7 +34,7 @@ func (c *Call) routerAsset(at Address) chains.Asset {
 	return c.tokenAt(at, erc20)
 }
 
-// balanceOr returns an amount, or the router's whole balance.
+// balanceOr returns an amount, or the router's whole balance of a token.
 func balanceOr(amount *big.Int) chains.Quantity {
 	if amount.Cmp(contractBalance) == 0 {
 		return chains.All()
@@ -42,9 +42,10 @@ func balanceOr(amount *big.Int) chains.Quantity {
 	return chains.Exactly(amount)
 }
 
-// sent adds that something of the router goes to a party.
-func (e *emitter) sent(c *Call, asset chains.Asset, to chains.Party, amount chains.Quantity) {
-	e.moved(c, c.party(c.self), "", to, asset, amount)
+// sent adds that something of the router goes to a party: an amount for the effect, and
+// what is known of it besides.
+func (e *emitter) sent(c *Call, asset chains.Asset, to chains.Party, amount, known chains.Quantity) {
+	e.addMoving(c, movement(c.party(c.self), "", to, asset, amount), known)
 }
 
 // routerTransferFrom takes from the caller, over an allowance of Permit2.
@@ -56,17 +57,28 @@ func routerTransferFrom(e *emitter, c *Call) {
 // the bytes; the call is by the same account.
 func routerPermit(e *emitter, c *Call) { e.permit2Details(c, c.callerParty(), "") }
 
+// routerTransfer sends an amount. Only of a token may it be the whole balance.
 func routerTransfer(e *emitter, c *Call) {
-	e.sent(c, c.routerAsset(c.arg("token").address()), c.recipient(), balanceOr(c.arg("amount").big()))
+	asset, amount := c.routerAsset(c.arg("token").address()), c.arg("amount").big()
+	quantity := chains.Exactly(amount)
+	if !asset.IsNative() {
+		quantity = balanceOr(amount)
+	}
+	e.sent(c, asset, c.recipient(), quantity, quantity)
 }
 
+// sweep sends the whole balance. Its amount is a minimum, below which it fails.
 func sweep(e *emitter, c *Call) {
-	e.sent(c, c.routerAsset(c.arg("token").address()), c.recipient(), chains.AtLeast(c.arg("least amount").big()))
+	e.sent(c, c.routerAsset(c.arg("token").address()), c.recipient(), chains.AtLeast(c.arg("least amount").big()), chains.All())
 }
 
 // payPortion sends a share of the router's balance, in hundredths of a percent.
 func payPortion(e *emitter, c *Call) {
-	e.sent(c, c.routerAsset(c.arg("token").address()), c.recipient(), chains.UnknownQuantity())
+	asset, router, to := c.routerAsset(c.arg("token").address()), c.party(c.self), c.recipient()
+	if !to.Equal(router) {
+		e.held.paysPortion(router, asset, c.arg("basis points").big())
+	}
+	e.sent(c, asset, to, chains.UnknownQuantity(), chains.Quantity{})
 }
 
 // wrapped returns the token that wraps the chain's native asset, unknown if none is
@@ -83,26 +95,41 @@ func (c *Call) wrapped() (chains.Asset, chains.Party) {
 func routerWrap(e *emitter, c *Call) {
 	token, contract := c.wrapped()
 	amount := balanceOr(c.arg("amount").big())
-	e.sent(c, c.native(), contract, amount)
-	e.add(c, chains.Effect{Kind: chains.KindMint, From: contract, To: c.recipient(), Asset: token, Amount: amount})
+	known := amount
+	if amount.Bound == chains.BoundAll {
+		known = chains.AtLeast(e.held.least(c.party(c.self), c.native()))
+	}
+	e.sent(c, c.native(), contract, amount, amount)
+	e.addMoving(c, chains.Effect{Kind: chains.KindMint, From: contract, To: c.recipient(), Asset: token, Amount: amount}, known)
 }
 
+// routerUnwrap unwraps the whole balance, as sweep sends it.
 func routerUnwrap(e *emitter, c *Call) {
 	token, contract := c.wrapped()
-	least := chains.AtLeast(c.arg("least amount").big())
-	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.party(c.self), Asset: token, Amount: least})
-	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: contract, To: c.recipient(), Asset: c.native(), Amount: least})
+	least, known := c.arg("least amount").big(), e.held.least(c.party(c.self), token)
+	if known.Cmp(least) < 0 {
+		known = least
+	}
+	e.addMoving(c, chains.Effect{Kind: chains.KindBurn, From: c.party(c.self), Asset: token, Amount: chains.AtLeast(least)}, chains.All())
+	e.addMoving(c, chains.Effect{Kind: chains.KindTransfer, From: contract, To: c.recipient(), Asset: c.native(), Amount: chains.AtLeast(least)},
+		chains.AtLeast(known))
 }
 
 // swap adds what goes into pools and what comes out of them. No argument names the
-// pools.
-func (e *emitter) swap(c *Call, in, out Address, paid, got chains.Quantity) {
-	payer := c.party(c.self)
-	if c.arg("payer is caller").yes() {
-		payer = c.callerParty()
+// pools. Of what the router pays, an exact input counts as consumed: whether the liquidity
+// of a pool of version 3 ends before, the bytes do not say.
+func (e *emitter) swap(c *Call, in, out Address, exactIn, version3 bool) {
+	payer, to := c.party(c.self), c.recipient()
+	paid, got := c.swapped(exactIn, version3)
+	consumed := paid
+	switch {
+	case c.arg("payer is caller").yes():
+		payer, consumed = c.callerParty(), chains.UnknownQuantity()
+	case exactIn:
+		consumed = balanceOr(c.arg("amount in").big())
 	}
-	e.moved(c, payer, "", chains.UnknownParty(), c.tokenAt(in, erc20), paid)
-	e.moved(c, chains.UnknownParty(), "", c.recipient(), c.tokenAt(out, erc20), got)
+	e.addMoving(c, movement(payer, "", chains.UnknownParty(), c.tokenAt(in, erc20), paid), consumed)
+	e.moved(c, chains.UnknownParty(), "", to, c.tokenAt(out, erc20), got)
 }
 
 // swapped returns what a swap takes and gives. Pools of version 2 take an exact input
@@ -131,8 +158,7 @@ func swapV2(exactIn bool) func(*emitter, *Call) {
 			e.undecoded(c)
 			return
 		}
-		paid, got := c.swapped(exactIn, false)
-		e.swap(c, path[0].address(), path[len(path)-1].address(), paid, got)
+		e.swap(c, path[0].address(), path[len(path)-1].address(), exactIn, false)
 	}
 }
 
@@ -149,7 +175,6 @@ func swapV3(exactIn bool) func(*emitter, *Call) {
 		if !exactIn {
 			first, last = last, first
 		}
-		paid, got := c.swapped(exactIn, true)
-		e.swap(c, first, last, paid, got)
+		e.swap(c, first, last, exactIn, true)
 	}
 }

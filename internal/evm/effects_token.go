@@ -22,6 +22,11 @@ var one = big.NewInt(1)
 // moved adds that a token goes from one party to another. A token that goes to its own
 // contract is burned, as is what goes to the zero address.
 func (e *emitter) moved(c *Call, from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) {
+	e.add(c, movement(from, by, to, asset, amount))
+}
+
+// movement returns the effect of moved.
+func movement(from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) chains.Effect {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: from, By: by, To: to, Asset: asset, Amount: amount}
 	if asset.Token.Equal(to) {
 		effect.Kind = chains.KindBurn
@@ -29,7 +34,7 @@ func (e *emitter) moved(c *Call, from chains.Party, by chains.By, to chains.Part
 	if by == chains.ByOther {
 		effect.OtherSigner = from
 	}
-	e.add(c, effect)
+	return effect
 }
 
 // approved adds a permission over an asset, or its revocation if there is no amount.

@@ -60,6 +60,8 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 			effect.From, effect.To, ofFunction(effect))
 	case effect.Kind == chains.KindApprove && effect.Amount.Bound == chains.BoundUnlimited:
 		return UnlimitedApproval, fmt.Sprintf("%s may take all of the token %s that %s has, now and later", effect.To, effect.Asset.Token, effect.From)
+	case effect.Kind == chains.KindBurn && effect.To.Equal(effect.From):
+		return Burn, fmt.Sprintf("what is left at %s can be taken by anyone", effect.To)
 	case effect.Kind == chains.KindBurn && !effect.To.IsNone():
 		return Burn, fmt.Sprintf("what goes to %s is lost", effect.To)
 	case signer.IsNone():

@@ -11,7 +11,8 @@ const (
 	atEntryPoint      where = "EntryPoint" // any version
 	atEntryPoint06    where = "EntryPoint 0.6"
 	atEntryPoint07    where = "EntryPoint 0.7 or later"
-	atMultiSend       where = "MultiSend" // any version
+	atMultiSend       where = "MultiSend"         // any version
+	atCallOnly        where = "MultiSendCallOnly" // which others than Safes may call
 	atDeposit         where = "deposit contract"
 	atWithdrawals     where = "withdrawal requests (EIP-7002)"
 	atConsolidations  where = "consolidation requests (EIP-7251)"
@@ -68,12 +69,12 @@ var contracts = map[Address]*contract{
 
 	hexAddress("0xA238CBeb142c10Ef7Ad8442C6D1f9E89e07e7761"): {name: "MultiSend 1.3.0", where: []where{atMultiSend}},
 	hexAddress("0x998739BFdAAdde7C933B942a68053933098f9EDa"): {name: "MultiSend 1.3.0", where: []where{atMultiSend}},
-	hexAddress("0x40A2aCCbd92BCA938b02010E17A5b8929b49130D"): {name: "MultiSendCallOnly 1.3.0", where: []where{atMultiSend}},
-	hexAddress("0xA1dabEF33b3B82c7814B6D82A79e50F4AC44102B"): {name: "MultiSendCallOnly 1.3.0", where: []where{atMultiSend}},
+	hexAddress("0x40A2aCCbd92BCA938b02010E17A5b8929b49130D"): {name: "MultiSendCallOnly 1.3.0", where: []where{atMultiSend, atCallOnly}},
+	hexAddress("0xA1dabEF33b3B82c7814B6D82A79e50F4AC44102B"): {name: "MultiSendCallOnly 1.3.0", where: []where{atMultiSend, atCallOnly}},
 	hexAddress("0x38869bf66a61cF6bDB996A6aE40D5853Fd43B526"): {name: "MultiSend 1.4.1", where: []where{atMultiSend}},
-	hexAddress("0x9641d764fc13c8B624c04430C7356C1C7C8102e2"): {name: "MultiSendCallOnly 1.4.1", where: []where{atMultiSend}},
+	hexAddress("0x9641d764fc13c8B624c04430C7356C1C7C8102e2"): {name: "MultiSendCallOnly 1.4.1", where: []where{atMultiSend, atCallOnly}},
 	hexAddress("0x218543288004CD07832472D464648173c77D7eB7"): {name: "MultiSend 1.5.0", where: []where{atMultiSend}, zero: true},
-	hexAddress("0xA83c336B20401Af773B6219BA5027174338D1836"): {name: "MultiSendCallOnly 1.5.0", where: []where{atMultiSend}, zero: true},
+	hexAddress("0xA83c336B20401Af773B6219BA5027174338D1836"): {name: "MultiSendCallOnly 1.5.0", where: []where{atMultiSend, atCallOnly}, zero: true},
 
 	hexAddress("0x00000000219ab540356cBB839Cbe05303d7705Fa"): {name: "deposit contract", where: []where{atDeposit}, chains: []uint64{1, 560048}},
 	hexAddress("0x4242424242424242424242424242424242424242"): {name: "deposit contract", where: []where{atDeposit}, chains: []uint64{17000}},
@@ -87,6 +88,8 @@ var contracts = map[Address]*contract{
 	hexAddress("0xbb4CdB9CBd36B01bD1cBaEBF2De08d9173bc095c"): {name: "WBNB", where: []where{atWETH}, chains: []uint64{56}},
 	hexAddress("0xe91D153E0b41518A2Ce8Dd3D7944Fa863463a97d"): {name: "WXDAI", where: []where{atWETH}, chains: []uint64{100}},
 	hexAddress("0xB31f66AA3C1e785363F0875A1B74E27b85FD66c7"): {name: "WAVAX", where: []where{atWETH}, chains: []uint64{43114}},
+	hexAddress("0x82aF49447D8a07e3bd95BD0d56f35241523fBab1"): {name: "WETH", where: []where{atWETH}, chains: []uint64{42161}},
+	hexAddress("0xe5D7C2a44FfDDf6b295A15c148167daaAf5Cf34f"): {name: "WETH", where: []where{atWETH}, chains: []uint64{59144}},
 
 	// Source: universal-router deploy-addresses. The same contract has other addresses
 	// on other chains.
@@ -100,6 +103,14 @@ var contracts = map[Address]*contract{
 	hexAddress("0x851116D9223fabED8E56C0E6b8Ad0c31d98B3507"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{10}},
 	hexAddress("0x1095692A6237d83C6a72F3F5eFEdb9A670C49223"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{137}},
 	hexAddress("0x3A9D48AB9751398BbFa63ad67599Bb04e4BdF98b"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{11155111}},
+	hexAddress("0x4Dae2f939ACf50408e13d58534Ff8c2776d45265"): {name: "Universal Router 1.2", where: []where{atUniversalRouter}, chains: []uint64{56, 43114}},
+	hexAddress("0x4D73A4411CA1c660035e4AECC8270E5DdDEC8C17"): {name: "Universal Router 1.2", where: []where{atUniversalRouter}, chains: []uint64{130}},
+	hexAddress("0x7a250d5630B4cF539739dF2C5dAcb4c659F2488D"): {name: "Universal Router 1.2", where: []where{atUniversalRouter}, chains: []uint64{480}},
+	hexAddress("0x1906c1d672b88cD1B9aC7593301cA990F94Eae07"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{56}},
+	hexAddress("0xEf740bf23aCaE26f6492B10de645D6B98dC8Eaf3"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{130}},
+	hexAddress("0x8ac7bEE993bb44dAb564Ea4bc9EA67Bf9Eb5e743"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{480}},
+	hexAddress("0x94b75331AE8d42C1b61065089B7d48FE14aA73b7"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{43114}},
+	hexAddress("0x661E93cca42AfacB172121EF892830cA3b70F08d"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{59144}},
 }
 
 func hexAddress(text string) Address { return Address(common.HexToAddress(text)) }

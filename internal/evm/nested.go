@@ -16,7 +16,9 @@ func (r *reader) nest(c *Call, values []value) {
 		case v.kind == kindArray || v.kind == kindTuple:
 			r.nest(c, v.list)
 		case v.role == roleCall:
-			v.calls = []*Call{r.call(c, v.bytes, sibling(values, roleTarget), sibling(values, roleNative), sibling(values, roleOperation))}
+			call := r.call(c, v.bytes, sibling(values, roleTarget), sibling(values, roleNative), sibling(values, roleOperation))
+			call.fallible = fallible(c, values)
+			v.calls = []*Call{call}
 		case v.role == roleSelf:
 			call := c.child(c.caller, c.self, new(big.Int), v.bytes)
 			call.code, call.delegate = c.code, c.delegate
@@ -34,6 +36,15 @@ func (r *reader) nest(c *Call, values []value) {
 			v.calls = r.commands(c, v.bytes, c.arg("inputs").list)
 		}
 	}
+}
+
+// fallible reports whether a call among values may fail while the others stand.
+func fallible(c *Call, values []value) bool {
+	if optional := sibling(values, roleOptional); optional != nil {
+		return optional.yes()
+	}
+	required := sibling(c.args, roleRequired)
+	return required != nil && !required.yes()
 }
 
 // nestParallel decodes calls whose targets and values are in lists of their own.

@@ -5,8 +5,11 @@ import (
 	"math/big"
 )
 
-// commandMask removes the flags of a command: the highest bit allows it to fail.
-const commandMask = 0x7f
+// The parts of a command's byte.
+const (
+	commandMask = 0x7f
+	mayFailFlag = 0x80 // the plan goes on without it
+)
 
 // routerCommands are the commands of a Universal Router that are decoded, as functions
 // without a selector (universal-router contracts/libraries/Commands.sol).
@@ -48,6 +51,7 @@ func (r *reader) commands(c *Call, commands []byte, inputs []value) []*Call {
 		} else {
 			call.problem = fmt.Sprintf("command 0x%02x is not decoded", command)
 		}
+		call.fallible = command&mayFailFlag != 0
 		calls[i] = call
 	}
 	return calls

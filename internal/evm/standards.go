@@ -96,11 +96,11 @@ var standards = []struct {
 	{"Universal Router", atUniversalRouter, "execute(bytes:commands commands,bytes[] inputs,uint256:time deadline)", paid(nested)},
 
 	{"Multicall3", atMulticall3, "aggregate((address:target target,bytes:call call)[] calls)", paid(nested)},
-	{"Multicall3", atMulticall3, "tryAggregate(bool require success,(address:target target,bytes:call call)[] calls)", paid(nested)},
+	{"Multicall3", atMulticall3, "tryAggregate(bool:required require success,(address:target target,bytes:call call)[] calls)", paid(nested)},
 	{"Multicall3", atMulticall3, "blockAndAggregate((address:target target,bytes:call call)[] calls)", paid(nested)},
-	{"Multicall3", atMulticall3, "tryBlockAndAggregate(bool require success,(address:target target,bytes:call call)[] calls)", paid(nested)},
-	{"Multicall3", atMulticall3, "aggregate3((address:target target,bool allow failure,bytes:call call)[] calls)", paid(nested)},
-	{"Multicall3", atMulticall3, "aggregate3Value((address:target target,bool allow failure,uint256:native value,bytes:call call)[] calls)", paid(nested)},
+	{"Multicall3", atMulticall3, "tryBlockAndAggregate(bool:required require success,(address:target target,bytes:call call)[] calls)", paid(nested)},
+	{"Multicall3", atMulticall3, "aggregate3((address:target target,bool:optional allow failure,bytes:call call)[] calls)", paid(nested)},
+	{"Multicall3", atMulticall3, "aggregate3Value((address:target target,bool:optional allow failure,uint256:native value,bytes:call call)[] calls)", paid(nested)},
 
 	{"ERC-4337", atEntryPoint07, "handleOps((address:target sender,uint256 nonce,bytes:factory init code,bytes:op call," +
 		"bytes32 account gas limits,uint256 pre-verification gas,bytes32 gas fees,bytes paymaster and data,bytes signature)[] operations," +

@@ -47,6 +47,8 @@ const (
 	roleTarget     role = "target"     // address that the call goes to
 	roleNative     role = "native"     // native value that goes with the call
 	roleOperation  role = "operation"  // of a Safe: 0 call, 1 delegatecall
+	roleOptional   role = "optional"   // whether the call may fail while the others stand
+	roleRequired   role = "required"   // whether no call of the function may
 	roleCall       role = "call"       // call data; the contract makes the call
 	roleSelf       role = "self"       // call data that the contract runs on itself, for the same caller
 	roleOp         role = "op"         // call data that an EntryPoint sends to the account

@@ -1,0 +1,201 @@
+package evm
+
+import (
+	"math/big"
+	"slices"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// sharedPlaces are the contracts that act for every caller alike: what one transaction
+// leaves there, the next one can take.
+var sharedPlaces = []where{atUniversalRouter, atMulticall3, atCallOnly}
+
+// isShared reports whether a party is a shared contract.
+func (n *Network) isShared(p chains.Party) bool {
+	address := p.Address()
+	if len(address) < len(Address{}) {
+		return false
+	}
+	c := n.known(Address(address[len(address)-len(Address{}):]))
+	return c != nil && slices.ContainsFunc(sharedPlaces, func(w where) bool { return slices.Contains(c.where, w) })
+}
+
+// holding is what the transaction has brought to a shared contract of one asset and has
+// not taken away. Numbers are replaced, never changed.
+type holding struct {
+	inflow chains.Effect // that began it
+	least  *big.Int
+	most   *big.Int // nil if it has no limit
+}
+
+// holdings are what the calls before have left in shared contracts.
+type holdings []holding
+
+// of returns what a contract holds of an asset, nil if it holds nothing.
+func (h holdings) of(contract chains.Party, asset chains.Asset) *holding {
+	for i := range h {
+		if h[i].inflow.To.Equal(contract) && h[i].inflow.Asset.Equal(asset) {
+			return &h[i]
+		}
+	}
+	return nil
+}
+
+// least returns the least that a contract holds of an asset.
+func (h holdings) least(contract chains.Party, asset chains.Asset) *big.Int {
+	if held := h.of(contract, asset); held != nil {
+		return held.least
+	}
+	return new(big.Int)
+}
+
+// took records that an amount has left a contract.
+func (h holdings) took(contract chains.Party, asset chains.Asset, amount chains.Quantity) {
+	held := h.of(contract, asset)
+	switch {
+	case held == nil || amount.IsNone():
+	case amount.Bound == chains.BoundAll:
+		held.least, held.most = new(big.Int), new(big.Int)
+	case amount.Value == nil || amount.Bound == chains.BoundLeast:
+		held.least = new(big.Int)
+	default:
+		held.least = less(held.least, amount.Value)
+		if held.most != nil && amount.Bound == chains.BoundExact {
+			held.most = less(held.most, amount.Value)
+		}
+	}
+}
+
+// less returns the difference of two numbers, at least zero.
+func less(a, b *big.Int) *big.Int {
+	if a.Cmp(b) <= 0 {
+		return new(big.Int)
+	}
+	return new(big.Int).Sub(a, b)
+}
+
+// paysPortion records that a contract sends on a share of what it has, in hundredths of
+// a percent, rounded down.
+func (h holdings) paysPortion(contract chains.Party, asset chains.Asset, share *big.Int) {
+	held := h.of(contract, asset)
+	if held == nil {
+		return
+	}
+	rest := func(amount *big.Int) *big.Int {
+		portion := new(big.Int).Mul(amount, share)
+		return less(amount, portion.Quo(portion, whole))
+	}
+	held.least = rest(held.least)
+	if share.Cmp(whole) >= 0 {
+		held.most = new(big.Int)
+	} else if held.most != nil {
+		held.most = rest(held.most)
+	}
+}
+
+var whole = big.NewInt(10_000)
+
+// got records that an effect has brought an amount to its recipient.
+func (h *holdings) got(effect chains.Effect, amount chains.Quantity) {
+	least, most := new(big.Int), amount.Value
+	if most != nil && (amount.Bound == chains.BoundExact || amount.Bound == chains.BoundLeast) {
+		least = most
+	}
+	if amount.Bound != chains.BoundExact && amount.Bound != chains.BoundMost {
+		most = nil
+	}
+	held := h.of(effect.To, effect.Asset)
+	switch {
+	case held == nil:
+		*h = append(*h, holding{effect, least, most})
+		return
+	case held.isEmpty():
+		held.inflow = effect
+	case held.inflow.By != effect.By || !held.inflow.OtherSigner.Equal(effect.OtherSigner):
+		held.inflow.By, held.inflow.OtherSigner = chains.BySigner, chains.Party{} // who signs the whole answers for it
+	}
+	held.least = new(big.Int).Add(held.least, least)
+	if held.most != nil && most != nil {
+		held.most = new(big.Int).Add(held.most, most)
+	} else {
+		held.most = nil
+	}
+}
+
+func (h *holding) isEmpty() bool { return h.most != nil && h.most.Sign() == 0 }
+
+// or returns what is held if either the calls that led to h were made or those that led
+// to other.
+func (h holdings) or(other holdings) holdings {
+	either := slices.Clone(h)
+	for i := range either {
+		if other.of(either[i].inflow.To, either[i].inflow.Asset) == nil {
+			either[i].least = new(big.Int)
+		}
+	}
+	for _, held := range other {
+		same := either.of(held.inflow.To, held.inflow.Asset)
+		if same == nil {
+			held.least = new(big.Int)
+			either = append(either, held)
+			continue
+		}
+		if held.least.Cmp(same.least) < 0 {
+			same.least = held.least
+		}
+		if same.most != nil && (held.most == nil || held.most.Cmp(same.most) > 0) {
+			same.most = held.most
+		}
+	}
+	return either
+}
+
+// forget removes what a call that is not decoded may have taken: all that the contract
+// has whose code runs, and the tokens of the contract that makes the call. What goes with
+// a call in native value is known.
+func (h holdings) forget(c *Call) holdings {
+	if len(h) == 0 {
+		return h
+	}
+	self, caller := c.party(c.self), c.callerParty()
+	return slices.DeleteFunc(slices.Clone(h), func(held holding) bool {
+		return held.inflow.To.Equal(self) || held.inflow.To.Equal(caller) && !held.inflow.Asset.IsNative()
+	})
+}
+
+// post records in the holdings what an effect moves. The amount may say more than the
+// effect's: a sweep takes all, and its effect has the least.
+func (e *emitter) post(c *Call, effect chains.Effect, amount chains.Quantity) {
+	if effect.Asset.IsNone() || effect.From.Equal(effect.To) {
+		return
+	}
+	if spends(effect.Kind) {
+		e.held.took(effect.From, effect.Asset, amount)
+	}
+	if moves(effect.Kind) && c.network.isShared(effect.To) {
+		e.held.got(effect, amount)
+	}
+}
+
+// spends reports whether an effect of a kind takes an asset from the balance of From.
+func spends(kind chains.Kind) bool {
+	switch kind {
+	case chains.KindTransfer, chains.KindBurn, chains.KindStake, chains.KindCreate:
+		return true
+	}
+	return false
+}
+
+// left adds what is left in shared contracts at the end. Each effect names the call that
+// brought it, and the authorization of that call.
+func (e *emitter) left() {
+	for _, held := range e.held {
+		if held.isEmpty() {
+			continue
+		}
+		burn := held.inflow
+		burn.Kind, burn.From, burn.Amount = chains.KindBurn, burn.To, chains.AtLeast(held.least)
+		e.effects = append(e.effects, burn)
+	}
+}

@@ -1,0 +1,251 @@
+package evm
+
+import (
+	"encoding/json"
+	"math/big"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// TestPlansOfThePublicSDK checks that swaps as Uniswap's SDK builds them leave nothing in
+// the router, and are signed with no hazard allowed.
+func TestPlansOfThePublicSDK(t *testing.T) {
+	var file struct {
+		Plans []struct{ Name, Value, Data string }
+	}
+	text, err := os.ReadFile("testdata/routerplans.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, plan := range file.Plans {
+		value, _ := new(big.Int).SetString(plan.Value, 10)
+		effects := mainnet.Read(Transaction{To: routerAt, Value: value, Data: common.FromHex(plan.Data)}).Effects()
+		if len(effects) < 2 {
+			t.Errorf("%s: %d effects", plan.Name, len(effects))
+		}
+		for _, hazard := range Hazards("ethereum", effects, mainnet.Party(Address{0xaa})) {
+			t.Errorf("%s: %s: %s", plan.Name, hazard.Name, hazard.Detail)
+		}
+	}
+	if len(file.Plans) < 50 {
+		t.Errorf("only %d plans", len(file.Plans))
+	}
+}
+
+// Addresses in the plans below.
+var (
+	routerAt    = hexAddress("0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af")
+	olderRouter = hexAddress("0x3fC91A3afd70395Cd496C647d5a6CC9D4B2b7FAD")
+	multicallAt = hexAddress("0xcA11bde05977b3631167028862bE2a173976CA11")
+	callOnlyAt  = hexAddress("0x9641d764fc13c8B624c04430C7356C1C7C8102e2")
+	wethAt      = hexAddress("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2")
+	usdcAt      = hexAddress("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
+	stranger    = Address{0xbb}
+	caller      = Address{19: 1} // as commands write it
+	itself      = Address{19: 2}
+)
+
+// step is a command of a plan.
+type step struct {
+	command byte
+	args    []any
+}
+
+func do(command byte, args ...any) step {
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case Address:
+			args[i] = common.Address(arg)
+		case int:
+			args[i] = big.NewInt(int64(arg))
+		}
+	}
+	return step{command, args}
+}
+
+// plan encodes a call of a router.
+func plan(t *testing.T, deadline bool, steps []step) []byte {
+	t.Helper()
+	commands, inputs := []byte{}, [][]byte{}
+	for _, s := range steps {
+		input := []byte{1}
+		if f := routerCommands[s.command&commandMask]; f != nil {
+			var err error
+			if input, err = arguments(t, f.parameters).Pack(s.args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		commands, inputs = append(commands, s.command), append(inputs, input)
+	}
+	if deadline {
+		return pack(t, "execute(bytes,bytes[],uint256)", commands, inputs, big.NewInt(1900000000))
+	}
+	return pack(t, "execute(bytes,bytes[])", commands, inputs)
+}
+
+// leftIn returns what effects say that is left in shared contracts, such as "5 WETH".
+func leftIn(t *testing.T, effects []chains.Effect) (all []string) {
+	t.Helper()
+	names := map[string]string{routerAt.String(): "", olderRouter.String(): " at the older router", multicallAt.String(): " at Multicall3",
+		callOnlyAt.String(): " at MultiSendCallOnly", wethAt.String(): "WETH", usdcAt.String(): "USDC", "": "ETH"}
+	for _, e := range effects {
+		if e.Kind != chains.KindBurn || !e.From.Equal(e.To) {
+			continue
+		}
+		if e.Amount.Bound != chains.BoundLeast {
+			t.Errorf("bound %s of what is left", e.Amount.Bound)
+		}
+		all = append(all, e.Amount.Value.String()+" "+names[e.Asset.Token.String()]+names[e.To.String()])
+	}
+	return all
+}
+
+// Plans of commands, and what they leave behind.
+var (
+	wrap5    = do(0x0b, itself, 5)
+	pull7    = do(0x02, usdcAt, itself, 7)
+	sweepAll = do(0x04, usdcAt, caller, 0)
+	toUSDC   = append(append(slices.Clone(wethAt[:]), 0, 1, 244), usdcAt[:]...)
+	toWETH   = append(append(slices.Clone(usdcAt[:]), 0, 1, 244), wethAt[:]...)
+	balance  = contractBalance
+)
+
+func swap3(to Address, in any, least int, payer bool) step {
+	return do(0x00, to, in, least, toUSDC, payer)
+}
+
+// out3 buys USDC for WETH: its path is backwards.
+func out3(to Address, out, most int, payer bool) step { return do(0x01, to, out, most, toWETH, payer) }
+
+func swap2(to Address, in any, least int, payer bool) step {
+	return do(0x08, to, in, least, []common.Address{common.Address(wethAt), common.Address(usdcAt)}, payer)
+}
+
+func flagged(s step) step {
+	s.command |= mayFailFlag
+	return s
+}
+
+var plans = []struct {
+	name  string
+	value int64
+	steps []step
+	left  []string
+}{
+	{"value and no commands", 5, nil, []string{"5 ETH"}},
+	{"value beside a swap that the caller pays", 5, []step{swap3(caller, 7, 3, true)}, []string{"5 ETH"}},
+	{"wrapped to the router", 5, []step{wrap5}, []string{"5 WETH"}},
+	{"wrapped to the router by its address", 5, []step{do(0x0b, routerAt, 5)}, []string{"5 WETH"}},
+	{"wrapped to a stranger", 5, []step{do(0x0b, stranger, 5)}, nil},
+	{"wrapped in part", 5, []step{do(0x0b, caller, 3)}, []string{"2 ETH"}},
+	{"all of it wrapped to the router", 5, []step{do(0x0b, itself, balance)}, []string{"5 WETH"}},
+	{"all of it wrapped to the caller", 5, []step{do(0x0b, caller, balance)}, nil},
+	{"wrapped and unwrapped to the router", 5, []step{wrap5, do(0x0c, itself, 0)}, []string{"5 ETH"}},
+	{"wrapped and unwrapped to the caller", 5, []step{wrap5, do(0x0c, caller, 0)}, nil},
+	{"unwrapped before", 5, []step{do(0x0c, caller, 0), wrap5}, []string{"5 WETH"}},
+	{"wrapped, ether swept", 5, []step{wrap5, do(0x04, Address{}, caller, 0)}, []string{"5 WETH"}},
+	{"pulled", 0, []step{pull7}, []string{"7 USDC"}},
+	{"pulled by a batch", 0, []step{do(0x0d, transfers(routerAt))}, []string{"7 USDC"}},
+	{"pulled by a batch, whose recipients are no placeholders", 0, []step{do(0x0d, transfers(itself))}, nil},
+	{"sent on in part", 0, []step{pull7, do(0x05, usdcAt, stranger, 3)}, []string{"4 USDC"}},
+	{"sent on", 0, []step{pull7, do(0x05, usdcAt, stranger, 7)}, nil},
+	{"all of it sent on", 0, []step{pull7, do(0x05, usdcAt, stranger, balance)}, nil},
+	{"sent to the router", 0, []step{pull7, do(0x05, usdcAt, itself, balance)}, []string{"7 USDC"}},
+	{"swapped to the router", 5, []step{wrap5, swap3(itself, 5, 3, false)}, []string{"3 USDC"}},
+	{"swapped to the router by its address", 5, []step{wrap5, swap2(routerAt, 5, 3, false)}, []string{"3 USDC"}},
+	{"swapped to the router without a minimum", 5, []step{wrap5, swap2(itself, 5, 0, false)}, []string{"0 USDC"}},
+	{"swapped to the caller", 5, []step{wrap5, swap3(caller, 5, 3, false)}, nil},
+	{"swapped to a stranger", 5, []step{wrap5, swap2(stranger, balance, 3, false)}, nil},
+	{"swapped in part", 5, []step{wrap5, swap2(caller, 4, 3, false)}, []string{"1 WETH"}},
+	{"swapped and swept", 5, []step{wrap5, swap3(itself, 5, 3, false), sweepAll}, nil},
+	{"swept before", 5, []step{wrap5, sweepAll, swap3(itself, 5, 3, false)}, []string{"3 USDC"}},
+	{"swept to the router", 5, []step{wrap5, swap3(itself, 5, 3, false), do(0x04, usdcAt, itself, 3)}, []string{"3 USDC"}},
+	{"swept to the router by its address", 5, []step{wrap5, swap3(itself, 5, 3, false), do(0x04, usdcAt, routerAt, 3)}, []string{"3 USDC"}},
+	{"another token swept", 5, []step{wrap5, swap3(itself, 5, 3, false), do(0x04, wethAt, caller, 0)}, []string{"3 USDC"}},
+	{"more than a minimum comes, which is sent on", 5, []step{wrap5, swap3(itself, 5, 6, false), do(0x05, usdcAt, caller, 6)}, []string{"0 USDC"}},
+	{"an exact output is sent on", 0, []step{out3(itself, 6, 9, true), do(0x05, usdcAt, caller, 6)}, nil},
+	{"an exact output leaves some of the input", 5, []step{wrap5, out3(caller, 6, 4, false)}, []string{"1 WETH"}},
+	{"an exact output may leave some of the input", 5, []step{wrap5, out3(caller, 6, 5, false)}, []string{"0 WETH"}},
+	{"the rest of the input is unwrapped", 5, []step{wrap5, out3(caller, 6, 5, false), do(0x0c, caller, 0)}, nil},
+	{"an exact output that the caller pays", 0, []step{out3(caller, 6, 5, true)}, nil},
+	{"the caller pays as much as the router has", 0, []step{do(0x02, wethAt, itself, 7), swap2(caller, balance, 1, true)}, []string{"7 WETH"}},
+	{"a portion", 0, []step{do(0x02, usdcAt, itself, 8), do(0x06, usdcAt, stranger, 2500)}, []string{"6 USDC"}},
+	{"a portion, swept", 0, []step{do(0x02, usdcAt, itself, 8), do(0x06, usdcAt, stranger, 2500), sweepAll}, nil},
+	{"a portion of all", 0, []step{do(0x02, usdcAt, itself, 8), do(0x06, usdcAt, stranger, 10_000)}, nil},
+	{"a portion to the router", 0, []step{do(0x02, usdcAt, itself, 8), do(0x06, usdcAt, itself, 10_000)}, []string{"8 USDC"}},
+	{"a sweep that may fail", 0, []step{pull7, flagged(sweepAll)}, []string{"0 USDC"}},
+	{"a pull that may fail", 0, []step{flagged(pull7)}, []string{"0 USDC"}},
+	{"a pull that may fail, swept", 0, []step{flagged(pull7), sweepAll}, nil},
+	{"balance checked", 0, []step{pull7, do(0x0e, caller, usdcAt, 1)}, []string{"7 USDC"}},
+	{"not decoded", 5, []step{wrap5, do(0x10)}, nil},
+	{"not decoded, before", 5, []step{do(0x21), wrap5}, []string{"5 WETH"}},
+	{"swept to another router", 0, []step{pull7, do(0x04, usdcAt, olderRouter, 7)}, []string{"0 USDC at the older router"}},
+	{"sent to another router", 0, []step{pull7, do(0x05, usdcAt, olderRouter, 7)}, []string{"7 USDC at the older router"}},
+	{"three assets", 9, []step{wrap5, pull7}, []string{"4 ETH", "5 WETH", "7 USDC"}},
+}
+
+func transfers(to Address) any {
+	return []struct {
+		M0, M1 common.Address
+		M2     *big.Int
+		M3     common.Address
+	}{{common.Address{0xaa}, common.Address(to), big.NewInt(7), common.Address(usdcAt)}}
+}
+
+// TestLeftInTheRouter checks what each plan leaves behind, which is a hazard.
+func TestLeftInTheRouter(t *testing.T) {
+	for _, p := range plans {
+		for _, deadline := range []bool{false, true} {
+			effects := mainnet.Read(Transaction{To: routerAt, Value: big.NewInt(p.value), Data: plan(t, deadline, p.steps)}).Effects()
+			if got := leftIn(t, effects); !slices.Equal(got, p.left) {
+				t.Errorf("%s: %q, want %q", p.name, got, p.left)
+			}
+			blind := slices.ContainsFunc(p.steps, func(s step) bool { return routerCommands[s.command&commandMask] == nil })
+			checkHazards(t, p.name, effects, blind, len(p.left))
+		}
+	}
+}
+
+// checkHazards checks that each leftover is a hazard, and that nothing else is but an
+// undecoded command.
+func checkHazards(t *testing.T, name string, effects []chains.Effect, blind bool, left int) {
+	t.Helper()
+	counts := map[string]int{}
+	for _, hazard := range Hazards("c", effects, mainnet.Party(Address{0xaa})) {
+		counts[hazard.Name]++
+	}
+	if counts["c/"+Burn] != left || (counts["c/"+BlindCall] > 0) != blind || len(counts) > 2 {
+		t.Errorf("%s: %v", name, counts)
+	}
+}
+
+// TestEveryRouterIsAccountedFor checks that value left in any known router, on any of its
+// chains, is found, and that its wrapped asset is known there.
+func TestEveryRouterIsAccountedFor(t *testing.T) {
+	wrap := plan(t, true, []step{wrap5})
+	unwrap := plan(t, true, []step{wrap5, do(0x0c, caller, 5)})
+	for at, known := range contracts {
+		if !slices.Contains(known.where, atUniversalRouter) {
+			continue
+		}
+		for _, chain := range known.chains {
+			n := &Network{ID: NetworkID(chain), ChainID: chain}
+			tx := Transaction{To: at, Value: big.NewInt(5), Data: wrap}
+			if got := n.Read(tx).Effects(); got[len(got)-1].Kind != chains.KindBurn || got[len(got)-1].Asset.IsUnknown() {
+				t.Errorf("%s on %d: %v", at, chain, got[len(got)-1])
+			}
+			tx.Data = unwrap
+			if hazards := Hazards("c", n.Read(tx).Effects(), chains.Party{}); len(hazards) != 0 {
+				t.Errorf("%s on %d: %v", at, chain, hazards)
+			}
+		}
+	}
+}
