@@ -301,6 +301,7 @@ func FuzzCall(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for at := range contracts {
 			render(t, callAt(at, data))
+			mainnet.Read(Transaction{To: at, Value: big.NewInt(5), Data: data}).Effects()
 		}
 		render(t, call(data))
 	})

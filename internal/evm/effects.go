@@ -69,7 +69,7 @@ func (e *emitter) undecoded(c *Call) {
 	if c.function == nil && len(c.data) >= 4 {
 		effect.Function = "0x" + hex.EncodeToString(c.data[:4])
 	}
-	e.held = e.held.forget(c)
+	e.held.forget(c)
 	e.add(c, effect)
 }
 
@@ -83,9 +83,9 @@ func (e *emitter) call(c *Call) {
 	switch {
 	case e.full():
 	case c.fallible:
-		without := slices.Clone(e.held)
+		before := slices.Clone(e.held)
 		e.made(c)
-		e.held = e.held.or(without)
+		e.held.or(before)
 	default:
 		e.made(c)
 	}
@@ -116,7 +116,7 @@ func (e *emitter) made(c *Call) {
 // holds reports whether the effects of the call account for its value.
 func (c *Call) holds() bool {
 	if c.function == nil {
-		return len(c.data) == 0 && c.network.isKnown(c.code, atEntryPoint)
+		return len(c.data) == 0 && c.network.isKnown(c.code, atEntryPoint) || c.creates()
 	}
 	return c.function.doing.holds
 }

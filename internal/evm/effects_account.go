@@ -195,11 +195,25 @@ func (e *emitter) raw(c *Call) {
 			Asset: c.native(), Amount: amount})
 	case n.isKnown(c.code, atConsolidations) && len(data) == 96:
 		e.consolidation(c, data[:48], data[48:])
-	case n.isKnown(c.code, atCreate2Factory) && len(data) >= word:
-		e.add(c, chains.Effect{Kind: chains.KindCreate, From: c.callerParty(), To: c.party(Create2(c.code, data[:word], data[word:]))})
+	case c.creates():
+		e.created(c)
 	default:
 		e.undecoded(c)
 	}
+}
+
+// creates reports whether the call has the CREATE2 factory create a contract.
+func (c *Call) creates() bool {
+	return c.problem == "" && len(c.data) >= word && c.network.isKnown(c.code, atCreate2Factory)
+}
+
+// created adds that a contract comes into being, which gets the value of the call.
+func (e *emitter) created(c *Call) {
+	effect := chains.Effect{Kind: chains.KindCreate, From: c.callerParty(), To: c.party(Create2(c.code, c.data[:word], c.data[word:]))}
+	if c.value.Sign() > 0 {
+		effect.Asset, effect.Amount = c.native(), chains.Exactly(c.value)
+	}
+	e.add(c, effect)
 }
 
 // consolidation adds that the balance of a validator goes to another, whose withdrawal

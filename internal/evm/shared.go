@@ -29,7 +29,8 @@ type holding struct {
 	most   *big.Int // nil if it has no limit
 }
 
-// holdings are what the calls before have left in shared contracts.
+// holdings are what the calls before have left in shared contracts. One that is empty
+// keeps its place.
 type holdings []holding
 
 // of returns what a contract holds of an asset, nil if it holds nothing.
@@ -112,8 +113,8 @@ func (h *holdings) got(effect chains.Effect, amount chains.Quantity) {
 		return
 	case held.isEmpty():
 		held.inflow = effect
-	case held.inflow.By != effect.By || !held.inflow.OtherSigner.Equal(effect.OtherSigner):
-		held.inflow.By, held.inflow.OtherSigner = chains.BySigner, chains.Party{} // who signs the whole answers for it
+	default:
+		held.alsoBy(effect)
 	}
 	held.least = new(big.Int).Add(held.least, least)
 	if held.most != nil && most != nil {
@@ -125,43 +126,45 @@ func (h *holdings) got(effect chains.Effect, amount chains.Quantity) {
 
 func (h *holding) isEmpty() bool { return h.most != nil && h.most.Sign() == 0 }
 
-// or returns what is held if either the calls that led to h were made or those that led
-// to other.
-func (h holdings) or(other holdings) holdings {
-	either := slices.Clone(h)
-	for i := range either {
-		if other.of(either[i].inflow.To, either[i].inflow.Asset) == nil {
-			either[i].least = new(big.Int)
-		}
+// alsoBy adds an inflow by another authorization. The signer of the whole answers for what
+// two of them have brought.
+func (h *holding) alsoBy(effect chains.Effect) {
+	if by := h.inflow.By; by != effect.By || by == chains.ByOther && !h.inflow.OtherSigner.Equal(effect.OtherSigner) {
+		h.inflow.By, h.inflow.OtherSigner = chains.BySigner, chains.Party{}
 	}
-	for _, held := range other {
-		same := either.of(held.inflow.To, held.inflow.Asset)
-		if same == nil {
-			held.least = new(big.Int)
-			either = append(either, held)
-			continue
-		}
-		if held.least.Cmp(same.least) < 0 {
-			same.least = held.least
-		}
-		if same.most != nil && (held.most == nil || held.most.Cmp(same.most) > 0) {
-			same.most = held.most
-		}
-	}
-	return either
 }
 
-// forget removes what a call that is not decoded may have taken: all that the contract
-// has whose code runs, and the tokens of the contract that makes the call. What goes with
-// a call in native value is known.
-func (h holdings) forget(c *Call) holdings {
-	if len(h) == 0 {
-		return h
+// or makes the holdings those after some calls, or those before in case the calls failed.
+func (h holdings) or(before holdings) {
+	for i := range h {
+		held := &h[i]
+		if i >= len(before) {
+			held.least = new(big.Int)
+			continue
+		}
+		was := before[i]
+		if !was.isEmpty() {
+			held.alsoBy(was.inflow)
+		}
+		if was.least.Cmp(held.least) < 0 {
+			held.least = was.least
+		}
+		if held.most != nil && (was.most == nil || was.most.Cmp(held.most) > 0) {
+			held.most = was.most
+		}
 	}
-	self, caller := c.party(c.self), c.callerParty()
-	return slices.DeleteFunc(slices.Clone(h), func(held holding) bool {
-		return held.inflow.To.Equal(self) || held.inflow.To.Equal(caller) && !held.inflow.Asset.IsNative()
-	})
+}
+
+// forget empties what a call that is not decoded may have taken: all that the contract
+// has whose code runs, and the tokens of the contract that makes the call. The native
+// value that goes with a call is known.
+func (h holdings) forget(c *Call) {
+	for i := range h {
+		held := &h[i]
+		if at := held.inflow.To; at.Equal(c.party(c.self)) || at.Equal(c.callerParty()) && !held.inflow.Asset.IsNative() {
+			held.least, held.most = new(big.Int), new(big.Int)
+		}
+	}
 }
 
 // post records in the holdings what an effect moves. The amount may say more than the

@@ -249,3 +249,161 @@ func TestEveryRouterIsAccountedFor(t *testing.T) {
 		}
 	}
 }
+
+// inBatch is a call in a batch of a shared contract.
+type inBatch struct {
+	to       Address
+	optional bool
+	value    int64
+	data     []byte
+}
+
+// aggregate encodes a call of Multicall3 with value for each of its calls.
+func aggregate(t *testing.T, calls ...inBatch) []byte {
+	t.Helper()
+	type call struct {
+		M0 common.Address
+		M1 bool
+		M2 *big.Int
+		M3 []byte
+	}
+	all := []call{}
+	for _, c := range calls {
+		all = append(all, call{common.Address(c.to), c.optional, big.NewInt(c.value), c.data})
+	}
+	return pack(t, "aggregate3Value((address,bool,uint256,bytes)[])", all)
+}
+
+// try encodes a call of Multicall3 without value for its calls, one of which may fail
+// unless they are required.
+func try(t *testing.T, required bool, calls ...inBatch) []byte {
+	t.Helper()
+	type call struct {
+		M0 common.Address
+		M1 []byte
+	}
+	all := []call{}
+	for _, c := range calls {
+		all = append(all, call{common.Address(c.to), c.data})
+	}
+	return pack(t, "tryAggregate(bool,(address,bytes)[])", required, all)
+}
+
+// batch encodes a call of a MultiSend.
+func batch(t *testing.T, calls ...inBatch) []byte {
+	t.Helper()
+	packed := []byte{}
+	for _, c := range calls {
+		packed = append(append(packed, 0), c.to[:]...)
+		packed = append(packed, common.BigToHash(big.NewInt(c.value)).Bytes()...)
+		packed = append(packed, common.BigToHash(big.NewInt(int64(len(c.data)))).Bytes()...)
+		packed = append(packed, c.data...)
+	}
+	return pack(t, "multiSend(bytes)", packed)
+}
+
+// TestLeftInSharedContracts checks what transactions leave in shared contracts otherwise
+// than by a plan of a router.
+func TestLeftInSharedContracts(t *testing.T) {
+	send := func(to Address, amount int64) []byte {
+		return pack(t, "transfer(address,uint256)", common.Address(to), big.NewInt(amount))
+	}
+	take := func(to Address, amount int64) []byte {
+		return pack(t, "transferFrom(address,address,uint256)", common.Address{0xaa}, common.Address(to), big.NewInt(amount))
+	}
+	deposit, withdraw := pack(t, "deposit()"), pack(t, "withdraw(uint256)", big.NewInt(5))
+	unknown := []byte{1, 2, 3, 4}
+	wrapAway, wrapHere := plan(t, false, []step{do(0x0b, stranger, 5)}), plan(t, false, []step{do(0x0b, caller, 5)})
+	sweep := plan(t, false, []step{sweepAll})
+	for _, c := range []struct {
+		name  string
+		to    Address
+		value int64
+		data  []byte
+		left  []string
+	}{
+		{"a transfer to a router", usdcAt, 0, send(routerAt, 5), []string{"5 USDC"}},
+		{"a transfer to Multicall3", usdcAt, 0, send(multicallAt, 5), []string{"5 USDC at Multicall3"}},
+		{"a transferFrom to MultiSendCallOnly", usdcAt, 0, take(callOnlyAt, 5), []string{"5 USDC at MultiSendCallOnly"}},
+		{"a transfer to a stranger", usdcAt, 0, send(stranger, 5), nil},
+		{"value to a router", olderRouter, 5, nil, []string{"5 ETH at the older router"}},
+		{"an empty batch with value", multicallAt, 5, try(t, true), []string{"5 ETH at Multicall3"}},
+		{"value that no call takes", multicallAt, 5, try(t, true, inBatch{to: usdcAt, data: take(stranger, 1)}), []string{"5 ETH at Multicall3"}},
+		{"value sent on", multicallAt, 5, aggregate(t, inBatch{to: stranger, value: 2}, inBatch{to: usdcAt, value: 3}), nil},
+		{"value sent on in part", multicallAt, 5, aggregate(t, inBatch{to: stranger, value: 2}), []string{"3 ETH at Multicall3"}},
+		{"value sent on by a call that may fail", multicallAt, 5, aggregate(t, inBatch{to: stranger, value: 5, optional: true}), []string{"0 ETH at Multicall3"}},
+		{"wrapped by Multicall3", multicallAt, 5, aggregate(t, inBatch{to: wethAt, value: 5, data: deposit}), []string{"5 WETH at Multicall3"}},
+		{"wrapped and sent", multicallAt, 5, aggregate(t, inBatch{to: wethAt, value: 5, data: deposit}, inBatch{to: wethAt, data: send(stranger, 5)}), nil},
+		{"wrapped and sent, which may fail", multicallAt, 5,
+			aggregate(t, inBatch{to: wethAt, value: 5, data: deposit}, inBatch{to: wethAt, data: send(stranger, 5), optional: true}), []string{"0 WETH at Multicall3"}},
+		{"unwrapped by Multicall3", multicallAt, 0, try(t, true, inBatch{to: wethAt, data: take(multicallAt, 5)}, inBatch{to: wethAt, data: withdraw}), []string{"5 ETH at Multicall3"}},
+		{"taken and sent", multicallAt, 0, try(t, true, inBatch{to: usdcAt, data: take(multicallAt, 5)}, inBatch{to: usdcAt, data: send(stranger, 5)}), nil},
+		{"taken and sent, which may fail", multicallAt, 0, try(t, false, inBatch{to: usdcAt, data: take(multicallAt, 5)}, inBatch{to: usdcAt, data: send(stranger, 5)}), []string{"0 USDC at Multicall3"}},
+		{"taken by a call that is not decoded, perhaps", multicallAt, 0, try(t, true, inBatch{to: usdcAt, data: take(multicallAt, 5)}, inBatch{to: stranger, data: unknown}), nil},
+		{"value beside a call that is not decoded", multicallAt, 5, try(t, true, inBatch{to: stranger, data: unknown}), []string{"5 ETH at Multicall3"}},
+		{"a plan whose caller is Multicall3", multicallAt, 5, aggregate(t, inBatch{to: routerAt, value: 5, data: wrapHere}), []string{"5 WETH at Multicall3"}},
+		{"a plan for a stranger by Multicall3", multicallAt, 5, aggregate(t, inBatch{to: routerAt, value: 5, data: wrapAway}), nil},
+		{"brought to a router and swept by the next call", multicallAt, 0, try(t, true, inBatch{to: usdcAt, data: take(routerAt, 5)}, inBatch{to: routerAt, data: sweep}), []string{"0 USDC at Multicall3"}},
+		{"MultiSendCallOnly keeps value", callOnlyAt, 5, batch(t, inBatch{to: stranger, value: 2}), []string{"3 ETH at MultiSendCallOnly"}},
+		{"MultiSendCallOnly sends value on", callOnlyAt, 5, batch(t, inBatch{to: stranger, value: 5}), nil},
+		{"a creation by Multicall3", multicallAt, 5, aggregate(t, inBatch{to: home(&function{where: atCreate2Factory}), value: 5, data: make([]byte, 40)}), nil},
+	} {
+		if got := leftIn(t, mainnet.Read(Transaction{To: c.to, Value: big.NewInt(c.value), Data: c.data}).Effects()); !slices.Equal(got, c.left) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.left)
+		}
+	}
+}
+
+// TestSafeSweepsItsOwnRouterPlan checks that calls of one batch count together: a Safe
+// brings tokens to the router and swaps them by the next call. It is its MultiSend that
+// runs, so that the Safe itself holds what it has.
+func TestSafeSweepsItsOwnRouterPlan(t *testing.T) {
+	safe := Address{0x5a}
+	bring := inBatch{to: usdcAt, data: pack(t, "transfer(address,uint256)", common.Address(routerAt), big.NewInt(7))}
+	sweep := inBatch{to: routerAt, data: plan(t, true, []step{sweepAll})}
+	for _, c := range []struct {
+		calls []inBatch
+		left  []string
+	}{{[]inBatch{bring, sweep}, nil}, {[]inBatch{sweep, bring}, []string{"7 USDC"}}, {[]inBatch{bring}, []string{"7 USDC"}}} {
+		effects := mainnet.ReadFrom(safe, Transaction{To: callOnlyAt, Data: batch(t, c.calls...)}, true).Effects()
+		if got := leftIn(t, effects); !slices.Equal(got, c.left) {
+			t.Errorf("%q, want %q", got, c.left)
+		}
+	}
+}
+
+// TestLeftByTwoAuthorizations checks that another's signature does not hide what the
+// signer leaves.
+func TestLeftByTwoAuthorizations(t *testing.T) {
+	other := pack(t, "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)", common.Address(stranger), common.Address(multicallAt),
+		big.NewInt(1), new(big.Int), big.NewInt(1900000000), [32]byte{}, []byte{})
+	own := pack(t, "transferFrom(address,address,uint256)", common.Address{0xaa}, common.Address(multicallAt), big.NewInt(5))
+	signer := mainnet.Party(Address{0xaa})
+	for _, c := range []struct {
+		calls [][]byte
+		burns int
+	}{{[][]byte{other}, 0}, {[][]byte{own}, 1}, {[][]byte{own, other}, 1}, {[][]byte{other, own}, 1}} {
+		var calls []inBatch
+		for _, data := range c.calls {
+			calls = append(calls, inBatch{to: usdcAt, data: data})
+		}
+		effects := mainnet.Read(Transaction{To: multicallAt, Data: try(t, true, calls...)}).Effects()
+		if hazards := Hazards("c", chains.ResolveSigner(effects, signer), signer); len(hazards) != c.burns {
+			t.Errorf("%d calls: %v", len(calls), hazards)
+		}
+	}
+}
+
+// TestCreationGetsItsValue checks that value for the CREATE2 factory is the new
+// contract's, and no transfer to the factory.
+func TestCreationGetsItsValue(t *testing.T) {
+	factory := home(&function{where: atCreate2Factory})
+	effects := mainnet.Read(Transaction{To: factory, Value: big.NewInt(12345), Data: make([]byte, 40)}).Effects()
+	if len(effects) != 1 || effects[0].Kind != chains.KindCreate || effects[0].Amount.Value.Int64() != 12345 || !effects[0].Asset.IsNative() {
+		t.Errorf("%+v", effects)
+	}
+	short := mainnet.Read(Transaction{To: factory, Value: big.NewInt(12345), Data: make([]byte, 31)}).Effects()
+	if len(short) != 2 || short[0].Kind != chains.KindTransfer || !short[1].Undecoded {
+		t.Errorf("no salt: %+v", short)
+	}
+}

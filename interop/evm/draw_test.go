@@ -252,4 +252,8 @@ var knownDraws = []draw{
 		hash := r.hash()
 		return execution{to: factory, value: new(big.Int), data: append(hash[:], w.own("Receiver")...)}
 	}},
+	{"CREATE2 factory, with value", func(_ *world, r *random) execution {
+		hash, oneByte := r.hash(), common.FromHex("0x6001600c60003960016000f300")
+		return execution{to: factory, value: r.amount(1e9), data: append(hash[:], oneByte...)}
+	}},
 }
