@@ -62,6 +62,13 @@ func KnownContract(chainID uint64, address [20]byte) string {
 	return network.KnownName(address)
 }
 
+// IsShared reports whether a party is a known contract where anyone can take what is left,
+// such as a router.
+func IsShared(chainID uint64, party chains.Party) bool {
+	network := evm.Network{ChainID: chainID}
+	return network.IsShared(party)
+}
+
 // AuthorizationDigest returns the digest of an authorization of EIP-7702:
 //
 //	keccak256(05 ‖ rlp([chainId, delegate, nonce]))

@@ -14,7 +14,7 @@ const (
 	BlindCall         = "blind-call"         // a call that is not decoded
 	AuthorityChange   = "authority-change"   // control goes to a party other than the signer
 	UnlimitedApproval = "unlimited-approval" // an operator, or an allowance of 2^96 and more
-	Burn              = "burn"               // an asset is destroyed
+	Burn              = "burn"               // an asset is destroyed, or anyone can take it
 )
 
 // HazardNames returns the names of all of them on a chain.
@@ -58,6 +58,8 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 	case effect.Undecoded:
 		return BlindCall, fmt.Sprintf("%s calls %s%s: what that does is not known, and it may do anything that the caller may",
 			effect.From, effect.To, ofFunction(effect))
+	case effect.Kind == chains.KindApprove && opens(effect):
+		return Burn, fmt.Sprintf("anyone can take through %s what it may take from %s", effect.To, effect.From)
 	case effect.Kind == chains.KindApprove && effect.Amount.Bound == chains.BoundUnlimited:
 		return UnlimitedApproval, fmt.Sprintf("%s may take all of the token %s that %s has, now and later", effect.To, effect.Asset.Token, effect.From)
 	case effect.Kind == chains.KindBurn && effect.To.Equal(effect.From):

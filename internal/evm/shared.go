@@ -3,22 +3,42 @@ package evm
 import (
 	"math/big"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
 )
 
 // sharedPlaces are the contracts that act for every caller alike: what one transaction
-// leaves there, the next one can take.
-var sharedPlaces = []where{atUniversalRouter, atMulticall3, atCallOnly}
+// leaves there, the next one can take. openPlaces are those among them that make whatever
+// call anyone wants.
+var (
+	sharedPlaces = []where{atUniversalRouter, atMulticall3, atCallOnly}
+	openPlaces   = []where{atMulticall3, atCallOnly}
+)
 
-// isShared reports whether a party is a shared contract.
-func (n *Network) isShared(p chains.Party) bool {
+// IsShared reports whether a party is a contract where anyone can take what is left.
+func (n *Network) IsShared(p chains.Party) bool { return n.isOneOf(p, sharedPlaces) }
+
+// isOneOf reports whether a party is a known contract of one of some kinds.
+func (n *Network) isOneOf(p chains.Party, kinds []where) bool {
 	address := p.Address()
 	if len(address) < len(Address{}) {
 		return false
 	}
-	c := n.known(Address(address[len(address)-len(Address{}):]))
-	return c != nil && slices.ContainsFunc(sharedPlaces, func(w where) bool { return slices.Contains(c.where, w) })
+	at := Address(address[len(address)-len(Address{}):])
+	return slices.ContainsFunc(kinds, func(w where) bool { return n.isKnown(at, w) })
+}
+
+// opens reports whether an approval is one for anyone: its spender makes any call for any
+// caller.
+func opens(approval *chains.Effect) bool {
+	number, ok := strings.CutPrefix(approval.Asset.Chain, "eip155:")
+	if !ok {
+		return false
+	}
+	chainID, err := strconv.ParseUint(number, 10, 64)
+	return err == nil && (&Network{ChainID: chainID}).isOneOf(approval.To, openPlaces)
 }
 
 // holding is what the transaction has brought to a shared contract of one asset and has
@@ -176,7 +196,7 @@ func (e *emitter) post(c *Call, effect chains.Effect, amount chains.Quantity) {
 	if spends(effect.Kind) {
 		e.held.took(effect.From, effect.Asset, amount)
 	}
-	if moves(effect.Kind) && c.network.isShared(effect.To) {
+	if moves(effect.Kind) && c.network.IsShared(effect.To) {
 		e.held.got(effect, amount)
 	}
 }

@@ -407,3 +407,21 @@ func TestCreationGetsItsValue(t *testing.T) {
 		t.Errorf("no salt: %+v", short)
 	}
 }
+
+// TestApprovalsForAnyone checks that an approval of a contract that makes any call for any
+// caller is a hazard: the next caller takes what it allows.
+func TestApprovalsForAnyone(t *testing.T) {
+	for to, burns := range map[Address]bool{multicallAt: true, callOnlyAt: true, routerAt: false, stranger: false} {
+		for _, amount := range []*big.Int{big.NewInt(5), new(big.Int).Lsh(big.NewInt(1), 200)} {
+			data := pack(t, "approve(address,uint256)", common.Address(to), amount)
+			hazards := Hazards("c", mainnet.Read(Transaction{To: usdcAt, Data: data}).Effects(), mainnet.Party(Address{0xaa}))
+			if got := len(hazards) == 1 && hazards[0].Name == "c/"+Burn; got != burns {
+				t.Errorf("%s for %v: %v", to, amount, hazards)
+			}
+		}
+		revoked := pack(t, "decreaseAllowance(address,uint256)", common.Address(to), big.NewInt(5))
+		if hazards := Hazards("c", mainnet.Read(Transaction{To: usdcAt, Data: revoked}).Effects(), chains.Party{}); len(hazards) != 0 {
+			t.Errorf("revoked: %v", hazards)
+		}
+	}
+}

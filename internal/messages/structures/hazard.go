@@ -61,7 +61,7 @@ func (r *reading) allHazards(effects []chains.Effect, signer chains.Party) []cha
 		if !ok {
 			continue
 		}
-		if kind := effects[index].Kind; kind == chains.KindBurn || kind == chains.KindCall || r.calls && kind != chains.KindMessage {
+		if kind := effects[index].Kind; hazard.Name == ethereum.Name+"/burn" || kind == chains.KindCall || r.calls && kind != chains.KindMessage {
 			hazards = append(hazards, hazard)
 		}
 	}

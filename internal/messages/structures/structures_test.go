@@ -128,8 +128,10 @@ func TestVariants(t *testing.T) {
 	}{
 		"2^96 - 1":            {permit, []string{`"250000000"`, `"79228162514264337593543950335"`}, "allow", nil},
 		"2^96":                {permit, []string{`"250000000"`, `"79228162514264337593543950336"`}, "allow", []string{structures.HazardUnlimitedApproval}},
+		"allowed to anyone":   {permit, []string{`"spender":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"`, `"spender":"0xcA11bde05977b3631167028862bE2a173976CA11"`}, "allow", []string{"ethereum/burn"}},
 		"nothing allowed":     {permit, []string{`"250000000"`, `"0"`}, "take back", nil},
 		"to the zero address": {usdc, []string{`"to":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"`, `"to":"0x0000000000000000000000000000000000000000"`}, "destroy", []string{"ethereum/burn"}},
+		"to Multicall3":       {usdc, []string{`"to":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"`, `"to":"0xcA11bde05977b3631167028862bE2a173976CA11"`}, "destroy", []string{"ethereum/burn"}},
 		"to the token":        {usdc, []string{`"to":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"`, `"to":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"`}, "destroy", []string{"ethereum/burn"}},
 		"USDC on Hyperliquid to the zero address": {hyperliquid, []string{`"destination":"0x08d2b0a37f869ff76bacb5bab3278e26ab7067b7"`, `"destination":"0x0000000000000000000000000000000000000000"`},
 			"destroy", []string{structures.HazardNoVerifyingContract, "ethereum/burn"}},
