@@ -26,8 +26,8 @@ func (n *Network) isOneOf(p chains.Party, kinds []where) bool {
 	if len(address) < len(Address{}) {
 		return false
 	}
-	at := Address(address[len(address)-len(Address{}):])
-	return slices.ContainsFunc(kinds, func(w where) bool { return n.isKnown(at, w) })
+	c := n.known(Address(address[len(address)-len(Address{}):]))
+	return c != nil && slices.ContainsFunc(kinds, func(w where) bool { return slices.Contains(c.where, w) })
 }
 
 // opens reports whether an approval is one for anyone: its spender makes any call for any
@@ -71,7 +71,8 @@ func (h holdings) least(contract chains.Party, asset chains.Asset) *big.Int {
 	return new(big.Int)
 }
 
-// took records that an amount has left a contract.
+// took records that an amount has left a contract. A transfer of more than is surely there
+// may not happen: tokens exist that answer false instead of failing.
 func (h holdings) took(contract chains.Party, asset chains.Asset, amount chains.Quantity) {
 	held := h.of(contract, asset)
 	switch {
@@ -81,10 +82,10 @@ func (h holdings) took(contract chains.Party, asset chains.Asset, amount chains.
 	case amount.Value == nil || amount.Bound == chains.BoundLeast:
 		held.least = new(big.Int)
 	default:
-		held.least = less(held.least, amount.Value)
-		if held.most != nil && amount.Bound == chains.BoundExact {
+		if held.most != nil && amount.Bound == chains.BoundExact && amount.Value.Cmp(held.least) <= 0 {
 			held.most = less(held.most, amount.Value)
 		}
+		held.least = less(held.least, amount.Value)
 	}
 }
 
@@ -193,7 +194,10 @@ func (e *emitter) post(c *Call, effect chains.Effect, amount chains.Quantity) {
 	if effect.Asset.IsNone() || effect.From.Equal(effect.To) {
 		return
 	}
-	if spends(effect.Kind) {
+	switch {
+	case spends(effect.Kind) && effect.By == chains.ByStanding: // if the permission is there
+		e.held.took(effect.From, effect.Asset, chains.UnknownQuantity())
+	case spends(effect.Kind):
 		e.held.took(effect.From, effect.Asset, amount)
 	}
 	if moves(effect.Kind) && c.network.IsShared(effect.To) {

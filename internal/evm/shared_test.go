@@ -157,6 +157,7 @@ var plans = []struct {
 	{"pulled by a batch, whose recipients are no placeholders", 0, []step{do(0x0d, transfers(itself))}, nil},
 	{"sent on in part", 0, []step{pull7, do(0x05, usdcAt, stranger, 3)}, []string{"4 USDC"}},
 	{"sent on", 0, []step{pull7, do(0x05, usdcAt, stranger, 7)}, nil},
+	{"more sent on than came", 0, []step{pull7, do(0x05, usdcAt, stranger, 8)}, []string{"0 USDC"}},
 	{"all of it sent on", 0, []step{pull7, do(0x05, usdcAt, stranger, balance)}, nil},
 	{"sent to the router", 0, []step{pull7, do(0x05, usdcAt, itself, balance)}, []string{"7 USDC"}},
 	{"swapped to the router", 5, []step{wrap5, swap3(itself, 5, 3, false)}, []string{"3 USDC"}},
@@ -340,6 +341,8 @@ func TestLeftInSharedContracts(t *testing.T) {
 		{"taken and sent", multicallAt, 0, try(t, true, inBatch{to: usdcAt, data: take(multicallAt, 5)}, inBatch{to: usdcAt, data: send(stranger, 5)}), nil},
 		{"taken and sent, which may fail", multicallAt, 0, try(t, false, inBatch{to: usdcAt, data: take(multicallAt, 5)}, inBatch{to: usdcAt, data: send(stranger, 5)}), []string{"0 USDC at Multicall3"}},
 		{"taken by a call that is not decoded, perhaps", multicallAt, 0, try(t, true, inBatch{to: usdcAt, data: take(multicallAt, 5)}, inBatch{to: stranger, data: unknown}), nil},
+		{"taken, and more sent, which a token may refuse by an answer of false", multicallAt, 0,
+			try(t, true, inBatch{to: usdcAt, data: take(multicallAt, 5)}, inBatch{to: usdcAt, data: send(stranger, 6)}), []string{"0 USDC at Multicall3"}},
 		{"value beside a call that is not decoded", multicallAt, 5, try(t, true, inBatch{to: stranger, data: unknown}), []string{"5 ETH at Multicall3"}},
 		{"a plan whose caller is Multicall3", multicallAt, 5, aggregate(t, inBatch{to: routerAt, value: 5, data: wrapHere}), []string{"5 WETH at Multicall3"}},
 		{"a plan for a stranger by Multicall3", multicallAt, 5, aggregate(t, inBatch{to: routerAt, value: 5, data: wrapAway}), nil},
@@ -360,11 +363,17 @@ func TestLeftInSharedContracts(t *testing.T) {
 func TestSafeSweepsItsOwnRouterPlan(t *testing.T) {
 	safe := Address{0x5a}
 	bring := inBatch{to: usdcAt, data: pack(t, "transfer(address,uint256)", common.Address(routerAt), big.NewInt(7))}
+	back := inBatch{to: usdcAt, data: pack(t, "transferFrom(address,address,uint256)", common.Address(routerAt), common.Address(safe), big.NewInt(7))}
 	sweep := inBatch{to: routerAt, data: plan(t, true, []step{sweepAll})}
 	for _, c := range []struct {
 		calls []inBatch
 		left  []string
-	}{{[]inBatch{bring, sweep}, nil}, {[]inBatch{sweep, bring}, []string{"7 USDC"}}, {[]inBatch{bring}, []string{"7 USDC"}}} {
+	}{
+		{[]inBatch{bring, sweep}, nil},
+		{[]inBatch{sweep, bring}, []string{"7 USDC"}},
+		{[]inBatch{bring}, []string{"7 USDC"}},
+		{[]inBatch{bring, back}, []string{"0 USDC"}}, // by an allowance that the router does not give
+	} {
 		effects := mainnet.ReadFrom(safe, Transaction{To: callOnlyAt, Data: batch(t, c.calls...)}, true).Effects()
 		if got := leftIn(t, effects); !slices.Equal(got, c.left) {
 			t.Errorf("%q, want %q", got, c.left)
