@@ -41,6 +41,7 @@ type world struct {
 	secrets              map[common.Address][]byte
 
 	erc20, erc721, erc1155, erc777, erc6909, token common.Address
+	quiet                                          common.Address // answers false instead of failing
 	safe, ethReceiver, unlisted                    common.Address // unlisted: a MultiSendCallOnly at another address
 	entryPoints                                    []*entryPoint
 	v2, v3                                         common.Address // Uniswap's factories
@@ -116,6 +117,7 @@ func (w *world) deployTokens(t *testing.T) {
 	w.erc777 = w.deploy(t, w.signer, openzeppelin(t, "ERC777PresetFixedSupply"), append([]any{160, 224, 288, big.NewInt(1e18), w.signer}, append(name, 0)...)...)
 	w.erc6909 = w.deploy(t, w.signer, w.own("Multi"), w.signer, w.other)
 	w.token = w.deploy(t, w.signer, w.own("Token"), w.signer)
+	w.quiet = w.deploy(t, w.signer, w.own("Quiet"), w.signer)
 	w.ethReceiver = w.deploy(t, w.signer, w.own("Receiver"))
 	w.tokens = map[common.Address]standard{w.erc20: erc20, w.erc721: erc721, w.erc1155: erc1155, w.erc777: erc777, w.erc6909: erc6909, w.token: erc20, weth: erc20}
 }
