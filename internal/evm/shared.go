@@ -42,9 +42,9 @@ func opens(approval *chains.Effect) bool {
 }
 
 // holding is what the transaction has brought to a shared contract of one asset and has
-// not taken away. Numbers are replaced, never changed.
+// not taken away. What it points to is replaced, never changed.
 type holding struct {
-	inflow chains.Effect // that began it
+	inflow *chains.Effect // that began it
 	least  *big.Int
 	most   *big.Int // nil if it has no limit
 }
@@ -130,12 +130,12 @@ func (h *holdings) got(effect chains.Effect, amount chains.Quantity) {
 	held := h.of(effect.To, effect.Asset)
 	switch {
 	case held == nil:
-		*h = append(*h, holding{effect, least, most})
+		*h = append(*h, holding{&effect, least, most})
 		return
 	case held.isEmpty():
-		held.inflow = effect
+		held.inflow = &effect
 	default:
-		held.alsoBy(effect)
+		held.alsoBy(&effect)
 	}
 	held.least = new(big.Int).Add(held.least, least)
 	if held.most != nil && most != nil {
@@ -149,9 +149,11 @@ func (h *holding) isEmpty() bool { return h.most != nil && h.most.Sign() == 0 }
 
 // alsoBy adds an inflow by another authorization. The signer of the whole answers for what
 // two of them have brought.
-func (h *holding) alsoBy(effect chains.Effect) {
+func (h *holding) alsoBy(effect *chains.Effect) {
 	if by := h.inflow.By; by != effect.By || by == chains.ByOther && !h.inflow.OtherSigner.Equal(effect.OtherSigner) {
-		h.inflow.By, h.inflow.OtherSigner = chains.BySigner, chains.Party{}
+		joint := *h.inflow
+		joint.By, joint.OtherSigner = chains.BySigner, chains.Party{}
+		h.inflow = &joint
 	}
 }
 
@@ -221,7 +223,7 @@ func (e *emitter) left() {
 		if held.isEmpty() {
 			continue
 		}
-		burn := held.inflow
+		burn := *held.inflow
 		burn.Kind, burn.From, burn.Amount = chains.KindBurn, burn.To, chains.AtLeast(held.least)
 		e.effects = append(e.effects, burn)
 	}
