@@ -154,7 +154,7 @@ func (t *text) hazards(_ []chains.Effect, signer chains.Party) []chains.Hazard {
 		problem = fmt.Sprintf(UnreadSignIn, "EIP-4361")
 	}
 	if problem != "" {
-		hazards = append(hazards, chains.Hazard{Name: HazardForeignSignIn, Detail: problem}.OnEffect(0))
+		hazards = append(hazards, chains.Hazard{Name: HazardForeignSignIn, Detail: problem})
 	}
 	return hazards
 }
@@ -163,11 +163,11 @@ func (t *text) hazards(_ []chains.Effect, signer chains.Party) []chains.Hazard {
 // hash, or can be read as a transaction.
 func TextHazards(text []byte) (hazards []chains.Hazard) {
 	if problem := hashLike(text); problem != "" {
-		hazards = append(hazards, chains.Hazard{Name: HazardHashLike, Detail: problem}.OnEffect(0))
+		hazards = append(hazards, chains.Hazard{Name: HazardHashLike, Detail: problem})
 	}
 	if chain := transactionLike(text); chain != "" {
 		hazards = append(hazards, chains.Hazard{Name: HazardTransactionLike,
-			Detail: fmt.Sprintf("the message can be read as a transaction of %s: send it to sign_transaction", chain)}.OnEffect(0))
+			Detail: fmt.Sprintf("the message can be read as a transaction of %s: send it to sign_transaction", chain)})
 	}
 	return hazards
 }
@@ -227,8 +227,8 @@ func parseValidator(preimage []byte) (chains.Transaction, error) {
 			chains.AddressField("validator", validator.String()), chains.Bytes("data", preimage[head:])},
 		Effects: []chains.Effect{effect},
 		Hazards: func([]chains.Effect, chains.Party) []chains.Hazard {
-			return []chains.Hazard{chains.Hazard{Name: HazardValidatorData,
-				Detail: fmt.Sprintf("only the contract %s knows what the data means and what the signature permits", validator)}.OnEffect(0)}
+			return []chains.Hazard{{Name: HazardValidatorData,
+				Detail: fmt.Sprintf("only the contract %s knows what the data means and what the signature permits", validator)}}
 		},
 		Digest: crypto.Keccak256Hash(preimage),
 	}.Transaction(), nil
