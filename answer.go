@@ -35,6 +35,11 @@ type Trust struct {
 	// stamp: an answer does not say what was demanded.
 	Approvals []Approval
 
+	// Shown is the digest of what the voters were shown, in lower-case hex: the shown of
+	// the [activity.Review] that one of them kept. An answer does not have it. If it is
+	// empty, votes that name one must all name the same.
+	Shown string
+
 	// Limits are the chain limits that the engine uses.
 	Limits Limits
 }

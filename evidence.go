@@ -18,9 +18,9 @@ var ErrEvidence = errors.New("the votes do not verify")
 
 // VerifyVotes checks the stamps of a record offline. It needs only the public keys of
 // the members: the first stamp is the submitter's over exactly the recorded body, each
-// further one is by another member over a body that approves exactly this activity, and
-// together they fill the groups that the policy demanded when the activity was
-// submitted. The tags are those in members.
+// further one is by another member over a body that approves exactly this activity as the
+// record says that it was shown, and together they fill the groups that the policy
+// demanded when the activity was submitted. The tags are those in members.
 //
 // A credential that has expired since then counts, since it was valid at the stamped
 // time. VerifyVotes returns the approvals, the submitter's first, each with its stamped
@@ -31,7 +31,11 @@ var ErrEvidence = errors.New("the votes do not verify")
 // what the policy demanded. The server vouches for those; its log keeps it from changing
 // them later.
 func VerifyVotes(record *activity.Record, members []Member) ([]Vote, error) {
-	votes, err := verifyVotes(record.Request.Body, record.Votes, members)
+	shown := nothingShown
+	if record.Reading != nil {
+		shown = hexDigest(record.Reading.Digest())
+	}
+	votes, err := verifyVotes(record.Request.Body, record.Votes, members, shown)
 	if err == nil && record.Status == activity.StatusCompleted {
 		err = enoughVotes(votes, groupsOf(record.Decision.Required))
 	}
@@ -50,7 +54,7 @@ func (v *verification) votes() (string, error) {
 			PublicKey: vote.PublicKey, Signature: vote.Signature, Scheme: vote.Scheme,
 		}
 	}
-	verified, err := verifyVotes(v.trust.Body, votes, v.trust.Members)
+	verified, err := verifyVotes(v.trust.Body, votes, v.trust.Members, v.trust.Shown)
 	if err != nil {
 		return "", err
 	}
@@ -68,14 +72,20 @@ func enoughVotes(votes []Vote, groups []Approval) error {
 	return nil
 }
 
-func verifyVotes(body []byte, recorded []activity.Vote, members []Member) ([]Vote, error) {
+// nothingShown is the digest of what was shown if the record has no reading: no vote can
+// be on it.
+const nothingShown = "nothing"
+
+// verifyVotes verifies the votes on a body. shown is the digest of what the voters were
+// shown; if it is empty, those that name one must name the same.
+func verifyVotes(body []byte, recorded []activity.Vote, members []Member, shown string) ([]Vote, error) {
 	if len(recorded) == 0 {
 		return nil, errors.New("there are none, not even the submitter's")
 	}
 	votes := make([]Vote, len(recorded))
 	for i := range recorded {
 		var err error
-		if votes[i], err = verifyVote(body, &recorded[i], i == 0, members); err != nil {
+		if votes[i], err = verifyVote(body, &recorded[i], i == 0, members, &shown); err != nil {
 			return nil, fmt.Errorf("votes[%d], of user %s: %w", i, shorten(recorded[i].UserID), err)
 		}
 		if i > 0 && slices.ContainsFunc(votes[1:i], func(other Vote) bool { return other.User.ID == votes[i].User.ID }) {
@@ -86,7 +96,7 @@ func verifyVotes(body []byte, recorded []activity.Vote, members []Member) ([]Vot
 }
 
 // verifyVote checks one vote: what its body says, and that its stamp is a member's.
-func verifyVote(body []byte, recorded *activity.Vote, first bool, members []Member) (vote Vote, err error) {
+func verifyVote(body []byte, recorded *activity.Vote, first bool, members []Member, shown *string) (vote Vote, err error) {
 	message := body
 	if !first {
 		message = []byte(recorded.Message)
@@ -98,7 +108,7 @@ func verifyVote(body []byte, recorded *activity.Vote, first bool, members []Memb
 	if first {
 		err = errors.Join(sameText(recorded.Message, body), approves(recorded.Selection))
 	} else {
-		err = errors.Join(votesFor(request, body), approves(recorded.Selection))
+		err = errors.Join(votesFor(request, body, shown), approves(recorded.Selection))
 	}
 	if err != nil {
 		return vote, err
@@ -148,8 +158,9 @@ func approves(selection activity.Selection) error {
 	return nil
 }
 
-// votesFor refuses a vote unless it approves the activity of body.
-func votesFor(request *activity.Request, body []byte) error {
+// votesFor refuses a vote unless it approves the activity of body, as it was shown. If
+// shown is empty, it becomes what this vote is on.
+func votesFor(request *activity.Request, body []byte, shown *string) error {
 	intent, ok := request.Intent.(activity.VoteIntent)
 	submitted, err := activity.Decode(body)
 	switch {
@@ -161,6 +172,18 @@ func votesFor(request *activity.Request, body []byte) error {
 		return fmt.Errorf("it approves %s, another activity", intent.Fingerprint)
 	case request.OrganizationID != submitted.OrganizationID:
 		return errors.New("it is for another organization")
+	}
+	if *shown == "" {
+		*shown = intent.Shown
+	}
+	return sameShown(intent, *shown)
+}
+
+// sameShown refuses a vote on another reading than the one with the digest shown. A vote
+// need not say what was shown.
+func sameShown(intent activity.VoteIntent, shown string) error {
+	if intent.Shown != "" && intent.Shown != shown {
+		return fmt.Errorf("it is on another reading: its body says that %s was shown, and not %s", intent.Shown, shown)
 	}
 	return nil
 }

@@ -1,7 +1,10 @@
 package countersign_test
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -86,11 +89,18 @@ func TestVerifyVotes(t *testing.T) {
 		"another body":                    {func(r *activity.Record) { r.Request, r.Votes[0].StampedAt = second.Request, second.Request.Time() }, members, "wrong signature"},
 		"a hidden signature":              {func(r *activity.Record) { r.Votes[2].Signature = "" }, members, "it has no signature"},
 		"a user who is not a member":      {func(*activity.Record) {}, without("ben"), "no such user"},
+		"another summary shown":           {func(r *activity.Record) { r.Reading.Summary += " " }, members, "it is on another reading"},
+		"other keys shown":                {func(r *activity.Record) { r.Reading.KeyIDs = []string{"key-9"} }, members, "it is on another reading"},
+		"other effects shown":             {func(r *activity.Record) { r.Reading.Effects = "[]" }, members, "it is on another reading"},
+		"other readings shown":            {func(r *activity.Record) { r.Reading.Readings = `[{"path":"call"}]` }, members, "it is on another reading"},
+		"nothing shown":                   {func(r *activity.Record) { r.Reading = nil }, members, "it is on another reading"},
 		"a submitter who is not a member": {func(*activity.Record) {}, without("user-1"), "no such user"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			record := *first
 			record.Votes = slices.Clone(first.Votes)
+			reading := *first.Reading
+			record.Reading = &reading
 			test.attack(&record)
 			_, err := countersign.VerifyVotes(&record, test.members)
 			if !errors.Is(err, countersign.ErrEvidence) || !strings.Contains(err.Error(), test.want) {
@@ -110,6 +120,15 @@ func TestVerifyAnswerVotes(t *testing.T) {
 	if err != nil || !strings.HasSuffix(checksOf(checks), " votes") {
 		t.Errorf("%v, %v", checks, err)
 	}
+	trust.Shown = fmt.Sprintf("%x", record.Reading.Digest())
+	if _, err := countersign.VerifyAnswer(record.AppendAnswer(nil), trust); err != nil {
+		t.Error(err)
+	}
+	other := trust
+	other.Shown = strings.Repeat("ab", 32)
+	if _, err := countersign.VerifyAnswer(record.AppendAnswer(nil), other); !errors.Is(err, countersign.ErrAnswer) || !strings.Contains(err.Error(), "it is on another reading") {
+		t.Errorf("another digest: %v", err)
+	}
 	less := *record
 	less.Votes = record.Votes[:2]
 	for name, attacked := range map[string][]byte{
@@ -121,4 +140,57 @@ func TestVerifyAnswerVotes(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// TestVotesOnTwoReadings checks that the votes in one answer must be on one reading, and
+// that the engine counts no vote on another one than the record's.
+func TestVotesOnTwoReadings(t *testing.T) {
+	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
+	record, members := b.completed(t), b.members()
+	message := voteBody(activity.TypeApproveActivity, record, enginetest.Organization, record.Votes[2].StampedAt, strings.Repeat("ab", 32))
+	stamped := b.ben.Sign(message)
+	forged := *record
+	forged.Votes = slices.Clone(record.Votes)
+	forged.Votes[2].Message = message
+	forged.Votes[2].Signature = signatureOf(t, stamped.Stamps[0].Value)
+	trust := countersign.Trust{Body: record.Request.Body, Members: members}
+	if _, err := countersign.VerifyAnswer(forged.AppendAnswer(nil), trust); !errors.Is(err, countersign.ErrAnswer) || !strings.Contains(err.Error(), "votes[2], of user ben: it is on another reading") {
+		t.Errorf("an answer with votes on two readings: %v", err)
+	}
+
+	b.Clock.Advance(time.Second)
+	waiting := mustSubmit(t, b.Engine, b.APIKey.Sign(b.Body(enginetest.Request{})))
+	b.approve(b.ann, waiting)
+	stored := b.stored(waiting)
+	stored.Votes[1].Message = voteBody(activity.TypeApproveActivity, waiting, enginetest.Organization, stored.Votes[1].StampedAt, strings.Repeat("ab", 32))
+	found, err := b.Config.Store.Find(t.Context(), enginetest.Organization, waiting.Request.Fingerprint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found.Data = stored.Encode()
+	if err := b.Config.Store.Replace(t.Context(), found, b.Clock.Now(), nil); err != nil {
+		t.Fatal(err)
+	}
+	b.Clock.Advance(time.Second)
+	if after := b.approve(b.ben, waiting); after.Status != activity.StatusConsensusNeeded {
+		t.Errorf("%s: a vote on another reading counted", after.Status)
+	}
+	b.Clock.Advance(time.Second)
+	if after := b.approve(b.ann, waiting); after.Status != activity.StatusCompleted {
+		t.Errorf("%s: %s, after a vote on the right one", after.Status, after.Decision.Reason)
+	}
+}
+
+// signatureOf returns the signature in the stamp of an API key.
+func signatureOf(t *testing.T, header string) string {
+	t.Helper()
+	raw, err := base64.RawURLEncoding.DecodeString(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stamped struct{ Signature string }
+	if err := json.Unmarshal(raw, &stamped); err != nil {
+		t.Fatal(err)
+	}
+	return stamped.Signature
 }

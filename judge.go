@@ -109,8 +109,8 @@ func (e *Engine) submitterOf(ctx context.Context, organization *Organization, re
 	return submitter, nil
 }
 
-// countedVotes returns the approvals of a record whose voters are still members, with
-// their current tags. Votes are counted by user; how old one may be is up to each
+// countedVotes returns the approvals of a record that are on its reading and whose voters
+// are still members, with their current tags. Votes are counted by user; how old one may be is up to each
 // group.
 func (e *Engine) countedVotes(ctx context.Context, record *activity.Record) ([]Vote, error) {
 	var votes []Vote
@@ -123,7 +123,7 @@ func (e *Engine) countedVotes(ctx context.Context, record *activity.Record) ([]V
 		if err != nil {
 			return nil, err
 		}
-		if member == nil || i > 0 && !(&caller{member: member}).may(activity.TypeApproveActivity) {
+		if member == nil || i > 0 && (!(&caller{member: member}).may(activity.TypeApproveActivity) || !onReading(vote, record.Reading)) {
 			continue
 		}
 		votedAt := vote.StampedAt
@@ -133,6 +133,17 @@ func (e *Engine) countedVotes(ctx context.Context, record *activity.Record) ([]V
 		votes = append(votes, Vote{User: member.User, Credential: member.Credential, At: votedAt})
 	}
 	return votes, nil
+}
+
+// onReading reports whether a vote is on what the record says was shown, as far as the
+// body that its voter stamped says what that was.
+func onReading(vote *activity.Vote, reading *activity.Reading) bool {
+	request, err := activity.Decode([]byte(vote.Message))
+	if err != nil || reading == nil {
+		return false
+	}
+	intent, ok := request.Intent.(activity.VoteIntent)
+	return ok && sameShown(intent, hexDigest(reading.Digest())) == nil
 }
 
 // memberOf returns the member that cast a vote, or nil if it is no longer a member or

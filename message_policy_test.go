@@ -134,6 +134,55 @@ func TestMessageHazardsPerDomain(t *testing.T) {
 	wantSignatures(t, f, 1)
 }
 
+// dustPolicy allows two hazards for approvals of a worthless token, and none for USDC.
+const dustPolicy = `schema: countersign.policy/1
+lists:
+  dust: ["0x1111111111111111111111111111111111111111"]
+  usdc_token: ["0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"]
+rules:
+  - {name: dust-anywhere, allow: approve, when: "effect.asset.token in dust", hazards: [eip712/no-chain-id, eip712/far-deadline]}
+  - {name: usdc-permits, allow: approve, when: "effect.asset.token in usdc_token"}
+`
+
+// permitBatch returns an allowance of Permit2 without a chain and with a far deadline, of
+// one unit of some tokens.
+func permitBatch(tokens ...string) string {
+	details := make([]string, len(tokens))
+	for i, token := range tokens {
+		details[i] = fmt.Sprintf(`{"token":%q,"amount":"1","expiration":1795200000,"nonce":0}`, token)
+	}
+	return `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"name":"verifyingContract","type":"address"}],` +
+		`"PermitDetails":[{"name":"token","type":"address"},{"name":"amount","type":"uint160"},{"name":"expiration","type":"uint48"},{"name":"nonce","type":"uint48"}],` +
+		`"PermitBatch":[{"name":"details","type":"PermitDetails[]"},{"name":"spender","type":"address"},{"name":"sigDeadline","type":"uint256"}]},` +
+		`"primaryType":"PermitBatch","domain":{"name":"Permit2","verifyingContract":"0x000000000022D473030F116dDEE9F6B43aC78BA3"},` +
+		`"message":{"details":[` + strings.Join(details, ",") + `],"spender":"0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af","sigDeadline":"9999999999"}}`
+}
+
+// TestDustLaundersNothing checks that a hazard of a whole message must be listed by the
+// rules of all its effects, and of all effects of a batch, in any order.
+func TestDustLaundersNothing(t *testing.T) {
+	const dust, usdc = "0x1111111111111111111111111111111111111111", "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+	f := enginetest.New(t, withPolicy(t, dustPolicy))
+	for _, tokens := range [][]string{{usdc}, {dust, usdc}, {usdc, dust}, {dust, dust, usdc}} {
+		_, err := submitIntent(t, f, payload(permitBatch(tokens...), activity.EncodingEIP712, activity.HashNone))
+		refusal(t, err, activity.ReasonNotAuthorized, "rule usdc-permits would cover it, but does not list the request's hazard")
+	}
+	for _, payloads := range [][]string{{permitBatch(dust), permitBatch(usdc)}, {permitBatch(usdc), permitBatch(dust)}} {
+		_, err := submitIntent(t, f, activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: activity.EncodingEIP712, HashFunction: activity.HashNone, Payloads: payloads})
+		refusal(t, err, activity.ReasonNotAuthorized, "rule usdc-permits would cover it, but does not list the request's hazard")
+	}
+	wantSignatures(t, f, 0)
+	if _, err := submitIntent(t, f, payload(permitBatch(dust, dust), activity.EncodingEIP712, activity.HashNone)); err != nil {
+		t.Error(err)
+	}
+	allowed := enginetest.New(t, withPolicy(t, dustPolicy), func(c *countersign.Config) {
+		c.AllowHazards = []string{"eip712/no-chain-id", "eip712/far-deadline"}
+	})
+	if _, err := submitIntent(t, allowed, payload(permitBatch(dust, usdc), activity.EncodingEIP712, activity.HashNone)); err != nil {
+		t.Errorf("the configuration allows them: %v", err)
+	}
+}
+
 // TestMessageWaitsForApproval checks that a message that needs votes is signed by the
 // second one, exactly as the voters were shown it, and that its proof has the digest of
 // that.

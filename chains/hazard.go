@@ -3,8 +3,9 @@ package chains
 import "encoding/json"
 
 // Hazard is a danger of signing a well-formed transaction. The engine refuses to sign
-// unless the hazard's name is allowed. A hazard points at the effect that carries the
-// danger, or at the transaction as a whole, which is the default.
+// unless the hazard's name is allowed. A hazard belongs to the one effect that carries the
+// danger, or to the request as a whole, which is the default: every effect happens under
+// it, and every policy rule that decides one must allow it.
 type Hazard struct {
 	Name   string // stable, such as ethereum/no-chain-id
 	Detail string // what it means in this transaction, for a person

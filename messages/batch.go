@@ -60,12 +60,14 @@ func numbered(effects []chains.Effect, payload int) []chains.Effect {
 }
 
 // shifted returns the hazards of a part with the indexes of their effects shifted to
-// those of the batch: the part has the given number of effects, from start on.
+// those of the batch: the part has the given number of effects, from start on. Hazards of
+// the part as a whole are hazards of the batch.
 func shifted(hazards []chains.Hazard, start, effects int) []chains.Hazard {
-	out := slices.Clone(hazards)
+	out := make([]chains.Hazard, len(hazards))
 	for i, hazard := range hazards {
+		out[i] = chains.Hazard{Name: hazard.Name, Detail: hazard.Detail}
 		if index, ok := hazard.Effect(); ok && index < effects {
-			out[i] = hazard.OnEffect(start + index)
+			out[i] = out[i].OnEffect(start + index)
 		}
 	}
 	return out

@@ -19,10 +19,24 @@ type cover struct {
 	decision   countersign.Decision
 	counters   map[counter]int // the index of a counter's charge in decision.Charges
 	decided    []string        // the rule that decided each effect; empty if none did
+	whole      []chains.Hazard // of the request: every rule that decides an effect must list them
 }
 
 func newCover(ctx context.Context, f *File, request *countersign.Authorization) *cover {
-	return &cover{file: f, evaluation: newEvaluation(request, len(f.rules)), ctx: ctx, counters: map[counter]int{}, decided: make([]string, len(request.Effects))}
+	c := &cover{file: f, evaluation: newEvaluation(request, len(f.rules)), ctx: ctx, counters: map[counter]int{}, decided: make([]string, len(request.Effects))}
+	for _, hazard := range request.Hazards {
+		if !c.ofOneEffect(hazard) {
+			c.whole = append(c.whole, hazard)
+		}
+	}
+	return c
+}
+
+// ofOneEffect reports whether a hazard belongs to one effect that a rule must decide.
+// Any other hazard belongs to the request.
+func (c *cover) ofOneEffect(hazard chains.Hazard) bool {
+	index, ok := hazard.Effect()
+	return ok && index < len(c.evaluation.effects) && c.file.needsCover(c.evaluation, &c.evaluation.effects[index])
 }
 
 // effect finds the rule that decides an effect: the first in file order whose
@@ -57,11 +71,9 @@ func (c *cover) try(r *rule, effect *effectView, missed *missed) (bool, error) {
 		missed.considered(r)
 		return false, nil
 	}
-	for _, hazard := range c.hazardsOf(effect) {
-		if !r.allowsHazard(hazard.Name) {
-			missed.hazardous(r, hazard)
-			return false, nil
-		}
+	if hazard, unlisted := r.unlisted(slices.Concat(c.hazardsOf(effect), c.whole)); unlisted {
+		missed.hazardous(r, hazard)
+		return false, nil
 	}
 	charges, exceeded, err := c.charges(r, effect)
 	var uncountable *uncountableError
@@ -82,22 +94,17 @@ func (c *cover) try(r *rule, effect *effectView, missed *missed) (bool, error) {
 // take records that a rule decided an effect.
 func (c *cover) take(r *rule, effect *effectView, charges []store.Charge) {
 	c.decided[effect.index] = r.name
-	c.addRule(r)
+	if !slices.Contains(c.decision.Rules, r.name) {
+		c.decision.Rules = append(c.decision.Rules, r.name)
+		c.decision.Approvals = append(c.decision.Approvals, r.approvals...)
+	}
 	c.decision.Hazards = append(c.decision.Hazards, c.hazardsOf(effect)...)
 	for _, charge := range charges {
 		c.charge(charge)
 	}
 }
 
-// addRule adds a rule and its approvals to the decision, once.
-func (c *cover) addRule(r *rule) {
-	if !slices.Contains(c.decision.Rules, r.name) {
-		c.decision.Rules = append(c.decision.Rules, r.name)
-		c.decision.Approvals = append(c.decision.Approvals, r.approvals...)
-	}
-}
-
-// hazardsOf returns the hazards that point at an effect.
+// hazardsOf returns the hazards of one effect.
 func (c *cover) hazardsOf(effect *effectView) (hazards []chains.Hazard) {
 	for _, hazard := range c.evaluation.request.Hazards {
 		if index, ok := hazard.Effect(); ok && index == effect.index {
@@ -107,31 +114,18 @@ func (c *cover) hazardsOf(effect *effectView) (hazards []chains.Hazard) {
 	return hazards
 }
 
+// unlisted returns the first of some hazards that a rule does not list.
+func (r *rule) unlisted(hazards []chains.Hazard) (hazard chains.Hazard, found bool) {
+	index := slices.IndexFunc(hazards, func(hazard chains.Hazard) bool { return !r.allowsHazard(hazard.Name) })
+	if index < 0 {
+		return hazard, false
+	}
+	return hazards[index], true
+}
+
 func (r *rule) allowsHazard(name string) bool {
 	_, what, _ := strings.Cut(name, "/")
 	return slices.Contains(r.hazards, name) || what == blindCall && slices.Contains(r.hazards, blindCall)
-}
-
-// transactionHazards allows the hazards that do not point at a covered effect if a rule on
-// request lists them. The engine refuses those that it does not allow.
-func (c *cover) transactionHazards() {
-	e := c.evaluation
-	e.current = nil
-	for _, hazard := range e.request.Hazards {
-		if index, ok := hazard.Effect(); ok && index < len(e.effects) && c.decided[index] != "" {
-			continue
-		}
-		for _, r := range c.file.groups.allows[scope{e.chain, ""}] {
-			if !r.allowsHazard(hazard.Name) || !e.applies(r) {
-				continue
-			}
-			if match, err := r.when.holds(e); err == nil && match {
-				c.decision.Hazards = append(c.decision.Hazards, hazard)
-				c.addRule(r)
-				break
-			}
-		}
-	}
 }
 
 // votes returns how many votes groups need in total.

@@ -13,32 +13,26 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// TestEveryHazard: a rule covers an effect with a hazard exactly if it lists the hazard, or
-// blind-call for the blind calls of all chains. The same holds for a rule on the request and
-// a hazard that points at no effect.
+// TestEveryHazard: a rule covers an effect exactly if it lists the effect's hazards and
+// those of the request, or blind-call for the blind calls of all chains.
 func TestEveryHazard(t *testing.T) {
 	names := countersign.HazardNames()
 	blind := 0
 	for _, listed := range append(names, "blind-call") {
-		of := load(t, head+"rules:\n  - {name: a, allow: transfer, when: effect.to in treasury || effect.asset == usdc, hazards: "+listed+"}\n")
-		whole := load(t, head+"rules:\n  - {name: a, allow: transfer, when: effect.to in treasury || effect.asset == usdc}\n"+
-			"  - {name: b, allow: request, when: \"user.name == 'bot'\", hazards: "+listed+"}\n")
+		file := load(t, head+"rules:\n  - {name: a, allow: transfer, when: effect.to in treasury || effect.asset == usdc, hazards: "+listed+"}\n")
 		for _, name := range names {
 			isBlind := listed == "blind-call" && strings.HasSuffix(name, "/blind-call")
 			if isBlind {
 				blind++
 			}
 			want := listed == name || isBlind
-			asked := ask(ether(t, treasury, 1))
-			asked.Hazards = []chains.Hazard{chains.Hazard{Name: name}.OnEffect(0)}
-			decision, err := of.Decide(t.Context(), asked)
-			if (err == nil) != want || want && !slices.Equal(decision.Hazards, asked.Hazards) {
-				t.Errorf("%s with hazards: %s: %v, %v", name, listed, decision.Hazards, err)
-			}
-			asked.Hazards = []chains.Hazard{{Name: name}}
-			decision, err = whole.Decide(t.Context(), asked)
-			if err != nil || slices.Equal(decision.Hazards, asked.Hazards) != want {
-				t.Errorf("%s of the request, with hazards: %s: %v, %v", name, listed, decision.Hazards, err)
+			for _, hazard := range []chains.Hazard{{Name: name}, chains.Hazard{Name: name}.OnEffect(0)} {
+				asked := ask(ether(t, treasury, 1))
+				asked.Hazards = []chains.Hazard{hazard}
+				decision, err := file.Decide(t.Context(), asked)
+				if (err == nil) != want || want && !slices.Equal(decision.Hazards, asked.Hazards) {
+					t.Errorf("%+v with hazards: %s: %v, %v", hazard, listed, decision.Hazards, err)
+				}
 			}
 		}
 	}
@@ -47,46 +41,48 @@ func TestEveryHazard(t *testing.T) {
 	}
 }
 
-// TestHazardsOfBoth: a rule on the request allows a hazard once, and only one that does not
-// point at an effect which another rule decided.
-func TestHazardsOfBoth(t *testing.T) {
+// TestHazardsOfTheRequest: each rule that decides an effect must list a hazard of the
+// request. So must it one of an effect that no rule decides. A rule on request allows it
+// only where it is the rule that decides.
+func TestHazardsOfTheRequest(t *testing.T) {
 	const file = head + `rules:
-  - {name: pays, allow: transfer, when: effect.to in treasury || effect.asset == usdc, hazards: [ethereum/no-chain-id, ethereum/delegation]}
-  - {name: never, allow: request, when: "user.name == 'ann'", hazards: ethereum/no-chain-id}
-  - {name: fails, allow: request, when: "credential.id == 'x'", hazards: ethereum/no-chain-id}
-  - {name: other, allow: request, when: "user.name == 'bot'", hazards: ethereum/delegation}
-  - {name: whole, allow: request, when: "user.name == 'bot'", hazards: ethereum/no-chain-id}
-  - {name: again, allow: request, when: "user.name == 'bot'", hazards: ethereum/no-chain-id}
+  - {name: usd, allow: transfer, when: effect.asset == usdc}
+  - {name: pays, allow: transfer, when: effect.to in treasury, hazards: [ethereum/no-chain-id, ethereum/delegation]}
+  - {name: gas, allow: fee, hazards: ethereum/no-chain-id}
+  - {name: whole, allow: request, when: "effects.all(e, e.kind in ['transfer', 'approve', 'fee'])", hazards: [ethereum/no-chain-id, ethereum/burn]}
 `
-	first, second := chains.Hazard{Name: "ethereum/no-chain-id"}, chains.Hazard{Name: "ethereum/delegation"}
-	other := ether(t, thief, 5)
-	other.By = chains.ByOther
+	first, second, burn := chains.Hazard{Name: "ethereum/no-chain-id"}, chains.Hazard{Name: "ethereum/delegation"}, chains.Hazard{Name: "ethereum/burn"}
+	pay, usd := ether(t, treasury, 1), tokens(t, thief, chains.Exactly(big.NewInt(5)))
+	fee, approve, foreign := ether(t, thief, 1), ether(t, thief, 1), ether(t, thief, 5)
+	fee.Kind, approve.Kind, foreign.By = chains.KindFee, chains.KindApprove, chains.ByOther
 	for name, test := range map[string]struct {
+		effects []chains.Effect
 		hazards []chains.Hazard
-		rules   string
-		allowed int
+		want    string // the rules that allow, or why none does
 	}{
-		"of the request":       {[]chains.Hazard{first}, "pays,whole", 1},
-		"two of the request":   {[]chains.Hazard{first, second}, "pays,whole,other", 2},
-		"one of them twice":    {[]chains.Hazard{first, first}, "pays,whole", 2},
-		"of a decided effect":  {[]chains.Hazard{first.OnEffect(0)}, "pays", 1},
-		"of that and of it":    {[]chains.Hazard{first.OnEffect(0), second}, "pays,other", 2},
-		"two of an effect":     {[]chains.Hazard{first.OnEffect(0), second.OnEffect(0)}, "pays", 2},
-		"of an effect of none": {[]chains.Hazard{first.OnEffect(1)}, "pays,whole", 1},
-		"behind the effects":   {[]chains.Hazard{first.OnEffect(2)}, "pays,whole", 1},
-		"one that none allows": {[]chains.Hazard{{Name: "ethereum/unlimited-approval"}, first}, "pays,whole", 1},
+		"listed by all that decide":           {[]chains.Effect{pay, fee}, []chains.Hazard{first}, "allowed by pays,gas"},
+		"twice":                               {[]chains.Effect{pay, fee}, []chains.Hazard{first, first}, "allowed by pays,gas"},
+		"one is passed over, request decides": {[]chains.Effect{usd}, []chains.Hazard{first}, "allowed by whole"},
+		"request decides one":                 {[]chains.Effect{pay, usd}, []chains.Hazard{first}, "allowed by pays,whole"},
+		"request decides a kind of its own":   {[]chains.Effect{pay, approve}, []chains.Hazard{first}, "allowed by pays,whole"},
+		"request decides all":                 {[]chains.Effect{pay, fee}, []chains.Hazard{burn}, "allowed by whole"},
+		"one lists one, one the other":        {[]chains.Effect{pay, fee}, []chains.Hazard{second}, "rule gas would cover it, but does not list the request's hazard ethereum/delegation (why)"},
+		"of the effect":                       {[]chains.Effect{pay, fee}, []chains.Hazard{second.OnEffect(0)}, "allowed by pays,gas"},
+		"of the other effect":                 {[]chains.Effect{pay, fee}, []chains.Hazard{second.OnEffect(1)}, "rule gas would cover it, but does not list its hazard ethereum/delegation (why)"},
+		"of an effect that none decides":      {[]chains.Effect{pay, foreign}, []chains.Hazard{first.OnEffect(1)}, "allowed by pays"},
+		"of one that none decides, unlisted":  {[]chains.Effect{usd, foreign, {Kind: chains.KindCall, By: chains.ByOther}}, []chains.Hazard{first.OnEffect(1)}, "rule usd would cover it, but does not list its hazard ethereum/no-chain-id (why)"},
+		"behind the effects":                  {[]chains.Effect{pay}, []chains.Hazard{first.OnEffect(1)}, "allowed by pays"},
+		"behind the effects, unlisted":        {[]chains.Effect{pay}, []chains.Hazard{{Name: "ethereum/oversize"}}, "rule pays would cover it, but does not list the request's hazard ethereum/oversize"},
 	} {
-		asked := ask(ether(t, treasury, 1), other)
-		asked.Hazards = test.hazards
-		got, decision := decide(t, file, asked)
-		if got != "allowed by "+test.rules || len(decision.Hazards) != test.allowed {
-			t.Errorf("%s: %s, %v, want %s and %d", name, got, decision.Hazards, test.rules, test.allowed)
+		asked := ask(test.effects...)
+		asked.Hazards = slices.Clone(test.hazards)
+		for i := range asked.Hazards {
+			asked.Hazards[i].Detail = "why"
 		}
-	}
-	asked := ask(ether(t, treasury, 1))
-	asked.Hazards = []chains.Hazard{first.OnEffect(0), chains.Hazard{Name: "ethereum/unlimited-approval", Detail: "why"}.OnEffect(0)}
-	if got, _ := decide(t, file, asked); !strings.Contains(got, "rule pays would cover it, but does not list its hazard ethereum/unlimited-approval (why)") {
-		t.Error(got)
+		got, decision := decide(t, file, asked)
+		if !strings.Contains(got, test.want) || strings.HasPrefix(got, "allowed") && (got != test.want || len(decision.Hazards) != len(asked.Hazards)) {
+			t.Errorf("%s: %s, %v, want %s", name, got, decision.Hazards, test.want)
+		}
 	}
 }
 

@@ -39,7 +39,8 @@ func missingAny(decision *countersign.Decision, request *countersign.Authorizati
 
 // Decide implements [countersign.Decider]. A request is allowed if no deny matches, at
 // least one effect is by our authorization, and each of those is covered by an allow
-// whose condition holds for it.
+// whose condition holds for it, and that lists the hazards of the effect and of the
+// request.
 func (f *File) Decide(ctx context.Context, request countersign.Authorization) (countersign.Decision, error) {
 	return newCover(ctx, f, &request).decide()
 }
@@ -66,7 +67,7 @@ func (c *cover) decide() (countersign.Decision, error) {
 	if covered == 0 {
 		return countersign.Decision{}, &Denial{Effect: -1, Text: "no effect of this request is by its signature: there is nothing that a rule could allow"}
 	}
-	c.transactionHazards()
+	c.decision.Hazards = append(c.decision.Hazards, c.whole...)
 	c.decision.Digest = f.digest
 	return c.decision, nil
 }

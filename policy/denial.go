@@ -65,8 +65,17 @@ func (m *missed) failed(r *rule, err error) {
 
 func (m *missed) hazardous(r *rule, hazard chains.Hazard) {
 	if m.hazard == "" {
-		m.hazard, m.rule = fmt.Sprintf("rule %s would cover it, but does not list its hazard %s (%s)", r.name, hazard.Name, hazard.Detail), r.name
+		m.hazard, m.rule = fmt.Sprintf("rule %s would cover it, but does not list %s", r.name, hazardText(hazard)), r.name
 	}
+}
+
+// hazardText names a hazard in a refusal, and what it is of.
+func hazardText(hazard chains.Hazard) string {
+	whose := "the request's hazard"
+	if _, ok := hazard.Effect(); ok {
+		whose = "its hazard"
+	}
+	return fmt.Sprintf("%s %s (%s)", whose, hazard.Name, hazard.Detail)
 }
 
 func (m *missed) exceeded(r *rule, exceeded *countersign.LimitExceeded) {

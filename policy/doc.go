@@ -9,7 +9,8 @@
 //
 //   - An allow covers effects, not transactions. A request is allowed if no deny
 //     matches, it has at least one effect, and each effect is covered by an allow
-//     whose condition holds for it.
+//     whose condition holds for it and that lists the hazards of the effect and of
+//     the request.
 //   - An error denies. An error in a deny denies; an error in an allow does not
 //     allow. Reading an absent or unknown member is an error; test it with has()
 //     first.

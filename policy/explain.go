@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -30,7 +29,6 @@ type Explanation struct {
 	Effects   []ExplainedEffect        `json:"effects"`
 	Rules     []Answer                 `json:"rules"`
 	Approvals []activity.ApprovalGroup `json:"approvals,omitempty"` // with the number of missing votes
-	Hazards   []string                 `json:"hazards,omitempty"`   // that no rule allows: refused unless the configuration allows them
 	Charges   []Charge                 `json:"charges,omitempty"`
 	Digest    string                   `json:"digest"`
 }
@@ -59,7 +57,7 @@ type Answer struct {
 	Deny    bool    `json:"deny"`
 	Effect  int     `json:"effect"` // index; -1 for the request
 	Match   bool    `json:"matched"`
-	Because string  `json:"because,omitempty"` // the first clause that did not hold
+	Because string  `json:"because,omitempty"` // the first clause that did not hold, or a hazard that the rule does not list
 	Error   string  `json:"error,omitempty"`   // why the clause could not be decided
 	Values  []Value `json:"values,omitempty"`  // of the members in the clause
 }
@@ -84,7 +82,7 @@ func (f *File) Explain(ctx context.Context, request countersign.Authorization) (
 	}
 	e := newEvaluation(&request, len(f.rules))
 	for _, r := range f.rules {
-		x.Rules = append(x.Rules, r.answers(e)...)
+		x.Rules = append(x.Rules, c.answers(r, e)...)
 	}
 	x.addEffects(c)
 	switch {
@@ -93,9 +91,6 @@ func (f *File) Explain(ctx context.Context, request countersign.Authorization) (
 		return x, nil
 	case missingAny(&decision, &request):
 		x.Decision = expectApprovals
-	}
-	for _, hazard := range unallowed(&request, &decision) {
-		x.Hazards = append(x.Hazards, hazard.Name)
 	}
 	return x, nil
 }
@@ -128,16 +123,6 @@ func (f *File) denyingRule(err error) string {
 	return denial.Rule
 }
 
-// unallowed returns the hazards that no deciding rule allows.
-func unallowed(request *countersign.Authorization, decision *countersign.Decision) (hazards []chains.Hazard) {
-	for i := range request.Hazards {
-		if !slices.ContainsFunc(decision.Hazards, func(allowed chains.Hazard) bool { return reflect.DeepEqual(allowed, request.Hazards[i]) }) {
-			hazards = append(hazards, request.Hazards[i])
-		}
-	}
-	return hazards
-}
-
 // addEffects adds the effects with their descriptors' readings and the rules that allow
 // them.
 func (x *Explanation) addEffects(c *cover) {
@@ -163,7 +148,7 @@ func (x *Explanation) addEffects(c *cover) {
 }
 
 // answers evaluates a rule for the request or for each effect that it is about.
-func (r *rule) answers(e *evaluation) []Answer {
+func (c *cover) answers(r *rule, e *evaluation) []Answer {
 	answer := Answer{Rule: r.name, Deny: r.deny, Effect: -1}
 	switch {
 	case len(r.on) > 0 && !slices.Contains(r.on, e.chain):
@@ -178,14 +163,14 @@ func (r *rule) answers(e *evaluation) []Answer {
 		return []Answer{answer}
 	case r.request:
 		e.current = nil
-		return []Answer{r.answer(e, answer)}
+		return []Answer{c.answer(r, e, answer)}
 	}
 	var answers []Answer
 	for i := range e.effects {
 		effect := &e.effects[i]
 		if r.judges(effect) && slices.Contains(r.kinds, effect.Kind) {
 			e.current, answer.Effect = effect, i
-			answers = append(answers, r.answer(e, answer))
+			answers = append(answers, c.answer(r, e, answer))
 		}
 	}
 	if answers == nil {
@@ -195,12 +180,9 @@ func (r *rule) answers(e *evaluation) []Answer {
 	return answers
 }
 
-// answer evaluates the clauses of the condition one by one, and completes the answer.
-func (r *rule) answer(e *evaluation, answer Answer) Answer {
-	if r.when == nil {
-		answer.Match = true
-		return answer
-	}
+// answer evaluates the clauses of the condition one by one, then the hazards that an
+// allow must list, and completes the answer.
+func (c *cover) answer(r *rule, e *evaluation, answer Answer) Answer {
 	for _, clause := range r.when.clauses() {
 		holds, err := clause.evaluate(e)
 		if err != nil {
@@ -210,6 +192,18 @@ func (r *rule) answer(e *evaluation, answer Answer) Answer {
 			answer.Because, answer.Values = clause.source, clause.members(e)
 			return answer
 		}
+	}
+	if r.deny {
+		answer.Match = true
+		return answer
+	}
+	hazards := c.whole
+	if e.current != nil {
+		hazards = slices.Concat(c.hazardsOf(e.current), hazards)
+	}
+	if hazard, unlisted := r.unlisted(hazards); unlisted {
+		answer.Because = "hazards: it does not list " + hazardText(hazard)
+		return answer
 	}
 	answer.Match = true
 	return answer
@@ -221,8 +215,12 @@ type clause struct {
 	env    *cel.Env
 }
 
-// clauses returns the parts of the condition that && joins.
+// clauses returns the parts of the condition that && joins; none if there is no
+// condition.
 func (x *expression) clauses() []clause {
+	if x == nil {
+		return nil
+	}
 	var clauses []clause
 	var split func(ast.Expr)
 	split = func(e ast.Expr) {

@@ -20,9 +20,6 @@ func (x *Explanation) String() string {
 	if x.Refusal != "" {
 		fmt.Fprintf(&out, "  %s\n", syntax.Printable(x.Refusal))
 	}
-	for _, hazard := range x.Hazards {
-		fmt.Fprintf(&out, "  no rule allows the hazard %s: refused unless the configuration allows it\n", hazard)
-	}
 	for i := range x.Effects {
 		x.Effects[i].write(&out)
 	}
@@ -94,7 +91,7 @@ func (a *Answer) write(out *strings.Builder) {
 	case a.Error != "":
 		fmt.Fprintf(out, "%s (%s), %s: cannot be decided: %s: %s\n", a.Rule, verb, about, a.Because, a.Error)
 	default:
-		fmt.Fprintf(out, "%s (%s), %s: does not match: %s\n", a.Rule, verb, about, a.Because)
+		fmt.Fprintf(out, "%s (%s), %s: does not match: %s\n", a.Rule, verb, about, syntax.Printable(a.Because))
 	}
 	for _, value := range a.Values {
 		fmt.Fprintf(out, "    %s is %s\n", value.Of, syntax.Printable(value.Value))

@@ -127,7 +127,7 @@ func TestMembers(t *testing.T) {
 		"size(request.hazards) == 2": true, "'ethereum/delegation' in request.hazards": true, "'ethereum/no-chain-id' in request.hazards": true, "'ethereum/burn' in request.hazards": false,
 		"request.type == ''": true, "time.now == timestamp('2026-11-23T09:00:00Z')": true,
 	} {
-		got, _ := decide(t, head+"rules:\n  - {name: no, deny: request, when: \""+when+"\"}\n  - {name: pays, allow: transfer, when: effect.to in treasury || effect.asset == usdc}\n", asked)
+		got, _ := decide(t, head+"rules:\n  - {name: no, deny: request, when: \""+when+"\"}\n  - {name: pays, allow: transfer, when: effect.to in treasury || effect.asset == usdc, hazards: [ethereum/no-chain-id, ethereum/delegation]}\n", asked)
 		if denied := strings.Contains(got, "rule no denies"); denied != want || !denied && !strings.HasPrefix(got, "allowed") {
 			t.Errorf("%s: %s", when, got)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,9 +102,26 @@ type modelRule struct {
 	kinds []chains.Kind
 	tag   string
 	when  clause
+
+	hazards []string
 }
 
 var modelKinds = []chains.Kind{chains.KindTransfer, chains.KindApprove, chains.KindFee, chains.KindCall}
+
+// modelHazards are the hazards of requests and effects in the model.
+var modelHazards = []string{"ethereum/no-chain-id", "eip712/far-deadline"}
+
+// randomHazards draws hazards of the request, and of effects that exist or not.
+func randomHazards(random *rand.Rand) (hazards []chains.Hazard) {
+	for range max(0, random.IntN(5)-2) {
+		hazard := chains.Hazard{Name: modelHazards[random.IntN(len(modelHazards))]}
+		if index := random.IntN(8) - 4; index >= 0 {
+			hazard = hazard.OnEffect(index)
+		}
+		hazards = append(hazards, hazard)
+	}
+	return hazards
+}
 
 func randomRule(random *rand.Rand, from []clause) modelRule {
 	rule := modelRule{deny: random.IntN(4) == 0, when: randomClause(random, from, 3)}
@@ -116,6 +134,11 @@ func randomRule(random *rand.Rand, from []clause) modelRule {
 		rule.kinds = modelKinds
 	}
 	rule.tag = []string{"", "", "agent", "ops"}[random.IntN(4)]
+	for _, name := range modelHazards {
+		if !rule.deny && random.IntN(2) == 0 {
+			rule.hazards = append(rule.hazards, name)
+		}
+	}
 	return rule
 }
 
@@ -131,13 +154,26 @@ func (r *modelRule) text(index int) string {
 	for _, kind := range r.kinds {
 		kinds = append(kinds, string(kind))
 	}
+	if len(r.hazards) > 0 {
+		who += ", hazards: [" + strings.Join(r.hazards, ", ") + "]"
+	}
 	return fmt.Sprintf("  - {name: r%d, %s: [%s]%s, when: %s}\n", index, verb, strings.Join(kinds, ", "), who, quoted(r.when.text))
 }
 
+// lists reports whether the rule lists the hazards of an effect, and those that are of no
+// effect that a rule must decide.
+func (r *modelRule) lists(hazards []chains.Hazard, effects []chains.Effect, effect int) bool {
+	return !slices.ContainsFunc(hazards, func(hazard chains.Hazard) bool {
+		index, ok := hazard.Effect()
+		whole := !ok || index >= len(effects) || effects[index].By == chains.ByOther || effects[index].Change
+		return (whole || index == effect) && !slices.Contains(r.hazards, hazard.Name)
+	})
+}
+
 // judge implements rules 1 and 2 of the package comment literally.
-func judge(rules []modelRule, effects []chains.Effect) bool {
+func judge(rules []modelRule, effects []chains.Effect, hazards []chains.Hazard) bool {
 	covered := 0
-	for _, effect := range effects {
+	for i, effect := range effects {
 		if effect.By == chains.ByOther || effect.Change {
 			continue
 		}
@@ -152,7 +188,7 @@ func judge(rules []modelRule, effects []chains.Effect) bool {
 				if rule.deny && value != no {
 					return false
 				}
-				allowed = allowed || !rule.deny && value == yes
+				allowed = allowed || !rule.deny && value == yes && rule.lists(hazards, effects, i)
 			}
 		}
 		if !allowed {
@@ -181,7 +217,7 @@ func randomEffect(t testing.TB, random *rand.Rand) chains.Effect {
 func TestAgainstModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	from := atoms(t)
-	allowed, files := 0, 300
+	allowed, hazardous, files := 0, 0, 300
 	for range files {
 		var rules []modelRule
 		text := head + "rules:\n  - {name: uses, deny: mint, when: 'effect.asset == usdc && effect.to in treasury'}\n"
@@ -195,22 +231,58 @@ func TestAgainstModel(t *testing.T) {
 			for range random.IntN(4) {
 				effects = append(effects, randomEffect(t, random))
 			}
-			_, err := file.Decide(t.Context(), ask(effects...))
+			asked := ask(effects...)
+			asked.Hazards = randomHazards(random)
+			_, err := file.Decide(t.Context(), asked)
 			if err != nil && !errors.Is(err, countersign.ErrDenied) {
 				t.Fatal(err)
 			}
-			want := judge(rules, effects)
+			want := judge(rules, effects, asked.Hazards)
 			if want != (err == nil) {
-				t.Fatalf("%v, the model says %v\n%s\n%+v", err, want, text, effects)
+				t.Fatalf("%v, the model says %v\n%s\n%+v", err, want, text, asked)
 			}
-			if want {
-				allowed++
+			if !want {
+				checkNoDust(t, file, asked, randomEffect(t, random))
+				continue
 			}
+			allowed++
+			hazardous += min(1, len(asked.Hazards))
 		}
 	}
-	if allowed < files {
-		t.Errorf("%d requests were allowed: too few to say anything", allowed)
+	if allowed < files || hazardous < files/4 {
+		t.Errorf("%d requests were allowed, %d of them with hazards: too few to say anything", allowed, hazardous)
 	}
+}
+
+// checkNoDust checks that a refused request stays refused when an effect is put before the
+// others, or behind them.
+func checkNoDust(t *testing.T, file *policy.File, asked countersign.Authorization, dust chains.Effect) {
+	t.Helper()
+	if dust.By == chains.ByOther || dust.Change || len(asked.Effects) == 0 {
+		return
+	}
+	effects, hazards := asked.Effects, asked.Hazards
+	asked.Effects = append(slices.Clone(effects), dust)
+	if _, err := file.Decide(t.Context(), asked); err == nil && !pointsAt(hazards, len(effects)) && needsRule(effects) {
+		t.Fatalf("%+v behind the other effects launders %+v", dust, asked)
+	}
+	asked.Effects, asked.Hazards = append([]chains.Effect{dust}, effects...), slices.Clone(hazards)
+	for i, hazard := range hazards {
+		if index, ok := hazard.Effect(); ok {
+			asked.Hazards[i] = hazard.OnEffect(index + 1)
+		}
+	}
+	if _, err := file.Decide(t.Context(), asked); err == nil && needsRule(effects) {
+		t.Fatalf("%+v before the other effects launders %+v", dust, asked)
+	}
+}
+
+func pointsAt(hazards []chains.Hazard, effect int) bool {
+	return slices.ContainsFunc(hazards, func(hazard chains.Hazard) bool { index, ok := hazard.Effect(); return ok && index == effect })
+}
+
+func needsRule(effects []chains.Effect) bool {
+	return slices.ContainsFunc(effects, func(effect chains.Effect) bool { return effect.By != chains.ByOther && !effect.Change })
 }
 
 // FuzzParse: no file makes the parser panic, and the cost of accepted files is bounded.

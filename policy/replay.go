@@ -131,7 +131,7 @@ func (r *Replay) resolveUsers(request *countersign.Authorization) {
 func (r *Replay) decide(ctx context.Context, record *activity.Record, request *countersign.Authorization) (countersign.Decision, error) {
 	request.Spent = replayedSpent{r.ledger, request.Now}
 	decision, err := r.file.Decide(ctx, *request)
-	if err != nil || missingAny(&decision, request) || len(unallowed(request, &decision)) > 0 {
+	if err != nil || missingAny(&decision, request) {
 		return decision, err
 	}
 	charges := store.Charges{By: record.Request.Fingerprint, List: decision.Charges}
@@ -144,13 +144,9 @@ func (r *Replay) decide(ctx context.Context, record *activity.Record, request *c
 // decided sets the outcome of a decision.
 func (r *Replayed) decided(decision countersign.Decision, err error, request *countersign.Authorization) {
 	r.After, r.Rules = OutcomeAllowed, decision.Rules
-	hazards := unallowed(request, &decision)
 	switch {
 	case err != nil:
 		r.After, r.Refusal = OutcomeDenied, err.Error()
-		return
-	case len(hazards) > 0:
-		r.After, r.Refusal = OutcomeDenied, "no rule allows its hazard "+hazards[0].Name
 		return
 	case missingAny(&decision, request):
 		r.After = OutcomeApprovals

@@ -48,6 +48,7 @@ type File struct {
 	Trust   string   // why it is trusted; empty if it is not
 	Problem string   // why it is not used
 
+	blind   []string  // what calls begin with that the pin keeps blind
 	expires time.Time // of the attestation; zero for never
 	source  source
 	typed   bool // it reads typed data instead of calls
@@ -138,6 +139,7 @@ func (f *Folder) add(l *loader, name string, pins *Pins, attested attestations) 
 			file.typed = d.typed != nil
 		}
 		file.trust(loaded, pins, attested)
+		file.blind = pins.blindOf(file.Digest)
 	}
 	for _, t := range targets {
 		if slices.Contains(f.byTarget[t], file) {
@@ -224,6 +226,7 @@ func (f *Folder) readAt(call chains.Call, depth int) (reading chains.Reading, ok
 		if !known {
 			continue
 		}
+		file.keepBlind(call, &one)
 		one.Source, one.Digest, one.Trust = file.Name, hex.EncodeToString(file.Digest[:]), file.Trust
 		if readings++; readings > 1 {
 			return chains.Reading{Source: reading.Source + ", " + file.Name, Problem: "two trusted files describe this function: unpin one"}, true

@@ -111,9 +111,17 @@ A file without "trust" is not used, and "problem" says why.`),
 func newDescriptorsCheckCommand() *cobra.Command {
 	var flags descriptorFlags
 	command := &cobra.Command{
-		Use:     "check",
-		Short:   "Check that every file of a folder is used",
-		Long:    "Print the files that are not used, with the reason. The exit status is 1 if there are any.",
+		Use:   "check",
+		Short: "Check that every file of a folder is used",
+		Long: paragraphs(`
+Print the files that are not used, with the reason. The exit status is 1 if there are any.
+
+Standard error names the functions of the others that may approve or execute what is stored
+elsewhere: called approve, confirm, execute, queue or schedule, with nothing but hashes and
+ids as arguments. A reading of such a call shows what it names and not what it does. If a
+function does that, keep its calls blind by a line below the pin of its file:
+
+  blind: [0xd4d9bdcd]`),
 		Example: "  countersign descriptors check --config countersign.yaml",
 		Args:    namedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -121,8 +129,13 @@ func newDescriptorsCheckCommand() *cobra.Command {
 			err := printDescriptors(cmd, &flags, func(file *descriptors.File) bool {
 				if file.Problem != "" {
 					unused++
+					return true
 				}
-				return file.Problem != ""
+				for _, function := range file.ByReference() {
+					fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s may approve or execute what is stored elsewhere, which no reading shows: if it does, write 'blind: [0x%x]' below the file's pin\n",
+						file.Name, function.Name, function.Selector)
+				}
+				return false
 			})
 			if err == nil && unused > 0 {
 				err = fmt.Errorf("%d files are not used", unused)

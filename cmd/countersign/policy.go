@@ -143,8 +143,10 @@ func newPolicyImportCommand() *cobra.Command {
 		Long: paragraphs(`
 Read policies of the hosted service as JSON from standard input, a list or an object
 with a member "policies", and print a policy file. Policies that cannot be converted
-become comments that give the reason. Review the result before you use it: a policy
-that allowed whole transactions still does, and says so.`),
+become comments that give the reason. In place of one that may deny stands a rule that
+denies all that it may have named, at the widest every activity: nothing is allowed that
+was denied. Review the result before you use it: a policy that allowed whole transactions
+still does, and says so.`),
 		Example: "  countersign policy import < hosted-policies.json > policy.yaml",
 		Args:    stdinArgs("list of policies"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return importPolicies(cmd) },
@@ -160,13 +162,19 @@ func importPolicies(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	converted := 0
+	converted, denied := 0, []string{}
 	for _, one := range imported {
-		if one.Problem == "" {
+		switch {
+		case one.Problem == "":
 			converted++
+		case one.Rule != "":
+			denied = append(denied, one.Name)
 		}
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d policies converted\n", converted, len(imported))
+	if len(denied) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "These may deny and were not converted, so their rules deny all that they may have named: %s\n", strings.Join(denied, ", "))
+	}
 	_, err = cmd.OutOrStdout().Write([]byte(file))
 	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -135,7 +137,21 @@ func (c *policyExplain) aboutIntent(path string, intent activity.Intent) (*polic
 	inspection = inspection.ReadWith(known.reader())
 	asked.Summary, asked.Effects = &inspection.Summary, inspection.Effects
 	asked.Hazards, asked.Readings = inspection.Hazards, inspection.Readings
-	return file, asked, nil
+	return file, asked, c.withoutAllowed(&asked)
+}
+
+// withoutAllowed removes the hazards that the organization in --config allows, about which
+// a policy is not asked.
+func (c *policyExplain) withoutAllowed(asked *countersign.Authorization) error {
+	if c.configFile == "" {
+		return nil
+	}
+	_, organization, err := c.configured()
+	if err != nil {
+		return err
+	}
+	asked.Hazards = slices.DeleteFunc(asked.Hazards, func(hazard chains.Hazard) bool { return slices.Contains(organization.AllowHazards, hazard.Name) })
+	return nil
 }
 
 // configuredUser returns the user whom --as names.

@@ -6,6 +6,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,6 +26,7 @@ type verifyCommand struct {
 	signed         string // file to write the signed transaction to
 	network        networkFlag
 	config         string // configuration with the users whose votes are checked
+	shown          string // digest of what the voters were shown
 	minVotes       int    // from users other than the submitter
 }
 
@@ -45,14 +47,16 @@ payload per line of standard input. The checks are:
   summary  the transaction in the body is the one that was shown
   log      with --log-key: the activity is in the log that its owner signs
   votes    with --config: each vote is on this activity, by a user of the configuration
-           with a key that may vote; with --votes, at least that many are by users other
-           than the submitter
+           with a key that may vote, and all that say what was shown say the same, with
+           --shown exactly that; with --votes, at least that many are by users other than
+           the submitter
 
-Without --proof-key only the first two are checked, and anyone could forge the answer.
+Without --proof-key only the first two are checked, and anyone could forge the answer:
+--signed, which writes the signed transaction to a file once every check has passed, needs
+it.
 The request must have asked for the proof with "generateAppProofs":true. The public key
 of proof.pem is proof-public.pem of 'countersign init --offline', or the output of
-'openssl pkey -in proof.pem -pubout'. --signed writes the signed transaction to a file,
-once every check has passed.
+'openssl pkey -in proof.pem -pubout'.
 
 Standard output lists what was checked and what was skipped:
 
@@ -72,6 +76,7 @@ an hour after they were made. The exit status is 1 if any check fails.`),
 	command.Flags().BoolVar(&c.scan, "scan", false, "read the answer from QR codes, one payload per line of standard input")
 	command.Flags().StringVar(&c.signed, "signed", "", "`FILE` to write the signed transaction to")
 	command.Flags().StringVar(&c.config, "config", "", "configuration `FILE` with the users whose votes are checked; only public keys are read from it")
+	command.Flags().StringVar(&c.shown, "shown", "", "`DIGEST` of what the voters were shown, as their review has it, with --config")
 	command.Flags().IntVar(&c.minVotes, "votes", 0, "minimum `NUMBER` of votes by users other than the submitter, with --config")
 	c.network.register(command)
 	return command
@@ -90,6 +95,9 @@ func (c *verifyCommand) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if c.signed != "" {
+		if err := proven(checks); err != nil {
+			return fmt.Errorf("--signed %s: %w", c.signed, err)
+		}
 		if err := writeWhole(c.signed, []byte(signed+"\n")); err != nil {
 			return fmt.Errorf("--signed %s: %w", c.signed, err)
 		}
@@ -99,8 +107,11 @@ func (c *verifyCommand) run(cmd *cobra.Command, args []string) error {
 
 // trust reads the keys, the body and the users that the caller trusts.
 func (c *verifyCommand) trust() (trust countersign.Trust, err error) {
-	if c.body == "" {
+	switch {
+	case c.body == "":
 		return trust, usagef("--body is missing: the file with the body of the request")
+	case c.signed != "" && c.proofKey == "":
+		return trust, usagef("--signed needs --proof-key: without it nothing proves that the transaction is the engine's")
 	}
 	if c.logKey != "" {
 		if trust.LogKey, err = readLogKey(c.logKey); err != nil {
@@ -128,6 +139,10 @@ func (c *verifyCommand) trust() (trust countersign.Trust, err error) {
 // trustVoters reads the users of the organization that the body names.
 func (c *verifyCommand) trustVoters(trust *countersign.Trust) error {
 	switch {
+	case c.config == "" && c.shown != "":
+		return usagef("--shown needs --config: the configuration with the users whose votes are checked")
+	case c.shown != "" && !digestDigits.MatchString(c.shown):
+		return usagef("--shown %s: expected 64 lower-case hex digits", c.shown)
 	case c.config == "" && c.minVotes != 0:
 		return usagef("--votes needs --config: the configuration with the users whose votes count")
 	case c.config == "":
@@ -149,6 +164,7 @@ func (c *verifyCommand) trustVoters(trust *countersign.Trust) error {
 	if err != nil {
 		return fmt.Errorf("--config %s: it has no organization %s, which the body names", c.config, request.OrganizationID)
 	}
+	trust.Shown = c.shown
 	trust.Approvals = []countersign.Approval{{Rule: "--votes", Count: c.minVotes, NotSubmitter: true}}
 	trust.Members, err = organization.Members()
 	return err
@@ -189,6 +205,18 @@ func (c *verifyCommand) check(cmd *cobra.Command, args []string, trust countersi
 	}
 	return checks, signed, nil
 }
+
+// proven refuses checks of which any was skipped: what they let through is not proven.
+func proven(checks []countersign.AnswerCheck) error {
+	for _, check := range checks {
+		if check.Skipped != "" {
+			return fmt.Errorf("nothing is written: the check %s was skipped (%s)", check.Name, check.Skipped)
+		}
+	}
+	return nil
+}
+
+var digestDigits = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // signedIn returns the signed transaction in a full answer that was verified.
 func signedIn(answer []byte) (string, error) {

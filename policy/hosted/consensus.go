@@ -29,11 +29,11 @@ func (t *translation) consensusClause(e ast.Expr) error {
 		}
 		return nil
 	}
-	if t.deny {
-		return errors.New("a deny by who approves: use who in the rule")
-	}
-	if e.AsLiteral() == types.True {
+	switch {
+	case e.AsLiteral() == types.True:
 		return nil
+	case t.deny:
+		return errors.New("a deny by who approves: use who in the rule")
 	}
 	if who, ok := credentialClause(e); ok {
 		if t.who != "" {

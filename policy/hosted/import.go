@@ -2,7 +2,9 @@
 //
 // The hosted service's expressions are nearly CEL, with any for exists, count() for
 // size(), contains() for in, and slices. [Import] translates each policy into a rule and
-// loads it; a policy that has no equivalent becomes a comment with the reason.
+// loads it. An allow that has no equivalent becomes a comment with the reason; a deny
+// becomes one that denies every activity that it may have named, so that nothing is
+// allowed that it denied.
 package hosted
 
 import (
@@ -30,7 +32,7 @@ type source struct {
 // Imported is the outcome of importing one policy.
 type Imported struct {
 	Name    string   // of the rule
-	Rule    string   // the rule in YAML; empty if the policy was not translated
+	Rule    string   // the rule in YAML; empty for an allow that was not translated
 	Notes   []string // what the operator should review
 	Problem string   // why the policy was not translated
 
@@ -95,7 +97,11 @@ func (i *Imported) write(out *strings.Builder, from *source) {
 		out.WriteString(i.Rule)
 		return
 	}
+	defer out.WriteString(i.Rule)
 	comment("not carried over: " + i.Name + ": " + i.Problem)
+	if i.Rule != "" {
+		comment("  it may deny, so the rule below denies all that it may have named: rewrite it")
+	}
 	for _, part := range []struct{ name, text string }{{"condition", from.Condition}, {"consensus", from.Consensus}, {"time", from.Time}} {
 		if part.text != "" {
 			comment("  " + part.name + ": " + part.text)
@@ -134,22 +140,57 @@ func importPolicy(from *source, taken map[string]bool) Imported {
 			result.Problem = err.Error()
 		}
 	}
-	if result.Problem != "" {
-		return result
-	}
 	rule := t.rule(result.Name)
-	if _, err := policy.Parse("import", []byte("schema: "+policy.Schema+"\nrules:\n"+rule), policy.Options{}); err != nil {
-		result.Problem = err.Error()
-		if problems, ok := errors.AsType[*policy.Error](err); ok {
-			result.Problem = problems.Problems[0].Message
-		}
-		return result
+	if result.Problem == "" {
+		result.Problem = problemOf(rule)
 	}
-	result.Rule, result.Notes = rule, t.notes
-	if t.transfers {
-		result.transfersOn = t.chain
+	switch {
+	case result.Problem == "":
+		result.Rule, result.Notes = rule, t.notes
+		if t.transfers {
+			result.transfersOn = t.chain
+		}
+	case from.Effect != "EFFECT_ALLOW":
+		denial := translation{deny: true, chain: onlyChain(from.Condition)}
+		result.Rule = denial.rule(result.Name)
 	}
 	return result
+}
+
+// problemOf says why a rule does not load. It returns "" if it does.
+func problemOf(rule string) string {
+	_, err := policy.Parse("import", []byte("schema: "+policy.Schema+"\nrules:\n"+rule), policy.Options{})
+	if problems, ok := errors.AsType[*policy.Error](err); ok {
+		return problems.Problems[0].Message
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+var (
+	quotedText = regexp.MustCompile(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"`)
+	rootName   = regexp.MustCompile(`(?:^|[^.\w])([A-Za-z_]\w*)`)
+	widening   = regexp.MustCompile(`\|\||!(?:[^=]|$)|\?|['"]`) // what may make a condition hold for others
+)
+
+// onlyChain returns the chain whose transactions alone a condition can match, as far as
+// its text shows. It returns "" if it may match others.
+func onlyChain(condition string) (only string) {
+	text := quotedText.ReplaceAllString(condition, "0")
+	names := rootName.FindAllStringSubmatch(text, -1)
+	if widening.MatchString(text) || len(names) == 0 {
+		return ""
+	}
+	for _, name := range names {
+		chain := chainsByRoot[name[1]]
+		if chain == "" || only != "" && chain != only {
+			return ""
+		}
+		only = chain
+	}
+	return only
 }
 
 // translation is one policy while it is translated.

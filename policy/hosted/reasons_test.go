@@ -53,7 +53,7 @@ func TestImportReasons(t *testing.T) {
 	} {
 		for _, effect := range []string{"EFFECT_ALLOW", "EFFECT_DENY"} {
 			one, text := importOne(t, effect, test.condition)
-			if !strings.Contains(one.Problem, test.want) || one.Rule != "" {
+			if !strings.Contains(one.Problem, test.want) || (one.Rule != "") != (effect == "EFFECT_DENY") || strings.Contains(one.Rule, "allow:") {
 				t.Errorf("%s %s: problem %q, want %q; rule %q", effect, test.condition, one.Problem, test.want, one.Rule)
 			}
 			if !strings.Contains(text, "# not carried over: one: ") || !strings.Contains(text, "condition: "+test.condition) {

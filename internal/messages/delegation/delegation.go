@@ -72,11 +72,11 @@ func chainField(network string, chainID *big.Int) chains.Field {
 func hazardsOf(effect *chains.Effect, chainID *big.Int) (hazards []chains.Hazard) {
 	if effect.Kind == chains.KindAuthority {
 		hazards = append(hazards, chains.Hazard{Name: ethereum.HazardDelegation,
-			Detail: fmt.Sprintf("the code of %s gets control of the account and may do anything with it", effect.To)}.OnEffect(0))
+			Detail: fmt.Sprintf("the code of %s gets control of the account and may do anything with it", effect.To)})
 	}
 	if chainID.Sign() == 0 {
 		hazards = append(hazards, chains.Hazard{Name: ethereum.HazardAnyChainAuthorization,
-			Detail: "the authorization has chain id 0: it is valid on every chain"}.OnEffect(0))
+			Detail: "the authorization has chain id 0: it is valid on every chain"})
 	}
 	return hazards
 }

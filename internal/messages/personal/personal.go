@@ -7,8 +7,9 @@
 //	19 00 validator(20) data                           EIP-191, version 0
 //
 // length is the length of the message in bytes, in decimal without leading zeros. A
-// message is text that [plaintext.Problem] accepts, or 32 bytes, which have the hazard
-// [HazardHashLike]. The members of a sign-in (EIP-4361) are read.
+// message is text that [plaintext.Problem] accepts, or 32 bytes. 32 bytes that are not all
+// lower-case hex digits or dashes have the hazard [HazardHashLike], and so has text that
+// is nothing but 64 hex digits or base64 of 32 bytes. The members of a sign-in (EIP-4361) are read.
 //
 // Any other version byte is refused, as is text that cannot be shown to a person.
 //
@@ -20,7 +21,6 @@ package personal
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -40,7 +40,7 @@ const Name = "personal message"
 
 // The hazards of personal messages.
 const (
-	HazardHashLike        = "message/hash-like"        // 32 bytes, or 64 hex digits
+	HazardHashLike        = "message/hash-like"        // 32 bytes, as they are, in hex or in base64
 	HazardTransactionLike = "message/transaction-like" // it can be read as a transaction
 	HazardValidatorData   = "message/validator-data"   // EIP-191 version 0
 	HazardForeignSignIn   = "message/foreign-sign-in"  // a sign-in for another address or site, or one that is not well-formed
@@ -127,7 +127,7 @@ func (t *text) args() []chains.Arg {
 	if t.signIn != nil {
 		return t.signIn.Args()
 	}
-	if len(t.message) > maxArg || t.hash != "" {
+	if len(t.message) > maxArg || plaintext.Problem(t.message) != "" {
 		return nil
 	}
 	return []chains.Arg{{Name: "message", Value: string(t.message)}}
@@ -154,7 +154,7 @@ func (t *text) hazards(_ []chains.Effect, signer chains.Party) []chains.Hazard {
 		problem = fmt.Sprintf(UnreadSignIn, "EIP-4361")
 	}
 	if problem != "" {
-		hazards = append(hazards, chains.Hazard{Name: HazardForeignSignIn, Detail: problem}.OnEffect(0))
+		hazards = append(hazards, chains.Hazard{Name: HazardForeignSignIn, Detail: problem})
 	}
 	return hazards
 }
@@ -163,29 +163,13 @@ func (t *text) hazards(_ []chains.Effect, signer chains.Party) []chains.Hazard {
 // hash, or can be read as a transaction.
 func TextHazards(text []byte) (hazards []chains.Hazard) {
 	if problem := hashLike(text); problem != "" {
-		hazards = append(hazards, chains.Hazard{Name: HazardHashLike, Detail: problem}.OnEffect(0))
+		hazards = append(hazards, chains.Hazard{Name: HazardHashLike, Detail: problem})
 	}
 	if chain := transactionLike(text); chain != "" {
 		hazards = append(hazards, chains.Hazard{Name: HazardTransactionLike,
-			Detail: fmt.Sprintf("the message can be read as a transaction of %s: send it to sign_transaction", chain)}.OnEffect(0))
+			Detail: fmt.Sprintf("the message can be read as a transaction of %s: send it to sign_transaction", chain)})
 	}
 	return hazards
-}
-
-// hashLike says why a message looks like a hash, which does not show what is signed.
-// It returns "" if it does not.
-func hashLike(message []byte) string {
-	if len(message) == 32 && (plaintext.Problem(message) != "" || !strings.Contains(string(message), " ")) {
-		return "the message is 32 bytes, like a hash whose preimage is unknown"
-	}
-	digits := bytes.TrimPrefix(bytes.TrimPrefix(bytes.TrimSpace(message), []byte("0x")), []byte("0X"))
-	if len(digits) != 64 {
-		return ""
-	}
-	if _, err := hex.Decode(make([]byte, 32), digits); err != nil {
-		return ""
-	}
-	return "the message is 64 hex digits, like a hash whose preimage is unknown"
 }
 
 // transactionLike returns the name of a chain for which the message is a transaction,
@@ -227,8 +211,8 @@ func parseValidator(preimage []byte) (chains.Transaction, error) {
 			chains.AddressField("validator", validator.String()), chains.Bytes("data", preimage[head:])},
 		Effects: []chains.Effect{effect},
 		Hazards: func([]chains.Effect, chains.Party) []chains.Hazard {
-			return []chains.Hazard{chains.Hazard{Name: HazardValidatorData,
-				Detail: fmt.Sprintf("only the contract %s knows what the data means and what the signature permits", validator)}.OnEffect(0)}
+			return []chains.Hazard{{Name: HazardValidatorData,
+				Detail: fmt.Sprintf("only the contract %s knows what the data means and what the signature permits", validator)}}
 		},
 		Digest: crypto.Keccak256Hash(preimage),
 	}.Transaction(), nil

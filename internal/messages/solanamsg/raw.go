@@ -51,11 +51,11 @@ func rawHazards(raw []byte, signIn *personal.SignIn, signer chains.Party) []chai
 		problem = fmt.Sprintf(personal.UnreadSignIn, "SIWS")
 	}
 	if problem != "" {
-		hazards = append(hazards, chains.Hazard{Name: personal.HazardForeignSignIn, Detail: problem}.OnEffect(0))
+		hazards = append(hazards, chains.Hazard{Name: personal.HazardForeignSignIn, Detail: problem})
 	}
 	if signIn == nil {
 		hazards = append(hazards, chains.Hazard{Name: HazardRawMessage,
-			Detail: "the text has no header that separates it from what other programs sign: use an off-chain message"}.OnEffect(0))
+			Detail: "the text has no header that separates it from what other programs sign: use an off-chain message"})
 	}
 	return hazards
 }

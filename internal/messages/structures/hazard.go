@@ -35,20 +35,20 @@ func HazardNames() []string {
 // FarDeadline is how far ahead a permission may end without a hazard.
 const FarDeadline = 30 * 24 * time.Hour
 
-// domainHazards adds the hazards of the domain and the types, on the first effect.
+// domainHazards adds the hazards of the domain and the types.
 func (r *reading) domainHazards() {
 	if len(r.data.Domain.Members) == 0 {
-		r.danger(HazardEmptyDomain, 0, "EIP712Domain has no members, so the signature is valid in every application: list the domain's members in types.EIP712Domain, which some libraries leave empty")
+		r.danger(HazardEmptyDomain, whole, "EIP712Domain has no members, so the signature is valid in every application: list the domain's members in types.EIP712Domain, which some libraries leave empty")
 	} else {
 		if r.domain.chainID == nil {
-			r.danger(HazardNoChainID, 0, "the domain names no chain: the signature is valid on every chain")
+			r.danger(HazardNoChainID, whole, "the domain names no chain: the signature is valid on every chain")
 		}
 		if r.domain.contract == nil || *r.domain.contract == [20]byte{} {
-			r.danger(HazardNoVerifyingContract, 0, "the domain names no contract: the signature is valid for every contract with the name %q", r.domain.name)
+			r.danger(HazardNoVerifyingContract, whole, "the domain names no contract: the signature is valid for every contract with the name %q", r.domain.name)
 		}
 	}
 	if unused := r.data.UnusedTypes(); len(unused) > 0 {
-		r.danger(HazardUnusedTypes, 0, "neither the domain nor the message uses the type %s: it is not signed", unused[0])
+		r.danger(HazardUnusedTypes, whole, "neither the domain nor the message uses the type %s: it is not signed", unused[0])
 	}
 }
 
@@ -77,8 +77,8 @@ func (r *reading) allHazards(effects []chains.Effect, signer chains.Party) []cha
 	return hazards
 }
 
-// deadline returns when a permission ends, and adds a hazard if that is far ahead or
-// never.
+// deadline returns when a permission ends, and adds a hazard of the effect, or of the
+// whole message, if that is far ahead or never.
 func (r *reading) deadline(v *eip712.Value, effect int) chains.Until {
 	until := untilOf(v)
 	if until.Time.IsZero() || until.Time.After(r.now.Add(FarDeadline)) {

@@ -75,8 +75,8 @@ func hyperliquidBuilder(r *reading) {
 
 // hyperliquidAction is the hash of any action, such as an order or a transfer.
 func hyperliquidAction(r *reading) {
-	r.undecoded("only the hash of a Hyperliquid action is signed: it may be any order or transfer")
-	r.danger(HazardHiddenContents, 0, "connectionId is the hash of the action: the message does not contain what it does")
+	index := r.undecoded("only the hash of a Hyperliquid action is signed: it may be any order or transfer")
+	r.danger(HazardHiddenContents, index, "connectionId is the hash of the action: the message does not contain what it does")
 }
 
 // textAddress parses an address, or returns an unknown party.

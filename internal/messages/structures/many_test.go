@@ -99,7 +99,7 @@ func TestMany(t *testing.T) {
 				t.Errorf("%s of %d: the last has the hazards %v, want %s among them", name, n, names, test.extra)
 			}
 			for _, hazard := range read.Hazards() {
-				if index, ok := hazard.Effect(); !ok || index > last {
+				if index, ok := hazard.Effect(); ok && index > last {
 					t.Errorf("%s of %d: hazard %s is of effect %d", name, n, hazard.Name, index)
 				}
 			}

@@ -55,7 +55,7 @@ func permit2Allowances(r *reading) {
 		r.permit2Allowance(&details.List[i], "message/details/"+strconv.Itoa(i))
 	}
 	if len(r.effects) > 0 {
-		r.deadline(r.field("sigDeadline"), 0)
+		r.deadline(r.field("sigDeadline"), whole)
 	}
 }
 

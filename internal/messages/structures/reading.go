@@ -132,12 +132,11 @@ func (r *reading) read() {
 		permit2Transfers(r)
 	}
 	if r.data.PrimaryType == "BulkOrder" && len(r.effects) == 0 {
-		r.undecoded("the order is one of several under a root: the message does not contain the others")
-		r.danger(HazardHiddenContents, 0, "a signature over the root is valid for every order in the tree")
+		index := r.undecoded("the order is one of several under a root: the message does not contain the others")
+		r.danger(HazardHiddenContents, index, "a signature over the root is valid for every order in the tree")
 	}
 	if len(r.effects) == 0 {
-		r.undecoded(fmt.Sprintf("unknown type %s: what the signature permits is unknown", r.data.PrimaryType))
-		r.hidden()
+		r.hidden(r.undecoded(fmt.Sprintf("unknown type %s: what the signature permits is unknown", r.data.PrimaryType)))
 	}
 	r.cut()
 	for i := range r.effects {
@@ -171,20 +170,21 @@ func (r *reading) cut() {
 	}
 }
 
-// undecoded adds the message as an undecoded effect.
-func (r *reading) undecoded(why string) {
+// undecoded adds the message as an undecoded effect, and returns its index.
+func (r *reading) undecoded(why string) int {
 	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner, Undecoded: true, Path: "message"}
 	if r.domain.contract != nil {
 		effect.To = ethereum.PartyAt(*r.domain.contract)
 	}
-	r.add(effect)
-	r.danger(HazardUnknownType, len(r.effects)-1, "%s", why)
+	index := r.add(effect)
+	r.danger(HazardUnknownType, index, "%s", why)
+	return index
 }
 
 // hidden adds the hazard of a struct that has only a hash.
-func (r *reading) hidden() {
+func (r *reading) hidden(effect int) {
 	if m := r.message.Members; len(m) == 1 && m[0].Value.Type == "bytes32" {
-		r.danger(HazardHiddenContents, len(r.effects)-1, "%s.%s is 32 bytes, like a hash or a root: the message does not contain what was hashed", r.data.PrimaryType, m[0].Name)
+		r.danger(HazardHiddenContents, effect, "%s.%s is 32 bytes, like a hash or a root: the message does not contain what was hashed", r.data.PrimaryType, m[0].Name)
 	}
 }
 
@@ -210,8 +210,16 @@ func (r *reading) addFrom(effect chains.Effect) int {
 	return index
 }
 
+// whole is the effect of a danger that belongs to the message and to no single effect.
+const whole = -1
+
+// danger adds a hazard of an effect, or of the whole message.
 func (r *reading) danger(name string, effect int, format string, args ...any) {
-	r.hazards = append(r.hazards, chains.Hazard{Name: name, Detail: fmt.Sprintf(format, args...)}.OnEffect(effect))
+	hazard := chains.Hazard{Name: name, Detail: fmt.Sprintf(format, args...)}
+	if effect != whole {
+		hazard = hazard.OnEffect(effect)
+	}
+	r.hazards = append(r.hazards, hazard)
 }
 
 // at returns the value at a path of members, which the recognized type has.

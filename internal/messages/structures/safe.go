@@ -23,7 +23,7 @@ func safeTransaction(r *reading) {
 		Value: r.field("value").Int, Data: r.field("data").Bytes, Delegate: r.field("operation").Int.Uint64() == 1}
 	r.call(&call)
 	if call.Delegate && !strings.HasPrefix(ethereum.KnownContract(call.ChainID, call.To), "MultiSend") {
-		r.danger(HazardDelegatecall, 0, "the code of %s runs as the Safe and may do anything with it", ethereum.PartyAt(call.To))
+		r.danger(HazardDelegatecall, whole, "the code of %s runs as the Safe and may do anything with it", ethereum.PartyAt(call.To))
 	}
 	if r.field("gasPrice").Int.Sign() > 0 {
 		r.refund(call.Account)
@@ -54,8 +54,8 @@ func (r *reading) refund(account [20]byte) {
 // safeMessage is a message in the name of a Safe, often a hash.
 func safeMessage(r *reading) {
 	message := r.field("message").Bytes
-	r.undecoded("a message in the name of a Safe: its meaning depends on the application")
+	index := r.undecoded("a message in the name of a Safe: its meaning depends on the application")
 	if len(message) == 32 {
-		r.danger(HazardHiddenContents, 0, "the Safe's message is 32 bytes, like a hash whose preimage is unknown")
+		r.danger(HazardHiddenContents, index, "the Safe's message is 32 bytes, like a hash whose preimage is unknown")
 	}
 }

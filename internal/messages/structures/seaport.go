@@ -52,9 +52,9 @@ func seaportOrder(r *reading) {
 	if len(r.effects) == 0 { // such an order takes nothing from the offerer
 		r.addFrom(chains.Effect{Kind: chains.KindMessage, From: offerer, Path: "message"})
 	} else if !r.paid() {
-		r.danger(HazardOrderWithoutPrice, 0, "%s gets nothing for what the order offers", offerer)
+		r.danger(HazardOrderWithoutPrice, whole, "%s gets nothing for what the order offers", offerer)
 	}
-	r.deadline(r.field("endTime"), 0)
+	r.deadline(r.field("endTime"), whole)
 }
 
 // paid reports whether an item of the consideration goes to the offerer.

@@ -55,9 +55,9 @@ func safeOperation(r *reading) {
 	}
 	r.operation([20]byte(r.field("entryPoint").Bytes), r.field("safe"), gas, r.field("maxFeePerGas").Int)
 	if r.field("validUntil").Int.Sign() == 0 {
-		r.danger(HazardFarDeadline, 0, "it ends never: validUntil is 0")
+		r.danger(HazardFarDeadline, whole, "it ends never: validUntil is 0")
 	} else {
-		r.deadline(r.field("validUntil"), 0)
+		r.deadline(r.field("validUntil"), whole)
 	}
 }
 

@@ -1,0 +1,105 @@
+package personal
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+	"unicode"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
+)
+
+// hashLike says why a message looks like a hash, which does not show what is signed.
+// It returns "" if it does not: a text that contains a hash among other words says what
+// it is about.
+func hashLike(message []byte) string {
+	if len(message) == hashSize && strings.Trim(string(message), "0123456789abcdef-") != "" {
+		return "the message is 32 bytes, like a hash whose preimage is unknown"
+	}
+	if plaintext.Problem(message) != "" {
+		return ""
+	}
+	for _, text := range []string{string(message), withoutLabel(string(message))} {
+		bare := strings.Join(chunks(text), "")
+		switch {
+		case isHexHash(bare):
+			return "the message is 64 hex digits, like a hash whose preimage is unknown"
+		case isBase64Hash(bare) && !isWords(chunks(text)):
+			return "the message is base64 of 32 bytes, like a hash whose preimage is unknown"
+		}
+	}
+	return ""
+}
+
+const hashSize = 32
+
+// maxLabel bounds the word before a hash, in bytes.
+const maxLabel = 64
+
+// withoutLabel returns a text without the word and the colon that it begins with. Texts
+// that begin otherwise are returned unchanged.
+func withoutLabel(text string) string {
+	at := strings.IndexAny(text, ":：")
+	if at < 0 || at > maxLabel || len(chunks(text[:at])) != 1 {
+		return text
+	}
+	return strings.TrimLeft(text[at:], ":：")
+}
+
+// chunks splits a text at white space, and removes quotes and characters that show
+// nothing from its parts.
+func chunks(text string) []string {
+	var parts []string
+	for part := range strings.FieldsSeq(text) {
+		part = strings.Map(func(r rune) rune {
+			if !plaintext.Visible(r) || isQuote(r) {
+				return -1
+			}
+			return r
+		}, part)
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// isQuote reports whether a character is a quotation mark.
+func isQuote(r rune) bool {
+	return strings.ContainsRune("\"'`´„‚‟‛′″「」『』〝〞〟＂＇", r) || unicode.In(r, unicode.Pi, unicode.Pf)
+}
+
+func isHexHash(text string) bool {
+	digits := strings.TrimPrefix(strings.TrimPrefix(text, "0x"), "0X")
+	raw, err := hex.DecodeString(digits)
+	return err == nil && len(raw) == hashSize
+}
+
+// isBase64Hash reports whether a text is base64 of 32 bytes, in either alphabet, with
+// padding or without.
+func isBase64Hash(text string) bool {
+	digits := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
+	raw, err := base64.RawStdEncoding.DecodeString(digits)
+	return err == nil && len(raw) == hashSize
+}
+
+// isWords reports whether a text consists of several ordinary words and numbers, which
+// could be base64 by their length alone. Base64 that is cut up into such words has short
+// ones.
+func isWords(parts []string) bool {
+	size := 0
+	for _, part := range parts {
+		size += len(part)
+		rest := part[1:]
+		lower, upper := strings.Trim(rest, lowerCase) == "", strings.Trim(part, upperCase) == ""
+		if first := part[:1]; !(upper || strings.Trim(part, "0123456789") == "" || lower && strings.ContainsAny(first, lowerCase+upperCase)) {
+			return false
+		}
+	}
+	return len(parts) > 1 && 2*size >= 5*len(parts)
+}
+
+const (
+	lowerCase = "abcdefghijklmnopqrstuvwxyz"
+	upperCase = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+)
