@@ -40,7 +40,9 @@ func (e *emitter) add(c *Call, effect chains.Effect) {
 	if c.network.isZero(effect.To) && moves(effect.Kind) {
 		effect.Kind = chains.KindBurn
 	}
-	effect.Path = c.path
+	if effect.Path == "" {
+		effect.Path = c.path
+	}
 	if c.function != nil && effect.Function == "" {
 		effect.Function = c.function.signature
 		if !c.network.Brief {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
@@ -56,7 +55,7 @@ func (r *reading) domainHazards() {
 // what it burns, and, unless signer is none, those that depend on the signer.
 func (r *reading) allHazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
 	hazards := slices.Clone(r.hazards)
-	for _, hazard := range ethereum.EffectHazards(effects, signer) {
+	for _, hazard := range r.chain.EffectHazards(effects, signer) {
 		index, ok := hazard.Effect()
 		if !ok {
 			continue
