@@ -35,13 +35,12 @@ type SafeRefund struct {
 	DataSize                     int // bytes of the call's data
 }
 
-// The gas that a Safe measures beyond SafeTxGas, the limit of the call itself: what a CALL
-// with value to a new account costs, and copying the data to memory. Each copied byte
-// costs more, the more memory the caller has filled before, by padding the signatures.
-// interop/evm holds both against execution.
+// The gas that a Safe measures beyond SafeTxGas, the limit of the call itself: at most what
+// a CALL with value to a new account costs (36,600), and copying the data to memory that
+// was used before, for the hash. interop/evm holds both against execution.
 const (
 	refundOverhead        = 40_000
-	refundOverheadPerByte = 64
+	refundOverheadPerByte = 4
 )
 
 // most returns the most that is paid, in units of the token.

@@ -63,7 +63,7 @@ func TestSafeRefund(t *testing.T) {
 		"no price":             {mainnet, nil, number(5), number(1e6), number(0), token, receiver, ""},
 		"a token":              {mainnet, nil, number(0), number(1e6), number(1e6), token, receiver, "transfer safe>receiver most 1040000000000 of token"},
 		"ether":                {mainnet, nil, number(7), number(1), number(3), zero, receiver, "transfer safe>receiver most 120024"},
-		"with data":            {mainnet, make([]byte, 100), number(7), number(1), number(1), zero, receiver, "transfer safe>receiver most 46408"},
+		"with data":            {mainnet, make([]byte, 100), number(7), number(1), number(1), zero, receiver, "transfer safe>receiver most 40408"},
 		"to the submitter":     {mainnet, nil, number(0), number(0), number(1), token, zero, "transfer safe>unknown most 40000 of token"},
 		"to the token":         {mainnet, nil, number(0), number(0), number(1), token, token, "burn safe>token most 40000 of token"},
 		"over 256 bits":        {mainnet, nil, huge, number(1), number(2), token, receiver, "transfer safe>receiver unlimited of token"},
