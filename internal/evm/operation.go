@@ -88,7 +88,7 @@ func (o *Operation) prefund() *big.Int {
 func (o *Operation) Read(n *Network) (effects []chains.Effect, fields []chains.Field) {
 	point := &Call{network: n, caller: at(o.EntryPoint), self: o.EntryPoint, code: o.EntryPoint, value: new(big.Int), path: "message", message: true}
 	call := point.child(at(o.EntryPoint), o.Sender, new(big.Int), o.CallData)
-	call.path = "call"
+	call.path, call.whole = "call", true
 	r, e := reader{left: maxCalls}, &emitter{}
 	o.initialize(e.by(point, nil), point, n.typedInit(o))
 	o.charge(e.by(point, nil), point, true)
