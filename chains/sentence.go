@@ -24,10 +24,12 @@ func Sentence(effect Effect, names Names) string {
 	if !effect.Until.IsNone() {
 		text += ", until " + effect.Until.String()
 	}
-	switch effect.By {
-	case ByOther:
+	switch {
+	case effect.By == ByOther && effect.Kind == KindFee && effect.OtherSigner.Equal(effect.From) && !effect.Account.IsNone():
+		// who pays is named already
+	case effect.By == ByOther:
 		text += " (authorized by " + s.party(effect.OtherSigner) + ")"
-	case ByStanding:
+	case effect.By == ByStanding:
 		text += " (by an earlier permission)"
 	}
 	if effect.Change {

@@ -85,6 +85,9 @@ func ofFunction(effect *chains.Effect) string {
 	if effect.Function == "" {
 		return ""
 	}
+	if !effect.Account.IsNone() { // of a call, the delegate of the called account
+		return " (function " + effect.Function + ", run by the code of " + effect.Account.String() + ")"
+	}
 	return " (function " + effect.Function + ")"
 }
 

@@ -96,7 +96,7 @@ func TestOperationSentences(t *testing.T) {
 	sender, factory, paymaster := mainnet.Party(o.Sender), mainnet.Party(Address(opFactory)), mainnet.Party(Address(opPaymaster))
 	want := []string{
 		fmt.Sprintf("! call %s (init code), which runs the code of %s: what it does is unknown, it may do anything", sender, factory),
-		fmt.Sprintf("fee at most 0.00000000000690578 ETH, paid by %s, which may take tokens approved to it (authorized by %[1]s)", paymaster),
+		fmt.Sprintf("fee at most 0.00000000000690578 ETH, paid by %s, which may take tokens approved to it", paymaster),
 	}
 	o.EntryPoint = pointOf(t, 7)
 	created, _ := o.Read(mainnet)
