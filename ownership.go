@@ -54,6 +54,18 @@ func (o *owners) at(ctx context.Context, address []byte) (owned ownedKey, ok boo
 	return owned, err == nil, err
 }
 
+// known tells a signing whose effects depend on it which accounts are the organization's.
+func (o *owners) known(ctx context.Context, signing chains.Signing) error {
+	reader, ok := signing.(chains.OwnReader)
+	if !ok {
+		return nil
+	}
+	return reader.Own(func(address []byte) (bool, error) {
+		_, ok, err := o.at(ctx, address)
+		return ok, err
+	})
+}
+
 // key returns a key with the wallet that it belongs to.
 func (o *owners) key(ctx context.Context, id string) (ownedKey, error) {
 	owned := ownedKey{KeyID: id}

@@ -201,9 +201,12 @@ func (e *Engine) prepare(ctx context.Context, organizationID string, intent acti
 	if err != nil {
 		return nil, refuseTransaction(err)
 	}
+	owners := owners{engine: e, organizationID: organizationID, chain: chain, tx: tx}
+	if err := owners.known(ctx, signing); err != nil {
+		return nil, err
+	}
 	prepared := &PreparedTransaction{
-		intent: intent, tx: tx, signing: signing, allHazards: signing.Hazards(), found: keys, reading: reading,
-		owners: owners{engine: e, organizationID: organizationID, chain: chain, tx: tx},
+		intent: intent, tx: tx, signing: signing, allHazards: signing.Hazards(), found: keys, reading: reading, owners: owners,
 	}
 	if len(reading) > 0 && len(prepared.allHazards) > 0 {
 		prepared.allHazards = reading.Sighted(prepared.allHazards, signing.Effects())

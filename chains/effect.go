@@ -72,7 +72,8 @@ type Effect struct {
 	To Party
 
 	// Account is the account, contract, mint or stake that a KindAuthority, KindFreeze or
-	// KindSettings concerns. None if it is From itself.
+	// KindSettings concerns, or the account whose operation a paymaster's KindFee is for.
+	// None if it is From itself. Of a KindCall, it is the delegate whose code To runs.
 	Account Party
 
 	Asset  Asset
@@ -101,6 +102,10 @@ type Effect struct {
 	// "calls/0/calls/2".
 	Path string
 }
+
+// InitCode is the Function of effects that come from the init code of a user operation
+// (ERC-4337): a KindCreate by a factory, which is From, or a KindCall of the account.
+const InitCode = "init code"
 
 // Arg is one argument of a call.
 type Arg struct {
@@ -142,6 +147,15 @@ func SignerParty() Party { return Party{kind: partySigner} }
 
 // UnknownParty is a party that the bytes do not contain.
 func UnknownParty() Party { return Party{kind: partyUnknown} }
+
+// SubmitterParty is unknown like UnknownParty: the account that will submit what is
+// signed, which is not in the bytes.
+func SubmitterParty() Party { return Party{kind: partyUnknown, notation: submitter} }
+
+var submitter = &Notation{
+	Text:  func([]byte) string { return unknown },
+	Shown: func([]byte) string { return "whoever submits it" },
+}
 
 // PartyAt is the party at an address, which is copied. The address is in the chain's
 // binary form: 20 bytes on Ethereum and Tempo, 21 on Tron, 32 on Solana, the

@@ -24,10 +24,12 @@ func Sentence(effect Effect, names Names) string {
 	if !effect.Until.IsNone() {
 		text += ", until " + effect.Until.String()
 	}
-	switch effect.By {
-	case ByOther:
+	switch {
+	case effect.By == ByOther && effect.Kind == KindFee && effect.OtherSigner.Equal(effect.From) && !effect.Account.IsNone():
+		// who pays is named already
+	case effect.By == ByOther:
 		text += " (authorized by " + s.party(effect.OtherSigner) + ")"
-	case ByStanding:
+	case effect.By == ByStanding:
 		text += " (by an earlier permission)"
 	}
 	if effect.Change {
@@ -63,7 +65,7 @@ func (s sentence) text() string {
 	case KindBurn:
 		return s.burn()
 	case KindFee:
-		return "fee " + s.amount()
+		return "fee " + s.amount() + s.payer()
 	case KindCreate:
 		return "create " + s.created()
 	}
@@ -90,7 +92,7 @@ func (s sentence) other() string {
 		return "one-time password for " + s.party(s.To)
 	}
 	if s.Undecoded {
-		return "call " + s.party(s.To) + s.function() + ": what it does is unknown, it may do anything"
+		return "call " + s.party(s.To) + s.function() + s.delegate() + ": what it does is unknown, it may do anything"
 	}
 	return "call " + s.party(s.To) + s.function()
 }
@@ -129,6 +131,22 @@ func (s sentence) fromOther() string {
 	return " from " + s.party(s.From)
 }
 
+// payer names the paymaster that pays a fee for another account.
+func (s sentence) payer() string {
+	if s.Account.IsNone() {
+		return ""
+	}
+	return ", paid by " + s.party(s.From) + ", which may take tokens approved to it"
+}
+
+// delegate names the contract whose code a called account runs.
+func (s sentence) delegate() string {
+	if s.Account.IsNone() {
+		return ""
+	}
+	return ", which runs the code of " + s.party(s.Account)
+}
+
 func (s sentence) account() string {
 	if s.Account.IsNone() {
 		return s.party(s.From)
@@ -144,6 +162,9 @@ func (s sentence) created() string {
 	if !s.Amount.IsNone() {
 		text += " with " + s.amount()
 	}
+	if s.Function == InitCode {
+		text += " by the factory " + s.party(s.From)
+	}
 	return text
 }
 
@@ -152,6 +173,8 @@ func (s sentence) party(p Party) string {
 	switch {
 	case p.IsSigner():
 		return "the signer"
+	case p.IsUnknown() && text != unknown:
+		return text
 	case p.IsUnknown():
 		return "an address that the transaction does not contain"
 	case p.IsNone():

@@ -155,6 +155,20 @@ func (s *batchSigning) KeyIDs() (ids []string) {
 	return ids
 }
 
+var _ chains.OwnReader = (*batchSigning)(nil)
+
+// Own implements chains.OwnReader.
+func (s *batchSigning) Own(mine func(address []byte) (bool, error)) error {
+	for _, signing := range s.signings {
+		if reader, ok := signing.(chains.OwnReader); ok {
+			if err := reader.Own(mine); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // SignerView implements chains.Signing.
 func (s *batchSigning) SignerView() []chains.Field { return s.signings[0].SignerView() }
 

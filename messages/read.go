@@ -35,7 +35,7 @@ type Reader struct {
 func (r Reader) Read(payload string, encoding activity.Encoding, hash activity.HashFunction) (chains.Transaction, error) {
 	switch {
 	case encoding == activity.EncodingEIP712 && hash == activity.HashNone:
-		return r.readFor(ethereum.Name, func() (chains.Transaction, error) { return structures.Parse([]byte(payload), r.Now()) })
+		return r.readFor(ethereum.Name, func() (chains.Transaction, error) { return r.typed([]byte(payload)) })
 	case encoding == activity.EncodingAuthorization && hash == activity.HashNone:
 		return r.readFor(ethereum.Name, func() (chains.Transaction, error) { return delegation.Parse([]byte(payload)) })
 	case encoding == activity.EncodingEIP712, encoding == activity.EncodingAuthorization:
@@ -58,6 +58,12 @@ func (r Reader) Read(payload string, encoding activity.Encoding, hash activity.H
 		return nil, refuseHash(raw)
 	}
 	return nil, refuse("hash function %q: use %s, %s, %s or %s", short(string(hash)), activity.HashKeccak256, activity.HashNotApplicable, activity.HashSHA256, activity.HashNone)
+}
+
+// typed reads typed data, whose fees are bounded by the limits of the chain.
+func (r Reader) typed(text []byte) (chains.Transaction, error) {
+	chain, _ := r.Chain(ethereum.Name).(ethereum.Chain) // the default limits for a chain of the embedder's
+	return structures.Reader{Now: r.Now(), Chain: chain}.Parse(text)
 }
 
 func decode(payload string, encoding activity.Encoding) ([]byte, error) {

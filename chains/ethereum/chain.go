@@ -60,7 +60,8 @@ type Limits struct {
 	// nodes do not relay it. Default: DefaultMaxSize.
 	MaxSize int
 
-	// MaxFee is the highest fee, in whole units of the chain's native asset. Default:
+	// MaxFee is the highest fee of a transaction, or of a user operation or another message
+	// that is signed, in whole units of the chain's native asset. Default:
 	// DefaultMaxFee; less on chains with low fees, and more where the asset is cheap.
 	MaxFee float64
 }
@@ -69,7 +70,7 @@ type Limits struct {
 const (
 	DefaultGasCap  = 1 << 24 // Osaka (EIP-7825)
 	DefaultMaxSize = 128 << 10
-	DefaultMaxFee  = 0.5
+	DefaultMaxFee  = evm.DefaultMaxFee
 )
 
 // Chain implements chains.Chain. The zero Chain has the default limits.

@@ -15,6 +15,13 @@ func contractsOf(chainID uint64) *evm.Network {
 
 func (tx *transaction) contracts() *evm.Network { return contractsOf(tx.chainID) }
 
+// briefly returns the network for effects from which only hazards are derived.
+func (tx *transaction) briefly() *evm.Network {
+	network := tx.contracts()
+	network.Brief = true
+	return network
+}
+
 // call decodes the call that the transaction makes.
 func (tx *transaction) call(network *evm.Network) *evm.Call {
 	return network.Read(evm.Transaction{To: tx.to, Value: tx.value.Big(tx.raw), Data: tx.data.Of(tx.raw)})
@@ -84,8 +91,16 @@ func (tx *transaction) feeEffect(network *evm.Network) chains.Effect {
 
 // Effects implements chains.Signing.
 func (s *signing) Effects() []chains.Effect {
-	network := s.tx.contracts()
-	return chains.ResolveSigner(s.tx.effects(network), network.Party(s.address))
+	effects, _ := s.resolved(s.tx.contracts())
+	return effects
+}
+
+// resolved returns the effects with what depends on the signer and on our own accounts.
+func (s *signing) resolved(network *evm.Network) (effects []chains.Effect, signer chains.Party) {
+	signer = network.Party(s.address)
+	effects = chains.ResolveSigner(s.tx.effects(network), signer)
+	evm.ClaimFees(effects, s.own.With(signer))
+	return effects, signer
 }
 
 var _ chains.Caller = (*transaction)(nil)

@@ -22,23 +22,22 @@ const (
 )
 
 // Hazards implements chains.Transaction.
-func (tx *transaction) Hazards() []chains.Hazard { return tx.hazardsFor(nil) }
+func (tx *transaction) Hazards() []chains.Hazard {
+	return tx.hazardsOf(tx.effects(tx.briefly()), chains.Party{})
+}
 
 // Hazards implements chains.Signing.
-func (s *signing) Hazards() []chains.Hazard { return s.tx.hazardsFor(&s.address) }
+func (s *signing) Hazards() []chains.Hazard { return s.tx.hazardsOf(s.resolved(s.tx.briefly())) }
 
-// hazardsFor returns the dangers for a signer, or if it is nil those that depend on no
-// key.
-func (tx *transaction) hazardsFor(signer *evm.Address) []chains.Hazard {
-	network := tx.contracts()
-	network.Brief = true
-	effects, party := tx.effects(network), chains.Party{}
-	if signer != nil {
-		party = network.Party(*signer)
-		effects = chains.ResolveSigner(effects, party)
+// hazardsOf returns the dangers of effects for a signer, or if it is none those that
+// depend on no key.
+func (tx *transaction) hazardsOf(effects []chains.Effect, signer chains.Party) []chains.Hazard {
+	hazards, fees := tx.hazards(effects), effects
+	if isTempo(tx.chainID) { // its own fee is in a token: see feeHazard
+		fees = effects[:len(effects)-1]
 	}
-	hazards := tx.hazards(effects)
-	for _, hazard := range evm.Hazards(Name, effects, party) {
+	hazards = append(hazards, evm.FeeHazards(Name, fees, signer, tx.limits.MaxFee)...)
+	for _, hazard := range evm.Hazards(Name, effects, signer) {
 		if index, _ := hazard.Effect(); strings.HasPrefix(effects[index].Path, "authorization ") {
 			hazard.Name = HazardDelegation
 		}
@@ -77,14 +76,16 @@ func (tx *transaction) limitHazards(h *evm.HazardList) {
 	}
 }
 
-// feeHazard adds the hazard of the fee, which points at the effect of the fee.
+// feeHazard adds the hazard of the fee on Tempo, which points at its effect. There it is
+// paid in a token, and known more exactly than the effect has it.
 func (tx *transaction) feeHazard(h *evm.HazardList, index int) {
-	most := cmp.Or(tx.limits.MaxFee, maxFeeOf(tx.chainID))
-	fee, _ := tx.maximumFee()
-	if limit := evm.Attos(most); !fee.Gt(&limit) {
+	if !isTempo(tx.chainID) {
 		return
 	}
-	h.AddOn(index, HazardHighFee, "the fee is up to %s %s, over %v", chains.Decimal(fee.Dec(), 18), tx.network().Symbol, most)
+	fee, _ := tx.maximumFee()
+	if detail := evm.OverFee(tx.chainID, &fee, tx.limits.MaxFee); detail != "" {
+		h.AddOn(index, HazardHighFee, "%s", detail)
+	}
 }
 
 // signedSize returns the length of the signed transaction without blobs, with a

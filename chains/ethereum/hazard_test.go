@@ -21,6 +21,7 @@ const (
 	blind     = ethereum.Name + "/blind-call"
 	unlimited = ethereum.Name + "/unlimited-approval"
 	burn      = ethereum.Name + "/burn"
+	refund    = ethereum.Name + "/refund"
 	authority = ethereum.Name + "/authority-change"
 )
 
@@ -45,6 +46,14 @@ func word(hex string) string { return strings.Repeat("0", 64-len(hex)) + hex }
 // calling returns a transaction of type 2 on mainnet with data, to 20 times 11.
 func calling(data string) string {
 	return typed("02", with(with(with(items2, 8, str(data)), 7, "80"), 6, "94"+strings.Repeat("11", 20))...)
+}
+
+const safeFunction = "execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)"
+
+// execTransaction returns a call of a Safe that calls the attacker without data, and pays
+// for gas at a price.
+func execTransaction(price string) string {
+	return "6a761202" + word(attacker) + word("0") + word("0140") + word("0") + word("0") + word("0") + word(price) + word("0") + word("0") + word("0160") + word("0") + word("0")
 }
 
 // hazardCases are well-formed transactions, each with its hazards for signer and the
@@ -125,6 +134,8 @@ var hazardCases = []struct {
 	{"a token with no bytes for its recipient", calling("b88d4fde" + word(signer) + word(attacker) + word("05") + word("80") + word("0")), nil, ""},
 	{"a token with bytes for its recipient", calling("b88d4fde" + word(signer) + word(attacker) + word("05") + word("80") + word("01") + "ab" + strings.Repeat("0", 62)), []string{blind},
 		"0x1111111111111111111111111111111111111111 calls 0xbaDBAdbADbaDBADBAdBaDbaDbadBAdbaDbaDbadb (function safeTransferFrom(address,address,uint256,bytes)): what that does is not known, and it may do anything that the caller may"},
+	{"a Safe's transaction", calling(execTransaction("0")), []string{blind}, strings.Replace(ownershipDetail, "transferOwnership(address)", safeFunction, 1)},
+	{"a Safe's transaction with a refund", calling(execTransaction("05")), []string{blind, refund}, strings.Replace(ownershipDetail, "transferOwnership(address)", safeFunction, 1)},
 	{"ownership", calling("f2fde38b" + word(attacker)), []string{blind, authority}, ownershipDetail},
 	{"ownership to the signer", calling("f2fde38b" + word(signer)), []string{blind}, ownershipDetail},
 	{"permit of the signer", calling("d505accf" + word(signer) + word(attacker) + word(strings.Repeat("f", 64)) + word("01") + word("1b") + word("01") + word("01")), []string{unlimited},

@@ -21,44 +21,6 @@ func (tx *transaction) network() chains.Network {
 
 func isTempo(chainID uint64) bool { return evm.TempoName(chainID) != "" }
 
-// maxFeeOf returns the default of Limits.MaxFee on a chain.
-func maxFeeOf(chainID uint64) float64 {
-	if fee, ok := maxFees[chainID]; ok {
-		return fee
-	}
-	return DefaultMaxFee
-}
-
-// maxFees are the highest fees without a hazard, in whole units of the native asset,
-// on the chains where they are not DefaultMaxFee.
-var maxFees = map[uint64]float64{
-	10:               0.02,
-	56:               0.1,
-	100:              10,
-	130:              0.02,
-	137:              100,
-	146:              100,
-	324:              0.02,
-	480:              0.02,
-	5000:             50,
-	8453:             0.02,
-	17000:            1000,
-	42161:            0.02,
-	42220:            10,
-	43114:            2,
-	59144:            0.02,
-	80094:            10,
-	81457:            0.02,
-	84532:            1000,
-	421614:           1000,
-	534352:           0.02,
-	560048:           1000,
-	11155111:         1000,
-	11155420:         1000,
-	evm.TempoMainnet: 100,
-	evm.TempoTestnet: 100_000,
-}
-
 // opStack are the chains that charge an L1 data fee in addition to gas (op-geth
 // core/state_transition.go). It is not in the transaction.
 var opStack = map[uint64]bool{10: true, 130: true, 480: true, 8453: true, 42220: true, 81457: true, 84532: true, 11155420: true}

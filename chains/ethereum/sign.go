@@ -41,6 +41,15 @@ type signing struct {
 	signer  keystore.ECDSASigner
 	id      string // of the key
 	address evm.Address
+	own     chains.Parties
+}
+
+// Own implements chains.OwnReader.
+func (s *signing) Own(mine func(address []byte) (bool, error)) (err error) {
+	if s.tx.data.Len() >= evm.LeastOperation {
+		s.own, err = chains.OwnParties(s.tx.effects(s.tx.briefly()), mine)
+	}
+	return err
 }
 
 // KeyIDs implements chains.Signing.

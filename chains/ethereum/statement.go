@@ -42,17 +42,27 @@ type AccountCall struct {
 	Value    *big.Int // wei
 	Data     []byte
 	Delegate bool // the code of To runs as the account
+
+	// Refund is what the account pays for gas. The zero value is nothing.
+	Refund evm.SafeRefund
 }
 
 // Read decodes the call and returns what it does, and the fields that show it.
 func (c *AccountCall) Read() (effects []chains.Effect, fields []chains.Field) {
-	call := contractsOf(c.ChainID).ReadFrom(c.Account, evm.Transaction{To: c.To, Value: c.Value, Data: c.Data}, c.Delegate)
-	return evm.Cut(call.Effects(), chains.MaxEffects), call.Fields()
+	tx := evm.SafeTransaction{Safe: c.Account, Call: evm.Transaction{To: c.To, Value: c.Value, Data: c.Data}, Delegate: c.Delegate, Refund: c.Refund}
+	return tx.Read(contractsOf(c.ChainID))
 }
 
-// EffectHazards returns the dangers of the effects of calls, as for a transaction.
-func EffectHazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
-	return evm.Hazards(Name, effects, signer)
+// ReadOperation returns what a user operation (ERC-4337) on a chain does once this
+// signature authorizes it, and the fields that show its call.
+func ReadOperation(chainID uint64, o *evm.Operation) (effects []chains.Effect, fields []chains.Field) {
+	return o.Read(contractsOf(chainID))
+}
+
+// EffectHazards returns the dangers of the effects of a message, as for a transaction.
+// Limits.MaxFee of the chain bounds its fees.
+func (c Chain) EffectHazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
+	return append(evm.Hazards(Name, effects, signer), evm.FeeHazards(Name, effects, signer, c.limits.MaxFee)...)
 }
 
 // KnownContract returns the name of the known contract at an address of a chain, empty

@@ -43,9 +43,7 @@ func (tx *transaction) Hazards() []chains.Hazard {
 
 // Hazards implements chains.Signing.
 func (s *signing) Hazards() []chains.Hazard {
-	network := s.tx.briefly()
-	account := network.Party(s.account)
-	return s.tx.hazards(chains.ResolveSigner(s.tx.effects(network), account), account)
+	return s.tx.hazards(s.resolved(s.tx.briefly()))
 }
 
 // briefly returns the network for effects from which only hazards are derived.
@@ -69,6 +67,7 @@ func (tx *transaction) hazards(effects []chains.Effect, signer chains.Party) []c
 	tx.delegationHazards(&h)
 	tx.feeHazards(&h, len(effects)-1)
 	keyHazards(&h, effects)
+	h = append(h, evm.FeeHazards(Name, effects[:len(effects)-1], signer, tx.mostFee())...) // the last is the transaction's own
 	for _, hazard := range evm.Hazards(Name, effects, signer) {
 		if index, ok := hazard.Effect(); !ok || !namedOtherwise(effects[index]) {
 			h = append(h, hazard)
@@ -93,12 +92,14 @@ func (tx *transaction) feeHazards(h *evm.HazardList, index int) {
 	if tx.hasFeeToken && !evm.IsTIP20(tx.feeToken) {
 		h.AddOn(index, HazardForeignFeeToken, "fee token %v is no TIP-20 token (20c0…): the fee cannot be paid in it", tx.feeToken)
 	}
-	most := cmp.Or(tx.limits.MaxFee, DefaultMaxFee)
-	fee, limit := tx.maximumFee(), evm.Attos(most)
-	if fee.Gt(&limit) && (tx.sender != nil || tx.feePayer.form == payerNone) {
-		h.AddOn(index, HazardHighFee, "the fee is up to %s USD, over %v", chains.Decimal(fee.Dec(), 18), most)
+	fee := tx.maximumFee()
+	if detail := evm.OverFee(tx.chainID, &fee, tx.mostFee()); detail != "" && (tx.sender != nil || tx.feePayer.form == payerNone) {
+		h.AddOn(index, HazardHighFee, "%s", detail)
 	}
 }
+
+// mostFee returns the highest fee without a hazard, in US dollars.
+func (tx *transaction) mostFee() float64 { return cmp.Or(tx.limits.MaxFee, DefaultMaxFee) }
 
 // keyHazards adds the hazards of what another key may do from now on, granted by a key
 // authorization or by a call of the AccountKeychain. Each name is added once per key.

@@ -75,6 +75,8 @@ var hazardCases = []struct {
 		"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 may take all of the token 0x20C0000000000000000000000000000000000001 that signer has, now and later"},
 	{"to nobody", typed(with(items, calls, list(list(alphaUSD, "80", str("a9059cbb"+number(0)+number(1)))))...), []string{"tempo/burn"},
 		"what goes to 0x0000000000000000000000000000000000000000 is lost"},
+	{"a refund of a Safe", calling("6a761202" + argument(someone) + number(0) + number(0x140) + number(0) + number(0) + number(0) + number(5) + number(0) + number(0) + number(0x160) + number(0) + number(0)),
+		[]string{"tempo/blind-call", "tempo/refund"}, blind("execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)")},
 	{"with a value", typed(with(items, calls, list(list(someone, "01", "80")))...), []string{tempo.HazardNeverIncluded},
 		"call 1 has a value: no account holds a native coin here, and no node takes it"},
 	{"fee of a hundred dollars", typed(with(with(items, maxFeePerGas, "87038d7ea4c68000"), gas, "830186a0")...), nil, ""},

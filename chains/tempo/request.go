@@ -53,6 +53,7 @@ type signing struct {
 	address   evm.Address // of the key
 	account   evm.Address // for which it signs
 	accessKey bool        // it is an access key of the account
+	own       chains.Parties
 }
 
 func (s *signing) check() error {
@@ -101,7 +102,24 @@ func (s *signing) KeyIDs() []string { return []string{s.id} }
 
 // Effects implements chains.Signing.
 func (s *signing) Effects() []chains.Effect {
-	return chains.ResolveSigner(s.tx.Effects(), s.tx.network().Party(s.account))
+	effects, _ := s.resolved(s.tx.network())
+	return effects
+}
+
+// resolved returns the effects with what depends on the signer and on our own accounts.
+func (s *signing) resolved(network *evm.Network) (effects []chains.Effect, signer chains.Party) {
+	signer = network.Party(s.account)
+	effects = chains.ResolveSigner(s.tx.effects(network), signer)
+	evm.ClaimFees(effects, s.own.With(signer))
+	return effects, signer
+}
+
+// Own implements chains.OwnReader.
+func (s *signing) Own(mine func(address []byte) (bool, error)) (err error) {
+	if len(s.tx.raw) >= evm.LeastOperation {
+		s.own, err = chains.OwnParties(s.tx.effects(s.tx.briefly()), mine)
+	}
+	return err
 }
 
 // AppendSigned implements chains.Signing.

@@ -87,6 +87,14 @@ func (tx *transaction) maximumFee() (sun uint64) {
 	return sun
 }
 
+// otherFees returns the sum of the fees that fee_limit does not bound, in sun.
+func (tx *transaction) otherFees() uint64 {
+	if limit := tx.frame[rawFeeLimit]; limit.present() && tx.contract.runsCode() {
+		return tx.maximumFee() - uint64(limit.number)
+	}
+	return tx.maximumFee()
+}
+
 // feeSummary shows the most that the transaction can cost, and its parts.
 func (tx *transaction) feeSummary() []chains.Field {
 	fields := []chains.Field{chains.AmountUint("at most", tx.maximumFee(), sunDecimals, "TRX")}

@@ -20,8 +20,8 @@ const (
 	// after it was intended to be.
 	HazardLongExpiration = "tron/long-expiration"
 
-	// HazardFeeLimit: fee_limit, or the fee of a contract that runs no code, is above
-	// Limits.FeeLimit; or fee_limit is missing where a smart contract is called or
+	// HazardFeeLimit: fee_limit, or the fee without it, is above Limits.FeeLimit; or
+	// fee_limit is missing where a smart contract is called or
 	// created.
 	HazardFeeLimit = "tron/fee-limit"
 
@@ -79,9 +79,17 @@ func (tx *transaction) feeHazard(h *evm.HazardList, index int) {
 		h.AddOn(index, HazardFeeLimit, "fee_limit is missing, which is 0: the contract can run only on energy that is staked for")
 	case limit.number > tx.limits.FeeLimit:
 		h.AddOn(index, HazardFeeLimit, "fee_limit is %s TRX, the cap is %s TRX", trx(uint64(limit.number)), trx(uint64(tx.limits.FeeLimit)))
-	case !tx.contract.runsCode() && tx.maximumFee() > uint64(tx.limits.FeeLimit):
-		h.AddOn(index, HazardFeeLimit, "the fee is up to %s TRX, the cap is %s TRX", trx(tx.maximumFee()), trx(uint64(tx.limits.FeeLimit)))
+	case tx.otherFees() > uint64(tx.limits.FeeLimit):
+		h.AddOn(index, HazardFeeLimit, "the fee is up to %s TRX%s, the cap is %s TRX", trx(tx.otherFees()), besides(tx.contract), trx(uint64(tx.limits.FeeLimit)))
 	}
+}
+
+// besides says what a fee does not include.
+func besides(c *contract) string {
+	if c.runsCode() {
+		return " besides fee_limit"
+	}
+	return ""
 }
 
 // trx formats an amount in sun as TRX.

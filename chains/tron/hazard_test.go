@@ -109,7 +109,7 @@ func TestForeignOwner(t *testing.T) {
 // TestEveryHazardIsListed compares the chain's list with the constants.
 func TestEveryHazardIsListed(t *testing.T) {
 	want := []string{
-		"tron/blind-call", "tron/authority-change", "tron/unlimited-approval", "tron/burn",
+		"tron/blind-call", "tron/authority-change", "tron/unlimited-approval", "tron/burn", "tron/refund",
 		"tron/foreign-owner", "tron/long-expiration", "tron/fee-limit", "tron/expired-before-timestamp",
 	}
 	if got := (Chain{}).HazardNames(); !slices.Equal(got, want) {
@@ -143,6 +143,26 @@ func TestLimits(t *testing.T) {
 	}
 	if _, err := New(Limits{MaxSize: len(raw)}).Parse(raw); err == nil {
 		t.Error("accepted what is over the size once signed")
+	}
+}
+
+// TestFeeBesidesLimit: a fee limit at the cap does not hide what the bytes of a long call
+// cost.
+func TestFeeBesidesLimit(t *testing.T) {
+	for bytes, want := range map[int]string{10: "", 120_000: "tron/fee-limit: the fee is up to 120.288 TRX besides fee_limit, the cap is 100 TRX"} {
+		tx, err := New(Limits{FeeLimit: 100_000_000}).Parse(call(t, "a9059cbb"+strings.Repeat("00", bytes)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := hazardText(tx.Hazards())
+		if _, fee, found := strings.Cut(got, "tron/fee-limit"); found {
+			got = "tron/fee-limit" + fee
+		} else {
+			got = ""
+		}
+		if got != want {
+			t.Errorf("%d bytes: %q, want %q", bytes, got, want)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -117,6 +118,7 @@ func checkBurn(t *testing.T, f *function, effect chains.Effect, signer, other ch
 	if effect.By == chains.ByOther {
 		authorizes = effect.OtherSigner
 	}
+	effect.Path = strings.TrimSuffix(effect.Path, refundPath) // whose own hazard is tested elsewhere
 	if got := Hazards("c", []chains.Effect{effect}, authorizes); len(got) != 1 || got[0].Name != "c/"+Burn {
 		t.Errorf("%s: hazards %v", f.signature, got)
 	}

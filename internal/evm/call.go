@@ -40,6 +40,8 @@ type Call struct {
 	children int
 	path     string // "call", followed by the number of the call in each call around it
 	zero     bool   // the bytes say address zero, which stands for the calling account
+	message  bool   // a message authorizes it, and not a transaction of the signer
+	whole    bool   // it is what the requested signature is for: of a user operation
 
 	function *function // nil if it is not decoded
 	args     []value
@@ -58,8 +60,8 @@ type Transaction struct {
 // Read decodes the call that a transaction makes, and the calls in its arguments.
 func (n *Network) Read(tx Transaction) *Call { return n.read(account{signer: true}, tx.To, tx, false) }
 
-// ReadFrom decodes a call by another account than the signer, such as a Safe. With
-// delegate, the code of tx.To runs as that account.
+// ReadFrom decodes a call that another account than the signer, such as a Safe, makes once
+// the signed message is submitted. With delegate, the code of tx.To runs as that account.
 func (n *Network) ReadFrom(caller Address, tx Transaction, delegate bool) *Call {
 	self := tx.To
 	if delegate {
@@ -74,14 +76,15 @@ func (n *Network) read(caller account, self Address, tx Transaction, delegate bo
 		value = new(big.Int)
 	}
 	r := reader{left: maxCalls}
-	return r.read(&Call{network: n, caller: caller, self: self, code: tx.To, value: value, data: tx.Data, path: "call", delegate: delegate})
+	return r.read(&Call{network: n, caller: caller, self: self, code: tx.To, value: value, data: tx.Data, path: "call", delegate: delegate,
+		message: !caller.signer})
 }
 
 // child returns a call of a contract in the arguments of this one.
 func (c *Call) child(caller account, to Address, value *big.Int, data []byte) *Call {
 	c.children++
 	return &Call{network: c.network, caller: caller, self: to, code: to, operator: c.operator, value: value, data: data,
-		depth: c.depth + 1, path: c.path + "/" + strconv.Itoa(c.children-1)}
+		depth: c.depth + 1, message: c.message, path: c.path + "/" + strconv.Itoa(c.children-1)}
 }
 
 // reader decodes a call and the calls in its arguments.

@@ -46,7 +46,9 @@ func (e *emitter) addMoving(c *Call, effect chains.Effect, amount chains.Quantit
 	if c.network.isZero(effect.To) && moves(effect.Kind) {
 		effect.Kind = chains.KindBurn
 	}
-	effect.Path = c.path
+	if effect.Path == "" {
+		effect.Path = c.path
+	}
 	if c.function != nil && effect.Function == "" {
 		effect.Function = c.function.signature
 		if !c.network.Brief {
@@ -139,10 +141,10 @@ func (e *emitter) inside(values []value) {
 	}
 }
 
-// value adds the native value that goes with a call. A transaction that does nothing
-// else still names its recipient.
+// value adds the native value that goes with a call. A transaction, or a user operation
+// that is signed, still names its recipient if it does nothing else.
 func (e *emitter) value(c *Call) {
-	if c.value.Sign() == 0 && (c.depth > 0 || len(c.data) > 0) {
+	if c.value.Sign() == 0 && (c.depth > 0 && !c.whole || len(c.data) > 0) {
 		return
 	}
 	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.callerParty(), To: c.party(c.self), Asset: c.native(), Amount: chains.Exactly(c.value)})

@@ -44,34 +44,6 @@ func swapOwner(e *emitter, c *Call) {
 
 func installModule(e *emitter, c *Call) { e.control(c, c.self, c.addressOf("module")) }
 
-func setupSafe(e *emitter, c *Call) {
-	owners := c.arg("owners").list
-	for i := range owners {
-		if e.full() {
-			return
-		}
-		e.control(c, c.self, c.party(owners[i].address()))
-	}
-}
-
-// execTransaction adds the refund that a Safe pays for the gas of its
-// transaction: to the receiver, or to the signer if it is zero.
-func execTransaction(e *emitter, c *Call) {
-	if c.arg("gas price").big().Sign() == 0 {
-		return
-	}
-	to := c.addressOf("refund receiver")
-	if zeros(c.arg("refund receiver").word) {
-		to = chains.SignerParty()
-	}
-	e.moved(c, c.party(c.self), "", to, c.routerAsset(c.arg("gas token").address()), chains.Quantity{Bound: chains.BoundMost})
-}
-
-// delegatedSender replaces the factory if the sender is delegated (EIP-7702). Since
-// EntryPoint 0.8, the rest of the init code is a call of the sender itself. Earlier
-// versions take it for a contract's address, which no contract can have.
-var delegatedSender = hexAddress("0x7702000000000000000000000000000000000000")
-
 // handleOps adds what an EntryPoint does around the calls of its operations, authorized
 // by the signatures in them: it deploys accounts, and pays the fee of the account or
 // its paymaster to the beneficiary.
@@ -82,65 +54,42 @@ func handleOps(e *emitter, c *Call) {
 		if e.full() {
 			return
 		}
-		operation := operations[i].list
-		sender := c.party(member(operation, "sender").address())
-		add := func(effect chains.Effect) {
-			effect.By, effect.OtherSigner = chains.ByOther, sender
-			e.add(c, effect)
-		}
-		blind := func(to chains.Party, function string) {
-			add(chains.Effect{Kind: chains.KindCall, From: c.party(c.self), To: to, Undecoded: true, Function: function})
-		}
-		switch init := member(operation, "init code").bytes; {
-		case len(init) < 20: // nothing is called
-		case Address(init[:20]) == delegatedSender && len(init) > 20:
-			blind(sender, "init code")
-		case Address(init[:20]) != delegatedSender:
-			add(chains.Effect{Kind: chains.KindCreate, From: c.party(c.self), To: sender})
-			blind(c.party(Address(init[:20])), "init code")
-		}
-		payer := sender
-		if paymaster := member(operation, "paymaster and data").bytes; len(paymaster) >= 20 {
-			payer = c.party(Address(paymaster[:20]))
-			blind(payer, "paymaster")
-		}
-		fee := operationFee(operation)
-		total.Add(total, fee)
-		add(chains.Effect{Kind: chains.KindFee, From: payer, Asset: c.native(), Amount: chains.AtMost(fee)})
+		o := c.operation(operations[i].list)
+		signer := c.party(o.Sender)
+		add := e.by(c, &signer)
+		o.initialize(add, c, o.calldataInit())
+		total.Add(total, o.charge(add, c, false))
 	}
 	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), By: chains.ByStanding, To: c.addressOf("beneficiary"),
 		Asset: c.native(), Amount: chains.AtMost(total)})
 }
 
-// operationFee returns the most that an operation pays: all of its gas limits at its
-// highest price.
-func operationFee(operation []value) *big.Int {
-	gas, price := new(big.Int).Set(member(operation, "pre-verification gas").big()), new(big.Int)
-	paymaster := member(operation, "paymaster and data").bytes
-	for i := range operation {
-		switch v := &operation[i]; v.name {
-		case "call gas limit":
-			gas.Add(gas, v.big())
-		case "verification gas limit":
-			// With a paymaster, an EntryPoint 0.6 may run the verification three times.
-			limit := v.big()
-			if len(paymaster) > 0 {
-				limit.Mul(limit, big.NewInt(3))
-			}
-			gas.Add(gas, limit)
-		case "max fee per gas":
-			price = v.big()
-		case "account gas limits":
-			gas.Add(gas, new(big.Int).SetBytes(v.word[:16])).Add(gas, new(big.Int).SetBytes(v.word[16:]))
-		case "gas fees":
-			price.SetBytes(v.word[16:])
+// operation returns an operation in the calldata of an EntryPoint, packed or not.
+func (c *Call) operation(members []value) *Operation {
+	o := &Operation{EntryPoint: c.code}
+	for i := range members {
+		switch v := &members[i]; v.name {
+		case "sender":
+			o.Sender = v.address()
+		case "init code":
+			o.InitCode = v.bytes
 		case "paymaster and data":
-			if len(paymaster) >= 52 && operation[4].kind == kindFixed {
-				gas.Add(gas, new(big.Int).SetBytes(paymaster[20:36])).Add(gas, new(big.Int).SetBytes(paymaster[36:52]))
-			}
+			o.Paymaster = v.bytes
+		case "call gas limit":
+			o.CallGas = v.big()
+		case "verification gas limit":
+			o.VerificationGas = v.big()
+		case "pre-verification gas":
+			o.PreVerificationGas = v.big()
+		case "max fee per gas":
+			o.MaxFeePerGas = v.big()
+		case "account gas limits":
+			o.SetGasLimits(v.word)
+		case "gas fees":
+			o.SetGasFees(v.word)
 		}
 	}
-	return gas.Mul(gas, price)
+	return o
 }
 
 // depositFor adds that the value of the call is held for an account.

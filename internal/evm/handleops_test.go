@@ -116,30 +116,36 @@ func effectLines(effects []chains.Effect, addresses map[string]common.Address) s
 // TestHandleOps checks each operand of an operation: who deploys, who is called, who
 // pays, and the most that is paid. All numbers differ, so that each one shows in the sum.
 func TestHandleOps(t *testing.T) {
-	called := func(to, function string) string { return "call point>" + to + " " + function + " by other sender\n" }
 	paid := func(payer string, fee int) string {
-		return fmt.Sprintf("fee %s>- most %d by other sender\ntransfer point>beneficiary most %[2]d by standing", payer, fee)
+		if payer == "paymaster" {
+			payer += ">- over sender"
+		} else {
+			payer += ">-"
+		}
+		return fmt.Sprintf("fee %s most %d by other sender\ntransfer point>beneficiary most %[2]d by standing", payer, fee)
 	}
-	const deploys = "create point>sender by other sender\n"
+	const deploys = "create factory>sender by other sender\n"
 	const gas06, gas07 = 40 + 500 + 6000, 40 + 500 + 6000
 	for name, c := range map[string]struct {
 		init, paymaster []byte
 		effects         string // the same for all versions
 		of06, of07      string // of the payment
 	}{
-		"alone":                       {nil, nil, "", paid("sender", 7*gas06), paid("sender", 7*gas07)},
-		"init code of 19 bytes":       {opFactory[:19], nil, "", paid("sender", 7*gas06), paid("sender", 7*gas07)},
-		"a factory":                   {opFactory[:], nil, deploys + called("factory", "init code"), paid("sender", 7*gas06), paid("sender", 7*gas07)},
-		"a factory with data":         {append(opFactory[:20:20], 1), nil, deploys + called("factory", "init code"), paid("sender", 7*gas06), paid("sender", 7*gas07)},
-		"delegated":                   {opDelegated[:], nil, "", paid("sender", 7*gas06), paid("sender", 7*gas07)},
-		"delegated, cut off":          {opDelegated[:2], nil, "", paid("sender", 7*gas06), paid("sender", 7*gas07)},
-		"delegated, called":           {append(opDelegated[:20:20], 1), nil, called("sender", "init code"), paid("sender", 7*gas06), paid("sender", 7*gas07)},
-		"a paymaster of 19 bytes":     {nil, opPaymaster[:19], "", paid("sender", 7*(40+3*500+6000)), paid("sender", 7*gas07)},
-		"a paymaster":                 {nil, opPaymaster[:], called("paymaster", "paymaster"), paid("paymaster", 7*(40+3*500+6000)), paid("paymaster", 7*gas07)},
-		"paymaster's gas cut off":     {nil, paymasterGas()[:51], called("paymaster", "paymaster"), paid("paymaster", 7*(40+3*500+6000)), paid("paymaster", 7*gas07)},
-		"paymaster with gas":          {nil, paymasterGas(), called("paymaster", "paymaster"), paid("paymaster", 7*(40+3*500+6000)), paid("paymaster", 7*(gas07+80000+900000))},
-		"paymaster with gas and data": {nil, paymasterGas(1, 2, 3), called("paymaster", "paymaster"), paid("paymaster", 7*(40+3*500+6000)), paid("paymaster", 7*(gas07+80000+900000))},
-		"factory and paymaster":       {opFactory[:], paymasterGas(), deploys + called("factory", "init code") + called("paymaster", "paymaster"), paid("paymaster", 7*(40+3*500+6000)), paid("paymaster", 7*(gas07+80000+900000))},
+		"alone":                         {nil, nil, "", paid("sender", 7*gas06), paid("sender", 7*gas07)},
+		"init code of 19 bytes":         {opFactory[:19], nil, "", paid("sender", 7*gas06), paid("sender", 7*gas07)},
+		"a factory":                     {opFactory[:], nil, deploys, paid("sender", 7*gas06), paid("sender", 7*gas07)},
+		"a factory with data":           {append(opFactory[:20:20], 1), nil, deploys, paid("sender", 7*gas06), paid("sender", 7*gas07)},
+		"delegated":                     {opDelegated[:], nil, "", paid("sender", 7*gas06), paid("sender", 7*gas07)},
+		"delegated, cut off":            {opDelegated[:2], nil, "", paid("sender", 7*gas06), paid("sender", 7*gas07)},
+		"delegated, called":             {append(opDelegated[:20:20], 1), nil, "call point>sender init code by other sender\n", paid("sender", 7*gas06), paid("sender", 7*gas07)},
+		"a paymaster of 19 bytes":       {nil, opPaymaster[:19], "", paid("sender", 7*(40+3*500+6000)), paid("sender", 7*gas07)},
+		"a paymaster":                   {nil, opPaymaster[:], "", paid("paymaster", 7*(40+3*500+6000)), paid("paymaster", 7*gas07)},
+		"paymaster's gas cut off":       {nil, paymasterGas()[:51], "", paid("paymaster", 7*(40+3*500+6000)), paid("paymaster", 7*gas07)},
+		"paymaster with gas":            {nil, paymasterGas(), "", paid("paymaster", 7*(40+3*500+6000)), paid("paymaster", 7*(gas07+80000+900000))},
+		"paymaster with gas and data":   {nil, paymasterGas(1, 2, 3), "", paid("paymaster", 7*(40+3*500+6000)), paid("paymaster", 7*(gas07+80000+900000))},
+		"the zero address as paymaster": {nil, make([]byte, 52), "", paid("sender", 7*gas06), paid("sender", 7*gas07)},
+		"the sender as paymaster":       {nil, append(opSender[:20:20], make([]byte, 32)...), "", paid("sender", 7*(40+3*500+6000)), paid("sender", 7*gas07)},
+		"factory and paymaster":         {opFactory[:], paymasterGas(), deploys, paid("paymaster", 7*(40+3*500+6000)), paid("paymaster", 7*(gas07+80000+900000))},
 	} {
 		if got, want := handled(t, atEntryPoint06, packed06(c.init, c.paymaster)), c.effects+c.of06; got != want {
 			t.Errorf("%s, EntryPoint 0.6:\n%s\nwant\n%s", name, got, want)

@@ -3,6 +3,7 @@ package evm
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/holiman/uint256"
 
@@ -15,11 +16,15 @@ const (
 	AuthorityChange   = "authority-change"   // control goes to a party other than the signer
 	UnlimitedApproval = "unlimited-approval" // an operator, or an allowance of 2^96 and more
 	Burn              = "burn"               // an asset is destroyed, or anyone can take it
+	Refund            = "refund"             // a Safe pays for the gas of its transaction
 )
+
+// HighFee is the hazard of fees, of the chains whose fees FeeHazards judges.
+const HighFee = "high-fee"
 
 // HazardNames returns the names of all of them on a chain.
 func HazardNames(chain string) []string {
-	return []string{chain + "/" + BlindCall, chain + "/" + AuthorityChange, chain + "/" + UnlimitedApproval, chain + "/" + Burn}
+	return []string{chain + "/" + BlindCall, chain + "/" + AuthorityChange, chain + "/" + UnlimitedApproval, chain + "/" + Burn, chain + "/" + Refund}
 }
 
 // HazardList collects hazards.
@@ -47,6 +52,10 @@ func Hazards(chain string, effects []chains.Effect, signer chains.Party) []chain
 		}
 		if name, detail := danger(effect, signer); name != "" {
 			hazards = append(hazards, chains.Hazard{Name: chain + "/" + name, Detail: detail}.OnEffect(i))
+		}
+		if strings.HasSuffix(effect.Path, refundPath) {
+			hazards = append(hazards, chains.Hazard{Name: chain + "/" + Refund,
+				Detail: fmt.Sprintf("%s pays for gas at a price in the signed bytes: %s", effect.From, chains.Sentence(*effect, nil))}.OnEffect(i))
 		}
 	}
 	return hazards
@@ -79,6 +88,9 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 func ofFunction(effect *chains.Effect) string {
 	if effect.Function == "" {
 		return ""
+	}
+	if !effect.Account.IsNone() { // of a call, the delegate of the called account
+		return " (function " + effect.Function + ", run by the code of " + effect.Account.String() + ")"
 	}
 	return " (function " + effect.Function + ")"
 }
@@ -118,4 +130,15 @@ func Cut(effects []chains.Effect, most int) []chains.Effect {
 	effects[most-1] = chains.Effect{Kind: chains.KindCall, From: chains.SignerParty(), By: chains.BySigner,
 		To: chains.UnknownParty(), Undecoded: true}
 	return effects
+}
+
+// ending appends effects of a message that Cut must not drop. If the others have to be cut,
+// the one that stands for the rest stays the last.
+func ending(effects, last []chains.Effect) []chains.Effect {
+	if len(effects)+len(last) <= chains.MaxEffects {
+		return append(effects, last...)
+	}
+	effects = Cut(effects, chains.MaxEffects-len(last))
+	rest := effects[len(effects)-1]
+	return append(append(effects[:len(effects)-1], last...), rest)
 }

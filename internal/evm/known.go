@@ -17,6 +17,7 @@ const (
 	atWithdrawals     where = "withdrawal requests (EIP-7002)"
 	atConsolidations  where = "consolidation requests (EIP-7251)"
 	atCreate2Factory  where = "CREATE2 factory"
+	atAccountFactory  where = "account factory" // of smart accounts (ERC-4337)
 )
 
 // contract is a contract at a known address on some chains.
@@ -111,6 +112,33 @@ var contracts = map[Address]*contract{
 	hexAddress("0x8ac7bEE993bb44dAb564Ea4bc9EA67Bf9Eb5e743"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{480}},
 	hexAddress("0x94b75331AE8d42C1b61065089B7d48FE14aA73b7"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{43114}},
 	hexAddress("0x661E93cca42AfacB172121EF892830cA3b70F08d"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{59144}},
+
+	// Factories of smart accounts (ERC-4337). They were deployed through CREATE2, so that
+	// their addresses commit to their code. Sources: safe-global/safe-deployments v1.3.0 to
+	// v1.5.0, eth-infinitism/account-abstraction deployments, coinbase/smart-wallet,
+	// alchemyplatform/light-account and modular-account, zerodevapp/kernel releases, and
+	// Biconomy's list of Nexus contracts, compared with pimlicolabs/permissionless.js.
+	hexAddress("0xa6B71E26C5e0845f74c812102Ca7114b6a896AB2"): {name: "Safe 1.3.0 factory", where: []where{atAccountFactory}},
+	hexAddress("0xC22834581EbC8527d974F8a1c97E1bEA4EF910BC"): {name: "Safe 1.3.0 factory", where: []where{atAccountFactory}},
+	hexAddress("0x4e1DCf7AD4e460CfD30791CCC4F9c8a4f820ec67"): {name: "Safe 1.4.1 factory", where: []where{atAccountFactory}},
+	hexAddress("0x14F2982D601c9458F93bd70B218933A6f8165e7b"): {name: "Safe 1.5.0 factory", where: []where{atAccountFactory}},
+	hexAddress("0x9406Cc6185a346906296840746125a0E44976454"): {name: "SimpleAccount 0.6 factory", where: []where{atAccountFactory}},
+	hexAddress("0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985"): {name: "SimpleAccount 0.7 factory", where: []where{atAccountFactory}},
+	hexAddress("0x13E9ed32155810FDbd067D4522C492D6f68E5944"): {name: "SimpleAccount 0.8 factory", where: []where{atAccountFactory}},
+	hexAddress("0x0BA5ED0c6AA8c49038F819E587E2633c4A9F428a"): {name: "Coinbase Smart Wallet 1 factory", where: []where{atAccountFactory}},
+	hexAddress("0xBA5ED110eFDBa3D005bfC882d75358ACBbB85842"): {name: "Coinbase Smart Wallet 1.1 factory", where: []where{atAccountFactory}},
+	hexAddress("0x00004EC70002a32400f8ae005A26081065620D20"): {name: "Light Account 1.1 factory", where: []where{atAccountFactory}},
+	hexAddress("0x0000000000400CdFef5E2714E63d8040b700BC24"): {name: "Light Account 2 factory", where: []where{atAccountFactory}},
+	hexAddress("0x000000000019d2Ee9F2729A65AfE20bb0020AefC"): {name: "Multi-Owner Light Account 2 factory", where: []where{atAccountFactory}},
+	hexAddress("0x00000000000017c61b5bEe81050EC8eFc9c6fecd"): {name: "Modular Account 2 factory", where: []where{atAccountFactory}},
+	hexAddress("0x5de4839a76cf55d0c90e2061ef4386d962E15ae3"): {name: "Kernel 2 factory", where: []where{atAccountFactory}},
+	hexAddress("0x6723b44Abeec4E71eBE3232BD5B455805baDD22f"): {name: "Kernel 3.0 factory", where: []where{atAccountFactory}},
+	hexAddress("0xaac5D4240AF87249B3f71BC8E4A2cae074A3E419"): {name: "Kernel 3.1 factory", where: []where{atAccountFactory}},
+	hexAddress("0x7a1dBAB750f12a90EB1B60D2Ae3aD17D4D81EfFe"): {name: "Kernel 3.2 factory", where: []where{atAccountFactory}},
+	hexAddress("0x2577507b78c2008Ff367261CB6285d44ba5eF2E9"): {name: "Kernel 3.3 factory", where: []where{atAccountFactory}},
+	hexAddress("0xd703aaE79538628d27099B8c4f621bE4CCd142d5"): {name: "Kernel 3 factory staker", where: []where{atAccountFactory}},
+	hexAddress("0x000000c3A93d2c5E02Cb053AC675665b1c4217F9"): {name: "Nexus 1.0.2 factory", where: []where{atAccountFactory}},
+	hexAddress("0x000000001D1D5004a02bAfAb9de2D6CE5b7B13de"): {name: "Nexus 1.2.0 factory", where: []where{atAccountFactory}},
 }
 
 func hexAddress(text string) Address { return Address(common.HexToAddress(text)) }

@@ -22,6 +22,7 @@ type entryPoint struct {
 	hashed    bool   // accounts sign the EIP-712 hash itself: since 0.8
 
 	implementation, account, factory, paymaster, delegate common.Address // account: owned by the other account
+	taker                                                 common.Address // a paymaster that takes tokens
 }
 
 func (w *world) isEntryPoint(at common.Address) bool {
@@ -39,7 +40,12 @@ func (w *world) deployEntryPoints(t *testing.T) {
 	for _, e := range w.entryPoints {
 		of := func(name string) []byte { return artifact(t, e.artifacts, "artifacts", name+".json") }
 		w.install(t, e.at, of("EntryPoint"))
-		e.factory = w.deploy(t, w.signer, of("SimpleAccountFactory"), e.at)
+		if e.version == "0.8" { // where it is published
+			e.factory = common.HexToAddress("0x13E9ed32155810FDbd067D4522C492D6f68E5944")
+			w.install(t, e.factory, of("SimpleAccountFactory"), e.at)
+		} else {
+			e.factory = w.deploy(t, w.signer, of("SimpleAccountFactory"), e.at)
+		}
 		e.implementation = w.deploy(t, w.signer, of("SimpleAccount"), e.at)
 		e.account = w.deploy(t, w.signer, openzeppelin(t, "ERC1967Proxy"), e.implementation, 64, call("initialize(address)", w.other))
 		e.paymaster = w.deploy(t, w.signer, w.own("Paymaster"))
@@ -52,6 +58,22 @@ func (w *world) deployEntryPoints(t *testing.T) {
 		for _, payer := range []common.Address{w.signer, e.paymaster} {
 			w.must(t, w.signer, e.at, 1e10, call("depositTo(address)", payer))
 		}
+	}
+}
+
+// takes is how many tokens the paymaster that takes tokens takes for an operation.
+const takes = 7
+
+// deployTakers deploys a paymaster that takes tokens, to which the accounts approve some.
+func (w *world) deployTakers(t *testing.T) {
+	taker := w.deploy(t, w.signer, w.own("TokenPaymaster"), w.erc20)
+	approve := call("approve(address,uint256)", taker, big.NewInt(1e15))
+	w.must(t, w.other, w.erc20, 0, approve)
+	for _, e := range w.entryPoints {
+		e.taker = taker
+		w.must(t, w.signer, e.at, 1e12, call("depositTo(address)", taker))
+		w.must(t, w.signer, e.at, 1e12, call("depositTo(address)", e.paymaster))
+		w.must(t, w.other, e.account, 0, structureCall("execute(address,uint256,bytes)", w.erc20, 0, approve))
 	}
 }
 

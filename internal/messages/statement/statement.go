@@ -24,6 +24,10 @@ type Parts struct {
 	// resolved. For the zero signer it returns those that depend on no key.
 	Hazards func(effects []chains.Effect, signer chains.Party) []chains.Hazard
 
+	// Own changes, in place, effects that are other ones if some account is one of our
+	// own keys. Nil if none depends on that.
+	Own func(effects []chains.Effect, own func(chains.Party) bool)
+
 	Digest [32]byte // what a secp256k1 key signs
 	Bytes  []byte   // what an Ed25519 key signs; nil for the others
 }
@@ -106,6 +110,15 @@ type signing struct {
 	party   chains.Party
 	ecdsa   keystore.ECDSASigner
 	ed25519 keystore.Ed25519Signer
+	own     chains.Parties
+}
+
+// Own implements chains.OwnReader.
+func (s *signing) Own(mine func(address []byte) (bool, error)) (err error) {
+	if s.message.parts.Own != nil {
+		s.own, err = chains.OwnParties(s.message.parts.Effects, mine)
+	}
+	return err
 }
 
 // KeyIDs implements chains.Signing.
@@ -118,7 +131,11 @@ func (s *signing) SignerView() []chains.Field {
 
 // Effects implements chains.Signing.
 func (s *signing) Effects() []chains.Effect {
-	return chains.ResolveSigner(slices.Clone(s.message.parts.Effects), s.party)
+	effects := chains.ResolveSigner(slices.Clone(s.message.parts.Effects), s.party)
+	if s.message.parts.Own != nil {
+		s.message.parts.Own(effects, s.own.With(s.party))
+	}
+	return effects
 }
 
 // Hazards implements chains.Signing.

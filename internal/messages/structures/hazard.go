@@ -2,10 +2,11 @@ package structures
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
@@ -56,12 +57,12 @@ func (r *reading) domainHazards() {
 // what it burns, and, unless signer is none, those that depend on the signer.
 func (r *reading) allHazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
 	hazards := slices.Clone(r.hazards)
-	for _, hazard := range ethereum.EffectHazards(effects, signer) {
+	for _, hazard := range r.chain.EffectHazards(effects, signer) {
 		index, ok := hazard.Effect()
 		if !ok {
 			continue
 		}
-		if kind := effects[index].Kind; hazard.Name == ethereum.Name+"/burn" || kind == chains.KindCall || r.calls && kind != chains.KindMessage {
+		if kind := effects[index].Kind; strings.HasSuffix(hazard.Name, "/"+evm.Burn) || kind == chains.KindCall || r.calls && kind != chains.KindMessage {
 			hazards = append(hazards, hazard)
 		}
 	}

@@ -39,17 +39,28 @@ func (m *Message) Calls() []chains.Call {
 	}}}
 }
 
-// Parse reads typed data from JSON text. Deadlines are compared with now. The error
-// is a *chains.ParseError.
-func Parse(text []byte, now time.Time) (*Message, error) {
+// Parse reads typed data from JSON text with the default limits. Deadlines are compared
+// with now. The error is a *chains.ParseError.
+func Parse(text []byte, now time.Time) (*Message, error) { return Reader{Now: now}.Parse(text) }
+
+// Reader reads typed data.
+type Reader struct {
+	Now   time.Time      // what deadlines are compared with
+	Chain ethereum.Chain // whose limits hold for the fees in messages
+}
+
+// Parse reads typed data from JSON text. The error is a *chains.ParseError.
+func (by Reader) Parse(text []byte) (*Message, error) {
 	data, err := eip712.Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{data: data, message: &data.Message, now: now}
+	r := &reading{data: data, message: &data.Message, now: by.Now, chain: by.Chain}
 	r.readDomain()
-	r.read()
-	parts := statement.Parts{Chain: ethereum.Name, Fields: r.fields(), Effects: r.effects, Hazards: r.allHazards, Digest: data.Digest()}
+	if r.read(); r.err != nil {
+		return nil, r.err
+	}
+	parts := statement.Parts{Chain: ethereum.Name, Fields: r.fields(), Effects: r.effects, Hazards: r.allHazards, Own: r.own, Digest: data.Digest()}
 	return &Message{parts.Transaction(), data, r.domain}, nil
 }
 
@@ -65,6 +76,11 @@ type reading struct {
 	hazards []chains.Hazard
 	owners  []owner
 	calls   bool // some effects come from decoded calls
+	chain   ethereum.Chain
+
+	// own changes what depends on which accounts are our own; nil if nothing does.
+	own func(effects []chains.Effect, own func(chains.Party) bool)
+	err error // why no signature over the message is valid
 }
 
 // domain has the members of the domain. Absent ones are nil or empty.

@@ -3,8 +3,8 @@ package structures
 import (
 	"strings"
 
-	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // safe are the structures of a Safe. Before version 1.3, its domain has no chain id.
@@ -19,36 +19,16 @@ func safeTransaction(r *reading) {
 	if r.domain.contract == nil || !r.field("operation").Int.IsUint64() || r.field("operation").Int.Uint64() > 1 {
 		return
 	}
+	data := r.field("data").Bytes
 	call := ethereum.AccountCall{ChainID: r.domain.id(), Account: *r.domain.contract, To: [20]byte(r.field("to").Bytes),
-		Value: r.field("value").Int, Data: r.field("data").Bytes, Delegate: r.field("operation").Int.Uint64() == 1}
-	r.call(&call)
+		Value: r.field("value").Int, Data: data, Delegate: r.field("operation").Int.Uint64() == 1,
+		Refund: evm.SafeRefund{SafeTxGas: r.field("safeTxGas").Int, BaseGas: r.field("baseGas").Int, GasPrice: r.field("gasPrice").Int,
+			Token: [20]byte(r.field("gasToken").Bytes), Receiver: [20]byte(r.field("refundReceiver").Bytes), DataSize: len(data)},
+	}
+	r.calling(call.Read())
 	if call.Delegate && !strings.HasPrefix(ethereum.KnownContract(call.ChainID, call.To), "MultiSend") {
 		r.danger(HazardDelegatecall, whole, "the code of %s runs as the Safe and may do anything with it", ethereum.PartyAt(call.To))
 	}
-	if r.field("gasPrice").Int.Sign() > 0 {
-		r.refund(call.Account)
-	}
-}
-
-// call adds the effects and the fields of an account's call.
-func (r *reading) call(call *ethereum.AccountCall) {
-	effects, fields := call.Read()
-	r.effects = append(r.effects, effects...)
-	r.shown = append(r.shown, fields...)
-	r.calls = true
-}
-
-// refund adds what the Safe pays for gas. The amount depends on the gas used.
-func (r *reading) refund(account [20]byte) {
-	asset := chains.Native(r.domain.network())
-	if token := r.field("gasToken"); [20]byte(token.Bytes) != [20]byte{} {
-		asset = r.token(token, erc20)
-	}
-	effect := chains.Effect{Kind: chains.KindFee, From: ethereum.PartyAt(account), Asset: asset, Amount: chains.UnknownQuantity(), Path: "message/gasPrice"}
-	if receiver := r.field("refundReceiver"); [20]byte(receiver.Bytes) != [20]byte{} {
-		effect.To = party(receiver)
-	}
-	r.add(effect)
 }
 
 // safeMessage is a message in the name of a Safe, often a hash.

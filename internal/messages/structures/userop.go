@@ -1,27 +1,15 @@
 package structures
 
 import (
-	"math/big"
-
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
-// entryPoints are versions 0.8 and 0.9, whose user operations are typed data. Those of
-// 0.6 and 0.7 are signed as typed data of the account, such as SafeOp.
-var entryPoints = [][20]byte{
-	contract("4337084D9E255Ff0702461CF8895CE9E3b5Ff108"),
-	contract("433709009B8330FDa32311DF1C2AFA402eD8D009"),
-}
-
-// The EntryPoints of SafeOp.
-var safeEntryPoints = [][20]byte{
-	contract("5FF137D4b0FDCD49DcA30c7CF57E578a026d2789"), // 0.6
-	contract("0000000071727De22E5E9d8BAf0edAc6f37da032"), // 0.7
-}
-
-// userOperations are operations of smart accounts (ERC-4337).
+// userOperations are operations of smart accounts (ERC-4337). Those of EntryPoint 0.8 and
+// 0.9 are typed data. Those of 0.6 and 0.7 are signed as typed data of the account, such
+// as SafeOp, whose types have the members of their version.
 var userOperations = []structure{
 	{"PackedUserOperation(address sender,uint256 nonce,bytes initCode,bytes callData,bytes32 accountGasLimits," +
 		"uint256 preVerificationGas,bytes32 gasFees,bytes paymasterAndData)", packedOperation},
@@ -35,25 +23,28 @@ var userOperations = []structure{
 
 // packedOperation is a user operation of EntryPoint 0.8 and 0.9.
 func packedOperation(r *reading) {
-	if !r.domain.is(entryPoints...) {
+	if r.domain.contract == nil || evm.EntryPointVersion(*r.domain.contract) < 8 {
 		return
 	}
-	limits, fees := r.field("accountGasLimits").Bytes, r.field("gasFees").Bytes
-	gas := new(big.Int).Add(new(big.Int).SetBytes(limits[:16]), new(big.Int).SetBytes(limits[16:]))
-	gas.Add(gas, r.field("preVerificationGas").Int)
-	r.operation(*r.domain.contract, r.field("sender"), gas, new(big.Int).SetBytes(fees[16:]))
+	o := r.operation(*r.domain.contract, "sender")
+	o.SetGasLimits(r.field("accountGasLimits").Bytes)
+	o.SetGasFees(r.field("gasFees").Bytes)
+	if member, err := o.CheckHashed(); err != nil {
+		r.err = &chains.ParseError{Kind: chains.ErrMalformed, Chain: eip712.Name, Field: "message." + member, Offset: -1, Problem: err.Error()}
+	}
+	r.operate(o)
 }
 
 // safeOperation is a user operation of a Safe, for EntryPoint 0.6 or 0.7.
 func safeOperation(r *reading) {
-	if entryPoint := [20]byte(r.field("entryPoint").Bytes); entryPoint != safeEntryPoints[0] && entryPoint != safeEntryPoints[1] {
+	entryPoint := [20]byte(r.field("entryPoint").Bytes)
+	if version := evm.EntryPointVersion(entryPoint); version != 6 && version != 7 {
 		return
 	}
-	gas := new(big.Int)
-	for _, name := range []string{"callGasLimit", "verificationGasLimit", "preVerificationGas"} {
-		gas.Add(gas, r.field(name).Int)
-	}
-	r.operation([20]byte(r.field("entryPoint").Bytes), r.field("safe"), gas, r.field("maxFeePerGas").Int)
+	o := r.operation(entryPoint, "safe")
+	o.CallGas, o.VerificationGas = r.field("callGasLimit").Int, r.field("verificationGasLimit").Int
+	o.MaxFeePerGas = r.field("maxFeePerGas").Int
+	r.operate(o)
 	if r.field("validUntil").Int.Sign() == 0 {
 		r.danger(HazardFarDeadline, whole, "it ends never: validUntil is 0")
 	} else {
@@ -61,18 +52,28 @@ func safeOperation(r *reading) {
 	}
 }
 
-// operation adds the effects of the call that the EntryPoint makes to the account, the
-// creation of the account if there is initCode, and the maximum gas fee.
-func (r *reading) operation(entryPoint [20]byte, sender *eip712.Value, gas, maxFee *big.Int) {
-	account := [20]byte(sender.Bytes)
-	r.call(&ethereum.AccountCall{ChainID: r.domain.id(), Account: entryPoint, To: account, Value: new(big.Int), Data: r.field("callData").Bytes})
-	if len(r.field("initCode").Bytes) > 0 {
-		r.add(chains.Effect{Kind: chains.KindCreate, From: party(sender), To: party(sender), Path: "message/initCode"})
+// operation returns the members of an operation that its types have in common.
+func (r *reading) operation(entryPoint [20]byte, sender string) *evm.Operation {
+	return &evm.Operation{EntryPoint: entryPoint, Sender: [20]byte(r.field(sender).Bytes), InitCode: r.field("initCode").Bytes,
+		CallData: r.field("callData").Bytes, Paymaster: r.field("paymasterAndData").Bytes, PreVerificationGas: r.field("preVerificationGas").Int}
+}
+
+// operate adds what an operation does, which depends on whether its sender and its
+// paymaster are our own.
+func (r *reading) operate(o *evm.Operation) {
+	r.calling(ethereum.ReadOperation(r.domain.id(), o))
+	sender := ethereum.PartyAt(o.Sender)
+	r.own = func(effects []chains.Effect, own func(chains.Party) bool) {
+		evm.ClaimFees(effects, own)
+		if own(sender) {
+			o.Delegated(effects)
+		}
 	}
-	fee := chains.Effect{Kind: chains.KindFee, From: party(sender), Asset: chains.Native(r.domain.network()),
-		Amount: chains.AtMost(new(big.Int).Mul(gas, maxFee)), Path: "message"}
-	if len(r.field("paymasterAndData").Bytes) > 0 { // the paymaster may charge tokens: the amount is not in the message
-		fee.Asset, fee.Amount = chains.UnknownAsset(r.domain.network()), chains.UnknownQuantity()
-	}
-	r.add(fee)
+}
+
+// calling adds the effects and the fields of an account's call.
+func (r *reading) calling(effects []chains.Effect, fields []chains.Field) {
+	r.effects = append(r.effects, effects...)
+	r.shown = append(r.shown, fields...)
+	r.calls = true
 }

@@ -30,3 +30,58 @@ contract Paymaster {
         return abi.encode(bytes(""), uint256(0));
     }
 }
+
+/// Sends a Safe's transaction with signatures that are padded with zeros, which fills the
+/// memory of the Safe before it measures gas.
+contract Padder {
+    function pad(address safe, bytes calldata before, bytes calldata signatures, uint256 zeros) external {
+        bytes memory padded = bytes.concat(signatures, new bytes(zeros));
+        (bool ok, ) = safe.call(bytes.concat(before, abi.encode(padded.length), padded, new bytes((32 - (padded.length % 32)) % 32)));
+        require(ok);
+    }
+}
+
+/// A guard that takes a whole transaction in its memory.
+contract Guard {
+    function checkTransaction(
+        address,
+        uint256,
+        bytes memory data,
+        uint8,
+        uint256,
+        uint256,
+        uint256,
+        address,
+        address payable,
+        bytes memory signatures,
+        address
+    ) external pure {
+        require(data.length + signatures.length > 0);
+    }
+
+    function checkAfterExecution(bytes32, bool) external {}
+
+    function supportsInterface(bytes4) external pure returns (bool) {
+        return true;
+    }
+}
+
+/// A paymaster that takes tokens of the sender, which has approved them to it.
+contract TokenPaymaster {
+    address immutable token;
+
+    constructor(address taken) {
+        token = taken;
+    }
+
+    // The sender is the first member of the operation, whose offset is the first word.
+    fallback(bytes calldata input) external payable returns (bytes memory) {
+        uint256 at = 4 + uint256(bytes32(input[4:36]));
+        if (at + 32 <= input.length && at == 4 + 96) {
+            address sender = address(uint160(uint256(bytes32(input[at:at + 32]))));
+            (bool ok, ) = token.call(abi.encodeWithSignature("transferFrom(address,address,uint256)", sender, address(this), 7));
+            require(ok);
+        }
+        return abi.encode(bytes(""), uint256(0));
+    }
+}

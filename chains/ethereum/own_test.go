@@ -1,0 +1,120 @@
+package ethereum_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/evmtest"
+)
+
+// sponsoredBy returns a transaction of EntryPoint 0.7's handleOps with an operation that
+// costs 30 ether, for which a paymaster pays, if one is given.
+func sponsoredBy(t *testing.T, sender common.Address, paymaster []byte) []byte {
+	t.Helper()
+	parsed, err := abi.JSON(strings.NewReader(listsABI))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type operation struct {
+		Sender                      common.Address
+		Nonce                       *big.Int
+		InitCode, CallData          []byte
+		AccountGasLimits            [32]byte
+		PreVerificationGas          *big.Int
+		GasFees                     [32]byte
+		PaymasterAndData, Signature []byte
+	}
+	o := operation{Sender: sender, Nonce: big.NewInt(1), PreVerificationGas: big.NewInt(3e10), PaymasterAndData: paymaster}
+	big.NewInt(1e9).FillBytes(o.GasFees[16:])
+	data, err := parsed.Pack("handleOps", []operation{o}, common.Address{0xbe})
+	if err != nil {
+		t.Fatal(err)
+	}
+	point := "94" + "0000000071727de22e5e9d8baf0edac6f37da032"
+	return chaintest.Unhex(t, typed("02", with(with(with(with(items2, 8, str(hex.EncodeToString(data))), 7, "80"), 6, point), 5, "83030d40")...))
+}
+
+// TestFeesOfOperations: the fee of a foreign operation is not judged, unless the signer or
+// another key of the organization pays it as the paymaster.
+func TestFeesOfOperations(t *testing.T) {
+	key := evmtest.Key(t, signerSecret)
+	own, foreign := common.HexToAddress(signer), common.Address{0x51}
+	organization := common.Address{0x0a}
+	paidBy := func(at common.Address) []byte { return append(at[:], make([]byte, 32)...) }
+	for name, c := range map[string]struct {
+		sender    common.Address
+		paymaster []byte
+		want      bool
+	}{
+		"a foreign operation":               {foreign, nil, false},
+		"with a foreign paymaster":          {foreign, paidBy(common.Address{0x9a}), false},
+		"with the signer as paymaster":      {foreign, paidBy(own), true},
+		"with the organization's paymaster": {foreign, paidBy(organization), true},
+		"the signer's own":                  {own, nil, true},
+		"the signer's, sponsored":           {own, paidBy(common.Address{0x9a}), false},
+		"the organization's, as sender":     {organization, nil, false}, // by another signature
+	} {
+		tx, err := ethereum.Chain{}.Parse(sponsoredBy(t, c.sender, c.paymaster))
+		if err != nil {
+			t.Fatal(err)
+		}
+		signing, err := chaintest.Ready(tx, key.ID(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := signing.(chains.OwnReader).Own(func(address []byte) (bool, error) { return bytes.Equal(address, organization[:]), nil }); err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(chaintest.Names(signing.Hazards()), ethereum.HazardHighFee); got != c.want {
+			t.Errorf("%s: high fee %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestOwnFails: an error of the keystore is not an answer.
+func TestOwnFails(t *testing.T) {
+	key, failure := evmtest.Key(t, signerSecret), errors.New("offline")
+	tx, err := ethereum.Chain{}.Parse(sponsoredBy(t, common.Address{0x51}, append([]byte{0x9a}, make([]byte, 51)...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signing, err := chaintest.Ready(tx, key.ID(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	err = signing.(chains.OwnReader).Own(func([]byte) (bool, error) { asked++; return true, failure })
+	if !errors.Is(err, failure) || asked != 1 {
+		t.Errorf("%v after %d questions", err, asked)
+	}
+}
+
+// TestFeeLimitOfMessages: Limits.MaxFee holds for operations in calldata too.
+func TestFeeLimitOfMessages(t *testing.T) {
+	key := evmtest.Key(t, signerSecret)
+	for most, want := range map[float64]bool{29.9: true, 30: false} {
+		tx, err := ethereum.New(ethereum.Limits{MaxFee: most}).Parse(sponsoredBy(t, common.HexToAddress(signer), nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		signing, err := chaintest.Ready(tx, key.ID(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(signing.Hazards()); strings.Contains(got, ethereum.HazardHighFee) != want {
+			t.Errorf("at most %v: %s", most, got)
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package evm
+
+import (
+	"bytes"
+	"errors"
+	"math/big"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// Operation is a user operation of ERC-4337, in the members that its EntryPoint acts on:
+// in calldata of handleOps, where its sender has signed it, or in typed data, where this
+// signature is requested.
+type Operation struct {
+	EntryPoint Address
+	Sender     Address
+	InitCode   []byte
+	CallData   []byte
+	Paymaster  []byte // paymasterAndData
+
+	// Unpacked gas members.
+	CallGas, VerificationGas, PreVerificationGas, MaxFeePerGas *big.Int
+}
+
+// LeastOperation is the length of the shortest calldata that contains a user operation:
+// the selector of handleOps, the list and an operation's 9 heads.
+const LeastOperation = 4 + 3*word + 9*word
+
+// entryPoints are the versions of the EntryPoint by address.
+var entryPoints = map[Address]int{
+	hexAddress("0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789"): 6,
+	hexAddress("0x0000000071727De22E5E9d8BAf0edAc6f37da032"): 7,
+	hexAddress("0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108"): 8,
+	hexAddress("0x433709009B8330FDa32311DF1C2AFA402eD8D009"): 9,
+}
+
+// EntryPointVersion returns the version of the EntryPoint at an address: 6 to 9 for 0.6
+// to 0.9, and 0 for any other contract.
+func EntryPointVersion(at Address) int { return entryPoints[at] }
+
+// Gas members of packed operations, since EntryPoint 0.7.
+
+// SetGasLimits sets the gas limits from accountGasLimits: verification ‖ call, 16 bytes
+// each.
+func (o *Operation) SetGasLimits(packed []byte) {
+	o.VerificationGas, o.CallGas = new(big.Int).SetBytes(packed[:16]), new(big.Int).SetBytes(packed[16:])
+}
+
+// SetGasFees sets the highest price from gasFees: maxPriorityFeePerGas ‖ maxFeePerGas, 16
+// bytes each.
+func (o *Operation) SetGasFees(packed []byte) { o.MaxFeePerGas = new(big.Int).SetBytes(packed[16:]) }
+
+// paymaster returns the account that is charged instead of the sender. The zero address
+// stands for none, in every version.
+func (o *Operation) paymaster() (at Address, ok bool) {
+	if len(o.Paymaster) < len(at) {
+		return at, false
+	}
+	at = Address(o.Paymaster)
+	return at, at != Address{}
+}
+
+// paymasterHead is the length of paymasterAndData before the paymaster's own data, since
+// EntryPoint 0.7:
+//
+//	paymaster 20 ‖ verification gas 16 ‖ post-operation gas 16 ‖ data
+const paymasterHead = 20 + 16 + 16
+
+// prefund returns the most that the operation costs, as its EntryPoint computes it: all
+// gas limits at the highest price.
+func (o *Operation) prefund() *big.Int {
+	gas := new(big.Int).Add(o.CallGas, o.PreVerificationGas)
+	gas.Add(gas, o.VerificationGas)
+	switch _, sponsored := o.paymaster(); {
+	case entryPoints[o.EntryPoint] == 6 && (sponsored || 0 < len(o.Paymaster) && len(o.Paymaster) < len(Address{})):
+		// The limit of the verification also holds for the paymaster's, and for what it
+		// runs after the operation.
+		gas.Add(gas, new(big.Int).Lsh(o.VerificationGas, 1))
+	case entryPoints[o.EntryPoint] > 6 && len(o.Paymaster) >= paymasterHead:
+		gas.Add(gas, new(big.Int).SetBytes(o.Paymaster[20:36]))
+		gas.Add(gas, new(big.Int).SetBytes(o.Paymaster[36:paymasterHead]))
+	}
+	return gas.Mul(gas, o.MaxFeePerGas)
+}
+
+// Read returns what the operation does if this signature authorizes it, and the fields
+// that show its call.
+func (o *Operation) Read(n *Network) (effects []chains.Effect, fields []chains.Field) {
+	point := &Call{network: n, caller: at(o.EntryPoint), self: o.EntryPoint, code: o.EntryPoint, value: new(big.Int), path: "message", message: true}
+	call := point.child(at(o.EntryPoint), o.Sender, new(big.Int), o.CallData)
+	call.path, call.whole = "call", true
+	r, e := reader{left: maxCalls}, &emitter{}
+	o.initialize(e.by(point, nil), point, n.typedInit(o))
+	o.charge(e.by(point, nil), point, true)
+	return ending(r.read(call).Effects(), e.effects), call.Fields()
+}
+
+// by returns a function that adds effects of a call by the signature of an account, or by
+// the one that is requested if signer is nil.
+func (e *emitter) by(c *Call, signer *chains.Party) func(chains.Effect) {
+	return func(effect chains.Effect) {
+		if signer != nil {
+			effect.By, effect.OtherSigner = chains.ByOther, *signer
+		}
+		e.add(c, effect)
+	}
+}
+
+// charge adds the fee, and returns the most that it is. With a paymaster, the EntryPoint
+// charges the paymaster, whose own code agrees to that. In typed data, the fee is
+// therefore by its authorization, and not by the requested signature.
+func (o *Operation) charge(add func(chains.Effect), c *Call, typed bool) *big.Int {
+	most, sender := o.prefund(), c.party(o.Sender)
+	fee := chains.Effect{Kind: chains.KindFee, From: sender, Asset: c.native(), Amount: chains.AtMost(most)}
+	if paymaster, ok := o.paymaster(); ok && paymaster != o.Sender {
+		fee.From, fee.Account = c.party(paymaster), sender
+		if typed {
+			fee.By, fee.OtherSigner = chains.ByOther, fee.From
+		}
+	}
+	add(fee)
+	return most
+}
+
+// delegatedSender replaces the factory in calldata if the sender is delegated (EIP-7702).
+// Since EntryPoint 0.8, the rest of the init code is a call of the sender itself. Earlier
+// versions take it for a contract's address, which no contract can have.
+var delegatedSender = hexAddress("0x7702000000000000000000000000000000000000")
+
+// initKind is what the EntryPoint does with init code.
+type initKind uint8
+
+const (
+	initNothing initKind = iota
+	initCreate           // the factory in the first 20 bytes creates the sender
+	initCall             // the rest is a call of the sender
+)
+
+// calldataInit returns what init code in calldata does.
+func (o *Operation) calldataInit() initKind {
+	switch {
+	case len(o.InitCode) < len(Address{}):
+		return initNothing
+	case Address(o.InitCode) != delegatedSender:
+		return initCreate
+	case len(o.InitCode) > len(Address{}):
+		return initCall
+	}
+	return initNothing
+}
+
+// typedInit returns what init code in typed data does. Since EntryPoint 0.8, its first 20
+// bytes are what is hashed in place of the marker in calldata, the delegate of the
+// account, or the factory. They are a factory for certain only if they are the address of
+// a known one, whose code does no harm to an account that is delegated to it.
+func (n *Network) typedInit(o *Operation) initKind {
+	switch size := len(Address{}); {
+	case entryPoints[o.EntryPoint] < 8:
+		return o.calldataInit()
+	case len(o.InitCode) <= size:
+		return initNothing
+	case n.isKnown(Address(o.InitCode), atAccountFactory):
+		return initCreate
+	}
+	return initCall
+}
+
+// initialize adds what the init code does.
+func (o *Operation) initialize(add func(chains.Effect), c *Call, does initKind) {
+	sender := c.party(o.Sender)
+	switch does {
+	case initCreate:
+		add(chains.Effect{Kind: chains.KindCreate, From: c.party(Address(o.InitCode)), To: sender, Function: chains.InitCode})
+	case initCall:
+		effect := chains.Effect{Kind: chains.KindCall, From: c.party(c.self), To: sender, Undecoded: true, Function: chains.InitCode}
+		if delegate := Address(o.InitCode); delegate != delegatedSender {
+			effect.Account = c.party(delegate)
+		}
+		add(effect)
+	}
+}
+
+// Delegated replaces, in place, what Read says of init code by what it is if the sender
+// is one of our own keys: such an account has no factory, so that the EntryPoint calls it.
+func (o *Operation) Delegated(effects []chains.Effect) {
+	if entryPoints[o.EntryPoint] < 8 {
+		return
+	}
+	for i := range effects {
+		if create := &effects[i]; create.Kind == chains.KindCreate && create.Function == chains.InitCode && create.By == chains.BySigner {
+			create.Kind, create.Undecoded, create.Account = chains.KindCall, true, create.From
+			create.From = new(Network).Party(o.EntryPoint)
+		}
+	}
+}
+
+// paymasterMagic ends paymasterAndData with a signature of the paymaster, in EntryPoint
+// 0.9:
+//
+//	… ‖ signature ‖ its length 2 ‖ 22e325a297439656
+var paymasterMagic = []byte{0x22, 0xe3, 0x25, 0xa2, 0x97, 0x43, 0x96, 0x56}
+
+// CheckHashed returns why the operation is not what its EntryPoint hashes, with the member
+// that differs, or nil. A signature over it would be valid nowhere.
+func (o *Operation) CheckHashed() (member string, err error) {
+	switch version := entryPoints[o.EntryPoint]; {
+	case version >= 8 && isMarker(o.InitCode):
+		return "initCode", errors.New("begins with the marker 0x7702, in whose place the EntryPoint hashes the delegate of the account: put the 20 bytes of the delegate's address there")
+	case version >= 9 && hasPaymasterSignature(o.Paymaster):
+		return "paymasterAndData", errors.New("ends with a signature of the paymaster, which the EntryPoint does not hash: remove the signature and the 2 bytes of its length, and keep the last 8 bytes, 22e325a297439656")
+	}
+	return "", nil
+}
+
+// isMarker reports whether init code begins with the marker, 7702 and 18 zero bytes, or is
+// the beginning of it. A delegate's address may begin with 7702 too.
+func isMarker(code []byte) bool {
+	size := min(len(code), len(delegatedSender))
+	return size >= 2 && bytes.Equal(code[:size], delegatedSender[:size])
+}
+
+func hasPaymasterSignature(data []byte) bool {
+	rest, ok := bytes.CutSuffix(data, paymasterMagic)
+	if !ok || len(rest) < paymasterHead+2 {
+		return false
+	}
+	length := int(rest[len(rest)-2])<<8 | int(rest[len(rest)-1])
+	return length > 0 && length <= len(rest)-2-paymasterHead
+}

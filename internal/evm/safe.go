@@ -1,0 +1,107 @@
+package evm
+
+import (
+	"math/big"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// SafeTransaction is a transaction of a Safe.
+type SafeTransaction struct {
+	Safe     Address
+	Call     Transaction
+	Delegate bool // the code of Call.To runs as the Safe
+	Refund   SafeRefund
+}
+
+// Read returns what the transaction does if this signature authorizes it, and the fields
+// that show its call.
+func (s *SafeTransaction) Read(n *Network) (effects []chains.Effect, fields []chains.Field) {
+	call := n.ReadFrom(s.Safe, s.Call, s.Delegate)
+	e := &emitter{}
+	e.refund(&Call{network: n, caller: at(s.Safe), self: s.Safe, code: s.Safe, path: "message", message: true}, s.Refund)
+	return ending(call.Effects(), e.effects), call.Fields()
+}
+
+// SafeRefund is what a Safe pays for the gas of a transaction:
+//
+//	(gas that the call used + BaseGas) · GasPrice
+//
+// of Token, the native asset if that is zero, to Receiver, or to the origin of the
+// Ethereum transaction if that is zero. If GasPrice is 0 or nil, it is nothing.
+type SafeRefund struct {
+	SafeTxGas, BaseGas, GasPrice *big.Int
+	Token, Receiver              Address
+	DataSize                     int // bytes of the call's data
+}
+
+// The gas that a Safe measures beyond SafeTxGas, the limit of the call itself: at most what
+// a CALL with value to a new account costs (36,600), and copying the data to memory that
+// was used before, for the hash. interop/evm holds both against execution.
+const (
+	refundOverhead        = 40_000
+	refundOverheadPerByte = 4
+)
+
+// most returns the most that is paid, in units of the token.
+func (r *SafeRefund) most(n *Network) chains.Quantity {
+	gas := big.NewInt(refundOverhead + refundOverheadPerByte*int64(r.DataSize))
+	gas.Add(gas, r.SafeTxGas).Add(gas, r.BaseGas)
+	most := gas.Mul(gas, r.GasPrice)
+	if most.BitLen() > 256 || n.ChainID == zkSyncEra { // whose gas is another unit
+		return chains.Unlimited(nil)
+	}
+	return chains.AtMost(most)
+}
+
+// refundPath ends the path of effects that are refunds.
+const refundPath = "/refund"
+
+// refund adds the refund of a transaction of the Safe c.self.
+func (e *emitter) refund(c *Call, r SafeRefund) {
+	if r.GasPrice != nil && r.GasPrice.Sign() > 0 {
+		e.pay(c, r.Token, r.Receiver, r.most(c.network))
+	}
+}
+
+// pay adds a payment of a Safe for gas or for its creation.
+func (e *emitter) pay(c *Call, token, receiver Address, amount chains.Quantity) {
+	effect := chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: c.party(receiver), Asset: c.routerAsset(token), Amount: amount,
+		Path: c.path + refundPath}
+	switch {
+	case receiver == Address{}:
+		effect.To = c.origin()
+	case receiver == token:
+		effect.Kind = chains.KindBurn
+	}
+	e.add(c, effect)
+}
+
+// origin returns the account that sends the Ethereum transaction: the signer of one. Who
+// submits a message is not known.
+func (c *Call) origin() chains.Party {
+	if c.message {
+		return chains.SubmitterParty()
+	}
+	return chains.SignerParty()
+}
+
+// execTransaction adds the refund of a Safe's transaction.
+func execTransaction(e *emitter, c *Call) {
+	e.refund(c, SafeRefund{SafeTxGas: c.arg("safe tx gas").big(), BaseGas: c.arg("base gas").big(), GasPrice: c.arg("gas price").big(),
+		Token: c.arg("gas token").address(), Receiver: c.arg("refund receiver").address(), DataSize: len(c.arg("call").bytes)})
+}
+
+// setupSafe adds who owns a new Safe, and what it pays for its creation.
+func setupSafe(e *emitter, c *Call) {
+	if payment := c.arg("payment").big(); payment.Sign() > 0 {
+		e.pay(c, c.arg("payment token").address(), c.arg("payment receiver").address(), chains.AtMost(payment))
+	}
+	owners := c.arg("owners").list
+	for i := range owners {
+		if e.full() {
+			return
+		}
+		e.control(c, c.self, c.party(owners[i].address()))
+	}
+}
