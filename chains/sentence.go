@@ -30,9 +30,7 @@ func Sentence(effect Effect, names Names) string {
 	case ByStanding:
 		text += " (by an earlier permission)"
 	}
-	if effect.Change {
-		text += " (change, yours)"
-	}
+	text += s.whose()
 	if effect.Undecoded {
 		text = "! " + text
 	}
@@ -42,6 +40,19 @@ func Sentence(effect Effect, names Names) string {
 type sentence struct {
 	Effect
 	names Names
+}
+
+// whose says that what the effect hands over stays with its owner.
+func (s sentence) whose() string {
+	switch mine := s.Mine == MineYes && (s.Kind.Hands() || s.Kind == KindStake); {
+	case s.Change && mine:
+		return " (change, yours)"
+	case s.Change:
+		return " (change)"
+	case mine:
+		return " (yours)"
+	}
+	return ""
 }
 
 func (s sentence) text() string {

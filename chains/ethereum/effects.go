@@ -85,6 +85,7 @@ func (tx *transaction) feeEffect(network *evm.Network) chains.Effect {
 // Effects implements chains.Signing.
 func (s *signing) Effects() []chains.Effect {
 	network := s.tx.contracts()
+	network.Signer = &s.address
 	return chains.ResolveSigner(s.tx.effects(network), network.Party(s.address))
 }
 

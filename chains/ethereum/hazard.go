@@ -31,7 +31,7 @@ func (s *signing) Hazards() []chains.Hazard { return s.tx.hazardsFor(&s.address)
 // key.
 func (tx *transaction) hazardsFor(signer *evm.Address) []chains.Hazard {
 	network := tx.contracts()
-	network.Brief = true
+	network.Brief, network.Signer = true, signer
 	effects, party := tx.effects(network), chains.Party{}
 	if signer != nil {
 		party = network.Party(*signer)

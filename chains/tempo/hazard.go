@@ -44,6 +44,7 @@ func (tx *transaction) Hazards() []chains.Hazard {
 // Hazards implements chains.Signing.
 func (s *signing) Hazards() []chains.Hazard {
 	network := s.tx.briefly()
+	network.Signer = &s.account
 	account := network.Party(s.account)
 	return s.tx.hazards(chains.ResolveSigner(s.tx.effects(network), account), account)
 }

@@ -101,7 +101,9 @@ func (s *signing) KeyIDs() []string { return []string{s.id} }
 
 // Effects implements chains.Signing.
 func (s *signing) Effects() []chains.Effect {
-	return chains.ResolveSigner(s.tx.Effects(), s.tx.network().Party(s.account))
+	network := s.tx.network()
+	network.Signer = &s.account
+	return chains.ResolveSigner(s.tx.effects(network), network.Party(s.account))
 }
 
 // AppendSigned implements chains.Signing.

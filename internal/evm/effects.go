@@ -31,14 +31,12 @@ type emitter struct {
 // add adds an effect of a call. It is authorized by the signature that authorizes the
 // call, unless the effect says otherwise.
 func (e *emitter) add(c *Call, effect chains.Effect) {
+	settle(c, &effect)
 	if effect.By == "" {
 		effect.By = chains.BySigner
 		if c.operator != nil {
 			effect.By, effect.OtherSigner = chains.ByOther, c.party(*c.operator)
 		}
-	}
-	if c.network.isZero(effect.To) && moves(effect.Kind) {
-		effect.Kind = chains.KindBurn
 	}
 	effect.Path = c.path
 	if c.function != nil && effect.Function == "" {
@@ -50,10 +48,30 @@ func (e *emitter) add(c *Call, effect chains.Effect) {
 	e.effects = append(e.effects, effect)
 }
 
-// moves reports whether an effect of a kind hands an asset to its recipient. At the zero
-// address, the asset is lost.
-func moves(kind chains.Kind) bool {
-	return kind == chains.KindTransfer || kind == chains.KindUnstake || kind == chains.KindMint
+// settle says what an effect is by who gains from it. What the caller's value becomes is
+// unstaked or minted for the caller; if another party gets it, it is transferred,
+// whatever the function is called. A contract that pays the caller spends its own, as
+// far as the caller is concerned: what the caller gave for it is an effect before.
+func settle(c *Call, effect *chains.Effect) {
+	caller := c.callerParty()
+	home := effect.To.IsNone() || effect.To.Equal(caller)
+	switch effect.Kind {
+	case chains.KindUnstake:
+		if !home {
+			effect.Kind = chains.KindTransfer
+		}
+	case chains.KindMint: // by the caller's authority, or of what the called contract holds for it
+		if !home && !effect.From.Equal(caller) && !effect.To.Equal(c.party(c.self)) {
+			effect.Kind = chains.KindTransfer
+		}
+	case chains.KindTransfer:
+		if home && effect.By == "" && !effect.From.Equal(caller) {
+			effect.By, effect.OtherSigner = chains.ByOther, effect.From
+		}
+	}
+	if c.network.isZero(effect.To) && effect.Kind.Hands() {
+		effect.Kind = chains.KindBurn
+	}
 }
 
 // undecoded adds that it is not known what the code of a call does.

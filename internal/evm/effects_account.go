@@ -64,7 +64,7 @@ func execTransaction(e *emitter, c *Call) {
 	if zeros(c.arg("refund receiver").word) {
 		to = chains.SignerParty()
 	}
-	e.moved(c, c.party(c.self), "", to, c.routerAsset(c.arg("gas token").address()), chains.Quantity{Bound: chains.BoundMost})
+	e.moved(c, c.party(c.self), chains.BySigner, to, c.routerAsset(c.arg("gas token").address()), chains.Quantity{Bound: chains.BoundMost})
 }
 
 // delegatedSender replaces the factory if the sender is delegated (EIP-7702). Since
