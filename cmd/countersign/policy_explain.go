@@ -206,8 +206,11 @@ func (c *policyExplain) aboutRequest(cmd *cobra.Command, path, content string) (
 	if c.configFile == "" {
 		return c.aboutIntent(path, request.Intent)
 	}
-	if c.user != "" || c.key != "" || c.signWith != "" || len(c.tags) > 0 {
-		return nil, countersign.Authorization{}, usagef("--as, --tag, --key and --sign-with do not go with a request and --config: the request names its user and its keys")
+	if c.signWith != "" {
+		return nil, countersign.Authorization{}, usagef("--sign-with does not go with a request, which names its own key")
+	}
+	if c.user != "" || c.key != "" || len(c.tags) > 0 {
+		return nil, countersign.Authorization{}, usagef("--as, --tag and --key do not go with a request and --config: the request names its user and its keys")
 	}
 	if c.organization == "" {
 		c.organization = request.OrganizationID
