@@ -83,21 +83,32 @@ func (s *signing) doing(input int) string {
 func (s *signing) viewOutput(index int, back uint64) chains.Field {
 	label := fmt.Sprintf("output %d", index)
 	if s.isOurs(index) {
-		field := chains.Text(label, "yours")
-		switch amount := s.tx.packet.Outputs[index].Amount; {
-		case leavesOpen(s.inputs(), index):
-			return field.WithNote("a signature leaves it open")
-		case back == amount:
-			return field.WithNote("change")
-		case back == 0:
-			return field.WithNote("a payment: it does not return to the wallet that pays")
-		}
-		return field.WithNote("change of " + btc(back) + ", the rest is a payment: it exceeds what the wallet pays")
+		return chains.Text(label, "yours").WithNote(s.returning(index, back))
 	}
 	if s.sharesOutput(index) {
 		return chains.Text(label, "not yours").WithNote("one of your keys is in its script, which does not say whose the others are")
 	}
 	return chains.Text(label, "not yours")
+}
+
+// returning describes how much of an output of the organization's is change.
+func (s *signing) returning(index int, back uint64) string {
+	out := &s.tx.packet.Outputs[index]
+	switch {
+	case leavesOpen(s.inputs(), index):
+		return "a signature leaves it open"
+	case back == out.Amount:
+		return "change"
+	case back > 0:
+		return "change of " + btc(back) + ", the rest counts as a payment: this request signs for no more of that wallet"
+	}
+	to, _ := s.walletOf(out.Script)
+	for _, in := range s.ours() {
+		if from, ok := s.walletOf(in.script); ok && from == to {
+			return "counts as a payment: this request signs for too little of that wallet"
+		}
+	}
+	return "a payment, to another wallet of yours"
 }
 
 // sharesOutput reports whether the script of an output, if the PSBT shows it, has one
