@@ -100,12 +100,12 @@ func (s *signing) returning(index int, back uint64) string {
 	case back == out.Amount:
 		return "change"
 	case back > 0:
-		return "change of " + btc(back) + ", the rest counts as a payment: this request signs for no more of that wallet"
+		return "change of " + btc(back) + ", the rest is a payment"
 	}
 	to, _ := s.walletOf(out.Script)
 	for _, in := range s.ours() {
 		if from, ok := s.walletOf(in.script); ok && from == to {
-			return "counts as a payment: this request signs for too little of that wallet"
+			return "a payment: its wallet does not sign for as much"
 		}
 	}
 	return "a payment, to another wallet of yours"

@@ -290,7 +290,7 @@ func TestViewAgreesWithEffects(t *testing.T) {
 input 0      yours [to be signed]
 input 1      yours [locked to another key: not signed]
 output 0     yours [change]
-output 1     yours [counts as a payment: this request signs for too little of that wallet]
+output 1     yours [a payment: its wallet does not sign for as much]
 output 2     not yours
 your inputs  0.00109 BTC
 back to you  0.00095 BTC
