@@ -136,31 +136,45 @@ func (r *modelRule) text(index int) string {
 
 // judge implements rules 1 and 2 of the package comment literally.
 func judge(rules []modelRule, effects []chains.Effect) bool {
-	covered := 0
+	covered, change := 0, false
 	for _, effect := range effects {
-		if effect.By == chains.ByOther || effect.Change {
-			continue
+		switch {
+		case effect.By == chains.ByOther:
+		case effect.Change:
+			change = true
+		case !judgeEffect(rules, effect, true):
+			return false
+		default:
+			covered++
 		}
-		allowed := false
-		for _, rule := range rules {
-			about := rule.tag == "" || rule.tag == "agent"
-			for _, kind := range rule.kinds {
-				if kind != effect.Kind || !about {
-					continue
-				}
-				value := rule.when.eval(effect)
-				if rule.deny && value != no {
-					return false
-				}
-				allowed = allowed || !rule.deny && value == yes
-			}
-		}
-		if !allowed {
+	}
+	if covered > 0 || !change {
+		return covered > 0
+	}
+	for _, effect := range effects {
+		if effect.By != chains.ByOther && !judgeEffect(rules, effect, false) {
 			return false
 		}
-		covered++
 	}
-	return covered > 0
+	return true
+}
+
+// judgeEffect reports whether an allow covers an effect, and no deny that is asked.
+func judgeEffect(rules []modelRule, effect chains.Effect, denies bool) (allowed bool) {
+	for _, rule := range rules {
+		about := rule.tag == "" || rule.tag == "agent"
+		for _, kind := range rule.kinds {
+			if kind != effect.Kind || !about {
+				continue
+			}
+			value := rule.when.eval(effect)
+			if rule.deny && denies && value != no {
+				return false
+			}
+			allowed = allowed || !rule.deny && value == yes
+		}
+	}
+	return allowed
 }
 
 func randomEffect(t testing.TB, random *rand.Rand) chains.Effect {
