@@ -26,7 +26,7 @@ func Sentence(effect Effect, names Names) string {
 	}
 	switch effect.By {
 	case ByOther:
-		text += " (authorized by " + s.party(effect.OtherSigner) + ")"
+		text += s.authorized()
 	case ByStanding:
 		text += " (by an earlier permission)"
 	}
@@ -53,6 +53,15 @@ func (s sentence) whose() string {
 		return " (yours)"
 	}
 	return ""
+}
+
+// authorized names the other signer. The pool of a swap is named nowhere, and pays by its
+// own rules.
+func (s sentence) authorized() string {
+	if s.Kind == KindTransfer && s.From.IsUnknown() && s.OtherSigner.IsUnknown() {
+		return ""
+	}
+	return " (authorized by " + s.party(s.OtherSigner) + ")"
 }
 
 func (s sentence) text() string {
