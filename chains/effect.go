@@ -44,7 +44,8 @@ type Effect struct {
 	To Party
 
 	// Account is the account, contract, mint or stake that a KindAuthority, KindFreeze or
-	// KindSettings concerns. None if it is From itself.
+	// KindSettings concerns, or that holds what a KindUnstake or KindTransfer takes out of
+	// it. None if it is From itself.
 	Account Party
 
 	Asset  Asset

@@ -78,7 +78,7 @@ func (w *world) places(at common.Address) []string {
 // all checks that every row of the decoding table was executed or is in notExecuted.
 func (x executed) all(t *testing.T) {
 	t.Helper()
-	table, err := os.ReadFile(filepath.Join(testenv.Root(), "chains", "internal", "evm", "testdata", "functions.txt"))
+	table, err := os.ReadFile(filepath.Join(testenv.Root(), "internal", "evm", "testdata", "functions.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
