@@ -53,6 +53,29 @@ func (e *Engine) AskedAboutRequest(ctx context.Context, sent SignedBody) (Author
 	return authorization, nil
 }
 
+// AskedAboutCall returns what a [Decider] would be asked about a call without a stamp, by
+// Config.Submitter, if it were made now. Nothing is done or charged, and Spent is nil.
+// The error is an *activity.Error.
+func (e *Engine) AskedAboutCall(ctx context.Context, organizationID string, intent activity.Intent) (Authorization, error) {
+	if e.config.Submitter == nil {
+		return Authorization{}, activity.NewError(activity.ReasonRequestInvalid, "", nil, "a call is by nobody: set Config.Submitter")
+	}
+	prepared, err := e.prepare(ctx, organizationID, intent)
+	if err != nil {
+		return Authorization{}, err
+	}
+	organization, err := e.organizationOf(ctx, organizationID)
+	if err != nil {
+		return Authorization{}, err
+	}
+	c := &call{engine: e, caller: e.localCaller(organization, organizationID)}
+	s := c.submission(prepared)
+	authorization, err := e.authorization(ctx, s)
+	authorization.Hazards = e.notAllowed(organization, authorization.Hazards)
+	authorization.Votes = s.ownVote(authorization.Now)
+	return authorization, err
+}
+
 // askedAbout prepares a submission and returns what a Decider is asked about it, without
 // votes and ledger.
 func (e *Engine) askedAbout(ctx context.Context, s *submission) (Authorization, error) {

@@ -77,7 +77,11 @@ func ExampleEngine_PrepareTransaction() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, field := range prepared.SignerView() {
+	fields, err := prepared.SignerView(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, field := range fields {
 		fmt.Println(field.Label, field.Value)
 	}
 	// …show prepared.Summary() and wait for a yes…

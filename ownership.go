@@ -3,13 +3,14 @@ package countersign
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// owners looks up which addresses of a transaction belong to keys of the organization,
-// and to the wallet that signs. It ignores what the transaction claims: an address is
+// owners looks up which addresses of a transaction belong to keys of the organization. It
+// ignores what the transaction claims: an address is
 // the organization's if one of its keys is found at it.
 type owners struct {
 	engine         *Engine
@@ -85,36 +86,63 @@ func (o *owners) key(ctx context.Context, id string) (ownedKey, error) {
 	return owned, nil
 }
 
-// markChange sets Change on transfers back to a key that signs, or to another key of its
-// wallet, and returns effects.
-func (o *owners) markChange(ctx context.Context, effects []chains.Effect, keyIDs []string) ([]chains.Effect, error) {
-	signers := make([]ownedKey, len(keyIDs))
-	for i, id := range keyIDs {
-		signer, err := o.key(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		signers[i] = signer
-	}
-	for i := range effects {
-		if effects[i].Kind != chains.KindTransfer || effects[i].By != chains.BySigner {
-			continue
-		}
-		owned, ok, err := o.at(ctx, effects[i].To.Address())
-		if err != nil {
-			return nil, err
-		}
-		effects[i].Change = ok && owned.isWith(signers)
-	}
-	return effects, nil
+// holders answers whose addresses are, for one reading of a transaction. It implements
+// chains.Holders and keeps the first error of the keystore, which the reader has to
+// check.
+type holders struct {
+	*owners
+	ctx   context.Context
+	known map[string]ownedKey // by address; a key without an id is none of ours
+	err   error
 }
 
-// isWith reports whether the key is one of the signers, or in the wallet of one.
-func (k ownedKey) isWith(signers []ownedKey) bool {
-	for _, signer := range signers {
-		if k.KeyID == signer.KeyID || k.WalletID != "" && k.WalletID == signer.WalletID {
-			return true
+func (o *owners) holders(ctx context.Context) *holders {
+	return &holders{owners: o, ctx: ctx, known: map[string]ownedKey{}}
+}
+
+// At implements chains.Holders.
+func (h *holders) At(address []byte) (chains.Holder, bool) {
+	owned, known := h.known[string(address)]
+	if !known && h.err == nil {
+		owned, _, h.err = h.at(h.ctx, address)
+		h.known[string(address)] = owned
+	}
+	return owned.holder(), owned.KeyID != ""
+}
+
+// Of implements chains.Holders.
+func (h *holders) Of(keyID string) chains.Holder {
+	owned := ownedKey{KeyID: keyID}
+	if h.err == nil {
+		owned, h.err = h.key(h.ctx, keyID)
+	}
+	return owned.holder()
+}
+
+func (k ownedKey) holder() chains.Holder {
+	return chains.Holder{KeyID: k.KeyID, WalletID: k.WalletID, Path: k.Path}
+}
+
+// signing returns a signing that knows whose addresses are.
+func (h *holders) signing(signing chains.Signing) chains.Signing {
+	if wallets, ok := signing.(chains.WalletSigning); ok {
+		return wallets.WithHolders(h)
+	}
+	return signing
+}
+
+// effects returns the effects of a signing, with Change and Mine set.
+func (h *holders) effects(signing chains.Signing) ([]chains.Effect, error) {
+	effects := slices.Clone(h.signing(signing).Effects())
+	for i := range effects {
+		effect := &effects[i]
+		effect.Change = effect.Change || effect.ToItself()
+		if effect.Mine == chains.MineUnknown && !effect.To.IsUnknown() {
+			effect.Mine = chains.MineNo
+			if _, ours := h.At(effect.To.Address()); ours {
+				effect.Mine = chains.MineYes
+			}
 		}
 	}
-	return false
+	return effects, h.err
 }

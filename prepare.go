@@ -58,11 +58,11 @@ func (e *Engine) prepareCall(ctx context.Context, organizationID string, intent 
 // Summary describes the transaction, from its bytes alone.
 func (p *PreparedTransaction) Summary() chains.Summary { return p.tx.Summary() }
 
-// Effects returns what signing does, with the signer's address filled in, and Change set
-// on transfers back to the wallet that pays. The keystore is asked which addresses are
-// the organization's; the error is the keystore's.
+// Effects returns what signing does, with the signer's address filled in, Change set on
+// what comes back to the wallet that pays, and Mine on what goes to the organization's
+// accounts. The keystore is asked which addresses those are; the error is the keystore's.
 func (p *PreparedTransaction) Effects(ctx context.Context) ([]chains.Effect, error) {
-	return p.owners.markChange(ctx, slices.Clone(p.signing.Effects()), p.signing.KeyIDs())
+	return p.owners.holders(ctx).effects(p.signing)
 }
 
 // Keys returns the keys that will sign, as a policy sees them.
@@ -88,8 +88,14 @@ func (p *PreparedTransaction) keys() []keystore.Key {
 	return slices.DeleteFunc(slices.Clone(p.found), func(key keystore.Key) bool { return !slices.Contains(ids, key.ID()) })
 }
 
-// SignerView returns what depends on the signing keys, to be shown with the summary.
-func (p *PreparedTransaction) SignerView() []chains.Field { return p.signing.SignerView() }
+// SignerView returns what depends on the signing keys, to be shown with the summary. The
+// keystore is asked which addresses are the organization's, as in Effects; the error is
+// the keystore's.
+func (p *PreparedTransaction) SignerView(ctx context.Context) ([]chains.Field, error) {
+	h := p.owners.holders(ctx)
+	fields := h.signing(p.signing).SignerView()
+	return fields, h.err
+}
 
 // Readings returns what Config.Descriptors says of the lookup tables and the calls of
 // the transaction. It is shown with the summary, but is not part of the summary's digest.

@@ -28,8 +28,8 @@ func TestPrepareTransaction(t *testing.T) {
 	if hazards := prepared.Hazards(); len(hazards) != 1 || hazards[0].Name != ethereum.HazardNoChainID {
 		t.Errorf("hazards %v", hazards)
 	}
-	if view := prepared.SignerView(); len(view) == 0 || view[0].Label != "from" || view[0].Value != vectorAddr {
-		t.Errorf("signer view %v", view)
+	if view, err := prepared.SignerView(t.Context()); err != nil || len(view) == 0 || view[0].Label != "from" || view[0].Value != vectorAddr {
+		t.Errorf("signer view %v, %v", view, err)
 	}
 	inspected, err := countersign.Inspect(activity.TransactionTypeEthereum, legacy, countersign.Limits{})
 	if err != nil {
@@ -129,24 +129,26 @@ func TestSignWithWallet(t *testing.T) {
 	if _, err := prepare(transfer); err == nil || !strings.Contains(err.Error(), "2 of the wallet's keys could sign: name one by its address or id") {
 		t.Errorf("two keys: %v", err)
 	}
-	checkChange(t, walletOf{keys, wallet})
+	checkMine(t, walletOf{keys, wallet})
 }
 
-// checkChange pays the second account of a wallet from its first.
-func checkChange(t *testing.T, keys walletOf) {
+// checkMine pays the second account of a wallet from its first, which is a payment to an
+// account of the organization, and an account from itself, which is change.
+func checkMine(t *testing.T, keys walletOf) {
 	engine, err := countersign.New(countersign.Config{Keystore: keys})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := countersign.Addresses(keys.wallet.Accounts[2].PublicKey)[0].Address
-	unsigned := strings.Replace(transfer, "08d2b0a37f869ff76bacb5bab3278e26ab7067b7", strings.ToLower(second[2:]), 1)
-	prepared, err := engine.PrepareTransaction(t.Context(), org, ethereumIntent(keys.wallet.Accounts[0].ID, unsigned))
-	if err != nil {
-		t.Fatal(err)
-	}
-	effects, err := prepared.Effects(t.Context())
-	change := slices.IndexFunc(effects, func(effect chains.Effect) bool { return effect.Change })
-	if err != nil || change < 0 || effects[change].Kind != chains.KindTransfer || effects[change].To.String() != second {
-		t.Errorf("effects %+v, %v", effects, err)
+	for account, change := range map[int]bool{0: true, 2: false} {
+		to := countersign.Addresses(keys.wallet.Accounts[account].PublicKey)[0].Address
+		unsigned := strings.Replace(transfer, "08d2b0a37f869ff76bacb5bab3278e26ab7067b7", strings.ToLower(to[2:]), 1)
+		prepared, err := engine.PrepareTransaction(t.Context(), org, ethereumIntent(keys.wallet.Accounts[0].ID, unsigned))
+		if err != nil {
+			t.Fatal(err)
+		}
+		effects, err := prepared.Effects(t.Context())
+		if err != nil || effects[0].To.String() != to || effects[0].Change != change || effects[0].Mine != chains.MineYes {
+			t.Errorf("to account %d: %+v, %v", account, effects, err)
+		}
 	}
 }

@@ -96,14 +96,37 @@ type Signing interface {
 	AppendSigned(ctx context.Context, dst []byte) ([]byte, error)
 }
 
-// Balancer is implemented by signings whose effects do not say how much leaves the
-// signer, as on Bitcoin, where all inputs together pay the outputs.
-type Balancer interface {
-	// Balance returns the net amount of the native asset that leaves the keys given to
-	// With, including the fee. It is unknown if the bytes do not bound it. yours
-	// reports whether an address, in binary form, belongs to another key of the same
-	// wallet; it may be nil.
-	Balance(yours func(address []byte) bool) Quantity
+// Holder is the key of the organization that alone controls an address.
+type Holder struct {
+	KeyID    string
+	WalletID string // of the seed that the key is derived from; empty if none
+	Path     string // derivation path in that wallet, such as m/84'/0'/0'/0/0
+}
+
+// Holders finds the holders of addresses and keys, by the keys themselves. It never
+// relies on what a transaction claims.
+type Holders interface {
+	// At returns the holder of an address, which is in the chain's binary form. ok is
+	// false if the address is not that of a key of the organization.
+	At(address []byte) (holder Holder, ok bool)
+
+	// Of returns the holder with a key id.
+	Of(keyID string) Holder
+}
+
+// WalletSigning is implemented by signings for which a wallet is more than the address
+// that pays, as on Bitcoin, where change goes to an address of its own.
+type WalletSigning interface {
+	Signing
+
+	// WithHolders returns the signing with the holders of its addresses. Its effects and
+	// its SignerView depend on them: without, the signing knows the keys that it was
+	// given, each as a wallet of its own.
+	WithHolders(holders Holders) WalletSigning
+
+	// Balance returns the net amount of the native asset that leaves the wallets that
+	// sign, including the fee. It is unknown if the bytes do not bound it.
+	Balance() Quantity
 }
 
 // SignatureAppender is implemented by signings that can return the signature alone, for

@@ -14,34 +14,6 @@ const MaxEffects = 512
 // KindCall that is not decoded.
 const MaxCallDepth = 8
 
-// Kind is the kind of an effect. The list is closed.
-type Kind string
-
-// The kinds of effects.
-const (
-	KindTransfer  Kind = "transfer"  // an asset goes from one party to another
-	KindApprove   Kind = "approve"   // a party may take an asset later
-	KindRevoke    Kind = "revoke"    // a permission is taken back
-	KindAuthority Kind = "authority" // control of an account, contract, stake or key goes to a party
-	KindStake     Kind = "stake"     // an asset is locked; To can withdraw it
-	KindUnstake   Kind = "unstake"   // a locked asset is unlocked
-	KindMint      Kind = "mint"      // an asset comes into being
-	KindBurn      Kind = "burn"      // an asset is destroyed, unspendable, or spendable by anyone
-	KindCreate    Kind = "create"    // a contract or an account comes into being, with its rent or value
-	KindFreeze    Kind = "freeze"    // an account is frozen or thawed
-	KindSettings  Kind = "settings"  // a change that moves nothing: a nonce, a commission, metadata
-	KindFee       Kind = "fee"       // the most that can be paid for inclusion
-	KindCall      Kind = "call"      // a program is called, and what it does is not accounted for
-	KindMessage   Kind = "message"   // a statement is signed
-	KindOTP       Kind = "otp"       // a one-time password is sent or redeemed
-)
-
-// Kinds returns every kind, in the order of declaration.
-func Kinds() []Kind {
-	return []Kind{KindTransfer, KindApprove, KindRevoke, KindAuthority, KindStake, KindUnstake, KindMint, KindBurn,
-		KindCreate, KindFreeze, KindSettings, KindFee, KindCall, KindMessage, KindOTP}
-}
-
 // By is the authorization that an effect rests on.
 type By string
 
@@ -72,8 +44,9 @@ type Effect struct {
 	To Party
 
 	// Account is the account, contract, mint or stake that a KindAuthority, KindFreeze or
-	// KindSettings concerns, or the account whose operation a paymaster's KindFee is for.
-	// None if it is From itself. Of a KindCall, it is the delegate whose code To runs.
+	// KindSettings concerns, that holds what a KindUnstake or KindTransfer takes out of it,
+	// or whose operation a paymaster's KindFee is for. None if it is From itself. Of a
+	// KindCall, it is the delegate whose code To runs.
 	Account Party
 
 	Asset  Asset
@@ -93,10 +66,15 @@ type Effect struct {
 	Function string
 	Args     []Arg
 
-	// Change is set on a Signing's effects for outputs that return to the paying wallet.
-	// It is derived from keys, never from the bytes, and is not part of the canonical
-	// form.
+	// Change is set if what leaves From comes back to it: a transfer from an account to
+	// itself, or an output of a Bitcoin transaction to the wallet whose inputs the
+	// signature spends. Nothing is spent, and no rule is asked. It is derived from keys,
+	// never from what the bytes claim, and is not part of the canonical form.
 	Change bool
+
+	// Mine says whether To is an account of the organization whose keys sign. Like
+	// Change, it is derived from keys and is not part of the canonical form.
+	Mine Mine
 
 	// Path locates the effect in the summary's fields, such as "instructions/3" or
 	// "calls/0/calls/2".
@@ -106,6 +84,21 @@ type Effect struct {
 // InitCode is the Function of effects that come from the init code of a user operation
 // (ERC-4337): a KindCreate by a factory, which is From, or a KindCall of the account.
 const InitCode = "init code"
+
+// ToItself reports whether the effect is a transfer from an account to itself, as in the
+// rejection of a Safe's transaction.
+func (e *Effect) ToItself() bool { return e.Kind == KindTransfer && e.From.Equal(e.To) }
+
+// Mine says whether an account is one of the organization whose keys sign. The zero value
+// is that its keys are not known, as without a keystore.
+type Mine uint8
+
+// The answers to whether an account is the organization's.
+const (
+	MineUnknown Mine = iota
+	MineNo
+	MineYes
+)
 
 // Arg is one argument of a call.
 type Arg struct {

@@ -24,17 +24,13 @@ func Sentence(effect Effect, names Names) string {
 	if !effect.Until.IsNone() {
 		text += ", until " + effect.Until.String()
 	}
-	switch {
-	case effect.By == ByOther && effect.Kind == KindFee && effect.OtherSigner.Equal(effect.From) && !effect.Account.IsNone():
-		// who pays is named already
-	case effect.By == ByOther:
-		text += " (authorized by " + s.party(effect.OtherSigner) + ")"
-	case effect.By == ByStanding:
+	switch effect.By {
+	case ByOther:
+		text += s.authorized()
+	case ByStanding:
 		text += " (by an earlier permission)"
 	}
-	if effect.Change {
-		text += " (change, yours)"
-	}
+	text += s.whose()
 	if effect.Undecoded {
 		text = "! " + text
 	}
@@ -44,6 +40,31 @@ func Sentence(effect Effect, names Names) string {
 type sentence struct {
 	Effect
 	names Names
+}
+
+// whose says that what the effect hands over stays with its owner.
+func (s sentence) whose() string {
+	switch mine := s.Mine == MineYes && (s.Kind.Hands() || s.Kind == KindStake); {
+	case s.Change && mine:
+		return " (change, yours)"
+	case s.Change:
+		return " (change)"
+	case mine:
+		return " (yours)"
+	}
+	return ""
+}
+
+// authorized names the other signer, unless the sentence has: a paymaster is named as the
+// one that pays. The pool of a swap is named nowhere, and pays by its own rules.
+func (s sentence) authorized() string {
+	switch {
+	case s.Kind == KindTransfer && s.From.IsUnknown() && s.OtherSigner.IsUnknown():
+		return ""
+	case s.Kind == KindFee && s.OtherSigner.Equal(s.From) && !s.Account.IsNone():
+		return ""
+	}
+	return " (authorized by " + s.party(s.OtherSigner) + ")"
 }
 
 func (s sentence) text() string {

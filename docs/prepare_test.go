@@ -32,8 +32,11 @@ func TestPrepare(t *testing.T) {
 	for _, effect := range effects { // in sentences
 		fmt.Fprintln(os.Stderr, chains.Wrap(chains.Sentence(effect, known), 0))
 	}
-	fields := append(prepared.Summary().Fields, prepared.SignerView()...)
-	if err := chains.Render(os.Stderr, fields); err != nil { // field by field
+	fields, err := prepared.SignerView(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := chains.Render(os.Stderr, append(prepared.Summary().Fields, fields...)); err != nil { // field by field
 		t.Fatal(err)
 	}
 	if !yes() {

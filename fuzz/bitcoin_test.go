@@ -142,7 +142,7 @@ func checkBitcoinSigned(t *testing.T, chain bitcoin.Chain, key keystore.Key, raw
 	signing.SignerView()
 	signing.Hazards()
 	signing.Effects()
-	signing.(chains.Balancer).Balance(nil)
+	signing.(chains.WalletSigning).Balance()
 	signed, err := signing.AppendSigned(t.Context(), nil)
 	if err != nil {
 		t.Fatalf("With takes the key, and signing fails: %v", err)

@@ -68,7 +68,7 @@ type flow struct {
 func (c change) flow(of func(chains.Asset) bool) (f flow) {
 	f.out, f.in = new(big.Int), new(big.Int)
 	for _, e := range c.effects {
-		if e.Asset.IsNone() || !of(e.Asset) || e.Kind == chains.KindApprove || e.Kind == chains.KindStake || e.Kind == chains.KindUnstake || e.Kind == chains.KindRevoke {
+		if e.Asset.IsNone() || !of(e.Asset) || e.Kind == chains.KindApprove || e.Kind == chains.KindStake || e.Kind == chains.KindUnstake && e.To.IsNone() || e.Kind == chains.KindRevoke {
 			continue
 		}
 		exact := e.Amount.Bound == chains.BoundExact && e.Amount.Value != nil

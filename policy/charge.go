@@ -27,6 +27,9 @@ func (c *cover) charge(charge store.Charge) {
 // charges returns what the limits of a rule count for an effect, or the limit that the
 // effect would exceed.
 func (c *cover) charges(r *rule, effect *effectView) ([]store.Charge, *countersign.LimitExceeded, error) {
+	if effect.Change {
+		return nil, nil, nil // nothing is spent
+	}
 	var charges []store.Charge
 	for _, limit := range r.limits {
 		subject, over, why := c.countable(limit, effect)

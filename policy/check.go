@@ -125,8 +125,8 @@ func (c *compiler) checkLimitSubjects(r *rule, n node) {
 			}
 		}
 	}
-	if len(r.limits) > 0 && !r.request && !slices.ContainsFunc(r.kinds, func(kind chains.Kind) bool { return countedKinds[kind] }) {
-		n.fail("a limit counts transfer, approve, fee, create, burn and stake: this rule has none of them and would cover nothing")
+	if len(r.limits) > 0 && !r.request && !slices.ContainsFunc(r.kinds, chains.Kind.Spends) {
+		n.fail("a limit counts %s: this rule has none of them and would cover nothing", kindsText(slices.DeleteFunc(chains.Kinds(), func(kind chains.Kind) bool { return !kind.Spends() })))
 	}
 }
 

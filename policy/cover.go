@@ -45,7 +45,7 @@ func (c *cover) ofOneEffect(hazard chains.Hazard) bool {
 func (c *cover) effect(effect *effectView) error {
 	var missed missed
 	for _, r := range c.file.groups.allows[scope{c.evaluation.chain, effect.Kind}] {
-		if !r.judges(effect) || !c.evaluation.applies(r) || votes(r.approvals) < missed.votes {
+		if !r.covers(effect) || !c.evaluation.applies(r) || votes(r.approvals) < missed.votes {
 			continue
 		}
 		if done, err := c.try(r, effect, &missed); done || err != nil {
@@ -54,6 +54,9 @@ func (c *cover) effect(effect *effectView) error {
 	}
 	return missed.denial(effect)
 }
+
+// covers reports whether a rule can allow an effect of its kinds.
+func (r *rule) covers(effect *effectView) bool { return effect.By != chains.ByOther || r.others }
 
 // try lets a rule decide an effect if all of the rule holds. Otherwise it records the
 // reason in missed.

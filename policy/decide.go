@@ -40,7 +40,7 @@ func missingAny(decision *countersign.Decision, request *countersign.Authorizati
 // Decide implements [countersign.Decider]. A request is allowed if no deny matches, at
 // least one effect is by our authorization, and each of those is covered by an allow
 // whose condition holds for it, and that lists the hazards of the effect and of the
-// request.
+// request. Change needs no allow, unless there is nothing else.
 func (f *File) Decide(ctx context.Context, request countersign.Authorization) (countersign.Decision, error) {
 	return newCover(ctx, f, &request).decide()
 }
@@ -54,15 +54,12 @@ func (c *cover) decide() (countersign.Decision, error) {
 	if err := f.deny(e); err != nil {
 		return countersign.Decision{}, err
 	}
-	covered := 0
-	for i := range e.effects {
-		if !f.needsCover(e, &e.effects[i]) {
-			continue
-		}
-		covered++
-		if err := c.effect(&e.effects[i]); err != nil {
-			return countersign.Decision{}, err
-		}
+	covered, err := c.all(func(effect *effectView) bool { return f.needsCover(e, effect) })
+	if covered == 0 && err == nil { // nothing but change: then that needs an allow
+		covered, err = c.all(func(effect *effectView) bool { return effect.Change && effect.By != chains.ByOther })
+	}
+	if err != nil {
+		return countersign.Decision{}, err
 	}
 	if covered == 0 {
 		return countersign.Decision{}, &Denial{Effect: -1, Text: "no effect of this request is by its signature: there is nothing that a rule could allow"}
@@ -70,6 +67,19 @@ func (c *cover) decide() (countersign.Decision, error) {
 	c.decision.Hazards = append(c.decision.Hazards, c.whole...)
 	c.decision.Digest = f.digest
 	return c.decision, nil
+}
+
+// all finds a rule for each effect that needs one, and returns how many there are.
+func (c *cover) all(needs func(*effectView) bool) (covered int, err error) {
+	for i := range c.evaluation.effects {
+		if effect := &c.evaluation.effects[i]; needs(effect) {
+			covered++
+			if err := c.effect(effect); err != nil {
+				return covered, err
+			}
+		}
+	}
+	return covered, nil
 }
 
 // deny evaluates every deny that can apply. It returns the refusal of the first that

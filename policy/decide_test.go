@@ -92,6 +92,8 @@ func TestCoverage(t *testing.T) {
 	standing.By = chains.ByStanding
 	change := ether(t, thief, 5)
 	change.Change = true
+	returned := ether(t, treasury, 5)
+	returned.Change = true
 	for name, test := range map[string]struct {
 		effects []chains.Effect
 		want    string
@@ -105,7 +107,8 @@ func TestCoverage(t *testing.T) {
 		"by another alone":   {[]chains.Effect{other}, "no effect of this request"},
 		"standing":           {[]chains.Effect{standing}, "is not covered"},
 		"change":             {[]chains.Effect{ether(t, treasury, 5), change}, "allowed"},
-		"change alone":       {[]chains.Effect{change}, "no effect of this request"},
+		"change alone":       {[]chains.Effect{change}, "effect 0 (transfer to " + thief + ") is not covered"},
+		"change alone, ours": {[]chains.Effect{returned}, "allowed"},
 		"unknown recipient":  {[]chains.Effect{{Kind: chains.KindTransfer, By: chains.BySigner, To: chains.UnknownParty()}}, "effect.to is unknown"},
 		"the signer, unsaid": {[]chains.Effect{{Kind: chains.KindTransfer, By: chains.BySigner, To: chains.SignerParty()}}, "effect.to is unknown"},
 	} {

@@ -111,15 +111,9 @@ func (e *evaluation) activityType() string {
 	return string(e.request.Intent.ActivityType())
 }
 
-// countedKinds are the kinds of effects that spend their amount.
-var countedKinds = map[chains.Kind]bool{
-	chains.KindTransfer: true, chains.KindApprove: true, chains.KindFee: true,
-	chains.KindCreate: true, chains.KindBurn: true, chains.KindStake: true,
-}
-
 // counted reports whether the effect spends something that a limit counts.
 func (e *effectView) counted() bool {
-	return countedKinds[e.Kind] && e.judged() && !e.Amount.IsNone()
+	return e.Kind.Spends() && e.judged() && !e.Amount.IsNone()
 }
 
 // judged reports whether the effect is by our authorization and not change.

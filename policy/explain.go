@@ -132,7 +132,7 @@ func (x *Explanation) addEffects(c *cover) {
 		effect := &e.effects[i]
 		x.Effects[i] = ExplainedEffect{Effect: i, Text: chains.Sentence(*effect.Effect, nil), Rule: c.decided[i]}
 		switch {
-		case c.file.needsCover(e, effect):
+		case c.file.needsCover(e, effect), c.decided[i] != "":
 		case effect.Change:
 			x.Effects[i].NoRule = "change, back to the wallet that pays"
 		default:

@@ -11,7 +11,7 @@ import (
 // readTestEffects reads the effects of a test that has no transaction.
 func (c *compiler) readTestEffects(test *fileTest, n node) {
 	for i, item := range n.items("effects") {
-		effect := chains.Effect{By: chains.BySigner, Path: fmt.Sprintf("effect %d", i)}
+		effect := chains.Effect{By: chains.BySigner, Mine: chains.MineNo, Path: fmt.Sprintf("effect %d", i)}
 		var decimals int
 		var amount node
 		item.fields("an effect", map[string]func(node){
@@ -29,8 +29,12 @@ func (c *compiler) readTestEffects(test *fileTest, n node) {
 			"function":  func(n node) { effect.Function = n.text("function") },
 			"undecoded": func(n node) { effect.Undecoded = n.boolean("undecoded") },
 			"change":    func(n node) { effect.Change = n.boolean("change") },
+			"mine":      func(n node) { effect.Mine = readMine(n) },
 			"reading":   func(n node) { test.readings = append(test.readings, readTestReading(n, effect.Path)) },
 		})
+		if effect.To.IsUnknown() {
+			effect.Mine = chains.MineUnknown
+		}
 		if amount.Node != nil {
 			effect.Amount = readTestAmount(amount, decimals)
 		}
@@ -47,6 +51,13 @@ func readBy(n node) chains.By {
 		n.fail("%s", meant("by: "+shorten(text)+" is none of "+strings.Join(values, ", "), text, values))
 	}
 	return chains.By(text)
+}
+
+func readMine(n node) chains.Mine {
+	if n.boolean("mine") {
+		return chains.MineYes
+	}
+	return chains.MineNo
 }
 
 // readParty reads an address, or unknown.

@@ -172,31 +172,46 @@ func (r *modelRule) lists(hazards []chains.Hazard, effects []chains.Effect, effe
 
 // judge implements rules 1 and 2 of the package comment literally.
 func judge(rules []modelRule, effects []chains.Effect, hazards []chains.Hazard) bool {
-	covered := 0
+	covered, change := 0, false
 	for i, effect := range effects {
-		if effect.By == chains.ByOther || effect.Change {
-			continue
+		switch {
+		case effect.By == chains.ByOther:
+		case effect.Change:
+			change = true
+		case !judgeEffect(rules, effects, hazards, i, true):
+			return false
+		default:
+			covered++
 		}
-		allowed := false
-		for _, rule := range rules {
-			about := rule.tag == "" || rule.tag == "agent"
-			for _, kind := range rule.kinds {
-				if kind != effect.Kind || !about {
-					continue
-				}
-				value := rule.when.eval(effect)
-				if rule.deny && value != no {
-					return false
-				}
-				allowed = allowed || !rule.deny && value == yes && rule.lists(hazards, effects, i)
-			}
-		}
-		if !allowed {
+	}
+	if covered > 0 || !change {
+		return covered > 0
+	}
+	for i, effect := range effects {
+		if effect.By != chains.ByOther && !judgeEffect(rules, effects, hazards, i, false) {
 			return false
 		}
-		covered++
 	}
-	return covered > 0
+	return true
+}
+
+// judgeEffect reports whether an allow covers an effect, and no deny that is asked.
+func judgeEffect(rules []modelRule, effects []chains.Effect, hazards []chains.Hazard, index int, denies bool) (allowed bool) {
+	effect := effects[index]
+	for _, rule := range rules {
+		about := rule.tag == "" || rule.tag == "agent"
+		for _, kind := range rule.kinds {
+			if kind != effect.Kind || !about {
+				continue
+			}
+			value := rule.when.eval(effect)
+			if rule.deny && denies && value != no {
+				return false
+			}
+			allowed = allowed || !rule.deny && value == yes && rule.lists(hazards, effects, index)
+		}
+	}
+	return allowed
 }
 
 func randomEffect(t testing.TB, random *rand.Rand) chains.Effect {

@@ -79,6 +79,15 @@ func (e *effectView) party(party chains.Party, name string) (ref.Val, error) {
 	return read, nil
 }
 
+// mine returns whether the recipient is an account of the organization. Of a recipient
+// that the bytes do not name, and without the keystore, that is unknown.
+func (e *effectView) mine() (ref.Val, error) {
+	if e.Mine == chains.MineUnknown {
+		return nil, unknown("effect.mine")
+	}
+	return types.Bool(e.Mine == chains.MineYes), nil
+}
+
 // amount returns the amount if it has an upper bound.
 func (e *effectView) amount() (ref.Val, error) {
 	switch {
@@ -137,6 +146,7 @@ func effectFields() map[string]field {
 		"by":         plain(text, func(e *effectView) ref.Val { return types.String(e.By) }),
 		"from":       member(addressType, func(e *effectView) (ref.Val, error) { return e.party(e.From, "effect.from") }),
 		"to":         member(addressType, func(e *effectView) (ref.Val, error) { return e.party(e.To, "effect.to") }),
+		"mine":       member(types.BoolType, (*effectView).mine),
 		"account":    member(addressType, func(e *effectView) (ref.Val, error) { return e.party(e.Account, "effect.account") }),
 		"asset":      member(assetType, (*effectView).asset),
 		"amount":     member(amountType, (*effectView).amount),

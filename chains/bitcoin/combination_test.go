@@ -1,6 +1,7 @@
 package bitcoin_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -71,6 +72,18 @@ func coinKinds(pub, other keystore.PublicKey) []coin {
 	}
 }
 
+// addressOfKey reports whether a script is one of the four addresses of a key.
+func addressOfKey(pub keystore.PublicKey, script []byte) bool {
+	for _, own := range []bitcointest.Spend{
+		bitcointest.P2PKH(pub), bitcointest.P2WPKH(pub), bitcointest.Nested(bitcointest.P2WPKH(pub)), bitcointest.BIP86(pub),
+	} {
+		if bytes.Equal(own.Script, script) {
+			return true
+		}
+	}
+	return false
+}
+
 func push(data []byte) []byte { return append([]byte{byte(len(data))}, data...) }
 
 // world is one transaction, what it truly spends, and what was claimed about it.
@@ -81,7 +94,8 @@ type world struct {
 	outputs  []bitcointest.Output
 	totalIn  uint64
 	totalOut uint64
-	leaving  int64 // the true balance
+	alone    uint64 // of the inputs at addresses of the signer's key alone
+	leaving  int64  // the true balance: what goes to that key from elsewhere is paid
 
 	signatures map[int][]given // of the signer's keys, by input
 	shown      []request       // accepted
@@ -119,6 +133,9 @@ func draw(t *testing.T, random *rand.Rand, us, them keystore.Key) *world {
 		w.coins, w.totalIn = append(w.coins, c), w.totalIn+c.input.Amount
 		if ours {
 			w.leaving += int64(c.input.Amount)
+			if addressOfKey(us.PublicKey(), c.spend.Script) {
+				w.alone += c.input.Amount
+			}
 		}
 	}
 	w.totalOut = w.totalIn - 500
@@ -129,7 +146,7 @@ func draw(t *testing.T, random *rand.Rand, us, them keystore.Key) *world {
 	w.outputs = []bitcointest.Output{
 		bitcointest.P2WPKH(us.PublicKey()).Output(change), bitcointest.P2WPKH(them.PublicKey()).Output(w.totalOut - change),
 	}
-	w.leaving -= int64(change)
+	w.leaving -= int64(min(change, w.alone))
 	return w
 }
 

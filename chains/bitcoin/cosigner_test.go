@@ -52,7 +52,7 @@ func TestCosignersAreNotProven(t *testing.T) {
 			if effects := signing.Effects(); effects[0].Change || effects[0].Kind != chains.KindTransfer {
 				t.Errorf("%+v", effects[0])
 			}
-			if balance := signing.(chains.Balancer).Balance(nil); balance.Value == nil || balance.Value.Int64() != 100_000 {
+			if balance := signing.(chains.WalletSigning).Balance(); balance.Value == nil || balance.Value.Int64() != 100_000 {
 				t.Errorf("balance %+v, want all of the input", balance)
 			}
 			for _, field := range signing.SignerView() {

@@ -20,16 +20,6 @@ var asset = chains.Native("bip122")
 // to goes to an unknown party.
 func (t *transaction) Effects() []chains.Effect { return t.effects(t.openInputs()) }
 
-// Effects implements chains.Signing: the transaction's effects, with the outputs that
-// the keys' own signatures commit to, and with Change set on those that pay the keys.
-func (s *signing) Effects() []chains.Effect {
-	effects := s.tx.effects(s.inputs())
-	for i := range effects {
-		effects[i].Change = effects[i].Kind == chains.KindTransfer && s.paysUs(effects[i].To.Address())
-	}
-	return effects
-}
-
 // effects returns what signatures of some inputs do.
 func (t *transaction) effects(signed []*input) []chains.Effect {
 	if t.message != nil {

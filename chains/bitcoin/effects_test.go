@@ -26,7 +26,9 @@ import (
 //     they do not know.
 //   - An output that can be changed without making one of the signatures invalid
 //     has an unknown recipient; one that cannot has the one that it pays.
-//   - The balance is what the signer has before less what the signer has after.
+//   - Each key is a wallet. What the effects charge is what its inputs bring less what
+//     returns to the wallets that paid, and never less than leaves them.
+//   - The balance is what the signer's inputs spend less what returns.
 func TestEffectsHoldInExecution(t *testing.T) {
 	random := rand.New(rand.NewPCG(143, 341))
 	keys := []keystore.Key{keyOf(t, secretOf(1)), keyOf(t, secretOf(2)), keyOf(t, secretOf(3))}
@@ -103,6 +105,7 @@ type execution struct {
 	fee   uint64
 	ours  [][]byte // output scripts
 	in    map[int]bool
+	keys  []keystore.Key // the signer's
 }
 
 func newExecution(t *testing.T, raw, signed []byte, keys []keystore.Key) *execution {
@@ -115,7 +118,7 @@ func newExecution(t *testing.T, raw, signed []byte, keys []keystore.Key) *execut
 	if err != nil {
 		t.Fatalf("%v\n%x", err, raw)
 	}
-	run := &execution{tx: decodeTx(t, final), spent: txscript.NewMultiPrevOutFetcher(nil), in: map[int]bool{}}
+	run := &execution{tx: decodeTx(t, final), spent: txscript.NewMultiPrevOutFetcher(nil), in: map[int]bool{}, keys: keys[:2]}
 	for _, key := range keys[:2] {
 		for _, c := range coinKinds(key.PublicKey(), keys[2].PublicKey()) {
 			run.ours = append(run.ours, c.spend.Script)
@@ -191,49 +194,88 @@ func (e *execution) checkCommitments(t *testing.T, effects []chains.Effect) (ope
 			committed++
 		default:
 			committed++
-			e.checkOutput(t, effects[at], out)
+			e.checkOutput(t, effects, i)
 		}
 	}
 	return open, committed
 }
 
-func (e *execution) checkOutput(t *testing.T, effect chains.Effect, out *wire.TxOut) {
+// checkOutput checks the effects of one output, which together have its amount.
+func (e *execution) checkOutput(t *testing.T, effects []chains.Effect, index int) {
 	t.Helper()
-	burn := out.PkScript[0] == txscript.OP_RETURN || len(out.PkScript) < 5
-	switch {
-	case effect.Amount.Value == nil || effect.Amount.Value.Int64() != out.Value:
-		t.Errorf("amount of %+v, want %d", effect, out.Value)
-	case (effect.Kind == chains.KindBurn) != burn:
-		t.Errorf("%+v of script %x", effect, out.PkScript)
-	case !burn && !effect.To.Is(out.PkScript), effect.Change != e.owns(out.PkScript):
-		t.Errorf("%+v pays %x", effect, out.PkScript)
+	out, sum, burn := e.tx.TxOut[index], int64(0), false
+	for _, effect := range effects {
+		if effect.Path != fmt.Sprintf("outputs/%d", index) {
+			continue
+		}
+		sum += effect.Amount.Value.Int64()
+		burn = out.PkScript[0] == txscript.OP_RETURN || len(out.PkScript) < 5
+		if (effect.Kind == chains.KindBurn) != burn || !burn && !effect.To.Is(out.PkScript) || burn && effect.Change {
+			t.Errorf("%+v of script %x", effect, out.PkScript)
+		}
+	}
+	if sum != out.Value {
+		t.Errorf("effects of %d, output of %d", sum, out.Value)
 	}
 }
 
+// wallet returns which of the signer's keys alone controls a script, or -1.
+func (e *execution) wallet(script []byte) int {
+	return slices.IndexFunc(e.keys, func(key keystore.Key) bool { return addressOfKey(key.PublicKey(), script) })
+}
+
+// checkBalance checks what the effects charge, and the balance, against what the
+// transaction does to each wallet.
 func (e *execution) checkBalance(t *testing.T, signing chains.Signing) {
 	t.Helper()
-	leaving := int64(0)
-	for i, ours := range e.in {
-		if ours {
-			leaving += e.spent.FetchPrevOutput(e.tx.TxIn[i].PreviousOutPoint).Value
+	effects := signing.Effects()
+	brings, spent := int64(0), int64(0) // all inputs, and the signer's
+	var paid, back [2]int64
+	for i, in := range e.tx.TxIn {
+		previous := e.spent.FetchPrevOutput(in.PreviousOutPoint)
+		brings += previous.Value
+		if e.in[i] {
+			spent += previous.Value
+		}
+		if wallet := e.wallet(previous.PkScript); wallet >= 0 {
+			paid[wallet] += previous.Value
 		}
 	}
-	before := leaving
-	for _, out := range e.tx.TxOut {
-		if e.owns(out.PkScript) {
-			leaving -= out.Value
+	for i, out := range e.tx.TxOut {
+		at := slices.IndexFunc(effects, func(effect chains.Effect) bool { return effect.Path == fmt.Sprintf("outputs/%d", i) })
+		if wallet := e.wallet(out.PkScript); wallet >= 0 && at >= 0 && !effects[at].To.IsUnknown() {
+			back[wallet] += out.Value
 		}
 	}
-	balance := signing.(chains.Balancer).Balance(nil)
+	returned := min(paid[0], back[0]) + min(paid[1], back[1])
+	if charged, ok := charge(effects); ok && charged != brings-returned {
+		t.Errorf("%d are charged, want %d", charged, brings-returned)
+	}
+	balance := signing.(chains.WalletSigning).Balance()
 	switch {
-	case balance.Bound == chains.BoundExact && balance.Value != nil && balance.Value.Int64() == max(leaving, 0):
-	case balance.Bound == chains.BoundMost && balance.Value.Int64() == before:
-		if !slices.ContainsFunc(signing.Effects(), func(effect chains.Effect) bool { return effect.To.IsUnknown() }) {
+	case balance.Bound == chains.BoundExact && balance.Value != nil && balance.Value.Int64() == spent-returned:
+	case balance.Bound == chains.BoundMost && balance.Value.Int64() == spent:
+		if !slices.ContainsFunc(effects, func(effect chains.Effect) bool { return effect.To.IsUnknown() }) {
 			t.Error("the balance is a bound, and no output is open")
 		}
 	default:
-		t.Errorf("balance %+v, truly %d", balance, leaving)
+		t.Errorf("balance %+v, truly %d", balance, spent-returned)
 	}
+}
+
+// charge adds up what limits count. ok is false if an amount is not known: then no limit
+// lets it pass.
+func charge(effects []chains.Effect) (sum int64, ok bool) {
+	for _, effect := range effects {
+		switch {
+		case effect.Change || !effect.Kind.Spends():
+		case effect.Amount.IsUnknown():
+			return 0, false
+		default:
+			sum += effect.Amount.Value.Int64()
+		}
+	}
+	return sum, true
 }
 
 // TestTooManyEffects checks that what is not accounted for is a call that is not
@@ -292,12 +334,8 @@ func TestWalletSigns(t *testing.T) {
 	if ids := signing.KeyIDs(); !slices.Equal(ids, []string{a.ID(), b.ID()}) {
 		t.Errorf("keys %v sign", ids)
 	}
-	if balance := signing.(chains.Balancer).Balance(nil); balance.Value == nil || balance.Value.Int64() != 45_000 {
+	if balance := signing.(chains.WalletSigning).Balance(); balance.Value == nil || balance.Value.Int64() != 45_000 {
 		t.Errorf("balance %+v", balance)
-	}
-	others := func(script []byte) bool { return bytes.Equal(script, bitcointest.P2WPKH(c.PublicKey()).Script) }
-	if balance := signing.(chains.Balancer).Balance(others); balance.Value == nil || balance.Value.Int64() != 0 {
-		t.Errorf("balance with another key's output %+v", balance)
 	}
 	if effects := signing.Effects(); !effects[0].Change || effects[1].Change {
 		t.Errorf("%+v", effects)

@@ -46,3 +46,6 @@ func AddressOf(script []byte) string {
 	text, _ := addressOf(script, Mainnet)
 	return text
 }
+
+// AccountOf is tested from outside the package.
+var AccountOf = accountOf

@@ -122,7 +122,7 @@ func signDefault(t testing.TB, raw []byte, key keystore.Key, signWith string, al
 	if signed, err = signing.AppendSigned(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	balance := signing.(chains.Balancer).Balance(nil)
+	balance := signing.(chains.WalletSigning).Balance()
 	if len(allowed) == 0 && (balance.Bound != chains.BoundExact || balance.Value == nil) {
 		t.Fatalf("balance %+v of %x", balance, raw)
 	}

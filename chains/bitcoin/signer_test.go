@@ -362,7 +362,7 @@ func TestRefusedLeafBesideSigned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if balance := signing.(chains.Balancer).Balance(nil); balance.Value == nil || balance.Value.Int64() != 100_000 {
+		if balance := signing.(chains.WalletSigning).Balance(); balance.Value == nil || balance.Value.Int64() != 100_000 {
 			t.Errorf("balance %+v, want 100000", balance)
 		}
 		if view := signing.SignerView(); view[1].Value != "yours" {

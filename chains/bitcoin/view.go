@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"math/big"
 	"slices"
 
 	"github.com/btcsuite/btcd/address/v2"
@@ -23,26 +22,21 @@ func (s *signing) SignerView() []chains.Field {
 	if s.tx.message != nil {
 		return fields
 	}
-	for i := range s.tx.packet.Outputs {
-		fields = append(fields, s.viewOutput(i))
+	for i, back := range s.change(s.signed()) {
+		fields = append(fields, s.viewOutput(i, back))
 	}
-	spent, back := s.flow(nil)
-	fields = append(fields, amount("your inputs", spent), amount("back to you", back))
-	net, label := spent-back, "you spend"
-	if back > spent {
-		net, label = back-spent, "you receive"
-	}
-	note := "fee included"
-	if len(s.signers) == 1 {
-		note = "fee included; by the addresses of one key"
-	}
-	return append(fields, s.tx.provenTotal(amount(label, net).WithNote(note)))
+	spent, back := s.flow()
+	return append(fields, amount("your inputs", spent), amount("back to you", back),
+		s.tx.provenTotal(amount("you spend", spent-back).WithNote("fee included")))
 }
 
 func (s *signing) viewInput(index int) chains.Field {
 	label := fmt.Sprintf("input %d", index)
 	if s.owner(index) != nil {
 		return chains.Text(label, "yours").WithNote(s.doing(index))
+	}
+	if _, ours := s.holder(s.tx.inputs[index].script); ours {
+		return chains.Text(label, "yours").WithNote(s.reason(index) + ": not signed")
 	}
 	return chains.Text(label, "not yours").WithNote(s.reason(index))
 }
@@ -85,15 +79,36 @@ func (s *signing) doing(input int) string {
 	return "to be signed"
 }
 
-func (s *signing) viewOutput(index int) chains.Field {
+// viewOutput shows whose an output is, of which an amount is change.
+func (s *signing) viewOutput(index int, back uint64) chains.Field {
 	label := fmt.Sprintf("output %d", index)
-	if s.paysUs(s.tx.packet.Outputs[index].Script) {
-		return chains.Text(label, "yours").WithNote("change")
+	if s.isOurs(index) {
+		return chains.Text(label, "yours").WithNote(s.returning(index, back))
 	}
 	if s.sharesOutput(index) {
 		return chains.Text(label, "not yours").WithNote("one of your keys is in its script, which does not say whose the others are")
 	}
 	return chains.Text(label, "not yours")
+}
+
+// returning describes how much of an output of the organization's is change.
+func (s *signing) returning(index int, back uint64) string {
+	out := &s.tx.packet.Outputs[index]
+	switch {
+	case leavesOpen(s.inputs(), index):
+		return "a signature leaves it open"
+	case back == out.Amount:
+		return "change"
+	case back > 0:
+		return "change of " + btc(back) + ", the rest is a payment"
+	}
+	to, _ := s.walletOf(out.Script)
+	for _, in := range s.ours() {
+		if from, ok := s.walletOf(in.script); ok && from == to {
+			return "a payment: its wallet does not sign for as much"
+		}
+	}
+	return "a payment, to another wallet of yours"
 }
 
 // sharesOutput reports whether the script of an output, if the PSBT shows it, has one
@@ -136,61 +151,4 @@ func outputCode(out *psbt.Output) []byte {
 		return nil
 	}
 	return witness
-}
-
-// paysUs reports whether an output script is one of the keys' addresses. The scripts
-// are derived from the keys: derivation paths in the PSBT are not trusted.
-func (s *signing) paysUs(script []byte) bool {
-	for _, m := range s.signers {
-		for _, output := range m.addresses() {
-			if bytes.Equal(script, output.script) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// flow adds up what the keys' inputs spend and what outputs give back, in satoshi. An
-// input counts if one of the keys can sign it, or if yours reports true for its script;
-// an output if it pays an address of the keys, or if yours reports true. yours may be
-// nil.
-func (s *signing) flow(yours func(script []byte) bool) (spent, back uint64) {
-	for i := range s.tx.inputs {
-		if s.owner(i) != nil || yours != nil && yours(s.tx.inputs[i].script) {
-			spent += s.tx.inputs[i].amount
-		}
-	}
-	for i := range s.tx.packet.Outputs {
-		out := &s.tx.packet.Outputs[i]
-		if s.paysUs(out.Script) || yours != nil && yours(out.Script) {
-			back += out.Amount
-		}
-	}
-	return spent, back
-}
-
-// Balance implements chains.Balancer: the satoshi that leave the wallet. Outputs that a
-// signature leaves open do not count as coming back. The balance is unknown if a lie
-// about an amount could change it.
-func (s *signing) Balance(yours func(script []byte) bool) chains.Quantity {
-	if s.tx.message != nil {
-		return chains.ExactlyUint(0)
-	}
-	signed := s.inputs()
-	if _, unproven := s.tx.unproven(signed); unproven {
-		return chains.UnknownQuantity()
-	}
-	spent, back := s.flow(yours)
-	for i := range s.tx.packet.Outputs {
-		if leavesOpen(signed, i) {
-			return chains.AtMost(net(spent, 0))
-		}
-	}
-	return chains.Exactly(net(spent, back))
-}
-
-// net returns what leaves, 0 if more comes back.
-func net(spent, back uint64) *big.Int {
-	return new(big.Int).SetUint64(spent - min(spent, back))
 }

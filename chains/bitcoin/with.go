@@ -16,13 +16,14 @@ type signing struct {
 	target  *target
 	signers []*matches // of every key that was given, whether or not it signs
 	tasks   []task     // every signature that is to be made
+	holders chains.Holders
 }
 
 // With implements chains.Request: each key signs every input that it can, or every such
 // input that is locked to the address. Either all signatures are made, as far as can be
 // known beforehand, or none.
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
-	s := &signing{tx: r.tx, target: r.target}
+	s := &signing{tx: r.tx, target: r.target, holders: givenKeys{}}
 	for _, key := range keys {
 		if err := s.add(key); err != nil {
 			return nil, err

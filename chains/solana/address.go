@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/tokenaccount"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -27,6 +28,28 @@ func (Chain) Owner(address []byte) (locator keystore.Locator, ok bool) {
 		return locator, false
 	}
 	return keystore.ByEd25519([keySize]byte(address)), true
+}
+
+var _ chains.OwnerFinder = (*Transaction)(nil)
+
+// Owner implements chains.OwnerFinder: it is Chain.Owner, and also finds the owner of an
+// associated token account if the transaction names that wallet: as a signer, in a
+// transfer, or because it creates the account. The account can have been given to
+// another owner since: no address of a token account says whose it is.
+func (t *Transaction) Owner(address []byte) (keystore.Locator, bool) {
+	if t.associated == nil {
+		signers := make([][]byte, t.header.required)
+		for slot := range signers {
+			signers[slot] = t.key(slot)
+		}
+		if t.associated = tokenaccount.Wallets(t.Effects(), signers...); t.associated == nil {
+			t.associated = map[string]string{}
+		}
+	}
+	if wallet, ok := t.associated[string(address)]; ok {
+		address = []byte(wallet)
+	}
+	return Chain{}.Owner(address)
 }
 
 // addressProblem describes what is wrong with a text that looks like a mistyped

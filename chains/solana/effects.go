@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/tokenaccount"
 )
 
 // Effects implements chains.Transaction. Parties are accounts: those of a token
@@ -22,8 +23,24 @@ func (t *Transaction) effectsFor(slots []int) []chains.Effect {
 		if effects[i].byOther(slots) {
 			list[i].By, list[i].OtherSigner = chains.ByOther, party(t.key(effects[i].slots[0]))
 		}
+		list[i].Change = t.unwraps(&list[i], slots)
 	}
 	return list
+}
+
+// unwraps reports whether an effect brings SOL home from the account that a signer has
+// for wrapped SOL. It is the only transfer between two addresses that is change: the
+// recipient is the signer itself, so that nothing is spent, whoever owns the account. In
+// the other direction the owner matters, and an associated account can have been given
+// to another one: what goes there is a transfer to an account of the signer's.
+func (t *Transaction) unwraps(e *chains.Effect, slots []int) bool {
+	if e.Kind != chains.KindTransfer || !e.Asset.IsNative() || e.From.Equal(e.To) {
+		return false
+	}
+	return slices.ContainsFunc(slots, func(slot int) bool {
+		key := t.key(slot)
+		return e.To.Is(key) && tokenaccount.HoldsSOL(e.From.Address(), key)
+	})
 }
 
 // byOther reports whether none of the slots' signatures authorizes an effect that

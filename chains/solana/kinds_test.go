@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
 )
 
 const kindsFile = "testdata/kinds.txt"
@@ -60,6 +62,7 @@ func writeKinds(t *testing.T, out *bytes.Buffer, program, tag string, l *layout)
 			kinds = append(kinds, name)
 		}
 		checkNames(t, program, l, tpl)
+		checkRecipient(t, program, l, tpl)
 	}
 	if (len(kinds) == 0) != l.inert && l.name != "vault_transaction_create" {
 		t.Errorf("%s %s: kinds %v, inert %v", program, l.name, kinds, l.inert)
@@ -68,6 +71,15 @@ func writeKinds(t *testing.T, out *bytes.Buffer, program, tag string, l *layout)
 		kinds = []string{"none"}
 	}
 	fmt.Fprintf(out, "%-24s %-16s %-60s %s\n", program, tag, l.name, strings.Join(kinds, " "))
+}
+
+// checkRecipient checks that an amount that another party gets is of a kind that limits
+// count, or is minted by an authority.
+func checkRecipient(t *testing.T, program string, l *layout, tpl template) {
+	t.Helper()
+	if tpl.to != "" && tpl.to != tpl.from && tpl.amount != "" && !tpl.kind.Spends() && tpl.kind != chains.KindMint {
+		t.Errorf("%s %s: %s of an amount to %s", program, l.name, tpl.kind, tpl.to)
+	}
 }
 
 // checkNames checks that the names in a template are places of its layout, or arguments.

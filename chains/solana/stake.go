@@ -41,6 +41,16 @@ func stakeMoves(amount string) []template {
 	return []template{sends("from stake account", "to stake account", amount)}
 }
 
+// withdraws is what leaves a stake account: unstaked for the authority that could always
+// withdraw it, and sent to anyone else.
+var withdraws = template{kind: chains.KindTransfer, from: "stake account", to: "to", asset: native, amount: "amount",
+	with: func(r *reader, e *effect) {
+		if e.To.Equal(r.party("withdraw authority")) {
+			e.Kind = chains.KindUnstake
+		}
+		burntSOL(r, e)
+	}}
+
 // stakeProgram delegates SOL to validators. The number of an instruction is a u32; the
 // layouts are those of solana-stake-interface, in bincode, and the roles are those of
 // version 5 of the program.
@@ -56,7 +66,7 @@ var stakeProgram = &program{name: "Stake", tagSize: 4, layouts: layouts(map[uint
 	3: {name: "Split", accounts: "from stake account, to stake account, !stake authority", anySigner: true,
 		arguments: []argument{lamports("amount")}, effects: stakeMoves("amount")},
 	4: {name: "Withdraw", accounts: "stake account, to, " + historyIfAny + ", !withdraw authority, ?!lockup custodian",
-		arguments: []argument{lamports("amount")}, effects: []template{sends("stake account", "to", "amount")}},
+		arguments: []argument{lamports("amount")}, effects: []template{withdraws}},
 	5: {name: "Deactivate", accounts: "stake account, " + clockIfAny + ", !stake authority", anySigner: true,
 		effects: []template{{kind: chains.KindUnstake, from: "stake account", account: "stake account", asset: native, amount: wholeBalance}}},
 	6: {name: "SetLockup", accounts: "stake account, !authority", anySigner: true,

@@ -112,7 +112,7 @@ func (tx *transaction) settings(account chains.Party) []chains.Effect {
 // callEffects returns the effects of a TriggerSmartContract: the TRX and tokens that go
 // with the call, and what the function does.
 func (tx *transaction) callEffects(network *evm.Network) []chains.Effect {
-	effects := chains.ResolveSigner(tx.call(network).Effects(), tx.ownerParty)
+	effects := tx.call(network).Effects()
 	blind := false
 	for i := range effects {
 		effects[i].Asset.Standard = strings.Replace(effects[i].Asset.Standard, "erc", "trc", 1)

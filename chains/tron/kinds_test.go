@@ -21,6 +21,7 @@ func TestKinds(t *testing.T) {
 		tx := parse(t, raw)
 		name := tx.contract.message.name
 		for _, effect := range tx.Effects() {
+			checkRecipient(t, tx, effect)
 			kind := string(effect.Kind)
 			if effect.Undecoded {
 				kind += " (not decoded)"
@@ -53,6 +54,18 @@ func TestKinds(t *testing.T) {
 	want, err := os.ReadFile(path)
 	if err != nil || table.String() != string(want) {
 		t.Errorf("%s differs (%v):\n%s", path, err, table.String())
+	}
+}
+
+// checkRecipient checks that what another party gets of the owner's is of a kind that
+// limits count. What is delegated remains the owner's stake: the receiver gets its
+// energy or bandwidth, no TRX, so that nothing is spent.
+func checkRecipient(t *testing.T, tx *transaction, effect chains.Effect) {
+	t.Helper()
+	ours := effect.By != chains.ByOther && !effect.Amount.IsNone() && !effect.To.IsNone() && !effect.To.Equal(tx.ownerParty)
+	lent := slices.Contains([]string{"DelegateResourceContract", "UnDelegateResourceContract"}, tx.contract.message.name)
+	if ours && !effect.Kind.Spends() && effect.Kind != chains.KindRevoke && !(lent && effect.Kind == chains.KindSettings) {
+		t.Errorf("%s: %s of %+v to %s", tx.contract.message.name, effect.Kind, effect.Amount, effect.To)
 	}
 }
 

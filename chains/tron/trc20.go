@@ -33,11 +33,11 @@ var brief = func() *evm.Network {
 
 // call decodes the call of a TriggerSmartContract.
 func (tx *transaction) call(network *evm.Network) *evm.Call {
-	return network.Read(evm.Transaction{
+	return network.ReadFrom(evm.Address(tx.owner), evm.Transaction{
 		To:    evm.Address(readAddress(tx.bytes(tx.values[triggerContract]))),
 		Value: big.NewInt(tx.values[triggerValue].number),
 		Data:  tx.bytes(tx.values[triggerData]),
-	})
+	}, false)
 }
 
 // callSummary shows the call of a TriggerSmartContract.

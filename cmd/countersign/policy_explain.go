@@ -19,6 +19,7 @@ import (
 type policyExplain struct {
 	policyFlags
 	kind, user, key, at string
+	signWith            string
 	tags                []string
 	output              outputFlag
 	now                 time.Time // of --at
@@ -41,13 +42,19 @@ With --config a request is judged as serve would judge it now: its stamp names t
 and its keys are looked up, for which the keystore is opened. Only its age is not
 checked.
 
-Of a transaction only the bytes are known: --as, --tag and --key say who submits it and
-which key signs. The keystore is not read. Without --key, rules that name keys do not
-match, and limits per key or wallet cannot count. Change of a Bitcoin transaction counts
-as a payment. Calls are read with the descriptors of --config.`),
+With --config and --sign-with a transaction is judged as 'countersign sign --config'
+would judge it now for the user of --as: the keystore is opened, which says what is
+change and which accounts are the organization's.
+
+Otherwise only the bytes of a transaction are known: --as, --tag and --key say who
+submits it and which key signs. The keystore is not read. Without --key, rules that name
+keys do not match, and limits per key or wallet cannot count. Whether a recipient is the
+organization's (effect.mine) is then unknown, and what comes back to the wallet that
+pays counts as a payment. Calls are read with the descriptors of --config.`),
 		Example: paragraphs(`
   countersign policy explain --config countersign.yaml < request.json
-  countersign policy explain --config countersign.yaml --as payments --type TRANSACTION_TYPE_ETHEREUM < transaction.hex`),
+  countersign policy explain --config countersign.yaml --as payments --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 \
+      --type TRANSACTION_TYPE_ETHEREUM < transaction.hex`),
 		Args: namedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, strings.Join(args, "")) },
 	}
@@ -57,6 +64,7 @@ as a payment. Calls are read with the descriptors of --config.`),
 	set.StringVar(&c.user, "as", "", "`USER` who submits it, by name or id")
 	set.StringSliceVar(&c.tags, "tag", nil, "`TAG` of the user, without --config")
 	set.StringVar(&c.key, "key", "", "`KEY` that would sign, by name or id")
+	set.StringVar(&c.signWith, "sign-with", "", "`ADDRESS` or id of the key, as for sign: with --config, the keystore is opened")
 	set.StringVar(&c.at, "at", "", "`TIME` of the request, such as 2026-11-23T09:00:00Z (default: now)")
 	c.output.registerReading(command)
 	return command
@@ -89,8 +97,11 @@ func (c *policyExplain) run(cmd *cobra.Command, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	if judged := authorization.Credential != nil; !judged && c.key == "" && explanation.Decision == "deny" {
+	if judged := authorization.Credential != nil || c.signWith != ""; !judged && c.key == "" && explanation.Decision == "deny" {
 		fmt.Fprintln(cmd.ErrOrStderr(), "No --key was given: rules that name keys, and limits per key or wallet, cannot allow anything.")
+		if c.configFile != "" {
+			fmt.Fprintln(cmd.ErrOrStderr(), "With --sign-with the keystore is asked, as sign does.")
+		}
 	}
 	if !asText {
 		return printJSON(cmd.OutOrStdout(), explanation)
@@ -100,13 +111,42 @@ func (c *policyExplain) run(cmd *cobra.Command, path string) (err error) {
 }
 
 // aboutTransaction returns the policy and what it is asked about a transaction.
-func (c *policyExplain) aboutTransaction(_ *cobra.Command, path, content string) (*policy.File, countersign.Authorization, error) {
+func (c *policyExplain) aboutTransaction(cmd *cobra.Command, path, content string) (*policy.File, countersign.Authorization, error) {
 	kind, err := parseType(c.kind)
 	if err != nil {
 		return nil, countersign.Authorization{}, err
 	}
 	unsigned, _ := decodeAs(kind, content)
-	return c.aboutIntent(path, activity.SignTransactionIntent{Type: kind, UnsignedTransaction: unsigned})
+	intent := activity.SignTransactionIntent{Type: kind, UnsignedTransaction: unsigned, SignWith: c.signWith}
+	if c.signWith == "" {
+		return c.aboutIntent(path, intent)
+	}
+	switch {
+	case c.configFile == "":
+		return nil, countersign.Authorization{}, usagef("--sign-with needs --config, which names the keystore")
+	case c.key != "" || len(c.tags) > 0:
+		return nil, countersign.Authorization{}, usagef("--key and --tag do not go with --sign-with: the keystore and the configuration say what they are")
+	}
+	file, err := c.load(path)
+	if err != nil {
+		return nil, countersign.Authorization{}, err
+	}
+	asked, err := c.called(cmd, file, intent)
+	return file, asked, err
+}
+
+// called returns what sign would ask a policy about a transaction.
+func (c *policyExplain) called(cmd *cobra.Command, file *policy.File, intent activity.Intent) (asked countersign.Authorization, err error) {
+	user, err := c.configuredUser(file)
+	if err != nil {
+		return asked, err
+	}
+	engine, organization, err := c.engine(cmd, &user)
+	if err != nil {
+		return asked, err
+	}
+	asked, err = engine.AskedAboutCall(cmd.Context(), organization.ID, intent)
+	return asked, errors.Join(err, engine.Close())
 }
 
 // aboutIntent returns the policy and what it is asked about an intent, of which only the
@@ -182,6 +222,9 @@ func (c *policyExplain) aboutRequest(cmd *cobra.Command, path, content string) (
 	if c.configFile == "" {
 		return c.aboutIntent(path, request.Intent)
 	}
+	if c.signWith != "" {
+		return nil, countersign.Authorization{}, usagef("--sign-with does not go with a request, which names its own key")
+	}
 	if c.user != "" || c.key != "" || len(c.tags) > 0 {
 		return nil, countersign.Authorization{}, usagef("--as, --tag and --key do not go with a request and --config: the request names its user and its keys")
 	}
@@ -198,30 +241,40 @@ func (c *policyExplain) aboutRequest(cmd *cobra.Command, path, content string) (
 
 // judged returns what serve would ask a policy about a request.
 func (c *policyExplain) judged(cmd *cobra.Command, sent countersign.SignedBody) (asked countersign.Authorization, err error) {
-	configured, organization, err := c.configured()
+	engine, _, err := c.engine(cmd, nil)
 	if err != nil {
 		return asked, err
+	}
+	asked, err = engine.AskedAboutRequest(cmd.Context(), sent)
+	return asked, errors.Join(err, engine.Close())
+}
+
+// engine opens the configured keystore for an engine that signs nothing. submitter makes
+// its calls, nil for none.
+func (c *policyExplain) engine(cmd *cobra.Command, submitter *countersign.User) (*countersign.Engine, *countersign.OrganizationConfig, error) {
+	configured, organization, err := c.configured()
+	if err != nil {
+		return nil, nil, err
 	}
 	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{*organization})
 	if err != nil {
-		return asked, fmt.Errorf("%s: %w", configured.Path, err)
+		return nil, nil, fmt.Errorf("%s: %w", configured.Path, err)
 	}
 	known, err := readKnowledge(configured)
 	if err != nil {
-		return asked, err
+		return nil, nil, err
 	}
 	at := keystoreFlags{organization: organization.ID}
 	at.use(configured)
 	keys, err := at.open(cmd)
 	if err != nil {
-		return asked, err
+		return nil, nil, err
 	}
 	engine, err := countersign.New(countersign.Config{
-		Keystore: keys, Directory: directory, Descriptors: known.reader(), Now: func() time.Time { return c.now },
+		Keystore: keys, Directory: directory, Descriptors: known.reader(), Submitter: submitter, Now: func() time.Time { return c.now },
 	})
 	if err != nil {
-		return asked, errors.Join(err, keys.Close())
+		return nil, nil, errors.Join(err, keys.Close())
 	}
-	asked, err = engine.AskedAboutRequest(cmd.Context(), sent)
-	return asked, errors.Join(err, engine.Close())
+	return engine, organization, nil
 }

@@ -43,7 +43,11 @@ func viewOf(ctx context.Context, prepared *countersign.PreparedTransaction, know
 	if err != nil {
 		return view{}, err
 	}
-	return view{summary: prepared.Summary(), effects: effects, signer: prepared.SignerView(),
+	signer, err := prepared.SignerView(ctx)
+	if err != nil {
+		return view{}, err
+	}
+	return view{summary: prepared.Summary(), effects: effects, signer: signer,
 		reading: prepared.Readings(), hazards: prepared.Hazards(), names: known}, nil
 }
 

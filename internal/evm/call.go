@@ -58,7 +58,13 @@ type Transaction struct {
 }
 
 // Read decodes the call that a transaction makes, and the calls in its arguments.
-func (n *Network) Read(tx Transaction) *Call { return n.read(account{signer: true}, tx.To, tx, false) }
+func (n *Network) Read(tx Transaction) *Call {
+	caller := account{signer: true}
+	if n.Signer != nil {
+		caller = at(*n.Signer)
+	}
+	return n.read(caller, tx.To, tx, false)
+}
 
 // ReadFrom decodes a call that another account than the signer, such as a Safe, makes once
 // the signed message is submitted. With delegate, the code of tx.To runs as that account.

@@ -37,14 +37,9 @@ func (e *emitter) add(c *Call, effect chains.Effect) { e.addMoving(c, effect, ef
 
 // addMoving is add for an effect whose amount says less than is known of what it moves.
 func (e *emitter) addMoving(c *Call, effect chains.Effect, amount chains.Quantity) {
+	settle(c, &effect)
 	if effect.By == "" {
-		effect.By = chains.BySigner
-		if c.operator != nil {
-			effect.By, effect.OtherSigner = chains.ByOther, c.party(*c.operator)
-		}
-	}
-	if c.network.isZero(effect.To) && moves(effect.Kind) {
-		effect.Kind = chains.KindBurn
+		effect.By, effect.OtherSigner = c.authority()
 	}
 	if effect.Path == "" {
 		effect.Path = c.path
@@ -59,10 +54,38 @@ func (e *emitter) addMoving(c *Call, effect chains.Effect, amount chains.Quantit
 	e.post(c, effect, amount)
 }
 
-// moves reports whether an effect of a kind hands an asset to its recipient. At the zero
-// address, the asset is lost.
-func moves(kind chains.Kind) bool {
-	return kind == chains.KindTransfer || kind == chains.KindUnstake || kind == chains.KindMint
+// authority returns the authorization of a call, and whose it is if it is another's.
+func (c *Call) authority() (chains.By, chains.Party) {
+	if c.operator != nil {
+		return chains.ByOther, c.party(*c.operator)
+	}
+	return chains.BySigner, chains.Party{}
+}
+
+// settle says what an effect is by who gains from it. What the caller's value becomes is
+// unstaked or minted for the caller; if another party gets it, it is transferred,
+// whatever the function is called. A contract that pays the caller spends its own, as
+// far as the caller is concerned: what the caller gave for it is an effect before.
+func settle(c *Call, effect *chains.Effect) {
+	caller := c.callerParty()
+	home := effect.To.IsNone() || effect.To.Equal(caller)
+	switch effect.Kind {
+	case chains.KindUnstake:
+		if !home {
+			effect.Kind = chains.KindTransfer
+		}
+	case chains.KindMint: // by the caller's authority, or of what the called contract holds for it
+		if !home && !effect.From.Equal(caller) && !effect.To.Equal(c.party(c.self)) {
+			effect.Kind = chains.KindTransfer
+		}
+	case chains.KindTransfer:
+		if home && effect.By == "" && !effect.From.Equal(caller) {
+			effect.By, effect.OtherSigner = chains.ByOther, effect.From
+		}
+	}
+	if c.network.isZero(effect.To) && effect.Kind.Hands() {
+		effect.Kind = chains.KindBurn
+	}
 }
 
 // undecoded adds that it is not known what the code of a call does.

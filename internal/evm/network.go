@@ -26,6 +26,10 @@ type Network struct {
 	// argument, such as Tron's 41; 0 for none.
 	Tag byte
 
+	// Signer is the account that makes the transactions, if it is known. It decides what
+	// comes back to the signer.
+	Signer *Address
+
 	// Brief omits the arguments of functions from effects: hazards do not show any.
 	Brief bool
 

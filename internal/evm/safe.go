@@ -68,6 +68,7 @@ func (e *emitter) refund(c *Call, r SafeRefund) {
 func (e *emitter) pay(c *Call, token, receiver Address, amount chains.Quantity) {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: c.party(receiver), Asset: c.routerAsset(token), Amount: amount,
 		Path: c.path + refundPath}
+	effect.By, effect.OtherSigner = c.authority() // the owners', also if the caller gets it
 	switch {
 	case receiver == Address{}:
 		effect.To = c.origin()

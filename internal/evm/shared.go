@@ -202,7 +202,7 @@ func (e *emitter) post(c *Call, effect chains.Effect, amount chains.Quantity) {
 	case spends(effect.Kind):
 		e.held.took(effect.From, effect.Asset, amount)
 	}
-	if moves(effect.Kind) && c.network.IsShared(effect.To) {
+	if effect.Kind.Hands() && c.network.IsShared(effect.To) {
 		e.held.got(effect, amount)
 	}
 }

@@ -77,8 +77,11 @@ func (c *comparison) flows() map[book]*flow {
 			if e.Kind == chains.KindStake { // the contract holds it for the account
 				to = e.Account
 			}
-			if e.Kind == chains.KindUnstake {
-				from = e.Account
+			if e.Kind == chains.KindUnstake || e.Kind == chains.KindTransfer && !e.Account.IsNone() {
+				from = e.Account // what it holds for the account, for itself or for another
+			}
+			if e.Kind == chains.KindTransfer && e.Asset.Token.Equal(e.From) {
+				from = chains.Party{} // wrapped for another: the token comes into being
 			}
 			c.move(flows, e, from, -1)
 			c.move(flows, e, to, 1)
