@@ -20,8 +20,6 @@ type Store struct {
 	settings   settings
 	connection *connection
 	pool       *pool
-	closing    sync.Once
-	closeError error
 
 	// scanning is held while scanning the token and while changing its keys. It guards the
 	// next three fields.
@@ -327,14 +325,4 @@ func (*Store) SignsSchnorr() bool { return false }
 // sessions, logs out, and finalizes the module if nothing else in the process uses it. If
 // the token does not answer within five seconds, Close returns an error, and the cleanup
 // is completed when the token answers.
-func (s *Store) Close() error {
-	s.closing.Do(func() {
-		closed := make(chan error, 1)
-		if s.pool.close(s.settings.closeTimeout, func() { closed <- s.connection.close() }) {
-			s.closeError = <-closed
-			return
-		}
-		s.closeError = fmt.Errorf("%w: the token has not answered for %v; its sessions stay open until it does", keystore.ErrUnavailable, s.settings.closeTimeout)
-	})
-	return s.closeError
-}
+func (s *Store) Close() error { return s.pool.close(s.settings.closeTimeout) }
