@@ -64,7 +64,7 @@ func (k secp256k1Key) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte,
 	if err != nil {
 		return [65]byte{}, err
 	}
-	signature, err := finishECDSA(k.public, digest, raw)
+	signature, err := keystore.FinishECDSA(k.public, digest, raw)
 	return signature, k.checked(err)
 }
 
@@ -174,7 +174,7 @@ func verifyProof(public keystore.PublicKey, raw []byte) (err error) {
 	if public.Curve() == keystore.CurveEd25519 {
 		_, err = finishEd25519(public, proof, raw)
 	} else {
-		_, err = finishECDSA(public, [32]byte(proof), raw)
+		_, err = keystore.FinishECDSA(public, [32]byte(proof), raw)
 	}
 	return err
 }
