@@ -82,7 +82,7 @@ func TestGenerateFails(t *testing.T) {
 		},
 		"no more sessions": {
 			make: generate, inject: func() { r.proxy.CapSessions(r.proxy.Open()) },
-			want: "generate key: keystore: unavailable: opening a writable session: the token has no more sessions: use fewer with countersign-sessions", is: keystore.ErrUnavailable,
+			want: "generate key: keystore: unavailable: throttled: opening a writable session: the token has no more sessions: use fewer with countersign-sessions", is: keystore.ErrUnavailable,
 		},
 		"the name is none": {
 			make: func() error {

@@ -16,6 +16,7 @@ const (
 	ckkECEdwards           = 0x40
 	ckmECEdwardsKeyPairGen = 0x1055
 	ckmEdDSA               = 0x1057
+	ckrActionProhibited    = 0x1b
 )
 
 // scheme is how a token signs on a curve.
