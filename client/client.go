@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/stamp/signer"
 )
 
-// Stamper stamps bodies. A [Key] and a *stamp.Signer are Stampers.
+// Stamper stamps bodies. A [Key] and a *signer.Signer are Stampers.
 type Stamper interface {
-	Stamp(body []byte) (stamp.Header, error)
+	Stamp(body []byte) (signer.Header, error)
 }
 
 // Config configures a client. URL is required, and either Key, or OrganizationID and
