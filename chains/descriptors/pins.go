@@ -1,6 +1,7 @@
 package descriptors
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -91,3 +92,6 @@ func printableRune(r rune) rune {
 	}
 	return r
 }
+
+// digestOf returns the SHA-256 of the canonical form, which pins contain.
+func digestOf(root object) [32]byte { return sha256.Sum256(canonical(root)) }
