@@ -102,6 +102,17 @@ func TestClientLinks(t *testing.T) {
 	}
 }
 
+// TestPrograms: this module has the command and the programs that the documentation explains.
+// Those for maintainers have modules of their own, so that what they need is not required of
+// those who embed the engine.
+func TestPrograms(t *testing.T) {
+	const module = "github.com/countersign-dev/countersign/"
+	want := []string{module + "cmd/countersign", module + "docs/first", module + "docs/server"}
+	if programs := listed(t, "0", `{{if eq .Name "main"}}{{.ImportPath}}{{end}}`, "./..."); !slices.Equal(programs, want) {
+		t.Errorf("programs %v, want %v", programs, want)
+	}
+}
+
 // modulesOf lists the third-party modules that packages are built from.
 func modulesOf(t *testing.T, cgo string, packages ...string) []string {
 	t.Helper()
