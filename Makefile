@@ -27,8 +27,9 @@ test: test-deps vet full nocgo race tools
 	@internal/testenv/install.sh --check
 
 # Runs the fast tests: everything that needs no other program and at most a few seconds.
+# What is cached is not run again, and go vet has a target of its own.
 quick:
-	go test $(LIMIT) -short ./...
+	go test $(LIMIT) -short -vet=off ./...
 
 # Runs the randomized tests (executed transactions, libraries as oracles, crashes) with
 # many more cases. A test that would be skipped fails.
