@@ -1,11 +1,16 @@
 # make test needs Go, git, make and gcc. It lists what else the tests need, installs it
 # if it can, and reports the tests that are skipped without it.
+# COUNTERSIGN_INSTALL=no installs nothing.
 # COUNTERSIGN_REQUIRE=all turns a skipped test into a failure.
 
 LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 VULN = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 TIME = 30s
+
+# Ends a test binary that hangs. No load may reach it: the slowest takes five minutes on two
+# quiet cores.
+LIMIT = -timeout 60m
 
 .PHONY: all build test quick prove test-deps vet full race nocgo tools portable lint vuln bench bench-record bench-before bench-compare \
 	dudect fuzz cover mutants release binaries sbom man completions reproducible
@@ -22,20 +27,21 @@ test: test-deps vet full nocgo race tools
 	@internal/testenv/install.sh --check
 
 # Runs the fast tests: everything that needs no other program and at most a few seconds.
+# What is cached is not run again, and go vet has a target of its own.
 quick:
-	go test -short ./...
+	go test $(LIMIT) -short -vet=off ./...
 
 # Runs the randomized tests (executed transactions, libraries as oracles, crashes) with
 # many more cases. A test that would be skipped fails.
 prove: export COUNTERSIGN_REQUIRE = all
 prove:
-	COUNTERSIGN_PROVE=10000 go test -count=1 -timeout 60m -run 'SolanaEffects' ./interop
-	COUNTERSIGN_PROVE=20000 go test -count=1 -timeout 60m -run 'CombinedSignatures|EffectsHoldInExecution' ./chains/bitcoin
-	cd interop/evm && COUNTERSIGN_PROVE=10000 go test -count=1 -timeout 60m -v .
-	COUNTERSIGN_PROVE=100000 go test -count=1 -timeout 60m -run 'Equals|OnCurve' ./internal/secp256k1
-	go test -count=1 -timeout 60m ./internal/messages/eip712 -run AgainstApitypes -prove=1000000
-	COUNTERSIGN_PROVE=100000 go test -count=1 -timeout 60m -run KilledWhileAdopting ./cmd/countersign
-	COUNTERSIGN_PROVE=5000 go test -count=1 -timeout 60m -run MessageLibraries ./interop
+	COUNTERSIGN_PROVE=10000 go test $(LIMIT) -count=1 -run 'SolanaEffects' ./interop
+	COUNTERSIGN_PROVE=20000 go test $(LIMIT) -count=1 -run 'CombinedSignatures|EffectsHoldInExecution' ./chains/bitcoin
+	cd interop/evm && COUNTERSIGN_PROVE=10000 go test $(LIMIT) -count=1 -v .
+	COUNTERSIGN_PROVE=100000 go test $(LIMIT) -count=1 -run 'Equals|OnCurve' ./internal/secp256k1
+	go test $(LIMIT) -count=1 ./internal/messages/eip712 -run AgainstApitypes -prove=1000000
+	COUNTERSIGN_PROVE=100000 go test $(LIMIT) -count=1 -run KilledWhileAdopting ./cmd/countersign
+	COUNTERSIGN_PROVE=5000 go test $(LIMIT) -count=1 -run MessageLibraries ./interop
 
 # Measures whether the duration of signing depends on the secret. |t| below 5 shows no
 # leak, above 10 a leak, as the control has. Needs a quiet machine.
@@ -44,7 +50,7 @@ dudect:
 
 # Installs what the tests need: system packages, with sudo unless root, and npm packages.
 test-deps:
-	internal/testenv/install.sh
+	@internal/testenv/install.sh
 
 # Checks formatting and runs go vet.
 vet:
@@ -53,15 +59,15 @@ vet:
 
 # Runs the tests with cgo, including the slow ones.
 full:
-	go test -timeout 20m ./...
-	cd interop/browser && go test -timeout 20m .
+	go test $(LIMIT) ./...
+	cd interop/browser && go test $(LIMIT) .
 
 # Runs the fast tests without cgo, over the pure-Go curve code of the released binaries,
 # and those of two modules that do not depend on cgo.
 nocgo:
-	CGO_ENABLED=0 go test -short -timeout 20m ./...
-	cd interop/evm && go test .
-	cd interop/torchwood && go test .
+	CGO_ENABLED=0 go test $(LIMIT) -short ./...
+	cd interop/evm && go test $(LIMIT) .
+	cd interop/torchwood && go test $(LIMIT) .
 
 # The packages that start goroutines or share memory between callers.
 RACE = . ./httpapi ./stamp ./keystore ./keystore/internal/software ./keystore/memory ./keystore/file ./keystore/pkcs11 \
@@ -72,12 +78,12 @@ SERVING = Reload|Backup|Killed|Nodes|Readi|Health|Admin|TLS|Witness|FirstDay|Scr
 
 # Runs those tests with the race detector.
 race:
-	go test -race -short -timeout 20m $(RACE)
-	go test -race -timeout 20m -run '$(SERVING)' ./cmd/countersign
+	go test $(LIMIT) -race -short $(RACE)
+	go test $(LIMIT) -race -run '$(SERVING)' ./cmd/countersign
 
 # Runs the tests of the module tools.
 tools:
-	cd tools && go vet ./... && go test ./...
+	cd tools && go vet ./... && go test $(LIMIT) ./...
 
 # Runs the tests for other architectures, if this machine can execute them.
 portable:
@@ -87,7 +93,8 @@ portable:
 lint:
 	go run $(LINT) run ./...
 
-# Runs govulncheck. If the vulnerability database is unreachable, it says so and succeeds.
+# Runs govulncheck. It fails only for a finding, or code that cannot be analysed: if the
+# database is unreachable, it says so and succeeds.
 vuln:
 	.ci/vuln $(VULN) ./...
 

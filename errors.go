@@ -37,7 +37,14 @@ func refuseTransaction(err error) error {
 // refuseKey translates an error of the keystore, without its text, which may name files,
 // devices and slots.
 func refuseKey(err error) error {
+	var throttled *keystore.ThrottledError
 	switch {
+	case errors.As(err, &throttled):
+		refused := activity.NewError(activity.ReasonUnavailable, "", err, "the key's backend accepts no more requests at the moment: send the same body again")
+		refused.RetryAfter = throttled.RetryAfter
+		return refused
+	case errors.Is(err, keystore.ErrDenied):
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the key's backend refuses the use of the key: its operator has to change the credentials or the rights")
 	case errors.Is(err, context.Canceled):
 		return activity.NewError(activity.ReasonUnavailable, "", err, "the request ended before the key signed: %v", context.Canceled)
 	case errors.Is(err, context.DeadlineExceeded):

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/crypto"
 
@@ -130,6 +131,8 @@ func TestBackendErrors(t *testing.T) {
 		{fmt.Errorf("dial 10.0.0.1: %w", context.DeadlineExceeded), activity.ReasonUnavailable, 14, "the request ended before the key signed: context deadline exceeded"},
 		{fmt.Errorf("dial 10.0.0.1: %w", context.Canceled), activity.ReasonUnavailable, 14, "the request ended before the key signed: context canceled"},
 		{fmt.Errorf("dial 10.0.0.1: %w", keystore.ErrUnavailable), activity.ReasonUnavailable, 14, "the keystore cannot be reached at the moment"},
+		{fmt.Errorf("dial 10.0.0.1: %w", keystore.ErrDenied), activity.ReasonUnavailable, 14, "the key's backend refuses the use of the key: its operator has to change the credentials or the rights"},
+		{&keystore.ThrottledError{RetryAfter: 2 * time.Second, Err: broken}, activity.ReasonUnavailable, 14, "the key's backend accepts no more requests at the moment: send the same body again"},
 		{fmt.Errorf("dial 10.0.0.1: %w", keystore.ErrSignatureCheck), activity.ReasonInternal, 13, "the key's backend returned a signature that does not verify; it was not released"},
 		{fmt.Errorf("dial 10.0.0.1: %w", keystore.ErrUnsupported), activity.ReasonInternal, 13, "the key could not be used"},
 	} {
@@ -145,6 +148,13 @@ func TestBackendErrors(t *testing.T) {
 			}
 			_, err = engine.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer))
 			checkError(t, err, c.reason, c.code, "", c.message)
+			var want time.Duration
+			if throttled, ok := errors.AsType[*keystore.ThrottledError](c.err); ok {
+				want = throttled.RetryAfter
+			}
+			if refused, ok := errors.AsType[*activity.Error](err); !ok || refused.RetryAfter != want {
+				t.Errorf("%s: %v: Retry-After is not %v", stage, err, want)
+			}
 			if !errors.Is(err, c.err) {
 				t.Errorf("%s: the cause is lost: %v", stage, err)
 			}

@@ -78,10 +78,53 @@ func TestLinkedModules(t *testing.T) {
 	}
 }
 
+// TestClientLinks lists everything outside the standard library that a program links if it
+// submits requests with package client: no keystore, no engine, and no curve but those of
+// the standard library.
+func TestClientLinks(t *testing.T) {
+	want := []string{
+		"github.com/countersign-dev/countersign/activity",
+		"github.com/countersign-dev/countersign/client",
+		"github.com/countersign-dev/countersign/internal/plaintext",
+		"github.com/countersign-dev/countersign/internal/secret",
+		"github.com/countersign-dev/countersign/internal/strictjson",
+		"github.com/countersign-dev/countersign/stamp/signer",
+		"github.com/go-json-experiment/json/internal",
+		"github.com/go-json-experiment/json/internal/jsonflags",
+		"github.com/go-json-experiment/json/internal/jsonopts",
+		"github.com/go-json-experiment/json/internal/jsonwire",
+		"github.com/go-json-experiment/json/jsontext",
+	}
+	for _, cgo := range []string{"0", "1"} {
+		if linked := listed(t, cgo, "{{if .Module}}{{.ImportPath}}{{end}}", "./client"); !slices.Equal(linked, want) {
+			t.Errorf("CGO_ENABLED=%s: package client links\n\t%s\nwant\n\t%s", cgo, strings.Join(linked, "\n\t"), strings.Join(want, "\n\t"))
+		}
+	}
+}
+
+// TestPrograms: this module has the command and the programs that the documentation explains.
+// Those for maintainers have modules of their own, so that what they need is not required of
+// those who embed the engine.
+func TestPrograms(t *testing.T) {
+	const module = "github.com/countersign-dev/countersign/"
+	want := []string{module + "cmd/countersign", module + "docs/first", module + "docs/server"}
+	if programs := listed(t, "0", `{{if eq .Name "main"}}{{.ImportPath}}{{end}}`, "./..."); !slices.Equal(programs, want) {
+		t.Errorf("programs %v, want %v", programs, want)
+	}
+}
+
 // modulesOf lists the third-party modules that packages are built from.
 func modulesOf(t *testing.T, cgo string, packages ...string) []string {
 	t.Helper()
-	args := append([]string{"list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, packages...)
+	modules := listed(t, cgo, "{{with .Module}}{{.Path}}{{end}}", packages...)
+	return slices.DeleteFunc(modules, func(path string) bool { return path == "github.com/countersign-dev/countersign" })
+}
+
+// listed returns the lines that 'go list' prints for packages and all that they link, sorted
+// and each once.
+func listed(t *testing.T, cgo, format string, packages ...string) []string {
+	t.Helper()
+	args := append([]string{"list", "-deps", "-f", format}, packages...)
 	command := exec.CommandContext(t.Context(), "go", args...)
 	command.Dir = testenv.Root()
 	command.Env = append(command.Environ(), "CGO_ENABLED="+cgo)
@@ -89,8 +132,7 @@ func modulesOf(t *testing.T, cgo string, packages ...string) []string {
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
-	modules := strings.Fields(string(out))
-	slices.Sort(modules)
-	modules = slices.Compact(modules)
-	return slices.DeleteFunc(modules, func(path string) bool { return path == "github.com/countersign-dev/countersign" })
+	lines := strings.Fields(string(out))
+	slices.Sort(lines)
+	return slices.Compact(lines)
 }

@@ -123,16 +123,9 @@ type SpentReader interface {
 	Spent(ctx context.Context, organizationID, limit, subject string, window time.Duration) (sum *big.Int, frees time.Time, err error)
 }
 
-// Approval is a group of votes that a rule demands. Each user counts once.
-type Approval struct {
-	Rule         string
-	Count        int
-	Tag          string        // users with this tag count
-	Users        []string      // users with these ids count; without Tag and Users, all do
-	NotSubmitter bool          // the submitter's own vote does not count
-	Passkey      bool          // only votes by passkey count
-	Within       time.Duration // how long a vote counts; 0: DefaultVoteAge
-}
+// Approval is a group of votes that a rule demands. If Within is 0, a vote counts for
+// DefaultVoteAge.
+type Approval activity.Group
 
 // LimitExceeded is the refusal of a request that would exceed a limit. It wraps
 // ErrDenied.

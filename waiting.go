@@ -130,10 +130,7 @@ func joined(texts []json.RawMessage) string {
 func recordedGroups(groups []Approval) []activity.ApprovalGroup {
 	kept := make([]activity.ApprovalGroup, len(groups))
 	for i, group := range groups {
-		kept[i] = activity.ApprovalGroup{
-			Rule: group.Rule, Count: group.Count, Tag: group.Tag, Users: group.Users,
-			NotSubmitter: group.NotSubmitter, Passkey: group.Passkey, Within: group.Within,
-		}
+		kept[i].Group = activity.Group(group)
 	}
 	return kept
 }
@@ -142,10 +139,7 @@ func recordedGroups(groups []Approval) []activity.ApprovalGroup {
 func groupsOf(kept []activity.ApprovalGroup) []Approval {
 	groups := make([]Approval, len(kept))
 	for i, group := range kept {
-		groups[i] = Approval{
-			Rule: group.Rule, Count: group.Count, Tag: group.Tag, Users: group.Users,
-			NotSubmitter: group.NotSubmitter, Passkey: group.Passkey, Within: group.Within,
-		}
+		groups[i] = Approval(group.Group)
 	}
 	return groups
 }

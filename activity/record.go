@@ -118,16 +118,21 @@ type Charge struct {
 	Window  time.Duration `json:"window"` // nanoseconds
 }
 
-// ApprovalGroup is a number of votes that a rule requires.
-type ApprovalGroup struct {
+// Group is a number of votes that a rule requires. Each user counts once.
+type Group struct {
 	Rule         string        `json:"rule"`
 	Count        int           `json:"count"`
-	Tag          string        `json:"tag,omitempty"`
-	Users        []string      `json:"users,omitempty"`
-	NotSubmitter bool          `json:"notSubmitter,omitempty"`
-	Passkey      bool          `json:"passkey,omitempty"`
-	Within       time.Duration `json:"within,omitempty"` // nanoseconds that a vote counts
-	Missing      int           `json:"missing"`          // votes still needed; in a review
+	Tag          string        `json:"tag,omitempty"`          // users with this tag count
+	Users        []string      `json:"users,omitempty"`        // users with these ids count; without Tag and Users, all do
+	NotSubmitter bool          `json:"notSubmitter,omitempty"` // the submitter's own vote does not count
+	Passkey      bool          `json:"passkey,omitempty"`      // only votes by passkey count
+	Within       time.Duration `json:"within,omitempty"`       // nanoseconds that a vote counts
+}
+
+// ApprovalGroup is a group with the votes that it still needs.
+type ApprovalGroup struct {
+	Group
+	Missing int `json:"missing"` // in a review
 }
 
 // WithoutStamps returns a copy of the record without the signatures of the votes for which

@@ -58,7 +58,7 @@ type Reading struct {
 	Path string `json:"path"` // of the call's effects, or of the lookup
 
 	// Source names what the call was read with. Digest is its SHA-256, and Trust says
-	// why it is trusted: "pinned", "attested by 0x…".
+	// why it is trusted: "pinned".
 	Source string `json:"source"`
 	Digest string `json:"digest,omitempty"` // lower-case hex
 	Trust  string `json:"trust,omitempty"`

@@ -11,19 +11,23 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/stamp/signer"
 )
 
-// Stamper stamps bodies. A [Key] and a *stamp.Signer are Stampers.
+// Stamper stamps bodies. A [Key] and a *signer.Signer are Stampers.
 type Stamper interface {
-	Stamp(body []byte) (stamp.Header, error)
+	Stamp(body []byte) (signer.Header, error)
 }
 
-// Config configures a client. URL is required, and either Key, or OrganizationID and
-// Stamper.
+// Config configures a client. URL or Handler is required, and either Key, or
+// OrganizationID and Stamper.
 type Config struct {
 	// URL is the base URL of the server, such as "https://signer.example.com".
 	URL string
+
+	// Handler answers in this process, without a listener, instead of the server at URL:
+	// httpapi.New(engine, httpapi.Options{}).
+	Handler http.Handler
 
 	// Key stamps requests for its organization.
 	Key *Key
@@ -71,6 +75,9 @@ type Client struct {
 
 // New returns a client. It does not connect.
 func New(config Config) (*Client, error) {
+	if err := config.setHandler(); err != nil {
+		return nil, err
+	}
 	base, err := url.Parse(config.URL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" || base.Fragment != "" {
 		return nil, fmt.Errorf("client: Config.URL %q: expected http://HOST:PORT or https://HOST", config.URL)
@@ -93,6 +100,18 @@ func New(config Config) (*Client, error) {
 	config.Backoff = orDefault(config.Backoff, DefaultBackoff)
 	config.Poll = orDefault(config.Poll, DefaultPoll)
 	return &Client{config, strings.TrimRight(config.URL, "/")}, nil
+}
+
+// setHandler sets URL and HTTP from Handler.
+func (c *Config) setHandler() error {
+	switch {
+	case c.Handler == nil:
+		return nil
+	case c.URL != "" || c.HTTP != nil:
+		return errors.New("client: Config has Handler as well as URL or HTTP: set one or the other")
+	}
+	c.URL, c.HTTP = inProcess, &http.Client{Transport: handlerTransport{c.Handler}, Timeout: DefaultTimeout}
+	return nil
 }
 
 // setStamper sets OrganizationID and Stamper from Key.
@@ -184,7 +203,7 @@ func (c *Client) complete(ctx context.Context, intent activity.Intent) (*Activit
 	if err != nil {
 		return nil, err
 	}
-	return c.Wait(ctx, submitted)
+	return c.wait(ctx, submitted, c.config.Poll)
 }
 
 // GetActivity returns an activity by its id.
@@ -219,18 +238,24 @@ func (c *Client) query(ctx context.Context, name string, content any) (answer []
 	return c.Post(ctx, "query/"+name, body)
 }
 
-// Wait polls for an activity until it is completed, and returns it. If it was rejected or
-// failed, the error is a *StatusError. If the context ends first, Wait returns the activity
-// as last seen and the context's error; it may be called again.
+// Wait polls for an activity, at once and then every Config.Poll, until it is completed, and
+// returns it. If it was rejected or failed, the error is a *StatusError. If the context ends
+// first, Wait returns the activity as last seen and the context's error; it may be called
+// again.
 func (c *Client) Wait(ctx context.Context, waiting *Activity) (*Activity, error) {
-	for {
+	return c.wait(ctx, waiting, 0)
+}
+
+// wait is Wait with another first pause.
+func (c *Client) wait(ctx context.Context, waiting *Activity, delay time.Duration) (*Activity, error) {
+	for ; ; delay = c.config.Poll {
 		switch waiting.Status {
 		case activity.StatusCompleted:
 			return waiting, nil
 		case activity.StatusRejected, activity.StatusFailed:
 			return waiting, &StatusError{waiting}
 		}
-		if err := pause(ctx, c.config.Poll); err != nil {
+		if err := pause(ctx, delay); err != nil {
 			return waiting, fmt.Errorf("activity %s is %s: %w", waiting.ID, waiting.Status, err)
 		}
 		seen, err := c.GetActivity(ctx, waiting.ID)
@@ -243,6 +268,9 @@ func (c *Client) Wait(ctx context.Context, waiting *Activity) (*Activity, error)
 
 // pause waits for d. If the context ends first, it returns the context's error.
 func pause(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return context.Cause(ctx)
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -22,6 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/stamp"
 )
 
 // keyOf returns a fixture's API key, read from a file.
@@ -284,9 +285,10 @@ func TestWaitForApprovals(t *testing.T) {
 		if ended, ok := errors.AsType[*client.StatusError](err); !ok || ended.Activity.Status != activity.StatusFailed || !strings.HasSuffix(err.Error(), "ACTIVITY_STATUS_FAILED: it expired") {
 			t.Error(err)
 		}
+		server.list = append(server.list[:0], waiting)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if seen, err := to.Wait(ctx, first); !errors.Is(err, context.DeadlineExceeded) || seen != first {
+		if seen, err := to.Wait(ctx, first); !errors.Is(err, context.DeadlineExceeded) || seen == nil || seen.Status != activity.StatusConsensusNeeded {
 			t.Errorf("%v, %v", seen, err)
 		}
 	})
@@ -329,6 +331,31 @@ func TestParseKey(t *testing.T) {
 	} {
 		if _, err := client.ParseKey([]byte(text)); err == nil || strings.Contains(err.Error(), key.PrivateKey()) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestParseKeyCurves: P-256 and Ed25519 are read without a signer of the program's choice,
+// secp256k1 with one.
+func TestParseKeyCurves(t *testing.T) {
+	secret := bytes.Repeat([]byte{7}, 32)
+	for _, curve := range []stamp.Curve{stamp.CurveP256, stamp.CurveEd25519, stamp.CurveSecp256k1} {
+		signer, err := stamp.NewSigner(curve, secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Appendf(nil, `{"organizationId":"o","publicKey":"%x","privateKey":"%x","curve":%q}`, signer.PublicKey(), secret, curve)
+		_, err = client.ParseKey(text)
+		if curve == stamp.CurveSecp256k1 {
+			if err == nil || !strings.Contains(err.Error(), "use stamp.NewSigner") {
+				t.Errorf("%s: %v does not say how", curve, err)
+			}
+		} else if err != nil {
+			t.Errorf("%s: %v", curve, err)
+		}
+		read, err := client.ParseKeyWith(text, stamp.NewSigner)
+		if err != nil || !bytes.Equal(read.PublicKey(), signer.PublicKey()) {
+			t.Errorf("%s: %v, %v", curve, read, err)
 		}
 	}
 }

@@ -6,26 +6,33 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/countersign-dev/countersign/internal/secret"
 	"github.com/countersign-dev/countersign/internal/strictjson"
-	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/stamp/signer"
 )
 
 // Key is an API key and the organization that it is registered in. It is safe for
 // concurrent use.
 type Key struct {
 	OrganizationID string
-	*stamp.Signer
+	*signer.Signer
 }
 
-// ReadKey reads an API key from a file, see ParseKey.
-func ReadKey(path string) (*Key, error) {
+// NewSigner makes the signer of a key's secret. signer.New does so for the curves of the
+// standard library, P-256 and Ed25519, and stamp.NewSigner, which links more, for all.
+type NewSigner func(curve signer.Curve, secret []byte) (*signer.Signer, error)
+
+// ReadKey reads an API key on P-256 or Ed25519 from a file, see ParseKey.
+func ReadKey(path string) (*Key, error) { return ReadKeyWith(path, signer.New) }
+
+// ReadKeyWith is ReadKey for the curves of newSigner.
+func ReadKeyWith(path string, newSigner NewSigner) (*Key, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer keystore.Wipe(content)
-	key, err := ParseKey(content)
+	defer secret.Wipe(content)
+	key, err := ParseKeyWith(content, newSigner)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -39,7 +46,12 @@ func ReadKey(path string) (*Key, error) {
 //
 // The public key must match the private one. ParseKey does not keep content; the caller
 // should wipe it.
-func ParseKey(content []byte) (*Key, error) {
+//
+// A key on secp256k1 needs ParseKeyWith.
+func ParseKey(content []byte) (*Key, error) { return ParseKeyWith(content, signer.New) }
+
+// ParseKeyWith is ParseKey for the curves of newSigner.
+func ParseKeyWith(content []byte, newSigner NewSigner) (*Key, error) {
 	var organization, public, curve string
 	var private []byte
 	if err := strictjson.Read(content, "API key",
@@ -50,17 +62,17 @@ func ParseKey(content []byte) (*Key, error) {
 	); err != nil {
 		return nil, err
 	}
-	secret := make([]byte, hex.DecodedLen(len(private)))
-	defer keystore.Wipe(secret)
-	if _, err := hex.Decode(secret, private); err != nil || len(secret) != keystore.SecretSize {
+	scalar := make([]byte, hex.DecodedLen(len(private)))
+	defer secret.Wipe(scalar)
+	if _, err := hex.Decode(scalar, private); err != nil || len(scalar) != secret.Size {
 		return nil, errors.New("privateKey: expected 64 hex digits")
 	}
-	signer, err := stamp.NewSigner(stamp.Curve(curve), secret)
+	made, err := newSigner(signer.Curve(curve), scalar)
 	if err != nil {
 		return nil, err
 	}
-	if derived := hex.EncodeToString(signer.PublicKey()); derived != public {
+	if derived := hex.EncodeToString(made.PublicKey()); derived != public {
 		return nil, fmt.Errorf("publicKey is not that of privateKey, which is %s", derived)
 	}
-	return &Key{organization, signer}, nil
+	return &Key{organization, made}, nil
 }

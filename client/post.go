@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/stamp/signer"
 )
 
 // Post stamps a body, posts it to a path below /public/v1/, and returns the answer. It
@@ -28,7 +28,7 @@ func (c *Client) Post(ctx context.Context, path string, body []byte) (answer []b
 }
 
 // PostStamped is Post for a body that is already stamped.
-func (c *Client) PostStamped(ctx context.Context, path string, header stamp.Header, body []byte) (answer []byte, err error) {
+func (c *Client) PostStamped(ctx context.Context, path string, header signer.Header, body []byte) (answer []byte, err error) {
 	for attempt := 0; ; attempt++ {
 		answer, err = c.postOnce(ctx, path, header, body)
 		if attempt >= c.config.Retries || !retryable(ctx, err) {
@@ -62,7 +62,7 @@ type transportError struct{ error }
 
 func (e *transportError) Unwrap() error { return e.error }
 
-func (c *Client) postOnce(ctx context.Context, path string, header stamp.Header, body []byte) (answer []byte, err error) {
+func (c *Client) postOnce(ctx context.Context, path string, header signer.Header, body []byte) (answer []byte, err error) {
 	target := c.base + "/public/v1/" + path
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {

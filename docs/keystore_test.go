@@ -98,7 +98,8 @@ type remoteKey struct {
 func (k *remoteKey) ID() string                    { return k.info.ID }
 func (k *remoteKey) PublicKey() keystore.PublicKey { return k.info.PublicKey }
 
-// SignECDSA makes s low and finds the recovery id, neither of which the service does.
+// SignECDSA leaves it to FinishECDSA to make s low and to find the recovery id, neither of
+// which the service does.
 func (k *remoteKey) SignECDSA(ctx context.Context, digest [32]byte) (signature [65]byte, err error) {
 	k.store.mu.RLock()
 	defer k.store.mu.RUnlock()
@@ -112,17 +113,7 @@ func (k *remoteKey) SignECDSA(ctx context.Context, digest [32]byte) (signature [
 	if err != nil {
 		return signature, err
 	}
-	copy(signature[:], raw[:])
-	var s secp256k1.ModNScalar
-	if s.SetByteSlice(raw[32:]); s.IsOverHalfOrder() {
-		s.Negate().PutBytesUnchecked(signature[32:64])
-	}
-	for signature[64] = range byte(2) {
-		if keystore.VerifyECDSA(k.info.PublicKey, digest, signature) == nil {
-			return signature, nil
-		}
-	}
-	return [65]byte{}, keystore.ErrSignatureCheck
+	return keystore.FinishECDSA(k.info.PublicKey, digest, raw[:])
 }
 
 // TestRemoteKeys runs the contract suite.

@@ -112,3 +112,25 @@ func matchesAny(t *testing.T, pattern string, names []string) bool {
 	}
 	return false
 }
+
+// TestLimits: every command of the Makefile that runs tests has the limit that no load can
+// reach, in place of Go's ten minutes.
+func TestLimits(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := regexp.MustCompile(`-bench|-fuzz|-list|-coverprofile|-man |go test -c `)
+	limited := 0
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "\t") || !strings.Contains(line, "go test ") || others.MatchString(line) {
+			continue
+		}
+		if limited++; !strings.Contains(line, "go test $(LIMIT) ") {
+			t.Errorf("without $(LIMIT): %s", strings.TrimSpace(line))
+		}
+	}
+	if limited < 15 {
+		t.Errorf("only %d commands were found", limited)
+	}
+}

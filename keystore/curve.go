@@ -1,6 +1,10 @@
 package keystore
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/countersign-dev/countersign/internal/secret"
+)
 
 // Curve is the curve of a key. Its text form is the API's name.
 type Curve uint8
@@ -12,7 +16,7 @@ const (
 )
 
 // SecretSize is the length in bytes of a key's secret, on either curve.
-const SecretSize = 32
+const SecretSize = secret.Size
 
 var curveNames = map[Curve]string{
 	CurveSecp256k1: "CURVE_SECP256K1",

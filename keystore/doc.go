@@ -10,6 +10,8 @@
 // The backends are the packages memory (secrets provided by the embedder), file (a directory of
 // age-encrypted files) and pkcs11 (an HSM; linked only by programs that import it). To write
 // another backend, implement Keystore and run the contract suite in package keystoretest.
+// [FinishECDSA] completes and verifies what devices and services return; the errors of this
+// package say what went wrong, such as [ErrDenied] and [ThrottledError].
 //
 // # Who may sign what
 //

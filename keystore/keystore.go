@@ -2,38 +2,9 @@ package keystore
 
 import (
 	"context"
-	"errors"
 	"io"
 	"iter"
 	"time"
-)
-
-// Errors of all backends, for errors.Is.
-var (
-	// ErrKeyNotFound: the organization has no key at this locator. Keys of other
-	// organizations are not found.
-	ErrKeyNotFound = errors.New("keystore: no such key")
-
-	// ErrKeyExists: the organization has a key with this id or this secret.
-	ErrKeyExists = errors.New("keystore: key exists already")
-
-	// ErrClosed: the keystore was closed, which also closes its handles.
-	ErrClosed = errors.New("keystore: closed")
-
-	// ErrWithdrawn: the key of this handle was disabled, deleted or replaced after it was
-	// found. Find returns the current key, if any.
-	ErrWithdrawn = errors.New("keystore: the key was withdrawn after it was found")
-
-	// ErrUnavailable: the storage of the keys cannot be used at the moment, such as a token
-	// that was removed, hangs or refuses the login. The same call may succeed later.
-	ErrUnavailable = errors.New("keystore: unavailable")
-
-	// ErrUnsupported: the key cannot make this kind of signature.
-	ErrUnsupported = errors.New("keystore: unsupported by this key")
-
-	// ErrSignatureCheck: a backend returned a signature that does not verify under the
-	// public key of its handle. The signature is not released.
-	ErrSignatureCheck = errors.New("keystore: signature check failed")
 )
 
 // Keystore finds keys. Implementations must be safe for concurrent use.

@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"sync"
 	"unsafe"
+
+	"github.com/countersign-dev/countersign/internal/secret"
 )
 
-const redacted = "[redacted]"
+const redacted = secret.Redacted
 
 // Secret holds secret bytes. Copies of a Secret share the bytes, and Destroy overwrites them for
 // all copies. The zero Secret holds nothing.
@@ -96,7 +98,7 @@ func (s Secret) Destroy() {
 }
 
 // Wipe overwrites a slice that holds a secret.
-func Wipe(secret []byte) { clear(secret) }
+func Wipe(bytes []byte) { secret.Wipe(bytes) }
 
 // String returns "[redacted]".
 func (Secret) String() string { return redacted }

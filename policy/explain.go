@@ -107,8 +107,7 @@ func approvalGroups(request *countersign.Authorization, groups []countersign.App
 	for i := range groups {
 		group := &groups[i]
 		recorded = append(recorded, activity.ApprovalGroup{
-			Rule: group.Rule, Count: group.Count, Tag: group.Tag, Users: group.Users, NotSubmitter: group.NotSubmitter,
-			Passkey: group.Passkey, Within: group.Within, Missing: group.Missing(request.Votes, request.User.ID, request.Now),
+			Group: activity.Group(*group), Missing: group.Missing(request.Votes, request.User.ID, request.Now),
 		})
 	}
 	return recorded

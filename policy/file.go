@@ -82,28 +82,6 @@ type Options struct {
 	SkipTests bool
 }
 
-// Names are the users and keys that a file can name.
-type Names struct {
-	Users       []countersign.User       // may repeat a user, as the members of a directory do
-	Credentials []string                 // ids
-	Keys        []countersign.SigningKey // nil: names of keys are not checked
-}
-
-// user returns a user by id or, if no user has that id, by name. A nil receiver knows none.
-func (n *Names) user(name string) (countersign.User, bool) {
-	if n == nil {
-		return countersign.User{}, false
-	}
-	i := slices.IndexFunc(n.Users, func(user countersign.User) bool { return user.ID == name })
-	if i < 0 {
-		i = slices.IndexFunc(n.Users, func(user countersign.User) bool { return user.Name == name })
-	}
-	if i < 0 {
-		return countersign.User{}, false
-	}
-	return n.Users[i], true
-}
-
 // Load reads and checks a file and runs its tests. Its error is an [*Error], or one of
 // the file system.
 func Load(path string, options Options) (*File, error) {
@@ -141,20 +119,6 @@ func Parse(name string, content []byte, options Options) (*File, error) {
 	}
 	c.file.warnings, c.file.tests, c.file.names = c.sorted(), len(c.tests), options.Names
 	return c.file, nil
-}
-
-// once returns the names with each user once.
-func (n *Names) once() *Names {
-	if n == nil {
-		return nil
-	}
-	names, seen := *n, map[string]bool{}
-	names.Users = slices.DeleteFunc(slices.Clone(n.Users), func(user countersign.User) bool {
-		before := seen[user.ID]
-		seen[user.ID] = true
-		return before
-	})
-	return &names
 }
 
 // compiler reads one file.

@@ -48,7 +48,7 @@ type verifier interface {
 // NewAPIKey returns the credential of an API key. The public key has 33 bytes on P-256 and
 // secp256k1 (a compressed point, SEC 1), and 32 on Ed25519 (RFC 8032).
 func NewAPIKey(curve Curve, publicKey []byte) (*Credential, error) {
-	if size := curve.publicKeySize(); size == 0 {
+	if size := publicKeySize(curve); size == 0 {
 		return nil, fmt.Errorf("API key: unknown curve %q: use %s, %s or %s", curve, CurveP256, CurveSecp256k1, CurveEd25519)
 	} else if len(publicKey) != size {
 		return nil, fmt.Errorf("API key on %s: public key: %d bytes, want %d", curve, len(publicKey), size)

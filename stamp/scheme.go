@@ -1,32 +1,36 @@
 package stamp
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/countersign-dev/countersign/stamp/signer"
+)
 
 // Scheme is the signature scheme of a stamp.
-type Scheme string
+type Scheme = signer.Scheme
 
 // The schemes of the API.
 const (
-	SchemeP256            Scheme = "SIGNATURE_SCHEME_TK_API_P256"
-	SchemeSecp256k1       Scheme = "SIGNATURE_SCHEME_TK_API_SECP256K1"
-	SchemeSecp256k1EIP191 Scheme = "SIGNATURE_SCHEME_TK_API_SECP256K1_EIP191"
-	SchemeEd25519         Scheme = "SIGNATURE_SCHEME_TK_API_ED25519"
+	SchemeP256                   = signer.SchemeP256
+	SchemeSecp256k1              = signer.SchemeSecp256k1
+	SchemeSecp256k1EIP191        = signer.SchemeSecp256k1EIP191
+	SchemeEd25519                = signer.SchemeEd25519
 	SchemeWebAuthn        Scheme = "SIGNATURE_SCHEME_TK_WEBAUTHN"
 )
 
 // Curve is the curve of an API key.
-type Curve string
+type Curve = signer.Curve
 
 // The curves of API keys.
 const (
-	CurveP256      Curve = "API_KEY_CURVE_P256"
-	CurveSecp256k1 Curve = "API_KEY_CURVE_SECP256K1"
-	CurveEd25519   Curve = "API_KEY_CURVE_ED25519"
+	CurveP256      = signer.CurveP256
+	CurveSecp256k1 = signer.CurveSecp256k1
+	CurveEd25519   = signer.CurveEd25519
 )
 
-// curve returns the curve of an API key's scheme.
-func (s Scheme) curve() (Curve, error) {
-	switch s {
+// curveOf returns the curve of an API key's scheme.
+func curveOf(scheme Scheme) (Curve, error) {
+	switch scheme {
 	case SchemeP256:
 		return CurveP256, nil
 	case SchemeSecp256k1, SchemeSecp256k1EIP191:
@@ -34,14 +38,14 @@ func (s Scheme) curve() (Curve, error) {
 	case SchemeEd25519:
 		return CurveEd25519, nil
 	}
-	return "", fmt.Errorf("%w: unknown scheme %.64q: use %s, %s, %s or %s", ErrMalformed, string(s),
+	return "", fmt.Errorf("%w: unknown scheme %.64q: use %s, %s, %s or %s", ErrMalformed, string(scheme),
 		SchemeP256, SchemeSecp256k1, SchemeSecp256k1EIP191, SchemeEd25519)
 }
 
-// publicKeySize returns the length of public keys on the curve: compressed points (SEC 1),
+// publicKeySize returns the length of public keys on a curve: compressed points (SEC 1),
 // or encodings of RFC 8032. It is 0 for an unknown curve.
-func (c Curve) publicKeySize() int {
-	switch c {
+func publicKeySize(curve Curve) int {
+	switch curve {
 	case CurveP256, CurveSecp256k1:
 		return 33
 	case CurveEd25519:

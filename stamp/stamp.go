@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/stamp/signer"
 )
 
 // Errors of stamps, for errors.Is and for the log. The sender must only learn that the
@@ -22,7 +23,7 @@ var (
 
 // The headers of stamps.
 const (
-	HeaderAPIKey  = "X-Stamp"
+	HeaderAPIKey  = signer.HeaderAPIKey
 	HeaderPasskey = "X-Stamp-Webauthn"
 )
 
@@ -31,10 +32,7 @@ const (
 const MaxHeader = 8 << 10
 
 // Header is a stamp as sent.
-type Header struct {
-	Name  string `json:"header"` // X-Stamp or X-Stamp-Webauthn, in any case
-	Value string `json:"value"`
-}
+type Header = signer.Header
 
 // ID identifies a credential within its organization: by the public key of an API key, or
 // the credential id of a passkey.
@@ -134,13 +132,13 @@ func (f *form) apiKey() (*Stamp, error) {
 	if f.authenticatorData != "" || f.clientDataJSON != "" {
 		return nil, fmt.Errorf("%w: members of a passkey's stamp without its credentialId", ErrMalformed)
 	}
-	curve, err := Scheme(f.scheme).curve()
+	curve, err := curveOf(Scheme(f.scheme))
 	if err != nil {
 		return nil, err
 	}
 	publicKey, err := decodeHex(f.publicKey)
-	if err != nil || len(publicKey) != curve.publicKeySize() {
-		return nil, fmt.Errorf("%w: publicKey: expected %d lower-case hex digits", ErrMalformed, 2*curve.publicKeySize())
+	if err != nil || len(publicKey) != publicKeySize(curve) {
+		return nil, fmt.Errorf("%w: publicKey: expected %d lower-case hex digits", ErrMalformed, 2*publicKeySize(curve))
 	}
 	signature, err := decodeHex(f.signature)
 	if err != nil {

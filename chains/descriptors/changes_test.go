@@ -32,7 +32,6 @@ var update = flag.Bool("update", false, "find the changes of testdata/changes ag
 type changed struct {
 	file  string
 	calls []chains.Call
-	judge func(file string) error // in place of reading the calls; nil for a descriptor
 }
 
 // everyFormat shows arguments in every format of ERC-7730.
@@ -107,9 +106,6 @@ func changedFiles(t testing.TB) map[string]changed {
 		"table account": {file: tableAccount(entries(1, 2))},
 		"typed data": {file: `{` + schema + `,"context":{"eip712":{"domain":{"name":"Vault"},"deployments":[{"chainId":1,"address":"` + vault + `"}]}},
 			"display":{"formats":{"Mail(string text)":{"intent":"Mail","fields":[{"path":"text","label":"Text"}]}}}}`},
-		"attestation": {file: attestation{data: "0x" + strings.Repeat("7", 64), expires: "1900000000"}.sign(t), judge: func(file string) error {
-			return descriptors.VerifyAttestation([]byte(file), auditorOf(auditorKey), now)
-		}},
 	}
 }
 
@@ -148,12 +144,6 @@ func TestChanges(t *testing.T) {
 // said returns what is said about a file and its readings of calls.
 func (c *changed) said(t testing.TB, file string, calls []chains.Call) string {
 	t.Helper()
-	if c.judge != nil {
-		if err := c.judge(file); err != nil {
-			return oneLine(err.Error())
-		}
-		return ""
-	}
 	files := map[string]string{"a.json": file}
 	pins := &descriptors.Pins{}
 	opened := open(t, descriptors.Options{}, files).Files()

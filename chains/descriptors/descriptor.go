@@ -1,6 +1,7 @@
 package descriptors
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
@@ -325,4 +326,14 @@ func evmTarget(chainID uint64, address string) (target, error) {
 		return target{"tron", "\x41" + string(raw)}, nil
 	}
 	return target{fmt.Sprintf("eip155:%d", chainID), string(raw)}, nil
+}
+
+// fixedHex reads 0x and the digits of size bytes.
+func fixedHex(text string, size int) ([]byte, error) {
+	digits, ok := strings.CutPrefix(text, "0x")
+	raw, err := hex.DecodeString(digits)
+	if !ok || err != nil || len(raw) != size {
+		return nil, fmt.Errorf("must be 0x and %d hex digits", 2*size)
+	}
+	return raw, nil
 }

@@ -14,11 +14,8 @@
 // # Trust
 //
 // No file is used just because it is in the folder. A file is trusted if the user's
-// [Pins] contain the digest of its merged form, or if attestations (EAS offchain,
-// ERC-8176) by the user's auditors cover the file and each file that it includes: an
-// attestation covers a single file, and an included file says as much as the file
-// itself. Revocations of attestations are on chain and are not checked. A lookup table
-// must be pinned.
+// [Pins] contain the digest of its merged form: an included file says as much as the file
+// itself.
 //
 // # Bounds
 //

@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/names"
@@ -18,14 +17,8 @@ type Options struct {
 	// Pins are the digests that the user trusts. Nil means none.
 	Pins *Pins
 
-	// Auditors are the addresses whose attestations count, 0x and 40 hex digits.
-	Auditors []string
-
 	// Names supplies tokens and labels. Default: the built-in tokens.
 	Names chains.Names
-
-	// Now is the clock for the expiry of attestations. Default: time.Now.
-	Now func() time.Time
 }
 
 // maxFiles bounds the number of files of a folder.
@@ -35,7 +28,6 @@ const maxFiles = 5_000
 // effect. A Folder is safe for concurrent use.
 type Folder struct {
 	names    chains.Names
-	now      func() time.Time
 	files    []*File
 	byTarget map[target][]*File
 }
@@ -48,10 +40,9 @@ type File struct {
 	Trust   string   // why it is trusted; empty if it is not
 	Problem string   // why it is not used
 
-	blind   []string  // what calls begin with that the pin keeps blind
-	expires time.Time // of the attestation; zero for never
-	source  source
-	typed   bool // it reads typed data instead of calls
+	blind  []string // what calls begin with that the pin keeps blind
+	source source
+	typed  bool // it reads typed data instead of calls
 }
 
 // source reads the calls of one program.
@@ -63,31 +54,18 @@ type source interface {
 // Open reads the .json files of a folder, at any depth. A file that cannot be read is
 // listed in Files with its problem. An error concerns the whole folder.
 func Open(folder fs.FS, options Options) (*Folder, error) {
-	f := &Folder{names: options.Names, now: options.Now, byTarget: map[target][]*File{}}
+	f := &Folder{names: options.Names, byTarget: map[target][]*File{}}
 	if f.names == nil {
 		f.names = names.New()
-	}
-	if f.now == nil {
-		f.now = time.Now
-	}
-	auditors, err := parseAuditors(options.Auditors)
-	if err != nil {
-		return nil, err
 	}
 	paths, err := listFiles(folder)
 	if err != nil {
 		return nil, fmt.Errorf("descriptors: %w", err)
 	}
-	l := &loader{folder: folder, read: map[string]*document{}, failed: map[string]error{}}
-	attested := attestations{}
-	for _, name := range paths {
-		if path.Base(path.Dir(name)) == "sigs" {
-			attested.add(folder, name, auditors, f.now())
-		}
-	}
+	l := &loader{folder: folder, read: map[string]object{}, failed: map[string]error{}}
 	for _, name := range paths {
 		if !skipped(name) {
-			f.add(l, name, options.Pins, attested)
+			f.add(l, name, options.Pins)
 		}
 	}
 	return f, nil
@@ -119,26 +97,26 @@ func listFiles(folder fs.FS) (paths []string, err error) {
 }
 
 // add reads a file and adds it to the folder.
-func (f *Folder) add(l *loader, name string, pins *Pins, attested attestations) {
+func (f *Folder) add(l *loader, name string, pins *Pins) {
 	file := &File{Name: name}
-	loaded, err := l.load(name, nil)
+	root, err := l.load(name, nil)
 	if err != nil {
 		file.Problem = err.Error()
 		f.files = append(f.files, file)
 		return
 	}
-	source, targets, err := newSource(loaded.merged)
+	source, targets, err := newSource(root)
 	switch {
 	case err != nil:
 		file.Problem = err.Error()
 	case len(targets) == 0:
 		return // typed data of any contract, or a file that others include
 	default:
-		file.Digest, file.source = digestOf(loaded.merged), source
+		file.Digest, file.source = digestOf(root), source
 		if d, ok := source.(*descriptor); ok {
 			file.typed = d.typed != nil
 		}
-		file.trust(loaded, pins, attested)
+		file.trust(pins)
 		file.blind = pins.blindOf(file.Digest)
 	}
 	for _, t := range targets {
@@ -168,38 +146,16 @@ func newSource(root object) (source, []target, error) {
 	return newDescriptor(root)
 }
 
-// trust sets why the file is trusted, or its problem. Auditors attest what programs mean,
-// not what accounts of the network hold: a lookup table must be pinned.
-func (file *File) trust(loaded *document, pins *Pins, attested attestations) {
-	if pins.has(file.Digest) {
+// trust sets why the file is trusted, or its problem.
+func (file *File) trust(pins *Pins) {
+	switch {
+	case pins.has(file.Digest):
 		file.Trust = "pinned"
-		return
-	}
-	defer func() {
-		if file.Problem != "" && pins.names(file.Name) {
-			file.Problem = "not trusted: it, or a file that it includes, has changed since it was pinned: read it before you pin it"
-		}
-	}()
-	if _, ok := file.source.(*lookupTable); ok {
+	case pins.names(file.Name):
+		file.Problem = "not trusted: it, or a file that it includes, has changed since it was pinned: read it before you pin it"
+	default:
 		file.Problem = "not trusted: pin it"
-		return
 	}
-	var auditor string
-	for i, part := range loaded.files {
-		a, ok := attested[attestedHash(part.own)]
-		switch {
-		case !ok && i == 0:
-			file.Problem = "not trusted: pin it, or configure an auditor that attests it"
-			return
-		case !ok:
-			file.Problem = "not trusted: it includes " + part.name + ", which no auditor attests: pin it"
-			return
-		}
-		if auditor = a.auditor; !a.expires.IsZero() && (file.expires.IsZero() || a.expires.Before(file.expires)) {
-			file.expires = a.expires
-		}
-	}
-	file.Trust = "attested by " + auditor
 }
 
 // Readable reports whether the file can be used if it is trusted.
@@ -218,7 +174,7 @@ func (f *Folder) readAt(call chains.Call, depth int) (reading chains.Reading, ok
 		if file.typed != (call.Typed != nil) {
 			continue
 		}
-		if file.Problem != "" || !file.expires.IsZero() && !f.now().Before(file.expires) {
+		if file.Problem != "" {
 			untrusted = file
 			continue
 		}
@@ -239,11 +195,7 @@ func (f *Folder) readAt(call chains.Call, depth int) (reading chains.Reading, ok
 	case untrusted == nil:
 		return chains.Reading{}, false
 	}
-	reading = chains.Reading{Source: untrusted.Name, Problem: untrusted.Problem}
-	if reading.Problem == "" {
-		reading.Problem = "its attestation has expired"
-	}
-	return reading, true
+	return chains.Reading{Source: untrusted.Name, Problem: untrusted.Problem}, true
 }
 
 // read implements source.

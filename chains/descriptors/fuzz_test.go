@@ -101,7 +101,7 @@ func BenchmarkRead(b *testing.B) {
 func BenchmarkOpen(b *testing.B) {
 	folder := registry(b)
 	for b.Loop() {
-		if _, err := descriptors.Open(folder, descriptors.Options{Auditors: []string{cyfrin}}); err != nil {
+		if _, err := descriptors.Open(folder, descriptors.Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}

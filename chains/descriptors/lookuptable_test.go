@@ -63,14 +63,12 @@ func TestLookupTable(t *testing.T) {
 }
 
 // TestLookupTableIsPinned: a table is not taken from a file that is not pinned, not even
-// if an auditor attests it or an earlier content was pinned, nor from another table's file.
+// if an earlier content was, nor from another table's file.
 func TestLookupTableIsPinned(t *testing.T) {
 	files := map[string]string{"table.json": listedTable(entries(1))}
 	pins := pin(t, files)
-	audited := map[string]string{"table.json": files["table.json"], "sigs/table.json": attestation{data: hashOf(t, files["table.json"])}.sign(t)}
 	for name, folder := range map[string]*descriptors.Folder{
 		"not pinned": open(t, descriptors.Options{}, files),
-		"attested":   open(t, descriptors.Options{Auditors: []string{auditorOf(auditorKey)}}, audited),
 		"changed":    open(t, descriptors.Options{Pins: pins}, map[string]string{"table.json": listedTable(entries(2))}),
 		"grown":      open(t, descriptors.Options{Pins: pins}, map[string]string{"table.json": listedTable(entries(1, 2))}),
 	} {

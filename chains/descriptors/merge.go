@@ -13,23 +13,15 @@ import (
 // maxIncludes bounds a chain of includes.
 const maxIncludes = 4
 
-// document is a file and its content with includes merged.
-type document struct {
-	name   string // in the folder
-	own    object // the file's own content
-	merged object
-	files  []*document // the file and those that it includes, at any depth
-}
-
-// loader reads the files of a folder, each once.
+// loader reads the files of a folder, each once, with what they include merged.
 type loader struct {
 	folder fs.FS
-	read   map[string]*document
+	read   map[string]object
 	failed map[string]error
 }
 
 // load reads a file and its includes. chain has the files that include it.
-func (l *loader) load(name string, chain []string) (*document, error) {
+func (l *loader) load(name string, chain []string) (object, error) {
 	if loaded, ok := l.read[name]; ok {
 		return loaded, nil
 	}
@@ -45,7 +37,7 @@ func (l *loader) load(name string, chain []string) (*document, error) {
 	return loaded, nil
 }
 
-func (l *loader) loadNew(name string, chain []string) (*document, error) {
+func (l *loader) loadNew(name string, chain []string) (object, error) {
 	if len(chain) > maxIncludes {
 		return nil, fmt.Errorf("includes: a chain of more than %d, or a cycle", maxIncludes)
 	}
@@ -57,11 +49,9 @@ func (l *loader) loadNew(name string, chain []string) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	loaded := &document{name: name, own: own, merged: own}
-	loaded.files = []*document{loaded}
 	included, ok := own["includes"]
 	if !ok {
-		return loaded, nil
+		return own, nil
 	}
 	target, err := includePath(name, included)
 	if err != nil {
@@ -71,9 +61,7 @@ func (l *loader) loadNew(name string, chain []string) (*document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("includes %s: %w", target, err)
 	}
-	loaded.files = append(loaded.files, base.files...)
-	loaded.merged = mergeObjects(base.merged, own)
-	return loaded, nil
+	return mergeObjects(base, own), nil
 }
 
 // includePath returns the path in the folder of the file that name includes.

@@ -1,6 +1,7 @@
 package descriptors
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -162,3 +163,6 @@ func printableRune(r rune) rune {
 	}
 	return r
 }
+
+// digestOf returns the SHA-256 of the canonical form, which pins contain.
+func digestOf(root object) [32]byte { return sha256.Sum256(canonical(root)) }

@@ -74,7 +74,7 @@ func (f *apiKeyFlag) open(ctx context.Context) (*api.Key, error) {
 	if err := harden.NoCoreDumps(); err != nil {
 		return nil, err
 	}
-	key, err := api.ParseKey(content)
+	key, err := api.ParseKeyWith(content, stamp.NewSigner)
 	if err != nil {
 		return nil, fmt.Errorf("--api-key %s: %w: expected a file as 'countersign init' and 'apikey new' write it", f.path, err)
 	}

@@ -29,7 +29,7 @@ func apiKeyFile(curve stamp.Curve) string {
 func TestAPIKeys(t *testing.T) {
 	body := []byte(`{"organizationId":"o"}`)
 	for _, curve := range []stamp.Curve{stamp.CurveP256, stamp.CurveSecp256k1, stamp.CurveEd25519} {
-		by, err := api.ParseKey([]byte(apiKeyFile(curve)))
+		by, err := api.ParseKeyWith([]byte(apiKeyFile(curve)), stamp.NewSigner)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,8 +21,7 @@ func newDescriptorsCommand() *cobra.Command {
 		Long: paragraphs(`
 Descriptors (ERC-7730), contract ABIs and IDLs of Solana programs explain calls, and
 files of Solana lookup tables list the accounts that transactions take from them: see
-docs/descriptors.md. A file is used only if you have pinned it or, except for a lookup
-table, if one of your auditors attests it.`),
+docs/descriptors.md. A file is used only if you have pinned it.`),
 		Args: commandOnly,
 		RunE: chooseCommand,
 	}
@@ -43,7 +42,6 @@ func (f *descriptorFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.configFile, "config", "", "use the descriptors of this configuration `FILE`: countersign.yaml")
 	flags.StringVar(&f.Folder, "folder", "", "`DIR` with descriptors, instead of --config")
 	flags.StringVar(&f.Pins, "pins", "", "`FILE` with pinned digests, with --folder")
-	flags.StringArrayVar(&f.Auditors, "auditor", nil, "`ADDRESS` whose attestations count, with --folder; can be repeated")
 }
 
 // open reads the folder.

@@ -72,7 +72,7 @@ func openDescriptors(configured *config.Descriptors, known chains.Names) (*descr
 	if err != nil {
 		return nil, err
 	}
-	return descriptors.Open(root.FS(), descriptors.Options{Pins: pins, Auditors: configured.Auditors, Names: known})
+	return descriptors.Open(root.FS(), descriptors.Options{Pins: pins, Names: known})
 }
 
 // readPins reads a manifest of pins. A missing file pins nothing.

@@ -12,7 +12,6 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
-	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/policy/hosted"
 )
@@ -60,11 +59,10 @@ func (f *policyFlags) load(path string) (*policy.File, error) {
 	if path == "" {
 		return nil, fmt.Errorf("%s: organization %s has no policy", f.configFile, organization.ID)
 	}
-	names, err := policyNames(context.Background(), organization, memory.New())
+	names, err := policy.NamesOf(context.Background(), organization, nil)
 	if err != nil {
 		return nil, err
 	}
-	names.Keys = nil
 	return policy.Load(path, policy.Options{Names: names})
 }
 

@@ -70,35 +70,11 @@ func checkPolicies(configured *config.Config) error {
 // loadPolicy reads the policy of one organization, and checks the names of users and
 // keys in it.
 func loadPolicy(ctx context.Context, organization *countersign.OrganizationConfig, keys keystore.Keystore) (*policy.File, error) {
-	names, err := policyNames(ctx, organization, keys)
+	names, err := policy.NamesOf(ctx, organization, keys)
 	if err != nil {
 		return nil, err
 	}
 	return policy.Load(organization.Policy, policy.Options{Names: names})
-}
-
-// policyNames returns the users and keys that a policy of the organization may name.
-func policyNames(ctx context.Context, organization *countersign.OrganizationConfig, keys keystore.Keystore) (*policy.Names, error) {
-	members, err := organization.Members()
-	if err != nil {
-		return nil, err
-	}
-	names := &policy.Names{Keys: []countersign.SigningKey{}}
-	seen := map[string]bool{}
-	for i := range members {
-		names.Credentials = append(names.Credentials, string(members[i].Credential.ID()), members[i].Credential.PublicKeyText())
-		if user := members[i].User; !seen[user.ID] {
-			seen[user.ID] = true
-			names.Users = append(names.Users, user)
-		}
-	}
-	for info, err := range keys.Keys(ctx, organization.ID) {
-		if err != nil {
-			return nil, err
-		}
-		names.Keys = append(names.Keys, countersign.SigningKey{ID: info.ID, Name: info.Name})
-	}
-	return names, nil
 }
 
 // read reads every policy that a configuration names, and changes nothing: pass the

@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/policy"
 )
 
 // terminalUser is the id and the name of the user in the record of another wallet's
@@ -69,7 +70,7 @@ func (c *signCommand) underPolicy(ctx context.Context, settings *countersign.Con
 
 // submitter finds the user of --as by name or id.
 func (c *signCommand) submitter(ctx context.Context, organization *countersign.OrganizationConfig, keys keystore.Keystore) (*countersign.User, error) {
-	names, err := policyNames(ctx, organization, keys)
+	names, err := policy.NamesOf(ctx, organization, keys)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@
 #   install.sh --check    only reports
 #   install.sh            reports what it will install and how, then installs it
 #
+# With COUNTERSIGN_INSTALL=no it only reports, too.
+#
 # System packages are installed by the system's package manager, as root or with sudo -n.
 # Tests whose tools are missing are skipped and say so. With COUNTERSIGN_REQUIRE=all,
 # anything missing is a failure.
@@ -11,7 +13,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 
 check=
-[ "${1:-}" != --check ] || check=1
+[ "${1:-}" != --check ] && [ "${COUNTERSIGN_INSTALL:-}" != no ] || check=1
 names='' packages=''
 
 for manager in apt-get dnf apk brew none; do command -v $manager >/dev/null && break; done
@@ -64,6 +66,16 @@ report() {
 	[ "${COUNTERSIGN_REQUIRE:-}" != all ]
 }
 
+# announce says, on the first line of make test, what is about to be installed and how to run
+# without.
+announce() {
+	[ -n "$packages$npm" ] || return 0
+	what=
+	[ -z "$packages" ] || what=" system packages with $manager, as root:$packages"
+	[ -z "$npm" ] || what="$what${what:+; and} the npm packages of$npm"
+	say "installing$what (to run the tests without: make test COUNTERSIGN_INSTALL=no)"
+}
+
 as_root() {
 	if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
 }
@@ -71,7 +83,6 @@ as_root() {
 # install_packages installs the missing system packages.
 install_packages() {
 	[ -n "$packages" ] || return 0
-	say "installing with $manager, as root:$packages"
 	case $manager in
 	apt-get)
 		as_root apt-get -q update >&2
@@ -87,7 +98,6 @@ install_packages() {
 install_npm() {
 	[ -n "$npm" ] && command -v npm >/dev/null || return 0
 	for folder in $npm; do
-		say "installing the npm packages of $folder/package-lock.json into $folder/node_modules"
 		(cd $folder && npm ci --loglevel=error >&2) &&
 			cp $folder/package-lock.json $folder/node_modules/.countersign-lock
 	done
@@ -95,6 +105,7 @@ install_npm() {
 
 missing
 if [ -z "$check" ]; then
+	announce
 	install_packages
 	install_npm
 	missing

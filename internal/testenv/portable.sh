@@ -15,7 +15,7 @@ runs() { GOARCH=$1 go test -run '^$' ${2:+-exec "$2"} ./internal/psbt >/dev/null
 # Packages that test other programs are excluded.
 if runs 386; then
   echo "portable: go test for 386" >&2
-  GOARCH=386 go test $(go list ./... | grep -vE '/(bench|interop|packaging)(/|$)')
+  GOARCH=386 go test -timeout 60m $(go list ./... | grep -vE '/(bench|interop|packaging)(/|$)')
 else
   echo "portable: cannot run code for 386: skipped" >&2
 fi
@@ -24,7 +24,7 @@ fi
 # excluded.
 if runs arm64 qemu-aarch64; then
   echo "portable: go test for arm64 under QEMU" >&2
-  GOARCH=arm64 go test -exec qemu-aarch64 -skip '^Test(Message)?Faults(AreNoticed)?$' ./chains/... ./activity ./stamp ./otp ./internal/otpledger \
+  GOARCH=arm64 go test -timeout 60m -exec qemu-aarch64 -skip '^Test(Message)?Faults(AreNoticed)?$' ./chains/... ./activity ./stamp ./otp ./internal/otpledger \
     ./internal/strictjson ./keystore ./keystore/internal/... ./keystore/keyformat ./keystore/memory ./keystore/wallet
 else
   echo "portable: cannot run code for arm64 (install Debian's package qemu-user): skipped" >&2

@@ -17,6 +17,26 @@ func Create(dir string, passphrase []byte, options Options) (*Store, error) {
 	return createOn(osDisk{}, dir, passphrase, options)
 }
 
+// OpenOrCreate opens the keystore in a directory, or creates it if there is none. It is for
+// programs that keep keys of their own: an operator's service should use Open, which fails if
+// the path is wrong or the directory is not mounted. Key files without the keystore's
+// identity.age are never taken for an empty directory.
+func OpenOrCreate(ctx context.Context, dir string, passphrase []byte, options Options) (*Store, error) {
+	opened, err := Open(ctx, dir, passphrase, options)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return opened, err
+	}
+	created, err := Create(dir, passphrase, options)
+	if !errors.Is(err, fs.ErrExist) {
+		return created, err
+	}
+	// Another process has just created it, or something else is in its place.
+	if opened, openErr := Open(ctx, dir, passphrase, options); !errors.Is(openErr, fs.ErrNotExist) {
+		return opened, openErr
+	}
+	return nil, err
+}
+
 func createOn(on disk, dir string, passphrase []byte, options Options) (*Store, error) {
 	s := newStore(on, dir, options)
 	if err := s.options.check(); err != nil {

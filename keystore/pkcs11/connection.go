@@ -18,10 +18,10 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// connection is a login to a token through two bindings of the same module: crypto11, which
-// opened it and must close it last, and miekg/pkcs11 for what crypto11 cannot do. The
-// bindings share the login and the object handles (unless the module separates them, as
-// p11-kit's do); each has its own sessions.
+// connection is a login to a token. crypto11 opened the module, logged in, holds one session
+// that keeps the login alive, and must be closed last. Everything else goes through
+// miekg/pkcs11, which shares the login (unless the module separates the two bindings, as
+// p11-kit's do).
 type connection struct {
 	uri       URI
 	crypto    *crypto11.Context
@@ -90,6 +90,10 @@ func (c *connection) connect(ctx context.Context) (*connection, error) {
 	return c, nil
 }
 
+// crypto11Sessions is the smallest maximum that crypto11 accepts. It opens one of them, to log
+// in; the other is for operations that are not asked of it.
+const crypto11Sessions = 2
+
 // open finds the slot before crypto11 opens the module, because crypto11 would try the PIN
 // on the first token that has the label.
 func (c *connection) open() (err error) {
@@ -113,7 +117,7 @@ func (c *connection) open() (err error) {
 // configure opens the module with crypto11 and logs in.
 func (c *connection) configure(serial string) error {
 	slot := int(c.slot)
-	config := &crypto11.Config{Path: c.module.path, SlotNumber: &slot, MaxSessions: proofSessions + 1}
+	config := &crypto11.Config{Path: c.module.path, SlotNumber: &slot, MaxSessions: crypto11Sessions}
 	err := c.pin.Reveal(func(pin []byte) (err error) {
 		config.Pin = string(pin)
 		c.crypto, err = crypto11.Configure(config)

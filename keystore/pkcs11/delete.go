@@ -76,7 +76,7 @@ func (s *Store) erase(ctx context.Context, k *key) error {
 // eachObject calls do for the objects of a key. The public ones come last: without its
 // private object, nothing counts as a key.
 func (s *Store) eachObject(ctx context.Context, k *key, do func(in pkcs11.SessionHandle, object pkcs11.ObjectHandle) error) error {
-	_, err := s.inWritable(ctx, func(in pkcs11.SessionHandle, _ func() bool) ([]pkcs11.ObjectHandle, error) {
+	_, err := s.pool.inWritable(ctx, func(in pkcs11.SessionHandle, _ func() bool) ([]pkcs11.ObjectHandle, error) {
 		for _, class := range []uint{pkcs11.CKO_PRIVATE_KEY, pkcs11.CKO_PUBLIC_KEY} {
 			objects, err := find(s.connection.module.Ctx, in,
 				pkcs11.NewAttribute(pkcs11.CKA_CLASS, class), pkcs11.NewAttribute(pkcs11.CKA_TOKEN, true),
@@ -119,8 +119,8 @@ func (s *Store) forget(k *key) {
 func (s *Store) remove(ctx context.Context, ckaID []byte, objects []pkcs11.ObjectHandle) error {
 	removed := make(chan error, 1)
 	go func() {
-		_, err := s.inWritable(context.WithoutCancel(ctx), func(in pkcs11.SessionHandle, _ func() bool) ([]pkcs11.ObjectHandle, error) {
-			return nil, s.destroy(in, ckaID, objects)
+		_, err := s.pool.inWritable(context.WithoutCancel(ctx), func(in pkcs11.SessionHandle, _ func() bool) ([]pkcs11.ObjectHandle, error) {
+			return nil, s.connection.destroy(in, ckaID, objects)
 		})
 		removed <- err
 	}()
@@ -132,22 +132,22 @@ func (s *Store) remove(ctx context.Context, ckaID []byte, objects []pkcs11.Objec
 	}
 }
 
-func (s *Store) destroy(in pkcs11.SessionHandle, ckaID []byte, objects []pkcs11.ObjectHandle) (err error) {
+func (c *connection) destroy(in pkcs11.SessionHandle, ckaID []byte, objects []pkcs11.ObjectHandle) (err error) {
 	for _, object := range objects {
-		err = errors.Join(err, s.destroyOne(in, ckaID, object))
+		err = errors.Join(err, c.destroyOne(in, ckaID, object))
 	}
 	return err
 }
 
 // destroyOne checks the CKA_ID first, of which the token may have stored a part: after a new
 // login, the handle may be that of another key.
-func (s *Store) destroyOne(in pkcs11.SessionHandle, ckaID []byte, object pkcs11.ObjectHandle) error {
-	now, err := attributes(s.connection.module.Ctx, in, object, pkcs11.CKA_ID)
+func (c *connection) destroyOne(in pkcs11.SessionHandle, ckaID []byte, object pkcs11.ObjectHandle) error {
+	now, err := attributes(c.module.Ctx, in, object, pkcs11.CKA_ID)
 	if err != nil {
 		return fmt.Errorf("the new key, with CKA_ID %x, stays on the token: %w", ckaID, err)
 	}
 	if len(now[0]) == 0 || !bytes.HasPrefix(ckaID, now[0]) {
 		return fmt.Errorf("the new key, with CKA_ID %x, stays on the token: its handle now belongs to another object", ckaID)
 	}
-	return s.connection.module.DestroyObject(in, object)
+	return c.module.DestroyObject(in, object)
 }

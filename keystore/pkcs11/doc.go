@@ -68,8 +68,8 @@
 //
 // # The app-proof key
 //
-// OpenProofSigner returns the P-256 key for Config.ProofSigner, through crypto11. A Store
-// does not find it.
+// OpenProofSigner returns the P-256 key for Config.ProofSigner. It has sessions of its own,
+// in a pool like a Store's. A Store does not find the key.
 //
 // # What stays in memory
 //
@@ -80,7 +80,7 @@
 // # Implementation
 //
 // crypto11 opens the module, logs in to the token, and must be closed last. It supports
-// neither secp256k1 nor Ed25519, and its session pool keeps dead sessions. So a second
+// neither secp256k1 nor Ed25519, and its session pool keeps dead sessions. So the other
 // binding to the same module, miekg/pkcs11, does the rest, with our own sessions. A program
 // can open any number of Stores and ProofSigners, by any path of the module: it is
 // initialized once and finalized when the last of them is closed, because some modules

@@ -41,6 +41,11 @@ var (
 		pkcs11.CKR_KEY_TYPE_INCONSISTENT,
 	}
 
+	// The user that is logged in may not use the key.
+	notPermitted = []pkcs11.Error{
+		pkcs11.CKR_KEY_FUNCTION_NOT_PERMITTED, pkcs11.CKR_USER_TYPE_INVALID, ckrActionProhibited,
+	}
+
 	// Trying the PIN again could lock the token.
 	pinRefused = []pkcs11.Error{
 		pkcs11.CKR_PIN_INCORRECT, pkcs11.CKR_PIN_INVALID, pkcs11.CKR_PIN_LEN_RANGE,
@@ -75,11 +80,13 @@ func explain(operation string, err error) error {
 	case err == nil, isFinal(err):
 		return err
 	case errors.Is(err, ErrPIN):
-		return fmt.Errorf("%w: %w", keystore.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", keystore.ErrDenied, err)
+	case isOneOf(err, notPermitted):
+		return fmt.Errorf("%w: %s: the token does not permit it: %w", keystore.ErrDenied, operation, err)
 	case isOneOf(err, slotLost):
 		return fmt.Errorf("%w: %s: the token is not present: %w", keystore.ErrUnavailable, operation, err)
 	case returned(err, pkcs11.CKR_SESSION_COUNT):
-		return fmt.Errorf("%w: %s: the token has no more sessions: use fewer with countersign-sessions: %w", keystore.ErrUnavailable, operation, err)
+		return &keystore.ThrottledError{Err: fmt.Errorf("%s: the token has no more sessions: use fewer with countersign-sessions: %w", operation, err)}
 	case isOneOf(err, notSupported):
 		return fmt.Errorf("pkcs11: %s: the token does not support this curve or mechanism: 'pkcs11-tool --module MODULE --list-mechanisms' lists what it supports: %w", operation, err)
 	case retryable(err):

@@ -7,16 +7,33 @@ import (
 	"time"
 )
 
+// StopClock makes a scan of the token depend on Forget and Advance alone, and not on the speed
+// of the test: no time passes for the Store after its last scan.
+func (s *Store) StopClock() {
+	at := s.lastScan
+	if at.IsZero() {
+		at = time.Now()
+	}
+	s.setClock(func() time.Time { return at })
+}
+
+// Advance lets time pass on the Store's clock.
+func (s *Store) Advance(by time.Duration) {
+	before := s.now
+	s.setClock(func() time.Time { return before().Add(by) })
+}
+
+func (s *Store) setClock(now func() time.Time) {
+	_ = s.scanning.lock(context.Background())
+	s.now = now
+	s.scanning.unlock()
+}
+
 // Forget makes the next look-up of an unknown key scan the token without waiting for
 // rescanInterval.
-func (s *Store) Forget() { s.scannedAt(time.Time{}) }
-
-// Remember prevents scans of the token, however slow the test is.
-func (s *Store) Remember() { s.scannedAt(time.Now().Add(time.Hour)) }
-
-func (s *Store) scannedAt(at time.Time) {
+func (s *Store) Forget() {
 	_ = s.scanning.lock(context.Background())
-	s.lastScan = at
+	s.lastScan = time.Time{}
 	s.scanning.unlock()
 }
 

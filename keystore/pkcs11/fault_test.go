@@ -183,7 +183,7 @@ func TestPINRefusedLater(t *testing.T) {
 	r.proxy.RefusePIN(100)
 	for range 3 {
 		r.mustFail(t, "with another PIN", pkcs11.ErrPIN)
-		r.mustFail(t, "with another PIN", keystore.ErrUnavailable)
+		r.mustFail(t, "with another PIN", keystore.ErrDenied)
 	}
 	if tried := r.proxy.Logins() - before; tried != 1 {
 		t.Errorf("the PIN was tried %d times, want once", tried)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"github.com/google/uuid"
 	"github.com/miekg/pkcs11"
@@ -19,11 +18,12 @@ import (
 // Generate implements keystore.Generator. The secret is generated on the token and never
 // leaves it. The key has made a signature that verifies before Generate returns.
 func (s *Store) Generate(ctx context.Context, organizationID, name string, curve keystore.Curve) (keystore.KeyInfo, error) {
-	if _, known := schemes[curve]; !known {
+	scheme, known := schemes[curve]
+	if !known {
 		return keystore.KeyInfo{}, fmt.Errorf("generate key: unknown curve %v: use CURVE_SECP256K1 or CURVE_ED25519", curve)
 	}
 	k, err := s.add(ctx, organizationID, name, uuid.Nil, func(in pkcs11.SessionHandle, common []*pkcs11.Attribute) ([]pkcs11.ObjectHandle, error) {
-		return generatePair(s.connection.module.Ctx, in, curve, common)
+		return generatePair(s.connection.module.Ctx, in, scheme, common)
 	})
 	if err != nil {
 		return keystore.KeyInfo{}, fmt.Errorf("generate key: %w", err)
@@ -99,7 +99,7 @@ func (s *Store) addAs(ctx context.Context, ckaID []byte, label string, create cr
 		pkcs11.NewAttribute(pkcs11.CKA_LABEL, label),
 	}
 	common := slices.Concat(names, []*pkcs11.Attribute{pkcs11.NewAttribute(pkcs11.CKA_TOKEN, true)})
-	objects, err := s.inWritable(ctx, func(in pkcs11.SessionHandle, awaited func() bool) ([]pkcs11.ObjectHandle, error) {
+	objects, err := s.pool.inWritable(ctx, func(in pkcs11.SessionHandle, awaited func() bool) ([]pkcs11.ObjectHandle, error) {
 		objects, err := create(in, common)
 		if err != nil {
 			if len(ckaID) > smallID && isOneOf(err, idRefused) {
@@ -108,10 +108,10 @@ func (s *Store) addAs(ctx context.Context, ckaID []byte, label string, create cr
 			return nil, err
 		}
 		if err := s.checkStored(in, objects[0], ckaID, label); err != nil {
-			return nil, errors.Join(err, s.destroy(in, ckaID, objects))
+			return nil, errors.Join(err, s.connection.destroy(in, ckaID, objects))
 		}
 		if !awaited() {
-			return nil, s.destroy(in, ckaID, objects)
+			return nil, s.connection.destroy(in, ckaID, objects)
 		}
 		return objects, nil
 	})
@@ -168,33 +168,4 @@ func (s *Store) readBack(ctx context.Context, names []*pkcs11.Attribute) (*key, 
 	}
 	s.takeIn(inventory{keys: found.keys})
 	return k, nil
-}
-
-// inWritable calls run once in a session that may change the token. It holds a permit of the
-// pool meanwhile, so that Close waits for it.
-//
-// Before run hands over objects, it must call awaited, which reports whether the caller is
-// still waiting. If so, the caller can no longer give up.
-func (s *Store) inWritable(ctx context.Context, run func(in pkcs11.SessionHandle, awaited func() bool) ([]pkcs11.ObjectHandle, error)) ([]pkcs11.ObjectHandle, error) {
-	type outcome struct {
-		objects []pkcs11.ObjectHandle
-		err     error
-	}
-	result := make(chan outcome, 1)
-	var decided atomic.Bool // the objects are handed over, or the caller has given up
-	err := s.pool.do(ctx, func(session, bool) error {
-		handle, err := s.connection.newSession(pkcs11.CKF_RW_SESSION)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = s.connection.module.CloseSession(handle) }()
-		objects, err := run(handle, func() bool { return decided.CompareAndSwap(false, true) })
-		result <- outcome{objects, err}
-		return nil
-	})
-	if err != nil && decided.CompareAndSwap(false, true) {
-		return nil, explain("opening a writable session", err)
-	}
-	changed := <-result
-	return changed.objects, explain("changing the token", changed.err)
 }

@@ -31,6 +31,10 @@ func TestSigningFails(t *testing.T) {
 			inject: func(p *faultproxy.Proxy) { p.Fail(faultproxy.SignInit, miekg.CKR_MECHANISM_INVALID) },
 			want:   "lists what it supports: pkcs11: 0x70: CKR_MECHANISM_INVALID", begun: 1,
 		},
+		"the user may not use the key": {
+			inject: func(p *faultproxy.Proxy) { p.Fail(faultproxy.SignInit, miekg.CKR_KEY_FUNCTION_NOT_PERMITTED) },
+			want:   "denied: signing: the token does not permit it: pkcs11: 0x68: CKR_KEY_FUNCTION_NOT_PERMITTED", unavailable: true, begun: 1,
+		},
 		"the token is in its slot, and says that it is not": {
 			inject: func(p *faultproxy.Proxy) { p.Fail(faultproxy.SignInit, miekg.CKR_TOKEN_NOT_PRESENT) },
 			want:   "signing: the token is not present: tried twice: pkcs11: 0xE0: CKR_TOKEN_NOT_PRESENT", unavailable: true, begun: 2,

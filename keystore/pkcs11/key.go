@@ -64,7 +64,7 @@ func (k secp256k1Key) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte,
 	if err != nil {
 		return [65]byte{}, err
 	}
-	signature, err := finishECDSA(k.public, digest, raw)
+	signature, err := keystore.FinishECDSA(k.public, digest, raw)
 	return signature, k.checked(err)
 }
 
@@ -103,7 +103,7 @@ func (k *key) sign(ctx context.Context, message []byte) ([]byte, error) {
 		if err != nil {
 			return err
 		}
-		signature, err = k.store.connection.sign(lent.handle, handle, k.public.Curve(), message)
+		signature, err = k.store.connection.sign(lent.handle, handle, schemes[k.public.Curve()], message)
 		return err
 	})
 	switch {
@@ -115,9 +115,9 @@ func (k *key) sign(ctx context.Context, message []byte) ([]byte, error) {
 	return signature, nil
 }
 
-// sign signs in a session with the mechanism of the curve.
-func (c *connection) sign(in pkcs11.SessionHandle, with pkcs11.ObjectHandle, curve keystore.Curve, message []byte) ([]byte, error) {
-	mechanism := []*pkcs11.Mechanism{pkcs11.NewMechanism(schemes[curve].sign, nil)}
+// sign signs in a session.
+func (c *connection) sign(in pkcs11.SessionHandle, with pkcs11.ObjectHandle, scheme scheme, message []byte) ([]byte, error) {
+	mechanism := []*pkcs11.Mechanism{pkcs11.NewMechanism(scheme.sign, nil)}
 	if err := c.module.SignInit(in, mechanism, with); err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func verifyProof(public keystore.PublicKey, raw []byte) (err error) {
 	if public.Curve() == keystore.CurveEd25519 {
 		_, err = finishEd25519(public, proof, raw)
 	} else {
-		_, err = finishECDSA(public, [32]byte(proof), raw)
+		_, err = keystore.FinishECDSA(public, [32]byte(proof), raw)
 	}
 	return err
 }

@@ -16,14 +16,18 @@ const (
 	ckkECEdwards           = 0x40
 	ckmECEdwardsKeyPairGen = 0x1055
 	ckmEdDSA               = 0x1057
+	ckrActionProhibited    = 0x1b
 )
 
-// scheme has the PKCS#11 key type and mechanisms of a curve.
-type scheme struct{ keyType, generate, sign uint }
+// scheme is how a token signs on a curve.
+type scheme struct {
+	keyType, generate, sign uint     // CKK_, CKM_, CKM_
+	parameters              [][]byte // forms of CKA_EC_PARAMS for a new key, the most common first
+}
 
 var schemes = map[keystore.Curve]scheme{
-	keystore.CurveSecp256k1: {pkcs11.CKK_EC, pkcs11.CKM_EC_KEY_PAIR_GEN, pkcs11.CKM_ECDSA},
-	keystore.CurveEd25519:   {ckkECEdwards, ckmECEdwardsKeyPairGen, ckmEdDSA},
+	keystore.CurveSecp256k1: {pkcs11.CKK_EC, pkcs11.CKM_EC_KEY_PAIR_GEN, pkcs11.CKM_ECDSA, [][]byte{secp256k1OID}},
+	keystore.CurveEd25519:   {ckkECEdwards, ckmECEdwardsKeyPairGen, ckmEdDSA, [][]byte{ed25519Name, ed25519OID}},
 }
 
 // maxObjects is the maximum number of keys on a token, of each type.

@@ -15,13 +15,8 @@ var (
 	ed25519OID    = []byte{0x06, 0x03, 0x2b, 0x65, 0x70}                                     // 1.3.101.112
 	ed25519GnuPG  = []byte{0x06, 0x09, 0x2b, 0x06, 0x01, 0x04, 0x01, 0xda, 0x47, 0x0f, 0x01} // 1.3.6.1.4.1.11591.15.1
 	ed25519Name   = append([]byte{0x13, 12}, "edwards25519"...)
+	p256OID       = []byte{0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07} // 1.2.840.10045.3.1.7
 )
-
-// parameters lists the forms of CKA_EC_PARAMS to try for a new key, the most common first.
-var parameters = map[keystore.Curve][][]byte{
-	keystore.CurveSecp256k1: {secp256k1OID},
-	keystore.CurveEd25519:   {ed25519Name, ed25519OID},
-}
 
 // curveOf reads CKA_EC_PARAMS. It returns 0 for an unsupported curve.
 func curveOf(params []byte) keystore.Curve {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/miekg/pkcs11"
@@ -22,6 +23,8 @@ type pool struct {
 	permits    chan struct{} // one for each session that may be in use
 	idle       chan session
 	closed     chan struct{}
+	closing    sync.Once
+	closeError error
 
 	mu   sync.Mutex
 	last uint64
@@ -124,6 +127,35 @@ func (p *pool) use(lent session, run operation, again bool) error {
 	return nil
 }
 
+// inWritable calls run once in a session that may change the token. It holds a permit
+// meanwhile, so that Close waits for it.
+//
+// Before run hands over objects, it must call awaited, which reports whether the caller is
+// still waiting. If so, the caller can no longer give up.
+func (p *pool) inWritable(ctx context.Context, run func(in pkcs11.SessionHandle, awaited func() bool) ([]pkcs11.ObjectHandle, error)) ([]pkcs11.ObjectHandle, error) {
+	type outcome struct {
+		objects []pkcs11.ObjectHandle
+		err     error
+	}
+	result := make(chan outcome, 1)
+	var decided atomic.Bool // the objects are handed over, or the caller has given up
+	err := p.do(ctx, func(session, bool) error {
+		handle, err := p.connection.newSession(pkcs11.CKF_RW_SESSION)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = p.connection.module.CloseSession(handle) }()
+		objects, err := run(handle, func() bool { return decided.CompareAndSwap(false, true) })
+		result <- outcome{objects, err}
+		return nil
+	})
+	if err != nil && decided.CompareAndSwap(false, true) {
+		return nil, explain("opening a writable session", err)
+	}
+	changed := <-result
+	return changed.objects, explain("changing the token", changed.err)
+}
+
 // take returns an idle session, or a new one.
 func (p *pool) take(ctx context.Context) (session, error) {
 	for {
@@ -208,30 +240,31 @@ func (p *pool) isClosed() bool {
 	}
 }
 
-// close closes the pool: no new operation begins. It waits for those in progress, closes the
-// sessions, calls afterwards, and returns true. If that takes longer than the timeout, it
-// returns false and completes the rest in the background: the module must not be finalized
-// while operations are in progress.
-func (p *pool) close(timeout time.Duration, afterwards func()) (inTime bool) {
-	close(p.closed)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for range cap(p.permits) {
-			<-p.permits
+// close closes the pool and its connection: no new operation begins. It waits for those in
+// progress. If that takes longer than the timeout, it returns an error and completes the rest
+// in the background: the module must not be finalized while operations are in progress.
+// Closing again returns the same error.
+func (p *pool) close(timeout time.Duration) error {
+	p.closing.Do(func() {
+		close(p.closed)
+		done := make(chan error, 1)
+		go func() {
+			for range cap(p.permits) {
+				<-p.permits
+			}
+			close(p.idle)
+			for idle := range p.idle {
+				p.discard(idle, nil)
+			}
+			done <- p.connection.close()
+		}()
+		timer := time.NewTimer(timeout)
+		defer timer.Stop()
+		select {
+		case p.closeError = <-done:
+		case <-timer.C:
+			p.closeError = fmt.Errorf("%w: the token has not answered for %v; its sessions stay open until it does", keystore.ErrUnavailable, timeout)
 		}
-		close(p.idle)
-		for idle := range p.idle {
-			p.discard(idle, nil)
-		}
-		afterwards()
-	}()
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
-	select {
-	case <-done:
-		return true
-	case <-timer.C:
-		return false
-	}
+	})
+	return p.closeError
 }

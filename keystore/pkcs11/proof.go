@@ -3,40 +3,37 @@
 package pkcs11
 
 import (
+	"bytes"
 	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/sha256"
+	"encoding/asn1"
 	"errors"
 	"fmt"
 	"io"
-	"sync"
+	"math/big"
+	"sync/atomic"
+	"time"
 
-	"github.com/ThalesGroup/crypto11"
+	"github.com/miekg/pkcs11"
 
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// proofSessions is the maximum number of crypto11 sessions for the app-proof key, in
-// addition to the one that crypto11 keeps open.
-const proofSessions = 4
+// p256 is how tokens sign app proofs.
+var p256 = scheme{pkcs11.CKK_EC, pkcs11.CKM_EC_KEY_PAIR_GEN, pkcs11.CKM_ECDSA, [][]byte{p256OID}}
 
 // ProofSigner is the app-proof key, on P-256, on a token: a crypto.Signer for the engine's
 // configuration. A Store does not find it, so that no signWith can reach it. It is safe for
 // concurrent use.
 type ProofSigner struct {
-	uri    URI
-	public *ecdsa.PublicKey
-
-	// mu is held for reading while signing. crypto11 never drops a dead session, so that
-	// after a failure its whole context is replaced.
-	mu          sync.RWMutex
-	connection  *connection
-	signer      crypto11.Signer
-	closed      bool
-	refused     error // by which the token refused the PIN, which is not tried again
-	credentials credentials
+	uri          URI
+	pool         *pool
+	closeTimeout time.Duration
+	public       *ecdsa.PublicKey
+	handle       atomic.Uint64 // of the private object, 0 if it has to be looked up
 }
 
 var _ crypto.Signer = (*ProofSigner)(nil)
@@ -44,16 +41,21 @@ var _ crypto.Signer = (*ProofSigner)(nil)
 // OpenProofSigner opens the P-256 key pair that the URI names by object (its CKA_LABEL), id
 // (its CKA_ID) or both, on the token that the URI selects.
 func OpenProofSigner(ctx context.Context, uri string, options Options) (*ProofSigner, error) {
-	return openProof(ctx, uri, options, func(*ProofSigner) error { return nil })
+	return openProof(ctx, uri, options, (*ProofSigner).open)
 }
 
 // GenerateProofKey generates the key pair that the URI names by both object and id, and opens
 // it. If it exists, the error is keystore.ErrKeyExists.
 func GenerateProofKey(ctx context.Context, uri string, options Options) (*ProofSigner, error) {
-	return openProof(ctx, uri, options, (*ProofSigner).generate)
+	return openProof(ctx, uri, options, func(p *ProofSigner, ctx context.Context) error {
+		if err := p.generate(ctx); err != nil {
+			return err
+		}
+		return p.open(ctx)
+	})
 }
 
-func openProof(ctx context.Context, text string, options Options, before func(*ProofSigner) error) (*ProofSigner, error) {
+func openProof(ctx context.Context, text string, options Options, open func(*ProofSigner, context.Context) error) (*ProofSigner, error) {
 	settings, err := settle(text, options)
 	if err != nil {
 		return nil, err
@@ -65,162 +67,187 @@ func openProof(ctx context.Context, text string, options Options, before func(*P
 	if err != nil {
 		return nil, err
 	}
-	p := &ProofSigner{uri: settings.uri, credentials: with}
-	err = ctx.Err()
-	if err == nil {
-		err = p.open(ctx, before)
-	}
+	connection, err := connect(ctx, settings.uri, with)
 	if err != nil {
+		return nil, err
+	}
+	p := &ProofSigner{uri: settings.uri, pool: newPool(connection, settings.sessions), closeTimeout: settings.closeTimeout}
+	if err := open(p, ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
 }
 
-// open connects and finds the key. When reopening, the key must be the same as before.
-func (p *ProofSigner) open(ctx context.Context, before func(*ProofSigner) error) error {
-	err := p.credentials.pin.Reveal(func(pin []byte) (err error) {
-		copied := p.credentials
-		copied.pin = keystore.NewSecret(pin) // the connection's own
-		p.connection, err = connect(ctx, p.uri, copied)
+// open finds the key. Public objects can be planted without a PIN, so the private key has to
+// sign for the one that is taken.
+func (p *ProofSigner) open(ctx context.Context) error {
+	var claimed []*ecdsa.PublicKey
+	err := p.pool.do(ctx, func(lent session, again bool) error {
+		object, err := p.lookUp(lent, again)
+		if err == nil {
+			claimed, err = p.claims(lent.handle, object)
+		}
 		return err
 	})
 	if err != nil {
-		if errors.Is(err, ErrPIN) {
-			p.refused = err
+		return explain("looking for the key of app proofs", err)
+	}
+	digest := sha256.Sum256([]byte(proofMessage))
+	signature, err := p.sign(ctx, digest[:])
+	if err != nil {
+		return explain("proving the key of app proofs", err)
+	}
+	for _, public := range claimed {
+		if ecdsa.VerifyASN1(public, digest[:], signature) {
+			p.public = public
+			return nil
 		}
-		return err
 	}
-	p.credentials.trust = max(p.credentials.trust, pinWorked)
-	if err := before(p); err != nil {
-		return err
+	return errProofCheck
+}
+
+var errProofCheck = fmt.Errorf("%w: ecdsa on P-256: the token is faulty, or the key of app proofs has changed: restart if that is intended", keystore.ErrSignatureCheck)
+
+// template returns the attributes by which the URI names the private object.
+func (p *ProofSigner) template() []*pkcs11.Attribute {
+	named := []*pkcs11.Attribute{
+		pkcs11.NewAttribute(pkcs11.CKA_CLASS, pkcs11.CKO_PRIVATE_KEY), pkcs11.NewAttribute(pkcs11.CKA_TOKEN, true),
 	}
-	pairs, err := p.pairs()
+	if p.uri.Object != "" {
+		named = append(named, pkcs11.NewAttribute(pkcs11.CKA_LABEL, p.uri.Object))
+	}
+	if p.uri.ID != nil {
+		named = append(named, pkcs11.NewAttribute(pkcs11.CKA_ID, p.uri.ID))
+	}
+	return named
+}
+
+// lookUp returns the handle of the private object. It searches the token after a failure,
+// because a new login gives new handles.
+func (p *ProofSigner) lookUp(lent session, again bool) (pkcs11.ObjectHandle, error) {
+	if handle := p.handle.Load(); handle != 0 && !again {
+		return pkcs11.ObjectHandle(handle), nil
+	}
+	connection := p.pool.connection
+	objects, err := find(connection.module.Ctx, lent.handle, p.template()...)
 	switch {
 	case err != nil:
-		return err
-	case len(pairs) == 0:
-		return fmt.Errorf("pkcs11: the token has no key pair with object=%q, id=%x: generate one on P-256", p.uri.Object, p.uri.ID)
-	case len(pairs) > 1:
-		return fmt.Errorf("pkcs11: the token has %d key pairs with object=%q, id=%x: name one by both", len(pairs), p.uri.Object, p.uri.ID)
+		return 0, err
+	case len(objects) == 1:
+		p.handle.Store(uint64(objects[0]))
+		return objects[0], nil
+	case len(objects) > 1:
+		return 0, fmt.Errorf("the token has %d key pairs with object=%q, id=%x: name one by both", len(objects), p.uri.Object, p.uri.ID)
 	}
-	p.signer = pairs[0]
-	return p.prove()
+	if err := connection.mustBeLoggedIn(lent.handle); err != nil {
+		return 0, err // which hides private objects
+	}
+	return 0, fmt.Errorf("the token has no key pair with object=%q, id=%x: generate one on P-256", p.uri.Object, p.uri.ID)
 }
 
-// pairs returns the key pairs that match the URI. An empty label or id matches any.
-func (p *ProofSigner) pairs() ([]crypto11.Signer, error) {
-	pairs, err := p.connection.crypto.FindKeyPairs(p.uri.ID, []byte(p.uri.Object))
-	return pairs, explain("looking for the key of app proofs", err)
+// claims returns the public keys on P-256 of the public objects with the CKA_ID of the
+// private one.
+func (p *ProofSigner) claims(in pkcs11.SessionHandle, private pkcs11.ObjectHandle) (claimed []*ecdsa.PublicKey, err error) {
+	module := p.pool.connection.module.Ctx
+	id, err := attributes(module, in, private, pkcs11.CKA_ID)
+	if err != nil {
+		return nil, err
+	}
+	byID, err := publicObjects(module, in, p256.keyType, []*pkcs11.Attribute{pkcs11.NewAttribute(pkcs11.CKA_ID, id[0])})
+	if err != nil {
+		return nil, err
+	}
+	objects := byID[string(id[0])]
+	for _, object := range objects {
+		if !bytes.Equal(object.params, p256OID) {
+			continue
+		}
+		point := bytes.TrimPrefix(object.point, []byte{0x04, 65}) // an OCTET STRING, or the point itself
+		if public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point); err == nil {
+			claimed = append(claimed, public)
+		}
+	}
+	switch {
+	case len(objects) == 0:
+		return nil, fmt.Errorf("the token has no public object with the CKA_ID %x of its private one: create it, or generate another key on P-256", id[0])
+	case len(claimed) == 0:
+		return nil, errors.New("the key of app proofs is not on P-256")
+	}
+	return claimed, nil
 }
 
-// prove checks the public key, which is the token's claim, by a signature.
-func (p *ProofSigner) prove() error {
-	public, ok := p.signer.Public().(*ecdsa.PublicKey)
-	if !ok || public.Curve != elliptic.P256() {
-		return errors.New("pkcs11: the key of app proofs is not on P-256")
-	}
-	if p.public != nil && !p.public.Equal(public) {
-		return errors.New("pkcs11: the key of app proofs has changed: restart if that is intended")
-	}
-	p.public = public
-	digest := sha256.Sum256([]byte(proofMessage))
-	_, err := p.signOnce(digest[:])
-	return err
-}
-
-func (p *ProofSigner) generate() error {
+// generate creates the key pair. A key that appears after the caller has given up is
+// destroyed.
+func (p *ProofSigner) generate(ctx context.Context) error {
 	if p.uri.Object == "" || p.uri.ID == nil {
 		return errors.New("pkcs11 uri: a new key needs both object=LABEL and id=%01")
 	}
-	existing, err := p.pairs()
-	if err != nil {
-		return err
-	}
-	if len(existing) > 0 {
-		return fmt.Errorf("pkcs11: %w: object=%q, id=%x", keystore.ErrKeyExists, p.uri.Object, p.uri.ID)
-	}
-	_, err = p.connection.crypto.GenerateECDSAKeyPairWithLabel(p.uri.ID, []byte(p.uri.Object), elliptic.P256())
-	return explain("generating the key of app proofs", err)
+	connection := p.pool.connection
+	_, err := p.pool.inWritable(ctx, func(in pkcs11.SessionHandle, awaited func() bool) ([]pkcs11.ObjectHandle, error) {
+		existing, err := find(connection.module.Ctx, in, p.template()...)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("looking for the key of app proofs: %w", err)
+		case len(existing) > 0:
+			return nil, fmt.Errorf("%w: object=%q, id=%x", keystore.ErrKeyExists, p.uri.Object, p.uri.ID)
+		}
+		common := []*pkcs11.Attribute{
+			pkcs11.NewAttribute(pkcs11.CKA_ID, p.uri.ID), pkcs11.NewAttribute(pkcs11.CKA_LABEL, p.uri.Object),
+			pkcs11.NewAttribute(pkcs11.CKA_TOKEN, true),
+		}
+		objects, err := generatePair(connection.module.Ctx, in, p256, common)
+		if err != nil {
+			return nil, fmt.Errorf("generating the key of app proofs: %w", err)
+		}
+		if !awaited() {
+			return nil, connection.destroy(in, p.uri.ID, objects)
+		}
+		return objects, nil
+	})
+	return err
 }
 
 // Public returns the *ecdsa.PublicKey.
 func (p *ProofSigner) Public() crypto.PublicKey { return p.public }
 
 // Sign signs a SHA-256 digest in ASN.1 DER, like ecdsa.PrivateKey. The signature is verified
-// before it is returned. If the session, the login or the token is gone, Sign reconnects and
-// tries once more.
+// before it is returned. If the session, the login or the token is gone, Sign tries once
+// more, after another login if necessary.
 func (p *ProofSigner) Sign(_ io.Reader, digest []byte, options crypto.SignerOpts) ([]byte, error) {
 	if len(digest) != sha256.Size || options != nil && options.HashFunc() != crypto.SHA256 {
 		return nil, fmt.Errorf("pkcs11: app proofs sign SHA-256 digests of 32 bytes, not %d bytes", len(digest))
 	}
-	p.mu.RLock()
-	failed := p.connection
-	signature, err := p.signOnce(digest)
-	p.mu.RUnlock()
-	if !retryable(err) {
-		return signature, explain("signing an app proof", err)
+	signature, err := p.sign(context.Background(), digest)
+	if err == nil && !ecdsa.VerifyASN1(p.public, digest, signature) {
+		p.handle.Store(0) // it may be another object's now
+		err = errProofCheck
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err := p.reopen(failed); err != nil {
-		return nil, err
-	}
-	signature, err = p.signOnce(digest)
-	return signature, explain("signing an app proof, second try", err)
-}
-
-// errNotOpen is the error after reopening has failed. As CKR_SESSION_CLOSED, it is retryable.
-var errNotOpen = sessionGone[1]
-
-func (p *ProofSigner) signOnce(digest []byte) ([]byte, error) {
-	switch {
-	case p.closed:
-		return nil, keystore.ErrClosed
-	case p.signer == nil:
-		return nil, errNotOpen
-	}
-	signature, err := p.signer.Sign(nil, digest, crypto.SHA256)
 	if err != nil {
-		return nil, err
-	}
-	if !ecdsa.VerifyASN1(p.public, digest, signature) {
-		return nil, fmt.Errorf("%w: ecdsa on P-256", keystore.ErrSignatureCheck)
+		return nil, explain("signing an app proof", err)
 	}
 	return signature, nil
 }
 
-// reopen replaces a failed connection unless another caller has done so. After Close, the
-// PIN has been destroyed and the error is keystore.ErrClosed. The caller holds p.mu.
-func (p *ProofSigner) reopen(failed *connection) error {
-	if p.connection != failed {
-		return nil
+// sign returns the token's signature in DER, not verified.
+func (p *ProofSigner) sign(ctx context.Context, digest []byte) ([]byte, error) {
+	digest = bytes.Clone(digest) // the operation may outlive this call
+	var raw []byte
+	err := p.pool.do(ctx, func(lent session, again bool) error {
+		object, err := p.lookUp(lent, again)
+		if err != nil {
+			return err
+		}
+		raw, err = p.pool.connection.sign(lent.handle, object, p256, digest)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(raw) != 64:
+		return nil, fmt.Errorf("%w: ecdsa on P-256: %d bytes, want r and s of 32 each", keystore.ErrSignatureCheck, len(raw))
 	}
-	if p.refused != nil {
-		return p.refused
-	}
-	// The new connection is opened first, which keeps the module initialized.
-	p.signer = nil
-	err := p.open(context.Background(), func(*ProofSigner) error { return nil })
-	if err != nil {
-		p.signer = nil
-	}
-	if failed != nil && p.connection != failed {
-		_ = failed.close()
-	}
-	return err
+	return asn1.Marshal(struct{ R, S *big.Int }{new(big.Int).SetBytes(raw[:32]), new(big.Int).SetBytes(raw[32:])})
 }
 
-// Close waits for signatures in progress. Closing again does nothing.
-func (p *ProofSigner) Close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return nil
-	}
-	p.closed = true
-	p.credentials.pin.Destroy()
-	if p.connection == nil {
-		return nil
-	}
-	return p.connection.close()
-}
+// Close waits for signatures in progress, like Store.Close. Closing again does nothing.
+func (p *ProofSigner) Close() error { return p.pool.close(p.closeTimeout) }

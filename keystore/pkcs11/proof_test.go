@@ -142,7 +142,7 @@ func TestProofSignerRecovers(t *testing.T) {
 	mustProve(t, signer, "with the token back")
 	r.mustSign(t, "with the token back, the store")
 	if open := r.proxy.Open(); open > 2+1+1+1 {
-		t.Errorf("%d sessions are open, want those of the pool, two of crypto11 and one of its pool at most", open)
+		t.Errorf("%d sessions are open, want those of the pool, one of the proof key and two of crypto11 at most", open)
 	}
 }
 

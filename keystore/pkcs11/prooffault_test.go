@@ -6,8 +6,11 @@ import (
 	"context"
 	"crypto"
 	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	miekg "github.com/miekg/pkcs11"
@@ -105,7 +108,7 @@ func TestOpenProofSignerFails(t *testing.T) {
 }
 
 // TestProofSigningFails: signing fails twice, and once with an error that a new connection does
-// not cure. Each try begins one signature, and reconnecting begins one to prove the key.
+// not cure. Each try begins one signature.
 func TestProofSigningFails(t *testing.T) {
 	r := newProofRig(t)
 	for name, c := range map[string]struct {
@@ -119,10 +122,10 @@ func TestProofSigningFails(t *testing.T) {
 			func() { r.proxy.Fail(faultproxy.SignInit, miekg.CKR_MECHANISM_INVALID) }, "lists what it supports: pkcs11: 0x70: CKR_MECHANISM_INVALID", nil, 1,
 		},
 		"a flipped bit": {func() { r.proxy.FlipBit(7) }, "signing an app proof: keystore: signature check failed", keystore.ErrSignatureCheck, 1},
-		"one error":     {func() { r.proxy.Fail(faultproxy.SignInit, miekg.CKR_DEVICE_ERROR, 0) }, "", nil, 3},
+		"one error":     {func() { r.proxy.Fail(faultproxy.SignInit, miekg.CKR_DEVICE_ERROR, 0) }, "", nil, 2},
 		"two errors": {
-			func() { r.proxy.Fail(faultproxy.SignInit, miekg.CKR_DEVICE_ERROR, 0, 2) },
-			"signing an app proof, second try: pkcs11: 0x30: CKR_DEVICE_ERROR", keystore.ErrUnavailable, 3,
+			func() { r.proxy.Fail(faultproxy.SignInit, miekg.CKR_DEVICE_ERROR, 0, 1) },
+			"signing an app proof: tried twice: pkcs11: 0x30: CKR_DEVICE_ERROR", keystore.ErrUnavailable, 2,
 		},
 		"no token": {r.proxy.Remove, "no token matches the URI", keystore.ErrUnavailable, 1},
 	} {
@@ -187,4 +190,90 @@ func TestProofKeyChanged(t *testing.T) {
 	if !first.Equal(r.signer.Public()) {
 		t.Error("the public key has changed")
 	}
+}
+
+// TestPlantedProofKey: public objects with the CKA_ID of the proof key, which take no PIN to
+// create, change nothing about the key that is opened.
+func TestPlantedProofKey(t *testing.T) {
+	r := newProofRig(t)
+	b := openBare(t, r.token)
+	p256 := []byte{0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07}
+	for _, label := range []string{"proof", "another"} {
+		planted, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		point, err := planted.PublicKey.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.createPublic(t, label, []byte{1}, p256, append([]byte{0x04, 65}, point...))
+	}
+	b.createPublic(t, "a point that is none", []byte{1}, p256, []byte{0x04, 1, 0})
+	found, err := pkcs11.OpenProofSigner(t.Context(), r.uri, pkcs11.Options{PIN: []byte(r.token.PIN)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.signer.Public().(*ecdsa.PublicKey).Equal(found.Public()) {
+		t.Error("opened with a planted public key")
+	}
+	if err := found.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, object := range b.find(t, miekg.CKO_PUBLIC_KEY, "proof") {
+		b.destroy(t, object)
+	}
+	if _, err := pkcs11.OpenProofSigner(t.Context(), r.uri, pkcs11.Options{PIN: []byte(r.token.PIN)}); !errors.Is(err, keystore.ErrSignatureCheck) {
+		t.Errorf("with planted public keys alone: %v, want ErrSignatureCheck", err)
+	}
+}
+
+// TestProofSessions: the proof key uses as many sessions as the URI allows, however many
+// callers there are.
+func TestProofSessions(t *testing.T) {
+	r := newProofRig(t)
+	uri := strings.Replace(r.uri, "?", "?countersign-sessions=2&", 1)
+	signer, err := pkcs11.OpenProofSigner(t.Context(), uri, pkcs11.Options{PIN: []byte(r.token.PIN)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.proxy.Hang(true)
+	var done sync.WaitGroup
+	for range 6 {
+		done.Go(func() { mustProve(t, signer, "concurrently") })
+	}
+	testenv.Await(t, "two signatures hang", func() bool { return r.proxy.Signing() == 2 })
+	open := r.proxy.Open()
+	r.proxy.Hang(false)
+	done.Wait()
+	if err := signer.Close(); err != nil {
+		t.Error(err)
+	}
+	if open > 1+1+1+2 {
+		t.Errorf("%d sessions are open, want crypto11's of two signers, one of the first and two of the second at most", open)
+	}
+}
+
+// TestProofKeyNotAwaited: a key that the token generates after the caller has given up is
+// destroyed.
+func TestProofKeyNotAwaited(t *testing.T) {
+	r := newProofRig(t)
+	b := openBare(t, r.token)
+	before := b.objects(t)
+	ctx, giveUp := context.WithCancel(t.Context())
+	defer giveUp()
+	r.proxy.Fail(faultproxy.GenerateKeyPair, faultproxy.Hold)
+	calls := r.proxy.Calls(faultproxy.GenerateKeyPair)
+	generated := make(chan error, 1)
+	go func() {
+		_, err := pkcs11.GenerateProofKey(ctx, proofURI(r.token, r.proxy.Module, "object=proof;id=%09"), pkcs11.Options{PIN: []byte(r.token.PIN)})
+		generated <- err
+	}()
+	testenv.Await(t, "the token generates", func() bool { return r.proxy.Calls(faultproxy.GenerateKeyPair) > calls })
+	giveUp()
+	r.proxy.Release(faultproxy.GenerateKeyPair)
+	if err := <-generated; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want context.Canceled", err)
+	}
+	testenv.Await(t, "the key is destroyed", func() bool { return b.objects(t) == before })
 }

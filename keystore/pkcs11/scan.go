@@ -225,7 +225,7 @@ func (s *scanner) choose(object candidate, claimed []keystore.PublicKey) (keysto
 	for _, public := range claimed {
 		curve := public.Curve()
 		if signed[curve] == nil {
-			raw, err := s.connection.sign(s.in, object.handle, curve, proofOf(curve))
+			raw, err := s.connection.sign(s.in, object.handle, schemes[curve], proofOf(curve))
 			if retryable(err) {
 				return keystore.PublicKey{}, err
 			}

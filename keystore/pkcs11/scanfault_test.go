@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	miekg "github.com/miekg/pkcs11"
 
@@ -169,4 +170,30 @@ func TestTooManyObjects(t *testing.T) {
 	r.store.Forget()
 	r.proxy.Flood(99_000)
 	r.mustList(t, "among objects that are gone when they are looked at")
+}
+
+// TestScansAreRare: however often unknown keys are looked up, the token is scanned at most
+// once per second.
+func TestScansAreRare(t *testing.T) {
+	r := newRig(t, 1)
+	scans := func(passed time.Duration) int {
+		before := r.proxy.Calls(faultproxy.FindObjectsInit)
+		r.store.Advance(passed)
+		for range 5 {
+			if _, err := r.store.Find(t.Context(), "org", keystore.ByID("unknown")); !errors.Is(err, keystore.ErrKeyNotFound) {
+				t.Errorf("%v, want ErrKeyNotFound", err)
+			}
+		}
+		return r.proxy.Calls(faultproxy.FindObjectsInit) - before
+	}
+	if calls := scans(time.Second - 1); calls != 0 {
+		t.Errorf("%d searches within a second of the last scan", calls)
+	}
+	once := scans(1)
+	if once == 0 {
+		t.Error("no scan after a second")
+	}
+	if again := scans(time.Second); again != once {
+		t.Errorf("%d searches after another second, want %d", again, once)
+	}
 }

@@ -20,12 +20,11 @@ type Store struct {
 	settings   settings
 	connection *connection
 	pool       *pool
-	closing    sync.Once
-	closeError error
 
 	// scanning is held while scanning the token and while changing its keys. It guards the
-	// next three fields.
+	// next four fields.
 	scanning contextMutex
+	now      func() time.Time
 	lastScan time.Time
 	scanTook time.Duration
 	idSize   int // bytes of CKA_ID that the token stores, 0 if it stores a UUID
@@ -69,7 +68,7 @@ func Open(ctx context.Context, uri string, options Options) (*Store, error) {
 	}
 	store := &Store{
 		settings: settings, connection: connection, pool: newPool(connection, settings.sessions),
-		scanning: newContextMutex(),
+		scanning: newContextMutex(), now: time.Now,
 	}
 	if settings.onDemand {
 		err = store.Ready(ctx)
@@ -104,7 +103,7 @@ func (s *Store) refresh(ctx context.Context) error {
 		return err
 	}
 	defer s.scanning.unlock()
-	if time.Since(s.lastScan) < max(rescanInterval, 10*s.scanTook) {
+	if s.now().Sub(s.lastScan) < max(rescanInterval, 10*s.scanTook) {
 		return nil
 	}
 	return s.rescan(ctx)
@@ -113,12 +112,13 @@ func (s *Store) refresh(ctx context.Context) error {
 // rescan reads the keys of the token. The caller holds s.scanning, unless no other goroutine
 // has the Store yet.
 func (s *Store) rescan(ctx context.Context) error {
-	start := time.Now()
+	start := s.now()
 	scanned, err := s.read(ctx)
 	if err != nil {
 		return err
 	}
-	s.lastScan, s.scanTook = time.Now(), time.Since(start)
+	s.lastScan = s.now()
+	s.scanTook = s.lastScan.Sub(start)
 	index := map[string]*organization{}
 	slices.SortFunc(scanned.keys, compare)
 	for _, k := range scanned.keys {
@@ -327,14 +327,4 @@ func (*Store) SignsSchnorr() bool { return false }
 // sessions, logs out, and finalizes the module if nothing else in the process uses it. If
 // the token does not answer within five seconds, Close returns an error, and the cleanup
 // is completed when the token answers.
-func (s *Store) Close() error {
-	s.closing.Do(func() {
-		closed := make(chan error, 1)
-		if s.pool.close(s.settings.closeTimeout, func() { closed <- s.connection.close() }) {
-			s.closeError = <-closed
-			return
-		}
-		s.closeError = fmt.Errorf("%w: the token has not answered for %v; its sessions stay open until it does", keystore.ErrUnavailable, s.settings.closeTimeout)
-	})
-	return s.closeError
-}
+func (s *Store) Close() error { return s.pool.close(s.settings.closeTimeout) }

@@ -34,6 +34,7 @@ func open(t testing.TB, uri string, options pkcs11.Options) *pkcs11.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
+	store.StopClock()
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Errorf("Close: %v", err)

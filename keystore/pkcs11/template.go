@@ -38,8 +38,8 @@ var refusedParameters = []pkcs11.Error{
 }
 
 // eachForm tries the forms of a curve's CKA_EC_PARAMS until the module accepts one.
-func eachForm(curve keystore.Curve, create func(params *pkcs11.Attribute) ([]pkcs11.ObjectHandle, error)) (objects []pkcs11.ObjectHandle, err error) {
-	for _, params := range parameters[curve] {
+func (s scheme) eachForm(create func(params *pkcs11.Attribute) ([]pkcs11.ObjectHandle, error)) (objects []pkcs11.ObjectHandle, err error) {
+	for _, params := range s.parameters {
 		objects, err = create(pkcs11.NewAttribute(pkcs11.CKA_EC_PARAMS, params))
 		if !isOneOf(err, refusedParameters) {
 			break
@@ -48,11 +48,10 @@ func eachForm(curve keystore.Curve, create func(params *pkcs11.Attribute) ([]pkc
 	return objects, err
 }
 
-func generatePair(module *pkcs11.Ctx, in pkcs11.SessionHandle, curve keystore.Curve, common []*pkcs11.Attribute) ([]pkcs11.ObjectHandle, error) {
-	scheme := schemes[curve]
+func generatePair(module *pkcs11.Ctx, in pkcs11.SessionHandle, scheme scheme, common []*pkcs11.Attribute) ([]pkcs11.ObjectHandle, error) {
 	keyType := pkcs11.NewAttribute(pkcs11.CKA_KEY_TYPE, scheme.keyType)
 	mechanism := []*pkcs11.Mechanism{pkcs11.NewMechanism(scheme.generate, nil)}
-	return eachForm(curve, func(params *pkcs11.Attribute) ([]pkcs11.ObjectHandle, error) {
+	return scheme.eachForm(func(params *pkcs11.Attribute) ([]pkcs11.ObjectHandle, error) {
 		public, private, err := module.GenerateKeyPair(in, mechanism,
 			slices.Concat(publicAttributes(), common, []*pkcs11.Attribute{keyType, params}),
 			slices.Concat(privateAttributes(), common, []*pkcs11.Attribute{keyType}))
@@ -63,9 +62,9 @@ func generatePair(module *pkcs11.Ctx, in pkcs11.SessionHandle, curve keystore.Cu
 // importPair creates the private object and then the public one. If that fails, it removes
 // the private one again.
 func importPair(module *pkcs11.Ctx, in pkcs11.SessionHandle, public keystore.PublicKey, secret []byte, common []*pkcs11.Attribute) ([]pkcs11.ObjectHandle, error) {
-	curve := public.Curve()
-	keyType := pkcs11.NewAttribute(pkcs11.CKA_KEY_TYPE, schemes[curve].keyType)
-	return eachForm(curve, func(params *pkcs11.Attribute) ([]pkcs11.ObjectHandle, error) {
+	scheme := schemes[public.Curve()]
+	keyType := pkcs11.NewAttribute(pkcs11.CKA_KEY_TYPE, scheme.keyType)
+	return scheme.eachForm(func(params *pkcs11.Attribute) ([]pkcs11.ObjectHandle, error) {
 		private, err := module.CreateObject(in, slices.Concat(privateAttributes(), common,
 			[]*pkcs11.Attribute{keyType, params, pkcs11.NewAttribute(pkcs11.CKA_VALUE, secret)}))
 		if err != nil {

@@ -11,7 +11,7 @@
 //	proofKey: file:proof.pem        # ECDSA key on P-256; default: no app proofs and no verify_otp
 //	log: {keyFile: log.pem}         # Ed25519 key that signs checkpoints of the log; off: true for no log
 //	organizations: […]              # countersign.OrganizationConfig
-//	descriptors: {folder: …, pins: …, auditors: […]}  # what calls mean; default: only built-in knowledge
+//	descriptors: {folder: …, pins: …}  # what calls mean; default: only built-in knowledge
 //	tokens: [tokens.json]           # token lists, for display
 //	labels: [{chain: …, address: …, label: …}]  # an address book, for display
 //	limits: {connections: 1024, …}  # bounds on what clients use together
@@ -86,9 +86,8 @@ type Log struct {
 
 // Descriptors names a folder of files that explain calls, and whom to trust about them.
 type Descriptors struct {
-	Folder   string   `yaml:"folder"`
-	Pins     string   `yaml:"pins"`     // manifest, as written by 'countersign descriptors pin'
-	Auditors []string `yaml:"auditors"` // addresses whose attestations count (ERC-8176)
+	Folder string `yaml:"folder"`
+	Pins   string `yaml:"pins"` // manifest, as written by 'countersign descriptors pin'
 }
 
 // Label is the name of an address.

@@ -1,0 +1,81 @@
+package file_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+)
+
+// TestOpenOrCreate creates a keystore and then opens that one, also if several programs start
+// at once.
+func TestOpenOrCreate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "keys")
+	options := file.Options{WorkFactor: 4}
+	open := func() (*file.Store, error) {
+		return file.OpenOrCreate(t.Context(), dir, []byte("passphrase"), options)
+	}
+	stores := make([]*file.Store, 4)
+	var done sync.WaitGroup
+	for i := range stores {
+		done.Go(func() {
+			var err error
+			if stores[i], err = open(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	done.Wait()
+	if t.Failed() {
+		return
+	}
+	info, err := stores[0].Generate(t.Context(), "org", "", keystore.CurveEd25519)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, store := range append(stores, again) {
+		if _, err := store.Find(t.Context(), "org", keystore.ByID(info.ID)); err != nil {
+			t.Errorf("another keystore: %v", err)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := file.OpenOrCreate(t.Context(), dir, []byte("another"), options); err == nil {
+		t.Error("opened with another passphrase")
+	}
+}
+
+// TestOpenOrCreateRefuses: keys whose identity is gone are never taken for an empty directory.
+func TestOpenOrCreateRefuses(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "keys")
+	options := file.Options{WorkFactor: 4}
+	store, err := file.OpenOrCreate(t.Context(), dir, []byte("passphrase"), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Generate(t.Context(), "org", "", keystore.CurveEd25519); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "identity.age")); err != nil {
+		t.Fatal(err)
+	}
+	if store, err := file.OpenOrCreate(t.Context(), dir, []byte("passphrase"), options); !errors.Is(err, fs.ErrExist) || store != nil {
+		t.Errorf("%v, %v, want fs.ErrExist", store, err)
+	}
+	if store, err := file.OpenOrCreate(t.Context(), filepath.Join(t.TempDir(), "keys"), nil, options); err == nil {
+		t.Errorf("%v: created without a passphrase", store)
+	}
+}

@@ -1,0 +1,70 @@
+package policy
+
+import (
+	"context"
+	"slices"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Names are the users and keys that a file can name.
+type Names struct {
+	Users       []countersign.User       // may repeat a user, as the members of a directory do
+	Credentials []string                 // ids
+	Keys        []countersign.SigningKey // nil: names of keys are not checked
+}
+
+// user returns a user by id or, if no user has that id, by name. A nil receiver knows none.
+func (n *Names) user(name string) (countersign.User, bool) {
+	if n == nil {
+		return countersign.User{}, false
+	}
+	i := slices.IndexFunc(n.Users, func(user countersign.User) bool { return user.ID == name })
+	if i < 0 {
+		i = slices.IndexFunc(n.Users, func(user countersign.User) bool { return user.Name == name })
+	}
+	if i < 0 {
+		return countersign.User{}, false
+	}
+	return n.Users[i], true
+}
+
+// NamesOf returns the names that the policy of an organization may use: its users and their
+// credentials, and its keys. If keys is nil, names of keys are not checked.
+func NamesOf(ctx context.Context, organization *countersign.OrganizationConfig, keys keystore.Keystore) (*Names, error) {
+	members, err := organization.Members()
+	if err != nil {
+		return nil, err
+	}
+	names := &Names{}
+	for i := range members {
+		names.Credentials = append(names.Credentials, string(members[i].Credential.ID()), members[i].Credential.PublicKeyText())
+		names.Users = append(names.Users, members[i].User)
+	}
+	if keys == nil {
+		return names.once(), nil
+	}
+	names.Keys = []countersign.SigningKey{}
+	for info, err := range keys.Keys(ctx, organization.ID) {
+		if err != nil {
+			return nil, err
+		}
+		names.Keys = append(names.Keys, countersign.SigningKey{ID: info.ID, Name: info.Name})
+	}
+	return names.once(), nil
+}
+
+// once returns the names with each user once.
+func (n *Names) once() *Names {
+	if n == nil {
+		return nil
+	}
+	names, seen := *n, map[string]bool{}
+	names.Users = slices.DeleteFunc(slices.Clone(n.Users), func(user countersign.User) bool {
+		before := seen[user.ID]
+		seen[user.ID] = true
+		return before
+	})
+	return &names
+}

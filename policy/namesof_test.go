@@ -1,0 +1,64 @@
+package policy_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/policy"
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+// failing is a keystore whose listing fails.
+type failing struct{ keystore.Keystore }
+
+var errListing = errors.New("the disk is gone")
+
+func (failing) Keys(context.Context, string) iter.Seq2[keystore.KeyInfo, error] {
+	return func(yield func(keystore.KeyInfo, error) bool) { yield(keystore.KeyInfo{}, errListing) }
+}
+
+// TestNamesOf: a user with two credentials is one user, keys are those of the organization,
+// and without a keystore their names are not checked.
+func TestNamesOf(t *testing.T) {
+	first, second := enginetest.NewAPIKey(t), enginetest.NewAPIKey(t)
+	organization := &countersign.OrganizationConfig{ID: "org", Name: "Org", Users: []countersign.UserConfig{
+		{Name: "ann", APIKeys: []countersign.APIKeyConfig{first.Config(), second.Config()}},
+	}}
+	keys := memory.New()
+	key := keystore.NewKey{Curve: keystore.CurveEd25519, Name: "hot", Secret: slices.Repeat([]byte{7}, keystore.SecretSize)}
+	for _, id := range []string{"org", "another"} {
+		if _, err := keys.Add(t.Context(), id, key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names, err := policy.NamesOf(t.Context(), organization, keys)
+	if err != nil || len(names.Users) != 1 || names.Users[0].Name != "ann" || len(names.Credentials) != 4 || len(names.Keys) != 1 || names.Keys[0].Name != "hot" {
+		t.Errorf("%+v, %v", names, err)
+	}
+	for want, text := range map[string]string{
+		"":       "rules:\n  - {name: a, allow: transfer, who: {user: ann}, key: [hot]}\n",
+		"a user": "rules:\n  - {name: a, allow: transfer, who: {user: anm}, key: [hot]}\n",
+		"a key":  "rules:\n  - {name: a, allow: transfer, who: {user: ann}, key: [hto]}\n",
+	} {
+		if _, err := policy.Parse("p", []byte("schema: countersign.policy/1\n"+text), policy.Options{Names: names}); (err == nil) != (want == "") {
+			t.Errorf("misspelled %q: %v", want, err)
+		}
+	}
+	if names, err := policy.NamesOf(t.Context(), organization, nil); err != nil || names.Keys != nil || len(names.Users) != 1 {
+		t.Errorf("without keys: %+v, %v", names, err)
+	}
+	if _, err := policy.NamesOf(t.Context(), organization, failing{}); !errors.Is(err, errListing) {
+		t.Errorf("%v, want %v", err, errListing)
+	}
+	organization.Users[0].APIKeys[0].Curve = stamp.Curve("P-384")
+	if _, err := policy.NamesOf(t.Context(), organization, keys); err == nil {
+		t.Error("a directory with a problem has names")
+	}
+}
