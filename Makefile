@@ -33,7 +33,7 @@ prove:
 	COUNTERSIGN_PROVE=20000 go test -count=1 -timeout 60m -run 'CombinedSignatures|EffectsHoldInExecution' ./chains/bitcoin
 	cd interop/evm && COUNTERSIGN_PROVE=10000 go test -count=1 -timeout 60m -v .
 	COUNTERSIGN_PROVE=100000 go test -count=1 -timeout 60m -run 'Equals|OnCurve' ./internal/secp256k1
-	COUNTERSIGN_PROVE=1000000 go test -count=1 -timeout 60m -run 'EqualDecred|EqualsLibrary' ./internal/secp256k1
+	COUNTERSIGN_PROVE=1000000 go test -count=1 -timeout 60m -run 'EqualDecred|EqualsLibrary|EqualsCore' ./internal/secp256k1
 	go test -count=1 -timeout 60m ./internal/messages/eip712 -run AgainstApitypes -prove=1000000
 	COUNTERSIGN_PROVE=100000 go test -count=1 -timeout 60m -run KilledWhileAdopting ./cmd/countersign
 	COUNTERSIGN_PROVE=5000 go test -count=1 -timeout 60m -run MessageLibraries ./interop

@@ -1,6 +1,8 @@
 package secp256k1
 
 import (
+	"encoding/binary"
+
 	voi "gitlab.com/yawning/secp256k1-voi"
 )
 
@@ -9,6 +11,20 @@ import (
 // is the recovery id.
 func SignECDSA(digest [32]byte, secret []byte) (signature [65]byte, err error) {
 	return signECDSA(&digest, (*[32]byte)(secret), nil)
+}
+
+// SignLowR is SignECDSA with an r below 2²⁵⁵, which takes a byte less in DER. It makes
+// the signatures of Bitcoin Core (CKey::Sign): while r is higher, it signs again, with a
+// counter as the nonce's additional data (32 bytes, little-endian, from 1). It takes two
+// signatures on average.
+func SignLowR(digest [32]byte, secret []byte) (signature [65]byte, err error) {
+	signature, err = SignECDSA(digest, secret)
+	var additional [32]byte
+	for counter := uint32(1); err == nil && signature[0] >= 0x80; counter++ {
+		binary.LittleEndian.PutUint32(additional[:], counter)
+		signature, err = signECDSA(&digest, (*[32]byte)(secret), additional[:])
+	}
+	return signature, err
 }
 
 func signECDSA(digest, secret *[32]byte, additional []byte) (signature [65]byte, err error) {

@@ -225,11 +225,12 @@ func TestInvalidSecrets(t *testing.T) {
 			t.Errorf("%s is valid", text)
 		}
 		_, ecdsaErr := SignECDSA([32]byte{}, secret)
+		_, lowErr := SignLowR([32]byte{}, secret)
 		_, schnorrErr := SignSchnorr([32]byte{}, secret, public)
 		_, taprootErr := SignTaproot([32]byte{}, secret, public, nil)
 		_, publicErr := PublicKey(secret)
-		if ecdsaErr == nil || schnorrErr == nil || taprootErr == nil || publicErr == nil {
-			t.Errorf("%s: %v, %v, %v, %v", text, ecdsaErr, schnorrErr, taprootErr, publicErr)
+		if ecdsaErr == nil || lowErr == nil || schnorrErr == nil || taprootErr == nil || publicErr == nil {
+			t.Errorf("%s: %v, %v, %v, %v, %v", text, ecdsaErr, lowErr, schnorrErr, taprootErr, publicErr)
 		}
 	}
 }
