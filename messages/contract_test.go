@@ -66,6 +66,7 @@ func TestContract(t *testing.T) {
 		}},
 		{"off-chain", chaintest.Messages{Chain: solana.Chain{}, Name: solanamsg.Name, Hazards: messages.HazardNames(), Parse: solanamsg.ParseOffchain}, map[string]chaintest.MessageSample{
 			"version 0": sample(ed, offchainV0(ed, chaintest.HostileText)),
+			"legacy":    open(sample(ed, "\xffsolana offchain\x00\x02"+string([]byte{byte(len(chaintest.HostileText)), byte(len(chaintest.HostileText) >> 8)})+chaintest.HostileText)),
 			"version 1": open(sample(ed, "\xffsolana offchain\x01\x01"+string(ed.PublicKey().Bytes())+chaintest.HostileText)),
 		}},
 		{"raw", chaintest.Messages{Chain: solana.Chain{}, Name: solanamsg.Name, Hazards: messages.HazardNames(), Parse: solanamsg.ParseRaw}, map[string]chaintest.MessageSample{

@@ -33,7 +33,8 @@ clauses failed first, with the values it compared. Nothing is signed, and no lim
 charged: limits count as unused. The exit status is 0 whatever the decision.
 
 Standard input is a request, as 'countersign request' and 'countersign stamp' print it,
-or an unsigned transaction in hex (a PSBT also in base64 or binary).
+or an unsigned transaction in hex (a PSBT also in base64 or binary, a
+Solana transaction or its message also in base64 or base58).
 
 With --config a request is judged as serve would judge it now: its stamp names the user,
 and its keys are looked up, for which the keystore is opened. Only its age is not
@@ -103,8 +104,11 @@ func (c *policyExplain) aboutTransaction(_ *cobra.Command, path, content string)
 	if err != nil {
 		return nil, countersign.Authorization{}, err
 	}
-	unsigned, _ := decodeAs(kind, content)
-	return c.aboutIntent(path, activity.SignTransactionIntent{Type: kind, UnsignedTransaction: unsigned})
+	unsigned, err := decodeAs(kind, content)
+	if err != nil {
+		return nil, countersign.Authorization{}, err
+	}
+	return c.aboutIntent(path, activity.SignTransactionIntent{Type: kind, UnsignedTransaction: unsigned.text})
 }
 
 // aboutIntent returns the policy and what it is asked about an intent, of which only the
