@@ -80,6 +80,6 @@
 // cmd/countersign/internal/config, cmd/countersign/internal/lines and internal/wiretext,
 // FuzzRead in messages and, in internal/messages, FuzzParse in eip712 (compared with apitypes),
 // structures, personal and delegation (compared with go-ethereum), FuzzSignIn in personal,
-// FuzzOffchain and FuzzRaw in solanamsg. What libraries read has no target: the answers of
+// FuzzOffchain and FuzzRaw in solanamsg, FuzzParse in bip137. What libraries read has no target: the answers of
 // a mail server (go-mail), of a database (pgx) and of a token (miekg/pkcs11).
 package fuzz

@@ -18,10 +18,15 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
+	"github.com/countersign-dev/countersign/internal/messages/bip137"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/wiretext"
 )
+
+// bip137Kind is the kind of Bitcoin's older messages.
+const bip137Kind = "bip137"
 
 // messageReaders build the intent from standard input, by the kind of message. The
 // caller adds SignWith.
@@ -37,6 +42,9 @@ var messageReaders = map[string]func(input []byte) activity.SignMessageIntent{
 	},
 	"tron": func(input []byte) activity.SignMessageIntent {
 		return messageIntent(hex.EncodeToString(personal.Preimage(personal.TronPrefix, input)), activity.EncodingHex, activity.HashKeccak256)
+	},
+	bip137Kind: func(input []byte) activity.SignMessageIntent {
+		return messageIntent(hex.EncodeToString(bip137.Preimage(input)), activity.EncodingHex, activity.HashDoubleSHA256)
 	},
 	"solana": func(input []byte) activity.SignMessageIntent { // decoded
 		return messageIntent(hex.EncodeToString(input), activity.EncodingHex, activity.HashNotApplicable)
@@ -69,7 +77,7 @@ func readMessageOf(cmd *cobra.Command, kind string, about messageFlags) (intent 
 }
 
 // plainMessages are the kinds of which the input is what is signed.
-var plainMessages = []string{"personal", "tron"}
+var plainMessages = []string{"personal", "tron", bip137Kind}
 
 // readMessage reads a message from standard input. Its bytes are the message: a text that
 // an editor or a shell saved in another encoding is refused, because the signature would
@@ -138,6 +146,11 @@ func (c *signCommand) signMessage(cmd *cobra.Command) (err error) {
 		return err
 	}
 	intent.SignWith = c.signWith
+	if c.message == bip137Kind && c.about.address == "" {
+		if _, isAddress := bitcoin.NetworkOf(c.signWith); isAddress {
+			c.about.address = c.signWith
+		}
+	}
 	engine, err := c.engine(cmd)
 	if err != nil {
 		return err
@@ -159,21 +172,35 @@ func (c *signCommand) signMessage(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
+	text, err := signatureText(intent, &signatures[0], c.about.address)
+	if err != nil {
+		return err
+	}
 	return printJSON(cmd.OutOrStdout(), struct {
 		activity.SignRawPayloadResult
 		Signature string `json:"signature"`
-	}{signatures[0], signatureText(intent, &signatures[0])})
+	}{signatures[0], text})
 }
 
 // signatureText returns a signature in the form that the tools of its chain use: base58
-// on Solana, otherwise 0x, r, s, and 27 or 28.
-func signatureText(intent activity.SignMessageIntent, signed *activity.SignRawPayloadResult) string {
-	if intent.HashFunction == activity.HashNotApplicable {
-		raw, _ := hex.DecodeString(signed.R + signed.S) // hex of our own
-		return base58.Encode(raw)
+// on Solana, BIP-137's base64 for an address on Bitcoin, otherwise 0x, r, s, and 27 or 28.
+func signatureText(intent activity.SignMessageIntent, signed *activity.SignRawPayloadResult, address string) (string, error) {
+	raw, err := hex.DecodeString(signed.R + signed.S + signed.V)
+	if err != nil || len(raw) != 65 {
+		return "", fmt.Errorf("a signature of %d bytes: expected 65", len(raw))
 	}
-	v := map[string]string{"00": "1b", "01": "1c"}[signed.V]
-	return "0x" + signed.R + signed.S + v
+	switch intent.HashFunction {
+	case activity.HashNotApplicable:
+		return base58.Encode(raw[:64]), nil
+	case activity.HashDoubleSHA256:
+		preimage, err := hex.DecodeString(intent.Payload)
+		if err != nil {
+			return "", err
+		}
+		return bitcoin.LegacySignature(preimage, [65]byte(raw), address)
+	}
+	raw[64] += 27
+	return "0x" + hex.EncodeToString(raw), nil
 }
 
 // signMessageLine answers a line of --jsonl that holds a message.

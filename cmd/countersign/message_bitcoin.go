@@ -26,15 +26,18 @@ type messageFlags struct {
 }
 
 func (f *messageFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.address, "address", "", "with --message bip322: the `ADDRESS` that makes the statement")
+	flags.StringVar(&f.address, "address", "", "with --message bip322 or bip137: the `ADDRESS` that makes the statement")
 	flags.StringVar(&f.encoding, "encoding", "", "with --message solana: the `ENCODING` of the message: hex (default), base64 or base58")
 	flags.StringVar(&f.funds, "funds", "", "with --message bip322: `FILE` with a PSBT whose inputs are proven too (a proof of funds)")
 }
 
 // check refuses the flags with other kinds of messages.
 func (f *messageFlags) check(kind string) error {
-	if kind != bip322 && (f.address != "" || f.funds != "") {
-		return usagef("--address and --funds go with --message %s", bip322)
+	switch {
+	case f.funds != "" && kind != bip322:
+		return usagef("--funds goes with --message %s", bip322)
+	case f.address != "" && kind != bip322 && kind != bip137Kind:
+		return usagef("--address goes with --message %s and %s", bip322, bip137Kind)
 	}
 	if kind != "solana" && f.encoding != "" {
 		return usagef("--encoding goes with --message solana: the form of a transaction is recognized")

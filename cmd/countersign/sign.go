@@ -68,11 +68,13 @@ instead of --config no policy applies and nothing is recorded.
   solana      hex (or --encoding base64 or base58) of an off-chain message, or of the
               message of a transaction
   bip322      (Bitcoin) the message itself
+  bip137      (Bitcoin, older) the same, for verifiers that do not know BIP-322
 
 and the answer is one line of JSON, {"r","s","v","signature"}. A BIP-322 message is
 signed for an address: --sign-with, or --address if --sign-with is a wallet or a key
 id. --funds names a PSBT whose inputs are proven as well. Its answer is
-{"signature":"smp…"}, or ful… or pof….
+{"signature":"smp…"}, or ful… or pof…. A BIP-137 message is for a P2PKH, P2WPKH or
+P2SH-P2WPKH address, given as --sign-with or --address; its signature is base64.
 
 --jsonl signs many transactions or messages, one per line. Each line is answered with
 one line, in the same order, and nothing is shown or asked.
