@@ -39,6 +39,7 @@ prove:
 	COUNTERSIGN_PROVE=20000 go test $(LIMIT) -count=1 -run 'CombinedSignatures|EffectsHoldInExecution' ./chains/bitcoin
 	cd interop/evm && COUNTERSIGN_PROVE=10000 go test $(LIMIT) -count=1 -v .
 	COUNTERSIGN_PROVE=100000 go test $(LIMIT) -count=1 -run 'Equals|OnCurve' ./internal/secp256k1
+	COUNTERSIGN_PROVE=1000000 go test $(LIMIT) -count=1 -run 'EqualDecred|EqualsLibrary|EqualsCore' ./internal/secp256k1
 	go test $(LIMIT) -count=1 ./internal/messages/eip712 -run AgainstApitypes -prove=1000000
 	COUNTERSIGN_PROVE=100000 go test $(LIMIT) -count=1 -run KilledWhileAdopting ./cmd/countersign
 	COUNTERSIGN_PROVE=5000 go test $(LIMIT) -count=1 -run MessageLibraries ./interop

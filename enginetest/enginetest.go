@@ -276,7 +276,11 @@ func (c *CountingKeystore) Find(ctx context.Context, organizationID string, loca
 	if !ok {
 		return key, nil // Ed25519 signatures are not counted
 	}
-	return &countingKey{Key: key, signer: signer, counter: c}, nil
+	counting := countingKey{Key: key, signer: signer, counter: c}
+	if low, ok := key.(keystore.LowRSigner); ok {
+		return &countingLowRKey{counting, low}, nil
+	}
+	return &counting, nil
 }
 
 type countingKey struct {
@@ -287,11 +291,32 @@ type countingKey struct {
 
 // SignECDSA implements keystore.ECDSASigner.
 func (k *countingKey) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, error) {
+	if err := k.count(ctx); err != nil {
+		return [65]byte{}, err
+	}
+	return k.signer.SignECDSA(ctx, digest)
+}
+
+func (k *countingKey) count(ctx context.Context) error {
 	if k.counter.Before != nil {
 		if err := k.counter.Before(ctx); err != nil {
-			return [65]byte{}, err
+			return err
 		}
 	}
 	k.counter.Signatures.Add(1)
-	return k.signer.SignECDSA(ctx, digest)
+	return nil
+}
+
+// countingLowRKey is a countingKey that can also make signatures with a low r.
+type countingLowRKey struct {
+	countingKey
+	low keystore.LowRSigner
+}
+
+// SignLowR implements keystore.LowRSigner.
+func (k *countingLowRKey) SignLowR(ctx context.Context, digest [32]byte) ([65]byte, error) {
+	if err := k.count(ctx); err != nil {
+		return [65]byte{}, err
+	}
+	return k.low.SignLowR(ctx, digest)
 }

@@ -77,9 +77,9 @@
 //	FuzzPKCS11URI               PKCS#11 URIs                       bounded; a PIN is refused and not repeated
 //
 // Other packages have targets of their own: FuzzCall in internal/evm, FuzzRead in
-// cmd/countersign/internal/config and cmd/countersign/internal/lines, FuzzRead in
-// messages and, in internal/messages, FuzzParse in eip712 (compared with apitypes),
+// cmd/countersign/internal/config, cmd/countersign/internal/lines and internal/wiretext,
+// FuzzRead in messages and, in internal/messages, FuzzParse in eip712 (compared with apitypes),
 // structures, personal and delegation (compared with go-ethereum), FuzzSignIn in personal,
-// FuzzOffchain and FuzzRaw in solanamsg. What libraries read has no target: the answers of
+// FuzzOffchain and FuzzRaw in solanamsg, FuzzParse in bip137. What libraries read has no target: the answers of
 // a mail server (go-mail), of a database (pgx) and of a token (miekg/pkcs11).
 package fuzz

@@ -3,7 +3,8 @@
 // Reads requests and writes answers, one JSON object per line:
 //
 //   {op: "finalize", lib, psbt}          → {hex}   the network transaction
-//   {op: "sign", lib, psbt, privateKey}  → {hex}   the PSBT; Schnorr with zero auxiliary data
+//   {op: "sign", lib, psbt, privateKey}  → {hex}   the PSBT; Schnorr with zero auxiliary data,
+//                                                  bitcoinjs's ECDSA with a low r
 //   {op: "convert", psbt}                → {hex}   as version 2 (BIP-370), by @scure/btc-signer
 //
 // lib is "bitcoinjs" (version 0 only) or "scure". A request that fails gets
@@ -31,6 +32,7 @@ function bitcoinjs(psbt) {
 function signBitcoinJS({ psbt, privateKey }) {
   const packet = bitcoinjs(psbt);
   const key = ECPair.fromPrivateKey(unhex(privateKey));
+  key.lowR = true;
   packet.data.inputs.forEach((input, index) => {
     packet.signInput(index, signerFor(input, key));
   });

@@ -144,7 +144,9 @@ func readyBitcoin(t *testing.T, raw []byte, key keystore.Key) chains.Signing {
 	return signing
 }
 
-// compareBitcoinSignatures requires that theirs has each of our signature records.
+// compareBitcoinSignatures requires that theirs has each of our signature records. scure
+// counts its attempts at a low r from zero, Bitcoin Core from one: its signature is
+// compared if it is low at once, and otherwise ours must be shorter.
 func compareBitcoinSignatures(t *testing.T, lib string, ours, theirs []byte) {
 	t.Helper()
 	got, err := psbt.Read(ours)
@@ -161,7 +163,7 @@ func compareBitcoinSignatures(t *testing.T, lib string, ours, theirs []byte) {
 			switch record.Type {
 			case psbt.InPartialSig, psbt.InTapKeySig, psbt.InTapScriptSig:
 				signatures++
-				if !hasBitcoinRecord(&want.Inputs[i].Map, record) {
+				if !hasBitcoinRecord(&want.Inputs[i].Map, record) && (lib != "scure" || !isShorter(&want.Inputs[i].Map, record)) {
 					t.Errorf("%s: input %d: no %x → %x", lib, i, record.Key, record.Value)
 				}
 			}
@@ -170,6 +172,16 @@ func compareBitcoinSignatures(t *testing.T, lib string, ours, theirs []byte) {
 			t.Errorf("input %d has %d signatures", i, signatures)
 		}
 	}
+}
+
+// isShorter reports whether the map has a longer signature of the same key.
+func isShorter(m *psbt.Map, record psbt.Record) bool {
+	for other := range m.All(record.Type) {
+		if bytes.Equal(other.Key, record.Key) && len(other.Value) > len(record.Value) {
+			return record.Type == psbt.InPartialSig
+		}
+	}
+	return false
 }
 
 func hasBitcoinRecord(m *psbt.Map, record psbt.Record) bool {

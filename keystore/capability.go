@@ -14,6 +14,24 @@ type ECDSASigner interface {
 	SignECDSA(ctx context.Context, digest [32]byte) (signature [65]byte, err error)
 }
 
+// LowRSigner is implemented by ECDSASigners that can give Bitcoin's signatures the size that
+// wallets expect. Keys in memory and in files are; keys in HSMs, which choose the nonce
+// themselves, are not.
+type LowRSigner interface {
+	// SignLowR is SignECDSA with r < 2^255, which takes 32 bytes in DER instead of 33. Its
+	// signatures are those of Bitcoin Core: the nonce is that of RFC 6979, and while r is high,
+	// that with a counter as additional data (32 bytes, little-endian, from 1).
+	SignLowR(ctx context.Context, digest [32]byte) (signature [65]byte, err error)
+}
+
+// SignLowR signs like a LowRSigner if the signer is one, and like any ECDSASigner otherwise.
+func SignLowR(ctx context.Context, signer ECDSASigner, digest [32]byte) ([65]byte, error) {
+	if low, ok := signer.(LowRSigner); ok {
+		return low.SignLowR(ctx, digest)
+	}
+	return signer.SignECDSA(ctx, digest)
+}
+
 // SchnorrSigner makes BIP-340 signatures on secp256k1.
 type SchnorrSigner interface {
 	// SignSchnorr signs a 32-byte digest for the tweaked public key (BIP-341). The nonce uses

@@ -4,6 +4,7 @@
 // public key, and the signature schemes that it supports, which are found by type assertion:
 //
 //	[ECDSASigner]   ECDSA on secp256k1, with recovery id (Ethereum, Tron, Tempo, Bitcoin)
+//	[LowRSigner]    the same with a low r, as Bitcoin's wallets expect
 //	[SchnorrSigner] BIP-340 on secp256k1, with taproot tweaks (Bitcoin)
 //	[Ed25519Signer] Ed25519 (Solana)
 //

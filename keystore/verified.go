@@ -33,7 +33,12 @@ func Verified(key Key) Key {
 	ecdsa, isECDSA := key.(ECDSASigner)
 	schnorr, isSchnorr := key.(SchnorrSigner)
 	ed25519, isEd25519 := key.(Ed25519Signer)
+	low, isLowR := key.(LowRSigner)
 	switch {
+	case isECDSA && isSchnorr && isLowR:
+		return &verifiedSoftware{verifiedLowR{verifiedECDSA{base, ecdsa, checkOf(key)}, low}, verifiedSchnorr{base, schnorr}}
+	case isECDSA && isLowR:
+		return &verifiedLowR{verifiedECDSA{base, ecdsa, checkOf(key)}, low}
 	case isECDSA && isSchnorr:
 		return &verifiedSecp256k1{verifiedECDSA{base, ecdsa, checkOf(key)}, verifiedSchnorr{base, schnorr}}
 	case isECDSA:
@@ -83,6 +88,10 @@ type verifiedECDSA struct {
 
 func (k *verifiedECDSA) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, error) {
 	signature, err := k.signer.SignECDSA(ctx, digest)
+	return k.checked(digest, signature, err)
+}
+
+func (k *verifiedECDSA) checked(digest [32]byte, signature [65]byte, err error) ([65]byte, error) {
 	if err != nil {
 		return [65]byte{}, err
 	}
@@ -90,6 +99,20 @@ func (k *verifiedECDSA) SignECDSA(ctx context.Context, digest [32]byte) ([65]byt
 		return [65]byte{}, fmt.Errorf("key %s: %w", k.ID(), err)
 	}
 	return signature, nil
+}
+
+type verifiedLowR struct {
+	verifiedECDSA
+	low LowRSigner
+}
+
+// SignLowR also refuses a signature with a high r.
+func (k *verifiedLowR) SignLowR(ctx context.Context, digest [32]byte) ([65]byte, error) {
+	signature, err := k.low.SignLowR(ctx, digest)
+	if err == nil && signature[0] >= 0x80 {
+		return [65]byte{}, fmt.Errorf("key %s: %w: ecdsa: r is high", k.ID(), ErrSignatureCheck)
+	}
+	return k.checked(digest, signature, err)
 }
 
 type verifiedSchnorr struct {
@@ -132,6 +155,16 @@ type verifiedSecp256k1 struct {
 }
 
 func (k *verifiedSecp256k1) SignSchnorr(ctx context.Context, digest [32]byte, tweak TaprootTweak) ([64]byte, error) {
+	return k.schnorr.SignSchnorr(ctx, digest, tweak)
+}
+
+// verifiedSoftware has all that keys in memory and in files have.
+type verifiedSoftware struct {
+	verifiedLowR
+	schnorr verifiedSchnorr
+}
+
+func (k *verifiedSoftware) SignSchnorr(ctx context.Context, digest [32]byte, tweak TaprootTweak) ([64]byte, error) {
 	return k.schnorr.SignSchnorr(ctx, digest, tweak)
 }
 

@@ -50,6 +50,18 @@ func (k faultyECDSA) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, 
 	return signature, errors.Join(err, k.err)
 }
 
+type faultyLowR struct {
+	keystore.Key
+	keystore.ECDSASigner
+	change func(signature []byte)
+}
+
+func (k faultyLowR) SignLowR(ctx context.Context, digest [32]byte) ([65]byte, error) {
+	signature, err := k.Key.(keystore.LowRSigner).SignLowR(ctx, digest)
+	k.change(signature[:])
+	return signature, err
+}
+
 type faultySchnorr struct {
 	keystore.Key
 	with   keystore.SchnorrSigner
@@ -72,6 +84,35 @@ func (k faultyEd25519) SignEd25519(ctx context.Context, message []byte) ([64]byt
 	signature, err := k.with.SignEd25519(ctx, message)
 	k.change(signature[:])
 	return signature, err
+}
+
+// TestVerifiedLowR refuses each flipped bit, and a signature that verifies but whose r is
+// high.
+func TestVerifiedLowR(t *testing.T) {
+	one, _, _ := signers(t)
+	signLow := func(digest [32]byte, change func([]byte)) error {
+		key := faultyLowR{one, one.(keystore.ECDSASigner), change}
+		_, err := keystore.Verified(key).(keystore.LowRSigner).SignLowR(t.Context(), digest)
+		return err
+	}
+	if err := signLow([32]byte{1}, func([]byte) {}); err != nil {
+		t.Error(err)
+	}
+	for bit := range 65 * 8 {
+		if err := signLow([32]byte{1}, func(signature []byte) { signature[bit/8] ^= 1 << (bit % 8) }); !errors.Is(err, keystore.ErrSignatureCheck) {
+			t.Errorf("bit %d: %v", bit, err)
+		}
+	}
+	for i := range byte(255) {
+		plain, err := one.(keystore.ECDSASigner).SignECDSA(t.Context(), [32]byte{i})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = signLow([32]byte{i}, func(signature []byte) { copy(signature, plain[:]) })
+		if high := plain[0] >= 0x80; high != errors.Is(err, keystore.ErrSignatureCheck) {
+			t.Errorf("digest %d, r high: %v: %v", i, high, err)
+		}
+	}
 }
 
 // sign makes whatever signature the verified key is capable of.
@@ -244,7 +285,7 @@ func TestVerifiedKeepsCapabilities(t *testing.T) {
 	one, _, solana := signers(t)
 	for name, key := range map[string]keystore.Key{
 		"secp256k1": one, "Ed25519": solana, "nothing": struct{ keystore.Key }{one},
-		"ECDSA": faultyECDSA{Key: one}, "BIP-340": faultySchnorr{Key: one},
+		"ECDSA": faultyECDSA{Key: one}, "low r": faultyLowR{Key: one}, "BIP-340": faultySchnorr{Key: one},
 	} {
 		verified := keystore.Verified(key)
 		if capabilities(verified) != capabilities(key) {
@@ -259,11 +300,12 @@ func TestVerifiedKeepsCapabilities(t *testing.T) {
 	}
 }
 
-func capabilities(key keystore.Key) [3]bool {
+func capabilities(key keystore.Key) [4]bool {
 	_, ecdsa := keystore.AsECDSA(key)
 	_, schnorr := keystore.AsSchnorr(key)
 	_, ed25519 := keystore.AsEd25519(key)
-	return [3]bool{ecdsa == nil, schnorr == nil, ed25519 == nil}
+	_, low := key.(keystore.LowRSigner)
+	return [4]bool{ecdsa == nil, schnorr == nil, ed25519 == nil, low}
 }
 
 // selfVerifying is a key that can claim to verify its signatures.

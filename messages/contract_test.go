@@ -5,16 +5,19 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/messages/bip137"
 	"github.com/countersign-dev/countersign/internal/messages/delegation"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
@@ -64,8 +67,13 @@ func TestContract(t *testing.T) {
 		{"Tron", kind(tron.Chain{}, "", activity.EncodingText, activity.HashKeccak256), map[string]chaintest.MessageSample{
 			"text": open(sample(secp, string(personal.Preimage(personal.TronPrefix, []byte(chaintest.HostileText))))),
 		}},
+		{"Bitcoin", kind(legacyBitcoin{}, "", activity.EncodingText, activity.HashDoubleSHA256), map[string]chaintest.MessageSample{
+			"text": open(sample(secp, string(bip137.Preimage([]byte(chaintest.HostileText))))),
+			"hash": open(sample(secp, string(bip137.Preimage([]byte(strings.Repeat("ab", 32)))), personal.HazardHashLike)),
+		}},
 		{"off-chain", chaintest.Messages{Chain: solana.Chain{}, Name: solanamsg.Name, Hazards: messages.HazardNames(), Parse: solanamsg.ParseOffchain}, map[string]chaintest.MessageSample{
 			"version 0": sample(ed, offchainV0(ed, chaintest.HostileText)),
+			"legacy":    open(sample(ed, "\xffsolana offchain\x00\x02"+string([]byte{byte(len(chaintest.HostileText)), byte(len(chaintest.HostileText) >> 8)})+chaintest.HostileText)),
 			"version 1": open(sample(ed, "\xffsolana offchain\x01\x01"+string(ed.PublicKey().Bytes())+chaintest.HostileText)),
 		}},
 		{"raw", chaintest.Messages{Chain: solana.Chain{}, Name: solanamsg.Name, Hazards: messages.HazardNames(), Parse: solanamsg.ParseRaw}, map[string]chaintest.MessageSample{
@@ -99,6 +107,15 @@ func hostileTyped(t *testing.T) string {
 	}
 	return `{"types":{"EIP712Domain":[{"name":"name","type":"string"}],"Note":[{"name":"text","type":"string"},{"name":"more","type":"string[]"},{"name":"data","type":"bytes"}]},` +
 		`"primaryType":"Note","domain":{"name":` + string(text) + `},"message":{"text":` + string(text) + `,"more":[` + string(text) + `],"data":"0x00ff"}}`
+}
+
+// legacyBitcoin has the addresses that BIP-137 finds a key by.
+type legacyBitcoin struct{ bitcoin.Chain }
+
+func (c legacyBitcoin) Addresses(pub keystore.PublicKey) []chains.Address {
+	return slices.DeleteFunc(c.Chain.Addresses(pub), func(address chains.Address) bool {
+		return !strings.HasSuffix(address.Format, "_P2PKH") && !strings.HasSuffix(address.Format, "_P2WPKH")
+	})
 }
 
 func offchainV0(key keystore.Key, text string) string {

@@ -11,6 +11,7 @@
 //	HEX or TEXT + KECCAK256          package personal: the preimage
 //	HEX or TEXT + NOT_APPLICABLE     package solanamsg, or the message of a Solana transaction
 //	HEX or TEXT + SHA256             raw_data of a Tron transaction
+//	HEX or TEXT + DOUBLE_SHA256      package bip137: the preimage
 //
 // Everything else is refused, with an error that says what to send instead.
 package messages

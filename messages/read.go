@@ -9,9 +9,11 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/chains/tron"
+	"github.com/countersign-dev/countersign/internal/messages/bip137"
 	"github.com/countersign-dev/countersign/internal/messages/delegation"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
@@ -54,10 +56,13 @@ func (r Reader) Read(payload string, encoding activity.Encoding, hash activity.H
 		return r.ed25519(raw)
 	case activity.HashSHA256:
 		return r.sha256(raw)
+	case activity.HashDoubleSHA256:
+		return r.readFor(bitcoin.Name, func() (chains.Transaction, error) { return bip137.Parse(raw) })
 	case activity.HashNone:
 		return nil, refuseHash(raw)
 	}
-	return nil, refuse("hash function %q: use %s, %s, %s or %s", short(string(hash)), activity.HashKeccak256, activity.HashNotApplicable, activity.HashSHA256, activity.HashNone)
+	return nil, refuse("hash function %q: use %s, %s, %s, %s or %s", short(string(hash)), activity.HashKeccak256, activity.HashNotApplicable, activity.HashSHA256,
+		activity.HashDoubleSHA256, activity.HashNone)
 }
 
 // typed reads typed data, whose fees are bounded by the limits of the chain.

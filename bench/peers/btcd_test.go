@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/btcsuite/btcd/btcec/v2"
-	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/btcsuite/btcd/psbt/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
@@ -64,23 +63,17 @@ func signPSBT(text string, key *btcec.PrivateKey) (string, error) {
 
 func signPSBTInput(packet *psbt.Packet, i int, hashes *txscript.TxSigHashes, spent txscript.PrevOutputFetcher, key *btcec.PrivateKey) error {
 	tx, out := packet.UnsignedTx, spent.FetchPrevOutput(packet.UnsignedTx.TxIn[i].PreviousOutPoint)
-	if txscript.IsPayToTaproot(out.PkScript) {
-		digest, err := txscript.CalcTaprootSignatureHash(hashes, txscript.SigHashDefault, tx, i, spent)
-		if err != nil {
-			return err
-		}
-		signature, err := schnorr.Sign(txscript.TweakTaprootPrivKey(*key, nil), digest, schnorr.CustomNonce([32]byte{}), schnorr.FastSign())
-		if err != nil {
-			return err
-		}
-		packet.Inputs[i].TaprootKeySpendSig = signature.Serialize()
-		return nil
+	if !txscript.IsPayToTaproot(out.PkScript) {
+		return fmt.Errorf("input %d: not taproot", i)
 	}
-	digest, err := txscript.CalcWitnessSigHash(out.PkScript, hashes, txscript.SigHashAll, tx, i, out.Value)
+	digest, err := txscript.CalcTaprootSignatureHash(hashes, txscript.SigHashDefault, tx, i, spent)
 	if err != nil {
 		return err
 	}
-	signature := append(ecdsa.Sign(key, digest).Serialize(), byte(txscript.SigHashAll))
-	packet.Inputs[i].PartialSigs = []*psbt.PartialSig{{PubKey: key.PubKey().SerializeCompressed(), Signature: signature}}
+	signature, err := schnorr.Sign(txscript.TweakTaprootPrivKey(*key, nil), digest, schnorr.CustomNonce([32]byte{}), schnorr.FastSign())
+	if err != nil {
+		return err
+	}
+	packet.Inputs[i].TaprootKeySpendSig = signature.Serialize()
 	return nil
 }

@@ -175,6 +175,7 @@ const libraries = {
     return {
       key(secret) {
         const plain = ECPair.fromPrivateKey(unhex(secret));
+        plain.lowR = true; // as the engine signs
         return { plain, tweaked: plain.tweak(bitcoin.crypto.taggedHash('TapTweak', plain.publicKey.slice(1))) };
       },
       sign({ plain, tweaked }, unsigned) {

@@ -39,8 +39,7 @@ var peers = []peerOf{
 	{"solana/215", "kit", inNode("kit")},
 	{"solana/215", "web3.js", inNode("web3.js")},
 	{"solana/215", "okx", inNode("okx-solana")},
-	{"bitcoin/P2WPKH", "btcd", btcd},
-	{"bitcoin/P2WPKH", "bitcoinjs", inNode("bitcoinjs")},
+	{"bitcoin/P2WPKH", "bitcoinjs", inNode("bitcoinjs")}, // btcd does not sign with a low r
 	{"bitcoin/P2TR", "btcd", btcd},
 	{"bitcoin/P2TR", "bitcoinjs", inNode("bitcoinjs")},
 	{"tron/transfer", "tronweb", inNode("tronweb")},

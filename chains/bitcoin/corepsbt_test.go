@@ -16,7 +16,9 @@ import (
 )
 
 // coreVectors are the PSBTs that Bitcoin Core's functional tests and HWI's run on
-// (bitcoin-core/HWI, test/data/test_psbt.json at 4ae6006, of 2026-08-21), as base64.
+// (bitcoin-core/HWI, test/data/test_psbt.json at 4ae6006, of 2026-08-21), as base64. The
+// second signer's signature with a high r, which Core has not made since 0.17, is replaced
+// by that of Core's test/functional/data/rpc_psbt.json (the combiner's second PSBT).
 type coreVectors struct {
 	Invalid, Valid       []string
 	Locktimes            [][2]any // PSBT, locktime

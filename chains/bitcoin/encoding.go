@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/wiretext"
 )
 
 // Encoding is how a PSBT is written in a file or on a command line. The zero Encoding
@@ -23,25 +25,31 @@ const (
 // String returns the encoding's name.
 func (e Encoding) String() string { return [...]string{"hex", "base64", "binary"}[e] }
 
-// Decode reads a PSBT in any of its encodings and returns the encoding it found. White
-// space around hex and base64, and line ends within base64, are ignored. Decode does
-// not check that the bytes are a PSBT.
+// Decode reads a PSBT in any of its encodings and returns the encoding it found. It takes
+// base64 in either alphabet, with or without padding; it ignores a byte order mark, UTF-16,
+// the quotes of a JSON string, and white space around and within hex and base64. Decode
+// does not check that hex is that of a PSBT.
 func Decode(content []byte) (raw []byte, found Encoding, err error) {
-	if bytes.HasPrefix(content, []byte("psbt\xff")) {
-		return content, Binary, nil
-	}
-	text := bytes.TrimSpace(content)
-	if bytes.HasPrefix(text, []byte("cHNidP")) {
-		raw, err = base64.StdEncoding.Strict().DecodeString(string(text))
-		if err != nil {
-			return nil, Base64, fmt.Errorf("base64 of a PSBT: %w", err)
+	for _, reading := range wiretext.Read(content) {
+		switch {
+		case reading.Form == wiretext.Hex:
+			return reading.Raw, Hex, nil
+		case !bytes.HasPrefix(reading.Raw, []byte("psbt\xff")):
+		case reading.Form == wiretext.Binary:
+			return reading.Raw, Binary, nil
+		case reading.Form != wiretext.Base58:
+			return reading.Raw, Base64, nil
 		}
-		return raw, Base64, nil
 	}
-	if raw, err = chains.DecodeHex(string(text)); err != nil {
-		return nil, Hex, fmt.Errorf("%w: expected a PSBT in hex, base64 or binary", err)
+	const expected = "expected a PSBT in hex, base64 or binary"
+	text, err := wiretext.Clean(content)
+	if err == nil && bytes.HasPrefix(text, []byte("cHNidP")) {
+		return nil, Base64, errors.New("this is base64 of a PSBT, but it is damaged or cut off: " + expected)
 	}
-	return raw, Hex, nil
+	if err == nil {
+		_, err = chains.DecodeHex(string(text))
+	}
+	return nil, Hex, fmt.Errorf("%w: %s", err, expected)
 }
 
 // Encode writes a PSBT in an encoding, without a line end.

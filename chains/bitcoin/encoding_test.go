@@ -23,7 +23,7 @@ func TestEncodings(t *testing.T) {
 			t.Errorf("%v with white space: %x, %v", encoding, got, err)
 		}
 	}
-	for _, content := range []string{"", "cHNidP8BAFI", "cHNidP8BA=FI", "7073627", "zz", "psbt"} {
+	for _, content := range []string{"", "cHNidP8BAFIx=", "cHNidP8BA=FI", "7073627", "zz", "psbt"} {
 		if raw, was, err := bitcoin.Decode([]byte(content)); err == nil {
 			t.Errorf("%q is read as %v: %x", content, was, raw)
 		}

@@ -47,11 +47,20 @@ func (t *transaction) appendSignature(ctx context.Context, out []byte, k *task) 
 	if err != nil {
 		return nil, err
 	}
-	signature, err := signer.SignECDSA(ctx, digest)
+	signature, err := t.signECDSA(ctx, signer, digest)
 	if err != nil {
 		return nil, err
 	}
 	return append(appendDER(out, signature[:32], signature[32:64]), k.in.sighash), nil
+}
+
+// signECDSA makes transactions the size that other wallets reckon with, as Bitcoin Core
+// does: their signatures have a low r if the key can make one. Messages pay no fee.
+func (t *transaction) signECDSA(ctx context.Context, signer keystore.ECDSASigner, digest [32]byte) ([65]byte, error) {
+	if t.message != nil {
+		return signer.SignECDSA(ctx, digest)
+	}
+	return keystore.SignLowR(ctx, signer, digest)
 }
 
 // maxPartialSig is the longest DER signature with a low s, and the sighash type.

@@ -10,15 +10,13 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains/bitcoin"
 )
 
 // transactionInput is a transaction as it was read, and the type it was taken for.
 type transactionInput struct {
-	kind     activity.TransactionType
-	guessed  bool // the type was not given, but found by trying all readers
-	text     string
-	encoding bitcoin.Encoding
+	written
+	kind    activity.TransactionType
+	guessed bool // the type was not given, but found by trying all readers
 }
 
 // readTransactionAs reads a transaction of the type that --type names, or if none is
@@ -31,10 +29,12 @@ func readTransactionAs(cmd *cobra.Command, named, file string, limits countersig
 		if read.kind, err = parseType(named); err != nil {
 			return read, err
 		}
-		if read.text, read.encoding, err = readTransactionOf(cmd, read.kind, file); err == nil {
-			err = refuseOther(read, limits)
+		content, err := readTransaction(cmd, file)
+		if err != nil {
+			return read, err
 		}
-		return read, err
+		read.written, err = decodeAs(read.kind, content)
+		return read, refuseOther(read.kind, content, read.written, err, limits)
 	}
 	content, err := readTransaction(cmd, file)
 	if err != nil {
@@ -43,10 +43,12 @@ func readTransactionAs(cmd *cobra.Command, named, file string, limits countersig
 	var taken []transactionInput
 	var refusals []string
 	for _, kind := range countersign.TransactionTypes() {
-		text, encoding := decodeAs(kind, content)
-		_, err := inspectEither(kind, text, limits)
+		tx, err := decodeAs(kind, content)
 		if err == nil {
-			taken = append(taken, transactionInput{kind, true, text, encoding})
+			_, err = inspectEither(kind, tx.text, limits)
+		}
+		if err == nil {
+			taken = append(taken, transactionInput{tx, kind, true})
 			continue
 		}
 		refusals = append(refusals, fmt.Sprintf("  %s: %v", shortType(kind), err))
@@ -66,22 +68,28 @@ func readTransactionAs(cmd *cobra.Command, named, file string, limits countersig
 }
 
 // refuseOther refuses a transaction that another chain than that of --type can read: the
-// error of the wrong reader would not say so.
-func refuseOther(read transactionInput, limits countersign.Limits) error {
-	_, err := inspectEither(read.kind, read.text, limits)
+// error of the wrong reader would not say so. wrong is the error of decodeAs, or nil.
+func refuseOther(named activity.TransactionType, content string, read written, wrong error, limits countersign.Limits) error {
+	err := wrong
+	if err == nil {
+		_, err = inspectEither(named, read.text, limits)
+	}
 	if err == nil {
 		return nil
 	}
 	for _, kind := range countersign.TransactionTypes() {
-		if kind == read.kind {
+		if kind == named {
 			continue
 		}
-		text, _ := decodeAs(kind, read.text)
-		if _, other := inspectEither(kind, text, limits); other == nil {
+		tx, other := decodeAs(kind, content)
+		if other == nil {
+			_, other = inspectEither(kind, tx.text, limits)
+		}
+		if other == nil {
 			return fmt.Errorf("%w; it is a valid %s transaction: pass --type %[2]s", err, shortType(kind))
 		}
 	}
-	return nil // the caller's reader refuses it
+	return wrong // what the engine can read, it refuses itself
 }
 
 // shortType returns the short name of a type, which --type takes too.

@@ -8,18 +8,19 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
+	"github.com/countersign-dev/countersign/internal/wiretext"
 )
 
 // readTransaction reads one transaction from a file, or from standard input if none is
-// named, and trims the white space around it.
+// named, as clean text: see wiretext.Clean.
 func readTransaction(cmd *cobra.Command, file ...string) (string, error) {
 	in, from := cmd.InOrStdin(), "standard input"
 	if len(file) > 0 && file[0] != "" && file[0] != fromStandardInput {
@@ -30,48 +31,91 @@ func readTransaction(cmd *cobra.Command, file ...string) (string, error) {
 		defer func() { _ = opened.Close() }()
 		in, from = opened, file[0]
 	} else if terminal.Is(in) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "Paste the transaction in hex, then press Enter and Ctrl-D:")
+		fmt.Fprintln(cmd.ErrOrStderr(), "Paste the transaction, then press Enter and Ctrl-D:")
 	}
-	text, err := readAll(cmd.Context(), in, lines.MaxLength)
+	content, err := readAll(cmd.Context(), in, lines.MaxLength)
+	var text []byte
+	if err == nil {
+		text, err = wiretext.Clean(content)
+	}
 	if err != nil {
 		return "", fmt.Errorf("read the transaction from %s: %w", from, err)
 	}
-	if text = bytes.TrimSpace(text); len(text) == 0 {
+	if len(text) == 0 {
 		return "", fmt.Errorf("%s is empty: expected a transaction", from)
 	}
 	return string(text), nil
 }
 
+// written is a transaction as the engine takes it, and how it was written.
+type written struct {
+	text    string // hex; or what came, for the engine to refuse
+	form    wiretext.Form
+	message []byte // the message of a Solana transaction, if that is what came; text has empty signatures
+}
+
 // readTransactionOf reads one transaction of a type: see decodeAs.
-func readTransactionOf(cmd *cobra.Command, kind activity.TransactionType, file ...string) (string, bitcoin.Encoding, error) {
+func readTransactionOf(cmd *cobra.Command, kind activity.TransactionType, file ...string) (written, error) {
 	content, err := readTransaction(cmd, file...)
 	if err != nil {
-		return "", bitcoin.Hex, err
+		return written{}, err
 	}
-	text, encoding := decodeAs(kind, content)
-	return text, encoding, nil
+	return decodeAs(kind, content)
 }
 
-// decodeAs returns a transaction of a type in hex, and the encoding that it came in. A
-// PSBT may be in hex, base64 or binary; the hex of other transactions may be wrapped over
-// lines. Anything else is returned unchanged, for the engine to refuse.
-func decodeAs(kind activity.TransactionType, content string) (string, bitcoin.Encoding) {
-	if kind == activity.TransactionTypeBitcoin {
-		raw, encoding, err := bitcoin.Decode([]byte(content))
-		if err == nil && encoding != bitcoin.Hex {
-			return hex.EncodeToString(raw), encoding
+// takenForms are the forms besides hex in which transactions of a type are exchanged.
+var takenForms = map[activity.TransactionType]struct {
+	forms []string
+	whole string
+}{
+	activity.TransactionTypeBitcoin: {[]string{"base64", "binary"}, "a PSBT in hex, base64 or binary"},
+	activity.TransactionTypeSolana:  {[]string{"base64", "base58"}, "a transaction, or the message of one, in hex, base64 or base58"},
+}
+
+// decodeAs reads a transaction of a type: hex, or a form in which its chain exchanges
+// them. The error is about the form: whether the bytes are a transaction is for the engine
+// to say.
+func decodeAs(kind activity.TransactionType, content string) (written, error) {
+	taken := takenForms[kind]
+	var wrong error
+	for _, reading := range wiretext.Read([]byte(content)) {
+		if reading.Form != wiretext.Hex && !slices.Contains(taken.forms, reading.Form.String()) {
+			continue
+		}
+		tx, err := asTransaction(kind, reading)
+		if err == nil || reading.Form == wiretext.Hex {
+			return tx, nil
+		}
+		wrong = fmt.Errorf("read as %v: %w", reading.Form, err)
+	}
+	if taken.forms == nil {
+		return written{text: content}, nil
+	}
+	if wrong == nil {
+		_, wrong = chains.DecodeHex(content)
+	}
+	return written{text: content}, fmt.Errorf("%w; expected %s", wrong, taken.whole)
+}
+
+// asTransaction returns a reading as the engine takes it. The error says why its bytes are
+// no transaction of the type.
+func asTransaction(kind activity.TransactionType, reading wiretext.Reading) (written, error) {
+	tx := written{text: hex.EncodeToString(reading.Raw), form: reading.Form}
+	switch kind {
+	case activity.TransactionTypeBitcoin:
+		if reading.Form != wiretext.Binary && !bytes.HasPrefix(reading.Raw, []byte("psbt\xff")) {
+			return tx, errors.New("not a PSBT, which starts with the bytes 70736274ff")
+		}
+	case activity.TransactionTypeSolana:
+		whole, err := solanaTransaction(reading.Raw)
+		if err != nil {
+			return tx, fmt.Errorf("neither a transaction nor the message of one: %w", err)
+		}
+		if len(whole) != len(reading.Raw) {
+			tx.message, tx.text = reading.Raw, hex.EncodeToString(whole)
 		}
 	}
-	return unwrapped(content), bitcoin.Hex
-}
-
-// unwrapped joins hex that is wrapped over lines. It returns anything else unchanged.
-func unwrapped(content string) string {
-	joined := strings.Join(strings.Fields(content), "")
-	if _, err := hex.DecodeString(strings.TrimPrefix(joined, "0x")); err != nil {
-		return content
-	}
-	return joined
+	return tx, nil
 }
 
 // readAll reads the whole input, of at most limit bytes. It returns ErrInterrupted when

@@ -17,7 +17,7 @@ type inspectCommand struct {
 	kind       string
 	message    string // kind of message to inspect instead of a transaction
 	configFile string
-	bitcoin    bitcoinMessageFlags
+	about      messageFlags
 	network    networkFlag
 	output     outputFlag
 }
@@ -29,7 +29,8 @@ func newInspectCommand() *cobra.Command {
 		Short: "Show what a transaction does; no key is needed",
 		Long: paragraphs(`
 Read a transaction from FILE or standard input, in hex (a PSBT also in base64 or
-binary), as strictly as sign does, and show what it does and its hazards, except those
+binary, a Solana transaction or its message also in base64 or base58), as strictly as
+sign does, and show what it does and its hazards, except those
 that depend on the signer. Hazards are not failures here: the exit status is 0 if the
 transaction can be read. Without --type, the chain is recognized by the bytes, and
 reported.
@@ -57,7 +58,7 @@ labels name what is shown; "readings" and "readingsDigest" are then added.`),
 	flags := command.Flags()
 	flags.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+typeNames())
 	flags.StringVar(&c.message, "message", "", "read a message of this `KIND` instead, as sign does: "+messageKinds())
-	c.bitcoin.register(flags)
+	c.about.register(flags)
 	c.network.register(command)
 	flags.StringVar(&c.configFile, "config", "", "`FILE` with descriptors, tokens and labels: countersign.yaml")
 	c.output.registerReading(command)
@@ -71,7 +72,7 @@ func (c *inspectCommand) run(cmd *cobra.Command, file string) error {
 	case c.message != "" && c.kind != "":
 		return usagef("--message does not go with --type: a message has no transaction type")
 	}
-	if err := c.bitcoin.check(c.message); err != nil {
+	if err := c.about.check(c.message); err != nil {
 		return err
 	}
 	asText, err := c.output.isText(cmd)
@@ -124,13 +125,13 @@ func (c *inspectCommand) inspectTransaction(cmd *cobra.Command, file string, lim
 
 func (c *inspectCommand) inspectMessage(cmd *cobra.Command, limits countersign.Limits) (inspection countersign.Inspection, err error) {
 	if c.message == bip322 {
-		packet, err := c.bitcoin.read(cmd)
+		packet, err := c.about.read(cmd)
 		if err != nil {
 			return inspection, err
 		}
 		return countersign.Inspect(activity.TransactionTypeBitcoin, packet, limits)
 	}
-	intent, err := readMessageOf(cmd, c.message)
+	intent, err := readMessageOf(cmd, c.message, c.about)
 	if err != nil {
 		return inspection, err
 	}

@@ -51,6 +51,9 @@ type keyLine struct {
 	Path         string           `json:"path,omitempty"`
 	ActsFor      string           `json:"actsFor,omitempty"` // the account that a Tempo access key signs for
 	Disabled     bool             `json:"disabled,omitempty"`
+
+	// HighR: half of the key's Bitcoin signatures have a high r (keystore.LowRSigner).
+	HighR bool `json:"highR,omitempty"`
 }
 
 // networkFlag selects the Bitcoin network whose addresses are printed.

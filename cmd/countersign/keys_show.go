@@ -135,6 +135,9 @@ func (l keyLine) details() []detail {
 	if l.Disabled {
 		all = append(all, detail{"state", "disabled"})
 	}
+	if l.HighR {
+		all = append(all, detail{"bitcoin signatures", "not ground to a low r: half of them are a byte longer than wallets expect"})
+	}
 	for _, address := range l.Addresses {
 		all = append(all, detail{strings.TrimPrefix(address.Format, addressFormat), address.Address})
 	}

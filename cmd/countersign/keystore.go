@@ -184,12 +184,13 @@ func tellSkipped(cmd *cobra.Command, keys keystore.Keystore) {
 }
 
 // spendable removes the taproot addresses of keys that cannot make BIP-340 signatures:
-// coins sent there could not be spent.
+// coins sent there could not be spent. Such keys do not choose their ECDSA nonces either.
 func spendable(keys keystore.Keystore, line keyLine) keyLine {
 	if reporter, ok := keys.(keystore.SchnorrReporter); ok && !reporter.SignsSchnorr() {
 		line.Addresses = slices.DeleteFunc(line.Addresses, func(address chains.Address) bool {
 			return strings.HasSuffix(address.Format, taprootFormat)
 		})
+		line.HighR = line.Curve == keystore.CurveSecp256k1
 	}
 	return line
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,31 +18,42 @@ import (
 // sign_transaction.
 const bip322 = "bip322"
 
-// bitcoinMessageFlags are the flags of a BIP-322 message.
-type bitcoinMessageFlags struct {
-	address string // the address that makes the statement
-	funds   string // file with a PSBT whose inputs are proven too; may be empty
+// messageFlags are the flags of single kinds of messages.
+type messageFlags struct {
+	address  string // the Bitcoin address that makes the statement
+	funds    string // file with a PSBT whose inputs are proven too; may be empty
+	encoding string // of a message of Solana
 }
 
-func (f *bitcoinMessageFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.address, "address", "", "with --message bip322: the `ADDRESS` that makes the statement")
+func (f *messageFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.address, "address", "", "with --message bip322 or bip137: the `ADDRESS` that makes the statement")
+	flags.StringVar(&f.encoding, "encoding", "", "with --message solana: the `ENCODING` of the message: hex (default), base64 or base58")
 	flags.StringVar(&f.funds, "funds", "", "with --message bip322: `FILE` with a PSBT whose inputs are proven too (a proof of funds)")
 }
 
 // check refuses the flags with other kinds of messages.
-func (f *bitcoinMessageFlags) check(kind string) error {
-	if kind != bip322 && (f.address != "" || f.funds != "") {
-		return usagef("--address and --funds go with --message %s", bip322)
+func (f *messageFlags) check(kind string) error {
+	switch {
+	case f.funds != "" && kind != bip322:
+		return usagef("--funds goes with --message %s", bip322)
+	case f.address != "" && kind != bip322 && kind != bip137Kind:
+		return usagef("--address goes with --message %s and %s", bip322, bip137Kind)
+	}
+	if kind != "solana" && f.encoding != "" {
+		return usagef("--encoding goes with --message solana: the form of a transaction is recognized")
+	}
+	if !slices.Contains([]string{"", "hex", "base64", "base58"}, f.encoding) {
+		return usagef("--encoding: unknown encoding %q: use hex, base64 or base58", f.encoding)
 	}
 	return nil
 }
 
 // read returns the PSBT of the message on standard input, in hex.
-func (f *bitcoinMessageFlags) read(cmd *cobra.Command) (string, error) {
+func (f *messageFlags) read(cmd *cobra.Command) (string, error) {
 	if _, ok := bitcoin.NetworkOf(f.address); !ok {
 		return "", usagef("--message %s needs --address, the Bitcoin address that makes the statement", bip322)
 	}
-	text, err := readStandardInput(cmd, "message", activity.MaxPayload)
+	text, err := readMessage(cmd, true)
 	if err != nil {
 		return "", err
 	}
@@ -71,13 +83,13 @@ func readFunds(name string) ([]byte, error) {
 // signBitcoinMessage shows a BIP-322 message, asks for confirmation, signs it, and prints
 // its signature.
 func (c *signCommand) signBitcoinMessage(cmd *cobra.Command) (err error) {
-	if c.bitcoin.address == "" {
-		c.bitcoin.address = c.signWith
+	if c.about.address == "" {
+		c.about.address = c.signWith
 	}
 	if c.signWith == "" {
-		c.signWith = c.bitcoin.address
+		c.signWith = c.about.address
 	}
-	packet, err := c.bitcoin.read(cmd)
+	packet, err := c.about.read(cmd)
 	if err != nil {
 		return err
 	}

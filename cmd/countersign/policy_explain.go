@@ -36,7 +36,8 @@ clauses failed first, with the values it compared. Nothing is signed, and no lim
 charged: limits count as unused. The exit status is 0 whatever the decision.
 
 Standard input is a request, as 'countersign request' and 'countersign stamp' print it,
-or an unsigned transaction in hex (a PSBT also in base64 or binary).
+or an unsigned transaction in hex (a PSBT also in base64 or binary, a
+Solana transaction or its message also in base64 or base58).
 
 With --config a request is judged as serve would judge it now: its stamp names the user,
 and its keys are looked up, for which the keystore is opened. Only its age is not
@@ -116,8 +117,11 @@ func (c *policyExplain) aboutTransaction(cmd *cobra.Command, path, content strin
 	if err != nil {
 		return nil, countersign.Authorization{}, err
 	}
-	unsigned, _ := decodeAs(kind, content)
-	intent := activity.SignTransactionIntent{Type: kind, UnsignedTransaction: unsigned, SignWith: c.signWith}
+	unsigned, err := decodeAs(kind, content)
+	if err != nil {
+		return nil, countersign.Authorization{}, err
+	}
+	intent := activity.SignTransactionIntent{Type: kind, UnsignedTransaction: unsigned.text, SignWith: c.signWith}
 	if c.signWith == "" {
 		return c.aboutIntent(path, intent)
 	}

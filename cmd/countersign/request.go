@@ -29,8 +29,8 @@ func newRequestCommand() *cobra.Command {
 		Short: "Write a request to sign a transaction",
 		Long: paragraphs(`
 Write the request body that asks for a signature on the transaction on standard
-input, in hex (a PSBT also in base64 or binary). With --api-key the request is
-stamped, and printed as a request file for 'countersign sign --request' on a machine
+input, in hex (a PSBT also in base64 or binary, a Solana transaction or its message also
+in base64 or base58). With --api-key the request is stamped, and printed as a request file for 'countersign sign --request' on a machine
 without a network:
 
   {"body":"<exact text>","stamp":{"header":"X-Stamp","value":"…"}}
@@ -72,13 +72,13 @@ func (c *requestCommand) run(cmd *cobra.Command) error {
 		}
 		organization = by.OrganizationID
 	}
-	unsigned, _, err := readTransactionOf(cmd, kind)
+	unsigned, err := readTransactionOf(cmd, kind)
 	if err != nil {
 		return err
 	}
 	request, err := activity.NewRequest(
 		activity.Envelope{OrganizationID: organization, Time: time.Now(), GenerateAppProofs: c.proofs},
-		activity.SignTransactionIntent{Type: kind, SignWith: c.signWith, UnsignedTransaction: unsigned})
+		activity.SignTransactionIntent{Type: kind, SignWith: c.signWith, UnsignedTransaction: unsigned.text})
 	if err != nil {
 		return err
 	}

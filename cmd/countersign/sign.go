@@ -10,7 +10,6 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains/bitcoin"
 )
 
 // signCommand holds the flags and the state of one call of sign.
@@ -18,7 +17,7 @@ type signCommand struct {
 	at       keystoreFlags
 	kind     string
 	message  string // kind of message to sign instead of a transaction
-	bitcoin  bitcoinMessageFlags
+	about    messageFlags
 	signWith string
 	allow    []string
 	as       string // the user a policy judges
@@ -27,7 +26,7 @@ type signCommand struct {
 	workers  int
 	network  networkFlag
 	finalize bool
-	encoding bitcoin.Encoding // of a PSBT, in and out
+	read     written // the transaction, as it came
 	request  requestFlags
 	known    *knowledge
 	qr       qrFlags
@@ -35,13 +34,16 @@ type signCommand struct {
 }
 
 const signHelp = `
-Sign one transaction: its hex comes from standard input, and the signed hex goes to
+Sign one transaction: it comes from standard input in hex, and the signed one goes to
 standard output. Its summary is shown on standard error, and the command asks for
 confirmation on the terminal; --yes skips the question. Without a terminal, as in a
 job, it refuses unless you pass --yes.
 
-Without --type, the chain is recognized by the bytes, and reported. A PSBT may be in
-hex, base64 or binary, and is printed in the encoding in which it came.
+Without --type, the chain is recognized by the bytes, and reported. A PSBT may also be
+in base64 or binary, a Solana transaction in base64 or base58; it is printed in the
+encoding in which it came. The message of a Solana transaction, as 'solana --sign-only
+--dump-transaction-message' prints it, is answered with PUBKEY=SIGNATURE, as 'solana
+--signer' takes it.
 
 --sign-with is the key's id, or an address of the key in a form of the transaction's
 chain.
@@ -63,13 +65,16 @@ instead of --config no policy applies and nothing is recorded.
   delegation  (EIP-7702) JSON {address, chainId, nonce}
   personal    the message itself, every byte of it, including a final newline
   tron        the same
-  solana      hex of an off-chain message, or of the message of a transaction
+  solana      hex (or --encoding base64 or base58) of an off-chain message, or of the
+              message of a transaction
   bip322      (Bitcoin) the message itself
+  bip137      (Bitcoin, older) the same, for verifiers that do not know BIP-322
 
 and the answer is one line of JSON, {"r","s","v","signature"}. A BIP-322 message is
 signed for an address: --sign-with, or --address if --sign-with is a wallet or a key
 id. --funds names a PSBT whose inputs are proven as well. Its answer is
-{"signature":"smp…"}, or ful… or pof….
+{"signature":"smp…"}, or ful… or pof…. A BIP-137 message is for a P2PKH, P2WPKH or
+P2SH-P2WPKH address, given as --sign-with or --address; its signature is base64.
 
 --jsonl signs many transactions or messages, one per line. Each line is answered with
 one line, in the same order, and nothing is shown or asked.
@@ -121,7 +126,7 @@ func newSignCommand() *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+typeNames())
 	flags.StringVar(&c.message, "message", "", "sign a message of `KIND`: "+messageKinds())
-	c.bitcoin.register(flags)
+	c.about.register(flags)
 	flags.StringVar(&c.signWith, "sign-with", "", "`ADDRESS` or id of the key")
 	flags.StringArrayVar(&c.allow, "allow", nil, "`HAZARD` to allow, by name, or all; can be repeated")
 	flags.StringVar(&c.as, "as", "", "`USER` of --config who signs, by name or id: recorded, and judged by the policy")
@@ -161,7 +166,7 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	c.encoding = read.encoding
+	c.read = read.written
 	return c.signOne(cmd, activity.SignTransactionIntent{Type: read.kind, SignWith: c.signWith, UnsignedTransaction: read.text})
 }
 
@@ -180,7 +185,7 @@ func (c *signCommand) check(cmd *cobra.Command) (countersign.Limits, error) {
 	case !c.jsonl && cmd.Flags().Changed("workers"):
 		return limits, usagef("--workers goes with --jsonl: one transaction has one signer")
 	}
-	if err := c.bitcoin.check(c.message); err != nil || !one {
+	if err := c.about.check(c.message); err != nil || !one {
 		return limits, err
 	}
 	if c.kind != "" {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/btcsuite/btcd/address/v2/base58"
@@ -118,7 +119,7 @@ func readSolSignRequest(message ur.Message) (*foreignRequest, error) {
 		foreign.signer = base58.Encode(asked.Address)
 	}
 	if solanamsg.IsOffchain(asked.Data) || solanamsg.IsRawText(asked.Data) {
-		foreign.message = foreignMessage("solana", []byte(hex.EncodeToString(asked.Data)))
+		foreign.message = foreignMessage("solana", asked.Data)
 		foreign.what = "sol-sign-request of a message"
 		foreign.answer = func(_, signed []byte) (ur.Message, error) {
 			return ur.SolSignature{ID: asked.ID, Signature: signed[:solSlot]}.Message(), nil
@@ -126,39 +127,54 @@ func readSolSignRequest(message ur.Message) (*foreignRequest, error) {
 		return foreign, nil
 	}
 	transaction, err := solanaTransaction(asked.Data)
+	if err != nil {
+		return nil, fmt.Errorf("sol-sign-request: neither text, nor a transaction, nor the message of one: %w", err)
+	}
 	foreign.intent = intentOf(activity.TransactionTypeSolana, transaction)
-	return foreign, err
+	return foreign, nil
 }
 
 // solSlot is the length in bytes of a signature, and of its slot in a transaction.
 const solSlot = 64
 
 // solanaTransaction returns the transaction in data, which may also be the message of one:
-// that gets empty signature slots. The bytes decide, not what the request says about them.
+// that gets empty signatures. The bytes decide, not what came with them.
 func solanaTransaction(data []byte) ([]byte, error) {
-	_, whole := countersign.Inspect(activity.TransactionTypeSolana, hex.EncodeToString(data), countersign.Limits{})
+	inspect := func(raw []byte) error {
+		_, err := countersign.Inspect(activity.TransactionTypeSolana, hex.EncodeToString(raw), countersign.Limits{})
+		return err
+	}
+	whole := inspect(data)
 	if whole == nil {
 		return data, nil
 	}
-	slots := 0
-	switch {
-	case len(data) > 0 && data[0] < 0x80: // legacy: begins with the number of signers
-		slots = int(data[0])
-	case len(data) > 1 && data[0] == 0x80: // version 0
-		slots = int(data[1])
+	wrapped := withSlots(data)
+	if wrapped == nil {
+		return nil, whole
 	}
-	if slots == 0 || slots > 127 {
-		return nil, fmt.Errorf("sol-sign-request: neither text, nor a transaction, nor the message of one: %w", whole)
-	}
-	wrapped := append(append([]byte{byte(slots)}, make([]byte, solSlot*slots)...), data...)
-	if _, err := countersign.Inspect(activity.TransactionTypeSolana, hex.EncodeToString(wrapped), countersign.Limits{}); err != nil {
-		return nil, fmt.Errorf("sol-sign-request: neither text, nor a transaction, nor the message of one: %w", err)
-	}
-	return wrapped, nil
+	return wrapped, inspect(wrapped)
 }
 
-// solSignature returns the only signature that signed has and unsigned lacks.
-func solSignature(unsigned, signed []byte) ([]byte, error) {
+// withSlots returns the message of a transaction with an empty slot for each signature:
+// before it, after their number, or behind it in version 1. It returns nil for what is no
+// message.
+func withSlots(message []byte) []byte {
+	slots := func(count byte) []byte { return make([]byte, solSlot*int(count)) }
+	switch {
+	case len(message) < 2:
+		return nil
+	case message[0] == 0x81 && message[1] < 0x80:
+		return slices.Concat(message, slots(message[1]))
+	case message[0] == 0x80 && message[1] < 0x80: // version 0
+		return slices.Concat(message[1:2], slots(message[1]), message)
+	case message[0] < 0x80: // legacy: begins with the number of signers
+		return slices.Concat(message[:1], slots(message[0]), message)
+	}
+	return nil
+}
+
+// newSignatures returns the signatures that signed has and unsigned lacks.
+func newSignatures(unsigned, signed []byte) (added [][]byte, err error) {
 	if len(unsigned) != len(signed) || len(signed) < 2 {
 		return nil, errors.New("the signed transaction has another length")
 	}
@@ -167,20 +183,28 @@ func solSignature(unsigned, signed []byte) ([]byte, error) {
 		slots = int(signed[1])
 		start = len(signed) - solSlot*slots
 	}
-	var added []byte
 	for i := range slots {
 		offset := start + solSlot*i
 		if slot := signed[offset : offset+solSlot]; !bytes.Equal(slot, unsigned[offset:offset+solSlot]) {
-			if added != nil {
-				return nil, errors.New("there are several new signatures: sol-signature has room for one")
-			}
-			added = slot
+			added = append(added, slot)
 		}
 	}
 	if added == nil {
 		return nil, errors.New("there is no new signature: the transaction has it already")
 	}
 	return added, nil
+}
+
+// solSignature returns the only signature that signed has and unsigned lacks.
+func solSignature(unsigned, signed []byte) ([]byte, error) {
+	added, err := newSignatures(unsigned, signed)
+	if err != nil {
+		return nil, err
+	}
+	if len(added) > 1 {
+		return nil, errors.New("there are several new signatures: sol-signature has room for one")
+	}
+	return added[0], nil
 }
 
 // Kinds of data in a tron-sign-request.

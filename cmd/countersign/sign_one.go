@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/ur"
+	"github.com/countersign-dev/countersign/internal/wiretext"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -102,8 +103,7 @@ func explainRefusal(err error) error {
 	return err
 }
 
-// print writes a signed transaction: a PSBT in the encoding in which it came, unless it
-// is finalized, and everything else in hex.
+// print writes a signed transaction in the form in which it came, unless it is finalized.
 func (c *signCommand) print(out io.Writer, signed string) error {
 	if c.finalize {
 		final, err := finalized(signed)
@@ -113,16 +113,15 @@ func (c *signCommand) print(out io.Writer, signed string) error {
 		_, err = fmt.Fprintln(out, final)
 		return err
 	}
-	if c.encoding == bitcoin.Hex {
-		_, err := fmt.Fprintln(out, signed)
-		return err
-	}
 	raw, err := hex.DecodeString(signed)
 	if err != nil {
 		return err
 	}
-	content := c.encoding.Encode(raw)
-	if c.encoding != bitcoin.Binary {
+	if c.read.message != nil {
+		return printSolanaSignatures(out, c.read, raw)
+	}
+	content := c.read.form.Encode(raw)
+	if c.read.form != wiretext.Binary {
 		content = append(content, '\n')
 	}
 	_, err = out.Write(content)

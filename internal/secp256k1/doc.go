@@ -14,6 +14,15 @@
 // Signatures are deterministic and the same in both builds: ECDSA by RFC 6979 with a low
 // s, BIP-340 with auxiliary data of zeros.
 //
+// The nonces of RFC 6979 are derived in Go, for both builds and before the curve library
+// is called. libsecp256k1 derives the same ones, but with portable C that takes a fifth of
+// a signature; crypto/sha256 uses the processor's instructions on every platform that has
+// them. The alternative, a compression function with such instructions in the C preamble,
+// would have been a hash function of our own for one platform. The price is that a secret
+// is hashed on a Go stack, as it is for BIP-340 and Ed25519: the state is wiped, and so is
+// the part of the stack that crypto/sha256 used. No branch or index depends on a secret,
+// except whether a nonce is rejected, as in libsecp256k1: one in 2¹²⁷ is.
+//
 // Where secp256k1-voi is used, the schemes are composed here from its points and scalars,
 // because its own private keys multiply the generator three times for a signature whose
 // public key is known, and keep copies of the secret that cannot be wiped. go-ethereum's

@@ -59,8 +59,9 @@ func lowNonce() (secret, digest [32]byte) {
 	lowest := [32]byte{0xff}
 	for i := range 4096 {
 		_, drawn := draw(100_000 + i)
-		if nonce := [32]byte(rfc6979(drawn, secret[:]).Bytes()); slices.Compare(nonce[:], lowest[:]) < 0 {
-			digest, lowest = drawn, nonce
+		var candidates nonces
+		if candidates.start(&secret, &drawn, nil); slices.Compare(candidates.v[:], lowest[:]) < 0 {
+			digest, lowest = drawn, candidates.v
 		}
 	}
 	return secret, digest

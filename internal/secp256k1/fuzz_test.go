@@ -32,5 +32,6 @@ func FuzzSign(f *testing.F) {
 			return
 		}
 		checkSigned(t, [32]byte(secret), [32]byte(digest))
+		checkLowR(t, [32]byte(secret), [32]byte(digest))
 	})
 }

@@ -4,6 +4,7 @@ package secp256k1
 
 /*
 #include <stddef.h>
+#include <string.h>
 
 // From secp256k1.h and secp256k1_recovery.h. go-ethereum's crypto/secp256k1, which
 // verify_cgo.go imports, links these functions.
@@ -33,12 +34,19 @@ static int multiply_base(const secp256k1_context *ctx, unsigned char *output, co
 		&& secp256k1_ec_pubkey_serialize(ctx, output, &length, &point, uncompressed);
 }
 
-// A nonce function of NULL is that of RFC 6979.
+// Tries one nonce.
+static int given_nonce(unsigned char *nonce32, const unsigned char *msg32, const unsigned char *key32,
+		const unsigned char *algo16, void *data, unsigned int attempt) {
+	if (attempt > 0) return 0;
+	memcpy(nonce32, data, 32);
+	return 1;
+}
+
 static int sign_ecdsa(const secp256k1_context *ctx, unsigned char *output, const unsigned char *digest,
-		const unsigned char *secret) {
+		const unsigned char *secret, const unsigned char *nonce) {
 	secp256k1_ecdsa_recoverable_signature signature;
 	int id = 0;
-	int ok = secp256k1_ecdsa_sign_recoverable(ctx, &signature, digest, secret, NULL, NULL)
+	int ok = secp256k1_ecdsa_sign_recoverable(ctx, &signature, digest, secret, given_nonce, nonce)
 		&& secp256k1_ecdsa_recoverable_signature_serialize_compact(ctx, output, &id, &signature);
 	output[64] = id;
 	return ok;
@@ -92,15 +100,14 @@ func multiplyBase(scalar *voi.Scalar) (point [65]byte) {
 	return point
 }
 
-// SignECDSA signs a digest with the nonce of RFC 6979 (HMAC-SHA-256, no additional
-// data). It returns r ‖ s ‖ v, big-endian; s is at most half the group order, and v
-// is the recovery id.
-func SignECDSA(digest [32]byte, secret []byte) (signature [65]byte, err error) {
-	key := (*[32]byte)(secret)
-	if C.sign_ecdsa(libsecp256k1, (*C.uchar)(&signature[0]), (*C.uchar)(&digest[0]), (*C.uchar)(&key[0])) != 1 {
-		return [65]byte{}, errSecret
+// signWithNonce is [signWithVoi] with libsecp256k1.
+func signWithNonce(digest, secret, nonce *[32]byte) (signature [65]byte, ok bool) {
+	made := C.sign_ecdsa(libsecp256k1, (*C.uchar)(&signature[0]), (*C.uchar)(&digest[0]), (*C.uchar)(&secret[0]),
+		(*C.uchar)(&nonce[0]))
+	if made != 1 {
+		return [65]byte{}, false
 	}
-	return signature, nil
+	return signature, true
 }
 
 // OnCurve reports whether an x-only public key is the x of a point (BIP-340's lift_x).

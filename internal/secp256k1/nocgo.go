@@ -10,11 +10,9 @@ func multiplyBase(scalar *voi.Scalar) [65]byte {
 	return [65]byte(voi.NewIdentityPoint().ScalarBaseMult(scalar).UncompressedBytes())
 }
 
-// SignECDSA signs a digest with the nonce of RFC 6979 (HMAC-SHA-256, no additional
-// data). It returns r ‖ s ‖ v, big-endian; s is at most half the group order, and v
-// is the recovery id.
-func SignECDSA(digest [32]byte, secret []byte) (signature [65]byte, err error) {
-	return signECDSA(digest, secret)
+// signWithNonce is [signWithVoi].
+func signWithNonce(digest, secret, nonce *[32]byte) (signature [65]byte, ok bool) {
+	return signWithVoi(digest, secret, nonce)
 }
 
 // OnCurve reports whether an x-only public key is the x of a point (BIP-340's lift_x).

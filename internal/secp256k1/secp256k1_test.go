@@ -72,28 +72,35 @@ func TestECDSAEqualsOthers(t *testing.T) {
 // checkSigned compares a signature and a public key with those of other libraries.
 func checkSigned(t *testing.T, secret, digest [32]byte) {
 	t.Helper()
-	got, err := SignECDSA(digest, secret[:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if pure, err := signECDSA(digest, secret[:]); err != nil || pure != got {
-		t.Fatalf("secret %x, digest %x: %x, secp256k1-voi makes %x (%v)", secret, digest, got, pure, err)
+	got := checkECDSA(t, secret, digest)
+	var candidates nonces
+	candidates.start(&secret, &digest, nil)
+	if pure, ok := signWithVoi(&digest, &secret, &candidates.v); !ok || pure != got {
+		t.Fatalf("secret %x, digest %x: %x, secp256k1-voi makes %x (%v)", secret, digest, got, pure, ok)
 	}
 	key, err := crypto.ToECDSA(secret[:])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want, err := crypto.Sign(digest[:], key); err != nil || !bytes.Equal(got[:], want) {
-		t.Fatalf("secret %x, digest %x: %x, go-ethereum makes %x (%v)", secret, digest, got, want, err)
-	}
 	compact := ecdsa.SignCompact(secp256k1.PrivKeyFromBytes(secret[:]), digest[:], false)
-	if !bytes.Equal(got[:64], compact[1:]) || got[64] != compact[0]-27 {
+	if reduced := bitsToOctets(&digest); reduced == digest && !bytes.Equal(got[:64], compact[1:]) || got[64] != compact[0]-27 {
 		t.Fatalf("secret %x, digest %x: %x, decred makes %x", secret, digest, got, compact)
 	}
 	point, err := PublicKey(secret[:])
 	if err != nil || !bytes.Equal(point[:], crypto.FromECDSAPub(&key.PublicKey)) {
 		t.Fatalf("secret %x: public key %x (%v)", secret, point, err)
 	}
+}
+
+// checkECDSA signs, and compares with the library's own signature.
+func checkECDSA(t *testing.T, secret, digest [32]byte) [65]byte {
+	t.Helper()
+	got, err := SignECDSA(digest, secret[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkLibrary(t, secret, digest, got)
+	return got
 }
 
 // TestSchnorrEqualsBtcec compares with btcec: under the key itself, and under its
@@ -218,12 +225,24 @@ func TestInvalidSecrets(t *testing.T) {
 			t.Errorf("%s is valid", text)
 		}
 		_, ecdsaErr := SignECDSA([32]byte{}, secret)
-		_, pureErr := signECDSA([32]byte{}, secret)
+		_, lowErr := SignLowR([32]byte{}, secret)
 		_, schnorrErr := SignSchnorr([32]byte{}, secret, public)
 		_, taprootErr := SignTaproot([32]byte{}, secret, public, nil)
 		_, publicErr := PublicKey(secret)
-		if ecdsaErr == nil || pureErr == nil || schnorrErr == nil || taprootErr == nil || publicErr == nil {
-			t.Errorf("%s: %v, %v, %v, %v, %v", text, ecdsaErr, pureErr, schnorrErr, taprootErr, publicErr)
+		if ecdsaErr == nil || lowErr == nil || schnorrErr == nil || taprootErr == nil || publicErr == nil {
+			t.Errorf("%s: %v, %v, %v, %v, %v", text, ecdsaErr, lowErr, schnorrErr, taprootErr, publicErr)
+		}
+	}
+}
+
+// TestNonceOfInvalidSecrets: neither curve library signs with them.
+func TestNonceOfInvalidSecrets(t *testing.T) {
+	nonce := [32]byte{31: 1}
+	for _, secret := range [][32]byte{{}, order} {
+		_, ok := signWithNonce(&nonce, &secret, &nonce)
+		_, voi := signWithVoi(&nonce, &secret, &nonce)
+		if ok || voi {
+			t.Errorf("%x signs: %v, %v", secret, ok, voi)
 		}
 	}
 }

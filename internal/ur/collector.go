@@ -2,7 +2,10 @@ package ur
 
 import (
 	"errors"
+	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 )
 
 // Errors of Collector.Add that concern a single code: the next one may be accepted.
@@ -39,6 +42,9 @@ func (c *Collector) Add(code string) error {
 	if isBBQr(code) {
 		return c.addBBQr(code)
 	}
+	if err := otherForm(code); err != nil {
+		return err
+	}
 	read, err := split(code)
 	if err != nil {
 		return err
@@ -53,6 +59,27 @@ func (c *Collector) Add(code string) error {
 		return c.addWhole(read.kind, read.parts[0])
 	}
 	return c.addPart(read.kind, read.parts[0], read.parts[1])
+}
+
+var (
+	specterPart = regexp.MustCompile(`^p[0-9]+of[0-9]+ `)
+	bytesV1     = regexp.MustCompile(`(?i)^ur:bytes/[0-9]+of[0-9]+/`)
+)
+
+// otherForm refuses codes of other conventions by name.
+func otherForm(code string) error {
+	const cure = "show the PSBT as ur:psbt, ur:crypto-psbt or BBQr, or pass it as a file"
+	switch {
+	case specterPart.MatchString(code):
+		return fmt.Errorf("%w: it is a part in Specter's form (p1of3 …): %s", ErrNotUR, cure)
+	case bytesV1.MatchString(code):
+		return fmt.Errorf("%w: it is version 1 of Uniform Resources (bc-ur v1): %s", ErrNotUR, cure)
+	case strings.HasPrefix(code, "cHNidP"):
+		return fmt.Errorf("%w: it is a PSBT in base64: %s", ErrNotUR, cure)
+	case strings.HasPrefix(strings.ToLower(code), "70736274ff"):
+		return fmt.Errorf("%w: it is a PSBT in hex: %s", ErrNotUR, cure)
+	}
+	return nil
 }
 
 // cures says what to send instead of some types.

@@ -392,3 +392,27 @@ func TestTypeError(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestOtherConventions: codes of other conventions are refused by name, and the right ones
+// are still taken afterwards.
+func TestOtherConventions(t *testing.T) {
+	collector := NewCollector(TypePSBT)
+	for code, want := range map[string]string{
+		"p1of3 cHNidP8BAFICAAAAAWHy": "Specter's form",
+		"UR:BYTES/1OF2/TZAHQUMZWNLSZQZJQGQQQQQ5QSZQGPQYQSZQGPQYQSZQGPQYQSZQGPQYQSZQGP/QYQ": "bc-ur v1",
+		"cHNidP8BAFICAAAAAWHy": "a PSBT in base64",
+		"70736274FF0100":       "a PSBT in hex",
+		"bitcoin:bc1q":         "neither a Uniform Resource",
+	} {
+		if err := collector.Add(code); !errors.Is(err, ErrNotUR) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", code, err, want)
+		}
+	}
+	code, err := NewEncoder(Message{TypePSBT, []byte("\x45psbt\xff")}, 400)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := collector.Add(code.Next()); err != nil {
+		t.Error(err)
+	}
+}

@@ -79,6 +79,7 @@ func Run(t *testing.T, backend Backend) {
 		{"Names", suite.names},
 		{"CancelledContext", suite.cancelledContext},
 		{"ECDSA", suite.ecdsa},
+		{"LowR", suite.lowR},
 		{"Schnorr", suite.schnorr},
 		{"Ed25519", suite.ed25519},
 		{"Unsupported", suite.unsupported},

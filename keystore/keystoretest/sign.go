@@ -31,6 +31,12 @@ func signatures(key keystore.Key) map[string]func(context.Context, [32]byte) ([]
 			return signature[:], err
 		}
 	}
+	if signer, ok := key.(keystore.LowRSigner); ok {
+		all["ECDSA with a low r"] = func(ctx context.Context, digest [32]byte) ([]byte, error) {
+			signature, err := signer.SignLowR(ctx, digest)
+			return signature[:], err
+		}
+	}
 	if signer, ok := key.(keystore.SchnorrSigner); ok {
 		for name, tweak := range tweaks {
 			all["BIP-340, "+name] = func(ctx context.Context, digest [32]byte) ([]byte, error) {
@@ -84,6 +90,34 @@ func (s suite) ecdsa(t *testing.T) {
 			again, err := signer.SignECDSA(t.Context(), digest)
 			if err != nil || !s.RandomizedECDSA && again != signature {
 				t.Errorf("digest %x: signed again: %x, %v, want %x", digest, again, err, signature)
+			}
+		}
+	}
+}
+
+// lowR checks the keys that are LowRSigners: of signatures whose r is low anyway, SignLowR
+// makes the same.
+func (s suite) lowR(t *testing.T) {
+	store, _ := s.open(t)
+	for _, key := range s.keysOf(keystore.CurveSecp256k1) {
+		signer, err := keystore.AsECDSA(find(t, store, key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := signer.(keystore.LowRSigner); !ok {
+			continue
+		}
+		for _, digest := range digests() {
+			signature, err := keystore.SignLowR(t.Context(), signer, digest)
+			if err != nil {
+				t.Fatalf("digest %x: %v", digest, err)
+			}
+			if err := keystore.VerifyECDSA(key.publicKey(t), digest, signature); err != nil || signature[0] >= 0x80 {
+				t.Errorf("digest %x: signature %x with a low r: %v", digest, signature, err)
+			}
+			plain, err := signer.SignECDSA(t.Context(), digest)
+			if err != nil || plain[0] < 0x80 && plain != signature {
+				t.Errorf("digest %x: signature %x with a low r, want %x (%v)", digest, signature, plain, err)
 			}
 		}
 	}

@@ -15,7 +15,8 @@ import (
 
 // Bare returns the operation on the curve alone, as its library offers it: go-ethereum's
 // crypto.Sign, btcec's schnorr.Sign or crypto/ed25519's Sign. With verify, the same
-// library verifies each signature.
+// library verifies each signature. For a low r, crypto.Sign is called again until it has
+// one, as often as the engine on average: twice.
 func (w *Workload) Bare(t testing.TB, verify bool) func(i int) {
 	t.Helper()
 	switch w.Scheme {
@@ -38,11 +39,15 @@ func (w *Workload) bareECDSA(t testing.TB, verify bool) func(i int) {
 	}
 	return func(i int) {
 		i %= Keys
-		signature, err := crypto.Sign(digests[i][:], keys[i])
+		digest := digests[i]
+		signature, err := crypto.Sign(digest[:], keys[i])
+		for ; err == nil && w.Scheme == LowR && signature[0] >= 0x80; signature, err = crypto.Sign(digest[:], keys[i]) {
+			digest[31]++ // crypto.Sign takes no additional data for another nonce
+		}
 		if err != nil {
 			t.Fatal("crypto.Sign: ", err)
 		}
-		if verify && !crypto.VerifySignature(public[i], digests[i][:], signature[:64]) {
+		if verify && !crypto.VerifySignature(public[i], digest[:], signature[:64]) {
 			t.Fatalf("crypto.Sign: signature %d does not verify", i)
 		}
 	}
@@ -124,6 +129,12 @@ func (w *Workload) Handle(t testing.TB) func(i int) {
 		digests := w.digests()
 		sign = func(key keystore.Key, i int) error {
 			_, err := key.(keystore.SchnorrSigner).SignSchnorr(ctx, digests[i], keystore.KeyPath())
+			return err
+		}
+	case LowR:
+		digests := w.digests()
+		sign = func(key keystore.Key, i int) error {
+			_, err := key.(keystore.LowRSigner).SignLowR(ctx, digests[i])
 			return err
 		}
 	case ECDSA:

@@ -16,8 +16,8 @@ type bitcoinSpend struct {
 }
 
 var bitcoinSpends = map[string]bitcoinSpend{
-	"P2PKH":  {bitcointest.P2PKH, "1", ECDSA},
-	"P2WPKH": {bitcointest.P2WPKH, "bc1q", ECDSA},
+	"P2PKH":  {bitcointest.P2PKH, "1", LowR},
+	"P2WPKH": {bitcointest.P2WPKH, "bc1q", LowR},
 	"P2TR":   {bitcointest.BIP86, "bc1p", Schnorr},
 }
 

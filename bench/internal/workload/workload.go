@@ -31,6 +31,7 @@ type Scheme int
 // The schemes.
 const (
 	ECDSA   Scheme = iota // on secp256k1
+	LowR                  // ECDSA, repeated until r is low, as Bitcoin's wallets do
 	Schnorr               // BIP-340, with the tweak of a BIP-86 output
 	Ed25519
 )

@@ -39,6 +39,7 @@ func FuzzOffchain(f *testing.F) {
 	f.Add([]byte("\xffsolana offchain\x01\x02" + strings.Repeat("\xfe", 32) + string(signer) + "hello"))
 	f.Add([]byte("\xffsolana offchain\x01\x01" + string(signer) + strings.Repeat("ab", 32)))
 	f.Add([]byte("\xffsolana offchain\x02"))
+	f.Add([]byte("\xffsolana offchain\x00\x00\x05\x00hello"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		read, err := solanamsg.ParseOffchain(raw)
 		if err != nil {
@@ -47,7 +48,7 @@ func FuzzOffchain(f *testing.F) {
 		if !bytes.Equal(rebuild(t, raw, read), raw) {
 			t.Fatalf("%x is shown as %+v", raw, read.Summary().Fields)
 		}
-		checkSigned(t, read, raw, key, names(read, key))
+		checkSigned(t, read, raw, key, names(read, key) || isLegacy(read))
 	})
 }
 
@@ -56,6 +57,11 @@ func names(read chains.Transaction, key keystore.Key) bool {
 	return slices.ContainsFunc(read.Summary().Fields, func(field chains.Field) bool {
 		return field.Label == "signer" && field.Value == solana.EncodeAddress(key.PublicKey().Ed25519())
 	})
+}
+
+// isLegacy reports whether a message is shown as one with the header of 20 bytes.
+func isLegacy(read chains.Transaction) bool {
+	return strings.Contains(read.Summary().Fields[0].Value, "20 bytes")
 }
 
 // rebuild returns an off-chain message built from what is shown of it. Only the format,
@@ -74,6 +80,10 @@ func rebuild(t *testing.T, raw []byte, read chains.Transaction) []byte {
 		}
 	}
 	out := append([]byte(solanamsg.SigningDomain), raw[len(solanamsg.SigningDomain)])
+	if isLegacy(read) {
+		out = binary.LittleEndian.AppendUint16(append(out, raw[len(out)]), uint16(len(text)))
+		return append(out, text...)
+	}
 	if application != nil {
 		out = append(append(out, application...), raw[len(solanamsg.SigningDomain)+1+32])
 	}

@@ -12,9 +12,14 @@
 //	length (u16, LE) ‖ text
 //
 // of which formats 0 and 1 have at most 1,232 bytes in total, the limit of hardware
-// wallets; and of version 1 (sRFC 38)
+// wallets; of version 1 (sRFC 38)
 //
 //	ff "solana offchain" 01 ‖ count ‖ 32 bytes each, ascending ‖ text
+//
+// and the header of 20 bytes that the solana command writes (sign-offchain-message), which
+// names neither the application nor the signers:
+//
+//	ff "solana offchain" 00 ‖ format ‖ length (u16, LE) ‖ text
 //
 // Anything else is a raw message: UTF-8 text whose first byte is at least 0x20, which
 // no message of a transaction begins with. It has the hazard [HazardRawMessage] unless
@@ -65,6 +70,7 @@ type offchain struct {
 	format      byte
 	signers     [][32]byte
 	text        []byte
+	legacy      bool // the header of 20 bytes
 }
 
 // ParseOffchain reads an off-chain message. The error is a *chains.ParseError.
@@ -76,7 +82,10 @@ func ParseOffchain(raw []byte) (chains.Transaction, error) {
 	var err error
 	switch m.version {
 	case 0:
-		err = m.readV0(raw, len(SigningDomain)+1)
+		if err = m.readV0(raw, len(SigningDomain)+1); err != nil && isLegacy(raw) {
+			m = &offchain{legacy: true}
+			err = m.readLegacy(raw)
+		}
 	case 1:
 		err = m.readV1(raw, len(SigningDomain)+1)
 	default:
@@ -105,13 +114,32 @@ func (m *offchain) readV0(raw []byte, offset int) error {
 		return malformed("length", offset, "the length, little-endian, does not match the text that follows")
 	}
 	m.text = raw[offset+2:]
+	return m.checkFormat(raw, offset+2)
+}
+
+// checkFormat checks the text of version 0, which begins at offset.
+func (m *offchain) checkFormat(raw []byte, offset int) error {
 	if m.format < 2 && len(raw) > maxShort {
-		return malformed("text", offset+2, "the message has %d bytes with its header: format %d allows at most %d, use format 2", len(raw), m.format, maxShort)
+		return malformed("text", offset, "the message has %d bytes with its header: format %d allows at most %d, use format 2", len(raw), m.format, maxShort)
 	}
 	if m.format == 0 && bytes.ContainsFunc(m.text, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
-		return malformed("text", offset+2, "format 0 allows only printable ASCII")
+		return malformed("text", offset, "format 0 allows only printable ASCII")
 	}
-	return m.checkText(offset + 2)
+	return m.checkText(offset)
+}
+
+// legacyHeader is the length of the solana command's header, in bytes.
+const legacyHeader = len(SigningDomain) + 4
+
+// isLegacy reports whether the length in a header of 20 bytes is that of what follows.
+func isLegacy(raw []byte) bool {
+	return len(raw) >= legacyHeader && raw[legacyHeader-3] <= 2 &&
+		int(binary.LittleEndian.Uint16(raw[legacyHeader-2:])) == len(raw)-legacyHeader
+}
+
+func (m *offchain) readLegacy(raw []byte) error {
+	m.format, m.text = raw[legacyHeader-3], raw[legacyHeader:]
+	return m.checkFormat(raw, legacyHeader)
 }
 
 func (m *offchain) readV1(raw []byte, offset int) error {
@@ -158,9 +186,13 @@ func (m *offchain) checkText(offset int) error {
 }
 
 func (m *offchain) transaction(raw []byte) chains.Transaction {
-	fields := []chains.Field{chains.Text("kind", "off-chain message, version "+string('0'+m.version))}
+	kind := "off-chain message, version " + string('0'+m.version)
+	if m.legacy {
+		kind = "off-chain message of the solana command: its header of 20 bytes names no signer and no application"
+	}
+	fields := []chains.Field{chains.Text("kind", kind)}
 	args := []chains.Arg{{Name: "message", Value: string(m.text)}}
-	if m.version == 0 {
+	if m.version == 0 && !m.legacy {
 		fields = append(fields, chains.Text("application domain", applicationText(m.application)))
 		args = append(args, chains.Arg{Name: "application", Value: applicationText(m.application)})
 	}
@@ -173,6 +205,9 @@ func (m *offchain) transaction(raw []byte) chains.Transaction {
 		Effects: []chains.Effect{{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner,
 			Function: "off-chain message", Args: args, Path: "message"}},
 		Hazards: func([]chains.Effect, chains.Party) []chains.Hazard { return personal.TextHazards(m.text) },
+	}
+	if m.legacy {
+		return message.Transaction()
 	}
 	return &named{message.Transaction(), m.signers}
 }

@@ -22,6 +22,11 @@ func v1(text string, signers ...string) string {
 	return solanamsg.SigningDomain + "\x01" + string([]byte{byte(len(signers))}) + strings.Join(signers, "") + text
 }
 
+// legacy returns an off-chain message with the header of 20 bytes.
+func legacy(format byte, text string) string {
+	return solanamsg.SigningDomain + "\x00" + string([]byte{format, byte(len(text)), byte(len(text) >> 8)}) + text
+}
+
 // TestParseOffchain has messages at and beyond the bounds of the format.
 func TestParseOffchain(t *testing.T) {
 	one, two, three := strings.Repeat("1", 32), strings.Repeat("2", 32), strings.Repeat("3", 32)
@@ -63,6 +68,15 @@ func TestParseOffchain(t *testing.T) {
 		"format 0, not ASCII":         {v0(0, "größer", one), "format 0 allows only printable ASCII"},
 		"format 0, a line break":      {v0(0, "a\nb", one), "format 0 allows only printable ASCII"},
 		"format 0, DEL":               {v0(0, "a\x7f", one), "format 0 allows only printable ASCII"},
+		"legacy, format 0":            {legacy(0, "hello"), ""},
+		"legacy, format 2":            {legacy(2, "größer\n"), ""},
+		"legacy, the longest":         {legacy(1, strings.Repeat("x", 1212)), ""},
+		"legacy, too long":            {legacy(1, strings.Repeat("x", 1213)), "format 1 allows at most 1232, use format 2"},
+		"legacy, not ASCII":           {legacy(0, "größer"), "format 0 allows only printable ASCII"},
+		"legacy, unreadable":          {legacy(2, "a\x1bb"), "so it cannot be shown"},
+		"legacy, no text":             {legacy(0, ""), "empty"},
+		"legacy, cut":                 {legacy(0, "hello")[:24], "the header of version 0 is truncated"},
+		"legacy, a byte more":         {legacy(0, "hello") + "x", "the header of version 0 is truncated"},
 		"no text":                     {v0(2, "", one), "empty"},
 		"no text, version 1":          {v1("", one), "empty"},
 		"not UTF-8":                   {v0(2, "a\xff", one), "so it cannot be shown"},
@@ -100,5 +114,26 @@ func TestSignersAreShown(t *testing.T) {
 		if want := []string{solana.EncodeAddress([32]byte([]byte(one))), solana.EncodeAddress([32]byte([]byte(two)))}; !slices.Equal(signers, want) {
 			t.Errorf("%v, want %v", signers, want)
 		}
+	}
+}
+
+// TestLegacyOfTheSolanaCommand: what 'solana sign-offchain-message' of Agave writes
+// (agave#3340) is named, and no other header is read as it.
+func TestLegacyOfTheSolanaCommand(t *testing.T) {
+	read, err := solanamsg.ParseOffchain([]byte(legacy(0, "Hello from the Solana CLI")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := read.Summary().Fields
+	if len(fields) != 2 || !strings.Contains(fields[0].Value, "20 bytes") || fields[1].Value != "Hello from the Solana CLI" {
+		t.Errorf("%+v", fields)
+	}
+	// A message of version 0 whose application domain begins like the legacy header.
+	text := strings.Repeat("x", 300)
+	raw := []byte(v0(1, text, strings.Repeat("1", 32)))
+	rest := len(raw) - 20
+	raw[17], raw[18], raw[19] = 1, byte(rest), byte(rest>>8)
+	if read, err = solanamsg.ParseOffchain(raw); err != nil || read.Summary().Fields[0].Value != "off-chain message, version 0" {
+		t.Errorf("%+v, %v", read, err)
 	}
 }

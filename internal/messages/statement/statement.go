@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/chains/tron"
@@ -16,7 +17,7 @@ import (
 
 // Parts are what the reader of a message has found.
 type Parts struct {
-	Chain   string // "ethereum", "solana" or "tron": the chain of the signer's address
+	Chain   string // "ethereum", "solana", "tron" or "bitcoin": the chain of the signer's address
 	Fields  []chains.Field
 	Effects []chains.Effect // SignerParty stands for the signer if the bytes do not name it
 
@@ -61,6 +62,8 @@ func (m *message) Request(signWith string) (chains.Request, error) {
 		r.locator, err = solana.ReadSignWith(signWith)
 	case tron.Name:
 		r.locator, err = tron.ReadSignWith(signWith)
+	case bitcoin.Name:
+		r.locator, err = bitcoin.ReadSignWith(signWith)
 	default:
 		r.locator, err = ethereum.ReadSignWith(signWith)
 	}
@@ -92,6 +95,9 @@ func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 		s.ed25519, key, err = with.Signer(keys)
 	case *tron.SignWith:
 		partyOf = tron.PartyOf
+		s.ecdsa, key, err = with.Signer(keys)
+	case *bitcoin.SignWith:
+		partyOf = with.PartyOf
 		s.ecdsa, key, err = with.Signer(keys)
 	case *ethereum.SignWith:
 		partyOf = ethereum.PartyOf

@@ -13,6 +13,7 @@ import (
 
 var (
 	_ keystore.ECDSASigner   = (*secp256k1Handle)(nil)
+	_ keystore.LowRSigner    = (*secp256k1Handle)(nil)
 	_ keystore.SchnorrSigner = (*secp256k1Handle)(nil)
 	_ keystore.Ed25519Signer = (*ed25519Handle)(nil)
 )
@@ -56,12 +57,20 @@ func (k *ed25519Handle) Format(state fmt.State, _ rune) { _, _ = io.WriteString(
 // with the signatures: keystore.Verified does not check them.
 func (*secp256k1Handle) ComputesRecoveryID() {}
 
-func (k *secp256k1Handle) SignECDSA(ctx context.Context, digest [32]byte) (signature [65]byte, err error) {
+func (k *secp256k1Handle) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, error) {
+	return k.signECDSA(ctx, digest, secp256k1.SignECDSA)
+}
+
+func (k *secp256k1Handle) SignLowR(ctx context.Context, digest [32]byte) ([65]byte, error) {
+	return k.signECDSA(ctx, digest, secp256k1.SignLowR)
+}
+
+func (k *secp256k1Handle) signECDSA(ctx context.Context, digest [32]byte, with func([32]byte, []byte) ([65]byte, error)) (signature [65]byte, err error) {
 	if err := ctx.Err(); err != nil {
 		return signature, err
 	}
 	err = (*Key)(k).use(func(secret []byte) error {
-		signature, err = secp256k1.SignECDSA(digest, secret)
+		signature, err = with(digest, secret)
 		return err
 	})
 	return signature, err

@@ -1,0 +1,125 @@
+package bitcoin
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/signer"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// SignWith names what signs a message (BIP-137): the key of a P2PKH or P2WPKH address, or
+// the key with an id.
+type SignWith struct {
+	target  *target // nil for an id
+	locator [1]keystore.Locator
+}
+
+// errLegacyAddress refuses addresses that BIP-137 cannot name a key of.
+var errLegacyAddress = errors.New("BIP-137 has signatures for P2PKH, P2WPKH and P2SH-P2WPKH: use BIP-322 for this address")
+
+// ReadSignWith reads signWith. The error is a *chains.SignerError.
+func ReadSignWith(text string) (*SignWith, error) {
+	target, err := parseSignWith(text)
+	if err != nil {
+		return nil, err
+	}
+	if target == nil {
+		return &SignWith{locator: [1]keystore.Locator{keystore.ByID(text)}}, nil
+	}
+	at, ok := Chain{}.Owner(target.script)
+	switch kind := classify(target.script); {
+	case kind == p2shUnknown:
+		return nil, malformedSigner("%s does not say which key it is of: name the key by its id", text)
+	case !ok || kind == p2tr:
+		return nil, malformedSigner("%s: %v", text, errLegacyAddress)
+	}
+	return &SignWith{target, [1]keystore.Locator{at}}, nil
+}
+
+func malformedSigner(format string, args ...any) error {
+	return &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name, Problem: fmt.Sprintf(format, args...)}
+}
+
+// Locators returns where to look for the key.
+func (s *SignWith) Locators() []keystore.Locator { return s.locator[:] }
+
+// Signer returns the one key that can sign: a secp256k1 key, the one at the address if
+// signWith is an address. The errors are those of chains.Request.
+func (s *SignWith) Signer(keys []keystore.Key) (keystore.ECDSASigner, keystore.Key, error) {
+	return signer.Only(Name, keys, func(key keystore.Key) (keystore.ECDSASigner, error) {
+		if s.target != nil && headerOf(s.target.script, key.PublicKey()) == 0 {
+			return nil, &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name,
+				Problem: fmt.Sprintf("key %s is not that of the address", key.ID())}
+		}
+		return keystore.AsECDSA(key)
+	})
+}
+
+// PartyOf returns the party of a key at the address of signWith, or at its P2PKH address.
+func (s *SignWith) PartyOf(pub keystore.PublicKey) chains.Party {
+	script, network := p2pkhScript(pub.Hash160()), Mainnet
+	if s.target != nil {
+		script, network = s.target.script, s.target.network
+	}
+	return (&transaction{network: network}).party(script)
+}
+
+// Header bytes of BIP-137 for recovery id 0.
+const (
+	headerP2PKH      = 31 // of a compressed key
+	headerP2SHP2WPKH = 35
+	headerP2WPKH     = 39
+)
+
+// headerOf returns the header byte of an address of the key, or 0 if the key has no such
+// address.
+func headerOf(script []byte, pub keystore.PublicKey) byte {
+	scripts, err := keyScripts(pub)
+	if err != nil {
+		return 0
+	}
+	headers := map[string]byte{"P2PKH": headerP2PKH, "P2SH": headerP2SHP2WPKH, "P2WPKH": headerP2WPKH}
+	for _, own := range scripts {
+		if bytes.Equal(own.script, script) {
+			return headers[own.kind]
+		}
+	}
+	return 0
+}
+
+// LegacySignature returns the signature of a message in the form of BIP-137, base64 of 65
+// bytes, for an address of the key: P2PKH, P2SH-P2WPKH or P2WPKH; P2PKH if it is empty. The
+// signature is r ‖ s ‖ recovery id over the double SHA-256 of the preimage. It is an error
+// if the address is not of the key that signed.
+func LegacySignature(preimage []byte, signature [65]byte, address string) (string, error) {
+	digest := chainhash.DoubleHashB(preimage)
+	point, err := crypto.Ecrecover(digest, signature[:])
+	if err != nil {
+		return "", fmt.Errorf("bitcoin: signature of a message: %w", err)
+	}
+	pub, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, point)
+	if err != nil {
+		return "", err
+	}
+	header := byte(headerP2PKH)
+	if address != "" {
+		target, err := parseSignWith(address)
+		if err == nil && target == nil {
+			err = malformedAddress(address, errNoAddress)
+		}
+		if err != nil {
+			return "", err
+		}
+		if header = headerOf(target.script, pub); header == 0 {
+			return "", malformedSigner("%s is not an address of the key that signed, or %v", address, errLegacyAddress)
+		}
+	}
+	return base64.StdEncoding.EncodeToString(append([]byte{header + signature[64]}, signature[:64]...)), nil
+}

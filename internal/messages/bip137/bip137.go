@@ -1,0 +1,85 @@
+// Package bip137 reads messages as Bitcoin's signmessage signs them.
+//
+// # Input
+//
+//	18 "Bitcoin Signed Message:\n" length message
+//
+// length is the CompactSize of the message, in its shortest form. The message is text
+// that [plaintext.Problem] accepts.
+//
+// # Output
+//
+// A signature over the double SHA-256 of the input. [bitcoin.LegacySignature] turns it into
+// the base64 that verifiers take, with the kind of address (BIP-137).
+package bip137
+
+import (
+	"bytes"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
+	"github.com/countersign-dev/countersign/internal/messages/statement"
+	"github.com/countersign-dev/countersign/internal/plaintext"
+	"github.com/countersign-dev/countersign/internal/psbt"
+)
+
+// Name is the Chain of this package's errors.
+const Name = "bitcoin message"
+
+// Prefix begins every preimage.
+const Prefix = "\x18Bitcoin Signed Message:\n"
+
+// Preimage returns the preimage of a message.
+func Preimage(message []byte) []byte {
+	return append(psbt.AppendCompactSize([]byte(Prefix), uint64(len(message))), message...)
+}
+
+// Parse reads a preimage. The error is a *chains.ParseError.
+func Parse(preimage []byte) (chains.Transaction, error) {
+	if !bytes.HasPrefix(preimage, []byte(Prefix)) {
+		return nil, malformed("", 0, `expected the preimage: 18 "Bitcoin Signed Message:\n", the length as CompactSize, and the message`)
+	}
+	message, ok := messageIn(preimage)
+	if !ok {
+		return nil, malformed("length", len(Prefix), "expected the number of bytes that follow, as the shortest CompactSize")
+	}
+	if problem := plaintext.Problem(message); problem != "" {
+		return nil, malformed("message", len(preimage)-len(message), "%s, so it cannot be shown", problem)
+	}
+	return statement.Parts{
+		Chain:  bitcoin.Name,
+		Fields: []chains.Field{chains.Text("kind", "signed message (BIP-137)"), chains.Text("message", string(message))},
+		Effects: []chains.Effect{{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner,
+			Function: "signed message", Args: args(message), Path: "message"}},
+		Hazards: func([]chains.Effect, chains.Party) []chains.Hazard { return personal.TextHazards(message) },
+		Digest:  chainhash.DoubleHashH(preimage),
+	}.Transaction(), nil
+}
+
+// messageIn returns what follows the length, if the length is its.
+func messageIn(preimage []byte) (message []byte, ok bool) {
+	rest := preimage[len(Prefix):]
+	for _, size := range []int{1, 3, 5} {
+		if len(rest) > size && bytes.Equal(psbt.AppendCompactSize(nil, uint64(len(rest)-size)), rest[:size]) {
+			return rest[size:], true
+		}
+	}
+	return nil, false
+}
+
+// maxArg is the length of the longest message that a policy sees, in bytes.
+const maxArg = 1024
+
+func args(message []byte) []chains.Arg {
+	if len(message) > maxArg {
+		return nil
+	}
+	return []chains.Arg{{Name: "message", Value: string(message)}}
+}
+
+func malformed(field string, offset int, format string, args ...any) error {
+	return statement.Malformed(Name, field, offset, format, args...)
+}

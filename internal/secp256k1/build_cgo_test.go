@@ -1,0 +1,5 @@
+//go:build cgo
+
+package secp256k1
+
+const withLibsecp256k1 = true
