@@ -42,6 +42,7 @@ prove:
 	COUNTERSIGN_PROVE=1000000 go test $(LIMIT) -count=1 -run 'EqualDecred|EqualsLibrary|EqualsCore' ./internal/secp256k1
 	go test $(LIMIT) -count=1 ./internal/messages/eip712 -run AgainstApitypes -prove=1000000
 	COUNTERSIGN_PROVE=100000 go test $(LIMIT) -count=1 -run KilledWhileAdopting ./cmd/countersign
+	COUNTERSIGN_PROVE=10 go test $(LIMIT) -count=1 -run LogDrill ./cmd/countersign
 	COUNTERSIGN_PROVE=5000 go test $(LIMIT) -count=1 -run MessageLibraries ./interop
 
 # Measures whether the duration of signing depends on the secret. |t| below 5 shows no
@@ -75,7 +76,7 @@ RACE = . ./httpapi ./stamp ./keystore ./keystore/internal/software ./keystore/me
 	./store/... ./otp ./chains/bitcoin ./cmd/countersign/internal/...
 
 # The tests of the command that run a server.
-SERVING = Reload|Backup|Killed|Nodes|Readi|Health|Admin|TLS|Witness|FirstDay|Scripts/(serve|approve|log)$$
+SERVING = Reload|Backup|LogDrill|Killed|Nodes|Readi|Health|Admin|TLS|Witness|FirstDay|Scripts/(serve|approve|log)$$
 
 # Runs those tests with the race detector.
 race:

@@ -6,6 +6,7 @@ package countersign
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
@@ -130,7 +131,14 @@ func refuseStore(err error) error {
 		return refused
 	}
 	var limit *store.LimitError
+	var superseded *store.SupersededError
 	switch {
+	case errors.As(err, &superseded):
+		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", err,
+			"the store has lost what was answered to requests up to %s, and this one may be among them: find out whether it was carried out, and if not make it again after that time",
+			superseded.Until.UTC().Format(time.RFC3339))
+	case errors.Is(err, store.ErrConflict):
+		return activity.NewError(activity.ReasonUnavailable, "", err, "this organization takes no requests: its store lacks what was answered before, and an operator has to look at it")
 	case errors.As(err, &limit):
 		refused := activity.NewError(activity.ReasonLimitExceeded, "", err, "%v", limit)
 		refused.RetryAfter = limit.RetryAfter

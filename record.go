@@ -130,7 +130,11 @@ func (e *Engine) stored(record *activity.Record) (store.Activity, error) {
 		Data:           record.Encode(),
 		KeepUntil:      e.keepUntil(record.Request, e.lastChange(record)),
 	}
-	if !e.config.Log || stored.Waiting {
+	if !e.config.Log {
+		return stored, nil
+	}
+	stored.Sent = record.Request.Time()
+	if stored.Waiting {
 		return stored, nil
 	}
 	var err error

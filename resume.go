@@ -50,6 +50,8 @@ func (e *Engine) carryOut(ctx context.Context, s, resumed *submission, waiting *
 	claim.Revision, claim.Now = waiting.revision, e.config.Now()
 	begun, err := e.config.Store.Begin(ctx, claim, resumed.charges.Take(claim.Now, nil))
 	switch {
+	case errors.Is(err, store.ErrStale):
+		return e.notNow(ctx, waiting, refuseStore(err))
 	case err != nil:
 		return nil, err
 	case begun.Recorded != nil:
@@ -78,7 +80,7 @@ func (e *Engine) notNow(ctx context.Context, waiting *pending, cause error) (*ac
 	}
 	after := *waiting.Record
 	switch refused.Reason {
-	case activity.ReasonRequestInvalid, activity.ReasonInvalidTransaction, activity.ReasonUnsupportedTransactionType:
+	case activity.ReasonRequestInvalid, activity.ReasonInvalidTransaction, activity.ReasonUnsupportedTransactionType, activity.ReasonInvalidTime:
 		after.Status, after.Decision.Reason = activity.StatusFailed, ""
 		after.Failure = &activity.Failure{Code: refused.Code, Message: refused.Message}
 	default:

@@ -180,13 +180,17 @@ func (e *Engine) begin(ctx context.Context, s *submission) (*store.Activity, err
 const recordOverhead = 2 << 10
 
 func (e *Engine) claim(request *activity.Request) store.Claim {
-	return store.Claim{
+	claim := store.Claim{
 		OrganizationID: request.OrganizationID,
 		Fingerprint:    request.Fingerprint,
 		LeaseTTL:       e.config.LeaseTTL,
 		LiveUntil:      e.liveUntil(request.Time()),
 		Size:           2*len(request.Body) + recordOverhead,
 	}
+	if e.config.Log {
+		claim.Sent = request.Time()
+	}
+	return claim
 }
 
 // liveUntil returns the last instant at which a lease on the request may be taken.

@@ -10,7 +10,7 @@
 //	countersign_request_duration_seconds{operation}          histogram of whole requests
 //	countersign_perform_duration_seconds{operation}          histogram of signing or delivering only
 //
-// and the ones that Describe, WatchKeys and WatchReady add.
+// and the ones that Describe, WatchKeys, WatchReady and WatchLogs add.
 //
 // The outcome is completed, waiting (for approvals), repeated (answered from the record),
 // or the reason of the refusal. The operation is unknown if the request did not say, or
@@ -136,6 +136,19 @@ func (m *Metrics) WatchReady(ready func() bool) {
 		}
 		return 0
 	})
+}
+
+// WatchLogs adds
+//
+//	countersign_log_conflicts                      organizations that take no requests, because their log is behind what was seen
+//	countersign_log_memory_write_failures_total    how often the memory of the logs could not be written
+//
+// Both functions are called at each scrape. WatchLogs may be called only once.
+func (m *Metrics) WatchLogs(conflicts func() int, failures func() uint64) {
+	m.gauge("countersign_log_conflicts", "Organizations that take no requests, because their log is behind what was seen.", func() float64 { return float64(conflicts()) })
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "countersign_log_memory_write_failures_total", Help: "How often the memory of the logs could not be written; the log has the cause.",
+	}, func() float64 { return float64(failures()) }))
 }
 
 // Handler serves the metrics.

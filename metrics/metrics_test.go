@@ -94,3 +94,16 @@ func TestWatchKeys(t *testing.T) {
 		skipped++
 	}
 }
+
+// TestWatchLogs checks that conflicts and failed writes are read at each scrape.
+func TestWatchLogs(t *testing.T) {
+	observer := metrics.New()
+	conflicts := 0
+	observer.WatchLogs(func() int { return conflicts }, func() uint64 { return 7 })
+	for _, want := range []string{"countersign_log_conflicts 0\n", "countersign_log_conflicts 1\n"} {
+		if text := scrape(t, observer); !strings.Contains(text, want) || !strings.Contains(text, "countersign_log_memory_write_failures_total 7\n") {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+		conflicts++
+	}
+}

@@ -30,6 +30,7 @@ func servedMetrics(t *testing.T) string {
 	seen.Describe("1", "2", "3", func() time.Time { return time.Unix(1, 0) })
 	seen.WatchKeys(func() int { return 0 }, func() int { return 0 })
 	seen.WatchReady(func() bool { return true })
+	seen.WatchLogs(func() int { return 0 }, func() uint64 { return 0 })
 	seen.Observe(countersign.Observation{Operation: "sign_transaction", Performed: 1})
 	answer := httptest.NewRecorder()
 	seen.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -16,11 +17,26 @@ type Log interface {
 	// AppendLeaves appends all leaves or none, and returns the index of the first. It
 	// is for leaves that do not come with an activity, whose leaf is appended by
 	// Complete. If size is not AnySize and the log does not have that many leaves, it
-	// returns ErrChanged.
+	// returns ErrChanged; while the log has a conflict, ErrConflict.
 	AppendLeaves(ctx context.Context, organizationID string, size int64, leaves []LogEntry) (index int64, err error)
 
 	// LogHead returns the head of an organization's log.
 	LogHead(ctx context.Context, organizationID string) (translog.Head, error)
+
+	// LogHeads returns the heads of the logs of these organizations as last committed, or
+	// of all if there are none, in one query. A log without leaves and marks may be left
+	// out.
+	LogHeads(ctx context.Context, organizationIDs ...string) (map[string]translog.Head, error)
+
+	// MarkConflict gives a log a conflict, unless it has one in which as much was
+	// remembered. From then on every node that shares the store refuses to extend the
+	// log. It returns the head as it is then.
+	MarkConflict(ctx context.Context, organizationID string, conflict translog.Conflict) (translog.Head, error)
+
+	// AcceptConflict ends the conflict of a log, provided that it is the given one and
+	// that the log is the one found, appends the leaf, and sets Head.Accepted to until,
+	// or later if the store's clock is ahead of now; otherwise it returns ErrChanged.
+	AcceptConflict(ctx context.Context, organizationID string, accepted Acceptance) (translog.Head, error)
 
 	// LogRows returns the rows with the given indexes, which must be ascending. If one
 	// does not exist, the error is translog.ErrMissing.
@@ -35,6 +51,67 @@ type LogEntry struct {
 	ID   string
 	Leaf []byte
 }
+
+// Acceptance ends a conflict.
+type Acceptance struct {
+	Remembered, Found tlog.Tree
+	Now               time.Time
+	Skew              time.Duration // how far the time of a request may be ahead of the clock
+	Leaf              LogEntry
+}
+
+// Apply ends the conflict in a head, and appends the leaf. now is the latest of the
+// clocks of those who share the store. It returns ErrChanged if the head is not in that
+// conflict.
+func (a *Acceptance) Apply(head *translog.Head, now time.Time) (translog.Row, error) {
+	if head.Conflict == nil || head.Conflict.Remembered != a.Remembered || head.Tree() != a.Found {
+		return translog.Row{}, ErrChanged
+	}
+	if now.Before(a.Now) {
+		now = a.Now
+	}
+	head.Conflict = nil
+	// Up to the end of the millisecond, which is as exact as a request's time is.
+	if until := now.Add(a.Skew).Truncate(time.Millisecond).Add(time.Millisecond); until.After(head.Accepted) {
+		head.Accepted = until.UTC()
+	}
+	return head.Append(a.Leaf.Leaf), nil
+}
+
+// Mark gives a head a conflict, unless it has one in which as much was remembered, and
+// reports whether it did.
+func Mark(head *translog.Head, conflict translog.Conflict) bool {
+	if head.Conflict != nil && head.Conflict.Remembered.N >= conflict.Remembered.N {
+		return false
+	}
+	head.Conflict = &conflict
+	return true
+}
+
+// Admit refuses what may not be recorded under the head of a log: anything while it has a
+// conflict, and a request that was sent before an acceptance. sent is zero if only the
+// former is asked. The error is ErrConflict or a *SupersededError.
+func Admit(head *translog.Head, sent time.Time) error {
+	switch {
+	case head.Conflict != nil:
+		return ErrConflict
+	case !sent.IsZero() && !sent.After(head.Accepted):
+		return &SupersededError{head.Accepted}
+	}
+	return nil
+}
+
+// SupersededError refuses a request that is not recorded, but may have been answered in the
+// history that the log has lost.
+type SupersededError struct{ Until time.Time } // requests that were sent later are carried out
+
+// Error says from when on requests are carried out.
+func (e *SupersededError) Error() string {
+	return "store: the request is not later than " + e.Until.Format(time.RFC3339Nano) + ", up to which the log has lost what was answered"
+}
+
+// Unwrap returns ErrStale.
+func (*SupersededError) Unwrap() error { return ErrStale }
 
 // AnySize makes Log.AppendLeaves append whatever the size of the log.
 const AnySize = -1

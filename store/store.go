@@ -39,6 +39,11 @@ var (
 	// forgotten: carrying it out could be doing so a second time.
 	ErrStale = errors.New("store: the request is no longer live")
 
+	// ErrConflict: the log of the organization does not extend what a node had seen
+	// committed, so that requests may have been answered of which this store knows
+	// nothing. Nothing was written, and nothing is until an operator accepts the loss.
+	ErrConflict = errors.New("store: the log is behind what a node has seen, or has another history: run 'countersign log accept'")
+
 	// ErrUnavailable: the file or the database cannot be read or written at the
 	// moment. The call may be retried.
 	ErrUnavailable = errors.New("store: unavailable")
@@ -53,6 +58,9 @@ var (
 
 	// ErrInUse: another process has the file open.
 	ErrInUse = errors.New("store: in use by another process")
+
+	// ErrNone: there is no store, or an empty file in place of one. Nothing was written.
+	ErrNone = errors.New("store: there is none")
 
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("store: closed")
@@ -84,6 +92,12 @@ type Activity struct {
 	// transaction, in a store that is a [Log]. If it is nil, nothing is appended.
 	// Begin and Get do not return it.
 	Leaf []byte
+
+	// Sent is when the request was sent, by its own time, if the organization has a log.
+	// A store that is a [Log] then records nothing while the log has a conflict, and
+	// Complete returns a *SupersededError if the request was sent before the log was
+	// accepted. Begin and Get do not return it.
+	Sent time.Time
 }
 
 // Claim describes a request to Begin.
@@ -101,6 +115,9 @@ type Claim struct {
 	// whose record it may have forgotten. Zero means no limit, which is allowed only
 	// for stores that do not forget.
 	LiveUntil time.Time
+
+	// Sent is Activity.Sent of the activity to come: Begin refuses what Complete would.
+	Sent time.Time
 
 	// Revision, if not zero, is the revision of the waiting activity that is to be
 	// carried out. LiveUntil is then ignored.

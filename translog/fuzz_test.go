@@ -23,7 +23,9 @@ func FuzzLeaf(f *testing.F) {
 }
 
 func FuzzHead(f *testing.F) {
-	f.Add(newStore(f, 7).head.Encode())
+	for _, head := range marked(newStore(f, 7)) {
+		f.Add(head.Encode())
+	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		head, err := translog.ParseHead(in)
 		if err != nil {

@@ -45,6 +45,9 @@ func NewPolicyLeaf(organization string, digest [sha256.Size]byte, from time.Time
 // IsPolicy reports whether the leaf is of a policy, not of an activity.
 func (l *Leaf) IsPolicy() bool { return strings.HasPrefix(l.ID, policyID) }
 
+// IsAccept reports whether the leaf is of an accepted conflict, not of an activity.
+func (l *Leaf) IsAccept() bool { return strings.HasPrefix(l.ID, acceptID) }
+
 // Encode returns the only encoding of the leaf:
 //
 //	"countersign.leaf/1" ‖ length 2, organization ‖ length 2, id ‖ fingerprint 32 ‖ record 32
@@ -98,10 +101,19 @@ type Row struct {
 	Hashes []byte
 }
 
-// Head is the size of a log and its right edge, which is all that appending needs.
+// Head is the size of a log and its right edge, which is all that appending needs, and
+// what nodes have marked it with.
 type Head struct {
 	Size int64
 	Edge []tlog.Hash // roots of the complete subtrees, largest first
+
+	// Conflict is not nil while the log does not grow: see [Conflict].
+	Conflict *Conflict
+
+	// Accepted is not zero if an operator accepted a conflict. A request that was sent
+	// no later, by its own time, may have been answered in the history that was lost: if
+	// it is not recorded, it is not carried out.
+	Accepted time.Time
 }
 
 // Append adds a leaf and returns its row.
@@ -131,11 +143,22 @@ func (h *Head) Tree() tlog.Tree {
 	return tlog.Tree{N: h.Size, Hash: root}
 }
 
-// Encode returns the head in the form for a store: size 8, big-endian ‖ the edge.
+// Encode returns the head in the form for a store:
+//
+//	size 8 ‖ the edge ‖ nothing, accepted 8, or accepted 8 ‖ conflict 56
+//
+// with integers in big-endian order and times in milliseconds since the epoch. A program
+// that knows no conflicts refuses a head that has one.
 func (h *Head) Encode() []byte {
 	out := binary.BigEndian.AppendUint64(nil, uint64(h.Size))
 	for _, hash := range h.Edge {
 		out = append(out, hash[:]...)
+	}
+	if !h.Accepted.IsZero() || h.Conflict != nil {
+		out = binary.BigEndian.AppendUint64(out, milliseconds(h.Accepted))
+	}
+	if h.Conflict != nil {
+		out = append(out, h.Conflict.encode()...)
 	}
 	return out
 }
@@ -149,14 +172,39 @@ func ParseHead(in []byte) (h Head, err error) {
 		return h, errHead
 	}
 	size := binary.BigEndian.Uint64(in)
-	if size > math.MaxInt64 || len(in) != 8+len(tlog.Hash{})*bits.OnesCount64(size) {
+	edge := 8 + len(tlog.Hash{})*bits.OnesCount64(size)
+	if size > math.MaxInt64 || len(in) < edge {
 		return Head{}, errHead
 	}
 	h.Size = int64(size)
-	for rest := in[8:]; len(rest) > 0; rest = rest[len(tlog.Hash{}):] {
+	for rest := in[8:edge]; len(rest) > 0; rest = rest[len(tlog.Hash{}):] {
 		h.Edge = append(h.Edge, tlog.Hash(rest[:len(tlog.Hash{})]))
+	}
+	if err := h.parseMarks(in[edge:]); err != nil {
+		return Head{}, err
 	}
 	return h, nil
 }
 
-var errHead = errors.New("translog: the head of the log is damaged: expected a size and one hash for each of its subtrees")
+// parseMarks parses what follows the edge.
+func (h *Head) parseMarks(in []byte) (err error) {
+	if len(in) == 0 {
+		return nil
+	}
+	if len(in) != 8 && len(in) != 8+conflictSize {
+		return errHead
+	}
+	if h.Accepted, err = parseTime(in); err != nil {
+		return err
+	}
+	if len(in) > 8 {
+		h.Conflict, err = parseConflict(in[8:])
+		return err
+	}
+	if h.Accepted.IsZero() {
+		return errHead // another encoding of a head without marks
+	}
+	return nil
+}
+
+var errHead = errors.New("translog: the head of the log is damaged: expected a size, one hash for each of its subtrees, and at most an acceptance and a conflict")

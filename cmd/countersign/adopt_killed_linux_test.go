@@ -17,6 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/translog"
@@ -176,6 +177,7 @@ func adoptsInBolt(t *testing.T, s *served) {
 			return err == nil && info.ModTime().After(time.Unix(1, 0))
 		},
 	} {
+		_ = os.Remove(filepath.Join(s.dir, config.MemoryName)) // as on another machine
 		if err := errors.Join(os.WriteFile(file, whole, 0o600), os.Chtimes(file, time.Unix(1, 0), time.Unix(1, 0))); err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +209,7 @@ func adoptsInPostgres(t *testing.T, s *served) {
 	server := testenv.Postgres(t)
 	folder, _, _ := strings.Cut(strings.TrimPrefix(server.DSN, "host="), " ")
 	uri := "postgres:///postgres?user=postgres&host=" + folder
-	s.edit(t, "store: bolt:state.db", "store: "+uri)
+	s.storeAt(t, uri)
 	a := newAdoption(t, s, uri)
 	holder, watcher := connected(t, server.DSN), connected(t, server.DSN)
 	execute := func(statement string, arguments ...any) {

@@ -38,6 +38,9 @@ nor is a PostgreSQL database, which pg_dump backs up. The output lists what is m
 
   {"backup":"DIR","files":12,"missing":["…"]}
 
+What this machine remembers of its logs (log.memory) is not part of a backup: it is
+what a restored store is compared with.
+
 Restore it with 'countersign restore'.`),
 		Example: "  countersign backup --config countersign.yaml /mnt/backup/2026-11-22",
 		Args:    namedArgs,
@@ -58,11 +61,17 @@ func makeBackup(cmd *cobra.Command, path, dir string, withPassphrase bool) error
 	if err != nil {
 		return err
 	}
-	to, err := backup.NewWriter(dir, path, time.Now())
+	now := time.Now()
+	records, err := openForBackup(cmd.Context(), configured)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	defer records.close()
+	to, err := backup.NewWriter(dir, path, now)
 	if err != nil {
 		return err
 	}
-	if err := backUpStore(cmd.Context(), to, configured); err != nil {
+	if err := records.backUp(cmd.Context(), to); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	if err := backUpKeys(cmd.Context(), to, configured, withPassphrase); err != nil {
@@ -126,34 +135,65 @@ func copyKeys(ctx context.Context, to *backup.Writer, dir string) (err error) {
 	return to.AddCopy(dir, copied)
 }
 
-func backUpStore(ctx context.Context, to *backup.Writer, configured *config.Config) error {
+// storeForBackup is the store to back up: one that this process has opened, a snapshot that
+// a server sends, or neither, if it cannot be copied from here.
+type storeForBackup struct {
+	path    string
+	opened  *bolt.Store
+	sent    *sentSnapshot
+	missing string
+}
+
+// openForBackup opens the store before anything is written: without one there is nothing to
+// back up.
+func openForBackup(ctx context.Context, configured *config.Config) (*storeForBackup, error) {
 	path, isBolt := strings.CutPrefix(configured.Store, "bolt:")
 	switch {
 	case configured.Store == config.MemoryStore:
-		to.Manifest.Missing = append(to.Manifest.Missing, "the store: it is in memory, and empty after each start")
-		return nil
+		return &storeForBackup{missing: "the store: it is in memory, and empty after each start"}, nil
 	case !isBolt:
-		to.Manifest.Missing = append(to.Manifest.Missing,
-			"the database: run pg_dump --format=custom --file=state.dump with the URL of the configuration, and pg_restore --dbname to restore it")
-		return nil
+		opened, err := openStore(ctx, configured.Store)
+		if errors.Is(err, store.ErrNone) {
+			return nil, err
+		}
+		if err == nil {
+			err = opened.Close()
+		} else {
+			err = nil // the keys can be backed up while the database is unreachable
+		}
+		return &storeForBackup{missing: "the database: run pg_dump --format=custom --file=state.dump with the URL of the configuration, and pg_restore --dbname to restore it"}, err
 	}
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		to.Manifest.Missing = append(to.Manifest.Missing, "the store: there is none yet")
-		return nil
+	if sent, err := askForSnapshot(ctx, path); err == nil {
+		return &storeForBackup{path: path, sent: sent}, nil
 	}
-	if snapshot, err := askForSnapshot(ctx, path); err == nil {
-		defer func() { _ = snapshot.Close() }()
-		return to.Add(path, snapshot)
-	}
-	opened, err := bolt.Open(path)
+	opened, err := bolt.OpenExisting(path)
 	if errors.Is(err, store.ErrInUse) {
-		return fmt.Errorf("%w, which offers no backups at %s: is it an older version, or does it run as another user?", err, snapshotAddress(path))
+		return nil, fmt.Errorf("%w, which offers no backups at %s: is it an older version, or does it run as another user?", err, snapshotAddress(path))
 	}
 	if err != nil {
-		return err
+		return nil, refuseNone(err)
 	}
-	err = opened.Snapshot(ctx, func(_ int64, from io.WriterTo) error { return to.Add(path, from) })
-	return errors.Join(err, opened.Close())
+	return &storeForBackup{path: path, opened: opened}, nil
+}
+
+func (s *storeForBackup) close() {
+	if s.sent != nil {
+		_ = s.sent.Close() // it was read
+	}
+	if s.opened != nil {
+		_ = s.opened.Close() // it was only read
+	}
+}
+
+func (s *storeForBackup) backUp(ctx context.Context, to *backup.Writer) error {
+	switch {
+	case s.sent != nil:
+		return to.Add(s.path, s.sent)
+	case s.opened != nil:
+		return s.opened.Snapshot(ctx, func(_ int64, from io.WriterTo) error { return to.Add(s.path, from) })
+	}
+	to.Manifest.Missing = append(to.Manifest.Missing, s.missing)
+	return nil
 }
 
 // snapshotAddress returns the socket at which a server offers snapshots of its store. It is

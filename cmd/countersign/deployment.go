@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/ecdsa"
@@ -9,8 +10,9 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,9 +21,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 	"github.com/countersign-dev/countersign/store"
-	"github.com/countersign-dev/countersign/store/bolt"
-	"github.com/countersign-dev/countersign/store/memory"
-	"github.com/countersign-dev/countersign/store/postgres"
 )
 
 // openEngine opens the engine that the configuration describes, and its store. change
@@ -37,6 +36,9 @@ func openEngine(cmd *cobra.Command, at *keystoreFlags, change func(*countersign.
 	if engineConfig.Directory, err = countersign.NewDirectory(configured.Organizations); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", configured.Path, err)
 	}
+	if err := missing(configured, at.newStore); err != nil {
+		return nil, nil, err
+	}
 	keys, err := at.open(cmd) // from here on the process leaves no core dump
 	if err != nil {
 		return nil, nil, err
@@ -50,7 +52,7 @@ func openEngine(cmd *cobra.Command, at *keystoreFlags, change func(*countersign.
 		engineConfig.Policy = policies
 	}
 	change(&engineConfig)
-	engine, err := engineOverStore(cmd.Context(), configured, &engineConfig)
+	engine, err := engineOverStore(cmd.Context(), configured, at.newStore, &engineConfig)
 	if err != nil {
 		return nil, nil, errors.Join(err, keys.Close())
 	}
@@ -59,7 +61,7 @@ func openEngine(cmd *cobra.Command, at *keystoreFlags, change func(*countersign.
 
 // engineOverStore opens the store, the proof key, the log and the one-time passwords, and
 // the engine over them.
-func engineOverStore(ctx context.Context, configured *config.Config, engineConfig *countersign.Config) (*countersign.Engine, error) {
+func engineOverStore(ctx context.Context, configured *config.Config, newStore bool, engineConfig *countersign.Config) (*countersign.Engine, error) {
 	var err error
 	if engineConfig.ProofSigner, err = openProofKey(ctx, configured.ProofKey); err != nil {
 		return nil, fmt.Errorf("proofKey: %w", err)
@@ -68,7 +70,8 @@ func engineOverStore(ctx context.Context, configured *config.Config, engineConfi
 	if err != nil {
 		return nil, fmt.Errorf("log: keyFile: %w", err)
 	}
-	if engineConfig.Store, err = openStore(ctx, configured.Store); err != nil {
+	logger := cmp.Or(engineConfig.Logger, slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	if engineConfig.Store, err = openRemembered(ctx, configured, newStore, engineConfig.MaxRequestSkew, logger); err != nil {
 		return nil, err
 	}
 	engineConfig.Log = !configured.Log.Off && !engineConfig.Store.Forgets()
@@ -84,66 +87,11 @@ func engineOverStore(ctx context.Context, configured *config.Config, engineConfi
 	}
 	for i := range configured.Organizations {
 		id := configured.Organizations[i].ID
-		if _, err := engine.AdoptRecords(ctx, id); err != nil {
+		if _, err := engine.AdoptRecords(ctx, id); err != nil && !errors.Is(err, store.ErrConflict) {
 			return nil, errors.Join(fmt.Errorf("log: records of organization %s from before the log: %w", id, err), engineConfig.Store.Close())
 		}
 	}
 	return engine, nil
-}
-
-// connectTimeout bounds the first connection to a database.
-const connectTimeout = 15 * time.Second
-
-// openBolt opens the store in a file. Tests replace it to crash at a step.
-var openBolt = func(path string) (store.Store, error) {
-	opened, err := bolt.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	return opened, nil
-}
-
-// checkStoreURI refuses a URI that openStore does not know.
-func checkStoreURI(uri string) error {
-	scheme, rest, _ := strings.Cut(uri, ":")
-	switch {
-	case uri == config.MemoryStore, scheme == "postgres", scheme == "postgresql", scheme == "bolt" && rest != "":
-		return nil
-	case scheme == "bolt":
-		return fmt.Errorf("store: %q names no file: write bolt:PATH", uri)
-	}
-	return fmt.Errorf("store: unknown store %q: use memory, bolt:PATH or postgres://…", scheme)
-}
-
-// openStore opens the store that a URI names. Its errors name the store.
-func openStore(ctx context.Context, uri string) (store.Store, error) {
-	if err := checkStoreURI(uri); err != nil {
-		return nil, err
-	}
-	if uri == config.MemoryStore {
-		return memory.New(countersign.DefaultStoreBytes), nil
-	}
-	if path, ok := strings.CutPrefix(uri, "bolt:"); ok {
-		return openBolt(path)
-	}
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-	defer cancel()
-	opened, err := postgres.Open(ctx, uri)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, fmt.Errorf("store: PostgreSQL did not answer within %v", connectTimeout)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return opened, nil
-}
-
-// ifInUse adds a cure to the error of a store that another process has open.
-func ifInUse(err error, cure string) error {
-	if errors.Is(err, store.ErrInUse) {
-		return fmt.Errorf("%w: %s", err, cure)
-	}
-	return err
 }
 
 // openProofKey opens the key that signs app proofs and verification tokens: an ECDSA key

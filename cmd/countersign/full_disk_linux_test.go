@@ -25,7 +25,7 @@ func TestFullDisk(t *testing.T) {
 	t.Run("bolt", func(t *testing.T) {
 		disk := testenv.SmallDisk(t, 16<<20)
 		s := newServed(t)
-		s.edit(t, "store: bolt:state.db", "store: bolt:"+filepath.Join(disk.Dir, "state.db"))
+		s.storeAt(t, "bolt:"+filepath.Join(disk.Dir, "state.db"))
 		servesThroughFullDisk(t, s, disk, func() {})
 	})
 	t.Run("postgres", func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestFullDisk(t *testing.T) {
 		server := testenv.Postgres(t)
 		folder, _, _ := strings.Cut(strings.TrimPrefix(server.DSN, "host="), " ")
 		s := newServed(t)
-		s.edit(t, "store: bolt:state.db", "store: postgres:///postgres?user=postgres&host="+folder)
+		s.storeAt(t, "postgres:///postgres?user=postgres&host="+folder)
 		servesThroughFullDisk(t, s, disk, func() {
 			// Start a new write-ahead log file: PostgreSQL stops if it cannot create one.
 			administrator := connected(t, server.DSN)

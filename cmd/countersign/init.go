@@ -22,6 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/store/bolt"
 )
 
 func newInitCommand() *cobra.Command {
@@ -33,6 +34,7 @@ func newInitCommand() *cobra.Command {
 Create a directory with everything that serve and a first request need:
 
   countersign.yaml   the configuration, with comments on what can be changed
+  state.db           the store: what was answered, limits, used codes, the log
   keys/              an empty keystore
   passphrase         its passphrase, random
   api-key.json       an API key, for the client that sends requests, not for the server
@@ -122,6 +124,7 @@ type initialized struct {
 // Names in the directory that init fills.
 const (
 	configName     = "countersign.yaml"
+	storeName      = "state.db"
 	keysName       = "keys"
 	passphraseName = "passphrase"
 	apiKeyName     = "api-key.json"
@@ -143,6 +146,7 @@ func initialize(dir string) (answer initialized, err error) {
 	answer = initialized{configName, key.OrganizationID, key.PublicKey, apiKeyName}
 	err = fillAtOnce(dir, &answer, func(at func(string) string) []func() error {
 		return []func() error{
+			func() error { return initStore(at(storeName)) },
 			func() error { return initKeystore(at(keysName), at(passphraseName)) },
 			func() error { return writeNew(at(apiKeyName), append(jsonLine(key), '\n')) },
 			func() error { return initProofKey(at(proofName)) },
@@ -190,6 +194,15 @@ func randomLine(size int) []byte {
 // would only slow down each start.
 const initWorkFactor = 10
 
+// initStore creates an empty store: serve creates none by itself.
+func initStore(path string) error {
+	created, err := bolt.Open(path)
+	if err != nil {
+		return err
+	}
+	return created.Close()
+}
+
 func initKeystore(dir, passphraseFile string) error {
 	line := randomLine(32)
 	defer keystore.Wipe(line)
@@ -236,7 +249,7 @@ listen: 127.0.0.1:8080
 admin: 127.0.0.1:8081           # /healthz, /readyz, /metrics
 # tls: {certFile: cert.pem, keyFile: key.pem}
 # origins: [https://app.example.com]  # pages that may use the API from a browser
-store: bolt:state.db            # or postgres://user@host/name, for several nodes
+store: bolt:%s            # or postgres://user@host/name, for several nodes: then start once with --new-store
 keystore: file:%s
 passphraseFile: %s
 proofKey: file:%s
@@ -256,5 +269,5 @@ otp:
   outbox: %s                # one file per message; to send them, replace it with:
   # email: {smtp: {host: mail.example.com, port: 587, username: …, passwordFile: …, tls: starttls, from: no-reply@example.com}}
   # sms: {webhook: {url: https://…, headersFile: …}}
-`, keysName, passphraseName, proofName, logName, key.OrganizationID, key.Curve, key.PublicKey, otpSecretName, outboxName)
+`, storeName, keysName, passphraseName, proofName, logName, key.OrganizationID, key.Curve, key.PublicKey, otpSecretName, outboxName)
 }

@@ -71,6 +71,7 @@ func initializeOffline(dir, clientFile string) (answer initializedOffline, err e
 	answer = initializedOffline{configName, client.OrganizationID, client.APIPublicKey, proofPublicName, logKeyName}
 	err = fillAtOnce(dir, &answer, func(at func(string) string) []func() error {
 		return []func() error{
+			func() error { return initStore(at(storeName)) },
 			func() error { return initKeystore(at(keysName), at(passphraseName)) },
 			func() error { return initProofKey(at(proofName)) },
 			func() error { return writeProofPublic(at(proofName), at(proofPublicName)) },
@@ -157,7 +158,7 @@ func writeLogKey(from, to, organizationID string) error {
 // offlineConfig returns the configuration that init --offline writes.
 func offlineConfig(client initializedClient) []byte {
 	return fmt.Appendf(nil, `# A machine without a network. Relative paths are relative to this file.
-store: bolt:state.db            # records what was signed: no request is signed twice
+store: bolt:%s            # records what was signed: no request is signed twice
 keystore: file:%s
 passphraseFile: %s
 proofKey: file:%s
@@ -172,5 +173,5 @@ organizations:
           - {curve: %s, publicKey: "%s"}
             # activities: […] # default: transactions and one-time passwords. Voting and
             #                   signing messages must be listed: docs/configuration.md
-`, keysName, passphraseName, proofName, logName, client.OrganizationID, stamp.CurveP256, client.APIPublicKey)
+`, storeName, keysName, passphraseName, proofName, logName, client.OrganizationID, stamp.CurveP256, client.APIPublicKey)
 }

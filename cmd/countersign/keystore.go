@@ -31,6 +31,7 @@ type keystoreFlags struct {
 	configFile       string
 	set              func(flag string) bool // reports whether the flag was given
 	configured       *config.Config         // set once it has been read
+	newStore         bool                   // of serve --new-store
 }
 
 const defaultOrganization = "default"

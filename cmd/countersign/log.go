@@ -19,14 +19,14 @@ func newLogCommand() *cobra.Command {
 		Short: "Verify the log, and prove what is in it",
 		Long: paragraphs(`
 Each activity that ended is a leaf of its organization's log, a Merkle tree: see
-docs/log.md. These commands read the configured store. A bolt store must not be in use
+docs/log.md. These commands, except accept, read the configured store. A bolt store must not be in use
 by serve: for a running server, pass --url to checkpoint and prove, and run verify on a
 backup. Keep checkpoints on another machine: without one, it goes unnoticed if the newest
 leaves are cut off.`),
 		Args: commandOnly,
 		RunE: chooseCommand,
 	}
-	command.AddCommand(newLogVerifyCommand(), newLogProveCommand(), newLogCheckpointCommand(), newLogKeyCommand(), newLogCheckCommand())
+	command.AddCommand(newLogVerifyCommand(), newLogProveCommand(), newLogCheckpointCommand(), newLogKeyCommand(), newLogCheckCommand(), newLogAcceptCommand())
 	return command
 }
 

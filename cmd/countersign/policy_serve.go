@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/policy"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // loadedPolicies are the policies in force, and the keystore needed to reload them.
@@ -104,15 +105,31 @@ func (p *loadedPolicies) replace(files map[string]*policy.File, configured *conf
 	}
 }
 
-// record appends the policies in force to the logs of their organizations.
+// record appends the policies in force to the logs of their organizations. A log that has a
+// conflict gets its policy when the conflict is accepted.
 func (p *loadedPolicies) record(ctx context.Context, engine *countersign.Engine) error {
 	if p == nil {
 		return nil
 	}
 	for organization := range withPolicy(p.configured) {
-		if err := engine.LogPolicy(ctx, organization.ID, p.inForce(organization.ID).Digest()); err != nil {
-			return fmt.Errorf("log: policy of organization %s: %w", organization.ID, err)
+		if err := p.recordOne(ctx, engine, organization.ID); err != nil && !errors.Is(err, store.ErrConflict) {
+			return err
 		}
+	}
+	return nil
+}
+
+// recordOne appends the policy in force of an organization, if it has one, to its log.
+func (p *loadedPolicies) recordOne(ctx context.Context, engine *countersign.Engine, organizationID string) error {
+	if p == nil {
+		return nil
+	}
+	file := p.inForce(organizationID)
+	if file == nil {
+		return nil
+	}
+	if err := engine.LogPolicy(ctx, organizationID, file.Digest()); err != nil {
+		return fmt.Errorf("log: policy of organization %s: %w", organizationID, err)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/backup"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
+	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 )
 
@@ -30,7 +32,9 @@ configuration names them there.
 
 A store that is older than the last request does not know what was answered since, and
 would carry out the same requests again while they are live. Unless the old server had
-stopped before the backup, do not serve from it before "serveFrom".`),
+stopped before the backup, do not serve from it before "serveFrom". What a machine
+remembers of its logs (log.memory) is neither restored nor overwritten: where it knows
+more than the backup, serve refuses requests until 'countersign log accept'.`),
 		Example: "  countersign restore /mnt/backup/2026-11-22 restored",
 		Args:    namedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,6 +44,7 @@ stopped before the backup, do not serve from it before "serveFrom".`),
 }
 
 func restore(cmd *cobra.Command, from, into string) error {
+	existed := exists(into)
 	manifest, path, err := backup.Restore(from, into)
 	if err != nil {
 		return err
@@ -52,7 +57,11 @@ func restore(cmd *cobra.Command, from, into string) error {
 		return err
 	}
 	if err := checkStore(configured); err != nil {
-		return fmt.Errorf("store: %w", err)
+		err = fmt.Errorf("store: %w", err)
+		if errors.Is(err, store.ErrNone) {
+			err = errors.Join(fmt.Errorf("%w: this backup has none, and what is restored from it would have forgotten limits, used codes, live requests, approvals and the log: take another backup, or create a new deployment with 'countersign init' and import the keys", err), takeBack(into, existed))
+		}
+		return err
 	}
 	// Until then, requests that the old server may have accepted are live.
 	serveFrom := time.Now().Add(countersign.DefaultMaxRequestAge + countersign.DefaultMaxRequestSkew)
@@ -64,16 +73,31 @@ func restore(cmd *cobra.Command, from, into string) error {
 	}{path, manifest.Created, manifest.Missing, serveFrom.UTC().Truncate(time.Second)})
 }
 
-// checkStore opens a bolt store and closes it. There may be none.
+// exists reports whether there is something at a path.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// takeBack removes what was restored into a directory, which was empty or did not exist.
+func takeBack(into string, existed bool) error {
+	if !existed {
+		return os.RemoveAll(into)
+	}
+	entries, err := os.ReadDir(into)
+	for _, entry := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(into, entry.Name())))
+	}
+	return err
+}
+
+// checkStore opens a bolt store and closes it.
 func checkStore(configured *config.Config) error {
 	path, ok := strings.CutPrefix(configured.Store, "bolt:")
 	if !ok {
 		return nil
 	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	opened, err := bolt.Open(path)
+	opened, err := bolt.OpenExisting(path)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/logmemory"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/keystore"
@@ -37,8 +38,10 @@ type serveCommand struct {
 	retryPIN   bool
 	level      slog.Level
 	check      bool
+	newStore   bool
 	drain      time.Duration
 	draining   atomic.Bool
+	memory     *logmemory.Keeper // nil without a log
 	log        *slog.Logger
 	build      versionLine
 }
@@ -63,6 +66,11 @@ descriptors and the TLS certificate, all or nothing: if anything is wrong, it lo
 error and keeps the old ones. --check checks all of them, the addresses and the store's form without serving;
 it opens neither the store nor the keystore.
 
+The store must exist: init creates it. --new-store creates one that a new deployment
+names, such as a PostgreSQL database, and serves; with --check it creates the store and
+exits. It refuses if there is a store, or if this machine remembers the log of one. Run
+it once, by hand: a store that is gone is put back from a backup, not replaced.
+
 The admin address serves /healthz (200 while the process is alive), /readyz (200
 while requests can be carried out) and /metrics (Prometheus). If --listen moves the
 API and the configured admin address is in use, the server picks a free port for it
@@ -85,6 +93,7 @@ from being read, and neither is the answer protected.`),
 	flags.BoolVar(&c.plaintext, "plaintext-beyond-loopback", false, "serve beyond loopback without TLS, readable by anyone on the way")
 	flags.BoolVar(&c.leaveOut, "leave-out-bad-files", false, "start without the key files that cannot be trusted, instead of failing")
 	flags.BoolVar(&c.check, "check", false, "check the configuration and exit")
+	flags.BoolVar(&c.newStore, "new-store", false, "create the store, once, for a deployment that has never answered a request")
 	flags.DurationVar(&c.drain, "drain-delay", 0, "`TIME` for which /readyz answers 503 before the server stops accepting requests")
 	registerRetryPIN(command, &c.retryPIN)
 	flags.TextVar(&c.level, "log-level", slog.LevelInfo, "lowest `LEVEL` to log: debug, info (each request), warn, error")
@@ -140,13 +149,15 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 	if err := state.policies.record(cmd.Context(), engine); err != nil {
 		return err
 	}
-	if snapshots := c.giveSnapshots(cmd.Context(), configured.Store, records); snapshots != nil {
+	if snapshots := c.giveSnapshots(cmd.Context(), configured.Store, withoutMemory(records)); snapshots != nil {
 		defer func() { _ = snapshots.Close() }()
 	}
+	c.memory = memoryOf(records)
+	defer c.followLogs(cmd.Context(), &state)()
 	c.describe(cmd.Context(), observer, engine, &state)
 	api := httpapi.NewServer(withConsole(page, httpapi.New(engine, c.options(configured, observer))))
 	api.TLSConfig = bound.tls
-	admin := httpapi.NewServer(c.unlessDraining(httpapi.Admin(engine, observer.Handler())))
+	admin := httpapi.NewServer(c.unlessDraining(c.withConflicts(engine, &state, httpapi.Admin(engine, observer.Handler()))))
 	return c.serve(cmd, bound, api, admin, reloads, &state)
 }
 
@@ -174,6 +185,15 @@ func (c *serveCommand) report(cmd *cobra.Command, configured *config.Config) err
 	if err := checkPolicies(configured); err != nil {
 		return err
 	}
+	if c.newStore {
+		created, err := createStore(cmd.Context(), configured)
+		if err != nil {
+			return err
+		}
+		if err := created.Close(); err != nil {
+			return err
+		}
+	}
 	return printJSON(cmd.OutOrStdout(), struct {
 		Config        string `json:"config"`
 		Organizations int    `json:"organizations"`
@@ -183,7 +203,7 @@ func (c *serveCommand) report(cmd *cobra.Command, configured *config.Config) err
 // open opens the engine, which consults state at each request, and also returns
 // its store.
 func (c *serveCommand) open(cmd *cobra.Command, configured *config.Config, state *live, observer *metrics.Metrics) (engine *countersign.Engine, records store.Store, err error) {
-	keys := keystoreFlags{organization: defaultOrganization, leaveOutBadFiles: c.leaveOut, retryPIN: c.retryPIN, log: c.log}
+	keys := keystoreFlags{organization: defaultOrganization, leaveOutBadFiles: c.leaveOut, retryPIN: c.retryPIN, log: c.log, newStore: c.newStore}
 	keys.use(configured)
 	engine, records, err = openEngine(cmd, &keys, func(settings *countersign.Config) {
 		settings.Logger, settings.Observer, settings.Directory, settings.Names = c.log, observer, state, state
@@ -205,8 +225,9 @@ func (c *serveCommand) describe(ctx context.Context, observer *metrics.Metrics, 
 	observer.WatchReady(func() bool {
 		ctx, cancel := context.WithTimeout(ctx, httpapi.ReadyTimeout)
 		defer cancel()
-		return engine.Ready(ctx) == nil
+		return engine.Ready(ctx) == nil && !c.allConflict(state)
 	})
+	observer.WatchLogs(func() int { return len(c.memory.Conflicts()) }, c.memory.Failures)
 }
 
 // watchKeys has the metrics count keys that are skipped or extractable. The

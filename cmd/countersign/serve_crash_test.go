@@ -99,7 +99,7 @@ func TestNodes(t *testing.T) {
 	server := testenv.Postgres(t)
 	s := newServed(t)
 	folder, _, _ := strings.Cut(strings.TrimPrefix(server.DSN, "host="), " ")
-	s.edit(t, "store: bolt:state.db", "store: postgres:///postgres?user=postgres&host="+folder)
+	s.storeAt(t, "postgres:///postgres?user=postgres&host="+folder)
 	nodes := []*node{s.start(t, "--admin", "none"), s.start(t, "--admin", "none")}
 	body := signBody(s.by.OrganizationID, s.signer, vectorUnsigned, time.Now())
 	var mu sync.Mutex

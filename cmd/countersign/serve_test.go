@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ type served struct {
 	dir    string
 	by     *api.Key
 	signer string // the id of a secp256k1 key
+	named  string // of the configuration, if it is another one
 }
 
 func newServed(t *testing.T) *served {
@@ -49,7 +51,7 @@ func newServed(t *testing.T) *served {
 	return s
 }
 
-func (s *served) config() string { return filepath.Join(s.dir, configName) }
+func (s *served) config() string { return filepath.Join(s.dir, cmp.Or(s.named, configName)) }
 
 func (s *served) run(t *testing.T, args ...string) []byte {
 	t.Helper()
@@ -75,6 +77,13 @@ func (s *served) edit(t *testing.T, old, replacement string) {
 	if err := os.WriteFile(s.config(), content, 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// storeAt makes the configuration name another store, which it creates.
+func (s *served) storeAt(t *testing.T, uri string) {
+	t.Helper()
+	s.edit(t, "store: bolt:state.db", "store: "+uri)
+	s.run(t, "serve", "--check", "--new-store", "--config", s.config())
 }
 
 // node is a running server.

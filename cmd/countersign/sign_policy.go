@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/countersign-dev/countersign"
@@ -41,7 +43,8 @@ func (c *signCommand) recorded(ctx context.Context, settings *countersign.Config
 	if err != nil {
 		return err
 	}
-	if settings.Store, err = openStore(ctx, configured.Store); err != nil {
+	logger := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if settings.Store, err = openRemembered(ctx, configured, false, 0, logger); err != nil {
 		return err
 	}
 	settings.Log = !configured.Log.Off && !settings.Store.Forgets()

@@ -111,14 +111,21 @@ func (q *quorum) killedThroughout(least, voters int, votes []string) {
 		step := 1
 		for ; q.killed(when, step, call); step++ {
 			q.once(call, voters, fmt.Sprintf("killed %s transaction %d", when, step))
-			q.remove("made/state.db", "signed.json")
+			q.begunAnew()
 		}
-		q.remove("made/state.db", "signed.json")
+		q.begunAnew()
 		q.t.Logf("killed %s each of %d transactions", when, step-1)
 		if step <= least {
 			q.t.Errorf("the call has %d transactions, want at least %d", step-1, least)
 		}
 	}
+}
+
+// begunAnew replaces the store by a new one, as on another machine.
+func (q *quorum) begunAnew() {
+	q.t.Helper()
+	q.remove("made/state.db", "made/log.memory", "signed.json")
+	q.must(nil, "serve", "--check", "--new-store", "--config", "made/countersign.yaml")
 }
 
 // killed runs the call, and reports whether it was killed.

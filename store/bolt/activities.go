@@ -61,6 +61,11 @@ func (t *transaction) replace(activity store.Activity, change store.Change) erro
 	if err != nil {
 		return err
 	}
+	if !activity.Sent.IsZero() {
+		if err := t.admit(activity.OrganizationID, time.Time{}); err != nil {
+			return err
+		}
+	}
 	if change != nil {
 		if err := t.applyWhole(activity.OrganizationID, change); err != nil {
 			return err

@@ -29,6 +29,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"sync"
 	"time"
 
@@ -53,9 +55,34 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
+// Missing returns store.ErrNone if there is no file, or an empty one. It opens nothing.
+func Missing(path string) error {
+	switch info, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %s does not exist", store.ErrNone, path)
+	case err != nil:
+		return fmt.Errorf("%w: open %s: %w", store.ErrUnavailable, path, err)
+	case info.Size() == 0:
+		return fmt.Errorf("%w: %s is empty", store.ErrNone, path)
+	}
+	return nil
+}
+
+// OpenExisting is Open for a file that exists and has been laid out. Otherwise it writes
+// nothing and returns store.ErrNone: an absent file, an empty one, and one that was cut off
+// while it was created.
+func OpenExisting(path string) (*Store, error) {
+	if err := Missing(path); err != nil {
+		return nil, err
+	}
+	return open(path, false)
+}
+
 // Open opens the file, or creates it with mode 0600 if it does not exist. It returns
 // store.ErrInUse if another process keeps it open for longer than OpenTimeout.
-func Open(path string) (*Store, error) {
+func Open(path string) (*Store, error) { return open(path, true) }
+
+func open(path string, create bool) (*Store, error) {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{
 		Timeout:      OpenTimeout,
 		FreelistType: bbolt.FreelistMapType,
@@ -69,12 +96,32 @@ func Open(path string) (*Store, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: open %s: %w", store.ErrUnavailable, path, err)
 	}
-	if err := db.Update(layOut); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: %s: %w", store.ErrUnavailable, path, err), db.Close())
+	if err := prepare(db, create); err != nil {
+		if !errors.Is(err, store.ErrNone) {
+			err = fmt.Errorf("%w: %s: %w", store.ErrUnavailable, path, err)
+		}
+		return nil, errors.Join(err, db.Close())
 	}
 	s := &Store{db: db, leases: leases.New(), closed: make(chan struct{})}
 	s.writer = newWriter(db, s.leases.Held)
 	return s, nil
+}
+
+// prepare lays out a file, and checks the version of one that is laid out. Without create
+// it returns store.ErrNone for a file without a version.
+func prepare(db *bbolt.DB, create bool) error {
+	whole := false
+	err := db.View(func(tx *bbolt.Tx) (err error) {
+		whole, err = laidOut(tx)
+		if meta := tx.Bucket(bucketMeta); !create && (meta == nil || meta.Get(keyVersion) == nil) {
+			err = fmt.Errorf("%w: %s is empty", store.ErrNone, db.Path())
+		}
+		return err
+	})
+	if err != nil || whole {
+		return err
+	}
+	return db.Update(layOut)
 }
 
 // Begin implements store.Store.
@@ -116,6 +163,11 @@ func (s *Store) Renew(ctx context.Context, lease store.Lease, ttl time.Duration,
 func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change store.Change) error {
 	activity.OrganizationID, activity.Fingerprint = lease.OrganizationID, lease.Fingerprint
 	return s.end(ctx, lease, func(tx *transaction) error {
+		if !activity.Sent.IsZero() {
+			if err := tx.admit(lease.OrganizationID, activity.Sent); err != nil {
+				return err
+			}
+		}
 		if change != nil {
 			if err := tx.applyWhole(lease.OrganizationID, change); err != nil {
 				return err
@@ -171,6 +223,13 @@ func (s *Store) Get(ctx context.Context, organizationID, id string) (activity st
 func (s *Store) recorded(claim store.Claim) (recorded *store.Activity, err error) {
 	err = s.view(func(tx *transaction) error {
 		recorded, err = tx.recorded(claim.OrganizationID, claim.Fingerprint)
+		if err != nil || claim.Sent.IsZero() {
+			return err
+		}
+		err = tx.admit(claim.OrganizationID, claim.Sent)
+		if errors.Is(err, store.ErrStale) && recorded != nil && !claim.Takes(recorded) {
+			err = nil
+		}
 		return err
 	})
 	switch {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -17,6 +18,15 @@ var _ store.Log = (*Store)(nil)
 // leafKey is the key of a leaf. The keys of a log sort as its leaves do.
 func leafKey(organizationID string, index int64) []byte {
 	return within(organizationID, binary.BigEndian.AppendUint64(nil, uint64(index)))
+}
+
+// admit is store.Admit for the log of an organization.
+func (t *transaction) admit(organizationID string, sent time.Time) error {
+	head, err := t.logHead(organizationID)
+	if err != nil {
+		return err
+	}
+	return store.Admit(&head, sent)
 }
 
 // appendLeaf adds a leaf to the log of an organization.
@@ -34,7 +44,10 @@ func (t *transaction) appendLeaf(organizationID, id string, leaf []byte) error {
 // appendTo adds a leaf and updates head, which the caller writes.
 func (t *transaction) appendTo(head *translog.Head, organizationID, id string, leaf []byte) error {
 	index := head.Size
-	row := head.Append(leaf)
+	return t.putRow(organizationID, id, index, head.Append(leaf))
+}
+
+func (t *transaction) putRow(organizationID, id string, index int64, row translog.Row) error {
 	encoded := append(append([]byte{byte(len(row.Hashes) / tlog.HashSize)}, row.Hashes...), row.Leaf...)
 	if err := t.put(bucketLeaves, leafKey(organizationID, index), encoded); err != nil {
 		return err
@@ -70,6 +83,9 @@ func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size in
 		if err != nil {
 			return err
 		}
+		if err := store.Admit(&head, time.Time{}); err != nil {
+			return err
+		}
 		if size >= 0 && head.Size != size {
 			return store.ErrChanged
 		}
@@ -93,6 +109,72 @@ func (s *Store) LogHead(ctx context.Context, organizationID string) (head transl
 		head, err = tx.logHead(organizationID)
 		return err
 	})
+	return head, err
+}
+
+// LogHeads implements store.Log.
+func (s *Store) LogHeads(ctx context.Context, organizationIDs ...string) (map[string]translog.Head, error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	heads := map[string]translog.Head{}
+	err := s.view(func(tx *transaction) (err error) {
+		for _, organizationID := range organizationIDs {
+			if heads[organizationID], err = tx.logHead(organizationID); err != nil {
+				return err
+			}
+		}
+		if len(organizationIDs) > 0 {
+			return nil
+		}
+		return tx.tx.Bucket(bucketHeads).ForEach(func(key, value []byte) error {
+			_, length := binary.Uvarint(key)
+			if length <= 0 {
+				return fmt.Errorf("%w: the key %x of a log is damaged", store.ErrUnavailable, key)
+			}
+			heads[string(key[length:])], err = translog.ParseHead(value)
+			return unavailable(err)
+		})
+	})
+	return heads, err
+}
+
+// MarkConflict implements store.Log.
+func (s *Store) MarkConflict(ctx context.Context, organizationID string, conflict translog.Conflict) (translog.Head, error) {
+	return s.changeHead(ctx, organizationID, func(tx *transaction, head *translog.Head) error {
+		if !store.Mark(head, conflict) {
+			return nil
+		}
+		return tx.put(bucketHeads, within(organizationID, nil), head.Encode())
+	})
+}
+
+// AcceptConflict implements store.Log.
+func (s *Store) AcceptConflict(ctx context.Context, organizationID string, accepted store.Acceptance) (translog.Head, error) {
+	return s.changeHead(ctx, organizationID, func(tx *transaction, head *translog.Head) error {
+		index := head.Size
+		row, err := accepted.Apply(head, accepted.Now)
+		if err != nil {
+			return err
+		}
+		if err := tx.putRow(organizationID, accepted.Leaf.ID, index, row); err != nil {
+			return err
+		}
+		return tx.put(bucketHeads, within(organizationID, nil), head.Encode())
+	})
+}
+
+// changeHead calls change with the head of a log, which it writes, and returns the head.
+func (s *Store) changeHead(ctx context.Context, organizationID string, change func(*transaction, *translog.Head) error) (head translog.Head, err error) {
+	if err := s.usable(ctx); err != nil {
+		return head, err
+	}
+	err = s.writer.write(func(tx *transaction) (err error) {
+		if head, err = tx.logHead(organizationID); err != nil {
+			return err
+		}
+		return change(tx, &head)
+	}, nil)
 	return head, err
 }
 

@@ -28,21 +28,29 @@ var (
 // fileVersion is the layout that this program reads and writes.
 const fileVersion = 4
 
-// layOut creates the buckets of a new file and checks the version of an existing one.
+// buckets are all but that of the version.
+var buckets = [][]byte{bucketActivities, bucketFingerprints, bucketWaiting, bucketLedgers, bucketExpiry, bucketHeads, bucketLeaves, bucketIndexes}
+
+// laidOut reports whether a file has the version and all buckets. It refuses another version.
+func laidOut(tx *bbolt.Tx) (bool, error) {
+	meta := tx.Bucket(bucketMeta)
+	if meta == nil || meta.Get(keyVersion) == nil {
+		return false, nil
+	}
+	if version := meta.Get(keyVersion); !slices.Equal(version, []byte{fileVersion}) {
+		return false, fmt.Errorf("the file has layout version %x; this program knows %d: use the program that wrote it", version, fileVersion)
+	}
+	return !slices.ContainsFunc(buckets, func(name []byte) bool { return tx.Bucket(name) == nil }), nil
+}
+
+// layOut creates the buckets of a new file.
 func layOut(tx *bbolt.Tx) error {
-	meta, err := tx.CreateBucketIfNotExists(bucketMeta)
-	if err != nil {
-		return err
-	}
-	if version := meta.Get(keyVersion); version != nil && !slices.Equal(version, []byte{fileVersion}) {
-		return fmt.Errorf("the file has layout version %x; this program knows %d: use the program that wrote it", version, fileVersion)
-	}
-	for _, name := range [][]byte{bucketActivities, bucketFingerprints, bucketWaiting, bucketLedgers, bucketExpiry, bucketHeads, bucketLeaves, bucketIndexes} {
+	for _, name := range append(buckets[:len(buckets):len(buckets)], bucketMeta) {
 		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 			return err
 		}
 	}
-	return meta.Put(keyVersion, []byte{fileVersion})
+	return tx.Bucket(bucketMeta).Put(keyVersion, []byte{fileVersion})
 }
 
 // transaction is one change's view of a transaction of the file.

@@ -21,7 +21,7 @@ type kept struct {
 func (s *Store) put(activity store.Activity, before *kept, reserved int, change store.Change) error {
 	activity.Data = fitted(activity.Data)
 	leaf := activity.Leaf
-	activity.Leaf = nil
+	activity.Leaf, activity.Sent = nil, time.Time{}
 	cost := costOf(&activity)
 	if before != nil {
 		cost -= costOf(before.Activity)
@@ -102,6 +102,11 @@ func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.T
 	before := s.activities[requestKey{activity.OrganizationID, activity.Fingerprint}]
 	if before == nil || !before.Waiting || before.Revision != activity.Revision {
 		return store.ErrChanged
+	}
+	if !activity.Sent.IsZero() {
+		if err := s.admit(activity.OrganizationID, time.Time{}); err != nil {
+			return err
+		}
 	}
 	begun, err := s.leases.Take(store.Claim{OrganizationID: activity.OrganizationID, Fingerprint: activity.Fingerprint, LeaseTTL: time.Minute, Now: now})
 	switch {

@@ -3,6 +3,8 @@ package memory
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/translog"
@@ -30,14 +32,28 @@ func leafCost(leaf []byte) int {
 
 // append adds a leaf. The caller has checked that there is room.
 func (s *Store) append(organizationID, id string, leaf []byte) {
+	at := s.log(organizationID)
+	at.indexes[id] = at.head.Size
+	at.rows = append(at.rows, at.head.Append(leaf))
+	s.used += leafCost(leaf)
+}
+
+// log returns the log of an organization, which it creates.
+func (s *Store) log(organizationID string) *log {
 	at := s.logs[organizationID]
 	if at == nil {
 		at = &log{indexes: map[string]int64{}}
 		s.logs[organizationID] = at
 	}
-	at.indexes[id] = at.head.Size
-	at.rows = append(at.rows, at.head.Append(leaf))
-	s.used += leafCost(leaf)
+	return at
+}
+
+// admit is store.Admit for the log of an organization.
+func (s *Store) admit(organizationID string, sent time.Time) error {
+	if at := s.logs[organizationID]; at != nil {
+		return store.Admit(&at.head, sent)
+	}
+	return nil
 }
 
 // AppendLeaves implements store.Log.
@@ -48,6 +64,9 @@ func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size in
 	defer s.mu.Unlock()
 	if at := s.logs[organizationID]; at != nil {
 		index = at.head.Size
+	}
+	if err := s.admit(organizationID, time.Time{}); err != nil {
+		return 0, err
 	}
 	if size >= 0 && index != size {
 		return 0, store.ErrChanged
@@ -75,6 +94,50 @@ func (s *Store) LogHead(ctx context.Context, organizationID string) (head transl
 		head = at.head
 	}
 	return head, nil
+}
+
+// LogHeads implements store.Log.
+func (s *Store) LogHeads(ctx context.Context, organizationIDs ...string) (map[string]translog.Head, error) {
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	heads := map[string]translog.Head{}
+	for organizationID, at := range s.logs {
+		if len(organizationIDs) == 0 || slices.Contains(organizationIDs, organizationID) {
+			heads[organizationID] = at.head
+		}
+	}
+	return heads, nil
+}
+
+// MarkConflict implements store.Log.
+func (s *Store) MarkConflict(ctx context.Context, organizationID string, conflict translog.Conflict) (translog.Head, error) {
+	if err := s.lock(ctx); err != nil {
+		return translog.Head{}, err
+	}
+	defer s.mu.Unlock()
+	at := s.log(organizationID)
+	store.Mark(&at.head, conflict)
+	return at.head, nil
+}
+
+// AcceptConflict implements store.Log.
+func (s *Store) AcceptConflict(ctx context.Context, organizationID string, accepted store.Acceptance) (translog.Head, error) {
+	if err := s.lock(ctx); err != nil {
+		return translog.Head{}, err
+	}
+	defer s.mu.Unlock()
+	at := s.log(organizationID)
+	index := at.head.Size
+	row, err := accepted.Apply(&at.head, accepted.Now)
+	if err != nil {
+		return at.head, err
+	}
+	at.indexes[accepted.Leaf.ID] = index
+	at.rows = append(at.rows, row)
+	s.used += leafCost(row.Leaf)
+	return at.head, nil
 }
 
 // LogRows implements store.Log.

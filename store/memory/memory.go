@@ -14,6 +14,7 @@ package memory
 import (
 	"container/list"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -94,11 +95,19 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Chang
 	defer s.mu.Unlock()
 	s.sweepSome(claim.Now)
 	recorded := s.activities[requestKey{claim.OrganizationID, claim.Fingerprint}]
+	var superseded error
+	if !claim.Sent.IsZero() {
+		superseded = s.admit(claim.OrganizationID, claim.Sent)
+	}
 	switch {
+	case errors.Is(superseded, store.ErrConflict):
+		return store.BeginResult{}, superseded
 	case recorded != nil && !claim.Takes(recorded.Activity):
 		return store.BeginResult{Recorded: recorded.Activity}, nil
 	case recorded == nil && claim.Revision != 0:
 		return store.BeginResult{}, store.ErrChanged
+	case superseded != nil:
+		return store.BeginResult{}, superseded
 	case recorded == nil && (claim.Stale() || !s.forgotten.IsZero() && !claim.LiveUntil.After(s.forgotten)):
 		return s.leases.Waiting(claim)
 	}
@@ -167,6 +176,11 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 func (s *Store) record(lease store.Lease, activity store.Activity, change store.Change) error {
 	activity.OrganizationID, activity.Fingerprint = lease.OrganizationID, lease.Fingerprint
 	activity.Revision = 1
+	if !activity.Sent.IsZero() {
+		if err := s.admit(activity.OrganizationID, activity.Sent); err != nil {
+			return err
+		}
+	}
 	before := s.activities[requestKey{activity.OrganizationID, activity.Fingerprint}]
 	if before != nil {
 		activity.Revision = before.Revision + 1

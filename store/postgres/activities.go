@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -90,12 +91,18 @@ func (s *Store) Replace(ctx context.Context, activity store.Activity, _ time.Tim
 		}
 		return heldOrChanged(ctx, q, &activity)
 	}
-	if change == nil && activity.Leaf == nil {
+	one := &completion{lease: store.Lease{OrganizationID: activity.OrganizationID}, activity: activity, recorded: true}
+	if change == nil && !one.hasLog() {
 		return s.run(ctx, replace)
 	}
-	one := &completion{lease: store.Lease{OrganizationID: activity.OrganizationID}, activity: activity, recorded: true}
-	return s.endWith(ctx, one.lease, replace, one.logged(ctx, change))
+	if !activity.Sent.IsZero() {
+		one.activity.Sent = always // it is not carried out: it may have been superseded
+	}
+	return s.endWith(ctx, one.lease, replace, s.logged(ctx, one, change))
 }
+
+// always is later than any acceptance.
+var always = time.UnixMilli(math.MaxInt64)
 
 // heldOrChanged returns why an activity could not be replaced.
 func heldOrChanged(ctx context.Context, q querier, activity *store.Activity) error {

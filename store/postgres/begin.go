@@ -11,6 +11,14 @@ import (
 
 // Begin implements store.Store.
 func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Change) (begun store.BeginResult, err error) {
+	begun, err = s.beginGuarded(ctx, claim, change)
+	if errors.Is(err, store.ErrStale) {
+		err = s.marks.explain(claim.OrganizationID, claim.Sent, err)
+	}
+	return begun, err
+}
+
+func (s *Store) begin(ctx context.Context, claim store.Claim, change store.Change) (begun store.BeginResult, err error) {
 	if change == nil {
 		return s.beginAlone(ctx, claim)
 	}

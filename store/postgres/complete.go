@@ -41,19 +41,19 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 			return err
 		}
 		return one.lost()
-	}, one.logged(ctx, change))
+	}, s.logged(ctx, one, change))
 	return one.explain(err)
 }
 
 // logged returns a change, which may be nil, followed by the leaf. The leaf comes last
 // since all nodes wait for the lock of the log.
-func (c *completion) logged(ctx context.Context, change store.Change) store.Change {
+func (s *Store) logged(ctx context.Context, c *completion, change store.Change) store.Change {
 	return store.ChangeFunc(func(l store.Ledger) (refusal, err error) {
 		if change != nil {
 			refusal, err = change.Apply(l)
 		}
 		if refusal == nil && err == nil {
-			err = appendLeaves(ctx, l.(*ledger).q, leavesOf([]*completion{c}, ifRecorded))
+			err = s.appendLeaves(ctx, l.(*ledger).q, leavesOf([]*completion{c}, ifRecorded))
 		}
 		return refusal, err
 	})
@@ -104,6 +104,10 @@ func (s *Store) completeAll(all []*completion) {
 // them, it records each by itself.
 func (s *Store) completeTogether(all []*completion) {
 	err := s.recordTogether(all)
+	if refused, ok := errors.AsType[errRefused](err); ok && len(all) > 1 {
+		s.completeWithout(all, refused)
+		return
+	}
 	if ofOneRow(err) && len(all) > 1 {
 		for i := range all {
 			s.completeTogether(all[i : i+1])
@@ -122,20 +126,43 @@ func (s *Store) completeTogether(all []*completion) {
 	}
 }
 
+// completeWithout records activities except those of the organization whose log refused
+// one of them, which it records each by itself.
+func (s *Store) completeWithout(all []*completion, refused errRefused) {
+	var rest []*completion
+	for i, one := range all {
+		if one.lease.OrganizationID == refused.entry.organization {
+			s.completeTogether(all[i : i+1])
+		} else {
+			rest = append(rest, one)
+		}
+	}
+	if len(rest) > 0 {
+		s.completeTogether(rest)
+	}
+}
+
 // recordTogether executes one statement, or a transaction of two round trips if there are
-// leaves for the log.
+// logs. Its error is an errRefused if a log may not be extended.
 func (s *Store) recordTogether(all []*completion) error {
-	if !slices.ContainsFunc(all, func(one *completion) bool { return one.activity.Leaf != nil }) {
+	if !slices.ContainsFunc(all, (*completion).hasLog) {
 		return s.run(context.Background(), func(ctx context.Context, q querier) error { return record(all).do(ctx, q) })
 	}
 	heads := logHeads{}
 	return s.pipeline(context.Background(), func() []*statement {
 		clear(heads)
 		return []*statement{record(all), heads.locked(leavesOf(all, anyway))}
-	}, func() []*statement {
-		return []*statement{heads.extended(leavesOf(all, ifRecorded))}
+	}, func() ([]*statement, error) {
+		s.marks.learn(heads)
+		if err := heads.admit(leavesOf(all, ifRecorded)); err != nil {
+			return nil, err
+		}
+		return []*statement{heads.extended(leavesOf(all, ifRecorded))}, nil
 	})
 }
+
+// hasLog reports whether the organization has a log: its row is locked.
+func (c *completion) hasLog() bool { return c.activity.Leaf != nil || !c.activity.Sent.IsZero() }
 
 // anyway and ifRecorded select the leaves that leavesOf returns.
 func anyway(*completion) bool         { return true }
@@ -144,8 +171,8 @@ func ifRecorded(one *completion) bool { return one.recorded }
 // leavesOf returns the leaves of the selected activities.
 func leavesOf(all []*completion, pass func(*completion) bool) (entries []*logEntry) {
 	for _, one := range all {
-		if one.activity.Leaf != nil && pass(one) {
-			entries = append(entries, &logEntry{organization: one.lease.OrganizationID, id: one.activity.ID, leaf: one.activity.Leaf})
+		if one.hasLog() && pass(one) {
+			entries = append(entries, &logEntry{organization: one.lease.OrganizationID, id: one.activity.ID, leaf: one.activity.Leaf, sent: one.activity.Sent})
 		}
 	}
 	return entries

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,13 +18,27 @@ var _ store.Log = (*Store)(nil)
 // logEntry is a leaf to append, and its index.
 type logEntry struct {
 	organization, id string
-	leaf             []byte
+	leaf             []byte    // nil: nothing is appended
+	sent             time.Time // see store.Activity
 	index            int64
 }
 
+// errRefused is the refusal of a log to be extended by an entry.
+type errRefused struct {
+	entry *logEntry
+	why   error
+}
+
+// Error implements error.
+func (e errRefused) Error() string { return e.why.Error() }
+
+// Unwrap returns what store.Admit returned.
+func (e errRefused) Unwrap() error { return e.why }
+
 // appendLeaves adds leaves to the logs of their organizations. It locks the logs until the
-// transaction ends, so that nodes take turns.
-func appendLeaves(ctx context.Context, q querier, entries []*logEntry) error {
+// transaction ends, so that nodes take turns. Its error is an errRefused if a log may not
+// be extended.
+func (s *Store) appendLeaves(ctx context.Context, q querier, entries []*logEntry) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -31,7 +46,21 @@ func appendLeaves(ctx context.Context, q querier, entries []*logEntry) error {
 	if err := heads.locked(entries).do(ctx, q); err != nil {
 		return err
 	}
+	s.marks.learn(heads)
+	if err := heads.admit(entries); err != nil {
+		return err
+	}
 	return heads.extended(entries).do(ctx, q)
+}
+
+// admit returns an errRefused if a log may not be extended by an entry.
+func (heads logHeads) admit(entries []*logEntry) error {
+	for _, one := range entries {
+		if err := store.Admit(heads[one.organization], one.sent); err != nil {
+			return errRefused{one, err}
+		}
+	}
+	return nil
 }
 
 // logHeads are the heads of locked logs, by organization.
@@ -65,6 +94,7 @@ func (heads logHeads) locked(entries []*logEntry) *statement {
 // extended returns the statement that writes entries together with the heads, which must
 // be locked.
 func (heads logHeads) extended(entries []*logEntry) *statement {
+	entries = slices.DeleteFunc(slices.Clone(entries), func(one *logEntry) bool { return one.leaf == nil })
 	var (
 		organizations, ids = make([]string, len(entries)), make([]string, len(entries))
 		indexes            = make([]int64, len(entries))
@@ -109,11 +139,15 @@ func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size in
 		if err := heads.locked([]*logEntry{{organization: organizationID}}).do(ctx, q); err != nil {
 			return err
 		}
+		s.marks.learn(heads)
+		if err := store.Admit(heads[organizationID], time.Time{}); err != nil {
+			return err
+		}
 		if index = heads[organizationID].Size; size >= 0 && index != size {
 			return store.ErrChanged
 		}
 		for step := range slices.Chunk(entries, appendStep) {
-			if err := appendLeaves(ctx, q, step); err != nil {
+			if err := s.appendLeaves(ctx, q, step); err != nil {
 				return err
 			}
 		}
@@ -135,6 +169,81 @@ func (s *Store) LogHead(ctx context.Context, organizationID string) (head transl
 		return head, err
 	}
 	return translog.ParseHead(encoded)
+}
+
+// LogHeads implements store.Log.
+func (s *Store) LogHeads(ctx context.Context, organizationIDs ...string) (map[string]translog.Head, error) {
+	statement, arguments := `SELECT organization_id, head FROM countersign_log_heads`, []any(nil)
+	if len(organizationIDs) > 0 {
+		statement, arguments = statement+` WHERE organization_id = ANY ($1)`, []any{organizationIDs}
+	}
+	var heads map[string]translog.Head
+	err := s.run(ctx, func(ctx context.Context, q querier) error {
+		heads = map[string]translog.Head{}
+		rows, _ := q.Query(ctx, statement, arguments...) // ForEachRow has the error
+		var organization string
+		var encoded []byte
+		_, err := pgx.ForEachRow(rows, []any{&organization, &encoded}, func() (err error) {
+			heads[organization], err = translog.ParseHead(encoded)
+			return err
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for organization, head := range heads {
+		s.marks.set(organization, &head)
+	}
+	return heads, nil
+}
+
+// MarkConflict implements store.Log.
+func (s *Store) MarkConflict(ctx context.Context, organizationID string, conflict translog.Conflict) (translog.Head, error) {
+	return s.changeHead(ctx, organizationID, func(_ context.Context, _ querier, head *translog.Head) ([]*logEntry, error) {
+		store.Mark(head, conflict)
+		return nil, nil
+	})
+}
+
+// AcceptConflict implements store.Log. It goes by the later of both clocks.
+func (s *Store) AcceptConflict(ctx context.Context, organizationID string, accepted store.Acceptance) (translog.Head, error) {
+	return s.changeHead(ctx, organizationID, func(ctx context.Context, q querier, head *translog.Head) ([]*logEntry, error) {
+		var now time.Time
+		if err := q.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
+			return nil, err
+		}
+		after := *head
+		if _, err := accepted.Apply(&after, now); err != nil { // extended appends the leaf
+			return nil, err
+		}
+		head.Conflict, head.Accepted = nil, after.Accepted
+		return []*logEntry{{organization: organizationID, id: accepted.Leaf.ID, leaf: accepted.Leaf.Leaf}}, nil
+	})
+}
+
+// changeHead changes the head of a log under its lock, appends the leaves that change
+// returns, and returns the head.
+func (s *Store) changeHead(ctx context.Context, organizationID string, change func(context.Context, querier, *translog.Head) ([]*logEntry, error)) (head translog.Head, err error) {
+	if !isText(organizationID) {
+		return head, fmt.Errorf("store: organization %q cannot be stored as text", organizationID)
+	}
+	heads := logHeads{}
+	err = s.transact(ctx, func(ctx context.Context, q querier) error {
+		if err := heads.locked([]*logEntry{{organization: organizationID}}).do(ctx, q); err != nil {
+			return err
+		}
+		leaves, err := change(ctx, q, heads[organizationID])
+		if err != nil {
+			return err
+		}
+		return heads.extended(leaves).do(ctx, q)
+	})
+	if err != nil {
+		return head, err
+	}
+	s.marks.learn(heads)
+	return *heads[organizationID], nil
 }
 
 // LogRows implements store.Log.

@@ -28,9 +28,9 @@ func (st *statement) do(ctx context.Context, q querier) error {
 }
 
 // pipeline executes a transaction in two round trips: first the statements of first, then
-// those of second, which is called after first's rows have been read, and the commit. It
-// may call both again.
-func (s *Store) pipeline(ctx context.Context, first, second func() []*statement) error {
+// those of second, which is called after first's rows have been read, and the commit. If
+// second returns an error, the transaction is rolled back. It may call both again.
+func (s *Store) pipeline(ctx context.Context, first func() []*statement, second func() ([]*statement, error)) error {
 	return s.repeat(ctx, func(ctx context.Context) error {
 		return s.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
 			defer rollBack(ctx, c.Conn())
@@ -38,7 +38,11 @@ func (s *Store) pipeline(ctx context.Context, first, second func() []*statement)
 			if err := send(ctx, c.Conn(), append(begin, first()...)); err != nil {
 				return err
 			}
-			err := send(ctx, c.Conn(), append(second(), &statement{sql: "commit", read: committed}))
+			rest, err := second()
+			if err != nil {
+				return err
+			}
+			err = send(ctx, c.Conn(), append(rest, &statement{sql: "commit", read: committed}))
 			if err != nil && c.Conn().PgConn().TxStatus() != failedTransaction {
 				return commitError{err} // the commit was sent, not skipped because of an earlier error
 			}

@@ -46,24 +46,38 @@ type Store struct {
 	inFlight  atomic.Int64 // calls of Begin and Complete
 	failed    atomic.Bool  // a write failed: Ping writes, too, until one succeeds
 	watches   watches
+	marks     marks
+	guard     guard
 	close     sync.Once
 	closed    chan struct{}
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open connects to a database and migrates its tables. The address is a URL
-// (postgres://user:password@host/name) or keywords and values ("host=… dbname=…"). In it,
-// pool_max_conns sets the maximum number of connections, DefaultConnections by default,
-// and search_path chooses another schema than the default.
-func Open(ctx context.Context, dsn string) (*Store, error) {
-	pool, err := newPool(ctx, dsn)
-	if err != nil {
+// Open connects to a database and migrates its tables, which it creates in an empty schema.
+// The address is a URL (postgres://user:password@host/name) or keywords and values
+// ("host=… dbname=…"). In it, pool_max_conns sets the maximum number of connections,
+// DefaultConnections by default, and search_path chooses another schema than the default.
+func Open(ctx context.Context, dsn string) (*Store, error) { return open(ctx, dsn, true) }
+
+// OpenExisting is Open for a schema that has the tables already. Otherwise it creates
+// nothing and returns store.ErrNone.
+func OpenExisting(ctx context.Context, dsn string) (*Store, error) { return open(ctx, dsn, false) }
+
+func open(ctx context.Context, dsn string, create bool) (*Store, error) {
+	s := &Store{closed: make(chan struct{}), guard: guard{turn: make(chan struct{}, 1)}}
+	var err error
+	if s.pool, err = s.newPool(ctx, dsn); err != nil {
 		return nil, fmt.Errorf("store: PostgreSQL address: %w", err)
 	}
-	s := &Store{pool: pool, closed: make(chan struct{})}
-	if err := s.migrate(ctx); err != nil {
-		pool.Close()
+	if !create {
+		err = s.exists(ctx)
+	}
+	if err == nil {
+		err = s.migrate(ctx)
+	}
+	if err != nil {
+		s.pool.Close()
 		return nil, err
 	}
 	gathered := batch.Options{Max: maxBatch, Gather: gather, Expected: s.expected}
@@ -77,7 +91,7 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 func (s *Store) expected() int { return int(s.inFlight.Load()+1) / 2 }
 
 // newPool creates a pool, which connects when it is first used.
-func newPool(ctx context.Context, dsn string) (*pgxpool.Pool, error) {
+func (s *Store) newPool(ctx context.Context, dsn string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, err
@@ -89,7 +103,12 @@ func newPool(ctx context.Context, dsn string) (*pgxpool.Pool, error) {
 	if _, ok := given.RuntimeParams["pool_max_conns"]; !ok {
 		config.MaxConns = DefaultConnections
 	}
-	config.AfterConnect = prepareConnection
+	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		if err := prepareConnection(ctx, c); err != nil {
+			return err
+		}
+		return s.guard.connected(ctx, c)
+	}
 	return pgxpool.NewWithConfig(ctx, config)
 }
 

@@ -83,6 +83,7 @@ func (s *Store) repeat(ctx context.Context, do func(context.Context) error) erro
 		if cannotWrite(err) {
 			s.failed.Store(true)
 		}
+		s.guard.noteLost(err)
 		if attempt == attempts || bounded.Err() != nil || !hadNoEffect(err) {
 			return unavailable(ctx, err)
 		}
@@ -134,10 +135,18 @@ func unavailable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	for _, ours := range []error{pgx.ErrNoRows, store.ErrLeaseLost, store.ErrStale, store.ErrChanged, store.ErrHeld, store.ErrUnavailable, store.ErrClosed, errRollBack} {
-		if errors.Is(err, ours) {
-			return err
-		}
+	if isOurs(err) {
+		return err
 	}
 	return fmt.Errorf("%w: PostgreSQL: %w", store.ErrUnavailable, err)
+}
+
+// isOurs reports whether an error is of this package, not of the database.
+func isOurs(err error) bool {
+	for _, ours := range []error{pgx.ErrNoRows, store.ErrLeaseLost, store.ErrStale, store.ErrConflict, store.ErrChanged, store.ErrHeld, store.ErrUnavailable, store.ErrClosed, errRollBack} {
+		if errors.Is(err, ours) {
+			return true
+		}
+	}
+	return false
 }

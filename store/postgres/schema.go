@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/countersign-dev/countersign/store"
 )
 
 // migrations are the versions of the schema in their order. A released version is never
@@ -86,6 +88,23 @@ func (s *Store) migrate(ctx context.Context) error {
 		}
 		return upgrade(ctx, q, version)
 	})
+}
+
+// exists returns store.ErrNone if the schema has no tables of this program. It writes
+// nothing.
+func (s *Store) exists(ctx context.Context) error {
+	there := false
+	err := s.run(ctx, func(ctx context.Context, q querier) error {
+		err := q.QueryRow(ctx, `SELECT to_regclass(quote_ident(current_schema()) || '.countersign_schema') IS NOT NULL`).Scan(&there)
+		if err != nil || !there {
+			return err
+		}
+		return q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM countersign_schema)`).Scan(&there)
+	})
+	if err == nil && !there {
+		err = fmt.Errorf("%w: the database schema has no tables of countersign", store.ErrNone)
+	}
+	return err
 }
 
 // makeVersion creates the table of the version if it does not exist. CREATE TABLE IF NOT

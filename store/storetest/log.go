@@ -22,7 +22,15 @@ func runLog(t *testing.T, h Harness) {
 	t.Run("records from before", func(t *testing.T) { logAdopts(t, open(t, h)) })
 	t.Run("more than one batch", func(t *testing.T) { logsMany(t, open(t, h)) })
 	t.Run("organizations are separate", func(t *testing.T) { logsApart(t, open(t, h)) })
+	t.Run("a conflict", func(t *testing.T) { logConflicts(t, open(t, h), nil) })
+	t.Run("a conflict of one of several", func(t *testing.T) { conflictsApart(t, open(t, h)) })
+	t.Run("heads", func(t *testing.T) { logHeads(t, open(t, h)) })
 	if h.Nodes != nil {
+		t.Run("two nodes, one conflict", func(t *testing.T) {
+			one, other := h.Nodes(t)
+			t.Cleanup(func() { _ = errors.Join(one.Close(), other.Close()) })
+			logConflicts(t, on(t, h, one), other)
+		})
 		t.Run("two nodes, one log", func(t *testing.T) {
 			one, other := h.Nodes(t)
 			t.Cleanup(func() { _ = errors.Join(one.Close(), other.Close()) })

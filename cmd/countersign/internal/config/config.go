@@ -10,6 +10,7 @@
 //	passphraseFile: passphrase      # mode 0600; default: asked for on the terminal
 //	proofKey: file:proof.pem        # ECDSA key on P-256; default: no app proofs and no verify_otp
 //	log: {keyFile: log.pem}         # Ed25519 key that signs checkpoints of the log; off: true for no log
+//	                                # memory: where a node keeps how far its logs had come
 //	organizations: […]              # countersign.OrganizationConfig
 //	descriptors: {folder: …, pins: …}  # what calls mean; default: only built-in knowledge
 //	tokens: [tokens.json]           # token lists, for display
@@ -24,6 +25,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -82,6 +84,25 @@ func (l Limits) check() error {
 type Log struct {
 	KeyFile string `yaml:"keyFile"` // key that signs checkpoints; without it none can be signed
 	Off     bool   `yaml:"off"`     // keep no log
+
+	// Memory names the file in which a node keeps how far its logs had come. Default:
+	// MemoryName beside KeyFile, or beside the configuration without one.
+	Memory string `yaml:"memory"`
+}
+
+// MemoryName is the name of the default log.memory.
+const MemoryName = "log.memory"
+
+// LogMemory returns the path of the memory of the logs, or "" if nothing is remembered:
+// without a log, and for a store in memory, which is new at each start.
+func (c *Config) LogMemory() string {
+	switch {
+	case c.Log.Off || c.Store == MemoryStore:
+		return ""
+	case c.Log.Memory != "":
+		return c.Log.Memory
+	}
+	return filepath.Join(filepath.Dir(cmp.Or(c.Log.KeyFile, c.Path)), MemoryName)
 }
 
 // Descriptors names a folder of files that explain calls, and whom to trust about them.
@@ -224,11 +245,12 @@ func (o *OTP) check() error {
 }
 
 // Files returns the configuration file itself, and the files and directories that it names
-// by path, except the store, the keystore, the passphrase and the outbox.
+// by path, except the store, the keystore, the passphrase, the outbox and the memory of the
+// logs, which is of the node and not of the deployment.
 func (c *Config) Files() []string {
 	files := []string{c.Path}
 	for _, path := range c.paths() {
-		if *path != "" && path != &c.PassphraseFile && (c.OTP == nil || path != &c.OTP.Outbox) {
+		if *path != "" && path != &c.PassphraseFile && path != &c.Log.Memory && (c.OTP == nil || path != &c.OTP.Outbox) {
 			files = append(files, *path)
 		}
 	}
@@ -254,7 +276,7 @@ func (c *Config) resolve() {
 
 // paths returns all members that are paths.
 func (c *Config) paths() []*string {
-	paths := []*string{&c.PassphraseFile, &c.Log.KeyFile}
+	paths := []*string{&c.PassphraseFile, &c.Log.KeyFile, &c.Log.Memory}
 	if c.TLS != nil {
 		paths = append(paths, &c.TLS.CertFile, &c.TLS.KeyFile)
 	}

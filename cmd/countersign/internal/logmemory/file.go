@@ -1,0 +1,115 @@
+package logmemory
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// maxFile bounds the file: some 50,000 organizations.
+const maxFile = 16 << 20
+
+// Read reads a memory. Without a file nothing is remembered.
+func Read(path string) (Memory, error) {
+	content, err := readFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Memory{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("log.memory: %w", err)
+	}
+	m, err := Parse(content)
+	if err != nil {
+		return nil, fmt.Errorf("log.memory: %s is damaged (%w): move it away, and this node no longer knows how far its logs had come", path, err)
+	}
+	return m, nil
+}
+
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxFile {
+		return nil, fmt.Errorf("%s: expected a file of at most %d bytes", path, maxFile)
+	}
+	return os.ReadFile(path)
+}
+
+// write replaces a file atomically and durably: after a crash it has the old or the new
+// content.
+func write(path string, content []byte) (err error) {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(file.Name())
+		}
+	}()
+	_, err = file.Write(content)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(file.Name(), path); err != nil {
+		return err
+	}
+	return syncDirectory(path)
+}
+
+// syncDirectory makes the names in the directory of a path durable.
+func syncDirectory(path string) error {
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// confirmationPath is the file in which an operator confirms the conflict of an
+// organization, beside the memory.
+func confirmationPath(path, organization string) string {
+	return fmt.Sprintf("%s.accept-%x", path, sha256.Sum256([]byte(organization)))
+}
+
+// Confirm confirms the conflict of an organization: the next check by whoever has the store
+// open accepts it, if it is still exactly this one.
+func Confirm(path, organization string, conflict *Conflict) error {
+	return write(confirmationPath(path, organization), []byte(Digest(organization, conflict)+"\n"))
+}
+
+// Unconfirmed reports whether no confirmation waits to be taken up.
+func Unconfirmed(path, organization string) bool {
+	_, err := os.Lstat(confirmationPath(path, organization))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// Confirmed reports whether exactly this conflict was confirmed.
+func Confirmed(path, organization string, conflict *Conflict) bool {
+	content, err := readFile(confirmationPath(path, organization))
+	return err == nil && string(content) == Digest(organization, conflict)+"\n"
+}
+
+// takenUp removes a confirmation.
+func takenUp(path, organization string) error {
+	err := os.Remove(confirmationPath(path, organization))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return errors.Join(err, syncDirectory(path))
+}
+
+// Digest identifies a conflict: an organization, what was remembered, what was found, and
+// when. It is short enough to be typed: an operator confirms with it what they were shown.
+func Digest(organization string, conflict *Conflict) string {
+	alone := Memory{organization: Log{Conflict: conflict}}
+	sum := sha256.Sum256(alone.Encode())
+	return fmt.Sprintf("%x", sum[:8])
+}

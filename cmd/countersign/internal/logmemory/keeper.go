@@ -1,0 +1,339 @@
+package logmemory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/translog"
+)
+
+// How often a running node writes its memory at most, and checks all logs.
+const (
+	WriteInterval = time.Second
+	CheckInterval = time.Minute
+)
+
+// maxMoved bounds how many logs that moved are followed in one WriteInterval. The rest come
+// in the next.
+const maxMoved = 64
+
+// Options configure a Keeper.
+type Options struct {
+	Path     string // of the file
+	Log      store.Log
+	Skew     time.Duration // how far the time of a request may be ahead of the clock
+	Logger   *slog.Logger
+	Now      func() time.Time
+	Accepted func(ctx context.Context, organization string) // called after an acceptance; may be nil
+}
+
+// Keeper keeps a memory, and compares a store with it. A nil Keeper does nothing.
+type Keeper struct {
+	Options
+	failures atomic.Uint64
+
+	mu     sync.Mutex // of checks and writes, one at a time
+	memory Memory
+	behind bool // the file is behind the memory
+	failed bool // the last write failed
+
+	found atomic.Pointer[[]string] // organizations that have a conflict, sorted
+
+	movedMu sync.Mutex
+	moved   map[string]struct{}
+}
+
+// New returns a keeper with the memory in the file. It writes nothing.
+func New(options Options) (*Keeper, error) {
+	memory, err := Read(options.Path)
+	if err != nil {
+		return nil, err
+	}
+	k := &Keeper{Options: options, memory: memory, moved: map[string]struct{}{}}
+	k.found.Store(new([]string))
+	k.noteConflicts()
+	return k, nil
+}
+
+// Moved notes that the log of an organization has grown. It is called while a request waits.
+func (k *Keeper) Moved(organization string) {
+	k.movedMu.Lock()
+	defer k.movedMu.Unlock()
+	k.moved[organization] = struct{}{}
+}
+
+// takeMoved returns up to maxMoved logs that have grown.
+func (k *Keeper) takeMoved() []string {
+	k.movedMu.Lock()
+	defer k.movedMu.Unlock()
+	var taken []string
+	for organization := range k.moved {
+		if len(taken) == maxMoved {
+			break
+		}
+		taken = append(taken, organization)
+		delete(k.moved, organization)
+	}
+	return taken
+}
+
+// Conflicts returns the organizations that have a conflict, sorted.
+func (k *Keeper) Conflicts() []string {
+	if k == nil {
+		return nil
+	}
+	return *k.found.Load()
+}
+
+// Conflict returns the conflict of an organization, or nil.
+func (k *Keeper) Conflict(organization string) *Conflict {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.memory[organization].Conflict
+}
+
+// Failures returns how often the memory could not be written.
+func (k *Keeper) Failures() uint64 {
+	if k == nil {
+		return 0
+	}
+	return k.failures.Load()
+}
+
+// Check compares all logs of the store with the memory, and marks those that do not extend
+// it. It accepts the conflicts that were confirmed. An error is of the store: nothing is
+// known then.
+func (k *Keeper) Check(ctx context.Context) error {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	heads, err := k.Log.LogHeads(ctx)
+	if err != nil {
+		return err
+	}
+	for organization := range k.memory {
+		if _, ok := heads[organization]; !ok {
+			heads[organization] = translog.Head{}
+		}
+	}
+	return k.compareAll(ctx, heads)
+}
+
+// follow is Check for the logs that have grown on this node and those with a conflict.
+func (k *Keeper) follow(ctx context.Context) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	asked := append(k.takeMoved(), k.Conflicts()...)
+	if len(asked) == 0 {
+		return nil
+	}
+	heads, err := k.Log.LogHeads(ctx, asked...)
+	if err != nil {
+		for _, organization := range asked {
+			k.Moved(organization)
+		}
+		return err
+	}
+	return k.compareAll(ctx, heads)
+}
+
+func (k *Keeper) compareAll(ctx context.Context, heads map[string]translog.Head) (failed error) {
+	for _, organization := range slices.Sorted(maps.Keys(heads)) {
+		head := heads[organization]
+		if err := k.compare(ctx, organization, &head); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("log of organization %s: %w", organization, err))
+		}
+	}
+	k.noteConflicts()
+	return failed
+}
+
+// compare compares one log with the memory.
+func (k *Keeper) compare(ctx context.Context, organization string, head *translog.Head) error {
+	one := k.memory[organization]
+	if head.Conflict != nil {
+		return k.conflicting(ctx, organization, head)
+	}
+	if one.Tree == head.Tree() || one.Tree.N == 0 && head.Size == 0 {
+		if one.Conflict != nil {
+			k.set(organization, Log{Tree: one.Tree, Seen: k.now()})
+		}
+		return nil
+	}
+	err := k.extends(ctx, organization, head, one.Tree)
+	if translog.Denies(err) && k.acceptedSince(ctx, organization, head, one.Conflict) {
+		k.Logger.WarnContext(ctx, "the conflict of the log was accepted", "organization", organization, "leaves", head.Size, "until", head.Accepted)
+		err = nil
+	}
+	switch {
+	case err == nil:
+		k.set(organization, Log{Tree: head.Tree(), Seen: k.now()})
+		return nil
+	case !translog.Denies(err):
+		return err
+	}
+	marked, err := k.Log.MarkConflict(ctx, organization, translog.Conflict{Remembered: one.Tree, Seen: one.Seen, Found: k.now()})
+	if err != nil {
+		return err
+	}
+	return k.conflicting(ctx, organization, &marked)
+}
+
+func (k *Keeper) extends(ctx context.Context, organization string, head *translog.Head, old tlog.Tree) error {
+	return translog.Extends(ctx, store.LogOf(k.Log, organization), head, old)
+}
+
+// acceptedSince reports whether a conflict that this node knows was accepted: the log goes
+// on from what was found, with a later acceptance than it had.
+func (k *Keeper) acceptedSince(ctx context.Context, organization string, head *translog.Head, known *Conflict) bool {
+	return known != nil && head.Accepted.After(known.Accepted) && k.extends(ctx, organization, head, known.Log) == nil
+}
+
+// conflicting remembers the conflict that a log has in the store, and accepts it if an
+// operator confirmed it.
+func (k *Keeper) conflicting(ctx context.Context, organization string, head *translog.Head) error {
+	one := k.memory[organization]
+	if one.Tree.N > head.Conflict.Remembered.N {
+		marked, err := k.Log.MarkConflict(ctx, organization, translog.Conflict{Remembered: one.Tree, Seen: one.Seen, Found: k.now()})
+		if err != nil {
+			return err
+		}
+		head = &marked
+	}
+	if head.Conflict == nil {
+		return nil // accepted meanwhile: the next check sees it
+	}
+	found := &Conflict{Conflict: *head.Conflict, Log: head.Tree(), Accepted: head.Accepted}
+	if one.Conflict == nil || *one.Conflict != *found {
+		one.Conflict = found
+		k.set(organization, one)
+		k.Logger.ErrorContext(ctx, "the log conflicts with what was seen: this organization takes no requests until 'countersign log accept'",
+			"organization", organization, "cause", found.Describe())
+	}
+	if Unconfirmed(k.Path, organization) {
+		return nil
+	}
+	return k.accept(ctx, organization, found)
+}
+
+// accept takes up a confirmation.
+func (k *Keeper) accept(ctx context.Context, organization string, found *Conflict) error {
+	lost := Lost(k.memory[organization]) // as it was confirmed before the store was created
+	isLost := found.Log == empty && found.Remembered == lost.Remembered && Confirmed(k.Path, organization, lost)
+	if !isLost && !Confirmed(k.Path, organization, found) {
+		k.Logger.WarnContext(ctx, "another conflict was confirmed than the log has", "organization", organization)
+		return takenUp(k.Path, organization)
+	}
+	now := k.now()
+	leaf := translog.NewAcceptLeaf(organization, found.Remembered, found.Log, now)
+	encoded, err := leaf.Encode()
+	if err != nil {
+		return err
+	}
+	head, err := k.Log.AcceptConflict(ctx, organization, store.Acceptance{
+		Remembered: found.Remembered, Found: found.Log, Now: now, Skew: k.Skew, Leaf: store.LogEntry{ID: leaf.ID, Leaf: encoded},
+	})
+	if errors.Is(err, store.ErrChanged) {
+		return nil // by another node: the next check sees it
+	}
+	if err != nil {
+		return err
+	}
+	k.set(organization, Log{Tree: head.Tree(), Seen: now})
+	k.Logger.WarnContext(ctx, "accepted the conflict of the log", "organization", organization, "cause", found.Describe(), "until", head.Accepted)
+	if k.Accepted != nil {
+		k.Accepted(ctx, organization)
+	}
+	return takenUp(k.Path, organization)
+}
+
+// now returns the time as the memory and the store keep it.
+func (k *Keeper) now() time.Time { return k.Now().UTC().Truncate(time.Millisecond) }
+
+func (k *Keeper) set(organization string, one Log) {
+	k.memory[organization], k.behind = one, true
+}
+
+// noteConflicts publishes which organizations have a conflict.
+func (k *Keeper) noteConflicts() {
+	var found []string
+	for organization, one := range k.memory {
+		if one.Conflict != nil {
+			found = append(found, organization)
+		}
+	}
+	slices.Sort(found)
+	k.found.Store(&found)
+}
+
+// Write writes the file if it is behind. An error is counted, and logged once until the
+// file can be written again.
+func (k *Keeper) Write() error {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.behind {
+		return nil
+	}
+	err := write(k.Path, k.memory.Encode())
+	if err == nil {
+		k.behind, k.failed = false, false
+		return nil
+	}
+	k.failures.Add(1)
+	if !k.failed {
+		k.Logger.Warn("the memory of the logs cannot be written: a store that is put back may go unnoticed", "cause", err)
+	}
+	k.failed = true
+	return err
+}
+
+// Run follows the logs until the context ends: what this node's requests moved once per
+// WriteInterval, all of them once per CheckInterval.
+func (k *Keeper) Run(ctx context.Context) {
+	follow, check := time.NewTicker(WriteInterval), time.NewTicker(CheckInterval)
+	defer follow.Stop()
+	defer check.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case <-check.C:
+			err = k.Check(ctx)
+		case <-follow.C:
+			err = k.follow(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			k.Logger.WarnContext(ctx, "the logs could not be compared with the memory", "cause", err)
+		}
+		_ = k.Write() // which logs and counts its error
+	}
+}
+
+// closeTimeout bounds the last look at the store.
+const closeTimeout = 5 * time.Second
+
+// Close follows what has moved, and writes the file.
+func (k *Keeper) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if err := k.follow(ctx); err != nil {
+		k.Logger.WarnContext(ctx, "the logs could not be compared with the memory", "cause", err)
+	}
+	_ = k.Write() // which logs and counts its error
+}

@@ -1,0 +1,172 @@
+// Package logmemory keeps, outside the store, the last head of each log that a node has
+// seen committed, and compares the store with it. A store that was put back, emptied or
+// replaced by a replica that was behind has forgotten what was answered since: its log does
+// not extend what is remembered.
+//
+// The memory is written after the commit, off the request's path, at most once a second and
+// when the node stops. It may be behind the store, and is never ahead of it.
+package logmemory
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/countersign-dev/countersign/translog"
+)
+
+// Memory is what a node remembers of each log, by organization.
+type Memory map[string]Log
+
+// Log is what a node remembers of one log.
+type Log struct {
+	Tree     tlog.Tree
+	Seen     time.Time // when it last saw this tree
+	Conflict *Conflict // nil if the store's log extends the tree
+}
+
+// Conflict is one that is marked in the store, with the log that was found there.
+type Conflict struct {
+	translog.Conflict
+	Log      tlog.Tree // the store's
+	Accepted time.Time // of the store's log when it was found: an acceptance is later
+}
+
+// header is the first line of an encoded memory.
+const header = "countersign.memory/1\n"
+
+// Encode returns the only encoding of a memory, sorted by organization:
+//
+//	countersign.memory/1
+//	log ORGANIZATION SIZE ROOT SEEN
+//	conflict SIZE ROOT SEEN FOUND SIZE ROOT ACCEPTED
+//
+// A conflict is that of the log before it: what was remembered, what was found, and the
+// acceptance that the store had. Organizations are quoted, roots in base64, and times in
+// milliseconds since the epoch.
+func (m Memory) Encode() []byte {
+	out := []byte(header)
+	for _, organization := range slices.Sorted(maps.Keys(m)) {
+		one := m[organization]
+		out = fmt.Appendf(out, "log %s %s %d\n", strconv.Quote(organization), treeText(one.Tree), milliseconds(one.Seen))
+		if c := one.Conflict; c != nil {
+			out = fmt.Appendf(out, "conflict %s %d %d %s %d\n", treeText(c.Remembered), milliseconds(c.Seen), milliseconds(c.Found), treeText(c.Log), milliseconds(c.Accepted))
+		}
+	}
+	return out
+}
+
+func treeText(tree tlog.Tree) string {
+	return fmt.Sprintf("%d %s", tree.N, base64.StdEncoding.EncodeToString(tree.Hash[:]))
+}
+
+func milliseconds(at time.Time) int64 {
+	if at.IsZero() {
+		return 0
+	}
+	return max(0, at.UnixMilli())
+}
+
+var errMemory = errors.New("not a memory: expected " + strings.TrimSpace(header) + " and lines 'log' and 'conflict'")
+
+// Parse parses what Encode returns, and nothing else.
+func Parse(in []byte) (Memory, error) {
+	rest, ok := bytes.CutPrefix(in, []byte(header))
+	if !ok {
+		return nil, errMemory
+	}
+	m := Memory{}
+	organization := ""
+	for line := range strings.Lines(string(rest)) {
+		kind, fields, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		one := m[organization]
+		f := &fields
+		switch kind {
+		case "log":
+			quoted, err := strconv.QuotedPrefix(fields)
+			if err != nil {
+				return nil, errMemory
+			}
+			if organization, err = strconv.Unquote(quoted); err != nil {
+				return nil, errMemory
+			}
+			*f = strings.TrimPrefix(fields[len(quoted):], " ")
+			one = Log{Tree: cutTree(f), Seen: cutTime(f)}
+		case "conflict":
+			one.Conflict = &Conflict{
+				Conflict: translog.Conflict{Remembered: cutTree(f), Seen: cutTime(f), Found: cutTime(f)},
+				Log:      cutTree(f), Accepted: cutTime(f),
+			}
+		}
+		m[organization] = one
+	}
+	if !bytes.Equal(m.Encode(), in) { // whatever was not understood
+		return nil, errMemory
+	}
+	return m, nil
+}
+
+// cutTree cuts a size and a root from the beginning of fields. What is wrong is zero.
+func cutTree(fields *string) (tree tlog.Tree) {
+	tree.N = cutNumber(fields)
+	text, rest, _ := strings.Cut(*fields, " ")
+	*fields = rest
+	root, _ := base64.StdEncoding.Strict().DecodeString(text)
+	copy(tree.Hash[:], root)
+	return tree
+}
+
+func cutTime(fields *string) (at time.Time) {
+	if ms := cutNumber(fields); ms > 0 {
+		at = time.UnixMilli(ms).UTC()
+	}
+	return at
+}
+
+func cutNumber(fields *string) int64 {
+	text, rest, _ := strings.Cut(*fields, " ")
+	*fields = rest
+	number, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return 0 // is not encoded as this text
+	}
+	return int64(number) //nolint:gosec // 63 bits
+}
+
+// Known returns the organizations whose log is remembered to have leaves, sorted.
+func (m Memory) Known() []string {
+	var known []string
+	for organization, one := range m {
+		if one.Tree.N > 0 {
+			known = append(known, organization)
+		}
+	}
+	slices.Sort(known)
+	return known
+}
+
+// empty is the tree of a log without leaves.
+var empty = new(translog.Head).Tree()
+
+// Lost returns the conflict of a log with a store that does not exist. It has no time: the
+// same loss is always the same conflict.
+func Lost(one Log) *Conflict {
+	return &Conflict{Conflict: translog.Conflict{Remembered: one.Tree, Seen: one.Seen}, Log: empty}
+}
+
+// Describe says what a conflict is about.
+func (c *Conflict) Describe() string {
+	seen := "at an unknown time"
+	if !c.Seen.IsZero() {
+		seen = "at " + c.Seen.Format(time.RFC3339)
+	}
+	return fmt.Sprintf("%d leaves were seen, last %s, and the store has %d: %s", c.Remembered.N, seen, c.Log.N, c.Missing(c.Log.N))
+}
