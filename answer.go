@@ -33,7 +33,7 @@ type Trust struct {
 
 	// Approvals are groups that the votes must fill, in addition to the submitter's
 	// stamp: an answer does not say what was demanded.
-	Approvals []Approval
+	Approvals []Group
 
 	// Limits are the chain limits that the engine uses.
 	Limits Limits

@@ -38,7 +38,7 @@ func TestReloadKeepsDemands(t *testing.T) {
 	for name, change := range map[string]func(p *approvers){
 		"fewer":    func(p *approvers) { p.groups[0].Count = 1 },
 		"none":     func(p *approvers) { p.groups = nil },
-		"anyone":   func(p *approvers) { p.groups = []countersign.Approval{{Rule: "payouts", Count: 1}} },
+		"anyone":   func(p *approvers) { p.groups = []countersign.Group{{Rule: "payouts", Count: 1}} },
 		"unjudged": func(p *approvers) { p.unjudged = true },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestReloadAddsDemands(t *testing.T) {
 	b := newBallot(t)
 	waiting := b.submit()
 	b.policy.set(func(p *approvers) {
-		p.groups = append(p.groups, countersign.Approval{Rule: "audit", Count: 1, Users: []string{"cid"}})
+		p.groups = append(p.groups, countersign.Group{Rule: "audit", Count: 1, Users: []string{"cid"}})
 	})
 	b.approve(b.ann, waiting)
 	b.is(b.approve(b.ben, waiting), activity.StatusConsensusNeeded)
@@ -107,7 +107,7 @@ func TestRefusedVoteStaysRefused(t *testing.T) {
 	_, err := b.Engine.Submit(t.Context(), submitters)
 	refusal(t, err, activity.ReasonNotAuthorized, "")
 	b.policy.set(func(p *approvers) {
-		p.groups = append(p.groups, countersign.Approval{Rule: "self", Count: 1, Users: []string{"user-1"}})
+		p.groups = append(p.groups, countersign.Group{Rule: "self", Count: 1, Users: []string{"user-1"}})
 	})
 	_, err = b.Engine.Submit(t.Context(), submitters)
 	refusal(t, err, activity.ReasonNotAuthorized, "")

@@ -21,12 +21,12 @@ import (
 // approvers is a policy that demands votes for everything.
 type approvers struct {
 	mu       sync.Mutex
-	groups   []countersign.Approval
+	groups   []countersign.Group
 	refusal  error
 	unjudged bool // no rule judges
 	panics   int  // so many calls of Decide panic
 	charges  []store.Charge
-	beyond   []countersign.Approval // demanded instead when a limit is exceeded; nil refuses
+	beyond   []countersign.Group // demanded instead when a limit is exceeded; nil refuses
 }
 
 func (p *approvers) Authorize(ctx context.Context, asked countersign.Authorization) error {
@@ -105,7 +105,7 @@ var voteTypes = []activity.Type{activity.TypeApproveActivity, activity.TypeRejec
 func newBallot(t testing.TB, changes ...func(*countersign.Config)) *ballot {
 	t.Helper()
 	b := &ballot{
-		t: t, policy: &approvers{groups: []countersign.Approval{{Rule: "payouts", Count: 2, Tag: "finance", NotSubmitter: true}}},
+		t: t, policy: &approvers{groups: []countersign.Group{{Rule: "payouts", Count: 2, Tag: "finance", NotSubmitter: true}}},
 		directory: &changing{}, ann: enginetest.NewAPIKey(t), ben: enginetest.NewAPIKey(t), cid: enginetest.NewAPIKey(t), dan: enginetest.NewAPIKey(t),
 	}
 	b.Fixture = enginetest.New(t, append([]func(*countersign.Config){func(config *countersign.Config) {

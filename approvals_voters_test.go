@@ -269,7 +269,7 @@ func TestRequestBodyIsNotAVote(t *testing.T) {
 // after the submission, by a new policy or because a limit is used up, find the activity
 // and can vote: it could never be signed otherwise.
 func TestVotersOfNewGroups(t *testing.T) {
-	board := []countersign.Approval{{Rule: "large", Count: 1, Tag: "board"}}
+	board := []countersign.Group{{Rule: "large", Count: 1, Tag: "board"}}
 	for name, change := range map[string]func(b *ballot){
 		"a new policy": func(b *ballot) {
 			b.policy.set(func(p *approvers) { p.groups = append(p.groups, board...) })

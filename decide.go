@@ -115,10 +115,10 @@ func (e *Engine) askPolicy(ctx context.Context, authorization Authorization) (De
 
 // refuseWaiting returns the refusal of a request that needs approvals and cannot wait
 // for them, or nil if it has all its votes.
-func refuseWaiting(groups []Approval, votes []Vote, submitter string, now time.Time) error {
+func refuseWaiting(groups []Group, votes []Vote, submitter string, now time.Time) error {
 	for i := range groups {
 		group := &groups[i]
-		if missing := group.Missing(votes, submitter, now); missing > 0 {
+		if missing := Missing(group, votes, submitter, now); missing > 0 {
 			tagged := ""
 			if group.Tag != "" {
 				tagged = fmt.Sprintf(" of users with the tag %s", group.Tag)

@@ -24,7 +24,7 @@ var ErrEvidence = errors.New("the votes do not verify")
 //
 // A credential that has expired since then counts, since it was valid at the stamped
 // time. VerifyVotes returns the approvals, the submitter's first, each with its stamped
-// time; use [Approval.Missing] to count them in other groups. The error wraps
+// time; use [access.Missing] to count them in other groups. The error wraps
 // ErrEvidence and names the vote.
 //
 // No stamp covers a vote's id, the name of its user, the time when it was counted, and
@@ -33,7 +33,7 @@ var ErrEvidence = errors.New("the votes do not verify")
 func VerifyVotes(record *activity.Record, members []Member) ([]Vote, error) {
 	votes, err := verifyVotes(record.Request.Body, record.Votes, members)
 	if err == nil && record.Status == activity.StatusCompleted {
-		err = enoughVotes(votes, groupsOf(record.Decision.Required))
+		err = enoughVotes(votes, record.Decision.Required)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrEvidence, err)
@@ -58,10 +58,10 @@ func (v *verification) votes() (string, error) {
 }
 
 // enoughVotes refuses votes that do not fill all groups at the time of the last vote.
-func enoughVotes(votes []Vote, groups []Approval) error {
+func enoughVotes(votes []Vote, groups []Group) error {
 	last := slices.MaxFunc(votes, func(a, b Vote) int { return a.At.Compare(b.At) }).At
 	for i := range groups {
-		if missing := groups[i].Missing(votes, votes[0].User.ID, last); missing > 0 {
+		if missing := Missing(&groups[i], votes, votes[0].User.ID, last); missing > 0 {
 			return fmt.Errorf("%d of the %d votes that rule %s demanded are missing", missing, groups[i].Count, groups[i].Rule)
 		}
 	}

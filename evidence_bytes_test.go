@@ -65,7 +65,7 @@ func TestVerifyVotesTampered(t *testing.T) {
 func TestVerifyAnswerTamperedVotes(t *testing.T) {
 	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
 	record := b.completed(t)
-	trust := countersign.Trust{Body: record.Request.Body, Members: b.members(), Approvals: []countersign.Approval{{Rule: "two", Count: 2, NotSubmitter: true}}}
+	trust := countersign.Trust{Body: record.Request.Body, Members: b.members(), Approvals: []countersign.Group{{Rule: "two", Count: 2, NotSubmitter: true}}}
 	good := record.AppendAnswer(nil)
 	texts := 0
 	for i := range record.Votes {

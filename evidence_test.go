@@ -105,7 +105,7 @@ func TestVerifyVotes(t *testing.T) {
 func TestVerifyAnswerVotes(t *testing.T) {
 	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
 	record := b.completed(t)
-	trust := countersign.Trust{Body: record.Request.Body, Members: b.members(), Approvals: []countersign.Approval{{Rule: "two", Count: 2, NotSubmitter: true}}}
+	trust := countersign.Trust{Body: record.Request.Body, Members: b.members(), Approvals: []countersign.Group{{Rule: "two", Count: 2, NotSubmitter: true}}}
 	checks, err := countersign.VerifyAnswer(record.AppendAnswer(nil), trust)
 	if err != nil || !strings.HasSuffix(checksOf(checks), " votes") {
 		t.Errorf("%v, %v", checks, err)

@@ -22,7 +22,7 @@ type judgement struct {
 
 	// groups are those that the policy demanded when the activity was submitted and
 	// those that it demands now: a new policy does not drop any.
-	groups []Approval
+	groups []Group
 
 	// refused is why it cannot be carried out now, whatever its votes.
 	refused error
@@ -34,7 +34,7 @@ type judgement struct {
 func (e *Engine) judge(ctx context.Context, organization *Organization, record *activity.Record, spent SpentReader) (*judgement, error) {
 	j := &judgement{
 		submission: newSubmission(operationPath(record.Request.Type)), submitter: record.Submitter().UserID,
-		now: e.config.Now(), groups: groupsOf(record.Decision.Required),
+		now: e.config.Now(), groups: slices.Clone(record.Decision.Required),
 	}
 	s := j.submission
 	s.organizationID, s.record = record.Request.OrganizationID, record
@@ -59,7 +59,7 @@ func (e *Engine) judge(ctx context.Context, organization *Organization, record *
 			"not authorized: no policy judges this any more, and without one nothing that waits is signed")
 	}
 	for _, group := range withAges(s.decision.Approvals) {
-		if !slices.ContainsFunc(j.groups, func(other Approval) bool { return reflect.DeepEqual(group, other) }) {
+		if !slices.ContainsFunc(j.groups, func(other Group) bool { return reflect.DeepEqual(group, other) }) {
 			j.groups = append(j.groups, group)
 		}
 	}
@@ -155,10 +155,10 @@ func (e *Engine) memberOf(ctx context.Context, record *activity.Record, vote *ac
 
 // missing returns every group with the number of votes that it still needs, and the
 // sum of those numbers.
-func (j *judgement) missing() (groups []activity.ApprovalGroup, sum int) {
-	groups = recordedGroups(j.groups)
-	for i := range j.groups {
-		groups[i].Missing = j.groups[i].Missing(j.votes, j.submitter, j.now)
+func (j *judgement) missing() (groups []Group, sum int) {
+	groups = slices.Clone(j.groups)
+	for i := range groups {
+		groups[i].Missing = Missing(&j.groups[i], j.votes, j.submitter, j.now)
 		sum += groups[i].Missing
 	}
 	return groups, sum
@@ -167,7 +167,7 @@ func (j *judgement) missing() (groups []activity.ApprovalGroup, sum int) {
 // admits reports whether an approval by a member would fill a place in some group.
 func (j *judgement) admits(member *Member) bool {
 	vote := Vote{User: member.User, Credential: member.Credential, At: j.now}
-	return slices.ContainsFunc(j.groups, func(group Approval) bool { return group.admits(vote, j.submitter, j.now) })
+	return slices.ContainsFunc(j.groups, func(group Group) bool { return Admits(&group, vote, j.submitter, j.now) })
 }
 
 // mayReject reports whether a member's vote rejects: the submitter may withdraw, and
@@ -177,15 +177,15 @@ func (j *judgement) mayReject(member *Member) bool {
 		return true
 	}
 	vote := Vote{User: member.User, At: j.now}
-	return slices.ContainsFunc(j.groups, func(group Approval) bool {
+	return slices.ContainsFunc(j.groups, func(group Group) bool {
 		group.Passkey = false
-		return group.admits(vote, j.submitter, j.now)
+		return Admits(&group, vote, j.submitter, j.now)
 	})
 }
 
 // hasVoted reports whether a user has an approval that counts in some group.
 func (j *judgement) hasVoted(user string) bool {
 	return slices.ContainsFunc(j.votes, func(vote Vote) bool {
-		return vote.User.ID == user && slices.ContainsFunc(j.groups, func(group Approval) bool { return group.admits(vote, j.submitter, j.now) })
+		return vote.User.ID == user && slices.ContainsFunc(j.groups, func(group Group) bool { return Admits(&group, vote, j.submitter, j.now) })
 	})
 }

@@ -217,7 +217,7 @@ func TestOTPCalls(t *testing.T) {
 func TestOTPNeedsApprovals(t *testing.T) {
 	outbox := new(enginetest.Outbox)
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox), func(config *countersign.Config) {
-		config.Policy = &approvers{groups: []countersign.Approval{{Rule: "payouts", Count: 2}}}
+		config.Policy = &approvers{groups: []countersign.Group{{Rule: "payouts", Count: 2}}}
 	})
 	sent := f.APIKey.Sign(initBody(f, toUser))
 	const refusedBy = "rule payouts needs more approvals (1 missing), for which only a submitted transaction can wait"

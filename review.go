@@ -28,7 +28,7 @@ func (c *caller) votesOn(record *activity.Record) bool {
 	if slices.ContainsFunc(record.Votes, func(vote activity.Vote) bool { return vote.UserID == c.member.User.ID }) {
 		return true
 	}
-	return c.mayVote() && c.belongsToAny(groupsOf(record.Decision.Required))
+	return c.mayVote() && c.belongsToAny(record.Decision.Required)
 }
 
 // mayVote reports whether the caller's credential may vote at all.
@@ -36,8 +36,8 @@ func (c *caller) mayVote() bool {
 	return c.may(activity.TypeApproveActivity) || c.may(activity.TypeRejectActivity)
 }
 
-func (c *caller) belongsToAny(groups []Approval) bool {
-	return slices.ContainsFunc(groups, func(group Approval) bool { return group.admitsUser(c.member.User) })
+func (c *caller) belongsToAny(groups []Group) bool {
+	return slices.ContainsFunc(groups, func(group Group) bool { return BelongsTo(&group, c.member.User) })
 }
 
 // submitted reports whether the activity was submitted with the caller's credential.

@@ -47,7 +47,7 @@ func (d *daily) Decide(ctx context.Context, asked countersign.Authorization) (co
 	case sum.Cmp(big.NewInt(2)) < 0:
 		return decision, nil
 	case d.dearer:
-		return countersign.Decision{Approvals: []countersign.Approval{{Rule: "large", Count: 2}}}, nil
+		return countersign.Decision{Approvals: []countersign.Group{{Rule: "large", Count: 2}}}, nil
 	}
 	return decision, &countersign.LimitExceeded{Limit: "daily", Left: new(big.Int), Text: "limit daily: 0 left of 2", Frees: frees}
 }

@@ -41,8 +41,8 @@ func TestSubmitterOfCalls(t *testing.T) {
 		"allowed":        {judged{decision: countersign.Decision{Rules: []string{"all"}}}, &machine, ""},
 		"denied":         {judged{refusal: countersign.ErrDenied}, &machine, activity.ReasonNotAuthorized},
 		"charged":        {judged{decision: countersign.Decision{Rules: []string{"all"}, Charges: []store.Charge{ofTwo()}}}, &machine, ""},
-		"waits":          {judged{decision: countersign.Decision{Rules: []string{"all"}, Approvals: []countersign.Approval{{Rule: "all", Count: 2}}}}, &machine, activity.ReasonNotAuthorized},
-		"its own vote":   {judged{decision: countersign.Decision{Rules: []string{"all"}, Approvals: []countersign.Approval{{Rule: "all", Count: 1, Tag: "agent"}}}}, &machine, ""},
+		"waits":          {judged{decision: countersign.Decision{Rules: []string{"all"}, Approvals: []countersign.Group{{Rule: "all", Count: 2}}}}, &machine, activity.ReasonNotAuthorized},
+		"its own vote":   {judged{decision: countersign.Decision{Rules: []string{"all"}, Approvals: []countersign.Group{{Rule: "all", Count: 1, Tag: "agent"}}}}, &machine, ""},
 		"without a user": {judged{decision: countersign.Decision{Rules: []string{"all"}}}, nil, activity.ReasonNotAuthorized},
 	} {
 		t.Run(name, func(t *testing.T) {

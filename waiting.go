@@ -20,7 +20,7 @@ const (
 )
 
 // withAges returns the groups with the default age of votes where a rule sets none.
-func withAges(groups []Approval) []Approval {
+func withAges(groups []Group) []Group {
 	aged := slices.Clone(groups)
 	for i := range aged {
 		aged[i].Within = cmp.Or(aged[i].Within, DefaultVoteAge)
@@ -56,7 +56,7 @@ func (e *Engine) waiting(ctx context.Context, s *submission) (*activity.Record, 
 	}
 	record.Status, record.Reading = activity.StatusConsensusNeeded, reading
 	record.Decision.Charges = nil
-	record.Decision.Required = recordedGroups(withAges(s.decision.Approvals))
+	record.Decision.Required = withAges(s.decision.Approvals)
 	return record, nil
 }
 
@@ -124,28 +124,4 @@ func joined(texts []json.RawMessage) string {
 		array = append(array, text...)
 	}
 	return string(append(array, ']'))
-}
-
-// recordedGroups returns groups as a record keeps them.
-func recordedGroups(groups []Approval) []activity.ApprovalGroup {
-	kept := make([]activity.ApprovalGroup, len(groups))
-	for i, group := range groups {
-		kept[i] = activity.ApprovalGroup{
-			Rule: group.Rule, Count: group.Count, Tag: group.Tag, Users: group.Users,
-			NotSubmitter: group.NotSubmitter, Passkey: group.Passkey, Within: group.Within,
-		}
-	}
-	return kept
-}
-
-// groupsOf returns the groups of a record.
-func groupsOf(kept []activity.ApprovalGroup) []Approval {
-	groups := make([]Approval, len(kept))
-	for i, group := range kept {
-		groups[i] = Approval{
-			Rule: group.Rule, Count: group.Count, Tag: group.Tag, Users: group.Users,
-			NotSubmitter: group.NotSubmitter, Passkey: group.Passkey, Within: group.Within,
-		}
-	}
-	return groups
 }

@@ -21,7 +21,7 @@ type twoVotes struct{}
 func (twoVotes) Authorize(context.Context, countersign.Authorization) error { return nil }
 
 func (twoVotes) Decide(context.Context, countersign.Authorization) (countersign.Decision, error) {
-	return countersign.Decision{Rules: []string{"payouts"}, Approvals: []countersign.Approval{
+	return countersign.Decision{Rules: []string{"payouts"}, Approvals: []countersign.Group{
 		{Rule: "payouts", Count: 2, Tag: "finance", NotSubmitter: true},
 	}}, nil
 }

@@ -216,7 +216,7 @@ func (oneVote) Decide(_ context.Context, asked countersign.Authorization) (count
 	}
 	return countersign.Decision{
 		Digest: [32]byte{1}, Rules: []string{"large"},
-		Approvals: []countersign.Approval{{Rule: "large", Count: 1, Tag: "finance", NotSubmitter: true}},
+		Approvals: []countersign.Group{{Rule: "large", Count: 1, Tag: "finance", NotSubmitter: true}},
 	}, nil
 }
 

@@ -135,7 +135,7 @@ func (c *cover) transactionHazards() {
 }
 
 // votes returns how many votes groups need in total.
-func votes(groups []countersign.Approval) int {
+func votes(groups []countersign.Group) int {
 	sum := 0
 	for i := range groups {
 		sum += groups[i].Count

@@ -32,8 +32,8 @@ func (f *File) Authorize(ctx context.Context, request countersign.Authorization)
 
 // missingAny reports whether votes are missing.
 func missingAny(decision *countersign.Decision, request *countersign.Authorization) bool {
-	return slices.ContainsFunc(decision.Approvals, func(group countersign.Approval) bool {
-		return group.Missing(request.Votes, request.User.ID, request.Now) > 0
+	return slices.ContainsFunc(decision.Approvals, func(group countersign.Group) bool {
+		return countersign.Missing(&group, request.Votes, request.User.ID, request.Now) > 0
 	})
 }
 

@@ -299,7 +299,7 @@ func TestApprovals(t *testing.T) {
 		"without the tag": {[]countersign.Vote{vote("a", 0, "ops"), vote("b", 0, "finance")}, 1},
 		"too old":         {[]countersign.Vote{vote("a", -25*time.Hour, "finance"), vote("b", 0, "finance")}, 1},
 	} {
-		if got := finance.Missing(test.votes, "u-1", now); got != test.want {
+		if got := countersign.Missing(&finance, test.votes, "u-1", now); got != test.want {
 			t.Errorf("%s: %d votes are missing, want %d", name, got, test.want)
 		}
 	}

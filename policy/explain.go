@@ -78,7 +78,7 @@ func (f *File) Explain(ctx context.Context, request countersign.Authorization) (
 	if err != nil && !errors.Is(err, countersign.ErrDenied) {
 		return nil, err
 	}
-	x := &Explanation{Decision: expectAllow, Approvals: approvalGroups(&request, decision.Approvals), Digest: f.DigestText()}
+	x := &Explanation{Decision: expectAllow, Approvals: withMissing(&request, decision.Approvals), Digest: f.DigestText()}
 	for _, charge := range decision.Charges {
 		x.Charges = append(x.Charges, f.chargeText(charge))
 	}
@@ -106,17 +106,13 @@ func (f *File) chargeText(charge store.Charge) Charge {
 	return Charge{Limit: charge.Limit, Subject: charge.Subject, Amount: asset.decimal(charge.Amount), Max: asset.decimal(charge.Max)}
 }
 
-// approvalGroups returns groups as in a record, with the number of missing votes.
-func approvalGroups(request *countersign.Authorization, groups []countersign.Approval) []activity.ApprovalGroup {
-	var recorded []activity.ApprovalGroup
+// withMissing returns groups with the number of votes that each still needs.
+func withMissing(request *countersign.Authorization, groups []countersign.Group) []countersign.Group {
+	groups = slices.Clone(groups)
 	for i := range groups {
-		group := &groups[i]
-		recorded = append(recorded, activity.ApprovalGroup{
-			Rule: group.Rule, Count: group.Count, Tag: group.Tag, Users: group.Users, NotSubmitter: group.NotSubmitter,
-			Passkey: group.Passkey, Within: group.Within, Missing: group.Missing(request.Votes, request.User.ID, request.Now),
-		})
+		groups[i].Missing = countersign.Missing(&groups[i], request.Votes, request.User.ID, request.Now)
 	}
-	return recorded
+	return groups
 }
 
 // denyingRule returns the deny that a refusal comes from; empty if no rule allows.

@@ -48,7 +48,7 @@ type rule struct {
 	when      *expression
 	limits    []*limit
 	hazards   []string
-	approvals []countersign.Approval
+	approvals []countersign.Group
 	others    bool
 }
 

@@ -38,7 +38,7 @@ func (f *File) PoliciesOf(organization *countersign.Organization) []activity.Pol
 }
 
 // consensusText describes the approvals that a rule needs.
-func consensusText(groups []countersign.Approval) string {
+func consensusText(groups []countersign.Group) string {
 	texts := make([]string, len(groups))
 	for i, group := range groups {
 		texts[i] = fmt.Sprintf("%d of ", group.Count)

@@ -141,10 +141,10 @@ func readHazards(n node, known []string) []string {
 // blindCall stands for the blind-call hazards of all chains.
 const blindCall = "blind-call"
 
-func (c *compiler) readApprovals(n node, rule string, within time.Duration) []countersign.Approval {
-	var groups []countersign.Approval
+func (c *compiler) readApprovals(n node, rule string, within time.Duration) []countersign.Group {
+	var groups []countersign.Group
 	for _, item := range n.items("approvals") {
-		group := countersign.Approval{Rule: rule, Within: within}
+		group := countersign.Group{Rule: rule, Within: within}
 		item.fields("an approval", map[string]func(node){
 			"count": func(n node) { group.Count = n.integer("count", 1, maxApprovers) },
 			"tag":   func(n node) { group.Tag = c.tag(n) },
@@ -174,7 +174,7 @@ func (c *compiler) readApprovals(n node, rule string, within time.Duration) []co
 }
 
 // checkReachable refuses a group that has too few eligible users.
-func (c *compiler) checkReachable(n node, group *countersign.Approval) {
+func (c *compiler) checkReachable(n node, group *countersign.Group) {
 	if c.options.Names == nil || group.Tag == "" && len(group.Users) == 0 {
 		return
 	}
@@ -190,7 +190,7 @@ func (c *compiler) checkReachable(n node, group *countersign.Approval) {
 }
 
 // checkAlone warns about a group that every submitter fills alone.
-func (c *compiler) checkAlone(n node, group *countersign.Approval) {
+func (c *compiler) checkAlone(n node, group *countersign.Group) {
 	if group.Count == 1 && group.Tag == "" && len(group.Users) == 0 && !group.NotSubmitter && !group.Passkey {
 		c.problems.warn(n.place(), group.Rule, "the submission is the submitter's own approval, and this asks for no other: add not: submitter")
 	}

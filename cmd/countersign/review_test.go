@@ -19,7 +19,7 @@ func (votesPolicy) Authorize(context.Context, countersign.Authorization) error {
 func (votesPolicy) Decide(context.Context, countersign.Authorization) (countersign.Decision, error) {
 	return countersign.Decision{
 		Digest: [32]byte{1}, Rules: []string{"payouts"},
-		Approvals: []countersign.Approval{{Rule: "payouts", Count: 1, NotSubmitter: true}},
+		Approvals: []countersign.Group{{Rule: "payouts", Count: 1, NotSubmitter: true}},
 	}, nil
 }
 

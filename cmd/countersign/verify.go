@@ -149,7 +149,7 @@ func (c *verifyCommand) trustVoters(trust *countersign.Trust) error {
 	if err != nil {
 		return fmt.Errorf("--config %s: it has no organization %s, which the body names", c.config, request.OrganizationID)
 	}
-	trust.Approvals = []countersign.Approval{{Rule: "--votes", Count: c.minVotes, NotSubmitter: true}}
+	trust.Approvals = []countersign.Group{{Rule: "--votes", Count: c.minVotes, NotSubmitter: true}}
 	trust.Members, err = organization.Members()
 	return err
 }
