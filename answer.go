@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/strictjson"
 	"github.com/countersign-dev/countersign/translog"
@@ -29,11 +30,11 @@ type Trust struct {
 
 	// Members are the members of the organization, with their public keys. If it is
 	// nil, the votes are not checked.
-	Members []Member
+	Members []access.Member
 
 	// Approvals are groups that the votes must fill, in addition to the submitter's
 	// stamp: an answer does not say what was demanded.
-	Approvals []Group
+	Approvals []access.Group
 
 	// Limits are the chain limits that the engine uses.
 	Limits Limits

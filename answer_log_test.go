@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/stamp"
@@ -181,7 +182,7 @@ func TestLogOfOrganizations(t *testing.T) {
 		reason activity.Reason
 	}{
 		"in the directory": {func(*countersign.Config) {}, ""},
-		"not in it":        {func(c *countersign.Config) { c.Directory = failingDirectory{countersign.ErrOrganizationNotFound} }, activity.ReasonNotFound},
+		"not in it":        {func(c *countersign.Config) { c.Directory = failingDirectory{access.ErrOrganizationNotFound} }, activity.ReasonNotFound},
 		"cannot be read":   {func(c *countersign.Config) { c.Directory = failingDirectory{unreadable} }, activity.ReasonUnavailable},
 		"there is none":    {func(c *countersign.Config) { c.Directory, c.Store = nil, memory.New(0) }, ""},
 		"the store is closed": {func(c *countersign.Config) {
@@ -201,10 +202,10 @@ func TestLogOfOrganizations(t *testing.T) {
 // failingDirectory is a directory whose every answer is an error.
 type failingDirectory struct{ err error }
 
-func (d failingDirectory) Organization(context.Context, string) (*countersign.Organization, error) {
+func (d failingDirectory) Organization(context.Context, string) (*access.Organization, error) {
 	return nil, d.err
 }
 
-func (d failingDirectory) Member(context.Context, string, stamp.ID) (*countersign.Member, error) {
+func (d failingDirectory) Member(context.Context, string, stamp.ID) (*access.Member, error) {
 	return nil, d.err
 }

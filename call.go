@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 )
 
@@ -45,11 +46,11 @@ func (e *Engine) signCall(ctx context.Context, organizationID string, intent act
 
 // decideCall is step 5 of a call without a stamp. A call by a submitter is decided
 // again and recorded when it is signed.
-func (e *Engine) decideCall(ctx context.Context, prepared *PreparedTransaction, spent SpentReader) error {
+func (e *Engine) decideCall(ctx context.Context, prepared *PreparedTransaction, spent access.SpentReader) error {
 	submitter := e.config.Submitter
 	switch {
 	case submitter == nil && e.config.Policy != nil:
-		return activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
+		return activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
 			"not authorized: this engine has a Policy, which judges users, and the call has none: set Config.Submitter")
 	case submitter == nil && len(prepared.allHazards) == 0:
 		return nil
@@ -71,12 +72,12 @@ func (e *Engine) decideCall(ctx context.Context, prepared *PreparedTransaction, 
 }
 
 // decide asks the policy. Limits need a store to count in.
-func (c *call) decide(ctx context.Context, s *submission, spent SpentReader) error {
+func (c *call) decide(ctx context.Context, s *submission, spent access.SpentReader) error {
 	if err := c.engine.decide(ctx, s, spent); err != nil {
 		return err
 	}
 	if charges := s.decision.Charges; len(charges) > 0 && c.engine.config.Store == nil {
-		return activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
+		return activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
 			"not authorized: limit %s is counted in a store, and this engine has none: set Config.Store", charges[0].Limit)
 	}
 	return nil
@@ -102,11 +103,11 @@ func (e *Engine) logRefused(ctx context.Context, organizationID string, intent a
 
 // localCaller returns Config.Submitter as a caller in an organization, which need not
 // be in the directory.
-func (e *Engine) localCaller(organization *Organization, organizationID string) *caller {
+func (e *Engine) localCaller(organization *access.Organization, organizationID string) *caller {
 	if organization == nil {
-		organization = &Organization{ID: organizationID}
+		organization = &access.Organization{ID: organizationID}
 	}
-	return &caller{organization: organization, member: &Member{User: *e.config.Submitter}}
+	return &caller{organization: organization, member: &access.Member{User: *e.config.Submitter}}
 }
 
 // submission returns the call as a submission that is ready to be decided.

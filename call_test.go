@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -24,7 +25,7 @@ import (
 )
 
 // machine is the user that calls are attributed to.
-var machine = countersign.User{ID: "machine", Name: "machine"}
+var machine = access.User{ID: "machine", Name: "machine"}
 
 // asMachine attributes calls without a stamp to machine, with a limit of two a day.
 func asMachine(config *countersign.Config) { config.Policy, config.Submitter = new(daily), &machine }
@@ -334,9 +335,9 @@ func TestSignAsksAgain(t *testing.T) {
 		f := enginetest.New(t)
 		engine, err := countersign.New(countersign.Config{
 			Keystore: f.Signing, Submitter: &machine, Store: opened, Now: f.Clock.Now,
-			Policy: countersign.PolicyFunc(func(context.Context, countersign.Authorization) error {
+			Policy: access.PolicyFunc(func(context.Context, access.Authorization) error {
 				if denies.Load() {
-					return countersign.ErrDenied
+					return access.ErrDenied
 				}
 				return nil
 			}),

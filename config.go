@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/otp"
@@ -55,19 +56,19 @@ type Config struct {
 
 	// Directory knows who may send requests. Without it, only the calls that take an
 	// intent can be used.
-	Directory Directory
+	Directory access.Directory
 
 	// Policy decides who may do what. It judges users, so it needs a Directory or a
 	// Submitter. Default: a credential may submit the activity types that it is
 	// registered for.
-	Policy Policy
+	Policy access.Policy
 
 	// Submitter is the user that calls without a stamp (SignTransaction, SignMessage
 	// and the others that take an intent) are attributed to. It needs an ID. The calls
 	// are recorded in Store, with the scheme LOCAL, and charged to the limits of a Policy
 	// that is a Decider. A call that needs approvals is refused. Default: such calls are
 	// not recorded, and are refused if there is a Policy.
-	Submitter *User
+	Submitter *access.User
 
 	// Store keeps the activities and counts limits. The engine closes it.
 	// Default: with a Directory, one in memory with its defaults; otherwise none.

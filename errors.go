@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/plaintext"
@@ -154,7 +155,7 @@ func refuseStored(err error) error {
 
 // refusePolicy translates an error of a policy.
 func (e *Engine) refusePolicy(err error) error {
-	var exceeded *LimitExceeded
+	var exceeded *access.LimitExceeded
 	switch {
 	case err == nil:
 		return nil
@@ -164,7 +165,7 @@ func (e *Engine) refusePolicy(err error) error {
 			refused.RetryAfter = max(0, exceeded.Frees.Sub(e.config.Now()))
 		}
 		return refused
-	case errors.Is(err, ErrDenied):
+	case errors.Is(err, access.ErrDenied):
 		return activity.NewError(activity.ReasonNotAuthorized, "", err, "not authorized: %v", err)
 	}
 	return activity.NewError(activity.ReasonUnavailable, "", err, "the policy could not decide: try again")

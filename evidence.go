@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -30,7 +31,7 @@ var ErrEvidence = errors.New("the votes do not verify")
 // No stamp covers a vote's id, the name of its user, the time when it was counted, and
 // what the policy demanded. The server vouches for those; its log keeps it from changing
 // them later.
-func VerifyVotes(record *activity.Record, members []Member) ([]Vote, error) {
+func VerifyVotes(record *activity.Record, members []access.Member) ([]access.Vote, error) {
 	votes, err := verifyVotes(record.Request.Body, record.Votes, members)
 	if err == nil && record.Status == activity.StatusCompleted {
 		err = enoughVotes(votes, record.Decision.Required)
@@ -58,27 +59,27 @@ func (v *verification) votes() (string, error) {
 }
 
 // enoughVotes refuses votes that do not fill all groups at the time of the last vote.
-func enoughVotes(votes []Vote, groups []Group) error {
-	last := slices.MaxFunc(votes, func(a, b Vote) int { return a.At.Compare(b.At) }).At
+func enoughVotes(votes []access.Vote, groups []access.Group) error {
+	last := slices.MaxFunc(votes, func(a, b access.Vote) int { return a.At.Compare(b.At) }).At
 	for i := range groups {
-		if missing := Missing(&groups[i], votes, votes[0].User.ID, last); missing > 0 {
+		if missing := access.Missing(&groups[i], votes, votes[0].User.ID, last); missing > 0 {
 			return fmt.Errorf("%d of the %d votes that rule %s demanded are missing", missing, groups[i].Count, groups[i].Rule)
 		}
 	}
 	return nil
 }
 
-func verifyVotes(body []byte, recorded []activity.Vote, members []Member) ([]Vote, error) {
+func verifyVotes(body []byte, recorded []activity.Vote, members []access.Member) ([]access.Vote, error) {
 	if len(recorded) == 0 {
 		return nil, errors.New("there are none, not even the submitter's")
 	}
-	votes := make([]Vote, len(recorded))
+	votes := make([]access.Vote, len(recorded))
 	for i := range recorded {
 		var err error
 		if votes[i], err = verifyVote(body, &recorded[i], i == 0, members); err != nil {
 			return nil, fmt.Errorf("votes[%d], of user %s: %w", i, shorten(recorded[i].UserID), err)
 		}
-		if i > 0 && slices.ContainsFunc(votes[1:i], func(other Vote) bool { return other.User.ID == votes[i].User.ID }) {
+		if i > 0 && slices.ContainsFunc(votes[1:i], func(other access.Vote) bool { return other.User.ID == votes[i].User.ID }) {
 			return nil, fmt.Errorf("votes[%d]: user %s voted before", i, votes[i].User.ID)
 		}
 	}
@@ -86,7 +87,7 @@ func verifyVotes(body []byte, recorded []activity.Vote, members []Member) ([]Vot
 }
 
 // verifyVote checks one vote: what its body says, and that its stamp is a member's.
-func verifyVote(body []byte, recorded *activity.Vote, first bool, members []Member) (vote Vote, err error) {
+func verifyVote(body []byte, recorded *activity.Vote, first bool, members []access.Member) (vote access.Vote, err error) {
 	message := body
 	if !first {
 		message = []byte(recorded.Message)
@@ -103,7 +104,7 @@ func verifyVote(body []byte, recorded *activity.Vote, first bool, members []Memb
 	if err != nil {
 		return vote, err
 	}
-	i := slices.IndexFunc(members, func(member Member) bool {
+	i := slices.IndexFunc(members, func(member access.Member) bool {
 		return member.User.ID == recorded.UserID && member.Credential.PublicKeyText() == recorded.PublicKey
 	})
 	if i < 0 {
@@ -119,11 +120,11 @@ func verifyVote(body []byte, recorded *activity.Vote, first bool, members []Memb
 	if err := verifyStamp(member.Credential, recorded, message, request.Time()); err != nil {
 		return vote, err
 	}
-	return Vote{User: member.User, Credential: member.Credential, At: request.Time()}, nil
+	return access.Vote{User: member.User, Credential: member.Credential, At: request.Time()}, nil
 }
 
 // sameVote refuses a vote whose record contradicts its stamp or its body.
-func sameVote(recorded *activity.Vote, member *Member, request *activity.Request) error {
+func sameVote(recorded *activity.Vote, member *access.Member, request *activity.Request) error {
 	switch {
 	case recorded.Credential != "" && recorded.Credential != string(member.Credential.ID()):
 		return fmt.Errorf("it is recorded for credential %s, but its public key is that of %s", shorten(recorded.Credential), member.Credential.ID())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/store/memory"
 )
@@ -65,7 +66,7 @@ func TestVerifyVotesTampered(t *testing.T) {
 func TestVerifyAnswerTamperedVotes(t *testing.T) {
 	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
 	record := b.completed(t)
-	trust := countersign.Trust{Body: record.Request.Body, Members: b.members(), Approvals: []countersign.Group{{Rule: "two", Count: 2, NotSubmitter: true}}}
+	trust := countersign.Trust{Body: record.Request.Body, Members: b.members(), Approvals: []access.Group{{Rule: "two", Count: 2, NotSubmitter: true}}}
 	good := record.AppendAnswer(nil)
 	texts := 0
 	for i := range record.Votes {

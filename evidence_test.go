@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
 // members returns the users of a ballot as an auditor knows them: by their public keys.
-func (b *ballot) members() []countersign.Member {
+func (b *ballot) members() []access.Member {
 	b.t.Helper()
-	var members []countersign.Member
+	var members []access.Member
 	for user, key := range map[string]*enginetest.APIKey{"user-1": b.APIKey, "ann": b.ann, "ben": b.ben, "cid": b.cid, "dan": b.dan} {
 		config := key.Config()
 		if user != "dan" {
@@ -26,8 +27,8 @@ func (b *ballot) members() []countersign.Member {
 		if user == "cid" {
 			tags = nil
 		}
-		one := countersign.OrganizationConfig{ID: enginetest.Organization, Name: "Example", Users: []countersign.UserConfig{
-			{ID: user, Name: user, Tags: tags, APIKeys: []countersign.APIKeyConfig{config}},
+		one := access.OrganizationConfig{ID: enginetest.Organization, Name: "Example", Users: []access.UserConfig{
+			{ID: user, Name: user, Tags: tags, APIKeys: []access.APIKeyConfig{config}},
 		}}
 		credentials, err := one.Members()
 		if err != nil {
@@ -59,8 +60,8 @@ func TestVerifyVotes(t *testing.T) {
 	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
 	first, second := b.completed(t), b.completed(t)
 	members := b.members()
-	without := func(user string) []countersign.Member {
-		return slices.DeleteFunc(slices.Clone(members), func(m countersign.Member) bool { return m.User.ID == user })
+	without := func(user string) []access.Member {
+		return slices.DeleteFunc(slices.Clone(members), func(m access.Member) bool { return m.User.ID == user })
 	}
 	votes, err := countersign.VerifyVotes(first, members)
 	if err != nil || len(votes) != 3 || votes[1].User.ID != "ann" {
@@ -68,7 +69,7 @@ func TestVerifyVotes(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		attack  func(r *activity.Record)
-		members []countersign.Member
+		members []access.Member
 		want    string
 	}{
 		"a vote of another activity":      {func(r *activity.Record) { r.Votes[1] = second.Votes[1] }, members, "another activity"},
@@ -105,7 +106,7 @@ func TestVerifyVotes(t *testing.T) {
 func TestVerifyAnswerVotes(t *testing.T) {
 	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
 	record := b.completed(t)
-	trust := countersign.Trust{Body: record.Request.Body, Members: b.members(), Approvals: []countersign.Group{{Rule: "two", Count: 2, NotSubmitter: true}}}
+	trust := countersign.Trust{Body: record.Request.Body, Members: b.members(), Approvals: []access.Group{{Rule: "two", Count: 2, NotSubmitter: true}}}
 	checks, err := countersign.VerifyAnswer(record.AppendAnswer(nil), trust)
 	if err != nil || !strings.HasSuffix(checksOf(checks), " votes") {
 		t.Errorf("%v, %v", checks, err)

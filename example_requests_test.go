@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -33,13 +34,13 @@ func exampleClient() *stamp.Signer {
 
 // exampleDirectory returns a directory with one organization, whose user ci has the
 // client's key.
-func exampleDirectory() countersign.Directory {
-	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{
+func exampleDirectory() access.Directory {
+	directory, err := access.NewDirectory([]access.OrganizationConfig{{
 		ID:   "my-organization",
 		Name: "Example",
-		Users: []countersign.UserConfig{{
+		Users: []access.UserConfig{{
 			Name: "ci",
-			APIKeys: []countersign.APIKeyConfig{{
+			APIKeys: []access.APIKeyConfig{{
 				Curve:     stamp.CurveP256,
 				PublicKey: hex.EncodeToString(exampleClient().PublicKey()),
 			}},
@@ -61,7 +62,7 @@ func exampleSubmission(body string) countersign.SignedBody {
 }
 
 // exampleServer returns an engine that takes requests.
-func exampleServer(policy countersign.Policy) *countersign.Engine {
+func exampleServer(policy access.Policy) *countersign.Engine {
 	keys := memory.New()
 	secret, err := hex.DecodeString("e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca")
 	if err != nil {
@@ -155,8 +156,8 @@ func ExampleEngine_Ready() {
 
 // A policy refuses with an error that wraps ErrDenied. The caller gets its text.
 func ExamplePolicyFunc() {
-	engine := exampleServer(countersign.PolicyFunc(func(_ context.Context, asked countersign.Authorization) error {
-		return fmt.Errorf("%w: %s may not sign on %s", countersign.ErrDenied, asked.User.Name, asked.Summary.Chain)
+	engine := exampleServer(access.PolicyFunc(func(_ context.Context, asked access.Authorization) error {
+		return fmt.Errorf("%w: %s may not sign on %s", access.ErrDenied, asked.User.Name, asked.Summary.Chain)
 	}))
 	defer engine.Close()
 
@@ -167,7 +168,7 @@ func ExamplePolicyFunc() {
 
 // The errors of NewDirectory name the entry.
 func ExampleNewDirectory() {
-	_, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: "one"}, {ID: "one"}})
+	_, err := access.NewDirectory([]access.OrganizationConfig{{ID: "one"}, {ID: "one"}})
 	fmt.Println(err)
 	// Output: organizations[1]: id "one" appears twice
 }

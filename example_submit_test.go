@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -28,9 +29,9 @@ func ExampleEngine_Submit() {
 	if _, err := keys.Add(context.Background(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		log.Fatal(err)
 	}
-	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: "org", Name: "Example", Users: []countersign.UserConfig{{
+	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: "org", Name: "Example", Users: []access.UserConfig{{
 		Name:    "ci",
-		APIKeys: []countersign.APIKeyConfig{{Curve: stamp.CurveP256, PublicKey: hex.EncodeToString(client.PublicKey())}},
+		APIKeys: []access.APIKeyConfig{{Curve: stamp.CurveP256, PublicKey: hex.EncodeToString(client.PublicKey())}},
 	}}}})
 	if err != nil {
 		log.Fatal(err)

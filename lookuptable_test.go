@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/address/v2/base58"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/enginetest"
@@ -52,10 +53,10 @@ func TestLookupTablePolicy(t *testing.T) {
 		t.Fatalf("without the table: %v", err)
 	}
 	reader, bob := &tableReader{1, 2, 7}, strings.Repeat("\x07", 32)
-	var asked countersign.Authorization
+	var asked access.Authorization
 	f := enginetest.New(t, func(config *countersign.Config) {
 		config.Descriptors = reader
-		config.Policy = countersign.PolicyFunc(func(_ context.Context, of countersign.Authorization) error {
+		config.Policy = access.PolicyFunc(func(_ context.Context, of access.Authorization) error {
 			asked = of
 			return nil
 		})

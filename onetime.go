@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/otp"
@@ -94,7 +95,7 @@ func (i *issuing) summary() *chains.Summary { return nil }
 
 func (i *issuing) hazards() []chains.Hazard { return nil }
 
-func (i *issuing) effects(context.Context) ([]chains.Effect, []SigningKey, error) {
+func (i *issuing) effects(context.Context) ([]chains.Effect, []access.SigningKey, error) {
 	return []chains.Effect{{
 		Kind: chains.KindOTP, By: chains.BySigner, Function: "send",
 		Args: []chains.Arg{{Name: "contact", Value: i.intent.Contact}, {Name: "type", Value: i.intent.OTPType}},
@@ -139,7 +140,7 @@ func (v *verifying) summary() *chains.Summary { return nil }
 
 func (v *verifying) hazards() []chains.Hazard { return nil }
 
-func (v *verifying) effects(context.Context) ([]chains.Effect, []SigningKey, error) {
+func (v *verifying) effects(context.Context) ([]chains.Effect, []access.SigningKey, error) {
 	return []chains.Effect{{Kind: chains.KindOTP, By: chains.BySigner, Function: "redeem"}}, nil, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/otp"
@@ -217,7 +218,7 @@ func TestOTPCalls(t *testing.T) {
 func TestOTPNeedsApprovals(t *testing.T) {
 	outbox := new(enginetest.Outbox)
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox), func(config *countersign.Config) {
-		config.Policy = &approvers{groups: []countersign.Group{{Rule: "payouts", Count: 2}}}
+		config.Policy = &approvers{groups: []access.Group{{Rule: "payouts", Count: 2}}}
 	})
 	sent := f.APIKey.Sign(initBody(f, toUser))
 	const refusedBy = "rule payouts needs more approvals (1 missing), for which only a submitted transaction can wait"

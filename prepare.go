@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
@@ -66,15 +67,15 @@ func (p *PreparedTransaction) Effects(ctx context.Context) ([]chains.Effect, err
 }
 
 // Keys returns the keys that will sign, as a policy sees them.
-func (p *PreparedTransaction) Keys(ctx context.Context) ([]SigningKey, error) {
+func (p *PreparedTransaction) Keys(ctx context.Context) ([]access.SigningKey, error) {
 	signers := p.keys()
-	keys := make([]SigningKey, len(signers))
+	keys := make([]access.SigningKey, len(signers))
 	for i, key := range signers {
 		owned, err := p.owners.key(ctx, key.ID())
 		if err != nil {
 			return nil, err
 		}
-		keys[i] = SigningKey{ID: key.ID(), Name: keystore.InfoOf(key).Name, WalletID: owned.WalletID, WalletName: owned.Wallet, Path: owned.Path}
+		keys[i] = access.SigningKey{ID: key.ID(), Name: keystore.InfoOf(key).Name, WalletID: owned.WalletID, WalletName: owned.Wallet, Path: owned.Path}
 		for _, address := range p.owners.chain.Addresses(key.PublicKey()) {
 			keys[i].Addresses = append(keys[i].Addresses, address.Address)
 		}
@@ -155,7 +156,7 @@ func (p *PreparedTransaction) summary() *chains.Summary {
 
 func (p *PreparedTransaction) hazards() []chains.Hazard { return p.allHazards }
 
-func (p *PreparedTransaction) effects(ctx context.Context) ([]chains.Effect, []SigningKey, error) {
+func (p *PreparedTransaction) effects(ctx context.Context) ([]chains.Effect, []access.SigningKey, error) {
 	effects, err := p.Effects(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -67,7 +68,7 @@ func (e *Engine) completed(s *submission) (*activity.Record, error) {
 }
 
 // recordedDecision returns a decision as a record keeps it.
-func recordedDecision(decision *Decision) activity.Decision {
+func recordedDecision(decision *access.Decision) activity.Decision {
 	recorded := activity.Decision{Rules: decision.Rules, ReadWith: decision.ReadWith}
 	if decision.Readings != [32]byte{} {
 		recorded.Readings = hexDigest(decision.Readings)

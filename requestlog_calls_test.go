@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/keystore"
@@ -101,7 +102,7 @@ func TestLogCalls(t *testing.T) {
 func TestLogCallsOfPolicies(t *testing.T) {
 	plain := func(err error) func(*countersign.Config) {
 		return func(c *countersign.Config) {
-			c.Policy, c.Submitter = countersign.PolicyFunc(func(context.Context, countersign.Authorization) error { return err }), &machine
+			c.Policy, c.Submitter = access.PolicyFunc(func(context.Context, access.Authorization) error { return err }), &machine
 		}
 	}
 	for name, test := range map[string]struct {
@@ -110,7 +111,7 @@ func TestLogCallsOfPolicies(t *testing.T) {
 		reason activity.Reason
 	}{
 		"allowed":      {plain(nil), 1, ""},
-		"denied":       {plain(countersign.ErrDenied), 1, activity.ReasonNotAuthorized},
+		"denied":       {plain(access.ErrDenied), 1, activity.ReasonNotAuthorized},
 		"without one":  {func(c *countersign.Config) { c.Submitter = &machine }, 1, ""},
 		"without both": {func(*countersign.Config) {}, 0, ""},
 		"without user": {func(c *countersign.Config) { c.Policy = ruled{} }, 1, activity.ReasonNotAuthorized},

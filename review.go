@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 )
 
@@ -36,8 +37,8 @@ func (c *caller) mayVote() bool {
 	return c.may(activity.TypeApproveActivity) || c.may(activity.TypeRejectActivity)
 }
 
-func (c *caller) belongsToAny(groups []Group) bool {
-	return slices.ContainsFunc(groups, func(group Group) bool { return BelongsTo(&group, c.member.User) })
+func (c *caller) belongsToAny(groups []access.Group) bool {
+	return slices.ContainsFunc(groups, func(group access.Group) bool { return access.BelongsTo(&group, c.member.User) })
 }
 
 // submitted reports whether the activity was submitted with the caller's credential.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/stamp"
@@ -232,11 +233,11 @@ func TestOrganizationHazards(t *testing.T) {
 
 // allowing is a directory whose organizations allow hazards.
 type allowing struct {
-	countersign.Directory
+	access.Directory
 	hazards []string
 }
 
-func (a allowing) Organization(ctx context.Context, id string) (*countersign.Organization, error) {
+func (a allowing) Organization(ctx context.Context, id string) (*access.Organization, error) {
 	organization, err := a.Directory.Organization(ctx, id)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -22,16 +23,16 @@ var errOutage = errors.New("connection refused")
 // outage is a directory that cannot be read, in part or as a whole. It still returns
 // values with its errors, which must not be used.
 type outage struct {
-	countersign.Directory
+	access.Directory
 	organizations, members error
 }
 
-func (d *outage) Organization(ctx context.Context, id string) (*countersign.Organization, error) {
+func (d *outage) Organization(ctx context.Context, id string) (*access.Organization, error) {
 	found, err := d.Directory.Organization(ctx, id)
 	return found, errors.Join(err, d.organizations)
 }
 
-func (d *outage) Member(ctx context.Context, organizationID string, id stamp.ID) (*countersign.Member, error) {
+func (d *outage) Member(ctx context.Context, organizationID string, id stamp.ID) (*access.Member, error) {
 	found, err := d.Directory.Member(ctx, organizationID, id)
 	return found, errors.Join(err, d.members)
 }

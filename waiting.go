@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/names"
@@ -20,7 +21,7 @@ const (
 )
 
 // withAges returns the groups with the default age of votes where a rule sets none.
-func withAges(groups []Group) []Group {
+func withAges(groups []access.Group) []access.Group {
 	aged := slices.Clone(groups)
 	for i := range aged {
 		aged[i].Within = cmp.Or(aged[i].Within, DefaultVoteAge)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/store"
@@ -16,7 +17,7 @@ type work interface {
 	hazards() []chains.Hazard
 
 	// effects returns what the work does, and the keys that sign for it.
-	effects(ctx context.Context) ([]chains.Effect, []SigningKey, error)
+	effects(ctx context.Context) ([]chains.Effect, []access.SigningKey, error)
 
 	// begin returns the change to one-time passwords that is made as the lease is
 	// taken, or nil.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/metrics"
@@ -17,7 +18,7 @@ import (
 
 // exampleEngine has no keys and no users.
 func exampleEngine() *countersign.Engine {
-	directory, err := countersign.NewDirectory(nil)
+	directory, err := access.NewDirectory(nil)
 	if err != nil {
 		log.Fatal(err)
 	}

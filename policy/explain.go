@@ -15,7 +15,7 @@ import (
 	"cel.dev/cel-go/interpreter"
 	"cel.dev/cel-go/parser"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/policy/internal/syntax"
@@ -72,10 +72,10 @@ type Value struct {
 
 // Explain decides as [File.Decide] does. For every rule it reports whether the rule matched
 // or which clause was the first not to hold, with the values that the clause saw.
-func (f *File) Explain(ctx context.Context, request countersign.Authorization) (*Explanation, error) {
+func (f *File) Explain(ctx context.Context, request access.Authorization) (*Explanation, error) {
 	c := newCover(ctx, f, &request)
 	decision, err := c.decide()
-	if err != nil && !errors.Is(err, countersign.ErrDenied) {
+	if err != nil && !errors.Is(err, access.ErrDenied) {
 		return nil, err
 	}
 	x := &Explanation{Decision: expectAllow, Approvals: withMissing(&request, decision.Approvals), Digest: f.DigestText()}
@@ -107,10 +107,10 @@ func (f *File) chargeText(charge store.Charge) Charge {
 }
 
 // withMissing returns groups with the number of votes that each still needs.
-func withMissing(request *countersign.Authorization, groups []countersign.Group) []countersign.Group {
+func withMissing(request *access.Authorization, groups []access.Group) []access.Group {
 	groups = slices.Clone(groups)
 	for i := range groups {
-		groups[i].Missing = countersign.Missing(&groups[i], request.Votes, request.User.ID, request.Now)
+		groups[i].Missing = access.Missing(&groups[i], request.Votes, request.User.ID, request.Now)
 	}
 	return groups
 }
@@ -125,7 +125,7 @@ func (f *File) denyingRule(err error) string {
 }
 
 // unallowed returns the hazards that no deciding rule allows.
-func unallowed(request *countersign.Authorization, decision *countersign.Decision) (hazards []chains.Hazard) {
+func unallowed(request *access.Authorization, decision *access.Decision) (hazards []chains.Hazard) {
 	for i := range request.Hazards {
 		if !slices.ContainsFunc(decision.Hazards, func(allowed chains.Hazard) bool { return reflect.DeepEqual(allowed, request.Hazards[i]) }) {
 			hazards = append(hazards, request.Hazards[i])

@@ -14,6 +14,7 @@ import (
 	"cel.dev/cel-go/cel"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 )
 
@@ -48,7 +49,7 @@ type rule struct {
 	when      *expression
 	limits    []*limit
 	hazards   []string
-	approvals []countersign.Group
+	approvals []access.Group
 	others    bool
 }
 
@@ -84,22 +85,22 @@ type Options struct {
 
 // Names are the users and keys that a file can name.
 type Names struct {
-	Users       []countersign.User       // may repeat a user, as the members of a directory do
-	Credentials []string                 // ids
-	Keys        []countersign.SigningKey // nil: names of keys are not checked
+	Users       []access.User       // may repeat a user, as the members of a directory do
+	Credentials []string            // ids
+	Keys        []access.SigningKey // nil: names of keys are not checked
 }
 
 // user returns a user by id or, if no user has that id, by name. A nil receiver knows none.
-func (n *Names) user(name string) (countersign.User, bool) {
+func (n *Names) user(name string) (access.User, bool) {
 	if n == nil {
-		return countersign.User{}, false
+		return access.User{}, false
 	}
-	i := slices.IndexFunc(n.Users, func(user countersign.User) bool { return user.ID == name })
+	i := slices.IndexFunc(n.Users, func(user access.User) bool { return user.ID == name })
 	if i < 0 {
-		i = slices.IndexFunc(n.Users, func(user countersign.User) bool { return user.Name == name })
+		i = slices.IndexFunc(n.Users, func(user access.User) bool { return user.Name == name })
 	}
 	if i < 0 {
-		return countersign.User{}, false
+		return access.User{}, false
 	}
 	return n.Users[i], true
 }
@@ -149,7 +150,7 @@ func (n *Names) once() *Names {
 		return nil
 	}
 	names, seen := *n, map[string]bool{}
-	names.Users = slices.DeleteFunc(slices.Clone(n.Users), func(user countersign.User) bool {
+	names.Users = slices.DeleteFunc(slices.Clone(n.Users), func(user access.User) bool {
 		before := seen[user.ID]
 		seen[user.ID] = true
 		return before
@@ -224,7 +225,7 @@ func (f *File) Cost() uint64 { return f.cost }
 func (f *File) Tests() int { return f.tests }
 
 // User returns a user of [Options.Names], by id or name. An id has precedence.
-func (f *File) User(name string) (countersign.User, bool) { return f.names.user(name) }
+func (f *File) User(name string) (access.User, bool) { return f.names.user(name) }
 
 // LimitsSince describes, one sentence each, the limits that count differently than in
 // an earlier file. Limits are identified by name: a renamed limit starts at zero.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/policy"
 )
@@ -196,7 +196,7 @@ func TestAgainstModel(t *testing.T) {
 				effects = append(effects, randomEffect(t, random))
 			}
 			_, err := file.Decide(t.Context(), ask(effects...))
-			if err != nil && !errors.Is(err, countersign.ErrDenied) {
+			if err != nil && !errors.Is(err, access.ErrDenied) {
 				t.Fatal(err)
 			}
 			want := judge(rules, effects)
@@ -255,7 +255,7 @@ func FuzzExpression(f *testing.F) {
 		}
 		effects := []chains.Effect{tokens(t, treasury, chains.Exactly(big.NewInt(1))), {Kind: chains.KindFee, By: chains.BySigner}}
 		_, err = file.Decide(t.Context(), ask(effects...))
-		if err != nil && !errors.Is(err, countersign.ErrDenied) {
+		if err != nil && !errors.Is(err, access.ErrDenied) {
 			t.Fatal(err)
 		}
 		explained, problem := file.Explain(t.Context(), ask(effects...))

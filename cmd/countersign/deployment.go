@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
@@ -34,7 +35,7 @@ func openEngine(cmd *cobra.Command, at *keystoreFlags, change func(*countersign.
 	configured := at.configured
 	var engineConfig countersign.Config
 	var err error
-	if engineConfig.Directory, err = countersign.NewDirectory(configured.Organizations); err != nil {
+	if engineConfig.Directory, err = access.NewDirectory(configured.Organizations); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", configured.Path, err)
 	}
 	keys, err := at.open(cmd) // from here on the process leaves no core dump

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/policy"
 )
@@ -98,10 +99,10 @@ func (c *policyExplain) run(cmd *cobra.Command, path string) (err error) {
 }
 
 // aboutTransaction returns the policy and what it is asked about a transaction.
-func (c *policyExplain) aboutTransaction(_ *cobra.Command, path, content string) (*policy.File, countersign.Authorization, error) {
+func (c *policyExplain) aboutTransaction(_ *cobra.Command, path, content string) (*policy.File, access.Authorization, error) {
 	kind, err := parseType(c.kind)
 	if err != nil {
-		return nil, countersign.Authorization{}, err
+		return nil, access.Authorization{}, err
 	}
 	unsigned, _ := decodeAs(kind, content)
 	return c.aboutIntent(path, activity.SignTransactionIntent{Type: kind, UnsignedTransaction: unsigned})
@@ -109,20 +110,20 @@ func (c *policyExplain) aboutTransaction(_ *cobra.Command, path, content string)
 
 // aboutIntent returns the policy and what it is asked about an intent, of which only the
 // bytes are known.
-func (c *policyExplain) aboutIntent(path string, intent activity.Intent) (*policy.File, countersign.Authorization, error) {
+func (c *policyExplain) aboutIntent(path string, intent activity.Intent) (*policy.File, access.Authorization, error) {
 	file, err := c.load(path)
 	if err != nil {
-		return nil, countersign.Authorization{}, err
+		return nil, access.Authorization{}, err
 	}
-	asked := countersign.Authorization{User: countersign.User{ID: c.user, Name: c.user, Tags: c.tags}, Intent: intent, Now: c.now}
+	asked := access.Authorization{User: access.User{ID: c.user, Name: c.user, Tags: c.tags}, Intent: intent, Now: c.now}
 	if c.configFile != "" {
 		if asked.User, err = c.configuredUser(file); err != nil {
 			return nil, asked, err
 		}
 	}
-	asked.Votes = []countersign.Vote{{User: asked.User, At: c.now}}
+	asked.Votes = []access.Vote{{User: asked.User, At: c.now}}
 	if c.key != "" {
-		asked.Keys = []countersign.SigningKey{{ID: c.key, Name: c.key}}
+		asked.Keys = []access.SigningKey{{ID: c.key, Name: c.key}}
 	}
 	inspection, err := countersign.InspectIntent(intent, countersign.Limits{})
 	if err != nil {
@@ -139,9 +140,9 @@ func (c *policyExplain) aboutIntent(path string, intent activity.Intent) (*polic
 }
 
 // configuredUser returns the user whom --as names.
-func (c *policyExplain) configuredUser(file *policy.File) (countersign.User, error) {
+func (c *policyExplain) configuredUser(file *policy.File) (access.User, error) {
 	if c.user == "" {
-		return countersign.User{}, usagef("--as is missing: the user who submits the transaction, by name or id")
+		return access.User{}, usagef("--as is missing: the user who submits the transaction, by name or id")
 	}
 	user, ok := file.User(c.user)
 	if !ok {
@@ -151,42 +152,42 @@ func (c *policyExplain) configuredUser(file *policy.File) (countersign.User, err
 }
 
 // aboutRequest returns the policy and what it is asked about a request.
-func (c *policyExplain) aboutRequest(cmd *cobra.Command, path, content string) (*policy.File, countersign.Authorization, error) {
+func (c *policyExplain) aboutRequest(cmd *cobra.Command, path, content string) (*policy.File, access.Authorization, error) {
 	sent, err := parseRequestFile("standard input", []byte(content))
 	if err != nil {
-		return nil, countersign.Authorization{}, err
+		return nil, access.Authorization{}, err
 	}
 	request, err := activity.Decode(sent.Body)
 	if err != nil {
-		return nil, countersign.Authorization{}, err
+		return nil, access.Authorization{}, err
 	}
 	if c.kind != "" {
-		return nil, countersign.Authorization{}, usagef("--type does not go with a request, which names its own")
+		return nil, access.Authorization{}, usagef("--type does not go with a request, which names its own")
 	}
 	if c.configFile == "" {
 		return c.aboutIntent(path, request.Intent)
 	}
 	if c.user != "" || c.key != "" || len(c.tags) > 0 {
-		return nil, countersign.Authorization{}, usagef("--as, --tag and --key do not go with a request and --config: the request names its user and its keys")
+		return nil, access.Authorization{}, usagef("--as, --tag and --key do not go with a request and --config: the request names its user and its keys")
 	}
 	if c.organization == "" {
 		c.organization = request.OrganizationID
 	}
 	file, err := c.load(path)
 	if err != nil {
-		return nil, countersign.Authorization{}, err
+		return nil, access.Authorization{}, err
 	}
 	asked, err := c.judged(cmd, sent)
 	return file, asked, err
 }
 
 // judged returns what serve would ask a policy about a request.
-func (c *policyExplain) judged(cmd *cobra.Command, sent countersign.SignedBody) (asked countersign.Authorization, err error) {
+func (c *policyExplain) judged(cmd *cobra.Command, sent countersign.SignedBody) (asked access.Authorization, err error) {
 	configured, organization, err := c.configured()
 	if err != nil {
 		return asked, err
 	}
-	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{*organization})
+	directory, err := access.NewDirectory([]access.OrganizationConfig{*organization})
 	if err != nil {
 		return asked, fmt.Errorf("%s: %w", configured.Path, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/policy"
@@ -22,8 +23,8 @@ type loadedPolicies struct {
 }
 
 // withPolicy yields the organizations that have a policy.
-func withPolicy(configured *config.Config) iter.Seq[*countersign.OrganizationConfig] {
-	return func(yield func(*countersign.OrganizationConfig) bool) {
+func withPolicy(configured *config.Config) iter.Seq[*access.OrganizationConfig] {
+	return func(yield func(*access.OrganizationConfig) bool) {
 		for i := range configured.Organizations {
 			if configured.Organizations[i].Policy != "" && !yield(&configured.Organizations[i]) {
 				return
@@ -34,7 +35,7 @@ func withPolicy(configured *config.Config) iter.Seq[*countersign.OrganizationCon
 
 // readPolicies reads the policy of each organization that has one, by organization
 // id.
-func readPolicies(configured *config.Config, load func(*countersign.OrganizationConfig) (*policy.File, error)) (map[string]*policy.File, error) {
+func readPolicies(configured *config.Config, load func(*access.OrganizationConfig) (*policy.File, error)) (map[string]*policy.File, error) {
 	files := map[string]*policy.File{}
 	for organization := range withPolicy(configured) {
 		file, err := load(organization)
@@ -49,7 +50,7 @@ func readPolicies(configured *config.Config, load func(*countersign.Organization
 // openPolicies reads the policies of the organizations. It returns nil if none has
 // one.
 func openPolicies(ctx context.Context, configured *config.Config, keys keystore.Keystore) (*loadedPolicies, error) {
-	files, err := readPolicies(configured, func(organization *countersign.OrganizationConfig) (*policy.File, error) {
+	files, err := readPolicies(configured, func(organization *access.OrganizationConfig) (*policy.File, error) {
 		return loadPolicy(ctx, organization, keys)
 	})
 	if err != nil || len(files) == 0 {
@@ -61,7 +62,7 @@ func openPolicies(ctx context.Context, configured *config.Config, keys keystore.
 // checkPolicies reads the policies without the keystore: the names of keys in them
 // are not checked.
 func checkPolicies(configured *config.Config) error {
-	_, err := readPolicies(configured, func(organization *countersign.OrganizationConfig) (*policy.File, error) {
+	_, err := readPolicies(configured, func(organization *access.OrganizationConfig) (*policy.File, error) {
 		return policy.Load(organization.Policy, policy.Options{})
 	})
 	return err
@@ -69,7 +70,7 @@ func checkPolicies(configured *config.Config) error {
 
 // loadPolicy reads the policy of one organization, and checks the names of users and
 // keys in it.
-func loadPolicy(ctx context.Context, organization *countersign.OrganizationConfig, keys keystore.Keystore) (*policy.File, error) {
+func loadPolicy(ctx context.Context, organization *access.OrganizationConfig, keys keystore.Keystore) (*policy.File, error) {
 	names, err := policyNames(ctx, organization, keys)
 	if err != nil {
 		return nil, err
@@ -78,12 +79,12 @@ func loadPolicy(ctx context.Context, organization *countersign.OrganizationConfi
 }
 
 // policyNames returns the users and keys that a policy of the organization may name.
-func policyNames(ctx context.Context, organization *countersign.OrganizationConfig, keys keystore.Keystore) (*policy.Names, error) {
+func policyNames(ctx context.Context, organization *access.OrganizationConfig, keys keystore.Keystore) (*policy.Names, error) {
 	members, err := organization.Members()
 	if err != nil {
 		return nil, err
 	}
-	names := &policy.Names{Keys: []countersign.SigningKey{}}
+	names := &policy.Names{Keys: []access.SigningKey{}}
 	seen := map[string]bool{}
 	for i := range members {
 		names.Credentials = append(names.Credentials, string(members[i].Credential.ID()), members[i].Credential.PublicKeyText())
@@ -96,7 +97,7 @@ func policyNames(ctx context.Context, organization *countersign.OrganizationConf
 		if err != nil {
 			return nil, err
 		}
-		names.Keys = append(names.Keys, countersign.SigningKey{ID: info.ID, Name: info.Name})
+		names.Keys = append(names.Keys, access.SigningKey{ID: info.ID, Name: info.Name})
 	}
 	return names, nil
 }
@@ -104,7 +105,7 @@ func policyNames(ctx context.Context, organization *countersign.OrganizationConf
 // read reads every policy that a configuration names, and changes nothing: pass the
 // result to replace.
 func (p *loadedPolicies) read(ctx context.Context, configured *config.Config) (map[string]*policy.File, error) {
-	return readPolicies(configured, func(organization *countersign.OrganizationConfig) (*policy.File, error) {
+	return readPolicies(configured, func(organization *access.OrganizationConfig) (*policy.File, error) {
 		if p == nil || p.inForce(organization.ID) == nil {
 			return nil, errors.New("an organization's first policy takes effect only after a restart")
 		}
@@ -114,7 +115,7 @@ func (p *loadedPolicies) read(ctx context.Context, configured *config.Config) (m
 
 // inForce returns the policy of an organization, or nil.
 func (p *loadedPolicies) inForce(organizationID string) *policy.File {
-	return p.File(&countersign.Organization{ID: organizationID})
+	return p.File(&access.Organization{ID: organizationID})
 }
 
 // replace puts policies in force. One that the configuration no longer names stays

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/enginetest"
@@ -14,12 +15,12 @@ import (
 // votesPolicy is a policy that requires the vote of another user.
 type votesPolicy struct{}
 
-func (votesPolicy) Authorize(context.Context, countersign.Authorization) error { return nil }
+func (votesPolicy) Authorize(context.Context, access.Authorization) error { return nil }
 
-func (votesPolicy) Decide(context.Context, countersign.Authorization) (countersign.Decision, error) {
-	return countersign.Decision{
+func (votesPolicy) Decide(context.Context, access.Authorization) (access.Decision, error) {
+	return access.Decision{
 		Digest: [32]byte{1}, Rules: []string{"payouts"},
-		Approvals: []countersign.Group{{Rule: "payouts", Count: 1, NotSubmitter: true}},
+		Approvals: []access.Group{{Rule: "payouts", Count: 1, NotSubmitter: true}},
 	}, nil
 }
 

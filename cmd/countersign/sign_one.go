@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/ur"
@@ -47,7 +48,7 @@ func (c *signCommand) engineOver(ctx context.Context, keys keystore.Keystore, li
 		return countersign.New(settings)
 	}
 	var err error
-	if settings.Directory, err = countersign.NewDirectory(c.at.configured.Organizations); err != nil {
+	if settings.Directory, err = access.NewDirectory(c.at.configured.Organizations); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.at.configFile, err)
 	}
 	if err := c.recorded(ctx, &settings, keys); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/store"
@@ -289,9 +290,9 @@ func (c *signCommand) withCause(err error) error {
 	}
 	cause := errors.Unwrap(refused)
 	switch {
-	case errors.Is(cause, countersign.ErrOrganizationNotFound):
+	case errors.Is(cause, access.ErrOrganizationNotFound):
 		return fmt.Errorf("%w (its organization is not in %s)", err, c.at.configFile)
-	case errors.Is(cause, countersign.ErrCredentialNotFound):
+	case errors.Is(cause, access.ErrCredentialNotFound):
 		return fmt.Errorf("%w (its key is not in %s)", err, c.at.configFile)
 	case cause == nil:
 		return err

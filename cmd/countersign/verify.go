@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
@@ -149,7 +150,7 @@ func (c *verifyCommand) trustVoters(trust *countersign.Trust) error {
 	if err != nil {
 		return fmt.Errorf("--config %s: it has no organization %s, which the body names", c.config, request.OrganizationID)
 	}
-	trust.Approvals = []countersign.Group{{Rule: "--votes", Count: c.minVotes, NotSubmitter: true}}
+	trust.Approvals = []access.Group{{Rule: "--votes", Count: c.minVotes, NotSubmitter: true}}
 	trust.Members, err = organization.Members()
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/stamp"
@@ -22,11 +23,11 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	passphrase := bytes.TrimRight(must(os.ReadFile("passphrase")), "\n")
-	user := countersign.UserConfig{Name: "ci", APIKeys: []countersign.APIKeyConfig{{Curve: stamp.CurveP256, PublicKey: os.Args[3]}}}
+	user := access.UserConfig{Name: "ci", APIKeys: []access.APIKeyConfig{{Curve: stamp.CurveP256, PublicKey: os.Args[3]}}}
 	engine := must(countersign.New(countersign.Config{
 		Keystore:  must(file.Open(ctx, "keys", passphrase, file.Options{})),
 		Store:     must(bolt.Open("state.db")),
-		Directory: must(countersign.NewDirectory([]countersign.OrganizationConfig{{ID: os.Args[2], Name: "Example", Users: []countersign.UserConfig{user}}})),
+		Directory: must(access.NewDirectory([]access.OrganizationConfig{{ID: os.Args[2], Name: "Example", Users: []access.UserConfig{user}}})),
 		Logger:    slog.Default(),
 	}))
 	listener := must(new(net.ListenConfig).Listen(ctx, "tcp", os.Args[1]))

@@ -1,4 +1,4 @@
-package countersign
+package access
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package countersign
+package access
 
 import (
 	"context"
@@ -54,20 +54,4 @@ type Directory interface {
 	// one does. An expired credential is returned too: verifying the stamp checks
 	// the expiry.
 	Member(ctx context.Context, organizationID string, id stamp.ID) (*Member, error)
-}
-
-// organizationOf looks up an organization. It returns nil if there is no directory, or
-// if the organization is not in it.
-func (e *Engine) organizationOf(ctx context.Context, organizationID string) (*Organization, error) {
-	if e.config.Directory == nil {
-		return nil, nil
-	}
-	organization, err := e.config.Directory.Organization(ctx, organizationID)
-	switch {
-	case errors.Is(err, ErrOrganizationNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, refuseDirectory(err)
-	}
-	return organization, nil
 }
