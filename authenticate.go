@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
@@ -20,19 +19,9 @@ type caller struct {
 	stamp        *stamp.Stamp // nil for a call, whose member has no Credential
 }
 
-// may reports whether the caller's credential may submit activities of a type.
-// Some types it has to name.
-func (c *caller) may(kind activity.Type) bool {
-	credential := c.member.Credential
-	if kind.MustBeNamed() {
-		return slices.Contains(credential.Activities, string(kind))
-	}
-	return credential.Allows(string(kind))
-}
-
 // checkType refuses a type that the caller's credential may not submit.
 func (c *caller) checkType(kind activity.Type) error {
-	if c.may(kind) {
+	if c.member.May(kind) {
 		return nil
 	}
 	cure := ""

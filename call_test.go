@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
@@ -22,6 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/store/bolt"
 	"github.com/countersign-dev/countersign/store/memory"
 	"github.com/countersign-dev/countersign/store/postgres"
+	"github.com/countersign-dev/countersign/verify"
 )
 
 // machine is the user that calls are attributed to.
@@ -153,7 +155,7 @@ func TestCallRecord(t *testing.T) {
 	if !strings.Contains(string(record.AppendAnswer(nil)), `"LOCAL"`) {
 		t.Error("the answer does not say LOCAL")
 	}
-	if _, err := countersign.VerifyVotes(record, nil); !errors.Is(err, countersign.ErrEvidence) {
+	if _, err := verify.Votes(record, nil); !errors.Is(err, verify.ErrVotes) {
 		t.Errorf("a call is taken for evidence: %v", err)
 	}
 }
@@ -304,6 +306,7 @@ func TestCallsWithoutStore(t *testing.T) {
 	f := enginetest.New(t)
 	alone := func(opened store.Store) *countersign.Engine {
 		engine, err := countersign.New(countersign.Config{
+			Chains:   all.Chains(all.Limits{}),
 			Keystore: staysOpen{keystore.Keystore(f.Signing)}, Policy: new(daily), Submitter: &machine, Store: opened, Now: f.Clock.Now,
 		})
 		if err != nil {
@@ -334,6 +337,7 @@ func TestSignAsksAgain(t *testing.T) {
 		var denies atomic.Bool
 		f := enginetest.New(t)
 		engine, err := countersign.New(countersign.Config{
+			Chains:   all.Chains(all.Limits{}),
 			Keystore: f.Signing, Submitter: &machine, Store: opened, Now: f.Clock.Now,
 			Policy: access.PolicyFunc(func(context.Context, access.Authorization) error {
 				if denies.Load() {

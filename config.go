@@ -19,7 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// Config configures an Engine. Only Keystore is required.
+// Config configures an Engine. Only Keystore and Chains are required.
 type Config struct {
 	// Keystore finds the keys that sign. The engine closes it.
 	Keystore keystore.Keystore
@@ -29,8 +29,8 @@ type Config struct {
 	AllowHazards []string
 
 	// Chains are the chains that the engine signs for. The type of a chain's
-	// transactions is TRANSACTION_TYPE_ followed by its name in upper case.
-	// Default: Chains(Limits{}).
+	// transactions is TRANSACTION_TYPE_ followed by its name in upper case. A program
+	// contains the chains that it lists; package chains/all lists all five.
 	Chains []chains.Chain
 
 	// Descriptors reads calls of programs that the chains do not know, such as a

@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -137,9 +138,9 @@ type allowance struct {
 	names []string
 }
 
-func newAllowance(names []string, table chainTable) (allowance, error) {
+func newAllowance(names []string, table intents.Table) (allowance, error) {
 	allowed := allowance{names: slices.Clone(names)}
-	known := table.hazardNames()
+	known := table.HazardNames()
 	for _, name := range names {
 		switch {
 		case name == AllHazards:
@@ -184,9 +185,9 @@ func (e *Engine) notAllowed(organization *access.Organization, hazards []chains.
 
 // nameHazards returns the refusal of hazards, which says how to allow them.
 func nameHazards(intent activity.Intent, hazards []chains.Hazard) error {
-	what, field := "transaction", fieldTransaction
-	if isMessage(intent) {
-		what, field = "message", fieldPayload
+	what, field := "transaction", intents.FieldTransaction
+	if intents.IsMessage(intent) {
+		what, field = "message", intents.FieldPayload
 	}
 	var details, names []string
 	for _, hazard := range hazards {

@@ -3,12 +3,13 @@ package countersign
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/internal/intents"
 )
 
 // Engine validates intents and carries them out. It is safe for concurrent use. Its
@@ -16,7 +17,7 @@ import (
 // ResumeWaiting, LogPolicy and AdoptRecords are for the operator.
 type Engine struct {
 	config  Config // with its defaults set
-	chains  chainTable
+	chains  intents.Table
 	allowed allowance
 
 	sweeping  sync.WaitGroup
@@ -33,9 +34,12 @@ func New(config Config) (*Engine, error) {
 	if config.Policy != nil && config.Directory == nil && config.Submitter == nil {
 		return nil, errors.New("countersign: Config.Policy judges users: set Config.Directory or Config.Submitter")
 	}
-	table, err := newChainTable(config.Chains)
+	if len(config.Chains) == 0 {
+		return nil, errors.New("countersign: Config.Chains is missing: list the chains that the engine signs for, such as ethereum.New(ethereum.Limits{}), or all.Chains(all.Limits{}) of package chains/all")
+	}
+	table, err := intents.New(config.Chains)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("countersign: Config.Chains: %w", err)
 	}
 	allowed, err := newAllowance(config.AllowHazards, table)
 	if err != nil {
@@ -58,17 +62,6 @@ func (e *Engine) Close() error {
 	}
 	e.sweeping.Wait()
 	return err
-}
-
-// SignTransaction signs a transaction with a temporary engine over keys, which stay
-// open. It is the shortest way to a first signature; a program that signs more than one
-// transaction creates an Engine once.
-func SignTransaction(ctx context.Context, keys keystore.Keystore, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
-	engine, err := New(Config{Keystore: keys})
-	if err != nil {
-		return activity.SignTransactionResult{}, err
-	}
-	return engine.SignTransaction(ctx, organizationID, intent)
 }
 
 // SignTransaction signs a transaction with a key of the organization, if it is

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -55,6 +56,9 @@ func newEngine(t testing.TB, config countersign.Config) (*countersign.Engine, *m
 	}
 	if config.Keystore == nil {
 		config.Keystore = keys
+	}
+	if config.Chains == nil {
+		config.Chains = all.Chains(all.Limits{})
 	}
 	engine, err := countersign.New(config)
 	if err != nil {
@@ -246,7 +250,7 @@ func TestSignTransactionUnknownType(t *testing.T) {
 		if !ok || refused.Reason != activity.ReasonUnsupportedTransactionType || refused.Field != "type" || !errors.Is(err, chains.ErrUnsupported) {
 			t.Fatalf("%q: %v", kind, err)
 		}
-		for _, known := range countersign.TransactionTypes() {
+		for _, known := range all.TransactionTypes() {
 			if !strings.Contains(err.Error(), string(known)) {
 				t.Errorf("%q: %v does not name %s", kind, err, known)
 			}
@@ -319,31 +323,33 @@ func TestNewRefuses(t *testing.T) {
 	if _, err := countersign.New(countersign.Config{}); err == nil || !strings.Contains(err.Error(), "Config.Keystore is missing") {
 		t.Errorf("no keystore: %v", err)
 	}
-	config := countersign.Config{Keystore: memory.New(), AllowHazards: []string{ethereum.HazardNoChainID, "ethereum/no-such"}}
+	config := countersign.Config{Keystore: memory.New(), Chains: all.Chains(all.Limits{}), AllowHazards: []string{ethereum.HazardNoChainID, "ethereum/no-such"}}
 	_, err := countersign.New(config)
 	if err == nil || !strings.Contains(err.Error(), `unknown hazard "ethereum/no-such"`) {
 		t.Fatalf("unknown hazard: %v", err)
 	}
-	for _, name := range append(countersign.HazardNames(), countersign.AllHazards) {
+	for _, name := range append(all.HazardNames(), countersign.AllHazards) {
 		if !strings.Contains(err.Error(), name) {
 			t.Errorf("%v does not name %s", err, name)
 		}
 	}
 }
 
-// TestChains checks that nil selects the five chains, as an empty list does, that a nil
-// element is refused, and that the list is copied.
+// TestChains checks that the list of chains is copied, and that an engine without chains, or
+// with a nil one, is refused.
 func TestChains(t *testing.T) {
-	chosen := countersign.Chains(countersign.Limits{})
+	chosen := all.Chains(all.Limits{})
 	copied, _ := newEngine(t, countersign.Config{Chains: chosen})
 	clear(chosen)
-	empty, _ := newEngine(t, countersign.Config{Chains: chosen[:0]})
-	for name, engine := range map[string]*countersign.Engine{"copied": copied, "empty": empty} {
-		if _, err := engine.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer)); err != nil {
-			t.Errorf("%s: %v", name, err)
+	if _, err := copied.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer)); err != nil {
+		t.Error(err)
+	}
+	for _, none := range [][]chains.Chain{nil, {}} {
+		if _, err := countersign.New(countersign.Config{Keystore: memory.New(), Chains: none}); err == nil || !strings.Contains(err.Error(), "Config.Chains is missing") {
+			t.Errorf("no chains: %v", err)
 		}
 	}
-	if _, err := countersign.New(countersign.Config{Keystore: memory.New(), Chains: chosen}); err == nil || !strings.Contains(err.Error(), "Config.Chains[0] is nil") {
+	if _, err := countersign.New(countersign.Config{Keystore: memory.New(), Chains: chosen}); err == nil || !strings.Contains(err.Error(), "Config.Chains: chain 0 is nil") {
 		t.Errorf("a nil chain: %v", err)
 	}
 }
@@ -356,7 +362,7 @@ func TestIntentsOfOtherTypes(t *testing.T) {
 		_, err := engine.PrepareMessage(t.Context(), org, intent)
 		checkError(t, err, activity.ReasonRequestInvalid, 3, "type",
 			fmt.Sprintf("%T is not an intent to sign a message: use SignRawPayloadIntent or SignRawPayloadsIntent", intent))
-		_, err = countersign.InspectIntent(intent, countersign.Limits{})
+		_, err = all.InspectIntent(intent, all.Limits{})
 		checkError(t, err, activity.ReasonRequestInvalid, 3, "type", fmt.Sprintf("%T asks for no signature", intent))
 	}
 }

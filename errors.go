@@ -9,7 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/otp"
@@ -18,19 +18,8 @@ import (
 
 // refuseTransaction translates an error of a chain or a key.
 func refuseTransaction(err error) error {
-	var parse *chains.ParseError
-	var signer *chains.SignerError
-	switch {
-	case errors.As(err, &parse) && errors.Is(parse, chains.ErrUnsupported):
-		return activity.NewError(activity.ReasonUnsupportedTransactionType, fieldTransaction, err, "%v", err)
-	case errors.As(err, &parse):
-		return activity.NewError(activity.ReasonInvalidTransaction, fieldTransaction, err, "%v", err)
-	case errors.As(err, &signer) && errors.Is(signer, chains.ErrNotSigner):
-		return activity.NewError(activity.ReasonNotFound, fieldSignWith, err, "%v", err)
-	case errors.As(err, &signer):
-		return activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, err, "%v", err)
-	case errors.Is(err, keystore.ErrUnsupported):
-		return activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, err, "%v", err)
+	if refused, ok := errors.AsType[*activity.Error](intents.Refuse(err)); ok {
+		return refused
 	}
 	return refuseKey(err)
 }
@@ -65,10 +54,6 @@ func refuseStamp(cause error) error {
 
 func refuseDirectory(err error) error {
 	return activity.NewError(activity.ReasonUnavailable, "", err, "the directory of organizations cannot be read: try again")
-}
-
-func refuseMessage(err error) error {
-	return activity.NewError(activity.ReasonInvalidTransaction, fieldPayload, err, "%v", err)
 }
 
 // refuseOTP translates an error of the service for one-time passwords. Its result does

@@ -10,8 +10,10 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/store/memory"
+	"github.com/countersign-dev/countersign/verify"
 )
 
 // members returns the users of a ballot as an auditor knows them: by their public keys.
@@ -63,7 +65,7 @@ func TestVerifyVotes(t *testing.T) {
 	without := func(user string) []access.Member {
 		return slices.DeleteFunc(slices.Clone(members), func(m access.Member) bool { return m.User.ID == user })
 	}
-	votes, err := countersign.VerifyVotes(first, members)
+	votes, err := verify.Votes(first, members)
 	if err != nil || len(votes) != 3 || votes[1].User.ID != "ann" {
 		t.Fatalf("%+v, %v", votes, err)
 	}
@@ -93,8 +95,8 @@ func TestVerifyVotes(t *testing.T) {
 			record := *first
 			record.Votes = slices.Clone(first.Votes)
 			test.attack(&record)
-			_, err := countersign.VerifyVotes(&record, test.members)
-			if !errors.Is(err, countersign.ErrEvidence) || !strings.Contains(err.Error(), test.want) {
+			_, err := verify.Votes(&record, test.members)
+			if !errors.Is(err, verify.ErrVotes) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q", err, test.want)
 			}
 		})
@@ -106,8 +108,8 @@ func TestVerifyVotes(t *testing.T) {
 func TestVerifyAnswerVotes(t *testing.T) {
 	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
 	record := b.completed(t)
-	trust := countersign.Trust{Body: record.Request.Body, Members: b.members(), Approvals: []access.Group{{Rule: "two", Count: 2, NotSubmitter: true}}}
-	checks, err := countersign.VerifyAnswer(record.AppendAnswer(nil), trust)
+	trust := verify.Trust{Chains: all.Chains(all.Limits{}), Body: record.Request.Body, Members: b.members(), Approvals: []access.Group{{Rule: "two", Count: 2, NotSubmitter: true}}}
+	checks, err := verify.Answer(record.AppendAnswer(nil), trust)
 	if err != nil || !strings.HasSuffix(checksOf(checks), " votes") {
 		t.Errorf("%v, %v", checks, err)
 	}
@@ -118,7 +120,7 @@ func TestVerifyAnswerVotes(t *testing.T) {
 		"a hidden signature": record.WithoutStamps(func(vote *activity.Vote) bool { return vote.UserID == "ben" }).AppendAnswer(nil),
 		"an exchanged vote":  []byte(strings.ReplaceAll(string(record.AppendAnswer(nil)), record.Votes[1].Signature, record.Votes[2].Signature)),
 	} {
-		if _, err := countersign.VerifyAnswer(attacked, trust); !errors.Is(err, countersign.ErrAnswer) || !strings.Contains(err.Error(), "votes: ") {
+		if _, err := verify.Answer(attacked, trust); !errors.Is(err, verify.ErrAnswer) || !strings.Contains(err.Error(), "votes: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/otp"
@@ -71,7 +72,7 @@ func exampleServer(policy access.Policy) *countersign.Engine {
 	if _, err := keys.Add(context.Background(), "my-organization", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		log.Fatal(err)
 	}
-	engine, err := countersign.New(countersign.Config{Keystore: keys, Directory: exampleDirectory(), Policy: policy})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys, Directory: exampleDirectory(), Policy: policy})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -198,6 +199,7 @@ func ExampleEngine_InitOTPAuth() {
 		log.Fatal(err)
 	}
 	engine, err := countersign.New(countersign.Config{
+		Chains:   all.Chains(all.Limits{}),
 		Keystore: memory.New(), Directory: exampleDirectory(), Store: records, OTP: service, ProofSigner: proofKey,
 	})
 	if err != nil {
@@ -232,7 +234,7 @@ func ExampleAddresses() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, address := range countersign.Addresses(pub)[:2] {
+	for _, address := range all.Addresses(pub)[:2] {
 		fmt.Println(address.Format, address.Address)
 	}
 	// Output:
@@ -242,12 +244,12 @@ func ExampleAddresses() {
 
 // The names that Config.AllowHazards accepts.
 func ExampleHazardNames() {
-	fmt.Println(countersign.HazardNames()[0])
+	fmt.Println(all.HazardNames()[0])
 	// Output: ethereum/no-chain-id
 }
 
 func ExampleTransactionTypes() {
-	for _, kind := range countersign.TransactionTypes() {
+	for _, kind := range all.TransactionTypes() {
 		fmt.Println(kind)
 	}
 	// Output:

@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -27,7 +28,7 @@ func exampleEngine() *countersign.Engine {
 	if _, err := keys.Add(context.Background(), "my-organization", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		log.Fatal(err)
 	}
-	engine, err := countersign.New(countersign.Config{Keystore: keys})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func ExampleEngine_PrepareTransaction() {
 // Inspect needs no key: it describes the bytes.
 func ExampleInspect() {
 	transfer := "02f00107843b9aca008504a817c8008252089408d2b0a37f869ff76bacb5bab3278e26ab7067b7880de0b6b3a764000080c0"
-	inspection, err := countersign.Inspect(activity.TransactionTypeEthereum, transfer, countersign.Limits{})
+	inspection, err := all.Inspect(activity.TransactionTypeEthereum, transfer, all.Limits{})
 	if err != nil {
 		log.Fatal(err)
 	}

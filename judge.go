@@ -103,7 +103,7 @@ func (e *Engine) submitterOf(ctx context.Context, organization *access.Organizat
 		return nil, err
 	}
 	submitter := &caller{organization: organization, member: member}
-	if organization == nil || member == nil || !submitter.may(record.Request.Type) {
+	if organization == nil || member == nil || !submitter.member.May(record.Request.Type) {
 		return nil, activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
 			"not authorized: the submitter's credential is not valid any more, or may not submit %s", record.Request.Type)
 	}
@@ -124,7 +124,7 @@ func (e *Engine) countedVotes(ctx context.Context, record *activity.Record) ([]a
 		if err != nil {
 			return nil, err
 		}
-		if member == nil || i > 0 && !(&caller{member: member}).may(activity.TypeApproveActivity) {
+		if member == nil || i > 0 && !member.May(activity.TypeApproveActivity) {
 			continue
 		}
 		votedAt := vote.StampedAt

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
@@ -75,7 +76,7 @@ func TestLookupTablePolicy(t *testing.T) {
 	if got := record.Decision; len(got.ReadWith) != 1 || got.ReadWith[0] != reading.Digest || got.Readings != asked.Readings.DigestText() {
 		t.Errorf("recorded: %+v", got)
 	}
-	plain, err := countersign.Inspect(activity.TransactionTypeSolana, transferToEntry, countersign.Limits{})
+	plain, err := all.Inspect(activity.TransactionTypeSolana, transferToEntry, all.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

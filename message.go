@@ -3,15 +3,10 @@ package countersign
 import (
 	"context"
 	"encoding/hex"
-	"time"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/messages"
+	"github.com/countersign-dev/countersign/internal/intents"
 )
-
-// fieldPayload is the member of a sign_raw_payload request, as errors name it.
-const fieldPayload = "payload"
 
 // Lengths of one signature. An Ed25519 signature has no recovery id.
 const (
@@ -45,8 +40,8 @@ func (e *Engine) SignMessages(ctx context.Context, organizationID string, intent
 // PrepareMessage does everything that SignMessage and SignMessages do except sign.
 // intent is a SignRawPayloadIntent or a SignRawPayloadsIntent.
 func (e *Engine) PrepareMessage(ctx context.Context, organizationID string, intent activity.Intent) (*PreparedMessage, error) {
-	if !isMessage(intent) {
-		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldType, nil, "%T is not an intent to sign a message: use SignRawPayloadIntent or SignRawPayloadsIntent", intent)
+	if !intents.IsMessage(intent) {
+		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "%T is not an intent to sign a message: use SignRawPayloadIntent or SignRawPayloadsIntent", intent)
 	}
 	prepared, err := e.prepareCall(ctx, organizationID, intent)
 	if err != nil {
@@ -66,51 +61,6 @@ func (p *PreparedMessage) Sign(ctx context.Context) ([]activity.SignRawPayloadRe
 		return several.Signatures, nil
 	}
 	return []activity.SignRawPayloadResult{result.(activity.SignRawPayloadResult)}, nil
-}
-
-// readMessages reads the payloads of an intent as one transaction.
-func (t chainTable) readMessages(now func() time.Time, intent activity.Intent) (chains.Transaction, error) {
-	payloads, ok := payloadsOf(intent)
-	if !ok {
-		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldType, nil, "%T asks for no signature", intent)
-	}
-	reader := messages.Reader{Chain: t.named, Now: now}
-	read := make([]chains.Transaction, len(payloads.Payloads))
-	if len(read) > messages.MaxPayloads {
-		payloads.Payloads = nil // Batch refuses so many
-	}
-	for i, payload := range payloads.Payloads {
-		var err error
-		if read[i], err = reader.Read(payload, payloads.Encoding, payloads.HashFunction); err != nil {
-			return nil, refuseMessage(err)
-		}
-	}
-	tx, err := messages.Batch(read)
-	if err != nil {
-		return nil, refuseMessage(err)
-	}
-	return tx, nil
-}
-
-// payloadsOf returns an intent to sign one message or several as that of several. ok is
-// false if it is about something else.
-func payloadsOf(intent activity.Intent) (several activity.SignRawPayloadsIntent, ok bool) {
-	switch intent := intent.(type) {
-	case activity.SignRawPayloadIntent:
-		return activity.SignRawPayloadsIntent{
-			SignWith: intent.SignWith, Payloads: []string{intent.Payload},
-			Encoding: intent.Encoding, HashFunction: intent.HashFunction,
-		}, true
-	case activity.SignRawPayloadsIntent:
-		return intent, true
-	}
-	return several, false
-}
-
-// isMessage reports whether an intent is about messages.
-func isMessage(intent activity.Intent) bool {
-	_, ok := payloadsOf(intent)
-	return ok
 }
 
 // messageResult returns the result of an intent whose count signatures were appended to

@@ -21,14 +21,12 @@ var linkedModules = map[string]string{
 	"github.com/bits-and-blooms/bitset":  "used by gnark-crypto",
 	"golang.org/x/sync":                  "used by go-eth-kzg",
 
-	// Taproot, addresses and scripts of Bitcoin.
+	// Addresses of Bitcoin.
 	"github.com/btcsuite/btcd/btcec/v2":     "points and signatures of Bitcoin",
-	"github.com/btcsuite/btcd/txscript/v2":  "taproot tweaks (BIP-341)",
 	"github.com/btcsuite/btcd/address/v2":   "hash160",
 	"github.com/btcsuite/btcd/wire/v2":      "used by txscript",
 	"github.com/btcsuite/btcd/chaincfg/v2":  "used by address and txscript",
 	"github.com/btcsuite/btcd/chainhash/v2": "used by btcec and wire",
-	"github.com/btcsuite/btclog":            "used by txscript: an interface that logs nothing unless it is told to",
 
 	// Pure Go secp256k1 in constant time: BIP-340, and all signatures without cgo.
 	"gitlab.com/yawning/secp256k1-voi": "BIP-340; ECDSA without cgo",
@@ -36,7 +34,6 @@ var linkedModules = map[string]string{
 
 	// RFC 6979, and points of Bitcoin.
 	"github.com/decred/dcrd/dcrec/secp256k1/v4": "below btcec; nonces of RFC 6979",
-	"github.com/decred/dcrd/crypto/blake256":    "used by decred's secp256k1",
 
 	// Ed25519 with secrets outside the Go heap, which crypto/ed25519 does not support.
 	"github.com/oasisprotocol/curve25519-voi": "Ed25519",

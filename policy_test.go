@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
@@ -19,7 +20,7 @@ func TestPolicyAuthorization(t *testing.T) {
 		c.Policy = access.PolicyFunc(func(_ context.Context, seen access.Authorization) error { asked = seen; return nil })
 	})
 	mustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{})))
-	inspection, err := countersign.Inspect(activity.TransactionTypeEthereum, enginetest.Unsigned, countersign.Limits{})
+	inspection, err := all.Inspect(activity.TransactionTypeEthereum, enginetest.Unsigned, all.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,15 +11,9 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/store"
-)
-
-// Members of a sign_transaction request, as errors name them.
-const (
-	fieldSignWith    = "signWith"
-	fieldTransaction = "unsignedTransaction"
-	fieldType        = "type"
 )
 
 // PreparedTransaction is a transaction that was read, whose keys were found, and that
@@ -127,7 +121,7 @@ func (p *PreparedTransaction) sign(ctx context.Context) (activity.Result, error)
 	if err != nil {
 		return nil, refuseKey(err)
 	}
-	if messages, ok := payloadsOf(p.intent); ok {
+	if messages, ok := intents.Payloads(p.intent); ok {
 		return messageResult(p.intent, signed, len(messages.Payloads))
 	}
 	return activity.SignTransactionResult{SignedTransaction: encodeHex(signed)}, nil
@@ -176,17 +170,17 @@ func (p *PreparedTransaction) perform(ctx context.Context) (outcome, error) {
 // collects the hazards. It refuses everything that can be refused without signing,
 // except hazards.
 func (e *Engine) prepare(ctx context.Context, organizationID string, intent activity.Intent) (*PreparedTransaction, error) {
-	tx, chain, err := e.chains.read(e.config.Now, intent)
+	tx, chain, err := e.chains.Read(e.config.Now, intent)
 	if err != nil {
 		return nil, err
 	}
-	signWith := signWithOf(intent)
+	signWith := intents.SignWith(intent)
 	if signWith == "" {
-		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, nil,
+		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldSignWith, nil,
 			"signWith is empty: expected an address of the key, or its id")
 	}
 	if len(signWith) > activity.MaxSignWith {
-		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, nil,
+		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldSignWith, nil,
 			"signWith has %d bytes, at most %d are read: expected an address of the key, or its id", len(signWith), activity.MaxSignWith)
 	}
 	tx, reading := chains.ReadWith(tx, e.config.Descriptors)
@@ -212,45 +206,6 @@ func (e *Engine) prepare(ctx context.Context, organizationID string, intent acti
 	return prepared, nil
 }
 
-// signWithOf returns what an intent signs with, or "" if it signs nothing.
-func signWithOf(intent activity.Intent) string {
-	if intent, ok := intent.(activity.SignTransactionIntent); ok {
-		return intent.SignWith
-	}
-	payloads, _ := payloadsOf(intent)
-	return payloads.SignWith
-}
-
-// read reads the transaction or the messages of an intent, and returns their chain.
-func (t chainTable) read(now func() time.Time, intent activity.Intent) (chains.Transaction, chains.Chain, error) {
-	if transaction, ok := intent.(activity.SignTransactionIntent); ok {
-		return t.parse(transaction.Type, transaction.UnsignedTransaction)
-	}
-	tx, err := t.readMessages(now, intent)
-	if err != nil {
-		return nil, nil, err
-	}
-	return tx, t.named(tx.Summary().Chain), nil
-}
-
-// parse reads a transaction of a type from hex, and returns its chain.
-func (t chainTable) parse(kind activity.TransactionType, unsigned string) (chains.Transaction, chains.Chain, error) {
-	chain, err := t.of(kind)
-	if err != nil {
-		return nil, nil, err
-	}
-	raw, err := chains.DecodeHex(unsigned)
-	if err != nil {
-		return nil, nil, activity.NewError(activity.ReasonInvalidTransaction, fieldTransaction, errors.Join(chains.ErrMalformed, err),
-			"%s: %v; %s expects %s", fieldTransaction, err, chain.Name(), chain.Expects())
-	}
-	tx, err := chain.Parse(raw)
-	if err != nil {
-		return nil, nil, refuseTransaction(err)
-	}
-	return tx, chain, nil
-}
-
 // findKeys finds the keys that signWith names: those at the locators, or otherwise all
 // keys of the wallet with that id or name.
 func (e *Engine) findKeys(ctx context.Context, organizationID string, locators []keystore.Locator, signWith string) ([]keystore.Key, error) {
@@ -263,7 +218,7 @@ func (e *Engine) findKeys(ctx context.Context, organizationID string, locators [
 			return keys, err
 		}
 	}
-	return nil, activity.NewError(activity.ReasonNotFound, fieldSignWith, keystore.ErrKeyNotFound,
+	return nil, activity.NewError(activity.ReasonNotFound, intents.FieldSignWith, keystore.ErrKeyNotFound,
 		"could not find any resource to sign with: organization %q has no key %q: use an address that one of its keys has on this chain, or the id of a key or wallet", shorten(organizationID), shorten(signWith))
 }
 

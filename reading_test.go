@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
@@ -98,7 +99,7 @@ func one(reading chains.Reading) chains.Reader { return (*reads)(&reading) }
 // TestReadingNotInSummary checks that the reading is not part of the summary's digest
 // and has its own.
 func TestReadingNotInSummary(t *testing.T) {
-	plain, err := countersign.Inspect(activity.TransactionTypeEthereum, blind, countersign.Limits{})
+	plain, err := all.Inspect(activity.TransactionTypeEthereum, blind, all.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/otp"
 )
 
@@ -120,7 +121,7 @@ func (p *PreparedTransaction) attributes() []slog.Attr {
 // addresses returns one address of each key: the one that the request signs
 // with, or the key's first on this chain.
 func (p *PreparedTransaction) addresses() []string {
-	signWith := signWithOf(p.intent)
+	signWith := intents.SignWith(p.intent)
 	var addresses []string
 	for _, key := range p.keys() {
 		all := p.owners.chain.Addresses(key.PublicKey())
@@ -208,7 +209,7 @@ func (s *submission) withoutContents(text string, cause error) string {
 		}
 		return text
 	}
-	if !isMessage(carried.intent) {
+	if !intents.IsMessage(carried.intent) {
 		return text
 	}
 	prepared, read := carried.task.(*PreparedTransaction)

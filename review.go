@@ -13,7 +13,7 @@ import (
 // vote include the groups that only the current policy demands: without their votes it
 // is never signed.
 func (e *Engine) mayRead(ctx context.Context, reader *caller, record *activity.Record) (bool, error) {
-	if reader.submitted(record) || reader.may(record.Request.Type) || reader.votesOn(record) {
+	if reader.submitted(record) || reader.member.May(record.Request.Type) || reader.votesOn(record) {
 		return true, nil
 	}
 	if !record.Status.Waits() || !reader.mayVote() {
@@ -34,7 +34,7 @@ func (c *caller) votesOn(record *activity.Record) bool {
 
 // mayVote reports whether the caller's credential may vote at all.
 func (c *caller) mayVote() bool {
-	return c.may(activity.TypeApproveActivity) || c.may(activity.TypeRejectActivity)
+	return c.member.May(activity.TypeApproveActivity) || c.member.May(activity.TypeRejectActivity)
 }
 
 func (c *caller) belongsToAny(groups []access.Group) bool {
@@ -75,8 +75,8 @@ func (e *Engine) viewer(ctx context.Context, reader *caller, record *activity.Re
 	}
 	groups, missing := j.missing()
 	admitted := j.admits(reader.member)
-	viewer.CanApprove = reader.may(activity.TypeApproveActivity) && admitted && (missing == 0 || !j.hasVoted(reader.member.User.ID))
-	viewer.CanReject = reader.may(activity.TypeRejectActivity) && j.mayReject(reader.member)
+	viewer.CanApprove = reader.member.May(activity.TypeApproveActivity) && admitted && (missing == 0 || !j.hasVoted(reader.member.User.ID))
+	viewer.CanReject = reader.member.May(activity.TypeRejectActivity) && j.mayReject(reader.member)
 	if !reader.submitted(record) && !reader.votesOn(record) && !reader.belongsToAny(j.groups) {
 		return viewer, nil
 	}

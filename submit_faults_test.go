@@ -20,6 +20,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
@@ -316,7 +317,7 @@ func TestNewRefusesSubmission(t *testing.T) {
 			t.Errorf("%s, without a directory: %v", name, err)
 		}
 	}
-	_, err = countersign.New(countersign.Config{Keystore: f.Signing, Log: true})
+	_, err = countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: f.Signing, Log: true})
 	if err == nil || !strings.Contains(err.Error(), "Config.Log needs a Config.Store") {
 		t.Errorf("a log without a store: %v", err)
 	}

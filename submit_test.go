@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -257,7 +258,7 @@ func TestAppProof(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inspection, err := countersign.Inspect(activity.TransactionTypeEthereum, enginetest.Unsigned, countersign.Limits{})
+	inspection, err := all.Inspect(activity.TransactionTypeEthereum, enginetest.Unsigned, all.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/stamp"
@@ -101,7 +102,7 @@ func TestWithoutService(t *testing.T) {
 	_, err = whole.Engine.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{ExpirationSeconds: "never"})
 	refusal(t, err, activity.ReasonRequestInvalid, "expirationSeconds")
 
-	embedded, err := countersign.New(countersign.Config{Keystore: memory.New()})
+	embedded, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: memory.New()})
 	if err != nil {
 		t.Fatal(err)
 	}

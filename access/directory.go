@@ -3,8 +3,10 @@ package access
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -37,6 +39,15 @@ type User struct {
 type Member struct {
 	User       User
 	Credential *stamp.Credential
+}
+
+// May reports whether the member's credential may submit activities of a type. Some
+// types it has to name: see [activity.Type.MustBeNamed].
+func (m *Member) May(kind activity.Type) bool {
+	if kind.MustBeNamed() {
+		return slices.Contains(m.Credential.Activities, string(kind))
+	}
+	return m.Credential.Allows(string(kind))
 }
 
 // Directory knows the organizations, their users and their credentials. NewDirectory

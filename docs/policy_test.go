@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/policy"
@@ -29,6 +30,7 @@ func newUnder(path string, keys keystore.Keystore, records store.Store, director
 		return nil, err // all problems of the file, with their lines
 	}
 	return countersign.New(countersign.Config{
+		Chains:   all.Chains(all.Limits{}),
 		Keystore: keys, Store: records, Directory: directory, Policy: payouts, Now: now,
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
@@ -85,7 +86,7 @@ func addSigner(t *testing.T, store *file.Store, add file.NewWallet) signer {
 	t.Helper()
 	w, err := store.AddWallet(t.Context(), "org", add)
 	must(t, err)
-	engine, err := countersign.New(countersign.Config{Keystore: store})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: store})
 	must(t, err)
 	return signer{store, engine, w.ID}
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -18,7 +18,7 @@ import (
 // blind-call for the blind calls of all chains. The same holds for a rule on the request and
 // a hazard that points at no effect.
 func TestEveryHazard(t *testing.T) {
-	names := countersign.HazardNames()
+	names := all.HazardNames()
 	blind := 0
 	for _, listed := range append(names, "blind-call") {
 		of := load(t, head+"rules:\n  - {name: a, allow: transfer, when: effect.to in treasury || effect.asset == usdc, hazards: "+listed+"}\n")

@@ -13,9 +13,9 @@ import (
 
 	"cel.dev/cel-go/cel"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 )
 
 // Schema is the version of the file's form.
@@ -77,7 +77,7 @@ type Options struct {
 	Folder string
 
 	// Limits are the bounds that hazards of tests' transactions depend on.
-	Limits countersign.Limits
+	Limits all.Limits
 
 	// SkipTests skips the file's own tests.
 	SkipTests bool

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 )
 
 // fileTest is a test of the file: a request and the expected decision.
@@ -90,7 +90,7 @@ func (c *compiler) usesTime() bool {
 }
 
 func (t *fileTest) readHazards(n node) {
-	for _, name := range readHazards(n, countersign.HazardNames()) {
+	for _, name := range readHazards(n, all.HazardNames()) {
 		t.hazards = append(t.hazards, chains.Hazard{Name: name})
 	}
 }
@@ -225,7 +225,7 @@ func (c *compiler) inspect(test *fileTest, request *access.Authorization) error 
 		}
 		intent = activity.SignTransactionIntent{Type: activity.TransactionType(form.Type), UnsignedTransaction: form.Transaction}
 	}
-	inspected, err := countersign.Inspect(intent.Type, intent.UnsignedTransaction, c.options.Limits)
+	inspected, err := all.Inspect(intent.Type, intent.UnsignedTransaction, c.options.Limits)
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 )
 
 func (c *compiler) readRule(n node) {
@@ -25,7 +25,7 @@ func (c *compiler) readRule(n node) {
 		"key":       func(n node) { r.keys = c.readKeys(n) },
 		"when":      func(n node) { when = n },
 		"limit":     func(n node) { r.limits = c.readLimits(n) },
-		"hazards":   func(n node) { r.hazards = readHazards(n, append(countersign.HazardNames(), blindCall)) },
+		"hazards":   func(n node) { r.hazards = readHazards(n, append(all.HazardNames(), blindCall)) },
 		"approvals": func(n node) { approvals = n },
 		"within":    func(n node) { within = n.duration("within", time.Minute, 7*24*time.Hour) },
 		"others":    func(n node) { r.others = n.boolean("others") },

@@ -14,6 +14,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
@@ -90,7 +91,7 @@ func runDemo(ctx context.Context, tell *narrator) (err error) {
 	if d.keys, err = createDemoKeystore(filepath.Join(dir, "keys")); err != nil {
 		return err
 	}
-	config := countersign.Config{Keystore: d.keys}
+	config := countersign.Config{Keystore: d.keys, Chains: all.Chains(all.Limits{})}
 	served, err := newDemoServed(dir, &config)
 	if err != nil {
 		return errors.Join(err, d.keys.Close())

@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -94,6 +95,7 @@ func demoTreasuryEngine(keys *memory.Store, users []access.UserConfig) (*counter
 		return nil, err
 	}
 	return countersign.New(countersign.Config{
+		Chains:   all.Chains(all.Limits{}),
 		Keystore: keys, Directory: directory, Names: tokens(),
 		Policy: policy.NewOrganizations(map[string]*policy.File{demoTreasury: file}),
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -125,7 +126,7 @@ func (c *policyExplain) aboutIntent(path string, intent activity.Intent) (*polic
 	if c.key != "" {
 		asked.Keys = []access.SigningKey{{ID: c.key, Name: c.key}}
 	}
-	inspection, err := countersign.InspectIntent(intent, countersign.Limits{})
+	inspection, err := all.InspectIntent(intent, all.Limits{})
 	if err != nil {
 		return nil, asked, err
 	}
@@ -202,6 +203,7 @@ func (c *policyExplain) judged(cmd *cobra.Command, sent countersign.SignedBody) 
 		return asked, err
 	}
 	engine, err := countersign.New(countersign.Config{
+		Chains:   all.Chains(all.Limits{}),
 		Keystore: keys, Directory: directory, Descriptors: known.reader(), Now: func() time.Time { return c.now },
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/enginetest"
 )
@@ -44,7 +45,7 @@ func waitingAnswer(t *testing.T, unsigned string) *api.Activity {
 func TestReviewedAgainstTheBody(t *testing.T) {
 	const otherValue = "02e80107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77c80c0"
 	other := waitingAnswer(t, otherValue)
-	if _, err := reviewed(waitingAnswer(t, ""), countersign.Limits{}, nil); err != nil {
+	if _, err := reviewed(waitingAnswer(t, ""), all.Limits{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
@@ -66,7 +67,7 @@ func TestReviewedAgainstTheBody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			waiting := waitingAnswer(t, "")
 			test.attack(waiting)
-			if _, err := reviewed(waiting, countersign.Limits{}, nil); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := reviewed(waiting, all.Limits{}, nil); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q", err, test.want)
 			}
 		})

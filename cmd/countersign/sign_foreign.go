@@ -12,8 +12,8 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
 	"github.com/countersign-dev/countersign/internal/ur"
 )
@@ -136,7 +136,7 @@ const solSlot = 64
 // solanaTransaction returns the transaction in data, which may also be the message of one:
 // that gets empty signature slots. The bytes decide, not what the request says about them.
 func solanaTransaction(data []byte) ([]byte, error) {
-	_, whole := countersign.Inspect(activity.TransactionTypeSolana, hex.EncodeToString(data), countersign.Limits{})
+	_, whole := all.Inspect(activity.TransactionTypeSolana, hex.EncodeToString(data), all.Limits{})
 	if whole == nil {
 		return data, nil
 	}
@@ -151,7 +151,7 @@ func solanaTransaction(data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("sol-sign-request: neither text, nor a transaction, nor the message of one: %w", whole)
 	}
 	wrapped := append(append([]byte{byte(slots)}, make([]byte, solSlot*slots)...), data...)
-	if _, err := countersign.Inspect(activity.TransactionTypeSolana, hex.EncodeToString(wrapped), countersign.Limits{}); err != nil {
+	if _, err := all.Inspect(activity.TransactionTypeSolana, hex.EncodeToString(wrapped), all.Limits{}); err != nil {
 		return nil, fmt.Errorf("sol-sign-request: neither text, nor a transaction, nor the message of one: %w", err)
 	}
 	return wrapped, nil

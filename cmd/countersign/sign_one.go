@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/ur"
 	"github.com/countersign-dev/countersign/keystore"
@@ -42,8 +43,8 @@ func (c *signCommand) engine(cmd *cobra.Command) (*countersign.Engine, error) {
 
 // engineOver returns an engine over keys. With --config, the organization's allowed
 // hazards and policy apply.
-func (c *signCommand) engineOver(ctx context.Context, keys keystore.Keystore, limits countersign.Limits) (*countersign.Engine, error) {
-	settings := countersign.Config{Keystore: keys, AllowHazards: c.allow, Chains: countersign.Chains(limits), Descriptors: c.known.reader()}
+func (c *signCommand) engineOver(ctx context.Context, keys keystore.Keystore, limits all.Limits) (*countersign.Engine, error) {
+	settings := countersign.Config{Keystore: keys, AllowHazards: c.allow, Chains: all.Chains(limits), Descriptors: c.known.reader()}
 	if c.at.configured == nil {
 		return countersign.New(settings)
 	}

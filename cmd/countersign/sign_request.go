@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -261,7 +262,7 @@ func (c *signCommand) carryOut(cmd *cobra.Command, engine *stampedEngine, sent c
 	if refused, ok := errors.AsType[*activity.Error](err); ok && refused.Reason == activity.ReasonNotAuthorized {
 		// A policy judges the user of the stamp, not this process. Show what the bytes
 		// say without the keys; Submit asks the policy.
-		_, shown, err = viewOfBody(request, countersign.Limits{}, c.known.names())
+		_, shown, err = viewOfBody(request, all.Limits{}, c.known.names())
 		signs = true
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/names"
 )
@@ -49,7 +50,7 @@ func viewOf(ctx context.Context, prepared *countersign.PreparedTransaction, know
 
 // networkFields returns the network of the addresses in the view of a Bitcoin transaction
 // whose signer is not known. A PSBT does not name its network.
-func networkFields(summary *chains.Summary, limits countersign.Limits) []chains.Field {
+func networkFields(summary *chains.Summary, limits all.Limits) []chains.Field {
 	if summary.Chain != bitcoin.Name {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/stamp"
@@ -25,6 +26,7 @@ func main() {
 	passphrase := bytes.TrimRight(must(os.ReadFile("passphrase")), "\n")
 	user := access.UserConfig{Name: "ci", APIKeys: []access.APIKeyConfig{{Curve: stamp.CurveP256, PublicKey: os.Args[3]}}}
 	engine := must(countersign.New(countersign.Config{
+		Chains:    all.Chains(all.Limits{}),
 		Keystore:  must(file.Open(ctx, "keys", passphrase, file.Options{})),
 		Store:     must(bolt.Open("state.db")),
 		Directory: must(access.NewDirectory([]access.OrganizationConfig{{ID: os.Args[2], Name: "Example", Users: []access.UserConfig{user}}})),

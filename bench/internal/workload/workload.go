@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -123,6 +124,9 @@ func (w *Workload) Engine(t testing.TB, config countersign.Config) *countersign.
 	t.Helper()
 	if config.Keystore == nil {
 		config.Keystore = w.Store
+	}
+	if config.Chains == nil {
+		config.Chains = all.Chains(all.Limits{})
 	}
 	config.AllowHazards = []string{countersign.AllHazards}
 	engine, err := countersign.New(config)

@@ -29,8 +29,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/weborigin"
 	"github.com/countersign-dev/countersign/otp"
 )
@@ -168,7 +168,7 @@ type Template struct {
 
 // check refuses configurations that are wrong whatever the files contain.
 func (c *Config) check() error {
-	if err := errors.Join(c.Descriptors.Check(), c.Limits.check(), access.CheckHazards(c.Organizations, countersign.HazardNames())); err != nil {
+	if err := errors.Join(c.Descriptors.Check(), c.Limits.check(), access.CheckHazards(c.Organizations, all.HazardNames())); err != nil {
 		return err
 	}
 	for i, origin := range c.Origins {

@@ -1,4 +1,4 @@
-package countersign
+package verify
 
 import (
 	"crypto/sha256"
@@ -11,33 +11,34 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// ErrEvidence is wrapped by the errors of VerifyVotes.
-var ErrEvidence = errors.New("the votes do not verify")
+// ErrVotes is wrapped by the errors of Votes.
+var ErrVotes = errors.New("the votes do not verify")
 
-// VerifyVotes checks the stamps of a record offline. It needs only the public keys of
+// Votes checks the stamps of a record offline. It needs only the public keys of
 // the members: the first stamp is the submitter's over exactly the recorded body, each
 // further one is by another member over a body that approves exactly this activity, and
 // together they fill the groups that the policy demanded when the activity was
 // submitted. The tags are those in members.
 //
 // A credential that has expired since then counts, since it was valid at the stamped
-// time. VerifyVotes returns the approvals, the submitter's first, each with its stamped
+// time. Votes returns the approvals, the submitter's first, each with its stamped
 // time; use [access.Missing] to count them in other groups. The error wraps
-// ErrEvidence and names the vote.
+// ErrVotes and names the vote.
 //
 // No stamp covers a vote's id, the name of its user, the time when it was counted, and
 // what the policy demanded. The server vouches for those; its log keeps it from changing
 // them later.
-func VerifyVotes(record *activity.Record, members []access.Member) ([]access.Vote, error) {
+func Votes(record *activity.Record, members []access.Member) ([]access.Vote, error) {
 	votes, err := verifyVotes(record.Request.Body, record.Votes, members)
 	if err == nil && record.Status == activity.StatusCompleted {
 		err = enoughVotes(votes, record.Decision.Required)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrEvidence, err)
+		return nil, fmt.Errorf("%w: %w", ErrVotes, err)
 	}
 	return votes, nil
 }
@@ -77,7 +78,7 @@ func verifyVotes(body []byte, recorded []activity.Vote, members []access.Member)
 	for i := range recorded {
 		var err error
 		if votes[i], err = verifyVote(body, &recorded[i], i == 0, members); err != nil {
-			return nil, fmt.Errorf("votes[%d], of user %s: %w", i, shorten(recorded[i].UserID), err)
+			return nil, fmt.Errorf("votes[%d], of user %s: %w", i, plaintext.Shorten(recorded[i].UserID, maxQuoted), err)
 		}
 		if i > 0 && slices.ContainsFunc(votes[1:i], func(other access.Vote) bool { return other.User.ID == votes[i].User.ID }) {
 			return nil, fmt.Errorf("votes[%d]: user %s voted before", i, votes[i].User.ID)
@@ -114,7 +115,7 @@ func verifyVote(body []byte, recorded *activity.Vote, first bool, members []acce
 	if err := sameVote(recorded, &member, request); err != nil {
 		return vote, err
 	}
-	if !(&caller{member: &member}).may(request.Type) {
+	if !member.May(request.Type) {
 		return vote, fmt.Errorf("the credential may not submit %s", request.Type)
 	}
 	if err := verifyStamp(member.Credential, recorded, message, request.Time()); err != nil {
@@ -127,7 +128,7 @@ func verifyVote(body []byte, recorded *activity.Vote, first bool, members []acce
 func sameVote(recorded *activity.Vote, member *access.Member, request *activity.Request) error {
 	switch {
 	case recorded.Credential != "" && recorded.Credential != string(member.Credential.ID()):
-		return fmt.Errorf("it is recorded for credential %s, but its public key is that of %s", shorten(recorded.Credential), member.Credential.ID())
+		return fmt.Errorf("it is recorded for credential %s, but its public key is that of %s", plaintext.Shorten(recorded.Credential, maxQuoted), member.Credential.ID())
 	case !recorded.StampedAt.IsZero() && !recorded.StampedAt.Equal(request.Time()):
 		return fmt.Errorf("it is recorded as stamped at %s, but its body says %s", recorded.StampedAt.UTC().Format(time.RFC3339Nano), request.Time().UTC().Format(time.RFC3339Nano))
 	}
@@ -144,7 +145,7 @@ func sameText(message string, body []byte) error {
 
 func approves(selection activity.Selection) error {
 	if selection != activity.SelectionApproved {
-		return fmt.Errorf("it is %s", shorten(string(selection)))
+		return fmt.Errorf("it is %s", plaintext.Shorten(string(selection), maxQuoted))
 	}
 	return nil
 }

@@ -1,10 +1,11 @@
-package countersign
+package all
 
 import (
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/intents"
 )
 
 // Inspection is what a transaction or message says, without any key.
@@ -41,7 +42,7 @@ func Inspect(kind activity.TransactionType, unsignedTransaction string, limits L
 // for, as strictly as the engine does, and describes them. A voter compares it with
 // what a server shows. The error is an *activity.Error.
 func InspectIntent(intent activity.Intent, limits Limits) (Inspection, error) {
-	tx, _, err := chainTable(Chains(limits)).read(time.Now, intent)
+	tx, _, err := intents.Table(Chains(limits)).Read(time.Now, intent)
 	if err != nil {
 		return Inspection{}, err
 	}
