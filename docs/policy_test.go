@@ -30,8 +30,7 @@ func newUnder(path string, keys keystore.Keystore, records store.Store, director
 		return nil, err // all problems of the file, with their lines
 	}
 	return countersign.New(countersign.Config{
-		Chains:   all.Chains(all.Limits{}),
-		Keystore: keys, Store: records, Directory: directory, Policy: payouts, Now: now,
+		Chains: all.Chains(all.Limits{}), Keystore: keys, Store: records, Directory: directory, Policy: payouts, Now: now,
 	})
 }
 
