@@ -16,6 +16,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
@@ -33,7 +34,7 @@ import (
 // operator may have to type, is read before the store is locked.
 func openEngine(cmd *cobra.Command, at *keystoreFlags, change func(*countersign.Config)) (*countersign.Engine, store.Store, error) {
 	configured := at.configured
-	var engineConfig countersign.Config
+	engineConfig := countersign.Config{Chains: all.Chains(all.Limits{})} // change may set limits
 	var err error
 	if engineConfig.Directory, err = access.NewDirectory(configured.Organizations); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", configured.Path, err)
