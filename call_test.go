@@ -46,7 +46,7 @@ func callsOf(e *countersign.Engine) map[string]func(context.Context) error {
 			return err
 		},
 		"PrepareTransaction": func(ctx context.Context) error {
-			prepared, err := e.PrepareTransaction(ctx, enginetest.Organization, payout())
+			prepared, err := e.Prepare(ctx, enginetest.Organization, payout())
 			if err == nil {
 				_, err = prepared.Sign(ctx)
 			}
@@ -57,11 +57,11 @@ func callsOf(e *countersign.Engine) map[string]func(context.Context) error {
 			return err
 		},
 		"SignMessages": func(ctx context.Context) error {
-			_, err := e.SignMessages(ctx, enginetest.Organization, several)
+			_, err := e.Sign(ctx, enginetest.Organization, several)
 			return err
 		},
 		"PrepareMessages": func(ctx context.Context) error {
-			prepared, err := e.PrepareMessage(ctx, enginetest.Organization, several)
+			prepared, err := e.Prepare(ctx, enginetest.Organization, several)
 			if err == nil {
 				_, err = prepared.Sign(ctx)
 			}
@@ -213,7 +213,7 @@ func (l *lossy) Complete(ctx context.Context, lease store.Lease, done store.Acti
 // result.
 func TestRepeatedSignChargedOnce(t *testing.T) {
 	f := enginetest.New(t, asMachine, func(config *countersign.Config) { config.Store = &lossy{Store: memory.New(0)} })
-	prepared, err := f.Engine.PrepareTransaction(t.Context(), enginetest.Organization, payout())
+	prepared, err := f.Engine.Prepare(t.Context(), enginetest.Organization, payout())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestRepeatedSignChargedOnce(t *testing.T) {
 	}
 	for range 3 {
 		result, err := prepared.Sign(t.Context())
-		if err != nil || result.SignedTransaction != enginetest.Signed {
+		if err != nil || result.(activity.SignTransactionResult).SignedTransaction != enginetest.Signed {
 			t.Fatalf("%+v, %v", result, err)
 		}
 	}
@@ -232,7 +232,7 @@ func TestRepeatedSignChargedOnce(t *testing.T) {
 	}
 	_, err = f.Engine.SignTransaction(t.Context(), enginetest.Organization, payout())
 	refusal(t, err, activity.ReasonLimitExceeded, "")
-	_, err = f.Engine.PrepareTransaction(t.Context(), enginetest.Organization, payout())
+	_, err = f.Engine.Prepare(t.Context(), enginetest.Organization, payout())
 	refusal(t, err, activity.ReasonLimitExceeded, "")
 }
 
@@ -349,7 +349,7 @@ func TestSignAsksAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		prepared, err := engine.PrepareTransaction(t.Context(), enginetest.Organization, payout())
+		prepared, err := engine.Prepare(t.Context(), enginetest.Organization, payout())
 		if err != nil {
 			t.Fatal(err)
 		}

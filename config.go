@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/operation"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
 	"github.com/countersign-dev/countersign/translog"
@@ -85,9 +85,11 @@ type Config struct {
 	// needs Log. Default: answers carry no such proof.
 	LogSigner *translog.Signer
 
-	// OTP is the service for one-time passwords. It must use the same Store.
-	// Default: requests for them are refused.
-	OTP *otp.Service
+	// Operations are what the engine does besides signing transactions, such as
+	// messages.Operations() for signing messages, and those of package otp/operations for
+	// one-time passwords. A program contains what it lists.
+	// Default: any other request is refused.
+	Operations []operation.Operation
 
 	// ProofSigner signs app proofs and verification tokens. It is an ECDSA key on
 	// P-256 and must not be a key of the keystore. Default: a request for them is
@@ -153,9 +155,6 @@ func (c *Config) setDefaults() error {
 	c.MaxRequestSkew = cmp.Or(c.MaxRequestSkew, DefaultMaxRequestSkew)
 	c.LeaseTTL = cmp.Or(c.LeaseTTL, DefaultLeaseTTL)
 	c.MaxWaiting = cmp.Or(c.MaxWaiting, DefaultMaxWaiting)
-	if c.Store == nil && c.OTP != nil {
-		return errors.New("countersign: Config.OTP needs Config.Store: the store that the service uses")
-	}
 	if c.Store == nil && c.Directory != nil {
 		c.Store = memory.New(DefaultStoreBytes)
 	}

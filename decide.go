@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/intents"
+	"github.com/countersign-dev/countersign/operation"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -30,7 +31,7 @@ func (e *Engine) decide(ctx context.Context, s *submission, spent access.SpentRe
 	}
 	refused := refuseWaiting(withAges(decision.Approvals), votes, s.caller.member.User.ID, now)
 	if refused != nil {
-		if _, signs := s.task.(*PreparedTransaction); !signs || s.caller.stamp == nil || len(decision.Rules) == 0 {
+		if _, signs := s.task.(*prepared); !signs || s.caller.stamp == nil || len(decision.Rules) == 0 {
 			return refused
 		}
 	}
@@ -49,7 +50,7 @@ func (s *submission) ownVote(now time.Time) []access.Vote {
 func (e *Engine) ask(ctx context.Context, s *submission, votes []access.Vote, spent access.SpentReader) (access.Decision, error) {
 	readings := readingsOf(s.task)
 	if e.config.Policy == nil {
-		return access.Decision{Readings: readings.Digest(), ReadWith: readings.Sources()}, e.refuseHazards(s.intent, s.caller.organization, s.task.hazards(), nil)
+		return access.Decision{Readings: readings.Digest(), ReadWith: readings.Sources()}, e.refuseHazards(s.intent, s.caller.organization, s.task.Hazards(), nil)
 	}
 	authorization, err := e.authorization(ctx, s)
 	if err != nil {
@@ -64,14 +65,14 @@ func (e *Engine) ask(ctx context.Context, s *submission, votes []access.Vote, sp
 // authorization returns what a policy is asked about a submission, without votes and
 // ledger.
 func (e *Engine) authorization(ctx context.Context, s *submission) (access.Authorization, error) {
-	effects, keys, err := s.task.effects(ctx)
+	effects, keys, err := s.task.Effects(ctx)
 	return access.Authorization{
 		Organization: s.caller.organization,
 		User:         s.caller.member.User,
 		Credential:   s.caller.member.Credential,
 		Intent:       redacted(s.intent),
-		Summary:      s.task.summary(),
-		Hazards:      s.task.hazards(),
+		Summary:      s.task.Summary(),
+		Hazards:      s.task.Hazards(),
 		Effects:      effects,
 		Keys:         keys,
 		Now:          e.config.Now(),
@@ -88,9 +89,9 @@ func redacted(intent activity.Intent) activity.Intent {
 }
 
 // readingsOf returns what descriptors say of a task, or nil.
-func readingsOf(task work) chains.Readings {
-	if prepared, ok := task.(*PreparedTransaction); ok {
-		return prepared.reading
+func readingsOf(task operation.Task) chains.Readings {
+	if p, ok := task.(*prepared); ok {
+		return p.reading
 	}
 	return nil
 }
@@ -138,9 +139,8 @@ type allowance struct {
 	names []string
 }
 
-func newAllowance(names []string, table intents.Table) (allowance, error) {
+func newAllowance(names, known []string) (allowance, error) {
 	allowed := allowance{names: slices.Clone(names)}
-	known := table.HazardNames()
 	for _, name := range names {
 		switch {
 		case name == AllHazards:

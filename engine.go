@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/intents"
 )
 
@@ -16,9 +15,10 @@ import (
 // errors about calls and requests are of type *activity.Error; those of Close,
 // ResumeWaiting, LogPolicy and AdoptRecords are for the operator.
 type Engine struct {
-	config  Config // with its defaults set
-	chains  intents.Table
-	allowed allowance
+	config     Config // with its defaults set
+	chains     intents.Table
+	operations operations
+	allowed    allowance
 
 	sweeping  sync.WaitGroup
 	lastSweep atomic.Int64 // UnixNano
@@ -41,14 +41,18 @@ func New(config Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("countersign: Config.Chains: %w", err)
 	}
-	allowed, err := newAllowance(config.AllowHazards, table)
+	served, err := newOperations(config.Operations, config.Store != nil)
 	if err != nil {
 		return nil, err
 	}
 	if err := config.setDefaults(); err != nil {
 		return nil, err
 	}
-	e := &Engine{config: config, chains: table, allowed: allowed}
+	allowed, err := newAllowance(config.AllowHazards, append(table.HazardNames(), served.hazardNames()...))
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{config: config, chains: table, operations: served, allowed: allowed}
 	e.lastSweep.Store(config.Now().UnixNano())
 	return e, nil
 }
@@ -62,16 +66,6 @@ func (e *Engine) Close() error {
 	}
 	e.sweeping.Wait()
 	return err
-}
-
-// SignTransaction signs a transaction with a key of the organization, if it is
-// well-formed and all its hazards are allowed.
-func (e *Engine) SignTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
-	result, err := e.signCall(ctx, organizationID, intent)
-	if err != nil {
-		return activity.SignTransactionResult{}, err
-	}
-	return result.(activity.SignTransactionResult), nil
 }
 
 // SweepInterval is how often the engine makes the store remove expired entries, as long

@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/messages"
 )
 
 const (
@@ -58,7 +59,7 @@ func newEngine(t testing.TB, config countersign.Config) (*countersign.Engine, *m
 		config.Keystore = keys
 	}
 	if config.Chains == nil {
-		config.Chains = all.Chains(all.Limits{})
+		config.Chains, config.Operations = all.Chains(all.Limits{}), messages.Operations()
 	}
 	engine, err := countersign.New(config)
 	if err != nil {
@@ -203,7 +204,7 @@ func TestSignTransactionRefusals(t *testing.T) {
 			if result.SignedTransaction != "" {
 				t.Errorf("there is a result: %s", result.SignedTransaction)
 			}
-			if _, err := engine.PrepareTransaction(t.Context(), c.org, c.intent); err == nil || err.Error() != c.message {
+			if _, err := engine.Prepare(t.Context(), c.org, c.intent); err == nil || err.Error() != c.message {
 				t.Errorf("PrepareTransaction: %v", err)
 			}
 		})
@@ -323,7 +324,10 @@ func TestNewRefuses(t *testing.T) {
 	if _, err := countersign.New(countersign.Config{}); err == nil || !strings.Contains(err.Error(), "Config.Keystore is missing") {
 		t.Errorf("no keystore: %v", err)
 	}
-	config := countersign.Config{Keystore: memory.New(), Chains: all.Chains(all.Limits{}), AllowHazards: []string{ethereum.HazardNoChainID, "ethereum/no-such"}}
+	config := countersign.Config{
+		Keystore: memory.New(), Chains: all.Chains(all.Limits{}), Operations: messages.Operations(),
+		AllowHazards: []string{ethereum.HazardNoChainID, "ethereum/no-such"},
+	}
 	_, err := countersign.New(config)
 	if err == nil || !strings.Contains(err.Error(), `unknown hazard "ethereum/no-such"`) {
 		t.Fatalf("unknown hazard: %v", err)
@@ -354,14 +358,15 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// TestIntentsOfOtherTypes checks that intents that are no messages are refused, and that the
-// error names their type in Go: a pointer is of another type than its value.
+// TestIntentsOfOtherTypes checks that intents that sign nothing are refused, and so is a
+// pointer, which is of another type than its value.
 func TestIntentsOfOtherTypes(t *testing.T) {
 	engine, _ := newEngine(t, countersign.Config{})
 	for _, intent := range []activity.Intent{nil, activity.VoteIntent{}, &activity.SignRawPayloadIntent{}} {
-		_, err := engine.PrepareMessage(t.Context(), org, intent)
-		checkError(t, err, activity.ReasonRequestInvalid, 3, "type",
-			fmt.Sprintf("%T is not an intent to sign a message: use SignRawPayloadIntent or SignRawPayloadsIntent", intent))
+		_, err := engine.Prepare(t.Context(), org, intent)
+		if refused, ok := errors.AsType[*activity.Error](err); !ok || refused.Reason != activity.ReasonRequestInvalid || refused.Field != "type" {
+			t.Errorf("%T: %v", intent, err)
+		}
 		_, err = all.InspectIntent(intent, all.Limits{})
 		checkError(t, err, activity.ReasonRequestInvalid, 3, "type", fmt.Sprintf("%T asks for no signature", intent))
 	}
@@ -380,7 +385,7 @@ func TestAllowHazardsIsCopied(t *testing.T) {
 func TestCancelledContext(t *testing.T) {
 	engine, _ := newEngine(t, countersign.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
-	prepared, err := engine.PrepareTransaction(ctx, org, ethereumIntent(vectorAddr, transfer))
+	prepared, err := engine.Prepare(ctx, org, ethereumIntent(vectorAddr, transfer))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -399,7 +404,7 @@ func TestCancelledContext(t *testing.T) {
 // that was prepared before.
 func TestSignAfterClose(t *testing.T) {
 	engine, _ := newEngine(t, countersign.Config{})
-	prepared, err := engine.PrepareTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer))
+	prepared, err := engine.Prepare(t.Context(), org, ethereumIntent(vectorAddr, transfer))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -56,56 +55,10 @@ func refuseDirectory(err error) error {
 	return activity.NewError(activity.ReasonUnavailable, "", err, "the directory of organizations cannot be read: try again")
 }
 
-// refuseOTP translates an error of the service for one-time passwords. Its result does
-// not reveal why a code is invalid.
-func refuseOTP(err error) error {
-	if refused := otpRefusal(err); refused != nil {
-		return refused
-	}
-	return refuseStore(err)
-}
-
-// otpRefusal translates an error of the service itself, and returns nil for any other.
-func otpRefusal(err error) error {
-	var parameter *otp.ParameterError
-	var limit *otp.LimitError
-	switch {
-	case errors.As(err, &parameter):
-		return activity.NewError(parameterReason(parameter), parameter.Parameter, err, "%v", parameter)
-	case errors.As(err, &limit):
-		return refuseLimit(limit)
-	case errors.Is(err, otp.ErrInvalidCode):
-		return activity.NewError(activity.ReasonOTPInvalid, "", err, "%v", otp.ErrInvalidCode)
-	case errors.Is(err, otp.ErrDelivery):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the message could not be delivered: send the same body again")
-	}
-	return nil
-}
-
-func parameterReason(err *otp.ParameterError) activity.Reason {
-	switch {
-	case errors.Is(err, otp.ErrEmail):
-		return activity.ReasonInvalidEmail
-	case errors.Is(err, otp.ErrPhone):
-		return activity.ReasonInvalidPhone
-	}
-	return activity.ReasonRequestInvalid
-}
-
-func refuseLimit(limit *otp.LimitError) error {
-	reason := activity.ReasonRateLimitExceeded
-	if limit.Limit == otp.LimitSends {
-		reason = activity.ReasonMaxOTPInitiated
-	}
-	refused := activity.NewError(reason, "", limit, "%v", limit)
-	refused.RetryAfter = limit.RetryAfter
-	return refused
-}
-
 // refuseStore translates an error of the store, without its text, which may name files
-// and hosts.
+// and hosts. The refusal of an operation's change is returned as it is.
 func refuseStore(err error) error {
-	if refused := otpRefusal(err); refused != nil {
+	if refused, ok := errors.AsType[*activity.Error](err); ok {
 		return refused
 	}
 	var limit *store.LimitError
@@ -128,14 +81,6 @@ func refuseStore(err error) error {
 		return activity.NewError(activity.ReasonUnavailable, "", err, "the request ended before it was recorded: send the same body again")
 	}
 	return activity.NewError(activity.ReasonInternal, "", err, "the store of activities could not be used")
-}
-
-// refuseStored is refuseStore for an error that may be an *activity.Error already.
-func refuseStored(err error) error {
-	if _, ok := errors.AsType[*activity.Error](err); ok {
-		return err
-	}
-	return refuseStore(err)
 }
 
 // refusePolicy translates an error of a policy.

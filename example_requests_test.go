@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/otp/operations"
 	"github.com/countersign-dev/countersign/stamp"
 	store "github.com/countersign-dev/countersign/store/memory"
 )
@@ -184,7 +185,7 @@ func (s *exampleSender) Send(_ context.Context, message otp.Message) error {
 
 // One-time passwords without activities: a code is sent, typed in, and redeemed for a
 // token.
-func ExampleEngine_InitOTPAuth() {
+func Example_oneTimePasswords() {
 	ctx, sender, records := context.Background(), new(exampleSender), store.New(0)
 	secret := make([]byte, otp.MinSecretSize)
 	if _, err := rand.Read(secret); err != nil {
@@ -198,24 +199,17 @@ func ExampleEngine_InitOTPAuth() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	engine, err := countersign.New(countersign.Config{
-		Chains:   all.Chains(all.Limits{}),
-		Keystore: memory.New(), Directory: exampleDirectory(), Store: records, OTP: service, ProofSigner: proofKey,
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer engine.Close()
+	passwords := operations.New(service, proofKey) // Operations() is for Config.Operations of an engine
 
 	digits := false
-	sent, err := engine.InitOTPAuth(ctx, "my-organization", "Example", activity.InitOTPAuthIntent{
+	sent, err := passwords.InitOTPAuth(ctx, "my-organization", "Example", activity.InitOTPAuthIntent{
 		OTPType: "OTP_TYPE_EMAIL", Contact: "ann@example.com", Alphanumeric: &digits,
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	typed := regexp.MustCompile(`[0-9]{9}`).FindString(sender.text)
-	redeemed, err := engine.VerifyOTP(ctx, "my-organization", activity.VerifyOTPIntent{OTPID: sent.OTPID, OTPCode: typed})
+	redeemed, err := passwords.VerifyOTP(ctx, "my-organization", activity.VerifyOTPIntent{OTPID: sent.OTPID, OTPCode: typed})
 	if err != nil {
 		log.Fatal(err)
 	}

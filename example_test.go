@@ -70,11 +70,11 @@ func ExampleEngine_SignTransaction_hazard() {
 }
 
 // Show a transaction to a person, and sign exactly the bytes that were shown.
-func ExampleEngine_PrepareTransaction() {
+func ExampleEngine_Prepare() {
 	engine := exampleEngine()
 	defer engine.Close()
 
-	prepared, err := engine.PrepareTransaction(context.Background(), "my-organization", exampleIntent)
+	prepared, err := engine.Prepare(context.Background(), "my-organization", exampleIntent)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func ExampleEngine_PrepareTransaction() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(len(result.SignedTransaction)/2, "bytes")
+	fmt.Println(len(result.(activity.SignTransactionResult).SignedTransaction)/2, "bytes")
 	// Output:
 	// from 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56
 	// 109 bytes

@@ -78,11 +78,11 @@ func (e *Engine) prepareAgain(ctx context.Context, s *submission) error {
 	if err := e.prepareWork(ctx, s); err != nil {
 		return err
 	}
-	prepared, ok := s.task.(*PreparedTransaction)
+	p, ok := s.task.(*prepared)
 	if !ok {
 		return activity.NewError(activity.ReasonRequestInvalid, "type", nil, "%s cannot wait", request.Type)
 	}
-	reading, err := prepared.recordedReading(ctx, nil)
+	reading, err := p.recordedReading(ctx, nil)
 	if err != nil {
 		return err
 	}

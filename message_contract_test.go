@@ -73,7 +73,7 @@ func TestMessageContract(t *testing.T) {
 				c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			}
 			f := enginetest.New(t, withHazards(countersign.AllHazards), logged)
-			prepared, err := f.Engine.PrepareMessage(t.Context(), enginetest.Organization, kind.intent)
+			prepared, err := f.Engine.Prepare(t.Context(), enginetest.Organization, kind.intent)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// linkedModules are the modules, and why, that a program links if it signs with the root
-// package and keys in memory. Each one needs a reason here.
+// linkedModules are the modules, and why, that a program links if it signs Ethereum's
+// transactions with the root package and keys in memory. Each one needs a reason here.
 var linkedModules = map[string]string{
 	"github.com/ethereum/go-ethereum": "secp256k1 (libsecp256k1 with cgo), Keccak, RLP, KZG proofs",
 	"github.com/holiman/uint256":      "integers of 256 bits, as Ethereum's fields are",
@@ -39,14 +39,10 @@ var linkedModules = map[string]string{
 	"github.com/oasisprotocol/curve25519-voi": "Ed25519",
 
 	"github.com/go-json-experiment/json": "JSON of typed data, with positions",
-	"google.golang.org/protobuf":         "protowire, which splits Tron's fields",
 
-	// Requests with a stamp, and one-time passwords.
+	// Requests with a stamp.
 	"github.com/fxamacker/cbor/v2": "COSE keys of passkeys",
 	"github.com/x448/float16":      "used by cbor",
-	"github.com/golang-jwt/jwt/v5": "verification tokens",
-	"golang.org/x/net":             "internationalized domains of e-mail addresses",
-	"golang.org/x/text":            "used by net's idna",
 
 	"golang.org/x/mod": "the tree and the signed notes of the log",
 
@@ -61,7 +57,7 @@ var linkedModules = map[string]string{
 func TestLinkedModules(t *testing.T) {
 	linked := map[string]bool{}
 	for _, cgo := range []string{"0", "1"} {
-		for _, module := range modulesOf(t, cgo, ".", "./keystore/memory") {
+		for _, module := range modulesOf(t, cgo, ".", "./keystore/memory", "./chains/ethereum") {
 			linked[module] = true
 			if linkedModules[module] == "" {
 				t.Errorf("CGO_ENABLED=%s: %s is linked, and linkedModules does not say why", cgo, module)
@@ -90,4 +86,21 @@ func modulesOf(t *testing.T, cgo string, packages ...string) []string {
 	slices.Sort(modules)
 	modules = slices.Compact(modules)
 	return slices.DeleteFunc(modules, func(path string) bool { return path == "github.com/countersign-dev/countersign" })
+}
+
+// maxLinkedPackages is how many packages outside the standard library such a program
+// links, this module's included.
+const maxLinkedPackages = 112
+
+// TestLinkedPackages holds that bound.
+func TestLinkedPackages(t *testing.T) {
+	command := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", ".", "./keystore/memory", "./chains/ethereum")
+	command.Dir = testenv.Root()
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if linked := strings.Fields(string(out)); len(linked) > maxLinkedPackages {
+		t.Errorf("%d packages are linked: %s", len(linked), strings.Join(linked, " "))
+	}
 }

@@ -75,7 +75,7 @@ func TestPolicyNotBypassed(t *testing.T) {
 	intent := ethereumIntent(enginetest.Address, enginetest.Unsigned)
 	_, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, intent)
 	refusal(t, err, activity.ReasonNotAuthorized, "this engine has a Policy")
-	_, err = f.Engine.PrepareTransaction(t.Context(), enginetest.Organization, intent)
+	_, err = f.Engine.Prepare(t.Context(), enginetest.Organization, intent)
 	refusal(t, err, activity.ReasonNotAuthorized, "this engine has a Policy")
 	wantSignatures(t, f, 0)
 }

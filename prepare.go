@@ -13,55 +13,47 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/operation"
 	"github.com/countersign-dev/countersign/store"
 )
 
-// PreparedTransaction is a transaction that was read, whose keys were found, and that
-// the engine is ready to sign: everything that can be refused without signing has been.
-// Use it to show a transaction before signing it: the bytes that are signed are the
-// bytes that were shown. It must be used by one goroutine at a time.
-type PreparedTransaction struct {
-	intent     activity.Intent
-	tx         chains.Transaction
-	signing    chains.Signing
-	allHazards []chains.Hazard
-	reading    chains.Readings
-	found      []keystore.Key // by signWith; see keys
-	owners     owners
-	cached     *chains.Summary
+// prepared is a transaction, or messages, whose keys were found and that can be signed. It
+// implements operation.Task.
+type prepared struct {
+	intent  activity.Intent
+	tx      chains.Transaction
+	signing chains.Signing
+	result  func(intent activity.Intent, signed []byte) (activity.Result, error)
+	hazards []chains.Hazard
+	reading chains.Readings
+	found   []keystore.Key // by signWith; see keys
+	owners  owners
+	cached  *chains.Summary
 
 	call *call // set if there is a Submitter
 }
 
-// PrepareTransaction does everything that SignTransaction does except sign.
-func (e *Engine) PrepareTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (*PreparedTransaction, error) {
-	return e.prepareCall(ctx, organizationID, intent)
-}
+var _ operation.Task = (*prepared)(nil)
 
 // prepareCall prepares and decides a call without a stamp.
-func (e *Engine) prepareCall(ctx context.Context, organizationID string, intent activity.Intent) (*PreparedTransaction, error) {
-	prepared, err := e.prepare(ctx, organizationID, intent)
+func (e *Engine) prepareCall(ctx context.Context, organizationID string, intent activity.Intent) (*prepared, error) {
+	p, err := e.prepare(ctx, organizationID, intent)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.decideCall(ctx, prepared, e.spentSoFar()); err != nil {
+	if err := e.decideCall(ctx, p, e.spentSoFar()); err != nil {
 		return nil, err
 	}
-	return prepared, nil
+	return p, nil
 }
 
-// Summary describes the transaction, from its bytes alone.
-func (p *PreparedTransaction) Summary() chains.Summary { return p.tx.Summary() }
-
-// Effects returns what signing does, with the signer's address filled in, and Change set
-// on transfers back to the wallet that pays. The keystore is asked which addresses are
-// the organization's; the error is the keystore's.
-func (p *PreparedTransaction) Effects(ctx context.Context) ([]chains.Effect, error) {
+// effects returns what signing does, with the signer resolved and Change set.
+func (p *prepared) effects(ctx context.Context) ([]chains.Effect, error) {
 	return p.owners.markChange(ctx, slices.Clone(p.signing.Effects()), p.signing.KeyIDs())
 }
 
-// Keys returns the keys that will sign, as a policy sees them.
-func (p *PreparedTransaction) Keys(ctx context.Context) ([]access.SigningKey, error) {
+// signers returns the keys that will sign, as a policy sees them.
+func (p *prepared) signers(ctx context.Context) ([]access.SigningKey, error) {
 	signers := p.keys()
 	keys := make([]access.SigningKey, len(signers))
 	for i, key := range signers {
@@ -78,37 +70,13 @@ func (p *PreparedTransaction) Keys(ctx context.Context) ([]access.SigningKey, er
 }
 
 // keys returns the keys that will sign, which may be fewer than signWith names.
-func (p *PreparedTransaction) keys() []keystore.Key {
+func (p *prepared) keys() []keystore.Key {
 	ids := p.signing.KeyIDs()
 	return slices.DeleteFunc(slices.Clone(p.found), func(key keystore.Key) bool { return !slices.Contains(ids, key.ID()) })
 }
 
-// SignerView returns what depends on the signing keys, to be shown with the summary.
-func (p *PreparedTransaction) SignerView() []chains.Field { return p.signing.SignerView() }
-
-// Readings returns what Config.Descriptors says of the lookup tables and the calls of
-// the transaction. It is shown with the summary, but is not part of the summary's digest.
-func (p *PreparedTransaction) Readings() chains.Readings { return p.reading }
-
-// Hazards returns the hazards of the transaction. All of them are allowed.
-func (p *PreparedTransaction) Hazards() []chains.Hazard { return p.allHazards }
-
-// KeyIDs returns the ids of the keys that will sign.
-func (p *PreparedTransaction) KeyIDs() []string { return p.signing.KeyIDs() }
-
-// Sign signs the transaction. With a Config.Submitter it is judged again, charged to the
-// limits of the policy and recorded in Config.Store. A second Sign is then answered from
-// the record and charged nothing.
-func (p *PreparedTransaction) Sign(ctx context.Context) (activity.SignTransactionResult, error) {
-	result, err := p.signCall(ctx)
-	if err != nil {
-		return activity.SignTransactionResult{}, err
-	}
-	return result.(activity.SignTransactionResult), nil
-}
-
 // signCall signs for a call without a stamp.
-func (p *PreparedTransaction) signCall(ctx context.Context) (activity.Result, error) {
+func (p *prepared) signCall(ctx context.Context) (activity.Result, error) {
 	if p.call == nil {
 		return p.sign(ctx)
 	}
@@ -116,14 +84,16 @@ func (p *PreparedTransaction) signCall(ctx context.Context) (activity.Result, er
 }
 
 // sign signs, and returns the result that the intent asks for.
-func (p *PreparedTransaction) sign(ctx context.Context) (activity.Result, error) {
+func (p *prepared) sign(ctx context.Context) (activity.Result, error) {
 	signed, err := p.signing.AppendSigned(ctx, nil)
 	if err != nil {
 		return nil, refuseKey(err)
 	}
-	if messages, ok := intents.Payloads(p.intent); ok {
-		return messageResult(p.intent, signed, len(messages.Payloads))
-	}
+	return p.result(p.intent, signed)
+}
+
+// signedTransaction is the result of signing a transaction.
+func signedTransaction(_ activity.Intent, signed []byte) (activity.Result, error) {
 	return activity.SignTransactionResult{SignedTransaction: encodeHex(signed)}, nil
 }
 
@@ -138,39 +108,42 @@ func encodeHex(raw []byte) string {
 	return text.String()
 }
 
-// The following methods implement work.
-
-func (p *PreparedTransaction) summary() *chains.Summary {
+// Summary implements operation.Task.
+func (p *prepared) Summary() *chains.Summary {
 	if p.cached == nil {
-		summary := p.Summary()
+		summary := p.tx.Summary()
 		p.cached = &summary
 	}
 	return p.cached
 }
 
-func (p *PreparedTransaction) hazards() []chains.Hazard { return p.allHazards }
+// Hazards implements operation.Task.
+func (p *prepared) Hazards() []chains.Hazard { return p.hazards }
 
-func (p *PreparedTransaction) effects(ctx context.Context) ([]chains.Effect, []access.SigningKey, error) {
-	effects, err := p.Effects(ctx)
+// Effects implements operation.Task.
+func (p *prepared) Effects(ctx context.Context) ([]chains.Effect, []access.SigningKey, error) {
+	effects, err := p.effects(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	keys, err := p.Keys(ctx)
+	keys, err := p.signers(ctx)
 	return effects, keys, err
 }
 
-func (p *PreparedTransaction) begin(time.Time) store.Change { return nil }
+// Begin implements operation.Task: signing changes no ledger.
+func (p *prepared) Begin(time.Time) store.Change { return nil }
 
-func (p *PreparedTransaction) perform(ctx context.Context) (outcome, error) {
+// Perform implements operation.Task.
+func (p *prepared) Perform(ctx context.Context) (operation.Outcome, error) {
 	result, err := p.sign(ctx)
-	return outcome{result: result}, err
+	return operation.Outcome{Result: result}, err
 }
 
 // prepare reads the transaction or the messages of an intent, finds the keys, and
 // collects the hazards. It refuses everything that can be refused without signing,
 // except hazards.
-func (e *Engine) prepare(ctx context.Context, organizationID string, intent activity.Intent) (*PreparedTransaction, error) {
-	tx, chain, err := e.chains.Read(e.config.Now, intent)
+func (e *Engine) prepare(ctx context.Context, organizationID string, intent activity.Intent) (*prepared, error) {
+	tx, chain, result, err := e.read(intent)
 	if err != nil {
 		return nil, err
 	}
@@ -196,14 +169,38 @@ func (e *Engine) prepare(ctx context.Context, organizationID string, intent acti
 	if err != nil {
 		return nil, refuseTransaction(err)
 	}
-	prepared := &PreparedTransaction{
-		intent: intent, tx: tx, signing: signing, allHazards: signing.Hazards(), found: keys, reading: reading,
+	p := &prepared{
+		intent: intent, tx: tx, signing: signing, result: result, hazards: signing.Hazards(), found: keys, reading: reading,
 		owners: owners{engine: e, organizationID: organizationID, chain: chain, tx: tx},
 	}
-	if len(reading) > 0 && len(prepared.allHazards) > 0 {
-		prepared.allHazards = reading.Sighted(prepared.allHazards, signing.Effects())
+	if len(reading) > 0 && len(p.hazards) > 0 {
+		p.hazards = reading.Sighted(p.hazards, signing.Effects())
 	}
-	return prepared, nil
+	return p, nil
+}
+
+// read reads what an intent asks a signature for. It returns the chain, and the function
+// that turns a signature into a result.
+func (e *Engine) read(intent activity.Intent) (chains.Transaction, chains.Chain, func(activity.Intent, []byte) (activity.Result, error), error) {
+	if transaction, ok := intent.(activity.SignTransactionIntent); ok {
+		tx, chain, err := e.chains.Read(transaction.Type, transaction.UnsignedTransaction)
+		return tx, chain, signedTransaction, err
+	}
+	if intent == nil {
+		return nil, nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "the intent is missing")
+	}
+	served, err := e.operations.of(intent.ActivityType())
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if served.Sign == nil {
+		return nil, nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "%T asks for no signature", intent)
+	}
+	tx, err := served.Sign.Read(intent, e.chains, e.config.Now)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return tx, e.chains.Named(tx.Summary().Chain), served.Sign.Result, nil
 }
 
 // findKeys finds the keys that signWith names: those at the locators, or otherwise all

@@ -19,7 +19,7 @@ import (
 // TestPrepareTransaction signs the same bytes that it shows.
 func TestPrepareTransaction(t *testing.T) {
 	engine, _ := newEngine(t, countersign.Config{AllowHazards: []string{countersign.AllHazards}})
-	prepared, err := engine.PrepareTransaction(t.Context(), org, ethereumIntent(vectorAddr, legacy))
+	prepared, err := engine.Prepare(t.Context(), org, ethereumIntent(vectorAddr, legacy))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,12 +106,12 @@ func TestSignWithWallet(t *testing.T) {
 	}
 	add(keystore.CurveSecp256k1, 0x46, "m/44'/60'/0'/0/0")
 	add(keystore.CurveEd25519, 0x46, "m/44'/501'/0'/0'")
-	prepare := func(unsigned string) (*countersign.PreparedTransaction, error) {
+	prepare := func(unsigned string) (*countersign.Prepared, error) {
 		engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: walletOf{keys, wallet}, AllowHazards: []string{countersign.AllHazards}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return engine.PrepareTransaction(t.Context(), org, ethereumIntent("treasury", unsigned))
+		return engine.Prepare(t.Context(), org, ethereumIntent("treasury", unsigned))
 	}
 	prepared, err := prepare(transfer)
 	if err != nil {
@@ -141,7 +141,7 @@ func checkChange(t *testing.T, keys walletOf) {
 	}
 	second := all.Addresses(keys.wallet.Accounts[2].PublicKey)[0].Address
 	unsigned := strings.Replace(transfer, "08d2b0a37f869ff76bacb5bab3278e26ab7067b7", strings.ToLower(second[2:]), 1)
-	prepared, err := engine.PrepareTransaction(t.Context(), org, ethereumIntent(keys.wallet.Accounts[0].ID, unsigned))
+	prepared, err := engine.Prepare(t.Context(), org, ethereumIntent(keys.wallet.Accounts[0].ID, unsigned))
 	if err != nil {
 		t.Fatal(err)
 	}

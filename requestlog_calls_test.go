@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/messages"
 )
 
 // signedLine is what the log says about a signature.
@@ -144,7 +145,7 @@ func TestLogCallsWithoutStore(t *testing.T) {
 	f := enginetest.New(t)
 	for _, call := range []string{"SignTransaction", "PrepareTransaction", "SignMessage"} {
 		var log bytes.Buffer
-		config := countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: staysOpen{keystore.Keystore(f.Signing)}, Policy: ruled{}, Submitter: &machine}
+		config := countersign.Config{Chains: all.Chains(all.Limits{}), Operations: messages.Operations(), Keystore: staysOpen{keystore.Keystore(f.Signing)}, Policy: ruled{}, Submitter: &machine}
 		withLog(&log)(&config)
 		engine, err := countersign.New(config)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/operation"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -20,7 +21,7 @@ type submission struct {
 	request        *activity.Request // nil for a call that is not recorded
 
 	caller   *caller         // who sent it
-	task     work            // what it asks for, ready to be carried out
+	task     operation.Task  // what it asks for, ready to be carried out
 	decision access.Decision // what the policy demands of it
 	waits    bool            // decision demands more votes than the caller's
 	charges  store.Charges   // taken with the lease

@@ -159,7 +159,7 @@ func (e *Engine) begin(ctx context.Context, s *submission) (*store.Activity, err
 			s.charges.List = nil // charged with the last vote
 		}
 		begun, err := store.Acquire(ctx, e.config.Store, e.claim(s.request), e.config.Now, func(now time.Time) store.Change {
-			return s.charges.Take(now, s.task.begin(now))
+			return s.charges.Take(now, s.task.Begin(now))
 		})
 		switch {
 		case errors.Is(err, store.ErrLimit):

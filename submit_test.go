@@ -133,7 +133,7 @@ func TestSubmitRefused(t *testing.T) {
 		"transaction cut off":     {signed(enginetest.Request{Unsigned: "02ec01"}), activity.ReasonInvalidTransaction, "ethereum"},
 		"unknown signWith":        {signed(enginetest.Request{SignWith: "0x0000000000000000000000000000000000000001"}), activity.ReasonNotFound, `could not find any resource to sign with: organization "` + enginetest.Organization + `"`},
 		"hazard":                  {signed(enginetest.Request{Unsigned: enginetest.Hazardous}), activity.ReasonHazardNotAllowed, "allow ethereum/no-chain-id by name"},
-		"no one-time passwords":   {f.APIKey.Sign(verifyBody(f, "a", "b", "")), activity.ReasonRequestInvalid, "no service for one-time passwords"},
+		"no one-time passwords":   {f.APIKey.Sign(verifyBody(f, "a", "b", "")), activity.ReasonRequestInvalid, "this engine has no operation for it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			record, err := f.Engine.Submit(t.Context(), test.sent)

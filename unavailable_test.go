@@ -84,22 +84,21 @@ func TestSweepDuringOutage(t *testing.T) {
 	}
 }
 
-// TestWithoutService checks that an engine says which service it lacks.
+// TestWithoutService checks that an engine says which operation or key it lacks.
 func TestWithoutService(t *testing.T) {
 	without := enginetest.New(t)
 	_, err := without.Engine.Submit(t.Context(), without.APIKey.Sign(initBody(without, toUser)))
-	refusal(t, err, activity.ReasonRequestInvalid, "no service for one-time passwords")
-	_, err = without.Engine.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{})
-	refusal(t, err, activity.ReasonRequestInvalid, "no service for one-time passwords")
+	refusal(t, err, activity.ReasonRequestInvalid, "this engine has no operation for it")
 
-	keyless := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox)), func(c *countersign.Config) { c.ProofSigner = nil })
-	_, err = keyless.Engine.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{})
+	keyless, outbox := new(enginetest.Outbox), new(enginetest.Outbox)
+	enginetest.New(t, func(c *countersign.Config) { c.ProofSigner = nil }, enginetest.WithOTP(t, keyless))
+	_, err = keyless.Service.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{})
 	refusal(t, err, activity.ReasonRequestInvalid, "no proof key")
 
-	whole := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox)))
-	_, err = whole.Engine.InitOTPAuth(t.Context(), "org", "Org", activity.InitOTPAuthIntent{OTPType: "OTP_TYPE_EMAIL", Contact: "nobody"})
+	enginetest.New(t, enginetest.WithOTP(t, outbox))
+	_, err = outbox.Service.InitOTPAuth(t.Context(), "org", "Org", activity.InitOTPAuthIntent{OTPType: "OTP_TYPE_EMAIL", Contact: "nobody"})
 	refusal(t, err, activity.ReasonInvalidEmail, "contact")
-	_, err = whole.Engine.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{ExpirationSeconds: "never"})
+	_, err = outbox.Service.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{ExpirationSeconds: "never"})
 	refusal(t, err, activity.ReasonRequestInvalid, "expirationSeconds")
 
 	embedded, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: memory.New()})
@@ -126,7 +125,7 @@ func TestOTPNeedsStore(t *testing.T) {
 	f := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox)), func(c *countersign.Config) {
 		lost := *c
 		lost.Store = nil
-		if _, err := countersign.New(lost); err == nil || !strings.Contains(err.Error(), "Config.OTP needs Config.Store") {
+		if _, err := countersign.New(lost); err == nil || !strings.Contains(err.Error(), "needs Config.Store") {
 			t.Errorf("made with %v", err)
 		}
 	})

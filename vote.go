@@ -37,7 +37,7 @@ func (e *Engine) vote(ctx context.Context, s *submission, intent activity.VoteIn
 			return record, nil
 		}
 		if err != nil {
-			return nil, refuseStored(err)
+			return nil, refuseStore(err)
 		}
 	}
 	return nil, activity.NewError(activity.ReasonUnavailable, "", nil, "others keep voting on this activity: send the same vote again")

@@ -47,7 +47,7 @@ func (e *Engine) waiting(ctx context.Context, s *submission) (*activity.Record, 
 	if err := e.mayWait(ctx, s.caller); err != nil {
 		return nil, err
 	}
-	reading, err := s.task.(*PreparedTransaction).recordedReading(ctx, e.config.Names)
+	reading, err := s.task.(*prepared).recordedReading(ctx, e.config.Names)
 	if err != nil {
 		return nil, err
 	}
@@ -81,17 +81,17 @@ func (e *Engine) mayWait(ctx context.Context, submitter *caller) error {
 
 // recordedReading returns what a record keeps of a transaction that waits, and what its
 // voters are shown.
-func (p *PreparedTransaction) recordedReading(ctx context.Context, book chains.Names) (*activity.Reading, error) {
-	effects, err := p.Effects(ctx)
+func (p *prepared) recordedReading(ctx context.Context, book chains.Names) (*activity.Reading, error) {
+	effects, err := p.effects(ctx)
 	if err != nil {
 		return nil, err
 	}
-	summary, err := p.summary().MarshalJSON()
+	summary, err := p.Summary().MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
 	reading := &activity.Reading{
-		KeyIDs: p.KeyIDs(), Summary: string(summary), Sentences: names.Sentences(effects, book),
+		KeyIDs: p.signing.KeyIDs(), Summary: string(summary), Sentences: names.Sentences(effects, book),
 	}
 	texts := make([]json.RawMessage, len(effects))
 	for i := range effects {
@@ -107,7 +107,7 @@ func (p *PreparedTransaction) recordedReading(ctx context.Context, book chains.N
 		}
 	}
 	reading.Readings = joined(texts)
-	hazards := p.hazards()
+	hazards := p.hazards
 	if hazards == nil {
 		hazards = []chains.Hazard{}
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -76,7 +77,7 @@ func New(t testing.TB, changes ...func(*countersign.Config)) *Fixture {
 	}
 	f.Signing = &CountingKeystore{Keystore: keys(t)}
 	f.Config = countersign.Config{
-		Keystore: f.Signing, Chains: all.Chains(all.Limits{}), Directory: f.directory(t), Now: f.Clock.Now, ProofSigner: f.ProofKey,
+		Keystore: f.Signing, Chains: all.Chains(all.Limits{}), Operations: messages.Operations(), Directory: f.directory(t), Now: f.Clock.Now, ProofSigner: f.ProofKey,
 	}
 	for _, change := range changes {
 		change(&f.Config)

@@ -108,7 +108,7 @@ func (s signer) discover(t *testing.T, raw []byte) int {
 // sign signs and finalizes a PSBT of which so many outputs are change.
 func (s signer) sign(t *testing.T, raw []byte, change int) []byte {
 	t.Helper()
-	prepared, err := s.engine.PrepareTransaction(t.Context(), "org", activity.SignTransactionIntent{
+	prepared, err := s.engine.Prepare(t.Context(), "org", activity.SignTransactionIntent{
 		SignWith: "treasury", Type: activity.TransactionTypeBitcoin, UnsignedTransaction: hex.EncodeToString(raw),
 	})
 	must(t, err)
@@ -124,7 +124,7 @@ func (s signer) sign(t *testing.T, raw []byte, change int) []byte {
 	}
 	result, err := prepared.Sign(t.Context())
 	must(t, err)
-	signed, err := hex.DecodeString(result.SignedTransaction)
+	signed, err := hex.DecodeString(result.(activity.SignTransactionResult).SignedTransaction)
 	must(t, err)
 	final, err := bitcoin.Finalize(signed)
 	must(t, err)

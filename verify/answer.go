@@ -21,9 +21,9 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/translog"
 )
 
@@ -353,7 +353,7 @@ func (v *verification) summary() (string, error) {
 	if len(v.trust.Chains) == 0 {
 		return "", errors.New("Trust.Chains is missing: list the chains that the engine signs for")
 	}
-	tx, _, err := intents.Table(v.trust.Chains).Read(time.Now, v.request.Intent)
+	tx, err := messages.ReadAny(v.request.Intent, v.trust.Chains, time.Now)
 	if err != nil {
 		return "", fmt.Errorf("the %s in the body: %w", what, err)
 	}

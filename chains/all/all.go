@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/messages"
 )
 
 // Limits are the bounds of each chain beyond which a transaction is a hazard.
@@ -50,7 +51,9 @@ func TransactionTypes() []activity.TransactionType {
 
 // HazardNames returns the names of all hazards of the five chains and of messages. Each
 // of them can be allowed.
-func HazardNames() []string { return intents.Table(Chains(Limits{})).HazardNames() }
+func HazardNames() []string {
+	return append(intents.Table(Chains(Limits{})).HazardNames(), messages.HazardNames()...)
+}
 
 // Addresses returns all addresses that a key has on the five chains. An address that
 // two chains share is listed once.

@@ -151,7 +151,7 @@ func (d *demo) showEffects(ctx context.Context) error {
 		return err
 	}
 	d.tell.excerpt("unsigned", demoUSDC)
-	prepared, err := d.engine.PrepareTransaction(ctx, defaultOrganization, ethereumDemo.intent(key, demoUSDC))
+	prepared, err := d.engine.Prepare(ctx, defaultOrganization, ethereumDemo.intent(key, demoUSDC))
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (d *demo) showChain(ctx context.Context, chain demoChain) error {
 
 // sign shows a transaction and signs it.
 func (d *demo) sign(ctx context.Context, intent activity.SignTransactionIntent) (string, error) {
-	prepared, err := d.engine.PrepareTransaction(ctx, defaultOrganization, intent)
+	prepared, err := d.engine.Prepare(ctx, defaultOrganization, intent)
 	if err != nil {
 		return "", err
 	}
@@ -208,8 +208,7 @@ func (d *demo) sign(ctx context.Context, intent activity.SignTransactionIntent) 
 	if err := d.tell.show(shown.render); err != nil {
 		return "", err
 	}
-	result, err := prepared.Sign(ctx)
-	return result.SignedTransaction, err
+	return signedTransaction(ctx, prepared)
 }
 
 // refuse shows that a hazardous transaction is refused.

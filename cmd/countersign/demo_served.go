@@ -23,6 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/otp/operations"
 	"github.com/countersign-dev/countersign/otp/outbox"
 	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -56,8 +57,12 @@ func newDemoServed(dir string, config *countersign.Config) (*demoServed, error) 
 		return nil, err
 	}
 	config.Store, config.ProofSigner = memory.New(0), s.proofKey
-	config.OTP, err = s.passwords(config.Store)
-	return s, err
+	codes, err := s.passwords(config.Store)
+	if err != nil {
+		return nil, err
+	}
+	config.Operations = operations.New(codes, s.proofKey).Operations()
+	return s, nil
 }
 
 // newDemoKey generates an API key, and returns its entry for the directory too.

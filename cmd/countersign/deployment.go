@@ -20,6 +20,8 @@ import (
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
+	"github.com/countersign-dev/countersign/messages"
+	"github.com/countersign-dev/countersign/otp/operations"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -77,8 +79,13 @@ func engineOverStore(ctx context.Context, configured *config.Config, engineConfi
 	if engineConfig.Log {
 		engineConfig.LogSigner = checkpoints
 	}
-	if engineConfig.OTP, err = openOTP(ctx, configured.OTP, engineConfig.Store); err != nil {
+	codes, err := openOTP(ctx, configured.OTP, engineConfig.Store)
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("otp: %w", err), engineConfig.Store.Close())
+	}
+	engineConfig.Operations = messages.Operations()
+	if codes != nil {
+		engineConfig.Operations = append(engineConfig.Operations, operations.New(codes, engineConfig.ProofSigner).Operations()...)
 	}
 	engine, err := countersign.New(*engineConfig)
 	if err != nil {

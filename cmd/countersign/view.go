@@ -39,7 +39,7 @@ func (v view) what() string {
 
 // viewOf returns the view of a prepared transaction. It looks up in the keystore which
 // addresses are the signer's own.
-func viewOf(ctx context.Context, prepared *countersign.PreparedTransaction, known chains.Names) (view, error) {
+func viewOf(ctx context.Context, prepared *countersign.Prepared, known chains.Names) (view, error) {
 	effects, err := prepared.Effects(ctx)
 	if err != nil {
 		return view{}, err

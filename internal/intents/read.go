@@ -2,12 +2,10 @@ package intents
 
 import (
 	"errors"
-	"time"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/messages"
 )
 
 // Members of a request to sign, as errors name them.
@@ -27,20 +25,9 @@ func SignWith(intent activity.Intent) string {
 	return payloads.SignWith
 }
 
-// Read reads the transaction or the messages of an intent, and returns their chain.
-func (t Table) Read(now func() time.Time, intent activity.Intent) (chains.Transaction, chains.Chain, error) {
-	if transaction, ok := intent.(activity.SignTransactionIntent); ok {
-		return t.parse(transaction.Type, transaction.UnsignedTransaction)
-	}
-	tx, err := t.readMessages(now, intent)
-	if err != nil {
-		return nil, nil, err
-	}
-	return tx, t.Named(tx.Summary().Chain), nil
-}
-
-// parse reads a transaction of a type from hex, and returns its chain.
-func (t Table) parse(kind activity.TransactionType, unsigned string) (chains.Transaction, chains.Chain, error) {
+// Read reads a transaction of a type from hex, and returns its chain. The error is an
+// *activity.Error.
+func (t Table) Read(kind activity.TransactionType, unsigned string) (chains.Transaction, chains.Chain, error) {
 	chain, err := t.Of(kind)
 	if err != nil {
 		return nil, nil, err
@@ -55,30 +42,6 @@ func (t Table) parse(kind activity.TransactionType, unsigned string) (chains.Tra
 		return nil, nil, Refuse(err)
 	}
 	return tx, chain, nil
-}
-
-// readMessages reads the payloads of an intent as one transaction.
-func (t Table) readMessages(now func() time.Time, intent activity.Intent) (chains.Transaction, error) {
-	payloads, ok := Payloads(intent)
-	if !ok {
-		return nil, activity.NewError(activity.ReasonRequestInvalid, FieldType, nil, "%T asks for no signature", intent)
-	}
-	reader := messages.Reader{Chain: t.Named, Now: now}
-	read := make([]chains.Transaction, len(payloads.Payloads))
-	if len(read) > messages.MaxPayloads {
-		payloads.Payloads = nil // Batch refuses so many
-	}
-	for i, payload := range payloads.Payloads {
-		var err error
-		if read[i], err = reader.Read(payload, payloads.Encoding, payloads.HashFunction); err != nil {
-			return nil, refuseMessage(err)
-		}
-	}
-	tx, err := messages.Batch(read)
-	if err != nil {
-		return nil, refuseMessage(err)
-	}
-	return tx, nil
 }
 
 // Payloads returns an intent to sign one message or several as that of several. ok is
@@ -118,8 +81,4 @@ func Refuse(err error) error {
 		return activity.NewError(activity.ReasonRequestInvalid, FieldSignWith, err, "%v", err)
 	}
 	return err
-}
-
-func refuseMessage(err error) error {
-	return activity.NewError(activity.ReasonInvalidTransaction, FieldPayload, err, "%v", err)
 }

@@ -1,6 +1,5 @@
-// Package intents reads what an intent asks a signature for: a transaction of one of the
-// chains, or messages. The engine, inspection and offline verification read by it, so
-// that all three read the same.
+// Package intents reads the transaction that an intent asks a signature for. The engine,
+// inspection and offline verification read by it, so that all three read the same.
 package intents
 
 import (
@@ -11,7 +10,6 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/plaintext"
-	"github.com/countersign-dev/countersign/messages"
 )
 
 // Table is the chains that requests are read for, in the order in which addresses are
@@ -61,13 +59,13 @@ func (t Table) names() string {
 	return strings.Join(names, ", ")
 }
 
-// HazardNames returns the names of all hazards of the chains and of messages.
+// HazardNames returns the names of all hazards of the chains.
 func (t Table) HazardNames() []string {
 	var names []string
 	for _, chain := range t {
 		names = append(names, chain.HazardNames()...)
 	}
-	return append(names, messages.HazardNames()...)
+	return names
 }
 
 // Named returns the chain with a name, or nil.

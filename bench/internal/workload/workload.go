@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/messages"
 )
 
 const (
@@ -126,7 +127,7 @@ func (w *Workload) Engine(t testing.TB, config countersign.Config) *countersign.
 		config.Keystore = w.Store
 	}
 	if config.Chains == nil {
-		config.Chains = all.Chains(all.Limits{})
+		config.Chains, config.Operations = all.Chains(all.Limits{}), messages.Operations()
 	}
 	config.AllowHazards = []string{countersign.AllHazards}
 	engine, err := countersign.New(config)
