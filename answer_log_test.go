@@ -12,11 +12,14 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store/memory"
 	"github.com/countersign-dev/countersign/translog"
+	"github.com/countersign-dev/countersign/verify"
 )
 
 // withLogKey makes an engine keep a log, and sign it with the key that is derived from
@@ -77,8 +80,8 @@ func TestVerifyAnswerLog(t *testing.T) {
 	if again := answerTo(t, f, ask(0)); !bytes.Equal(first, again) {
 		t.Errorf("answered again with another proof:\n%s\n%s", first, again)
 	}
-	trust := countersign.Trust{Body: []byte(body), ProofKey: &f.ProofKey.PublicKey, LogKey: key}
-	checks, err := countersign.VerifyAnswer(answer, trust)
+	trust := verify.Trust{Chains: all.Chains(all.Limits{}), Body: []byte(body), ProofKey: &f.ProofKey.PublicKey, LogKey: key}
+	checks, err := verify.Answer(answer, trust)
 	if err != nil || checksOf(checks) != "body status proof result summary log" {
 		t.Fatalf("%v, %v", checks, err)
 	}
@@ -99,7 +102,7 @@ func TestVerifyAnswerLog(t *testing.T) {
 	plain := f.Body(enginetest.Request{SignWith: strings.ToLower(enginetest.Address)})
 	for name, tried := range map[string]struct {
 		answer []byte
-		trust  countersign.Trust
+		trust  verify.Trust
 		want   string
 	}{
 		"an altered hash":       {withLogOf(t, answer, altered), trust, "log: translog: the leaf is not in the log that the checkpoint signs"},
@@ -108,16 +111,16 @@ func TestVerifyAnswerLog(t *testing.T) {
 		"another index":         {withLogOf(t, answer, moved), trust, "log: the proof is of leaf 5, not of leaf 4"},
 		"no leaf":               {withLogOf(t, answer, relabelled), trust, "log: translog: not a leaf"},
 		"the log of another":    {withLogOf(t, answer, foreign), trust, "log: translog: checkpoint of"},
-		"another key":           {answer, countersign.Trust{Body: trust.Body, LogKey: logSigner(2).VerifierKey(enginetest.Organization)}, "log: translog: checkpoint of"},
-		"another origin":        {answer, countersign.Trust{Body: trust.Body, LogKey: logSigner(1).VerifierKey(enginetest.OtherOrganization)}, "log: translog: checkpoint of"},
-		"none":                  {answerTo(t, f, plain), countersign.Trust{Body: []byte(plain), LogKey: key}, "log: there is no proof of it"},
+		"another key":           {answer, verify.Trust{Chains: all.Chains(all.Limits{}), Body: trust.Body, LogKey: logSigner(2).VerifierKey(enginetest.Organization)}, "log: translog: checkpoint of"},
+		"another origin":        {answer, verify.Trust{Chains: all.Chains(all.Limits{}), Body: trust.Body, LogKey: logSigner(1).VerifierKey(enginetest.OtherOrganization)}, "log: translog: checkpoint of"},
+		"none":                  {answerTo(t, f, plain), verify.Trust{Chains: all.Chains(all.Limits{}), Body: []byte(plain), LogKey: key}, "log: there is no proof of it"},
 		"null":                  {bytes.Replace(answer, []byte(`"log":{`), []byte(`"log":null,"was":{`), 1), trust, "log: there is no proof of it"},
 	} {
-		if _, err := countersign.VerifyAnswer(tried.answer, tried.trust); !errors.Is(err, countersign.ErrAnswer) || !strings.Contains(err.Error(), tried.want) {
+		if _, err := verify.Answer(tried.answer, tried.trust); !errors.Is(err, verify.ErrAnswer) || !strings.Contains(err.Error(), tried.want) {
 			t.Errorf("%s: %v, want %s", name, err, tried.want)
 		}
 	}
-	if _, err := countersign.VerifyShortAnswer(countersign.ShortAnswer{}, trust); !errors.Is(err, countersign.ErrAnswer) || !strings.Contains(err.Error(), "log: a short answer has no proof of it") {
+	if _, err := verify.Short(verify.ShortAnswer{}, trust); !errors.Is(err, verify.ErrAnswer) || !strings.Contains(err.Error(), "log: a short answer has no proof of it") {
 		t.Errorf("a short answer: %v", err)
 	}
 }
@@ -166,7 +169,7 @@ func TestProveLogged(t *testing.T) {
 			t.Errorf("%s: %v, %+v", name, err, record.Log)
 		}
 	}
-	if _, err := countersign.New(countersign.Config{Keystore: f.Config.Keystore, Directory: f.Config.Directory, LogSigner: logSigner(1)}); err == nil || !strings.Contains(err.Error(), "LogSigner needs Config.Log") {
+	if _, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: f.Config.Keystore, Directory: f.Config.Directory, LogSigner: logSigner(1)}); err == nil || !strings.Contains(err.Error(), "LogSigner needs Config.Log") {
 		t.Errorf("a key without a log: %v", err)
 	}
 }
@@ -181,7 +184,7 @@ func TestLogOfOrganizations(t *testing.T) {
 		reason activity.Reason
 	}{
 		"in the directory": {func(*countersign.Config) {}, ""},
-		"not in it":        {func(c *countersign.Config) { c.Directory = failingDirectory{countersign.ErrOrganizationNotFound} }, activity.ReasonNotFound},
+		"not in it":        {func(c *countersign.Config) { c.Directory = failingDirectory{access.ErrOrganizationNotFound} }, activity.ReasonNotFound},
 		"cannot be read":   {func(c *countersign.Config) { c.Directory = failingDirectory{unreadable} }, activity.ReasonUnavailable},
 		"there is none":    {func(c *countersign.Config) { c.Directory, c.Store = nil, memory.New(0) }, ""},
 		"the store is closed": {func(c *countersign.Config) {
@@ -201,10 +204,10 @@ func TestLogOfOrganizations(t *testing.T) {
 // failingDirectory is a directory whose every answer is an error.
 type failingDirectory struct{ err error }
 
-func (d failingDirectory) Organization(context.Context, string) (*countersign.Organization, error) {
+func (d failingDirectory) Organization(context.Context, string) (*access.Organization, error) {
 	return nil, d.err
 }
 
-func (d failingDirectory) Member(context.Context, string, stamp.ID) (*countersign.Member, error) {
+func (d failingDirectory) Member(context.Context, string, stamp.ID) (*access.Member, error) {
 	return nil, d.err
 }

@@ -9,12 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/verify"
 )
 
-func checksOf(checks []countersign.AnswerCheck) string {
+func checksOf(checks []verify.Check) string {
 	var names []string
 	for _, check := range checks {
 		if check.Skipped == "" {
@@ -31,8 +32,8 @@ func TestVerifyAnswer(t *testing.T) {
 	body := f.Body(enginetest.Request{Proofs: true})
 	answer := answerTo(t, f, body)
 	other := answerTo(t, f, f.Body(enginetest.Request{Proofs: true, SignWith: strings.ToLower(enginetest.Address)}))
-	trust := countersign.Trust{Body: []byte(body), ProofKey: &f.ProofKey.PublicKey}
-	checks, err := countersign.VerifyAnswer(answer, trust)
+	trust := verify.Trust{Chains: all.Chains(all.Limits{}), Body: []byte(body), ProofKey: &f.ProofKey.PublicKey}
+	checks, err := verify.Answer(answer, trust)
 	if err != nil || checksOf(checks) != "body status proof result summary" {
 		t.Errorf("%v, %v", checks, err)
 	}
@@ -40,10 +41,10 @@ func TestVerifyAnswer(t *testing.T) {
 	if err := json.Indent(&indented, answer, "", "  "); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := countersign.VerifyAnswer(indented.Bytes(), trust); err != nil {
+	if _, err := verify.Answer(indented.Bytes(), trust); err != nil {
 		t.Errorf("indented: %v", err)
 	}
-	if checks, err = countersign.VerifyAnswer(answer, countersign.Trust{Body: []byte(body)}); err != nil || checksOf(checks) != "body status" || len(checks) != 5 {
+	if checks, err = verify.Answer(answer, verify.Trust{Chains: all.Chains(all.Limits{}), Body: []byte(body)}); err != nil || checksOf(checks) != "body status" || len(checks) != 5 {
 		t.Errorf("without a key: %v, %v", checks, err)
 	}
 	replaced := func(old, with string) []byte { return bytes.ReplaceAll(answer, []byte(old), []byte(with)) }
@@ -58,14 +59,14 @@ func TestVerifyAnswer(t *testing.T) {
 	}
 	for name, tried := range map[string]struct {
 		answer []byte
-		trust  countersign.Trust
+		trust  verify.Trust
 		check  string
 	}{
-		"another body":           {answer, countersign.Trust{Body: []byte(body + "\n"), ProofKey: trust.ProofKey}, "body: "},
+		"another body":           {answer, verify.Trust{Chains: all.Chains(all.Limits{}), Body: []byte(body + "\n"), ProofKey: trust.ProofKey}, "body: "},
 		"another answer":         {other, trust, "body: "},
 		"waiting":                {replaced("ACTIVITY_STATUS_COMPLETED", "ACTIVITY_STATUS_CONSENSUS_NEEDED"), trust, "status: "},
 		"no proof":               {replaced(proofOf(answer), "[]"), trust, "proof: there is none"},
-		"another key":            {answer, countersign.Trust{Body: []byte(body), ProofKey: &enginetest.New(t).ProofKey.PublicKey}, "proof: "},
+		"another key":            {answer, verify.Trust{Chains: all.Chains(all.Limits{}), Body: []byte(body), ProofKey: &enginetest.New(t).ProofKey.PublicKey}, "proof: "},
 		"the proof of another":   {replaced(proofOf(answer), proofOf(other)), trust, "proof: it proves the answer to another body"},
 		"another signature":      {replaced(enginetest.Signed, enginetest.Signed[:len(enginetest.Signed)-1]+"0"), trust, "result: another result"},
 		"in the record only":     {bytes.Replace(answer, []byte(enginetest.Signed), []byte("00"), 1), trust, "result: another result"},
@@ -76,9 +77,9 @@ func TestVerifyAnswer(t *testing.T) {
 		"not an answer":          {[]byte(`{"code":3}`), trust, "not an answer: expected"},
 		"an empty activity":      {[]byte(`{"activity":{}}`), trust, "activity.id is missing"},
 		"no result":              {bytes.Replace(answer, []byte(`"result":`), []byte(`"results":`), 1), trust, "activity.result is missing"},
-		"a body that is no body": {answer, countersign.Trust{Body: []byte("{}")}, "the body of the request"},
+		"a body that is no body": {answer, verify.Trust{Chains: all.Chains(all.Limits{}), Body: []byte("{}")}, "the body of the request"},
 	} {
-		if _, err := countersign.VerifyAnswer(tried.answer, tried.trust); !errors.Is(err, countersign.ErrAnswer) || !strings.Contains(err.Error(), tried.check) {
+		if _, err := verify.Answer(tried.answer, tried.trust); !errors.Is(err, verify.ErrAnswer) || !strings.Contains(err.Error(), tried.check) {
 			t.Errorf("%s: %v, want %s", name, err, tried.check)
 		}
 	}
@@ -89,7 +90,7 @@ func TestVerifyAnswer(t *testing.T) {
 func TestVerifyAnswerMembers(t *testing.T) {
 	f := enginetest.New(t)
 	body := f.Body(enginetest.Request{Proofs: true})
-	trust := countersign.Trust{Body: []byte(body), ProofKey: &f.ProofKey.PublicKey}
+	trust := verify.Trust{Chains: all.Chains(all.Limits{}), Body: []byte(body), ProofKey: &f.ProofKey.PublicKey}
 	unchecked := []string{"votes", "canApprove", "canReject", "createdAt", "updatedAt", "timestampMs", "failure"}
 	var whole any
 	if err := json.Unmarshal(answerTo(t, f, body), &whole); err != nil {
@@ -116,7 +117,7 @@ func TestVerifyAnswerMembers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := countersign.VerifyAnswer(changed, trust); !errors.Is(err, countersign.ErrAnswer) {
+			if _, err := verify.Answer(changed, trust); !errors.Is(err, verify.ErrAnswer) {
 				t.Errorf("%s altered: %v", path, err)
 			}
 			altered++
@@ -141,9 +142,9 @@ func answerTo(t *testing.T, f *enginetest.Fixture, body string) []byte {
 }
 
 // ExampleVerifyAnswer checks an answer that came over a stick.
-func ExampleVerifyAnswer() {
-	_, err := countersign.VerifyAnswer([]byte(`{"activity":{}}`), countersign.Trust{Body: []byte(`{}`)})
-	fmt.Println(errors.Is(err, countersign.ErrAnswer))
+func Example_verify() {
+	_, err := verify.Answer([]byte(`{"activity":{}}`), verify.Trust{Chains: all.Chains(all.Limits{}), Body: []byte(`{}`)})
+	fmt.Println(errors.Is(err, verify.ErrAnswer))
 	// Output: true
 }
 
@@ -163,7 +164,7 @@ func TestVerifyAnswerOfEveryType(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", kind, err)
 		}
-		checks, err := countersign.VerifyAnswer(record.AppendAnswer(nil), countersign.Trust{Body: []byte(body), ProofKey: &f.ProofKey.PublicKey})
+		checks, err := verify.Answer(record.AppendAnswer(nil), verify.Trust{Chains: all.Chains(all.Limits{}), Body: []byte(body), ProofKey: &f.ProofKey.PublicKey})
 		if err != nil || !strings.HasPrefix(checksOf(checks), "body status proof result") {
 			t.Errorf("%s: %v, %v", kind, checks, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -38,7 +39,7 @@ func TestReloadKeepsDemands(t *testing.T) {
 	for name, change := range map[string]func(p *approvers){
 		"fewer":    func(p *approvers) { p.groups[0].Count = 1 },
 		"none":     func(p *approvers) { p.groups = nil },
-		"anyone":   func(p *approvers) { p.groups = []countersign.Approval{{Rule: "payouts", Count: 1}} },
+		"anyone":   func(p *approvers) { p.groups = []access.Group{{Rule: "payouts", Count: 1}} },
 		"unjudged": func(p *approvers) { p.unjudged = true },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +64,7 @@ func TestReloadAddsDemands(t *testing.T) {
 	b := newBallot(t)
 	waiting := b.submit()
 	b.policy.set(func(p *approvers) {
-		p.groups = append(p.groups, countersign.Approval{Rule: "audit", Count: 1, Users: []string{"cid"}})
+		p.groups = append(p.groups, access.Group{Rule: "audit", Count: 1, Users: []string{"cid"}})
 	})
 	b.approve(b.ann, waiting)
 	b.is(b.approve(b.ben, waiting), activity.StatusConsensusNeeded)
@@ -107,7 +108,7 @@ func TestRefusedVoteStaysRefused(t *testing.T) {
 	_, err := b.Engine.Submit(t.Context(), submitters)
 	refusal(t, err, activity.ReasonNotAuthorized, "")
 	b.policy.set(func(p *approvers) {
-		p.groups = append(p.groups, countersign.Approval{Rule: "self", Count: 1, Users: []string{"user-1"}})
+		p.groups = append(p.groups, access.Group{Rule: "self", Count: 1, Users: []string{"user-1"}})
 	})
 	_, err = b.Engine.Submit(t.Context(), submitters)
 	refusal(t, err, activity.ReasonNotAuthorized, "")
@@ -146,7 +147,7 @@ func TestResumeAfterObstacle(t *testing.T) {
 	b := newBallot(t)
 	waiting := b.submit()
 	b.approve(b.ann, waiting)
-	b.policy.set(func(p *approvers) { p.refusal = fmt.Errorf("%w: out of office hours", countersign.ErrDenied) })
+	b.policy.set(func(p *approvers) { p.refusal = fmt.Errorf("%w: out of office hours", access.ErrDenied) })
 	record := b.approve(b.ben, waiting)
 	b.is(record, activity.StatusConsensusNeeded)
 	if record.Decision.Reason != "not authorized: denied by policy: out of office hours" || len(record.Votes) != 3 {
@@ -167,7 +168,7 @@ func TestPanicWhileResuming(t *testing.T) {
 	second := b.submit()
 	for _, waiting := range []*activity.Record{first, second} {
 		b.approve(b.ann, waiting)
-		b.policy.set(func(p *approvers) { p.refusal = fmt.Errorf("%w: closed", countersign.ErrDenied) })
+		b.policy.set(func(p *approvers) { p.refusal = fmt.Errorf("%w: closed", access.ErrDenied) })
 		b.approve(b.ben, waiting)
 		b.policy.set(func(p *approvers) { p.refusal = nil })
 	}

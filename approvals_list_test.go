@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/store"
@@ -16,11 +17,11 @@ import (
 // ids.
 func (b *ballot) crowd() (ids []string) {
 	b.t.Helper()
-	var users []countersign.UserConfig
+	var users []access.UserConfig
 	keys := make([]*enginetest.APIKey, countersign.MaxWaitingOfOrganization/countersign.MaxWaitingOfUser+1)
 	for i := range keys {
 		keys[i] = enginetest.NewAPIKey(b.t)
-		users = append(users, countersign.UserConfig{ID: fmt.Sprint("crowd-", i), APIKeys: []countersign.APIKeyConfig{keys[i].Config()}})
+		users = append(users, access.UserConfig{ID: fmt.Sprint("crowd-", i), APIKeys: []access.APIKeyConfig{keys[i].Config()}})
 	}
 	b.organization(append(users, voter("ann", "finance", b.ann), voter("cid", "none", b.cid))...)
 	submit := func(key *enginetest.APIKey) (*activity.Record, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/names"
@@ -21,20 +22,20 @@ import (
 // approvers is a policy that demands votes for everything.
 type approvers struct {
 	mu       sync.Mutex
-	groups   []countersign.Approval
+	groups   []access.Group
 	refusal  error
 	unjudged bool // no rule judges
 	panics   int  // so many calls of Decide panic
 	charges  []store.Charge
-	beyond   []countersign.Approval // demanded instead when a limit is exceeded; nil refuses
+	beyond   []access.Group // demanded instead when a limit is exceeded; nil refuses
 }
 
-func (p *approvers) Authorize(ctx context.Context, asked countersign.Authorization) error {
+func (p *approvers) Authorize(ctx context.Context, asked access.Authorization) error {
 	_, err := p.Decide(ctx, asked)
 	return err
 }
 
-func (p *approvers) Decide(ctx context.Context, asked countersign.Authorization) (countersign.Decision, error) {
+func (p *approvers) Decide(ctx context.Context, asked access.Authorization) (access.Decision, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.panics > 0 {
@@ -42,7 +43,7 @@ func (p *approvers) Decide(ctx context.Context, asked countersign.Authorization)
 		panic("a faulty policy")
 	}
 	if p.unjudged {
-		return countersign.Decision{}, p.refusal
+		return access.Decision{}, p.refusal
 	}
 	for _, charge := range p.charges {
 		if asked.Spent == nil {
@@ -51,15 +52,15 @@ func (p *approvers) Decide(ctx context.Context, asked countersign.Authorization)
 		spent, _, err := asked.Spent.Spent(ctx, asked.Organization.ID, charge.Limit, charge.Subject, charge.Window)
 		if err == nil && spent.Add(spent, charge.Amount).Cmp(charge.Max) > 0 {
 			if p.beyond != nil {
-				return countersign.Decision{Digest: [32]byte{1}, Rules: []string{"large"}, Approvals: slices.Clone(p.beyond)}, nil
+				return access.Decision{Digest: [32]byte{1}, Rules: []string{"large"}, Approvals: slices.Clone(p.beyond)}, nil
 			}
-			err = fmt.Errorf("%w: limit %s", countersign.ErrDenied, charge.Limit)
+			err = fmt.Errorf("%w: limit %s", access.ErrDenied, charge.Limit)
 		}
 		if err != nil {
-			return countersign.Decision{}, err
+			return access.Decision{}, err
 		}
 	}
-	return countersign.Decision{Digest: [32]byte{1}, Rules: []string{"payouts"}, Approvals: slices.Clone(p.groups), Charges: slices.Clone(p.charges)}, p.refusal
+	return access.Decision{Digest: [32]byte{1}, Rules: []string{"payouts"}, Approvals: slices.Clone(p.groups), Charges: slices.Clone(p.charges)}, p.refusal
 }
 
 func (p *approvers) set(change func(p *approvers)) {
@@ -82,21 +83,21 @@ type ballot struct {
 
 // changing is a directory that can be replaced.
 type changing struct {
-	countersign.Directory
+	access.Directory
 	mu sync.Mutex
 }
 
-func (c *changing) now() countersign.Directory {
+func (c *changing) now() access.Directory {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.Directory
 }
 
-func (c *changing) Organization(ctx context.Context, id string) (*countersign.Organization, error) {
+func (c *changing) Organization(ctx context.Context, id string) (*access.Organization, error) {
 	return c.now().Organization(ctx, id)
 }
 
-func (c *changing) Member(ctx context.Context, organizationID string, id stamp.ID) (*countersign.Member, error) {
+func (c *changing) Member(ctx context.Context, organizationID string, id stamp.ID) (*access.Member, error) {
 	return c.now().Member(ctx, organizationID, id)
 }
 
@@ -105,7 +106,7 @@ var voteTypes = []activity.Type{activity.TypeApproveActivity, activity.TypeRejec
 func newBallot(t testing.TB, changes ...func(*countersign.Config)) *ballot {
 	t.Helper()
 	b := &ballot{
-		t: t, policy: &approvers{groups: []countersign.Approval{{Rule: "payouts", Count: 2, Tag: "finance", NotSubmitter: true}}},
+		t: t, policy: &approvers{groups: []access.Group{{Rule: "payouts", Count: 2, Tag: "finance", NotSubmitter: true}}},
 		directory: &changing{}, ann: enginetest.NewAPIKey(t), ben: enginetest.NewAPIKey(t), cid: enginetest.NewAPIKey(t), dan: enginetest.NewAPIKey(t),
 	}
 	b.Fixture = enginetest.New(t, append([]func(*countersign.Config){func(config *countersign.Config) {
@@ -119,10 +120,10 @@ func newBallot(t testing.TB, changes ...func(*countersign.Config)) *ballot {
 // an empty tag is left out.
 func (b *ballot) register(ann, ben string) {
 	b.t.Helper()
-	users := []countersign.UserConfig{
+	users := []access.UserConfig{
 		voter("user-1", "", b.APIKey),
 		voter("cid", "", b.cid),
-		{ID: "dan", Name: "dan", Tags: []string{"finance"}, APIKeys: []countersign.APIKeyConfig{b.dan.Config()}},
+		{ID: "dan", Name: "dan", Tags: []string{"finance"}, APIKeys: []access.APIKeyConfig{b.dan.Config()}},
 	}
 	submitter := &users[0].APIKeys[0]
 	submitter.Activities = append([]activity.Type{activity.TypeSignTransaction, activity.TypeSignRawPayload}, voteTypes...)
@@ -137,8 +138,8 @@ func (b *ballot) register(ann, ben string) {
 }
 
 // voter returns a user with a tag, unless it is empty, whose keys may vote.
-func voter(id, tag string, keys ...*enginetest.APIKey) countersign.UserConfig {
-	user := countersign.UserConfig{ID: id, Name: id}
+func voter(id, tag string, keys ...*enginetest.APIKey) access.UserConfig {
+	user := access.UserConfig{ID: id, Name: id}
 	if tag != "" {
 		user.Tags = []string{tag}
 	}
@@ -152,11 +153,11 @@ func voter(id, tag string, keys ...*enginetest.APIKey) countersign.UserConfig {
 
 // organization replaces the directory by the given users, and one user of another
 // organization.
-func (b *ballot) organization(users ...countersign.UserConfig) {
+func (b *ballot) organization(users ...access.UserConfig) {
 	b.t.Helper()
-	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{
+	directory, err := access.NewDirectory([]access.OrganizationConfig{
 		{ID: enginetest.Organization, Name: "Example", Users: users},
-		{ID: enginetest.OtherOrganization, Name: "Other", Users: []countersign.UserConfig{voter("eve", "finance", b.Other)}},
+		{ID: enginetest.OtherOrganization, Name: "Other", Users: []access.UserConfig{voter("eve", "finance", b.Other)}},
 	})
 	if err != nil {
 		b.t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/keystore"
@@ -18,11 +19,11 @@ import (
 )
 
 // voters replaces the directory by the submitter and the given voters.
-func (b *ballot) voters(users ...countersign.UserConfig) {
+func (b *ballot) voters(users ...access.UserConfig) {
 	b.t.Helper()
 	submitter := b.APIKey.Config()
 	submitter.Activities = []activity.Type{activity.TypeSignTransaction}
-	b.organization(append(users, countersign.UserConfig{ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{submitter}})...)
+	b.organization(append(users, access.UserConfig{ID: "user-1", Name: "ci", APIKeys: []access.APIKeyConfig{submitter}})...)
 }
 
 // TestTwoCredentialsOfOneVoter checks that a user counts once, however many credentials
@@ -61,24 +62,24 @@ func TestPasskeyRequired(t *testing.T) {
 // TestVoterChanges checks that a voter's credential must still be valid when the last
 // vote comes: not expired, allowed to vote, and its user's.
 func TestVoterChanges(t *testing.T) {
-	for name, change := range map[string]func(b *ballot) countersign.UserConfig{
-		"expired": func(b *ballot) countersign.UserConfig {
+	for name, change := range map[string]func(b *ballot) access.UserConfig{
+		"expired": func(b *ballot) access.UserConfig {
 			user := voter("ann", "finance", b.ann)
 			user.APIKeys[0].ExpiresAt = b.Clock.Now().Add(-time.Second)
 			return user
 		},
-		"may not vote any more": func(b *ballot) countersign.UserConfig {
+		"may not vote any more": func(b *ballot) access.UserConfig {
 			user := voter("ann", "finance", b.ann)
 			user.APIKeys[0].Activities = []activity.Type{activity.TypeSignTransaction}
 			return user
 		},
-		"may only reject": func(b *ballot) countersign.UserConfig {
+		"may only reject": func(b *ballot) access.UserConfig {
 			user := voter("ann", "finance", b.ann)
 			user.APIKeys[0].Activities = []activity.Type{activity.TypeRejectActivity}
 			return user
 		},
-		"another user's": func(b *ballot) countersign.UserConfig { return voter("mallory", "finance", b.ann) },
-		"another key": func(b *ballot) countersign.UserConfig {
+		"another user's": func(b *ballot) access.UserConfig { return voter("mallory", "finance", b.ann) },
+		"another key": func(b *ballot) access.UserConfig {
 			return voter("ann", "finance", enginetest.NewAPIKey(b.t))
 		},
 	} {
@@ -146,26 +147,26 @@ func TestVoteStampedAhead(t *testing.T) {
 // whose key has expired, or who may no longer submit the type, whatever votes there are.
 // The activity waits with the reason until that changes.
 func TestSubmitterChanges(t *testing.T) {
-	for name, change := range map[string]func(b *ballot) []countersign.APIKeyConfig{
-		"gone": func(*ballot) []countersign.APIKeyConfig { return nil },
-		"expired": func(b *ballot) []countersign.APIKeyConfig {
+	for name, change := range map[string]func(b *ballot) []access.APIKeyConfig{
+		"gone": func(*ballot) []access.APIKeyConfig { return nil },
+		"expired": func(b *ballot) []access.APIKeyConfig {
 			key := b.APIKey.Config()
 			key.Activities, key.ExpiresAt = []activity.Type{activity.TypeSignTransaction}, b.Clock.Now().Add(-time.Second)
-			return []countersign.APIKeyConfig{key}
+			return []access.APIKeyConfig{key}
 		},
-		"may not submit it": func(b *ballot) []countersign.APIKeyConfig {
+		"may not submit it": func(b *ballot) []access.APIKeyConfig {
 			key := b.APIKey.Config()
 			key.Activities = []activity.Type{activity.TypeSignRawPayload}
-			return []countersign.APIKeyConfig{key}
+			return []access.APIKeyConfig{key}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBallot(t)
-			voters := []countersign.UserConfig{voter("ann", "finance", b.ann), voter("ben", "finance", b.ben)}
+			voters := []access.UserConfig{voter("ann", "finance", b.ann), voter("ben", "finance", b.ben)}
 			b.voters(voters...)
 			waiting := b.submit()
 			b.approve(b.ann, waiting)
-			b.organization(append(voters, countersign.UserConfig{ID: "user-1", Name: "ci", APIKeys: change(b)})...)
+			b.organization(append(voters, access.UserConfig{ID: "user-1", Name: "ci", APIKeys: change(b)})...)
 			last := b.approve(b.ben, waiting)
 			b.is(last, activity.StatusConsensusNeeded)
 			if !strings.Contains(last.Decision.Reason, "the submitter's credential is not valid any more") {
@@ -269,7 +270,7 @@ func TestRequestBodyIsNotAVote(t *testing.T) {
 // after the submission, by a new policy or because a limit is used up, find the activity
 // and can vote: it could never be signed otherwise.
 func TestVotersOfNewGroups(t *testing.T) {
-	board := []countersign.Approval{{Rule: "large", Count: 1, Tag: "board"}}
+	board := []access.Group{{Rule: "large", Count: 1, Tag: "board"}}
 	for name, change := range map[string]func(b *ballot){
 		"a new policy": func(b *ballot) {
 			b.policy.set(func(p *approvers) { p.groups = append(p.groups, board...) })

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 )
@@ -52,13 +53,13 @@ func TestAskedAboutRequest(t *testing.T) {
 }
 
 // notes is a Decider that allows everything and keeps what it is asked.
-type notes struct{ of []countersign.Authorization }
+type notes struct{ of []access.Authorization }
 
-func (n *notes) Authorize(context.Context, countersign.Authorization) error { return nil }
+func (n *notes) Authorize(context.Context, access.Authorization) error { return nil }
 
-func (n *notes) Decide(_ context.Context, asked countersign.Authorization) (countersign.Decision, error) {
+func (n *notes) Decide(_ context.Context, asked access.Authorization) (access.Decision, error) {
 	n.of = append(n.of, asked)
-	return countersign.Decision{Hazards: asked.Hazards}, nil
+	return access.Decision{Hazards: asked.Hazards}, nil
 }
 
 // TestAskedAboutRequestOfAnyAge: an old request is not refused, unlike by CheckRequest. One

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -14,24 +14,14 @@ import (
 // caller is the user who sent a request, authenticated by a stamp; or, for a call
 // without a stamp, the user it is attributed to.
 type caller struct {
-	organization *Organization
-	member       *Member
+	organization *access.Organization
+	member       *access.Member
 	stamp        *stamp.Stamp // nil for a call, whose member has no Credential
-}
-
-// may reports whether the caller's credential may submit activities of a type.
-// Some types it has to name.
-func (c *caller) may(kind activity.Type) bool {
-	credential := c.member.Credential
-	if kind.MustBeNamed() {
-		return slices.Contains(credential.Activities, string(kind))
-	}
-	return credential.Allows(string(kind))
 }
 
 // checkType refuses a type that the caller's credential may not submit.
 func (c *caller) checkType(kind activity.Type) error {
-	if c.may(kind) {
+	if c.member.May(kind) {
 		return nil
 	}
 	cure := ""
@@ -52,7 +42,7 @@ func (e *Engine) authenticate(ctx context.Context, organizationID string, sent S
 	}
 	organization, member, err := e.lookUp(ctx, organizationID, parsed.CredentialID())
 	switch {
-	case errors.Is(err, ErrOrganizationNotFound), errors.Is(err, ErrCredentialNotFound):
+	case errors.Is(err, access.ErrOrganizationNotFound), errors.Is(err, access.ErrCredentialNotFound):
 		_ = stamp.VerifyDummy(parsed, sent.Body) // takes the time of a verification
 		return nil, refuseStamp(fmt.Errorf("%w: %s", err, shorten(string(parsed.CredentialID()))))
 	case err != nil:
@@ -87,9 +77,9 @@ func parseStamp(headers []stamp.Header) (*stamp.Stamp, error) {
 // lookUp returns the organization and the member that a request names. The member is
 // also looked up if the organization does not exist: with a database as directory, one
 // query less would reveal by its time which organizations exist.
-func (e *Engine) lookUp(ctx context.Context, organizationID string, id stamp.ID) (*Organization, *Member, error) {
+func (e *Engine) lookUp(ctx context.Context, organizationID string, id stamp.ID) (*access.Organization, *access.Member, error) {
 	organization, err := e.config.Directory.Organization(ctx, organizationID)
-	if err != nil && !errors.Is(err, ErrOrganizationNotFound) {
+	if err != nil && !errors.Is(err, access.ErrOrganizationNotFound) {
 		return nil, nil, err
 	}
 	member, memberErr := e.config.Directory.Member(ctx, organizationID, id)
@@ -118,4 +108,20 @@ func (e *Engine) checkTime(sent time.Time) error {
 			"timestampMs is %s ahead, at most %s are allowed: set the clock", sent.Sub(now).Round(time.Millisecond), e.config.MaxRequestSkew)
 	}
 	return nil
+}
+
+// organizationOf looks up an organization. It returns nil if there is no directory, or
+// if the organization is not in it.
+func (e *Engine) organizationOf(ctx context.Context, organizationID string) (*access.Organization, error) {
+	if e.config.Directory == nil {
+		return nil, nil
+	}
+	organization, err := e.config.Directory.Organization(ctx, organizationID)
+	switch {
+	case errors.Is(err, access.ErrOrganizationNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, refuseDirectory(err)
+	}
+	return organization, nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 )
 
@@ -32,51 +33,51 @@ const maxCallTries = 100
 // signCall signs for a call without a stamp.
 func (e *Engine) signCall(ctx context.Context, organizationID string, intent activity.Intent) (activity.Result, error) {
 	started := time.Now()
-	prepared, err := e.prepare(ctx, organizationID, intent)
+	p, err := e.prepare(ctx, organizationID, intent)
 	if err == nil {
-		err = e.decideCall(ctx, prepared, nil)
+		err = e.decideCall(ctx, p, nil)
 	}
 	if err != nil {
-		e.logRefused(ctx, organizationID, intent, prepared, started, err)
+		e.logRefused(ctx, organizationID, intent, p, started, err)
 		return nil, err
 	}
-	return prepared.signCall(ctx)
+	return p.signCall(ctx)
 }
 
 // decideCall is step 5 of a call without a stamp. A call by a submitter is decided
 // again and recorded when it is signed.
-func (e *Engine) decideCall(ctx context.Context, prepared *PreparedTransaction, spent SpentReader) error {
+func (e *Engine) decideCall(ctx context.Context, p *prepared, spent access.SpentReader) error {
 	submitter := e.config.Submitter
 	switch {
 	case submitter == nil && e.config.Policy != nil:
-		return activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
+		return activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
 			"not authorized: this engine has a Policy, which judges users, and the call has none: set Config.Submitter")
-	case submitter == nil && len(prepared.allHazards) == 0:
+	case submitter == nil && len(p.hazards) == 0:
 		return nil
 	}
-	organizationID := prepared.owners.organizationID
+	organizationID := p.owners.organizationID
 	organization, err := e.organizationOf(ctx, organizationID)
 	if err != nil {
 		return err
 	}
 	if submitter == nil {
-		return e.refuseHazards(prepared.intent, organization, prepared.allHazards, nil)
+		return e.refuseHazards(p.intent, organization, p.hazards, nil)
 	}
 	c := &call{engine: e, caller: e.localCaller(organization, organizationID)}
-	if err := c.decide(ctx, c.submission(prepared), spent); err != nil {
+	if err := c.decide(ctx, c.submission(p), spent); err != nil {
 		return err
 	}
-	prepared.call = c
+	p.call = c
 	return nil
 }
 
 // decide asks the policy. Limits need a store to count in.
-func (c *call) decide(ctx context.Context, s *submission, spent SpentReader) error {
+func (c *call) decide(ctx context.Context, s *submission, spent access.SpentReader) error {
 	if err := c.engine.decide(ctx, s, spent); err != nil {
 		return err
 	}
 	if charges := s.decision.Charges; len(charges) > 0 && c.engine.config.Store == nil {
-		return activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
+		return activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
 			"not authorized: limit %s is counted in a store, and this engine has none: set Config.Store", charges[0].Limit)
 	}
 	return nil
@@ -85,7 +86,7 @@ func (c *call) decide(ctx context.Context, s *submission, spent SpentReader) err
 // logRefused writes the log line of a call that was refused before anything could be
 // signed. prepared is nil if the call was not read. Without a Policy and a Submitter,
 // calls have no log lines.
-func (e *Engine) logRefused(ctx context.Context, organizationID string, intent activity.Intent, prepared *PreparedTransaction, started time.Time, err error) {
+func (e *Engine) logRefused(ctx context.Context, organizationID string, intent activity.Intent, p *prepared, started time.Time, err error) {
 	if e.config.Policy == nil && e.config.Submitter == nil {
 		return
 	}
@@ -94,31 +95,31 @@ func (e *Engine) logRefused(ctx context.Context, organizationID string, intent a
 	if e.config.Submitter != nil {
 		s.caller = e.localCaller(nil, organizationID)
 	}
-	if prepared != nil {
-		s.task = prepared
+	if p != nil {
+		s.task = p
 	}
 	e.observed(ctx, s, err)
 }
 
 // localCaller returns Config.Submitter as a caller in an organization, which need not
 // be in the directory.
-func (e *Engine) localCaller(organization *Organization, organizationID string) *caller {
+func (e *Engine) localCaller(organization *access.Organization, organizationID string) *caller {
 	if organization == nil {
-		organization = &Organization{ID: organizationID}
+		organization = &access.Organization{ID: organizationID}
 	}
-	return &caller{organization: organization, member: &Member{User: *e.config.Submitter}}
+	return &caller{organization: organization, member: &access.Member{User: *e.config.Submitter}}
 }
 
 // submission returns the call as a submission that is ready to be decided.
-func (c *call) submission(prepared *PreparedTransaction) *submission {
-	s := newSubmission(operationPath(prepared.intent.ActivityType()))
-	s.organizationID, s.intent, s.caller, s.task = c.caller.organization.ID, prepared.intent, c.caller, prepared
+func (c *call) submission(p *prepared) *submission {
+	s := newSubmission(operationPath(p.intent.ActivityType()))
+	s.organizationID, s.intent, s.caller, s.task = c.caller.organization.ID, p.intent, c.caller, p
 	return s
 }
 
 // sign carries out the call and writes its log line.
-func (c *call) sign(ctx context.Context, prepared *PreparedTransaction) (result activity.Result, err error) {
-	s := c.submission(prepared)
+func (c *call) sign(ctx context.Context, p *prepared) (result activity.Result, err error) {
+	s := c.submission(p)
 	if c.engine.config.Store == nil {
 		if err = c.decide(ctx, s, nil); err == nil { // the policy may have changed since it was prepared
 			result, err = performUnrecorded(ctx, s)
@@ -133,9 +134,9 @@ func (c *call) sign(ctx context.Context, prepared *PreparedTransaction) (result 
 // performUnrecorded carries out a call that is recorded nowhere.
 func performUnrecorded(ctx context.Context, s *submission) (activity.Result, error) {
 	started := time.Now()
-	done, err := s.task.perform(ctx)
+	done, err := s.task.Perform(ctx)
 	s.Performed = time.Since(started)
-	return done.result, err
+	return done.Result, err
 }
 
 // once carries out the call under its fingerprint. However often it is called, it

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
@@ -21,10 +23,11 @@ import (
 	"github.com/countersign-dev/countersign/store/bolt"
 	"github.com/countersign-dev/countersign/store/memory"
 	"github.com/countersign-dev/countersign/store/postgres"
+	"github.com/countersign-dev/countersign/verify"
 )
 
 // machine is the user that calls are attributed to.
-var machine = countersign.User{ID: "machine", Name: "machine"}
+var machine = access.User{ID: "machine", Name: "machine"}
 
 // asMachine attributes calls without a stamp to machine, with a limit of two a day.
 func asMachine(config *countersign.Config) { config.Policy, config.Submitter = new(daily), &machine }
@@ -43,7 +46,7 @@ func callsOf(e *countersign.Engine) map[string]func(context.Context) error {
 			return err
 		},
 		"PrepareTransaction": func(ctx context.Context) error {
-			prepared, err := e.PrepareTransaction(ctx, enginetest.Organization, payout())
+			prepared, err := e.Prepare(ctx, enginetest.Organization, payout())
 			if err == nil {
 				_, err = prepared.Sign(ctx)
 			}
@@ -54,11 +57,11 @@ func callsOf(e *countersign.Engine) map[string]func(context.Context) error {
 			return err
 		},
 		"SignMessages": func(ctx context.Context) error {
-			_, err := e.SignMessages(ctx, enginetest.Organization, several)
+			_, err := e.Sign(ctx, enginetest.Organization, several)
 			return err
 		},
 		"PrepareMessages": func(ctx context.Context) error {
-			prepared, err := e.PrepareMessage(ctx, enginetest.Organization, several)
+			prepared, err := e.Prepare(ctx, enginetest.Organization, several)
 			if err == nil {
 				_, err = prepared.Sign(ctx)
 			}
@@ -152,7 +155,7 @@ func TestCallRecord(t *testing.T) {
 	if !strings.Contains(string(record.AppendAnswer(nil)), `"LOCAL"`) {
 		t.Error("the answer does not say LOCAL")
 	}
-	if _, err := countersign.VerifyVotes(record, nil); !errors.Is(err, countersign.ErrEvidence) {
+	if _, err := verify.Votes(record, nil); !errors.Is(err, verify.ErrVotes) {
 		t.Errorf("a call is taken for evidence: %v", err)
 	}
 }
@@ -210,7 +213,7 @@ func (l *lossy) Complete(ctx context.Context, lease store.Lease, done store.Acti
 // result.
 func TestRepeatedSignChargedOnce(t *testing.T) {
 	f := enginetest.New(t, asMachine, func(config *countersign.Config) { config.Store = &lossy{Store: memory.New(0)} })
-	prepared, err := f.Engine.PrepareTransaction(t.Context(), enginetest.Organization, payout())
+	prepared, err := f.Engine.Prepare(t.Context(), enginetest.Organization, payout())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +222,7 @@ func TestRepeatedSignChargedOnce(t *testing.T) {
 	}
 	for range 3 {
 		result, err := prepared.Sign(t.Context())
-		if err != nil || result.SignedTransaction != enginetest.Signed {
+		if err != nil || result.(activity.SignTransactionResult).SignedTransaction != enginetest.Signed {
 			t.Fatalf("%+v, %v", result, err)
 		}
 	}
@@ -229,7 +232,7 @@ func TestRepeatedSignChargedOnce(t *testing.T) {
 	}
 	_, err = f.Engine.SignTransaction(t.Context(), enginetest.Organization, payout())
 	refusal(t, err, activity.ReasonLimitExceeded, "")
-	_, err = f.Engine.PrepareTransaction(t.Context(), enginetest.Organization, payout())
+	_, err = f.Engine.Prepare(t.Context(), enginetest.Organization, payout())
 	refusal(t, err, activity.ReasonLimitExceeded, "")
 }
 
@@ -303,6 +306,7 @@ func TestCallsWithoutStore(t *testing.T) {
 	f := enginetest.New(t)
 	alone := func(opened store.Store) *countersign.Engine {
 		engine, err := countersign.New(countersign.Config{
+			Chains:   all.Chains(all.Limits{}),
 			Keystore: staysOpen{keystore.Keystore(f.Signing)}, Policy: new(daily), Submitter: &machine, Store: opened, Now: f.Clock.Now,
 		})
 		if err != nil {
@@ -333,10 +337,11 @@ func TestSignAsksAgain(t *testing.T) {
 		var denies atomic.Bool
 		f := enginetest.New(t)
 		engine, err := countersign.New(countersign.Config{
+			Chains:   all.Chains(all.Limits{}),
 			Keystore: f.Signing, Submitter: &machine, Store: opened, Now: f.Clock.Now,
-			Policy: countersign.PolicyFunc(func(context.Context, countersign.Authorization) error {
+			Policy: access.PolicyFunc(func(context.Context, access.Authorization) error {
 				if denies.Load() {
-					return countersign.ErrDenied
+					return access.ErrDenied
 				}
 				return nil
 			}),
@@ -344,7 +349,7 @@ func TestSignAsksAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		prepared, err := engine.PrepareTransaction(t.Context(), enginetest.Organization, payout())
+		prepared, err := engine.Prepare(t.Context(), enginetest.Organization, payout())
 		if err != nil {
 			t.Fatal(err)
 		}

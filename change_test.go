@@ -9,8 +9,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
@@ -95,11 +95,11 @@ func TestInspectedChange(t *testing.T) {
 		"a rejection":  {safeTx(ourSafe, "0", "", 0), true},
 		"to the owner": {safeTx(enginetest.Address, "5", "", 0), false},
 	} {
-		inspection, err := countersign.InspectIntent(c.intent, countersign.Limits{})
+		inspection, err := all.InspectIntent(c.intent, all.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		prepared, err := enginetest.New(t).Engine.PrepareMessage(t.Context(), enginetest.Organization, c.intent)
+		prepared, err := enginetest.New(t).Engine.Prepare(t.Context(), enginetest.Organization, c.intent)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,15 +10,16 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/operation"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// Config configures an Engine. Only Keystore is required.
+// Config configures an Engine. Only Keystore and Chains are required.
 type Config struct {
 	// Keystore finds the keys that sign. The engine closes it.
 	Keystore keystore.Keystore
@@ -28,8 +29,8 @@ type Config struct {
 	AllowHazards []string
 
 	// Chains are the chains that the engine signs for. The type of a chain's
-	// transactions is TRANSACTION_TYPE_ followed by its name in upper case.
-	// Default: Chains(Limits{}).
+	// transactions is TRANSACTION_TYPE_ followed by its name in upper case. A program
+	// contains the chains that it lists; package chains/all lists all five.
 	Chains []chains.Chain
 
 	// Descriptors reads calls of programs that the chains do not know, such as a
@@ -55,19 +56,19 @@ type Config struct {
 
 	// Directory knows who may send requests. Without it, only the calls that take an
 	// intent can be used.
-	Directory Directory
+	Directory access.Directory
 
 	// Policy decides who may do what. It judges users, so it needs a Directory or a
 	// Submitter. Default: a credential may submit the activity types that it is
 	// registered for.
-	Policy Policy
+	Policy access.Policy
 
 	// Submitter is the user that calls without a stamp (SignTransaction, SignMessage
 	// and the others that take an intent) are attributed to. It needs an ID. The calls
 	// are recorded in Store, with the scheme LOCAL, and charged to the limits of a Policy
 	// that is a Decider. A call that needs approvals is refused. Default: such calls are
 	// not recorded, and are refused if there is a Policy.
-	Submitter *User
+	Submitter *access.User
 
 	// Store keeps the activities and counts limits. The engine closes it.
 	// Default: with a Directory, one in memory with its defaults; otherwise none.
@@ -84,9 +85,11 @@ type Config struct {
 	// needs Log. Default: answers carry no such proof.
 	LogSigner *translog.Signer
 
-	// OTP is the service for one-time passwords. It must use the same Store.
-	// Default: requests for them are refused.
-	OTP *otp.Service
+	// Operations are what the engine does besides signing transactions, such as
+	// messages.Operations() for signing messages, and those of package otp/operations for
+	// one-time passwords. A program contains what it lists.
+	// Default: any other request is refused.
+	Operations []operation.Operation
 
 	// ProofSigner signs app proofs and verification tokens. It is an ECDSA key on
 	// P-256 and must not be a key of the keystore. Default: a request for them is
@@ -152,9 +155,6 @@ func (c *Config) setDefaults() error {
 	c.MaxRequestSkew = cmp.Or(c.MaxRequestSkew, DefaultMaxRequestSkew)
 	c.LeaseTTL = cmp.Or(c.LeaseTTL, DefaultLeaseTTL)
 	c.MaxWaiting = cmp.Or(c.MaxWaiting, DefaultMaxWaiting)
-	if c.Store == nil && c.OTP != nil {
-		return errors.New("countersign: Config.OTP needs Config.Store: the store that the service uses")
-	}
 	if c.Store == nil && c.Directory != nil {
 		c.Store = memory.New(DefaultStoreBytes)
 	}

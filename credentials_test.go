@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 )
@@ -46,8 +47,8 @@ func submittedBy(t *testing.T, kind activity.Type, list []activity.Type) error {
 	key := enginetest.NewAPIKey(t)
 	config := key.Config()
 	config.Activities = list
-	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: []countersign.UserConfig{
-		{ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{config}},
+	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: []access.UserConfig{
+		{ID: "user-1", Name: "ci", APIKeys: []access.APIKeyConfig{config}},
 	}}})
 	if err != nil {
 		t.Fatal(err)

@@ -8,8 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/intents"
+	"github.com/countersign-dev/countersign/operation"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -19,7 +22,7 @@ import (
 // spent is nil when a request is decided for the first time: the ledger is not read
 // then, since the charges are made in the transaction that takes the lease, or not at
 // all. A Decider whose charges exceeded a limit there is asked again with the ledger.
-func (e *Engine) decide(ctx context.Context, s *submission, spent SpentReader) error {
+func (e *Engine) decide(ctx context.Context, s *submission, spent access.SpentReader) error {
 	now := e.config.Now()
 	votes := s.ownVote(now)
 	decision, err := e.ask(ctx, s, votes, spent)
@@ -28,7 +31,7 @@ func (e *Engine) decide(ctx context.Context, s *submission, spent SpentReader) e
 	}
 	refused := refuseWaiting(withAges(decision.Approvals), votes, s.caller.member.User.ID, now)
 	if refused != nil {
-		if _, signs := s.task.(*PreparedTransaction); !signs || s.caller.stamp == nil || len(decision.Rules) == 0 {
+		if _, signs := s.task.(*prepared); !signs || s.caller.stamp == nil || len(decision.Rules) == 0 {
 			return refused
 		}
 	}
@@ -37,21 +40,21 @@ func (e *Engine) decide(ctx context.Context, s *submission, spent SpentReader) e
 }
 
 // ownVote returns the approval that a submission is of itself.
-func (s *submission) ownVote(now time.Time) []Vote {
-	return []Vote{{User: s.caller.member.User, Credential: s.caller.member.Credential, At: now}}
+func (s *submission) ownVote(now time.Time) []access.Vote {
+	return []access.Vote{{User: s.caller.member.User, Credential: s.caller.member.Credential, At: now}}
 }
 
 // ask asks the policy, if there is one, and refuses hazards that neither the
 // configuration, nor the organization, nor the rules that cover them allow. A plain
 // Policy is asked only about hazards that are allowed.
-func (e *Engine) ask(ctx context.Context, s *submission, votes []Vote, spent SpentReader) (Decision, error) {
+func (e *Engine) ask(ctx context.Context, s *submission, votes []access.Vote, spent access.SpentReader) (access.Decision, error) {
 	readings := readingsOf(s.task)
 	if e.config.Policy == nil {
-		return Decision{Readings: readings.Digest(), ReadWith: readings.Sources()}, e.refuseHazards(s.intent, s.caller.organization, s.task.hazards(), nil)
+		return access.Decision{Readings: readings.Digest(), ReadWith: readings.Sources()}, e.refuseHazards(s.intent, s.caller.organization, s.task.Hazards(), nil)
 	}
 	authorization, err := e.authorization(ctx, s)
 	if err != nil {
-		return Decision{}, err
+		return access.Decision{}, err
 	}
 	authorization.Votes, authorization.Spent = votes, spent
 	decision, err := e.askPolicy(ctx, authorization)
@@ -61,15 +64,15 @@ func (e *Engine) ask(ctx context.Context, s *submission, votes []Vote, spent Spe
 
 // authorization returns what a policy is asked about a submission, without votes and
 // ledger.
-func (e *Engine) authorization(ctx context.Context, s *submission) (Authorization, error) {
-	effects, keys, err := s.task.effects(ctx)
-	return Authorization{
+func (e *Engine) authorization(ctx context.Context, s *submission) (access.Authorization, error) {
+	effects, keys, err := s.task.Effects(ctx)
+	return access.Authorization{
 		Organization: s.caller.organization,
 		User:         s.caller.member.User,
 		Credential:   s.caller.member.Credential,
 		Intent:       redacted(s.intent),
-		Summary:      s.task.summary(),
-		Hazards:      s.task.hazards(),
+		Summary:      s.task.Summary(),
+		Hazards:      s.task.Hazards(),
 		Effects:      effects,
 		Keys:         keys,
 		Now:          e.config.Now(),
@@ -86,44 +89,44 @@ func redacted(intent activity.Intent) activity.Intent {
 }
 
 // readingsOf returns what descriptors say of a task, or nil.
-func readingsOf(task work) chains.Readings {
-	if prepared, ok := task.(*PreparedTransaction); ok {
-		return prepared.reading
+func readingsOf(task operation.Task) chains.Readings {
+	if p, ok := task.(*prepared); ok {
+		return p.reading
 	}
 	return nil
 }
 
-func (e *Engine) askPolicy(ctx context.Context, authorization Authorization) (Decision, error) {
+func (e *Engine) askPolicy(ctx context.Context, authorization access.Authorization) (access.Decision, error) {
 	hazards := authorization.Hazards
-	decider, ok := e.config.Policy.(Decider)
+	decider, ok := e.config.Policy.(access.Decider)
 	if !ok {
 		if err := e.refuseHazards(authorization.Intent, authorization.Organization, hazards, nil); err != nil {
-			return Decision{}, err
+			return access.Decision{}, err
 		}
-		return Decision{}, e.refusePolicy(e.config.Policy.Authorize(ctx, authorization))
+		return access.Decision{}, e.refusePolicy(e.config.Policy.Authorize(ctx, authorization))
 	}
 	authorization.Hazards = e.notAllowed(authorization.Organization, hazards)
 	decision, err := decider.Decide(ctx, authorization)
 	if err != nil {
-		return Decision{}, e.refusePolicy(err)
+		return access.Decision{}, e.refusePolicy(err)
 	}
 	if err := e.refuseHazards(authorization.Intent, authorization.Organization, hazards, decision.Hazards); err != nil {
-		return Decision{}, err
+		return access.Decision{}, err
 	}
 	return decision, nil
 }
 
 // refuseWaiting returns the refusal of a request that needs approvals and cannot wait
 // for them, or nil if it has all its votes.
-func refuseWaiting(groups []Approval, votes []Vote, submitter string, now time.Time) error {
+func refuseWaiting(groups []access.Group, votes []access.Vote, submitter string, now time.Time) error {
 	for i := range groups {
 		group := &groups[i]
-		if missing := group.Missing(votes, submitter, now); missing > 0 {
+		if missing := access.Missing(group, votes, submitter, now); missing > 0 {
 			tagged := ""
 			if group.Tag != "" {
 				tagged = fmt.Sprintf(" of users with the tag %s", group.Tag)
 			}
-			return activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
+			return activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
 				"not authorized: rule %s needs more approvals%s (%d missing), for which only a submitted transaction can wait", group.Rule, tagged, missing)
 		}
 	}
@@ -136,9 +139,8 @@ type allowance struct {
 	names []string
 }
 
-func newAllowance(names []string, table chainTable) (allowance, error) {
+func newAllowance(names, known []string) (allowance, error) {
 	allowed := allowance{names: slices.Clone(names)}
-	known := table.hazardNames()
 	for _, name := range names {
 		switch {
 		case name == AllHazards:
@@ -163,7 +165,7 @@ func (a allowance) refused(hazards []chains.Hazard) []chains.Hazard {
 
 // refuseHazards refuses hazards that neither the configuration, nor the organization,
 // nor a rule allows.
-func (e *Engine) refuseHazards(intent activity.Intent, organization *Organization, hazards, byRules []chains.Hazard) error {
+func (e *Engine) refuseHazards(intent activity.Intent, organization *access.Organization, hazards, byRules []chains.Hazard) error {
 	refused := slices.DeleteFunc(e.notAllowed(organization, hazards), func(hazard chains.Hazard) bool { return slices.Contains(byRules, hazard) })
 	if len(refused) == 0 {
 		return nil
@@ -173,7 +175,7 @@ func (e *Engine) refuseHazards(intent activity.Intent, organization *Organizatio
 
 // notAllowed returns the hazards that neither the configuration nor the organization
 // allows.
-func (e *Engine) notAllowed(organization *Organization, hazards []chains.Hazard) []chains.Hazard {
+func (e *Engine) notAllowed(organization *access.Organization, hazards []chains.Hazard) []chains.Hazard {
 	refused := e.allowed.refused(hazards)
 	if organization != nil {
 		refused = allowance{names: organization.AllowHazards}.refused(refused)
@@ -183,9 +185,9 @@ func (e *Engine) notAllowed(organization *Organization, hazards []chains.Hazard)
 
 // nameHazards returns the refusal of hazards, which says how to allow them.
 func nameHazards(intent activity.Intent, hazards []chains.Hazard) error {
-	what, field := "transaction", fieldTransaction
-	if isMessage(intent) {
-		what, field = "message", fieldPayload
+	what, field := "transaction", intents.FieldTransaction
+	if intents.IsMessage(intent) {
+		what, field = "message", intents.FieldPayload
 	}
 	var details, names []string
 	for _, hazard := range hazards {
@@ -199,11 +201,11 @@ func nameHazards(intent activity.Intent, hazards []chains.Hazard) error {
 
 // spent returns a reader of what limits have counted of all requests except one, which
 // may have been charged by a process that died.
-func (e *Engine) spent(except store.Fingerprint) SpentReader { return spentReader{e, except} }
+func (e *Engine) spent(except store.Fingerprint) access.SpentReader { return spentReader{e, except} }
 
 // spentSoFar returns a reader of what limits have counted of all requests, or nil if
 // there is no store.
-func (e *Engine) spentSoFar() SpentReader {
+func (e *Engine) spentSoFar() access.SpentReader {
 	if e.config.Store == nil {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/stamp"
@@ -13,11 +14,11 @@ import (
 
 // countingDirectory counts the queries to a directory. Its organizations allow a hazard.
 type countingDirectory struct {
-	countersign.Directory
+	access.Directory
 	organizations, members atomic.Int64
 }
 
-func (d *countingDirectory) Organization(ctx context.Context, id string) (*countersign.Organization, error) {
+func (d *countingDirectory) Organization(ctx context.Context, id string) (*access.Organization, error) {
 	d.organizations.Add(1)
 	organization, err := d.Directory.Organization(ctx, id)
 	if err != nil {
@@ -28,7 +29,7 @@ func (d *countingDirectory) Organization(ctx context.Context, id string) (*count
 	return &allowing, nil
 }
 
-func (d *countingDirectory) Member(ctx context.Context, organizationID string, id stamp.ID) (*countersign.Member, error) {
+func (d *countingDirectory) Member(ctx context.Context, organizationID string, id stamp.ID) (*access.Member, error) {
 	d.members.Add(1)
 	return d.Directory.Member(ctx, organizationID, id)
 }

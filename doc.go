@@ -19,7 +19,7 @@
 //   - [Engine.SignTransaction] takes an intent and returns a signed transaction, for
 //     a program that is its own only client. [SignTransaction] does the same without
 //     an engine.
-//   - [Engine.PrepareTransaction] and [PreparedTransaction.Sign] split that in two, so
+//   - [Engine.Prepare] and [Prepared.Sign] split that in two, so
 //     that the summary can be shown in between.
 //   - [Engine.Submit] takes a body with a stamp over it: the sender is authenticated, a
 //     policy is asked, and the result is recorded before it is answered, once for each

@@ -3,21 +3,22 @@ package countersign
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/internal/intents"
 )
 
 // Engine validates intents and carries them out. It is safe for concurrent use. Its
 // errors about calls and requests are of type *activity.Error; those of Close,
 // ResumeWaiting, LogPolicy and AdoptRecords are for the operator.
 type Engine struct {
-	config  Config // with its defaults set
-	chains  chainTable
-	allowed allowance
+	config     Config // with its defaults set
+	chains     intents.Table
+	operations operations
+	allowed    allowance
 
 	sweeping  sync.WaitGroup
 	lastSweep atomic.Int64 // UnixNano
@@ -33,18 +34,25 @@ func New(config Config) (*Engine, error) {
 	if config.Policy != nil && config.Directory == nil && config.Submitter == nil {
 		return nil, errors.New("countersign: Config.Policy judges users: set Config.Directory or Config.Submitter")
 	}
-	table, err := newChainTable(config.Chains)
-	if err != nil {
-		return nil, err
+	if len(config.Chains) == 0 {
+		return nil, errors.New("countersign: Config.Chains is missing: list the chains that the engine signs for, such as ethereum.New(ethereum.Limits{}), or all.Chains(all.Limits{}) of package chains/all")
 	}
-	allowed, err := newAllowance(config.AllowHazards, table)
+	table, err := intents.New(config.Chains)
+	if err != nil {
+		return nil, fmt.Errorf("countersign: Config.Chains: %w", err)
+	}
+	served, err := newOperations(config.Operations, config.Store != nil)
 	if err != nil {
 		return nil, err
 	}
 	if err := config.setDefaults(); err != nil {
 		return nil, err
 	}
-	e := &Engine{config: config, chains: table, allowed: allowed}
+	allowed, err := newAllowance(config.AllowHazards, append(table.HazardNames(), served.hazardNames()...))
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{config: config, chains: table, operations: served, allowed: allowed}
 	e.lastSweep.Store(config.Now().UnixNano())
 	return e, nil
 }
@@ -58,27 +66,6 @@ func (e *Engine) Close() error {
 	}
 	e.sweeping.Wait()
 	return err
-}
-
-// SignTransaction signs a transaction with a temporary engine over keys, which stay
-// open. It is the shortest way to a first signature; a program that signs more than one
-// transaction creates an Engine once.
-func SignTransaction(ctx context.Context, keys keystore.Keystore, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
-	engine, err := New(Config{Keystore: keys})
-	if err != nil {
-		return activity.SignTransactionResult{}, err
-	}
-	return engine.SignTransaction(ctx, organizationID, intent)
-}
-
-// SignTransaction signs a transaction with a key of the organization, if it is
-// well-formed and all its hazards are allowed.
-func (e *Engine) SignTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
-	result, err := e.signCall(ctx, organizationID, intent)
-	if err != nil {
-		return activity.SignTransactionResult{}, err
-	}
-	return result.(activity.SignTransactionResult), nil
 }
 
 // SweepInterval is how often the engine makes the store remove expired entries, as long

@@ -15,9 +15,11 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/messages"
 )
 
 const (
@@ -55,6 +57,9 @@ func newEngine(t testing.TB, config countersign.Config) (*countersign.Engine, *m
 	}
 	if config.Keystore == nil {
 		config.Keystore = keys
+	}
+	if config.Chains == nil {
+		config.Chains, config.Operations = all.Chains(all.Limits{}), messages.Operations()
 	}
 	engine, err := countersign.New(config)
 	if err != nil {
@@ -199,7 +204,7 @@ func TestSignTransactionRefusals(t *testing.T) {
 			if result.SignedTransaction != "" {
 				t.Errorf("there is a result: %s", result.SignedTransaction)
 			}
-			if _, err := engine.PrepareTransaction(t.Context(), c.org, c.intent); err == nil || err.Error() != c.message {
+			if _, err := engine.Prepare(t.Context(), c.org, c.intent); err == nil || err.Error() != c.message {
 				t.Errorf("PrepareTransaction: %v", err)
 			}
 		})
@@ -246,7 +251,7 @@ func TestSignTransactionUnknownType(t *testing.T) {
 		if !ok || refused.Reason != activity.ReasonUnsupportedTransactionType || refused.Field != "type" || !errors.Is(err, chains.ErrUnsupported) {
 			t.Fatalf("%q: %v", kind, err)
 		}
-		for _, known := range countersign.TransactionTypes() {
+		for _, known := range all.TransactionTypes() {
 			if !strings.Contains(err.Error(), string(known)) {
 				t.Errorf("%q: %v does not name %s", kind, err, known)
 			}
@@ -319,44 +324,50 @@ func TestNewRefuses(t *testing.T) {
 	if _, err := countersign.New(countersign.Config{}); err == nil || !strings.Contains(err.Error(), "Config.Keystore is missing") {
 		t.Errorf("no keystore: %v", err)
 	}
-	config := countersign.Config{Keystore: memory.New(), AllowHazards: []string{ethereum.HazardNoChainID, "ethereum/no-such"}}
+	config := countersign.Config{
+		Keystore: memory.New(), Chains: all.Chains(all.Limits{}), Operations: messages.Operations(),
+		AllowHazards: []string{ethereum.HazardNoChainID, "ethereum/no-such"},
+	}
 	_, err := countersign.New(config)
 	if err == nil || !strings.Contains(err.Error(), `unknown hazard "ethereum/no-such"`) {
 		t.Fatalf("unknown hazard: %v", err)
 	}
-	for _, name := range append(countersign.HazardNames(), countersign.AllHazards) {
+	for _, name := range append(all.HazardNames(), countersign.AllHazards) {
 		if !strings.Contains(err.Error(), name) {
 			t.Errorf("%v does not name %s", err, name)
 		}
 	}
 }
 
-// TestChains checks that nil selects the five chains, as an empty list does, that a nil
-// element is refused, and that the list is copied.
+// TestChains checks that the list of chains is copied, and that an engine without chains, or
+// with a nil one, is refused.
 func TestChains(t *testing.T) {
-	chosen := countersign.Chains(countersign.Limits{})
+	chosen := all.Chains(all.Limits{})
 	copied, _ := newEngine(t, countersign.Config{Chains: chosen})
 	clear(chosen)
-	empty, _ := newEngine(t, countersign.Config{Chains: chosen[:0]})
-	for name, engine := range map[string]*countersign.Engine{"copied": copied, "empty": empty} {
-		if _, err := engine.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer)); err != nil {
-			t.Errorf("%s: %v", name, err)
+	if _, err := copied.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer)); err != nil {
+		t.Error(err)
+	}
+	for _, none := range [][]chains.Chain{nil, {}} {
+		if _, err := countersign.New(countersign.Config{Keystore: memory.New(), Chains: none}); err == nil || !strings.Contains(err.Error(), "Config.Chains is missing") {
+			t.Errorf("no chains: %v", err)
 		}
 	}
-	if _, err := countersign.New(countersign.Config{Keystore: memory.New(), Chains: chosen}); err == nil || !strings.Contains(err.Error(), "Config.Chains[0] is nil") {
+	if _, err := countersign.New(countersign.Config{Keystore: memory.New(), Chains: chosen}); err == nil || !strings.Contains(err.Error(), "Config.Chains: chain 0 is nil") {
 		t.Errorf("a nil chain: %v", err)
 	}
 }
 
-// TestIntentsOfOtherTypes checks that intents that are no messages are refused, and that the
-// error names their type in Go: a pointer is of another type than its value.
+// TestIntentsOfOtherTypes checks that intents that sign nothing are refused, and so is a
+// pointer, which is of another type than its value.
 func TestIntentsOfOtherTypes(t *testing.T) {
 	engine, _ := newEngine(t, countersign.Config{})
 	for _, intent := range []activity.Intent{nil, activity.VoteIntent{}, &activity.SignRawPayloadIntent{}} {
-		_, err := engine.PrepareMessage(t.Context(), org, intent)
-		checkError(t, err, activity.ReasonRequestInvalid, 3, "type",
-			fmt.Sprintf("%T is not an intent to sign a message: use SignRawPayloadIntent or SignRawPayloadsIntent", intent))
-		_, err = countersign.InspectIntent(intent, countersign.Limits{})
+		_, err := engine.Prepare(t.Context(), org, intent)
+		if refused, ok := errors.AsType[*activity.Error](err); !ok || refused.Reason != activity.ReasonRequestInvalid || refused.Field != "type" {
+			t.Errorf("%T: %v", intent, err)
+		}
+		_, err = all.InspectIntent(intent, all.Limits{})
 		checkError(t, err, activity.ReasonRequestInvalid, 3, "type", fmt.Sprintf("%T asks for no signature", intent))
 	}
 }
@@ -374,7 +385,7 @@ func TestAllowHazardsIsCopied(t *testing.T) {
 func TestCancelledContext(t *testing.T) {
 	engine, _ := newEngine(t, countersign.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
-	prepared, err := engine.PrepareTransaction(ctx, org, ethereumIntent(vectorAddr, transfer))
+	prepared, err := engine.Prepare(ctx, org, ethereumIntent(vectorAddr, transfer))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,7 +404,7 @@ func TestCancelledContext(t *testing.T) {
 // that was prepared before.
 func TestSignAfterClose(t *testing.T) {
 	engine, _ := newEngine(t, countersign.Config{})
-	prepared, err := engine.PrepareTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer))
+	prepared, err := engine.Prepare(t.Context(), org, ethereumIntent(vectorAddr, transfer))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,29 +8,18 @@ import (
 	"errors"
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 )
 
 // refuseTransaction translates an error of a chain or a key.
 func refuseTransaction(err error) error {
-	var parse *chains.ParseError
-	var signer *chains.SignerError
-	switch {
-	case errors.As(err, &parse) && errors.Is(parse, chains.ErrUnsupported):
-		return activity.NewError(activity.ReasonUnsupportedTransactionType, fieldTransaction, err, "%v", err)
-	case errors.As(err, &parse):
-		return activity.NewError(activity.ReasonInvalidTransaction, fieldTransaction, err, "%v", err)
-	case errors.As(err, &signer) && errors.Is(signer, chains.ErrNotSigner):
-		return activity.NewError(activity.ReasonNotFound, fieldSignWith, err, "%v", err)
-	case errors.As(err, &signer):
-		return activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, err, "%v", err)
-	case errors.Is(err, keystore.ErrUnsupported):
-		return activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, err, "%v", err)
+	if refused, ok := errors.AsType[*activity.Error](intents.Refuse(err)); ok {
+		return refused
 	}
 	return refuseKey(err)
 }
@@ -74,60 +63,10 @@ func refuseDirectory(err error) error {
 	return activity.NewError(activity.ReasonUnavailable, "", err, "the directory of organizations cannot be read: try again")
 }
 
-func refuseMessage(err error) error {
-	return activity.NewError(activity.ReasonInvalidTransaction, fieldPayload, err, "%v", err)
-}
-
-// refuseOTP translates an error of the service for one-time passwords. Its result does
-// not reveal why a code is invalid.
-func refuseOTP(err error) error {
-	if refused := otpRefusal(err); refused != nil {
-		return refused
-	}
-	return refuseStore(err)
-}
-
-// otpRefusal translates an error of the service itself, and returns nil for any other.
-func otpRefusal(err error) error {
-	var parameter *otp.ParameterError
-	var limit *otp.LimitError
-	switch {
-	case errors.As(err, &parameter):
-		return activity.NewError(parameterReason(parameter), parameter.Parameter, err, "%v", parameter)
-	case errors.As(err, &limit):
-		return refuseLimit(limit)
-	case errors.Is(err, otp.ErrInvalidCode):
-		return activity.NewError(activity.ReasonOTPInvalid, "", err, "%v", otp.ErrInvalidCode)
-	case errors.Is(err, otp.ErrDelivery):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the message could not be delivered: send the same body again")
-	}
-	return nil
-}
-
-func parameterReason(err *otp.ParameterError) activity.Reason {
-	switch {
-	case errors.Is(err, otp.ErrEmail):
-		return activity.ReasonInvalidEmail
-	case errors.Is(err, otp.ErrPhone):
-		return activity.ReasonInvalidPhone
-	}
-	return activity.ReasonRequestInvalid
-}
-
-func refuseLimit(limit *otp.LimitError) error {
-	reason := activity.ReasonRateLimitExceeded
-	if limit.Limit == otp.LimitSends {
-		reason = activity.ReasonMaxOTPInitiated
-	}
-	refused := activity.NewError(reason, "", limit, "%v", limit)
-	refused.RetryAfter = limit.RetryAfter
-	return refused
-}
-
 // refuseStore translates an error of the store, without its text, which may name files
-// and hosts.
+// and hosts. The refusal of an operation's change is returned as it is.
 func refuseStore(err error) error {
-	if refused := otpRefusal(err); refused != nil {
+	if refused, ok := errors.AsType[*activity.Error](err); ok {
 		return refused
 	}
 	var limit *store.LimitError
@@ -159,17 +98,9 @@ func refuseStore(err error) error {
 	return activity.NewError(activity.ReasonInternal, "", err, "the store of activities could not be used")
 }
 
-// refuseStored is refuseStore for an error that may be an *activity.Error already.
-func refuseStored(err error) error {
-	if _, ok := errors.AsType[*activity.Error](err); ok {
-		return err
-	}
-	return refuseStore(err)
-}
-
 // refusePolicy translates an error of a policy.
 func (e *Engine) refusePolicy(err error) error {
-	var exceeded *LimitExceeded
+	var exceeded *access.LimitExceeded
 	switch {
 	case err == nil:
 		return nil
@@ -179,7 +110,7 @@ func (e *Engine) refusePolicy(err error) error {
 			refused.RetryAfter = max(0, exceeded.Frees.Sub(e.config.Now()))
 		}
 		return refused
-	case errors.Is(err, ErrDenied):
+	case errors.Is(err, access.ErrDenied):
 		return activity.NewError(activity.ReasonNotAuthorized, "", err, "not authorized: %v", err)
 	}
 	return activity.NewError(activity.ReasonUnavailable, "", err, "the policy could not decide: try again")

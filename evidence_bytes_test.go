@@ -9,8 +9,11 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/store/memory"
+	"github.com/countersign-dev/countersign/verify"
 )
 
 // signedMembers are the members of a vote that its stamp, its body or its credential
@@ -26,7 +29,7 @@ var (
 func TestVerifyVotesTampered(t *testing.T) {
 	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
 	good, members := b.completed(t), b.members()
-	want, err := countersign.VerifyVotes(good, members)
+	want, err := verify.Votes(good, members)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +43,8 @@ func TestVerifyVotesTampered(t *testing.T) {
 				record := *good
 				record.Votes = slices.Clone(good.Votes)
 				flip(reflect.ValueOf(&record.Votes[i]).Elem().FieldByIndex(field.Index), at)
-				got, err := countersign.VerifyVotes(&record, members)
-				if signed && !errors.Is(err, countersign.ErrEvidence) {
+				got, err := verify.Votes(&record, members)
+				if signed && !errors.Is(err, verify.ErrVotes) {
 					t.Errorf("votes[%d].%s, byte %d: %v", i, field.Name, at, err)
 				}
 				if !signed && (err != nil || !reflect.DeepEqual(got, want)) {
@@ -54,7 +57,7 @@ func TestVerifyVotesTampered(t *testing.T) {
 		record, request := *good, *good.Request
 		request.Body, record.Request = slices.Clone(good.Request.Body), &request
 		request.Body[at] ^= 1 << (at % 8)
-		if _, err := countersign.VerifyVotes(&record, members); !errors.Is(err, countersign.ErrEvidence) {
+		if _, err := verify.Votes(&record, members); !errors.Is(err, verify.ErrVotes) {
 			t.Fatalf("the body, byte %d: %v", at, err)
 		}
 	}
@@ -65,7 +68,7 @@ func TestVerifyVotesTampered(t *testing.T) {
 func TestVerifyAnswerTamperedVotes(t *testing.T) {
 	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
 	record := b.completed(t)
-	trust := countersign.Trust{Body: record.Request.Body, Members: b.members(), Approvals: []countersign.Approval{{Rule: "two", Count: 2, NotSubmitter: true}}}
+	trust := verify.Trust{Chains: all.Chains(all.Limits{}), Body: record.Request.Body, Members: b.members(), Approvals: []access.Group{{Rule: "two", Count: 2, NotSubmitter: true}}}
 	good := record.AppendAnswer(nil)
 	texts := 0
 	for i := range record.Votes {
@@ -88,8 +91,8 @@ func TestVerifyAnswerTamperedVotes(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, err = countersign.VerifyAnswer(encoded, trust)
-				if noticed := errors.Is(err, countersign.ErrAnswer); noticed != !slices.Contains([]string{"id", "activityId"}, name) {
+				_, err = verify.Answer(encoded, trust)
+				if noticed := errors.Is(err, verify.ErrAnswer); noticed != !slices.Contains([]string{"id", "activityId"}, name) {
 					t.Errorf("votes[%d].%s, byte %d: %v", i, name, at, err)
 				}
 			}

@@ -11,15 +11,18 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/store/memory"
+	"github.com/countersign-dev/countersign/verify"
 )
 
 // members returns the users of a ballot as an auditor knows them: by their public keys.
-func (b *ballot) members() []countersign.Member {
+func (b *ballot) members() []access.Member {
 	b.t.Helper()
-	var members []countersign.Member
+	var members []access.Member
 	for user, key := range map[string]*enginetest.APIKey{"user-1": b.APIKey, "ann": b.ann, "ben": b.ben, "cid": b.cid, "dan": b.dan} {
 		config := key.Config()
 		if user != "dan" {
@@ -29,8 +32,8 @@ func (b *ballot) members() []countersign.Member {
 		if user == "cid" {
 			tags = nil
 		}
-		one := countersign.OrganizationConfig{ID: enginetest.Organization, Name: "Example", Users: []countersign.UserConfig{
-			{ID: user, Name: user, Tags: tags, APIKeys: []countersign.APIKeyConfig{config}},
+		one := access.OrganizationConfig{ID: enginetest.Organization, Name: "Example", Users: []access.UserConfig{
+			{ID: user, Name: user, Tags: tags, APIKeys: []access.APIKeyConfig{config}},
 		}}
 		credentials, err := one.Members()
 		if err != nil {
@@ -62,16 +65,16 @@ func TestVerifyVotes(t *testing.T) {
 	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
 	first, second := b.completed(t), b.completed(t)
 	members := b.members()
-	without := func(user string) []countersign.Member {
-		return slices.DeleteFunc(slices.Clone(members), func(m countersign.Member) bool { return m.User.ID == user })
+	without := func(user string) []access.Member {
+		return slices.DeleteFunc(slices.Clone(members), func(m access.Member) bool { return m.User.ID == user })
 	}
-	votes, err := countersign.VerifyVotes(first, members)
+	votes, err := verify.Votes(first, members)
 	if err != nil || len(votes) != 3 || votes[1].User.ID != "ann" {
 		t.Fatalf("%+v, %v", votes, err)
 	}
 	for name, test := range map[string]struct {
 		attack  func(r *activity.Record)
-		members []countersign.Member
+		members []access.Member
 		want    string
 	}{
 		"a vote of another activity":      {func(r *activity.Record) { r.Votes[1] = second.Votes[1] }, members, "another activity"},
@@ -102,8 +105,8 @@ func TestVerifyVotes(t *testing.T) {
 			reading := *first.Reading
 			record.Reading = &reading
 			test.attack(&record)
-			_, err := countersign.VerifyVotes(&record, test.members)
-			if !errors.Is(err, countersign.ErrEvidence) || !strings.Contains(err.Error(), test.want) {
+			_, err := verify.Votes(&record, test.members)
+			if !errors.Is(err, verify.ErrVotes) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q", err, test.want)
 			}
 		})
@@ -115,18 +118,18 @@ func TestVerifyVotes(t *testing.T) {
 func TestVerifyAnswerVotes(t *testing.T) {
 	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
 	record := b.completed(t)
-	trust := countersign.Trust{Body: record.Request.Body, Members: b.members(), Approvals: []countersign.Approval{{Rule: "two", Count: 2, NotSubmitter: true}}}
-	checks, err := countersign.VerifyAnswer(record.AppendAnswer(nil), trust)
+	trust := verify.Trust{Chains: all.Chains(all.Limits{}), Body: record.Request.Body, Members: b.members(), Approvals: []access.Group{{Rule: "two", Count: 2, NotSubmitter: true}}}
+	checks, err := verify.Answer(record.AppendAnswer(nil), trust)
 	if err != nil || !strings.HasSuffix(checksOf(checks), " votes") {
 		t.Errorf("%v, %v", checks, err)
 	}
 	trust.Shown = fmt.Sprintf("%x", record.Reading.Digest())
-	if _, err := countersign.VerifyAnswer(record.AppendAnswer(nil), trust); err != nil {
+	if _, err := verify.Answer(record.AppendAnswer(nil), trust); err != nil {
 		t.Error(err)
 	}
 	other := trust
 	other.Shown = strings.Repeat("ab", 32)
-	if _, err := countersign.VerifyAnswer(record.AppendAnswer(nil), other); !errors.Is(err, countersign.ErrAnswer) || !strings.Contains(err.Error(), "it is on another reading") {
+	if _, err := verify.Answer(record.AppendAnswer(nil), other); !errors.Is(err, verify.ErrAnswer) || !strings.Contains(err.Error(), "it is on another reading") {
 		t.Errorf("another digest: %v", err)
 	}
 	less := *record
@@ -136,7 +139,7 @@ func TestVerifyAnswerVotes(t *testing.T) {
 		"a hidden signature": record.WithoutStamps(func(vote *activity.Vote) bool { return vote.UserID == "ben" }).AppendAnswer(nil),
 		"an exchanged vote":  []byte(strings.ReplaceAll(string(record.AppendAnswer(nil)), record.Votes[1].Signature, record.Votes[2].Signature)),
 	} {
-		if _, err := countersign.VerifyAnswer(attacked, trust); !errors.Is(err, countersign.ErrAnswer) || !strings.Contains(err.Error(), "votes: ") {
+		if _, err := verify.Answer(attacked, trust); !errors.Is(err, verify.ErrAnswer) || !strings.Contains(err.Error(), "votes: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -153,8 +156,8 @@ func TestVotesOnTwoReadings(t *testing.T) {
 	forged.Votes = slices.Clone(record.Votes)
 	forged.Votes[2].Message = message
 	forged.Votes[2].Signature = signatureOf(t, stamped.Stamps[0].Value)
-	trust := countersign.Trust{Body: record.Request.Body, Members: members}
-	if _, err := countersign.VerifyAnswer(forged.AppendAnswer(nil), trust); !errors.Is(err, countersign.ErrAnswer) || !strings.Contains(err.Error(), "votes[2], of user ben: it is on another reading") {
+	trust := verify.Trust{Body: record.Request.Body, Members: members}
+	if _, err := verify.Answer(forged.AppendAnswer(nil), trust); !errors.Is(err, verify.ErrAnswer) || !strings.Contains(err.Error(), "votes[2], of user ben: it is on another reading") {
 		t.Errorf("an answer with votes on two readings: %v", err)
 	}
 

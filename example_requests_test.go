@@ -12,10 +12,13 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/otp/operations"
 	"github.com/countersign-dev/countersign/stamp"
 	store "github.com/countersign-dev/countersign/store/memory"
 )
@@ -33,13 +36,13 @@ func exampleClient() *stamp.Signer {
 
 // exampleDirectory returns a directory with one organization, whose user ci has the
 // client's key.
-func exampleDirectory() countersign.Directory {
-	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{
+func exampleDirectory() access.Directory {
+	directory, err := access.NewDirectory([]access.OrganizationConfig{{
 		ID:   "my-organization",
 		Name: "Example",
-		Users: []countersign.UserConfig{{
+		Users: []access.UserConfig{{
 			Name: "ci",
-			APIKeys: []countersign.APIKeyConfig{{
+			APIKeys: []access.APIKeyConfig{{
 				Curve:     stamp.CurveP256,
 				PublicKey: hex.EncodeToString(exampleClient().PublicKey()),
 			}},
@@ -61,7 +64,7 @@ func exampleSubmission(body string) countersign.SignedBody {
 }
 
 // exampleServer returns an engine that takes requests.
-func exampleServer(policy countersign.Policy) *countersign.Engine {
+func exampleServer(policy access.Policy) *countersign.Engine {
 	keys := memory.New()
 	secret, err := hex.DecodeString("e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca")
 	if err != nil {
@@ -70,7 +73,7 @@ func exampleServer(policy countersign.Policy) *countersign.Engine {
 	if _, err := keys.Add(context.Background(), "my-organization", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		log.Fatal(err)
 	}
-	engine, err := countersign.New(countersign.Config{Keystore: keys, Directory: exampleDirectory(), Policy: policy})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys, Directory: exampleDirectory(), Policy: policy})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -155,8 +158,8 @@ func ExampleEngine_Ready() {
 
 // A policy refuses with an error that wraps ErrDenied. The caller gets its text.
 func ExamplePolicyFunc() {
-	engine := exampleServer(countersign.PolicyFunc(func(_ context.Context, asked countersign.Authorization) error {
-		return fmt.Errorf("%w: %s may not sign on %s", countersign.ErrDenied, asked.User.Name, asked.Summary.Chain)
+	engine := exampleServer(access.PolicyFunc(func(_ context.Context, asked access.Authorization) error {
+		return fmt.Errorf("%w: %s may not sign on %s", access.ErrDenied, asked.User.Name, asked.Summary.Chain)
 	}))
 	defer engine.Close()
 
@@ -167,7 +170,7 @@ func ExamplePolicyFunc() {
 
 // The errors of NewDirectory name the entry.
 func ExampleNewDirectory() {
-	_, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: "one"}, {ID: "one"}})
+	_, err := access.NewDirectory([]access.OrganizationConfig{{ID: "one"}, {ID: "one"}})
 	fmt.Println(err)
 	// Output: organizations[1]: id "one" appears twice
 }
@@ -182,7 +185,7 @@ func (s *exampleSender) Send(_ context.Context, message otp.Message) error {
 
 // One-time passwords without activities: a code is sent, typed in, and redeemed for a
 // token.
-func ExampleEngine_InitOTPAuth() {
+func Example_oneTimePasswords() {
 	ctx, sender, records := context.Background(), new(exampleSender), store.New(0)
 	secret := make([]byte, otp.MinSecretSize)
 	if _, err := rand.Read(secret); err != nil {
@@ -196,23 +199,17 @@ func ExampleEngine_InitOTPAuth() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	engine, err := countersign.New(countersign.Config{
-		Keystore: memory.New(), Directory: exampleDirectory(), Store: records, OTP: service, ProofSigner: proofKey,
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer engine.Close()
+	passwords := operations.New(service, proofKey) // Operations() is for Config.Operations of an engine
 
 	digits := false
-	sent, err := engine.InitOTPAuth(ctx, "my-organization", "Example", activity.InitOTPAuthIntent{
+	sent, err := passwords.InitOTPAuth(ctx, "my-organization", "Example", activity.InitOTPAuthIntent{
 		OTPType: "OTP_TYPE_EMAIL", Contact: "ann@example.com", Alphanumeric: &digits,
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	typed := regexp.MustCompile(`[0-9]{9}`).FindString(sender.text)
-	redeemed, err := engine.VerifyOTP(ctx, "my-organization", activity.VerifyOTPIntent{OTPID: sent.OTPID, OTPCode: typed})
+	redeemed, err := passwords.VerifyOTP(ctx, "my-organization", activity.VerifyOTPIntent{OTPID: sent.OTPID, OTPCode: typed})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -231,7 +228,7 @@ func ExampleAddresses() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, address := range countersign.Addresses(pub)[:2] {
+	for _, address := range all.Addresses(pub)[:2] {
 		fmt.Println(address.Format, address.Address)
 	}
 	// Output:
@@ -241,12 +238,12 @@ func ExampleAddresses() {
 
 // The names that Config.AllowHazards accepts.
 func ExampleHazardNames() {
-	fmt.Println(countersign.HazardNames()[0])
+	fmt.Println(all.HazardNames()[0])
 	// Output: ethereum/no-chain-id
 }
 
 func ExampleTransactionTypes() {
-	for _, kind := range countersign.TransactionTypes() {
+	for _, kind := range all.TransactionTypes() {
 		fmt.Println(kind)
 	}
 	// Output:

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/stamp"
@@ -28,14 +30,14 @@ func ExampleEngine_Submit() {
 	if _, err := keys.Add(context.Background(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		log.Fatal(err)
 	}
-	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: "org", Name: "Example", Users: []countersign.UserConfig{{
+	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: "org", Name: "Example", Users: []access.UserConfig{{
 		Name:    "ci",
-		APIKeys: []countersign.APIKeyConfig{{Curve: stamp.CurveP256, PublicKey: hex.EncodeToString(client.PublicKey())}},
+		APIKeys: []access.APIKeyConfig{{Curve: stamp.CurveP256, PublicKey: hex.EncodeToString(client.PublicKey())}},
 	}}}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	engine, err := countersign.New(countersign.Config{Keystore: keys, Directory: directory})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys, Directory: directory})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -27,7 +28,7 @@ func exampleEngine() *countersign.Engine {
 	if _, err := keys.Add(context.Background(), "my-organization", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		log.Fatal(err)
 	}
-	engine, err := countersign.New(countersign.Config{Keystore: keys})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -69,11 +70,11 @@ func ExampleEngine_SignTransaction_hazard() {
 }
 
 // Show a transaction to a person, and sign exactly the bytes that were shown.
-func ExampleEngine_PrepareTransaction() {
+func ExampleEngine_Prepare() {
 	engine := exampleEngine()
 	defer engine.Close()
 
-	prepared, err := engine.PrepareTransaction(context.Background(), "my-organization", exampleIntent)
+	prepared, err := engine.Prepare(context.Background(), "my-organization", exampleIntent)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -89,7 +90,7 @@ func ExampleEngine_PrepareTransaction() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(len(result.SignedTransaction)/2, "bytes")
+	fmt.Println(len(result.(activity.SignTransactionResult).SignedTransaction)/2, "bytes")
 	// Output:
 	// from 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56
 	// 109 bytes
@@ -98,7 +99,7 @@ func ExampleEngine_PrepareTransaction() {
 // Inspect needs no key: it describes the bytes.
 func ExampleInspect() {
 	transfer := "02f00107843b9aca008504a817c8008252089408d2b0a37f869ff76bacb5bab3278e26ab7067b7880de0b6b3a764000080c0"
-	inspection, err := countersign.Inspect(activity.TransactionTypeEthereum, transfer, countersign.Limits{})
+	inspection, err := all.Inspect(activity.TransactionTypeEthereum, transfer, all.Limits{})
 	if err != nil {
 		log.Fatal(err)
 	}

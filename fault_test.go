@@ -15,6 +15,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -85,7 +86,7 @@ func TestFaultySigner(t *testing.T) {
 	for name, sign := range faultySigners {
 		t.Run(name, func(t *testing.T) {
 			_, keys := newEngine(t, countersign.Config{})
-			engine, err := countersign.New(countersign.Config{Keystore: &faultyStore{Keystore: keys, sign: sign}})
+			engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: &faultyStore{Keystore: keys, sign: sign}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,6 +104,7 @@ func TestFaultySigner(t *testing.T) {
 func TestReleaseUnverifiedSignatures(t *testing.T) {
 	_, keys := newEngine(t, countersign.Config{})
 	engine, err := countersign.New(countersign.Config{
+		Chains:                      all.Chains(all.Limits{}),
 		Keystore:                    &faultyStore{Keystore: keys, sign: faultySigners["last bit of s"]},
 		ReleaseUnverifiedSignatures: true,
 	})
@@ -142,7 +144,7 @@ func TestBackendErrors(t *testing.T) {
 			if stage == "find" {
 				store.find = func() error { return c.err }
 			}
-			engine, err := countersign.New(countersign.Config{Keystore: store})
+			engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: store})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +168,7 @@ func TestBackendErrors(t *testing.T) {
 // error and no panic.
 func TestNoKeyNoError(t *testing.T) {
 	_, keys := newEngine(t, countersign.Config{})
-	engine, err := countersign.New(countersign.Config{Keystore: &keyless{keys}})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: &keyless{keys}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +186,7 @@ func (*keyless) Find(context.Context, string, keystore.Locator) (keystore.Key, e
 // engine is closed. Run it with -race.
 func TestConcurrency(t *testing.T) {
 	keys := memory.New()
-	engine, err := countersign.New(countersign.Config{Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -16,13 +17,13 @@ import (
 type judgement struct {
 	// submission is the activity as if it were submitted now.
 	submission *submission
-	submitter  string // user id
-	votes      []Vote // those that count
+	submitter  string        // user id
+	votes      []access.Vote // those that count
 	now        time.Time
 
 	// groups are those that the policy demanded when the activity was submitted and
 	// those that it demands now: a new policy does not drop any.
-	groups []Approval
+	groups []access.Group
 
 	// refused is why it cannot be carried out now, whatever its votes.
 	refused error
@@ -31,10 +32,10 @@ type judgement struct {
 // judge judges an activity that waits. organization is nil if the directory does not
 // know it any more. The error is of the directory or the store; every other obstacle
 // is in judgement.refused.
-func (e *Engine) judge(ctx context.Context, organization *Organization, record *activity.Record, spent SpentReader) (*judgement, error) {
+func (e *Engine) judge(ctx context.Context, organization *access.Organization, record *activity.Record, spent access.SpentReader) (*judgement, error) {
 	j := &judgement{
 		submission: newSubmission(operationPath(record.Request.Type)), submitter: record.Submitter().UserID,
-		now: e.config.Now(), groups: groupsOf(record.Decision.Required),
+		now: e.config.Now(), groups: record.Decision.Groups(),
 	}
 	s := j.submission
 	s.organizationID, s.record = record.Request.OrganizationID, record
@@ -55,11 +56,11 @@ func (e *Engine) judge(ctx context.Context, organization *Organization, record *
 		return j, err
 	}
 	if len(s.decision.Rules) == 0 {
-		j.refused = activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
+		j.refused = activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
 			"not authorized: no policy judges this any more, and without one nothing that waits is signed")
 	}
 	for _, group := range withAges(s.decision.Approvals) {
-		if !slices.ContainsFunc(j.groups, func(other Approval) bool { return reflect.DeepEqual(group, other) }) {
+		if !slices.ContainsFunc(j.groups, func(other access.Group) bool { return reflect.DeepEqual(group, other) }) {
 			j.groups = append(j.groups, group)
 		}
 	}
@@ -77,11 +78,11 @@ func (e *Engine) prepareAgain(ctx context.Context, s *submission) error {
 	if err := e.prepareWork(ctx, s); err != nil {
 		return err
 	}
-	prepared, ok := s.task.(*PreparedTransaction)
+	p, ok := s.task.(*prepared)
 	if !ok {
 		return activity.NewError(activity.ReasonRequestInvalid, "type", nil, "%s cannot wait", request.Type)
 	}
-	reading, err := prepared.recordedReading(ctx, nil)
+	reading, err := p.recordedReading(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -96,14 +97,14 @@ func (e *Engine) prepareAgain(ctx context.Context, s *submission) error {
 var errReading = errors.New("countersign: the reading has changed")
 
 // submitterOf looks up the submitter of a record again.
-func (e *Engine) submitterOf(ctx context.Context, organization *Organization, record *activity.Record) (*caller, error) {
+func (e *Engine) submitterOf(ctx context.Context, organization *access.Organization, record *activity.Record) (*caller, error) {
 	member, err := e.memberOf(ctx, record, record.Submitter())
 	if err != nil {
 		return nil, err
 	}
 	submitter := &caller{organization: organization, member: member}
-	if organization == nil || member == nil || !submitter.may(record.Request.Type) {
-		return nil, activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
+	if organization == nil || member == nil || !submitter.member.May(record.Request.Type) {
+		return nil, activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
 			"not authorized: the submitter's credential is not valid any more, or may not submit %s", record.Request.Type)
 	}
 	return submitter, nil
@@ -112,8 +113,8 @@ func (e *Engine) submitterOf(ctx context.Context, organization *Organization, re
 // countedVotes returns the approvals of a record that are on its reading and whose voters
 // are still members, with their current tags. Votes are counted by user; how old one may be is up to each
 // group.
-func (e *Engine) countedVotes(ctx context.Context, record *activity.Record) ([]Vote, error) {
-	var votes []Vote
+func (e *Engine) countedVotes(ctx context.Context, record *activity.Record) ([]access.Vote, error) {
+	var votes []access.Vote
 	for i := range record.Votes {
 		vote := &record.Votes[i]
 		if vote.Selection != activity.SelectionApproved {
@@ -123,14 +124,14 @@ func (e *Engine) countedVotes(ctx context.Context, record *activity.Record) ([]V
 		if err != nil {
 			return nil, err
 		}
-		if member == nil || i > 0 && (!(&caller{member: member}).may(activity.TypeApproveActivity) || !onReading(vote, record.Reading)) {
+		if member == nil || i > 0 && (!member.May(activity.TypeApproveActivity) || !onReading(vote, record.Reading)) {
 			continue
 		}
 		votedAt := vote.StampedAt
 		if votedAt.After(vote.CreatedAt) {
 			votedAt = vote.CreatedAt // a clock that is ahead does not make a vote last longer
 		}
-		votes = append(votes, Vote{User: member.User, Credential: member.Credential, At: votedAt})
+		votes = append(votes, access.Vote{User: member.User, Credential: member.Credential, At: votedAt})
 	}
 	return votes, nil
 }
@@ -143,15 +144,15 @@ func onReading(vote *activity.Vote, reading *activity.Reading) bool {
 		return false
 	}
 	intent, ok := request.Intent.(activity.VoteIntent)
-	return ok && sameShown(intent, hexDigest(reading.Digest())) == nil
+	return ok && intent.CheckShown(hexDigest(reading.Digest())) == nil
 }
 
 // memberOf returns the member that cast a vote, or nil if it is no longer a member or
 // its credential has expired.
-func (e *Engine) memberOf(ctx context.Context, record *activity.Record, vote *activity.Vote) (*Member, error) {
+func (e *Engine) memberOf(ctx context.Context, record *activity.Record, vote *activity.Vote) (*access.Member, error) {
 	member, err := e.config.Directory.Member(ctx, record.Request.OrganizationID, stamp.ID(vote.Credential))
 	switch {
-	case errors.Is(err, ErrCredentialNotFound), errors.Is(err, ErrOrganizationNotFound):
+	case errors.Is(err, access.ErrCredentialNotFound), errors.Is(err, access.ErrOrganizationNotFound):
 		return nil, nil
 	case err != nil:
 		return nil, refuseDirectory(err)
@@ -168,35 +169,35 @@ func (e *Engine) memberOf(ctx context.Context, record *activity.Record, vote *ac
 // sum of those numbers.
 func (j *judgement) missing() (groups []activity.ApprovalGroup, sum int) {
 	groups = recordedGroups(j.groups)
-	for i := range j.groups {
-		groups[i].Missing = j.groups[i].Missing(j.votes, j.submitter, j.now)
+	for i := range groups {
+		groups[i].Missing = access.Missing(&j.groups[i], j.votes, j.submitter, j.now)
 		sum += groups[i].Missing
 	}
 	return groups, sum
 }
 
 // admits reports whether an approval by a member would fill a place in some group.
-func (j *judgement) admits(member *Member) bool {
-	vote := Vote{User: member.User, Credential: member.Credential, At: j.now}
-	return slices.ContainsFunc(j.groups, func(group Approval) bool { return group.admits(vote, j.submitter, j.now) })
+func (j *judgement) admits(member *access.Member) bool {
+	vote := access.Vote{User: member.User, Credential: member.Credential, At: j.now}
+	return slices.ContainsFunc(j.groups, func(group access.Group) bool { return access.Admits(&group, vote, j.submitter, j.now) })
 }
 
 // mayReject reports whether a member's vote rejects: the submitter may withdraw, and
 // users who could approve may reject with any credential.
-func (j *judgement) mayReject(member *Member) bool {
+func (j *judgement) mayReject(member *access.Member) bool {
 	if member.User.ID == j.submitter {
 		return true
 	}
-	vote := Vote{User: member.User, At: j.now}
-	return slices.ContainsFunc(j.groups, func(group Approval) bool {
+	vote := access.Vote{User: member.User, At: j.now}
+	return slices.ContainsFunc(j.groups, func(group access.Group) bool {
 		group.Passkey = false
-		return group.admits(vote, j.submitter, j.now)
+		return access.Admits(&group, vote, j.submitter, j.now)
 	})
 }
 
 // hasVoted reports whether a user has an approval that counts in some group.
 func (j *judgement) hasVoted(user string) bool {
-	return slices.ContainsFunc(j.votes, func(vote Vote) bool {
-		return vote.User.ID == user && slices.ContainsFunc(j.groups, func(group Approval) bool { return group.admits(vote, j.submitter, j.now) })
+	return slices.ContainsFunc(j.votes, func(vote access.Vote) bool {
+		return vote.User.ID == user && slices.ContainsFunc(j.groups, func(group access.Group) bool { return access.Admits(&group, vote, j.submitter, j.now) })
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -125,7 +126,7 @@ func filterOf(query *activity.ListActivitiesQuery) store.Filter {
 // PolicyLister is a Policy that can list the rules of an organization.
 type PolicyLister interface {
 	// PoliciesOf returns the rules in the order in which they are asked.
-	PoliciesOf(organization *Organization) []activity.PolicyRule
+	PoliciesOf(organization *access.Organization) []activity.PolicyRule
 }
 
 // ListPolicies answers a list_policies query: the rules of the policy, read-only, if it

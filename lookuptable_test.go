@@ -9,8 +9,10 @@ import (
 	"github.com/btcsuite/btcd/address/v2/base58"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
@@ -52,10 +54,10 @@ func TestLookupTablePolicy(t *testing.T) {
 		t.Fatalf("without the table: %v", err)
 	}
 	reader, bob := &tableReader{1, 2, 7}, strings.Repeat("\x07", 32)
-	var asked countersign.Authorization
+	var asked access.Authorization
 	f := enginetest.New(t, func(config *countersign.Config) {
 		config.Descriptors = reader
-		config.Policy = countersign.PolicyFunc(func(_ context.Context, of countersign.Authorization) error {
+		config.Policy = access.PolicyFunc(func(_ context.Context, of access.Authorization) error {
 			asked = of
 			return nil
 		})
@@ -74,7 +76,7 @@ func TestLookupTablePolicy(t *testing.T) {
 	if got := record.Decision; len(got.ReadWith) != 1 || got.ReadWith[0] != reading.Digest || got.Readings != asked.Readings.DigestText() {
 		t.Errorf("recorded: %+v", got)
 	}
-	plain, err := countersign.Inspect(activity.TransactionTypeSolana, transferToEntry, countersign.Limits{})
+	plain, err := all.Inspect(activity.TransactionTypeSolana, transferToEntry, all.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,9 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/verify"
 )
 
 // secretText is in the messages of the tests and must not be in any log.
@@ -71,7 +73,7 @@ func TestMessageContract(t *testing.T) {
 				c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			}
 			f := enginetest.New(t, withHazards(countersign.AllHazards), logged)
-			prepared, err := f.Engine.PrepareMessage(t.Context(), enginetest.Organization, kind.intent)
+			prepared, err := f.Engine.Prepare(t.Context(), enginetest.Organization, kind.intent)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +83,7 @@ func TestMessageContract(t *testing.T) {
 			if err != nil || string(first.AppendAnswer(nil)) != string(again.AppendAnswer(nil)) || f.Signing.Signatures.Load() > 1 {
 				t.Errorf("answered otherwise the second time (%v), after %d signatures", err, f.Signing.Signatures.Load())
 			}
-			checks, err := countersign.VerifyAnswer(first.AppendAnswer(nil), countersign.Trust{Body: []byte(body), ProofKey: &f.ProofKey.PublicKey})
+			checks, err := verify.Answer(first.AppendAnswer(nil), verify.Trust{Chains: all.Chains(all.Limits{}), Body: []byte(body), ProofKey: &f.ProofKey.PublicKey})
 			if err != nil || checksOf(checks) != "body status proof result summary" {
 				t.Errorf("the proof: %v, %v", checks, err)
 			}
@@ -125,8 +127,8 @@ func TestProofOfAnotherMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	record.AppProofs[0] = forged
-	_, err = countersign.VerifyAnswer(record.AppendAnswer(nil), countersign.Trust{Body: []byte(body), ProofKey: &f.ProofKey.PublicKey})
-	if !errors.Is(err, countersign.ErrAnswer) || !strings.Contains(err.Error(), "another message was shown") {
+	_, err = verify.Answer(record.AppendAnswer(nil), verify.Trust{Chains: all.Chains(all.Limits{}), Body: []byte(body), ProofKey: &f.ProofKey.PublicKey})
+	if !errors.Is(err, verify.ErrAnswer) || !strings.Contains(err.Error(), "another message was shown") {
 		t.Error(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -47,7 +48,7 @@ func feeMessages(t *testing.T) (all []feeMessage) {
 func TestFeesOfMessages(t *testing.T) {
 	f := enginetest.New(t)
 	for _, m := range feeMessages(t) {
-		prepared, err := f.Engine.PrepareMessage(t.Context(), enginetest.Organization, m.intent())
+		prepared, err := f.Engine.Prepare(t.Context(), enginetest.Organization, m.intent())
 		switch {
 		case m.Refused != "":
 			if err == nil || !strings.Contains(err.Error(), m.Refused) {
@@ -64,7 +65,7 @@ func TestFeesOfMessages(t *testing.T) {
 		default:
 			refusal(t, err, activity.ReasonHazardNotAllowed, strings.Join(m.Hazards, ", "))
 			allowed := enginetest.New(t, withHazards(m.Hazards...))
-			if _, err := allowed.Engine.PrepareMessage(t.Context(), enginetest.Organization, m.intent()); err != nil {
+			if _, err := allowed.Engine.Prepare(t.Context(), enginetest.Organization, m.intent()); err != nil {
 				t.Errorf("%s: with %v allowed: %v", m.Name, m.Hazards, err)
 			}
 		}
@@ -134,7 +135,7 @@ func TestOwnAccounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		addresses = append(addresses, countersign.Addresses(info.PublicKey)[0].Address)
+		addresses = append(addresses, all.Addresses(info.PublicKey)[0].Address)
 	}
 	other := strings.ToLower(addresses[1][2:])
 	with := func(c *countersign.Config) { c.Keystore = keys }
@@ -150,9 +151,9 @@ func TestOwnAccounts(t *testing.T) {
 		"sender":    {first, []string{"ethereum/blind-call"}},
 		"both":      {both, []string{"ethereum/high-fee", "ethereum/blind-call"}},
 	} {
-		_, err := enginetest.New(t, with).Engine.PrepareMessage(t.Context(), enginetest.Organization, c.intent)
+		_, err := enginetest.New(t, with).Engine.Prepare(t.Context(), enginetest.Organization, c.intent)
 		refusal(t, err, activity.ReasonHazardNotAllowed, strings.Join(c.hazards, ", "))
-		prepared, err := enginetest.New(t, with, withHazards(c.hazards...)).Engine.PrepareMessage(t.Context(), enginetest.Organization, c.intent)
+		prepared, err := enginetest.New(t, with, withHazards(c.hazards...)).Engine.Prepare(t.Context(), enginetest.Organization, c.intent)
 		if err != nil {
 			t.Fatal(err)
 		}

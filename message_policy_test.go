@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/signer/core/apitypes"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/policy"
@@ -227,8 +228,8 @@ func TestLogHasNoMessages(t *testing.T) {
 		"refused": func(*countersign.Config) {},
 		"denied":  withPolicy(t, messagePolicy),
 		"denied by a policy that repeats it": func(c *countersign.Config) {
-			c.Policy = countersign.PolicyFunc(func(_ context.Context, asked countersign.Authorization) error {
-				return fmt.Errorf("%w: no %+v, %q", countersign.ErrDenied, asked.Effects[0].Args, asked.Effects[0].Args)
+			c.Policy = access.PolicyFunc(func(_ context.Context, asked access.Authorization) error {
+				return fmt.Errorf("%w: no %+v, %q", access.ErrDenied, asked.Effects[0].Args, asked.Effects[0].Args)
 			})
 		},
 	} {

@@ -119,7 +119,7 @@ func TestPayloadsAllOrNothing(t *testing.T) {
 		"hazardous":     hex.EncodeToString([]byte("\x19Ethereum Signed Message:\n64" + strings.Repeat("ab", 32))),
 		"another chain": hex.EncodeToString([]byte("\x19TRON Signed Message:\n3bye")),
 	} {
-		_, err := f.Engine.SignMessages(t.Context(), enginetest.Organization, activity.SignRawPayloadsIntent{SignWith: enginetest.Address,
+		_, err := f.Engine.Sign(t.Context(), enginetest.Organization, activity.SignRawPayloadsIntent{SignWith: enginetest.Address,
 			Encoding: activity.EncodingHex, HashFunction: activity.HashKeccak256, Payloads: []string{hex.EncodeToString([]byte(greeting)), last}})
 		if err == nil || f.Signing.Signatures.Load() != 0 {
 			t.Errorf("%s: %v, %d signatures", name, err, f.Signing.Signatures.Load())
@@ -173,20 +173,21 @@ func TestSolanaMessageAsTransaction(t *testing.T) {
 			raw = append(append([]byte{0x80}, message...), 0)
 		}
 		intent := activity.SignMessageIntent{SignWith: "key-2", Payload: hex.EncodeToString(raw), Encoding: activity.EncodingHex, HashFunction: activity.HashNotApplicable}
-		prepared, err := f.Engine.PrepareMessage(t.Context(), enginetest.Organization, intent)
+		prepared, err := f.Engine.Prepare(t.Context(), enginetest.Organization, intent)
 		if err != nil {
 			t.Fatalf("%s: %v", version, err)
 		}
 		if effects := prepared.Summary().Effects; effects[1].Kind != chains.KindTransfer || effects[1].Amount.Value.Int64() != 5 {
 			t.Errorf("%s: effects %v", version, effects)
 		}
-		signatures, err := prepared.Sign(t.Context())
+		result, err := prepared.Sign(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		decoded, err := hex.DecodeString(signatures[0].R + signatures[0].S)
-		if err != nil || !ed25519.Verify(public, raw, decoded) || signatures[0].V != "00" {
-			t.Errorf("%s: %v", version, signatures)
+		signed := result.(activity.SignRawPayloadResult)
+		decoded, err := hex.DecodeString(signed.R + signed.S)
+		if err != nil || !ed25519.Verify(public, raw, decoded) || signed.V != "00" {
+			t.Errorf("%s: %v", version, signed)
 		}
 	}
 }

@@ -24,19 +24,19 @@ func TestTronRawDataAsTransaction(t *testing.T) {
 	}
 	f := enginetest.New(t, withHazards(countersign.AllHazards))
 	intent := activity.SignMessageIntent{SignWith: "key-1", Payload: hex.EncodeToString(raw), Encoding: activity.EncodingHex, HashFunction: activity.HashSHA256}
-	prepared, err := f.Engine.PrepareMessage(t.Context(), enginetest.Organization, intent)
+	prepared, err := f.Engine.Prepare(t.Context(), enginetest.Organization, intent)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if effects := prepared.Summary().Effects; prepared.Summary().Chain != "tron" || effects[0].Kind != chains.KindTransfer {
 		t.Errorf("%s: effects %v", prepared.Summary().Chain, effects)
 	}
-	signatures, err := prepared.Sign(t.Context())
+	result, err := prepared.Sign(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	digest := sha256.Sum256(raw)
-	if got := recovered(t, digest[:], signatures[0]); got != enginetest.Address {
+	if got := recovered(t, digest[:], result.(activity.SignRawPayloadResult)); got != enginetest.Address {
 		t.Errorf("recovered %s", got)
 	}
 	whole := append([]byte{0x0a, byte(len(raw)&0x7f | 0x80), byte(len(raw) >> 7)}, raw...) // protobuf: Transaction.raw_data
@@ -45,7 +45,7 @@ func TestTronRawDataAsTransaction(t *testing.T) {
 		"Keccak-256":          {SignWith: "key-1", Payload: hex.EncodeToString(raw), Encoding: activity.EncodingHex, HashFunction: activity.HashKeccak256},
 		"cut off":             {SignWith: "key-1", Payload: hex.EncodeToString(raw[:len(raw)-1]), Encoding: activity.EncodingHex, HashFunction: activity.HashSHA256},
 	} {
-		if _, err := f.Engine.PrepareMessage(t.Context(), enginetest.Organization, refused); err == nil {
+		if _, err := f.Engine.Prepare(t.Context(), enginetest.Organization, refused); err == nil {
 			t.Errorf("%s was taken", name)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// linkedModules are the modules, and why, that a program links if it signs with the root
-// package and keys in memory. Each one needs a reason here.
+// linkedModules are the modules, and why, that a program links if it signs Ethereum's
+// transactions with the root package and keys in memory. Each one needs a reason here.
 var linkedModules = map[string]string{
 	"github.com/ethereum/go-ethereum": "secp256k1 (libsecp256k1 with cgo), Keccak, RLP, KZG proofs",
 	"github.com/holiman/uint256":      "integers of 256 bits, as Ethereum's fields are",
@@ -21,14 +21,12 @@ var linkedModules = map[string]string{
 	"github.com/bits-and-blooms/bitset":  "used by gnark-crypto",
 	"golang.org/x/sync":                  "used by go-eth-kzg",
 
-	// Taproot, addresses and scripts of Bitcoin.
+	// Addresses of Bitcoin.
 	"github.com/btcsuite/btcd/btcec/v2":     "points and signatures of Bitcoin",
-	"github.com/btcsuite/btcd/txscript/v2":  "taproot tweaks (BIP-341)",
 	"github.com/btcsuite/btcd/address/v2":   "hash160",
 	"github.com/btcsuite/btcd/wire/v2":      "used by txscript",
 	"github.com/btcsuite/btcd/chaincfg/v2":  "used by address and txscript",
 	"github.com/btcsuite/btcd/chainhash/v2": "used by btcec and wire",
-	"github.com/btcsuite/btclog":            "used by txscript: an interface that logs nothing unless it is told to",
 
 	// Pure Go secp256k1 in constant time: BIP-340, and all signatures without cgo.
 	"gitlab.com/yawning/secp256k1-voi": "BIP-340; ECDSA without cgo",
@@ -36,20 +34,15 @@ var linkedModules = map[string]string{
 
 	// RFC 6979, and points of Bitcoin.
 	"github.com/decred/dcrd/dcrec/secp256k1/v4": "below btcec; nonces of RFC 6979",
-	"github.com/decred/dcrd/crypto/blake256":    "used by decred's secp256k1",
 
 	// Ed25519 with secrets outside the Go heap, which crypto/ed25519 does not support.
 	"github.com/oasisprotocol/curve25519-voi": "Ed25519",
 
 	"github.com/go-json-experiment/json": "JSON of typed data, with positions",
-	"google.golang.org/protobuf":         "protowire, which splits Tron's fields",
 
-	// Requests with a stamp, and one-time passwords.
+	// Requests with a stamp.
 	"github.com/fxamacker/cbor/v2": "COSE keys of passkeys",
 	"github.com/x448/float16":      "used by cbor",
-	"github.com/golang-jwt/jwt/v5": "verification tokens",
-	"golang.org/x/net":             "internationalized domains of e-mail addresses",
-	"golang.org/x/text":            "used by net's idna",
 
 	"golang.org/x/mod": "the tree and the signed notes of the log",
 
@@ -64,7 +57,7 @@ var linkedModules = map[string]string{
 func TestLinkedModules(t *testing.T) {
 	linked := map[string]bool{}
 	for _, cgo := range []string{"0", "1"} {
-		for _, module := range modulesOf(t, cgo, ".", "./keystore/memory") {
+		for _, module := range modulesOf(t, cgo, ".", "./keystore/memory", "./chains/ethereum") {
 			linked[module] = true
 			if linkedModules[module] == "" {
 				t.Errorf("CGO_ENABLED=%s: %s is linked, and linkedModules does not say why", cgo, module)
@@ -135,4 +128,21 @@ func listed(t *testing.T, cgo, format string, packages ...string) []string {
 	lines := strings.Fields(string(out))
 	slices.Sort(lines)
 	return slices.Compact(lines)
+}
+
+// maxLinkedPackages is how many packages outside the standard library such a program
+// links, this module's included.
+const maxLinkedPackages = 112
+
+// TestLinkedPackages holds that bound.
+func TestLinkedPackages(t *testing.T) {
+	command := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", ".", "./keystore/memory", "./chains/ethereum")
+	command.Dir = testenv.Root()
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if linked := strings.Fields(string(out)); len(linked) > maxLinkedPackages {
+		t.Errorf("%d packages are linked: %s", len(linked), strings.Join(linked, " "))
+	}
 }

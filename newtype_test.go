@@ -12,8 +12,8 @@ import (
 )
 
 // TestNewActivityType checks that an activity type is a file and a row in package
-// activity, and a file and a row here. It builds the engine with one more type and
-// submits it: on the wire, in the record, as a repeat and over HTTP.
+// activity, and an operation that a program hands to its engine. It builds the engine with
+// one more type and submits it: on the wire, in the record, as a repeat and over HTTP.
 func TestNewActivityType(t *testing.T) {
 	testenv.Slow(t)
 	root, err := os.Getwd()
@@ -21,7 +21,7 @@ func TestNewActivityType(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := map[string]string{}
-	for at, name := range map[string]string{"activity/echo.go": "activity.go.txt", "echo.go": "engine.go.txt", "echo_test.go": "echo_test.go.txt"} {
+	for at, name := range map[string]string{"activity/echo.go": "activity.go.txt", "echo_operation_test.go": "engine.go.txt", "echo_test.go": "echo_test.go.txt"} {
 		files[filepath.Join(root, at)] = filepath.Join(root, "testdata", "newtype", name)
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": files})

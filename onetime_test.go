@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/otp"
@@ -193,23 +194,20 @@ func TestOTPCalls(t *testing.T) {
 	outbox := new(enginetest.Outbox)
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
 	no := false
-	result, err := f.Engine.InitOTPAuth(t.Context(), "org", "Org", activity.InitOTPAuthIntent{OTPType: "OTP_TYPE_EMAIL", Contact: "a@example.com", Alphanumeric: &no})
+	result, err := outbox.Service.InitOTPAuth(t.Context(), "org", "Org", activity.InitOTPAuthIntent{OTPType: "OTP_TYPE_EMAIL", Contact: "a@example.com", Alphanumeric: &no})
 	if err != nil {
 		t.Fatal(err)
 	}
 	code := outbox.Code(t, result.OTPID)
-	_, err = f.Engine.VerifyOTP(t.Context(), "other", activity.VerifyOTPIntent{OTPID: result.OTPID, OTPCode: code})
+	_, err = outbox.Service.VerifyOTP(t.Context(), "other", activity.VerifyOTPIntent{OTPID: result.OTPID, OTPCode: code})
 	refusal(t, err, activity.ReasonOTPInvalid, "")
-	verified, err := f.Engine.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{OTPID: result.OTPID, OTPCode: code})
+	verified, err := outbox.Service.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{OTPID: result.OTPID, OTPCode: code})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := otp.VerifyToken(verified.VerificationToken, &f.ProofKey.PublicKey, "org", f.Clock.Now()); err != nil {
 		t.Error(err)
 	}
-	without := enginetest.New(t, func(c *countersign.Config) { c.ProofSigner = nil })
-	_, err = without.Engine.InitOTPAuth(t.Context(), "org", "Org", activity.InitOTPAuthIntent{})
-	refusal(t, err, activity.ReasonRequestInvalid, "no service")
 }
 
 // TestOTPNeedsApprovals checks that a one-time password for which a policy demands
@@ -217,7 +215,7 @@ func TestOTPCalls(t *testing.T) {
 func TestOTPNeedsApprovals(t *testing.T) {
 	outbox := new(enginetest.Outbox)
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox), func(config *countersign.Config) {
-		config.Policy = &approvers{groups: []countersign.Approval{{Rule: "payouts", Count: 2}}}
+		config.Policy = &approvers{groups: []access.Group{{Rule: "payouts", Count: 2}}}
 	})
 	sent := f.APIKey.Sign(initBody(f, toUser))
 	const refusedBy = "rule payouts needs more approvals (1 missing), for which only a submitted transaction can wait"

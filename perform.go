@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/operation"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -20,17 +21,17 @@ const completeTimeout = 10 * time.Second
 func (e *Engine) perform(ctx context.Context, s *submission) (*activity.Record, error) {
 	done, err := e.performHeld(ctx, s)
 	if err != nil {
-		e.release(ctx, s.lease, s.charges.Refund(e.config.Now(), done.release))
+		e.release(ctx, s.lease, s.charges.Refund(e.config.Now(), done.Release))
 		return nil, err
 	}
 	// There is a signature now: the charge stays, whatever happens to it.
-	s.result = done.result
+	s.result = done.Result
 	record, err := e.completed(s)
 	if err == nil {
-		err = e.complete(ctx, s.lease, record, s.charges.Confirm(e.config.Now(), done.complete))
+		err = e.complete(ctx, s.lease, record, s.charges.Confirm(e.config.Now(), done.Complete))
 	}
 	if err != nil {
-		e.release(ctx, s.lease, done.release)
+		e.release(ctx, s.lease, done.Release)
 		return nil, err
 	}
 	return record, nil
@@ -39,7 +40,7 @@ func (e *Engine) perform(ctx context.Context, s *submission) (*activity.Record, 
 // performHeld performs the task while renewing the lease. If the task panics, because
 // of a bug here or in a key's backend, the lease is released before the panic
 // propagates, so that a retry of the same body does not block on it.
-func (e *Engine) performHeld(ctx context.Context, s *submission) (done outcome, err error) {
+func (e *Engine) performHeld(ctx context.Context, s *submission) (done operation.Outcome, err error) {
 	held := e.hold(ctx, s.lease)
 	finished := false
 	defer func() {
@@ -48,7 +49,7 @@ func (e *Engine) performHeld(ctx context.Context, s *submission) (done outcome, 
 		}
 	}()
 	started := time.Now()
-	done, err = s.task.perform(held.ctx)
+	done, err = s.task.Perform(held.ctx)
 	finished = true
 	s.Performed = time.Since(started)
 	s.lease = held.stop()

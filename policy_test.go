@@ -8,17 +8,19 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
 func TestPolicyAuthorization(t *testing.T) {
-	var asked countersign.Authorization
+	var asked access.Authorization
 	f := enginetest.New(t, func(c *countersign.Config) {
-		c.Policy = countersign.PolicyFunc(func(_ context.Context, seen countersign.Authorization) error { asked = seen; return nil })
+		c.Policy = access.PolicyFunc(func(_ context.Context, seen access.Authorization) error { asked = seen; return nil })
 	})
 	mustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{})))
-	inspection, err := countersign.Inspect(activity.TransactionTypeEthereum, enginetest.Unsigned, countersign.Limits{})
+	inspection, err := all.Inspect(activity.TransactionTypeEthereum, enginetest.Unsigned, all.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,11 +35,11 @@ func TestPolicyAuthorization(t *testing.T) {
 func TestPolicyOnRepeat(t *testing.T) {
 	var denied error
 	f := enginetest.New(t, func(c *countersign.Config) {
-		c.Policy = countersign.PolicyFunc(func(context.Context, countersign.Authorization) error { return denied })
+		c.Policy = access.PolicyFunc(func(context.Context, access.Authorization) error { return denied })
 	})
 	sent := f.APIKey.Sign(f.Body(enginetest.Request{}))
 	mustSubmit(t, f.Engine, sent)
-	denied = fmt.Errorf("%w: over the limit of the day", countersign.ErrDenied)
+	denied = fmt.Errorf("%w: over the limit of the day", access.ErrDenied)
 	_, err := f.Engine.Submit(t.Context(), sent)
 	refusal(t, err, activity.ReasonNotAuthorized, "over the limit of the day")
 	denied = nil
@@ -51,7 +53,7 @@ func TestPolicyOnRepeat(t *testing.T) {
 // answer does not say why.
 func TestPolicyError(t *testing.T) {
 	f := enginetest.New(t, func(c *countersign.Config) {
-		c.Policy = countersign.PolicyFunc(func(context.Context, countersign.Authorization) error { return errors.New("db.internal: refused") })
+		c.Policy = access.PolicyFunc(func(context.Context, access.Authorization) error { return errors.New("db.internal: refused") })
 	})
 	_, err := f.Submit(t, enginetest.Request{})
 	if refused := refusal(t, err, activity.ReasonUnavailable, "could not decide"); refused.Message != "the policy could not decide: try again" {
@@ -63,7 +65,7 @@ func TestPolicyError(t *testing.T) {
 // TestPolicyNotBypassed checks that New refuses a policy that can never be asked, and
 // that calls without a user are refused.
 func TestPolicyNotBypassed(t *testing.T) {
-	deny := countersign.PolicyFunc(func(context.Context, countersign.Authorization) error { return countersign.ErrDenied })
+	deny := access.PolicyFunc(func(context.Context, access.Authorization) error { return access.ErrDenied })
 	config := enginetest.New(t).Config
 	config.Policy, config.Directory = deny, nil
 	if _, err := countersign.New(config); err == nil || !strings.Contains(err.Error(), "set Config.Directory or Config.Submitter") {
@@ -73,7 +75,7 @@ func TestPolicyNotBypassed(t *testing.T) {
 	intent := ethereumIntent(enginetest.Address, enginetest.Unsigned)
 	_, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, intent)
 	refusal(t, err, activity.ReasonNotAuthorized, "this engine has a Policy")
-	_, err = f.Engine.PrepareTransaction(t.Context(), enginetest.Organization, intent)
+	_, err = f.Engine.Prepare(t.Context(), enginetest.Organization, intent)
 	refusal(t, err, activity.ReasonNotAuthorized, "this engine has a Policy")
 	wantSignatures(t, f, 0)
 }

@@ -8,73 +8,62 @@ import (
 	"strings"
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/operation"
 	"github.com/countersign-dev/countersign/store"
 )
 
-// Members of a sign_transaction request, as errors name them.
-const (
-	fieldSignWith    = "signWith"
-	fieldTransaction = "unsignedTransaction"
-	fieldType        = "type"
-)
-
-// PreparedTransaction is a transaction that was read, whose keys were found, and that
-// the engine is ready to sign: everything that can be refused without signing has been.
-// Use it to show a transaction before signing it: the bytes that are signed are the
-// bytes that were shown. It must be used by one goroutine at a time.
-type PreparedTransaction struct {
-	intent     activity.Intent
-	tx         chains.Transaction
-	signing    chains.Signing
-	allHazards []chains.Hazard
-	reading    chains.Readings
-	found      []keystore.Key // by signWith; see keys
-	owners     owners
-	cached     *chains.Summary
+// prepared is a transaction, or messages, whose keys were found and that can be signed. It
+// implements operation.Task.
+type prepared struct {
+	intent  activity.Intent
+	tx      chains.Transaction
+	signing chains.Signing
+	result  func(intent activity.Intent, signed []byte) (activity.Result, error)
+	hazards []chains.Hazard
+	reading chains.Readings
+	found   []keystore.Key // by signWith; see keys
+	owners  owners
+	cached  *chains.Summary
 
 	call *call // set if there is a Submitter
 }
 
-// PrepareTransaction does everything that SignTransaction does except sign.
-func (e *Engine) PrepareTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (*PreparedTransaction, error) {
-	return e.prepareCall(ctx, organizationID, intent)
-}
+var _ operation.Task = (*prepared)(nil)
 
 // prepareCall prepares and decides a call without a stamp.
-func (e *Engine) prepareCall(ctx context.Context, organizationID string, intent activity.Intent) (*PreparedTransaction, error) {
-	prepared, err := e.prepare(ctx, organizationID, intent)
+func (e *Engine) prepareCall(ctx context.Context, organizationID string, intent activity.Intent) (*prepared, error) {
+	p, err := e.prepare(ctx, organizationID, intent)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.decideCall(ctx, prepared, e.spentSoFar()); err != nil {
+	if err := e.decideCall(ctx, p, e.spentSoFar()); err != nil {
 		return nil, err
 	}
-	return prepared, nil
+	return p, nil
 }
 
-// Summary describes the transaction, from its bytes alone.
-func (p *PreparedTransaction) Summary() chains.Summary { return p.tx.Summary() }
-
-// Effects returns what signing does, with the signer's address filled in, Change set on
+// effects returns what signing does, with the signer's address filled in, Change set on
 // what comes back to the wallet that pays, and Mine on what goes to the organization's
 // accounts. The keystore is asked which addresses those are; the error is the keystore's.
-func (p *PreparedTransaction) Effects(ctx context.Context) ([]chains.Effect, error) {
+func (p *prepared) effects(ctx context.Context) ([]chains.Effect, error) {
 	return p.owners.holders(ctx).effects(p.signing)
 }
 
-// Keys returns the keys that will sign, as a policy sees them.
-func (p *PreparedTransaction) Keys(ctx context.Context) ([]SigningKey, error) {
+// signers returns the keys that will sign, as a policy sees them.
+func (p *prepared) signers(ctx context.Context) ([]access.SigningKey, error) {
 	signers := p.keys()
-	keys := make([]SigningKey, len(signers))
+	keys := make([]access.SigningKey, len(signers))
 	for i, key := range signers {
 		owned, err := p.owners.key(ctx, key.ID())
 		if err != nil {
 			return nil, err
 		}
-		keys[i] = SigningKey{ID: key.ID(), Name: keystore.InfoOf(key).Name, WalletID: owned.WalletID, WalletName: owned.Wallet, Path: owned.Path}
+		keys[i] = access.SigningKey{ID: key.ID(), Name: keystore.InfoOf(key).Name, WalletID: owned.WalletID, WalletName: owned.Wallet, Path: owned.Path}
 		for _, address := range p.owners.chain.Addresses(key.PublicKey()) {
 			keys[i].Addresses = append(keys[i].Addresses, address.Address)
 		}
@@ -83,43 +72,20 @@ func (p *PreparedTransaction) Keys(ctx context.Context) ([]SigningKey, error) {
 }
 
 // keys returns the keys that will sign, which may be fewer than signWith names.
-func (p *PreparedTransaction) keys() []keystore.Key {
+func (p *prepared) keys() []keystore.Key {
 	ids := p.signing.KeyIDs()
 	return slices.DeleteFunc(slices.Clone(p.found), func(key keystore.Key) bool { return !slices.Contains(ids, key.ID()) })
 }
 
-// SignerView returns what depends on the signing keys, to be shown with the summary. The
-// keystore is asked which addresses are the organization's, as in Effects; the error is
-// the keystore's.
-func (p *PreparedTransaction) SignerView(ctx context.Context) ([]chains.Field, error) {
+// view returns what depends on the signing keys.
+func (p *prepared) view(ctx context.Context) ([]chains.Field, error) {
 	h := p.owners.holders(ctx)
 	fields := h.signing(p.signing).SignerView()
 	return fields, h.err
 }
 
-// Readings returns what Config.Descriptors says of the lookup tables and the calls of
-// the transaction. It is shown with the summary, but is not part of the summary's digest.
-func (p *PreparedTransaction) Readings() chains.Readings { return p.reading }
-
-// Hazards returns the hazards of the transaction. All of them are allowed.
-func (p *PreparedTransaction) Hazards() []chains.Hazard { return p.allHazards }
-
-// KeyIDs returns the ids of the keys that will sign.
-func (p *PreparedTransaction) KeyIDs() []string { return p.signing.KeyIDs() }
-
-// Sign signs the transaction. With a Config.Submitter it is judged again, charged to the
-// limits of the policy and recorded in Config.Store. A second Sign is then answered from
-// the record and charged nothing.
-func (p *PreparedTransaction) Sign(ctx context.Context) (activity.SignTransactionResult, error) {
-	result, err := p.signCall(ctx)
-	if err != nil {
-		return activity.SignTransactionResult{}, err
-	}
-	return result.(activity.SignTransactionResult), nil
-}
-
 // signCall signs for a call without a stamp.
-func (p *PreparedTransaction) signCall(ctx context.Context) (activity.Result, error) {
+func (p *prepared) signCall(ctx context.Context) (activity.Result, error) {
 	if p.call == nil {
 		return p.sign(ctx)
 	}
@@ -127,14 +93,16 @@ func (p *PreparedTransaction) signCall(ctx context.Context) (activity.Result, er
 }
 
 // sign signs, and returns the result that the intent asks for.
-func (p *PreparedTransaction) sign(ctx context.Context) (activity.Result, error) {
+func (p *prepared) sign(ctx context.Context) (activity.Result, error) {
 	signed, err := p.signing.AppendSigned(ctx, nil)
 	if err != nil {
 		return nil, refuseKey(err)
 	}
-	if messages, ok := payloadsOf(p.intent); ok {
-		return messageResult(p.intent, signed, len(messages.Payloads))
-	}
+	return p.result(p.intent, signed)
+}
+
+// signedTransaction is the result of signing a transaction.
+func signedTransaction(_ activity.Intent, signed []byte) (activity.Result, error) {
 	return activity.SignTransactionResult{SignedTransaction: encodeHex(signed)}, nil
 }
 
@@ -149,49 +117,52 @@ func encodeHex(raw []byte) string {
 	return text.String()
 }
 
-// The following methods implement work.
-
-func (p *PreparedTransaction) summary() *chains.Summary {
+// Summary implements operation.Task.
+func (p *prepared) Summary() *chains.Summary {
 	if p.cached == nil {
-		summary := p.Summary()
+		summary := p.tx.Summary()
 		p.cached = &summary
 	}
 	return p.cached
 }
 
-func (p *PreparedTransaction) hazards() []chains.Hazard { return p.allHazards }
+// Hazards implements operation.Task.
+func (p *prepared) Hazards() []chains.Hazard { return p.hazards }
 
-func (p *PreparedTransaction) effects(ctx context.Context) ([]chains.Effect, []SigningKey, error) {
-	effects, err := p.Effects(ctx)
+// Effects implements operation.Task.
+func (p *prepared) Effects(ctx context.Context) ([]chains.Effect, []access.SigningKey, error) {
+	effects, err := p.effects(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	keys, err := p.Keys(ctx)
+	keys, err := p.signers(ctx)
 	return effects, keys, err
 }
 
-func (p *PreparedTransaction) begin(time.Time) store.Change { return nil }
+// Begin implements operation.Task: signing changes no ledger.
+func (p *prepared) Begin(time.Time) store.Change { return nil }
 
-func (p *PreparedTransaction) perform(ctx context.Context) (outcome, error) {
+// Perform implements operation.Task.
+func (p *prepared) Perform(ctx context.Context) (operation.Outcome, error) {
 	result, err := p.sign(ctx)
-	return outcome{result: result}, err
+	return operation.Outcome{Result: result}, err
 }
 
 // prepare reads the transaction or the messages of an intent, finds the keys, and
 // collects the hazards. It refuses everything that can be refused without signing,
 // except hazards.
-func (e *Engine) prepare(ctx context.Context, organizationID string, intent activity.Intent) (*PreparedTransaction, error) {
-	tx, chain, err := e.chains.read(e.config.Now, intent)
+func (e *Engine) prepare(ctx context.Context, organizationID string, intent activity.Intent) (*prepared, error) {
+	tx, chain, result, err := e.read(intent)
 	if err != nil {
 		return nil, err
 	}
-	signWith := signWithOf(intent)
+	signWith := intents.SignWith(intent)
 	if signWith == "" {
-		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, nil,
+		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldSignWith, nil,
 			"signWith is empty: expected an address of the key, or its id")
 	}
 	if len(signWith) > activity.MaxSignWith {
-		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, nil,
+		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldSignWith, nil,
 			"signWith has %d bytes, at most %d are read: expected an address of the key, or its id", len(signWith), activity.MaxSignWith)
 	}
 	tx, reading := chains.ReadWith(tx, e.config.Descriptors)
@@ -211,52 +182,37 @@ func (e *Engine) prepare(ctx context.Context, organizationID string, intent acti
 	if err := owners.known(ctx, signing); err != nil {
 		return nil, err
 	}
-	prepared := &PreparedTransaction{
-		intent: intent, tx: tx, signing: signing, allHazards: signing.Hazards(), found: keys, reading: reading, owners: owners,
+	p := &prepared{
+		intent: intent, tx: tx, signing: signing, result: result, hazards: signing.Hazards(), found: keys, reading: reading, owners: owners,
 	}
-	if len(reading) > 0 && len(prepared.allHazards) > 0 {
-		prepared.allHazards = reading.Sighted(prepared.allHazards, signing.Effects())
+	if len(reading) > 0 && len(p.hazards) > 0 {
+		p.hazards = reading.Sighted(p.hazards, signing.Effects())
 	}
-	return prepared, nil
+	return p, nil
 }
 
-// signWithOf returns what an intent signs with, or "" if it signs nothing.
-func signWithOf(intent activity.Intent) string {
-	if intent, ok := intent.(activity.SignTransactionIntent); ok {
-		return intent.SignWith
-	}
-	payloads, _ := payloadsOf(intent)
-	return payloads.SignWith
-}
-
-// read reads the transaction or the messages of an intent, and returns their chain.
-func (t chainTable) read(now func() time.Time, intent activity.Intent) (chains.Transaction, chains.Chain, error) {
+// read reads what an intent asks a signature for. It returns the chain, and the function
+// that turns a signature into a result.
+func (e *Engine) read(intent activity.Intent) (chains.Transaction, chains.Chain, func(activity.Intent, []byte) (activity.Result, error), error) {
 	if transaction, ok := intent.(activity.SignTransactionIntent); ok {
-		return t.parse(transaction.Type, transaction.UnsignedTransaction)
+		tx, chain, err := e.chains.Read(transaction.Type, transaction.UnsignedTransaction)
+		return tx, chain, signedTransaction, err
 	}
-	tx, err := t.readMessages(now, intent)
+	if intent == nil {
+		return nil, nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "the intent is missing")
+	}
+	served, err := e.operations.of(intent.ActivityType())
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return tx, t.named(tx.Summary().Chain), nil
-}
-
-// parse reads a transaction of a type from hex, and returns its chain.
-func (t chainTable) parse(kind activity.TransactionType, unsigned string) (chains.Transaction, chains.Chain, error) {
-	chain, err := t.of(kind)
+	if served.Sign == nil {
+		return nil, nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "%T asks for no signature", intent)
+	}
+	tx, err := served.Sign.Read(intent, e.chains, e.config.Now)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	raw, err := chains.DecodeHex(unsigned)
-	if err != nil {
-		return nil, nil, activity.NewError(activity.ReasonInvalidTransaction, fieldTransaction, errors.Join(chains.ErrMalformed, err),
-			"%s: %v; %s expects %s", fieldTransaction, err, chain.Name(), chain.Expects())
-	}
-	tx, err := chain.Parse(raw)
-	if err != nil {
-		return nil, nil, refuseTransaction(err)
-	}
-	return tx, chain, nil
+	return tx, e.chains.Named(tx.Summary().Chain), served.Sign.Result, nil
 }
 
 // findKeys finds the keys that signWith names: those at the locators, or otherwise all
@@ -271,7 +227,7 @@ func (e *Engine) findKeys(ctx context.Context, organizationID string, locators [
 			return keys, err
 		}
 	}
-	return nil, activity.NewError(activity.ReasonNotFound, fieldSignWith, keystore.ErrKeyNotFound,
+	return nil, activity.NewError(activity.ReasonNotFound, intents.FieldSignWith, keystore.ErrKeyNotFound,
 		"could not find any resource to sign with: organization %q has no key %q: use an address that one of its keys has on this chain, or the id of a key or wallet", shorten(organizationID), shorten(signWith))
 }
 

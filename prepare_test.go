@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -18,7 +19,7 @@ import (
 // TestPrepareTransaction signs the same bytes that it shows.
 func TestPrepareTransaction(t *testing.T) {
 	engine, _ := newEngine(t, countersign.Config{AllowHazards: []string{countersign.AllHazards}})
-	prepared, err := engine.PrepareTransaction(t.Context(), org, ethereumIntent(vectorAddr, legacy))
+	prepared, err := engine.Prepare(t.Context(), org, ethereumIntent(vectorAddr, legacy))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,7 @@ func TestPrepareTransaction(t *testing.T) {
 	if view, err := prepared.SignerView(t.Context()); err != nil || len(view) == 0 || view[0].Label != "from" || view[0].Value != vectorAddr {
 		t.Errorf("signer view %v, %v", view, err)
 	}
-	inspected, err := countersign.Inspect(activity.TransactionTypeEthereum, legacy, countersign.Limits{})
+	inspected, err := all.Inspect(activity.TransactionTypeEthereum, legacy, all.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestPrepareTransaction(t *testing.T) {
 }
 
 func TestInspectRefuses(t *testing.T) {
-	_, err := countersign.Inspect(activity.TransactionTypeEthereum, transfer+"00", countersign.Limits{})
+	_, err := all.Inspect(activity.TransactionTypeEthereum, transfer+"00", all.Limits{})
 	checkError(t, err, activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
 		"ethereum: at byte 42: 1 byte trailing after the list of fields")
 }
@@ -62,11 +63,11 @@ func TestAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := false
-	for _, address := range countersign.Addresses(key.PublicKey()) {
+	for _, address := range all.Addresses(key.PublicKey()) {
 		found = found || address.Address == vectorAddr
 	}
 	if !found {
-		t.Errorf("%v lacks %s", countersign.Addresses(key.PublicKey()), vectorAddr)
+		t.Errorf("%v lacks %s", all.Addresses(key.PublicKey()), vectorAddr)
 	}
 }
 
@@ -105,12 +106,12 @@ func TestSignWithWallet(t *testing.T) {
 	}
 	add(keystore.CurveSecp256k1, 0x46, "m/44'/60'/0'/0/0")
 	add(keystore.CurveEd25519, 0x46, "m/44'/501'/0'/0'")
-	prepare := func(unsigned string) (*countersign.PreparedTransaction, error) {
-		engine, err := countersign.New(countersign.Config{Keystore: walletOf{keys, wallet}, AllowHazards: []string{countersign.AllHazards}})
+	prepare := func(unsigned string) (*countersign.Prepared, error) {
+		engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: walletOf{keys, wallet}, AllowHazards: []string{countersign.AllHazards}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return engine.PrepareTransaction(t.Context(), org, ethereumIntent("treasury", unsigned))
+		return engine.Prepare(t.Context(), org, ethereumIntent("treasury", unsigned))
 	}
 	prepared, err := prepare(transfer)
 	if err != nil {
@@ -135,14 +136,14 @@ func TestSignWithWallet(t *testing.T) {
 // checkMine pays the second account of a wallet from its first, which is a payment to an
 // account of the organization, and an account from itself, which is change.
 func checkMine(t *testing.T, keys walletOf) {
-	engine, err := countersign.New(countersign.Config{Keystore: keys})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for account, change := range map[int]bool{0: true, 2: false} {
-		to := countersign.Addresses(keys.wallet.Accounts[account].PublicKey)[0].Address
+		to := all.Addresses(keys.wallet.Accounts[account].PublicKey)[0].Address
 		unsigned := strings.Replace(transfer, "08d2b0a37f869ff76bacb5bab3278e26ab7067b7", strings.ToLower(to[2:]), 1)
-		prepared, err := engine.PrepareTransaction(t.Context(), org, ethereumIntent(keys.wallet.Accounts[0].ID, unsigned))
+		prepared, err := engine.Prepare(t.Context(), org, ethereumIntent(keys.wallet.Accounts[0].ID, unsigned))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
@@ -34,10 +36,10 @@ func TestBlindCallWithReading(t *testing.T) {
 		"read":       {reads(read), false},
 		"incomplete": {reads{Function: read.Function, Problem: "bytes"}, true},
 	} {
-		var asked countersign.Authorization
+		var asked access.Authorization
 		f := enginetest.New(t, func(config *countersign.Config) {
 			config.Descriptors = test.reader
-			config.Policy = countersign.PolicyFunc(func(_ context.Context, of countersign.Authorization) error {
+			config.Policy = access.PolicyFunc(func(_ context.Context, of access.Authorization) error {
 				asked = of
 				return nil
 			})
@@ -97,7 +99,7 @@ func one(reading chains.Reading) chains.Reader { return (*reads)(&reading) }
 // TestReadingNotInSummary checks that the reading is not part of the summary's digest
 // and has its own.
 func TestReadingNotInSummary(t *testing.T) {
-	plain, err := countersign.Inspect(activity.TransactionTypeEthereum, blind, countersign.Limits{})
+	plain, err := all.Inspect(activity.TransactionTypeEthereum, blind, all.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,9 +121,9 @@ func TestReadingNotInSummary(t *testing.T) {
 // and no descriptors none.
 func TestReadingsRecorded(t *testing.T) {
 	said := reads{Source: "vault.json", Digest: strings.Repeat("ab", 32), Function: "deposit(uint256,address)", Complete: true}
-	for name, policy := range map[string]countersign.Policy{
+	for name, policy := range map[string]access.Policy{
 		"without a policy": nil,
-		"with a policy":    countersign.PolicyFunc(func(context.Context, countersign.Authorization) error { return nil }),
+		"with a policy":    access.PolicyFunc(func(context.Context, access.Authorization) error { return nil }),
 	} {
 		f := enginetest.New(t, func(config *countersign.Config) { config.Descriptors, config.Policy = said, policy })
 		answered := mustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{Unsigned: blind})))

@@ -11,6 +11,8 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -22,14 +24,18 @@ func Example() {
 	secret, _ := hex.DecodeString("e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca")
 
 	keys := memory.New()
-	defer keys.Close() // overwrites the secret
 	if _, err := keys.Add(ctx, "my-organization", keystore.NewKey{
 		Curve:  keystore.CurveSecp256k1,
 		Secret: secret, // 32 bytes; copied
 	}); err != nil {
 		log.Fatal(err)
 	}
-	result, err := countersign.SignTransaction(ctx, keys, "my-organization", activity.SignTransactionIntent{
+	engine, err := countersign.New(countersign.Config{Keystore: keys, Chains: []chains.Chain{ethereum.New(ethereum.Limits{})}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer engine.Close() // overwrites the secret
+	result, err := engine.SignTransaction(ctx, "my-organization", activity.SignTransactionIntent{
 		SignWith:            "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", // an address of the key, or its id
 		Type:                activity.TransactionTypeEthereum,
 		UnsignedTransaction: "02e80107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80c0",

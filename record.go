@@ -8,7 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/operation"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -67,7 +69,7 @@ func (e *Engine) completed(s *submission) (*activity.Record, error) {
 }
 
 // recordedDecision returns a decision as a record keeps it.
-func recordedDecision(decision *Decision) activity.Decision {
+func recordedDecision(decision *access.Decision) activity.Decision {
 	recorded := activity.Decision{Rules: decision.Rules, ReadWith: decision.ReadWith}
 	if decision.Readings != [32]byte{} {
 		recorded.Readings = hexDigest(decision.Readings)
@@ -86,7 +88,7 @@ func recordedDecision(decision *Decision) activity.Decision {
 // prove adds the engine's app proof of the activity, if the request asked for it. task
 // is nil if the activity ended without being carried out; the proof then has the
 // summary that its voters were shown.
-func (e *Engine) prove(record *activity.Record, task work) error {
+func (e *Engine) prove(record *activity.Record, task operation.Task) error {
 	if !record.Request.GenerateAppProofs {
 		return nil
 	}
@@ -102,7 +104,7 @@ func (e *Engine) prove(record *activity.Record, task work) error {
 	}
 	if record.Reading != nil {
 		payload.SummaryDigest = hexDigest(record.Reading.SummaryDigest())
-	} else if summary := task.summary(); summary != nil {
+	} else if summary := task.Summary(); summary != nil {
 		payload.SummaryDigest = hexDigest(summary.Digest())
 	}
 	proof, err := activity.NewAppProof(e.config.ProofSigner, payload)

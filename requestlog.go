@@ -13,7 +13,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/internal/intents"
 )
 
 // observed reports a request that has ended to the observer and the log.
@@ -65,14 +65,9 @@ func (e *Engine) log(ctx context.Context, s *submission, err error) {
 	e.config.Logger.LogAttrs(ctx, level, "request", attributes...)
 }
 
-// causeOf returns what the log says behind the message. For a one-time password, that
-// is what the text of the error withholds from the client.
+// causeOf returns what the log says behind the message.
 func causeOf(refused *activity.Error) string {
-	var code *otp.CodeError
-	switch cause := errors.Unwrap(refused); {
-	case errors.As(cause, &code):
-		return code.Why.Error()
-	case cause != nil:
+	if cause := errors.Unwrap(refused); cause != nil {
 		return cause.Error()
 	}
 	return ""
@@ -94,8 +89,8 @@ func (s *submission) attributes() []slog.Attr {
 		attributes = append(attributes, slog.String("submitter", s.resumed.caller.member.User.ID))
 	}
 	carried := s.carried()
-	if prepared, ok := carried.task.(*PreparedTransaction); ok {
-		attributes = append(attributes, prepared.attributes()...)
+	if p, ok := carried.task.(*prepared); ok {
+		attributes = append(attributes, p.attributes()...)
 	}
 	if len(carried.decision.Rules) > 0 {
 		attributes = append(attributes, slog.Any("rules", carried.decision.Rules))
@@ -104,7 +99,7 @@ func (s *submission) attributes() []slog.Attr {
 }
 
 // attributes returns the chain, the keys and the effects.
-func (p *PreparedTransaction) attributes() []slog.Attr {
+func (p *prepared) attributes() []slog.Attr {
 	attributes := []slog.Attr{
 		slog.String("chain", p.owners.chain.Name()),
 		slog.Any("keys", p.signing.KeyIDs()),
@@ -119,8 +114,8 @@ func (p *PreparedTransaction) attributes() []slog.Attr {
 
 // addresses returns one address of each key: the one that the request signs
 // with, or the key's first on this chain.
-func (p *PreparedTransaction) addresses() []string {
-	signWith := signWithOf(p.intent)
+func (p *prepared) addresses() []string {
+	signWith := intents.SignWith(p.intent)
 	var addresses []string
 	for _, key := range p.keys() {
 		all := p.owners.chain.Addresses(key.PublicKey())
@@ -208,15 +203,15 @@ func (s *submission) withoutContents(text string, cause error) string {
 		}
 		return text
 	}
-	if !isMessage(carried.intent) {
+	if !intents.IsMessage(carried.intent) {
 		return text
 	}
-	prepared, read := carried.task.(*PreparedTransaction)
+	p, read := carried.task.(*prepared)
 	if parse, ok := errors.AsType[*chains.ParseError](cause); ok && !read {
 		return fmt.Sprintf("%s: malformed at byte %d", parse.Chain, parse.Offset)
 	}
 	if read {
-		for _, effect := range prepared.signing.Effects() {
+		for _, effect := range p.signing.Effects() {
 			for _, arg := range effect.Args {
 				text = hide(text, arg.Value)
 			}

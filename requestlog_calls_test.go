@@ -11,9 +11,12 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/messages"
 )
 
 // signedLine is what the log says about a signature.
@@ -101,7 +104,7 @@ func TestLogCalls(t *testing.T) {
 func TestLogCallsOfPolicies(t *testing.T) {
 	plain := func(err error) func(*countersign.Config) {
 		return func(c *countersign.Config) {
-			c.Policy, c.Submitter = countersign.PolicyFunc(func(context.Context, countersign.Authorization) error { return err }), &machine
+			c.Policy, c.Submitter = access.PolicyFunc(func(context.Context, access.Authorization) error { return err }), &machine
 		}
 	}
 	for name, test := range map[string]struct {
@@ -110,7 +113,7 @@ func TestLogCallsOfPolicies(t *testing.T) {
 		reason activity.Reason
 	}{
 		"allowed":      {plain(nil), 1, ""},
-		"denied":       {plain(countersign.ErrDenied), 1, activity.ReasonNotAuthorized},
+		"denied":       {plain(access.ErrDenied), 1, activity.ReasonNotAuthorized},
 		"without one":  {func(c *countersign.Config) { c.Submitter = &machine }, 1, ""},
 		"without both": {func(*countersign.Config) {}, 0, ""},
 		"without user": {func(c *countersign.Config) { c.Policy = ruled{} }, 1, activity.ReasonNotAuthorized},
@@ -142,7 +145,7 @@ func TestLogCallsWithoutStore(t *testing.T) {
 	f := enginetest.New(t)
 	for _, call := range []string{"SignTransaction", "PrepareTransaction", "SignMessage"} {
 		var log bytes.Buffer
-		config := countersign.Config{Keystore: staysOpen{keystore.Keystore(f.Signing)}, Policy: ruled{}, Submitter: &machine}
+		config := countersign.Config{Chains: all.Chains(all.Limits{}), Operations: messages.Operations(), Keystore: staysOpen{keystore.Keystore(f.Signing)}, Policy: ruled{}, Submitter: &machine}
 		withLog(&log)(&config)
 		engine, err := countersign.New(config)
 		if err != nil {

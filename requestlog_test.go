@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/otp"
@@ -65,8 +66,8 @@ func TestLogUnknownKey(t *testing.T) {
 	f := enginetest.New(t, withLog(&log))
 	stranger := enginetest.NewAPIKey(t)
 	for _, test := range []struct{ organization, cause string }{
-		{"", countersign.ErrCredentialNotFound.Error()},
-		{"nobody", countersign.ErrOrganizationNotFound.Error()},
+		{"", access.ErrCredentialNotFound.Error()},
+		{"nobody", access.ErrOrganizationNotFound.Error()},
 	} {
 		_, err := f.Engine.Submit(t.Context(), stranger.Sign(f.Body(enginetest.Request{Organization: test.organization})))
 		refusal(t, err, activity.ReasonSignatureInvalid, "")
@@ -122,10 +123,10 @@ func TestLogSigned(t *testing.T) {
 // ruled is a policy that allows everything by one rule.
 type ruled struct{}
 
-func (ruled) Authorize(context.Context, countersign.Authorization) error { return nil }
+func (ruled) Authorize(context.Context, access.Authorization) error { return nil }
 
-func (ruled) Decide(context.Context, countersign.Authorization) (countersign.Decision, error) {
-	return countersign.Decision{Rules: []string{"small sums"}}, nil
+func (ruled) Decide(context.Context, access.Authorization) (access.Decision, error) {
+	return access.Decision{Rules: []string{"small sums"}}, nil
 }
 
 // TestLogRefused checks that a refusal after the stamp was verified names the caller and
@@ -133,8 +134,8 @@ func (ruled) Decide(context.Context, countersign.Authorization) (countersign.Dec
 func TestLogRefused(t *testing.T) {
 	var log bytes.Buffer
 	f := enginetest.New(t, withLog(&log), func(c *countersign.Config) {
-		c.Policy = countersign.PolicyFunc(func(context.Context, countersign.Authorization) error {
-			return fmt.Errorf("%w: not today", countersign.ErrDenied)
+		c.Policy = access.PolicyFunc(func(context.Context, access.Authorization) error {
+			return fmt.Errorf("%w: not today", access.ErrDenied)
 		})
 	})
 	if _, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(f.Body(enginetest.Request{}))); err == nil {
@@ -159,10 +160,10 @@ func (echoing) Send(_ context.Context, m otp.Message) error {
 func TestLogHasNoContacts(t *testing.T) {
 	const contact, user = "Ada.Lovelace@example.com", "ada-4711"
 	parameters := fmt.Sprintf(`"otpType":"OTP_TYPE_EMAIL","contact":%q,"userIdentifier":%q`, contact, user)
-	denying := countersign.PolicyFunc(func(_ context.Context, asked countersign.Authorization) error {
-		return fmt.Errorf("%w: nothing goes to %+v", countersign.ErrDenied, asked.Effects[0].Args)
+	denying := access.PolicyFunc(func(_ context.Context, asked access.Authorization) error {
+		return fmt.Errorf("%w: nothing goes to %+v", access.ErrDenied, asked.Effects[0].Args)
 	})
-	failing := countersign.PolicyFunc(func(_ context.Context, asked countersign.Authorization) error {
+	failing := access.PolicyFunc(func(_ context.Context, asked access.Authorization) error {
 		return errors.New("no row for " + strings.ToLower(contact) + user)
 	})
 	for name, change := range map[string]func(*countersign.Config){

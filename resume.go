@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -15,7 +16,7 @@ import (
 type pending struct {
 	*activity.Record
 	revision     uint64
-	organization *Organization // nil if the directory does not know it any more
+	organization *access.Organization // nil if the directory does not know it any more
 }
 
 // resume carries out an activity that has its votes, on behalf of s: a vote or a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 )
 
@@ -12,7 +13,7 @@ import (
 // vote include the groups that only the current policy demands: without their votes it
 // is never signed.
 func (e *Engine) mayRead(ctx context.Context, reader *caller, record *activity.Record) (bool, error) {
-	if reader.submitted(record) || reader.may(record.Request.Type) || reader.votesOn(record) {
+	if reader.submitted(record) || reader.member.May(record.Request.Type) || reader.votesOn(record) {
 		return true, nil
 	}
 	if !record.Status.Waits() || !reader.mayVote() {
@@ -28,16 +29,16 @@ func (c *caller) votesOn(record *activity.Record) bool {
 	if slices.ContainsFunc(record.Votes, func(vote activity.Vote) bool { return vote.UserID == c.member.User.ID }) {
 		return true
 	}
-	return c.mayVote() && c.belongsToAny(groupsOf(record.Decision.Required))
+	return c.mayVote() && c.belongsToAny(record.Decision.Groups())
 }
 
 // mayVote reports whether the caller's credential may vote at all.
 func (c *caller) mayVote() bool {
-	return c.may(activity.TypeApproveActivity) || c.may(activity.TypeRejectActivity)
+	return c.member.May(activity.TypeApproveActivity) || c.member.May(activity.TypeRejectActivity)
 }
 
-func (c *caller) belongsToAny(groups []Approval) bool {
-	return slices.ContainsFunc(groups, func(group Approval) bool { return group.admitsUser(c.member.User) })
+func (c *caller) belongsToAny(groups []access.Group) bool {
+	return slices.ContainsFunc(groups, func(group access.Group) bool { return access.BelongsTo(&group, c.member.User) })
 }
 
 // submitted reports whether the activity was submitted with the caller's credential.
@@ -74,8 +75,8 @@ func (e *Engine) viewer(ctx context.Context, reader *caller, record *activity.Re
 	}
 	groups, missing := j.missing()
 	admitted := j.admits(reader.member)
-	viewer.CanApprove = reader.may(activity.TypeApproveActivity) && admitted && (missing == 0 || !j.hasVoted(reader.member.User.ID))
-	viewer.CanReject = reader.may(activity.TypeRejectActivity) && j.mayReject(reader.member)
+	viewer.CanApprove = reader.member.May(activity.TypeApproveActivity) && admitted && (missing == 0 || !j.hasVoted(reader.member.User.ID))
+	viewer.CanReject = reader.member.May(activity.TypeRejectActivity) && j.mayReject(reader.member)
 	if !reader.submitted(record) && !reader.votesOn(record) && !reader.belongsToAny(j.groups) {
 		return viewer, nil
 	}

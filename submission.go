@@ -3,7 +3,9 @@ package countersign
 import (
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/operation"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -18,11 +20,11 @@ type submission struct {
 	intent         activity.Intent
 	request        *activity.Request // nil for a call that is not recorded
 
-	caller   *caller       // who sent it
-	task     work          // what it asks for, ready to be carried out
-	decision Decision      // what the policy demands of it
-	waits    bool          // decision demands more votes than the caller's
-	charges  store.Charges // taken with the lease
+	caller   *caller         // who sent it
+	task     operation.Task  // what it asks for, ready to be carried out
+	decision access.Decision // what the policy demands of it
+	waits    bool            // decision demands more votes than the caller's
+	charges  store.Charges   // taken with the lease
 	lease    store.Lease
 	result   activity.Result // nil until the task was performed
 

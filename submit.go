@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store"
@@ -144,7 +145,7 @@ const beginAttempts = 3
 // begin performs steps 5 and 6. The lease is taken together with its charges. If the
 // request was answered before, begin returns the recorded activity and no lease.
 func (e *Engine) begin(ctx context.Context, s *submission) (*store.Activity, error) {
-	var spent SpentReader
+	var spent access.SpentReader
 	var limited error
 	for range beginAttempts {
 		if err := e.decide(ctx, s, spent); err != nil {
@@ -158,7 +159,7 @@ func (e *Engine) begin(ctx context.Context, s *submission) (*store.Activity, err
 			s.charges.List = nil // charged with the last vote
 		}
 		begun, err := store.Acquire(ctx, e.config.Store, e.claim(s.request), e.config.Now, func(now time.Time) store.Change {
-			return s.charges.Take(now, s.task.begin(now))
+			return s.charges.Take(now, s.task.Begin(now))
 		})
 		switch {
 		case errors.Is(err, store.ErrLimit):
@@ -208,7 +209,7 @@ func (e *Engine) liveUntil(sent time.Time) time.Time {
 // a client that lost the answer can still get it, whatever limits, times and approvals
 // say now. A plain Policy is asked for each reading.
 func (e *Engine) recorded(ctx context.Context, s *submission) *store.Activity {
-	if _, ok := e.config.Policy.(Decider); !ok || s.caller.stamp == nil {
+	if _, ok := e.config.Policy.(access.Decider); !ok || s.caller.stamp == nil {
 		return nil
 	}
 	found, err := e.config.Store.Find(ctx, s.request.OrganizationID, s.request.Fingerprint)

@@ -18,7 +18,9 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
@@ -139,10 +141,16 @@ func TestKeyError(t *testing.T) {
 	}
 }
 
-// lostProofKey is a proof key that fails.
-type lostProofKey struct{ crypto.Signer }
+// lostProofKey is a proof key that fails until it is found.
+type lostProofKey struct {
+	crypto.Signer
+	found bool
+}
 
-func (lostProofKey) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) {
+func (k *lostProofKey) Sign(random io.Reader, digest []byte, options crypto.SignerOpts) ([]byte, error) {
+	if k.found {
+		return k.Signer.Sign(random, digest, options)
+	}
 	return nil, errors.New("/dev/secret: no token")
 }
 
@@ -151,10 +159,11 @@ func (lostProofKey) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) {
 // failed.
 func TestProofKeyError(t *testing.T) {
 	outbox := new(enginetest.Outbox)
-	var working crypto.Signer
-	f := enginetest.New(t, enginetest.WithOTP(t, outbox), func(c *countersign.Config) {
-		working, c.ProofSigner = c.ProofSigner, lostProofKey{c.ProofSigner}
-	})
+	lost := new(lostProofKey)
+	f := enginetest.New(t, func(c *countersign.Config) {
+		lost.Signer = c.ProofSigner
+		c.ProofSigner = lost
+	}, enginetest.WithOTP(t, outbox))
 	id := issue(t, f)
 	redeem := verifyBody(f, id, outbox.Code(t, id), "")
 	for _, body := range []string{f.Body(enginetest.Request{Proofs: true}), redeem} {
@@ -164,9 +173,8 @@ func TestProofKeyError(t *testing.T) {
 			t.Errorf("record %v, message %q", record, refused.Message)
 		}
 	}
-	config := f.Config
-	config.ProofSigner = working
-	repaired, err := countersign.New(config)
+	lost.found = true
+	repaired, err := countersign.New(f.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,14 +192,14 @@ func TestProofKeyError(t *testing.T) {
 // failing store reveals nothing about a code.
 func TestOTPStoreError(t *testing.T) {
 	outbox := new(enginetest.Outbox)
-	f := enginetest.New(t, func(c *countersign.Config) { c.Store = lostStore{memory.New(0)} }, enginetest.WithOTP(t, outbox))
-	_, err := f.Engine.InitOTPAuth(t.Context(), "org", "Org", activity.InitOTPAuthIntent{OTPType: "OTP_TYPE_EMAIL", Contact: "a@example.com"})
-	refused := refusal(t, err, activity.ReasonUnavailable, "the store of activities is unavailable")
+	enginetest.New(t, func(c *countersign.Config) { c.Store = lostStore{memory.New(0)} }, enginetest.WithOTP(t, outbox))
+	_, err := outbox.Service.InitOTPAuth(t.Context(), "org", "Org", activity.InitOTPAuthIntent{OTPType: "OTP_TYPE_EMAIL", Contact: "a@example.com"})
+	refused := refusal(t, err, activity.ReasonUnavailable, "the store of one-time passwords is unavailable")
 	if outbox.Sent() != 0 || strings.Contains(refused.Message, "secret-host") {
 		t.Errorf("%d messages, the caller is told %s", outbox.Sent(), refused.Message)
 	}
-	_, err = f.Engine.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{OTPID: "0fcd14f5-dae7-4331-82ca-ebaddd849534", OTPCode: "123456789"})
-	refusal(t, err, activity.ReasonUnavailable, "the store of activities is unavailable")
+	_, err = outbox.Service.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{OTPID: "0fcd14f5-dae7-4331-82ca-ebaddd849534", OTPCode: "123456789"})
+	refusal(t, err, activity.ReasonUnavailable, "the store of one-time passwords is unavailable")
 }
 
 // lostStore is a store that cannot change one-time passwords.
@@ -299,7 +307,7 @@ func TestNewRefusesSubmission(t *testing.T) {
 		"proof key on P-384":                 {func(c *countersign.Config) { c.ProofSigner = wrongCurve }, "P-256"},
 		"negative age":                       {func(c *countersign.Config) { c.MaxRequestAge = -1 }, "negative"},
 		"short lease":                        {func(c *countersign.Config) { c.LeaseTTL = time.Millisecond }, "at least a second"},
-		"submitter without an id":            {func(c *countersign.Config) { c.Submitter = &countersign.User{Name: "ci"} }, "Config.Submitter has no ID"},
+		"submitter without an id":            {func(c *countersign.Config) { c.Submitter = &access.User{Name: "ci"} }, "Config.Submitter has no ID"},
 		"log signer without a log":           {func(c *countersign.Config) { c.LogSigner = new(translog.Signer) }, "needs Config.Log"},
 	} {
 		config := f.Config
@@ -315,7 +323,7 @@ func TestNewRefusesSubmission(t *testing.T) {
 			t.Errorf("%s, without a directory: %v", name, err)
 		}
 	}
-	_, err = countersign.New(countersign.Config{Keystore: f.Signing, Log: true})
+	_, err = countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: f.Signing, Log: true})
 	if err == nil || !strings.Contains(err.Error(), "Config.Log needs a Config.Store") {
 		t.Errorf("a log without a store: %v", err)
 	}

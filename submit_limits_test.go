@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/store"
@@ -24,18 +25,18 @@ type daily struct {
 	dearer      bool // once the limit is exhausted, another rule demands two approvals
 }
 
-func (d *daily) Authorize(ctx context.Context, asked countersign.Authorization) error {
+func (d *daily) Authorize(ctx context.Context, asked access.Authorization) error {
 	_, err := d.Decide(ctx, asked)
 	return err
 }
 
-func (d *daily) Decide(ctx context.Context, asked countersign.Authorization) (countersign.Decision, error) {
+func (d *daily) Decide(ctx context.Context, asked access.Authorization) (access.Decision, error) {
 	d.asked.Add(1)
 	if d.closed.Load() {
-		return countersign.Decision{}, countersign.ErrDenied
+		return access.Decision{}, access.ErrDenied
 	}
 	charge := store.Charge{Limit: "daily", Subject: asked.User.ID, Amount: big.NewInt(1), Max: big.NewInt(2), Window: 24 * time.Hour}
-	decision := countersign.Decision{Rules: []string{"daily"}, Charges: []store.Charge{charge}}
+	decision := access.Decision{Rules: []string{"daily"}, Charges: []store.Charge{charge}}
 	if asked.Spent == nil {
 		return decision, nil
 	}
@@ -47,12 +48,12 @@ func (d *daily) Decide(ctx context.Context, asked countersign.Authorization) (co
 	case sum.Cmp(big.NewInt(2)) < 0:
 		return decision, nil
 	case d.dearer:
-		return countersign.Decision{Approvals: []countersign.Approval{{Rule: "large", Count: 2}}}, nil
+		return access.Decision{Approvals: []access.Group{{Rule: "large", Count: 2}}}, nil
 	}
-	return decision, &countersign.LimitExceeded{Limit: "daily", Left: new(big.Int), Text: "limit daily: 0 left of 2", Frees: frees}
+	return decision, &access.LimitExceeded{Limit: "daily", Left: new(big.Int), Text: "limit daily: 0 left of 2", Frees: frees}
 }
 
-func withDecider(d countersign.Decider) func(*countersign.Config) {
+func withDecider(d access.Decider) func(*countersign.Config) {
 	return func(c *countersign.Config) { c.Policy = d }
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 )
@@ -74,7 +75,7 @@ func TestSlowPolicyDoesNotRepeat(t *testing.T) {
 	first := true
 	var body string
 	f = enginetest.New(t, func(c *countersign.Config) {
-		c.Policy = countersign.PolicyFunc(func(ctx context.Context, _ countersign.Authorization) error {
+		c.Policy = access.PolicyFunc(func(ctx context.Context, _ access.Authorization) error {
 			if !first {
 				return nil
 			}
@@ -99,7 +100,7 @@ func TestSlowPolicyDoesNotRepeat(t *testing.T) {
 func TestSlowPolicyExpires(t *testing.T) {
 	var f *enginetest.Fixture
 	f = enginetest.New(t, func(c *countersign.Config) {
-		c.Policy = countersign.PolicyFunc(func(context.Context, countersign.Authorization) error {
+		c.Policy = access.PolicyFunc(func(context.Context, access.Authorization) error {
 			f.Clock.Advance(7 * time.Minute)
 			return nil
 		})

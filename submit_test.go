@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -131,7 +133,7 @@ func TestSubmitRefused(t *testing.T) {
 		"transaction cut off":     {signed(enginetest.Request{Unsigned: "02ec01"}), activity.ReasonInvalidTransaction, "ethereum"},
 		"unknown signWith":        {signed(enginetest.Request{SignWith: "0x0000000000000000000000000000000000000001"}), activity.ReasonNotFound, `could not find any resource to sign with: organization "` + enginetest.Organization + `"`},
 		"hazard":                  {signed(enginetest.Request{Unsigned: enginetest.Hazardous}), activity.ReasonHazardNotAllowed, "allow ethereum/no-chain-id by name"},
-		"no one-time passwords":   {f.APIKey.Sign(verifyBody(f, "a", "b", "")), activity.ReasonRequestInvalid, "no service for one-time passwords"},
+		"no one-time passwords":   {f.APIKey.Sign(verifyBody(f, "a", "b", "")), activity.ReasonRequestInvalid, "this engine has no operation for it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			record, err := f.Engine.Submit(t.Context(), test.sent)
@@ -232,11 +234,11 @@ func TestOrganizationHazards(t *testing.T) {
 
 // allowing is a directory whose organizations allow hazards.
 type allowing struct {
-	countersign.Directory
+	access.Directory
 	hazards []string
 }
 
-func (a allowing) Organization(ctx context.Context, id string) (*countersign.Organization, error) {
+func (a allowing) Organization(ctx context.Context, id string) (*access.Organization, error) {
 	organization, err := a.Directory.Organization(ctx, id)
 	if err != nil {
 		return nil, err
@@ -256,7 +258,7 @@ func TestAppProof(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inspection, err := countersign.Inspect(activity.TransactionTypeEthereum, enginetest.Unsigned, countersign.Limits{})
+	inspection, err := all.Inspect(activity.TransactionTypeEthereum, enginetest.Unsigned, all.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/store"
@@ -13,17 +14,17 @@ import (
 
 // judged is a Decider that notes the user it is asked about.
 type judged struct {
-	user     countersign.User
-	decision countersign.Decision
+	user     access.User
+	decision access.Decision
 	refusal  error
 }
 
-func (j *judged) Authorize(ctx context.Context, asked countersign.Authorization) error {
+func (j *judged) Authorize(ctx context.Context, asked access.Authorization) error {
 	_, err := j.Decide(ctx, asked)
 	return err
 }
 
-func (j *judged) Decide(_ context.Context, asked countersign.Authorization) (countersign.Decision, error) {
+func (j *judged) Decide(_ context.Context, asked access.Authorization) (access.Decision, error) {
 	j.user = asked.User
 	return j.decision, j.refusal
 }
@@ -32,18 +33,18 @@ func (j *judged) Decide(_ context.Context, asked countersign.Authorization) (cou
 // A call that is charged to a limit is signed; one that would have to wait for votes is
 // refused, since only a request can wait.
 func TestSubmitterOfCalls(t *testing.T) {
-	machine := countersign.User{ID: "machine", Name: "machine", Tags: []string{"agent"}}
+	machine := access.User{ID: "machine", Name: "machine", Tags: []string{"agent"}}
 	for name, test := range map[string]struct {
 		policy    judged
-		submitter *countersign.User
+		submitter *access.User
 		reason    activity.Reason // empty: signed
 	}{
-		"allowed":        {judged{decision: countersign.Decision{Rules: []string{"all"}}}, &machine, ""},
-		"denied":         {judged{refusal: countersign.ErrDenied}, &machine, activity.ReasonNotAuthorized},
-		"charged":        {judged{decision: countersign.Decision{Rules: []string{"all"}, Charges: []store.Charge{ofTwo()}}}, &machine, ""},
-		"waits":          {judged{decision: countersign.Decision{Rules: []string{"all"}, Approvals: []countersign.Approval{{Rule: "all", Count: 2}}}}, &machine, activity.ReasonNotAuthorized},
-		"its own vote":   {judged{decision: countersign.Decision{Rules: []string{"all"}, Approvals: []countersign.Approval{{Rule: "all", Count: 1, Tag: "agent"}}}}, &machine, ""},
-		"without a user": {judged{decision: countersign.Decision{Rules: []string{"all"}}}, nil, activity.ReasonNotAuthorized},
+		"allowed":        {judged{decision: access.Decision{Rules: []string{"all"}}}, &machine, ""},
+		"denied":         {judged{refusal: access.ErrDenied}, &machine, activity.ReasonNotAuthorized},
+		"charged":        {judged{decision: access.Decision{Rules: []string{"all"}, Charges: []store.Charge{ofTwo()}}}, &machine, ""},
+		"waits":          {judged{decision: access.Decision{Rules: []string{"all"}, Approvals: []access.Group{{Rule: "all", Count: 2}}}}, &machine, activity.ReasonNotAuthorized},
+		"its own vote":   {judged{decision: access.Decision{Rules: []string{"all"}, Approvals: []access.Group{{Rule: "all", Count: 1, Tag: "agent"}}}}, &machine, ""},
+		"without a user": {judged{decision: access.Decision{Rules: []string{"all"}}}, nil, activity.ReasonNotAuthorized},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := enginetest.New(t, func(config *countersign.Config) { config.Policy, config.Submitter = &test.policy, test.submitter })

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/translog"
@@ -115,7 +116,7 @@ func (e *Engine) signsLogOf(ctx context.Context, organizationID string) error {
 	}
 	organization, err := e.organizationOf(ctx, organizationID)
 	if err == nil && organization == nil && e.config.Directory != nil {
-		err = activity.NewError(activity.ReasonNotFound, "", ErrOrganizationNotFound, "there is no organization %q", shorten(organizationID))
+		err = activity.NewError(activity.ReasonNotFound, "", access.ErrOrganizationNotFound, "there is no organization %q", shorten(organizationID))
 	}
 	return err
 }

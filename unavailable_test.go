@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/stamp"
@@ -22,16 +24,16 @@ var errOutage = errors.New("connection refused")
 // outage is a directory that cannot be read, in part or as a whole. It still returns
 // values with its errors, which must not be used.
 type outage struct {
-	countersign.Directory
+	access.Directory
 	organizations, members error
 }
 
-func (d *outage) Organization(ctx context.Context, id string) (*countersign.Organization, error) {
+func (d *outage) Organization(ctx context.Context, id string) (*access.Organization, error) {
 	found, err := d.Directory.Organization(ctx, id)
 	return found, errors.Join(err, d.organizations)
 }
 
-func (d *outage) Member(ctx context.Context, organizationID string, id stamp.ID) (*countersign.Member, error) {
+func (d *outage) Member(ctx context.Context, organizationID string, id stamp.ID) (*access.Member, error) {
 	found, err := d.Directory.Member(ctx, organizationID, id)
 	return found, errors.Join(err, d.members)
 }
@@ -82,25 +84,24 @@ func TestSweepDuringOutage(t *testing.T) {
 	}
 }
 
-// TestWithoutService checks that an engine says which service it lacks.
+// TestWithoutService checks that an engine says which operation or key it lacks.
 func TestWithoutService(t *testing.T) {
 	without := enginetest.New(t)
 	_, err := without.Engine.Submit(t.Context(), without.APIKey.Sign(initBody(without, toUser)))
-	refusal(t, err, activity.ReasonRequestInvalid, "no service for one-time passwords")
-	_, err = without.Engine.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{})
-	refusal(t, err, activity.ReasonRequestInvalid, "no service for one-time passwords")
+	refusal(t, err, activity.ReasonRequestInvalid, "this engine has no operation for it")
 
-	keyless := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox)), func(c *countersign.Config) { c.ProofSigner = nil })
-	_, err = keyless.Engine.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{})
+	keyless, outbox := new(enginetest.Outbox), new(enginetest.Outbox)
+	enginetest.New(t, func(c *countersign.Config) { c.ProofSigner = nil }, enginetest.WithOTP(t, keyless))
+	_, err = keyless.Service.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{})
 	refusal(t, err, activity.ReasonRequestInvalid, "no proof key")
 
-	whole := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox)))
-	_, err = whole.Engine.InitOTPAuth(t.Context(), "org", "Org", activity.InitOTPAuthIntent{OTPType: "OTP_TYPE_EMAIL", Contact: "nobody"})
+	enginetest.New(t, enginetest.WithOTP(t, outbox))
+	_, err = outbox.Service.InitOTPAuth(t.Context(), "org", "Org", activity.InitOTPAuthIntent{OTPType: "OTP_TYPE_EMAIL", Contact: "nobody"})
 	refusal(t, err, activity.ReasonInvalidEmail, "contact")
-	_, err = whole.Engine.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{ExpirationSeconds: "never"})
+	_, err = outbox.Service.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{ExpirationSeconds: "never"})
 	refusal(t, err, activity.ReasonRequestInvalid, "expirationSeconds")
 
-	embedded, err := countersign.New(countersign.Config{Keystore: memory.New()})
+	embedded, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: memory.New()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,7 @@ func TestOTPNeedsStore(t *testing.T) {
 	f := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox)), func(c *countersign.Config) {
 		lost := *c
 		lost.Store = nil
-		if _, err := countersign.New(lost); err == nil || !strings.Contains(err.Error(), "Config.OTP needs Config.Store") {
+		if _, err := countersign.New(lost); err == nil || !strings.Contains(err.Error(), "needs Config.Store") {
 			t.Errorf("made with %v", err)
 		}
 	})

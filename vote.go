@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -36,7 +37,7 @@ func (e *Engine) vote(ctx context.Context, s *submission, intent activity.VoteIn
 			return record, nil
 		}
 		if err != nil {
-			return nil, refuseStored(err)
+			return nil, refuseStore(err)
 		}
 	}
 	return nil, activity.NewError(activity.ReasonUnavailable, "", nil, "others keep voting on this activity: send the same vote again")
@@ -140,7 +141,7 @@ func (e *Engine) checkVoter(ctx context.Context, s *submission, intent activity.
 	if intent.Selection() == activity.SelectionRejected {
 		counts = j.mayReject(s.caller.member)
 	}
-	refused := activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
+	refused := activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
 		"not authorized: no rule that this activity waits for counts a vote of this user with this credential")
 	spent, until := spentVote(s), e.keepUntil(s.request, e.config.Now())
 	return e.config.Store.Change(ctx, s.caller.organization.ID, store.ChangeFunc(func(ledger store.Ledger) (error, error) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/names"
@@ -20,7 +21,7 @@ const (
 )
 
 // withAges returns the groups with the default age of votes where a rule sets none.
-func withAges(groups []Approval) []Approval {
+func withAges(groups []access.Group) []access.Group {
 	aged := slices.Clone(groups)
 	for i := range aged {
 		aged[i].Within = cmp.Or(aged[i].Within, DefaultVoteAge)
@@ -46,7 +47,7 @@ func (e *Engine) waiting(ctx context.Context, s *submission) (*activity.Record, 
 	if err := e.mayWait(ctx, s.caller); err != nil {
 		return nil, err
 	}
-	reading, err := s.task.(*PreparedTransaction).recordedReading(ctx, e.config.Names)
+	reading, err := s.task.(*prepared).recordedReading(ctx, e.config.Names)
 	if err != nil {
 		return nil, err
 	}
@@ -80,17 +81,17 @@ func (e *Engine) mayWait(ctx context.Context, submitter *caller) error {
 
 // recordedReading returns what a record keeps of a transaction that waits, and what its
 // voters are shown.
-func (p *PreparedTransaction) recordedReading(ctx context.Context, book chains.Names) (*activity.Reading, error) {
-	effects, err := p.Effects(ctx)
+func (p *prepared) recordedReading(ctx context.Context, book chains.Names) (*activity.Reading, error) {
+	effects, err := p.effects(ctx)
 	if err != nil {
 		return nil, err
 	}
-	summary, err := p.summary().MarshalJSON()
+	summary, err := p.Summary().MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
 	reading := &activity.Reading{
-		KeyIDs: p.KeyIDs(), Summary: string(summary), Sentences: names.Sentences(effects, book),
+		KeyIDs: p.signing.KeyIDs(), Summary: string(summary), Sentences: names.Sentences(effects, book),
 	}
 	texts := make([]json.RawMessage, len(effects))
 	for i := range effects {
@@ -106,7 +107,7 @@ func (p *PreparedTransaction) recordedReading(ctx context.Context, book chains.N
 		}
 	}
 	reading.Readings = joined(texts)
-	hazards := p.hazards()
+	hazards := p.hazards
 	if hazards == nil {
 		hazards = []chains.Hazard{}
 	}
@@ -127,19 +128,10 @@ func joined(texts []json.RawMessage) string {
 }
 
 // recordedGroups returns groups as a record keeps them.
-func recordedGroups(groups []Approval) []activity.ApprovalGroup {
+func recordedGroups(groups []access.Group) []activity.ApprovalGroup {
 	kept := make([]activity.ApprovalGroup, len(groups))
 	for i, group := range groups {
-		kept[i].Group = activity.Group(group)
+		kept[i].Group = group
 	}
 	return kept
-}
-
-// groupsOf returns the groups of a record.
-func groupsOf(kept []activity.ApprovalGroup) []Approval {
-	groups := make([]Approval, len(kept))
-	for i, group := range kept {
-		groups[i] = Approval(group.Group)
-	}
-	return groups
 }

@@ -21,7 +21,7 @@ const (
 	HashNone          HashFunction = "HASH_FUNCTION_NO_OP"
 	HashSHA256        HashFunction = "HASH_FUNCTION_SHA256"
 	HashKeccak256     HashFunction = "HASH_FUNCTION_KECCAK256"
-	HashDoubleSHA256  HashFunction = "HASH_FUNCTION_DOUBLE_SHA256" // SHA-256 of SHA-256; not in the hosted service
+	HashDoubleSHA256  HashFunction = "HASH_FUNCTION_DOUBLE_SHA256"  // SHA-256 of SHA-256; not in the hosted service
 	HashNotApplicable HashFunction = "HASH_FUNCTION_NOT_APPLICABLE" // Ed25519
 )
 

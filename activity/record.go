@@ -109,6 +109,15 @@ type Decision struct {
 	ReadWith []string `json:"readWith,omitempty"`
 }
 
+// Groups returns the groups that were demanded.
+func (d *Decision) Groups() []Group {
+	groups := make([]Group, len(d.Required))
+	for i := range d.Required {
+		groups[i] = d.Required[i].Group
+	}
+	return groups
+}
+
 // Charge is an amount that a limit has counted for an activity.
 type Charge struct {
 	Limit   string        `json:"limit"`

@@ -2,6 +2,7 @@ package activity
 
 import (
 	"encoding/hex"
+	"fmt"
 	"strings"
 )
 
@@ -16,6 +17,15 @@ type VoteIntent struct {
 	Shown string `json:"shown,omitempty"`
 
 	kind Type
+}
+
+// CheckShown refuses a vote on something else than what has a digest, in lower-case hex.
+// A vote need not say what was shown.
+func (v VoteIntent) CheckShown(digest string) error {
+	if v.Shown != "" && v.Shown != digest {
+		return fmt.Errorf("it is on another reading: its body says that %s was shown, and not %s", v.Shown, digest)
+	}
+	return nil
 }
 
 // ActivityType implements Intent.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/bench/internal/measure"
 	"github.com/countersign-dev/countersign/enginetest"
@@ -18,10 +19,10 @@ import (
 // counting the submitter.
 type twoVotes struct{}
 
-func (twoVotes) Authorize(context.Context, countersign.Authorization) error { return nil }
+func (twoVotes) Authorize(context.Context, access.Authorization) error { return nil }
 
-func (twoVotes) Decide(context.Context, countersign.Authorization) (countersign.Decision, error) {
-	return countersign.Decision{Rules: []string{"payouts"}, Approvals: []countersign.Approval{
+func (twoVotes) Decide(context.Context, access.Authorization) (access.Decision, error) {
+	return access.Decision{Rules: []string{"payouts"}, Approvals: []access.Group{
 		{Rule: "payouts", Count: 2, Tag: "finance", NotSubmitter: true},
 	}}, nil
 }
@@ -64,14 +65,14 @@ func newBallot(b *testing.B, backend store.Store, rounds int) *ballot {
 	v := &ballot{voters: [2]*enginetest.APIKey{enginetest.NewAPIKey(b), enginetest.NewAPIKey(b)}}
 	config := submitter.Config()
 	config.Activities = []activity.Type{activity.TypeSignTransaction}
-	users := []countersign.UserConfig{{ID: "ci", Name: "ci", APIKeys: []countersign.APIKeyConfig{config}}}
+	users := []access.UserConfig{{ID: "ci", Name: "ci", APIKeys: []access.APIKeyConfig{config}}}
 	for i, key := range v.voters {
 		config := key.Config()
 		config.Activities = []activity.Type{activity.TypeApproveActivity}
 		name := fmt.Sprintf("voter-%d", i)
-		users = append(users, countersign.UserConfig{ID: name, Name: name, Tags: []string{"finance"}, APIKeys: []countersign.APIKeyConfig{config}})
+		users = append(users, access.UserConfig{ID: name, Name: name, Tags: []string{"finance"}, APIKeys: []access.APIKeyConfig{config}})
 	}
-	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: enginetest.Organization, Users: users}})
+	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Users: users}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store"
@@ -99,7 +99,7 @@ func (s *spec) handler() (http.Handler, store.Store, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	engine, err := submitEngine(countersign.APIKeyConfig{Curve: stamp.CurveP256, PublicKey: s.PublicKey}, backend)
+	engine, err := submitEngine(access.APIKeyConfig{Curve: stamp.CurveP256, PublicKey: s.PublicKey}, backend)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,13 +9,14 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/bench/internal/measure"
 	"github.com/countersign-dev/countersign/bench/internal/workload"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 )
 
 // manyInputs allows the engine to sign a thousand inputs, whose fee is high.
 var manyInputs = countersign.Config{
 	ReleaseUnverifiedSignatures: true,
-	Chains:                      countersign.Chains(countersign.Limits{Bitcoin: bitcoin.Limits{MaxFee: bitcoin.MaxMoney, MaxFeeRate: bitcoin.MaxMoney}}),
+	Chains:                      all.Chains(all.Limits{Bitcoin: bitcoin.Limits{MaxFee: bitcoin.MaxMoney, MaxFeeRate: bitcoin.MaxMoney}}),
 }
 
 // fewSigner returns a function that signs a few large transactions of a kind in turn, with

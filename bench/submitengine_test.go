@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/keystore"
 	keys "github.com/countersign-dev/countersign/keystore/memory"
@@ -17,14 +18,14 @@ import (
 
 // submitEngine returns an engine that takes the requests of a load and does not verify
 // signatures.
-func submitEngine(key countersign.APIKeyConfig, backend store.Store) (*countersign.Engine, error) {
+func submitEngine(key access.APIKeyConfig, backend store.Store) (*countersign.Engine, error) {
 	return submitEngineWith(key, backend, func(*countersign.Config) {})
 }
 
 // submitEngineWith is submitEngine with a changed configuration.
-func submitEngineWith(key countersign.APIKeyConfig, backend store.Store, change func(*countersign.Config)) (*countersign.Engine, error) {
-	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: enginetest.Organization, Users: []countersign.UserConfig{
-		{Name: "bench", APIKeys: []countersign.APIKeyConfig{key}},
+func submitEngineWith(key access.APIKeyConfig, backend store.Store, change func(*countersign.Config)) (*countersign.Engine, error) {
+	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Users: []access.UserConfig{
+		{Name: "bench", APIKeys: []access.APIKeyConfig{key}},
 	}}})
 	if err != nil {
 		return nil, err

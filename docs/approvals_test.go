@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/keystore"
@@ -21,7 +23,7 @@ import (
 // inProcess returns an engine with keys in a folder and a policy, and a client of it for each
 // of two users.
 func inProcess(ctx context.Context, keys *file.Store, policyFile string) (engine *countersign.Engine, bot, ann *client.Client, err error) {
-	organization := countersign.OrganizationConfig{ID: "example", Name: "Example"}
+	organization := access.OrganizationConfig{ID: "example", Name: "Example"}
 	signers := map[string]*signer.Signer{}
 	for name, user := range map[string]struct {
 		tag string
@@ -35,7 +37,7 @@ func inProcess(ctx context.Context, keys *file.Store, policyFile string) (engine
 		if signers[name], err = signer.New(signer.CurveEd25519, secret); err != nil {
 			return nil, nil, nil, err
 		}
-		organization.Users = append(organization.Users, countersign.UserConfig{Name: name, Tags: []string{user.tag}, APIKeys: []countersign.APIKeyConfig{
+		organization.Users = append(organization.Users, access.UserConfig{Name: name, Tags: []string{user.tag}, APIKeys: []access.APIKeyConfig{
 			{Curve: signer.CurveEd25519, PublicKey: hex.EncodeToString(signers[name].PublicKey()), Activities: user.may},
 		}})
 	}
@@ -47,11 +49,11 @@ func inProcess(ctx context.Context, keys *file.Store, policyFile string) (engine
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{organization})
+	directory, err := access.NewDirectory([]access.OrganizationConfig{organization})
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	engine, err = countersign.New(countersign.Config{Keystore: keys, Directory: directory, Policy: rules})
+	engine, err = countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys, Directory: directory, Policy: rules})
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/descriptors"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -17,7 +18,7 @@ func engineWithDescriptors(keys keystore.Keystore, pins *descriptors.Pins) *coun
 	if err != nil {
 		log.Fatal(err)
 	}
-	engine, err := countersign.New(countersign.Config{Keystore: keys, Descriptors: folder})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys, Descriptors: folder})
 	if err != nil {
 		log.Fatal(err)
 	}

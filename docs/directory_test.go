@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -27,24 +28,24 @@ type APIKeyRow struct {
 	ExpiresAt                             time.Time
 }
 
-// directory implements countersign.Directory with a database.
+// directory implements access.Directory with a database.
 type directory struct{ database database }
 
-func (d directory) Organization(ctx context.Context, organizationID string) (*countersign.Organization, error) {
+func (d directory) Organization(ctx context.Context, organizationID string) (*access.Organization, error) {
 	name, err := d.database.Organization(ctx, organizationID)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, countersign.ErrOrganizationNotFound
+		return nil, access.ErrOrganizationNotFound
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &countersign.Organization{ID: organizationID, Name: name}, nil
+	return &access.Organization{ID: organizationID, Name: name}, nil
 }
 
-func (d directory) Member(ctx context.Context, organizationID string, id stamp.ID) (*countersign.Member, error) {
+func (d directory) Member(ctx context.Context, organizationID string, id stamp.ID) (*access.Member, error) {
 	row, err := d.database.APIKey(ctx, organizationID, string(id))
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, countersign.ErrCredentialNotFound
+		return nil, access.ErrCredentialNotFound
 	}
 	if err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func (d directory) Member(ctx context.Context, organizationID string, id stamp.I
 		return nil, err
 	}
 	credential.ExpiresAt = row.ExpiresAt
-	return &countersign.Member{User: countersign.User{ID: row.UserID, Name: row.UserName}, Credential: credential}, nil
+	return &access.Member{User: access.User{ID: row.UserID, Name: row.UserName}, Credential: credential}, nil
 }
 
 // TestDirectory submits a request with a registered key, with an unknown one, and with

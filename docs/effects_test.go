@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/messages"
 )
 
@@ -77,7 +77,7 @@ func TestKindsInGoldenFiles(t *testing.T) {
 // TestRulesAreDated checks that each chain's package comment names the versions of the
 // network's programs that its rules were taken from, and the date.
 func TestRulesAreDated(t *testing.T) {
-	for _, chain := range countersign.Chains(countersign.Limits{}) {
+	for _, chain := range all.Chains(all.Limits{}) {
 		comment, _, _ := strings.Cut(read(t, "../chains/"+chain.Name()+"/chain.go"), "\npackage ")
 		_, dated, ok := strings.Cut(comment, "// # How old the rules are\n")
 		if !ok || !regexp.MustCompile(`\b20[0-9]{2}\b`).MatchString(dated) || strings.Contains(dated, "// # ") {
@@ -123,7 +123,7 @@ func generatedEffects(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder
 	out.WriteString("\n## Hazards\n\n")
-	for _, chain := range countersign.Chains(countersign.Limits{}) {
+	for _, chain := range all.Chains(all.Limits{}) {
 		fmt.Fprintf(&out, "* %s: `%s`\n", chain.Name(), strings.Join(chain.HazardNames(), "`, `"))
 	}
 	fmt.Fprintf(&out, "* messages: `%s`\n", strings.Join(messages.HazardNames(), "`, `"))

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -93,11 +94,11 @@ func TestOrderSample(t *testing.T) {
 		t.Fatal(err)
 	}
 	decide := func(intent activity.Intent) error {
-		read, err := countersign.InspectIntent(intent, countersign.Limits{})
+		read, err := all.InspectIntent(intent, all.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = file.Decide(t.Context(), countersign.Authorization{Intent: intent, Summary: &read.Summary, Effects: read.Effects, Hazards: read.Hazards})
+		_, err = file.Decide(t.Context(), access.Authorization{Intent: intent, Summary: &read.Summary, Effects: read.Effects, Hazards: read.Hazards})
 		return err
 	}
 	const settlement, thief = "0x9008D19f58AAbD9eD0D60971565AA8510560ab41", "0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af"

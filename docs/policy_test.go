@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/policy"
@@ -22,13 +24,13 @@ import (
 )
 
 // newUnder returns an engine with the policy in a file.
-func newUnder(path string, keys keystore.Keystore, records store.Store, directory countersign.Directory, now func() time.Time) (*countersign.Engine, error) {
+func newUnder(path string, keys keystore.Keystore, records store.Store, directory access.Directory, now func() time.Time) (*countersign.Engine, error) {
 	payouts, err := policy.Load(path, policy.Options{})
 	if err != nil {
 		return nil, err // all problems of the file, with their lines
 	}
 	return countersign.New(countersign.Config{
-		Keystore: keys, Store: records, Directory: directory, Policy: payouts, Now: now,
+		Chains: all.Chains(all.Limits{}), Keystore: keys, Store: records, Directory: directory, Policy: payouts, Now: now,
 	})
 }
 
@@ -58,23 +60,23 @@ const transfer = "02f00107843b9aca008504a817c8008252089408d2b0a37f869ff76bacb5ba
 
 // payouts allows transfers of ether on chain 1 to known addresses, and fees, of at
 // most limit wei in one request. Everything else is denied.
-func payouts(known []string, limit *big.Int) countersign.PolicyFunc {
+func payouts(known []string, limit *big.Int) access.PolicyFunc {
 	ether := chains.Native("eip155:1")
-	return func(_ context.Context, asked countersign.Authorization) error {
+	return func(_ context.Context, asked access.Authorization) error {
 		total := new(big.Int)
 		for _, effect := range asked.Effects {
 			switch {
 			case effect.Undecoded || effect.By != chains.BySigner:
-				return fmt.Errorf("%w: %s: unknown effect", countersign.ErrDenied, effect.Path)
+				return fmt.Errorf("%w: %s: unknown effect", access.ErrDenied, effect.Path)
 			case !effect.Asset.Equal(ether) || effect.Amount.IsUnknown():
-				return fmt.Errorf("%w: %s: not an amount of ether", countersign.ErrDenied, effect.Path)
+				return fmt.Errorf("%w: %s: not an amount of ether", access.ErrDenied, effect.Path)
 			case effect.Kind == chains.KindTransfer && !slices.Contains(known, effect.To.String()):
-				return fmt.Errorf("%w: %s is not a known address", countersign.ErrDenied, effect.To)
+				return fmt.Errorf("%w: %s is not a known address", access.ErrDenied, effect.To)
 			case effect.Kind != chains.KindTransfer && effect.Kind != chains.KindFee:
-				return fmt.Errorf("%w: %s is not a payout", countersign.ErrDenied, effect.Kind)
+				return fmt.Errorf("%w: %s is not a payout", access.ErrDenied, effect.Kind)
 			}
 			if total.Add(total, effect.Amount.Value).Cmp(limit) > 0 {
-				return fmt.Errorf("%w: more than %s wei", countersign.ErrDenied, limit)
+				return fmt.Errorf("%w: more than %s wei", access.ErrDenied, limit)
 			}
 		}
 		return nil
@@ -91,7 +93,7 @@ func TestPolicy(t *testing.T) {
 	ether := big.NewInt(1e18 + 420e12) // one ether and the fee
 	for name, test := range map[string]struct {
 		unsigned string
-		policy   countersign.Policy
+		policy   access.Policy
 		reason   activity.Reason
 	}{
 		"a known address":    {transfer, payouts([]string{to}, ether), ""},

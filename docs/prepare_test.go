@@ -21,7 +21,7 @@ func TestPrepare(t *testing.T) {
 	}
 	yes, known := func() bool { return true }, names.New()
 
-	prepared, err := engine.PrepareTransaction(ctx, organizationID, intent)
+	prepared, err := engine.Prepare(ctx, organizationID, intent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestPrepare(t *testing.T) {
 		return
 	}
 	signed, err := prepared.Sign(ctx)
-	if err != nil || signed.SignedTransaction != enginetest.Signed {
+	if err != nil || signed.(activity.SignTransactionResult).SignedTransaction != enginetest.Signed {
 		t.Errorf("%v, %v", signed, err)
 	}
 }

@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"context"
+	"crypto"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -9,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/otp/operations"
 	"github.com/countersign-dev/countersign/otp/outbox"
 	"github.com/countersign-dev/countersign/store/memory"
 )
@@ -57,6 +58,7 @@ func TestSender(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var proofKey crypto.Signer // none: codes are sent, and cannot be redeemed
 	records := memory.New(memory.DefaultMaxBytes)
 	service, err := otp.New(otp.Config{
 		Store:  records,
@@ -67,9 +69,9 @@ func TestSender(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := enginetest.New(t, func(c *countersign.Config) { c.Store, c.OTP = records, service })
+	passwords := operations.New(service, proofKey) // passwords.Operations() is for Config.Operations
 
-	result, err := f.Engine.InitOTPAuth(t.Context(), enginetest.Organization, "Example", activity.InitOTPAuthIntent{
+	result, err := passwords.InitOTPAuth(t.Context(), enginetest.Organization, "Example", activity.InitOTPAuthIntent{
 		OTPType: "OTP_TYPE_SMS",
 		Contact: "+41791234567",
 	})

@@ -25,9 +25,12 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -74,7 +77,7 @@ func New(t testing.TB, changes ...func(*countersign.Config)) *Fixture {
 	}
 	f.Signing = &CountingKeystore{Keystore: keys(t)}
 	f.Config = countersign.Config{
-		Keystore: f.Signing, Directory: f.directory(t), Now: f.Clock.Now, ProofSigner: f.ProofKey,
+		Keystore: f.Signing, Chains: all.Chains(all.Limits{}), Operations: messages.Operations(), Directory: f.directory(t), Now: f.Clock.Now, ProofSigner: f.ProofKey,
 	}
 	for _, change := range changes {
 		change(&f.Config)
@@ -117,7 +120,7 @@ func keys(t testing.TB) *memory.Store {
 	return store
 }
 
-func (f *Fixture) directory(t testing.TB) countersign.Directory {
+func (f *Fixture) directory(t testing.TB) access.Directory {
 	t.Helper()
 	all, otp, expired := f.APIKey.Config(), f.OTPOnly.Config(), f.Expired.Config()
 	all.Activities = slices.DeleteFunc(activity.Types(), func(kind activity.Type) bool {
@@ -125,13 +128,13 @@ func (f *Fixture) directory(t testing.TB) countersign.Directory {
 	})
 	otp.Activities = []activity.Type{activity.TypeInitOTPAuth, activity.TypeVerifyOTP}
 	expired.ExpiresAt = f.Clock.Now()
-	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{
-		{ID: Organization, Name: "Example", Users: []countersign.UserConfig{
-			{ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{all, expired}},
-			{ID: "user-2", Name: "login", APIKeys: []countersign.APIKeyConfig{otp}},
+	directory, err := access.NewDirectory([]access.OrganizationConfig{
+		{ID: Organization, Name: "Example", Users: []access.UserConfig{
+			{ID: "user-1", Name: "ci", APIKeys: []access.APIKeyConfig{all, expired}},
+			{ID: "user-2", Name: "login", APIKeys: []access.APIKeyConfig{otp}},
 		}},
-		{ID: OtherOrganization, Name: "Other", Users: []countersign.UserConfig{
-			{Name: "ci", APIKeys: []countersign.APIKeyConfig{f.Other.Config()}},
+		{ID: OtherOrganization, Name: "Other", Users: []access.UserConfig{
+			{Name: "ci", APIKeys: []access.APIKeyConfig{f.Other.Config()}},
 		}},
 	})
 	if err != nil {
@@ -177,8 +180,8 @@ func (k *APIKey) PrivateKey() string {
 }
 
 // Config returns the key for the configuration of a user.
-func (k *APIKey) Config() countersign.APIKeyConfig {
-	return countersign.APIKeyConfig{Curve: stamp.CurveP256, PublicKey: k.PublicKey}
+func (k *APIKey) Config() access.APIKeyConfig {
+	return access.APIKeyConfig{Curve: stamp.CurveP256, PublicKey: k.PublicKey}
 }
 
 // Header returns the stamp of a body: the HTTP header X-Stamp.

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/otp/operations"
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
@@ -18,6 +19,9 @@ type Outbox struct {
 	mu   sync.Mutex
 	sent []otp.Message
 	Fail bool // Send fails and keeps nothing
+
+	// Service is that of WithOTP, for calls without an activity.
+	Service *operations.Service
 }
 
 // Send implements otp.Sender.
@@ -79,6 +83,7 @@ func WithOTP(t testing.TB, outbox *Outbox, changes ...func(*otp.Config)) func(*c
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.OTP = service
+		outbox.Service = operations.New(service, c.ProofSigner)
+		c.Operations = append(c.Operations, outbox.Service.Operations()...)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -33,7 +34,7 @@ func FuzzSignRequest(f *testing.F) {
 		}
 	}
 	f.Add(uint8(0), "key", "AuwBB4Q7msoAhQSoF8gA")
-	engine, err := countersign.New(countersign.Config{Keystore: keys})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func signsTo(t *testing.T, kind activity.TransactionType, secret, unsigned, want
 	if _, err := keys.Add(t.Context(), "org", keystore.NewKey{ID: "key", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		t.Fatal(err)
 	}
-	engine, err := countersign.New(countersign.Config{Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/metrics"
@@ -17,11 +19,11 @@ import (
 
 // exampleEngine has no keys and no users.
 func exampleEngine() *countersign.Engine {
-	directory, err := countersign.NewDirectory(nil)
+	directory, err := access.NewDirectory(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	engine, err := countersign.New(countersign.Config{Keystore: memory.New(), Directory: directory})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: memory.New(), Directory: directory})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
@@ -208,20 +209,20 @@ const votedKey = "key-1"
 // oneVote is the policy that requires it.
 type oneVote struct{}
 
-func (oneVote) Authorize(context.Context, countersign.Authorization) error { return nil }
+func (oneVote) Authorize(context.Context, access.Authorization) error { return nil }
 
-func (oneVote) Decide(_ context.Context, asked countersign.Authorization) (countersign.Decision, error) {
+func (oneVote) Decide(_ context.Context, asked access.Authorization) (access.Decision, error) {
 	if intent, ok := asked.Intent.(activity.SignTransactionIntent); !ok || intent.SignWith != votedKey {
-		return countersign.Decision{}, nil
+		return access.Decision{}, nil
 	}
-	return countersign.Decision{
+	return access.Decision{
 		Digest: [32]byte{1}, Rules: []string{"large"},
-		Approvals: []countersign.Approval{{Rule: "large", Count: 1, Tag: "finance", NotSubmitter: true}},
+		Approvals: []access.Group{{Rule: "large", Count: 1, Tag: "finance", NotSubmitter: true}},
 	}, nil
 }
 
 // PoliciesOf implements countersign.PolicyLister.
-func (oneVote) PoliciesOf(*countersign.Organization) []activity.PolicyRule {
+func (oneVote) PoliciesOf(*access.Organization) []activity.PolicyRule {
 	return []activity.PolicyRule{{ID: "1", Name: "large", Allow: true, Condition: "true", Consensus: "1 of the tag finance", Notes: "transfer"}}
 }
 
@@ -232,8 +233,8 @@ func withVoter(t *testing.T, voter *enginetest.APIKey) func(*countersign.Config)
 		config.Policy = oneVote{}
 		credential := voter.Config()
 		credential.Activities = []activity.Type{activity.TypeApproveActivity, activity.TypeRejectActivity}
-		voters, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: []countersign.UserConfig{
-			{ID: "ann", Name: "ann", Tags: []string{"finance"}, APIKeys: []countersign.APIKeyConfig{credential}},
+		voters, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: []access.UserConfig{
+			{ID: "ann", Name: "ann", Tags: []string{"finance"}, APIKeys: []access.APIKeyConfig{credential}},
 		}}})
 		if err != nil {
 			t.Fatal(err)
@@ -244,13 +245,13 @@ func withVoter(t *testing.T, voter *enginetest.APIKey) func(*countersign.Config)
 
 // both is a directory with the members of a second one.
 type both struct {
-	countersign.Directory
-	other countersign.Directory
+	access.Directory
+	other access.Directory
 }
 
-func (b both) Member(ctx context.Context, organizationID string, id stamp.ID) (*countersign.Member, error) {
+func (b both) Member(ctx context.Context, organizationID string, id stamp.ID) (*access.Member, error) {
 	member, err := b.Directory.Member(ctx, organizationID, id)
-	if errors.Is(err, countersign.ErrCredentialNotFound) {
+	if errors.Is(err, access.ErrCredentialNotFound) {
 		return b.other.Member(ctx, organizationID, id)
 	}
 	return member, err

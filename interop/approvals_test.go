@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/policy"
@@ -43,9 +44,9 @@ func newVoters(t *testing.T, rules string) (*enginetest.Fixture, *enginetest.API
 	fixture := enginetest.New(t, func(config *countersign.Config) { config.Policy, config.Now = file, time.Now })
 	submitter, voter := fixture.APIKey.Config(), ann.Config()
 	voter.Activities = []activity.Type{activity.TypeApproveActivity, activity.TypeRejectActivity}
-	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: []countersign.UserConfig{
-		{ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{submitter}},
-		{ID: "ann", Name: "ann", Tags: []string{"finance"}, APIKeys: []countersign.APIKeyConfig{voter}},
+	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: []access.UserConfig{
+		{ID: "user-1", Name: "ci", APIKeys: []access.APIKeyConfig{submitter}},
+		{ID: "ann", Name: "ann", Tags: []string{"finance"}, APIKeys: []access.APIKeyConfig{voter}},
 	}}})
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
@@ -222,11 +223,11 @@ func TestStampers(t *testing.T) {
 	const credentialID, rpID, origin = "VdkaNWFoSzLfXlig2RlouQ", "example.com", "https://app.example.com"
 	c := newClients(t, func(config *countersign.Config) {
 		config.Directory = stamperDirectory(t,
-			[]countersign.APIKeyConfig{
+			[]access.APIKeyConfig{
 				{Curve: stamp.CurveSecp256k1, PublicKey: hex.EncodeToString(crypto.CompressPubkey(&walletKey.PublicKey))},
 				{Curve: stamp.CurveEd25519, PublicKey: hex.EncodeToString(solanaKey)},
 			},
-			countersign.PasskeyConfig{
+			access.PasskeyConfig{
 				CredentialID: credentialID, PublicKey: base64.RawURLEncoding.EncodeToString(cose), RPID: rpID, Origins: []string{origin},
 			})
 	})
@@ -244,10 +245,10 @@ func TestStampers(t *testing.T) {
 	}
 }
 
-func stamperDirectory(t *testing.T, keys []countersign.APIKeyConfig, passkey countersign.PasskeyConfig) countersign.Directory {
+func stamperDirectory(t *testing.T, keys []access.APIKeyConfig, passkey access.PasskeyConfig) access.Directory {
 	t.Helper()
-	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: enginetest.Organization, Users: []countersign.UserConfig{
-		{Name: "ada", APIKeys: keys, Passkeys: []countersign.PasskeyConfig{passkey}},
+	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Users: []access.UserConfig{
+		{Name: "ada", APIKeys: keys, Passkeys: []access.PasskeyConfig{passkey}},
 	}}})
 	if err != nil {
 		t.Fatal(err)

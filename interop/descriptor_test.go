@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
@@ -85,7 +86,7 @@ func addSigner(t *testing.T, store *file.Store, add file.NewWallet) signer {
 	t.Helper()
 	w, err := store.AddWallet(t.Context(), "org", add)
 	must(t, err)
-	engine, err := countersign.New(countersign.Config{Keystore: store})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: store})
 	must(t, err)
 	return signer{store, engine, w.ID}
 }
@@ -107,7 +108,7 @@ func (s signer) discover(t *testing.T, raw []byte) int {
 // sign signs and finalizes a PSBT of which so many outputs are change.
 func (s signer) sign(t *testing.T, raw []byte, change int) []byte {
 	t.Helper()
-	prepared, err := s.engine.PrepareTransaction(t.Context(), "org", activity.SignTransactionIntent{
+	prepared, err := s.engine.Prepare(t.Context(), "org", activity.SignTransactionIntent{
 		SignWith: "treasury", Type: activity.TransactionTypeBitcoin, UnsignedTransaction: hex.EncodeToString(raw),
 	})
 	must(t, err)
@@ -123,7 +124,7 @@ func (s signer) sign(t *testing.T, raw []byte, change int) []byte {
 	}
 	result, err := prepared.Sign(t.Context())
 	must(t, err)
-	signed, err := hex.DecodeString(result.SignedTransaction)
+	signed, err := hex.DecodeString(result.(activity.SignTransactionResult).SignedTransaction)
 	must(t, err)
 	final, err := bitcoin.Finalize(signed)
 	must(t, err)

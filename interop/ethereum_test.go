@@ -12,6 +12,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -43,7 +44,7 @@ func compareEthereum(t *testing.T, library string, c *gethoracle.Case, theirs se
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := countersign.New(countersign.Config{Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
 	if err != nil {
 		t.Fatal(err)
 	}

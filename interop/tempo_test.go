@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -123,7 +124,7 @@ func signTempo(t *testing.T, c *tempomodel.Case, unsigned []byte) string {
 	if _, err := keys.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: crypto.FromECDSA(c.Key)}); err != nil {
 		t.Fatal(err)
 	}
-	engine, err := countersign.New(countersign.Config{Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
 	if err != nil {
 		t.Fatal(err)
 	}

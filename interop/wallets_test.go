@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -107,7 +107,7 @@ func addressesAt(t *testing.T, request walletRequest) map[string]string {
 		t.Fatal(err)
 	}
 	addresses := map[string]string{}
-	for _, address := range countersign.Addresses(key.PublicKey) {
+	for _, address := range all.Addresses(key.PublicKey) {
 		addresses[address.Format] = address.Address
 	}
 	return addresses
@@ -182,7 +182,7 @@ func TestKeyFormatLibraries(t *testing.T) {
 		if err != nil || !bytes.Equal(key.Secret, secp256k1[i].Secret) {
 			t.Errorf("a file by ethers is read with %v:\n%s", err, answer["web3"])
 		}
-		if address := countersign.Addresses(ed25519[i].PublicKey)[0].Address; address != answer["solana"] {
+		if address := all.Addresses(ed25519[i].PublicKey)[0].Address; address != answer["solana"] {
 			t.Errorf("@solana/web3.js reads the keypair of %s as %s", address, answer["solana"])
 		}
 	}

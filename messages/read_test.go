@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/chains/tempo"
@@ -21,7 +21,7 @@ import (
 )
 
 var reader = messages.Reader{Now: func() time.Time { return time.Unix(1_763_640_000, 0) }, Chain: func(name string) chains.Chain {
-	for _, chain := range countersign.Chains(countersign.Limits{}) {
+	for _, chain := range all.Chains(all.Limits{}) {
 		if chain.Name() == name {
 			return chain
 		}
@@ -149,7 +149,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("0a02db2c22084c8ae2b3c7d5a0f8", byte(0), byte(1))
 	f.Add(`{"address":"0x00000000000000000000000000000000000000aa","chainId":1,"nonce":0}`, byte(3), byte(0))
 	known := map[string]bool{}
-	for _, name := range countersign.HazardNames() {
+	for _, name := range all.HazardNames() {
 		known[name] = true
 	}
 	f.Fuzz(func(t *testing.T, payload string, encoding, hash byte) {

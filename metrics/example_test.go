@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/metrics"
 )
@@ -14,7 +15,7 @@ import (
 // Count what an engine does, and serve it to Prometheus.
 func Example() {
 	observer := metrics.New()
-	engine, err := countersign.New(countersign.Config{Keystore: memory.New(), Observer: observer})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: memory.New(), Observer: observer})
 	if err != nil {
 		log.Fatal(err)
 	}

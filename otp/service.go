@@ -123,6 +123,9 @@ func (s *Service) sender(kind Type) Sender {
 	return s.email
 }
 
+// Now returns the time of the service's clock.
+func (s *Service) Now() time.Time { return s.clock() }
+
 // Issue sends a one-time password and returns its id, for embedders that do not
 // submit activities. It returns a *ParameterError, a *LimitError, an error that
 // wraps ErrDelivery, or the store's error.

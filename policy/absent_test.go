@@ -7,12 +7,12 @@ import (
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 )
 
 // undecided evaluates a deny, and returns its error; "" if there is none.
-func undecided(t *testing.T, on, when string, asked countersign.Authorization) string {
+func undecided(t *testing.T, on, when string, asked access.Authorization) string {
 	t.Helper()
 	rule := "  - {name: no, deny: [transfer, call, message], when: " + quoted(when) + "}\n"
 	if on != "" {
@@ -28,7 +28,7 @@ func undecided(t *testing.T, on, when string, asked countersign.Authorization) s
 // TestAbsentMembers: using a member that an effect, an asset, a key or a reading does not
 // have is an error that names it, even in a comparison with an empty text. has() is not.
 func TestAbsentMembers(t *testing.T) {
-	transfer := func(change func(*chains.Effect)) countersign.Authorization {
+	transfer := func(change func(*chains.Effect)) access.Authorization {
 		effect := ether(t, treasury, 1)
 		change(&effect)
 		return ask(effect)
@@ -37,15 +37,15 @@ func TestAbsentMembers(t *testing.T) {
 	read := transfer(func(e *chains.Effect) { e.Kind, e.Path = chains.KindCall, "call" })
 	read.Readings = chains.Readings{{Path: "call", Function: "f()"}}
 	noKey := transfer(func(*chains.Effect) {})
-	noKey.Keys = []countersign.SigningKey{{ID: "k-1", Addresses: []string{"no address"}}}
-	message := func(size int) countersign.Authorization {
+	noKey.Keys = []access.SigningKey{{ID: "k-1", Addresses: []string{"no address"}}}
+	message := func(size int) access.Authorization {
 		asked := ask(chains.Effect{Kind: chains.KindMessage, By: chains.BySigner, To: chains.PartyWritten(make([]byte, size), "party")})
 		asked.Summary = nil
 		return asked
 	}
 	for _, test := range []struct {
 		when  string
-		asked countersign.Authorization
+		asked access.Authorization
 		want  string // empty: decided
 	}{
 		{"effect.until == timestamp('2026-11-23T09:00:00Z')", plain, "effect.until is absent"},

@@ -12,7 +12,7 @@ import (
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/policy"
@@ -179,13 +179,13 @@ func TestOrganizations(t *testing.T) {
 	denies := head + "rules:\n  - {name: no, deny: transfer, when: effect.asset == usdc || effect.to in treasury}\n"
 	all := policy.NewOrganizations(map[string]*policy.File{"org": load(t, denies)})
 	asked := ask(ether(t, treasury, 1))
-	if err := all.Authorize(t.Context(), asked); !errors.Is(err, countersign.ErrDenied) {
+	if err := all.Authorize(t.Context(), asked); !errors.Is(err, access.ErrDenied) {
 		t.Errorf("Authorize: %v", err)
 	}
-	if _, err := all.Decide(t.Context(), asked); !errors.Is(err, countersign.ErrDenied) {
+	if _, err := all.Decide(t.Context(), asked); !errors.Is(err, access.ErrDenied) {
 		t.Errorf("Decide: %v", err)
 	}
-	for _, other := range []*countersign.Organization{nil, {ID: "other"}} {
+	for _, other := range []*access.Organization{nil, {ID: "other"}} {
 		asked.Organization = other
 		if err := all.Authorize(t.Context(), asked); err != nil {
 			t.Errorf("another: %v", err)
@@ -194,12 +194,12 @@ func TestOrganizations(t *testing.T) {
 			t.Errorf("another: %+v, %v", decision, err)
 		}
 	}
-	asked.Organization = &countersign.Organization{ID: "org"}
+	asked.Organization = &access.Organization{ID: "org"}
 	none := policy.NewOrganizations(map[string]*policy.File{"org": nil})
-	if err := none.Authorize(t.Context(), asked); !errors.Is(err, countersign.ErrDenied) {
+	if err := none.Authorize(t.Context(), asked); !errors.Is(err, access.ErrDenied) {
 		t.Errorf("a nil file, Authorize: %v", err)
 	}
-	if _, err := none.Decide(t.Context(), asked); !errors.Is(err, countersign.ErrDenied) {
+	if _, err := none.Decide(t.Context(), asked); !errors.Is(err, access.ErrDenied) {
 		t.Errorf("a nil file, Decide: %v", err)
 	}
 	if all.Replace("other", load(t, denies)) || all.Replace("org", nil) || !all.Replace("org", load(t, head+pays)) {

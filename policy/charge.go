@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"time"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -26,7 +26,7 @@ func (c *cover) charge(charge store.Charge) {
 
 // charges returns what the limits of a rule count for an effect, or the limit that the
 // effect would exceed.
-func (c *cover) charges(r *rule, effect *effectView) ([]store.Charge, *countersign.LimitExceeded, error) {
+func (c *cover) charges(r *rule, effect *effectView) ([]store.Charge, *access.LimitExceeded, error) {
 	if effect.Change {
 		return nil, nil, nil // nothing is spent
 	}
@@ -35,7 +35,7 @@ func (c *cover) charges(r *rule, effect *effectView) ([]store.Charge, *countersi
 		subject, over, why := c.countable(limit, effect)
 		switch text := fmt.Sprintf("limit %s of rule %s cannot count %s: %s", limit.name, r.name, describe(effect), why); {
 		case over:
-			return nil, &countersign.LimitExceeded{Limit: limit.name, Rule: r.name, Text: text}, nil
+			return nil, &access.LimitExceeded{Limit: limit.name, Rule: r.name, Text: text}, nil
 		case why != "":
 			return nil, nil, &uncountableError{text}
 		}
@@ -95,9 +95,9 @@ func (c *cover) subject(per string, effect *effectView) string {
 	case "organization":
 		return "organization"
 	case "key":
-		return single(request.Keys, func(key *countersign.SigningKey) string { return key.ID })
+		return single(request.Keys, func(key *access.SigningKey) string { return key.ID })
 	case "wallet":
-		return single(request.Keys, func(key *countersign.SigningKey) string {
+		return single(request.Keys, func(key *access.SigningKey) string {
 			if key.WalletID == "" {
 				return key.ID // a key without a wallet counts as its own
 			}
@@ -108,7 +108,7 @@ func (c *cover) subject(per string, effect *effectView) string {
 }
 
 // single returns the value that all keys share; empty if they differ.
-func single(keys []countersign.SigningKey, of func(*countersign.SigningKey) string) string {
+func single(keys []access.SigningKey, of func(*access.SigningKey) string) string {
 	value := ""
 	for i := range keys {
 		if value != "" && of(&keys[i]) != value {
@@ -121,7 +121,7 @@ func single(keys []countersign.SigningKey, of func(*countersign.SigningKey) stri
 
 // exceeds returns a non-nil LimitExceeded if the charge exceeds the limit, given what was
 // spent and what the request already charges.
-func (c *cover) exceeds(r *rule, limit *limit, charge store.Charge) (*countersign.LimitExceeded, error) {
+func (c *cover) exceeds(r *rule, limit *limit, charge store.Charge) (*access.LimitExceeded, error) {
 	spent, frees, err := c.spent(charge)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (c *cover) exceeds(r *rule, limit *limit, charge store.Charge) (*countersig
 	if left.Sign() < 0 {
 		left.SetInt64(0)
 	}
-	return &countersign.LimitExceeded{
+	return &access.LimitExceeded{
 		Limit: limit.name, Rule: r.name, Left: left, Frees: frees,
 		Text: fmt.Sprintf("limit %s of rule %s: %s is requested, %s of %s is left within %v", limit.name, r.name,
 			limit.asset.decimal(charge.Amount), limit.asset.decimal(left), limit.asset.decimal(limit.max), limit.window),
@@ -156,7 +156,7 @@ func (c *cover) spent(charge store.Charge) (*big.Int, time.Time, error) {
 }
 
 // organizationID returns the organization of a request; empty in a file's test.
-func organizationID(request *countersign.Authorization) string {
+func organizationID(request *access.Authorization) string {
 	if request.Organization == nil {
 		return ""
 	}

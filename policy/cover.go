@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -16,13 +16,13 @@ type cover struct {
 	file       *File
 	evaluation *evaluation
 	ctx        context.Context
-	decision   countersign.Decision
+	decision   access.Decision
 	counters   map[counter]int // the index of a counter's charge in decision.Charges
 	decided    []string        // the rule that decided each effect; empty if none did
 	whole      []chains.Hazard // of the request: every rule that decides an effect must list them
 }
 
-func newCover(ctx context.Context, f *File, request *countersign.Authorization) *cover {
+func newCover(ctx context.Context, f *File, request *access.Authorization) *cover {
 	c := &cover{file: f, evaluation: newEvaluation(request, len(f.rules)), ctx: ctx, counters: map[counter]int{}, decided: make([]string, len(request.Effects))}
 	for _, hazard := range request.Hazards {
 		if !c.ofOneEffect(hazard) {
@@ -132,7 +132,7 @@ func (r *rule) allowsHazard(name string) bool {
 }
 
 // votes returns how many votes groups need in total.
-func votes(groups []countersign.Approval) int {
+func votes(groups []access.Group) int {
 	sum := 0
 	for i := range groups {
 		sum += groups[i].Count

@@ -8,15 +8,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/policy"
 )
 
 // TestEveryHazard: a rule covers an effect exactly if it lists the effect's hazards and
 // those of the request, or blind-call for the blind calls of all chains.
 func TestEveryHazard(t *testing.T) {
-	names := countersign.HazardNames()
+	names := all.HazardNames()
 	blind := 0
 	for _, listed := range append(names, "blind-call") {
 		file := load(t, head+"rules:\n  - {name: a, allow: transfer, when: effect.to in treasury || effect.asset == usdc, hazards: "+listed+"}\n")
@@ -89,26 +90,26 @@ func TestHazardsOfTheRequest(t *testing.T) {
 // TestSubjects: what a limit is counted for. Keys that do not share what it is counted per
 // have no subject, and the limit's rule does not cover the effect.
 func TestSubjects(t *testing.T) {
-	key := func(id, wallet string) countersign.SigningKey {
-		return countersign.SigningKey{ID: id, Name: "name of " + id, WalletID: wallet, WalletName: "name of " + wallet}
+	key := func(id, wallet string) access.SigningKey {
+		return access.SigningKey{ID: id, Name: "name of " + id, WalletID: wallet, WalletName: "name of " + wallet}
 	}
 	one, same, other := key("k-1", "w-1"), key("k-2", "w-1"), key("k-3", "w-2")
-	alone, alone2 := countersign.SigningKey{ID: "k-4", WalletName: "x"}, countersign.SigningKey{ID: "k-5", WalletName: "x"}
+	alone, alone2 := access.SigningKey{ID: "k-4", WalletName: "x"}, access.SigningKey{ID: "k-5", WalletName: "x"}
 	for _, test := range []struct {
-		keys        []countersign.SigningKey
+		keys        []access.SigningKey
 		key, wallet string // empty: no single one
 	}{
 		{nil, "", ""},
-		{[]countersign.SigningKey{one}, "k-1", "w-1"},
-		{[]countersign.SigningKey{alone}, "k-4", "k-4"},
-		{[]countersign.SigningKey{one, one}, "k-1", "w-1"},
-		{[]countersign.SigningKey{one, same}, "", "w-1"},
-		{[]countersign.SigningKey{one, other}, "", ""},
-		{[]countersign.SigningKey{other, one}, "", ""},
-		{[]countersign.SigningKey{one, same, other}, "", ""},
-		{[]countersign.SigningKey{other, one, same}, "", ""},
-		{[]countersign.SigningKey{one, alone}, "", ""},
-		{[]countersign.SigningKey{alone, alone2}, "", ""},
+		{[]access.SigningKey{one}, "k-1", "w-1"},
+		{[]access.SigningKey{alone}, "k-4", "k-4"},
+		{[]access.SigningKey{one, one}, "k-1", "w-1"},
+		{[]access.SigningKey{one, same}, "", "w-1"},
+		{[]access.SigningKey{one, other}, "", ""},
+		{[]access.SigningKey{other, one}, "", ""},
+		{[]access.SigningKey{one, same, other}, "", ""},
+		{[]access.SigningKey{other, one, same}, "", ""},
+		{[]access.SigningKey{one, alone}, "", ""},
+		{[]access.SigningKey{alone, alone2}, "", ""},
 	} {
 		for per, want := range map[string]string{"key": test.key, "wallet": test.wallet, "user": "u-1", "organization": "organization", "to": treasury, "credential": ""} {
 			file := head + "limits:\n  - {name: day, asset: usdc, max: \"9\", window: 24h, per: " + per + "}\n" +
@@ -199,19 +200,19 @@ func TestAmountsOfOneAsset(t *testing.T) {
 func TestAuthorizeWithVotes(t *testing.T) {
 	file := load(t, head+"rules:\n  - {name: a, allow: transfer, when: effect.asset == usdc && effect.to in treasury, approvals: [{count: 2}, {count: 1, tag: ops, not: submitter}]}\n")
 	asked := ask(tokens(t, treasury, chains.Exactly(big.NewInt(5))))
-	vote := func(id string, tags ...string) countersign.Vote {
-		return countersign.Vote{User: countersign.User{ID: id, Tags: tags}, At: asked.Now}
+	vote := func(id string, tags ...string) access.Vote {
+		return access.Vote{User: access.User{ID: id, Tags: tags}, At: asked.Now}
 	}
 	for name, test := range map[string]struct {
-		votes   []countersign.Vote
+		votes   []access.Vote
 		allowed bool
 	}{
 		"none":                         {nil, false},
-		"one group":                    {[]countersign.Vote{vote("x"), vote("y")}, false},
-		"the other":                    {[]countersign.Vote{vote("x", "ops")}, false},
-		"both":                         {[]countersign.Vote{vote("x"), vote("y", "ops")}, true},
-		"the submitter is not another": {[]countersign.Vote{vote("x"), vote("u-1", "ops")}, false},
-		"named like the submitter":     {[]countersign.Vote{vote("x"), vote("bot", "ops")}, true},
+		"one group":                    {[]access.Vote{vote("x"), vote("y")}, false},
+		"the other":                    {[]access.Vote{vote("x", "ops")}, false},
+		"both":                         {[]access.Vote{vote("x"), vote("y", "ops")}, true},
+		"the submitter is not another": {[]access.Vote{vote("x"), vote("u-1", "ops")}, false},
+		"named like the submitter":     {[]access.Vote{vote("x"), vote("bot", "ops")}, true},
 	} {
 		asked.Votes = test.votes
 		err := file.Authorize(t.Context(), asked)
@@ -252,7 +253,7 @@ func TestDenials(t *testing.T) {
 		}
 	}
 	asked := ask(ether(t, thief, 1))
-	asked.Keys = append(asked.Keys, countersign.SigningKey{ID: "k-2"})
+	asked.Keys = append(asked.Keys, access.SigningKey{ID: "k-2"})
 	for n, want := range map[int]string{0: "key: 0 keys sign this request", 1: "conditions that do not hold: a", 2: "key: 2 keys sign this request"} {
 		asked := asked
 		asked.Keys = asked.Keys[:n]
@@ -289,7 +290,7 @@ func TestUncountable(t *testing.T) {
 	}
 	for _, amount := range []chains.Quantity{chains.UnknownQuantity(), chains.Unlimited(big.NewInt(1)), chains.All(), chains.AtLeast(big.NewInt(1))} {
 		_, err := load(t, rule("")).Decide(t.Context(), ask(tokens(t, treasury, amount)))
-		exceeded, ok := errors.AsType[*countersign.LimitExceeded](err)
+		exceeded, ok := errors.AsType[*access.LimitExceeded](err)
 		if !ok || exceeded.Limit != "day" || exceeded.Rule != "pays" || !strings.HasSuffix(exceeded.Text, "its amount is not bounded") {
 			t.Errorf("%v: %+v", amount, err)
 		}

@@ -6,18 +6,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 )
 
 var (
-	_ countersign.Decider = (*File)(nil)
-	_ countersign.Policy  = (*File)(nil)
+	_ access.Decider = (*File)(nil)
+	_ access.Policy  = (*File)(nil)
 )
 
-// Authorize implements [countersign.Policy]. Its callers can neither charge limits nor
+// Authorize implements [access.Policy]. Its callers can neither charge limits nor
 // wait for approvals, so it denies requests that need either.
-func (f *File) Authorize(ctx context.Context, request countersign.Authorization) error {
+func (f *File) Authorize(ctx context.Context, request access.Authorization) error {
 	decision, err := f.Decide(ctx, request)
 	switch {
 	case err != nil:
@@ -31,38 +31,38 @@ func (f *File) Authorize(ctx context.Context, request countersign.Authorization)
 }
 
 // missingAny reports whether votes are missing.
-func missingAny(decision *countersign.Decision, request *countersign.Authorization) bool {
-	return slices.ContainsFunc(decision.Approvals, func(group countersign.Approval) bool {
-		return group.Missing(request.Votes, request.User.ID, request.Now) > 0
+func missingAny(decision *access.Decision, request *access.Authorization) bool {
+	return slices.ContainsFunc(decision.Approvals, func(group access.Group) bool {
+		return access.Missing(&group, request.Votes, request.User.ID, request.Now) > 0
 	})
 }
 
-// Decide implements [countersign.Decider]. A request is allowed if no deny matches, at
+// Decide implements [access.Decider]. A request is allowed if no deny matches, at
 // least one effect is by our authorization, and each of those is covered by an allow
 // whose condition holds for it, and that lists the hazards of the effect and of the
 // request. Change needs no allow, unless there is nothing else.
-func (f *File) Decide(ctx context.Context, request countersign.Authorization) (countersign.Decision, error) {
+func (f *File) Decide(ctx context.Context, request access.Authorization) (access.Decision, error) {
 	return newCover(ctx, f, &request).decide()
 }
 
-func (c *cover) decide() (countersign.Decision, error) {
+func (c *cover) decide() (access.Decision, error) {
 	f, e := c.file, c.evaluation
 	if _, known := chainNamespaces[e.chain]; !known && e.chain != "" {
-		return countersign.Decision{}, &Denial{Effect: -1, Text: fmt.Sprintf(
-			"a policy file cannot judge the chain %s: it knows %s; for another one, implement countersign.Policy", e.chain, strings.Join(chainNames(), ", "))}
+		return access.Decision{}, &Denial{Effect: -1, Text: fmt.Sprintf(
+			"a policy file cannot judge the chain %s: it knows %s; for another one, implement access.Policy", e.chain, strings.Join(chainNames(), ", "))}
 	}
 	if err := f.deny(e); err != nil {
-		return countersign.Decision{}, err
+		return access.Decision{}, err
 	}
 	covered, err := c.all(func(effect *effectView) bool { return f.needsCover(e, effect) })
 	if covered == 0 && err == nil { // nothing but change: then that needs an allow
 		covered, err = c.all(func(effect *effectView) bool { return effect.Change && effect.By != chains.ByOther })
 	}
 	if err != nil {
-		return countersign.Decision{}, err
+		return access.Decision{}, err
 	}
 	if covered == 0 {
-		return countersign.Decision{}, &Denial{Effect: -1, Text: "no effect of this request is by its signature: there is nothing that a rule could allow"}
+		return access.Decision{}, &Denial{Effect: -1, Text: "no effect of this request is by its signature: there is nothing that a rule could allow"}
 	}
 	c.decision.Hazards = append(c.decision.Hazards, c.whole...)
 	c.decision.Digest = f.digest

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/policy"
 )
@@ -56,22 +56,22 @@ func tokens(t testing.TB, to string, amount chains.Quantity) chains.Effect {
 		Asset: chains.Token("eip155:1", party(t, usdc), "erc20")}
 }
 
-func ask(effects ...chains.Effect) countersign.Authorization {
-	return countersign.Authorization{
-		Organization: &countersign.Organization{ID: "org"},
-		User:         countersign.User{ID: "u-1", Name: "bot", Tags: []string{"agent"}},
+func ask(effects ...chains.Effect) access.Authorization {
+	return access.Authorization{
+		Organization: &access.Organization{ID: "org"},
+		User:         access.User{ID: "u-1", Name: "bot", Tags: []string{"agent"}},
 		Summary:      &chains.Summary{Chain: "ethereum"},
-		Keys:         []countersign.SigningKey{{ID: "k-1", Name: "hot-1"}},
+		Keys:         []access.SigningKey{{ID: "k-1", Name: "hot-1"}},
 		Effects:      effects,
 		Now:          time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC),
 	}
 }
 
 // decide returns a file's decision: the names of the rules, or the refusal.
-func decide(t *testing.T, text string, asked countersign.Authorization) (string, countersign.Decision) {
+func decide(t *testing.T, text string, asked access.Authorization) (string, access.Decision) {
 	t.Helper()
 	decision, err := load(t, text).Decide(t.Context(), asked)
-	if err != nil && !errors.Is(err, countersign.ErrDenied) {
+	if err != nil && !errors.Is(err, access.ErrDenied) {
 		t.Fatal(err)
 	}
 	if err != nil {
@@ -285,23 +285,23 @@ func TestApprovals(t *testing.T) {
 		t.Fatalf("%+v", decision.Approvals)
 	}
 	now := time.Now()
-	vote := func(id string, at time.Duration, tags ...string) countersign.Vote {
-		return countersign.Vote{User: countersign.User{ID: id, Tags: tags}, At: now.Add(at)}
+	vote := func(id string, at time.Duration, tags ...string) access.Vote {
+		return access.Vote{User: access.User{ID: id, Tags: tags}, At: now.Add(at)}
 	}
 	finance := decision.Approvals[1]
 	for name, test := range map[string]struct {
-		votes []countersign.Vote
+		votes []access.Vote
 		want  int
 	}{
 		"none":            {nil, 2},
-		"one":             {[]countersign.Vote{vote("a", 0, "finance")}, 1},
-		"the same twice":  {[]countersign.Vote{vote("a", 0, "finance"), vote("a", 0, "finance")}, 1},
-		"two":             {[]countersign.Vote{vote("a", 0, "finance"), vote("b", 0, "finance")}, 0},
-		"the submitter":   {[]countersign.Vote{vote("u-1", 0, "finance"), vote("b", 0, "finance")}, 1},
-		"without the tag": {[]countersign.Vote{vote("a", 0, "ops"), vote("b", 0, "finance")}, 1},
-		"too old":         {[]countersign.Vote{vote("a", -25*time.Hour, "finance"), vote("b", 0, "finance")}, 1},
+		"one":             {[]access.Vote{vote("a", 0, "finance")}, 1},
+		"the same twice":  {[]access.Vote{vote("a", 0, "finance"), vote("a", 0, "finance")}, 1},
+		"two":             {[]access.Vote{vote("a", 0, "finance"), vote("b", 0, "finance")}, 0},
+		"the submitter":   {[]access.Vote{vote("u-1", 0, "finance"), vote("b", 0, "finance")}, 1},
+		"without the tag": {[]access.Vote{vote("a", 0, "ops"), vote("b", 0, "finance")}, 1},
+		"too old":         {[]access.Vote{vote("a", -25*time.Hour, "finance"), vote("b", 0, "finance")}, 1},
 	} {
-		if got := finance.Missing(test.votes, "u-1", now); got != test.want {
+		if got := access.Missing(&finance, test.votes, "u-1", now); got != test.want {
 			t.Errorf("%s: %d votes are missing, want %d", name, got, test.want)
 		}
 	}
@@ -327,8 +327,8 @@ func TestWho(t *testing.T) {
 func TestNamesResolveToIDs(t *testing.T) {
 	const text = head + "rules:\n  - {name: a, allow: transfer, who: {user: ann}, key: hot-1, when: 'effect.asset == usdc && effect.to in treasury'}\n"
 	names := &policy.Names{
-		Users: []countersign.User{{ID: "u-eve", Name: "u-ann"}, {ID: "u-ann", Name: "ann"}},
-		Keys:  []countersign.SigningKey{{ID: "k-1", Name: "hot-1"}, {ID: "k-2", Name: "k-1"}},
+		Users: []access.User{{ID: "u-eve", Name: "u-ann"}, {ID: "u-ann", Name: "ann"}},
+		Keys:  []access.SigningKey{{ID: "k-1", Name: "hot-1"}, {ID: "k-2", Name: "k-1"}},
 	}
 	file, err := policy.Parse("p", []byte(text), policy.Options{Names: names})
 	if err != nil {
@@ -340,7 +340,7 @@ func TestNamesResolveToIDs(t *testing.T) {
 	for _, user := range names.Users {
 		for _, key := range names.Keys {
 			asked := ask(tokens(t, treasury, chains.Exactly(big.NewInt(1))))
-			asked.User, asked.Keys = user, []countersign.SigningKey{key}
+			asked.User, asked.Keys = user, []access.SigningKey{key}
 			_, err := file.Decide(t.Context(), asked)
 			if want := user.ID == "u-ann" && key.ID == "k-1"; want != (err == nil) {
 				t.Errorf("%s with %s: %v", user.ID, key.ID, err)

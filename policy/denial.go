@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Denial is the error of a request that is refused. It wraps [countersign.ErrDenied].
+// Denial is the error of a request that is refused. It wraps [access.ErrDenied].
 type Denial struct {
 	Rule   string // the rule that denies, or whose condition failed; empty if no rule covers an effect
 	Effect int    // index of the refused effect; -1 for the whole request
@@ -19,8 +19,8 @@ type Denial struct {
 // Error implements error.
 func (d *Denial) Error() string { return d.Text }
 
-// Unwrap returns [countersign.ErrDenied].
-func (d *Denial) Unwrap() error { return countersign.ErrDenied }
+// Unwrap returns [access.ErrDenied].
+func (d *Denial) Unwrap() error { return access.ErrDenied }
 
 // describe names an effect in a refusal; nil is the request.
 func describe(effect *effectView) string {
@@ -50,7 +50,7 @@ type missed struct {
 	hazard string   // the first hazard that a rule does not list, as a sentence
 	cause  error    // the first error of a condition
 	rule   string   // the rule of hazard or cause
-	limit  *countersign.LimitExceeded
+	limit  *access.LimitExceeded
 	votes  int // how many votes later rules must need, once a limit was exceeded
 }
 
@@ -78,7 +78,7 @@ func hazardText(hazard chains.Hazard) string {
 	return fmt.Sprintf("%s %s (%s)", whose, hazard.Name, hazard.Detail)
 }
 
-func (m *missed) exceeded(r *rule, exceeded *countersign.LimitExceeded) {
+func (m *missed) exceeded(r *rule, exceeded *access.LimitExceeded) {
 	if m.limit == nil {
 		m.limit = exceeded
 	}

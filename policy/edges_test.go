@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/policy"
 )
@@ -69,17 +69,17 @@ func TestSharpEdges(t *testing.T) {
 
 // TestNamesAreResolvedAtLoad: adding or renaming a user takes effect with a reload.
 func TestNamesAreResolvedAtLoad(t *testing.T) {
-	names := &policy.Names{Users: []countersign.User{{ID: "u-1", Name: "bot"}}}
+	names := &policy.Names{Users: []access.User{{ID: "u-1", Name: "bot"}}}
 	file, err := policy.Parse("p.yaml", []byte(head+"rules:\n  - {name: a, allow: transfer, who: {user: bot}, when: 'effect.to in treasury || effect.asset == usdc'}\n"), policy.Options{Names: names})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
-		user    countersign.User
+		user    access.User
 		allowed bool
 	}{
-		{countersign.User{ID: "u-1", Name: "renamed"}, true},
-		{countersign.User{ID: "u-2", Name: "bot"}, false},
+		{access.User{ID: "u-1", Name: "renamed"}, true},
+		{access.User{ID: "u-2", Name: "bot"}, false},
 	} {
 		asked := ask(ether(t, treasury, 1))
 		asked.User = test.user

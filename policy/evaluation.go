@@ -7,14 +7,14 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/interpreter"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 )
 
 // evaluation is the judgement of one request. It resolves the variables of expressions.
 // It must be used by one goroutine.
 type evaluation struct {
-	request *countersign.Authorization
+	request *access.Authorization
 	chain   string // of the transaction: "ethereum", …; empty without one
 	effects []effectView
 	current *effectView // what effect is bound to; nil in a rule on the request
@@ -33,7 +33,7 @@ const (
 	differs
 )
 
-func newEvaluation(request *countersign.Authorization, rules int) *evaluation {
+func newEvaluation(request *access.Authorization, rules int) *evaluation {
 	e := &evaluation{request: request, whoAndKey: make([]verdict, rules)}
 	if request.Summary != nil {
 		e.chain = request.Summary.Chain

@@ -14,7 +14,7 @@ import (
 	"cel.dev/cel-go/interpreter"
 	"cel.dev/cel-go/parser"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/policy/internal/syntax"
@@ -70,10 +70,10 @@ type Value struct {
 
 // Explain decides as [File.Decide] does. For every rule it reports whether the rule matched
 // or which clause was the first not to hold, with the values that the clause saw.
-func (f *File) Explain(ctx context.Context, request countersign.Authorization) (*Explanation, error) {
+func (f *File) Explain(ctx context.Context, request access.Authorization) (*Explanation, error) {
 	c := newCover(ctx, f, &request)
 	decision, err := c.decide()
-	if err != nil && !errors.Is(err, countersign.ErrDenied) {
+	if err != nil && !errors.Is(err, access.ErrDenied) {
 		return nil, err
 	}
 	x := &Explanation{Decision: expectAllow, Approvals: approvalGroups(&request, decision.Approvals), Digest: f.DigestText()}
@@ -102,12 +102,12 @@ func (f *File) chargeText(charge store.Charge) Charge {
 }
 
 // approvalGroups returns groups as in a record, with the number of missing votes.
-func approvalGroups(request *countersign.Authorization, groups []countersign.Approval) []activity.ApprovalGroup {
+func approvalGroups(request *access.Authorization, groups []access.Group) []activity.ApprovalGroup {
 	var recorded []activity.ApprovalGroup
 	for i := range groups {
 		group := &groups[i]
 		recorded = append(recorded, activity.ApprovalGroup{
-			Group: activity.Group(*group), Missing: group.Missing(request.Votes, request.User.ID, request.Now),
+			Group: *group, Missing: access.Missing(group, request.Votes, request.User.ID, request.Now),
 		})
 	}
 	return recorded

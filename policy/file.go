@@ -13,8 +13,9 @@ import (
 
 	"cel.dev/cel-go/cel"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 )
 
 // Schema is the version of the file's form.
@@ -48,7 +49,7 @@ type rule struct {
 	when      *expression
 	limits    []*limit
 	hazards   []string
-	approvals []countersign.Approval
+	approvals []access.Group
 	others    bool
 }
 
@@ -76,7 +77,7 @@ type Options struct {
 	Folder string
 
 	// Limits are the bounds that hazards of tests' transactions depend on.
-	Limits countersign.Limits
+	Limits all.Limits
 
 	// SkipTests skips the file's own tests.
 	SkipTests bool
@@ -188,7 +189,7 @@ func (f *File) Cost() uint64 { return f.cost }
 func (f *File) Tests() int { return f.tests }
 
 // User returns a user of [Options.Names], by id or name. An id has precedence.
-func (f *File) User(name string) (countersign.User, bool) { return f.names.user(name) }
+func (f *File) User(name string) (access.User, bool) { return f.names.user(name) }
 
 // LimitsSince describes, one sentence each, the limits that count differently than in
 // an earlier file. Limits are identified by name: a renamed limit starts at zero.

@@ -12,9 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 )
 
 // fileTest is a test of the file: a request and the expected decision.
@@ -28,7 +29,7 @@ type fileTest struct {
 	readings    chains.Readings
 	hazards     []chains.Hazard
 	chain       string
-	user        countersign.User
+	user        access.User
 	key         string
 	now         time.Time
 	spent       spentSoFar
@@ -89,17 +90,17 @@ func (c *compiler) usesTime() bool {
 }
 
 func (t *fileTest) readHazards(n node) {
-	for _, name := range readHazards(n, countersign.HazardNames()) {
+	for _, name := range readHazards(n, all.HazardNames()) {
 		t.hazards = append(t.hazards, chains.Hazard{Name: name})
 	}
 }
 
 // testUser returns a user by name. If the users are not known, it is one with the tags of
 // the test.
-func (c *compiler) testUser(n node, tags []string) countersign.User {
+func (c *compiler) testUser(n node, tags []string) access.User {
 	name := n.text("as")
 	if c.options.Names == nil {
-		return countersign.User{ID: name, Name: name, Tags: tags}
+		return access.User{ID: name, Name: name, Tags: tags}
 	}
 	user, ok := c.options.Names.user(name)
 	if !ok {
@@ -140,9 +141,9 @@ func (c *compiler) runTests() {
 }
 
 // judge compares a decision with the expected one. It returns the difference, or "".
-func (t *fileTest) judge(decision countersign.Decision, err error, request *countersign.Authorization) string {
+func (t *fileTest) judge(decision access.Decision, err error, request *access.Authorization) string {
 	var denial *Denial
-	var exceeded *countersign.LimitExceeded
+	var exceeded *access.LimitExceeded
 	rules := decision.Rules
 	got := expectAllow
 	switch {
@@ -167,17 +168,17 @@ func (t *fileTest) judge(decision countersign.Decision, err error, request *coun
 }
 
 // request returns the request of a test.
-func (c *compiler) request(test *fileTest) (*countersign.Authorization, error) {
-	request := &countersign.Authorization{User: test.user, Now: test.now, Spent: test.spent, Effects: test.effects, Readings: test.readings,
+func (c *compiler) request(test *fileTest) (*access.Authorization, error) {
+	request := &access.Authorization{User: test.user, Now: test.now, Spent: test.spent, Effects: test.effects, Readings: test.readings,
 		Intent: activity.SignTransactionIntent{}, Hazards: test.hazards}
 	if test.key != "" {
-		request.Keys = []countersign.SigningKey{c.testKey(test.key)}
+		request.Keys = []access.SigningKey{c.testKey(test.key)}
 	}
 	if test.chain != "" {
 		request.Summary = &chains.Summary{Chain: test.chain}
 	}
 	for _, name := range test.votes {
-		request.Votes = append(request.Votes, countersign.Vote{User: c.voter(name), At: test.now})
+		request.Votes = append(request.Votes, access.Vote{User: c.voter(name), At: test.now})
 	}
 	if test.hasEffects {
 		return request, nil
@@ -186,15 +187,15 @@ func (c *compiler) request(test *fileTest) (*countersign.Authorization, error) {
 }
 
 // voter returns a user by name, or the user of a text such as ann/finance,ops.
-func (c *compiler) voter(name string) countersign.User {
+func (c *compiler) voter(name string) access.User {
 	if user, ok := c.options.Names.user(name); ok {
 		return user
 	}
 	id, tags, _ := strings.Cut(name, "/")
-	return countersign.User{ID: id, Name: id, Tags: strings.Fields(strings.ReplaceAll(tags, ",", " "))}
+	return access.User{ID: id, Name: id, Tags: strings.Fields(strings.ReplaceAll(tags, ",", " "))}
 }
 
-func (c *compiler) testKey(name string) countersign.SigningKey {
+func (c *compiler) testKey(name string) access.SigningKey {
 	if c.options.Names != nil {
 		for _, key := range c.options.Names.Keys {
 			if key.ID == name || key.Name == name {
@@ -202,11 +203,11 @@ func (c *compiler) testKey(name string) countersign.SigningKey {
 			}
 		}
 	}
-	return countersign.SigningKey{ID: name, Name: name}
+	return access.SigningKey{ID: name, Name: name}
 }
 
 // inspect parses the transaction of a test.
-func (c *compiler) inspect(test *fileTest, request *countersign.Authorization) error {
+func (c *compiler) inspect(test *fileTest, request *access.Authorization) error {
 	intent := activity.SignTransactionIntent{Type: activity.TransactionType(test.kind), UnsignedTransaction: test.transaction}
 	if test.file != "" {
 		content, err := os.ReadFile(filepath.Join(c.options.Folder, test.file))
@@ -222,7 +223,7 @@ func (c *compiler) inspect(test *fileTest, request *countersign.Authorization) e
 		}
 		intent = activity.SignTransactionIntent{Type: activity.TransactionType(form.Type), UnsignedTransaction: form.Transaction}
 	}
-	inspected, err := countersign.Inspect(intent.Type, intent.UnsignedTransaction, c.options.Limits)
+	inspected, err := all.Inspect(intent.Type, intent.UnsignedTransaction, c.options.Limits)
 	if err != nil {
 		return err
 	}
@@ -233,7 +234,7 @@ func (c *compiler) inspect(test *fileTest, request *countersign.Authorization) e
 // spentSoFar is what a test says was spent, by limit and for every subject.
 type spentSoFar map[string]*big.Int
 
-// Spent implements [countersign.SpentReader].
+// Spent implements [access.SpentReader].
 func (s spentSoFar) Spent(_ context.Context, _, limit, _ string, _ time.Duration) (*big.Int, time.Time, error) {
 	if sum, ok := s[limit]; ok {
 		return sum, time.Time{}, nil

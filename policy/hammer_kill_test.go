@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -58,15 +59,15 @@ func (n *hammerNode) store(t testing.TB) store.Store {
 func (n *hammerNode) engine(t testing.TB, now func() time.Time, hsm func(context.Context) error) *enginetest.Fixture {
 	t.Helper()
 	return enginetest.New(t, func(config *countersign.Config) {
-		directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{
-			ID: enginetest.Organization, Users: []countersign.UserConfig{{
-				ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{{Curve: stamp.CurveP256, PublicKey: n.PublicKey}},
+		directory, err := access.NewDirectory([]access.OrganizationConfig{{
+			ID: enginetest.Organization, Users: []access.UserConfig{{
+				ID: "user-1", Name: "ci", APIKeys: []access.APIKeyConfig{{Curve: stamp.CurveP256, PublicKey: n.PublicKey}},
 			}},
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		config.Directory, config.Policy, config.Submitter = directory, load(t, hammered), &countersign.User{ID: "machine"}
+		config.Directory, config.Policy, config.Submitter = directory, load(t, hammered), &access.User{ID: "machine"}
 		config.Store, config.LeaseTTL, config.Now = n.store(t), time.Second, now
 		config.Keystore.(*enginetest.CountingKeystore).Before = hsm
 	})

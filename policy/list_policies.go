@@ -7,13 +7,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 )
 
 var _ countersign.PolicyLister = (*Organizations)(nil)
 
 // PoliciesOf implements [countersign.PolicyLister].
-func (o *Organizations) PoliciesOf(organization *countersign.Organization) []activity.PolicyRule {
+func (o *Organizations) PoliciesOf(organization *access.Organization) []activity.PolicyRule {
 	if file := o.File(organization); file != nil {
 		return file.PoliciesOf(organization)
 	}
@@ -22,7 +23,7 @@ func (o *Organizations) PoliciesOf(organization *countersign.Organization) []act
 
 // PoliciesOf implements [countersign.PolicyLister]. It returns the rules in file order;
 // a rule's id depends only on the organization and the rule's name.
-func (f *File) PoliciesOf(organization *countersign.Organization) []activity.PolicyRule {
+func (f *File) PoliciesOf(organization *access.Organization) []activity.PolicyRule {
 	rules := make([]activity.PolicyRule, len(f.rules))
 	for i, r := range f.rules {
 		rules[i] = activity.PolicyRule{
@@ -38,7 +39,7 @@ func (f *File) PoliciesOf(organization *countersign.Organization) []activity.Pol
 }
 
 // consensusText describes the approvals that a rule needs.
-func consensusText(groups []countersign.Approval) string {
+func consensusText(groups []access.Group) string {
 	texts := make([]string, len(groups))
 	for i, group := range groups {
 		texts[i] = fmt.Sprintf("%d of ", group.Count)

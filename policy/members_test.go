@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/tokenaccount"
@@ -68,11 +68,11 @@ func TestHours(t *testing.T) {
 // TestRuleKeys: which keys a rule's key covers, by id or name of the key or its wallet. If
 // the keys are known when the file is loaded, names mean their ids.
 func TestRuleKeys(t *testing.T) {
-	one := countersign.SigningKey{ID: "k-1", Name: "hot", WalletID: "w-1", WalletName: "main"}
-	two := countersign.SigningKey{ID: "k-2", Name: "cold", WalletID: "w-1", WalletName: "main"}
-	three := countersign.SigningKey{ID: "k-3", Name: "other", WalletID: "w-2", WalletName: "side"}
-	alone := countersign.SigningKey{ID: "k-4", Name: "alone", Path: "main"}
-	all := []countersign.SigningKey{one, two, three, alone}
+	one := access.SigningKey{ID: "k-1", Name: "hot", WalletID: "w-1", WalletName: "main"}
+	two := access.SigningKey{ID: "k-2", Name: "cold", WalletID: "w-1", WalletName: "main"}
+	three := access.SigningKey{ID: "k-3", Name: "other", WalletID: "w-2", WalletName: "side"}
+	alone := access.SigningKey{ID: "k-4", Name: "alone", Path: "main"}
+	all := []access.SigningKey{one, two, three, alone}
 	for named, covers := range map[string][]string{
 		"k-1": {"k-1"}, "hot": {"k-1"}, "w-1": {"k-1", "k-2"}, "main": {"k-1", "k-2"}, "[cold, side]": {"k-2", "k-3"}, "alone": {"k-4"}, "[alone, w-2, hot]": {"k-1", "k-3", "k-4"},
 	} {
@@ -98,7 +98,7 @@ func TestRuleKeys(t *testing.T) {
 			}
 			for _, key := range all { // named like another's id, or like the path
 				asked := ask(ether(t, treasury, 1))
-				asked.Keys = []countersign.SigningKey{{ID: "k-9", Name: "k-9", WalletID: "w-9", Path: key.Name}}
+				asked.Keys = []access.SigningKey{{ID: "k-9", Name: "k-9", WalletID: "w-9", Path: key.Name}}
 				if _, err := file.Decide(t.Context(), asked); err == nil {
 					t.Errorf("key: %s covers another", named)
 				}
@@ -116,8 +116,8 @@ func TestRuleKeys(t *testing.T) {
 // TestMembers: the values of members of the request, the user and the key.
 func TestMembers(t *testing.T) {
 	asked := ask(ether(t, treasury, 1))
-	asked.User = countersign.User{ID: "u-7", Name: "seven", Tags: []string{"x", "y"}}
-	asked.Keys = []countersign.SigningKey{{ID: "k-7", Name: "hot", WalletID: "w-7", WalletName: "main", Path: "m/1", Addresses: []string{thief, treasury}}}
+	asked.User = access.User{ID: "u-7", Name: "seven", Tags: []string{"x", "y"}}
+	asked.Keys = []access.SigningKey{{ID: "k-7", Name: "hot", WalletID: "w-7", WalletName: "main", Path: "m/1", Addresses: []string{thief, treasury}}}
 	asked.Hazards = []chains.Hazard{{Name: "ethereum/no-chain-id"}, {Name: "ethereum/delegation"}}
 	for when, want := range map[string]bool{
 		"user.id == 'u-7'": true, "user.id == 'seven'": false, "user.name == 'seven'": true, "'y' in user.tags": true, "'z' in user.tags": false, "size(user.tags) == 2": true,

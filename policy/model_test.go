@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/policy"
 )
@@ -249,7 +249,7 @@ func TestAgainstModel(t *testing.T) {
 			asked := ask(effects...)
 			asked.Hazards = randomHazards(random)
 			_, err := file.Decide(t.Context(), asked)
-			if err != nil && !errors.Is(err, countersign.ErrDenied) {
+			if err != nil && !errors.Is(err, access.ErrDenied) {
 				t.Fatal(err)
 			}
 			want := judge(rules, effects, asked.Hazards)
@@ -271,7 +271,7 @@ func TestAgainstModel(t *testing.T) {
 
 // checkNoDust checks that a refused request stays refused when an effect is put before the
 // others, or behind them.
-func checkNoDust(t *testing.T, file *policy.File, asked countersign.Authorization, dust chains.Effect) {
+func checkNoDust(t *testing.T, file *policy.File, asked access.Authorization, dust chains.Effect) {
 	t.Helper()
 	if dust.By == chains.ByOther || dust.Change || len(asked.Effects) == 0 {
 		return
@@ -342,7 +342,7 @@ func FuzzExpression(f *testing.F) {
 		}
 		effects := []chains.Effect{tokens(t, treasury, chains.Exactly(big.NewInt(1))), {Kind: chains.KindFee, By: chains.BySigner}}
 		_, err = file.Decide(t.Context(), ask(effects...))
-		if err != nil && !errors.Is(err, countersign.ErrDenied) {
+		if err != nil && !errors.Is(err, access.ErrDenied) {
 			t.Fatal(err)
 		}
 		explained, problem := file.Explain(t.Context(), ask(effects...))

@@ -4,35 +4,35 @@ import (
 	"context"
 	"slices"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // Names are the users and keys that a file can name.
 type Names struct {
-	Users       []countersign.User       // may repeat a user, as the members of a directory do
-	Credentials []string                 // ids
-	Keys        []countersign.SigningKey // nil: names of keys are not checked
+	Users       []access.User       // may repeat a user, as the members of a directory do
+	Credentials []string            // ids
+	Keys        []access.SigningKey // nil: names of keys are not checked
 }
 
 // user returns a user by id or, if no user has that id, by name. A nil receiver knows none.
-func (n *Names) user(name string) (countersign.User, bool) {
+func (n *Names) user(name string) (access.User, bool) {
 	if n == nil {
-		return countersign.User{}, false
+		return access.User{}, false
 	}
-	i := slices.IndexFunc(n.Users, func(user countersign.User) bool { return user.ID == name })
+	i := slices.IndexFunc(n.Users, func(user access.User) bool { return user.ID == name })
 	if i < 0 {
-		i = slices.IndexFunc(n.Users, func(user countersign.User) bool { return user.Name == name })
+		i = slices.IndexFunc(n.Users, func(user access.User) bool { return user.Name == name })
 	}
 	if i < 0 {
-		return countersign.User{}, false
+		return access.User{}, false
 	}
 	return n.Users[i], true
 }
 
 // NamesOf returns the names that the policy of an organization may use: its users and their
 // credentials, and its keys. If keys is nil, names of keys are not checked.
-func NamesOf(ctx context.Context, organization *countersign.OrganizationConfig, keys keystore.Keystore) (*Names, error) {
+func NamesOf(ctx context.Context, organization *access.OrganizationConfig, keys keystore.Keystore) (*Names, error) {
 	members, err := organization.Members()
 	if err != nil {
 		return nil, err
@@ -45,12 +45,12 @@ func NamesOf(ctx context.Context, organization *countersign.OrganizationConfig, 
 	if keys == nil {
 		return names.once(), nil
 	}
-	names.Keys = []countersign.SigningKey{}
+	names.Keys = []access.SigningKey{}
 	for info, err := range keys.Keys(ctx, organization.ID) {
 		if err != nil {
 			return nil, err
 		}
-		names.Keys = append(names.Keys, countersign.SigningKey{ID: info.ID, Name: info.Name})
+		names.Keys = append(names.Keys, access.SigningKey{ID: info.ID, Name: info.Name})
 	}
 	return names.once(), nil
 }
@@ -61,7 +61,7 @@ func (n *Names) once() *Names {
 		return nil
 	}
 	names, seen := *n, map[string]bool{}
-	names.Users = slices.DeleteFunc(slices.Clone(n.Users), func(user countersign.User) bool {
+	names.Users = slices.DeleteFunc(slices.Clone(n.Users), func(user access.User) bool {
 		before := seen[user.ID]
 		seen[user.ID] = true
 		return before

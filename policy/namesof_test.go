@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -28,8 +28,8 @@ func (failing) Keys(context.Context, string) iter.Seq2[keystore.KeyInfo, error] 
 // and without a keystore their names are not checked.
 func TestNamesOf(t *testing.T) {
 	first, second := enginetest.NewAPIKey(t), enginetest.NewAPIKey(t)
-	organization := &countersign.OrganizationConfig{ID: "org", Name: "Org", Users: []countersign.UserConfig{
-		{Name: "ann", APIKeys: []countersign.APIKeyConfig{first.Config(), second.Config()}},
+	organization := &access.OrganizationConfig{ID: "org", Name: "Org", Users: []access.UserConfig{
+		{Name: "ann", APIKeys: []access.APIKeyConfig{first.Config(), second.Config()}},
 	}}
 	keys := memory.New()
 	key := keystore.NewKey{Curve: keystore.CurveEd25519, Name: "hot", Secret: slices.Repeat([]byte{7}, keystore.SecretSize)}

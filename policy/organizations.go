@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 )
 
 // Organizations is the policy of an engine that serves several organizations, each with a
@@ -13,7 +13,7 @@ type Organizations struct {
 	files map[string]*atomic.Pointer[File]
 }
 
-var _ countersign.Decider = (*Organizations)(nil)
+var _ access.Decider = (*Organizations)(nil)
 
 // NewOrganizations returns a policy with the files of organizations, by organization id. An
 // organization that is not listed has no rules: see Decide. One that is listed without a
@@ -30,17 +30,17 @@ func NewOrganizations(files map[string]*File) *Organizations {
 	return o
 }
 
-// Decide implements [countersign.Decider]. An organization without a file allows whatever
+// Decide implements [access.Decider]. An organization without a file allows whatever
 // its credentials may submit, but no hazards.
-func (o *Organizations) Decide(ctx context.Context, request countersign.Authorization) (countersign.Decision, error) {
+func (o *Organizations) Decide(ctx context.Context, request access.Authorization) (access.Decision, error) {
 	if file := o.File(request.Organization); file != nil {
 		return file.Decide(ctx, request)
 	}
-	return countersign.Decision{}, nil
+	return access.Decision{}, nil
 }
 
-// Authorize implements [countersign.Policy].
-func (o *Organizations) Authorize(ctx context.Context, request countersign.Authorization) error {
+// Authorize implements [access.Policy].
+func (o *Organizations) Authorize(ctx context.Context, request access.Authorization) error {
 	if file := o.File(request.Organization); file != nil {
 		return file.Authorize(ctx, request)
 	}
@@ -48,7 +48,7 @@ func (o *Organizations) Authorize(ctx context.Context, request countersign.Autho
 }
 
 // File returns the file of an organization, or nil.
-func (o *Organizations) File(organization *countersign.Organization) *File {
+func (o *Organizations) File(organization *access.Organization) *File {
 	if organization == nil {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/policy"
 )
@@ -115,8 +115,8 @@ func TestWrongValues(t *testing.T) {
 // TestWrongNames: if the organization's names are known, unknown users, tags and credentials
 // are refused, and groups that its users cannot fill.
 func TestWrongNames(t *testing.T) {
-	ann := countersign.User{ID: "u1", Name: "ann", Tags: []string{"finance"}}
-	names := &policy.Names{Users: []countersign.User{ann, ann, {ID: "u2", Name: "bob"}, {ID: "u3", Name: "bob"}}, Credentials: []string{"c1"}}
+	ann := access.User{ID: "u1", Name: "ann", Tags: []string{"finance"}}
+	names := &policy.Names{Users: []access.User{ann, ann, {ID: "u2", Name: "bob"}, {ID: "u3", Name: "bob"}}, Credentials: []string{"c1"}}
 	for rest, want := range map[string]string{
 		"who: {user: anne}":                     "there is no user anne: did you mean ann?",
 		"who: {user: bob}":                      "2 users are called bob",
@@ -145,7 +145,7 @@ func TestAuthorize(t *testing.T) {
 		asked := ask(tokens(t, treasury, chains.Exactly(big.NewInt(5))))
 		asked.User.ID = "u1"
 		err := load(t, text).Authorize(t.Context(), asked)
-		if !errors.Is(err, countersign.ErrDenied) || !strings.Contains(err.Error(), want) {
+		if !errors.Is(err, access.ErrDenied) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -169,10 +169,10 @@ func TestBrokenLedger(t *testing.T) {
 	asked.User.ID, asked.Spent = "u1", brokenLedger{}
 	file := load(t, limited)
 	decision, err := file.Decide(t.Context(), asked)
-	if err == nil || errors.Is(err, countersign.ErrDenied) || !strings.Contains(err.Error(), "the disk is away") || len(decision.Rules) > 0 {
+	if err == nil || errors.Is(err, access.ErrDenied) || !strings.Contains(err.Error(), "the disk is away") || len(decision.Rules) > 0 {
 		t.Errorf("%+v, %v", decision, err)
 	}
-	if explanation, err := file.Explain(t.Context(), asked); err == nil || errors.Is(err, countersign.ErrDenied) {
+	if explanation, err := file.Explain(t.Context(), asked); err == nil || errors.Is(err, access.ErrDenied) {
 		t.Errorf("%+v, %v", explanation, err)
 	}
 }

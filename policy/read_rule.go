@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 )
 
 func (c *compiler) readRule(n node) {
@@ -24,7 +25,7 @@ func (c *compiler) readRule(n node) {
 		"key":       func(n node) { r.keys = c.readKeys(n) },
 		"when":      func(n node) { when = n },
 		"limit":     func(n node) { r.limits = c.readLimits(n) },
-		"hazards":   func(n node) { r.hazards = readHazards(n, append(countersign.HazardNames(), blindCall)) },
+		"hazards":   func(n node) { r.hazards = readHazards(n, append(all.HazardNames(), blindCall)) },
 		"approvals": func(n node) { approvals = n },
 		"within":    func(n node) { within = n.duration("within", time.Minute, 7*24*time.Hour) },
 		"others":    func(n node) { r.others = n.boolean("others") },
@@ -141,10 +142,10 @@ func readHazards(n node, known []string) []string {
 // blindCall stands for the blind-call hazards of all chains.
 const blindCall = "blind-call"
 
-func (c *compiler) readApprovals(n node, rule string, within time.Duration) []countersign.Approval {
-	var groups []countersign.Approval
+func (c *compiler) readApprovals(n node, rule string, within time.Duration) []access.Group {
+	var groups []access.Group
 	for _, item := range n.items("approvals") {
-		group := countersign.Approval{Rule: rule, Within: within}
+		group := access.Group{Rule: rule, Within: within}
 		item.fields("an approval", map[string]func(node){
 			"count": func(n node) { group.Count = n.integer("count", 1, maxApprovers) },
 			"tag":   func(n node) { group.Tag = c.tag(n) },
@@ -174,7 +175,7 @@ func (c *compiler) readApprovals(n node, rule string, within time.Duration) []co
 }
 
 // checkReachable refuses a group that has too few eligible users.
-func (c *compiler) checkReachable(n node, group *countersign.Approval) {
+func (c *compiler) checkReachable(n node, group *access.Group) {
 	if c.options.Names == nil || group.Tag == "" && len(group.Users) == 0 {
 		return
 	}
@@ -190,7 +191,7 @@ func (c *compiler) checkReachable(n node, group *countersign.Approval) {
 }
 
 // checkAlone warns about a group that every submitter fills alone.
-func (c *compiler) checkAlone(n node, group *countersign.Approval) {
+func (c *compiler) checkAlone(n node, group *access.Group) {
 	if group.Count == 1 && group.Tag == "" && len(group.Users) == 0 && !group.NotSubmitter && !group.Passkey {
 		c.problems.warn(n.place(), group.Rule, "the submission is the submitter's own approval, and this asks for no other: add not: submitter")
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -70,7 +70,7 @@ func (r *Replay) Close() error { return r.ledger.Close() }
 // Next decides about an activity. request and problem are the results of
 // [countersign.Engine.AskedAbout]. Next returns an error if the policy or the ledger
 // fails, or if the activity is earlier than the one before.
-func (r *Replay) Next(ctx context.Context, record *activity.Record, request countersign.Authorization, problem error) (*Replayed, error) {
+func (r *Replay) Next(ctx context.Context, record *activity.Record, request access.Authorization, problem error) (*Replayed, error) {
 	result := &Replayed{
 		ID: record.ID, At: record.CreatedAt, User: record.Submitter().UserName, Type: string(record.Request.Type),
 		Before: outcomeOf(record), Votes: ReplayedVotes{Before: votesRequired(record)},
@@ -89,7 +89,7 @@ func (r *Replay) Next(ctx context.Context, record *activity.Record, request coun
 		return nil, err
 	}
 	decision, err := r.decide(ctx, record, &request)
-	if err != nil && !errors.Is(err, countersign.ErrDenied) {
+	if err != nil && !errors.Is(err, access.ErrDenied) {
 		return nil, err
 	}
 	result.decided(decision, err, &request)
@@ -114,9 +114,9 @@ func (r *Replay) sweep(ctx context.Context) error {
 
 // resolveUsers completes the users that the file knows. For calls without a stamp and for
 // removed credentials, the record has only the user's id.
-func (r *Replay) resolveUsers(request *countersign.Authorization) {
+func (r *Replay) resolveUsers(request *access.Authorization) {
 	request.Votes = slices.Clone(request.Votes)
-	users := []*countersign.User{&request.User}
+	users := []*access.User{&request.User}
 	for i := range request.Votes {
 		users = append(users, &request.Votes[i].User)
 	}
@@ -128,7 +128,7 @@ func (r *Replay) resolveUsers(request *countersign.Authorization) {
 }
 
 // decide decides by the file and charges what it allows.
-func (r *Replay) decide(ctx context.Context, record *activity.Record, request *countersign.Authorization) (countersign.Decision, error) {
+func (r *Replay) decide(ctx context.Context, record *activity.Record, request *access.Authorization) (access.Decision, error) {
 	request.Spent = replayedSpent{r.ledger, request.Now}
 	decision, err := r.file.Decide(ctx, *request)
 	if err != nil || missingAny(&decision, request) {
@@ -142,7 +142,7 @@ func (r *Replay) decide(ctx context.Context, record *activity.Record, request *c
 }
 
 // decided sets the outcome of a decision.
-func (r *Replayed) decided(decision countersign.Decision, err error, request *countersign.Authorization) {
+func (r *Replayed) decided(decision access.Decision, err error, request *access.Authorization) {
 	r.After, r.Rules = OutcomeAllowed, decision.Rules
 	switch {
 	case err != nil:
@@ -159,7 +159,7 @@ func (r *Replayed) decided(decision countersign.Decision, err error, request *co
 }
 
 // compare describes the differences from what happened.
-func (r *Replayed) compare(record *activity.Record, decision countersign.Decision) {
+func (r *Replayed) compare(record *activity.Record, decision access.Decision) {
 	if r.Before != r.After {
 		r.Changes = append(r.Changes, r.Before+" → "+r.After)
 	}
@@ -203,7 +203,7 @@ func decidedCharges(charges []store.Charge) []string {
 }
 
 // charged returns charges with what their limits have counted.
-func (r *Replay) charged(ctx context.Context, request *countersign.Authorization, charges []store.Charge) ([]Charge, error) {
+func (r *Replay) charged(ctx context.Context, request *access.Authorization, charges []store.Charge) ([]Charge, error) {
 	described := make([]Charge, len(charges))
 	for i, charge := range charges {
 		sum, _, err := request.Spent.Spent(ctx, organizationID(request), charge.Limit, charge.Subject, charge.Window)
@@ -244,7 +244,7 @@ type replayedSpent struct {
 	now    time.Time
 }
 
-// Spent implements [countersign.SpentReader].
+// Spent implements [access.SpentReader].
 func (s replayedSpent) Spent(ctx context.Context, organizationID, limit, subject string, window time.Duration) (sum *big.Int, frees time.Time, err error) {
 	charge := store.Charge{Limit: limit, Subject: subject, Window: window}
 	err = s.ledger.Change(ctx, organizationID, store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) {

@@ -7,7 +7,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 )
 
@@ -233,12 +233,12 @@ func assetFields() map[string]field {
 
 func keyFields() map[string]field {
 	return map[string]field{
-		"id":          presentText("key.id", func(k *countersign.SigningKey) string { return k.ID }),
-		"name":        presentText("key.name", func(k *countersign.SigningKey) string { return k.Name }),
-		"wallet":      presentText("key.wallet", func(k *countersign.SigningKey) string { return k.WalletID }),
-		"wallet_name": presentText("key.wallet_name", func(k *countersign.SigningKey) string { return k.WalletName }),
-		"path":        presentText("key.path", func(k *countersign.SigningKey) string { return k.Path }),
-		"addresses": member(types.NewListType(addressType), func(k *countersign.SigningKey) (ref.Val, error) {
+		"id":          presentText("key.id", func(k *access.SigningKey) string { return k.ID }),
+		"name":        presentText("key.name", func(k *access.SigningKey) string { return k.Name }),
+		"wallet":      presentText("key.wallet", func(k *access.SigningKey) string { return k.WalletID }),
+		"wallet_name": presentText("key.wallet_name", func(k *access.SigningKey) string { return k.WalletName }),
+		"path":        presentText("key.path", func(k *access.SigningKey) string { return k.Path }),
+		"addresses": member(types.NewListType(addressType), func(k *access.SigningKey) (ref.Val, error) {
 			list := make([]*address, 0, len(k.Addresses))
 			for _, one := range k.Addresses {
 				read, err := parseAddress(one)
@@ -254,9 +254,9 @@ func keyFields() map[string]field {
 
 func userFields() map[string]field {
 	return map[string]field{
-		"id":   plain(types.StringType, func(u *countersign.User) ref.Val { return types.String(u.ID) }),
-		"name": plain(types.StringType, func(u *countersign.User) ref.Val { return types.String(u.Name) }),
-		"tags": plain(types.NewListType(types.StringType), func(u *countersign.User) ref.Val { return textList(u.Tags) }),
+		"id":   plain(types.StringType, func(u *access.User) ref.Val { return types.String(u.ID) }),
+		"name": plain(types.StringType, func(u *access.User) ref.Val { return types.String(u.Name) }),
+		"tags": plain(types.NewListType(types.StringType), func(u *access.User) ref.Val { return textList(u.Tags) }),
 	}
 }
 

@@ -3,7 +3,7 @@ package policy
 import (
 	"slices"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -18,7 +18,7 @@ type who struct {
 }
 
 // holds reports whether the clause matches the request. A nil clause matches all.
-func (w *who) holds(request *countersign.Authorization) bool {
+func (w *who) holds(request *access.Authorization) bool {
 	if w == nil {
 		return true
 	}
@@ -188,7 +188,7 @@ func (c *compiler) keyNames() []string {
 }
 
 // coversKeys reports whether the rule names every key that signs.
-func (r *rule) coversKeys(keys []countersign.SigningKey) bool {
+func (r *rule) coversKeys(keys []access.SigningKey) bool {
 	if len(r.keys) == 0 {
 		return true
 	}

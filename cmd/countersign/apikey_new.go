@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
@@ -157,7 +157,7 @@ func (c *apiKeyNewCommand) lookUp() error {
 		return usagef("%v", err)
 	}
 	c.organization = organization.ID
-	c.known = slices.ContainsFunc(organization.Users, func(user countersign.UserConfig) bool { return user.Name == c.name })
+	c.known = slices.ContainsFunc(organization.Users, func(user access.UserConfig) bool { return user.Name == c.name })
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/chains/all"
 )
 
 // completions returns how the shell completes the values of flags, by the value's name in
@@ -20,7 +21,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"DIR":     completeDirectory,
 		"URI":     completeKeystore,
 		"TYPE":    one(strings.Split(typeNames(), ", ")...),
-		"HAZARD":  one(append(countersign.HazardNames(), countersign.AllHazards)...),
+		"HAZARD":  one(append(all.HazardNames(), countersign.AllHazards)...),
 		"KIND":    one("p256", "secp256k1", "ed25519"),
 		"CURVE":   one("CURVE_SECP256K1\tEthereum, Tron, Bitcoin, Tempo", "CURVE_ED25519\tSolana"),
 		"FORMAT":  one(importFormats...),

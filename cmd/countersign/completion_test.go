@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 )
 
 // completionsOf returns the completions that the shell gets for a call.
@@ -30,7 +31,7 @@ func TestCompletion(t *testing.T) {
 	}{
 		{"sign --type ", []string{string(activity.TransactionTypeEthereum), string(activity.TransactionTypeTempo)}, noFiles},
 		{"inspect --type ", []string{string(activity.TransactionTypeBitcoin)}, noFiles},
-		{"sign --allow ", append(countersign.HazardNames(), countersign.AllHazards), noFiles},
+		{"sign --allow ", append(all.HazardNames(), countersign.AllHazards), noFiles},
 		{"sign --network ", []string{"mainnet", "testnet", "signet", "regtest"}, noFiles},
 		{"keys generate --curve ", []string{"CURVE_SECP256K1\t", "CURVE_ED25519\t"}, noFiles},
 		{"keys import --format ", []string{"hex", "wif", "solana", "v3", "pkcs8", "mnemonic", "xprv"}, noFiles},

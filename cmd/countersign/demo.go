@@ -14,6 +14,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
@@ -90,7 +91,7 @@ func runDemo(ctx context.Context, tell *narrator) (err error) {
 	if d.keys, err = createDemoKeystore(filepath.Join(dir, "keys")); err != nil {
 		return err
 	}
-	config := countersign.Config{Keystore: d.keys}
+	config := countersign.Config{Keystore: d.keys, Chains: all.Chains(all.Limits{})}
 	served, err := newDemoServed(dir, &config)
 	if err != nil {
 		return errors.Join(err, d.keys.Close())
@@ -150,7 +151,7 @@ func (d *demo) showEffects(ctx context.Context) error {
 		return err
 	}
 	d.tell.excerpt("unsigned", demoUSDC)
-	prepared, err := d.engine.PrepareTransaction(ctx, defaultOrganization, ethereumDemo.intent(key, demoUSDC))
+	prepared, err := d.engine.Prepare(ctx, defaultOrganization, ethereumDemo.intent(key, demoUSDC))
 	if err != nil {
 		return err
 	}
@@ -196,7 +197,7 @@ func (d *demo) showChain(ctx context.Context, chain demoChain) error {
 
 // sign shows a transaction and signs it.
 func (d *demo) sign(ctx context.Context, intent activity.SignTransactionIntent) (string, error) {
-	prepared, err := d.engine.PrepareTransaction(ctx, defaultOrganization, intent)
+	prepared, err := d.engine.Prepare(ctx, defaultOrganization, intent)
 	if err != nil {
 		return "", err
 	}
@@ -207,8 +208,7 @@ func (d *demo) sign(ctx context.Context, intent activity.SignTransactionIntent) 
 	if err := d.tell.show(shown.render); err != nil {
 		return "", err
 	}
-	result, err := prepared.Sign(ctx)
-	return result.SignedTransaction, err
+	return signedTransaction(ctx, prepared)
 }
 
 // refuse shows that a hazardous transaction is refused.

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -36,7 +38,7 @@ tests:
 
 // demoVoters are two users with a key each.
 type demoVoters struct {
-	users []countersign.UserConfig
+	users []access.UserConfig
 	keys  []*api.Key
 }
 
@@ -44,7 +46,7 @@ func (v *demoVoters) add(name string) error {
 	key, credential, err := newDemoKey(demoTreasury)
 	credential.Activities = []activity.Type{activity.TypeSignTransaction, activity.TypeApproveActivity}
 	v.keys = append(v.keys, key)
-	v.users = append(v.users, countersign.UserConfig{ID: name, Name: name, Tags: []string{"finance"}, APIKeys: []countersign.APIKeyConfig{credential}})
+	v.users = append(v.users, access.UserConfig{ID: name, Name: name, Tags: []string{"finance"}, APIKeys: []access.APIKeyConfig{credential}})
 	return err
 }
 
@@ -83,16 +85,17 @@ func showApprovals(ctx context.Context, tell *narrator) (err error) {
 	})
 }
 
-func demoTreasuryEngine(keys *memory.Store, users []countersign.UserConfig) (*countersign.Engine, error) {
+func demoTreasuryEngine(keys *memory.Store, users []access.UserConfig) (*countersign.Engine, error) {
 	file, err := policy.Parse("demo", []byte(demoPolicy), policy.Options{})
 	if err != nil {
 		return nil, err
 	}
-	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: demoTreasury, Name: "Treasury", Users: users}})
+	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: demoTreasury, Name: "Treasury", Users: users}})
 	if err != nil {
 		return nil, err
 	}
 	return countersign.New(countersign.Config{
+		Chains:   all.Chains(all.Limits{}),
 		Keystore: keys, Directory: directory, Names: tokens(),
 		Policy: policy.NewOrganizations(map[string]*policy.File{demoTreasury: file}),
 	})

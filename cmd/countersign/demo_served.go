@@ -17,11 +17,13 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/otp/operations"
 	"github.com/countersign-dev/countersign/otp/outbox"
 	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -47,26 +49,30 @@ func newDemoServed(dir string, config *countersign.Config) (*demoServed, error) 
 	if s.proofKey, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, err
 	}
-	config.Directory, err = countersign.NewDirectory([]countersign.OrganizationConfig{{
+	config.Directory, err = access.NewDirectory([]access.OrganizationConfig{{
 		ID: defaultOrganization, Name: "Example",
-		Users: []countersign.UserConfig{{Name: "demo", APIKeys: []countersign.APIKeyConfig{credential}}},
+		Users: []access.UserConfig{{Name: "demo", APIKeys: []access.APIKeyConfig{credential}}},
 	}})
 	if err != nil {
 		return nil, err
 	}
 	config.Store, config.ProofSigner = memory.New(0), s.proofKey
-	config.OTP, err = s.passwords(config.Store)
-	return s, err
+	codes, err := s.passwords(config.Store)
+	if err != nil {
+		return nil, err
+	}
+	config.Operations = operations.New(codes, s.proofKey).Operations()
+	return s, nil
 }
 
 // newDemoKey generates an API key, and returns its entry for the directory too.
-func newDemoKey(organizationID string) (*api.Key, countersign.APIKeyConfig, error) {
+func newDemoKey(organizationID string) (*api.Key, access.APIKeyConfig, error) {
 	generated, err := newAPIKey(organizationID, stamp.CurveP256)
 	if err != nil {
-		return nil, countersign.APIKeyConfig{}, err
+		return nil, access.APIKeyConfig{}, err
 	}
 	key, err := api.ParseKey(jsonLine(generated))
-	return key, countersign.APIKeyConfig{Curve: generated.Curve, PublicKey: generated.PublicKey}, err
+	return key, access.APIKeyConfig{Curve: generated.Curve, PublicKey: generated.PublicKey}, err
 }
 
 func (s *demoServed) passwords(in otp.Store) (*otp.Service, error) {

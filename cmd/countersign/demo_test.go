@@ -6,6 +6,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -16,7 +17,7 @@ func TestDemoHasEveryChain(t *testing.T) {
 	for _, chain := range demoChains {
 		shown[chain.kind] = true
 	}
-	for _, kind := range countersign.TransactionTypes() {
+	for _, kind := range all.TransactionTypes() {
 		if !shown[kind] {
 			t.Errorf("the demo does not show %s", kind)
 		}
@@ -27,7 +28,7 @@ func TestDemoHasEveryChain(t *testing.T) {
 // altered transaction, and input that is not a transaction.
 func TestDemoChecksCanFail(t *testing.T) {
 	keys := memory.New()
-	engine, err := countersign.New(countersign.Config{Keystore: keys})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys})
 	if err != nil {
 		t.Fatal(err)
 	}

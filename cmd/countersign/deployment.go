@@ -17,9 +17,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
+	"github.com/countersign-dev/countersign/messages"
+	"github.com/countersign-dev/countersign/otp/operations"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -31,9 +35,9 @@ import (
 // operator may have to type, is read before the store is locked.
 func openEngine(cmd *cobra.Command, at *keystoreFlags, change func(*countersign.Config)) (*countersign.Engine, store.Store, error) {
 	configured := at.configured
-	var engineConfig countersign.Config
+	engineConfig := countersign.Config{Chains: all.Chains(all.Limits{})} // change may set limits
 	var err error
-	if engineConfig.Directory, err = countersign.NewDirectory(configured.Organizations); err != nil {
+	if engineConfig.Directory, err = access.NewDirectory(configured.Organizations); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", configured.Path, err)
 	}
 	if err := missing(configured, at.newStore); err != nil {
@@ -78,8 +82,13 @@ func engineOverStore(ctx context.Context, configured *config.Config, newStore bo
 	if engineConfig.Log {
 		engineConfig.LogSigner = checkpoints
 	}
-	if engineConfig.OTP, err = openOTP(ctx, configured.OTP, engineConfig.Store); err != nil {
+	codes, err := openOTP(ctx, configured.OTP, engineConfig.Store)
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("otp: %w", err), engineConfig.Store.Close())
+	}
+	engineConfig.Operations = messages.Operations()
+	if codes != nil {
+		engineConfig.Operations = append(engineConfig.Operations, operations.New(codes, engineConfig.ProofSigner).Operations()...)
 	}
 	engine, err := countersign.New(*engineConfig)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 )
 
 // transactionInput is a transaction as it was read, and the type it was taken for.
@@ -22,7 +22,7 @@ type transactionInput struct {
 // readTransactionAs reads a transaction of the type that --type names, or if none is
 // named, of the only type whose reader accepts it. No bytes are known that two of the
 // five readers accept; if there were, neither would be chosen.
-func readTransactionAs(cmd *cobra.Command, named, file string, limits countersign.Limits) (transactionInput, error) {
+func readTransactionAs(cmd *cobra.Command, named, file string, limits all.Limits) (transactionInput, error) {
 	var read transactionInput
 	var err error
 	if named != "" {
@@ -42,7 +42,7 @@ func readTransactionAs(cmd *cobra.Command, named, file string, limits countersig
 	}
 	var taken []transactionInput
 	var refusals []string
-	for _, kind := range countersign.TransactionTypes() {
+	for _, kind := range all.TransactionTypes() {
 		tx, err := decodeAs(kind, content)
 		if err == nil {
 			_, err = inspectEither(kind, tx.text, limits)
@@ -69,7 +69,7 @@ func readTransactionAs(cmd *cobra.Command, named, file string, limits countersig
 
 // refuseOther refuses a transaction that another chain than that of --type can read: the
 // error of the wrong reader would not say so. wrong is the error of decodeAs, or nil.
-func refuseOther(named activity.TransactionType, content string, read written, wrong error, limits countersign.Limits) error {
+func refuseOther(named activity.TransactionType, content string, read written, wrong error, limits all.Limits) error {
 	err := wrong
 	if err == nil {
 		_, err = inspectEither(named, read.text, limits)
@@ -77,7 +77,7 @@ func refuseOther(named activity.TransactionType, content string, read written, w
 	if err == nil {
 		return nil
 	}
-	for _, kind := range countersign.TransactionTypes() {
+	for _, kind := range all.TransactionTypes() {
 		if kind == named {
 			continue
 		}
@@ -99,15 +99,15 @@ func shortType(kind activity.TransactionType) string {
 
 // inspected is a transaction that was read, and its signers so far.
 type inspected struct {
-	countersign.Inspection
+	all.Inspection
 	signed  bool
 	signers []string // with verified signatures
 }
 
 // inspectEither reads an unsigned transaction, or a signed one, whose signatures it
 // verifies and removes.
-func inspectEither(kind activity.TransactionType, text string, limits countersign.Limits) (inspected, error) {
-	read, err := countersign.Inspect(kind, text, limits)
+func inspectEither(kind activity.TransactionType, text string, limits all.Limits) (inspected, error) {
+	read, err := all.Inspect(kind, text, limits)
 	raw, decodeErr := hex.DecodeString(strings.TrimPrefix(text, "0x"))
 	if decodeErr != nil {
 		return inspected{Inspection: read}, err
@@ -122,7 +122,7 @@ func inspectEither(kind activity.TransactionType, text string, limits countersig
 	case unsignErr != nil:
 		return inspected{}, unsignErr
 	}
-	read, err = countersign.Inspect(kind, hex.EncodeToString(unsigned), limits)
+	read, err = all.Inspect(kind, hex.EncodeToString(unsigned), limits)
 	return inspected{read, true, signers}, err
 }
 

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 )
 
 // inspectCommand holds the flags of one call of inspect.
@@ -105,7 +105,7 @@ func (c *inspectCommand) run(cmd *cobra.Command, file string) error {
 	return printInspection(cmd, inspection, about)
 }
 
-func (c *inspectCommand) inspectTransaction(cmd *cobra.Command, file string, limits countersign.Limits) (seen inspected, about inspectedAs, err error) {
+func (c *inspectCommand) inspectTransaction(cmd *cobra.Command, file string, limits all.Limits) (seen inspected, about inspectedAs, err error) {
 	read, err := readTransactionAs(cmd, c.kind, file, limits)
 	if err != nil {
 		return seen, about, err
@@ -123,19 +123,19 @@ func (c *inspectCommand) inspectTransaction(cmd *cobra.Command, file string, lim
 	return seen, about, nil
 }
 
-func (c *inspectCommand) inspectMessage(cmd *cobra.Command, limits countersign.Limits) (inspection countersign.Inspection, err error) {
+func (c *inspectCommand) inspectMessage(cmd *cobra.Command, limits all.Limits) (inspection all.Inspection, err error) {
 	if c.message == bip322 {
 		packet, err := c.about.read(cmd)
 		if err != nil {
 			return inspection, err
 		}
-		return countersign.Inspect(activity.TransactionTypeBitcoin, packet, limits)
+		return all.Inspect(activity.TransactionTypeBitcoin, packet, limits)
 	}
 	intent, err := readMessageOf(cmd, c.message, c.about)
 	if err != nil {
 		return inspection, err
 	}
-	return countersign.InspectIntent(intent, limits)
+	return all.InspectIntent(intent, limits)
 }
 
 // inspectedAs is what inspect found out about a transaction besides its effects.
@@ -146,7 +146,7 @@ type inspectedAs struct {
 }
 
 // printInspection prints an inspection as JSON.
-func printInspection(cmd *cobra.Command, inspection countersign.Inspection, about inspectedAs) error {
+func printInspection(cmd *cobra.Command, inspection all.Inspection, about inspectedAs) error {
 	digest := inspection.Summary.Digest()
 	return printJSON(cmd.OutOrStdout(), struct {
 		Summary        chains.Summary  `json:"summary"`

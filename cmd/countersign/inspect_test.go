@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
@@ -65,8 +65,8 @@ func signedVectors(t *testing.T) (vectors []signedVector) {
 
 // readers returns the types whose readers accept a transaction, signed or not.
 func readers(text string) (kinds []activity.TransactionType) {
-	for _, kind := range countersign.TransactionTypes() {
-		if _, err := inspectEither(kind, text, countersign.Limits{}); err == nil {
+	for _, kind := range all.TransactionTypes() {
+		if _, err := inspectEither(kind, text, all.Limits{}); err == nil {
 			kinds = append(kinds, kind)
 		}
 	}
@@ -79,7 +79,7 @@ func TestOnlyOneChainReads(t *testing.T) {
 	for _, vector := range signedVectors(t) {
 		for what, text := range map[string]string{"unsigned": vector.Unsigned, "signed": vector.Signed} {
 			if kinds := readers(text); !slices.Equal(kinds, []activity.TransactionType{vector.Type}) {
-				_, err := inspectEither(vector.Type, text, countersign.Limits{})
+				_, err := inspectEither(vector.Type, text, all.Limits{})
 				t.Errorf("%s, %s: read by %v: %v", vector.name, what, kinds, err)
 			}
 		}
@@ -90,12 +90,12 @@ func TestOnlyOneChainReads(t *testing.T) {
 // the signer of the vector.
 func TestSigners(t *testing.T) {
 	for _, vector := range signedVectors(t) {
-		before, err := inspectEither(vector.Type, vector.Unsigned, countersign.Limits{})
+		before, err := inspectEither(vector.Type, vector.Unsigned, all.Limits{})
 		if err != nil {
 			t.Errorf("%s: %v", vector.name, err)
 			continue
 		}
-		after, err := inspectEither(vector.Type, vector.Signed, countersign.Limits{})
+		after, err := inspectEither(vector.Type, vector.Signed, all.Limits{})
 		if err != nil {
 			t.Errorf("%s, signed: %v", vector.name, err)
 			continue
@@ -129,7 +129,7 @@ func TestAlteredSignedTransaction(t *testing.T) {
 		}
 		for i := range raw {
 			raw[i] ^= 1
-			seen, err := inspectEither(vector.Type, hex.EncodeToString(raw), countersign.Limits{})
+			seen, err := inspectEither(vector.Type, hex.EncodeToString(raw), all.Limits{})
 			if err == nil && slices.ContainsFunc(seen.signers, func(by string) bool { return strings.EqualFold(by, vector.Address) }) {
 				t.Errorf("%s: with byte %d changed, %s has signed it", vector.name, i, vector.Address)
 			}

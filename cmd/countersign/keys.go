@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
@@ -87,12 +87,12 @@ func (n *networkFlag) refuseOther(key string, forTests bool) error {
 }
 
 // limits returns the engine's limits for the network.
-func (n *networkFlag) limits() (countersign.Limits, error) {
+func (n *networkFlag) limits() (all.Limits, error) {
 	network, err := bitcoin.ParseNetwork(n.name)
 	if err != nil {
-		return countersign.Limits{}, usagef("--network: %v", err)
+		return all.Limits{}, usagef("--network: %v", err)
 	}
-	return countersign.Limits{Bitcoin: bitcoin.Limits{Network: network}}, nil
+	return all.Limits{Bitcoin: bitcoin.Limits{Network: network}}, nil
 }
 
 // line returns a key as it is printed, with the Bitcoin addresses of the network.
@@ -108,7 +108,7 @@ func (n *networkFlag) line(info keystore.KeyInfo) keyLine {
 		line.ActsFor = evmAddress(info.ActsFor)
 	}
 	ofNetwork := bitcoinFormat + strings.ToUpper(n.name) + "_"
-	for _, address := range countersign.Addresses(info.PublicKey) {
+	for _, address := range all.Addresses(info.PublicKey) {
 		if !strings.HasPrefix(address.Format, bitcoinFormat) || strings.HasPrefix(address.Format, ofNetwork) {
 			line.Addresses = append(line.Addresses, address)
 		}

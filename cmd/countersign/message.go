@@ -156,11 +156,11 @@ func (c *signCommand) signMessage(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	prepared, err := engine.PrepareMessage(cmd.Context(), c.at.organization, intent)
+	prepared, err := engine.Prepare(cmd.Context(), c.at.organization, intent)
 	if err != nil {
 		return explainRefusal(err)
 	}
-	shown, err := viewOf(cmd.Context(), prepared.PreparedTransaction, c.known.names())
+	shown, err := viewOf(cmd.Context(), prepared, c.known.names())
 	if err != nil {
 		return err
 	}
@@ -168,18 +168,19 @@ func (c *signCommand) signMessage(cmd *cobra.Command) (err error) {
 	if err := c.confirm(cmd, shown); err != nil {
 		return err
 	}
-	signatures, err := prepared.Sign(cmd.Context())
+	result, err := prepared.Sign(cmd.Context())
 	if err != nil {
 		return err
 	}
-	text, err := signatureText(intent, &signatures[0], c.about.address)
+	signed := result.(activity.SignRawPayloadResult)
+	text, err := signatureText(intent, &signed, c.about.address)
 	if err != nil {
 		return err
 	}
 	return printJSON(cmd.OutOrStdout(), struct {
 		activity.SignRawPayloadResult
 		Signature string `json:"signature"`
-	}{signatures[0], text})
+	}{signed, text})
 }
 
 // signatureText returns a signature in the form that the tools of its chain use: base58
@@ -219,17 +220,14 @@ func signMessageLine(ctx context.Context, engine *countersign.Engine, organizati
 // viewOfRequest returns the view of a request before it is carried out. signs is false
 // if the request signs nothing.
 func viewOfRequest(ctx context.Context, engine *countersign.Engine, request *activity.Request, known chains.Names) (shown view, signs bool, err error) {
-	var prepared *countersign.PreparedTransaction
+	var prepared *countersign.Prepared
 	isMessage := false
 	switch intent := request.Intent.(type) {
 	case activity.SignTransactionIntent:
-		prepared, err = engine.PrepareTransaction(ctx, request.OrganizationID, intent)
+		prepared, err = engine.Prepare(ctx, request.OrganizationID, intent)
 	case activity.SignRawPayloadIntent, activity.SignRawPayloadsIntent:
 		isMessage = true
-		var message *countersign.PreparedMessage
-		if message, err = engine.PrepareMessage(ctx, request.OrganizationID, intent); err == nil {
-			prepared = message.PreparedTransaction
-		}
+		prepared, err = engine.Prepare(ctx, request.OrganizationID, intent)
 	default:
 		return view{}, false, nil
 	}

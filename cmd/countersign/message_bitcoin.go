@@ -99,11 +99,11 @@ func (c *signCommand) signBitcoinMessage(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	result, err := c.signShown(cmd, engine, intent)
+	signed, err := c.signShown(cmd, engine, intent)
 	if err != nil {
 		return err
 	}
-	signature, err := messageSignature(result.SignedTransaction)
+	signature, err := messageSignature(signed)
 	if err != nil {
 		return err
 	}

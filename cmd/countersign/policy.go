@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
 	"github.com/countersign-dev/countersign/policy"
@@ -67,7 +67,7 @@ func (f *policyFlags) load(path string) (*policy.File, error) {
 }
 
 // configured reads the configuration.
-func (f *policyFlags) configured() (*config.Config, *countersign.OrganizationConfig, error) {
+func (f *policyFlags) configured() (*config.Config, *access.OrganizationConfig, error) {
 	configured, err := config.Read(f.configFile)
 	if err != nil {
 		return nil, nil, err

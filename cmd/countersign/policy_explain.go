@@ -10,8 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -112,14 +115,14 @@ func (c *policyExplain) run(cmd *cobra.Command, path string) (err error) {
 }
 
 // aboutTransaction returns the policy and what it is asked about a transaction.
-func (c *policyExplain) aboutTransaction(cmd *cobra.Command, path, content string) (*policy.File, countersign.Authorization, error) {
+func (c *policyExplain) aboutTransaction(cmd *cobra.Command, path, content string) (*policy.File, access.Authorization, error) {
 	kind, err := parseType(c.kind)
 	if err != nil {
-		return nil, countersign.Authorization{}, err
+		return nil, access.Authorization{}, err
 	}
 	unsigned, err := decodeAs(kind, content)
 	if err != nil {
-		return nil, countersign.Authorization{}, err
+		return nil, access.Authorization{}, err
 	}
 	intent := activity.SignTransactionIntent{Type: kind, UnsignedTransaction: unsigned.text, SignWith: c.signWith}
 	if c.signWith == "" {
@@ -127,20 +130,20 @@ func (c *policyExplain) aboutTransaction(cmd *cobra.Command, path, content strin
 	}
 	switch {
 	case c.configFile == "":
-		return nil, countersign.Authorization{}, usagef("--sign-with needs --config, which names the keystore")
+		return nil, access.Authorization{}, usagef("--sign-with needs --config, which names the keystore")
 	case c.key != "" || len(c.tags) > 0:
-		return nil, countersign.Authorization{}, usagef("--key and --tag do not go with --sign-with: the keystore and the configuration say what they are")
+		return nil, access.Authorization{}, usagef("--key and --tag do not go with --sign-with: the keystore and the configuration say what they are")
 	}
 	file, err := c.load(path)
 	if err != nil {
-		return nil, countersign.Authorization{}, err
+		return nil, access.Authorization{}, err
 	}
 	asked, err := c.called(cmd, file, intent)
 	return file, asked, err
 }
 
 // called returns what sign would ask a policy about a transaction.
-func (c *policyExplain) called(cmd *cobra.Command, file *policy.File, intent activity.Intent) (asked countersign.Authorization, err error) {
+func (c *policyExplain) called(cmd *cobra.Command, file *policy.File, intent activity.Intent) (asked access.Authorization, err error) {
 	user, err := c.configuredUser(file)
 	if err != nil {
 		return asked, err
@@ -155,22 +158,22 @@ func (c *policyExplain) called(cmd *cobra.Command, file *policy.File, intent act
 
 // aboutIntent returns the policy and what it is asked about an intent, of which only the
 // bytes are known.
-func (c *policyExplain) aboutIntent(path string, intent activity.Intent) (*policy.File, countersign.Authorization, error) {
+func (c *policyExplain) aboutIntent(path string, intent activity.Intent) (*policy.File, access.Authorization, error) {
 	file, err := c.load(path)
 	if err != nil {
-		return nil, countersign.Authorization{}, err
+		return nil, access.Authorization{}, err
 	}
-	asked := countersign.Authorization{User: countersign.User{ID: c.user, Name: c.user, Tags: c.tags}, Intent: intent, Now: c.now}
+	asked := access.Authorization{User: access.User{ID: c.user, Name: c.user, Tags: c.tags}, Intent: intent, Now: c.now}
 	if c.configFile != "" {
 		if asked.User, err = c.configuredUser(file); err != nil {
 			return nil, asked, err
 		}
 	}
-	asked.Votes = []countersign.Vote{{User: asked.User, At: c.now}}
+	asked.Votes = []access.Vote{{User: asked.User, At: c.now}}
 	if c.key != "" {
-		asked.Keys = []countersign.SigningKey{{ID: c.key, Name: c.key}}
+		asked.Keys = []access.SigningKey{{ID: c.key, Name: c.key}}
 	}
-	inspection, err := countersign.InspectIntent(intent, countersign.Limits{})
+	inspection, err := all.InspectIntent(intent, all.Limits{})
 	if err != nil {
 		return nil, asked, err
 	}
@@ -186,7 +189,7 @@ func (c *policyExplain) aboutIntent(path string, intent activity.Intent) (*polic
 
 // withoutAllowed removes the hazards that the organization in --config allows, about which
 // a policy is not asked.
-func (c *policyExplain) withoutAllowed(asked *countersign.Authorization) error {
+func (c *policyExplain) withoutAllowed(asked *access.Authorization) error {
 	if c.configFile == "" {
 		return nil
 	}
@@ -199,9 +202,9 @@ func (c *policyExplain) withoutAllowed(asked *countersign.Authorization) error {
 }
 
 // configuredUser returns the user whom --as names.
-func (c *policyExplain) configuredUser(file *policy.File) (countersign.User, error) {
+func (c *policyExplain) configuredUser(file *policy.File) (access.User, error) {
 	if c.user == "" {
-		return countersign.User{}, usagef("--as is missing: the user who submits the transaction, by name or id")
+		return access.User{}, usagef("--as is missing: the user who submits the transaction, by name or id")
 	}
 	user, ok := file.User(c.user)
 	if !ok {
@@ -211,40 +214,40 @@ func (c *policyExplain) configuredUser(file *policy.File) (countersign.User, err
 }
 
 // aboutRequest returns the policy and what it is asked about a request.
-func (c *policyExplain) aboutRequest(cmd *cobra.Command, path, content string) (*policy.File, countersign.Authorization, error) {
+func (c *policyExplain) aboutRequest(cmd *cobra.Command, path, content string) (*policy.File, access.Authorization, error) {
 	sent, err := parseRequestFile("standard input", []byte(content))
 	if err != nil {
-		return nil, countersign.Authorization{}, err
+		return nil, access.Authorization{}, err
 	}
 	request, err := activity.Decode(sent.Body)
 	if err != nil {
-		return nil, countersign.Authorization{}, err
+		return nil, access.Authorization{}, err
 	}
 	if c.kind != "" {
-		return nil, countersign.Authorization{}, usagef("--type does not go with a request, which names its own")
+		return nil, access.Authorization{}, usagef("--type does not go with a request, which names its own")
 	}
 	if c.configFile == "" {
 		return c.aboutIntent(path, request.Intent)
 	}
 	if c.signWith != "" {
-		return nil, countersign.Authorization{}, usagef("--sign-with does not go with a request, which names its own key")
+		return nil, access.Authorization{}, usagef("--sign-with does not go with a request, which names its own key")
 	}
 	if c.user != "" || c.key != "" || len(c.tags) > 0 {
-		return nil, countersign.Authorization{}, usagef("--as, --tag and --key do not go with a request and --config: the request names its user and its keys")
+		return nil, access.Authorization{}, usagef("--as, --tag and --key do not go with a request and --config: the request names its user and its keys")
 	}
 	if c.organization == "" {
 		c.organization = request.OrganizationID
 	}
 	file, err := c.load(path)
 	if err != nil {
-		return nil, countersign.Authorization{}, err
+		return nil, access.Authorization{}, err
 	}
 	asked, err := c.judged(cmd, sent)
 	return file, asked, err
 }
 
 // judged returns what serve would ask a policy about a request.
-func (c *policyExplain) judged(cmd *cobra.Command, sent countersign.SignedBody) (asked countersign.Authorization, err error) {
+func (c *policyExplain) judged(cmd *cobra.Command, sent countersign.SignedBody) (asked access.Authorization, err error) {
 	engine, _, err := c.engine(cmd, nil)
 	if err != nil {
 		return asked, err
@@ -255,12 +258,12 @@ func (c *policyExplain) judged(cmd *cobra.Command, sent countersign.SignedBody) 
 
 // engine opens the configured keystore for an engine that signs nothing. submitter makes
 // its calls, nil for none.
-func (c *policyExplain) engine(cmd *cobra.Command, submitter *countersign.User) (*countersign.Engine, *countersign.OrganizationConfig, error) {
+func (c *policyExplain) engine(cmd *cobra.Command, submitter *access.User) (*countersign.Engine, *access.OrganizationConfig, error) {
 	configured, organization, err := c.configured()
 	if err != nil {
 		return nil, nil, err
 	}
-	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{*organization})
+	directory, err := access.NewDirectory([]access.OrganizationConfig{*organization})
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", configured.Path, err)
 	}
@@ -275,6 +278,7 @@ func (c *policyExplain) engine(cmd *cobra.Command, submitter *countersign.User) 
 		return nil, nil, err
 	}
 	engine, err := countersign.New(countersign.Config{
+		Chains: all.Chains(all.Limits{}), Operations: messages.Operations(),
 		Keystore: keys, Directory: directory, Descriptors: known.reader(), Submitter: submitter, Now: func() time.Time { return c.now },
 	})
 	if err != nil {

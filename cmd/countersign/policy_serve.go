@@ -8,6 +8,7 @@ import (
 	"log/slog"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/policy"
@@ -23,8 +24,8 @@ type loadedPolicies struct {
 }
 
 // withPolicy yields the organizations that have a policy.
-func withPolicy(configured *config.Config) iter.Seq[*countersign.OrganizationConfig] {
-	return func(yield func(*countersign.OrganizationConfig) bool) {
+func withPolicy(configured *config.Config) iter.Seq[*access.OrganizationConfig] {
+	return func(yield func(*access.OrganizationConfig) bool) {
 		for i := range configured.Organizations {
 			if configured.Organizations[i].Policy != "" && !yield(&configured.Organizations[i]) {
 				return
@@ -35,7 +36,7 @@ func withPolicy(configured *config.Config) iter.Seq[*countersign.OrganizationCon
 
 // readPolicies reads the policy of each organization that has one, by organization
 // id.
-func readPolicies(configured *config.Config, load func(*countersign.OrganizationConfig) (*policy.File, error)) (map[string]*policy.File, error) {
+func readPolicies(configured *config.Config, load func(*access.OrganizationConfig) (*policy.File, error)) (map[string]*policy.File, error) {
 	files := map[string]*policy.File{}
 	for organization := range withPolicy(configured) {
 		file, err := load(organization)
@@ -50,7 +51,7 @@ func readPolicies(configured *config.Config, load func(*countersign.Organization
 // openPolicies reads the policies of the organizations. It returns nil if none has
 // one.
 func openPolicies(ctx context.Context, configured *config.Config, keys keystore.Keystore) (*loadedPolicies, error) {
-	files, err := readPolicies(configured, func(organization *countersign.OrganizationConfig) (*policy.File, error) {
+	files, err := readPolicies(configured, func(organization *access.OrganizationConfig) (*policy.File, error) {
 		return loadPolicy(ctx, organization, keys)
 	})
 	if err != nil || len(files) == 0 {
@@ -62,7 +63,7 @@ func openPolicies(ctx context.Context, configured *config.Config, keys keystore.
 // checkPolicies reads the policies without the keystore: the names of keys in them
 // are not checked.
 func checkPolicies(configured *config.Config) error {
-	_, err := readPolicies(configured, func(organization *countersign.OrganizationConfig) (*policy.File, error) {
+	_, err := readPolicies(configured, func(organization *access.OrganizationConfig) (*policy.File, error) {
 		return policy.Load(organization.Policy, policy.Options{})
 	})
 	return err
@@ -70,7 +71,7 @@ func checkPolicies(configured *config.Config) error {
 
 // loadPolicy reads the policy of one organization, and checks the names of users and
 // keys in it.
-func loadPolicy(ctx context.Context, organization *countersign.OrganizationConfig, keys keystore.Keystore) (*policy.File, error) {
+func loadPolicy(ctx context.Context, organization *access.OrganizationConfig, keys keystore.Keystore) (*policy.File, error) {
 	names, err := policy.NamesOf(ctx, organization, keys)
 	if err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func loadPolicy(ctx context.Context, organization *countersign.OrganizationConfi
 // read reads every policy that a configuration names, and changes nothing: pass the
 // result to replace.
 func (p *loadedPolicies) read(ctx context.Context, configured *config.Config) (map[string]*policy.File, error) {
-	return readPolicies(configured, func(organization *countersign.OrganizationConfig) (*policy.File, error) {
+	return readPolicies(configured, func(organization *access.OrganizationConfig) (*policy.File, error) {
 		if p == nil || p.inForce(organization.ID) == nil {
 			return nil, errors.New("an organization's first policy takes effect only after a restart")
 		}
@@ -91,7 +92,7 @@ func (p *loadedPolicies) read(ctx context.Context, configured *config.Config) (m
 
 // inForce returns the policy of an organization, or nil.
 func (p *loadedPolicies) inForce(organizationID string) *policy.File {
-	return p.File(&countersign.Organization{ID: organizationID})
+	return p.File(&access.Organization{ID: organizationID})
 }
 
 // replace puts policies in force. One that the configuration no longer names stays

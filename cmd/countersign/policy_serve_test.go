@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -22,12 +22,12 @@ func TestReloadKeepsPolicy(t *testing.T) {
 		}
 	}
 	write(first)
-	configured := &config.Config{Organizations: []countersign.OrganizationConfig{{ID: "org", Policy: path}, {ID: "free"}}}
+	configured := &config.Config{Organizations: []access.OrganizationConfig{{ID: "org", Policy: path}, {ID: "free"}}}
 	policies, err := openPolicies(t.Context(), configured, memory.New())
 	if err != nil {
 		t.Fatal(err)
 	}
-	organization := &countersign.Organization{ID: "org"}
+	organization := &access.Organization{ID: "org"}
 	served := policies.File(organization).Digest()
 	for name, text := range map[string]string{
 		"wrong":        strings.Replace(first, "amount", "amuont", 1),
@@ -49,7 +49,7 @@ func TestReloadKeepsPolicy(t *testing.T) {
 	if policies.File(organization).Digest() == served {
 		t.Error("the new policy is not served")
 	}
-	if policies.File(&countersign.Organization{ID: "free"}) != nil {
+	if policies.File(&access.Organization{ID: "free"}) != nil {
 		t.Error("an organization without a policy has one")
 	}
 	write("rules: []\n")

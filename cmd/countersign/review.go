@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/names"
 	api "github.com/countersign-dev/countersign/client"
 )
@@ -20,7 +20,7 @@ import (
 // reviewed returns the view of a request that waits for votes. It reads the request from
 // its body, and compares that with what the server shows: a malicious server can withhold
 // a request, but cannot have anything approved that is not shown here.
-func reviewed(waiting *api.Activity, limits countersign.Limits, known chains.Names) (view, error) {
+func reviewed(waiting *api.Activity, limits all.Limits, known chains.Names) (view, error) {
 	request, err := bodyOf(waiting)
 	if err != nil {
 		return view{}, err
@@ -59,8 +59,8 @@ func bodyOf(waiting *api.Activity) (*activity.Request, error) {
 }
 
 // viewOfBody returns the view of a request without knowing its keys.
-func viewOfBody(request *activity.Request, limits countersign.Limits, known chains.Names) (countersign.Inspection, view, error) {
-	inspection, err := countersign.InspectIntent(request.Intent, limits)
+func viewOfBody(request *activity.Request, limits all.Limits, known chains.Names) (all.Inspection, view, error) {
+	inspection, err := all.InspectIntent(request.Intent, limits)
 	if err != nil {
 		return inspection, view{}, err
 	}

@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/enginetest"
 )
@@ -14,12 +16,12 @@ import (
 // votesPolicy is a policy that requires the vote of another user.
 type votesPolicy struct{}
 
-func (votesPolicy) Authorize(context.Context, countersign.Authorization) error { return nil }
+func (votesPolicy) Authorize(context.Context, access.Authorization) error { return nil }
 
-func (votesPolicy) Decide(context.Context, countersign.Authorization) (countersign.Decision, error) {
-	return countersign.Decision{
+func (votesPolicy) Decide(context.Context, access.Authorization) (access.Decision, error) {
+	return access.Decision{
 		Digest: [32]byte{1}, Rules: []string{"payouts"},
-		Approvals: []countersign.Approval{{Rule: "payouts", Count: 1, NotSubmitter: true}},
+		Approvals: []access.Group{{Rule: "payouts", Count: 1, NotSubmitter: true}},
 	}, nil
 }
 
@@ -43,7 +45,7 @@ func waitingAnswer(t *testing.T, unsigned string) *api.Activity {
 func TestReviewedAgainstTheBody(t *testing.T) {
 	const otherValue = "02e80107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77c80c0"
 	other := waitingAnswer(t, otherValue)
-	if _, err := reviewed(waitingAnswer(t, ""), countersign.Limits{}, nil); err != nil {
+	if _, err := reviewed(waitingAnswer(t, ""), all.Limits{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
@@ -65,7 +67,7 @@ func TestReviewedAgainstTheBody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			waiting := waitingAnswer(t, "")
 			test.attack(waiting)
-			if _, err := reviewed(waiting, countersign.Limits{}, nil); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := reviewed(waiting, all.Limits{}, nil); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q", err, test.want)
 			}
 		})

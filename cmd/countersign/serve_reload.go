@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
@@ -17,7 +18,7 @@ import (
 
 // live is the state that SIGHUP changes while serve runs: organizations with their
 // users and credentials, policies, descriptors and names, and the TLS certificate. A
-// reload replaces all of it or nothing. It implements countersign.Directory,
+// reload replaces all of it or nothing. It implements access.Directory,
 // chains.Reader, chains.TableReader, chains.Names and names.Labeled.
 type live struct {
 	current  atomic.Pointer[snapshot]
@@ -28,7 +29,7 @@ type live struct {
 // snapshot is the state read from the configuration at one time.
 type snapshot struct {
 	configured  *config.Config
-	directory   countersign.Directory
+	directory   access.Directory
 	certificate *tls.Certificate // nil without TLS
 	known       *knowledge
 }
@@ -36,7 +37,7 @@ type snapshot struct {
 // newSnapshot reads and checks everything a reload takes from the configuration
 // except the policies.
 func newSnapshot(configured *config.Config) (*snapshot, error) {
-	directory, err := countersign.NewDirectory(configured.Organizations)
+	directory, err := access.NewDirectory(configured.Organizations)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", configured.Path, err)
 	}
@@ -114,13 +115,13 @@ func policyRemoved(old, next *config.Config) bool {
 	return false
 }
 
-// Organization implements countersign.Directory.
-func (l *live) Organization(ctx context.Context, organizationID string) (*countersign.Organization, error) {
+// Organization implements access.Directory.
+func (l *live) Organization(ctx context.Context, organizationID string) (*access.Organization, error) {
 	return l.current.Load().directory.Organization(ctx, organizationID)
 }
 
-// Member implements countersign.Directory.
-func (l *live) Member(ctx context.Context, organizationID string, id stamp.ID) (*countersign.Member, error) {
+// Member implements access.Directory.
+func (l *live) Member(ctx context.Context, organizationID string, id stamp.ID) (*access.Member, error) {
 	return l.current.Load().directory.Member(ctx, organizationID, id)
 }
 

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/strictjson"
 	"github.com/countersign-dev/countersign/internal/ur"
+	"github.com/countersign-dev/countersign/verify"
 )
 
 // shortAnswer is an answer that fits into a few QR codes.
-type shortAnswer countersign.ShortAnswer
+type shortAnswer verify.ShortAnswer
 
 // shortAnswerOf returns the short answer of a record.
 func shortAnswerOf(record *activity.Record) (shortAnswer, error) {

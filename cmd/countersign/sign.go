@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 )
 
 // signCommand holds the flags and the state of one call of sign.
@@ -171,7 +172,7 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 }
 
 // check refuses flags that do not go together. It runs before anything is read.
-func (c *signCommand) check(cmd *cobra.Command) (countersign.Limits, error) {
+func (c *signCommand) check(cmd *cobra.Command) (all.Limits, error) {
 	limits, err := c.network.limits()
 	err = cmp.Or(c.checkRequestFlags(cmd), c.at.check(), checkHazardNames(c.allow), err)
 	one := !c.jsonl && c.message == ""
@@ -214,7 +215,7 @@ func (c *signCommand) checkRequestFlags(cmd *cobra.Command) error {
 }
 
 func checkHazardNames(names []string) error {
-	known := countersign.HazardNames()
+	known := all.HazardNames()
 	for _, name := range names {
 		if name != countersign.AllHazards && !slices.Contains(known, name) {
 			return usagef("--allow: unknown hazard %q: use %s, or %s", name, strings.Join(known, ", "), countersign.AllHazards)

@@ -13,8 +13,8 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
 	"github.com/countersign-dev/countersign/internal/ur"
 )
@@ -141,7 +141,7 @@ const solSlot = 64
 // that gets empty signatures. The bytes decide, not what came with them.
 func solanaTransaction(data []byte) ([]byte, error) {
 	inspect := func(raw []byte) error {
-		_, err := countersign.Inspect(activity.TransactionTypeSolana, hex.EncodeToString(raw), countersign.Limits{})
+		_, err := all.Inspect(activity.TransactionTypeSolana, hex.EncodeToString(raw), all.Limits{})
 		return err
 	}
 	whole := inspect(data)

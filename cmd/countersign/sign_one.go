@@ -10,11 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/ur"
 	"github.com/countersign-dev/countersign/internal/wiretext"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/messages"
 )
 
 // engine opens the keystore and returns an engine over it. The caller closes it.
@@ -42,13 +45,13 @@ func (c *signCommand) engine(cmd *cobra.Command) (*countersign.Engine, error) {
 
 // engineOver returns an engine over keys. With --config, the organization's allowed
 // hazards and policy apply.
-func (c *signCommand) engineOver(ctx context.Context, keys keystore.Keystore, limits countersign.Limits) (*countersign.Engine, error) {
-	settings := countersign.Config{Keystore: keys, AllowHazards: c.allow, Chains: countersign.Chains(limits), Descriptors: c.known.reader()}
+func (c *signCommand) engineOver(ctx context.Context, keys keystore.Keystore, limits all.Limits) (*countersign.Engine, error) {
+	settings := countersign.Config{Keystore: keys, AllowHazards: c.allow, Chains: all.Chains(limits), Operations: messages.Operations(), Descriptors: c.known.reader()}
 	if c.at.configured == nil {
 		return countersign.New(settings)
 	}
 	var err error
-	if settings.Directory, err = countersign.NewDirectory(c.at.configured.Organizations); err != nil {
+	if settings.Directory, err = access.NewDirectory(c.at.configured.Organizations); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.at.configFile, err)
 	}
 	if err := c.recorded(ctx, &settings, keys); err != nil {
@@ -68,31 +71,40 @@ func (c *signCommand) signOne(cmd *cobra.Command, intent activity.SignTransactio
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	result, err := c.signShown(cmd, engine, intent)
+	signed, err := c.signShown(cmd, engine, intent)
 	if err != nil {
 		return err
 	}
 	if c.qr.wanted() {
-		return c.showPSBT(cmd, result.SignedTransaction, ur.TypePSBT)
+		return c.showPSBT(cmd, signed, ur.TypePSBT)
 	}
-	return c.print(cmd.OutOrStdout(), result.SignedTransaction)
+	return c.print(cmd.OutOrStdout(), signed)
 }
 
 // signShown shows a transaction, asks for confirmation, and signs what was shown.
-func (c *signCommand) signShown(cmd *cobra.Command, engine *countersign.Engine, intent activity.SignTransactionIntent) (result activity.SignTransactionResult, err error) {
-	prepared, err := engine.PrepareTransaction(cmd.Context(), c.at.organization, intent)
+func (c *signCommand) signShown(cmd *cobra.Command, engine *countersign.Engine, intent activity.SignTransactionIntent) (signed string, err error) {
+	prepared, err := engine.Prepare(cmd.Context(), c.at.organization, intent)
 	if err != nil {
-		return result, explainRefusal(err)
+		return "", explainRefusal(err)
 	}
 	shown, err := viewOf(cmd.Context(), prepared, c.known.names())
 	if err != nil {
-		return result, err
+		return "", err
 	}
 	shown.message = c.message != ""
 	if err := c.confirm(cmd, shown); err != nil {
-		return result, err
+		return "", err
 	}
-	return prepared.Sign(cmd.Context())
+	return signedTransaction(cmd.Context(), prepared)
+}
+
+// signedTransaction signs a transaction and returns it in hex.
+func signedTransaction(ctx context.Context, prepared *countersign.Prepared) (string, error) {
+	result, err := prepared.Sign(ctx)
+	if err != nil {
+		return "", err
+	}
+	return result.(activity.SignTransactionResult).SignedTransaction, nil
 }
 
 // explainRefusal adds the flag that allows a hazard to its refusal.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/policy"
@@ -36,7 +37,7 @@ func (c *signCommand) recorded(ctx context.Context, settings *countersign.Config
 	case c.as != "":
 		settings.Submitter, err = c.submitter(ctx, organization, keys)
 	case c.scan && configured.Store != config.MemoryStore:
-		settings.Submitter = &countersign.User{ID: terminalUser, Name: terminalUser}
+		settings.Submitter = &access.User{ID: terminalUser, Name: terminalUser}
 	default:
 		return nil
 	}
@@ -53,7 +54,7 @@ func (c *signCommand) recorded(ctx context.Context, settings *countersign.Config
 
 // underPolicy puts the engine under the organization's policy, which judges the user of
 // --as.
-func (c *signCommand) underPolicy(ctx context.Context, settings *countersign.Config, organization *countersign.OrganizationConfig, keys keystore.Keystore) (err error) {
+func (c *signCommand) underPolicy(ctx context.Context, settings *countersign.Config, organization *access.OrganizationConfig, keys keystore.Keystore) (err error) {
 	if len(c.allow) > 0 {
 		return usagef("--allow does not go with a policy: name the hazard in the rule that covers the effect")
 	}
@@ -72,7 +73,7 @@ func (c *signCommand) underPolicy(ctx context.Context, settings *countersign.Con
 }
 
 // submitter finds the user of --as by name or id.
-func (c *signCommand) submitter(ctx context.Context, organization *countersign.OrganizationConfig, keys keystore.Keystore) (*countersign.User, error) {
+func (c *signCommand) submitter(ctx context.Context, organization *access.OrganizationConfig, keys keystore.Keystore) (*access.User, error) {
 	names, err := policy.NamesOf(ctx, organization, keys)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -260,7 +262,7 @@ func (c *signCommand) carryOut(cmd *cobra.Command, engine *stampedEngine, sent c
 	if refused, ok := errors.AsType[*activity.Error](err); ok && refused.Reason == activity.ReasonNotAuthorized {
 		// A policy judges the user of the stamp, not this process. Show what the bytes
 		// say without the keys; Submit asks the policy.
-		_, shown, err = viewOfBody(request, countersign.Limits{}, c.known.names())
+		_, shown, err = viewOfBody(request, all.Limits{}, c.known.names())
 		signs = true
 	}
 	if err != nil {
@@ -289,9 +291,9 @@ func (c *signCommand) withCause(err error) error {
 	}
 	cause := errors.Unwrap(refused)
 	switch {
-	case errors.Is(cause, countersign.ErrOrganizationNotFound):
+	case errors.Is(cause, access.ErrOrganizationNotFound):
 		return fmt.Errorf("%w (its organization is not in %s)", err, c.at.configFile)
-	case errors.Is(cause, countersign.ErrCredentialNotFound):
+	case errors.Is(cause, access.ErrCredentialNotFound):
 		return fmt.Errorf("%w (its key is not in %s)", err, c.at.configFile)
 	case cause == nil:
 		return err

@@ -155,37 +155,35 @@ func (c *signCommand) confirmForeign(cmd *cobra.Command, engine *countersign.Eng
 type signer func(context.Context) (string, error)
 
 // prepareForeign prepares the transaction of a request.
-func (c *signCommand) prepareForeign(ctx context.Context, engine *countersign.Engine, asked *foreignRequest) (*countersign.PreparedTransaction, signer, error) {
+func (c *signCommand) prepareForeign(ctx context.Context, engine *countersign.Engine, asked *foreignRequest) (*countersign.Prepared, signer, error) {
 	asked.intent.SignWith = asked.signer
-	prepared, err := engine.PrepareTransaction(ctx, c.at.organization, asked.intent)
+	prepared, err := engine.Prepare(ctx, c.at.organization, asked.intent)
 	if err != nil {
 		return nil, nil, explainRefusal(err)
 	}
 	if err := checkChain(prepared, asked.chainID); err != nil {
 		return nil, nil, err
 	}
-	return prepared, func(ctx context.Context) (string, error) {
-		result, err := prepared.Sign(ctx)
-		return result.SignedTransaction, err
-	}, nil
+	return prepared, func(ctx context.Context) (string, error) { return signedTransaction(ctx, prepared) }, nil
 }
 
 // prepareForeignMessage prepares the message of a request.
-func (c *signCommand) prepareForeignMessage(ctx context.Context, engine *countersign.Engine, asked *foreignRequest) (*countersign.PreparedTransaction, signer, error) {
+func (c *signCommand) prepareForeignMessage(ctx context.Context, engine *countersign.Engine, asked *foreignRequest) (*countersign.Prepared, signer, error) {
 	asked.message.SignWith = asked.signer
-	prepared, err := engine.PrepareMessage(ctx, c.at.organization, *asked.message)
+	prepared, err := engine.Prepare(ctx, c.at.organization, *asked.message)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", asked.what, explainRefusal(err))
 	}
 	if err := checkDomain(prepared.Summary(), asked.chainID); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", asked.what, err)
 	}
-	return prepared.PreparedTransaction, func(ctx context.Context) (string, error) {
-		signatures, err := prepared.Sign(ctx)
+	return prepared, func(ctx context.Context) (string, error) {
+		result, err := prepared.Sign(ctx)
 		if err != nil {
 			return "", err
 		}
-		return signatures[0].R + signatures[0].S + signatures[0].V, nil
+		signed := result.(activity.SignRawPayloadResult)
+		return signed.R + signed.S + signed.V, nil
 	}, nil
 }
 
@@ -206,7 +204,7 @@ func checkDomain(summary chains.Summary, want string) error {
 }
 
 // confirmWithout warns that there is no stamp, shows the transaction and asks.
-func (c *signCommand) confirmWithout(cmd *cobra.Command, prepared *countersign.PreparedTransaction, kind string, asked *foreignRequest) error {
+func (c *signCommand) confirmWithout(cmd *cobra.Command, prepared *countersign.Prepared, kind string, asked *foreignRequest) error {
 	shown, err := viewOf(cmd.Context(), prepared, c.known.names())
 	if err != nil {
 		return err
@@ -223,7 +221,7 @@ func (c *signCommand) confirmWithout(cmd *cobra.Command, prepared *countersign.P
 }
 
 // checkChain refuses a transaction for another chain than the request names.
-func checkChain(prepared *countersign.PreparedTransaction, want string) error {
+func checkChain(prepared *countersign.Prepared, want string) error {
 	if want == "" {
 		return nil
 	}

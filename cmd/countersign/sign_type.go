@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 )
 
 // typePrefix begins the name of every transaction type. --type may omit it.
@@ -20,7 +20,7 @@ func parseType(name string) (activity.TransactionType, error) {
 	if !strings.HasPrefix(name, typePrefix) {
 		kind = activity.TransactionType(typePrefix + strings.ToUpper(name))
 	}
-	if !slices.Contains(countersign.TransactionTypes(), kind) {
+	if !slices.Contains(all.TransactionTypes(), kind) {
 		return "", usagef("--type: unknown transaction type %q: use %s", name, typeNames())
 	}
 	return kind, nil
@@ -34,7 +34,7 @@ func isBitcoin(name string) bool {
 
 func typeNames() string {
 	var names []string
-	for _, kind := range countersign.TransactionTypes() {
+	for _, kind := range all.TransactionTypes() {
 		names = append(names, string(kind))
 	}
 	return strings.Join(names, ", ")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
@@ -95,7 +96,7 @@ func (c *signCommand) confirmVote(cmd *cobra.Command, engine *stampedEngine, vot
 	if !target.Status.Waits() {
 		return nil
 	}
-	shown, err := reviewed(target, countersign.Limits{}, c.known.names())
+	shown, err := reviewed(target, all.Limits{}, c.known.names())
 	if err != nil {
 		return err
 	}

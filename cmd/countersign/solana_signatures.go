@@ -8,8 +8,8 @@ import (
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 )
 
 // printSolanaSignatures prints the signatures that were added to the message of a Solana
@@ -24,7 +24,7 @@ func printSolanaSignatures(out io.Writer, read written, signed []byte) error {
 	if err != nil {
 		return err
 	}
-	seen, err := countersign.Inspect(activity.TransactionTypeSolana, hex.EncodeToString(signed), countersign.Limits{})
+	seen, err := all.Inspect(activity.TransactionTypeSolana, hex.EncodeToString(signed), all.Limits{})
 	if err != nil {
 		return err
 	}

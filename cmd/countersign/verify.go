@@ -11,11 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/internal/ur"
+	"github.com/countersign-dev/countersign/verify"
 )
 
 // verifyCommand holds the flags of one call of verify.
@@ -106,7 +108,7 @@ func (c *verifyCommand) run(cmd *cobra.Command, args []string) error {
 }
 
 // trust reads the keys, the body and the users that the caller trusts.
-func (c *verifyCommand) trust() (trust countersign.Trust, err error) {
+func (c *verifyCommand) trust() (trust verify.Trust, err error) {
 	switch {
 	case c.body == "":
 		return trust, usagef("--body is missing: the file with the body of the request")
@@ -118,9 +120,11 @@ func (c *verifyCommand) trust() (trust countersign.Trust, err error) {
 			return trust, err
 		}
 	}
-	if trust.Limits, err = c.network.limits(); err != nil {
+	limits, err := c.network.limits()
+	if err != nil {
 		return trust, err
 	}
+	trust.Chains = all.Chains(limits)
 	if trust.Body, err = readFile(c.body, api.MaxAnswer); err != nil {
 		return trust, err
 	}
@@ -137,7 +141,7 @@ func (c *verifyCommand) trust() (trust countersign.Trust, err error) {
 }
 
 // trustVoters reads the users of the organization that the body names.
-func (c *verifyCommand) trustVoters(trust *countersign.Trust) error {
+func (c *verifyCommand) trustVoters(trust *verify.Trust) error {
 	switch {
 	case c.config == "" && c.shown != "":
 		return usagef("--shown needs --config: the configuration with the users whose votes are checked")
@@ -165,13 +169,13 @@ func (c *verifyCommand) trustVoters(trust *countersign.Trust) error {
 		return fmt.Errorf("--config %s: it has no organization %s, which the body names", c.config, request.OrganizationID)
 	}
 	trust.Shown = c.shown
-	trust.Approvals = []countersign.Approval{{Rule: "--votes", Count: c.minVotes, NotSubmitter: true}}
+	trust.Approvals = []access.Group{{Rule: "--votes", Count: c.minVotes, NotSubmitter: true}}
 	trust.Members, err = organization.Members()
 	return err
 }
 
 // check verifies the answer, and returns the checks and the signed transaction in it.
-func (c *verifyCommand) check(cmd *cobra.Command, args []string, trust countersign.Trust) ([]countersign.AnswerCheck, string, error) {
+func (c *verifyCommand) check(cmd *cobra.Command, args []string, trust verify.Trust) ([]verify.Check, string, error) {
 	if c.scan {
 		message, err := scanMessage(cmd, ur.TypeAnswer)
 		if err != nil {
@@ -181,7 +185,7 @@ func (c *verifyCommand) check(cmd *cobra.Command, args []string, trust countersi
 		if err != nil {
 			return nil, "", err
 		}
-		checks, err := countersign.VerifyShortAnswer(countersign.ShortAnswer(short), trust)
+		checks, err := verify.Short(verify.ShortAnswer(short), trust)
 		return checks, short.SignedTransaction, err
 	}
 	answer, err := readFile(args[0], api.MaxAnswer)
@@ -189,13 +193,13 @@ func (c *verifyCommand) check(cmd *cobra.Command, args []string, trust countersi
 		return nil, "", err
 	}
 	if short, err := readShortAnswer(answer); err == nil {
-		checks, err := countersign.VerifyShortAnswer(countersign.ShortAnswer(short), trust)
+		checks, err := verify.Short(verify.ShortAnswer(short), trust)
 		if c.config != "" {
 			return nil, "", usagef("--config does not go with a short answer: it has no votes")
 		}
 		return checks, short.SignedTransaction, err
 	}
-	checks, err := countersign.VerifyAnswer(answer, trust)
+	checks, err := verify.Answer(answer, trust)
 	if err != nil {
 		return nil, "", err
 	}
@@ -207,7 +211,7 @@ func (c *verifyCommand) check(cmd *cobra.Command, args []string, trust countersi
 }
 
 // proven refuses checks of which any was skipped: what they let through is not proven.
-func proven(checks []countersign.AnswerCheck) error {
+func proven(checks []verify.Check) error {
 	for _, check := range checks {
 		if check.Skipped != "" {
 			return fmt.Errorf("nothing is written: the check %s was skipped (%s)", check.Name, check.Skipped)
@@ -230,8 +234,8 @@ func signedIn(answer []byte) (string, error) {
 	return done.Result.SignTransaction.SignedTransaction, nil
 }
 
-func printChecks(cmd *cobra.Command, checks []countersign.AnswerCheck) error {
-	checked, skipped := []string{}, []countersign.AnswerCheck{}
+func printChecks(cmd *cobra.Command, checks []verify.Check) error {
+	checked, skipped := []string{}, []verify.Check{}
 	for _, check := range checks {
 		if check.Skipped != "" {
 			skipped = append(skipped, check)
@@ -240,8 +244,8 @@ func printChecks(cmd *cobra.Command, checks []countersign.AnswerCheck) error {
 		checked = append(checked, check.Name)
 	}
 	return printJSON(cmd.OutOrStdout(), struct {
-		Checked []string                  `json:"checked"`
-		Skipped []countersign.AnswerCheck `json:"skipped"`
+		Checked []string       `json:"checked"`
+		Skipped []verify.Check `json:"skipped"`
 	}{checked, skipped})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/names"
 )
@@ -38,7 +39,7 @@ func (v view) what() string {
 
 // viewOf returns the view of a prepared transaction. It looks up in the keystore which
 // addresses are the signer's own.
-func viewOf(ctx context.Context, prepared *countersign.PreparedTransaction, known chains.Names) (view, error) {
+func viewOf(ctx context.Context, prepared *countersign.Prepared, known chains.Names) (view, error) {
 	effects, err := prepared.Effects(ctx)
 	if err != nil {
 		return view{}, err
@@ -53,7 +54,7 @@ func viewOf(ctx context.Context, prepared *countersign.PreparedTransaction, know
 
 // networkFields returns the network of the addresses in the view of a Bitcoin transaction
 // whose signer is not known. A PSBT does not name its network.
-func networkFields(summary *chains.Summary, limits countersign.Limits) []chains.Field {
+func networkFields(summary *chains.Summary, limits all.Limits) []chains.Field {
 	if summary.Chain != bitcoin.Name {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -21,9 +22,9 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	address := countersign.Addresses(key.PublicKey)[0] // the others are on other chains
+	address := all.Addresses(key.PublicKey)[0] // the others are on other chains
 	fmt.Println(address.Format, address.Address)
-	engine, err := countersign.New(countersign.Config{Keystore: keys})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys})
 	if err != nil {
 		log.Fatal(err)
 	}

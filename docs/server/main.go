@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"log"
 	"log/slog"
 	"net"
 	"os"
@@ -13,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/stamp"
@@ -21,26 +22,25 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	passphrase := bytes.TrimRight(must(os.ReadFile("passphrase")), "\n")
-	user := countersign.UserConfig{Name: "ci", APIKeys: []countersign.APIKeyConfig{{Curve: stamp.CurveP256, PublicKey: os.Args[3]}}}
+	user := access.UserConfig{Name: "ci", APIKeys: []access.APIKeyConfig{{Curve: stamp.CurveP256, PublicKey: os.Args[3]}}}
 	engine := must(countersign.New(countersign.Config{
-		Keystore:  must(file.Open(ctx, "keys", passphrase, file.Options{})),
+		Chains:    all.Chains(all.Limits{}),
+		Keystore:  must(file.Open(ctx, "keys", bytes.TrimRight(must(os.ReadFile("passphrase")), "\n"), file.Options{})),
 		Store:     must(bolt.Open("state.db")),
-		Directory: must(countersign.NewDirectory([]countersign.OrganizationConfig{{ID: os.Args[2], Name: "Example", Users: []countersign.UserConfig{user}}})),
+		Directory: must(access.NewDirectory([]access.OrganizationConfig{{ID: os.Args[2], Name: "Example", Users: []access.UserConfig{user}}})),
 		Logger:    slog.Default(),
 	}))
 	listener := must(new(net.ListenConfig).Listen(ctx, "tcp", os.Args[1]))
 	server := httpapi.NewServer(httpapi.New(engine, httpapi.Options{}))
 	ended := make(chan error, 1)
 	context.AfterFunc(ctx, func() { ended <- server.Shutdown(context.Background()) })
-	log.Print(server.Serve(listener))
+	slog.Info("stopped", "serve", server.Serve(listener), "shutdown", <-ended, "close", engine.Close())
 	stop()
-	log.Print("shutdown: ", <-ended, ", close: ", engine.Close())
 }
 
 func must[T any](value T, err error) T {
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	return value
 }

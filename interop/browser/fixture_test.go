@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
@@ -48,16 +49,16 @@ type house struct {
 	origin string
 
 	mu        sync.Mutex
-	directory countersign.Directory
-	passkeys  map[string][]countersign.PasskeyConfig // by user
-	untagged  map[string]bool                        // users who have lost the tag finance
-	ann       *enginetest.APIKey                     // may vote
+	directory access.Directory
+	passkeys  map[string][]access.PasskeyConfig // by user
+	untagged  map[string]bool                   // users who have lost the tag finance
+	ann       *enginetest.APIKey                // may vote
 	sent      []sentVote
 }
 
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	h := &house{t: t, passkeys: map[string][]countersign.PasskeyConfig{}, untagged: map[string]bool{}, ann: enginetest.NewAPIKey(t)}
+	h := &house{t: t, passkeys: map[string][]access.PasskeyConfig{}, untagged: map[string]bool{}, ann: enginetest.NewAPIKey(t)}
 	file, err := policy.Parse("policy.yaml", []byte(rules), policy.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -94,39 +95,39 @@ func (h *house) register() {
 	h.t.Helper()
 	submitter, ann := h.APIKey.Config(), h.ann.Config()
 	ann.Activities = []activity.Type{activity.TypeApproveActivity, activity.TypeRejectActivity}
-	users := []countersign.UserConfig{
-		{ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{submitter}},
-		{ID: "ann", Name: "ann", Tags: []string{"finance"}, APIKeys: []countersign.APIKeyConfig{ann}},
+	users := []access.UserConfig{
+		{ID: "user-1", Name: "ci", APIKeys: []access.APIKeyConfig{submitter}},
+		{ID: "ann", Name: "ann", Tags: []string{"finance"}, APIKeys: []access.APIKeyConfig{ann}},
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for name, passkeys := range h.passkeys {
-		user := countersign.UserConfig{ID: name, Name: name, Tags: []string{"finance"}, Passkeys: passkeys}
+		user := access.UserConfig{ID: name, Name: name, Tags: []string{"finance"}, Passkeys: passkeys}
 		if h.untagged[name] {
 			user.Tags = nil
 		}
 		users = append(users, user)
 	}
-	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: users}})
+	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: users}})
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	h.directory = directory
 }
 
-func (h *house) current() countersign.Directory {
+func (h *house) current() access.Directory {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.directory
 }
 
-// Organization implements countersign.Directory.
-func (h *house) Organization(ctx context.Context, id string) (*countersign.Organization, error) {
+// Organization implements access.Directory.
+func (h *house) Organization(ctx context.Context, id string) (*access.Organization, error) {
 	return h.current().Organization(ctx, id)
 }
 
-// Member implements countersign.Directory.
-func (h *house) Member(ctx context.Context, organizationID string, id stamp.ID) (*countersign.Member, error) {
+// Member implements access.Directory.
+func (h *house) Member(ctx context.Context, organizationID string, id stamp.ID) (*access.Member, error) {
 	return h.current().Member(ctx, organizationID, id)
 }
 
@@ -208,7 +209,7 @@ func (h *house) enroll(page *tab, name string) {
 		h.t.Fatal(err)
 	}
 	h.mu.Lock()
-	h.passkeys[name] = append(h.passkeys[name], countersign.PasskeyConfig{
+	h.passkeys[name] = append(h.passkeys[name], access.PasskeyConfig{
 		CredentialID: values["--credential-id"], PublicKey: base64.RawURLEncoding.EncodeToString(cose), RPID: values["--rp-id"],
 		Origins: []string{values["--origin"]}, UserVerification: "required",
 		Activities: []activity.Type{activity.TypeApproveActivity, activity.TypeRejectActivity},

@@ -22,6 +22,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
@@ -90,7 +91,7 @@ func TestVectorsOfAllChains(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			engine, err := countersign.New(countersign.Config{Keystore: store, AllowHazards: []string{countersign.AllHazards}})
+			engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: store, AllowHazards: []string{countersign.AllHazards}})
 			if err != nil {
 				t.Fatal(err)
 			}

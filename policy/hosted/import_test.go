@@ -9,7 +9,7 @@ import (
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -69,8 +69,8 @@ func load(t *testing.T, text string) *policy.File {
 }
 
 // asked is a request for a transaction of a chain.
-func asked(chain string, effects ...chains.Effect) countersign.Authorization {
-	return countersign.Authorization{
+func asked(chain string, effects ...chains.Effect) access.Authorization {
+	return access.Authorization{
 		Summary: &chains.Summary{Chain: chain}, Effects: effects, Intent: activity.SignTransactionIntent{},
 	}
 }

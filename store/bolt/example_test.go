@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/store/bolt"
 )
@@ -23,7 +24,7 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	engine, err := countersign.New(countersign.Config{Keystore: memory.New(), Store: records})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: memory.New(), Store: records})
 	if err != nil {
 		log.Fatal(err)
 	}

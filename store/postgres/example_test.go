@@ -5,6 +5,7 @@ import (
 	"log"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/store/postgres"
 )
@@ -15,7 +16,7 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	engine, err := countersign.New(countersign.Config{Keystore: memory.New(), Store: records})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: memory.New(), Store: records})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -3,13 +3,13 @@ package workload
 import (
 	"fmt"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 )
 
 // Chain returns a chain by name, with default limits.
 func Chain(name string) chains.Chain {
-	for _, chain := range countersign.Chains(countersign.Limits{}) {
+	for _, chain := range all.Chains(all.Limits{}) {
 		if chain.Name() == name {
 			return chain
 		}

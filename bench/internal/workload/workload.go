@@ -13,8 +13,10 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/messages"
 )
 
 const (
@@ -124,6 +126,9 @@ func (w *Workload) Engine(t testing.TB, config countersign.Config) *countersign.
 	t.Helper()
 	if config.Keystore == nil {
 		config.Keystore = w.Store
+	}
+	if config.Chains == nil {
+		config.Chains, config.Operations = all.Chains(all.Limits{}), messages.Operations()
 	}
 	config.AllowHazards = []string{countersign.AllHazards}
 	engine, err := countersign.New(config)

@@ -11,7 +11,7 @@
 //	proofKey: file:proof.pem        # ECDSA key on P-256; default: no app proofs and no verify_otp
 //	log: {keyFile: log.pem}         # Ed25519 key that signs checkpoints of the log; off: true for no log
 //	                                # memory: where a node keeps how far its logs had come
-//	organizations: […]              # countersign.OrganizationConfig
+//	organizations: […]              # access.OrganizationConfig
 //	descriptors: {folder: …, pins: …}  # what calls mean; default: only built-in knowledge
 //	tokens: [tokens.json]           # token lists, for display
 //	labels: [{chain: …, address: …, label: …}]  # an address book, for display
@@ -31,30 +31,31 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/weborigin"
 	"github.com/countersign-dev/countersign/otp"
 )
 
 // Config is the configuration. Its relative paths have been resolved.
 type Config struct {
-	Path           string                           `yaml:"-"` // of the file
-	Listen         string                           `yaml:"listen"`
-	Admin          string                           `yaml:"admin"`
-	TLS            *TLS                             `yaml:"tls"`
-	Origins        []string                         `yaml:"origins"`
-	Console        *Console                         `yaml:"console"`
-	Store          string                           `yaml:"store"`
-	Keystore       string                           `yaml:"keystore"`
-	PassphraseFile string                           `yaml:"passphraseFile"`
-	ProofKey       string                           `yaml:"proofKey"`
-	Organizations  []countersign.OrganizationConfig `yaml:"organizations"`
-	Descriptors    *Descriptors                     `yaml:"descriptors"`
-	Tokens         []string                         `yaml:"tokens"` // files
-	Labels         []Label                          `yaml:"labels"`
-	OTP            *OTP                             `yaml:"otp"`
-	Log            Log                              `yaml:"log"`
-	Limits         Limits                           `yaml:"limits"`
+	Path           string                      `yaml:"-"` // of the file
+	Listen         string                      `yaml:"listen"`
+	Admin          string                      `yaml:"admin"`
+	TLS            *TLS                        `yaml:"tls"`
+	Origins        []string                    `yaml:"origins"`
+	Console        *Console                    `yaml:"console"`
+	Store          string                      `yaml:"store"`
+	Keystore       string                      `yaml:"keystore"`
+	PassphraseFile string                      `yaml:"passphraseFile"`
+	ProofKey       string                      `yaml:"proofKey"`
+	Organizations  []access.OrganizationConfig `yaml:"organizations"`
+	Descriptors    *Descriptors                `yaml:"descriptors"`
+	Tokens         []string                    `yaml:"tokens"` // files
+	Labels         []Label                     `yaml:"labels"`
+	OTP            *OTP                        `yaml:"otp"`
+	Log            Log                         `yaml:"log"`
+	Limits         Limits                      `yaml:"limits"`
 }
 
 // Limits bound what clients may use together. Zero selects the defaults of package httpapi.
@@ -187,7 +188,7 @@ type Template struct {
 
 // check refuses configurations that are wrong whatever the files contain.
 func (c *Config) check() error {
-	if err := errors.Join(c.Descriptors.Check(), c.Limits.check()); err != nil {
+	if err := errors.Join(c.Descriptors.Check(), c.Limits.check(), access.CheckHazards(c.Organizations, all.HazardNames())); err != nil {
 		return err
 	}
 	for i, origin := range c.Origins {
@@ -333,7 +334,7 @@ func withinURI(dir, scheme, uri string) string {
 }
 
 // Organization returns the organization with an id, or the only one if id is empty.
-func (c *Config) Organization(id string) (*countersign.OrganizationConfig, error) {
+func (c *Config) Organization(id string) (*access.OrganizationConfig, error) {
 	var ids []string
 	for i := range c.Organizations {
 		if c.Organizations[i].ID == id && id != "" {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 )
 
@@ -27,7 +27,7 @@ func TestDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := countersign.NewDirectory(read.Organizations); err != nil {
+	if _, err := access.NewDirectory(read.Organizations); err != nil {
 		t.Error(err)
 	}
 	for _, member := range members(reflect.TypeFor[config.Config]()) {

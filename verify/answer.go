@@ -1,20 +1,33 @@
-package countersign
+// Package verify checks offline what an engine answered: the activity, its result, its
+// proofs, its place in the log, and the stamps of those who approved it. It needs only
+// public keys and the bytes of the request.
+//
+//   - [Answer] checks an answer of the API.
+//   - [Short] checks a [ShortAnswer], which fits into a QR code.
+//   - [Votes] checks the stamps of a record.
+package verify
 
 import (
 	"bytes"
 	"crypto/ecdsa"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// Trust is what the caller of VerifyAnswer knows independently of the answer.
+// Trust is what the caller of Answer knows independently of the answer.
 type Trust struct {
 	// Body is the body of the request, byte for byte.
 	Body []byte
@@ -29,31 +42,31 @@ type Trust struct {
 
 	// Members are the members of the organization, with their public keys. If it is
 	// nil, the votes are not checked.
-	Members []Member
+	Members []access.Member
 
 	// Approvals are groups that the votes must fill, in addition to the submitter's
 	// stamp: an answer does not say what was demanded.
-	Approvals []Approval
+	Approvals []access.Group
 
 	// Shown is the digest of what the voters were shown, in lower-case hex: the shown of
 	// the [activity.Review] that one of them kept. An answer does not have it. If it is
 	// empty, votes that name one must all name the same.
 	Shown string
 
-	// Limits are the chain limits that the engine uses.
-	Limits Limits
+	// Chains are those that the engine signs for, with the same limits.
+	Chains []chains.Chain
 }
 
-// ErrAnswer is wrapped by the errors of VerifyAnswer and VerifyShortAnswer.
+// ErrAnswer is wrapped by the errors of Answer and Short.
 var ErrAnswer = errors.New("the answer does not verify")
 
-// AnswerCheck is one check of an answer that passed or was skipped.
-type AnswerCheck struct {
+// Check is one check of an answer that passed or was skipped.
+type Check struct {
 	Name    string `json:"name"`              // body, status, proof, result, summary, log, votes
 	Skipped string `json:"skipped,omitempty"` // why it was skipped; empty: it passed
 }
 
-// VerifyAnswer checks an answer, {"activity":…}, offline, against what the caller
+// Answer checks an answer, {"activity":…}, offline, against what the caller
 // knows:
 //
 //	body     the answer is to exactly this body, and repeats what it asks for
@@ -62,12 +75,12 @@ type AnswerCheck struct {
 //	result   the result is the proven one
 //	summary  the transaction or message in the body has the proven summary
 //	log      with LogKey: the activity is in the log that the key's owner signs
-//	votes    with Members: each vote is by one of them on this activity, see VerifyVotes
+//	votes    with Members: each vote is by one of them on this activity, see Votes
 //
 // It returns the checks in this order. A check that lacks a key or does not apply is
 // skipped. The error wraps ErrAnswer and names the check that failed; the checks before
 // it are returned too.
-func VerifyAnswer(answer []byte, trust Trust) ([]AnswerCheck, error) {
+func Answer(answer []byte, trust Trust) ([]Check, error) {
 	v := verification{trust: trust}
 	if err := v.read(answer); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
@@ -91,18 +104,18 @@ type answerCheck struct {
 }
 
 // runChecks runs checks up to the first that fails, and returns those before it.
-func runChecks(checks []answerCheck) (done []AnswerCheck, err error) {
+func runChecks(checks []answerCheck) (done []Check, err error) {
 	for _, check := range checks {
 		skipped, err := check.do()
 		if err != nil {
 			return done, fmt.Errorf("%w: %s: %w", ErrAnswer, check.name, err)
 		}
-		done = append(done, AnswerCheck{check.name, skipped})
+		done = append(done, Check{check.name, skipped})
 	}
 	return done, nil
 }
 
-// verification is one call of VerifyAnswer.
+// verification is one call of Answer.
 type verification struct {
 	trust    Trust
 	request  *activity.Request
@@ -342,11 +355,14 @@ func (v *verification) summary() (string, error) {
 	if v.proven == nil {
 		return skippedUnproven, nil
 	}
-	inspection, err := InspectIntent(v.request.Intent, v.trust.Limits)
+	if len(v.trust.Chains) == 0 {
+		return "", errors.New("Trust.Chains is missing: list the chains that the engine signs for")
+	}
+	tx, err := messages.ReadAny(v.request.Intent, v.trust.Chains, time.Now)
 	if err != nil {
 		return "", fmt.Errorf("the %s in the body: %w", what, err)
 	}
-	if hexDigest(inspection.Summary.Digest()) != v.proven.SummaryDigest {
+	if summary := tx.Summary(); hexDigest(summary.Digest()) != v.proven.SummaryDigest {
 		return "", fmt.Errorf("another %s was shown", what)
 	}
 	return "", nil
@@ -372,7 +388,12 @@ func (v *verification) log() (string, error) {
 	case leaf.Fingerprint != v.request.Fingerprint:
 		return "", errors.New("the leaf is that of another body")
 	case leaf.ID != v.activity.ID, leaf.Organization != v.request.OrganizationID:
-		return "", fmt.Errorf("the leaf is that of another activity, %s", shorten(leaf.ID))
+		return "", fmt.Errorf("the leaf is that of another activity, %s", plaintext.Shorten(leaf.ID, maxQuoted))
 	}
 	return "", nil
 }
+
+// maxQuoted is how many bytes of an answer an error quotes.
+const maxQuoted = 100
+
+func hexDigest(digest [32]byte) string { return hex.EncodeToString(digest[:]) }

@@ -1,4 +1,4 @@
-package countersign
+package access
 
 import (
 	"context"
@@ -109,7 +109,7 @@ type Decision struct {
 	Charges []store.Charge
 
 	// Approvals must all have their votes before anything is signed.
-	Approvals []Approval
+	Approvals []Group
 
 	// Hazards are those of Authorization.Hazards that the deciding rules allow.
 	Hazards []chains.Hazard
@@ -123,9 +123,9 @@ type SpentReader interface {
 	Spent(ctx context.Context, organizationID, limit, subject string, window time.Duration) (sum *big.Int, frees time.Time, err error)
 }
 
-// Approval is a group of votes that a rule demands. If Within is 0, a vote counts for
-// DefaultVoteAge.
-type Approval activity.Group
+// Group is a group of votes that a rule demands. If Within is 0, a vote counts for
+// countersign.DefaultVoteAge.
+type Group = activity.Group
 
 // LimitExceeded is the refusal of a request that would exceed a limit. It wraps
 // ErrDenied.
@@ -143,36 +143,36 @@ func (e *LimitExceeded) Error() string { return e.Text }
 // Unwrap returns ErrDenied.
 func (e *LimitExceeded) Unwrap() error { return ErrDenied }
 
-// admits reports whether a vote counts in the group. submitter is a user id.
-func (a *Approval) admits(vote Vote, submitter string, now time.Time) bool {
+// Admits reports whether a vote counts in a group. submitter is a user id.
+func Admits(group *Group, vote Vote, submitter string, now time.Time) bool {
 	switch {
-	case a.NotSubmitter && vote.User.ID == submitter:
+	case group.NotSubmitter && vote.User.ID == submitter:
 		return false
-	case a.Passkey && (vote.Credential == nil || !vote.Credential.IsPasskey()):
+	case group.Passkey && (vote.Credential == nil || !vote.Credential.IsPasskey()):
 		return false
-	case a.Within > 0 && !vote.At.IsZero() && now.Sub(vote.At) > a.Within:
+	case group.Within > 0 && !vote.At.IsZero() && now.Sub(vote.At) > group.Within:
 		return false
 	}
-	return a.admitsUser(vote.User)
+	return BelongsTo(group, vote.User)
 }
 
-// admitsUser reports whether the user belongs to the group.
-func (a *Approval) admitsUser(user User) bool {
-	if a.Tag == "" && len(a.Users) == 0 {
+// BelongsTo reports whether a user belongs to a group.
+func BelongsTo(group *Group, user User) bool {
+	if group.Tag == "" && len(group.Users) == 0 {
 		return true
 	}
-	return slices.Contains(a.Users, user.ID) || a.Tag != "" && slices.Contains(user.Tags, a.Tag)
+	return slices.Contains(group.Users, user.ID) || group.Tag != "" && slices.Contains(user.Tags, group.Tag)
 }
 
-// Missing returns how many votes the group still needs. Each user counts once.
-func (a *Approval) Missing(votes []Vote, submitter string, now time.Time) int {
+// Missing returns how many votes a group still needs. Each user counts once.
+func Missing(group *Group, votes []Vote, submitter string, now time.Time) int {
 	counted := map[string]bool{}
 	for i := range votes {
-		if a.admits(votes[i], submitter, now) {
+		if Admits(group, votes[i], submitter, now) {
 			counted[votes[i].User.ID] = true
 		}
 	}
-	return max(0, a.Count-len(counted))
+	return max(0, group.Count-len(counted))
 }
 
 // PolicyFunc is an adapter to use a function as a Policy.

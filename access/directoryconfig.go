@@ -1,4 +1,4 @@
-package countersign
+package access
 
 import (
 	"context"
@@ -14,10 +14,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/weborigin"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/stamp"
 )
+
+// maxShown is how many bytes of a value an error shows.
+const maxShown = 100
 
 // OrganizationConfig configures an organization.
 type OrganizationConfig struct {
@@ -83,6 +87,20 @@ func NewDirectory(organizations []OrganizationConfig) (Directory, error) {
 	return directory, nil
 }
 
+// CheckHazards refuses a configuration that allows a hazard which is not in known, the
+// names that package chains/all lists. Such a name allows nothing, so that it is a
+// mistake, but no danger.
+func CheckHazards(organizations []OrganizationConfig, known []string) error {
+	for i := range organizations {
+		for _, name := range organizations[i].AllowHazards {
+			if !slices.Contains(known, name) {
+				return fmt.Errorf("organization %s: allowHazards: unknown hazard %q: use %s", organizations[i].ID, name, strings.Join(known, ", "))
+			}
+		}
+	}
+	return nil
+}
+
 // checkID refuses an organization id that no request can name, or that is taken.
 func (d configuredDirectory) checkID(id string) error {
 	_, twice := d[id]
@@ -90,7 +108,7 @@ func (d configuredDirectory) checkID(id string) error {
 	case id == "":
 		return errors.New("id is missing")
 	case len(id) > activity.MaxOrganizationID:
-		return fmt.Errorf("id %q: %d bytes, at most %d are allowed", shorten(id), len(id), activity.MaxOrganizationID)
+		return fmt.Errorf("id %q: %d bytes, at most %d are allowed", plaintext.Shorten(id, maxShown), len(id), activity.MaxOrganizationID)
 	case twice:
 		return fmt.Errorf("id %q appears twice", id)
 	}
@@ -98,12 +116,6 @@ func (d configuredDirectory) checkID(id string) error {
 }
 
 func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganization, error) {
-	known := HazardNames()
-	for _, name := range config.AllowHazards {
-		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("allowHazards: unknown hazard %q: use %s", name, strings.Join(known, ", "))
-		}
-	}
 	configured := &configuredOrganization{
 		organization: Organization{ID: config.ID, Name: config.Name, AllowHazards: slices.Clone(config.AllowHazards)},
 		members:      map[stamp.ID]*Member{},
@@ -212,7 +224,7 @@ func (k *PasskeyConfig) credential() (*stamp.Credential, error) {
 	}
 	const required = "required"
 	if k.UserVerification != "" && k.UserVerification != required {
-		return nil, fmt.Errorf("userVerification: unknown value %q: use %s, or leave it out", shorten(k.UserVerification), required)
+		return nil, fmt.Errorf("userVerification: unknown value %q: use %s, or leave it out", plaintext.Shorten(k.UserVerification, maxShown), required)
 	}
 	if err := k.checkRelyingParty(); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package countersign
+package verify
 
 import (
 	"crypto/sha256"
@@ -16,10 +16,10 @@ type ShortAnswer struct {
 	AppProof          *activity.AppProof `json:"appProof,omitempty"`
 }
 
-// VerifyShortAnswer is VerifyAnswer for a short answer. The status is that of the app
+// Short is Answer for a short answer. The status is that of the app
 // proof. A short answer has no votes, which are not checked, and no log proof: with a
 // LogKey it is refused.
-func VerifyShortAnswer(answer ShortAnswer, trust Trust) ([]AnswerCheck, error) {
+func Short(answer ShortAnswer, trust Trust) ([]Check, error) {
 	if trust.LogKey != "" {
 		return nil, fmt.Errorf("%w: log: a short answer has no proof of it: use the full answer", ErrAnswer)
 	}

@@ -1,4 +1,4 @@
-package countersign
+package verify
 
 import (
 	"crypto/sha256"
@@ -9,38 +9,40 @@ import (
 	"slices"
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// ErrEvidence is wrapped by the errors of VerifyVotes.
-var ErrEvidence = errors.New("the votes do not verify")
+// ErrVotes is wrapped by the errors of Votes.
+var ErrVotes = errors.New("the votes do not verify")
 
-// VerifyVotes checks the stamps of a record offline. It needs only the public keys of
+// Votes checks the stamps of a record offline. It needs only the public keys of
 // the members: the first stamp is the submitter's over exactly the recorded body, each
 // further one is by another member over a body that approves exactly this activity as the
 // record says that it was shown, and together they fill the groups that the policy
 // demanded when the activity was submitted. The tags are those in members.
 //
 // A credential that has expired since then counts, since it was valid at the stamped
-// time. VerifyVotes returns the approvals, the submitter's first, each with its stamped
-// time; use [Approval.Missing] to count them in other groups. The error wraps
-// ErrEvidence and names the vote.
+// time. Votes returns the approvals, the submitter's first, each with its stamped
+// time; use [access.Missing] to count them in other groups. The error wraps
+// ErrVotes and names the vote.
 //
 // No stamp covers a vote's id, the name of its user, the time when it was counted, and
 // what the policy demanded. The server vouches for those; its log keeps it from changing
 // them later.
-func VerifyVotes(record *activity.Record, members []Member) ([]Vote, error) {
+func Votes(record *activity.Record, members []access.Member) ([]access.Vote, error) {
 	shown := nothingShown
 	if record.Reading != nil {
 		shown = hexDigest(record.Reading.Digest())
 	}
 	votes, err := verifyVotes(record.Request.Body, record.Votes, members, shown)
 	if err == nil && record.Status == activity.StatusCompleted {
-		err = enoughVotes(votes, groupsOf(record.Decision.Required))
+		err = enoughVotes(votes, record.Decision.Groups())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrEvidence, err)
+		return nil, fmt.Errorf("%w: %w", ErrVotes, err)
 	}
 	return votes, nil
 }
@@ -62,10 +64,10 @@ func (v *verification) votes() (string, error) {
 }
 
 // enoughVotes refuses votes that do not fill all groups at the time of the last vote.
-func enoughVotes(votes []Vote, groups []Approval) error {
-	last := slices.MaxFunc(votes, func(a, b Vote) int { return a.At.Compare(b.At) }).At
+func enoughVotes(votes []access.Vote, groups []access.Group) error {
+	last := slices.MaxFunc(votes, func(a, b access.Vote) int { return a.At.Compare(b.At) }).At
 	for i := range groups {
-		if missing := groups[i].Missing(votes, votes[0].User.ID, last); missing > 0 {
+		if missing := access.Missing(&groups[i], votes, votes[0].User.ID, last); missing > 0 {
 			return fmt.Errorf("%d of the %d votes that rule %s demanded are missing", missing, groups[i].Count, groups[i].Rule)
 		}
 	}
@@ -78,17 +80,17 @@ const nothingShown = "nothing"
 
 // verifyVotes verifies the votes on a body. shown is the digest of what the voters were
 // shown; if it is empty, those that name one must name the same.
-func verifyVotes(body []byte, recorded []activity.Vote, members []Member, shown string) ([]Vote, error) {
+func verifyVotes(body []byte, recorded []activity.Vote, members []access.Member, shown string) ([]access.Vote, error) {
 	if len(recorded) == 0 {
 		return nil, errors.New("there are none, not even the submitter's")
 	}
-	votes := make([]Vote, len(recorded))
+	votes := make([]access.Vote, len(recorded))
 	for i := range recorded {
 		var err error
 		if votes[i], err = verifyVote(body, &recorded[i], i == 0, members, &shown); err != nil {
-			return nil, fmt.Errorf("votes[%d], of user %s: %w", i, shorten(recorded[i].UserID), err)
+			return nil, fmt.Errorf("votes[%d], of user %s: %w", i, plaintext.Shorten(recorded[i].UserID, maxQuoted), err)
 		}
-		if i > 0 && slices.ContainsFunc(votes[1:i], func(other Vote) bool { return other.User.ID == votes[i].User.ID }) {
+		if i > 0 && slices.ContainsFunc(votes[1:i], func(other access.Vote) bool { return other.User.ID == votes[i].User.ID }) {
 			return nil, fmt.Errorf("votes[%d]: user %s voted before", i, votes[i].User.ID)
 		}
 	}
@@ -96,7 +98,7 @@ func verifyVotes(body []byte, recorded []activity.Vote, members []Member, shown 
 }
 
 // verifyVote checks one vote: what its body says, and that its stamp is a member's.
-func verifyVote(body []byte, recorded *activity.Vote, first bool, members []Member, shown *string) (vote Vote, err error) {
+func verifyVote(body []byte, recorded *activity.Vote, first bool, members []access.Member, shown *string) (vote access.Vote, err error) {
 	message := body
 	if !first {
 		message = []byte(recorded.Message)
@@ -113,7 +115,7 @@ func verifyVote(body []byte, recorded *activity.Vote, first bool, members []Memb
 	if err != nil {
 		return vote, err
 	}
-	i := slices.IndexFunc(members, func(member Member) bool {
+	i := slices.IndexFunc(members, func(member access.Member) bool {
 		return member.User.ID == recorded.UserID && member.Credential.PublicKeyText() == recorded.PublicKey
 	})
 	if i < 0 {
@@ -123,20 +125,20 @@ func verifyVote(body []byte, recorded *activity.Vote, first bool, members []Memb
 	if err := sameVote(recorded, &member, request); err != nil {
 		return vote, err
 	}
-	if !(&caller{member: &member}).may(request.Type) {
+	if !member.May(request.Type) {
 		return vote, fmt.Errorf("the credential may not submit %s", request.Type)
 	}
 	if err := verifyStamp(member.Credential, recorded, message, request.Time()); err != nil {
 		return vote, err
 	}
-	return Vote{User: member.User, Credential: member.Credential, At: request.Time()}, nil
+	return access.Vote{User: member.User, Credential: member.Credential, At: request.Time()}, nil
 }
 
 // sameVote refuses a vote whose record contradicts its stamp or its body.
-func sameVote(recorded *activity.Vote, member *Member, request *activity.Request) error {
+func sameVote(recorded *activity.Vote, member *access.Member, request *activity.Request) error {
 	switch {
 	case recorded.Credential != "" && recorded.Credential != string(member.Credential.ID()):
-		return fmt.Errorf("it is recorded for credential %s, but its public key is that of %s", shorten(recorded.Credential), member.Credential.ID())
+		return fmt.Errorf("it is recorded for credential %s, but its public key is that of %s", plaintext.Shorten(recorded.Credential, maxQuoted), member.Credential.ID())
 	case !recorded.StampedAt.IsZero() && !recorded.StampedAt.Equal(request.Time()):
 		return fmt.Errorf("it is recorded as stamped at %s, but its body says %s", recorded.StampedAt.UTC().Format(time.RFC3339Nano), request.Time().UTC().Format(time.RFC3339Nano))
 	}
@@ -153,7 +155,7 @@ func sameText(message string, body []byte) error {
 
 func approves(selection activity.Selection) error {
 	if selection != activity.SelectionApproved {
-		return fmt.Errorf("it is %s", shorten(string(selection)))
+		return fmt.Errorf("it is %s", plaintext.Shorten(string(selection), maxQuoted))
 	}
 	return nil
 }
@@ -176,16 +178,7 @@ func votesFor(request *activity.Request, body []byte, shown *string) error {
 	if *shown == "" {
 		*shown = intent.Shown
 	}
-	return sameShown(intent, *shown)
-}
-
-// sameShown refuses a vote on another reading than the one with the digest shown. A vote
-// need not say what was shown.
-func sameShown(intent activity.VoteIntent, shown string) error {
-	if intent.Shown != "" && intent.Shown != shown {
-		return fmt.Errorf("it is on another reading: its body says that %s was shown, and not %s", intent.Shown, shown)
-	}
-	return nil
+	return intent.CheckShown(*shown)
 }
 
 // verifyStamp rebuilds the stamp of a recorded vote and verifies it.

@@ -1,4 +1,4 @@
-package countersign
+package all
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/messages"
 )
 
 // Inspection is what a transaction or message says, without any key.
@@ -42,7 +43,7 @@ func Inspect(kind activity.TransactionType, unsignedTransaction string, limits L
 // for, as strictly as the engine does, and describes them. A voter compares it with
 // what a server shows. The error is an *activity.Error.
 func InspectIntent(intent activity.Intent, limits Limits) (Inspection, error) {
-	tx, _, err := chainTable(Chains(limits)).read(time.Now, intent)
+	tx, err := messages.ReadAny(intent, Chains(limits), time.Now)
 	if err != nil {
 		return Inspection{}, err
 	}

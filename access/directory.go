@@ -1,10 +1,12 @@
-package countersign
+package access
 
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -39,6 +41,15 @@ type Member struct {
 	Credential *stamp.Credential
 }
 
+// May reports whether the member's credential may submit activities of a type. Some
+// types it has to name: see [activity.Type.MustBeNamed].
+func (m *Member) May(kind activity.Type) bool {
+	if kind.MustBeNamed() {
+		return slices.Contains(m.Credential.Activities, string(kind))
+	}
+	return m.Credential.Allows(string(kind))
+}
+
 // Directory knows the organizations, their users and their credentials. NewDirectory
 // returns one that is read from a configuration; an embedder can use a database.
 // Implementations must be safe for concurrent use, and must not modify what they have
@@ -54,20 +65,4 @@ type Directory interface {
 	// one does. An expired credential is returned too: verifying the stamp checks
 	// the expiry.
 	Member(ctx context.Context, organizationID string, id stamp.ID) (*Member, error)
-}
-
-// organizationOf looks up an organization. It returns nil if there is no directory, or
-// if the organization is not in it.
-func (e *Engine) organizationOf(ctx context.Context, organizationID string) (*Organization, error) {
-	if e.config.Directory == nil {
-		return nil, nil
-	}
-	organization, err := e.config.Directory.Organization(ctx, organizationID)
-	switch {
-	case errors.Is(err, ErrOrganizationNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, refuseDirectory(err)
-	}
-	return organization, nil
 }

@@ -1,0 +1,84 @@
+package intents
+
+import (
+	"errors"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Members of a request to sign, as errors name them.
+const (
+	FieldSignWith    = "signWith"
+	FieldTransaction = "unsignedTransaction"
+	FieldType        = "type"
+	FieldPayload     = "payload"
+)
+
+// SignWith returns what an intent signs with, or "" if it signs nothing.
+func SignWith(intent activity.Intent) string {
+	if intent, ok := intent.(activity.SignTransactionIntent); ok {
+		return intent.SignWith
+	}
+	payloads, _ := Payloads(intent)
+	return payloads.SignWith
+}
+
+// Read reads a transaction of a type from hex, and returns its chain. The error is an
+// *activity.Error.
+func (t Table) Read(kind activity.TransactionType, unsigned string) (chains.Transaction, chains.Chain, error) {
+	chain, err := t.Of(kind)
+	if err != nil {
+		return nil, nil, err
+	}
+	raw, err := chains.DecodeHex(unsigned)
+	if err != nil {
+		return nil, nil, activity.NewError(activity.ReasonInvalidTransaction, FieldTransaction, errors.Join(chains.ErrMalformed, err),
+			"%s: %v; %s expects %s", FieldTransaction, err, chain.Name(), chain.Expects())
+	}
+	tx, err := chain.Parse(raw)
+	if err != nil {
+		return nil, nil, Refuse(err)
+	}
+	return tx, chain, nil
+}
+
+// Payloads returns an intent to sign one message or several as that of several. ok is
+// false if it is about something else.
+func Payloads(intent activity.Intent) (several activity.SignRawPayloadsIntent, ok bool) {
+	switch intent := intent.(type) {
+	case activity.SignRawPayloadIntent:
+		return activity.SignRawPayloadsIntent{
+			SignWith: intent.SignWith, Payloads: []string{intent.Payload},
+			Encoding: intent.Encoding, HashFunction: intent.HashFunction,
+		}, true
+	case activity.SignRawPayloadsIntent:
+		return intent, true
+	}
+	return several, false
+}
+
+// IsMessage reports whether an intent is about messages.
+func IsMessage(intent activity.Intent) bool {
+	_, ok := Payloads(intent)
+	return ok
+}
+
+// Refuse translates an error of a chain about a transaction or its signer into an
+// *activity.Error. Any other error is returned as it is.
+func Refuse(err error) error {
+	var parse *chains.ParseError
+	var signer *chains.SignerError
+	switch {
+	case errors.As(err, &parse) && errors.Is(parse, chains.ErrUnsupported):
+		return activity.NewError(activity.ReasonUnsupportedTransactionType, FieldTransaction, err, "%v", err)
+	case errors.As(err, &parse):
+		return activity.NewError(activity.ReasonInvalidTransaction, FieldTransaction, err, "%v", err)
+	case errors.As(err, &signer) && errors.Is(signer, chains.ErrNotSigner):
+		return activity.NewError(activity.ReasonNotFound, FieldSignWith, err, "%v", err)
+	case errors.As(err, &signer), errors.Is(err, keystore.ErrUnsupported):
+		return activity.NewError(activity.ReasonRequestInvalid, FieldSignWith, err, "%v", err)
+	}
+	return err
+}

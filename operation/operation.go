@@ -1,0 +1,82 @@
+// Package operation says what an activity type is: how the engine prepares it, and how it
+// carries it out.
+//
+// Signing a transaction is part of every engine. Everything else is an [Operation] that a
+// program hands to the engine in Config.Operations, and that it contains because it does:
+// package messages has those that sign messages, package otp/operations those that issue
+// and redeem one-time passwords.
+package operation
+
+import (
+	"context"
+	"time"
+
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// Operation carries out activities of one type. Exactly one of Prepare and Sign is set.
+type Operation struct {
+	Type activity.Type
+
+	// Hazards are the names of the hazards that its tasks can have, other than those of
+	// the chains.
+	Hazards []string
+
+	// Prepare checks a request and returns its task. It refuses whatever can be refused
+	// without side effects, with an *activity.Error.
+	Prepare func(ctx context.Context, request Request) (Task, error)
+
+	// Sign is set for an operation that signs what it reads: the engine finds the keys,
+	// judges what the signature does, and signs.
+	Sign *Signing
+
+	// NeedsStore is set if its tasks change a ledger: that of the engine's store, which
+	// must be the one that the operation uses itself.
+	NeedsStore bool
+}
+
+// Request is a request to an operation, after its sender was authenticated.
+type Request struct {
+	Organization *access.Organization
+	Intent       activity.Intent
+	Fingerprint  activity.Fingerprint // of the request's body
+	Now          func() time.Time     // the engine's clock
+}
+
+// Signing reads what an operation signs.
+type Signing struct {
+	// Read reads an intent strictly. The error is an *activity.Error.
+	Read func(intent activity.Intent, chains []chains.Chain, now func() time.Time) (chains.Transaction, error)
+
+	// Result returns the result of an intent. signed is what AppendSigned of the
+	// transaction returned.
+	Result func(intent activity.Intent, signed []byte) (activity.Result, error)
+}
+
+// Task is a request that is ready to be carried out.
+type Task interface {
+	// Summary describes the task from its bytes alone; nil if there is nothing to show.
+	Summary() *chains.Summary
+
+	// Hazards are the dangers of the task.
+	Hazards() []chains.Hazard
+
+	// Effects returns what the task does, and the keys that sign for it.
+	Effects(ctx context.Context) ([]chains.Effect, []access.SigningKey, error)
+
+	// Begin returns the change that is made as the lease is taken, or nil.
+	Begin(now time.Time) store.Change
+
+	// Perform carries out the task.
+	Perform(ctx context.Context) (Outcome, error)
+}
+
+// Outcome is what a task has done.
+type Outcome struct {
+	Result   activity.Result
+	Complete store.Change // made as the activity is recorded, or nil
+	Release  store.Change // made if it is not, or nil
+}
