@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // statement is SQL with its arguments, and the function that reads its rows and closes them.
@@ -31,19 +30,17 @@ func (st *statement) do(ctx context.Context, q querier) error {
 // those of second, which is called after first's rows have been read, and the commit. It
 // may call both again.
 func (s *Store) pipeline(ctx context.Context, first, second func() []*statement) error {
-	return s.repeat(ctx, func(ctx context.Context) error {
-		return s.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
-			defer rollBack(ctx, c.Conn())
-			begin := []*statement{{sql: "begin", read: nothingRead}, {sql: setSilenceLimit(), read: nothingRead}}
-			if err := send(ctx, c.Conn(), append(begin, first()...)); err != nil {
-				return err
-			}
-			err := send(ctx, c.Conn(), append(second(), &statement{sql: "commit", read: committed}))
-			if err != nil && c.Conn().PgConn().TxStatus() != failedTransaction {
-				return commitError{err} // the commit was sent, not skipped because of an earlier error
-			}
+	return s.repeat(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		defer rollBack(ctx, c)
+		begin := []*statement{{sql: "begin", read: nothingRead}, {sql: setSilenceLimit(), read: nothingRead}}
+		if err := send(ctx, c, append(begin, first()...)); err != nil {
 			return err
-		})
+		}
+		err := send(ctx, c, append(second(), &statement{sql: "commit", read: committed}))
+		if err != nil && c.PgConn().TxStatus() != failedTransaction {
+			return commitError{err} // the commit was sent, not skipped because of an earlier error
+		}
+		return err
 	})
 }
 
