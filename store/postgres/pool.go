@@ -46,6 +46,7 @@ func newPool(ctx context.Context, dsn string) (*pool, error) {
 		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	config.ConnConfig.OnNotice = noteWarning
+	config.ConnConfig.OnPgError = noteError
 	p := &pool{}
 	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
 		if p.shared.Load() && c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
@@ -105,6 +106,7 @@ func isShared(ctx context.Context, c *pgx.Conn) (bool, error) {
 const (
 	generationKey = "countersign generation"
 	warningKey    = "countersign warning"
+	errorKey      = "countersign error"
 )
 
 // noteWarning keeps a warning for with.
@@ -114,6 +116,15 @@ func noteWarning(c *pgconn.PgConn, notice *pgconn.Notice) {
 	}
 }
 
+// noteError keeps the first error for with: further statements of a transaction fail
+// because of it, and do not say so. It reports whether the connection is still of use.
+func noteError(c *pgconn.PgConn, refused *pgconn.PgError) bool {
+	if c.CustomData()[errorKey] == nil {
+		c.CustomData()[errorKey] = refused
+	}
+	return refused.SeverityUnlocalized != "FATAL"
+}
+
 // with calls do with a connection. If it fails because of the server or of the session,
 // the connections are replaced; replaced reports whether the next call gets another one.
 func (p *pool) with(ctx context.Context, do func(context.Context, *pgx.Conn) error) (replaced bool, err error) {
@@ -121,7 +132,11 @@ func (p *pool) with(ctx context.Context, do func(context.Context, *pgx.Conn) err
 		c := pooled.Conn()
 		data := c.PgConn().CustomData()
 		delete(data, warningKey)
+		delete(data, errorKey)
 		err := do(ctx, c)
+		if codeOf(err) == transactionAborted {
+			err = data[errorKey].(*pgconn.PgError)
+		}
 		warning, _ := data[warningKey].(*pgconn.Notice)
 		if err == nil && isUnconfirmed(warning) {
 			err = commitError{fmt.Errorf("committed, but perhaps not on the standby: %s", warning.Message)}

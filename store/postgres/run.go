@@ -99,6 +99,7 @@ const (
 	cannotConnectNow     = "57P03"
 	uniqueViolation      = "23505"
 	readOnlyTransaction  = "25006"
+	transactionAborted   = "25P02"
 	unknownStatement     = "26000"
 	duplicateStatement   = "42P05"
 	diskFull             = "53100"
