@@ -44,7 +44,7 @@ const OpenTimeout = time.Second
 
 // Store is a store.Store. Use Open to create one.
 type Store struct {
-	db     *bbolt.DB
+	file   *file
 	leases *leases.Table
 	writer *writer
 	close  sync.Once
@@ -56,7 +56,7 @@ var _ store.Store = (*Store)(nil)
 // Open opens the file, or creates it with mode 0600 if it does not exist. It returns
 // store.ErrInUse if another process keeps it open for longer than OpenTimeout.
 func Open(path string) (*Store, error) {
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{
+	file, err := openFile(path, bbolt.Options{
 		Timeout:      OpenTimeout,
 		FreelistType: bbolt.FreelistMapType,
 		// A writer that outgrows the mapping has to wait for all readers, including
@@ -66,14 +66,16 @@ func Open(path string) (*Store, error) {
 	switch {
 	case errors.Is(err, bbolterrors.ErrTimeout):
 		return nil, fmt.Errorf("%w: %s", store.ErrInUse, path)
+	case errors.Is(err, store.ErrUnavailable):
+		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("%w: open %s: %w", store.ErrUnavailable, path, err)
 	}
-	if err := db.Update(layOut); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: %s: %w", store.ErrUnavailable, path, err), db.Close())
+	if err := layOut(file); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: %s: %w", store.ErrUnavailable, path, err), file.close())
 	}
-	s := &Store{db: db, leases: leases.New(), closed: make(chan struct{})}
-	s.writer = newWriter(db, s.leases.Held)
+	s := &Store{file: file, leases: leases.New(), closed: make(chan struct{})}
+	s.writer = newWriter(file, s.leases.Held)
 	return s, nil
 }
 
@@ -227,7 +229,7 @@ func (s *Store) Close() (err error) {
 		close(s.closed)
 		s.leases.Close()
 		s.writer.batches.Stop()
-		err = s.db.Close()
+		err = s.file.close()
 	})
 	return err
 }
@@ -237,15 +239,14 @@ func (s *Store) usable(ctx context.Context) error {
 	case <-s.closed:
 		return store.ErrClosed
 	default:
-		return ctx.Err()
 	}
+	if err := s.file.failed(); err != nil {
+		return err
+	}
+	return ctx.Err()
 }
 
 // view reads from the file.
 func (s *Store) view(read func(*transaction) error) error {
-	err := s.db.View(func(tx *bbolt.Tx) error { return read(&transaction{tx: tx}) })
-	if errors.Is(err, bbolterrors.ErrDatabaseNotOpen) {
-		return store.ErrClosed
-	}
-	return err
+	return s.file.view(func(tx *bbolt.Tx) error { return read(&transaction{tx: tx}) })
 }

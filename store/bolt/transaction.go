@@ -23,26 +23,53 @@ var (
 	bucketIndexes      = []byte("log indexes")
 	keyVersion         = []byte("version")
 	keyProbe           = []byte("probe")
+
+	buckets    = [][]byte{bucketMeta, bucketActivities, bucketFingerprints, bucketWaiting, bucketLedgers, bucketExpiry}
+	logBuckets = [][]byte{bucketHeads, bucketLeaves, bucketIndexes}
 )
 
 // fileVersion is the layout that this program reads and writes.
 const fileVersion = 4
 
-// layOut creates the buckets of a new file and checks the version of an existing one.
-func layOut(tx *bbolt.Tx) error {
-	meta, err := tx.CreateBucketIfNotExists(bucketMeta)
-	if err != nil {
+// layOut creates the buckets of a new file, and checks the version of an existing one and
+// that it has all of them. A file from before the log gets those of the log.
+func layOut(f *file) error {
+	var missing [][]byte
+	err := f.view(func(tx *bbolt.Tx) (err error) {
+		missing, err = missingBuckets(tx)
+		return err
+	})
+	if err != nil || len(missing) == 0 {
 		return err
 	}
-	if version := meta.Get(keyVersion); version != nil && !slices.Equal(version, []byte{fileVersion}) {
-		return fmt.Errorf("the file has layout version %x; this program knows %d: use the program that wrote it", version, fileVersion)
+	return f.update(func(tx *bbolt.Tx) error {
+		for _, name := range missing {
+			if _, err := tx.CreateBucket(name); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket(bucketMeta).Put(keyVersion, []byte{fileVersion})
+	})
+}
+
+// missingBuckets returns the buckets to create: all, those of the log, or none.
+func missingBuckets(tx *bbolt.Tx) (missing [][]byte, err error) {
+	if first, _ := tx.Cursor().First(); first == nil {
+		return slices.Concat(buckets, logBuckets), nil
 	}
-	for _, name := range [][]byte{bucketActivities, bucketFingerprints, bucketWaiting, bucketLedgers, bucketExpiry, bucketHeads, bucketLeaves, bucketIndexes} {
-		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
-			return err
+	for _, name := range buckets {
+		if tx.Bucket(name) == nil {
+			return nil, fmt.Errorf("the file has no bucket %q: it is damaged, or of another program", name)
 		}
 	}
-	return meta.Put(keyVersion, []byte{fileVersion})
+	if version := tx.Bucket(bucketMeta).Get(keyVersion); !slices.Equal(version, []byte{fileVersion}) {
+		return nil, fmt.Errorf("the file has layout version %x; this program knows %d: use the program that wrote it", version, fileVersion)
+	}
+	missing = slices.DeleteFunc(slices.Clone(logBuckets), func(name []byte) bool { return tx.Bucket(name) != nil })
+	if len(missing) > 0 && len(missing) < len(logBuckets) {
+		return nil, fmt.Errorf("the file has no bucket %q: it is damaged", missing[0])
+	}
+	return missing, nil
 }
 
 // transaction is one change's view of a transaction of the file.
@@ -51,14 +78,14 @@ type transaction struct {
 	wrote bool
 }
 
-func (t *transaction) get(bucket, key []byte) []byte { return t.tx.Bucket(bucket).Get(key) }
-
 func (t *transaction) put(bucket, key, value []byte) error {
+	t.get(bucket, key) // proves that it belongs here
 	t.wrote = true
 	return unavailable(t.tx.Bucket(bucket).Put(key, value))
 }
 
 func (t *transaction) remove(bucket, key []byte) error {
+	t.get(bucket, key)
 	t.wrote = true
 	return unavailable(t.tx.Bucket(bucket).Delete(key))
 }
