@@ -43,7 +43,8 @@ func openFile(path string, options bbolt.Options) (f *file, err error) {
 		return err
 	})
 	if f.failed() != nil {
-		_ = opened.Close() // ends the lock, too
+		unlock(opened)
+		_ = opened.Close()
 		return nil, err
 	}
 	if err != nil {
