@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -89,4 +90,34 @@ func postgresUser(t testing.TB) (uid, gid int) {
 	uid, _ = strconv.Atoi(account.Uid)
 	gid, _ = strconv.Atoi(account.Gid)
 	return uid, gid
+}
+
+// ServeTLS restarts the server so that it also listens on a port of 127.0.0.1, which it
+// returns: with TLS only, under a certificate and key in PEM, and with passwords only.
+func (p *PostgreSQL) ServeTLS(certificate, key []byte) (port string) {
+	p.t.Helper()
+	files := map[string][]byte{
+		"server.crt": certificate, "server.key": key,
+		"pg_hba.conf": []byte("local all all trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n"),
+	}
+	for name, content := range files {
+		path := filepath.Join(p.data(), name)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			p.t.Fatal(err)
+		}
+		if os.Getuid() == 0 {
+			uid, gid := postgresUser(p.t)
+			if err := os.Chown(path, uid, gid); err != nil {
+				p.t.Fatal(err)
+			}
+		}
+	}
+	_, port, err := net.SplitHostPort(FreeAddress(p.t))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.stop("fast")
+	p.run("pg_ctl", "-D", p.data(), "-w", "-l", filepath.Join(p.folder, "log"),
+		"-o", "-k "+p.folder+" -c listen_addresses=127.0.0.1 -c ssl=on -p "+port, "start")
+	return port
 }

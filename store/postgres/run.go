@@ -91,19 +91,20 @@ func (s *Store) repeat(ctx context.Context, do func(context.Context, *pgx.Conn) 
 
 // Codes of PostgreSQL's errors (appendix A of its manual).
 const (
-	anyWarning           = "01000"
-	serializationFailure = "40001"
-	deadlockDetected     = "40P01"
-	adminShutdown        = "57P01"
-	crashShutdown        = "57P02"
-	cannotConnectNow     = "57P03"
-	uniqueViolation      = "23505"
-	readOnlyTransaction  = "25006"
-	transactionAborted   = "25P02"
-	unknownStatement     = "26000"
-	duplicateStatement   = "42P05"
-	diskFull             = "53100"
-	ioError              = "58030"
+	anyWarning            = "01000"
+	serializationFailure  = "40001"
+	deadlockDetected      = "40P01"
+	adminShutdown         = "57P01"
+	crashShutdown         = "57P02"
+	cannotConnectNow      = "57P03"
+	uniqueViolation       = "23505"
+	readOnlyTransaction   = "25006"
+	transactionAborted    = "25P02"
+	unknownStatement      = "26000"
+	insufficientPrivilege = "42501"
+	duplicateStatement    = "42P05"
+	diskFull              = "53100"
+	ioError               = "58030"
 )
 
 // codeOf returns the code of the database's error, or "" if it is another error.

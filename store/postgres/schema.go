@@ -79,7 +79,7 @@ const migrationLock = 0x52693096f96eac7f
 
 // migrate migrates the tables to the current version, in one transaction.
 func (s *Store) migrate(ctx context.Context) error {
-	return s.transact(ctx, func(ctx context.Context, q querier) error {
+	err := s.transact(ctx, func(ctx context.Context, q querier) error {
 		if _, err := q.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
 			return err
 		}
@@ -93,6 +93,10 @@ func (s *Store) migrate(ctx context.Context) error {
 		}
 		return upgrade(ctx, q, version)
 	})
+	if codeOf(err) == insufficientPrivilege {
+		err = fmt.Errorf("%w: have a role that owns the schema create or migrate the tables (docs/operations.md#managed-databases)", err)
+	}
+	return err
 }
 
 // makeVersion creates the table of the version if it does not exist. CREATE TABLE IF NOT
