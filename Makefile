@@ -7,7 +7,7 @@ BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 VULN = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 TIME = 30s
 
-.PHONY: all build test quick prove test-deps vet full race nocgo tools portable lint vuln bench bench-record bench-before bench-compare \
+.PHONY: all build test quick ci prove test-deps vet full race nocgo tools portable lint vuln bench bench-record bench-before bench-compare \
 	dudect fuzz cover mutants release binaries sbom man completions reproducible
 
 all: build
@@ -24,6 +24,12 @@ test: test-deps vet full nocgo race tools
 # Runs the fast tests: everything that needs no other program and at most a few seconds.
 quick:
 	go test -short ./...
+
+# Runs what takes too long for test: the contract of stores behind a connection pooler, and
+# fail-over between two database servers, again and again. A test that would be skipped fails.
+ci: export COUNTERSIGN_REQUIRE = all
+ci: test-deps
+	COUNTERSIGN_PROVE=10 go test -count=1 -timeout 30m -run 'PoolerContract|Failover' ./store/postgres
 
 # Runs the randomized tests (executed transactions, libraries as oracles, crashes) with
 # many more cases. A test that would be skipped fails.
