@@ -224,11 +224,14 @@ func (c *checker) branch(parent child) (children []child, err error) {
 	if err != nil {
 		return nil, err
 	}
-	least := parent.low
-	for i := range int(binary.NativeEndian.Uint16(page[10:])) {
+	least, count := parent.low, int(binary.NativeEndian.Uint16(page[10:]))
+	for i := range count {
 		key, element, err := c.key(page, i, 0)
 		if err != nil {
 			return nil, err
+		}
+		if i == 0 && int(binary.NativeEndian.Uint32(element)) != elementSize*count { // the keys follow the elements
+			return nil, fmt.Errorf("page %d does not have its %d elements", parent.id, count)
 		}
 		if order := bytes.Compare(key, least); order < 0 || order == 0 && i > 0 || parent.high != nil && bytes.Compare(key, parent.high) >= 0 {
 			return nil, fmt.Errorf("page %d is not sorted", parent.id)

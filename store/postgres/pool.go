@@ -24,9 +24,21 @@ type pool struct {
 	*pgxpool.Pool
 	shared atomic.Bool // sessions are shared with other clients
 
-	mu         sync.Mutex
-	generation int       // of the connections; retire begins a new one
-	retired    time.Time // when it began
+	mu      sync.Mutex
+	current *generation // of new connections; retire begins another
+	retired time.Time   // when it began
+}
+
+// generation is the connections to one server. Its context ends some time after they have
+// been replaced.
+type generation struct {
+	context.Context
+	end context.CancelFunc
+}
+
+func newGeneration() *generation {
+	ctx, end := context.WithCancel(context.Background())
+	return &generation{ctx, end}
 }
 
 // newPool creates a pool, which connects when it is first used.
@@ -47,7 +59,7 @@ func newPool(ctx context.Context, dsn string) (*pool, error) {
 	}
 	config.ConnConfig.OnNotice = noteWarning
 	config.ConnConfig.OnPgError = noteError
-	p := &pool{}
+	p := &pool{current: newGeneration()}
 	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
 		if p.shared.Load() && c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
 			c.DefaultQueryExecMode = pgx.QueryExecModeExec
@@ -78,7 +90,7 @@ var errShared = errors.New("a connection pooler stands in front of the database"
 // table, and a connection keeps plans that it made when the table was empty.
 func (p *pool) prepare(ctx context.Context, c *pgx.Conn) error {
 	p.mu.Lock()
-	c.PgConn().CustomData()[generationKey] = p.generation
+	c.PgConn().CustomData()[generationKey] = p.current
 	p.mu.Unlock()
 	const settings = `set enable_seqscan = off; set enable_bitmapscan = off; set enable_hashjoin = off; set enable_mergejoin = off`
 	shared, err := isShared(ctx, c)
@@ -133,6 +145,10 @@ func (p *pool) with(ctx context.Context, do func(context.Context, *pgx.Conn) err
 		data := c.PgConn().CustomData()
 		delete(data, warningKey)
 		delete(data, errorKey)
+		of := data[generationKey].(*generation)
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		defer context.AfterFunc(of, stop)()
 		err := do(ctx, c)
 		if codeOf(err) == transactionAborted {
 			err = data[errorKey].(*pgconn.PgError)
@@ -145,7 +161,7 @@ func (p *pool) with(ctx context.Context, do func(context.Context, *pgx.Conn) err
 			p.shared.Store(true)
 		}
 		if endsSession(err, warning) {
-			replaced = p.retire(data[generationKey].(int))
+			replaced = p.retire(of)
 		}
 		return err
 	})
@@ -184,23 +200,29 @@ func isStatementLost(err error) bool {
 	return code == duplicateStatement || code == unknownStatement
 }
 
-// retireInterval bounds how often all connections are replaced while no server can be
-// written to.
-const retireInterval = time.Second
+const (
+	// retireInterval bounds how often all connections are replaced while no server can be
+	// written to.
+	retireInterval = time.Second
+
+	// drainTime is how long calls may still use connections that were replaced: what a
+	// demoted server commits may wait for its standby, which no longer follows it.
+	drainTime = 3 * time.Second
+)
 
 // retire replaces the connections of a generation, unless they have been replaced or are
 // new. It reports whether they have been replaced.
-func (p *pool) retire(generation int) (replaced bool) {
+func (p *pool) retire(of *generation) (replaced bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if generation != p.generation {
+	if of != p.current {
 		return true
 	}
 	if time.Since(p.retired) < retireInterval {
 		return false
 	}
-	p.generation++
-	p.retired = time.Now()
+	time.AfterFunc(drainTime, of.end)
+	p.current, p.retired = newGeneration(), time.Now()
 	p.Reset()
 	return true
 }
