@@ -198,9 +198,11 @@ func (c *checker) tree(root uint64) (leaves []uint64, err error) {
 		return nil, err
 	}
 	for {
-		if flags, _, err := c.kind(level[0].id); err != nil {
+		flags, err := c.kindOf(level)
+		if err != nil {
 			return nil, err
-		} else if flags == flagLeaf {
+		}
+		if flags == flagLeaf {
 			for _, one := range level {
 				leaves = append(leaves, one.id)
 			}
@@ -216,6 +218,21 @@ func (c *checker) tree(root uint64) (leaves []uint64, err error) {
 		}
 		level = next
 	}
+}
+
+// kindOf returns the flags of the pages of a level. It reads the first and the last: if one
+// of them leads to another level, they differ.
+func (c *checker) kindOf(level []child) (flags uint16, err error) {
+	first, last := level[0].id, level[len(level)-1].id
+	flags, _, err = c.kind(first)
+	if err != nil {
+		return 0, err
+	}
+	other, _, err := c.kind(last)
+	if err == nil && other != flags {
+		err = fmt.Errorf("pages %d and %d are not of one kind", first, last)
+	}
+	return flags, err
 }
 
 // branch returns the children of a branch page.
