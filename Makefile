@@ -12,7 +12,7 @@ TIME = 30s
 # quiet cores.
 LIMIT = -timeout 60m
 
-.PHONY: all build test quick prove test-deps vet full race nocgo tools portable lint vuln bench bench-record bench-before bench-compare \
+.PHONY: all build test quick ci prove test-deps vet full race nocgo tools portable lint vuln bench bench-record bench-before bench-compare \
 	dudect fuzz cover mutants release binaries sbom man completions reproducible
 
 all: build
@@ -30,6 +30,12 @@ test: test-deps vet full nocgo race tools
 # What is cached is not run again, and go vet has a target of its own.
 quick:
 	go test $(LIMIT) -short -vet=off ./...
+
+# Runs what takes too long for test: the contract of stores behind a connection pooler, and
+# fail-over between two database servers, again and again. A test that would be skipped fails.
+ci: export COUNTERSIGN_REQUIRE = all
+ci: test-deps
+	COUNTERSIGN_PROVE=10 go test $(LIMIT) -count=1 -run 'PoolerContract|Failover' ./store/postgres
 
 # Runs the randomized tests (executed transactions, libraries as oracles, crashes) with
 # many more cases. A test that would be skipped fails.

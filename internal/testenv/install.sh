@@ -49,6 +49,8 @@ missing() {
 	wants 'command -v node && command -v npm' node 'nodejs npm' nodejs 'nodejs npm' node
 	# Debian keeps the server's programs out of PATH.
 	wants 'command -v initdb || ls /usr/lib/postgresql/*/bin/initdb' initdb postgresql postgresql-server postgresql postgresql
+	# Debian keeps it out of the PATH of users.
+	wants 'command -v pgbouncer || ls /usr/sbin/pgbouncer' pgbouncer pgbouncer pgbouncer pgbouncer pgbouncer
 	npm=
 	for folder in interop interop/evm; do
 		cmp -s $folder/package-lock.json $folder/node_modules/.countersign-lock || npm="$npm $folder"

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -30,6 +29,16 @@ func Postgres(t testing.TB) *PostgreSQL {
 	if bin == "" {
 		leaveOut(t, "PostgreSQL is not installed: initdb and pg_ctl are neither in PATH nor in /usr/lib/postgresql")
 	}
+	p := newPostgres(t, bin)
+	p.run("initdb", "-D", p.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	p.Start()
+	t.Cleanup(func() { p.stop("immediate") })
+	return p
+}
+
+// newPostgres returns a server without a cluster, in a folder that exists until the test ends.
+func newPostgres(t testing.TB, bin string) *PostgreSQL {
+	t.Helper()
 	folder, err := os.MkdirTemp("", "countersign-pg") // a short path: that of a socket has at most 107 bytes
 	if err != nil {
 		t.Fatal(err)
@@ -37,9 +46,6 @@ func Postgres(t testing.TB) *PostgreSQL {
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	p := &PostgreSQL{t: t, bin: bin, folder: folder, DSN: "host=" + folder + " user=postgres dbname=postgres"}
 	p.giveToPostgres()
-	p.run("initdb", "-D", p.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
-	p.Start()
-	t.Cleanup(func() { p.stop("immediate") })
 	return p
 }
 
@@ -47,7 +53,7 @@ func Postgres(t testing.TB) *PostgreSQL {
 func (p *PostgreSQL) Start() {
 	p.t.Helper()
 	p.run("pg_ctl", "-D", p.data(), "-w", "-l", filepath.Join(p.folder, "log"),
-		"-o", "-k "+p.folder+" -c listen_addresses='' -c max_connections=50", "start")
+		"-o", "-k "+p.folder+" -c listen_addresses='' -c max_connections=200", "start")
 }
 
 // Stop shuts the server down and breaks its connections.
@@ -206,12 +212,7 @@ func (p *PostgreSQL) giveToPostgres() {
 	if os.Getuid() != 0 {
 		return
 	}
-	account, err := user.Lookup("postgres")
-	if err != nil {
-		leaveOut(p.t, "PostgreSQL does not run as root, and there is no user postgres")
-	}
-	uid, _ := strconv.Atoi(account.Uid)
-	gid, _ := strconv.Atoi(account.Gid)
+	uid, gid := postgresUser(p.t)
 	if err := os.Chown(p.folder, uid, gid); err != nil {
 		p.t.Fatal(err)
 	}

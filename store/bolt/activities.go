@@ -152,19 +152,28 @@ func (t *transaction) list(organizationID string, filter *store.Filter, keep fun
 func (t *transaction) seek(bucket, prefix []byte, filter *store.Filter) (key []byte, next func() []byte) {
 	cursor := t.tx.Bucket(bucket).Cursor()
 	if filter.Ascending() {
-		key, _ = cursor.Seek(append(slices.Clone(prefix), filter.After...))
+		start := append(slices.Clone(prefix), filter.After...)
+		t.get(bucket, start) // proves that nothing is left out before it
+		key, _ = cursor.Seek(start)
 		return key, func() []byte { key, _ := cursor.Next(); return key }
 	}
-	return before(cursor, prefix, filter.Before), func() []byte { key, _ := cursor.Prev(); return key }
+	end := endOf(prefix, filter.Before)
+	t.get(bucket, end)
+	return before(cursor, end), func() []byte { key, _ := cursor.Prev(); return key }
 }
 
-// before moves to the last key of a prefix that is less than an ID, or, if the ID is
-// empty, to the last key.
-func before(cursor *bbolt.Cursor, prefix []byte, id string) []byte {
+// endOf returns the end of the keys of a prefix that are less than an ID, or of all if the
+// ID is empty.
+func endOf(prefix []byte, id string) []byte {
 	end := append(slices.Clone(prefix), id...)
 	if id == "" {
 		end = append(end, bytes.Repeat([]byte{0xff}, 2)...) // IDs are UTF-8
 	}
+	return end
+}
+
+// before moves to the last key before end.
+func before(cursor *bbolt.Cursor, end []byte) []byte {
 	key, _ := cursor.Seek(end)
 	if key == nil {
 		key, _ = cursor.Last()
@@ -186,6 +195,9 @@ func (s *Store) Waiting(ctx context.Context) (found []store.Activity, err error)
 				return fmt.Errorf("%w: a waiting activity: %w", store.ErrUnavailable, err)
 			}
 			length, n := binary.Uvarint(key)
+			if n <= 0 || length > uint64(len(key)-n) {
+				return fmt.Errorf("%w: the key %x of a waiting activity is damaged", store.ErrUnavailable, key)
+			}
 			activity.OrganizationID, activity.ID = string(key[n:n+int(length)]), string(key[n+int(length):])
 			found = append(found, activity)
 			return nil

@@ -46,7 +46,7 @@ const OpenTimeout = time.Second
 
 // Store is a store.Store. Use Open to create one.
 type Store struct {
-	db     *bbolt.DB
+	file   *file
 	leases *leases.Table
 	writer *writer
 	close  sync.Once
@@ -83,7 +83,7 @@ func OpenExisting(path string) (*Store, error) {
 func Open(path string) (*Store, error) { return open(path, true) }
 
 func open(path string, create bool) (*Store, error) {
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{
+	file, err := openFile(path, bbolt.Options{
 		Timeout:      OpenTimeout,
 		FreelistType: bbolt.FreelistMapType,
 		// A writer that outgrows the mapping has to wait for all readers, including
@@ -93,35 +93,20 @@ func open(path string, create bool) (*Store, error) {
 	switch {
 	case errors.Is(err, bbolterrors.ErrTimeout):
 		return nil, fmt.Errorf("%w: %s", store.ErrInUse, path)
+	case errors.Is(err, store.ErrUnavailable):
+		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("%w: open %s: %w", store.ErrUnavailable, path, err)
 	}
-	if err := prepare(db, create); err != nil {
+	if err := layOut(file, create); err != nil {
 		if !errors.Is(err, store.ErrNone) {
 			err = fmt.Errorf("%w: %s: %w", store.ErrUnavailable, path, err)
 		}
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, file.close())
 	}
-	s := &Store{db: db, leases: leases.New(), closed: make(chan struct{})}
-	s.writer = newWriter(db, s.leases.Held)
+	s := &Store{file: file, leases: leases.New(), closed: make(chan struct{})}
+	s.writer = newWriter(file, s.leases.Held)
 	return s, nil
-}
-
-// prepare lays out a file, and checks the version of one that is laid out. Without create
-// it returns store.ErrNone for a file without a version.
-func prepare(db *bbolt.DB, create bool) error {
-	whole := false
-	err := db.View(func(tx *bbolt.Tx) (err error) {
-		whole, err = laidOut(tx)
-		if meta := tx.Bucket(bucketMeta); !create && (meta == nil || meta.Get(keyVersion) == nil) {
-			err = fmt.Errorf("%w: %s is empty", store.ErrNone, db.Path())
-		}
-		return err
-	})
-	if err != nil || whole {
-		return err
-	}
-	return db.Update(layOut)
 }
 
 // Begin implements store.Store.
@@ -286,7 +271,7 @@ func (s *Store) Close() (err error) {
 		close(s.closed)
 		s.leases.Close()
 		s.writer.batches.Stop()
-		err = s.db.Close()
+		err = s.file.close()
 	})
 	return err
 }
@@ -296,15 +281,14 @@ func (s *Store) usable(ctx context.Context) error {
 	case <-s.closed:
 		return store.ErrClosed
 	default:
-		return ctx.Err()
 	}
+	if err := s.file.failed(); err != nil {
+		return err
+	}
+	return ctx.Err()
 }
 
 // view reads from the file.
 func (s *Store) view(read func(*transaction) error) error {
-	err := s.db.View(func(tx *bbolt.Tx) error { return read(&transaction{tx: tx}) })
-	if errors.Is(err, bbolterrors.ErrDatabaseNotOpen) {
-		return store.ErrClosed
-	}
-	return err
+	return s.file.view(func(tx *bbolt.Tx) error { return read(&transaction{tx: tx}) })
 }

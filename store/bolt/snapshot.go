@@ -2,14 +2,10 @@ package bolt
 
 import (
 	"context"
-	"errors"
 	"io"
 	"math/bits"
 
 	"go.etcd.io/bbolt"
-	bbolterrors "go.etcd.io/bbolt/errors"
-
-	"github.com/countersign-dev/countersign/store"
 )
 
 // initialMapping is the address space that the file is mapped into, in bytes. It takes no
@@ -23,9 +19,5 @@ func (s *Store) Snapshot(ctx context.Context, to func(size int64, copy io.Writer
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	err := s.db.View(func(tx *bbolt.Tx) error { return to(tx.Size(), tx) })
-	if errors.Is(err, bbolterrors.ErrDatabaseNotOpen) {
-		return store.ErrClosed
-	}
-	return err
+	return s.file.view(func(tx *bbolt.Tx) error { return to(tx.Size(), tx) })
 }

@@ -23,34 +23,57 @@ var (
 	bucketIndexes      = []byte("log indexes")
 	keyVersion         = []byte("version")
 	keyProbe           = []byte("probe")
+
+	buckets    = [][]byte{bucketMeta, bucketActivities, bucketFingerprints, bucketWaiting, bucketLedgers, bucketExpiry}
+	logBuckets = [][]byte{bucketHeads, bucketLeaves, bucketIndexes}
 )
 
 // fileVersion is the layout that this program reads and writes.
 const fileVersion = 4
 
-// buckets are all but that of the version.
-var buckets = [][]byte{bucketActivities, bucketFingerprints, bucketWaiting, bucketLedgers, bucketExpiry, bucketHeads, bucketLeaves, bucketIndexes}
-
-// laidOut reports whether a file has the version and all buckets. It refuses another version.
-func laidOut(tx *bbolt.Tx) (bool, error) {
-	meta := tx.Bucket(bucketMeta)
-	if meta == nil || meta.Get(keyVersion) == nil {
-		return false, nil
+// layOut creates the buckets of a new file, and checks the version of an existing one and
+// that it has all of them. A file from before the log gets those of the log. Without create
+// it returns store.ErrNone for a file without buckets.
+func layOut(f *file, create bool) error {
+	var missing [][]byte
+	err := f.view(func(tx *bbolt.Tx) (err error) {
+		missing, err = missingBuckets(tx)
+		return err
+	})
+	if len(missing) > len(logBuckets) && !create {
+		return fmt.Errorf("%w: %s is empty", store.ErrNone, f.path)
 	}
-	if version := meta.Get(keyVersion); !slices.Equal(version, []byte{fileVersion}) {
-		return false, fmt.Errorf("the file has layout version %x; this program knows %d: use the program that wrote it", version, fileVersion)
+	if err != nil || len(missing) == 0 {
+		return err
 	}
-	return !slices.ContainsFunc(buckets, func(name []byte) bool { return tx.Bucket(name) == nil }), nil
+	return f.update(func(tx *bbolt.Tx) error {
+		for _, name := range missing {
+			if _, err := tx.CreateBucket(name); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket(bucketMeta).Put(keyVersion, []byte{fileVersion})
+	})
 }
 
-// layOut creates the buckets of a new file.
-func layOut(tx *bbolt.Tx) error {
-	for _, name := range append(buckets[:len(buckets):len(buckets)], bucketMeta) {
-		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
-			return err
+// missingBuckets returns the buckets to create: all, those of the log, or none.
+func missingBuckets(tx *bbolt.Tx) (missing [][]byte, err error) {
+	if first, _ := tx.Cursor().First(); first == nil {
+		return slices.Concat(buckets, logBuckets), nil
+	}
+	for _, name := range buckets {
+		if tx.Bucket(name) == nil {
+			return nil, fmt.Errorf("the file has no bucket %q: it is damaged, or of another program", name)
 		}
 	}
-	return tx.Bucket(bucketMeta).Put(keyVersion, []byte{fileVersion})
+	if version := tx.Bucket(bucketMeta).Get(keyVersion); !slices.Equal(version, []byte{fileVersion}) {
+		return nil, fmt.Errorf("the file has layout version %x; this program knows %d: use the program that wrote it", version, fileVersion)
+	}
+	missing = slices.DeleteFunc(slices.Clone(logBuckets), func(name []byte) bool { return tx.Bucket(name) != nil })
+	if len(missing) > 0 && len(missing) < len(logBuckets) {
+		return nil, fmt.Errorf("the file has no bucket %q: it is damaged", missing[0])
+	}
+	return missing, nil
 }
 
 // transaction is one change's view of a transaction of the file.
@@ -59,14 +82,14 @@ type transaction struct {
 	wrote bool
 }
 
-func (t *transaction) get(bucket, key []byte) []byte { return t.tx.Bucket(bucket).Get(key) }
-
 func (t *transaction) put(bucket, key, value []byte) error {
+	t.get(bucket, key) // proves that it belongs here
 	t.wrote = true
 	return unavailable(t.tx.Bucket(bucket).Put(key, value))
 }
 
 func (t *transaction) remove(bucket, key []byte) error {
+	t.get(bucket, key)
 	t.wrote = true
 	return unavailable(t.tx.Bucket(bucket).Delete(key))
 }

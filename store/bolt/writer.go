@@ -31,7 +31,7 @@ const gather = 2 * time.Millisecond
 // writer commits changes in batches. While a commit waits for the disk, the next changes
 // queue up.
 type writer struct {
-	db        *bbolt.DB
+	file      *file
 	batches   *batch.Writer[*write]
 	commits   counter
 	changes   counter
@@ -48,8 +48,8 @@ type write struct {
 }
 
 // newWriter starts a writer. expected returns how many requests are in flight.
-func newWriter(db *bbolt.DB, expected func() int) *writer {
-	w := &writer{db: db}
+func newWriter(file *file, expected func() int) *writer {
+	w := &writer{file: file}
 	w.batches = batch.New(batch.Options{Max: maxBatch, Gather: gather, Expected: expected}, w.commit)
 	return w
 }
@@ -110,7 +110,7 @@ var errNothing = errors.New("nothing to write")
 // written, or -1.
 func (w *writer) try(batch []*write) (failed int, err error) {
 	failed = -1
-	err = w.db.Update(func(tx *bbolt.Tx) error {
+	err = w.file.update(func(tx *bbolt.Tx) error {
 		wrote := false
 		for i, one := range batch {
 			t := &transaction{tx: tx}

@@ -40,7 +40,7 @@ func (s *Store) OnReconnect(check func(ctx context.Context) error) { s.guard.che
 // connected compares the server of a new connection with that of the last one.
 func (g *guard) connected(ctx context.Context, c *pgx.Conn) error {
 	var found server
-	err := c.QueryRow(ctx, `SELECT pg_postmaster_start_time(), oid FROM pg_database WHERE datname = current_database()`).
+	err := c.QueryRow(ctx, `SELECT pg_postmaster_start_time(), oid FROM pg_database WHERE datname = current_database()`, pgx.QueryExecModeExec).
 		Scan(&found.started, &found.database)
 	if err != nil {
 		return err

@@ -156,7 +156,8 @@ func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size in
 	if len(entries) <= appendStep {
 		return index, s.transact(ctx, write)
 	}
-	return index, unavailable(ctx, s.inTransaction(ctx, write))
+	_, err = s.pool.with(ctx, func(ctx context.Context, c *pgx.Conn) error { return inTransaction(ctx, c, write) })
+	return index, unavailable(ctx, err)
 }
 
 // LogHead implements store.Log.

@@ -7,8 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/mod/sumdb/tlog"
+
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/postgres"
 	"github.com/countersign-dev/countersign/translog"
 )
 
@@ -41,18 +44,25 @@ func TestTamperingIsNoticed(t *testing.T) {
 				t.Fatal(err)
 			}
 			execute(t, dsn, test.statement)
-			_, err = translog.Audit(t.Context(), store.LogOf(s, "org"), &translog.Checkpoint{Tree: head.Tree()}, func(ctx context.Context, leaf translog.Leaf) ([]byte, error) {
-				found, err := s.Get(ctx, leaf.Organization, leaf.ID)
-				if errors.Is(err, store.ErrNotFound) {
-					return nil, nil
-				}
-				return found.Data, err
-			})
+			err = audit(t, s, head.Tree())
 			if !errors.Is(err, test.is) || test.is != nil && !strings.Contains(fmt.Sprint(err), test.says) {
 				t.Errorf("%v, want %v: %s", err, test.is, test.says)
 			}
 		})
 	}
+}
+
+// audit checks the log against a tree, and the records against the log.
+func audit(t *testing.T, s *postgres.Store, tree tlog.Tree) error {
+	t.Helper()
+	_, err := translog.Audit(t.Context(), store.LogOf(s, "org"), &translog.Checkpoint{Tree: tree}, func(ctx context.Context, leaf translog.Leaf) ([]byte, error) {
+		found, err := s.Get(ctx, leaf.Organization, leaf.ID)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, nil
+		}
+		return found.Data, err
+	})
+	return err
 }
 
 func completeLogged(t *testing.T, s store.Store, body string) {
@@ -65,7 +75,14 @@ func completeLogged(t *testing.T, s store.Store, body string) {
 // loggedOf is activityOf with its leaf.
 func loggedOf(t *testing.T, body string) store.Activity {
 	t.Helper()
+	return loggedAs(t, body, activityOf(body).ID)
+}
+
+// loggedAs is loggedOf under another id.
+func loggedAs(t *testing.T, body, id string) store.Activity {
+	t.Helper()
 	activity := activityOf(body)
+	activity.ID = id
 	leaf := translog.NewLeaf("org", activity.ID, claimOf(body).Fingerprint, activity.Data)
 	var err error
 	if activity.Leaf, err = leaf.Encode(); err != nil {

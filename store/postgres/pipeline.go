@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // statement is SQL with its arguments, and the function that reads its rows and closes them.
@@ -31,23 +30,21 @@ func (st *statement) do(ctx context.Context, q querier) error {
 // those of second, which is called after first's rows have been read, and the commit. If
 // second returns an error, the transaction is rolled back. It may call both again.
 func (s *Store) pipeline(ctx context.Context, first func() []*statement, second func() ([]*statement, error)) error {
-	return s.repeat(ctx, func(ctx context.Context) error {
-		return s.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
-			defer rollBack(ctx, c.Conn())
-			begin := []*statement{{sql: "begin", read: nothingRead}, {sql: setSilenceLimit(), read: nothingRead}}
-			if err := send(ctx, c.Conn(), append(begin, first()...)); err != nil {
-				return err
-			}
-			rest, err := second()
-			if err != nil {
-				return err
-			}
-			err = send(ctx, c.Conn(), append(rest, &statement{sql: "commit", read: committed}))
-			if err != nil && c.Conn().PgConn().TxStatus() != failedTransaction {
-				return commitError{err} // the commit was sent, not skipped because of an earlier error
-			}
+	return s.repeat(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		defer rollBack(ctx, c)
+		begin := []*statement{{sql: "begin", read: nothingRead}, {sql: setSilenceLimit(), read: nothingRead}}
+		if err := send(ctx, c, append(begin, first()...)); err != nil {
 			return err
-		})
+		}
+		rest, err := second()
+		if err != nil {
+			return err
+		}
+		err = send(ctx, c, append(rest, &statement{sql: "commit", read: committed}))
+		if err != nil && c.PgConn().TxStatus() != failedTransaction {
+			return commitError{err} // the commit was sent, not skipped because of an earlier error
+		}
+		return err
 	})
 }
 

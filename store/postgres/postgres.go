@@ -24,7 +24,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/internal/batch"
@@ -40,7 +39,7 @@ const DefaultConnections = 16
 
 // Store is a store.Store. Use Open to create one.
 type Store struct {
-	pool      *pgxpool.Pool
+	pool      *pool
 	begins    *batch.Writer[*beginning]
 	completes *batch.Writer[*completion]
 	inFlight  atomic.Int64 // calls of Begin and Complete
@@ -58,6 +57,11 @@ var _ store.Store = (*Store)(nil)
 // The address is a URL (postgres://user:password@host/name) or keywords and values
 // ("host=… dbname=…"). In it, pool_max_conns sets the maximum number of connections,
 // DefaultConnections by default, and search_path chooses another schema than the default.
+// If the address names several servers, the one that can be written to is used, unless it
+// sets target_session_attrs.
+//
+// The address may lead to a connection pooler, also one that gives a transaction any
+// session that is free, as PgBouncer does with pool_mode=transaction.
 func Open(ctx context.Context, dsn string) (*Store, error) { return open(ctx, dsn, true) }
 
 // OpenExisting is Open for a schema that has the tables already. Otherwise it creates
@@ -67,7 +71,7 @@ func OpenExisting(ctx context.Context, dsn string) (*Store, error) { return open
 func open(ctx context.Context, dsn string, create bool) (*Store, error) {
 	s := &Store{closed: make(chan struct{}), guard: guard{turn: make(chan struct{}, 1)}}
 	var err error
-	if s.pool, err = s.newPool(ctx, dsn); err != nil {
+	if s.pool, err = newPool(ctx, dsn, s.guard.connected); err != nil {
 		return nil, fmt.Errorf("store: PostgreSQL address: %w", err)
 	}
 	if !create {
@@ -89,28 +93,6 @@ func open(ctx context.Context, dsn string, create bool) (*Store, error) {
 // request calls both Begin and Complete. Waiting for all of them, a batch would nearly
 // always wait for as long as it may.
 func (s *Store) expected() int { return int(s.inFlight.Load()+1) / 2 }
-
-// newPool creates a pool, which connects when it is first used.
-func (s *Store) newPool(ctx context.Context, dsn string) (*pgxpool.Pool, error) {
-	config, err := pgxpool.ParseConfig(dsn)
-	if err != nil {
-		return nil, err
-	}
-	given, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		return nil, err
-	}
-	if _, ok := given.RuntimeParams["pool_max_conns"]; !ok {
-		config.MaxConns = DefaultConnections
-	}
-	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
-		if err := prepareConnection(ctx, c); err != nil {
-			return err
-		}
-		return s.guard.connected(ctx, c)
-	}
-	return pgxpool.NewWithConfig(ctx, config)
-}
 
 // Renew implements store.Store. It goes by the database's clock.
 func (s *Store) Renew(ctx context.Context, lease store.Lease, ttl time.Duration, _ time.Time) (store.Lease, error) {
@@ -213,14 +195,16 @@ func (s *Store) Forgets() bool { return false }
 // more than fit into pages that PostgreSQL already has.
 const probeSize = 64 << 10
 
-// Ping implements store.Store. It reads; after a write failed because the database cannot
-// be written to, it also writes, so that it fails for as long as the disk is full.
+// Ping implements store.Store. It ends a lease that does not exist, which a database that is
+// read-only refuses. After a write failed because the database cannot be written to, it
+// writes, so that it fails for as long as the disk is full.
 func (s *Store) Ping(ctx context.Context) error {
 	if !s.failed.Load() {
-		return s.run(ctx, func(ctx context.Context, q querier) error {
-			_, err := q.Exec(ctx, `SELECT 1`)
-			return err
-		})
+		err := s.run(ctx, func(ctx context.Context, q querier) error { return giveBack(ctx, q, store.Lease{}) })
+		if errors.Is(err, store.ErrLeaseLost) {
+			return nil
+		}
+		return err
 	}
 	probe := make([]byte, probeSize)
 	_, _ = rand.Read(probe) // cannot be compressed; Read never fails
@@ -249,18 +233,4 @@ func (s *Store) Close() error {
 		s.pool.Close()
 	})
 	return nil
-}
-
-// prepareConnection sets, for one connection:
-//
-//   - that the planner finds rows by their keys, one by one: each statement is for a few
-//     rows, whatever the size of the table, and a connection keeps plans that it made
-//     when the table was empty;
-//   - that records, which are JSON of a few kilobytes, are compressed with lz4 where the
-//     server has it: it takes a fraction of the time of pglz.
-func prepareConnection(ctx context.Context, c *pgx.Conn) error {
-	_, err := c.Exec(ctx, `
-		set enable_seqscan = off; set enable_bitmapscan = off; set enable_hashjoin = off; set enable_mergejoin = off;
-		select set_config(name, 'lz4', false) from pg_settings where name = 'default_toast_compression' and 'lz4' = any(enumvals)`)
-	return err
 }

@@ -57,11 +57,16 @@ func execute(t testing.TB, dsn, statement string) {
 func TestContract(t *testing.T) {
 	server := testenv.Postgres(t)
 	server.DSN += " options='-c session_preload_libraries=auto_explain -c auto_explain.log_min_duration=0'"
-	t.Cleanup(func() { checkPlans(t, server.Log()) })
+	t.Cleanup(func() { checkPlans(t, server.Log(), 1000) })
+	runContract(t, func(t testing.TB) string { return schema(t, server) })
+}
+
+// runContract runs the contract's tests over empty databases.
+func runContract(t *testing.T, empty func(t testing.TB) (dsn string)) {
 	addresses := map[store.Store]string{}
 	storetest.Run(t, storetest.Harness{
 		Open: func(t testing.TB) store.Store {
-			dsn := schema(t, server)
+			dsn := empty(t)
 			s := open(t, dsn)
 			addresses[s] = dsn
 			return s
@@ -69,11 +74,11 @@ func TestContract(t *testing.T) {
 		Dump:     func(t testing.TB, s store.Store) []byte { return dump(t, addresses[s]) },
 		OwnClock: true,
 		Reopen: func(t testing.TB) func() store.Store {
-			dsn := schema(t, server)
+			dsn := empty(t)
 			return func() store.Store { return open(t, dsn) }
 		},
 		Nodes: func(t testing.TB) (one, other store.Store) {
-			dsn := schema(t, server)
+			dsn := empty(t)
 			return open(t, dsn), open(t, dsn)
 		},
 	})
@@ -86,7 +91,7 @@ func dump(t testing.TB, dsn string) (all []byte) {
 	defer func() { _ = connection.Close(context.Background()) }()
 	for _, from := range [][2]string{{"countersign_activities", "data"}, {"countersign_ledgers", "value"}} {
 		table, value := from[0], from[1]
-		rows, err := connection.Query(t.Context(), "SELECT row_to_json(r)::text || coalesce(encode("+value+", 'escape'), '') AS line FROM "+table+" r ORDER BY line")
+		rows, err := connection.Query(t.Context(), "SELECT row_to_json(r)::text || coalesce(encode("+value+", 'escape'), '') AS line FROM "+table+" r ORDER BY line", pgx.QueryExecModeExec)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,23 +26,12 @@ const attempts = 5
 
 // run does work of single statements, each a transaction of its own.
 func (s *Store) run(ctx context.Context, do work) error {
-	return s.repeat(ctx, func(ctx context.Context) error { return do(ctx, s.pool) })
+	return s.repeat(ctx, func(ctx context.Context, c *pgx.Conn) error { return do(ctx, c) })
 }
 
 // transact does work in one transaction.
 func (s *Store) transact(ctx context.Context, do work) error {
-	return s.repeat(ctx, func(ctx context.Context) error {
-		done := false
-		err := s.inTransaction(ctx, func(ctx context.Context, q querier) error {
-			err := do(ctx, q)
-			done = err == nil
-			return err
-		})
-		if done && err != nil {
-			return commitError{err}
-		}
-		return err
-	})
+	return s.repeat(ctx, func(ctx context.Context, c *pgx.Conn) error { return inTransaction(ctx, c, do) })
 }
 
 // silenceLimit is how long a transaction waits for its node before the database ends it.
@@ -55,10 +44,19 @@ func setSilenceLimit() string {
 	return fmt.Sprintf("set local idle_in_transaction_session_timeout = %d", silenceLimit.Milliseconds())
 }
 
-// inTransaction does work in one transaction, once and without a time limit.
-func (s *Store) inTransaction(ctx context.Context, do work) error {
+// inTransaction does work in one transaction, once.
+func inTransaction(ctx context.Context, c *pgx.Conn, do work) error {
+	done := false
 	options := pgx.TxOptions{BeginQuery: "begin; " + setSilenceLimit()}
-	return pgx.BeginTxFunc(ctx, s.pool, options, func(tx pgx.Tx) error { return do(ctx, tx) })
+	err := pgx.BeginTxFunc(ctx, c, options, func(tx pgx.Tx) error {
+		err := do(ctx, tx)
+		done = err == nil
+		return err
+	})
+	if done && err != nil {
+		return commitError{err}
+	}
+	return err
 }
 
 // commitError is an error of the commit itself: the database may have committed.
@@ -67,7 +65,9 @@ type commitError struct{ error }
 // Unwrap returns the error of the commit.
 func (e commitError) Unwrap() error { return e.error }
 
-func (s *Store) repeat(ctx context.Context, do func(context.Context) error) error {
+// repeat calls do with a connection until it succeeds, has or may have had an effect, or
+// fails for a reason that will not go away at once.
+func (s *Store) repeat(ctx context.Context, do func(context.Context, *pgx.Conn) error) error {
 	select {
 	case <-s.closed:
 		return store.ErrClosed
@@ -76,7 +76,7 @@ func (s *Store) repeat(ctx context.Context, do func(context.Context) error) erro
 	bounded, cancel := context.WithTimeout(ctx, OperationTimeout)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
-		err := do(bounded)
+		replaced, err := s.pool.with(bounded, do)
 		if err == nil {
 			return nil
 		}
@@ -84,7 +84,7 @@ func (s *Store) repeat(ctx context.Context, do func(context.Context) error) erro
 			s.failed.Store(true)
 		}
 		s.guard.noteLost(err)
-		if attempt == attempts || bounded.Err() != nil || !hadNoEffect(err) {
+		if attempt == attempts || bounded.Err() != nil || !hadNoEffect(err, replaced) {
 			return unavailable(ctx, err)
 		}
 	}
@@ -92,37 +92,60 @@ func (s *Store) repeat(ctx context.Context, do func(context.Context) error) erro
 
 // Codes of PostgreSQL's errors (appendix A of its manual).
 const (
-	serializationFailure = "40001"
-	deadlockDetected     = "40P01"
-	adminShutdown        = "57P01"
-	uniqueViolation      = "23505"
-	readOnlyTransaction  = "25006"
-	diskFull             = "53100"
-	ioError              = "58030"
+	anyWarning            = "01000"
+	serializationFailure  = "40001"
+	deadlockDetected      = "40P01"
+	adminShutdown         = "57P01"
+	crashShutdown         = "57P02"
+	cannotConnectNow      = "57P03"
+	uniqueViolation       = "23505"
+	readOnlyTransaction   = "25006"
+	transactionAborted    = "25P02"
+	unknownStatement      = "26000"
+	insufficientPrivilege = "42501"
+	duplicateStatement    = "42P05"
+	diskFull              = "53100"
+	ioError               = "58030"
 )
+
+// codeOf returns the code of the database's error, or "" if it is another error.
+func codeOf(err error) string {
+	refused, _ := errors.AsType[*pgconn.PgError](err)
+	if refused == nil {
+		return ""
+	}
+	return refused.Code
+}
 
 // cannotWrite reports whether an error says that the database cannot be written to: its
 // disk is full or broken, or it is a standby or read-only.
 func cannotWrite(err error) bool {
-	refused, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && (refused.Code == diskFull || refused.Code == ioError || refused.Code == readOnlyTransaction)
+	code := codeOf(err)
+	return code == diskFull || code == ioError || code == readOnlyTransaction
 }
 
 // errRollBack rolls back a transaction whose change was refused.
 var errRollBack = errors.New("the change was refused")
 
-// hadNoEffect reports whether the work may be repeated: the database rolled it back, or it
-// was never sent. For a commit only the database's own answer counts: pgx considers it
-// safe to retry even if a commit was sent and its answer was lost.
-func hadNoEffect(err error) bool {
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) && (refused.Code == serializationFailure || refused.Code == deadlockDetected) {
+// hadNoEffect reports whether the work may be repeated: the database rolled it back or
+// refused it, or it was never sent. What one server refused is repeated only with another
+// connection. For a commit only the database's own answer counts: pgx considers it safe to
+// retry even if a commit was sent and its answer was lost.
+func hadNoEffect(err error, replaced bool) bool {
+	code := codeOf(err)
+	if code == serializationFailure || code == deadlockDetected {
 		return true
 	}
 	if _, ofCommit := errors.AsType[commitError](err); ofCommit {
 		return false
 	}
-	return refused != nil && refused.Code == adminShutdown || pgconn.SafeToRetry(err)
+	switch code {
+	case adminShutdown:
+		return true
+	case readOnlyTransaction, unknownStatement, duplicateStatement:
+		return replaced
+	}
+	return errors.Is(err, errShared) || pgconn.SafeToRetry(err)
 }
 
 // unavailable wraps an error of the database in store.ErrUnavailable. It returns the

@@ -1,0 +1,187 @@
+package bolt
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+
+	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/countersign-dev/countersign/store"
+)
+
+// file is a bbolt file whose damage is an error. bbolt reads the file where it is mapped,
+// and panics if a page is not what it should be; reading a page that the disk cannot read,
+// or that is behind the end of the file, is a fault. After the first of these every call
+// fails: nothing is known of the pages that were not read.
+type file struct {
+	db     *bbolt.DB
+	path   string
+	damage atomic.Pointer[error]
+	stuck  atomic.Bool // bbolt's lock of writers is held for good
+}
+
+// openFile opens a file, or creates it, and checks it as far as that takes no time.
+func openFile(path string, options bbolt.Options) (f *file, err error) {
+	f = &file{path: path}
+	if err := checkSize(path); err != nil {
+		return nil, f.damaged(err)
+	}
+	var opened *os.File
+	options.OpenFile = func(name string, flag int, mode os.FileMode) (*os.File, error) {
+		opened, err = os.OpenFile(name, flag, mode)
+		return opened, err
+	}
+	err = f.guard(func() (err error) {
+		f.db, err = bbolt.Open(path, 0o600, &options)
+		return err
+	})
+	if f.failed() != nil {
+		unlock(opened)
+		_ = opened.Close()
+		return nil, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPages(path); err != nil {
+		return nil, errors.Join(f.damaged(err), f.close())
+	}
+	return f, nil
+}
+
+// guard calls do. It returns damage that do meets, and lets other panics pass.
+func (f *file) guard(do func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if cause := recover(); cause != nil {
+			if !isDamage(cause) {
+				panic(cause)
+			}
+			err = f.damaged(cause)
+		}
+	}()
+	return do()
+}
+
+// errOutOfOrder is the panic of a read that finds a bucket out of order.
+var errOutOfOrder = errors.New("a bucket is not sorted")
+
+// isDamage reports whether a panic comes from reading the file: it is a fault at an
+// address, or bbolt itself panicked. It is called by the deferred function that recovered.
+func isDamage(cause any) bool {
+	if _, ok := cause.(interface{ Addr() uintptr }); ok || cause == errOutOfOrder {
+		return true
+	}
+	var callers [32]uintptr
+	const skip = 3 // runtime.Callers, isDamage, the deferred function
+	frames := runtime.CallersFrames(callers[:runtime.Callers(skip, callers[:])])
+	for more := true; more; {
+		var frame runtime.Frame
+		frame, more = frames.Next()
+		if !strings.HasPrefix(frame.Function, "runtime.") {
+			return strings.HasPrefix(frame.Function, "go.etcd.io/bbolt")
+		}
+	}
+	return false
+}
+
+// damaged keeps and returns the error of a damaged file.
+func (f *file) damaged(cause any) error {
+	err := fmt.Errorf("%w: %s is damaged: restore a backup (docs/operations.md#restore): %v", store.ErrUnavailable, f.path, cause)
+	f.damage.CompareAndSwap(nil, &err)
+	return err
+}
+
+// failed returns the error of the damage that was found, or nil.
+func (f *file) failed() error {
+	if err := f.damage.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// view reads from the file.
+func (f *file) view(read func(*bbolt.Tx) error) error {
+	if err := f.failed(); err != nil {
+		return err
+	}
+	err := f.guard(func() error { return f.db.View(read) })
+	if errors.Is(err, bbolterrors.ErrDatabaseNotOpen) {
+		return store.ErrClosed
+	}
+	return err
+}
+
+// update writes to the file. If damage is found, nothing is written.
+func (f *file) update(write func(*bbolt.Tx) error) error {
+	if err := f.failed(); err != nil {
+		return err
+	}
+	var tx *bbolt.Tx
+	err := f.guard(func() (err error) {
+		tx, err = f.db.Begin(true)
+		return err
+	})
+	if err != nil {
+		f.stuck.Store(f.failed() != nil)
+		return err
+	}
+	err = f.guard(func() error {
+		if err := write(tx); err != nil {
+			return err
+		}
+		return tx.Commit()
+	})
+	if err != nil {
+		f.rollBack(tx)
+	}
+	return err
+}
+
+func (f *file) rollBack(tx *bbolt.Tx) {
+	ended := false
+	_ = f.guard(func() error {
+		_ = tx.Rollback() // fails only if bbolt has done so
+		ended = true
+		return nil
+	})
+	if !ended {
+		f.stuck.Store(true)
+	}
+}
+
+// close closes the file. If bbolt is stuck, the file stays open until the process ends.
+func (f *file) close() error {
+	if f.stuck.Load() {
+		return nil
+	}
+	return f.db.Close()
+}
+
+// get returns the value of a key, or nil if there is none. The keys before and after it
+// prove that there is none: a damaged page leads to another part of the bucket.
+func (t *transaction) get(bucket, key []byte) []byte {
+	cursor := t.tx.Bucket(bucket).Cursor()
+	at, value := cursor.Seek(key)
+	if at != nil && bytes.Equal(at, key) {
+		if int64(len(value)) > t.tx.Size() {
+			panic(errOutOfOrder)
+		}
+		return value
+	}
+	step := cursor.Prev
+	if at == nil {
+		step = cursor.Last
+	}
+	if before, _ := step(); at != nil && bytes.Compare(at, key) < 0 || before != nil && bytes.Compare(before, key) >= 0 {
+		panic(errOutOfOrder)
+	}
+	return nil
+}

@@ -1,0 +1,267 @@
+package bolt_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+)
+
+const records = 400
+
+// wide returns the content of a file whose buckets have branch pages, in a folder, and
+// the size of its pages.
+func wide(t *testing.T) (path string, content []byte, page int) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "state.db")
+	s := open(t, path)
+	for n := range records {
+		begun, err := s.Begin(t.Context(), claimOf(recordName(n)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		activity := activityOf(recordName(n))
+		activity.Data = append(activity.Data, make([]byte, 500)...)
+		if err := s.Complete(t.Context(), *begun.Lease, activity, store.ChangeFunc(func(l store.Ledger) (refusal, err error) {
+			return nil, l.Write(entryKey(n), store.Entry{Value: []byte(recordName(n)), KeepUntil: time.Now().Add(time.Hour)})
+		})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page = os.Getpagesize()
+	end := int(max(binary.NativeEndian.Uint64(content[16+40:]), binary.NativeEndian.Uint64(content[page+16+40:]))) * page
+	if err := os.Truncate(path, int64(end)); err != nil { // as a snapshot is
+		t.Fatal(err)
+	}
+	return path, content[:end], page
+}
+
+func recordName(n int) string { return fmt.Sprintf("record %04d", n) }
+
+func entryKey(n int) (key store.Key) {
+	key.Kind = store.KindMeter
+	binary.BigEndian.PutUint32(key.ID[:], uint32(n)*0x9e3779b9)
+	return key
+}
+
+// outcome is what becomes of a damaged file.
+type outcome struct{ refused, right, wrong int }
+
+func (o outcome) String() string {
+	return fmt.Sprintf("%d refused, %d read right, %d silently wrong", o.refused, o.right, o.wrong)
+}
+
+// read opens a damaged file and reads all that it should have. Damage may be refused, and
+// is then refused from then on; it never crashes the process.
+func (o *outcome) read(t *testing.T, path string) {
+	t.Helper()
+	s, err := bolt.Open(path)
+	if err == nil {
+		err = readAll(t, s)
+		if err != nil && strings.Contains(err.Error(), "is damaged: restore a backup") {
+			if again := s.Ping(t.Context()); !errors.Is(again, store.ErrUnavailable) {
+				t.Errorf("ready with %v after %v", again, err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	switch {
+	case err == nil:
+		o.right++
+	case errors.Is(err, errWrong):
+		o.wrong++
+	case errors.Is(err, store.ErrUnavailable):
+		o.refused++
+	default:
+		t.Errorf("%v, want ErrUnavailable", err)
+	}
+}
+
+// errWrong says that something is read that was not written, or not read.
+var errWrong = errors.New("silently wrong")
+
+func readAll(t *testing.T, s *bolt.Store) error {
+	wrong := false
+	for n := range records {
+		name := recordName(n)
+		found, err := s.Find(t.Context(), "org", claimOf(name).Fingerprint)
+		if err == nil {
+			found, err = s.Get(t.Context(), "org", name)
+		}
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		wrong = wrong || err != nil || found.ID != name || !strings.HasPrefix(string(found.Data), "record of "+name+"\x00")
+	}
+	err := s.Change(t.Context(), "org", store.ChangeFunc(func(l store.Ledger) (refusal, err error) {
+		for n := range records {
+			entry, err := l.Read(entryKey(n))
+			if err != nil {
+				return nil, err
+			}
+			wrong = wrong || string(entry.Value) != recordName(n)
+		}
+		return nil, nil
+	}))
+	if err != nil {
+		return err
+	}
+	listed, err := s.List(t.Context(), "org", store.Filter{Limit: store.MaxList})
+	if err != nil {
+		return err
+	}
+	if wrong || len(listed) != min(records, store.MaxList) {
+		return errWrong
+	}
+	return nil
+}
+
+// at damages a file at an offset, reads it, and mends it.
+func (o *outcome) at(t *testing.T, path string, offset int, old, damaged []byte) {
+	t.Helper()
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	write := func(content []byte) {
+		if _, err := file.WriteAt(content, int64(offset)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(damaged)
+	o.read(t, path)
+	write(old)
+}
+
+// TestFlippedBits flips bits of the pages that lead to others, where no flip may hide a
+// record, and of the leaves, which have no checksum.
+func TestFlippedBits(t *testing.T) {
+	path, content, page := wide(t)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	byKind := map[string][]int{} // offsets of bytes in use
+	for at := 2 * page; at < len(content); at += page {
+		kind := map[uint16]string{1: "branch", 2: "leaf", 16: "free"}[binary.NativeEndian.Uint16(content[at+8:])]
+		for i := range page {
+			if content[at+i] != 0 || i < 16 {
+				byKind[kind] = append(byKind[kind], at+i)
+			}
+		}
+	}
+	for kind, most := range map[string]int{"branch": 2000, "free": 500, "leaf": 1500} {
+		var o outcome
+		for range testenv.Some(most) {
+			at := byKind[kind][random.IntN(len(byKind[kind]))]
+			before, flipped := o.wrong, content[at]^1<<random.IntN(8)
+			o.at(t, path, at, content[at:at+1], []byte{flipped})
+			if kind != "leaf" && o.wrong > before {
+				t.Errorf("%s page %d, byte %d: %02x for %02x is silently wrong", kind, at/page, at%page, flipped, content[at])
+			}
+		}
+		t.Logf("%s: %v", kind, o)
+	}
+}
+
+// TestCutOff refuses what is left of a file, whatever its length.
+func TestCutOff(t *testing.T) {
+	path, content, page := wide(t)
+	random := rand.New(rand.NewPCG(40, 2))
+	lengths := []int{1, 100, page, 2 * page, 2*page + 1, len(content) - page, len(content) - 1}
+	for range testenv.Some(50) {
+		lengths = append(lengths, 1+random.IntN(len(content)-1))
+	}
+	for _, length := range lengths {
+		if err := os.WriteFile(path, content[:length], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bolt.Open(path); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "state.db is damaged: restore a backup") {
+			t.Errorf("%d bytes of %d: opened with %v", length, len(content), err)
+		}
+	}
+}
+
+// TestDamagedPages zeroes pages and exchanges pages.
+func TestDamagedPages(t *testing.T) {
+	path, content, page := wide(t)
+	random := rand.New(rand.NewPCG(40, 3))
+	pages := len(content) / page
+	var zeroed, swapped outcome
+	for range testenv.Some(200) {
+		one, other := 2+random.IntN(pages-2), 2+random.IntN(pages-2)
+		at := func(n int) []byte { return content[n*page : (n+1)*page] }
+		zeroed.at(t, path, one*page, at(one), make([]byte, page))
+		swapped.at(t, path, one*page, at(one), at(other))
+	}
+	t.Logf("zeroed: %v; replaced by another: %v", zeroed, swapped)
+	if zeroed.wrong+swapped.wrong > 0 {
+		t.Errorf("zeroed: %v; replaced by another: %v", zeroed, swapped)
+	}
+}
+
+// TestFault takes the file away below its mapping, as a disk that cannot read it
+// does: whatever reads or writes says so, and closing ends.
+func TestFault(t *testing.T) {
+	for name, first := range map[string]func(t *testing.T, s *bolt.Store) error{
+		"read": func(t *testing.T, s *bolt.Store) error { return readAll(t, s) },
+		"write": func(t *testing.T, s *bolt.Store) error {
+			begun, err := s.Begin(t.Context(), claimOf("new"), nil)
+			if err != nil {
+				return err
+			}
+			return s.Complete(t.Context(), *begun.Lease, activityOf("new"), nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, _, page := wide(t)
+			s := open(t, path)
+			if err := s.Ping(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(path, int64(2*page)); err != nil {
+				t.Fatal(err)
+			}
+			for _, err := range []error{first(t, s), first(t, s), s.Ping(t.Context())} {
+				if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "state.db is damaged: restore a backup") {
+					t.Errorf("%v, want that it is damaged", err)
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestOwnPanic lets a panic pass that is not of the file.
+func TestOwnPanic(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "state.db"))
+	defer func() {
+		if recover() == nil {
+			t.Error("it was taken for damage")
+		}
+		if err := s.Ping(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	_ = s.Snapshot(t.Context(), nil)
+}
