@@ -159,6 +159,12 @@ func TestBitcoinJSSigner(t *testing.T) {
 	}
 }
 
+// hasHighR reports whether the r of a DER signature has 33 bytes: 30 len 02 21.
+func hasHighR(signature []byte) bool { return len(signature) > 3 && signature[3] == 33 }
+
+// compareSignatures compares the signatures of one input. bitcoinjs does not grind for a
+// low r unless it is told to: where its r is high, ours must be another signature, which
+// parsing has verified.
 func compareSignatures(t *testing.T, fixture int, got, want *psbt.Map) {
 	t.Helper()
 	for _, record := range want.Records {
@@ -168,7 +174,7 @@ func compareSignatures(t *testing.T, fixture int, got, want *psbt.Map) {
 		found := false
 		for ours := range got.All(record.Type) {
 			if bytes.Equal(ours.Key, record.Key) {
-				found = record.Type != psbt.InPartialSig || bytes.Equal(ours.Value, record.Value)
+				found = record.Type != psbt.InPartialSig || bytes.Equal(ours.Value, record.Value) || hasHighR(record.Value) && !hasHighR(ours.Value)
 			}
 		}
 		if !found {
