@@ -29,7 +29,7 @@ func (e *Engine) decide(ctx context.Context, s *request.Submission, spent access
 	if err != nil {
 		return err
 	}
-	refused := approvals.Refuse(approvals.WithAges(decision.Approvals), votes, s.Caller.Member.User.ID, now)
+	refused := approvals.Refuse(decision.Approvals, votes, s.Caller.Member.User.ID, now)
 	if refused != nil {
 		if s.Signing() == nil || s.Caller.Stamp == nil || len(decision.Rules) == 0 {
 			return refused

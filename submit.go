@@ -42,8 +42,8 @@ type SignedBody struct {
 //	8 store.Complete    records the activity, before it is answered
 //
 // A transaction that needs approvals is recorded after step 6 and waits for votes.
-// A vote is a request of its own, see vote.go; the last one needed continues the
-// activity at step 7.
+// A vote is a request of its own, see package approvals; the last one needed
+// continues the activity at step 6.
 //
 // A refused request leaves no activity behind. The error is an *activity.Error.
 func (e *Engine) Submit(ctx context.Context, sent SignedBody) (*activity.Record, error) {

@@ -60,7 +60,7 @@ func (a *Approvals) judge(ctx context.Context, organization *access.Organization
 		j.refused = activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
 			"not authorized: no policy judges this any more, and without one nothing that waits is signed")
 	}
-	for _, group := range WithAges(s.Decision.Approvals) {
+	for _, group := range withAges(s.Decision.Approvals) {
 		if !slices.ContainsFunc(j.groups, func(other access.Group) bool { return reflect.DeepEqual(group, other) }) {
 			j.groups = append(j.groups, group)
 		}

@@ -41,8 +41,8 @@ type Approvals struct {
 	Names     chains.Names
 }
 
-// WithAges returns the groups with the default age of votes where a rule sets none.
-func WithAges(groups []access.Group) []access.Group {
+// withAges returns the groups with the default age of votes where a rule sets none.
+func withAges(groups []access.Group) []access.Group {
 	aged := slices.Clone(groups)
 	for i := range aged {
 		aged[i].Within = cmp.Or(aged[i].Within, access.DefaultVoteAge)
@@ -78,7 +78,7 @@ func (a *Approvals) waiting(ctx context.Context, s *request.Submission) (*activi
 	}
 	record.Status, record.Reading = activity.StatusConsensusNeeded, reading
 	record.Decision.Charges = nil
-	record.Decision.Required = recordedGroups(WithAges(s.Decision.Approvals))
+	record.Decision.Required = recordedGroups(withAges(s.Decision.Approvals))
 	return record, nil
 }
 
@@ -112,9 +112,8 @@ func recordedGroups(groups []access.Group) []activity.ApprovalGroup {
 // Refuse returns the refusal of a request that needs approvals and cannot wait
 // for them, or nil if it has all its votes.
 func Refuse(groups []access.Group, votes []access.Vote, submitter string, now time.Time) error {
-	for i := range groups {
-		group := &groups[i]
-		if missing := access.Missing(group, votes, submitter, now); missing > 0 {
+	for _, group := range withAges(groups) {
+		if missing := access.Missing(&group, votes, submitter, now); missing > 0 {
 			tagged := ""
 			if group.Tag != "" {
 				tagged = fmt.Sprintf(" of users with the tag %s", group.Tag)
