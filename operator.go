@@ -60,7 +60,7 @@ func (o Operator) AdoptRecords(ctx context.Context, organizationID string) (int,
 	return adopted, err
 }
 
-// AskedAbout returns what a [access.Decider] is asked about a recorded activity, to ask a
+// AskedAbout returns what an [access.Decider] is asked about a recorded activity, to ask a
 // policy about the past. The recorded bytes are read again; users, keys and descriptors
 // are the current ones, and the time is that of the record. A submitter who is no longer
 // in the directory is the user of the record, without tags. Nothing is done or charged,
@@ -87,7 +87,7 @@ func (o Operator) AskedAbout(ctx context.Context, record *activity.Record) (acce
 	return authorization, err
 }
 
-// AskedAboutRequest returns what a [access.Decider] would be asked about a request if it were
+// AskedAboutRequest returns what an [access.Decider] would be asked about a request if it were
 // submitted now, with its submitter's vote. Its stamp is verified, its age is not.
 // Nothing is done or charged, and Spent is nil. The error is an *activity.Error.
 func (o Operator) AskedAboutRequest(ctx context.Context, sent SignedBody) (access.Authorization, error) {
@@ -106,7 +106,7 @@ func (o Operator) AskedAboutRequest(ctx context.Context, sent SignedBody) (acces
 	return authorization, nil
 }
 
-// AskedAboutCall returns what a [access.Decider] would be asked about a call without a stamp, by
+// AskedAboutCall returns what an [access.Decider] would be asked about a call without a stamp, by
 // Config.Submitter, if it were made now. Nothing is done or charged, and Spent is nil.
 // The error is an *activity.Error.
 func (o Operator) AskedAboutCall(ctx context.Context, organizationID string, intent activity.Intent) (access.Authorization, error) {
