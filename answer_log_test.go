@@ -147,7 +147,7 @@ func TestProveLogged(t *testing.T) {
 	if err != nil || record.Log != nil {
 		t.Fatalf("%v, %+v: a proof that was not asked for", err, record.Log)
 	}
-	if err := f.Engine.ProveLogged(t.Context(), record); err != nil || record.Log == nil || record.Log.Index != 0 {
+	if err := f.Engine.Log().Prove(t.Context(), record); err != nil || record.Log == nil || record.Log.Index != 0 {
 		t.Errorf("%v, %+v", err, record.Log)
 	}
 	asked := mustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{Proofs: true})))
@@ -163,7 +163,7 @@ func TestProveLogged(t *testing.T) {
 		without := enginetest.New(t, change)
 		record, err := without.Engine.Submit(t.Context(), without.APIKey.Sign(without.Body(enginetest.Request{Proofs: true})))
 		if err == nil {
-			err = without.Engine.ProveLogged(t.Context(), record)
+			err = without.Engine.Log().Prove(t.Context(), record)
 		}
 		if err != nil || record.Log != nil {
 			t.Errorf("%s: %v, %+v", name, err, record.Log)
@@ -194,7 +194,7 @@ func TestLogOfOrganizations(t *testing.T) {
 		}, activity.ReasonUnavailable},
 	} {
 		f := enginetest.New(t, withLogKey(1), tried.change)
-		_, err := f.Engine.LogAdvance(t.Context(), enginetest.Organization, 0)
+		_, err := f.Engine.Log().Advance(t.Context(), enginetest.Organization, 0)
 		if refused, _ := errors.AsType[*activity.Error](err); err != nil && (refused == nil || refused.Reason != tried.reason) || err == nil && tried.reason != "" {
 			t.Errorf("%s: %v, want %q", name, err, tried.reason)
 		}

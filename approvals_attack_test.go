@@ -122,7 +122,7 @@ func TestVoteExpiry(t *testing.T) {
 	b := newBallot(t)
 	waiting := b.submit()
 	b.approve(b.ann, waiting)
-	b.Clock.Advance(countersign.DefaultVoteAge + time.Second)
+	b.Clock.Advance(access.DefaultVoteAge + time.Second)
 	b.is(b.approve(b.ben, waiting), activity.StatusConsensusNeeded)
 	b.is(b.approve(b.ann, waiting), activity.StatusCompleted)
 }
@@ -173,7 +173,7 @@ func TestPanicWhileResuming(t *testing.T) {
 		b.policy.set(func(p *approvers) { p.refusal = nil })
 	}
 	b.policy.set(func(p *approvers) { p.panics = 1 })
-	if err := b.Engine.ResumeWaiting(t.Context()); err == nil || !strings.Contains(err.Error(), "panic: a faulty policy") {
+	if err := b.Engine.Operator().ResumeWaiting(t.Context()); err == nil || !strings.Contains(err.Error(), "panic: a faulty policy") {
 		t.Errorf("the sweep returned %v", err)
 	}
 	if !strings.Contains(log.String(), `"msg":"panic while resuming an activity"`) || !strings.Contains(log.String(), "approvers).Decide") {

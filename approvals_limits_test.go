@@ -104,7 +104,7 @@ func withSharedMemory(config *countersign.Config) { config.Store = memory.New(0)
 
 func (b *ballot) resume() {
 	b.t.Helper()
-	if err := b.Engine.ResumeWaiting(b.t.Context()); err != nil {
+	if err := b.Engine.Operator().ResumeWaiting(b.t.Context()); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -162,7 +162,7 @@ func TestLeaseLostWhileSigning(t *testing.T) {
 		}
 		overtaken = true
 		b.Clock.Advance(countersign.DefaultLeaseTTL + time.Second)
-		return other.ResumeWaiting(t.Context())
+		return other.Operator().ResumeWaiting(t.Context())
 	}
 	last := b.approve(b.ben, waiting)
 	b.is(last, activity.StatusCompleted)

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
@@ -18,7 +17,7 @@ import (
 func (b *ballot) crowd() (ids []string) {
 	b.t.Helper()
 	var users []access.UserConfig
-	keys := make([]*enginetest.APIKey, countersign.MaxWaitingOfOrganization/countersign.MaxWaitingOfUser+1)
+	keys := make([]*enginetest.APIKey, access.MaxWaitingOfOrganization/access.MaxWaitingOfUser+1)
 	for i := range keys {
 		keys[i] = enginetest.NewAPIKey(b.t)
 		users = append(users, access.UserConfig{ID: fmt.Sprint("crowd-", i), APIKeys: []access.APIKeyConfig{keys[i].Config()}})
@@ -29,7 +28,7 @@ func (b *ballot) crowd() (ids []string) {
 		return b.Engine.Submit(b.t.Context(), key.Sign(b.Body(enginetest.Request{})))
 	}
 	for _, key := range keys[:len(keys)-1] {
-		for range countersign.MaxWaitingOfUser {
+		for range access.MaxWaitingOfUser {
 			record, err := submit(key)
 			if err != nil {
 				b.t.Fatal(err)

@@ -139,7 +139,7 @@ func TestVoteStampedAhead(t *testing.T) {
 	waiting := b.submit()
 	ahead := voteBody(activity.TypeApproveActivity, waiting, enginetest.Organization, b.Clock.Now().Add(4*time.Minute), "")
 	mustSubmit(t, b.Engine, b.ann.Sign(ahead))
-	b.Clock.Advance(countersign.DefaultVoteAge + time.Minute)
+	b.Clock.Advance(access.DefaultVoteAge + time.Minute)
 	b.is(b.approve(b.ben, waiting), activity.StatusConsensusNeeded)
 }
 

@@ -8,35 +8,16 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/refuse"
+	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/stamp"
 )
-
-// caller is the user who sent a request, authenticated by a stamp; or, for a call
-// without a stamp, the user it is attributed to.
-type caller struct {
-	organization *access.Organization
-	member       *access.Member
-	stamp        *stamp.Stamp // nil for a call, whose member has no Credential
-}
-
-// checkType refuses a type that the caller's credential may not submit.
-func (c *caller) checkType(kind activity.Type) error {
-	if c.member.May(kind) {
-		return nil
-	}
-	cure := ""
-	if kind.MustBeNamed() {
-		cure = ": its list of activities has to name the type"
-	}
-	return activity.NewError(activity.ReasonNotAuthorized, "type", nil,
-		"not authorized: this credential may not submit %s%s", kind, cure)
-}
 
 // authenticate finds out who sent a body. An unknown organization, an unknown key, an
 // expired key and a wrong signature get the same answer and take the same time; only
 // the cause behind the error tells them apart.
-func (e *Engine) authenticate(ctx context.Context, organizationID string, sent SignedBody) (*caller, error) {
-	parsed, err := parseStamp(sent.Stamps)
+func (e *Engine) authenticate(ctx context.Context, organizationID string, sent SignedBody) (*request.Caller, error) {
+	parsed, err := access.ParseStamp(sent.Stamps)
 	if err != nil {
 		return nil, err
 	}
@@ -44,34 +25,14 @@ func (e *Engine) authenticate(ctx context.Context, organizationID string, sent S
 	switch {
 	case errors.Is(err, access.ErrOrganizationNotFound), errors.Is(err, access.ErrCredentialNotFound):
 		_ = stamp.VerifyDummy(parsed, sent.Body) // takes the time of a verification
-		return nil, refuseStamp(fmt.Errorf("%w: %s", err, shorten(string(parsed.CredentialID()))))
+		return nil, access.RefuseStamp(fmt.Errorf("%w: %s", err, refuse.Shorten(string(parsed.CredentialID()))))
 	case err != nil:
-		return nil, refuseDirectory(err)
+		return nil, refuse.Directory(err)
 	}
 	if err := member.Credential.Verify(parsed, sent.Body, e.config.Now()); err != nil {
-		return nil, refuseStamp(err)
+		return nil, access.RefuseStamp(err)
 	}
-	return &caller{organization: organization, member: member, stamp: parsed}, nil
-}
-
-// CheckStamps refuses headers that Submit would refuse whatever the body: none,
-// several, or a malformed stamp. A server calls it before it reads a long body. The
-// error is an *activity.Error.
-func CheckStamps(headers []stamp.Header) error {
-	_, err := parseStamp(headers)
-	return err
-}
-
-func parseStamp(headers []stamp.Header) (*stamp.Stamp, error) {
-	if len(headers) != 1 {
-		return nil, activity.NewError(activity.ReasonSignatureMissing, "", nil,
-			"%d stamps: expected exactly one header, %s or %s", len(headers), stamp.HeaderAPIKey, stamp.HeaderPasskey)
-	}
-	parsed, err := stamp.Parse(headers[0])
-	if err != nil {
-		return nil, refuseStamp(err)
-	}
-	return parsed, nil
+	return &request.Caller{Organization: organization, Member: member, Stamp: parsed}, nil
 }
 
 // lookUp returns the organization and the member that a request names. The member is
@@ -108,20 +69,4 @@ func (e *Engine) checkTime(sent time.Time) error {
 			"timestampMs is %s ahead, at most %s are allowed: set the clock", sent.Sub(now).Round(time.Millisecond), e.config.MaxRequestSkew)
 	}
 	return nil
-}
-
-// organizationOf looks up an organization. It returns nil if there is no directory, or
-// if the organization is not in it.
-func (e *Engine) organizationOf(ctx context.Context, organizationID string) (*access.Organization, error) {
-	if e.config.Directory == nil {
-		return nil, nil
-	}
-	organization, err := e.config.Directory.Organization(ctx, organizationID)
-	switch {
-	case errors.Is(err, access.ErrOrganizationNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, refuseDirectory(err)
-	}
-	return organization, nil
 }

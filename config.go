@@ -135,7 +135,6 @@ const (
 	DefaultMaxRequestSkew = 5 * time.Minute
 	DefaultLeaseTTL       = 30 * time.Second
 	DefaultMaxWaiting     = 7 * 24 * time.Hour
-	DefaultVoteAge        = 24 * time.Hour         // how long a vote counts if its rule does not say
 	DefaultStoreBytes     = memory.DefaultMaxBytes // of a store in memory
 )
 

@@ -83,7 +83,7 @@ func TestConflict(t *testing.T) {
 	if f.Signing.Signatures.Load() != signed {
 		t.Error("signed during a conflict")
 	}
-	if err := f.Engine.LogPolicy(t.Context(), enginetest.Organization, [32]byte{1}); !errors.Is(err, store.ErrConflict) {
+	if err := f.Engine.Operator().LogPolicy(t.Context(), enginetest.Organization, [32]byte{1}); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("a policy is logged: %v", err)
 	}
 	until := c.accept()
@@ -127,7 +127,7 @@ func TestConflictOfWaiting(t *testing.T) {
 	if failed.Failure == nil || !strings.Contains(failed.Failure.Message, "has lost what was answered") {
 		t.Errorf("%+v", failed.Failure)
 	}
-	if err := b.Engine.ResumeWaiting(t.Context()); err != nil {
+	if err := b.Engine.Operator().ResumeWaiting(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

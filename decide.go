@@ -3,16 +3,16 @@ package countersign
 import (
 	"context"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/approvals"
 	"github.com/countersign-dev/countersign/internal/intents"
-	"github.com/countersign-dev/countersign/operation"
+	"github.com/countersign-dev/countersign/internal/refuse"
+	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -22,35 +22,30 @@ import (
 // spent is nil when a request is decided for the first time: the ledger is not read
 // then, since the charges are made in the transaction that takes the lease, or not at
 // all. A Decider whose charges exceeded a limit there is asked again with the ledger.
-func (e *Engine) decide(ctx context.Context, s *submission, spent access.SpentReader) error {
+func (e *Engine) decide(ctx context.Context, s *request.Submission, spent access.SpentReader) error {
 	now := e.config.Now()
-	votes := s.ownVote(now)
+	votes := s.OwnVote(now)
 	decision, err := e.ask(ctx, s, votes, spent)
 	if err != nil {
 		return err
 	}
-	refused := refuseWaiting(withAges(decision.Approvals), votes, s.caller.member.User.ID, now)
+	refused := approvals.Refuse(decision.Approvals, votes, s.Caller.Member.User.ID, now)
 	if refused != nil {
-		if _, signs := s.task.(*prepared); !signs || s.caller.stamp == nil || len(decision.Rules) == 0 {
+		if s.Signing() == nil || s.Caller.Stamp == nil || len(decision.Rules) == 0 {
 			return refused
 		}
 	}
-	s.decision, s.waits = decision, refused != nil
+	s.Decision, s.Waits = decision, refused != nil
 	return nil
-}
-
-// ownVote returns the approval that a submission is of itself.
-func (s *submission) ownVote(now time.Time) []access.Vote {
-	return []access.Vote{{User: s.caller.member.User, Credential: s.caller.member.Credential, At: now}}
 }
 
 // ask asks the policy, if there is one, and refuses hazards that neither the
 // configuration, nor the organization, nor the rules that cover them allow. A plain
 // Policy is asked only about hazards that are allowed.
-func (e *Engine) ask(ctx context.Context, s *submission, votes []access.Vote, spent access.SpentReader) (access.Decision, error) {
-	readings := readingsOf(s.task)
+func (e *Engine) ask(ctx context.Context, s *request.Submission, votes []access.Vote, spent access.SpentReader) (access.Decision, error) {
+	readings := readingsOf(s)
 	if e.config.Policy == nil {
-		return access.Decision{Readings: readings.Digest(), ReadWith: readings.Sources()}, e.refuseHazards(s.intent, s.caller.organization, s.task.Hazards(), nil)
+		return access.Decision{Readings: readings.Digest(), ReadWith: readings.Sources()}, e.refuseHazards(s.Intent, s.Caller.Organization, s.Task.Hazards(), nil)
 	}
 	authorization, err := e.authorization(ctx, s)
 	if err != nil {
@@ -64,19 +59,19 @@ func (e *Engine) ask(ctx context.Context, s *submission, votes []access.Vote, sp
 
 // authorization returns what a policy is asked about a submission, without votes and
 // ledger.
-func (e *Engine) authorization(ctx context.Context, s *submission) (access.Authorization, error) {
-	effects, keys, err := s.task.Effects(ctx)
+func (e *Engine) authorization(ctx context.Context, s *request.Submission) (access.Authorization, error) {
+	effects, keys, err := s.Task.Effects(ctx)
 	return access.Authorization{
-		Organization: s.caller.organization,
-		User:         s.caller.member.User,
-		Credential:   s.caller.member.Credential,
-		Intent:       redacted(s.intent),
-		Summary:      s.task.Summary(),
-		Hazards:      s.task.Hazards(),
+		Organization: s.Caller.Organization,
+		User:         s.Caller.Member.User,
+		Credential:   s.Caller.Member.Credential,
+		Intent:       redacted(s.Intent),
+		Summary:      s.Task.Summary(),
+		Hazards:      s.Task.Hazards(),
 		Effects:      effects,
 		Keys:         keys,
 		Now:          e.config.Now(),
-		Readings:     readingsOf(s.task),
+		Readings:     readingsOf(s),
 	}, err
 }
 
@@ -88,10 +83,10 @@ func redacted(intent activity.Intent) activity.Intent {
 	return intent
 }
 
-// readingsOf returns what descriptors say of a task, or nil.
-func readingsOf(task operation.Task) chains.Readings {
-	if p, ok := task.(*prepared); ok {
-		return p.reading
+// readingsOf returns what descriptors say of what is signed, or nil.
+func readingsOf(s *request.Submission) chains.Readings {
+	if prepared := s.Signing(); prepared != nil {
+		return prepared.Readings()
 	}
 	return nil
 }
@@ -103,34 +98,17 @@ func (e *Engine) askPolicy(ctx context.Context, authorization access.Authorizati
 		if err := e.refuseHazards(authorization.Intent, authorization.Organization, hazards, nil); err != nil {
 			return access.Decision{}, err
 		}
-		return access.Decision{}, e.refusePolicy(e.config.Policy.Authorize(ctx, authorization))
+		return access.Decision{}, refuse.Policy(e.config.Policy.Authorize(ctx, authorization), e.config.Now())
 	}
 	authorization.Hazards = e.notAllowed(authorization.Organization, hazards)
 	decision, err := decider.Decide(ctx, authorization)
 	if err != nil {
-		return access.Decision{}, e.refusePolicy(err)
+		return access.Decision{}, refuse.Policy(err, e.config.Now())
 	}
 	if err := e.refuseHazards(authorization.Intent, authorization.Organization, hazards, decision.Hazards); err != nil {
 		return access.Decision{}, err
 	}
 	return decision, nil
-}
-
-// refuseWaiting returns the refusal of a request that needs approvals and cannot wait
-// for them, or nil if it has all its votes.
-func refuseWaiting(groups []access.Group, votes []access.Vote, submitter string, now time.Time) error {
-	for i := range groups {
-		group := &groups[i]
-		if missing := access.Missing(group, votes, submitter, now); missing > 0 {
-			tagged := ""
-			if group.Tag != "" {
-				tagged = fmt.Sprintf(" of users with the tag %s", group.Tag)
-			}
-			return activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
-				"not authorized: rule %s needs more approvals%s (%d missing), for which only a submitted transaction can wait", group.Rule, tagged, missing)
-		}
-	}
-	return nil
 }
 
 // allowance is a set of hazards that may be signed.
@@ -199,30 +177,11 @@ func nameHazards(intent activity.Intent, hazards []chains.Hazard) error {
 		what, strings.Join(details, "; "), strings.Join(names, ", "))
 }
 
-// spent returns a reader of what limits have counted of all requests except one, which
-// may have been charged by a process that died.
-func (e *Engine) spent(except store.Fingerprint) access.SpentReader { return spentReader{e, except} }
-
 // spentSoFar returns a reader of what limits have counted of all requests, or nil if
 // there is no store.
 func (e *Engine) spentSoFar() access.SpentReader {
 	if e.config.Store == nil {
 		return nil
 	}
-	return e.spent(store.Fingerprint{})
-}
-
-type spentReader struct {
-	engine *Engine
-	except store.Fingerprint
-}
-
-// Spent implements SpentReader.
-func (r spentReader) Spent(ctx context.Context, organizationID, limit, subject string, window time.Duration) (sum *big.Int, frees time.Time, err error) {
-	charge := store.Charge{Limit: limit, Subject: subject, Window: window}
-	err = r.engine.config.Store.Change(ctx, organizationID, store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) {
-		sum, frees, err = store.SpentByOthers(ledger, r.except, charge, r.engine.config.Now())
-		return nil, err
-	}))
-	return sum, frees, err
+	return e.records.Spent(store.Fingerprint{})
 }

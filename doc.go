@@ -5,7 +5,12 @@
 //	keys := memory.New()
 //	key, err := keys.Add(ctx, "my-organization", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
 //	…
-//	result, err := countersign.SignTransaction(ctx, keys, "my-organization", activity.SignTransactionIntent{
+//	engine, err := countersign.New(countersign.Config{
+//		Keystore: keys,
+//		Chains:   []chains.Chain{ethereum.New(ethereum.Limits{})},
+//	})
+//	…
+//	result, err := engine.SignTransaction(ctx, "my-organization", activity.SignTransactionIntent{
 //		SignWith:            "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56",
 //		Type:                activity.TransactionTypeEthereum,
 //		UnsignedTransaction: "02ec0107843b9aca00…",
@@ -14,38 +19,54 @@
 // Everything the engine signs has been parsed by its chain: there is no entry point
 // that signs a bare hash.
 //
-// # Three entry points
+// # In most cases
+//
+// A [Config] with a Keystore and Chains, [New], and one of three entry points:
 //
 //   - [Engine.SignTransaction] takes an intent and returns a signed transaction, for
-//     a program that is its own only client. [SignTransaction] does the same without
-//     an engine.
-//   - [Engine.Prepare] and [Prepared.Sign] split that in two, so
-//     that the summary can be shown in between.
-//   - [Engine.Submit] takes a body with a stamp over it: the sender is authenticated, a
-//     policy is asked, and the result is recorded before it is answered, once for each
-//     body. [Engine.CheckRequest] performs all of its checks and nothing else.
+//     a program that is its own only client. [Engine.Sign] does the same for any intent.
+//   - [Engine.Prepare] and [Prepared.Sign] split that in two, so that the summary can be
+//     shown in between.
+//   - [Engine.Submit] takes a body with a stamp over it, a [SignedBody]: the sender is
+//     authenticated, a policy is asked, and the result is recorded before it is answered,
+//     once for each body. [Engine.CheckRequest] performs all of its checks and nothing
+//     else. It needs a Config.Directory, such as that of access.NewDirectory.
 //
 // The first two check no stamp, and record nothing unless there is a Config.Submitter.
-// All three refuse the same transactions. Package httpapi serves the third over HTTP.
+// All three refuse the same transactions. Package httpapi serves the third, and the
+// queries, over HTTP.
+//
+// # In special cases
+//
+//   - [Engine.Log] proves what is in the transparency log, for witnesses and auditors.
+//   - [Engine.Operator] asks the policy about the past, and looks after the store.
+//   - An [Observer] counts and times; package metrics has one.
+//   - Config.Operations adds types of activities: messages.Operations() signs messages,
+//     package otp/operations issues and redeems one-time passwords.
+//   - Answers, votes and log proofs are verified offline by package verify, which needs
+//     no engine.
 //
 // # Refusals
 //
 // Every error is an *activity.Error with a stable Reason. A malformed transaction is
 // always refused (INVALID_TRANSACTION). One that is well-formed but dangerous
 // (HAZARD_NOT_ALLOWED) can be allowed by the name of its hazard, in Config.AllowHazards
-// or for one organization. HazardNames lists the names.
+// or for one organization. Function HazardNames of package chains/all lists the names.
 //
 // # The packages
 //
+//	access      who may: users, directories, the contract of a policy, groups and votes
 //	activity    the wire format: requests, intents, results, records, errors, app proofs
 //	stamp       authentication of requests: API keys and passkeys
-//	chains      the contract of a chain, and one package for each chain
-//	messages    what is signed besides transactions: typed data and other messages
+//	chains      the contract of a chain, and one package for each; chains/all has all five
+//	operation   the contract of what an engine does besides signing transactions
+//	messages    the operations that sign messages: typed data and others
+//	otp         one-time passwords and their senders; otp/operations has the operations
 //	keystore    the contract of a keystore, and one package for each backend
-//	otp         one-time passwords, and their senders
 //	store       records of activities, and the counters of limits: memory, bolt, postgres
 //	translog    the transparency log of what was signed
 //	policy      a Policy whose rules are in a file
+//	verify      offline verification of answers and votes
 //	httpapi     the API as an http.Handler
 //	metrics     an Observer for Prometheus
 //	client      a client of that API

@@ -8,17 +8,24 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/internal/approvals"
 	"github.com/countersign-dev/countersign/internal/intents"
+	"github.com/countersign-dev/countersign/internal/records"
+	"github.com/countersign-dev/countersign/internal/request"
+	"github.com/countersign-dev/countersign/internal/signing"
 )
 
 // Engine validates intents and carries them out. It is safe for concurrent use. Its
-// errors about calls and requests are of type *activity.Error; those of Close,
-// ResumeWaiting, LogPolicy and AdoptRecords are for the operator.
+// errors about calls and requests are of type *activity.Error; those of Close and Operator
+// are for the operator.
 type Engine struct {
 	config     Config // with its defaults set
-	chains     intents.Table
-	operations operations
+	operations signing.Operations
 	allowed    allowance
+	reader     signing.Reader
+	records    records.Keeper
+	approvals  approvals.Approvals
 
 	sweeping  sync.WaitGroup
 	lastSweep atomic.Int64 // UnixNano
@@ -41,20 +48,48 @@ func New(config Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("countersign: Config.Chains: %w", err)
 	}
-	served, err := newOperations(config.Operations, config.Store != nil)
+	served, err := signing.NewOperations(config.Operations, config.Store != nil)
 	if err != nil {
 		return nil, err
 	}
 	if err := config.setDefaults(); err != nil {
 		return nil, err
 	}
-	allowed, err := newAllowance(config.AllowHazards, append(table.HazardNames(), served.hazardNames()...))
+	allowed, err := newAllowance(config.AllowHazards, append(table.HazardNames(), served.HazardNames()...))
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{config: config, chains: table, operations: served, allowed: allowed}
+	e := &Engine{config: config, operations: served, allowed: allowed}
+	e.furnish(table)
 	e.lastSweep.Store(config.Now().UnixNano())
 	return e, nil
+}
+
+// furnish sets up what the engine leaves to other packages.
+func (e *Engine) furnish(table intents.Table) {
+	c := &e.config
+	e.reader = signing.Reader{
+		Chains: table, Operations: e.operations, Keystore: c.Keystore, Descriptors: c.Descriptors,
+		Unverified: c.ReleaseUnverifiedSignatures, Now: c.Now,
+	}
+	e.records = records.Keeper{
+		Store: c.Store, ProofSigner: c.ProofSigner, Log: c.Log, Logger: c.Logger, Now: c.Now,
+		Window: c.MaxRequestAge + c.MaxRequestSkew, AnyTime: c.AnyRequestTime, MaxWaiting: c.MaxWaiting, LeaseTTL: c.LeaseTTL,
+	}
+	e.approvals = approvals.Approvals{Engine: again{e}, Records: &e.records, Directory: c.Directory, Names: c.Names}
+}
+
+// again takes the steps of an activity that waits, with its votes.
+type again struct{ engine *Engine }
+
+// Prepare implements approvals.Engine.
+func (a again) Prepare(ctx context.Context, s *request.Submission) error {
+	return a.engine.prepareTask(ctx, s)
+}
+
+// Ask implements approvals.Engine.
+func (a again) Ask(ctx context.Context, s *request.Submission, votes []access.Vote, spent access.SpentReader) (access.Decision, error) {
+	return a.engine.ask(ctx, s, votes, spent)
 }
 
 // Close closes the keystore, which overwrites its secrets, and the store. It waits for
@@ -88,7 +123,7 @@ func (e *Engine) sweep() {
 		if e.config.Directory == nil {
 			return
 		}
-		if err := e.ResumeWaiting(ctx); err != nil {
+		if err := e.approvals.ResumeAll(ctx); err != nil {
 			e.config.Logger.Error("resuming activities that wait failed", "cause", err)
 		}
 	})

@@ -7,6 +7,9 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/records"
+	"github.com/countersign-dev/countersign/internal/refuse"
+	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -19,7 +22,7 @@ const maxScanned = 20 * store.MaxList
 // the moment, but never before its first activity: only an empty page means that there
 // are no more.
 func (e *Engine) ListActivities(ctx context.Context, sent SignedBody) ([]*activity.Record, error) {
-	return answerQuery(ctx, e, "list_activities", func(s *submission) ([]*activity.Record, error) {
+	return answerQuery(ctx, e, "list_activities", func(s *request.Submission) ([]*activity.Record, error) {
 		query, err := activity.DecodeListActivities(sent.Body)
 		if err == nil {
 			err = e.admitQuery(ctx, s, query.Query, sent)
@@ -27,13 +30,13 @@ func (e *Engine) ListActivities(ctx context.Context, sent SignedBody) ([]*activi
 		if err != nil {
 			return nil, err
 		}
-		return e.page(ctx, s.caller, &query)
+		return e.page(ctx, s.Caller, &query)
 	})
 }
 
 // page gathers what the caller may read, until the page is full or the server has no
 // room for more records.
-func (e *Engine) page(ctx context.Context, reader *caller, query *activity.ListActivitiesQuery) ([]*activity.Record, error) {
+func (e *Engine) page(ctx context.Context, reader *request.Caller, query *activity.ListActivitiesQuery) ([]*activity.Record, error) {
 	filter := filterOf(query)
 	page := []*activity.Record{}
 	for scanned := 0; scanned < maxScanned && len(page) < query.Limit; {
@@ -58,15 +61,15 @@ func (e *Engine) page(ctx context.Context, reader *caller, query *activity.ListA
 // pageOf reads one page of the store, appends to page what the caller may read of it,
 // up to limit, and advances the filter past it. It returns how many activities the
 // store found, and whether there may be more.
-func (e *Engine) pageOf(ctx context.Context, reader *caller, filter *store.Filter, limit int, page *[]*activity.Record) (count int, more bool, err error) {
-	free, err := roomFor(ctx, store.MaxListBytes)
+func (e *Engine) pageOf(ctx context.Context, reader *request.Caller, filter *store.Filter, limit int, page *[]*activity.Record) (count int, more bool, err error) {
+	free, err := access.OriginOf(ctx).Reserve(store.MaxListBytes)
 	if err != nil {
 		return 0, false, err
 	}
 	defer free()
-	found, err := e.config.Store.List(ctx, reader.organization.ID, *filter)
+	found, err := e.config.Store.List(ctx, reader.Organization.ID, *filter)
 	if err != nil {
-		return 0, false, refuseStore(err)
+		return 0, false, refuse.Store(err)
 	}
 	size := 0
 	for i := range found {
@@ -97,17 +100,17 @@ func (e *Engine) pageOf(ctx context.Context, reader *caller, filter *store.Filte
 
 // listed returns an activity as the caller is shown it, or nil if the caller may not
 // read it.
-func (e *Engine) listed(ctx context.Context, reader *caller, found *store.Activity) (*activity.Record, error) {
-	record, free, err := decodeInRoom(ctx, found)
+func (e *Engine) listed(ctx context.Context, reader *request.Caller, found *store.Activity) (*activity.Record, error) {
+	record, free, err := records.DecodeInRoom(ctx, found)
 	if err != nil {
 		return nil, err
 	}
-	readable, err := e.mayRead(ctx, reader, record)
+	readable, err := e.approvals.MayRead(ctx, reader, record)
 	if err != nil || !readable {
 		free()
 		return nil, err
 	}
-	return e.shownTo(ctx, reader, record)
+	return e.approvals.ShownTo(ctx, reader, record)
 }
 
 func filterOf(query *activity.ListActivitiesQuery) store.Filter {
@@ -123,16 +126,10 @@ func filterOf(query *activity.ListActivitiesQuery) store.Filter {
 	return filter
 }
 
-// PolicyLister is a Policy that can list the rules of an organization.
-type PolicyLister interface {
-	// PoliciesOf returns the rules in the order in which they are asked.
-	PoliciesOf(organization *access.Organization) []activity.PolicyRule
-}
-
 // ListPolicies answers a list_policies query: the rules of the policy, read-only, if it
-// is a [PolicyLister].
+// is a [access.PolicyLister].
 func (e *Engine) ListPolicies(ctx context.Context, sent SignedBody) ([]activity.PolicyRule, error) {
-	return answerQuery(ctx, e, "list_policies", func(s *submission) ([]activity.PolicyRule, error) {
+	return answerQuery(ctx, e, "list_policies", func(s *request.Submission) ([]activity.PolicyRule, error) {
 		query, err := activity.DecodeQuery(sent.Body)
 		if err == nil {
 			err = e.admitQuery(ctx, s, query, sent)
@@ -140,8 +137,8 @@ func (e *Engine) ListPolicies(ctx context.Context, sent SignedBody) ([]activity.
 		if err != nil {
 			return nil, err
 		}
-		if lister, ok := e.config.Policy.(PolicyLister); ok {
-			return lister.PoliciesOf(s.caller.organization), nil
+		if lister, ok := e.config.Policy.(access.PolicyLister); ok {
+			return lister.PoliciesOf(s.Caller.Organization), nil
 		}
 		return nil, nil
 	})

@@ -2,9 +2,11 @@ package countersign
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/request"
 )
 
 // Observer counts and times what the engine does. It is called while requests wait and
@@ -25,17 +27,18 @@ type Observation struct {
 	Performed time.Duration   // of signing, or of issuing and delivering a password; 0 if it did not come to that
 }
 
-type requestIDKey struct{}
-
-// WithRequestID returns a context whose requests are logged with this id.
-func WithRequestID(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, requestIDKey{}, id)
-}
-
-type remoteKey struct{}
-
-// WithRemote returns a context whose requests are logged with the address that they
-// came from.
-func WithRemote(ctx context.Context, address string) context.Context {
-	return context.WithValue(ctx, remoteKey{}, address)
+// observed reports a request that has ended to the observer and the log.
+func (e *Engine) observed(ctx context.Context, s *request.Submission, err error) {
+	s.Duration = time.Since(s.Started)
+	observation := Observation{
+		Operation: s.Operation, Repeated: s.Repeated, Waits: err == nil && s.Record != nil && s.Record.Status.Waits(),
+		Duration: s.Duration, Performed: s.Performed,
+	}
+	if refused, ok := errors.AsType[*activity.Error](err); ok {
+		observation.Reason = refused.Reason
+	}
+	if e.config.Observer != nil {
+		e.config.Observer.Observe(observation)
+	}
+	s.Log(ctx, e.config.Logger, err)
 }

@@ -5,6 +5,9 @@ import (
 	"errors"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/records"
+	"github.com/countersign-dev/countersign/internal/refuse"
+	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -16,7 +19,7 @@ import (
 // A query without a timestampMs can be replayed for as long as its credential is
 // valid; one with it, for as long as a request is live.
 func (e *Engine) GetActivity(ctx context.Context, sent SignedBody) (*activity.Record, error) {
-	return answerQuery(ctx, e, "get_activity", func(s *submission) (*activity.Record, error) {
+	return answerQuery(ctx, e, "get_activity", func(s *request.Submission) (*activity.Record, error) {
 		query, err := activity.DecodeGetActivity(sent.Body)
 		if err == nil {
 			err = e.admitQuery(ctx, s, query.Query, sent)
@@ -24,38 +27,38 @@ func (e *Engine) GetActivity(ctx context.Context, sent SignedBody) (*activity.Re
 		if err != nil {
 			return nil, err
 		}
-		return e.getActivity(ctx, s.caller, query)
+		return e.getActivity(ctx, s.Caller, query)
 	})
 }
 
-func (e *Engine) getActivity(ctx context.Context, reader *caller, query activity.GetActivityQuery) (*activity.Record, error) {
+func (e *Engine) getActivity(ctx context.Context, reader *request.Caller, query activity.GetActivityQuery) (*activity.Record, error) {
 	found, err := e.config.Store.Get(ctx, query.OrganizationID, query.ActivityID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, noActivity(query, err)
 	}
 	if err != nil {
-		return nil, refuseStore(err)
+		return nil, refuse.Store(err)
 	}
-	record, err := decodeRecorded(ctx, &found)
+	record, err := records.Decode(ctx, &found)
 	if err != nil {
 		return nil, err
 	}
-	readable, err := e.mayRead(ctx, reader, record)
+	readable, err := e.approvals.MayRead(ctx, reader, record)
 	if err != nil {
 		return nil, err
 	}
 	if !readable {
 		return nil, noActivity(query, errors.New("the credential may not submit this type"))
 	}
-	if record, err = e.shownTo(ctx, reader, record); err != nil {
+	if record, err = e.approvals.ShownTo(ctx, reader, record); err != nil {
 		return nil, err
 	}
 	return record, e.proveLogged(ctx, record)
 }
 
 // answerQuery answers a query and reports it to the observer and the log.
-func answerQuery[A any](ctx context.Context, e *Engine, operation string, answer func(s *submission) (A, error)) (A, error) {
-	s := newSubmission(operation)
+func answerQuery[A any](ctx context.Context, e *Engine, operation string, answer func(s *request.Submission) (A, error)) (A, error) {
+	s := request.New(operation)
 	var answered A
 	err := e.takesRequests()
 	if err == nil {
@@ -70,9 +73,9 @@ func answerQuery[A any](ctx context.Context, e *Engine, operation string, answer
 }
 
 // admitQuery authenticates a query. One that has a time must be live.
-func (e *Engine) admitQuery(ctx context.Context, s *submission, query activity.Query, sent SignedBody) (err error) {
-	s.organizationID = query.OrganizationID
-	if s.caller, err = e.authenticate(ctx, query.OrganizationID, sent); err != nil || query.Time.IsZero() {
+func (e *Engine) admitQuery(ctx context.Context, s *request.Submission, query activity.Query, sent SignedBody) (err error) {
+	s.OrganizationID = query.OrganizationID
+	if s.Caller, err = e.authenticate(ctx, query.OrganizationID, sent); err != nil || query.Time.IsZero() {
 		return err
 	}
 	return e.checkTime(query.Time)
@@ -80,12 +83,12 @@ func (e *Engine) admitQuery(ctx context.Context, s *submission, query activity.Q
 
 func noActivity(query activity.GetActivityQuery, cause error) error {
 	return activity.NewError(activity.ReasonNotFound, "activityId", cause,
-		"organization %q has no activity %q", shorten(query.OrganizationID), shorten(query.ActivityID))
+		"organization %q has no activity %q", refuse.Shorten(query.OrganizationID), refuse.Shorten(query.ActivityID))
 }
 
 // WhoAmI answers a whoami query.
 func (e *Engine) WhoAmI(ctx context.Context, sent SignedBody) (activity.WhoAmI, error) {
-	return answerQuery(ctx, e, "whoami", func(s *submission) (activity.WhoAmI, error) {
+	return answerQuery(ctx, e, "whoami", func(s *request.Submission) (activity.WhoAmI, error) {
 		query, err := activity.DecodeQuery(sent.Body)
 		if err == nil {
 			err = e.admitQuery(ctx, s, query, sent)
@@ -94,10 +97,10 @@ func (e *Engine) WhoAmI(ctx context.Context, sent SignedBody) (activity.WhoAmI, 
 			return activity.WhoAmI{}, err
 		}
 		return activity.WhoAmI{
-			OrganizationID:   s.caller.organization.ID,
-			OrganizationName: s.caller.organization.Name,
-			UserID:           s.caller.member.User.ID,
-			Username:         s.caller.member.User.Name,
+			OrganizationID:   s.Caller.Organization.ID,
+			OrganizationName: s.Caller.Organization.Name,
+			UserID:           s.Caller.Member.User.ID,
+			Username:         s.Caller.Member.User.Name,
 		}, nil
 	})
 }
@@ -106,12 +109,12 @@ func (e *Engine) WhoAmI(ctx context.Context, sent SignedBody) (activity.WhoAmI, 
 func (e *Engine) Ready(ctx context.Context) error {
 	if e.config.Store != nil {
 		if err := e.config.Store.Ping(ctx); err != nil {
-			return refuseStore(err)
+			return refuse.Store(err)
 		}
 	}
 	if keys, ok := e.config.Keystore.(keystore.Readier); ok {
 		if err := keys.Ready(ctx); err != nil {
-			return refuseKey(err)
+			return refuse.Key(err)
 		}
 	}
 	return nil

@@ -131,7 +131,7 @@ func TestReadingsRecorded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked, err := f.Engine.AskedAbout(t.Context(), stored)
+		asked, err := f.Engine.Operator().AskedAbout(t.Context(), stored)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestReadingsRecorded(t *testing.T) {
 		changed := said
 		changed.Function = "withdraw(uint256,address)"
 		again := enginetest.New(t, func(config *countersign.Config) { config.Descriptors = changed })
-		if asked, err = again.Engine.AskedAbout(t.Context(), stored); err != nil || decision.Readings == asked.Readings.DigestText() {
+		if asked, err = again.Engine.Operator().AskedAbout(t.Context(), stored); err != nil || decision.Readings == asked.Readings.DigestText() {
 			t.Errorf("%s: other descriptors say the same: %v", name, err)
 		}
 	}

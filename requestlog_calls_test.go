@@ -60,7 +60,7 @@ func TestLogCalls(t *testing.T) {
 			var log bytes.Buffer
 			seen := new(countingObserver)
 			f := enginetest.New(t, withLog(&log), asMachine, func(c *countersign.Config) { c.Observer = seen })
-			ctx := countersign.WithRequestID(t.Context(), "r1")
+			ctx := access.WithOrigin(t.Context(), access.Origin{RequestID: "r1"})
 			sign := callsOf(f.Engine)[name]
 			for range 2 {
 				if err := sign(ctx); err != nil {

@@ -94,7 +94,7 @@ func TestLogOmitsRepeatedCause(t *testing.T) {
 func TestLogSigned(t *testing.T) {
 	var log bytes.Buffer
 	f := enginetest.New(t, withLog(&log), func(c *countersign.Config) { c.Policy = ruled{} })
-	ctx := countersign.WithRemote(countersign.WithRequestID(t.Context(), "r1"), "192.0.2.7:4711")
+	ctx := access.WithOrigin(t.Context(), access.Origin{RequestID: "r1", Remote: "192.0.2.7:4711"})
 	record, err := f.Engine.Submit(ctx, f.APIKey.Sign(f.Body(enginetest.Request{})))
 	if err != nil {
 		t.Fatal(err)

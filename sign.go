@@ -6,33 +6,47 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/request"
+	"github.com/countersign-dev/countersign/internal/signing"
 )
 
 // Prepared is a transaction, or messages for one key, that was read, whose keys were found,
 // and that the engine is ready to sign: everything that can be refused without signing has
 // been. Use it to show what is signed before signing it: the bytes that are signed are the
 // bytes that were shown. It must be used by one goroutine at a time.
-type Prepared struct{ p *prepared }
+type Prepared struct {
+	engine *Engine
+	call   *request.Submission
+}
+
+func (p *Prepared) signing() *signing.Prepared { return p.call.Signing() }
 
 // Prepare does everything that Sign does except sign.
 func (e *Engine) Prepare(ctx context.Context, organizationID string, intent activity.Intent) (*Prepared, error) {
-	p, err := e.prepareCall(ctx, organizationID, intent)
-	if err != nil {
+	s := e.newCall(organizationID, intent)
+	if err := e.prepareCall(ctx, s, e.spentSoFar()); err != nil {
 		return nil, err
 	}
-	return &Prepared{p}, nil
+	return &Prepared{e, s}, nil
 }
 
 // Sign signs what an intent asks for: a transaction, or messages with one key, all or
 // none. The result is that of the intent, such as an activity.SignTransactionResult.
 func (e *Engine) Sign(ctx context.Context, organizationID string, intent activity.Intent) (activity.Result, error) {
-	return e.signCall(ctx, organizationID, intent)
+	s := e.newCall(organizationID, intent)
+	if err := e.prepareCall(ctx, s, nil); err != nil {
+		if e.config.Policy != nil || e.config.Submitter != nil {
+			e.observed(ctx, s, err)
+		}
+		return nil, err
+	}
+	return e.signCall(ctx, s)
 }
 
 // SignTransaction signs a transaction with a key of the organization, if it is
 // well-formed and all its hazards are allowed.
 func (e *Engine) SignTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
-	result, err := e.signCall(ctx, organizationID, intent)
+	result, err := e.Sign(ctx, organizationID, intent)
 	if err != nil {
 		return activity.SignTransactionResult{}, err
 	}
@@ -42,7 +56,7 @@ func (e *Engine) SignTransaction(ctx context.Context, organizationID string, int
 // SignMessage signs a message with a key of the organization, if it is a structure that
 // the engine reads and all its hazards are allowed. A hash is refused.
 func (e *Engine) SignMessage(ctx context.Context, organizationID string, intent activity.SignMessageIntent) (activity.SignRawPayloadResult, error) {
-	result, err := e.signCall(ctx, organizationID, intent)
+	result, err := e.Sign(ctx, organizationID, intent)
 	if err != nil {
 		return activity.SignRawPayloadResult{}, err
 	}
@@ -50,31 +64,39 @@ func (e *Engine) SignMessage(ctx context.Context, organizationID string, intent 
 }
 
 // Summary describes what is signed, from its bytes alone.
-func (p *Prepared) Summary() chains.Summary { return p.p.tx.Summary() }
+func (p *Prepared) Summary() chains.Summary { return *p.signing().Summary() }
 
 // Effects returns what signing does, with the signer's address filled in, Change set on
 // what comes back to the wallet that pays, and Mine on what goes to the organization's
 // accounts. The keystore is asked which addresses those are; the error is the keystore's.
-func (p *Prepared) Effects(ctx context.Context) ([]chains.Effect, error) { return p.p.effects(ctx) }
+func (p *Prepared) Effects(ctx context.Context) ([]chains.Effect, error) {
+	return p.signing().OwnEffects(ctx)
+}
 
 // Keys returns the keys that will sign, as a policy sees them.
-func (p *Prepared) Keys(ctx context.Context) ([]access.SigningKey, error) { return p.p.signers(ctx) }
+func (p *Prepared) Keys(ctx context.Context) ([]access.SigningKey, error) {
+	return p.signing().Signers(ctx)
+}
 
 // KeyIDs returns the ids of the keys that will sign.
-func (p *Prepared) KeyIDs() []string { return p.p.signing.KeyIDs() }
+func (p *Prepared) KeyIDs() []string { return p.signing().KeyIDs() }
 
 // SignerView returns what depends on the signing keys, to be shown with the summary. The
 // keystore is asked as by Effects.
-func (p *Prepared) SignerView(ctx context.Context) ([]chains.Field, error) { return p.p.view(ctx) }
+func (p *Prepared) SignerView(ctx context.Context) ([]chains.Field, error) {
+	return p.signing().SignerView(ctx)
+}
 
 // Readings returns what Config.Descriptors says of the lookup tables and the calls. It is
 // shown with the summary, but is not part of the summary's digest.
-func (p *Prepared) Readings() chains.Readings { return p.p.reading }
+func (p *Prepared) Readings() chains.Readings { return p.signing().Readings() }
 
 // Hazards returns the hazards. All of them are allowed.
-func (p *Prepared) Hazards() []chains.Hazard { return p.p.hazards }
+func (p *Prepared) Hazards() []chains.Hazard { return p.signing().Hazards() }
 
 // Sign signs. The result is that of the intent. With a Config.Submitter the request is
 // judged again, charged to the limits of the policy and recorded in Config.Store; a second
 // Sign is then answered from the record and charged nothing.
-func (p *Prepared) Sign(ctx context.Context) (activity.Result, error) { return p.p.signCall(ctx) }
+func (p *Prepared) Sign(ctx context.Context) (activity.Result, error) {
+	return p.engine.signCall(ctx, p.call)
+}

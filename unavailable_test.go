@@ -71,7 +71,7 @@ func TestSweepDuringOutage(t *testing.T) {
 	waiting := b.submit()
 	b.approve(b.ann, waiting)
 	directory.organizations = errOutage
-	if err := b.Engine.ResumeWaiting(t.Context()); !errors.Is(err, errOutage) {
+	if err := b.Engine.Operator().ResumeWaiting(t.Context()); !errors.Is(err, errOutage) {
 		t.Errorf("resumed with %v", err)
 	}
 	if stored := b.stored(waiting); stored.Status != activity.StatusConsensusNeeded || stored.Decision.Reason != "" {

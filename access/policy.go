@@ -34,6 +34,12 @@ type Decider interface {
 	Decide(ctx context.Context, authorization Authorization) (Decision, error)
 }
 
+// PolicyLister is a Policy that can list the rules of an organization.
+type PolicyLister interface {
+	// PoliciesOf returns the rules in the order in which they are asked.
+	PoliciesOf(organization *Organization) []activity.PolicyRule
+}
+
 // ErrDenied is wrapped by the errors with which a Policy refuses.
 var ErrDenied = errors.New("denied by policy")
 
@@ -124,8 +130,18 @@ type SpentReader interface {
 }
 
 // Group is a group of votes that a rule demands. If Within is 0, a vote counts for
-// countersign.DefaultVoteAge.
+// DefaultVoteAge.
 type Group = activity.Group
+
+// DefaultVoteAge is how long a vote counts if its rule does not say.
+const DefaultVoteAge = 24 * time.Hour
+
+// Bounds of how many activities wait for votes. They keep a store and an approver's list
+// from being flooded. Concurrent requests may exceed them by a few.
+const (
+	MaxWaitingOfUser         = 100
+	MaxWaitingOfOrganization = store.MaxList
+)
 
 // LimitExceeded is the refusal of a request that would exceed a limit. It wraps
 // ErrDenied.

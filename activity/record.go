@@ -78,6 +78,15 @@ type Vote struct {
 // Submitter returns the submitter's vote, which is the first.
 func (r *Record) Submitter() *Vote { return &r.Votes[0] }
 
+// DecidedAt returns when the activity was last decided, and charged: with the last vote of
+// one that waited, otherwise when it was submitted.
+func (r *Record) DecidedAt() time.Time {
+	if len(r.Votes) > 1 {
+		return r.UpdatedAt
+	}
+	return r.CreatedAt
+}
+
 // messageOf returns the bytes that a vote's stamp covers.
 func (r *Record) messageOf(vote *Vote) []byte {
 	if vote.Message == "" {

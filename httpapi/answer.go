@@ -94,7 +94,7 @@ func (p pieces) Write(piece []byte) (int, error) {
 // budget.
 const freeAnswer = 48 << 10
 
-// room is a countersign.RecordRoom: it reserves memory for records read from the store.
+// room is access.Origin.Room: it reserves memory for records read from the store.
 func (r *reservation) room(size int) (free func(), err error) {
 	if r.read += size; r.read <= freeAnswer {
 		return func() { r.read -= size }, nil

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 )
 
@@ -52,7 +52,7 @@ func (h *handler) readBody(w http.ResponseWriter, r *http.Request, limit int, me
 			continue
 		}
 		if len(body) == freeBody {
-			if err := countersign.CheckStamps(stamps(r.Header)); err != nil {
+			if _, err := access.ParseStamp(stamps(r.Header)); err != nil {
 				return nil, err
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -158,10 +159,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer busy(r)()
-	ctx := countersign.WithRemote(countersign.WithRequestID(r.Context(), id), r.RemoteAddr)
-	ctx, cancel := context.WithTimeout(ctx, h.options.Timeout)
+	asking := access.Origin{RequestID: id, Remote: r.RemoteAddr, Room: leaving.room}
+	ctx, cancel := context.WithTimeout(access.WithOrigin(r.Context(), asking), h.options.Timeout)
 	defer cancel()
-	ctx = countersign.WithRecordRoom(ctx, leaving.room)
 	answer, err := asked.do(ctx, h.engine, countersign.SignedBody{Body: body, Stamps: stamps(r.Header)})
 	if err != nil {
 		h.refuse(w, id, err)

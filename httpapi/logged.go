@@ -25,7 +25,7 @@ func checkpoint(engine *countersign.Engine) http.HandlerFunc {
 			http.Error(w, "old: expected a number of leaves", http.StatusBadRequest)
 			return
 		}
-		advance, err := engine.LogAdvance(r.Context(), r.PathValue("organization"), old)
+		advance, err := engine.Log().Advance(r.Context(), r.PathValue("organization"), old)
 		if err != nil {
 			logRefused(w, err)
 			return
@@ -43,7 +43,7 @@ func checkpoint(engine *countersign.Engine) http.HandlerFunc {
 // key for it.
 func proof(engine *countersign.Engine) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		proof, err := engine.LogProof(r.Context(), r.PathValue("organization"), r.PathValue("id"))
+		proof, err := engine.Log().Proof(r.Context(), r.PathValue("organization"), r.PathValue("id"))
 		if err != nil {
 			logRefused(w, err)
 			return

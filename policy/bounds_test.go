@@ -214,7 +214,7 @@ func TestOrganizations(t *testing.T) {
 // wait.
 func TestReplayCharges(t *testing.T) {
 	f, records := recordedUnder(t, replayFree, 1)
-	asked, problem := f.Engine.AskedAbout(t.Context(), records[0])
+	asked, problem := f.Engine.Operator().AskedAbout(t.Context(), records[0])
 	if problem != nil {
 		t.Fatal(problem)
 	}

@@ -6,14 +6,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 )
 
-var _ countersign.PolicyLister = (*Organizations)(nil)
+var _ access.PolicyLister = (*Organizations)(nil)
 
-// PoliciesOf implements [countersign.PolicyLister].
+// PoliciesOf implements [access.PolicyLister].
 func (o *Organizations) PoliciesOf(organization *access.Organization) []activity.PolicyRule {
 	if file := o.File(organization); file != nil {
 		return file.PoliciesOf(organization)
@@ -21,7 +20,7 @@ func (o *Organizations) PoliciesOf(organization *access.Organization) []activity
 	return nil
 }
 
-// PoliciesOf implements [countersign.PolicyLister]. It returns the rules in file order;
+// PoliciesOf implements [access.PolicyLister]. It returns the rules in file order;
 // a rule's id depends only on the organization and the rule's name.
 func (f *File) PoliciesOf(organization *access.Organization) []activity.PolicyRule {
 	rules := make([]activity.PolicyRule, len(f.rules))

@@ -62,7 +62,7 @@ func replayed(t *testing.T, f *enginetest.Fixture, records []*activity.Record, t
 	}()
 	results := make([]*policy.Replayed, len(records))
 	for i, record := range records {
-		asked, problem := f.Engine.AskedAbout(t.Context(), record)
+		asked, problem := f.Engine.Operator().AskedAbout(t.Context(), record)
 		var err error
 		if results[i], err = replay.Next(t.Context(), record, asked, problem); err != nil {
 			t.Fatal(err)
@@ -127,7 +127,7 @@ func TestReplayOrder(t *testing.T) {
 	f, records := recordedUnder(t, replayFree, 2)
 	past := load(t, replayTwo).NewReplay()
 	for _, i := range []int{1, 0} {
-		asked, problem := f.Engine.AskedAbout(t.Context(), records[i])
+		asked, problem := f.Engine.Operator().AskedAbout(t.Context(), records[i])
 		if _, err := past.Next(t.Context(), records[i], asked, problem); (err != nil) != (i == 0) {
 			t.Errorf("activity %d: %v", i, err)
 		}

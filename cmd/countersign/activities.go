@@ -127,5 +127,5 @@ func resumeActivities(cmd *cobra.Command, at *keystoreFlags) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(engine.ResumeWaiting(cmd.Context()), engine.Close())
+	return errors.Join(engine.Operator().ResumeWaiting(cmd.Context()), engine.Close())
 }

@@ -96,7 +96,7 @@ func engineOverStore(ctx context.Context, configured *config.Config, newStore bo
 	}
 	for i := range configured.Organizations {
 		id := configured.Organizations[i].ID
-		if _, err := engine.AdoptRecords(ctx, id); err != nil && !errors.Is(err, store.ErrConflict) {
+		if _, err := engine.Operator().AdoptRecords(ctx, id); err != nil && !errors.Is(err, store.ErrConflict) {
 			return nil, errors.Join(fmt.Errorf("log: records of organization %s from before the log: %w", id, err), engineConfig.Store.Close())
 		}
 	}

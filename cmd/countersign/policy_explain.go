@@ -152,7 +152,7 @@ func (c *policyExplain) called(cmd *cobra.Command, file *policy.File, intent act
 	if err != nil {
 		return asked, err
 	}
-	asked, err = engine.AskedAboutCall(cmd.Context(), organization.ID, intent)
+	asked, err = engine.Operator().AskedAboutCall(cmd.Context(), organization.ID, intent)
 	return asked, errors.Join(err, engine.Close())
 }
 
@@ -252,7 +252,7 @@ func (c *policyExplain) judged(cmd *cobra.Command, sent countersign.SignedBody) 
 	if err != nil {
 		return asked, err
 	}
-	asked, err = engine.AskedAboutRequest(cmd.Context(), sent)
+	asked, err = engine.Operator().AskedAboutRequest(cmd.Context(), sent)
 	return asked, errors.Join(err, engine.Close())
 }
 

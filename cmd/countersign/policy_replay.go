@@ -140,7 +140,7 @@ func (c *policyReplay) replay(cmd *cobra.Command, engine *countersign.Engine, re
 		if err != nil {
 			return err
 		}
-		authorization, problem := engine.AskedAbout(ctx, record)
+		authorization, problem := engine.Operator().AskedAbout(ctx, record)
 		result, err := replay.Next(ctx, record, authorization, problem)
 		if err != nil {
 			return err
@@ -194,7 +194,7 @@ func decidedSince(ctx context.Context, records store.Store, organization string,
 				return nil, fmt.Errorf("activity %s: %w", page[i].ID, err)
 			}
 			if !record.CreatedAt.Before(since) {
-				order = append(order, decided{record.ID, countersign.DecidedAt(record)})
+				order = append(order, decided{record.ID, record.DecidedAt()})
 			}
 		}
 		if len(page) == 0 {

@@ -129,7 +129,7 @@ func (p *loadedPolicies) recordOne(ctx context.Context, engine *countersign.Engi
 	if file == nil {
 		return nil
 	}
-	if err := engine.LogPolicy(ctx, organizationID, file.Digest()); err != nil {
+	if err := engine.Operator().LogPolicy(ctx, organizationID, file.Digest()); err != nil {
 		return fmt.Errorf("log: policy of organization %s: %w", organizationID, err)
 	}
 	return nil

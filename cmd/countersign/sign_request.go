@@ -152,7 +152,7 @@ func (e *stampedEngine) whole(ctx context.Context, record *activity.Record) (*ac
 	if record, err = activity.DecodeRecord(found.Data); err != nil {
 		return nil, fmt.Errorf("activity %s: %w", found.ID, err)
 	}
-	return record, e.ProveLogged(ctx, record)
+	return record, e.Log().Prove(ctx, record)
 }
 
 // refuseUnsigned returns an error if an activity is not completed.

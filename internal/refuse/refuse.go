@@ -1,7 +1,6 @@
-// The functions in this file translate the errors of chains, keystores, stores and
-// services for callers: into an *activity.Error that reveals no files, devices or hosts.
-
-package countersign
+// Package refuse translates the errors of chains, keystores, stores, directories and policies
+// for callers: into an *activity.Error that reveals no files, devices or hosts.
+package refuse
 
 import (
 	"context"
@@ -16,17 +15,17 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// refuseTransaction translates an error of a chain or a key.
-func refuseTransaction(err error) error {
+// Transaction translates an error of a chain or a key.
+func Transaction(err error) error {
 	if refused, ok := errors.AsType[*activity.Error](intents.Refuse(err)); ok {
 		return refused
 	}
-	return refuseKey(err)
+	return Key(err)
 }
 
-// refuseKey translates an error of the keystore, without its text, which may name files,
+// Key translates an error of the keystore, without its text, which may name files,
 // devices and slots.
-func refuseKey(err error) error {
+func Key(err error) error {
 	var throttled *keystore.ThrottledError
 	switch {
 	case errors.As(err, &throttled):
@@ -51,21 +50,17 @@ func refuseKey(err error) error {
 	return activity.NewError(activity.ReasonInternal, "", err, "the key could not be used")
 }
 
-// errNoKey is the error of a keystore that breaks its contract.
-var errNoKey = errors.New("keystore: Find returned neither a key nor an error")
+// ErrNoKey is the error of a keystore that breaks its contract.
+var ErrNoKey = errors.New("keystore: Find returned neither a key nor an error")
 
-func refuseStamp(cause error) error {
-	return activity.NewError(activity.ReasonSignatureInvalid, "", cause,
-		"the stamp does not verify: it is malformed, or not over this body by a valid key of the organization")
-}
-
-func refuseDirectory(err error) error {
+// Directory translates an error of the directory.
+func Directory(err error) error {
 	return activity.NewError(activity.ReasonUnavailable, "", err, "the directory of organizations cannot be read: try again")
 }
 
-// refuseStore translates an error of the store, without its text, which may name files
+// Store translates an error of the store, without its text, which may name files
 // and hosts. The refusal of an operation's change is returned as it is.
-func refuseStore(err error) error {
+func Store(err error) error {
 	if refused, ok := errors.AsType[*activity.Error](err); ok {
 		return refused
 	}
@@ -98,8 +93,8 @@ func refuseStore(err error) error {
 	return activity.NewError(activity.ReasonInternal, "", err, "the store of activities could not be used")
 }
 
-// refusePolicy translates an error of a policy.
-func (e *Engine) refusePolicy(err error) error {
+// Policy translates an error of a policy.
+func Policy(err error, now time.Time) error {
 	var exceeded *access.LimitExceeded
 	switch {
 	case err == nil:
@@ -107,7 +102,7 @@ func (e *Engine) refusePolicy(err error) error {
 	case errors.As(err, &exceeded):
 		refused := activity.NewError(activity.ReasonLimitExceeded, "", err, "not authorized: %v", err)
 		if !exceeded.Frees.IsZero() {
-			refused.RetryAfter = max(0, exceeded.Frees.Sub(e.config.Now()))
+			refused.RetryAfter = max(0, exceeded.Frees.Sub(now))
 		}
 		return refused
 	case errors.Is(err, access.ErrDenied):
@@ -119,5 +114,5 @@ func (e *Engine) refusePolicy(err error) error {
 // maxQuoted is how many bytes of a caller's text an error or a log line quotes.
 const maxQuoted = 100
 
-// shorten truncates a caller's text for an error or a log line.
-func shorten(text string) string { return plaintext.Shorten(text, maxQuoted) }
+// Shorten truncates a caller's text for an error or a log line.
+func Shorten(text string) string { return plaintext.Shorten(text, maxQuoted) }

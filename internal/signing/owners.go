@@ -1,4 +1,4 @@
-package countersign
+package signing
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -13,7 +14,7 @@ import (
 // ignores what the transaction claims: an address is
 // the organization's if one of its keys is found at it.
 type owners struct {
-	engine         *Engine
+	keys           keystore.Keystore
 	organizationID string
 	chain          chains.Chain
 	tx             chains.Transaction
@@ -42,14 +43,14 @@ func (o *owners) at(ctx context.Context, address []byte) (owned ownedKey, ok boo
 	if len(address) == 0 || !ok {
 		return owned, false, nil
 	}
-	key, err := o.engine.config.Keystore.Find(ctx, o.organizationID, locator)
+	key, err := o.keys.Find(ctx, o.organizationID, locator)
 	switch {
 	case errors.Is(err, keystore.ErrKeyNotFound):
 		return owned, false, nil
 	case err != nil:
-		return owned, false, refuseKey(err)
+		return owned, false, refuse.Key(err)
 	case key == nil:
-		return owned, false, refuseKey(errNoKey)
+		return owned, false, refuse.Key(refuse.ErrNoKey)
 	}
 	owned, err = o.key(ctx, key.ID())
 	return owned, err == nil, err
@@ -70,7 +71,7 @@ func (o *owners) known(ctx context.Context, signing chains.Signing) error {
 // key returns a key with the wallet that it belongs to.
 func (o *owners) key(ctx context.Context, id string) (ownedKey, error) {
 	owned := ownedKey{KeyID: id}
-	finder, ok := o.engine.config.Keystore.(keystore.WalletFinder)
+	finder, ok := o.keys.(keystore.WalletFinder)
 	if !ok {
 		return owned, nil
 	}
@@ -79,7 +80,7 @@ func (o *owners) key(ctx context.Context, id string) (ownedKey, error) {
 	case errors.Is(err, keystore.ErrKeyNotFound):
 		return owned, nil
 	case err != nil:
-		return owned, refuseKey(err)
+		return owned, refuse.Key(err)
 	}
 	account, _ := wallet.Account(id)
 	owned.WalletID, owned.Wallet, owned.Path = wallet.ID, wallet.Name, account.Path

@@ -1,4 +1,4 @@
-package countersign
+package approvals
 
 import (
 	"context"
@@ -9,6 +9,9 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/records"
+	"github.com/countersign-dev/countersign/internal/refuse"
+	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -22,10 +25,10 @@ type pending struct {
 // resume carries out an activity that has its votes, on behalf of s: a vote or a
 // sweep. An activity without them is returned unchanged. If there is an obstacle that
 // may pass, the activity is returned with the reason and goes on waiting.
-func (e *Engine) resume(ctx context.Context, s *submission, waiting *pending) (*activity.Record, error) {
+func (a *Approvals) resume(ctx context.Context, s *request.Submission, waiting *pending) (*activity.Record, error) {
 	var limited error
-	for range beginAttempts {
-		j, err := e.judge(ctx, waiting.organization, waiting.Record, e.spent(waiting.Request.Fingerprint))
+	for range records.BeginAttempts {
+		j, err := a.judge(ctx, waiting.organization, waiting.Record, a.Records.Spent(waiting.Request.Fingerprint))
 		if err != nil {
 			return waiting.Record, nil //nolint:nilerr // the vote is counted; the sweep continues with it
 		}
@@ -33,26 +36,26 @@ func (e *Engine) resume(ctx context.Context, s *submission, waiting *pending) (*
 			return waiting.Record, nil
 		}
 		if j.refused != nil {
-			return e.notNow(ctx, waiting, j.refused)
+			return a.notNow(ctx, waiting, j.refused)
 		}
-		record, err := e.carryOut(ctx, s, j.submission, waiting)
+		record, err := a.carryOut(ctx, s, j.submission, waiting)
 		if !errors.Is(err, store.ErrLimit) {
 			return record, err
 		}
-		limited = refuseStore(err)
+		limited = refuse.Store(err)
 	}
-	return e.notNow(ctx, waiting, limited)
+	return a.notNow(ctx, waiting, limited)
 }
 
 // carryOut takes the lease of a waiting activity with its charges, and performs it.
-func (e *Engine) carryOut(ctx context.Context, s, resumed *submission, waiting *pending) (*activity.Record, error) {
-	resumed.charges = store.Charges{By: waiting.Request.Fingerprint, List: resumed.decision.Charges}
-	claim := e.claim(waiting.Request)
-	claim.Revision, claim.Now = waiting.revision, e.config.Now()
-	begun, err := e.config.Store.Begin(ctx, claim, resumed.charges.Take(claim.Now, nil))
+func (a *Approvals) carryOut(ctx context.Context, s, resumed *request.Submission, waiting *pending) (*activity.Record, error) {
+	resumed.Charges = store.Charges{By: waiting.Request.Fingerprint, List: resumed.Decision.Charges}
+	claim := a.Records.Claim(waiting.Request)
+	claim.Revision, claim.Now = waiting.revision, a.Records.Now()
+	begun, err := a.Records.Store.Begin(ctx, claim, resumed.Charges.Take(claim.Now, nil))
 	switch {
 	case errors.Is(err, store.ErrStale):
-		return e.notNow(ctx, waiting, refuseStore(err))
+		return a.notNow(ctx, waiting, refuse.Store(err))
 	case err != nil:
 		return nil, err
 	case begun.Recorded != nil:
@@ -60,21 +63,21 @@ func (e *Engine) carryOut(ctx context.Context, s, resumed *submission, waiting *
 	case begun.Lease == nil:
 		return nil, store.ErrHeld
 	}
-	resumed.lease, s.resumed = *begun.Lease, resumed
-	record, err := e.perform(ctx, resumed)
+	resumed.Lease, s.Resumed = *begun.Lease, resumed
+	record, err := a.Records.Perform(ctx, resumed)
 	s.Performed = resumed.Performed
 	switch {
 	case errors.Is(err, store.ErrLeaseLost):
 		return nil, store.ErrChanged // another node took over, and its result is the answer
-	case err != nil && resumed.result == nil:
-		return e.notNow(ctx, waiting, err)
+	case err != nil && resumed.Result == nil:
+		return a.notNow(ctx, waiting, err)
 	}
 	return record, err
 }
 
 // notNow notes why an activity with enough votes is not signed. It goes on waiting,
 // unless the obstacle never passes.
-func (e *Engine) notNow(ctx context.Context, waiting *pending, cause error) (*activity.Record, error) {
+func (a *Approvals) notNow(ctx context.Context, waiting *pending, cause error) (*activity.Record, error) {
 	refused, ok := errors.AsType[*activity.Error](cause)
 	if !ok {
 		return nil, cause
@@ -90,51 +93,47 @@ func (e *Engine) notNow(ctx context.Context, waiting *pending, cause error) (*ac
 		}
 		after.Decision.Reason = refused.Message
 	}
-	return e.update(context.WithoutCancel(ctx), waiting, &after)
+	return a.update(context.WithoutCancel(ctx), waiting, &after)
 }
 
 // abandoned reports whether an activity has waited too long.
-func (e *Engine) abandoned(record *activity.Record) bool {
-	return e.config.Now().After(record.CreatedAt.Add(e.config.MaxWaiting))
+func (a *Approvals) abandoned(record *activity.Record) bool {
+	return a.Records.Now().After(record.CreatedAt.Add(a.Records.MaxWaiting))
 }
 
 // reject ends an activity that has waited too long.
-func (e *Engine) reject(ctx context.Context, waiting *pending) (*activity.Record, error) {
+func (a *Approvals) reject(ctx context.Context, waiting *pending) (*activity.Record, error) {
 	after := *waiting.Record
 	after.Status, after.Decision.Reason = activity.StatusRejected, "its votes did not come in time"
-	return e.update(ctx, waiting, &after)
+	return a.update(ctx, waiting, &after)
 }
 
 // update replaces the record of an activity that waits. If that ends the activity, the
 // record gets its app proof.
-func (e *Engine) update(ctx context.Context, waiting *pending, after *activity.Record) (*activity.Record, error) {
-	after.UpdatedAt = e.config.Now()
+func (a *Approvals) update(ctx context.Context, waiting *pending, after *activity.Record) (*activity.Record, error) {
+	after.UpdatedAt = a.Records.Now()
 	if !after.Status.Waits() {
-		if err := e.prove(after, nil); err != nil {
+		if err := a.Records.Prove(after, nil); err != nil {
 			return nil, err
 		}
 	}
-	if err := e.replace(ctx, after, waiting.revision); err != nil {
+	if err := a.Records.Replace(ctx, after, waiting.revision); err != nil {
 		return nil, err
 	}
 	return after, nil
 }
 
-// ResumeWaiting goes through the activities that wait. One that has its votes is
+// ResumeAll goes through the activities that wait. One that has its votes is
 // carried out, unless there is still an obstacle; one that has waited longer than
-// Config.MaxWaiting is rejected. The engine calls it every SweepInterval, as long as
-// requests come.
-func (e *Engine) ResumeWaiting(ctx context.Context) error {
-	if err := e.takesRequests(); err != nil {
-		return err
-	}
-	waiting, err := e.config.Store.Waiting(ctx)
+// Config.MaxWaiting is rejected.
+func (a *Approvals) ResumeAll(ctx context.Context) error {
+	waiting, err := a.Records.Store.Waiting(ctx)
 	if err != nil {
-		return refuseStore(err)
+		return refuse.Store(err)
 	}
 	var failed error
 	for i := range waiting {
-		err := e.resumeOne(ctx, &waiting[i])
+		err := a.resumeOne(ctx, &waiting[i])
 		if err != nil && !errors.Is(err, store.ErrChanged) && !errors.Is(err, store.ErrHeld) && !errors.Is(err, store.ErrNotFound) {
 			failed = errors.Join(failed, err)
 		}
@@ -146,41 +145,41 @@ func (e *Engine) ResumeWaiting(ctx context.Context) error {
 // panic, of a policy or of a key's backend for instance, is logged and returned as an
 // error: no client waits here whose connection it would end, and the activity would end
 // the process again at every start.
-func (e *Engine) resumeOne(ctx context.Context, listed *store.Activity) (err error) {
+func (a *Approvals) resumeOne(ctx context.Context, listed *store.Activity) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			e.config.Logger.ErrorContext(ctx, "panic while resuming an activity", "organization", listed.OrganizationID, "activity", listed.ID, "cause", cause, "stack", string(debug.Stack()))
+			a.Records.Logger.ErrorContext(ctx, "panic while resuming an activity", "organization", listed.OrganizationID, "activity", listed.ID, "cause", cause, "stack", string(debug.Stack()))
 			err = fmt.Errorf("resuming activity %s: panic: %v", listed.ID, cause)
 		}
 	}()
-	found, err := e.config.Store.Find(ctx, listed.OrganizationID, listed.Fingerprint)
+	found, err := a.Records.Store.Find(ctx, listed.OrganizationID, listed.Fingerprint)
 	if err != nil {
 		return err
 	}
-	record, err := decodeRecorded(ctx, &found)
+	record, err := records.Decode(ctx, &found)
 	if err != nil || !record.Status.Waits() {
 		return err
 	}
 	waiting := &pending{Record: record, revision: found.Revision}
-	s := newSubmission("resume")
-	s.organizationID = listed.OrganizationID
-	if e.abandoned(record) {
-		record, err = e.reject(ctx, waiting)
-	} else if waiting.organization, err = e.organizationOf(ctx, listed.OrganizationID); err == nil {
-		record, err = e.resume(ctx, s, waiting)
+	s := request.New("resume")
+	s.OrganizationID = listed.OrganizationID
+	if a.abandoned(record) {
+		record, err = a.reject(ctx, waiting)
+	} else if waiting.organization, err = request.OrganizationOf(ctx, a.Directory, listed.OrganizationID); err == nil {
+		record, err = a.resume(ctx, s, waiting)
 	}
-	if s.resumed == nil {
-		e.logEnded(ctx, record)
+	if s.Resumed == nil {
+		a.logEnded(ctx, record)
 		return err
 	}
-	s.caller, s.record, s.Duration = s.resumed.caller, record, time.Since(s.started)
-	e.log(ctx, s, err)
+	s.Caller, s.Record, s.Duration = s.Resumed.Caller, record, time.Since(s.Started)
+	s.Log(ctx, a.Records.Logger, err)
 	return err
 }
 
 // logEnded writes the log line of an activity that ended without a request and without
 // a signature: it waited too long, or can never be signed.
-func (e *Engine) logEnded(ctx context.Context, record *activity.Record) {
+func (a *Approvals) logEnded(ctx context.Context, record *activity.Record) {
 	if record == nil || record.Status.Waits() {
 		return
 	}
@@ -190,5 +189,5 @@ func (e *Engine) logEnded(ctx context.Context, record *activity.Record) {
 	} else {
 		attributes = append(attributes, "reason", record.Decision.Reason)
 	}
-	e.config.Logger.InfoContext(ctx, "an activity that waited has ended", attributes...)
+	a.Records.Logger.InfoContext(ctx, "an activity that waited has ended", attributes...)
 }

@@ -32,7 +32,7 @@ func TestAskedAboutRequest(t *testing.T) {
 	} {
 		sent := f.APIKey.Sign(fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":%s,"generateAppProofs":false}`,
 			kind, at, enginetest.Organization, parameters))
-		before, err := f.Engine.AskedAboutRequest(t.Context(), sent)
+		before, err := f.Engine.Operator().AskedAboutRequest(t.Context(), sent)
 		if err != nil {
 			t.Errorf("%s: %v", kind, err)
 			continue
@@ -70,7 +70,7 @@ func TestAskedAboutRequestOfAnyAge(t *testing.T) {
 	if err := f.Engine.CheckRequest(t.Context(), old); err == nil {
 		t.Error("CheckRequest accepts it")
 	}
-	if _, err := f.Engine.AskedAboutRequest(t.Context(), old); err != nil {
+	if _, err := f.Engine.Operator().AskedAboutRequest(t.Context(), old); err != nil {
 		t.Error(err)
 	}
 	forged := f.APIKey.Sign(f.Body(enginetest.Request{}))
@@ -83,7 +83,7 @@ func TestAskedAboutRequestOfAnyAge(t *testing.T) {
 		"no key":      {f.APIKey.Sign(f.Body(enginetest.Request{SignWith: "another"})), activity.ReasonNotFound},
 		"vote":        {f.ben.Sign(f.body(activity.TypeApproveActivity, f.submit(), "")), activity.ReasonRequestInvalid},
 	} {
-		_, err := f.Engine.AskedAboutRequest(t.Context(), test.sent)
+		_, err := f.Engine.Operator().AskedAboutRequest(t.Context(), test.sent)
 		if refused, ok := errors.AsType[*activity.Error](err); !ok || refused.Reason != test.reason {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -1,4 +1,4 @@
-package countersign
+package approvals
 
 import (
 	"context"
@@ -9,14 +9,15 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/internal/records"
+	"github.com/countersign-dev/countersign/internal/request"
 )
 
 // judgement is an activity that waits, as the current directory, keys and policy see
 // it.
 type judgement struct {
 	// submission is the activity as if it were submitted now.
-	submission *submission
+	submission *request.Submission
 	submitter  string        // user id
 	votes      []access.Vote // those that count
 	now        time.Time
@@ -32,22 +33,22 @@ type judgement struct {
 // judge judges an activity that waits. organization is nil if the directory does not
 // know it any more. The error is of the directory or the store; every other obstacle
 // is in judgement.refused.
-func (e *Engine) judge(ctx context.Context, organization *access.Organization, record *activity.Record, spent access.SpentReader) (*judgement, error) {
+func (a *Approvals) judge(ctx context.Context, organization *access.Organization, record *activity.Record, spent access.SpentReader) (*judgement, error) {
 	j := &judgement{
-		submission: newSubmission(operationPath(record.Request.Type)), submitter: record.Submitter().UserID,
-		now: e.config.Now(), groups: record.Decision.Groups(),
+		submission: request.NewOf(record.Request.Type), submitter: record.Submitter().UserID,
+		now: a.Records.Now(), groups: record.Decision.Groups(),
 	}
 	s := j.submission
-	s.organizationID, s.record = record.Request.OrganizationID, record
+	s.OrganizationID, s.Record = record.Request.OrganizationID, record
 	var err error
-	if j.votes, err = e.countedVotes(ctx, record); err != nil {
+	if j.votes, err = a.countedVotes(ctx, record); err != nil {
 		return nil, err
 	}
-	if s.caller, err = e.submitterOf(ctx, organization, record); err == nil {
-		err = e.prepareAgain(ctx, s)
+	if s.Caller, err = a.submitterOf(ctx, organization, record); err == nil {
+		err = a.prepareAgain(ctx, s)
 	}
 	if err == nil {
-		s.decision, err = e.ask(ctx, s, j.votes, spent)
+		s.Decision, err = a.Engine.Ask(ctx, s, j.votes, spent)
 	}
 	if err != nil {
 		if refused, ok := errors.AsType[*activity.Error](err); ok {
@@ -55,11 +56,11 @@ func (e *Engine) judge(ctx context.Context, organization *access.Organization, r
 		}
 		return j, err
 	}
-	if len(s.decision.Rules) == 0 {
+	if len(s.Decision.Rules) == 0 {
 		j.refused = activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
 			"not authorized: no policy judges this any more, and without one nothing that waits is signed")
 	}
-	for _, group := range withAges(s.decision.Approvals) {
+	for _, group := range withAges(s.Decision.Approvals) {
 		if !slices.ContainsFunc(j.groups, func(other access.Group) bool { return reflect.DeepEqual(group, other) }) {
 			j.groups = append(j.groups, group)
 		}
@@ -69,24 +70,24 @@ func (e *Engine) judge(ctx context.Context, organization *access.Organization, r
 
 // prepareAgain reads the request of an activity that waits again, and refuses it
 // unless it is read as its voters were shown it.
-func (e *Engine) prepareAgain(ctx context.Context, s *submission) error {
-	request, err := activity.Decode(s.record.Request.Body)
+func (a *Approvals) prepareAgain(ctx context.Context, s *request.Submission) error {
+	request, err := activity.Decode(s.Record.Request.Body)
 	if err != nil {
 		return err
 	}
-	s.request, s.intent = request, request.Intent
-	if err := e.prepareWork(ctx, s); err != nil {
+	s.Request, s.Intent = request, request.Intent
+	if err := a.Engine.Prepare(ctx, s); err != nil {
 		return err
 	}
-	p, ok := s.task.(*prepared)
-	if !ok {
+	signs := s.Signing()
+	if signs == nil {
 		return activity.NewError(activity.ReasonRequestInvalid, "type", nil, "%s cannot wait", request.Type)
 	}
-	reading, err := p.recordedReading(ctx, nil)
+	reading, err := signs.Recorded(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if reading.Digest() != s.record.Reading.Digest() {
+	if reading.Digest() != s.Record.Reading.Digest() {
 		return activity.NewError(activity.ReasonRequestInvalid, "", errReading,
 			"the transaction is read in another way than when it was submitted, and not as its voters were shown it: submit it again")
 	}
@@ -97,13 +98,13 @@ func (e *Engine) prepareAgain(ctx context.Context, s *submission) error {
 var errReading = errors.New("countersign: the reading has changed")
 
 // submitterOf looks up the submitter of a record again.
-func (e *Engine) submitterOf(ctx context.Context, organization *access.Organization, record *activity.Record) (*caller, error) {
-	member, err := e.memberOf(ctx, record, record.Submitter())
+func (a *Approvals) submitterOf(ctx context.Context, organization *access.Organization, record *activity.Record) (*request.Caller, error) {
+	member, err := request.MemberOf(ctx, a.Directory, a.Records.Now(), record, record.Submitter())
 	if err != nil {
 		return nil, err
 	}
-	submitter := &caller{organization: organization, member: member}
-	if organization == nil || member == nil || !submitter.member.May(record.Request.Type) {
+	submitter := &request.Caller{Organization: organization, Member: member}
+	if organization == nil || member == nil || !submitter.Member.May(record.Request.Type) {
 		return nil, activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
 			"not authorized: the submitter's credential is not valid any more, or may not submit %s", record.Request.Type)
 	}
@@ -113,14 +114,14 @@ func (e *Engine) submitterOf(ctx context.Context, organization *access.Organizat
 // countedVotes returns the approvals of a record that are on its reading and whose voters
 // are still members, with their current tags. Votes are counted by user; how old one may be is up to each
 // group.
-func (e *Engine) countedVotes(ctx context.Context, record *activity.Record) ([]access.Vote, error) {
+func (a *Approvals) countedVotes(ctx context.Context, record *activity.Record) ([]access.Vote, error) {
 	var votes []access.Vote
 	for i := range record.Votes {
 		vote := &record.Votes[i]
 		if vote.Selection != activity.SelectionApproved {
 			continue
 		}
-		member, err := e.memberOf(ctx, record, vote)
+		member, err := request.MemberOf(ctx, a.Directory, a.Records.Now(), record, vote)
 		if err != nil {
 			return nil, err
 		}
@@ -144,25 +145,7 @@ func onReading(vote *activity.Vote, reading *activity.Reading) bool {
 		return false
 	}
 	intent, ok := request.Intent.(activity.VoteIntent)
-	return ok && intent.CheckShown(hexDigest(reading.Digest())) == nil
-}
-
-// memberOf returns the member that cast a vote, or nil if it is no longer a member or
-// its credential has expired.
-func (e *Engine) memberOf(ctx context.Context, record *activity.Record, vote *activity.Vote) (*access.Member, error) {
-	member, err := e.config.Directory.Member(ctx, record.Request.OrganizationID, stamp.ID(vote.Credential))
-	switch {
-	case errors.Is(err, access.ErrCredentialNotFound), errors.Is(err, access.ErrOrganizationNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, refuseDirectory(err)
-	case member.User.ID != vote.UserID:
-		return nil, nil
-	}
-	if expires := member.Credential.ExpiresAt; !expires.IsZero() && !e.config.Now().Before(expires) {
-		return nil, nil
-	}
-	return member, nil
+	return ok && intent.CheckShown(records.HexDigest(reading.Digest())) == nil
 }
 
 // missing returns every group with the number of votes that it still needs, and the

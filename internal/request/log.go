@@ -1,4 +1,4 @@
-package countersign
+package request
 
 import (
 	"context"
@@ -6,52 +6,42 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/intents"
+	"github.com/countersign-dev/countersign/internal/refuse"
+	"github.com/countersign-dev/countersign/internal/signing"
 )
 
-// observed reports a request that has ended to the observer and the log.
-func (e *Engine) observed(ctx context.Context, s *submission, err error) {
-	s.Duration = time.Since(s.started)
-	if refused, ok := errors.AsType[*activity.Error](err); ok {
-		s.Reason = refused.Reason
-	}
-	if e.config.Observer != nil {
-		e.config.Observer.Observe(s.Observation)
-	}
-	e.log(ctx, s, err)
-}
-
-// log writes the line of one request: as far as it came, who sent it, which keys it
+// Log writes the log line of the request: as far as it came, who sent it, which keys it
 // asked for, and what it does. It never has a contact, a code, or the text of a message.
 // Why a stamp was refused is logged only, and not answered.
-func (e *Engine) log(ctx context.Context, s *submission, err error) {
+func (s *Submission) Log(ctx context.Context, logger *slog.Logger, err error) {
 	refused, _ := errors.AsType[*activity.Error](err)
 	level := slog.LevelInfo
 	if err != nil && (refused == nil || refused.Code == activity.CodeInternal || refused.Code == activity.CodeUnavailable) {
 		level = slog.LevelError
 	}
-	if !e.config.Logger.Enabled(ctx, level) {
+	if !logger.Enabled(ctx, level) {
 		return
 	}
 	attributes := []slog.Attr{
 		slog.String("operation", s.Operation),
-		slog.String("organization", s.organizationID),
+		slog.String("organization", s.OrganizationID),
 		slog.Duration("duration", s.Duration),
 	}
-	if id, ok := ctx.Value(requestIDKey{}).(string); ok {
-		attributes = append(attributes, slog.String("request", id))
+	from := access.OriginOf(ctx)
+	if from.RequestID != "" {
+		attributes = append(attributes, slog.String("request", from.RequestID))
 	}
-	if remote, ok := ctx.Value(remoteKey{}).(string); ok {
-		attributes = append(attributes, slog.String("remote", remote))
+	if from.Remote != "" {
+		attributes = append(attributes, slog.String("remote", from.Remote))
 	}
-	if s.caller != nil {
+	if s.Caller != nil {
 		attributes = append(attributes, s.attributes()...)
 	}
 	if refused == nil {
@@ -62,7 +52,7 @@ func (e *Engine) log(ctx context.Context, s *submission, err error) {
 			attributes = append(attributes, slog.String("cause", s.withoutContents(cause, refused)))
 		}
 	}
-	e.config.Logger.LogAttrs(ctx, level, "request", attributes...)
+	logger.LogAttrs(ctx, level, "request", attributes...)
 }
 
 // causeOf returns what the log says behind the message.
@@ -74,58 +64,42 @@ func causeOf(refused *activity.Error) string {
 }
 
 // attributes returns who sent the request and what it does.
-func (s *submission) attributes() []slog.Attr {
-	user := s.caller.member.User
+func (s *Submission) attributes() []slog.Attr {
+	user := s.Caller.Member.User
 	attributes := []slog.Attr{slog.String("user", user.ID), slog.String("userName", user.Name)}
-	if credential := s.caller.member.Credential; credential != nil {
+	if credential := s.Caller.Member.Credential; credential != nil {
 		attributes = append(attributes, slog.String("credential", string(credential.ID())))
 	} else {
 		attributes = append(attributes, slog.String("scheme", string(activity.SchemeLocal)))
 	}
-	if s.record != nil {
-		attributes = append(attributes, slog.String("activity", s.record.ID))
+	if s.Record != nil {
+		attributes = append(attributes, slog.String("activity", s.Record.ID))
 	}
-	if s.resumed != nil {
-		attributes = append(attributes, slog.String("submitter", s.resumed.caller.member.User.ID))
+	if s.Resumed != nil {
+		attributes = append(attributes, slog.String("submitter", s.Resumed.Caller.Member.User.ID))
 	}
-	carried := s.carried()
-	if p, ok := carried.task.(*prepared); ok {
-		attributes = append(attributes, p.attributes()...)
+	carried := s.Carried()
+	if p := carried.Signing(); p != nil {
+		attributes = append(attributes, signed(p)...)
 	}
-	if len(carried.decision.Rules) > 0 {
-		attributes = append(attributes, slog.Any("rules", carried.decision.Rules))
+	if len(carried.Decision.Rules) > 0 {
+		attributes = append(attributes, slog.Any("rules", carried.Decision.Rules))
 	}
 	return attributes
 }
 
-// attributes returns the chain, the keys and the effects.
-func (p *prepared) attributes() []slog.Attr {
+// signed returns the chain, the keys and the effects.
+func signed(p *signing.Prepared) []slog.Attr {
 	attributes := []slog.Attr{
-		slog.String("chain", p.owners.chain.Name()),
-		slog.Any("keys", p.signing.KeyIDs()),
-		slog.Any("addresses", p.addresses()),
-		slog.Any("effects", shortEffects(p.signing.Effects())),
+		slog.String("chain", p.Chain().Name()),
+		slog.Any("keys", p.KeyIDs()),
+		slog.Any("addresses", p.Addresses()),
+		slog.Any("effects", shortEffects(p.Claimed())),
 	}
-	if len(p.reading) > 0 {
-		attributes = append(attributes, slog.String("readings", p.reading.DigestText()))
+	if len(p.Readings()) > 0 {
+		attributes = append(attributes, slog.String("readings", p.Readings().DigestText()))
 	}
 	return attributes
-}
-
-// addresses returns one address of each key: the one that the request signs
-// with, or the key's first on this chain.
-func (p *prepared) addresses() []string {
-	signWith := intents.SignWith(p.intent)
-	var addresses []string
-	for _, key := range p.keys() {
-		all := p.owners.chain.Addresses(key.PublicKey())
-		if len(all) == 0 {
-			continue
-		}
-		i := slices.IndexFunc(all, func(a chains.Address) bool { return strings.EqualFold(a.Address, signWith) })
-		addresses = append(addresses, all[max(i, 0)].Address)
-	}
-	return addresses
 }
 
 // maxLoggedEffects is how many effects a log line has at most.
@@ -154,14 +128,14 @@ func shortEffect(effect *chains.Effect) string {
 		words = append(words, shortAmount(effect.Amount))
 	}
 	if !effect.Asset.IsNone() {
-		words = append(words, shorten(shortAsset(effect.Asset)))
+		words = append(words, refuse.Shorten(shortAsset(effect.Asset)))
 	}
 	for _, party := range []struct {
 		word string
 		is   chains.Party
 	}{{"account", effect.Account}, {"to", effect.To}} {
 		if !party.is.IsNone() {
-			words = append(words, party.word, shorten(party.is.String()))
+			words = append(words, party.word, refuse.Shorten(party.is.String()))
 		}
 	}
 	return strings.Join(words, " ")
@@ -195,23 +169,23 @@ func shortAsset(asset chains.Asset) string {
 // withoutContents hides in a text for the log where a one-time password is sent, and
 // what a message says: the error of a reader, a policy or a mail server may repeat it.
 // cause is the error that the text is about.
-func (s *submission) withoutContents(text string, cause error) string {
-	carried := s.carried()
-	if intent, ok := carried.intent.(activity.Personal); ok {
+func (s *Submission) withoutContents(text string, cause error) string {
+	carried := s.Carried()
+	if intent, ok := carried.Intent.(activity.Personal); ok {
 		for _, personal := range intent.PersonalTexts() {
 			text = hide(text, personal)
 		}
 		return text
 	}
-	if !intents.IsMessage(carried.intent) {
+	if !intents.IsMessage(carried.Intent) {
 		return text
 	}
-	p, read := carried.task.(*prepared)
-	if parse, ok := errors.AsType[*chains.ParseError](cause); ok && !read {
+	p := carried.Signing()
+	if parse, ok := errors.AsType[*chains.ParseError](cause); ok && p == nil {
 		return fmt.Sprintf("%s: malformed at byte %d", parse.Chain, parse.Offset)
 	}
-	if read {
-		for _, effect := range p.signing.Effects() {
+	if p != nil {
+		for _, effect := range p.Claimed() {
 			for _, arg := range effect.Args {
 				text = hide(text, arg.Value)
 			}

@@ -1,0 +1,92 @@
+package approvals
+
+import (
+	"context"
+	"slices"
+
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/records"
+	"github.com/countersign-dev/countersign/internal/request"
+)
+
+// MayRead reports whether the activity exists for the caller: the caller submitted it,
+// may submit its type, or voted on it or could have. While it waits, those who could
+// vote include the groups that only the current policy demands: without their votes it
+// is never signed.
+func (a *Approvals) MayRead(ctx context.Context, reader *request.Caller, record *activity.Record) (bool, error) {
+	if reader.Submitted(record) || reader.Member.May(record.Request.Type) || votesOn(reader, record) {
+		return true, nil
+	}
+	if !record.Status.Waits() || !mayVote(reader) {
+		return false, nil
+	}
+	j, err := a.judge(ctx, reader.Organization, record, a.Records.Spent(record.Request.Fingerprint))
+	return err == nil && belongsToAny(reader, j.groups), err
+}
+
+// votesOn reports whether the caller has voted on the activity, or belongs to one of
+// the groups that it was submitted with, with a credential that may vote.
+func votesOn(c *request.Caller, record *activity.Record) bool {
+	if slices.ContainsFunc(record.Votes, func(vote activity.Vote) bool { return vote.UserID == c.Member.User.ID }) {
+		return true
+	}
+	return mayVote(c) && belongsToAny(c, record.Decision.Groups())
+}
+
+// mayVote reports whether the caller's credential may vote at all.
+func mayVote(c *request.Caller) bool {
+	return c.Member.May(activity.TypeApproveActivity) || c.Member.May(activity.TypeRejectActivity)
+}
+
+func belongsToAny(c *request.Caller, groups []access.Group) bool {
+	return slices.ContainsFunc(groups, func(group access.Group) bool { return access.BelongsTo(&group, c.Member.User) })
+}
+
+// ShownTo returns what a caller who may read a record is shown of it. A stamp of
+// another caller is left out while it is live, since it could be sent again with its
+// body. A verification token is only for its submitter.
+func (a *Approvals) ShownTo(ctx context.Context, reader *request.Caller, record *activity.Record) (*activity.Record, error) {
+	credential := string(reader.Member.Credential.ID())
+	shown := record.WithoutStamps(func(vote *activity.Vote) bool {
+		until := a.Records.LiveUntil(vote.StampedAt)
+		return vote.Credential != credential && (until.IsZero() || !a.Records.Now().After(until))
+	})
+	if record.Request.Type.HasBearerResult() && !reader.Submitted(record) {
+		shown.Result = nil
+	}
+	if !record.Status.Waits() {
+		return shown, nil
+	}
+	var err error
+	shown.Viewer, err = a.viewer(ctx, reader, record)
+	return shown, err
+}
+
+// viewer returns what the caller can do about an activity that waits. The review is
+// only for its submitter and for users who could vote.
+func (a *Approvals) viewer(ctx context.Context, reader *request.Caller, record *activity.Record) (viewer activity.Viewer, err error) {
+	j, err := a.judge(ctx, reader.Organization, record, a.Records.Spent(record.Request.Fingerprint))
+	if err != nil {
+		return viewer, err
+	}
+	groups, missing := j.missing()
+	admitted := j.admits(reader.Member)
+	viewer.CanApprove = reader.Member.May(activity.TypeApproveActivity) && admitted && (missing == 0 || !j.hasVoted(reader.Member.User.ID))
+	viewer.CanReject = reader.Member.May(activity.TypeRejectActivity) && j.mayReject(reader.Member)
+	if !reader.Submitted(record) && !votesOn(reader, record) && !belongsToAny(reader, j.groups) {
+		return viewer, nil
+	}
+	reason := record.Decision.Reason // of the last attempt
+	if j.refused != nil {
+		reason = j.refused.Error()
+	}
+	viewer.Review = &activity.Review{
+		Shown: records.HexDigest(record.Reading.Digest()), SummaryDigest: records.HexDigest(record.Reading.SummaryDigest()),
+		Summary: record.Reading.Summary, Effects: record.Reading.Effects, Hazards: record.Reading.Hazards,
+		Sentences: record.Reading.Sentences, KeyIDs: record.Reading.KeyIDs, Readings: record.Reading.Readings,
+		PolicyDigest: record.Decision.PolicyDigest, Rules: record.Decision.Rules, Missing: groups,
+		Reason: reason, ExpiresAt: record.CreatedAt.Add(a.Records.MaxWaiting),
+	}
+	return viewer, nil
+}

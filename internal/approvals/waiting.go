@@ -1,0 +1,126 @@
+// Package approvals is the life of an activity that needs more votes than its submitter's.
+// It is recorded and waits (Wait). A vote on it is a request of its own (Vote): the activity
+// is judged as the directory, the keys and the policy are at that time, and the last vote
+// that it needs carries it out. What stopped it then is tried again later (ResumeAll). Who
+// may read an activity, and what a reader can do about it, is decided here too (MayRead,
+// ShownTo).
+package approvals
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/records"
+	"github.com/countersign-dev/countersign/internal/refuse"
+	"github.com/countersign-dev/countersign/internal/request"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// Engine is what an activity that waits takes of the engine: it is prepared and judged
+// again, as if it were submitted now.
+type Engine interface {
+	// Prepare sets the task of a submission.
+	Prepare(ctx context.Context, s *request.Submission) error
+
+	// Ask asks the policy about a submission that has these votes.
+	Ask(ctx context.Context, s *request.Submission, votes []access.Vote, spent access.SpentReader) (access.Decision, error)
+}
+
+// Approvals has activities wait for votes, counts these, and carries an activity out with
+// the last vote that it needs.
+type Approvals struct {
+	Engine    Engine
+	Records   *records.Keeper
+	Directory access.Directory
+	Names     chains.Names
+}
+
+// withAges returns the groups with the default age of votes where a rule sets none.
+func withAges(groups []access.Group) []access.Group {
+	aged := slices.Clone(groups)
+	for i := range aged {
+		aged[i].Within = cmp.Or(aged[i].Within, access.DefaultVoteAge)
+	}
+	return aged
+}
+
+// Wait records a request that needs votes. It ends the lease.
+func (a *Approvals) Wait(ctx context.Context, s *request.Submission) (*activity.Record, error) {
+	record, err := a.waiting(ctx, s)
+	if err == nil {
+		err = a.Records.Complete(ctx, s.Lease, record, nil)
+	}
+	if err != nil {
+		a.Records.Release(ctx, s.Lease, nil)
+		return nil, err
+	}
+	return record, nil
+}
+
+// waiting returns the record of a request that needs votes.
+func (a *Approvals) waiting(ctx context.Context, s *request.Submission) (*activity.Record, error) {
+	if err := a.mayWait(ctx, s.Caller); err != nil {
+		return nil, err
+	}
+	reading, err := s.Signing().Recorded(ctx, a.Names)
+	if err != nil {
+		return nil, err
+	}
+	record, err := a.Records.New(s)
+	if err != nil {
+		return nil, err
+	}
+	record.Status, record.Reading = activity.StatusConsensusNeeded, reading
+	record.Decision.Charges = nil
+	record.Decision.Required = recordedGroups(withAges(s.Decision.Approvals))
+	return record, nil
+}
+
+// mayWait refuses an activity beyond the bounds of how many may wait.
+func (a *Approvals) mayWait(ctx context.Context, submitter *request.Caller) error {
+	for _, bound := range []struct {
+		user string
+		most int
+	}{{submitter.Member.User.ID, access.MaxWaitingOfUser}, {"", access.MaxWaitingOfOrganization}} {
+		waiting, err := a.Records.Store.Count(ctx, submitter.Organization.ID, store.Filter{Waiting: true, User: bound.user})
+		if err != nil {
+			return refuse.Store(err)
+		}
+		if waiting >= bound.most {
+			return activity.NewError(activity.ReasonRateLimitExceeded, "", nil,
+				"%d activities wait for approvals, and no more may: have some approved or rejected", waiting)
+		}
+	}
+	return nil
+}
+
+// recordedGroups returns groups as a record keeps them.
+func recordedGroups(groups []access.Group) []activity.ApprovalGroup {
+	kept := make([]activity.ApprovalGroup, len(groups))
+	for i, group := range groups {
+		kept[i].Group = group
+	}
+	return kept
+}
+
+// Refuse returns the refusal of a request that needs approvals and cannot wait
+// for them, or nil if it has all its votes.
+func Refuse(groups []access.Group, votes []access.Vote, submitter string, now time.Time) error {
+	for _, group := range withAges(groups) {
+		if missing := access.Missing(&group, votes, submitter, now); missing > 0 {
+			tagged := ""
+			if group.Tag != "" {
+				tagged = fmt.Sprintf(" of users with the tag %s", group.Tag)
+			}
+			return activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
+				"not authorized: rule %s needs more approvals%s (%d missing), for which only a submitted transaction can wait", group.Rule, tagged, missing)
+		}
+	}
+	return nil
+}

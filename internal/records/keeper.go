@@ -1,0 +1,81 @@
+// Package records turns requests into recorded activities: it takes the lease, carries the
+// task out under it, and has the store keep the record before anything is answered.
+package records
+
+import (
+	"context"
+	"crypto"
+	"log/slog"
+	"math/big"
+	"time"
+
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// BeginAttempts bounds how often a Decider is asked about one request. It is asked
+// again if other requests used up a limit between its answer and the lease.
+const BeginAttempts = 3
+
+// Keeper keeps the records of an engine.
+type Keeper struct {
+	Store       store.Store
+	ProofSigner crypto.Signer // may be nil
+	Log         bool          // activities that end are appended to the transparency log
+	Logger      *slog.Logger
+	Now         func() time.Time
+	Window      time.Duration // how long a request is live, with the skew of its clock
+	AnyTime     bool          // requests of any age are live
+	MaxWaiting  time.Duration
+	LeaseTTL    time.Duration
+}
+
+// recordOverhead is about how many bytes a record has in addition to the body and the
+// signed transaction.
+const recordOverhead = 2 << 10
+
+// Claim describes a request to the store.
+func (k *Keeper) Claim(request *activity.Request) store.Claim {
+	claim := store.Claim{
+		OrganizationID: request.OrganizationID,
+		Fingerprint:    request.Fingerprint,
+		LeaseTTL:       k.LeaseTTL,
+		LiveUntil:      k.LiveUntil(request.Time()),
+		Size:           2*len(request.Body) + recordOverhead,
+	}
+	if k.Log {
+		claim.Sent = request.Time()
+	}
+	return claim
+}
+
+// LiveUntil returns the last instant at which a lease on the request may be taken.
+// Adding the skew to the age leaves time for a slow policy to a request that was live
+// when it arrived. The result depends only on the body and the configuration, so that a
+// store that forgets activities can tell which ones it may have forgotten.
+func (k *Keeper) LiveUntil(sent time.Time) time.Time {
+	if k.AnyTime {
+		return time.Time{}
+	}
+	return sent.Add(k.Window)
+}
+
+// Spent returns a reader of what limits have counted of all requests except one, which
+// may have been charged by a process that died.
+func (k *Keeper) Spent(except store.Fingerprint) access.SpentReader { return spentReader{k, except} }
+
+type spentReader struct {
+	keeper *Keeper
+	except store.Fingerprint
+}
+
+// Spent implements access.SpentReader.
+func (r spentReader) Spent(ctx context.Context, organizationID, limit, subject string, window time.Duration) (sum *big.Int, frees time.Time, err error) {
+	charge := store.Charge{Limit: limit, Subject: subject, Window: window}
+	err = r.keeper.Store.Change(ctx, organizationID, store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) {
+		sum, frees, err = store.SpentByOthers(ledger, r.except, charge, r.keeper.Now())
+		return nil, err
+	}))
+	return sum, frees, err
+}

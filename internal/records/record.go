@@ -1,0 +1,182 @@
+package records
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/request"
+	"github.com/countersign-dev/countersign/operation"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/translog"
+)
+
+// New returns the record of a request, with the submitter's vote and the
+// decision of the policy. The caller sets its status.
+func (k *Keeper) New(s *request.Submission) (*activity.Record, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, activity.NewError(activity.ReasonInternal, "", err, "no randomness for the activity's id")
+	}
+	now := k.Now()
+	vote, err := s.Caller.Vote(activity.SelectionApproved, "", s.Request.Time(), now)
+	return &activity.Record{
+		ID: id.String(), Request: s.Request, Votes: []activity.Vote{vote},
+		Decision: recordedDecision(&s.Decision), CreatedAt: now, UpdatedAt: now,
+	}, err
+}
+
+// completed returns the record of a task that was performed: a new one, or for an
+// activity that waited, its record with the result.
+func (k *Keeper) completed(s *request.Submission) (*activity.Record, error) {
+	if s.Record == nil {
+		record, err := k.New(s)
+		if err != nil {
+			return nil, err
+		}
+		record.Status, record.Result = activity.StatusCompleted, s.Result
+		return record, k.Prove(record, s.Task)
+	}
+	record := *s.Record
+	record.Status, record.Result, record.UpdatedAt = activity.StatusCompleted, s.Result, k.Now()
+	record.Decision = recordedDecision(&s.Decision)
+	record.Decision.Required = s.Record.Decision.Required
+	return &record, k.Prove(&record, s.Task)
+}
+
+// recordedDecision returns a decision as a record keeps it.
+func recordedDecision(decision *access.Decision) activity.Decision {
+	recorded := activity.Decision{Rules: decision.Rules, ReadWith: decision.ReadWith}
+	if decision.Readings != [32]byte{} {
+		recorded.Readings = HexDigest(decision.Readings)
+	}
+	if decision.Digest != [32]byte{} {
+		recorded.PolicyDigest = HexDigest(decision.Digest)
+	}
+	for _, charge := range decision.Charges {
+		recorded.Charges = append(recorded.Charges, activity.Charge{
+			Limit: charge.Limit, Subject: charge.Subject, Amount: charge.Amount, Max: charge.Max, Window: charge.Window,
+		})
+	}
+	return recorded
+}
+
+// Prove adds the engine's app proof of the activity, if the request asked for it. task
+// is nil if the activity ended without being carried out; the proof then has the
+// summary that its voters were shown.
+func (k *Keeper) Prove(record *activity.Record, task operation.Task) error {
+	if !record.Request.GenerateAppProofs {
+		return nil
+	}
+	payload := activity.AppProofPayload{
+		TimestampMs:    record.UpdatedAt.UnixMilli(),
+		OrganizationID: record.Request.OrganizationID,
+		ActivityID:     record.ID,
+		ActivityType:   record.Request.Type,
+		Fingerprint:    record.Request.Fingerprint.String(),
+		Outcome:        record.Status,
+		ResultDigest:   HexDigest(sha256.Sum256(activity.AppendResult(nil, record.Result))),
+		PolicyDigest:   record.Decision.PolicyDigest,
+	}
+	if record.Reading != nil {
+		payload.SummaryDigest = HexDigest(record.Reading.SummaryDigest())
+	} else if summary := task.Summary(); summary != nil {
+		payload.SummaryDigest = HexDigest(summary.Digest())
+	}
+	proof, err := activity.NewAppProof(k.ProofSigner, payload)
+	if err != nil {
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the proof key could not be used: try again")
+	}
+	record.AppProofs = []activity.AppProof{proof}
+	return nil
+}
+
+// HexDigest returns a digest as a record has it.
+func HexDigest(digest [32]byte) string { return hex.EncodeToString(digest[:]) }
+
+// stored returns a record as the store keeps it, with its leaf if there is a log and
+// the activity has ended.
+func (k *Keeper) stored(record *activity.Record) (store.Activity, error) {
+	stored := store.Activity{
+		ID:             record.ID,
+		OrganizationID: record.Request.OrganizationID,
+		Fingerprint:    record.Request.Fingerprint,
+		SubmittedBy:    record.Submitter().Credential,
+		User:           record.Submitter().UserID,
+		Type:           string(record.Request.Type),
+		Status:         string(record.Status),
+		Waiting:        record.Status.Waits(),
+		Data:           record.Encode(),
+		KeepUntil:      k.KeepUntil(record.Request, k.lastChange(record)),
+	}
+	if !k.Log {
+		return stored, nil
+	}
+	stored.Sent = record.Request.Time()
+	if stored.Waiting {
+		return stored, nil
+	}
+	var err error
+	stored.Leaf, err = LeafOf(&stored)
+	return stored, err
+}
+
+// Replace replaces a record that waits, at a revision.
+func (k *Keeper) Replace(ctx context.Context, record *activity.Record, revision uint64) error {
+	stored, err := k.stored(record)
+	if err != nil {
+		return err
+	}
+	stored.Revision = revision
+	return k.Store.Replace(ctx, stored, k.Now(), nil)
+}
+
+// KeepUntil returns how long a record is kept: at least as long as its body is live,
+// and long enough after its completion for a client that lost the answer.
+func (k *Keeper) KeepUntil(request *activity.Request, completed time.Time) time.Time {
+	from := request.Time()
+	if completed.After(from) {
+		from = completed
+	}
+	return from.Add(k.Window)
+}
+
+// lastChange returns the latest time at which a record can change: a sweep after that
+// time rejects one that waits.
+func (k *Keeper) lastChange(record *activity.Record) time.Time {
+	if record.Status.Waits() {
+		return record.CreatedAt.Add(k.MaxWaiting)
+	}
+	return record.UpdatedAt
+}
+
+// decodedCopies is about how many copies of a record are in memory while it is decoded.
+const decodedCopies = 3
+
+// Decode decodes a record from the store, for an answer.
+func Decode(ctx context.Context, recorded *store.Activity) (*activity.Record, error) {
+	record, _, err := DecodeInRoom(ctx, recorded)
+	return record, err
+}
+
+// DecodeInRoom is Decode for a record that may not be part of the answer.
+func DecodeInRoom(ctx context.Context, recorded *store.Activity) (record *activity.Record, free func(), err error) {
+	if free, err = access.OriginOf(ctx).Reserve(decodedCopies * len(recorded.Data)); err != nil {
+		return nil, nil, err
+	}
+	if record, err = activity.DecodeRecord(recorded.Data); err != nil {
+		return nil, nil, activity.NewError(activity.ReasonInternal, "", err, "a recorded activity cannot be read")
+	}
+	return record, free, nil
+}
+
+// LeafOf returns the encoded leaf of a record: it commits to the bytes that are stored.
+func LeafOf(recorded *store.Activity) ([]byte, error) {
+	leaf := translog.NewLeaf(recorded.OrganizationID, recorded.ID, recorded.Fingerprint, recorded.Data)
+	return leaf.Encode()
+}

@@ -1,0 +1,46 @@
+package request
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/refuse"
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+// OrganizationOf looks up an organization. It returns nil if there is no directory, or
+// if the organization is not in it.
+func OrganizationOf(ctx context.Context, directory access.Directory, organizationID string) (*access.Organization, error) {
+	if directory == nil {
+		return nil, nil
+	}
+	organization, err := directory.Organization(ctx, organizationID)
+	switch {
+	case errors.Is(err, access.ErrOrganizationNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, refuse.Directory(err)
+	}
+	return organization, nil
+}
+
+// MemberOf returns the member that cast a vote, or nil if it is no longer a member or
+// its credential has expired.
+func MemberOf(ctx context.Context, directory access.Directory, now time.Time, record *activity.Record, vote *activity.Vote) (*access.Member, error) {
+	member, err := directory.Member(ctx, record.Request.OrganizationID, stamp.ID(vote.Credential))
+	switch {
+	case errors.Is(err, access.ErrCredentialNotFound), errors.Is(err, access.ErrOrganizationNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, refuse.Directory(err)
+	case member.User.ID != vote.UserID:
+		return nil, nil
+	}
+	if expires := member.Credential.ExpiresAt; !expires.IsZero() && !now.Before(expires) {
+		return nil, nil
+	}
+	return member, nil
+}

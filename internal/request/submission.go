@@ -1,0 +1,91 @@
+// Package request is one request on its way through the engine: the [Submission] to which each
+// step adds what it found out, and the [Caller] that sent it.
+package request
+
+import (
+	"time"
+
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/signing"
+	"github.com/countersign-dev/countersign/operation"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// Submission is one request on its way through the engine: one with a stamp, or a call by
+// the process that embeds the engine. Its log line is written from it at the end.
+type Submission struct {
+	Operation string // path of the operation; empty if the body did not say
+	Started   time.Time
+	Duration  time.Duration // set at the end
+	Performed time.Duration // of carrying out the task; 0 if it did not come to that
+	Repeated  bool          // the answer was recorded before
+
+	// Read from the body, and unverified until Caller is set.
+	OrganizationID string
+	Intent         activity.Intent
+	Request        *activity.Request // nil for a call that is not recorded
+
+	Caller   *Caller         // who sent it; nil for a call without a Config.Submitter
+	Task     operation.Task  // what it asks for, ready to be carried out
+	Decision access.Decision // what the policy demands of it
+	Waits    bool            // Decision demands more votes than the caller's
+	Charges  store.Charges   // taken with the lease
+	Lease    store.Lease
+	Result   activity.Result // nil until the task was performed
+
+	// Record is the answer. In the submission of an activity that waits, it is the
+	// record as it waits.
+	Record *activity.Record
+
+	// Resumed is the waiting activity that this request carried out: a vote or a
+	// sweep.
+	Resumed *Submission
+}
+
+// New returns the submission of a request to an operation that has just arrived.
+func New(operation string) *Submission {
+	return &Submission{Operation: operation, Started: time.Now()}
+}
+
+// NewOf returns the submission of a request for a type of activity that has just arrived.
+func NewOf(kind activity.Type) *Submission { return New(Path(kind)) }
+
+// Restart forgets what an attempt to carry out a call has found out, for the next one.
+func (s *Submission) Restart() {
+	*s = Submission{
+		Operation: s.Operation, Started: time.Now(), OrganizationID: s.OrganizationID,
+		Intent: s.Intent, Request: s.Request, Caller: s.Caller, Task: s.Task,
+	}
+}
+
+// Carried returns the submission whose task is carried out: a vote's is that of the
+// activity it is on.
+func (s *Submission) Carried() *Submission {
+	if s.Resumed != nil {
+		return s.Resumed
+	}
+	return s
+}
+
+// Signing returns the task if it signs something, otherwise nil.
+func (s *Submission) Signing() *signing.Prepared {
+	prepared, _ := s.Task.(*signing.Prepared)
+	return prepared
+}
+
+// OwnVote returns the approval that a submission is of itself.
+func (s *Submission) OwnVote(now time.Time) []access.Vote {
+	return []access.Vote{{User: s.Caller.Member.User, Credential: s.Caller.Member.Credential, At: now}}
+}
+
+// Path returns the path of a type, or "" if it is not served.
+func Path(kind activity.Type) string { return paths[kind] }
+
+var paths = func() map[activity.Type]string {
+	paths := map[activity.Type]string{}
+	for _, operation := range activity.Operations() {
+		paths[operation.Type] = operation.Path
+	}
+	return paths
+}()

@@ -1,0 +1,54 @@
+package signing
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/operation"
+)
+
+// Operations are what the engine can do besides signing transactions, by type.
+type Operations map[activity.Type]operation.Operation
+
+// NewOperations returns Config.Operations by their types, or an error that names the one
+// that cannot be served.
+func NewOperations(configured []operation.Operation, hasStore bool) (Operations, error) {
+	served := Operations{}
+	for i, one := range configured {
+		_, twice := served[one.Type]
+		switch {
+		case one.Type == activity.TypeSignTransaction || twice:
+			return nil, fmt.Errorf("countersign: Config.Operations[%d]: another operation carries out %s", i, one.Type)
+		case (one.Prepare == nil) == (one.Sign == nil):
+			return nil, fmt.Errorf("countersign: Config.Operations[%d] (%s) must have either Prepare or Sign", i, one.Type)
+		case one.NeedsStore && !hasStore:
+			return nil, fmt.Errorf("countersign: Config.Operations[%d] (%s) needs Config.Store: the store that it uses", i, one.Type)
+		}
+		served[one.Type] = one
+	}
+	return served, nil
+}
+
+// Of returns the operation of a type, or the refusal of a type that is not served.
+func (o Operations) Of(kind activity.Type) (operation.Operation, error) {
+	if found, ok := o[kind]; ok {
+		return found, nil
+	}
+	return operation.Operation{}, activity.NewError(activity.ReasonRequestInvalid, "type", nil,
+		"%s is not available: this engine has no operation for it (Config.Operations)", kind)
+}
+
+// HazardNames returns the names of the hazards that only operations have.
+func (o Operations) HazardNames() []string {
+	var names []string
+	for _, kind := range slices.Sorted(maps.Keys(o)) {
+		for _, name := range o[kind].Hazards {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}

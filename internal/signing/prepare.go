@@ -1,0 +1,147 @@
+// Package signing reads what an intent asks a signature for, finds the keys, and signs. It
+// decides nothing: whether it may be signed is up to the engine.
+package signing
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/intents"
+	"github.com/countersign-dev/countersign/internal/refuse"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Reader prepares what is signed.
+type Reader struct {
+	Chains      intents.Table
+	Operations  Operations
+	Keystore    keystore.Keystore
+	Descriptors chains.Reader // may be nil
+	Unverified  bool          // signatures are released without verification
+	Now         func() time.Time
+}
+
+// Prepare reads the transaction or the messages of an intent, finds the keys, and
+// collects the hazards. It refuses everything that can be refused without signing,
+// except hazards.
+func (r *Reader) Prepare(ctx context.Context, organizationID string, intent activity.Intent) (*Prepared, error) {
+	tx, chain, result, err := r.read(intent)
+	if err != nil {
+		return nil, err
+	}
+	signWith := intents.SignWith(intent)
+	if signWith == "" {
+		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldSignWith, nil,
+			"signWith is empty: expected an address of the key, or its id")
+	}
+	if len(signWith) > activity.MaxSignWith {
+		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldSignWith, nil,
+			"signWith has %d bytes, at most %d are read: expected an address of the key, or its id", len(signWith), activity.MaxSignWith)
+	}
+	tx, reading := chains.ReadWith(tx, r.Descriptors)
+	request, err := tx.Request(signWith)
+	if err != nil {
+		return nil, refuse.Transaction(err)
+	}
+	keys, err := r.findKeys(ctx, organizationID, request.Locators(), signWith)
+	if err != nil {
+		return nil, err
+	}
+	signing, err := request.With(keys...)
+	if err != nil {
+		return nil, refuse.Transaction(err)
+	}
+	owners := owners{keys: r.Keystore, organizationID: organizationID, chain: chain, tx: tx}
+	if err := owners.known(ctx, signing); err != nil {
+		return nil, err
+	}
+	p := &Prepared{
+		intent: intent, tx: tx, signing: signing, result: result, hazards: signing.Hazards(), found: keys, reading: reading, owners: owners,
+	}
+	if len(reading) > 0 && len(p.hazards) > 0 {
+		p.hazards = reading.Sighted(p.hazards, signing.Effects())
+	}
+	return p, nil
+}
+
+// read reads what an intent asks a signature for. It returns the chain, and the function
+// that turns a signature into a result.
+func (r *Reader) read(intent activity.Intent) (chains.Transaction, chains.Chain, func(activity.Intent, []byte) (activity.Result, error), error) {
+	if transaction, ok := intent.(activity.SignTransactionIntent); ok {
+		tx, chain, err := r.Chains.Read(transaction.Type, transaction.UnsignedTransaction)
+		return tx, chain, signedTransaction, err
+	}
+	if intent == nil {
+		return nil, nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "the intent is missing")
+	}
+	served, err := r.Operations.Of(intent.ActivityType())
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if served.Sign == nil {
+		return nil, nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "%T asks for no signature", intent)
+	}
+	tx, err := served.Sign.Read(intent, r.Chains, r.Now)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return tx, r.Chains.Named(tx.Summary().Chain), served.Sign.Result, nil
+}
+
+// findKeys finds the keys that signWith names: those at the locators, or otherwise all
+// keys of the wallet with that id or name.
+func (r *Reader) findKeys(ctx context.Context, organizationID string, locators []keystore.Locator, signWith string) ([]keystore.Key, error) {
+	keys, err := r.findAll(ctx, organizationID, locators)
+	if err != nil || len(keys) > 0 {
+		return keys, err
+	}
+	if finder, ok := r.Keystore.(keystore.WalletFinder); ok && slices.Contains(locators, keystore.ByID(signWith)) {
+		if keys, err = r.findWallet(ctx, finder, organizationID, signWith); err != nil || len(keys) > 0 {
+			return keys, err
+		}
+	}
+	return nil, activity.NewError(activity.ReasonNotFound, intents.FieldSignWith, keystore.ErrKeyNotFound,
+		"could not find any resource to sign with: organization %q has no key %q: use an address that one of its keys has on this chain, or the id of a key or wallet", refuse.Shorten(organizationID), refuse.Shorten(signWith))
+}
+
+// findAll finds the keys of the organization at the locators, each once.
+func (r *Reader) findAll(ctx context.Context, organizationID string, locators []keystore.Locator) ([]keystore.Key, error) {
+	var keys []keystore.Key
+	for _, locator := range locators {
+		key, err := r.Keystore.Find(ctx, organizationID, locator)
+		switch {
+		case errors.Is(err, keystore.ErrKeyNotFound):
+			continue
+		case err != nil:
+			return nil, refuse.Key(err)
+		case key == nil:
+			return nil, refuse.Key(refuse.ErrNoKey)
+		case slices.ContainsFunc(keys, func(k keystore.Key) bool { return k.ID() == key.ID() }):
+			continue
+		case !r.Unverified:
+			key = keystore.Verified(key)
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+// findWallet finds the keys of a wallet. It returns none if there is no such wallet.
+func (r *Reader) findWallet(ctx context.Context, finder keystore.WalletFinder, organizationID, idOrName string) ([]keystore.Key, error) {
+	wallet, err := finder.FindWallet(ctx, organizationID, idOrName)
+	switch {
+	case errors.Is(err, keystore.ErrKeyNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, refuse.Key(err)
+	}
+	locators := make([]keystore.Locator, len(wallet.Accounts))
+	for i, account := range wallet.Accounts {
+		locators[i] = keystore.ByID(account.ID)
+	}
+	return r.findAll(ctx, organizationID, locators)
+}

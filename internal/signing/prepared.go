@@ -1,0 +1,155 @@
+package signing
+
+import (
+	"context"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/intents"
+	"github.com/countersign-dev/countersign/internal/refuse"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/operation"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// Prepared is a transaction, or messages, whose keys were found and that can be signed. It
+// implements operation.Task.
+type Prepared struct {
+	intent  activity.Intent
+	tx      chains.Transaction
+	signing chains.Signing
+	result  func(intent activity.Intent, signed []byte) (activity.Result, error)
+	hazards []chains.Hazard
+	reading chains.Readings
+	found   []keystore.Key // by signWith; see keys
+	owners  owners
+	cached  *chains.Summary
+}
+
+var _ operation.Task = (*Prepared)(nil)
+
+// OwnEffects returns what signing does, with the signer's address filled in, Change set on
+// what comes back to the wallet that pays, and Mine on what goes to the organization's
+// accounts. The keystore is asked which addresses those are; the error is the keystore's.
+func (p *Prepared) OwnEffects(ctx context.Context) ([]chains.Effect, error) {
+	return p.owners.holders(ctx).effects(p.signing)
+}
+
+// Signers returns the keys that will sign, as a policy sees them.
+func (p *Prepared) Signers(ctx context.Context) ([]access.SigningKey, error) {
+	signers := p.keys()
+	keys := make([]access.SigningKey, len(signers))
+	for i, key := range signers {
+		owned, err := p.owners.key(ctx, key.ID())
+		if err != nil {
+			return nil, err
+		}
+		keys[i] = access.SigningKey{ID: key.ID(), Name: keystore.InfoOf(key).Name, WalletID: owned.WalletID, WalletName: owned.Wallet, Path: owned.Path}
+		for _, address := range p.owners.chain.Addresses(key.PublicKey()) {
+			keys[i].Addresses = append(keys[i].Addresses, address.Address)
+		}
+	}
+	return keys, nil
+}
+
+// KeyIDs returns the ids of the keys that will sign.
+func (p *Prepared) KeyIDs() []string { return p.signing.KeyIDs() }
+
+// Chain returns the chain that the signature is for.
+func (p *Prepared) Chain() chains.Chain { return p.owners.chain }
+
+// Readings returns what descriptors say.
+func (p *Prepared) Readings() chains.Readings { return p.reading }
+
+// Claimed returns what signing does as the bytes say it, without a look at the keystore.
+func (p *Prepared) Claimed() []chains.Effect { return p.signing.Effects() }
+
+// Addresses returns one address of each key: the one that the request signs
+// with, or the key's first on this chain.
+func (p *Prepared) Addresses() []string {
+	signWith := intents.SignWith(p.intent)
+	var addresses []string
+	for _, key := range p.keys() {
+		all := p.owners.chain.Addresses(key.PublicKey())
+		if len(all) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(all, func(a chains.Address) bool { return strings.EqualFold(a.Address, signWith) })
+		addresses = append(addresses, all[max(i, 0)].Address)
+	}
+	return addresses
+}
+
+// keys returns the keys that will sign, which may be fewer than signWith names.
+func (p *Prepared) keys() []keystore.Key {
+	ids := p.signing.KeyIDs()
+	return slices.DeleteFunc(slices.Clone(p.found), func(key keystore.Key) bool { return !slices.Contains(ids, key.ID()) })
+}
+
+// SignerView returns what depends on the signing keys.
+func (p *Prepared) SignerView(ctx context.Context) ([]chains.Field, error) {
+	h := p.owners.holders(ctx)
+	fields := h.signing(p.signing).SignerView()
+	return fields, h.err
+}
+
+// sign signs, and returns the result that the intent asks for.
+func (p *Prepared) sign(ctx context.Context) (activity.Result, error) {
+	signed, err := p.signing.AppendSigned(ctx, nil)
+	if err != nil {
+		return nil, refuse.Key(err)
+	}
+	return p.result(p.intent, signed)
+}
+
+// signedTransaction is the result of signing a transaction.
+func signedTransaction(_ activity.Intent, signed []byte) (activity.Result, error) {
+	return activity.SignTransactionResult{SignedTransaction: encodeHex(signed)}, nil
+}
+
+// encodeHex is hex.EncodeToString without its second copy of the text.
+func encodeHex(raw []byte) string {
+	var text strings.Builder
+	text.Grow(hex.EncodedLen(len(raw)))
+	var digits [512]byte
+	for part := range slices.Chunk(raw, len(digits)/2) {
+		text.Write(digits[:hex.Encode(digits[:], part)])
+	}
+	return text.String()
+}
+
+// Summary implements operation.Task.
+func (p *Prepared) Summary() *chains.Summary {
+	if p.cached == nil {
+		summary := p.tx.Summary()
+		p.cached = &summary
+	}
+	return p.cached
+}
+
+// Hazards implements operation.Task.
+func (p *Prepared) Hazards() []chains.Hazard { return p.hazards }
+
+// Effects implements operation.Task.
+func (p *Prepared) Effects(ctx context.Context) ([]chains.Effect, []access.SigningKey, error) {
+	effects, err := p.OwnEffects(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	keys, err := p.Signers(ctx)
+	return effects, keys, err
+}
+
+// Begin implements operation.Task: signing changes no ledger.
+func (p *Prepared) Begin(time.Time) store.Change { return nil }
+
+// Perform implements operation.Task.
+func (p *Prepared) Perform(ctx context.Context) (operation.Outcome, error) {
+	result, err := p.sign(ctx)
+	return operation.Outcome{Result: result}, err
+}

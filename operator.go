@@ -1,0 +1,192 @@
+package countersign
+
+import (
+	"context"
+
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/records"
+	"github.com/countersign-dev/countersign/internal/request"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/translog"
+)
+
+// Operator is what the operator of an engine does, and no request can: it asks the policy
+// about the past, and looks after what is recorded. Most programs need none of it.
+type Operator struct{ engine *Engine }
+
+// Operator returns what the engine offers to its operator. Its errors about requests are of
+// type *activity.Error.
+func (e *Engine) Operator() Operator { return Operator{e} }
+
+// ResumeWaiting goes through the activities that wait. One that has its votes is
+// carried out, unless there is still an obstacle; one that has waited longer than
+// Config.MaxWaiting is rejected. The engine does so every SweepInterval, as long as
+// requests come.
+func (o Operator) ResumeWaiting(ctx context.Context) error {
+	if err := o.engine.takesRequests(); err != nil {
+		return err
+	}
+	return o.engine.approvals.ResumeAll(ctx)
+}
+
+// LogPolicy appends a leaf to the log of an organization that says that the policy with
+// the given SHA-256 is in force from now on. Without Config.Log it does nothing.
+func (o Operator) LogPolicy(ctx context.Context, organizationID string, digest [32]byte) error {
+	if !o.engine.config.Log {
+		return nil
+	}
+	leaf := translog.NewPolicyLeaf(organizationID, digest, o.engine.config.Now())
+	encoded, err := leaf.Encode()
+	if err != nil {
+		return err
+	}
+	_, err = o.engine.config.Store.(store.Log).AppendLeaves(ctx, organizationID, store.AnySize, []store.LogEntry{{ID: leaf.ID, Leaf: encoded}})
+	return err
+}
+
+// AdoptRecords appends the records of an organization that are older than its log to
+// the log, in one batch, if the log is empty, and returns how many. Call it on one node
+// only, at the first start with a log, before requests are served. Without Config.Log it
+// does nothing.
+func (o Operator) AdoptRecords(ctx context.Context, organizationID string) (int, error) {
+	if !o.engine.config.Log {
+		return 0, nil
+	}
+	adopted, err := store.Adopt(ctx, o.engine.config.Store, o.engine.config.Store.(store.Log), organizationID, records.LeafOf)
+	if err == nil && adopted > 0 {
+		o.engine.config.Logger.InfoContext(ctx, "added records older than the log to it", "organization", organizationID, "records", adopted)
+	}
+	return adopted, err
+}
+
+// AskedAbout returns what an [access.Decider] is asked about a recorded activity, to ask a
+// policy about the past. The recorded bytes are read again; users, keys and descriptors
+// are the current ones, and the time is that of the record. A submitter who is no longer
+// in the directory is the user of the record, without tags. Nothing is done or charged,
+// and Spent is nil. The error, an *activity.Error, says what can no longer be read,
+// found or prepared.
+func (o Operator) AskedAbout(ctx context.Context, record *activity.Record) (access.Authorization, error) {
+	if err := o.engine.takesRequests(); err != nil {
+		return access.Authorization{}, err
+	}
+	decoded, err := activity.Decode(record.Request.Body)
+	if err != nil {
+		return access.Authorization{}, err
+	}
+	s := &request.Submission{Request: decoded, Intent: decoded.Intent}
+	if s.Caller, err = o.recordedCaller(ctx, record); err != nil {
+		return access.Authorization{}, err
+	}
+	authorization, err := o.askedAbout(ctx, s)
+	if err != nil {
+		return access.Authorization{}, err
+	}
+	authorization.Now = record.DecidedAt()
+	authorization.Votes, err = o.recordedVotes(ctx, record, s.Caller.Member)
+	return authorization, err
+}
+
+// AskedAboutRequest returns what an [access.Decider] would be asked about a request if it were
+// submitted now, with its submitter's vote. Its stamp is verified, its age is not.
+// Nothing is done or charged, and Spent is nil. The error is an *activity.Error.
+func (o Operator) AskedAboutRequest(ctx context.Context, sent SignedBody) (access.Authorization, error) {
+	s := new(request.Submission)
+	if err := o.engine.identify(ctx, s, sent); err != nil {
+		return access.Authorization{}, err
+	}
+	if _, vote := s.Intent.(activity.VoteIntent); vote {
+		return access.Authorization{}, activity.NewError(activity.ReasonRequestInvalid, "type", nil, "a vote is not decided by a policy")
+	}
+	authorization, err := o.askedAbout(ctx, s)
+	if err != nil {
+		return access.Authorization{}, err
+	}
+	authorization.Votes = s.OwnVote(authorization.Now)
+	return authorization, nil
+}
+
+// AskedAboutCall returns what an [access.Decider] would be asked about a call without a stamp, by
+// Config.Submitter, if it were made now. Nothing is done or charged, and Spent is nil.
+// The error is an *activity.Error.
+func (o Operator) AskedAboutCall(ctx context.Context, organizationID string, intent activity.Intent) (access.Authorization, error) {
+	e := o.engine
+	s := e.newCall(organizationID, intent)
+	if s.Caller == nil {
+		return access.Authorization{}, activity.NewError(activity.ReasonRequestInvalid, "", nil, "a call without a stamp has no user: set Config.Submitter")
+	}
+	prepared, err := e.reader.Prepare(ctx, organizationID, intent)
+	if err != nil {
+		return access.Authorization{}, err
+	}
+	s.Task = prepared
+	organization, err := request.OrganizationOf(ctx, e.config.Directory, organizationID)
+	if err != nil {
+		return access.Authorization{}, err
+	}
+	if organization != nil {
+		s.Caller.Organization = organization
+	}
+	authorization, err := e.authorization(ctx, s)
+	authorization.Hazards = e.notAllowed(organization, authorization.Hazards)
+	authorization.Votes = s.OwnVote(authorization.Now)
+	return authorization, err
+}
+
+// askedAbout prepares a submission and returns what a Decider is asked about it, without
+// votes and ledger.
+func (o Operator) askedAbout(ctx context.Context, s *request.Submission) (access.Authorization, error) {
+	s.Request.GenerateAppProofs = false // needs no proof key: nothing is proven
+	if err := o.engine.prepareTask(ctx, s); err != nil {
+		return access.Authorization{}, err
+	}
+	authorization, err := o.engine.authorization(ctx, s)
+	authorization.Hazards = o.engine.notAllowed(s.Caller.Organization, authorization.Hazards)
+	return authorization, err
+}
+
+// recordedCaller returns the submitter of a record.
+func (o Operator) recordedCaller(ctx context.Context, record *activity.Record) (*request.Caller, error) {
+	organization, err := request.OrganizationOf(ctx, o.engine.config.Directory, record.Request.OrganizationID)
+	if err != nil {
+		return nil, err
+	}
+	if organization == nil {
+		organization = &access.Organization{ID: record.Request.OrganizationID}
+	}
+	member, err := o.recordedMember(ctx, record, record.Submitter())
+	return &request.Caller{Organization: organization, Member: member}, err
+}
+
+// recordedMember returns the member that cast a vote, or what the record says of the
+// user.
+func (o Operator) recordedMember(ctx context.Context, record *activity.Record, vote *activity.Vote) (*access.Member, error) {
+	if submitter := o.engine.config.Submitter; vote.Scheme == activity.SchemeLocal && submitter != nil && submitter.ID == vote.UserID {
+		return &access.Member{User: *submitter}, nil
+	}
+	member, err := request.MemberOf(ctx, o.engine.config.Directory, o.engine.config.Now(), record, vote)
+	if err == nil && member == nil {
+		member = &access.Member{User: access.User{ID: vote.UserID, Name: vote.UserName, CreatedAt: vote.UserSince}}
+	}
+	return member, err
+}
+
+// recordedVotes returns the approvals of a record, the submitter's first.
+func (o Operator) recordedVotes(ctx context.Context, record *activity.Record, submitter *access.Member) ([]access.Vote, error) {
+	var votes []access.Vote
+	for i := range record.Votes {
+		vote := &record.Votes[i]
+		if vote.Selection != activity.SelectionApproved {
+			continue
+		}
+		member := submitter
+		if i > 0 {
+			var err error
+			if member, err = o.recordedMember(ctx, record, vote); err != nil {
+				return nil, err
+			}
+		}
+		votes = append(votes, access.Vote{User: member.User, Credential: member.Credential, At: vote.CreatedAt})
+	}
+	return votes, nil
+}

@@ -1,0 +1,113 @@
+package countersign_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRoot: the root is a door and not a corridor. What a step of a request does is in the
+// packages below, and names for specialists are in the packages of their users.
+func TestRoot(t *testing.T) {
+	var files, lines, methods, exported, names int
+	for _, file := range parsedRoot(t) {
+		files++
+		lines += file.lines
+		for _, decl := range file.tree.Decls {
+			switch decl := decl.(type) {
+			case *ast.FuncDecl:
+				switch {
+				case decl.Recv == nil && decl.Name.IsExported():
+					names++
+				case receiver(decl) == "Engine":
+					methods++
+					if decl.Name.IsExported() {
+						exported++
+					}
+				}
+			case *ast.GenDecl:
+				names += exportedSpecs(decl)
+			}
+		}
+	}
+	for _, measure := range []struct {
+		of        string
+		got, most int
+	}{
+		{"source files", files, 16},
+		{"lines", lines, 2600},
+		{"methods of Engine", methods, 50},
+		{"exported methods of Engine", exported, 16},
+		{"exported names", names, 30},
+	} {
+		t.Logf("%s: %d", measure.of, measure.got)
+		if measure.got == 0 || measure.got > measure.most {
+			t.Errorf("the root has %d %s, want at most %d", measure.got, measure.of, measure.most)
+		}
+	}
+}
+
+type rootFile struct {
+	tree  *ast.File
+	lines int
+}
+
+// parsedRoot returns the source files of the root, without tests.
+func parsedRoot(t *testing.T) (files []rootFile) {
+	t.Helper()
+	paths, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), path, source, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, rootFile{tree, strings.Count(string(source), "\n")})
+	}
+	return files
+}
+
+// receiver returns the type that a method belongs to, or "" for a function.
+func receiver(decl *ast.FuncDecl) string {
+	if decl.Recv == nil {
+		return ""
+	}
+	kind := decl.Recv.List[0].Type
+	if pointer, ok := kind.(*ast.StarExpr); ok {
+		kind = pointer.X
+	}
+	name, _ := kind.(*ast.Ident)
+	return name.String()
+}
+
+// exportedSpecs counts the exported types, constants and variables of a declaration.
+func exportedSpecs(decl *ast.GenDecl) (count int) {
+	for _, spec := range decl.Specs {
+		switch spec := spec.(type) {
+		case *ast.TypeSpec:
+			if spec.Name.IsExported() {
+				count++
+			}
+		case *ast.ValueSpec:
+			for _, name := range spec.Names {
+				if name.IsExported() {
+					count++
+				}
+			}
+		}
+	}
+	return count
+}
