@@ -3,7 +3,7 @@
 # 32 bits, and for arm64 under QEMU's user emulation. It says what cannot run. For
 # darwin/arm64 it only runs go vet.
 #
-#   portable.sh 386    only the fast tests for 386
+#   portable.sh 386 PACKAGE…    only the fast tests of packages for 386
 set -eu
 cd "$(dirname "$0")/../.."
 export CGO_ENABLED=0
@@ -11,25 +11,27 @@ export CGO_ENABLED=0
 # runs ARCHITECTURE [EMULATOR]: whether a test program for it runs.
 runs() { GOARCH=$1 go test -run '^$' ${2:+-exec "$2"} ./internal/psbt >/dev/null 2>&1; }
 
-# tests386 FLAG…: packages that test other programs are excluded.
+# tests386 ARG…: runs go test for 386.
 tests386() {
   if runs 386; then
-    echo "portable: go test $* for 386" >&2
-    GOARCH=386 go test "$@" -timeout 60m $(go list ./... | grep -vE '/(bench|interop|packaging)(/|$)')
+    echo "portable: go test for 386" >&2
+    GOARCH=386 go test -timeout 60m "$@"
   else
     echo "portable: cannot run code for 386: skipped" >&2
   fi
 }
 
 if [ "${1:-}" = 386 ]; then
-  tests386 -short
+  shift
+  tests386 -short "$@"
   exit
 fi
 
 echo "portable: go vet for darwin/arm64" >&2
 GOOS=darwin GOARCH=arm64 go vet ./...
 
-tests386
+# Packages that test other programs are excluded.
+tests386 $(go list ./... | grep -vE '/(bench|interop|packaging)(/|$)')
 
 # Under QEMU a test cannot start other programs of its architecture: packages that do are
 # excluded.
