@@ -49,7 +49,7 @@ LONG = ^TestVectorsOnARM64$$|^TestKilledImport$$|^TestSignWithVotesKilled$$|^Tes
 
 # Runs them.
 long:
-	go test $(LIMIT) $(AT_ONCE) -run '$(LONG)' ./internal/ur ./cmd/countersign ./keystore/file ./policy ./interop
+	go test $(LIMIT) $(AT_ONCE) -run '$(LONG)' ./cmd/... ./internal/... ./keystore/file ./policy ./interop
 
 # Runs the contract of stores behind a connection pooler, and fail-over.
 poolers:
@@ -114,7 +114,7 @@ raced:
 	go test $(LIMIT) $(AT_ONCE) -race -short . ./httpapi ./stamp ./keystore/memory ./store/memory ./store/internal/...
 
 # The packages with clocks, processes or servers in them.
-TIMED = . ./client ./httpapi/... ./keystore/file ./keystore/pkcs11 ./otp/... ./policy ./store/... ./cmd/countersign ./docs ./interop
+TIMED = . ./client ./httpapi/... ./keystore/file ./keystore/pkcs11 ./otp/... ./policy ./store/... ./cmd/... ./internal/cli/... ./docs ./interop
 
 # Runs them beside LOOPS busy loops, with time-outs that grow with the load.
 LOOPS = 20
