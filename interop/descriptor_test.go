@@ -155,7 +155,7 @@ func TestWatchOnlyWallet(t *testing.T) {
 	if added := s.discover(t, first); added != 5 {
 		t.Errorf("%d addresses were derived, want 5", added)
 	}
-	funding := s.sign(t, first, 2) // what other accounts of the seed receive is not change
+	funding := s.sign(t, first, 2) // what goes to the other accounts is paid to them
 	node.accept(t, funding)
 
 	for i := range spent {
