@@ -12,8 +12,12 @@ TIME = 30s
 # quiet cores.
 LIMIT = -timeout 60m
 
-.PHONY: all build test quick ci prove test-deps vet full race nocgo tools portable lint vuln bench bench-record bench-before bench-compare \
-	dudect fuzz cover mutants release binaries sbom man completions reproducible
+# How many packages are built and tested at a time: four at least, because many tests wait
+# for a disk or a server.
+AT_ONCE := -p $(shell cores=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 4); test $$cores -gt 4 && echo $$cores || echo 4)
+
+.PHONY: all build test quick ci prove load test-deps vet full modules race raced nocgo long poolers tools 386 portable lint vuln \
+	bench bench-record bench-before bench-compare dudect fuzz cover mutants release binaries sbom man completions reproducible
 
 all: build
 
@@ -22,8 +26,10 @@ all: build
 build:
 	go build -o dist/countersign ./cmd/countersign
 
-# Runs all tests: with cgo, without, and with the race detector.
-test: test-deps vet full nocgo race tools
+# Runs what one needs to trust a build: every test once, with real databases, tokens and
+# libraries of others, and the race detector where it costs least. What takes longest is
+# left to ci.
+test: test-deps vet full modules raced tools
 	@internal/testenv/install.sh --check
 
 # Runs the fast tests: everything that needs no other program and at most a few seconds.
@@ -31,11 +37,23 @@ test: test-deps vet full nocgo race tools
 quick:
 	go test $(LIMIT) -short -vet=off ./...
 
-# Runs what takes too long for test: the contract of stores behind a connection pooler, and
-# fail-over between two database servers, again and again. A test that would be skipped fails.
-ci: export COUNTERSIGN_REQUIRE = all
-ci: test-deps
-	COUNTERSIGN_PROVE=10 go test $(LIMIT) -count=1 -run 'PoolerContract|Failover' ./store/postgres
+# Runs what takes too long for test: the tests that it leaves out, those of other
+# configurations (without cgo, with the race detector, some on 32 bits), and fail-over between two
+# database servers, again and again.
+ci: test-deps long nocgo race 386 poolers
+	@internal/testenv/install.sh --check
+
+# The tests that test leaves out: they build for another architecture, kill a program again
+# and again, or draw long. make reproducible runs TestReleasedBinary with the released one.
+LONG = ^TestVectorsOnARM64$$|^TestKilledImport$$|^TestSignWithVotesKilled$$|^TestWindows$$|^TestFailingDisk$$|^TestHammeredLimitOfNodesKilled$$|^TestURLoss$$
+
+# Runs them.
+long:
+	go test $(LIMIT) $(AT_ONCE) -run '$(LONG)' ./cmd/... ./internal/... ./keystore/file ./policy ./interop
+
+# Runs the contract of stores behind a connection pooler, and fail-over.
+poolers:
+	COUNTERSIGN_PROVE=5 go test $(LIMIT) -count=1 -run 'PoolerContract|Failover' ./store/postgres
 
 # Runs the randomized tests (executed transactions, libraries as oracles, crashes) with
 # many more cases. A test that would be skipped fails.
@@ -67,15 +85,17 @@ vet:
 
 # Runs the tests with cgo, including the slow ones.
 full:
-	go test $(LIMIT) ./...
-	cd interop/browser && go test $(LIMIT) .
+	go test $(LIMIT) $(AT_ONCE) -skip '$(LONG)|^TestReleasedBinary$$' ./...
 
-# Runs the fast tests without cgo, over the pure-Go curve code of the released binaries,
-# and those of two modules that do not depend on cgo.
-nocgo:
-	CGO_ENABLED=0 go test $(LIMIT) -short ./...
+# Runs the tests of modules that have dependencies of their own.
+modules:
+	cd interop/browser && go test $(LIMIT) .
 	cd interop/evm && go test $(LIMIT) .
 	cd interop/torchwood && go test $(LIMIT) .
+
+# Runs the fast tests without cgo, over the pure-Go curve code of the released binaries.
+nocgo:
+	CGO_ENABLED=0 go test $(LIMIT) $(AT_ONCE) -short ./...
 
 # The packages that start goroutines or share memory between callers.
 RACE = . ./httpapi ./stamp ./keystore ./keystore/internal/software ./keystore/memory ./keystore/file ./keystore/pkcs11 \
@@ -89,9 +109,29 @@ race:
 	go test $(LIMIT) -race -short $(RACE)
 	go test $(LIMIT) -race -run '$(SERVING)' ./cmd/countersign
 
+# Runs the fast tests of the packages that share most with the race detector.
+raced:
+	go test $(LIMIT) $(AT_ONCE) -race -short . ./httpapi ./stamp ./keystore/memory ./store/memory ./store/internal/...
+
+# The packages with clocks, processes or servers in them.
+TIMED = . ./client ./httpapi/... ./keystore/file ./keystore/pkcs11 ./otp/... ./policy ./store/... ./cmd/... ./internal/cli/... ./docs ./interop
+
+# Runs them beside LOOPS busy loops, with time-outs that grow with the load.
+LOOPS = 20
+load:
+	internal/testenv/load.sh $(LOOPS) $(TIMED)
+
 # Runs the tests of the module tools.
 tools:
 	cd tools && go vet ./... && go test $(LIMIT) ./...
+
+# The packages with most to lose where an int or an address has 32 bits: readers of outside
+# bytes and the file that is mapped. make portable tests all.
+NARROW = ./activity ./chains ./internal/ur ./store/bolt
+
+# Runs their fast tests as 32-bit code, if this machine can execute it.
+386:
+	internal/testenv/portable.sh 386 $(NARROW)
 
 # Runs the tests for other architectures, if this machine can execute them.
 portable:

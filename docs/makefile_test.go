@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -75,16 +76,9 @@ func testsIn(t *testing.T, folder, command string) (names []string) {
 		if word != "." && !strings.HasPrefix(word, "./") {
 			continue
 		}
-		files, err := filepath.Glob(filepath.Join(folder, strings.TrimSuffix(word, "..."), "*_test.go"))
+		files, err := testFiles(filepath.Join(folder, word))
 		if err != nil {
 			t.Fatal(err)
-		}
-		if strings.HasSuffix(word, "/...") {
-			deeper, err := filepath.Glob(filepath.Join(folder, strings.TrimSuffix(word, "..."), "*", "*_test.go"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			files = append(files, deeper...)
 		}
 		for _, file := range files {
 			text, err := os.ReadFile(file)
@@ -97,6 +91,25 @@ func testsIn(t *testing.T, folder, command string) (names []string) {
 		}
 	}
 	return names
+}
+
+// testFiles returns the files with tests of a package, or of all below a folder if the path
+// ends in "...".
+func testFiles(path string) (files []string, err error) {
+	folder, deep := strings.CutSuffix(path, "...")
+	if !deep {
+		return filepath.Glob(filepath.Join(folder, "*_test.go"))
+	}
+	err = filepath.WalkDir(filepath.Clean(folder), func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && entry.Name() == "node_modules" {
+			return fs.SkipDir
+		}
+		if strings.HasSuffix(path, "_test.go") {
+			files = append(files, path)
+		}
+		return err
+	})
+	return files, err
 }
 
 func matchesAny(t *testing.T, pattern string, names []string) bool {

@@ -2,23 +2,36 @@
 # Runs the tests for other architectures, if this machine can: for 386, where an int has
 # 32 bits, and for arm64 under QEMU's user emulation. It says what cannot run. For
 # darwin/arm64 it only runs go vet.
+#
+#   portable.sh 386 PACKAGE…    only the fast tests of packages for 386
 set -eu
 cd "$(dirname "$0")/../.."
 export CGO_ENABLED=0
 
-echo "portable: go vet for darwin/arm64" >&2
-GOOS=darwin GOARCH=arm64 go vet ./...
-
 # runs ARCHITECTURE [EMULATOR]: whether a test program for it runs.
 runs() { GOARCH=$1 go test -run '^$' ${2:+-exec "$2"} ./internal/psbt >/dev/null 2>&1; }
 
-# Packages that test other programs are excluded.
-if runs 386; then
-  echo "portable: go test for 386" >&2
-  GOARCH=386 go test -timeout 60m $(go list ./... | grep -vE '/(bench|interop|packaging)(/|$)')
-else
-  echo "portable: cannot run code for 386: skipped" >&2
+# tests386 ARG…: runs go test for 386.
+tests386() {
+  if runs 386; then
+    echo "portable: go test for 386" >&2
+    GOARCH=386 go test -timeout 60m "$@"
+  else
+    echo "portable: cannot run code for 386: skipped" >&2
+  fi
+}
+
+if [ "${1:-}" = 386 ]; then
+  shift
+  tests386 -short "$@"
+  exit
 fi
+
+echo "portable: go vet for darwin/arm64" >&2
+GOOS=darwin GOARCH=arm64 go vet ./...
+
+# Packages that test other programs are excluded.
+tests386 $(go list ./... | grep -vE '/(bench|interop|packaging)(/|$)')
 
 # Under QEMU a test cannot start other programs of its architecture: packages that do are
 # excluded.

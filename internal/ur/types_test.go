@@ -193,7 +193,7 @@ func TestKeypaths(t *testing.T) {
 		for _, bad := range []any{
 			object{1: steps}, tagged(303, object{1: steps}), tagged(305, object{1: steps}), tagged(40303, object{1: steps}), tagged(37, object{1: steps}),
 			tagged(304, object{1: []any{44}}), tagged(304, object{1: []any{44, true, 0}}), tagged(304, object{1: []any{true, 44}}), tagged(304, object{1: []any{44, 1}}),
-			tagged(304, object{1: []any{-1, true}}), tagged(304, object{1: []any{math.MaxInt32 + 1, true}}), tagged(304, object{1: []any{[]any{}, true}}),
+			tagged(304, object{1: []any{-1, true}}), tagged(304, object{1: []any{int64(math.MaxInt32) + 1, true}}), tagged(304, object{1: []any{[]any{}, true}}),
 			tagged(304, object{1: steps, 2: uint64(math.MaxUint32) + 1}), tagged(304, object{1: steps, 4: 1}), tagged(304, object{1: 1}),
 		} {
 			if got, err := read(bad); err == nil {

@@ -8,9 +8,10 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// initialMapping is the address space that the file is mapped into, in bytes. It takes no
-// memory. Until the file is larger, snapshots do not block writers.
-const initialMapping = (1 << 36) >> (36 * (1 - bits.UintSize/64)) &^ 1 // 64 GiB; 0, bbolt's default, on 32 bits
+// initialMapping is the address space that the file is mapped into, in bytes: 64 GiB, or
+// 256 MiB where an address has 32 bits. It takes no memory. Until the file is larger,
+// snapshots do not block writers.
+const initialMapping = 1 << (20 + bits.UintSize/4)
 
 // Snapshot calls to with a consistent copy of the file, which Open can open, and its size
 // in bytes. Requests are carried out meanwhile; until the copy is complete, the file
