@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"cmp"
 	"math/big"
 	"strconv"
 
@@ -55,6 +56,7 @@ type Transaction struct {
 	To    Address
 	Value *big.Int // in the native asset's smallest unit; nil is 0
 	Data  []byte
+	Path  string // of the call among others; empty: "call"
 }
 
 // Read decodes the call that a transaction makes, and the calls in its arguments.
@@ -82,7 +84,7 @@ func (n *Network) read(caller account, self Address, tx Transaction, delegate bo
 		value = new(big.Int)
 	}
 	r := reader{left: maxCalls}
-	return r.read(&Call{network: n, caller: caller, self: self, code: tx.To, value: value, data: tx.Data, path: "call", delegate: delegate,
+	return r.read(&Call{network: n, caller: caller, self: self, code: tx.To, value: value, data: tx.Data, path: cmp.Or(tx.Path, "call"), delegate: delegate,
 		message: !caller.signer})
 }
 

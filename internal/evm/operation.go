@@ -106,12 +106,12 @@ func (e *emitter) by(c *Call, signer *chains.Party) func(chains.Effect) {
 	}
 }
 
-// charge adds the fee, and returns the most that it is. With a paymaster, the EntryPoint
+// charge adds the fee. With a paymaster, the EntryPoint
 // charges the paymaster, whose own code agrees to that. In typed data, the fee is
 // therefore by its authorization, and not by the requested signature.
-func (o *Operation) charge(add func(chains.Effect), c *Call, typed bool) *big.Int {
-	most, sender := o.prefund(), c.party(o.Sender)
-	fee := chains.Effect{Kind: chains.KindFee, From: sender, Asset: c.native(), Amount: chains.AtMost(most)}
+func (o *Operation) charge(add func(chains.Effect), c *Call, typed bool) {
+	sender := c.party(o.Sender)
+	fee := chains.Effect{Kind: chains.KindFee, From: sender, Asset: c.native(), Amount: chains.AtMost(o.prefund())}
 	if paymaster, ok := o.paymaster(); ok && paymaster != o.Sender {
 		fee.From, fee.Account = c.party(paymaster), sender
 		if typed {
@@ -119,7 +119,6 @@ func (o *Operation) charge(add func(chains.Effect), c *Call, typed bool) *big.In
 		}
 	}
 	add(fee)
-	return most
 }
 
 // delegatedSender replaces the factory in calldata if the sender is delegated (EIP-7702).
