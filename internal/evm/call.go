@@ -42,7 +42,6 @@ type Call struct {
 	path     string // "call", followed by the number of the call in each call around it
 	zero     bool   // the bytes say address zero, which stands for the calling account
 	message  bool   // a message authorizes it, and not a transaction of the signer
-	whole    bool   // it is what the requested signature is for: of a user operation
 
 	function *function // nil if it is not decoded
 	args     []value

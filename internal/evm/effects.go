@@ -183,10 +183,10 @@ func (e *emitter) inside(values []value) {
 	}
 }
 
-// value adds the native value that goes with a call. A transaction, or a user operation
-// that is signed, still names its recipient if it does nothing else.
+// value adds the native value that goes with a call. A transaction still names its
+// recipient if it does nothing else.
 func (e *emitter) value(c *Call) {
-	if c.value.Sign() == 0 && (c.depth > 0 && !c.whole || len(c.data) > 0) {
+	if c.value.Sign() == 0 && (c.depth > 0 || len(c.data) > 0) {
 		return
 	}
 	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.callerParty(), To: c.party(c.self), Asset: c.native(), Amount: chains.Exactly(c.value)})

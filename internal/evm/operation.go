@@ -88,11 +88,22 @@ func (o *Operation) prefund() *big.Int {
 func (o *Operation) Read(n *Network) (effects []chains.Effect, fields []chains.Field) {
 	point := &Call{network: n, caller: at(o.EntryPoint), self: o.EntryPoint, code: o.EntryPoint, value: new(big.Int), path: "message", message: true}
 	call := point.child(at(o.EntryPoint), o.Sender, new(big.Int), o.CallData)
-	call.path, call.whole = "call", true
+	call.path = "call"
 	r, e := reader{left: maxCalls}, &emitter{}
+	made := r.read(call).Effects()
+	if len(o.CallData) == 0 {
+		made = append(made, o.nothing(point))
+	}
 	o.initialize(e.by(point, nil), point, n.typedInit(o))
 	o.charge(e.by(point, nil), point, true)
-	return ending(r.read(call).Effects(), e.effects), call.Fields()
+	return ending(made, e.effects), call.Fields()
+}
+
+// nothing returns what an operation without calldata does: the EntryPoint makes no call, and
+// the nonce is used, as by a transaction of 0 to oneself.
+func (o *Operation) nothing(c *Call) chains.Effect {
+	sender := c.party(o.Sender)
+	return chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, From: sender, To: sender, Asset: c.native(), Amount: chains.ExactlyUint(0), Path: "call"}
 }
 
 // by returns a function that adds effects of a call by the signature of an account, or by
