@@ -20,7 +20,6 @@ func (s *SafeTransaction) Read(n *Network) (effects []chains.Effect, fields []ch
 	call := n.ReadFrom(s.Safe, s.Call, s.Delegate)
 	e := &emitter{}
 	e.refund(&Call{network: n, caller: at(s.Safe), self: s.Safe, code: s.Safe, path: "message", message: true}, s.Refund)
-	e.left() // the calls come before the refund
 	return ending(call.Effects(), e.effects), call.Fields()
 }
 
