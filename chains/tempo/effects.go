@@ -2,6 +2,7 @@ package tempo
 
 import (
 	"fmt"
+	"iter"
 	"math/big"
 	"strconv"
 	"strings"
@@ -24,9 +25,10 @@ func (tx *transaction) Effects() []chains.Effect { return tx.effects(tx.network(
 
 func (tx *transaction) effects(network *evm.Network) []chains.Effect {
 	effects := make([]chains.Effect, 0, tx.calls.count+1)
-	for number, c := range tx.calls.all(tx.raw) {
-		effects = tx.appendCallEffects(effects, network, number, c)
+	if tx.calls.creates {
+		effects = append(effects, chains.Effect{Kind: chains.KindCreate, From: chains.SignerParty(), By: chains.BySigner, Path: tx.callPath(1) + "init code"})
 	}
+	effects = evm.AppendBatch(effects, tx.made(network))
 	if tx.key != nil {
 		for _, effect := range tx.key.grant(tx.raw).Effects(network, chains.SignerParty()) {
 			effect.Function, effect.Path = evm.GrantFunction, "key authorization"
@@ -40,16 +42,16 @@ func (tx *transaction) effects(network *evm.Network) []chains.Effect {
 	return append(evm.Cut(effects, chains.MaxEffects-1), tx.feeEffect(network))
 }
 
-func (tx *transaction) appendCallEffects(effects []chains.Effect, network *evm.Network, number int, c call) []chains.Effect {
-	path, first := tx.callPath(number), len(effects)
-	if c.creation {
-		return append(effects, chains.Effect{Kind: chains.KindCreate, From: chains.SignerParty(), By: chains.BySigner, Path: path + "init code"})
+// made yields the decoded calls of contracts, without a creation, which can only be the
+// first.
+func (tx *transaction) made(network *evm.Network) iter.Seq[*evm.Call] {
+	return func(yield func(*evm.Call) bool) {
+		for number, c := range tx.calls.all(tx.raw) {
+			if !c.creation && !yield(tx.readCall(network, number, c)) {
+				return
+			}
+		}
 	}
-	effects = tx.readCall(network, c).AppendEffects(effects)
-	for i := range effects[first:] {
-		effects[first+i].Path = path + effects[first+i].Path
-	}
-	return effects
 }
 
 // callPath returns the beginning of the paths of a call's effects.
@@ -58,8 +60,8 @@ func (tx *transaction) callPath(number int) string {
 }
 
 // readCall decodes a call of a contract.
-func (tx *transaction) readCall(network *evm.Network, c call) *evm.Call {
-	return network.Read(evm.Transaction{To: c.to, Value: c.value.Big(tx.raw), Data: c.input.Of(tx.raw)})
+func (tx *transaction) readCall(network *evm.Network, number int, c call) *evm.Call {
+	return network.Read(evm.Transaction{To: c.to, Value: c.value.Big(tx.raw), Data: c.input.Of(tx.raw), Path: tx.callPath(number) + "call"})
 }
 
 // bySender attributes effects to the account whose signature is in the bytes.
@@ -164,15 +166,8 @@ func (tx *transaction) Calls() (calls []chains.Call) {
 	if tx.sender != nil {
 		return nil
 	}
-	network := tx.network()
-	for number, c := range tx.calls.all(tx.raw) {
-		if c.creation {
-			continue
-		}
-		for _, call := range tx.readCall(network, c).Calls() {
-			call.Path = tx.callPath(number) + call.Path
-			calls = append(calls, call)
-		}
+	for call := range tx.made(tx.network()) {
+		calls = append(calls, call.Calls()...)
 	}
 	return calls
 }

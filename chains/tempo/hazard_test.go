@@ -77,6 +77,9 @@ var hazardCases = []struct {
 		"what goes to 0x0000000000000000000000000000000000000000 is lost"},
 	{"a refund of a Safe", calling("6a761202" + argument(someone) + number(0) + number(0x140) + number(0) + number(0) + number(0) + number(5) + number(0) + number(0) + number(0x160) + number(0) + number(0)),
 		[]string{"tempo/blind-call", "tempo/refund"}, blind("execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)")},
+	{"brought to Multicall3, and taken back by the next call", typed(with(items, calls, list(toMulticall, fromMulticall))...), nil, ""},
+	{"brought to Multicall3 after the call that takes it", typed(with(items, calls, list(fromMulticall, toMulticall))...), []string{"tempo/burn"},
+		"what is left at 0xcA11bde05977b3631167028862bE2a173976CA11 can be taken by anyone"},
 	{"with a value", typed(with(items, calls, list(list(someone, "01", "80")))...), []string{tempo.HazardNeverIncluded},
 		"call 1 has a value: no account holds a native coin here, and no node takes it"},
 	{"fee of a hundred dollars", typed(with(with(items, maxFeePerGas, "87038d7ea4c68000"), gas, "830186a0")...), nil, ""},
@@ -113,6 +116,14 @@ const (
 	anyCall      = "key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 may make any call, and never expires: limits bind TIP-20 spending only"
 	anyCallUntil = "key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 may make any call: limits bind TIP-20 spending only"
 	keychain     = "94" + "aaaaaaaa00000000000000000000000000000000"
+)
+
+// Calls that bring 5 units of a token to Multicall3, and have it send 5 to someone.
+var (
+	multicall     = "94" + "ca11bde05977b3631167028862be2a173976ca11"
+	toMulticall   = list(alphaUSD, "80", str("a9059cbb"+argument(multicall)+number(5)))
+	fromMulticall = list(multicall, "80", str("252dba42"+number(0x20)+number(1)+number(0x20)+argument(alphaUSD)+number(0x40)+number(0x44)+
+		"a9059cbb"+argument(someone)+number(5)+strings.Repeat("00", 28)))
 )
 
 // limitedTo returns a key with an expiry, a limit and no allowed call.

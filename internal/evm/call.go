@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"cmp"
 	"math/big"
 	"strconv"
 
@@ -41,7 +42,6 @@ type Call struct {
 	path     string // "call", followed by the number of the call in each call around it
 	zero     bool   // the bytes say address zero, which stands for the calling account
 	message  bool   // a message authorizes it, and not a transaction of the signer
-	whole    bool   // it is what the requested signature is for: of a user operation
 
 	function *function // nil if it is not decoded
 	args     []value
@@ -55,6 +55,7 @@ type Transaction struct {
 	To    Address
 	Value *big.Int // in the native asset's smallest unit; nil is 0
 	Data  []byte
+	Path  string // of the call among others; empty: "call"
 }
 
 // Read decodes the call that a transaction makes, and the calls in its arguments.
@@ -82,7 +83,7 @@ func (n *Network) read(caller account, self Address, tx Transaction, delegate bo
 		value = new(big.Int)
 	}
 	r := reader{left: maxCalls}
-	return r.read(&Call{network: n, caller: caller, self: self, code: tx.To, value: value, data: tx.Data, path: "call", delegate: delegate,
+	return r.read(&Call{network: n, caller: caller, self: self, code: tx.To, value: value, data: tx.Data, path: cmp.Or(tx.Path, "call"), delegate: delegate,
 		message: !caller.signer})
 }
 

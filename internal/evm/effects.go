@@ -2,6 +2,7 @@ package evm
 
 import (
 	"encoding/hex"
+	"iter"
 	"math/big"
 	"slices"
 
@@ -18,6 +19,17 @@ func (c *Call) Effects() []chains.Effect {
 func (c *Call) AppendEffects(effects []chains.Effect) []chains.Effect {
 	e := &emitter{effects: effects}
 	e.call(c)
+	e.left()
+	return e.effects
+}
+
+// AppendBatch appends what calls do that are made one after the other, all or none. What
+// one of them leaves in a shared contract, a later one may take away.
+func AppendBatch(effects []chains.Effect, calls iter.Seq[*Call]) []chains.Effect {
+	e := &emitter{effects: effects}
+	for c := range calls {
+		e.call(c)
+	}
 	e.left()
 	return e.effects
 }
@@ -130,13 +142,20 @@ func (e *emitter) made(c *Call) {
 		e.raw(c)
 	case f == nil:
 		e.undecoded(c)
-	case c.delegate && f.where != atMultiSend:
+	case c.foreign():
 		e.undecoded(c) // the code of another contract, over the caller's own storage
 	default:
 		e.function(c)
 	}
 	e.inside(c.args)
+	if f != nil && f.doing.after != nil && !c.foreign() {
+		f.doing.after(e, c)
+	}
 }
+
+// foreign reports whether the code of another contract runs as the caller, unless it does
+// nothing but make calls.
+func (c *Call) foreign() bool { return c.delegate && c.function.where != atMultiSend }
 
 // holds reports whether the effects of the call account for its value.
 func (c *Call) holds() bool {
@@ -164,10 +183,10 @@ func (e *emitter) inside(values []value) {
 	}
 }
 
-// value adds the native value that goes with a call. A transaction, or a user operation
-// that is signed, still names its recipient if it does nothing else.
+// value adds the native value that goes with a call. A transaction still names its
+// recipient if it does nothing else.
 func (e *emitter) value(c *Call) {
-	if c.value.Sign() == 0 && (c.depth > 0 && !c.whole || len(c.data) > 0) {
+	if c.value.Sign() == 0 && (c.depth > 0 || len(c.data) > 0) {
 		return
 	}
 	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.callerParty(), To: c.party(c.self), Asset: c.native(), Amount: chains.Exactly(c.value)})

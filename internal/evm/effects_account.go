@@ -44,11 +44,9 @@ func swapOwner(e *emitter, c *Call) {
 
 func installModule(e *emitter, c *Call) { e.control(c, c.self, c.addressOf("module")) }
 
-// handleOps adds what an EntryPoint does around the calls of its operations, authorized
-// by the signatures in them: it deploys accounts, and pays the fee of the account or
-// its paymaster to the beneficiary.
+// handleOps adds what an EntryPoint does before the calls of its operations, authorized
+// by the signatures in them: it deploys accounts, and charges the account or its paymaster.
 func handleOps(e *emitter, c *Call) {
-	total := new(big.Int)
 	operations := c.arg("operations").list
 	for i := range operations {
 		if e.full() {
@@ -58,7 +56,16 @@ func handleOps(e *emitter, c *Call) {
 		signer := c.party(o.Sender)
 		add := e.by(c, &signer)
 		o.initialize(add, c, o.calldataInit())
-		total.Add(total, o.charge(add, c, false))
+		o.charge(add, c, false)
+	}
+}
+
+// payBeneficiary adds that the EntryPoint pays all fees to the beneficiary, after the calls.
+func payBeneficiary(e *emitter, c *Call) {
+	total := new(big.Int)
+	operations := c.arg("operations").list
+	for i := range operations {
+		total.Add(total, c.operation(operations[i].list).prefund())
 	}
 	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), By: chains.ByStanding, To: c.addressOf("beneficiary"),
 		Asset: c.native(), Amount: chains.AtMost(total)})

@@ -88,11 +88,22 @@ func (o *Operation) prefund() *big.Int {
 func (o *Operation) Read(n *Network) (effects []chains.Effect, fields []chains.Field) {
 	point := &Call{network: n, caller: at(o.EntryPoint), self: o.EntryPoint, code: o.EntryPoint, value: new(big.Int), path: "message", message: true}
 	call := point.child(at(o.EntryPoint), o.Sender, new(big.Int), o.CallData)
-	call.path, call.whole = "call", true
+	call.path = "call"
 	r, e := reader{left: maxCalls}, &emitter{}
+	made := r.read(call).Effects()
+	if len(o.CallData) == 0 {
+		made = append(made, o.nothing(point))
+	}
 	o.initialize(e.by(point, nil), point, n.typedInit(o))
 	o.charge(e.by(point, nil), point, true)
-	return ending(r.read(call).Effects(), e.effects), call.Fields()
+	return ending(made, e.effects), call.Fields()
+}
+
+// nothing returns what an operation without calldata does: the EntryPoint makes no call, and
+// the nonce is used, as by a transaction of 0 to oneself.
+func (o *Operation) nothing(c *Call) chains.Effect {
+	sender := c.party(o.Sender)
+	return chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, From: sender, To: sender, Asset: c.native(), Amount: chains.ExactlyUint(0), Path: "call"}
 }
 
 // by returns a function that adds effects of a call by the signature of an account, or by
@@ -106,12 +117,12 @@ func (e *emitter) by(c *Call, signer *chains.Party) func(chains.Effect) {
 	}
 }
 
-// charge adds the fee, and returns the most that it is. With a paymaster, the EntryPoint
+// charge adds the fee. With a paymaster, the EntryPoint
 // charges the paymaster, whose own code agrees to that. In typed data, the fee is
 // therefore by its authorization, and not by the requested signature.
-func (o *Operation) charge(add func(chains.Effect), c *Call, typed bool) *big.Int {
-	most, sender := o.prefund(), c.party(o.Sender)
-	fee := chains.Effect{Kind: chains.KindFee, From: sender, Asset: c.native(), Amount: chains.AtMost(most)}
+func (o *Operation) charge(add func(chains.Effect), c *Call, typed bool) {
+	sender := c.party(o.Sender)
+	fee := chains.Effect{Kind: chains.KindFee, From: sender, Asset: c.native(), Amount: chains.AtMost(o.prefund())}
 	if paymaster, ok := o.paymaster(); ok && paymaster != o.Sender {
 		fee.From, fee.Account = c.party(paymaster), sender
 		if typed {
@@ -119,7 +130,6 @@ func (o *Operation) charge(add func(chains.Effect), c *Call, typed bool) *big.In
 		}
 	}
 	add(fee)
-	return most
 }
 
 // delegatedSender replaces the factory in calldata if the sender is delegated (EIP-7702).

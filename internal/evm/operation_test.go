@@ -80,7 +80,7 @@ func TestTypedOperation(t *testing.T) {
 				for name, at := range operationNames {
 					names[name] = at
 				}
-				want = "transfer point>sender exact 0\n" + want
+				want = "transfer sender>sender exact 0\n" + want
 				if got := effectLines(effects, names); got != want {
 					t.Errorf("EntryPoint 0.%d, %s, ours %d:\n%s\nwant\n%s", version, c.name, ours, got, want)
 				}

@@ -14,12 +14,17 @@ import (
 // the calldata of a transaction.
 func refunded(t *testing.T, n *Network, data []byte, gas, base, price *big.Int, token, receiver common.Address) (typed, called []chains.Effect) {
 	t.Helper()
+	return refundedFor(t, n, Address{0xbb}, data, gas, base, price, token, receiver)
+}
+
+func refundedFor(t *testing.T, n *Network, to Address, data []byte, gas, base, price *big.Int, token, receiver common.Address) (typed, called []chains.Effect) {
+	t.Helper()
 	safe := Address{0x5a, 0xfe}
-	tx := SafeTransaction{Safe: safe, Call: Transaction{To: Address{0xbb}, Data: data}, Refund: SafeRefund{SafeTxGas: gas, BaseGas: base, GasPrice: price,
+	tx := SafeTransaction{Safe: safe, Call: Transaction{To: to, Data: data}, Refund: SafeRefund{SafeTxGas: gas, BaseGas: base, GasPrice: price,
 		Token: Address(token), Receiver: Address(receiver), DataSize: len(data)}}
 	typed, _ = tx.Read(n)
 	text, _, _ := standardOf(t, "execTransaction(")
-	call := pack(t, text, common.Address{0xbb}, new(big.Int), data, uint8(0), gas, base, price, token, receiver, []byte{})
+	call := pack(t, text, common.Address(to), new(big.Int), data, uint8(0), gas, base, price, token, receiver, []byte{})
 	return typed, n.Read(Transaction{To: safe, Data: call}).Effects()
 }
 

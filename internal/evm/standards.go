@@ -104,10 +104,10 @@ var standards = []struct {
 
 	{"ERC-4337", atEntryPoint07, "handleOps((address:target sender,uint256 nonce,bytes:factory init code,bytes:op call," +
 		"bytes32 account gas limits,uint256 pre-verification gas,bytes32 gas fees,bytes paymaster and data,bytes signature)[] operations," +
-		"address beneficiary)", does(handleOps)},
+		"address beneficiary)", doing{effects: handleOps, after: payBeneficiary}},
 	{"ERC-4337", atEntryPoint06, "handleOps((address:target sender,uint256 nonce,bytes:factory init code,bytes:op call," +
 		"uint256 call gas limit,uint256 verification gas limit,uint256 pre-verification gas,uint256 max fee per gas," +
-		"uint256 max priority fee per gas,bytes paymaster and data,bytes signature)[] operations,address beneficiary)", does(handleOps)},
+		"uint256 max priority fee per gas,bytes paymaster and data,bytes signature)[] operations,address beneficiary)", doing{effects: handleOps, after: payBeneficiary}},
 	{"ERC-4337", atEntryPoint, "depositTo(address account)", holds(depositTo)},
 	{"ERC-4337", atEntryPoint, "withdrawTo(address to,uint256 amount)", does(withdrawTo)},
 	{"ERC-4337", atEntryPoint, "addStake(uint32 unstake delay)", holds(addStake)},
@@ -129,7 +129,7 @@ var standards = []struct {
 	{"multicall", asClaimed, "multicall(bytes32 previous blockhash,bytes[]:self calls)", paid(nested)},
 
 	{"Safe", asClaimed, "execTransaction(address:target to,uint256:native value,bytes:call call,uint8:operation operation,uint256 safe tx gas," +
-		"uint256 base gas,uint256 gas price,address gas token,address refund receiver,bytes signatures)", paid(execTransaction)},
+		"uint256 base gas,uint256 gas price,address gas token,address refund receiver,bytes signatures)", doing{payable: true, effects: nested, after: execTransaction}},
 	{"Safe", asClaimed, "execTransactionFromModule(address:target to,uint256:native value,bytes:call call,uint8:operation operation)", paid(nested)},
 	{"Safe", atMultiSend, "multiSend(bytes:packed transactions)", paid(nested)},
 	{"Safe", asClaimed, "multiSend(bytes:packed transactions)", paid(nested)},
@@ -175,6 +175,7 @@ type doing struct {
 	payable bool // it takes native value
 	holds   bool // its effects account for that value
 	effects func(*emitter, *Call)
+	after   func(*emitter, *Call) // what it does after the calls in its arguments; nil for nothing
 }
 
 func does(effects func(*emitter, *Call)) doing { return doing{effects: effects} }

@@ -2,10 +2,10 @@ package structures
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
@@ -53,16 +53,28 @@ func (r *reading) domainHazards() {
 	}
 }
 
-// allHazards returns the hazards of the message, including those of its calls and of
-// what it burns, and, unless signer is none, those that depend on the signer.
+// ownNames are the hazards of effects that typed data gives a name of its own.
+var ownNames = map[string]string{
+	ethereum.Name + "/" + evm.BlindCall:         HazardUnknownType,
+	ethereum.Name + "/" + evm.UnlimitedApproval: HazardUnlimitedApproval,
+	ethereum.Name + "/" + evm.AuthorityChange:   HazardAgentApproval,
+}
+
+// named reports whether the message has the hazard of an effect by its own name.
+func (r *reading) named(hazard chains.Hazard) bool {
+	index, ok := hazard.Effect()
+	return ok && slices.ContainsFunc(r.hazards, func(own chains.Hazard) bool {
+		at, ok := own.Effect()
+		return ok && at == index && own.Name == ownNames[hazard.Name]
+	})
+}
+
+// allHazards returns the hazards of the message: its own, those that its effects have on
+// every carrier, and, unless signer is none, those that depend on the signer.
 func (r *reading) allHazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
 	hazards := slices.Clone(r.hazards)
 	for _, hazard := range r.chain.EffectHazards(effects, signer) {
-		index, ok := hazard.Effect()
-		if !ok {
-			continue
-		}
-		if kind := effects[index].Kind; strings.HasSuffix(hazard.Name, "/"+evm.Burn) || kind == chains.KindCall || r.calls && kind != chains.KindMessage {
+		if !r.named(hazard) {
 			hazards = append(hazards, hazard)
 		}
 	}

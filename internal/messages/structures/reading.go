@@ -75,7 +75,6 @@ type reading struct {
 	shown   []chains.Field // the decoded calls
 	hazards []chains.Hazard
 	owners  []owner
-	calls   bool // some effects come from decoded calls
 	chain   ethereum.Chain
 
 	// own changes what depends on which accounts are our own; nil if nothing does.

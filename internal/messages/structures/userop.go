@@ -75,5 +75,4 @@ func (r *reading) operate(o *evm.Operation) {
 func (r *reading) calling(effects []chains.Effect, fields []chains.Field) {
 	r.effects = append(r.effects, effects...)
 	r.shown = append(r.shown, fields...)
-	r.calls = true
 }
