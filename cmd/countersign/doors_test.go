@@ -182,7 +182,7 @@ func TestDoorsPostgres(t *testing.T) {
 		if _, err := connection.Exec(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
-		s.closedDoors(t, what, "the database schema has no tables of countersign")
+		s.closedDoors(t, what, "schema public of database postgres has no tables of countersign")
 		tables := 0
 		if err := connection.QueryRow(t.Context(), `SELECT count(*) FROM pg_class WHERE relname LIKE 'countersign_%' AND relname <> 'countersign_schema'`).Scan(&tables); err != nil || tables > 0 {
 			t.Errorf("%s: %d tables were made, %v", what, tables, err)

@@ -69,15 +69,12 @@ func Open(ctx context.Context, dsn string) (*Store, error) { return open(ctx, ds
 func OpenExisting(ctx context.Context, dsn string) (*Store, error) { return open(ctx, dsn, false) }
 
 func open(ctx context.Context, dsn string, create bool) (*Store, error) {
-	s := &Store{closed: make(chan struct{}), guard: guard{turn: make(chan struct{}, 1)}}
+	s := &Store{closed: make(chan struct{}), guard: guard{turn: make(chan struct{}, 1), asking: make(chan struct{}, 1)}}
 	var err error
-	if s.pool, err = newPool(ctx, dsn, s.guard.connected); err != nil {
+	if s.pool, err = newPool(ctx, dsn, s.guard.compare); err != nil {
 		return nil, fmt.Errorf("store: PostgreSQL address: %w", err)
 	}
-	if !create {
-		err = s.exists(ctx)
-	}
-	if err == nil {
+	if err = s.whole(ctx, create); err == nil {
 		err = s.migrate(ctx)
 	}
 	if err != nil {

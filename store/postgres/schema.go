@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -101,21 +103,43 @@ func (s *Store) migrate(ctx context.Context) error {
 	return err
 }
 
-// exists returns store.ErrNone if the schema has no tables of this program. It writes
-// nothing.
-func (s *Store) exists(ctx context.Context) error {
-	there := false
-	err := s.run(ctx, func(ctx context.Context, q querier) error {
-		err := q.QueryRow(ctx, `SELECT to_regclass(quote_ident(current_schema()) || '.countersign_schema') IS NOT NULL`).Scan(&there)
-		if err != nil || !there {
-			return err
-		}
-		return q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM countersign_schema)`).Scan(&there)
+// tables are the tables and the sequence of version 1, the table of the version first.
+var tables = []string{"countersign_schema", "countersign_activities", "countersign_ledgers", "countersign_log_heads", "countersign_log_leaves", "countersign_token"}
+
+// whole refuses a schema that has lost tables. Without create it returns store.ErrNone for
+// one that has none of them. It writes nothing.
+func (s *Store) whole(ctx context.Context, create bool) error {
+	var place string
+	var missing []string
+	err := s.run(ctx, func(ctx context.Context, q querier) (err error) {
+		place, missing, err = missingTables(ctx, q)
+		return err
 	})
-	if err == nil && !there {
-		err = fmt.Errorf("%w: the database schema has no tables of countersign", store.ErrNone)
+	switch {
+	case err != nil || len(missing) == 0 || len(missing) == len(tables) && create:
+		return err
+	case len(missing) == len(tables):
+		return fmt.Errorf("%w: %s has no tables of countersign", store.ErrNone, place)
 	}
-	return err
+	return fmt.Errorf("%w: %s has lost %s: restore a backup (docs/operations.md#restore)", store.ErrUnavailable, place, strings.Join(missing, ", "))
+}
+
+// missingTables returns the name of the schema, and which tables it does not have. The
+// table of the version counts as missing if it is empty.
+func missingTables(ctx context.Context, q querier) (place string, missing []string, err error) {
+	err = q.QueryRow(ctx, `
+		SELECT coalesce(format('schema %I', current_schema()), 'the search_path') || format(' of database %I', current_database()),
+			array(SELECT name FROM unnest($1::text[]) WITH ORDINALITY AS wanted (name, n)
+				WHERE to_regclass(quote_ident(current_schema()) || '.' || name) IS NULL ORDER BY n)`, tables).Scan(&place, &missing)
+	if err != nil || slices.Contains(missing, tables[0]) {
+		return place, missing, err
+	}
+	versioned := false
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM countersign_schema)`).Scan(&versioned)
+	if !versioned {
+		missing = append(tables[:1:1], missing...)
+	}
+	return place, missing, err
 }
 
 // makeVersion creates the table of the version if it does not exist. CREATE TABLE IF NOT
