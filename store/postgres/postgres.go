@@ -74,8 +74,14 @@ func open(ctx context.Context, dsn string, create bool) (*Store, error) {
 	if s.pool, err = newPool(ctx, dsn, s.guard.compare); err != nil {
 		return nil, fmt.Errorf("store: PostgreSQL address: %w", err)
 	}
-	if err = s.whole(ctx, create); err == nil {
+	if !create {
+		err = s.exists(ctx)
+	}
+	if err == nil {
 		err = s.migrate(ctx)
+	}
+	if err == nil || codeOf(err) == duplicateTable {
+		err = s.whole(ctx, err)
 	}
 	if err != nil {
 		s.pool.Close()

@@ -106,6 +106,7 @@ const (
 	unknownStatement      = "26000"
 	insufficientPrivilege = "42501"
 	duplicateStatement    = "42P05"
+	duplicateTable        = "42P07"
 	diskFull              = "53100"
 	ioError               = "58030"
 )

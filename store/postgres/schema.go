@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/countersign-dev/countersign/store"
 )
@@ -106,22 +107,35 @@ func (s *Store) migrate(ctx context.Context) error {
 // tables are the tables and the sequence of version 1, the table of the version first.
 var tables = []string{"countersign_schema", "countersign_activities", "countersign_ledgers", "countersign_log_heads", "countersign_log_leaves", "countersign_token"}
 
-// whole refuses a schema that has lost tables. Without create it returns store.ErrNone for
-// one that has none of them. It writes nothing.
-func (s *Store) whole(ctx context.Context, create bool) error {
-	var place string
-	var missing []string
-	err := s.run(ctx, func(ctx context.Context, q querier) (err error) {
+// exists returns store.ErrNone for a schema that has none of the tables. It writes nothing.
+func (s *Store) exists(ctx context.Context) error {
+	place, missing, err := s.missing(ctx)
+	if err == nil && len(missing) == len(tables) {
+		err = fmt.Errorf("%w: %s has no tables of countersign", store.ErrNone, place)
+	}
+	return err
+}
+
+// whole refuses a schema that has lost tables. cause is the error of the migration, which
+// is nil, or that one of the others exists.
+func (s *Store) whole(ctx context.Context, cause error) error {
+	place, missing, err := s.missing(ctx)
+	if err != nil || len(missing) == 0 {
+		return errors.Join(cause, err)
+	}
+	err = fmt.Errorf("%w: %s has lost %s: restore a backup (docs/operations.md#restore)", store.ErrUnavailable, place, strings.Join(missing, ", "))
+	if refused, ok := errors.AsType[*pgconn.PgError](cause); ok {
+		err = fmt.Errorf("%w: %w", err, refused)
+	}
+	return err
+}
+
+func (s *Store) missing(ctx context.Context) (place string, missing []string, err error) {
+	err = s.run(ctx, func(ctx context.Context, q querier) (err error) {
 		place, missing, err = missingTables(ctx, q)
 		return err
 	})
-	switch {
-	case err != nil || len(missing) == 0 || len(missing) == len(tables) && create:
-		return err
-	case len(missing) == len(tables):
-		return fmt.Errorf("%w: %s has no tables of countersign", store.ErrNone, place)
-	}
-	return fmt.Errorf("%w: %s has lost %s: restore a backup (docs/operations.md#restore)", store.ErrUnavailable, place, strings.Join(missing, ", "))
+	return place, missing, err
 }
 
 // missingTables returns the name of the schema, and which tables it does not have. The
