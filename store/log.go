@@ -34,8 +34,8 @@ type Log interface {
 	MarkConflict(ctx context.Context, organizationID string, conflict translog.Conflict) (translog.Head, error)
 
 	// AcceptConflict ends the conflict of a log, provided that it is the given one and
-	// that the log is the one found, appends the leaf, and sets Head.Accepted to until,
-	// or later if the store's clock is ahead of now; otherwise it returns ErrChanged.
+	// that the log is the one found, appends the leaf, and sets Head.Accepted as
+	// Acceptance.Apply does, with the store's clock; otherwise it returns ErrChanged.
 	AcceptConflict(ctx context.Context, organizationID string, accepted Acceptance) (translog.Head, error)
 
 	// LogRows returns the rows with the given indexes, which must be ascending. If one
