@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/keystore"
 	keys "github.com/countersign-dev/countersign/keystore/memory"
@@ -38,7 +39,7 @@ func submitEngineWith(key access.APIKeyConfig, backend store.Store, change func(
 	if _, err := signing.Add(context.Background(), enginetest.Organization, keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		return nil, err
 	}
-	config := countersign.Config{Keystore: signing, Directory: directory, Store: backend, ReleaseUnverifiedSignatures: true}
+	config := countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: signing, Directory: directory, Store: backend, ReleaseUnverifiedSignatures: true}
 	change(&config)
 	return countersign.New(config)
 }

@@ -34,8 +34,8 @@ type Log interface {
 	MarkConflict(ctx context.Context, organizationID string, conflict translog.Conflict) (translog.Head, error)
 
 	// AcceptConflict ends the conflict of a log, provided that it is the given one and
-	// that the log is the one found, appends the leaf, and sets Head.Accepted to until,
-	// or later if the store's clock is ahead of now; otherwise it returns ErrChanged.
+	// that the log is the one found, appends the leaf, and sets Head.Accepted as
+	// Acceptance.Apply does, with the store's clock; otherwise it returns ErrChanged.
 	AcceptConflict(ctx context.Context, organizationID string, accepted Acceptance) (translog.Head, error)
 
 	// LogRows returns the rows with the given indexes, which must be ascending. If one
@@ -60,9 +60,14 @@ type Acceptance struct {
 	Leaf              LogEntry
 }
 
+// MaxClockError bounds how far a clock may have been set back between the last leaf that was
+// seen and the acceptance of its loss.
+const MaxClockError = 24 * time.Hour
+
 // Apply ends the conflict in a head, and appends the leaf. now is the latest of the
-// clocks of those who share the store. It returns ErrChanged if the head is not in that
-// conflict.
+// clocks of those who share the store. What was answered before is superseded even if the
+// clock has been set back since, up to MaxClockError. It returns ErrChanged if the head is
+// not in that conflict.
 func (a *Acceptance) Apply(head *translog.Head, now time.Time) (translog.Row, error) {
 	if head.Conflict == nil || head.Conflict.Remembered != a.Remembered || head.Tree() != a.Found {
 		return translog.Row{}, ErrChanged
@@ -70,9 +75,15 @@ func (a *Acceptance) Apply(head *translog.Head, now time.Time) (translog.Row, er
 	if now.Before(a.Now) {
 		now = a.Now
 	}
+	latest := now
+	for _, seen := range []time.Time{head.Conflict.Seen, head.Conflict.Found} {
+		if seen.After(latest) && seen.Sub(now) <= MaxClockError {
+			latest = seen
+		}
+	}
 	head.Conflict = nil
 	// Up to the end of the millisecond, which is as exact as a request's time is.
-	if until := now.Add(a.Skew).Truncate(time.Millisecond).Add(time.Millisecond); until.After(head.Accepted) {
+	if until := latest.Add(a.Skew).Truncate(time.Millisecond).Add(time.Millisecond); until.After(head.Accepted) {
 		head.Accepted = until.UTC()
 	}
 	return head.Append(a.Leaf.Leaf), nil

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 var doors = map[string][]string{
 	"serve":             {"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"},
 	"sign --request":    {"sign", "--yes", "--request", "REQUEST", "--out", "OUT"},
+	"sign --as":         {"sign", "--yes", "--as", "admin", "--type", "ethereum", "--sign-with", "SIGNER"},
 	"log verify":        {"log", "verify"},
 	"log prove":         {"log", "prove", "id"},
 	"log checkpoint":    {"log", "checkpoint"},
@@ -98,9 +100,18 @@ func cutOff(t *testing.T) []byte {
 	return content
 }
 
-// closedDoors runs every door of a deployment whose store is gone. Each refuses, names the
-// store and both cures, and writes nothing.
-func (s *served) closedDoors(t *testing.T, what, names string) {
+// isNone is what every door says of a store that does not exist: what would be forgotten,
+// and both cures.
+var isNone = []string{"there is none", "limits, used codes, live requests, approvals and the log", "countersign restore", "countersign serve --new-store"}
+
+// closedDoors runs every door of a deployment whose store is gone or damaged. Each refuses
+// with all that says lists, and writes nothing.
+func (s *served) closedDoors(t *testing.T, what string, says ...string) {
+	t.Helper()
+	s.closed(t, what, doors, says)
+}
+
+func (s *served) closed(t *testing.T, what string, doors map[string][]string, says []string) {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
 	request, policy := filepath.Join(s.dir, "stamped"), filepath.Join(s.dir, "tried.yaml")
@@ -119,15 +130,16 @@ func (s *served) closedDoors(t *testing.T, what, names string) {
 	before := contents(t, filepath.Dir(s.dir))
 	for door, args := range doors {
 		line := strings.Join(args, "\n")
-		line = strings.NewReplacer("REQUEST", request, "POLICY", policy, "OUT", filepath.Join(s.dir, "out")).Replace(line)
+		line = strings.NewReplacer("REQUEST", request, "POLICY", policy, "OUT", filepath.Join(s.dir, "out"), "SIGNER", s.signer).Replace(line)
 		command := exec.CommandContext(t.Context(), "countersign", append(strings.Split(line, "\n"), "--config", s.config())...)
+		command.Stdin = strings.NewReader(vectorUnsigned)
 		out, err := command.CombinedOutput()
 		if err == nil || command.ProcessState.ExitCode() != exitFailure {
 			t.Errorf("%s, %s: %v: %s", what, door, err, out)
 		}
-		for _, says := range []string{"there is none", names, "limits, used codes, live requests, approvals and the log", "countersign restore", "countersign serve --new-store"} {
-			if !strings.Contains(string(out), says) {
-				t.Errorf("%s, %s does not say %q: %s", what, door, says, out)
+		for _, one := range says {
+			if !strings.Contains(string(out), one) {
+				t.Errorf("%s, %s does not say %q: %s", what, door, one, out)
 			}
 		}
 		mustStay(t, what+", "+door, filepath.Dir(s.dir), before)
@@ -142,12 +154,19 @@ func TestDoorsBolt(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	s.closedDoors(t, "absent", file+" does not exist")
+	s.closedDoors(t, "absent", append(isNone, file+" does not exist")...)
 	for what, content := range map[string][]byte{"empty": {}, "cut off": cutOff(t)} {
 		if err := os.WriteFile(file, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s.closedDoors(t, what, file+" is empty")
+		s.closedDoors(t, what, append(isNone, file+" is empty")...)
+	}
+	if err := os.WriteFile(file, cutOff(t)[:5000], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.closedDoors(t, "shorter than its pages", file+" is damaged: restore a backup (docs/operations.md#restore)")
+	if err := os.Truncate(file, 0); err != nil {
+		t.Fatal(err)
 	}
 	s.run(t, "serve", "--check", "--new-store", "--config", s.config())
 	before := contents(t, s.dir)
@@ -182,7 +201,7 @@ func TestDoorsPostgres(t *testing.T) {
 		if _, err := connection.Exec(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
-		s.closedDoors(t, what, "the database schema has no tables of countersign")
+		s.closedDoors(t, what, append(isNone, "schema public of database postgres has no tables of countersign")...)
 		tables := 0
 		if err := connection.QueryRow(t.Context(), `SELECT count(*) FROM pg_class WHERE relname LIKE 'countersign_%' AND relname <> 'countersign_schema'`).Scan(&tables); err != nil || tables > 0 {
 			t.Errorf("%s: %d tables were made, %v", what, tables, err)
@@ -193,10 +212,26 @@ func TestDoorsPostgres(t *testing.T) {
 	if status := n.end(t, syscall.SIGTERM); status != exitSuccess {
 		t.Errorf("exit status %d: %s", status, n.log)
 	}
-	out, err := exec.CommandContext(t.Context(), "countersign", "serve", "--new-store", "--check", "--config", s.config()).CombinedOutput()
-	if err == nil || !bytes.Contains(out, []byte("remembers a log of 1 leaves")) {
-		t.Errorf("a second new store: %v: %s", err, out)
+	mustRefuse := func(what string) {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), "countersign", "serve", "--new-store", "--check", "--config", s.config()).CombinedOutput()
+		if err == nil || !bytes.Contains(out, []byte("remembers a log of 1 leaves")) || !bytes.Contains(out, []byte("countersign log accept --org")) {
+			t.Errorf("%s: %v: %s", what, err, out)
+		}
 	}
+	mustRefuse("a second new store")
+	if _, err := connection.Exec(t.Context(), "DROP TABLE countersign_ledgers"); err != nil {
+		t.Fatal(err)
+	}
+	others := maps.Clone(doors)
+	delete(others, "backup") // the keys can be backed up whatever has become of the database
+	s.closed(t, "a table dropped", others, []string{"schema public of database postgres has lost countersign_ledgers: restore a backup"})
+	if _, err := connection.Exec(t.Context(), "CREATE DATABASE other"); err != nil {
+		t.Fatal(err)
+	}
+	s.edit(t, "postgres:///postgres", "postgres:///other")
+	s.closedDoors(t, "another database", append(isNone, "schema public of database other has no tables of countersign")...)
+	mustRefuse("a new store in another database")
 }
 
 // TestRestoreWithoutStore: a backup from which no store comes back is refused, and nothing

@@ -63,9 +63,9 @@ func (p *PostgreSQL) PgBouncer(sessions int) (dsn string) {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { _ = command.Wait() })
-	Await(p.t, "PgBouncer listens", func() bool {
-		_, err := os.Stat(filepath.Join(folder, ".s.PGSQL.6432"))
-		return err == nil
+	Await(p.t, "PgBouncer listens", func() bool { // the file is there before it does
+		connection, err := new(net.Dialer).DialContext(p.t.Context(), "unix", filepath.Join(folder, ".s.PGSQL.6432"))
+		return err == nil && connection.Close() == nil
 	})
 	return "host=" + folder + " port=6432 user=postgres dbname=postgres"
 }

@@ -24,6 +24,9 @@ type guard struct {
 
 	mu     sync.Mutex
 	server server
+
+	asking chan struct{} // held during the question of askServer
+	asked  time.Time     // when the last one that was answered began
 }
 
 // server identifies a run of a server, and the database in it.
@@ -37,21 +40,48 @@ type server struct {
 // no lease is taken. Call it once, before the store is used.
 func (s *Store) OnReconnect(check func(ctx context.Context) error) { s.guard.check = check }
 
-// connected compares the server of a new connection with that of the last one.
-func (g *guard) connected(ctx context.Context, c *pgx.Conn) error {
+// compare compares the server of a connection with that of the last one. It reports whether
+// they differ.
+func (g *guard) compare(ctx context.Context, q querier) (moved bool, err error) {
 	var found server
-	err := c.QueryRow(ctx, `SELECT pg_postmaster_start_time(), oid FROM pg_database WHERE datname = current_database()`, pgx.QueryExecModeExec).
+	err = q.QueryRow(ctx, `SELECT pg_postmaster_start_time(), oid FROM pg_database WHERE datname = current_database()`, pgx.QueryExecModeExec).
 		Scan(&found.started, &found.database)
 	if err != nil {
-		return err
+		return false, err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.server.database != 0 && (!g.server.started.Equal(found.started) || g.server.database != found.database) {
+	moved = g.server.database != 0 && (!g.server.started.Equal(found.started) || g.server.database != found.database)
+	if moved {
 		g.lost.Add(1)
 	}
 	g.server = found
-	return nil
+	return moved, nil
+}
+
+// askServer compares the server behind a connection pooler with that of the last
+// connection: a pooler that leads to another server may keep its clients' connections.
+// Concurrent callers share a question that is asked after all of them called.
+func (s *Store) askServer(ctx context.Context) error {
+	called := time.Now()
+	select {
+	case s.guard.asking <- struct{}{}:
+		defer func() { <-s.guard.asking }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if s.guard.asked.After(called) {
+		return nil
+	}
+	began := time.Now()
+	err := s.run(ctx, func(ctx context.Context, q querier) error {
+		_, err := s.guard.compare(ctx, q)
+		return err
+	})
+	if err == nil {
+		s.guard.asked = began
+	}
+	return err
 }
 
 // noteLost counts an error after which the next connection may lead to another server.
@@ -100,19 +130,33 @@ func (s *Store) beginGuarded(ctx context.Context, claim store.Claim, change stor
 	}
 	lost := s.guard.lost.Load()
 	begun, err := s.begin(ctx, claim, change)
-	if err != nil || begun.Lease == nil || s.guard.lost.Load() == lost {
+	if err != nil || begun.Lease == nil {
 		return begun, err
 	}
-	err = s.guard.admit(ctx)
-	if err == nil {
-		err = s.marks.admit(&claim)
+	if s.guard.check != nil && s.pool.shared.Load() {
+		err = s.askServer(ctx)
 	}
-	if err == nil && claim.Stale() {
-		err = store.ErrStale
+	if err == nil && s.guard.lost.Load() != lost {
+		err = s.admitTaken(ctx, &claim)
 	}
 	if err != nil {
 		_ = s.Release(context.WithoutCancel(ctx), *begun.Lease, nil) // if it fails, the lease expires
 		return store.BeginResult{}, err
 	}
 	return begun, nil
+}
+
+// admitTaken admits a claim whose lease was taken while the database may have become
+// another one.
+func (s *Store) admitTaken(ctx context.Context, claim *store.Claim) error {
+	if err := s.guard.admit(ctx); err != nil {
+		return err
+	}
+	if err := s.marks.admit(claim); err != nil {
+		return err
+	}
+	if claim.Stale() {
+		return store.ErrStale
+	}
+	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
@@ -45,15 +47,7 @@ func TestChecksBeforeLeases(t *testing.T) {
 		"connections ended": func() {
 			execute(t, server.DSN, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'one'")
 		},
-		"replaced": func() {
-			execute(t, server.DSN, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'one'")
-			testenv.Await(t, "the copy", func() bool {
-				_, err := connect(t, server.DSN).Exec(t.Context(), "CREATE DATABASE two TEMPLATE one")
-				return err == nil
-			})
-			execute(t, server.DSN, "ALTER DATABASE one RENAME TO zero")
-			execute(t, server.DSN, "ALTER DATABASE two RENAME TO one")
-		},
+		"replaced": func() { replaceDatabase(t, server, "one", "zero") },
 	} {
 		for _, change := range []store.Change{nil, nothing} {
 			happens()
@@ -97,7 +91,7 @@ func TestExisting(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := relations(t, connection)
-		if _, err := postgres.OpenExisting(t.Context(), dsn); !errors.Is(err, store.ErrNone) || !strings.Contains(err.Error(), "the database schema has no tables of countersign") {
+		if _, err := postgres.OpenExisting(t.Context(), dsn); !errors.Is(err, store.ErrNone) || !strings.Contains(err.Error(), "has no tables of countersign") || !strings.Contains(err.Error(), "of database postgres") {
 			t.Errorf("%q: %v", before, err)
 		}
 		if after := relations(t, connection); len(after) != len(before) {
@@ -114,5 +108,111 @@ func TestExisting(t *testing.T) {
 	complete(t, s, "a")
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLostTables: a schema that has lost some of its tables, or its version, is damaged:
+// it is neither opened nor completed.
+func TestLostTables(t *testing.T) {
+	server := testenv.Postgres(t)
+	for statement, lost := range map[string]string{
+		"DROP TABLE countersign_schema":                                "countersign_schema",
+		"DELETE FROM countersign_schema":                               "countersign_schema",
+		"DROP TABLE countersign_ledgers":                               "countersign_ledgers",
+		"DROP TABLE countersign_log_heads, countersign_log_leaves":     "countersign_log_heads, countersign_log_leaves",
+		"DROP SEQUENCE countersign_token":                              "countersign_token",
+		"DROP TABLE countersign_activities, countersign_schema":        "countersign_schema, countersign_activities",
+		"ALTER TABLE countersign_activities RENAME TO kept_activities": "countersign_activities",
+	} {
+		dsn := schema(t, server)
+		if err := open(t, dsn).Close(); err != nil {
+			t.Fatal(err)
+		}
+		connection := connect(t, dsn)
+		if _, err := connection.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+		before := relations(t, connection)
+		for _, opens := range []func(context.Context, string) (*postgres.Store, error){postgres.OpenExisting, postgres.Open} {
+			if _, err := opens(t.Context(), dsn); !errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrNone) || !strings.Contains(err.Error(), "of database postgres has lost "+lost+": restore a backup") {
+				t.Errorf("%s: %v", statement, err)
+			}
+		}
+		if after := relations(t, connection); len(after) != len(before) {
+			t.Errorf("%s: made %q", statement, after)
+		}
+	}
+}
+
+// TestChecksBehindPooler replaces the database behind a pooler that keeps the connections of
+// its clients: no lease is taken before the check has passed.
+func TestChecksBehindPooler(t *testing.T) {
+	server := testenv.Postgres(t)
+	execute(t, server.DSN, "CREATE DATABASE one")
+	dsn := strings.Replace(server.PgBouncer(2), "dbname=postgres", "dbname=one", 1)
+	s := open(t, dsn)
+	failing := errors.New("not now")
+	var fails atomic.Bool
+	var checks atomic.Int32
+	s.OnReconnect(func(context.Context) error {
+		checks.Add(1)
+		if fails.Load() {
+			return failing
+		}
+		return nil
+	})
+	nothing := without(func(otpledger.Ledger) error { return nil })
+	for _, change := range []store.Change{nil, nothing} {
+		complete(t, s, randomBody(t))
+		replaceDatabase(t, server, "one", "before "+string('a'+bodies.Load()%26))
+		fails.Store(true)
+		for range 3 {
+			if begun, err := s.Begin(t.Context(), claimOf(randomBody(t)), change); begun.Lease != nil || !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("%+v, %v: want no lease while the check fails", begun, err)
+			}
+		}
+		fails.Store(false)
+		complete(t, s, randomBody(t))
+		before := checks.Load()
+		complete(t, s, randomBody(t))
+		if checks.Load() != before {
+			t.Error("checked without another occasion")
+		}
+	}
+	if n := count(t, dsn, "SELECT count(*) FROM countersign_activities WHERE id IS NULL"); n != 0 {
+		t.Errorf("%d leases were left behind", n)
+	}
+}
+
+// replaceDatabase replaces a database by a copy, and keeps it under another name.
+func replaceDatabase(t *testing.T, server *testenv.PostgreSQL, name, kept string) {
+	t.Helper()
+	quoted := pgx.Identifier{kept}.Sanitize()
+	testenv.Await(t, "the copy", func() bool {
+		execute(t, server.DSN, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '"+name+"'")
+		_, err := connect(t, server.DSN).Exec(t.Context(), "CREATE DATABASE copy TEMPLATE "+name)
+		return err == nil
+	})
+	execute(t, server.DSN, "ALTER DATABASE "+name+" RENAME TO "+quoted)
+	execute(t, server.DSN, "ALTER DATABASE copy RENAME TO "+name)
+}
+
+// TestCallersThatLeave: a caller that is gone is no occasion for a check.
+func TestCallersThatLeave(t *testing.T) {
+	server := testenv.Postgres(t)
+	s := open(t, schema(t, server))
+	var checks atomic.Int32
+	s.OnReconnect(func(context.Context) error { checks.Add(1); return nil })
+	complete(t, s, randomBody(t))
+	for range 5 {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := s.Get(ctx, "org", "a"); err == nil {
+			t.Error("a caller that is gone was answered")
+		}
+	}
+	complete(t, s, randomBody(t))
+	if checks.Load() != 0 {
+		t.Errorf("%d checks", checks.Load())
 	}
 }

@@ -41,9 +41,10 @@ func newGeneration() *generation {
 	return &generation{ctx, end}
 }
 
-// newPool creates a pool, which connects when it is first used. connected is called with
-// each new connection.
-func newPool(ctx context.Context, dsn string, connected func(context.Context, *pgx.Conn) error) (*pool, error) {
+// newPool creates a pool, which connects when it is first used. moved is called with each
+// new connection, and reports whether it leads to another server than the last one: then
+// the others are replaced.
+func newPool(ctx context.Context, dsn string, moved func(context.Context, querier) (bool, error)) (*pool, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, err
@@ -71,7 +72,11 @@ func newPool(ctx context.Context, dsn string, connected func(context.Context, *p
 		if err := p.prepare(ctx, c); err != nil {
 			return err
 		}
-		return connected(ctx, c)
+		elsewhere, err := moved(ctx, c)
+		if elsewhere {
+			p.replaceOthers(c)
+		}
+		return err
 	}
 	p.Pool, err = pgxpool.NewWithConfig(ctx, config)
 	return p, err
@@ -110,6 +115,15 @@ func (p *pool) prepare(ctx context.Context, c *pgx.Conn) error {
 		return errShared
 	}
 	return nil
+}
+
+// replaceOthers replaces all connections but a new one.
+func (p *pool) replaceOthers(c *pgx.Conn) {
+	data := c.PgConn().CustomData()
+	p.retire(data[generationKey].(*generation))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	data[generationKey] = p.current
 }
 
 // isShared reports whether a connection pooler stands between. It has told the client an

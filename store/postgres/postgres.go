@@ -69,9 +69,9 @@ func Open(ctx context.Context, dsn string) (*Store, error) { return open(ctx, ds
 func OpenExisting(ctx context.Context, dsn string) (*Store, error) { return open(ctx, dsn, false) }
 
 func open(ctx context.Context, dsn string, create bool) (*Store, error) {
-	s := &Store{closed: make(chan struct{}), guard: guard{turn: make(chan struct{}, 1)}}
+	s := &Store{closed: make(chan struct{}), guard: guard{turn: make(chan struct{}, 1), asking: make(chan struct{}, 1)}}
 	var err error
-	if s.pool, err = newPool(ctx, dsn, s.guard.connected); err != nil {
+	if s.pool, err = newPool(ctx, dsn, s.guard.compare); err != nil {
 		return nil, fmt.Errorf("store: PostgreSQL address: %w", err)
 	}
 	if !create {
@@ -79,6 +79,9 @@ func open(ctx context.Context, dsn string, create bool) (*Store, error) {
 	}
 	if err == nil {
 		err = s.migrate(ctx)
+	}
+	if err == nil || codeOf(err) == duplicateTable {
+		err = s.whole(ctx, err)
 	}
 	if err != nil {
 		s.pool.Close()

@@ -83,7 +83,9 @@ func (s *Store) repeat(ctx context.Context, do func(context.Context, *pgx.Conn) 
 		if cannotWrite(err) {
 			s.failed.Store(true)
 		}
-		s.guard.noteLost(err)
+		if ctx.Err() == nil { // otherwise pgx closed the connection for a caller that is gone
+			s.guard.noteLost(err)
+		}
 		if attempt == attempts || bounded.Err() != nil || !hadNoEffect(err, replaced) {
 			return unavailable(ctx, err)
 		}
@@ -104,6 +106,7 @@ const (
 	unknownStatement      = "26000"
 	insufficientPrivilege = "42501"
 	duplicateStatement    = "42P05"
+	duplicateTable        = "42P07"
 	diskFull              = "53100"
 	ioError               = "58030"
 )

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/countersign-dev/countersign/store"
 )
@@ -101,21 +104,56 @@ func (s *Store) migrate(ctx context.Context) error {
 	return err
 }
 
-// exists returns store.ErrNone if the schema has no tables of this program. It writes
-// nothing.
+// tables are the tables and the sequence of version 1, the table of the version first.
+var tables = []string{"countersign_schema", "countersign_activities", "countersign_ledgers", "countersign_log_heads", "countersign_log_leaves", "countersign_token"}
+
+// exists returns store.ErrNone for a schema that has none of the tables. It writes nothing.
 func (s *Store) exists(ctx context.Context) error {
-	there := false
-	err := s.run(ctx, func(ctx context.Context, q querier) error {
-		err := q.QueryRow(ctx, `SELECT to_regclass(quote_ident(current_schema()) || '.countersign_schema') IS NOT NULL`).Scan(&there)
-		if err != nil || !there {
-			return err
-		}
-		return q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM countersign_schema)`).Scan(&there)
-	})
-	if err == nil && !there {
-		err = fmt.Errorf("%w: the database schema has no tables of countersign", store.ErrNone)
+	place, missing, err := s.missing(ctx)
+	if err == nil && len(missing) == len(tables) {
+		err = fmt.Errorf("%w: %s has no tables of countersign", store.ErrNone, place)
 	}
 	return err
+}
+
+// whole refuses a schema that has lost tables. cause is the error of the migration, which
+// is nil, or that one of the others exists.
+func (s *Store) whole(ctx context.Context, cause error) error {
+	place, missing, err := s.missing(ctx)
+	if err != nil || len(missing) == 0 {
+		return errors.Join(cause, err)
+	}
+	err = fmt.Errorf("%w: %s has lost %s: restore a backup (docs/operations.md#restore)", store.ErrUnavailable, place, strings.Join(missing, ", "))
+	if refused, ok := errors.AsType[*pgconn.PgError](cause); ok {
+		err = fmt.Errorf("%w: %w", err, refused)
+	}
+	return err
+}
+
+func (s *Store) missing(ctx context.Context) (place string, missing []string, err error) {
+	err = s.run(ctx, func(ctx context.Context, q querier) (err error) {
+		place, missing, err = missingTables(ctx, q)
+		return err
+	})
+	return place, missing, err
+}
+
+// missingTables returns the name of the schema, and which tables it does not have. The
+// table of the version counts as missing if it is empty.
+func missingTables(ctx context.Context, q querier) (place string, missing []string, err error) {
+	err = q.QueryRow(ctx, `
+		SELECT coalesce(format('schema %I', current_schema()), 'the search_path') || format(' of database %I', current_database()),
+			array(SELECT name FROM unnest($1::text[]) WITH ORDINALITY AS wanted (name, n)
+				WHERE to_regclass(quote_ident(current_schema()) || '.' || name) IS NULL ORDER BY n)`, tables).Scan(&place, &missing)
+	if err != nil || slices.Contains(missing, tables[0]) {
+		return place, missing, err
+	}
+	versioned := false
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM countersign_schema)`).Scan(&versioned)
+	if !versioned {
+		missing = append(tables[:1:1], missing...)
+	}
+	return place, missing, err
 }
 
 // makeVersion creates the table of the version if it does not exist. CREATE TABLE IF NOT

@@ -40,8 +40,13 @@ func readFile(path string) ([]byte, error) {
 }
 
 // write replaces a file atomically and durably: after a crash it has the old or the new
-// content.
+// content. A link stays one: what it points to may be on another volume than the store.
 func write(path string, content []byte) (err error) {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return err
+		}
+	}
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err

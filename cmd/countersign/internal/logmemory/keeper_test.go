@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/mod/sumdb/tlog"
+
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/logmemory"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
@@ -423,4 +425,99 @@ func TestUnreadableIsNoConflict(t *testing.T) {
 	broken.heads, broken.rows = nil, fmt.Errorf("%w: leaf 1", translog.ErrMissing)
 	n.check()
 	n.has("a leaf is gone", "one")
+}
+
+// TestEditedMemory edits the file between two runs. A memory that is ahead, or of another
+// history, is a conflict of that organization alone; one that is behind, or knows an
+// organization that was removed, is none.
+func TestEditedMemory(t *testing.T) {
+	s := opened(t, filepath.Join(t.TempDir(), "state.db"))
+	grow(t, s, "one", 3)
+	grow(t, s, "two", 3)
+	before := leaves(t, s, "one")
+	first := before.Tree()
+	grow(t, s, "one", 3)
+	head := leaves(t, s, "one")
+	for name, test := range map[string]struct {
+		edited    logmemory.Memory
+		conflicts []string
+	}{
+		"behind":       {logmemory.Memory{"one": {Tree: first}}, nil},
+		"nothing":      {logmemory.Memory{}, nil},
+		"no leaves":    {logmemory.Memory{"gone": {}}, nil},
+		"ahead":        {logmemory.Memory{"one": {Tree: tlog.Tree{N: head.Size + 1, Hash: tlog.Hash{1}}}}, []string{"one"}},
+		"other root":   {logmemory.Memory{"one": {Tree: tlog.Tree{N: head.Size, Hash: tlog.Hash{1}}}}, []string{"one"}},
+		"far ahead":    {logmemory.Memory{"two": {Tree: tlog.Tree{N: 1 << 62, Hash: tlog.Hash{1}}}}, []string{"two"}},
+		"other's tree": {logmemory.Memory{"two": {Tree: head.Tree()}}, []string{"two"}},
+	} {
+		n := newNode(t)
+		if err := os.WriteFile(n.path, test.edited.Encode(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n.opens(s)
+		n.has(name, test.conflicts...)
+		for _, organization := range test.conflicts { // for the next case
+			n.confirms(organization)
+			n.check()
+			n.has(name + ", accepted")
+		}
+	}
+}
+
+// TestMarkRemoved: a mark that was removed from the store, with the rest as it is, comes back
+// with the next check, and the loss is not taken for accepted.
+func TestMarkRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := opened(t, path)
+	grow(t, s, "one", 2)
+	older := copied(t, s, path)
+	s = opened(t, path)
+	grow(t, s, "one", 2)
+	n := newNode(t)
+	n.opens(s)
+	unmarked := copied(t, opened(t, older), older)
+	n.opens(opened(t, older))
+	n.has("two leaves are missing", "one")
+	back := opened(t, unmarked)
+	if leaves(t, back, "one").Conflict != nil {
+		t.Fatal("the copy is marked")
+	}
+	n.opens(back)
+	n.has("without the mark", "one")
+	if leaves(t, back, "one").Conflict == nil {
+		t.Error("the mark has not come back")
+	}
+}
+
+// TestLinkedMemory: the memory behind a link is written where it is, and a link that leads
+// nowhere, such as to a volume that is not mounted, is not replaced.
+func TestLinkedMemory(t *testing.T) {
+	s := opened(t, filepath.Join(t.TempDir(), "state.db"))
+	grow(t, s, "one", 2)
+	n := newNode(t)
+	volume := filepath.Join(t.TempDir(), "memory")
+	if err := os.Symlink(volume, n.path); err != nil {
+		t.Fatal(err)
+	}
+	n.Keeper, _ = logmemory.New(logmemory.Options{Path: n.path, Log: s, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	if err := n.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Write(); err == nil || n.Failures() != 1 {
+		t.Errorf("a link that leads nowhere: %v", err)
+	}
+	if err := os.WriteFile(volume, logmemory.Memory{}.Encode(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Write(); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{volume, n.path} {
+		if remembered, err := logmemory.Read(path); err != nil || remembered["one"].Tree.N != 2 {
+			t.Errorf("%s: %+v, %v", path, remembered, err)
+		}
+	}
+	if info, err := os.Lstat(n.path); err != nil || info.Mode().IsRegular() {
+		t.Errorf("the link was replaced: %v", err)
+	}
 }
