@@ -44,7 +44,9 @@ const (
 	// may be added after signing.
 	HazardUnresolvedAccount = "solana/unresolved-account"
 
-	// HazardBurn: the signer's tokens or SOL are destroyed.
+	// HazardBurn: the signer's tokens or SOL are destroyed, or go to an account that
+	// nobody can spend from: the incinerator, a program, a sysvar, a mint, or a token
+	// account of these.
 	HazardBurn = "solana/burn"
 )
 
@@ -155,6 +157,8 @@ func (t *Transaction) effectHazards(e *effect, slots []int) (hazards []chains.Ha
 		add(HazardAuthorityChange, "control of %s goes to %s, which is not the signer", partyText(e.Account), partyText(e.To))
 	case e.Kind == chains.KindApprove && e.Amount.Bound == chains.BoundUnlimited:
 		add(HazardUnlimitedApproval, "%s may take %s units from %s", partyText(e.To), e.Amount.Value, partyText(e.From))
+	case e.lost != "":
+		add(HazardBurn, "%s is %s: nobody can spend what it gets", partyText(e.To), e.lost)
 	case e.Kind == chains.KindBurn:
 		add(HazardBurn, "what leaves %s is destroyed", partyText(e.From))
 	}

@@ -40,10 +40,6 @@ var fixedAddresses = map[string][][keySize]byte{
 	tokenProgramRole:     {tokenID, token2022ID},
 }
 
-// unspendable are addresses whose SOL is lost: that of the System program, and the one
-// whose SOL the network burns at the end of each block.
-var unspendable = [][keySize]byte{systemID, mustKey("1nc1nerator11111111111111111111111111111111")}
-
 // programs are the programs that are decoded, by address. They are filled in by init
 // because stored instructions are decoded by all of them.
 var programs map[[keySize]byte]*program
@@ -56,6 +52,9 @@ func init() {
 		tokenID: tokenProgram, token2022ID: token2022Program, tokenAccountID: tokenAccountProgram,
 		memoID: memoProgram, memoV1ID: memoProgram, memoV4ID: memoProgram, squadsID: squadsProgram,
 		tokenMetadataID: tokenMetadataProgram,
+	}
+	for id := range programs {
+		unspendable[id] = aProgram
 	}
 }
 

@@ -75,14 +75,5 @@ var systemProgram = &program{name: "System", tagSize: 4, layouts: layouts(map[ui
 
 // sends moves SOL.
 func sends(from, to, amount string) template {
-	return template{kind: chains.KindTransfer, from: from, to: to, asset: native, amount: amount, with: burntSOL}
-}
-
-// burntSOL turns a transfer to an unspendable address into a burn.
-func burntSOL(_ *reader, e *effect) {
-	for _, address := range unspendable {
-		if e.Kind == chains.KindTransfer && e.To.Is(address[:]) {
-			e.Kind = chains.KindBurn
-		}
-	}
+	return template{kind: chains.KindTransfer, from: from, to: to, asset: native, amount: amount}
 }
