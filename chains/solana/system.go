@@ -16,7 +16,19 @@ const advanceNonce = 4
 
 // creates gives a new account an owner and its first SOL.
 func creates(funder, account string) template {
-	return template{kind: chains.KindCreate, from: funder, to: account, asset: native, amount: "amount", by: funder, args: []string{"owner", "space"}}
+	return template{kind: chains.KindCreate, from: funder, to: account, asset: native, amount: "amount", by: funder, args: []string{"owner", "space"},
+		with: belongsToStranger}
+}
+
+// belongsToStranger names the danger of SOL in an account whose owner is a program that
+// is not decoded: that program alone decides who gets it.
+func belongsToStranger(r *reader, e *effect) {
+	owner := r.party("owner").Address()
+	if amount, _ := r.number("amount"); amount == 0 || len(owner) != keySize || programs[[keySize]byte(owner)] != nil {
+		return
+	}
+	e.danger = HazardAuthorityChange
+	e.detail = "the new account and its SOL belong to program " + encode58(owner) + ", and what it does is not known"
 }
 
 // assigns gives an account another owner.
