@@ -19,7 +19,7 @@ const digest = (text) => new Uint8Array(createHash('sha256').update(text).digest
 const base58 = (bytes) => new web3.PublicKey(bytes).toBase58();
 const hex = (bytes) => Buffer.from(bytes).toString('hex');
 
-const svm = new LiteSVM().withSigverify(true).withBlockhashCheck(false);
+const svm = new LiteSVM().withSigverify(true).withBlockhashCheck(false).withNativeMints();
 const setAccount = (address, programAddress, data, lamports = 10_000_000_000n) =>
   svm.setAccount({ address, programAddress, data, lamports, executable: false, space: BigInt(data.length) });
 

@@ -19,6 +19,7 @@ import (
 var solanaNotExecuted = []struct{ program, instructions, why string }{
 	{"Address Lookup Table", "CreateLookupTable", "needs a slot of the ledger's past"},
 	{"Compute Budget", "RequestUnitsDeprecated", "refused by the network"},
+	{"Lighthouse", "*", "no npm package has the program; held against its source"},
 	{"Loader v3", "DeployWithMaxDataLen Upgrade ExtendProgram ExtendProgramChecked", "needs the code of a program, which no npm package has"},
 	{"Loader v3", "Migrate", "needs loader v4"},
 	{"Loader v4", "*", "not active on any network"},

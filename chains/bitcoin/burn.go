@@ -22,7 +22,6 @@ const (
 	spendable   fate = iota // by its owner
 	burned                  // never by anyone
 	upForGrabs              // by anyone, or the script does not say by whom
-	worthless               // no value, and no effect
 	uncommitted             // a signature leaves the output open
 	instructs               // the output is an instruction to a protocol of tokens
 	unaccounted             // this output, and those behind it, are more than there are effects for

@@ -45,7 +45,7 @@
 // key's taproot output proves nothing about the others.
 //
 // The other hazards are sighash types that leave parts of the transaction open, a high
-// fee, and value for outputs that no one or anyone can spend.
+// fee, what nodes never relay, and value for outputs that no one or anyone can spend.
 //
 // # How old the rules are
 //
@@ -83,6 +83,10 @@ const (
 	// DefaultMaxFeeRate is the highest fee rate without HazardHighFee, in
 	// satoshi for a virtual byte.
 	DefaultMaxFeeRate = 1_000
+
+	// MinFeeShare is the fee in satoshi from which a fee of more than a quarter of all
+	// inputs is HazardHighFee. Below it, small payments are ordinary at a high rate.
+	MinFeeShare = 50_000
 )
 
 // Limits bound what is read, and what is signed without a hazard. A zero field means
@@ -147,7 +151,7 @@ func (c Chain) parse(raw []byte) (*transaction, error) {
 func (Chain) HazardNames() []string {
 	return []string{
 		HazardSighashNone, HazardSighashSingle, HazardSighashAnyoneCanPay, HazardUnprovenAmount, HazardHighFee,
-		HazardBurn, HazardAnyoneCanSpend, HazardBlindCall,
+		HazardNeverRelayed, HazardBurn, HazardAnyoneCanSpend, HazardBlindCall,
 	}
 }
 

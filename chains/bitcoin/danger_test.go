@@ -11,13 +11,19 @@ import (
 // TestDanger has transactions that an audit found wrongly signed or refused, with the
 // required outcome if nothing is allowed. The key's secret is 22 32 times.
 func TestDanger(t *testing.T) {
-	var cases []struct{ Name, Want, Shows, PSBT string }
+	var cases []struct {
+		Name, Source, Want, Shows, PSBT string
+		Hazards                         []string
+	}
 	chaintest.ReadJSON(t, "testdata/danger/danger.json", &cases)
 	key := keyOf(t, secretOf(0x22))
 	for _, c := range cases {
 		_, _, signed := signDefault(t, chaintest.Unhex(t, c.PSBT), key, key.ID())
 		if want := c.Want == "sign"; signed != want {
 			t.Errorf("%s: signed %t, want %t", c.Name, signed, want)
+		}
+		if c.Hazards != nil {
+			wantHazards(t, chaintest.Unhex(t, c.PSBT), key.PublicKey(), c.Hazards...)
 		}
 		if c.Shows == "" {
 			continue

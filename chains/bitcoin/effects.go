@@ -1,12 +1,9 @@
 package bitcoin
 
 import (
-	"bytes"
 	"encoding/hex"
 	"iter"
 	"strconv"
-
-	"github.com/btcsuite/btcd/txscript/v2"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -43,39 +40,44 @@ type outcome struct {
 func (o outcome) path() string { return "outputs/" + strconv.Itoa(o.output) }
 
 // outcomes yields the outcomes of all outputs that have an effect, by the index of
-// that effect. If there are more than an effect can be given for, the last outcome
-// is unaccounted.
+// that effect. An output that instructs a protocol and has value has two. If there are
+// more than an effect can be given for, the last outcome is unaccounted.
 func (t *transaction) outcomes(signed []*input) iter.Seq2[int, outcome] {
 	return func(yield func(int, outcome) bool) {
 		effect := 0
+		var room [2]outcome
 		for i := range t.packet.Outputs {
-			fate, why := t.fateOfOutput(i, signed)
-			switch {
-			case fate == worthless:
-				continue
-			case effect == chains.MaxEffects-2:
-				yield(effect, outcome{i, unaccounted, ""})
-				return
-			case !yield(effect, outcome{i, fate, why}):
-				return
+			for _, o := range t.appendOutcomes(room[:0], i, signed) {
+				if effect == chains.MaxEffects-2 {
+					yield(effect, outcome{i, unaccounted, ""})
+					return
+				}
+				if !yield(effect, o) {
+					return
+				}
+				effect++
 			}
-			effect++
 		}
 	}
 }
 
-func (t *transaction) fateOfOutput(index int, signed []*input) (fate, string) {
+// appendOutcomes appends the outcomes of one output.
+func (t *transaction) appendOutcomes(list []outcome, index int, signed []*input) []outcome {
 	out := &t.packet.Outputs[index]
-	protocol := overlayProtocol(out.Script)
-	switch {
-	case protocol != "":
-		return instructs, protocol
-	case leavesOpen(signed, index):
-		return uncommitted, ""
-	case out.Amount == 0:
-		return worthless, ""
+	if protocol := t.overlay(out.Script); protocol != "" {
+		list = append(list, outcome{index, instructs, protocol})
 	}
-	return fateOf(out.Script)
+	switch {
+	case leavesOpen(signed, index):
+		if len(list) > 0 && out.Amount == 0 {
+			return list // the instruction is all there is
+		}
+		return append(list, outcome{index, uncommitted, ""})
+	case out.Amount == 0:
+		return list
+	}
+	fate, why := fateOf(out.Script)
+	return append(list, outcome{index, fate, why})
 }
 
 func (t *transaction) outputEffect(o outcome) chains.Effect {
@@ -174,17 +176,4 @@ func leavesOpen(signed []*input, output int) bool {
 		}
 	}
 	return false
-}
-
-// overlayProtocol returns the token protocol that an output instructs, recognized by
-// its mark; empty if none is known. What the instruction does to tokens in the inputs
-// is not decoded.
-func overlayProtocol(script []byte) string {
-	switch {
-	case bytes.HasPrefix(script, []byte{txscript.OP_RETURN, txscript.OP_13}):
-		return "runestone"
-	case len(script) > 6 && script[0] == txscript.OP_RETURN && bytes.HasPrefix(script[2:], []byte("omni")):
-		return "omni"
-	}
-	return ""
 }

@@ -24,8 +24,13 @@ const (
 	// may be higher than it looks.
 	HazardUnprovenAmount = "bitcoin/unproven-amount"
 
-	// HazardHighFee: the fee or the fee rate exceeds its limit.
+	// HazardHighFee: the fee or the fee rate exceeds its limit, or the fee is more than
+	// a quarter of all inputs (see MinFeeShare).
 	HazardHighFee = "bitcoin/high-fee"
+
+	// HazardNeverRelayed: an output is dust, or the transaction has a version, that no
+	// node relays.
+	HazardNeverRelayed = "bitcoin/never-relayed"
 
 	// HazardBurn: value for an output that can never be spent.
 	HazardBurn = "bitcoin/burn"
@@ -55,7 +60,10 @@ func (t *transaction) hazards(signed []*input) []chains.Hazard {
 	if hazard, unproven := t.unproven(signed); unproven {
 		hazards = append(hazards, hazard)
 	}
-	if hazard, high := t.highFee(); high {
+	if hazard, high := t.highFee(signed); high {
+		hazards = append(hazards, hazard)
+	}
+	if hazard, never := t.neverRelayed(signed); never {
 		hazards = append(hazards, hazard)
 	}
 	return append(hazards, t.outputHazards(signed)...)
@@ -127,15 +135,24 @@ func (in *input) commitsTo(other *input) bool {
 	return false
 }
 
-func (t *transaction) highFee() (chains.Hazard, bool) {
+// highFee compares the fee with its limits. A share of the inputs is not judged if a lie
+// about an amount could change it: then HazardUnprovenAmount says so.
+func (t *transaction) highFee(signed []*input) (chains.Hazard, bool) {
 	fee, size := t.Fee(), t.VirtualSize()
-	if fee > t.limits.MaxFee {
-		return chains.Hazard{Name: HazardHighFee, Detail: fmt.Sprintf(
-			"fee of %s, over %s", btc(fee), btc(t.limits.MaxFee))}, true
+	high, low := bits.Mul64(t.limits.MaxFeeRate, size)
+	detail := ""
+	switch {
+	case fee > t.limits.MaxFee:
+		detail = fmt.Sprintf("fee of %s, over %s", btc(fee), btc(t.limits.MaxFee))
+	case high == 0 && fee > low:
+		detail = fmt.Sprintf("fee of %s for about %d virtual bytes, over %d sat/vB", btc(fee), size, t.limits.MaxFeeRate)
+	case fee >= MinFeeShare && fee > t.totalIn/4:
+		if _, unproven := t.unproven(signed); unproven {
+			return chains.Hazard{}, false
+		}
+		detail = fmt.Sprintf("fee of %s, more than a quarter of the %s of all inputs", btc(fee), btc(t.totalIn))
+	default:
+		return chains.Hazard{}, false
 	}
-	if high, low := bits.Mul64(t.limits.MaxFeeRate, size); high == 0 && fee > low {
-		return chains.Hazard{Name: HazardHighFee, Detail: fmt.Sprintf(
-			"fee of %s for about %d virtual bytes, over %d sat/vB", btc(fee), size, t.limits.MaxFeeRate)}, true
-	}
-	return chains.Hazard{}, false
+	return chains.Hazard{Name: HazardHighFee, Detail: detail}, true
 }

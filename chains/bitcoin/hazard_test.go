@@ -53,7 +53,7 @@ func TestHazardSighash(t *testing.T) {
 func TestHazardSighashOfOthers(t *testing.T) {
 	a, b := keyOf(t, secretOf(1)).PublicKey(), keyOf(t, secretOf(2)).PublicKey()
 	raw := spoil(t, func(p *bitcointest.PSBT) {
-		other := bitcointest.P2WPKH(b).Input(50_000, 2)
+		other := bitcointest.P2WPKH(b).Input(20_000, 2)
 		other.Sighash = 0x82
 		p.Inputs = append(p.Inputs, other)
 	})
@@ -274,7 +274,7 @@ func virtualSize(t *testing.T, signed []byte) uint64 {
 func TestHazardNames(t *testing.T) {
 	want := []string{
 		"bitcoin/sighash-none", "bitcoin/sighash-single", "bitcoin/sighash-anyonecanpay",
-		"bitcoin/unproven-amount", "bitcoin/high-fee",
+		"bitcoin/unproven-amount", "bitcoin/high-fee", "bitcoin/never-relayed",
 		"bitcoin/burn", "bitcoin/anyone-can-spend", "bitcoin/blind-call",
 	}
 	if got := (bitcoin.Chain{}).HazardNames(); !slices.Equal(got, want) {

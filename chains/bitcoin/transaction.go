@@ -30,6 +30,8 @@ type transaction struct {
 	hashes *txscript.TxSigHashes // midstates of BIP-341
 	segwit *segwitHashes         // midstates of BIP-143
 	prefix prefixHash            // of legacy digests
+
+	keyStream []byte // see counterpartyKey
 }
 
 var _ chains.Transaction = (*transaction)(nil)

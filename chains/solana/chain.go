@@ -65,8 +65,8 @@
 // v11), and agave 035f9f0 (vote, system, compute budget), as of August 2026. Tests
 // execute them with LiteSVM 1.5.0, and decode what the clients current on 2026-11-23
 // write. Programs and features that LiteSVM does not have follow their sources alone,
-// such as Squads-Protocol/v4 c14a6d6 and metaplex-foundation's mpl-token-metadata
-// c314930: interop/solanatable_test.go lists what is not executed.
+// such as Squads-Protocol/v4 c14a6d6, metaplex-foundation's mpl-token-metadata c314930
+// and Jac0xb/lighthouse 4c57947: interop/solanatable_test.go lists what is not executed.
 package solana
 
 import (

@@ -75,6 +75,7 @@ func (t *Transaction) effects() []effect {
 		effects = r.effects(effects)
 	}
 	inherit(effects)
+	t.burnt(effects)
 	if len(effects) <= chains.MaxEffects {
 		return effects
 	}

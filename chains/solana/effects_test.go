@@ -105,6 +105,19 @@ var hazardCases = []struct {
 	{"an associated account of which we pay the rent", []instructionCall{
 		call(sdk.SPLAssociatedTokenAccountProgramID, []byte{0, 3, 4, 5}, []byte{0}).with(sdk.SystemProgramID, sdk.TokenProgramID),
 		call(sdk.TokenProgramID, []byte{3, 5}, []byte{18}, bytes32(9))}, nil, nil, nil},
+	{"an account that we fund, for a program that is not known", []instructionCall{
+		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(0), bytes32(9))}, nil, []string{solana.HazardAuthorityChange}, nil},
+	{"the same by a seed", []instructionCall{
+		call(sdk.SystemProgramID, []byte{0, 2}, u32(3), bytesOf(0), u64(1), []byte("s"), u64(5), u64(0), bytes32(9))}, nil, []string{solana.HazardAuthorityChange}, nil},
+	{"the same of an account that may have SOL", []instructionCall{
+		call(sdk.SystemProgramID, []byte{1, 0}, u32(13), u64(5), u64(0), bytes32(9))}, nil,
+		[]string{solana.HazardAuthorityChange}, []string{solana.HazardAuthorityChange}},
+	{"an account that the other funds, for a program that is not known", []instructionCall{
+		call(sdk.SystemProgramID, []byte{1, 0}, u32(0), u64(5), u64(0), bytes32(9))}, nil, nil, []string{solana.HazardAuthorityChange}},
+	{"an account that we fund, for the token program", []instructionCall{
+		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(165), sdk.TokenProgramID[:])}, nil, nil, nil},
+	{"an account without SOL, for a program that is not known", []instructionCall{
+		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(0), u64(0), bytes32(9))}, nil, nil, nil},
 	{"an account that we fund hands itself over", []instructionCall{
 		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(0), make([]byte, 32)),
 		call(sdk.SystemProgramID, []byte{1}, u32(1), bytes32(9))}, nil,

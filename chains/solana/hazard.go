@@ -44,7 +44,9 @@ const (
 	// may be added after signing.
 	HazardUnresolvedAccount = "solana/unresolved-account"
 
-	// HazardBurn: the signer's tokens or SOL are destroyed.
+	// HazardBurn: the signer's tokens or SOL are destroyed, or go to an account that
+	// nobody can spend from: the incinerator, a program, a sysvar, a mint, or a token
+	// account of these.
 	HazardBurn = "solana/burn"
 )
 
@@ -147,7 +149,7 @@ func (t *Transaction) effectHazards(e *effect, slots []int) (hazards []chains.Ha
 	}
 	switch {
 	case e.Undecoded:
-		add(HazardBlindCall, "program %s is called, and what it does is not known: it is given the signature", partyText(e.To))
+		add(HazardBlindCall, "%s", t.blindText(e))
 		return hazards
 	case e.Kind == chains.KindFee && e.Amount.Value.Cmp(t.maxFee) > 0:
 		add(HazardHighFee, "the fee may be %s lamports, above the limit of %s", e.Amount.Value, t.maxFee)
@@ -155,6 +157,8 @@ func (t *Transaction) effectHazards(e *effect, slots []int) (hazards []chains.Ha
 		add(HazardAuthorityChange, "control of %s goes to %s, which is not the signer", partyText(e.Account), partyText(e.To))
 	case e.Kind == chains.KindApprove && e.Amount.Bound == chains.BoundUnlimited:
 		add(HazardUnlimitedApproval, "%s may take %s units from %s", partyText(e.To), e.Amount.Value, partyText(e.From))
+	case e.lost != "":
+		add(HazardBurn, "%s is %s: nobody can spend what it gets", partyText(e.To), e.lost)
 	case e.Kind == chains.KindBurn:
 		add(HazardBurn, "what leaves %s is destroyed", partyText(e.From))
 	}
@@ -165,6 +169,30 @@ func (t *Transaction) effectHazards(e *effect, slots []int) (hazards []chains.Ha
 		add(HazardUnresolvedAccount, "%s: an entry of a lookup table, which is not in the transaction: pin a file of the table (docs/descriptors.md)", strings.Join(e.Unresolved, " and "))
 	}
 	return hazards
+}
+
+// blindText says what is called, and which signatures it is given.
+func (t *Transaction) blindText(e *effect) string {
+	switch {
+	case e.Function == hookFunction:
+		return "the mint's transfer hook may be called, which the transaction does not name, with the accounts behind those of the transfer"
+	case e.Path == "instructions":
+		return e.Function + " are not accounted for"
+	}
+	text := fmt.Sprintf("program %s is called, and what it does is not known: ", partyText(e.To))
+	if e.By == chains.ByStanding {
+		return text + "it is stored, and executed by the authority of the account that stores it"
+	}
+	var signers []string
+	for _, slot := range e.slots {
+		if signer := encode58(t.key(slot)); !slices.Contains(signers, signer) {
+			signers = append(signers, signer)
+		}
+	}
+	if len(signers) == 0 {
+		return text + "it is given no signature of this transaction, but may use what it was allowed before"
+	}
+	return text + "it is given the signature of " + strings.Join(signers, " and ")
 }
 
 // givesAway reports whether the effect gives control of what the signers control to

@@ -24,6 +24,7 @@ var (
 	memoID          = mustKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
 	squadsID        = mustKey("SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf")
 	tokenMetadataID = mustKey("metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s")
+	lighthouseID    = mustKey("L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95")
 	memoV4ID        = mustKey("Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH") // the same instruction; clients since September 2026
 	memoV1ID        = mustKey("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo")
 )
@@ -40,10 +41,6 @@ var fixedAddresses = map[string][][keySize]byte{
 	tokenProgramRole:     {tokenID, token2022ID},
 }
 
-// unspendable are addresses whose SOL is lost: that of the System program, and the one
-// whose SOL the network burns at the end of each block.
-var unspendable = [][keySize]byte{systemID, mustKey("1nc1nerator11111111111111111111111111111111")}
-
 // programs are the programs that are decoded, by address. They are filled in by init
 // because stored instructions are decoded by all of them.
 var programs map[[keySize]byte]*program
@@ -55,7 +52,10 @@ func init() {
 		ed25519ID: ed25519Program, secp256k1ID: secp256k1Program, secp256r1ID: secp256r1Program,
 		tokenID: tokenProgram, token2022ID: token2022Program, tokenAccountID: tokenAccountProgram,
 		memoID: memoProgram, memoV1ID: memoProgram, memoV4ID: memoProgram, squadsID: squadsProgram,
-		tokenMetadataID: tokenMetadataProgram,
+		tokenMetadataID: tokenMetadataProgram, lighthouseID: lighthouseProgram,
+	}
+	for id := range programs {
+		unspendable[id] = aProgram
 	}
 }
 

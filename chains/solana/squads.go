@@ -110,7 +110,7 @@ var squadsLayouts = []*layout{
 	{name: "spending_limit_use", accounts: "multisig, !member, spending limit, vault, destination, ?system program or none, ?mint, ?vault token account, ?destination token account, ?token program or none",
 		arguments: []argument{u64("amount"), u8("decimals"), squadsMemo},
 		effects: []template{
-			{kind: chains.KindTransfer, from: "vault", to: "destination", asset: native, amount: "amount", when: func(r *reader) bool { return !spendsToken(r) }, with: burntSOL},
+			{kind: chains.KindTransfer, from: "vault", to: "destination", asset: native, amount: "amount", when: func(r *reader) bool { return !spendsToken(r) }},
 			{kind: chains.KindTransfer, from: "vault token account", to: "destination token account", asset: "mint", amount: "amount", when: spendsToken},
 			{kind: chains.KindSettings, account: "spending limit"}}},
 	{name: "config_transaction_accounts_close", accounts: closesAccounts, effects: closesTransaction},

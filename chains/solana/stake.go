@@ -48,7 +48,6 @@ var withdraws = template{kind: chains.KindTransfer, from: "stake account", to: "
 		if e.To.Equal(r.party("withdraw authority")) {
 			e.Kind = chains.KindUnstake
 		}
-		burntSOL(r, e)
 	}}
 
 // stakeProgram delegates SOL to validators. The number of an instruction is a u32; the

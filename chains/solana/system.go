@@ -16,7 +16,19 @@ const advanceNonce = 4
 
 // creates gives a new account an owner and its first SOL.
 func creates(funder, account string) template {
-	return template{kind: chains.KindCreate, from: funder, to: account, asset: native, amount: "amount", by: funder, args: []string{"owner", "space"}}
+	return template{kind: chains.KindCreate, from: funder, to: account, asset: native, amount: "amount", by: funder, args: []string{"owner", "space"},
+		with: belongsToStranger}
+}
+
+// belongsToStranger names the danger of SOL in an account whose owner is a program that
+// is not decoded: that program alone decides who gets it.
+func belongsToStranger(r *reader, e *effect) {
+	owner := r.party("owner").Address()
+	if amount, _ := r.number("amount"); amount == 0 || len(owner) != keySize || programs[[keySize]byte(owner)] != nil {
+		return
+	}
+	e.danger = HazardAuthorityChange
+	e.detail = "the new account and its SOL belong to program " + encode58(owner) + ", and what it does is not known"
 }
 
 // assigns gives an account another owner.
@@ -75,14 +87,5 @@ var systemProgram = &program{name: "System", tagSize: 4, layouts: layouts(map[ui
 
 // sends moves SOL.
 func sends(from, to, amount string) template {
-	return template{kind: chains.KindTransfer, from: from, to: to, asset: native, amount: amount, with: burntSOL}
-}
-
-// burntSOL turns a transfer to an unspendable address into a burn.
-func burntSOL(_ *reader, e *effect) {
-	for _, address := range unspendable {
-		if e.Kind == chains.KindTransfer && e.To.Is(address[:]) {
-			e.Kind = chains.KindBurn
-		}
-	}
+	return template{kind: chains.KindTransfer, from: from, to: to, asset: native, amount: amount}
 }

@@ -62,6 +62,9 @@ type effect struct {
 	// changes. An effect that is not owned takes control of nothing.
 	owned bool
 
+	// lost is what the recipient of a burn is; empty if the tokens are destroyed.
+	lost string
+
 	// danger names a hazard in addition to those that follow from the kind.
 	danger, detail string
 }

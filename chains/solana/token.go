@@ -39,8 +39,10 @@ func tokensMove(asset string) []template {
 // hook is the call that a transfer of Token-2022 may make to the mint's hook program,
 // which the transaction does not name, with the accounts after those of the transfer.
 var hook = template{kind: chains.KindCall, when: mayCallHook, with: func(_ *reader, e *effect) {
-	e.To, e.Undecoded, e.Function = chains.UnknownParty(), true, "transfer hook"
+	e.To, e.Undecoded, e.Function = chains.UnknownParty(), true, hookFunction
 }}
+
+const hookFunction = "transfer hook"
 
 // mayCallHook reports whether a transfer has accounts other than the signers of a
 // multisig: accounts after an authority that signs itself, or that do not sign.

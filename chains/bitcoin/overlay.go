@@ -1,0 +1,109 @@
+package bitcoin
+
+import (
+	"bytes"
+	"crypto/rc4" //nolint:gosec // Counterparty hides its mark with it; nothing is kept secret here
+
+	"github.com/btcsuite/btcd/txscript/v2"
+)
+
+// The marks of protocols that keep tokens and instructions in Bitcoin's outputs.
+const (
+	markOmni         = "omni"
+	markStacks       = "X2" // of mainnet; the operation follows, such as $ for a transfer
+	markCounterparty = "CNTRPRTY"
+)
+
+// overlays are the protocols whose instructions are recognized, wherever in the
+// transaction they stand and however their mark is pushed. What an instruction does to
+// the tokens in the inputs is not decoded.
+var overlays = []struct {
+	name    string
+	matches func(t *transaction, script []byte) bool
+}{
+	{"runestone", func(_ *transaction, script []byte) bool {
+		return bytes.HasPrefix(script, []byte{txscript.OP_RETURN, txscript.OP_13})
+	}},
+	{"omni", func(_ *transaction, script []byte) bool {
+		return bytes.HasPrefix(returned(script), []byte(markOmni)) || bytes.Equal(script, exodus)
+	}},
+	{"stacks", func(_ *transaction, script []byte) bool {
+		return bytes.HasPrefix(returned(script), []byte(markStacks))
+	}},
+	{"counterparty", (*transaction).isCounterparty},
+}
+
+// exodus is the output that Omni's instructions of classes A and B pay to: their data is
+// in the other outputs.
+var exodus = func() []byte {
+	script, err := scriptOf("1EXoDusjGwvnjZUyKkxZ4UHEf77z6A5S4P", networks[Mainnet].params)
+	if err != nil {
+		panic(err)
+	}
+	return script
+}()
+
+// overlay returns the token protocol that an output instructs, empty if none is known.
+func (t *transaction) overlay(script []byte) string {
+	for _, protocol := range overlays {
+		if protocol.matches(t, script) {
+			return protocol.name
+		}
+	}
+	return ""
+}
+
+// returned returns what an OP_RETURN output pushes first, by whatever opcode.
+func returned(script []byte) []byte {
+	if len(script) == 0 || script[0] != txscript.OP_RETURN {
+		return nil
+	}
+	return firstPush(script[1:])
+}
+
+func firstPush(script []byte) (first []byte) {
+	pushes(script, func(_ byte, data []byte) bool {
+		first = data
+		return len(data) > 0
+	})
+	return first
+}
+
+// isCounterparty reports whether an output carries Counterparty's mark, encrypted with
+// RC4 under the id of the first transaction that is spent: at the start of OP_RETURN
+// data, or behind a length in what stands for a key hash, or for the first key of a
+// multisig behind its first byte.
+func (t *transaction) isCounterparty(script []byte) bool {
+	var data []byte
+	offset := 1
+	switch kind := classify(script); {
+	case len(script) > 0 && script[0] == txscript.OP_RETURN:
+		data, offset = returned(script), 0
+	case kind == p2pkh:
+		data = script[3:23]
+	case kind == bareMultisig:
+		data = firstPush(script)[1:]
+	}
+	if len(data) < offset+len(markCounterparty) {
+		return false
+	}
+	var plain [1 + len(markCounterparty)]byte
+	for i, key := range t.counterpartyKey()[:offset+len(markCounterparty)] {
+		plain[i] = data[i] ^ key
+	}
+	return string(plain[offset:offset+len(markCounterparty)]) == markCounterparty
+}
+
+// counterpartyKey returns the start of the key stream of this transaction.
+func (t *transaction) counterpartyKey() []byte {
+	if t.keyStream == nil {
+		id := t.packet.Inputs[0].PreviousTxID
+		for i, j := 0, len(id)-1; i < j; i, j = i+1, j-1 { // as displayed
+			id[i], id[j] = id[j], id[i]
+		}
+		cipher, _ := rc4.NewCipher(id[:]) // 32 bytes is a valid length
+		t.keyStream = make([]byte, 1+len(markCounterparty))
+		cipher.XORKeyStream(t.keyStream, t.keyStream)
+	}
+	return t.keyStream
+}
