@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
 )
 
 // The hazards of typed data.
@@ -51,6 +52,19 @@ func (r *reading) domainHazards() {
 	if unused := r.data.UnusedTypes(); len(unused) > 0 {
 		r.danger(HazardUnusedTypes, whole, "neither the domain nor the message uses the type %s: it is not signed", unused[0])
 	}
+}
+
+// keyHazard adds the hazard of a text anywhere in the message whose signature becomes a key.
+func (r *reading) keyHazard(v *eip712.Value) bool {
+	if v.Type == "string" {
+		of := personal.DerivesKey(v.Text)
+		if of != "" {
+			r.danger(personal.HazardKeyDerivation, whole, personal.KeyDerivation, of)
+		}
+		return of != ""
+	}
+	return slices.ContainsFunc(v.Members, func(m eip712.Named) bool { return r.keyHazard(&m.Value) }) ||
+		slices.ContainsFunc(v.List, func(e eip712.Value) bool { return r.keyHazard(&e) })
 }
 
 // allHazards returns the hazards of the message, including those of its calls and of

@@ -165,6 +165,7 @@ func (r *reading) read() {
 		}
 	}
 	r.domainHazards()
+	r.keyHazard(r.message)
 }
 
 // cut replaces the effects beyond those that a transaction may have by one that is not
