@@ -72,11 +72,12 @@ func KnownContract(chainID uint64, address [20]byte) string {
 	return network.KnownName(address)
 }
 
-// IsShared reports whether a party is a known contract where anyone can take what is left,
-// such as a router.
-func IsShared(chainID uint64, party chains.Party) bool {
-	network := evm.Network{ChainID: chainID}
-	return network.IsShared(party)
+// Burns reports whether an asset that is transferred to a party is lost, or left to be
+// taken: nobody can spend from that account, it is the token's own contract, or anyone can
+// take what is there, such as in a router.
+func Burns(chainID uint64, asset chains.Asset, to chains.Party) bool {
+	network := evm.Network{ID: evm.NetworkID(chainID), ChainID: chainID}
+	return network.Loses(to) || network.IsShared(to) || asset.Token.Equal(to)
 }
 
 // AuthorizationDigest returns the digest of an authorization of EIP-7702:

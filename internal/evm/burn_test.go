@@ -70,16 +70,23 @@ func redirected(t *testing.T, random *rand.Rand, f *function, to Address, token 
 	return c.Effects()
 }
 
-// TestBurnsAreHazards checks that whatever function sends an asset to the zero address,
-// or a token to its own contract, burns it, and that this is a hazard for the account
-// whose signature authorizes it, and for no other.
+// lostOnMainnet are accounts that nobody can spend from on Ethereum, in turn.
+var lostOnMainnet = []Address{{}, hexAddress("0x9"), hexAddress("0x11"), hexAddress("0x100"), hexAddress("0xdead"),
+	hexAddress("0xdEAD000000000000000042069420694206942069"), hexAddress("0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02")}
+
+// TestBurnsAreHazards checks that whatever function sends an asset to an account that
+// nobody can spend from, or a token to its own contract, burns it, and that this is a
+// hazard for the account whose signature authorizes it, and for no other.
 func TestBurnsAreHazards(t *testing.T) {
 	signer, other := mainnet.Party(Address{0xaa}), mainnet.Party(Address{0xbb})
 	random := rand.New(rand.NewPCG(5, 6))
 	burns := map[bool]int{}
 	for _, f := range allFunctions() {
 		for token, to := range map[bool]Address{false: {}, true: {0x22}} {
-			for range 8 {
+			for round := range 2 * len(lostOnMainnet) {
+				if to = (Address{0x22}); !token {
+					to = lostOnMainnet[round%len(lostOnMainnet)]
+				}
 				effects := chains.ResolveSigner(redirected(t, random, f, to, token), signer)
 				for i, effect := range effects {
 					if lost := effect.To.Is(to[:]) && (!token || effect.Asset.Token.Equal(effect.To)); lost && !harmless(f, effect, token) {
@@ -124,5 +131,48 @@ func checkBurn(t *testing.T, f *function, effect chains.Effect, signer, other ch
 	}
 	if got := Hazards("c", []chains.Effect{effect}, other); effect.By == chains.ByOther && len(got) != 0 {
 		t.Errorf("%s: hazards of another's signature: %v", f.signature, got)
+	}
+}
+
+// TestUnspendable checks the accounts at the ends of each row of the table, on the networks
+// that it names and on others, and that their neighbours are not in it.
+func TestUnspendable(t *testing.T) {
+	networks := map[string]*Network{"eip155:1": mainnet, "eip155:987654321": {ID: "eip155:987654321", ChainID: 987654321}, "eip155": {ID: "eip155"},
+		"eip155:369": {ID: "eip155:369", ChainID: 369}, "eip155:43114": {ID: "eip155:43114", ChainID: 43114},
+		"eip155:4217": tempo, "tron": {ID: "tron", Prefix: []byte{0x41}}}
+	everywhere := []string{"eip155:1", "eip155:987654321", "eip155", "eip155:369", "eip155:43114", "eip155:4217", "tron"}
+	for _, c := range []struct {
+		address string
+		on      []string
+	}{
+		{"0x0", everywhere}, {"0x1", everywhere}, {"0xa", everywhere}, {"0x11", everywhere}, {"0x12", nil}, {"0xff", nil}, {"0x100", everywhere}, {"0x101", nil},
+		{"0xdead", everywhere}, {"0xdeac", nil}, {"0xdeae", nil}, {"0xdead000000000000000000000000000000000000", nil},
+		{"0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE", everywhere}, {"0xfffffffffffffffffffffffffffffffffffffffe", everywhere},
+		{"0xffffffffffffffffffffffffffffffffffffffff", everywhere}, {"0xfffffffffffffffffffffffffffffffffffffffd", nil},
+		{"0x0000000000000000000000010000000000000000", nil}, // 2^64
+		{"0x369", []string{"eip155:369"}}, {"0x0100000000000000000000000000000000000000", []string{"eip155:43114"}},
+		{"0x20009", []string{"tron"}}, {"0x2000a", []string{"tron"}}, {"0x2000b", nil}, {"0x1000000", nil}, {"0x1000001", []string{"tron"}},
+		{"0x1000015", []string{"tron"}}, {"0x1000016", nil},
+		{"0xCCCCCCCC00000000000000000000000000000001", []string{"eip155:4217"}}, {"0xfeEC000000000000000000000000000000000000", nil},
+		{"0x4e59b44847b379578588920cA78FbF26c0B4956C", nil},
+	} {
+		for id, network := range networks {
+			if got, want := network.Loses(network.Party(hexAddress(c.address))), slices.Contains(c.on, id); got != want {
+				t.Errorf("%s on %s: %v", c.address, id, got)
+			}
+		}
+	}
+	if mainnet.Loses(chains.UnknownParty()) || mainnet.Loses(chains.SignerParty()) || mainnet.Loses(chains.Party{}) {
+		t.Error("a party without an address")
+	}
+}
+
+// TestValueBurns checks that native value is burned as tokens are, with data or without.
+func TestValueBurns(t *testing.T) {
+	for _, data := range [][]byte{nil, {1, 2, 3, 4}} {
+		effects := mainnet.Read(Transaction{To: hexAddress("0x9"), Value: big.NewInt(1), Data: data}).Effects()
+		if effects[0].Kind != chains.KindBurn {
+			t.Errorf("%x: %s", data, effects[0].Kind)
+		}
 	}
 }

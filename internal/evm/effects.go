@@ -95,7 +95,7 @@ func settle(c *Call, effect *chains.Effect) {
 			effect.By, effect.OtherSigner = chains.ByOther, effect.From
 		}
 	}
-	if c.network.isZero(effect.To) && effect.Kind.Hands() {
+	if effect.Kind.Hands() && c.network.Loses(effect.To) {
 		effect.Kind = chains.KindBurn
 	}
 }

@@ -20,7 +20,7 @@ const (
 var one = big.NewInt(1)
 
 // moved adds that a token goes from one party to another. A token that goes to its own
-// contract is burned, as is what goes to the zero address.
+// contract is burned, as is what goes to an account that nobody can spend from.
 func (e *emitter) moved(c *Call, from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) {
 	e.add(c, movement(from, by, to, asset, amount))
 }

@@ -66,12 +66,6 @@ func (n *Network) Party(at Address) chains.Party {
 	return chains.PartyAt(append(append(room[:0], n.Prefix...), at[:]...), notation)
 }
 
-// isZero reports whether a party is the zero address.
-func (n *Network) isZero(p chains.Party) bool {
-	var zero [len(Address{}) + 1]byte
-	return p.Is(append(append(zero[:0], n.Prefix...), make([]byte, len(Address{}))...))
-}
-
 // text returns an address in the notation of the network.
 func (n *Network) text(at Address) string {
 	if n.Notation == nil {

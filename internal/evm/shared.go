@@ -22,11 +22,11 @@ func (n *Network) IsShared(p chains.Party) bool { return n.isOneOf(p, sharedPlac
 
 // isOneOf reports whether a party is a known contract of one of some kinds.
 func (n *Network) isOneOf(p chains.Party, kinds []where) bool {
-	address := p.Address()
-	if len(address) < len(Address{}) {
+	address, ok := addressOf(p)
+	if !ok {
 		return false
 	}
-	c := n.known(Address(address[len(address)-len(Address{}):]))
+	c := n.known(address)
 	return c != nil && slices.ContainsFunc(kinds, func(w where) bool { return slices.Contains(c.where, w) })
 }
 

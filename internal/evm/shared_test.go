@@ -201,6 +201,17 @@ func transfers(to Address) any {
 	}{{common.Address{0xaa}, common.Address(to), big.NewInt(7), common.Address(usdcAt)}}
 }
 
+// lost counts what goes to addresses that are placeholders for a router, and nobody's for
+// Permit2.
+func lost(effects []chains.Effect) (count int) {
+	for _, effect := range effects {
+		if effect.Kind == chains.KindBurn && (effect.To.Equal(mainnet.Party(routerItself)) || effect.To.Equal(mainnet.Party(routerCaller))) {
+			count++
+		}
+	}
+	return count
+}
+
 // TestLeftInTheRouter checks what each plan leaves behind, which is a hazard.
 func TestLeftInTheRouter(t *testing.T) {
 	for _, p := range plans {
@@ -210,7 +221,7 @@ func TestLeftInTheRouter(t *testing.T) {
 				t.Errorf("%s: %q, want %q", p.name, got, p.left)
 			}
 			blind := slices.ContainsFunc(p.steps, func(s step) bool { return routerCommands[s.command&commandMask] == nil })
-			checkHazards(t, p.name, effects, blind, len(p.left))
+			checkHazards(t, p.name, effects, blind, len(p.left)+lost(effects))
 		}
 	}
 }

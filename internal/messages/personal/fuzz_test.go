@@ -96,8 +96,8 @@ func FuzzSignIn(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		ethereum, solana := personal.ParseSignIn(text), personal.ParseSolanaSignIn(text)
-		for words, read := range map[string]*personal.SignIn{"Ethereum": ethereum, "Solana": solana} {
+		ethereum, solana, tron := personal.ParseSignIn(text), personal.ParseSolanaSignIn(text), personal.ParseTronSignIn(text)
+		for words, read := range map[string]*personal.SignIn{"Ethereum": ethereum, "Solana": solana, "TRON": tron} {
 			if read == nil {
 				continue
 			}
@@ -108,7 +108,6 @@ func FuzzSignIn(f *testing.F) {
 				t.Fatalf("%q does not ask to sign in", text)
 			}
 			read.Problem(chains.Party{})
-			read.SolanaProblem(chains.Party{})
 		}
 		if ethereum != nil && solana != nil {
 			t.Fatalf("%q is a sign-in for two chains", text)

@@ -43,12 +43,14 @@ const (
 	HazardHashLike        = "message/hash-like"        // 32 bytes, as they are, in hex or in base64
 	HazardTransactionLike = "message/transaction-like" // it can be read as a transaction
 	HazardValidatorData   = "message/validator-data"   // EIP-191 version 0
+	HazardKeyDerivation   = "message/key-derivation"   // an application makes a private key from the signature
 	HazardForeignSignIn   = "message/foreign-sign-in"  // a sign-in for another address or site, or one that is not well-formed
+	HazardLooseNonce      = "message/loose-nonce"      // a sign-in whose nonce has dashes
 )
 
 // HazardNames returns all hazards of this package.
 func HazardNames() []string {
-	return []string{HazardHashLike, HazardTransactionLike, HazardValidatorData, HazardForeignSignIn}
+	return []string{HazardHashLike, HazardTransactionLike, HazardValidatorData, HazardKeyDerivation, HazardForeignSignIn, HazardLooseNonce}
 }
 
 // The prefixes of messages, which the length follows.
@@ -102,9 +104,7 @@ func newText(chain string, preimage []byte, offset int) (chains.Transaction, err
 	if problem := plaintext.Problem(t.message); problem != "" && t.hash == "" {
 		return nil, statement.Malformed(Name, "message", offset, "%s, so it cannot be shown", problem)
 	}
-	if chain == ethereum.Name {
-		t.signIn = ParseSignIn(string(t.message))
-	}
+	t.signIn = parseSignIn(string(t.message), t.standard())
 	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner,
 		Function: t.function(), Args: t.args(), Path: "message"}
 	return statement.Parts{
@@ -145,25 +145,29 @@ func (t *text) fields() []chains.Field {
 }
 
 func (t *text) hazards(_ []chains.Effect, signer chains.Party) []chains.Hazard {
-	hazards := TextHazards(t.message)
-	problem := ""
-	switch {
-	case t.signIn != nil:
-		problem = t.signIn.Problem(signer)
-	case t.chain == ethereum.Name && AsksToSignIn(t.message):
-		problem = fmt.Sprintf(UnreadSignIn, "EIP-4361")
-	}
-	if problem != "" {
-		hazards = append(hazards, chains.Hazard{Name: HazardForeignSignIn, Detail: problem})
-	}
-	return hazards
+	return append(TextHazards(t.message), SignInHazards(t.signIn, t.message, t.standard().name, signer)...)
 }
 
+// standard returns the standard of sign-ins under the prefix.
+func (t *text) standard() *standard {
+	if t.chain == tron.Name {
+		return siwt
+	}
+	return siwe
+}
+
+// KeyDerivation is the detail of [HazardKeyDerivation]. Its argument is what DerivesKey
+// returns.
+const KeyDerivation = "%s makes a private key from this signature: who sees the signature, here or in a record of it, has that key"
+
 // TextHazards returns the hazards of the text of any message: that it looks like a
-// hash, or can be read as a transaction.
+// hash, can be read as a transaction, or that the signature becomes a key.
 func TextHazards(text []byte) (hazards []chains.Hazard) {
 	if problem := hashLike(text); problem != "" {
 		hazards = append(hazards, chains.Hazard{Name: HazardHashLike, Detail: problem})
+	}
+	if of := DerivesKey(string(text)); of != "" {
+		hazards = append(hazards, chains.Hazard{Name: HazardKeyDerivation, Detail: fmt.Sprintf(KeyDerivation, of)})
 	}
 	if chain := transactionLike(text); chain != "" {
 		hazards = append(hazards, chains.Hazard{Name: HazardTransactionLike,

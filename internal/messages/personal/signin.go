@@ -2,13 +2,11 @@ package personal
 
 import (
 	"bytes"
+	"fmt"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/plaintext"
@@ -30,27 +28,20 @@ type SignIn struct {
 	NotBefore      string
 	RequestID      string
 	Resources      []string // nil if the text has no list of them
-}
 
-// How the first line ends, for each chain.
-const (
-	ethereumWords = " wants you to sign in with your Ethereum account:"
-	solanaWords   = " wants you to sign in with your Solana account:"
-)
+	by *standard
+}
 
 // ParseSignIn reads a sign-in by EIP-4361. It returns nil for any text that is not
 // exactly one.
-func ParseSignIn(message string) *SignIn {
-	s := parseSignIn(message, ethereumWords)
-	if s == nil || !s.complete() || !common.IsHexAddress(s.Address) {
-		return nil
-	}
-	return s
-}
+func ParseSignIn(message string) *SignIn { return parseSignIn(message, siwe) }
+
+// ParseTronSignIn reads a sign-in by EIP-4361 with an address of Tron, or returns nil.
+func ParseTronSignIn(message string) *SignIn { return parseSignIn(message, siwt) }
 
 // ParseSolanaSignIn reads a Sign-In with Solana, or returns nil. Everything except
 // domain and address is optional.
-func ParseSolanaSignIn(message string) *SignIn { return parseSignIn(message, solanaWords) }
+func ParseSolanaSignIn(message string) *SignIn { return parseSignIn(message, siws) }
 
 // UnreadSignIn is the detail of [HazardForeignSignIn] for a text that asks to sign in
 // but does not follow the standard. Its argument is the standard.
@@ -64,19 +55,10 @@ func AsksToSignIn(message []byte) bool {
 	return bytes.Contains(words, []byte("wants you to sign in with your "))
 }
 
-// complete reports whether the members that EIP-4361 requires are present and valid.
-func (s *SignIn) complete() bool {
-	return s.URI != "" && s.Version == "1" && s.ChainID != "" && len(s.Nonce) >= 8 && isTime(s.IssuedAt) &&
-		(s.ExpirationTime == "" || isTime(s.ExpirationTime)) && (s.NotBefore == "" || isTime(s.NotBefore))
-}
-
 func isTime(text string) bool {
 	_, err := time.Parse(time.RFC3339Nano, text)
 	return err == nil
 }
-
-// uriScheme is the scheme of a URI (RFC 3986, section 3.1).
-var uriScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
 
 // parseSignIn reads
 //
@@ -89,21 +71,18 @@ var uriScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
 //
 // The members may be absent, and so may the statement, with or without the empty line
 // that follows it. No other line may be empty or left over.
-func parseSignIn(message, words string) *SignIn {
+func parseSignIn(message string, by *standard) *SignIn {
 	head, rest, hasBody := strings.Cut(message, "\n\n")
 	first, address, ok := strings.Cut(head, "\n")
-	site, hasWords := strings.CutSuffix(first, words)
+	site, hasWords := strings.CutSuffix(first, by.words)
 	if !ok || !hasWords || address == "" || strings.Contains(address, "\n") {
 		return nil
 	}
-	s := &SignIn{Domain: site, Address: address}
+	s := &SignIn{Domain: site, Address: address, by: by}
 	if scheme, domain, ok := strings.Cut(site, "://"); ok {
 		s.Scheme, s.Domain = scheme, domain
 	}
-	if s.Domain == "" || strings.ContainsAny(s.Domain, " /?#\t") || strings.Contains(site, "://") && !uriScheme.MatchString(s.Scheme) {
-		return nil
-	}
-	if hasBody && !s.body(rest) {
+	if strings.Contains(site, "://") && !uriScheme.MatchString(s.Scheme) || hasBody && !s.body(rest) || !s.valid() {
 		return nil
 	}
 	return s
@@ -169,39 +148,68 @@ func (s *SignIn) resources(lines []string) bool {
 	return true
 }
 
+// SignInHazards returns the hazards of a text of a chain: of the sign-in that it is, or that
+// it asks to sign in and is none. The signer may be none.
+func SignInHazards(s *SignIn, text []byte, of string, signer chains.Party) (hazards []chains.Hazard) {
+	problem := ""
+	switch {
+	case s != nil:
+		problem = s.Problem(signer)
+	case AsksToSignIn(text):
+		problem = fmt.Sprintf(UnreadSignIn, of)
+	}
+	if problem != "" {
+		hazards = append(hazards, chains.Hazard{Name: HazardForeignSignIn, Detail: problem})
+	}
+	if s != nil && s.Nonce != "" && !nonce.MatchString(s.Nonce) {
+		hazards = append(hazards, chains.Hazard{Name: HazardLooseNonce,
+			Detail: "the nonce " + quoted(s.Nonce) + " has other characters than the letters and digits of " + s.by.name})
+	}
+	return hazards
+}
+
 // Problem says why the sign-in is not for this signer, or that it names two sites. It
-// returns "" if neither is the case. The signer may be none. Addresses are compared
-// case-insensitively.
+// returns "" if neither is the case. The signer may be none.
 func (s *SignIn) Problem(signer chains.Party) string {
-	return s.problem(signer, strings.EqualFold(signer.String(), s.Address))
-}
-
-// SolanaProblem is Problem for base58 addresses, which are case-sensitive.
-func (s *SignIn) SolanaProblem(signer chains.Party) string {
-	return s.problem(signer, signer.String() == s.Address)
-}
-
-func (s *SignIn) problem(signer chains.Party, same bool) string {
+	same := signer.String() == s.Address || s.by.folded && strings.EqualFold(signer.String(), s.Address)
 	if !signer.IsNone() && !same {
 		return "the sign-in is for the account " + quoted(s.Address) + ", but " + signer.String() + " would sign it"
 	}
-	if s.URI == "" {
-		return ""
-	}
-	uri, err := url.Parse(s.URI)
-	if err != nil || uri.Host == "" || !sameSite(uri.Host, s.Domain) {
+	if s.URI != "" && !s.isAbout() {
 		return "the sign-in is for " + quoted(s.Domain) + ", but its URI is " + quoted(s.URI)
 	}
 	return ""
 }
 
-// sameSite compares two hosts case-insensitively, and their ports if both have one.
+// isAbout reports whether the URI is of the site: its host, a host above or below it, or a
+// name without any host.
+func (s *SignIn) isAbout() bool {
+	uri, err := url.Parse(s.URI)
+	if err != nil {
+		return false
+	}
+	if uri.Host == "" {
+		return strings.EqualFold(uri.Scheme, "urn") || strings.EqualFold(uri.Scheme, "did")
+	}
+	return sameSite(uri.Host, s.Domain)
+}
+
+// sameSite compares two hosts case-insensitively, of which one may be below the other, and
+// their ports if both have one.
 func sameSite(host, domain string) bool {
-	if strings.EqualFold(host, domain) {
+	host, domain = strings.ToLower(host), strings.ToLower(domain)
+	if host == domain {
 		return true
 	}
-	name := func(text string) string { before, _, _ := strings.Cut(text, ":"); return before }
-	return (!strings.Contains(host, ":") || !strings.Contains(domain, ":")) && strings.EqualFold(name(host), name(domain))
+	if strings.HasPrefix(host, "[") || strings.HasPrefix(domain, "[") { // IPv6
+		return false
+	}
+	host, port, hasPort := strings.Cut(host, ":")
+	domain, domainPort, domainHasPort := strings.Cut(domain, ":")
+	if hasPort && domainHasPort && port != domainPort {
+		return false
+	}
+	return host == domain || strings.Contains(domain, ".") && strings.HasSuffix(host, "."+domain) || strings.Contains(host, ".") && strings.HasSuffix(domain, "."+host)
 }
 
 // quoted quotes text of the input for an error.

@@ -45,35 +45,57 @@ func TestParseSignIn(t *testing.T) {
 		"fractions of a second":      {"Issued At: 2025-11-20T12:00:00Z", "Issued At: 2025-11-20T12:00:00.123+01:00", true},
 		"a nonce of 8":               {"32891756", "12345678", true},
 
-		"a nonce of 7":             {"32891756", "1234567", false},
-		"without a nonce":          {"Nonce: 32891756\n", "", false},
-		"without a URI":            {"URI: https://example.com/login\n", "", false},
-		"an empty URI":             {"URI: https://example.com/login\n", "URI: \n", false},
-		"without a version":        {"Version: 1\n", "", false},
-		"version 2":                {"Version: 1\n", "Version: 2\n", false},
-		"without a chain":          {"Chain ID: 1\n", "", false},
-		"without a time":           {"Issued At: 2025-11-20T12:00:00Z\n", "", false},
-		"issued at no time":        {"Issued At: 2025-11-20T12:00:00Z", "Issued At: yesterday", false},
-		"expires at no time":       {"Expiration Time: 2025-11-20T13:00:00Z", "Expiration Time: tomorrow", false},
-		"valid from no time":       {"Not Before: 2025-11-20T12:00:00Z", "Not Before: tomorrow", false},
-		"a member twice":           {"Version: 1\n", "Version: 1\nVersion: 1\n", false},
-		"out of order":             {"Version: 1\nChain ID: 1\n", "Chain ID: 1\nVersion: 1\n", false},
-		"an unknown member":        {"Request ID: 7", "Request: 7", false},
-		"an empty line":            {"Version: 1\n", "Version: 1\n\n", false},
-		"a statement of two lines": {"I accept the terms.", "I accept the terms.\nAll of them.", false},
-		"no dash at a resource":    {"- https://example.com/b", "https://example.com/b", false},
-		"a short address":          {signInAddress, signInAddress[:41], false},
-		"another chain's words":    {"Ethereum account", "Solana account", false},
-		"no domain":                {"https://example.com wants", "https:// wants", false},
-		"an empty scheme":          {"https://example.com wants", "://example.com wants", false},
-		"a path in the domain":     {"https://example.com wants", "https://example.com/a wants", false},
-		"a query in the domain":    {"https://example.com wants", "https://example.com?a wants", false},
-		"text before the scheme":   {"https://example.com wants", "evil.com https://example.com wants", false},
-		"a scheme of a digit":      {"https://example.com wants", "1https://example.com wants", false},
-		"another scheme":           {"https://example.com wants", "app+x-1.0://example.com wants", true},
-		"two spaces":               {"wants you", "wants  you", false},
-		"a no-break space":         {"wants you", "wants\u00a0you", false},
-		"a line break":             {"wants you", "wants\r\nyou", false},
+		"a nonce with dashes":         {"32891756", "3289-1756_a", true},
+		"a nonce with a dot":          {"32891756", "32891756.", false},
+		"a chain in hex":              {"Chain ID: 1", "Chain ID: 0x1", false},
+		"a chain in words":            {"Chain ID: 1", "Chain ID: one", false},
+		"a negative chain":            {"Chain ID: 1", "Chain ID: -1", false},
+		"full-width digits":           {"Chain ID: 1", "Chain ID: １", false},
+		"a large chain":               {"Chain ID: 1", "Chain ID: 9218438534861846528", true},
+		"a resource of IPFS":          {"- https://example.com/b", "- ipfs://bafy/", true},
+		"a resource that is none":     {"- https://example.com/b", "- not a uri", false},
+		"a resource without a scheme": {"- https://example.com/b", "- /b", false},
+		"a Cyrillic domain":           {"https://example.com wants", "https://exаmple.com wants", false},
+		"punycode":                    {"https://example.com wants", "https://xn--exmple-4nf.com wants", true},
+		"a user in the domain":        {"https://example.com wants", "https://example.com@evil.org wants", false},
+		"an address of IPv6":          {"https://example.com wants", "https://[::1]:3000 wants", true},
+		"a host and a port":           {"https://example.com wants", "localhost:3000 wants", true},
+		"a label of dashes":           {"https://example.com wants", "https://-.com wants", false},
+		"a URI without a scheme":      {"URI: https://example.com/login", "URI: example.com/login", false},
+		"a URI with a space":          {"URI: https://example.com/login", "URI: https://example.com/log in", false},
+		"a URI in Cyrillic":           {"URI: https://example.com/login", "URI: https://exаmple.com/", false},
+		"half an escape":              {"URI: https://example.com/login", "URI: https://example.com/%2", false},
+		"an id with a space":          {"Request ID: 7", "Request ID: 7 8", false},
+		"an address without 0x":       {signInAddress, signInAddress[2:] + "aa", false},
+		"a nonce of 7":                {"32891756", "1234567", false},
+		"without a nonce":             {"Nonce: 32891756\n", "", false},
+		"without a URI":               {"URI: https://example.com/login\n", "", false},
+		"an empty URI":                {"URI: https://example.com/login\n", "URI: \n", false},
+		"without a version":           {"Version: 1\n", "", false},
+		"version 2":                   {"Version: 1\n", "Version: 2\n", false},
+		"without a chain":             {"Chain ID: 1\n", "", false},
+		"without a time":              {"Issued At: 2025-11-20T12:00:00Z\n", "", false},
+		"issued at no time":           {"Issued At: 2025-11-20T12:00:00Z", "Issued At: yesterday", false},
+		"expires at no time":          {"Expiration Time: 2025-11-20T13:00:00Z", "Expiration Time: tomorrow", false},
+		"valid from no time":          {"Not Before: 2025-11-20T12:00:00Z", "Not Before: tomorrow", false},
+		"a member twice":              {"Version: 1\n", "Version: 1\nVersion: 1\n", false},
+		"out of order":                {"Version: 1\nChain ID: 1\n", "Chain ID: 1\nVersion: 1\n", false},
+		"an unknown member":           {"Request ID: 7", "Request: 7", false},
+		"an empty line":               {"Version: 1\n", "Version: 1\n\n", false},
+		"a statement of two lines":    {"I accept the terms.", "I accept the terms.\nAll of them.", false},
+		"no dash at a resource":       {"- https://example.com/b", "https://example.com/b", false},
+		"a short address":             {signInAddress, signInAddress[:41], false},
+		"another chain's words":       {"Ethereum account", "Solana account", false},
+		"no domain":                   {"https://example.com wants", "https:// wants", false},
+		"an empty scheme":             {"https://example.com wants", "://example.com wants", false},
+		"a path in the domain":        {"https://example.com wants", "https://example.com/a wants", false},
+		"a query in the domain":       {"https://example.com wants", "https://example.com?a wants", false},
+		"text before the scheme":      {"https://example.com wants", "evil.com https://example.com wants", false},
+		"a scheme of a digit":         {"https://example.com wants", "1https://example.com wants", false},
+		"another scheme":              {"https://example.com wants", "app+x-1.0://example.com wants", true},
+		"two spaces":                  {"wants you", "wants  you", false},
+		"a no-break space":            {"wants you", "wants\u00a0you", false},
+		"a line break":                {"wants you", "wants\r\nyou", false},
 	} {
 		if strings.Count(signInText, test.old) == 0 {
 			t.Fatalf("%s: %q is not there", name, test.old)
@@ -94,12 +116,17 @@ func TestSignInProblem(t *testing.T) {
 	for name, test := range map[string]struct{ old, changed, want string }{
 		"none":                 {"", "", ""},
 		"the site in capitals": {"URI: https://example.com/", "URI: https://EXAMPLE.com/", ""},
+		"a subdomain":          {"URI: https://example.com/", "URI: https://login.example.com/", ""},
+		"above the domain":     {"https://example.com wants", "https://app.example.com wants", ""},
+		"a name without host":  {"URI: https://example.com/login", "URI: urn:uuid:6e8bc430", ""},
+		"a script":             {"URI: https://example.com/login", "URI: javascript:alert(1)", "but its URI is"},
+		"the end of a name":    {"URI: https://example.com/", "URI: https://badexample.com/", "but its URI is"},
+		"a user's name":        {"URI: https://example.com/", "URI: https://example.com@evil.org/", "but its URI is"},
+		"a top-level domain":   {"https://example.com wants", "com wants", "but its URI is"},
 		"a port in the URI":    {"URI: https://example.com/", "URI: https://example.com:8443/", ""},
 		"a port in the domain": {"https://example.com wants", "https://example.com:8443 wants", ""},
 		"two ports":            {"URI: https://example.com/login", "URI: https://example.com:1/", ""},
 		"another site":         {"URI: https://example.com/", "URI: https://example.org/", "but its URI is"},
-		"a subdomain":          {"URI: https://example.com/", "URI: https://login.example.com/", "but its URI is"},
-		"a URI without host":   {"URI: https://example.com/login", "URI: login", "but its URI is"},
 		"another account":      {signInAddress, "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", "is for the account"},
 	} {
 		read := personal.ParseSignIn(strings.Replace(signInText, test.old, test.changed, 1))
@@ -116,7 +143,7 @@ func TestSignInProblem(t *testing.T) {
 	}
 	solana := personal.ParseSolanaSignIn("example.com wants you to sign in with your Solana account:\nAbc")
 	for address, same := range map[string]bool{"Abc": true, "abc": false} {
-		if got := solana.SolanaProblem(chains.PartyWritten([]byte{1}, address)); (got == "") != same {
+		if got := solana.Problem(chains.PartyWritten([]byte{1}, address)); (got == "") != same {
 			t.Errorf("signed by %s: %q", address, got)
 		}
 	}
@@ -127,12 +154,18 @@ func TestSignInProblem(t *testing.T) {
 func TestParseSolanaSignIn(t *testing.T) {
 	const first = "example.com wants you to sign in with your Solana account:"
 	for text, want := range map[string]bool{
-		first + "\nAbc":                                  true,
-		first + "\nAbc\n\nHello":                         true,
-		first + "\nAbc\n\nURI: https://example.com":      true,
-		first + "\nAbc\n\n\nURI: https://example.com":    true,
-		first + "\nAbc\n\nHello\n\nVersion: 1\nNonce: 1": true,
-		first + "\nAbc\n\nVersion: 1\nResources:\n- a":   true,
+		first + "\nAbc":                                         true,
+		first + "\nAbc\n\nHello":                                true,
+		first + "\nAbc\n\nURI: https://example.com":             true,
+		first + "\nAbc\n\n\nURI: https://example.com":           true,
+		first + "\nAbc\n\nHello\n\nVersion: 1\nNonce: 12345678": true,
+		first + "\nAbc\n\nHello\n\nVersion: 1\nNonce: 1":        false,
+		first + "\nAbc\n\nVersion: 2":                           false,
+		first + "\nAbc\n\nChain ID: mainnet":                    true,
+		first + "\nAbc\n\nChain ID: main net":                   false,
+		first + "\nAbc\n\nURI: exa mple.com":                    false,
+		first + "\nA0c":                                         false,
+		first + "\nAbc\n\nVersion: 1\nResources:\n- a:b":        true,
 		"":                                false,
 		first:                             false,
 		first + "\n":                      false,
@@ -151,13 +184,53 @@ func TestParseSolanaSignIn(t *testing.T) {
 			t.Errorf("%q: %+v", text, got)
 		}
 	}
-	for uri, want := range map[string]bool{"https://example.com": true, "https://example.org": false, "example.com": false, "https://exa mple.com": false} {
+	for uri, want := range map[string]bool{"https://example.com": true, "https://example.org": false, "https://login.example.com": true} {
 		read := personal.ParseSolanaSignIn(first + "\nAbc\n\nURI: " + uri)
 		if read == nil {
 			t.Fatalf("%s: not read", uri)
 		}
-		if got := read.SolanaProblem(chains.Party{}); (got == "") != want {
+		if got := read.Problem(chains.Party{}); (got == "") != want {
 			t.Errorf("%s, without a signer: %q", uri, got)
+		}
+	}
+}
+
+const tronSignIn = "example.com wants you to sign in with your TRON account:\nTPoqpax8vQvDF4mUZrFtV1pcmQAFKTT3AX\n\nHello\n\n" +
+	"URI: https://example.com\nVersion: 1\nChain ID: 728126428\nNonce: 32891756\nIssued At: 2025-11-20T12:00:00Z"
+
+// TestForeignUnderEachPrefix: a sign-in for another account, of another chain or another
+// site has a hazard under each prefix, and so has a nonce with dashes.
+func TestForeignUnderEachPrefix(t *testing.T) {
+	tronParty := chains.PartyWritten([]byte{1}, "TPoqpax8vQvDF4mUZrFtV1pcmQAFKTT3AX")
+	ethereumParty := chains.PartyWritten([]byte{1}, signInAddress)
+	for _, c := range []struct {
+		name, text string
+		tron       bool
+		signer     chains.Party
+		want       string
+	}{
+		{"Ethereum's", signInText, false, ethereumParty, ""},
+		{"Tron's", tronSignIn, true, tronParty, ""},
+		{"Tron's, by chain id in hex", strings.Replace(tronSignIn, "728126428", "0x2b6653dc", 1), true, tronParty, ""},
+		{"Ethereum's under Tron's prefix", signInText, true, ethereumParty, personal.HazardForeignSignIn},
+		{"Tron's under Ethereum's prefix", tronSignIn, false, tronParty, personal.HazardForeignSignIn},
+		{"another account of Tron", tronSignIn, true, chains.PartyWritten([]byte{1}, "TQLCsShbQNXMTVCjprY64qZmEA4rBarpQp"), personal.HazardForeignSignIn},
+		{"another case", tronSignIn, true, chains.PartyWritten([]byte{1}, "TPOQPAX8VQVDF4MUZRFTV1PCMQAFKTT3AX"), personal.HazardForeignSignIn},
+		{"another site on Tron", strings.Replace(tronSignIn, "URI: https://example.com", "URI: https://example.org", 1), true, tronParty, personal.HazardForeignSignIn},
+		{"a loose member on Tron", strings.Replace(tronSignIn, "728126428", "tron", 1), true, tronParty, personal.HazardForeignSignIn},
+		{"a nonce with dashes", strings.Replace(signInText, "32891756", "f81d4fae-7dec-11d0", 1), false, ethereumParty, personal.HazardLooseNonce},
+		{"and on Tron", strings.Replace(tronSignIn, "32891756", "f81d4fae-7dec-11d0", 1), true, tronParty, personal.HazardLooseNonce},
+	} {
+		read, of := personal.ParseSignIn(c.text), "EIP-4361"
+		if c.tron {
+			read = personal.ParseTronSignIn(c.text)
+		}
+		got := ""
+		for _, hazard := range personal.SignInHazards(read, []byte(c.text), of, c.signer) {
+			got += hazard.Name
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }

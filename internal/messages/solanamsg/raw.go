@@ -1,8 +1,6 @@
 package solanamsg
 
 import (
-	"fmt"
-
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
@@ -42,17 +40,7 @@ func ParseRaw(raw []byte) (chains.Transaction, error) {
 }
 
 func rawHazards(raw []byte, signIn *personal.SignIn, signer chains.Party) []chains.Hazard {
-	hazards := personal.TextHazards(raw)
-	problem := ""
-	switch {
-	case signIn != nil:
-		problem = signIn.SolanaProblem(signer)
-	case personal.AsksToSignIn(raw):
-		problem = fmt.Sprintf(personal.UnreadSignIn, "SIWS")
-	}
-	if problem != "" {
-		hazards = append(hazards, chains.Hazard{Name: personal.HazardForeignSignIn, Detail: problem})
-	}
+	hazards := append(personal.TextHazards(raw), personal.SignInHazards(signIn, raw, "SIWS", signer)...)
 	if signIn == nil {
 		hazards = append(hazards, chains.Hazard{Name: HazardRawMessage,
 			Detail: "the text has no header that separates it from what other programs sign: use an off-chain message"})

@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
 )
 
 // The hazards of typed data.
@@ -51,6 +52,28 @@ func (r *reading) domainHazards() {
 	if unused := r.data.UnusedTypes(); len(unused) > 0 {
 		r.danger(HazardUnusedTypes, whole, "neither the domain nor the message uses the type %s: it is not signed", unused[0])
 	}
+}
+
+// keyHazard adds the hazard of a text anywhere in the message whose signature becomes a key.
+func (r *reading) keyHazard(v *eip712.Value) bool {
+	if v.Type == "string" {
+		of := personal.DerivesKey(v.Text)
+		if of != "" {
+			r.danger(personal.HazardKeyDerivation, whole, personal.KeyDerivation, of)
+		}
+		return of != ""
+	}
+	for i := range v.Members { // by index: a copy of each value would be allocated
+		if r.keyHazard(&v.Members[i].Value) {
+			return true
+		}
+	}
+	for i := range v.List {
+		if r.keyHazard(&v.List[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // ownNames are the hazards of effects that typed data gives a name of its own.

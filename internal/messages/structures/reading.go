@@ -164,6 +164,7 @@ func (r *reading) read() {
 		}
 	}
 	r.domainHazards()
+	r.keyHazard(r.message)
 }
 
 // cut replaces the effects beyond those that a transaction may have by one that is not
@@ -204,14 +205,12 @@ func (r *reading) hidden(effect int) {
 }
 
 // add adds an effect, caused by the signer unless it says otherwise, and returns its
-// index. What is sent to the zero address, to the token itself, or to a contract where
-// anyone can take it, is burned.
+// index. What is sent where it is lost, or where anyone can take it, is burned.
 func (r *reading) add(effect chains.Effect) int {
 	if effect.By == "" {
 		effect.By = chains.BySigner
 	}
-	if effect.Kind == chains.KindTransfer && (effect.To.Is(make([]byte, 20)) || effect.Asset.Token.Equal(effect.To) ||
-		ethereum.IsShared(r.domain.id(), effect.To)) {
+	if effect.Kind == chains.KindTransfer && ethereum.Burns(r.domain.id(), effect.Asset, effect.To) {
 		effect.Kind = chains.KindBurn
 	}
 	r.effects = append(r.effects, effect)

@@ -1,0 +1,75 @@
+package personal
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// standard is what distinguishes the sign-ins of the chains.
+type standard struct {
+	name     string
+	words    string // how the first line ends
+	address  func(string) bool
+	folded   bool // addresses are the same in any case
+	complete bool // the members that EIP-4361 requires are there
+	chainID  *regexp.Regexp
+}
+
+// The standards. No standard is Tron's: its wallets take the text of EIP-4361 with another
+// address.
+var (
+	siwe = &standard{name: "EIP-4361", words: " wants you to sign in with your Ethereum account:", folded: true, complete: true, chainID: decimal,
+		address: func(text string) bool { return strings.HasPrefix(text, "0x") && common.IsHexAddress(text) }}
+	siwt = &standard{name: "EIP-4361 with an address of Tron", words: " wants you to sign in with your TRON account:", complete: true, chainID: tronChain,
+		address: tronAddress.MatchString}
+	siws = &standard{name: "SIWS", words: " wants you to sign in with your Solana account:", chainID: solanaChain,
+		address: base58Text.MatchString}
+)
+
+// The members by EIP-4361's ABNF and the parts of RFC 3986 that it takes.
+var (
+	decimal     = regexp.MustCompile(`^[0-9]+$`)
+	tronChain   = regexp.MustCompile(`^(0x[0-9a-fA-F]+|[0-9]+)$`)
+	solanaChain = regexp.MustCompile(`^(solana:)?[0-9A-Za-z]+$`) // a name, or the id of CAIP-2
+	tronAddress = regexp.MustCompile(`^T[1-9A-HJ-NP-Za-km-z]{33}$`)
+	base58Text  = regexp.MustCompile(`^[1-9A-HJ-NP-Za-km-z]+$`)
+	nonce       = regexp.MustCompile(`^[0-9A-Za-z]{8,}$`)
+	looseNonce  = regexp.MustCompile(`^[0-9A-Za-z_-]{8,}$`)
+	requestID   = regexp.MustCompile(`^([0-9A-Za-z._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*$`)
+	uriText     = regexp.MustCompile(`^[A-Za-z][0-9A-Za-z+.-]*:([0-9A-Za-z._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$`)
+	uriScheme   = regexp.MustCompile(`^[A-Za-z][0-9A-Za-z+.-]*$`)
+	domainText  = regexp.MustCompile(`^([0-9A-Za-z_]([0-9A-Za-z_-]*[0-9A-Za-z_])?(\.[0-9A-Za-z_]([0-9A-Za-z_-]*[0-9A-Za-z_])?)*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
+)
+
+func isURI(text string) bool {
+	_, err := url.Parse(text)
+	return err == nil && uriText.MatchString(text)
+}
+
+// valid reports whether the members that are present follow the grammar, and those are
+// present that the standard requires. A nonce may also have dashes and underscores, which
+// is a hazard.
+func (s *SignIn) valid() bool {
+	for _, member := range []struct {
+		value    string
+		required bool
+		ok       func(string) bool
+	}{
+		{s.URI, true, isURI}, {s.Version, true, func(text string) bool { return text == "1" }}, {s.ChainID, true, s.by.chainID.MatchString},
+		{s.Nonce, true, looseNonce.MatchString}, {s.IssuedAt, true, isTime}, {s.ExpirationTime, false, isTime}, {s.NotBefore, false, isTime},
+		{s.RequestID, false, requestID.MatchString},
+	} {
+		if member.value == "" && member.required && s.by.complete || member.value != "" && !member.ok(member.value) {
+			return false
+		}
+	}
+	for _, resource := range s.Resources {
+		if !isURI(resource) {
+			return false
+		}
+	}
+	return s.by.address(s.Address) && domainText.MatchString(s.Domain)
+}

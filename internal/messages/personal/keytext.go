@@ -1,0 +1,99 @@
+package personal
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// keyText is a text whose signature an application hashes into a private key: whoever
+// gets the signature has the key.
+type keyText struct {
+	of    string // whose key
+	text  string // as plainWords returns it
+	exact bool   // nothing follows the text
+}
+
+// keyTexts are the known ones, as the SDKs of the applications send them.
+var keyTexts = []keyText{
+	{of: "zkSync Lite", text: "access zksync account."},                                 // matter-labs/zksync, sdk/zksync.js
+	{of: "ZKSwap", text: "access zkswap account."},                                      // l2beat's zkspace SDK, okx/go-wallet-sdk
+	{of: "Umbra", text: "sign this message to access your umbra account."},              // ScopeLift/umbra-protocol, umbra-js
+	{of: "Loopring", text: "sign this message to access loopring exchange:"},            // Loopring/loopring_sdk, KEY_MESSAGE
+	{of: "Fluidkey", text: "sign this message to generate your fluidkey"},               // fluidkey/fluidkey-stealth-account-kit
+	{of: "Fluidkey", text: "welcome to fluidkey! please sign this message"},             // the same
+	{of: "Aztec", text: "sign this message to generate your aztec privacy key."},        // AztecProtocol/aztec-connect, sdk
+	{of: "Aztec", text: "sign this message to generate your aztec spending key."},       // the same
+	{of: "zkLink", text: "sign this message to create a key to interact with zklink's"}, // zkLinkProtocol/zklink_sdk
+	{of: "zkLink", text: "create zklink's layer2 key."},                                 // the same
+	{of: "Myria", text: "message request signature:", exact: true},                      // MyriaPlatform/myria-ts-samples
+	{of: "StarkEx, as Immutable X uses it", exact: true, // immutable's SDKs; with a nonce below, the text is another request
+		text: "only sign this request if you've initiated an action with immutable x."},
+}
+
+// typedKeyTexts are actions in typed data that are key texts: of dYdX 3 and 4
+// (dydxprotocol/v3-client, v4-clients) and of Paradex (tradeparadex/paradex-py). dYdX and
+// ApeX also send the first ones in JSON, as a personal message.
+var typedKeyTexts = []string{"dydx stark key", "dydx onboarding", "dydx chain onboarding", "stark key"}
+
+// keyPhrases are the words that such texts share, in one sentence.
+var keyPhrases = []*regexp.Regexp{
+	regexp.MustCompile(`\bsign(ing|ature)?\b[^.!?]{0,80}\b(generat|deriv|creat|recover|restor|unlock|access)(e|es|ing)?\b[^.!?]{0,60}` +
+		`\b(private|secret|spending|viewing|stealth|stark|starkex|starknet|encryption|decryption|privacy|trading|layer ?2|l2|zk|shielded)\b[^.!?]{0,40}\b(keys?|keypairs?|seeds?)\b`),
+	regexp.MustCompile(`\b(key|seed|wallet|address) derivation\b`),
+	regexp.MustCompile(`\bsign(ing)?\b[^.!?]{0,40}\b(deriv|generat)(e|es|ing) (a|an|your|the)\b[^.!?]{0,40}\b(keys?|keypairs?|seeds?|encryption|stealth)\b`),
+	regexp.MustCompile(`\bonly sign this message (for|on|with|within) a trusted (client|app|application|site|website|platform)\b`),
+}
+
+// notKeys are the words of texts that name a public key, or ask a server for a key: their
+// signature is none.
+var notKeys = regexp.MustCompile(`\b(pubkeyx?|public key|api[ -]keys?)\b`)
+
+// maxKeyText is the length of the longest text that is looked at: the known ones have a
+// few hundred bytes, and a key follows from exactly one text.
+const maxKeyText = 2048
+
+// DerivesKey returns whose key a signature over the text becomes, empty if none that is
+// known. A phrase alone counts too.
+func DerivesKey(text string) string {
+	if len(text) > maxKeyText {
+		return ""
+	}
+	words := plainWords(text)
+	for _, k := range keyTexts {
+		if words == k.text || !k.exact && strings.HasPrefix(words, k.text) {
+			return k.of
+		}
+	}
+	for _, action := range typedKeyTexts {
+		if words == action || strings.Contains(words, `"`+action+`"`) {
+			return `the application with the action "` + action + `"`
+		}
+	}
+	for _, phrase := range keyPhrases {
+		if phrase.MatchString(words) && !notKeys.MatchString(words) {
+			return "the application"
+		}
+	}
+	return ""
+}
+
+// plainWords returns a text in lower case, with one space between words, a simple
+// apostrophe for each kind of it, and without what shows nothing.
+func plainWords(text string) string {
+	words := make([]byte, 0, len(text)) // written once: texts may be long
+	for _, r := range text {
+		switch {
+		case r == '’' || r == '‘' || r == 'ʼ':
+			words = append(words, '\'')
+		case unicode.Is(unicode.Cf, r):
+		case !unicode.IsSpace(r):
+			words = utf8.AppendRune(words, unicode.ToLower(r))
+		case len(words) > 0 && words[len(words)-1] != ' ':
+			words = append(words, ' ')
+		}
+	}
+	return string(bytes.TrimSuffix(words, []byte(" ")))
+}
