@@ -57,11 +57,11 @@ const maxKeyText = 2048
 
 // DerivesKey returns whose key a signature over the text becomes, empty if none that is
 // known. A phrase alone counts too.
-func DerivesKey(text string) string {
+func DerivesKey[T string | []byte](text T) string {
 	if len(text) > maxKeyText {
 		return ""
 	}
-	words := plainWords(text)
+	words := plainWords(string(text))
 	for _, k := range keyTexts {
 		if words == k.text || !k.exact && strings.HasPrefix(words, k.text) {
 			return k.of

@@ -166,7 +166,7 @@ func TextHazards(text []byte) (hazards []chains.Hazard) {
 	if problem := hashLike(text); problem != "" {
 		hazards = append(hazards, chains.Hazard{Name: HazardHashLike, Detail: problem})
 	}
-	if of := DerivesKey(string(text)); of != "" {
+	if of := DerivesKey(text); of != "" {
 		hazards = append(hazards, chains.Hazard{Name: HazardKeyDerivation, Detail: fmt.Sprintf(KeyDerivation, of)})
 	}
 	if chain := transactionLike(text); chain != "" {
