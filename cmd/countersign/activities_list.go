@@ -120,21 +120,6 @@ func (c *activitiesList) by(one *api.Activity) bool {
 	return c.user == "" || len(one.Votes) > 0 && slices.Contains([]string{one.Votes[0].UserID, one.Votes[0].User.Name}, c.user)
 }
 
-// parseSince parses a time, or how long ago it was. No text is the zero time.
-func parseSince(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if at, err := time.Parse(time.RFC3339, text); err == nil {
-		return at, nil
-	}
-	ago, err := parseDays(text)
-	if err != nil {
-		return time.Time{}, usagef("--since %q: use a time such as 24h, 7d or 2026-11-23T09:00:00Z", text)
-	}
-	return now.Add(-ago), nil
-}
-
 // activityLine is an activity as activities list prints it.
 type activityLine struct {
 	ID          string          `json:"id"`

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -159,17 +157,4 @@ func (c *apiKeyNewCommand) lookUp() error {
 	c.organization = organization.ID
 	c.known = slices.ContainsFunc(organization.Users, func(user access.UserConfig) bool { return user.Name == c.name })
 	return nil
-}
-
-// parseDays parses a Go duration, or a number of days such as 90d.
-func parseDays(text string) (time.Duration, error) {
-	const longest = 100 * 365 // days
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n > 0 && n <= longest {
-			return time.Duration(n) * 24 * time.Hour, nil
-		}
-	} else if after, err := time.ParseDuration(text); err == nil && after > 0 {
-		return after, nil
-	}
-	return 0, usagef("--expires %q: expected a time such as 90d or 12h", text)
 }

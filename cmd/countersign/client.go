@@ -8,6 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
 	"github.com/countersign-dev/countersign/activity"
 	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/stamp"
@@ -91,3 +97,35 @@ func (e *refusedError) Error() string {
 
 // Unwrap returns the refusal.
 func (e *refusedError) Unwrap() error { return e.refused }
+
+// maxNote is the longest proof or checkpoint that is read, in bytes.
+const maxNote = 64 << 10
+
+// getAdmin gets a path below the admin URL of a server. The answer is at most maxNote
+// bytes long; unless its status is 200, it is a text that is safe to print.
+func getAdmin(ctx context.Context, base, path string, timeout time.Duration) (response *http.Response, answer []byte, err error) {
+	if err := checkURL(base); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+path, http.NoBody)
+	if err != nil {
+		return nil, nil, usagef("--url: %v", err)
+	}
+	response, err = http.DefaultClient.Do(request)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		err = fmt.Errorf("%w: no server is listening there: start 'countersign serve', or pass its admin address with --url", err)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode == http.StatusOK {
+		answer, err = io.ReadAll(io.LimitReader(response.Body, maxNote))
+		return response, answer, err
+	}
+	const maxCause = 4096
+	cause, _ := io.ReadAll(io.LimitReader(response.Body, maxCause)) // as much as arrived
+	return response, []byte(cleanText(strings.TrimSpace(string(cause)))), nil
+}

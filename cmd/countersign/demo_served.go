@@ -40,7 +40,7 @@ type demoServed struct {
 // newDemoServed creates an API key and an outbox for one-time passwords, and adds its
 // organization, the store and the service to the configuration of the engine.
 func newDemoServed(dir string, config *countersign.Config) (*demoServed, error) {
-	s := &demoServed{outbox: filepath.Join(dir, outboxName)}
+	s := &demoServed{outbox: filepath.Join(dir, "outbox")}
 	key, credential, err := newDemoKey(defaultOrganization)
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/keystore"
@@ -139,4 +140,13 @@ func openProofKey(ctx context.Context, uri string) (crypto.Signer, error) {
 		return nil, fmt.Errorf("%s: expected an ECDSA key on P-256", path)
 	}
 	return key, nil
+}
+
+// signedTransaction signs a transaction and returns it in hex.
+func signedTransaction(ctx context.Context, prepared *countersign.Prepared) (string, error) {
+	result, err := prepared.Sign(ctx)
+	if err != nil {
+		return "", err
+	}
+	return result.(activity.SignTransactionResult).SignedTransaction, nil
 }

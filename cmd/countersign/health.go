@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -63,33 +60,4 @@ func health(ctx context.Context, base string) error {
 		err = fmt.Errorf("not ready: %s: %s", response.Status, answer)
 	}
 	return err
-}
-
-// getAdmin gets a path below the admin URL of a server. The answer is at most maxNote
-// bytes long; unless its status is 200, it is a text that is safe to print.
-func getAdmin(ctx context.Context, base, path string, timeout time.Duration) (response *http.Response, answer []byte, err error) {
-	if err := checkURL(base); err != nil {
-		return nil, nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+path, http.NoBody)
-	if err != nil {
-		return nil, nil, usagef("--url: %v", err)
-	}
-	response, err = http.DefaultClient.Do(request)
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		err = fmt.Errorf("%w: no server is listening there: start 'countersign serve', or pass its admin address with --url", err)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode == http.StatusOK {
-		answer, err = io.ReadAll(io.LimitReader(response.Body, maxNote))
-		return response, answer, err
-	}
-	const maxCause = 4096
-	cause, _ := io.ReadAll(io.LimitReader(response.Body, maxCause)) // as much as arrived
-	return response, []byte(cleanText(strings.TrimSpace(string(cause)))), nil
 }

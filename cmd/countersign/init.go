@@ -5,12 +5,8 @@ import (
 	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/x509"
 	"encoding/hex"
-	"encoding/pem"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -160,27 +156,6 @@ func initialize(dir string) (answer initialized, err error) {
 	return answer, err
 }
 
-// writeNew creates a file for its owner alone and syncs it to disk. The file must not
-// exist, and does not if it cannot be written whole.
-func writeNew(path string, content []byte) (err error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w: name a new file", err)
-	}
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err = errors.Join(err, file.Close()); err != nil {
-			err = errors.Join(err, os.Remove(path))
-		}
-	}()
-	if _, err := file.Write(content); err != nil {
-		return err
-	}
-	return file.Sync()
-}
-
 // randomLine returns a line of random bytes in hex.
 func randomLine(size int) []byte {
 	random := make([]byte, size)
@@ -188,11 +163,6 @@ func randomLine(size int) []byte {
 	defer keystore.Wipe(random)
 	return append(hex.AppendEncode(nil, random), '\n')
 }
-
-// initWorkFactor is the scrypt work factor of the keystore that init creates. Its
-// passphrase is 256 random bits, which cannot be guessed at any speed: a higher factor
-// would only slow down each start.
-const initWorkFactor = 10
 
 // initStore creates an empty store: serve creates none by itself.
 func initStore(path string) error {
@@ -230,16 +200,6 @@ func initLogKey(path string) error {
 		return err
 	}
 	return writeKey(path, key)
-}
-
-// writeKey writes a private key as PKCS #8 in PEM, into a new file.
-func writeKey(path string, key any) error {
-	encoded, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return err
-	}
-	defer keystore.Wipe(encoded)
-	return writeNew(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}))
 }
 
 // initialConfig returns the configuration that init writes. Names need no quotes in YAML.

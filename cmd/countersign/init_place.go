@@ -9,10 +9,6 @@ import (
 	"path/filepath"
 )
 
-// stagingName is the folder in which init creates everything. It is inside the directory
-// that init fills, which may be a volume: a folder outside could not be renamed over it.
-const stagingName = ".countersign-init"
-
 // answerName is the file that is written into the staging folder last: if it exists, the
 // folder is complete. It holds the output of init, with paths relative to the directory.
 const answerName = "answer.json"
@@ -75,22 +71,4 @@ func moveUp(staging, dir string) error {
 		return err
 	}
 	return os.Remove(staging)
-}
-
-// makeEmptyDirectory creates a directory for its owner alone. One that is empty, or in
-// which init was interrupted, may exist already.
-func makeEmptyDirectory(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, entry := range entries {
-		if entry.Name() != stagingName {
-			return fmt.Errorf("%s is not empty (it has %q): name a directory that is empty or does not exist", dir, entry.Name())
-		}
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	return os.Chmod(dir, 0o700) //nolint:gosec // a directory: its owner enters it
 }

@@ -2,11 +2,9 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 
@@ -14,6 +12,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/internal/wiretext"
@@ -118,41 +117,38 @@ func asTransaction(kind activity.TransactionType, reading wiretext.Reading) (wri
 	return tx, nil
 }
 
-// readAll reads the whole input, of at most limit bytes. It returns ErrInterrupted when
-// the context ends.
-func readAll(ctx context.Context, in io.Reader, limit int) ([]byte, error) {
-	type content struct {
-		text []byte
-		err  error
+// solanaTransaction returns the transaction in data, which may also be the message of one:
+// that gets empty signatures. The bytes decide, not what came with them.
+func solanaTransaction(data []byte) ([]byte, error) {
+	inspect := func(raw []byte) error {
+		_, err := all.Inspect(activity.TransactionTypeSolana, hex.EncodeToString(raw), all.Limits{})
+		return err
 	}
-	contents := make(chan content, 1)
-	go func() {
-		var text bytes.Buffer
-		text.Grow(min(limit+1, 64<<10) + bytes.MinRead) // growing would leave a copy of a secret behind
-		_, err := text.ReadFrom(io.LimitReader(in, int64(limit)+1))
-		contents <- content{text.Bytes(), err}
-	}()
-	select {
-	case got := <-contents:
-		if got.err == nil && len(got.text) > limit {
-			clear(got.text)
-			return nil, fmt.Errorf("longer than %d bytes", limit)
-		}
-		return got.text, got.err
-	case <-ctx.Done():
-		return nil, terminal.ErrInterrupted
+	whole := inspect(data)
+	if whole == nil {
+		return data, nil
 	}
+	wrapped := withSlots(data)
+	if wrapped == nil {
+		return nil, whole
+	}
+	return wrapped, inspect(wrapped)
 }
 
-// tallyError returns the error of a batch of lines: err, or that some lines failed.
-func tallyError(tally lines.Tally, err error) error {
+// withSlots returns the message of a transaction with an empty slot for each signature:
+// before it, after their number, or behind it in version 1. It returns nil for what is no
+// message.
+func withSlots(message []byte) []byte {
+	slots := func(count byte) []byte { return make([]byte, solSlot*int(count)) }
 	switch {
-	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("interrupted after %d lines", tally.Lines)
-	case err != nil:
-		return fmt.Errorf("stopped after %d lines: %w", tally.Lines, err)
-	case tally.Failed > 0:
-		return fmt.Errorf("%d of %d lines failed; the first is line %d", tally.Failed, tally.Lines, tally.FirstFailed)
+	case len(message) < 2:
+		return nil
+	case message[0] == 0x81 && message[1] < 0x80:
+		return slices.Concat(message, slots(message[1]))
+	case message[0] == 0x80 && message[1] < 0x80: // version 0
+		return slices.Concat(message[1:2], slots(message[1]), message)
+	case message[0] < 0x80: // legacy: begins with the number of signers
+		return slices.Concat(message[:1], slots(message[0]), message)
 	}
 	return nil
 }

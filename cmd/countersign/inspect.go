@@ -159,12 +159,3 @@ func printInspection(cmd *cobra.Command, inspection all.Inspection, about inspec
 	}{inspection.Summary, orEmpty(inspection.Effects), orEmpty(inspection.Hazards), hex.EncodeToString(digest[:]),
 		inspection.Readings, inspection.Readings.DigestText(), about})
 }
-
-// orEmpty returns list, or an empty list if it is nil: JSON has [] for it rather than
-// null.
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}

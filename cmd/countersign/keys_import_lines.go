@@ -146,8 +146,3 @@ func isStorageError(err error) bool {
 	storage := []error{file.ErrLocked, keystore.ErrUnavailable, keystore.ErrClosed, context.Canceled}
 	return slices.ContainsFunc(storage, func(target error) bool { return errors.Is(err, target) })
 }
-
-// refusedLine answers a line with an error.
-func refusedLine(err error) lines.Answer {
-	return lines.Answer{Text: errorLine(err), Failed: true}
-}

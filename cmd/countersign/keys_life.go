@@ -216,9 +216,6 @@ func (c *deleteCommand) run(cmd *cobra.Command, id string) (err error) {
 	return nil
 }
 
-// evmAddress returns an address of 40 hex digits with 0x and checksum (EIP-55).
-func evmAddress(digits string) string { return common.HexToAddress(digits).Hex() }
-
 // parseActsFor parses the account of an access key. It returns lower-case hex digits, or
 // "" for none.
 func parseActsFor(text string) (string, error) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
@@ -159,3 +160,42 @@ func isKeystore(dir string) (bool, error) {
 	}
 	return false, nil
 }
+
+// passphrase gets the keystore's passphrase from its file, or asks for it on the
+// terminal, twice if it is new. From here on the process leaves no core dump. The caller
+// wipes the passphrase.
+func (f *keystoreFlags) passphrase(ctx context.Context, isNew bool) ([]byte, error) {
+	if f.passphraseFile != "" {
+		return readPassphraseFile(ctx, f.passphraseNamed, f.passphraseFile)
+	}
+	if err := harden.NoCoreDumps(); err != nil {
+		return nil, err
+	}
+	return f.askPassphrase(ctx, isNew)
+}
+
+// askPassphrase asks for the keystore's passphrase on the terminal, twice if it is new.
+// The caller wipes it.
+func (f *keystoreFlags) askPassphrase(ctx context.Context, isNew bool) (passphrase []byte, err error) {
+	if isNew {
+		passphrase, err = askTwice(ctx, "New passphrase for the keystore", "The same passphrase again", checkNewPassphrase)
+	} else {
+		passphrase, err = askSecret(ctx, "Passphrase of the keystore")
+		if err == nil {
+			err = checkPassphrase(passphrase)
+		}
+	}
+	if errors.Is(err, terminal.ErrNone) {
+		err = usagef("no passphrase: name its file with %s (%v)", f.passphraseNamed, err)
+	}
+	if err != nil {
+		keystore.Wipe(passphrase)
+		return nil, err
+	}
+	return passphrase, nil
+}
+
+// initWorkFactor is the scrypt work factor of the keystore that init creates. Its
+// passphrase is 256 random bits, which cannot be guessed at any speed: a higher factor
+// would only slow down each start.
+const initWorkFactor = 10

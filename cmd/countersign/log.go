@@ -264,3 +264,29 @@ key, and print which record it proves.`),
 	registerLogKey(command, &key)
 	return command
 }
+
+func newLogKeyCommand() *cobra.Command {
+	var flags logFlags
+	command := &cobra.Command{
+		Use:   "key",
+		Short: "Print the key that verifies the log",
+		Long: paragraphs(`
+Print the key that verifies checkpoints and proofs of the log, for use on other
+machines. The store is not opened.`),
+		Example: "  countersign log key --config countersign.yaml",
+		Args:    namedArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, opened, err := flags.read(cmd.Context())
+			if err != nil {
+				return err
+			}
+			key, err := opened.key()
+			if err != nil {
+				return err
+			}
+			return printJSON(cmd.OutOrStdout(), logKeyLine{opened.organization, key})
+		},
+	}
+	flags.register(command)
+	return command
+}

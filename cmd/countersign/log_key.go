@@ -57,32 +57,6 @@ type logKeyLine struct {
 	Key          string `json:"logKey"`
 }
 
-func newLogKeyCommand() *cobra.Command {
-	var flags logFlags
-	command := &cobra.Command{
-		Use:   "key",
-		Short: "Print the key that verifies the log",
-		Long: paragraphs(`
-Print the key that verifies checkpoints and proofs of the log, for use on other
-machines. The store is not opened.`),
-		Example: "  countersign log key --config countersign.yaml",
-		Args:    namedArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, opened, err := flags.read(cmd.Context())
-			if err != nil {
-				return err
-			}
-			key, err := opened.key()
-			if err != nil {
-				return err
-			}
-			return printJSON(cmd.OutOrStdout(), logKeyLine{opened.organization, key})
-		},
-	}
-	flags.register(command)
-	return command
-}
-
 func registerLogKey(cmd *cobra.Command, key *string) {
 	cmd.Flags().StringVar(key, "log-key", "", "`KEY` of the log, as log key prints it, or a file that holds it")
 }

@@ -15,7 +15,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -121,55 +120,3 @@ func onStart(command *cobra.Command, started func()) {
 		onStart(child, started)
 	}
 }
-
-// commandOnly refuses arguments of a command that only has subcommands, and suggests the
-// subcommand that may have been meant.
-func commandOnly(cmd *cobra.Command, args []string) error {
-	err := cobra.NoArgs(cmd, args)
-	if err == nil {
-		return nil
-	}
-	cmd.SuggestionsMinimumDistance = 2
-	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
-		return fmt.Errorf("%w: did you mean %s?", err, strings.Join(names, " or "))
-	}
-	return err
-}
-
-// namedArgs refuses arguments other than those that Use names, of which [NAME] is
-// optional.
-func namedArgs(cmd *cobra.Command, args []string) error {
-	names := strings.Fields(cmd.Use)[1:]
-	switch {
-	case len(args) > len(names):
-		return usagef("unexpected argument %q: write '%s'", args[len(names)], cmd.UseLine())
-	case len(args) < len(names) && !strings.HasPrefix(names[len(args)], "["):
-		return usagef("%s is missing: write '%s'", names[len(args)], cmd.UseLine())
-	}
-	return nil
-}
-
-// stdinArgs refuses all arguments of a command that reads standard input. It does not
-// repeat them: one may be a secret.
-func stdinArgs(what string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return usagef("unexpected argument: the %s comes from standard input, as in '< FILE'", what)
-		}
-		return nil
-	}
-}
-
-// chooseCommand runs a command that only has subcommands.
-func chooseCommand(cmd *cobra.Command, _ []string) error {
-	var names []string
-	for _, child := range cmd.Commands() {
-		if child.IsAvailableCommand() {
-			names = append(names, child.Name())
-		}
-	}
-	return usagef("%s needs a command: %s", cmd.CommandPath(), strings.Join(names, ", "))
-}
-
-// paragraphs returns help text without the line break that begins it in the source.
-func paragraphs(text string) string { return strings.TrimPrefix(text, "\n") }

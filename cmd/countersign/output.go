@@ -9,7 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"context"
+
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/internal/strictjson"
 )
@@ -120,4 +123,31 @@ func printDetails(w io.Writer, details []detail) error {
 		}
 	}
 	return table.Flush()
+}
+
+// tallyError returns the error of a batch of lines: err, or that some lines failed.
+func tallyError(tally lines.Tally, err error) error {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("interrupted after %d lines", tally.Lines)
+	case err != nil:
+		return fmt.Errorf("stopped after %d lines: %w", tally.Lines, err)
+	case tally.Failed > 0:
+		return fmt.Errorf("%d of %d lines failed; the first is line %d", tally.Failed, tally.Lines, tally.FirstFailed)
+	}
+	return nil
+}
+
+// refusedLine answers a line with an error.
+func refusedLine(err error) lines.Answer {
+	return lines.Answer{Text: errorLine(err), Failed: true}
+}
+
+// orEmpty returns list, or an empty list if it is nil: JSON has [] for it rather than
+// null.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -17,19 +16,6 @@ const maxPassphrase = 1024
 
 // minPassphrase is the least number of characters in a passphrase chosen at the terminal.
 const minPassphrase = 8
-
-// passphrase gets the keystore's passphrase from its file, or asks for it on the
-// terminal, twice if it is new. From here on the process leaves no core dump. The caller
-// wipes the passphrase.
-func (f *keystoreFlags) passphrase(ctx context.Context, isNew bool) ([]byte, error) {
-	if f.passphraseFile != "" {
-		return readPassphraseFile(ctx, f.passphraseNamed, f.passphraseFile)
-	}
-	if err := harden.NoCoreDumps(); err != nil {
-		return nil, err
-	}
-	return f.askPassphrase(ctx, isNew)
-}
 
 // readPassphraseFile reads the passphrase or password in the file that a flag names. The
 // caller wipes it.
@@ -55,27 +41,6 @@ func checkNewPassphrase(passphrase []byte) error {
 		return fmt.Errorf("the passphrase has %d characters: at least %d are needed, because anyone with a copy of the files can try millions", n, minPassphrase)
 	}
 	return checkPassphrase(passphrase)
-}
-
-// askPassphrase asks for the keystore's passphrase on the terminal, twice if it is new.
-// The caller wipes it.
-func (f *keystoreFlags) askPassphrase(ctx context.Context, isNew bool) (passphrase []byte, err error) {
-	if isNew {
-		passphrase, err = askTwice(ctx, "New passphrase for the keystore", "The same passphrase again", checkNewPassphrase)
-	} else {
-		passphrase, err = askSecret(ctx, "Passphrase of the keystore")
-		if err == nil {
-			err = checkPassphrase(passphrase)
-		}
-	}
-	if errors.Is(err, terminal.ErrNone) {
-		err = usagef("no passphrase: name its file with %s (%v)", f.passphraseNamed, err)
-	}
-	if err != nil {
-		keystore.Wipe(passphrase)
-		return nil, err
-	}
-	return passphrase, nil
 }
 
 // askSecret asks for a secret on the terminal. The error is terminal.ErrNone if there is

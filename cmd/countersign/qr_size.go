@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/qrcode"
@@ -94,7 +95,7 @@ func transactionIn(message ur.Message) []byte {
 // hasBlobs reports whether an Ethereum transaction is in the network form, with blobs:
 // 03 ‖ rlp([body, …]), whose first item is a list.
 func hasBlobs(raw []byte) bool {
-	if len(raw) == 0 || raw[0] != typeBlob {
+	if len(raw) == 0 || raw[0] != types.BlobTxType {
 		return false
 	}
 	items, _, err := rlp.SplitList(raw[1:])

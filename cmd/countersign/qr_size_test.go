@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/qrcode"
@@ -73,7 +74,7 @@ func blobRequest(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return hex.EncodeToString(append([]byte{typeBlob}, raw...))
+	return hex.EncodeToString(append([]byte{types.BlobTxType}, raw...))
 }
 
 // TestRefuseBlobs: a transaction with its blobs is refused, with the cure, before any file

@@ -223,3 +223,8 @@ func checkHazardNames(names []string) error {
 	}
 	return nil
 }
+
+// confirm shows a transaction or a message and asks whether to sign it.
+func (c *signCommand) confirm(cmd *cobra.Command, shown view) error {
+	return confirmShown(cmd, c.yes, shown, "Sign this "+shown.what()+"?", "not signed")
+}

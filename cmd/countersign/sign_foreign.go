@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/btcsuite/btcd/address/v2/base58"
@@ -14,7 +13,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
 	"github.com/countersign-dev/countersign/internal/ur"
 )
@@ -136,42 +134,6 @@ func readSolSignRequest(message ur.Message) (*foreignRequest, error) {
 
 // solSlot is the length in bytes of a signature, and of its slot in a transaction.
 const solSlot = 64
-
-// solanaTransaction returns the transaction in data, which may also be the message of one:
-// that gets empty signatures. The bytes decide, not what came with them.
-func solanaTransaction(data []byte) ([]byte, error) {
-	inspect := func(raw []byte) error {
-		_, err := all.Inspect(activity.TransactionTypeSolana, hex.EncodeToString(raw), all.Limits{})
-		return err
-	}
-	whole := inspect(data)
-	if whole == nil {
-		return data, nil
-	}
-	wrapped := withSlots(data)
-	if wrapped == nil {
-		return nil, whole
-	}
-	return wrapped, inspect(wrapped)
-}
-
-// withSlots returns the message of a transaction with an empty slot for each signature:
-// before it, after their number, or behind it in version 1. It returns nil for what is no
-// message.
-func withSlots(message []byte) []byte {
-	slots := func(count byte) []byte { return make([]byte, solSlot*int(count)) }
-	switch {
-	case len(message) < 2:
-		return nil
-	case message[0] == 0x81 && message[1] < 0x80:
-		return slices.Concat(message, slots(message[1]))
-	case message[0] == 0x80 && message[1] < 0x80: // version 0
-		return slices.Concat(message[1:2], slots(message[1]), message)
-	case message[0] < 0x80: // legacy: begins with the number of signers
-		return slices.Concat(message[:1], slots(message[0]), message)
-	}
-	return nil
-}
 
 // newSignatures returns the signatures that signed has and unsigned lacks.
 func newSignatures(unsigned, signed []byte) (added [][]byte, err error) {

@@ -98,15 +98,6 @@ func (c *signCommand) signShown(cmd *cobra.Command, engine *countersign.Engine, 
 	return signedTransaction(cmd.Context(), prepared)
 }
 
-// signedTransaction signs a transaction and returns it in hex.
-func signedTransaction(ctx context.Context, prepared *countersign.Prepared) (string, error) {
-	result, err := prepared.Sign(ctx)
-	if err != nil {
-		return "", err
-	}
-	return result.(activity.SignTransactionResult).SignedTransaction, nil
-}
-
 // explainRefusal adds the flag that allows a hazard to its refusal.
 func explainRefusal(err error) error {
 	if refusal, ok := errors.AsType[*activity.Error](err); ok && refusal.Reason == activity.ReasonHazardNotAllowed {

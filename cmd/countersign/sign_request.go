@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -216,34 +214,6 @@ func (c *signCommand) answer(cmd *cobra.Command, record *activity.Record) error 
 func writeAnswer(cmd *cobra.Command, flag, path string, answer []byte) error {
 	if err := writeOut(cmd, path, answer); err != nil {
 		return fmt.Errorf("--%s %s: %w: the activity is recorded: repeat this call once the file can be written", flag, path, err)
-	}
-	return nil
-}
-
-// writeOut writes a line to a file, or to standard output if path is "-".
-func writeOut(cmd *cobra.Command, path string, line []byte) error {
-	line = append(line, '\n')
-	if path == fromStandardInput {
-		_, err := cmd.OutOrStdout().Write(line)
-		return err
-	}
-	return writeWhole(path, line)
-}
-
-// checkOut refuses a path that cannot be written. It runs before anything is confirmed.
-func checkOut(flag, path string) error {
-	if path == "" || path == fromStandardInput {
-		return nil
-	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return usagef("--%s %s is a directory: name a file in it", flag, path)
-	}
-	info, err := os.Stat(filepath.Dir(path))
-	if err == nil && !info.IsDir() {
-		err = errors.New("not a directory")
-	}
-	if err != nil {
-		return fmt.Errorf("--%s %s: its directory: %w", flag, path, err)
 	}
 	return nil
 }

@@ -15,11 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// typeTempo is the first byte of a Tempo transaction, typeBlob that of EIP-4844.
-const (
-	typeTempo = 0x76
-	typeBlob  = 0x03
-)
+// typeTempo is the first byte of a Tempo transaction.
+const typeTempo = 0x76
 
 // withoutSignature removes the signature from a transaction of a chain whose unsigned
 // transactions have none. It also returns the signer, the address that the signature
@@ -60,7 +57,7 @@ func withoutEthereum(raw []byte) (unsigned []byte, signers []string, isSigned bo
 	if err != nil {
 		return nil, nil, true, err
 	}
-	if tx.Type() == typeBlob && len(items) > 0 && items[0][0] >= 0xc0 { // with its blobs
+	if tx.Type() == types.BlobTxType && len(items) > 0 && items[0][0] >= 0xc0 { // with its blobs
 		if items, err = itemsOf(items[0]); err != nil {
 			return nil, nil, true, err
 		}

@@ -12,9 +12,6 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// maxNote is the longest proof or checkpoint that is read, in bytes.
-const maxNote = 64 << 10
-
 // witnessCommand holds the flags of one call of witness.
 type witnessCommand struct {
 	state, name, logKey, url string

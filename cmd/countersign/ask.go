@@ -8,11 +8,6 @@ import (
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 )
 
-// confirm shows a transaction or a message and asks whether to sign it.
-func (c *signCommand) confirm(cmd *cobra.Command, shown view) error {
-	return confirmShown(cmd, c.yes, shown, "Sign this "+shown.what()+"?", "not signed")
-}
-
 // confirmShown shows a transaction or a message on standard error, and asks a question
 // about it on the terminal. If the answer is no, it returns an error that begins with
 // outcome, such as "not signed".
@@ -34,22 +29,4 @@ func confirmShown(cmd *cobra.Command, yes bool, shown view, question, outcome st
 		}
 		return err
 	})
-}
-
-// confirmed asks on the controlling terminal, unless --yes answered in advance. Without
-// a terminal and without --yes it refuses. Every question of this command goes through
-// it.
-func confirmed(yes bool, ask func(tty *terminal.Terminal) error) error {
-	if yes {
-		return nil
-	}
-	tty, err := terminal.Open()
-	if errors.Is(err, terminal.ErrNone) {
-		return usagef("this asks for confirmation, and there is no terminal to ask on: pass --yes to confirm in advance")
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tty.Close() }()
-	return ask(tty)
 }
