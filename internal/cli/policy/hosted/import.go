@@ -16,8 +16,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/internal/syntax"
+	"github.com/countersign-dev/countersign/policy"
 )
 
 // source is a policy as the hosted service's API returns it.
