@@ -83,7 +83,7 @@ RACE = . ./httpapi ./stamp ./keystore ./keystore/internal/software ./keystore/me
 	$$(go list ./internal/cli/... | grep -v '/cli$$')
 
 # The tests of the command that run a server.
-SERVING = Reload|Backup|LogDrill|Killed|Nodes|Readi|Health|Admin|TLS|Witness|FirstDay|Scripts/(serve|approve|log)$$
+SERVING = Reload|LogDrill|Killed|Nodes|Readi|Health|Admin|TLS|Witness|FirstDay|Scripts/(serve|approve|log)$$
 
 # Runs those tests with the race detector.
 race:

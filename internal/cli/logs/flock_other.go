@@ -8,6 +8,6 @@ import (
 	"os"
 )
 
-func tryFlock(*os.File) error {
+func TryFlock(*os.File) error {
 	return fmt.Errorf("this system has no flock(2): %w", errors.ErrUnsupported)
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryFlock locks a file exclusively, or fails at once. The lock ends with the process.
-func tryFlock(file *os.File) error {
+// TryFlock locks a file exclusively, or fails at once. The lock ends with the process.
+func TryFlock(file *os.File) error {
 	return unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 }

@@ -66,11 +66,11 @@ func (c *witnessCommand) run(cmd *cobra.Command, args []string) error {
 	if c.url != "" && (len(args) > 0 || c.show) {
 		return console.Usagef("--url goes with neither FILE nor --show")
 	}
-	state, err := openWitnessState(cmd.Context(), c.state, logKey)
+	state, err := OpenWitnessState(cmd.Context(), c.state, logKey)
 	if err != nil {
 		return err
 	}
-	defer state.close()
+	defer state.Close()
 	w := &witnessed{Witness: translog.Witness{Name: c.name, Key: state.key}, logKey: logKey, state: state}
 	if c.show {
 		return w.show(cmd)
@@ -82,7 +82,7 @@ func (c *witnessCommand) run(cmd *cobra.Command, args []string) error {
 type witnessed struct {
 	translog.Witness
 	logKey string
-	state  *witnessState
+	state  *WitnessState
 }
 
 func (w *witnessed) show(cmd *cobra.Command) error {

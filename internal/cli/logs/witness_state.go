@@ -21,7 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// witnessState is the folder of a witness, and its state for one log:
+// WitnessState is the folder of a witness, and its state for one log:
 //
 //	lock                 held by flock(2) while a process uses the folder
 //	witness.pem          the key
@@ -32,16 +32,16 @@ import (
 // A new checkpoint is first written to .next, then its line is appended to the history,
 // and then .next is renamed to .checkpoint. If the process is killed in between, the next
 // call finishes the update. A checkpoint that is not the last in the history was put back.
-type witnessState struct {
+type WitnessState struct {
 	key    ed25519.PrivateKey
 	logKey string
-	path   string // of the folder's files for this log, up to LOG
+	Path   string // of the folder's files for this log, up to LOG
 	lock   *os.File
 }
 
 const witnessKeyName = "witness.pem"
 
-func openWitnessState(ctx context.Context, dir, logKey string) (s *witnessState, err error) {
+func OpenWitnessState(ctx context.Context, dir, logKey string) (s *WitnessState, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -49,22 +49,23 @@ func openWitnessState(ctx context.Context, dir, logKey string) (s *witnessState,
 	if err != nil {
 		return nil, err
 	}
-	if err := tryFlock(lock); err != nil {
+	if err := TryFlock(lock); err != nil {
 		return nil, errors.Join(fmt.Errorf("--state %s: in use by another witness: %w", dir, err), lock.Close())
 	}
-	s = &witnessState{logKey: logKey, lock: lock, path: filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256([]byte(logKey))))}
+	s = &WitnessState{logKey: logKey, lock: lock, Path: filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256([]byte(logKey))))}
 	if s.key, err = openWitnessKey(ctx, filepath.Join(dir, witnessKeyName)); err != nil {
-		s.close()
+		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *witnessState) close() { _ = s.lock.Close() }
+// Close unlocks the state.
+func (s *WitnessState) Close() { _ = s.lock.Close() }
 
-func (s *witnessState) checkpoint() string { return s.path + ".checkpoint" }
-func (s *witnessState) next() string       { return s.checkpoint() + ".next" }
-func (s *witnessState) history() string    { return s.path + ".history" }
+func (s *WitnessState) checkpoint() string { return s.Path + ".checkpoint" }
+func (s *WitnessState) next() string       { return s.checkpoint() + ".next" }
+func (s *WitnessState) history() string    { return s.Path + ".history" }
 
 // openWitnessKey opens the key of the witness. It creates one if there is none.
 func openWitnessKey(ctx context.Context, path string) (ed25519.PrivateKey, error) {
@@ -83,7 +84,7 @@ func openWitnessKey(ctx context.Context, path string) (ed25519.PrivateKey, error
 // kept returns the last checkpoint, cosigned and parsed; nil if there is none. It finishes
 // the update of a killed process, and refuses a checkpoint that is not the last in the
 // history.
-func (s *witnessState) kept() ([]byte, *translog.Checkpoint, error) {
+func (s *WitnessState) kept() ([]byte, *translog.Checkpoint, error) {
 	last, err := s.lastSeen()
 	if err != nil {
 		return nil, nil, err
@@ -96,7 +97,7 @@ func (s *witnessState) kept() ([]byte, *translog.Checkpoint, error) {
 		return kept, seen, nil
 	}
 	if next, read, err := s.read(s.next()); err == nil && read != nil && treeOf(read) == last {
-		return next, read, errors.Join(os.Rename(s.next(), s.checkpoint()), syncDirectory(s.path))
+		return next, read, errors.Join(os.Rename(s.next(), s.checkpoint()), syncDirectory(s.Path))
 	}
 	return nil, nil, fmt.Errorf("%s has %d leaves, but the history of this witness ends at %d: an earlier state was put back, or one of its files is gone; start again in a new folder from a checkpoint that you trust", s.checkpoint(), treeOf(seen).N, last.N)
 }
@@ -110,7 +111,7 @@ func treeOf(seen *translog.Checkpoint) (tree tlog.Tree) {
 }
 
 // read reads a checkpoint. It returns nil if there is none.
-func (s *witnessState) read(path string) ([]byte, *translog.Checkpoint, error) {
+func (s *WitnessState) read(path string) ([]byte, *translog.Checkpoint, error) {
 	signed, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
@@ -127,7 +128,7 @@ func (s *witnessState) read(path string) ([]byte, *translog.Checkpoint, error) {
 
 // lastSeen returns the tree in the last complete line of the history. A line without a
 // newline was cut off: no checkpoint was kept for it.
-func (s *witnessState) lastSeen() (last tlog.Tree, err error) {
+func (s *WitnessState) lastSeen() (last tlog.Tree, err error) {
 	history, err := os.ReadFile(s.history())
 	if errors.Is(err, fs.ErrNotExist) {
 		return last, nil
@@ -150,7 +151,7 @@ func (s *witnessState) lastSeen() (last tlog.Tree, err error) {
 }
 
 // keep stores the next checkpoint durably.
-func (s *witnessState) keep(cosigned []byte, now time.Time) error {
+func (s *WitnessState) keep(cosigned []byte, now time.Time) error {
 	seen, err := translog.OpenCheckpoint(cosigned, s.logKey)
 	if err != nil {
 		return err
@@ -161,18 +162,18 @@ func (s *witnessState) keep(cosigned []byte, now time.Time) error {
 	if err := console.WriteNew(s.next(), cosigned); err != nil {
 		return err
 	}
-	if err := syncDirectory(s.path); err != nil {
+	if err := syncDirectory(s.Path); err != nil {
 		return err
 	}
 	line := fmt.Sprintf("%d %s %s\n", seen.Tree.N, base64.StdEncoding.EncodeToString(seen.Tree.Hash[:]), now.UTC().Format(time.RFC3339))
 	if err := s.appendHistory(line); err != nil {
 		return err
 	}
-	return errors.Join(os.Rename(s.next(), s.checkpoint()), syncDirectory(s.path))
+	return errors.Join(os.Rename(s.next(), s.checkpoint()), syncDirectory(s.Path))
 }
 
 // appendHistory writes a line after the last complete one.
-func (s *witnessState) appendHistory(line string) (err error) {
+func (s *WitnessState) appendHistory(line string) (err error) {
 	file, err := os.OpenFile(s.history(), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err

@@ -68,7 +68,7 @@ func ReadTransactionAs(cmd *cobra.Command, named, file string, limits all.Limits
 	return read, console.Usagef("this can be read as a transaction of %s: pass --type", strings.Join(kinds, " and of "))
 }
 
-// RefuseOther refuses a transaction that another chain than that of --type can read: the
+// refuseOther refuses a transaction that another chain than that of --type can read: the
 // error of the wrong reader would not say so. wrong is the error of DecodeAs, or nil.
 func refuseOther(named activity.TransactionType, content string, read Written, wrong error, limits all.Limits) error {
 	err := wrong

@@ -1,4 +1,4 @@
-package logs
+package cli
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/cli/logs"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/translog"
 )
@@ -151,7 +152,7 @@ func TestWitnessState(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = lock.Close() }()
-	if err := tryFlock(lock); err != nil {
+	if err := logs.TryFlock(lock); err != nil {
 		t.Fatal(err)
 	}
 	witnessing(t, state, "in use by another witness", "--show")
@@ -167,12 +168,12 @@ func filesOf(t *testing.T, state string) stateFiles {
 // stateFile returns the path of a file of the log in a folder.
 func stateFile(t *testing.T, state, suffix string) string {
 	t.Helper()
-	s, err := openWitnessState(t.Context(), state, watchedSigner.VerifierKey(enginetest.Organization))
+	s, err := logs.OpenWitnessState(t.Context(), state, watchedSigner.VerifierKey(enginetest.Organization))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
-	return s.path + suffix
+	defer s.Close()
+	return s.Path + suffix
 }
 
 func readState(t *testing.T, state, suffix string) string {
