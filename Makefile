@@ -65,8 +65,8 @@ prove:
 	COUNTERSIGN_PROVE=100000 go test $(LIMIT) -count=1 -run 'Equals|OnCurve' ./internal/secp256k1
 	COUNTERSIGN_PROVE=1000000 go test $(LIMIT) -count=1 -run 'EqualDecred|EqualsLibrary|EqualsCore' ./internal/secp256k1
 	go test $(LIMIT) -count=1 ./internal/messages/eip712 -run AgainstApitypes -prove=1000000
-	COUNTERSIGN_PROVE=100000 go test $(LIMIT) -count=1 -run KilledWhileAdopting ./cmd/countersign
-	COUNTERSIGN_PROVE=10 go test $(LIMIT) -count=1 -run LogDrill ./cmd/countersign
+	COUNTERSIGN_PROVE=100000 go test $(LIMIT) -count=1 -run KilledWhileAdopting ./internal/cli
+	COUNTERSIGN_PROVE=10 go test $(LIMIT) -count=1 -run LogDrill ./internal/cli
 	COUNTERSIGN_PROVE=5000 go test $(LIMIT) -count=1 -run MessageLibraries ./interop
 
 # Measures whether the duration of signing depends on the secret. |t| below 5 shows no
@@ -99,15 +99,16 @@ nocgo:
 
 # The packages that start goroutines or share memory between callers.
 RACE = . ./httpapi ./stamp ./keystore ./keystore/internal/software ./keystore/memory ./keystore/file ./keystore/pkcs11 \
-	./store/... ./otp ./chains/bitcoin ./cmd/countersign/internal/...
+	./store/... ./otp ./chains/bitcoin \
+	$$(go list ./internal/cli/... | grep -v '/cli$$')
 
 # The tests of the command that run a server.
-SERVING = Reload|Backup|LogDrill|Killed|Nodes|Readi|Health|Admin|TLS|Witness|FirstDay|Scripts/(serve|approve|log)$$
+SERVING = Reload|LogDrill|Killed|Nodes|Readi|Health|Admin|TLS|Witness|FirstDay|Scripts/(serve|approve|log)$$
 
 # Runs those tests with the race detector.
 race:
 	go test $(LIMIT) -race -short $(RACE)
-	go test $(LIMIT) -race -run '$(SERVING)' ./cmd/countersign
+	go test $(LIMIT) -race -run '$(SERVING)' ./internal/cli
 
 # Runs the fast tests of the packages that share most with the race detector.
 raced:
@@ -164,7 +165,7 @@ sbom: binaries
 # Writes the man pages.
 man:
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) \
-	  go test -count=1 -run '^TestManPages$$' ./cmd/countersign -man $(CURDIR)/dist/man
+	  go test -count=1 -run '^TestManPages$$' ./internal/cli -man $(CURDIR)/dist/man
 
 # Writes the shell completions.
 completions: build
@@ -253,9 +254,9 @@ mutants:
 	$(MUTANTS) -with .,./httpapi ./otp/... ./internal/otpledger ./store ./store/memory ./store/bolt ./store/internal/leases
 	$(MUTANTS) ./store/postgres
 	$(MUTANTS) -with ./keystore/memory ./keystore/keyformat ./keystore/wallet ./keystore/file ./keystore ./keystore/internal/software
-	$(MUTANTS) ./policy ./policy/hosted
+	$(MUTANTS) ./policy ./internal/cli/policy/hosted
 	$(MUTANTS) -with ./httpapi .
-	$(MUTANTS) ./httpapi ./cmd/countersign/internal/config ./cmd/countersign/internal/lines
+	$(MUTANTS) ./httpapi ./internal/cli/config ./internal/cli/lines
 	@if [ "$$COUNTERSIGN_REQUIRE" = all ] || { command -v gcc && command -v softhsm2-util; } >/dev/null; then \
 	  CGO_ENABLED=1 $(MUTANTS) ./keystore/pkcs11; \
 	else echo "gcc or SoftHSM is not installed: keystore/pkcs11 is skipped"; fi

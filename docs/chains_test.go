@@ -28,16 +28,16 @@ func TestSiblings(t *testing.T) {
 				t.Errorf("the document does not name %s", name)
 			}
 		}
-		for _, place := range []string{"cmd/countersign/demo_", "fuzz/", "interop/"} {
+		for _, place := range []string{"internal/cli/demo/demo_", "fuzz/", "interop/"} {
 			name := place + chain + ".go"
-			if place != "cmd/countersign/demo_" {
+			if place != "internal/cli/demo/demo_" {
 				name = place + chain + "_test.go"
 			}
 			if _, err := os.Stat(filepath.Join("..", name)); err != nil {
 				t.Error(err)
 			}
 		}
-		for _, place := range []string{"activity/transaction.go", "httpapi/openapi.json", "cmd/countersign/testdata/script/chains.txtar"} {
+		for _, place := range []string{"activity/transaction.go", "httpapi/openapi.json", "internal/cli/testdata/script/chains.txtar"} {
 			if !strings.Contains(document, "`"+place+"`") || !strings.Contains(read(t, "../"+place), string(kind)) {
 				t.Errorf("%s: does not know %s, or is not in the document", place, kind)
 			}

@@ -56,7 +56,7 @@ func TestKindsInGoldenFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	more, err := filepath.Glob("../cmd/countersign/testdata/script/messages_*.txtar")
+	more, err := filepath.Glob("../internal/cli/testdata/script/messages_*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,6 +69,9 @@ func box(path string) (string, bool) {
 	if strings.HasSuffix(path, "test") { // a contract as a suite, such as storetest
 		return "", false
 	}
+	if rest == "/internal/cli" || strings.HasPrefix(rest, "/internal/cli/") { // the rooms of the command
+		return "cmd", ours
+	}
 	folder, _, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
 	switch folder {
 	case "":

@@ -77,7 +77,7 @@
 //	FuzzPKCS11URI               PKCS#11 URIs                       bounded; a PIN is refused and not repeated
 //
 // Other packages have targets of their own: FuzzCall in internal/evm, FuzzRead in
-// cmd/countersign/internal/config, cmd/countersign/internal/lines and internal/wiretext,
+// internal/cli/config, internal/cli/lines and internal/wiretext,
 // FuzzRead in messages and, in internal/messages, FuzzParse in eip712 (compared with apitypes),
 // structures, personal and delegation (compared with go-ethereum), FuzzSignIn in personal,
 // FuzzOffchain and FuzzRaw in solanamsg, FuzzParse in bip137. What libraries read has no target: the answers of

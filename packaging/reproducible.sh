@@ -17,4 +17,4 @@ for name in "countersign-$os-$arch" "countersign-hsm-$os-$arch"; do
   cmp "$work/one/$name" "$work/two/$name"
 done
 go test -count=1 ./packaging -binary "$work/two/countersign-$os-$arch"
-COUNTERSIGN_BINARY=$work/two/countersign-hsm-$os-$arch go test -count=1 -run '^TestHSMScripts$' ./cmd/countersign
+COUNTERSIGN_BINARY=$work/two/countersign-hsm-$os-$arch go test -count=1 -run '^TestHSMScripts$' ./internal/cli

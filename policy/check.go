@@ -9,7 +9,7 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/policy/internal/syntax"
+	"github.com/countersign-dev/countersign/internal/syntax"
 )
 
 // checkRule refuses a rule that makes no sense, and warns of one that likely allows

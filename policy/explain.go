@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/policy/internal/syntax"
+	"github.com/countersign-dev/countersign/internal/syntax"
 	"github.com/countersign-dev/countersign/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/policy/internal/syntax"
+	"github.com/countersign-dev/countersign/internal/syntax"
 )
 
 // String formats the explanation for people.

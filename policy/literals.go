@@ -10,7 +10,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/policy/internal/syntax"
+	"github.com/countersign-dev/countersign/internal/syntax"
 )
 
 // literalCheck checks the literals of one expression.

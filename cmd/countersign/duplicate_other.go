@@ -1,8 +1,0 @@
-//go:build !unix
-
-package main
-
-import "os"
-
-// duplicate opens the path: paths that name open files exist on Unix only.
-func duplicate(_ int, path string) (*os.File, error) { return os.Open(path) }

@@ -1,0 +1,133 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	api "github.com/countersign-dev/countersign/client"
+	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+)
+
+func NewActivitiesCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "activities",
+		Short: "List and show activities, including those that wait for approvals",
+		Long: console.Paragraphs(`
+An activity is a request that was accepted: it is completed, waiting for approvals,
+rejected or failed. A server shows the activities that the API key may read. With
+--config, all of the organization's are read from the store; a bolt store must not be
+in use by serve.`),
+		Args: console.CommandOnly,
+		RunE: console.ChooseCommand,
+	}
+	command.AddCommand(newActivitiesListCommand(), newActivitiesShowCommand(), newActivitiesResumeCommand())
+	return command
+}
+
+// activitiesFlags name the server or the store to read activities from.
+type activitiesFlags struct {
+	to           deployment.Client
+	configFile   string
+	organization string
+}
+
+func (f *activitiesFlags) register(cmd *cobra.Command) {
+	f.to.Register(cmd)
+	cmd.Flags().StringVar(&f.configFile, "config", "", "read the store that `FILE` names instead of asking a server: countersign.yaml")
+	cmd.Flags().StringVar(&f.organization, "org", "", "`ID` of the organization, if --config has several")
+}
+
+// activitySource is a server or a store that activities are read from.
+type activitySource interface {
+	ListActivities(ctx context.Context, options api.ListOptions) ([]*api.Activity, error)
+	GetActivity(ctx context.Context, id string) (*api.Activity, error)
+	FindWaiting(ctx context.Context, fingerprint activity.Fingerprint) (*api.Activity, error)
+}
+
+// open opens the source. The caller calls closing.
+func (f *activitiesFlags) open(cmd *cobra.Command) (source activitySource, closing func() error, err error) {
+	if f.configFile != "" {
+		if f.to.Base != "" || f.to.Key.Path != "" {
+			return nil, nil, console.Usagef("--config reads the store, --url with --api-key asks a server: use one of them")
+		}
+		opened, err := f.openStored(cmd.Context())
+		if err != nil {
+			return nil, nil, err
+		}
+		return opened, opened.Store.Close, nil
+	}
+	if err := f.to.Open(cmd.Context()); err != nil {
+		return nil, nil, err
+	}
+	to, err := f.to.Retrying()
+	return to, func() error { return nil }, err
+}
+
+// openStored opens the store of the configuration.
+func (f *activitiesFlags) openStored(ctx context.Context) (*deployment.StoredActivities, error) {
+	configured, err := config.Read(f.configFile)
+	if err != nil {
+		return nil, err
+	}
+	organization, err := configured.Organization(f.organization)
+	if err != nil {
+		return nil, console.Usagef("%v", err)
+	}
+	if configured.Store == config.MemoryStore {
+		return nil, errors.New("store: memory exists only inside serve: ask the server, with --url and --api-key")
+	}
+	opened, err := deployment.OpenStore(ctx, configured.Store)
+	return &deployment.StoredActivities{Store: opened, Organization: organization.ID}, deployment.IfInUse(err, "ask the server, with --url and --api-key")
+}
+
+func newActivitiesResumeCommand() *cobra.Command {
+	var at deployment.KeystoreFlags
+	command := &cobra.Command{
+		Use:   "resume",
+		Short: "Carry out activities that have their votes, and reject expired ones",
+		Long: console.Paragraphs(`
+Go through the waiting activities. Those that have all their votes are carried out if
+nothing else blocks them any more, such as a limit or an unreachable HSM; those that
+have waited too long are rejected. serve does the same whenever it receives requests:
+use this command while it is stopped, or with several servers on one database. Standard
+error receives a log line for each activity that it carries out or ends.`),
+		Example: "  countersign activities resume --config countersign.yaml",
+		Args:    console.NamedArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return resumeActivities(cmd, &at) },
+	}
+	at.Register(command)
+	return command
+}
+
+func resumeActivities(cmd *cobra.Command, at *deployment.KeystoreFlags) error {
+	if at.ConfigFile == "" {
+		return console.Usagef("--config is missing: the configuration of the server")
+	}
+	if at.Set("org") || at.Set("keystore") {
+		return console.Usagef("--org and --keystore do not go with activities resume: it is for all organizations of --config")
+	}
+	configured, err := config.Read(at.ConfigFile)
+	if err != nil {
+		return err
+	}
+	at.Use(configured)
+	known, err := deployment.ReadKnowledge(configured)
+	if err != nil {
+		return err
+	}
+	engine, _, err := deployment.OpenEngine(cmd, at, func(settings *countersign.Config) {
+		settings.Descriptors = known.Reader()
+		settings.Logger = slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), nil))
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(engine.Operator().ResumeWaiting(cmd.Context()), engine.Close())
+}

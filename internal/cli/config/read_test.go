@@ -1,0 +1,159 @@
+package config_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/internal/cli/config"
+)
+
+const whole = `listen: 127.0.0.1:8080
+admin: 127.0.0.1:8081
+tls: {certFile: cert.pem, keyFile: /etc/key.pem}
+origins: [https://app.example.com]
+store: bolt:state.db
+keystore: file:keys
+passphraseFile: passphrase
+proofKey: file:proof.pem
+organizations:
+  - id: 6e1f8f5e-1111-4222-8333-444455556666
+    name: Example
+    allowHazards: [ethereum/no-chain-id]
+    users:
+      - id: 0b6c
+        name: ci
+        apiKeys:
+          - {curve: API_KEY_CURVE_P256, publicKey: 02aa, expiresAt: 2027-01-01T00:00:00Z, activities: [ACTIVITY_TYPE_SIGN_TRANSACTION_V2]}
+        passkeys:
+          - {credentialId: aGk, publicKey: aGk, rpId: example.com, origins: [https://app.example.com]}
+otp:
+  secretFile: otp-secret
+  email: {smtp: {host: mail.example.com, port: 587, username: u, passwordFile: smtp-password, tls: starttls, from: no-reply@example.com, allowedDomains: [example.com]}}
+  sms: {webhook: {url: https://sms.example.com, headersFile: headers}}
+  templates:
+    login: {subject: hi, text: "{{.OtpCode}}"}
+`
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "countersign.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestRead(t *testing.T) {
+	path := write(t, whole)
+	got, err := config.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Dir(path)
+	for _, test := range []struct{ name, got, want string }{
+		{"listen", got.Listen, "127.0.0.1:8080"},
+		{"admin", got.Admin, "127.0.0.1:8081"},
+		{"tls.certFile", got.TLS.CertFile, dir + "/cert.pem"},
+		{"tls.keyFile", got.TLS.KeyFile, "/etc/key.pem"},
+		{"origins", got.Origins[0], "https://app.example.com"},
+		{"store", got.Store, "bolt:" + dir + "/state.db"},
+		{"keystore", got.Keystore, "file:" + dir + "/keys"},
+		{"passphraseFile", got.PassphraseFile, dir + "/passphrase"},
+		{"proofKey", got.ProofKey, "file:" + dir + "/proof.pem"},
+		{"otp.secretFile", got.OTP.SecretFile, dir + "/otp-secret"},
+		{"otp.outbox", got.OTP.Outbox, ""},
+		{"passwordFile", got.OTP.Email.SMTP.PasswordFile, dir + "/smtp-password"},
+		{"headersFile", got.OTP.SMS.Webhook.HeadersFile, dir + "/headers"},
+		{"webhook.secretFile", got.OTP.SMS.Webhook.SecretFile, ""},
+		{"template", got.OTP.OTPTemplates()["login"].Text, "{{.OtpCode}}"},
+		{"hazard", got.Organizations[0].AllowHazards[0], "ethereum/no-chain-id"},
+		{"publicKey", got.Organizations[0].Users[0].APIKeys[0].PublicKey, "02aa"},
+		{"rpId", got.Organizations[0].Users[0].Passkeys[0].RPID, "example.com"},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, test.got, test.want)
+		}
+	}
+	if at := got.Organizations[0].Users[0].APIKeys[0].ExpiresAt; !at.Equal(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) {
+		t.Errorf("expiresAt: %v", at)
+	}
+	if organization, err := got.Organization(""); err != nil || organization.ID != "6e1f8f5e-1111-4222-8333-444455556666" {
+		t.Errorf("the only organization: %+v, %v", organization, err)
+	}
+	if organization, err := got.Organization("other"); err == nil {
+		t.Errorf("an unknown organization: %+v", organization)
+	}
+}
+
+const small = "keystore: file:keys\norganizations: [{id: a, name: A}]\n"
+
+// TestReadInvalid checks that nothing invalid is ignored, and that errors name the file and
+// the line.
+func TestReadInvalid(t *testing.T) {
+	key := "keystore: file:keys\norganizations:\n  - id: a\n    users:\n      - name: ci\n        apiKeys:\n          - "
+	for _, test := range []struct{ name, text, want string }{
+		{"nothing", "", "empty"},
+		{"unknown member", small + "liste: x\n", `:3: unknown field "liste"`},
+		{"another case", small + "Listen: x\n", `:3: unknown field "Listen"`},
+		{"unknown member below", key + "{curve: API_KEY_CURVE_P256, publicKey: 02, expires: 2027-01-01T00:00:00Z}\n", `:7: unknown field "expires"`},
+		{"member of an organization", "keystore: file:k\norganizations:\n  - id: a\n    allowedHazards: [x]\n", `:4: unknown field "allowedHazards"`},
+		{"twice", small + "keystore: file:other\n", ":3: "},
+		{"wrong kind", "keystore: [file:keys]\n", ":1: "},
+		{"list for a text", small + "otp: {secretFile: {a: b}}\n", ":3: "},
+		{"text for a number", small + "otp: {secretFile: s, email: {smtp: {port: many}}}\n", ":3: "},
+		{"no time", key + "{expiresAt: tomorrow}\n", ":7: expiresAt: expected a time such as 2027-01-01T00:00:00Z, not \"tomorrow\""},
+		{"list for a time", key + "{expiresAt: [2027-01-01T00:00:00Z]}\n", `:7: expiresAt: expected a time such as 2027-01-01T00:00:00Z, not "[2027-01-01T00:00:00Z]"`},
+		{"the second of two times", key + "{expiresAt: 2027-01-01T00:00:00Z}\n          -\n            curve: x\n            expiresAt: 2027-13-01T00:00:00Z\n", ":10: expiresAt: expected a time such as"},
+		{"an empty time", key + "{expiresAt: }\n", ":7: expiresAt: expected a time such as"},
+		{"a time that is null", key + "{expiresAt: null}\n", ":7: expiresAt: expected a time such as"},
+		{"a time that is ~", key + "{expiresAt: ~}\n", ":7: expiresAt: expected a time such as"},
+		{"the year one", key + "{expiresAt: 0001-01-01T00:00:00Z}\n", ":7: expiresAt: expected a time such as"},
+		{"a day is no time", key + "{expiresAt: 2027-01-01}\n", ":7: expiresAt: expected a time such as"},
+		{"a time without zone", key + "{expiresAt: 2027-01-01 00:00:00}\n", "a time such as"},
+		{"two documents", small + "---\nlisten: x\n", "one document"},
+		{"not YAML", "keystore: file:keys\n\t- x\n", ":2: "},
+		{"no keystore", "organizations: [{id: a}]\n", "keystore is missing"},
+		{"no organizations", "keystore: file:keys\n", "organizations is missing"},
+		{"an origin with a path", small + "origins: [https://a.example, https://a.example/]\n", `origins[1]: "https://a.example/": use scheme, host and port alone`},
+		{"an origin in upper case", small + "origins: [https://A.example]\n", `origins[0]: "https://A.example"`},
+		{"a host for an origin", small + "origins: [a.example]\n", `origins[0]: "a.example"`},
+		{"half of TLS", small + "tls: {certFile: x}\n", "certFile and keyFile"},
+		{"otp without secret", small + "otp: {outbox: x}\n", "otp.secretFile"},
+		{"otp without sender", small + "otp: {secretFile: x}\n", "otp names no sender"},
+		{"outbox and email", small + "otp: {secretFile: x, outbox: o, sms: {webhook: {url: u}}}\n", "otp.outbox"},
+		{"empty email", small + "otp: {secretFile: x, email: {}}\n", "otp.email"},
+		{"SMTP without a sender", small + "otp: {secretFile: x, email: {smtp: {host: h}}}\n", "otp.email.smtp needs both"},
+		{"SMTP without a host", small + "otp: {secretFile: x, email: {smtp: {from: a@example.com}}}\n", "otp.email.smtp needs both"},
+		{"empty sms", small + "otp: {secretFile: x, sms: {}}\n", "otp.sms"},
+		{"password for all to read", small + "store: postgres://u:hunter2@db/x\n", "chmod 600"},
+		{"the same as a parameter", small + "store: postgres://u@db/x?password=hunter2\n", "chmod 600"},
+		{"the same in a broken URL", small + "store: postgres://u:hunter2%@db/x\n", "chmod 600"},
+		{"too long", small + "#" + strings.Repeat("x", config.MaxSize), "longer than"},
+	} {
+		path := write(t, test.text)
+		got, err := config.Read(path)
+		if err == nil {
+			t.Errorf("%s: read as %+v", test.name, got)
+			continue
+		}
+		if !strings.HasPrefix(err.Error(), path) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+}
+
+// TestReadError checks that the system's error is returned, with the path.
+func TestReadError(t *testing.T) {
+	dir := t.TempDir()
+	for path, want := range map[string]error{filepath.Join(dir, "none"): fs.ErrNotExist, dir: syscall.EISDIR} {
+		if _, err := config.Read(path); !errors.Is(err, want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package console
+
+import (
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// Listing prints items one by one: as a table, or as lines of JSON.
+type Listing[T any] struct {
+	w     io.Writer
+	table *tabwriter.Writer // nil for JSON
+	cells func(T) []string
+}
+
+// NewListing starts a listing. cells returns the row of an item.
+func NewListing[T any](w io.Writer, asTable bool, header []string, cells func(T) []string) *Listing[T] {
+	l := &Listing[T]{w: w, cells: cells}
+	if asTable {
+		l.table = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		_ = l.row(header) // written to memory
+	}
+	return l
+}
+
+// Print prints one item. The caller calls flush after the last one.
+func (l *Listing[T]) Print(item T) error {
+	if l.table == nil {
+		return PrintJSON(l.w, item)
+	}
+	return l.row(l.cells(item))
+}
+
+func (l *Listing[T]) row(cells []string) error {
+	texts := make([]string, len(cells))
+	for i, cell := range cells {
+		texts[i] = oneLine(cell)
+	}
+	_, err := io.WriteString(l.table, strings.Join(texts, "\t")+"\n")
+	return err
+}
+
+func (l *Listing[T]) Flush() error {
+	if l.table == nil {
+		return nil
+	}
+	return l.table.Flush()
+}
+
+// oneLine returns a text of a server or a transaction on one line, for a cell of a table.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return ' '
+		}
+		return r
+	}, CleanText(text))
+}

@@ -1,0 +1,153 @@
+package console
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"context"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/cli/lines"
+	"github.com/countersign-dev/countersign/internal/cli/terminal"
+	"github.com/countersign-dev/countersign/internal/strictjson"
+)
+
+// PrintJSON writes a value as one line of JSON.
+func PrintJSON(w io.Writer, value any) error {
+	_, err := w.Write(append(JSONLine(value), '\n'))
+	return err
+}
+
+// PrintLine writes encoded JSON to standard output as one line.
+func PrintLine(cmd *cobra.Command, line []byte) error {
+	_, err := cmd.OutOrStdout().Write(append(bytes.TrimSpace(line), '\n'))
+	return err
+}
+
+// JSONLine returns a value as JSON without the escapes that only HTML needs: the digest
+// of a summary is over its canonical form, which has none. The value must marshal.
+func JSONLine(value any) []byte {
+	line, err := strictjson.Marshal(value)
+	if err != nil {
+		panic("countersign: marshal output: " + err.Error())
+	}
+	return line
+}
+
+// errorLine returns the answer to a line that was refused.
+func errorLine(err error) []byte {
+	refusal, ok := errors.AsType[*activity.Error](err)
+	if !ok {
+		refusal = activity.NewError(activity.ReasonInternal, "", err, "%v", err)
+	}
+	type problem struct {
+		Code    activity.Code   `json:"code"`
+		Reason  activity.Reason `json:"reason"`
+		Message string          `json:"message"`
+	}
+	return JSONLine(struct {
+		Error problem `json:"error"`
+	}{problem{refusal.Code, refusal.Reason, refusal.Message}})
+}
+
+// RequestInvalid wraps the error of a line that cannot be read.
+func RequestInvalid(err error) error {
+	return activity.NewError(activity.ReasonRequestInvalid, "", err, "%v", err)
+}
+
+// OutputFlag is --output, and its short form --json.
+type OutputFlag struct {
+	format        string
+	json          bool
+	defaultFormat func(cmd *cobra.Command) string
+}
+
+// The formats of --output.
+const (
+	OutputJSON = "json"
+	OutputText = "text"
+)
+
+// RegisterListing adds the flags to a command whose output is for programs, unless it
+// goes to a terminal.
+func (o *OutputFlag) RegisterListing(cmd *cobra.Command) {
+	o.register(cmd, "default: text on a terminal, otherwise json", func(cmd *cobra.Command) string {
+		if terminal.Is(cmd.OutOrStdout()) {
+			return OutputText
+		}
+		return OutputJSON
+	})
+}
+
+// RegisterReading adds the flags to a command whose output is for people.
+func (o *OutputFlag) RegisterReading(cmd *cobra.Command) {
+	o.register(cmd, "default: text", func(*cobra.Command) string { return OutputText })
+}
+
+func (o *OutputFlag) register(cmd *cobra.Command, usage string, defaultFormat func(*cobra.Command) string) {
+	o.defaultFormat = defaultFormat
+	cmd.Flags().StringVar(&o.format, "output", "", "`OUTPUT`: json or text ("+usage+")")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON: --output json")
+}
+
+// IsText reports whether the output is to be text.
+func (o *OutputFlag) IsText(cmd *cobra.Command) (bool, error) {
+	format := o.format
+	switch {
+	case format != "" && format != OutputJSON && format != OutputText:
+		return false, Usagef("--output %q: use json or text", format)
+	case o.json && format == OutputText:
+		return false, Usagef("--json does not go with --output text")
+	case o.json:
+		format = OutputJSON
+	case format == "":
+		format = o.defaultFormat(cmd)
+	}
+	return format == OutputText, nil
+}
+
+// Detail is a line of text output: a label and its value.
+type Detail [2]string
+
+// PrintDetails prints the details that have a value, one per line.
+func PrintDetails(w io.Writer, details []Detail) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, one := range details {
+		if one[1] != "" {
+			fmt.Fprintf(table, "%s\t%s\n", one[0], oneLine(one[1]))
+		}
+	}
+	return table.Flush()
+}
+
+// TallyError returns the error of a batch of lines: err, or that some lines failed.
+func TallyError(tally lines.Tally, err error) error {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("interrupted after %d lines", tally.Lines)
+	case err != nil:
+		return fmt.Errorf("stopped after %d lines: %w", tally.Lines, err)
+	case tally.Failed > 0:
+		return fmt.Errorf("%d of %d lines failed; the first is line %d", tally.Failed, tally.Lines, tally.FirstFailed)
+	}
+	return nil
+}
+
+// RefusedLine answers a line with an error.
+func RefusedLine(err error) lines.Answer {
+	return lines.Answer{Text: errorLine(err), Failed: true}
+}
+
+// OrEmpty returns list, or an empty list if it is nil: JSON has [] for it rather than
+// null.
+func OrEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

@@ -1,0 +1,78 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/internal/cli/terminal"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// maxPassphrase is the longest passphrase in bytes.
+const maxPassphrase = 1024
+
+// minPassphrase is the least number of characters in a passphrase chosen at the terminal.
+const minPassphrase = 8
+
+// ReadPassphraseFile reads the passphrase or password in the file that a flag names. The
+// caller wipes it.
+func ReadPassphraseFile(ctx context.Context, flag, path string) ([]byte, error) {
+	return ReadFlagSecret(ctx, flag, path, maxPassphrase, CheckPassphrase)
+}
+
+func CheckPassphrase(passphrase []byte) error {
+	switch {
+	case len(passphrase) == 0:
+		return errors.New("the passphrase is empty")
+	case len(passphrase) > maxPassphrase:
+		return fmt.Errorf("the passphrase is longer than %d bytes", maxPassphrase)
+	case bytes.ContainsAny(passphrase, "\r\n\x00"):
+		return errors.New("the passphrase has more than one line, or contains a zero byte")
+	}
+	return nil
+}
+
+// CheckNewPassphrase also refuses a passphrase that is short enough to be guessed.
+func CheckNewPassphrase(passphrase []byte) error {
+	if n := utf8.RuneCount(passphrase); n > 0 && n < minPassphrase {
+		return fmt.Errorf("the passphrase has %d characters: at least %d are needed, because anyone with a copy of the files can try millions", n, minPassphrase)
+	}
+	return CheckPassphrase(passphrase)
+}
+
+// AskSecret asks for a secret on the terminal. The error is terminal.ErrNone if there is
+// no terminal. The caller wipes the secret.
+func AskSecret(ctx context.Context, prompt string) ([]byte, error) {
+	tty, err := terminal.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tty.Close() }()
+	return tty.Secret(ctx, prompt)
+}
+
+// AskTwice asks for a new secret that passes a check, and then for the same again. The
+// error is terminal.ErrNone if there is no terminal. The caller wipes the secret.
+func AskTwice(ctx context.Context, prompt, promptAgain string, check func([]byte) error) ([]byte, error) {
+	secret, err := AskSecret(ctx, prompt)
+	if err != nil {
+		return nil, err
+	}
+	err = check(secret)
+	if err == nil {
+		var again []byte
+		again, err = AskSecret(ctx, promptAgain)
+		defer keystore.Wipe(again)
+		if err == nil && !bytes.Equal(secret, again) {
+			err = errors.New("the two entries differ: nothing was changed")
+		}
+	}
+	if err != nil {
+		keystore.Wipe(secret)
+		return nil, err
+	}
+	return secret, nil
+}

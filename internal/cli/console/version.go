@@ -1,0 +1,84 @@
+package console
+
+import (
+	"runtime/debug"
+	"strconv"
+
+	"github.com/spf13/cobra"
+)
+
+func NewVersionCommand() *cobra.Command {
+	var output OutputFlag
+	command := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Long: Paragraphs(`
+Print the version, the commit, the version of Go, the platform, and the libraries that
+compute signatures: as text on a terminal, otherwise as one line of JSON.
+
+A build with cgo uses libsecp256k1, and supports keys in an HSM. A build without cgo
+uses secp256k1-voi, in Go, which is slower. Both use secp256k1-voi for BIP-340 (taproot);
+with cgo, libsecp256k1 multiplies the base point for it.
+These libraries are written to run in constant time.
+
+The Go tools put this information into the binary. 'go version -m' shows it without
+running the binary, and lists the modules too.`),
+		Example: "  countersign version",
+		Args:    NamedArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			asText, err := output.IsText(cmd)
+			if err != nil {
+				return err
+			}
+			return PrintVersion(cmd, asText)
+		},
+	}
+	output.RegisterListing(command)
+	return command
+}
+
+func PrintVersion(cmd *cobra.Command, asText bool) error {
+	info, _ := debug.ReadBuildInfo()
+	line := VersionOf(info)
+	if !asText {
+		return PrintJSON(cmd.OutOrStdout(), line)
+	}
+	return PrintDetails(cmd.OutOrStdout(), []Detail{
+		{"version", line.Version}, {"commit", line.Commit}, {"Go", line.Go}, {"cgo", strconv.FormatBool(line.Cgo)},
+		{"platform", line.Platform}, {"secp256k1", line.Secp256k1}, {"BIP-340", line.BIP340},
+	})
+}
+
+// VersionLine is the output of version.
+type VersionLine struct {
+	Version   string `json:"version"` // a tag, or the pseudo-version of an untagged commit; "(devel)" if unknown
+	Commit    string `json:"commit"`  // with "-dirty" if there were changes; empty if unknown, as after 'go install …@v1.2.3'
+	Go        string `json:"go"`
+	Cgo       bool   `json:"cgo"`
+	PKCS11    bool   `json:"pkcs11"`    // supports keys in an HSM
+	Platform  string `json:"platform"`  // GOOS/GOARCH
+	Secp256k1 string `json:"secp256k1"` // the library for ECDSA signatures
+	BIP340    string `json:"bip340"`    // the library for taproot signatures
+}
+
+// bip340 is the library for BIP-340 signatures in every build.
+const bip340 = "secp256k1-voi"
+
+// VersionOf returns the version in a binary's build information, which may be nil.
+func VersionOf(info *debug.BuildInfo) VersionLine {
+	line := VersionLine{Cgo: cgo, PKCS11: cgo, Secp256k1: secp256k1, BIP340: bip340}
+	if info == nil {
+		return line
+	}
+	settings := map[string]string{}
+	for _, setting := range info.Settings {
+		settings[setting.Key] = setting.Value
+	}
+	line.Version, line.Go = info.Main.Version, info.GoVersion
+	line.Commit = settings["vcs.revision"]
+	if line.Commit != "" && settings["vcs.modified"] == "true" {
+		line.Commit += "-dirty"
+	}
+	line.Platform = settings["GOOS"] + "/" + settings["GOARCH"]
+	return line
+}

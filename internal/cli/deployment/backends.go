@@ -1,0 +1,74 @@
+package deployment
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Backends are the kinds of keystores that a command has in addition to file: and pkcs11:,
+// by the scheme of their URI, such as "kms" for --keystore kms:…. They cannot replace those
+// two.
+type Backends map[string]Backend
+
+// Backend is a kind of keystore that another program adds to the command.
+type Backend struct {
+	// Kind is a nil pointer of the type that Open returns. Its methods tell which
+	// capabilities, such as keystore.Exporter, the keystores have, before one is opened.
+	Kind keystore.Keystore
+
+	// Check refuses a URI, scheme included, that cannot name a keystore. It opens nothing.
+	Check func(uri string) error
+
+	// Open opens the keystore of a URI that Check accepts.
+	Open func(ctx context.Context, uri string) (keystore.Keystore, error)
+}
+
+// Schemes returns the schemes of the backends, sorted.
+func (b Backends) Schemes() []string { return slices.Sorted(maps.Keys(b)) }
+
+type backendsKey struct{}
+
+// WithBackends returns a context whose commands have the backends.
+func WithBackends(ctx context.Context, backends Backends) context.Context {
+	return context.WithValue(ctx, backendsKey{}, backends)
+}
+
+// backendsOf returns the added backends that a command has.
+func backendsOf(cmd *cobra.Command) Backends {
+	if cmd == nil || cmd.Context() == nil {
+		return nil
+	}
+	backends, _ := cmd.Context().Value(backendsKey{}).(Backends)
+	return backends
+}
+
+// added returns an added backend as the flags use it. Such a keystore takes none of the
+// flags that are about the other two kinds.
+func added(own Backend) backend {
+	return backend{
+		kind: own.Kind,
+		check: func(f *KeystoreFlags) error {
+			if f.Organization == "" {
+				return console.Usagef("--org is empty: leave it out for %q", DefaultOrganization)
+			}
+			for _, flag := range []string{"passphrase-file", "pin-file", "leave-out-bad-files", "recovery", "post-quantum"} {
+				if f.Set != nil && f.Set(flag) {
+					return console.Usagef("--%s does not go with %s %s", flag, f.named(), f.uri)
+				}
+			}
+			if err := own.Check(f.uri); err != nil {
+				return console.Usagef("%s: %v", f.named(), err)
+			}
+			return nil
+		},
+		open: func(f *KeystoreFlags, cmd *cobra.Command) (keystore.Keystore, error) {
+			return own.Open(cmd.Context(), f.uri)
+		},
+	}
+}

@@ -1,0 +1,170 @@
+package deployment
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/textproto"
+
+	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/otp/outbox"
+	"github.com/countersign-dev/countersign/otp/smtp"
+	"github.com/countersign-dev/countersign/otp/webhook"
+)
+
+// OpenOTP opens the one-time password service over the store, nil if the configuration
+// has none. The service and its secret live as long as the process.
+func OpenOTP(ctx context.Context, configured *config.OTP, in otp.Store) (*otp.Service, error) {
+	if configured == nil {
+		return nil, nil
+	}
+	content, err := console.ReadSecretFile(ctx, configured.SecretFile)
+	if err != nil {
+		return nil, fmt.Errorf("secretFile: %w", err)
+	}
+	defer keystore.Wipe(content)
+	if len(content) < otp.MinSecretSize {
+		return nil, fmt.Errorf("secretFile: %s has %d bytes: expected at least %d, such as the output of 'openssl rand -hex 32'", configured.SecretFile, len(content), otp.MinSecretSize)
+	}
+	service := otp.Config{Store: in, Secret: keystore.NewSecret(content), Templates: configured.OTPTemplates()}
+	if err := (senders{ctx, content}).open(configured, &service); err != nil {
+		return nil, err
+	}
+	return otp.New(service)
+}
+
+// senders opens the senders of messages. secret is that of the one-time passwords.
+type senders struct {
+	ctx    context.Context
+	secret []byte
+}
+
+func (s senders) open(configured *config.OTP, service *otp.Config) (err error) {
+	if configured.Outbox != "" {
+		sender, err := outbox.New(configured.Outbox)
+		if err != nil {
+			return fmt.Errorf("outbox: %w", err)
+		}
+		service.Email, service.SMS = sender, sender
+		return nil
+	}
+	if email := configured.Email; email != nil {
+		if service.Email, err = s.email(email); err != nil {
+			return fmt.Errorf("email.%w", err)
+		}
+		if email.SMTP != nil {
+			service.SenderDomains = email.SMTP.AllowedDomains
+		}
+	}
+	if configured.SMS != nil {
+		if service.SMS, err = s.webhook(configured.SMS.Webhook); err != nil {
+			return fmt.Errorf("sms.%w", err)
+		}
+	}
+	return nil
+}
+
+func (s senders) email(configured *config.Email) (otp.Sender, error) {
+	if configured.Webhook != nil {
+		return s.webhook(configured.Webhook)
+	}
+	sender, err := s.smtp(configured.SMTP)
+	if err != nil {
+		return nil, fmt.Errorf("smtp: %w", err)
+	}
+	return sender, nil
+}
+
+func (s senders) smtp(configured *config.SMTP) (*smtp.Sender, error) {
+	sender := smtp.Config{Host: configured.Host, Port: configured.Port, Username: configured.Username, From: configured.From}
+	switch configured.TLS {
+	case "", "starttls":
+		sender.Encryption = smtp.STARTTLS
+	case "implicit":
+		sender.Encryption = smtp.ImplicitTLS
+	case "insecure-plaintext":
+		sender.Encryption = smtp.InsecurePlaintext
+	default:
+		return nil, fmt.Errorf("tls: unknown value %q: use starttls, implicit or insecure-plaintext", configured.TLS)
+	}
+	if configured.PasswordFile != "" {
+		password, err := console.ReadSecretFile(s.ctx, configured.PasswordFile)
+		if err != nil {
+			return nil, fmt.Errorf("passwordFile: %w", err)
+		}
+		sender.Password = string(password)
+		keystore.Wipe(password)
+	}
+	return smtp.New(sender)
+}
+
+func (s senders) webhook(configured *config.Webhook) (otp.Sender, error) {
+	sender, err := s.openWebhook(configured)
+	if err != nil {
+		return nil, fmt.Errorf("webhook: %w", err)
+	}
+	return sender, nil
+}
+
+// webhookLabel separates the key derived for webhooks from other derived keys.
+const webhookLabel = "countersign webhook signature v1"
+
+func (s senders) openWebhook(configured *config.Webhook) (*webhook.Sender, error) {
+	headers, err := s.headers(configured.HeadersFile)
+	if err != nil {
+		return nil, fmt.Errorf("headersFile: %w", err)
+	}
+	var secret []byte
+	if configured.SecretFile != "" {
+		secret, err = console.ReadSecretFile(s.ctx, configured.SecretFile)
+	} else {
+		secret, err = hkdf.Key(sha256.New, s.secret, nil, webhookLabel, sha256.Size)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("secretFile: %w", err)
+	}
+	defer keystore.Wipe(secret)
+	sender := webhook.Config{URL: configured.URL, Secret: secret}
+	if len(headers) > 0 {
+		sender.Client = &http.Client{Transport: withHeaders{headers}}
+	}
+	return webhook.New(sender)
+}
+
+// headers reads a file of lines "Name: value".
+func (s senders) headers(path string) (http.Header, error) {
+	if path == "" {
+		return nil, nil
+	}
+	content, err := console.ReadSecretFile(s.ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer keystore.Wipe(content)
+	text := append(bytes.TrimRight(content, "\r\n"), "\r\n\r\n"...)
+	read, err := textproto.NewReader(bufio.NewReader(bytes.NewReader(text))).ReadMIMEHeader()
+	if err != nil {
+		return nil, errors.New(path + `: expected lines "Name: value"`) // the reader's error would quote the line
+	}
+	return http.Header(read), nil
+}
+
+// withHeaders adds headers to every request.
+type withHeaders struct{ headers http.Header }
+
+// RoundTrip implements http.RoundTripper.
+func (w withHeaders) RoundTrip(request *http.Request) (*http.Response, error) {
+	request = request.Clone(request.Context())
+	for name, values := range w.headers {
+		request.Header[name] = values
+	}
+	return http.DefaultTransport.RoundTrip(request)
+}

@@ -1,0 +1,205 @@
+package deployment
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/pkcs11"
+)
+
+// KeystoreFlags select the keystore and the organization that a command works with.
+type KeystoreFlags struct {
+	uri              string
+	PassphraseFile   string
+	PassphraseNamed  string // what names PassphraseFile: a flag or a member of the configuration
+	pinFile          string
+	Organization     string
+	mayCreate        bool     // a directory without a keystore gets a new one
+	recovery         []string // recipients of a new keystore
+	postQuantum      bool     // for a new keystore
+	LeaveOutBadFiles bool
+	RetryPIN         bool
+	Log              *slog.Logger // of serve, which loads all keys; nil for commands that use some and exit
+	ConfigFile       string
+	Set              func(flag string) bool // reports whether the flag was given
+	Configured       *config.Config         // set once it has been read
+	NewStore         bool                   // of serve --new-store
+	command          *cobra.Command         // whose context has the added backends
+}
+
+const DefaultOrganization = "default"
+
+func (f *KeystoreFlags) Register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	f.command, f.Set, f.PassphraseNamed = cmd, flags.Changed, "--passphrase-file"
+	flags.StringVar(&f.uri, "keystore", "", "`URI` of the keystore: file:DIR, or pkcs11:… for an HSM (RFC 7512)")
+	flags.StringVar(&f.ConfigFile, "config", "", "`FILE` that names the keystore, its passphrase file and the organization: countersign.yaml")
+	flags.StringVar(&f.PassphraseFile, "passphrase-file", "", "`FILE` with the keystore's passphrase, mode 0600 (default: ask on the terminal)")
+	flags.StringVar(&f.pinFile, "pin-file", "", "`FILE` with the HSM's PIN, mode 0600 (default: the URI's pin-source, else ask on the terminal)")
+	RegisterRetryPIN(cmd, &f.RetryPIN)
+	flags.StringVar(&f.Organization, "org", DefaultOrganization, "`ID` of the organization that owns the keys; with --config, the only one in it")
+	flags.BoolVar(&f.LeaveOutBadFiles, "leave-out-bad-files", false, "skip key files that cannot be trusted instead of refusing the keystore")
+}
+
+// RegisterNew adds the flags of a command that may create the keystore.
+func (f *KeystoreFlags) RegisterNew(cmd *cobra.Command) {
+	f.mayCreate = true
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.recovery, "recovery", nil, "for a new keystore: age `RECIPIENT`, age1… or age1pq1…, that can decrypt the keys without the passphrase (repeatable)")
+	flags.BoolVar(&f.postQuantum, "post-quantum", false, "for a new keystore: encrypt it to a post-quantum age identity")
+}
+
+// RegisterRetryPIN adds the flag that allows a login which may lock the token.
+func RegisterRetryPIN(cmd *cobra.Command, retry *bool) {
+	cmd.Flags().BoolVar(retry, "retry-pin", false, "log in once to an HSM that reports a wrong PIN at its last login; correct the PIN first")
+}
+
+// Resolve fills in what the configuration says, if --config names one.
+func (f *KeystoreFlags) Resolve() error {
+	if f.ConfigFile == "" || f.Configured != nil {
+		return nil
+	}
+	if f.Set("keystore") {
+		return console.Usagef("--keystore does not go with --config, which names one")
+	}
+	configured, err := config.Read(f.ConfigFile)
+	if err != nil {
+		return err
+	}
+	named := ""
+	if f.Set("org") {
+		named = f.Organization
+	}
+	organization, err := configured.Organization(named)
+	if err != nil {
+		return console.Usagef("%v", err)
+	}
+	f.Organization = organization.ID
+	f.Use(configured)
+	return nil
+}
+
+// Use selects the keystore of a configuration. --passphrase-file takes precedence over
+// the configuration's PassphraseFile.
+func (f *KeystoreFlags) Use(configured *config.Config) {
+	f.uri, f.Configured = configured.Keystore, configured
+	if f.PassphraseFile == "" {
+		f.PassphraseFile, f.PassphraseNamed = configured.PassphraseFile, "passphraseFile"
+	}
+}
+
+// named returns what names the keystore, for errors: the flag, or the member of the
+// configuration.
+func (f *KeystoreFlags) named() string {
+	if f.Configured != nil {
+		return f.Configured.Path + ": keystore"
+	}
+	return "--keystore"
+}
+
+// backend is a kind of keystore.
+type backend struct {
+	kind  keystore.Keystore // a nil pointer: its type tells which capabilities the keystores have
+	check func(*KeystoreFlags) error
+	open  func(*KeystoreFlags, *cobra.Command) (keystore.Keystore, error)
+}
+
+// backend returns the backend for the scheme of --keystore. An unknown scheme gets the
+// directory backend, whose check refuses it.
+func (f *KeystoreFlags) backend() backend {
+	scheme, _, found := strings.Cut(f.uri, ":")
+	if scheme == "pkcs11" && found {
+		return backend{(*pkcs11.Store)(nil), (*KeystoreFlags).checkToken, (*KeystoreFlags).openToken}
+	}
+	if own, ok := backendsOf(f.command)[scheme]; ok && found && scheme != "file" {
+		return added(own)
+	}
+	return backend{(*file.Store)(nil), (*KeystoreFlags).checkDirectory, (*KeystoreFlags).openDirectory}
+}
+
+// Check refuses a call that names no keystore, or an invalid one.
+func (f *KeystoreFlags) Check() error {
+	if err := f.Resolve(); err != nil {
+		return err
+	}
+	return f.backend().check(f)
+}
+
+// Open opens the keystore, creating it if the command may.
+func (f *KeystoreFlags) Open(cmd *cobra.Command) (keystore.Keystore, error) {
+	f.command = cmd
+	if err := f.Check(); err != nil {
+		return nil, err
+	}
+	return f.backend().open(f, cmd)
+}
+
+// Can reports whether the selected keystore has a capability, without opening it. The
+// flags must have been checked.
+func Can[Capability any](f *KeystoreFlags) bool {
+	_, ok := f.backend().kind.(Capability)
+	return ok
+}
+
+// OpenFor opens a keystore that has a capability. Without it, the call is wrong and
+// refusal says why.
+func OpenFor[Capability keystore.Keystore](f *KeystoreFlags, cmd *cobra.Command, refusal string) (keys Capability, err error) {
+	if err := f.Check(); err != nil {
+		return keys, err
+	}
+	if !Can[Capability](f) {
+		return keys, console.Usagef("%s", refusal)
+	}
+	opened, err := f.Open(cmd)
+	if err != nil {
+		return keys, err
+	}
+	return opened.(Capability), nil
+}
+
+// CloseKeystore closes a keystore at the end of a function that returns *err.
+func CloseKeystore(keys keystore.Keystore, err *error) {
+	if closeErr := keys.Close(); *err == nil {
+		*err = closeErr
+	}
+}
+
+// Extractabler is a keystore that reports which of its keys can be extracted.
+type Extractabler interface{ Extractable() []error }
+
+// TellSkipped reports keys that are not used, and keys that can be extracted from an HSM.
+func TellSkipped(cmd *cobra.Command, keys keystore.Keystore) {
+	_, isDirectory := keys.(*file.Store) // reported when it was opened
+	if skipper, ok := keys.(keystore.Skipper); ok && !isDirectory {
+		for _, why := range skipper.Skipped() {
+			fmt.Fprintf(cmd.ErrOrStderr(), "Left out: %s\n", console.CleanText(why.Error()))
+		}
+	}
+	if token, ok := keys.(Extractabler); ok {
+		for _, why := range token.Extractable() {
+			fmt.Fprintf(cmd.ErrOrStderr(), "Warning: %s\n", console.CleanText(why.Error()))
+		}
+	}
+}
+
+// Spendable removes the taproot addresses of keys that cannot make BIP-340 signatures:
+// coins sent there could not be spent. Such keys do not choose their ECDSA nonces either.
+func Spendable(keys keystore.Keystore, line show.KeyLine) show.KeyLine {
+	if reporter, ok := keys.(keystore.SchnorrReporter); ok && !reporter.SignsSchnorr() {
+		line.Addresses = slices.DeleteFunc(line.Addresses, func(address chains.Address) bool {
+			return strings.HasSuffix(address.Format, show.TaprootFormat)
+		})
+		line.HighR = line.Curve == keystore.CurveSecp256k1
+	}
+	return line
+}

@@ -1,0 +1,87 @@
+package deployment
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/translog"
+)
+
+// OpenLogKey opens the Ed25519 key that signs checkpoints. Without a path it returns nil.
+func OpenLogKey(ctx context.Context, path string) (*translog.Signer, error) {
+	if path == "" {
+		return nil, nil
+	}
+	key, err := ReadEd25519(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return translog.NewSigner(key), nil
+}
+
+// ReadEd25519 reads a private key, PKCS #8 in PEM.
+func ReadEd25519(ctx context.Context, path string) (ed25519.PrivateKey, error) {
+	content, err := console.ReadSecretFile(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer keystore.Wipe(content)
+	block, _ := pem.Decode(content)
+	if block == nil || block.Type != "PRIVATE KEY" {
+		return nil, fmt.Errorf("%s: expected one PEM block PRIVATE KEY, such as the output of 'openssl genpkey -algorithm ED25519'", path)
+	}
+	defer keystore.Wipe(block.Bytes)
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	key, ok := parsed.(ed25519.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("%s: expected an Ed25519 key", path)
+	}
+	return key, nil
+}
+
+// LogKeyLine is what log key prints.
+type LogKeyLine struct {
+	Organization string `json:"organizationId"`
+	Key          string `json:"logKey"`
+}
+
+func RegisterLogKey(cmd *cobra.Command, key *string) {
+	cmd.Flags().StringVar(key, "log-key", "", "`KEY` of the log, as log key prints it, or a file that holds it")
+}
+
+// ReadLogKey returns the key of --log-key, which is a key, or the path of a file with the
+// key or with what log key prints. Every key has a plus sign; a value with a plus sign is
+// taken for a key.
+func ReadLogKey(key string) (string, error) {
+	if key == "" {
+		return "", console.Usagef("--log-key is missing: what log key prints, or a file that holds it")
+	}
+	if !strings.Contains(key, "+") {
+		content, err := console.ReadFile(key, MaxNote)
+		if err != nil {
+			return "", fmt.Errorf("--log-key: %w", err)
+		}
+		var line LogKeyLine
+		if json.Unmarshal(content, &line) == nil {
+			content = []byte(line.Key)
+		}
+		key = strings.TrimSpace(string(content))
+	}
+	if _, err := note.NewVerifier(key); err != nil {
+		return "", fmt.Errorf("--log-key: %w: expected the key that 'countersign log key' prints", err)
+	}
+	return key, nil
+}

@@ -1,0 +1,150 @@
+package deployment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/policy"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// LoadedPolicies are the policies in force, and the keystore needed to reload them.
+// A nil *LoadedPolicies has none.
+type LoadedPolicies struct {
+	*policy.Organizations
+	Configured *config.Config
+	Keys       keystore.Keystore
+}
+
+// WithPolicy yields the organizations that have a policy.
+func WithPolicy(configured *config.Config) iter.Seq[*access.OrganizationConfig] {
+	return func(yield func(*access.OrganizationConfig) bool) {
+		for i := range configured.Organizations {
+			if configured.Organizations[i].Policy != "" && !yield(&configured.Organizations[i]) {
+				return
+			}
+		}
+	}
+}
+
+// readPolicies reads the policy of each organization that has one, by organization
+// id.
+func readPolicies(configured *config.Config, load func(*access.OrganizationConfig) (*policy.File, error)) (map[string]*policy.File, error) {
+	files := map[string]*policy.File{}
+	for organization := range WithPolicy(configured) {
+		file, err := load(organization)
+		if err != nil {
+			return nil, fmt.Errorf("policy of organization %s: %w", organization.ID, err)
+		}
+		files[organization.ID] = file
+	}
+	return files, nil
+}
+
+// openPolicies reads the policies of the organizations. It returns nil if none has
+// one.
+func openPolicies(ctx context.Context, configured *config.Config, keys keystore.Keystore) (*LoadedPolicies, error) {
+	files, err := readPolicies(configured, func(organization *access.OrganizationConfig) (*policy.File, error) {
+		return LoadPolicy(ctx, organization, keys)
+	})
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	return &LoadedPolicies{policy.NewOrganizations(files), configured, keys}, nil
+}
+
+// CheckPolicies reads the policies without the keystore: the names of keys in them
+// are not checked.
+func CheckPolicies(configured *config.Config) error {
+	_, err := readPolicies(configured, func(organization *access.OrganizationConfig) (*policy.File, error) {
+		return policy.Load(organization.Policy, policy.Options{})
+	})
+	return err
+}
+
+// LoadPolicy reads the policy of one organization, and checks the names of users and
+// keys in it.
+func LoadPolicy(ctx context.Context, organization *access.OrganizationConfig, keys keystore.Keystore) (*policy.File, error) {
+	names, err := policy.NamesOf(ctx, organization, keys)
+	if err != nil {
+		return nil, err
+	}
+	return policy.Load(organization.Policy, policy.Options{Names: names})
+}
+
+// Read reads every policy that a configuration names, and changes nothing: pass the
+// result to PutInForce.
+func (p *LoadedPolicies) Read(ctx context.Context, configured *config.Config) (map[string]*policy.File, error) {
+	return readPolicies(configured, func(organization *access.OrganizationConfig) (*policy.File, error) {
+		if p == nil || p.inForce(organization.ID) == nil {
+			return nil, errors.New("an organization's first policy takes effect only after a restart")
+		}
+		return LoadPolicy(ctx, organization, p.Keys)
+	})
+}
+
+// inForce returns the policy of an organization, or nil.
+func (p *LoadedPolicies) inForce(organizationID string) *policy.File {
+	return p.File(&access.Organization{ID: organizationID})
+}
+
+// PutInForce puts policies in force. One that the configuration no longer names stays
+// in force until a restart.
+func (p *LoadedPolicies) PutInForce(files map[string]*policy.File, configured *config.Config) {
+	for organizationID, file := range files {
+		p.Organizations.Replace(organizationID, file)
+	}
+	if p != nil {
+		p.Configured = configured
+	}
+}
+
+// Record appends the policies in force to the logs of their organizations. A log that has a
+// conflict gets its policy when the conflict is accepted.
+func (p *LoadedPolicies) Record(ctx context.Context, engine *countersign.Engine) error {
+	if p == nil {
+		return nil
+	}
+	for organization := range WithPolicy(p.Configured) {
+		if err := p.RecordOne(ctx, engine, organization.ID); err != nil && !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+	return nil
+}
+
+// RecordOne appends the policy in force of an organization, if it has one, to its log.
+func (p *LoadedPolicies) RecordOne(ctx context.Context, engine *countersign.Engine, organizationID string) error {
+	if p == nil {
+		return nil
+	}
+	file := p.inForce(organizationID)
+	if file == nil {
+		return nil
+	}
+	if err := engine.Operator().LogPolicy(ctx, organizationID, file.Digest()); err != nil {
+		return fmt.Errorf("log: policy of organization %s: %w", organizationID, err)
+	}
+	return nil
+}
+
+// Log logs the policies in force and their warnings.
+func (p *LoadedPolicies) Log(log *slog.Logger) {
+	if p == nil {
+		return
+	}
+	for organization := range WithPolicy(p.Configured) {
+		file := p.inForce(organization.ID)
+		log.Info("policy", "organization", organization.ID, "file", file.Name(), "digest", file.DigestText(), "rules", len(file.Rules()))
+		for _, warning := range file.Warnings() {
+			log.Warn("policy", "organization", organization.ID, "line", warning.Line, "rule", warning.Rule, "warning", warning.Message)
+		}
+	}
+}

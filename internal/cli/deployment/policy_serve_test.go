@@ -1,0 +1,59 @@
+package deployment
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+// TestReloadKeepsPolicy checks that a policy that is invalid, or whose tests fail, does not
+// replace the one in force, and that a valid one does.
+func TestReloadKeepsPolicy(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	const first = "schema: countersign.policy/1\nrules:\n  - {name: gas, allow: fee, when: \"effect.amount <= ether('1')\"}\n"
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(first)
+	configured := &config.Config{Organizations: []access.OrganizationConfig{{ID: "org", Policy: path}, {ID: "free"}}}
+	policies, err := openPolicies(t.Context(), configured, memory.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	organization := &access.Organization{ID: "org"}
+	served := policies.File(organization).Digest()
+	for name, text := range map[string]string{
+		"wrong":        strings.Replace(first, "amount", "amuont", 1),
+		"failing":      first + "tests:\n  - {effects: [{kind: fee, asset: \"eip155:1\", amount: \"2\"}], expect: allow}\n",
+		"unknown user": first + "  - {name: ann, allow: transfer, who: {user: ann}}\n",
+		"unknown key":  first + "  - {name: hot, allow: transfer, key: hot}\n",
+	} {
+		write(text)
+		if files, err := policies.Read(t.Context(), configured); err == nil || policies.File(organization).Digest() != served {
+			t.Errorf("%s: read %v, and another policy is served: %t", name, files, policies.File(organization).Digest() != served)
+		}
+	}
+	write(first + "# new\n")
+	files, err := policies.Read(t.Context(), configured)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policies.PutInForce(files, configured)
+	if policies.File(organization).Digest() == served {
+		t.Error("the new policy is not served")
+	}
+	if policies.File(&access.Organization{ID: "free"}) != nil {
+		t.Error("an organization without a policy has one")
+	}
+	write("rules: []\n")
+	if _, err := openPolicies(t.Context(), configured, memory.New()); err == nil {
+		t.Error("a policy that is wrong is served from the start")
+	}
+}

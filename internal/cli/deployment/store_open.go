@@ -1,0 +1,245 @@
+package deployment
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/logmemory"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+	"github.com/countersign-dev/countersign/store/memory"
+	"github.com/countersign-dev/countersign/store/postgres"
+)
+
+// connectTimeout bounds the first connection to a database.
+const connectTimeout = 15 * time.Second
+
+// OpenBolt opens the store in a file. Tests replace it to crash at a step.
+var OpenBolt = func(path string) (store.Store, error) { return orNone(bolt.OpenExisting(path)) }
+
+// orNone returns an opened store as an interface, nil with an error.
+func orNone[S store.Store](opened S, err error) (store.Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return opened, nil
+}
+
+// CheckStoreURI refuses a URI that OpenStore does not know.
+func CheckStoreURI(uri string) error {
+	scheme, rest, _ := strings.Cut(uri, ":")
+	switch {
+	case uri == config.MemoryStore, scheme == "postgres", scheme == "postgresql", scheme == "bolt" && rest != "":
+		return nil
+	case scheme == "bolt":
+		return fmt.Errorf("store: %q names no file: write bolt:PATH", uri)
+	}
+	return fmt.Errorf("store: unknown store %q: use memory, bolt:PATH or postgres://…", scheme)
+}
+
+// missing refuses a bolt file that does not exist before anything is opened, created or
+// typed. For a database, OpenStore does.
+func missing(configured *config.Config, create bool) error {
+	if err := CheckStoreURI(configured.Store); err != nil {
+		return err
+	}
+	path, ok := strings.CutPrefix(configured.Store, "bolt:")
+	if !ok || create {
+		return nil
+	}
+	if err := bolt.Missing(path); errors.Is(err, store.ErrNone) {
+		return RefuseNone(err)
+	}
+	return nil // opening it says what else is wrong
+}
+
+// OpenStore opens the store that a URI names. It creates none. Its errors name the store.
+func OpenStore(ctx context.Context, uri string) (store.Store, error) {
+	if err := CheckStoreURI(uri); err != nil {
+		return nil, err
+	}
+	if uri == config.MemoryStore {
+		return memory.New(countersign.DefaultStoreBytes), nil
+	}
+	if path, ok := strings.CutPrefix(uri, "bolt:"); ok {
+		opened, err := OpenBolt(path)
+		return opened, RefuseNone(err)
+	}
+	opened, err := openPostgres(ctx, uri, postgres.OpenExisting)
+	return opened, RefuseNone(err)
+}
+
+func openPostgres(ctx context.Context, uri string, open func(context.Context, string) (*postgres.Store, error)) (store.Store, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	opened, err := open(ctx, uri)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, fmt.Errorf("store: PostgreSQL did not answer within %v", connectTimeout)
+	}
+	return orNone(opened, err)
+}
+
+// RefuseNone adds to the error of a store that does not exist what would be forgotten, and
+// the cures.
+func RefuseNone(err error) error {
+	if !errors.Is(err, store.ErrNone) {
+		return err
+	}
+	return fmt.Errorf("%w: a new store would know nothing of limits, used codes, live requests, approvals and the log: "+
+		"correct store in the configuration, or put back a backup ('countersign restore'); "+
+		"if this deployment has never answered a request, create one with 'countersign serve --new-store'", err)
+}
+
+// CreateStore creates the store that a URI names, and opens it. There must be none, and
+// the node must not remember the log of one.
+func CreateStore(ctx context.Context, configured *config.Config) (store.Store, error) {
+	if err := CheckStoreURI(configured.Store); err != nil {
+		return nil, err
+	}
+	if configured.Store == config.MemoryStore {
+		return nil, console.Usagef("--new-store does not go with store: memory, which is new at each start")
+	}
+	if err := refuseRemembered(configured); err != nil {
+		return nil, err
+	}
+	opened, err := OpenStore(ctx, configured.Store)
+	if err == nil {
+		return nil, errors.Join(errors.New("--new-store: the store exists: start without --new-store"), opened.Close())
+	}
+	if errors.Is(err, store.ErrInUse) {
+		return nil, fmt.Errorf("--new-store: the store exists: %w", err)
+	}
+	if !errors.Is(err, store.ErrNone) {
+		return nil, err
+	}
+	if path, ok := strings.CutPrefix(configured.Store, "bolt:"); ok {
+		return orNone(bolt.Open(path))
+	}
+	return openPostgres(ctx, configured.Store, postgres.Open)
+}
+
+// refuseRemembered refuses a new store in place of one whose logs this node remembers,
+// unless their loss was confirmed.
+func refuseRemembered(configured *config.Config) error {
+	path := configured.LogMemory()
+	if path == "" {
+		return nil
+	}
+	remembered, err := logmemory.Read(path)
+	if err != nil {
+		return err
+	}
+	for _, organization := range remembered.Known() {
+		one := remembered[organization]
+		if !logmemory.Confirmed(path, organization, logmemory.Lost(one)) {
+			return fmt.Errorf("--new-store: %s remembers a log of %d leaves of organization %s: the store that had it is gone, and with it limits, used codes, live requests and approvals: "+
+				"put back a backup, or confirm the loss with 'countersign log accept --org %[3]s', and repeat this command", path, one.Tree.N, organization)
+		}
+	}
+	return nil
+}
+
+// RememberedStore is a store with the node's memory of its logs, which is kept as the store
+// is used and written as it is closed.
+type RememberedStore struct {
+	store.Store
+	store.Log
+	Memory *logmemory.Keeper
+}
+
+// Begin implements store.Store.
+func (r *RememberedStore) Begin(ctx context.Context, claim store.Claim, change store.Change) (store.BeginResult, error) {
+	begun, err := r.Store.Begin(ctx, claim, change)
+	if errors.Is(err, store.ErrConflict) { // another node may have marked it
+		r.Memory.Moved(claim.OrganizationID)
+	}
+	return begun, err
+}
+
+// Complete implements store.Store.
+func (r *RememberedStore) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change store.Change) error {
+	err := r.Store.Complete(ctx, lease, activity, change)
+	if err == nil && activity.Leaf != nil || errors.Is(err, store.ErrConflict) {
+		r.Memory.Moved(lease.OrganizationID)
+	}
+	return err
+}
+
+// Close implements store.Store.
+func (r *RememberedStore) Close() error {
+	r.Memory.Close()
+	return r.Store.Close()
+}
+
+// MemoryOf returns the memory of a store's logs, or nil if there is none.
+func MemoryOf(opened store.Store) *logmemory.Keeper {
+	if r, ok := opened.(*RememberedStore); ok {
+		return r.Memory
+	}
+	return nil
+}
+
+// WithoutMemory returns the store itself.
+func WithoutMemory(opened store.Store) store.Store {
+	if r, ok := opened.(*RememberedStore); ok {
+		return r.Store
+	}
+	return opened
+}
+
+// OpenRemembered opens the configured store, or creates it, and compares its logs with what
+// this node remembers. Those that conflict are marked: the store is opened all the same,
+// for reading and to accept the conflict.
+func OpenRemembered(ctx context.Context, configured *config.Config, create bool, skew time.Duration, logger *slog.Logger) (opened store.Store, err error) {
+	if create {
+		opened, err = CreateStore(ctx, configured)
+	} else {
+		opened, err = OpenStore(ctx, configured.Store)
+	}
+	if err != nil {
+		return nil, err
+	}
+	remembered, err := remember(ctx, opened, configured.LogMemory(), skew, logger)
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	return remembered, nil
+}
+
+// remember adds the memory in a file to a store. Without a path it returns the store.
+func remember(ctx context.Context, opened store.Store, path string, skew time.Duration, logger *slog.Logger) (store.Store, error) {
+	log, ok := opened.(store.Log)
+	if path == "" || !ok {
+		return opened, nil
+	}
+	keeper, err := logmemory.New(logmemory.Options{
+		Path: path, Log: log, Skew: cmp.Or(skew, countersign.DefaultMaxRequestSkew), Logger: logger, Now: time.Now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if database, ok := opened.(*postgres.Store); ok {
+		database.OnReconnect(keeper.Check)
+	}
+	if err := keeper.Check(ctx); err != nil {
+		return nil, err
+	}
+	_ = keeper.Write() // which logs and counts its error
+	return &RememberedStore{opened, log, keeper}, nil
+}
+
+// IfInUse adds a cure to the error of a store that another process has open.
+func IfInUse(err error, cure string) error {
+	if errors.Is(err, store.ErrInUse) {
+		return fmt.Errorf("%w: %s", err, cure)
+	}
+	return err
+}

@@ -1,0 +1,82 @@
+package keys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/internal/cli/terminal"
+)
+
+func NewCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "keys",
+		Short: "Create, import, export, change and list keys",
+		Long: console.Paragraphs(`
+Create, import, export, change and list the keys of a keystore.
+
+Each key is printed as one line of JSON, with all its addresses:
+
+  {"privateKeyId":"…","name":"…","curve":"CURVE_SECP256K1","publicKey":"…",
+   "addresses":[{"format":"ADDRESS_FORMAT_ETHEREUM","address":"0x…"}]}
+
+The keys of a wallet also have "walletId" and "path", a disabled key has "disabled",
+and a Tempo access key has "actsFor". Keys in an HSM have no taproot address:
+PKCS#11 defines no BIP-340 signature.`),
+		Args: console.CommandOnly,
+		RunE: console.ChooseCommand,
+	}
+	command.AddCommand(newGenerateCommand(), newImportCommand(), newDeriveCommand(), newExportCommand(), newListCommand(), newShowCommand(),
+		newRenameCommand(), newDisableCommand(), newEnableCommand(), newActForCommand(), newDeleteCommand(), newRestoreCommand(), newBackupCommand(), newPassphraseCommand())
+	return command
+}
+
+// fieldFlag selects one member of a key, or one of its addresses, to be printed as plain
+// text instead of the whole line.
+type fieldFlag struct{ name string }
+
+// keyFields are the members that --field takes, in addition to address formats.
+var keyFields = []string{"privateKeyId", "name", "curve", "publicKey"}
+
+func (f *fieldFlag) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.name, "field", "", "print one `FIELD` of the key as plain text: "+strings.Join(keyFields, ", ")+", or an address by its format, such as ADDRESS_FORMAT_ETHEREUM")
+}
+
+func (f *fieldFlag) check() error {
+	if f.name == "" || slices.Contains(keyFields, f.name) || strings.HasPrefix(f.name, show.AddressFormat) {
+		return nil
+	}
+	return console.Usagef("--field: unknown field %q: use %s, or an address format, such as ADDRESS_FORMAT_ETHEREUM", f.name, strings.Join(keyFields, ", "))
+}
+
+// print prints the field, or the line as JSON if no field is selected.
+func (f *fieldFlag) print(out io.Writer, line show.KeyLine) error {
+	if f.name == "" {
+		return console.PrintJSON(out, line)
+	}
+	value, err := line.Field(f.name)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, value)
+	return err
+}
+
+// confirmKeys asks a question about keys on the terminal, unless --yes has answered it.
+// If the answer is no, the error says what was not done.
+func confirmKeys(ctx context.Context, yes bool, question, notDone string) error {
+	return console.Confirmed(yes, func(tty *terminal.Terminal) error {
+		agreed, err := tty.Confirm(ctx, question)
+		if err == nil && !agreed {
+			err = errors.New(notDone + ": the answer was not yes")
+		}
+		return err
+	})
+}

@@ -1,0 +1,187 @@
+package keys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/wallet"
+)
+
+// deriveCommand holds the flags of one call of keys derive.
+type deriveCommand struct {
+	at       deployment.KeystoreFlags
+	network  show.NetworkFlag
+	walletID string
+	path     string
+	curve    string
+	psbt     bool
+	gap      uint32
+}
+
+func newDeriveCommand() *cobra.Command {
+	var c deriveCommand
+	command := &cobra.Command{
+		Use:   "derive",
+		Short: "Add an account to a wallet",
+		Long: console.Paragraphs(`
+Derive the key at a path of a wallet, add it to the wallet's accounts, and print it as
+one line of JSON, once it is safe on disk. An account that exists already is printed
+unchanged.
+
+Only derived accounts are found by their addresses: an address does not say at which
+path of a wallet it is.
+
+With --psbt, the PSBT on standard input, in hex, base64 or binary, names the keys. Keys
+of the wallet's Bitcoin accounts that are not derived yet are derived if they are at most
+--gap addresses after the last derived one, and if the wallet really has them. Each is
+printed as a line; there may be none. 'countersign sign' can then sign the PSBT, and
+recognizes its change.
+
+Keys on secp256k1 are derived by BIP-32, those on Ed25519 by SLIP-10. Without --curve,
+a path below Solana's m/44'/501' is on CURVE_ED25519, any other on CURVE_SECP256K1.`),
+		Example: `  countersign keys derive --keystore file:keys --wallet 0198… --path "m/44'/60'/0'/0/1"
+  countersign keys derive --keystore file:keys --wallet 0198… --psbt < payment.psbt` + "\n",
+		Args: console.NamedArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.at.Register(command)
+	c.network.Register(command)
+	flags := command.Flags()
+	flags.StringVar(&c.walletID, "wallet", "", "`ID` or name of the wallet")
+	flags.StringVar(&c.path, "path", "", "`PATH` of the account, such as m/44'/60'/0'/0/1")
+	flags.BoolVar(&c.psbt, "psbt", false, "derive the keys named by the PSBT on standard input")
+	flags.Uint32Var(&c.gap, "gap", file.GapLimit, "with --psbt: derive at most `N` addresses after the last derived one")
+	flags.StringVar(&c.curve, "curve", "", "`CURVE` of the key: CURVE_SECP256K1 or CURVE_ED25519 (default: the usual one for the path)")
+	return command
+}
+
+func (c *deriveCommand) run(cmd *cobra.Command) error {
+	if err := c.at.Check(); err != nil {
+		return err
+	}
+	if !deployment.Can[walletKeeper](&c.at) {
+		return console.Usagef("an HSM has no wallets, because it derives no keys (BIP-32, SLIP-10): name the directory that has the wallet with --keystore file:DIR")
+	}
+	if err := c.network.Check(); err != nil {
+		return err
+	}
+	switch {
+	case c.walletID == "":
+		return console.Usagef("--wallet is missing: the id or the name of a wallet")
+	case c.psbt && (c.path != "" || c.curve != ""):
+		return console.Usagef("--path and --curve do not go with --psbt, which names the paths")
+	case c.psbt:
+		return c.discover(cmd)
+	}
+	account, err := c.account()
+	if err != nil {
+		return err
+	}
+	return c.derive(cmd, account)
+}
+
+// account returns the account that --path and --curve name.
+func (c *deriveCommand) account() (account wallet.Account, err error) {
+	if c.path == "" {
+		return account, console.Usagef("--path is missing: such as m/44'/60'/0'/0/1")
+	}
+	if account.Path, err = wallet.ParsePath(c.path); err != nil {
+		return account, console.Usagef("--path: %v", err)
+	}
+	account.Curve = wallet.CurveOf(account.Path)
+	if c.curve != "" {
+		account.Curve, err = parseCurve(c.curve)
+	}
+	return account, err
+}
+
+func (c *deriveCommand) derive(cmd *cobra.Command, account wallet.Account) (err error) {
+	keys, err := deployment.OpenFor[walletKeeper](&c.at, cmd, noWallets)
+	if err != nil {
+		return err
+	}
+	defer deployment.CloseKeystore(keys, &err)
+	walletID, err := resolveWallet(cmd.Context(), keys, c.at.Organization, c.walletID)
+	if err != nil {
+		return err
+	}
+	derived, err := keys.Derive(cmd.Context(), c.at.Organization, walletID, account)
+	if errors.Is(err, keystore.ErrKeyExists) && derived.ID != "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "This key was in the keystore already.")
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	line, err := keyLineOf(cmd.Context(), keys, c.at.Organization, c.network, derived.ID)
+	if err != nil {
+		return err
+	}
+	return console.PrintJSON(cmd.OutOrStdout(), line)
+}
+
+// discover derives the keys that the PSBT on standard input names.
+func (c *deriveCommand) discover(cmd *cobra.Command) (err error) {
+	if c.gap > file.MaxAccounts {
+		return console.Usagef("--gap %d: at most %d", c.gap, file.MaxAccounts)
+	}
+	named, err := readNamed(cmd)
+	if err != nil {
+		return err
+	}
+	keys, err := deployment.OpenFor[discoverer](&c.at, cmd, noWallets)
+	if err != nil {
+		return err
+	}
+	defer deployment.CloseKeystore(keys, &err)
+	walletID, err := resolveWallet(cmd.Context(), keys, c.at.Organization, c.walletID)
+	if err != nil {
+		return err
+	}
+	added, err := keys.Discover(cmd.Context(), c.at.Organization, walletID, named, c.gap)
+	if err != nil {
+		return err
+	}
+	for _, account := range added {
+		if err := console.PrintJSON(cmd.OutOrStdout(), accountLine(&c.network, strings.ToLower(walletID), account)); err != nil {
+			return err
+		}
+	}
+	if len(added) == 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), "The PSBT names no key of this wallet within reach that is not derived yet.")
+	}
+	return nil
+}
+
+// discoverer is a keystore that derives the keys of a wallet that a PSBT names.
+type discoverer interface {
+	walletKeeper
+	Discover(ctx context.Context, organizationID, walletID string, named []file.Named, gap uint32) ([]file.Account, error)
+}
+
+// readNamed reads the PSBT on standard input and returns the keys that it names.
+func readNamed(cmd *cobra.Command) (named []file.Named, err error) {
+	text, err := show.ReadTransaction(cmd)
+	if err != nil {
+		return nil, err
+	}
+	raw, _, err := bitcoin.Decode([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	derivations, err := bitcoin.Derivations(raw)
+	for _, d := range derivations {
+		named = append(named, file.Named{Fingerprint: d.Fingerprint, Path: d.Path, PublicKey: d.PublicKey})
+	}
+	return named, err
+}

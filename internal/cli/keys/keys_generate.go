@@ -1,0 +1,124 @@
+package keys
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+// generateCommand is one call of keys generate.
+type generateCommand struct {
+	at      deployment.KeystoreFlags
+	network show.NetworkFlag
+	field   fieldFlag
+	curve   string
+	name    string
+	count   int
+}
+
+func newGenerateCommand() *cobra.Command {
+	var c generateCommand
+	command := &cobra.Command{
+		Use:   "generate",
+		Short: "Create a key",
+		Long: console.Paragraphs(`
+Create a key and print it as one line of JSON, once it is safe on disk or in the
+HSM. --field prints one field of it as plain text, for --sign-with.
+
+CURVE_SECP256K1 is for Ethereum, Tron, Bitcoin and Tempo, CURVE_ED25519 for Solana.
+If the directory has no keystore yet, one is created. In an HSM the key is generated
+inside and never leaves it.`),
+		Example: "  countersign keys generate --keystore file:keys --curve CURVE_SECP256K1 --name 'hot wallet'",
+		Args:    console.NamedArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.at.Register(command)
+	c.at.RegisterNew(command)
+	c.network.Register(command)
+	c.field.register(command)
+	registerKeyFlags(command, &c.curve, &c.name)
+	command.Flags().IntVar(&c.count, "count", 1, "create `N` keys; if more than one, -1, -2 and so on is appended to the name")
+	return command
+}
+
+// generator is a keystore that generates keys.
+type generator interface {
+	keystore.Keystore
+	keystore.Generator
+}
+
+func (c *generateCommand) run(cmd *cobra.Command) (err error) {
+	if err := c.network.Check(); err != nil {
+		return err
+	}
+	if err := c.field.check(); err != nil {
+		return err
+	}
+	curve, err := parseCurve(c.curve)
+	if err != nil {
+		return err
+	}
+	if c.count < 1 {
+		return console.Usagef("--count %d: at least 1", c.count)
+	}
+	keys, err := deployment.OpenFor[generator](&c.at, cmd, "this keystore generates no keys")
+	if err != nil {
+		return err
+	}
+	defer deployment.CloseKeystore(keys, &err)
+	// A key that could not be printed is not created.
+	another, err := memory.New().Generate(cmd.Context(), c.at.Organization, "", curve)
+	if err != nil {
+		return err
+	}
+	if err := c.field.print(io.Discard, deployment.Spendable(keys, c.network.Line(another))); err != nil {
+		return err
+	}
+	for number := 1; number <= c.count; number++ {
+		name := c.name
+		if c.count > 1 && name != "" {
+			name = fmt.Sprintf("%s-%d", name, number)
+		}
+		info, err := keys.Generate(cmd.Context(), c.at.Organization, name, curve)
+		if err != nil {
+			return err
+		}
+		if err := c.field.print(cmd.OutOrStdout(), deployment.Spendable(keys, c.network.Line(info))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// registerKeyFlags adds the flags that describe a new key.
+func registerKeyFlags(cmd *cobra.Command, curve, name *string) {
+	cmd.Flags().StringVar(curve, "curve", "", "`CURVE` of the key: CURVE_SECP256K1 or CURVE_ED25519")
+	cmd.Flags().StringVar(name, "name", "", "`NAME` of the key: free text for people")
+}
+
+// curvePrefix begins the names of curves in the API. It may be left out on the command
+// line.
+const curvePrefix = "CURVE_"
+
+func parseCurve(name string) (keystore.Curve, error) {
+	if name == "" {
+		return 0, console.Usagef("--curve is missing: use CURVE_SECP256K1 or CURVE_ED25519")
+	}
+	full := name
+	if !strings.HasPrefix(name, curvePrefix) {
+		full = curvePrefix + strings.ToUpper(name)
+	}
+	curve, err := keystore.ParseCurve(full)
+	if err != nil {
+		return 0, console.Usagef("--curve: unknown curve %q: use secp256k1 or ed25519, or CURVE_SECP256K1 or CURVE_ED25519", name)
+	}
+	return curve, nil
+}

@@ -1,0 +1,77 @@
+package keys
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/internal/cli/harden"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+func newPassphraseCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "passphrase",
+		Short: "Change the passphrase of a keystore",
+		Long:  "Change the passphrase of a keystore in a directory.\n",
+		Args:  console.CommandOnly,
+		RunE:  console.ChooseCommand,
+	}
+	command.AddCommand(newPassphraseChangeCommand())
+	return command
+}
+
+// passphraseKeeper is a keystore that a passphrase opens.
+type passphraseKeeper interface {
+	keystore.Keystore
+	ChangePassphrase(passphrase []byte) error
+}
+
+const noPassphrase = "an HSM has a PIN, which its own tools change: name a directory with --keystore file:DIR"
+
+func newPassphraseChangeCommand() *cobra.Command {
+	var at deployment.KeystoreFlags
+	var newFile string
+	command := &cobra.Command{
+		Use:   "change",
+		Short: "Encrypt the keystore's identity with a new passphrase",
+		Long: console.Paragraphs(`
+Encrypt the identity of a keystore with a new passphrase, from the file that
+--new-passphrase-file names or from the terminal, which asks for it twice.
+
+Keys, ids, names and wallets stay the same, and running servers are not affected. If the
+machine crashes meanwhile, either the old or the new passphrase opens the keystore. The
+keys themselves are not replaced: the old passphrase still opens an old copy of
+identity.age, such as one in a backup.`),
+		Example: "  countersign keys passphrase change --keystore file:keys --passphrase-file old --new-passphrase-file new",
+		Args:    console.NamedArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return changePassphrase(cmd, &at, newFile) },
+	}
+	at.Register(command)
+	command.Flags().StringVar(&newFile, "new-passphrase-file", "", "`FILE` with the new passphrase, mode 0600 (default: ask on the terminal)")
+	return command
+}
+
+func changePassphrase(cmd *cobra.Command, at *deployment.KeystoreFlags, newFile string) (err error) {
+	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
+		return err
+	}
+	keys, err := deployment.OpenFor[passphraseKeeper](at, cmd, noPassphrase)
+	if err != nil {
+		return err
+	}
+	defer deployment.CloseKeystore(keys, &err)
+	chosen := &deployment.KeystoreFlags{PassphraseFile: newFile, PassphraseNamed: "--new-passphrase-file"}
+	passphrase, err := chosen.Passphrase(cmd.Context(), true)
+	if err != nil {
+		return err
+	}
+	defer keystore.Wipe(passphrase)
+	if err := keys.ChangePassphrase(passphrase); err != nil {
+		return err
+	}
+	fmt.Fprintln(cmd.ErrOrStderr(), "The passphrase is changed. The old one still opens backups made before.")
+	return nil
+}

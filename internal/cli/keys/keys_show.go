@@ -1,0 +1,283 @@
+package keys
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/internal/cli/harden"
+	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/wallet"
+)
+
+// showCommand is one call of keys show.
+type showCommand struct {
+	at       deployment.KeystoreFlags
+	network  show.NetworkFlag
+	field    fieldFlag
+	xpub     bool
+	accounts []string // of --account
+	qr       console.QRFlags
+	qrType   string
+	output   console.OutputFlag
+}
+
+func newShowCommand() *cobra.Command {
+	var c showCommand
+	command := &cobra.Command{
+		Use:   "show ID",
+		Short: "Print one key, or the public keys and descriptors of a wallet",
+		Long: console.Paragraphs(`
+Print the key with an id: one property per line on a terminal, otherwise one line of
+JSON. --field prints one field of it.
+
+With --xpub, ID is the id or name of a wallet. The command prints what a watch-only
+wallet such as Sparrow or Bitcoin Core needs to watch its Bitcoin accounts and to create
+PSBTs for this keystore to sign:
+
+  {"walletId":"…","name":"…","fingerprint":"<hex>","accounts":[{"path":"m/84'/0'/0'",
+   "xpub":"xpub…","receive":"wpkh([…]xpub…/0/*)#…","change":"wpkh([…]xpub…/1/*)#…"}]}
+
+The accounts are those with derived keys, or those that --account names. An extended
+public key reveals all addresses of its account; anyone who also has one of the account's
+secret keys can compute all the others.
+
+--qr draws the extended public key of one account as a QR code (ur:crypto-hdkey) for a
+wallet with a camera; with --qr-type account-descriptor, the output descriptors of all
+accounts (BCR-2023-019).`),
+		Example: console.Paragraphs(`
+  countersign keys show --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a
+  countersign keys show --keystore file:keys --xpub 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b`),
+		Args: console.NamedArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+	}
+	c.at.Register(command)
+	c.network.Register(command)
+	c.field.register(command)
+	command.Flags().BoolVar(&c.xpub, "xpub", false, "print the extended public keys and output descriptors (BIP-380) of a wallet")
+	command.Flags().StringArrayVar(&c.accounts, "account", nil, "with --xpub: the account at a `PATH`, such as m/84'/0'/0' (repeatable)")
+	c.qr.Register(command.Flags())
+	command.Flags().StringVar(&c.qrType, "qr-type", qrTypes[0], "`TYPE` of the codes: crypto-hdkey, of one account, or account-descriptor, of all")
+	c.output.RegisterListing(command)
+	return command
+}
+
+func (c *showCommand) run(cmd *cobra.Command, id string) (err error) {
+	if err := c.network.Check(); err != nil {
+		return err
+	}
+	if err := c.field.check(); err != nil {
+		return err
+	}
+	if c.field.name != "" && c.xpub {
+		return console.Usagef("--field does not go with --xpub")
+	}
+	if len(c.accounts) > 0 && !c.xpub {
+		return console.Usagef("--account goes with --xpub")
+	}
+	if c.qr.Wanted() && !c.xpub {
+		return console.Usagef("--qr goes with --xpub")
+	}
+	if !slices.Contains(qrTypes, c.qrType) {
+		return console.Usagef("--qr-type: unknown type %q: use crypto-hdkey or account-descriptor", c.qrType)
+	}
+	if err := c.qr.Check(); err != nil {
+		return err
+	}
+	asText, err := c.output.IsText(cmd)
+	if err != nil {
+		return err
+	}
+	if c.xpub {
+		return c.showWallet(cmd, id, asText)
+	}
+	return c.showKey(cmd, id, asText)
+}
+
+// showKey is keys show without --xpub.
+func (c *showCommand) showKey(cmd *cobra.Command, id string, asText bool) (err error) {
+	keys, err := c.at.Open(cmd)
+	if err != nil {
+		return err
+	}
+	defer deployment.CloseKeystore(keys, &err)
+	defer deployment.TellSkipped(cmd, keys)
+	line, err := keyLineOf(cmd.Context(), keys, c.at.Organization, c.network, id)
+	if errors.Is(err, keystore.ErrKeyNotFound) {
+		if keeper, ok := keys.(walletKeeper); ok {
+			if w, isWallet, err := findWallet(cmd.Context(), keeper, c.at.Organization, id); err == nil && isWallet {
+				return fmt.Errorf("%s is the wallet %q: 'countersign keys show --xpub' prints its public keys, 'countersign keys list' its accounts", w.ID, w.Name)
+			}
+		}
+		return fmt.Errorf("organization %q has no key with the id %q: 'countersign keys list' prints them", c.at.Organization, id)
+	}
+	if err != nil {
+		return err
+	}
+	if asText && c.field.name == "" {
+		return console.PrintDetails(cmd.OutOrStdout(), detailsOf(line))
+	}
+	return c.field.print(cmd.OutOrStdout(), line)
+}
+
+// detailsOf returns the properties of a key, for text output.
+func detailsOf(l show.KeyLine) []console.Detail {
+	all := []console.Detail{
+		{"id", l.PrivateKeyID}, {"name", l.Name}, {"curve", l.Curve.String()}, {"public key", l.PublicKey},
+		{"wallet", l.WalletID}, {"path", l.Path}, {"acts for", l.ActsFor},
+	}
+	if l.Disabled {
+		all = append(all, console.Detail{"state", "disabled"})
+	}
+	if l.HighR {
+		all = append(all, console.Detail{"bitcoin signatures", "not ground to a low r: half of them are a byte longer than wallets expect"})
+	}
+	for _, address := range l.Addresses {
+		all = append(all, console.Detail{strings.TrimPrefix(address.Format, show.AddressFormat), address.Address})
+	}
+	return all
+}
+
+// keyLineOf returns one key, disabled or not, as it is printed. It does not read the
+// other keys, if the keystore can look up one.
+func keyLineOf(ctx context.Context, keys keystore.Keystore, organizationID string, network show.NetworkFlag, id string) (show.KeyLine, error) {
+	key, err := keys.Find(ctx, organizationID, keystore.ByID(id))
+	disabled := errors.Is(err, keystore.ErrKeyNotFound)
+	if err != nil && !disabled {
+		return show.KeyLine{}, err
+	}
+	var info keystore.KeyInfo
+	if disabled {
+		all, listErr := disabledKeys(ctx, keys, organizationID)
+		i := slices.IndexFunc(all, func(info keystore.KeyInfo) bool { return keystore.ByID(info.ID) == keystore.ByID(id) })
+		if i < 0 {
+			return show.KeyLine{}, errors.Join(err, listErr)
+		}
+		info = all[i]
+	} else {
+		info = keystore.InfoOf(key)
+	}
+	places, err := placesOf(ctx, keys, organizationID)
+	line := deployment.Spendable(keys, places.mark(network.Line(info)))
+	line.Disabled = disabled
+	return line, err
+}
+
+// watchLine is the public side of a wallet as it is printed.
+type watchLine struct {
+	WalletID    string         `json:"walletId"`
+	Name        string         `json:"name"`
+	Fingerprint string         `json:"fingerprint"` // of the master key, 4 bytes in hex
+	Accounts    []watchAccount `json:"accounts"`
+}
+
+type watchAccount struct {
+	Path    string `json:"path"`
+	XPub    string `json:"xpub"`
+	Receive string `json:"receive"` // output descriptors (BIP-380)
+	Change  string `json:"change"`
+}
+
+// showWallet is keys show --xpub.
+func (c *showCommand) showWallet(cmd *cobra.Command, id string, asText bool) (err error) {
+	paths, err := parsePaths(c.accounts)
+	if err != nil {
+		return err
+	}
+	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
+		return err
+	}
+	keys, err := deployment.OpenFor[walletKeeper](&c.at, cmd, noWallets)
+	if err != nil {
+		return err
+	}
+	defer deployment.CloseKeystore(keys, &err)
+	line, err := watch(cmd.Context(), keys, c.at.Organization, id, paths)
+	if err != nil {
+		return err
+	}
+	if c.qr.Wanted() {
+		message, err := line.message(c.qrType)
+		if err != nil {
+			return err
+		}
+		return c.qr.Show(cmd, message)
+	}
+	if asText {
+		return console.PrintDetails(cmd.OutOrStdout(), line.details())
+	}
+	return console.PrintJSON(cmd.OutOrStdout(), line)
+}
+
+// details returns the public side of a wallet, for text output.
+func (l watchLine) details() []console.Detail {
+	all := []console.Detail{{"wallet", l.WalletID}, {"name", l.Name}, {"fingerprint", l.Fingerprint}}
+	for _, account := range l.Accounts {
+		all = append(all, console.Detail{"account", account.Path}, console.Detail{"  xpub", account.XPub},
+			console.Detail{"  receive", account.Receive}, console.Detail{"  change", account.Change})
+	}
+	return all
+}
+
+func parsePaths(texts []string) (paths []wallet.Path, err error) {
+	for _, text := range texts {
+		path, err := wallet.ParsePath(text)
+		if err != nil {
+			return nil, console.Usagef("--account: %v", err)
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// watch returns the public side of a wallet: of the accounts at paths, or if paths is nil,
+// of those with derived keys.
+func watch(ctx context.Context, keys walletKeeper, organizationID, id string, paths []wallet.Path) (line watchLine, err error) {
+	if id, err = resolveWallet(ctx, keys, organizationID, id); err != nil {
+		return line, err
+	}
+	w, _, err := findWallet(ctx, keys, organizationID, id)
+	if err != nil {
+		return line, err
+	}
+	if paths == nil {
+		paths = bitcoinAccounts(w)
+	}
+	if len(paths) == 0 {
+		return line, fmt.Errorf("wallet %s has no keys of Bitcoin accounts: name an account with --account, such as m/84'/0'/0'", w.ID)
+	}
+	line = watchLine{WalletID: w.ID, Name: w.Name, Accounts: []watchAccount{}}
+	err = keys.RevealRoot(ctx, organizationID, w.ID, func(root *wallet.Root) error {
+		for _, path := range paths {
+			account, err := root.Watch(path)
+			if err != nil {
+				return err
+			}
+			line.Fingerprint = hex.EncodeToString(account.Fingerprint[:])
+			line.Accounts = append(line.Accounts, watchAccount{path.String(), account.XPub, account.Receive, account.Change})
+		}
+		return nil
+	})
+	return line, err
+}
+
+// bitcoinAccounts returns the paths of a wallet's Bitcoin accounts with derived keys.
+func bitcoinAccounts(w file.Wallet) (paths []wallet.Path) {
+	for _, account := range w.Accounts {
+		path, ok := wallet.BitcoinAccount(account.Path)
+		isListed := slices.ContainsFunc(paths, func(p wallet.Path) bool { return slices.Equal(p, path) })
+		if ok && !isListed {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/internal/cli/logs"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+)
+
+// alteredStore is a store whose activities were changed outside their records.
+type alteredStore struct {
+	store.Store
+	lost  bool // no activity is found by its fingerprint
+	alter func(*store.Activity)
+}
+
+func (s *alteredStore) Get(ctx context.Context, organizationID, id string) (store.Activity, error) {
+	found, err := s.Store.Get(ctx, organizationID, id)
+	if s.alter != nil {
+		s.alter(&found)
+	}
+	return found, err
+}
+
+func (s *alteredStore) Find(ctx context.Context, organizationID string, fingerprint store.Fingerprint) (store.Activity, error) {
+	if s.lost {
+		return store.Activity{}, store.ErrNotFound
+	}
+	return s.Store.Find(ctx, organizationID, fingerprint)
+}
+
+// TestLogVerifyColumns checks that log verify notices changes of what the store keeps next to
+// a record: the fingerprint, without which a request is carried out again, and the columns
+// that decide who may see it.
+func TestLogVerifyColumns(t *testing.T) {
+	t.Parallel()
+	s := newServed(t)
+	n := s.start(t)
+	n.issueCode(t, s)
+	n.end(t, syscall.SIGTERM)
+	opened, err := bolt.Open(filepath.Join(s.dir, "state.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	const listed = "under another submitter, type or status"
+	for name, test := range map[string]struct {
+		store alteredStore
+		want  string
+	}{
+		"unchanged":   {},
+		"fingerprint": {alteredStore{lost: true}, "does not find it by its fingerprint"},
+		"credential":  {alteredStore{alter: func(a *store.Activity) { a.SubmittedBy = "other" }}, listed},
+		"user":        {alteredStore{alter: func(a *store.Activity) { a.User = "other" }}, listed},
+		"type":        {alteredStore{alter: func(a *store.Activity) { a.Type = "other" }}, listed},
+		"status":      {alteredStore{alter: func(a *store.Activity) { a.Status = "other" }}, listed},
+		"waiting":     {alteredStore{alter: func(a *store.Activity) { a.Waiting = true }}, listed},
+		"record":      {alteredStore{alter: func(a *store.Activity) { a.Data = append([]byte("x"), a.Data...) }}, "is not the one that was logged"},
+	} {
+		test.store.Store = opened
+		verify := &logs.LogVerify{OpenedLog: &logs.OpenedLog{Store: &test.store, Log: opened, Organization: s.by.OrganizationID}}
+		command := &cobra.Command{}
+		command.SetContext(t.Context())
+		command.SetOut(io.Discard)
+		command.SetErr(io.Discard)
+		err := verify.Run(command)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package logs
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/translog"
+)
+
+// LogVerify holds the flags of one call of log verify, and the log.
+type LogVerify struct {
+	*OpenedLog
+	checkpointFile string
+	unlogged       int // records known to have no leaf
+}
+
+func (c *LogVerify) Run(cmd *cobra.Command) error {
+	against, err := c.keptCheckpoint()
+	if err != nil {
+		return err
+	}
+	logged := map[string]struct{}{}
+	seen, err := translog.Audit(cmd.Context(), store.LogOf(c.Log, c.Organization), against, func(ctx context.Context, leaf translog.Leaf) ([]byte, error) {
+		logged[leaf.ID] = struct{}{}
+		return c.record(ctx, leaf)
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.findUnlogged(cmd.Context(), logged); err != nil {
+		return err
+	}
+	if against == nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), "no --checkpoint: leaves cut off from the end cannot be detected")
+	}
+	return console.PrintJSON(cmd.OutOrStdout(), struct {
+		Organization string `json:"organizationId"`
+		Leaves       int64  `json:"leaves"`
+		Records      int64  `json:"records"`
+		Unlogged     int    `json:"unlogged,omitempty"`
+	}{c.Organization, seen.Leaves, seen.Records, c.unlogged})
+}
+
+// record returns the record of a leaf, or nil if it is gone. A record that is the one logged
+// must also be found by its request, or the request would be carried out again, and have the
+// columns that decide who may see it and in which lists it is.
+func (c *LogVerify) record(ctx context.Context, leaf translog.Leaf) ([]byte, error) {
+	stored, err := c.Get(ctx, c.Organization, leaf.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil || sha256.Sum256(stored.Data) != leaf.Record { // which Audit reports
+		return stored.Data, err
+	}
+	found, err := c.Find(ctx, c.Organization, leaf.Fingerprint)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	if err != nil || found.ID != leaf.ID {
+		return nil, fmt.Errorf("%w: the store does not find it by its fingerprint %x: its request could be carried out again", translog.ErrChanged, leaf.Fingerprint)
+	}
+	record, err := activity.DecodeRecord(stored.Data)
+	if err != nil {
+		return nil, err
+	}
+	by := record.Submitter()
+	if stored.SubmittedBy != by.Credential || stored.User != by.UserID || stored.Type != string(record.Request.Type) ||
+		stored.Status != string(record.Status) || stored.Waiting {
+		return nil, fmt.Errorf("%w: the store lists it under another submitter, type or status than its record has", translog.ErrChanged)
+	}
+	return stored.Data, nil
+}
+
+// keptCheckpoint reads the checkpoint that the log must extend. It returns nil without
+// --checkpoint.
+func (c *LogVerify) keptCheckpoint() (*translog.Checkpoint, error) {
+	if c.checkpointFile == "" {
+		return nil, nil
+	}
+	key, err := c.key()
+	if err != nil {
+		return nil, err
+	}
+	signed, err := console.ReadFile(c.checkpointFile, deployment.MaxNote)
+	if err != nil {
+		return nil, err
+	}
+	against, err := translog.OpenCheckpoint(signed, key)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.checkpointFile, err)
+	}
+	return against, nil
+}
+
+// maxNamed bounds how many records without a leaf an error names.
+const maxNamed = 10
+
+// findUnlogged returns an error unless exactly c.unlogged records have no leaf.
+func (c *LogVerify) findUnlogged(ctx context.Context, logged map[string]struct{}) error {
+	var names []string
+	count := 0
+	for filter := (store.Filter{Limit: store.MaxList}); ; {
+		page, err := c.List(ctx, c.Organization, filter)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			break
+		}
+		for i := range page {
+			if page[i].Waiting {
+				continue
+			}
+			has, err := c.hasLeaf(ctx, page[i].ID, logged)
+			if err != nil {
+				return err
+			}
+			if has {
+				continue
+			}
+			if count++; count <= maxNamed {
+				names = append(names, console.CleanText(page[i].ID))
+			}
+		}
+		filter.Before = page[len(page)-1].ID // the newest come first
+	}
+	if count == c.unlogged {
+		return nil
+	}
+	if count < c.unlogged {
+		return fmt.Errorf("log: records without a leaf: %d, but --unlogged says %d: some were removed, or the number is wrong", count, c.unlogged)
+	}
+	if len(logged) == 0 {
+		return fmt.Errorf("log: the log is empty, but there are records: %d; the next start of serve adds them", count)
+	}
+	if count > maxNamed {
+		names = append(names, "…")
+	}
+	return fmt.Errorf("log: records without a leaf: %d, but --unlogged says %d: some were added behind the server's back, or recorded while the log was off: %s",
+		count, c.unlogged, strings.Join(names, ", "))
+}
+
+// hasLeaf reports whether a record has a leaf. It also asks the log, because a server may
+// have added records since logged was built.
+func (c *LogVerify) hasLeaf(ctx context.Context, id string, logged map[string]struct{}) (bool, error) {
+	if _, ok := logged[id]; ok {
+		return true, nil
+	}
+	_, err := c.Log.LogIndex(ctx, c.Organization, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}

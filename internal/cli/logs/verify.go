@@ -1,0 +1,274 @@
+package logs
+
+import (
+	"crypto/ecdsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
+	api "github.com/countersign-dev/countersign/client"
+	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/internal/ur"
+	"github.com/countersign-dev/countersign/verify"
+)
+
+// verifyCommand holds the flags of one call of verify.
+type verifyCommand struct {
+	body, proofKey string
+	scan           bool   // the answer comes as QR codes
+	logKey         string // of the log that the activity must be in
+	signed         string // file to write the signed transaction to
+	network        show.NetworkFlag
+	config         string // configuration with the users whose votes are checked
+	shown          string // digest of what the voters were shown
+	minVotes       int    // from users other than the submitter
+}
+
+func NewVerifyCommand() *cobra.Command {
+	var c verifyCommand
+	command := &cobra.Command{
+		Use:   "verify [FILE]",
+		Short: "Verify an answer offline, against a key that you trust",
+		Long: console.Paragraphs(`
+Verify the answer in FILE, in full or short form, as 'countersign submit' and 'countersign
+sign --request' write it, without a server. --scan reads it from QR codes instead, one
+payload per line of standard input. The checks are:
+
+  body     the answer is to exactly the body in --body
+  status   the activity is completed
+  proof    the owner of --proof-key confirms it
+  result   the result is the proven one
+  summary  the transaction in the body is the one that was shown
+  log      with --log-key: the activity is in the log that its owner signs
+  votes    with --config: each vote is on this activity, by a user of the configuration
+           with a key that may vote, and all that say what was shown say the same, with
+           --shown exactly that; with --votes, at least that many are by users other than
+           the submitter
+
+Without --proof-key only the first two are checked, and anyone could forge the answer:
+--signed, which writes the signed transaction to a file once every check has passed, needs
+it.
+The request must have asked for the proof with "generateAppProofs":true. The public key
+of proof.pem is proof-public.pem of 'countersign init --offline', or the output of
+'openssl pkey -in proof.pem -pubout'.
+
+Standard output lists what was checked and what was skipped:
+
+  {"checked":["body",…],"skipped":[{"name","skipped"}]}
+
+A server shows the signatures of votes only after their stamps have expired, by default
+an hour after they were made. The exit status is 1 if any check fails.`),
+		Example: console.Paragraphs(`
+  countersign verify --proof-key proof-public.pem --body body.json activity.json
+  zbarcam --raw --nodisplay | countersign verify --proof-key proof-public.pem --body body.json --scan --signed signed.hex`),
+		Args: console.NamedArgs,
+		RunE: c.run,
+	}
+	command.Flags().StringVar(&c.body, "body", "", "`FILE` with the exact body of the request")
+	command.Flags().StringVar(&c.proofKey, "proof-key", "", "`FILE` with the public key of app proofs, in PEM")
+	deployment.RegisterLogKey(command, &c.logKey)
+	command.Flags().BoolVar(&c.scan, "scan", false, "read the answer from QR codes, one payload per line of standard input")
+	command.Flags().StringVar(&c.signed, "signed", "", "`FILE` to write the signed transaction to")
+	command.Flags().StringVar(&c.config, "config", "", "configuration `FILE` with the users whose votes are checked; only public keys are read from it")
+	command.Flags().StringVar(&c.shown, "shown", "", "`DIGEST` of what the voters were shown, as their review has it, with --config")
+	command.Flags().IntVar(&c.minVotes, "votes", 0, "minimum `NUMBER` of votes by users other than the submitter, with --config")
+	c.network.Register(command)
+	return command
+}
+
+func (c *verifyCommand) run(cmd *cobra.Command, args []string) error {
+	if c.scan == (len(args) > 0) {
+		return console.Usagef("name the file of the answer, or pass --scan")
+	}
+	trust, err := c.trust()
+	if err != nil {
+		return err
+	}
+	checks, signed, err := c.check(cmd, args, trust)
+	if err != nil {
+		return err
+	}
+	if c.signed != "" {
+		if err := proven(checks); err != nil {
+			return fmt.Errorf("--signed %s: %w", c.signed, err)
+		}
+		if err := console.WriteWhole(c.signed, []byte(signed+"\n")); err != nil {
+			return fmt.Errorf("--signed %s: %w", c.signed, err)
+		}
+	}
+	return printChecks(cmd, checks)
+}
+
+// trust reads the keys, the body and the users that the caller trusts.
+func (c *verifyCommand) trust() (trust verify.Trust, err error) {
+	switch {
+	case c.body == "":
+		return trust, console.Usagef("--body is missing: the file with the body of the request")
+	case c.signed != "" && c.proofKey == "":
+		return trust, console.Usagef("--signed needs --proof-key: without it nothing proves that the transaction is the engine's")
+	}
+	if c.logKey != "" {
+		if trust.LogKey, err = deployment.ReadLogKey(c.logKey); err != nil {
+			return trust, err
+		}
+	}
+	limits, err := c.network.Limits()
+	if err != nil {
+		return trust, err
+	}
+	trust.Chains = all.Chains(limits)
+	if trust.Body, err = console.ReadFile(c.body, api.MaxAnswer); err != nil {
+		return trust, err
+	}
+	if err := c.trustVoters(&trust); err != nil {
+		return trust, err
+	}
+	if c.proofKey == "" {
+		return trust, nil
+	}
+	if trust.ProofKey, err = readPublicKey(c.proofKey); err != nil {
+		return trust, fmt.Errorf("--proof-key %s: %w", c.proofKey, err)
+	}
+	return trust, nil
+}
+
+// trustVoters reads the users of the organization that the body names.
+func (c *verifyCommand) trustVoters(trust *verify.Trust) error {
+	switch {
+	case c.config == "" && c.shown != "":
+		return console.Usagef("--shown needs --config: the configuration with the users whose votes are checked")
+	case c.shown != "" && !digestDigits.MatchString(c.shown):
+		return console.Usagef("--shown %s: expected 64 lower-case hex digits", c.shown)
+	case c.config == "" && c.minVotes != 0:
+		return console.Usagef("--votes needs --config: the configuration with the users whose votes count")
+	case c.config == "":
+		return nil
+	case c.minVotes < 0:
+		return console.Usagef("--votes %d: it must not be negative", c.minVotes)
+	case c.scan:
+		return console.Usagef("--config does not go with --scan: a short answer has no votes")
+	}
+	configured, err := config.Read(c.config)
+	if err != nil {
+		return err
+	}
+	request, err := activity.Decode(trust.Body)
+	if err != nil {
+		return fmt.Errorf("--body: %w", err)
+	}
+	organization, err := configured.Organization(request.OrganizationID)
+	if err != nil {
+		return fmt.Errorf("--config %s: it has no organization %s, which the body names", c.config, request.OrganizationID)
+	}
+	trust.Shown = c.shown
+	trust.Approvals = []access.Group{{Rule: "--votes", Count: c.minVotes, NotSubmitter: true}}
+	trust.Members, err = organization.Members()
+	return err
+}
+
+// check verifies the answer, and returns the checks and the signed transaction in it.
+func (c *verifyCommand) check(cmd *cobra.Command, args []string, trust verify.Trust) ([]verify.Check, string, error) {
+	if c.scan {
+		message, err := console.ScanMessage(cmd, ur.TypeAnswer)
+		if err != nil {
+			return nil, "", err
+		}
+		short, err := show.ShortAnswerFrom(message)
+		if err != nil {
+			return nil, "", err
+		}
+		checks, err := verify.Short(verify.ShortAnswer(short), trust)
+		return checks, short.SignedTransaction, err
+	}
+	answer, err := console.ReadFile(args[0], api.MaxAnswer)
+	if err != nil {
+		return nil, "", err
+	}
+	if short, err := show.ReadShortAnswer(answer); err == nil {
+		checks, err := verify.Short(verify.ShortAnswer(short), trust)
+		if c.config != "" {
+			return nil, "", console.Usagef("--config does not go with a short answer: it has no votes")
+		}
+		return checks, short.SignedTransaction, err
+	}
+	checks, err := verify.Answer(answer, trust)
+	if err != nil {
+		return nil, "", err
+	}
+	signed, err := signedIn(answer)
+	if c.signed != "" && err != nil {
+		return nil, "", err
+	}
+	return checks, signed, nil
+}
+
+// proven refuses checks of which any was skipped: what they let through is not proven.
+func proven(checks []verify.Check) error {
+	for _, check := range checks {
+		if check.Skipped != "" {
+			return fmt.Errorf("nothing is written: the check %s was skipped (%s)", check.Name, check.Skipped)
+		}
+	}
+	return nil
+}
+
+var digestDigits = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// signedIn returns the signed transaction in a full answer that was verified.
+func signedIn(answer []byte) (string, error) {
+	done, err := api.ParseActivity(answer)
+	if err != nil {
+		return "", err
+	}
+	if done.Result.SignTransaction == nil || done.Result.SignTransaction.SignedTransaction == "" {
+		return "", errors.New("the answer has no signed transaction")
+	}
+	return done.Result.SignTransaction.SignedTransaction, nil
+}
+
+func printChecks(cmd *cobra.Command, checks []verify.Check) error {
+	checked, skipped := []string{}, []verify.Check{}
+	for _, check := range checks {
+		if check.Skipped != "" {
+			skipped = append(skipped, check)
+			continue
+		}
+		checked = append(checked, check.Name)
+	}
+	return console.PrintJSON(cmd.OutOrStdout(), struct {
+		Checked []string       `json:"checked"`
+		Skipped []verify.Check `json:"skipped"`
+	}{checked, skipped})
+}
+
+// readPublicKey reads a P-256 key: one PEM block PUBLIC KEY.
+func readPublicKey(path string) (*ecdsa.PublicKey, error) {
+	content, err := console.ReadFile(path, api.MaxAnswer)
+	if err != nil {
+		return nil, err
+	}
+	block, rest := pem.Decode(content)
+	if block == nil || block.Type != "PUBLIC KEY" || strings.TrimSpace(string(rest)) != "" {
+		return nil, errors.New("expected one PEM block PUBLIC KEY, such as the output of 'openssl pkey -in proof.pem -pubout'")
+	}
+	parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	key, ok := parsed.(*ecdsa.PublicKey)
+	if !ok {
+		return nil, errors.New("expected an ECDSA key on P-256")
+	}
+	return key, nil
+}

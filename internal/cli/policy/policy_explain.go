@@ -1,0 +1,291 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/messages"
+	"github.com/countersign-dev/countersign/policy"
+)
+
+// policyExplain holds the flags of one call of policy explain.
+type policyExplain struct {
+	policyFlags
+	kind, user, key, at string
+	signWith            string
+	tags                []string
+	output              console.OutputFlag
+	now                 time.Time // of --at
+}
+
+func newPolicyExplainCommand() *cobra.Command {
+	var c policyExplain
+	command := &cobra.Command{
+		Use:   "explain [FILE]",
+		Short: "Say what a policy decides about a transaction or request, and why",
+		Long: console.Paragraphs(`
+Print what the policy decides and, for every rule, whether it matched or which of its
+clauses failed first, with the values it compared. Nothing is signed, and no limit is
+charged: limits count as unused. The exit status is 0 whatever the decision.
+
+Standard input is a request, as 'countersign request' and 'countersign stamp' print it,
+or an unsigned transaction in hex (a PSBT also in base64 or binary, a
+Solana transaction or its message also in base64 or base58).
+
+With --config a request is judged as serve would judge it now: its stamp names the user,
+and its keys are looked up, for which the keystore is opened. Only its age is not
+checked.
+
+With --config and --sign-with a transaction is judged as 'countersign sign --config'
+would judge it now for the user of --as: the keystore is opened, which says what is
+change and which accounts are the organization's.
+
+Otherwise only the bytes of a transaction are known: --as, --tag and --key say who
+submits it and which key signs. The keystore is not read. Without --key, rules that name
+keys do not match, and limits per key or wallet cannot count. Whether a recipient is the
+organization's (effect.mine) is then unknown, and what comes back to the wallet that
+pays counts as a payment. Calls are read with the descriptors of --config.`),
+		Example: console.Paragraphs(`
+  countersign policy explain --config countersign.yaml < request.json
+  countersign policy explain --config countersign.yaml --as payments --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 \
+      --type TRANSACTION_TYPE_ETHEREUM < transaction.hex`),
+		Args: console.NamedArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, strings.Join(args, "")) },
+	}
+	c.register(command)
+	set := command.Flags()
+	set.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+show.TypeNames())
+	set.StringVar(&c.user, "as", "", "`USER` who submits it, by name or id")
+	set.StringSliceVar(&c.tags, "tag", nil, "`TAG` of the user, without --config")
+	set.StringVar(&c.key, "key", "", "`KEY` that would sign, by name or id")
+	set.StringVar(&c.signWith, "sign-with", "", "`ADDRESS` or id of the key, as for sign: with --config, the keystore is opened")
+	set.StringVar(&c.at, "at", "", "`TIME` of the request, such as 2026-11-23T09:00:00Z (default: now)")
+	c.output.RegisterReading(command)
+	return command
+}
+
+func (c *policyExplain) run(cmd *cobra.Command, path string) (err error) {
+	asText, err := c.output.IsText(cmd)
+	if err != nil {
+		return err
+	}
+	c.now = time.Now()
+	if c.at != "" {
+		if c.now, err = time.Parse(time.RFC3339, c.at); err != nil {
+			return console.Usagef("--at: use a time such as 2026-11-23T09:00:00Z")
+		}
+	}
+	content, err := show.ReadTransaction(cmd)
+	if err != nil {
+		return err
+	}
+	ask := c.aboutTransaction
+	if strings.HasPrefix(content, "{") {
+		ask = c.aboutRequest
+	}
+	file, authorization, err := ask(cmd, path, content)
+	if err != nil {
+		return err
+	}
+	explanation, err := file.Explain(cmd.Context(), authorization)
+	if err != nil {
+		return err
+	}
+	if judged := authorization.Credential != nil || c.signWith != ""; !judged && c.key == "" && explanation.Decision == "deny" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "No --key was given: rules that name keys, and limits per key or wallet, cannot allow anything.")
+		if c.configFile != "" {
+			fmt.Fprintln(cmd.ErrOrStderr(), "With --sign-with the keystore is asked, as sign does.")
+		}
+	}
+	if !asText {
+		return console.PrintJSON(cmd.OutOrStdout(), explanation)
+	}
+	_, err = cmd.OutOrStdout().Write([]byte(explanation.String()))
+	return err
+}
+
+// aboutTransaction returns the policy and what it is asked about a transaction.
+func (c *policyExplain) aboutTransaction(cmd *cobra.Command, path, content string) (*policy.File, access.Authorization, error) {
+	kind, err := show.ParseType(c.kind)
+	if err != nil {
+		return nil, access.Authorization{}, err
+	}
+	unsigned, err := show.DecodeAs(kind, content)
+	if err != nil {
+		return nil, access.Authorization{}, err
+	}
+	intent := activity.SignTransactionIntent{Type: kind, UnsignedTransaction: unsigned.Text, SignWith: c.signWith}
+	if c.signWith == "" {
+		return c.aboutIntent(path, intent)
+	}
+	switch {
+	case c.configFile == "":
+		return nil, access.Authorization{}, console.Usagef("--sign-with needs --config, which names the keystore")
+	case c.key != "" || len(c.tags) > 0:
+		return nil, access.Authorization{}, console.Usagef("--key and --tag do not go with --sign-with: the keystore and the configuration say what they are")
+	}
+	file, err := c.load(path)
+	if err != nil {
+		return nil, access.Authorization{}, err
+	}
+	asked, err := c.called(cmd, file, intent)
+	return file, asked, err
+}
+
+// called returns what sign would ask a policy about a transaction.
+func (c *policyExplain) called(cmd *cobra.Command, file *policy.File, intent activity.Intent) (asked access.Authorization, err error) {
+	user, err := c.configuredUser(file)
+	if err != nil {
+		return asked, err
+	}
+	engine, organization, err := c.engine(cmd, &user)
+	if err != nil {
+		return asked, err
+	}
+	asked, err = engine.Operator().AskedAboutCall(cmd.Context(), organization.ID, intent)
+	return asked, errors.Join(err, engine.Close())
+}
+
+// aboutIntent returns the policy and what it is asked about an intent, of which only the
+// bytes are known.
+func (c *policyExplain) aboutIntent(path string, intent activity.Intent) (*policy.File, access.Authorization, error) {
+	file, err := c.load(path)
+	if err != nil {
+		return nil, access.Authorization{}, err
+	}
+	asked := access.Authorization{User: access.User{ID: c.user, Name: c.user, Tags: c.tags}, Intent: intent, Now: c.now}
+	if c.configFile != "" {
+		if asked.User, err = c.configuredUser(file); err != nil {
+			return nil, asked, err
+		}
+	}
+	asked.Votes = []access.Vote{{User: asked.User, At: c.now}}
+	if c.key != "" {
+		asked.Keys = []access.SigningKey{{ID: c.key, Name: c.key}}
+	}
+	inspection, err := all.InspectIntent(intent, all.Limits{})
+	if err != nil {
+		return nil, asked, err
+	}
+	known, err := deployment.KnowledgeOf(c.configFile)
+	if err != nil {
+		return nil, asked, err
+	}
+	inspection = inspection.ReadWith(known.Reader())
+	asked.Summary, asked.Effects = &inspection.Summary, inspection.Effects
+	asked.Hazards, asked.Readings = inspection.Hazards, inspection.Readings
+	return file, asked, c.withoutAllowed(&asked)
+}
+
+// withoutAllowed removes the hazards that the organization in --config allows, about which
+// a policy is not asked.
+func (c *policyExplain) withoutAllowed(asked *access.Authorization) error {
+	if c.configFile == "" {
+		return nil
+	}
+	_, organization, err := c.configured()
+	if err != nil {
+		return err
+	}
+	asked.Hazards = slices.DeleteFunc(asked.Hazards, func(hazard chains.Hazard) bool { return slices.Contains(organization.AllowHazards, hazard.Name) })
+	return nil
+}
+
+// configuredUser returns the user whom --as names.
+func (c *policyExplain) configuredUser(file *policy.File) (access.User, error) {
+	if c.user == "" {
+		return access.User{}, console.Usagef("--as is missing: the user who submits the transaction, by name or id")
+	}
+	user, ok := file.User(c.user)
+	if !ok {
+		return user, console.Usagef("--as %s: the organization has no such user", c.user)
+	}
+	return user, nil
+}
+
+// aboutRequest returns the policy and what it is asked about a request.
+func (c *policyExplain) aboutRequest(cmd *cobra.Command, path, content string) (*policy.File, access.Authorization, error) {
+	sent, err := show.ParseRequestFile("standard input", []byte(content))
+	if err != nil {
+		return nil, access.Authorization{}, err
+	}
+	request, err := activity.Decode(sent.Body)
+	if err != nil {
+		return nil, access.Authorization{}, err
+	}
+	if c.kind != "" {
+		return nil, access.Authorization{}, console.Usagef("--type does not go with a request, which names its own")
+	}
+	if c.configFile == "" {
+		return c.aboutIntent(path, request.Intent)
+	}
+	if c.signWith != "" {
+		return nil, access.Authorization{}, console.Usagef("--sign-with does not go with a request, which names its own key")
+	}
+	if c.user != "" || c.key != "" || len(c.tags) > 0 {
+		return nil, access.Authorization{}, console.Usagef("--as, --tag and --key do not go with a request and --config: the request names its user and its keys")
+	}
+	if c.organization == "" {
+		c.organization = request.OrganizationID
+	}
+	file, err := c.load(path)
+	if err != nil {
+		return nil, access.Authorization{}, err
+	}
+	asked, err := c.judged(cmd, sent)
+	return file, asked, err
+}
+
+// judged returns what serve would ask a policy about a request.
+func (c *policyExplain) judged(cmd *cobra.Command, sent countersign.SignedBody) (asked access.Authorization, err error) {
+	engine, _, err := c.engine(cmd, nil)
+	if err != nil {
+		return asked, err
+	}
+	asked, err = engine.Operator().AskedAboutRequest(cmd.Context(), sent)
+	return asked, errors.Join(err, engine.Close())
+}
+
+// engine opens the configured keystore for an engine that signs nothing. submitter makes
+// its calls, nil for none.
+func (c *policyExplain) engine(cmd *cobra.Command, submitter *access.User) (*countersign.Engine, *access.OrganizationConfig, error) {
+	configured, organization, err := c.configured()
+	if err != nil {
+		return nil, nil, err
+	}
+	directory, err := access.NewDirectory([]access.OrganizationConfig{*organization})
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", configured.Path, err)
+	}
+	known, err := deployment.ReadKnowledge(configured)
+	if err != nil {
+		return nil, nil, err
+	}
+	at := deployment.KeystoreFlags{Organization: organization.ID}
+	at.Use(configured)
+	keys, err := at.Open(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	engine, err := countersign.New(countersign.Config{
+		Chains: all.Chains(all.Limits{}), Operations: messages.Operations(),
+		Keystore: keys, Directory: directory, Descriptors: known.Reader(), Submitter: submitter, Now: func() time.Time { return c.now },
+	})
+	if err != nil {
+		return nil, nil, errors.Join(err, keys.Close())
+	}
+	return engine, organization, nil
+}

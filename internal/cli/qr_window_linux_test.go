@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/ur"
+)
+
+// TestWindows: a request is drawn into windows of several sizes, and read from pictures of
+// them. A window that is too small is refused, with the cure.
+func TestWindows(t *testing.T) {
+	testenv.Slow(t)
+	s := newSession(t)
+	s.must(nil, "init", "online")
+	for i, window := range []struct{ columns, rows uint16 }{{80, 24}, {80, 25}, {100, 30}, {132, 43}, {60, 31}, {40, 12}} {
+		t.Run(fmt.Sprintf("%dx%d", window.columns, window.rows), func(t *testing.T) {
+			command := s.command("request", "--type", "ethereum", "--sign-with", fixtureAddress, "--api-key", "online/api-key.json",
+				"--body", fmt.Sprintf("body%d.json", i), "--qr", "--fps", "30")
+			var stderr printed
+			command.Stdin, command.Stderr = strings.NewReader(vectorUnsigned), &stderr
+			p := sitAt(t, command, window.columns, window.rows)
+			if window.rows < 20 {
+				if status := p.ends(); status != console.ExitFailure || !strings.Contains(stderr.String(), "a window of 40×12 characters is too small for codes: enlarge it, or use --qr-png DIR") {
+					t.Errorf("exit status %d: %s", status, &stderr)
+				}
+				return
+			}
+			collector := ur.NewCollector(ur.TypeRequest)
+			for code := range bytes.Lines(s.gozxing(s.pictures(t, p, &stderr, false))) {
+				if err := collector.Add(string(bytes.TrimSpace(code))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			message, ok := collector.Message()
+			if request, err := ur.DecodeRequest(message); !ok || err != nil || !bytes.Contains(request.Body, []byte(vectorUnsigned)) {
+				t.Errorf("the request is %s, %v; %+v", request.Body, err, collector.Progress())
+			}
+		})
+	}
+}

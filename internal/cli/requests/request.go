@@ -1,0 +1,121 @@
+package requests
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/activity"
+	api "github.com/countersign-dev/countersign/client"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/internal/ur"
+)
+
+// requestCommand holds the flags of one call of request.
+type requestCommand struct {
+	kind         string
+	signWith     string
+	organization string
+	proofs       bool
+	key          deployment.APIKeyFlag
+	body         string
+	qr           console.QRFlags
+}
+
+func NewRequestCommand() *cobra.Command {
+	var c requestCommand
+	command := &cobra.Command{
+		Use:   "request",
+		Short: "Write a request to sign a transaction",
+		Long: console.Paragraphs(`
+Write the request body that asks for a signature on the transaction on standard
+input, in hex (a PSBT also in base64 or binary, a Solana transaction or its message also
+in base64 or base58). With --api-key the request is stamped, and printed as a request file for 'countersign sign --request' on a machine
+without a network:
+
+  {"body":"<exact text>","stamp":{"header":"X-Stamp","value":"…"}}
+
+--body FILE keeps the body: 'countersign verify' checks the answer against it.
+--qr draws the request as QR codes instead of printing it.`),
+		Example: console.Paragraphs(`
+  countersign request --type ethereum --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 \
+      --api-key api-key.json --body body.json < unsigned.hex > request.json
+  countersign request --type ethereum --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 \
+      --api-key api-key.json --body body.json --qr < unsigned.hex`),
+		Args: console.StdinArgs("transaction"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	flags := command.Flags()
+	flags.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+show.TypeNames())
+	flags.StringVar(&c.signWith, "sign-with", "", "`ADDRESS` or id of the key")
+	flags.StringVar(&c.organization, "org", "", "`ID` of the organization, if there is no --api-key to name it")
+	flags.BoolVar(&c.proofs, "proofs", true, "request an app proof, with which the answer can be verified")
+	flags.StringVar(&c.body, "body", "", "new `FILE` to write the body to")
+	c.key.Register(command)
+	c.qr.Register(flags)
+	return command
+}
+
+func (c *requestCommand) run(cmd *cobra.Command) error {
+	kind, err := show.ParseType(c.kind)
+	if err != nil {
+		return err
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	organization := c.organization
+	var by *api.Key
+	if c.key.Path != "" {
+		if by, err = c.key.Open(cmd.Context()); err != nil {
+			return err
+		}
+		organization = by.OrganizationID
+	}
+	unsigned, err := show.ReadTransactionOf(cmd, kind)
+	if err != nil {
+		return err
+	}
+	request, err := activity.NewRequest(
+		activity.Envelope{OrganizationID: organization, Time: time.Now(), GenerateAppProofs: c.proofs},
+		activity.SignTransactionIntent{Type: kind, SignWith: c.signWith, UnsignedTransaction: unsigned.Text})
+	if err != nil {
+		return err
+	}
+	if c.qr.Wanted() { // before a file is written
+		if err := console.FitsCodes(ur.Request{Body: request.Body}.Message()); err != nil {
+			return err
+		}
+	}
+	if c.body != "" {
+		if err := console.WriteNew(c.body, request.Body); err != nil {
+			return fmt.Errorf("--body: %w", err)
+		}
+	}
+	if by == nil {
+		return console.PrintLine(cmd, request.Body)
+	}
+	stamped, err := show.NewRequestFile(by, request.Body)
+	if err != nil {
+		return err
+	}
+	return stamped.Print(cmd, &c.qr)
+}
+
+// check refuses flags that do not go together.
+func (c *requestCommand) check() error {
+	switch {
+	case c.signWith == "":
+		return console.Usagef("--sign-with is missing: an address of the key, or its id")
+	case c.key.Path == "" && c.organization == "":
+		return console.Usagef("--api-key is missing, which stamps the request: pass it, or --org to name the organization of a body without a stamp")
+	case c.key.Path != "" && c.organization != "":
+		return console.Usagef("--org does not go with --api-key: the key names its organization")
+	case c.key.Path == "" && c.qr.Wanted():
+		return console.Usagef("--api-key is missing: a request without a stamp is not carried out")
+	}
+	return c.qr.Check()
+}

@@ -1,0 +1,141 @@
+package requests
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/activity"
+	api "github.com/countersign-dev/countersign/client"
+	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/internal/cli/show"
+)
+
+// Queries are the queries that submit can send.
+var Queries = []string{"get_activity", "whoami"}
+
+// submitCommand holds the flags of one call of submit.
+type submitCommand struct {
+	to          deployment.Client
+	query, save string
+	field       show.ActivityFieldFlag
+}
+
+func NewSubmitCommand() *cobra.Command {
+	var c submitCommand
+	command := &cobra.Command{
+		Use:   "submit",
+		Short: "Stamp a request and send it to a server",
+		Long: console.Paragraphs(`
+Stamp the request body on standard input, post it to the path of its type, and print
+the answer. A refusal is printed too, with exit status 1. A missing timestampMs or
+organizationId is filled in with the current time and the organization of the API key;
+nothing else in the body is changed.
+
+Sending the same bytes again returns the recorded answer. --save-body writes the
+completed body to a file before it is sent: if no answer arrives, submit that file.
+
+--query sends a query instead. Its body has no type and no time.`),
+		Example: console.Paragraphs(`
+  countersign submit --url http://127.0.0.1:8080 --api-key api-key.json < body.json
+  countersign submit --url http://127.0.0.1:8080 --api-key api-key.json --field signedTransaction < body.json
+  countersign submit --save-body sent.json --url http://127.0.0.1:8080 --api-key api-key.json < body.json
+  echo '{}' | countersign submit --query whoami --url http://127.0.0.1:8080 --api-key api-key.json`),
+		Args: console.StdinArgs("request body"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.to.Register(command)
+	c.field.Register(command)
+	command.Flags().StringVar(&c.save, "save-body", "", "new `FILE` to write the body to before it is sent")
+	command.Flags().StringVar(&c.query, "query", "", "`QUERY` to send: "+strings.Join(Queries, ", "))
+	return command
+}
+
+func (c *submitCommand) run(cmd *cobra.Command) error {
+	if c.query != "" && !slices.Contains(Queries, c.query) {
+		return console.Usagef("--query: unknown query %q: use %s", c.query, strings.Join(Queries, ", "))
+	}
+	if c.query != "" && c.field.Name != "" {
+		return console.Usagef("--field does not go with --query: 'countersign activities show' takes it")
+	}
+	if err := c.to.Open(cmd.Context()); err != nil {
+		return err
+	}
+	what := "request body"
+	if c.query != "" {
+		what = "query ({} at least)"
+	}
+	body, err := console.ReadStandardInput(cmd, what, httpapi.DefaultMaxBody)
+	if err != nil {
+		return err
+	}
+	path, body, err := Completed(body, c.query, c.to.By.OrganizationID, time.Now())
+	if err != nil {
+		return err
+	}
+	if c.save != "" {
+		if err := console.WriteNew(c.save, body); err != nil {
+			return fmt.Errorf("--save-body: %w: nothing was sent", err)
+		}
+	}
+	answer, err := c.to.Post(cmd.Context(), path, body)
+	if c.field.Name != "" && err == nil {
+		return c.field.Print(cmd, answer)
+	}
+	if len(answer) > 0 {
+		err = errors.Join(err, console.PrintLine(cmd, answer))
+	}
+	return err
+}
+
+// Completed returns the path to post a body to, and the body with missing members
+// inserted at the front. Members that are present stay unchanged, byte for byte.
+func Completed(body []byte, query, organizationID string, now time.Time) (path string, whole []byte, err error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(body, &members); err != nil {
+		return "", nil, fmt.Errorf("the request body is not a JSON object: %w", err)
+	}
+	if members == nil {
+		return "", nil, errors.New("the request body is null: expected a JSON object")
+	}
+	path = "query/" + query
+	if query == "" {
+		if path, err = submitPath(members["type"]); err != nil {
+			return "", nil, err
+		}
+	}
+	var added []string
+	if _, has := members["organizationId"]; !has {
+		added = append(added, `"organizationId":`+string(console.JSONLine(organizationID)))
+	}
+	if _, has := members["timestampMs"]; !has && query == "" {
+		added = append(added, `"timestampMs":"`+strconv.FormatInt(now.UnixMilli(), 10)+`"`)
+	}
+	if len(added) == 0 {
+		return path, body, nil
+	}
+	front := "{" + strings.Join(added, ",")
+	if len(members) > 0 {
+		front += ","
+	}
+	_, rest, _ := bytes.Cut(body, []byte("{"))
+	return path, append([]byte(front), rest...), nil
+}
+
+// submitPath returns the path of the type that a body's member holds.
+func submitPath(member json.RawMessage) (string, error) {
+	var kind activity.Type
+	if err := json.Unmarshal(member, &kind); err != nil {
+		return "", fmt.Errorf("the body has no type: use one of %v, or send it as a --query", activity.Types())
+	}
+	return api.Path(kind)
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+// setMember is the script command member VARIABLE FILE NAME.NAME…: it sets a variable to a
+// member of a JSON file.
+func setMember(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("member VARIABLE FILE NAME.NAME…")
+	}
+	var value any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &value))
+	for name := range strings.SplitSeq(args[2], ".") {
+		object, ok := value.(map[string]any)
+		if !ok || object[name] == nil {
+			ts.Fatalf("%s has no %s: %v", args[1], args[2], value)
+		}
+		value = object[name]
+	}
+	ts.Setenv(args[0], fmt.Sprint(value))
+}
+
+// setURL is the script command serving FILE [LOG]: it waits until a server has printed its
+// address into FILE, and sets URL and LISTENING to it. It sets ADMIN to the admin address in
+// LOG.
+func setURL(ts *testscript.TestScript, _ bool, args []string) {
+	var ready struct{ Listening string }
+	for end := time.Now().Add(testenv.Patience); ; time.Sleep(10 * time.Millisecond) {
+		content, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err == nil && json.Unmarshal(content, &ready) == nil {
+			break
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("the server is not ready: %s, %v", content, err)
+		}
+	}
+	ts.Setenv("URL", "http://"+ready.Listening)
+	ts.Setenv("LISTENING", ready.Listening)
+	if len(args) > 1 {
+		admin := adminAddress.FindStringSubmatch(ts.ReadFile(args[1])) // logged before the address in FILE is printed
+		if admin == nil {
+			ts.Fatalf("%s names no admin address", args[1])
+		}
+		ts.Setenv("ADMIN", "http://"+admin[1])
+	}
+}
+
+// writeBody is the script command body FILE ORGANIZATION SIGN_WITH [AGE [UNSIGNED]]: it
+// writes a sign_transaction request of that age.
+func writeBody(ts *testscript.TestScript, _ bool, args []string) {
+	age, unsigned := time.Duration(0), vectorUnsigned
+	if len(args) > 3 {
+		var err error
+		age, err = time.ParseDuration(args[3])
+		ts.Check(err)
+	}
+	if len(args) > 4 {
+		unsigned = args[4]
+	}
+	body := signBody(args[1], args[2], unsigned, time.Now().Add(-age))
+	ts.Check(os.WriteFile(filepath.Clean(ts.MkAbs(args[0])), body, 0o600))
+}
+
+// signBody is a sign_transaction request.
+func signBody(organizationID, signWith, unsigned string, at time.Time) []byte {
+	return console.JSONLine(map[string]any{
+		"type": activity.TypeSignTransaction, "timestampMs": fmt.Sprint(at.UnixMilli()), "organizationId": organizationID,
+		"parameters": activity.SignTransactionIntent{SignWith: signWith, UnsignedTransaction: unsigned, Type: activity.TransactionTypeEthereum},
+	})
+}

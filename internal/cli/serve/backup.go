@@ -1,0 +1,229 @@
+package serve
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/internal/cli/backup"
+	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+)
+
+func NewServerBackupCommand() *cobra.Command {
+	var path string
+	var withPassphrase bool
+	command := &cobra.Command{
+		Use:   "backup DIR",
+		Short: "Back up store, keys and configuration of a running server",
+		Long: console.Paragraphs(`
+Copy everything a server needs into DIR: a consistent snapshot of the store, the
+keystore, the configuration and the files it names. The server may keep running. The
+store is copied first, so that the backup has the keys of every signature in it.
+
+The passphrase is not copied unless you pass --with-passphrase: keep it elsewhere,
+because the key files are worthless without it. Keys in an HSM are not copied either,
+nor is a PostgreSQL database, which pg_dump backs up. The output lists what is missing:
+
+  {"backup":"DIR","files":12,"missing":["…"]}
+
+What this machine remembers of its logs (log.memory) is not part of a backup: it is
+what a restored store is compared with.
+
+Restore it with 'countersign restore'.`),
+		Example: "  countersign backup --config countersign.yaml /mnt/backup/2026-11-22",
+		Args:    console.NamedArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if path == "" {
+				return console.Usagef("--config is missing: the configuration of the server")
+			}
+			return makeBackup(cmd, path, args[0], withPassphrase)
+		},
+	}
+	command.Flags().StringVar(&path, "config", "", "configuration `FILE` of the server: countersign.yaml")
+	command.Flags().BoolVar(&withPassphrase, "with-passphrase", false, "copy the passphrase too: the backup alone then reveals the keys")
+	return command
+}
+
+func makeBackup(cmd *cobra.Command, path, dir string, withPassphrase bool) error {
+	configured, err := config.Read(path)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	records, err := openForBackup(cmd.Context(), configured)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	defer records.close()
+	to, err := backup.NewWriter(dir, path, now)
+	if err != nil {
+		return err
+	}
+	if err := records.backUp(cmd.Context(), to); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if err := backUpKeys(cmd.Context(), to, configured, withPassphrase); err != nil {
+		return fmt.Errorf("keystore: %w", err)
+	}
+	for _, name := range configured.Files() {
+		info, err := os.Stat(name)
+		if err != nil {
+			return err
+		}
+		add := to.AddFile
+		if info.IsDir() {
+			add = to.AddTree
+		}
+		if err := add(name); err != nil {
+			return err
+		}
+	}
+	if err := to.Close(); err != nil {
+		return err
+	}
+	return console.PrintJSON(cmd.OutOrStdout(), struct {
+		Backup  string   `json:"backup"`
+		Files   int      `json:"files"`
+		Missing []string `json:"missing"`
+	}{dir, len(to.Manifest.Files), to.Manifest.Missing})
+}
+
+func backUpKeys(ctx context.Context, to *backup.Writer, configured *config.Config, withPassphrase bool) error {
+	missing := func(what string) { to.Manifest.Missing = append(to.Manifest.Missing, what) }
+	dir, ok := strings.CutPrefix(configured.Keystore, "file:")
+	if !ok {
+		missing("the keys: they are in an HSM; its vendor documents how to back it up")
+		return nil
+	}
+	if err := copyKeys(ctx, to, dir); err != nil {
+		return err
+	}
+	switch {
+	case configured.PassphraseFile == "":
+		missing("the passphrase: it is entered on the terminal")
+	case withPassphrase:
+		return to.AddFile(configured.PassphraseFile)
+	default:
+		missing("the passphrase: " + configured.PassphraseFile)
+	}
+	return nil
+}
+
+// copyKeys adds a keystore by way of a consistent copy.
+func copyKeys(ctx context.Context, to *backup.Writer, dir string) (err error) {
+	temporary, err := os.MkdirTemp("", "countersign-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
+	copied := filepath.Join(temporary, "keys")
+	if _, err := file.Copy(ctx, dir, copied, file.Options{}); err != nil {
+		return err
+	}
+	return to.AddCopy(dir, copied)
+}
+
+// storeForBackup is the store to back up: one that this process has opened, a snapshot that
+// a server sends, or neither, if it cannot be copied from here.
+type storeForBackup struct {
+	path    string
+	opened  *bolt.Store
+	sent    *sentSnapshot
+	missing string
+}
+
+// openForBackup opens the store before anything is written: without one there is nothing to
+// back up.
+func openForBackup(ctx context.Context, configured *config.Config) (*storeForBackup, error) {
+	path, isBolt := strings.CutPrefix(configured.Store, "bolt:")
+	switch {
+	case configured.Store == config.MemoryStore:
+		return &storeForBackup{missing: "the store: it is in memory, and empty after each start"}, nil
+	case !isBolt:
+		opened, err := deployment.OpenStore(ctx, configured.Store)
+		if errors.Is(err, store.ErrNone) {
+			return nil, err
+		}
+		if err == nil {
+			err = opened.Close()
+		} else {
+			err = nil // the keys can be backed up while the database is unreachable
+		}
+		return &storeForBackup{missing: "the database: run pg_dump --format=custom --file=state.dump with the URL of the configuration, and pg_restore --dbname to restore it"}, err
+	}
+	if sent, err := askForSnapshot(ctx, path); err == nil {
+		return &storeForBackup{path: path, sent: sent}, nil
+	}
+	opened, err := bolt.OpenExisting(path)
+	if errors.Is(err, store.ErrInUse) {
+		return nil, fmt.Errorf("%w, which offers no backups at %s: is it an older version, or does it run as another user?", err, snapshotAddress(path))
+	}
+	if err != nil {
+		return nil, deployment.RefuseNone(err)
+	}
+	return &storeForBackup{path: path, opened: opened}, nil
+}
+
+func (s *storeForBackup) close() {
+	if s.sent != nil {
+		_ = s.sent.Close() // it was read
+	}
+	if s.opened != nil {
+		_ = s.opened.Close() // it was only read
+	}
+}
+
+func (s *storeForBackup) backUp(ctx context.Context, to *backup.Writer) error {
+	switch {
+	case s.sent != nil:
+		return to.Add(s.path, s.sent)
+	case s.opened != nil:
+		return s.opened.Snapshot(ctx, func(_ int64, from io.WriterTo) error { return to.Add(s.path, from) })
+	}
+	to.Manifest.Missing = append(to.Manifest.Missing, s.missing)
+	return nil
+}
+
+// snapshotAddress returns the socket at which a server offers snapshots of its store. It is
+// in a directory next to the store's file that only the same user can enter.
+func snapshotAddress(store string) string { return filepath.Join(store+".backup", "socket") }
+
+// sentSnapshot is a snapshot sent by a server: its size as 8 bytes, big-endian, and then
+// that many bytes.
+type sentSnapshot struct {
+	net.Conn
+	size int64
+}
+
+// askForSnapshot asks the server that has the store open for a snapshot.
+func askForSnapshot(ctx context.Context, store string) (*sentSnapshot, error) {
+	var dialer net.Dialer
+	connection, err := dialer.DialContext(ctx, "unix", snapshotAddress(store))
+	if err != nil {
+		return nil, err
+	}
+	var size [8]byte
+	if _, err := io.ReadFull(connection, size[:]); err != nil {
+		return nil, errors.Join(err, connection.Close())
+	}
+	return &sentSnapshot{connection, int64(binary.BigEndian.Uint64(size[:]))}, nil //nolint:gosec // the size of a file
+}
+
+// WriteTo implements io.WriterTo. It fails if the snapshot is cut off.
+func (s *sentSnapshot) WriteTo(w io.Writer) (int64, error) {
+	return io.CopyN(w, s.Conn, s.size)
+}

@@ -1,0 +1,106 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/internal/cli/backup"
+	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+)
+
+func NewServerRestoreCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore BACKUP DIR",
+		Short: "Restore a backup into a directory",
+		Long: console.Paragraphs(`
+Copy the backup in the directory BACKUP into DIR, which must be empty or not exist, check
+every file against its hash, and open the store and the configuration. Files that the
+configuration named outside its own directory go to DIR/outside, and the restored
+configuration names them there.
+
+  {"config":"DIR/countersign.yaml","created":"…","missing":["…"],"serveFrom":"…"}
+
+A store that is older than the last request does not know what was answered since, and
+would carry out the same requests again while they are live. Unless the old server had
+stopped before the backup, do not serve from it before "serveFrom". What a machine
+remembers of its logs (log.memory) is neither restored nor overwritten: where it knows
+more than the backup, serve refuses requests until 'countersign log accept'.`),
+		Example: "  countersign restore /mnt/backup/2026-11-22 restored",
+		Args:    console.NamedArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return restore(cmd, args[0], args[1])
+		},
+	}
+}
+
+func restore(cmd *cobra.Command, from, into string) error {
+	existed := exists(into)
+	manifest, path, err := backup.Restore(from, into)
+	if err != nil {
+		return err
+	}
+	configured, err := config.Read(path)
+	if err != nil {
+		return err
+	}
+	if _, err := NewSnapshot(configured); err != nil {
+		return err
+	}
+	if err := checkStore(configured); err != nil {
+		err = fmt.Errorf("store: %w", err)
+		if errors.Is(err, store.ErrNone) {
+			err = errors.Join(fmt.Errorf("%w: this backup has none, and what is restored from it would have forgotten limits, used codes, live requests, approvals and the log: take another backup, or create a new deployment with 'countersign init' and import the keys", err), takeBack(into, existed))
+		}
+		return err
+	}
+	// Until then, requests that the old server may have accepted are live.
+	serveFrom := time.Now().Add(countersign.DefaultMaxRequestAge + countersign.DefaultMaxRequestSkew)
+	return console.PrintJSON(cmd.OutOrStdout(), struct {
+		Config    string    `json:"config"`
+		Created   time.Time `json:"created"`
+		Missing   []string  `json:"missing"`
+		ServeFrom time.Time `json:"serveFrom"`
+	}{path, manifest.Created, manifest.Missing, serveFrom.UTC().Truncate(time.Second)})
+}
+
+// exists reports whether there is something at a path.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// takeBack removes what was restored into a directory, which was empty or did not exist.
+func takeBack(into string, existed bool) error {
+	if !existed {
+		return os.RemoveAll(into)
+	}
+	entries, err := os.ReadDir(into)
+	for _, entry := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(into, entry.Name())))
+	}
+	return err
+}
+
+// checkStore opens a bolt store and closes it.
+func checkStore(configured *config.Config) error {
+	path, ok := strings.CutPrefix(configured.Store, "bolt:")
+	if !ok {
+		return nil
+	}
+	opened, err := bolt.OpenExisting(path)
+	if err != nil {
+		return err
+	}
+	return opened.Close()
+}

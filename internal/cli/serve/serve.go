@@ -1,0 +1,329 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/internal/cli/logmemory"
+	"github.com/countersign-dev/countersign/internal/cli/terminal"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/pkcs11"
+	"github.com/countersign-dev/countersign/metrics"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// ServeCommand holds the flags and the state of one server.
+type ServeCommand struct {
+	configFile string
+	listen     string
+	admin      string
+	plaintext  bool
+	leaveOut   bool
+	retryPIN   bool
+	level      slog.Level
+	check      bool
+	newStore   bool
+	drain      time.Duration
+	Draining   atomic.Bool
+	memory     *logmemory.Keeper // nil without a log
+	log        *slog.Logger
+	build      console.VersionLine
+}
+
+func NewCommand() *cobra.Command {
+	var c ServeCommand
+	command := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the HTTP API",
+		Long: console.Paragraphs(`
+Serve the HTTP API according to the configuration. When the server is ready, it
+prints one line to standard output:
+
+  {"listening":"HOST:PORT"}
+
+The log goes to standard error, one JSON object per line.
+
+On SIGTERM or Ctrl-C, /readyz answers 503 for --drain-delay; then the server stops
+accepting requests, finishes those in flight and exits. A second signal exits at
+once. On SIGHUP it re-reads organizations, users, credentials, policies, names,
+descriptors and the TLS certificate, all or nothing: if anything is wrong, it logs the
+error and keeps the old ones. --check checks all of them, the addresses and the store's form without serving;
+it opens neither the store nor the keystore.
+
+The store must exist: init creates it. --new-store creates one that a new deployment
+names, such as a PostgreSQL database, and serves; with --check it creates the store and
+exits. It refuses if there is a store, or if this machine remembers the log of one. Run
+it once, by hand: a store that is gone is put back from a backup, not replaced.
+
+The admin address serves /healthz (200 while the process is alive), /readyz (200
+while requests can be carried out) and /metrics (Prometheus). If --listen moves the
+API and the configured admin address is in use, the server picks a free port for it
+and logs that.
+
+If the HSM refuses the PIN, the exit status is 77. Restarting would use up the
+attempts that the HSM allows and lock it, so the systemd unit does not restart it.
+
+Without TLS the server listens on loopback addresses only, unless you pass
+--plaintext-beyond-loopback: a stamp protects a request from being altered, but not
+from being read, and neither is the answer protected.`),
+		Example: "  countersign serve --config countersign.yaml",
+		Args:    console.NamedArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	flags := command.Flags()
+	flags.StringVar(&c.configFile, "config", "", "configuration `FILE`: countersign.yaml, as init writes it")
+	flags.StringVar(&c.listen, "listen", "", "`HOST:PORT` to listen on instead of the configured one; port 0 picks a free port")
+	flags.StringVar(&c.admin, "admin", "", "`HOST:PORT` of the admin address instead of the configured one; none disables it")
+	flags.BoolVar(&c.plaintext, "plaintext-beyond-loopback", false, "serve beyond loopback without TLS, readable by anyone on the way")
+	flags.BoolVar(&c.leaveOut, "leave-out-bad-files", false, "start without the key files that cannot be trusted, instead of failing")
+	flags.BoolVar(&c.check, "check", false, "check the configuration and exit")
+	flags.BoolVar(&c.newStore, "new-store", false, "create the store, once, for a deployment that has never answered a request")
+	flags.DurationVar(&c.drain, "drain-delay", 0, "`TIME` for which /readyz answers 503 before the server stops accepting requests")
+	deployment.RegisterRetryPIN(command, &c.retryPIN)
+	flags.TextVar(&c.level, "log-level", slog.LevelInfo, "lowest `LEVEL` to log: debug, info (each request), warn, error")
+	return command
+}
+
+func (c *ServeCommand) run(cmd *cobra.Command) (err error) {
+	if c.configFile == "" {
+		return console.Usagef("--config is missing: 'countersign init DIR' writes a configuration")
+	}
+	configured, err := config.Read(c.configFile)
+	if err != nil {
+		return err
+	}
+	first, err := NewSnapshot(configured)
+	if err != nil {
+		return err
+	}
+	page, err := newConsole(configured)
+	if err != nil {
+		return err
+	}
+	if c.check {
+		return c.report(cmd, configured)
+	}
+	tuneCollector()
+	reloads := make(chan os.Signal, 1)
+	signal.Notify(reloads, syscall.SIGHUP) // from here on SIGHUP does not kill
+	defer signal.Stop(reloads)
+	var state Live
+	state.Current.Store(first)
+	c.log = slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.level}))
+	info, _ := debug.ReadBuildInfo()
+	c.build = console.VersionOf(info)
+	observer := metrics.New()
+	// Bind before asking for the passphrase: it is pointless to type it if an
+	// address is in use.
+	bound, err := c.bind(configured, state.TLSConfig())
+	if err != nil {
+		return err
+	}
+	defer bound.close()
+	engine, records, err := c.open(cmd, configured, &state, observer)
+	if errors.Is(err, terminal.ErrInterrupted) {
+		return nil // stopped before it began
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	state.Policies.Log(c.log)
+	state.engine = engine
+	if err := state.Policies.Record(cmd.Context(), engine); err != nil {
+		return err
+	}
+	if snapshots := c.giveSnapshots(cmd.Context(), configured.Store, deployment.WithoutMemory(records)); snapshots != nil {
+		defer func() { _ = snapshots.Close() }()
+	}
+	c.memory = deployment.MemoryOf(records)
+	defer c.followLogs(cmd.Context(), &state)()
+	c.describe(cmd.Context(), observer, engine, &state)
+	api := httpapi.NewServer(withConsole(page, httpapi.New(engine, c.Options(configured, observer))))
+	api.TLSConfig = bound.tls
+	admin := httpapi.NewServer(c.UnlessDraining(c.withConflicts(engine, &state, httpapi.Admin(engine, observer.Handler()))))
+	return c.serve(cmd, bound, api, admin, reloads, &state)
+}
+
+// serverGCPercent is the garbage collector's target of a server. Its live memory is a few
+// megabytes, of which each request allocates a hundredth: at Go's default of 100 the
+// collector runs dozens of times a second.
+const serverGCPercent = 400
+
+// tuneCollector sets serverGCPercent, unless the environment variable GOGC says otherwise.
+func tuneCollector() {
+	if _, set := os.LookupEnv("GOGC"); !set {
+		debug.SetGCPercent(serverGCPercent)
+	}
+}
+
+// report prints the result of --check for a configuration that serve would start
+// with.
+func (c *ServeCommand) report(cmd *cobra.Command, configured *config.Config) error {
+	if err := c.checkAddresses(configured); err != nil {
+		return err
+	}
+	if err := deployment.CheckStoreURI(configured.Store); err != nil {
+		return err
+	}
+	if err := deployment.CheckPolicies(configured); err != nil {
+		return err
+	}
+	if c.newStore {
+		created, err := deployment.CreateStore(cmd.Context(), configured)
+		if err != nil {
+			return err
+		}
+		if err := created.Close(); err != nil {
+			return err
+		}
+	}
+	return console.PrintJSON(cmd.OutOrStdout(), struct {
+		Config        string `json:"config"`
+		Organizations int    `json:"organizations"`
+	}{configured.Path, len(configured.Organizations)})
+}
+
+// open opens the engine, which consults state at each request, and also returns
+// its store.
+func (c *ServeCommand) open(cmd *cobra.Command, configured *config.Config, state *Live, observer *metrics.Metrics) (engine *countersign.Engine, records store.Store, err error) {
+	keys := deployment.KeystoreFlags{Organization: deployment.DefaultOrganization, LeaveOutBadFiles: c.leaveOut, RetryPIN: c.retryPIN, Log: c.log, NewStore: c.newStore}
+	keys.Use(configured)
+	engine, records, err = deployment.OpenEngine(cmd, &keys, func(settings *countersign.Config) {
+		settings.Logger, settings.Observer, settings.Directory, settings.Names = c.log, observer, state, state
+		watchKeys(observer, settings.Keystore)
+		if configured.Descriptors != nil {
+			settings.Descriptors = state
+		}
+		state.Policies, _ = settings.Policy.(*deployment.LoadedPolicies)
+	})
+	if errors.Is(err, pkcs11.ErrPIN) {
+		err = &console.LockedError{Cause: err}
+	}
+	return engine, records, err
+}
+
+// describe adds the build, the certificate and readiness to the metrics.
+func (c *ServeCommand) describe(ctx context.Context, observer *metrics.Metrics, engine *countersign.Engine, state *Live) {
+	observer.Describe(c.build.Version, c.build.Commit, c.build.Go, state.Expiry)
+	observer.WatchReady(func() bool {
+		ctx, cancel := context.WithTimeout(ctx, httpapi.ReadyTimeout)
+		defer cancel()
+		return engine.Ready(ctx) == nil && !c.allConflict(state)
+	})
+	observer.WatchLogs(func() int { return len(c.memory.Conflicts()) }, c.memory.Failures)
+}
+
+// watchKeys has the metrics count keys that are skipped or extractable. The
+// keystore itself logs them.
+func watchKeys(observer *metrics.Metrics, keys keystore.Keystore) {
+	observer.WatchKeys(
+		func() int {
+			if skipper, ok := keys.(keystore.Skipper); ok {
+				return len(skipper.Skipped())
+			}
+			return 0
+		},
+		func() int {
+			if token, ok := keys.(deployment.Extractabler); ok {
+				return len(token.Extractable())
+			}
+			return 0
+		})
+}
+
+// serve serves until the context ends, then finishes the requests in flight.
+func (c *ServeCommand) serve(cmd *cobra.Command, bound *addresses, api, admin *http.Server, reloads <-chan os.Signal, state *Live) error {
+	failed := make(chan error, 2)
+	start := func(server *http.Server, listener net.Listener) {
+		server.ErrorLog = log.New(ServerLog{c.log}, "", 0)
+		go func() {
+			if server.TLSConfig != nil {
+				failed <- server.ServeTLS(listener, "", "")
+				return
+			}
+			failed <- server.Serve(listener)
+		}()
+	}
+	start(api, httpapi.LimitConnections(bound.api, state.Current.Load().Configured.Limits.Connections))
+	if bound.admin != nil {
+		start(admin, bound.admin)
+	}
+	c.logAddresses(bound)
+	if err := console.PrintJSON(cmd.OutOrStdout(), struct {
+		Listening string `json:"listening"`
+	}{bound.api.Addr().String()}); err != nil {
+		return err
+	}
+	for {
+		select {
+		case err := <-failed:
+			return errors.Join(err, c.shutDown(api, admin))
+		case <-reloads:
+			c.reload(cmd.Context(), state)
+		case <-cmd.Context().Done():
+			c.Draining.Store(true)
+			c.log.Info("shutting down, draining", "delay", c.drain.String())
+			time.Sleep(c.drain)
+			return c.shutDown(api, admin)
+		}
+	}
+}
+
+// reload re-reads the configuration and logs the result.
+func (c *ServeCommand) reload(ctx context.Context, state *Live) {
+	needRestart, err := state.Reload(ctx, c.configFile)
+	if err != nil {
+		c.log.Error("reload failed, keeping the old configuration", "cause", console.CleanText(err.Error()))
+		return
+	}
+	state.Policies.Log(c.log)
+	if err := state.Policies.Record(ctx, state.engine); err != nil {
+		c.log.Error("the policies are in force, but could not be recorded", "cause", console.CleanText(err.Error()))
+	}
+	c.log.Info("reloaded", "organizations", len(state.Current.Load().Configured.Organizations))
+	if len(needRestart) > 0 {
+		c.log.Warn("some changes take effect only after a restart", "members", needRestart)
+	}
+}
+
+// logAddresses logs the listen addresses and the build, so that the log shows when
+// an upgrade took effect.
+func (c *ServeCommand) logAddresses(bound *addresses) {
+	if bound.admin != nil {
+		c.log.Info("listening", "server", "admin", "address", bound.admin.Addr().String())
+	}
+	c.log.Info("listening", "server", "api", "address", bound.api.Addr().String(), "tls", bound.tls != nil, "version", c.build.Version, "commit", c.build.Commit)
+}
+
+// finishTimeout bounds the shutdown. It is longer than any request may take.
+const finishTimeout = httpapi.ReadTimeout + httpapi.DefaultTimeout + 5*time.Second
+
+// shutDown shuts down the API first: the health endpoints answer until the last
+// request has finished.
+func (c *ServeCommand) shutDown(api, admin *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
+	defer cancel()
+	if err := errors.Join(api.Shutdown(ctx), admin.Close()); err != nil {
+		return fmt.Errorf("shutdown: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+)
+
+// followLogs keeps the memory of the logs until the returned function is called. The policy
+// of an organization whose conflict was accepted is logged again: while there was one, it
+// could not be.
+func (c *ServeCommand) followLogs(ctx context.Context, state *Live) (stop func()) {
+	if c.memory == nil {
+		return func() {}
+	}
+	c.memory.Accepted = func(ctx context.Context, organization string) {
+		if err := state.Policies.RecordOne(ctx, state.engine, organization); err != nil {
+			c.log.Error("the policy is in force, but could not be recorded", "organization", organization, "cause", err)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { c.memory.Run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// conflicts returns the configured organizations whose logs conflict with what was seen,
+// and whether these are all.
+func (c *ServeCommand) conflicts(state *Live) (found []string, all bool) {
+	conflicting := c.memory.Conflicts()
+	if len(conflicting) == 0 {
+		return nil, false
+	}
+	configured := state.Current.Load().Configured.Organizations
+	for i := range configured {
+		if slices.Contains(conflicting, configured[i].ID) {
+			found = append(found, configured[i].ID)
+		}
+	}
+	return found, len(found) == len(configured)
+}
+
+// allConflict reports whether no organization can be served.
+func (c *ServeCommand) allConflict(state *Live) bool {
+	_, all := c.conflicts(state)
+	return all
+}
+
+// withConflicts answers /readyz while logs conflict: 503 if those of all organizations do,
+// otherwise with their list if the rest can be served.
+func (c *ServeCommand) withConflicts(engine *countersign.Engine, state *Live, admin http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		found, all := c.conflicts(state)
+		ctx, cancel := context.WithTimeout(r.Context(), httpapi.ReadyTimeout)
+		defer cancel()
+		if len(found) == 0 || r.URL.Path != "/readyz" || engine.Ready(ctx) != nil {
+			admin.ServeHTTP(w, r)
+			return
+		}
+		answer := struct {
+			Status    string   `json:"status"`
+			Cause     string   `json:"cause,omitempty"`
+			Conflicts []string `json:"conflicts"`
+		}{"ready", "", found}
+		w.Header().Set("Content-Type", "application/json")
+		if all {
+			answer.Status, answer.Cause = "unavailable", "the store lacks what was answered before: countersign log accept"
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		_, _ = w.Write(console.JSONLine(answer)) // the client is gone if it fails
+	})
+}

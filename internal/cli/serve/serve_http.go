@@ -1,0 +1,82 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/httpapi/console"
+	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/metrics"
+)
+
+// Options returns the options of the API's handler.
+func (c *ServeCommand) Options(configured *config.Config, observer *metrics.Metrics) httpapi.Options {
+	return httpapi.Options{
+		MaxBufferedBytes: configured.Limits.RequestBytes,
+		MaxAnswerBytes:   configured.Limits.AnswerBytes,
+		Origins:          configured.Origins,
+		Logger:           c.log,
+		Observer:         observer,
+	}
+}
+
+// newConsole returns the handler of the approvals page, or nil if none is
+// configured.
+func newConsole(configured *config.Config) (http.Handler, error) {
+	options := configured.Console
+	if options == nil {
+		return nil, nil
+	}
+	page, err := console.New(console.Options{Origin: options.Origin, RPID: options.RPID})
+	if err != nil {
+		return nil, fmt.Errorf("%s: console: %w", configured.Path, err)
+	}
+	return page, nil
+}
+
+// withConsole serves the page under console.Path and the API everywhere else.
+// It does not use http.ServeMux, which would redirect the doubled slashes that some
+// clients send to the API.
+func withConsole(page, api http.Handler) http.Handler {
+	if page == nil {
+		return api
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path+"/", console.Path) { // /console is redirected
+			page.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	})
+}
+
+// UnlessDraining answers /readyz with 503 while the server drains.
+func (c *ServeCommand) UnlessDraining(admin http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/readyz" && c.Draining.Load() {
+			http.Error(w, `{"status":"draining"}`, http.StatusServiceUnavailable)
+			return
+		}
+		admin.ServeHTTP(w, r)
+	})
+}
+
+// ServerLog logs the complaints of an http.Server: failures to accept connections
+// as warnings, everything else at level debug, because strangers cause it (broken
+// handshakes and the like).
+type ServerLog struct{ *slog.Logger }
+
+// Write implements io.Writer.
+func (l ServerLog) Write(line []byte) (int, error) {
+	level := slog.LevelDebug
+	if bytes.Contains(line, []byte("Accept error")) {
+		level = slog.LevelWarn
+	}
+	l.Log(context.Background(), level, string(bytes.TrimSpace(line)))
+	return len(line), nil
+}

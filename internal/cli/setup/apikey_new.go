@@ -1,0 +1,162 @@
+package setup
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/internal/cli/harden"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+func NewAPIKeyCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "apikey",
+		Short: "Create API keys",
+		Long:  "Create API keys: the key pairs with which clients stamp their requests.",
+		Args:  console.CommandOnly,
+		RunE:  console.ChooseCommand,
+	}
+	command.AddCommand(newAPIKeyNewCommand())
+	return command
+}
+
+// apiKeyNewCommand is one call of apikey new.
+type apiKeyNewCommand struct {
+	name, organization, out, expires, curve, config string
+	known                                           bool // the configuration has the user already
+
+	tags  []string // of the user
+	votes bool     // the key may vote, and nothing else
+}
+
+func newAPIKeyNewCommand() *cobra.Command {
+	var c apiKeyNewCommand
+	command := &cobra.Command{
+		Use:   "new",
+		Short: "Create an API key for a user",
+		Long: console.Paragraphs(`
+Create an API key. The key is written to a new file (mode 0600) for the client. The
+lines for the configuration are printed on standard output: add them under "users:" of
+the organization, and send a running server SIGHUP to reload them.
+
+With --config, the organization need not be named if there is only one, and for a user
+in the configuration only the line of the key is printed, to be added under the user's
+"apiKeys:". To replace a key, add the new one, reload, switch the client over, remove
+the old one, and reload again.
+
+--votes creates a key that may approve and reject, and nothing else. A key that is
+registered without a list of activities may not vote.`),
+		Example: console.Paragraphs(`
+  countersign apikey new --name ci --org 6e1f8f5e-1111-4222-8333-444455556666 --out ci.json --expires 90d
+  countersign apikey new --name ci --config countersign.yaml --out ci-next.json`),
+		Args: console.NamedArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	flags := command.Flags()
+	flags.StringVar(&c.name, "name", "", "`NAME` of the user")
+	flags.StringVar(&c.organization, "org", "", "`ID` of the organization, as in the configuration")
+	flags.StringVar(&c.config, "config", "", "`FILE` with the organization, and perhaps the user: countersign.yaml")
+	flags.StringVar(&c.out, "out", "", "new `FILE` for the key")
+	flags.StringVar(&c.curve, "curve", "p256", "`KIND` of key: p256, secp256k1 or ed25519")
+	flags.StringSliceVar(&c.tags, "tag", nil, "`TAG` of the user, for policies (repeatable)")
+	flags.BoolVar(&c.votes, "votes", false, "create a key that may vote on requests waiting for approvals, and nothing else")
+	flags.StringVar(&c.expires, "expires", "", "`TIME` until the key expires, such as 90d or 12h (default: never)")
+	return command
+}
+
+func (c *apiKeyNewCommand) run(cmd *cobra.Command) error {
+	switch {
+	case c.name == "":
+		return console.Usagef("--name is missing: the name of the user")
+	case c.organization == "" && c.config == "":
+		return console.Usagef("--org is missing: the id of the organization, or --config with the file that names it")
+	case c.out == "":
+		return console.Usagef("--out is missing: a new file for the key")
+	}
+	if err := checkUser(c.name, c.tags); err != nil {
+		return err
+	}
+	curve, err := deployment.ParseAPIKeyCurve(c.curve)
+	if err != nil {
+		return err
+	}
+	if err := c.lookUp(); err != nil {
+		return err
+	}
+	if c.known && len(c.tags) > 0 {
+		return console.Usagef("--tag: user %q is in %s already: add the tags there", c.name, c.config)
+	}
+	expiry := ""
+	if c.expires != "" {
+		after, err := console.ParseDays(c.expires)
+		if err != nil {
+			return err
+		}
+		expiry = ", expiresAt: " + time.Now().Add(after).UTC().Format(time.RFC3339)
+	}
+	if err := harden.NoCoreDumps(); err != nil {
+		return err
+	}
+	key, err := deployment.NewAPIKey(c.organization, curve)
+	if err != nil {
+		return err
+	}
+	if err := console.WriteNew(c.out, append(console.JSONLine(key), '\n')); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	tags, activities := "", ""
+	if len(c.tags) > 0 {
+		tags = "        tags: " + string(console.JSONLine(c.tags)) + "\n"
+	}
+	if c.votes {
+		activities = fmt.Sprintf(", activities: [%s, %s]", activity.TypeApproveActivity, activity.TypeRejectActivity)
+	}
+	line := fmt.Sprintf("          - {curve: %s, publicKey: %q%s%s}\n", key.Curve, key.PublicKey, activities, expiry)
+	if !c.known {
+		line = fmt.Sprintf("      - name: %s\n%s        apiKeys:\n%s", console.JSONLine(c.name), tags, line)
+	} else {
+		fmt.Fprintf(cmd.ErrOrStderr(), "User %q is in %s: add this line under the user's apiKeys.\n", c.name, c.config)
+	}
+	_, err = cmd.OutOrStdout().Write([]byte(line))
+	return err
+}
+
+// checkUser refuses names that serve would refuse in its configuration.
+func checkUser(name string, tags []string) error {
+	err := keystore.CheckName("--name", name)
+	for _, tag := range tags {
+		err = errors.Join(err, keystore.CheckName("--tag", tag))
+	}
+	if err != nil {
+		return console.Usagef("%v", err)
+	}
+	return nil
+}
+
+// lookUp takes the organization from the configuration, if there is one, and checks
+// whether it has the user: the reload would refuse a second entry of the same name.
+func (c *apiKeyNewCommand) lookUp() error {
+	if c.config == "" {
+		return nil
+	}
+	configured, err := config.Read(c.config)
+	if err != nil {
+		return err
+	}
+	organization, err := configured.Organization(c.organization)
+	if err != nil {
+		return console.Usagef("%v", err)
+	}
+	c.organization = organization.ID
+	c.known = slices.ContainsFunc(organization.Users, func(user access.UserConfig) bool { return user.Name == c.name })
+	return nil
+}

@@ -1,0 +1,76 @@
+package setup
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/countersign-dev/countersign/internal/cli/console"
+)
+
+// answerName is the file that is written into the staging folder last: if it exists, the
+// folder is complete. It holds the output of init, with paths relative to the directory.
+const answerName = "answer.json"
+
+// rename is os.Rename. Tests replace it to simulate a crash.
+var rename = os.Rename
+
+// fillAtOnce runs the steps, each of which creates one file or folder, so that the
+// directory is filled completely or not at all. If the process is killed, the next call
+// with the same directory starts over if the staging folder is incomplete. Otherwise it
+// finishes the first call, and sets *answer to the answer of that call.
+func fillAtOnce[Answer any](dir string, answer *Answer, steps func(at func(name string) string) []func() error) error {
+	staging := filepath.Join(dir, console.StagingName)
+	finished, err := os.ReadFile(filepath.Join(staging, answerName)) //nolint:gosec // named by the user
+	if err == nil {
+		if err := json.Unmarshal(finished, answer); err != nil {
+			return fmt.Errorf("%s: the leftovers of an interrupted init are damaged: remove them", staging)
+		}
+		return moveUp(staging, dir)
+	}
+	if err := console.MakeEmptyDirectory(dir); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(staging); err != nil { // nothing in it was ever in use
+		return err
+	}
+	if err := os.Mkdir(staging, 0o700); err != nil {
+		return err
+	}
+	at := func(name string) string { return filepath.Join(staging, name) }
+	all := append(steps(at), func() error { return console.WriteNew(at("."+answerName), console.JSONLine(answer)) },
+		func() error { return rename(at("."+answerName), at(answerName)) })
+	for _, step := range all {
+		if err := step(); err != nil {
+			return errors.Join(err, os.RemoveAll(staging))
+		}
+	}
+	return moveUp(staging, dir)
+}
+
+// moveUp moves everything but the answer from the staging folder to the directory, and
+// removes the folder.
+func moveUp(staging, dir string) error {
+	entries, err := os.ReadDir(staging)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.Name() == answerName {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(dir, entry.Name())); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s exists, and was not created by init: move it away", filepath.Join(dir, entry.Name()))
+		}
+		if err := rename(filepath.Join(staging, entry.Name()), filepath.Join(dir, entry.Name())); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(filepath.Join(staging, answerName)); err != nil {
+		return err
+	}
+	return os.Remove(staging)
+}

@@ -1,0 +1,141 @@
+package setup
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/weborigin"
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+func NewPasskeyCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "passkey",
+		Short: "Register passkeys",
+		Long:  "Register passkeys: the credentials with which people stamp requests in a browser.",
+		Args:  console.CommandOnly,
+		RunE:  console.ChooseCommand,
+	}
+	command.AddCommand(newPasskeyAddCommand())
+	return command
+}
+
+// passkeyAddCommand is one call of passkey add.
+type passkeyAddCommand struct {
+	name, credentialID, publicKey, rpID string
+	origins                             []string
+	votes                               bool
+}
+
+func newPasskeyAddCommand() *cobra.Command {
+	var c passkeyAddCommand
+	command := &cobra.Command{
+		Use:   "add",
+		Short: "Print the configuration of a user's passkey",
+		Long: console.Paragraphs(`
+Print the lines for the configuration that register a passkey. Add them under "users:"
+of the organization, and send a running server SIGHUP to reload them.
+
+--credential-id and --public-key come from the registration in the browser, in base64url
+or base64: the credential's rawId, and either the COSE key in the attestation object or
+the result of response.getPublicKey() (SPKI).`),
+		Example: "  countersign passkey add --name ada --rp-id example.com --origin https://app.example.com \\\n      --credential-id dGVzdA --public-key MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE…",
+		Args:    console.NamedArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	flags := command.Flags()
+	flags.StringVar(&c.name, "name", "", "`NAME` of the user")
+	flags.StringVar(&c.credentialID, "credential-id", "", "`ID` of the credential, in base64url")
+	flags.StringVar(&c.publicKey, "public-key", "", "`KEY` of the credential, COSE or SPKI, in base64url")
+	flags.StringVar(&c.rpID, "rp-id", "", "`DOMAIN` that the passkey belongs to, such as example.com")
+	flags.StringArrayVar(&c.origins, "origin", nil, "`ORIGIN` whose pages may use it, such as https://app.example.com (repeatable; default: any of the domain)")
+	flags.BoolVar(&c.votes, "votes", false, "register a passkey for the approvals page: it may vote, and nothing else, with user verification")
+	return command
+}
+
+func (c *passkeyAddCommand) run(cmd *cobra.Command) error {
+	for _, flag := range []struct{ name, value string }{
+		{"name", c.name}, {"credential-id", c.credentialID}, {"public-key", c.publicKey}, {"rp-id", c.rpID},
+	} {
+		if flag.value == "" {
+			return console.Usagef("--%s is missing", flag.name)
+		}
+	}
+	if err := checkUser(c.name, nil); err != nil {
+		return err
+	}
+	if c.votes && len(c.origins) == 0 {
+		return console.Usagef("--origin is missing: votes count from the page's origin only")
+	}
+	if err := c.checkDomain(); err != nil {
+		return err
+	}
+	id, err := decodeAnyBase64(c.credentialID)
+	if err != nil || len(id) == 0 {
+		return console.Usagef("--credential-id: expected base64url")
+	}
+	encoded, err := decodeAnyBase64(c.publicKey)
+	if err != nil {
+		return console.Usagef("--public-key: expected base64url")
+	}
+	key, err := coseKeyOf(id, encoded, c.rpID, c.origins)
+	if err != nil {
+		return fmt.Errorf("--public-key: %w: use a COSE key or SPKI, as the browser gives it", err)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "      - name: %s\n        passkeys:\n          - {credentialId: %q, publicKey: %q, rpId: %s, origins: %s%s}\n",
+		console.JSONLine(c.name), base64.RawURLEncoding.EncodeToString(id), base64.RawURLEncoding.EncodeToString(key), console.JSONLine(c.rpID), console.JSONLine(console.OrEmpty(c.origins)), c.more())
+	return err
+}
+
+// checkDomain refuses a domain or an origin that no browser would report: the passkey
+// could never be used.
+func (c *passkeyAddCommand) checkDomain() error {
+	if err := weborigin.CheckDomain(c.rpID); err != nil {
+		return console.Usagef("--rp-id %v", err)
+	}
+	for _, text := range c.origins {
+		if err := weborigin.CheckPasskey(text); err != nil {
+			return console.Usagef("--origin %v", err)
+		}
+	}
+	return nil
+}
+
+// more returns the members that only a passkey for votes has.
+func (c *passkeyAddCommand) more() string {
+	if !c.votes {
+		return ""
+	}
+	return fmt.Sprintf(", userVerification: required, activities: [%s, %s]", activity.TypeApproveActivity, activity.TypeRejectActivity)
+}
+
+// coseKeyOf converts a public key, COSE or SPKI, to COSE, and checks it.
+func coseKeyOf(id, key []byte, rpID string, origins []string) ([]byte, error) {
+	const sequence = 0x30 // an ASN.1 SEQUENCE begins an SPKI, a CBOR map begins a COSE key
+	if len(key) > 0 && key[0] == sequence {
+		converted, err := stamp.COSEKeyFromSPKI(key)
+		if err != nil {
+			return nil, err
+		}
+		key = converted
+	}
+	if _, err := stamp.NewPasskey(id, key, rpID, origins...); err != nil {
+		return nil, err
+	}
+	return key, nil
+}
+
+// decodeAnyBase64 decodes base64 in either alphabet, padded or not.
+func decodeAnyBase64(text string) ([]byte, error) {
+	text = strings.TrimRight(strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimSpace(text)), "=")
+	if text == "" {
+		return nil, errors.New("empty")
+	}
+	return base64.RawURLEncoding.DecodeString(text)
+}

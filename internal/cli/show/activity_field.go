@@ -1,0 +1,57 @@
+package show
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/internal/cli/console"
+)
+
+// ActivityFieldFlag is --field: it prints one member of an activity or of its result
+// instead of the whole answer as JSON.
+type ActivityFieldFlag struct{ Name string }
+
+func (f *ActivityFieldFlag) Register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.Name, "field", "", "print only this `FIELD` as plain text: id, status, fingerprint, or a member of the result such as signedTransaction or otpId")
+}
+
+// Print prints the field of an answer.
+func (f *ActivityFieldFlag) Print(cmd *cobra.Command, answer []byte) error {
+	value, err := f.value(answer)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), console.CleanText(value))
+	return err
+}
+
+func (f *ActivityFieldFlag) value(answer []byte) (string, error) {
+	var answered struct {
+		Activity struct {
+			ID, Status, Fingerprint string
+			Result                  map[string]map[string]json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(answer, &answered); err != nil {
+		return "", fmt.Errorf("--field: the answer: %w", err)
+	}
+	one := &answered.Activity
+	fields := map[string]string{"id": one.ID, "status": one.Status, "fingerprint": one.Fingerprint}
+	for kind, members := range one.Result {
+		for member, raw := range members {
+			var text string
+			if kind != "activity" && json.Unmarshal(raw, &text) == nil { // "activity" is the whole record again
+				fields[member] = text
+			}
+		}
+	}
+	if value, ok := fields[f.Name]; ok {
+		return value, nil
+	}
+	return "", fmt.Errorf("--field: activity %s, %s, has no %q: it has %s", one.ID, one.Status, f.Name, strings.Join(slices.Sorted(maps.Keys(fields)), ", "))
+}

@@ -1,0 +1,136 @@
+package show
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+)
+
+// transactionInput is a transaction as it was read, and the type it was taken for.
+type transactionInput struct {
+	Written
+	Kind    activity.TransactionType
+	Guessed bool // the type was not given, but found by trying all readers
+}
+
+// ReadTransactionAs reads a transaction of the type that --type names, or if none is
+// named, of the only type whose reader accepts it. No bytes are known that two of the
+// five readers accept; if there were, neither would be chosen.
+func ReadTransactionAs(cmd *cobra.Command, named, file string, limits all.Limits) (transactionInput, error) {
+	var read transactionInput
+	var err error
+	if named != "" {
+		if read.Kind, err = ParseType(named); err != nil {
+			return read, err
+		}
+		content, err := ReadTransaction(cmd, file)
+		if err != nil {
+			return read, err
+		}
+		read.Written, err = DecodeAs(read.Kind, content)
+		return read, refuseOther(read.Kind, content, read.Written, err, limits)
+	}
+	content, err := ReadTransaction(cmd, file)
+	if err != nil {
+		return read, err
+	}
+	var taken []transactionInput
+	var refusals []string
+	for _, kind := range all.TransactionTypes() {
+		tx, err := DecodeAs(kind, content)
+		if err == nil {
+			_, err = InspectEither(kind, tx.Text, limits)
+		}
+		if err == nil {
+			taken = append(taken, transactionInput{tx, kind, true})
+			continue
+		}
+		refusals = append(refusals, fmt.Sprintf("  %s: %v", shortType(kind), err))
+	}
+	switch len(taken) {
+	case 1:
+		fmt.Fprintf(cmd.ErrOrStderr(), "Taken for %s: no other chain reads it. Pass --type to name it.\n", taken[0].Kind)
+		return taken[0], nil
+	case 0:
+		return read, errors.New("no chain can read this as a transaction; name the intended one with --type:\n" + strings.Join(refusals, "\n"))
+	}
+	var kinds []string
+	for _, one := range taken {
+		kinds = append(kinds, shortType(one.Kind))
+	}
+	return read, console.Usagef("this can be read as a transaction of %s: pass --type", strings.Join(kinds, " and of "))
+}
+
+// refuseOther refuses a transaction that another chain than that of --type can read: the
+// error of the wrong reader would not say so. wrong is the error of DecodeAs, or nil.
+func refuseOther(named activity.TransactionType, content string, read Written, wrong error, limits all.Limits) error {
+	err := wrong
+	if err == nil {
+		_, err = InspectEither(named, read.Text, limits)
+	}
+	if err == nil {
+		return nil
+	}
+	for _, kind := range all.TransactionTypes() {
+		if kind == named {
+			continue
+		}
+		tx, other := DecodeAs(kind, content)
+		if other == nil {
+			_, other = InspectEither(kind, tx.Text, limits)
+		}
+		if other == nil {
+			return fmt.Errorf("%w; it is a valid %s transaction: pass --type %[2]s", err, shortType(kind))
+		}
+	}
+	return wrong // what the engine can read, it refuses itself
+}
+
+// shortType returns the short name of a type, which --type takes too.
+func shortType(kind activity.TransactionType) string {
+	return strings.ToLower(strings.TrimPrefix(string(kind), typePrefix))
+}
+
+// Inspected is a transaction that was read, and its signers so far.
+type Inspected struct {
+	all.Inspection
+	Signed  bool
+	Signers []string // with verified signatures
+}
+
+// InspectEither reads an unsigned transaction, or a signed one, whose signatures it
+// verifies and removes.
+func InspectEither(kind activity.TransactionType, text string, limits all.Limits) (Inspected, error) {
+	read, err := all.Inspect(kind, text, limits)
+	raw, decodeErr := hex.DecodeString(strings.TrimPrefix(text, "0x"))
+	if decodeErr != nil {
+		return Inspected{Inspection: read}, err
+	}
+	unsigned, signers, isSigned, unsignErr := withoutSignature(kind, raw)
+	switch {
+	case err == nil: // the reader also accepts partly signed transactions
+		signers = append(signers, SignersIn(read.Summary.Fields)...)
+		return Inspected{read, len(signers) > 0, signers}, nil
+	case !isSigned:
+		return Inspected{}, err
+	case unsignErr != nil:
+		return Inspected{}, unsignErr
+	}
+	read, err = all.Inspect(kind, hex.EncodeToString(unsigned), limits)
+	return Inspected{read, true, signers}, err
+}
+
+// SignedBy returns a sentence that names the signers.
+func (i *Inspected) SignedBy() string {
+	if len(i.Signers) == 0 {
+		return "This transaction is signed; this kind of signature does not name the signer."
+	}
+	return "This transaction is signed by " + strings.Join(i.Signers, ", ") + "."
+}

@@ -1,0 +1,178 @@
+package show
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/chains/names"
+	api "github.com/countersign-dev/countersign/client"
+)
+
+// Reviewed returns the view of a request that waits for votes. It reads the request from
+// its body, and compares that with what the server shows: a malicious server can withhold
+// a request, but cannot have anything approved that is not shown here.
+func Reviewed(waiting *api.Activity, limits all.Limits, known chains.Names) (View, error) {
+	request, err := bodyOf(waiting)
+	if err != nil {
+		return View{}, err
+	}
+	inspection, shown, err := ViewOfBody(request, limits, known)
+	if err != nil {
+		return View{}, err
+	}
+	review := waiting.Review
+	if review == nil {
+		return View{}, fmt.Errorf("activity %s is %s, and this user cannot vote on it", waiting.ID, waiting.Status)
+	}
+	if err := review.Check(); err != nil {
+		return View{}, fmt.Errorf("the server shows something else than it asks a vote for: %w", err)
+	}
+	if digest := inspection.Summary.Digest(); hex.EncodeToString(digest[:]) != review.SummaryDigest {
+		return View{}, fmt.Errorf("the server reads the %s differently than this command: vote with a command of the server's version, and with its --network", shown.What())
+	}
+	if shown.Hazards, err = hazardsOf(review, inspection.Hazards); err != nil {
+		return View{}, err
+	}
+	shown.waits = slices.Concat(shown.waits, resolvedFields(review, inspection.Effects, known), waitingFields(waiting))
+	return shown, nil
+}
+
+// bodyOf reads the body of an activity, which must match its fingerprint.
+func bodyOf(waiting *api.Activity) (*activity.Request, error) {
+	if len(waiting.Votes) == 0 {
+		return nil, errors.New("the server does not show the submitter's vote, and so no body")
+	}
+	body := []byte(waiting.Votes[0].Message)
+	if got := activity.Fingerprint(sha256.Sum256(body)); got.String() != waiting.Fingerprint {
+		return nil, fmt.Errorf("the server shows another body, with the fingerprint %s, instead of %s", got, waiting.Fingerprint)
+	}
+	return activity.Decode(body)
+}
+
+// ViewOfBody returns the view of a request without knowing its keys.
+func ViewOfBody(request *activity.Request, limits all.Limits, known chains.Names) (all.Inspection, View, error) {
+	inspection, err := all.InspectIntent(request.Intent, limits)
+	if err != nil {
+		return inspection, View{}, err
+	}
+	_, transaction := request.Intent.(activity.SignTransactionIntent)
+	return inspection, View{Summary: inspection.Summary, Effects: inspection.Effects, Signer: NetworkFields(&inspection.Summary, limits), Hazards: inspection.Hazards, Names: known, Message: !transaction, waits: requestedFields(request)}, nil
+}
+
+// requestedFields returns what a body says about who signs. A vote for the body
+// is a vote for that too.
+func requestedFields(request *activity.Request) []chains.Field {
+	var signWith string
+	switch intent := request.Intent.(type) {
+	case activity.SignTransactionIntent:
+		signWith = intent.SignWith
+	case activity.SignRawPayloadIntent:
+		signWith = intent.SignWith
+	case activity.SignRawPayloadsIntent:
+		signWith = intent.SignWith
+	}
+	return []chains.Field{
+		chains.Text("sign with", signWith),
+		chains.Text("requested at", request.Time().UTC().Format(time.RFC3339)),
+	}
+}
+
+// hazardsOf returns the hazards that the server names, which knows the keys, and those
+// found here.
+func hazardsOf(review *activity.Review, found []chains.Hazard) ([]chains.Hazard, error) {
+	var all []chains.Hazard
+	if err := json.Unmarshal(review.Hazards, &all); err != nil {
+		return nil, fmt.Errorf("review: hazards: %w", err)
+	}
+	for _, hazard := range found {
+		if !slices.ContainsFunc(all, func(other chains.Hazard) bool { return other.Name == hazard.Name }) {
+			all = append(all, hazard)
+		}
+	}
+	return all, nil
+}
+
+// resolvedFields returns what the server adds, which knows the signer: its sentences, if
+// they differ, and the readings of descriptors.
+func resolvedFields(review *activity.Review, found []chains.Effect, known chains.Names) []chains.Field {
+	var fields []chains.Field
+	if !slices.Equal(names.Sentences(found, known), review.Sentences) {
+		var lines []chains.Field
+		for i, sentence := range review.Sentences {
+			lines = append(lines, chains.Text(fmt.Sprint(i+1), sentence))
+		}
+		fields = append(fields, chains.List("with the signer, by the engine", lines...))
+	}
+	if review.Readings != "[]" {
+		fields = append(fields, chains.Text("descriptors, by the engine", review.Readings))
+	}
+	return fields
+}
+
+// waitingFields returns who submitted the request, and what is missing.
+func waitingFields(waiting *api.Activity) []chains.Field {
+	review := waiting.Review
+	fields := []chains.Field{
+		chains.Text("submitted by", voterName(&waiting.Votes[0])),
+		chains.Text("submitted at", waiting.CreatedAt.Time().Format(time.RFC3339)),
+		chains.Text("keys", strings.Join(review.KeyIDs, ", ")),
+		chains.Text("rules", strings.Join(review.Rules, ", ")),
+	}
+	for _, vote := range waiting.Votes[1:] {
+		fields = append(fields, chains.Text("voted", voterName(&vote)+" "+selectionWord(vote.Selection)))
+	}
+	for _, group := range review.Missing {
+		fields = append(fields, chains.Text("missing", MissingText(group)))
+	}
+	if review.Reason != "" {
+		fields = append(fields, chains.Text("not signed now", review.Reason))
+	}
+	if !review.ExpiresAt.IsZero() {
+		fields = append(fields, chains.Text("rejected at", review.ExpiresAt.UTC().Format(time.RFC3339)))
+	}
+	if digest, err := hex.DecodeString(review.Shown); err == nil && len(digest) == sha256.Size {
+		fields = append(fields, chains.Text("vote digest", groups([32]byte(digest))))
+	}
+	return fields
+}
+
+func voterName(vote *api.Vote) string {
+	if vote.User.Name == "" {
+		return vote.UserID
+	}
+	return vote.User.Name + ", " + vote.UserID
+}
+
+func selectionWord(selection activity.Selection) string {
+	if selection == activity.SelectionApproved {
+		return "approved"
+	}
+	return "rejected"
+}
+
+// MissingText describes the votes that a group still needs.
+func MissingText(group activity.ApprovalGroup) string {
+	var voters []string
+	if group.Tag != "" {
+		voters = append(voters, "with tag "+group.Tag)
+	}
+	if len(group.Users) > 0 {
+		voters = append(voters, "of "+strings.Join(group.Users, ", "))
+	}
+	if group.NotSubmitter {
+		voters = append(voters, "not the submitter")
+	}
+	if group.Passkey {
+		voters = append(voters, "with a passkey")
+	}
+	return strings.TrimSpace(fmt.Sprintf("%d of %d votes %s (rule %s)", group.Missing, group.Count, strings.Join(voters, ", "), group.Rule))
+}

@@ -1,0 +1,84 @@
+package show
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/internal/ur"
+	"github.com/countersign-dev/countersign/verify"
+)
+
+// shortAnswer is an answer that fits into a few QR codes.
+type shortAnswer verify.ShortAnswer
+
+// ShortAnswerOf returns the short answer of a record.
+func ShortAnswerOf(record *activity.Record) (shortAnswer, error) {
+	signed, ok := record.Result.(activity.SignTransactionResult)
+	if !ok {
+		return shortAnswer{}, fmt.Errorf("only signed transactions have a short answer, and this is the answer to %s: use --out", record.Request.Type)
+	}
+	answer := shortAnswer{Fingerprint: record.Request.Fingerprint.String(), SignedTransaction: signed.SignedTransaction}
+	if len(record.AppProofs) > 0 {
+		answer.AppProof = &record.AppProofs[0]
+	}
+	return answer, nil
+}
+
+// Message returns the answer for QR codes.
+func (a shortAnswer) Message() (ur.Message, error) {
+	fingerprint, err := activity.ParseFingerprint(a.Fingerprint)
+	if err != nil {
+		return ur.Message{}, err
+	}
+	signed, err := hex.DecodeString(a.SignedTransaction)
+	if err != nil {
+		return ur.Message{}, err
+	}
+	answer := ur.Answer{Fingerprint: fingerprint[:], Signed: signed}
+	if a.AppProof != nil {
+		key, keyErr := hex.DecodeString(a.AppProof.PublicKey)
+		signature, signatureErr := hex.DecodeString(a.AppProof.Signature)
+		if err := errors.Join(keyErr, signatureErr); err != nil {
+			return ur.Message{}, err
+		}
+		answer.Proof = &ur.Proof{PublicKey: key[:len(key)/2], Payload: a.AppProof.ProofPayload, Signature: signature}
+	}
+	return answer.Message(), nil
+}
+
+// ShortAnswerFrom reads a short answer from QR codes.
+func ShortAnswerFrom(message ur.Message) (shortAnswer, error) {
+	read, err := ur.DecodeAnswer(message)
+	if err != nil {
+		return shortAnswer{}, err
+	}
+	answer := shortAnswer{
+		Fingerprint:       "sha256:" + hex.EncodeToString(read.Fingerprint),
+		SignedTransaction: hex.EncodeToString(read.Signed),
+	}
+	if read.Proof != nil {
+		point := hex.EncodeToString(read.Proof.PublicKey)
+		answer.AppProof = &activity.AppProof{Scheme: activity.AppProofScheme, PublicKey: point + point,
+			ProofPayload: read.Proof.Payload, Signature: hex.EncodeToString(read.Proof.Signature)}
+	}
+	return answer, nil
+}
+
+// ReadShortAnswer reads a short answer from a file, strictly.
+func ReadShortAnswer(content []byte) (answer shortAnswer, err error) {
+	var proof activity.AppProof
+	err = strictjson.Read(content, "answer",
+		strictjson.Required("fingerprint", &answer.Fingerprint),
+		strictjson.Required("signedTransaction", &answer.SignedTransaction),
+		strictjson.Optional("appProof", func(r *strictjson.Reader) error {
+			answer.AppProof = &proof
+			return r.Object(
+				strictjson.Required("scheme", &proof.Scheme), strictjson.Required("publicKey", &proof.PublicKey),
+				strictjson.Required("proofPayload", &proof.ProofPayload), strictjson.Required("signature", &proof.Signature))
+		}),
+	)
+	return answer, err
+}

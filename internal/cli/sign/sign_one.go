@@ -1,0 +1,157 @@
+package sign
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/internal/ur"
+	"github.com/countersign-dev/countersign/internal/wiretext"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/messages"
+)
+
+// engine opens the keystore and returns an engine over it. The caller closes it.
+func (c *signCommand) engine(cmd *cobra.Command) (*countersign.Engine, error) {
+	if c.as != "" && c.at.ConfigFile == "" {
+		return nil, console.Usagef("--as goes with --config, which knows the users")
+	}
+	limits, err := c.network.Limits()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := c.at.Open(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if c.known, err = deployment.ReadKnowledge(c.at.Configured); err != nil {
+		return nil, errors.Join(err, keys.Close())
+	}
+	engine, err := c.engineOver(cmd.Context(), keys, limits)
+	if err != nil {
+		return nil, errors.Join(err, keys.Close())
+	}
+	return engine, nil
+}
+
+// engineOver returns an engine over keys. With --config, the organization's allowed
+// hazards and policy apply.
+func (c *signCommand) engineOver(ctx context.Context, keys keystore.Keystore, limits all.Limits) (*countersign.Engine, error) {
+	settings := countersign.Config{Keystore: keys, AllowHazards: c.allow, Chains: all.Chains(limits), Operations: messages.Operations(), Descriptors: c.known.Reader()}
+	if c.at.Configured == nil {
+		return countersign.New(settings)
+	}
+	var err error
+	if settings.Directory, err = access.NewDirectory(c.at.Configured.Organizations); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.at.ConfigFile, err)
+	}
+	if err := c.recorded(ctx, &settings, keys); err != nil {
+		return nil, err
+	}
+	engine, err := countersign.New(settings)
+	if err != nil && settings.Store != nil {
+		err = errors.Join(err, settings.Store.Close())
+	}
+	return engine, err
+}
+
+// signOne signs one transaction and prints it.
+func (c *signCommand) signOne(cmd *cobra.Command, intent activity.SignTransactionIntent) (err error) {
+	engine, err := c.engine(cmd)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	signed, err := c.signShown(cmd, engine, intent)
+	if err != nil {
+		return err
+	}
+	if c.qr.Wanted() {
+		return c.showPSBT(cmd, signed, ur.TypePSBT)
+	}
+	return c.print(cmd.OutOrStdout(), signed)
+}
+
+// signShown shows a transaction, asks for confirmation, and signs what was shown.
+func (c *signCommand) signShown(cmd *cobra.Command, engine *countersign.Engine, intent activity.SignTransactionIntent) (signed string, err error) {
+	prepared, err := engine.Prepare(cmd.Context(), c.at.Organization, intent)
+	if err != nil {
+		return "", explainRefusal(err)
+	}
+	shown, err := show.ViewOf(cmd.Context(), prepared, c.known.Names())
+	if err != nil {
+		return "", err
+	}
+	shown.Message = c.message != ""
+	if err := c.confirm(cmd, shown); err != nil {
+		return "", err
+	}
+	return deployment.SignedTransaction(cmd.Context(), prepared)
+}
+
+// explainRefusal adds the flag that allows a hazard to its refusal.
+func explainRefusal(err error) error {
+	if refusal, ok := errors.AsType[*activity.Error](err); ok && refusal.Reason == activity.ReasonHazardNotAllowed {
+		return fmt.Errorf("%w, with --allow NAME", err)
+	}
+	return err
+}
+
+// print writes a signed transaction in the form in which it came, unless it is finalized.
+func (c *signCommand) print(out io.Writer, signed string) error {
+	if c.finalize {
+		final, err := finalized(signed)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(out, final)
+		return err
+	}
+	raw, err := hex.DecodeString(signed)
+	if err != nil {
+		return err
+	}
+	if c.read.Message != nil {
+		return printSolanaSignatures(out, c.read, raw)
+	}
+	content := c.read.Form.Encode(raw)
+	if c.read.Form != wiretext.Binary {
+		content = append(content, '\n')
+	}
+	_, err = out.Write(content)
+	return err
+}
+
+// finalized returns the network transaction of a PSBT, or the signature of a BIP-322
+// message. If the PSBT cannot be finalized, nothing is lost: the same call without
+// --finalize prints it.
+func finalized(signed string) (string, error) {
+	packet, err := hex.DecodeString(signed)
+	if err != nil {
+		return "", err
+	}
+	signature, isMessage, err := bitcoin.MessageSignature(packet)
+	if isMessage && err == nil {
+		return signature, nil
+	}
+	var transaction []byte
+	if err == nil {
+		transaction, err = bitcoin.Finalize(packet)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w; to get the PSBT with the signatures it has, sign without --finalize", err)
+	}
+	return hex.EncodeToString(transaction), nil
+}
