@@ -64,7 +64,7 @@ func checkRecipient(t *testing.T, tx *transaction, effect chains.Effect) {
 	t.Helper()
 	ours := effect.By != chains.ByOther && !effect.Amount.IsNone() && !effect.To.IsNone() && !effect.To.Equal(tx.ownerParty)
 	lent := slices.Contains([]string{"DelegateResourceContract", "UnDelegateResourceContract"}, tx.contract.message.name)
-	if ours && !effect.Kind.Spends() && effect.Kind != chains.KindRevoke && !(lent && effect.Kind == chains.KindSettings) {
+	if ours && !effect.Kind.Spends() && effect.Kind != chains.KindRevoke && (!lent || effect.Kind != chains.KindSettings) {
 		t.Errorf("%s: %s of %+v to %s", tx.contract.message.name, effect.Kind, effect.Amount, effect.To)
 	}
 }

@@ -32,7 +32,7 @@ import (
 
 // cameraCase is a transaction to be signed on the offline machine.
 type cameraCase struct {
-	chain    demo.DemoChain
+	chain    demo.Chain
 	unsigned func(keystore.PublicKey) (string, error)
 }
 

@@ -33,6 +33,17 @@ func sit(t *testing.T, command *exec.Cmd) *person {
 	return sitAt(t, command, 100, 50)
 }
 
+// sitTyping is sit for a person who has typed a text before the command starts.
+func sitTyping(t *testing.T, command *exec.Cmd, ahead string) *person {
+	t.Helper()
+	people, tty := openTerminal(t)
+	defer tty.Close()
+	if _, err := people.WriteString(ahead); err != nil {
+		t.Fatal(err)
+	}
+	return start(t, command, people, tty)
+}
+
 // sitAt is sit with the size of the window.
 func sitAt(t *testing.T, command *exec.Cmd, columns, rows uint16) *person {
 	t.Helper()
@@ -41,6 +52,12 @@ func sitAt(t *testing.T, command *exec.Cmd, columns, rows uint16) *person {
 		t.Fatal(err)
 	}
 	defer tty.Close()
+	return start(t, command, people, tty)
+}
+
+// start starts a command at a terminal.
+func start(t *testing.T, command *exec.Cmd, people, tty *os.File) *person {
+	t.Helper()
 	command.ExtraFiles = []*os.File{tty}
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 3}
 	if err := command.Start(); err != nil {

@@ -41,11 +41,18 @@ func (p *printed) String() string {
 // signAtTerminal starts signing one transaction at a terminal.
 func signAtTerminal(t *testing.T, args ...string) (p *person, stdout, stderr *printed) {
 	t.Helper()
+	command, stdout, stderr := signCommand(t, args...)
+	return sit(t, command), stdout, stderr
+}
+
+// signCommand returns a call of sign that asks at the terminal.
+func signCommand(t *testing.T, args ...string) (command *exec.Cmd, stdout, stderr *printed) {
+	t.Helper()
 	s := newSession(t)
-	command := s.command(append([]string{"sign", "--type", "TRANSACTION_TYPE_ETHEREUM", "--sign-with", fixtureAddress}, args...)...)
+	command = s.command(append([]string{"sign", "--type", "TRANSACTION_TYPE_ETHEREUM", "--sign-with", fixtureAddress}, args...)...)
 	stdout, stderr = new(printed), new(printed)
 	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(vectorUnsigned), stdout, stderr
-	return sit(t, command), stdout, stderr
+	return command, stdout, stderr
 }
 
 func TestConfirm(t *testing.T) {
@@ -122,8 +129,8 @@ func shell(t *testing.T) string {
 
 // TestTypedAhead: input typed before the question does not answer it.
 func TestTypedAhead(t *testing.T) {
-	p, stdout, _ := signAtTerminal(t)
-	p.types("y\n")
+	command, stdout, _ := signCommand(t)
+	p := sitTyping(t, command, "y\n")
 	p.sees(question)
 	p.types("n\n")
 	if status := p.ends(); status != console.ExitFailure || stdout.String() != "" {

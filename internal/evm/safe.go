@@ -69,10 +69,10 @@ func (e *emitter) pay(c *Call, token, receiver Address, amount chains.Quantity) 
 	effect := chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: c.party(receiver), Asset: c.routerAsset(token), Amount: amount,
 		Path: c.path + refundPath}
 	effect.By, effect.OtherSigner = c.authority() // the owners', also if the caller gets it
-	switch {
-	case receiver == Address{}:
+	switch receiver {
+	case Address{}:
 		effect.To = c.origin()
-	case receiver == token:
+	case token:
 		effect.Kind = chains.KindBurn
 	}
 	e.add(c, effect)

@@ -73,10 +73,15 @@ func (f *file) guard(do func() error) (err error) {
 // errOutOfOrder is the panic of a read that finds a bucket out of order.
 var errOutOfOrder = errors.New("a bucket is not sorted")
 
+func isOutOfOrder(cause any) bool {
+	err, ok := cause.(error)
+	return ok && errors.Is(err, errOutOfOrder)
+}
+
 // isDamage reports whether a panic comes from reading the file: it is a fault at an
 // address, or bbolt itself panicked. It is called by the deferred function that recovered.
 func isDamage(cause any) bool {
-	if _, ok := cause.(interface{ Addr() uintptr }); ok || cause == errOutOfOrder {
+	if _, ok := cause.(interface{ Addr() uintptr }); ok || isOutOfOrder(cause) {
 		return true
 	}
 	var callers [32]uintptr

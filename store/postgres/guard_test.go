@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -77,7 +78,7 @@ var bodies atomic.Int32
 
 // randomBody returns a body that no other call returns.
 func randomBody(t *testing.T) string {
-	return string(rune('a'+bodies.Add(1)%26)) + t.Name()[:4] + string(rune(1000+bodies.Load()))
+	return fmt.Sprintf("%s %d", t.Name(), bodies.Add(1))
 }
 
 // TestExisting: a schema without the tables, or with none of a version, is no store, and

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 )
 
+// NewActivitiesCommand returns the command activities.
 func NewActivitiesCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "activities",

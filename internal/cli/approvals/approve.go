@@ -31,12 +31,14 @@ type voteCommand struct {
 	qr        console.QRFlags
 }
 
+// NewApproveCommand returns the command approve.
 func NewApproveCommand() *cobra.Command {
 	return newVoteCommand(activity.SelectionApproved, "approve", "Vote for a request that waits for approvals", `
 Show what a waiting request does, ask for confirmation, and vote for it. ACTIVITY is its
 id or its fingerprint, sha256:…, as 'countersign activities list' shows them.`)
 }
 
+// NewRejectCommand returns the command reject.
 func NewRejectCommand() *cobra.Command {
 	return newVoteCommand(activity.SelectionRejected, "reject", "Vote against a request that waits for approvals", `
 Show what a waiting request does, ask for confirmation, and vote against it. One such

@@ -1,3 +1,5 @@
+// Package console is what the commands share at the terminal: arguments, exit codes,
+// secrets, progress, listings and QR codes.
 package console
 
 import (

@@ -31,6 +31,7 @@ type UsageError struct{ problem string }
 
 func (e *UsageError) Error() string { return e.problem }
 
+// Usagef returns an error in the usage of a command, with which it exits with ExitUsage.
 func Usagef(format string, args ...any) error {
 	return &UsageError{fmt.Sprintf(format, args...)}
 }

@@ -40,6 +40,7 @@ func (l *Listing[T]) row(cells []string) error {
 	return err
 }
 
+// Flush writes what was printed, in columns.
 func (l *Listing[T]) Flush() error {
 	if l.table == nil {
 		return nil

@@ -23,6 +23,7 @@ func ReadPassphraseFile(ctx context.Context, flag, path string) ([]byte, error) 
 	return ReadFlagSecret(ctx, flag, path, maxPassphrase, CheckPassphrase)
 }
 
+// CheckPassphrase refuses a passphrase that protects nothing.
 func CheckPassphrase(passphrase []byte) error {
 	switch {
 	case len(passphrase) == 0:

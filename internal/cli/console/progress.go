@@ -29,6 +29,7 @@ type progress struct {
 	bytes   int64
 }
 
+// NewProgress returns the progress of a long operation, shown on a terminal.
 func NewProgress(cmd *cobra.Command) *progress {
 	if !terminal.Is(cmd.ErrOrStderr()) || terminal.Is(cmd.OutOrStdout()) || terminal.Is(cmd.InOrStdin()) {
 		return nil
@@ -77,6 +78,7 @@ type openingProgress struct {
 	done    bool
 }
 
+// NewOpeningProgress returns the progress of opening a keystore.
 func NewOpeningProgress(to io.Writer) *openingProgress {
 	if !terminal.Is(to) {
 		return nil

@@ -34,6 +34,7 @@ const (
 	pngScale    = 8   // pixels per module
 )
 
+// Register adds the flags to a set.
 func (f *QRFlags) Register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.draw, "qr", false, "draw the answer on the terminal as QR codes, instead of printing it")
 	flags.StringVar(&f.pngDir, "qr-png", "", "write the answer as QR codes, one PNG each, into the new directory `DIR`")

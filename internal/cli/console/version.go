@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// NewVersionCommand returns the command version.
 func NewVersionCommand() *cobra.Command {
 	var output OutputFlag
 	command := &cobra.Command{
@@ -37,6 +38,7 @@ running the binary, and lists the modules too.`),
 	return command
 }
 
+// PrintVersion prints the version, as text or as JSON.
 func PrintVersion(cmd *cobra.Command, asText bool) error {
 	info, _ := debug.ReadBuildInfo()
 	line := VersionOf(info)

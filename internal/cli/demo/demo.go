@@ -23,9 +23,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
-// DemoChain is what the demo shows of one chain. Transactions are functions of the key,
+// Chain is what the demo shows of one chain. Transactions are functions of the key,
 // because some chains name the signer in the unsigned form.
-type DemoChain struct {
+type Chain struct {
 	Name     string // as people write it
 	Kind     activity.TransactionType
 	Curve    keystore.Curve
@@ -46,7 +46,7 @@ type demoDanger struct {
 }
 
 // DemoChains are shown in this order.
-var DemoChains = []DemoChain{ethereumDemo, SolanaDemo, TronDemo, BitcoinDemo, tempoDemo}
+var DemoChains = []Chain{ethereumDemo, SolanaDemo, TronDemo, BitcoinDemo, tempoDemo}
 
 func NewCommand() *cobra.Command {
 	return &cobra.Command{
@@ -76,6 +76,7 @@ type demo struct {
 	tell   *Narrator
 }
 
+// Run runs the demo.
 func Run(ctx context.Context, tell *Narrator) (err error) {
 	started := time.Now()
 	dir, err := os.MkdirTemp("", "countersign-demo-")
@@ -137,7 +138,7 @@ func (d *demo) show(ctx context.Context, served *demoServed) error {
 }
 
 // generate creates a key for a chain.
-func (d *demo) generate(ctx context.Context, chain DemoChain, name string) (keystore.KeyInfo, error) {
+func (d *demo) generate(ctx context.Context, chain Chain, name string) (keystore.KeyInfo, error) {
 	key, err := d.keys.Generate(ctx, deployment.DefaultOrganization, name, chain.Curve)
 	if err == nil {
 		d.tell.line("key", fmt.Sprintf("%s (%v)", key.ID, chain.Curve))
@@ -171,7 +172,7 @@ func (d *demo) showEffects(ctx context.Context) error {
 
 // showChain signs a transaction with a new key, verifies the signature, and has the
 // hazardous transactions refused.
-func (d *demo) showChain(ctx context.Context, chain DemoChain) error {
+func (d *demo) showChain(ctx context.Context, chain Chain) error {
 	d.tell.chapter(chain.Name + ": " + chain.does)
 	key, err := d.generate(ctx, chain, "demo "+chain.Name)
 	if err != nil {
@@ -215,7 +216,7 @@ func (d *demo) sign(ctx context.Context, intent activity.SignTransactionIntent) 
 }
 
 // refuse shows that a hazardous transaction is refused.
-func (d *demo) refuse(ctx context.Context, chain DemoChain, key keystore.KeyInfo, danger demoDanger) error {
+func (d *demo) refuse(ctx context.Context, chain Chain, key keystore.KeyInfo, danger demoDanger) error {
 	hazardous, err := danger.unsigned(key.PublicKey)
 	if err != nil {
 		return err
@@ -231,6 +232,6 @@ func (d *demo) refuse(ctx context.Context, chain DemoChain, key keystore.KeyInfo
 	return nil
 }
 
-func (c DemoChain) intent(key keystore.KeyInfo, unsigned string) activity.SignTransactionIntent {
+func (c Chain) intent(key keystore.KeyInfo, unsigned string) activity.SignTransactionIntent {
 	return activity.SignTransactionIntent{SignWith: key.ID, UnsignedTransaction: unsigned, Type: c.Kind}
 }

@@ -22,7 +22,7 @@ const (
 )
 
 // BitcoinDemo checks a payment with btcd's PSBT finalizer and script engine.
-var BitcoinDemo = DemoChain{
+var BitcoinDemo = Chain{
 	Name:     "Bitcoin",
 	Kind:     activity.TransactionTypeBitcoin,
 	Curve:    keystore.CurveSecp256k1,
@@ -63,6 +63,7 @@ func demoPSBT(owner keystore.PublicKey, proven bool) (string, error) {
 // demoBitcoinTo is a P2WPKH script.
 var demoBitcoinTo = append([]byte{txscript.OP_0, 20}, bytes.Repeat([]byte{0x42}, 20)...)
 
+// DemoFunding returns a transaction that pays the owner, and the script of its output.
 func DemoFunding(owner keystore.PublicKey) (funding *wire.MsgTx, script []byte) {
 	hash := owner.Hash160()
 	script = append([]byte{txscript.OP_0, 20}, hash[:]...)

@@ -27,7 +27,7 @@ const (
 
 // ethereumDemo checks a payment with go-ethereum, which recovers the sender from the
 // signature.
-var ethereumDemo = DemoChain{
+var ethereumDemo = Chain{
 	Name:     "Ethereum",
 	Kind:     activity.TransactionTypeEthereum,
 	Curve:    keystore.CurveSecp256k1,

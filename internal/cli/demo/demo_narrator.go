@@ -89,7 +89,7 @@ func (n *Narrator) refused(err error) {
 }
 
 // checked verifies a signed transaction and prints what the check found.
-func (n *Narrator) checked(chain DemoChain, signed string, pub keystore.PublicKey) error {
+func (n *Narrator) checked(chain Chain, signed string, pub keystore.PublicKey) error {
 	found, err := chain.Check(signed, pub)
 	if err != nil {
 		return fmt.Errorf("check the signature: %w", err)

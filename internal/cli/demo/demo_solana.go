@@ -22,7 +22,7 @@ const (
 )
 
 // SolanaDemo checks a payment with crypto/ed25519.
-var SolanaDemo = DemoChain{
+var SolanaDemo = Chain{
 	Name:     "Solana",
 	Kind:     activity.TransactionTypeSolana,
 	Curve:    keystore.CurveEd25519,

@@ -30,7 +30,7 @@ const (
 
 // tempoDemo checks a batch of calls with go-ethereum's RLP and curve, which recover the
 // sender from the signature.
-var tempoDemo = DemoChain{
+var tempoDemo = Chain{
 	Name:     "Tempo",
 	Kind:     activity.TransactionTypeTempo,
 	Curve:    keystore.CurveSecp256k1,

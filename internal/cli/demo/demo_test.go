@@ -64,7 +64,7 @@ func TestDemoChecksCanFail(t *testing.T) {
 	}
 }
 
-func demoKey(t *testing.T, keys *memory.Store, chain DemoChain) keystore.KeyInfo {
+func demoKey(t *testing.T, keys *memory.Store, chain Chain) keystore.KeyInfo {
 	t.Helper()
 	key, err := keys.Generate(t.Context(), deployment.DefaultOrganization, "", chain.Curve)
 	if err != nil {

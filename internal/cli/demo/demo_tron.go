@@ -27,7 +27,7 @@ const (
 
 // TronDemo checks a payment with go-ethereum's curve, which recovers the owner from the
 // signature.
-var TronDemo = DemoChain{
+var TronDemo = Chain{
 	Name:     "Tron",
 	Kind:     activity.TransactionTypeTron,
 	Curve:    keystore.CurveSecp256k1,

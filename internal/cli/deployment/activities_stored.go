@@ -1,3 +1,5 @@
+// Package deployment opens what a configuration names: keystore, store, policies, keys of
+// logs and proofs, and the engine over them; and clients of a server.
 package deployment
 
 import (

@@ -58,6 +58,7 @@ func ParseAPIKeyCurve(name string) (stamp.Curve, error) {
 // APIKeyFlag names the file of an API key.
 type APIKeyFlag struct{ Path string }
 
+// Register adds the flag to a command.
 func (f *APIKeyFlag) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.Path, "api-key", "", "`FILE` with the API key, mode 0600, as init creates it")
 }

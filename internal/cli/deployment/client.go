@@ -27,6 +27,7 @@ type Client struct {
 	By   *api.Key
 }
 
+// Register adds the flags of a client to a command.
 func (c *Client) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.Base, "url", "", "base `URL` of the server, such as http://127.0.0.1:8080")
 	c.Key.Register(cmd)

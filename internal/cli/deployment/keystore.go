@@ -37,8 +37,10 @@ type KeystoreFlags struct {
 	command          *cobra.Command         // whose context has the added backends
 }
 
+// DefaultOrganization is the organization of a keystore without a configuration.
 const DefaultOrganization = "default"
 
+// Register adds the flags to a command.
 func (f *KeystoreFlags) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.command, f.Set, f.PassphraseNamed = cmd, flags.Changed, "--passphrase-file"

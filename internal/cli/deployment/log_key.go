@@ -58,6 +58,7 @@ type LogKeyLine struct {
 	Key          string `json:"logKey"`
 }
 
+// RegisterLogKey adds the flag --log-key.
 func RegisterLogKey(cmd *cobra.Command, key *string) {
 	cmd.Flags().StringVar(key, "log-key", "", "`KEY` of the log, as log key prints it, or a file that holds it")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
 )
 
+// NewCommand returns the command keys.
 func NewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "keys",

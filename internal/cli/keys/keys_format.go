@@ -32,6 +32,8 @@ const (
 
 var (
 	exportFormats = []string{formatHex, formatWIF, formatSolana, formatSolanaBase58, formatWeb3, formatPKCS8, formatMnemonic, formatXPrv}
+
+	// ImportFormats are those that keys import reads.
 	ImportFormats = append(slices.Clip(exportFormats), formatSolanaKeygen)
 )
 

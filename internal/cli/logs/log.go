@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
+// NewCommand returns the command log.
 func NewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "log",

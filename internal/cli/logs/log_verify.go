@@ -23,6 +23,7 @@ type LogVerify struct {
 	unlogged       int // records known to have no leaf
 }
 
+// Run verifies a log and prints what was verified.
 func (c *LogVerify) Run(cmd *cobra.Command) error {
 	against, err := c.keptCheckpoint()
 	if err != nil {

@@ -35,6 +35,7 @@ type verifyCommand struct {
 	minVotes       int    // from users other than the submitter
 }
 
+// NewVerifyCommand returns the command verify.
 func NewVerifyCommand() *cobra.Command {
 	var c verifyCommand
 	command := &cobra.Command{

@@ -20,6 +20,7 @@ type witnessCommand struct {
 	show                     bool
 }
 
+// NewWitnessCommand returns the command witness.
 func NewWitnessCommand() *cobra.Command {
 	var c witnessCommand
 	command := &cobra.Command{

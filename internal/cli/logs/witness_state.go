@@ -41,6 +41,7 @@ type WitnessState struct {
 
 const witnessKeyName = "witness.pem"
 
+// OpenWitnessState opens the state of a witness, or creates it.
 func OpenWitnessState(ctx context.Context, dir, logKey string) (s *WitnessState, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ type requestCommand struct {
 	qr           console.QRFlags
 }
 
+// NewRequestCommand returns the command request.
 func NewRequestCommand() *cobra.Command {
 	var c requestCommand
 	command := &cobra.Command{

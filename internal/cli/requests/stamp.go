@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/show"
 )
 
+// NewStampCommand returns the command stamp.
 func NewStampCommand() *cobra.Command {
 	var key deployment.APIKeyFlag
 	var onlyHeader bool

@@ -30,6 +30,7 @@ type submitCommand struct {
 	field       show.ActivityFieldFlag
 }
 
+// NewSubmitCommand returns the command submit.
 func NewSubmitCommand() *cobra.Command {
 	var c submitCommand
 	command := &cobra.Command{

@@ -23,6 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/store/bolt"
 )
 
+// NewServerBackupCommand returns the command backup.
 func NewServerBackupCommand() *cobra.Command {
 	var path string
 	var withPassphrase bool

@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 )
 
+// NewHealthCommand returns the command health.
 func NewHealthCommand() *cobra.Command {
 	var base string
 	var wait time.Duration
@@ -57,6 +58,7 @@ func healthWithin(ctx context.Context, base string, wait time.Duration) error {
 // healthTimeout bounds a probe.
 const healthTimeout = 5 * time.Second
 
+// Health asks a server whether it is ready.
 func Health(ctx context.Context, base string) error {
 	response, answer, err := deployment.GetAdmin(ctx, base, "/readyz", healthTimeout)
 	if err == nil && response.StatusCode != http.StatusOK {

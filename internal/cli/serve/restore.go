@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/store/bolt"
 )
 
+// NewServerRestoreCommand returns the command restore.
 func NewServerRestoreCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore BACKUP DIR",

@@ -30,8 +30,8 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// ServeCommand holds the flags and the state of one server.
-type ServeCommand struct {
+// Command holds the flags and the state of one server.
+type Command struct {
 	configFile string
 	listen     string
 	admin      string
@@ -48,8 +48,9 @@ type ServeCommand struct {
 	build      console.VersionLine
 }
 
+// NewCommand returns the command serve.
 func NewCommand() *cobra.Command {
-	var c ServeCommand
+	var c Command
 	command := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the HTTP API",
@@ -102,7 +103,7 @@ from being read, and neither is the answer protected.`),
 	return command
 }
 
-func (c *ServeCommand) run(cmd *cobra.Command) (err error) {
+func (c *Command) run(cmd *cobra.Command) (err error) {
 	if c.configFile == "" {
 		return console.Usagef("--config is missing: 'countersign init DIR' writes a configuration")
 	}
@@ -177,7 +178,7 @@ func tuneCollector() {
 
 // report prints the result of --check for a configuration that serve would start
 // with.
-func (c *ServeCommand) report(cmd *cobra.Command, configured *config.Config) error {
+func (c *Command) report(cmd *cobra.Command, configured *config.Config) error {
 	if err := c.checkAddresses(configured); err != nil {
 		return err
 	}
@@ -204,7 +205,7 @@ func (c *ServeCommand) report(cmd *cobra.Command, configured *config.Config) err
 
 // open opens the engine, which consults state at each request, and also returns
 // its store.
-func (c *ServeCommand) open(cmd *cobra.Command, configured *config.Config, state *Live, observer *metrics.Metrics) (engine *countersign.Engine, records store.Store, err error) {
+func (c *Command) open(cmd *cobra.Command, configured *config.Config, state *Live, observer *metrics.Metrics) (engine *countersign.Engine, records store.Store, err error) {
 	keys := deployment.KeystoreFlags{Organization: deployment.DefaultOrganization, LeaveOutBadFiles: c.leaveOut, RetryPIN: c.retryPIN, Log: c.log, NewStore: c.newStore}
 	keys.Use(configured)
 	engine, records, err = deployment.OpenEngine(cmd, &keys, func(settings *countersign.Config) {
@@ -222,7 +223,7 @@ func (c *ServeCommand) open(cmd *cobra.Command, configured *config.Config, state
 }
 
 // describe adds the build, the certificate and readiness to the metrics.
-func (c *ServeCommand) describe(ctx context.Context, observer *metrics.Metrics, engine *countersign.Engine, state *Live) {
+func (c *Command) describe(ctx context.Context, observer *metrics.Metrics, engine *countersign.Engine, state *Live) {
 	observer.Describe(c.build.Version, c.build.Commit, c.build.Go, state.Expiry)
 	observer.WatchReady(func() bool {
 		ctx, cancel := context.WithTimeout(ctx, httpapi.ReadyTimeout)
@@ -251,7 +252,7 @@ func watchKeys(observer *metrics.Metrics, keys keystore.Keystore) {
 }
 
 // serve serves until the context ends, then finishes the requests in flight.
-func (c *ServeCommand) serve(cmd *cobra.Command, bound *addresses, api, admin *http.Server, reloads <-chan os.Signal, state *Live) error {
+func (c *Command) serve(cmd *cobra.Command, bound *addresses, api, admin *http.Server, reloads <-chan os.Signal, state *Live) error {
 	failed := make(chan error, 2)
 	start := func(server *http.Server, listener net.Listener) {
 		server.ErrorLog = log.New(ServerLog{c.log}, "", 0)
@@ -289,7 +290,7 @@ func (c *ServeCommand) serve(cmd *cobra.Command, bound *addresses, api, admin *h
 }
 
 // reload re-reads the configuration and logs the result.
-func (c *ServeCommand) reload(ctx context.Context, state *Live) {
+func (c *Command) reload(ctx context.Context, state *Live) {
 	needRestart, err := state.Reload(ctx, c.configFile)
 	if err != nil {
 		c.log.Error("reload failed, keeping the old configuration", "cause", console.CleanText(err.Error()))
@@ -307,7 +308,7 @@ func (c *ServeCommand) reload(ctx context.Context, state *Live) {
 
 // logAddresses logs the listen addresses and the build, so that the log shows when
 // an upgrade took effect.
-func (c *ServeCommand) logAddresses(bound *addresses) {
+func (c *Command) logAddresses(bound *addresses) {
 	if bound.admin != nil {
 		c.log.Info("listening", "server", "admin", "address", bound.admin.Addr().String())
 	}
@@ -319,7 +320,7 @@ const finishTimeout = httpapi.ReadTimeout + httpapi.DefaultTimeout + 5*time.Seco
 
 // shutDown shuts down the API first: the health endpoints answer until the last
 // request has finished.
-func (c *ServeCommand) shutDown(api, admin *http.Server) error {
+func (c *Command) shutDown(api, admin *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
 	defer cancel()
 	if err := errors.Join(api.Shutdown(ctx), admin.Close()); err != nil {

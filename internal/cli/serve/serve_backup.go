@@ -22,7 +22,7 @@ const snapshotStall = 30 * time.Second
 // giveSnapshots serves snapshots of a bolt store to backup commands of the same
 // user. The caller closes the listener, which is nil for other stores and if it
 // cannot be bound.
-func (c *ServeCommand) giveSnapshots(ctx context.Context, uri string, records store.Store) net.Listener {
+func (c *Command) giveSnapshots(ctx context.Context, uri string, records store.Store) net.Listener {
 	file, ok := records.(*bolt.Store)
 	if !ok {
 		return nil
@@ -74,7 +74,7 @@ func (l backupListener) Close() error {
 
 // giveSnapshot sends the store to one client. The snapshot ends with the context, so
 // that a stopping server does not wait for a client that does not read.
-func (c *ServeCommand) giveSnapshot(ctx context.Context, file *bolt.Store, to net.Conn) {
+func (c *Command) giveSnapshot(ctx context.Context, file *bolt.Store, to net.Conn) {
 	defer func() { _ = to.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = to.Close() })()
 	err := file.Snapshot(ctx, func(size int64, from io.WriterTo) error {

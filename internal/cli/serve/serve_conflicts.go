@@ -14,7 +14,7 @@ import (
 // followLogs keeps the memory of the logs until the returned function is called. The policy
 // of an organization whose conflict was accepted is logged again: while there was one, it
 // could not be.
-func (c *ServeCommand) followLogs(ctx context.Context, state *Live) (stop func()) {
+func (c *Command) followLogs(ctx context.Context, state *Live) (stop func()) {
 	if c.memory == nil {
 		return func() {}
 	}
@@ -34,7 +34,7 @@ func (c *ServeCommand) followLogs(ctx context.Context, state *Live) (stop func()
 
 // conflicts returns the configured organizations whose logs conflict with what was seen,
 // and whether these are all.
-func (c *ServeCommand) conflicts(state *Live) (found []string, all bool) {
+func (c *Command) conflicts(state *Live) (found []string, all bool) {
 	conflicting := c.memory.Conflicts()
 	if len(conflicting) == 0 {
 		return nil, false
@@ -49,14 +49,14 @@ func (c *ServeCommand) conflicts(state *Live) (found []string, all bool) {
 }
 
 // allConflict reports whether no organization can be served.
-func (c *ServeCommand) allConflict(state *Live) bool {
+func (c *Command) allConflict(state *Live) bool {
 	_, all := c.conflicts(state)
 	return all
 }
 
 // withConflicts answers /readyz while logs conflict: 503 if those of all organizations do,
 // otherwise with their list if the rest can be served.
-func (c *ServeCommand) withConflicts(engine *countersign.Engine, state *Live, admin http.Handler) http.Handler {
+func (c *Command) withConflicts(engine *countersign.Engine, state *Live, admin http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		found, all := c.conflicts(state)
 		ctx, cancel := context.WithTimeout(r.Context(), httpapi.ReadyTimeout)

@@ -15,7 +15,7 @@ import (
 )
 
 // Options returns the options of the API's handler.
-func (c *ServeCommand) Options(configured *config.Config, observer *metrics.Metrics) httpapi.Options {
+func (c *Command) Options(configured *config.Config, observer *metrics.Metrics) httpapi.Options {
 	return httpapi.Options{
 		MaxBufferedBytes: configured.Limits.RequestBytes,
 		MaxAnswerBytes:   configured.Limits.AnswerBytes,
@@ -56,7 +56,7 @@ func withConsole(page, api http.Handler) http.Handler {
 }
 
 // UnlessDraining answers /readyz with 503 while the server drains.
-func (c *ServeCommand) UnlessDraining(admin http.Handler) http.Handler {
+func (c *Command) UnlessDraining(admin http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/readyz" && c.Draining.Load() {
 			http.Error(w, `{"status":"draining"}`, http.StatusServiceUnavailable)

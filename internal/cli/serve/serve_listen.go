@@ -28,7 +28,7 @@ func (a *addresses) close() {
 var errNoListen = errors.New("listen is missing: set it in the configuration, or pass --listen")
 
 // bind binds the configured addresses. Flags take precedence.
-func (c *ServeCommand) bind(configured *config.Config, protocol *tls.Config) (*addresses, error) {
+func (c *Command) bind(configured *config.Config, protocol *tls.Config) (*addresses, error) {
 	listen := cmp.Or(c.listen, configured.Listen)
 	if listen == "" {
 		return nil, errNoListen
@@ -56,7 +56,7 @@ func bindError(name string, err error) error {
 // bindAdmin binds the admin address. If it is in use and --listen has moved the API
 // away from its configured address, this is a second server with the same
 // configuration, and a free port is used.
-func (c *ServeCommand) bindAdmin(configured *config.Config) (net.Listener, error) {
+func (c *Command) bindAdmin(configured *config.Config) (net.Listener, error) {
 	switch {
 	case c.admin == "none", c.admin == "" && configured.Admin == "":
 		return nil, nil
@@ -76,7 +76,7 @@ func (c *ServeCommand) bindAdmin(configured *config.Config) (net.Listener, error
 }
 
 // bindOne binds one address. It must be loopback unless it is secured by TLS.
-func (c *ServeCommand) bindOne(address string, secured bool) (net.Listener, error) {
+func (c *Command) bindOne(address string, secured bool) (net.Listener, error) {
 	resolved, err := c.resolve(address, secured)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (c *ServeCommand) bindOne(address string, secured bool) (net.Listener, erro
 }
 
 // resolve returns the address to bind, unless it may not be bound.
-func (c *ServeCommand) resolve(address string, secured bool) (*net.TCPAddr, error) {
+func (c *Command) resolve(address string, secured bool) (*net.TCPAddr, error) {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return nil, fmt.Errorf("%q has no port: write HOST:PORT", address)
 	}
@@ -100,7 +100,7 @@ func (c *ServeCommand) resolve(address string, secured bool) (*net.TCPAddr, erro
 }
 
 // checkAddresses refuses the addresses that bind refuses, without binding them.
-func (c *ServeCommand) checkAddresses(configured *config.Config) error {
+func (c *Command) checkAddresses(configured *config.Config) error {
 	listen := cmp.Or(c.listen, configured.Listen)
 	if listen == "" {
 		return errNoListen

@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
+// NewAPIKeyCommand returns the command apikey.
 func NewAPIKeyCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "apikey",

@@ -23,6 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/store/bolt"
 )
 
+// NewInitCommand returns the command init.
 func NewInitCommand() *cobra.Command {
 	var c initCommand
 	command := &cobra.Command{

@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
+// NewPasskeyCommand returns the command passkey.
 func NewPasskeyCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "passkey",

@@ -1,3 +1,4 @@
+// Package show renders transactions, requests and activities for a person.
 package show
 
 import (
@@ -16,6 +17,7 @@ import (
 // instead of the whole answer as JSON.
 type ActivityFieldFlag struct{ Name string }
 
+// Register adds the flag to a command.
 func (f *ActivityFieldFlag) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.Name, "field", "", "print only this `FIELD` as plain text: id, status, fingerprint, or a member of the result such as signedTransaction or otpId")
 }

@@ -17,10 +17,12 @@ import (
 // NetworkFlag selects the Bitcoin network whose addresses are printed.
 type NetworkFlag struct{ Name string }
 
+// Register adds the flag to a set.
 func (n *NetworkFlag) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&n.Name, "network", bitcoin.Mainnet.String(), "Bitcoin `NETWORK` of the addresses: mainnet, testnet, signet, regtest")
 }
 
+// Check refuses a network that is not known.
 func (n *NetworkFlag) Check() error {
 	_, err := n.Limits()
 	return err
@@ -63,6 +65,7 @@ type KeyLine struct {
 	HighR bool `json:"highR,omitempty"`
 }
 
+// Field returns one field of the line, or an error that names the fields.
 func (l KeyLine) Field(name string) (string, error) {
 	switch name {
 	case "privateKeyId":
@@ -84,6 +87,7 @@ func (l KeyLine) Field(name string) (string, error) {
 	return "", fmt.Errorf("--field: a key on %s has no address of format %s: it has %s", l.Curve, name, strings.Join(formats, ", "))
 }
 
+// Beginnings of the names of address formats.
 const (
 	AddressFormat = "ADDRESS_FORMAT_"          // begins the name of each address format
 	BitcoinFormat = AddressFormat + "BITCOIN_" // begins those of Bitcoin

@@ -33,6 +33,7 @@ func IsBitcoin(name string) bool {
 	return err == nil && kind == activity.TransactionTypeBitcoin
 }
 
+// TypeNames returns the names that --type takes.
 func TypeNames() string {
 	var names []string
 	for _, kind := range all.TransactionTypes() {

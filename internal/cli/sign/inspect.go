@@ -25,6 +25,7 @@ type inspectCommand struct {
 	output     console.OutputFlag
 }
 
+// NewInspectCommand returns the command inspect.
 func NewInspectCommand() *cobra.Command {
 	var c inspectCommand
 	command := &cobra.Command{

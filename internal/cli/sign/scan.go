@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 )
 
+// NewScanCommand returns the command scan.
 func NewScanCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "scan FILE|DIR…",

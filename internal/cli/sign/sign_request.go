@@ -253,6 +253,7 @@ func (c *signCommand) carryOut(cmd *cobra.Command, engine *stampedEngine, sent c
 	return record, err
 }
 
+// RecordedBefore is what the command says of a request that was carried out before.
 const RecordedBefore = "This request was carried out before: the answer is the recorded one, and nothing was signed."
 
 // withCause adds the reason why a stamp was refused. A server writes it only to its log,

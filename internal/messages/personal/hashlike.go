@@ -92,7 +92,9 @@ func isWords(parts []string) bool {
 		size += len(part)
 		rest := part[1:]
 		lower, upper := strings.Trim(rest, lowerCase) == "", strings.Trim(part, upperCase) == ""
-		if first := part[:1]; !(upper || strings.Trim(part, "0123456789") == "" || lower && strings.ContainsAny(first, lowerCase+upperCase)) {
+		digits := strings.Trim(part, "0123456789") == ""
+		word := lower && strings.ContainsAny(part[:1], lowerCase+upperCase)
+		if !upper && !digits && !word {
 			return false
 		}
 	}
