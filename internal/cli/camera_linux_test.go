@@ -138,7 +138,7 @@ func (s *session) loop(t *testing.T, c cameraCase, key show.KeyLine, body string
 
 // manyOutputs returns a PSBT with 100 outputs.
 func manyOutputs(owner keystore.PublicKey) (string, error) {
-	funding, script := demo.DemoFunding(owner)
+	funding, script := demo.Funding(owner)
 	hash := funding.TxHash()
 	payment := wire.NewMsgTx(2)
 	payment.AddTxIn(wire.NewTxIn(wire.NewOutPoint(&hash, 0), nil, nil))

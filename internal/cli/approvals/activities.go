@@ -1,3 +1,5 @@
+// Package approvals is the commands about activities that wait: activities, approve and
+// reject.
 package approvals
 
 import (

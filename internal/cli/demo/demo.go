@@ -1,3 +1,4 @@
+// Package demo is the command demo.
 package demo
 
 import (
@@ -48,6 +49,7 @@ type demoDanger struct {
 // DemoChains are shown in this order.
 var DemoChains = []Chain{ethereumDemo, SolanaDemo, TronDemo, BitcoinDemo, tempoDemo}
 
+// NewCommand returns the command demo.
 func NewCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",

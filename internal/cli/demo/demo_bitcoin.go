@@ -38,7 +38,7 @@ var BitcoinDemo = Chain{
 // whole transaction with that output. If not, it spends two outputs and only claims their
 // amounts.
 func demoPSBT(owner keystore.PublicKey, proven bool) (string, error) {
-	funding, script := DemoFunding(owner)
+	funding, script := Funding(owner)
 	spending := wire.NewMsgTx(2)
 	hash := funding.TxHash()
 	spending.AddTxIn(wire.NewTxIn(wire.NewOutPoint(&hash, 0), nil, nil))
@@ -63,8 +63,8 @@ func demoPSBT(owner keystore.PublicKey, proven bool) (string, error) {
 // demoBitcoinTo is a P2WPKH script.
 var demoBitcoinTo = append([]byte{txscript.OP_0, 20}, bytes.Repeat([]byte{0x42}, 20)...)
 
-// DemoFunding returns a transaction that pays the owner, and the script of its output.
-func DemoFunding(owner keystore.PublicKey) (funding *wire.MsgTx, script []byte) {
+// Funding returns a transaction that pays the owner, and the script of its output.
+func Funding(owner keystore.PublicKey) (funding *wire.MsgTx, script []byte) {
 	hash := owner.Hash160()
 	script = append([]byte{txscript.OP_0, 20}, hash[:]...)
 	funding = wire.NewMsgTx(2)
@@ -105,7 +105,7 @@ func checkDemoInput(packet *psbt.Packet, raw []byte, owner keystore.PublicKey) e
 	if err := packet.Serialize(&again); err != nil {
 		return err
 	}
-	funding, script := DemoFunding(owner)
+	funding, script := Funding(owner)
 	input := &packet.Inputs[0]
 	switch {
 	case !bytes.Equal(again.Bytes(), raw):
@@ -119,7 +119,7 @@ func checkDemoInput(packet *psbt.Packet, raw []byte, owner keystore.PublicKey) e
 }
 
 func runScript(final *wire.MsgTx, owner keystore.PublicKey) error {
-	_, script := DemoFunding(owner)
+	_, script := Funding(owner)
 	outputs := txscript.NewCannedPrevOutputFetcher(script, demoFunds)
 	engine, err := txscript.NewEngine(script, final, 0, txscript.StandardVerifyFlags, nil,
 		txscript.NewTxSigHashes(final, outputs), demoFunds, outputs)

@@ -1,3 +1,4 @@
+// Package descriptors is the command descriptors.
 package descriptors
 
 import (
@@ -16,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 )
 
+// NewCommand returns the command descriptors.
 func NewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "descriptors",

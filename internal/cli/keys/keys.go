@@ -1,3 +1,4 @@
+// Package keys is the command keys: generate, import, derive, export, list and the rest.
 package keys
 
 import (

@@ -1,3 +1,4 @@
+// Package logs is the commands about transparency logs: log, verify and witness.
 package logs
 
 import (

@@ -1,3 +1,4 @@
+// Package otp is the command otp.
 package otp
 
 import (
@@ -17,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/otp"
 )
 
+// NewCommand returns the command otp.
 func NewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "otp",

@@ -1,3 +1,4 @@
+// Package policy is the command policy: check, explain, replay and import.
 package policy
 
 import (
@@ -17,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
+// NewCommand returns the command policy.
 func NewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "policy",

@@ -1,3 +1,5 @@
+// Package requests is the commands that make requests and send them: request, stamp and
+// submit.
 package requests
 
 import (

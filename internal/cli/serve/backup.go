@@ -1,3 +1,5 @@
+// Package serve is the commands that run a server, and look after one: serve, health,
+// backup and restore.
 package serve
 
 import (

@@ -1,3 +1,4 @@
+// Package setup is the commands that begin: init, apikey and passkey.
 package setup
 
 import (

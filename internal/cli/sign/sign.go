@@ -1,3 +1,4 @@
+// Package sign is the commands that show and sign: sign, inspect and scan.
 package sign
 
 import (
@@ -109,6 +110,7 @@ crypto-psbt, eth-sign-request, sol-sign-request, tron-sign-request; transactions
 messages) have no stamp: only the person at the terminal can confirm them, and --yes
 is refused. With --config they are recorded too, for the user of --as or "terminal".`
 
+// NewCommand returns the command sign.
 func NewCommand() *cobra.Command {
 	var c signCommand
 	command := &cobra.Command{
