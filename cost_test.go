@@ -110,7 +110,7 @@ func TestCostOfLongBodies(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s (%s): %v", body.kind, body.name, err)
 		}
-		if allocated > costEach+costPerByte*size+costPerValue*values || objects > costObjectsEach+size/costBytesPerObject+costObjectsPerValue*values {
+		if allocated > costFactor*(costEach+costPerByte*size+costPerValue*values) || objects > costFactor*(costObjectsEach+size/costBytesPerObject+costObjectsPerValue*values) {
 			t.Errorf("%s (%s): %d bytes in %d objects are allocated of a body of %d bytes", body.kind, body.name, allocated, objects, size)
 		}
 	}
@@ -217,7 +217,7 @@ func TestCostOfLongMembers(t *testing.T) {
 			signed := key.Sign(body.text(t, clock.Now()))
 			size := uint64(len(signed.Body))
 			objects, allocated := costOf(func() { _, _ = engine.Submit(t.Context(), signed) })
-			if allocated > costEach+costPerByte*size || objects > costObjectsEach+size/costBytesPerObject {
+			if allocated > costFactor*(costEach+costPerByte*size) || objects > costFactor*(costObjectsEach+size/costBytesPerObject) {
 				t.Errorf("%s (%s), %s in a body of %d bytes %.20q: %d bytes in %d objects are allocated", body.kind, body.name, member, size, body.of[member], allocated, objects)
 			}
 			sent, types[body.kind] = sent+1, true

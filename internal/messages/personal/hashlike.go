@@ -1,6 +1,7 @@
 package personal
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"strings"
@@ -13,13 +14,14 @@ import (
 // It returns "" if it does not: a text that contains a hash among other words says what
 // it is about.
 func hashLike(message []byte) string {
-	if len(message) == hashSize && strings.Trim(string(message), "0123456789abcdef-") != "" {
+	if len(message) == hashSize && len(bytes.Trim(message, "0123456789abcdef-")) != 0 {
 		return "the message is 32 bytes, like a hash whose preimage is unknown"
 	}
 	if plaintext.Problem(message) != "" {
 		return ""
 	}
-	for _, text := range []string{string(message), withoutLabel(string(message))} {
+	whole := string(message)
+	for _, text := range []string{whole, withoutLabel(whole)} {
 		bare := strings.Join(chunks(text), "")
 		switch {
 		case isHexHash(bare):
@@ -46,10 +48,14 @@ func withoutLabel(text string) string {
 	return strings.TrimLeft(text[at:], ":：")
 }
 
+// maxBare is more than the length of a hash, in any form. What has more bytes is none.
+const maxBare = 2 * (len("0x") + 2*hashSize)
+
 // chunks splits a text at white space, and removes quotes and characters that show
-// nothing from its parts.
+// nothing from its parts. It stops once they have more than maxBare bytes.
 func chunks(text string) []string {
 	var parts []string
+	size := 0
 	for part := range strings.FieldsSeq(text) {
 		part = strings.Map(func(r rune) rune {
 			if !plaintext.Visible(r) || isQuote(r) {
@@ -59,6 +65,9 @@ func chunks(text string) []string {
 		}, part)
 		if part != "" {
 			parts = append(parts, part)
+		}
+		if size += len(part); size > maxBare {
+			break
 		}
 	}
 	return parts
