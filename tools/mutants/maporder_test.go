@@ -9,7 +9,7 @@ import (
 // ordered lists the files with a range over a map whose error does not depend on the
 // order, with the reason.
 var ordered = map[string]string{
-	"answer.go":                        "the map has one member",
+	"verify/answer.go":                 "the map has one member",
 	"chains/descriptors/anchor.go":     "the map has one member",
 	"chains/descriptors/descriptor.go": "only one name matters",
 	"keystore/file/wallet_index.go":    "the error is about two wallets, whichever comes first",
