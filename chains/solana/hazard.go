@@ -158,7 +158,7 @@ func (t *Transaction) effectHazards(e *effect, slots []int) (hazards []chains.Ha
 	case e.Kind == chains.KindApprove && e.Amount.Bound == chains.BoundUnlimited:
 		add(HazardUnlimitedApproval, "%s may take %s units from %s", partyText(e.To), e.Amount.Value, partyText(e.From))
 	case e.lost != "":
-		add(HazardBurn, "%s is %s: nobody can spend what it gets", partyText(e.To), e.lost)
+		add(HazardBurn, "%s is %s: what it gets cannot be spent", partyText(e.To), e.lost)
 	case e.Kind == chains.KindBurn:
 		add(HazardBurn, "what leaves %s is destroyed", partyText(e.From))
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // unspendable is a set of accounts that nobody can spend from: precompiles, which never
-// send, and addresses whose key nobody has.
+// send, and addresses that have no known key.
 type unspendable struct {
 	ids    []string // CAIP-2 of the networks; nil: all
 	one    Address

@@ -126,7 +126,7 @@ func comparable(effects []chains.Effect) (all []string) {
 }
 
 // TestBothCarriers draws operations and checks that they do the same in typed data and in
-// the calldata of handleOps, but for who authorizes it.
+// the calldata of handleOps, except for the authorization.
 func TestBothCarriers(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	bytesOf := func(choices ...[]byte) []byte { return choices[random.IntN(len(choices))] }

@@ -201,8 +201,8 @@ func transfers(to Address) any {
 	}{{common.Address{0xaa}, common.Address(to), big.NewInt(7), common.Address(usdcAt)}}
 }
 
-// lost counts what goes to addresses that are placeholders for a router, and nobody's for
-// Permit2.
+// lost counts what goes to addresses that are placeholders for a router, and that Permit2
+// takes for ordinary ones.
 func lost(effects []chains.Effect) (count int) {
 	for _, effect := range effects {
 		if effect.Kind == chains.KindBurn && (effect.To.Equal(mainnet.Party(routerItself)) || effect.To.Equal(mainnet.Party(routerCaller))) {

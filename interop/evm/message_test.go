@@ -224,7 +224,7 @@ func (w *world) operationEffects(t *testing.T, e *entryPoint, o operation, gas [
 }
 
 // submitted returns the effects of a message as those of the transaction that submits it:
-// the signature is then another one, whoever submits it is the signer, and the EntryPoint
+// the signature is then another one, the submitter is the signer, and the EntryPoint
 // pays the fee on to the beneficiary. A paymaster may take what was approved to it.
 func (w *world) submitted(m signedMessage) (effects []chains.Effect) {
 	for _, e := range m.effects {
@@ -263,7 +263,7 @@ func (w *world) submit(m signedMessage, start *state.StateDB) *comparison {
 }
 
 // TestMessagesAgainstExecution draws messages of a Safe's owner and of an account's, which
-// are submitted by somebody else, and compares what happens with their effects. They draw
+// are submitted by another account, and compares what happens with their effects. They draw
 // value, refunds, init code and paymasters.
 func TestMessagesAgainstExecution(t *testing.T) {
 	w := newWorld(t)

@@ -84,8 +84,8 @@ func confirmationPath(path, organization string) string {
 	return fmt.Sprintf("%s.accept-%x", path, sha256.Sum256([]byte(organization)))
 }
 
-// Confirm confirms the conflict of an organization: the next check by whoever has the store
-// open accepts it, if it is still exactly this one.
+// Confirm confirms the conflict of an organization: the process that has the store open
+// accepts it at its next check, if it is still exactly this one.
 func Confirm(path, organization string, conflict *Conflict) error {
 	return write(confirmationPath(path, organization), []byte(Digest(organization, conflict)+"\n"))
 }

@@ -311,7 +311,7 @@ func TestEmptiedStore(t *testing.T) {
 	}
 	lost := logmemory.Lost(remembered["one"])
 	if logmemory.Confirmed(n.path, "one", lost) {
-		t.Error("confirmed by nobody")
+		t.Error("confirmed without a confirmation")
 	}
 	if err := logmemory.Confirm(n.path, "one", lost); err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// keyText is a text whose signature an application hashes into a private key: whoever
-// gets the signature has the key.
+// keyText is a text whose signature an application hashes into a private key: the
+// signature is as good as the key.
 type keyText struct {
 	of    string // whose key
 	text  string // as plainWords returns it
