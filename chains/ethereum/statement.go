@@ -59,6 +59,20 @@ func ReadOperation(chainID uint64, o *evm.Operation) (effects []chains.Effect, f
 	return o.Read(contractsOf(chainID))
 }
 
+// Contracts returns the network on which the contracts of a chain id run. The id may be nil,
+// which names no chain.
+func (Chain) Contracts(chainID *big.Int) *evm.Network {
+	switch {
+	case chainID == nil:
+		return contractsOf(0)
+	case chainID.IsUint64():
+		return contractsOf(chainID.Uint64())
+	}
+	network := contractsOf(0) // of which no contract is known
+	network.ID = evm.NetworkID(0) + ":" + chainID.String()
+	return network
+}
+
 // EffectHazards returns the dangers of the effects of a message, as for a transaction.
 // Limits.MaxFee of the chain bounds its fees.
 func (c Chain) EffectHazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {

@@ -1,7 +1,10 @@
 package tron
 
 import (
+	"math/big"
+
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/signer"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -40,6 +43,16 @@ func ReadSignWith(text string) (*SignWith, error) {
 // signWith is an address. The errors are those of chains.Request.
 func (s *SignWith) Signer(keys []keystore.Key) (keystore.ECDSASigner, keystore.Key, error) {
 	return signer.Only(Name, keys, s.keyOf)
+}
+
+// Contracts returns the network on which Tron's contracts run, which the chain ids of its
+// typed data do not tell apart.
+func (Chain) Contracts(*big.Int) *evm.Network { return network }
+
+// EffectHazards returns the dangers of the effects of a message, as for a transaction. No
+// message of Tron allows a fee.
+func (Chain) EffectHazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
+	return evm.Hazards(Name, effects, signer)
 }
 
 // PartyOf returns the party at the address of a secp256k1 key.

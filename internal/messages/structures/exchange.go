@@ -2,7 +2,6 @@ package structures
 
 import (
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/ethereum"
 )
 
 // The contracts of Polymarket on Polygon: two exchanges, and the collateral and the
@@ -34,21 +33,21 @@ const (
 // ctfOrder adds what the maker of an order gives: collateral or tokens.
 func ctfOrder(r *reading) {
 	side := r.field("side").Int.Uint64()
-	if !r.domain.is(ctfExchanges...) || r.domain.id() != polygon || side > sideSell {
+	if !r.verifiedBy(ctfExchanges...) || r.network.ChainID != polygon || side > sideSell {
 		return
 	}
-	asset := chains.Token(r.domain.network(), ethereum.PartyAt(ctfCollateral), erc20)
+	asset := chains.Token(r.network.ID, r.partyAt(ctfCollateral), erc20)
 	if side == sideSell {
-		asset = chains.Token(r.domain.network(), ethereum.PartyAt(ctfTokens), erc1155)
+		asset = chains.Token(r.network.ID, r.partyAt(ctfTokens), erc1155)
 		asset.NFT = r.field("tokenId").Int
 	}
 	to := chains.UnknownParty()
 	if taker := r.field("taker"); [20]byte(taker.Bytes) != [20]byte{} {
-		to = party(taker)
+		to = r.party(taker)
 	}
-	index := r.add(chains.Effect{Kind: chains.KindTransfer, From: party(r.field("maker")), To: to, Asset: asset,
+	index := r.add(chains.Effect{Kind: chains.KindTransfer, From: r.party(r.field("maker")), To: to, Asset: asset,
 		Amount: chains.AtMost(r.field("makerAmount").Int), Path: "message/makerAmount"})
-	r.owners = append(r.owners, owner{party(r.field("signer")), index})
+	r.owners = append(r.owners, owner{r.party(r.field("signer")), index})
 	if r.field("takerAmount").Int.Sign() == 0 {
 		r.danger(HazardOrderWithoutPrice, index, "takerAmount is 0: the maker gets nothing for what the order gives")
 	}
@@ -61,6 +60,6 @@ func ctfOrder(r *reading) {
 // orders; each new order still needs a signature.
 func clobAuth(r *reading) {
 	if r.domain.name == "ClobAuthDomain" {
-		r.addFrom(chains.Effect{Kind: chains.KindMessage, From: party(r.field("address")), Path: "message"})
+		r.addFrom(chains.Effect{Kind: chains.KindMessage, From: r.party(r.field("address")), Path: "message"})
 	}
 }

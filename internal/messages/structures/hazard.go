@@ -2,10 +2,10 @@ package structures
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
@@ -16,6 +16,7 @@ const (
 	HazardEmptyDomain         = "eip712/empty-domain"          // the domain has no members
 	HazardNoChainID           = "eip712/no-chain-id"           // valid on every chain
 	HazardNoVerifyingContract = "eip712/no-verifying-contract" // valid for every contract with this name
+	HazardTextDomain          = "eip712/text-domain"           // the contract or the salt is text, as Cosmos chains have it
 	HazardUnusedTypes         = "eip712/unused-types"          // types that neither domain nor message uses
 	HazardUnlimitedApproval   = "eip712/unlimited-approval"    // 2^96 or more
 	HazardFarDeadline         = "eip712/far-deadline"          // more than FarDeadline ahead
@@ -29,7 +30,7 @@ const (
 
 // HazardNames returns all hazards of this package.
 func HazardNames() []string {
-	return []string{HazardEmptyDomain, HazardNoChainID, HazardNoVerifyingContract, HazardUnusedTypes, HazardUnlimitedApproval,
+	return []string{HazardEmptyDomain, HazardNoChainID, HazardNoVerifyingContract, HazardTextDomain, HazardUnusedTypes, HazardUnlimitedApproval,
 		HazardFarDeadline, HazardOrderWithoutPrice, HazardHiddenContents, HazardDelegatecall, HazardAgentApproval,
 		HazardUnknownType, HazardForeignOwner}
 }
@@ -45,12 +46,15 @@ func (r *reading) domainHazards() {
 		if r.domain.chainID == nil {
 			r.danger(HazardNoChainID, whole, "the domain names no chain: the signature is valid on every chain")
 		}
-		if r.domain.contract == nil || *r.domain.contract == [20]byte{} {
+		if r.domain.text != "" {
+			r.danger(HazardTextDomain, whole, "%s of the domain is text, as wallets of Cosmos chains write it: no contract verifies the message, but a chain that reads it as a transaction", r.domain.text)
+		}
+		if r.domain.text != "verifyingContract" && (r.domain.contract == nil || *r.domain.contract == [20]byte{}) {
 			r.danger(HazardNoVerifyingContract, whole, "the domain names no contract: the signature is valid for every contract with the name %q", r.domain.name)
 		}
 	}
 	if unused := r.data.UnusedTypes(); len(unused) > 0 {
-		r.danger(HazardUnusedTypes, whole, "neither the domain nor the message uses the type %s: it is not signed", unused[0])
+		r.danger(HazardUnusedTypes, whole, "neither the domain nor the message uses the type %q: it is not signed", unused[0])
 	}
 }
 
@@ -76,11 +80,10 @@ func (r *reading) keyHazard(v *eip712.Value) bool {
 	return false
 }
 
-// ownNames are the hazards of effects that typed data gives a name of its own.
+// ownNames are the hazards of effects, without the chain in front, that typed data gives a
+// name of its own.
 var ownNames = map[string]string{
-	ethereum.Name + "/" + evm.BlindCall:         HazardUnknownType,
-	ethereum.Name + "/" + evm.UnlimitedApproval: HazardUnlimitedApproval,
-	ethereum.Name + "/" + evm.AuthorityChange:   HazardAgentApproval,
+	evm.BlindCall: HazardUnknownType, evm.UnlimitedApproval: HazardUnlimitedApproval, evm.AuthorityChange: HazardAgentApproval,
 }
 
 // named reports whether the message has the hazard of an effect by its own name.
@@ -88,7 +91,7 @@ func (r *reading) named(hazard chains.Hazard) bool {
 	index, ok := hazard.Effect()
 	return ok && slices.ContainsFunc(r.hazards, func(own chains.Hazard) bool {
 		at, ok := own.Effect()
-		return ok && at == index && own.Name == ownNames[hazard.Name]
+		return ok && at == index && own.Name == ownNames[strings.TrimPrefix(hazard.Name, r.data.Chain+"/")]
 	})
 }
 
@@ -114,9 +117,12 @@ func (r *reading) allHazards(effects []chains.Effect, signer chains.Party) []cha
 }
 
 // deadline returns when a permission ends, and adds a hazard of the effect, or of the
-// whole message, if that is far ahead or never.
+// whole message, if that is far ahead or never. To take a permission back is never late.
 func (r *reading) deadline(v *eip712.Value, effect int) chains.Until {
 	until := untilOf(v)
+	if effect != whole && r.effects[effect].Kind == chains.KindRevoke {
+		return until
+	}
 	if until.Time.IsZero() || until.Time.After(r.now.Add(FarDeadline)) {
 		r.danger(HazardFarDeadline, effect, "it ends %s: more than 30 days ahead", endText(until))
 	}

@@ -4,7 +4,6 @@ import (
 	"math/big"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
@@ -33,7 +32,7 @@ func (r *reading) verifyingToken(standard string) (asset chains.Asset, ok bool) 
 	if r.domain.contract == nil {
 		return asset, false
 	}
-	return chains.Token(r.domain.network(), ethereum.PartyAt(*r.domain.contract), standard), true
+	return chains.Token(r.network.ID, r.partyAt(*r.domain.contract), standard), true
 }
 
 // permit2612 adds the allowance of an ERC-2612 permit.
@@ -42,13 +41,13 @@ func permit2612(r *reading) {
 	if !ok {
 		return
 	}
-	index := r.approve(party(r.field("owner")), r.field("spender"), asset, r.field("value").Int, "message")
+	index := r.approve(r.party(r.field("owner")), r.field("spender"), asset, r.field("value").Int, "message")
 	r.deadline(r.field("deadline"), index)
 }
 
 // approve adds an allowance, or its revocation if the value is 0.
 func (r *reading) approve(from chains.Party, spender *eip712.Value, asset chains.Asset, value *big.Int, path string) int {
-	effect := chains.Effect{Kind: chains.KindApprove, From: from, To: party(spender), Asset: asset, Amount: chains.Exactly(value), Path: path}
+	effect := chains.Effect{Kind: chains.KindApprove, From: from, To: r.party(spender), Asset: asset, Amount: chains.Exactly(value), Path: path}
 	switch {
 	case value.Sign() == 0:
 		effect.Kind, effect.Amount = chains.KindRevoke, chains.Quantity{}
@@ -73,8 +72,8 @@ func permitDAI(r *reading) {
 	if !ok {
 		return
 	}
-	index := r.approve(party(r.field("holder")), r.field("spender"), asset, value, "message")
-	if expiry := r.field("expiry"); expiry.Int.Sign() == 0 {
+	index := r.approve(r.party(r.field("holder")), r.field("spender"), asset, value, "message")
+	if expiry := r.field("expiry"); expiry.Int.Sign() == 0 && r.effects[index].Kind != chains.KindRevoke {
 		r.danger(HazardFarDeadline, index, "it ends never: an expiry of 0 means none")
 	} else {
 		r.deadline(expiry, index)
@@ -89,7 +88,7 @@ func permitNFT(r *reading) {
 		return
 	}
 	asset.NFT = r.field("tokenId").Int
-	index := r.add(chains.Effect{Kind: chains.KindApprove, From: chains.SignerParty(), To: party(r.field("spender")), Asset: asset,
+	index := r.add(chains.Effect{Kind: chains.KindApprove, From: chains.SignerParty(), To: r.party(r.field("spender")), Asset: asset,
 		Amount: chains.ExactlyUint(1), Path: "message"})
 	r.deadline(r.field("deadline"), index)
 }
@@ -101,7 +100,7 @@ func authorization3009(r *reading) {
 	if !ok {
 		return
 	}
-	index := r.addFrom(chains.Effect{Kind: chains.KindTransfer, From: party(r.field("from")), To: party(r.field("to")), Asset: asset,
+	index := r.addFrom(chains.Effect{Kind: chains.KindTransfer, From: r.party(r.field("from")), To: r.party(r.field("to")), Asset: asset,
 		Amount: chains.Exactly(r.field("value").Int), Path: "message"})
 	r.effects[index].Until = r.deadline(r.field("validBefore"), index)
 }
@@ -112,5 +111,5 @@ func cancel3009(r *reading) {
 	if !ok {
 		return
 	}
-	r.addFrom(chains.Effect{Kind: chains.KindSettings, From: party(r.field("authorizer")), Account: party(r.field("authorizer")), Asset: asset, Path: "message"})
+	r.addFrom(chains.Effect{Kind: chains.KindSettings, From: r.party(r.field("authorizer")), Account: r.party(r.field("authorizer")), Asset: asset, Path: "message"})
 }

@@ -44,7 +44,7 @@ func isPermit2Witness(encoded string) bool {
 
 // permit2Allowances adds the allowances of a permit or a batch of them.
 func permit2Allowances(r *reading) {
-	if !r.domain.is(permit2Contracts...) {
+	if !r.verifiedBy(permit2Contracts...) {
 		return
 	}
 	details := r.field("details")
@@ -74,7 +74,7 @@ func (r *reading) permit2Allowance(details *eip712.Value, path string) {
 // permit2Transfers adds what the spender may transfer once, to any address: at most the
 // permitted amount of each token.
 func permit2Transfers(r *reading) {
-	if !r.domain.is(permit2Contracts...) {
+	if !r.verifiedBy(permit2Contracts...) {
 		return
 	}
 	permitted := r.field("permitted")

@@ -7,6 +7,7 @@
 package structures
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/tron"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
 )
@@ -21,8 +24,7 @@ import (
 // Message is parsed typed data.
 type Message struct {
 	chains.Transaction
-	data   *eip712.TypedData
-	domain domain
+	read *reading
 }
 
 var _ chains.Caller = (*Message)(nil)
@@ -30,12 +32,12 @@ var _ chains.Caller = (*Message)(nil)
 // Calls implements chains.Caller. It returns the message as a call of its verifying
 // contract, if the domain names one.
 func (m *Message) Calls() []chains.Call {
-	d := &m.domain
-	if d.contract == nil {
+	r := m.read
+	if r.domain.contract == nil {
 		return nil
 	}
-	return []chains.Call{{Path: "message", Chain: d.network(), From: chains.SignerParty(), To: ethereum.PartyAt(*d.contract), Typed: &chains.Typed{
-		Type: m.data.EncodeType(m.data.PrimaryType), DomainName: d.name, DomainVersion: d.version, Members: typedMembers(&m.data.Message),
+	return []chains.Call{{Path: "message", Chain: r.network.ID, From: chains.SignerParty(), To: r.partyAt(*r.domain.contract), Typed: &chains.Typed{
+		Type: r.data.EncodeType(r.data.PrimaryType), DomainName: r.domain.name, DomainVersion: r.domain.version, Members: typedMembers(r.message),
 	}}}
 }
 
@@ -45,8 +47,41 @@ func Parse(text []byte, now time.Time) (*Message, error) { return Reader{Now: no
 
 // Reader reads typed data.
 type Reader struct {
-	Now   time.Time      // what deadlines are compared with
-	Chain ethereum.Chain // whose limits hold for the fees in messages
+	Now time.Time // what deadlines are compared with
+
+	// Chain returns the chain of a name, or nil if no message of it is signed. If Chain is
+	// nil, the chains have their default limits.
+	Chain func(name string) chains.Chain
+}
+
+// Judge is a chain whose accounts sign typed data.
+type Judge interface {
+	chains.Chain
+
+	// Contracts returns the network whose contracts verify a domain. The chain id is nil if
+	// the domain has none.
+	Contracts(chainID *big.Int) *evm.Network
+
+	// EffectHazards returns the dangers of the effects of a message, as for a transaction.
+	EffectHazards(effects []chains.Effect, signer chains.Party) []chains.Hazard
+}
+
+// judges have the default limits.
+var judges = map[string]Judge{ethereum.Name: ethereum.Chain{}, tron.Name: tron.Chain{}}
+
+// judge returns the chain of a name: the reader's, or the one with default limits for a
+// chain of the embedder's.
+func (by Reader) judge(name string) (Judge, error) {
+	if by.Chain == nil {
+		return judges[name], nil
+	}
+	switch chain := by.Chain(name).(type) {
+	case Judge:
+		return chain, nil
+	case nil:
+		return nil, statement.Malformed(eip712.Name, "domain.chainId", -1, "the domain is one of %s, and this engine does not sign for %s", name, name)
+	}
+	return judges[name], nil
 }
 
 // Parse reads typed data from JSON text. The error is a *chains.ParseError.
@@ -55,13 +90,18 @@ func (by Reader) Parse(text []byte) (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{data: data, message: &data.Message, now: by.Now, chain: by.Chain}
+	chain, err := by.judge(data.Chain)
+	if err != nil {
+		return nil, err
+	}
+	r := &reading{data: data, message: &data.Message, now: by.Now, chain: chain}
 	r.readDomain()
+	r.network = chain.Contracts(r.domain.chainID)
 	if r.read(); r.err != nil {
 		return nil, r.err
 	}
-	parts := statement.Parts{Chain: ethereum.Name, Fields: r.fields(), Effects: r.effects, Hazards: r.allHazards, Own: r.own, Digest: data.Digest()}
-	return &Message{parts.Transaction(), data, r.domain}, nil
+	parts := statement.Parts{Chain: data.Chain, Fields: r.fields(), Effects: r.effects, Hazards: r.allHazards, Own: r.own, Digest: data.Digest()}
+	return &Message{parts.Transaction(), r}, nil
 }
 
 // reading is a message whose effects are being derived.
@@ -70,12 +110,13 @@ type reading struct {
 	message *eip712.Value
 	now     time.Time
 	domain  domain
+	network *evm.Network // of the domain's contracts
 
 	effects []chains.Effect
 	shown   []chains.Field // the decoded calls
 	hazards []chains.Hazard
 	owners  []owner
-	chain   ethereum.Chain
+	chain   Judge
 
 	// own changes what depends on which accounts are our own; nil if nothing does.
 	own func(effects []chains.Effect, own func(chains.Party) bool)
@@ -87,6 +128,8 @@ type domain struct {
 	name, version string
 	chainID       *big.Int
 	contract      *[20]byte
+	salt          []byte
+	text          string // the name of a member that is text where EIP-712 has none
 }
 
 // owner is a party whose own signature an effect requires.
@@ -97,8 +140,12 @@ type owner struct {
 
 func (r *reading) readDomain() {
 	for i := range r.data.Domain.Members {
-		value := &r.data.Domain.Members[i].Value
-		switch r.data.Domain.Members[i].Name {
+		name, value := r.data.Domain.Members[i].Name, &r.data.Domain.Members[i].Value
+		if value.Kind() == eip712.KindString && name != "name" && name != "version" {
+			r.domain.text = cmp.Or(r.domain.text, name)
+			continue
+		}
+		switch name {
 		case "name":
 			r.domain.name = value.Text
 		case "version":
@@ -108,28 +155,33 @@ func (r *reading) readDomain() {
 		case "verifyingContract":
 			contract := [20]byte(value.Bytes)
 			r.domain.contract = &contract
+		case "salt":
+			r.domain.salt = value.Bytes
 		}
 	}
+	r.domain.chainID = r.domain.saltedChain()
 }
 
-// id returns the chain id, or 0 if the domain has none or it exceeds 64 bits.
-func (d *domain) id() uint64 {
-	if d.chainID == nil || !d.chainID.IsUint64() {
-		return 0
+// saltedTokens are tokens of Polygon's bridge, whose domain has the chain id as its salt
+// (maticnetwork/pos-portal, EIP712Base.sol and UChildDAI.sol): USDC.e, DAI, WETH and WBTC.
+var saltedTokens = [][20]byte{
+	contract("2791Bca1f2de4661ED88A30C99A7a9449Aa84174"), contract("8f3Cf7ad23Cd3CaDbD9735AFf958023239c6A063"),
+	contract("7ceB23fD6bC0adD59E62ac25578270cFf1b9f619"), contract("1BFD67037B42Cf73acF2047067bd4F2C47D9BfD6"),
+}
+
+// saltedChain returns the chain id, which of some tokens on Polygon is the salt.
+func (d *domain) saltedChain() *big.Int {
+	salt := new(big.Int).SetBytes(d.salt)
+	if d.chainID == nil && d.contract != nil && slices.Contains(saltedTokens, *d.contract) && salt.Cmp(big.NewInt(polygon)) == 0 {
+		return salt
 	}
-	return d.chainID.Uint64()
+	return d.chainID
 }
 
-// network returns the CAIP-2 id of the chain, or "eip155" if the domain names none.
-func (d *domain) network() string {
-	if d.chainID == nil || d.chainID.Sign() == 0 {
-		return "eip155"
-	}
-	return "eip155:" + d.chainID.String()
-}
-
-func (d *domain) is(contracts ...[20]byte) bool {
-	return d.contract != nil && slices.Contains(contracts, *d.contract)
+// verifiedBy reports whether one of some contracts verifies the message. They are known by
+// their addresses on the chains of EIP-155.
+func (r *reading) verifiedBy(contracts ...[20]byte) bool {
+	return r.data.Chain == ethereum.Name && r.domain.contract != nil && slices.Contains(contracts, *r.domain.contract)
 }
 
 // structure is a known type.
@@ -151,7 +203,7 @@ func (r *reading) read() {
 		r.danger(HazardHiddenContents, index, "a signature over the root is valid for every order in the tree")
 	}
 	if len(r.effects) == 0 {
-		r.hidden(r.undecoded(fmt.Sprintf("unknown type %s: what the signature permits is unknown", r.data.PrimaryType)))
+		r.hidden(r.undecoded(fmt.Sprintf("unknown type %q: what the signature permits is unknown", r.data.PrimaryType)))
 	}
 	r.cut()
 	for i := range r.effects {
@@ -190,7 +242,7 @@ func (r *reading) cut() {
 func (r *reading) undecoded(why string) int {
 	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner, Undecoded: true, Path: "message"}
 	if r.domain.contract != nil {
-		effect.To = ethereum.PartyAt(*r.domain.contract)
+		effect.To = r.partyAt(*r.domain.contract)
 	}
 	index := r.add(effect)
 	r.danger(HazardUnknownType, index, "%s", why)
@@ -200,7 +252,7 @@ func (r *reading) undecoded(why string) int {
 // hidden adds the hazard of a struct that has only a hash.
 func (r *reading) hidden(effect int) {
 	if m := r.message.Members; len(m) == 1 && m[0].Value.Type == "bytes32" {
-		r.danger(HazardHiddenContents, effect, "%s.%s is 32 bytes, like a hash or a root: the message does not contain what was hashed", r.data.PrimaryType, m[0].Name)
+		r.danger(HazardHiddenContents, effect, "%q is 32 bytes, like a hash or a root: the message does not contain what was hashed", r.data.PrimaryType+"."+m[0].Name)
 	}
 }
 
@@ -210,11 +262,18 @@ func (r *reading) add(effect chains.Effect) int {
 	if effect.By == "" {
 		effect.By = chains.BySigner
 	}
-	if effect.Kind == chains.KindTransfer && ethereum.Burns(r.domain.id(), effect.Asset, effect.To) {
+	if effect.Kind == chains.KindTransfer && r.burns(&effect) {
 		effect.Kind = chains.KindBurn
 	}
 	r.effects = append(r.effects, effect)
 	return len(r.effects) - 1
+}
+
+// burns reports whether what an effect transfers is lost, or left to be taken: nobody can
+// spend from that account, it is the token's own contract, or anyone can take what is there,
+// such as in a router.
+func (r *reading) burns(effect *chains.Effect) bool {
+	return r.network.Loses(effect.To) || r.network.IsShared(effect.To) || effect.Asset.Token.Equal(effect.To)
 }
 
 // addFrom adds an effect that requires the signature of its From party.
@@ -251,11 +310,14 @@ func at(v *eip712.Value, path ...string) *eip712.Value {
 func (r *reading) field(path ...string) *eip712.Value { return at(r.message, path...) }
 
 // party returns the party at an address in the message.
-func party(v *eip712.Value) chains.Party { return ethereum.PartyAt([20]byte(v.Bytes)) }
+func (r *reading) party(v *eip712.Value) chains.Party { return r.partyAt([20]byte(v.Bytes)) }
+
+// partyAt returns the party at an address of the domain's network.
+func (r *reading) partyAt(address [20]byte) chains.Party { return r.network.Party(address) }
 
 // token returns a token on the domain's chain.
 func (r *reading) token(v *eip712.Value, standard string) chains.Asset {
-	return chains.Token(r.domain.network(), party(v), standard)
+	return chains.Token(r.network.ID, r.party(v), standard)
 }
 
 // maxArg is the length of the longest value that a policy sees, in bytes.
@@ -267,17 +329,17 @@ func (r *reading) args() []chains.Arg {
 	args := []chains.Arg{}
 	for i := range r.data.Domain.Members {
 		m := &r.data.Domain.Members[i]
-		args = appendArg(args, "domain."+m.Name, &m.Value)
+		args = r.appendArg(args, "domain."+m.Name, &m.Value)
 	}
 	for i := range r.message.Members {
 		m := &r.message.Members[i]
-		args = appendArg(args, m.Name, &m.Value)
+		args = r.appendArg(args, m.Name, &m.Value)
 	}
 	return args
 }
 
-func appendArg(args []chains.Arg, name string, v *eip712.Value) []chains.Arg {
-	field, ok := plainField(name, v)
+func (r *reading) appendArg(args []chains.Arg, name string, v *eip712.Value) []chains.Arg {
+	field, ok := r.plainField(name, v)
 	if !ok || len(field.Value) > maxArg || field.Length > 0 {
 		return args
 	}

@@ -3,7 +3,6 @@ package structures
 import (
 	"strings"
 
-	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/evm"
 )
 
@@ -20,14 +19,14 @@ func safeTransaction(r *reading) {
 		return
 	}
 	data := r.field("data").Bytes
-	call := ethereum.AccountCall{ChainID: r.domain.id(), Account: *r.domain.contract, To: [20]byte(r.field("to").Bytes),
-		Value: r.field("value").Int, Data: data, Delegate: r.field("operation").Int.Uint64() == 1,
+	tx := evm.SafeTransaction{Safe: *r.domain.contract, Delegate: r.field("operation").Int.Uint64() == 1,
+		Call: evm.Transaction{To: [20]byte(r.field("to").Bytes), Value: r.field("value").Int, Data: data},
 		Refund: evm.SafeRefund{SafeTxGas: r.field("safeTxGas").Int, BaseGas: r.field("baseGas").Int, GasPrice: r.field("gasPrice").Int,
 			Token: [20]byte(r.field("gasToken").Bytes), Receiver: [20]byte(r.field("refundReceiver").Bytes), DataSize: len(data)},
 	}
-	r.calling(call.Read())
-	if call.Delegate && !strings.HasPrefix(ethereum.KnownContract(call.ChainID, call.To), "MultiSend") {
-		r.danger(HazardDelegatecall, whole, "the code of %s runs as the Safe and may do anything with it", ethereum.PartyAt(call.To))
+	r.calling(tx.Read(r.network))
+	if tx.Delegate && !strings.HasPrefix(r.network.KnownName(tx.Call.To), "MultiSend") {
+		r.danger(HazardDelegatecall, whole, "the code of %s runs as the Safe and may do anything with it", r.partyAt(tx.Call.To))
 	}
 }
 

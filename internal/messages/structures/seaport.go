@@ -34,10 +34,10 @@ const (
 // seaportOrder adds what the order offers: anyone who provides the consideration may
 // take it.
 func seaportOrder(r *reading) {
-	if !r.domain.is(seaportContracts...) {
+	if !r.verifiedBy(seaportContracts...) {
 		return
 	}
-	offerer := party(r.field("offerer"))
+	offerer := r.party(r.field("offerer"))
 	offer := r.field("offer").List
 	for i := range offer {
 		asset, ok := r.item(&offer[i])
@@ -63,7 +63,7 @@ func (r *reading) paid() bool {
 	for i := range consideration {
 		item := &consideration[i]
 		always := at(item, "startAmount").Int.Sign() > 0 && at(item, "endAmount").Int.Sign() > 0
-		if always && party(at(item, "recipient")).Equal(party(r.field("offerer"))) {
+		if always && r.party(at(item, "recipient")).Equal(r.party(r.field("offerer"))) {
 			return true
 		}
 	}
@@ -85,7 +85,7 @@ func (r *reading) item(v *eip712.Value) (asset chains.Asset, ok bool) {
 	var standard string
 	switch kind := at(v, "itemType").Int.Uint64(); kind {
 	case itemNative:
-		return chains.Native(r.domain.network()), true
+		return chains.Native(r.network.ID), true
 	case itemERC20:
 		return r.token(at(v, "token"), erc20), true
 	case itemERC721, itemERC721Criteria:

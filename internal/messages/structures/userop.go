@@ -1,6 +1,8 @@
 package structures
 
 import (
+	"slices"
+
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/evm"
@@ -23,7 +25,7 @@ var userOperations = []structure{
 
 // packedOperation is a user operation of EntryPoint 0.8 and 0.9.
 func packedOperation(r *reading) {
-	if r.domain.contract == nil || evm.EntryPointVersion(*r.domain.contract) < 8 {
+	if !r.atEntryPoint(r.domain.contract, 8, 9) {
 		return
 	}
 	o := r.operation(*r.domain.contract, "sender")
@@ -38,7 +40,7 @@ func packedOperation(r *reading) {
 // safeOperation is a user operation of a Safe, for EntryPoint 0.6 or 0.7.
 func safeOperation(r *reading) {
 	entryPoint := [20]byte(r.field("entryPoint").Bytes)
-	if version := evm.EntryPointVersion(entryPoint); version != 6 && version != 7 {
+	if !r.atEntryPoint(&entryPoint, 6, 7) {
 		return
 	}
 	o := r.operation(entryPoint, "safe")
@@ -52,6 +54,11 @@ func safeOperation(r *reading) {
 	}
 }
 
+// atEntryPoint reports whether a contract is an EntryPoint of one of two versions.
+func (r *reading) atEntryPoint(contract *[20]byte, versions ...int) bool {
+	return r.data.Chain == ethereum.Name && contract != nil && slices.Contains(versions, evm.EntryPointVersion(*contract))
+}
+
 // operation returns the members of an operation that its types have in common.
 func (r *reading) operation(entryPoint [20]byte, sender string) *evm.Operation {
 	return &evm.Operation{EntryPoint: entryPoint, Sender: [20]byte(r.field(sender).Bytes), InitCode: r.field("initCode").Bytes,
@@ -61,8 +68,8 @@ func (r *reading) operation(entryPoint [20]byte, sender string) *evm.Operation {
 // operate adds what an operation does, which depends on whether its sender and its
 // paymaster are our own.
 func (r *reading) operate(o *evm.Operation) {
-	r.calling(ethereum.ReadOperation(r.domain.id(), o))
-	sender := ethereum.PartyAt(o.Sender)
+	r.calling(o.Read(r.network))
+	sender := r.partyAt(o.Sender)
 	r.own = func(effects []chains.Effect, own func(chains.Party) bool) {
 		evm.ClaimFees(effects, own)
 		if own(sender) {
