@@ -258,6 +258,7 @@ mutants:
 	$(MUTANTS) ./store/postgres
 	$(MUTANTS) -with ./keystore/memory ./keystore/keyformat ./keystore/wallet ./keystore/file ./keystore ./keystore/internal/software
 	$(MUTANTS) ./policy ./internal/cli/policy/hosted
+	$(MUTANTS) -with ./policy ./internal/source
 	$(MUTANTS) -with ./httpapi .
 	$(MUTANTS) ./httpapi ./internal/cli/config ./internal/cli/lines
 	@if [ "$$COUNTERSIGN_REQUIRE" = all ] || { command -v gcc && command -v softhsm2-util; } >/dev/null; then \
