@@ -49,11 +49,8 @@ func (s *SignWith) Signer(keys []keystore.Key) (keystore.ECDSASigner, keystore.K
 // typed data do not tell apart.
 func (Chain) Contracts(*big.Int) *evm.Network { return network }
 
-// EffectHazards returns the dangers of the effects of a message, as for a transaction. No
-// message of Tron allows a fee.
-func (Chain) EffectHazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
-	return evm.Hazards(Name, effects, signer)
-}
+// MaxFee returns 0: what a message of Tron lets others take as a fee has the default bound.
+func (Chain) MaxFee() float64 { return 0 }
 
 // PartyOf returns the party at the address of a secp256k1 key.
 func PartyOf(pub keystore.PublicKey) chains.Party {

@@ -41,6 +41,7 @@ const fewEffects = 2
 type emitter struct {
 	effects []chains.Effect
 	held    holdings
+	signed  *Signed // of typed data
 }
 
 // add adds an effect of a call. It is authorized by the signature that authorizes the
@@ -56,7 +57,7 @@ func (e *emitter) addMoving(c *Call, effect chains.Effect, amount chains.Quantit
 	if effect.Path == "" {
 		effect.Path = c.path
 	}
-	if c.function != nil && effect.Function == "" {
+	if c.function != nil && effect.Function == "" && !c.typed {
 		effect.Function = c.function.signature
 		if !c.network.Brief {
 			effect.Args = c.arguments()

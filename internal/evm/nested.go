@@ -23,10 +23,14 @@ func (r *reader) nest(c *Call, values []value) {
 			call := c.child(c.caller, c.self, new(big.Int), v.bytes)
 			call.code, call.delegate = c.code, c.delegate
 			v.calls = []*Call{r.read(call)}
+		case v.role == roleOp && len(v.bytes) == 0:
+			v.calls = []*Call{} // the EntryPoint makes none
 		case v.role == roleOp:
 			sender := sibling(values, roleTarget).address()
 			call := c.child(at(c.self), sender, new(big.Int), v.bytes)
-			call.operator = &sender
+			if !c.typed { // whose requested signature is the sender's
+				call.operator = &sender
+			}
 			v.calls = []*Call{r.read(call)}
 		case v.role == rolePacked:
 			v.calls = r.packed(c, v.bytes)

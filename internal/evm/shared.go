@@ -225,6 +225,7 @@ func (e *emitter) left() {
 		}
 		burn := *held.inflow
 		burn.Kind, burn.From, burn.Amount = chains.KindBurn, burn.To, chains.AtLeast(held.least)
+		burn.Path = strings.TrimSuffix(burn.Path, refundPath)
 		e.effects = append(e.effects, burn)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // hyperliquid are the actions of Hyperliquid that are signed as structures of their
@@ -69,17 +70,15 @@ func hyperliquidAgent(r *reading) {
 	if !r.onHyperliquid() {
 		return
 	}
-	agent := r.party(r.field("agentAddress"))
-	index := r.add(chains.Effect{Kind: chains.KindAuthority, From: chains.SignerParty(), To: agent, Path: "message/agentAddress"})
-	r.danger(HazardAgentApproval, index, "%s may trade for the account from now on", agent)
+	r.add(chains.Effect{Kind: chains.KindAuthority, From: chains.SignerParty(), To: r.party(r.field("agentAddress")), Path: "message/agentAddress"})
 }
 
 // hyperliquidAction is the hash of any action, such as an order or a transfer.
 func hyperliquidAction(r *reading) {
-	index := r.undecoded("only the hash of a Hyperliquid action is signed: it may be any order or transfer")
+	index := r.undecoded()
 	for i := range r.message.Members {
 		if m := &r.message.Members[i]; m.Value.Type == "bytes32" {
-			r.danger(HazardHiddenContents, index, "%s is the hash of the action: the message does not contain what it does", m.Name)
+			r.danger(HazardHiddenContents, index, "%s is the hash of the action: the message does not contain what it does, which may be any order or transfer", m.Name)
 		}
 	}
 }
@@ -91,7 +90,7 @@ func (r *reading) textAddress(text string) chains.Party {
 	if !ok || err != nil || len(raw) != 20 {
 		return chains.UnknownParty()
 	}
-	return r.partyAt([20]byte(raw))
+	return r.network.Party(evm.Address(raw))
 }
 
 // decimalAmount parses a decimal number, such as "12.5", to units of 10^-decimals, or

@@ -2,6 +2,7 @@ package structures
 
 import (
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,10 +30,8 @@ var ledgerUSDC = []string{"USDC", "USDC:0x6d1e7cde53ba9467b783cb7c530ce054"}
 // ledgerAmount returns a token of the ledger and an amount of it, which is unknown for a
 // token whose decimals are not known.
 func (r *reading) ledgerAmount(token, amount string) (chains.Asset, chains.Quantity) {
-	for _, usdc := range ledgerUSDC {
-		if token == usdc {
-			return chains.Asset{Chain: r.ledger(), TokenID: "USDC"}, decimalAmount(amount, usdDecimals)
-		}
+	if slices.Contains(ledgerUSDC, token) {
+		return chains.Asset{Chain: r.ledger(), TokenID: "USDC"}, decimalAmount(amount, usdDecimals)
 	}
 	return chains.Asset{Chain: r.ledger(), TokenID: token}, chains.UnknownQuantity()
 }
@@ -71,9 +70,7 @@ func hyperliquidMultiSig(r *reading) {
 		return
 	}
 	for i, user := range users {
-		agent := r.textAddress(user)
-		index := r.add(chains.Effect{Kind: chains.KindAuthority, From: chains.SignerParty(), To: agent, Path: "message/signers/" + strconv.Itoa(i)})
-		r.danger(HazardAgentApproval, index, "%s is one of the %d keys of which %d must sign for the account from now on", agent, len(users), threshold)
+		r.add(chains.Effect{Kind: chains.KindAuthority, From: chains.SignerParty(), To: r.textAddress(user), Path: "message/signers/" + strconv.Itoa(i)})
 	}
 }
 

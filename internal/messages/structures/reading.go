@@ -36,7 +36,7 @@ func (m *Message) Calls() []chains.Call {
 	if r.domain.contract == nil {
 		return nil
 	}
-	return []chains.Call{{Path: "message", Chain: r.network.ID, From: chains.SignerParty(), To: r.partyAt(*r.domain.contract), Typed: &chains.Typed{
+	return []chains.Call{{Path: "message", Chain: r.network.ID, From: chains.SignerParty(), To: r.network.Party(*r.domain.contract), Typed: &chains.Typed{
 		Type: r.data.EncodeType(r.data.PrimaryType), DomainName: r.domain.name, DomainVersion: r.domain.version, Members: typedMembers(r.message),
 	}}}
 }
@@ -54,34 +54,35 @@ type Reader struct {
 	Chain func(name string) chains.Chain
 }
 
-// Judge is a chain whose accounts sign typed data.
-type Judge interface {
+// Verifier is a chain whose contracts verify typed data.
+type Verifier interface {
 	chains.Chain
 
-	// Contracts returns the network whose contracts verify a domain. The chain id is nil if
+	// Contracts returns the network of the contracts of a domain's chain id, which is nil if
 	// the domain has none.
 	Contracts(chainID *big.Int) *evm.Network
 
-	// EffectHazards returns the dangers of the effects of a message, as for a transaction.
-	EffectHazards(effects []chains.Effect, signer chains.Party) []chains.Hazard
+	// MaxFee bounds the fee of a message, in whole units of the native asset; 0 is the bound
+	// of the network.
+	MaxFee() float64
 }
 
-// judges have the default limits.
-var judges = map[string]Judge{ethereum.Name: ethereum.Chain{}, tron.Name: tron.Chain{}}
+// verifiers have the default limits.
+var verifiers = map[string]Verifier{ethereum.Name: ethereum.Chain{}, tron.Name: tron.Chain{}}
 
-// judge returns the chain of a name: the reader's, or the one with default limits for a
+// verifier returns the chain of a name: the reader's, or the one with default limits for a
 // chain of the embedder's.
-func (by Reader) judge(name string) (Judge, error) {
+func (by Reader) verifier(name string) (Verifier, error) {
 	if by.Chain == nil {
-		return judges[name], nil
+		return verifiers[name], nil
 	}
 	switch chain := by.Chain(name).(type) {
-	case Judge:
+	case Verifier:
 		return chain, nil
 	case nil:
 		return nil, statement.Malformed(eip712.Name, "domain.chainId", -1, "the domain is one of %s, and this engine does not sign for %s", name, name)
 	}
-	return judges[name], nil
+	return verifiers[name], nil
 }
 
 // Parse reads typed data from JSON text. The error is a *chains.ParseError.
@@ -90,11 +91,11 @@ func (by Reader) Parse(text []byte) (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	chain, err := by.judge(data.Chain)
+	chain, err := by.verifier(data.Chain)
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{data: data, message: &data.Message, now: by.Now, chain: chain}
+	r := &reading{data: data, message: &data.Message, now: by.Now, maxFee: chain.MaxFee()}
 	r.readDomain()
 	r.network = chain.Contracts(r.domain.chainID)
 	if r.read(); r.err != nil {
@@ -110,13 +111,13 @@ type reading struct {
 	message *eip712.Value
 	now     time.Time
 	domain  domain
-	network *evm.Network // of the domain's contracts
+	network *evm.Network // of the contracts to which the message is addressed
 
 	effects []chains.Effect
 	shown   []chains.Field // the decoded calls
 	hazards []chains.Hazard
 	owners  []owner
-	chain   Judge
+	maxFee  float64
 
 	// own changes what depends on which accounts are our own; nil if nothing does.
 	own func(effects []chains.Effect, own func(chains.Party) bool)
@@ -127,7 +128,7 @@ type reading struct {
 type domain struct {
 	name, version string
 	chainID       *big.Int
-	contract      *[20]byte
+	contract      *evm.Address
 	salt          []byte
 	text          string // the name of a member that is text where EIP-712 has none
 }
@@ -153,7 +154,7 @@ func (r *reading) readDomain() {
 		case "chainId":
 			r.domain.chainID = value.Int
 		case "verifyingContract":
-			contract := [20]byte(value.Bytes)
+			contract := evm.Address(value.Bytes)
 			r.domain.contract = &contract
 		case "salt":
 			r.domain.salt = value.Bytes
@@ -164,7 +165,7 @@ func (r *reading) readDomain() {
 
 // saltedTokens are tokens of Polygon's bridge, whose domain has the chain id as its salt
 // (maticnetwork/pos-portal, EIP712Base.sol and UChildDAI.sol): USDC.e, DAI, WETH and WBTC.
-var saltedTokens = [][20]byte{
+var saltedTokens = []evm.Address{
 	contract("2791Bca1f2de4661ED88A30C99A7a9449Aa84174"), contract("8f3Cf7ad23Cd3CaDbD9735AFf958023239c6A063"),
 	contract("7ceB23fD6bC0adD59E62ac25578270cFf1b9f619"), contract("1BFD67037B42Cf73acF2047067bd4F2C47D9BfD6"),
 }
@@ -180,7 +181,7 @@ func (d *domain) saltedChain() *big.Int {
 
 // verifiedBy reports whether one of some contracts verifies the message. They are known by
 // their addresses on the chains of EIP-155.
-func (r *reading) verifiedBy(contracts ...[20]byte) bool {
+func (r *reading) verifiedBy(contracts ...evm.Address) bool {
 	return r.data.Chain == ethereum.Name && r.domain.contract != nil && slices.Contains(contracts, *r.domain.contract)
 }
 
@@ -193,17 +194,17 @@ type structure struct {
 // read derives the effects and hazards.
 func (r *reading) read() {
 	encoded := r.data.EncodeType(r.data.PrimaryType)
-	if read, ok := byType[encoded]; ok {
+	if signed, ok := r.network.ReadTyped(evm.Typed{Type: encoded, Contract: r.domain.contract, Members: typedMembers(r.message)}); ok {
+		r.act(signed)
+	} else if read, ok := byType[encoded]; ok {
 		read(r)
-	} else if isPermit2Witness(encoded) {
-		permit2Transfers(r)
 	}
 	if r.data.PrimaryType == "BulkOrder" && len(r.effects) == 0 {
-		index := r.undecoded("the order is one of several under a root: the message does not contain the others")
+		index := r.undecoded()
 		r.danger(HazardHiddenContents, index, "a signature over the root is valid for every order in the tree")
 	}
 	if len(r.effects) == 0 {
-		r.hidden(r.undecoded(fmt.Sprintf("unknown type %q: what the signature permits is unknown", r.data.PrimaryType)))
+		r.hidden(r.undecoded())
 	}
 	r.cut()
 	for i := range r.effects {
@@ -217,6 +218,23 @@ func (r *reading) read() {
 	}
 	r.domainHazards()
 	r.keyHazard(r.message)
+}
+
+// act adds what the message does as an act that calls of contracts do too.
+func (r *reading) act(signed *evm.Signed) {
+	r.effects, r.shown, r.own = signed.Effects, signed.Fields, signed.Own
+	if signed.Problem != nil {
+		r.err = &chains.ParseError{Kind: chains.ErrMalformed, Chain: eip712.Name, Field: "message." + signed.Member, Offset: -1, Problem: signed.Problem.Error()}
+	}
+	for _, claim := range signed.Owners {
+		r.owners = append(r.owners, owner{claim.Party, claim.Effect})
+	}
+	for _, end := range signed.Ends {
+		r.ends(end.Until, end.Effect)
+	}
+	if !signed.Delegate.IsNone() {
+		r.danger(HazardDelegatecall, whole, "the code of %s runs as the Safe and may do anything with it", signed.Delegate)
+	}
 }
 
 // cut replaces the effects beyond those that a transaction may have by one that is not
@@ -239,14 +257,12 @@ func (r *reading) cut() {
 }
 
 // undecoded adds the message as an undecoded effect, and returns its index.
-func (r *reading) undecoded(why string) int {
+func (r *reading) undecoded() int {
 	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner, Undecoded: true, Path: "message"}
 	if r.domain.contract != nil {
-		effect.To = r.partyAt(*r.domain.contract)
+		effect.To = r.network.Party(*r.domain.contract)
 	}
-	index := r.add(effect)
-	r.danger(HazardUnknownType, index, "%s", why)
-	return index
+	return r.add(effect)
 }
 
 // hidden adds the hazard of a struct that has only a hash.
@@ -262,18 +278,8 @@ func (r *reading) add(effect chains.Effect) int {
 	if effect.By == "" {
 		effect.By = chains.BySigner
 	}
-	if effect.Kind == chains.KindTransfer && r.burns(&effect) {
-		effect.Kind = chains.KindBurn
-	}
-	r.effects = append(r.effects, effect)
+	r.effects = append(r.effects, r.network.Settled(effect))
 	return len(r.effects) - 1
-}
-
-// burns reports whether what an effect transfers is lost, or left to be taken: nobody can
-// spend from that account, it is the token's own contract, or anyone can take what is there,
-// such as in a router.
-func (r *reading) burns(effect *chains.Effect) bool {
-	return r.network.Loses(effect.To) || r.network.IsShared(effect.To) || effect.Asset.Token.Equal(effect.To)
 }
 
 // addFrom adds an effect that requires the signature of its From party.
@@ -310,10 +316,7 @@ func at(v *eip712.Value, path ...string) *eip712.Value {
 func (r *reading) field(path ...string) *eip712.Value { return at(r.message, path...) }
 
 // party returns the party at an address in the message.
-func (r *reading) party(v *eip712.Value) chains.Party { return r.partyAt([20]byte(v.Bytes)) }
-
-// partyAt returns the party at an address of the domain's network.
-func (r *reading) partyAt(address [20]byte) chains.Party { return r.network.Party(address) }
+func (r *reading) party(v *eip712.Value) chains.Party { return r.network.Party(evm.Address(v.Bytes)) }
 
 // token returns a token on the domain's chain.
 func (r *reading) token(v *eip712.Value, standard string) chains.Asset {
