@@ -106,10 +106,10 @@ func (r Reader) keccak(raw []byte) (chains.Transaction, error) {
 	personalFor := func(name string) (chains.Transaction, error) {
 		return r.readFor(name, func() (chains.Transaction, error) { return personal.Parse(raw) })
 	}
-	switch {
-	case bytes.HasPrefix(raw, []byte(personal.TronPrefix)):
-		return personalFor(tron.Name)
-	case bytes.HasPrefix(raw, []byte(personal.EthereumPrefix)), bytes.HasPrefix(raw, []byte{0x19, 0x00}):
+	switch chain := personal.ChainOf(raw); {
+	case chain != "":
+		return personalFor(chain)
+	case bytes.HasPrefix(raw, []byte{0x19, 0x00}):
 		return personalFor(ethereum.Name)
 	case len(raw) == 32:
 		return nil, refuse("32 bytes look like a hash, and its preimage is unknown: %s", cure)

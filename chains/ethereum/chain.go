@@ -98,6 +98,15 @@ func (Chain) Contracts(chainID *big.Int) *evm.Network {
 	return evm.OnChain(0, evm.NetworkID(0)+":"+chainID.String()) // of which no contract is known
 }
 
+// MessageKey implements chains.MessageSigner.
+func (Chain) MessageKey(signWith string) (chains.MessageKey, error) {
+	read, err := evm.ReadSignWith(Name, signWith)
+	if err != nil {
+		return nil, err
+	}
+	return &read, nil
+}
+
 // MaxFee returns Limits.MaxFee, which bounds the fees of messages too.
 func (c Chain) MaxFee() float64 { return c.limits.MaxFee }
 

@@ -50,7 +50,7 @@ func Parse(preimage []byte) (chains.Transaction, error) {
 		return nil, malformed("message", len(preimage)-len(message), "%s, so it cannot be shown", problem)
 	}
 	return statement.Parts{
-		Chain:  bitcoin.Name,
+		Chain:  bitcoin.Chain{},
 		Fields: []chains.Field{chains.Text("kind", "signed message (BIP-137)"), chains.Text("message", string(message))},
 		Effects: []chains.Effect{{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner,
 			Function: "signed message", Args: args(message), Path: "message"}},

@@ -201,7 +201,7 @@ func (m *offchain) transaction(raw []byte) chains.Transaction {
 	}
 	fields = append(fields, chains.Text("message", string(m.text)))
 	message := statement.Parts{
-		Chain: solana.Name, Fields: fields, Bytes: raw,
+		Chain: solana.Chain{}, Fields: fields, Bytes: raw,
 		Effects: []chains.Effect{{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner,
 			Function: "off-chain message", Args: args, Path: "message"}},
 		Hazards: func([]chains.Effect, chains.Party) []chains.Hazard { return personal.TextHazards(m.text) },

@@ -56,7 +56,7 @@ type Reader struct {
 
 // Verifier is a chain whose contracts verify typed data.
 type Verifier interface {
-	chains.Chain
+	chains.MessageSigner
 
 	// Contracts returns the network of the contracts of a domain's chain id, which is nil if
 	// the domain has none.
@@ -101,7 +101,7 @@ func (by Reader) Parse(text []byte) (*Message, error) {
 	if r.read(); r.err != nil {
 		return nil, r.err
 	}
-	parts := statement.Parts{Chain: data.Chain, Fields: r.fields(), Effects: r.effects, Hazards: r.allHazards, Own: r.own, Digest: data.Digest()}
+	parts := statement.Parts{Chain: chain, Fields: r.fields(), Effects: r.effects, Hazards: r.allHazards, Own: r.own, Digest: data.Digest()}
 	return &Message{parts.Transaction(), r}, nil
 }
 
