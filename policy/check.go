@@ -6,31 +6,35 @@ import (
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
-	"cel.dev/cel-go/common/types"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/source"
 	"github.com/countersign-dev/countersign/internal/syntax"
 )
 
-// checkRule refuses a rule that makes no sense, and warns of one that likely allows
-// more than intended.
-func (c *compiler) checkRule(r *rule, n source.Node) {
+// checkRuleName refuses a rule without a name of its own.
+func (c *compiler) checkRuleName(r *rule, n source.Node) {
 	for _, other := range c.file.rules {
 		if other.name == r.name {
 			n.Fail("another rule has this name")
 			break
 		}
 	}
-	switch {
-	case !ruleName.MatchString(r.name):
+	if !ruleName.MatchString(r.name) {
 		n.Fail("a rule needs a name of lower-case letters, digits and -, not %q", shorten(r.name))
-	case r.deny && (len(r.limits) > 0 || len(r.hazards) > 0 || len(r.approvals) > 0):
+	}
+}
+
+// checkRule refuses a rule that makes no sense, and warns of one that likely allows
+// more than intended.
+func (c *compiler) checkRule(r *rule, n source.Node) {
+	if r.deny && (len(r.limits) > 0 || len(r.hazards) > 0 || len(r.approvals) > 0) {
 		n.Fail("a deny has no limit, hazards or approvals")
 	}
 	c.checkDetails(r, n)
 	c.checkScope(r, n)
 	c.checkLimitSubjects(r, n)
+	c.checkAmounts(r, n)
 	if !r.deny {
 		c.lintAllow(r, n)
 	}
@@ -65,20 +69,23 @@ func (c *compiler) checkScope(r *rule, n source.Node) {
 	if r.request && r.when.names["effect"] {
 		n.Fail("a rule on request has no effect: use effects, or name a kind instead of request")
 	}
-	if constant, ok := r.when.expr().AsLiteral().(types.Bool); ok {
-		c.checkConstant(r, n, bool(constant))
-	}
 	for _, kind := range comparedKinds(r.when.expr()) {
 		if !r.request && !slices.Contains(r.kinds, kind) {
 			n.Fail("effect.kind is never '%s' in a rule on %s", kind, kindsText(r.kinds))
+			return
 		}
+	}
+	if value, ok := r.constant(); ok {
+		c.checkConstant(r, n, value)
 	}
 }
 
 func (c *compiler) checkConstant(r *rule, n source.Node, value bool) {
 	switch {
-	case !value:
+	case !value && r.when.expr().Kind() == ast.LiteralKind:
 		n.Fail("when is never true: this rule can never match")
+	case !value:
+		c.problems.Warn(n.Place(), r.name, "when is never true: this rule can never match")
 	case r.deny:
 		c.problems.Warn(n.Place(), r.name, "when is always true: this denies every %s", kindsText(r.kinds))
 	default:

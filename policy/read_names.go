@@ -66,7 +66,7 @@ func (c *compiler) readList(one source.Entry) {
 	if !c.checkName(one, "list") {
 		return
 	}
-	l := &list{place: one.NameAt}
+	l, before := &list{place: one.NameAt}, c.problems.Errors()
 	seen := map[string]bool{}
 	wallets := 0
 	for _, item := range one.Items("list " + one.Name) {
@@ -87,7 +87,7 @@ func (c *compiler) readList(one source.Entry) {
 	if wallets > maxWallets {
 		one.Fail("%d Solana addresses, a list has at most %d", wallets, maxWallets)
 	}
-	if len(l.addresses) == 0 {
+	if len(l.addresses) == 0 && c.problems.Errors() == before {
 		one.Fail("list %s is empty", one.Name)
 	}
 	l.value = newAddressList(l.addresses)
@@ -98,7 +98,7 @@ func (c *compiler) readAsset(one source.Entry) {
 	if !c.checkName(one, "asset") {
 		return
 	}
-	a := &asset{decimals: -1, place: one.NameAt}
+	a, before := &asset{decimals: -1, place: one.NameAt}, c.problems.Errors()
 	var token, id string
 	one.Fields("asset "+one.Name, map[string]func(source.Node){
 		"chain":    func(n source.Node) { a.Chain = readChainID(n) },
@@ -108,6 +108,9 @@ func (c *compiler) readAsset(one source.Entry) {
 		"standard": func(n source.Node) { a.Standard = n.Text("standard") },
 	})
 	c.assets[one.Name] = a
+	if c.problems.Errors() > before {
+		return
+	}
 	if err := a.identify(token, id); err != nil {
 		one.FailName("asset %s: %v", one.Name, err)
 		return
