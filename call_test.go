@@ -122,7 +122,7 @@ func TestCallCharges(t *testing.T) {
 				}
 			}
 			before := f.Signing.Signatures.Load()
-			refusal(t, sign(t.Context()), activity.ReasonLimitExceeded, "limit daily: 0 left of 2")
+			refusal(t, sign(t.Context()), activity.ReasonLimitExceeded, "1 is over the 0 left of 2 in 24h0m0s")
 			if f.Signing.Signatures.Load() != before {
 				t.Error("signed over the limit")
 			}

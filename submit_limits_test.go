@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math/big"
 	"sync"
 	"sync/atomic"
@@ -50,7 +51,11 @@ func (d *daily) Decide(ctx context.Context, asked access.Authorization) (access.
 	case d.dearer:
 		return access.Decision{Approvals: []access.Group{{Rule: "large", Count: 2}}}, nil
 	}
-	return decision, &access.LimitExceeded{Limit: "daily", Left: new(big.Int), Text: "limit daily: 0 left of 2", Frees: frees}
+	refusal := &store.LimitError{Charge: charge, Left: new(big.Int)}
+	if !frees.IsZero() {
+		refusal.RetryAfter = frees.Sub(asked.Now)
+	}
+	return decision, fmt.Errorf("%w: %w", access.ErrDenied, refusal)
 }
 
 func withDecider(d access.Decider) func(*countersign.Config) {
@@ -80,7 +85,7 @@ func TestLimitChargedOnce(t *testing.T) {
 		}
 	}
 	_, err := f.Engine.Submit(t.Context(), next(f))
-	refused := refusal(t, err, activity.ReasonLimitExceeded, "limit daily: 0 left of 2")
+	refused := refusal(t, err, activity.ReasonLimitExceeded, "1 is over the 0 left of 2 in 24h0m0s")
 	if refused.RetryAfter <= 23*time.Hour || refused.RetryAfter > 24*time.Hour {
 		t.Errorf("retry after %v", refused.RetryAfter)
 	}

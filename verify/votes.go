@@ -39,7 +39,7 @@ func Votes(record *activity.Record, members []access.Member) ([]access.Vote, err
 	}
 	votes, err := verifyVotes(record.Request.Body, record.Votes, members, shown)
 	if err == nil && record.Status == activity.StatusCompleted {
-		err = enoughVotes(votes, record.Decision.Groups())
+		err = enoughVotes(votes, record.Decision.Required)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrVotes, err)

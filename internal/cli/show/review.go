@@ -160,7 +160,7 @@ func selectionWord(selection activity.Selection) string {
 }
 
 // MissingText describes the votes that a group still needs.
-func MissingText(group activity.ApprovalGroup) string {
+func MissingText(group activity.Group) string {
 	var voters []string
 	if group.Tag != "" {
 		voters = append(voters, "with tag "+group.Tag)
