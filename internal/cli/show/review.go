@@ -145,11 +145,11 @@ func waitingFields(waiting *api.Activity) []chains.Field {
 	return fields
 }
 
-func voterName(vote *api.Vote) string {
-	if vote.User.Name == "" {
+func voterName(vote *activity.Vote) string {
+	if vote.UserName == "" {
 		return vote.UserID
 	}
-	return vote.User.Name + ", " + vote.UserID
+	return vote.UserName + ", " + vote.UserID
 }
 
 func selectionWord(selection activity.Selection) string {
