@@ -104,7 +104,8 @@ func TestAnsweredVotes(t *testing.T) {
 		PublicKey: "02", Signature: "30", Scheme: "SIGNATURE_SCHEME_TK_API_P256", CreatedAt: at}
 	recorded := shown
 	recorded.Credential, recorded.StampedAt, recorded.UserSince = "api-key:02", at, at
-	record := activity.Record{ID: "a", Request: &activity.Request{Type: activity.TypeSignTransaction, Intent: activity.SignTransactionIntent{}}, Votes: []activity.Vote{recorded}}
+	record := vectors(t)["example_superset_sign_transaction.json"].record(t)
+	record.Votes = []activity.Vote{recorded}
 	var answer struct {
 		Activity struct{ Votes activity.AnsweredVotes }
 	}
