@@ -98,7 +98,7 @@ nocgo:
 	CGO_ENABLED=0 go test $(LIMIT) $(AT_ONCE) -short ./...
 
 # The packages that start goroutines or share memory between callers.
-RACE = . ./httpapi ./stamp ./keystore ./keystore/internal/software ./keystore/memory ./keystore/file ./keystore/pkcs11 \
+RACE = . ./internal/approvals ./httpapi ./stamp ./keystore ./keystore/internal/software ./keystore/memory ./keystore/file ./keystore/pkcs11 \
 	./store/... ./otp ./chains/bitcoin \
 	$$(go list ./internal/cli/... | grep -v '/cli$$')
 
@@ -112,10 +112,10 @@ race:
 
 # Runs the fast tests of the packages that share most with the race detector.
 raced:
-	go test $(LIMIT) $(AT_ONCE) -race -short . ./httpapi ./stamp ./keystore/memory ./store/memory ./store/internal/...
+	go test $(LIMIT) $(AT_ONCE) -race -short . ./internal/approvals ./httpapi ./stamp ./keystore/memory ./store/memory ./store/internal/...
 
 # The packages with clocks, processes or servers in them.
-TIMED = . ./client ./httpapi/... ./keystore/file ./keystore/pkcs11 ./otp/... ./policy ./store/... ./cmd/... ./internal/cli/... ./docs ./interop
+TIMED = . ./internal/approvals ./client ./httpapi/... ./keystore/file ./keystore/pkcs11 ./otp/... ./policy ./store/... ./cmd/... ./internal/cli/... ./docs ./interop
 
 # Runs them beside LOOPS busy loops, with time-outs that grow with the load.
 LOOPS = 20
@@ -236,7 +236,7 @@ COVERED = $$(go list $(READERS) | grep -v 'test$$')
 # Prints the share of statements in those packages that their tests and the engine's
 # cover.
 cover:
-	@go test -coverpkg=$$(echo $(COVERED) | tr ' ' ,) -coverprofile=cover.out $(COVERED) . > cover.log || { cat cover.log; exit 1; }
+	@go test -coverpkg=$$(echo $(COVERED) | tr ' ' ,) -coverprofile=cover.out $(COVERED) . ./internal/approvals ./verify > cover.log || { cat cover.log; exit 1; }
 	@awk '!/^mode:/ { n[$$1] = $$2; if ($$3) hit[$$1] = 1 } \
 	  END { for (b in n) { p = b; sub("/[^/]*$$", "", p); all[p] += n[b]; if (hit[b]) got[p] += n[b] } \
 	        for (p in all) printf "%6.1f %% of %5d  %s\n", 100 * got[p] / all[p], all[p], p }' cover.out | sort -k5
@@ -250,13 +250,13 @@ mutants:
 	@test -n "$$COUNTERSIGN_SUITES" || echo "COUNTERSIGN_SUITES is not set: refusals that only the suites test will survive"
 	go build -C tools -o ../$(MUTANTS) ./mutants
 	$(MUTANTS) $$(go list ./chains/... ./internal/evm ./internal/rlp | grep -v 'test$$')
-	$(MUTANTS) -with .,./httpapi ./internal/strictjson ./internal/edwards25519 ./activity ./stamp
-	$(MUTANTS) -with .,./httpapi ./otp/... ./internal/otpledger ./store ./store/memory ./store/bolt ./store/internal/leases
+	$(MUTANTS) -with .,./internal/approvals,./verify,./httpapi ./internal/strictjson ./internal/edwards25519 ./activity ./stamp
+	$(MUTANTS) -with .,./internal/approvals,./httpapi ./otp/... ./internal/otpledger ./store ./store/memory ./store/bolt ./store/internal/leases
 	$(MUTANTS) ./store/postgres
 	$(MUTANTS) -with ./keystore/memory ./keystore/keyformat ./keystore/wallet ./keystore/file ./keystore ./keystore/internal/software
 	$(MUTANTS) ./policy ./internal/cli/policy/hosted
 	$(MUTANTS) -with ./policy ./internal/source
-	$(MUTANTS) -with ./httpapi .
+	$(MUTANTS) -with ./internal/approvals,./verify,./httpapi .
 	$(MUTANTS) ./httpapi ./internal/cli/config ./internal/cli/lines
 	@if [ "$$COUNTERSIGN_REQUIRE" = all ] || { command -v gcc && command -v softhsm2-util; } >/dev/null; then \
 	  CGO_ENABLED=1 $(MUTANTS) ./keystore/pkcs11; \
