@@ -244,7 +244,7 @@ func (c *Call) callerParty() chains.Party {
 
 // codeParty returns the account whose code runs, unknown if it cannot be read.
 func (c *Call) codeParty() chains.Party {
-	if c.code == (Address{}) && c.problem != "" && c.depth > 0 {
+	if c.unread {
 		return chains.UnknownParty()
 	}
 	return c.party(c.code)
