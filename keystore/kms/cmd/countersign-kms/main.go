@@ -1,0 +1,19 @@
+// Command countersign-kms is the command countersign with keys in key services. docs/kms.md is
+// its manual.
+package main
+
+import (
+	"os"
+
+	"github.com/countersign-dev/countersign/internal/cli"
+	"github.com/countersign-dev/countersign/keystore/kms/awskms"
+)
+
+func main() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, backends())) }
+
+// backends returns the key services by the scheme of their URIs.
+func backends() cli.Backends {
+	return cli.Backends{
+		awskms.Scheme: {Service: awskms.New()},
+	}
+}
