@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/countersign-dev/countersign/internal/trust"
 )
 
 // AddKMS adds a key to the section kms of a configuration, as one line. Everything else in the
@@ -163,7 +166,7 @@ func replaceWith(path string, text []byte, want *Config) error {
 	if _, err := file.Write(text); err != nil {
 		return err
 	}
-	if err := file.Chmod(info.Mode().Perm()); err != nil {
+	if err := errors.Join(trust.KeepOwner(file, info), file.Chmod(info.Mode().Perm())); err != nil {
 		return err
 	}
 	if err := file.Sync(); err != nil {

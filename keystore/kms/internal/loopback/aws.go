@@ -1,4 +1,6 @@
-package awskms_test
+// Package loopback has servers on loopback that speak what the packages here ask of key
+// services, for tests. Their keys and faults are those of remotetest.Keys.
+package loopback
 
 import (
 	"encoding/base64"
@@ -17,40 +19,48 @@ import (
 	"github.com/countersign-dev/countersign/keystore/remote/remotetest"
 )
 
-// server speaks the calls of AWS KMS that the package makes, over JSON 1.1 on loopback. It
+// AWS speaks the calls of AWS KMS that the package makes, over JSON 1.1 on loopback. It
 // checks each request against the API model (shapes SignRequest, GetPublicKeyRequest,
 // CreateKeyRequest and CreateAliasRequest of kms 2014-11-01): which members there are, which are
 // required, and what the key spec allows. Looked at in botocore's service-2.json and in
 // aws-sdk-go-v2's generated types on 26 November 2026.
-type server struct {
+type AWS struct {
 	*httptest.Server
-	t    *testing.T
-	keys *remotetest.Keys
+	Keys *remotetest.Keys
+
+	t testing.TB
 
 	mu      sync.Mutex
-	aliases map[string]string
+	Aliases map[string]string // from alias/NAME to the names of keys
 	calls   []string
 	code    string // if set, every answer is this error
 }
 
-const accountARN = "arn:aws:kms:eu-central-1:111122223333:"
+// AccountARN begins the ARNs of the keys.
+const AccountARN = "arn:aws:kms:eu-central-1:111122223333:"
 
-func newServer(t *testing.T) *server {
+// NewAWS starts a server, which ends with the test.
+func NewAWS(t testing.TB) *AWS {
 	t.Helper()
-	s := &server{t: t, keys: remotetest.NewKeys(), aliases: map[string]string{}}
+	s := &AWS{t: t, Keys: remotetest.NewKeys(), Aliases: map[string]string{}}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
 	return s
 }
 
-// use has the default chain find this server and credentials.
-func (s *server) use(t *testing.T) {
-	t.Helper()
-	for name, value := range map[string]string{
+// SetCode makes every answer an error with this code; "" none.
+func (s *AWS) SetCode(code string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.code = code
+}
+
+// Environment returns the variables that have the default chain find this server, and
+// credentials for it.
+func (s *AWS) Environment() map[string]string {
+	return map[string]string{
 		"AWS_ENDPOINT_URL_KMS": s.URL, "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "",
 		"AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_EC2_METADATA_DISABLED": "true", "AWS_REGION": "", "AWS_PROFILE": "",
-	} {
-		t.Setenv(name, value)
 	}
 }
 
@@ -70,7 +80,8 @@ var specs = map[remote.Scheme][3]string{
 	remote.P256:      {"ECC_NIST_P256", "ECDSA_SHA_256", "DIGEST"},
 }
 
-func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP implements http.Handler.
+func (s *AWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	call, found := strings.CutPrefix(r.Header.Get("X-Amz-Target"), "TrentService.")
 	body, err := io.ReadAll(r.Body)
 	if !found || err != nil || r.Method != http.MethodPost || r.URL.Path != "/" || r.Header.Get("Content-Type") != "application/x-amz-json-1.1" {
@@ -98,7 +109,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, call, input)
 }
 
-func (s *server) checkMembers(call string, input map[string]any) {
+func (s *AWS) checkMembers(call string, input map[string]any) {
 	model, ok := models[call]
 	if !ok {
 		s.t.Errorf("the call %q", call)
@@ -116,8 +127,8 @@ func (s *server) checkMembers(call string, input map[string]any) {
 }
 
 // misbehave answers the faults that are the service's.
-func (s *server) misbehave(w http.ResponseWriter, r *http.Request, call string) bool {
-	fault, over := s.keys.Fault()
+func (s *AWS) misbehave(w http.ResponseWriter, r *http.Request, call string) bool {
+	fault, over := s.Keys.Fault()
 	switch fault {
 	case keystoretest.Throttled:
 		fail(w, http.StatusBadRequest, "ThrottlingException", "Rate exceeded")
@@ -151,17 +162,17 @@ func fail(w http.ResponseWriter, status int, code, message string) {
 }
 
 // name returns the name of the key with a KeyId.
-func (s *server) name(keyID string) string {
+func (s *AWS) name(keyID string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name := strings.TrimPrefix(strings.TrimPrefix(keyID, accountARN), "key/")
-	if target, ok := s.aliases[name]; ok {
+	name := strings.TrimPrefix(strings.TrimPrefix(keyID, AccountARN), "key/")
+	if target, ok := s.Aliases[name]; ok {
 		return target
 	}
 	return name
 }
 
-func (s *server) answer(w http.ResponseWriter, call string, input map[string]any) {
+func (s *AWS) answer(w http.ResponseWriter, call string, input map[string]any) {
 	switch call {
 	case "CreateKey":
 		s.createKey(w, input)
@@ -169,23 +180,23 @@ func (s *server) answer(w http.ResponseWriter, call string, input map[string]any
 	case "CreateAlias":
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if _, exists := s.aliases[input["AliasName"].(string)]; exists {
+		if _, exists := s.Aliases[input["AliasName"].(string)]; exists {
 			fail(w, http.StatusBadRequest, "AlreadyExistsException", "An alias with the name exists already")
 			return
 		}
-		s.aliases[input["AliasName"].(string)] = input["TargetKeyId"].(string)
+		s.Aliases[input["AliasName"].(string)] = input["TargetKeyId"].(string)
 		_, _ = io.WriteString(w, "{}")
 		return
 	}
 	name := s.name(input["KeyId"].(string))
-	scheme, ok := s.keys.Scheme(name)
+	scheme, ok := s.Keys.Scheme(name)
 	if !ok {
-		fail(w, http.StatusBadRequest, "NotFoundException", fmt.Sprintf("Key '%s%s' does not exist", accountARN, name))
+		fail(w, http.StatusBadRequest, "NotFoundException", fmt.Sprintf("Key '%s%s' does not exist", AccountARN, name))
 		return
 	}
-	answer := map[string]any{"KeyId": accountARN + "key/" + name}
+	answer := map[string]any{"KeyId": AccountARN + "key/" + name}
 	if call == "GetPublicKey" {
-		answer["PublicKey"], answer["KeySpec"], answer["CustomerMasterKeySpec"] = s.keys.SPKI(name), specs[scheme][0], specs[scheme][0]
+		answer["PublicKey"], answer["KeySpec"], answer["CustomerMasterKeySpec"] = s.Keys.SPKI(name), specs[scheme][0], specs[scheme][0]
 		answer["KeyUsage"], answer["SigningAlgorithms"] = "SIGN_VERIFY", []string{specs[scheme][1]}
 	} else {
 		signature := s.sign(name, scheme, input)
@@ -194,7 +205,7 @@ func (s *server) answer(w http.ResponseWriter, call string, input map[string]any
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-func (s *server) sign(name string, scheme remote.Scheme, input map[string]any) []byte {
+func (s *AWS) sign(name string, scheme remote.Scheme, input map[string]any) []byte {
 	message, err := base64.StdEncoding.DecodeString(input["Message"].(string))
 	if err != nil || len(message) > 4096 || specs[scheme][2] == "DIGEST" && len(message) != 32 {
 		s.t.Errorf("a message of %d bytes: %v", len(message), err)
@@ -202,27 +213,27 @@ func (s *server) sign(name string, scheme remote.Scheme, input map[string]any) [
 	if input["SigningAlgorithm"] != specs[scheme][1] || input["MessageType"] != specs[scheme][2] {
 		s.t.Errorf("%s of %s for a key on %s", input["SigningAlgorithm"], input["MessageType"], scheme)
 	}
-	signature, err := s.keys.Sign(name, message, remotetest.DER)
+	signature, err := s.Keys.Sign(name, message, remotetest.DER)
 	if err != nil {
 		s.t.Error(err)
 	}
 	return signature
 }
 
-func (s *server) createKey(w http.ResponseWriter, input map[string]any) {
+func (s *AWS) createKey(w http.ResponseWriter, input map[string]any) {
 	for scheme, spec := range specs {
 		if input["KeySpec"] == spec[0] && input["KeyUsage"] == "SIGN_VERIFY" {
-			id := fmt.Sprintf("1234abcd-12ab-34cd-56ef-%012d", len(s.aliases))
-			s.keys.Generate(id, scheme)
-			_ = json.NewEncoder(w).Encode(map[string]any{"KeyMetadata": map[string]any{"KeyId": id, "Arn": accountARN + "key/" + id, "KeySpec": spec[0]}})
+			id := fmt.Sprintf("1234abcd-12ab-34cd-56ef-%012d", len(s.Aliases))
+			s.Keys.Generate(id, scheme)
+			_ = json.NewEncoder(w).Encode(map[string]any{"KeyMetadata": map[string]any{"KeyId": id, "Arn": AccountARN + "key/" + id, "KeySpec": spec[0]}})
 			return
 		}
 	}
 	s.t.Errorf("CreateKey of %v", input)
 }
 
-// called returns the calls since it was last called.
-func (s *server) called() []string {
+// Called returns the calls since it was last called.
+func (s *AWS) Called() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	calls := slices.Clone(s.calls)
