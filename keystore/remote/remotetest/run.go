@@ -118,8 +118,8 @@ func (h Harness) vectors(t *testing.T) {
 			v.Sign(t, chainvectors.Engine(t, h.open(t, remote.Options{}, h.pinned("vector"))), keystoretest.Organization, name)
 		})
 	}
-	if signed < 3 {
-		t.Errorf("%d vectors", signed)
+	if signed == 0 {
+		t.Error("no vectors for its curves")
 	}
 }
 

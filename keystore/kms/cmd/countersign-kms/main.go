@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/cli"
 	"github.com/countersign-dev/countersign/keystore/kms/awskms"
+	"github.com/countersign-dev/countersign/keystore/kms/vaulttransit"
 )
 
 func main() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, backends())) }
@@ -14,6 +15,7 @@ func main() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, back
 // backends returns the key services by the scheme of their URIs.
 func backends() cli.Backends {
 	return cli.Backends{
-		awskms.Scheme: {Service: awskms.New()},
+		awskms.Scheme:       {Service: awskms.New()},
+		vaulttransit.Scheme: {Service: vaulttransit.New()},
 	}
 }
