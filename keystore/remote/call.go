@@ -133,7 +133,9 @@ func (k *key) explain(caller, bounded context.Context, err error) error {
 		return caller.Err()
 	case k.store.base.Err() != nil:
 		return keystore.ErrClosed
-	case bounded.Err() != nil:
+	case errors.Is(err, context.DeadlineExceeded) && isCallers(caller, bounded):
+		return context.DeadlineExceeded // a client may notice before the context does
+	case bounded.Err() != nil, errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w: %v: no answer within %v: %w", keystore.ErrUnavailable, k, k.store.options.Timeout, errNoAnswer)
 	}
 	for _, class := range classes {
@@ -142,6 +144,13 @@ func (k *key) explain(caller, bounded context.Context, err error) error {
 		}
 	}
 	return fmt.Errorf("%w: %v: %w", keystore.ErrUnavailable, k, err)
+}
+
+// isCallers reports whether the deadline of a call is the caller's, and not that of Timeout.
+func isCallers(caller, bounded context.Context) bool {
+	callers, ok := caller.Deadline()
+	earliest, _ := bounded.Deadline()
+	return ok && callers.Equal(earliest)
 }
 
 // errNoAnswer stands for the error of a context that was ours and not the caller's.

@@ -59,7 +59,8 @@ type Key interface {
 // Generator is a Service that creates keys.
 type Generator interface {
 	// Generate creates a key that cannot leave the service, in hardware if the service has
-	// any, and returns the URI to pin it by. uri says where, name what to call it.
+	// any, and returns the URI to pin it by. uri says where, as the service's documentation
+	// describes it, and name what to call it.
 	Generate(ctx context.Context, uri, name string, scheme Scheme) (created string, err error)
 }
 

@@ -140,9 +140,6 @@ func (s *serviceKey) generate(cmd *cobra.Command, curve keystore.Curve) error {
 		return err
 	}
 	service, scheme, err := deployment.Services(cmd.Context()).Of(s.uri)
-	if err == nil {
-		err = service.Check(s.uri)
-	}
 	if err != nil {
 		return console.Usagef("--uri: %v", err)
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/cli"
 	"github.com/countersign-dev/countersign/keystore/kms/awskms"
+	"github.com/countersign-dev/countersign/keystore/kms/azurekms"
+	"github.com/countersign-dev/countersign/keystore/kms/gcpkms"
 	"github.com/countersign-dev/countersign/keystore/kms/vaulttransit"
 )
 
@@ -17,5 +19,7 @@ func backends() cli.Backends {
 	return cli.Backends{
 		awskms.Scheme:       {Service: awskms.New()},
 		vaulttransit.Scheme: {Service: vaulttransit.New()},
+		gcpkms.Scheme:       {Service: gcpkms.New()},
+		azurekms.Scheme:     {Service: azurekms.New(azurekms.Options{})},
 	}
 }
