@@ -57,7 +57,7 @@ func (b *ballot) found(on *activity.Record) *activity.Record {
 // stored returns the record of an activity in the store.
 func (b *ballot) stored(on *activity.Record) *activity.Record {
 	b.t.Helper()
-	found, err := b.Config.Store.Find(b.t.Context(), enginetest.Organization, on.Request.Fingerprint)
+	found, err := b.Config.Store.(store.Waiter).Find(b.t.Context(), enginetest.Organization, on.Request.Fingerprint)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Filter selects the activities that [Store.List] returns. Empty members do not
+// Filter selects the activities that [Lister.List] returns. Empty members do not
 // restrict the selection.
 type Filter struct {
 	Statuses []string

@@ -21,6 +21,7 @@ const BeginAttempts = 3
 // Keeper keeps the records of an engine.
 type Keeper struct {
 	Store       store.Store
+	Waiter      store.Waiter  // of the store; nil: no activity can wait
 	ProofSigner crypto.Signer // may be nil
 	Log         bool          // activities that end are appended to the transparency log
 	Logger      *slog.Logger

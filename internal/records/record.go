@@ -133,7 +133,7 @@ func (k *Keeper) Replace(ctx context.Context, record *activity.Record, revision 
 		return err
 	}
 	stored.Revision = revision
-	return k.Store.Replace(ctx, stored, k.Now(), nil)
+	return k.Waiter.Replace(ctx, stored, k.Now(), nil)
 }
 
 // KeepUntil returns how long a record is kept: at least as long as its body is live,

@@ -17,7 +17,7 @@ import (
 // process holds it.
 const replaceTTL = time.Minute
 
-// Replace implements store.Store.
+// Replace implements store.Waiter.
 func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.Time, change store.Change) error {
 	if err := s.usable(ctx); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (t *transaction) replace(activity store.Activity, change store.Change) erro
 	return t.write(&activity)
 }
 
-// Find implements store.Store.
+// Find implements store.Waiter.
 func (s *Store) Find(ctx context.Context, organizationID string, fingerprint store.Fingerprint) (store.Activity, error) {
 	if err := s.usable(ctx); err != nil {
 		return store.Activity{}, err
@@ -95,7 +95,7 @@ func (s *Store) Find(ctx context.Context, organizationID string, fingerprint sto
 	return *found, nil
 }
 
-// List implements store.Store.
+// List implements store.Lister.
 func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (found []store.Activity, err error) {
 	if err := s.usable(ctx); err != nil {
 		return nil, err
@@ -107,12 +107,12 @@ func (s *Store) List(ctx context.Context, organizationID string, filter store.Fi
 	return filter.Ordered(found), err
 }
 
-// Count implements store.Store.
-func (s *Store) Count(ctx context.Context, organizationID string, filter store.Filter) (count int, err error) {
+// CountWaiting implements store.Waiter.
+func (s *Store) CountWaiting(ctx context.Context, organizationID, user string) (count int, err error) {
 	if err := s.usable(ctx); err != nil {
 		return 0, err
 	}
-	filter.Limit = store.MaxList
+	filter := store.Filter{User: user, Waiting: true, Limit: store.MaxList}
 	err = s.view(func(tx *transaction) error {
 		found, err := tx.list(organizationID, &filter, func([]byte) []byte { return nil })
 		count = len(found)
@@ -183,7 +183,7 @@ func before(cursor *bbolt.Cursor, end []byte) []byte {
 	return key
 }
 
-// Waiting implements store.Store.
+// Waiting implements store.Waiter.
 func (s *Store) Waiting(ctx context.Context) (found []store.Activity, err error) {
 	if err := s.usable(ctx); err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ type Store struct {
 	closed chan struct{}
 }
 
-var _ store.Store = (*Store)(nil)
+var _ store.Full = (*Store)(nil)
 
 // Missing returns store.ErrNone if there is no file, or an empty one. It opens nothing.
 func Missing(path string) error {
@@ -243,14 +243,14 @@ func (s *Store) Change(ctx context.Context, organizationID string, change store.
 	return refusal
 }
 
-// Forgets implements store.Store: it does not.
+// Forgets implements store.Retention: it does not.
 func (s *Store) Forgets() bool { return false }
 
 // probe is what Ping writes to find out whether a full disk has room again: as much as a
 // typical record.
 var probe = make([]byte, 16<<10)
 
-// Ping implements store.Store. It reads; after a failed commit it also writes, so that it
+// Ping implements store.Pinger. It reads; after a failed commit it also writes, so that it
 // fails for as long as the disk is full.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.usable(ctx); err != nil {

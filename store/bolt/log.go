@@ -13,8 +13,6 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-var _ store.Log = (*Store)(nil)
-
 // leafKey is the key of a leaf. The keys of a log sort as its leaves do.
 func leafKey(organizationID string, index int64) []byte {
 	return within(organizationID, binary.BigEndian.AppendUint64(nil, uint64(index)))

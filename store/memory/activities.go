@@ -93,7 +93,7 @@ func (s *Store) remove(k *kept) {
 	s.used -= costOf(k.Activity)
 }
 
-// Replace implements store.Store.
+// Replace implements store.Waiter.
 func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.Time, change store.Change) error {
 	if err := s.lock(ctx); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.T
 	return s.put(activity, before, 0, change)
 }
 
-// Find implements store.Store.
+// Find implements store.Waiter.
 func (s *Store) Find(ctx context.Context, organizationID string, fingerprint store.Fingerprint) (store.Activity, error) {
 	if err := s.lock(ctx); err != nil {
 		return store.Activity{}, err
@@ -134,7 +134,7 @@ func (s *Store) Find(ctx context.Context, organizationID string, fingerprint sto
 	return *found.Activity, nil
 }
 
-// List implements store.Store.
+// List implements store.Lister.
 func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (found []store.Activity, err error) {
 	size := 0
 	err = s.each(ctx, organizationID, &filter, func(one *store.Activity) bool {
@@ -144,13 +144,19 @@ func (s *Store) List(ctx context.Context, organizationID string, filter store.Fi
 	return filter.Ordered(found), err
 }
 
-// Count implements store.Store.
-func (s *Store) Count(ctx context.Context, organizationID string, filter store.Filter) (count int, err error) {
-	err = s.each(ctx, organizationID, &filter, func(*store.Activity) bool {
-		count++
-		return count < store.MaxList
-	})
-	return count, err
+// CountWaiting implements store.Waiter.
+func (s *Store) CountWaiting(ctx context.Context, organizationID, user string) (count int, err error) {
+	if err := s.lock(ctx); err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	filter := store.Filter{User: user, Waiting: true}
+	for at, one := range s.waiting {
+		if at.organization == organizationID && filter.Holds(one.Activity) && count < store.MaxList {
+			count++
+		}
+	}
+	return count, nil
 }
 
 // each calls use with the activities that pass a filter until it returns false.
@@ -175,7 +181,7 @@ func (s *Store) each(ctx context.Context, organizationID string, filter *store.F
 	return nil
 }
 
-// Waiting implements store.Store.
+// Waiting implements store.Waiter.
 func (s *Store) Waiting(ctx context.Context) (found []store.Activity, err error) {
 	if err := s.lock(ctx); err != nil {
 		return nil, err

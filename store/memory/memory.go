@@ -46,7 +46,7 @@ type Store struct {
 	logs       map[string]*log
 }
 
-var _ store.Store = (*Store)(nil)
+var _ store.Full = (*Store)(nil)
 
 type (
 	requestKey struct {
@@ -251,10 +251,10 @@ func (s *Store) Change(ctx context.Context, organizationID string, change store.
 	return refusal
 }
 
-// Forgets implements store.Store: it does.
+// Forgets implements store.Retention: it does.
 func (s *Store) Forgets() bool { return true }
 
-// Ping implements store.Store.
+// Ping implements store.Pinger.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.lock(ctx); err != nil {
 		return err

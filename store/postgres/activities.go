@@ -69,7 +69,7 @@ func (s *Store) Get(ctx context.Context, organizationID, id string) (store.Activ
 	return s.one(ctx, `organization_id = $1 AND id = $2`, organizationID, id)
 }
 
-// Find implements store.Store.
+// Find implements store.Waiter.
 func (s *Store) Find(ctx context.Context, organizationID string, fingerprint store.Fingerprint) (store.Activity, error) {
 	if !isText(organizationID) {
 		return store.Activity{}, store.ErrNotFound
@@ -77,7 +77,7 @@ func (s *Store) Find(ctx context.Context, organizationID string, fingerprint sto
 	return s.one(ctx, `organization_id = $1 AND fingerprint = $2`, organizationID, fingerprint[:])
 }
 
-// Replace implements store.Store. It goes by the database's clock.
+// Replace implements store.Waiter. It goes by the database's clock.
 func (s *Store) Replace(ctx context.Context, activity store.Activity, _ time.Time, change store.Change) error {
 	replace := func(ctx context.Context, q querier) error {
 		tag, err := q.Exec(ctx, `
@@ -120,7 +120,7 @@ func heldOrChanged(ctx context.Context, q querier, activity *store.Activity) err
 	return store.ErrChanged
 }
 
-// List implements store.Store.
+// List implements store.Lister.
 func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (found []store.Activity, err error) {
 	if !isText(organizationID) || !isText(filter.Before+filter.After+filter.User) {
 		return nil, nil
@@ -139,11 +139,12 @@ func (s *Store) List(ctx context.Context, organizationID string, filter store.Fi
 	return filter.Ordered(found), err
 }
 
-// Count implements store.Store.
-func (s *Store) Count(ctx context.Context, organizationID string, filter store.Filter) (count int, err error) {
-	if !isText(organizationID) || !isText(filter.Before+filter.After+filter.User) {
+// CountWaiting implements store.Waiter.
+func (s *Store) CountWaiting(ctx context.Context, organizationID, user string) (count int, err error) {
+	if !isText(organizationID) || !isText(user) {
 		return 0, nil
 	}
+	filter := store.Filter{User: user, Waiting: true}
 	condition, arguments := conditionOf(organizationID, &filter)
 	err = s.run(ctx, func(ctx context.Context, q querier) error {
 		return q.QueryRow(ctx, fmt.Sprintf(`SELECT count(*) FROM (SELECT FROM countersign_activities WHERE %s LIMIT $%d) AS passing`, condition, len(arguments)+1),
@@ -174,7 +175,7 @@ func conditionOf(organizationID string, filter *store.Filter) (condition string,
 	return condition, arguments
 }
 
-// Waiting implements store.Store.
+// Waiting implements store.Waiter.
 func (s *Store) Waiting(ctx context.Context) ([]store.Activity, error) {
 	return s.all(ctx, `
 		SELECT organization_id, fingerprint, id, submitted_by, user_id, type, status, waiting, revision, NULL::bytea, keep_until, token, nonce, false

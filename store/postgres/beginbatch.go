@@ -44,7 +44,9 @@ func (s *Store) beginAlone(ctx context.Context, claim store.Claim) (found store.
 	}
 	err = s.run(ctx, func(ctx context.Context, q querier) (err error) {
 		live := false
-		found, live, err = s.look(ctx, q, claim)
+		if !claim.Stale() {
+			found, live, err = s.look(ctx, q, claim)
+		}
 		if errors.Is(err, pgx.ErrNoRows) || err == nil && !live {
 			found, err = s.take(ctx, q, claim)
 		}

@@ -73,10 +73,6 @@ func (p *player) playList() {
 	found, err := p.List(p.t.Context(), organizationID, filter)
 	p.noError(err)
 	p.same(p.model.list(organizationID, filter), found)
-	count, err := p.Count(p.t.Context(), organizationID, filter)
-	p.noError(err)
-	filter.Limit = store.MaxList
-	p.same(len(p.model.list(organizationID, filter)), count)
 }
 
 func (m *model) list(organizationID string, filter store.Filter) []store.Activity {
@@ -113,6 +109,13 @@ func (p *player) checkWaiting() {
 		}
 	}
 	p.same(want, got)
+	for _, organizationID := range organizations {
+		for _, user := range append(users, "") {
+			count, err := p.CountWaiting(p.t.Context(), organizationID, user)
+			p.noError(err)
+			p.same(len(p.model.list(organizationID, store.Filter{User: user, Waiting: true, Limit: store.MaxList})), count)
+		}
+	}
 	_, err = p.Find(p.t.Context(), organization, fingerprint("of no activity"))
 	p.is(err, store.ErrNotFound)
 }

@@ -70,13 +70,20 @@ var epoch = time.Date(2026, time.May, 4, 3, 2, 1, 0, time.UTC)
 // liveUntil is until when the requests of the tests are live.
 var liveUntil = epoch.Add(time.Hour)
 
-// bench is a store with its test's clock and helpers.
+// bench is a store with its test's clock and helpers. What the store cannot do is nil: see
+// store.Capabilities.
 type bench struct {
 	t testing.TB
 	store.Store
-	h   Harness
-	ttl time.Duration
-	now time.Time
+	store.Waiter
+	store.Lister
+	store.Sweeper
+	store.Pinger
+	log     store.Log
+	forgets bool
+	h       Harness
+	ttl     time.Duration
+	now     time.Time
 }
 
 // The duration of leases that expire in a test. With its own clock a store has to be
@@ -94,7 +101,11 @@ func open(t testing.TB, h Harness) *bench {
 }
 
 func on(t testing.TB, h Harness, s store.Store) *bench {
-	b := &bench{t: t, Store: s, h: h, ttl: shortTTL, now: epoch}
+	can := store.CapabilitiesOf(s)
+	b := &bench{
+		t: t, Store: s, Waiter: can.Waiter, Lister: can.Lister, Sweeper: can.Sweeper, Pinger: can.Pinger, log: can.Log, forgets: can.Forgets,
+		h: h, ttl: shortTTL, now: epoch,
+	}
 	if h.OwnClock {
 		b.ttl = ownClockTTL
 	}
