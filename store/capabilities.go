@@ -14,6 +14,7 @@ type Capabilities struct {
 	Sweeper Sweeper // what has expired is removed
 	Pinger  Pinger  // the store says whether it can do its work
 	Log     Log     // there is a transparency log
+	Outbox  Outbox  // events are kept until they are delivered
 	Forgets bool    // requests are only accepted for as long as their records are kept: see Retention
 }
 
@@ -24,6 +25,7 @@ func CapabilitiesOf(s Store) (can Capabilities) {
 	can.Sweeper, _ = s.(Sweeper)
 	can.Pinger, _ = s.(Pinger)
 	can.Log, _ = s.(Log)
+	can.Outbox, _ = s.(Outbox)
 	keeps, ok := s.(Retention)
 	can.Forgets = !ok || keeps.Forgets()
 	return can
@@ -38,6 +40,7 @@ type Full interface {
 	Pinger
 	Retention
 	Log
+	Outbox
 }
 
 // Waiter is implemented by stores in which activities can wait for approvals.
@@ -50,8 +53,7 @@ type Waiter interface {
 	Replace(ctx context.Context, activity Activity, now time.Time, change Change) error
 
 	// Find returns an activity that waits or has waited, by the fingerprint of its
-	// request, or ErrNotFound. It may also find one that never waited. The caller must
-	// not modify its Data.
+	// request, or ErrNotFound. The caller must not modify its Data.
 	Find(ctx context.Context, organizationID string, fingerprint Fingerprint) (Activity, error)
 
 	// Waiting returns the waiting activities of all organizations, without Data and

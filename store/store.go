@@ -79,6 +79,7 @@ type Activity struct {
 	ID             string // UUIDv7, unique within the organization; listings are in its order
 	OrganizationID string
 	Fingerprint    Fingerprint
+	At             int64     // see Claim
 	SubmittedBy    string    // the credential, opaque; decides whether it may be shown
 	User           string    // id of the submitter, opaque; empty if there is none
 	Type           string    // opaque
@@ -93,6 +94,11 @@ type Activity struct {
 	// Begin and Get do not return it.
 	Leaf []byte
 
+	// Event is added to the outbox by Complete or Replace, in the same transaction, in a
+	// store that is an [Outbox]. If it is nil, nothing is added. Begin and Get do not
+	// return it.
+	Event *Event
+
 	// Sent is when the request was sent, by its own time, if the organization has a log.
 	// A store that is a [Log] then records nothing while the log has a conflict, and
 	// Complete returns a *SupersededError if the request was sent before the log was
@@ -105,6 +111,12 @@ type Claim struct {
 	OrganizationID string
 	Fingerprint    Fingerprint
 	LeaseTTL       time.Duration // how long the work may take without Renew
+
+	// At is the time that the body itself names, in milliseconds since the epoch; 0 if it
+	// names none. It must be a function of the body alone, whatever the configuration: a
+	// store may look for a request under At and Fingerprint, so that the entries of new
+	// requests are next to each other.
+	At int64
 
 	// Now is the time in stores that belong to one process. In a store that
 	// several nodes share, leases go by the store's own clock.
@@ -143,6 +155,7 @@ func (c *Claim) Takes(recorded *Activity) bool {
 type Lease struct {
 	OrganizationID string
 	Fingerprint    Fingerprint
+	At             int64
 	Token          uint64    // fencing token, greater than that of every earlier lease of the store
 	Nonce          uint64    // random, if a crash can make the store issue a token twice; otherwise zero
 	Until          time.Time // by the store's clock
@@ -202,7 +215,7 @@ type Store interface {
 	// record is replaced and keeps its ID. An expired lease that was not taken over
 	// is enough. The change, which may be nil, is made in the same transaction; if it
 	// refuses or fails, nothing is written, the lease continues, and Complete returns
-	// its error. Organization and fingerprint of the activity are taken from the
+	// its error. Organization, fingerprint and At of the activity are taken from the
 	// lease.
 	Complete(ctx context.Context, lease Lease, activity Activity, change Change) error
 

@@ -41,6 +41,7 @@ func (k *Keeper) Claim(request *activity.Request) store.Claim {
 	claim := store.Claim{
 		OrganizationID: request.OrganizationID,
 		Fingerprint:    request.Fingerprint,
+		At:             request.TimestampMs,
 		LeaseTTL:       k.LeaseTTL,
 		LiveUntil:      k.LiveUntil(request.Time()),
 		Size:           2*len(request.Body) + recordOverhead,

@@ -106,6 +106,7 @@ func (k *Keeper) stored(record *activity.Record) (store.Activity, error) {
 		ID:             record.ID,
 		OrganizationID: record.Request.OrganizationID,
 		Fingerprint:    record.Request.Fingerprint,
+		At:             record.Request.TimestampMs,
 		SubmittedBy:    record.Submitter().Credential,
 		User:           record.Submitter().UserID,
 		Type:           string(record.Request.Type),

@@ -130,7 +130,7 @@ func (s *Store) LogHeads(ctx context.Context, organizationIDs ...string) (map[st
 			if length <= 0 {
 				return fmt.Errorf("%w: the key %x of a log is damaged", store.ErrUnavailable, key)
 			}
-			heads[string(key[length:])], err = translog.ParseHead(value)
+			heads[string(key[length:])], err = translog.ParseHead(tx.opened(bucketHeads, key, value))
 			return unavailable(err)
 		})
 	})

@@ -20,13 +20,18 @@ type kept struct {
 // reserved is what a lease has reserved for it.
 func (s *Store) put(activity store.Activity, before *kept, reserved int, change store.Change) error {
 	activity.Data = fitted(activity.Data)
-	leaf := activity.Leaf
-	activity.Leaf, activity.Sent = nil, time.Time{}
+	leaf, event := activity.Leaf, activity.Event
+	activity.Leaf, activity.Event, activity.Sent = nil, nil, time.Time{}
+	if event != nil {
+		if err := event.Check(); err != nil {
+			return err
+		}
+	}
 	cost := costOf(&activity)
 	if before != nil {
 		cost -= costOf(before.Activity)
 	}
-	if err := s.room(cost + leafCost(leaf) - reserved); err != nil {
+	if err := s.room(cost + leafCost(leaf) + eventCost(event) - reserved); err != nil {
 		return err
 	}
 	if change != nil {
@@ -36,6 +41,9 @@ func (s *Store) put(activity store.Activity, before *kept, reserved int, change 
 	}
 	if leaf != nil {
 		s.append(activity.OrganizationID, activity.ID, leaf)
+	}
+	if event != nil {
+		s.addEvent(activity.OrganizationID, activity.ID, *event)
 	}
 	s.used += cost
 	after := before
@@ -117,6 +125,7 @@ func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.T
 	}
 	defer s.leases.End(*begun.Lease)
 	activity.ID, activity.SubmittedBy, activity.User, activity.Type = before.ID, before.SubmittedBy, before.User, before.Type
+	activity.At = before.At
 	activity.Revision++
 	return s.put(activity, before, 0, change)
 }
@@ -128,7 +137,7 @@ func (s *Store) Find(ctx context.Context, organizationID string, fingerprint sto
 	}
 	defer s.mu.Unlock()
 	found := s.activities[requestKey{organizationID, fingerprint}]
-	if found == nil {
+	if found == nil || !found.Waited() {
 		return store.Activity{}, store.ErrNotFound
 	}
 	return *found.Activity, nil
@@ -141,7 +150,10 @@ func (s *Store) List(ctx context.Context, organizationID string, filter store.Fi
 		found, size = append(found, *one), size+len(one.Data)
 		return !filter.Full(len(found), size)
 	})
-	return filter.Ordered(found), err
+	if err != nil {
+		return nil, err
+	}
+	return filter.Ordered(found), nil
 }
 
 // CountWaiting implements store.Waiter.
@@ -150,9 +162,8 @@ func (s *Store) CountWaiting(ctx context.Context, organizationID, user string) (
 		return 0, err
 	}
 	defer s.mu.Unlock()
-	filter := store.Filter{User: user, Waiting: true}
 	for at, one := range s.waiting {
-		if at.organization == organizationID && filter.Holds(one.Activity) && count < store.MaxList {
+		if at.organization == organizationID && (user == "" || one.User == user) && count < store.MaxList {
 			count++
 		}
 	}
@@ -173,7 +184,11 @@ func (s *Store) each(ctx context.Context, organizationID string, filter *store.F
 	if filter.Ascending() {
 		first, next = order.Front(), (*list.Element).Next
 	}
-	for element := first; element != nil; element = next(element) {
+	const looks = 1024 // after which the caller may be gone
+	for n, element := 1, first; element != nil; n, element = n+1, next(element) {
+		if err := ctx.Err(); n%looks == 0 && err != nil {
+			return err
+		}
 		if one := element.Value.(*kept).Activity; filter.Holds(one) && !use(one) {
 			return nil
 		}

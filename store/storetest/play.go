@@ -196,7 +196,7 @@ func (p *player) playRenew(lease store.Lease) {
 
 func (p *player) playComplete(lease store.Lease) {
 	done := store.Activity{
-		ID: tape.Pick(p.tape, activityIDs...), OrganizationID: lease.OrganizationID, Fingerprint: lease.Fingerprint,
+		ID: tape.Pick(p.tape, activityIDs...), OrganizationID: lease.OrganizationID, Fingerprint: lease.Fingerprint, At: lease.At,
 		SubmittedBy: "somebody", User: tape.Pick(p.tape, users...), Type: tape.Pick(p.tape, kinds...), Status: tape.Pick(p.tape, states...),
 		Waiting: p.tape.OneIn(2), Data: p.tape.Bytes(p.tape.Intn(9)), KeepUntil: farAway,
 	}

@@ -51,6 +51,7 @@ func Run(t *testing.T, h Harness) {
 	t.Run("changes", func(t *testing.T) { runChanges(t, h) })
 	t.Run("ledger", func(t *testing.T) { runLedger(t, h) })
 	t.Run("one-time passwords", func(t *testing.T) { runOTP(t, h) })
+	t.Run("outbox", func(t *testing.T) { runOutbox(t, h) })
 	t.Run("log", func(t *testing.T) { runLog(t, h) })
 	t.Run("charges", func(t *testing.T) { runCharges(t, h) })
 	t.Run("sweep", func(t *testing.T) { runSweep(t, h) })
@@ -80,6 +81,7 @@ type bench struct {
 	store.Sweeper
 	store.Pinger
 	log     store.Log
+	outbox  store.Outbox
 	forgets bool
 	h       Harness
 	ttl     time.Duration
@@ -103,7 +105,7 @@ func open(t testing.TB, h Harness) *bench {
 func on(t testing.TB, h Harness, s store.Store) *bench {
 	can := store.CapabilitiesOf(s)
 	b := &bench{
-		t: t, Store: s, Waiter: can.Waiter, Lister: can.Lister, Sweeper: can.Sweeper, Pinger: can.Pinger, log: can.Log, forgets: can.Forgets,
+		t: t, Store: s, Waiter: can.Waiter, Lister: can.Lister, Sweeper: can.Sweeper, Pinger: can.Pinger, log: can.Log, outbox: can.Outbox, forgets: can.Forgets,
 		h: h, ttl: shortTTL, now: epoch,
 	}
 	if h.OwnClock {
@@ -124,8 +126,17 @@ const organization = "6e1f8f5e-1111-4222-8333-444455556666"
 
 func fingerprint(body string) store.Fingerprint { return sha256.Sum256([]byte(body)) }
 
+// at is the time that a body names: none for every fourth.
+func at(body string) int64 {
+	sum := fingerprint(body)
+	if sum[0]%4 == 0 {
+		return 0
+	}
+	return epoch.UnixMilli() + int64(sum[1])
+}
+
 func (b *bench) claim(body string) store.Claim {
-	return store.Claim{OrganizationID: organization, Fingerprint: fingerprint(body), LeaseTTL: b.ttl, Now: b.now, LiveUntil: liveUntil, Size: 100}
+	return store.Claim{OrganizationID: organization, Fingerprint: fingerprint(body), At: at(body), LeaseTTL: b.ttl, Now: b.now, LiveUntil: liveUntil, Size: 100}
 }
 
 func (b *bench) activity(body string) store.Activity {
@@ -133,6 +144,7 @@ func (b *bench) activity(body string) store.Activity {
 		ID:             "id of " + body,
 		OrganizationID: organization,
 		Fingerprint:    fingerprint(body),
+		At:             at(body),
 		SubmittedBy:    "somebody",
 		Data:           []byte("record of " + body),
 		KeepUntil:      liveUntil,

@@ -67,7 +67,7 @@ func (c *LogVerify) record(ctx context.Context, leaf translog.Leaf) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	found, err := store.Recorded(ctx, c, store.Claim{OrganizationID: c.Organization, Fingerprint: leaf.Fingerprint, Now: time.Now()})
+	found, err := store.Recorded(ctx, c, store.Claim{OrganizationID: c.Organization, Fingerprint: leaf.Fingerprint, At: record.Request.TimestampMs, Now: time.Now()})
 	if err != nil {
 		return nil, err
 	}
