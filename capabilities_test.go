@@ -24,7 +24,7 @@ func TestPlainStore(t *testing.T) {
 	var logged bytes.Buffer
 	key := enginetest.NewAPIKey(t)
 	user := access.UserConfig{ID: "user", APIKeys: []access.APIKeyConfig{key.Config()}}
-	user.APIKeys[0].Activities = append([]activity.Type{activity.TypeSignTransaction}, voteTypes...)
+	user.APIKeys[0].Activities = append([]activity.Type{activity.TypeSignTransaction}, activity.TypeApproveActivity)
 	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: []access.UserConfig{user}}})
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestPlainStore(t *testing.T) {
 		t.Errorf("New does not say what will be refused: %s", &logged)
 	}
 	sent := f.APIKey.Sign(f.Body(enginetest.Request{}))
-	first, second := mustSubmit(t, f.Engine, sent), mustSubmit(t, f.Engine, sent)
+	first, second := enginetest.MustSubmit(t, f.Engine, sent), enginetest.MustSubmit(t, f.Engine, sent)
 	if first.ID != second.ID || f.Signing.Signatures.Load() != 1 {
 		t.Errorf("%s and %s, with %d signatures", first.ID, second.ID, f.Signing.Signatures.Load())
 	}
@@ -45,13 +45,13 @@ func TestPlainStore(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = f.Engine.ListActivities(t.Context(), f.APIKey.Sign(fmt.Sprintf(`{"organizationId":%q}`, enginetest.Organization)))
-	refusal(t, err, activity.ReasonInternal, "its store is no store.Lister")
+	enginetest.Refusal(t, err, activity.ReasonInternal, "its store is no store.Lister")
 	vote := fmt.Sprintf(`{"type":"ACTIVITY_TYPE_APPROVE_ACTIVITY","timestampMs":"%d","organizationId":%q,"parameters":{"fingerprint":%q}}`,
 		f.Clock.Now().UnixMilli(), enginetest.Organization, first.Request.Fingerprint)
 	_, err = f.Engine.Submit(t.Context(), f.APIKey.Sign(vote))
-	refusal(t, err, activity.ReasonNotFound, "no activity found")
+	enginetest.Refusal(t, err, activity.ReasonNotFound, "no activity found")
 	f.Clock.Advance(2 * countersign.SweepInterval) // nothing is swept, nothing is resumed
-	mustSubmit(t, f.Engine, next(f))
+	enginetest.MustSubmit(t, f.Engine, next(f))
 	if err := f.Engine.Ready(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -33,7 +33,7 @@ func TestRequestWindowChanges(t *testing.T) {
 		if i == 0 {
 			directory, sent = f.Config.Directory, f.APIKey.Sign(f.Body(enginetest.Request{}))
 		}
-		record := mustSubmit(t, f.Engine, sent)
+		record := enginetest.MustSubmit(t, f.Engine, sent)
 		if i == 0 {
 			first = record.ID
 		}
