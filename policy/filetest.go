@@ -144,14 +144,11 @@ func (c *compiler) runTests() {
 // judge compares a decision with the expected one. It returns the difference, or "".
 func (t *fileTest) judge(decision access.Decision, err error, request *access.Authorization) string {
 	var denial *Denial
-	var exceeded *access.LimitExceeded
 	rules := decision.Rules
 	got := expectAllow
 	switch {
 	case errors.As(err, &denial):
 		got, rules = expectDeny, []string{denial.Rule}
-	case errors.As(err, &exceeded):
-		got, rules = expectDeny, []string{exceeded.Rule}
 	case err != nil:
 		return err.Error()
 	case missingAny(&decision, request):

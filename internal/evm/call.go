@@ -37,6 +37,7 @@ type Call struct {
 	data     []byte
 	depth    int
 	delegate bool // the code runs as self, which is another account
+	unread   bool // it could not be read, so that its address is not known
 	fallible bool // it may fail while the rest of the transaction stands
 	children int
 	path     string // "call", followed by the number of the call in each call around it

@@ -110,7 +110,7 @@ func (r *reader) packed(c *Call, packed []byte) (calls []*Call) {
 		size, ok := packedSize(rest)
 		if !ok || rest[0] > 1 || len(calls) == maxCalls {
 			call := c.child(at(c.self), Address{}, new(big.Int), rest)
-			call.problem = "not a packed transaction: not decoded"
+			call.unread, call.problem = true, "not a packed transaction: not decoded"
 			return append(calls, call)
 		}
 		calls = append(calls, onward(c, Address(rest[1:21]), new(big.Int).SetBytes(rest[21:21+word]), rest[packedHead:size], rest[0] == 1))

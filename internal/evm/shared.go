@@ -210,7 +210,7 @@ func (e *emitter) post(c *Call, effect chains.Effect, amount chains.Quantity) {
 // spends reports whether an effect of a kind takes an asset from the balance of From.
 func spends(kind chains.Kind) bool {
 	switch kind {
-	case chains.KindTransfer, chains.KindBurn, chains.KindStake, chains.KindCreate:
+	case chains.KindTransfer, chains.KindReceive, chains.KindBurn, chains.KindStake, chains.KindCreate:
 		return true
 	}
 	return false

@@ -57,7 +57,7 @@ func Parse(preimage []byte) (chains.Transaction, error) {
 		Hazards: func(_ []chains.Effect, signer chains.Party) []chains.Hazard {
 			return append(personal.TextHazards(message), personal.SignInHazards(nil, message, "a standard: Bitcoin has none", signer)...)
 		},
-		Digest:  chainhash.DoubleHashH(preimage),
+		Digest: chainhash.DoubleHashH(preimage),
 	}.Transaction(), nil
 }
 
