@@ -109,11 +109,9 @@ func performUnrecorded(ctx context.Context, s *request.Submission) (activity.Res
 // that has ended without a signature. However often it is called, it signs once.
 func (e *Engine) once(ctx context.Context, s *request.Submission) (*activity.Record, error) {
 	e.sweep()
-	asked, err := json.Marshal([]any{s.OrganizationID, s.Caller.Member.User.ID, s.Caller.Scheme, s.Intent.ActivityType(), s.Intent})
-	if err != nil {
-		return nil, activity.NewError(activity.ReasonRequestInvalid, "parameters", err, "parameters: %v", err)
+	if err := identifyCall(s); err != nil {
+		return nil, err
 	}
-	s.Call = request.NewCall(asked)
 	var passed int64 // time of a body that has ended without a signature
 	for range maxCallTries {
 		at, err := s.Call.Latest(ctx, e.config.Store, s.OrganizationID)
@@ -140,16 +138,45 @@ func (e *Engine) once(ctx context.Context, s *request.Submission) (*activity.Rec
 	return nil, activity.NewError(activity.ReasonUnavailable, "", nil, "others keep making the same call at the same time: try again")
 }
 
-// carryOut carries out the call under its body of a time, unless that is recorded.
-func (e *Engine) carryOut(ctx context.Context, s *request.Submission, at int64) (record *activity.Record, err error) {
+// identifyCall sets what a call asks for.
+func identifyCall(s *request.Submission) error {
+	asked, err := json.Marshal([]any{s.OrganizationID, s.Caller.Member.User.ID, s.Caller.Scheme, s.Intent.ActivityType(), s.Intent})
+	if err != nil {
+		return activity.NewError(activity.ReasonRequestInvalid, "parameters", err, "parameters: %v", err)
+	}
+	s.Call = request.NewCall(asked)
+	return nil
+}
+
+// writeBody writes the body of a call at a time.
+func writeBody(s *request.Submission, at int64) (err error) {
+	s.Call.Use(at)
 	s.Request, err = activity.NewRequest(activity.Envelope{
 		OrganizationID: s.OrganizationID, Time: time.UnixMilli(at),
 		Submitter: activity.Submitter{UserID: s.Caller.Member.User.ID, Scheme: s.Caller.Scheme},
 	}, s.Intent)
-	if err != nil {
+	return err
+}
+
+// answered reports whether a call that was prepared is recorded and did not end without a
+// signature: it is answered whatever a Decider says now.
+func (e *Engine) answered(ctx context.Context, s *request.Submission) bool {
+	if s == nil || s.Task == nil || s.Caller == nil || e.config.Store == nil || identifyCall(s) != nil {
+		return false
+	}
+	at, err := s.Call.Latest(ctx, e.config.Store, s.OrganizationID)
+	if err != nil || at == 0 || writeBody(s, at) != nil {
+		return false
+	}
+	found := e.recorded(ctx, s)
+	return found != nil && (found.Waiting || found.Status == string(activity.StatusCompleted))
+}
+
+// carryOut carries out the call under its body of a time, unless that is recorded.
+func (e *Engine) carryOut(ctx context.Context, s *request.Submission, at int64) (record *activity.Record, err error) {
+	if err := writeBody(s, at); err != nil {
 		return nil, err
 	}
-	s.Call.Use(at)
 	s.Repeated = false
 	recorded, err := e.begin(ctx, s)
 	switch {

@@ -52,7 +52,7 @@ type calls interface {
 
 // callsOf returns the ways to sign without a stamp. Each has an nth thing to sign.
 func callsOf(e calls, nth int) map[string]func(context.Context) error {
-	message := payload(greeting+strings.Repeat("!", nth), activity.EncodingText, activity.HashKeccak256)
+	message := payload(fmt.Sprintf("\x19Ethereum Signed Message:\n%d%s", len("hello")+nth, "hello"+strings.Repeat("!", nth)), activity.EncodingText, activity.HashKeccak256)
 	several := activity.SignRawPayloadsIntent{SignWith: message.SignWith, Encoding: message.Encoding, HashFunction: message.HashFunction, Payloads: []string{message.Payload, message.Payload}}
 	return map[string]func(context.Context) error{
 		"SignTransaction": func(ctx context.Context) error {
@@ -294,7 +294,7 @@ func TestSameCallAgain(t *testing.T) {
 			if err != nil || result.SignedTransaction != enginetest.Signed {
 				t.Fatalf("%+v, %v", result, err)
 			}
-			f.Clock.Advance(time.Hour)
+			f.Clock.Advance(5 * time.Minute)
 		}
 		wantSignatures(t, f, 1)
 		for _, caller := range []*countersign.Caller{nodes[0].As(access.User{ID: "other"}, ""), nodes[1].As(machine, "CERTIFICATE dns:a.example")} {

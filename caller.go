@@ -47,7 +47,7 @@ func (c *Caller) Prepare(ctx context.Context, organizationID string, intent acti
 	if err == nil {
 		err = c.engine.prepareCall(ctx, s, c.engine.spentSoFar())
 	}
-	if err != nil {
+	if err != nil && !c.engine.answered(ctx, s) {
 		return nil, err
 	}
 	return &Prepared{c.engine, s}, nil

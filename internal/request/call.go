@@ -52,21 +52,33 @@ func (c *Call) Use(at int64) { c.time = at }
 func (c *Call) Take(then store.Change, keepUntil time.Time) store.Change {
 	return store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) {
 		if then != nil {
-			if refusal, err = then.Apply(ledger); refusal != nil || err != nil {
+			if refusal, err = then.Apply(ledger); refusal != nil {
+				// What used up a limit may have been this very call, made elsewhere.
+				if err := c.unmoved(ledger.Read(c.key)); err != nil {
+					return nil, err
+				}
+			}
+			if refusal != nil || err != nil {
 				return refusal, err
 			}
 		}
 		entries, err := ledger.Lock(c.key)
-		switch {
-		case err != nil:
+		if err == nil {
+			err = c.unmoved(entries[0], nil)
+		}
+		if err != nil || c.read == c.time {
 			return nil, err
-		case timeIn(entries[0]) != c.read:
-			return nil, ErrMoved
-		case c.read == c.time:
-			return nil, nil
 		}
 		return nil, ledger.Write(c.key, store.Entry{Value: binary.BigEndian.AppendUint64(nil, uint64(c.time)), KeepUntil: keepUntil}) //nolint:gosec // not negative
 	})
+}
+
+// unmoved returns ErrMoved unless an entry has the time that Latest read.
+func (c *Call) unmoved(entry store.Entry, err error) error {
+	if err == nil && timeIn(entry) != c.read {
+		return ErrMoved
+	}
+	return err
 }
 
 // timeIn returns the time in an entry, or 0 if it does not exist.
