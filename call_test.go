@@ -136,7 +136,7 @@ func TestCallCharges(t *testing.T) {
 				}
 			}
 			before := f.Signing.Signatures.Load()
-			refusal(t, sign(t.Context(), 2), activity.ReasonLimitExceeded, "limit daily: 0 left of 2")
+			enginetest.Refusal(t, sign(t.Context(), 2), activity.ReasonLimitExceeded, "1 is over the 0 left of 2 in 24h0m0s")
 			if f.Signing.Signatures.Load() != before {
 				t.Error("signed over the limit")
 			}
@@ -240,15 +240,15 @@ func TestRepeatedSignChargedOnce(t *testing.T) {
 			t.Fatalf("%+v, %v", result, err)
 		}
 	}
-	wantSignatures(t, f, 1)
+	f.WantSignatures(t, 1)
 	as := f.Engine.As(machine, "")
 	if _, err := as.SignTransaction(t.Context(), enginetest.Organization, nthPayout(1)); err != nil {
 		t.Errorf("the second of two: %v", err)
 	}
 	_, err = as.SignTransaction(t.Context(), enginetest.Organization, nthPayout(2))
-	refusal(t, err, activity.ReasonLimitExceeded, "")
+	enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
 	_, err = as.Prepare(t.Context(), enginetest.Organization, nthPayout(2))
-	refusal(t, err, activity.ReasonLimitExceeded, "")
+	enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
 }
 
 // TestConcurrentCalls checks that 64 calls on two nodes whose clocks show the same
@@ -269,7 +269,7 @@ func TestConcurrentCalls(t *testing.T) {
 					signed.Add(1)
 					return
 				}
-				refusal(t, err, activity.ReasonLimitExceeded, "")
+				enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
 			})
 		}
 		group.Wait()
@@ -296,13 +296,13 @@ func TestSameCallAgain(t *testing.T) {
 			}
 			f.Clock.Advance(5 * time.Minute)
 		}
-		wantSignatures(t, f, 1)
+		f.WantSignatures(t, 1)
 		for _, caller := range []*countersign.Caller{nodes[0].As(access.User{ID: "other"}, ""), nodes[1].As(machine, "CERTIFICATE dns:a.example")} {
 			if _, err := caller.SignTransaction(t.Context(), enginetest.Organization, payout()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		wantSignatures(t, f, 3)
+		f.WantSignatures(t, 3)
 		f.Clock.Advance(countersign.MaxRequestWindow)
 		if _, err := first.Sweep(t.Context(), f.Clock.Now()); err != nil {
 			t.Fatal(err)
@@ -312,9 +312,9 @@ func TestSameCallAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		if first.Forgets() {
-			wantSignatures(t, f, 4)
+			f.WantSignatures(t, 4)
 		} else {
-			wantSignatures(t, f, 3)
+			f.WantSignatures(t, 3)
 		}
 	})
 }
@@ -326,7 +326,7 @@ func TestCallAfterStaleBody(t *testing.T) {
 	f.Signing.Before = func(context.Context) error { return keystore.ErrUnavailable }
 	caller := f.Engine.As(machine, "")
 	_, err := caller.SignTransaction(t.Context(), enginetest.Organization, payout())
-	refusal(t, err, activity.ReasonUnavailable, "")
+	enginetest.Refusal(t, err, activity.ReasonUnavailable, "")
 	f.Signing.Before = nil
 	f.Clock.Advance(24 * time.Hour)
 	if _, err := caller.SignTransaction(t.Context(), enginetest.Organization, payout()); err != nil {
@@ -354,7 +354,7 @@ func TestCallerIsNotStamped(t *testing.T) {
 		scheme string
 	}{{machine, "SIGNATURE_SCHEME_TK_API_P256"}, {machine, "JWT\n"}, {machine, strings.Repeat("x", 301)}, {access.User{Name: "ci"}, ""}} {
 		_, err := f.Engine.As(test.user, test.scheme).SignTransaction(t.Context(), enginetest.Organization, payout())
-		refusal(t, err, activity.ReasonInternal, "")
+		enginetest.Refusal(t, err, activity.ReasonInternal, "")
 	}
 	written, err := activity.NewRequest(activity.Envelope{
 		OrganizationID: enginetest.Organization, Time: f.Clock.Now(), Submitter: activity.Submitter{UserID: "user-1", Scheme: "LOCAL"},
@@ -363,8 +363,8 @@ func TestCallerIsNotStamped(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = f.Engine.Submit(t.Context(), f.APIKey.Sign(string(written.Body)))
-	refusal(t, err, activity.ReasonRequestInvalid, "submitter: only the body of a call")
-	wantSignatures(t, f, 0)
+	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "submitter: only the body of a call")
+	f.WantSignatures(t, 0)
 }
 
 // TestCallsWithoutStore checks that an engine without a directory counts limits in the
@@ -383,7 +383,7 @@ func TestCallsWithoutStore(t *testing.T) {
 		return engine
 	}
 	_, err := alone(nil).As(machine, "").SignTransaction(t.Context(), enginetest.Organization, payout())
-	refusal(t, err, activity.ReasonNotAuthorized, "set Config.Store")
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "set Config.Store")
 	engine := alone(memory.New(0)).As(machine, "")
 	for nth := range 2 {
 		if _, err := engine.SignTransaction(t.Context(), enginetest.Organization, nthPayout(nth)); err != nil {
@@ -391,10 +391,10 @@ func TestCallsWithoutStore(t *testing.T) {
 		}
 	}
 	_, err = engine.SignTransaction(t.Context(), enginetest.Organization, nthPayout(2))
-	refusal(t, err, activity.ReasonLimitExceeded, "")
+	enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
 	f.Clock.Advance(2 * countersign.SweepInterval)
 	_, err = engine.SignTransaction(t.Context(), enginetest.Organization, nthPayout(3))
-	refusal(t, err, activity.ReasonLimitExceeded, "")
+	enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
 }
 
 // TestSignAsksAgain checks that Sign asks the policy again, with a store and without one:
@@ -422,10 +422,15 @@ func TestSignAsksAgain(t *testing.T) {
 		}
 		denies.Store(true)
 		_, err = prepared.Sign(t.Context())
-		refusal(t, err, activity.ReasonNotAuthorized, "denied by policy")
+		enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "denied by policy")
 		denies.Store(false)
 		if _, err := prepared.Sign(t.Context()); err != nil {
 			t.Errorf("allowed again: %v", err)
 		}
 	}
 }
+
+// staysOpen is a keystore that outlives its engine.
+type staysOpen struct{ keystore.Keystore }
+
+func (staysOpen) Close() error { return nil }

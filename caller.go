@@ -59,7 +59,7 @@ func (c *Caller) Sign(ctx context.Context, organizationID string, intent activit
 	if err != nil {
 		return nil, err
 	}
-	if err := c.engine.prepareCall(ctx, s, nil); err != nil {
+	if err := c.engine.prepareCall(ctx, s, nil); err != nil && !c.engine.answered(ctx, s) {
 		if c.user != nil || c.engine.config.Policy != nil {
 			c.engine.observed(ctx, s, err)
 		}
