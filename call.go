@@ -112,17 +112,18 @@ func (e *Engine) once(ctx context.Context, s *request.Submission) (*activity.Rec
 	if err := identifyCall(s); err != nil {
 		return nil, err
 	}
+	own := s.Caller.Scheme
 	var passed int64 // time of a body that has ended without a signature
 	for range maxCallTries {
-		at, err := s.Call.Latest(ctx, e.config.Store, s.OrganizationID)
+		at, scheme, err := s.Call.Latest(ctx, e.config.Store, s.OrganizationID)
 		if err != nil {
 			return nil, err
 		}
 		begins := at == 0 || at == passed
 		if begins {
-			at = e.calls.next(s.Call.ID(), max(e.config.Now().UnixMilli(), passed+1))
+			at, scheme = e.calls.next(s.Call.ID(), max(e.config.Now().UnixMilli(), passed+1)), own
 		}
-		record, err := e.carryOut(ctx, s, at)
+		record, err := e.carryOut(ctx, s, at, scheme)
 		switch {
 		case errors.Is(err, request.ErrMoved):
 			continue // another call like it has a body by now
@@ -140,7 +141,7 @@ func (e *Engine) once(ctx context.Context, s *request.Submission) (*activity.Rec
 
 // identifyCall sets what a call asks for.
 func identifyCall(s *request.Submission) error {
-	asked, err := json.Marshal([]any{s.OrganizationID, s.Caller.Member.User.ID, s.Caller.Scheme, s.Intent.ActivityType(), s.Intent})
+	asked, err := json.Marshal([]any{s.OrganizationID, s.Caller.Member.User.ID, s.Intent.ActivityType(), s.Intent})
 	if err != nil {
 		return activity.NewError(activity.ReasonRequestInvalid, "parameters", err, "parameters: %v", err)
 	}
@@ -148,12 +149,13 @@ func identifyCall(s *request.Submission) error {
 	return nil
 }
 
-// writeBody writes the body of a call at a time.
-func writeBody(s *request.Submission, at int64) (err error) {
-	s.Call.Use(at)
+// writeBody writes the body of a call at a time, by a user who was authenticated in a way.
+func writeBody(s *request.Submission, at int64, scheme string) (err error) {
+	s.Call.Use(at, scheme)
+	s.Caller.Scheme = scheme
 	s.Request, err = activity.NewRequest(activity.Envelope{
 		OrganizationID: s.OrganizationID, Time: time.UnixMilli(at),
-		Submitter: activity.Submitter{UserID: s.Caller.Member.User.ID, Scheme: s.Caller.Scheme},
+		Submitter: activity.Submitter{UserID: s.Caller.Member.User.ID, Scheme: scheme},
 	}, s.Intent)
 	return err
 }
@@ -164,17 +166,17 @@ func (e *Engine) answered(ctx context.Context, s *request.Submission) bool {
 	if s == nil || s.Task == nil || s.Caller == nil || e.config.Store == nil || identifyCall(s) != nil {
 		return false
 	}
-	at, err := s.Call.Latest(ctx, e.config.Store, s.OrganizationID)
-	if err != nil || at == 0 || writeBody(s, at) != nil {
+	at, scheme, err := s.Call.Latest(ctx, e.config.Store, s.OrganizationID)
+	if err != nil || at == 0 || writeBody(s, at, scheme) != nil {
 		return false
 	}
 	found := e.recorded(ctx, s)
 	return found != nil && (found.Waiting || found.Status == string(activity.StatusCompleted))
 }
 
-// carryOut carries out the call under its body of a time, unless that is recorded.
-func (e *Engine) carryOut(ctx context.Context, s *request.Submission, at int64) (record *activity.Record, err error) {
-	if err := writeBody(s, at); err != nil {
+// carryOut carries out the call under its body of a time and scheme, unless that is recorded.
+func (e *Engine) carryOut(ctx context.Context, s *request.Submission, at int64, scheme string) (record *activity.Record, err error) {
+	if err := writeBody(s, at, scheme); err != nil {
 		return nil, err
 	}
 	s.Repeated = false

@@ -23,8 +23,8 @@ type Caller struct {
 // user, such as "CERTIFICATE dns:batcher.example", and is recorded; if it is empty, the
 // record says [activity.SchemeLocal].
 //
-// A call for the same organization, user and intent as a recorded one is the same call: it
-// is answered from the record, and charged once. After an activity that was rejected, has
+// A call for the same organization, user and intent as a recorded one is the same call,
+// however the user was authenticated: it is answered from the record, and charged once. After an activity that was rejected, has
 // failed or was forgotten, it is a new one.
 //
 // A call that needs approvals is recorded and waits for them if the directory finds users

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -15,12 +16,12 @@ import (
 var ErrMoved = errors.New("countersign: the same call was made by others at the same time")
 
 // Call identifies what a call without a stamp asks for. The ledger has the time of its
-// latest body, with which that body can be written again: the same call again is then the
-// same request.
+// latest body, and how its user was authenticated, with which that body can be written
+// again: the same call again is then the same request.
 type Call struct {
 	key  store.Key
-	read int64 // the time that the ledger had, in milliseconds; 0: none
-	time int64 // of the body that is carried out
+	read []byte // what the ledger had; nil: nothing
+	uses []byte // what it is to have: of the body that is carried out
 }
 
 // NewCall returns the call that asks for something, which is given in a canonical form.
@@ -31,24 +32,33 @@ func NewCall(asked []byte) *Call {
 // ID returns a hash of what the call asks for.
 func (c *Call) ID() [sha256.Size]byte { return c.key.ID }
 
-// Latest returns the time of the latest body, in milliseconds, or 0 if there is none.
-func (c *Call) Latest(ctx context.Context, s store.Store, organizationID string) (int64, error) {
-	err := s.Change(ctx, organizationID, store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) {
+// Latest returns the time of the latest body, in milliseconds, and how its user was
+// authenticated. The time is 0 if there is none.
+func (c *Call) Latest(ctx context.Context, s store.Store, organizationID string) (at int64, scheme string, err error) {
+	err = s.Change(ctx, organizationID, store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) {
 		entry, err := ledger.Read(c.key)
-		c.read = timeIn(entry)
+		c.read = entry.Value
 		return nil, err
 	}))
 	if err != nil {
-		return 0, refuse.Store(err)
+		return 0, "", refuse.Store(err)
 	}
-	return c.read, nil
+	if len(c.read) < timeSize {
+		return 0, "", nil
+	}
+	return int64(binary.BigEndian.Uint64(c.read)), string(c.read[timeSize:]), nil //nolint:gosec // written from an int64
 }
 
-// Use sets the time of the body that is carried out.
-func (c *Call) Use(at int64) { c.time = at }
+// timeSize is the length of the time, with which an entry begins.
+const timeSize = 8
+
+// Use sets what Latest returns of the body that is carried out.
+func (c *Call) Use(at int64, scheme string) {
+	c.uses = append(binary.BigEndian.AppendUint64(nil, uint64(at)), scheme...) //nolint:gosec // not negative
+}
 
 // Take returns the change that makes another change, which may be nil, and notes the time of
-// the body. It fails with ErrMoved if the ledger no longer has the time that Latest read.
+// the body. It fails with ErrMoved if the ledger no longer has what Latest read.
 func (c *Call) Take(then store.Change, keepUntil time.Time) store.Change {
 	return store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) {
 		if then != nil {
@@ -66,25 +76,17 @@ func (c *Call) Take(then store.Change, keepUntil time.Time) store.Change {
 		if err == nil {
 			err = c.unmoved(entries[0], nil)
 		}
-		if err != nil || c.read == c.time {
+		if err != nil || bytes.Equal(c.read, c.uses) {
 			return nil, err
 		}
-		return nil, ledger.Write(c.key, store.Entry{Value: binary.BigEndian.AppendUint64(nil, uint64(c.time)), KeepUntil: keepUntil}) //nolint:gosec // not negative
+		return nil, ledger.Write(c.key, store.Entry{Value: c.uses, KeepUntil: keepUntil})
 	})
 }
 
-// unmoved returns ErrMoved unless an entry has the time that Latest read.
+// unmoved returns ErrMoved unless an entry is what Latest read.
 func (c *Call) unmoved(entry store.Entry, err error) error {
-	if err == nil && timeIn(entry) != c.read {
+	if err == nil && !bytes.Equal(entry.Value, c.read) {
 		return ErrMoved
 	}
 	return err
-}
-
-// timeIn returns the time in an entry, or 0 if it does not exist.
-func timeIn(entry store.Entry) int64 {
-	if len(entry.Value) != 8 {
-		return 0
-	}
-	return int64(binary.BigEndian.Uint64(entry.Value)) //nolint:gosec // written from an int64
 }

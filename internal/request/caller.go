@@ -54,10 +54,10 @@ func (c *Caller) Vote(selection activity.Selection, message string, stampedAt, n
 }
 
 // Submitted reports whether an activity was submitted with the caller's credential, or in a
-// call by the same user who was authenticated in the same way.
+// call by the same user.
 func (c *Caller) Submitted(record *activity.Record) bool {
 	if c.Stamp == nil {
-		return record.Submitter().UserID == c.Member.User.ID && record.Submitter().Scheme == c.Scheme
+		return !record.Submitter().Stamped() && record.Submitter().UserID == c.Member.User.ID
 	}
 	return record.Submitter().Credential == string(c.Member.Credential.ID())
 }
