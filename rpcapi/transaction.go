@@ -202,9 +202,6 @@ func (o *object) fees(c *checker, kind byte) []*big.Int {
 		return []*big.Int{c.quantity("gasPrice", o.gasPrice, bits256)}
 	}
 	most, tip := c.quantity("maxFeePerGas", o.maxFee, bits256), c.quantity("maxPriorityFeePerGas", o.maxTip, bits256)
-	if c.err != nil {
-		return nil
-	}
 	if o.gasPrice != absent {
 		if price := c.quantity("gasPrice", o.gasPrice, bits256); c.err == nil && price.Cmp(most) != 0 {
 			c.fail("gasPrice", "%s beside a maxFeePerGas of %s: leave gasPrice out", price, most)
