@@ -51,7 +51,7 @@ func (e *Engine) canWait(ctx context.Context, caller *request.Caller) (bool, err
 	if caller.Stamp != nil {
 		return true, nil
 	}
-	if e.config.Store == nil {
+	if e.records.Waiter == nil {
 		return false, nil
 	}
 	user, err := request.UserOf(ctx, e.config.Directory, caller.Organization.ID, caller.Member.User.ID)

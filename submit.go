@@ -208,16 +208,18 @@ func (e *Engine) recorded(ctx context.Context, s *request.Submission) *store.Act
 	if _, ok := e.config.Policy.(access.Decider); !ok {
 		return nil
 	}
-	found, err := e.config.Store.Find(ctx, s.Request.OrganizationID, s.Request.Fingerprint)
+	claim := e.records.Claim(s.Request)
+	claim.Now = e.config.Now()
+	found, err := store.Recorded(ctx, e.config.Store, claim)
 	switch {
-	case err != nil:
+	case err != nil || found == nil:
 		return nil
 	case s.Caller.Stamp == nil:
-		return &found // the body names the caller
+		return found // the body names the caller
 	case found.SubmittedBy != string(s.Caller.Member.Credential.ID()):
 		return nil
 	}
-	return &found
+	return found
 }
 
 // takesRequests refuses all requests if the engine has no directory.

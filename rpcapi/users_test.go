@@ -181,7 +181,7 @@ func TestCertificates(t *testing.T) {
 			t.Errorf("%s: %d %s", want[i], status, text)
 		}
 	}
-	listed, err := s.Config.Store.List(t.Context(), enginetest.Organization, store.Filter{Limit: 10})
+	listed, err := s.Config.Store.(store.Lister).List(t.Context(), enginetest.Organization, store.Filter{Limit: 10})
 	if err != nil || len(listed) != len(want) {
 		t.Fatalf("%d records, %v", len(listed), err)
 	}
