@@ -128,7 +128,7 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 	signal.Notify(reloads, syscall.SIGHUP) // from here on SIGHUP does not kill
 	defer signal.Stop(reloads)
 	var state Live
-	state.Current.Store(first)
+	state.Put(first)
 	c.log = slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.level}))
 	info, _ := debug.ReadBuildInfo()
 	c.build = console.VersionOf(info)
@@ -218,10 +218,10 @@ func (c *Command) open(cmd *cobra.Command, configured *config.Config, state *Liv
 	keys := deployment.KeystoreFlags{Organization: deployment.DefaultOrganization, LeaveOutBadFiles: c.leaveOut, RetryPIN: c.retryPIN, Log: c.log, NewStore: c.newStore, ObserveService: observer.ObserveService}
 	keys.Use(configured)
 	engine, records, err = deployment.OpenEngine(cmd, &keys, func(settings *countersign.Config) {
-		settings.Logger, settings.Observer, settings.Directory, settings.Names = c.log, observer, state, state
+		settings.Logger, settings.Observer, settings.Directory, settings.Names = c.log, observer, &state.InForce, &state.InForce
 		watchKeys(observer, settings.Keystore)
 		if configured.Descriptors != nil {
-			settings.Descriptors = state
+			settings.Descriptors = &state.InForce
 		}
 		state.Policies, _ = settings.Policy.(*deployment.LoadedPolicies)
 	})
