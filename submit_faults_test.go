@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
-	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
@@ -303,11 +302,10 @@ func TestNewRefusesSubmission(t *testing.T) {
 		change  func(*countersign.Config)
 		problem string
 	}{
-		"any time with a store that forgets": {func(c *countersign.Config) { c.AnyRequestTime = true }, "this store forgets"},
+		"any time with a store that forgets": {func(c *countersign.Config) { c.AnyRequestTime = true }, "does not forget"},
 		"proof key on P-384":                 {func(c *countersign.Config) { c.ProofSigner = wrongCurve }, "P-256"},
 		"negative age":                       {func(c *countersign.Config) { c.MaxRequestAge = -1 }, "negative"},
 		"short lease":                        {func(c *countersign.Config) { c.LeaseTTL = time.Millisecond }, "at least a second"},
-		"submitter without an id":            {func(c *countersign.Config) { c.Submitter = &access.User{Name: "ci"} }, "Config.Submitter has no ID"},
 		"log signer without a log":           {func(c *countersign.Config) { c.LogSigner = new(translog.Signer) }, "needs Config.Log"},
 	} {
 		config := f.Config

@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // Ballot is an engine whose transactions need the votes of two users with the tag
@@ -47,6 +48,11 @@ func (c *Directory) Organization(ctx context.Context, id string) (*access.Organi
 // Member implements access.Directory.
 func (c *Directory) Member(ctx context.Context, organizationID string, id stamp.ID) (*access.Member, error) {
 	return c.now().Member(ctx, organizationID, id)
+}
+
+// User implements access.Users.
+func (c *Directory) User(ctx context.Context, organizationID, userID string) (*access.User, error) {
+	return c.now().(access.Users).User(ctx, organizationID, userID)
 }
 
 // VoteTypes are the types of votes.
@@ -179,7 +185,7 @@ func (b *Ballot) Again(on *activity.Record) *activity.Record {
 // Stored returns the record of an activity in the store.
 func (b *Ballot) Stored(on *activity.Record) *activity.Record {
 	b.T.Helper()
-	found, err := b.Config.Store.Find(b.T.Context(), enginetest.Organization, on.Request.Fingerprint)
+	found, err := b.Config.Store.(store.Waiter).Find(b.T.Context(), enginetest.Organization, on.Request.Fingerprint)
 	if err != nil {
 		b.T.Fatal(err)
 	}
