@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -118,6 +120,7 @@ type reading struct {
 	hazards []chains.Hazard
 	owners  []owner
 	maxFee  float64
+	order   bool // something is given for a price
 
 	// own changes what depends on which accounts are our own; nil if nothing does.
 	own func(effects []chains.Effect, own func(chains.Party) bool)
@@ -183,6 +186,12 @@ func (d *domain) saltedChain() *big.Int {
 // their addresses on the chains of EIP-155.
 func (r *reading) verifiedBy(contracts ...evm.Address) bool {
 	return r.data.Chain == ethereum.Name && r.domain.contract != nil && slices.Contains(contracts, *r.domain.contract)
+}
+
+// isWrapped reports whether an asset is the wrapped form of its chain's native asset.
+func isWrapped(asset chains.Asset) bool {
+	id, err := strconv.ParseUint(strings.TrimPrefix(asset.Chain, "eip155:"), 10, 64)
+	return err == nil && evm.OnChain(id, asset.Chain).IsWrapped(asset)
 }
 
 // structure is a known type.
