@@ -50,6 +50,8 @@ func plainValues(parameters []abiType, number *byte) []value {
 			v.word[12], v.word[13] = 0x11, *number
 		case kindUint, kindBool:
 			v.word[31] = 1
+		case kindFixed:
+			v.word[15], v.word[31] = 1, 1
 		case kindBytes:
 			if parameters[i].role == roleCall {
 				v.bytes = []byte{1, 2, 3, 4}
@@ -61,8 +63,7 @@ func plainValues(parameters []abiType, number *byte) []value {
 }
 
 // plainEffects returns what a function does, without its arguments.
-func plainEffects(f *function, values []value) (text string, decoded bool) {
-	at := home(f)
+func plainEffects(f *function, at Address, values []value) (text string, decoded bool) {
 	c := &Call{network: mainnet, caller: account{signer: true}, self: at, code: at, value: new(big.Int), data: []byte{0}, path: "call", function: f, args: values}
 	r := reader{left: maxCalls}
 	r.nest(c, c.args)
@@ -96,7 +97,8 @@ func TestEveryArgumentIsNamed(t *testing.T) {
 	for _, f := range allFunctions() {
 		var number byte
 		values := plainValues(f.parameters, &number)
-		before, decoded := plainEffects(f, values)
+		at := home(f)
+		before, decoded := plainEffects(f, at, values)
 		if !decoded || isPrecompile(f) {
 			continue // refused by name; or of a precompile, of which TestPrecompileKinds has a table
 		}
@@ -108,7 +110,7 @@ func TestEveryArgumentIsNamed(t *testing.T) {
 			} else {
 				copy(v.word[word-v.size:], slices.Repeat([]byte{0xff}, v.size))
 			}
-			after, decoded := plainEffects(f, values)
+			after, decoded := plainEffects(f, at, values)
 			named := !decoded || after != before && (v.kind != kindAddress || strings.Contains(after, stranger.String()))
 			name, _, _ := strings.Cut(f.signature, "(")
 			if name += " " + v.name; unnamed[name] == "" {
