@@ -35,10 +35,23 @@ func (s *signing) viewInput(index int) chains.Field {
 	if s.owner(index) != nil {
 		return chains.Text(label, "yours").WithNote(s.doing(index))
 	}
-	if _, ours := s.holder(s.tx.inputs[index].script); ours {
-		return chains.Text(label, "yours").WithNote(s.reason(index) + ": not signed")
+	if holder, ours := s.holder(s.tx.inputs[index].script); ours {
+		return chains.Text(label, "yours").WithNote(s.needs(index, holder))
 	}
 	return chains.Text(label, "not yours").WithNote(s.reason(index))
+}
+
+// needs returns what an input of the organization's needs to be signed that this request
+// does not sign.
+func (s *signing) needs(index int, holder chains.Holder) string {
+	if s.tx.inputs[index].final {
+		return reasonFinal
+	}
+	text := "not signed: needs key " + holder.KeyID
+	if holder.Path != "" {
+		text += ", " + holder.Path
+	}
+	return text
 }
 
 // owner returns the matches of the first key that can sign an input, nil if
