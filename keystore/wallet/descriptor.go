@@ -50,7 +50,7 @@ func (r *Root) Watch(account Path) (*WatchOnly, error) {
 	watch := &WatchOnly{Account: account, Fingerprint: r.fingerprint, XPub: public.String()}
 	for child, descriptor := range []*string{&watch.Receive, &watch.Change} {
 		text := fmt.Sprintf("%s%s%s/%d/*%s", open, r.origin(account), watch.XPub, child, closing)
-		sum, err := descriptorChecksum(text)
+		sum, err := DescriptorChecksum(text)
 		if err != nil {
 			return nil, err
 		}
@@ -96,9 +96,22 @@ const (
 	checksumLength  = 8
 )
 
-// descriptorChecksum returns the checksum of an output descriptor (BIP-380): the 8 characters
+// CutChecksum returns a descriptor without its checksum, which must be right if there is one.
+func CutChecksum(descriptor string) (string, error) {
+	text, sum, has := strings.Cut(descriptor, "#")
+	if !has {
+		return text, nil
+	}
+	want, err := DescriptorChecksum(text)
+	if err == nil && sum != want {
+		err = fmt.Errorf("output descriptor: the checksum is %q, expected %q: a character is mistyped or missing", sum, want)
+	}
+	return text, err
+}
+
+// DescriptorChecksum returns the checksum of an output descriptor (BIP-380): the 8 characters
 // to be appended after a #.
-func descriptorChecksum(descriptor string) (string, error) {
+func DescriptorChecksum(descriptor string) (string, error) {
 	var sum descriptorSum = 1
 	group, count := uint64(0), 0
 	for i := range len(descriptor) {
