@@ -31,6 +31,7 @@ type fileTest struct {
 	chain       string
 	user        access.User
 	key         string
+	wallet      string
 	now         time.Time
 	spent       spentSoFar
 	votes       []string
@@ -57,6 +58,7 @@ func (c *compiler) readTest(n node) {
 		"as":          func(n node) { t.user = c.testUser(n, t.user.Tags) },
 		"tags":        func(n node) { t.user.Tags = n.strings("tags") },
 		"key":         func(n node) { t.key = n.text("key") },
+		"wallet":      func(n node) { t.wallet = n.text("wallet") },
 		"at":          func(n node) { t.now = n.instant("at") },
 		"spent":       func(n node) { c.readSpent(t, n) },
 		"votes":       func(n node) { t.votes = n.strings("votes") },
@@ -171,6 +173,9 @@ func (t *fileTest) judge(decision access.Decision, err error, request *access.Au
 func (c *compiler) request(test *fileTest) (*access.Authorization, error) {
 	request := &access.Authorization{User: test.user, Now: test.now, Spent: test.spent, Effects: test.effects, Readings: test.readings,
 		Intent: activity.SignTransactionIntent{}, Hazards: test.hazards}
+	if test.wallet != "" {
+		request.Wallet = &access.SigningWallet{ID: test.wallet, Name: test.wallet}
+	}
 	if test.key != "" {
 		request.Keys = []access.SigningKey{c.testKey(test.key)}
 	}

@@ -17,6 +17,8 @@ type signing struct {
 	signers []*matches // of every key that was given, whether or not it signs
 	tasks   []task     // every signature that is to be made
 	holders chains.Holders
+
+	registered *registered // see registry
 }
 
 // With implements chains.Request: each key signs every input that it can, or every such

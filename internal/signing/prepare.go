@@ -62,6 +62,9 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 	p := &Prepared{
 		intent: intent, tx: tx, signing: signing, result: result, hazards: signing.Hazards(), found: keys, reading: reading, owners: owners,
 	}
+	if err := p.findWallets(ctx); err != nil {
+		return nil, err
+	}
 	if len(reading) > 0 && len(p.hazards) > 0 {
 		p.hazards = reading.Sighted(p.hazards, signing.Effects())
 	}
