@@ -15,6 +15,7 @@ import (
 // the organization's if one of its keys is found at it.
 type owners struct {
 	keys           keystore.Keystore
+	wallets        keystore.WalletRegistry // may be nil
 	organizationID string
 	chain          chains.Chain
 	tx             chains.Transaction
@@ -108,13 +109,12 @@ var _ chains.RegisteredHolders = (*holders)(nil)
 
 // Registered implements chains.RegisteredHolders.
 func (h *holders) Registered() []keystore.Registration {
-	registry, ok := h.keys.(keystore.WalletRegistry)
-	if !ok || h.asked || h.err != nil {
+	if h.wallets == nil || h.asked || h.err != nil {
 		return h.registered
 	}
 	h.asked = true
 	var err error
-	if h.registered, err = registry.Registered(h.ctx, h.organizationID); err != nil {
+	if h.registered, err = h.wallets.Registered(h.ctx, h.organizationID); err != nil {
 		h.err = refuse.Key(err)
 	}
 	return h.registered

@@ -20,6 +20,7 @@ type Reader struct {
 	Chains      intents.Table
 	Operations  Operations
 	Keystore    keystore.Keystore
+	Wallets     keystore.WalletRegistry // may be nil
 	Descriptors chains.Reader // may be nil
 	Unverified  bool          // signatures are released without verification
 	Now         func() time.Time
@@ -55,7 +56,7 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 	if err != nil {
 		return nil, refuse.Transaction(err)
 	}
-	owners := owners{keys: r.Keystore, organizationID: organizationID, chain: chain, tx: tx}
+	owners := owners{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chain: chain, tx: tx}
 	if err := owners.known(ctx, signing); err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@
 //	labels: [{chain: …, address: …, label: …}]  # an address book, for display
 //	limits: {connections: 1024, …}  # bounds on what clients use together
 //	otp: {…}                        # OTP; default: no one-time passwords
+//	wallets: [{organization: …, file: …, digest: …}]  # registered wallets, if the keystore keeps none
 //
 // Reading is strict: a member that is unknown, duplicated or of the wrong type is an error
 // that names it and its line, because a silently ignored member may be the one that forbids
@@ -26,6 +27,8 @@ package config
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -56,6 +59,26 @@ type Config struct {
 	OTP            *OTP                        `yaml:"otp"`
 	Log            Log                         `yaml:"log"`
 	Limits         Limits                      `yaml:"limits"`
+	Wallets        []Wallet                    `yaml:"wallets"`
+}
+
+// Wallet is a registered wallet of an organization whose keystore cannot keep one. The digest
+// pins the file: a changed one is refused.
+type Wallet struct {
+	Organization string `yaml:"organization"`
+	File         string `yaml:"file"`   // the wallet policy, in JSON
+	Digest       string `yaml:"digest"` // as 'countersign wallets register' prints it
+}
+
+// checkWallets refuses pins that are incomplete.
+func (c *Config) checkWallets() error {
+	for i, w := range c.Wallets {
+		digest, err := hex.DecodeString(w.Digest)
+		if w.Organization == "" || w.File == "" || err != nil || len(digest) != sha256.Size {
+			return fmt.Errorf("wallets[%d]: it needs organization, file, and digest, 64 hex digits", i)
+		}
+	}
+	return nil
 }
 
 // Limits bound what clients may use together. Zero selects the defaults of package httpapi.
@@ -188,7 +211,7 @@ type Template struct {
 
 // check refuses configurations that are wrong whatever the files contain.
 func (c *Config) check() error {
-	if err := errors.Join(c.Descriptors.Check(), c.Limits.check(), access.CheckHazards(c.Organizations, all.HazardNames())); err != nil {
+	if err := errors.Join(c.Descriptors.Check(), c.Limits.check(), access.CheckHazards(c.Organizations, all.HazardNames()), c.checkWallets()); err != nil {
 		return err
 	}
 	for i, origin := range c.Origins {
@@ -299,6 +322,9 @@ func (c *Config) paths() []*string {
 	}
 	for i := range c.Organizations {
 		paths = append(paths, &c.Organizations[i].Policy)
+	}
+	for i := range c.Wallets {
+		paths = append(paths, &c.Wallets[i].File)
 	}
 	return paths
 }

@@ -54,6 +54,9 @@ func (c *signCommand) engineOver(ctx context.Context, keys keystore.Keystore, li
 		return countersign.New(settings)
 	}
 	var err error
+	if settings.Wallets, err = deployment.Wallets(c.at.Configured, keys); err != nil {
+		return nil, err
+	}
 	if settings.Directory, err = access.NewDirectory(c.at.Configured.Organizations); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.at.ConfigFile, err)
 	}
