@@ -57,6 +57,12 @@ func keyScripts(pub keystore.PublicKey) ([]keyScript, error) {
 	}, nil
 }
 
+// AddressOf returns the address of an output script on a network. ok is false if the script
+// has none.
+func AddressOf(script []byte, network Network) (text string, ok bool) {
+	return addressOf(script, network)
+}
+
 // addressOf returns the address of an output script on a network. ok is false if the
 // script has none.
 func addressOf(script []byte, network Network) (text string, ok bool) {

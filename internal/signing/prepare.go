@@ -21,8 +21,8 @@ type Reader struct {
 	Operations  Operations
 	Keystore    keystore.Keystore
 	Wallets     keystore.WalletRegistry // may be nil
-	Descriptors chains.Reader // may be nil
-	Unverified  bool          // signatures are released without verification
+	Descriptors chains.Reader           // may be nil
+	Unverified  bool                    // signatures are released without verification
 	Now         func() time.Time
 }
 
