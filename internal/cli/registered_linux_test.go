@@ -311,3 +311,71 @@ func TestWalletsCommand(t *testing.T) {
 		t.Errorf("planted: exit status %d, %s", status, stderr)
 	}
 }
+
+// TestClaimedKeys: before its keys are derived, a PSBT of the wallet is answered with the
+// command that derives them; a claim that is not true is named.
+func TestClaimedKeys(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	s.must([]byte(cosignerWords[0]), "keys", "import", "--format", "mnemonic", "--name", "seed", "--yes")
+	root, err := wallet.FromMnemonic([]byte(cosignerWords[0]), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"sign", "--type", "bitcoin", "--sign-with", "seed", "--yes"}
+	const derive = "of your wallet seed, which is not derived yet: run 'countersign keys derive --wallet seed --psbt'"
+	if _, stderr, status := s.run(corePSBT(t, root, 7), args...); status != console.ExitFailure || !strings.Contains(string(stderr), "input 0 claims m/84'/0'/0'/0/7 "+derive) {
+		t.Errorf("exit status %d, %s", status, stderr)
+	}
+	if _, stderr, status := s.run(corePSBT(t, root, 0), args...); status != console.ExitSuccess || !strings.Contains(string(stderr), "output 1 claims m/84'/0'/0'/1/0 "+derive) {
+		t.Errorf("exit status %d, %s", status, stderr)
+	}
+	s.must(corePSBT(t, root, 0), "keys", "derive", "--wallet", "seed", "--psbt")
+	if _, stderr, status := s.run(corePSBT(t, root, 0), args...); status != console.ExitSuccess || strings.Contains(string(stderr), "claims") || !strings.Contains(string(stderr), "(change, yours)") {
+		t.Errorf("exit status %d, %s", status, stderr)
+	}
+	other, err := wallet.FromMnemonic([]byte(cosignerWords[2]), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, foreign := root.Fingerprint(), other.Fingerprint()
+	lying := bytes.ReplaceAll(corePSBT(t, other, 0), foreign[:], own[:])
+	if _, stderr, _ := s.run(lying, args...); !strings.Contains(string(stderr), "which has another key there: it is not yours") {
+		t.Errorf("%s", stderr)
+	}
+}
+
+// TestLongPSBT: a PSBT of 24 MiB, with the payouts that its legacy inputs spend, is signed by
+// the command.
+func TestLongPSBT(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	public, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, mustHex(t, strings.TrimSpace(publicOf(t, s))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inputs []bitcointest.Input
+	for i := range 60 {
+		input := bitcointest.P2PKH(public).Input(100_000, uint32(i))
+		payout := wire.NewMsgTx(2)
+		payout.AddTxIn(wire.NewTxIn(&wire.OutPoint{Index: uint32(i)}, nil, nil))
+		payout.AddTxOut(wire.NewTxOut(100_000, input.Script))
+		for range 13_000 {
+			payout.AddTxOut(wire.NewTxOut(1_000, append([]byte{txscript.OP_0, 20}, bytes.Repeat([]byte{byte(i)}, 20)...)))
+		}
+		var encoded bytes.Buffer
+		if err := payout.Serialize(&encoded); err != nil {
+			t.Fatal(err)
+		}
+		input.Tx, input.Index = encoded.Bytes(), 0
+		inputs = append(inputs, input)
+	}
+	raw := bitcointest.PSBT{Inputs: inputs, Outputs: []bitcointest.Output{bitcointest.P2WPKH(public).Output(5_900_000)}}.Encode()
+	if len(raw) < 23<<20 {
+		t.Fatalf("%d bytes", len(raw))
+	}
+	final := s.must(raw, "sign", "--type", "bitcoin", "--sign-with", fixtureID, "--yes", "--finalize")
+	if len(final) < 60*200 {
+		t.Errorf("%d bytes", len(final))
+	}
+}
