@@ -51,7 +51,8 @@ type wallet struct {
 }
 
 // walletOf returns the wallet of an output script. ok is false if it is no key's of the
-// organization. A script of several keys belongs to none of them.
+// organization. A script of several keys belongs to none of them, but may to a registered
+// wallet: see inputWallet and outputWallet.
 func (s *signing) walletOf(script []byte) (w wallet, ok bool) {
 	holder, ok := s.holder(script)
 	if !ok {
