@@ -125,7 +125,7 @@ func (w *treasury) origins(kind byte, branch, index uint32) (records []bitcointe
 	return records
 }
 
-func (w *treasury) engine(kept store.Store, rules string) *countersign.Engine {
+func (w *treasury) engine(kept store.Store, rules string) *countersign.Caller {
 	w.t.Helper()
 	file, err := policy.Parse("policy.yaml", []byte(rules), policy.Options{})
 	if err != nil {
@@ -133,12 +133,12 @@ func (w *treasury) engine(kept store.Store, rules string) *countersign.Engine {
 	}
 	engine, err := countersign.New(countersign.Config{
 		Keystore: w.keys, Chains: []chains.Chain{bitcoin.New(bitcoin.Limits{})}, Store: kept, Policy: file,
-		Wallets: registeredWallets{{RegisteredWallet: w.policy, Leaf: "wallet/register/treasury"}}, Submitter: &access.User{ID: "u-1", Name: "ann"},
+		Wallets: registeredWallets{{RegisteredWallet: w.policy, Leaf: "wallet/register/treasury"}},
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return engine
+	return engine.As(access.User{ID: "u-1", Name: "ann"}, "")
 }
 
 // TestCosignersAreChargedOnce: two cosigners of one organization sign the same transaction in

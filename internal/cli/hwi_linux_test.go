@@ -156,12 +156,13 @@ func TestHWIPolicy(t *testing.T) {
 	core := []string{"--config", "made/countersign.yaml", "--as", "admin", "--stdin", "--fingerprint", "73c5da0a", "--chain", "main"}
 	for name, c := range map[string]struct {
 		rules string
+		index uint32 // a transaction of its own: one that was signed is answered again
 		ok    bool
-	}{"allowed": {rules, true}, "denied": {strings.Replace(rules, "0.0004", "0.0002", 1), false}} {
+	}{"allowed": {rules, 3, true}, "denied": {strings.Replace(rules, "0.0004", "0.0002", 1), 4, false}} {
 		if err := os.WriteFile(filepath.Join(s.dir, "made", "policy.yaml"), []byte(c.rules), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got := s.hwi(`signtx "`+base64.StdEncoding.EncodeToString(corePSBT(t, root, 3))+`"`, core...)
+		got := s.hwi(`signtx "`+base64.StdEncoding.EncodeToString(corePSBT(t, root, c.index))+`"`, core...)
 		if (got.PSBT != "") != c.ok || (got.Error == "") != c.ok {
 			t.Errorf("%s: %+v", name, got)
 		}

@@ -116,7 +116,9 @@ Print a registered wallet for other signers and for watch-only wallets:
   core        the line for Bitcoin Core's importdescriptors
 
 --qr draws the descriptor as a QR code (ur:output-descriptor, BCR-2023-010).`),
-		Example: `  bitcoin-cli -rpcwallet=treasury importdescriptors "$(countersign wallets export --keystore file:keys --format core treasury)"` + "\n",
+		Example: console.Paragraphs(`
+  countersign wallets export --keystore file:keys treasury
+  countersign wallets export --keystore file:keys --format core treasury`),
 		Args:    console.NamedArgs,
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}

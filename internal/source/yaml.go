@@ -1,0 +1,377 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// MaxFileBytes bounds the size of a file.
+const MaxFileBytes = 512 << 10
+
+// maxYAMLDepth bounds the nesting of a file.
+const maxYAMLDepth = 16
+
+// Node is a YAML value of a file. Its readers add problems to the file's report.
+type Node struct {
+	ast.Node
+	report *Report
+	Rule   string // the rule that it is part of, for problems
+}
+
+// Entry is one member of a mapping.
+type Entry struct {
+	Name   string
+	NameAt Place
+	Node
+}
+
+// ParseYAML parses content as a single YAML document. It refuses everything beyond
+// plain data (anchors, aliases, tags, merge keys, several documents), and input that
+// could make the YAML library slow.
+func ParseYAML(content []byte, report *Report) (Node, bool) {
+	if problem := unreadable(content); problem != "" {
+		report.Add(FileStart, "", "%s", problem)
+		return Node{}, false
+	}
+	file, err := parser.ParseBytes(content, 0)
+	if err != nil {
+		report.addSyntax(err)
+		return Node{}, false
+	}
+	if len(file.Docs) == 1 && file.Docs[0].Body == nil {
+		report.Add(FileStart, "", "the file is empty: it needs at least schema and rules")
+		return Node{}, false
+	}
+	if len(file.Docs) != 1 {
+		report.Add(FileStart, "", "expected one YAML document, found %d", len(file.Docs))
+		return Node{}, false
+	}
+	root := Node{Node: file.Docs[0].Body, report: report}
+	if !root.checkPlain(0) {
+		return Node{}, false
+	}
+	return root, true
+}
+
+// unreadable returns why content is refused before it is parsed; empty if it is not.
+func unreadable(content []byte) string {
+	switch {
+	case len(content) > MaxFileBytes:
+		return fmt.Sprintf("%d bytes, a file has at most %d", len(content), MaxFileBytes)
+	case !utf8.Valid(content):
+		return "not UTF-8"
+	case slices.ContainsFunc([]rune(string(content)), func(letter rune) bool { return letter < ' ' && letter != '\n' && letter != '\r' }):
+		return "a control character or a tab: indent with spaces"
+	case nesting(content) > maxYAMLDepth:
+		return fmt.Sprintf("nested more than %d deep", maxYAMLDepth)
+	}
+	return ""
+}
+
+// nesting returns an upper bound for the nesting of flow collections, and of sequences
+// and explicit keys that open on one line. It does not parse the YAML.
+func nesting(content []byte) int {
+	depth, deepest := 0, 0
+	for line := range strings.Lines(string(content)) {
+		opened := strings.TrimLeft(line, " ")
+		deepest = max(deepest, (len(opened)-len(strings.TrimLeft(opened, "-?: ")))/2)
+		for _, letter := range []byte(line) {
+			switch letter {
+			case '[', '{':
+				depth++
+				deepest = max(deepest, depth)
+			case ']', '}':
+				depth = max(0, depth-1)
+			}
+		}
+	}
+	return deepest
+}
+
+// addSyntax adds an error of the YAML library with its place.
+func (r *Report) addSyntax(err error) {
+	var syntax yaml.Error
+	if !errors.As(err, &syntax) || syntax.GetToken() == nil {
+		r.Add(FileStart, "", "not YAML: %v", err)
+		return
+	}
+	message, _, _ := strings.Cut(syntax.GetMessage(), "\n")
+	r.Add(tokenPlace(syntax.GetToken()), "", "%s", message)
+}
+
+func tokenPlace(t *token.Token) Place {
+	if t == nil || t.Position == nil {
+		return FileStart
+	}
+	return Place{t.Position.Line, t.Position.Column}
+}
+
+// Place returns where the node starts.
+func (n Node) Place() Place {
+	switch of := n.Node.(type) {
+	case *ast.MappingNode:
+		if !of.IsFlowStyle && len(of.Values) > 0 {
+			return tokenPlace(of.Values[0].Key.GetToken())
+		}
+	case *ast.MappingValueNode:
+		return tokenPlace(of.Key.GetToken())
+	}
+	return tokenPlace(n.GetToken())
+}
+
+// Fail adds a problem at the node.
+func (n Node) Fail(message string, args ...any) {
+	n.report.Add(n.Place(), n.Rule, message, args...)
+}
+
+// FailName adds a problem at the member's name.
+func (e Entry) FailName(message string, args ...any) {
+	e.report.Add(e.NameAt, e.Rule, message, args...)
+}
+
+// FailText adds a problem at a line and column of the node's text, both counted from 1.
+func (n Node) FailText(line, column int, message string) {
+	n.report.Add(n.textPlace(line, column), n.Rule, "%s", message)
+}
+
+// checkPlain refuses everything but plain data.
+func (n Node) checkPlain(depth int) bool {
+	if depth > maxYAMLDepth {
+		n.Fail("nested more than %d deep", maxYAMLDepth)
+		return false
+	}
+	switch of := n.Node.(type) {
+	case *ast.AnchorNode, *ast.AliasNode:
+		n.Fail("anchors and aliases are not supported: write the value out, or define a list")
+		return false
+	case *ast.TagNode, *ast.MergeKeyNode, *ast.DirectiveNode:
+		n.Fail("tags, merge keys and directives are not supported")
+		return false
+	case *ast.MappingNode:
+		return n.checkPairs(of.Values, depth)
+	case *ast.MappingValueNode:
+		return n.checkPairs([]*ast.MappingValueNode{of}, depth)
+	case *ast.SequenceNode:
+		for _, value := range of.Values {
+			if value != nil && !n.with(value).checkPlain(depth+1) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (n Node) checkPairs(pairs []*ast.MappingValueNode, depth int) bool {
+	for _, pair := range pairs {
+		if _, plain := pair.Key.(*ast.StringNode); !plain {
+			if _, number := pair.Key.(ast.ScalarNode); !number || pair.Key.IsMergeKey() {
+				n.with(pair.Key).Fail("expected a plain name here")
+				return false
+			}
+		}
+		if pair.Value != nil && !n.with(pair.Value).checkPlain(depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+func (n Node) with(other ast.Node) Node { return Node{other, n.report, n.Rule} }
+
+// Quiet returns the node with a report of its own, so that its problems are not shown.
+func (n Node) Quiet() Node { return Node{n.Node, new(Report), ""} }
+
+// IsNull reports whether the value is missing or null.
+func (n Node) IsNull() bool {
+	if n.Node == nil {
+		return true
+	}
+	_, null := n.Node.(*ast.NullNode)
+	return null
+}
+
+// Pairs returns the members of a mapping. It refuses duplicate names.
+func (n Node) Pairs(what string) []Entry {
+	var pairs []*ast.MappingValueNode
+	switch of := n.Node.(type) {
+	case *ast.MappingNode:
+		pairs = of.Values
+	case *ast.MappingValueNode:
+		pairs = []*ast.MappingValueNode{of}
+	default:
+		n.Fail("%s: expected a mapping", what)
+		return nil
+	}
+	seen := map[string]bool{}
+	var members []Entry
+	for _, pair := range pairs {
+		key := pair.Key.GetToken()
+		member := Entry{Name: key.Value, NameAt: tokenPlace(key), Node: n.with(pair.Value)}
+		if seen[member.Name] {
+			member.FailName("%s is given twice", quoted(member.Name))
+			continue
+		}
+		seen[member.Name] = true
+		members = append(members, member)
+	}
+	return members
+}
+
+// Fields reads a mapping with a reader for each known member, in the order of the file.
+func (n Node) Fields(what string, readers map[string]func(Node)) {
+	for _, member := range n.Pairs(what) {
+		read, known := readers[member.Name]
+		switch {
+		case !known:
+			member.FailName("%s", Meant(what+" has no member "+quoted(member.Name), member.Name, slices.Sorted(maps.Keys(readers))))
+		case member.Node.IsNull():
+			member.FailName("%s has no value", member.Name)
+		default:
+			read(member.Node)
+		}
+	}
+}
+
+// Items returns the values of a list.
+func (n Node) Items(what string) []Node {
+	list, ok := n.Node.(*ast.SequenceNode)
+	if !ok {
+		n.Fail("%s: expected a list", what)
+		return nil
+	}
+	items := make([]Node, 0, len(list.Values))
+	for _, value := range list.Values {
+		if item := n.with(value); value == nil || item.IsNull() {
+			n.Fail("%s: an item without a value", what)
+		} else {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// Text returns a scalar as written.
+func (n Node) Text(what string) string {
+	switch of := n.Node.(type) {
+	case *ast.StringNode:
+		return of.Value
+	case *ast.LiteralNode:
+		return of.Value.Value
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return n.GetToken().Value
+	}
+	n.Fail("%s: expected text", what)
+	return ""
+}
+
+// Texts returns the items of a list, or a single value as a list of one.
+func (n Node) Texts(what string) []Node {
+	if _, list := n.Node.(*ast.SequenceNode); list {
+		return n.Items(what)
+	}
+	return []Node{n}
+}
+
+// Strings returns one or several scalars as written.
+func (n Node) Strings(what string) []string {
+	var texts []string
+	for _, item := range n.Texts(what) {
+		texts = append(texts, item.Text(what))
+	}
+	return texts
+}
+
+// Boolean returns true or false.
+func (n Node) Boolean(what string) bool {
+	if of, ok := n.Node.(*ast.BoolNode); ok {
+		return of.Value
+	}
+	n.Fail("%s: expected true or false", what)
+	return false
+}
+
+// Integer returns a whole number from least to most.
+func (n Node) Integer(what string, least, most int) int {
+	value, err := strconv.Atoi(n.Text(what))
+	if err != nil || value < least || value > most {
+		n.Fail("%s: expected a whole number from %d to %d", what, least, most)
+		return least
+	}
+	return value
+}
+
+// Duration returns a duration such as 90m, 24h or 7d, from least to most.
+func (n Node) Duration(what string, least, most time.Duration) time.Duration {
+	text := n.Text(what)
+	value, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var count int
+		if count, err = strconv.Atoi(days); err == nil && count >= 0 && count <= 366 {
+			value = time.Duration(count) * 24 * time.Hour
+		}
+	}
+	if err != nil || value < least || value > most {
+		n.Fail("%s: expected a duration from %v to %v, such as 24h or 7d", what, least, most)
+		return least
+	}
+	return value
+}
+
+// Instant returns a time in RFC 3339.
+func (n Node) Instant(what string) time.Time {
+	value, err := time.Parse(time.RFC3339, n.Text(what))
+	if err != nil {
+		n.Fail("%s: expected a time such as 2026-11-23T09:00:00Z", what)
+	}
+	return value
+}
+
+// textPlace returns the place in the file of a line and column of the node's text, both
+// counted from 1.
+func (n Node) textPlace(line, column int) Place {
+	start := n.Place()
+	literal, block := n.Node.(*ast.LiteralNode)
+	switch {
+	case block:
+		return blockPlace(start, literal, line, column)
+	case n.GetToken().Type == token.SingleQuoteType, n.GetToken().Type == token.DoubleQuoteType:
+		column++
+	}
+	if line > 1 {
+		return start // of a text that is folded over lines
+	}
+	return Place{start.line, start.column + column - 1}
+}
+
+// blockPlace is textPlace for a block scalar, which begins on the next line; its lines
+// are kept (|) or folded into one (>).
+func blockPlace(start Place, block *ast.LiteralNode, line, column int) Place {
+	fileLine := start.line + 1
+	for written := range strings.Lines(block.Value.GetToken().Origin) {
+		content := strings.TrimRight(strings.TrimLeft(written, " "), "\r\n")
+		length := utf8.RuneCountInString(content) + 1
+		folded := block.Start.Value[0] == '>'
+		switch {
+		case folded && column > length:
+			column -= length
+		case !folded && line > 1:
+			line--
+		default:
+			indentation := len(written) - len(strings.TrimLeft(written, " "))
+			return Place{fileLine, indentation + column}
+		}
+		fileLine++
+	}
+	return Place{fileLine, column}
+}
