@@ -19,6 +19,7 @@
 //	limits: {connections: 1024, …}  # bounds on what clients use together
 //	otp: {…}                        # OTP; default: no one-time passwords
 //	wallets: [{organization: …, file: …, digest: …}]  # registered wallets, if the keystore keeps none
+//	rpc: {listen: …, users: […]}    # an Ethereum JSON-RPC signer; default: none
 //
 // Reading is strict: a member that is unknown, duplicated or of the wrong type is an error
 // that names it and its line, because a silently ignored member may be the one that forbids
@@ -28,8 +29,6 @@ package config
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -62,25 +61,7 @@ type Config struct {
 	Log            Log                         `yaml:"log"`
 	Limits         Limits                      `yaml:"limits"`
 	Wallets        []Wallet                    `yaml:"wallets"`
-}
-
-// Wallet is a registered wallet of an organization whose keystore cannot keep one. The digest
-// pins the file: a changed one is refused.
-type Wallet struct {
-	Organization string `yaml:"organization"`
-	File         string `yaml:"file"`   // the wallet policy, in JSON
-	Digest       string `yaml:"digest"` // as 'countersign wallets register' prints it
-}
-
-// checkWallets refuses pins that are incomplete.
-func (c *Config) checkWallets() error {
-	for i, w := range c.Wallets {
-		digest, err := hex.DecodeString(w.Digest)
-		if w.Organization == "" || w.File == "" || err != nil || len(digest) != sha256.Size {
-			return fmt.Errorf("wallets[%d]: it needs organization, file, and digest, 64 hex digits", i)
-		}
-	}
-	return nil
+	RPC            *RPC                        `yaml:"rpc"`
 }
 
 // Limits bound what clients may use together. Zero selects the defaults of package httpapi.
@@ -213,7 +194,7 @@ type Template struct {
 
 // check refuses configurations that are wrong whatever the files contain.
 func (c *Config) check() error {
-	if err := errors.Join(c.Descriptors.Check(), c.Limits.check(), access.CheckHazards(c.Organizations, all.HazardNames()), c.checkWallets()); err != nil {
+	if err := errors.Join(c.Descriptors.Check(), c.Limits.check(), c.RPC.check(), access.CheckHazards(c.Organizations, all.HazardNames()), c.checkWallets()); err != nil {
 		return err
 	}
 	if err := c.checkKeys(); err != nil {
@@ -277,7 +258,7 @@ func (o *OTP) check() error {
 func (c *Config) Files() []string {
 	files := []string{c.Path}
 	for _, path := range c.paths() {
-		if *path != "" && path != &c.PassphraseFile && path != &c.Log.Memory && (c.OTP == nil || path != &c.OTP.Outbox) {
+		if *path != "" && path != &c.PassphraseFile && path != &c.Log.Memory && (c.OTP == nil || path != &c.OTP.Outbox) && (c.RPC == nil || path != &c.RPC.Socket) {
 			files = append(files, *path)
 		}
 	}
@@ -317,6 +298,7 @@ func (c *Config) paths() []*string {
 			paths = append(paths, o.SMS.Webhook.paths()...)
 		}
 	}
+	paths = append(paths, c.RPC.paths()...)
 	if d := c.Descriptors; d != nil {
 		paths = append(paths, &d.Folder, &d.Pins)
 	}

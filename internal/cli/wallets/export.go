@@ -119,8 +119,8 @@ Print a registered wallet for other signers and for watch-only wallets:
 		Example: console.Paragraphs(`
   countersign wallets export --keystore file:keys treasury
   countersign wallets export --keystore file:keys --format core treasury`),
-		Args:    console.NamedArgs,
-		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+		Args: console.NamedArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.at.Register(command)
 	command.Flags().StringVar(&c.format, "format", exportFormats[0], "`FORMAT`: "+strings.Join(exportFormats, ", "))
