@@ -17,6 +17,7 @@
 //	labels: [{chain: …, address: …, label: …}]  # an address book, for display
 //	limits: {connections: 1024, …}  # bounds on what clients use together
 //	otp: {…}                        # OTP; default: no one-time passwords
+//	events: {webhook: {url: …, secretFile: …}, types: […]}  # what happened, for a receiver; default: nothing is told
 //
 // Reading is strict: a member that is unknown, duplicated or of the wrong type is an error
 // that names it and its line, because a silently ignored member may be the one that forbids
@@ -55,6 +56,7 @@ type Config struct {
 	Labels         []Label                     `yaml:"labels"`
 	OTP            *OTP                        `yaml:"otp"`
 	Log            Log                         `yaml:"log"`
+	Events         *Events                     `yaml:"events"`
 	Limits         Limits                      `yaml:"limits"`
 }
 
@@ -188,7 +190,7 @@ type Template struct {
 
 // check refuses configurations that are wrong whatever the files contain.
 func (c *Config) check() error {
-	if err := errors.Join(c.Descriptors.Check(), c.Limits.check(), access.CheckHazards(c.Organizations, all.HazardNames())); err != nil {
+	if err := errors.Join(c.Descriptors.Check(), c.Limits.check(), c.Events.check(), access.CheckHazards(c.Organizations, all.HazardNames())); err != nil {
 		return err
 	}
 	for i, origin := range c.Origins {
@@ -291,6 +293,7 @@ func (c *Config) paths() []*string {
 			paths = append(paths, o.SMS.Webhook.paths()...)
 		}
 	}
+	paths = append(paths, c.Events.paths()...)
 	if d := c.Descriptors; d != nil {
 		paths = append(paths, &d.Folder, &d.Pins)
 	}

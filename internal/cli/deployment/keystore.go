@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // KeystoreFlags select the keystore and the organization that a command works with.
@@ -31,10 +32,11 @@ type KeystoreFlags struct {
 	RetryPIN         bool
 	Log              *slog.Logger // of serve, which loads all keys; nil for commands that use some and exit
 	ConfigFile       string
-	Set              func(flag string) bool // reports whether the flag was given
-	Configured       *config.Config         // set once it has been read
-	NewStore         bool                   // of serve --new-store
-	command          *cobra.Command         // whose context has the added backends
+	Set              func(flag string) bool      // reports whether the flag was given
+	Configured       *config.Config              // set once it has been read
+	NewStore         bool                        // of serve --new-store
+	Over             func(store.Full) store.Full // what the engine uses in place of the store; may be nil
+	command          *cobra.Command              // whose context has the added backends
 }
 
 // DefaultOrganization is the organization of a keystore without a configuration.
