@@ -91,6 +91,7 @@ full:
 modules:
 	cd interop/browser && go test $(LIMIT) .
 	cd interop/evm && go test $(LIMIT) .
+	cd interop/standardwebhooks && go test $(LIMIT) .
 	cd interop/torchwood && go test $(LIMIT) .
 
 # Runs the fast tests without cgo, over the pure-Go curve code of the released binaries.

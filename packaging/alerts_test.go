@@ -31,6 +31,7 @@ func servedMetrics(t *testing.T) string {
 	seen.WatchKeys(func() int { return 0 }, func() int { return 0 })
 	seen.WatchReady(func() bool { return true })
 	seen.WatchLogs(func() int { return 0 }, func() uint64 { return 0 })
+	seen.WatchEvents(func() metrics.Events { return metrics.Events{} })
 	seen.Observe(countersign.Observation{Operation: "sign_transaction", Performed: 1})
 	answer := httptest.NewRecorder()
 	seen.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))

@@ -18,6 +18,7 @@ func NewEventsCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "events",
 		Short: "Show what happened on a server",
+		Long:  "Show what happened on a server: activities that wait, were carried out, rejected or failed.",
 		Args:  console.CommandOnly,
 		RunE:  console.ChooseCommand,
 	}
