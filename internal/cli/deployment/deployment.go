@@ -24,6 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
+	"github.com/countersign-dev/countersign/keystore/remote"
 	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/otp/operations"
 	"github.com/countersign-dev/countersign/store"
@@ -123,9 +124,13 @@ func openProofKey(ctx context.Context, uri string) (crypto.Signer, error) {
 		}
 		return signer, nil
 	}
+	services := Services(ctx)
+	if _, _, err := services.Of(uri); err == nil {
+		return remote.OpenProofSigner(ctx, services, uri)
+	}
 	path, ok := strings.CutPrefix(uri, "file:")
 	if !ok || path == "" {
-		return nil, fmt.Errorf("%q: expected file:PATH or pkcs11:…;object=LABEL", uri)
+		return nil, fmt.Errorf("%q: expected file:PATH, pkcs11:…;object=LABEL, or a key in a key service that this program has", uri)
 	}
 	content, err := console.ReadSecretFile(ctx, path)
 	if err != nil {
