@@ -130,7 +130,7 @@ func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganizat
 		if err := user.checkNames(); err != nil {
 			return nil, fmt.Errorf("users[%d]: %w", i, err)
 		}
-		id := user.id(config.ID)
+		id := user.UserID(config.ID)
 		if configured.users[id] != nil {
 			return nil, fmt.Errorf("users[%d] (%s): another user has this id or, without an id, this name: list all keys of a user under one entry", i, user.Name)
 		}
@@ -165,9 +165,9 @@ func (u *UserConfig) checkNames() error {
 	return err
 }
 
-// id returns the configured id, or one derived from the organization's id and the
+// UserID returns the configured id, or one derived from the organization's id and the
 // user's name.
-func (u *UserConfig) id(organizationID string) string {
+func (u *UserConfig) UserID(organizationID string) string {
 	if u.ID != "" {
 		return u.ID
 	}
