@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/operation"
@@ -77,6 +79,12 @@ type Config struct {
 	// package translog. Store must be a
 	// store.Log. Default: no log.
 	Log bool
+
+	// Events are the types of events that are written into the outbox of Store, in the
+	// transaction of the activity that they are about: those whose names begin with
+	// "activity.". Store must be a store.Outbox, which also hands them out to who delivers
+	// them. Default: none.
+	Events []activity.EventType
 
 	// LogSigner signs the checkpoint of the log in answers to requests with
 	// generateAppProofs; such an answer proves that its activity is in the log. It
@@ -168,6 +176,11 @@ func (c *Config) check() error {
 	if c.MaxRequestAge > MaxRequestWindow || c.MaxRequestSkew > MaxRequestWindow {
 		return fmt.Errorf("countersign: Config.MaxRequestAge and MaxRequestSkew can be at most %d days: to accept requests of any age, set AnyRequestTime", MaxRequestWindow/(24*time.Hour))
 	}
+	for _, kind := range c.Events {
+		if !slices.Contains(activity.EventTypes(), kind) {
+			return fmt.Errorf("countersign: Config.Events: unknown type %q: use those of activity.EventTypes", kind)
+		}
+	}
 	if c.LogSigner != nil && !c.Log {
 		return errors.New("countersign: Config.LogSigner needs Config.Log: without a log there is nothing to prove")
 	}
@@ -192,6 +205,8 @@ func (c *Config) checkStore(can *store.Capabilities) error {
 		return errors.New("countersign: Config.AnyRequestTime needs a Config.Store that is a store.Retention and does not forget activities, or an old request would be carried out again: use store/bolt or store/postgres")
 	case c.Log && can.Log == nil:
 		return errors.New("countersign: Config.Log needs a Config.Store that is a store.Log: use store/bolt, store/postgres or store/memory")
+	case len(c.Events) > 0 && can.Outbox == nil:
+		return errors.New("countersign: Config.Events needs a Config.Store that is a store.Outbox: use store/bolt, store/postgres or store/memory")
 	case asks && c.Directory != nil && can.Waiter == nil:
 		return errors.New("countersign: Config.Policy is an access.Decider, which can demand approvals: Config.Store needs to be a store.Waiter, as store/bolt, store/postgres and store/memory are")
 	}

@@ -77,6 +77,7 @@ func (e *Engine) furnish(table intents.Table) {
 	e.records = records.Keeper{
 		Store: c.Store, Waiter: e.can.Waiter, ProofSigner: c.ProofSigner, Log: c.Log, Logger: c.Logger, Now: c.Now,
 		Window: c.MaxRequestAge + c.MaxRequestSkew, AnyTime: c.AnyRequestTime, MaxWaiting: c.MaxWaiting, LeaseTTL: c.LeaseTTL,
+		Events: c.Events, Names: c.Names,
 	}
 	e.approvals = approvals.Approvals{Engine: again{e}, Records: &e.records, Directory: c.Directory, Names: c.Names}
 }

@@ -134,6 +134,11 @@ func (k *Keeper) Replace(ctx context.Context, record *activity.Record, revision 
 		return err
 	}
 	stored.Revision = revision
+	if !stored.Waiting {
+		if stored.Event, err = k.Tell(record, 0); err != nil {
+			return err
+		}
+	}
 	return k.Waiter.Replace(ctx, stored, k.Now(), nil)
 }
 
