@@ -1,17 +1,20 @@
-// Derives addresses of wallet policies (BIP-388) with @scure/bip32 and bitcoinjs-lib.
+// Derives addresses of wallet policies (BIP-388) with @scure/bip32 and bitcoinjs-lib, and
+// from their descriptors with @bitcoinerlab/descriptors.
 //
 // Reads requests and writes answers, one JSON object per line:
 //
-//   {template, keys, change, index} → {hex}   the output script
+//   {template, keys, change, index, descriptor} → {hex, described}   the output script, twice
 //
 // template has multi or sortedmulti in wsh, sh(wsh) or sh, or multi_a or sortedmulti_a in the
 // tree of tr. A request that fails gets {error}.
+import { DescriptorsFactory } from '@bitcoinerlab/descriptors';
 import * as ecc from '@bitcoinerlab/secp256k1';
 import { HDKey } from '@scure/bip32';
 import * as bitcoin from 'bitcoinjs-lib';
 import { serve } from './lines.mjs';
 
 bitcoin.initEccLib(ecc);
+const { Output } = DescriptorsFactory(ecc);
 const { payments, opcodes, script } = bitcoin;
 
 // publicKey derives the key of an expression such as @0/** or @1/<2;3>/*.
@@ -60,4 +63,9 @@ function output(template, request) {
   return template.startsWith('wsh(') ? payments.p2wsh({ redeem }) : payments.p2sh({ redeem });
 }
 
-await serve((request) => ({ hex: Buffer.from(output(request.template, request).output).toString('hex') }));
+const hex = (bytes) => Buffer.from(bytes).toString('hex');
+
+await serve((request) => ({
+  hex: hex(output(request.template, request).output),
+  described: hex(new Output({ descriptor: request.descriptor, index: request.index }).getScriptPubKey()),
+}));

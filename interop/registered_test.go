@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -70,9 +69,10 @@ func drawnPolicy(t *testing.T, random *rand.Rand) *walletpolicy.Policy {
 }
 
 // TestRegisteredWallets draws wallet policies of all forms, and compares their addresses with
-// those that bitcoinjs-lib builds from the same template. COUNTERSIGN_PROVE draws more.
+// those that bitcoinjs-lib builds from the same template, and @bitcoinerlab/descriptors from
+// the descriptor. COUNTERSIGN_PROVE draws more.
 func TestRegisteredWallets(t *testing.T) {
-	testenv.NodeModule(t, "@scure", "bip32", "package.json")
+	testenv.NodeModule(t, "@bitcoinerlab", "descriptors", "package.json")
 	count, err := strconv.Atoi(os.Getenv("COUNTERSIGN_PROVE"))
 	if err != nil {
 		count = 60
@@ -90,10 +90,10 @@ func TestRegisteredWallets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var answer struct{ Hex string }
-		peer.ask(t, map[string]any{"template": policy.Template(), "keys": keys, "change": change, "index": index}, &answer)
-		if answer.Hex != hex.EncodeToString(script) {
-			t.Errorf("%s, %v, %d: %x, bitcoinjs-lib has %s", strings.TrimSpace(policy.Template()), change, index, script, answer.Hex)
+		var answer struct{ Hex, Described string }
+		peer.ask(t, map[string]any{"template": policy.Template(), "keys": keys, "change": change, "index": index, "descriptor": policy.BranchDescriptor(change)}, &answer)
+		if want := hex.EncodeToString(script); answer.Hex != want || answer.Described != want {
+			t.Errorf("%s, %v, %d: %s, bitcoinjs-lib has %s, @bitcoinerlab/descriptors %s", policy.Template(), change, index, want, answer.Hex, answer.Described)
 		}
 	}
 }

@@ -134,8 +134,4 @@ func (s *Store) sweep() {
 	defer unlock()
 	sweep(s.root)
 	sweep(s.keysRoot)
-	if root, err := s.openRegistered(); err == nil {
-		sweep(root)
-		_ = root.Close()
-	}
 }

@@ -172,6 +172,7 @@ func (s *Store) writeRegistered(add Registered) error {
 		return err
 	}
 	defer root.Close()
+	sweep(root) // no other writer is active
 	present, err := names(root, ".")
 	if err != nil {
 		return err
