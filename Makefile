@@ -68,6 +68,8 @@ prove:
 	COUNTERSIGN_PROVE=100000 go test $(LIMIT) -count=1 -run KilledWhileAdopting ./internal/cli
 	COUNTERSIGN_PROVE=10 go test $(LIMIT) -count=1 -run LogDrill ./internal/cli
 	COUNTERSIGN_PROVE=5000 go test $(LIMIT) -count=1 -run MessageLibraries ./interop
+	COUNTERSIGN_PROVE=1000 go test $(LIMIT) -count=1 -run OrdinaryIsSigned .
+	COUNTERSIGN_PROVE=5000 go test $(LIMIT) -count=1 -run RegisteredWallets ./interop
 
 # Measures whether the duration of signing depends on the secret. |t| below 5 shows no
 # leak, above 10 a leak, as the control has. Needs a quiet machine.
