@@ -152,9 +152,10 @@ vuln:
 	cd keystore/kms && ../../.ci/vuln $(VULN) ./...
 
 # Builds the release of the current commit in dist, reproducibly: static binaries
-# without cgo, a dynamic one that supports HSMs, SBOMs, man pages and completions.
+# without cgo, with and without key services, a dynamic one that supports HSMs, SBOMs, man
+# pages and completions.
 release: sbom man completions
-	cd dist && sha256sum countersign-linux-* countersign-darwin-* countersign-hsm-linux-* *.cdx.json > SHA256SUMS
+	cd dist && sha256sum countersign-linux-* countersign-darwin-* countersign-hsm-linux-* countersign-kms-linux-* *.cdx.json > SHA256SUMS
 
 # Builds the binaries of the release.
 binaries:
@@ -165,6 +166,7 @@ sbom: binaries
 	cd packaging/sbom && go build -o ../../dist/.sbom .
 	cd dist && ./.sbom countersign-linux-* countersign-darwin-* > countersign.cdx.json
 	cd dist && ./.sbom countersign-hsm-* > countersign-hsm.cdx.json
+	cd dist && ./.sbom countersign-kms-* > countersign-kms.cdx.json
 
 # Writes the man pages.
 man:

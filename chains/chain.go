@@ -32,6 +32,9 @@ type Chain interface {
 
 	// HazardNames returns the closed list of the chain's hazards.
 	HazardNames() []string
+
+	// Words returns what the chain is called in policies, names and descriptions.
+	Words() Words
 }
 
 // Transaction is a transaction that was parsed strictly: a view of the raw bytes. Its

@@ -61,6 +61,10 @@ type Field struct {
 	// Shown is displayed instead of the value, such as the address of a script on one
 	// network. It is not part of the canonical form.
 	Shown string `json:"-"`
+
+	// Key is the name that policies have for the field, see Field.As. It is not part of the
+	// canonical form: labels are for people, and may change.
+	Key string `json:"-"`
 }
 
 // Text is a field with text. The text may come from the transaction, so a renderer must

@@ -14,6 +14,7 @@ import (
 
 func (c *compiler) readRule(n source.Node) {
 	r := &rule{index: len(c.file.rules), byName: !c.knowsKeys()}
+	before := c.problems.Errors()
 	n.Rule = peekName(n)
 	var scope, when, approvals source.Node
 	within := defaultWithin
@@ -40,7 +41,11 @@ func (c *compiler) readRule(n source.Node) {
 	if approvals.Node != nil {
 		r.approvals = c.readApprovals(approvals, r.name, within)
 	}
-	c.checkRule(r, n)
+	sound := c.problems.Errors() == before // or what follows from an error would be reported as another
+	c.checkRuleName(r, n)
+	if sound {
+		c.checkRule(r, n)
+	}
 	c.file.rules = append(c.file.rules, r)
 }
 
@@ -95,8 +100,8 @@ func readOn(n source.Node) []string {
 // readChain reads the name of a chain.
 func readChain(n source.Node) string {
 	text := n.Text("on")
-	if !slices.Contains(chainNames(), text) {
-		n.Fail("%s", source.Meant("on: "+shorten(text)+" is not a chain", text, chainNames())+": "+strings.Join(chainNames(), ", "))
+	if names := words.names(); !slices.Contains(names, text) {
+		n.Fail("%s", source.Meant("on: "+shorten(text)+" is not a chain", text, names)+": "+strings.Join(names, ", "))
 	}
 	return text
 }

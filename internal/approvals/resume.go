@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// pending is an activity that waits, as the store has it.
+// pending is a waiting activity read from the store.
 type pending struct {
 	*activity.Record
 	revision     uint64

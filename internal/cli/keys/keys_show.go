@@ -159,8 +159,8 @@ func keyLineOf(ctx context.Context, keys keystore.Keystore, organizationID strin
 	} else {
 		info = keystore.InfoOf(key)
 	}
-	places, err := placesOf(ctx, keys, organizationID)
-	line := deployment.Spendable(keys, places.mark(network.Line(info)))
+	paths, err := pathsOf(ctx, keys, organizationID)
+	line := deployment.Spendable(keys, paths.mark(network.Line(info)))
 	line.Disabled = disabled
 	return line, err
 }
