@@ -67,6 +67,8 @@ func TestPlainStoreLacks(t *testing.T) {
 	for want, change := range map[string]func(*countersign.Config){
 		"Config.Log needs a Config.Store that is a store.Log":                  func(c *countersign.Config) { c.Log = true },
 		"Config.AnyRequestTime needs a Config.Store that is a store.Retention": func(c *countersign.Config) { c.AnyRequestTime = true },
+		"Config.Events needs a Config.Store that is a store.Outbox":            func(c *countersign.Config) { c.Events = activity.EventTypes() },
+		"Config.Events: unknown type":                                          func(c *countersign.Config) { c.Events = []activity.EventType{"activity.done"} },
 		"Config.Store needs to be a store.Waiter":                              func(c *countersign.Config) { c.Policy = new(daily) },
 	} {
 		config := f.Config

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/operation"
@@ -23,6 +25,11 @@ import (
 type Config struct {
 	// Keystore finds the keys that sign. The engine closes it.
 	Keystore keystore.Keystore
+
+	// Wallets are the registered wallets: Bitcoin wallets of several keys, some of them of
+	// others, whose inputs and change are the organizations' own. Default: those that the
+	// Keystore keeps, if it is a keystore.WalletRegistry.
+	Wallets keystore.WalletRegistry
 
 	// AllowHazards names the hazards, such as "ethereum/no-chain-id", that may be
 	// signed for every organization. AllHazards allows all. Default: none.
@@ -72,6 +79,12 @@ type Config struct {
 	// package translog. Store must be a
 	// store.Log. Default: no log.
 	Log bool
+
+	// Events are the types of events that are written into the outbox of Store, in the
+	// transaction of the activity that they are about: those whose names begin with
+	// "activity.". Store must be a store.Outbox, which also hands them out to who delivers
+	// them. Default: none.
+	Events []activity.EventType
 
 	// LogSigner signs the checkpoint of the log in answers to requests with
 	// generateAppProofs; such an answer proves that its activity is in the log. It
@@ -140,6 +153,9 @@ func (c *Config) setDefaults() error {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	if registry, ok := c.Keystore.(keystore.WalletRegistry); ok && c.Wallets == nil {
+		c.Wallets = registry
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -159,6 +175,11 @@ func (c *Config) check() error {
 	}
 	if c.MaxRequestAge > MaxRequestWindow || c.MaxRequestSkew > MaxRequestWindow {
 		return fmt.Errorf("countersign: Config.MaxRequestAge and MaxRequestSkew can be at most %d days: to accept requests of any age, set AnyRequestTime", MaxRequestWindow/(24*time.Hour))
+	}
+	for _, kind := range c.Events {
+		if !slices.Contains(activity.EventTypes(), kind) {
+			return fmt.Errorf("countersign: Config.Events: unknown type %q: use those of activity.EventTypes", kind)
+		}
 	}
 	if c.LogSigner != nil && !c.Log {
 		return errors.New("countersign: Config.LogSigner needs Config.Log: without a log there is nothing to prove")
@@ -184,6 +205,8 @@ func (c *Config) checkStore(can *store.Capabilities) error {
 		return errors.New("countersign: Config.AnyRequestTime needs a Config.Store that is a store.Retention and does not forget activities, or an old request would be carried out again: use store/bolt or store/postgres")
 	case c.Log && can.Log == nil:
 		return errors.New("countersign: Config.Log needs a Config.Store that is a store.Log: use store/bolt, store/postgres or store/memory")
+	case len(c.Events) > 0 && can.Outbox == nil:
+		return errors.New("countersign: Config.Events needs a Config.Store that is a store.Outbox: use store/bolt, store/postgres or store/memory")
 	case asks && c.Directory != nil && can.Waiter == nil:
 		return errors.New("countersign: Config.Policy is an access.Decider, which can demand approvals: Config.Store needs to be a store.Waiter, as store/bolt, store/postgres and store/memory are")
 	}

@@ -71,12 +71,13 @@ func New(config Config) (*Engine, error) {
 func (e *Engine) furnish(table intents.Table) {
 	c := &e.config
 	e.reader = signing.Reader{
-		Chains: table, Operations: e.operations, Keystore: c.Keystore, Descriptors: c.Descriptors,
+		Chains: table, Operations: e.operations, Keystore: c.Keystore, Wallets: c.Wallets, Descriptors: c.Descriptors,
 		Unverified: c.ReleaseUnverifiedSignatures, Now: c.Now,
 	}
 	e.records = records.Keeper{
 		Store: c.Store, Waiter: e.can.Waiter, ProofSigner: c.ProofSigner, Log: c.Log, Logger: c.Logger, Now: c.Now,
 		Window: c.MaxRequestAge + c.MaxRequestSkew, AnyTime: c.AnyRequestTime, MaxWaiting: c.MaxWaiting, LeaseTTL: c.LeaseTTL,
+		Events: c.Events, Names: c.Names,
 	}
 	e.approvals = approvals.Approvals{Engine: again{e}, Records: &e.records, Directory: c.Directory, Names: c.Names}
 }

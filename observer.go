@@ -19,6 +19,9 @@ type Observer interface {
 
 // Observation is one request.
 type Observation struct {
+	OrganizationID string // as the request named it
+	UserID         string // of the caller; empty if the stamp was refused
+
 	Operation string          // path of the operation, such as "sign_transaction"; empty if the body did not say
 	Reason    activity.Reason // why it was refused; empty if it was not
 	Repeated  bool            // the answer was recorded before
@@ -31,8 +34,11 @@ type Observation struct {
 func (e *Engine) observed(ctx context.Context, s *request.Submission, err error) {
 	s.Duration = time.Since(s.Started)
 	observation := Observation{
-		Operation: s.Operation, Repeated: s.Repeated, Waits: err == nil && s.Record != nil && s.Record.Status.Waits(),
+		OrganizationID: s.OrganizationID, Operation: s.Operation, Repeated: s.Repeated, Waits: err == nil && s.Record != nil && s.Record.Status.Waits(),
 		Duration: s.Duration, Performed: s.Performed,
+	}
+	if s.Caller != nil {
+		observation.UserID = s.Caller.Member.User.ID
 	}
 	if refused, ok := errors.AsType[*activity.Error](err); ok {
 		observation.Reason = refused.Reason

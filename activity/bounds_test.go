@@ -41,6 +41,8 @@ func withMember(member, value string) []string {
 			`"timestampMs":"1763650000000"`, `"timestampMs":"`+value+`"`, 1),
 		strings.Replace(envelope(activity.TypeSignTransaction, of("signWith", "unsignedTransaction", "type")),
 			`"organizationId":"org"`, `"organizationId":"`+value+`"`, 1),
+		strings.TrimSuffix(envelope(activity.TypeSignTransaction, of("signWith", "unsignedTransaction", "type")), "}") +
+			`,"submitter":{` + of("userId", "scheme") + `}}`,
 		strings.Replace(envelope("TYPE", of("signWith", "unsignedTransaction", "type")), `"TYPE"`, `"`+value+`"`, 1),
 	}
 }

@@ -132,6 +132,29 @@ type WalletSigning interface {
 	Balance() Quantity
 }
 
+// RegisteredHolders is implemented by Holders that know the organization's registered wallets.
+type RegisteredHolders interface {
+	Holders
+
+	// Registered returns them. The list must not be changed.
+	Registered() []keystore.Registration
+}
+
+// RegisteredSigning is implemented by signings of transactions that registered wallets have
+// parts in. Its methods depend on the holders.
+type RegisteredSigning interface {
+	WalletSigning
+
+	// Registered returns the registered wallets that the transaction spends from or pays to,
+	// first those that the request signs for. only is true if every input that it signs is
+	// of the first one.
+	Registered() (used []keystore.Registration, only bool)
+
+	// ChargeID identifies what the transaction takes from a wallet, whichever keys of the
+	// wallet sign in whichever requests.
+	ChargeID(wallet keystore.Registration) [32]byte
+}
+
 // SignatureAppender is implemented by signings that can return the signature alone, for
 // callers that hold the transaction and insert the signature themselves.
 type SignatureAppender interface {

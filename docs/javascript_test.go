@@ -62,3 +62,15 @@ func apiKeyFile(t *testing.T, key *enginetest.APIKey) string {
 	}
 	return path
 }
+
+// TestChatReceiver shows the receiver of events that interop runs.
+func TestChatReceiver(t *testing.T) {
+	shown := regexp.MustCompile("(?s)```js\n(.*?)```").FindStringSubmatch(read(t, "events.md"))
+	content, err := os.ReadFile("../interop/chat.mjs")
+	if err != nil || shown == nil || !strings.HasSuffix(string(content), shown[1]) {
+		t.Errorf("events.md does not show interop/chat.mjs: %v", err)
+	}
+	if lines := strings.Count(strings.TrimSpace(shown[1]), "\n") + 1; lines > 25 {
+		t.Errorf("the receiver has %d lines", lines)
+	}
+}

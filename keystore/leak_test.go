@@ -102,6 +102,10 @@ func leakValues(t *testing.T) map[string]any {
 		t.Fatal(err)
 	}
 	return map[string]any{
+		"keystore.Registration": keystore.Registration{Leaf: "wallet/register/treasury"},
+		"file.Registered":       file.Registered{OrganizationID: "org"}, "file.OwnKey": file.OwnKey{Key: 1},
+		"keystoretest.Fault":      keystoretest.Fault(""),
+		"keystoretest.Answer":     keystoretest.Answer{},
 		"wallet.WatchOnly":        watched,
 		"wallet.Root":             []any{root, *root},
 		"keystore.Account":        keystore.Account{KeyInfo: info},

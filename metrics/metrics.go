@@ -10,7 +10,8 @@
 //	countersign_request_duration_seconds{operation}          histogram of whole requests
 //	countersign_perform_duration_seconds{operation}          histogram of signing or delivering only
 //
-// and the ones that Describe, WatchKeys, WatchReady, WatchLogs and ObserveService add.
+// and the ones that Describe, WatchKeys, WatchReady, WatchLogs, WatchEvents and ObserveService
+// add.
 //
 // The outcome is completed, waiting (for approvals), repeated (answered from the record),
 // or the reason of the refusal. The operation is unknown if the request did not say, or
@@ -158,6 +159,40 @@ func (m *Metrics) WatchLogs(conflicts func() int, failures func() uint64) {
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "countersign_log_memory_write_failures_total", Help: "How often the memory of the logs could not be written; the log has the cause.",
 	}, func() float64 { return float64(failures()) }))
+}
+
+// Events says what became of events, and what waits.
+type Events struct {
+	Delivered, Failed, Dropped, DroppedOthers uint64
+	Waiting                                   int
+	Oldest                                    time.Time
+}
+
+// WatchEvents adds
+//
+//	countersign_events_delivered_total                events that the endpoint took
+//	countersign_events_failed_attempts_total          attempts that it did not
+//	countersign_events_dropped_total                  events about activities that were too old or too many
+//	countersign_events_others_dropped_total           the same of other events
+//	countersign_events_waiting                        events in the outbox, on the node that delivers
+//	countersign_events_oldest_seconds                 age of the oldest of them; 0 if none waits
+//
+// The function is called at each scrape. WatchEvents may be called only once.
+func (m *Metrics) WatchEvents(events func() Events) {
+	counter := func(name, help string, value func(Events) uint64) {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value(events())) }))
+	}
+	counter("countersign_events_delivered_total", "Events that the endpoint took.", func(e Events) uint64 { return e.Delivered })
+	counter("countersign_events_failed_attempts_total", "Attempts to deliver an event that failed; the log has the cause.", func(e Events) uint64 { return e.Failed })
+	counter("countersign_events_dropped_total", "Events about activities that were dropped: too old or too many.", func(e Events) uint64 { return e.Dropped })
+	counter("countersign_events_others_dropped_total", "Other events that were dropped.", func(e Events) uint64 { return e.DroppedOthers })
+	m.gauge("countersign_events_waiting", "Events in the outbox, on the node that delivers.", func() float64 { return float64(events().Waiting) })
+	m.gauge("countersign_events_oldest_seconds", "Age of the oldest event in the outbox; 0 if none waits.", func() float64 {
+		if oldest := events().Oldest; !oldest.IsZero() {
+			return time.Since(oldest).Seconds()
+		}
+		return 0
+	})
 }
 
 // ObserveService is remote.Options.Observe of the keys in key services. It adds

@@ -32,6 +32,7 @@ func servedMetrics(t *testing.T) string {
 	seen.WatchKeys(func() int { return 0 }, func() int { return 0 })
 	seen.WatchReady(func() bool { return true })
 	seen.WatchLogs(func() int { return 0 }, func() uint64 { return 0 })
+	seen.WatchEvents(func() metrics.Events { return metrics.Events{} })
 	seen.Observe(countersign.Observation{Operation: "sign_transaction", Performed: 1})
 	for _, outcome := range remote.Outcomes() {
 		seen.ObserveService(remote.Observation{Service: "awskms", Operation: "sign", Outcome: outcome, Duration: 1})

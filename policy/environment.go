@@ -56,7 +56,7 @@ func standardLibrary() cel.EnvOption {
 func variables() map[string]*types.Type {
 	all := map[string]*types.Type{
 		"effect": effectType, "effects": types.NewListType(effectType), "key": keyType, "user": userType,
-		"credential": credentialType, "time": timeType, "request": requestType,
+		"credential": credentialType, "time": timeType, "request": requestType, "wallet": types.StringType,
 	}
 	for name := range words.roots {
 		all[name] = words.types[name]

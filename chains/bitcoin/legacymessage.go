@@ -34,10 +34,7 @@ func (Chain) MessageKey(text string) (chains.MessageKey, error) {
 		return &messageKey{locator: [1]keystore.Locator{keystore.ByID(text)}}, nil
 	}
 	at, ok := Chain{}.Owner(target.script)
-	switch kind := classify(target.script); {
-	case kind == p2shUnknown:
-		return nil, malformedSigner("%s does not say which key it is of: name the key by its id", text)
-	case !ok || kind == p2tr:
+	if !ok || classify(target.script) == p2tr {
 		return nil, malformedSigner("%s: %v", text, errLegacyAddress)
 	}
 	return &messageKey{target, [1]keystore.Locator{at}}, nil

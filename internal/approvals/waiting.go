@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/internal/request"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // Engine is what an activity that waits takes of the engine: it is prepared and judged
@@ -52,8 +53,12 @@ func withAges(groups []access.Group) []access.Group {
 // Wait records a request that needs votes. It ends the lease.
 func (a *Approvals) Wait(ctx context.Context, s *request.Submission) (*activity.Record, error) {
 	record, err := a.waiting(ctx, s)
+	var event *store.Event
 	if err == nil {
-		err = a.Records.Complete(ctx, s.Lease, record, nil)
+		event, err = a.Records.Tell(record, a.missing(s, record))
+	}
+	if err == nil {
+		err = a.Records.Complete(ctx, s.Lease, record, event, nil)
 	}
 	if err != nil {
 		a.Records.Release(ctx, s.Lease, nil)
@@ -79,6 +84,15 @@ func (a *Approvals) waiting(ctx context.Context, s *request.Submission) (*activi
 	record.Decision.Charges = nil
 	record.Decision.Required = withAges(s.Decision.Approvals)
 	return record, nil
+}
+
+// missing returns how many votes a new record needs in addition to its submitter's.
+func (a *Approvals) missing(s *request.Submission, record *activity.Record) (sum int) {
+	now := a.Records.Now()
+	for i := range record.Decision.Required {
+		sum += access.Missing(&record.Decision.Required[i], s.OwnVote(now), s.Caller.Member.User.ID, now)
+	}
+	return sum
 }
 
 // mayWait refuses an activity beyond the bounds of how many may wait.

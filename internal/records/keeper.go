@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -31,6 +32,8 @@ type Keeper struct {
 	AnyTime     bool          // requests of any age are live
 	MaxWaiting  time.Duration
 	LeaseTTL    time.Duration
+	Events      []activity.EventType // written into the outbox of the store, with what they are about
+	Names       chains.Names         // for the sentences of events; may be nil
 }
 
 // recordOverhead is about how many bytes a record has in addition to the body and the

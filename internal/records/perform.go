@@ -22,14 +22,22 @@ const completeTimeout = 10 * time.Second
 func (k *Keeper) Perform(ctx context.Context, s *request.Submission) (*activity.Record, error) {
 	done, err := k.performHeld(ctx, s)
 	if err != nil {
-		k.Release(ctx, s.Lease, s.Charges.Refund(k.Now(), done.Release))
+		release := done.Release
+		if !s.SharesCharges() {
+			release = s.Charges.Refund(k.Now(), release)
+		}
+		k.Release(ctx, s.Lease, release)
 		return nil, err
 	}
 	// There is a signature now: the charge stays, whatever happens to it.
 	s.Result = done.Result
 	record, err := k.completed(s)
+	var event *store.Event
 	if err == nil {
-		err = k.Complete(ctx, s.Lease, record, s.Charges.Confirm(k.Now(), done.Complete))
+		event, err = k.tellCompleted(context.WithoutCancel(ctx), s, record)
+	}
+	if err == nil {
+		err = k.Complete(ctx, s.Lease, record, event, s.Charges.Confirm(k.Now(), done.Complete))
 	}
 	if err != nil {
 		k.Release(ctx, s.Lease, done.Release)
@@ -60,12 +68,14 @@ func (k *Keeper) performHeld(ctx context.Context, s *request.Submission) (done o
 	return done, err
 }
 
-// Complete records the activity. Nothing may be answered unless it returns nil.
-func (k *Keeper) Complete(ctx context.Context, lease store.Lease, record *activity.Record, change store.Change) error {
+// Complete records the activity, with its event, which may be nil. Nothing may be answered
+// unless it returns nil.
+func (k *Keeper) Complete(ctx context.Context, lease store.Lease, record *activity.Record, event *store.Event, change store.Change) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completeTimeout)
 	defer cancel()
 	stored, err := k.stored(record)
 	if err == nil {
+		stored.Event = event
 		err = k.Store.Complete(ctx, lease, stored, change)
 	}
 	if err != nil {

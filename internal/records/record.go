@@ -51,7 +51,7 @@ func (k *Keeper) completed(s *request.Submission) (*activity.Record, error) {
 
 // recordedDecision returns a decision as a record keeps it.
 func recordedDecision(decision *access.Decision) activity.Decision {
-	recorded := activity.Decision{Rules: decision.Rules, ReadWith: decision.ReadWith}
+	recorded := activity.Decision{Rules: decision.Rules, ReadWith: decision.ReadWith, Wallets: decision.Wallets}
 	if decision.Readings != [32]byte{} {
 		recorded.Readings = HexDigest(decision.Readings)
 	}
@@ -134,6 +134,11 @@ func (k *Keeper) Replace(ctx context.Context, record *activity.Record, revision 
 		return err
 	}
 	stored.Revision = revision
+	if !stored.Waiting {
+		if stored.Event, err = k.Tell(record, 0); err != nil {
+			return err
+		}
+	}
 	return k.Waiter.Replace(ctx, stored, k.Now(), nil)
 }
 

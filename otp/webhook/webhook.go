@@ -82,9 +82,12 @@ var _ otp.Sender = (*Sender)(nil)
 
 // New returns a Sender, or an error that names the invalid setting.
 func New(config Config) (*Sender, error) {
+	if err := CheckURL(config.URL); err != nil {
+		return nil, err
+	}
 	target, err := url.Parse(config.URL)
-	if err != nil || target.Host == "" || !isConfidential(target) {
-		return nil, errors.New("webhook: the URL must be https, or http on this machine: codes would be readable in transit")
+	if err != nil {
+		return nil, err
 	}
 	if len(config.Secret) < minSecret {
 		return nil, fmt.Errorf("webhook: the secret has %d bytes: it must be at least %d random bytes", len(config.Secret), minSecret)
@@ -105,6 +108,15 @@ func New(config Config) (*Sender, error) {
 	}
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return s, nil
+}
+
+// CheckURL refuses an endpoint that is neither https nor http on this machine.
+func CheckURL(text string) error {
+	target, err := url.Parse(text)
+	if err != nil || target.Host == "" || !isConfidential(target) {
+		return errors.New("webhook: the URL must be https, or http on this machine: what is posted would be readable in transit")
+	}
+	return nil
 }
 
 // isConfidential reports whether requests to target cannot be read in transit.

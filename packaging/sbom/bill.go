@@ -60,10 +60,11 @@ func mainComponent(info *debug.BuildInfo) cdx.Component {
 	return part
 }
 
-// component returns a linked module, or its replacement.
+// component returns a linked module, or its replacement. A module that is replaced by a local
+// directory keeps its name, as the main module does in keystore/kms.
 func component(module *debug.Module) (cdx.Component, error) {
-	if module.Replace != nil {
-		module = module.Replace
+	if replaced := module.Replace; replaced != nil && !strings.HasPrefix(replaced.Path, ".") {
+		module = replaced
 	}
 	purl := packageURL(module.Path, module.Version)
 	part := cdx.Component{Type: cdx.ComponentTypeLibrary, Name: module.Path, Version: module.Version, PackageURL: purl, BOMRef: purl}

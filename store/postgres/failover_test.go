@@ -178,9 +178,9 @@ func (d *drill) end(dsn string) {
 	d.t.Logf("%d answers", len(d.answered))
 	s := open(d.t, dsn)
 	for _, body := range slices.Sorted(maps.Keys(d.answered)) {
-		found, err := s.Find(d.t.Context(), "org", claimOf(body).Fingerprint)
-		if err != nil || found.ID != d.answered[body] {
-			d.t.Errorf("body %s was answered %q, and is %q, %v", body, d.answered[body], found.ID, err)
+		found, err := store.Recorded(d.t.Context(), s, claimOf(body))
+		if err != nil || found == nil || found.ID != d.answered[body] {
+			d.t.Errorf("body %s was answered %q, and is %+v, %v", body, d.answered[body], found, err)
 		}
 	}
 	activities := count(d.t, dsn, "SELECT count(*) FROM countersign_activities WHERE id IS NOT NULL")

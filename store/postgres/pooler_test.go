@@ -31,7 +31,7 @@ func TestBehindPooler(t *testing.T) {
 				if err := sendTo(t, nodes[n%2], body, body); err != nil {
 					t.Errorf("body %d: %v", n, err)
 				}
-				if found, err := nodes[1-n%2].Find(t.Context(), "org", claimOf(body).Fingerprint); err != nil || found.ID != body {
+				if found, err := store.Recorded(t.Context(), nodes[1-n%2], claimOf(body)); err != nil || found == nil || found.ID != body {
 					t.Errorf("body %d on the other node: %q, %v", n, found.ID, err)
 				}
 			}

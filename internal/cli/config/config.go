@@ -18,6 +18,8 @@
 //	labels: [{chain: …, address: …, label: …}]  # an address book, for display
 //	limits: {connections: 1024, …}  # bounds on what clients use together
 //	otp: {…}                        # OTP; default: no one-time passwords
+//	events: {webhook: {url: …, secretFile: …}, types: […]}  # what happened, for a receiver; default: nothing is told
+//	wallets: [{organization: …, file: …, digest: …}]  # registered wallets, if the keystore keeps none
 //	rpc: {listen: …, users: […]}    # an Ethereum JSON-RPC signer; default: none
 //
 // Reading is strict: a member that is unknown, duplicated or of the wrong type is an error
@@ -58,7 +60,9 @@ type Config struct {
 	Labels         []Label                     `yaml:"labels"`
 	OTP            *OTP                        `yaml:"otp"`
 	Log            Log                         `yaml:"log"`
+	Events         *Events                     `yaml:"events"`
 	Limits         Limits                      `yaml:"limits"`
+	Wallets        []Wallet                    `yaml:"wallets"`
 	RPC            *RPC                        `yaml:"rpc"`
 }
 
@@ -192,7 +196,7 @@ type Template struct {
 
 // check refuses configurations that are wrong whatever the files contain.
 func (c *Config) check() error {
-	if err := errors.Join(c.Descriptors.Check(), c.Limits.check(), c.RPC.check(), access.CheckHazards(c.Organizations, all.HazardNames())); err != nil {
+	if err := errors.Join(c.Descriptors.Check(), c.Limits.check(), c.Events.check(), c.RPC.check(), access.CheckHazards(c.Organizations, all.HazardNames()), c.checkWallets()); err != nil {
 		return err
 	}
 	if err := c.checkKeys(); err != nil {
@@ -296,6 +300,7 @@ func (c *Config) paths() []*string {
 			paths = append(paths, o.SMS.Webhook.paths()...)
 		}
 	}
+	paths = append(paths, c.Events.paths()...)
 	paths = append(paths, c.RPC.paths()...)
 	if d := c.Descriptors; d != nil {
 		paths = append(paths, &d.Folder, &d.Pins)
@@ -305,6 +310,9 @@ func (c *Config) paths() []*string {
 	}
 	for i := range c.Organizations {
 		paths = append(paths, &c.Organizations[i].Policy)
+	}
+	for i := range c.Wallets {
+		paths = append(paths, &c.Wallets[i].File)
 	}
 	return paths
 }

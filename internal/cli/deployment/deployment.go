@@ -51,6 +51,9 @@ func OpenEngine(cmd *cobra.Command, at *KeystoreFlags, change func(*countersign.
 		return nil, nil, err
 	}
 	engineConfig.Keystore = keys
+	if engineConfig.Wallets, err = Wallets(configured, keys); err != nil {
+		return nil, nil, errors.Join(err, keys.Close())
+	}
 	policies, err := openPolicies(cmd.Context(), configured, keys)
 	if err != nil {
 		return nil, nil, errors.Join(err, keys.Close())
@@ -59,7 +62,7 @@ func OpenEngine(cmd *cobra.Command, at *KeystoreFlags, change func(*countersign.
 		engineConfig.Policy = policies
 	}
 	change(&engineConfig)
-	engine, opened, err := engineOverStore(cmd.Context(), configured, at.NewStore, &engineConfig)
+	engine, opened, err := engineOverStore(cmd.Context(), configured, at, &engineConfig)
 	if err != nil {
 		return nil, nil, errors.Join(err, keys.Close())
 	}
@@ -68,7 +71,7 @@ func OpenEngine(cmd *cobra.Command, at *KeystoreFlags, change func(*countersign.
 
 // engineOverStore opens the store, the proof key, the log and the one-time passwords, and
 // the engine over them.
-func engineOverStore(ctx context.Context, configured *config.Config, newStore bool, engineConfig *countersign.Config) (engine *countersign.Engine, opened store.Full, err error) {
+func engineOverStore(ctx context.Context, configured *config.Config, at *KeystoreFlags, engineConfig *countersign.Config) (engine *countersign.Engine, opened store.Full, err error) {
 	if engineConfig.ProofSigner, err = openProofKey(ctx, configured.ProofKey); err != nil {
 		return nil, nil, fmt.Errorf("proofKey: %w", err)
 	}
@@ -77,10 +80,16 @@ func engineOverStore(ctx context.Context, configured *config.Config, newStore bo
 		return nil, nil, fmt.Errorf("log: keyFile: %w", err)
 	}
 	logger := cmp.Or(engineConfig.Logger, slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
-	if opened, err = OpenRemembered(ctx, configured, newStore, engineConfig.MaxRequestSkew, logger); err != nil {
+	if opened, err = OpenRemembered(ctx, configured, at.NewStore, engineConfig.MaxRequestSkew, logger); err != nil {
 		return nil, nil, err
 	}
 	engineConfig.Store, engineConfig.Log = opened, !configured.Log.Off && !opened.Forgets()
+	if at.Over != nil {
+		engineConfig.Store = at.Over(opened)
+	}
+	if at.Over != nil || configured.Events.Delivered() {
+		engineConfig.Events = configured.Events.Wanted()
+	}
 	if engineConfig.Log {
 		engineConfig.LogSigner = checkpoints
 	}

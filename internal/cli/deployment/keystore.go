@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 	"github.com/countersign-dev/countersign/keystore/remote"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // KeystoreFlags select the keystore and the organization that a command works with.
@@ -33,9 +34,10 @@ type KeystoreFlags struct {
 	RetryPIN         bool
 	Log              *slog.Logger // of serve, which loads all keys; nil for commands that use some and exit
 	ConfigFile       string
-	Set              func(flag string) bool // reports whether the flag was given
-	Configured       *config.Config         // set once it has been read
-	NewStore         bool                   // of serve --new-store
+	Set              func(flag string) bool      // reports whether the flag was given
+	Configured       *config.Config              // set once it has been read
+	NewStore         bool                        // of serve --new-store
+	Over             func(store.Full) store.Full // what the engine uses in place of the store; may be nil
 	ObserveService   func(remote.Observation)
 	command          *cobra.Command // whose context has the added backends
 }

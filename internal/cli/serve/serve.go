@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
@@ -140,7 +141,8 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer bound.close()
-	engine, records, err := c.open(cmd, configured, &state, observer)
+	happened := c.newTold(configured, observer)
+	engine, records, err := c.open(cmd, configured, &state, observer, happened)
 	if errors.Is(err, terminal.ErrInterrupted) {
 		return nil // stopped before it began
 	}
@@ -158,12 +160,17 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 	}
 	c.memory = deployment.MemoryOf(records)
 	defer c.followLogs(cmd.Context(), &state)()
+	stopTelling, err := c.tell(cmd.Context(), happened, configured, records, observer, c.memory.Conflicts)
+	if err != nil {
+		return err
+	}
+	defer stopTelling()
 	c.describe(cmd.Context(), observer, engine, &state)
 	api := httpapi.NewServer(withConsole(page, httpapi.New(engine, c.Options(configured, observer))))
 	api.TLSConfig = bound.tls
 	bound.rpc.prepare(engine, configured, &state)
-	admin := httpapi.NewServer(c.UnlessDraining(c.withConflicts(engine, &state, httpapi.Admin(engine, observer.Handler()))))
-	return c.serve(cmd, bound, api, admin, reloads, &state)
+	admin := httpapi.NewServer(c.UnlessDraining(c.withConflicts(engine, &state, happened.withEvents(httpapi.Admin(engine, observer.Handler())))))
+	return c.serve(cmd, bound, api, admin, reloads, &state, happened)
 }
 
 // serverGCPercent is the garbage collector's target of a server. Its live memory is a few
@@ -215,11 +222,11 @@ func (c *Command) report(cmd *cobra.Command, configured *config.Config) error {
 
 // open opens the engine, which consults state at each request, and also returns
 // its store.
-func (c *Command) open(cmd *cobra.Command, configured *config.Config, state *Live, observer *metrics.Metrics) (engine *countersign.Engine, records store.Store, err error) {
-	keys := deployment.KeystoreFlags{Organization: deployment.DefaultOrganization, LeaveOutBadFiles: c.leaveOut, RetryPIN: c.retryPIN, Log: c.log, NewStore: c.newStore, ObserveService: observer.ObserveService}
+func (c *Command) open(cmd *cobra.Command, configured *config.Config, state *Live, observer *metrics.Metrics, happened *told) (engine *countersign.Engine, records store.Full, err error) {
+	keys := deployment.KeystoreFlags{Organization: deployment.DefaultOrganization, LeaveOutBadFiles: c.leaveOut, RetryPIN: c.retryPIN, Log: c.log, NewStore: c.newStore, Over: happened.over(configured), ObserveService: observer.ObserveService}
 	keys.Use(configured)
 	engine, records, err = deployment.OpenEngine(cmd, &keys, func(settings *countersign.Config) {
-		settings.Logger, settings.Observer, settings.Directory, settings.Names = c.log, observer, &state.InForce, &state.InForce
+		settings.Logger, settings.Observer, settings.Directory, settings.Names = c.log, happened.observer(observer), &state.InForce, &state.InForce
 		state.keys = settings.Keystore
 		watchKeys(observer, settings.Keystore)
 		if configured.Descriptors != nil {
@@ -263,7 +270,7 @@ func watchKeys(observer *metrics.Metrics, keys keystore.Keystore) {
 }
 
 // serve serves until the context ends, then finishes the requests in flight.
-func (c *Command) serve(cmd *cobra.Command, bound *addresses, api, admin *http.Server, reloads <-chan os.Signal, state *Live) error {
+func (c *Command) serve(cmd *cobra.Command, bound *addresses, api, admin *http.Server, reloads <-chan os.Signal, state *Live, happened *told) error {
 	failed := make(chan error, 4)
 	startServer(c, api, httpapi.LimitConnections(bound.api, state.Current.Load().Configured.Limits.Connections), failed)
 	if bound.admin != nil {
@@ -281,7 +288,7 @@ func (c *Command) serve(cmd *cobra.Command, bound *addresses, api, admin *http.S
 		case err := <-failed:
 			return errors.Join(err, c.shutDown(api, admin, bound.rpc))
 		case <-reloads:
-			c.reload(cmd.Context(), state)
+			c.reload(cmd.Context(), state, happened)
 		case <-cmd.Context().Done():
 			c.Draining.Store(true)
 			c.log.Info("shutting down, draining", "delay", c.drain.String())
@@ -304,7 +311,7 @@ func startServer(c *Command, server *http.Server, listener net.Listener, failed 
 }
 
 // reload re-reads the configuration and logs the result.
-func (c *Command) reload(ctx context.Context, state *Live) {
+func (c *Command) reload(ctx context.Context, state *Live, happened *told) {
 	needRestart, err := state.Reload(ctx, c.configFile)
 	if err != nil {
 		c.log.Error("reload failed, keeping the old configuration", "cause", console.CleanText(err.Error()))
@@ -314,6 +321,7 @@ func (c *Command) reload(ctx context.Context, state *Live) {
 	if err := state.Policies.Record(ctx, state.engine); err != nil {
 		c.log.Error("the policies are in force, but could not be recorded", "cause", console.CleanText(err.Error()))
 	}
+	happened.others.Tell(ctx, activity.EventReloaded, activity.EventData{})
 	c.log.Info("reloaded", "organizations", len(state.Current.Load().Configured.Organizations))
 	if len(needRestart) > 0 {
 		c.log.Warn("some changes take effect only after a restart", "members", needRestart)

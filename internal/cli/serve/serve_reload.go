@@ -105,7 +105,7 @@ func fixedChanges(old, next *config.Config) []string {
 		{"origins", old.Origins, next.Origins}, {"console", old.Console, next.Console},
 		{"store", old.Store, next.Store}, {"keystore", old.Keystore, next.Keystore},
 		{"passphraseFile", old.PassphraseFile, next.PassphraseFile}, {"proofKey", old.ProofKey, next.ProofKey}, {"otp", old.OTP, next.OTP},
-		{"log", old.Log, next.Log}, {"limits", old.Limits, next.Limits},
+		{"log", old.Log, next.Log}, {"events", old.Events, next.Events}, {"limits", old.Limits, next.Limits},
 		{"rpc", fixedRPC(old.RPC), fixedRPC(next.RPC)},
 		{"descriptors", old.Descriptors == nil, next.Descriptors == nil},
 	} {

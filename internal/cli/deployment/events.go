@@ -1,0 +1,35 @@
+package deployment
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/events"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// OpenEvents opens the sender of events, nil if the configuration has no endpoint for them.
+func OpenEvents(ctx context.Context, configured *config.Events, outbox store.Outbox, logger *slog.Logger) (*events.Sender, error) {
+	if !configured.Delivered() {
+		return nil, nil
+	}
+	content, err := console.ReadSecretFile(ctx, configured.Webhook.SecretFile)
+	if err != nil {
+		return nil, fmt.Errorf("events: webhook: secretFile: %w", err)
+	}
+	defer keystore.Wipe(content)
+	secrets, err := events.ParseSecrets(content)
+	if err != nil {
+		return nil, fmt.Errorf("events: webhook: secretFile: %s: %w", configured.Webhook.SecretFile, err)
+	}
+	sender, err := events.New(events.Config{Outbox: outbox, URL: configured.Webhook.URL, Secrets: secrets, Logger: logger, Now: time.Now})
+	if err != nil {
+		return nil, fmt.Errorf("events: %w", err)
+	}
+	return sender, nil
+}

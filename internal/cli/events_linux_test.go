@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+// endpoint takes events once it is up.
+type endpoint struct {
+	*httptest.Server
+	mu    sync.Mutex
+	up    bool
+	taken []activity.Event
+	tried int
+}
+
+func newEndpoint(t *testing.T) *endpoint {
+	e := new(endpoint)
+	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		body, err := io.ReadAll(r.Body)
+		var event activity.Event
+		if err == nil {
+			err = json.Unmarshal(body, &event)
+		}
+		if err != nil || r.Header.Get("webhook-id") == "" || !strings.HasPrefix(r.Header.Get("webhook-signature"), "v1,") {
+			t.Errorf("it got %s, %v, %v", body, r.Header, err)
+		}
+		if e.tried++; !e.up {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		e.taken = append(e.taken, event)
+	}))
+	t.Cleanup(e.Close)
+	return e
+}
+
+// ids returns the activities of which it took events, each once.
+func (e *endpoint) ids() (ids []string, tried int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, event := range e.taken {
+		ids = append(ids, event.Data.ActivityID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), e.tried
+}
+
+// TestServeEvents kills a server whose endpoint of events fails: each activity that was
+// answered is told once the endpoint is up, with both stores. Requests do not wait for it.
+func TestServeEvents(t *testing.T) {
+	for name, storeOf := range map[string]func(t *testing.T) string{
+		"bolt": nil,
+		"postgres": func(t *testing.T) string {
+			folder, _, _ := strings.Cut(strings.TrimPrefix(testenv.Postgres(t).DSN, "host="), " ")
+			return "postgres:///postgres?user=postgres&host=" + folder
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, e := newServed(t), newEndpoint(t)
+			if storeOf != nil {
+				s.storeAt(t, storeOf(t))
+			}
+			s.tellTo(t, e)
+			var want []string
+			for round := range 3 {
+				n := s.start(t)
+				for i := range 5 {
+					want = append(want, n.signs(t, s, 10*round+i).id)
+				}
+				if round < 2 {
+					n.end(t, syscall.SIGKILL)
+					continue
+				}
+				testenv.Await(t, "an event is tried", func() bool { _, tried := e.ids(); return tried > 0 })
+				e.mu.Lock()
+				e.up = true
+				e.mu.Unlock()
+				slices.Sort(want)
+				testenv.Await(t, "all events are taken", func() bool { ids, _ := e.ids(); return slices.Equal(ids, want) })
+				n.end(t, syscall.SIGTERM)
+			}
+		})
+	}
+}
+
+// tellTo configures an endpoint of events.
+func (s *served) tellTo(t *testing.T, e *endpoint) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(s.dir, "events-secret"), []byte("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.edit(t, "store:", "events: {webhook: {url: "+e.URL+", secretFile: events-secret}}\nstore:")
+}
+
+// TestEventsTail prints what happened on a server that has no endpoint.
+func TestEventsTail(t *testing.T) {
+	t.Parallel()
+	s := newServed(t)
+	s.edit(t, "store:", "events: {}\nstore:")
+	admin := testenv.FreeAddress(t)
+	n := s.start(t, "--admin", admin)
+	one := n.signs(t, s, 1)
+	line := string(s.run(t, "events", "tail", "--once", "--url", "http://"+admin))
+	var event activity.Event
+	if err := json.Unmarshal([]byte(line), &event); err != nil || event.Type != activity.EventCompleted || event.Data.ActivityID != one.id || len(event.Data.Sentences) == 0 {
+		t.Errorf("it printed %q, %v", line, err)
+	}
+	n.end(t, syscall.SIGTERM)
+}

@@ -1,0 +1,91 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/internal/events"
+)
+
+// NewEventsCommand returns the command events.
+func NewEventsCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "events",
+		Short: "Show what happened on a server",
+		Long:  "Show what happened on a server: activities that wait, were carried out, rejected or failed.",
+		Args:  console.CommandOnly,
+		RunE:  console.ChooseCommand,
+	}
+	command.AddCommand(newEventsTailCommand())
+	return command
+}
+
+// eventsInterval is the pause between two questions for events.
+const eventsInterval = time.Second
+
+func newEventsTailCommand() *cobra.Command {
+	var base string
+	var once bool
+	command := &cobra.Command{
+		Use:   "tail",
+		Short: "Print the latest events of a server, and those that follow",
+		Long: console.Paragraphs(`
+Print the events of a server, one JSON object per line: its last 1,000 since it started, and
+then each as it happens. The configuration needs the member events; "events: {}" is enough.
+With several nodes, each has its own events.`),
+		Example: "  countersign events tail --url http://127.0.0.1:8081",
+		Args:    console.NamedArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return tailEvents(cmd, base, once) },
+	}
+	command.Flags().StringVar(&base, "url", "http://127.0.0.1:8081", "admin `URL` of the server")
+	command.Flags().BoolVar(&once, "once", false, "print those of before, and exit")
+	return command
+}
+
+func tailEvents(cmd *cobra.Command, base string, once bool) error {
+	for after := uint64(0); ; {
+		found, err := eventsAfter(cmd, base, after)
+		if err != nil {
+			return err
+		}
+		for _, one := range found {
+			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", one.Event); err != nil {
+				return err
+			}
+			after = one.Place
+		}
+		if len(found) > 0 {
+			continue
+		}
+		if once {
+			return nil
+		}
+		select {
+		case <-cmd.Context().Done():
+			return nil
+		case <-time.After(eventsInterval):
+		}
+	}
+}
+
+func eventsAfter(cmd *cobra.Command, base string, after uint64) (found []events.Seen, err error) {
+	response, answer, err := deployment.GetAdmin(cmd.Context(), base, fmt.Sprintf("%s?after=%d", events.Path, after), healthTimeout)
+	switch {
+	case err != nil:
+		return nil, err
+	case response.StatusCode == http.StatusNotFound:
+		return nil, fmt.Errorf("the server tells no events: add 'events: {}' to its configuration")
+	case response.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("%s: %s", response.Status, answer)
+	}
+	if err := json.Unmarshal(answer, &found); err != nil {
+		return nil, fmt.Errorf("the answer is no list of events: %w", err)
+	}
+	return found, nil
+}

@@ -1,0 +1,134 @@
+package events
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/store"
+)
+
+// ringSize is how many events a ring keeps.
+const ringSize = 1000
+
+// Seen is an event in a ring.
+type Seen struct {
+	Place uint64          `json:"place"`
+	ID    string          `json:"id"`
+	Event json.RawMessage `json:"event"`
+}
+
+// Ring keeps the latest events of this process.
+type Ring struct {
+	mu     sync.Mutex
+	events []Seen // at most ringSize
+	place  uint64
+}
+
+func (r *Ring) add(events ...store.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, event := range events {
+		r.place++
+		r.events = append(r.events, Seen{r.place, event.ID, event.Data})
+	}
+	r.events = r.events[max(0, len(r.events)-ringSize):]
+}
+
+// After returns the events after a place, the oldest first, as many as an answer has room for.
+func (r *Ring) After(place uint64) []Seen {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found := []Seen{}
+	size := 0
+	for _, one := range r.events {
+		if one.Place > place && (len(found) == 0 || size+len(one.Event) < maxAnswer) {
+			found, size = append(found, one), size+len(one.Event)+len(one.ID)+seenOverhead
+		} else if one.Place > place {
+			break
+		}
+	}
+	return found
+}
+
+// Bounds of an answer, in bytes. An event that is told here is far shorter: see
+// activity.EventOf.
+const (
+	maxAnswer    = 48 << 10
+	seenOverhead = 64
+)
+
+// Path is where a ring is served at the admin address.
+const Path = "/events"
+
+// ServeHTTP answers GET ?after=PLACE with an array of events.
+func (r *Ring) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	after := uint64(0)
+	if text := request.URL.Query().Get("after"); text != "" {
+		var err error
+		if after, err = strconv.ParseUint(text, 10, 64); err != nil {
+			http.Error(w, "after: expected a number", http.StatusBadRequest)
+			return
+		}
+	}
+	answer, err := json.Marshal(r.After(after))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(answer) // the client is gone if it fails
+}
+
+// Store is a store whose events go through a ring. Without an endpoint that takes them, they
+// go no further: nothing is written.
+type Store struct {
+	store.Full
+	Ring *Ring
+	Keep bool // in the outbox as well
+}
+
+// passing returns the event of an activity, and takes it away unless it is to be kept.
+func (s *Store) passing(activity *store.Activity) *store.Event {
+	event := activity.Event
+	if !s.Keep {
+		activity.Event = nil
+	}
+	return event
+}
+
+func (s *Store) seen(event *store.Event, err error) {
+	if err == nil && event != nil {
+		s.Ring.add(*event)
+	}
+}
+
+// Complete implements store.Store.
+func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change store.Change) error {
+	event := s.passing(&activity)
+	err := s.Full.Complete(ctx, lease, activity, change)
+	s.seen(event, err)
+	return err
+}
+
+// Replace implements store.Waiter.
+func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.Time, change store.Change) error {
+	event := s.passing(&activity)
+	err := s.Full.Replace(ctx, activity, now, change)
+	s.seen(event, err)
+	return err
+}
+
+// AddEvents implements store.Outbox.
+func (s *Store) AddEvents(ctx context.Context, organizationID string, events []store.Event) (err error) {
+	if s.Keep {
+		err = s.Full.AddEvents(ctx, organizationID, events)
+	}
+	if err == nil {
+		s.Ring.add(events...)
+	}
+	return err
+}

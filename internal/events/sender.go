@@ -1,0 +1,264 @@
+package events
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/otp/webhook"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// How events are delivered.
+const (
+	KeepFor = 72 * time.Hour // after which an event that was not taken is dropped
+
+	timeout    = 15 * time.Second // of an attempt
+	firstPause = time.Second      // after a failure; doubled by each further one
+	longPause  = 5 * time.Minute
+	leaseTTL   = time.Minute
+	poll       = time.Second     // how often the outbox is looked at
+	standby    = 5 * time.Second // how often a node that does not deliver asks whether it should
+	trimEvery  = time.Minute
+	perRound   = 1000 // events of one organization that are looked at together
+)
+
+// Config configures a Sender.
+type Config struct {
+	Outbox  store.Outbox
+	URL     string // https, or http on this machine
+	Secrets Secrets
+	Client  *http.Client // redirects are not followed; default: a new one
+	Logger  *slog.Logger
+	Now     func() time.Time
+}
+
+// Sender delivers events. Use New to create one. A nil Sender has sent nothing.
+type Sender struct {
+	config Config
+	client http.Client
+	holder uint64
+
+	held    time.Time // when the lease on the outbox was last extended
+	trimmed time.Time
+	pause   time.Duration // before the next attempt; 0 after a success
+
+	mu    sync.Mutex
+	stats Stats
+}
+
+// Stats says what became of events since the start, and what waits on the node that delivers.
+type Stats struct {
+	Delivered     uint64
+	Failed        uint64 // attempts
+	Dropped       uint64 // about activities: too old, or too many
+	DroppedOthers uint64
+	Waiting       int
+	Oldest        time.Time // zero if none waits
+}
+
+// New returns a Sender, or an error that names the invalid setting.
+func New(config Config) (*Sender, error) {
+	if err := webhook.CheckURL(config.URL); err != nil {
+		return nil, err
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	var holder [8]byte
+	_, _ = rand.Read(holder[:]) // never fails
+	s := &Sender{config: config, holder: binary.BigEndian.Uint64(holder[:])}
+	if config.Client != nil {
+		s.client = *config.Client
+	}
+	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return s, nil
+}
+
+// Stats returns what became of events.
+func (s *Sender) Stats() Stats {
+	if s == nil {
+		return Stats{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stats
+}
+
+func (s *Sender) count(change func(*Stats)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.stats)
+}
+
+// Run delivers events until the context ends.
+func (s *Sender) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		wait := poll
+		delivered, err := s.round(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			s.config.Logger.Warn("the outbox of events cannot be used", "cause", err)
+			wait = standby
+		case s.held.IsZero():
+			wait = standby
+		case delivered:
+			wait = 0
+		}
+		s.sleep(ctx, wait)
+	}
+}
+
+// round delivers what is in the outbox, if this node is to. It reports whether it delivered
+// anything.
+func (s *Sender) round(ctx context.Context) (delivered bool, err error) {
+	if held, err := s.hold(ctx); err != nil || !held {
+		return false, err
+	}
+	if err := s.trim(ctx); err != nil {
+		return false, err
+	}
+	events, err := s.config.Outbox.Events(ctx, perRound)
+	if err != nil {
+		return false, err
+	}
+	s.note(events)
+	failed := map[string]bool{} // activities of which an event was not taken
+	for i := range fair(events) {
+		one := &events[i]
+		about := one.OrganizationID + "\x00" + one.Activity
+		if one.Activity != "" && failed[about] {
+			continue
+		}
+		if held, err := s.hold(ctx); err != nil || !held {
+			return delivered, err
+		}
+		if err := s.post(ctx, one); err != nil {
+			failed[about] = true
+			s.failed(ctx, one, err)
+			continue
+		}
+		if err := s.config.Outbox.RemoveEvents(ctx, events[i:i+1]); err != nil {
+			return delivered, err
+		}
+		delivered, s.pause = true, 0
+		s.count(func(stats *Stats) { stats.Delivered++; stats.Waiting-- })
+	}
+	return delivered, nil
+}
+
+// fair sorts events so that organizations take turns. Those of one stay in their order.
+func fair(events []store.Pending) []store.Pending {
+	turn := make(map[uint64]int, len(events))
+	of := map[string]int{}
+	for i := range events {
+		turn[events[i].Place] = of[events[i].OrganizationID]
+		of[events[i].OrganizationID]++
+	}
+	slices.SortStableFunc(events, func(a, b store.Pending) int { return turn[a.Place] - turn[b.Place] })
+	return events
+}
+
+// hold takes the lease on the outbox, or extends it in time.
+func (s *Sender) hold(ctx context.Context) (bool, error) {
+	if !s.held.IsZero() && s.config.Now().Sub(s.held) < leaseTTL/3 {
+		return true, nil
+	}
+	now := s.config.Now()
+	held, err := s.config.Outbox.HoldOutbox(ctx, s.holder, leaseTTL, now)
+	if s.held = now; err != nil || !held {
+		s.held = time.Time{}
+	}
+	return held, err
+}
+
+// trim drops events that are too old or too many.
+func (s *Sender) trim(ctx context.Context) error {
+	now := s.config.Now()
+	if now.Sub(s.trimmed) < trimEvery {
+		return nil
+	}
+	first, second, err := s.config.Outbox.TrimEvents(ctx, now.Add(-KeepFor))
+	if err != nil {
+		return err
+	}
+	s.trimmed = now
+	if first > 0 {
+		s.config.Logger.Error("events about activities were dropped: they were older than three days, or too many", "events", first)
+	}
+	s.count(func(stats *Stats) { stats.Dropped += uint64(first); stats.DroppedOthers += uint64(second) })
+	return nil
+}
+
+func (s *Sender) note(events []store.Pending) {
+	var oldest time.Time
+	for i := range events {
+		if oldest.IsZero() || events[i].At.Before(oldest) {
+			oldest = events[i].At
+		}
+	}
+	s.count(func(stats *Stats) { stats.Waiting, stats.Oldest = len(events), oldest })
+}
+
+// failed pauses after an event that was not taken. The lease is extended meanwhile.
+func (s *Sender) failed(ctx context.Context, event *store.Pending, cause error) {
+	if ctx.Err() != nil {
+		return
+	}
+	s.count(func(stats *Stats) { stats.Failed++ })
+	s.pause = min(max(2*s.pause, firstPause), longPause)
+	s.config.Logger.Warn("an event was not taken", "event", event.ID, "organization", event.OrganizationID, "cause", cause, "pause", s.pause.String())
+	for left := s.pause; left > 0 && ctx.Err() == nil; left -= leaseTTL / 3 {
+		s.sleep(ctx, min(left, leaseTTL/3))
+		if held, err := s.hold(ctx); err != nil || !held {
+			return
+		}
+	}
+}
+
+// post makes one attempt. The event's id stays, the time and the signatures are the attempt's.
+func (s *Sender) post(ctx context.Context, event *store.Pending) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.config.URL, bytes.NewReader(event.Data))
+	if err != nil {
+		return err
+	}
+	now := s.config.Now()
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", "countersign")
+	request.Header.Set("webhook-id", event.ID)
+	request.Header.Set("webhook-timestamp", strconv.FormatInt(now.Unix(), 10))
+	request.Header.Set("webhook-signature", s.config.Secrets.Sign(event.ID, now, event.Data))
+	answer, err := s.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection can be used again
+	if answer.StatusCode < 200 || answer.StatusCode > 299 {
+		return fmt.Errorf("the endpoint answered %d", answer.StatusCode)
+	}
+	return nil
+}
+
+func (s *Sender) sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,51 @@
+package records
+
+import (
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/request"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// Tell returns the event of a record that is about to be written, or nil if it is not to be
+// told. missing is how many votes it still needs.
+func (k *Keeper) Tell(record *activity.Record, missing int) (*store.Event, error) {
+	var sentences []string
+	if record.Reading != nil {
+		sentences = record.Reading.Sentences
+	}
+	return k.tell(record, sentences, missing)
+}
+
+// tellCompleted is Tell for what was carried out, whose record need not say what it did.
+func (k *Keeper) tellCompleted(ctx context.Context, s *request.Submission, record *activity.Record) (*store.Event, error) {
+	signing := s.Signing()
+	if record.Reading != nil || signing == nil || !slices.Contains(k.Events, activity.EventCompleted) {
+		return k.Tell(record, 0)
+	}
+	reading, err := signing.Recorded(ctx, k.Names)
+	if err != nil { // it is signed: an event that says less is better than none
+		return k.Tell(record, 0)
+	}
+	return k.tell(record, reading.Sentences, 0)
+}
+
+func (k *Keeper) tell(record *activity.Record, sentences []string, missing int) (*store.Event, error) {
+	event := activity.EventOf(record, sentences, missing)
+	if !slices.Contains(k.Events, event.Type) {
+		return nil, nil
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, activity.NewError(activity.ReasonInternal, "", err, "no randomness for the event's id")
+	}
+	data, err := event.Encode()
+	if err != nil {
+		return nil, activity.NewError(activity.ReasonInternal, "", err, "the event cannot be written")
+	}
+	return &store.Event{ID: "evt_" + id.String(), At: event.Timestamp, Data: data}, nil
+}
