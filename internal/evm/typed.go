@@ -111,9 +111,9 @@ func TypedTypes() []string {
 
 // Typed is typed data (EIP-712).
 type Typed struct {
-	Type     string   // its encoded type
-	Contract *Address // the domain's verifyingContract, nil if it names none
-	Members  []chains.TypedValue
+	Type     string                     // its encoded type
+	Contract *Address                   // the domain's verifyingContract, nil if it names none
+	Members  func() []chains.TypedValue // asked for an act alone: typed data may have thousands
 }
 
 // Signed is what a signature over typed data authorizes.
@@ -156,7 +156,7 @@ func (n *Network) ReadTyped(typed Typed) (signed *Signed, ok bool) {
 		return nil, false
 	}
 	c := &Call{network: n, caller: account{signer: true}, self: *typed.Contract, code: *typed.Contract, value: new(big.Int), path: "message",
-		depth: -1, message: true, typed: true, function: f, args: typedValues(f.parameters, typed.Members)}
+		depth: -1, message: true, typed: true, function: f, args: typedValues(f.parameters, typed.Members())}
 	if point := sibling(c.args, roleVerifier); point != nil {
 		c.self, c.code = point.address(), point.address()
 	}
