@@ -38,11 +38,11 @@ func (e *emitter) amountTo(c *Call, from, to chains.Party, asset chains.Asset, a
 }
 
 func approveTIP20(e *emitter, c *Call) {
-	e.approved(c, c.callerParty(), c.addressOf("spender"), c.token(tip20), boundedTIP20(c.arg("amount").big(), chains.BoundExact), false)
+	e.approved(c, c.callerParty(), c.addressOf("spender"), c.token(tip20), allowance(c.arg("amount"), chains.BoundExact), false)
 }
 
 func permitTIP20(e *emitter, c *Call) {
-	e.approved(c, c.addressOf("owner"), c.addressOf("spender"), c.token(tip20), boundedTIP20(c.arg("amount").big(), chains.BoundExact), true)
+	e.approved(c, c.addressOf("owner"), c.addressOf("spender"), c.token(tip20), allowance(c.arg("amount"), chains.BoundExact), true)
 }
 
 func mintTIP20(e *emitter, c *Call) {

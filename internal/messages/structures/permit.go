@@ -5,6 +5,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
@@ -14,9 +15,6 @@ const (
 	erc721  = "erc721"
 	erc1155 = "erc1155"
 )
-
-// unlimitedBits is the bit length from which an allowance counts as unlimited: 2^96.
-const unlimitedBits = 97
 
 // permits are approvals and transfers by signature, of the token that verifies them.
 var permits = []structure{
@@ -52,7 +50,7 @@ func (r *reading) approve(from chains.Party, spender *eip712.Value, asset chains
 	switch {
 	case value.Sign() == 0:
 		effect.Kind, effect.Amount = chains.KindRevoke, chains.Quantity{}
-	case value.BitLen() >= unlimitedBits:
+	case evm.IsUnlimited(asset, value):
 		effect.Amount = chains.Unlimited(value)
 	}
 	index := r.addFrom(effect)
