@@ -122,7 +122,7 @@ func TestCallCharges(t *testing.T) {
 				}
 			}
 			before := f.Signing.Signatures.Load()
-			refusal(t, sign(t.Context()), activity.ReasonLimitExceeded, "limit daily: 0 left of 2")
+			enginetest.Refusal(t, sign(t.Context()), activity.ReasonLimitExceeded, "1 is over the 0 left of 2 in 24h0m0s")
 			if f.Signing.Signatures.Load() != before {
 				t.Error("signed over the limit")
 			}
@@ -226,14 +226,14 @@ func TestRepeatedSignChargedOnce(t *testing.T) {
 			t.Fatalf("%+v, %v", result, err)
 		}
 	}
-	wantSignatures(t, f, 1)
+	f.WantSignatures(t, 1)
 	if _, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, payout()); err != nil {
 		t.Errorf("the second of two: %v", err)
 	}
 	_, err = f.Engine.SignTransaction(t.Context(), enginetest.Organization, payout())
-	refusal(t, err, activity.ReasonLimitExceeded, "")
+	enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
 	_, err = f.Engine.Prepare(t.Context(), enginetest.Organization, payout())
-	refusal(t, err, activity.ReasonLimitExceeded, "")
+	enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
 }
 
 // TestConcurrentCalls checks that 64 calls with the same bytes on two nodes whose clocks
@@ -253,7 +253,7 @@ func TestConcurrentCalls(t *testing.T) {
 					signed.Add(1)
 					return
 				}
-				refusal(t, err, activity.ReasonLimitExceeded, "")
+				enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
 			})
 		}
 		group.Wait()
@@ -316,7 +316,7 @@ func TestCallsWithoutStore(t *testing.T) {
 		return engine
 	}
 	_, err := alone(nil).SignTransaction(t.Context(), enginetest.Organization, payout())
-	refusal(t, err, activity.ReasonNotAuthorized, "set Config.Store")
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "set Config.Store")
 	engine := alone(memory.New(0))
 	for range 2 {
 		if _, err := engine.SignTransaction(t.Context(), enginetest.Organization, payout()); err != nil {
@@ -324,10 +324,10 @@ func TestCallsWithoutStore(t *testing.T) {
 		}
 	}
 	_, err = engine.SignTransaction(t.Context(), enginetest.Organization, payout())
-	refusal(t, err, activity.ReasonLimitExceeded, "")
+	enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
 	f.Clock.Advance(2 * countersign.SweepInterval)
 	_, err = engine.SignTransaction(t.Context(), enginetest.Organization, payout())
-	refusal(t, err, activity.ReasonLimitExceeded, "")
+	enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
 }
 
 // TestSignAsksAgain checks that Sign asks the policy again, with a store and without one:
@@ -355,10 +355,15 @@ func TestSignAsksAgain(t *testing.T) {
 		}
 		denies.Store(true)
 		_, err = prepared.Sign(t.Context())
-		refusal(t, err, activity.ReasonNotAuthorized, "denied by policy")
+		enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "denied by policy")
 		denies.Store(false)
 		if _, err := prepared.Sign(t.Context()); err != nil {
 			t.Errorf("allowed again: %v", err)
 		}
 	}
 }
+
+// staysOpen is a keystore that outlives its engine.
+type staysOpen struct{ keystore.Keystore }
+
+func (staysOpen) Close() error { return nil }

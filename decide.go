@@ -98,12 +98,12 @@ func (e *Engine) askPolicy(ctx context.Context, authorization access.Authorizati
 		if err := e.refuseHazards(authorization.Intent, authorization.Organization, hazards, nil); err != nil {
 			return access.Decision{}, err
 		}
-		return access.Decision{}, refuse.Policy(e.config.Policy.Authorize(ctx, authorization), e.config.Now())
+		return access.Decision{}, refuse.Policy(e.config.Policy.Authorize(ctx, authorization))
 	}
 	authorization.Hazards = e.notAllowed(authorization.Organization, hazards)
 	decision, err := decider.Decide(ctx, authorization)
 	if err != nil {
-		return access.Decision{}, refuse.Policy(err, e.config.Now())
+		return access.Decision{}, refuse.Policy(err)
 	}
 	if err := e.refuseHazards(authorization.Intent, authorization.Organization, hazards, decision.Hazards); err != nil {
 		return access.Decision{}, err

@@ -63,7 +63,7 @@ func TestFeesOfMessages(t *testing.T) {
 		case err == nil:
 			t.Errorf("%s: not refused, want %v", m.Name, m.Hazards)
 		default:
-			refusal(t, err, activity.ReasonHazardNotAllowed, strings.Join(m.Hazards, ", "))
+			enginetest.Refusal(t, err, activity.ReasonHazardNotAllowed, strings.Join(m.Hazards, ", "))
 			allowed := enginetest.New(t, withHazards(m.Hazards...))
 			if _, err := allowed.Engine.Prepare(t.Context(), enginetest.Organization, m.intent()); err != nil {
 				t.Errorf("%s: with %v allowed: %v", m.Name, m.Hazards, err)
@@ -152,7 +152,7 @@ func TestOwnAccounts(t *testing.T) {
 		"both":      {both, []string{"ethereum/high-fee", "ethereum/blind-call"}},
 	} {
 		_, err := enginetest.New(t, with).Engine.Prepare(t.Context(), enginetest.Organization, c.intent)
-		refusal(t, err, activity.ReasonHazardNotAllowed, strings.Join(c.hazards, ", "))
+		enginetest.Refusal(t, err, activity.ReasonHazardNotAllowed, strings.Join(c.hazards, ", "))
 		prepared, err := enginetest.New(t, with, withHazards(c.hazards...)).Engine.Prepare(t.Context(), enginetest.Organization, c.intent)
 		if err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/ballot"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/messages"
 )
@@ -82,7 +83,7 @@ func TestLogCalls(t *testing.T) {
 					t.Errorf("what: %+v", line)
 				}
 			}
-			refusal(t, sign(ctx), activity.ReasonLimitExceeded, "")
+			enginetest.Refusal(t, sign(ctx), activity.ReasonLimitExceeded, "")
 			lines := linesOf(t, &log)
 			looked := strings.HasPrefix(name, "Prepare") // refused before Sign, without a log line
 			if looked && len(lines) == 0 {
@@ -170,9 +171,9 @@ func TestLogCallsWithoutStore(t *testing.T) {
 func TestLogResumed(t *testing.T) {
 	for _, swept := range []bool{false, true} {
 		var log bytes.Buffer
-		b := newBallot(t, withLog(&log))
-		waiting := b.submit()
-		b.approve(b.ann, waiting)
+		b := ballot.New(t, withLog(&log))
+		waiting := b.Waiting()
+		b.Approve(b.Ann, waiting)
 		before := linesOf(t, &log)
 		if len(before) != 2 || before[1].User != "ann" || before[1].Submitter != "" || len(before[1].Keys) != 0 {
 			t.Errorf("a vote of two: %+v", before)
@@ -180,13 +181,13 @@ func TestLogResumed(t *testing.T) {
 		user, operation := "ben", "approve_activity"
 		if swept {
 			b.Signing.Before = func(context.Context) error { return errors.Join(keystore.ErrUnavailable) }
-			b.approve(b.ben, waiting)
+			b.Approve(b.Ben, waiting)
 			b.Signing.Before = nil
 			linesOf(t, &log)
-			b.resume()
+			b.Resume()
 			user, operation = "user-1", "resume"
 		} else {
-			b.approve(b.ben, waiting)
+			b.Approve(b.Ben, waiting)
 		}
 		lines := linesOf(t, &log)
 		if len(lines) != 1 {
@@ -199,7 +200,7 @@ func TestLogResumed(t *testing.T) {
 		if line.Chain != "ethereum" || len(line.Keys) != 1 || len(line.Addresses) != 1 || len(line.Effects) == 0 || !slices.Equal(line.Rules, []string{"payouts"}) {
 			t.Errorf("what: %+v", line)
 		}
-		b.resume()
+		b.Resume()
 		if more := linesOf(t, &log); len(more) != 0 {
 			t.Errorf("a sweep that signs nothing: %+v", more)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/big"
 	"testing"
+	"time"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
@@ -64,7 +65,7 @@ func TestSubmitterOfCalls(t *testing.T) {
 					t.Errorf("%s: %v", call, err)
 				}
 				if test.reason != "" {
-					refusal(t, err, test.reason, "")
+					enginetest.Refusal(t, err, test.reason, "")
 				}
 			}
 			if signatures := f.Signing.Signatures.Load(); (signatures == int64(len(calls))) != (test.reason == "") || test.reason != "" && signatures != 0 {
@@ -79,7 +80,5 @@ func TestSubmitterOfCalls(t *testing.T) {
 
 // ofTwo returns a charge to a limit that has room for two.
 func ofTwo() store.Charge {
-	charge := ofOne()
-	charge.Max = big.NewInt(2)
-	return charge
+	return store.Charge{Limit: "payouts-day", Subject: "all", Amount: big.NewInt(1), Max: big.NewInt(2), Window: 24 * time.Hour}
 }

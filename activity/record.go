@@ -104,11 +104,11 @@ type Failure struct {
 // Decision is what a policy decided about an activity, and what descriptors said about it
 // at the time.
 type Decision struct {
-	PolicyDigest string          `json:"policyDigest,omitempty"` // lower-case hex SHA-256 of the file
-	Rules        []string        `json:"rules,omitempty"`        // that decided, in the order of the effects
-	Charges      []Charge        `json:"charges,omitempty"`      // made with the lease
-	Required     []ApprovalGroup `json:"required,omitempty"`     // when it was submitted
-	Reason       string          `json:"reason,omitempty"`       // why an activity with enough votes still waits
+	PolicyDigest string   `json:"policyDigest,omitempty"` // lower-case hex SHA-256 of the file
+	Rules        []string `json:"rules,omitempty"`        // that decided, in the order of the effects
+	Charges      []Charge `json:"charges,omitempty"`      // made with the lease
+	Required     []Group  `json:"required,omitempty"`     // when it was submitted
+	Reason       string   `json:"reason,omitempty"`       // why an activity with enough votes still waits
 
 	// Readings is the digest of what descriptors said about the transaction at the
 	// time, in lower-case hex (see chains.Readings.Digest). ReadWith has the digests of
@@ -116,15 +116,6 @@ type Decision struct {
 	// digest. Both are empty if no descriptor applied.
 	Readings string   `json:"readings,omitempty"`
 	ReadWith []string `json:"readWith,omitempty"`
-}
-
-// Groups returns the groups that were demanded.
-func (d *Decision) Groups() []Group {
-	groups := make([]Group, len(d.Required))
-	for i := range d.Required {
-		groups[i] = d.Required[i].Group
-	}
-	return groups
 }
 
 // Charge is an amount that a limit has counted for an activity.
@@ -145,12 +136,10 @@ type Group struct {
 	NotSubmitter bool          `json:"notSubmitter,omitempty"` // the submitter's own vote does not count
 	Passkey      bool          `json:"passkey,omitempty"`      // only votes by passkey count
 	Within       time.Duration `json:"within,omitempty"`       // nanoseconds that a vote counts
-}
 
-// ApprovalGroup is a group with the votes that it still needs.
-type ApprovalGroup struct {
-	Group
-	Missing int `json:"missing"` // in a review
+	// Missing is how many votes it still needs, in a review or an explanation; zero in a
+	// record.
+	Missing int `json:"missing"`
 }
 
 // WithoutStamps returns a copy of the record without the signatures of the votes for which
@@ -178,7 +167,7 @@ type Review struct {
 	Readings      string          `json:"readings"`      // JSON text of an array: what descriptors say about its calls
 	PolicyDigest  string          `json:"policyDigest"`  // of the policy at submission
 	Rules         []string        `json:"rules"`
-	Missing       []ApprovalGroup `json:"missing"` // every required group, with the number of votes it still needs
+	Missing       []Group         `json:"missing"` // every required group, with the number of votes it still needs
 	Reason        string          `json:"reason,omitempty"`
 	ExpiresAt     time.Time       `json:"expiresAt"` // when the engine rejects it
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/source"
 )
 
 // Types of the objects in expressions.
@@ -183,7 +184,7 @@ type asset struct {
 
 	// Of an asset of the file.
 	decimals int // -1 if the file does not give them
-	place    place
+	place    source.Place
 	used     bool
 }
 

@@ -45,7 +45,7 @@ type Approvals struct {
 func withAges(groups []access.Group) []access.Group {
 	aged := slices.Clone(groups)
 	for i := range aged {
-		aged[i].Within = cmp.Or(aged[i].Within, access.DefaultVoteAge)
+		aged[i].Within, aged[i].Missing = cmp.Or(aged[i].Within, access.DefaultVoteAge), 0
 	}
 	return aged
 }
@@ -78,7 +78,7 @@ func (a *Approvals) waiting(ctx context.Context, s *request.Submission) (*activi
 	}
 	record.Status, record.Reading = activity.StatusConsensusNeeded, reading
 	record.Decision.Charges = nil
-	record.Decision.Required = recordedGroups(withAges(s.Decision.Approvals))
+	record.Decision.Required = withAges(s.Decision.Approvals)
 	return record, nil
 }
 
@@ -98,15 +98,6 @@ func (a *Approvals) mayWait(ctx context.Context, submitter *request.Caller) erro
 		}
 	}
 	return nil
-}
-
-// recordedGroups returns groups as a record keeps them.
-func recordedGroups(groups []access.Group) []activity.ApprovalGroup {
-	kept := make([]activity.ApprovalGroup, len(groups))
-	for i, group := range groups {
-		kept[i].Group = group
-	}
-	return kept
 }
 
 // Refuse returns the refusal of a request that needs approvals and cannot wait

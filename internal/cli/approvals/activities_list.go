@@ -119,7 +119,7 @@ func (c *activitiesList) each(ctx context.Context, source activitySource, option
 
 // by reports whether the user of --user submitted an activity.
 func (c *activitiesList) by(one *api.Activity) bool {
-	return c.user == "" || len(one.Votes) > 0 && slices.Contains([]string{one.Votes[0].UserID, one.Votes[0].User.Name}, c.user)
+	return c.user == "" || len(one.Votes) > 0 && slices.Contains([]string{one.Votes[0].UserID, one.Votes[0].UserName}, c.user)
 }
 
 // ActivityLine is an activity as activities list prints it.
@@ -141,7 +141,7 @@ func lineOf(one *api.Activity) ActivityLine {
 		CreatedAt: one.CreatedAt.Time(), CanApprove: one.CanApprove,
 	}
 	if len(one.Votes) > 0 {
-		line.User = one.Votes[0].User.Name
+		line.User = one.Votes[0].UserName
 	}
 	if one.Review != nil {
 		line.Does = one.Review.Sentences

@@ -1,10 +1,11 @@
-package countersign_test
+package approvals_test
 
 import (
 	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -14,87 +15,88 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/ballot"
 	"github.com/countersign-dev/countersign/keystore"
 	memorykeys "github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// voters replaces the directory by the submitter and the given voters.
-func (b *ballot) voters(users ...access.UserConfig) {
-	b.t.Helper()
+// setVoters replaces the directory by the submitter and the given voters.
+func setVoters(b *ballot.Ballot, users ...access.UserConfig) {
+	b.T.Helper()
 	submitter := b.APIKey.Config()
 	submitter.Activities = []activity.Type{activity.TypeSignTransaction}
-	b.organization(append(users, access.UserConfig{ID: "user-1", Name: "ci", APIKeys: []access.APIKeyConfig{submitter}})...)
+	b.SetUsers(append(users, access.UserConfig{ID: "user-1", Name: "ci", APIKeys: []access.APIKeyConfig{submitter}})...)
 }
 
 // TestTwoCredentialsOfOneVoter checks that a user counts once, however many credentials
 // there are, and that the newer vote replaces the older.
 func TestTwoCredentialsOfOneVoter(t *testing.T) {
-	b := newBallot(t)
+	b := ballot.New(t)
 	second := enginetest.NewAPIKey(t)
-	b.voters(voter("ann", "finance", b.ann, second), voter("ben", "finance", b.ben))
-	waiting := b.submit()
-	b.approve(b.ann, waiting)
+	setVoters(b, ballot.Voter("ann", "finance", b.Ann, second), ballot.Voter("ben", "finance", b.Ben))
+	waiting := b.Waiting()
+	b.Approve(b.Ann, waiting)
 	b.Clock.Advance(time.Second)
-	again := b.approve(second, waiting)
-	b.is(again, activity.StatusConsensusNeeded)
+	again := b.Approve(second, waiting)
+	b.Is(again, activity.StatusConsensusNeeded)
 	if len(again.Votes) != 2 || !strings.HasSuffix(again.Votes[1].Credential, second.PublicKey) {
 		t.Errorf("%d votes, the last of %s", len(again.Votes), again.Votes[len(again.Votes)-1].Credential)
 	}
-	b.is(b.approve(b.ben, waiting), activity.StatusCompleted)
+	b.Is(b.Approve(b.Ben, waiting), activity.StatusCompleted)
 }
 
 // TestPasskeyRequired checks that an API key cannot approve for a group that demands
 // passkeys, though its user belongs to the group, but can reject.
 func TestPasskeyRequired(t *testing.T) {
-	b := newBallot(t)
-	b.policy.set(func(p *approvers) { p.groups[0].Passkey = true })
-	waiting := b.submit()
-	_, err := b.vote(b.ann, activity.TypeApproveActivity, waiting)
-	refusal(t, err, activity.ReasonNotAuthorized, "")
-	b.signed(0)
-	rejected, err := b.vote(b.ann, activity.TypeRejectActivity, waiting)
+	b := ballot.New(t)
+	b.Policy.Set(func(p *ballot.Policy) { p.Groups[0].Passkey = true })
+	waiting := b.Waiting()
+	_, err := b.Vote(b.Ann, activity.TypeApproveActivity, waiting)
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "")
+	b.WantSignatures(b.T, 0)
+	rejected, err := b.Vote(b.Ann, activity.TypeRejectActivity, waiting)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.is(rejected, activity.StatusRejected)
+	b.Is(rejected, activity.StatusRejected)
 }
 
 // TestVoterChanges checks that a voter's credential must still be valid when the last
 // vote comes: not expired, allowed to vote, and its user's.
 func TestVoterChanges(t *testing.T) {
-	for name, change := range map[string]func(b *ballot) access.UserConfig{
-		"expired": func(b *ballot) access.UserConfig {
-			user := voter("ann", "finance", b.ann)
+	for name, change := range map[string]func(b *ballot.Ballot) access.UserConfig{
+		"expired": func(b *ballot.Ballot) access.UserConfig {
+			user := ballot.Voter("ann", "finance", b.Ann)
 			user.APIKeys[0].ExpiresAt = b.Clock.Now().Add(-time.Second)
 			return user
 		},
-		"may not vote any more": func(b *ballot) access.UserConfig {
-			user := voter("ann", "finance", b.ann)
+		"may not vote any more": func(b *ballot.Ballot) access.UserConfig {
+			user := ballot.Voter("ann", "finance", b.Ann)
 			user.APIKeys[0].Activities = []activity.Type{activity.TypeSignTransaction}
 			return user
 		},
-		"may only reject": func(b *ballot) access.UserConfig {
-			user := voter("ann", "finance", b.ann)
+		"may only reject": func(b *ballot.Ballot) access.UserConfig {
+			user := ballot.Voter("ann", "finance", b.Ann)
 			user.APIKeys[0].Activities = []activity.Type{activity.TypeRejectActivity}
 			return user
 		},
-		"another user's": func(b *ballot) access.UserConfig { return voter("mallory", "finance", b.ann) },
-		"another key": func(b *ballot) access.UserConfig {
-			return voter("ann", "finance", enginetest.NewAPIKey(b.t))
+		"another user's": func(b *ballot.Ballot) access.UserConfig { return ballot.Voter("mallory", "finance", b.Ann) },
+		"another key": func(b *ballot.Ballot) access.UserConfig {
+			return ballot.Voter("ann", "finance", enginetest.NewAPIKey(b.T))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBallot(t)
-			b.voters(voter("ann", "finance", b.ann), voter("ben", "finance", b.ben))
-			waiting := b.submit()
-			b.approve(b.ann, waiting)
-			b.voters(change(b), voter("ben", "finance", b.ben))
-			b.is(b.approve(b.ben, waiting), activity.StatusConsensusNeeded)
-			b.resume()
-			b.signed(0)
-			b.voters(voter("ann", "finance", b.ann), voter("ben", "finance", b.ben))
-			b.resume()
-			b.signed(1)
+			b := ballot.New(t)
+			setVoters(b, ballot.Voter("ann", "finance", b.Ann), ballot.Voter("ben", "finance", b.Ben))
+			waiting := b.Waiting()
+			b.Approve(b.Ann, waiting)
+			setVoters(b, change(b), ballot.Voter("ben", "finance", b.Ben))
+			b.Is(b.Approve(b.Ben, waiting), activity.StatusConsensusNeeded)
+			b.Resume()
+			b.WantSignatures(b.T, 0)
+			setVoters(b, ballot.Voter("ann", "finance", b.Ann), ballot.Voter("ben", "finance", b.Ben))
+			b.Resume()
+			b.WantSignatures(b.T, 1)
 		})
 	}
 }
@@ -103,11 +105,11 @@ func TestVoterChanges(t *testing.T) {
 // another one, finds no activity, that a vote that is too old or too far ahead is
 // refused, and that another request sent to the path of votes is not a vote.
 func TestForeignVotes(t *testing.T) {
-	b := newBallot(t)
-	b.voters(voter("ann", "finance", b.ann), voter("ben", "finance", b.ben))
-	waiting := b.submit()
+	b := ballot.New(t)
+	setVoters(b, ballot.Voter("ann", "finance", b.Ann), ballot.Voter("ben", "finance", b.Ben))
+	waiting := b.Waiting()
 	elsewhere := func(organization string, at time.Time) string {
-		return voteBody(activity.TypeApproveActivity, waiting, organization, at, "")
+		return ballot.VoteBody(activity.TypeApproveActivity, waiting, organization, at, "")
 	}
 	now := b.Clock.Now()
 	for name, test := range map[string]struct {
@@ -116,67 +118,67 @@ func TestForeignVotes(t *testing.T) {
 	}{
 		"in another organization":      {b.Other.Sign(elsewhere(enginetest.OtherOrganization, now)), activity.ReasonNotFound},
 		"by a user of another":         {b.Other.Sign(elsewhere(enginetest.Organization, now)), activity.ReasonSignatureInvalid},
-		"by a member, for another":     {b.ann.Sign(elsewhere(enginetest.OtherOrganization, now)), activity.ReasonSignatureInvalid},
-		"too old":                      {b.ann.Sign(elsewhere(enginetest.Organization, now.Add(-2*time.Hour))), activity.ReasonInvalidTime},
-		"far ahead":                    {b.ann.Sign(elsewhere(enginetest.Organization, now.Add(time.Hour))), activity.ReasonInvalidTime},
+		"by a member, for another":     {b.Ann.Sign(elsewhere(enginetest.OtherOrganization, now)), activity.ReasonSignatureInvalid},
+		"too old":                      {b.Ann.Sign(elsewhere(enginetest.Organization, now.Add(-2*time.Hour))), activity.ReasonInvalidTime},
+		"far ahead":                    {b.Ann.Sign(elsewhere(enginetest.Organization, now.Add(time.Hour))), activity.ReasonInvalidTime},
 		"by a key that may sign alone": {b.APIKey.Sign(elsewhere(enginetest.Organization, now)), activity.ReasonNotAuthorized},
 	} {
 		_, err := b.Engine.Submit(t.Context(), test.sent)
 		t.Log(name)
-		refusal(t, err, test.reason, "")
+		enginetest.Refusal(t, err, test.reason, "")
 	}
 	request := b.APIKey.Sign(b.Body(enginetest.Request{}))
 	request.Type = activity.TypeApproveActivity
 	_, err := b.Engine.Submit(t.Context(), request)
-	refusal(t, err, activity.ReasonRequestInvalid, "")
-	b.is(b.found(waiting), activity.StatusConsensusNeeded)
+	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "")
+	b.Is(b.Again(waiting), activity.StatusConsensusNeeded)
 }
 
 // TestVoteStampedAhead checks that a vote stamped minutes ahead lasts no longer than one
 // that was stamped when it arrived.
 func TestVoteStampedAhead(t *testing.T) {
-	b := newBallot(t)
-	waiting := b.submit()
-	ahead := voteBody(activity.TypeApproveActivity, waiting, enginetest.Organization, b.Clock.Now().Add(4*time.Minute), "")
-	mustSubmit(t, b.Engine, b.ann.Sign(ahead))
+	b := ballot.New(t)
+	waiting := b.Waiting()
+	ahead := ballot.VoteBody(activity.TypeApproveActivity, waiting, enginetest.Organization, b.Clock.Now().Add(4*time.Minute), "")
+	enginetest.MustSubmit(t, b.Engine, b.Ann.Sign(ahead))
 	b.Clock.Advance(access.DefaultVoteAge + time.Minute)
-	b.is(b.approve(b.ben, waiting), activity.StatusConsensusNeeded)
+	b.Is(b.Approve(b.Ben, waiting), activity.StatusConsensusNeeded)
 }
 
 // TestSubmitterChanges checks that nothing is signed for a submitter who was removed,
 // whose key has expired, or who may no longer submit the type, whatever votes there are.
 // The activity waits with the reason until that changes.
 func TestSubmitterChanges(t *testing.T) {
-	for name, change := range map[string]func(b *ballot) []access.APIKeyConfig{
-		"gone": func(*ballot) []access.APIKeyConfig { return nil },
-		"expired": func(b *ballot) []access.APIKeyConfig {
+	for name, change := range map[string]func(b *ballot.Ballot) []access.APIKeyConfig{
+		"gone": func(*ballot.Ballot) []access.APIKeyConfig { return nil },
+		"expired": func(b *ballot.Ballot) []access.APIKeyConfig {
 			key := b.APIKey.Config()
 			key.Activities, key.ExpiresAt = []activity.Type{activity.TypeSignTransaction}, b.Clock.Now().Add(-time.Second)
 			return []access.APIKeyConfig{key}
 		},
-		"may not submit it": func(b *ballot) []access.APIKeyConfig {
+		"may not submit it": func(b *ballot.Ballot) []access.APIKeyConfig {
 			key := b.APIKey.Config()
 			key.Activities = []activity.Type{activity.TypeSignRawPayload}
 			return []access.APIKeyConfig{key}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBallot(t)
-			voters := []access.UserConfig{voter("ann", "finance", b.ann), voter("ben", "finance", b.ben)}
-			b.voters(voters...)
-			waiting := b.submit()
-			b.approve(b.ann, waiting)
-			b.organization(append(voters, access.UserConfig{ID: "user-1", Name: "ci", APIKeys: change(b)})...)
-			last := b.approve(b.ben, waiting)
-			b.is(last, activity.StatusConsensusNeeded)
+			b := ballot.New(t)
+			voters := []access.UserConfig{ballot.Voter("ann", "finance", b.Ann), ballot.Voter("ben", "finance", b.Ben)}
+			setVoters(b, voters...)
+			waiting := b.Waiting()
+			b.Approve(b.Ann, waiting)
+			b.SetUsers(append(voters, access.UserConfig{ID: "user-1", Name: "ci", APIKeys: change(b)})...)
+			last := b.Approve(b.Ben, waiting)
+			b.Is(last, activity.StatusConsensusNeeded)
 			if !strings.Contains(last.Decision.Reason, "the submitter's credential is not valid any more") {
 				t.Errorf("it waits for %q", last.Decision.Reason)
 			}
-			b.resume()
-			b.signed(0)
-			b.voters(voters...)
-			b.resume()
-			b.signed(1)
+			b.Resume()
+			b.WantSignatures(b.T, 0)
+			setVoters(b, voters...)
+			b.Resume()
+			b.WantSignatures(b.T, 1)
 		})
 	}
 }
@@ -187,12 +189,12 @@ func TestSubmitterChanges(t *testing.T) {
 func TestReadingChanged(t *testing.T) {
 	for _, swept := range []bool{false, true} {
 		var log bytes.Buffer
-		b := newBallot(t, withSharedMemory, withLog(&log))
-		waiting := b.submit()
-		b.approve(b.ann, waiting)
+		b := ballot.New(t, withSharedMemory, func(c *countersign.Config) { c.Logger = slog.New(slog.NewJSONHandler(&log, nil)) })
+		waiting := b.Waiting()
+		b.Approve(b.Ann, waiting)
 		if swept {
 			b.Signing.Before = func(context.Context) error { return keystore.ErrUnavailable }
-			b.approve(b.ben, waiting)
+			b.Approve(b.Ben, waiting)
 		}
 		other := memorykeys.New()
 		secret, err := hex.DecodeString(enginetest.Secret)
@@ -207,18 +209,18 @@ func TestReadingChanged(t *testing.T) {
 		b.Engine = b.Second(t)
 		log.Reset()
 		if swept {
-			b.resume()
+			b.Resume()
 			if !strings.Contains(log.String(), `"msg":"an activity that waited has ended"`) || !strings.Contains(log.String(), `"status":"ACTIVITY_STATUS_FAILED"`) {
 				t.Errorf("the log: %s", &log)
 			}
-		} else if last := b.approve(b.ben, waiting); last.Status != activity.StatusFailed {
+		} else if last := b.Approve(b.Ben, waiting); last.Status != activity.StatusFailed {
 			t.Errorf("the last vote: %s", last.Status)
 		}
-		found := b.found(waiting)
+		found := b.Again(waiting)
 		if found.Status != activity.StatusFailed || found.Failure == nil || found.Failure.Code != activity.CodeInvalidArgument || !strings.Contains(found.Failure.Message, "read in another way") {
 			t.Errorf("swept %v: %s, %+v", swept, found.Status, found.Failure)
 		}
-		if again := b.approve(b.ben, waiting); again.Status != activity.StatusFailed || again.Failure == nil {
+		if again := b.Approve(b.Ben, waiting); again.Status != activity.StatusFailed || again.Failure == nil {
 			t.Errorf("again: %s", again.Status)
 		}
 		if signatures := counted.Signatures.Load() + b.Signing.Signatures.Load(); signatures != 0 {
@@ -230,18 +232,18 @@ func TestReadingChanged(t *testing.T) {
 // TestSweepRejectsOverdue checks that an activity that a sweep rejects has a log line.
 func TestSweepRejectsOverdue(t *testing.T) {
 	var log bytes.Buffer
-	b := newBallot(t, withSharedMemory, withLog(&log))
-	waiting := b.submit()
+	b := ballot.New(t, withSharedMemory, func(c *countersign.Config) { c.Logger = slog.New(slog.NewJSONHandler(&log, nil)) })
+	waiting := b.Waiting()
 	b.Clock.Advance(countersign.DefaultMaxWaiting + time.Second)
 	log.Reset()
-	b.resume()
+	b.Resume()
 	for _, want := range []string{`"msg":"an activity that waited has ended"`, `"activity":"` + waiting.ID + `"`, `"status":"ACTIVITY_STATUS_REJECTED"`, "did not come in time", `"submitter":"user-1"`} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("no %s in %s", want, &log)
 		}
 	}
 	log.Reset()
-	b.resume()
+	b.Resume()
 	if log.Len() > 0 {
 		t.Errorf("again: %s", &log)
 	}
@@ -250,20 +252,20 @@ func TestSweepRejectsOverdue(t *testing.T) {
 // TestRequestBodyIsNotAVote checks that an approver who stamps the body of the request
 // itself is shown the waiting activity, but has not voted on it.
 func TestRequestBodyIsNotAVote(t *testing.T) {
-	b := newBallot(t)
-	b.policy.set(func(p *approvers) { p.groups[0].Count = 1 })
-	ann := voter("ann", "finance", b.ann)
-	ann.APIKeys[0].Activities = append([]activity.Type{activity.TypeSignTransaction}, voteTypes...)
-	b.voters(ann)
-	waiting := b.submit()
+	b := ballot.New(t)
+	b.Policy.Set(func(p *ballot.Policy) { p.Groups[0].Count = 1 })
+	ann := ballot.Voter("ann", "finance", b.Ann)
+	ann.APIKeys[0].Activities = append([]activity.Type{activity.TypeSignTransaction}, ballot.VoteTypes...)
+	setVoters(b, ann)
+	waiting := b.Waiting()
 	for range 2 {
-		same := mustSubmit(t, b.Engine, b.ann.Sign(string(waiting.Request.Body)))
-		b.is(same, activity.StatusConsensusNeeded)
+		same := enginetest.MustSubmit(t, b.Engine, b.Ann.Sign(string(waiting.Request.Body)))
+		b.Is(same, activity.StatusConsensusNeeded)
 		if same.ID != waiting.ID || len(same.Votes) != 1 || same.Submitter().UserID != "user-1" {
 			t.Errorf("%s with %d votes, the first of %s", same.ID, len(same.Votes), same.Submitter().UserID)
 		}
 	}
-	b.is(b.approve(b.ann, waiting), activity.StatusCompleted)
+	b.Is(b.Approve(b.Ann, waiting), activity.StatusCompleted)
 }
 
 // TestVotersOfNewGroups checks that users who belong only to a group that was demanded
@@ -271,49 +273,49 @@ func TestRequestBodyIsNotAVote(t *testing.T) {
 // and can vote: it could never be signed otherwise.
 func TestVotersOfNewGroups(t *testing.T) {
 	board := []access.Group{{Rule: "large", Count: 1, Tag: "board"}}
-	for name, change := range map[string]func(b *ballot){
-		"a new policy": func(b *ballot) {
-			b.policy.set(func(p *approvers) { p.groups = append(p.groups, board...) })
+	for name, change := range map[string]func(b *ballot.Ballot){
+		"a new policy": func(b *ballot.Ballot) {
+			b.Policy.Set(func(p *ballot.Policy) { p.Groups = append(p.Groups, board...) })
 		},
-		"a limit": func(b *ballot) {
-			other := b.submit()
-			b.approve(b.ann, other)
-			b.approve(b.ben, other)
-			b.signed(1)
+		"a limit": func(b *ballot.Ballot) {
+			other := b.Waiting()
+			b.Approve(b.Ann, other)
+			b.Approve(b.Ben, other)
+			b.WantSignatures(b.T, 1)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newLimitedBallot(t, withSharedMemory)
-			b.policy.set(func(p *approvers) { p.beyond = board })
-			b.voters(voter("ann", "finance", b.ann), voter("ben", "finance", b.ben), voter("cid", "board", b.cid))
-			waiting := b.submit()
-			if seen := b.list(b.cid, ""); len(seen) != 0 {
+			b.Policy.Set(func(p *ballot.Policy) { p.Beyond = board })
+			setVoters(b, ballot.Voter("ann", "finance", b.Ann), ballot.Voter("ben", "finance", b.Ben), ballot.Voter("cid", "board", b.Cid))
+			waiting := b.Waiting()
+			if seen := listIDs(b, b.Cid, ""); len(seen) != 0 {
 				t.Errorf("before the group was demanded, its user is shown %q", seen)
 			}
 			b.Clock.Advance(time.Millisecond)
 			change(b)
 			signed := b.Signing.Signatures.Load()
-			b.approve(b.ann, waiting)
-			last := b.approve(b.ben, waiting)
+			b.Approve(b.Ann, waiting)
+			last := b.Approve(b.Ben, waiting)
 			if last.Status != activity.StatusConsensusNeeded {
 				t.Fatalf("without the new group's vote it is %s", last.Status)
 			}
-			if seen := b.list(b.cid, ""); !slices.Contains(seen, waiting.ID) {
+			if seen := listIDs(b, b.Cid, ""); !slices.Contains(seen, waiting.ID) {
 				t.Errorf("the group's user is shown %q", seen)
 			}
 			query := fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, waiting.ID)
-			shown, err := b.Engine.GetActivity(t.Context(), b.cid.Sign(query))
+			shown, err := b.Engine.GetActivity(t.Context(), b.Cid.Sign(query))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !shown.Viewer.CanApprove || !shown.Viewer.CanReject || shown.Viewer.Review == nil {
 				t.Errorf("the group's user is shown %+v", shown.Viewer)
 			}
-			if done := b.approve(b.cid, waiting); done.Status != activity.StatusCompleted {
+			if done := b.Approve(b.Cid, waiting); done.Status != activity.StatusCompleted {
 				t.Errorf("with the new group's vote it is %s: %s", done.Status, done.Decision.Reason)
 			}
-			b.signed(signed + 1)
-			if _, err := b.Engine.GetActivity(t.Context(), b.cid.Sign(query)); err != nil {
+			b.WantSignatures(b.T, signed+1)
+			if _, err := b.Engine.GetActivity(t.Context(), b.Cid.Sign(query)); err != nil {
 				t.Errorf("one who voted may read it: %v", err)
 			}
 		})

@@ -1,4 +1,4 @@
-package countersign_test
+package verify_test
 
 import (
 	"encoding/base64"
@@ -15,18 +15,19 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/ballot"
 	"github.com/countersign-dev/countersign/store/memory"
 	"github.com/countersign-dev/countersign/verify"
 )
 
-// members returns the users of a ballot as an auditor knows them: by their public keys.
-func (b *ballot) members() []access.Member {
-	b.t.Helper()
+// membersOf returns the users of a ballot as an auditor knows them: by their public keys.
+func membersOf(b *ballot.Ballot) []access.Member {
+	b.T.Helper()
 	var members []access.Member
-	for user, key := range map[string]*enginetest.APIKey{"user-1": b.APIKey, "ann": b.ann, "ben": b.ben, "cid": b.cid, "dan": b.dan} {
+	for user, key := range map[string]*enginetest.APIKey{"user-1": b.APIKey, "ann": b.Ann, "ben": b.Ben, "cid": b.Cid, "dan": b.Dan} {
 		config := key.Config()
 		if user != "dan" {
-			config.Activities = append([]activity.Type{activity.TypeSignTransaction}, voteTypes...)
+			config.Activities = append([]activity.Type{activity.TypeSignTransaction}, ballot.VoteTypes...)
 		}
 		tags := []string{"finance"}
 		if user == "cid" {
@@ -37,7 +38,7 @@ func (b *ballot) members() []access.Member {
 		}}
 		credentials, err := one.Members()
 		if err != nil {
-			b.t.Fatal(err)
+			b.T.Fatal(err)
 		}
 		members = append(members, credentials...)
 	}
@@ -46,13 +47,13 @@ func (b *ballot) members() []access.Member {
 
 // completed returns the record of a completed activity as the store keeps it, with all
 // its stamps.
-func (b *ballot) completed(t *testing.T) *activity.Record {
+func completed(b *ballot.Ballot, t *testing.T) *activity.Record {
 	t.Helper()
 	b.Clock.Advance(time.Second)
-	waiting := mustSubmit(t, b.Engine, b.APIKey.Sign(b.Body(enginetest.Request{})))
-	b.approve(b.ann, waiting)
-	b.approve(b.ben, waiting)
-	record := b.stored(waiting)
+	waiting := enginetest.MustSubmit(t, b.Engine, b.APIKey.Sign(b.Body(enginetest.Request{})))
+	b.Approve(b.Ann, waiting)
+	b.Approve(b.Ben, waiting)
+	record := b.Stored(waiting)
 	if record.Status != activity.StatusCompleted {
 		t.Fatalf("%+v", record)
 	}
@@ -62,9 +63,9 @@ func (b *ballot) completed(t *testing.T) *activity.Record {
 // TestVerifyVotes checks that public keys alone verify a record, and that any
 // manipulation of its votes is detected.
 func TestVerifyVotes(t *testing.T) {
-	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
-	first, second := b.completed(t), b.completed(t)
-	members := b.members()
+	b := ballot.New(t, func(config *countersign.Config) { config.Store = memory.New(0) })
+	first, second := completed(b, t), completed(b, t)
+	members := membersOf(b)
 	without := func(user string) []access.Member {
 		return slices.DeleteFunc(slices.Clone(members), func(m access.Member) bool { return m.User.ID == user })
 	}
@@ -116,9 +117,9 @@ func TestVerifyVotes(t *testing.T) {
 // TestVerifyAnswerVotes checks that the votes in an answer are verified too. How many
 // there must be is up to the verifier.
 func TestVerifyAnswerVotes(t *testing.T) {
-	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
-	record := b.completed(t)
-	trust := verify.Trust{Chains: all.Chains(all.Limits{}), Body: record.Request.Body, Members: b.members(), Approvals: []access.Group{{Rule: "two", Count: 2, NotSubmitter: true}}}
+	b := ballot.New(t, func(config *countersign.Config) { config.Store = memory.New(0) })
+	record := completed(b, t)
+	trust := verify.Trust{Chains: all.Chains(all.Limits{}), Body: record.Request.Body, Members: membersOf(b), Approvals: []access.Group{{Rule: "two", Count: 2, NotSubmitter: true}}}
 	checks, err := verify.Answer(record.AppendAnswer(nil), trust)
 	if err != nil || !strings.HasSuffix(checksOf(checks), " votes") {
 		t.Errorf("%v, %v", checks, err)
@@ -148,10 +149,10 @@ func TestVerifyAnswerVotes(t *testing.T) {
 // TestVotesOnTwoReadings checks that the votes in one answer must be on one reading, and
 // that the engine counts no vote on another one than the record's.
 func TestVotesOnTwoReadings(t *testing.T) {
-	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
-	record, members := b.completed(t), b.members()
-	message := voteBody(activity.TypeApproveActivity, record, enginetest.Organization, record.Votes[2].StampedAt, strings.Repeat("ab", 32))
-	stamped := b.ben.Sign(message)
+	b := ballot.New(t, func(config *countersign.Config) { config.Store = memory.New(0) })
+	record, members := completed(b, t), membersOf(b)
+	message := ballot.VoteBody(activity.TypeApproveActivity, record, enginetest.Organization, record.Votes[2].StampedAt, strings.Repeat("ab", 32))
+	stamped := b.Ben.Sign(message)
 	forged := *record
 	forged.Votes = slices.Clone(record.Votes)
 	forged.Votes[2].Message = message
@@ -162,10 +163,10 @@ func TestVotesOnTwoReadings(t *testing.T) {
 	}
 
 	b.Clock.Advance(time.Second)
-	waiting := mustSubmit(t, b.Engine, b.APIKey.Sign(b.Body(enginetest.Request{})))
-	b.approve(b.ann, waiting)
-	stored := b.stored(waiting)
-	stored.Votes[1].Message = voteBody(activity.TypeApproveActivity, waiting, enginetest.Organization, stored.Votes[1].StampedAt, strings.Repeat("ab", 32))
+	waiting := enginetest.MustSubmit(t, b.Engine, b.APIKey.Sign(b.Body(enginetest.Request{})))
+	b.Approve(b.Ann, waiting)
+	stored := b.Stored(waiting)
+	stored.Votes[1].Message = ballot.VoteBody(activity.TypeApproveActivity, waiting, enginetest.Organization, stored.Votes[1].StampedAt, strings.Repeat("ab", 32))
 	found, err := b.Config.Store.Find(t.Context(), enginetest.Organization, waiting.Request.Fingerprint)
 	if err != nil {
 		t.Fatal(err)
@@ -175,11 +176,11 @@ func TestVotesOnTwoReadings(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Clock.Advance(time.Second)
-	if after := b.approve(b.ben, waiting); after.Status != activity.StatusConsensusNeeded {
+	if after := b.Approve(b.Ben, waiting); after.Status != activity.StatusConsensusNeeded {
 		t.Errorf("%s: a vote on another reading counted", after.Status)
 	}
 	b.Clock.Advance(time.Second)
-	if after := b.approve(b.ann, waiting); after.Status != activity.StatusCompleted {
+	if after := b.Approve(b.Ann, waiting); after.Status != activity.StatusCompleted {
 		t.Errorf("%s: %s, after a vote on the right one", after.Status, after.Decision.Reason)
 	}
 }

@@ -1,8 +1,9 @@
-package countersign_test
+package approvals_test
 
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/ballot"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store/postgres"
 )
@@ -21,14 +23,14 @@ import (
 // lost the tag, and that nothing is signed until another vote replaces it.
 func TestRemovedVoter(t *testing.T) {
 	for _, tag := range []string{"", "former"} {
-		b := newBallot(t)
-		waiting := b.submit()
-		b.approve(b.ann, waiting)
-		b.register(tag, "finance")
-		b.is(b.approve(b.ben, waiting), activity.StatusConsensusNeeded)
-		b.register("finance", "finance")
+		b := ballot.New(t)
+		waiting := b.Waiting()
+		b.Approve(b.Ann, waiting)
+		b.Register(tag, "finance")
+		b.Is(b.Approve(b.Ben, waiting), activity.StatusConsensusNeeded)
+		b.Register("finance", "finance")
 		b.Clock.Advance(time.Second)
-		b.is(b.approve(b.ben, waiting), activity.StatusCompleted)
+		b.Is(b.Approve(b.Ben, waiting), activity.StatusCompleted)
 	}
 }
 
@@ -36,24 +38,24 @@ func TestRemovedVoter(t *testing.T) {
 // more votes is not signed under a new policy that demands fewer or none, or does not
 // judge it.
 func TestReloadKeepsDemands(t *testing.T) {
-	for name, change := range map[string]func(p *approvers){
-		"fewer":    func(p *approvers) { p.groups[0].Count = 1 },
-		"none":     func(p *approvers) { p.groups = nil },
-		"anyone":   func(p *approvers) { p.groups = []access.Group{{Rule: "payouts", Count: 1}} },
-		"unjudged": func(p *approvers) { p.unjudged = true },
+	for name, change := range map[string]func(p *ballot.Policy){
+		"fewer":    func(p *ballot.Policy) { p.Groups[0].Count = 1 },
+		"none":     func(p *ballot.Policy) { p.Groups = nil },
+		"anyone":   func(p *ballot.Policy) { p.Groups = []access.Group{{Rule: "payouts", Count: 1}} },
+		"unjudged": func(p *ballot.Policy) { p.Unjudged = true },
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBallot(t)
-			waiting := b.submit()
-			b.policy.set(change)
-			b.resume()
-			b.is(b.found(waiting), activity.StatusConsensusNeeded)
-			b.is(b.approve(b.ann, waiting), activity.StatusConsensusNeeded)
-			last := b.approve(b.ben, waiting)
+			b := ballot.New(t)
+			waiting := b.Waiting()
+			b.Policy.Set(change)
+			b.Resume()
+			b.Is(b.Again(waiting), activity.StatusConsensusNeeded)
+			b.Is(b.Approve(b.Ann, waiting), activity.StatusConsensusNeeded)
+			last := b.Approve(b.Ben, waiting)
 			if name == "unjudged" {
-				b.is(last, activity.StatusConsensusNeeded)
+				b.Is(last, activity.StatusConsensusNeeded)
 			} else {
-				b.is(last, activity.StatusCompleted)
+				b.Is(last, activity.StatusCompleted)
 			}
 		})
 	}
@@ -61,80 +63,80 @@ func TestReloadKeepsDemands(t *testing.T) {
 
 // TestReloadAddsDemands checks that a group that a new policy adds must be filled too.
 func TestReloadAddsDemands(t *testing.T) {
-	b := newBallot(t)
-	waiting := b.submit()
-	b.policy.set(func(p *approvers) {
-		p.groups = append(p.groups, access.Group{Rule: "audit", Count: 1, Users: []string{"cid"}})
+	b := ballot.New(t)
+	waiting := b.Waiting()
+	b.Policy.Set(func(p *ballot.Policy) {
+		p.Groups = append(p.Groups, access.Group{Rule: "audit", Count: 1, Users: []string{"cid"}})
 	})
-	b.approve(b.ann, waiting)
-	b.is(b.approve(b.ben, waiting), activity.StatusConsensusNeeded)
-	b.policy.set(func(p *approvers) { p.groups = p.groups[:1] })
-	b.resume()
-	b.is(b.found(waiting), activity.StatusCompleted)
+	b.Approve(b.Ann, waiting)
+	b.Is(b.Approve(b.Ben, waiting), activity.StatusConsensusNeeded)
+	b.Policy.Set(func(p *ballot.Policy) { p.Groups = p.Groups[:1] })
+	b.Resume()
+	b.Is(b.Again(waiting), activity.StatusCompleted)
 }
 
 // TestReplayedVotes checks that a refused vote does not count once its voter is given
 // the right to vote, that an older vote does not replace a newer one of the same user,
 // and that the same body stamped by another user is another vote.
 func TestReplayedVotes(t *testing.T) {
-	b := newBallot(t)
-	waiting := b.submit()
-	b.register("finance", "intern")
-	early := b.body(activity.TypeApproveActivity, waiting, "")
-	_, err := b.Engine.Submit(t.Context(), b.ben.Sign(early))
-	refusal(t, err, activity.ReasonNotFound, "")
-	b.register("finance", "finance")
-	b.approve(b.ann, waiting)
+	b := ballot.New(t)
+	waiting := b.Waiting()
+	b.Register("finance", "intern")
+	early := b.VoteBody(activity.TypeApproveActivity, waiting, "")
+	_, err := b.Engine.Submit(t.Context(), b.Ben.Sign(early))
+	enginetest.Refusal(t, err, activity.ReasonNotFound, "")
+	b.Register("finance", "finance")
+	b.Approve(b.Ann, waiting)
 	for range 3 {
-		record, err := b.vote(b.ann, activity.TypeApproveActivity, waiting)
+		record, err := b.Vote(b.Ann, activity.TypeApproveActivity, waiting)
 		if err != nil || len(record.Votes) != 2 {
 			t.Fatalf("replayed: %+v, %v", record, err)
 		}
-		b.is(record, activity.StatusConsensusNeeded)
+		b.Is(record, activity.StatusConsensusNeeded)
 	}
-	old := b.body(activity.TypeRejectActivity, waiting, "")
+	old := b.VoteBody(activity.TypeRejectActivity, waiting, "")
 	b.Clock.Advance(time.Minute)
-	b.approve(b.ann, waiting)
-	record := mustSubmit(t, b.Engine, b.ann.Sign(old))
-	b.is(record, activity.StatusConsensusNeeded)
+	b.Approve(b.Ann, waiting)
+	record := enginetest.MustSubmit(t, b.Engine, b.Ann.Sign(old))
+	b.Is(record, activity.StatusConsensusNeeded)
 }
 
 // TestRefusedVoteStaysRefused checks that a user whose credential was in no group, and
 // is added to one later, has to stamp another vote.
 func TestRefusedVoteStaysRefused(t *testing.T) {
-	b := newBallot(t)
-	waiting := b.submit()
-	submitters := b.APIKey.Sign(b.body(activity.TypeApproveActivity, waiting, ""))
+	b := ballot.New(t)
+	waiting := b.Waiting()
+	submitters := b.APIKey.Sign(b.VoteBody(activity.TypeApproveActivity, waiting, ""))
 	_, err := b.Engine.Submit(t.Context(), submitters)
-	refusal(t, err, activity.ReasonNotAuthorized, "")
-	b.policy.set(func(p *approvers) {
-		p.groups = append(p.groups, access.Group{Rule: "self", Count: 1, Users: []string{"user-1"}})
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "")
+	b.Policy.Set(func(p *ballot.Policy) {
+		p.Groups = append(p.Groups, access.Group{Rule: "self", Count: 1, Users: []string{"user-1"}})
 	})
 	_, err = b.Engine.Submit(t.Context(), submitters)
-	refusal(t, err, activity.ReasonNotAuthorized, "")
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "")
 	b.Clock.Advance(time.Second)
-	b.approve(b.APIKey, waiting)
+	b.Approve(b.APIKey, waiting)
 }
 
 // TestVoteExpiry checks that a vote stops counting when it is older than its group
 // allows, and that a newer vote of the same user counts again.
 func TestVoteExpiry(t *testing.T) {
-	b := newBallot(t)
-	waiting := b.submit()
-	b.approve(b.ann, waiting)
+	b := ballot.New(t)
+	waiting := b.Waiting()
+	b.Approve(b.Ann, waiting)
 	b.Clock.Advance(access.DefaultVoteAge + time.Second)
-	b.is(b.approve(b.ben, waiting), activity.StatusConsensusNeeded)
-	b.is(b.approve(b.ann, waiting), activity.StatusCompleted)
+	b.Is(b.Approve(b.Ben, waiting), activity.StatusConsensusNeeded)
+	b.Is(b.Approve(b.Ann, waiting), activity.StatusCompleted)
 }
 
 // TestWaitingTimeout checks that the engine rejects an activity that does not get its
 // votes in time.
 func TestWaitingTimeout(t *testing.T) {
-	b := newBallot(t)
-	waiting := b.submit()
+	b := ballot.New(t)
+	waiting := b.Waiting()
 	b.Clock.Advance(countersign.DefaultMaxWaiting + time.Second)
-	record := b.approve(b.ann, waiting)
-	b.is(record, activity.StatusRejected)
+	record := b.Approve(b.Ann, waiting)
+	b.Is(record, activity.StatusRejected)
 	if record.Decision.Reason == "" || len(record.Votes) != 1 {
 		t.Errorf("rejected for %q with %d votes", record.Decision.Reason, len(record.Votes))
 	}
@@ -144,49 +146,49 @@ func TestWaitingTimeout(t *testing.T) {
 // activity waiting with the reason, and that a sweep continues with it once the obstacle
 // is gone.
 func TestResumeAfterObstacle(t *testing.T) {
-	b := newBallot(t)
-	waiting := b.submit()
-	b.approve(b.ann, waiting)
-	b.policy.set(func(p *approvers) { p.refusal = fmt.Errorf("%w: out of office hours", access.ErrDenied) })
-	record := b.approve(b.ben, waiting)
-	b.is(record, activity.StatusConsensusNeeded)
+	b := ballot.New(t)
+	waiting := b.Waiting()
+	b.Approve(b.Ann, waiting)
+	b.Policy.Set(func(p *ballot.Policy) { p.Refusal = fmt.Errorf("%w: out of office hours", access.ErrDenied) })
+	record := b.Approve(b.Ben, waiting)
+	b.Is(record, activity.StatusConsensusNeeded)
 	if record.Decision.Reason != "not authorized: denied by policy: out of office hours" || len(record.Votes) != 3 {
 		t.Errorf("it waits for %q with %d votes", record.Decision.Reason, len(record.Votes))
 	}
-	b.policy.set(func(p *approvers) { p.refusal = nil })
-	b.resume()
-	b.is(b.found(waiting), activity.StatusCompleted)
+	b.Policy.Set(func(p *ballot.Policy) { p.Refusal = nil })
+	b.Resume()
+	b.Is(b.Again(waiting), activity.StatusCompleted)
 }
 
 // TestPanicWhileResuming checks that a panic while a sweep resumes one activity is
 // logged, keeps that activity waiting, and does not keep the others from being resumed.
 func TestPanicWhileResuming(t *testing.T) {
 	var log bytes.Buffer
-	b := newBallot(t, withLog(&log))
-	first := b.submit()
+	b := ballot.New(t, func(c *countersign.Config) { c.Logger = slog.New(slog.NewJSONHandler(&log, nil)) })
+	first := b.Waiting()
 	b.Clock.Advance(time.Millisecond) // or it would be the same request
-	second := b.submit()
+	second := b.Waiting()
 	for _, waiting := range []*activity.Record{first, second} {
-		b.approve(b.ann, waiting)
-		b.policy.set(func(p *approvers) { p.refusal = fmt.Errorf("%w: closed", access.ErrDenied) })
-		b.approve(b.ben, waiting)
-		b.policy.set(func(p *approvers) { p.refusal = nil })
+		b.Approve(b.Ann, waiting)
+		b.Policy.Set(func(p *ballot.Policy) { p.Refusal = fmt.Errorf("%w: closed", access.ErrDenied) })
+		b.Approve(b.Ben, waiting)
+		b.Policy.Set(func(p *ballot.Policy) { p.Refusal = nil })
 	}
-	b.policy.set(func(p *approvers) { p.panics = 1 })
+	b.Policy.Set(func(p *ballot.Policy) { p.Panics = 1 })
 	if err := b.Engine.Operator().ResumeWaiting(t.Context()); err == nil || !strings.Contains(err.Error(), "panic: a faulty policy") {
 		t.Errorf("the sweep returned %v", err)
 	}
-	if !strings.Contains(log.String(), `"msg":"panic while resuming an activity"`) || !strings.Contains(log.String(), "approvers).Decide") {
+	if !strings.Contains(log.String(), `"msg":"panic while resuming an activity"`) || !strings.Contains(log.String(), "ballot.(*Policy).Decide") {
 		t.Errorf("no line with the stack in %s", &log)
 	}
-	statuses := []activity.Status{b.found(first).Status, b.found(second).Status}
+	statuses := []activity.Status{b.Again(first).Status, b.Again(second).Status}
 	slices.Sort(statuses)
 	if !slices.Equal(statuses, []activity.Status{activity.StatusCompleted, activity.StatusConsensusNeeded}) {
 		t.Errorf("after the panic: %v", statuses)
 	}
-	b.resume()
+	b.Resume()
 	for _, waiting := range []*activity.Record{first, second} {
-		b.is(b.found(waiting), activity.StatusCompleted)
+		b.Is(b.Again(waiting), activity.StatusCompleted)
 	}
 }
 
@@ -194,16 +196,16 @@ func TestPanicWhileResuming(t *testing.T) {
 // withdraws on another. The outcome is one of the two, the same for everyone, and a
 // withdrawn activity has no signature.
 func TestConcurrentRejection(t *testing.T) {
-	b := newBallot(t, withSharedMemory)
+	b := ballot.New(t, withSharedMemory)
 	other := b.Second(t)
 	outcomes := map[activity.Status]int{}
 	for range 50 {
 		b.Clock.Advance(time.Millisecond)
 		before := b.Signing.Signatures.Load()
-		record := mustSubmit(t, b.Engine, b.APIKey.Sign(b.Body(enginetest.Request{})))
-		b.approve(b.ann, record)
-		approval := b.ben.Sign(b.body(activity.TypeApproveActivity, record, ""))
-		withdrawal := b.APIKey.Sign(b.body(activity.TypeRejectActivity, record, ""))
+		record := enginetest.MustSubmit(t, b.Engine, b.APIKey.Sign(b.Body(enginetest.Request{})))
+		b.Approve(b.Ann, record)
+		approval := b.Ben.Sign(b.VoteBody(activity.TypeApproveActivity, record, ""))
+		withdrawal := b.APIKey.Sign(b.VoteBody(activity.TypeRejectActivity, record, ""))
 		var both sync.WaitGroup
 		for engine, sent := range map[*countersign.Engine]countersign.SignedBody{b.Engine: approval, other: withdrawal} {
 			both.Go(func() {
@@ -213,7 +215,7 @@ func TestConcurrentRejection(t *testing.T) {
 			})
 		}
 		both.Wait()
-		found, signatures := b.found(record), b.Signing.Signatures.Load()-before
+		found, signatures := b.Again(record), b.Signing.Signatures.Load()-before
 		if want := map[activity.Status]int64{activity.StatusCompleted: 1, activity.StatusRejected: 0}; signatures != want[found.Status] || found.Status.Waits() {
 			t.Fatalf("%s, with %d signatures", found.Status, signatures)
 		}
@@ -226,8 +228,8 @@ func TestConcurrentRejection(t *testing.T) {
 // there is one signature, and every answer is the activity.
 func TestConcurrentVotes(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
-		b := newBallot(t, withSharedMemory)
-		b.race(b.Second(t))
+		b := ballot.New(t, withSharedMemory)
+		race(b, b.Second(t))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		testenv.Slow(t)
@@ -239,21 +241,21 @@ func TestConcurrentVotes(t *testing.T) {
 			}
 			config.Store = opened
 		}
-		b := newBallot(t, open)
+		b := ballot.New(t, open)
 		open(&b.Config)
-		b.race(b.Second(t))
+		race(b, b.Second(t))
 	})
 }
 
 // race sends votes for one activity to two nodes at once.
-func (b *ballot) race(other *countersign.Engine) {
-	t := b.t
-	waiting := b.submit()
+func race(b *ballot.Ballot, other *countersign.Engine) {
+	t := b.T
+	waiting := b.Waiting()
 	var all sync.WaitGroup
 	answers := make(chan *activity.Record, 64)
 	for i := range cap(answers) {
-		key, engine := []*enginetest.APIKey{b.ann, b.ben}[i%2], []*countersign.Engine{b.Engine, other}[i/2%2]
-		sent := key.Sign(b.body(activity.TypeApproveActivity, waiting, ""))
+		key, engine := []*enginetest.APIKey{b.Ann, b.Ben}[i%2], []*countersign.Engine{b.Engine, other}[i/2%2]
+		sent := key.Sign(b.VoteBody(activity.TypeApproveActivity, waiting, ""))
 		all.Go(func() {
 			record, err := engine.Submit(t.Context(), sent)
 			if err != nil {

@@ -1,4 +1,4 @@
-package countersign_test
+package verify_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/ballot"
 	"github.com/countersign-dev/countersign/verify"
 )
 
@@ -137,7 +138,7 @@ func changedRecord(answer []byte) []byte {
 
 func answerTo(t *testing.T, f *enginetest.Fixture, body string) []byte {
 	t.Helper()
-	record := mustSubmit(t, f.Engine, f.APIKey.Sign(body))
+	record := enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(body))
 	return record.AppendAnswer(nil)
 }
 
@@ -152,10 +153,11 @@ func Example_verify() {
 // have white space, escapes and optional members.
 func TestVerifyAnswerOfEveryType(t *testing.T) {
 	outbox := new(enginetest.Outbox)
-	f := newBallot(t, enginetest.WithOTP(t, outbox), withDecider(new(notes)))
-	user := voter("user-1", "", f.APIKey)
+	f := ballot.New(t, enginetest.WithOTP(t, outbox))
+	f.Policy.Groups = nil
+	user := ballot.Voter("user-1", "", f.APIKey)
 	user.APIKeys[0].Activities = activity.Types()
-	f.organization(user)
+	f.SetUsers(user)
 	verify := func(kind activity.Type, parameters string) *activity.Record {
 		t.Helper()
 		body := fmt.Sprintf("{ \"type\":%q,\n\"timestampMs\":\"%d\",\"organizationId\":%q,\"parameters\" : %s,\"generateAppProofs\":true}",

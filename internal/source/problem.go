@@ -1,4 +1,6 @@
-package policy
+// Package source reads the YAML files that people write by hand, as [Node] values that know
+// their place. What a reader refuses becomes a [Problem], shown with its line and a caret.
+package source
 
 import (
 	"fmt"
@@ -38,13 +40,13 @@ func (e *Error) Error() string {
 		if i > 0 {
 			out.WriteByte('\n')
 		}
-		out.WriteString(render(e.Name, e.lines, &e.Problems[i]))
+		out.WriteString(Render(e.Name, e.lines, &e.Problems[i]))
 	}
 	return out.String()
 }
 
-// render formats a problem with its place.
-func render(name string, lines []string, problem *Problem) string {
+// Render formats a problem with its place.
+func Render(name string, lines []string, problem *Problem) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s:%d:%d: ", name, problem.Line, problem.Column)
 	if problem.Rule != "" {
@@ -83,23 +85,51 @@ func isOneCell(r rune) bool {
 	return r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f && r < 0x2000)
 }
 
-// problems collects the problems of a file.
-type problems struct {
+// Report collects the problems of a file.
+type Report struct {
 	list []Problem
 }
 
-func (p *problems) add(where place, rule, message string, args ...any) {
-	p.list = append(p.list, Problem{Line: where.line, Column: where.column, Rule: rule, Message: fmt.Sprintf(message, args...)})
+// Add adds an error.
+func (r *Report) Add(where Place, rule, message string, args ...any) {
+	r.list = append(r.list, Problem{Line: where.line, Column: where.column, Rule: rule, Message: fmt.Sprintf(message, args...)})
 }
 
-func (p *problems) warn(where place, rule, message string, args ...any) {
-	p.add(where, rule, message, args...)
-	p.list[len(p.list)-1].Warning = true
+// Warn adds a likely mistake.
+func (r *Report) Warn(where Place, rule, message string, args ...any) {
+	r.Add(where, rule, message, args...)
+	r.list[len(r.list)-1].Warning = true
 }
 
-func (p *problems) failed() bool {
-	return slices.ContainsFunc(p.list, func(one Problem) bool { return !one.Warning })
+// Failed reports whether there is an error.
+func (r *Report) Failed() bool {
+	return slices.ContainsFunc(r.list, func(one Problem) bool { return !one.Warning })
 }
 
-// place is a position in the file; both count from 1, columns in characters.
-type place struct{ line, column int }
+// Failure returns the error of a file with its lines.
+func (r *Report) Failure(name string, lines []string) *Error {
+	return &Error{Name: name, Problems: r.Sorted(), lines: lines}
+}
+
+// Sorted returns the problems by place, errors before warnings.
+func (r *Report) Sorted() []Problem {
+	slices.SortStableFunc(r.list, func(a, b Problem) int {
+		if a.Warning != b.Warning {
+			if a.Warning {
+				return 1
+			}
+			return -1
+		}
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+	return r.list
+}
+
+// Place is a position in the file; both count from 1, columns in characters.
+type Place struct{ line, column int }
+
+// FileStart is the place of problems with the file as a whole.
+var FileStart = Place{1, 1}

@@ -1,4 +1,4 @@
-package countersign_test
+package approvals_test
 
 import (
 	"bufio"
@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/ballot"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/store"
@@ -79,9 +80,9 @@ func TestHelperProcess(t *testing.T) {
 			config.Store = blockingStore{config.Store}
 		}
 	})
-	b.policy.charges[0].Subject = v.Where
-	b.ann.PublicKey, b.ben.PublicKey, b.APIKey.PublicKey = v.Ann, v.Ben, v.Submitter
-	b.register("finance", "finance")
+	b.Policy.Charges[0].Subject = v.Where
+	b.Ann.PublicKey, b.Ben.PublicKey, b.APIKey.PublicKey = v.Ann, v.Ben, v.Submitter
+	b.Register("finance", "finance")
 	if v.Where == "signing" {
 		b.Signing.Before = func(context.Context) error {
 			fmt.Println("signing")
@@ -147,22 +148,22 @@ func killedOnBolt(t *testing.T, where string) {
 	b := newLimitedBallot(t, func(config *countersign.Config) {
 		config.Store, config.LeaseTTL, config.Keystore = v.store(t), time.Second, staysOpen{config.Keystore}
 	})
-	b.policy.charges[0].Subject = where
-	waiting := b.submit()
-	b.approve(b.ann, waiting)
-	b.prepareVictim(v, waiting)
+	b.Policy.Charges[0].Subject = where
+	waiting := b.Waiting()
+	b.Approve(b.Ann, waiting)
+	prepare(b, v, waiting)
 	v.Now = b.Clock.Now()
-	b.reopens(nil)
+	reopen(b, nil)
 	v.kill(t)
-	b.reopens(v.store(t))
-	held := b.found(waiting)
-	b.is(held, activity.StatusConsensusNeeded)
+	reopen(b, v.store(t))
+	held := b.Again(waiting)
+	b.Is(held, activity.StatusConsensusNeeded)
 	if len(held.Votes) != 3 {
 		t.Fatalf("%d votes outlived the process, want all 3", len(held.Votes))
 	}
 	b.Clock.Advance(2 * time.Second)
-	b.resume()
-	b.afterKill(waiting, v)
+	b.Resume()
+	checkKilled(b, waiting, v)
 }
 
 // staysOpen is a keystore that outlives its engine.
@@ -170,43 +171,43 @@ type staysOpen struct{ keystore.Keystore }
 
 func (staysOpen) Close() error { return nil }
 
-// reopens closes the engine with its store, or, given a store, opens another engine over
+// reopen closes the engine with its store, or, given a store, opens another engine over
 // it.
-func (b *ballot) reopens(opened store.Store) {
-	b.t.Helper()
+func reopen(b *ballot.Ballot, opened store.Store) {
+	b.T.Helper()
 	if opened == nil {
 		if err := b.Engine.Close(); err != nil {
-			b.t.Fatal(err)
+			b.T.Fatal(err)
 		}
 		return
 	}
 	b.Config.Store = opened
-	b.Engine = b.Second(b.t)
+	b.Engine = b.Second(b.T)
 }
 
-// prepareVictim gives the process the last vote and the keys that it needs to count it.
-func (b *ballot) prepareVictim(v *victim, on *activity.Record) {
-	v.Ann, v.Ben, v.Submitter = b.ann.PublicKey, b.ben.PublicKey, b.APIKey.PublicKey
+// prepare gives the process the last vote and the keys that it needs to count it.
+func prepare(b *ballot.Ballot, v *victim, on *activity.Record) {
+	v.Ann, v.Ben, v.Submitter = b.Ann.PublicKey, b.Ben.PublicKey, b.APIKey.PublicKey
 	digest := on.Reading.Digest()
-	v.Last = b.ben.Sign(b.body(activity.TypeApproveActivity, on, fmt.Sprintf("%x", digest)))
+	v.Last = b.Ben.Sign(b.VoteBody(activity.TypeApproveActivity, on, fmt.Sprintf("%x", digest)))
 }
 
-// afterKill checks that there is one recorded signature, charged once, however often it
+// checkKilled checks that there is one recorded signature, charged once, however often it
 // is asked for.
-func (b *ballot) afterKill(waiting *activity.Record, v *victim) {
-	b.t.Helper()
+func checkKilled(b *ballot.Ballot, waiting *activity.Record, v *victim) {
+	b.T.Helper()
 	for range 3 {
-		again, err := b.Engine.Submit(b.t.Context(), v.Last)
+		again, err := b.Engine.Submit(b.T.Context(), v.Last)
 		if err != nil {
-			b.t.Fatal(err)
+			b.T.Fatal(err)
 		}
-		b.is(again, activity.StatusCompleted)
+		b.Is(again, activity.StatusCompleted)
 		if again.ID != waiting.ID || again.Result != (activity.SignTransactionResult{SignedTransaction: enginetest.Signed}) || len(again.Votes) != 3 {
-			b.t.Fatalf("answered %+v", again)
+			b.T.Fatalf("answered %+v", again)
 		}
 	}
-	b.signed(1)
-	b.spends(1)
+	b.WantSignatures(b.T, 1)
+	wantSpent(b, 1)
 }
 
 // killedOnPostgres kills one of two nodes. The other one receives the vote again and
@@ -217,10 +218,10 @@ func killedOnPostgres(t *testing.T, dsn, where string) {
 		config.Store, config.LeaseTTL, config.Now = v.store(t), time.Second, time.Now
 	})
 	b.Clock = enginetest.NewClock(time.Now())
-	b.policy.charges[0].Subject = where
-	waiting := b.submit()
-	b.approve(b.ann, waiting)
-	b.prepareVictim(v, waiting)
+	b.Policy.Charges[0].Subject = where
+	waiting := b.Waiting()
+	b.Approve(b.Ann, waiting)
+	prepare(b, v, waiting)
 	v.kill(t)
-	b.afterKill(waiting, v)
+	checkKilled(b, waiting, v)
 }

@@ -1,4 +1,4 @@
-package countersign_test
+package approvals_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/ballot"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -22,50 +23,26 @@ func ofOne() store.Charge {
 
 // newLimitedBallot returns a ballot whose transactions are charged to a limit that has
 // room for one.
-func newLimitedBallot(t testing.TB, changes ...func(*countersign.Config)) *ballot {
+func newLimitedBallot(t testing.TB, changes ...func(*countersign.Config)) *ballot.Ballot {
 	t.Helper()
-	b := newBallot(t, changes...)
-	b.policy.set(func(p *approvers) { p.charges = []store.Charge{ofOne()} })
+	b := ballot.New(t, changes...)
+	b.Policy.Set(func(p *ballot.Policy) { p.Charges = []store.Charge{ofOne()} })
 	return b
 }
 
-// spends checks how much the limit has counted.
-func (b *ballot) spends(want int64) {
-	b.t.Helper()
-	err := b.Config.Store.Change(b.t.Context(), enginetest.Organization, store.ChangeFunc(func(ledger store.Ledger) (error, error) {
-		sum, _, err := store.Spent(ledger, b.policy.charges[0], b.Clock.Now())
+// wantSpent checks how much the limit has counted.
+func wantSpent(b *ballot.Ballot, want int64) {
+	b.T.Helper()
+	err := b.Config.Store.Change(b.T.Context(), enginetest.Organization, store.ChangeFunc(func(ledger store.Ledger) (error, error) {
+		sum, _, err := store.Spent(ledger, b.Policy.Charges[0], b.Clock.Now())
 		if err == nil && sum.Cmp(big.NewInt(want)) != 0 {
-			b.t.Errorf("%s are counted, want %d", sum, want)
+			b.T.Errorf("%s are counted, want %d", sum, want)
 		}
 		return nil, err
 	}))
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
-}
-
-// found returns an activity by submitting its body again.
-func (b *ballot) found(on *activity.Record) *activity.Record {
-	b.t.Helper()
-	record, err := b.Engine.Submit(b.t.Context(), b.APIKey.Sign(string(on.Request.Body)))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return record
-}
-
-// stored returns the record of an activity in the store.
-func (b *ballot) stored(on *activity.Record) *activity.Record {
-	b.t.Helper()
-	found, err := b.Config.Store.Find(b.t.Context(), enginetest.Organization, on.Request.Fingerprint)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	record, err := activity.DecodeRecord(found.Data)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return record
 }
 
 // TestLimitChargedAtLastVote checks that waiting is not charged. If two activities have
@@ -73,76 +50,64 @@ func (b *ballot) stored(on *activity.Record) *activity.Record {
 // with the reason, and is signed once the limit has room again.
 func TestLimitChargedAtLastVote(t *testing.T) {
 	b := newLimitedBallot(t, withSharedMemory)
-	first := b.submit()
+	first := b.Waiting()
 	b.Clock.Advance(time.Millisecond)
-	second := b.submit()
-	b.approve(b.ann, first)
-	b.approve(b.ann, second)
-	b.spends(0)
-	b.is(b.approve(b.ben, first), activity.StatusCompleted)
-	b.spends(1)
-	late := b.approve(b.ben, second)
+	second := b.Waiting()
+	b.Approve(b.Ann, first)
+	b.Approve(b.Ann, second)
+	wantSpent(b, 0)
+	b.Is(b.Approve(b.Ben, first), activity.StatusCompleted)
+	wantSpent(b, 1)
+	late := b.Approve(b.Ben, second)
 	if late.Status != activity.StatusConsensusNeeded || late.Decision.Reason == "" || len(late.Votes) != 3 {
 		t.Fatalf("over the limit it is %s, for %q, with %d votes", late.Status, late.Decision.Reason, len(late.Votes))
 	}
 	for range 3 { // votes that come again, and the sweep, charge nothing
-		b.approve(b.ben, first)
-		b.approve(b.ben, second)
-		b.resume()
+		b.Approve(b.Ben, first)
+		b.Approve(b.Ben, second)
+		b.Resume()
 	}
-	b.spends(1)
-	b.signed(1)
+	wantSpent(b, 1)
+	b.WantSignatures(b.T, 1)
 	b.Clock.Advance(24*time.Hour + time.Second)
-	b.approve(b.ann, second) // the first has aged
-	b.is(b.approve(b.ben, second), activity.StatusCompleted)
-	b.spends(1)
-	b.signed(2)
+	b.Approve(b.Ann, second) // the first has aged
+	b.Is(b.Approve(b.Ben, second), activity.StatusCompleted)
+	wantSpent(b, 1)
+	b.WantSignatures(b.T, 2)
 }
 
 // withSharedMemory sets a store that the test can look into.
 func withSharedMemory(config *countersign.Config) { config.Store = memory.New(0) }
 
-func (b *ballot) resume() {
-	b.t.Helper()
-	if err := b.Engine.Operator().ResumeWaiting(b.t.Context()); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-func (b *ballot) signed(want int64) {
-	b.t.Helper()
-	wantSignatures(b.t, b.Fixture, want)
-}
-
 // TestKeystoreUnavailableAtLastVote checks that votes are kept and nothing is charged
 // while the keystore is unavailable, and that a sweep or a repeated vote continues once
 // it is back.
 func TestKeystoreUnavailableAtLastVote(t *testing.T) {
-	goOn := map[string]func(b *ballot, on *activity.Record){
-		"sweep":    func(b *ballot, _ *activity.Record) { b.resume() },
-		"the vote": func(b *ballot, on *activity.Record) { b.approve(b.ann, on) },
+	goOn := map[string]func(b *ballot.Ballot, on *activity.Record){
+		"sweep":    func(b *ballot.Ballot, _ *activity.Record) { b.Resume() },
+		"the vote": func(b *ballot.Ballot, on *activity.Record) { b.Approve(b.Ann, on) },
 	}
 	for name, again := range goOn {
 		t.Run(name, func(t *testing.T) {
 			b := newLimitedBallot(t, withSharedMemory)
-			waiting := b.submit()
-			b.approve(b.ann, waiting)
+			waiting := b.Waiting()
+			b.Approve(b.Ann, waiting)
 			b.Signing.Before = func(context.Context) error {
 				return errors.Join(keystore.ErrUnavailable, errors.New("the token was pulled out"))
 			}
-			last := b.approve(b.ben, waiting)
-			b.is(last, activity.StatusConsensusNeeded)
+			last := b.Approve(b.Ben, waiting)
+			b.Is(last, activity.StatusConsensusNeeded)
 			if last.Decision.Reason == "" || len(last.Votes) != 3 {
 				t.Errorf("it waits for %q with %d votes", last.Decision.Reason, len(last.Votes))
 			}
-			b.spends(0)
+			wantSpent(b, 0)
 			again(b, waiting)
-			b.is(b.found(waiting), activity.StatusConsensusNeeded)
+			b.Is(b.Again(waiting), activity.StatusConsensusNeeded)
 			b.Signing.Before = nil
 			again(b, waiting)
-			b.is(b.found(waiting), activity.StatusCompleted)
-			b.spends(1)
-			b.signed(1)
+			b.Is(b.Again(waiting), activity.StatusCompleted)
+			wantSpent(b, 1)
+			b.WantSignatures(b.T, 1)
 		})
 	}
 }
@@ -153,8 +118,8 @@ func TestKeystoreUnavailableAtLastVote(t *testing.T) {
 func TestLeaseLostWhileSigning(t *testing.T) {
 	b := newLimitedBallot(t, withSharedMemory)
 	other := b.Second(t)
-	waiting := b.submit()
-	b.approve(b.ann, waiting)
+	waiting := b.Waiting()
+	b.Approve(b.Ann, waiting)
 	overtaken := false
 	b.Signing.Before = func(context.Context) error {
 		if overtaken {
@@ -164,13 +129,13 @@ func TestLeaseLostWhileSigning(t *testing.T) {
 		b.Clock.Advance(countersign.DefaultLeaseTTL + time.Second)
 		return other.Operator().ResumeWaiting(t.Context())
 	}
-	last := b.approve(b.ben, waiting)
-	b.is(last, activity.StatusCompleted)
+	last := b.Approve(b.Ben, waiting)
+	b.Is(last, activity.StatusCompleted)
 	if !overtaken || len(last.Votes) != 3 {
 		t.Errorf("overtaken: %v; %d votes", overtaken, len(last.Votes))
 	}
-	if found := b.found(waiting); string(found.AppendAnswer(nil)) == "" || found.UpdatedAt != last.UpdatedAt {
+	if found := b.Again(waiting); string(found.AppendAnswer(nil)) == "" || found.UpdatedAt != last.UpdatedAt {
 		t.Errorf("answered %v, and afterwards %v", last.UpdatedAt, found.UpdatedAt)
 	}
-	b.spends(1)
+	wantSpent(b, 1)
 }

@@ -1,8 +1,9 @@
-package policy
+package source
 
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,50 +16,50 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// maxFileBytes bounds the size of a file.
-const maxFileBytes = 512 << 10
+// MaxFileBytes bounds the size of a file.
+const MaxFileBytes = 512 << 10
 
 // maxYAMLDepth bounds the nesting of a file.
 const maxYAMLDepth = 16
 
-// node is a YAML value of the file. Its readers add problems to problems.
-type node struct {
+// Node is a YAML value of a file. Its readers add problems to the file's report.
+type Node struct {
 	ast.Node
-	problems *problems
-	rule     string // the rule that it is part of
+	report *Report
+	Rule   string // the rule that it is part of, for problems
 }
 
-// entry is one member of a mapping.
-type entry struct {
-	name  string
-	place place // of the name
-	node
+// Entry is one member of a mapping.
+type Entry struct {
+	Name   string
+	NameAt Place
+	Node
 }
 
-// parseYAML parses content as a single YAML document. It refuses everything beyond
+// ParseYAML parses content as a single YAML document. It refuses everything beyond
 // plain data (anchors, aliases, tags, merge keys, several documents), and input that
 // could make the YAML library slow.
-func parseYAML(content []byte, report *problems) (node, bool) {
+func ParseYAML(content []byte, report *Report) (Node, bool) {
 	if problem := unreadable(content); problem != "" {
-		report.add(place{1, 1}, "", "%s", problem)
-		return node{}, false
+		report.Add(FileStart, "", "%s", problem)
+		return Node{}, false
 	}
 	file, err := parser.ParseBytes(content, 0)
 	if err != nil {
 		report.addSyntax(err)
-		return node{}, false
+		return Node{}, false
 	}
 	if len(file.Docs) == 1 && file.Docs[0].Body == nil {
-		report.add(place{1, 1}, "", "the file is empty: it needs at least schema and rules")
-		return node{}, false
+		report.Add(FileStart, "", "the file is empty: it needs at least schema and rules")
+		return Node{}, false
 	}
 	if len(file.Docs) != 1 {
-		report.add(place{1, 1}, "", "expected one YAML document, found %d", len(file.Docs))
-		return node{}, false
+		report.Add(FileStart, "", "expected one YAML document, found %d", len(file.Docs))
+		return Node{}, false
 	}
-	root := node{Node: file.Docs[0].Body, problems: report}
+	root := Node{Node: file.Docs[0].Body, report: report}
 	if !root.checkPlain(0) {
-		return node{}, false
+		return Node{}, false
 	}
 	return root, true
 }
@@ -66,8 +67,8 @@ func parseYAML(content []byte, report *problems) (node, bool) {
 // unreadable returns why content is refused before it is parsed; empty if it is not.
 func unreadable(content []byte) string {
 	switch {
-	case len(content) > maxFileBytes:
-		return fmt.Sprintf("%d bytes, a file has at most %d", len(content), maxFileBytes)
+	case len(content) > MaxFileBytes:
+		return fmt.Sprintf("%d bytes, a file has at most %d", len(content), MaxFileBytes)
 	case !utf8.Valid(content):
 		return "not UTF-8"
 	case slices.ContainsFunc([]rune(string(content)), func(letter rune) bool { return letter < ' ' && letter != '\n' && letter != '\r' }):
@@ -99,25 +100,25 @@ func nesting(content []byte) int {
 }
 
 // addSyntax adds an error of the YAML library with its place.
-func (p *problems) addSyntax(err error) {
+func (r *Report) addSyntax(err error) {
 	var syntax yaml.Error
 	if !errors.As(err, &syntax) || syntax.GetToken() == nil {
-		p.add(place{1, 1}, "", "not YAML: %v", err)
+		r.Add(FileStart, "", "not YAML: %v", err)
 		return
 	}
 	message, _, _ := strings.Cut(syntax.GetMessage(), "\n")
-	p.add(tokenPlace(syntax.GetToken()), "", "%s", message)
+	r.Add(tokenPlace(syntax.GetToken()), "", "%s", message)
 }
 
-func tokenPlace(t *token.Token) place {
+func tokenPlace(t *token.Token) Place {
 	if t == nil || t.Position == nil {
-		return place{1, 1}
+		return FileStart
 	}
-	return place{t.Position.Line, t.Position.Column}
+	return Place{t.Position.Line, t.Position.Column}
 }
 
-// place returns where the node starts.
-func (n node) place() place {
+// Place returns where the node starts.
+func (n Node) Place() Place {
 	switch of := n.Node.(type) {
 	case *ast.MappingNode:
 		if !of.IsFlowStyle && len(of.Values) > 0 {
@@ -129,23 +130,33 @@ func (n node) place() place {
 	return tokenPlace(n.GetToken())
 }
 
-// fail adds a problem at the node.
-func (n node) fail(message string, args ...any) {
-	n.problems.add(n.place(), n.rule, message, args...)
+// Fail adds a problem at the node.
+func (n Node) Fail(message string, args ...any) {
+	n.report.Add(n.Place(), n.Rule, message, args...)
+}
+
+// FailName adds a problem at the member's name.
+func (e Entry) FailName(message string, args ...any) {
+	e.report.Add(e.NameAt, e.Rule, message, args...)
+}
+
+// FailText adds a problem at a line and column of the node's text, both counted from 1.
+func (n Node) FailText(line, column int, message string) {
+	n.report.Add(n.textPlace(line, column), n.Rule, "%s", message)
 }
 
 // checkPlain refuses everything but plain data.
-func (n node) checkPlain(depth int) bool {
+func (n Node) checkPlain(depth int) bool {
 	if depth > maxYAMLDepth {
-		n.fail("nested more than %d deep", maxYAMLDepth)
+		n.Fail("nested more than %d deep", maxYAMLDepth)
 		return false
 	}
 	switch of := n.Node.(type) {
 	case *ast.AnchorNode, *ast.AliasNode:
-		n.fail("anchors and aliases are not supported: write the value out, or define a list")
+		n.Fail("anchors and aliases are not supported: write the value out, or define a list")
 		return false
 	case *ast.TagNode, *ast.MergeKeyNode, *ast.DirectiveNode:
-		n.fail("tags, merge keys and directives are not supported")
+		n.Fail("tags, merge keys and directives are not supported")
 		return false
 	case *ast.MappingNode:
 		return n.checkPairs(of.Values, depth)
@@ -161,11 +172,11 @@ func (n node) checkPlain(depth int) bool {
 	return true
 }
 
-func (n node) checkPairs(pairs []*ast.MappingValueNode, depth int) bool {
+func (n Node) checkPairs(pairs []*ast.MappingValueNode, depth int) bool {
 	for _, pair := range pairs {
 		if _, plain := pair.Key.(*ast.StringNode); !plain {
 			if _, number := pair.Key.(ast.ScalarNode); !number || pair.Key.IsMergeKey() {
-				n.with(pair.Key).fail("expected a plain name here")
+				n.with(pair.Key).Fail("expected a plain name here")
 				return false
 			}
 		}
@@ -176,9 +187,13 @@ func (n node) checkPairs(pairs []*ast.MappingValueNode, depth int) bool {
 	return true
 }
 
-func (n node) with(other ast.Node) node { return node{other, n.problems, n.rule} }
+func (n Node) with(other ast.Node) Node { return Node{other, n.report, n.Rule} }
 
-func (n node) isNull() bool {
+// Quiet returns the node with a report of its own, so that its problems are not shown.
+func (n Node) Quiet() Node { return Node{n.Node, new(Report), ""} }
+
+// IsNull reports whether the value is missing or null.
+func (n Node) IsNull() bool {
 	if n.Node == nil {
 		return true
 	}
@@ -186,8 +201,8 @@ func (n node) isNull() bool {
 	return null
 }
 
-// pairs returns the members of a mapping. It refuses duplicate names.
-func (n node) pairs(what string) []entry {
+// Pairs returns the members of a mapping. It refuses duplicate names.
+func (n Node) Pairs(what string) []Entry {
 	var pairs []*ast.MappingValueNode
 	switch of := n.Node.(type) {
 	case *ast.MappingNode:
@@ -195,50 +210,50 @@ func (n node) pairs(what string) []entry {
 	case *ast.MappingValueNode:
 		pairs = []*ast.MappingValueNode{of}
 	default:
-		n.fail("%s: expected a mapping", what)
+		n.Fail("%s: expected a mapping", what)
 		return nil
 	}
 	seen := map[string]bool{}
-	var members []entry
+	var members []Entry
 	for _, pair := range pairs {
 		key := pair.Key.GetToken()
-		member := entry{name: key.Value, place: tokenPlace(key), node: n.with(pair.Value)}
-		if seen[member.name] {
-			n.problems.add(member.place, n.rule, "%s is given twice", shorten(member.name))
+		member := Entry{Name: key.Value, NameAt: tokenPlace(key), Node: n.with(pair.Value)}
+		if seen[member.Name] {
+			member.FailName("%s is given twice", quoted(member.Name))
 			continue
 		}
-		seen[member.name] = true
+		seen[member.Name] = true
 		members = append(members, member)
 	}
 	return members
 }
 
-// fields reads a mapping with a reader for each known member, in the order of the file.
-func (n node) fields(what string, readers map[string]func(node)) {
-	for _, member := range n.pairs(what) {
-		read, known := readers[member.name]
+// Fields reads a mapping with a reader for each known member, in the order of the file.
+func (n Node) Fields(what string, readers map[string]func(Node)) {
+	for _, member := range n.Pairs(what) {
+		read, known := readers[member.Name]
 		switch {
 		case !known:
-			n.problems.add(member.place, n.rule, "%s", meant(what+" has no member "+shorten(member.name), member.name, sortedKeys(readers)))
-		case member.node.isNull():
-			n.problems.add(member.place, n.rule, "%s has no value", member.name)
+			member.FailName("%s", Meant(what+" has no member "+quoted(member.Name), member.Name, slices.Sorted(maps.Keys(readers))))
+		case member.Node.IsNull():
+			member.FailName("%s has no value", member.Name)
 		default:
-			read(member.node)
+			read(member.Node)
 		}
 	}
 }
 
-// items returns the values of a list.
-func (n node) items(what string) []node {
+// Items returns the values of a list.
+func (n Node) Items(what string) []Node {
 	list, ok := n.Node.(*ast.SequenceNode)
 	if !ok {
-		n.fail("%s: expected a list", what)
+		n.Fail("%s: expected a list", what)
 		return nil
 	}
-	items := make([]node, 0, len(list.Values))
+	items := make([]Node, 0, len(list.Values))
 	for _, value := range list.Values {
-		if item := n.with(value); value == nil || item.isNull() {
-			n.fail("%s: an item without a value", what)
+		if item := n.with(value); value == nil || item.IsNull() {
+			n.Fail("%s: an item without a value", what)
 		} else {
 			items = append(items, item)
 		}
@@ -246,8 +261,8 @@ func (n node) items(what string) []node {
 	return items
 }
 
-// text returns a scalar as written.
-func (n node) text(what string) string {
+// Text returns a scalar as written.
+func (n Node) Text(what string) string {
 	switch of := n.Node.(type) {
 	case *ast.StringNode:
 		return of.Value
@@ -256,48 +271,49 @@ func (n node) text(what string) string {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
 		return n.GetToken().Value
 	}
-	n.fail("%s: expected text", what)
+	n.Fail("%s: expected text", what)
 	return ""
 }
 
-// texts returns the items of a list, or a single value as a list of one.
-func (n node) texts(what string) []node {
+// Texts returns the items of a list, or a single value as a list of one.
+func (n Node) Texts(what string) []Node {
 	if _, list := n.Node.(*ast.SequenceNode); list {
-		return n.items(what)
+		return n.Items(what)
 	}
-	return []node{n}
+	return []Node{n}
 }
 
-// strings returns one or several scalars as written.
-func (n node) strings(what string) []string {
+// Strings returns one or several scalars as written.
+func (n Node) Strings(what string) []string {
 	var texts []string
-	for _, item := range n.texts(what) {
-		texts = append(texts, item.text(what))
+	for _, item := range n.Texts(what) {
+		texts = append(texts, item.Text(what))
 	}
 	return texts
 }
 
-func (n node) boolean(what string) bool {
+// Boolean returns true or false.
+func (n Node) Boolean(what string) bool {
 	if of, ok := n.Node.(*ast.BoolNode); ok {
 		return of.Value
 	}
-	n.fail("%s: expected true or false", what)
+	n.Fail("%s: expected true or false", what)
 	return false
 }
 
-// integer returns a whole number from least to most.
-func (n node) integer(what string, least, most int) int {
-	value, err := strconv.Atoi(n.text(what))
+// Integer returns a whole number from least to most.
+func (n Node) Integer(what string, least, most int) int {
+	value, err := strconv.Atoi(n.Text(what))
 	if err != nil || value < least || value > most {
-		n.fail("%s: expected a whole number from %d to %d", what, least, most)
+		n.Fail("%s: expected a whole number from %d to %d", what, least, most)
 		return least
 	}
 	return value
 }
 
-// duration returns a duration such as 90m, 24h or 7d, from least to most.
-func (n node) duration(what string, least, most time.Duration) time.Duration {
-	text := n.text(what)
+// Duration returns a duration such as 90m, 24h or 7d, from least to most.
+func (n Node) Duration(what string, least, most time.Duration) time.Duration {
+	text := n.Text(what)
 	value, err := time.ParseDuration(text)
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		var count int
@@ -306,25 +322,25 @@ func (n node) duration(what string, least, most time.Duration) time.Duration {
 		}
 	}
 	if err != nil || value < least || value > most {
-		n.fail("%s: expected a duration from %v to %v, such as 24h or 7d", what, least, most)
+		n.Fail("%s: expected a duration from %v to %v, such as 24h or 7d", what, least, most)
 		return least
 	}
 	return value
 }
 
-// instant returns a time in RFC 3339.
-func (n node) instant(what string) time.Time {
-	value, err := time.Parse(time.RFC3339, n.text(what))
+// Instant returns a time in RFC 3339.
+func (n Node) Instant(what string) time.Time {
+	value, err := time.Parse(time.RFC3339, n.Text(what))
 	if err != nil {
-		n.fail("%s: expected a time such as 2026-11-23T09:00:00Z", what)
+		n.Fail("%s: expected a time such as 2026-11-23T09:00:00Z", what)
 	}
 	return value
 }
 
 // textPlace returns the place in the file of a line and column of the node's text, both
 // counted from 1.
-func (n node) textPlace(line, column int) place {
-	start := n.place()
+func (n Node) textPlace(line, column int) Place {
+	start := n.Place()
 	literal, block := n.Node.(*ast.LiteralNode)
 	switch {
 	case block:
@@ -335,12 +351,12 @@ func (n node) textPlace(line, column int) place {
 	if line > 1 {
 		return start // of a text that is folded over lines
 	}
-	return place{start.line, start.column + column - 1}
+	return Place{start.line, start.column + column - 1}
 }
 
 // blockPlace is textPlace for a block scalar, which begins on the next line; its lines
 // are kept (|) or folded into one (>).
-func blockPlace(start place, block *ast.LiteralNode, line, column int) place {
+func blockPlace(start Place, block *ast.LiteralNode, line, column int) Place {
 	fileLine := start.line + 1
 	for written := range strings.Lines(block.Value.GetToken().Origin) {
 		content := strings.TrimRight(strings.TrimLeft(written, " "), "\r\n")
@@ -353,9 +369,9 @@ func blockPlace(start place, block *ast.LiteralNode, line, column int) place {
 			line--
 		default:
 			indentation := len(written) - len(strings.TrimLeft(written, " "))
-			return place{fileLine, indentation + column}
+			return Place{fileLine, indentation + column}
 		}
 		fileLine++
 	}
-	return place{fileLine, column}
+	return Place{fileLine, column}
 }

@@ -1,4 +1,4 @@
-package countersign_test
+package verify_test
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/ballot"
 	"github.com/countersign-dev/countersign/store/memory"
 	"github.com/countersign-dev/countersign/verify"
 )
@@ -27,8 +28,8 @@ var (
 // votes or body is changed, and that changes that no stamp covers do not affect the
 // result. A new member of votes must be put on one of the two lists.
 func TestVerifyVotesTampered(t *testing.T) {
-	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
-	good, members := b.completed(t), b.members()
+	b := ballot.New(t, func(config *countersign.Config) { config.Store = memory.New(0) })
+	good, members := completed(b, t), membersOf(b)
 	want, err := verify.Votes(good, members)
 	if err != nil {
 		t.Fatal(err)
@@ -66,9 +67,9 @@ func TestVerifyVotesTampered(t *testing.T) {
 // TestVerifyAnswerTamperedVotes checks the same for an answer: a change of any text of a
 // vote is detected, except those that no stamp covers.
 func TestVerifyAnswerTamperedVotes(t *testing.T) {
-	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
-	record := b.completed(t)
-	trust := verify.Trust{Chains: all.Chains(all.Limits{}), Body: record.Request.Body, Members: b.members(), Approvals: []access.Group{{Rule: "two", Count: 2, NotSubmitter: true}}}
+	b := ballot.New(t, func(config *countersign.Config) { config.Store = memory.New(0) })
+	record := completed(b, t)
+	trust := verify.Trust{Chains: all.Chains(all.Limits{}), Body: record.Request.Body, Members: membersOf(b), Approvals: []access.Group{{Rule: "two", Count: 2, NotSubmitter: true}}}
 	good := record.AppendAnswer(nil)
 	texts := 0
 	for i := range record.Votes {

@@ -1,4 +1,4 @@
-package countersign_test
+package approvals_test
 
 import (
 	"encoding/hex"
@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/ballot"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -17,45 +18,45 @@ import (
 func TestProofOfUnsigned(t *testing.T) {
 	for name, test := range map[string]struct {
 		status activity.Status
-		end    func(b *ballot, waiting *activity.Record) error
+		end    func(b *ballot.Ballot, waiting *activity.Record) error
 	}{
-		"rejected by a vote": {activity.StatusRejected, func(b *ballot, waiting *activity.Record) error {
-			_, err := b.vote(b.ann, activity.TypeRejectActivity, waiting)
+		"rejected by a vote": {activity.StatusRejected, func(b *ballot.Ballot, waiting *activity.Record) error {
+			_, err := b.Vote(b.Ann, activity.TypeRejectActivity, waiting)
 			return err
 		}},
-		"too old, by a vote": {activity.StatusRejected, func(b *ballot, waiting *activity.Record) error {
+		"too old, by a vote": {activity.StatusRejected, func(b *ballot.Ballot, waiting *activity.Record) error {
 			b.Clock.Advance(countersign.DefaultMaxWaiting + time.Second)
-			_, err := b.vote(b.ann, activity.TypeApproveActivity, waiting)
+			_, err := b.Vote(b.Ann, activity.TypeApproveActivity, waiting)
 			return err
 		}},
-		"too old, by a sweep": {activity.StatusRejected, func(b *ballot, _ *activity.Record) error {
+		"too old, by a sweep": {activity.StatusRejected, func(b *ballot.Ballot, _ *activity.Record) error {
 			b.Clock.Advance(countersign.DefaultMaxWaiting + time.Second)
-			b.resume()
+			b.Resume()
 			return nil
 		}},
-		"failed": {activity.StatusFailed, func(b *ballot, waiting *activity.Record) error {
+		"failed": {activity.StatusFailed, func(b *ballot.Ballot, waiting *activity.Record) error {
 			secret, err := hex.DecodeString(enginetest.Secret)
 			if err != nil {
 				return err
 			}
 			other := memory.New()
-			if _, err := other.Add(b.t.Context(), enginetest.Organization, keystore.NewKey{ID: "key-9", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+			if _, err := other.Add(b.T.Context(), enginetest.Organization, keystore.NewKey{ID: "key-9", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 				return err
 			}
-			b.approve(b.ann, waiting)
+			b.Approve(b.Ann, waiting)
 			b.Config.Keystore = other // the reading names another key now
-			b.Engine = b.Second(b.t)
-			b.approve(b.ben, waiting)
+			b.Engine = b.Second(b.T)
+			b.Approve(b.Ben, waiting)
 			return nil
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBallot(t, withSharedMemory)
-			waiting := mustSubmit(t, b.Engine, b.APIKey.Sign(b.Body(enginetest.Request{Proofs: true})))
+			b := ballot.New(t, withSharedMemory)
+			waiting := enginetest.MustSubmit(t, b.Engine, b.APIKey.Sign(b.Body(enginetest.Request{Proofs: true})))
 			if err := test.end(b, waiting); err != nil {
 				t.Fatal(err)
 			}
-			ended := b.stored(waiting)
+			ended := b.Stored(waiting)
 			if ended.Status != test.status || len(ended.AppProofs) != 1 {
 				t.Fatalf("%s with %d proofs", ended.Status, len(ended.AppProofs))
 			}
