@@ -83,7 +83,7 @@ func settle(c *Call, effect *chains.Effect) {
 	home := effect.To.IsNone() || effect.To.Equal(caller)
 	switch effect.Kind {
 	case chains.KindUnstake:
-		if !home {
+		if !home && !effect.To.Equal(effect.From) {
 			effect.Kind = chains.KindTransfer
 		}
 	case chains.KindMint: // by the caller's authority, or of what the called contract holds for it

@@ -27,14 +27,10 @@ func revokeFrom(name string) func(*emitter, *Call) {
 	}
 }
 
-// amountTo adds that a token goes from one party to another. A party other than the
-// caller has authorized it.
+// amountTo adds that a token goes from one party to another. What a contract sends to
+// anyone but the caller is by the caller, who says where it goes.
 func (e *emitter) amountTo(c *Call, from, to chains.Party, asset chains.Asset, amount chains.Quantity) {
-	effect := chains.Effect{Kind: chains.KindTransfer, From: from, To: to, Asset: asset, Amount: amount}
-	if !from.Equal(c.callerParty()) {
-		effect.By, effect.OtherSigner = chains.ByOther, from
-	}
-	e.add(c, effect)
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: from, To: to, Asset: asset, Amount: amount})
 }
 
 func approveTIP20(e *emitter, c *Call) {

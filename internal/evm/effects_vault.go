@@ -49,5 +49,5 @@ func redeem(e *emitter, c *Call) { e.redeemed(c, chains.Exactly(c.arg("shares").
 func withdrawAssets(e *emitter, c *Call) { e.redeemed(c, chains.UnknownQuantity()) }
 
 func (e *emitter) redeemed(c *Call, shares chains.Quantity) {
-	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.addressOf("receiver"), Asset: c.token(erc20), Amount: shares})
+	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.addressOf("owner"), To: c.addressOf("receiver"), Asset: c.token(erc20), Amount: shares})
 }

@@ -41,6 +41,9 @@ func permit2612(r *reading) {
 		return
 	}
 	index := r.approve(party(r.field("owner")), r.field("spender"), asset, r.field("value").Int, "message")
+	if r.effects[index].Kind == chains.KindRevoke {
+		return
+	}
 	r.deadline(r.field("deadline"), index)
 }
 
@@ -72,6 +75,9 @@ func permitDAI(r *reading) {
 		return
 	}
 	index := r.approve(party(r.field("holder")), r.field("spender"), asset, value, "message")
+	if value.Sign() == 0 {
+		return // it takes the permission back, whenever that is
+	}
 	if expiry := r.field("expiry"); expiry.Int.Sign() == 0 {
 		r.danger(HazardFarDeadline, index, "it ends never: an expiry of 0 means none")
 	} else {

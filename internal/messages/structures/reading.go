@@ -144,7 +144,7 @@ func (r *reading) read() {
 	if read, ok := byType[encoded]; ok {
 		read(r)
 	} else if isPermit2Witness(encoded) {
-		permit2Transfers(r)
+		permit2Witness(r, encoded)
 	}
 	if r.data.PrimaryType == "BulkOrder" && len(r.effects) == 0 {
 		index := r.undecoded("the order is one of several under a root: the message does not contain the others")
