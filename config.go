@@ -170,12 +170,6 @@ func (c *Config) check() error {
 	if c.MaxRequestAge > MaxRequestWindow || c.MaxRequestSkew > MaxRequestWindow {
 		return fmt.Errorf("countersign: Config.MaxRequestAge and MaxRequestSkew can be at most %d days: to accept requests of any age, set AnyRequestTime", MaxRequestWindow/(24*time.Hour))
 	}
-	if c.AnyRequestTime && c.Store != nil && c.Store.Forgets() {
-		return errors.New("countersign: Config.AnyRequestTime: this store forgets activities, so that an old request would be carried out again: use store/bolt or store/postgres")
-	}
-	if _, ok := c.Store.(store.Log); c.Log && !ok {
-		return errors.New("countersign: Config.Log needs a Config.Store that keeps a log: store/bolt, store/postgres or store/memory")
-	}
 	if c.LogSigner != nil && !c.Log {
 		return errors.New("countersign: Config.LogSigner needs Config.Log: without a log there is nothing to prove")
 	}
@@ -184,6 +178,27 @@ func (c *Config) check() error {
 	}
 	if pub, ok := c.ProofSigner.Public().(*ecdsa.PublicKey); !ok || pub.Curve != elliptic.P256() {
 		return errors.New("countersign: Config.ProofSigner: expected an ECDSA key on P-256")
+	}
+	return nil
+}
+
+// errNoLister is the error of what needs a list of activities.
+var errNoLister = errors.New("countersign: Config.Store is no store.Lister")
+
+// checkStore refuses settings that need what the store cannot do, and warns of calls that
+// will be refused.
+func (c *Config) checkStore(can *store.Capabilities) error {
+	_, asks := c.Policy.(access.Decider)
+	switch {
+	case c.AnyRequestTime && c.Store != nil && can.Forgets:
+		return errors.New("countersign: Config.AnyRequestTime needs a Config.Store that is a store.Retention and does not forget activities, or an old request would be carried out again: use store/bolt or store/postgres")
+	case c.Log && can.Log == nil:
+		return errors.New("countersign: Config.Log needs a Config.Store that is a store.Log: use store/bolt, store/postgres or store/memory")
+	case asks && c.Directory != nil && can.Waiter == nil:
+		return errors.New("countersign: Config.Policy is an access.Decider, which can demand approvals: Config.Store needs to be a store.Waiter, as store/bolt, store/postgres and store/memory are")
+	}
+	if c.Directory != nil && can.Lister == nil {
+		c.Logger.Warn("Config.Store is no store.Lister: list_activities will be refused")
 	}
 	return nil
 }

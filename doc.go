@@ -56,6 +56,7 @@
 // # The packages
 //
 //	access      who may: users, directories, the contract of a policy, groups and votes
+//	live        a directory, descriptors and names that can be replaced while the engine serves
 //	activity    the wire format: requests, intents, results, records, errors, app proofs
 //	stamp       authentication of requests: API keys and passkeys
 //	chains      the contract of a chain, and one package for each; chains/all has all five

@@ -87,7 +87,7 @@ func feeIntent(t *testing.T, name string, replace ...string) activity.SignMessag
 // feeRules bound fees, and allow refunds to one relayer only.
 const feeRules = `schema: countersign.policy/1
 lists:
-  relayers: ["0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af"]
+  relayers: ["0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"]
 rules:
   - {name: nothing, allow: transfer, on: ethereum, when: "effect.amount <= wei('1')"}
   - {name: gas, allow: fee, on: ethereum, when: "effect.amount <= ether('0.02')"}

@@ -41,7 +41,7 @@ func (o Operator) LogPolicy(ctx context.Context, organizationID string, digest [
 	if err != nil {
 		return err
 	}
-	_, err = o.engine.config.Store.(store.Log).AppendLeaves(ctx, organizationID, store.AnySize, []store.LogEntry{{ID: leaf.ID, Leaf: encoded}})
+	_, err = o.engine.can.Log.AppendLeaves(ctx, organizationID, store.AnySize, []store.LogEntry{{ID: leaf.ID, Leaf: encoded}})
 	return err
 }
 
@@ -53,7 +53,10 @@ func (o Operator) AdoptRecords(ctx context.Context, organizationID string) (int,
 	if !o.engine.config.Log {
 		return 0, nil
 	}
-	adopted, err := store.Adopt(ctx, o.engine.config.Store, o.engine.config.Store.(store.Log), organizationID, records.LeafOf)
+	if o.engine.can.Lister == nil {
+		return 0, errNoLister
+	}
+	adopted, err := store.Adopt(ctx, o.engine.can.Lister, o.engine.can.Log, organizationID, records.LeafOf)
 	if err == nil && adopted > 0 {
 		o.engine.config.Logger.InfoContext(ctx, "added records older than the log to it", "organization", organizationID, "records", adopted)
 	}

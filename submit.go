@@ -204,11 +204,13 @@ func (e *Engine) recorded(ctx context.Context, s *request.Submission) *store.Act
 	if _, ok := e.config.Policy.(access.Decider); !ok || s.Caller.Stamp == nil {
 		return nil
 	}
-	found, err := e.config.Store.Find(ctx, s.Request.OrganizationID, s.Request.Fingerprint)
-	if err != nil || found.SubmittedBy != string(s.Caller.Member.Credential.ID()) {
+	claim := e.records.Claim(s.Request)
+	claim.Now = e.config.Now()
+	found, err := store.Recorded(ctx, e.config.Store, claim)
+	if err != nil || found == nil || found.SubmittedBy != string(s.Caller.Member.Credential.ID()) {
 		return nil
 	}
-	return &found
+	return found
 }
 
 // takesRequests refuses all requests if the engine has no directory.

@@ -303,7 +303,7 @@ func TestNewRefusesSubmission(t *testing.T) {
 		change  func(*countersign.Config)
 		problem string
 	}{
-		"any time with a store that forgets": {func(c *countersign.Config) { c.AnyRequestTime = true }, "this store forgets"},
+		"any time with a store that forgets": {func(c *countersign.Config) { c.AnyRequestTime = true }, "does not forget"},
 		"proof key on P-384":                 {func(c *countersign.Config) { c.ProofSigner = wrongCurve }, "P-256"},
 		"negative age":                       {func(c *countersign.Config) { c.MaxRequestAge = -1 }, "negative"},
 		"short lease":                        {func(c *countersign.Config) { c.LeaseTTL = time.Millisecond }, "at least a second"},

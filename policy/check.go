@@ -172,17 +172,31 @@ func (x *expression) selects(name string) bool {
 	return selected
 }
 
-// existsOverEffects reports whether the condition uses effects.exists.
+// existsOverEffects reports whether the condition uses effects.exists, other than for what is
+// received.
 func (x *expression) existsOverEffects() bool {
 	if x == nil {
 		return false
 	}
 	for _, macro := range x.checked.NativeRep().SourceInfo().MacroCalls() {
-		if syntax.IsCall(macro, "exists") && macro.AsCall().Target().AsIdent() == "effects" {
+		if syntax.IsCall(macro, "exists") && macro.AsCall().Target().AsIdent() == "effects" && !requiresReceived(macro) {
 			return true
 		}
 	}
 	return false
+}
+
+// requiresReceived reports whether a condition is about effects of a kind that no rule covers.
+func requiresReceived(e ast.Expr) (found bool) {
+	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
+		if syntax.IsCall(e, "_==_") {
+			for _, side := range e.AsCall().Args() {
+				text, ok := side.AsLiteral().(types.String)
+				found = found || ok && text == types.String(chains.KindReceive)
+			}
+		}
+	}))
+	return found
 }
 
 // finish checks what needs the whole file, and groups the rules.

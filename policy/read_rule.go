@@ -71,6 +71,8 @@ func (r *rule) readScope(scope *source.Node, n source.Node, deny bool) {
 		case !slices.Contains(kindNames(), text):
 			item.Fail("%s", source.Meant(shorten(text)+" is not a kind of effect", text, append(kindNames(), "request"))+
 				": it is one of "+strings.Join(kindNames(), ", ")+", or request")
+		case !deny && !chains.Kind(text).NeedsCover():
+			item.Fail("what is %sd needs no allow: require it of the effects that give something for it, such as effects.exists(e, e.kind == '%s' && e.amount >= units('5'))", text, text)
 		case slices.Contains(r.kinds, chains.Kind(text)):
 			item.Fail("%s is listed twice", text)
 		default:

@@ -89,11 +89,13 @@ func (e *effectView) mine() (ref.Val, error) {
 	return types.Bool(e.Mine == chains.MineYes), nil
 }
 
-// amount returns the amount if it has an upper bound.
+// amount returns the amount if it has an upper bound. Of what is received, it returns the
+// least, which is what a rule can require.
 func (e *effectView) amount() (ref.Val, error) {
 	switch {
 	case e.Amount.IsNone():
 		return nil, absent("effect.amount")
+	case e.Kind == chains.KindReceive && e.Amount.Value != nil && !e.Asset.IsUnknown():
 	case e.Amount.IsUnknown(), e.Asset.IsUnknown():
 		return nil, unknown("effect.amount")
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/ballot"
+	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
 	"github.com/countersign-dev/countersign/verify"
 )
@@ -167,12 +168,12 @@ func TestVotesOnTwoReadings(t *testing.T) {
 	b.Approve(b.Ann, waiting)
 	stored := b.Stored(waiting)
 	stored.Votes[1].Message = ballot.VoteBody(activity.TypeApproveActivity, waiting, enginetest.Organization, stored.Votes[1].StampedAt, strings.Repeat("ab", 32))
-	found, err := b.Config.Store.Find(t.Context(), enginetest.Organization, waiting.Request.Fingerprint)
+	found, err := b.Config.Store.(store.Waiter).Find(t.Context(), enginetest.Organization, waiting.Request.Fingerprint)
 	if err != nil {
 		t.Fatal(err)
 	}
 	found.Data = stored.Encode()
-	if err := b.Config.Store.Replace(t.Context(), found, b.Clock.Now(), nil); err != nil {
+	if err := b.Config.Store.(store.Waiter).Replace(t.Context(), found, b.Clock.Now(), nil); err != nil {
 		t.Fatal(err)
 	}
 	b.Clock.Advance(time.Second)

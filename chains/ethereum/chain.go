@@ -82,6 +82,9 @@ var _ chains.Chain = Chain{}
 // New returns the chain with limits.
 func New(limits Limits) Chain { return Chain{limits: limits} }
 
+// MaxFee returns Limits.MaxFee, which bounds the fees of messages too.
+func (c Chain) MaxFee() float64 { return c.limits.MaxFee }
+
 // Owner implements chains.Chain: the key at an address of 20 bytes.
 func (Chain) Owner(address []byte) (at keystore.Locator, ok bool) { return evm.Owner(address) }
 

@@ -125,7 +125,7 @@ func TestEffects(t *testing.T) {
 		}},
 		{"TRX that is unwrapped", rawOf(31, join(owner, lengthField(2, wtrx), lengthField(4, chaintest.Unhex(t, "2e1a7d4d"+strings.Repeat("0", 63)+"5")))), []string{
 			"destroy 5 units of token TNUC9Qb1rRpS5CbWLmNMxXBjyFoydXjWFR",
-			"send 0.000005 TRX from TNUC9Qb1rRpS5CbWLmNMxXBjyFoydXjWFR to TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn (authorized by TNUC9Qb1rRpS5CbWLmNMxXBjyFoydXjWFR)",
+			"receive 0.000005 TRX at TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn",
 		}},
 		{"the same functions of another contract", rawOf(31, join(owner, lengthField(2, chaintest.Unhex(t, contractHex)), varintField(3, 5), lengthField(4, chaintest.Unhex(t, "d0e30db0")))), []string{
 			"send 0.000005 TRX from TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",

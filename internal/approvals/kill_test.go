@@ -53,7 +53,7 @@ func (v *victim) store(t testing.TB) store.Store {
 }
 
 // blockingStore is a store whose Complete never returns.
-type blockingStore struct{ store.Store }
+type blockingStore struct{ store.Full }
 
 func (s blockingStore) Complete(context.Context, store.Lease, store.Activity, store.Change) error {
 	fmt.Println("recording")
@@ -77,7 +77,7 @@ func TestHelperProcess(t *testing.T) {
 			config.Now = time.Now
 		}
 		if v.Where == "recording" {
-			config.Store = blockingStore{config.Store}
+			config.Store = blockingStore{config.Store.(store.Full)}
 		}
 	})
 	b.Policy.Charges[0].Subject = v.Where

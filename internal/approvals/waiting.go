@@ -19,7 +19,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/internal/request"
-	"github.com/countersign-dev/countersign/store"
 )
 
 // Engine is what an activity that waits takes of the engine: it is prepared and judged
@@ -88,7 +87,7 @@ func (a *Approvals) mayWait(ctx context.Context, submitter *request.Caller) erro
 		user string
 		most int
 	}{{submitter.Member.User.ID, access.MaxWaitingOfUser}, {"", access.MaxWaitingOfOrganization}} {
-		waiting, err := a.Records.Store.Count(ctx, submitter.Organization.ID, store.Filter{Waiting: true, User: bound.user})
+		waiting, err := a.Records.Waiter.CountWaiting(ctx, submitter.Organization.ID, bound.user)
 		if err != nil {
 			return refuse.Store(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // Ballot is an engine whose transactions need the votes of two users with the tag
@@ -179,7 +180,7 @@ func (b *Ballot) Again(on *activity.Record) *activity.Record {
 // Stored returns the record of an activity in the store.
 func (b *Ballot) Stored(on *activity.Record) *activity.Record {
 	b.T.Helper()
-	found, err := b.Config.Store.Find(b.T.Context(), enginetest.Organization, on.Request.Fingerprint)
+	found, err := b.Config.Store.(store.Waiter).Find(b.T.Context(), enginetest.Organization, on.Request.Fingerprint)
 	if err != nil {
 		b.T.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func newLive(t *testing.T, s *served) *serve.Live {
 		t.Fatal(err)
 	}
 	l := new(serve.Live)
-	l.Current.Store(first)
+	l.Put(first)
 	return l
 }
 
@@ -76,7 +76,7 @@ func TestReloadAtomic(t *testing.T) {
 	if _, err := l.Reload(t.Context(), s.config()); err != nil || served() != serial() {
 		t.Errorf("the renewed certificate is not served: %v", err)
 	}
-	organization, err := l.Organization(t.Context(), s.by.OrganizationID)
+	organization, err := l.InForce.Organization(t.Context(), s.by.OrganizationID)
 	if err != nil || organization.Name != "Renamed" {
 		t.Errorf("%v, %v", organization, err)
 	}
@@ -103,7 +103,7 @@ func TestReloadLookupTable(t *testing.T) {
 		if _, err := l.Reload(t.Context(), s.config()); err != nil {
 			t.Fatal(err)
 		}
-		found, _ := l.LookupTable(at)
+		found, _ := l.InForce.LookupTable(at)
 		return len(found.Addresses)
 	}
 	if known() != 0 {
@@ -116,7 +116,7 @@ func TestReloadLookupTable(t *testing.T) {
 	pinned := &descriptors.Pins{}
 	pinned.Add(folder.Files()[0])
 	writePrivate(t, pins, string(pinned.Encode()))
-	if found, _ := l.LookupTable(at); found.Addresses != nil {
+	if found, _ := l.InForce.LookupTable(at); found.Addresses != nil {
 		t.Error("known before the reload")
 	}
 	if known() != 1 {

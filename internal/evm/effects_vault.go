@@ -19,16 +19,15 @@ func vault(effects func(*emitter, *Call), accounts ...string) func(*emitter, *Ca
 	}
 }
 
-// isCaller reports whether arguments name the account that makes the call. They only have
-// to agree if that account is the signer and not known yet.
+// isCaller reports whether arguments name the account that makes the call. Of a signer that
+// is not known yet, none does.
 func (c *Call) isCaller(names []string) bool {
-	account := c.arg(names[0]).address()
-	for _, name := range names[1:] {
-		if c.arg(name).address() != account {
+	for _, name := range names {
+		if c.caller.signer || c.arg(name).address() != c.caller.address {
 			return false
 		}
 	}
-	return c.caller.signer || c.caller.address == account
+	return true
 }
 
 // deposit adds that a vault takes assets of the caller's.
@@ -49,5 +48,5 @@ func redeem(e *emitter, c *Call) { e.redeemed(c, chains.Exactly(c.arg("shares").
 func withdrawAssets(e *emitter, c *Call) { e.redeemed(c, chains.UnknownQuantity()) }
 
 func (e *emitter) redeemed(c *Call, shares chains.Quantity) {
-	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.addressOf("owner"), To: c.addressOf("receiver"), Asset: c.token(erc20), Amount: shares})
+	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.callerParty(), Asset: c.token(erc20), Amount: shares})
 }

@@ -61,9 +61,16 @@ func Hazards(chain string, effects []chains.Effect, signer chains.Party) []chain
 	return hazards
 }
 
+// Dangers returns the hazards of the effects of a message: those of Hazards and FeeHazards.
+func Dangers(chain string, effects []chains.Effect, signer chains.Party, maxFee float64) []chains.Hazard {
+	return append(Hazards(chain, effects, signer), FeeHazards(chain, effects, signer, maxFee)...)
+}
+
 // danger returns the hazard of an effect, empty if it has none.
 func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 	switch {
+	case effect.Undecoded && effect.Kind == chains.KindMessage:
+		return BlindCall, fmt.Sprintf("what a signature over %s lets others do is not known", effect.Function)
 	case effect.Undecoded:
 		return BlindCall, fmt.Sprintf("%s calls %s%s: what that does is not known, and it may do anything that the caller may",
 			effect.From, effect.To, ofFunction(effect))
@@ -75,7 +82,7 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 		return Burn, fmt.Sprintf("what is left at %s can be taken by anyone", effect.To)
 	case effect.Kind == chains.KindBurn && !effect.To.IsNone():
 		return Burn, fmt.Sprintf("what goes to %s is lost", effect.To)
-	case signer.IsNone():
+	case signer.IsNone() && !(effect.Kind == chains.KindAuthority && controlled(effect).IsSigner()):
 		return "", ""
 	case effect.Kind == chains.KindAuthority && !effect.To.Equal(signer):
 		return AuthorityChange, fmt.Sprintf("%s gets control of %s", effect.To, controlled(effect))

@@ -41,10 +41,9 @@ func TestVaultsForTheCaller(t *testing.T) {
 		data := vaultCall(t, v.function, owner)
 		packed := batch(t, inBatch{to: vault, data: data})
 		for name, effects := range map[string][]chains.Effect{
-			"the signer":        network.Read(Transaction{To: vault, Data: data}).Effects(),
-			"a Safe":            mainnet.ReadFrom(owner, Transaction{To: vault, Data: data}, false).Effects(),
-			"the batch of one":  mainnet.ReadFrom(owner, Transaction{To: callOnlyAt, Data: packed}, true).Effects(),
-			"an unknown signer": mainnet.Read(Transaction{To: vault, Data: data}).Effects(),
+			"the signer":       network.Read(Transaction{To: vault, Data: data}).Effects(),
+			"a Safe":           mainnet.ReadFrom(owner, Transaction{To: vault, Data: data}, false).Effects(),
+			"the batch of one": mainnet.ReadFrom(owner, Transaction{To: callOnlyAt, Data: packed}, true).Effects(),
 		} {
 			if len(effects) != 1 || effects[0].Undecoded || effects[0].Kind != v.kind || effects[0].Amount.IsUnknown() == v.known {
 				t.Fatalf("%s by %s: %+v", v.function, name, effects)
@@ -69,13 +68,13 @@ func TestVaultsForOthers(t *testing.T) {
 			"all a stranger": network.Read(Transaction{To: vault, Data: vaultCall(t, v.function, other)}).Effects(),
 			"of a Safe's, to a stranger": mainnet.ReadFrom(owner, Transaction{To: vault,
 				Data: vaultCall(t, v.function, other, owner)}, false).Effects(),
-			"with value":      network.Read(Transaction{To: vault, Value: big.NewInt(1), Data: vaultCall(t, v.function, owner)}).Effects(),
-			"by Multicall3":   network.Read(Transaction{To: multicallAt, Data: aggregate(t, inBatch{to: vault, data: vaultCall(t, v.function, multicallAt)})}).Effects(),
-			"by delegatecall": mainnet.ReadFrom(owner, Transaction{To: vault, Data: vaultCall(t, v.function, owner)}, true).Effects(),
+			"with value":           network.Read(Transaction{To: vault, Value: big.NewInt(1), Data: vaultCall(t, v.function, owner)}).Effects(),
+			"by Multicall3":        network.Read(Transaction{To: multicallAt, Data: aggregate(t, inBatch{to: vault, data: vaultCall(t, v.function, multicallAt)})}).Effects(),
+			"by an unknown signer": mainnet.Read(Transaction{To: vault, Data: vaultCall(t, v.function, owner)}).Effects(),
+			"by delegatecall":      mainnet.ReadFrom(owner, Transaction{To: vault, Data: vaultCall(t, v.function, owner)}, true).Effects(),
 		}
 		if strings.Count(v.function, "address") == 2 {
 			blind["of a stranger"] = network.Read(Transaction{To: vault, Data: vaultCall(t, v.function, owner, other)}).Effects()
-			blind["of two accounts"] = mainnet.Read(Transaction{To: vault, Data: vaultCall(t, v.function, owner, other)}).Effects()
 		}
 		for name, effects := range blind {
 			decoded := true

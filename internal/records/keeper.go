@@ -21,6 +21,7 @@ const BeginAttempts = 3
 // Keeper keeps the records of an engine.
 type Keeper struct {
 	Store       store.Store
+	Waiter      store.Waiter  // of the store; nil: no activity can wait
 	ProofSigner crypto.Signer // may be nil
 	Log         bool          // activities that end are appended to the transparency log
 	Logger      *slog.Logger
@@ -40,6 +41,7 @@ func (k *Keeper) Claim(request *activity.Request) store.Claim {
 	claim := store.Claim{
 		OrganizationID: request.OrganizationID,
 		Fingerprint:    request.Fingerprint,
+		At:             request.TimestampMs,
 		LeaseTTL:       k.LeaseTTL,
 		LiveUntil:      k.LiveUntil(request.Time()),
 		Size:           2*len(request.Body) + recordOverhead,

@@ -6,7 +6,8 @@
 //	origins: [https://app.example.com]  # pages that may use the API from a browser; default: none
 //	console: {origin: …, rpId: …}   # the approvals page, at /console/; default: none
 //	store: bolt:state.db            # memory | bolt:PATH | postgres://…
-//	keystore: file:keys             # or pkcs11:…
+//	keystore: file:keys             # or pkcs11:…; may be left out if there is kms
+//	kms: [{uri: …, publicKey: …}]   # keys in key services, pinned by their public keys
 //	passphraseFile: passphrase      # mode 0600; default: asked for on the terminal
 //	proofKey: file:proof.pem        # ECDSA key on P-256; default: no app proofs and no verify_otp
 //	log: {keyFile: log.pem}         # Ed25519 key that signs checkpoints of the log; off: true for no log
@@ -47,6 +48,7 @@ type Config struct {
 	Console        *Console                    `yaml:"console"`
 	Store          string                      `yaml:"store"`
 	Keystore       string                      `yaml:"keystore"`
+	KMS            []KMSKey                    `yaml:"kms"`
 	PassphraseFile string                      `yaml:"passphraseFile"`
 	ProofKey       string                      `yaml:"proofKey"`
 	Organizations  []access.OrganizationConfig `yaml:"organizations"`
@@ -191,14 +193,15 @@ func (c *Config) check() error {
 	if err := errors.Join(c.Descriptors.Check(), c.Limits.check(), access.CheckHazards(c.Organizations, all.HazardNames())); err != nil {
 		return err
 	}
+	if err := c.checkKeys(); err != nil {
+		return err
+	}
 	for i, origin := range c.Origins {
 		if _, err := weborigin.Parse(origin); err != nil {
 			return fmt.Errorf("origins[%d]: %w", i, err)
 		}
 	}
 	switch {
-	case c.Keystore == "":
-		return errors.New("keystore is missing: file:DIR")
 	case len(c.Organizations) == 0:
 		return errors.New("organizations is missing: at least one is required")
 	case c.TLS != nil && (c.TLS.CertFile == "" || c.TLS.KeyFile == ""):

@@ -24,6 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
+	"github.com/countersign-dev/countersign/keystore/remote"
 	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/otp/operations"
 	"github.com/countersign-dev/countersign/store"
@@ -35,7 +36,7 @@ import (
 //
 // The configuration is checked before any secret is read, and the passphrase, which an
 // operator may have to type, is read before the store is locked.
-func OpenEngine(cmd *cobra.Command, at *KeystoreFlags, change func(*countersign.Config)) (*countersign.Engine, store.Store, error) {
+func OpenEngine(cmd *cobra.Command, at *KeystoreFlags, change func(*countersign.Config)) (*countersign.Engine, store.Full, error) {
 	configured := at.Configured
 	engineConfig := countersign.Config{Chains: all.Chains(all.Limits{})} // change may set limits
 	var err error
@@ -58,51 +59,50 @@ func OpenEngine(cmd *cobra.Command, at *KeystoreFlags, change func(*countersign.
 		engineConfig.Policy = policies
 	}
 	change(&engineConfig)
-	engine, err := engineOverStore(cmd.Context(), configured, at.NewStore, &engineConfig)
+	engine, opened, err := engineOverStore(cmd.Context(), configured, at.NewStore, &engineConfig)
 	if err != nil {
 		return nil, nil, errors.Join(err, keys.Close())
 	}
-	return engine, engineConfig.Store, nil
+	return engine, opened, nil
 }
 
 // engineOverStore opens the store, the proof key, the log and the one-time passwords, and
 // the engine over them.
-func engineOverStore(ctx context.Context, configured *config.Config, newStore bool, engineConfig *countersign.Config) (*countersign.Engine, error) {
-	var err error
+func engineOverStore(ctx context.Context, configured *config.Config, newStore bool, engineConfig *countersign.Config) (engine *countersign.Engine, opened store.Full, err error) {
 	if engineConfig.ProofSigner, err = openProofKey(ctx, configured.ProofKey); err != nil {
-		return nil, fmt.Errorf("proofKey: %w", err)
+		return nil, nil, fmt.Errorf("proofKey: %w", err)
 	}
 	checkpoints, err := OpenLogKey(ctx, configured.Log.KeyFile)
 	if err != nil {
-		return nil, fmt.Errorf("log: keyFile: %w", err)
+		return nil, nil, fmt.Errorf("log: keyFile: %w", err)
 	}
 	logger := cmp.Or(engineConfig.Logger, slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
-	if engineConfig.Store, err = OpenRemembered(ctx, configured, newStore, engineConfig.MaxRequestSkew, logger); err != nil {
-		return nil, err
+	if opened, err = OpenRemembered(ctx, configured, newStore, engineConfig.MaxRequestSkew, logger); err != nil {
+		return nil, nil, err
 	}
-	engineConfig.Log = !configured.Log.Off && !engineConfig.Store.Forgets()
+	engineConfig.Store, engineConfig.Log = opened, !configured.Log.Off && !opened.Forgets()
 	if engineConfig.Log {
 		engineConfig.LogSigner = checkpoints
 	}
-	codes, err := OpenOTP(ctx, configured.OTP, engineConfig.Store)
+	codes, err := OpenOTP(ctx, configured.OTP, opened)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("otp: %w", err), engineConfig.Store.Close())
+		return nil, nil, errors.Join(fmt.Errorf("otp: %w", err), opened.Close())
 	}
 	engineConfig.Operations = messages.Operations()
 	if codes != nil {
 		engineConfig.Operations = append(engineConfig.Operations, operations.New(codes, engineConfig.ProofSigner).Operations()...)
 	}
-	engine, err := countersign.New(*engineConfig)
+	engine, err = countersign.New(*engineConfig)
 	if err != nil {
-		return nil, errors.Join(err, engineConfig.Store.Close())
+		return nil, nil, errors.Join(err, opened.Close())
 	}
 	for i := range configured.Organizations {
 		id := configured.Organizations[i].ID
 		if _, err := engine.Operator().AdoptRecords(ctx, id); err != nil && !errors.Is(err, store.ErrConflict) {
-			return nil, errors.Join(fmt.Errorf("log: records of organization %s from before the log: %w", id, err), engineConfig.Store.Close())
+			return nil, nil, errors.Join(fmt.Errorf("log: records of organization %s from before the log: %w", id, err), opened.Close())
 		}
 	}
-	return engine, nil
+	return engine, opened, nil
 }
 
 // openProofKey opens the key that signs app proofs and verification tokens: an ECDSA key
@@ -118,9 +118,13 @@ func openProofKey(ctx context.Context, uri string) (crypto.Signer, error) {
 		}
 		return signer, nil
 	}
+	services := Services(ctx)
+	if _, _, err := services.Of(uri); err == nil {
+		return remote.OpenProofSigner(ctx, services, uri)
+	}
 	path, ok := strings.CutPrefix(uri, "file:")
 	if !ok || path == "" {
-		return nil, fmt.Errorf("%q: expected file:PATH or pkcs11:…;object=LABEL", uri)
+		return nil, fmt.Errorf("%q: expected file:PATH, pkcs11:…;object=LABEL, or a key in a key service that this program has", uri)
 	}
 	content, err := console.ReadSecretFile(ctx, path)
 	if err != nil {

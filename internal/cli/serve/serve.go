@@ -67,7 +67,8 @@ accepting requests, finishes those in flight and exits. A second signal exits at
 once. On SIGHUP it re-reads organizations, users, credentials, policies, names,
 descriptors and the TLS certificate, all or nothing: if anything is wrong, it logs the
 error and keeps the old ones. --check checks all of them, the addresses and the store's form without serving;
-it opens neither the store nor the keystore.
+it opens neither the store nor the keystore, and asks no key service: the URIs of keys
+there are listed as notAsked.
 
 The store must exist: init creates it. --new-store creates one that a new deployment
 names, such as a PostgreSQL database, and serves; with --check it creates the store and
@@ -127,7 +128,7 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 	signal.Notify(reloads, syscall.SIGHUP) // from here on SIGHUP does not kill
 	defer signal.Stop(reloads)
 	var state Live
-	state.Current.Store(first)
+	state.Put(first)
 	c.log = slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.level}))
 	info, _ := debug.ReadBuildInfo()
 	c.build = console.VersionOf(info)
@@ -197,22 +198,30 @@ func (c *Command) report(cmd *cobra.Command, configured *config.Config) error {
 			return err
 		}
 	}
+	notAsked, err := deployment.CheckServices(cmd.Context(), configured)
+	if err != nil {
+		return err
+	}
+	if len(notAsked) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "Not asked: the key services of %d keys. 'countersign keys check' has each key sign.\n", len(notAsked))
+	}
 	return console.PrintJSON(cmd.OutOrStdout(), struct {
-		Config        string `json:"config"`
-		Organizations int    `json:"organizations"`
-	}{configured.Path, len(configured.Organizations)})
+		Config        string   `json:"config"`
+		Organizations int      `json:"organizations"`
+		NotAsked      []string `json:"notAsked,omitempty"` // URIs of keys in key services
+	}{configured.Path, len(configured.Organizations), notAsked})
 }
 
 // open opens the engine, which consults state at each request, and also returns
 // its store.
 func (c *Command) open(cmd *cobra.Command, configured *config.Config, state *Live, observer *metrics.Metrics) (engine *countersign.Engine, records store.Store, err error) {
-	keys := deployment.KeystoreFlags{Organization: deployment.DefaultOrganization, LeaveOutBadFiles: c.leaveOut, RetryPIN: c.retryPIN, Log: c.log, NewStore: c.newStore}
+	keys := deployment.KeystoreFlags{Organization: deployment.DefaultOrganization, LeaveOutBadFiles: c.leaveOut, RetryPIN: c.retryPIN, Log: c.log, NewStore: c.newStore, ObserveService: observer.ObserveService}
 	keys.Use(configured)
 	engine, records, err = deployment.OpenEngine(cmd, &keys, func(settings *countersign.Config) {
-		settings.Logger, settings.Observer, settings.Directory, settings.Names = c.log, observer, state, state
+		settings.Logger, settings.Observer, settings.Directory, settings.Names = c.log, observer, &state.InForce, &state.InForce
 		watchKeys(observer, settings.Keystore)
 		if configured.Descriptors != nil {
-			settings.Descriptors = state
+			settings.Descriptors = &state.InForce
 		}
 		state.Policies, _ = settings.Policy.(*deployment.LoadedPolicies)
 	})

@@ -10,21 +10,21 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
-	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
-	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/live"
 )
 
 // Live is the state that SIGHUP changes while serve runs: organizations with their
 // users and credentials, policies, descriptors and names, and the TLS certificate. A
-// reload replaces all of it or nothing. It implements access.Directory,
-// chains.Reader, chains.TableReader, chains.Names and names.Labeled.
+// reload replaces all of it or nothing.
 type Live struct {
 	Current  atomic.Pointer[snapshot]
 	Policies *deployment.LoadedPolicies // nil if no organization has a policy
 	engine   *countersign.Engine
+
+	// InForce is what the engine asks: the directory, the descriptors and the names.
+	InForce live.Current
 }
 
 // snapshot is the state read from the configuration at one time.
@@ -53,6 +53,12 @@ func NewSnapshot(configured *config.Config) (*snapshot, error) {
 	return &snapshot{configured, directory, certificate, known}, nil
 }
 
+// Put puts a snapshot in force.
+func (l *Live) Put(next *snapshot) {
+	l.Current.Store(next)
+	l.InForce.Replace(live.State{Directory: next.directory, Descriptors: next.known.Reader(), Names: next.known.Names()})
+}
+
 // Reload re-reads the configuration. It returns the changed members that take
 // effect only after a restart. On an error the old state stays.
 func (l *Live) Reload(ctx context.Context, path string) (needRestart []string, err error) {
@@ -73,7 +79,7 @@ func (l *Live) Reload(ctx context.Context, path string) (needRestart []string, e
 		next.certificate = old.certificate // TLS cannot be turned on or off while listening
 	}
 	l.Policies.PutInForce(files, configured)
-	l.Current.Store(next)
+	l.Put(next)
 	return fixedChanges(old.Configured, configured), nil
 }
 
@@ -114,48 +120,6 @@ func policyRemoved(old, next *config.Config) bool {
 		}
 	}
 	return false
-}
-
-// Organization implements access.Directory.
-func (l *Live) Organization(ctx context.Context, organizationID string) (*access.Organization, error) {
-	return l.Current.Load().directory.Organization(ctx, organizationID)
-}
-
-// Member implements access.Directory.
-func (l *Live) Member(ctx context.Context, organizationID string, id stamp.ID) (*access.Member, error) {
-	return l.Current.Load().directory.Member(ctx, organizationID, id)
-}
-
-// Read implements chains.Reader.
-func (l *Live) Read(call chains.Call) (chains.Reading, bool) {
-	if reader := l.Current.Load().known.Reader(); reader != nil {
-		return reader.Read(call)
-	}
-	return chains.Reading{}, false
-}
-
-// LookupTable implements chains.TableReader.
-func (l *Live) LookupTable(address []byte) (chains.LookupTable, bool) {
-	if reader, ok := l.Current.Load().known.Reader().(chains.TableReader); ok {
-		return reader.LookupTable(address)
-	}
-	return chains.LookupTable{}, false
-}
-
-// Token implements chains.Names.
-func (l *Live) Token(asset chains.Asset) (symbol string, decimals int, ok bool) {
-	return l.Current.Load().known.Names().Token(asset)
-}
-
-// Label implements chains.Names.
-func (l *Live) Label(party chains.Party) string { return l.Current.Load().known.Names().Label(party) }
-
-// Labeled implements names.Labeled.
-func (l *Live) Labeled() [][]byte {
-	if labeled, ok := l.Current.Load().known.Names().(names.Labeled); ok {
-		return labeled.Labeled()
-	}
-	return nil
 }
 
 // TLSConfig returns a configuration that always serves the current certificate, or

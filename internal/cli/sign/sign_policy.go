@@ -47,10 +47,11 @@ func (c *signCommand) recorded(ctx context.Context, settings *countersign.Config
 		return err
 	}
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if settings.Store, err = deployment.OpenRemembered(ctx, configured, false, 0, logger); err != nil {
+	opened, err := deployment.OpenRemembered(ctx, configured, false, 0, logger)
+	if err != nil {
 		return err
 	}
-	settings.Log = !configured.Log.Off && !settings.Store.Forgets()
+	settings.Store, settings.Log = opened, !configured.Log.Off && !opened.Forgets()
 	return nil
 }
 

@@ -2,13 +2,13 @@ package structures
 
 import (
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // The contracts of Polymarket on Polygon: two exchanges, and the collateral and the
 // conditional tokens that they trade.
 var (
-	ctfExchanges = [][20]byte{
+	ctfExchanges = []evm.Address{
 		contract("4bFb41d5B3570DeFd03C39a9A4D8dE6Bd8B8982E"),
 		contract("C5d563A36AE78145C45a50134d48A1215220f80a"),
 	}
@@ -37,9 +37,9 @@ func ctfOrder(r *reading) {
 	if !r.domain.is(ctfExchanges...) || r.domain.id() != polygon || side > sideSell {
 		return
 	}
-	asset := chains.Token(r.domain.network(), ethereum.PartyAt(ctfCollateral), erc20)
+	asset := chains.Token(r.domain.network(), evm.PartyAt(ctfCollateral), evm.ERC20)
 	if side == sideSell {
-		asset = chains.Token(r.domain.network(), ethereum.PartyAt(ctfTokens), erc1155)
+		asset = chains.Token(r.domain.network(), evm.PartyAt(ctfTokens), evm.ERC1155)
 		asset.NFT = r.field("tokenId").Int
 	}
 	to := chains.UnknownParty()

@@ -5,11 +5,12 @@ import (
 	"strconv"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
 // seaportContracts are Seaport 1.5 and 1.6, at the same addresses on every chain.
-var seaportContracts = [][20]byte{
+var seaportContracts = []evm.Address{
 	contract("00000000000000ADc04C56Bf30aC9d3c0aAF14dC"),
 	contract("0000000000000068F116a894984e2DB1123eB395"),
 }
@@ -47,7 +48,7 @@ func seaportOrder(r *reading) {
 		}
 		index := r.addFrom(chains.Effect{Kind: chains.KindTransfer, From: offerer, To: chains.UnknownParty(), Asset: asset,
 			Amount: chains.AtMost(larger(&offer[i])), Path: "message/offer/" + strconv.Itoa(i)})
-		r.effects[index].Until = untilOf(r.field("endTime"))
+		r.effects[index].Until = evm.TimeOf(r.field("endTime").Int)
 	}
 	if len(r.effects) == 0 { // such an order takes nothing from the offerer
 		r.addFrom(chains.Effect{Kind: chains.KindMessage, From: offerer, Path: "message"})
@@ -87,11 +88,11 @@ func (r *reading) item(v *eip712.Value) (asset chains.Asset, ok bool) {
 	case itemNative:
 		return chains.Native(r.domain.network()), true
 	case itemERC20:
-		return r.token(at(v, "token"), erc20), true
+		return r.token(at(v, "token"), evm.ERC20), true
 	case itemERC721, itemERC721Criteria:
-		standard = erc721
+		standard = evm.ERC721
 	case itemERC1155, itemERC1155Criteria:
-		standard = erc1155
+		standard = evm.ERC1155
 	default:
 		return asset, false
 	}
