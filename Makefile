@@ -92,6 +92,7 @@ modules:
 	cd interop/browser && go test $(LIMIT) .
 	cd interop/evm && go test $(LIMIT) .
 	cd interop/torchwood && go test $(LIMIT) .
+	cd keystore/kms && go vet ./... && go test $(LIMIT) ./...
 
 # Runs the fast tests without cgo, over the pure-Go curve code of the released binaries.
 nocgo:
@@ -141,11 +142,13 @@ portable:
 # Runs golangci-lint.
 lint:
 	go run $(LINT) run ./...
+	cd keystore/kms && go run $(LINT) run ./...
 
 # Runs govulncheck. It fails only for a finding, or code that cannot be analysed: if the
 # database is unreachable, it says so and succeeds.
 vuln:
 	.ci/vuln $(VULN) ./...
+	cd keystore/kms && ../../.ci/vuln $(VULN) ./...
 
 # Builds the release of the current commit in dist, reproducibly: static binaries
 # without cgo, a dynamic one that supports HSMs, SBOMs, man pages and completions.

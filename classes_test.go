@@ -1,6 +1,7 @@
 package countersign_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"slices"
@@ -74,7 +75,7 @@ func TestReportedClasses(t *testing.T) {
 			}
 			r.check(t, prepared)
 			r.checkInspected(t)
-			for name, engine := range map[string]*countersign.Engine{"with nothing allowed": strict.Engine, "under a policy": ruled} {
+			for name, engine := range map[string]preparer{"with nothing allowed": strict.Engine, "under a policy": ruled} {
 				if _, err := engine.Prepare(t.Context(), enginetest.Organization, r.intent(t)); (err == nil) != (len(r.Hazards) == 0) {
 					t.Errorf("%s: %v", name, err)
 				}
@@ -84,6 +85,11 @@ func TestReportedClasses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// preparer is an engine, or one whose calls are a user's.
+type preparer interface {
+	Prepare(ctx context.Context, organizationID string, intent activity.Intent) (*countersign.Prepared, error)
 }
 
 // check compares the hazards and the kinds of effects of what is signed.
@@ -133,7 +139,7 @@ func hazardNames(hazards []chains.Hazard) (names []string) {
 }
 
 // ruledEngine returns an engine whose policy allows every kind of effect and no hazard.
-func ruledEngine(t *testing.T) *countersign.Engine {
+func ruledEngine(t *testing.T) *countersign.Caller {
 	t.Helper()
 	var kinds []string
 	for _, kind := range chains.Kinds() {
@@ -142,11 +148,11 @@ func ruledEngine(t *testing.T) *countersign.Engine {
 		}
 	}
 	f := enginetest.New(t, withHazards(countersign.AllHazards))
-	config := countersign.Config{Chains: all.Chains(all.Limits{}), Operations: messages.Operations(), Keystore: f.Signing, Submitter: &machine, Now: f.Clock.Now}
+	config := countersign.Config{Chains: all.Chains(all.Limits{}), Operations: messages.Operations(), Keystore: f.Signing, Now: f.Clock.Now}
 	withPolicy(t, "schema: countersign.policy/1\nrules:\n  - {name: everything, allow: ["+strings.Join(kinds, ", ")+"]}\n")(&config)
 	engine, err := countersign.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return engine
+	return engine.As(machine, "")
 }

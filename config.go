@@ -58,17 +58,10 @@ type Config struct {
 	// intent can be used.
 	Directory access.Directory
 
-	// Policy decides who may do what. It judges users, so it needs a Directory or a
-	// Submitter. Default: a credential may submit the activity types that it is
-	// registered for.
+	// Policy decides who may do what. It judges users: of requests with a stamp, and of
+	// calls by Engine.As. Other calls are refused. Default: a credential may submit the
+	// activity types that it is registered for.
 	Policy access.Policy
-
-	// Submitter is the user that calls without a stamp (SignTransaction, SignMessage
-	// and the others that take an intent) are attributed to. It needs an ID. The calls
-	// are recorded in Store, with the scheme LOCAL, and charged to the limits of a Policy
-	// that is a Decider. A call that needs approvals is refused. Default: such calls are
-	// not recorded, and are refused if there is a Policy.
-	Submitter *access.User
 
 	// Store keeps the activities and counts limits. The engine closes it.
 	// Default: with a Directory, one in memory with its defaults; otherwise none.
@@ -118,8 +111,8 @@ type Config struct {
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 
-	// Logger gets one line for each request, and for each call to sign if there is a
-	// Policy or a Submitter. Default: none.
+	// Logger gets one line for each request, and for each call to sign by a user or under
+	// a Policy. Default: none.
 	Logger *slog.Logger
 
 	// Observer counts and times requests. Default: none.
@@ -161,9 +154,6 @@ func (c *Config) setDefaults() error {
 }
 
 func (c *Config) check() error {
-	if c.Submitter != nil && c.Submitter.ID == "" {
-		return errors.New("countersign: Config.Submitter has no ID: policies, limits and records name the user by it")
-	}
 	if c.MaxRequestAge < 0 || c.MaxRequestSkew < 0 || c.MaxWaiting < 0 || c.LeaseTTL < time.Second {
 		return errors.New("countersign: Config.MaxRequestAge, MaxRequestSkew and MaxWaiting must not be negative, and LeaseTTL must be at least a second")
 	}

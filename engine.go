@@ -40,9 +40,6 @@ func New(config Config) (*Engine, error) {
 	if config.Keystore == nil {
 		return nil, errors.New("countersign: Config.Keystore is missing: use keystore/memory or keystore/file")
 	}
-	if config.Policy != nil && config.Directory == nil && config.Submitter == nil {
-		return nil, errors.New("countersign: Config.Policy judges users: set Config.Directory or Config.Submitter")
-	}
 	if len(config.Chains) == 0 {
 		return nil, errors.New("countersign: Config.Chains is missing: list the chains that the engine signs for, such as ethereum.New(ethereum.Limits{}), or all.Chains(all.Limits{}) of package chains/all")
 	}

@@ -109,14 +109,14 @@ func (o Operator) AskedAboutRequest(ctx context.Context, sent SignedBody) (acces
 	return authorization, nil
 }
 
-// AskedAboutCall returns what an [access.Decider] would be asked about a call without a stamp, by
-// Config.Submitter, if it were made now. Nothing is done or charged, and Spent is nil.
+// AskedAboutCall returns what an [access.Decider] would be asked about a call by
+// [Engine.As] a user, if it were made now. Nothing is done or charged, and Spent is nil.
 // The error is an *activity.Error.
-func (o Operator) AskedAboutCall(ctx context.Context, organizationID string, intent activity.Intent) (access.Authorization, error) {
+func (o Operator) AskedAboutCall(ctx context.Context, user access.User, organizationID string, intent activity.Intent) (access.Authorization, error) {
 	e := o.engine
-	s := e.newCall(organizationID, intent)
-	if s.Caller == nil {
-		return access.Authorization{}, activity.NewError(activity.ReasonRequestInvalid, "", nil, "a call without a stamp has no user: set Config.Submitter")
+	s, err := e.As(user, "").submission(organizationID, intent)
+	if err != nil {
+		return access.Authorization{}, err
 	}
 	prepared, err := e.reader.Prepare(ctx, organizationID, intent)
 	if err != nil {
@@ -164,9 +164,6 @@ func (o Operator) recordedCaller(ctx context.Context, record *activity.Record) (
 // recordedMember returns the member that cast a vote, or what the record says of the
 // user.
 func (o Operator) recordedMember(ctx context.Context, record *activity.Record, vote *activity.Vote) (*access.Member, error) {
-	if submitter := o.engine.config.Submitter; vote.Scheme == activity.SchemeLocal && submitter != nil && submitter.ID == vote.UserID {
-		return &access.Member{User: *submitter}, nil
-	}
 	member, err := request.MemberOf(ctx, o.engine.config.Directory, o.engine.config.Now(), record, vote)
 	if err == nil && member == nil {
 		member = &access.Member{User: access.User{ID: vote.UserID, Name: vote.UserName, CreatedAt: vote.UserSince}}

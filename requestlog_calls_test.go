@@ -56,15 +56,15 @@ func (c *countingObserver) Observe(seen countersign.Observation) {
 // TestLogCalls checks that each call to sign, and each refusal of one, has one log line
 // with the user, the keys, the effects, the rules and the record. Preparing has none.
 func TestLogCalls(t *testing.T) {
-	for name := range callsOf(nil) {
+	for name := range callsOf(nil, 0) {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			seen := new(countingObserver)
-			f := enginetest.New(t, withLog(&log), asMachine, func(c *countersign.Config) { c.Observer = seen })
+			f := enginetest.New(t, withLog(&log), twoADay, func(c *countersign.Config) { c.Observer = seen })
 			ctx := access.WithOrigin(t.Context(), access.Origin{RequestID: "r1"})
-			sign := callsOf(f.Engine)[name]
-			for range 2 {
-				if err := sign(ctx); err != nil {
+			sign := func(nth int) error { return callsOf(f.Engine.As(machine, ""), nth)[name](ctx) }
+			for nth := range 2 {
+				if err := sign(nth); err != nil {
 					t.Fatal(err)
 				}
 				lines := linesOf(t, &log)
@@ -83,7 +83,7 @@ func TestLogCalls(t *testing.T) {
 					t.Errorf("what: %+v", line)
 				}
 			}
-			enginetest.Refusal(t, sign(ctx), activity.ReasonLimitExceeded, "")
+			enginetest.Refusal(t, sign(2), activity.ReasonLimitExceeded, "")
 			lines := linesOf(t, &log)
 			looked := strings.HasPrefix(name, "Prepare") // refused before Sign, without a log line
 			if looked && len(lines) == 0 {
@@ -100,12 +100,12 @@ func TestLogCalls(t *testing.T) {
 }
 
 // TestLogCallsOfPolicies checks that calls also have log lines under a plain Policy,
-// whether or not it allows them, and with a Submitter alone. An engine with neither has
+// whether or not it allows them, and for a user alone. A call with neither has
 // none. No line has the text of a message.
 func TestLogCallsOfPolicies(t *testing.T) {
 	plain := func(err error) func(*countersign.Config) {
 		return func(c *countersign.Config) {
-			c.Policy, c.Submitter = access.PolicyFunc(func(context.Context, access.Authorization) error { return err }), &machine
+			c.Policy = access.PolicyFunc(func(context.Context, access.Authorization) error { return err })
 		}
 	}
 	for name, test := range map[string]struct {
@@ -115,14 +115,18 @@ func TestLogCallsOfPolicies(t *testing.T) {
 	}{
 		"allowed":      {plain(nil), 1, ""},
 		"denied":       {plain(access.ErrDenied), 1, activity.ReasonNotAuthorized},
-		"without one":  {func(c *countersign.Config) { c.Submitter = &machine }, 1, ""},
+		"without one":  {func(*countersign.Config) {}, 1, ""},
 		"without both": {func(*countersign.Config) {}, 0, ""},
 		"without user": {func(c *countersign.Config) { c.Policy = ruled{} }, 1, activity.ReasonNotAuthorized},
 	} {
 		for _, call := range []string{"SignTransaction", "SignMessage", "SignMessages"} {
 			var log bytes.Buffer
 			f := enginetest.New(t, withLog(&log), test.change)
-			err := callsOf(f.Engine)[call](t.Context())
+			var caller calls = f.Engine.As(machine, "")
+			if strings.Contains(name, "without both") || strings.Contains(name, "without user") {
+				caller = f.Engine
+			}
+			err := callsOf(caller, 0)[call](t.Context())
 			if (err != nil) != (test.reason != "") {
 				t.Fatalf("%s, %s: %v", name, call, err)
 			}
@@ -146,13 +150,13 @@ func TestLogCallsWithoutStore(t *testing.T) {
 	f := enginetest.New(t)
 	for _, call := range []string{"SignTransaction", "PrepareTransaction", "SignMessage"} {
 		var log bytes.Buffer
-		config := countersign.Config{Chains: all.Chains(all.Limits{}), Operations: messages.Operations(), Keystore: staysOpen{keystore.Keystore(f.Signing)}, Policy: ruled{}, Submitter: &machine}
+		config := countersign.Config{Chains: all.Chains(all.Limits{}), Operations: messages.Operations(), Keystore: staysOpen{keystore.Keystore(f.Signing)}, Policy: ruled{}}
 		withLog(&log)(&config)
 		engine, err := countersign.New(config)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := callsOf(engine)[call](t.Context()); err != nil {
+		if err := callsOf(engine.As(machine, ""), 0)[call](t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		lines := linesOf(t, &log)

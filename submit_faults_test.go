@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
-	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
@@ -307,7 +306,6 @@ func TestNewRefusesSubmission(t *testing.T) {
 		"proof key on P-384":                 {func(c *countersign.Config) { c.ProofSigner = wrongCurve }, "P-256"},
 		"negative age":                       {func(c *countersign.Config) { c.MaxRequestAge = -1 }, "negative"},
 		"short lease":                        {func(c *countersign.Config) { c.LeaseTTL = time.Millisecond }, "at least a second"},
-		"submitter without an id":            {func(c *countersign.Config) { c.Submitter = &access.User{Name: "ci"} }, "Config.Submitter has no ID"},
 		"log signer without a log":           {func(c *countersign.Config) { c.LogSigner = new(translog.Signer) }, "needs Config.Log"},
 	} {
 		config := f.Config

@@ -2,8 +2,12 @@ package activity
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/big"
+	"strings"
 	"time"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // Record is an activity: the request, its votes and its result. The answer to the request
@@ -54,8 +58,26 @@ const (
 )
 
 // SchemeLocal is the scheme of the vote of a call without a stamp, made by the process
-// that embeds the engine. Such a vote has no signature.
+// that embeds the engine, unless that says how it authenticated the user: the scheme is then
+// a text such as "CERTIFICATE dns:batcher.example". Such a vote has no signature.
 const SchemeLocal = "LOCAL"
+
+// StampScheme is what the schemes of stamps begin with.
+const StampScheme = "SIGNATURE_SCHEME_"
+
+// MaxScheme is the length of the longest scheme, in bytes.
+const MaxScheme = 300
+
+// CheckScheme refuses what cannot be the scheme of a call.
+func CheckScheme(scheme string) error {
+	if scheme == "" || len(scheme) > MaxScheme || strings.ContainsFunc(scheme, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return fmt.Errorf("authentication %q: expected 1 to %d printable ASCII characters", plaintext.Shorten(scheme, 100), MaxScheme)
+	}
+	if strings.HasPrefix(scheme, StampScheme) {
+		return fmt.Errorf("authentication %q: %s… says that a stamp was verified", scheme, StampScheme)
+	}
+	return nil
+}
 
 // Vote is a user's vote on an activity. The first is the submitter's, whose stamp is over
 // the body of the request. The others are requests of their own, which name the
@@ -68,12 +90,15 @@ type Vote struct {
 	Credential string    `json:"credential"`        // as package stamp identifies it
 	PublicKey  string    `json:"publicKey"`         // hex; for a passkey the COSE key in base64url
 	Signature  string    `json:"signature"`         // hex; for a passkey the stamp's JSON text; empty if hidden or local
-	Scheme     string    `json:"scheme"`            // SIGNATURE_SCHEME_…, or SchemeLocal
+	Scheme     string    `json:"scheme"`            // SIGNATURE_SCHEME_…, or that of a call: see SchemeLocal
 	Selection  Selection `json:"selection"`         //
 	Message    string    `json:"message,omitempty"` // the stamped body; empty in the first vote, where it is the request's
 	StampedAt  time.Time `json:"stampedAt"`         // timestampMs of the stamped body, from which its age counts
 	CreatedAt  time.Time `json:"createdAt"`         // when it was counted
 }
+
+// Stamped reports whether the vote is a stamp, and not that of a call.
+func (v *Vote) Stamped() bool { return strings.HasPrefix(v.Scheme, StampScheme) }
 
 // Submitter returns the submitter's vote, which is the first.
 func (r *Record) Submitter() *Vote { return &r.Votes[0] }

@@ -230,6 +230,8 @@ var boundWords = map[Bound]string{BoundMost: "at most ", BoundLeast: "at least "
 func (s sentence) amount() string {
 	before := boundWords[s.Amount.Bound]
 	switch {
+	case s.Asset.NFT != nil && s.several():
+		return before + s.Amount.Value.String() + " of token number " + s.Asset.NFT.String() + " of " + s.asset()
 	case s.Asset.NFT != nil:
 		return "token number " + s.Asset.NFT.String() + " of " + s.asset()
 	case s.Amount.IsNone():
@@ -250,6 +252,15 @@ func (s sentence) amount() string {
 	}
 	return fmt.Sprintf("%s%s units of %s", before, s.Amount.Value, s.asset())
 }
+
+// several reports whether the amount of a numbered token is another than one. A number of
+// ERC-1155 or ERC-6909 can have many.
+func (s sentence) several() bool {
+	return s.Amount.Bound != BoundUnlimited && s.Amount.Value != nil && (!s.Amount.Value.IsUint64() || s.Amount.Value.Uint64() != 1)
+}
+
+// AssetText describes an asset as sentences do.
+func AssetText(asset Asset) string { return sentence{Effect{Asset: asset}, nil}.asset() }
 
 // asset returns the asset's symbol if it has one, otherwise its address.
 func (s sentence) asset() string {

@@ -78,6 +78,14 @@ func (c *Current) Member(ctx context.Context, organizationID string, id stamp.ID
 	return nil, access.ErrCredentialNotFound
 }
 
+// User implements [access.Users], if the directory in force does.
+func (c *Current) User(ctx context.Context, organizationID, userID string) (*access.User, error) {
+	if users, ok := c.State().Directory.(access.Users); ok {
+		return users.User(ctx, organizationID, userID)
+	}
+	return nil, access.ErrUserNotFound
+}
+
 // Read implements [chains.Reader].
 func (c *Current) Read(call chains.Call) (chains.Reading, bool) {
 	if reader := c.State().Descriptors; reader != nil {

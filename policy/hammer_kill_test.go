@@ -67,7 +67,7 @@ func (n *hammerNode) engine(t testing.TB, now func() time.Time, hsm func(context
 		if err != nil {
 			t.Fatal(err)
 		}
-		config.Directory, config.Policy, config.Submitter = directory, load(t, hammered), &access.User{ID: "machine"}
+		config.Directory, config.Policy = directory, load(t, hammered)
 		config.Store, config.LeaseTTL, config.Now = n.store(t), time.Second, now
 		config.Keystore.(*enginetest.CountingKeystore).Before = hsm
 	})
@@ -108,8 +108,9 @@ func TestHammerVictim(t *testing.T) {
 
 func (n *hammerNode) send(ctx context.Context, to *countersign.Engine, i int) error {
 	if n.Calls {
-		_, err := to.SignTransaction(ctx, enginetest.Organization, activity.SignTransactionIntent{
-			SignWith: enginetest.Address, UnsignedTransaction: enginetest.Unsigned, Type: activity.TransactionTypeEthereum})
+		unsigned := strings.Replace(enginetest.Unsigned, "82ea60", fmt.Sprintf("82%04x", 60_000+i), 1) // the gas limit
+		_, err := to.As(access.User{ID: "machine"}, "").SignTransaction(ctx, enginetest.Organization, activity.SignTransactionIntent{
+			SignWith: enginetest.Address, UnsignedTransaction: unsigned, Type: activity.TransactionTypeEthereum})
 		return err
 	}
 	_, err := to.Submit(ctx, n.Bodies[i])

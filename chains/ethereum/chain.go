@@ -100,7 +100,7 @@ func (Chain) Addresses(pub keystore.PublicKey) []chains.Address { return evm.Add
 // HazardNames implements chains.Chain.
 func (Chain) HazardNames() []string {
 	own := []string{HazardNoChainID, HazardAnyChainAuthorization, HazardEmptyCreation, HazardGasOverCap, HazardOversize,
-		HazardDelegation, HazardHighFee, HazardNeverIncluded}
+		HazardDelegation, HazardHighFee, HazardNeverIncluded, HazardNoMinimum}
 	return append(own, evm.HazardNames(Name)...)
 }
 

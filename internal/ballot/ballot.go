@@ -50,6 +50,11 @@ func (c *Directory) Member(ctx context.Context, organizationID string, id stamp.
 	return c.now().Member(ctx, organizationID, id)
 }
 
+// User implements access.Users.
+func (c *Directory) User(ctx context.Context, organizationID, userID string) (*access.User, error) {
+	return c.now().(access.Users).User(ctx, organizationID, userID)
+}
+
 // VoteTypes are the types of votes.
 var VoteTypes = []activity.Type{activity.TypeApproveActivity, activity.TypeRejectActivity}
 

@@ -59,6 +59,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, backends Bac
 	command, err := root.ExecuteContextC(deployment.WithBackends(ctx, backends))
 	code := console.ExitCode(err, started)
 	if err != nil {
+		err = console.Rephrased(command, err)
 		fmt.Fprintf(stderr, "countersign: %s\n", console.CleanText(err.Error()))
 	}
 	if code == console.ExitUsage {

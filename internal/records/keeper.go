@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -80,4 +81,20 @@ func (r spentReader) Spent(ctx context.Context, organizationID, limit, subject s
 		return nil, err
 	}))
 	return sum, frees, err
+}
+
+// forever is how long a store that does not forget keeps the time of a call's latest body.
+var forever = time.Date(9999, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// Noted returns a change that begins a submission, which may be nil. That of a call also
+// notes which body is the latest, for as long as its record is kept.
+func (k *Keeper) Noted(s *request.Submission, change store.Change) store.Change {
+	if s.Call == nil {
+		return change
+	}
+	until := forever
+	if store.CapabilitiesOf(k.Store).Forgets {
+		until = s.Request.Time().Add(k.MaxWaiting + 2*k.Window)
+	}
+	return s.Call.Take(change, until)
 }

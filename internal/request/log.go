@@ -70,7 +70,7 @@ func (s *Submission) attributes() []slog.Attr {
 	if credential := s.Caller.Member.Credential; credential != nil {
 		attributes = append(attributes, slog.String("credential", string(credential.ID())))
 	} else {
-		attributes = append(attributes, slog.String("scheme", string(activity.SchemeLocal)))
+		attributes = append(attributes, slog.String("scheme", s.Caller.Scheme))
 	}
 	if s.Record != nil {
 		attributes = append(attributes, slog.String("activity", s.Record.ID))

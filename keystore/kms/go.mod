@@ -13,6 +13,7 @@ require (
 	github.com/aws/smithy-go v1.28.9
 	github.com/countersign-dev/countersign v0.0.0
 	github.com/ethereum/go-ethereum v1.17.10
+	github.com/goccy/go-yaml v1.19.2
 	github.com/googleapis/gax-go/v2 v2.27.0
 	github.com/hashicorp/vault/api v1.23.0
 	google.golang.org/api v0.304.0
@@ -73,7 +74,6 @@ require (
 	github.com/go-json-experiment/json v1.27.2 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
-	github.com/goccy/go-yaml v1.19.2 // indirect
 	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
 	github.com/google/s2a-go v0.1.11 // indirect
 	github.com/google/uuid v1.6.0 // indirect

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -33,7 +34,8 @@ func ParseURI(text string, allowed ...string) (URI, error) {
 	if err != nil {
 		return uri, fmt.Errorf("%s: its parameters are malformed: write ?name=value&name=value", text)
 	}
-	for param, given := range values {
+	for _, param := range slices.Sorted(maps.Keys(values)) {
+		given := values[param]
 		switch {
 		case !slices.Contains(allowed, param):
 			return uri, fmt.Errorf("%s: unknown parameter %q: there are %s; credentials do not belong into a URI", text, param, strings.Join(allowed, ", "))

@@ -18,6 +18,7 @@
 //	labels: [{chain: …, address: …, label: …}]  # an address book, for display
 //	limits: {connections: 1024, …}  # bounds on what clients use together
 //	otp: {…}                        # OTP; default: no one-time passwords
+//	rpc: {listen: …, users: […]}    # an Ethereum JSON-RPC signer; default: none
 //
 // Reading is strict: a member that is unknown, duplicated or of the wrong type is an error
 // that names it and its line, because a silently ignored member may be the one that forbids
@@ -58,6 +59,7 @@ type Config struct {
 	OTP            *OTP                        `yaml:"otp"`
 	Log            Log                         `yaml:"log"`
 	Limits         Limits                      `yaml:"limits"`
+	RPC            *RPC                        `yaml:"rpc"`
 }
 
 // Limits bound what clients may use together. Zero selects the defaults of package httpapi.
@@ -190,7 +192,7 @@ type Template struct {
 
 // check refuses configurations that are wrong whatever the files contain.
 func (c *Config) check() error {
-	if err := errors.Join(c.Descriptors.Check(), c.Limits.check(), access.CheckHazards(c.Organizations, all.HazardNames())); err != nil {
+	if err := errors.Join(c.Descriptors.Check(), c.Limits.check(), c.RPC.check(), access.CheckHazards(c.Organizations, all.HazardNames())); err != nil {
 		return err
 	}
 	if err := c.checkKeys(); err != nil {
@@ -254,7 +256,7 @@ func (o *OTP) check() error {
 func (c *Config) Files() []string {
 	files := []string{c.Path}
 	for _, path := range c.paths() {
-		if *path != "" && path != &c.PassphraseFile && path != &c.Log.Memory && (c.OTP == nil || path != &c.OTP.Outbox) {
+		if *path != "" && path != &c.PassphraseFile && path != &c.Log.Memory && (c.OTP == nil || path != &c.OTP.Outbox) && (c.RPC == nil || path != &c.RPC.Socket) {
 			files = append(files, *path)
 		}
 	}
@@ -294,6 +296,7 @@ func (c *Config) paths() []*string {
 			paths = append(paths, o.SMS.Webhook.paths()...)
 		}
 	}
+	paths = append(paths, c.RPC.paths()...)
 	if d := c.Descriptors; d != nil {
 		paths = append(paths, &d.Folder, &d.Pins)
 	}

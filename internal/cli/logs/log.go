@@ -46,13 +46,11 @@ func (f *logFlags) register(cmd *cobra.Command) {
 func (f *logFlags) registerServed(cmd *cobra.Command) {
 	f.register(cmd)
 	cmd.Flags().StringVar(&f.url, "url", "", "admin `URL` of a running server to ask instead of reading the store; needs --org")
+	console.Exclusive(cmd, "one reads the store, the other asks a server: use one of them", "config", "url")
 }
 
 // ask prints what the admin address of a server answers at a path below the log's.
 func (f *logFlags) ask(cmd *cobra.Command, path string) error {
-	if f.configFile != "" {
-		return console.Usagef("--config reads the store, --url asks a server: use one of them")
-	}
 	if f.organization == "" {
 		return console.Usagef("--org is missing: the id of the organization that the log belongs to")
 	}

@@ -161,6 +161,7 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 	c.describe(cmd.Context(), observer, engine, &state)
 	api := httpapi.NewServer(withConsole(page, httpapi.New(engine, c.Options(configured, observer))))
 	api.TLSConfig = bound.tls
+	bound.rpc.prepare(engine, configured, &state)
 	admin := httpapi.NewServer(c.UnlessDraining(c.withConflicts(engine, &state, httpapi.Admin(engine, observer.Handler()))))
 	return c.serve(cmd, bound, api, admin, reloads, &state)
 }
@@ -219,6 +220,7 @@ func (c *Command) open(cmd *cobra.Command, configured *config.Config, state *Liv
 	keys.Use(configured)
 	engine, records, err = deployment.OpenEngine(cmd, &keys, func(settings *countersign.Config) {
 		settings.Logger, settings.Observer, settings.Directory, settings.Names = c.log, observer, &state.InForce, &state.InForce
+		state.keys = settings.Keystore
 		watchKeys(observer, settings.Keystore)
 		if configured.Descriptors != nil {
 			settings.Descriptors = &state.InForce
@@ -262,21 +264,12 @@ func watchKeys(observer *metrics.Metrics, keys keystore.Keystore) {
 
 // serve serves until the context ends, then finishes the requests in flight.
 func (c *Command) serve(cmd *cobra.Command, bound *addresses, api, admin *http.Server, reloads <-chan os.Signal, state *Live) error {
-	failed := make(chan error, 2)
-	start := func(server *http.Server, listener net.Listener) {
-		server.ErrorLog = log.New(ServerLog{c.log}, "", 0)
-		go func() {
-			if server.TLSConfig != nil {
-				failed <- server.ServeTLS(listener, "", "")
-				return
-			}
-			failed <- server.Serve(listener)
-		}()
-	}
-	start(api, httpapi.LimitConnections(bound.api, state.Current.Load().Configured.Limits.Connections))
+	failed := make(chan error, 4)
+	startServer(c, api, httpapi.LimitConnections(bound.api, state.Current.Load().Configured.Limits.Connections), failed)
 	if bound.admin != nil {
-		start(admin, bound.admin)
+		startServer(c, admin, bound.admin, failed)
 	}
+	bound.rpc.start(cmd.Context(), c, failed)
 	c.logAddresses(bound)
 	if err := console.PrintJSON(cmd.OutOrStdout(), struct {
 		Listening string `json:"listening"`
@@ -286,16 +279,28 @@ func (c *Command) serve(cmd *cobra.Command, bound *addresses, api, admin *http.S
 	for {
 		select {
 		case err := <-failed:
-			return errors.Join(err, c.shutDown(api, admin))
+			return errors.Join(err, c.shutDown(api, admin, bound.rpc))
 		case <-reloads:
 			c.reload(cmd.Context(), state)
 		case <-cmd.Context().Done():
 			c.Draining.Store(true)
 			c.log.Info("shutting down, draining", "delay", c.drain.String())
 			time.Sleep(c.drain)
-			return c.shutDown(api, admin)
+			return c.shutDown(api, admin, bound.rpc)
 		}
 	}
+}
+
+// startServer starts a server. Its end is sent to failed.
+func startServer(c *Command, server *http.Server, listener net.Listener, failed chan<- error) {
+	server.ErrorLog = log.New(ServerLog{c.log}, "", 0)
+	go func() {
+		if server.TLSConfig != nil {
+			failed <- server.ServeTLS(listener, "", "")
+			return
+		}
+		failed <- server.Serve(listener)
+	}()
 }
 
 // reload re-reads the configuration and logs the result.
@@ -329,10 +334,10 @@ const finishTimeout = httpapi.ReadTimeout + httpapi.DefaultTimeout + 5*time.Seco
 
 // shutDown shuts down the API first: the health endpoints answer until the last
 // request has finished.
-func (c *Command) shutDown(api, admin *http.Server) error {
+func (c *Command) shutDown(api, admin *http.Server, rpc *rpcServer) error {
 	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
 	defer cancel()
-	if err := errors.Join(api.Shutdown(ctx), admin.Close()); err != nil {
+	if err := errors.Join(api.Shutdown(ctx), rpc.shutDown(ctx), admin.Close()); err != nil {
 		return fmt.Errorf("shutdown: %w", err)
 	}
 	return nil

@@ -16,6 +16,7 @@ type addresses struct {
 	api   net.Listener
 	tls   *tls.Config  // of api; nil for plaintext
 	admin net.Listener // nil if disabled
+	rpc   *rpcServer   // nil if none is configured
 }
 
 func (a *addresses) close() {
@@ -23,6 +24,7 @@ func (a *addresses) close() {
 	if a.admin != nil {
 		_ = a.admin.Close()
 	}
+	a.rpc.close()
 }
 
 var errNoListen = errors.New("listen is missing: set it in the configuration, or pass --listen")
@@ -41,7 +43,12 @@ func (c *Command) bind(configured *config.Config, protocol *tls.Config) (*addres
 	if err != nil {
 		return nil, errors.Join(bindError("admin", err), api.Close())
 	}
-	return &addresses{api, protocol, admin}, nil
+	bound := &addresses{api: api, tls: protocol, admin: admin}
+	if bound.rpc, err = c.bindRPC(configured); err != nil {
+		bound.close()
+		return nil, err
+	}
+	return bound, nil
 }
 
 // bindError names the member and the flag that set an address which cannot be
@@ -108,6 +115,11 @@ func (c *Command) checkAddresses(configured *config.Config) error {
 	api, err := c.resolve(listen, configured.TLS != nil)
 	if err != nil {
 		return bindError("listen", err)
+	}
+	if r := configured.RPC; r != nil && r.Listen != "" {
+		if _, err := c.resolve(r.Listen, r.TLS != nil); err != nil {
+			return bindError("rpc.listen", err)
+		}
 	}
 	address := cmp.Or(c.admin, configured.Admin)
 	if address == "" || address == "none" {

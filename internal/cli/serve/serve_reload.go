@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/live"
 )
 
@@ -22,6 +23,7 @@ type Live struct {
 	Current  atomic.Pointer[snapshot]
 	Policies *deployment.LoadedPolicies // nil if no organization has a policy
 	engine   *countersign.Engine
+	keys     keystore.Keystore // of the engine
 
 	// InForce is what the engine asks: the directory, the descriptors and the names.
 	InForce live.Current
@@ -33,6 +35,7 @@ type snapshot struct {
 	directory   access.Directory
 	certificate *tls.Certificate // nil without TLS
 	known       *deployment.Knowledge
+	rpc         *rpcState // nil without a JSON-RPC signer
 }
 
 // NewSnapshot reads and checks everything a reload takes from the configuration
@@ -50,7 +53,11 @@ func NewSnapshot(configured *config.Config) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &snapshot{configured, directory, certificate, known}, nil
+	rpc, err := newRPCState(context.Background(), configured)
+	if err != nil {
+		return nil, err
+	}
+	return &snapshot{configured, directory, certificate, known, rpc}, nil
 }
 
 // Put puts a snapshot in force.
@@ -78,6 +85,9 @@ func (l *Live) Reload(ctx context.Context, path string) (needRestart []string, e
 	if (old.certificate == nil) != (next.certificate == nil) {
 		next.certificate = old.certificate // TLS cannot be turned on or off while listening
 	}
+	if (old.rpc == nil) != (next.rpc == nil) || old.rpc != nil && (old.rpc.certificate == nil) != (next.rpc.certificate == nil) {
+		next.rpc = old.rpc
+	}
 	l.Policies.PutInForce(files, configured)
 	l.Put(next)
 	return fixedChanges(old.Configured, configured), nil
@@ -96,6 +106,7 @@ func fixedChanges(old, next *config.Config) []string {
 		{"store", old.Store, next.Store}, {"keystore", old.Keystore, next.Keystore},
 		{"passphraseFile", old.PassphraseFile, next.PassphraseFile}, {"proofKey", old.ProofKey, next.ProofKey}, {"otp", old.OTP, next.OTP},
 		{"log", old.Log, next.Log}, {"limits", old.Limits, next.Limits},
+		{"rpc", fixedRPC(old.RPC), fixedRPC(next.RPC)},
 		{"descriptors", old.Descriptors == nil, next.Descriptors == nil},
 	} {
 		if !reflect.DeepEqual(member.old, member.next) {
@@ -106,6 +117,18 @@ func fixedChanges(old, next *config.Config) []string {
 		names = append(names, "policy")
 	}
 	return names
+}
+
+// fixedRPC returns what of the JSON-RPC signer takes effect only at the start.
+func fixedRPC(r *config.RPC) any {
+	if r == nil {
+		return nil
+	}
+	fixed := config.RPC{Listen: r.Listen, Socket: r.Socket, ChainID: r.ChainID}
+	if r.TLS != nil {
+		fixed.TLS = &config.RPCTLS{MinVersion: r.TLS.MinVersion}
+	}
+	return fixed
 }
 
 // policyRemoved reports whether an organization that had a policy has none now.

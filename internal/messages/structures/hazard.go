@@ -19,7 +19,7 @@ const (
 	HazardUnusedTypes         = "eip712/unused-types"          // types that neither domain nor message uses
 	HazardUnlimitedApproval   = "eip712/unlimited-approval"    // 2^96 or more
 	HazardFarDeadline         = "eip712/far-deadline"          // more than FarDeadline ahead
-	HazardOrderWithoutPrice   = "eip712/order-without-price"   // the offerer gets nothing
+	HazardOrderWithoutPrice   = "eip712/order-without-price"   // nothing, or nothing of known worth, comes back
 	HazardHiddenContents      = "eip712/hidden-contents"       // a hash or root takes the place of what is signed
 	HazardDelegatecall        = "eip712/delegatecall"          // another contract's code runs as the account
 	HazardAgentApproval       = "eip712/agent-approval"        // another key may act for the account
@@ -107,6 +107,11 @@ func (r *reading) allHazards(effects []chains.Effect, signer chains.Party) []cha
 		}
 	}
 	hazards = append(hazards, r.hazards...)
+	if r.order {
+		if why := worthless(effects, signer); why != "" {
+			hazards = append(hazards, chains.Hazard{Name: HazardOrderWithoutPrice, Detail: why})
+		}
+	}
 	if signer.IsNone() {
 		return hazards
 	}

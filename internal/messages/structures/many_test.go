@@ -70,7 +70,7 @@ func TestMany(t *testing.T) {
 		}, structures.HazardUnlimitedApproval},
 		"OrderComponents": {func(n int) []byte {
 			return message("OrderComponents", seaport, func(m map[string]any) {
-				m["offer"] = list(m["offer"].([]any)[0], n, "startAmount")
+				m["offer"], m["consideration"] = list(m["offer"].([]any)[0], n, "startAmount"), []any{}
 			})
 		}, ""},
 		"SafeTx with a refund": {func(n int) []byte {

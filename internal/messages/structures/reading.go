@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -77,6 +79,7 @@ type reading struct {
 	hazards []chains.Hazard
 	owners  []owner
 	maxFee  float64
+	order   bool // something is given for a price
 
 	// own changes what depends on which accounts are our own; nil if nothing does.
 	own func(effects []chains.Effect, own func(chains.Party) bool)
@@ -131,6 +134,12 @@ func (d *domain) network() string {
 
 // contracts returns the network of the contracts to which the message is addressed.
 func (d *domain) contracts() *evm.Network { return evm.OnChain(d.id(), d.network()) }
+
+// isWrapped reports whether an asset is the wrapped form of its chain's native asset.
+func isWrapped(asset chains.Asset) bool {
+	id, err := strconv.ParseUint(strings.TrimPrefix(asset.Chain, "eip155:"), 10, 64)
+	return err == nil && evm.OnChain(id, asset.Chain).IsWrapped(asset)
+}
 
 func (d *domain) is(contracts ...evm.Address) bool {
 	return d.contract != nil && slices.Contains(contracts, *d.contract)

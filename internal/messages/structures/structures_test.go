@@ -151,7 +151,7 @@ func TestVariants(t *testing.T) {
 		"any token of a collection":    {listing, []string{`"itemType":"2"`, `"itemType":"5"`}, "send at most 1 units of token 0x", nil},
 		"a delegatecall to MultiSend":  {safe, []string{`"to":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"`, `"to":"0x40A2aCCbd92BCA938b02010E17A5b8929b49130D"`}, "! call", []string{"ethereum/blind-call"}},
 		"an order of another exchange": {polymarket, []string{`"0x4bFb41d5B3570DeFd03C39a9A4D8dE6Bd8B8982E"`, `"0x1230000000000000000000000000000000000abc"`}, "!", []string{structures.HazardUnknownType}},
-		"the other side":               {polymarket, []string{`"side":0`, `"side":1`}, "send token number 777 ", nil},
+		"the other side":               {polymarket, []string{`"side":0`, `"side":1`}, "send at most 50000000 of token number 777 ", nil},
 		"side 2":                       {polymarket, []string{`"side":0`, `"side":2`}, "!", []string{structures.HazardUnknownType}},
 		"operation 2 of a Safe":        {safe, []string{`"operation":1`, `"operation":2`}, "!", []string{structures.HazardUnknownType}},
 		"of no Safe": {safe, []string{`,{"name":"verifyingContract","type":"address"}],"SafeTx"`, `],"SafeTx"`, `,"verifyingContract":"0x1230000000000000000000000000000000000abc"`, ``},

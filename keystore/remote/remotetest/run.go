@@ -190,7 +190,10 @@ func (h Harness) awayAtFirst(t *testing.T) {
 			t.Errorf("%s: ready: %v, want ErrUnavailable", fault, err)
 		}
 		listed := 0
-		for range store.Keys(t.Context(), pin.OrganizationID) {
+		for _, err := range store.Keys(t.Context(), pin.OrganizationID) {
+			if err != nil {
+				t.Errorf("%s: the listing: %v", fault, err)
+			}
 			listed++
 		}
 		if listed != 1 {
