@@ -74,35 +74,39 @@ var chainRules = map[uint64]rules{
 	evm.TempoTestnet: tempoRules,
 }
 
-// gasCap returns the largest gas that some fork includes, and its sources. ok is false if
-// there is no cap.
-func (r *rules) gasCap() (most uint64, source string, ok bool) {
-	if !r.capped || len(r.forks) == 0 {
-		return r.most, r.source, r.capped
+// gasCap returns the largest gas that some fork includes. ok is false if there is no cap.
+func (r *rules) gasCap() (most uint64, ok bool) {
+	most = r.most
+	for i := range r.forks {
+		most = max(most, r.forks[i].maxGas)
 	}
-	for _, f := range r.forks {
-		most = max(most, f.maxGas)
+	return most, r.capped
+}
+
+// capSource names what sets the cap of gas.
+func (r *rules) capSource() string {
+	if len(r.forks) == 0 {
+		return r.source
 	}
-	return most, r.each(func(f *fork) (string, uint64) { return f.gasSource + ", " + f.name, f.maxGas }), true
+	return r.each(func(f *fork) (string, uint64) { return f.gasSource + ", " + f.name, f.maxGas })
 }
 
 // leastGas returns the gas that the transaction costs before it runs, in the fork that asks
-// least, and what each asks.
-func (r *rules) leastGas(tx *transaction) (least uint64, each string) {
+// least.
+func (r *rules) leastGas(tx *transaction) (least uint64) {
 	least = r.forks[0].prices.of(tx)
-	for _, f := range r.forks {
-		least = min(least, f.prices.of(tx))
+	for i := range r.forks {
+		least = min(least, r.forks[i].prices.of(tx))
 	}
-	return least, r.each(func(f *fork) (string, uint64) { return f.name, f.prices.of(tx) })
+	return least
 }
 
-// maxInitCode returns the longest code that creates a contract in some fork, and the
-// longest in each.
-func (r *rules) maxInitCode() (most int, each string) {
-	for _, f := range r.forks {
-		most = max(most, f.maxInitCode)
+// maxInitCode returns the longest code that creates a contract in some fork.
+func (r *rules) maxInitCode() (most int) {
+	for i := range r.forks {
+		most = max(most, r.forks[i].maxInitCode)
 	}
-	return most, r.each(func(f *fork) (string, uint64) { return f.name, uint64(f.maxInitCode) })
+	return most
 }
 
 // each says what the bound is in each fork, if there are several.

@@ -68,13 +68,12 @@ func (tx *transaction) hazards(effects []chains.Effect) []chains.Hazard {
 // limitHazards adds the hazards of gas and size.
 func (tx *transaction) limitHazards(h *evm.HazardList) {
 	known := chainRules[tx.chainID]
-	if most, source, capped := known.gasCap(); capped {
-		if tx.limits.GasCap > 0 {
-			most, source = tx.limits.GasCap, "as configured"
+	if most, capped := known.gasCap(); capped && tx.gas > cmp.Or(tx.limits.GasCap, most) {
+		source := "as configured"
+		if tx.limits.GasCap == 0 {
+			source = known.capSource()
 		}
-		if tx.gas > most {
-			h.Add(HazardGasOverCap, "gas %d is over the cap of %d (%s): the network does not include it", tx.gas, most, source)
-		}
+		h.Add(HazardGasOverCap, "gas %d is over the cap of %d (%s): the network does not include it", tx.gas, cmp.Or(tx.limits.GasCap, most), source)
 	}
 	if size, most := tx.signedSize(), cmp.Or(tx.limits.MaxSize, DefaultMaxSize); size > most {
 		h.Add(HazardOversize, "%d bytes once signed are over %d: nodes do not relay it", size, most)
@@ -120,10 +119,12 @@ func (tx *transaction) neverIncluded(h *evm.HazardList) {
 	if len(known.forks) == 0 {
 		return
 	}
-	if least, each := known.leastGas(tx); tx.gas < least {
+	if least := known.leastGas(tx); tx.gas < least {
+		each := known.each(func(f *fork) (string, uint64) { return f.name, f.prices.of(tx) })
 		h.Add(HazardNeverIncluded, "gas %d is below the %d that the transaction costs before it runs (%s)", tx.gas, least, each)
 	}
-	if most, each := known.maxInitCode(); tx.creation && tx.data.Len() > most {
+	if most := known.maxInitCode(); tx.creation && tx.data.Len() > most {
+		each := known.each(func(f *fork) (string, uint64) { return f.name, uint64(f.maxInitCode) })
 		h.Add(HazardNeverIncluded, "%d bytes of init code are over %d (%s)", tx.data.Len(), most, each)
 	}
 }
