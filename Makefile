@@ -68,6 +68,8 @@ prove:
 	COUNTERSIGN_PROVE=100000 go test $(LIMIT) -count=1 -run KilledWhileAdopting ./internal/cli
 	COUNTERSIGN_PROVE=10 go test $(LIMIT) -count=1 -run LogDrill ./internal/cli
 	COUNTERSIGN_PROVE=5000 go test $(LIMIT) -count=1 -run MessageLibraries ./interop
+	COUNTERSIGN_PROVE=1000 go test $(LIMIT) -count=1 -run OrdinaryIsSigned .
+	COUNTERSIGN_PROVE=5000 go test $(LIMIT) -count=1 -run RegisteredWallets ./interop
 
 # Measures whether the duration of signing depends on the secret. |t| below 5 shows no
 # leak, above 10 a leak, as the control has. Needs a quiet machine.
@@ -151,9 +153,10 @@ vuln:
 	cd keystore/kms && ../../.ci/vuln $(VULN) ./...
 
 # Builds the release of the current commit in dist, reproducibly: static binaries
-# without cgo, a dynamic one that supports HSMs, SBOMs, man pages and completions.
+# without cgo, with and without key services, a dynamic one that supports HSMs, SBOMs, man
+# pages and completions.
 release: sbom man completions
-	cd dist && sha256sum countersign-linux-* countersign-darwin-* countersign-hsm-linux-* *.cdx.json > SHA256SUMS
+	cd dist && sha256sum countersign-linux-* countersign-darwin-* countersign-hsm-linux-* countersign-kms-linux-* *.cdx.json > SHA256SUMS
 
 # Builds the binaries of the release.
 binaries:
@@ -164,6 +167,7 @@ sbom: binaries
 	cd packaging/sbom && go build -o ../../dist/.sbom .
 	cd dist && ./.sbom countersign-linux-* countersign-darwin-* > countersign.cdx.json
 	cd dist && ./.sbom countersign-hsm-* > countersign-hsm.cdx.json
+	cd dist && ./.sbom countersign-kms-* > countersign-kms.cdx.json
 
 # Writes the man pages.
 man:

@@ -2,6 +2,7 @@ package countersign_test
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"os"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/messages/bip137"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/messages"
 )
@@ -45,6 +47,9 @@ func (r *reported) intent(t *testing.T) activity.Intent {
 		message.Payload = string(personal.Preimage(personal.EthereumPrefix, []byte(r.Payload)))
 	case "tron personal":
 		message.Payload = string(personal.Preimage(personal.TronPrefix, []byte(r.Payload)))
+	case "bitcoin":
+		message.Payload = hex.EncodeToString(bip137.Preimage([]byte(r.Payload)))
+		message.Encoding, message.HashFunction = activity.EncodingHex, activity.HashDoubleSHA256
 	case "solana text":
 		message.SignWith, message.HashFunction = "key-2", activity.HashNotApplicable
 	default:

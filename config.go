@@ -24,6 +24,11 @@ type Config struct {
 	// Keystore finds the keys that sign. The engine closes it.
 	Keystore keystore.Keystore
 
+	// Wallets are the registered wallets: Bitcoin wallets of several keys, some of them of
+	// others, whose inputs and change are the organizations' own. Default: those that the
+	// Keystore keeps, if it is a keystore.WalletRegistry.
+	Wallets keystore.WalletRegistry
+
 	// AllowHazards names the hazards, such as "ethereum/no-chain-id", that may be
 	// signed for every organization. AllHazards allows all. Default: none.
 	AllowHazards []string
@@ -139,6 +144,9 @@ const MaxRequestWindow = 10 * 365 * 24 * time.Hour
 func (c *Config) setDefaults() error {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if registry, ok := c.Keystore.(keystore.WalletRegistry); ok && c.Wallets == nil {
+		c.Wallets = registry
 	}
 	if c.Now == nil {
 		c.Now = time.Now

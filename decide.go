@@ -62,17 +62,21 @@ func (e *Engine) canWait(ctx context.Context, caller *request.Caller) (bool, err
 // configuration, nor the organization, nor the rules that cover them allow. A plain
 // Policy is asked only about hazards that are allowed.
 func (e *Engine) ask(ctx context.Context, s *request.Submission, votes []access.Vote, spent access.SpentReader) (access.Decision, error) {
-	readings := readingsOf(s)
+	readings, used := readingsOf(s), walletsOf(s)
 	if e.config.Policy == nil {
-		return access.Decision{Readings: readings.Digest(), ReadWith: readings.Sources()}, e.refuseHazards(s.Intent, s.Caller.Organization, s.Task.Hazards(), nil)
+		return access.Decision{Readings: readings.Digest(), ReadWith: readings.Sources(), Wallets: used},
+			e.refuseHazards(s.Intent, s.Caller.Organization, s.Task.Hazards(), nil)
 	}
 	authorization, err := e.authorization(ctx, s)
 	if err != nil {
 		return access.Decision{}, err
 	}
+	if spent != nil && authorization.Wallet != nil {
+		spent = e.records.Spent(authorization.Wallet.ChargeID) // without what a cosigner's request was charged for it
+	}
 	authorization.Votes, authorization.Spent = votes, spent
 	decision, err := e.askPolicy(ctx, authorization)
-	decision.Readings, decision.ReadWith = readings.Digest(), readings.Sources()
+	decision.Readings, decision.ReadWith, decision.Wallets = readings.Digest(), readings.Sources(), used
 	return decision, err
 }
 
@@ -80,6 +84,10 @@ func (e *Engine) ask(ctx context.Context, s *request.Submission, votes []access.
 // ledger.
 func (e *Engine) authorization(ctx context.Context, s *request.Submission) (access.Authorization, error) {
 	effects, keys, err := s.Task.Effects(ctx)
+	var wallet *access.SigningWallet
+	if prepared := s.Signing(); prepared != nil {
+		wallet = prepared.Wallet()
+	}
 	return access.Authorization{
 		Organization: s.Caller.Organization,
 		User:         s.Caller.Member.User,
@@ -89,6 +97,7 @@ func (e *Engine) authorization(ctx context.Context, s *request.Submission) (acce
 		Hazards:      s.Task.Hazards(),
 		Effects:      effects,
 		Keys:         keys,
+		Wallet:       wallet,
 		Now:          e.config.Now(),
 		Readings:     readingsOf(s),
 	}, err
@@ -106,6 +115,14 @@ func redacted(intent activity.Intent) activity.Intent {
 func readingsOf(s *request.Submission) chains.Readings {
 	if prepared := s.Signing(); prepared != nil {
 		return prepared.Readings()
+	}
+	return nil
+}
+
+// walletsOf returns the registered wallets that what is signed spends from or pays to.
+func walletsOf(s *request.Submission) []activity.RegisteredWallet {
+	if prepared := s.Signing(); prepared != nil {
+		return prepared.Wallets()
 	}
 	return nil
 }

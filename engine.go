@@ -71,7 +71,7 @@ func New(config Config) (*Engine, error) {
 func (e *Engine) furnish(table intents.Table) {
 	c := &e.config
 	e.reader = signing.Reader{
-		Chains: table, Operations: e.operations, Keystore: c.Keystore, Descriptors: c.Descriptors,
+		Chains: table, Operations: e.operations, Keystore: c.Keystore, Wallets: c.Wallets, Descriptors: c.Descriptors,
 		Unverified: c.ReleaseUnverifiedSignatures, Now: c.Now,
 	}
 	e.records = records.Keeper{

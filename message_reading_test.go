@@ -38,7 +38,9 @@ var mysteryText = strings.ReplaceAll(permitText, `"Permit"`, `"Mystery"`)
 func hazardsOf(t *testing.T, text string, changes ...func(*countersign.Config)) (hazards []string, effects []chains.Effect, digest [32]byte, readings chains.Readings) {
 	t.Helper()
 	f := enginetest.New(t, append(changes, withHazards(countersign.AllHazards))...)
-	prepared, err := f.Engine.Prepare(t.Context(), enginetest.Organization, payload(text, activity.EncodingEIP712, activity.HashNone))
+	intent := payload(text, activity.EncodingEIP712, activity.HashNone)
+	intent.SignWith = "key-1" // some messages are of Tron
+	prepared, err := f.Engine.Prepare(t.Context(), enginetest.Organization, intent)
 	if err != nil {
 		t.Fatal(err)
 	}

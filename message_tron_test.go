@@ -3,6 +3,7 @@ package countersign_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign"
@@ -48,5 +49,62 @@ func TestTronRawDataAsTransaction(t *testing.T) {
 		if _, err := f.Engine.Prepare(t.Context(), enginetest.Organization, refused); err == nil {
 			t.Errorf("%s was taken", name)
 		}
+	}
+}
+
+// tronPolicy allows a spender up to 400 USDT a day, on Tron.
+const tronPolicy = `schema: countersign.policy/1
+lists:
+  spender: [TJRabPrwbZy45sbavfcjinPJC18kjpRTv8]
+assets:
+  usdt: {chain: tron, token: TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t, decimals: 6}
+limits:
+  - {name: usdt-day, asset: usdt, max: "400", window: 24h, per: key}
+rules:
+  - {name: permits, allow: approve, on: tron, when: "effect.asset == usdt && effect.to in spender", limit: usdt-day}
+`
+
+// TestTronTypedData checks that typed data of Tron (TIP-712) is judged by the rules and limits
+// of Tron, and signed by the key at a Tron address. The same permit on a chain of EIP-155 is
+// not covered.
+func TestTronTypedData(t *testing.T) {
+	f := enginetest.New(t, withPolicy(t, tronPolicy))
+	permit := func(chainID, token, owner, spender, amount, nonce string) string {
+		return strings.NewReplacer(`"chainId":"1"`, `"chainId":"`+chainID+`"`, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", token,
+			enginetest.Address, owner, "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", spender).Replace(permitOf(amount, nonce))
+	}
+	const (
+		account = "TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn"
+		usdt    = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
+		spender = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
+	)
+	submit := func(signWith, text string) error {
+		intent := payload(text, activity.EncodingEIP712, activity.HashNone)
+		intent.SignWith = signWith
+		_, err := submitIntent(t, f, intent)
+		return err
+	}
+	for _, signed := range []struct {
+		signWith, text string
+	}{
+		{account, permit("728126428", usdt, account, spender, "250000000", "0")},
+		{"key-1", permit("728126428", "0xa614f803b6fd780986a42c78ec9c7f77e6ded13c", enginetest.Address, "415cbdd86a2fa8dc4bddd8a8f69dba48572eec07fb", "150000000", "1")},
+	} {
+		if err := submit(signed.signWith, signed.text); err != nil {
+			t.Errorf("%s: %v", signed.text, err)
+		}
+	}
+	for name, text := range map[string]string{
+		"over the limit":   permit("728126428", usdt, account, spender, "1", "2"),
+		"to a stranger":    permit("728126428", usdt, account, "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "1", "3"),
+		"on Ethereum":      permit("1", "0xa614f803b6fd780986a42c78ec9c7f77e6ded13c", enginetest.Address, "0x5cbdd86a2fa8dc4bddd8a8f69dba48572eec07fb", "1", "4"),
+		"of another token": permit("728126428", spender, account, spender, "1", "5"),
+	} {
+		if err := submit("key-1", text); err == nil {
+			t.Errorf("%s: signed", name)
+		}
+	}
+	if err := submit(enginetest.Address, permit("728126428", usdt, account, spender, "1", "6")); err == nil || !strings.Contains(err.Error(), "Tron") {
+		t.Errorf("the key's Ethereum address: %v", err)
 	}
 }

@@ -179,7 +179,7 @@ func (e *Engine) begin(ctx context.Context, s *request.Submission) (*store.Activ
 			}
 			return nil, err
 		}
-		s.Charges = store.Charges{By: s.Request.Fingerprint, List: s.Decision.Charges}
+		s.Charges = store.Charges{By: s.ChargedBy(), List: s.Decision.Charges}
 		if s.Waits {
 			s.Charges.List = nil // charged with the last vote
 		}

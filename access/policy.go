@@ -68,6 +68,10 @@ type Authorization struct {
 	// Keys are the keys that would sign.
 	Keys []SigningKey
 
+	// Wallet is the registered wallet that every input to be signed is of, nil if there is
+	// none, or if several wallets sign.
+	Wallet *SigningWallet
+
 	// Votes are the approvals that count, the submitter's own first.
 	Votes []Vote
 
@@ -86,6 +90,16 @@ type SigningKey struct {
 	WalletName string
 	Path       string   // derivation path, such as m/84'/0'/0'/1/0
 	Addresses  []string // on the chain of the transaction
+}
+
+// SigningWallet is a registered wallet as a policy sees it.
+type SigningWallet struct {
+	ID   string // SHA-256 of its policy, in hex
+	Name string
+
+	// ChargeID identifies what the transaction takes from the wallet. Limits count that once,
+	// whichever keys of the wallet sign it in whichever requests.
+	ChargeID store.Fingerprint
 }
 
 // Vote is an approval by a user.
@@ -107,6 +121,10 @@ type Decision struct {
 	// ReadWith has the digests of those descriptors in lower-case hex, each once. The
 	// engine sets it.
 	ReadWith []string
+
+	// Wallets are the registered wallets that the transaction spends from or pays to. The
+	// engine sets it.
+	Wallets []activity.RegisteredWallet
 
 	// Rules names the rules that decided, each once, in the order of the effects.
 	Rules []string

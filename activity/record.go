@@ -141,6 +141,17 @@ type Decision struct {
 	// digest. Both are empty if no descriptor applied.
 	Readings string   `json:"readings,omitempty"`
 	ReadWith []string `json:"readWith,omitempty"`
+
+	// Wallets are the registered wallets that the transaction spends from or pays to.
+	Wallets []RegisteredWallet `json:"wallets,omitempty"`
+}
+
+// RegisteredWallet is a Bitcoin wallet of several keys, as it was registered when a
+// transaction was judged.
+type RegisteredWallet struct {
+	Name   string `json:"name"`
+	Digest string `json:"digest"`         // lower-case hex SHA-256 of its policy
+	Leaf   string `json:"leaf,omitempty"` // id of the leaf of its registration in the log
 }
 
 // Charge is an amount that a limit has counted for an activity.

@@ -12,9 +12,9 @@ import (
 // storedSchema is the version of the stored form.
 const storedSchema = "countersign.activity/2"
 
-// stored is the form of a record in a store. It has the body once, and the parameters as a
+// storedRecord is the form of a record in a store. It has the body once, and the parameters as a
 // range of it.
-type stored struct {
+type storedRecord struct {
 	Schema     string          `json:"schema"`
 	ID         string          `json:"id"`
 	Type       Type            `json:"type"`
@@ -38,7 +38,7 @@ type stored struct {
 // Encode returns the record in the form for a store.
 func (r *Record) Encode() []byte {
 	request := r.Request
-	form := stored{
+	form := storedRecord{
 		Schema: storedSchema, ID: r.ID, Type: request.Type, Status: r.Status,
 		Org: request.OrganizationID, Time: request.TimestampMs, Proofs: request.GenerateAppProofs,
 		Hash: request.Fingerprint[:], Body: string(request.Body),
@@ -60,7 +60,7 @@ func (r *Record) Encode() []byte {
 // that recorded activities stay readable if [Decode] becomes stricter. The record's Request
 // has no Intent.
 func DecodeRecord(encoded []byte) (*Record, error) {
-	var form stored
+	var form storedRecord
 	if err := json.Unmarshal(encoded, &form); err != nil {
 		return nil, fmt.Errorf("stored activity: %w", err)
 	}
@@ -89,7 +89,7 @@ func DecodeRecord(encoded []byte) (*Record, error) {
 	return record, nil
 }
 
-func (s *stored) check() error {
+func (s *storedRecord) check() error {
 	start, end := s.Parameters[0], s.Parameters[1]
 	switch {
 	case s.Schema != storedSchema:

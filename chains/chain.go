@@ -32,6 +32,9 @@ type Chain interface {
 
 	// HazardNames returns the closed list of the chain's hazards.
 	HazardNames() []string
+
+	// Words returns what the chain is called in policies, names and descriptions.
+	Words() Words
 }
 
 // Transaction is a transaction that was parsed strictly: a view of the raw bytes. Its
@@ -127,6 +130,29 @@ type WalletSigning interface {
 	// Balance returns the net amount of the native asset that leaves the wallets that
 	// sign, including the fee. It is unknown if the bytes do not bound it.
 	Balance() Quantity
+}
+
+// RegisteredHolders is implemented by Holders that know the organization's registered wallets.
+type RegisteredHolders interface {
+	Holders
+
+	// Registered returns them. The list must not be changed.
+	Registered() []keystore.Registration
+}
+
+// RegisteredSigning is implemented by signings of transactions that registered wallets have
+// parts in. Its methods depend on the holders.
+type RegisteredSigning interface {
+	WalletSigning
+
+	// Registered returns the registered wallets that the transaction spends from or pays to,
+	// first those that the request signs for. only is true if every input that it signs is
+	// of the first one.
+	Registered() (used []keystore.Registration, only bool)
+
+	// ChargeID identifies what the transaction takes from a wallet, whichever keys of the
+	// wallet sign in whichever requests.
+	ChargeID(wallet keystore.Registration) [32]byte
 }
 
 // SignatureAppender is implemented by signings that can return the signature alone, for

@@ -71,21 +71,25 @@ var networks = map[string]Network{
 	"eip155:11155111":   {"Sepolia", "ETH", 18},
 	"eip155:11155420":   {"OP Sepolia", "ETH", 18},
 	"eip155:1666600000": {"Harmony", "ONE", 18},
+
+	"solana": {"Solana", "SOL", 9},
+	"tron":   {"Tron", "TRX", 6},
+	"bip122": {"Bitcoin", "BTC", 8},
+	"eip155": {"", unnamed, 18},
 }
 
-// NetworkOf returns the network with a CAIP-2 id, or of a namespace.
+// unnamed stands for the ticker of a native asset that is not known.
+const unnamed = "native"
+
+// NetworkOf returns the network with a CAIP-2 id, or that of its namespace. Of a namespace
+// that is not in the table, amounts are shown in smallest units.
 func NetworkOf(chain string) Network {
 	if network, ok := networks[chain]; ok {
 		return network
 	}
 	namespace, _, _ := strings.Cut(chain, ":")
-	switch namespace {
-	case "solana":
-		return Network{"Solana", "SOL", 9}
-	case "tron":
-		return Network{"Tron", "TRX", 6}
-	case "bip122":
-		return Network{"Bitcoin", "BTC", 8}
+	if network, ok := networks[namespace]; ok {
+		return network
 	}
-	return Network{"", "native", 18}
+	return Network{"", "of the smallest unit of " + namespace, 0}
 }

@@ -2,6 +2,7 @@ package chains
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -132,6 +133,9 @@ func (s sentence) call() string {
 
 func (s sentence) message() string {
 	text := "sign a message" + s.function()
+	if s.Undecoded && s.Function != "" {
+		text = "sign a message (" + foreign(s.Function) + ")"
+	}
 	if !s.To.IsNone() {
 		text += " for " + s.party(s.To)
 	}
@@ -146,6 +150,19 @@ func (s sentence) function() string {
 		return ""
 	}
 	return " (" + s.Function + ")"
+}
+
+// foreign quotes text that comes from outside and is not a number, so that it cannot be read
+// as a part of the sentence.
+func foreign(text string) string {
+	if strings.Trim(text, "0123456789") == "" {
+		return text
+	}
+	rest := ""
+	if runes := []rune(text); len(runes) > maxLabel {
+		text, rest = string(runes[:maxLabel]), "…"
+	}
+	return strings.ReplaceAll(strconv.QuoteToASCII(text), "  ", ` \x20`) + rest
 }
 
 func (s sentence) toParty(before string) string {
@@ -273,7 +290,7 @@ func (s sentence) asset() string {
 	case s.Asset.IsNone():
 		return "nothing"
 	case s.Asset.TokenID != "":
-		return "token " + s.Asset.TokenID
+		return "token " + foreign(s.Asset.TokenID)
 	}
 	return "token " + s.party(s.Asset.Token)
 }

@@ -16,7 +16,7 @@ const summarySchema = "countersign.summary/2"
 // summaryTables is the version of the tables that decode effects and fields. It is part
 // of the canonical form, so that machines that decode differently report a difference in
 // version and not in the transaction.
-const summaryTables = 1
+const summaryTables = 3
 
 // MaxSummaryBytes is the length of the longest byte string that a summary holds whole.
 // Of a longer one it holds the first MaxSummaryBytes, and the SHA-256 of all bytes.
@@ -61,6 +61,10 @@ type Field struct {
 	// Shown is displayed instead of the value, such as the address of a script on one
 	// network. It is not part of the canonical form.
 	Shown string `json:"-"`
+
+	// Key is the name that policies have for the field, see Field.As. It is not part of the
+	// canonical form: labels are for people, and may change.
+	Key string `json:"-"`
 }
 
 // Text is a field with text. The text may come from the transaction, so a renderer must

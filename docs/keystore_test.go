@@ -39,10 +39,14 @@ func (r *remoteKeys) add(organizationID string, info keystore.KeyInfo) error {
 	if err != nil {
 		return err
 	}
+	nested, err := keystore.NestedLocator(info.PublicKey)
+	if err != nil {
+		return err
+	}
 	if r.keys[organizationID] == nil {
 		r.keys[organizationID] = map[keystore.Locator]*remoteKey{}
 	}
-	for _, locator := range append(keystore.Locators(info.PublicKey), taproot, keystore.ByID(info.ID)) {
+	for _, locator := range append(keystore.Locators(info.PublicKey), taproot, nested, keystore.ByID(info.ID)) {
 		r.keys[organizationID][locator] = &remoteKey{store: r, name: organizationID + "/" + info.ID, info: info}
 	}
 	r.infos[organizationID] = append(r.infos[organizationID], info)

@@ -73,7 +73,7 @@ func firstBuffer(length int64) int {
 }
 
 func tooLarge(limit int) error {
-	return activity.NewError(activity.ReasonRequestInvalid, "", nil, "the body is longer than %d bytes", limit)
+	return activity.NewError(activity.ReasonRequestInvalid, "", nil, "the body is longer than %d bytes: split what it asks for; a PSBT is shorter with fewer inputs, or with taproot inputs, which need no previous transactions, and 'countersign sign' takes up to 32 MiB", limit)
 }
 
 func (h *handler) refuseBody(err error, limit int) error {

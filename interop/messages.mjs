@@ -9,6 +9,7 @@
 //   {op: "personal", message, secret}           → {signatures: {viem, ethers, sigUtil}}
 //   {op: "authorization", authorization, secret} → {signatures: {viem, sigUtil}}
 //   {op: "tron", message, secret}               → {signature, signer}
+//   {op: "tip712", document, secret}            → {signature, valid}
 //   {op: "tronVerify", message, signature}      → {signer}
 //   {op: "offchain", message, secret}           → {bytes, signature}
 //   {op: "offchainRead", bytes}                 → {message}
@@ -19,7 +20,7 @@ import * as sigUtil from '@metamask/eth-sig-util';
 import * as offchain from '@solana/offchain-messages';
 import { createKeyPairFromPrivateKeyBytes } from '@solana/kit';
 import { SigningKey, TypedDataEncoder, Wallet } from 'ethers';
-import { utils as tron, TronWeb } from 'tronweb';
+import { Trx, utils as tron, TronWeb } from 'tronweb';
 import { hashTypedData } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { serve } from './lines.mjs';
@@ -89,6 +90,11 @@ const operations = {
     const web = new TronWeb({ fullHost: 'http://127.0.0.1:1' });
     const signature = await web.trx.signMessageV2(text, secret);
     return { signature: bare(signature), signer: await web.trx.verifyMessageV2(text, signature) };
+  },
+  tip712: ({ document, secret }) => {
+    const { domain, types, primaryType, message } = JSON.parse(document);
+    const signature = Trx.signTypedData(domain, reachable({ types, primaryType }), message, secret);
+    return { signature: bare(signature), valid: Trx.verifyTypedData(domain, reachable({ types, primaryType }), message, signature, TronWeb.address.fromPrivateKey(secret)) };
   },
   tronVerify: ({ message, signature }) => ({ signer: tron.message.verifyMessage(Buffer.from(message, 'hex').toString('utf8'), `0x${signature}`) }),
   offchain: async ({ message, secret }) => {

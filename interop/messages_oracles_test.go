@@ -51,7 +51,8 @@ func TestMessageLibraries(t *testing.T) {
 		name string
 		run  func(*testing.T, *messagePeer)
 	}{
-		{"typed data", randomTypedData}, {"eth-sig-util values", sigUtilValues}, {"eth-sig-util documents", sigUtilDocuments},
+		{"typed data", randomTypedData}, {"typed data of Tron", randomTronTypedData}, {"domains with text", textDomains},
+		{"eth-sig-util values", sigUtilValues}, {"eth-sig-util documents", sigUtilDocuments},
 		{"personal", randomPersonalMessages}, {"authorizations", randomAuthorizations},
 		{"off-chain", randomOffchainMessages}, {"off-chain mutations", offchainMutations}, {"off-chain lengths", offchainLengths},
 	} {

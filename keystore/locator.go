@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"github.com/btcsuite/btcd/address/v2"
 	"github.com/google/uuid"
 )
 
@@ -17,6 +18,7 @@ const (
 	byHash160                        // RIPEMD-160(SHA-256(compressed point)): Bitcoin
 	byTaproot                        // x-only output key of BIP-86 (tweaked, no script): Bitcoin
 	byEd25519                        // the 32-byte public key: Solana
+	byNested                         // hash160 of the key's P2WPKH script, as P2SH has it (BIP-49): Bitcoin
 )
 
 // Locator identifies a key within an organization by its id or by one of its addresses. It is a
@@ -48,6 +50,9 @@ func ByHash160(hash [20]byte) Locator { return newLocator(byHash160, hash[:]) }
 // address.
 func ByTaproot(outputKey [32]byte) Locator { return newLocator(byTaproot, outputKey[:]) }
 
+// ByNested locates a secp256k1 key by the hash in its P2SH-P2WPKH address.
+func ByNested(scriptHash [20]byte) Locator { return newLocator(byNested, scriptHash[:]) }
+
 // ByEd25519 locates an Ed25519 key by its public key.
 func ByEd25519(publicKey [32]byte) Locator { return newLocator(byEd25519, publicKey[:]) }
 
@@ -66,17 +71,20 @@ func (l Locator) UUID() (id uuid.UUID, ok bool) {
 // IsTaproot reports whether the key is located by taproot.
 func (l Locator) IsTaproot() bool { return l.kind == byTaproot }
 
+// IsNested reports whether the key is located by P2SH-P2WPKH.
+func (l Locator) IsNested() bool { return l.kind == byNested }
+
 // String returns the locator in a form for logs.
 func (l Locator) String() string {
 	size := len(l.data)
-	if l.kind == byKeccak || l.kind == byHash160 {
+	if l.kind == byKeccak || l.kind == byHash160 || l.kind == byNested {
 		size = 20
 	}
 	return fmt.Sprintf("%d:%s", l.kind, hex.EncodeToString(l.data[:size]))
 }
 
 // Locators returns the locators of a public key, one for each kind of address that it has on
-// any chain, except taproot (see [TaprootLocator]).
+// any chain, except those of its scripts (see [TaprootLocator] and [NestedLocator]).
 func Locators(pub PublicKey) []Locator {
 	switch pub.Curve() {
 	case CurveSecp256k1:
@@ -96,4 +104,14 @@ func TaprootLocator(pub PublicKey) (Locator, error) {
 		return Locator{}, err
 	}
 	return ByTaproot(outputKey), nil
+}
+
+// NestedLocator returns the locator of a secp256k1 key's P2SH-P2WPKH address (BIP-49). A backend
+// with many keys can compute it at the first look-up of this kind.
+func NestedLocator(pub PublicKey) (Locator, error) {
+	if pub.Curve() != CurveSecp256k1 {
+		return Locator{}, fmt.Errorf("%w: %v has no P2SH-P2WPKH address", ErrUnsupported, pub.Curve())
+	}
+	witness := append([]byte{0, 20}, pub.hash160[:]...) // OP_0, then the hash
+	return ByNested([20]byte(address.Hash160(witness))), nil
 }

@@ -56,7 +56,7 @@ func TestLocatorKinds(t *testing.T) {
 	seen := map[keystore.Locator]string{{}: "zero"}
 	for name, at := range map[string]keystore.Locator{
 		"keccak": keystore.ByKeccak([20]byte{}), "hash160": keystore.ByHash160([20]byte{}),
-		"taproot": keystore.ByTaproot([32]byte{}), "ed25519": keystore.ByEd25519([32]byte{}),
+		"taproot": keystore.ByTaproot([32]byte{}), "nested": keystore.ByNested([20]byte{}), "ed25519": keystore.ByEd25519([32]byte{}),
 		"id": keystore.ByID("00000000-0000-0000-0000-000000000000"),
 	} {
 		if other, taken := seen[at]; taken {
@@ -82,5 +82,21 @@ func TestTaprootLocator(t *testing.T) {
 	solana := parse(t, keystore.CurveEd25519, strings.Repeat("01", 32))
 	if at, err := keystore.TaprootLocator(solana); err == nil || at != (keystore.Locator{}) {
 		t.Errorf("an Ed25519 key has taproot locator %v", at)
+	}
+}
+
+// TestNestedLocator: the first receiving address of BIP-49's test wallet.
+func TestNestedLocator(t *testing.T) {
+	pub := parse(t, keystore.CurveSecp256k1, "03a1af804ac108a8a51782198c2d034b28bf90c8803f5a53f76276fa69a4eae77f")
+	want, err := hex.DecodeString("336caa13e08b96080a32b5d818d59b4ab3b36742")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at, err := keystore.NestedLocator(pub); err != nil || at != keystore.ByNested([20]byte(want)) || !at.IsNested() {
+		t.Errorf("nested locator %v, %v, want the script hash %x", at, err, want)
+	}
+	solana := parse(t, keystore.CurveEd25519, strings.Repeat("01", 32))
+	if at, err := keystore.NestedLocator(solana); err == nil || at != (keystore.Locator{}) {
+		t.Errorf("an Ed25519 key has nested locator %v", at)
 	}
 }

@@ -35,3 +35,35 @@ func (w *Wallet) Account(keyID string) (Account, bool) {
 	}
 	return Account{}, false
 }
+
+// RegisteredWallet is a Bitcoin wallet whose outputs are scripts of several keys, some of them
+// of others (BIP-388), and that a person of the organization has registered as the
+// organization's own. Package walletpolicy implements it.
+type RegisteredWallet interface {
+	// Name is the name that people gave it, unique within the organization.
+	Name() string
+
+	// Digest identifies the wallet: it commits to its name, its scripts and all its keys.
+	Digest() [32]byte
+
+	// Place returns which address of the wallet a key belongs to, by the key's origin: the
+	// fingerprint of its master key, and the path from it. ok is false if it belongs to none.
+	// An origin is a claim: only Script proves what belongs to the wallet.
+	Place(fingerprint [4]byte, path []uint32) (change bool, index uint32, ok bool)
+
+	// Script derives the output script of a receiving or a change address from all keys.
+	Script(change bool, index uint32) ([]byte, error)
+}
+
+// Registration is a registered wallet with what is recorded about its registration.
+type Registration struct {
+	RegisteredWallet
+	Leaf string // id of the leaf in the organization's log; empty without a log
+}
+
+// WalletRegistry is implemented by keystores that know registered wallets.
+type WalletRegistry interface {
+	// Registered returns the organization's registered wallets, sorted by name. The caller
+	// must not change the list.
+	Registered(ctx context.Context, organizationID string) ([]Registration, error)
+}

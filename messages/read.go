@@ -37,7 +37,7 @@ type Reader struct {
 func (r Reader) Read(payload string, encoding activity.Encoding, hash activity.HashFunction) (chains.Transaction, error) {
 	switch {
 	case encoding == activity.EncodingEIP712 && hash == activity.HashNone:
-		return r.readFor(ethereum.Name, func() (chains.Transaction, error) { return r.typed([]byte(payload)) })
+		return r.typed([]byte(payload))
 	case encoding == activity.EncodingAuthorization && hash == activity.HashNone:
 		return r.readFor(ethereum.Name, func() (chains.Transaction, error) { return delegation.Parse([]byte(payload)) })
 	case encoding == activity.EncodingEIP712, encoding == activity.EncodingAuthorization:
@@ -65,10 +65,13 @@ func (r Reader) Read(payload string, encoding activity.Encoding, hash activity.H
 		activity.HashDoubleSHA256, activity.HashNone)
 }
 
-// typed reads typed data, whose fees are bounded by the limits of the chain.
+// typed reads typed data of the chain that its domain is of, whose limits bound its fees.
 func (r Reader) typed(text []byte) (chains.Transaction, error) {
-	chain, _ := r.Chain(ethereum.Name).(ethereum.Chain) // the default limits for a chain of the embedder's
-	return structures.Reader{Now: r.Now(), MaxFee: chain.MaxFee()}.Parse(text)
+	message, err := structures.Reader{Now: r.Now(), Chain: r.Chain}.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return message, nil
 }
 
 func decode(payload string, encoding activity.Encoding) ([]byte, error) {
@@ -103,10 +106,10 @@ func (r Reader) keccak(raw []byte) (chains.Transaction, error) {
 	personalFor := func(name string) (chains.Transaction, error) {
 		return r.readFor(name, func() (chains.Transaction, error) { return personal.Parse(raw) })
 	}
-	switch {
-	case bytes.HasPrefix(raw, []byte(personal.TronPrefix)):
-		return personalFor(tron.Name)
-	case bytes.HasPrefix(raw, []byte(personal.EthereumPrefix)), bytes.HasPrefix(raw, []byte{0x19, 0x00}):
+	switch chain := personal.ChainOf(raw); {
+	case chain != "":
+		return personalFor(chain)
+	case bytes.HasPrefix(raw, []byte{0x19, 0x00}):
 		return personalFor(ethereum.Name)
 	case len(raw) == 32:
 		return nil, refuse("32 bytes look like a hash, and its preimage is unknown: %s", cure)

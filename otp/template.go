@@ -80,20 +80,20 @@ func defaultEmail(link, logo bool) Template {
 
 var action = regexp.MustCompile(`^\{\{\s*\.(` + variableName + `)\s*\}\}`)
 
-// piece is literal text, or the name of a variable.
-type piece struct {
+// segment is literal text, or the name of a variable.
+type segment struct {
 	text     string
 	variable string
 }
 
-// parseTemplate splits a template into its pieces. It refuses actions other than
+// parseTemplate splits a template into its segments. It refuses actions other than
 // variables, and variables that are not in allowed, unless allowed is nil.
-func parseTemplate(source string, allowed []string) (pieces []piece, err error) {
+func parseTemplate(source string, allowed []string) (segments []segment, err error) {
 	rest := source
 	for {
 		open := strings.Index(rest, "{{")
 		if open < 0 {
-			return append(pieces, piece{text: rest}), nil
+			return append(segments, segment{text: rest}), nil
 		}
 		match := action.FindStringSubmatch(rest[open:])
 		offset := len(source) - len(rest) + open
@@ -103,23 +103,23 @@ func parseTemplate(source string, allowed []string) (pieces []piece, err error) 
 		if allowed != nil && !slices.Contains(allowed, match[1]) {
 			return nil, fmt.Errorf("at byte %d: unknown variable %s: expected one of %s", offset, match[1], strings.Join(allowed, ", "))
 		}
-		pieces = append(pieces, piece{text: rest[:open]}, piece{variable: match[1]})
+		segments = append(segments, segment{text: rest[:open]}, segment{variable: match[1]})
 		rest = rest[open+len(match[0]):]
 	}
 }
 
-func has(pieces []piece, variable string) bool {
-	return slices.ContainsFunc(pieces, func(p piece) bool { return p.variable == variable })
+func has(segments []segment, variable string) bool {
+	return slices.ContainsFunc(segments, func(p segment) bool { return p.variable == variable })
 }
 
 // fill substitutes the variables of a template that is plain text.
 func fill(source string, variables map[string]string) (string, error) {
-	pieces, err := parseTemplate(source, nil)
+	segments, err := parseTemplate(source, nil)
 	if err != nil {
 		return "", err
 	}
 	var out strings.Builder
-	for _, p := range pieces {
+	for _, p := range segments {
 		out.WriteString(p.text)
 		if p.variable != "" {
 			out.WriteString(variables[p.variable])
@@ -131,12 +131,12 @@ func fill(source string, variables map[string]string) (string, error) {
 // fillHTML substitutes the variables of a template that is HTML. html/template
 // escapes each for its context.
 func fillHTML(source string, variables map[string]string) (string, error) {
-	pieces, err := parseTemplate(source, nil)
+	segments, err := parseTemplate(source, nil)
 	if err != nil || source == "" {
 		return "", err
 	}
 	var plain strings.Builder
-	for _, p := range pieces {
+	for _, p := range segments {
 		plain.WriteString(p.text)
 		if p.variable != "" {
 			plain.WriteString(`{{index . "` + p.variable + `"}}`)
@@ -158,7 +158,7 @@ func (t *Template) check() error {
 			return fmt.Errorf("%s %w", part.name, err)
 		}
 	}
-	if pieces, _ := parseTemplate(t.Text, nil); !has(pieces, variableCode) {
+	if segments, _ := parseTemplate(t.Text, nil); !has(segments, variableCode) {
 		return fmt.Errorf("text: {{.%s}} is missing", variableCode)
 	}
 	if strings.ContainsAny(t.Subject, "\r\n") {

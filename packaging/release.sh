@@ -1,7 +1,8 @@
 #!/bin/sh
-# release.sh DIRECTORY [GOOS/GOARCH[/hsm]]… builds the release binaries of the checked-out
+# release.sh DIRECTORY [GOOS/GOARCH[/hsm|/kms]]… builds the release binaries of the checked-out
 # commit into DIRECTORY. They are static, without cgo; with /hsm after a platform it builds
-# the binary that can use an HSM, which is dynamic, with cgo.
+# the binary that can use an HSM, which is dynamic, with cgo, and with /kms the one with key
+# services, from the module keystore/kms.
 #
 # It builds from a clone, so that no uncommitted change gets in, and so that the commit is
 # stamped even in a linked work tree. Every environment variable of the Go tools that affects
@@ -12,7 +13,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 shift
-[ $# -gt 0 ] || set -- linux/amd64 linux/arm64 darwin/arm64 linux/amd64/hsm
+[ $# -gt 0 ] || set -- linux/amd64 linux/arm64 darwin/arm64 linux/amd64/hsm linux/amd64/kms linux/arm64/kms
 
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
@@ -20,12 +21,13 @@ git clone -q "$root" "$tree/source"
 cd "$tree/source"
 for platform; do
   os=${platform%%/*} rest=${platform#*/}
-  arch=${rest%%/*} cgo=0 name=countersign-$os-$arch
+  arch=${rest%%/*} cgo=0 name=countersign-$os-$arch module=. main=./cmd/countersign
   case $rest in
     */hsm) cgo=1 name=countersign-hsm-$os-$arch ;;
-    */*) echo "release.sh: $platform: not GOOS/GOARCH or GOOS/GOARCH/hsm" >&2; exit 2 ;;
+    */kms) name=countersign-kms-$os-$arch module=keystore/kms main=./cmd/countersign-kms ;;
+    */*) echo "release.sh: $platform: not GOOS/GOARCH, GOOS/GOARCH/hsm or GOOS/GOARCH/kms" >&2; exit 2 ;;
   esac
   env -u GOEXPERIMENT -u CGO_CFLAGS -u CGO_CPPFLAGS -u CGO_LDFLAGS CGO_ENABLED=$cgo GOOS="$os" GOARCH="$arch" \
     GOAMD64=v1 GOARM64=v8.0 GOFLAGS=-trimpath GOFIPS140=off GOWORK=off \
-    go build -buildvcs=true -ldflags='-buildid= -extldflags=-Wl,--build-id=none' -o "$out/$name" ./cmd/countersign
+    go build -C "$module" -buildvcs=true -ldflags='-buildid= -extldflags=-Wl,--build-id=none' -o "$out/$name" "$main"
 done

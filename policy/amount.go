@@ -28,7 +28,8 @@ type amount struct {
 // added: 10,000,000 is 10 USDC, and nearly nothing in wei.
 type unit struct {
 	asset  chains.Asset // if native is empty and any is false
-	native string       // CAIP-2 namespace whose native asset it is, on any chain: "eip155"
+	native string       // CAIP-2 namespace whose native asset it is, on any network: "eip155"
+	symbol string       // with native: the only such asset, such as ETH; empty: all
 	any    bool         // smallest units of whatever it is compared with: units('…')
 }
 
@@ -46,7 +47,8 @@ func (u unit) matches(other unit) bool {
 	case u.native != "" && other.native != "":
 		return u.native == other.native
 	case u.native != "":
-		return other.asset.IsNative() && namespaceOf(other.asset.Chain) == u.native
+		return other.asset.IsNative() && namespaceOf(other.asset.Chain) == u.native &&
+			(u.symbol == "" || chains.NetworkOf(other.asset.Chain).Symbol == u.symbol)
 	case other.native != "":
 		return other.matches(u)
 	}
@@ -58,6 +60,8 @@ func (u unit) String() string {
 	switch {
 	case u.any:
 		return "any asset"
+	case u.symbol != "":
+		return u.symbol
 	case u.native != "":
 		return "the native asset of " + u.native
 	}
@@ -159,24 +163,12 @@ func isDigits(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }
 
-// unitNames are the constructors of amounts.
-var unitNames = map[string]struct {
-	decimals int    // digits after the point
-	native   string // namespace whose native asset it is
-}{
-	"wei": {0, "eip155"}, "gwei": {9, "eip155"}, "ether": {18, "eip155"},
-	"lamports": {0, "solana"}, "sol": {9, "solana"},
-	"sun": {0, "tron"}, "trx": {6, "tron"},
-	"sats": {0, "bip122"}, "btc": {8, "bip122"},
-	"units": {0, ""},
-}
-
 // newAmount returns the amount of a constructor, such as ether and "0.5".
-func newAmount(name, text string) (*amount, error) {
-	of := unitNames[name]
-	value, err := parseUnits(text, of.decimals)
+func (v *vocabulary) newAmount(name, text string) (*amount, error) {
+	of := v.units[name]
+	value, err := parseUnits(text, of.Decimals)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &amount{value: value, unit: unit{native: of.native, any: name == "units"}}, nil
+	return &amount{value: value, unit: unit{native: of.namespace, symbol: of.Symbol, any: name == anyUnits}}, nil
 }

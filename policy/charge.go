@@ -97,6 +97,9 @@ func (c *cover) subject(per string, effect *effectView) string {
 	case "key":
 		return single(request.Keys, func(key *access.SigningKey) string { return key.ID })
 	case "wallet":
+		if request.Wallet != nil {
+			return "registered " + request.Wallet.ID // whichever of its keys signs
+		}
 		return single(request.Keys, func(key *access.SigningKey) string {
 			if key.WalletID == "" {
 				return key.ID // a key without a wallet counts as its own

@@ -13,24 +13,29 @@ import (
 	"github.com/countersign-dev/countersign/internal/syntax"
 )
 
-// checkRule refuses a rule that makes no sense, and warns of one that likely allows
-// more than intended.
-func (c *compiler) checkRule(r *rule, n source.Node) {
+// checkRuleName refuses a rule without a name of its own.
+func (c *compiler) checkRuleName(r *rule, n source.Node) {
 	for _, other := range c.file.rules {
 		if other.name == r.name {
 			n.Fail("another rule has this name")
 			break
 		}
 	}
-	switch {
-	case !ruleName.MatchString(r.name):
+	if !ruleName.MatchString(r.name) {
 		n.Fail("a rule needs a name of lower-case letters, digits and -, not %q", shorten(r.name))
-	case r.deny && (len(r.limits) > 0 || len(r.hazards) > 0 || len(r.approvals) > 0):
+	}
+}
+
+// checkRule refuses a rule that makes no sense, and warns of one that likely allows
+// more than intended.
+func (c *compiler) checkRule(r *rule, n source.Node) {
+	if r.deny && (len(r.limits) > 0 || len(r.hazards) > 0 || len(r.approvals) > 0) {
 		n.Fail("a deny has no limit, hazards or approvals")
 	}
 	c.checkDetails(r, n)
 	c.checkScope(r, n)
 	c.checkLimitSubjects(r, n)
+	c.checkAmounts(r, n)
 	if !r.deny {
 		c.lintAllow(r, n)
 	}
@@ -43,7 +48,7 @@ func (c *compiler) checkDetails(r *rule, n source.Node) {
 		return
 	}
 	var used []string
-	for _, root := range sortedKeys(detailRoots) {
+	for _, root := range sortedKeys(words.roots) {
 		if r.when.names[root] {
 			used = append(used, root)
 		}
@@ -52,8 +57,8 @@ func (c *compiler) checkDetails(r *rule, n source.Node) {
 	case len(used) == 0:
 	case len(used) > 1:
 		n.Fail("a rule can use the details of one chain, this one uses %s: split it", strings.Join(used, " and "))
-	case len(r.on) != 1 || r.on[0] != detailRoots[used[0]]:
-		n.Fail("a rule that uses %s needs 'on: %s', to make clear that it does not apply to other chains", used[0], detailRoots[used[0]])
+	case len(r.on) != 1 || r.on[0] != words.roots[used[0]]:
+		n.Fail("a rule that uses %s needs 'on: %s', to make clear that it does not apply to other chains", used[0], words.roots[used[0]])
 	}
 }
 
@@ -65,20 +70,23 @@ func (c *compiler) checkScope(r *rule, n source.Node) {
 	if r.request && r.when.names["effect"] {
 		n.Fail("a rule on request has no effect: use effects, or name a kind instead of request")
 	}
-	if constant, ok := r.when.expr().AsLiteral().(types.Bool); ok {
-		c.checkConstant(r, n, bool(constant))
-	}
 	for _, kind := range comparedKinds(r.when.expr()) {
 		if !r.request && !slices.Contains(r.kinds, kind) {
 			n.Fail("effect.kind is never '%s' in a rule on %s", kind, kindsText(r.kinds))
+			return
 		}
+	}
+	if value, ok := r.constant(); ok {
+		c.checkConstant(r, n, value)
 	}
 }
 
 func (c *compiler) checkConstant(r *rule, n source.Node, value bool) {
 	switch {
-	case !value:
+	case !value && r.when.expr().Kind() == ast.LiteralKind:
 		n.Fail("when is never true: this rule can never match")
+	case !value:
+		c.problems.Warn(n.Place(), r.name, "when is never true: this rule can never match")
 	case r.deny:
 		c.problems.Warn(n.Place(), r.name, "when is always true: this denies every %s", kindsText(r.kinds))
 	default:
@@ -121,7 +129,7 @@ func (c *compiler) checkLimitSubjects(r *rule, n source.Node) {
 			n.Fail("limit %s is counted per recipient, and a thief can use any number of recipients: require 'effect.to in' a list in when", limit.name)
 		}
 		for _, on := range r.on {
-			if limit.asset != nil && chainNamespaces[on] != namespaceOf(limit.asset.Chain) {
+			if limit.asset != nil && words.chains[on].Namespace != namespaceOf(limit.asset.Chain) {
 				n.Fail("limit %s counts %s, which does not exist on %s", limit.name, limit.asset, on)
 			}
 		}
@@ -255,10 +263,10 @@ func (c *compiler) checkUnused() {
 // rephrase rewrites messages of CEL's type checker in the terms of this language.
 func (c *compiler) rephrase(message string) string {
 	if name, ok := between(message, "undeclared reference to '", "'"); ok {
-		if function, ok := literalFunctions[name]; ok {
+		if function, ok := words.literals[name]; ok {
 			return name + " is a function: write " + function.example
 		}
-		known := slices.Concat(sortedKeys(variables()), sortedKeys(c.lists), sortedKeys(c.assets), sortedKeys(literalFunctions))
+		known := slices.Concat(sortedKeys(variables()), sortedKeys(c.lists), sortedKeys(c.assets), sortedKeys(words.literals))
 		if slices.Contains(known, name) {
 			return name + " is not a function"
 		}

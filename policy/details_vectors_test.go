@@ -1,8 +1,10 @@
 package policy_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -10,7 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -43,7 +47,7 @@ var detailsOf = map[string][]detail{
 		{"solana.tx.version", "version", asText}, {"solana.tx.fee_payer", "fee payer", asAddress}, {"solana.tx.recent_blockhash", "recent blockhash", asText},
 		{"solana.tx.instructions[0].program_key", "instructions/instruction 0/program", asAddress},
 		{"solana.tx.instructions[0].operation", "instructions/instruction 0/operation", asText},
-		{"solana.tx.instructions[3].data", "instructions/instruction 3/data", asBytes},
+		{"solana.tx.instructions[0].data", "instructions/instruction 0/data", asBytes},
 	},
 	"tron": {
 		{"tron.tx.expires", "expires", asTime}, {"tron.tx.fee_limit", "fee limit", in("sun")}, {"tron.tx.memo", "memo", asText},
@@ -63,50 +67,45 @@ var detailsOf = map[string][]detail{
 	},
 }
 
-// goldenSummaries returns the canonical summaries of a chain's vectors, by file.
-func goldenSummaries(t *testing.T, chain string) map[string]*chains.Summary {
+// vectorSummaries returns the summaries of the transactions in a chain's vectors, by file and
+// number.
+func vectorSummaries(t *testing.T, chain string) map[string]*chains.Summary {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join("..", "chains", chain, "testdata", "summary", "*.txt"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no vectors of %s: %v", chain, err)
-	}
-	all := map[string]*chains.Summary{}
-	for _, path := range paths {
+	found := map[string]*chains.Summary{}
+	err := filepath.WalkDir(filepath.Join("..", "chains", chain, "testdata"), func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".json" {
+			return err
+		}
 		content, err := os.ReadFile(path)
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
-		for line := range strings.Lines(string(content)) {
-			if !strings.HasPrefix(line, `{"schema":"countersign.summary`) {
-				continue
+		for _, text := range textsIn(content) {
+			read, err := all.Inspect(activity.TransactionType("TRANSACTION_TYPE_"+strings.ToUpper(chain)), text, all.Limits{})
+			if err == nil && read.Summary.Chain == chain {
+				found[fmt.Sprintf("%s %d", filepath.Base(path), len(found))] = &read.Summary
 			}
-			summary := new(chains.Summary)
-			var form struct {
-				Chain   string         `json:"chain"`
-				Fields  []chains.Field `json:"fields"`
-				Effects []struct {
-					Kind   chains.Kind `json:"kind"`
-					By     chains.By   `json:"by"`
-					Amount string      `json:"amount"`
-				} `json:"effects"`
-			}
-			if err := json.Unmarshal([]byte(line), &form); err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
-			summary.Chain, summary.Fields = form.Chain, form.Fields
-			for _, one := range form.Effects { // only what sums need
-				effect := chains.Effect{Kind: one.Kind, By: one.By, Asset: chains.Native("bip122")}
-				if amount, ok := new(big.Int).SetString(one.Amount, 10); ok {
-					effect.Amount = chains.Exactly(amount)
-				} else if one.Amount != "" {
-					effect.Amount = chains.UnknownQuantity()
-				}
-				summary.Effects = append(summary.Effects, effect)
-			}
-			all[filepath.Base(path)] = summary
+		}
+		return nil
+	})
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no vectors of %s: %v", chain, err)
+	}
+	return found
+}
+
+// textsIn returns the long texts in JSON, wherever they are.
+func textsIn(content []byte) (texts []string) {
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return texts
+		}
+		if text, ok := token.(string); ok && len(text) > 80 {
+			texts = append(texts, text)
 		}
 	}
-	return all
 }
 
 // fieldsAt returns all fields at a path of labels.
@@ -130,7 +129,7 @@ func fieldsAt(fields []chains.Field, labels string) (matches []*chains.Field) {
 // do not.
 func TestDetails(t *testing.T) {
 	for chain, table := range detailsOf {
-		summaries := goldenSummaries(t, chain)
+		summaries := vectorSummaries(t, chain)
 		for _, one := range table {
 			occurrences := 0
 			for name, summary := range summaries {
@@ -228,7 +227,7 @@ func loads(text string) bool {
 // that no input pays. If signatures leave outputs open, no sum can be decided.
 func TestBitcoinTotals(t *testing.T) {
 	counted := 0
-	for name, summary := range goldenSummaries(t, "bitcoin") {
+	for name, summary := range vectorSummaries(t, "bitcoin") {
 		worth, known := inputsOf(summary)
 		if !known || len(fieldsAt(summary.Fields, "fee")) != 1 {
 			continue // the amounts are not known

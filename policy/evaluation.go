@@ -77,6 +77,11 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 			return types.WrapErr(absent("credential")), true
 		}
 		return newObject(credentialType, e), true
+	case "wallet":
+		if e.request.Wallet == nil {
+			return types.NewErr("wallet: the request does not spend from one registered wallet"), true
+		}
+		return types.String(e.request.Wallet.Name), true
 	case "time":
 		return newObject(timeType, e), true
 	case "request":

@@ -32,6 +32,7 @@ type fileTest struct {
 	chain       string
 	user        access.User
 	key         string
+	wallet      string
 	now         time.Time
 	spent       spentSoFar
 	votes       []string
@@ -58,6 +59,7 @@ func (c *compiler) readTest(n source.Node) {
 		"as":          func(n source.Node) { t.user = c.testUser(n, t.user.Tags) },
 		"tags":        func(n source.Node) { t.user.Tags = n.Strings("tags") },
 		"key":         func(n source.Node) { t.key = n.Text("key") },
+		"wallet":      func(n source.Node) { t.wallet = n.Text("wallet") },
 		"at":          func(n source.Node) { t.now = n.Instant("at") },
 		"spent":       func(n source.Node) { c.readSpent(t, n) },
 		"votes":       func(n source.Node) { t.votes = n.Strings("votes") },
@@ -169,6 +171,9 @@ func (t *fileTest) judge(decision access.Decision, err error, request *access.Au
 func (c *compiler) request(test *fileTest) (*access.Authorization, error) {
 	request := &access.Authorization{User: test.user, Now: test.now, Spent: test.spent, Effects: test.effects, Readings: test.readings,
 		Intent: activity.SignTransactionIntent{}, Hazards: test.hazards}
+	if test.wallet != "" {
+		request.Wallet = &access.SigningWallet{ID: test.wallet, Name: test.wallet}
+	}
 	if test.key != "" {
 		request.Keys = []access.SigningKey{c.testKey(test.key)}
 	}

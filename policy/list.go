@@ -8,12 +8,11 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 
 	"github.com/countersign-dev/countersign/internal/source"
-	"github.com/countersign-dev/countersign/internal/tokenaccount"
 )
 
-// maxSolanaWallets bounds the Solana addresses of a list: for each, associated token
-// accounts have to be derived.
-const maxSolanaWallets = 512
+// maxWallets bounds the addresses in a list of chains whose tokens are held apart, such as
+// Solana: for each, token accounts have to be derived.
+const maxWallets = 512
 
 // list is a list of addresses of the file.
 type list struct {
@@ -27,7 +26,7 @@ type list struct {
 type addressList struct {
 	traits.Lister
 	set     map[string]bool
-	wallets []*address // of Solana
+	wallets []*address // of chains whose tokens are held apart
 
 	mu      sync.Mutex
 	derived map[string]map[string]bool // the wallets' token accounts, by mint
@@ -39,7 +38,7 @@ func newAddressList(addresses []*address) *addressList {
 	for i, one := range addresses {
 		values[i] = one
 		l.set[one.key()] = true
-		if one.namespace == "solana" {
+		if words.holdsTokensApart(one.namespace) {
 			l.wallets = append(l.wallets, one)
 		}
 	}
@@ -68,7 +67,7 @@ func (l *addressList) tokenAccounts(mint string) map[string]bool {
 	}
 	accounts := map[string]bool{}
 	for _, wallet := range l.wallets {
-		for _, account := range tokenaccount.Of(wallet.bytes, mint) {
+		for _, account := range words.namespaces[wallet.namespace].TokenAccounts(wallet.bytes, mint) {
 			accounts[account] = true
 		}
 	}

@@ -49,7 +49,7 @@ func (c *literalCheck) visit(e ast.Expr) {
 
 func (c *literalCheck) call(e ast.Expr, call ast.CallExpr) {
 	name := call.FunctionName()
-	_, isLiteral := literalFunctions[name]
+	_, isLiteral := words.literals[name]
 	switch {
 	case isLiteral:
 		c.constructor(name, call)
@@ -74,19 +74,20 @@ type literalFunction struct {
 	check   func(text string) error // nil: any text
 }
 
-var literalFunctions = func() map[string]literalFunction {
+// literalFunctions returns the literal functions with a vocabulary.
+func literalFunctions(v *vocabulary) map[string]literalFunction {
 	functions := map[string]literalFunction{
-		"address":   {"address('0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af')", failure(parseAddress)},
+		"address":   {"address('0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af')", failure(v.readAddress)},
 		"timestamp": {"timestamp('2026-11-23T09:00:00Z')", failure(parseTimestamp)},
 		"within":    {"time.within('Mo-Fr 08:00-18:00 Europe/Berlin')", failure(parseHours)},
 		"amount":    {"amount(usdc, '1.50')", nil}, // see constructor
 		"arg":       {"effect.arg('value')", nil},
 	}
-	for name := range unitNames {
-		functions[name] = literalFunction{name + "('1')", failure(func(text string) (*amount, error) { return newAmount(name, text) })}
+	for name := range v.units {
+		functions[name] = literalFunction{name + "('1')", failure(func(text string) (*amount, error) { return v.newAmount(name, text) })}
 	}
 	return functions
-}()
+}
 
 // failure returns a function that parses a text and returns only the error.
 func failure[T any](parse func(string) (T, error)) func(string) error {
@@ -98,7 +99,7 @@ func failure[T any](parse func(string) (T, error)) func(string) error {
 
 // constructor checks the last argument of a literal function.
 func (c *literalCheck) constructor(name string, call ast.CallExpr) {
-	function, last := literalFunctions[name], call.Args()[len(call.Args())-1]
+	function, last := words.literals[name], call.Args()[len(call.Args())-1]
 	text, ok := syntax.Text(last)
 	if !ok {
 		c.Fail(last, name+" takes a text in quotes, such as "+function.example)
@@ -147,7 +148,7 @@ func closedValues(of *types.Type, name string) []string {
 		return []string{"", string(chains.BoundExact), string(chains.BoundMost), string(chains.BoundLeast),
 			string(chains.BoundAll), string(chains.BoundAdded), string(chains.BoundUnlimited)}
 	case of == requestType && name == "chain":
-		return chainNames()
+		return words.names()
 	}
 	return nil
 }
@@ -159,5 +160,3 @@ func kindNames() []string {
 	}
 	return names
 }
-
-func chainNames() []string { return sortedKeys(chainNamespaces) }

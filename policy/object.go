@@ -45,8 +45,9 @@ func (o *object) Value() any { return o.of }
 // field is one member of an object. The getter returns an error if the member is absent
 // or unknown; has() tests for that.
 type field struct {
-	kind *types.Type
-	get  func(of any) (ref.Val, error)
+	kind   *types.Type
+	get    func(of any) (ref.Val, error)
+	always bool // it is never absent or unknown
 }
 
 // fieldType returns the field in the form of CEL.
@@ -60,12 +61,12 @@ func (f field) fieldType() *types.FieldType {
 
 // member returns a field that can be absent or unknown.
 func member[T any](kind *types.Type, get func(of T) (ref.Val, error)) field {
-	return field{kind, func(of any) (ref.Val, error) { return get(of.(T)) }}
+	return field{kind: kind, get: func(of any) (ref.Val, error) { return get(of.(T)) }}
 }
 
 // plain returns a field that is always present.
 func plain[T any](kind *types.Type, get func(of T) ref.Val) field {
-	return field{kind, func(of any) (ref.Val, error) { return get(of.(T)), nil }}
+	return field{kind, func(of any) (ref.Val, error) { return get(of.(T)), nil }, true}
 }
 
 // absent is the error of a member that does not exist.

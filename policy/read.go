@@ -102,7 +102,7 @@ func (c *compiler) readSchema(root, schema source.Node) {
 var subjects = []string{"key", "wallet", "user", "credential", "to", "organization"}
 
 func (c *compiler) readLimit(n source.Node) {
-	l := &limit{place: n.Place()}
+	l, before := &limit{place: n.Place()}, c.problems.Errors()
 	var most source.Node
 	n.Fields("a limit", map[string]func(source.Node){
 		"name":   func(n source.Node) { l.name = n.Text("name") },
@@ -122,6 +122,7 @@ func (c *compiler) readLimit(n source.Node) {
 		return
 	case twice:
 		n.Fail("limit %s is defined twice", l.name)
+	case c.problems.Errors() > before:
 	case l.asset == nil || most.Node == nil || l.window == 0 || l.per == "":
 		n.Fail("limit %s needs asset, max, window and per", l.name)
 	default:

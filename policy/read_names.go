@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"github.com/countersign-dev/countersign/internal/source"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -14,8 +13,8 @@ import (
 func (c *compiler) checkName(one source.Entry, what string) bool {
 	_, variable := variables()[one.Name]
 	_, listed := c.lists[one.Name]
-	_, isUnit := unitNames[one.Name]
-	_, isLiteral := literalFunctions[one.Name]
+	_, isUnit := words.units[one.Name]
+	_, isLiteral := words.literals[one.Name]
 	like, confusable := c.confusable(one.Name)
 	refuse := func(message string, args ...any) bool {
 		one.FailName("%s %s: %s", what, shorten(one.Name), fmt.Sprintf(message, args...))
@@ -45,7 +44,7 @@ var lookAlikes = strings.NewReplacer("1", "l", "0", "o", "rn", "m", "vv", "w")
 func (c *compiler) confusable(name string) (like string, ok bool) {
 	if c.skeletons == nil {
 		c.skeletons = map[string]string{}
-		for _, known := range append(sortedKeys(unitNames), sortedKeys(variables())...) {
+		for _, known := range append(sortedKeys(words.units), sortedKeys(variables())...) {
 			c.skeletons[lookAlikes.Replace(known)] = known
 		}
 	}
@@ -67,11 +66,11 @@ func (c *compiler) readList(one source.Entry) {
 	if !c.checkName(one, "list") {
 		return
 	}
-	l := &list{place: one.NameAt}
+	l, before := &list{place: one.NameAt}, c.problems.Errors()
 	seen := map[string]bool{}
 	wallets := 0
 	for _, item := range one.Items("list " + one.Name) {
-		read, err := parseAddress(item.Text("address"))
+		read, err := words.readAddress(item.Text("address"))
 		switch {
 		case err != nil:
 			item.Fail("%v", err)
@@ -79,16 +78,16 @@ func (c *compiler) readList(one source.Entry) {
 		case seen[read.key()]:
 			item.Fail("%s is in this list twice", read)
 		}
-		if read.namespace == "solana" {
+		if words.holdsTokensApart(read.namespace) {
 			wallets++
 		}
 		seen[read.key()] = true
 		l.addresses = append(l.addresses, read)
 	}
-	if wallets > maxSolanaWallets {
-		one.Fail("%d Solana addresses, a list has at most %d", wallets, maxSolanaWallets)
+	if wallets > maxWallets {
+		one.Fail("%d Solana addresses, a list has at most %d", wallets, maxWallets)
 	}
-	if len(l.addresses) == 0 {
+	if len(l.addresses) == 0 && c.problems.Errors() == before {
 		one.Fail("list %s is empty", one.Name)
 	}
 	l.value = newAddressList(l.addresses)
@@ -99,7 +98,7 @@ func (c *compiler) readAsset(one source.Entry) {
 	if !c.checkName(one, "asset") {
 		return
 	}
-	a := &asset{decimals: -1, place: one.NameAt}
+	a, before := &asset{decimals: -1, place: one.NameAt}, c.problems.Errors()
 	var token, id string
 	one.Fields("asset "+one.Name, map[string]func(source.Node){
 		"chain":    func(n source.Node) { a.Chain = readChainID(n) },
@@ -109,6 +108,9 @@ func (c *compiler) readAsset(one source.Entry) {
 		"standard": func(n source.Node) { a.Standard = n.Text("standard") },
 	})
 	c.assets[one.Name] = a
+	if c.problems.Errors() > before {
+		return
+	}
 	if err := a.identify(token, id); err != nil {
 		one.FailName("asset %s: %v", one.Name, err)
 		return
@@ -126,10 +128,10 @@ func (c *compiler) readAsset(one source.Entry) {
 
 // identify sets the token of an asset, or its id, or the decimals of a native asset.
 func (a *asset) identify(token, id string) error {
-	native, known := nativeDecimals[namespaceOf(a.Chain)]
+	said, known := words.namespaces[namespaceOf(a.Chain)]
 	switch {
 	case a.Chain == "":
-		return errors.New("chain is missing, such as eip155:1, solana, tron or bip122")
+		return errors.New("chain is missing, such as eip155:1 or solana")
 	case token == "" && id == "":
 		return errors.New("token is missing: an address, or native")
 	case token != "" && id != "":
@@ -139,29 +141,24 @@ func (a *asset) identify(token, id string) error {
 		return nil
 	case token != "native":
 		return a.readToken(token)
-	case known && a.decimals >= 0 && a.decimals != native:
-		return fmt.Errorf("the native asset of %s has %d decimals", a.Chain, native)
+	case known && a.decimals >= 0 && a.decimals != said.Decimals:
+		return fmt.Errorf("the native asset of %s has %d decimals", a.Chain, said.Decimals)
 	}
-	a.decimals = native
+	a.decimals = said.Decimals
 	return nil
 }
 
-// nativeDecimals are the decimals of the native assets, by CAIP-2 namespace.
-var nativeDecimals = map[string]int{"eip155": 18, "solana": 9, "tron": 6, "bip122": 8}
-
-var chainID = regexp.MustCompile(`^(eip155:[1-9][0-9]{0,19}|solana|tron|bip122)$`)
-
 func readChainID(n source.Node) string {
 	text := n.Text("chain")
-	if !chainID.MatchString(text) {
-		n.Fail("chain %q: expected eip155: and a chain id, solana, tron or bip122", shorten(text))
+	if !words.networks.MatchString(text) {
+		n.Fail("chain %q: expected %s", shorten(text), words.examples())
 		return ""
 	}
 	return text
 }
 
 func (a *asset) readToken(text string) error {
-	token, err := parseAddress(text)
+	token, err := words.readAddress(text)
 	switch {
 	case err != nil:
 		return err

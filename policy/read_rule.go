@@ -14,6 +14,7 @@ import (
 
 func (c *compiler) readRule(n source.Node) {
 	r := &rule{index: len(c.file.rules), byName: !c.knowsKeys()}
+	before := c.problems.Errors()
 	n.Rule = peekName(n)
 	var scope, when, approvals source.Node
 	within := defaultWithin
@@ -40,7 +41,11 @@ func (c *compiler) readRule(n source.Node) {
 	if approvals.Node != nil {
 		r.approvals = c.readApprovals(approvals, r.name, within)
 	}
-	c.checkRule(r, n)
+	sound := c.problems.Errors() == before // or what follows from an error would be reported as another
+	c.checkRuleName(r, n)
+	if sound {
+		c.checkRule(r, n)
+	}
 	c.file.rules = append(c.file.rules, r)
 }
 
@@ -72,7 +77,7 @@ func (r *rule) readScope(scope *source.Node, n source.Node, deny bool) {
 			item.Fail("%s", source.Meant(shorten(text)+" is not a kind of effect", text, append(kindNames(), "request"))+
 				": it is one of "+strings.Join(kindNames(), ", ")+", or request")
 		case !deny && !chains.Kind(text).NeedsCover():
-			item.Fail("what is %sd needs no allow: require it of the effects that give something for it, such as effects.exists(e, e.kind == '%s' && e.amount >= units('5'))", text, text)
+			item.Fail("what is received needs no allow: require it of what is given for it, such as effects.exists(e, e.kind == '%s' && e.amount >= units('5'))", text)
 		case slices.Contains(r.kinds, chains.Kind(text)):
 			item.Fail("%s is listed twice", text)
 		default:
@@ -95,8 +100,8 @@ func readOn(n source.Node) []string {
 // readChain reads the name of a chain.
 func readChain(n source.Node) string {
 	text := n.Text("on")
-	if !slices.Contains(chainNames(), text) {
-		n.Fail("%s", source.Meant("on: "+shorten(text)+" is not a chain", text, chainNames())+": "+strings.Join(chainNames(), ", "))
+	if names := words.names(); !slices.Contains(names, text) {
+		n.Fail("%s", source.Meant("on: "+shorten(text)+" is not a chain", text, names)+": "+strings.Join(names, ", "))
 	}
 	return text
 }

@@ -135,6 +135,9 @@ func (r *Replay) decide(ctx context.Context, record *activity.Record, request *a
 		return decision, err
 	}
 	charges := store.Charges{By: record.Request.Fingerprint, List: decision.Charges}
+	if request.Wallet != nil {
+		charges.By = request.Wallet.ChargeID
+	}
 	if change := charges.Take(request.Now, nil); change != nil {
 		err = r.ledger.Change(ctx, record.Request.OrganizationID, change)
 	}

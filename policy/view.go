@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/hex"
+	"maps"
 	"math/big"
 
 	"cel.dev/cel-go/common/types"
@@ -45,15 +46,10 @@ func newEffectViews(effects []chains.Effect, chain string, readings chains.Readi
 	return views
 }
 
-// chainNamespaces are the CAIP-2 namespaces of the chains whose transactions are read.
-var chainNamespaces = map[string]string{
-	"ethereum": "eip155", "tempo": "eip155", "solana": "solana", "tron": "tron", "bitcoin": "bip122",
-}
-
 // namespaceOfChain returns the namespace of an effect's addresses. A message has no chain;
 // its effects name theirs.
 func namespaceOfChain(chain string, effect *chains.Effect) string {
-	if namespace, ok := chainNamespaces[chain]; ok {
+	if namespace, known := words.namespaceOf(chain); known {
 		return namespace
 	}
 	return namespaceOf(effect.Asset.Chain)
@@ -70,8 +66,8 @@ func (e *effectView) party(party chains.Party, name string) (ref.Val, error) {
 	read := &address{namespace: e.namespace, bytes: string(party.Address()), text: party.Shown()}
 	switch {
 	case e.namespace == "": // an effect without an asset, in a message: the size determines the chain
-		read.namespace = map[int]string{20: "eip155", 21: "tron", 32: "solana"}[len(read.bytes)]
-	case e.namespace == "solana" && !e.Asset.IsUnknown():
+		read.namespace = words.ofSize(len(read.bytes))
+	case words.holdsTokensApart(e.namespace) && !e.Asset.IsUnknown():
 		read.mint = string(e.Asset.Token.Address())
 	}
 	if read.namespace == "" {
@@ -244,7 +240,7 @@ func keyFields() map[string]field {
 		"addresses": member(types.NewListType(addressType), func(k *access.SigningKey) (ref.Val, error) {
 			list := make([]*address, 0, len(k.Addresses))
 			for _, one := range k.Addresses {
-				read, err := parseAddress(one)
+				read, err := words.readAddress(one)
 				if err != nil {
 					return nil, unknown("key.addresses")
 				}
@@ -293,9 +289,7 @@ func objectFields() map[*types.Type]map[string]field {
 		credentialType: credentialFields(), requestType: requestFields(), readingType: readingFields(),
 		timeType: {"now": plain(types.TimestampType, func(e *evaluation) ref.Val { return types.Timestamp{Time: e.request.Now} })},
 	}
-	for name, table := range detailTables() {
-		fields[detailTypes[name]] = table
-	}
+	maps.Copy(fields, words.details)
 	return fields
 }
 

@@ -45,6 +45,26 @@ func NewPolicyLeaf(organization string, digest [sha256.Size]byte, from time.Time
 // IsPolicy reports whether the leaf is of a policy, not of an activity.
 func (l *Leaf) IsPolicy() bool { return strings.HasPrefix(l.ID, policyID) }
 
+// walletID is the beginning of the id of a leaf about a registered wallet.
+const walletID = "wallet/"
+
+// Actions on registered wallets.
+const (
+	WalletRegistered = "register"
+	WalletReplaced   = "replace"
+	WalletRemoved    = "remove"
+)
+
+// NewWalletLeaf returns the leaf of an action on a registered wallet, given by its name and the
+// SHA-256 of its policy: the new one, or the one that is removed.
+func NewWalletLeaf(organization, action, name string, digest [sha256.Size]byte, at time.Time) Leaf {
+	id := walletID + action + "/" + at.UTC().Format(time.RFC3339Nano) + "/" + name
+	return Leaf{Organization: organization, ID: id, Record: digest}
+}
+
+// IsWallet reports whether the leaf is of a registered wallet, not of an activity.
+func (l *Leaf) IsWallet() bool { return strings.HasPrefix(l.ID, walletID) }
+
 // IsAccept reports whether the leaf is of an accepted conflict, not of an activity.
 func (l *Leaf) IsAccept() bool { return strings.HasPrefix(l.ID, acceptID) }
 

@@ -48,13 +48,19 @@ func keyScripts(pub keystore.PublicKey) ([]keyScript, error) {
 		return nil, err
 	}
 	hash := pub.Hash160()
-	witness := append([]byte{txscript.OP_0, 20}, hash[:]...)
+	witness := p2wpkhScript(hash)
 	return []keyScript{
 		{"P2PKH", p2pkhScript(hash)},
 		{"P2SH", p2shScript([20]byte(address.Hash160(witness)))},
 		{"P2WPKH", witness},
 		{"P2TR", append([]byte{txscript.OP_1, 32}, outputKey[:]...)},
 	}, nil
+}
+
+// AddressOf returns the address of an output script on a network. ok is false if the script
+// has none.
+func AddressOf(script []byte, network Network) (text string, ok bool) {
+	return addressOf(script, network)
 }
 
 // addressOf returns the address of an output script on a network. ok is false if the
@@ -131,6 +137,10 @@ func scriptOf(text string, params *chaincfg.Params) ([]byte, error) {
 func p2pkhScript(hash [20]byte) []byte {
 	script := append(make([]byte, 0, 25), txscript.OP_DUP, txscript.OP_HASH160, 20)
 	return append(append(script, hash[:]...), txscript.OP_EQUALVERIFY, txscript.OP_CHECKSIG)
+}
+
+func p2wpkhScript(hash [20]byte) []byte {
+	return append(append(make([]byte, 0, 22), txscript.OP_0, 20), hash[:]...)
 }
 
 func p2shScript(hash [20]byte) []byte {

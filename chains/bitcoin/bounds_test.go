@@ -123,7 +123,7 @@ func TestLookUpsAreBounded(t *testing.T) {
 	for count, want := range map[int]bool{253: true, 254: false} {
 		spend := bitcointest.Taproot(bitcointest.NUMS, keys(count))
 		tx := parse(t, spending(t, spend, nil))
-		address := bitcoin.AddressOf(spend.Script)
+		address, _ := bitcoin.AddressOf(spend.Script, bitcoin.Mainnet)
 		_, err := locate(tx, address)
 		if ok := err == nil; ok != want {
 			t.Errorf("%d keys, each with two parities: %v", count, err)

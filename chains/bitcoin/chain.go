@@ -134,7 +134,7 @@ func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
 func (c Chain) parse(raw []byte) (*transaction, error) {
 	limits := c.limits.withDefaults()
 	if len(raw) > limits.MaxSize {
-		return nil, malformed("", -1, "PSBT of %d bytes, at most %d are read", len(raw), limits.MaxSize)
+		return nil, malformed("", -1, "PSBT of %d bytes, at most %d are read: spend fewer inputs at a time, or taproot inputs, which need no previous transactions; 'countersign sign' takes up to 32 MiB", len(raw), limits.MaxSize)
 	}
 	packet, err := psbt.Read(raw)
 	if err != nil {

@@ -2,6 +2,7 @@ package bitcoin
 
 import (
 	"encoding/binary"
+	"fmt"
 	"slices"
 
 	"github.com/countersign-dev/countersign/internal/psbt"
@@ -13,6 +14,7 @@ type Derivation struct {
 	Fingerprint [4]byte  // of the master key
 	Path        []uint32 // hardened steps with 2^31 added
 	PublicKey   []byte   // compressed, 33 bytes; x-only, 32 bytes, in taproot records
+	Of          string   // what names the key first, such as "output 1"
 }
 
 // Derivations returns the key origins of a PSBT's inputs and outputs in order, each
@@ -22,22 +24,22 @@ func Derivations(raw []byte) (derivations []Derivation, err error) {
 	if err != nil {
 		return nil, err
 	}
-	add := func(m *psbt.Map, plain, taproot uint64) {
+	add := func(of string, m *psbt.Map, plain, taproot uint64) {
 		for _, record := range m.Records {
 			d, ok := derivationOf(&record, plain, taproot)
 			known := slices.ContainsFunc(derivations, func(other Derivation) bool {
 				return other.Fingerprint == d.Fingerprint && slices.Equal(other.Path, d.Path) && slices.Equal(other.PublicKey, d.PublicKey)
 			})
-			if ok && !known {
+			if d.Of = of; ok && !known {
 				derivations = append(derivations, d)
 			}
 		}
 	}
 	for i := range packet.Inputs {
-		add(&packet.Inputs[i].Map, psbt.InBIP32Derivation, psbt.InTapBIP32Derivation)
+		add(fmt.Sprintf("input %d", i), &packet.Inputs[i].Map, psbt.InBIP32Derivation, psbt.InTapBIP32Derivation)
 	}
 	for i := range packet.Outputs {
-		add(&packet.Outputs[i].Map, psbt.OutBIP32Derivation, psbt.OutTapBIP32Derivation)
+		add(fmt.Sprintf("output %d", i), &packet.Outputs[i].Map, psbt.OutBIP32Derivation, psbt.OutTapBIP32Derivation)
 	}
 	return derivations, nil
 }

@@ -41,11 +41,5 @@ func ScriptOf(address string) ([]byte, error) {
 	return target.script, nil
 }
 
-// AddressOf returns the mainnet address of a script, empty if it has none.
-func AddressOf(script []byte) string {
-	text, _ := addressOf(script, Mainnet)
-	return text
-}
-
 // AccountOf is tested from outside the package.
 var AccountOf = accountOf

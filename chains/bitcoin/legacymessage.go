@@ -14,9 +14,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// SignWith names what signs a message (BIP-137): the key of a P2PKH or P2WPKH address, or
+// messageKey names what signs a message (BIP-137): the key of a P2PKH or P2WPKH address, or
 // the key with an id.
-type SignWith struct {
+type messageKey struct {
 	target  *target // nil for an id
 	locator [1]keystore.Locator
 }
@@ -24,23 +24,20 @@ type SignWith struct {
 // errLegacyAddress refuses addresses that BIP-137 cannot name a key of.
 var errLegacyAddress = errors.New("BIP-137 has signatures for P2PKH, P2WPKH and P2SH-P2WPKH: use BIP-322 for this address")
 
-// ReadSignWith reads signWith. The error is a *chains.SignerError.
-func ReadSignWith(text string) (*SignWith, error) {
+// MessageKey implements chains.MessageSigner, for messages of BIP-137.
+func (Chain) MessageKey(text string) (chains.MessageKey, error) {
 	target, err := parseSignWith(text)
 	if err != nil {
 		return nil, err
 	}
 	if target == nil {
-		return &SignWith{locator: [1]keystore.Locator{keystore.ByID(text)}}, nil
+		return &messageKey{locator: [1]keystore.Locator{keystore.ByID(text)}}, nil
 	}
 	at, ok := Chain{}.Owner(target.script)
-	switch kind := classify(target.script); {
-	case kind == p2shUnknown:
-		return nil, malformedSigner("%s does not say which key it is of: name the key by its id", text)
-	case !ok || kind == p2tr:
+	if !ok || classify(target.script) == p2tr {
 		return nil, malformedSigner("%s: %v", text, errLegacyAddress)
 	}
-	return &SignWith{target, [1]keystore.Locator{at}}, nil
+	return &messageKey{target, [1]keystore.Locator{at}}, nil
 }
 
 func malformedSigner(format string, args ...any) error {
@@ -48,22 +45,26 @@ func malformedSigner(format string, args ...any) error {
 }
 
 // Locators returns where to look for the key.
-func (s *SignWith) Locators() []keystore.Locator { return s.locator[:] }
+func (s *messageKey) Locators() []keystore.Locator { return s.locator[:] }
 
-// Signer returns the one key that can sign: a secp256k1 key, the one at the address if
-// signWith is an address. The errors are those of chains.Request.
-func (s *SignWith) Signer(keys []keystore.Key) (keystore.ECDSASigner, keystore.Key, error) {
-	return signer.Only(Name, keys, func(key keystore.Key) (keystore.ECDSASigner, error) {
+// Of implements chains.MessageKey: a secp256k1 key, the one at the address if signWith is
+// one.
+func (s *messageKey) Of(keys []keystore.Key) (keystore.Key, chains.Party, error) {
+	_, key, err := signer.Only(Name, keys, func(key keystore.Key) (keystore.ECDSASigner, error) {
 		if s.target != nil && headerOf(s.target.script, key.PublicKey()) == 0 {
 			return nil, &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name,
 				Problem: fmt.Sprintf("key %s is not that of the address", key.ID())}
 		}
 		return keystore.AsECDSA(key)
 	})
+	if err != nil {
+		return nil, chains.Party{}, err
+	}
+	return key, s.partyOf(key.PublicKey()), nil
 }
 
-// PartyOf returns the party of a key at the address of signWith, or at its P2PKH address.
-func (s *SignWith) PartyOf(pub keystore.PublicKey) chains.Party {
+// partyOf returns the party of a key at the address of signWith, or at its P2PKH address.
+func (s *messageKey) partyOf(pub keystore.PublicKey) chains.Party {
 	script, network := p2pkhScript(pub.Hash160()), Mainnet
 	if s.target != nil {
 		script, network = s.target.script, s.target.network

@@ -3,6 +3,7 @@ package bitcoin
 import (
 	"bytes"
 
+	"github.com/btcsuite/btcd/address/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
 
 	"github.com/countersign-dev/countersign/internal/psbt"
@@ -28,6 +29,13 @@ type matches struct {
 	scripts []keyScript // see addresses
 	hash    [20]byte    // of the compressed key
 	key     [33]byte    // compressed
+	nested  []byte      // the P2SH-P2WPKH script; see locks
+}
+
+// newMatches returns the matches of a key in a number of inputs.
+func newMatches(key keystore.Key, inputs int) *matches {
+	pub := key.PublicKey()
+	return &matches{signer: key, pub: pub, reasons: make([]string, inputs), hash: pub.Hash160(), key: pub.Compressed()}
 }
 
 // addresses returns the output scripts of the key's addresses. The first call costs a
@@ -37,6 +45,25 @@ func (m *matches) addresses() []keyScript {
 		m.scripts, _ = keyScripts(m.pub) // the key is on the curve
 	}
 	return m.scripts
+}
+
+// redeemScript returns the P2WPKH script of the key, if the hash of it is what an output is
+// locked to: then it is the redeem script, whether or not the PSBT has it.
+func (m *matches) redeemScript(script []byte) (redeem []byte, ok bool) {
+	redeem = p2wpkhScript(m.hash)
+	if m.nested == nil {
+		m.nested = p2shScript([20]byte(address.Hash160(redeem)))
+	}
+	return redeem, bytes.Equal(script, m.nested)
+}
+
+// isUncompressed reports whether a script is P2PKH of the key in its uncompressed form.
+func (m *matches) isUncompressed(script []byte) bool {
+	if classify(script) != p2pkh || bytes.Equal(script[3:23], m.hash[:]) {
+		return false
+	}
+	uncompressed := m.pub.Uncompressed()
+	return bytes.Equal(script[3:23], address.Hash160(uncompressed[:]))
 }
 
 // Why a key signs nothing in an input.
@@ -98,6 +125,9 @@ func (m *matches) inScript(in *input) string {
 	case p2wpkh, p2shP2wpkh:
 		return m.hashReason(in.code[2:])
 	case p2pkh:
+		if m.isUncompressed(in.code) {
+			return reasonUncompressed
+		}
 		return m.hashReason(in.code[3:23])
 	}
 	if !bytes.Contains(in.code, m.key[1:]) && !bytes.Contains(in.code, m.hash[:]) {

@@ -27,7 +27,12 @@ const (
 //	pof  <finalized PSBT>          a proof of funds: several inputs
 //	ful  <to_sign>                 everything else
 func MessageSignature(raw []byte) (signature string, ok bool, err error) {
-	tx, err := Chain{}.parse(raw)
+	return Chain{}.MessageSignature(raw)
+}
+
+// MessageSignature is like the function MessageSignature, within the limits of the chain.
+func (c Chain) MessageSignature(raw []byte) (signature string, ok bool, err error) {
+	tx, err := c.parse(raw)
 	if err != nil || tx.message == nil {
 		return "", false, err
 	}

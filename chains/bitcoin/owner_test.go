@@ -6,47 +6,106 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// TestOwnerOfNestedOutput checks that a P2SH-P2WPKH output belongs to a key if the PSBT
-// has the redeem script that it hashes to, in the output or in an input, and not with
-// another redeem script or none.
-func TestOwnerOfNestedOutput(t *testing.T) {
-	a, b := keyOf(t, secretOf(1)).PublicKey(), keyOf(t, secretOf(2)).PublicKey()
-	home := bitcointest.Nested(bitcointest.P2WPKH(a))
-	redeem := func(pub keystore.PublicKey) []bitcointest.Record {
-		return []bitcointest.Record{{Key: []byte{psbt.OutRedeemScript}, Value: bitcointest.P2WPKH(pub).Script}}
+// TestOwner: a script that one key can have leads to that key, whatever a PSBT says about it.
+func TestOwner(t *testing.T) {
+	a := keyOf(t, secretOf(1)).PublicKey()
+	nested, err := keystore.NestedLocator(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taproot, err := keystore.TaprootLocator(a)
+	if err != nil {
+		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
-		from    bitcointest.Spend
-		records []bitcointest.Record
-		ours    bool
+		spend bitcointest.Spend
+		at    keystore.Locator
 	}{
-		"by its redeem script":        {bitcointest.P2WPKH(b), redeem(a), true},
-		"by the input's":              {home, nil, true},
-		"by nothing":                  {bitcointest.P2WPKH(b), nil, false},
-		"by another's":                {bitcointest.P2WPKH(b), redeem(b), false},
-		"by a script that is no hash": {bitcointest.P2WPKH(b), []bitcointest.Record{{Key: []byte{psbt.OutRedeemScript}, Value: bitcointest.P2PKH(a).Script}}, false},
+		"P2PKH":       {bitcointest.P2PKH(a), keystore.ByHash160(a.Hash160())},
+		"P2WPKH":      {bitcointest.P2WPKH(a), keystore.ByHash160(a.Hash160())},
+		"P2SH-P2WPKH": {bitcointest.Nested(bitcointest.P2WPKH(a)), nested},
+		"P2TR":        {bitcointest.BIP86(a), taproot},
+		"P2WSH":       {bitcointest.P2WSH(bitcointest.Multisig(1, a)), keystore.Locator{}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			output := home.Output(90_000)
-			output.Records = test.records
-			raw := bitcointest.PSBT{Inputs: []bitcointest.Input{test.from.Input(100_000, 1)}, Outputs: []bitcointest.Output{output}}.Encode()
-			tx, err := bitcoin.New(bitcoin.Limits{}).Parse(raw)
+		if at, ok := (bitcoin.Chain{}).Owner(test.spend.Script); at != test.at || ok != (at != keystore.Locator{}) {
+			t.Errorf("%s: %v, %v", name, at, ok)
+		}
+	}
+}
+
+// TestRedeemScriptFollowsFromKey: of two inputs at the key's P2SH-P2WPKH address, one lacks
+// the redeem script. Both are signed, the missing record is added, and the transaction is
+// valid. The digest of the summary does not depend on who signs.
+func TestRedeemScriptFollowsFromKey(t *testing.T) {
+	key := keyOf(t, secretOf(1))
+	home := bitcointest.Nested(bitcointest.P2WPKH(key.PublicKey()))
+	bare := home
+	bare.Records = nil
+	stranger := bitcointest.P2WPKH(keyOf(t, secretOf(9)).PublicKey())
+	for _, signWith := range []string{key.ID(), (bitcoin.Chain{}).Addresses(key.PublicKey())[1].Address} {
+		for name, inputs := range map[string][]bitcointest.Input{
+			"one of two": {home.Input(100_000, 1), bare.Input(100_000, 2)},
+			"alone":      {bare.Input(200_000, 1)},
+		} {
+			raw := bitcointest.PSBT{Inputs: inputs, Outputs: []bitcointest.Output{stranger.Output(150_000)}}.Encode()
+			tx := parse(t, raw)
+			before := tx.Summary().Digest()
+			signing, err := chaintest.Ready(tx, signWith, key)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if balance := signing.(chains.WalletSigning).Balance(); balance.Value.Int64() != 200_000 {
+				t.Errorf("%s: %v leaves", name, balance)
+			}
+			signed, err := signing.AppendSigned(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			at, ok := tx.(chains.OwnerFinder).Owner(home.Script)
-			if ok != test.ours || ok && at != keystore.ByHash160(a.Hash160()) {
-				t.Errorf("%v, %v", at, ok)
+			if tx.Summary().Digest() != before {
+				t.Errorf("%s: the summary has changed", name)
 			}
-			if at, ok := tx.(chains.OwnerFinder).Owner(bitcointest.P2WPKH(b).Script); !ok || at != keystore.ByHash160(b.Hash160()) {
-				t.Errorf("P2WPKH: %v, %v", at, ok)
+			if _, err := bitcoin.Finalize(signed); err != nil {
+				t.Errorf("%s: %v", name, err)
 			}
-		})
+		}
+	}
+}
+
+// TestInputsThatAreAskedFor: an input of the address or of the key that cannot be signed
+// stops the others; one of another key of the organization is named with that key.
+func TestInputsThatAreAskedFor(t *testing.T) {
+	key, other := keyOf(t, secretOf(1)), keyOf(t, secretOf(2))
+	stranger := bitcointest.P2WPKH(keyOf(t, secretOf(9)).PublicKey())
+	mine := bitcointest.P2WPKH(key.PublicKey())
+	with := func(second bitcointest.Spend) *bitcoin.Transaction {
+		return parse(t, bitcointest.PSBT{
+			Inputs:  []bitcointest.Input{mine.Input(100_000, 1), second.Input(70_000, 2)},
+			Outputs: []bitcointest.Output{stranger.Output(150_000)},
+		}.Encode())
+	}
+	uncompressed := key.PublicKey().Uncompressed()
+	old := bitcointest.Spend{Legacy: true, Script: bitcointest.P2PKHOf(uncompressed[:]).Script}
+	tx := with(old)
+	_, err := chaintest.Ready(tx, key.ID(), key)
+	wantNotSigner(t, err, "input 1, of 0.0007 BTC", "uncompressed form", "nothing was signed")
+	if _, err := chaintest.Ready(tx, (bitcoin.Chain{}).Addresses(key.PublicKey())[2].Address, key); err != nil {
+		t.Errorf("by the address of the other input: %v", err)
+	}
+	h := heldKeys{keys: []keystore.Key{key, other}, paths: []string{"m/84'/0'/0'/0/0", "m/84'/0'/0'/0/1"}}
+	second := with(bitcointest.P2WPKH(other.PublicKey()))
+	signing, err := chaintest.Ready(second, key.ID(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	view := signing.(chains.WalletSigning).WithHolders(h).SignerView()
+	if field := view[2]; field.Value != "yours" || field.Note != "not signed: needs key "+other.ID()+", m/84'/0'/0'/0/1" {
+		t.Errorf("%+v", field)
 	}
 }
 

@@ -47,17 +47,20 @@ func (t *transaction) Request(signWith string) (chains.Request, error) {
 
 // locate returns where to look for the keys that an address names in this transaction.
 func (t *transaction) locate(target *target, signWith string) ([]keystore.Locator, error) {
-	owner, alone := (Chain{}).Owner(target.script)
-	if alone && classify(target.script) != p2tr {
-		return []keystore.Locator{owner}, nil
-	}
+	owner, _ := (Chain{}).Owner(target.script)
 	candidates := candidates{seen: map[keystore.Locator]bool{}}
-	if alone {
+	switch classify(target.script) {
+	case p2pkh, p2wpkh:
+		return []keystore.Locator{owner}, nil
+	case p2tr:
 		candidates.add(owner)
 		candidates.xOnly(target.script[2:])
 	}
 	for i := range t.inputs {
 		if in := &t.inputs[i]; bytes.Equal(in.script, target.script) {
+			if in.kind == p2shUnknown { // a key's own redeem script follows from the key
+				candidates.add(owner)
+			}
 			candidates.input(in)
 		}
 	}
@@ -72,41 +75,19 @@ func (t *transaction) locate(target *target, signWith string) ([]keystore.Locato
 	return locators, nil
 }
 
-// Owner implements chains.Chain for output scripts of P2PKH, P2WPKH, and P2TR that is
-// locked to a key by BIP-86. A P2SH output can be a key's too (BIP-49), but only its
-// redeem script says so, which a PSBT may have: see transaction.Owner.
+// Owner implements chains.Chain for output scripts of P2PKH, P2WPKH, P2SH and P2TR. A P2SH
+// output is a key's if it is locked to the key's P2WPKH script (BIP-49), and a P2TR output if
+// it is locked to the key by BIP-86.
 func (Chain) Owner(script []byte) (at keystore.Locator, ok bool) {
 	switch classify(script) {
 	case p2pkh:
 		return keystore.ByHash160([20]byte(script[3:])), true
 	case p2wpkh:
 		return keystore.ByHash160([20]byte(script[2:])), true
+	case p2shUnknown:
+		return keystore.ByNested([20]byte(script[2:])), true
 	case p2tr:
 		return keystore.ByTaproot([32]byte(script[2:])), true
-	}
-	return at, false
-}
-
-var _ chains.OwnerFinder = (*transaction)(nil)
-
-// Owner implements chains.OwnerFinder: it is Chain.Owner, and also finds the owner of
-// P2SH-P2WPKH (BIP-49) if the PSBT has the redeem script that hashes to the script.
-func (t *transaction) Owner(script []byte) (at keystore.Locator, ok bool) {
-	if classify(script) != p2shUnknown {
-		return Chain{}.Owner(script)
-	}
-	nested := func(redeem []byte) bool {
-		return classify(redeem) == p2wpkh && bytes.Equal(address.Hash160(redeem), script[2:22])
-	}
-	for i := range t.packet.Outputs {
-		if redeem := t.packet.Outputs[i].Value(psbt.OutRedeemScript); nested(redeem) {
-			return Chain{}.Owner(redeem)
-		}
-	}
-	for i := range t.inputs {
-		if redeem := t.inputs[i].Value(psbt.InRedeemScript); nested(redeem) {
-			return Chain{}.Owner(redeem)
-		}
 	}
 	return at, false
 }

@@ -28,6 +28,12 @@ func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) 
 		record := psbt.AppendRecord(make([]byte, 0, 2+len(key)+len(value)), key, value)
 		insertions = append(insertions, psbt.Insertion{At: k.in.InsertAt(key), Bytes: record})
 	}
+	for i := range s.tx.inputs {
+		if in := &s.tx.inputs[i]; in.filledIn != nil {
+			key := []byte{psbt.InRedeemScript}
+			insertions = append(insertions, psbt.Insertion{At: in.InsertAt(key), Bytes: psbt.AppendRecord(nil, key, in.filledIn)})
+		}
+	}
 	if change, ok := s.tx.modifiable(s.tasks); ok {
 		insertions = append(insertions, change)
 	}

@@ -75,7 +75,7 @@ func (t *transaction) summarizeMessage() chains.Summary {
 }
 
 func (t *transaction) summarizeInput(in *input) chains.Field {
-	spent := amount("amount", in.amount)
+	spent := amount("amount", in.amount).As("value")
 	if in.proven {
 		spent = spent.WithNote("proven by the transaction that is spent")
 	} else {
@@ -97,7 +97,7 @@ func (t *transaction) summarizeInput(in *input) chains.Field {
 
 func (t *transaction) summarizeOutput(index int) chains.Field {
 	out := &t.packet.Outputs[index]
-	fields := []chains.Field{amount("amount", out.Amount), t.lockedBy(out.Script)}
+	fields := []chains.Field{amount("amount", out.Amount).As("value"), t.lockedBy(out.Script)}
 	if txscript.IsNullData(out.Script) || len(out.Script) > 0 && out.Script[0] == txscript.OP_RETURN {
 		fields = append(fields[:1], t.lockedBy(out.Script).WithNote("OP_RETURN: cannot be spent"))
 		if text, ok := returnText(out.Script); ok {

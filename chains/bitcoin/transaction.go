@@ -50,6 +50,7 @@ type input struct {
 	declared bool   // the input has PSBT_IN_SIGHASH_TYPE
 	final    bool
 	taproot  *taproot // of a P2TR input
+	filledIn []byte   // the redeem script, where the PSBT lacks it and it follows from the key
 
 	digests []ecdsaDigest
 }

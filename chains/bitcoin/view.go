@@ -32,13 +32,40 @@ func (s *signing) SignerView() []chains.Field {
 
 func (s *signing) viewInput(index int) chains.Field {
 	label := fmt.Sprintf("input %d", index)
+	if of := s.registry().inputs[index]; of != nil {
+		return chains.Text(label, "yours").WithNote(named(of) + ", " + s.doingFor(index))
+	}
 	if s.owner(index) != nil {
 		return chains.Text(label, "yours").WithNote(s.doing(index))
 	}
-	if _, ours := s.holder(s.tx.inputs[index].script); ours {
-		return chains.Text(label, "yours").WithNote(s.reason(index) + ": not signed")
+	if holder, ours := s.holder(s.tx.inputs[index].script); ours {
+		return chains.Text(label, "yours").WithNote(s.needs(index, holder))
 	}
 	return chains.Text(label, "not yours").WithNote(s.reason(index))
+}
+
+// doingFor describes what signing does to an input of a registered wallet.
+func (s *signing) doingFor(index int) string {
+	switch {
+	case s.owner(index) != nil:
+		return s.doing(index)
+	case s.tx.inputs[index].final:
+		return reasonFinal
+	}
+	return "not signed: " + s.reason(index)
+}
+
+// needs returns what an input of the organization's needs to be signed that this request
+// does not sign.
+func (s *signing) needs(index int, holder chains.Holder) string {
+	if s.tx.inputs[index].final {
+		return reasonFinal
+	}
+	text := "not signed: needs key " + holder.KeyID
+	if holder.Path != "" {
+		text += ", " + holder.Path
+	}
+	return text
 }
 
 // owner returns the matches of the first key that can sign an input, nil if
@@ -82,6 +109,9 @@ func (s *signing) doing(input int) string {
 // viewOutput shows whose an output is, of which an amount is change.
 func (s *signing) viewOutput(index int, back uint64) chains.Field {
 	label := fmt.Sprintf("output %d", index)
+	if of := s.registry().outputs[index]; of != nil {
+		return chains.Text(label, "yours").WithNote(named(of) + ": " + s.returning(index, back))
+	}
 	if s.isOurs(index) {
 		return chains.Text(label, "yours").WithNote(s.returning(index, back))
 	}
@@ -102,9 +132,9 @@ func (s *signing) returning(index int, back uint64) string {
 	case back > 0:
 		return "change of " + btc(back) + ", the rest is a payment"
 	}
-	to, _ := s.walletOf(out.Script)
+	to, _ := s.outputWallet(index)
 	for _, in := range s.ours() {
-		if from, ok := s.walletOf(in.script); ok && from == to {
+		if from, ok := s.inputWallet(in); ok && from == to {
 			return "a payment: its wallet does not sign for as much"
 		}
 	}

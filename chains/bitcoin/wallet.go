@@ -23,7 +23,7 @@ func (givenKeys) Of(keyID string) chains.Holder { return chains.Holder{KeyID: ke
 // WithHolders implements chains.WalletSigning.
 func (s *signing) WithHolders(holders chains.Holders) chains.WalletSigning {
 	with := *s
-	with.holders = holders
+	with.holders, with.registered = holders, nil
 	return &with
 }
 
@@ -51,7 +51,8 @@ type wallet struct {
 }
 
 // walletOf returns the wallet of an output script. ok is false if it is no key's of the
-// organization. A script of several keys belongs to none of them.
+// organization. A script of several keys belongs to none of them, but may to a registered
+// wallet: see inputWallet and outputWallet.
 func (s *signing) walletOf(script []byte) (w wallet, ok bool) {
 	holder, ok := s.holder(script)
 	if !ok {
@@ -92,7 +93,7 @@ func (s *signing) signed() []*input {
 func (s *signing) ours() (inputs []*input) {
 	for i := range s.tx.inputs {
 		in := &s.tx.inputs[i]
-		if _, alone := s.holder(in.script); alone || s.owner(i) != nil {
+		if _, ours := s.inputWallet(in); ours || s.owner(i) != nil {
 			inputs = append(inputs, in)
 		}
 	}
@@ -105,14 +106,14 @@ func (s *signing) ours() (inputs []*input) {
 func (s *signing) change(from []*input) []uint64 {
 	left := map[wallet]uint64{}
 	for _, in := range from {
-		if w, ok := s.walletOf(in.script); ok {
+		if w, ok := s.inputWallet(in); ok {
 			left[w] += in.amount
 		}
 	}
 	back := make([]uint64, len(s.tx.packet.Outputs))
 	for _, o := range s.tx.outcomes(s.inputs()) {
 		if out := &s.tx.packet.Outputs[o.output]; o.fate == spendable && len(left) > 0 {
-			w, _ := s.walletOf(out.Script)
+			w, _ := s.outputWallet(o.output)
 			back[o.output] = min(out.Amount, left[w])
 			left[w] -= back[o.output]
 		}
@@ -152,9 +153,10 @@ func (s *signing) Effects() []chains.Effect {
 	return effects
 }
 
-// isOurs reports whether a key of the organization alone controls an output.
+// isOurs reports whether a key of the organization alone controls an output, or the output
+// is of a registered wallet.
 func (s *signing) isOurs(output int) bool {
-	_, ours := s.holder(s.tx.packet.Outputs[output].Script)
+	_, ours := s.outputWallet(output)
 	return ours
 }
 

@@ -286,9 +286,10 @@ func TestViewAgreesWithEffects(t *testing.T) {
 	for _, effect := range signing.Effects() {
 		fmt.Fprintln(&shown, chains.Sentence(effect, nil))
 	}
-	const want = `network      mainnet [of the addresses shown]
+	want := `network      mainnet [of the addresses shown]
 input 0      yours [to be signed]
-input 1      yours [locked to another key: not signed]
+input 1      yours [not signed: needs key ` + h.keys[2].ID() + `,
+             | m/84'/0'/1'/0/0]
 output 0     yours [change]
 output 1     yours [a payment: its wallet does not sign for as much]
 output 2     not yours

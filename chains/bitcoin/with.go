@@ -17,6 +17,8 @@ type signing struct {
 	signers []*matches // of every key that was given, whether or not it signs
 	tasks   []task     // every signature that is to be made
 	holders chains.Holders
+
+	registered *registered // see registry
 }
 
 // With implements chains.Request: each key signs every input that it can, or every such
@@ -25,25 +27,77 @@ type signing struct {
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	s := &signing{tx: r.tx, target: r.target, holders: givenKeys{}}
 	for _, key := range keys {
-		if err := s.add(key); err != nil {
+		pub := key.PublicKey()
+		twice := slices.ContainsFunc(s.signers, func(m *matches) bool { return m.pub == pub })
+		if !twice && pub.Curve() == keystore.CurveSecp256k1 {
+			s.signers = append(s.signers, newMatches(key, len(r.tx.inputs)))
+		}
+	}
+	if err := s.fillIn(); err != nil {
+		return nil, err
+	}
+	for _, m := range s.signers {
+		if err := s.plan(m); err != nil {
 			return nil, err
 		}
 	}
 	if len(s.tasks) == 0 {
 		return nil, s.nothingToSign(keys)
 	}
-	return s, nil
+	return s, s.checkWhole()
 }
 
-// add plans what one key signs. It ignores keys of other curves and duplicates.
-func (s *signing) add(key keystore.Key) error {
-	pub := key.PublicKey()
-	twice := slices.ContainsFunc(s.signers, func(m *matches) bool { return m.pub == pub })
-	if twice || pub.Curve() != keystore.CurveSecp256k1 {
-		return nil
+// fillIn completes the inputs of P2SH-P2WPKH addresses of the keys whose redeem script the
+// PSBT does not have: it follows from the key. The transaction that was read, whose
+// summary depends on the bytes alone, does not change.
+func (s *signing) fillIn() error {
+	copied := false
+	for i := range s.tx.inputs {
+		for _, m := range s.signers {
+			if s.tx.inputs[i].kind != p2shUnknown || s.tx.inputs[i].final {
+				break
+			}
+			redeem, ok := m.redeemScript(s.tx.inputs[i].script)
+			if !ok {
+				continue
+			}
+			if !copied {
+				tx := *s.tx
+				tx.inputs = slices.Clone(tx.inputs)
+				s.tx, copied = &tx, true
+			}
+			in := &s.tx.inputs[i]
+			in.kind, in.code, in.filledIn = p2shP2wpkh, redeem, redeem
+			if err := in.readSighash(len(s.tx.packet.Outputs)); err != nil {
+				return err
+			}
+		}
 	}
-	m := &matches{signer: key, pub: pub, reasons: make([]string, len(s.tx.inputs)), hash: pub.Hash160(), key: pub.Compressed()}
-	s.signers = append(s.signers, m)
+	return nil
+}
+
+// checkWhole refuses to leave out an input that signWith asks for: one that is locked to the
+// address or to a key of its own. Inputs of other keys are left to them.
+func (s *signing) checkWhole() error {
+	for i := range s.tx.inputs {
+		in := &s.tx.inputs[i]
+		if in.final || s.owner(i) != nil {
+			continue
+		}
+		asked := s.target != nil && bytes.Equal(in.script, s.target.script)
+		if !asked && s.target == nil {
+			asked = slices.ContainsFunc(s.signers, func(m *matches) bool { return m.isUncompressed(in.script) })
+		}
+		if asked {
+			return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name, Problem: fmt.Sprintf(
+				"input %d, of %s, is to be signed too and cannot be: %s; nothing was signed", i, btc(in.amount), s.reason(i))}
+		}
+	}
+	return nil
+}
+
+// plan adds what one key signs.
+func (s *signing) plan(m *matches) error {
 	first := len(s.tasks)
 	s.tasks = slices.Grow(s.tasks, len(s.tx.inputs))
 	for i := range s.tx.inputs {
@@ -53,7 +107,7 @@ func (s *signing) add(key keystore.Key) error {
 			s.tasks = s.tasks[:before]
 		}
 	}
-	return checkTasks(key, s.tasks[first:])
+	return checkTasks(m.signer, s.tasks[first:])
 }
 
 // checkTasks refuses inputs that are already final, and inputs that need a capability

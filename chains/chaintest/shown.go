@@ -132,7 +132,11 @@ func locators(key keystore.Key) ([]keystore.Locator, error) {
 		return locators, nil
 	}
 	taproot, err := keystore.TaprootLocator(key.PublicKey())
-	return append(locators, taproot), err
+	if err != nil {
+		return nil, err
+	}
+	nested, err := keystore.NestedLocator(key.PublicKey())
+	return append(locators, taproot, nested), err
 }
 
 // checkKeyID checks that a text that is not an address is a key's id.

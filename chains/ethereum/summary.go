@@ -44,9 +44,9 @@ func (s *signing) SignerView() []chains.Field {
 
 func (tx *transaction) chainField() chains.Field {
 	if tx.chainID == 0 {
-		return chains.Text("chain", "ANY").WithNote("no chain id: valid on every chain")
+		return chains.Text("chain", "ANY").As("chain_id").WithNote("no chain id: valid on every chain")
 	}
-	return chains.Integer("chain", tx.chainID).WithNote(tx.network().Name)
+	return chains.Integer("chain", tx.chainID).As("chain_id").WithNote(tx.network().Name)
 }
 
 func (tx *transaction) callFields() []chains.Field {
@@ -65,7 +65,7 @@ func (tx *transaction) callFields() []chains.Field {
 
 func (tx *transaction) feeFields() []chains.Field {
 	fee, _ := tx.maximumFee()
-	maximum := chains.Amount("maximum fee", fee.ToBig(), 18, tx.network().Symbol)
+	maximum := chains.Amount("maximum fee", fee.ToBig(), 18, tx.network().Symbol).As("max_fee")
 	if opStack[tx.chainID] {
 		maximum = maximum.WithNote("and the L1 data fee, which is not in the transaction")
 	}

@@ -152,7 +152,7 @@ func (r *reader) fields() []chains.Field {
 // shownFields shows the program first, then what the instruction does, or its
 // data and accounts if it is not decoded.
 func (r *reader) shownFields(data []byte) []chains.Field {
-	fields := []chains.Field{chains.AddressField("program", encode58(r.id))}
+	fields := []chains.Field{chains.AddressField("program", encode58(r.id)).As("program_key")}
 	switch {
 	case r.program == nil:
 		fields[0].Note = errNotDecoded.Error()

@@ -32,32 +32,29 @@ func (c Chain) ParseMessage(message []byte) (chains.Transaction, error) {
 	return tx, err
 }
 
-// SignWith is a parsed signWith: the key at an address, or with an id.
-type SignWith struct {
+// messageKey is the signWith of a message.
+type messageKey struct {
 	request
 }
 
-// ReadSignWith parses signWith. A text that only looks like an address is a
-// *chains.SignerError.
-func ReadSignWith(signWith string) (*SignWith, error) {
+// MessageKey implements chains.MessageSigner. signWith is an address, or a key's id.
+func (Chain) MessageKey(signWith string) (chains.MessageKey, error) {
 	var none *Transaction
-	parsed, err := none.Request(signWith)
+	read, err := none.Request(signWith)
 	if err != nil {
 		return nil, err
 	}
-	return &SignWith{*parsed.(*request)}, nil
+	return &messageKey{*read.(*request)}, nil
 }
 
-// Signer returns the one key that can sign: an Ed25519 key, and the one at the address
-// if signWith is an address. The errors are those of chains.Request.
-func (s *SignWith) Signer(keys []keystore.Key) (keystore.Ed25519Signer, keystore.Key, error) {
-	return signer.Only(Name, keys, s.keyOf)
-}
-
-// PartyOf returns the party at the address of an Ed25519 key.
-func PartyOf(pub keystore.PublicKey) chains.Party {
-	raw := pub.Ed25519()
-	return party(raw[:])
+// Of implements chains.MessageKey.
+func (k *messageKey) Of(keys []keystore.Key) (keystore.Key, chains.Party, error) {
+	_, key, err := signer.Only(Name, keys, k.keyOf)
+	if err != nil {
+		return nil, chains.Party{}, err
+	}
+	raw := key.PublicKey().Ed25519()
+	return key, party(raw[:]), nil
 }
 
 // EncodeAddress returns an address in base58.

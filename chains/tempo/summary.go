@@ -16,7 +16,7 @@ import (
 func (tx *transaction) Summary() chains.Summary {
 	fields := []chains.Field{
 		chains.Text("type", "0x76 (Tempo)"),
-		chains.Integer("chain", tx.chainID).WithNote(evm.TempoName(tx.chainID)),
+		chains.Integer("chain", tx.chainID).As("chain_id").WithNote(evm.TempoName(tx.chainID)),
 	}
 	for number, c := range tx.calls.all(tx.raw) {
 		fields = append(fields, tx.callField(number, c))
@@ -114,7 +114,7 @@ func (tx *transaction) feeFields() []chains.Field {
 	price, fee := tx.maxFeePerGas.Big(tx.raw), tx.maximumFee()
 	fields := []chains.Field{
 		chains.Amount("maximum fee", fee.ToBig(), 18, "USD"),
-		chains.Integer("gas", tx.gas),
+		chains.Integer("gas", tx.gas).As("gas_limit"),
 		chains.Amount("max fee per gas", price, 18, "USD"),
 		chains.Amount("max priority fee per gas", tx.maxPriorityFeePerGas.Big(tx.raw), 18, "USD"),
 	}

@@ -1,7 +1,10 @@
 package tron
 
 import (
+	"math/big"
+
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/signer"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -20,29 +23,33 @@ func (c Chain) ParseMessage(message []byte) (chains.Transaction, error) {
 	return read, nil
 }
 
-// SignWith names what signs a message: the key at an address, or the key with an id.
-type SignWith struct {
+// messageKey is the signWith of a message.
+type messageKey struct {
 	request
 }
 
-// ReadSignWith reads signWith: an address in base58check or in hex, or a key's id.
-// The error is a *chains.SignerError.
-func ReadSignWith(text string) (*SignWith, error) {
+// MessageKey implements chains.MessageSigner. signWith is an address in base58check or in hex, or a key's id.
+func (Chain) MessageKey(signWith string) (chains.MessageKey, error) {
 	var none *transaction
-	read, err := none.Request(text)
+	read, err := none.Request(signWith)
 	if err != nil {
 		return nil, err
 	}
-	return &SignWith{*read.(*request)}, nil
+	return &messageKey{*read.(*request)}, nil
 }
 
-// Signer returns the one key that can sign: a secp256k1 key, the one at the address if
-// signWith is an address. The errors are those of chains.Request.
-func (s *SignWith) Signer(keys []keystore.Key) (keystore.ECDSASigner, keystore.Key, error) {
-	return signer.Only(Name, keys, s.keyOf)
+// Of implements chains.MessageKey.
+func (k *messageKey) Of(keys []keystore.Key) (keystore.Key, chains.Party, error) {
+	_, key, err := signer.Only(Name, keys, k.keyOf)
+	if err != nil {
+		return nil, chains.Party{}, err
+	}
+	return key, party(addressOf(key.PublicKey())), nil
 }
 
-// PartyOf returns the party at the address of a secp256k1 key.
-func PartyOf(pub keystore.PublicKey) chains.Party {
-	return party(addressOf(pub))
-}
+// Contracts returns the network on which Tron's contracts run, which the chain ids of its
+// typed data do not tell apart.
+func (Chain) Contracts(*big.Int) *evm.Network { return network }
+
+// MaxFee returns 0: what a message of Tron lets others take as a fee has the default bound.
+func (Chain) MaxFee() float64 { return 0 }

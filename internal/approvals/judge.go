@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/request"
 )
 
-// judgement is an activity that waits, as the current directory, keys and policy see
-// it.
+// judgement is what the directory, the keys and the policy of now say of a waiting
+// activity: which votes count, which are missing, and whether it may be carried out.
 type judgement struct {
 	// submission is the activity as if it were submitted now.
 	submission *request.Submission

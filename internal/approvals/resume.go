@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// pending is an activity that waits, as the store has it.
+// pending is a waiting activity read from the store.
 type pending struct {
 	*activity.Record
 	revision     uint64
@@ -49,7 +49,7 @@ func (a *Approvals) resume(ctx context.Context, s *request.Submission, waiting *
 
 // carryOut takes the lease of a waiting activity with its charges, and performs it.
 func (a *Approvals) carryOut(ctx context.Context, s, resumed *request.Submission, waiting *pending) (*activity.Record, error) {
-	resumed.Charges = store.Charges{By: waiting.Request.Fingerprint, List: resumed.Decision.Charges}
+	resumed.Charges = store.Charges{By: resumed.ChargedBy(), List: resumed.Decision.Charges}
 	claim := a.Records.Claim(waiting.Request)
 	claim.Revision, claim.Now = waiting.revision, a.Records.Now()
 	begun, err := a.Records.Store.Begin(ctx, claim, resumed.Charges.Take(claim.Now, nil))

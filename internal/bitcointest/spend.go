@@ -40,6 +40,12 @@ func Nulldata(text string) []byte {
 // P2PKH locks to a key's hash.
 func P2PKH(pub keystore.PublicKey) Spend { return Spend{Script: keyHashScript(pub), Legacy: true} }
 
+// P2PKHOf locks to the hash of a key in any form.
+func P2PKHOf(key []byte) Spend {
+	script := append([]byte{txscript.OP_DUP, txscript.OP_HASH160}, push(address.Hash160(key))...)
+	return Spend{Script: append(script, txscript.OP_EQUALVERIFY, txscript.OP_CHECKSIG), Legacy: true}
+}
+
 // P2PK locks to a key.
 func P2PK(pub keystore.PublicKey) Spend {
 	return Spend{Script: append(push(pub.Bytes()), txscript.OP_CHECKSIG), Legacy: true}

@@ -37,6 +37,7 @@ func TestBIP137(t *testing.T) {
 		want byte
 	}{
 		{[]string{"--sign-with", addresses["P2PKH"]}, 31}, {[]string{"--sign-with", addresses["P2WPKH"]}, 39}, {[]string{"--sign-with", made.PrivateKeyID}, 31},
+		{[]string{"--sign-with", addresses["P2SH"]}, 35},
 		{[]string{"--sign-with", made.PrivateKeyID, "--address", addresses["P2SH"]}, 35},
 	} {
 		if header, stderr, status := sign(c.args...); status != 0 || header != c.want || !strings.Contains(stderr, "hello") {
@@ -47,7 +48,6 @@ func TestBIP137(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--sign-with", addresses["P2SH"]}, "name the key by its id"},
 		{[]string{"--sign-with", addresses["P2TR"]}, "use BIP-322 for this address"},
 		{[]string{"--sign-with", made.PrivateKeyID, "--address", addresses["P2TR"]}, "BIP-322"},
 		{[]string{"--sign-with", made.PrivateKeyID, "--address", "1BoatSLRHtKNngkdXEeobR76b53LETtpyT"}, "is not an address of the key"},

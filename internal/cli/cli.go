@@ -32,6 +32,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/setup"
 	"github.com/countersign-dev/countersign/internal/cli/sign"
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
+	sharedwallets "github.com/countersign-dev/countersign/internal/cli/wallets"
 )
 
 // Backends are kinds of keystores besides file: and pkcs11:, by the scheme of their URI.
@@ -103,7 +104,7 @@ argument or the environment.`),
 		},
 	}
 	root.Flags().BoolVarP(&version, "version", "v", false, "print the version, like 'countersign version'")
-	addGroup(root, "Sign on this machine:", demo.NewCommand(), keys.NewCommand(), sign.NewInspectCommand(), sign.NewCommand(), sign.NewScanCommand())
+	addGroup(root, "Sign on this machine:", demo.NewCommand(), keys.NewCommand(), sharedwallets.NewCommand(), sign.NewInspectCommand(), sign.NewCommand(), sign.NewScanCommand(), sign.NewHWICommand())
 	addGroup(root, "Run a server:", setup.NewInitCommand(), serve.NewCommand(), serve.NewHealthCommand(), serve.NewServerBackupCommand(), serve.NewServerRestoreCommand(),
 		setup.NewAPIKeyCommand(), setup.NewPasskeyCommand(), policy.NewCommand(), descriptors.NewCommand())
 	addGroup(root, "Send requests and votes:", requests.NewRequestCommand(), requests.NewStampCommand(), requests.NewSubmitCommand(), approvals.NewActivitiesCommand(),

@@ -80,7 +80,7 @@ func Dangers(chain string, effects []chains.Effect, signer chains.Party, maxFee 
 func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 	switch {
 	case effect.Undecoded && effect.Kind == chains.KindMessage:
-		return BlindCall, fmt.Sprintf("what a signature over %s lets others do is not known", effect.Function)
+		return BlindCall, fmt.Sprintf("what a signature over %q lets others do is not known", effect.Function)
 	case effect.Undecoded:
 		return BlindCall, fmt.Sprintf("%s calls %s%s: what that does is not known, and it may do anything that the caller may",
 			effect.From, effect.To, ofFunction(effect))

@@ -48,6 +48,15 @@ func (s *SignWith) Signer(keys []keystore.Key) (keystore.ECDSASigner, keystore.K
 	return signer.Only(s.chain, keys, s.signer)
 }
 
+// Of implements chains.MessageKey.
+func (s *SignWith) Of(keys []keystore.Key) (keystore.Key, chains.Party, error) {
+	_, key, err := s.Signer(keys)
+	if err != nil {
+		return nil, chains.Party{}, err
+	}
+	return key, PartyOf(key.PublicKey()), nil
+}
+
 func (s *SignWith) signer(key keystore.Key) (keystore.ECDSASigner, error) {
 	ecdsa, err := keystore.AsECDSA(key)
 	if err != nil {

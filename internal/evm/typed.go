@@ -187,6 +187,9 @@ func (n *Network) verifies(at Address, w where) bool {
 	if w == atAny || w == asClaimed {
 		return true
 	}
+	if len(n.Prefix) > 0 { // contracts have other addresses where an address has a prefix
+		return false
+	}
 	c := contracts[at]
 	return c != nil && c.is(w) && (n.ChainID == 0 || c.chains == nil || c.on(n.ChainID))
 }

@@ -14,12 +14,12 @@ type Insertion struct {
 }
 
 // AppendSpliced appends raw with the insertions to dst. Every other byte stays
-// unchanged. Insertions at the same offset are ordered by their bytes, which for
-// records with keys of one length is the order of the keys. It sorts insertions in
-// place.
+// unchanged. Insertions at the same offset are ordered by their bytes after the first: for
+// records, whose first byte is the length of the key, that is the order of the keys. It sorts
+// insertions in place.
 func AppendSpliced(dst, raw []byte, insertions []Insertion) []byte {
 	slices.SortStableFunc(insertions, func(a, b Insertion) int {
-		return cmp.Or(cmp.Compare(a.At, b.At), bytes.Compare(a.Bytes, b.Bytes))
+		return cmp.Or(cmp.Compare(a.At, b.At), bytes.Compare(a.Bytes[1:], b.Bytes[1:]), bytes.Compare(a.Bytes, b.Bytes))
 	})
 	size := len(raw)
 	for i := range insertions {

@@ -22,7 +22,11 @@ const completeTimeout = 10 * time.Second
 func (k *Keeper) Perform(ctx context.Context, s *request.Submission) (*activity.Record, error) {
 	done, err := k.performHeld(ctx, s)
 	if err != nil {
-		k.Release(ctx, s.Lease, s.Charges.Refund(k.Now(), done.Release))
+		release := done.Release
+		if !s.SharesCharges() {
+			release = s.Charges.Refund(k.Now(), release)
+		}
+		k.Release(ctx, s.Lease, release)
 		return nil, err
 	}
 	// There is a signature now: the charge stays, whatever happens to it.

@@ -51,7 +51,7 @@ func (k *Keeper) completed(s *request.Submission) (*activity.Record, error) {
 
 // recordedDecision returns a decision as a record keeps it.
 func recordedDecision(decision *access.Decision) activity.Decision {
-	recorded := activity.Decision{Rules: decision.Rules, ReadWith: decision.ReadWith}
+	recorded := activity.Decision{Rules: decision.Rules, ReadWith: decision.ReadWith, Wallets: decision.Wallets}
 	if decision.Readings != [32]byte{} {
 		recorded.Readings = HexDigest(decision.Readings)
 	}

@@ -75,6 +75,22 @@ func (s *Submission) Signing() *signing.Prepared {
 	return prepared
 }
 
+// ChargedBy returns what the limits charge the request as: its fingerprint or, if it signs for
+// a registered wallet, what identifies that the wallet pays for the transaction. The second
+// cosigner's request for the same transaction is then not charged again.
+func (s *Submission) ChargedBy() store.Fingerprint {
+	if prepared := s.Signing(); prepared != nil {
+		if wallet := prepared.Wallet(); wallet != nil {
+			return wallet.ChargeID
+		}
+	}
+	return s.Request.Fingerprint
+}
+
+// SharesCharges reports whether other requests may have been charged together with this one.
+// Then nothing is refunded if it fails: another one may have been signed.
+func (s *Submission) SharesCharges() bool { return s.Charges.By != s.Request.Fingerprint }
+
 // OwnVote returns the approval that a submission is of itself.
 func (s *Submission) OwnVote(now time.Time) []access.Vote {
 	return []access.Vote{{User: s.Caller.Member.User, Credential: s.Caller.Member.Credential, At: now}}

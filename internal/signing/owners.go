@@ -15,6 +15,7 @@ import (
 // the organization's if one of its keys is found at it.
 type owners struct {
 	keys           keystore.Keystore
+	wallets        keystore.WalletRegistry // may be nil
 	organizationID string
 	chain          chains.Chain
 	tx             chains.Transaction
@@ -95,10 +96,28 @@ type holders struct {
 	ctx   context.Context
 	known map[string]ownedKey // by address; a key without an id is none of ours
 	err   error
+
+	registered []keystore.Registration
+	asked      bool // registered is known
 }
 
 func (o *owners) holders(ctx context.Context) *holders {
 	return &holders{owners: o, ctx: ctx, known: map[string]ownedKey{}}
+}
+
+var _ chains.RegisteredHolders = (*holders)(nil)
+
+// Registered implements chains.RegisteredHolders.
+func (h *holders) Registered() []keystore.Registration {
+	if h.wallets == nil || h.asked || h.err != nil {
+		return h.registered
+	}
+	h.asked = true
+	var err error
+	if h.registered, err = h.wallets.Registered(h.ctx, h.organizationID); err != nil {
+		h.err = refuse.Key(err)
+	}
+	return h.registered
 }
 
 // At implements chains.Holders.

@@ -20,8 +20,9 @@ type Reader struct {
 	Chains      intents.Table
 	Operations  Operations
 	Keystore    keystore.Keystore
-	Descriptors chains.Reader // may be nil
-	Unverified  bool          // signatures are released without verification
+	Wallets     keystore.WalletRegistry // may be nil
+	Descriptors chains.Reader           // may be nil
+	Unverified  bool                    // signatures are released without verification
 	Now         func() time.Time
 }
 
@@ -55,12 +56,15 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 	if err != nil {
 		return nil, refuse.Transaction(err)
 	}
-	owners := owners{keys: r.Keystore, organizationID: organizationID, chain: chain, tx: tx}
+	owners := owners{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chain: chain, tx: tx}
 	if err := owners.known(ctx, signing); err != nil {
 		return nil, err
 	}
 	p := &Prepared{
 		intent: intent, tx: tx, signing: signing, result: result, hazards: signing.Hazards(), found: keys, reading: reading, owners: owners,
+	}
+	if err := p.findWallets(ctx); err != nil {
+		return nil, err
 	}
 	if len(reading) > 0 && len(p.hazards) > 0 {
 		p.hazards = reading.Sighted(p.hazards, signing.Effects())

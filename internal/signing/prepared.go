@@ -28,6 +28,7 @@ type Prepared struct {
 	reading chains.Readings
 	found   []keystore.Key // by signWith; see keys
 	owners  owners
+	wallets wallets
 	cached  *chains.Summary
 }
 

@@ -102,8 +102,16 @@ func (r *Report) Warn(where Place, rule, message string, args ...any) {
 }
 
 // Failed reports whether there is an error.
-func (r *Report) Failed() bool {
-	return slices.ContainsFunc(r.list, func(one Problem) bool { return !one.Warning })
+func (r *Report) Failed() bool { return r.Errors() > 0 }
+
+// Errors returns how many errors there are.
+func (r *Report) Errors() (count int) {
+	for i := range r.list {
+		if !r.list[i].Warning {
+			count++
+		}
+	}
+	return count
 }
 
 // Failure returns the error of a file with its lines.

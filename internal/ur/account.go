@@ -19,10 +19,25 @@ type AccountDescriptor struct {
 	Outputs     []OutputDescriptor
 }
 
-// OutputDescriptor is an output descriptor with one key (BCR-2023-010).
+// OutputDescriptor is an output descriptor (BCR-2023-010).
 type OutputDescriptor struct {
-	Source string // with @0 in place of the key, such as wpkh(@0)
-	Key    HDKey  // of the account; its name is that of the descriptor
+	Source string  // with @0 in place of the key, such as wpkh(@0)
+	Key    HDKey   // of the account; its name is that of the descriptor
+	More   []HDKey // in the places of @1 and so on
+}
+
+// TypeOutput is one output descriptor (BCR-2023-010).
+const TypeOutput = "output-descriptor"
+
+// Message encodes the descriptor.
+func (o OutputDescriptor) Message() Message { return Message{TypeOutput, marshal(o.fields())} }
+
+func (o OutputDescriptor) fields() outputMap {
+	keys := []cbor.Tag{o.Key.tagged()}
+	for _, key := range o.More {
+		keys = append(keys, key.tagged())
+	}
+	return outputMap{o.Source, keys, o.Key.Name}
 }
 
 // accountMap is the CBOR form of an AccountDescriptor.
@@ -50,7 +65,7 @@ type newHDKeyMap struct {
 func (a AccountDescriptor) Message() Message {
 	m := accountMap{Fingerprint: a.Fingerprint}
 	for _, output := range a.Outputs {
-		m.Outputs = append(m.Outputs, cbor.Tag{Number: outputTag, Content: outputMap{output.Source, []cbor.Tag{output.Key.tagged()}, output.Key.Name}})
+		m.Outputs = append(m.Outputs, cbor.Tag{Number: outputTag, Content: output.fields()})
 	}
 	return Message{TypeAccount, marshal(m)}
 }

@@ -73,11 +73,14 @@ func (s *Store) copyTo(ctx context.Context, target *Store) (files int, err error
 		return 0, err
 	}
 	defer unlock()
-	if files, err = s.copyFiles(ctx, s.keysRoot, target.keysRoot, keysName); err != nil {
+	if files, err = s.copyFiles(ctx, s.keysRoot, target.keysRoot, keysName, keySuffix); err != nil {
 		return 0, err
 	}
-	archived, err := s.copyDeleted(ctx, target)
+	archived, err := s.copyDirectory(ctx, target, deletedName, keySuffix)
 	if err != nil {
+		return 0, err
+	}
+	if _, err := s.copyDirectory(ctx, target, registeredName, registeredSuffix); err != nil {
 		return 0, err
 	}
 	identity, err := readFile(s.root, identityName, maxIdentitySize)
@@ -87,8 +90,9 @@ func (s *Store) copyTo(ctx context.Context, target *Store) (files int, err error
 	return files + archived, replaceFile(target.root, identityName, identity)
 }
 
-func (s *Store) copyDeleted(ctx context.Context, target *Store) (files int, err error) {
-	from, err := s.openDeleted()
+// copyDirectory copies a directory of the keystore, if there is one.
+func (s *Store) copyDirectory(ctx context.Context, target *Store, name, suffix string) (files int, err error) {
+	from, err := s.openBelow(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -96,20 +100,20 @@ func (s *Store) copyDeleted(ctx context.Context, target *Store) (files int, err 
 		return 0, err
 	}
 	defer from.Close()
-	if err := target.root.Mkdir(deletedName, directoryMode); err != nil {
+	if err := target.root.Mkdir(name, directoryMode); err != nil {
 		return 0, err
 	}
-	to, err := target.openDeleted()
+	to, err := target.openBelow(name)
 	if err != nil {
 		return 0, err
 	}
 	defer to.Close()
-	return s.copyFiles(ctx, from, to, deletedName)
+	return s.copyFiles(ctx, from, to, name, suffix)
 }
 
-// copyFiles copies the key files of a directory, many at once, and syncs the target. name
-// is the name of the directory below s.dir.
-func (s *Store) copyFiles(ctx context.Context, from, to directory, name string) (files int, err error) {
+// copyFiles copies the files of a directory that have the suffix, many at once, and syncs the
+// target. name is the name of the directory below s.dir.
+func (s *Store) copyFiles(ctx context.Context, from, to directory, name, suffix string) (files int, err error) {
 	present, err := names(from, ".")
 	if err != nil {
 		return 0, err
@@ -117,7 +121,7 @@ func (s *Store) copyFiles(ctx context.Context, from, to directory, name string) 
 	var copied atomic.Int64
 	var once sync.Once
 	inParallel(len(present), writers, func(i int) {
-		if !strings.HasSuffix(present[i], keySuffix) || ctx.Err() != nil {
+		if !strings.HasSuffix(present[i], suffix) || ctx.Err() != nil {
 			return
 		}
 		if failed := copyFile(from, to, present[i]); failed != nil {

@@ -80,6 +80,9 @@ func (s *Store) create(passphrase []byte) (err error) {
 	if s.sealer, err = s.identity.sealer(); err != nil {
 		return err
 	}
+	if s.registry, err = newRegistry(s.identity); err != nil {
+		return err
+	}
 	return s.syncAll(parents)
 }
 

@@ -16,14 +16,15 @@ const GapLimit = 20
 // Named is a key named by a PSBT. Only deriving the key shows whether it is a wallet's.
 type Named struct {
 	Fingerprint [4]byte     // of the master key
-	Path        wallet.Path // m/purpose'/coin'/account'/change/index
+	Path        wallet.Path // m/purpose'/coin'/account'/change/index, or of a registered wallet
 	PublicKey   []byte      // compressed, or x-only (32 bytes)
 }
 
-// Discover adds named keys to a wallet that belong to its Bitcoin accounts and are not
-// derived yet. A key is added if the wallet has a key of the same account, if the index is
-// at most gap beyond the last one derived on the same chain (receiving or change), and if
-// deriving it gives the named public key. Discover returns the added accounts, written
+// Discover adds named keys to a wallet that belong to its Bitcoin accounts, or to a registered
+// wallet, and are not derived yet. A key is added if the wallet has a key of the same account
+// or the account is a registered wallet's, if the index is at most gap beyond the last one
+// derived on the same chain (receiving or change), and if deriving it gives the named public
+// key. Discover returns the added accounts, written
 // together and safe on disk. It tries at most MaxAccounts keys.
 func (s *Store) Discover(ctx context.Context, organizationID, walletID string, named []Named, gap uint32) ([]Account, error) {
 	var added []Account
@@ -32,8 +33,12 @@ func (s *Store) Discover(ctx context.Context, organizationID, walletID string, n
 		if err != nil {
 			return err
 		}
+		registered, err := s.RegisteredWallets(ctx, organizationID)
+		if err != nil {
+			return err
+		}
 		before := len(w.Accounts)
-		if err := s.discoverInto(organizationID, w, named, gap); err != nil || len(w.Accounts) == before {
+		if err := s.discoverInto(organizationID, w, registered, named, gap); err != nil || len(w.Accounts) == before {
 			w.destroy()
 			return err
 		}
@@ -51,20 +56,26 @@ func (s *Store) Discover(ctx context.Context, organizationID, walletID string, n
 
 // discoverInto derives the named keys in the order of their indexes, so that each one found
 // extends the gap for the next.
-func (s *Store) discoverInto(organizationID string, w *openWallet, named []Named, gap uint32) error {
+func (s *Store) discoverInto(organizationID string, w *openWallet, registered []Registered, named []Named, gap uint32) error {
 	root, err := w.root()
 	if err != nil {
 		return err
 	}
 	defer root.Wipe()
+	ofRegistered := func(n Named) bool {
+		return slices.ContainsFunc(registered, func(r Registered) bool {
+			_, _, ok := r.Policy.Place(n.Fingerprint, n.Path)
+			return ok
+		})
+	}
 	candidates := slices.DeleteFunc(slices.Clone(named), func(n Named) bool {
 		_, ok := wallet.BitcoinAccount(n.Path)
-		return n.Fingerprint != root.Fingerprint() || !ok || root.Check(keystore.CurveSecp256k1, n.Path) != nil
+		return n.Fingerprint != root.Fingerprint() || !ok && !ofRegistered(n) || root.Check(keystore.CurveSecp256k1, n.Path) != nil
 	})
-	slices.SortStableFunc(candidates, func(a, b Named) int { return cmp.Compare(a.Path[4], b.Path[4]) })
+	slices.SortStableFunc(candidates, func(a, b Named) int { return cmp.Compare(a.Path[len(a.Path)-1], b.Path[len(b.Path)-1]) })
 	tried := 0
 	for _, n := range candidates {
-		if !w.reaches(n.Path, gap) || tried == MaxAccounts {
+		if !w.reaches(n.Path, gap, ofRegistered(n)) || tried == MaxAccounts {
 			continue
 		}
 		tried++
@@ -75,14 +86,13 @@ func (s *Store) discoverInto(organizationID string, w *openWallet, named []Named
 	return nil
 }
 
-// reaches reports whether a path belongs to an account of the wallet, is not derived yet,
-// and is within the gap.
-func (w *openWallet) reaches(path wallet.Path, gap uint32) bool {
-	const change, index = 3, 4
-	ofAccount, next := false, uint64(0)
+// reaches reports whether a path belongs to an account of the wallet, or to a registered
+// wallet, is not derived yet, and is within the gap.
+func (w *openWallet) reaches(path wallet.Path, gap uint32, ofAccount bool) bool {
+	index := len(path) - 1
+	change, next := index-1, uint64(0)
 	for _, account := range w.Accounts {
-		known, ok := wallet.BitcoinAccount(account.Path)
-		if !ok || !slices.Equal(known, path[:change]) {
+		if len(account.Path) != len(path) || !slices.Equal(account.Path[:change], path[:change]) {
 			continue
 		}
 		ofAccount = true

@@ -34,6 +34,7 @@ type Store struct {
 	closed   bool
 	identity *identity
 	sealer   *sealer
+	registry *registry
 	owners   map[string]string // organization id of each file that was read, by key or wallet id
 	parked   parked
 	wallets  map[string]*knownWallet // by id
@@ -67,7 +68,7 @@ const (
 
 func newStore(on disk, dir string, options Options) *Store {
 	s := &Store{
-		dir: dir, options: options.withDefaults(), disk: on,
+		dir: dir, options: options.withDefaults(), disk: on, registry: &registry{},
 		owners: map[string]string{}, wallets: map[string]*knownWallet{}, accounts: map[string]string{}, bad: map[string]badFile{},
 	}
 	s.followed.Store(&version{})
@@ -155,7 +156,7 @@ func (s *Store) Skipped() []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var skipped []error
-	for _, bad := range s.badFiles() {
+	for _, bad := range append(s.badFiles(), s.badRegistered()...) {
 		skipped = append(skipped, bad)
 	}
 	return skipped
@@ -176,6 +177,7 @@ func (s *Store) Close() error {
 	if s.sealer != nil {
 		s.sealer.macKey.Destroy()
 	}
+	s.registry.close()
 	s.identity, s.sealer = nil, nil
 	for _, root := range []directory{s.root, s.keysRoot} {
 		if root != nil {

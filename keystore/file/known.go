@@ -180,7 +180,7 @@ func (p *parked) list(organizationID string) (infos []keystore.KeyInfo) {
 	return infos
 }
 
-// locators returns the locators of a key except the one by taproot, which is costly.
+// locators returns the locators of a key except those of scripts, which are costly.
 func locators(info keystore.KeyInfo) []keystore.Locator {
 	return append(keystore.Locators(info.PublicKey), keystore.ByID(info.ID))
 }
@@ -190,6 +190,9 @@ func allLocators(info keystore.KeyInfo) []keystore.Locator {
 	all := locators(info)
 	if taproot, err := keystore.TaprootLocator(info.PublicKey); err == nil {
 		all = append(all, taproot)
+	}
+	if nested, err := keystore.NestedLocator(info.PublicKey); err == nil {
+		all = append(all, nested)
 	}
 	return all
 }

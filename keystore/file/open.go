@@ -52,8 +52,15 @@ func (s *Store) open(ctx context.Context, passphrase []byte) error {
 	if err := s.takeIn(ctx); err != nil {
 		return err
 	}
-	if len(s.bad) > 0 && !s.options.SkipInvalid {
-		return &BadFilesError{Files: s.badFiles(), Total: len(s.bad) + len(s.owners)}
+	s.registry.mu.Lock()
+	err = s.readRegistered()
+	files := len(s.bad) + len(s.owners) + len(s.registry.was)
+	s.registry.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if bad := append(s.badFiles(), s.badRegistered()...); len(bad) > 0 && !s.options.SkipInvalid {
+		return &BadFilesError{Files: bad, Total: files}
 	}
 	return nil
 }
@@ -69,7 +76,10 @@ func (s *Store) readIdentity(passphrase []byte) (err error) {
 	if s.identity, err = decryptIdentity(content, passphrase, s.options.MaxWorkFactor); err != nil {
 		return s.fileError(err, identityName)
 	}
-	s.sealer, err = s.identity.sealer()
+	if s.sealer, err = s.identity.sealer(); err != nil {
+		return err
+	}
+	s.registry, err = newRegistry(s.identity)
 	return err
 }
 
@@ -124,4 +134,8 @@ func (s *Store) sweep() {
 	defer unlock()
 	sweep(s.root)
 	sweep(s.keysRoot)
+	if root, err := s.openRegistered(); err == nil {
+		sweep(root)
+		_ = root.Close()
+	}
 }

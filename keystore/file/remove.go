@@ -56,15 +56,18 @@ func (s *Store) archive(name string) error {
 	return nil
 }
 
-func (s *Store) openDeleted() (directory, error) {
-	info, err := s.root.Lstat(deletedName)
+func (s *Store) openDeleted() (directory, error) { return s.openBelow(deletedName) }
+
+// openBelow opens a directory of the keystore that need not exist.
+func (s *Store) openBelow(name string) (directory, error) {
+	info, err := s.root.Lstat(name)
 	if err != nil {
-		return nil, s.fileError(err, deletedName)
+		return nil, s.fileError(err, name)
 	}
 	if err := checkDirectory(info); err != nil {
-		return nil, s.fileError(err, deletedName)
+		return nil, s.fileError(err, name)
 	}
-	return s.root.OpenDirectory(deletedName)
+	return s.root.OpenDirectory(name)
 }
 
 // remove disables a key or wallet in all processes before it removes the file: a crash in

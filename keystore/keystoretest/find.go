@@ -54,6 +54,9 @@ func (k Key) locators(t *testing.T) map[string]keystore.Locator {
 	locators["keccak"] = keystore.ByKeccak(pub.KeccakAddress())
 	locators["hash160"] = keystore.ByHash160(pub.Hash160())
 	locators["taproot"] = keystore.ByTaproot(outputKey)
+	if locators["nested"], err = keystore.NestedLocator(pub); err != nil {
+		t.Fatal(err)
+	}
 	return locators
 }
 
@@ -89,6 +92,7 @@ func (s suite) findMissing(t *testing.T) {
 		"unknown keccak":  keystore.ByKeccak(some20),
 		"unknown hash160": keystore.ByHash160(some20),
 		"unknown taproot": keystore.ByTaproot(some32),
+		"unknown nested":  keystore.ByNested(some20),
 		"unknown ed25519": keystore.ByEd25519(some32),
 	} {
 		if key, err := store.Find(t.Context(), Organization, at); !errors.Is(err, keystore.ErrKeyNotFound) {

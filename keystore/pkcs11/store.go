@@ -188,6 +188,9 @@ func locators(public keystore.PublicKey, id string) []keystore.Locator {
 	if at, err := keystore.TaprootLocator(public); err == nil {
 		all = append(all, at)
 	}
+	if at, err := keystore.NestedLocator(public); err == nil {
+		all = append(all, at)
+	}
 	return all
 }
 

@@ -213,6 +213,30 @@ func TestRecheck(t *testing.T) {
 	}
 }
 
+// TestGone: a key that is gone when it is to sign was withdrawn, and is not found from then on,
+// until the service has it again.
+func TestGone(t *testing.T) {
+	keys := remotetest.NewKeys()
+	keys.Generate("one", remote.Secp256k1)
+	pin := pinOf(keys, "one")
+	store := openFake(t, keys, remote.Options{}, pin)
+	key, err := find(t, store, pin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys.SetFault(keystoretest.Gone)
+	if _, err := key.(keystore.ECDSASigner).SignECDSA(t.Context(), [32]byte{1}); !errors.Is(err, keystore.ErrWithdrawn) {
+		t.Errorf("signing: %v, want ErrWithdrawn", err)
+	}
+	if _, err := find(t, store, pin); !errors.Is(err, keystore.ErrKeyNotFound) {
+		t.Errorf("found again: %v, want ErrKeyNotFound", err)
+	}
+	keys.SetFault(keystoretest.NoFault)
+	if _, err := find(t, store, pin); err != nil {
+		t.Errorf("restored: %v", err)
+	}
+}
+
 // TestConcurrency: no more calls than allowed are in a service at a time, and one that waits
 // for its place obeys its context.
 func TestConcurrency(t *testing.T) {

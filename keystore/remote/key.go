@@ -115,8 +115,8 @@ func (k ed25519Key) SignEd25519(ctx context.Context, message []byte) (signature 
 	return signature, err
 }
 
-// sign has the service sign, and finish verify what it returns. A signature that does not
-// verify has the key checked before it is used again.
+// sign has the service sign, and finish verify what it returns. After a signature that does not
+// verify, and after a key that is gone, the key is checked before it is used again.
 func (k *key) sign(ctx context.Context, scheme Scheme, message []byte, finish func(raw []byte) error) error {
 	err := k.call(ctx, "sign", func(ctx context.Context, remote Key) error {
 		raw, err := remote.Sign(ctx, scheme, message)
@@ -130,7 +130,10 @@ func (k *key) sign(ctx context.Context, scheme Scheme, message []byte, finish fu
 		k.learn(func(now *knowledge) { now.usedAt = k.store.options.Now() })
 	case errors.Is(err, keystore.ErrSignatureCheck):
 		k.learn(func(now *knowledge) { now.checkedAt, now.usedAt = time.Time{}, time.Time{} })
-	case errors.Is(err, keystore.ErrUnavailable), errors.Is(err, keystore.ErrKeyNotFound):
+	case errors.Is(err, keystore.ErrKeyNotFound): // it was there when it was found
+		k.learn(func(now *knowledge) { now.checkedAt, now.usedAt = time.Time{}, time.Time{} })
+		return fmt.Errorf("%w: %w", keystore.ErrWithdrawn, err)
+	case errors.Is(err, keystore.ErrUnavailable):
 		k.learn(func(now *knowledge) { now.usedAt = time.Time{} })
 	}
 	return err

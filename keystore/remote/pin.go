@@ -81,6 +81,9 @@ func (t *table) insert(k *key) error {
 	if at, err := keystore.TaprootLocator(k.pin.PublicKey); err == nil {
 		locators = append(locators, at)
 	}
+	if at, err := keystore.NestedLocator(k.pin.PublicKey); err == nil {
+		locators = append(locators, at)
+	}
 	for _, at := range locators {
 		if other := of[at]; other != nil {
 			return fmt.Errorf("%w: %s in the same organization", keystore.ErrKeyExists, other)

@@ -35,28 +35,47 @@ func (r *Root) Watch(account Path) (*WatchOnly, error) {
 	if err := r.Check(keystore.CurveSecp256k1, account); err != nil {
 		return nil, err
 	}
-	node, err := r.nodeAt(account)
+	xpub, err := r.xpub(account)
 	if err != nil {
 		return nil, err
 	}
-	defer node.Zero()
-	public, err := node.Neuter()
-	if err != nil {
-		return nil, fmt.Errorf("%w %v: %w", ErrPath, account, err)
-	}
-	if isTestAccount(account) {
-		public.SetNet(&chaincfg.TestNet3Params)
-	}
-	watch := &WatchOnly{Account: account, Fingerprint: r.fingerprint, XPub: public.String()}
+	watch := &WatchOnly{Account: account, Fingerprint: r.fingerprint, XPub: xpub}
 	for child, descriptor := range []*string{&watch.Receive, &watch.Change} {
 		text := fmt.Sprintf("%s%s%s/%d/*%s", open, r.origin(account), watch.XPub, child, closing)
-		sum, err := descriptorChecksum(text)
+		sum, err := DescriptorChecksum(text)
 		if err != nil {
 			return nil, err
 		}
 		*descriptor = text + "#" + sum
 	}
 	return watch, nil
+}
+
+// XPub returns the extended public key at a path with its origin (BIP-380), as a wallet of
+// several keys names it: [73c5da0a/48h/0h/0h/2h]xpub…. Errors wrap ErrPath.
+func (r *Root) XPub(path Path) (string, error) {
+	if err := r.Check(keystore.CurveSecp256k1, path); err != nil {
+		return "", err
+	}
+	xpub, err := r.xpub(path)
+	return r.origin(path) + xpub, err
+}
+
+// xpub returns the extended public key at a path that Check accepts.
+func (r *Root) xpub(path Path) (string, error) {
+	node, err := r.nodeAt(path)
+	if err != nil {
+		return "", err
+	}
+	defer node.Zero()
+	public, err := node.Neuter()
+	if err != nil {
+		return "", fmt.Errorf("%w %v: %w", ErrPath, path, err)
+	}
+	if isTestAccount(path) || r.testNetwork {
+		public.SetNet(&chaincfg.TestNet3Params)
+	}
+	return public.String(), nil
 }
 
 // descriptorOf returns the parts of an account's output descriptors before and after the key
@@ -96,9 +115,22 @@ const (
 	checksumLength  = 8
 )
 
-// descriptorChecksum returns the checksum of an output descriptor (BIP-380): the 8 characters
+// CutChecksum returns a descriptor without its checksum, which must be right if there is one.
+func CutChecksum(descriptor string) (string, error) {
+	text, sum, has := strings.Cut(descriptor, "#")
+	if !has {
+		return text, nil
+	}
+	want, err := DescriptorChecksum(text)
+	if err == nil && sum != want {
+		err = fmt.Errorf("output descriptor: the checksum is %q, expected %q: a character is mistyped or missing", sum, want)
+	}
+	return text, err
+}
+
+// DescriptorChecksum returns the checksum of an output descriptor (BIP-380): the 8 characters
 // to be appended after a #.
-func descriptorChecksum(descriptor string) (string, error) {
+func DescriptorChecksum(descriptor string) (string, error) {
 	var sum descriptorSum = 1
 	group, count := uint64(0), 0
 	for i := range len(descriptor) {

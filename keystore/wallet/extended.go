@@ -152,6 +152,16 @@ func cutOrigin(text string) (from *origin, key string, err error) {
 	return from, key, nil
 }
 
+// ParseOrigin reads the origin of a key as output descriptors have it in brackets (BIP-380),
+// such as 73c5da0a/84h/0h/0h: the fingerprint of the master key and the path from it.
+func ParseOrigin(text string) (fingerprint [4]byte, path Path, err error) {
+	from, err := parseOrigin(text)
+	if err != nil {
+		return fingerprint, nil, err
+	}
+	return from.fingerprint, from.path, nil
+}
+
 // parseOrigin reads the text in brackets: 73c5da0a/84h/0h/0h.
 func parseOrigin(text string) (*origin, error) {
 	digits, steps, _ := strings.Cut(text, "/")

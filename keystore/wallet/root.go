@@ -131,6 +131,41 @@ func (r *Root) Derive(curve keystore.Curve, path Path) (secret []byte, err error
 	return key.Serialize(), nil
 }
 
+// PublicKey returns the secp256k1 public key at a path. Errors wrap ErrPath.
+func (r *Root) PublicKey(path Path) (pub keystore.PublicKey, err error) {
+	if err := r.Check(keystore.CurveSecp256k1, path); err != nil {
+		return pub, err
+	}
+	node, err := r.nodeAt(path)
+	if err != nil {
+		return pub, err
+	}
+	defer node.Zero()
+	key, err := node.ECPubKey()
+	if err != nil {
+		return pub, fmt.Errorf("%w %v: %w", ErrPath, path, err)
+	}
+	return keystore.ParsePublicKey(keystore.CurveSecp256k1, key.SerializeCompressed())
+}
+
+// Has reports whether the wallet has an extended public key at a path: the compressed public
+// key and its chain code are compared.
+func (r *Root) Has(path Path, public [33]byte, chain [32]byte) (bool, error) {
+	if r.Check(keystore.CurveSecp256k1, path) != nil {
+		return false, nil //nolint:nilerr // the wallet has no key at this path
+	}
+	node, err := r.nodeAt(path)
+	if err != nil {
+		return false, err
+	}
+	defer node.Zero()
+	key, err := node.ECPubKey()
+	if err != nil {
+		return false, fmt.Errorf("%w %v: %w", ErrPath, path, err)
+	}
+	return [33]byte(key.SerializeCompressed()) == public && [32]byte(node.ChainCode()) == chain, nil
+}
+
 // nodeAt returns the extended private key at a path that Check accepts. The caller zeroes it.
 func (r *Root) nodeAt(path Path) (node *hdkeychain.ExtendedKey, err error) {
 	if err := r.raw.Reveal(func(raw []byte) error {

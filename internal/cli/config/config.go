@@ -18,6 +18,7 @@
 //	labels: [{chain: …, address: …, label: …}]  # an address book, for display
 //	limits: {connections: 1024, …}  # bounds on what clients use together
 //	otp: {…}                        # OTP; default: no one-time passwords
+//	wallets: [{organization: …, file: …, digest: …}]  # registered wallets, if the keystore keeps none
 //	rpc: {listen: …, users: […]}    # an Ethereum JSON-RPC signer; default: none
 //
 // Reading is strict: a member that is unknown, duplicated or of the wrong type is an error
@@ -59,6 +60,7 @@ type Config struct {
 	OTP            *OTP                        `yaml:"otp"`
 	Log            Log                         `yaml:"log"`
 	Limits         Limits                      `yaml:"limits"`
+	Wallets        []Wallet                    `yaml:"wallets"`
 	RPC            *RPC                        `yaml:"rpc"`
 }
 
@@ -192,7 +194,7 @@ type Template struct {
 
 // check refuses configurations that are wrong whatever the files contain.
 func (c *Config) check() error {
-	if err := errors.Join(c.Descriptors.Check(), c.Limits.check(), c.RPC.check(), access.CheckHazards(c.Organizations, all.HazardNames())); err != nil {
+	if err := errors.Join(c.Descriptors.Check(), c.Limits.check(), c.RPC.check(), access.CheckHazards(c.Organizations, all.HazardNames()), c.checkWallets()); err != nil {
 		return err
 	}
 	if err := c.checkKeys(); err != nil {
@@ -305,6 +307,9 @@ func (c *Config) paths() []*string {
 	}
 	for i := range c.Organizations {
 		paths = append(paths, &c.Organizations[i].Policy)
+	}
+	for i := range c.Wallets {
+		paths = append(paths, &c.Wallets[i].File)
 	}
 	return paths
 }

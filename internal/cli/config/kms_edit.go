@@ -120,7 +120,7 @@ func editKMS(path string, change func([]KMSKey) []KMSKey, edit func(text []byte,
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	old.KMS = change(old.KMS)
-	return replaceWith(path, edited, old)
+	return replaceWith(path, text, edited, old)
 }
 
 // kmsSection finds the list of the member kms, nil if there is none.
@@ -147,8 +147,8 @@ func kmsSection(text []byte) (*ast.SequenceNode, error) {
 }
 
 // replaceWith writes the text to a new file beside the configuration, checks that it reads as
-// wanted, and renames it.
-func replaceWith(path string, text []byte, want *Config) error {
+// wanted, and renames it, unless the configuration is not the one from before any more.
+func replaceWith(path string, before, text []byte, want *Config) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return err
@@ -179,6 +179,9 @@ func replaceWith(path string, text []byte, want *Config) error {
 	got.Path = want.Path
 	if !reflect.DeepEqual(got, want) {
 		return fmt.Errorf("%s: the change cannot be made without changing other things: edit the section kms yourself", path)
+	}
+	if now, err := os.ReadFile(target); err != nil || !bytes.Equal(now, before) {
+		return errors.Join(fmt.Errorf("%s was changed by another program meanwhile, and stays as that left it: run the command again", path), err)
 	}
 	return os.Rename(file.Name(), target)
 }

@@ -1,9 +1,11 @@
 package config_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/cli/config"
@@ -79,6 +81,27 @@ func TestAddKMS(t *testing.T) {
 		if names, err := os.ReadDir(filepath.Dir(path)); err != nil || len(names) != 1 {
 			t.Errorf("%v: left behind: %v", err, names)
 		}
+	}
+}
+
+// TestAddKMSKeepsGroup: the file keeps its group and mode, so that a service still reads it.
+func TestAddKMSKeepsGroup(t *testing.T) {
+	path, group := write(t, whole), os.Getegid()
+	if os.Geteuid() == 0 {
+		group = 12345
+	}
+	if err := errors.Join(os.Chown(path, -1, group), os.Chmod(path, 0o640)); err != nil {
+		t.Fatal(err)
+	}
+	if err := config.AddKMS(path, config.KMSKey{URI: "awskms:a", PublicKey: somePoint}); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stat := info.Sys().(*syscall.Stat_t); int(stat.Gid) != group || info.Mode().Perm() != 0o640 {
+		t.Errorf("group %d, mode %v", stat.Gid, info.Mode())
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 
 // RPC configures the Ethereum JSON-RPC signer: see package rpcapi.
 type RPC struct {
-	Listen  string    `yaml:"listen"` // HOST:PORT; its callers have certificates or tokens
-	Socket  string    `yaml:"socket"` // path of a unix socket; its callers have a uid
-	TLS     *RPCTLS   `yaml:"tls"`    // of listen
-	Hosts   []string  `yaml:"hosts"`  // names that clients call it by, besides those of the certificate and of loopback
+	Listen  string    `yaml:"listen"`  // HOST:PORT; its callers have certificates or tokens
+	Socket  string    `yaml:"socket"`  // path of a unix socket; its callers have a uid
+	TLS     *RPCTLS   `yaml:"tls"`     // of listen
+	Hosts   []string  `yaml:"hosts"`   // names that clients call it by, besides those of the certificate and of loopback
 	ChainID uint64    `yaml:"chainId"` // that eth_chainId answers; 0: refused
 	Users   []RPCUser `yaml:"users"`
 }

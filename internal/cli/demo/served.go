@@ -51,7 +51,7 @@ rules:
     who: {tag: finance}
     when: effect.asset == usdc && effect.to in payees
     approvals: [{count: 2, tag: finance}]
-  - {name: gas, allow: fee, who: {tag: finance}, when: effect.amount <= ether('0.02')}
+  - {name: gas, allow: fee, who: {tag: finance}, when: effect.asset.chain == 'eip155:1' && effect.amount <= ether('0.02')}
   - {name: codes, allow: otp, who: {tag: finance}}
 tests:
   - {effects: [{kind: transfer, asset: usdc, amount: "250", to: "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"}], as: ann, tags: [finance], expect: approvals, rule: payouts}

@@ -51,6 +51,9 @@ func OpenEngine(cmd *cobra.Command, at *KeystoreFlags, change func(*countersign.
 		return nil, nil, err
 	}
 	engineConfig.Keystore = keys
+	if engineConfig.Wallets, err = Wallets(configured, keys); err != nil {
+		return nil, nil, errors.Join(err, keys.Close())
+	}
 	policies, err := openPolicies(cmd.Context(), configured, keys)
 	if err != nil {
 		return nil, nil, errors.Join(err, keys.Close())

@@ -1,4 +1,5 @@
-// Package keys is the command keys: generate, import, derive, export, list and the rest.
+// Package keys is the command keys: it creates, imports, derives, shows, exports and
+// removes keys.
 package keys
 
 import (

@@ -114,7 +114,7 @@ func (c *exportCommand) extendedKeyText(ctx context.Context, keys walletKeeper, 
 // wipes the text, also after an error.
 func (c *exportCommand) allKeys(cmd *cobra.Command, keys exporter) (text []byte, count int, err error) {
 	ctx, organization := cmd.Context(), c.at.Organization
-	accounts, err := placesOf(ctx, keys, organization)
+	accounts, err := pathsOf(ctx, keys, organization)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -110,14 +110,14 @@ func (c *importCommand) answer(ctx context.Context, key keystore.NewKey, info ke
 
 // existingKeys has what the keystore knows about its keys besides their KeyInfo.
 type existingKeys struct {
-	places   places
+	paths    accountPaths
 	disabled map[string]bool // by id
 }
 
 // markExisting adds its place and its state to a key that the keystore has already.
 func (c *importCommand) markExisting(ctx context.Context, line show.KeyLine) (show.KeyLine, error) {
 	if c.existing == nil {
-		places, err := placesOf(ctx, c.into, c.at.Organization)
+		paths, err := pathsOf(ctx, c.into, c.at.Organization)
 		if err != nil {
 			return line, err
 		}
@@ -125,12 +125,12 @@ func (c *importCommand) markExisting(ctx context.Context, line show.KeyLine) (sh
 		if err != nil {
 			return line, err
 		}
-		c.existing = &existingKeys{places, map[string]bool{}}
+		c.existing = &existingKeys{paths, map[string]bool{}}
 		for _, info := range infos {
 			c.existing.disabled[info.ID] = true
 		}
 	}
-	line = c.existing.places.mark(line)
+	line = c.existing.paths.mark(line)
 	line.Disabled = c.existing.disabled[line.PrivateKeyID]
 	return line, nil
 }

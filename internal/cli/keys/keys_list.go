@@ -101,13 +101,13 @@ func listWallets(cmd *cobra.Command, keys keystore.Keystore, organizationID stri
 // eachKey calls use with each key of an organization: first the enabled keys, then the
 // disabled ones.
 func eachKey(ctx context.Context, keys keystore.Keystore, organizationID string, network show.NetworkFlag, use func(show.KeyLine) error) error {
-	places, err := placesOf(ctx, keys, organizationID)
+	paths, err := pathsOf(ctx, keys, organizationID)
 	if err != nil {
 		return err
 	}
 	for info, err := range keys.Keys(ctx, organizationID) {
 		if err == nil {
-			err = use(deployment.Spendable(keys, places.mark(network.Line(info))))
+			err = use(deployment.Spendable(keys, paths.mark(network.Line(info))))
 		}
 		if err != nil {
 			return err
@@ -118,7 +118,7 @@ func eachKey(ctx context.Context, keys keystore.Keystore, organizationID string,
 		return err
 	}
 	for _, info := range disabled {
-		line := places.mark(network.Line(info))
+		line := paths.mark(network.Line(info))
 		line.Disabled = true
 		if err := use(line); err != nil {
 			return err

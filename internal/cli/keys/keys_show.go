@@ -47,7 +47,9 @@ PSBTs for this keystore to sign:
   {"walletId":"…","name":"…","fingerprint":"<hex>","accounts":[{"path":"m/84'/0'/0'",
    "xpub":"xpub…","receive":"wpkh([…]xpub…/0/*)#…","change":"wpkh([…]xpub…/1/*)#…"}]}
 
-The accounts are those with derived keys, or those that --account names. An extended
+The accounts are those with derived keys, or those that --account names. An account
+m/48'/0'/0'/2' (BIP-48), for wallets of several keys, has "key", the key with its origin,
+instead of descriptors: see 'countersign wallets register'. An extended
 public key reveals all addresses of its account; anyone who also has one of the account's
 secret keys can compute all the others.
 
@@ -159,8 +161,8 @@ func keyLineOf(ctx context.Context, keys keystore.Keystore, organizationID strin
 	} else {
 		info = keystore.InfoOf(key)
 	}
-	places, err := placesOf(ctx, keys, organizationID)
-	line := deployment.Spendable(keys, places.mark(network.Line(info)))
+	paths, err := pathsOf(ctx, keys, organizationID)
+	line := deployment.Spendable(keys, paths.mark(network.Line(info)))
 	line.Disabled = disabled
 	return line, err
 }
@@ -176,8 +178,11 @@ type watchLine struct {
 type watchAccount struct {
 	Path    string `json:"path"`
 	XPub    string `json:"xpub"`
-	Receive string `json:"receive"` // output descriptors (BIP-380)
-	Change  string `json:"change"`
+	Receive string `json:"receive,omitempty"` // output descriptors (BIP-380)
+	Change  string `json:"change,omitempty"`
+
+	// Key is the key as a wallet of several keys names it, if the account is for those (BIP-48).
+	Key string `json:"key,omitempty"`
 }
 
 // showWallet is keys show --xpub.
@@ -216,7 +221,7 @@ func (l watchLine) details() []console.Detail {
 	all := []console.Detail{{"wallet", l.WalletID}, {"name", l.Name}, {"fingerprint", l.Fingerprint}}
 	for _, account := range l.Accounts {
 		all = append(all, console.Detail{"account", account.Path}, console.Detail{"  xpub", account.XPub},
-			console.Detail{"  receive", account.Receive}, console.Detail{"  change", account.Change})
+			console.Detail{"  receive", account.Receive}, console.Detail{"  change", account.Change}, console.Detail{"  key", account.Key})
 	}
 	return all
 }
@@ -250,17 +255,32 @@ func watch(ctx context.Context, keys walletKeeper, organizationID, id string, pa
 	}
 	line = watchLine{WalletID: w.ID, Name: w.Name, Accounts: []watchAccount{}}
 	err = keys.RevealRoot(ctx, organizationID, w.ID, func(root *wallet.Root) error {
+		master := root.Fingerprint()
+		line.Fingerprint = hex.EncodeToString(master[:])
 		for _, path := range paths {
-			account, err := root.Watch(path)
+			account, err := watched(root, path)
 			if err != nil {
 				return err
 			}
-			line.Fingerprint = hex.EncodeToString(account.Fingerprint[:])
-			line.Accounts = append(line.Accounts, watchAccount{path.String(), account.XPub, account.Receive, account.Change})
+			line.Accounts = append(line.Accounts, account)
 		}
 		return nil
 	})
 	return line, err
+}
+
+// watched returns the public side of one account. An account for wallets of several keys,
+// m/48'/coin'/account'/script' (BIP-48), has no descriptor of its own.
+func watched(root *wallet.Root, path wallet.Path) (watchAccount, error) {
+	if len(path) == 4 && path[0] == wallet.Hardened+48 {
+		key, err := root.XPub(path)
+		return watchAccount{Path: path.String(), XPub: key[strings.Index(key, "]")+1:], Key: key}, err
+	}
+	account, err := root.Watch(path)
+	if err != nil {
+		return watchAccount{}, err
+	}
+	return watchAccount{Path: path.String(), XPub: account.XPub, Receive: account.Receive, Change: account.Change}, nil
 }
 
 // bitcoinAccounts returns the paths of a wallet's Bitcoin accounts with derived keys.

@@ -38,14 +38,14 @@ func accountLine(n *show.NetworkFlag, walletID string, account file.Account) sho
 	return line
 }
 
-// place is the wallet and the path of an account.
-type place struct{ walletID, path string }
+// accountPath is the wallet and the path of an account.
+type accountPath struct{ walletID, path string }
 
-// places maps key ids to the places of the accounts.
-type places map[string]place
+// accountPaths maps key ids to the wallets and paths of their accounts.
+type accountPaths map[string]accountPath
 
-// placesOf returns the places of all accounts, nil for a keystore without wallets.
-func placesOf(ctx context.Context, keys keystore.Keystore, organizationID string) (places, error) {
+// pathsOf returns the wallets and paths of all accounts, nil for a keystore without wallets.
+func pathsOf(ctx context.Context, keys keystore.Keystore, organizationID string) (accountPaths, error) {
 	store, ok := keys.(walletKeeper)
 	if !ok {
 		return nil, nil
@@ -54,17 +54,17 @@ func placesOf(ctx context.Context, keys keystore.Keystore, organizationID string
 	if err != nil {
 		return nil, err
 	}
-	all := places{}
+	all := accountPaths{}
 	for _, w := range wallets {
 		for _, account := range w.Accounts {
-			all[account.ID] = place{w.ID, account.Path.String()}
+			all[account.ID] = accountPath{w.ID, account.Path.String()}
 		}
 	}
 	return all, nil
 }
 
-// mark adds its place to a key.
-func (p places) mark(line show.KeyLine) show.KeyLine {
+// mark adds its wallet and path to a key.
+func (p accountPaths) mark(line show.KeyLine) show.KeyLine {
 	account := p[line.PrivateKeyID]
 	line.WalletID, line.Path = account.walletID, account.path
 	return line

@@ -14,7 +14,6 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/cli/console"
-	"github.com/countersign-dev/countersign/internal/cli/lines"
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
 	"github.com/countersign-dev/countersign/internal/wiretext"
 )
@@ -33,7 +32,7 @@ func ReadTransaction(cmd *cobra.Command, file ...string) (string, error) {
 	} else if terminal.Is(in) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "Paste the transaction, then press Enter and Ctrl-D:")
 	}
-	content, err := console.ReadAll(cmd.Context(), in, lines.MaxLength)
+	content, err := console.ReadAll(cmd.Context(), in, MaxPSBTText)
 	var text []byte
 	if err == nil {
 		text, err = wiretext.Clean(content)

@@ -40,13 +40,20 @@ func (n *NetworkFlag) RefuseOther(key string, forTests bool) error {
 	return nil
 }
 
+// MaxPSBT is the longest PSBT that a command reads, in bytes: legacy inputs bring the whole
+// transactions that they spend, such as payouts of thousands of outputs.
+const MaxPSBT = 32 << 20
+
+// MaxPSBTText is the longest text of one, in hex with line breaks.
+const MaxPSBTText = 2*MaxPSBT + MaxPSBT/16
+
 // Limits returns the engine's limits for the network.
 func (n *NetworkFlag) Limits() (all.Limits, error) {
 	network, err := bitcoin.ParseNetwork(n.Name)
 	if err != nil {
 		return all.Limits{}, console.Usagef("--network: %v", err)
 	}
-	return all.Limits{Bitcoin: bitcoin.Limits{Network: network}}, nil
+	return all.Limits{Bitcoin: bitcoin.Limits{Network: network, MaxSize: MaxPSBT}}, nil
 }
 
 // KeyLine is a key as it is printed.

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // signCommand holds the flags and the state of one call of sign.
@@ -34,6 +35,7 @@ type signCommand struct {
 	read     show.Written // the transaction, as it came
 	request  requestFlags
 	known    *deployment.Knowledge
+	keystore keystore.Keystore // once it is open
 	qr       console.QRFlags
 	scan     bool
 }

@@ -66,9 +66,15 @@ func (c *signCommand) engine(cmd *cobra.Command) (*opened, error) {
 // engineOver returns an engine over keys. With --config, the organization's allowed
 // hazards and policy apply.
 func (c *signCommand) engineOver(ctx context.Context, keys keystore.Keystore, limits all.Limits) (*opened, error) {
+	c.keystore = keys
 	settings := countersign.Config{Keystore: keys, AllowHazards: c.allow, Chains: all.Chains(limits), Operations: messages.Operations(), Descriptors: c.known.Reader()}
 	var user *access.User
 	if c.at.Configured != nil {
+		wallets, err := deployment.Wallets(c.at.Configured, keys)
+		if err != nil {
+			return nil, err
+		}
+		settings.Wallets = wallets
 		directory, err := access.NewDirectory(c.at.Configured.Organizations)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.at.ConfigFile, err)
@@ -109,15 +115,19 @@ func (c *signCommand) signOne(cmd *cobra.Command, intent activity.SignTransactio
 
 // signShown shows a transaction, asks for confirmation, and signs what was shown.
 func (c *signCommand) signShown(cmd *cobra.Command, engine calls, intent activity.SignTransactionIntent) (signed string, err error) {
+	notes, err := c.claims(cmd.Context(), intent)
+	if err != nil {
+		return "", err
+	}
 	prepared, err := engine.Prepare(cmd.Context(), c.at.Organization, intent)
 	if err != nil {
-		return "", explainRefusal(err)
+		return "", explainRefusal(withNotes(err, notes))
 	}
 	shown, err := show.ViewOf(cmd.Context(), prepared, c.known.Names())
 	if err != nil {
 		return "", err
 	}
-	shown.Message = c.message != ""
+	shown.Message, shown.Notes = c.message != "", notes
 	if err := c.confirm(cmd, shown); err != nil {
 		return "", err
 	}
@@ -165,13 +175,14 @@ func finalized(signed string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	signature, isMessage, err := bitcoin.MessageSignature(packet)
+	chain := bitcoin.New(bitcoin.Limits{MaxSize: show.MaxPSBT})
+	signature, isMessage, err := chain.MessageSignature(packet)
 	if isMessage && err == nil {
 		return signature, nil
 	}
 	var transaction []byte
 	if err == nil {
-		transaction, err = bitcoin.Finalize(packet)
+		transaction, err = chain.Finalize(packet)
 	}
 	if err != nil {
 		return "", fmt.Errorf("%w; to get the PSBT with the signatures it has, sign without --finalize", err)

@@ -49,7 +49,7 @@ func Parse(text []byte) (chains.Transaction, error) {
 	effect.Function = "EIP-7702 authorization"
 	effect.Args = []chains.Arg{{Name: "chainId", Value: chainID.String()}, {Name: "nonce", Value: nonce.String()}}
 	return statement.Parts{
-		Chain: ethereum.Name,
+		Chain: ethereum.Chain{},
 		Fields: []chains.Field{chains.Text("kind", "authorization (EIP-7702)"), chains.AddressField("delegate", evm.Address(delegate).String()),
 			chainField(network, chainID), chains.BigInteger("nonce", nonce)},
 		Effects: []chains.Effect{effect},

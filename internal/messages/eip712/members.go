@@ -29,7 +29,7 @@ func readMembers(text []byte, types map[string]string) (map[string]Value, error)
 	of := newStructType("object", 0)
 	for _, name := range slices.Sorted(maps.Keys(types)) {
 		spec := types[name]
-		member, err := typeTable{}.resolve(spec, name, -1)
+		member, err := typeTable{notation: ethereum}.resolve(spec, name, -1)
 		if err != nil {
 			return nil, err
 		}

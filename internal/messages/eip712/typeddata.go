@@ -14,7 +14,11 @@ type TypedData struct {
 	Domain      Value // of EIP712Domain
 	Message     Value // of PrimaryType
 
-	types typeTable
+	// Chain is the name of the chain whose notation the data has: "tron" if its domain is
+	// of one of Tron's networks, else "ethereum".
+	Chain string
+
+	types map[string]*structType
 }
 
 // Parse reads typed data from JSON text. The error is a *chains.ParseError.
@@ -27,10 +31,12 @@ func Parse(text []byte) (*TypedData, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := &TypedData{PrimaryType: parts.primaryType.text}
-	if data.types, err = readTypes(parts.types); err != nil {
+	by := notationOf(parts.domain)
+	table, err := readTypes(parts.types, by)
+	if err != nil {
 		return nil, err
 	}
+	data := &TypedData{PrimaryType: parts.primaryType.text, Chain: by.chain, types: table.structs}
 	primary, ok := data.types[data.PrimaryType]
 	switch {
 	case parts.primaryType.kind != '"' || !ok:
@@ -45,7 +51,7 @@ func Parse(text []byte) (*TypedData, error) {
 	if err != nil {
 		return nil, err
 	}
-	data.types.markUsed(primary)
+	data.markUsed(primary)
 	return data, nil
 }
 
@@ -74,9 +80,9 @@ func splitDocument(root *node) (p parts, err error) {
 
 // markUsed marks the types that the hash of a struct depends on, including those of
 // empty arrays.
-func (t typeTable) markUsed(s *structType) {
+func (d *TypedData) markUsed(s *structType) {
 	for _, name := range s.dependencies() {
-		t[name].used = true
+		d.types[name].used = true
 	}
 }
 

@@ -37,6 +37,7 @@ type typedMember struct {
 // memberType is a parsed type.
 type memberType struct {
 	kind    Kind        // for an array, the kind of its innermost elements
+	by      *notation   // of an address
 	size    int         // bytesN: N; intN, uintN: bits
 	fields  *structType // of a struct
 	element *memberType // of an array; nil for other types
@@ -76,49 +77,53 @@ const (
 	KindArray                  // List
 )
 
-// domainMembers are the types of the members that a domain may have.
-var domainMembers = map[string]string{
-	"name": "string", "version": "string", "chainId": "uint256", "verifyingContract": "address", "salt": "bytes32",
+// domainMembers are the types of the members that a domain may have, EIP-712's first. The
+// others are what wallets of Cosmos chains (Ethermint) send: they name no contract.
+var domainMembers = map[string][]string{
+	"name": {"string"}, "version": {"string"}, "chainId": {"uint256"}, "verifyingContract": {"address", "string"}, "salt": {"bytes32", "string"},
 }
 
-// typeTable has the types of typed data by name.
-type typeTable map[string]*structType
+// typeTable has the types of typed data.
+type typeTable struct {
+	structs  map[string]*structType // by name
+	notation *notation
+}
 
 // readTypes reads the member "types".
-func readTypes(n *node) (typeTable, error) {
+func readTypes(n *node, by *notation) (table typeTable, err error) {
 	if n.kind != '{' {
-		return nil, malformed("types", n.offset, "expected an object of types by name")
+		return table, malformed("types", n.offset, "expected an object of types by name")
 	}
 	if len(n.members) > MaxTypes {
-		return nil, malformed("types", n.offset, "%d types: at most %d are supported", len(n.members), MaxTypes)
+		return table, malformed("types", n.offset, "%d types: at most %d are supported", len(n.members), MaxTypes)
 	}
-	table := typeTable{}
+	table = typeTable{map[string]*structType{}, by}
 	for i := range n.members {
 		m := &n.members[i]
-		if err := checkTypeName(m.name, m.offset); err != nil {
-			return nil, err
+		if err := table.checkName(m.name, m.offset); err != nil {
+			return table, err
 		}
-		table[m.name] = newStructType(m.name, m.offset)
+		table.structs[m.name] = newStructType(m.name, m.offset)
 	}
 	for i := range n.members {
-		if err := table.readMembers(table[n.members[i].name], &n.members[i].node); err != nil {
-			return nil, err
+		if err := table.readMembers(table.structs[n.members[i].name], &n.members[i].node); err != nil {
+			return table, err
 		}
 	}
 	for i := range n.members {
-		if err := table[n.members[i].name].measure(); err != nil {
-			return nil, err
+		if err := table.structs[n.members[i].name].measure(); err != nil {
+			return table, err
 		}
 	}
 	return table, table.checkDomain()
 }
 
-func checkTypeName(name string, offset int) error {
+func (t typeTable) checkName(name string, offset int) error {
 	field := "types." + quoted(name)
 	if !isIdentifier(strings.ReplaceAll(name, ":", "_")) {
 		return malformed(field, offset, "the name of a type must consist of letters, digits, _, $ and :, and not begin with a digit")
 	}
-	if _, ok := elementary(name); ok || name == "int" || name == "uint" {
+	if _, ok := t.notation.elementary(name); ok || name == "int" || name == "uint" {
 		return malformed(field, offset, "this is the name of a built-in type")
 	}
 	return nil
@@ -184,12 +189,12 @@ func (t typeTable) resolve(spec, field string, offset int) (memberType, error) {
 	if base == "int" || base == "uint" {
 		return memberType{}, malformed(field, offset, "type %s: write %s256 instead", base, base)
 	}
-	if of, ok := elementary(base); ok {
+	if of, ok := t.notation.elementary(base); ok {
 		return of.inArrays(arrays), nil
 	}
-	fields, ok := t[base]
+	fields, ok := t.structs[base]
 	if !ok || base == domainType {
-		return memberType{}, malformed(field, offset, "type %s is not one of the types", quoted(base))
+		return memberType{}, malformed(field, offset, "type %s is not one of the types%s", quoted(base), ofOther(base))
 	}
 	return fields.itself.inArrays(arrays), nil
 }
@@ -269,12 +274,12 @@ func (s *structType) measure() error {
 
 // checkDomain checks that there is an EIP712Domain, and that it has only standard members.
 func (t typeTable) checkDomain() error {
-	domain, ok := t[domainType]
+	domain, ok := t.structs[domainType]
 	if !ok {
 		return malformed("types", -1, `EIP712Domain is missing: add the domain's members to "types", such as {"name":"name","type":"string"}`)
 	}
 	for _, m := range domain.members {
-		if want, ok := domainMembers[m.name]; !ok || m.spec != want {
+		if !slices.Contains(domainMembers[m.name], m.spec) {
 			return malformed("types.EIP712Domain", domain.offset,
 				"%s %s is not a member of a domain: expected name and version (string), chainId (uint256), verifyingContract (address) or salt (bytes32)", quoted(m.spec), m.name)
 		}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -138,10 +137,15 @@ func expect(n *node, path, what string, kinds ...jsontext.Kind) error {
 	return malformed(path, n.offset, "expected %s", what)
 }
 
-// readBytes reads bytes, bytesN and address.
+// readBytes reads bytes, bytesN and address, an address in the notation of its chain.
 func (v *Value) readBytes(n *node, path string) error {
 	if n.kind != '"' {
 		return malformed(path, n.offset, "expected text of 0x and hex digits for %s", v.Type)
+	}
+	if v.of.kind == KindAddress {
+		address, err := v.of.by.address(n, path)
+		v.Bytes = address
+		return err
 	}
 	digits, ok := strings.CutPrefix(n.text, "0x")
 	raw, err := hex.DecodeString(digits)
@@ -154,24 +158,8 @@ func (v *Value) readBytes(n *node, path string) error {
 		return malformed(path, n.offset, "%s has a character that is not a hex digit", v.Type)
 	}
 	v.Bytes = raw
-	switch {
-	case v.of.kind == KindFixedBytes && len(raw) != v.of.size:
+	if v.of.kind == KindFixedBytes && len(raw) != v.of.size {
 		return malformed(path, n.offset, "%d bytes: %s has %d", len(raw), v.Type, v.of.size)
-	case v.of.kind == KindAddress && len(raw) != common.AddressLength:
-		return malformed(path, n.offset, "%d bytes: an address has 20", len(raw))
-	case v.of.kind == KindAddress:
-		return checkAddress(n, digits, raw, path)
-	}
-	return nil
-}
-
-// checkAddress refuses mixed case that is not the EIP-55 checksum.
-func checkAddress(n *node, digits string, raw []byte, path string) error {
-	if strings.ToLower(digits) == digits || strings.ToUpper(digits) == digits {
-		return nil
-	}
-	if want := common.BytesToAddress(raw).Hex(); want[2:] != digits {
-		return malformed(path, n.offset, "wrong checksum (EIP-55): if the digits are right, write %s", want)
 	}
 	return nil
 }

@@ -60,6 +60,25 @@ const (
 	TronPrefix     = "\x19TRON Signed Message:\n"
 )
 
+// prefix is the prefix of the messages of a chain, and the standard of its sign-ins.
+type prefix struct {
+	text     string
+	chain    chains.MessageSigner
+	standard *standard
+}
+
+var prefixes = []prefix{{EthereumPrefix, ethereum.Chain{}, siwe}, {TronPrefix, tron.Chain{}, siwt}}
+
+// ChainOf returns the name of the chain whose prefix a preimage has, empty if it has none.
+func ChainOf(preimage []byte) string {
+	for i := range prefixes {
+		if bytes.HasPrefix(preimage, []byte(prefixes[i].text)) {
+			return prefixes[i].chain.Name()
+		}
+	}
+	return ""
+}
+
 // Preimage returns the preimage of a message under a prefix.
 func Preimage(prefix string, message []byte) []byte {
 	return append([]byte(prefix+strconv.Itoa(len(message))), message...)
@@ -67,25 +86,26 @@ func Preimage(prefix string, message []byte) []byte {
 
 // Parse reads a preimage. The error is a *chains.ParseError.
 func Parse(preimage []byte) (chains.Transaction, error) {
-	switch {
-	case bytes.HasPrefix(preimage, []byte(EthereumPrefix)):
-		return parseText(ethereum.Name, preimage, len(EthereumPrefix))
-	case bytes.HasPrefix(preimage, []byte(TronPrefix)):
-		return parseText(tron.Name, preimage, len(TronPrefix))
-	case bytes.HasPrefix(preimage, []byte{0x19, 0x00}):
+	for i := range prefixes {
+		if bytes.HasPrefix(preimage, []byte(prefixes[i].text)) {
+			return parseText(&prefixes[i], preimage)
+		}
+	}
+	if bytes.HasPrefix(preimage, []byte{0x19, 0x00}) {
 		return parseValidator(preimage)
 	}
 	return nil, statement.Malformed(Name, "", 0, `expected the preimage: 19 "Ethereum Signed Message:\n", the decimal length, and the message`)
 }
 
-// parseText reads length and message from the offset on. The message may begin with
-// digits: only one split makes the length match.
-func parseText(chain string, preimage []byte, offset int) (chains.Transaction, error) {
+// parseText reads length and message after the prefix. The message may begin with digits:
+// only one split makes the length match.
+func parseText(under *prefix, preimage []byte) (chains.Transaction, error) {
+	offset := len(under.text)
 	rest := preimage[offset:]
 	for digits := 1; digits <= 7 && digits <= len(rest); digits++ {
 		message := rest[digits:]
 		if string(rest[:digits]) == strconv.Itoa(len(message)) {
-			return newText(chain, preimage, offset+digits)
+			return newText(under, preimage, offset+digits)
 		}
 	}
 	return nil, statement.Malformed(Name, "length", offset, "expected the decimal number of bytes that follow")
@@ -93,23 +113,23 @@ func parseText(chain string, preimage []byte, offset int) (chains.Transaction, e
 
 // text is a personal message.
 type text struct {
-	chain   string
+	*prefix
 	message []byte
 	hash    string  // the problem that hashLike returns
 	signIn  *SignIn // nil if the message is not a sign-in
 }
 
-func newText(chain string, preimage []byte, offset int) (chains.Transaction, error) {
-	t := &text{chain: chain, message: preimage[offset:]}
+func newText(under *prefix, preimage []byte, offset int) (chains.Transaction, error) {
+	t := &text{prefix: under, message: preimage[offset:]}
 	t.hash = hashLike(t.message)
 	if problem := plaintext.Problem(t.message); problem != "" && t.hash == "" {
 		return nil, statement.Malformed(Name, "message", offset, "%s, so it cannot be shown", problem)
 	}
-	t.signIn = parseSignIn(string(t.message), t.standard())
+	t.signIn = parseSignIn(string(t.message), t.standard)
 	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner,
 		Function: t.function(), Args: t.args(), Path: "message"}
 	return statement.Parts{
-		Chain: chain, Fields: t.fields(), Effects: []chains.Effect{effect}, Hazards: t.hazards,
+		Chain: t.chain, Fields: t.fields(), Effects: []chains.Effect{effect}, Hazards: t.hazards,
 		Digest: crypto.Keccak256Hash(preimage),
 	}.Transaction(), nil
 }
@@ -146,15 +166,7 @@ func (t *text) fields() []chains.Field {
 }
 
 func (t *text) hazards(_ []chains.Effect, signer chains.Party) []chains.Hazard {
-	return append(TextHazards(t.message), SignInHazards(t.signIn, t.message, t.standard().name, signer)...)
-}
-
-// standard returns the standard of sign-ins under the prefix.
-func (t *text) standard() *standard {
-	if t.chain == tron.Name {
-		return siwt
-	}
-	return siwe
+	return append(TextHazards(t.message), SignInHazards(t.signIn, t.message, t.standard.name, signer)...)
 }
 
 // KeyDerivation is the detail of [HazardKeyDerivation]. Its argument is what DerivesKey
@@ -211,7 +223,7 @@ func parseValidator(preimage []byte) (chains.Transaction, error) {
 	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner, To: validator, Undecoded: true,
 		Function: "validator data", Path: "data"}
 	return statement.Parts{
-		Chain: ethereum.Name,
+		Chain: ethereum.Chain{},
 		Fields: []chains.Field{chains.Text("kind", "data for a validator (EIP-191, version 0)"),
 			chains.AddressField("validator", validator.String()), chains.Bytes("data", preimage[head:])},
 		Effects: []chains.Effect{effect},

@@ -191,7 +191,11 @@ func (m *offchain) transaction(raw []byte) chains.Transaction {
 		kind = "off-chain message of the solana command: its header of 20 bytes names no signer and no application"
 	}
 	fields := []chains.Field{chains.Text("kind", kind)}
-	args := []chains.Arg{{Name: "message", Value: string(m.text)}}
+	function, args := "off-chain message", []chains.Arg{{Name: "message", Value: string(m.text)}}
+	signIn := personal.ParseSolanaSignIn(string(m.text))
+	if signIn != nil {
+		function, args, fields = "sign in", signIn.Args(), append(fields, signIn.Fields()...)
+	}
 	if m.version == 0 && !m.legacy {
 		fields = append(fields, chains.Text("application domain", applicationText(m.application)))
 		args = append(args, chains.Arg{Name: "application", Value: applicationText(m.application)})
@@ -201,10 +205,12 @@ func (m *offchain) transaction(raw []byte) chains.Transaction {
 	}
 	fields = append(fields, chains.Text("message", string(m.text)))
 	message := statement.Parts{
-		Chain: solana.Name, Fields: fields, Bytes: raw,
+		Chain: solana.Chain{}, Fields: fields, Bytes: raw,
 		Effects: []chains.Effect{{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner,
-			Function: "off-chain message", Args: args, Path: "message"}},
-		Hazards: func([]chains.Effect, chains.Party) []chains.Hazard { return personal.TextHazards(m.text) },
+			Function: function, Args: args, Path: "message"}},
+		Hazards: func(_ []chains.Effect, signer chains.Party) []chains.Hazard {
+			return append(personal.TextHazards(m.text), personal.SignInHazards(signIn, m.text, "SIWS", signer)...)
+		},
 	}
 	if m.legacy {
 		return message.Transaction()

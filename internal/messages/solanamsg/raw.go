@@ -33,7 +33,7 @@ func ParseRaw(raw []byte) (chains.Transaction, error) {
 		effect.Args = []chains.Arg{{Name: "message", Value: string(raw)}}
 	}
 	return statement.Parts{
-		Chain: solana.Name, Fields: append(fields, chains.Text("message", string(raw))),
+		Chain: solana.Chain{}, Fields: append(fields, chains.Text("message", string(raw))),
 		Effects: []chains.Effect{effect}, Bytes: raw,
 		Hazards: func(_ []chains.Effect, signer chains.Party) []chains.Hazard { return rawHazards(raw, signIn, signer) },
 	}.Transaction(), nil

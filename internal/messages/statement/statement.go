@@ -8,17 +8,12 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/bitcoin"
-	"github.com/countersign-dev/countersign/chains/ethereum"
-	"github.com/countersign-dev/countersign/chains/solana"
-	"github.com/countersign-dev/countersign/chains/tron"
-	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // Parts are what the reader of a message has found.
 type Parts struct {
-	Chain   string // "ethereum", "solana", "tron" or "bitcoin": the chain of the signer's address
+	Chain   chains.MessageSigner // whose keys sign it
 	Fields  []chains.Field
 	Effects []chains.Effect // SignerParty stands for the signer if the bytes do not name it
 
@@ -43,7 +38,7 @@ var _ chains.Transaction = (*message)(nil)
 
 // Summary implements chains.Transaction.
 func (m *message) Summary() chains.Summary {
-	return chains.Summary{Chain: m.parts.Chain, Effects: m.parts.Effects, Fields: m.parts.Fields}
+	return chains.Summary{Chain: m.parts.Chain.Name(), Effects: m.parts.Effects, Fields: m.parts.Fields}
 }
 
 // Effects implements chains.Transaction.
@@ -56,60 +51,33 @@ func (m *message) Hazards() []chains.Hazard {
 
 // Request implements chains.Transaction.
 func (m *message) Request(signWith string) (chains.Request, error) {
-	r := &request{message: m}
-	var err error
-	switch m.parts.Chain {
-	case solana.Name:
-		r.locator, err = solana.ReadSignWith(signWith)
-	case tron.Name:
-		r.locator, err = tron.ReadSignWith(signWith)
-	case bitcoin.Name:
-		r.locator, err = bitcoin.ReadSignWith(signWith)
-	default:
-		var with evm.SignWith
-		with, err = evm.ReadSignWith(ethereum.Name, signWith)
-		r.locator = &with
-	}
+	key, err := m.parts.Chain.MessageKey(signWith)
 	if err != nil {
 		return nil, err
 	}
-	return r, nil
-}
-
-// locator is the signWith that a chain has read.
-type locator interface {
-	Locators() []keystore.Locator
+	return &request{key, m}, nil
 }
 
 type request struct {
-	locator
+	chains.MessageKey
 	message *message
 }
 
 // With implements chains.Request.
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
-	s := &signing{message: r.message}
-	var key keystore.Key
-	var partyOf func(keystore.PublicKey) chains.Party
-	var err error
-	switch with := r.locator.(type) {
-	case *solana.SignWith:
-		partyOf = solana.PartyOf
-		s.ed25519, key, err = with.Signer(keys)
-	case *tron.SignWith:
-		partyOf = tron.PartyOf
-		s.ecdsa, key, err = with.Signer(keys)
-	case *bitcoin.SignWith:
-		partyOf = with.PartyOf
-		s.ecdsa, key, err = with.Signer(keys)
-	case *evm.SignWith:
-		partyOf = evm.PartyOf
-		s.ecdsa, key, err = with.Signer(keys)
+	key, party, err := r.Of(keys)
+	if err != nil {
+		return nil, err
+	}
+	s := &signing{message: r.message, id: key.ID(), party: party}
+	if r.message.parts.Bytes != nil {
+		s.ed25519, err = keystore.AsEd25519(key)
+	} else {
+		s.ecdsa, err = keystore.AsECDSA(key)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.id, s.party = key.ID(), partyOf(key.PublicKey())
 	return s, nil
 }
 

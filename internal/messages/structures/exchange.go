@@ -41,22 +41,22 @@ const (
 // CalculatorHelper.sol).
 func ctfOrder(r *reading) {
 	side := r.field("side").Int.Uint64()
-	if !r.domain.is(ctfExchanges...) || r.domain.id() != polygon || side > sideSell {
+	if !r.verifiedBy(ctfExchanges...) || r.network.ChainID != polygon || side > sideSell {
 		return
 	}
-	given := chains.Token(r.domain.network(), evm.PartyAt(ctfCollateral), evm.ERC20)
-	got := chains.Token(r.domain.network(), evm.PartyAt(ctfTokens), evm.ERC1155)
+	given := chains.Token(r.network.ID, r.network.Party(ctfCollateral), evm.ERC20)
+	got := chains.Token(r.network.ID, r.network.Party(ctfTokens), evm.ERC1155)
 	got.NFT = r.field("tokenId").Int
 	if side == sideSell {
 		given, got = got, given
 	}
 	to := chains.UnknownParty()
 	if taker := r.field("taker"); [20]byte(taker.Bytes) != [20]byte{} {
-		to = party(taker)
+		to = r.party(taker)
 	}
-	maker, least := party(r.field("maker")), r.field("takerAmount").Int
+	maker, least := r.party(r.field("maker")), r.field("takerAmount").Int
 	index := r.gives(maker, to, given, r.field("makerAmount").Int, "message/makerAmount")
-	r.owners[0].party = party(r.field("signer"))
+	r.owners[0].party = r.party(r.field("signer"))
 	if expiration := r.field("expiration"); expiration.Int.Sign() != 0 {
 		r.effects[index].Until = r.deadline(expiration, index)
 	}
@@ -83,7 +83,7 @@ var cowNative = contract("EeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")
 func cowOrder(r *reading) {
 	places := []string{"erc20", "internal"}
 	switch {
-	case !r.domain.is(cowSettlement) || r.domain.name != "Gnosis Protocol",
+	case !r.verifiedBy(cowSettlement) || r.domain.name != "Gnosis Protocol",
 		!slices.Contains([]string{"sell", "buy"}, r.field("kind").Text),
 		!slices.Contains(append(places, "external"), r.field("sellTokenBalance").Text),
 		!slices.Contains(places, r.field("buyTokenBalance").Text):
@@ -94,11 +94,11 @@ func cowOrder(r *reading) {
 	r.effects[index].Until = r.deadline(r.field("validTo"), index)
 	bought := r.token(r.field("buyToken"), evm.ERC20)
 	if bought.Token.Is(cowNative[:]) {
-		bought = chains.Native(r.domain.network())
+		bought = chains.Native(r.network.ID)
 	}
 	to := chains.SignerParty()
 	if receiver := r.field("receiver"); [20]byte(receiver.Bytes) != [20]byte{} {
-		to = party(receiver)
+		to = r.party(receiver)
 	}
 	r.gets(chains.SignerParty(), to, bought, r.field("buyAmount").Int, true, "message/buyAmount")
 	r.own = func(effects []chains.Effect, own func(chains.Party) bool) {
@@ -114,6 +114,6 @@ func cowOrder(r *reading) {
 // orders; each new order still needs a signature.
 func clobAuth(r *reading) {
 	if r.domain.name == "ClobAuthDomain" {
-		r.addFrom(chains.Effect{Kind: chains.KindMessage, From: party(r.field("address")), Path: "message"})
+		r.addFrom(chains.Effect{Kind: chains.KindMessage, From: r.party(r.field("address")), Path: "message"})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
@@ -16,6 +15,7 @@ const (
 	HazardEmptyDomain         = "eip712/empty-domain"          // the domain has no members
 	HazardNoChainID           = "eip712/no-chain-id"           // valid on every chain
 	HazardNoVerifyingContract = "eip712/no-verifying-contract" // valid for every contract with this name
+	HazardTextDomain          = "eip712/text-domain"           // the contract or the salt is text, as Cosmos chains have it
 	HazardUnusedTypes         = "eip712/unused-types"          // types that neither domain nor message uses
 	HazardUnlimitedApproval   = "eip712/unlimited-approval"    // 2^96 or more
 	HazardFarDeadline         = "eip712/far-deadline"          // more than FarDeadline ahead
@@ -29,7 +29,7 @@ const (
 
 // HazardNames returns all hazards of this package.
 func HazardNames() []string {
-	return []string{HazardEmptyDomain, HazardNoChainID, HazardNoVerifyingContract, HazardUnusedTypes, HazardUnlimitedApproval,
+	return []string{HazardEmptyDomain, HazardNoChainID, HazardNoVerifyingContract, HazardTextDomain, HazardUnusedTypes, HazardUnlimitedApproval,
 		HazardFarDeadline, HazardOrderWithoutPrice, HazardHiddenContents, HazardDelegatecall, HazardAgentApproval,
 		HazardUnknownType, HazardForeignOwner}
 }
@@ -45,12 +45,15 @@ func (r *reading) domainHazards() {
 		if r.domain.chainID == nil {
 			r.danger(HazardNoChainID, whole, "the domain names no chain: the signature is valid on every chain")
 		}
-		if r.domain.contract == nil || *r.domain.contract == [20]byte{} {
+		if r.domain.text != "" {
+			r.danger(HazardTextDomain, whole, "%s of the domain is text, as wallets of Cosmos chains write it: no contract verifies the message, but a chain that reads it as a transaction", r.domain.text)
+		}
+		if r.domain.text != "verifyingContract" && (r.domain.contract == nil || *r.domain.contract == [20]byte{}) {
 			r.danger(HazardNoVerifyingContract, whole, "the domain names no contract: the signature is valid for every contract with the name %q", r.domain.name)
 		}
 	}
 	if unused := r.data.UnusedTypes(); len(unused) > 0 {
-		r.danger(HazardUnusedTypes, whole, "neither the domain nor the message uses the type %s: it is not signed", unused[0])
+		r.danger(HazardUnusedTypes, whole, "neither the domain nor the message uses the type %q: it is not signed", unused[0])
 	}
 }
 
@@ -78,9 +81,9 @@ func (r *reading) keyHazard(v *eip712.Value) bool {
 
 // ownName returns the name that the hazard of an effect has in typed data. What the message
 // itself does has names of its own; the calls in it have those of transactions.
-func ownName(name string, effect *chains.Effect) string {
+func (r *reading) ownName(name string, effect *chains.Effect) string {
 	direct := strings.HasPrefix(effect.Path, "message")
-	switch strings.TrimPrefix(name, ethereum.Name+"/") {
+	switch strings.TrimPrefix(name, r.data.Chain+"/") {
 	case evm.BlindCall:
 		if effect.Kind == chains.KindMessage {
 			return HazardUnknownType
@@ -100,10 +103,10 @@ func ownName(name string, effect *chains.Effect) string {
 // allHazards returns the hazards of the message: those that its effects have on every carrier,
 // its own, and, unless signer is none, those that depend on the signer.
 func (r *reading) allHazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
-	hazards := evm.Dangers(ethereum.Name, effects, signer, r.maxFee)
+	hazards := evm.Dangers(r.data.Chain, effects, signer, r.maxFee)
 	for i := range hazards {
 		if index, ok := hazards[i].Effect(); ok {
-			hazards[i].Name = ownName(hazards[i].Name, &effects[index])
+			hazards[i].Name = r.ownName(hazards[i].Name, &effects[index])
 		}
 	}
 	hazards = append(hazards, r.hazards...)

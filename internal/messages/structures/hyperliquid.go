@@ -10,11 +10,22 @@ import (
 )
 
 // hyperliquid are the actions of Hyperliquid that are signed as structures of their
-// own, and Agent, whose connectionId is the hash of any other action.
+// own, as hyperliquid-dex/hyperliquid-python-sdk (hyperliquid/utils/signing.py) and
+// nktkas/hyperliquid name them, and Agent and SendMultiSig, which have the hash of any other
+// action.
 var hyperliquid = []structure{
 	{"HyperliquidTransaction:UsdSend(string hyperliquidChain,string destination,string amount,uint64 time)", hyperliquidSend},
 	{"HyperliquidTransaction:Withdraw(string hyperliquidChain,string destination,string amount,uint64 time)", hyperliquidSend},
 	{"HyperliquidTransaction:SpotSend(string hyperliquidChain,string destination,string token,string amount,uint64 time)", hyperliquidSpot},
+	{"HyperliquidTransaction:SendAsset(string hyperliquidChain,string destination,string sourceDex,string destinationDex,string token," +
+		"string amount,string fromSubAccount,uint64 nonce)", hyperliquidAsset},
+	{"HyperliquidTransaction:CDeposit(string hyperliquidChain,uint64 wei,uint64 nonce)", hyperliquidStake},
+	{"HyperliquidTransaction:CWithdraw(string hyperliquidChain,uint64 wei,uint64 nonce)", hyperliquidUnstake},
+	{"HyperliquidTransaction:TokenDelegate(string hyperliquidChain,address validator,uint64 wei,bool isUndelegate,uint64 nonce)", hyperliquidDelegate},
+	{"HyperliquidTransaction:ConvertToMultiSigUser(string hyperliquidChain,string signers,uint64 nonce)", hyperliquidMultiSig},
+	{"HyperliquidTransaction:SendMultiSig(string hyperliquidChain,bytes32 multiSigActionHash,uint64 nonce)", hyperliquidAction},
+	{"HyperliquidTransaction:UserDexAbstraction(string hyperliquidChain,address user,bool enabled,uint64 nonce)", hyperliquidUser},
+	{"HyperliquidTransaction:UserSetAbstraction(string hyperliquidChain,address user,string abstraction,uint64 nonce)", hyperliquidUser},
 	{"HyperliquidTransaction:UsdClassTransfer(string hyperliquidChain,string amount,bool toPerp,uint64 nonce)", hyperliquidSettings},
 	{"HyperliquidTransaction:ApproveAgent(string hyperliquidChain,address agentAddress,string agentName,uint64 nonce)", hyperliquidAgent},
 	{"HyperliquidTransaction:ApproveBuilderFee(string hyperliquidChain,string maxFeeRate,address builder,uint64 nonce)", hyperliquidBuilder},
@@ -34,7 +45,7 @@ func hyperliquidSend(r *reading) {
 	if !r.onHyperliquid() {
 		return
 	}
-	r.add(chains.Effect{Kind: chains.KindTransfer, From: chains.SignerParty(), To: textAddress(r.field("destination").Text),
+	r.add(chains.Effect{Kind: chains.KindTransfer, From: chains.SignerParty(), To: r.textAddress(r.field("destination").Text),
 		Asset: chains.Asset{Chain: r.ledger(), TokenID: "USDC"}, Amount: decimalAmount(r.field("amount").Text, usdDecimals), Path: "message"})
 }
 
@@ -43,7 +54,7 @@ func hyperliquidSpot(r *reading) {
 	if !r.onHyperliquid() {
 		return
 	}
-	r.add(chains.Effect{Kind: chains.KindTransfer, From: chains.SignerParty(), To: textAddress(r.field("destination").Text),
+	r.add(chains.Effect{Kind: chains.KindTransfer, From: chains.SignerParty(), To: r.textAddress(r.field("destination").Text),
 		Asset: chains.Asset{Chain: r.ledger(), TokenID: r.field("token").Text}, Amount: chains.UnknownQuantity(), Path: "message"})
 }
 
@@ -59,32 +70,27 @@ func hyperliquidAgent(r *reading) {
 	if !r.onHyperliquid() {
 		return
 	}
-	r.add(chains.Effect{Kind: chains.KindAuthority, From: chains.SignerParty(), To: party(r.field("agentAddress")), Path: "message/agentAddress"})
-}
-
-// hyperliquidBuilder lets a party take a fee from each order.
-func hyperliquidBuilder(r *reading) {
-	if !r.onHyperliquid() {
-		return
-	}
-	r.add(chains.Effect{Kind: chains.KindApprove, From: chains.SignerParty(), To: party(r.field("builder")),
-		Asset: chains.UnknownAsset(r.ledger()), Amount: chains.UnknownQuantity(), Path: "message/builder"})
+	r.add(chains.Effect{Kind: chains.KindAuthority, From: chains.SignerParty(), To: r.party(r.field("agentAddress")), Path: "message/agentAddress"})
 }
 
 // hyperliquidAction is the hash of any action, such as an order or a transfer.
 func hyperliquidAction(r *reading) {
 	index := r.undecoded()
-	r.danger(HazardHiddenContents, index, "connectionId is the hash of the action: the message does not contain what it does, which may be any order or transfer")
+	for i := range r.message.Members {
+		if m := &r.message.Members[i]; m.Value.Type == "bytes32" {
+			r.danger(HazardHiddenContents, index, "%s is the hash of the action: the message does not contain what it does, which may be any order or transfer", m.Name)
+		}
+	}
 }
 
 // textAddress parses an address, or returns an unknown party.
-func textAddress(text string) chains.Party {
+func (r *reading) textAddress(text string) chains.Party {
 	digits, ok := strings.CutPrefix(text, "0x")
 	raw, err := hex.DecodeString(digits)
 	if !ok || err != nil || len(raw) != 20 {
 		return chains.UnknownParty()
 	}
-	return evm.PartyAt(evm.Address(raw))
+	return r.network.Party(evm.Address(raw))
 }
 
 // decimalAmount parses a decimal number, such as "12.5", to units of 10^-decimals, or

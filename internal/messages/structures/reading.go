@@ -7,6 +7,7 @@
 package structures
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
@@ -24,8 +26,7 @@ import (
 // Message is parsed typed data.
 type Message struct {
 	chains.Transaction
-	data   *eip712.TypedData
-	domain domain
+	read *reading
 }
 
 var _ chains.Caller = (*Message)(nil)
@@ -33,12 +34,12 @@ var _ chains.Caller = (*Message)(nil)
 // Calls implements chains.Caller. It returns the message as a call of its verifying
 // contract, if the domain names one.
 func (m *Message) Calls() []chains.Call {
-	d := &m.domain
-	if d.contract == nil {
+	r := m.read
+	if r.domain.contract == nil {
 		return nil
 	}
-	return []chains.Call{{Path: "message", Chain: d.network(), From: chains.SignerParty(), To: evm.PartyAt(*d.contract), Typed: &chains.Typed{
-		Type: m.data.EncodeType(m.data.PrimaryType), DomainName: d.name, DomainVersion: d.version, Members: typedMembers(&m.data.Message),
+	return []chains.Call{{Path: "message", Chain: r.network.ID, From: chains.SignerParty(), To: r.network.Party(*r.domain.contract), Typed: &chains.Typed{
+		Type: r.data.EncodeType(r.data.PrimaryType), DomainName: r.domain.name, DomainVersion: r.domain.version, Members: typedMembers(r.message),
 	}}}
 }
 
@@ -48,8 +49,42 @@ func Parse(text []byte, now time.Time) (*Message, error) { return Reader{Now: no
 
 // Reader reads typed data.
 type Reader struct {
-	Now    time.Time // what deadlines are compared with
-	MaxFee float64   // of a message, in whole units of the native asset; 0: that of its chain
+	Now time.Time // what deadlines are compared with
+
+	// Chain returns the chain of a name, or nil if no message of it is signed. If Chain is
+	// nil, the chains have their default limits.
+	Chain func(name string) chains.Chain
+}
+
+// Verifier is a chain whose contracts verify typed data.
+type Verifier interface {
+	chains.MessageSigner
+
+	// Contracts returns the network of the contracts of a domain's chain id, which is nil if
+	// the domain has none.
+	Contracts(chainID *big.Int) *evm.Network
+
+	// MaxFee bounds the fee of a message, in whole units of the native asset; 0 is the bound
+	// of the network.
+	MaxFee() float64
+}
+
+// verifiers have the default limits.
+var verifiers = map[string]Verifier{ethereum.Name: ethereum.Chain{}, tron.Name: tron.Chain{}}
+
+// verifier returns the chain of a name: the reader's, or the one with default limits for a
+// chain of the embedder's.
+func (by Reader) verifier(name string) (Verifier, error) {
+	if by.Chain == nil {
+		return verifiers[name], nil
+	}
+	switch chain := by.Chain(name).(type) {
+	case Verifier:
+		return chain, nil
+	case nil:
+		return nil, statement.Malformed(eip712.Name, "domain.chainId", -1, "the domain is one of %s, and this engine does not sign for %s", name, name)
+	}
+	return verifiers[name], nil
 }
 
 // Parse reads typed data from JSON text. The error is a *chains.ParseError.
@@ -58,13 +93,18 @@ func (by Reader) Parse(text []byte) (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{data: data, message: &data.Message, now: by.Now, maxFee: by.MaxFee}
+	chain, err := by.verifier(data.Chain)
+	if err != nil {
+		return nil, err
+	}
+	r := &reading{data: data, message: &data.Message, now: by.Now, maxFee: chain.MaxFee()}
 	r.readDomain()
+	r.network = chain.Contracts(r.domain.chainID)
 	if r.read(); r.err != nil {
 		return nil, r.err
 	}
-	parts := statement.Parts{Chain: ethereum.Name, Fields: r.fields(), Effects: r.effects, Hazards: r.allHazards, Own: r.own, Digest: data.Digest()}
-	return &Message{parts.Transaction(), data, r.domain}, nil
+	parts := statement.Parts{Chain: chain, Fields: r.fields(), Effects: r.effects, Hazards: r.allHazards, Own: r.own, Digest: data.Digest()}
+	return &Message{parts.Transaction(), r}, nil
 }
 
 // reading is a message whose effects are being derived.
@@ -73,6 +113,7 @@ type reading struct {
 	message *eip712.Value
 	now     time.Time
 	domain  domain
+	network *evm.Network // of the contracts to which the message is addressed
 
 	effects []chains.Effect
 	shown   []chains.Field // the decoded calls
@@ -91,6 +132,8 @@ type domain struct {
 	name, version string
 	chainID       *big.Int
 	contract      *evm.Address
+	salt          []byte
+	text          string // the name of a member that is text where EIP-712 has none
 }
 
 // owner is a party whose own signature an effect requires.
@@ -101,8 +144,12 @@ type owner struct {
 
 func (r *reading) readDomain() {
 	for i := range r.data.Domain.Members {
-		value := &r.data.Domain.Members[i].Value
-		switch r.data.Domain.Members[i].Name {
+		name, value := r.data.Domain.Members[i].Name, &r.data.Domain.Members[i].Value
+		if value.Kind() == eip712.KindString && name != "name" && name != "version" {
+			r.domain.text = cmp.Or(r.domain.text, name)
+			continue
+		}
+		switch name {
 		case "name":
 			r.domain.name = value.Text
 		case "version":
@@ -112,37 +159,39 @@ func (r *reading) readDomain() {
 		case "verifyingContract":
 			contract := evm.Address(value.Bytes)
 			r.domain.contract = &contract
+		case "salt":
+			r.domain.salt = value.Bytes
 		}
 	}
+	r.domain.chainID = r.domain.saltedChain()
 }
 
-// id returns the chain id, or 0 if the domain has none or it exceeds 64 bits.
-func (d *domain) id() uint64 {
-	if d.chainID == nil || !d.chainID.IsUint64() {
-		return 0
+// saltedTokens are tokens of Polygon's bridge, whose domain has the chain id as its salt
+// (maticnetwork/pos-portal, EIP712Base.sol and UChildDAI.sol): USDC.e, DAI, WETH and WBTC.
+var saltedTokens = []evm.Address{
+	contract("2791Bca1f2de4661ED88A30C99A7a9449Aa84174"), contract("8f3Cf7ad23Cd3CaDbD9735AFf958023239c6A063"),
+	contract("7ceB23fD6bC0adD59E62ac25578270cFf1b9f619"), contract("1BFD67037B42Cf73acF2047067bd4F2C47D9BfD6"),
+}
+
+// saltedChain returns the chain id, which of some tokens on Polygon is the salt.
+func (d *domain) saltedChain() *big.Int {
+	salt := new(big.Int).SetBytes(d.salt)
+	if d.chainID == nil && d.contract != nil && slices.Contains(saltedTokens, *d.contract) && salt.Cmp(big.NewInt(polygon)) == 0 {
+		return salt
 	}
-	return d.chainID.Uint64()
+	return d.chainID
 }
 
-// network returns the CAIP-2 id of the chain, or "eip155" if the domain names none.
-func (d *domain) network() string {
-	if d.chainID == nil || d.chainID.Sign() == 0 {
-		return "eip155"
-	}
-	return "eip155:" + d.chainID.String()
+// verifiedBy reports whether one of some contracts verifies the message. They are known by
+// their addresses on the chains of EIP-155.
+func (r *reading) verifiedBy(contracts ...evm.Address) bool {
+	return r.data.Chain == ethereum.Name && r.domain.contract != nil && slices.Contains(contracts, *r.domain.contract)
 }
-
-// contracts returns the network of the contracts to which the message is addressed.
-func (d *domain) contracts() *evm.Network { return evm.OnChain(d.id(), d.network()) }
 
 // isWrapped reports whether an asset is the wrapped form of its chain's native asset.
 func isWrapped(asset chains.Asset) bool {
 	id, err := strconv.ParseUint(strings.TrimPrefix(asset.Chain, "eip155:"), 10, 64)
 	return err == nil && evm.OnChain(id, asset.Chain).IsWrapped(asset)
-}
-
-func (d *domain) is(contracts ...evm.Address) bool {
-	return d.contract != nil && slices.Contains(contracts, *d.contract)
 }
 
 // structure is a known type.
@@ -154,7 +203,7 @@ type structure struct {
 // read derives the effects and hazards.
 func (r *reading) read() {
 	encoded := r.data.EncodeType(r.data.PrimaryType)
-	if signed, ok := r.domain.contracts().ReadTyped(evm.Typed{Type: encoded, Contract: r.domain.contract, Members: typedMembers(r.message)}); ok {
+	if signed, ok := r.network.ReadTyped(evm.Typed{Type: encoded, Contract: r.domain.contract, Members: typedMembers(r.message)}); ok {
 		r.act(signed)
 	} else if read, ok := byType[encoded]; ok {
 		read(r)
@@ -220,7 +269,7 @@ func (r *reading) cut() {
 func (r *reading) undecoded() int {
 	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner, Undecoded: true, Path: "message"}
 	if r.domain.contract != nil {
-		effect.To = evm.PartyAt(*r.domain.contract)
+		effect.To = r.network.Party(*r.domain.contract)
 	}
 	return r.add(effect)
 }
@@ -228,7 +277,7 @@ func (r *reading) undecoded() int {
 // hidden adds the hazard of a struct that has only a hash.
 func (r *reading) hidden(effect int) {
 	if m := r.message.Members; len(m) == 1 && m[0].Value.Type == "bytes32" {
-		r.danger(HazardHiddenContents, effect, "%s.%s is 32 bytes, like a hash or a root: the message does not contain what was hashed", r.data.PrimaryType, m[0].Name)
+		r.danger(HazardHiddenContents, effect, "%q is 32 bytes, like a hash or a root: the message does not contain what was hashed", r.data.PrimaryType+"."+m[0].Name)
 	}
 }
 
@@ -238,7 +287,7 @@ func (r *reading) add(effect chains.Effect) int {
 	if effect.By == "" {
 		effect.By = chains.BySigner
 	}
-	r.effects = append(r.effects, r.domain.contracts().Settled(effect))
+	r.effects = append(r.effects, r.network.Settled(effect))
 	return len(r.effects) - 1
 }
 
@@ -276,11 +325,11 @@ func at(v *eip712.Value, path ...string) *eip712.Value {
 func (r *reading) field(path ...string) *eip712.Value { return at(r.message, path...) }
 
 // party returns the party at an address in the message.
-func party(v *eip712.Value) chains.Party { return evm.PartyAt(evm.Address(v.Bytes)) }
+func (r *reading) party(v *eip712.Value) chains.Party { return r.network.Party(evm.Address(v.Bytes)) }
 
 // token returns a token on the domain's chain.
 func (r *reading) token(v *eip712.Value, standard string) chains.Asset {
-	return chains.Token(r.domain.network(), party(v), standard)
+	return chains.Token(r.network.ID, r.party(v), standard)
 }
 
 // maxArg is the length of the longest value that a policy sees, in bytes.
@@ -292,17 +341,17 @@ func (r *reading) args() []chains.Arg {
 	args := []chains.Arg{}
 	for i := range r.data.Domain.Members {
 		m := &r.data.Domain.Members[i]
-		args = appendArg(args, "domain."+m.Name, &m.Value)
+		args = r.appendArg(args, "domain."+m.Name, &m.Value)
 	}
 	for i := range r.message.Members {
 		m := &r.message.Members[i]
-		args = appendArg(args, m.Name, &m.Value)
+		args = r.appendArg(args, m.Name, &m.Value)
 	}
 	return args
 }
 
-func appendArg(args []chains.Arg, name string, v *eip712.Value) []chains.Arg {
-	field, ok := plainField(name, v)
+func (r *reading) appendArg(args []chains.Arg, name string, v *eip712.Value) []chains.Arg {
+	field, ok := r.plainField(name, v)
 	if !ok || len(field.Value) > maxArg || field.Length > 0 {
 		return args
 	}

@@ -35,10 +35,10 @@ const (
 // seaportOrder adds what the order offers, which anyone who provides the consideration may
 // take, and the consideration.
 func seaportOrder(r *reading) {
-	if !r.domain.is(seaportContracts...) {
+	if !r.verifiedBy(seaportContracts...) {
 		return
 	}
-	offerer := party(r.field("offerer"))
+	offerer := r.party(r.field("offerer"))
 	offer := r.field("offer").List
 	for i := range offer {
 		asset, ok := r.item(&offer[i])
@@ -60,7 +60,7 @@ func seaportOrder(r *reading) {
 			r.refuse()
 			return
 		}
-		r.gets(offerer, party(at(item, "recipient")), asset, smaller(item), false, "message/consideration/"+strconv.Itoa(i))
+		r.gets(offerer, r.party(at(item, "recipient")), asset, smaller(item), false, "message/consideration/"+strconv.Itoa(i))
 	}
 	r.deadline(r.field("endTime"), whole)
 }
@@ -83,7 +83,7 @@ func (r *reading) item(v *eip712.Value) (asset chains.Asset, ok bool) {
 	var standard string
 	switch kind := at(v, "itemType").Int.Uint64(); kind {
 	case itemNative:
-		return chains.Native(r.domain.network()), true
+		return chains.Native(r.network.ID), true
 	case itemERC20:
 		return r.token(at(v, "token"), evm.ERC20), true
 	case itemERC721, itemERC721Criteria:

@@ -17,6 +17,6 @@ var votes = func() []structure {
 
 func vote(r *reading) {
 	if r.domain.name == "snapshot" {
-		r.addFrom(chains.Effect{Kind: chains.KindMessage, From: party(r.field("from")), Path: "message"})
+		r.addFrom(chains.Effect{Kind: chains.KindMessage, From: r.party(r.field("from")), Path: "message"})
 	}
 }

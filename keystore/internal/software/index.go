@@ -32,7 +32,7 @@ type organization struct {
 	listed    []*Key
 	unordered bool
 
-	taproot taprootIndex
+	taproot, nested lateIndex
 }
 
 // Insert adds a key to an organization and takes ownership of it. If the organization has a key
@@ -80,6 +80,7 @@ func (x *Index) organization(organizationID string) *organization {
 func (x *Index) Remove(organizationID, id string) {
 	if org, key := x.take(organizationID, id); key != nil {
 		org.taproot.reset()
+		org.nested.reset()
 		key.withdrawn.Store(true)
 		key.Destroy() // waits for signatures in progress
 	}
@@ -116,8 +117,8 @@ func (x *Index) Key(ctx context.Context, organizationID string, at keystore.Loca
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if at.IsTaproot() {
-		return x.keyByTaproot(ctx, organizationID, at)
+	if at.IsTaproot() || at.IsNested() {
+		return x.keyLate(ctx, organizationID, at)
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -4,10 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/countersign-dev/countersign/chains/all"
 )
 
 // chainsByRoot maps the roots of the chains' details to the chains.
-var chainsByRoot = map[string]string{"eth": "ethereum", "solana": "solana", "tron": "tron", "bitcoin": "bitcoin", "tempo": "tempo"}
+var chainsByRoot = func() map[string]string {
+	roots := map[string]string{}
+	for _, chain := range all.Chains(all.Limits{}) {
+		roots[chain.Words().Variable] = chain.Name()
+	}
+	return roots
+}()
 
 // fields maps the hosted service's fields to the names and kinds that they have here.
 // Those of list elements start with the kind of the element. A field without an entry

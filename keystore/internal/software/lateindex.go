@@ -7,32 +7,37 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// taprootIndex finds an organization's keys by taproot. Computing these locators takes a point
-// multiplication each, so they are computed at the first look-up by taproot.
-type taprootIndex struct {
+// lateIndex finds an organization's keys by taproot, or by P2SH-P2WPKH. A taproot locator takes
+// a point multiplication, and few look-ups are by either, so these locators are computed at the
+// first look-up of their kind.
+type lateIndex struct {
 	mu   sync.Mutex
 	done int // number of the organization's keys in the index
 	at   map[keystore.Locator]*Key
 }
 
-// keyByTaproot is Key for a locator by taproot. Look-ups by taproot wait while keys are added to the
-// index; look-ups by other locators do not. If the context ends first, the next call continues
-// there.
-func (x *Index) keyByTaproot(ctx context.Context, organizationID string, at keystore.Locator) (*Key, error) {
+// keyLate is Key for a locator that is computed late. Such look-ups wait while keys are added to
+// the index; look-ups by other locators do not. If the context ends first, the next call
+// continues there.
+func (x *Index) keyLate(ctx context.Context, organizationID string, at keystore.Locator) (*Key, error) {
 	org, _, err := x.keys(organizationID)
 	if err != nil {
 		return nil, err
 	}
-	org.taproot.mu.Lock()
-	defer org.taproot.mu.Unlock()
+	index, locate := &org.taproot, keystore.TaprootLocator
+	if at.IsNested() {
+		index, locate = &org.nested, keystore.NestedLocator
+	}
+	index.mu.Lock()
+	defer index.mu.Unlock()
 	_, keys, err := x.keys(organizationID) // again: a removal changes the keys before it resets the index
 	if err != nil {
 		return nil, err
 	}
-	if err := org.taproot.add(ctx, keys); err != nil {
+	if err := index.add(ctx, keys, locate); err != nil {
 		return nil, err
 	}
-	if key := org.taproot.at[at]; key != nil {
+	if key := index.at[at]; key != nil {
 		return key, nil
 	}
 	return nil, keystore.ErrKeyNotFound
@@ -53,12 +58,12 @@ func (x *Index) keys(organizationID string) (*organization, []*Key, error) {
 }
 
 // add adds the keys inserted since the last call.
-func (t *taprootIndex) add(ctx context.Context, keys []*Key) error {
+func (t *lateIndex) add(ctx context.Context, keys []*Key, locate func(keystore.PublicKey) (keystore.Locator, error)) error {
 	for ; t.done < len(keys); t.done++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		at, err := keystore.TaprootLocator(keys[t.done].public)
+		at, err := locate(keys[t.done].public)
 		if err != nil {
 			continue // a key of another curve
 		}
@@ -71,7 +76,7 @@ func (t *taprootIndex) add(ctx context.Context, keys []*Key) error {
 }
 
 // reset clears the index after a key was removed.
-func (t *taprootIndex) reset() {
+func (t *lateIndex) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.done, t.at = 0, nil

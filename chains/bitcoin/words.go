@@ -1,0 +1,81 @@
+package bitcoin
+
+import (
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"github.com/btcsuite/btcd/address/v2/base58"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// Words implements chains.Chain. In binary form an address is its output script; a field
+// has the script in hex, since the network of the address is only a guess.
+func (Chain) Words() chains.Words {
+	return chains.Words{Namespace: "bip122", Decimals: decimals, Units: []chains.Unit{{Name: "sats"}, {Name: "btc", Decimals: decimals}},
+		ReadAddress: readAddress, FieldAddress: hex.DecodeString, Variable: Name, Details: []chains.Detail{
+			{Name: "fee", Type: chains.TypeAmount},
+			{Name: "inputs", Type: chains.TypeList, Part: "input", Members: []chains.Detail{
+				{Name: "tx_id", Type: chains.TypeText, From: outpoint(0)},
+				{Name: "vout", Type: chains.TypeInteger, From: outpoint(1)},
+				{Name: "value", Type: chains.TypeAmount},
+				{Name: "address", Type: chains.TypeAddress},
+				{Name: "script_type", Type: chains.TypeText},
+				{Name: "sighash", Type: chains.TypeText},
+			}},
+			{Name: "outputs", Type: chains.TypeList, Part: "output", Members: []chains.Detail{
+				{Name: "address", Type: chains.TypeAddress},
+				{Name: "value", Type: chains.TypeAmount},
+			}},
+		}}
+}
+
+// outpoint returns the transaction id (part 0) or the index (part 1) of txid:vout.
+func outpoint(part int) func(chains.Summary) (chains.Field, bool) {
+	return func(of chains.Summary) (chains.Field, bool) {
+		field, ok := chains.Keyed(of.Fields, "outpoint")
+		if !ok {
+			return chains.Field{}, false
+		}
+		txid, index, _ := strings.Cut(field.Value, ":")
+		vout, err := strconv.ParseUint(index, 10, 32)
+		if part == 0 {
+			return chains.Text("transaction id", txid), true
+		}
+		return chains.Integer("index", vout), err == nil
+	}
+}
+
+// maxBase58Text is the length of the longest address in base58: decoding takes quadratic
+// time.
+const maxBase58Text = 44
+
+// isAddressText reports whether a text has the form of an address: bech32 of one of the
+// networks, or base58 of 25 bytes.
+func isAddressText(text string) bool {
+	lower := strings.ToLower(text)
+	for i := range networks {
+		if strings.HasPrefix(lower, networks[i].params.Bech32HRPSegwit+"1") {
+			return true
+		}
+	}
+	return len(text) <= maxBase58Text && len(base58.Decode(text)) == 25 // a version, 20 bytes and the checksum
+}
+
+// readAddress returns the output script of an address of any network.
+func readAddress(text string) (script []byte, ok bool, err error) {
+	if !isAddressText(text) {
+		return nil, false, nil
+	}
+	for i := range networks {
+		script, failed := scriptOf(text, networks[i].params)
+		if failed == nil {
+			return script, true, nil
+		}
+		if err == nil {
+			err = failed
+		}
+	}
+	return nil, true, err
+}

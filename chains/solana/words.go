@@ -1,0 +1,68 @@
+package solana
+
+import (
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/tokenaccount"
+)
+
+// Words implements chains.Chain.
+func (Chain) Words() chains.Words {
+	return chains.Words{Namespace: Name, Decimals: 9, Units: []chains.Unit{{Name: "lamports"}, {Name: "sol", Decimals: 9}},
+		AddressSize: keySize, ReadAddress: readAddress, TokenAccounts: tokenaccount.Of, Variable: Name, Details: []chains.Detail{
+			{Name: "version", Type: chains.TypeText},
+			{Name: "fee_payer", Type: chains.TypeAddress},
+			{Name: "recent_blockhash", Type: chains.TypeText},
+			{Name: "instructions", Type: chains.TypeList, Part: "instruction", Members: instructionDetails},
+			{Name: "address_table_lookups", Type: chains.TypeList, Keys: []string{"address_lookup_tables"}, Part: "instruction", Members: instructionDetails},
+			{Name: "program_keys", Type: chains.TypeList, From: calledPrograms},
+			{Name: "transfers", Picks: func(e *chains.Effect) bool { return e.Kind == chains.KindTransfer && e.Asset.IsNative() }},
+			{Name: "spl_transfers", Picks: func(e *chains.Effect) bool { return e.Kind == chains.KindTransfer && !e.Asset.IsNative() }},
+			{Name: "unresolved", Type: chains.TypeInteger, From: unresolved},
+		}}
+}
+
+var instructionDetails = []chains.Detail{
+	{Name: "program_key", Type: chains.TypeAddress},
+	{Name: "operation", Type: chains.TypeText},
+	{Name: "data", Type: chains.TypeBytes},
+	{Name: "table", Type: chains.TypeAddress},
+}
+
+// readAddress reads an address: base58 of 32 bytes.
+func readAddress(text string) (address []byte, ok bool, err error) {
+	key, ok := decodeKey(text)
+	if !ok || encode58(key[:]) != text {
+		return nil, false, nil
+	}
+	return key[:], true, nil
+}
+
+// calledPrograms lists the programs that are called, each once.
+func calledPrograms(of chains.Summary) (chains.Field, bool) {
+	list := chains.List("programs")
+	instructions, ok := chains.Keyed(of.Fields, "instructions")
+	if !ok {
+		return list, false
+	}
+	seen := map[string]bool{}
+	for i := range instructions.Fields {
+		program, ok := chains.Keyed(instructions.Fields[i].Fields, "program_key")
+		if !ok {
+			return list, false
+		}
+		if !seen[program.Value] {
+			list.Fields = append(list.Fields, *program)
+		}
+		seen[program.Value] = true
+	}
+	return list, true
+}
+
+// unresolved counts the parties that are unknown because they are in lookup tables.
+func unresolved(of chains.Summary) (chains.Field, bool) {
+	count := 0
+	for i := range of.Effects {
+		count += len(of.Effects[i].Unresolved)
+	}
+	return chains.Integer("unresolved", uint64(count)), true
+}

@@ -1,0 +1,104 @@
+package chains
+
+import "strings"
+
+// Words are what a chain is called outside of its transactions: in policies, in lists of
+// names, in descriptions of programs.
+type Words struct {
+	// Namespace is the CAIP-2 namespace of the chain's networks, such as "eip155". Several
+	// chains can have one.
+	Namespace string
+
+	// Numbered is set if ids of networks are the namespace and a number, such as
+	// "eip155:1". Otherwise the bytes name no network, and its id is the namespace alone.
+	Numbered bool
+
+	// Decimals are those of the native asset, and Units the names of amounts of it.
+	Decimals int
+	Units    []Unit
+
+	// AddressSize is the length of an address in binary form, 0 if that varies.
+	AddressSize int
+
+	// ReadAddress reads an address as the chain's tools write it. ok is false if the text
+	// does not have the form of one; err says what is wrong with one that has.
+	ReadAddress func(text string) (address []byte, ok bool, err error)
+
+	// FieldAddress reads the value of a field with an address. Nil if it is in the form
+	// that ReadAddress reads.
+	FieldAddress func(value string) ([]byte, error)
+
+	// TokenAccounts returns the accounts that hold a wallet's tokens of a mint, all in
+	// binary form. Nil if tokens are held under the wallet's own address.
+	TokenAccounts func(wallet, mint string) []string
+
+	// Variable is the name that policies have for the chain's transactions, such as "eth"
+	// for eth.tx, and Details are its members.
+	Variable string
+	Details  []Detail
+}
+
+// Unit is a name of amounts of a native asset, with the digits that such an amount may
+// have after the point.
+type Unit struct {
+	Name     string
+	Decimals int
+
+	// Symbol is the ticker of the only asset that the unit counts, such as "ETH" of
+	// ether; empty if it counts the native asset of every network.
+	Symbol string
+}
+
+// Detail is a member of a transaction, or of a part of it, as policies see it: a field of
+// the summary.
+type Detail struct {
+	// Name is the member's name in conditions.
+	Name string
+
+	// Type is that of the field. A TypeList with Members is a list of parts, and without a
+	// list of addresses.
+	Type FieldType
+
+	// Keys lead to the field, each within the one before; nil: the field with the key Name.
+	Keys []string
+
+	// From computes the field; nil: it is the one at Keys. Summary has the fields of the
+	// transaction or the part, and the effects of the transaction.
+	From func(of Summary) (Field, bool)
+
+	// Parts are all fields of the list at Keys. With Each, they are those fields of the
+	// transaction whose key begins with it; with Whole, the transaction is the only one.
+	// Part names their type, and Members are theirs.
+	Each    string
+	Whole   bool
+	Part    string
+	Members []Detail
+
+	// Picks selects the effects of a list of effects.
+	Picks func(*Effect) bool
+}
+
+// Name returns the field's key or, if it has none, its label with _ for spaces.
+func (f *Field) Name() string {
+	if f.Key != "" {
+		return f.Key
+	}
+	return strings.ReplaceAll(f.Label, " ", "_")
+}
+
+// Keyed returns the first field with a key.
+func Keyed(fields []Field, key string) (*Field, bool) {
+	for i := range fields {
+		if fields[i].Name() == key {
+			return &fields[i], true
+		}
+	}
+	return nil, false
+}
+
+// As returns the field with a key. A field without one has its label for a key, with _ for
+// spaces.
+func (f Field) As(key string) Field {
+	f.Key = key
+	return f
+}

@@ -1,0 +1,266 @@
+package wallets
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/internal/cli/harden"
+	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/internal/cli/terminal"
+	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/walletpolicy"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/translog"
+)
+
+// registerCommand is one call of wallets register.
+type registerCommand struct {
+	at      deployment.KeystoreFlags
+	network show.NetworkFlag
+	name    string
+	replace bool
+	yes     bool
+}
+
+func newRegisterCommand() *cobra.Command {
+	var c registerCommand
+	command := &cobra.Command{
+		Use:   "register",
+		Short: "Register a wallet, after comparing its keys",
+		Long: console.Paragraphs(`
+Register the wallet policy on standard input: JSON {"name","descriptor_template",
+"keys_info"} (BIP-388), an output descriptor with <0;1>/*, or two descriptors for
+receiving and change, one per line.
+
+The keys, with yours marked, and the first addresses are shown. Compare the keys of the
+others with their holders, and the addresses with another signer's screen, over a way
+that the sender of the policy does not control: whoever can put a key in here gets a
+say over your change. At least one key must be derived from a wallet of the keystore.
+
+wsh, sh(wsh) and sh of multi and sortedmulti are taken, and tr with leaves of multi_a and
+sortedmulti_a. Miniscript and musig are refused.
+
+The file keystore authenticates the registration with a key derived from its passphrase's
+identity. For other keystores, the lines for the configuration are printed, which pin the
+policy. With --config and a store, registering and replacing are leaves in the log.`),
+		Example: console.Paragraphs(`
+  countersign wallets register --keystore file:keys --name treasury < policy.json
+  countersign wallets register --config countersign.yaml --name treasury < descriptor.txt`),
+		Args: console.StdinArgs("wallet policy"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.at.Register(command)
+	c.network.Register(command)
+	flags := command.Flags()
+	flags.StringVar(&c.name, "name", "", "`NAME` of the wallet (default: the one in the JSON)")
+	flags.BoolVar(&c.replace, "replace", false, "replace the registered wallet of that name")
+	flags.BoolVar(&c.yes, "yes", false, "register without asking: the keys were compared before")
+	return command
+}
+
+func (c *registerCommand) run(cmd *cobra.Command) (err error) {
+	limits, err := c.network.Limits()
+	if err != nil {
+		return err
+	}
+	if err := c.at.Check(); err != nil {
+		return err
+	}
+	text, err := console.ReadStandardInput(cmd, "wallet policy", walletpolicy.MaxSize)
+	if err != nil {
+		return err
+	}
+	policy, err := walletpolicy.Read(text, c.name)
+	if err != nil {
+		return err
+	}
+	if err := c.network.RefuseOther("this wallet", policy.TestNetwork()); err != nil {
+		return err
+	}
+	if !deployment.Can[keeper](&c.at) {
+		return c.pin(cmd, policy, limits.Bitcoin.Network)
+	}
+	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
+		return err
+	}
+	keys, err := deployment.OpenFor[keeper](&c.at, cmd, noRegistry)
+	if err != nil {
+		return err
+	}
+	defer deployment.CloseKeystore(keys, &err)
+	return c.register(cmd, keys, policy, limits.Bitcoin.Network)
+}
+
+func (c *registerCommand) register(cmd *cobra.Command, keys keeper, policy *walletpolicy.Policy, network bitcoin.Network) error {
+	own, err := keys.OwnKeys(cmd.Context(), c.at.Organization, policy)
+	if err != nil {
+		return err
+	}
+	if len(own) == 0 {
+		return fmt.Errorf("%w: import the words or the xprv of your key first, and check its origin ([fingerprint/path])", file.ErrNotOurs)
+	}
+	action, err := c.action(cmd.Context(), keys, policy)
+	if err != nil || action == "" {
+		return err
+	}
+	line := lineOf(policy, own)
+	if err := c.confirm(cmd, line, policy, network); err != nil {
+		return err
+	}
+	add := file.Registered{OrganizationID: c.at.Organization, Policy: policy, At: time.Now()}
+	if add.Leaf, err = logged(cmd.Context(), c.at.Configured, c.at.Organization, action, policy); err != nil {
+		return err
+	}
+	if err := keys.Register(cmd.Context(), add); err != nil {
+		return err
+	}
+	line.Leaf, line.At = add.Leaf, add.At.UTC().Format(time.RFC3339)
+	return console.PrintJSON(cmd.OutOrStdout(), line)
+}
+
+// action returns what registering is for the log, or an error if the name is taken.
+func (c *registerCommand) action(ctx context.Context, keys keeper, policy *walletpolicy.Policy) (string, error) {
+	all, err := keys.RegisteredWallets(ctx, c.at.Organization)
+	if err != nil {
+		return "", err
+	}
+	for _, w := range all {
+		switch {
+		case w.Policy.Name() != policy.Name():
+		case w.Policy.Digest() == policy.Digest():
+			return "", errors.New("this wallet is registered already")
+		case c.replace:
+			return translog.WalletReplaced, nil
+		default:
+			return "", fmt.Errorf("another wallet with the name %q is registered: choose another name, or pass --replace", policy.Name())
+		}
+	}
+	return translog.WalletRegistered, nil
+}
+
+// confirm shows the wallet and its first addresses, and asks whether they were compared.
+func (c *registerCommand) confirm(cmd *cobra.Command, line walletLine, policy *walletpolicy.Policy, network bitcoin.Network) error {
+	details := line.details()
+	for _, at := range []struct {
+		change bool
+		index  uint32
+	}{{false, 0}, {false, 1}, {false, 2}, {true, 0}} {
+		address, err := addressOf(policy, network, at.change, at.index)
+		if err != nil {
+			return err
+		}
+		details = append(details, console.Detail{labelOf(at.change, at.index), address})
+	}
+	if err := console.PrintDetails(cmd.ErrOrStderr(), details); err != nil {
+		return err
+	}
+	return console.Confirmed(c.yes, func(tty *terminal.Terminal) error {
+		if !terminal.Is(cmd.ErrOrStderr()) {
+			if err := console.PrintDetails(tty, details); err != nil {
+				return err
+			}
+		}
+		agreed, err := tty.Confirm(cmd.Context(), "Have you compared the others' keys and the addresses with another signer?")
+		if err == nil && !agreed {
+			err = errors.New("not registered: the answer was not yes")
+		}
+		return err
+	})
+}
+
+func labelOf(change bool, index uint32) string {
+	if change {
+		return fmt.Sprintf("change address %d", index)
+	}
+	return fmt.Sprintf("address %d", index)
+}
+
+// pin prints what to put into the configuration of a keystore that keeps no wallets.
+func (c *registerCommand) pin(cmd *cobra.Command, policy *walletpolicy.Policy, network bitcoin.Network) error {
+	line := lineOf(policy, nil)
+	if err := c.confirm(cmd, line, policy, network); err != nil {
+		return err
+	}
+	fmt.Fprintln(cmd.ErrOrStderr(), "This keystore cannot authenticate the wallet: write the policy below to a file, and pin it in the configuration:")
+	fmt.Fprintf(cmd.ErrOrStderr(), "wallets:\n  - {organization: %q, file: %q, digest: %s}\n", c.at.Organization, "wallet.json", line.Digest)
+	return console.PrintLine(cmd, []byte(policy.Canonical()))
+}
+
+// logged appends a leaf about a wallet to the organization's log, if the configuration has
+// one, and returns the leaf's id.
+func logged(ctx context.Context, configured *config.Config, organizationID, action string, policy *walletpolicy.Policy) (id string, err error) {
+	if configured == nil || configured.Log.Off || configured.Store == config.MemoryStore {
+		return "", nil
+	}
+	logger := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	opened, err := deployment.OpenRemembered(ctx, configured, false, 0, logger)
+	if err != nil {
+		return "", deployment.IfInUse(err, "stop the server for this command, which adds a leaf to the log")
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	log, ok := opened.(store.Log)
+	if !ok {
+		return "", nil
+	}
+	leaf := translog.NewWalletLeaf(organizationID, action, policy.Name(), policy.Digest(), time.Now())
+	encoded, err := leaf.Encode()
+	if err != nil {
+		return "", err
+	}
+	if _, err := log.AppendLeaves(ctx, organizationID, store.AnySize, []store.LogEntry{{ID: leaf.ID, Leaf: encoded}}); err != nil {
+		return "", fmt.Errorf("log: %w", err)
+	}
+	if memory := deployment.MemoryOf(opened); memory != nil {
+		memory.Moved(organizationID)
+	}
+	return leaf.ID, nil
+}
+
+// newRemoveCommand returns wallets remove.
+func newRemoveCommand() *cobra.Command {
+	var at deployment.KeystoreFlags
+	var yes bool
+	command := &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Remove a registered wallet",
+		Long: console.Paragraphs(`
+Remove a registered wallet. Its keys stay, and it can be registered again. From then on
+its inputs and outputs are those of unknown scripts: what goes to them is a payment.`),
+		Example: "  countersign wallets remove --keystore file:keys treasury",
+		Args:    console.NamedArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return opened(cmd, &at, args[0], func(keys keeper, w file.Registered) error {
+				if err := console.Confirmed(yes, func(tty *terminal.Terminal) error {
+					agreed, err := tty.Confirm(cmd.Context(), fmt.Sprintf("Remove the wallet %q?", args[0]))
+					if err == nil && !agreed {
+						err = errors.New("not removed: the answer was not yes")
+					}
+					return err
+				}); err != nil {
+					return err
+				}
+				if _, err := logged(cmd.Context(), at.Configured, at.Organization, translog.WalletRemoved, w.Policy); err != nil {
+					return err
+				}
+				return keys.Unregister(cmd.Context(), at.Organization, args[0])
+			})
+		},
+	}
+	at.Register(command)
+	command.Flags().BoolVar(&yes, "yes", false, "remove without asking for confirmation")
+	return command
+}
+
+// scriptHex returns a script for people, if it has no address.
+func scriptHex(script []byte) string { return "script " + hex.EncodeToString(script) }

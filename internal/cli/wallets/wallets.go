@@ -1,0 +1,232 @@
+// Package wallets is the command wallets: register, list, show, address, export and remove.
+package wallets
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/walletpolicy"
+)
+
+// NewCommand returns the command wallets.
+func NewCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "wallets",
+		Short: "Register Bitcoin wallets of several keys",
+		Long: console.Paragraphs(`
+Register Bitcoin wallets whose outputs are scripts of several keys, some of them of
+others (BIP-388), and print what other signers need to know about them.
+
+What such a wallet spends and gets back cannot be told from a PSBT, whose creator could
+put keys of their own in the place of the others'. Once a person has compared the keys
+and registered the wallet, its inputs and its change are recognized, by deriving every
+key: see docs/wallets.md.`),
+		Args: console.CommandOnly,
+		RunE: console.ChooseCommand,
+	}
+	command.AddCommand(newRegisterCommand(), newListCommand(), newShowCommand(), newAddressCommand(), newExportCommand(), newRemoveCommand())
+	return command
+}
+
+// keeper is a keystore that keeps registered wallets.
+type keeper interface {
+	keystore.Keystore
+	keystore.WalletRegistry
+	RegisteredWallets(ctx context.Context, organizationID string) ([]file.Registered, error)
+	Register(ctx context.Context, add file.Registered) error
+	Unregister(ctx context.Context, organizationID, name string) error
+	OwnKeys(ctx context.Context, organizationID string, policy *walletpolicy.Policy) ([]file.OwnKey, error)
+}
+
+// walletLine is a registered wallet as it is printed.
+type walletLine struct {
+	Name     string    `json:"name"`
+	Template string    `json:"descriptorTemplate"`
+	Terms    string    `json:"terms"`  // who must sign, in words
+	Digest   string    `json:"digest"` // SHA-256 of the policy
+	Keys     []keyLine `json:"keys"`
+	Leaf     string    `json:"leaf,omitempty"` // of the registration, in the log
+	At       string    `json:"registeredAt,omitempty"`
+}
+
+// keyLine is a key of a registered wallet as it is printed.
+type keyLine struct {
+	Placeholder string `json:"placeholder"`
+	Key         string `json:"key"`              // with its origin
+	Yours       bool   `json:"yours"`            // derived from a wallet of the keystore
+	Wallet      string `json:"wallet,omitempty"` // id of that wallet
+	Alone       bool   `json:"spendsAlone,omitempty"`
+}
+
+// lineOf describes a policy with the keys that are the organization's.
+func lineOf(policy *walletpolicy.Policy, own []file.OwnKey) walletLine {
+	digest := policy.Digest()
+	line := walletLine{Name: policy.Name(), Template: policy.Template(), Terms: policy.Terms(), Digest: hex.EncodeToString(digest[:])}
+	for i, key := range policy.Keys() {
+		one := keyLine{Placeholder: key.Placeholder, Key: key.Text, Alone: key.SpendsAlone}
+		for _, ours := range own {
+			if ours.Key == i {
+				one.Yours, one.Wallet = true, ours.Wallet.ID
+			}
+		}
+		line.Keys = append(line.Keys, one)
+	}
+	return line
+}
+
+// details returns the wallet for people.
+func (l walletLine) details() []console.Detail {
+	all := []console.Detail{{"wallet", l.Name}, {"who must sign", l.Terms}, {"template", l.Template}}
+	for _, key := range l.Keys {
+		whose := "another's: compare it with its holder"
+		if key.Yours {
+			whose = "yours, of wallet " + key.Wallet
+		}
+		if key.Alone {
+			whose += "; " + key.Placeholder + " can spend alone"
+		}
+		all = append(all, console.Detail{key.Placeholder, key.Key}, console.Detail{"", whose})
+	}
+	all = append(all, console.Detail{"digest", l.Digest})
+	if l.At != "" {
+		all = append(all, console.Detail{"registered at", l.At}, console.Detail{"leaf in the log", l.Leaf})
+	}
+	return all
+}
+
+// opened opens the keystore, and passes the wallet with a name to use.
+func opened(cmd *cobra.Command, at *deployment.KeystoreFlags, name string, use func(keys keeper, w file.Registered) error) (err error) {
+	keys, err := deployment.OpenFor[keeper](at, cmd, noRegistry)
+	if err != nil {
+		return err
+	}
+	defer deployment.CloseKeystore(keys, &err)
+	w, err := find(cmd.Context(), keys, at.Organization, name)
+	if err != nil {
+		return err
+	}
+	return use(keys, w)
+}
+
+const noRegistry = "this keystore cannot authenticate registered wallets: pin the wallet in the configuration, as 'countersign wallets register --keystore pkcs11:…' prints it"
+
+// find returns the registered wallet with a name.
+func find(ctx context.Context, keys keeper, organizationID, name string) (file.Registered, error) {
+	all, err := keys.RegisteredWallets(ctx, organizationID)
+	if err != nil {
+		return file.Registered{}, err
+	}
+	var names []string
+	for _, w := range all {
+		if w.Policy.Name() == name {
+			return w, nil
+		}
+		names = append(names, w.Policy.Name())
+	}
+	if len(names) == 0 {
+		return file.Registered{}, fmt.Errorf("organization %q has no registered wallets: 'countersign wallets register' adds one", organizationID)
+	}
+	return file.Registered{}, fmt.Errorf("organization %q has no registered wallet with the name %q: it has %s", organizationID, name, strings.Join(names, ", "))
+}
+
+func newListCommand() *cobra.Command {
+	var at deployment.KeystoreFlags
+	var output console.OutputFlag
+	command := &cobra.Command{
+		Use:   "list",
+		Short: "List the registered wallets",
+		Long: console.Paragraphs(`
+List the registered wallets of an organization, by name: as a table on a terminal,
+otherwise as one line of JSON each.`),
+		Example: "  countersign wallets list --keystore file:keys",
+		Args:    console.NamedArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			asTable, err := output.IsText(cmd)
+			if err != nil {
+				return err
+			}
+			keys, err := deployment.OpenFor[keeper](&at, cmd, noRegistry)
+			if err != nil {
+				return err
+			}
+			defer deployment.CloseKeystore(keys, &err)
+			return list(cmd, keys, at.Organization, asTable)
+		},
+	}
+	at.Register(command)
+	output.RegisterListing(command)
+	return command
+}
+
+func list(cmd *cobra.Command, keys keeper, organizationID string, asTable bool) error {
+	all, err := keys.RegisteredWallets(cmd.Context(), organizationID)
+	if err != nil {
+		return err
+	}
+	out := console.NewListing(cmd.OutOrStdout(), asTable, []string{"NAME", "WHO MUST SIGN", "TEMPLATE", "DIGEST"}, func(l walletLine) []string {
+		return []string{l.Name, l.Terms, l.Template, l.Digest}
+	})
+	for _, w := range all {
+		line, err := known(cmd.Context(), keys, organizationID, w)
+		if err != nil {
+			return err
+		}
+		if err := out.Print(line); err != nil {
+			return err
+		}
+	}
+	if len(all) == 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "Organization %q has no registered wallets.\n", organizationID)
+	}
+	return out.Flush()
+}
+
+// known describes a registered wallet.
+func known(ctx context.Context, keys keeper, organizationID string, w file.Registered) (walletLine, error) {
+	own, err := keys.OwnKeys(ctx, organizationID, w.Policy)
+	line := lineOf(w.Policy, own)
+	line.Leaf, line.At = w.Leaf, w.At.UTC().Format(time.RFC3339)
+	return line, err
+}
+
+func newShowCommand() *cobra.Command {
+	var at deployment.KeystoreFlags
+	var output console.OutputFlag
+	command := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Print a registered wallet",
+		Long: console.Paragraphs(`
+Print a registered wallet: who must sign, and all its keys, with yours marked. One
+property per line on a terminal, otherwise one line of JSON.`),
+		Example: "  countersign wallets show --keystore file:keys treasury",
+		Args:    console.NamedArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			asText, err := output.IsText(cmd)
+			if err != nil {
+				return err
+			}
+			return opened(cmd, &at, args[0], func(keys keeper, w file.Registered) error {
+				line, err := known(cmd.Context(), keys, at.Organization, w)
+				if err != nil {
+					return err
+				}
+				if asText {
+					return console.PrintDetails(cmd.OutOrStdout(), line.details())
+				}
+				return console.PrintJSON(cmd.OutOrStdout(), line)
+			})
+		},
+	}
+	at.Register(command)
+	output.RegisterListing(command)
+	return command
+}

@@ -1,0 +1,37 @@
+package evm
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestContractTable compares the known contracts, and the accounts that nobody can spend from,
+// with testdata/contracts.txt, which COUNTERSIGN_UPDATE=1 writes: the summaries of
+// transactions depend on it.
+func TestContractTable(t *testing.T) {
+	var lines []string
+	for at, c := range contracts {
+		lines = append(lines, fmt.Sprintf("%s %s %q zero %v on %v\n", at, c.name, c.where, c.zero, c.chains))
+	}
+	for _, u := range unspendables {
+		lines = append(lines, fmt.Sprintf("%s unspendable, and %d after it, on %q\n", u.one, u.beside, u.ids))
+	}
+	slices.Sort(lines)
+	table := strings.Join(lines, "")
+	const path = "testdata/contracts.txt"
+	if os.Getenv("COUNTERSIGN_UPDATE") == "1" {
+		if err := os.WriteFile(path, []byte(table), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if table != string(want) {
+		t.Errorf("%s differs: run the test with COUNTERSIGN_UPDATE=1", path)
+	}
+}

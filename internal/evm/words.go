@@ -1,0 +1,79 @@
+package evm
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// Words returns the words that chains of EIP-155 have in common.
+func Words() chains.Words {
+	return chains.Words{Namespace: NetworkID(0), Numbered: true, Decimals: 18, AddressSize: len(Address{}), ReadAddress: ReadAddress,
+		Units: []chains.Unit{{Name: "wei"}, {Name: "gwei", Decimals: 9}, {Name: "ether", Decimals: 18, Symbol: "ETH"}}}
+}
+
+// ReadAddress reads an address: 0x and 40 hex digits, in mixed case with the checksum of
+// EIP-55. ok is false if the text does not begin with 0x.
+func ReadAddress(text string) (address []byte, ok bool, err error) {
+	if !strings.HasPrefix(text, "0x") && !strings.HasPrefix(text, "0X") {
+		return nil, false, nil
+	}
+	digits := text[2:]
+	raw, err := hex.DecodeString(digits)
+	switch {
+	case text[1] != 'x':
+		return nil, true, errors.New("it must start with 0x")
+	case err != nil:
+		return nil, true, errors.New("not hex")
+	case len(raw) != len(Address{}):
+		return nil, true, fmt.Errorf("%d bytes, an address has %d", len(raw), len(Address{}))
+	case mixedCase(digits) && !checksummed(digits):
+		return nil, true, errors.New("the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped")
+	}
+	return raw, true, nil
+}
+
+// FunctionDetails are what policies see of the function that a call, or the only call of a
+// transaction, calls.
+func FunctionDetails() []chains.Detail {
+	return []chains.Detail{
+		{Name: "function_name", Type: chains.TypeText, From: functionName},
+		{Name: "function_signature", Type: chains.TypeBytes, From: functionSelector},
+	}
+}
+
+// called returns a field of the call in the fields of a transaction or a call.
+func called(of chains.Summary, key string) (*chains.Field, bool) {
+	call, ok := chains.Keyed(of.Fields, "call")
+	if !ok {
+		return nil, false
+	}
+	return chains.Keyed(call.Fields, key)
+}
+
+// functionName returns the name of the called function, without its parameters.
+func functionName(of chains.Summary) (chains.Field, bool) {
+	function, ok := called(of, "function")
+	if !ok {
+		return chains.Field{}, false
+	}
+	name, _, _ := strings.Cut(function.Value, "(")
+	return chains.Text("function name", name), true
+}
+
+// functionSelector returns the first four bytes of the call data.
+func functionSelector(of chains.Summary) (chains.Field, bool) {
+	if selector, ok := called(of, "selector"); ok {
+		return *selector, true
+	}
+	function, ok := called(of, "function")
+	if !ok {
+		return chains.Field{}, false
+	}
+	return chains.Bytes("function signature", crypto.Keccak256([]byte(function.Value))[:4]), true
+}

@@ -1,0 +1,99 @@
+package interop
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore/wallet"
+	"github.com/countersign-dev/countersign/keystore/walletpolicy"
+)
+
+// drawnPolicy draws a wallet policy of any form that is taken, with its keys.
+func drawnPolicy(t *testing.T, random *rand.Rand) *walletpolicy.Policy {
+	t.Helper()
+	var keys []string
+	for range 1 + random.IntN(5) {
+		var seed [32]byte
+		for i := range seed {
+			seed[i] = byte(random.Uint32())
+		}
+		root, err := wallet.FromSeed(seed[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := root.XPub(wallet.Path{48 + wallet.Hardened, wallet.Hardened, wallet.Hardened + random.Uint32N(9), 2 + wallet.Hardened})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, key)
+	}
+	step := 0
+	multi := func(name string) string { // each use of a key has branches of its own
+		text := fmt.Sprintf("%s%s(%d", []string{"", "sorted"}[random.IntN(2)], name, 1+random.IntN(len(keys)))
+		for i := range keys {
+			text += fmt.Sprintf(",@%d/<%d;%d>/*", i, step, step+1)
+		}
+		step += 2
+		return text + ")"
+	}
+	var template string
+	switch random.IntN(4) {
+	case 0:
+		template = "wsh(" + multi("multi") + ")"
+	case 1:
+		template = "sh(wsh(" + multi("multi") + "))"
+	case 2:
+		template = "sh(" + multi("multi") + ")"
+	default:
+		step = 2
+		tree := multi("multi_a")
+		for range random.IntN(4) {
+			if next := multi("multi_a"); random.IntN(2) == 0 {
+				tree = "{" + tree + "," + next + "}"
+			} else {
+				tree = "{" + next + "," + tree + "}"
+			}
+		}
+		template = "tr(@0/**," + tree + ")"
+	}
+	policy, err := walletpolicy.New("drawn", template, keys)
+	if err != nil {
+		t.Fatalf("%s: %v", template, err)
+	}
+	return policy
+}
+
+// TestRegisteredWallets draws wallet policies of all forms, and compares their addresses with
+// those that bitcoinjs-lib builds from the same template. COUNTERSIGN_PROVE draws more.
+func TestRegisteredWallets(t *testing.T) {
+	testenv.NodeModule(t, "@scure", "bip32", "package.json")
+	count, err := strconv.Atoi(os.Getenv("COUNTERSIGN_PROVE"))
+	if err != nil {
+		count = 60
+	}
+	random := rand.New(rand.NewPCG(388, 46))
+	peer := startPeer(t, "registered.mjs")
+	for range count {
+		policy := drawnPolicy(t, random)
+		change, index := random.IntN(2) == 1, random.Uint32N(walletpolicy.MaxIndex+1)
+		var keys []string
+		for _, key := range policy.Keys() {
+			keys = append(keys, key.Text)
+		}
+		script, err := policy.Script(change, index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answer struct{ Hex string }
+		peer.ask(t, map[string]any{"template": policy.Template(), "keys": keys, "change": change, "index": index}, &answer)
+		if answer.Hex != hex.EncodeToString(script) {
+			t.Errorf("%s, %v, %d: %x, bitcoinjs-lib has %s", strings.TrimSpace(policy.Template()), change, index, script, answer.Hex)
+		}
+	}
+}

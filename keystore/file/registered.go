@@ -1,0 +1,251 @@
+package file
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/wallet"
+	"github.com/countersign-dev/countersign/keystore/walletpolicy"
+)
+
+// Registered is a registered wallet: a wallet policy that a person has compared.
+type Registered struct {
+	OrganizationID string
+	Policy         *walletpolicy.Policy
+	Leaf           string    // id of the leaf of the registration in the log; empty without a log
+	At             time.Time // to the second
+}
+
+// ErrNotOurs: no key of a wallet policy is derived from a wallet of the keystore.
+var ErrNotOurs = errors.New("no key of the wallet is from a wallet of this keystore")
+
+// registry has the registered wallets that were read. Its files are read at each look-up,
+// because other processes write them, and parsed when they change.
+type registry struct {
+	mu  sync.Mutex
+	key keystore.Secret // of the MACs
+	was map[string]readRegistration
+}
+
+// readRegistration is a file as it was read last.
+type readRegistration struct {
+	content string
+	parsed  Registered
+	err     *Error // why it is not used
+}
+
+var _ keystore.WalletRegistry = (*Store)(nil)
+
+// Registered implements keystore.WalletRegistry. Files that are not authentic are left out
+// and logged.
+func (s *Store) Registered(ctx context.Context, organizationID string) ([]keystore.Registration, error) {
+	all, err := s.RegisteredWallets(ctx, organizationID)
+	if err != nil {
+		return nil, err
+	}
+	wallets := make([]keystore.Registration, len(all))
+	for i := range all {
+		wallets[i] = keystore.Registration{RegisteredWallet: all[i].Policy, Leaf: all[i].Leaf}
+	}
+	return wallets, nil
+}
+
+// RegisteredWallets returns the organization's registered wallets, sorted by name.
+func (s *Store) RegisteredWallets(ctx context.Context, organizationID string) ([]Registered, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.registry.mu.Lock()
+	defer s.registry.mu.Unlock()
+	if s.registry.was == nil {
+		return nil, keystore.ErrClosed
+	}
+	if err := s.readRegistered(); err != nil {
+		return nil, s.errorf("read registered wallets", err)
+	}
+	var all []Registered
+	for _, file := range s.registry.was {
+		if file.err == nil && file.parsed.OrganizationID == organizationID {
+			all = append(all, file.parsed)
+		}
+	}
+	slices.SortFunc(all, func(a, b Registered) int { return cmp.Compare(a.Policy.Name(), b.Policy.Name()) })
+	return all, nil
+}
+
+// readRegistered reads all files of registered wallets. The caller holds s.registry.mu.
+func (s *Store) readRegistered() error {
+	root, err := s.openRegistered()
+	if errors.Is(err, fs.ErrNotExist) {
+		clear(s.registry.was)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	present, err := names(root, ".")
+	if err != nil {
+		return err
+	}
+	before := s.registry.was
+	s.registry.was = make(map[string]readRegistration, len(present))
+	for _, name := range present {
+		if !strings.HasSuffix(name, registeredSuffix) {
+			continue
+		}
+		if len(s.registry.was) == maxRegistered {
+			return fmt.Errorf("%w: more than %d registered wallets", ErrMalformed, maxRegistered)
+		}
+		content, err := readFile(root, name, maxRegisteredSize)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed meanwhile
+		}
+		file, known := before[name]
+		if err != nil || !known || file.content != string(content) {
+			file = readRegistration{content: string(content)}
+			if err == nil {
+				file.parsed, err = s.registry.parse(name, file.content)
+			}
+			if err != nil {
+				file.err = s.fileError(err, registeredName, name)
+				s.options.Logger.Warn("registered wallet skipped", "file", file.err.Path, "error", err)
+			}
+		}
+		s.registry.was[name] = file
+	}
+	return nil
+}
+
+// badRegistered returns the files of registered wallets that are not used, sorted by path.
+func (s *Store) badRegistered() (bad []*Error) {
+	s.registry.mu.Lock()
+	defer s.registry.mu.Unlock()
+	for _, file := range s.registry.was {
+		if file.err != nil {
+			bad = append(bad, file.err)
+		}
+	}
+	slices.SortFunc(bad, func(a, b *Error) int { return strings.Compare(a.Path, b.Path) })
+	return bad
+}
+
+// openRegistered opens the directory of registered wallets.
+func (s *Store) openRegistered() (directory, error) { return s.openBelow(registeredName) }
+
+// Register registers a wallet, or replaces the one of that name. At least one of its keys must
+// be derived from a wallet of the organization; ErrNotOurs otherwise.
+func (s *Store) Register(ctx context.Context, add Registered) error {
+	own, err := s.OwnKeys(ctx, add.OrganizationID, add.Policy)
+	if err == nil && len(own) == 0 {
+		err = ErrNotOurs
+	}
+	if err == nil {
+		err = s.asWriter(ctx, func() error { return s.writeRegistered(add) })
+	}
+	if err != nil {
+		return s.errorf("register wallet "+add.Policy.Name(), err)
+	}
+	return nil
+}
+
+func (s *Store) writeRegistered(add Registered) error {
+	content, err := s.registry.encode(add)
+	if err != nil {
+		return err
+	}
+	if err := s.root.Mkdir(registeredName, directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return s.fileError(err, registeredName)
+	}
+	root, err := s.openRegistered()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	present, err := names(root, ".")
+	if err != nil {
+		return err
+	}
+	name := registeredFile(add.OrganizationID, add.Policy.Name())
+	if len(present) >= maxRegistered && !slices.Contains(present, name) {
+		return fmt.Errorf("at most %d wallets can be registered", maxRegistered)
+	}
+	if err := replaceFile(root, name, content); err != nil {
+		return s.fileError(err, registeredName, name)
+	}
+	return s.root.Sync()
+}
+
+// Unregister removes a registered wallet. Its error wraps fs.ErrNotExist if there is none of
+// that name.
+func (s *Store) Unregister(ctx context.Context, organizationID, name string) error {
+	err := s.asWriter(ctx, func() error {
+		root, err := s.openRegistered()
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		if err := root.Remove(registeredFile(organizationID, name)); err != nil {
+			return s.fileError(err, registeredName)
+		}
+		return root.Sync()
+	})
+	if err != nil {
+		return s.errorf("remove registered wallet "+name, err)
+	}
+	return nil
+}
+
+// OwnKey is a key of a wallet policy that is derived from a wallet of the keystore.
+type OwnKey struct {
+	Key    int // index in the policy
+	Wallet Wallet
+}
+
+// OwnKeys returns the keys of a policy that are the organization's: each is derived from a
+// wallet of it and compared, with its chain code. The origin that the policy claims says only
+// which key to derive.
+func (s *Store) OwnKeys(ctx context.Context, organizationID string, policy *walletpolicy.Policy) (own []OwnKey, err error) {
+	wallets, err := s.Wallets(ctx, organizationID)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range wallets {
+		err := s.RevealRoot(ctx, organizationID, w.ID, func(root *wallet.Root) error {
+			for i, key := range policy.Keys() {
+				if key.Fingerprint != root.Fingerprint() {
+					continue
+				}
+				ours, err := root.Has(key.Path, key.Public, key.Chain)
+				if err != nil {
+					return err
+				}
+				if ours {
+					own = append(own, OwnKey{i, w})
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(own, func(a, b OwnKey) int { return cmp.Compare(a.Key, b.Key) })
+	return own, nil
+}
+
+// registeredFile returns the name of the file of a registered wallet.
+func registeredFile(organizationID, name string) string {
+	digest := sha256.Sum256([]byte(organizationID + "\x00" + name))
+	return hex.EncodeToString(digest[:16]) + registeredSuffix
+}

@@ -1,4 +1,0 @@
-package wallet
-
-// DescriptorChecksum is tested from outside the package.
-var DescriptorChecksum = descriptorChecksum

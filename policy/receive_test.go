@@ -1,0 +1,56 @@
+package policy_test
+
+import (
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/policy"
+)
+
+// swapRules allow to sell USDC for at least 5 wei, and deny to receive less than 2.
+const swapRules = `schema: countersign.policy/1
+assets:
+  usdc: {chain: "eip155:1", token: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", decimals: 6}
+rules:
+  - {name: nothing-back, deny: receive, when: "effect.asset.native && effect.amount < wei('2')"}
+  - name: sells
+    allow: transfer
+    when: >-
+      effect.asset == usdc &&
+      effects.exists(e, e.kind == 'receive' && e.asset.native && e.amount >= wei('5'))
+`
+
+// TestReceive: what is received needs no rule and counts nowhere, but a rule can require it, and
+// a request of it alone is refused.
+func TestReceive(t *testing.T) {
+	sold := tokens(t, thief, chains.AtMost(big.NewInt(1000)))
+	back := func(least int64) chains.Effect {
+		return chains.Effect{Kind: chains.KindReceive, By: chains.ByOther, OtherSigner: chains.UnknownParty(), From: chains.UnknownParty(), To: party(t, treasury),
+			Asset: chains.Native("eip155:1"), Amount: chains.AtLeast(big.NewInt(least))}
+	}
+	bySigner := back(5)
+	bySigner.By, bySigner.OtherSigner = chains.BySigner, chains.Party{}
+	for name, c := range map[string]struct {
+		effects []chains.Effect
+		denied  string // part of the denial; empty if it is allowed
+	}{
+		"at least 5":                {[]chains.Effect{sold, back(5)}, ""},
+		"at least 4":                {[]chains.Effect{sold, back(4)}, "not covered by any rule"},
+		"nothing said":              {[]chains.Effect{sold}, "not covered by any rule"},
+		"at least 1":                {[]chains.Effect{sold, back(1)}, "rule nothing-back denies"},
+		"two, one too little":       {[]chains.Effect{sold, back(5), back(1)}, "rule nothing-back denies"},
+		"received alone":            {[]chains.Effect{back(5)}, "nothing that a rule could allow"},
+		"received by the signature": {[]chains.Effect{bySigner}, "nothing that a rule could allow"},
+	} {
+		_, err := load(t, swapRules).Decide(t.Context(), ask(c.effects...))
+		if (err == nil) != (c.denied == "") || err != nil && !strings.Contains(err.Error(), c.denied) {
+			t.Errorf("%s: %v, want %q", name, err, c.denied)
+		}
+	}
+	_, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/1\nrules:\n  - {name: a, allow: [transfer, receive]}\n"), policy.Options{})
+	if err == nil || !strings.Contains(err.Error(), "what is received needs no allow") {
+		t.Errorf("an allow of what is received: %v", err)
+	}
+}
