@@ -98,6 +98,9 @@ var typedOnly = []struct {
 }{
 	// ERC-4494, and the positions of Uniswap. The message does not name the owner.
 	{"ERC-4494", atAny, carrier{text: "Permit(address spender,uint256 tokenId=token id,uint256 nonce,uint256 deadline)", effects: permitNFT}},
+
+	{"x402", atPermit2, carrier{text: witnessTransfer + "Witness(address to,uint256 validAfter)", effects: paysWitness(x402Exact, chains.BoundExact)}},
+	{"x402", atPermit2, carrier{text: witnessTransfer + "Witness(address to,address facilitator,uint256 validAfter)", effects: paysWitness(x402Upto, chains.BoundMost)}},
 }
 
 // TypedTypes returns the encoded types of typed data that carry an act.
@@ -170,10 +173,11 @@ func (n *Network) ReadTyped(typed Typed) (signed *Signed, ok bool) {
 
 // typedFunction returns the act that typed data of a type carries, nil if none is known.
 func typedFunction(encoded string) *function {
-	if plain, ok := witnessed(encoded); ok {
-		encoded = plain
+	if f := typedFunctions()[encoded]; f != nil {
+		return f
 	}
-	return typedFunctions()[encoded]
+	plain, _ := witnessed(encoded)
+	return typedFunctions()[plain]
 }
 
 // verifies reports whether the contract at an address is of a kind. Typed data that names no
