@@ -17,15 +17,15 @@ import (
 func (c *compiler) checkRule(r *rule, n node) {
 	for _, other := range c.file.rules {
 		if other.name == r.name {
-			n.fail("another rule has this name")
+			n.Fail("another rule has this name")
 			break
 		}
 	}
 	switch {
 	case !ruleName.MatchString(r.name):
-		n.fail("a rule needs a name of lower-case letters, digits and -, not %q", shorten(r.name))
+		n.Fail("a rule needs a name of lower-case letters, digits and -, not %q", shorten(r.name))
 	case r.deny && (len(r.limits) > 0 || len(r.hazards) > 0 || len(r.approvals) > 0):
-		n.fail("a deny has no limit, hazards or approvals")
+		n.Fail("a deny has no limit, hazards or approvals")
 	}
 	c.checkDetails(r, n)
 	c.checkScope(r, n)
@@ -50,9 +50,9 @@ func (c *compiler) checkDetails(r *rule, n node) {
 	switch {
 	case len(used) == 0:
 	case len(used) > 1:
-		n.fail("a rule can use the details of one chain, this one uses %s: split it", strings.Join(used, " and "))
+		n.Fail("a rule can use the details of one chain, this one uses %s: split it", strings.Join(used, " and "))
 	case len(r.on) != 1 || r.on[0] != detailRoots[used[0]]:
-		n.fail("a rule that uses %s needs 'on: %s', to make clear that it does not apply to other chains", used[0], detailRoots[used[0]])
+		n.Fail("a rule that uses %s needs 'on: %s', to make clear that it does not apply to other chains", used[0], detailRoots[used[0]])
 	}
 }
 
@@ -62,14 +62,14 @@ func (c *compiler) checkScope(r *rule, n node) {
 		return
 	}
 	if r.request && r.when.names["effect"] {
-		n.fail("a rule on request has no effect: use effects, or name a kind instead of request")
+		n.Fail("a rule on request has no effect: use effects, or name a kind instead of request")
 	}
 	if constant, ok := r.when.expr().AsLiteral().(types.Bool); ok {
 		c.checkConstant(r, n, bool(constant))
 	}
 	for _, kind := range comparedKinds(r.when.expr()) {
 		if !r.request && !slices.Contains(r.kinds, kind) {
-			n.fail("effect.kind is never '%s' in a rule on %s", kind, kindsText(r.kinds))
+			n.Fail("effect.kind is never '%s' in a rule on %s", kind, kindsText(r.kinds))
 		}
 	}
 }
@@ -77,11 +77,11 @@ func (c *compiler) checkScope(r *rule, n node) {
 func (c *compiler) checkConstant(r *rule, n node, value bool) {
 	switch {
 	case !value:
-		n.fail("when is never true: this rule can never match")
+		n.Fail("when is never true: this rule can never match")
 	case r.deny:
-		c.problems.warn(n.place(), r.name, "when is always true: this denies every %s", kindsText(r.kinds))
+		c.problems.Warn(n.Place(), r.name, "when is always true: this denies every %s", kindsText(r.kinds))
 	default:
-		c.problems.warn(n.place(), r.name, "when is always true: omit it if that is intended")
+		c.problems.Warn(n.Place(), r.name, "when is always true: omit it if that is intended")
 	}
 }
 
@@ -117,16 +117,16 @@ func kindsText(kinds []chains.Kind) string {
 func (c *compiler) checkLimitSubjects(r *rule, n node) {
 	for _, limit := range r.limits {
 		if limit.per == "to" && (r.when == nil || !restrictsRecipient(r.when.expr())) {
-			n.fail("limit %s is counted per recipient, and a thief can use any number of recipients: require 'effect.to in' a list in when", limit.name)
+			n.Fail("limit %s is counted per recipient, and a thief can use any number of recipients: require 'effect.to in' a list in when", limit.name)
 		}
 		for _, on := range r.on {
 			if limit.asset != nil && chainNamespaces[on] != namespaceOf(limit.asset.Chain) {
-				n.fail("limit %s counts %s, which does not exist on %s", limit.name, limit.asset, on)
+				n.Fail("limit %s counts %s, which does not exist on %s", limit.name, limit.asset, on)
 			}
 		}
 	}
 	if len(r.limits) > 0 && !r.request && !slices.ContainsFunc(r.kinds, chains.Kind.Spends) {
-		n.fail("a limit counts %s: this rule has none of them and would cover nothing", kindsText(slices.DeleteFunc(chains.Kinds(), func(kind chains.Kind) bool { return !kind.Spends() })))
+		n.Fail("a limit counts %s: this rule has none of them and would cover nothing", kindsText(slices.DeleteFunc(chains.Kinds(), func(kind chains.Kind) bool { return !kind.Spends() })))
 	}
 }
 
@@ -145,7 +145,7 @@ func restrictsRecipient(e ast.Expr) bool {
 
 // lintAllow warns of allows that allow more than it seems.
 func (c *compiler) lintAllow(r *rule, n node) {
-	warn := func(message string) { c.problems.warn(n.place(), r.name, "%s", message) }
+	warn := func(message string) { c.problems.Warn(n.Place(), r.name, "%s", message) }
 	if r.request {
 		warn("this allows whole activities, with all their effects: name the kinds of effects instead if you can")
 	}
@@ -193,11 +193,11 @@ func (c *compiler) finish() {
 		}
 	}
 	if worst := c.file.cost * chains.MaxEffects; worst > maxFileCost {
-		c.problems.add(place{1, 1}, "", "the conditions of this file cost up to %d steps for one request, at most %d are allowed", worst, maxFileCost)
+		c.problems.Add(place{Line: 1, Column: 1}, "", "the conditions of this file cost up to %d steps for one request, at most %d are allowed", worst, maxFileCost)
 	}
 	c.checkUnused()
 	if !slices.ContainsFunc(c.file.rules, func(r *rule) bool { return !r.deny }) && len(c.file.rules) > 0 {
-		c.problems.warn(place{1, 1}, "", "no rule allows anything")
+		c.problems.Warn(place{Line: 1, Column: 1}, "", "no rule allows anything")
 	}
 	c.file.groups = newGroups(c.file.rules)
 }
@@ -217,22 +217,22 @@ func (c *compiler) markUsed(r *rule) {
 // checkUnused refuses lists, assets and limits that nothing uses: an unused list likely
 // means a forgotten rule.
 func (c *compiler) checkUnused() {
-	if c.problems.failed() {
+	if c.problems.Failed() {
 		return
 	}
 	for _, name := range sortedKeys(c.lists) {
 		if list := c.lists[name]; !list.used {
-			c.problems.add(list.place, "", "no rule uses the list %s", name)
+			c.problems.Add(list.place, "", "no rule uses the list %s", name)
 		}
 	}
 	for _, name := range sortedKeys(c.assets) {
 		if asset := c.assets[name]; !asset.used {
-			c.problems.add(asset.place, "", "nothing uses the asset %s", name)
+			c.problems.Add(asset.place, "", "nothing uses the asset %s", name)
 		}
 	}
 	for _, name := range sortedKeys(c.file.limits) {
 		if limit := c.file.limits[name]; !limit.used {
-			c.problems.add(limit.place, "", "no rule uses the limit %s", name)
+			c.problems.Add(limit.place, "", "no rule uses the limit %s", name)
 		}
 	}
 }

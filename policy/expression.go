@@ -42,16 +42,16 @@ func (x *expression) holds(e *evaluation) (bool, error) {
 // compile compiles a condition and checks everything that does not depend on a request.
 // It adds problems with their place in the file.
 func (c *compiler) compile(source node, what string) *expression {
-	text := source.text(what)
+	text := source.Text(what)
 	report := func(line, column int, message string) {
-		c.problems.add(source.textPlace(line, column), source.rule, "%s", message)
+		c.problems.Add(source.TextPlace(line, column), source.Rule, "%s", message)
 	}
 	switch {
 	case len(text) > maxExpression:
-		source.fail("%s: %d bytes, at most %d are allowed", what, len(text), maxExpression)
+		source.Fail("%s: %d bytes, at most %d are allowed", what, len(text), maxExpression)
 		return nil
 	case strings.TrimSpace(text) == "":
-		source.fail("%s is empty", what)
+		source.Fail("%s is empty", what)
 		return nil
 	}
 	parsed, issues := c.env.Parse(text)

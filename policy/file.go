@@ -109,13 +109,13 @@ func Parse(name string, content []byte, options Options) (*File, error) {
 	}
 	c.read(content)
 	c.finish()
-	if c.problems.failed() {
+	if c.problems.Failed() {
 		return nil, c.failure()
 	}
 	if !options.SkipTests {
 		c.runTests()
 	}
-	if c.problems.failed() {
+	if c.problems.Failed() {
 		return nil, c.failure()
 	}
 	c.file.warnings, c.file.tests, c.file.names = c.sorted(), len(c.tests), options.Names
@@ -142,19 +142,11 @@ func (c *compiler) failure() *Error {
 
 // sorted returns the problems by place, errors before warnings.
 func (c *compiler) sorted() []Problem {
-	slices.SortStableFunc(c.problems.list, func(a, b Problem) int {
-		if a.Warning != b.Warning {
-			if a.Warning {
-				return 1
-			}
-			return -1
-		}
-		if a.Line != b.Line {
-			return a.Line - b.Line
-		}
-		return a.Column - b.Column
-	})
-	return c.problems.list
+	sorted := make([]Problem, 0, len(c.problems.List))
+	for _, problem := range c.problems.Sorted() {
+		sorted = append(sorted, Problem(problem))
+	}
+	return sorted
 }
 
 // Name returns the name that the file was loaded under.

@@ -47,21 +47,21 @@ const (
 
 func (c *compiler) readTest(n node) {
 	t := &fileTest{node: n, spent: spentSoFar{}}
-	n.fields("a test", map[string]func(node){
-		"transaction": func(n node) { t.transaction = n.text("transaction") },
-		"type":        func(n node) { t.kind = n.text("type") },
-		"file":        func(n node) { t.file = n.text("file") },
+	n.Fields("a test", map[string]func(node){
+		"transaction": func(n node) { t.transaction = n.Text("transaction") },
+		"type":        func(n node) { t.kind = n.Text("type") },
+		"file":        func(n node) { t.file = n.Text("file") },
 		"effects":     func(n node) { t.hasEffects = true; c.readTestEffects(t, n) },
 		"on":          func(n node) { t.chain = readChain(n) },
 		"hazards":     func(n node) { t.readHazards(n) },
 		"as":          func(n node) { t.user = c.testUser(n, t.user.Tags) },
-		"tags":        func(n node) { t.user.Tags = n.strings("tags") },
-		"key":         func(n node) { t.key = n.text("key") },
-		"at":          func(n node) { t.now = n.instant("at") },
+		"tags":        func(n node) { t.user.Tags = n.Strings("tags") },
+		"key":         func(n node) { t.key = n.Text("key") },
+		"at":          func(n node) { t.now = n.Instant("at") },
 		"spent":       func(n node) { c.readSpent(t, n) },
-		"votes":       func(n node) { t.votes = n.strings("votes") },
-		"expect":      func(n node) { t.expect = n.text("expect") },
-		"rule":        func(n node) { t.rule = n.text("rule") },
+		"votes":       func(n node) { t.votes = n.Strings("votes") },
+		"expect":      func(n node) { t.expect = n.Text("expect") },
+		"rule":        func(n node) { t.rule = n.Text("rule") },
 	})
 	sources := 0
 	for _, given := range []bool{t.transaction != "", t.file != "", t.hasEffects} {
@@ -71,15 +71,15 @@ func (c *compiler) readTest(n node) {
 	}
 	switch {
 	case !slices.Contains([]string{expectAllow, expectDeny, expectApprovals}, t.expect):
-		n.fail("a test expects allow, deny or approvals")
+		n.Fail("a test expects allow, deny or approvals")
 	case sources != 1:
-		n.fail("a test has one of transaction, file and effects")
+		n.Fail("a test has one of transaction, file and effects")
 	case t.transaction != "" && t.kind == "":
-		n.fail("a transaction needs its type, such as TRANSACTION_TYPE_ETHEREUM")
+		n.Fail("a transaction needs its type, such as TRANSACTION_TYPE_ETHEREUM")
 	case t.rule != "" && !slices.Contains(c.file.Rules(), t.rule):
-		n.fail("%s", meant("there is no rule "+shorten(t.rule), t.rule, c.file.Rules()))
+		n.Fail("%s", meant("there is no rule "+shorten(t.rule), t.rule, c.file.Rules()))
 	case t.now.IsZero() && c.usesTime():
-		n.fail("a rule depends on the time: set it, such as at: 2026-11-23T09:00:00Z")
+		n.Fail("a rule depends on the time: set it, such as at: 2026-11-23T09:00:00Z")
 	}
 	c.tests = append(c.tests, t)
 }
@@ -98,30 +98,30 @@ func (t *fileTest) readHazards(n node) {
 // testUser returns a user by name. If the users are not known, it is one with the tags of
 // the test.
 func (c *compiler) testUser(n node, tags []string) access.User {
-	name := n.text("as")
+	name := n.Text("as")
 	if c.options.Names == nil {
 		return access.User{ID: name, Name: name, Tags: tags}
 	}
 	user, ok := c.options.Names.user(name)
 	if !ok {
-		n.fail("there is no user %s", shorten(name))
+		n.Fail("there is no user %s", shorten(name))
 	}
 	return user
 }
 
 func (c *compiler) readSpent(t *fileTest, n node) {
-	for _, member := range n.pairs("spent") {
-		limit, err := c.limit(member.name)
+	for _, member := range n.Pairs("spent") {
+		limit, err := c.limit(member.Name)
 		if err != nil {
-			c.problems.add(member.place, "", "%v", err)
+			c.problems.Add(member.At, "", "%v", err)
 			continue
 		}
-		value, err := parseUnits(member.text("spent"), max(limit.asset.decimals, 0))
+		value, err := parseUnits(member.Text("spent"), max(limit.asset.decimals, 0))
 		if err != nil {
-			member.fail("spent: %v", err)
+			member.Fail("spent: %v", err)
 			continue
 		}
-		t.spent[member.name] = value
+		t.spent[member.Name] = value
 	}
 }
 
@@ -130,12 +130,12 @@ func (c *compiler) runTests() {
 	for _, test := range c.tests {
 		request, err := c.request(test)
 		if err != nil {
-			test.fail("the test cannot be run: %v", err)
+			test.Fail("the test cannot be run: %v", err)
 			continue
 		}
 		decision, err := c.file.Decide(context.Background(), *request)
 		if problem := test.judge(decision, err, request); problem != "" {
-			test.fail("the test fails: %s", problem)
+			test.Fail("the test fails: %s", problem)
 		}
 	}
 }

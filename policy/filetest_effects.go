@@ -10,14 +10,14 @@ import (
 
 // readTestEffects reads the effects of a test that has no transaction.
 func (c *compiler) readTestEffects(test *fileTest, n node) {
-	for i, item := range n.items("effects") {
+	for i, item := range n.Items("effects") {
 		effect := chains.Effect{By: chains.BySigner, Mine: chains.MineNo, Path: fmt.Sprintf("effect %d", i)}
 		var decimals int
 		var amount node
-		item.fields("an effect", map[string]func(node){
+		item.Fields("an effect", map[string]func(node){
 			"kind": func(n node) {
-				if effect.Kind = chains.Kind(n.text("kind")); !slices.Contains(chains.Kinds(), effect.Kind) {
-					n.fail("%s", meant(shorten(string(effect.Kind))+" is not a kind of effect", string(effect.Kind), kindNames()))
+				if effect.Kind = chains.Kind(n.Text("kind")); !slices.Contains(chains.Kinds(), effect.Kind) {
+					n.Fail("%s", meant(shorten(string(effect.Kind))+" is not a kind of effect", string(effect.Kind), kindNames()))
 				}
 			},
 			"from":      func(n node) { effect.From = readParty(n) },
@@ -26,9 +26,9 @@ func (c *compiler) readTestEffects(test *fileTest, n node) {
 			"asset":     func(n node) { effect.Asset, decimals = c.testAsset(n) },
 			"amount":    func(n node) { amount = n },
 			"by":        func(n node) { effect.By = readBy(n) },
-			"function":  func(n node) { effect.Function = n.text("function") },
-			"undecoded": func(n node) { effect.Undecoded = n.boolean("undecoded") },
-			"change":    func(n node) { effect.Change = n.boolean("change") },
+			"function":  func(n node) { effect.Function = n.Text("function") },
+			"undecoded": func(n node) { effect.Undecoded = n.Boolean("undecoded") },
+			"change":    func(n node) { effect.Change = n.Boolean("change") },
 			"mine":      func(n node) { effect.Mine = readMine(n) },
 			"reading":   func(n node) { test.readings = append(test.readings, readTestReading(n, effect.Path)) },
 		})
@@ -39,22 +39,22 @@ func (c *compiler) readTestEffects(test *fileTest, n node) {
 			effect.Amount = readTestAmount(amount, decimals)
 		}
 		if effect.Kind == "" {
-			item.fail("an effect needs a kind")
+			item.Fail("an effect needs a kind")
 		}
 		test.effects = append(test.effects, effect)
 	}
 }
 
 func readBy(n node) chains.By {
-	text, values := n.text("by"), closedValues(effectType, "by")
+	text, values := n.Text("by"), closedValues(effectType, "by")
 	if !slices.Contains(values, text) {
-		n.fail("%s", meant("by: "+shorten(text)+" is none of "+strings.Join(values, ", "), text, values))
+		n.Fail("%s", meant("by: "+shorten(text)+" is none of "+strings.Join(values, ", "), text, values))
 	}
 	return chains.By(text)
 }
 
 func readMine(n node) chains.Mine {
-	if n.boolean("mine") {
+	if n.Boolean("mine") {
 		return chains.MineYes
 	}
 	return chains.MineNo
@@ -62,13 +62,13 @@ func readMine(n node) chains.Mine {
 
 // readParty reads an address, or unknown.
 func readParty(n node) chains.Party {
-	text := n.text("address")
+	text := n.Text("address")
 	if text == "unknown" {
 		return chains.UnknownParty()
 	}
 	address, err := parseAddress(text)
 	if err != nil {
-		n.fail("%v", err)
+		n.Fail("%v", err)
 		return chains.Party{}
 	}
 	return address.party()
@@ -77,7 +77,7 @@ func readParty(n node) chains.Party {
 // testAsset reads an asset: one of the file by name, the native asset of a chain, or
 // "token", a chain and an address. It returns the asset with its decimals.
 func (c *compiler) testAsset(n node) (chains.Asset, int) {
-	name := n.text("asset")
+	name := n.Text("asset")
 	if asset, ok := c.assets[name]; ok {
 		return asset.Asset, max(asset.decimals, 0)
 	}
@@ -90,12 +90,12 @@ func (c *compiler) testAsset(n node) (chains.Asset, int) {
 			return chains.Token(chain, address.party(), ""), 0
 		}
 	}
-	n.fail("%s", meant("there is no asset "+shorten(name), name, sortedKeys(c.assets)))
+	n.Fail("%s", meant("there is no asset "+shorten(name), name, sortedKeys(c.assets)))
 	return chains.Asset{}, 0
 }
 
 func readTestAmount(n node, decimals int) chains.Quantity {
-	switch text := n.text("amount"); text {
+	switch text := n.Text("amount"); text {
 	case "unlimited":
 		return chains.Unlimited(nil)
 	case "unknown":
@@ -105,7 +105,7 @@ func readTestAmount(n node, decimals int) chains.Quantity {
 	default:
 		value, err := parseUnits(text, decimals)
 		if err != nil {
-			n.fail("amount: %v", err)
+			n.Fail("amount: %v", err)
 			return chains.Quantity{}
 		}
 		return chains.Exactly(value)
@@ -117,20 +117,20 @@ func readTestAmount(n node, decimals int) chains.Quantity {
 //	reading: {function: "swap(uint256)", complete: true, args: {amount: "5"}}
 func readTestReading(n node, path string) chains.Reading {
 	reading := chains.Reading{Path: path}
-	n.fields("a reading", map[string]func(node){
-		"function": func(n node) { reading.Function = n.text("function") },
-		"intent":   func(n node) { reading.Intent = n.text("intent") },
-		"owner":    func(n node) { reading.Owner = n.text("owner") },
-		"digest":   func(n node) { reading.Digest = n.text("digest") },
-		"complete": func(n node) { reading.Complete = n.boolean("complete") },
+	n.Fields("a reading", map[string]func(node){
+		"function": func(n node) { reading.Function = n.Text("function") },
+		"intent":   func(n node) { reading.Intent = n.Text("intent") },
+		"owner":    func(n node) { reading.Owner = n.Text("owner") },
+		"digest":   func(n node) { reading.Digest = n.Text("digest") },
+		"complete": func(n node) { reading.Complete = n.Boolean("complete") },
 		"args": func(n node) {
-			for _, arg := range n.pairs("args") {
-				reading.Args = append(reading.Args, chains.Arg{Name: arg.name, Value: arg.text("an argument")})
+			for _, arg := range n.Pairs("args") {
+				reading.Args = append(reading.Args, chains.Arg{Name: arg.Name, Value: arg.Text("an argument")})
 			}
 		},
 	})
 	if reading.Function == "" {
-		n.fail("a reading needs a function")
+		n.Fail("a reading needs a function")
 	}
 	return reading
 }

@@ -1,9 +1,13 @@
 package policy
 
-import (
-	"fmt"
-	"slices"
-	"strings"
+import "github.com/countersign-dev/countersign/internal/yamlfile"
+
+// The file is read by package yamlfile.
+type (
+	node     = yamlfile.Node
+	entry    = yamlfile.Entry
+	place    = yamlfile.Place
+	problems = yamlfile.Problems
 )
 
 // Problem is an error or a likely mistake in a file.
@@ -23,83 +27,16 @@ type Error struct {
 	lines []string
 }
 
-// maxShownProblems bounds the text of an Error.
-const maxShownProblems = 20
-
 // Error implements error. It formats each problem as file:line:column: message, with
 // the line and a caret.
 func (e *Error) Error() string {
-	var out strings.Builder
-	for i := range e.Problems {
-		if i == maxShownProblems {
-			fmt.Fprintf(&out, "\n… and %d more", len(e.Problems)-i)
-			break
-		}
-		if i > 0 {
-			out.WriteByte('\n')
-		}
-		out.WriteString(render(e.Name, e.lines, &e.Problems[i]))
+	problems := make([]yamlfile.Problem, len(e.Problems))
+	for i, problem := range e.Problems {
+		problems[i] = yamlfile.Problem(problem)
 	}
-	return out.String()
+	return yamlfile.RenderAll(e.Name, e.lines, problems)
 }
 
-// render formats a problem with its place.
 func render(name string, lines []string, problem *Problem) string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "%s:%d:%d: ", name, problem.Line, problem.Column)
-	if problem.Rule != "" {
-		fmt.Fprintf(&out, "rule %s: ", problem.Rule)
-	}
-	out.WriteString(problem.Message)
-	if problem.Line < 1 || problem.Line > len(lines) {
-		return out.String()
-	}
-	line, column := excerpt(lines[problem.Line-1], problem.Column)
-	fmt.Fprintf(&out, "\n  %s\n  %s^", line, strings.Repeat(" ", column-1))
-	return out.String()
+	return yamlfile.Render(name, lines, (*yamlfile.Problem)(problem))
 }
-
-// maxExcerpt is the number of characters of a line that are shown around a column.
-const maxExcerpt = 100
-
-// excerpt cuts a line around a column. It replaces characters that could shift the
-// caret, and returns the column within the excerpt.
-func excerpt(line string, column int) (shown string, shownColumn int) {
-	letters := []rune(strings.TrimRight(line, "\r\n"))
-	column = min(max(column, 1), len(letters)+1)
-	from := max(0, column-maxExcerpt/2)
-	to := min(len(letters), from+maxExcerpt)
-	for i := range letters {
-		if !isOneCell(letters[i]) {
-			letters[i] = ' '
-		}
-	}
-	return string(letters[from:to]), column - from
-}
-
-// isOneCell reports whether a terminal shows the character in one cell and does
-// nothing else with it.
-func isOneCell(r rune) bool {
-	return r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f && r < 0x2000)
-}
-
-// problems collects the problems of a file.
-type problems struct {
-	list []Problem
-}
-
-func (p *problems) add(where place, rule, message string, args ...any) {
-	p.list = append(p.list, Problem{Line: where.line, Column: where.column, Rule: rule, Message: fmt.Sprintf(message, args...)})
-}
-
-func (p *problems) warn(where place, rule, message string, args ...any) {
-	p.add(where, rule, message, args...)
-	p.list[len(p.list)-1].Warning = true
-}
-
-func (p *problems) failed() bool {
-	return slices.ContainsFunc(p.list, func(one Problem) bool { return !one.Warning })
-}
-
-// place is a position in the file; both count from 1, columns in characters.
-type place struct{ line, column int }

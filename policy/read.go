@@ -5,10 +5,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/countersign-dev/countersign/internal/yamlfile"
 )
 
 // Bounds of a file.
 const (
+	maxFileBytes  = 512 << 10
 	maxRules      = 1000
 	maxLimits     = 100
 	maxNames      = 1000 // lists and assets
@@ -26,7 +29,7 @@ var (
 
 // read reads the file's members, definitions before their uses.
 func (c *compiler) read(content []byte) {
-	root, ok := parseYAML(content, c.problems)
+	root, ok := yamlfile.Parse(content, maxFileBytes, "schema and rules", c.problems)
 	if !ok {
 		return
 	}
@@ -35,7 +38,7 @@ func (c *compiler) read(content []byte) {
 	for _, name := range []string{"schema", "lists", "assets", "limits", "rules", "tests"} {
 		readers[name] = func(n node) { parts[name] = n }
 	}
-	root.fields("the file", readers)
+	root.Fields("the file", readers)
 	c.readSchema(root, parts["schema"])
 	each(parts["lists"], "lists", c.readList)
 	each(parts["assets"], "assets", c.readAsset)
@@ -43,19 +46,19 @@ func (c *compiler) read(content []byte) {
 		return // everything else would complain about missing names
 	}
 	if len(c.lists)+len(c.assets) > maxNames {
-		root.fail("more than %d lists and assets", maxNames)
+		root.Fail("more than %d lists and assets", maxNames)
 		return
 	}
 	var err error
 	if c.env, err = newEnvironment(c.lists, c.assets); err != nil {
-		root.fail("%v", err)
+		root.Fail("%v", err)
 		return
 	}
 	items(parts["limits"], "limits", maxLimits, c.readLimit)
 	items(parts["rules"], "rules", maxRules, c.readRule)
 	items(parts["tests"], "tests", maxTests, c.readTest)
 	if parts["rules"].Node == nil {
-		root.fail("rules is missing: without a rule nothing is allowed")
+		root.Fail("rules is missing: without a rule nothing is allowed")
 	}
 }
 
@@ -64,9 +67,9 @@ func each(n node, what string, read func(entry)) {
 	if n.Node == nil {
 		return
 	}
-	for _, member := range n.pairs(what) {
-		if member.node.isNull() {
-			n.problems.add(member.place, "", "%s has no value", shorten(member.name))
+	for _, member := range n.Pairs(what) {
+		if member.IsNull() {
+			n.Problems.Add(member.At, "", "%s has no value", shorten(member.Name))
 			continue
 		}
 		read(member)
@@ -78,9 +81,9 @@ func items(n node, what string, most int, read func(node)) {
 	if n.Node == nil {
 		return
 	}
-	list := n.items(what)
+	list := n.Items(what)
 	if len(list) > most {
-		n.fail("%d %s, at most %d are allowed", len(list), what, most)
+		n.Fail("%d %s, at most %d are allowed", len(list), what, most)
 		return
 	}
 	for _, item := range list {
@@ -91,9 +94,9 @@ func items(n node, what string, most int, read func(node)) {
 func (c *compiler) readSchema(root, schema node) {
 	switch {
 	case schema.Node == nil:
-		root.fail("schema is missing: write 'schema: %s'", Schema)
-	case schema.text("schema") != Schema:
-		schema.fail("schema %s is not known: this version reads %s", shorten(schema.text("schema")), Schema)
+		root.Fail("schema is missing: write 'schema: %s'", Schema)
+	case schema.Text("schema") != Schema:
+		schema.Fail("schema %s is not known: this version reads %s", shorten(schema.Text("schema")), Schema)
 	}
 }
 
@@ -101,28 +104,28 @@ func (c *compiler) readSchema(root, schema node) {
 var subjects = []string{"key", "wallet", "user", "credential", "to", "organization"}
 
 func (c *compiler) readLimit(n node) {
-	l := &limit{place: n.place()}
+	l := &limit{place: n.Place()}
 	var most node
-	n.fields("a limit", map[string]func(node){
-		"name":   func(n node) { l.name = n.text("name") },
+	n.Fields("a limit", map[string]func(node){
+		"name":   func(n node) { l.name = n.Text("name") },
 		"asset":  func(n node) { l.asset = c.asset(n) },
 		"max":    func(n node) { most = n },
-		"window": func(n node) { l.window = n.duration("window", minWindow, maxWindow) },
+		"window": func(n node) { l.window = n.Duration("window", minWindow, maxWindow) },
 		"per": func(n node) {
-			if l.per = n.text("per"); !slices.Contains(subjects, l.per) {
-				n.fail("%s", meant("per: "+shorten(l.per)+" is none of "+strings.Join(subjects, ", "), l.per, subjects))
+			if l.per = n.Text("per"); !slices.Contains(subjects, l.per) {
+				n.Fail("%s", meant("per: "+shorten(l.per)+" is none of "+strings.Join(subjects, ", "), l.per, subjects))
 			}
 		},
 	})
 	_, twice := c.file.limits[l.name]
 	switch {
 	case !ruleName.MatchString(l.name):
-		n.fail("a limit needs a name of lower-case letters, digits and -, not %q", shorten(l.name))
+		n.Fail("a limit needs a name of lower-case letters, digits and -, not %q", shorten(l.name))
 		return
 	case twice:
-		n.fail("limit %s is defined twice", l.name)
+		n.Fail("limit %s is defined twice", l.name)
 	case l.asset == nil || most.Node == nil || l.window == 0 || l.per == "":
-		n.fail("limit %s needs asset, max, window and per", l.name)
+		n.Fail("limit %s needs asset, max, window and per", l.name)
 	default:
 		l.readMax(most)
 	}
@@ -130,12 +133,12 @@ func (c *compiler) readLimit(n node) {
 }
 
 func (l *limit) readMax(n node) {
-	value, err := parseUnits(n.text("max"), max(l.asset.decimals, 0))
+	value, err := parseUnits(n.Text("max"), max(l.asset.decimals, 0))
 	switch {
 	case err != nil:
-		n.fail("max: %v", err)
+		n.Fail("max: %v", err)
 	case value.Sign() == 0:
-		n.fail("max: expected an amount above zero")
+		n.Fail("max: expected an amount above zero")
 	default:
 		l.max = value
 	}

@@ -11,23 +11,23 @@ import (
 // checkName refuses names of lists and assets that expressions cannot use, or that
 // people can mistake for another name.
 func (c *compiler) checkName(one entry, what string) bool {
-	_, variable := variables()[one.name]
-	_, listed := c.lists[one.name]
-	_, isUnit := unitNames[one.name]
-	_, isLiteral := literalFunctions[one.name]
-	like, confusable := c.confusable(one.name)
+	_, variable := variables()[one.Name]
+	_, listed := c.lists[one.Name]
+	_, isUnit := unitNames[one.Name]
+	_, isLiteral := literalFunctions[one.Name]
+	like, confusable := c.confusable(one.Name)
 	refuse := func(message string, args ...any) bool {
-		c.problems.add(one.place, "", "%s %s: %s", what, shorten(one.name), fmt.Sprintf(message, args...))
+		c.problems.Add(one.At, "", "%s %s: %s", what, shorten(one.Name), fmt.Sprintf(message, args...))
 		c.misnamed = true
 		return false
 	}
 	switch {
-	case !valueName.MatchString(one.name):
+	case !valueName.MatchString(one.Name):
 		return refuse("a name is a lower-case letter, then letters, digits and _")
 	case isUnit:
-		return refuse("this name is a unit, as in %s('1'): choose another, such as my_%s", one.name, one.name)
-	case variable || isLiteral || slices.Contains(reservedWords, one.name):
-		return refuse("this name has another meaning in conditions: choose another, such as my_%s", one.name)
+		return refuse("this name is a unit, as in %s('1'): choose another, such as my_%s", one.Name, one.Name)
+	case variable || isLiteral || slices.Contains(reservedWords, one.Name):
+		return refuse("this name has another meaning in conditions: choose another, such as my_%s", one.Name)
 	case listed:
 		return refuse("a list has this name")
 	case confusable:
@@ -66,17 +66,17 @@ func (c *compiler) readList(one entry) {
 	if !c.checkName(one, "list") {
 		return
 	}
-	l := &list{place: one.place}
+	l := &list{place: one.At}
 	seen := map[string]bool{}
 	wallets := 0
-	for _, item := range one.items("list " + one.name) {
-		read, err := parseAddress(item.text("address"))
+	for _, item := range one.Items("list " + one.Name) {
+		read, err := parseAddress(item.Text("address"))
 		switch {
 		case err != nil:
-			item.fail("%v", err)
+			item.Fail("%v", err)
 			continue
 		case seen[read.key()]:
-			item.fail("%s is in this list twice", read)
+			item.Fail("%s is in this list twice", read)
 		}
 		if read.namespace == "solana" {
 			wallets++
@@ -85,31 +85,31 @@ func (c *compiler) readList(one entry) {
 		l.addresses = append(l.addresses, read)
 	}
 	if wallets > maxSolanaWallets {
-		one.fail("%d Solana addresses, a list has at most %d", wallets, maxSolanaWallets)
+		one.Fail("%d Solana addresses, a list has at most %d", wallets, maxSolanaWallets)
 	}
 	if len(l.addresses) == 0 {
-		one.fail("list %s is empty", one.name)
+		one.Fail("list %s is empty", one.Name)
 	}
 	l.value = newAddressList(l.addresses)
-	c.lists[one.name] = l
+	c.lists[one.Name] = l
 }
 
 func (c *compiler) readAsset(one entry) {
 	if !c.checkName(one, "asset") {
 		return
 	}
-	a := &asset{decimals: -1, place: one.place}
+	a := &asset{decimals: -1, place: one.At}
 	var token, id string
-	one.fields("asset "+one.name, map[string]func(node){
+	one.Fields("asset "+one.Name, map[string]func(node){
 		"chain":    func(n node) { a.Chain = readChainID(n) },
-		"token":    func(n node) { token = n.text("token") },
-		"id":       func(n node) { id = n.text("id") },
-		"decimals": func(n node) { a.decimals = n.integer("decimals", 0, maxDecimals) },
-		"standard": func(n node) { a.Standard = n.text("standard") },
+		"token":    func(n node) { token = n.Text("token") },
+		"id":       func(n node) { id = n.Text("id") },
+		"decimals": func(n node) { a.decimals = n.Integer("decimals", 0, maxDecimals) },
+		"standard": func(n node) { a.Standard = n.Text("standard") },
 	})
-	c.assets[one.name] = a
+	c.assets[one.Name] = a
 	if err := a.identify(token, id); err != nil {
-		c.problems.add(one.place, "", "asset %s: %v", one.name, err)
+		c.problems.Add(one.At, "", "asset %s: %v", one.Name, err)
 		return
 	}
 	// Two names for one asset could have different decimals.
@@ -118,9 +118,9 @@ func (c *compiler) readAsset(one entry) {
 		identity += "\x00" + string(a.Token.Address())
 	}
 	if other, twice := c.assetNames[identity]; twice {
-		c.problems.add(one.place, "", "asset %s: %s is already this asset", one.name, other)
+		c.problems.Add(one.At, "", "asset %s: %s is already this asset", one.Name, other)
 	}
-	c.assetNames[identity] = one.name
+	c.assetNames[identity] = one.Name
 }
 
 // identify sets the token of an asset, or its id, or the decimals of a native asset.
@@ -151,9 +151,9 @@ var nativeDecimals = map[string]int{"eip155": 18, "solana": 9, "tron": 6, "bip12
 var chainID = regexp.MustCompile(`^(eip155:[1-9][0-9]{0,19}|solana|tron|bip122)$`)
 
 func readChainID(n node) string {
-	text := n.text("chain")
+	text := n.Text("chain")
 	if !chainID.MatchString(text) {
-		n.fail("chain %q: expected eip155: and a chain id, solana, tron or bip122", shorten(text))
+		n.Fail("chain %q: expected eip155: and a chain id, solana, tron or bip122", shorten(text))
 		return ""
 	}
 	return text
@@ -175,10 +175,10 @@ func (a *asset) readToken(text string) error {
 
 // asset returns the asset of the file that n names.
 func (c *compiler) asset(n node) *asset {
-	name := n.text("asset")
+	name := n.Text("asset")
 	named, ok := c.assets[name]
 	if !ok {
-		n.fail("%s", meant("there is no asset "+shorten(name), name, sortedKeys(c.assets)))
+		n.Fail("%s", meant("there is no asset "+shorten(name), name, sortedKeys(c.assets)))
 		return nil
 	}
 	named.used = true

@@ -13,11 +13,11 @@ import (
 
 func (c *compiler) readRule(n node) {
 	r := &rule{index: len(c.file.rules), byName: !c.knowsKeys()}
-	n.rule = peekName(n)
+	n.Rule = peekName(n)
 	var scope, when, approvals node
 	within := defaultWithin
-	n.fields("a rule", map[string]func(node){
-		"name":      func(n node) { r.name = n.text("name") },
+	n.Fields("a rule", map[string]func(node){
+		"name":      func(n node) { r.name = n.Text("name") },
 		"allow":     func(n node) { r.readScope(&scope, n, false) },
 		"deny":      func(n node) { r.readScope(&scope, n, true) },
 		"on":        func(n node) { r.on = readOn(n) },
@@ -27,11 +27,11 @@ func (c *compiler) readRule(n node) {
 		"limit":     func(n node) { r.limits = c.readLimits(n) },
 		"hazards":   func(n node) { r.hazards = readHazards(n, append(all.HazardNames(), blindCall)) },
 		"approvals": func(n node) { approvals = n },
-		"within":    func(n node) { within = n.duration("within", time.Minute, 7*24*time.Hour) },
-		"others":    func(n node) { r.others = n.boolean("others") },
+		"within":    func(n node) { within = n.Duration("within", time.Minute, 7*24*time.Hour) },
+		"others":    func(n node) { r.others = n.Boolean("others") },
 	})
 	if scope.Node == nil {
-		n.fail("a rule needs allow or deny: a kind of effect, a list of kinds, or request")
+		n.Fail("a rule needs allow or deny: a kind of effect, a list of kinds, or request")
 	}
 	if when.Node != nil {
 		r.when = c.compile(when, "when")
@@ -46,10 +46,10 @@ func (c *compiler) readRule(n node) {
 // peekName reads the name of a rule before its other members, so that their problems
 // can name the rule.
 func peekName(n node) string {
-	quiet := node{n.Node, new(problems), ""}
-	for _, one := range quiet.pairs("a rule") {
-		if one.name == "name" && !one.node.isNull() {
-			return shorten(one.node.text("name"))
+	quiet := n.Quiet()
+	for _, one := range quiet.Pairs("a rule") {
+		if one.Name == "name" && !one.IsNull() {
+			return shorten(one.Text("name"))
 		}
 	}
 	return ""
@@ -57,34 +57,34 @@ func peekName(n node) string {
 
 func (r *rule) readScope(scope *node, n node, deny bool) {
 	if scope.Node != nil {
-		n.fail("a rule either allows or denies")
+		n.Fail("a rule either allows or denies")
 		return
 	}
 	*scope, r.deny = n, deny
-	for _, item := range n.texts("allow or deny") {
-		text := item.text("allow or deny")
+	for _, item := range n.Texts("allow or deny") {
+		text := item.Text("allow or deny")
 		switch {
 		case text == "request":
 			r.request = true
 		case text == "transaction":
-			item.fail("transaction is not a scope: name the kinds of effects, or write request, which judges every activity, including messages and one-time passwords")
+			item.Fail("transaction is not a scope: name the kinds of effects, or write request, which judges every activity, including messages and one-time passwords")
 		case !slices.Contains(kindNames(), text):
-			item.fail("%s", meant(shorten(text)+" is not a kind of effect", text, append(kindNames(), "request"))+
+			item.Fail("%s", meant(shorten(text)+" is not a kind of effect", text, append(kindNames(), "request"))+
 				": it is one of "+strings.Join(kindNames(), ", ")+", or request")
 		case slices.Contains(r.kinds, chains.Kind(text)):
-			item.fail("%s is listed twice", text)
+			item.Fail("%s is listed twice", text)
 		default:
 			r.kinds = append(r.kinds, chains.Kind(text))
 		}
 	}
 	if r.request && len(r.kinds) > 0 {
-		n.fail("request is the whole activity: it cannot be in a list with kinds")
+		n.Fail("request is the whole activity: it cannot be in a list with kinds")
 	}
 }
 
 func readOn(n node) []string {
 	var on []string
-	for _, item := range n.texts("on") {
+	for _, item := range n.Texts("on") {
 		on = append(on, readChain(item))
 	}
 	return on
@@ -92,23 +92,23 @@ func readOn(n node) []string {
 
 // readChain reads the name of a chain.
 func readChain(n node) string {
-	text := n.text("on")
+	text := n.Text("on")
 	if !slices.Contains(chainNames(), text) {
-		n.fail("%s", meant("on: "+shorten(text)+" is not a chain", text, chainNames())+": "+strings.Join(chainNames(), ", "))
+		n.Fail("%s", meant("on: "+shorten(text)+" is not a chain", text, chainNames())+": "+strings.Join(chainNames(), ", "))
 	}
 	return text
 }
 
 func (c *compiler) readLimits(n node) []*limit {
 	var limits []*limit
-	for _, item := range n.texts("limit") {
-		name := item.text("limit")
+	for _, item := range n.Texts("limit") {
+		name := item.Text("limit")
 		l, err := c.limit(name)
 		switch {
 		case err != nil:
-			item.fail("%v", err)
+			item.Fail("%v", err)
 		case slices.Contains(limits, l):
-			item.fail("limit %s is listed twice", name)
+			item.Fail("limit %s is listed twice", name)
 		default:
 			l.used = true
 			limits = append(limits, l)
@@ -129,10 +129,10 @@ func (c *compiler) limit(name string) (*limit, error) {
 // readHazards reads one or several names of hazards, which must be known.
 func readHazards(n node, known []string) []string {
 	var names []string
-	for _, item := range n.texts("hazards") {
-		name := item.text("hazards")
+	for _, item := range n.Texts("hazards") {
+		name := item.Text("hazards")
 		if !slices.Contains(known, name) {
-			item.fail("%s", meant("there is no hazard "+shorten(name), name, known))
+			item.Fail("%s", meant("there is no hazard "+shorten(name), name, known))
 		}
 		names = append(names, name)
 	}
@@ -144,28 +144,28 @@ const blindCall = "blind-call"
 
 func (c *compiler) readApprovals(n node, rule string, within time.Duration) []access.Group {
 	var groups []access.Group
-	for _, item := range n.items("approvals") {
+	for _, item := range n.Items("approvals") {
 		group := access.Group{Rule: rule, Within: within}
-		item.fields("an approval", map[string]func(node){
-			"count": func(n node) { group.Count = n.integer("count", 1, maxApprovers) },
+		item.Fields("an approval", map[string]func(node){
+			"count": func(n node) { group.Count = n.Integer("count", 1, maxApprovers) },
 			"tag":   func(n node) { group.Tag = c.tag(n) },
 			"users": func(n node) { group.Users = c.users(n) },
 			"not": func(n node) {
-				if group.NotSubmitter = n.text("not") == "submitter"; !group.NotSubmitter {
-					n.fail("not: only submitter is supported")
+				if group.NotSubmitter = n.Text("not") == "submitter"; !group.NotSubmitter {
+					n.Fail("not: only submitter is supported")
 				}
 			},
 			"with": func(n node) {
-				if group.Passkey = n.text("with") == "passkey"; !group.Passkey {
-					n.fail("with: only passkey is supported")
+				if group.Passkey = n.Text("with") == "passkey"; !group.Passkey {
+					n.Fail("with: only passkey is supported")
 				}
 			},
 		})
 		switch {
 		case group.Count == 0:
-			item.fail("an approval needs a count")
+			item.Fail("an approval needs a count")
 		case group.Tag == "" && len(group.Users) > 0 && len(group.Users) < group.Count:
-			item.fail("%d approvals of %d users can never be reached", group.Count, len(group.Users))
+			item.Fail("%d approvals of %d users can never be reached", group.Count, len(group.Users))
 		}
 		c.checkReachable(item, &group)
 		c.checkAlone(item, &group)
@@ -186,13 +186,13 @@ func (c *compiler) checkReachable(n node, group *access.Group) {
 		}
 	}
 	if eligible < group.Count {
-		n.fail("%d approvals are needed, but only %d of the users can give one", group.Count, eligible)
+		n.Fail("%d approvals are needed, but only %d of the users can give one", group.Count, eligible)
 	}
 }
 
 // checkAlone warns about a group that every submitter fills alone.
 func (c *compiler) checkAlone(n node, group *access.Group) {
 	if group.Count == 1 && group.Tag == "" && len(group.Users) == 0 && !group.NotSubmitter && !group.Passkey {
-		c.problems.warn(n.place(), group.Rule, "the submission is the submitter's own approval, and this asks for no other: add not: submitter")
+		c.problems.Warn(n.Place(), group.Rule, "the submission is the submitter's own approval, and this asks for no other: add not: submitter")
 	}
 }

@@ -50,19 +50,19 @@ const maxWhoDepth = 4
 func (c *compiler) readWho(n node, depth int) *who {
 	w := &who{byName: c.options.Names == nil}
 	if depth > maxWhoDepth {
-		n.fail("who: nested more than %d deep", maxWhoDepth)
+		n.Fail("who: nested more than %d deep", maxWhoDepth)
 		return w
 	}
 	parts := func(into *[]*who) func(node) {
 		return func(n node) {
-			for _, item := range n.items("who") {
+			for _, item := range n.Items("who") {
 				*into = append(*into, c.readWho(item, depth+1))
 			}
 		}
 	}
 	members := 0
 	counted := func(read func(node)) func(node) { return func(n node) { members++; read(n) } }
-	n.fields("who", map[string]func(node){
+	n.Fields("who", map[string]func(node){
 		"user":       counted(func(n node) { w.users = c.users(n) }),
 		"tag":        counted(func(n node) { w.tag = c.tag(n) }),
 		"credential": counted(func(n node) { w.credentials = c.credentials(n) }),
@@ -71,7 +71,7 @@ func (c *compiler) readWho(n node, depth int) *who {
 		"not":        counted(func(n node) { w.not = c.readWho(n, depth+1) }),
 	})
 	if members == 0 {
-		n.fail("who is empty: name a user, a tag or a credential")
+		n.Fail("who is empty: name a user, a tag or a credential")
 	}
 	return w
 }
@@ -79,8 +79,8 @@ func (c *compiler) readWho(n node, depth int) *who {
 // users resolves names and ids of users to ids.
 func (c *compiler) users(n node) []string {
 	var ids []string
-	for _, item := range n.texts("user") {
-		name := item.text("user")
+	for _, item := range n.Texts("user") {
+		name := item.Text("user")
 		if c.options.Names == nil {
 			ids = append(ids, name)
 			continue
@@ -94,20 +94,20 @@ func (c *compiler) users(n node) []string {
 		}
 		switch len(matches) {
 		case 0:
-			item.fail("%s", meant("there is no user "+shorten(name), name, names))
+			item.Fail("%s", meant("there is no user "+shorten(name), name, names))
 		case 1:
 			ids = append(ids, matches[0])
 		default:
-			item.fail("%d users are called %s: use an id", len(matches), shorten(name))
+			item.Fail("%d users are called %s: use an id", len(matches), shorten(name))
 		}
 	}
 	return ids
 }
 
 func (c *compiler) tag(n node) string {
-	name := n.text("tag")
+	name := n.Text("tag")
 	if name == "" {
-		n.fail("tag is empty")
+		n.Fail("tag is empty")
 	}
 	if c.options.Names == nil {
 		return name
@@ -117,17 +117,17 @@ func (c *compiler) tag(n node) string {
 		tags = append(tags, user.Tags...)
 	}
 	if !slices.Contains(tags, name) {
-		n.fail("%s", meant("no user has the tag "+shorten(name), name, tags))
+		n.Fail("%s", meant("no user has the tag "+shorten(name), name, tags))
 	}
 	return name
 }
 
 func (c *compiler) credentials(n node) []string {
 	var ids []string
-	for _, item := range n.texts("credential") {
-		id := item.text("credential")
+	for _, item := range n.Texts("credential") {
+		id := item.Text("credential")
 		if c.options.Names != nil && !slices.Contains(c.options.Names.Credentials, id) {
-			item.fail("%s", meant("there is no credential "+shorten(id), id, c.options.Names.Credentials))
+			item.Fail("%s", meant("there is no credential "+shorten(id), id, c.options.Names.Credentials))
 		}
 		ids = append(ids, id)
 	}
@@ -137,8 +137,8 @@ func (c *compiler) credentials(n node) []string {
 // readKeys resolves ids and names of keys and wallets to ids.
 func (c *compiler) readKeys(n node) []string {
 	var ids []string
-	for _, item := range n.texts("key") {
-		name := item.text("key")
+	for _, item := range n.Texts("key") {
+		name := item.Text("key")
 		if !c.knowsKeys() {
 			ids = append(ids, name)
 			continue
@@ -146,11 +146,11 @@ func (c *compiler) readKeys(n node) []string {
 		matches := c.keyIDs(name)
 		switch len(matches) {
 		case 0:
-			item.fail("%s", meant("there is no key or wallet "+shorten(name), name, c.keyNames()))
+			item.Fail("%s", meant("there is no key or wallet "+shorten(name), name, c.keyNames()))
 		case 1:
 			ids = append(ids, matches[0])
 		default:
-			item.fail("%d keys or wallets are called %s: use an id", len(matches), shorten(name))
+			item.Fail("%d keys or wallets are called %s: use an id", len(matches), shorten(name))
 		}
 	}
 	return ids

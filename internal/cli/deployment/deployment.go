@@ -20,12 +20,13 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
-	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 	"github.com/countersign-dev/countersign/messages"
+	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/otp/operations"
+	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -36,70 +37,73 @@ import (
 // The configuration is checked before any secret is read, and the passphrase, which an
 // operator may have to type, is read before the store is locked.
 func OpenEngine(cmd *cobra.Command, at *KeystoreFlags, change func(*countersign.Config)) (*countersign.Engine, store.Store, error) {
-	configured := at.Configured
-	engineConfig := countersign.Config{Chains: all.Chains(all.Limits{})} // change may set limits
+	loaded := &Loaded{Configured: at.Configured}
 	var err error
-	if engineConfig.Directory, err = access.NewDirectory(configured.Organizations); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", configured.Path, err)
+	if loaded.Directory, err = access.NewDirectory(at.Configured.Organizations); err != nil {
+		return nil, nil, at.Configured.At(access.EntryOf(err), err)
 	}
-	if err := missing(configured, at.NewStore); err != nil {
+	if err := missing(at.Configured, false); err != nil {
+		return nil, nil, at.Configured.At("store", err)
+	}
+	if loaded.Keys, err = at.Open(cmd); err != nil { // from here on the process leaves no core dump
 		return nil, nil, err
 	}
-	keys, err := at.Open(cmd) // from here on the process leaves no core dump
+	if loaded.Policies, err = readPolicies(cmd.Context(), at.Configured, loaded.Keys); err == nil {
+		err = loaded.openSigners(cmd.Context(), true)
+	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(err, loaded.Keys.Close())
 	}
-	engineConfig.Keystore = keys
-	policies, err := openPolicies(cmd.Context(), configured, keys)
-	if err != nil {
-		return nil, nil, errors.Join(err, keys.Close())
-	}
-	if policies != nil {
-		engineConfig.Policy = policies
-	}
-	change(&engineConfig)
-	engine, err := engineOverStore(cmd.Context(), configured, at.NewStore, &engineConfig)
-	if err != nil {
-		return nil, nil, errors.Join(err, keys.Close())
-	}
-	return engine, engineConfig.Store, nil
+	return loaded.Engine(cmd.Context(), false, change)
 }
 
-// engineOverStore opens the store, the proof key, the log and the one-time passwords, and
-// the engine over them.
-func engineOverStore(ctx context.Context, configured *config.Config, newStore bool, engineConfig *countersign.Config) (*countersign.Engine, error) {
-	var err error
-	if engineConfig.ProofSigner, err = openProofKey(ctx, configured.ProofKey); err != nil {
-		return nil, fmt.Errorf("proofKey: %w", err)
+// Engine opens the store, and the engine over everything that was loaded. change sets what
+// the configuration does not say. The caller closes the engine, which closes the store and
+// the keystore; after an error the keystore is closed.
+func (l *Loaded) Engine(ctx context.Context, newStore bool, change func(*countersign.Config)) (*countersign.Engine, store.Store, error) {
+	settings := countersign.Config{
+		Chains: all.Chains(all.Limits{}), Directory: l.Directory, Keystore: l.Keys, ProofSigner: l.signers.proof,
+		Policy: &LoadedPolicies{policy.NewOrganizations(l.Policies), l.Configured},
 	}
-	checkpoints, err := OpenLogKey(ctx, configured.Log.KeyFile)
+	change(&settings) // which may set limits
+	engine, err := l.overStore(ctx, newStore, &settings)
 	if err != nil {
-		return nil, fmt.Errorf("log: keyFile: %w", err)
+		return nil, nil, errors.Join(err, l.Keys.Close())
 	}
-	logger := cmp.Or(engineConfig.Logger, slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
-	if engineConfig.Store, err = OpenRemembered(ctx, configured, newStore, engineConfig.MaxRequestSkew, logger); err != nil {
+	return engine, settings.Store, nil
+}
+
+// overStore opens the store, and the engine over it.
+func (l *Loaded) overStore(ctx context.Context, newStore bool, settings *countersign.Config) (engine *countersign.Engine, err error) {
+	logger := cmp.Or(settings.Logger, slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	if settings.Store, err = OpenRemembered(ctx, l.Configured, newStore, settings.MaxRequestSkew, logger); err != nil {
 		return nil, err
 	}
-	engineConfig.Log = !configured.Log.Off && !engineConfig.Store.Forgets()
-	if engineConfig.Log {
-		engineConfig.LogSigner = checkpoints
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, settings.Store.Close())
+		}
+	}()
+	settings.Log = !l.Configured.Log.Off && !settings.Store.Forgets()
+	if settings.Log {
+		settings.LogSigner = l.signers.log
 	}
-	codes, err := OpenOTP(ctx, configured.OTP, engineConfig.Store)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("otp: %w", err), engineConfig.Store.Close())
+	settings.Operations = messages.Operations()
+	if l.signers.codes != nil {
+		l.signers.codes.Store = settings.Store
+		codes, err := otp.New(*l.signers.codes)
+		if err != nil {
+			return nil, fmt.Errorf("otp: %w", err)
+		}
+		settings.Operations = append(settings.Operations, operations.New(codes, settings.ProofSigner).Operations()...)
 	}
-	engineConfig.Operations = messages.Operations()
-	if codes != nil {
-		engineConfig.Operations = append(engineConfig.Operations, operations.New(codes, engineConfig.ProofSigner).Operations()...)
+	if engine, err = countersign.New(*settings); err != nil {
+		return nil, err
 	}
-	engine, err := countersign.New(*engineConfig)
-	if err != nil {
-		return nil, errors.Join(err, engineConfig.Store.Close())
-	}
-	for i := range configured.Organizations {
-		id := configured.Organizations[i].ID
+	for i := range l.Configured.Organizations {
+		id := l.Configured.Organizations[i].ID
 		if _, err := engine.Operator().AdoptRecords(ctx, id); err != nil && !errors.Is(err, store.ErrConflict) {
-			return nil, errors.Join(fmt.Errorf("log: records of organization %s from before the log: %w", id, err), engineConfig.Store.Close())
+			return nil, fmt.Errorf("log: records of organization %s from before the log: %w", id, err)
 		}
 	}
 	return engine, nil

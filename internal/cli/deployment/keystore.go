@@ -33,7 +33,6 @@ type KeystoreFlags struct {
 	ConfigFile       string
 	Set              func(flag string) bool // reports whether the flag was given
 	Configured       *config.Config         // set once it has been read
-	NewStore         bool                   // of serve --new-store
 	command          *cobra.Command         // whose context has the added backends
 }
 
@@ -104,7 +103,7 @@ func (f *KeystoreFlags) Use(configured *config.Config) {
 // configuration.
 func (f *KeystoreFlags) named() string {
 	if f.Configured != nil {
-		return f.Configured.Path + ": keystore"
+		return "keystore"
 	}
 	return "--keystore"
 }
@@ -134,7 +133,11 @@ func (f *KeystoreFlags) Check() error {
 	if err := f.Resolve(); err != nil {
 		return err
 	}
-	return f.backend().check(f)
+	err := f.backend().check(f)
+	if err != nil && f.Configured != nil && strings.HasPrefix(err.Error(), f.named()) {
+		return f.Configured.At("keystore", err)
+	}
+	return err
 }
 
 // Open opens the keystore, creating it if the command may.

@@ -70,7 +70,7 @@ func (f *KeystoreFlags) openDirectory(cmd *cobra.Command) (keystore.Keystore, er
 	isNewOnly := len(f.recovery) > 0 || f.postQuantum
 	switch {
 	case !present && !f.mayCreate:
-		return nil, fmt.Errorf("there is no keystore in %s: create one with 'countersign keys generate --keystore file:%s --curve CURVE_SECP256K1', or with 'countersign keys import'", dir, dir)
+		return nil, noKeystore(dir)
 	case present && isNewOnly:
 		return nil, console.Usagef("there is a keystore in %s already: --recovery and --post-quantum are for a new one; move the keys there with 'countersign keys export --all' and 'import --jsonl'", dir)
 	}
@@ -160,6 +160,19 @@ func isKeystore(dir string) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// present refuses a directory that has no keystore.
+func present(dir string) error {
+	found, err := isKeystore(dir)
+	if err == nil && !found {
+		return noKeystore(dir)
+	}
+	return err
+}
+
+func noKeystore(dir string) error {
+	return fmt.Errorf("there is no keystore in %s: create one with 'countersign keys generate --keystore file:%s --curve CURVE_SECP256K1', or with 'countersign keys import'", dir, dir)
 }
 
 // Passphrase gets the keystore's passphrase from its file, or asks for it on the

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/internal/cli/config"
@@ -37,7 +40,12 @@ func orNone[S store.Store](opened S, err error) (store.Store, error) {
 func CheckStoreURI(uri string) error {
 	scheme, rest, _ := strings.Cut(uri, ":")
 	switch {
-	case uri == config.MemoryStore, scheme == "postgres", scheme == "postgresql", scheme == "bolt" && rest != "":
+	case scheme == "postgres", scheme == "postgresql":
+		if _, err := pgxpool.ParseConfig(uri); err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+		return nil
+	case uri == config.MemoryStore, scheme == "bolt" && rest != "":
 		return nil
 	case scheme == "bolt":
 		return fmt.Errorf("store: %q names no file: write bolt:PATH", uri)
@@ -57,6 +65,9 @@ func missing(configured *config.Config, create bool) error {
 	}
 	if err := bolt.Missing(path); errors.Is(err, store.ErrNone) {
 		return RefuseNone(err)
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("store: %s is a directory: name a file in it", path)
 	}
 	return nil // opening it says what else is wrong
 }

@@ -66,8 +66,12 @@ On SIGTERM or Ctrl-C, /readyz answers 503 for --drain-delay; then the server sto
 accepting requests, finishes those in flight and exits. A second signal exits at
 once. On SIGHUP it re-reads organizations, users, credentials, policies, names,
 descriptors and the TLS certificate, all or nothing: if anything is wrong, it logs the
-error and keeps the old ones. --check checks all of them, the addresses and the store's form without serving;
-it opens neither the store nor the keystore.
+error and keeps the old ones.
+
+--check reads the configuration as serve, a reload and 'countersign policy check' do, with
+everything it names: a mistake that one of them refuses, all refuse. It does not open the
+store, does not listen, does not log in to a token and asks for no passphrase; its output
+lists under notDone what of that serve would do.
 
 The store must exist: init creates it. --new-store creates one that a new deployment
 names, such as a PostgreSQL database, and serves; with --check it creates the store and
@@ -107,42 +111,41 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 	if c.configFile == "" {
 		return console.Usagef("--config is missing: 'countersign init DIR' writes a configuration")
 	}
-	configured, err := config.Read(c.configFile)
-	if err != nil {
-		return err
-	}
-	first, err := NewSnapshot(configured)
-	if err != nil {
-		return err
-	}
-	page, err := newConsole(configured)
-	if err != nil {
-		return err
-	}
+	loader := deployment.Loader{Path: c.configFile, NewStore: c.newStore, LeaveOutBadFiles: c.leaveOut, Addresses: c.places().Check}
 	if c.check {
-		return c.report(cmd, configured)
+		return c.report(cmd, loader)
 	}
 	tuneCollector()
 	reloads := make(chan os.Signal, 1)
 	signal.Notify(reloads, syscall.SIGHUP) // from here on SIGHUP does not kill
 	defer signal.Stop(reloads)
-	var state Live
-	state.Current.Store(first)
+	state := Live{Loader: loader}
+	state.Loader.NewStore = false
 	c.log = slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.level}))
 	info, _ := debug.ReadBuildInfo()
 	c.build = console.VersionOf(info)
 	observer := metrics.New()
+	var bound *addresses
 	// Bind before asking for the passphrase: it is pointless to type it if an
 	// address is in use.
-	bound, err := c.bind(configured, state.TLSConfig())
-	if err != nil {
+	loader.Checked = func(loaded *deployment.Loaded) (err error) {
+		state.Current.Store(loaded)
+		bound, err = c.bind(loaded.Configured, state.TLSConfig())
 		return err
 	}
-	defer bound.close()
-	engine, records, err := c.open(cmd, configured, &state, observer)
+	loader.Keystore = c.openKeystore
+	loaded, err := loader.Load(cmd)
+	if bound != nil {
+		defer bound.close()
+	}
 	if errors.Is(err, terminal.ErrInterrupted) {
 		return nil // stopped before it began
 	}
+	if err != nil {
+		return err
+	}
+	c.warn(loaded)
+	engine, records, err := c.open(cmd.Context(), loaded, &state, observer)
 	if err != nil {
 		return err
 	}
@@ -152,13 +155,13 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 	if err := state.Policies.Record(cmd.Context(), engine); err != nil {
 		return err
 	}
-	if snapshots := c.giveSnapshots(cmd.Context(), configured.Store, deployment.WithoutMemory(records)); snapshots != nil {
+	if snapshots := c.giveSnapshots(cmd.Context(), loaded.Configured.Store, deployment.WithoutMemory(records)); snapshots != nil {
 		defer func() { _ = snapshots.Close() }()
 	}
 	c.memory = deployment.MemoryOf(records)
 	defer c.followLogs(cmd.Context(), &state)()
 	c.describe(cmd.Context(), observer, engine, &state)
-	api := httpapi.NewServer(withConsole(page, httpapi.New(engine, c.Options(configured, observer))))
+	api := httpapi.NewServer(withConsole(loaded.Page, httpapi.New(engine, c.Options(loaded.Configured, observer))))
 	api.TLSConfig = bound.tls
 	admin := httpapi.NewServer(c.UnlessDraining(c.withConflicts(engine, &state, httpapi.Admin(engine, observer.Handler()))))
 	return c.serve(cmd, bound, api, admin, reloads, &state)
@@ -176,20 +179,26 @@ func tuneCollector() {
 	}
 }
 
-// report prints the result of --check for a configuration that serve would start
-// with.
-func (c *Command) report(cmd *cobra.Command, configured *config.Config) error {
-	if err := c.checkAddresses(configured); err != nil {
+// checked is the output of --check.
+type checked struct {
+	Config        string   `json:"config"`
+	Organizations int      `json:"organizations"`
+	Warnings      int      `json:"warnings"`
+	NotDone       []string `json:"notDone"`
+}
+
+// report prints the result of --check for a configuration that serve would start with.
+func (c *Command) report(cmd *cobra.Command, loader deployment.Loader) error {
+	loaded, err := loader.Load(cmd)
+	if err != nil {
 		return err
 	}
-	if err := deployment.CheckStoreURI(configured.Store); err != nil {
-		return err
-	}
-	if err := deployment.CheckPolicies(configured); err != nil {
-		return err
+	loaded.Discard()
+	for _, warning := range loaded.Warnings {
+		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", console.CleanText(warning))
 	}
 	if c.newStore {
-		created, err := deployment.CreateStore(cmd.Context(), configured)
+		created, err := deployment.CreateStore(cmd.Context(), loaded.Configured)
 		if err != nil {
 			return err
 		}
@@ -197,29 +206,40 @@ func (c *Command) report(cmd *cobra.Command, configured *config.Config) error {
 			return err
 		}
 	}
-	return console.PrintJSON(cmd.OutOrStdout(), struct {
-		Config        string `json:"config"`
-		Organizations int    `json:"organizations"`
-	}{configured.Path, len(configured.Organizations)})
+	notDone := append([]string{"open the store", "listen"}, loaded.NotDone...)
+	return console.PrintJSON(cmd.OutOrStdout(), checked{loaded.Configured.Path, len(loaded.Configured.Organizations), len(loaded.Warnings), notDone})
+}
+
+// warn logs likely mistakes in the configuration.
+func (c *Command) warn(loaded *deployment.Loaded) {
+	for _, warning := range loaded.Warnings {
+		c.log.Warn("configuration", "warning", console.CleanText(warning))
+	}
+}
+
+// openKeystore opens the keystore of the server, which asks for its passphrase or PIN if
+// no file has it.
+func (c *Command) openKeystore(cmd *cobra.Command, configured *config.Config) (keystore.Keystore, error) {
+	at := deployment.KeystoreFlags{Organization: deployment.DefaultOrganization, LeaveOutBadFiles: c.leaveOut, RetryPIN: c.retryPIN, Log: c.log}
+	at.Use(configured)
+	keys, err := at.Open(cmd)
+	if errors.Is(err, pkcs11.ErrPIN) {
+		err = &console.LockedError{Cause: err}
+	}
+	return keys, err
 }
 
 // open opens the engine, which consults state at each request, and also returns
 // its store.
-func (c *Command) open(cmd *cobra.Command, configured *config.Config, state *Live, observer *metrics.Metrics) (engine *countersign.Engine, records store.Store, err error) {
-	keys := deployment.KeystoreFlags{Organization: deployment.DefaultOrganization, LeaveOutBadFiles: c.leaveOut, RetryPIN: c.retryPIN, Log: c.log, NewStore: c.newStore}
-	keys.Use(configured)
-	engine, records, err = deployment.OpenEngine(cmd, &keys, func(settings *countersign.Config) {
+func (c *Command) open(ctx context.Context, loaded *deployment.Loaded, state *Live, observer *metrics.Metrics) (*countersign.Engine, store.Store, error) {
+	return loaded.Engine(ctx, c.newStore, func(settings *countersign.Config) {
 		settings.Logger, settings.Observer, settings.Directory, settings.Names = c.log, observer, state, state
 		watchKeys(observer, settings.Keystore)
-		if configured.Descriptors != nil {
+		if loaded.Configured.Descriptors != nil {
 			settings.Descriptors = state
 		}
 		state.Policies, _ = settings.Policy.(*deployment.LoadedPolicies)
 	})
-	if errors.Is(err, pkcs11.ErrPIN) {
-		err = &console.LockedError{Cause: err}
-	}
-	return engine, records, err
 }
 
 // describe adds the build, the certificate and readiness to the metrics.
@@ -279,7 +299,7 @@ func (c *Command) serve(cmd *cobra.Command, bound *addresses, api, admin *http.S
 		case err := <-failed:
 			return errors.Join(err, c.shutDown(api, admin))
 		case <-reloads:
-			c.reload(cmd.Context(), state)
+			c.reload(cmd, state)
 		case <-cmd.Context().Done():
 			c.Draining.Store(true)
 			c.log.Info("shutting down, draining", "delay", c.drain.String())
@@ -290,12 +310,14 @@ func (c *Command) serve(cmd *cobra.Command, bound *addresses, api, admin *http.S
 }
 
 // reload re-reads the configuration and logs the result.
-func (c *Command) reload(ctx context.Context, state *Live) {
-	needRestart, err := state.Reload(ctx, c.configFile)
+func (c *Command) reload(cmd *cobra.Command, state *Live) {
+	ctx := cmd.Context()
+	needRestart, err := state.Reload(cmd, c.configFile)
 	if err != nil {
 		c.log.Error("reload failed, keeping the old configuration", "cause", console.CleanText(err.Error()))
 		return
 	}
+	c.warn(state.Current.Load())
 	state.Policies.Log(c.log)
 	if err := state.Policies.Record(ctx, state.engine); err != nil {
 		c.log.Error("the policies are in force, but could not be recorded", "cause", console.CleanText(err.Error()))

@@ -3,7 +3,6 @@ package serve
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -23,20 +22,6 @@ func (c *Command) Options(configured *config.Config, observer *metrics.Metrics) 
 		Logger:           c.log,
 		Observer:         observer,
 	}
-}
-
-// newConsole returns the handler of the approvals page, or nil if none is
-// configured.
-func newConsole(configured *config.Config) (http.Handler, error) {
-	options := configured.Console
-	if options == nil {
-		return nil, nil
-	}
-	page, err := console.New(console.Options{Origin: options.Origin, RPID: options.RPID})
-	if err != nil {
-		return nil, fmt.Errorf("%s: console: %w", configured.Path, err)
-	}
-	return page, nil
 }
 
 // withConsole serves the page under console.Path and the API everywhere else.

@@ -3,10 +3,11 @@ package serve
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"reflect"
 	"sync/atomic"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
@@ -22,59 +23,32 @@ import (
 // reload replaces all of it or nothing. It implements access.Directory,
 // chains.Reader, chains.TableReader, chains.Names and names.Labeled.
 type Live struct {
-	Current  atomic.Pointer[snapshot]
-	Policies *deployment.LoadedPolicies // nil if no organization has a policy
+	Current  atomic.Pointer[deployment.Loaded]
+	Policies *deployment.LoadedPolicies // nil before the engine is open
+	Loader   deployment.Loader          // that the server was started with
 	engine   *countersign.Engine
-}
-
-// snapshot is the state read from the configuration at one time.
-type snapshot struct {
-	Configured  *config.Config
-	directory   access.Directory
-	certificate *tls.Certificate // nil without TLS
-	known       *deployment.Knowledge
-}
-
-// NewSnapshot reads and checks everything a reload takes from the configuration
-// except the policies.
-func NewSnapshot(configured *config.Config) (*snapshot, error) {
-	directory, err := access.NewDirectory(configured.Organizations)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", configured.Path, err)
-	}
-	certificate, err := loadCertificate(configured.TLS)
-	if err != nil {
-		return nil, fmt.Errorf("tls: %w", err)
-	}
-	known, err := deployment.ReadKnowledge(configured)
-	if err != nil {
-		return nil, err
-	}
-	return &snapshot{configured, directory, certificate, known}, nil
 }
 
 // Reload re-reads the configuration. It returns the changed members that take
 // effect only after a restart. On an error the old state stays.
-func (l *Live) Reload(ctx context.Context, path string) (needRestart []string, err error) {
-	configured, err := config.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	next, err := NewSnapshot(configured)
-	if err != nil {
-		return nil, err
-	}
-	files, err := l.Policies.Read(ctx, configured)
-	if err != nil {
-		return nil, err
-	}
+func (l *Live) Reload(cmd *cobra.Command, path string) (needRestart []string, err error) {
 	old := l.Current.Load()
-	if (old.certificate == nil) != (next.certificate == nil) {
-		next.certificate = old.certificate // TLS cannot be turned on or off while listening
+	loader := l.Loader
+	loader.Path, loader.Running = path, old
+	next, err := loader.Load(cmd)
+	if err != nil {
+		return nil, err
 	}
-	l.Policies.PutInForce(files, configured)
-	l.Current.Store(next)
-	return fixedChanges(old.Configured, configured), nil
+	next.Discard() // the engine keeps what it was opened with
+	next.Keys = old.Keys
+	if (old.Certificate == nil) != (next.Certificate == nil) {
+		next.Certificate = old.Certificate // TLS cannot be turned on or off while listening
+	}
+	l.Current.Store(next) // first: a credential that was removed stops here
+	if l.Policies != nil {
+		l.Policies.PutInForce(next.Policies, next.Configured)
+	}
+	return fixedChanges(old.Configured, next.Configured), nil
 }
 
 // fixedChanges returns the members that differ and take effect only after a
@@ -118,17 +92,17 @@ func policyRemoved(old, next *config.Config) bool {
 
 // Organization implements access.Directory.
 func (l *Live) Organization(ctx context.Context, organizationID string) (*access.Organization, error) {
-	return l.Current.Load().directory.Organization(ctx, organizationID)
+	return l.Current.Load().Directory.Organization(ctx, organizationID)
 }
 
 // Member implements access.Directory.
 func (l *Live) Member(ctx context.Context, organizationID string, id stamp.ID) (*access.Member, error) {
-	return l.Current.Load().directory.Member(ctx, organizationID, id)
+	return l.Current.Load().Directory.Member(ctx, organizationID, id)
 }
 
 // Read implements chains.Reader.
 func (l *Live) Read(call chains.Call) (chains.Reading, bool) {
-	if reader := l.Current.Load().known.Reader(); reader != nil {
+	if reader := l.Current.Load().Known.Reader(); reader != nil {
 		return reader.Read(call)
 	}
 	return chains.Reading{}, false
@@ -136,7 +110,7 @@ func (l *Live) Read(call chains.Call) (chains.Reading, bool) {
 
 // LookupTable implements chains.TableReader.
 func (l *Live) LookupTable(address []byte) (chains.LookupTable, bool) {
-	if reader, ok := l.Current.Load().known.Reader().(chains.TableReader); ok {
+	if reader, ok := l.Current.Load().Known.Reader().(chains.TableReader); ok {
 		return reader.LookupTable(address)
 	}
 	return chains.LookupTable{}, false
@@ -144,15 +118,15 @@ func (l *Live) LookupTable(address []byte) (chains.LookupTable, bool) {
 
 // Token implements chains.Names.
 func (l *Live) Token(asset chains.Asset) (symbol string, decimals int, ok bool) {
-	return l.Current.Load().known.Names().Token(asset)
+	return l.Current.Load().Known.Names().Token(asset)
 }
 
 // Label implements chains.Names.
-func (l *Live) Label(party chains.Party) string { return l.Current.Load().known.Names().Label(party) }
+func (l *Live) Label(party chains.Party) string { return l.Current.Load().Known.Names().Label(party) }
 
 // Labeled implements names.Labeled.
 func (l *Live) Labeled() [][]byte {
-	if labeled, ok := l.Current.Load().known.Names().(names.Labeled); ok {
+	if labeled, ok := l.Current.Load().Known.Names().(names.Labeled); ok {
 		return labeled.Labeled()
 	}
 	return nil
@@ -161,32 +135,20 @@ func (l *Live) Labeled() [][]byte {
 // TLSConfig returns a configuration that always serves the current certificate, or
 // nil without TLS.
 func (l *Live) TLSConfig() *tls.Config {
-	if l.Current.Load().certificate == nil {
+	if l.Current.Load().Certificate == nil {
 		return nil
 	}
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return l.Current.Load().certificate, nil },
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return l.Current.Load().Certificate, nil },
 	}
 }
 
 // Expiry returns when the certificate expires; zero without TLS.
 func (l *Live) Expiry() time.Time {
-	certificate := l.Current.Load().certificate
+	certificate := l.Current.Load().Certificate
 	if certificate == nil || certificate.Leaf == nil {
 		return time.Time{}
 	}
 	return certificate.Leaf.NotAfter
-}
-
-// loadCertificate loads the certificate. It returns nil if none is configured.
-func loadCertificate(configured *config.TLS) (*tls.Certificate, error) {
-	if configured == nil {
-		return nil, nil
-	}
-	certificate, err := tls.LoadX509KeyPair(configured.CertFile, configured.KeyFile)
-	if err != nil {
-		return nil, err
-	}
-	return &certificate, nil
 }

@@ -1,0 +1,21 @@
+package yamlfile
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
+)
+
+// MaxQuoted is how many bytes of a file's text an error quotes.
+const MaxQuoted = 64
+
+// Shorten cuts text that an error quotes.
+func Shorten(text string) string { return plaintext.Shorten(text, MaxQuoted) }
+
+// Meant appends ": did you mean …?" to a message if one of the names is close.
+func Meant(message, name string, names []string) string {
+	return plaintext.Meant(message, name, names, "")
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
