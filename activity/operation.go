@@ -102,6 +102,11 @@ var operations = []Operation{
 // Operations returns all operations.
 func Operations() []Operation { return append([]Operation(nil), operations...) }
 
+// Queries returns the paths of all queries, which change nothing and are not recorded.
+func Queries() []string {
+	return []string{"get_activity", "list_activities", "list_policies", "whoami"}
+}
+
 // Types returns the types of all operations.
 func Types() []Type {
 	var types []Type

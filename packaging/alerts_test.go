@@ -11,7 +11,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/metrics"
 )
@@ -23,7 +22,7 @@ var outcomes = []activity.Reason{
 	activity.ReasonSignatureInvalid, activity.ReasonInvalidTime, activity.ReasonRateLimitExceeded, activity.ReasonMaxOTPInitiated,
 }
 
-// servedMetrics returns the metrics of a server that has handled one request.
+// servedMetrics returns the metrics of a server that has just started.
 func servedMetrics(t *testing.T) string {
 	t.Helper()
 	seen := metrics.New()
@@ -31,7 +30,6 @@ func servedMetrics(t *testing.T) string {
 	seen.WatchKeys(func() int { return 0 }, func() int { return 0 })
 	seen.WatchReady(func() bool { return true })
 	seen.WatchLogs(func() int { return 0 }, func() uint64 { return 0 })
-	seen.Observe(countersign.Observation{Operation: "sign_transaction", Performed: 1})
 	answer := httptest.NewRecorder()
 	seen.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
 	return answer.Body.String()
@@ -77,6 +75,17 @@ func checkQuery(t *testing.T, where, query, served string) {
 	}
 }
 
+// ruleFile is alerts.yaml.
+type ruleFile struct {
+	Groups []struct {
+		Rules []struct {
+			Alert, Expr string
+			Labels      map[string]string
+			Annotations map[string]string
+		}
+	}
+}
+
 // TestAlerts checks that the rules name only existing series, labels and outcomes, because
 // other rules would never fire, and that operations.md lists exactly these rules and all
 // series.
@@ -85,15 +94,7 @@ func TestAlerts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file struct {
-		Groups []struct {
-			Rules []struct {
-				Alert, Expr string
-				Labels      map[string]string
-				Annotations map[string]string
-			}
-		}
-	}
+	var file ruleFile
 	if err := yaml.Unmarshal(content, &file); err != nil || len(file.Groups) != 1 {
 		t.Fatalf("%v", err)
 	}

@@ -41,6 +41,7 @@ type Command struct {
 	level      slog.Level
 	check      bool
 	newStore   bool
+	profile    bool
 	drain      time.Duration
 	Draining   atomic.Bool
 	memory     *logmemory.Keeper // nil without a log
@@ -79,7 +80,8 @@ exits. It refuses if there is a store, or if this machine remembers the log of o
 it once, by hand: a store that is gone is put back from a backup, not replaced.
 
 The admin address serves /healthz (200 while the process is alive), /readyz (200
-while requests can be carried out) and /metrics (Prometheus). If --listen moves the
+while requests can be carried out), /metrics (Prometheus) and, with --pprof, the profiles
+of Go under /debug/pprof/, which show what runs and no contents. If --listen moves the
 API and the configured admin address is in use, the server picks a free port for it
 and logs that.
 
@@ -101,6 +103,7 @@ from being read, and neither is the answer protected.`),
 	flags.BoolVar(&c.leaveOut, "leave-out-bad-files", false, "start without the key files that cannot be trusted, instead of failing")
 	flags.BoolVar(&c.check, "check", false, "check the configuration and exit")
 	flags.BoolVar(&c.newStore, "new-store", false, "create the store, once, for a deployment that has never answered a request")
+	flags.BoolVar(&c.profile, "pprof", false, "also serve Go's profiles under /debug/pprof/ of the admin address")
 	flags.DurationVar(&c.drain, "drain-delay", 0, "`TIME` for which /readyz answers 503 before the server stops accepting requests")
 	deployment.RegisterRetryPIN(command, &c.retryPIN)
 	flags.TextVar(&c.level, "log-level", slog.LevelInfo, "lowest `LEVEL` to log: debug, info (each request), warn, error")
@@ -110,6 +113,9 @@ from being read, and neither is the answer protected.`),
 func (c *Command) run(cmd *cobra.Command) (err error) {
 	if c.configFile == "" {
 		return console.Usagef("--config is missing: 'countersign init DIR' writes a configuration")
+	}
+	if c.profile && c.admin == "none" {
+		return console.Usagef("--pprof needs an admin address")
 	}
 	loader := deployment.Loader{Path: c.configFile, NewStore: c.newStore, LeaveOutBadFiles: c.leaveOut, Addresses: c.places().Check}
 	if c.check {
@@ -163,7 +169,7 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 	c.describe(cmd.Context(), observer, engine, &state)
 	api := httpapi.NewServer(withConsole(loaded.Page, httpapi.New(engine, c.Options(loaded.Configured, observer))))
 	api.TLSConfig = bound.tls
-	admin := httpapi.NewServer(c.UnlessDraining(c.withConflicts(engine, &state, httpapi.Admin(engine, observer.Handler()))))
+	admin := httpapi.NewServer(c.UnlessDraining(c.withConflicts(engine, &state, c.withProfiles(httpapi.Admin(engine, observer.Handler())))))
 	return c.serve(cmd, bound, api, admin, reloads, &state)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/http/pprof"
 	"strings"
 
 	"github.com/countersign-dev/countersign/httpapi"
@@ -49,6 +50,23 @@ func (c *Command) UnlessDraining(admin http.Handler) http.Handler {
 		}
 		admin.ServeHTTP(w, r)
 	})
+}
+
+// withProfiles serves the profiles of package net/http/pprof if --pprof asks for them. They
+// are on the admin address only: that package also adds them to http.DefaultServeMux, which
+// nothing serves.
+func (c *Command) withProfiles(admin http.Handler) http.Handler {
+	if !c.profile {
+		return admin
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", admin)
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	return mux
 }
 
 // ServerLog logs the complaints of an http.Server: failures to accept connections
