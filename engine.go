@@ -73,7 +73,7 @@ func (e *Engine) furnish(table intents.Table) {
 		Unverified: c.ReleaseUnverifiedSignatures, Now: c.Now,
 	}
 	e.records = records.Keeper{
-		Store: c.Store, ProofSigner: c.ProofSigner, Log: c.Log, Logger: c.Logger, Now: c.Now,
+		Store: c.Store, ProofSigner: c.ProofSigner, Log: c.Log, Logger: c.Logger, Names: c.Names, Now: c.Now,
 		Window: c.MaxRequestAge + c.MaxRequestSkew, AnyTime: c.AnyRequestTime, MaxWaiting: c.MaxWaiting, LeaseTTL: c.LeaseTTL,
 	}
 	e.approvals = approvals.Approvals{Engine: again{e}, Records: &e.records, Directory: c.Directory, Names: c.Names}

@@ -21,7 +21,8 @@ import (
 
 // signedLine is what the log says about a signature.
 type signedLine struct {
-	Msg, Operation, Organization, User, Scheme, Credential, Submitter, Activity, Chain, Reason, Request string
+	Msg, Operation, Organization, User, Scheme, Credential, Submitter, Activity, Chain, Reason, Request, State string
+	Approvers, Does                                                                                           []string
 	Repeated                                                                                            bool
 	Keys, Addresses, Effects, Rules                                                                     []string
 }
@@ -77,7 +78,10 @@ func TestLogCalls(t *testing.T) {
 				if line.Organization != enginetest.Organization || line.Request != "r1" || !strings.HasPrefix(line.Operation, "sign_") {
 					t.Errorf("from where: %+v", line)
 				}
-				if line.Chain != "ethereum" || len(line.Keys) != 1 || !slices.Equal(line.Addresses, []string{enginetest.Address}) ||
+				if line.State != "signed" || !slices.Equal(line.Approvers, []string{"ann", "ben"}) || len(line.Does) != 2 || !strings.HasPrefix(line.Does[0], "send 0.000000000000000123 ETH from 0x97cC") {
+			t.Errorf("what became of it: %+v", line)
+		}
+		if line.Chain != "ethereum" || len(line.Keys) != 1 || !slices.Equal(line.Addresses, []string{enginetest.Address}) ||
 					len(line.Effects) == 0 || !slices.Equal(line.Rules, []string{"daily"}) {
 					t.Errorf("what: %+v", line)
 				}
@@ -174,7 +178,8 @@ func TestLogResumed(t *testing.T) {
 		waiting := b.submit()
 		b.approve(b.ann, waiting)
 		before := linesOf(t, &log)
-		if len(before) != 2 || before[1].User != "ann" || before[1].Submitter != "" || len(before[1].Keys) != 0 {
+		if len(before) != 2 || before[1].User != "ann" || before[1].Submitter != "user-1" || before[0].State != "waiting" || before[1].State != "waiting" ||
+			len(before[0].Does) != 2 || len(before[1].Keys) != 0 {
 			t.Errorf("a vote of two: %+v", before)
 		}
 		user, operation := "ben", "approve_activity"
@@ -195,6 +200,9 @@ func TestLogResumed(t *testing.T) {
 		line := lines[0]
 		if line.User != user || line.Operation != operation || line.Submitter != "user-1" || line.Activity != waiting.ID {
 			t.Errorf("who: %+v", line)
+		}
+		if line.State != "signed" || !slices.Equal(line.Approvers, []string{"ann", "ben"}) || len(line.Does) != 2 || !strings.HasPrefix(line.Does[0], "send 0.000000000000000123 ETH from 0x97cC") {
+			t.Errorf("what became of it: %+v", line)
 		}
 		if line.Chain != "ethereum" || len(line.Keys) != 1 || len(line.Addresses) != 1 || len(line.Effects) == 0 || !slices.Equal(line.Rules, []string{"payouts"}) {
 			t.Errorf("what: %+v", line)

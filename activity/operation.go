@@ -123,6 +123,11 @@ func (t Type) MustBeNamed() bool {
 	return err != nil || operation.named
 }
 
+// Signs reports whether activities of the type sign with the organization's keys.
+func (t Type) Signs() bool {
+	return t == TypeSignTransaction || t == TypeSignRawPayload || t == TypeSignRawPayloads
+}
+
 // HasBearerResult reports whether results of the type give their reader the rights of
 // their owner. Such results must only be shown to the credential that submitted the
 // activity.

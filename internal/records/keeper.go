@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -24,6 +25,7 @@ type Keeper struct {
 	ProofSigner crypto.Signer // may be nil
 	Log         bool          // activities that end are appended to the transparency log
 	Logger      *slog.Logger
+	Names       chains.Names // for what a record says was signed
 	Now         func() time.Time
 	Window      time.Duration // how long a request is live, with the skew of its clock
 	AnyTime     bool          // requests of any age are live

@@ -27,7 +27,7 @@ func (k *Keeper) Perform(ctx context.Context, s *request.Submission) (*activity.
 	}
 	// There is a signature now: the charge stays, whatever happens to it.
 	s.Result = done.Result
-	record, err := k.completed(s)
+	record, err := k.completed(ctx, s)
 	if err == nil {
 		err = k.Complete(ctx, s.Lease, record, s.Charges.Confirm(k.Now(), done.Complete))
 	}
