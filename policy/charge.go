@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"math/big"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
@@ -139,9 +140,21 @@ func (c *cover) exceeds(r *rule, limit *limit, charge store.Charge) (*access.Lim
 	}
 	return &access.LimitExceeded{
 		Limit: limit.name, Rule: r.name, Left: left, Frees: frees,
-		Text: fmt.Sprintf("limit %s of rule %s: %s is requested, %s of %s is left within %v", limit.name, r.name,
-			limit.asset.decimal(charge.Amount), limit.asset.decimal(left), limit.asset.decimal(limit.max), limit.window),
+		Text: fmt.Sprintf("limit %s of rule %s: %s is requested, %s of %s is left within %s", limit.name, r.name,
+			limit.asset.amount(charge.Amount), limit.asset.decimal(left), limit.asset.amount(limit.max), shortDuration(limit.window)),
 	}, nil
+}
+
+// shortDuration formats a duration as a file has it, such as 24h or 90m.
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	if d%time.Minute == 0 {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if d%time.Hour == 0 {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 func (c *cover) spent(charge store.Charge) (*big.Int, time.Time, error) {

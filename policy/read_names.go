@@ -98,7 +98,7 @@ func (c *compiler) readAsset(one entry) {
 	if !c.checkName(one, "asset") {
 		return
 	}
-	a := &asset{decimals: -1, place: one.At}
+	a := &asset{name: one.Name, decimals: -1, place: one.At}
 	var token, id string
 	one.Fields("asset "+one.Name, map[string]func(node){
 		"chain":    func(n node) { a.Chain = readChainID(n) },
