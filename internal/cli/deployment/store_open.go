@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/logmemory"
+	"github.com/countersign-dev/countersign/internal/trust"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -66,10 +67,17 @@ func missing(configured *config.Config, create bool) error {
 	if err := bolt.Missing(path); errors.Is(err, store.ErrNone) {
 		return RefuseNone(err)
 	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil // opening it says what is wrong
+	case info.IsDir():
 		return fmt.Errorf("store: %s is a directory: name a file in it", path)
 	}
-	return nil // opening it says what else is wrong
+	if err := trust.Secret(info, path); err != nil {
+		return fmt.Errorf("store: %s: %w", path, err)
+	}
+	return nil
 }
 
 // OpenStore opens the store that a URI names. It creates none. Its errors name the store.
