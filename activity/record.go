@@ -55,7 +55,7 @@ type DidEffect struct {
 	Sentence string `json:"sentence"`
 	Kind     string `json:"kind"`
 	Amount   string `json:"amount,omitempty"` // decimal, in the unit of Symbol; without a symbol in the smallest
-	Bound    string `json:"bound,omitempty"`  // of an amount that is not exact: most, least, all, unlimited or unknown
+	Bound    string `json:"bound,omitempty"`  // of an amount that is not exact: most, least, added, all, unlimited or unknown
 	Symbol   string `json:"symbol,omitempty"`
 	Asset    string `json:"asset,omitempty"` // chain, or chain/token
 	To       string `json:"to,omitempty"`

@@ -77,7 +77,7 @@ func (l *Loaded) Engine(ctx context.Context, newStore bool, change func(*counter
 func (l *Loaded) overStore(ctx context.Context, newStore bool, settings *countersign.Config) (engine *countersign.Engine, err error) {
 	logger := cmp.Or(settings.Logger, slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	if settings.Store, err = OpenRemembered(ctx, l.Configured, newStore, settings.MaxRequestSkew, logger); err != nil {
-		return nil, err
+		return nil, IfInUse(err, "one process has a file; several nodes need PostgreSQL")
 	}
 	defer func() {
 		if err != nil {

@@ -102,7 +102,7 @@ func (f *KeystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir stri
 		return nil, terminal.ErrInterrupted
 	}
 	if bad, ok := errors.AsType[*file.BadFilesError](err); ok {
-		return nil, fmt.Errorf("%w, with --leave-out-bad-files", bad)
+		return nil, &badFiles{bad}
 	}
 	if err != nil {
 		return nil, err
@@ -114,6 +114,17 @@ func (f *KeystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir stri
 	}
 	return store, nil
 }
+
+// badFiles says how the command leaves bad files out.
+type badFiles struct{ *file.BadFilesError }
+
+// Error implements error.
+func (e *badFiles) Error() string {
+	return strings.Replace(e.BadFilesError.Error(), "(Options.SkipInvalid)", "with --leave-out-bad-files", 1)
+}
+
+// Unwrap returns the error of the keystore.
+func (e *badFiles) Unwrap() error { return e.BadFilesError }
 
 // onDisabled returns a callback that tells the operator why a key is not found. A server
 // logs it instead.

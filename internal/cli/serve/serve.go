@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"syscall"
@@ -165,6 +167,7 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 		defer func() { _ = snapshots.Close() }()
 	}
 	c.memory = deployment.MemoryOf(records)
+	limitMemory(loaded.Configured)
 	defer c.followLogs(cmd.Context(), &state)()
 	c.describe(cmd.Context(), observer, engine, &state)
 	api := httpapi.NewServer(withConsole(loaded.Page, httpapi.New(engine, c.Options(loaded.Configured, observer))))
@@ -183,6 +186,25 @@ func tuneCollector() {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(serverGCPercent)
 	}
+}
+
+// memoryMargin is what a server may use beyond what is live after its start and the budgets of
+// its clients: the collector needs room, and connections have buffers.
+const memoryMargin = 48 << 20
+
+// limitMemory limits the memory of the process to what it needs: what is live, both budgets,
+// and a margin. Without a limit the heap would grow to five times of what is live. The
+// environment variable GOMEMLIMIT takes precedence.
+func limitMemory(configured *config.Config) {
+	if _, set := os.LookupEnv("GOMEMLIMIT"); set {
+		return
+	}
+	runtime.GC()
+	var live runtime.MemStats
+	runtime.ReadMemStats(&live)
+	requests := cmp.Or(configured.Limits.RequestBytes, httpapi.DefaultMaxBufferedBytes)
+	answers := cmp.Or(configured.Limits.AnswerBytes, httpapi.DefaultMaxAnswerBytes)
+	debug.SetMemoryLimit(int64(live.HeapAlloc) + int64(requests) + int64(answers) + memoryMargin)
 }
 
 // checked is the output of --check.
@@ -328,6 +350,7 @@ func (c *Command) reload(cmd *cobra.Command, state *Live) {
 	if err := state.Policies.Record(ctx, state.engine); err != nil {
 		c.log.Error("the policies are in force, but could not be recorded", "cause", console.CleanText(err.Error()))
 	}
+	limitMemory(state.Current.Load().Configured)
 	c.log.Info("reloaded", "organizations", len(state.Current.Load().Configured.Organizations))
 	if len(needRestart) > 0 {
 		c.log.Warn("some changes take effect only after a restart", "members", needRestart)
