@@ -16,7 +16,7 @@ LIMIT = -timeout 60m
 # for a disk or a server.
 AT_ONCE := -p $(shell cores=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 4); test $$cores -gt 4 && echo $$cores || echo 4)
 
-.PHONY: all build test quick ci drills prove load test-deps vet full modules race raced nocgo long poolers tools 386 portable lint vuln \
+.PHONY: all build test quick ci prove load test-deps vet full modules race raced nocgo long poolers tools 386 portable lint vuln \
 	bench bench-record bench-before bench-compare dudect fuzz cover mutants release binaries sbom man completions reproducible
 
 all: build
@@ -37,13 +37,10 @@ test: test-deps vet full modules raced tools
 quick:
 	go test $(LIMIT) -short -vet=off ./...
 
-# Runs what continuous integration runs in addition to test: the fast tests without cgo.
-ci: test-deps nocgo
-	@internal/testenv/install.sh --check
-
-# Runs what takes too long for test: the tests that it leaves out, those with the race
-# detector and on 32 bits, and fail-over between two database servers, again and again.
-drills: test-deps long race 386 poolers
+# Runs what continuous integration runs in addition to test: the tests that it leaves out,
+# the fast ones without cgo, with the race detector and on 32 bits, and fail-over between two
+# database servers, again and again.
+ci: test-deps nocgo long race 386 poolers
 	@internal/testenv/install.sh --check
 
 # The tests that test leaves out: they build for another architecture, kill a program again
@@ -95,13 +92,14 @@ modules:
 	cd interop/browser && go test $(LIMIT) .
 	cd interop/evm && go test $(LIMIT) .
 	cd interop/torchwood && go test $(LIMIT) .
+	cd keystore/kms && go vet ./... && go test $(LIMIT) ./...
 
 # Runs the fast tests without cgo, over the pure-Go curve code of the released binaries.
 nocgo:
 	CGO_ENABLED=0 go test $(LIMIT) $(AT_ONCE) -short ./...
 
 # The packages that start goroutines or share memory between callers.
-RACE = . ./httpapi ./stamp ./keystore ./keystore/internal/software ./keystore/memory ./keystore/file ./keystore/pkcs11 \
+RACE = . ./internal/approvals ./httpapi ./stamp ./keystore ./keystore/internal/software ./keystore/memory ./keystore/file ./keystore/pkcs11 \
 	./store/... ./otp ./chains/bitcoin \
 	$$(go list ./internal/cli/... | grep -v '/cli$$')
 
@@ -115,10 +113,10 @@ race:
 
 # Runs the fast tests of the packages that share most with the race detector.
 raced:
-	go test $(LIMIT) $(AT_ONCE) -race -short . ./httpapi ./stamp ./keystore/memory ./store/memory ./store/internal/...
+	go test $(LIMIT) $(AT_ONCE) -race -short . ./internal/approvals ./httpapi ./stamp ./keystore/memory ./store/memory ./store/internal/...
 
 # The packages with clocks, processes or servers in them.
-TIMED = . ./client ./httpapi/... ./keystore/file ./keystore/pkcs11 ./otp/... ./policy ./store/... ./cmd/... ./internal/cli/... ./docs ./interop
+TIMED = . ./internal/approvals ./client ./httpapi/... ./keystore/file ./keystore/pkcs11 ./otp/... ./policy ./store/... ./cmd/... ./internal/cli/... ./docs ./interop
 
 # Runs them beside LOOPS busy loops, with time-outs that grow with the load.
 LOOPS = 20
@@ -144,11 +142,13 @@ portable:
 # Runs golangci-lint.
 lint:
 	go run $(LINT) run ./...
+	cd keystore/kms && go run $(LINT) run ./...
 
 # Runs govulncheck. It fails only for a finding, or code that cannot be analysed: if the
 # database is unreachable, it says so and succeeds.
 vuln:
 	.ci/vuln $(VULN) ./...
+	cd keystore/kms && ../../.ci/vuln $(VULN) ./...
 
 # Builds the release of the current commit in dist, reproducibly: static binaries
 # without cgo, a dynamic one that supports HSMs, SBOMs, man pages and completions.
@@ -239,7 +239,7 @@ COVERED = $$(go list $(READERS) | grep -v 'test$$')
 # Prints the share of statements in those packages that their tests and the engine's
 # cover.
 cover:
-	@go test -coverpkg=$$(echo $(COVERED) | tr ' ' ,) -coverprofile=cover.out $(COVERED) . > cover.log || { cat cover.log; exit 1; }
+	@go test -coverpkg=$$(echo $(COVERED) | tr ' ' ,) -coverprofile=cover.out $(COVERED) . ./internal/approvals ./verify > cover.log || { cat cover.log; exit 1; }
 	@awk '!/^mode:/ { n[$$1] = $$2; if ($$3) hit[$$1] = 1 } \
 	  END { for (b in n) { p = b; sub("/[^/]*$$", "", p); all[p] += n[b]; if (hit[b]) got[p] += n[b] } \
 	        for (p in all) printf "%6.1f %% of %5d  %s\n", 100 * got[p] / all[p], all[p], p }' cover.out | sort -k5
@@ -253,12 +253,13 @@ mutants:
 	@test -n "$$COUNTERSIGN_SUITES" || echo "COUNTERSIGN_SUITES is not set: refusals that only the suites test will survive"
 	go build -C tools -o ../$(MUTANTS) ./mutants
 	$(MUTANTS) $$(go list ./chains/... ./internal/evm ./internal/rlp | grep -v 'test$$')
-	$(MUTANTS) -with .,./httpapi ./internal/strictjson ./internal/edwards25519 ./activity ./stamp
-	$(MUTANTS) -with .,./httpapi ./otp/... ./internal/otpledger ./store ./store/memory ./store/bolt ./store/internal/leases
+	$(MUTANTS) -with .,./internal/approvals,./verify,./httpapi ./internal/strictjson ./internal/edwards25519 ./activity ./stamp
+	$(MUTANTS) -with .,./internal/approvals,./httpapi ./otp/... ./internal/otpledger ./store ./store/memory ./store/bolt ./store/internal/leases
 	$(MUTANTS) ./store/postgres
 	$(MUTANTS) -with ./keystore/memory ./keystore/keyformat ./keystore/wallet ./keystore/file ./keystore ./keystore/internal/software
 	$(MUTANTS) ./policy ./internal/cli/policy/hosted
-	$(MUTANTS) -with ./httpapi .
+	$(MUTANTS) -with ./policy ./internal/source
+	$(MUTANTS) -with ./internal/approvals,./verify,./httpapi .
 	$(MUTANTS) ./httpapi ./internal/cli/config ./internal/cli/lines
 	@if [ "$$COUNTERSIGN_REQUIRE" = all ] || { command -v gcc && command -v softhsm2-util; } >/dev/null; then \
 	  CGO_ENABLED=1 $(MUTANTS) ./keystore/pkcs11; \

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"maps"
 	"sync"
 	"time"
@@ -12,35 +13,20 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/request"
+	"github.com/countersign-dev/countersign/store"
 )
 
-// maxCallTries bounds how many fingerprints a call tries: another node may make the
-// same call in the same millisecond.
+// A call is a submission without a stamp: the program that embeds the engine asks, for a
+// user that it has authenticated. With a Store, it is a submitted request from step 5 on:
+// the engine writes its body, it takes a lease with its charges, is carried out, and is
+// recorded with the scheme of its Caller. The store remembers the latest body of each call,
+// see request.Call, so that the same call again is the same request.
+
+// maxCallTries bounds how often a call is tried again because others make the same call at
+// the same time.
 const maxCallTries = 100
 
-// A call is a submission without a stamp by Config.Submitter: the process that embeds the
-// engine asks. With a Store, it is a submitted request from step 5 on: it takes a lease with
-// its charges under a fingerprint of its own, is carried out, and is recorded with the scheme
-// LOCAL. Its submission is kept, so that signing again after an error of the store repeats
-// the same request: it is charged once, and answered from its record if it was recorded.
-
-// newCall returns the submission of a call.
-func (e *Engine) newCall(organizationID string, intent activity.Intent) *request.Submission {
-	s := request.New("")
-	s.OrganizationID, s.Intent = organizationID, intent
-	if intent != nil {
-		s.Operation = request.Path(intent.ActivityType())
-	}
-	if e.config.Submitter != nil {
-		s.Caller = &request.Caller{
-			Organization: &access.Organization{ID: organizationID}, // it need not be in the directory
-			Member:       &access.Member{User: *e.config.Submitter},
-		}
-	}
-	return s
-}
-
-// prepareCall performs steps 4 and 5 of a call. A call by a submitter is decided again and
+// prepareCall performs steps 4 and 5 of a call. A call by a user is decided again and
 // recorded when it is signed.
 func (e *Engine) prepareCall(ctx context.Context, s *request.Submission, spent access.SpentReader) error {
 	prepared, err := e.reader.Prepare(ctx, s.OrganizationID, s.Intent)
@@ -51,7 +37,7 @@ func (e *Engine) prepareCall(ctx context.Context, s *request.Submission, spent a
 	switch {
 	case s.Caller == nil && e.config.Policy != nil:
 		return activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
-			"not authorized: this engine has a Policy, which judges users, and the call has none: set Config.Submitter")
+			"not authorized: this engine has a Policy, which judges users, and the call has none: use Engine.As")
 	case s.Caller == nil && len(prepared.Hazards()) == 0:
 		return nil
 	}
@@ -80,7 +66,7 @@ func (e *Engine) decideCall(ctx context.Context, s *request.Submission, spent ac
 	return nil
 }
 
-// signCall carries out a call that was prepared. One by a submitter is decided again, since
+// signCall carries out a call that was prepared. One by a user is decided again, since
 // the policy may have changed, recorded if there is a store, and has a log line.
 func (e *Engine) signCall(ctx context.Context, s *request.Submission) (result activity.Result, err error) {
 	if s.Caller == nil {
@@ -91,11 +77,24 @@ func (e *Engine) signCall(ctx context.Context, s *request.Submission) (result ac
 		if err = e.decideCall(ctx, s, nil); err == nil {
 			result, err = performUnrecorded(ctx, s)
 		}
-	} else if s.Record, err = e.once(ctx, s); err == nil {
-		result = s.Record.Result
+	} else {
+		s.Record, err = e.once(ctx, s)
 	}
 	e.observed(ctx, s, err)
+	if err == nil && s.Record != nil {
+		return resultOf(s.Record)
+	}
 	return result, err
+}
+
+// resultOf returns the result of an activity, or the error of one that waits.
+func resultOf(record *activity.Record) (activity.Result, error) {
+	if !record.Status.Waits() {
+		return record.Result, nil
+	}
+	waiting := &activity.WaitingError{ID: record.ID, Fingerprint: record.Request.Fingerprint}
+	return nil, activity.NewError(activity.ReasonConsensusNeeded, "", waiting,
+		"%v: make the same call again when it has its votes", waiting)
 }
 
 // performUnrecorded carries out a call that is recorded nowhere.
@@ -106,41 +105,92 @@ func performUnrecorded(ctx context.Context, s *request.Submission) (activity.Res
 	return done.Result, err
 }
 
-// once carries out the call under its fingerprint. However often it is called, it
-// signs once.
+// once carries out the call under the fingerprint of its latest body, or of a new one if
+// that has ended without a signature. However often it is called, it signs once.
 func (e *Engine) once(ctx context.Context, s *request.Submission) (*activity.Record, error) {
 	e.sweep()
-	first := s.Request == nil
-	for range maxCallTries {
-		if first {
-			if err := e.newRequest(s); err != nil {
-				return nil, err
-			}
-		}
-		recorded, err := e.begin(ctx, s)
-		switch {
-		case err != nil:
-			return nil, err
-		case recorded == nil:
-			return e.records.Perform(ctx, s)
-		case !first:
-			s.Repeated = true
-			return records.Decode(ctx, recorded)
-		}
+	if err := identifyCall(s); err != nil {
+		return nil, err
 	}
-	return nil, activity.NewError(activity.ReasonUnavailable, "", nil, "other nodes make the same call at the same time: try again")
+	own := s.Caller.Scheme
+	var passed int64 // time of a body that has ended without a signature
+	for range maxCallTries {
+		at, scheme, err := s.Call.Latest(ctx, e.config.Store, s.OrganizationID)
+		if err != nil {
+			return nil, err
+		}
+		begins := at == 0 || at == passed
+		if begins {
+			at, scheme = e.calls.next(s.Call.ID(), max(e.config.Now().UnixMilli(), passed+1)), own
+		}
+		record, err := e.carryOut(ctx, s, at, scheme)
+		switch {
+		case errors.Is(err, request.ErrMoved):
+			continue // another call like it has a body by now
+		case err != nil && (begins || !errors.Is(err, store.ErrStale)):
+			return nil, err
+		case err == nil && (record.Status.Waits() || record.Status == activity.StatusCompleted):
+			return record, nil
+		case begins:
+			continue // the body of another call
+		}
+		passed = at
+	}
+	return nil, activity.NewError(activity.ReasonUnavailable, "", nil, "others keep making the same call at the same time: try again")
 }
 
-// newRequest writes the request that the record has as its body. Calls for the same have
-// a millisecond each, and with it a fingerprint.
-func (e *Engine) newRequest(s *request.Submission) error {
-	asked, err := json.Marshal([]any{s.OrganizationID, s.Intent})
+// identifyCall sets what a call asks for.
+func identifyCall(s *request.Submission) error {
+	asked, err := json.Marshal([]any{s.OrganizationID, s.Caller.Member.User.ID, s.Intent.ActivityType(), s.Intent})
 	if err != nil {
 		return activity.NewError(activity.ReasonRequestInvalid, "parameters", err, "parameters: %v", err)
 	}
-	at := e.calls.next(sha256.Sum256(asked), e.config.Now().UnixMilli())
-	s.Request, err = activity.NewRequest(activity.Envelope{OrganizationID: s.OrganizationID, Time: time.UnixMilli(at)}, s.Intent)
+	s.Call = request.NewCall(asked)
+	return nil
+}
+
+// writeBody writes the body of a call at a time, by a user who was authenticated in a way.
+func writeBody(s *request.Submission, at int64, scheme string) (err error) {
+	s.Call.Use(at, scheme)
+	s.Caller.Scheme = scheme
+	s.Request, err = activity.NewRequest(activity.Envelope{
+		OrganizationID: s.OrganizationID, Time: time.UnixMilli(at),
+		Submitter: activity.Submitter{UserID: s.Caller.Member.User.ID, Scheme: scheme},
+	}, s.Intent)
 	return err
+}
+
+// answered reports whether a call that was prepared is recorded and did not end without a
+// signature: it is answered whatever a Decider says now.
+func (e *Engine) answered(ctx context.Context, s *request.Submission) bool {
+	if s == nil || s.Task == nil || s.Caller == nil || e.config.Store == nil || identifyCall(s) != nil {
+		return false
+	}
+	at, scheme, err := s.Call.Latest(ctx, e.config.Store, s.OrganizationID)
+	if err != nil || at == 0 || writeBody(s, at, scheme) != nil {
+		return false
+	}
+	found := e.recorded(ctx, s)
+	return found != nil && (found.Waiting || found.Status == string(activity.StatusCompleted))
+}
+
+// carryOut carries out the call under its body of a time and scheme, unless that is recorded.
+func (e *Engine) carryOut(ctx context.Context, s *request.Submission, at int64, scheme string) (record *activity.Record, err error) {
+	if err := writeBody(s, at, scheme); err != nil {
+		return nil, err
+	}
+	s.Repeated = false
+	recorded, err := e.begin(ctx, s)
+	switch {
+	case err != nil:
+		return nil, err
+	case recorded != nil:
+		s.Repeated = true
+		return records.Decode(ctx, recorded)
+	case s.Waits:
+		return e.approvals.Wait(ctx, s)
+	}
+	return e.records.Perform(ctx, s)
 }
 
 // callTimes has the time of the latest call for each thing that was asked for.

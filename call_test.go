@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,24 +28,39 @@ import (
 // machine is the user that calls are attributed to.
 var machine = access.User{ID: "machine", Name: "machine"}
 
-// asMachine attributes calls without a stamp to machine, with a limit of two a day.
-func asMachine(config *countersign.Config) { config.Policy, config.Submitter = new(daily), &machine }
+// twoADay judges calls by a limit of two a day.
+func twoADay(config *countersign.Config) { config.Policy = new(daily) }
 
 func payout() activity.SignTransactionIntent {
 	return activity.SignTransactionIntent{SignWith: enginetest.Address, UnsignedTransaction: enginetest.Unsigned, Type: activity.TransactionTypeEthereum}
 }
 
-// callsOf returns the ways to sign without a stamp.
-func callsOf(e *countersign.Engine) map[string]func(context.Context) error {
-	message := payload(greeting, activity.EncodingText, activity.HashKeccak256)
-	several := activity.SignRawPayloadsIntent{SignWith: message.SignWith, Encoding: message.Encoding, HashFunction: message.HashFunction, Payloads: []string{greeting, greeting}}
+// nthPayout returns a payout with a nonce of its own.
+func nthPayout(nth int) activity.SignTransactionIntent {
+	intent := payout()
+	intent.UnsignedTransaction = strings.Replace(intent.UnsignedTransaction, "02e80107", fmt.Sprintf("02e801%02x", nth+1), 1)
+	return intent
+}
+
+// calls are the calls of an engine or of a caller.
+type calls interface {
+	Prepare(ctx context.Context, organizationID string, intent activity.Intent) (*countersign.Prepared, error)
+	Sign(ctx context.Context, organizationID string, intent activity.Intent) (activity.Result, error)
+	SignTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error)
+	SignMessage(ctx context.Context, organizationID string, intent activity.SignMessageIntent) (activity.SignRawPayloadResult, error)
+}
+
+// callsOf returns the ways to sign without a stamp. Each has an nth thing to sign.
+func callsOf(e calls, nth int) map[string]func(context.Context) error {
+	message := payload(fmt.Sprintf("\x19Ethereum Signed Message:\n%d%s", len("hello")+nth, "hello"+strings.Repeat("!", nth)), activity.EncodingText, activity.HashKeccak256)
+	several := activity.SignRawPayloadsIntent{SignWith: message.SignWith, Encoding: message.Encoding, HashFunction: message.HashFunction, Payloads: []string{message.Payload, message.Payload}}
 	return map[string]func(context.Context) error{
 		"SignTransaction": func(ctx context.Context) error {
-			_, err := e.SignTransaction(ctx, enginetest.Organization, payout())
+			_, err := e.SignTransaction(ctx, enginetest.Organization, nthPayout(nth))
 			return err
 		},
 		"PrepareTransaction": func(ctx context.Context) error {
-			prepared, err := e.Prepare(ctx, enginetest.Organization, payout())
+			prepared, err := e.Prepare(ctx, enginetest.Organization, nthPayout(nth))
 			if err == nil {
 				_, err = prepared.Sign(ctx)
 			}
@@ -99,10 +113,10 @@ func onEachStore(t *testing.T, test func(t *testing.T, open func() store.Store))
 // TestCallCharges checks that each way to sign without a stamp is charged once, refused
 // when the limit is exhausted, and refunded when the key fails.
 func TestCallCharges(t *testing.T) {
-	for name := range callsOf(nil) {
+	for name := range callsOf(nil, 0) {
 		t.Run(name, func(t *testing.T) {
-			f := enginetest.New(t, asMachine)
-			sign := callsOf(f.Engine)[name]
+			f := enginetest.New(t, twoADay)
+			sign := func(ctx context.Context, nth int) error { return callsOf(f.Engine.As(machine, ""), nth)[name](ctx) }
 			away := true
 			f.Signing.Before = func(context.Context) error {
 				if away {
@@ -110,24 +124,24 @@ func TestCallCharges(t *testing.T) {
 				}
 				return nil
 			}
-			for range 5 {
-				if err := sign(t.Context()); err == nil {
+			for nth := range 5 {
+				if err := sign(t.Context(), nth%2); err == nil {
 					t.Fatal("signed without a key")
 				}
 			}
 			away = false
-			for range 2 {
-				if err := sign(t.Context()); err != nil {
+			for nth := range 2 {
+				if err := sign(t.Context(), nth); err != nil {
 					t.Fatal(err)
 				}
 			}
 			before := f.Signing.Signatures.Load()
-			refusal(t, sign(t.Context()), activity.ReasonLimitExceeded, "limit daily: 0 left of 2")
+			enginetest.Refusal(t, sign(t.Context(), 2), activity.ReasonLimitExceeded, "1 is over the 0 left of 2 in 24h0m0s")
 			if f.Signing.Signatures.Load() != before {
 				t.Error("signed over the limit")
 			}
 			f.Clock.Advance(24 * time.Hour)
-			if err := sign(t.Context()); err != nil {
+			if err := sign(t.Context(), 2); err != nil {
 				t.Errorf("a day later: %v", err)
 			}
 		})
@@ -137,8 +151,8 @@ func TestCallCharges(t *testing.T) {
 // TestCallRecord checks that the record of a call has the scheme LOCAL, the submitter,
 // the rule's charge, and no signature.
 func TestCallRecord(t *testing.T) {
-	f := enginetest.New(t, asMachine, func(config *countersign.Config) { config.Store = memory.New(0) })
-	if _, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, payout()); err != nil {
+	f := enginetest.New(t, twoADay, func(config *countersign.Config) { config.Store = memory.New(0) })
+	if _, err := f.Engine.As(machine, "").SignTransaction(t.Context(), enginetest.Organization, payout()); err != nil {
 		t.Fatal(err)
 	}
 	record := onlyRecord(t, f.Config.Store)
@@ -163,10 +177,10 @@ func TestCallRecord(t *testing.T) {
 // TestCallRecordWithoutPolicy checks that calls are recorded if there are a submitter
 // and a store.
 func TestCallRecordWithoutPolicy(t *testing.T) {
-	for name := range callsOf(nil) {
+	for name := range callsOf(nil, 0) {
 		t.Run(name, func(t *testing.T) {
-			f := enginetest.New(t, func(config *countersign.Config) { config.Submitter, config.Store = &machine, memory.New(0) })
-			if err := callsOf(f.Engine)[name](t.Context()); err != nil {
+			f := enginetest.New(t, func(config *countersign.Config) { config.Store = memory.New(0) })
+			if err := callsOf(f.Engine.As(machine, ""), 0)[name](t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			record := onlyRecord(t, f.Config.Store)
@@ -183,7 +197,7 @@ func TestCallRecordWithoutPolicy(t *testing.T) {
 // onlyRecord returns the one activity of the fixture's organization.
 func onlyRecord(t *testing.T, opened store.Store) *activity.Record {
 	t.Helper()
-	all, err := opened.List(t.Context(), enginetest.Organization, store.Filter{Limit: 10})
+	all, err := opened.(store.Lister).List(t.Context(), enginetest.Organization, store.Filter{Limit: 10})
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d activities, %v", len(all), err)
 	}
@@ -196,12 +210,12 @@ func onlyRecord(t *testing.T, opened store.Store) *activity.Record {
 
 // lossy is a store whose first Complete writes and then loses the answer.
 type lossy struct {
-	store.Store
+	store.Full
 	lost atomic.Bool
 }
 
 func (l *lossy) Complete(ctx context.Context, lease store.Lease, done store.Activity, change store.Change) error {
-	err := l.Store.Complete(ctx, lease, done, change)
+	err := l.Full.Complete(ctx, lease, done, change)
 	if err == nil && l.lost.CompareAndSwap(false, true) {
 		return store.ErrUnavailable
 	}
@@ -212,8 +226,8 @@ func (l *lossy) Complete(ctx context.Context, lease store.Lease, done store.Acti
 // transaction, after the store's answer was lost and after that, returns the recorded
 // result.
 func TestRepeatedSignChargedOnce(t *testing.T) {
-	f := enginetest.New(t, asMachine, func(config *countersign.Config) { config.Store = &lossy{Store: memory.New(0)} })
-	prepared, err := f.Engine.Prepare(t.Context(), enginetest.Organization, payout())
+	f := enginetest.New(t, twoADay, func(config *countersign.Config) { config.Store = &lossy{Full: memory.New(0)} })
+	prepared, err := f.Engine.As(machine, "").Prepare(t.Context(), enginetest.Organization, payout())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,21 +240,23 @@ func TestRepeatedSignChargedOnce(t *testing.T) {
 			t.Fatalf("%+v, %v", result, err)
 		}
 	}
-	wantSignatures(t, f, 1)
-	if _, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, payout()); err != nil {
+	f.WantSignatures(t, 1)
+	as := f.Engine.As(machine, "")
+	if _, err := as.SignTransaction(t.Context(), enginetest.Organization, nthPayout(1)); err != nil {
 		t.Errorf("the second of two: %v", err)
 	}
-	_, err = f.Engine.SignTransaction(t.Context(), enginetest.Organization, payout())
-	refusal(t, err, activity.ReasonLimitExceeded, "")
-	_, err = f.Engine.Prepare(t.Context(), enginetest.Organization, payout())
-	refusal(t, err, activity.ReasonLimitExceeded, "")
+	_, err = as.SignTransaction(t.Context(), enginetest.Organization, nthPayout(2))
+	enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
+	_, err = as.Prepare(t.Context(), enginetest.Organization, nthPayout(2))
+	enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
 }
 
-// TestConcurrentCalls checks that 64 calls with the same bytes on two nodes whose clocks
-// show the same millisecond are 64 calls, of which two are signed and recorded.
+// TestConcurrentCalls checks that 64 calls on two nodes whose clocks show the same
+// millisecond, for 16 transactions, are 16 calls, of which two are signed and recorded.
+// Each of the calls for those two is answered.
 func TestConcurrentCalls(t *testing.T) {
 	onEachStore(t, func(t *testing.T, open func() store.Store) {
-		f := enginetest.New(t, asMachine, func(config *countersign.Config) { config.Store = open() })
+		f := enginetest.New(t, twoADay, func(config *countersign.Config) { config.Store = open() })
 		first := f.Config.Store
 		f.Config.Store = open()
 		nodes := []*countersign.Engine{f.Engine, f.Second(t)}
@@ -248,56 +264,108 @@ func TestConcurrentCalls(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range 64 {
 			group.Go(func() {
-				_, err := nodes[i%2].SignTransaction(t.Context(), enginetest.Organization, payout())
+				_, err := nodes[i%2].As(machine, "").SignTransaction(t.Context(), enginetest.Organization, nthPayout(i/4))
 				if err == nil {
 					signed.Add(1)
 					return
 				}
-				refusal(t, err, activity.ReasonLimitExceeded, "")
+				enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
 			})
 		}
 		group.Wait()
-		count, err := first.Count(t.Context(), enginetest.Organization, store.Filter{})
-		if err != nil || count != 2 || signed.Load() != 2 || f.Signing.Signatures.Load() != 2 {
+		recorded, err := first.(store.Lister).List(t.Context(), enginetest.Organization, store.Filter{Limit: 10})
+		count := len(recorded)
+		if err != nil || count != 2 || signed.Load() != 8 || f.Signing.Signatures.Load() != 2 {
 			t.Errorf("%d answers, %d signatures, %d records, %v", signed.Load(), f.Signing.Signatures.Load(), count, err)
 		}
 	})
 }
 
-// TestTimesOfCalls checks that calls for different things have the time of the clock, however
-// many there are in a millisecond, and that calls for the same have times of their own.
-func TestTimesOfCalls(t *testing.T) {
-	f := enginetest.New(t, func(config *countersign.Config) { config.Submitter, config.Store = &machine, memory.New(0) })
-	const each = 3
-	var want []time.Duration
-	for range each {
-		for nonce := range 5 {
-			intent := payout()
-			intent.UnsignedTransaction = strings.Replace(intent.UnsignedTransaction, "02e80107", fmt.Sprintf("02e801%02x", nonce+1), 1)
-			if _, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, intent); err != nil {
+// TestSameCallAgain checks that a call is answered from its record, on each node, whatever
+// the limit says by then, and charged once; that another user's is another call; and that it
+// is a new call when its record is forgotten.
+func TestSameCallAgain(t *testing.T) {
+	onEachStore(t, func(t *testing.T, open func() store.Store) {
+		f := enginetest.New(t, twoADay, func(config *countersign.Config) { config.Store = open() })
+		first := f.Config.Store
+		f.Config.Store = open()
+		nodes := []*countersign.Engine{f.Engine, f.Second(t)}
+		for i := range 6 {
+			result, err := nodes[i%2].As(machine, "").SignTransaction(t.Context(), enginetest.Organization, payout())
+			if err != nil || result.SignedTransaction != enginetest.Signed {
+				t.Fatalf("%+v, %v", result, err)
+			}
+			f.Clock.Advance(5 * time.Minute)
+		}
+		f.WantSignatures(t, 1)
+		for _, caller := range []*countersign.Caller{nodes[0].As(access.User{ID: "other"}, ""), nodes[1].As(machine, "CERTIFICATE dns:a.example")} { // the second is answered
+			if _, err := caller.SignTransaction(t.Context(), enginetest.Organization, payout()); err != nil {
 				t.Fatal(err)
 			}
 		}
-	}
-	for i := range each {
-		want = append(want, slices.Repeat([]time.Duration{time.Duration(i) * time.Millisecond}, 5)...)
-	}
-	all, err := f.Config.Store.List(t.Context(), enginetest.Organization, store.Filter{Limit: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []time.Duration
-	for i := range all {
-		record, err := activity.DecodeRecord(all[i].Data)
+		f.WantSignatures(t, 2)
+		f.Clock.Advance(countersign.MaxRequestWindow)
+		if _, err := first.(store.Sweeper).Sweep(t.Context(), f.Clock.Now()); err != nil {
+			t.Fatal(err)
+		}
+		_, err := nodes[0].As(machine, "").SignTransaction(t.Context(), enginetest.Organization, payout())
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, record.Request.Time().Sub(f.Clock.Now()))
+		if first.(store.Full).Forgets() {
+			f.WantSignatures(t, 3)
+		} else {
+			f.WantSignatures(t, 2)
+		}
+	})
+}
+
+// TestCallAfterStaleBody checks that a call whose body was never recorded, since its key was
+// away, is made with a new body when that one is no longer live.
+func TestCallAfterStaleBody(t *testing.T) {
+	f := enginetest.New(t, twoADay, func(config *countersign.Config) { config.Store = memory.New(0) })
+	f.Signing.Before = func(context.Context) error { return keystore.ErrUnavailable }
+	caller := f.Engine.As(machine, "")
+	_, err := caller.SignTransaction(t.Context(), enginetest.Organization, payout())
+	enginetest.Refusal(t, err, activity.ReasonUnavailable, "")
+	f.Signing.Before = nil
+	f.Clock.Advance(24 * time.Hour)
+	if _, err := caller.SignTransaction(t.Context(), enginetest.Organization, payout()); err != nil {
+		t.Fatal(err)
 	}
-	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		t.Errorf("after the clock's time: %v, want %v", got, want)
+	record := onlyRecord(t, f.Config.Store)
+	if !record.Request.Time().Equal(f.Clock.Now()) {
+		t.Errorf("the body is of %v, the time is %v", record.Request.Time(), f.Clock.Now())
 	}
+	if record.Request.Submitter != (activity.Submitter{}) {
+		t.Error("a stored record is decoded with the submitter") // the body has it, see below
+	}
+	decoded, err := activity.Decode(record.Request.Body)
+	if err != nil || decoded.Submitter != (activity.Submitter{UserID: machine.ID, Scheme: activity.SchemeLocal}) {
+		t.Errorf("the body names %+v, %v", decoded.Submitter, err)
+	}
+}
+
+// TestCallerIsNotStamped checks that a program cannot pass its own authentication off as a
+// stamp, and that a body which names a submitter cannot be sent with a stamp.
+func TestCallerIsNotStamped(t *testing.T) {
+	f := enginetest.New(t)
+	for _, test := range []struct {
+		user   access.User
+		scheme string
+	}{{machine, "SIGNATURE_SCHEME_TK_API_P256"}, {machine, "JWT\n"}, {machine, strings.Repeat("x", 301)}, {access.User{Name: "ci"}, ""}} {
+		_, err := f.Engine.As(test.user, test.scheme).SignTransaction(t.Context(), enginetest.Organization, payout())
+		enginetest.Refusal(t, err, activity.ReasonInternal, "")
+	}
+	written, err := activity.NewRequest(activity.Envelope{
+		OrganizationID: enginetest.Organization, Time: f.Clock.Now(), Submitter: activity.Submitter{UserID: "user-1", Scheme: "LOCAL"},
+	}, payout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Engine.Submit(t.Context(), f.APIKey.Sign(string(written.Body)))
+	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "submitter: only the body of a call")
+	f.WantSignatures(t, 0)
 }
 
 // TestCallsWithoutStore checks that an engine without a directory counts limits in the
@@ -307,7 +375,7 @@ func TestCallsWithoutStore(t *testing.T) {
 	alone := func(opened store.Store) *countersign.Engine {
 		engine, err := countersign.New(countersign.Config{
 			Chains:   all.Chains(all.Limits{}),
-			Keystore: staysOpen{keystore.Keystore(f.Signing)}, Policy: new(daily), Submitter: &machine, Store: opened, Now: f.Clock.Now,
+			Keystore: staysOpen{keystore.Keystore(f.Signing)}, Policy: new(daily), Store: opened, Now: f.Clock.Now,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -315,19 +383,19 @@ func TestCallsWithoutStore(t *testing.T) {
 		t.Cleanup(func() { _ = engine.Close() })
 		return engine
 	}
-	_, err := alone(nil).SignTransaction(t.Context(), enginetest.Organization, payout())
-	refusal(t, err, activity.ReasonNotAuthorized, "set Config.Store")
-	engine := alone(memory.New(0))
-	for range 2 {
-		if _, err := engine.SignTransaction(t.Context(), enginetest.Organization, payout()); err != nil {
+	_, err := alone(nil).As(machine, "").SignTransaction(t.Context(), enginetest.Organization, payout())
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "set Config.Store")
+	engine := alone(memory.New(0)).As(machine, "")
+	for nth := range 2 {
+		if _, err := engine.SignTransaction(t.Context(), enginetest.Organization, nthPayout(nth)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	_, err = engine.SignTransaction(t.Context(), enginetest.Organization, payout())
-	refusal(t, err, activity.ReasonLimitExceeded, "")
+	_, err = engine.SignTransaction(t.Context(), enginetest.Organization, nthPayout(2))
+	enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
 	f.Clock.Advance(2 * countersign.SweepInterval)
-	_, err = engine.SignTransaction(t.Context(), enginetest.Organization, payout())
-	refusal(t, err, activity.ReasonLimitExceeded, "")
+	_, err = engine.SignTransaction(t.Context(), enginetest.Organization, nthPayout(3))
+	enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
 }
 
 // TestSignAsksAgain checks that Sign asks the policy again, with a store and without one:
@@ -338,7 +406,7 @@ func TestSignAsksAgain(t *testing.T) {
 		f := enginetest.New(t)
 		engine, err := countersign.New(countersign.Config{
 			Chains:   all.Chains(all.Limits{}),
-			Keystore: f.Signing, Submitter: &machine, Store: opened, Now: f.Clock.Now,
+			Keystore: f.Signing, Store: opened, Now: f.Clock.Now,
 			Policy: access.PolicyFunc(func(context.Context, access.Authorization) error {
 				if denies.Load() {
 					return access.ErrDenied
@@ -349,16 +417,21 @@ func TestSignAsksAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		prepared, err := engine.Prepare(t.Context(), enginetest.Organization, payout())
+		prepared, err := engine.As(machine, "").Prepare(t.Context(), enginetest.Organization, payout())
 		if err != nil {
 			t.Fatal(err)
 		}
 		denies.Store(true)
 		_, err = prepared.Sign(t.Context())
-		refusal(t, err, activity.ReasonNotAuthorized, "denied by policy")
+		enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "denied by policy")
 		denies.Store(false)
 		if _, err := prepared.Sign(t.Context()); err != nil {
 			t.Errorf("allowed again: %v", err)
 		}
 	}
 }
+
+// staysOpen is a keystore that outlives its engine.
+type staysOpen struct{ keystore.Keystore }
+
+func (staysOpen) Close() error { return nil }

@@ -58,17 +58,10 @@ type Config struct {
 	// intent can be used.
 	Directory access.Directory
 
-	// Policy decides who may do what. It judges users, so it needs a Directory or a
-	// Submitter. Default: a credential may submit the activity types that it is
-	// registered for.
+	// Policy decides who may do what. It judges users: of requests with a stamp, and of
+	// calls by Engine.As. Other calls are refused. Default: a credential may submit the
+	// activity types that it is registered for.
 	Policy access.Policy
-
-	// Submitter is the user that calls without a stamp (SignTransaction, SignMessage
-	// and the others that take an intent) are attributed to. It needs an ID. The calls
-	// are recorded in Store, with the scheme LOCAL, and charged to the limits of a Policy
-	// that is a Decider. A call that needs approvals is refused. Default: such calls are
-	// not recorded, and are refused if there is a Policy.
-	Submitter *access.User
 
 	// Store keeps the activities and counts limits. The engine closes it.
 	// Default: with a Directory, one in memory with its defaults; otherwise none.
@@ -118,8 +111,8 @@ type Config struct {
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 
-	// Logger gets one line for each request, and for each call to sign if there is a
-	// Policy or a Submitter. Default: none.
+	// Logger gets one line for each request, and for each call to sign by a user or under
+	// a Policy. Default: none.
 	Logger *slog.Logger
 
 	// Observer counts and times requests. Default: none.
@@ -161,20 +154,11 @@ func (c *Config) setDefaults() error {
 }
 
 func (c *Config) check() error {
-	if c.Submitter != nil && c.Submitter.ID == "" {
-		return errors.New("countersign: Config.Submitter has no ID: policies, limits and records name the user by it")
-	}
 	if c.MaxRequestAge < 0 || c.MaxRequestSkew < 0 || c.MaxWaiting < 0 || c.LeaseTTL < time.Second {
 		return errors.New("countersign: Config.MaxRequestAge, MaxRequestSkew and MaxWaiting must not be negative, and LeaseTTL must be at least a second")
 	}
 	if c.MaxRequestAge > MaxRequestWindow || c.MaxRequestSkew > MaxRequestWindow {
 		return fmt.Errorf("countersign: Config.MaxRequestAge and MaxRequestSkew can be at most %d days: to accept requests of any age, set AnyRequestTime", MaxRequestWindow/(24*time.Hour))
-	}
-	if c.AnyRequestTime && c.Store != nil && c.Store.Forgets() {
-		return errors.New("countersign: Config.AnyRequestTime: this store forgets activities, so that an old request would be carried out again: use store/bolt or store/postgres")
-	}
-	if _, ok := c.Store.(store.Log); c.Log && !ok {
-		return errors.New("countersign: Config.Log needs a Config.Store that keeps a log: store/bolt, store/postgres or store/memory")
 	}
 	if c.LogSigner != nil && !c.Log {
 		return errors.New("countersign: Config.LogSigner needs Config.Log: without a log there is nothing to prove")
@@ -184,6 +168,27 @@ func (c *Config) check() error {
 	}
 	if pub, ok := c.ProofSigner.Public().(*ecdsa.PublicKey); !ok || pub.Curve != elliptic.P256() {
 		return errors.New("countersign: Config.ProofSigner: expected an ECDSA key on P-256")
+	}
+	return nil
+}
+
+// errNoLister is the error of what needs a list of activities.
+var errNoLister = errors.New("countersign: Config.Store is no store.Lister")
+
+// checkStore refuses settings that need what the store cannot do, and warns of calls that
+// will be refused.
+func (c *Config) checkStore(can *store.Capabilities) error {
+	_, asks := c.Policy.(access.Decider)
+	switch {
+	case c.AnyRequestTime && c.Store != nil && can.Forgets:
+		return errors.New("countersign: Config.AnyRequestTime needs a Config.Store that is a store.Retention and does not forget activities, or an old request would be carried out again: use store/bolt or store/postgres")
+	case c.Log && can.Log == nil:
+		return errors.New("countersign: Config.Log needs a Config.Store that is a store.Log: use store/bolt, store/postgres or store/memory")
+	case asks && c.Directory != nil && can.Waiter == nil:
+		return errors.New("countersign: Config.Policy is an access.Decider, which can demand approvals: Config.Store needs to be a store.Waiter, as store/bolt, store/postgres and store/memory are")
+	}
+	if c.Directory != nil && can.Lister == nil {
+		c.Logger.Warn("Config.Store is no store.Lister: list_activities will be refused")
 	}
 	return nil
 }

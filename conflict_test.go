@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/ballot"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
 	"github.com/countersign-dev/countersign/translog"
@@ -110,20 +111,20 @@ func TestConflict(t *testing.T) {
 // the history that was lost. It ends as failed, whatever votes it gets.
 func TestConflictOfWaiting(t *testing.T) {
 	c, logged := newConflicts(t)
-	b := newBallot(t, logged)
+	b := ballot.New(t, logged)
 	c.clock = b.Clock
-	waiting := b.submit()
-	b.approve(b.ann, waiting)
+	waiting := b.Waiting()
+	b.Approve(b.Ann, waiting)
 	c.mark()
-	_, err := b.vote(b.ben, activity.TypeApproveActivity, waiting)
+	_, err := b.Vote(b.Ben, activity.TypeApproveActivity, waiting)
 	refusedFor(t, "a vote", err, activity.ReasonUnavailable, "an operator has to look at it")
 	b.Clock.Advance(time.Second)
 	_, err = b.Submit(t, enginetest.Request{At: b.Clock.Now()})
 	refusedFor(t, "a request that needs votes", err, activity.ReasonUnavailable, "an operator has to look at it")
 	c.accept()
 	b.Clock.Advance(time.Second)
-	failed := b.approve(b.ben, waiting)
-	b.is(failed, activity.StatusFailed)
+	failed := b.Approve(b.Ben, waiting)
+	b.Is(failed, activity.StatusFailed)
 	if failed.Failure == nil || !strings.Contains(failed.Failure.Message, "has lost what was answered") {
 		t.Errorf("%+v", failed.Failure)
 	}

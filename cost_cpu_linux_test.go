@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/ballot"
 )
 
 // costRuns is how often each body is sent. The minimum counts, since cache misses can
@@ -47,12 +48,12 @@ func processorTime(b *testing.B, do func()) time.Duration {
 // about 2 if the work is linear. Bodies of less than 16 KiB have no factor.
 func BenchmarkLongMembers(b *testing.B) {
 	f := enginetest.New(b, enginetest.WithOTP(b, new(enginetest.Outbox)))
-	votes := newBallot(b)
+	votes := ballot.New(b)
 	strangers := enginetest.NewAPIKey(b)
-	for _, body := range costBodies(votes.submit()) {
+	for _, body := range costBodies(votes.Waiting()) {
 		engine, key, clock := f.Engine, f.APIKey, f.Clock
-		if slices.Contains(voteTypes, body.kind) {
-			engine, key, clock = votes.Engine, votes.ann, votes.Clock
+		if slices.Contains(ballot.VoteTypes, body.kind) {
+			engine, key, clock = votes.Engine, votes.Ann, votes.Clock
 		}
 		for name, client := range map[string]*enginetest.APIKey{"registered": key, "stranger": strangers} {
 			b.Run(fmt.Sprintf("%s/%s/%s", body.kind, body.name, name), func(b *testing.B) {

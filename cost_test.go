@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/ballot"
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
@@ -63,7 +64,7 @@ func costBodies(on *activity.Record) (all []costBody) {
 		"smsCustomization":   map[string]any{"template": "%s"},
 	})
 	add("code", activity.TypeVerifyOTP, map[string]any{"otpId": "a", "otpCode": "123456", "publicKey": "02", "expirationSeconds": "300"})
-	for _, kind := range voteTypes {
+	for _, kind := range ballot.VoteTypes {
 		add("vote", kind, map[string]any{"fingerprint": on.Request.Fingerprint.String(), "shown": fmt.Sprintf("%x", on.Reading.Digest())})
 	}
 	return all
@@ -204,13 +205,13 @@ func costOf(do func()) (objects, allocated uint64) {
 func TestCostOfLongMembers(t *testing.T) {
 	testenv.Slow(t)
 	f := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox)))
-	votes := newBallot(t)
-	waits := votes.submit()
+	votes := ballot.New(t)
+	waits := votes.Waiting()
 	sent, types := 0, map[activity.Type]bool{}
 	for _, body := range costBodies(waits) {
 		engine, key, clock := f.Engine, f.APIKey, f.Clock
-		if slices.Contains(voteTypes, body.kind) {
-			engine, key, clock = votes.Engine, votes.ann, votes.Clock
+		if slices.Contains(ballot.VoteTypes, body.kind) {
+			engine, key, clock = votes.Engine, votes.Ann, votes.Clock
 		}
 		body.each(t, body.of, 1, func(member, _ string) {
 			clock.Advance(time.Millisecond)

@@ -31,12 +31,31 @@ func (e *Engine) decide(ctx context.Context, s *request.Submission, spent access
 	}
 	refused := approvals.Refuse(decision.Approvals, votes, s.Caller.Member.User.ID, now)
 	if refused != nil {
-		if s.Signing() == nil || s.Caller.Stamp == nil || len(decision.Rules) == 0 {
+		if s.Signing() == nil || len(decision.Rules) == 0 {
+			return refused
+		}
+		switch may, err := e.canWait(ctx, s.Caller); {
+		case err != nil:
+			return err
+		case !may:
 			return refused
 		}
 	}
 	s.Decision, s.Waits = decision, refused != nil
 	return nil
+}
+
+// canWait reports whether a caller's request can wait for approvals: the caller has to be
+// found again later.
+func (e *Engine) canWait(ctx context.Context, caller *request.Caller) (bool, error) {
+	if caller.Stamp != nil {
+		return true, nil
+	}
+	if e.records.Waiter == nil {
+		return false, nil
+	}
+	user, err := request.UserOf(ctx, e.config.Directory, caller.Organization.ID, caller.Member.User.ID)
+	return user != nil, err
 }
 
 // ask asks the policy, if there is one, and refuses hazards that neither the
@@ -98,12 +117,12 @@ func (e *Engine) askPolicy(ctx context.Context, authorization access.Authorizati
 		if err := e.refuseHazards(authorization.Intent, authorization.Organization, hazards, nil); err != nil {
 			return access.Decision{}, err
 		}
-		return access.Decision{}, refuse.Policy(e.config.Policy.Authorize(ctx, authorization), e.config.Now())
+		return access.Decision{}, refuse.Policy(e.config.Policy.Authorize(ctx, authorization))
 	}
 	authorization.Hazards = e.notAllowed(authorization.Organization, hazards)
 	decision, err := decider.Decide(ctx, authorization)
 	if err != nil {
-		return access.Decision{}, refuse.Policy(err, e.config.Now())
+		return access.Decision{}, refuse.Policy(err)
 	}
 	if err := e.refuseHazards(authorization.Intent, authorization.Organization, hazards, decision.Hazards); err != nil {
 		return access.Decision{}, err

@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/ballot"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -61,7 +62,7 @@ func TestDirectoryQueries(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if test.reason != "" {
-			refusal(t, err, test.reason, "")
+			enginetest.Refusal(t, err, test.reason, "")
 		}
 		if directory.organizations.Load() != 1 || directory.members.Load() != 1 {
 			t.Errorf("%s: %d queries for the organization, %d for the credential", name, directory.organizations.Load(), directory.members.Load())
@@ -73,13 +74,13 @@ func TestDirectoryQueries(t *testing.T) {
 // the activity is judged several times.
 func TestDirectoryQueriesOfVote(t *testing.T) {
 	directory := new(countingDirectory)
-	b := newBallot(t, func(c *countersign.Config) {
+	b := ballot.New(t, func(c *countersign.Config) {
 		directory.Directory, c.Directory = c.Directory, directory
 	})
-	waiting := b.submit()
-	for _, voter := range []*enginetest.APIKey{b.ann, b.ben} {
+	waiting := b.Waiting()
+	for _, voter := range []*enginetest.APIKey{b.Ann, b.Ben} {
 		directory.organizations.Store(0)
-		b.approve(voter, waiting)
+		b.Approve(voter, waiting)
 		if queries := directory.organizations.Load(); queries != 1 {
 			t.Errorf("%d queries for the organization", queries)
 		}

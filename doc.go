@@ -32,9 +32,10 @@
 //     once for each body. [Engine.CheckRequest] performs all of its checks and nothing
 //     else. It needs a Config.Directory, such as that of access.NewDirectory.
 //
-// The first two check no stamp, and record nothing unless there is a Config.Submitter.
-// All three refuse the same transactions. Package httpapi serves the third, and the
-// queries, over HTTP.
+// The first two check no stamp, and record nothing; [Engine.As] has the same calls for a
+// user whom your program has authenticated, which are judged, charged and recorded.
+// All of them refuse the same transactions. Package httpapi serves the third, and the
+// queries, over HTTP; package rpcapi serves calls as an Ethereum JSON-RPC signer.
 //
 // # In special cases
 //
@@ -56,6 +57,7 @@
 // # The packages
 //
 //	access      who may: users, directories, the contract of a policy, groups and votes
+//	live        a directory, descriptors and names that can be replaced while the engine serves
 //	activity    the wire format: requests, intents, results, records, errors, app proofs
 //	stamp       authentication of requests: API keys and passkeys
 //	chains      the contract of a chain, and one package for each; chains/all has all five
@@ -68,6 +70,7 @@
 //	policy      a Policy whose rules are in a file
 //	verify      offline verification of answers and votes
 //	httpapi     the API as an http.Handler
+//	rpcapi      an Ethereum JSON-RPC signer as an http.Handler
 //	metrics     an Observer for Prometheus
 //	client      a client of that API
 //	enginetest  an engine with keys, users and a clock, for the tests of embedders

@@ -14,13 +14,15 @@ import (
 	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/internal/signing"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // Engine validates intents and carries them out. It is safe for concurrent use. Its
 // errors about calls and requests are of type *activity.Error; those of Close and Operator
 // are for the operator.
 type Engine struct {
-	config     Config // with its defaults set
+	config     Config             // with its defaults set
+	can        store.Capabilities // of the store
 	operations signing.Operations
 	allowed    allowance
 	reader     signing.Reader
@@ -37,9 +39,6 @@ type Engine struct {
 func New(config Config) (*Engine, error) {
 	if config.Keystore == nil {
 		return nil, errors.New("countersign: Config.Keystore is missing: use keystore/memory or keystore/file")
-	}
-	if config.Policy != nil && config.Directory == nil && config.Submitter == nil {
-		return nil, errors.New("countersign: Config.Policy judges users: set Config.Directory or Config.Submitter")
 	}
 	if len(config.Chains) == 0 {
 		return nil, errors.New("countersign: Config.Chains is missing: list the chains that the engine signs for, such as ethereum.New(ethereum.Limits{}), or all.Chains(all.Limits{}) of package chains/all")
@@ -59,7 +58,10 @@ func New(config Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{config: config, operations: served, allowed: allowed}
+	e := &Engine{config: config, operations: served, allowed: allowed, can: store.CapabilitiesOf(config.Store)}
+	if err := e.config.checkStore(&e.can); err != nil {
+		return nil, err
+	}
 	e.furnish(table)
 	e.lastSweep.Store(config.Now().UnixNano())
 	return e, nil
@@ -73,7 +75,7 @@ func (e *Engine) furnish(table intents.Table) {
 		Unverified: c.ReleaseUnverifiedSignatures, Now: c.Now,
 	}
 	e.records = records.Keeper{
-		Store: c.Store, ProofSigner: c.ProofSigner, Log: c.Log, Logger: c.Logger, Names: c.Names, Now: c.Now,
+		Store: c.Store, Waiter: e.can.Waiter, ProofSigner: c.ProofSigner, Log: c.Log, Logger: c.Logger, Names: c.Names, Now: c.Now,
 		Window: c.MaxRequestAge + c.MaxRequestSkew, AnyTime: c.AnyRequestTime, MaxWaiting: c.MaxWaiting, LeaseTTL: c.LeaseTTL,
 	}
 	e.approvals = approvals.Approvals{Engine: again{e}, Records: &e.records, Directory: c.Directory, Names: c.Names}
@@ -117,8 +119,10 @@ func (e *Engine) sweep() {
 	e.sweeping.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), SweepInterval)
 		defer cancel()
-		if _, err := e.config.Store.Sweep(ctx, now); err != nil {
-			e.config.Logger.Error("sweeping the store failed", "cause", err)
+		if e.can.Sweeper != nil {
+			if _, err := e.can.Sweeper.Sweep(ctx, now); err != nil {
+				e.config.Logger.Error("sweeping the store failed", "cause", err)
+			}
 		}
 		if e.config.Directory == nil {
 			return

@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/messages"
@@ -221,7 +222,7 @@ func TestNotASigner(t *testing.T) {
 	result, err := engine.SignTransaction(t.Context(), org, activity.SignTransactionIntent{
 		SignWith: "ed key", Type: activity.TransactionTypeSolana, UnsignedTransaction: unsigned,
 	})
-	refused := refusal(t, err, activity.ReasonNotFound, "solana: signWith: ")
+	refused := enginetest.Refusal(t, err, activity.ReasonNotFound, "solana: signWith: ")
 	if refused.Field != "signWith" || !errors.Is(err, chains.ErrNotSigner) || result.SignedTransaction != "" {
 		t.Errorf("%q, %v, %s", refused.Field, err, result.SignedTransaction)
 	}

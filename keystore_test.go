@@ -39,9 +39,9 @@ func TestKeystoreUnavailable(t *testing.T) {
 		t.Errorf("at first: %v", err)
 	}
 	keys.err = errors.Join(keystore.ErrUnavailable, errOutage)
-	refusal(t, f.Engine.Ready(t.Context()), activity.ReasonUnavailable, "")
+	enginetest.Refusal(t, f.Engine.Ready(t.Context()), activity.ReasonUnavailable, "")
 	_, err := f.Submit(t, enginetest.Request{})
-	if refused := refusal(t, err, activity.ReasonUnavailable, ""); !errors.Is(refused, errOutage) {
+	if refused := enginetest.Refusal(t, err, activity.ReasonUnavailable, ""); !errors.Is(refused, errOutage) {
 		t.Errorf("the cause is not kept: %v", refused)
 	}
 	keys.err = nil

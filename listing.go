@@ -27,6 +27,9 @@ func (e *Engine) ListActivities(ctx context.Context, sent SignedBody) ([]*activi
 		if err == nil {
 			err = e.admitQuery(ctx, s, query.Query, sent)
 		}
+		if err == nil && e.can.Lister == nil {
+			err = activity.NewError(activity.ReasonInternal, "", errNoLister, "this server cannot list activities: its store is no store.Lister")
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +70,7 @@ func (e *Engine) pageOf(ctx context.Context, reader *request.Caller, filter *sto
 		return 0, false, err
 	}
 	defer free()
-	found, err := e.config.Store.List(ctx, reader.Organization.ID, *filter)
+	found, err := e.can.Lister.List(ctx, reader.Organization.ID, *filter)
 	if err != nil {
 		return 0, false, refuse.Store(err)
 	}

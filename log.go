@@ -36,7 +36,7 @@ func (l Log) Prove(ctx context.Context, record *activity.Record) error {
 	if l.engine.config.LogSigner == nil || record.Status.Waits() {
 		return nil
 	}
-	proof, err := store.ProveRecorded(ctx, l.engine.config.Store.(store.Log), l.engine.config.LogSigner, record.Request.OrganizationID, record.ID)
+	proof, err := store.ProveRecorded(ctx, l.engine.can.Log, l.engine.config.LogSigner, record.Request.OrganizationID, record.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (l Log) Advance(ctx context.Context, organizationID string, old int64) (*tr
 	if err := l.signs(ctx, organizationID); err != nil {
 		return nil, err
 	}
-	advance, err := store.Advance(ctx, l.engine.config.Store.(store.Log), l.engine.config.LogSigner, organizationID, old)
+	advance, err := store.Advance(ctx, l.engine.can.Log, l.engine.config.LogSigner, organizationID, old)
 	if err != nil && !errors.Is(err, translog.ErrShorter) {
 		err = refuse.Store(err)
 	}
@@ -70,7 +70,7 @@ func (l Log) Proof(ctx context.Context, organizationID, id string) (*translog.Pr
 	if err := l.signs(ctx, organizationID); err != nil {
 		return nil, err
 	}
-	proof, err := store.Prove(ctx, l.engine.config.Store.(store.Log), l.engine.config.LogSigner, organizationID, id)
+	proof, err := store.Prove(ctx, l.engine.can.Log, l.engine.config.LogSigner, organizationID, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, activity.NewError(activity.ReasonNotFound, "", err, "organization %s has no leaf with the id %q", organizationID, refuse.Shorten(id))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/ballot"
 )
 
 // transferToEntry sends SOL of the fixture's key to entry 2 of the lookup table at
@@ -96,7 +97,7 @@ func TestLookupTableApproval(t *testing.T) {
 		"unchanged": func(*tableReader) {}, "another recipient": func(r *tableReader) { r[2] = 8 }, "another file": func(r *tableReader) { r[0] = 9 },
 	} {
 		reader := &tableReader{1, 2, 7}
-		b := newBallot(t, func(config *countersign.Config) { config.Descriptors = reader })
+		b := ballot.New(t, func(config *countersign.Config) { config.Descriptors = reader })
 		waiting, err := submitSolana(t, b.Fixture, transferToEntry)
 		if err != nil {
 			t.Fatal(err)
@@ -105,9 +106,9 @@ func TestLookupTableApproval(t *testing.T) {
 			!strings.Contains(waiting.Reading.Readings, bob) || strings.Contains(waiting.Reading.Summary, bob) {
 			t.Errorf("shown: %+v", waiting.Reading)
 		}
-		b.approve(b.ann, waiting)
+		b.Approve(b.Ann, waiting)
 		change(reader)
-		done, err := b.vote(b.ben, activity.TypeApproveActivity, waiting)
+		done, err := b.Vote(b.Ben, activity.TypeApproveActivity, waiting)
 		if signed := err == nil && done.Status == activity.StatusCompleted; signed != (name == "unchanged") {
 			t.Errorf("%s: %+v, %v", name, done, err)
 		}

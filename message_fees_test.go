@@ -63,7 +63,7 @@ func TestFeesOfMessages(t *testing.T) {
 		case err == nil:
 			t.Errorf("%s: not refused, want %v", m.Name, m.Hazards)
 		default:
-			refusal(t, err, activity.ReasonHazardNotAllowed, strings.Join(m.Hazards, ", "))
+			enginetest.Refusal(t, err, activity.ReasonHazardNotAllowed, strings.Join(m.Hazards, ", "))
 			allowed := enginetest.New(t, withHazards(m.Hazards...))
 			if _, err := allowed.Engine.Prepare(t.Context(), enginetest.Organization, m.intent()); err != nil {
 				t.Errorf("%s: with %v allowed: %v", m.Name, m.Hazards, err)
@@ -87,7 +87,7 @@ func feeIntent(t *testing.T, name string, replace ...string) activity.SignMessag
 // feeRules bound fees, and allow refunds to one relayer only.
 const feeRules = `schema: countersign.policy/1
 lists:
-  relayers: ["0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af"]
+  relayers: ["0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"]
 rules:
   - {name: nothing, allow: transfer, on: ethereum, when: "effect.amount <= wei('1')"}
   - {name: gas, allow: fee, on: ethereum, when: "effect.amount <= ether('0.02')"}
@@ -152,7 +152,7 @@ func TestOwnAccounts(t *testing.T) {
 		"both":      {both, []string{"ethereum/high-fee", "ethereum/blind-call"}},
 	} {
 		_, err := enginetest.New(t, with).Engine.Prepare(t.Context(), enginetest.Organization, c.intent)
-		refusal(t, err, activity.ReasonHazardNotAllowed, strings.Join(c.hazards, ", "))
+		enginetest.Refusal(t, err, activity.ReasonHazardNotAllowed, strings.Join(c.hazards, ", "))
 		prepared, err := enginetest.New(t, with, withHazards(c.hazards...)).Engine.Prepare(t.Context(), enginetest.Organization, c.intent)
 		if err != nil {
 			t.Fatal(err)

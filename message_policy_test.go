@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/ballot"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -81,10 +82,10 @@ func TestPermitChargesLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := submitIntent(t, f, permit("150000001", "1"))
-	refusal(t, err, activity.ReasonLimitExceeded, "limit usdc-day")
+	enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "limit usdc-day")
 	_, err = submitIntent(t, f, activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: activity.EncodingEIP712, HashFunction: activity.HashNone,
 		Payloads: []string{permitOf("100000000", "1"), permitOf("50000001", "2")}})
-	refusal(t, err, activity.ReasonLimitExceeded, "limit usdc-day")
+	enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "limit usdc-day")
 	if n := f.Signing.Signatures.Load(); n != 1 {
 		t.Fatalf("%d signatures, want the first alone", n)
 	}
@@ -92,7 +93,7 @@ func TestPermitChargesLimit(t *testing.T) {
 		t.Errorf("what is left of the limit: %v", err)
 	}
 	_, err = submitIntent(t, f, permit("0x"+strings.Repeat("f", 64), "2"))
-	refusal(t, err, activity.ReasonNotAuthorized, "eip712/unlimited-approval")
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "eip712/unlimited-approval")
 	f.Clock.Advance(24*time.Hour + time.Second)
 	later := payload(strings.Replace(permitOf("400000000", "2"), "1795179600", "1795266000", 1), activity.EncodingEIP712, activity.HashNone)
 	if _, err := submitIntent(t, f, later); err != nil {
@@ -109,7 +110,7 @@ func TestPermitNotCovered(t *testing.T) {
 		"another chain":   {`"chainId":"1"`, `"chainId":"10"`},
 	} {
 		_, err := submitIntent(t, f, payload(strings.Replace(permitOf("1", "0"), change[0], change[1], 1), activity.EncodingEIP712, activity.HashNone))
-		refusal(t, err, activity.ReasonNotAuthorized, "")
+		enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "")
 		if f.Signing.Signatures.Load() != 0 {
 			t.Errorf("%s: signed", name)
 		}
@@ -128,11 +129,11 @@ func TestMessageHazardsPerDomain(t *testing.T) {
 	}
 	other := strings.Replace(voteText, `"name":"snapshot"`, `"name":"snapsh0t"`, 1)
 	_, err := submitIntent(t, f, payload(other, activity.EncodingEIP712, activity.HashNone))
-	refusal(t, err, activity.ReasonNotAuthorized, "conditions that do not hold: votes")
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "conditions that do not hold: votes")
 	_, err = submitIntent(t, f, activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: activity.EncodingEIP712, HashFunction: activity.HashNone,
 		Payloads: []string{voteText, other}})
-	refusal(t, err, activity.ReasonNotAuthorized, "effect 1 (message")
-	wantSignatures(t, f, 1)
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "effect 1 (message")
+	f.WantSignatures(t, 1)
 }
 
 // dustPolicy allows two hazards for approvals of a worthless token, and none for USDC.
@@ -166,13 +167,13 @@ func TestDustLaundersNothing(t *testing.T) {
 	f := enginetest.New(t, withPolicy(t, dustPolicy))
 	for _, tokens := range [][]string{{usdc}, {dust, usdc}, {usdc, dust}, {dust, dust, usdc}} {
 		_, err := submitIntent(t, f, payload(permitBatch(tokens...), activity.EncodingEIP712, activity.HashNone))
-		refusal(t, err, activity.ReasonNotAuthorized, "rule usdc-permits would cover it, but does not list the request's hazard")
+		enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "rule usdc-permits would cover it, but does not list the request's hazard")
 	}
 	for _, payloads := range [][]string{{permitBatch(dust), permitBatch(usdc)}, {permitBatch(usdc), permitBatch(dust)}} {
 		_, err := submitIntent(t, f, activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: activity.EncodingEIP712, HashFunction: activity.HashNone, Payloads: payloads})
-		refusal(t, err, activity.ReasonNotAuthorized, "rule usdc-permits would cover it, but does not list the request's hazard")
+		enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "rule usdc-permits would cover it, but does not list the request's hazard")
 	}
-	wantSignatures(t, f, 0)
+	f.WantSignatures(t, 0)
 	if _, err := submitIntent(t, f, payload(permitBatch(dust, dust), activity.EncodingEIP712, activity.HashNone)); err != nil {
 		t.Error(err)
 	}
@@ -188,15 +189,15 @@ func TestDustLaundersNothing(t *testing.T) {
 // second one, exactly as the voters were shown it, and that its proof has the digest of
 // that.
 func TestMessageWaitsForApproval(t *testing.T) {
-	b := newBallot(t)
+	b := ballot.New(t)
 	waiting, err := submitIntent(t, b.Fixture, payload(permitOf("250000000", "0"), activity.EncodingEIP712, activity.HashNone))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.is(waiting, activity.StatusConsensusNeeded)
-	b.is(b.approve(b.ann, waiting), activity.StatusConsensusNeeded)
-	done := b.approve(b.ben, waiting)
-	b.is(done, activity.StatusCompleted)
+	b.Is(waiting, activity.StatusConsensusNeeded)
+	b.Is(b.Approve(b.Ann, waiting), activity.StatusConsensusNeeded)
+	done := b.Approve(b.Ben, waiting)
+	b.Is(done, activity.StatusCompleted)
 	var typed apitypes.TypedData
 	if err := json.Unmarshal([]byte(permitOf("250000000", "0")), &typed); err != nil {
 		t.Fatal(err)

@@ -115,7 +115,7 @@ func TestReadingDoesNotDecode(t *testing.T) {
 	} {
 		f := enginetest.New(t, test.changes...)
 		_, err := submitIntent(t, f, payload(test.text, activity.EncodingEIP712, activity.HashNone))
-		refusal(t, err, test.reason, test.want)
+		enginetest.Refusal(t, err, test.reason, test.want)
 		if signatures := f.Signing.Signatures.Load(); signatures != 0 {
 			t.Errorf("%s: %d signatures", name, signatures)
 		}

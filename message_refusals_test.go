@@ -128,7 +128,7 @@ func (r *refusedPayload) refusedBy(t *testing.T, f *enginetest.Fixture, intent a
 		reason = activity.ReasonHazardNotAllowed
 	}
 	_, err := submitIntent(t, f, intent)
-	refused := refusal(t, err, reason, "")
+	refused := enginetest.Refusal(t, err, reason, "")
 	for _, name := range r.hazards {
 		if !strings.Contains(refused.Message, name) {
 			t.Errorf("%s: %s is not named: %v", r.name, name, err)
@@ -147,7 +147,7 @@ func TestHashRefused(t *testing.T) {
 		text := fmt.Sprintf("%02x%s", first, strings.Repeat("cd", 31))
 		for _, hash := range []activity.HashFunction{activity.HashNone, activity.HashKeccak256, activity.HashSHA256, activity.HashNotApplicable} {
 			_, err := f.Engine.SignMessage(t.Context(), enginetest.Organization, payload(text, activity.EncodingHex, hash))
-			refusal(t, err, activity.ReasonInvalidTransaction, "32 bytes")
+			enginetest.Refusal(t, err, activity.ReasonInvalidTransaction, "32 bytes")
 		}
 	}
 }
@@ -161,6 +161,6 @@ func TestPayloadCount(t *testing.T) {
 			SignWith: enginetest.Address, Encoding: activity.EncodingText, HashFunction: activity.HashKeccak256,
 			Payloads: slices.Repeat([]string{"\x19Ethereum Signed Message:\n2hi"}, count),
 		})
-		refusal(t, err, activity.ReasonInvalidTransaction, fmt.Sprintf("%d payloads: a request must have 1 to %d", count, messages.MaxPayloads))
+		enginetest.Refusal(t, err, activity.ReasonInvalidTransaction, fmt.Sprintf("%d payloads: a request must have 1 to %d", count, messages.MaxPayloads))
 	}
 }

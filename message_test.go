@@ -95,8 +95,8 @@ func TestSubmitMessages(t *testing.T) {
 		SignWith: enginetest.Address, Encoding: activity.EncodingText, HashFunction: activity.HashKeccak256,
 		Payloads: []string{greeting, "\x19Ethereum Signed Message:\n3bye"},
 	})
-	first := mustSubmit(t, f.Engine, f.APIKey.Sign(body))
-	again := mustSubmit(t, f.Engine, f.APIKey.Sign(body))
+	first := enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(body))
+	again := enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(body))
 	if string(first.AppendAnswer(nil)) != string(again.AppendAnswer(nil)) || f.Signing.Signatures.Load() != 2 {
 		t.Errorf("the answers differ, or %d signatures were made for 2 payloads", f.Signing.Signatures.Load())
 	}

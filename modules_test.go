@@ -1,7 +1,9 @@
 package countersign_test
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -103,6 +105,30 @@ func TestPrograms(t *testing.T) {
 	want := []string{module + "cmd/countersign", module + "docs/first", module + "docs/server"}
 	if programs := listed(t, "0", `{{if eq .Name "main"}}{{.ImportPath}}{{end}}`, "./..."); !slices.Equal(programs, want) {
 		t.Errorf("programs %v, want %v", programs, want)
+	}
+}
+
+// vendors begin the paths of the modules that package keystore/kms needs for key services.
+var vendors = []string{"github.com/aws/", "cloud.google.com/go/kms ", "github.com/Azure/", "github.com/hashicorp/vault/"}
+
+// TestNoVendors: this module requires nothing of a key service's vendor, at any distance, since
+// go.sum has whatever the build may consult. The module keystore/kms requires each of them.
+func TestNoVendors(t *testing.T) {
+	read := func(path string) string {
+		text, err := os.ReadFile(filepath.Join(testenv.Root(), path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	own, kms := read("go.mod")+read("go.sum"), read("keystore/kms/go.mod")
+	for _, vendor := range vendors {
+		if strings.Contains(own, vendor) {
+			t.Errorf("go.mod or go.sum has %s", vendor)
+		}
+		if !strings.Contains(kms, vendor) {
+			t.Errorf("keystore/kms/go.mod has no %s: take it off the list", vendor)
+		}
 	}
 }
 

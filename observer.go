@@ -13,7 +13,7 @@ import (
 // must not block.
 type Observer interface {
 	// Observe is called once for each submitted request and each query, and for each
-	// call to sign if there is a Policy or a Submitter.
+	// call to sign by a user or under a Policy.
 	Observe(observation Observation)
 }
 

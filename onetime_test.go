@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/ballot"
 	"github.com/countersign-dev/countersign/otp"
 )
 
@@ -31,7 +32,7 @@ const toUser = `"otpType":"OTP_TYPE_EMAIL","contact":"user@example.com","alphanu
 // issue sends a one-time password and returns its id.
 func issue(t *testing.T, f *enginetest.Fixture) string {
 	t.Helper()
-	record := mustSubmit(t, f.Engine, f.APIKey.Sign(initBody(f, toUser)))
+	record := enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(initBody(f, toUser)))
 	return record.Result.(activity.InitOTPAuthResult).OTPID
 }
 
@@ -39,7 +40,7 @@ func TestOTP(t *testing.T) {
 	outbox := new(enginetest.Outbox)
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
 	sent := f.APIKey.Sign(initBody(f, toUser))
-	first := mustSubmit(t, f.Engine, sent)
+	first := enginetest.MustSubmit(t, f.Engine, sent)
 	again, err := f.Engine.Submit(t.Context(), sent)
 	if err != nil || !bytes.Equal(first.AppendAnswer(nil), again.AppendAnswer(nil)) || outbox.Sent() != 1 {
 		t.Fatalf("again: %v, %d messages", err, outbox.Sent())
@@ -50,7 +51,7 @@ func TestOTP(t *testing.T) {
 		t.Error("the answer has the code")
 	}
 	redeem := f.APIKey.Sign(verifyBody(f, id, code, `,"publicKey":"02ab","expirationSeconds":"60"`))
-	record := mustSubmit(t, f.Engine, redeem)
+	record := enginetest.MustSubmit(t, f.Engine, redeem)
 	text := record.Result.(activity.VerifyOTPResult).VerificationToken
 	token, err := otp.VerifyToken(text, &f.ProofKey.PublicKey, enginetest.Organization, f.Clock.Now())
 	if err != nil {
@@ -65,7 +66,7 @@ func TestOTP(t *testing.T) {
 		t.Errorf("the identical body: %v, %v", again, err)
 	}
 	_, err = f.Engine.Submit(t.Context(), f.APIKey.Sign(verifyBody(f, id, code, "")))
-	refusal(t, err, activity.ReasonOTPInvalid, "request a new one")
+	enginetest.Refusal(t, err, activity.ReasonOTPInvalid, "request a new one")
 }
 
 // TestVerificationTokenHidden checks that only the submitter of an activity is shown its
@@ -74,7 +75,7 @@ func TestVerificationTokenHidden(t *testing.T) {
 	outbox := new(enginetest.Outbox)
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
 	id := issue(t, f)
-	record := mustSubmit(t, f.Engine, f.APIKey.Sign(verifyBody(f, id, outbox.Code(t, id), "")))
+	record := enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(verifyBody(f, id, outbox.Code(t, id), "")))
 	token := record.Result.(activity.VerifyOTPResult).VerificationToken
 	body := getBody(enginetest.Organization, record.ID)
 	for key, shown := range map[*enginetest.APIKey]bool{f.APIKey: true, f.OTPOnly: false} {
@@ -94,7 +95,7 @@ func TestCodeRefusalsEqual(t *testing.T) {
 	refuse := func(id, code, more string) {
 		t.Helper()
 		_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(verifyBody(f, id, code, more)))
-		answers[string(refusal(t, err, activity.ReasonOTPInvalid, "").AppendJSON(nil))] = true
+		answers[string(enginetest.Refusal(t, err, activity.ReasonOTPInvalid, "").AppendJSON(nil))] = true
 	}
 	id := issue(t, f)
 	code := outbox.Code(t, id)
@@ -151,12 +152,12 @@ func TestOTPRefused(t *testing.T) {
 		toUser + `,"emailCustomization":{"logoUrl":"http://a.b/c"}`: {activity.ReasonRequestInvalid, "emailCustomization.logoUrl"},
 	} {
 		_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(initBody(f, parameters)))
-		if refused := refusal(t, err, test.reason, ""); refused.Field != test.field {
+		if refused := enginetest.Refusal(t, err, test.reason, ""); refused.Field != test.field {
 			t.Errorf("%s: field %q", parameters, refused.Field)
 		}
 	}
 	_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(verifyBody(f, "a", "b", `,"expirationSeconds":"86401"`)))
-	refusal(t, err, activity.ReasonRequestInvalid, "expirationSeconds")
+	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "expirationSeconds")
 	if outbox.Sent() != 0 {
 		t.Error("something was sent")
 	}
@@ -169,7 +170,7 @@ func TestSendLimit(t *testing.T) {
 		f.Clock.Advance(time.Second)
 	}
 	_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(initBody(f, toUser)))
-	if refused := refusal(t, err, activity.ReasonMaxOTPInitiated, "retry in"); refused.RetryAfter != 177*time.Second {
+	if refused := enginetest.Refusal(t, err, activity.ReasonMaxOTPInitiated, "retry in"); refused.RetryAfter != 177*time.Second {
 		t.Errorf("come back after %v", refused.RetryAfter)
 	}
 }
@@ -181,7 +182,7 @@ func TestDeliveryFails(t *testing.T) {
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
 	sent := f.APIKey.Sign(initBody(f, toUser))
 	_, err := f.Engine.Submit(t.Context(), sent)
-	if refused := refusal(t, err, activity.ReasonUnavailable, "could not be delivered"); strings.Contains(refused.Message, "mail.internal") || !errors.Is(err, otp.ErrDelivery) {
+	if refused := enginetest.Refusal(t, err, activity.ReasonUnavailable, "could not be delivered"); strings.Contains(refused.Message, "mail.internal") || !errors.Is(err, otp.ErrDelivery) {
 		t.Errorf("message %q", refused.Message)
 	}
 	outbox.Fail = false
@@ -200,7 +201,7 @@ func TestOTPCalls(t *testing.T) {
 	}
 	code := outbox.Code(t, result.OTPID)
 	_, err = outbox.Service.VerifyOTP(t.Context(), "other", activity.VerifyOTPIntent{OTPID: result.OTPID, OTPCode: code})
-	refusal(t, err, activity.ReasonOTPInvalid, "")
+	enginetest.Refusal(t, err, activity.ReasonOTPInvalid, "")
 	verified, err := outbox.Service.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{OTPID: result.OTPID, OTPCode: code})
 	if err != nil {
 		t.Fatal(err)
@@ -215,13 +216,13 @@ func TestOTPCalls(t *testing.T) {
 func TestOTPNeedsApprovals(t *testing.T) {
 	outbox := new(enginetest.Outbox)
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox), func(config *countersign.Config) {
-		config.Policy = &approvers{groups: []access.Group{{Rule: "payouts", Count: 2}}}
+		config.Policy = &ballot.Policy{Groups: []access.Group{{Rule: "payouts", Count: 2}}}
 	})
 	sent := f.APIKey.Sign(initBody(f, toUser))
 	const refusedBy = "rule payouts needs more approvals (1 missing), for which only a submitted transaction can wait"
-	refusal(t, f.Engine.CheckRequest(t.Context(), sent), activity.ReasonNotAuthorized, refusedBy)
+	enginetest.Refusal(t, f.Engine.CheckRequest(t.Context(), sent), activity.ReasonNotAuthorized, refusedBy)
 	_, err := f.Engine.Submit(t.Context(), sent)
-	refusal(t, err, activity.ReasonNotAuthorized, refusedBy)
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, refusedBy)
 	if outbox.Sent() != 0 {
 		t.Errorf("%d messages were sent", outbox.Sent())
 	}

@@ -41,7 +41,7 @@ func (o Operator) LogPolicy(ctx context.Context, organizationID string, digest [
 	if err != nil {
 		return err
 	}
-	_, err = o.engine.config.Store.(store.Log).AppendLeaves(ctx, organizationID, store.AnySize, []store.LogEntry{{ID: leaf.ID, Leaf: encoded}})
+	_, err = o.engine.can.Log.AppendLeaves(ctx, organizationID, store.AnySize, []store.LogEntry{{ID: leaf.ID, Leaf: encoded}})
 	return err
 }
 
@@ -53,7 +53,10 @@ func (o Operator) AdoptRecords(ctx context.Context, organizationID string) (int,
 	if !o.engine.config.Log {
 		return 0, nil
 	}
-	adopted, err := store.Adopt(ctx, o.engine.config.Store, o.engine.config.Store.(store.Log), organizationID, records.LeafOf)
+	if o.engine.can.Lister == nil {
+		return 0, errNoLister
+	}
+	adopted, err := store.Adopt(ctx, o.engine.can.Lister, o.engine.can.Log, organizationID, records.LeafOf)
 	if err == nil && adopted > 0 {
 		o.engine.config.Logger.InfoContext(ctx, "added records older than the log to it", "organization", organizationID, "records", adopted)
 	}
@@ -106,14 +109,14 @@ func (o Operator) AskedAboutRequest(ctx context.Context, sent SignedBody) (acces
 	return authorization, nil
 }
 
-// AskedAboutCall returns what an [access.Decider] would be asked about a call without a stamp, by
-// Config.Submitter, if it were made now. Nothing is done or charged, and Spent is nil.
+// AskedAboutCall returns what an [access.Decider] would be asked about a call by
+// [Engine.As] a user, if it were made now. Nothing is done or charged, and Spent is nil.
 // The error is an *activity.Error.
-func (o Operator) AskedAboutCall(ctx context.Context, organizationID string, intent activity.Intent) (access.Authorization, error) {
+func (o Operator) AskedAboutCall(ctx context.Context, user access.User, organizationID string, intent activity.Intent) (access.Authorization, error) {
 	e := o.engine
-	s := e.newCall(organizationID, intent)
-	if s.Caller == nil {
-		return access.Authorization{}, activity.NewError(activity.ReasonRequestInvalid, "", nil, "a call without a stamp has no user: set Config.Submitter")
+	s, err := e.As(user, "").submission(organizationID, intent)
+	if err != nil {
+		return access.Authorization{}, err
 	}
 	prepared, err := e.reader.Prepare(ctx, organizationID, intent)
 	if err != nil {
@@ -161,9 +164,6 @@ func (o Operator) recordedCaller(ctx context.Context, record *activity.Record) (
 // recordedMember returns the member that cast a vote, or what the record says of the
 // user.
 func (o Operator) recordedMember(ctx context.Context, record *activity.Record, vote *activity.Vote) (*access.Member, error) {
-	if submitter := o.engine.config.Submitter; vote.Scheme == activity.SchemeLocal && submitter != nil && submitter.ID == vote.UserID {
-		return &access.Member{User: *submitter}, nil
-	}
 	member, err := request.MemberOf(ctx, o.engine.config.Directory, o.engine.config.Now(), record, vote)
 	if err == nil && member == nil {
 		member = &access.Member{User: access.User{ID: vote.UserID, Name: vote.UserName, CreatedAt: vote.UserSince}}

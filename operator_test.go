@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/ballot"
 )
 
 // TestAskedAboutRequest compares what AskedAboutRequest returns with what a Decider is asked
@@ -19,10 +20,10 @@ import (
 // hazards. It does nothing, so the code of a one-time password can still be used.
 func TestAskedAboutRequest(t *testing.T) {
 	asking := new(notes)
-	f := newBallot(t, enginetest.WithOTP(t, new(enginetest.Outbox)), withDecider(asking))
-	user := voter("user-1", "", f.APIKey)
+	f := ballot.New(t, enginetest.WithOTP(t, new(enginetest.Outbox)), withDecider(asking))
+	user := ballot.Voter("user-1", "", f.APIKey)
 	user.APIKeys[0].Activities = activity.Types()
-	f.organization(user)
+	f.SetUsers(user)
 	at := f.Clock.Now().UnixMilli()
 	for kind, parameters := range map[activity.Type]string{
 		activity.TypeSignTransaction: fmt.Sprintf(`{"signWith":%q,"unsignedTransaction":%q,"type":"TRANSACTION_TYPE_ETHEREUM"}`, enginetest.Address, blind),
@@ -65,7 +66,7 @@ func (n *notes) Decide(_ context.Context, asked access.Authorization) (access.De
 // TestAskedAboutRequestOfAnyAge: an old request is not refused, unlike by CheckRequest. One
 // with a wrong stamp, a vote, and a key that does not exist are.
 func TestAskedAboutRequestOfAnyAge(t *testing.T) {
-	f := newBallot(t)
+	f := ballot.New(t)
 	old := f.APIKey.Sign(f.Body(enginetest.Request{At: f.Clock.Now().Add(-365 * 24 * time.Hour)}))
 	if err := f.Engine.CheckRequest(t.Context(), old); err == nil {
 		t.Error("CheckRequest accepts it")
@@ -81,7 +82,7 @@ func TestAskedAboutRequestOfAnyAge(t *testing.T) {
 	}{
 		"wrong stamp": {forged, activity.ReasonSignatureInvalid},
 		"no key":      {f.APIKey.Sign(f.Body(enginetest.Request{SignWith: "another"})), activity.ReasonNotFound},
-		"vote":        {f.ben.Sign(f.body(activity.TypeApproveActivity, f.submit(), "")), activity.ReasonRequestInvalid},
+		"vote":        {f.Ben.Sign(f.VoteBody(activity.TypeApproveActivity, f.Waiting(), "")), activity.ReasonRequestInvalid},
 	} {
 		_, err := f.Engine.Operator().AskedAboutRequest(t.Context(), test.sent)
 		if refused, ok := errors.AsType[*activity.Error](err); !ok || refused.Reason != test.reason {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign"
@@ -19,7 +18,7 @@ func TestPolicyAuthorization(t *testing.T) {
 	f := enginetest.New(t, func(c *countersign.Config) {
 		c.Policy = access.PolicyFunc(func(_ context.Context, seen access.Authorization) error { asked = seen; return nil })
 	})
-	mustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{})))
+	enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{})))
 	inspection, err := all.Inspect(activity.TransactionTypeEthereum, enginetest.Unsigned, all.Limits{})
 	if err != nil {
 		t.Fatal(err)
@@ -38,15 +37,15 @@ func TestPolicyOnRepeat(t *testing.T) {
 		c.Policy = access.PolicyFunc(func(context.Context, access.Authorization) error { return denied })
 	})
 	sent := f.APIKey.Sign(f.Body(enginetest.Request{}))
-	mustSubmit(t, f.Engine, sent)
+	enginetest.MustSubmit(t, f.Engine, sent)
 	denied = fmt.Errorf("%w: over the limit of the day", access.ErrDenied)
 	_, err := f.Engine.Submit(t.Context(), sent)
-	refusal(t, err, activity.ReasonNotAuthorized, "over the limit of the day")
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "over the limit of the day")
 	denied = nil
 	if _, err := f.Engine.Submit(t.Context(), sent); err != nil {
 		t.Error(err)
 	}
-	wantSignatures(t, f, 1)
+	f.WantSignatures(t, 1)
 }
 
 // TestPolicyError checks that nothing is allowed if the policy fails, and that the
@@ -56,26 +55,20 @@ func TestPolicyError(t *testing.T) {
 		c.Policy = access.PolicyFunc(func(context.Context, access.Authorization) error { return errors.New("db.internal: refused") })
 	})
 	_, err := f.Submit(t, enginetest.Request{})
-	if refused := refusal(t, err, activity.ReasonUnavailable, "could not decide"); refused.Message != "the policy could not decide: try again" {
+	if refused := enginetest.Refusal(t, err, activity.ReasonUnavailable, "could not decide"); refused.Message != "the policy could not decide: try again" {
 		t.Errorf("the caller is told %s", refused.Message)
 	}
-	wantSignatures(t, f, 0)
+	f.WantSignatures(t, 0)
 }
 
-// TestPolicyNotBypassed checks that New refuses a policy that can never be asked, and
-// that calls without a user are refused.
+// TestPolicyNotBypassed checks that calls without a user are refused under a policy.
 func TestPolicyNotBypassed(t *testing.T) {
 	deny := access.PolicyFunc(func(context.Context, access.Authorization) error { return access.ErrDenied })
-	config := enginetest.New(t).Config
-	config.Policy, config.Directory = deny, nil
-	if _, err := countersign.New(config); err == nil || !strings.Contains(err.Error(), "set Config.Directory or Config.Submitter") {
-		t.Errorf("without a directory: %v", err)
-	}
 	f := enginetest.New(t, func(c *countersign.Config) { c.Policy = deny })
 	intent := ethereumIntent(enginetest.Address, enginetest.Unsigned)
 	_, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, intent)
-	refusal(t, err, activity.ReasonNotAuthorized, "this engine has a Policy")
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "this engine has a Policy")
 	_, err = f.Engine.Prepare(t.Context(), enginetest.Organization, intent)
-	refusal(t, err, activity.ReasonNotAuthorized, "this engine has a Policy")
-	wantSignatures(t, f, 0)
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "this engine has a Policy")
+	f.WantSignatures(t, 0)
 }

@@ -107,8 +107,8 @@ func (e *Engine) WhoAmI(ctx context.Context, sent SignedBody) (activity.WhoAmI, 
 
 // Ready returns nil if the store, if there is one, and the keystore can be used now.
 func (e *Engine) Ready(ctx context.Context) error {
-	if e.config.Store != nil {
-		if err := e.config.Store.Ping(ctx); err != nil {
+	if e.can.Pinger != nil {
+		if err := e.can.Pinger.Ping(ctx); err != nil {
 			return refuse.Store(err)
 		}
 	}

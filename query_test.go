@@ -15,7 +15,7 @@ func getBody(organizationID, id string) string {
 
 func TestGetActivity(t *testing.T) {
 	f := enginetest.New(t)
-	record := mustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{})))
+	record := enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{})))
 	body := getBody(enginetest.Organization, record.ID)
 	found, err := f.Engine.GetActivity(t.Context(), f.APIKey.Sign(body))
 	if err != nil {
@@ -25,18 +25,18 @@ func TestGetActivity(t *testing.T) {
 		t.Errorf("answered\n%s\nand when it was submitted\n%s", got, want)
 	}
 	_, err = f.Engine.GetActivity(t.Context(), f.OTPOnly.Sign(body))
-	hidden := refusal(t, err, activity.ReasonNotFound, record.ID)
+	hidden := enginetest.Refusal(t, err, activity.ReasonNotFound, record.ID)
 	_, err = f.Engine.GetActivity(t.Context(), f.OTPOnly.Sign(getBody(enginetest.Organization, "nothing")))
-	absent := refusal(t, err, activity.ReasonNotFound, "nothing")
+	absent := enginetest.Refusal(t, err, activity.ReasonNotFound, "nothing")
 	if hidden.Code != absent.Code || hidden.Field != absent.Field {
 		t.Error("an activity that is hidden is told from one that is not there")
 	}
 	_, err = f.Engine.GetActivity(t.Context(), f.Other.Sign(getBody(enginetest.OtherOrganization, record.ID)))
-	refusal(t, err, activity.ReasonNotFound, "")
+	enginetest.Refusal(t, err, activity.ReasonNotFound, "")
 	_, err = f.Engine.GetActivity(t.Context(), f.Other.Sign(body))
-	refusal(t, err, activity.ReasonSignatureInvalid, "")
+	enginetest.Refusal(t, err, activity.ReasonSignatureInvalid, "")
 	_, err = f.Engine.GetActivity(t.Context(), f.APIKey.Sign(`{"organizationId":"x"}`))
-	refusal(t, err, activity.ReasonRequestInvalid, "activityId")
+	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "activityId")
 }
 
 func TestWhoAmI(t *testing.T) {
@@ -48,11 +48,11 @@ func TestWhoAmI(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	_, err = f.Engine.WhoAmI(t.Context(), f.Other.Sign(body))
-	refusal(t, err, activity.ReasonSignatureInvalid, "")
+	enginetest.Refusal(t, err, activity.ReasonSignatureInvalid, "")
 	sent := f.APIKey.Sign(body)
 	sent.Stamps = nil
 	_, err = f.Engine.WhoAmI(t.Context(), sent)
-	refusal(t, err, activity.ReasonSignatureMissing, "")
+	enginetest.Refusal(t, err, activity.ReasonSignatureMissing, "")
 }
 
 func TestReady(t *testing.T) {
@@ -63,5 +63,5 @@ func TestReady(t *testing.T) {
 	if err := f.Engine.Close(); err != nil {
 		t.Fatal(err)
 	}
-	refusal(t, f.Engine.Ready(t.Context()), activity.ReasonUnavailable, "")
+	enginetest.Refusal(t, f.Engine.Ready(t.Context()), activity.ReasonUnavailable, "")
 }

@@ -126,7 +126,7 @@ func TestReadingsRecorded(t *testing.T) {
 		"with a policy":    access.PolicyFunc(func(context.Context, access.Authorization) error { return nil }),
 	} {
 		f := enginetest.New(t, func(config *countersign.Config) { config.Descriptors, config.Policy = said, policy })
-		answered := mustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{Unsigned: blind})))
+		answered := enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{Unsigned: blind})))
 		stored, err := activity.DecodeRecord(answered.Encode())
 		if err != nil {
 			t.Fatal(err)

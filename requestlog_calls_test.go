@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/ballot"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/messages"
 )
@@ -56,15 +57,15 @@ func (c *countingObserver) Observe(seen countersign.Observation) {
 // TestLogCalls checks that each call to sign, and each refusal of one, has one log line
 // with the user, the keys, the effects, the rules and the record. Preparing has none.
 func TestLogCalls(t *testing.T) {
-	for name := range callsOf(nil) {
+	for name := range callsOf(nil, 0) {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			seen := new(countingObserver)
-			f := enginetest.New(t, withLog(&log), asMachine, func(c *countersign.Config) { c.Observer = seen })
+			f := enginetest.New(t, withLog(&log), twoADay, func(c *countersign.Config) { c.Observer = seen })
 			ctx := access.WithOrigin(t.Context(), access.Origin{RequestID: "r1"})
-			sign := callsOf(f.Engine)[name]
-			for range 2 {
-				if err := sign(ctx); err != nil {
+			sign := func(nth int) error { return callsOf(f.Engine.As(machine, ""), nth)[name](ctx) }
+			for nth := range 2 {
+				if err := sign(nth); err != nil {
 					t.Fatal(err)
 				}
 				lines := linesOf(t, &log)
@@ -83,7 +84,7 @@ func TestLogCalls(t *testing.T) {
 					t.Errorf("what: %+v", line)
 				}
 			}
-			refusal(t, sign(ctx), activity.ReasonLimitExceeded, "")
+			enginetest.Refusal(t, sign(2), activity.ReasonLimitExceeded, "")
 			lines := linesOf(t, &log)
 			looked := strings.HasPrefix(name, "Prepare") // refused before Sign, without a log line
 			if looked && len(lines) == 0 {
@@ -100,12 +101,12 @@ func TestLogCalls(t *testing.T) {
 }
 
 // TestLogCallsOfPolicies checks that calls also have log lines under a plain Policy,
-// whether or not it allows them, and with a Submitter alone. An engine with neither has
+// whether or not it allows them, and for a user alone. A call with neither has
 // none. No line has the text of a message.
 func TestLogCallsOfPolicies(t *testing.T) {
 	plain := func(err error) func(*countersign.Config) {
 		return func(c *countersign.Config) {
-			c.Policy, c.Submitter = access.PolicyFunc(func(context.Context, access.Authorization) error { return err }), &machine
+			c.Policy = access.PolicyFunc(func(context.Context, access.Authorization) error { return err })
 		}
 	}
 	for name, test := range map[string]struct {
@@ -115,14 +116,18 @@ func TestLogCallsOfPolicies(t *testing.T) {
 	}{
 		"allowed":      {plain(nil), 1, ""},
 		"denied":       {plain(access.ErrDenied), 1, activity.ReasonNotAuthorized},
-		"without one":  {func(c *countersign.Config) { c.Submitter = &machine }, 1, ""},
+		"without one":  {func(*countersign.Config) {}, 1, ""},
 		"without both": {func(*countersign.Config) {}, 0, ""},
 		"without user": {func(c *countersign.Config) { c.Policy = ruled{} }, 1, activity.ReasonNotAuthorized},
 	} {
 		for _, call := range []string{"SignTransaction", "SignMessage", "SignMessages"} {
 			var log bytes.Buffer
 			f := enginetest.New(t, withLog(&log), test.change)
-			err := callsOf(f.Engine)[call](t.Context())
+			var caller calls = f.Engine.As(machine, "")
+			if strings.Contains(name, "without both") || strings.Contains(name, "without user") {
+				caller = f.Engine
+			}
+			err := callsOf(caller, 0)[call](t.Context())
 			if (err != nil) != (test.reason != "") {
 				t.Fatalf("%s, %s: %v", name, call, err)
 			}
@@ -146,13 +151,13 @@ func TestLogCallsWithoutStore(t *testing.T) {
 	f := enginetest.New(t)
 	for _, call := range []string{"SignTransaction", "PrepareTransaction", "SignMessage"} {
 		var log bytes.Buffer
-		config := countersign.Config{Chains: all.Chains(all.Limits{}), Operations: messages.Operations(), Keystore: staysOpen{keystore.Keystore(f.Signing)}, Policy: ruled{}, Submitter: &machine}
+		config := countersign.Config{Chains: all.Chains(all.Limits{}), Operations: messages.Operations(), Keystore: staysOpen{keystore.Keystore(f.Signing)}, Policy: ruled{}}
 		withLog(&log)(&config)
 		engine, err := countersign.New(config)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := callsOf(engine)[call](t.Context()); err != nil {
+		if err := callsOf(engine.As(machine, ""), 0)[call](t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		lines := linesOf(t, &log)
@@ -171,9 +176,9 @@ func TestLogCallsWithoutStore(t *testing.T) {
 func TestLogResumed(t *testing.T) {
 	for _, swept := range []bool{false, true} {
 		var log bytes.Buffer
-		b := newBallot(t, withLog(&log))
-		waiting := b.submit()
-		b.approve(b.ann, waiting)
+		b := ballot.New(t, withLog(&log))
+		waiting := b.Waiting()
+		b.Approve(b.Ann, waiting)
 		before := linesOf(t, &log)
 		if len(before) != 2 || before[1].User != "ann" || before[1].Submitter != "user-1" || before[0].State != "waiting" || before[1].State != "waiting" ||
 			len(before[0].Does) != 2 || len(before[1].Keys) != 0 {
@@ -182,13 +187,13 @@ func TestLogResumed(t *testing.T) {
 		user, operation := "ben", "approve_activity"
 		if swept {
 			b.Signing.Before = func(context.Context) error { return errors.Join(keystore.ErrUnavailable) }
-			b.approve(b.ben, waiting)
+			b.Approve(b.Ben, waiting)
 			b.Signing.Before = nil
 			linesOf(t, &log)
-			b.resume()
+			b.Resume()
 			user, operation = "user-1", "resume"
 		} else {
-			b.approve(b.ben, waiting)
+			b.Approve(b.Ben, waiting)
 		}
 		lines := linesOf(t, &log)
 		if len(lines) != 1 {
@@ -204,7 +209,7 @@ func TestLogResumed(t *testing.T) {
 		if line.Chain != "ethereum" || len(line.Keys) != 1 || len(line.Addresses) != 1 || len(line.Effects) == 0 || !slices.Equal(line.Rules, []string{"payouts"}) {
 			t.Errorf("what: %+v", line)
 		}
-		b.resume()
+		b.Resume()
 		if more := linesOf(t, &log); len(more) != 0 {
 			t.Errorf("a sweep that signs nothing: %+v", more)
 		}

@@ -70,7 +70,7 @@ func TestLogUnknownKey(t *testing.T) {
 		{"nobody", access.ErrOrganizationNotFound.Error()},
 	} {
 		_, err := f.Engine.Submit(t.Context(), stranger.Sign(f.Body(enginetest.Request{Organization: test.organization})))
-		refusal(t, err, activity.ReasonSignatureInvalid, "")
+		enginetest.Refusal(t, err, activity.ReasonSignatureInvalid, "")
 		if line := lastLine(t, &log); line.Cause != test.cause+": api-key:"+stranger.Config().PublicKey {
 			t.Errorf("logged %+v", line)
 		}
@@ -83,7 +83,7 @@ func TestLogOmitsRepeatedCause(t *testing.T) {
 	var log bytes.Buffer
 	f := enginetest.New(t, withLog(&log))
 	_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(f.Body(enginetest.Request{})+"x"))
-	refusal(t, err, activity.ReasonRequestInvalid, "")
+	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "")
 	if line := lastLine(t, &log); line.Message == "" || line.Cause != "" {
 		t.Errorf("logged %+v", line)
 	}

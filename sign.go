@@ -23,44 +23,27 @@ func (p *Prepared) signing() *signing.Prepared { return p.call.Signing() }
 
 // Prepare does everything that Sign does except sign.
 func (e *Engine) Prepare(ctx context.Context, organizationID string, intent activity.Intent) (*Prepared, error) {
-	s := e.newCall(organizationID, intent)
-	if err := e.prepareCall(ctx, s, e.spentSoFar()); err != nil {
-		return nil, err
-	}
-	return &Prepared{e, s}, nil
+	return e.unattributed().Prepare(ctx, organizationID, intent)
 }
 
 // Sign signs what an intent asks for: a transaction, or messages with one key, all or
-// none. The result is that of the intent, such as an activity.SignTransactionResult.
+// none. The result is that of the intent, such as an activity.SignTransactionResult. The
+// call has no user: it is recorded nowhere, and an engine with a policy refuses it. Use
+// [Engine.As] for one that has.
 func (e *Engine) Sign(ctx context.Context, organizationID string, intent activity.Intent) (activity.Result, error) {
-	s := e.newCall(organizationID, intent)
-	if err := e.prepareCall(ctx, s, nil); err != nil {
-		if e.config.Policy != nil || e.config.Submitter != nil {
-			e.observed(ctx, s, err)
-		}
-		return nil, err
-	}
-	return e.signCall(ctx, s)
+	return e.unattributed().Sign(ctx, organizationID, intent)
 }
 
 // SignTransaction signs a transaction with a key of the organization, if it is
 // well-formed and all its hazards are allowed.
 func (e *Engine) SignTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
-	result, err := e.Sign(ctx, organizationID, intent)
-	if err != nil {
-		return activity.SignTransactionResult{}, err
-	}
-	return result.(activity.SignTransactionResult), nil
+	return e.unattributed().SignTransaction(ctx, organizationID, intent)
 }
 
 // SignMessage signs a message with a key of the organization, if it is a structure that
 // the engine reads and all its hazards are allowed. A hash is refused.
 func (e *Engine) SignMessage(ctx context.Context, organizationID string, intent activity.SignMessageIntent) (activity.SignRawPayloadResult, error) {
-	result, err := e.Sign(ctx, organizationID, intent)
-	if err != nil {
-		return activity.SignRawPayloadResult{}, err
-	}
-	return result.(activity.SignRawPayloadResult), nil
+	return e.unattributed().SignMessage(ctx, organizationID, intent)
 }
 
 // Summary describes what is signed, from its bytes alone.
@@ -94,9 +77,9 @@ func (p *Prepared) Readings() chains.Readings { return p.signing().Readings() }
 // Hazards returns the hazards. All of them are allowed.
 func (p *Prepared) Hazards() []chains.Hazard { return p.signing().Hazards() }
 
-// Sign signs. The result is that of the intent. With a Config.Submitter the request is
-// judged again, charged to the limits of the policy and recorded in Config.Store; a second
-// Sign is then answered from the record and charged nothing.
+// Sign signs. The result is that of the intent. The call of a user is judged again, charged
+// to the limits of the policy and recorded in Config.Store; a second Sign is then answered
+// from the record and charged nothing.
 func (p *Prepared) Sign(ctx context.Context) (activity.Result, error) {
 	return p.engine.signCall(ctx, p.call)
 }

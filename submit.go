@@ -133,6 +133,10 @@ func (e *Engine) identify(ctx context.Context, s *request.Submission, sent Signe
 		return activity.NewError(activity.ReasonRequestInvalid, "type", nil,
 			"type %s does not belong to this path, which is for %s", decoded.Type, sent.Type)
 	}
+	if decoded.Submitter != (activity.Submitter{}) {
+		return activity.NewError(activity.ReasonRequestInvalid, "submitter", nil,
+			"submitter: only the body of a call without a stamp has one: whose stamp it is says who sends this")
+	}
 	s.Operation, s.OrganizationID = request.Path(decoded.Type), decoded.OrganizationID
 	s.Request, s.Intent = decoded, decoded.Intent
 	if s.Caller, err = e.authenticate(ctx, decoded.OrganizationID, sent); err != nil {
@@ -180,7 +184,7 @@ func (e *Engine) begin(ctx context.Context, s *request.Submission) (*store.Activ
 			s.Charges.List = nil // charged with the last vote
 		}
 		begun, err := store.Acquire(ctx, e.config.Store, e.records.Claim(s.Request), e.config.Now, func(now time.Time) store.Change {
-			return s.Charges.Take(now, s.Task.Begin(now))
+			return e.records.Noted(s, s.Charges.Take(now, s.Task.Begin(now)))
 		})
 		switch {
 		case errors.Is(err, store.ErrLimit):
@@ -201,14 +205,21 @@ func (e *Engine) begin(ctx context.Context, s *request.Submission) (*store.Activ
 // a client that lost the answer can still get it, whatever limits, times and approvals
 // say now. A plain Policy is asked for each reading.
 func (e *Engine) recorded(ctx context.Context, s *request.Submission) *store.Activity {
-	if _, ok := e.config.Policy.(access.Decider); !ok || s.Caller.Stamp == nil {
+	if _, ok := e.config.Policy.(access.Decider); !ok {
 		return nil
 	}
-	found, err := e.config.Store.Find(ctx, s.Request.OrganizationID, s.Request.Fingerprint)
-	if err != nil || found.SubmittedBy != string(s.Caller.Member.Credential.ID()) {
+	claim := e.records.Claim(s.Request)
+	claim.Now = e.config.Now()
+	found, err := store.Recorded(ctx, e.config.Store, claim)
+	switch {
+	case err != nil || found == nil:
+		return nil
+	case s.Caller.Stamp == nil:
+		return found // the body names the caller
+	case found.SubmittedBy != string(s.Caller.Member.Credential.ID()):
 		return nil
 	}
-	return &found
+	return found
 }
 
 // takesRequests refuses all requests if the engine has no directory.

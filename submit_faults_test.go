@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
-	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
@@ -81,7 +80,7 @@ func TestUnrecordedResultWithheld(t *testing.T) {
 		if record != nil {
 			t.Errorf("%v: the result left", fault)
 		}
-		refused := refusal(t, err, reason, "")
+		refused := enginetest.Refusal(t, err, reason, "")
 		if strings.Contains(refused.Message, "secret-host") || strings.Contains(refused.Message, enginetest.Signed) {
 			t.Errorf("%v: the caller is told %s", fault, refused.Message)
 		}
@@ -120,8 +119,8 @@ func TestBeginError(t *testing.T) {
 	faulty := &faultyActivities{Store: memory.New(0), begin: store.ErrUnavailable}
 	f := enginetest.New(t, func(c *countersign.Config) { c.Store = faulty })
 	_, err := f.Submit(t, enginetest.Request{})
-	refusal(t, err, activity.ReasonUnavailable, "send the same body again")
-	wantSignatures(t, f, 0)
+	enginetest.Refusal(t, err, activity.ReasonUnavailable, "send the same body again")
+	f.WantSignatures(t, 0)
 }
 
 // TestKeyError checks that the lease is released and that the same body may be tried
@@ -132,7 +131,7 @@ func TestKeyError(t *testing.T) {
 	f.Signing.Before = func(context.Context) error { return fault }
 	body := f.Body(enginetest.Request{})
 	_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
-	if refused := refusal(t, err, activity.ReasonInternal, ""); strings.Contains(refused.Message, "/dev/secret") || !errors.Is(err, fault) {
+	if refused := enginetest.Refusal(t, err, activity.ReasonInternal, ""); strings.Contains(refused.Message, "/dev/secret") || !errors.Is(err, fault) {
 		t.Errorf("message %q, cause %v", refused.Message, errors.Unwrap(err))
 	}
 	f.Signing.Before = nil
@@ -168,7 +167,7 @@ func TestProofKeyError(t *testing.T) {
 	redeem := verifyBody(f, id, outbox.Code(t, id), "")
 	for _, body := range []string{f.Body(enginetest.Request{Proofs: true}), redeem} {
 		record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
-		refused := refusal(t, err, activity.ReasonUnavailable, "the proof key could not be used")
+		refused := enginetest.Refusal(t, err, activity.ReasonUnavailable, "the proof key could not be used")
 		if record != nil || strings.Contains(refused.Message, "/dev/secret") {
 			t.Errorf("record %v, message %q", record, refused.Message)
 		}
@@ -194,12 +193,12 @@ func TestOTPStoreError(t *testing.T) {
 	outbox := new(enginetest.Outbox)
 	enginetest.New(t, func(c *countersign.Config) { c.Store = lostStore{memory.New(0)} }, enginetest.WithOTP(t, outbox))
 	_, err := outbox.Service.InitOTPAuth(t.Context(), "org", "Org", activity.InitOTPAuthIntent{OTPType: "OTP_TYPE_EMAIL", Contact: "a@example.com"})
-	refused := refusal(t, err, activity.ReasonUnavailable, "the store of one-time passwords is unavailable")
+	refused := enginetest.Refusal(t, err, activity.ReasonUnavailable, "the store of one-time passwords is unavailable")
 	if outbox.Sent() != 0 || strings.Contains(refused.Message, "secret-host") {
 		t.Errorf("%d messages, the caller is told %s", outbox.Sent(), refused.Message)
 	}
 	_, err = outbox.Service.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{OTPID: "0fcd14f5-dae7-4331-82ca-ebaddd849534", OTPCode: "123456789"})
-	refusal(t, err, activity.ReasonUnavailable, "the store of one-time passwords is unavailable")
+	enginetest.Refusal(t, err, activity.ReasonUnavailable, "the store of one-time passwords is unavailable")
 }
 
 // lostStore is a store that cannot change one-time passwords.
@@ -229,7 +228,7 @@ func TestLeaseRenewal(t *testing.T) {
 		if err := <-other; err != nil {
 			t.Errorf("the one who waited: %v", err)
 		}
-		wantSignatures(t, f, 1)
+		f.WantSignatures(t, 1)
 	})
 }
 
@@ -257,7 +256,7 @@ func TestLostLease(t *testing.T) {
 		if record != nil || !errors.Is(err, store.ErrLeaseLost) {
 			t.Errorf("record %v, error %v", record, err)
 		}
-		refusal(t, err, activity.ReasonUnavailable, "")
+		enginetest.Refusal(t, err, activity.ReasonUnavailable, "")
 	})
 }
 
@@ -303,11 +302,10 @@ func TestNewRefusesSubmission(t *testing.T) {
 		change  func(*countersign.Config)
 		problem string
 	}{
-		"any time with a store that forgets": {func(c *countersign.Config) { c.AnyRequestTime = true }, "this store forgets"},
+		"any time with a store that forgets": {func(c *countersign.Config) { c.AnyRequestTime = true }, "does not forget"},
 		"proof key on P-384":                 {func(c *countersign.Config) { c.ProofSigner = wrongCurve }, "P-256"},
 		"negative age":                       {func(c *countersign.Config) { c.MaxRequestAge = -1 }, "negative"},
 		"short lease":                        {func(c *countersign.Config) { c.LeaseTTL = time.Millisecond }, "at least a second"},
-		"submitter without an id":            {func(c *countersign.Config) { c.Submitter = &access.User{Name: "ci"} }, "Config.Submitter has no ID"},
 		"log signer without a log":           {func(c *countersign.Config) { c.LogSigner = new(translog.Signer) }, "needs Config.Log"},
 	} {
 		config := f.Config
@@ -332,9 +330,9 @@ func TestNewRefusesSubmission(t *testing.T) {
 func TestWithoutDirectory(t *testing.T) {
 	f := enginetest.New(t, func(c *countersign.Config) { c.Directory = nil })
 	_, err := f.Submit(t, enginetest.Request{})
-	refusal(t, err, activity.ReasonInternal, "no Directory")
+	enginetest.Refusal(t, err, activity.ReasonInternal, "no Directory")
 	err = f.Engine.CheckRequest(t.Context(), f.APIKey.Sign(f.Body(enginetest.Request{})))
-	refusal(t, err, activity.ReasonInternal, "no Directory")
+	enginetest.Refusal(t, err, activity.ReasonInternal, "no Directory")
 	if err := f.Engine.Ready(t.Context()); err != nil {
 		t.Errorf("it could sign: %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math/big"
 	"sync"
 	"sync/atomic"
@@ -50,7 +51,11 @@ func (d *daily) Decide(ctx context.Context, asked access.Authorization) (access.
 	case d.dearer:
 		return access.Decision{Approvals: []access.Group{{Rule: "large", Count: 2}}}, nil
 	}
-	return decision, &access.LimitExceeded{Limit: "daily", Left: new(big.Int), Text: "limit daily: 0 left of 2", Frees: frees}
+	refusal := &store.LimitError{Charge: charge, Left: new(big.Int)}
+	if !frees.IsZero() {
+		refusal.RetryAfter = frees.Sub(asked.Now)
+	}
+	return decision, fmt.Errorf("%w: %w", access.ErrDenied, refusal)
 }
 
 func withDecider(d access.Decider) func(*countersign.Config) {
@@ -71,7 +76,7 @@ func TestLimitChargedOnce(t *testing.T) {
 	sent, answers := []countersign.SignedBody{next(f), next(f)}, [][]byte{}
 	for range 3 {
 		for i := range sent {
-			record := mustSubmit(t, f.Engine, sent[i])
+			record := enginetest.MustSubmit(t, f.Engine, sent[i])
 			if answer := record.AppendAnswer(nil); len(answers) < len(sent) {
 				answers = append(answers, answer)
 			} else if !bytes.Equal(answer, answers[i]) {
@@ -80,7 +85,7 @@ func TestLimitChargedOnce(t *testing.T) {
 		}
 	}
 	_, err := f.Engine.Submit(t.Context(), next(f))
-	refused := refusal(t, err, activity.ReasonLimitExceeded, "limit daily: 0 left of 2")
+	refused := enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "1 is over the 0 left of 2 in 24h0m0s")
 	if refused.RetryAfter <= 23*time.Hour || refused.RetryAfter > 24*time.Hour {
 		t.Errorf("retry after %v", refused.RetryAfter)
 	}
@@ -89,13 +94,13 @@ func TestLimitChargedOnce(t *testing.T) {
 		t.Errorf("a recorded answer, while the policy denies: %v", err)
 	}
 	_, err = f.Engine.Submit(t.Context(), next(f))
-	refusal(t, err, activity.ReasonNotAuthorized, "")
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "")
 	policy.closed.Store(false)
 	f.Clock.Advance(24 * time.Hour)
 	if _, err := f.Engine.Submit(t.Context(), next(f)); err != nil {
 		t.Errorf("a day later: %v", err)
 	}
-	wantSignatures(t, f, 3)
+	f.WantSignatures(t, 3)
 }
 
 // TestLimitOfFailedSignatures checks that a key that fails uses up no limit.
@@ -115,10 +120,10 @@ func TestLimitOfFailedSignatures(t *testing.T) {
 	}
 	away = false
 	for range 2 {
-		mustSubmit(t, f.Engine, next(f))
+		enginetest.MustSubmit(t, f.Engine, next(f))
 	}
 	_, err := f.Engine.Submit(t.Context(), next(f))
-	refusal(t, err, activity.ReasonLimitExceeded, "")
+	enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
 }
 
 // TestLimitConcurrent checks that two of 64 concurrent requests are signed.
@@ -134,7 +139,7 @@ func TestLimitConcurrent(t *testing.T) {
 				signed.Add(1)
 				return
 			}
-			refusal(t, err, activity.ReasonLimitExceeded, "")
+			enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
 		})
 	}
 	group.Wait()
@@ -148,9 +153,9 @@ func TestLimitConcurrent(t *testing.T) {
 func TestApprovalsEnforced(t *testing.T) {
 	f := enginetest.New(t, withDecider(&daily{dearer: true}))
 	for range 2 {
-		mustSubmit(t, f.Engine, next(f))
+		enginetest.MustSubmit(t, f.Engine, next(f))
 	}
 	_, err := f.Engine.Submit(t.Context(), next(f))
-	refusal(t, err, activity.ReasonNotAuthorized, "rule large needs more approvals (1 missing)")
-	wantSignatures(t, f, 2)
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "rule large needs more approvals (1 missing)")
+	f.WantSignatures(t, 2)
 }

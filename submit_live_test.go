@@ -28,13 +28,13 @@ func TestDistantTimestamps(t *testing.T) {
 	f := enginetest.New(t)
 	for _, timestamp := range []string{"9999999999999", "8999999999999", "1"} {
 		_, err := f.Engine.Submit(t.Context(), at(f, timestamp))
-		refusal(t, err, activity.ReasonInvalidTime, "timestampMs")
+		enginetest.Refusal(t, err, activity.ReasonInvalidTime, "timestampMs")
 	}
 	for _, timestamp := range []string{"11000000000000", "99999999999999", "999999999999999"} {
 		_, err := f.Engine.Submit(t.Context(), at(f, timestamp))
-		refusal(t, err, activity.ReasonRequestInvalid, "at most 13")
+		enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "at most 13")
 	}
-	wantSignatures(t, f, 0)
+	f.WantSignatures(t, 0)
 }
 
 // TestRequestWindowLimit checks that ages that would overflow are refused.
@@ -65,7 +65,7 @@ func onlyOnce(t *testing.T, f *enginetest.Fixture, body string, times int) {
 			t.Error(err)
 		}
 	}
-	wantSignatures(t, f, 1)
+	f.WantSignatures(t, 1)
 }
 
 // TestSlowPolicyDoesNotRepeat checks a body that is carried out by another call and
@@ -90,9 +90,9 @@ func TestSlowPolicyDoesNotRepeat(t *testing.T) {
 	body = f.Body(enginetest.Request{At: f.Clock.Now().Add(-59 * time.Minute)})
 	_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
 	if err != nil {
-		refusal(t, err, activity.ReasonInvalidTime, "")
+		enginetest.Refusal(t, err, activity.ReasonInvalidTime, "")
 	}
-	wantSignatures(t, f, 1)
+	f.WantSignatures(t, 1)
 }
 
 // TestSlowPolicyExpires checks that a request that was live when it arrived, but is not
@@ -106,8 +106,8 @@ func TestSlowPolicyExpires(t *testing.T) {
 		})
 	})
 	_, err := f.Submit(t, enginetest.Request{At: f.Clock.Now().Add(-59 * time.Minute)})
-	refusal(t, err, activity.ReasonInvalidTime, "expired before it was carried out")
-	wantSignatures(t, f, 0)
+	enginetest.Refusal(t, err, activity.ReasonInvalidTime, "expired before it was carried out")
+	f.WantSignatures(t, 0)
 }
 
 // TestShortSkewDoesNotRepeat checks two requests at the end of the window while signing
@@ -130,7 +130,7 @@ func TestShortSkewDoesNotRepeat(t *testing.T) {
 			})
 		}
 		group.Wait()
-		wantSignatures(t, f, 1)
+		f.WantSignatures(t, 1)
 	})
 }
 
@@ -142,10 +142,10 @@ func TestClockSetBackDoesNotRepeat(t *testing.T) {
 		body := f.Body(enginetest.Request{})
 		onlyOnce(t, f, body, 1)
 		f.Clock.Advance(step)
-		mustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{})))
+		enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{})))
 		f.Clock.Advance(-step)
 		_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
-		refusal(t, err, activity.ReasonInvalidTime, "expired before it was carried out")
+		enginetest.Refusal(t, err, activity.ReasonInvalidTime, "expired before it was carried out")
 		if n := f.Signing.Signatures.Load(); n != 2 {
 			t.Fatalf("%v back: %d signatures of two bodies", step, n)
 		}
@@ -187,7 +187,7 @@ func TestOthersSeeNoStamp(t *testing.T) {
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
 	id := issue(t, f)
 	body := verifyBody(f, id, outbox.Code(t, id), "")
-	record := mustSubmit(t, f.Engine, f.APIKey.Sign(body))
+	record := enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(body))
 	token, proof := record.Result.(activity.VerifyOTPResult).VerificationToken, record.Submitter().Signature
 	query := getBody(enginetest.Organization, record.ID)
 	for name, read := range map[string]func() (*activity.Record, error){

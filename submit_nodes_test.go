@@ -65,7 +65,7 @@ func TestTwoNodes(t *testing.T) {
 			t.Fatalf("answer %d is\n%s\nand answer 0\n%s", i, answers[i], answers[0])
 		}
 	}
-	wantSignatures(t, f, 1)
+	f.WantSignatures(t, 1)
 }
 
 // TestTakeover checks that if a node takes the lease and dies, another one waits for the
@@ -122,7 +122,7 @@ func TestSubmitAfterReopen(t *testing.T) {
 			signer = f
 			sent = f.APIKey.Sign(f.Body(enginetest.Request{At: time.UnixMilli(1)}))
 		}
-		record := mustSubmit(t, f.Engine, sent)
+		record := enginetest.MustSubmit(t, f.Engine, sent)
 		if answer := record.AppendAnswer(nil); round == 0 {
 			first = answer
 		} else if !bytes.Equal(answer, first) || f.Signing.Signatures.Load() != 0 {

@@ -27,41 +27,10 @@ func signedOf(t *testing.T, record *activity.Record) string {
 	return result.SignedTransaction
 }
 
-// refusal checks that err is a refusal with a reason, and returns it.
-func refusal(t testing.TB, err error, reason activity.Reason, message string) *activity.Error {
-	t.Helper()
-	var refused *activity.Error
-	if !errors.As(err, &refused) {
-		t.Fatalf("error %v, want %s", err, reason)
-	}
-	if refused.Reason != reason || refused.Code != reason.Code() || !strings.Contains(refused.Message, message) {
-		t.Fatalf("refused with %s: %s\nwant %s: %s (cause: %v)", refused.Reason, refused.Message, reason, message, errors.Unwrap(err))
-	}
-	return refused
-}
-
-// mustSubmit submits a request, which must not be refused.
-func mustSubmit(t testing.TB, engine *countersign.Engine, sent countersign.SignedBody) *activity.Record {
-	t.Helper()
-	record, err := engine.Submit(t.Context(), sent)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return record
-}
-
-// wantSignatures checks how many ECDSA signatures were created.
-func wantSignatures(t testing.TB, f *enginetest.Fixture, want int64) {
-	t.Helper()
-	if got := f.Signing.Signatures.Load(); got != want {
-		t.Errorf("%d signatures, want %d", got, want)
-	}
-}
-
 func TestSubmit(t *testing.T) {
 	f := enginetest.New(t)
 	body := f.Body(enginetest.Request{})
-	record := mustSubmit(t, f.Engine, f.APIKey.Sign(body))
+	record := enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(body))
 	if got := signedOf(t, record); got != enginetest.Signed {
 		t.Errorf("signed %s\nwant   %s", got, enginetest.Signed)
 	}
@@ -95,7 +64,7 @@ func TestRepeat(t *testing.T) {
 			t.Fatalf("answer %d is\n%s\nand answer 0\n%s", i, answer, answers[0])
 		}
 	}
-	wantSignatures(t, f, 1)
+	f.WantSignatures(t, 1)
 }
 
 // TestSubmitRefused checks each refusal with its code and its reason.
@@ -140,11 +109,11 @@ func TestSubmitRefused(t *testing.T) {
 			if record != nil {
 				t.Error("a refusal came with a record")
 			}
-			refusal(t, err, test.reason, test.message)
-			refusal(t, f.Engine.CheckRequest(t.Context(), test.sent), test.reason, test.message)
+			enginetest.Refusal(t, err, test.reason, test.message)
+			enginetest.Refusal(t, f.Engine.CheckRequest(t.Context(), test.sent), test.reason, test.message)
 		})
 	}
-	wantSignatures(t, f, 0)
+	f.WantSignatures(t, 0)
 }
 
 // TestCheckRequest checks that CheckRequest accepts what would be carried out, and does
@@ -157,7 +126,7 @@ func TestCheckRequest(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	wantSignatures(t, f, 0)
+	f.WantSignatures(t, 0)
 }
 
 func TestLivenessBounds(t *testing.T) {
@@ -185,7 +154,7 @@ func TestAuthenticationErrorsEqual(t *testing.T) {
 		"wrong signature":      wrong,
 	} {
 		_, err := f.Engine.Submit(t.Context(), sent)
-		refused := refusal(t, err, activity.ReasonSignatureInvalid, "")
+		refused := enginetest.Refusal(t, err, activity.ReasonSignatureInvalid, "")
 		answers[string(refused.AppendJSON(nil))] = name
 		causes[errors.Unwrap(refused).Error()] = name
 	}
@@ -202,7 +171,7 @@ func TestAuthenticationErrorsEqual(t *testing.T) {
 func TestRetention(t *testing.T) {
 	f := enginetest.New(t)
 	sent := f.APIKey.Sign(f.Body(enginetest.Request{At: f.Clock.Now().Add(5 * time.Minute)}))
-	first := mustSubmit(t, f.Engine, sent)
+	first := enginetest.MustSubmit(t, f.Engine, sent)
 	for range 64 {
 		f.Clock.Advance(time.Minute)
 		if _, err := f.Submit(t, enginetest.Request{}); err != nil { // causes a sweep
@@ -216,7 +185,7 @@ func TestRetention(t *testing.T) {
 	}
 	f.Clock.Advance(time.Minute + time.Millisecond)
 	_, err = f.Engine.Submit(t.Context(), sent)
-	refusal(t, err, activity.ReasonInvalidTime, "old")
+	enginetest.Refusal(t, err, activity.ReasonInvalidTime, "old")
 }
 
 func TestOrganizationHazards(t *testing.T) {
@@ -250,7 +219,7 @@ func (a allowing) Organization(ctx context.Context, id string) (*access.Organiza
 
 func TestAppProof(t *testing.T) {
 	f := enginetest.New(t)
-	record := mustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{Proofs: true})))
+	record := enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{Proofs: true})))
 	if len(record.AppProofs) != 1 {
 		t.Fatalf("%d proofs", len(record.AppProofs))
 	}
@@ -273,5 +242,5 @@ func TestAppProof(t *testing.T) {
 	}
 	without := enginetest.New(t, func(c *countersign.Config) { c.ProofSigner = nil })
 	_, err = without.Submit(t, enginetest.Request{Proofs: true})
-	refusal(t, err, activity.ReasonRequestInvalid, "no proof key")
+	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "no proof key")
 }

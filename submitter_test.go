@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/big"
 	"testing"
+	"time"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
@@ -29,9 +30,9 @@ func (j *judged) Decide(_ context.Context, asked access.Authorization) (access.D
 	return j.decision, j.refusal
 }
 
-// TestSubmitterOfCalls checks that calls without a stamp are judged as Config.Submitter.
-// A call that is charged to a limit is signed; one that would have to wait for votes is
-// refused, since only a request can wait.
+// TestSubmitterOfCalls checks that calls without a stamp are judged as their user. A call
+// that is charged to a limit is signed; one that would have to wait for votes is refused if
+// the directory does not know its user.
 func TestSubmitterOfCalls(t *testing.T) {
 	machine := access.User{ID: "machine", Name: "machine", Tags: []string{"agent"}}
 	for name, test := range map[string]struct {
@@ -47,27 +48,31 @@ func TestSubmitterOfCalls(t *testing.T) {
 		"without a user": {judged{decision: access.Decision{Rules: []string{"all"}}}, nil, activity.ReasonNotAuthorized},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := enginetest.New(t, func(config *countersign.Config) { config.Policy, config.Submitter = &test.policy, test.submitter })
-			calls := map[string]func() error{
+			f := enginetest.New(t, func(config *countersign.Config) { config.Policy = &test.policy })
+			var as calls = f.Engine
+			if test.submitter != nil {
+				as = f.Engine.As(*test.submitter, "")
+			}
+			signs := map[string]func() error{
 				"SignTransaction": func() error {
-					_, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, payout())
+					_, err := as.SignTransaction(t.Context(), enginetest.Organization, payout())
 					return err
 				},
 				"SignMessage": func() error {
-					_, err := f.Engine.SignMessage(t.Context(), enginetest.Organization, payload(greeting, activity.EncodingText, activity.HashKeccak256))
+					_, err := as.SignMessage(t.Context(), enginetest.Organization, payload(greeting, activity.EncodingText, activity.HashKeccak256))
 					return err
 				},
 			}
-			for call, sign := range calls {
+			for call, sign := range signs {
 				err := sign()
 				if test.reason == "" && err != nil {
 					t.Errorf("%s: %v", call, err)
 				}
 				if test.reason != "" {
-					refusal(t, err, test.reason, "")
+					enginetest.Refusal(t, err, test.reason, "")
 				}
 			}
-			if signatures := f.Signing.Signatures.Load(); (signatures == int64(len(calls))) != (test.reason == "") || test.reason != "" && signatures != 0 {
+			if signatures := f.Signing.Signatures.Load(); (signatures == int64(len(signs))) != (test.reason == "") || test.reason != "" && signatures != 0 {
 				t.Errorf("%d signatures", signatures)
 			}
 			if test.submitter != nil && test.policy.user.ID != machine.ID {
@@ -79,7 +84,5 @@ func TestSubmitterOfCalls(t *testing.T) {
 
 // ofTwo returns a charge to a limit that has room for two.
 func ofTwo() store.Charge {
-	charge := ofOne()
-	charge.Max = big.NewInt(2)
-	return charge
+	return store.Charge{Limit: "payouts-day", Subject: "all", Amount: big.NewInt(1), Max: big.NewInt(2), Window: 24 * time.Hour}
 }

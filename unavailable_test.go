@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/ballot"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store"
@@ -49,7 +50,7 @@ func TestDirectoryOutage(t *testing.T) {
 	for name, broken := range map[string][2]error{"organizations": {errOutage, nil}, "members": {nil, errOutage}} {
 		directory.organizations, directory.members = broken[0], broken[1]
 		_, err := f.Submit(t, enginetest.Request{})
-		if refused := refusal(t, err, activity.ReasonUnavailable, "try again"); !errors.Is(refused, errOutage) {
+		if refused := enginetest.Refusal(t, err, activity.ReasonUnavailable, "try again"); !errors.Is(refused, errOutage) {
 			t.Errorf("%s: the cause is not kept: %v", name, refused)
 		}
 	}
@@ -57,29 +58,30 @@ func TestDirectoryOutage(t *testing.T) {
 	_, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, activity.SignTransactionIntent{
 		Type: activity.TransactionTypeEthereum, SignWith: enginetest.Address, UnsignedTransaction: enginetest.Hazardous,
 	})
-	refusal(t, err, activity.ReasonUnavailable, "the directory of organizations cannot be read")
+	enginetest.Refusal(t, err, activity.ReasonUnavailable, "the directory of organizations cannot be read")
 }
 
 // TestSweepDuringOutage checks that a sweep leaves an activity that waits alone while
 // the directory fails, reports that, and still rejects an activity that is overdue.
 func TestSweepDuringOutage(t *testing.T) {
 	directory := &outage{}
-	b := newBallot(t, withSharedMemory, func(c *countersign.Config) {
+	b := ballot.New(t, func(c *countersign.Config) {
+		c.Store = storememory.New(0)
 		directory.Directory = c.Directory
 		c.Directory = directory
 	})
-	waiting := b.submit()
-	b.approve(b.ann, waiting)
+	waiting := b.Waiting()
+	b.Approve(b.Ann, waiting)
 	directory.organizations = errOutage
 	if err := b.Engine.Operator().ResumeWaiting(t.Context()); !errors.Is(err, errOutage) {
 		t.Errorf("resumed with %v", err)
 	}
-	if stored := b.stored(waiting); stored.Status != activity.StatusConsensusNeeded || stored.Decision.Reason != "" {
+	if stored := b.Stored(waiting); stored.Status != activity.StatusConsensusNeeded || stored.Decision.Reason != "" {
 		t.Errorf("%s: %s", stored.Status, stored.Decision.Reason)
 	}
 	b.Clock.Advance(countersign.DefaultMaxWaiting + time.Second)
-	b.resume()
-	if stored := b.stored(waiting); stored.Status != activity.StatusRejected {
+	b.Resume()
+	if stored := b.Stored(waiting); stored.Status != activity.StatusRejected {
 		t.Errorf("overdue: %s", stored.Status)
 	}
 }
@@ -88,18 +90,18 @@ func TestSweepDuringOutage(t *testing.T) {
 func TestWithoutService(t *testing.T) {
 	without := enginetest.New(t)
 	_, err := without.Engine.Submit(t.Context(), without.APIKey.Sign(initBody(without, toUser)))
-	refusal(t, err, activity.ReasonRequestInvalid, "this engine has no operation for it")
+	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "this engine has no operation for it")
 
 	keyless, outbox := new(enginetest.Outbox), new(enginetest.Outbox)
 	enginetest.New(t, func(c *countersign.Config) { c.ProofSigner = nil }, enginetest.WithOTP(t, keyless))
 	_, err = keyless.Service.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{})
-	refusal(t, err, activity.ReasonRequestInvalid, "no proof key")
+	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "no proof key")
 
 	enginetest.New(t, enginetest.WithOTP(t, outbox))
 	_, err = outbox.Service.InitOTPAuth(t.Context(), "org", "Org", activity.InitOTPAuthIntent{OTPType: "OTP_TYPE_EMAIL", Contact: "nobody"})
-	refusal(t, err, activity.ReasonInvalidEmail, "contact")
+	enginetest.Refusal(t, err, activity.ReasonInvalidEmail, "contact")
 	_, err = outbox.Service.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{ExpirationSeconds: "never"})
-	refusal(t, err, activity.ReasonRequestInvalid, "expirationSeconds")
+	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "expirationSeconds")
 
 	embedded, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: memory.New()})
 	if err != nil {
@@ -155,7 +157,7 @@ func TestGetActivityStoreError(t *testing.T) {
 	body := getBody(enginetest.Organization, "01999999-0000-7000-8000-000000000000")
 	broken.err = fmt.Errorf("%w: disk", store.ErrUnavailable)
 	_, err := f.Engine.GetActivity(t.Context(), f.APIKey.Sign(body))
-	refusal(t, err, activity.ReasonUnavailable, "")
+	enginetest.Refusal(t, err, activity.ReasonUnavailable, "")
 	broken.err, broken.data = nil, []byte("{}")
 	if record, err := f.Engine.GetActivity(t.Context(), f.APIKey.Sign(body)); err == nil || record != nil {
 		t.Errorf("%+v, %v: want an error and no record", record, err)

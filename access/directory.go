@@ -14,6 +14,7 @@ import (
 var (
 	ErrOrganizationNotFound = errors.New("countersign: no such organization")
 	ErrCredentialNotFound   = errors.New("countersign: no such credential")
+	ErrUserNotFound         = errors.New("countersign: no such user")
 )
 
 // Organization owns keys, credentials and activities. Nothing that belongs to one
@@ -38,12 +39,16 @@ type User struct {
 // Member is a credential and the user it belongs to.
 type Member struct {
 	User       User
-	Credential *stamp.Credential
+	Credential *stamp.Credential // nil for a call without a stamp
 }
 
 // May reports whether the member's credential may submit activities of a type. Some
-// types it has to name: see [activity.Type.MustBeNamed].
+// types it has to name: see [activity.Type.MustBeNamed]. A user without a credential, who
+// calls as by Engine.As, may submit the others.
 func (m *Member) May(kind activity.Type) bool {
+	if m.Credential == nil {
+		return !kind.MustBeNamed()
+	}
 	if kind.MustBeNamed() {
 		return slices.Contains(m.Credential.Activities, string(kind))
 	}
@@ -65,4 +70,12 @@ type Directory interface {
 	// one does. An expired credential is returned too: verifying the stamp checks
 	// the expiry.
 	Member(ctx context.Context, organizationID string, id stamp.ID) (*Member, error)
+}
+
+// Users is what a [Directory] may implement in addition: it finds users by their ids. A call
+// without a stamp can then wait for approvals, since its user is looked up again before it is
+// carried out.
+type Users interface {
+	// User returns a user of the organization, or ErrUserNotFound.
+	User(ctx context.Context, organizationID, userID string) (*User, error)
 }

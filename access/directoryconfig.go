@@ -68,6 +68,7 @@ type configuredDirectory map[string]*configuredOrganization
 type configuredOrganization struct {
 	organization Organization
 	members      map[stamp.ID]*Member
+	users        map[string]*User // by id
 }
 
 // EntryError is an error about one entry of a configuration, such as a list's item.
@@ -150,8 +151,8 @@ func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganizat
 	configured := &configuredOrganization{
 		organization: Organization{ID: config.ID, Name: config.Name, AllowHazards: slices.Clone(config.AllowHazards)},
 		members:      map[stamp.ID]*Member{},
+		users:        map[string]*User{},
 	}
-	ids := map[string]bool{}
 	for i := range config.Users {
 		user := &config.Users[i]
 		if user.ID == "" && user.Name == "" {
@@ -160,12 +161,12 @@ func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganizat
 		if err := user.checkNames(); err != nil {
 			return nil, entryError(item("users", i), "users[%d]: %w", i, err)
 		}
-		id := user.id(config.ID)
-		if ids[id] {
+		id := user.UserID(config.ID)
+		if configured.users[id] != nil {
 			return nil, entryError(item("users", i), "users[%d] (%s): another user has this id or, without an id, this name: list all keys of a user under one entry", i, user.Name)
 		}
-		ids[id] = true
-		if err := configured.add(User{ID: id, Name: user.Name, Tags: slices.Clone(user.Tags)}, user); err != nil {
+		configured.users[id] = &User{ID: id, Name: user.Name, Tags: slices.Clone(user.Tags)}
+		if err := configured.add(*configured.users[id], user); err != nil {
 			return nil, entryError(item("users", i), "users[%d] (%s): %w", i, user.Name, err)
 		}
 	}
@@ -195,9 +196,9 @@ func (u *UserConfig) checkNames() error {
 	return err
 }
 
-// id returns the configured id, or one derived from the organization's id and the
+// UserID returns the configured id, or one derived from the organization's id and the
 // user's name.
-func (u *UserConfig) id(organizationID string) string {
+func (u *UserConfig) UserID(organizationID string) string {
 	if u.ID != "" {
 		return u.ID
 	}
@@ -326,4 +327,14 @@ func (d configuredDirectory) Member(_ context.Context, organizationID string, id
 		}
 	}
 	return nil, ErrCredentialNotFound
+}
+
+// User implements Users.
+func (d configuredDirectory) User(_ context.Context, organizationID, userID string) (*User, error) {
+	if found, ok := d[organizationID]; ok {
+		if user, ok := found.users[userID]; ok {
+			return user, nil
+		}
+	}
+	return nil, ErrUserNotFound
 }

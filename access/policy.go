@@ -30,7 +30,8 @@ type Decider interface {
 	Policy
 
 	// Decide returns what a request that is allowed needs. Its errors are those
-	// of Authorize; a limit that would be exceeded is a *LimitExceeded.
+	// of Authorize; that of a limit that would be exceeded also wraps a
+	// *store.LimitError.
 	Decide(ctx context.Context, authorization Authorization) (Decision, error)
 }
 
@@ -142,22 +143,6 @@ const (
 	MaxWaitingOfUser         = 100
 	MaxWaitingOfOrganization = store.MaxList
 )
-
-// LimitExceeded is the refusal of a request that would exceed a limit. It wraps
-// ErrDenied.
-type LimitExceeded struct {
-	Limit string
-	Rule  string
-	Left  *big.Int  // what is left for the subject, in the smallest unit
-	Text  string    // the whole message
-	Frees time.Time // when the amount is free; zero if it never will be
-}
-
-// Error implements error.
-func (e *LimitExceeded) Error() string { return e.Text }
-
-// Unwrap returns ErrDenied.
-func (e *LimitExceeded) Unwrap() error { return ErrDenied }
 
 // Admits reports whether a vote counts in a group. submitter is a user id.
 func Admits(group *Group, vote Vote, submitter string, now time.Time) bool {

@@ -21,6 +21,8 @@ var bounds = map[string]int{
 	"timestampMs":    maxTimestampDigits,
 	"organizationId": MaxOrganizationID,
 	"activityId":     128,
+	"userId":         1024,
+	"scheme":         MaxScheme,
 
 	"fingerprint":    len("sha256:") + 64,
 	"shown":          64,

@@ -13,13 +13,14 @@ type Code int
 
 // The codes in use.
 const (
-	CodeInvalidArgument   Code = 3
-	CodeNotFound          Code = 5
-	CodePermissionDenied  Code = 7
-	CodeResourceExhausted Code = 8
-	CodeInternal          Code = 13
-	CodeUnavailable       Code = 14
-	CodeUnauthenticated   Code = 16
+	CodeInvalidArgument    Code = 3
+	CodeNotFound           Code = 5
+	CodePermissionDenied   Code = 7
+	CodeResourceExhausted  Code = 8
+	CodeFailedPrecondition Code = 9
+	CodeInternal           Code = 13
+	CodeUnavailable        Code = 14
+	CodeUnauthenticated    Code = 16
 )
 
 // Reason is a stable name for why a request was refused: the turnkeyErrorCode of the API.
@@ -42,6 +43,7 @@ const (
 	ReasonOTPInvalid                 Reason = "OTP_INVALID"
 	ReasonRateLimitExceeded          Reason = "RATE_LIMIT_EXCEEDED"
 	ReasonMaxOTPInitiated            Reason = "MAX_OTP_INITIATED"
+	ReasonConsensusNeeded            Reason = "CONSENSUS_NEEDED" // of a call without a stamp: it waits for approvals
 	ReasonUnavailable                Reason = "UNAVAILABLE"
 	ReasonInternal                   Reason = "INTERNAL"
 )
@@ -65,6 +67,7 @@ var codes = map[Reason]Code{
 	ReasonOTPInvalid:                 CodeInvalidArgument,
 	ReasonRateLimitExceeded:          CodeResourceExhausted,
 	ReasonMaxOTPInitiated:            CodeResourceExhausted,
+	ReasonConsensusNeeded:            CodeFailedPrecondition,
 	ReasonUnavailable:                CodeUnavailable,
 	ReasonInternal:                   CodeInternal,
 }
@@ -103,6 +106,16 @@ func (e *Error) Error() string { return e.Message }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.cause }
+
+// WaitingError is the cause of a refusal with [ReasonConsensusNeeded]: the call is recorded
+// and waits for approvals.
+type WaitingError struct {
+	ID          string // of the activity
+	Fingerprint Fingerprint
+}
+
+// Error names the activity.
+func (e *WaitingError) Error() string { return "activity " + e.ID + " waits for approvals" }
 
 // AppendJSON appends the error in the form of the API:
 //

@@ -13,6 +13,7 @@ type Envelope struct {
 	OrganizationID    string
 	Time              time.Time // by the client's clock; truncated to milliseconds
 	GenerateAppProofs bool
+	Submitter         Submitter // of a call without a stamp; a request with a stamp has none
 }
 
 // NewRequest returns a request with its body, for clients to stamp and send. Optional
@@ -39,11 +40,18 @@ func NewRequest(envelope Envelope, intent Intent) (*Request, error) {
 	if envelope.GenerateAppProofs {
 		body = appendRawMember(body, "generateAppProofs", "true")
 	}
+	if envelope.Submitter != (Submitter{}) {
+		submitter, err := strictjson.Marshal(envelope.Submitter)
+		if err != nil {
+			return nil, NewError(ReasonRequestInvalid, "submitter", err, "submitter: %v", err)
+		}
+		body = appendRawMember(body, "submitter", string(submitter))
+	}
 	request, err := Decode(append(body, '}'))
 	if err != nil {
 		return nil, err
 	}
-	if !reflect.DeepEqual(request.Intent, intent) || request.OrganizationID != envelope.OrganizationID {
+	if !reflect.DeepEqual(request.Intent, intent) || request.OrganizationID != envelope.OrganizationID || request.Submitter != envelope.Submitter {
 		return nil, NewError(ReasonRequestInvalid, "parameters", nil,
 			"%T: the intent does not survive encoding as JSON: it is a pointer, a text in it is not UTF-8, or a member has no JSON name", intent)
 	}

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"strings"
 	"time"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // Record is an activity: the request, its votes and its result. The answer to the request
@@ -114,8 +117,26 @@ const (
 )
 
 // SchemeLocal is the scheme of the vote of a call without a stamp, made by the process
-// that embeds the engine. Such a vote has no signature.
+// that embeds the engine, unless that says how it authenticated the user: the scheme is then
+// a text such as "CERTIFICATE dns:batcher.example". Such a vote has no signature.
 const SchemeLocal = "LOCAL"
+
+// StampScheme is what the schemes of stamps begin with.
+const StampScheme = "SIGNATURE_SCHEME_"
+
+// MaxScheme is the length of the longest scheme, in bytes.
+const MaxScheme = 300
+
+// CheckScheme refuses what cannot be the scheme of a call.
+func CheckScheme(scheme string) error {
+	if scheme == "" || len(scheme) > MaxScheme || strings.ContainsFunc(scheme, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return fmt.Errorf("authentication %q: expected 1 to %d printable ASCII characters", plaintext.Shorten(scheme, 100), MaxScheme)
+	}
+	if strings.HasPrefix(scheme, StampScheme) {
+		return fmt.Errorf("authentication %q: %s… says that a stamp was verified", scheme, StampScheme)
+	}
+	return nil
+}
 
 // Vote is a user's vote on an activity. The first is the submitter's, whose stamp is over
 // the body of the request. The others are requests of their own, which name the
@@ -128,12 +149,15 @@ type Vote struct {
 	Credential string    `json:"credential"`        // as package stamp identifies it
 	PublicKey  string    `json:"publicKey"`         // hex; for a passkey the COSE key in base64url
 	Signature  string    `json:"signature"`         // hex; for a passkey the stamp's JSON text; empty if hidden or local
-	Scheme     string    `json:"scheme"`            // SIGNATURE_SCHEME_…, or SchemeLocal
+	Scheme     string    `json:"scheme"`            // SIGNATURE_SCHEME_…, or that of a call: see SchemeLocal
 	Selection  Selection `json:"selection"`         //
 	Message    string    `json:"message,omitempty"` // the stamped body; empty in the first vote, where it is the request's
 	StampedAt  time.Time `json:"stampedAt"`         // timestampMs of the stamped body, from which its age counts
 	CreatedAt  time.Time `json:"createdAt"`         // when it was counted
 }
+
+// Stamped reports whether the vote is a stamp, and not that of a call.
+func (v *Vote) Stamped() bool { return strings.HasPrefix(v.Scheme, StampScheme) }
 
 // Submitter returns the submitter's vote, which is the first.
 func (r *Record) Submitter() *Vote { return &r.Votes[0] }
@@ -175,11 +199,11 @@ type Failure struct {
 // Decision is what a policy decided about an activity, and what descriptors said about it
 // at the time.
 type Decision struct {
-	PolicyDigest string          `json:"policyDigest,omitempty"` // lower-case hex SHA-256 of the file
-	Rules        []string        `json:"rules,omitempty"`        // that decided, in the order of the effects
-	Charges      []Charge        `json:"charges,omitempty"`      // made with the lease
-	Required     []ApprovalGroup `json:"required,omitempty"`     // when it was submitted
-	Reason       string          `json:"reason,omitempty"`       // why an activity with enough votes still waits
+	PolicyDigest string   `json:"policyDigest,omitempty"` // lower-case hex SHA-256 of the file
+	Rules        []string `json:"rules,omitempty"`        // that decided, in the order of the effects
+	Charges      []Charge `json:"charges,omitempty"`      // made with the lease
+	Required     []Group  `json:"required,omitempty"`     // when it was submitted
+	Reason       string   `json:"reason,omitempty"`       // why an activity with enough votes still waits
 
 	// Readings is the digest of what descriptors said about the transaction at the
 	// time, in lower-case hex (see chains.Readings.Digest). ReadWith has the digests of
@@ -187,15 +211,6 @@ type Decision struct {
 	// digest. Both are empty if no descriptor applied.
 	Readings string   `json:"readings,omitempty"`
 	ReadWith []string `json:"readWith,omitempty"`
-}
-
-// Groups returns the groups that were demanded.
-func (d *Decision) Groups() []Group {
-	groups := make([]Group, len(d.Required))
-	for i := range d.Required {
-		groups[i] = d.Required[i].Group
-	}
-	return groups
 }
 
 // Charge is an amount that a limit has counted for an activity.
@@ -216,12 +231,10 @@ type Group struct {
 	NotSubmitter bool          `json:"notSubmitter,omitempty"` // the submitter's own vote does not count
 	Passkey      bool          `json:"passkey,omitempty"`      // only votes by passkey count
 	Within       time.Duration `json:"within,omitempty"`       // nanoseconds that a vote counts
-}
 
-// ApprovalGroup is a group with the votes that it still needs.
-type ApprovalGroup struct {
-	Group
-	Missing int `json:"missing"` // in a review
+	// Missing is how many votes it still needs, in a review or an explanation; zero in a
+	// record.
+	Missing int `json:"missing"`
 }
 
 // WithoutStamps returns a copy of the record without the signatures of the votes for which
@@ -249,7 +262,7 @@ type Review struct {
 	Readings      string          `json:"readings"`      // JSON text of an array: what descriptors say about its calls
 	PolicyDigest  string          `json:"policyDigest"`  // of the policy at submission
 	Rules         []string        `json:"rules"`
-	Missing       []ApprovalGroup `json:"missing"` // every required group, with the number of votes it still needs
+	Missing       []Group         `json:"missing"` // every required group, with the number of votes it still needs
 	Reason        string          `json:"reason,omitempty"`
 	ExpiresAt     time.Time       `json:"expiresAt"` // when the engine rejects it
 }

@@ -21,6 +21,13 @@ func (f Fingerprint) String() string { return "sha256:" + hex.EncodeToString(f[:
 // MarshalText implements encoding.TextMarshaler with the form of String.
 func (f Fingerprint) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
+// Submitter is who makes a call without a stamp. The engine writes it into the body that it
+// records for the call; a body that was sent with a stamp must not have it.
+type Submitter struct {
+	UserID string `json:"userId"`
+	Scheme string `json:"scheme"` // see SchemeLocal
+}
+
 // Request is a submitted body that was parsed strictly and once. Finding the organization,
 // verifying the stamp and carrying out the intent all use it, so that they cannot disagree
 // on what the body says.
@@ -29,6 +36,7 @@ type Request struct {
 	TimestampMs       int64 // by the client's clock, in milliseconds since the epoch
 	OrganizationID    string
 	GenerateAppProofs bool
+	Submitter         Submitter   // of the body of a call; otherwise empty
 	Intent            Intent      // the parsed parameters; nil in a stored record
 	Body              []byte      // exactly as received: what the stamp covers
 	Fingerprint       Fingerprint // of Body
@@ -44,10 +52,10 @@ func (r *Request) Time() time.Time { return time.UnixMilli(r.TimestampMs) }
 
 // Decode parses a body:
 //
-//	{ "type": …, "timestampMs": "…", "organizationId": "…", "parameters": {…}, "generateAppProofs": … }
+//	{ "type": …, "timestampMs": "…", "organizationId": "…", "parameters": {…}, "generateAppProofs": …, "submitter": {…} }
 //
 // with members in any order. generateAppProofs is optional; some clients put it inside
-// parameters, and it is true if either is. The request keeps the body, which the caller
+// parameters, and it is true if either is. submitter is only in the body of a call. The request keeps the body, which the caller
 // must not modify afterwards. The error is an [*Error] with REQUEST_INVALID that names the
 // member.
 func Decode(body []byte) (*Request, error) {
@@ -59,6 +67,7 @@ func Decode(body []byte) (*Request, error) {
 		required("organizationId", &request.OrganizationID),
 		strictjson.Required("parameters", &request.parameters),
 		strictjson.Optional("generateAppProofs", &request.GenerateAppProofs),
+		strictjson.Optional("submitter", request.readSubmitter),
 	)
 	if err != nil {
 		return nil, refuseJSON(err)
@@ -74,6 +83,14 @@ func Decode(body []byte) (*Request, error) {
 	}
 	request.Fingerprint = sha256.Sum256(body)
 	return request, nil
+}
+
+// readSubmitter reads the submitter of a call.
+func (r *Request) readSubmitter(reader *strictjson.Reader) error {
+	return reader.Object(
+		required("userId", &r.Submitter.UserID),
+		required("scheme", &r.Submitter.Scheme),
+	)
 }
 
 func (r *Request) decodeIntent() error {

@@ -96,6 +96,31 @@ func TestRedacted(t *testing.T) {
 	}
 }
 
+// TestAnsweredVotes: a vote in an answer has what the answer shows of it, and nothing that
+// the answer claims beyond that.
+func TestAnsweredVotes(t *testing.T) {
+	at := time.Unix(1700000000, 5).UTC()
+	shown := activity.Vote{ID: "v", UserID: "u", UserName: "Ann", Selection: activity.SelectionApproved, Message: "body",
+		PublicKey: "02", Signature: "30", Scheme: "SIGNATURE_SCHEME_TK_API_P256", CreatedAt: at}
+	recorded := shown
+	recorded.Credential, recorded.StampedAt, recorded.UserSince = "api-key:02", at, at
+	record := vectors(t)["example_superset_sign_transaction.json"].record(t)
+	record.Votes = []activity.Vote{recorded}
+	var answer struct {
+		Activity struct{ Votes activity.AnsweredVotes }
+	}
+	if err := json.Unmarshal(record.AppendAnswer(nil), &answer); err != nil {
+		t.Fatal(err)
+	}
+	if votes := answer.Activity.Votes; len(votes) != 1 || votes[0] != shown {
+		t.Errorf("%+v, want %+v", votes, shown)
+	}
+	var claimed activity.AnsweredVotes
+	if err := json.Unmarshal([]byte(`[{"userId":"u","credential":"c","stampedAt":"2026-01-01T00:00:00Z","createdAt":{"seconds":"x","nanos":"0"}}]`), &claimed); err != nil || claimed[0] != (activity.Vote{UserID: "u"}) {
+		t.Errorf("%+v: %v", claimed, err)
+	}
+}
+
 // TestWithoutStamps hides the signatures of some votes in a copy.
 func TestWithoutStamps(t *testing.T) {
 	record := &activity.Record{Votes: []activity.Vote{{ID: "1", Signature: "a"}, {ID: "2", Signature: "b"}, {ID: "3", Signature: "c"}}}

@@ -3,10 +3,10 @@ package bench
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -91,13 +91,13 @@ func storeActivity(b *testing.B, s store.Store, i uint64, data []byte) {
 	var body [8]byte
 	binary.BigEndian.PutUint64(body[:], i)
 	now := time.Now()
-	claim := store.Claim{OrganizationID: "org", Fingerprint: sha256.Sum256(body[:]), LeaseTTL: time.Minute, Now: now, Size: recordSize}
+	claim := store.Claim{OrganizationID: "org", Fingerprint: sha256.Sum256(body[:]), At: now.UnixMilli(), LeaseTTL: time.Minute, Now: now, Size: recordSize}
 	begun, err := s.Begin(b.Context(), claim, nil)
 	if err != nil || begun.Lease == nil {
 		b.Error(begun, err)
 		return
 	}
-	activity := store.Activity{ID: strconv.FormatUint(i, 10), SubmittedBy: "ci", Data: data, KeepUntil: now.Add(time.Hour)}
+	activity := store.Activity{ID: fmt.Sprintf("%016d", i), SubmittedBy: "ci", Type: "SIGN", Status: "DONE", Data: data, KeepUntil: now.Add(time.Hour)}
 	if err := s.Complete(b.Context(), *begun.Lease, activity, nil); err != nil {
 		b.Error(err)
 	}

@@ -6,6 +6,7 @@ type Kind string
 // The kinds of effects.
 const (
 	KindTransfer  Kind = "transfer"  // an asset goes from one party to another
+	KindReceive   Kind = "receive"   // what the account whose assets leave gets back, at least
 	KindApprove   Kind = "approve"   // a party may take an asset later
 	KindRevoke    Kind = "revoke"    // a permission is taken back
 	KindAuthority Kind = "authority" // control of an account, contract, stake or key goes to a party
@@ -33,26 +34,33 @@ type kindRow struct {
 	// controls. A kind that hands over without spending is for the owner's own To:
 	// what another party gets is a KindTransfer.
 	hands bool
+
+	// free: a rule need not allow it, and none can: it only says what is got for the rest.
+	free bool
+
+	// sentence describes an effect of the kind.
+	sentence func(sentence) string
 }
 
 // kinds is the table of kinds, in the order of declaration. Nothing else lists kinds by
 // what holds for them.
 var kinds = []kindRow{
-	{kind: KindTransfer, spends: true, hands: true},
-	{kind: KindApprove, spends: true},
-	{kind: KindRevoke},
-	{kind: KindAuthority},
-	{kind: KindStake, spends: true},
-	{kind: KindUnstake, hands: true},
-	{kind: KindMint, hands: true},
-	{kind: KindBurn, spends: true},
-	{kind: KindCreate, spends: true},
-	{kind: KindFreeze},
-	{kind: KindSettings},
-	{kind: KindFee, spends: true},
-	{kind: KindCall},
-	{kind: KindMessage},
-	{kind: KindOTP},
+	{kind: KindTransfer, spends: true, hands: true, sentence: sentence.transfer},
+	{kind: KindReceive, hands: true, free: true, sentence: sentence.receive},
+	{kind: KindApprove, spends: true, sentence: sentence.approve},
+	{kind: KindRevoke, sentence: sentence.revoke},
+	{kind: KindAuthority, sentence: sentence.authority},
+	{kind: KindStake, spends: true, sentence: sentence.stake},
+	{kind: KindUnstake, hands: true, sentence: sentence.unstake},
+	{kind: KindMint, hands: true, sentence: sentence.mint},
+	{kind: KindBurn, spends: true, sentence: sentence.burn},
+	{kind: KindCreate, spends: true, sentence: sentence.create},
+	{kind: KindFreeze, sentence: sentence.freeze},
+	{kind: KindSettings, sentence: sentence.settings},
+	{kind: KindFee, spends: true, sentence: sentence.fee},
+	{kind: KindCall, sentence: sentence.call},
+	{kind: KindMessage, sentence: sentence.message},
+	{kind: KindOTP, sentence: sentence.otp},
 }
 
 // Kinds returns every kind, in the order of declaration.
@@ -79,3 +87,7 @@ func (k Kind) Spends() bool { return k.row().spends }
 
 // Hands reports whether effects of the kind hand their asset to the recipient.
 func (k Kind) Hands() bool { return k.row().hands }
+
+// NeedsCover reports whether a policy must allow effects of the kind that are by our
+// authorization. What is received needs no rule, and a request of it alone is not allowed.
+func (k Kind) NeedsCover() bool { return !k.row().free }

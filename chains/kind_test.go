@@ -24,7 +24,7 @@ func TestKindTable(t *testing.T) {
 	if !slices.Equal(declared, chains.Kinds()) {
 		t.Errorf("declared %v, in the table %v", declared, chains.Kinds())
 	}
-	free := []chains.Kind{chains.KindUnstake, chains.KindMint}
+	free := []chains.Kind{chains.KindReceive, chains.KindUnstake, chains.KindMint}
 	spends := []chains.Kind{chains.KindTransfer, chains.KindApprove, chains.KindStake, chains.KindBurn, chains.KindCreate, chains.KindFee}
 	for _, kind := range chains.Kinds() {
 		if kind.Hands() && !kind.Spends() != slices.Contains(free, kind) {

@@ -56,9 +56,12 @@ func (s sentence) whose() string {
 }
 
 // authorized names the other signer, unless the sentence has: a paymaster is named as the
-// one that pays. The pool of a swap is named nowhere, and pays by its own rules.
+// one that pays. The pool of a swap is named nowhere, and pays by its own rules. Who gives
+// what is received is not our affair.
 func (s sentence) authorized() string {
 	switch {
+	case s.Kind == KindReceive:
+		return ""
 	case s.Kind == KindTransfer && s.From.IsUnknown() && s.OtherSigner.IsUnknown():
 		return ""
 	case s.Kind == KindFee && s.OtherSigner.Equal(s.From) && !s.Account.IsNone():
@@ -68,30 +71,41 @@ func (s sentence) authorized() string {
 }
 
 func (s sentence) text() string {
-	switch s.Kind {
-	case KindTransfer:
-		return "send " + s.amount() + s.fromOther() + " to " + s.party(s.To)
-	case KindApprove:
-		return "allow " + s.party(s.To) + " to take " + s.amount() + s.fromOther()
-	case KindRevoke:
-		return s.revoke()
-	case KindAuthority:
-		return "give control of " + s.account() + " to " + s.party(s.To)
-	case KindStake:
-		return "stake " + s.amount() + s.toParty(", withdrawable by ")
-	case KindUnstake:
-		return "unstake " + s.amount() + s.toParty(" to ")
-	case KindMint:
-		return "mint " + s.amount() + s.toParty(" to ")
-	case KindBurn:
-		return s.burn()
-	case KindFee:
-		return "fee " + s.amount() + s.payer()
-	case KindCreate:
-		return "create " + s.created()
+	if describe := s.Kind.row().sentence; describe != nil {
+		return describe(s)
 	}
-	return s.other()
+	return "an effect of an unknown kind"
 }
+
+func (s sentence) transfer() string {
+	return "send " + s.amount() + s.fromOther() + " to " + s.party(s.To)
+}
+
+func (s sentence) receive() string {
+	text := "receive " + s.amount()
+	if !s.To.IsSigner() {
+		text += " at " + s.party(s.To)
+	}
+	return text
+}
+
+func (s sentence) approve() string {
+	return "allow " + s.party(s.To) + " to take " + s.amount() + s.fromOther()
+}
+
+func (s sentence) authority() string {
+	return "give control of " + s.account() + " to " + s.party(s.To)
+}
+
+func (s sentence) stake() string {
+	return "stake " + s.amount() + s.toParty(", withdrawable by ")
+}
+
+func (s sentence) unstake() string { return "unstake " + s.amount() + s.toParty(" to ") }
+
+func (s sentence) mint() string { return "mint " + s.amount() + s.toParty(" to ") }
+
+func (s sentence) fee() string { return "fee " + s.amount() + s.payer() }
 
 // burn says that an asset is destroyed, or left where it is.
 func (s sentence) burn() string {
@@ -101,17 +115,15 @@ func (s sentence) burn() string {
 	return "destroy " + s.amount()
 }
 
-func (s sentence) other() string {
-	switch s.Kind {
-	case KindFreeze:
-		return "freeze or thaw " + s.account()
-	case KindSettings:
-		return strings.TrimSpace("change settings of "+s.account()) + s.function()
-	case KindMessage:
-		return s.message()
-	case KindOTP:
-		return "one-time password for " + s.party(s.To)
-	}
+func (s sentence) freeze() string { return "freeze or thaw " + s.account() }
+
+func (s sentence) settings() string {
+	return strings.TrimSpace("change settings of "+s.account()) + s.function()
+}
+
+func (s sentence) otp() string { return "one-time password for " + s.party(s.To) }
+
+func (s sentence) call() string {
 	if s.Undecoded {
 		return "call " + s.party(s.To) + s.function() + s.delegate() + ": what it does is unknown, it may do anything"
 	}
@@ -175,7 +187,7 @@ func (s sentence) account() string {
 	return s.party(s.Account)
 }
 
-func (s sentence) created() string {
+func (s sentence) create() string {
 	text := "a contract or account"
 	if !s.To.IsNone() {
 		text = s.party(s.To)
@@ -186,7 +198,7 @@ func (s sentence) created() string {
 	if s.Function == InitCode {
 		text += " by the factory " + s.party(s.From)
 	}
-	return text
+	return "create " + text
 }
 
 func (s sentence) party(p Party) string {
@@ -218,6 +230,8 @@ var boundWords = map[Bound]string{BoundMost: "at most ", BoundLeast: "at least "
 func (s sentence) amount() string {
 	before := boundWords[s.Amount.Bound]
 	switch {
+	case s.Asset.NFT != nil && s.several():
+		return before + s.Amount.Value.String() + " of token number " + s.Asset.NFT.String() + " of " + s.asset()
 	case s.Asset.NFT != nil:
 		return "token number " + s.Asset.NFT.String() + " of " + s.asset()
 	case s.Amount.IsNone():
@@ -238,6 +252,15 @@ func (s sentence) amount() string {
 	}
 	return fmt.Sprintf("%s%s units of %s", before, s.Amount.Value, s.asset())
 }
+
+// several reports whether the amount of a numbered token is another than one. A number of
+// ERC-1155 or ERC-6909 can have many.
+func (s sentence) several() bool {
+	return s.Amount.Bound != BoundUnlimited && s.Amount.Value != nil && (!s.Amount.Value.IsUint64() || s.Amount.Value.Uint64() != 1)
+}
+
+// AssetText describes an asset as sentences do.
+func AssetText(asset Asset) string { return sentence{Effect{Asset: asset}, nil}.asset() }
 
 // asset returns the asset's symbol if it has one, otherwise its address.
 func (s sentence) asset() string {

@@ -3,25 +3,23 @@ package client
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
-	"time"
 
 	"github.com/countersign-dev/countersign/activity"
 )
 
 // Activity is an activity as the server answers it.
 type Activity struct {
-	ID             string              `json:"id"`
-	OrganizationID string              `json:"organizationId"`
-	Status         activity.Status     `json:"status"`
-	Type           activity.Type       `json:"type"`
-	Fingerprint    string              `json:"fingerprint"` // "sha256:" and the hex SHA-256 of the body
-	Result         Result              `json:"result"`
-	AppProofs      []activity.AppProof `json:"appProofs"`
-	Log            *activity.LogProof  `json:"log"` // nil unless the request asked for proofs and the engine keeps a log
-	Failure        *Failure            `json:"failure"`
-	Votes          []Vote              `json:"votes"` // the submitter's first
-	CreatedAt      Timestamp           `json:"createdAt"`
+	ID             string                 `json:"id"`
+	OrganizationID string                 `json:"organizationId"`
+	Status         activity.Status        `json:"status"`
+	Type           activity.Type          `json:"type"`
+	Fingerprint    string                 `json:"fingerprint"` // "sha256:" and the hex SHA-256 of the body
+	Result         Result                 `json:"result"`
+	AppProofs      []activity.AppProof    `json:"appProofs"`
+	Log            *activity.LogProof     `json:"log"` // nil unless the request asked for proofs and the engine keeps a log
+	Failure        *Failure               `json:"failure"`
+	Votes          activity.AnsweredVotes `json:"votes"` // the submitter's first
+	CreatedAt      activity.Timestamp     `json:"createdAt"`
 
 	// CanApprove and CanReject report whether such a vote by the caller would count.
 	CanApprove bool `json:"canApprove"`
@@ -47,39 +45,6 @@ type Result struct {
 	SignRawPayloads *activity.SignRawPayloadsResult `json:"signRawPayloadsResult"`
 	InitOTPAuth     *activity.InitOTPAuthResult     `json:"initOtpAuthResultV2"`
 	VerifyOTP       *activity.VerifyOTPResult       `json:"verifyOtpResult"`
-}
-
-// Vote is a user's stamp on an activity.
-type Vote struct {
-	UserID    string             `json:"userId"`
-	User      User               `json:"user"`
-	Selection activity.Selection `json:"selection"`
-	Message   string             `json:"message"` // the stamped body
-	PublicKey string             `json:"publicKey"`
-	Signature string             `json:"signature"` // empty while the stamp could still be replayed
-	Scheme    string             `json:"scheme"`
-	CreatedAt Timestamp          `json:"createdAt"`
-}
-
-// User is the user who cast a vote.
-type User struct {
-	Name string `json:"userName"`
-}
-
-// Timestamp is a time in an answer. Both members are decimal.
-type Timestamp struct {
-	Seconds string `json:"seconds"` // since the epoch
-	Nanos   string `json:"nanos"`
-}
-
-// Time returns the time, or zero if it is malformed.
-func (t Timestamp) Time() time.Time {
-	seconds, err := strconv.ParseInt(t.Seconds, 10, 64)
-	nanos, nanosErr := strconv.ParseInt(t.Nanos, 10, 64)
-	if err != nil || nanosErr != nil {
-		return time.Time{}
-	}
-	return time.Unix(seconds, nanos).UTC()
 }
 
 // Failure is the reason why an activity failed.

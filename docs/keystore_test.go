@@ -2,13 +2,16 @@ package docs_test
 
 import (
 	"context"
-	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-
-	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+	"time"
 
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
@@ -16,9 +19,9 @@ import (
 )
 
 // remote is a key service: it signs digests on secp256k1 and returns r ‖ s,
-// with s high or low.
+// with s high or low. Its errors are errTooMany, errForbidden and others.
 type remote interface {
-	Sign(ctx context.Context, keyName string, digest [32]byte) ([64]byte, error)
+	Sign(ctx context.Context, keyName string, digest [32]byte) ([]byte, error)
 }
 
 // remoteKeys is a keystore.Keystore whose secrets are in a key service.
@@ -111,74 +114,126 @@ func (k *remoteKey) SignECDSA(ctx context.Context, digest [32]byte) (signature [
 	}
 	raw, err := k.store.remote.Sign(ctx, k.name, digest)
 	if err != nil {
-		return signature, err
+		return signature, classify(ctx, err)
 	}
-	return keystore.FinishECDSA(k.info.PublicKey, digest, raw[:])
+	return keystore.FinishECDSA(k.info.PublicKey, digest, raw)
+}
+
+// classify says what a failure of the service means to the engine.
+func classify(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err() // the caller gave up
+	case errors.Is(err, errTooMany):
+		return &keystore.ThrottledError{RetryAfter: time.Second, Err: err}
+	case errors.Is(err, errForbidden):
+		return fmt.Errorf("%w: %w", keystore.ErrDenied, err)
+	case errors.Is(err, errNoKey):
+		return fmt.Errorf("%w: %w", keystore.ErrKeyNotFound, err)
+	}
+	return fmt.Errorf("%w: %w", keystore.ErrUnavailable, err)
 }
 
 // TestRemoteKeys runs the contract suite.
 func TestRemoteKeys(t *testing.T) {
+	fake := newService(t)
 	keystoretest.Run(t, keystoretest.Backend{
 		NoEd25519:       true,
 		NoSchnorr:       true,
 		RandomizedECDSA: true,
-		Open: func(t *testing.T, keys []keystoretest.Key) keystore.Keystore {
-			service := newService(t, keys)
-			store := &remoteKeys{remote: service, infos: map[string][]keystore.KeyInfo{}, keys: map[string]map[keystore.Locator]*remoteKey{}}
-			for _, key := range keys {
-				if err := store.add(key.OrganizationID, service.info(key)); err != nil {
+		Fault:           func(_ *testing.T, _ keystore.Keystore, fault keystoretest.Fault) bool { return fake.fail(fault) },
+		Own: func(t *testing.T) (keystore.Keystore, []keystoretest.Key) {
+			store := &remoteKeys{remote: fake, infos: map[string][]keystore.KeyInfo{}, keys: map[string]map[keystore.Locator]*remoteKey{}}
+			var keys []keystoretest.Key
+			for _, id := range []string{"one", "two"} {
+				info := fake.generate(t, keystoretest.Organization, id)
+				if err := store.add(keystoretest.Organization, info); err != nil {
 					t.Fatal(err)
 				}
+				keys = append(keys, keystoretest.Key{
+					OrganizationID: keystoretest.Organization, ID: id, Curve: keystore.CurveSecp256k1, PublicKey: info.PublicKey, CreatedAt: info.CreatedAt,
+				})
 			}
-			return store
+			return store, keys
 		},
 	})
 }
 
-// service stands for a key service. Whether s is high is random.
-type service map[string]keystore.Key
+// The errors of the service.
+var (
+	errTooMany   = errors.New("too many requests")
+	errForbidden = errors.New("forbidden")
+	errNoKey     = errors.New("no such key")
+	errDown      = errors.New("connection refused")
+)
 
-func newService(t *testing.T, keys []keystoretest.Key) service {
+var errorsOf = map[keystoretest.Fault]error{
+	keystoretest.Throttled: errTooMany, keystoretest.Denied: errForbidden, keystoretest.Gone: errNoKey, keystoretest.Away: errDown,
+	keystoretest.Broken: errDown, keystoretest.Nonsense: errDown,
+}
+
+// service stands for a key service.
+type service struct {
+	store *memory.Store
+	fault atomic.Value // of keystoretest.Fault
+}
+
+func newService(t *testing.T) *service {
 	t.Helper()
-	made, store := service{}, memory.New()
-	t.Cleanup(func() { _ = store.Close() })
-	for _, key := range keys {
-		if _, err := store.Add(t.Context(), key.OrganizationID, keystore.NewKey{ID: key.ID, Curve: key.Curve, Secret: key.Secret}); err != nil {
-			t.Fatal(err)
-		}
-		found, err := store.Find(t.Context(), key.OrganizationID, keystore.ByID(key.ID))
-		if err != nil {
-			t.Fatal(err)
-		}
-		made[key.OrganizationID+"/"+key.ID] = found
-	}
+	made := &service{store: memory.New()}
+	made.fault.Store(keystoretest.NoFault)
+	t.Cleanup(func() { _ = made.store.Close() })
 	return made
 }
 
-// info returns what the service knows about a key.
-func (s service) info(key keystoretest.Key) keystore.KeyInfo {
-	public := s[key.OrganizationID+"/"+key.ID].PublicKey()
-	return keystore.KeyInfo{ID: key.ID, Name: key.Name, PublicKey: public, CreatedAt: key.CreatedAt}
+// generate has the service create a key, unless it has one.
+func (s *service) generate(t *testing.T, organizationID, id string) keystore.KeyInfo {
+	t.Helper()
+	secret := sha256.Sum256([]byte(id))
+	info, err := s.store.Add(t.Context(), organizationID, keystore.NewKey{
+		ID: organizationID + "/" + id, Curve: keystore.CurveSecp256k1, Secret: secret[:], CreatedAt: time.Unix(int64(len(id)), 0),
+	})
+	if err != nil && !errors.Is(err, keystore.ErrKeyExists) {
+		t.Fatal(err)
+	}
+	info.ID = id
+	return info
 }
 
-func (s service) Sign(ctx context.Context, keyName string, digest [32]byte) (signature [64]byte, err error) {
-	signer, err := keystore.AsECDSA(s[keyName])
-	if err != nil {
-		return signature, err
+func (s *service) fail(fault keystoretest.Fault) bool {
+	s.fault.Store(fault)
+	return true
+}
+
+func (s *service) Sign(ctx context.Context, keyName string, digest [32]byte) ([]byte, error) {
+	fault := s.fault.Load().(keystoretest.Fault)
+	if fault == keystoretest.Slow {
+		<-ctx.Done()
+		return nil, ctx.Err()
 	}
-	made, err := signer.SignECDSA(ctx, digest)
-	if err != nil {
-		return signature, err
+	if err := errorsOf[fault]; err != nil {
+		return nil, err
 	}
-	copy(signature[:], made[:64])
-	coin := make([]byte, 1)
-	if _, err := rand.Read(coin); err != nil {
-		return signature, err
+	organizationID, _, _ := strings.Cut(keyName, "/")
+	signWith := func(id string, digest [32]byte) []byte {
+		key, err := s.store.Find(ctx, organizationID, keystore.ByID(organizationID+"/"+id))
+		if err != nil {
+			return nil
+		}
+		signature, err := key.(keystore.ECDSASigner).SignECDSA(context.WithoutCancel(ctx), digest)
+		if err != nil {
+			return nil
+		}
+		return signature[:64]
 	}
-	if coin[0]&1 == 1 {
-		var high secp256k1.ModNScalar
-		high.SetByteSlice(signature[32:])
-		high.Negate().PutBytesUnchecked(signature[32:])
+	_, id, _ := strings.Cut(keyName, "/")
+	other := map[string]string{"one": "two", "two": "one"}[id]
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	return signature, nil
+	return fault.Alter(keystoretest.Answer{
+		Signature: signWith(id, digest),
+		OtherKey:  func() []byte { return signWith(other, digest) },
+		OtherText: func() []byte { return signWith(id, [32]byte{9}) },
+	}), nil
 }

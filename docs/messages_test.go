@@ -48,16 +48,16 @@ func TestMessagesPage(t *testing.T) {
 var cowMembers = []struct{ name, kind, value, robbed string }{
 	{"sellToken", "address", "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"},
 	{"buyToken", "address", "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2", "0x1111111111111111111111111111111111111111"},
-	{"receiver", "address", "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", "0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af"},
+	{"receiver", "address", "0x0000000000000000000000000000000000000000", "0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af"},
 	{"sellAmount", "uint256", "999000000", "1000000000"},
 	{"buyAmount", "uint256", "100000000000000000", "1"},
 	{"validTo", "uint32", "1795700000", "4294967295"},
 	{"appData", "bytes32", "0x" + strings.Repeat("0", 64), ""},
 	{"feeAmount", "uint256", "0", "999000000"},
-	{"kind", "string", "sell", "buy"},
-	{"partiallyFillable", "bool", "false", "true"},
-	{"sellTokenBalance", "string", "erc20", "internal"},
-	{"buyTokenBalance", "string", "erc20", "internal"},
+	{"kind", "string", "sell", "give"},
+	{"partiallyFillable", "bool", "false", ""},
+	{"sellTokenBalance", "string", "erc20", "vault"},
+	{"buyTokenBalance", "string", "erc20", "external"},
 }
 
 // cowOrder returns an order with one member replaced, in a domain with a chain and a

@@ -68,7 +68,7 @@ func (r Reader) Read(payload string, encoding activity.Encoding, hash activity.H
 // typed reads typed data, whose fees are bounded by the limits of the chain.
 func (r Reader) typed(text []byte) (chains.Transaction, error) {
 	chain, _ := r.Chain(ethereum.Name).(ethereum.Chain) // the default limits for a chain of the embedder's
-	return structures.Reader{Now: r.Now(), Chain: chain}.Parse(text)
+	return structures.Reader{Now: r.Now(), MaxFee: chain.MaxFee()}.Parse(text)
 }
 
 func decode(payload string, encoding activity.Encoding) ([]byte, error) {

@@ -10,7 +10,7 @@
 //	countersign_request_duration_seconds{operation}          histogram of whole requests
 //	countersign_perform_duration_seconds{operation}          histogram of signing or delivering only
 //
-// and the ones that Describe, WatchKeys, WatchReady and WatchLogs add.
+// and the ones that Describe, WatchKeys, WatchReady, WatchLogs and ObserveService add.
 //
 // The outcome is completed, waiting (for approvals), repeated (answered from the record),
 // or the reason of the refusal. The operation is unknown if the request did not say, or
@@ -29,6 +29,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
 // Metrics is a countersign.Observer with a registry of its own.
@@ -37,6 +38,8 @@ type Metrics struct {
 	requests  *prometheus.CounterVec
 	durations *prometheus.HistogramVec
 	performed *prometheus.HistogramVec
+	calls     *prometheus.CounterVec   // to key services
+	latencies *prometheus.HistogramVec // of those calls
 }
 
 var _ countersign.Observer = (*Metrics)(nil)
@@ -58,8 +61,14 @@ func New() *Metrics {
 			Name: "countersign_perform_duration_seconds", Help: "Duration of signing, or of delivering a one-time password.", Buckets: buckets,
 		}, []string{"operation"}),
 	}
+	m.calls = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "countersign_service_calls_total", Help: "Calls to key services by service, operation and outcome.",
+	}, []string{"service", "operation", "outcome"})
+	m.latencies = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "countersign_service_call_duration_seconds", Help: "Duration of calls to key services.", Buckets: buckets,
+	}, []string{"service", "operation"})
 	m.begin()
-	m.registry.MustRegister(m.requests, m.durations, m.performed,
+	m.registry.MustRegister(m.requests, m.durations, m.performed, m.calls, m.latencies,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -189,6 +198,18 @@ func (m *Metrics) WatchLogs(conflicts func() int, failures func() uint64) {
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "countersign_log_memory_write_failures_total", Help: "How often the memory of the logs could not be written; the log has the cause.",
 	}, func() float64 { return float64(failures()) }))
+}
+
+// ObserveService is remote.Options.Observe of the keys in key services. It adds
+//
+//	countersign_service_calls_total{service,operation,outcome}       counter
+//	countersign_service_call_duration_seconds{service,operation}     histogram
+//
+// The service is the scheme of its URIs, the operation sign or check, and the outcome one of
+// remote.Outcomes.
+func (m *Metrics) ObserveService(seen remote.Observation) {
+	m.calls.WithLabelValues(seen.Service, seen.Operation, string(seen.Outcome)).Inc()
+	m.latencies.WithLabelValues(seen.Service, seen.Operation).Observe(seen.Duration.Seconds())
 }
 
 // Handler serves the metrics.

@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore/remote"
 	"github.com/countersign-dev/countersign/metrics"
 )
 
@@ -63,6 +64,12 @@ var events = map[string]struct {
 	"CountersignUnavailable": {
 		each:    func(w *watched) { w.refuse("sign_transaction", "UNAVAILABLE") },
 		scrapes: 24, labels: map[string]string{"operation": "sign_transaction", "outcome": "UNAVAILABLE"},
+	},
+	"CountersignKeyService": {
+		each: func(w *watched) {
+			w.ObserveService(remote.Observation{Service: "awskms", Operation: "sign", Outcome: remote.Denied, Duration: 1})
+		},
+		scrapes: 28, labels: map[string]string{"service": "awskms", "outcome": string(remote.Denied)},
 	},
 	"CountersignRefusedByPolicy": {
 		once:    func(w *watched) { w.refuse("sign_transaction", "HAZARD_NOT_ALLOWED") },

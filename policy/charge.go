@@ -25,9 +25,9 @@ func (c *cover) charge(charge store.Charge) {
 	c.decision.Charges = append(c.decision.Charges, charge)
 }
 
-// charges returns what the limits of a rule count for an effect, or the limit that the
-// effect would exceed.
-func (c *cover) charges(r *rule, effect *effectView) ([]store.Charge, *access.LimitExceeded, error) {
+// charges returns what the limits of a rule count for an effect, or the refusal of a limit
+// that the effect would exceed.
+func (c *cover) charges(r *rule, effect *effectView) ([]store.Charge, *Denial, error) {
 	if effect.Change {
 		return nil, nil, nil // nothing is spent
 	}
@@ -36,12 +36,12 @@ func (c *cover) charges(r *rule, effect *effectView) ([]store.Charge, *access.Li
 		subject, over, why := c.countable(limit, effect)
 		switch text := fmt.Sprintf("limit %s of rule %s cannot count %s: %s", limit.name, r.name, describe(effect), why); {
 		case over:
-			return nil, &access.LimitExceeded{Limit: limit.name, Rule: r.name, Text: text}, nil
+			return nil, exceeds(r, effect, text, &store.LimitError{Charge: store.Charge{Limit: limit.name}}), nil
 		case why != "":
 			return nil, nil, &uncountableError{text}
 		}
 		charge := store.Charge{Limit: limit.name, Subject: subject, Amount: effect.Amount.Value, Max: limit.max, Window: limit.window}
-		exceeded, err := c.exceeds(r, limit, charge)
+		exceeded, err := c.limited(r, limit, effect, charge)
 		if exceeded != nil || err != nil {
 			return nil, exceeded, err
 		}
@@ -120,9 +120,14 @@ func single(keys []access.SigningKey, of func(*access.SigningKey) string) string
 	return value
 }
 
-// exceeds returns a non-nil LimitExceeded if the charge exceeds the limit, given what was
-// spent and what the request already charges.
-func (c *cover) exceeds(r *rule, limit *limit, charge store.Charge) (*access.LimitExceeded, error) {
+// exceeds returns the refusal of a rule's limit.
+func exceeds(r *rule, effect *effectView, text string, limit *store.LimitError) *Denial {
+	return &Denial{Rule: r.name, Effect: effect.index, Text: text, Cause: limit}
+}
+
+// limited returns a refusal if the charge exceeds the limit, given what was spent and what
+// the request already charges.
+func (c *cover) limited(r *rule, limit *limit, effect *effectView, charge store.Charge) (*Denial, error) {
 	spent, frees, err := c.spent(charge)
 	if err != nil {
 		return nil, err
@@ -138,11 +143,13 @@ func (c *cover) exceeds(r *rule, limit *limit, charge store.Charge) (*access.Lim
 	if left.Sign() < 0 {
 		left.SetInt64(0)
 	}
-	return &access.LimitExceeded{
-		Limit: limit.name, Rule: r.name, Left: left, Frees: frees,
-		Text: fmt.Sprintf("limit %s of rule %s: %s is requested, %s of %s is left within %s", limit.name, r.name,
-			limit.asset.amount(charge.Amount), limit.asset.decimal(left), limit.asset.amount(limit.max), shortDuration(limit.window)),
-	}, nil
+	text := fmt.Sprintf("limit %s of rule %s: %s is requested, %s of %s is left within %s", limit.name, r.name,
+		limit.asset.amount(charge.Amount), limit.asset.decimal(left), limit.asset.amount(limit.max), shortDuration(limit.window))
+	refusal := &store.LimitError{Charge: charge, Left: left}
+	if !frees.IsZero() {
+		refusal.RetryAfter = max(0, frees.Sub(c.evaluation.request.Now))
+	}
+	return exceeds(r, effect, text, refusal), nil
 }
 
 // shortDuration formats a duration as a file has it, such as 24h or 90m.

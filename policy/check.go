@@ -9,12 +9,13 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/source"
 	"github.com/countersign-dev/countersign/internal/syntax"
 )
 
 // checkRule refuses a rule that makes no sense, and warns of one that likely allows
 // more than intended.
-func (c *compiler) checkRule(r *rule, n node) {
+func (c *compiler) checkRule(r *rule, n source.Node) {
 	for _, other := range c.file.rules {
 		if other.name == r.name {
 			n.Fail("another rule has this name")
@@ -37,7 +38,7 @@ func (c *compiler) checkRule(r *rule, n node) {
 
 // checkDetails requires an on in a rule that uses the details of a chain. Without one, a
 // deny would be an error on every other chain, or silently skipped.
-func (c *compiler) checkDetails(r *rule, n node) {
+func (c *compiler) checkDetails(r *rule, n source.Node) {
 	if r.when == nil {
 		return
 	}
@@ -57,7 +58,7 @@ func (c *compiler) checkDetails(r *rule, n node) {
 }
 
 // checkScope refuses a condition that contradicts the rule's scope.
-func (c *compiler) checkScope(r *rule, n node) {
+func (c *compiler) checkScope(r *rule, n source.Node) {
 	if r.when == nil {
 		return
 	}
@@ -74,7 +75,7 @@ func (c *compiler) checkScope(r *rule, n node) {
 	}
 }
 
-func (c *compiler) checkConstant(r *rule, n node, value bool) {
+func (c *compiler) checkConstant(r *rule, n source.Node, value bool) {
 	switch {
 	case !value:
 		n.Fail("when is never true: this rule can never match")
@@ -114,7 +115,7 @@ func kindsText(kinds []chains.Kind) string {
 }
 
 // checkLimitSubjects refuses limits that cannot count the rule's effects.
-func (c *compiler) checkLimitSubjects(r *rule, n node) {
+func (c *compiler) checkLimitSubjects(r *rule, n source.Node) {
 	for _, limit := range r.limits {
 		if limit.per == "to" && (r.when == nil || !restrictsRecipient(r.when.expr())) {
 			n.Fail("limit %s is counted per recipient, and a thief can use any number of recipients: require 'effect.to in' a list in when", limit.name)
@@ -144,7 +145,7 @@ func restrictsRecipient(e ast.Expr) bool {
 }
 
 // lintAllow warns of allows that allow more than it seems.
-func (c *compiler) lintAllow(r *rule, n node) {
+func (c *compiler) lintAllow(r *rule, n source.Node) {
 	warn := func(message string) { c.problems.Warn(n.Place(), r.name, "%s", message) }
 	if r.request {
 		warn("this allows whole activities, with all their effects: name the kinds of effects instead if you can")
@@ -171,17 +172,31 @@ func (x *expression) selects(name string) bool {
 	return selected
 }
 
-// existsOverEffects reports whether the condition uses effects.exists.
+// existsOverEffects reports whether the condition uses effects.exists, other than for what is
+// received.
 func (x *expression) existsOverEffects() bool {
 	if x == nil {
 		return false
 	}
 	for _, macro := range x.checked.NativeRep().SourceInfo().MacroCalls() {
-		if syntax.IsCall(macro, "exists") && macro.AsCall().Target().AsIdent() == "effects" {
+		if syntax.IsCall(macro, "exists") && macro.AsCall().Target().AsIdent() == "effects" && !requiresReceived(macro) {
 			return true
 		}
 	}
 	return false
+}
+
+// requiresReceived reports whether a condition is about effects of a kind that no rule covers.
+func requiresReceived(e ast.Expr) (found bool) {
+	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
+		if syntax.IsCall(e, "_==_") {
+			for _, side := range e.AsCall().Args() {
+				text, ok := side.AsLiteral().(types.String)
+				found = found || ok && text == types.String(chains.KindReceive)
+			}
+		}
+	}))
+	return found
 }
 
 // finish checks what needs the whole file, and groups the rules.
@@ -193,11 +208,11 @@ func (c *compiler) finish() {
 		}
 	}
 	if worst := c.file.cost * chains.MaxEffects; worst > maxFileCost {
-		c.problems.Add(place{Line: 1, Column: 1}, "", "the conditions of this file cost up to %d steps for one request, at most %d are allowed", worst, maxFileCost)
+		c.problems.Add(source.FileStart, "", "the conditions of this file cost up to %d steps for one request, at most %d are allowed", worst, maxFileCost)
 	}
 	c.checkUnused()
 	if !slices.ContainsFunc(c.file.rules, func(r *rule) bool { return !r.deny }) && len(c.file.rules) > 0 {
-		c.problems.Warn(place{Line: 1, Column: 1}, "", "no rule allows anything")
+		c.problems.Warn(source.FileStart, "", "no rule allows anything")
 	}
 	c.file.groups = newGroups(c.file.rules)
 }
@@ -247,7 +262,7 @@ func (c *compiler) rephrase(message string) string {
 		if slices.Contains(known, name) {
 			return name + " is not a function"
 		}
-		return meant(fmt.Sprintf("there is no %s here", shorten(name)), name, known)
+		return source.Meant(fmt.Sprintf("there is no %s here", shorten(name)), name, known)
 	}
 	if name, ok := between(message, "undefined field '", "'"); ok {
 		return noField(name)
@@ -275,7 +290,7 @@ func noField(name string) string {
 		return message + ": " + slices.Min(owners) + " has one"
 	}
 	slices.Sort(names)
-	return meant(message, name, names)
+	return source.Meant(message, name, names)
 }
 
 // between returns the text between two marks.

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/policy"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // TestEveryHazard: a rule covers an effect exactly if it lists the effect's hazards and
@@ -290,8 +291,9 @@ func TestUncountable(t *testing.T) {
 	}
 	for _, amount := range []chains.Quantity{chains.UnknownQuantity(), chains.Unlimited(big.NewInt(1)), chains.All(), chains.AtLeast(big.NewInt(1))} {
 		_, err := load(t, rule("")).Decide(t.Context(), ask(tokens(t, treasury, amount)))
-		exceeded, ok := errors.AsType[*access.LimitExceeded](err)
-		if !ok || exceeded.Limit != "day" || exceeded.Rule != "pays" || !strings.HasSuffix(exceeded.Text, "its amount is not bounded") {
+		denial, _ := errors.AsType[*policy.Denial](err)
+		exceeded, ok := errors.AsType[*store.LimitError](err)
+		if !ok || exceeded.Charge.Limit != "day" || denial.Rule != "pays" || !strings.HasSuffix(denial.Text, "its amount is not bounded") {
 			t.Errorf("%v: %+v", amount, err)
 		}
 		fewer := "  - {name: fewer, allow: transfer, when: effect.to in treasury, approvals: [{count: 1, tag: a}, {count: 1, tag: b}]}\n"

@@ -56,7 +56,9 @@ func (c *cover) decide() (access.Decision, error) {
 	}
 	covered, err := c.all(func(effect *effectView) bool { return f.needsCover(e, effect) })
 	if covered == 0 && err == nil { // nothing but change: then that needs an allow
-		covered, err = c.all(func(effect *effectView) bool { return effect.Change && effect.By != chains.ByOther })
+		covered, err = c.all(func(effect *effectView) bool {
+			return effect.Change && effect.By != chains.ByOther && effect.Kind.NeedsCover()
+		})
 	}
 	if err != nil {
 		return access.Decision{}, err
@@ -121,14 +123,15 @@ func (r *rule) denies(e *evaluation, effect *effectView) error {
 }
 
 // judges reports whether a rule is about an effect of its kinds: those by our
-// authorization except change and, with others, those by other signatures.
+// authorization except change and, with others, those by other signatures. A deny is about
+// what is received too.
 func (r *rule) judges(effect *effectView) bool {
-	return effect.judged() || r.others && effect.By == chains.ByOther
+	return effect.judged() || r.deny && !effect.Kind.NeedsCover() || r.others && effect.By == chains.ByOther
 }
 
 // needsCover reports whether an allow must cover the effect: if it is by our
 // authorization and not change, or if it is by another signature and an allow of its
 // kind has others.
 func (f *File) needsCover(e *evaluation, effect *effectView) bool {
-	return effect.judged() || slices.ContainsFunc(f.groups.allows[scope{e.chain, effect.Kind}], func(r *rule) bool { return r.judges(effect) })
+	return effect.judged() || effect.Kind.NeedsCover() && slices.ContainsFunc(f.groups.allows[scope{e.chain, effect.Kind}], func(r *rule) bool { return r.judges(effect) })
 }

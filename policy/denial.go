@@ -8,19 +8,24 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Denial is the error of a request that is refused. It wraps [access.ErrDenied].
+// Denial is the error of a request that is refused. It wraps [access.ErrDenied] and its cause.
 type Denial struct {
 	Rule   string // the rule that denies, or whose condition failed; empty if no rule covers an effect
 	Effect int    // index of the refused effect; -1 for the whole request
 	Text   string
-	Cause  error // the error of a condition that failed
+	Cause  error // the error of a condition that failed, or the *[store.LimitError] of a limit that would be exceeded
 }
 
 // Error implements error.
 func (d *Denial) Error() string { return d.Text }
 
-// Unwrap returns [access.ErrDenied].
-func (d *Denial) Unwrap() error { return access.ErrDenied }
+// Unwrap returns [access.ErrDenied] and the cause.
+func (d *Denial) Unwrap() []error {
+	if d.Cause == nil {
+		return []error{access.ErrDenied}
+	}
+	return []error{access.ErrDenied, d.Cause}
+}
 
 // describe names an effect in a refusal; nil is the request.
 func describe(effect *effectView) string {
@@ -50,8 +55,8 @@ type missed struct {
 	hazard string   // the first hazard that a rule does not list, as a sentence
 	cause  error    // the first error of a condition
 	rule   string   // the rule of hazard or cause
-	limit  *access.LimitExceeded
-	votes  int // how many votes later rules must need, once a limit was exceeded
+	limit  *Denial  // by the first limit that would be exceeded
+	votes  int      // how many votes later rules must need, once a limit was exceeded
 }
 
 func (m *missed) considered(r *rule) { m.names = append(m.names, r.name) }
@@ -78,7 +83,7 @@ func hazardText(hazard chains.Hazard) string {
 	return fmt.Sprintf("%s %s (%s)", whose, hazard.Name, hazard.Detail)
 }
 
-func (m *missed) exceeded(r *rule, exceeded *access.LimitExceeded) {
+func (m *missed) exceeded(r *rule, exceeded *Denial) {
 	if m.limit == nil {
 		m.limit = exceeded
 	}

@@ -116,8 +116,11 @@ func (e *effectView) counted() bool {
 	return e.Kind.Spends() && e.judged() && !e.Amount.IsNone()
 }
 
-// judged reports whether the effect is by our authorization and not change.
-func (e *effectView) judged() bool { return e.By != chains.ByOther && !e.Change }
+// judged reports whether the effect is by our authorization, and neither change nor of a kind
+// that needs no allow.
+func (e *effectView) judged() bool {
+	return e.By != chains.ByOther && !e.Change && e.Kind.NeedsCover()
+}
 
 // total returns the sum that the request spends of an asset.
 func (e *evaluation) total(of *asset) ref.Val {

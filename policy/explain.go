@@ -16,7 +16,6 @@ import (
 	"cel.dev/cel-go/parser"
 
 	"github.com/countersign-dev/countersign/access"
-	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/syntax"
 	"github.com/countersign-dev/countersign/store"
@@ -24,14 +23,14 @@ import (
 
 // Explanation is a decision with its reasons.
 type Explanation struct {
-	Decision  string                   `json:"decision"`       // allow, approvals or deny
-	Rule      string                   `json:"rule,omitempty"` // that denies, or that allows the first effect
-	Refusal   string                   `json:"refusal,omitempty"`
-	Effects   []ExplainedEffect        `json:"effects"`
-	Rules     []Answer                 `json:"rules"`
-	Approvals []activity.ApprovalGroup `json:"approvals,omitempty"` // with the number of missing votes
-	Charges   []Charge                 `json:"charges,omitempty"`
-	Digest    string                   `json:"digest"`
+	Decision  string            `json:"decision"`       // allow, approvals or deny
+	Rule      string            `json:"rule,omitempty"` // that denies, or that allows the first effect
+	Refusal   string            `json:"refusal,omitempty"`
+	Effects   []ExplainedEffect `json:"effects"`
+	Rules     []Answer          `json:"rules"`
+	Approvals []access.Group    `json:"approvals,omitempty"` // with the number of missing votes
+	Charges   []Charge          `json:"charges,omitempty"`
+	Digest    string            `json:"digest"`
 }
 
 // ExplainedEffect is an effect and the rule that allows it.
@@ -85,7 +84,7 @@ func (f *File) ExplainNamed(ctx context.Context, request access.Authorization, n
 	if err != nil && !errors.Is(err, access.ErrDenied) {
 		return nil, err
 	}
-	x := &Explanation{Decision: expectAllow, Approvals: approvalGroups(&request, decision.Approvals), Digest: f.DigestText()}
+	x := &Explanation{Decision: expectAllow, Approvals: missingVotes(&request, decision.Approvals), Digest: f.DigestText()}
 	for _, charge := range decision.Charges {
 		x.Charges = append(x.Charges, f.chargeText(charge))
 	}
@@ -110,16 +109,13 @@ func (f *File) chargeText(charge store.Charge) Charge {
 	return Charge{Limit: charge.Limit, Subject: charge.Subject, Amount: asset.decimal(charge.Amount), Max: asset.decimal(charge.Max)}
 }
 
-// approvalGroups returns groups as in a record, with the number of missing votes.
-func approvalGroups(request *access.Authorization, groups []access.Group) []activity.ApprovalGroup {
-	var recorded []activity.ApprovalGroup
+// missingVotes returns the groups with the number of votes that they still need.
+func missingVotes(request *access.Authorization, groups []access.Group) []access.Group {
+	groups = slices.Clone(groups)
 	for i := range groups {
-		group := &groups[i]
-		recorded = append(recorded, activity.ApprovalGroup{
-			Group: *group, Missing: access.Missing(group, request.Votes, request.User.ID, request.Now),
-		})
+		groups[i].Missing = access.Missing(&groups[i], request.Votes, request.User.ID, request.Now)
 	}
-	return recorded
+	return groups
 }
 
 // denyingRule returns the deny that a refusal comes from; empty if no rule allows.

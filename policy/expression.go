@@ -8,6 +8,7 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/interpreter"
+	"github.com/countersign-dev/countersign/internal/source"
 )
 
 // expression is a compiled condition. It is safe for concurrent use.
@@ -41,17 +42,15 @@ func (x *expression) holds(e *evaluation) (bool, error) {
 
 // compile compiles a condition and checks everything that does not depend on a request.
 // It adds problems with their place in the file.
-func (c *compiler) compile(source node, what string) *expression {
-	text := source.Text(what)
-	report := func(line, column int, message string) {
-		c.problems.Add(source.TextPlace(line, column), source.Rule, "%s", message)
-	}
+func (c *compiler) compile(n source.Node, what string) *expression {
+	text := n.Text(what)
+	report := n.FailText
 	switch {
 	case len(text) > maxExpression:
-		source.Fail("%s: %d bytes, at most %d are allowed", what, len(text), maxExpression)
+		n.Fail("%s: %d bytes, at most %d are allowed", what, len(text), maxExpression)
 		return nil
 	case strings.TrimSpace(text) == "":
-		source.Fail("%s is empty", what)
+		n.Fail("%s is empty", what)
 		return nil
 	}
 	parsed, issues := c.env.Parse(text)

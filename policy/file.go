@@ -16,10 +16,17 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/source"
 )
 
 // Schema is the version of the file's form.
 const Schema = "countersign.policy/1"
+
+// Problem is an error or a likely mistake in a file.
+type Problem = source.Problem
+
+// Error has all problems of a file that does not load, and shows each with its line.
+type Error = source.Error
 
 // File is a policy read from a file. It is immutable and safe for concurrent use.
 type File struct {
@@ -57,7 +64,7 @@ type rule struct {
 // limit bounds how much of an asset may be spent within a window.
 type limit struct {
 	name   string
-	place  place
+	place  source.Place
 	asset  *asset
 	max    *big.Int
 	window time.Duration
@@ -88,8 +95,8 @@ type Options struct {
 // the file system.
 func Load(path string, options Options) (*File, error) {
 	info, err := os.Stat(path)
-	if err == nil && info.Size() > maxFileBytes {
-		return nil, fmt.Errorf("%s: %d bytes, a policy has at most %d", path, info.Size(), maxFileBytes)
+	if err == nil && info.Size() > source.MaxFileBytes {
+		return nil, fmt.Errorf("%s: %d bytes, a policy has at most %d", path, info.Size(), source.MaxFileBytes)
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -106,7 +113,7 @@ func Parse(name string, content []byte, options Options) (*File, error) {
 	options.Names = options.Names.once()
 	c := &compiler{
 		file:    &File{name: name, digest: sha256.Sum256(content), limits: map[string]*limit{}, lines: strings.Split(string(content), "\n")},
-		options: options, problems: new(problems), lists: map[string]*list{}, assets: map[string]*asset{}, assetNames: map[string]string{},
+		options: options, problems: new(source.Report), lists: map[string]*list{}, assets: map[string]*asset{}, assetNames: map[string]string{},
 	}
 	c.read(content)
 	c.finish()
@@ -122,7 +129,7 @@ func Parse(name string, content []byte, options Options) (*File, error) {
 	for _, name := range sortedKeys(c.assets) {
 		c.file.assets = append(c.file.assets, c.assets[name])
 	}
-	c.file.warnings, c.file.tests, c.file.names = c.sorted(), len(c.tests), options.Names
+	c.file.warnings, c.file.tests, c.file.names = c.problems.Sorted(), len(c.tests), options.Names
 	return c.file, nil
 }
 
@@ -130,7 +137,7 @@ func Parse(name string, content []byte, options Options) (*File, error) {
 type compiler struct {
 	file       *File
 	options    Options
-	problems   *problems
+	problems   *source.Report
 	env        *cel.Env
 	lists      map[string]*list
 	assets     map[string]*asset
@@ -140,18 +147,7 @@ type compiler struct {
 	tests      []*fileTest
 }
 
-func (c *compiler) failure() *Error {
-	return &Error{Name: c.file.name, Problems: c.sorted(), lines: c.file.lines}
-}
-
-// sorted returns the problems by place, errors before warnings.
-func (c *compiler) sorted() []Problem {
-	sorted := make([]Problem, 0, len(c.problems.List))
-	for _, problem := range c.problems.Sorted() {
-		sorted = append(sorted, Problem(problem))
-	}
-	return sorted
-}
+func (c *compiler) failure() error { return c.problems.Failure(c.file.name, c.file.lines) }
 
 // Name returns the name that the file was loaded under.
 func (f *File) Name() string { return f.name }
@@ -166,7 +162,7 @@ func (f *File) DigestText() string { return hex.EncodeToString(f.digest[:]) }
 func (f *File) Warnings() []Problem { return slices.Clone(f.warnings) }
 
 // RenderProblem formats a problem of the file with its place, its line and a caret.
-func (f *File) RenderProblem(problem Problem) string { return render(f.name, f.lines, &problem) }
+func (f *File) RenderProblem(problem Problem) string { return source.Render(f.name, f.lines, &problem) }
 
 // Rules returns the names of the rules, in file order.
 func (f *File) Rules() []string {

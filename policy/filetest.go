@@ -16,11 +16,12 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/source"
 )
 
 // fileTest is a test of the file: a request and the expected decision.
 type fileTest struct {
-	node
+	node        source.Node
 	transaction string
 	kind        string
 	file        string
@@ -45,23 +46,23 @@ const (
 	expectApprovals = "approvals"
 )
 
-func (c *compiler) readTest(n node) {
+func (c *compiler) readTest(n source.Node) {
 	t := &fileTest{node: n, spent: spentSoFar{}}
-	n.Fields("a test", map[string]func(node){
-		"transaction": func(n node) { t.transaction = n.Text("transaction") },
-		"type":        func(n node) { t.kind = n.Text("type") },
-		"file":        func(n node) { t.file = n.Text("file") },
-		"effects":     func(n node) { t.hasEffects = true; c.readTestEffects(t, n) },
-		"on":          func(n node) { t.chain = readChain(n) },
-		"hazards":     func(n node) { t.readHazards(n) },
-		"as":          func(n node) { t.user = c.testUser(n, t.user.Tags) },
-		"tags":        func(n node) { t.user.Tags = n.Strings("tags") },
-		"key":         func(n node) { t.key = n.Text("key") },
-		"at":          func(n node) { t.now = n.Instant("at") },
-		"spent":       func(n node) { c.readSpent(t, n) },
-		"votes":       func(n node) { t.votes = n.Strings("votes") },
-		"expect":      func(n node) { t.expect = n.Text("expect") },
-		"rule":        func(n node) { t.rule = n.Text("rule") },
+	n.Fields("a test", map[string]func(source.Node){
+		"transaction": func(n source.Node) { t.transaction = n.Text("transaction") },
+		"type":        func(n source.Node) { t.kind = n.Text("type") },
+		"file":        func(n source.Node) { t.file = n.Text("file") },
+		"effects":     func(n source.Node) { t.hasEffects = true; c.readTestEffects(t, n) },
+		"on":          func(n source.Node) { t.chain = readChain(n) },
+		"hazards":     func(n source.Node) { t.readHazards(n) },
+		"as":          func(n source.Node) { t.user = c.testUser(n, t.user.Tags) },
+		"tags":        func(n source.Node) { t.user.Tags = n.Strings("tags") },
+		"key":         func(n source.Node) { t.key = n.Text("key") },
+		"at":          func(n source.Node) { t.now = n.Instant("at") },
+		"spent":       func(n source.Node) { c.readSpent(t, n) },
+		"votes":       func(n source.Node) { t.votes = n.Strings("votes") },
+		"expect":      func(n source.Node) { t.expect = n.Text("expect") },
+		"rule":        func(n source.Node) { t.rule = n.Text("rule") },
 	})
 	sources := 0
 	for _, given := range []bool{t.transaction != "", t.file != "", t.hasEffects} {
@@ -77,7 +78,7 @@ func (c *compiler) readTest(n node) {
 	case t.transaction != "" && t.kind == "":
 		n.Fail("a transaction needs its type, such as TRANSACTION_TYPE_ETHEREUM")
 	case t.rule != "" && !slices.Contains(c.file.Rules(), t.rule):
-		n.Fail("%s", meant("there is no rule "+shorten(t.rule), t.rule, c.file.Rules()))
+		n.Fail("%s", source.Meant("there is no rule "+shorten(t.rule), t.rule, c.file.Rules()))
 	case t.now.IsZero() && c.usesTime():
 		n.Fail("a rule depends on the time: set it, such as at: 2026-11-23T09:00:00Z")
 	}
@@ -89,7 +90,7 @@ func (c *compiler) usesTime() bool {
 	return slices.ContainsFunc(c.file.rules, func(r *rule) bool { return r.when != nil && r.when.names["time"] })
 }
 
-func (t *fileTest) readHazards(n node) {
+func (t *fileTest) readHazards(n source.Node) {
 	for _, name := range readHazards(n, all.HazardNames()) {
 		t.hazards = append(t.hazards, chains.Hazard{Name: name})
 	}
@@ -97,7 +98,7 @@ func (t *fileTest) readHazards(n node) {
 
 // testUser returns a user by name. If the users are not known, it is one with the tags of
 // the test.
-func (c *compiler) testUser(n node, tags []string) access.User {
+func (c *compiler) testUser(n source.Node, tags []string) access.User {
 	name := n.Text("as")
 	if c.options.Names == nil {
 		return access.User{ID: name, Name: name, Tags: tags}
@@ -109,11 +110,11 @@ func (c *compiler) testUser(n node, tags []string) access.User {
 	return user
 }
 
-func (c *compiler) readSpent(t *fileTest, n node) {
+func (c *compiler) readSpent(t *fileTest, n source.Node) {
 	for _, member := range n.Pairs("spent") {
 		limit, err := c.limit(member.Name)
 		if err != nil {
-			c.problems.Add(member.At, "", "%v", err)
+			member.FailName("%v", err)
 			continue
 		}
 		value, err := parseUnits(member.Text("spent"), max(limit.asset.decimals, 0))
@@ -130,12 +131,12 @@ func (c *compiler) runTests() {
 	for _, test := range c.tests {
 		request, err := c.request(test)
 		if err != nil {
-			test.Fail("the test cannot be run: %v", err)
+			test.node.Fail("the test cannot be run: %v", err)
 			continue
 		}
 		decision, err := c.file.Decide(context.Background(), *request)
 		if problem := test.judge(decision, err, request); problem != "" {
-			test.Fail("the test fails: %s", problem)
+			test.node.Fail("the test fails: %s", problem)
 		}
 	}
 }
@@ -143,14 +144,11 @@ func (c *compiler) runTests() {
 // judge compares a decision with the expected one. It returns the difference, or "".
 func (t *fileTest) judge(decision access.Decision, err error, request *access.Authorization) string {
 	var denial *Denial
-	var exceeded *access.LimitExceeded
 	rules := decision.Rules
 	got := expectAllow
 	switch {
 	case errors.As(err, &denial):
 		got, rules = expectDeny, []string{denial.Rule}
-	case errors.As(err, &exceeded):
-		got, rules = expectDeny, []string{exceeded.Rule}
 	case err != nil:
 		return err.Error()
 	case missingAny(&decision, request):

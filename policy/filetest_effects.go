@@ -6,31 +6,32 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/source"
 )
 
 // readTestEffects reads the effects of a test that has no transaction.
-func (c *compiler) readTestEffects(test *fileTest, n node) {
+func (c *compiler) readTestEffects(test *fileTest, n source.Node) {
 	for i, item := range n.Items("effects") {
 		effect := chains.Effect{By: chains.BySigner, Mine: chains.MineNo, Path: fmt.Sprintf("effect %d", i)}
 		var decimals int
-		var amount node
-		item.Fields("an effect", map[string]func(node){
-			"kind": func(n node) {
+		var amount source.Node
+		item.Fields("an effect", map[string]func(source.Node){
+			"kind": func(n source.Node) {
 				if effect.Kind = chains.Kind(n.Text("kind")); !slices.Contains(chains.Kinds(), effect.Kind) {
-					n.Fail("%s", meant(shorten(string(effect.Kind))+" is not a kind of effect", string(effect.Kind), kindNames()))
+					n.Fail("%s", source.Meant(shorten(string(effect.Kind))+" is not a kind of effect", string(effect.Kind), kindNames()))
 				}
 			},
-			"from":      func(n node) { effect.From = readParty(n) },
-			"to":        func(n node) { effect.To = readParty(n) },
-			"account":   func(n node) { effect.Account = readParty(n) },
-			"asset":     func(n node) { effect.Asset, decimals = c.testAsset(n) },
-			"amount":    func(n node) { amount = n },
-			"by":        func(n node) { effect.By = readBy(n) },
-			"function":  func(n node) { effect.Function = n.Text("function") },
-			"undecoded": func(n node) { effect.Undecoded = n.Boolean("undecoded") },
-			"change":    func(n node) { effect.Change = n.Boolean("change") },
-			"mine":      func(n node) { effect.Mine = readMine(n) },
-			"reading":   func(n node) { test.readings = append(test.readings, readTestReading(n, effect.Path)) },
+			"from":      func(n source.Node) { effect.From = readParty(n) },
+			"to":        func(n source.Node) { effect.To = readParty(n) },
+			"account":   func(n source.Node) { effect.Account = readParty(n) },
+			"asset":     func(n source.Node) { effect.Asset, decimals = c.testAsset(n) },
+			"amount":    func(n source.Node) { amount = n },
+			"by":        func(n source.Node) { effect.By = readBy(n) },
+			"function":  func(n source.Node) { effect.Function = n.Text("function") },
+			"undecoded": func(n source.Node) { effect.Undecoded = n.Boolean("undecoded") },
+			"change":    func(n source.Node) { effect.Change = n.Boolean("change") },
+			"mine":      func(n source.Node) { effect.Mine = readMine(n) },
+			"reading":   func(n source.Node) { test.readings = append(test.readings, readTestReading(n, effect.Path)) },
 		})
 		if effect.To.IsUnknown() {
 			effect.Mine = chains.MineUnknown
@@ -45,15 +46,15 @@ func (c *compiler) readTestEffects(test *fileTest, n node) {
 	}
 }
 
-func readBy(n node) chains.By {
+func readBy(n source.Node) chains.By {
 	text, values := n.Text("by"), closedValues(effectType, "by")
 	if !slices.Contains(values, text) {
-		n.Fail("%s", meant("by: "+shorten(text)+" is none of "+strings.Join(values, ", "), text, values))
+		n.Fail("%s", source.Meant("by: "+shorten(text)+" is none of "+strings.Join(values, ", "), text, values))
 	}
 	return chains.By(text)
 }
 
-func readMine(n node) chains.Mine {
+func readMine(n source.Node) chains.Mine {
 	if n.Boolean("mine") {
 		return chains.MineYes
 	}
@@ -61,7 +62,7 @@ func readMine(n node) chains.Mine {
 }
 
 // readParty reads an address, or unknown.
-func readParty(n node) chains.Party {
+func readParty(n source.Node) chains.Party {
 	text := n.Text("address")
 	if text == "unknown" {
 		return chains.UnknownParty()
@@ -76,7 +77,7 @@ func readParty(n node) chains.Party {
 
 // testAsset reads an asset: one of the file by name, the native asset of a chain, or
 // "token", a chain and an address. It returns the asset with its decimals.
-func (c *compiler) testAsset(n node) (chains.Asset, int) {
+func (c *compiler) testAsset(n source.Node) (chains.Asset, int) {
 	name := n.Text("asset")
 	if asset, ok := c.assets[name]; ok {
 		return asset.Asset, max(asset.decimals, 0)
@@ -90,11 +91,11 @@ func (c *compiler) testAsset(n node) (chains.Asset, int) {
 			return chains.Token(chain, address.party(), ""), 0
 		}
 	}
-	n.Fail("%s", meant("there is no asset "+shorten(name), name, sortedKeys(c.assets)))
+	n.Fail("%s", source.Meant("there is no asset "+shorten(name), name, sortedKeys(c.assets)))
 	return chains.Asset{}, 0
 }
 
-func readTestAmount(n node, decimals int) chains.Quantity {
+func readTestAmount(n source.Node, decimals int) chains.Quantity {
 	switch text := n.Text("amount"); text {
 	case "unlimited":
 		return chains.Unlimited(nil)
@@ -115,15 +116,15 @@ func readTestAmount(n node, decimals int) chains.Quantity {
 // readTestReading reads what descriptors say about the call of an effect:
 //
 //	reading: {function: "swap(uint256)", complete: true, args: {amount: "5"}}
-func readTestReading(n node, path string) chains.Reading {
+func readTestReading(n source.Node, path string) chains.Reading {
 	reading := chains.Reading{Path: path}
-	n.Fields("a reading", map[string]func(node){
-		"function": func(n node) { reading.Function = n.Text("function") },
-		"intent":   func(n node) { reading.Intent = n.Text("intent") },
-		"owner":    func(n node) { reading.Owner = n.Text("owner") },
-		"digest":   func(n node) { reading.Digest = n.Text("digest") },
-		"complete": func(n node) { reading.Complete = n.Boolean("complete") },
-		"args": func(n node) {
+	n.Fields("a reading", map[string]func(source.Node){
+		"function": func(n source.Node) { reading.Function = n.Text("function") },
+		"intent":   func(n source.Node) { reading.Intent = n.Text("intent") },
+		"owner":    func(n source.Node) { reading.Owner = n.Text("owner") },
+		"digest":   func(n source.Node) { reading.Digest = n.Text("digest") },
+		"complete": func(n source.Node) { reading.Complete = n.Boolean("complete") },
+		"args": func(n source.Node) {
 			for _, arg := range n.Pairs("args") {
 				reading.Args = append(reading.Args, chains.Arg{Name: arg.Name, Value: arg.Text("an argument")})
 			}

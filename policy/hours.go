@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"github.com/countersign-dev/countersign/internal/source"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,7 +53,7 @@ func parseHours(text string) (*hours, error) {
 
 func readHours(text string) (*hours, error) {
 	words := strings.Fields(text)
-	if len(words) != 3 || len(text) > maxQuoted {
+	if len(words) != 3 || len(text) > source.MaxQuoted {
 		return nil, fmt.Errorf("%q is not days, hours and a time zone", shorten(text))
 	}
 	h := new(hours)

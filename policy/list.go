@@ -7,6 +7,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 
+	"github.com/countersign-dev/countersign/internal/source"
 	"github.com/countersign-dev/countersign/internal/tokenaccount"
 )
 
@@ -16,7 +17,7 @@ const maxSolanaWallets = 512
 
 // list is a list of addresses of the file.
 type list struct {
-	place     place
+	place     source.Place
 	addresses []*address
 	value     *addressList
 	used      bool

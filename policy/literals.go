@@ -10,6 +10,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/source"
 	"github.com/countersign-dev/countersign/internal/syntax"
 )
 
@@ -31,7 +32,7 @@ func (c *compiler) checkLiterals(x *expression, report func(line, column int, me
 	return check.fine
 }
 
-func (c *literalCheck) fail(e ast.Expr, message string) {
+func (c *literalCheck) Fail(e ast.Expr, message string) {
 	location := c.native.SourceInfo().GetStartLocation(e.ID())
 	c.report(location.Line(), location.Column()+1, message)
 	c.fine = false
@@ -58,7 +59,7 @@ func (c *literalCheck) call(e ast.Expr, call ast.CallExpr) {
 	case name == "@in" && call.Args()[1].Kind() == ast.ListKind:
 		elements := call.Args()[1].AsList().Elements()
 		if len(elements) == 0 {
-			c.fail(e, "the list is empty: this can never hold")
+			c.Fail(e, "the list is empty: this can never hold")
 		}
 		for _, element := range elements {
 			c.comparison(call.Args()[0], element)
@@ -100,14 +101,14 @@ func (c *literalCheck) constructor(name string, call ast.CallExpr) {
 	function, last := literalFunctions[name], call.Args()[len(call.Args())-1]
 	text, ok := syntax.Text(last)
 	if !ok {
-		c.fail(last, name+" takes a text in quotes, such as "+function.example)
+		c.Fail(last, name+" takes a text in quotes, such as "+function.example)
 		return
 	}
 	check := function.check
 	if name == "amount" {
 		asset, known := c.assets[call.Args()[0].AsIdent()]
 		if !known {
-			c.fail(call.Args()[0], "amount takes an asset of the file by its name, such as "+function.example)
+			c.Fail(call.Args()[0], "amount takes an asset of the file by its name, such as "+function.example)
 			return
 		}
 		check = failure(func(text string) (ref.Val, error) { return amountOf(asset, types.String(text)) })
@@ -116,7 +117,7 @@ func (c *literalCheck) constructor(name string, call ast.CallExpr) {
 		return
 	}
 	if err := check(text); err != nil {
-		c.fail(last, err.Error())
+		c.Fail(last, err.Error())
 	}
 }
 
@@ -130,7 +131,7 @@ func (c *literalCheck) comparison(member, with ast.Expr) {
 	name := member.AsSelect().FieldName()
 	closed := closedValues(c.native.GetType(member.AsSelect().Operand().ID()), name)
 	if closed != nil && !slices.Contains(closed, text) {
-		c.fail(with, meant(fmt.Sprintf("%s is never %q", name, shorten(text)), text, closed)+
+		c.Fail(with, source.Meant(fmt.Sprintf("%s is never %q", name, shorten(text)), text, closed)+
 			": it is one of "+strings.Join(closed, ", "))
 	}
 }

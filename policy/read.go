@@ -1,17 +1,15 @@
 package policy
 
 import (
+	"github.com/countersign-dev/countersign/internal/source"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/countersign-dev/countersign/internal/yamlfile"
 )
 
 // Bounds of a file.
 const (
-	maxFileBytes  = 512 << 10
 	maxRules      = 1000
 	maxLimits     = 100
 	maxNames      = 1000 // lists and assets
@@ -29,14 +27,14 @@ var (
 
 // read reads the file's members, definitions before their uses.
 func (c *compiler) read(content []byte) {
-	root, ok := yamlfile.Parse(content, maxFileBytes, "schema and rules", c.problems)
+	root, ok := source.ParseYAML(content, c.problems)
 	if !ok {
 		return
 	}
-	parts := map[string]node{}
-	readers := map[string]func(node){}
+	parts := map[string]source.Node{}
+	readers := map[string]func(source.Node){}
 	for _, name := range []string{"schema", "lists", "assets", "limits", "rules", "tests"} {
-		readers[name] = func(n node) { parts[name] = n }
+		readers[name] = func(n source.Node) { parts[name] = n }
 	}
 	root.Fields("the file", readers)
 	c.readSchema(root, parts["schema"])
@@ -63,13 +61,13 @@ func (c *compiler) read(content []byte) {
 }
 
 // each reads the members of an optional mapping.
-func each(n node, what string, read func(entry)) {
+func each(n source.Node, what string, read func(source.Entry)) {
 	if n.Node == nil {
 		return
 	}
 	for _, member := range n.Pairs(what) {
-		if member.IsNull() {
-			n.Problems.Add(member.At, "", "%s has no value", shorten(member.Name))
+		if member.Node.IsNull() {
+			member.FailName("%s has no value", shorten(member.Name))
 			continue
 		}
 		read(member)
@@ -77,7 +75,7 @@ func each(n node, what string, read func(entry)) {
 }
 
 // items reads the items of an optional list.
-func items(n node, what string, most int, read func(node)) {
+func items(n source.Node, what string, most int, read func(source.Node)) {
 	if n.Node == nil {
 		return
 	}
@@ -91,7 +89,7 @@ func items(n node, what string, most int, read func(node)) {
 	}
 }
 
-func (c *compiler) readSchema(root, schema node) {
+func (c *compiler) readSchema(root, schema source.Node) {
 	switch {
 	case schema.Node == nil:
 		root.Fail("schema is missing: write 'schema: %s'", Schema)
@@ -103,17 +101,17 @@ func (c *compiler) readSchema(root, schema node) {
 // subjects are the values of per: what a limit is counted for.
 var subjects = []string{"key", "wallet", "user", "credential", "to", "organization"}
 
-func (c *compiler) readLimit(n node) {
+func (c *compiler) readLimit(n source.Node) {
 	l := &limit{place: n.Place()}
-	var most node
-	n.Fields("a limit", map[string]func(node){
-		"name":   func(n node) { l.name = n.Text("name") },
-		"asset":  func(n node) { l.asset = c.asset(n) },
-		"max":    func(n node) { most = n },
-		"window": func(n node) { l.window = n.Duration("window", minWindow, maxWindow) },
-		"per": func(n node) {
+	var most source.Node
+	n.Fields("a limit", map[string]func(source.Node){
+		"name":   func(n source.Node) { l.name = n.Text("name") },
+		"asset":  func(n source.Node) { l.asset = c.asset(n) },
+		"max":    func(n source.Node) { most = n },
+		"window": func(n source.Node) { l.window = n.Duration("window", minWindow, maxWindow) },
+		"per": func(n source.Node) {
 			if l.per = n.Text("per"); !slices.Contains(subjects, l.per) {
-				n.Fail("%s", meant("per: "+shorten(l.per)+" is none of "+strings.Join(subjects, ", "), l.per, subjects))
+				n.Fail("%s", source.Meant("per: "+shorten(l.per)+" is none of "+strings.Join(subjects, ", "), l.per, subjects))
 			}
 		},
 	})
@@ -132,7 +130,7 @@ func (c *compiler) readLimit(n node) {
 	c.file.limits[l.name] = l
 }
 
-func (l *limit) readMax(n node) {
+func (l *limit) readMax(n source.Node) {
 	value, err := parseUnits(n.Text("max"), max(l.asset.decimals, 0))
 	switch {
 	case err != nil:

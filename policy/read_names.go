@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"github.com/countersign-dev/countersign/internal/source"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,14 +11,14 @@ import (
 
 // checkName refuses names of lists and assets that expressions cannot use, or that
 // people can mistake for another name.
-func (c *compiler) checkName(one entry, what string) bool {
+func (c *compiler) checkName(one source.Entry, what string) bool {
 	_, variable := variables()[one.Name]
 	_, listed := c.lists[one.Name]
 	_, isUnit := unitNames[one.Name]
 	_, isLiteral := literalFunctions[one.Name]
 	like, confusable := c.confusable(one.Name)
 	refuse := func(message string, args ...any) bool {
-		c.problems.Add(one.At, "", "%s %s: %s", what, shorten(one.Name), fmt.Sprintf(message, args...))
+		one.FailName("%s %s: %s", what, shorten(one.Name), fmt.Sprintf(message, args...))
 		c.misnamed = true
 		return false
 	}
@@ -62,11 +63,11 @@ var reservedWords = []string{"true", "false", "null", "in", "as", "break", "cons
 	"has", "all", "exists", "filter", "size", "contains", "total",
 	"bool", "bytes", "double", "dyn", "int", "list", "string", "type", "uint", "duration"}
 
-func (c *compiler) readList(one entry) {
+func (c *compiler) readList(one source.Entry) {
 	if !c.checkName(one, "list") {
 		return
 	}
-	l := &list{place: one.At}
+	l := &list{place: one.NameAt}
 	seen := map[string]bool{}
 	wallets := 0
 	for _, item := range one.Items("list " + one.Name) {
@@ -94,22 +95,22 @@ func (c *compiler) readList(one entry) {
 	c.lists[one.Name] = l
 }
 
-func (c *compiler) readAsset(one entry) {
+func (c *compiler) readAsset(one source.Entry) {
 	if !c.checkName(one, "asset") {
 		return
 	}
-	a := &asset{name: one.Name, decimals: -1, place: one.At}
+	a := &asset{name: one.Name, decimals: -1, place: one.NameAt}
 	var token, id string
-	one.Fields("asset "+one.Name, map[string]func(node){
-		"chain":    func(n node) { a.Chain = readChainID(n) },
-		"token":    func(n node) { token = n.Text("token") },
-		"id":       func(n node) { id = n.Text("id") },
-		"decimals": func(n node) { a.decimals = n.Integer("decimals", 0, maxDecimals) },
-		"standard": func(n node) { a.Standard = n.Text("standard") },
+	one.Fields("asset "+one.Name, map[string]func(source.Node){
+		"chain":    func(n source.Node) { a.Chain = readChainID(n) },
+		"token":    func(n source.Node) { token = n.Text("token") },
+		"id":       func(n source.Node) { id = n.Text("id") },
+		"decimals": func(n source.Node) { a.decimals = n.Integer("decimals", 0, maxDecimals) },
+		"standard": func(n source.Node) { a.Standard = n.Text("standard") },
 	})
 	c.assets[one.Name] = a
 	if err := a.identify(token, id); err != nil {
-		c.problems.Add(one.At, "", "asset %s: %v", one.Name, err)
+		one.FailName("asset %s: %v", one.Name, err)
 		return
 	}
 	// Two names for one asset could have different decimals.
@@ -118,7 +119,7 @@ func (c *compiler) readAsset(one entry) {
 		identity += "\x00" + string(a.Token.Address())
 	}
 	if other, twice := c.assetNames[identity]; twice {
-		c.problems.Add(one.At, "", "asset %s: %s is already this asset", one.Name, other)
+		one.FailName("asset %s: %s is already this asset", one.Name, other)
 	}
 	c.assetNames[identity] = one.Name
 }
@@ -150,7 +151,7 @@ var nativeDecimals = map[string]int{"eip155": 18, "solana": 9, "tron": 6, "bip12
 
 var chainID = regexp.MustCompile(`^(eip155:[1-9][0-9]{0,19}|solana|tron|bip122)$`)
 
-func readChainID(n node) string {
+func readChainID(n source.Node) string {
 	text := n.Text("chain")
 	if !chainID.MatchString(text) {
 		n.Fail("chain %q: expected eip155: and a chain id, solana, tron or bip122", shorten(text))
@@ -174,11 +175,11 @@ func (a *asset) readToken(text string) error {
 }
 
 // asset returns the asset of the file that n names.
-func (c *compiler) asset(n node) *asset {
+func (c *compiler) asset(n source.Node) *asset {
 	name := n.Text("asset")
 	named, ok := c.assets[name]
 	if !ok {
-		n.Fail("%s", meant("there is no asset "+shorten(name), name, sortedKeys(c.assets)))
+		n.Fail("%s", source.Meant("there is no asset "+shorten(name), name, sortedKeys(c.assets)))
 		return nil
 	}
 	named.used = true

@@ -9,26 +9,27 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/source"
 )
 
-func (c *compiler) readRule(n node) {
+func (c *compiler) readRule(n source.Node) {
 	r := &rule{index: len(c.file.rules), byName: !c.knowsKeys()}
 	n.Rule = peekName(n)
-	var scope, when, approvals node
+	var scope, when, approvals source.Node
 	within := defaultWithin
-	n.Fields("a rule", map[string]func(node){
-		"name":      func(n node) { r.name = n.Text("name") },
-		"allow":     func(n node) { r.readScope(&scope, n, false) },
-		"deny":      func(n node) { r.readScope(&scope, n, true) },
-		"on":        func(n node) { r.on = readOn(n) },
-		"who":       func(n node) { r.who = c.readWho(n, 0) },
-		"key":       func(n node) { r.keys = c.readKeys(n) },
-		"when":      func(n node) { when = n },
-		"limit":     func(n node) { r.limits = c.readLimits(n) },
-		"hazards":   func(n node) { r.hazards = readHazards(n, append(all.HazardNames(), blindCall)) },
-		"approvals": func(n node) { approvals = n },
-		"within":    func(n node) { within = n.Duration("within", time.Minute, 7*24*time.Hour) },
-		"others":    func(n node) { r.others = n.Boolean("others") },
+	n.Fields("a rule", map[string]func(source.Node){
+		"name":      func(n source.Node) { r.name = n.Text("name") },
+		"allow":     func(n source.Node) { r.readScope(&scope, n, false) },
+		"deny":      func(n source.Node) { r.readScope(&scope, n, true) },
+		"on":        func(n source.Node) { r.on = readOn(n) },
+		"who":       func(n source.Node) { r.who = c.readWho(n, 0) },
+		"key":       func(n source.Node) { r.keys = c.readKeys(n) },
+		"when":      func(n source.Node) { when = n },
+		"limit":     func(n source.Node) { r.limits = c.readLimits(n) },
+		"hazards":   func(n source.Node) { r.hazards = readHazards(n, append(all.HazardNames(), blindCall)) },
+		"approvals": func(n source.Node) { approvals = n },
+		"within":    func(n source.Node) { within = n.Duration("within", time.Minute, 7*24*time.Hour) },
+		"others":    func(n source.Node) { r.others = n.Boolean("others") },
 	})
 	if scope.Node == nil {
 		n.Fail("a rule needs allow or deny: a kind of effect, a list of kinds, or request")
@@ -45,17 +46,16 @@ func (c *compiler) readRule(n node) {
 
 // peekName reads the name of a rule before its other members, so that their problems
 // can name the rule.
-func peekName(n node) string {
-	quiet := n.Quiet()
-	for _, one := range quiet.Pairs("a rule") {
-		if one.Name == "name" && !one.IsNull() {
-			return shorten(one.Text("name"))
+func peekName(n source.Node) string {
+	for _, one := range n.Quiet().Pairs("a rule") {
+		if one.Name == "name" && !one.Node.IsNull() {
+			return shorten(one.Node.Text("name"))
 		}
 	}
 	return ""
 }
 
-func (r *rule) readScope(scope *node, n node, deny bool) {
+func (r *rule) readScope(scope *source.Node, n source.Node, deny bool) {
 	if scope.Node != nil {
 		n.Fail("a rule either allows or denies")
 		return
@@ -69,8 +69,10 @@ func (r *rule) readScope(scope *node, n node, deny bool) {
 		case text == "transaction":
 			item.Fail("transaction is not a scope: name the kinds of effects, or write request, which judges every activity, including messages and one-time passwords")
 		case !slices.Contains(kindNames(), text):
-			item.Fail("%s", meant(shorten(text)+" is not a kind of effect", text, append(kindNames(), "request"))+
+			item.Fail("%s", source.Meant(shorten(text)+" is not a kind of effect", text, append(kindNames(), "request"))+
 				": it is one of "+strings.Join(kindNames(), ", ")+", or request")
+		case !deny && !chains.Kind(text).NeedsCover():
+			item.Fail("what is %sd needs no allow: require it of the effects that give something for it, such as effects.exists(e, e.kind == '%s' && e.amount >= units('5'))", text, text)
 		case slices.Contains(r.kinds, chains.Kind(text)):
 			item.Fail("%s is listed twice", text)
 		default:
@@ -82,7 +84,7 @@ func (r *rule) readScope(scope *node, n node, deny bool) {
 	}
 }
 
-func readOn(n node) []string {
+func readOn(n source.Node) []string {
 	var on []string
 	for _, item := range n.Texts("on") {
 		on = append(on, readChain(item))
@@ -91,15 +93,15 @@ func readOn(n node) []string {
 }
 
 // readChain reads the name of a chain.
-func readChain(n node) string {
+func readChain(n source.Node) string {
 	text := n.Text("on")
 	if !slices.Contains(chainNames(), text) {
-		n.Fail("%s", meant("on: "+shorten(text)+" is not a chain", text, chainNames())+": "+strings.Join(chainNames(), ", "))
+		n.Fail("%s", source.Meant("on: "+shorten(text)+" is not a chain", text, chainNames())+": "+strings.Join(chainNames(), ", "))
 	}
 	return text
 }
 
-func (c *compiler) readLimits(n node) []*limit {
+func (c *compiler) readLimits(n source.Node) []*limit {
 	var limits []*limit
 	for _, item := range n.Texts("limit") {
 		name := item.Text("limit")
@@ -121,18 +123,18 @@ func (c *compiler) readLimits(n node) []*limit {
 func (c *compiler) limit(name string) (*limit, error) {
 	l, ok := c.file.limits[name]
 	if !ok {
-		return nil, errors.New(meant("there is no limit "+shorten(name), name, sortedKeys(c.file.limits)))
+		return nil, errors.New(source.Meant("there is no limit "+shorten(name), name, sortedKeys(c.file.limits)))
 	}
 	return l, nil
 }
 
 // readHazards reads one or several names of hazards, which must be known.
-func readHazards(n node, known []string) []string {
+func readHazards(n source.Node, known []string) []string {
 	var names []string
 	for _, item := range n.Texts("hazards") {
 		name := item.Text("hazards")
 		if !slices.Contains(known, name) {
-			item.Fail("%s", meant("there is no hazard "+shorten(name), name, known))
+			item.Fail("%s", source.Meant("there is no hazard "+shorten(name), name, known))
 		}
 		names = append(names, name)
 	}
@@ -142,20 +144,20 @@ func readHazards(n node, known []string) []string {
 // blindCall stands for the blind-call hazards of all chains.
 const blindCall = "blind-call"
 
-func (c *compiler) readApprovals(n node, rule string, within time.Duration) []access.Group {
+func (c *compiler) readApprovals(n source.Node, rule string, within time.Duration) []access.Group {
 	var groups []access.Group
 	for _, item := range n.Items("approvals") {
 		group := access.Group{Rule: rule, Within: within}
-		item.Fields("an approval", map[string]func(node){
-			"count": func(n node) { group.Count = n.Integer("count", 1, maxApprovers) },
-			"tag":   func(n node) { group.Tag = c.tag(n) },
-			"users": func(n node) { group.Users = c.users(n) },
-			"not": func(n node) {
+		item.Fields("an approval", map[string]func(source.Node){
+			"count": func(n source.Node) { group.Count = n.Integer("count", 1, maxApprovers) },
+			"tag":   func(n source.Node) { group.Tag = c.tag(n) },
+			"users": func(n source.Node) { group.Users = c.users(n) },
+			"not": func(n source.Node) {
 				if group.NotSubmitter = n.Text("not") == "submitter"; !group.NotSubmitter {
 					n.Fail("not: only submitter is supported")
 				}
 			},
-			"with": func(n node) {
+			"with": func(n source.Node) {
 				if group.Passkey = n.Text("with") == "passkey"; !group.Passkey {
 					n.Fail("with: only passkey is supported")
 				}
@@ -175,7 +177,7 @@ func (c *compiler) readApprovals(n node, rule string, within time.Duration) []ac
 }
 
 // checkReachable refuses a group that has too few eligible users.
-func (c *compiler) checkReachable(n node, group *access.Group) {
+func (c *compiler) checkReachable(n source.Node, group *access.Group) {
 	if c.options.Names == nil || group.Tag == "" && len(group.Users) == 0 {
 		return
 	}
@@ -191,7 +193,7 @@ func (c *compiler) checkReachable(n node, group *access.Group) {
 }
 
 // checkAlone warns about a group that every submitter fills alone.
-func (c *compiler) checkAlone(n node, group *access.Group) {
+func (c *compiler) checkAlone(n source.Node, group *access.Group) {
 	if group.Count == 1 && group.Tag == "" && len(group.Users) == 0 && !group.NotSubmitter && !group.Passkey {
 		c.problems.Warn(n.Place(), group.Rule, "the submission is the submitter's own approval, and this asks for no other: add not: submitter")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/source"
 )
 
 // Types of the objects in expressions.
@@ -88,11 +89,13 @@ func (e *effectView) mine() (ref.Val, error) {
 	return types.Bool(e.Mine == chains.MineYes), nil
 }
 
-// amount returns the amount if it has an upper bound.
+// amount returns the amount if it has an upper bound. Of what is received, it returns the
+// least, which is what a rule can require.
 func (e *effectView) amount() (ref.Val, error) {
 	switch {
 	case e.Amount.IsNone():
 		return nil, absent("effect.amount")
+	case e.Kind == chains.KindReceive && e.Amount.Value != nil && !e.Asset.IsUnknown():
 	case e.Amount.IsUnknown(), e.Asset.IsUnknown():
 		return nil, unknown("effect.amount")
 	}
@@ -184,7 +187,7 @@ type asset struct {
 	// Of an asset of the file.
 	name     string
 	decimals int // -1 if the file does not give them
-	place    place
+	place    source.Place
 	used     bool
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/internal/source"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -47,28 +48,28 @@ func isCredential(named []string, credential *stamp.Credential) bool {
 // maxWhoDepth bounds the nesting of any, all and not.
 const maxWhoDepth = 4
 
-func (c *compiler) readWho(n node, depth int) *who {
+func (c *compiler) readWho(n source.Node, depth int) *who {
 	w := &who{byName: c.options.Names == nil}
 	if depth > maxWhoDepth {
 		n.Fail("who: nested more than %d deep", maxWhoDepth)
 		return w
 	}
-	parts := func(into *[]*who) func(node) {
-		return func(n node) {
+	parts := func(into *[]*who) func(source.Node) {
+		return func(n source.Node) {
 			for _, item := range n.Items("who") {
 				*into = append(*into, c.readWho(item, depth+1))
 			}
 		}
 	}
 	members := 0
-	counted := func(read func(node)) func(node) { return func(n node) { members++; read(n) } }
-	n.Fields("who", map[string]func(node){
-		"user":       counted(func(n node) { w.users = c.users(n) }),
-		"tag":        counted(func(n node) { w.tag = c.tag(n) }),
-		"credential": counted(func(n node) { w.credentials = c.credentials(n) }),
+	counted := func(read func(source.Node)) func(source.Node) { return func(n source.Node) { members++; read(n) } }
+	n.Fields("who", map[string]func(source.Node){
+		"user":       counted(func(n source.Node) { w.users = c.users(n) }),
+		"tag":        counted(func(n source.Node) { w.tag = c.tag(n) }),
+		"credential": counted(func(n source.Node) { w.credentials = c.credentials(n) }),
 		"any":        counted(parts(&w.any)),
 		"all":        counted(parts(&w.all)),
-		"not":        counted(func(n node) { w.not = c.readWho(n, depth+1) }),
+		"not":        counted(func(n source.Node) { w.not = c.readWho(n, depth+1) }),
 	})
 	if members == 0 {
 		n.Fail("who is empty: name a user, a tag or a credential")
@@ -77,7 +78,7 @@ func (c *compiler) readWho(n node, depth int) *who {
 }
 
 // users resolves names and ids of users to ids.
-func (c *compiler) users(n node) []string {
+func (c *compiler) users(n source.Node) []string {
 	var ids []string
 	for _, item := range n.Texts("user") {
 		name := item.Text("user")
@@ -94,7 +95,7 @@ func (c *compiler) users(n node) []string {
 		}
 		switch len(matches) {
 		case 0:
-			item.Fail("%s", meant("there is no user "+shorten(name), name, names))
+			item.Fail("%s", source.Meant("there is no user "+shorten(name), name, names))
 		case 1:
 			ids = append(ids, matches[0])
 		default:
@@ -104,7 +105,7 @@ func (c *compiler) users(n node) []string {
 	return ids
 }
 
-func (c *compiler) tag(n node) string {
+func (c *compiler) tag(n source.Node) string {
 	name := n.Text("tag")
 	if name == "" {
 		n.Fail("tag is empty")
@@ -117,17 +118,17 @@ func (c *compiler) tag(n node) string {
 		tags = append(tags, user.Tags...)
 	}
 	if !slices.Contains(tags, name) {
-		n.Fail("%s", meant("no user has the tag "+shorten(name), name, tags))
+		n.Fail("%s", source.Meant("no user has the tag "+shorten(name), name, tags))
 	}
 	return name
 }
 
-func (c *compiler) credentials(n node) []string {
+func (c *compiler) credentials(n source.Node) []string {
 	var ids []string
 	for _, item := range n.Texts("credential") {
 		id := item.Text("credential")
 		if c.options.Names != nil && !slices.Contains(c.options.Names.Credentials, id) {
-			item.Fail("%s", meant("there is no credential "+shorten(id), id, c.options.Names.Credentials))
+			item.Fail("%s", source.Meant("there is no credential "+shorten(id), id, c.options.Names.Credentials))
 		}
 		ids = append(ids, id)
 	}
@@ -135,7 +136,7 @@ func (c *compiler) credentials(n node) []string {
 }
 
 // readKeys resolves ids and names of keys and wallets to ids.
-func (c *compiler) readKeys(n node) []string {
+func (c *compiler) readKeys(n source.Node) []string {
 	var ids []string
 	for _, item := range n.Texts("key") {
 		name := item.Text("key")
@@ -146,7 +147,7 @@ func (c *compiler) readKeys(n node) []string {
 		matches := c.keyIDs(name)
 		switch len(matches) {
 		case 0:
-			item.Fail("%s", meant("there is no key or wallet "+shorten(name), name, c.keyNames()))
+			item.Fail("%s", source.Meant("there is no key or wallet "+shorten(name), name, c.keyNames()))
 		case 1:
 			ids = append(ids, matches[0])
 		default:

@@ -16,6 +16,7 @@ const (
 	KindMeter                    // counters of one-time passwords
 	KindCode                     // a one-time password
 	KindVote                     // a refused vote
+	KindCall                     // the latest body of a call without a stamp
 )
 
 // Key names an entry within an organization.

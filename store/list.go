@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// Filter selects the activities that [Store.List] returns. Empty members do not
+// Filter selects the activities that [Lister.List] returns. Empty members do not
 // restrict the selection.
 type Filter struct {
 	Statuses []string
 	Types    []string
-	User     string
 	Before   string // only IDs that are less
 	After    string // only IDs that are greater
 	Waiting  bool   // only those that wait
@@ -32,15 +31,23 @@ const MaxListBytes = 1 << 20
 // room for another.
 func (f *Filter) Full(count, size int) bool { return count >= f.Most() || size >= MaxListBytes }
 
+// HoldsGroup reports whether activities of a type and a status can pass the filter.
+func (f *Filter) HoldsGroup(kind, status string) bool {
+	return (len(f.Statuses) == 0 || slices.Contains(f.Statuses, status)) &&
+		(len(f.Types) == 0 || slices.Contains(f.Types, kind))
+}
+
 // Holds reports whether an activity passes the filter.
 func (f *Filter) Holds(activity *Activity) bool {
-	return (len(f.Statuses) == 0 || slices.Contains(f.Statuses, activity.Status)) &&
-		(len(f.Types) == 0 || slices.Contains(f.Types, activity.Type)) &&
-		(f.User == "" || f.User == activity.User) &&
+	return f.HoldsGroup(activity.Type, activity.Status) &&
 		(f.Before == "" || strings.Compare(activity.ID, f.Before) < 0) &&
 		(f.After == "" || strings.Compare(activity.ID, f.After) > 0) &&
 		(!f.Waiting || activity.Waiting)
 }
+
+// Waited reports whether an activity waits or has waited: the end of one that waited is a
+// later revision.
+func (a *Activity) Waited() bool { return a.Waiting || a.Revision > 1 }
 
 // Ascending reports whether the lowest IDs are wanted: see Limit.
 func (f *Filter) Ascending() bool { return f.After != "" && f.Before == "" }

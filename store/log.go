@@ -131,7 +131,7 @@ const AnySize = -1
 // of their ids, if its log is empty: those that were recorded before there was a log. It
 // appends all or none, and only once: a record that appears in the store later is not
 // adopted. It returns how many were appended. leafOf encodes the leaf of an activity.
-func Adopt(ctx context.Context, s Store, log Log, organizationID string, leafOf func(recorded *Activity) ([]byte, error)) (int, error) {
+func Adopt(ctx context.Context, s Lister, log Log, organizationID string, leafOf func(recorded *Activity) ([]byte, error)) (int, error) {
 	head, err := log.LogHead(ctx, organizationID)
 	if err != nil || head.Size > 0 {
 		return 0, err

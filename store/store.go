@@ -79,6 +79,7 @@ type Activity struct {
 	ID             string // UUIDv7, unique within the organization; listings are in its order
 	OrganizationID string
 	Fingerprint    Fingerprint
+	At             int64     // see Claim
 	SubmittedBy    string    // the credential, opaque; decides whether it may be shown
 	User           string    // id of the submitter, opaque; empty if there is none
 	Type           string    // opaque
@@ -93,6 +94,11 @@ type Activity struct {
 	// Begin and Get do not return it.
 	Leaf []byte
 
+	// Event is added to the outbox by Complete or Replace, in the same transaction, in a
+	// store that is an [Outbox]. If it is nil, nothing is added. Begin and Get do not
+	// return it.
+	Event *Event
+
 	// Sent is when the request was sent, by its own time, if the organization has a log.
 	// A store that is a [Log] then records nothing while the log has a conflict, and
 	// Complete returns a *SupersededError if the request was sent before the log was
@@ -105,6 +111,12 @@ type Claim struct {
 	OrganizationID string
 	Fingerprint    Fingerprint
 	LeaseTTL       time.Duration // how long the work may take without Renew
+
+	// At is the time that the body itself names, in milliseconds since the epoch; 0 if it
+	// names none. It must be a function of the body alone, whatever the configuration: a
+	// store may look for a request under At and Fingerprint, so that the entries of new
+	// requests are next to each other.
+	At int64
 
 	// Now is the time in stores that belong to one process. In a store that
 	// several nodes share, leases go by the store's own clock.
@@ -143,6 +155,7 @@ func (c *Claim) Takes(recorded *Activity) bool {
 type Lease struct {
 	OrganizationID string
 	Fingerprint    Fingerprint
+	At             int64
 	Token          uint64    // fencing token, greater than that of every earlier lease of the store
 	Nonce          uint64    // random, if a crash can make the store issue a token twice; otherwise zero
 	Until          time.Time // by the store's clock
@@ -166,7 +179,7 @@ type BeginResult struct {
 
 // Store keeps activities, and ledgers for one-time passwords and limits. Implementations
 // must be safe for concurrent use. Organizations are isolated: nothing that belongs to
-// one can be found from another.
+// one can be found from another. What else a store can do is in [Capabilities].
 //
 // Errors other than the named ones wrap ErrUnavailable, or are the context's. If
 // Complete returns an error that is neither ErrLeaseLost, nor ErrFull, nor the change's
@@ -189,7 +202,8 @@ type Store interface {
 	// Begin returns ErrFull if the store has no room. It returns ErrStale if nothing
 	// is recorded and claim.Now is after claim.LiveUntil, or if a store that forgets
 	// has forgotten a record whose KeepUntil was not before LiveUntil. No request is
-	// carried out twice, whatever the clocks do.
+	// carried out twice, whatever the clocks do. A claim that is stale takes no lease,
+	// but is answered from the record: see [Recorded].
 	Begin(ctx context.Context, claim Claim, change Change) (BeginResult, error)
 
 	// Renew extends the lease to ttl from now. It returns ErrLeaseLost if the lease
@@ -201,16 +215,9 @@ type Store interface {
 	// record is replaced and keeps its ID. An expired lease that was not taken over
 	// is enough. The change, which may be nil, is made in the same transaction; if it
 	// refuses or fails, nothing is written, the lease continues, and Complete returns
-	// its error. Organization and fingerprint of the activity are taken from the
+	// its error. Organization, fingerprint and At of the activity are taken from the
 	// lease.
 	Complete(ctx context.Context, lease Lease, activity Activity, change Change) error
-
-	// Replace replaces an activity that waits, is at the given Revision, and is not
-	// being carried out; otherwise it returns ErrChanged or ErrHeld. ID,
-	// organization, fingerprint and submitter stay. The change, which may be nil, is
-	// made in the same transaction; if it refuses or fails, nothing is written. For
-	// now see Claim.Now.
-	Replace(ctx context.Context, activity Activity, now time.Time, change Change) error
 
 	// Release ends the lease without a result: the same body may be tried again, and
 	// an activity that waited continues to wait. The change, which may be nil, is
@@ -223,47 +230,10 @@ type Store interface {
 	// not modify its Data.
 	Get(ctx context.Context, organizationID, id string) (Activity, error)
 
-	// Find returns the activity that a request has in an organization, or
-	// ErrNotFound. The caller must not modify its Data.
-	Find(ctx context.Context, organizationID string, fingerprint Fingerprint) (Activity, error)
-
-	// List returns activities of an organization in descending order of their IDs:
-	// as many as Filter.Limit and MaxListBytes allow, and at least one if there is
-	// one. Only an empty page means that there are no more.
-	List(ctx context.Context, organizationID string, filter Filter) ([]Activity, error)
-
-	// Count returns how many activities pass the filter, up to MaxList and
-	// regardless of Filter.Limit.
-	Count(ctx context.Context, organizationID string, filter Filter) (int, error)
-
-	// Waiting returns the waiting activities of all organizations, without Data and
-	// in any order. It is for maintenance and must not be reachable by requests.
-	Waiting(ctx context.Context) ([]Activity, error)
-
 	// Change makes a change in a transaction of its own and returns the change's
 	// refusal or error. If it returns nil, the change is durable.
 	Change(ctx context.Context, organizationID string, change Change) error
 
-	// Sweep removes what has expired at now: ledger entries, leases that expired
-	// LeaseGrace ago and, in a store that forgets, activities. A store that several
-	// processes share removes no entry before its own clock is past KeepUntil.
-	Sweep(ctx context.Context, now time.Time) (SweepStats, error)
-
-	// Forgets reports whether completed activities are forgotten after their
-	// KeepUntil. Requests of any age may only be accepted with a store that does not
-	// forget.
-	Forgets() bool
-
-	// Ping returns an error if the store cannot do its work at the moment.
-	Ping(ctx context.Context) error
-
 	// Close closes the store and wakes waiting callers. Closing it again does nothing.
 	Close() error
-}
-
-// SweepStats counts what Sweep removed.
-type SweepStats struct {
-	Activities int
-	Leases     int
-	Entries    int // of ledgers
 }

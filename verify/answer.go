@@ -128,7 +128,7 @@ type answered struct {
 	activityHead
 	AppProofs []activity.AppProof
 	Log       *activity.LogProof // nil if there is none
-	Votes     []answeredVote
+	Votes     activity.AnsweredVotes
 	Result    members      // of the activity
 	Recorded  members      // of the record in the result
 	Record    activityHead // of the record in the result
@@ -185,17 +185,6 @@ func decodeValue(text []byte) (value any, err error) {
 	decoder.UseNumber()
 	err = decoder.Decode(&value)
 	return value, err
-}
-
-// answeredVote is the part of a vote that is checked. It is not an activity.Vote because
-// the createdAt of an answer has another form than that of a record.
-type answeredVote struct {
-	UserID    string             `json:"userId"`
-	Selection activity.Selection `json:"selection"`
-	Message   string             `json:"message"`
-	PublicKey string             `json:"publicKey"`
-	Signature string             `json:"signature"`
-	Scheme    string             `json:"scheme"`
 }
 
 // members are the members of a JSON object by their exact names.

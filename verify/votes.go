@@ -39,7 +39,7 @@ func Votes(record *activity.Record, members []access.Member) ([]access.Vote, err
 	}
 	votes, err := verifyVotes(record.Request.Body, record.Votes, members, shown)
 	if err == nil && record.Status == activity.StatusCompleted {
-		err = enoughVotes(votes, record.Decision.Groups())
+		err = enoughVotes(votes, record.Decision.Required)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrVotes, err)
@@ -49,14 +49,7 @@ func Votes(record *activity.Record, members []access.Member) ([]access.Vote, err
 
 // votes checks the votes in the answer.
 func (v *verification) votes() (string, error) {
-	votes := make([]activity.Vote, len(v.activity.Votes))
-	for i, vote := range v.activity.Votes {
-		votes[i] = activity.Vote{
-			UserID: vote.UserID, Selection: vote.Selection, Message: vote.Message,
-			PublicKey: vote.PublicKey, Signature: vote.Signature, Scheme: vote.Scheme,
-		}
-	}
-	verified, err := verifyVotes(v.trust.Body, votes, v.trust.Members, v.trust.Shown)
+	verified, err := verifyVotes(v.trust.Body, v.activity.Votes, v.trust.Members, v.trust.Shown)
 	if err != nil {
 		return "", err
 	}

@@ -76,8 +76,8 @@ func CheckEffect(t testing.TB, index int, effect chains.Effect) {
 		t.Errorf("effect %d (%s) is by %q", index, effect.Kind, effect.By)
 	case effect.Undecoded && effect.Kind != chains.KindCall && effect.Kind != chains.KindMessage:
 		t.Errorf("effect %d (%s) is not decoded: it must be a call", index, effect.Kind)
-	case effect.Kind == chains.KindTransfer && (effect.Asset.IsNone() || effect.To.IsNone() || !amounts):
-		t.Errorf("effect %d: a transfer without asset, amount or recipient: %+v", index, effect)
+	case (effect.Kind == chains.KindTransfer || effect.Kind == chains.KindReceive) && (effect.Asset.IsNone() || effect.To.IsNone() || !amounts):
+		t.Errorf("effect %d: a transfer or receipt without asset, amount or recipient: %+v", index, effect)
 	case effect.Kind == chains.KindFee && (effect.Asset.IsNone() || effect.Amount.IsNone()):
 		t.Errorf("effect %d: a fee without an amount", index)
 	case len(effect.Unresolved) > 0 && !effect.To.IsUnknown() && !effect.From.IsUnknown() && !effect.Account.IsUnknown():

@@ -83,6 +83,9 @@ var _ chains.Chain = Chain{}
 // New returns the chain with limits.
 func New(limits Limits) Chain { return Chain{limits: limits} }
 
+// MaxFee returns Limits.MaxFee, which bounds the fees of messages too.
+func (c Chain) MaxFee() float64 { return c.limits.MaxFee }
+
 // Owner implements chains.Chain: the key at an address of 20 bytes.
 func (Chain) Owner(address []byte) (at keystore.Locator, ok bool) { return evm.Owner(address) }
 
@@ -98,7 +101,7 @@ func (Chain) Addresses(pub keystore.PublicKey) []chains.Address { return evm.Add
 // HazardNames implements chains.Chain.
 func (Chain) HazardNames() []string {
 	own := []string{HazardNoChainID, HazardAnyChainAuthorization, HazardEmptyCreation, HazardGasOverCap, HazardOversize,
-		HazardDelegation, HazardHighFee, HazardNeverIncluded}
+		HazardDelegation, HazardHighFee, HazardNeverIncluded, HazardNoMinimum}
 	return append(own, evm.HazardNames(Name)...)
 }
 

@@ -7,13 +7,10 @@ import (
 	"github.com/countersign-dev/countersign/internal/evm"
 )
 
-// contractsOf returns the network on which a chain's calls run.
-func contractsOf(chainID uint64) *evm.Network {
-	id := evm.NetworkID(chainID)
-	return &evm.Network{ID: id, ChainID: chainID, Symbol: networkOf(chainID, id).Symbol, Decimals: 18}
+// contracts returns the network on which the transaction's calls run.
+func (tx *transaction) contracts() *evm.Network {
+	return evm.OnChain(tx.chainID, evm.NetworkID(tx.chainID))
 }
-
-func (tx *transaction) contracts() *evm.Network { return contractsOf(tx.chainID) }
 
 // briefly returns the network for effects from which only hazards are derived.
 func (tx *transaction) briefly() *evm.Network {
@@ -50,9 +47,7 @@ func (tx *transaction) creationEffect(network *evm.Network) chains.Effect {
 	return effect
 }
 
-// delegations appends, for each authorization that the network does not skip, that the
-// code of a delegate gets control of an account. It is authorized by the account's
-// signature in the bytes.
+// delegations appends what each authorization does that the network does not skip.
 func (tx *transaction) delegations(effects []chains.Effect, network *evm.Network) []chains.Effect {
 	for number, a := range tx.authorizations.all(tx.raw) {
 		if len(effects) >= chains.MaxEffects {
@@ -62,13 +57,7 @@ func (tx *transaction) delegations(effects []chains.Effect, network *evm.Network
 		if !ok || a.skipped(tx.chainID, tx.raw) != "" {
 			continue
 		}
-		authority := network.Party(signer)
-		effect := chains.Effect{Kind: chains.KindAuthority, From: authority, By: chains.ByOther, OtherSigner: authority,
-			To: network.Party(a.delegate), Account: authority, Path: "authorization " + strconv.Itoa(number)}
-		if a.delegate == (evm.Address{}) {
-			effect.Kind, effect.To = chains.KindRevoke, chains.Party{}
-		}
-		effects = append(effects, effect)
+		effects = append(effects, network.Delegation(network.Party(signer), a.delegate, "authorization "+strconv.Itoa(number)))
 	}
 	return effects
 }

@@ -19,6 +19,7 @@ const (
 	HazardDelegation            = "ethereum/delegation"              // EIP-7702 by the signing account
 	HazardHighFee               = "ethereum/high-fee"                // over Limits.MaxFee
 	HazardNeverIncluded         = "ethereum/never-included"          // what no node of the chain accepts now
+	HazardNoMinimum             = "ethereum/no-minimum"              // a swap may give nothing
 )
 
 // Hazards implements chains.Transaction.

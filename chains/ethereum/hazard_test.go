@@ -124,6 +124,10 @@ var hazardCases = []struct {
 	{"gas over the cap on Tempo", typed("02", with(with(with(with(items2, 7, "80"), 8, "80"), 1, "821079"), 5, "8401c9c381")...), []string{ethereum.HazardGasOverCap},
 		"gas 30000001 is over the cap of 30000000 (Tempo): the network does not include it"},
 
+	{"a swap for nothing", typed("02", with(with(with(items2, 6, "9466a9893cc07d91d95644aedd05d03f95e1dba8af"), 7, "80"), 8, "b901e4"+swapsFor("0"))...),
+		[]string{ethereum.HazardNoMinimum}, "the swap may give nothing: neither it nor what follows has a minimum of token 0xdAC17F958D2ee523a2206206994597C13D831ec7"},
+	{"a swap for 1 unit", typed("02", with(with(with(items2, 6, "9466a9893cc07d91d95644aedd05d03f95e1dba8af"), 7, "80"), 8, "b901e4"+swapsFor("1"))...), nil, ""},
+
 	{"unlimited approval", calling("095ea7b3" + word(attacker) + word("1"+strings.Repeat("0", 24))), []string{unlimited},
 		"0xbaDBAdbADbaDBADBAdBaDbaDbadBAdbaDbaDbadb may take all of the token 0x1111111111111111111111111111111111111111 that 0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F has, now and later"},
 	{"approval below 2^96", calling("095ea7b3" + word(attacker) + word(strings.Repeat("f", 24))), nil, ""},
@@ -149,6 +153,14 @@ func TestHazards(t *testing.T) {
 			chaintest.CheckHazards(t, hazardsOf(t, ethereum.Limits{}, c.raw), c.names, c.detail)
 		})
 	}
+}
+
+// swapsFor returns the calldata of a Universal Router that sells 1,000 units of USDC for at
+// least some of USDT.
+func swapsFor(least string) string {
+	path := "a0b86991c6218b36c1d19d4a2e9eb0ce3606eb48" + "000064" + "dac17f958d2ee523a2206206994597c13d831ec7" + strings.Repeat("00", 21)
+	return "24856bc3" + word("40") + word("80") + word("1") + strings.Repeat("00", 32) + word("1") + word("20") + word("100") +
+		word("1") + word("3e8") + word(least) + word("a0") + word("1") + word("2b") + path
 }
 
 // TestHazardLimits sets the configurable bounds.

@@ -9,7 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 const listsABI = `[
@@ -128,8 +128,8 @@ func TestListsOfMany(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			call := ethereum.AccountCall{ChainID: 1, Account: [20]byte(from), To: [20]byte(test.at), Value: new(big.Int), Data: data}
-			effects, _ := call.Read()
+			network := evm.Network{ID: "eip155:1", ChainID: 1}
+			effects := evm.Cut(network.Read(evm.Transaction{To: [20]byte(test.at), Data: data}).Effects(), chains.MaxEffects)
 			last := effects[len(effects)-1]
 			if len(effects) != min(n, chains.MaxEffects) || last.Undecoded != (n > chains.MaxEffects) || n > chains.MaxEffects && last.Kind != chains.KindCall {
 				t.Errorf("%s of %d: %d effects, the last %+v", name, n, len(effects), last)

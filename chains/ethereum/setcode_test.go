@@ -2,7 +2,9 @@ package ethereum_test
 
 import (
 	"encoding/hex"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/evmtest"
+	"github.com/countersign-dev/countersign/internal/messages/delegation"
 )
 
 // TestDelegations checks which authorizations of the signer count as delegations in a
@@ -62,6 +65,17 @@ func TestDelegations(t *testing.T) {
 // the signer, and whether it has the hazard of a delegation.
 func delegationsOf(t *testing.T, authorization types.SetCodeAuthorization) (kinds []chains.Kind, hazard bool) {
 	t.Helper()
+	effects, hazards := readDelegation(t, authorization)
+	for i := range effects {
+		kinds = append(kinds, effects[i].Kind)
+	}
+	return kinds, slices.Contains(hazards, ethereum.HazardDelegation)
+}
+
+// readDelegation returns the effects of an authorization in a transaction of the signer, and
+// the names of the transaction's hazards.
+func readDelegation(t *testing.T, authorization types.SetCodeAuthorization) (effects []chains.Effect, hazards []string) {
+	t.Helper()
 	tuple, err := rlp.EncodeToBytes(&authorization)
 	if err != nil {
 		t.Fatal(err)
@@ -77,8 +91,52 @@ func delegationsOf(t *testing.T, authorization types.SetCodeAuthorization) (kind
 	}
 	for _, effect := range signing.Effects() {
 		if effect.Path == "authorization 1" {
-			kinds = append(kinds, effect.Kind)
+			effects = append(effects, effect)
 		}
 	}
-	return kinds, slices.Contains(chaintest.Names(signing.Hazards()), ethereum.HazardDelegation)
+	return effects, chaintest.Names(signing.Hazards())
+}
+
+// TestDelegationIsOneAct draws authorizations, and compares what they do in a transaction and
+// as a message: the same effect, by the signature that is asked for.
+func TestDelegationIsOneAct(t *testing.T) {
+	key, err := crypto.HexToECDSA(signerSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(42, 2))
+	for range 1000 {
+		unsigned := types.SetCodeAuthorization{ChainID: *uint256.NewInt(random.Uint64N(2)), Nonce: random.Uint64N(math.MaxUint64)}
+		if random.IntN(4) > 0 {
+			unsigned.Address = common.Address{byte(random.Uint32()), 19: byte(random.Uint32())}
+		}
+		authorization, err := types.SignSetCode(key, unsigned)
+		if err != nil {
+			t.Fatal(err)
+		}
+		called, names := readDelegation(t, authorization)
+		message, err := delegation.Parse(fmt.Appendf(nil, `{"address":"%s","chainId":%d,"nonce":"%d"}`, unsigned.Address.Hex(), unsigned.ChainID.Uint64(), unsigned.Nonce))
+		if err != nil {
+			t.Fatal(err)
+		}
+		signing, err := chaintest.Ready(message, "", evmtest.Key(t, signerSecret))
+		if err != nil {
+			t.Fatal(err)
+		}
+		effects := signing.Effects()
+		for _, list := range [][]chains.Effect{called, effects} {
+			list[0].By, list[0].OtherSigner, list[0].Function, list[0].Args, list[0].Path = "", chains.Party{}, "", nil, ""
+		}
+		if len(called) != 1 || len(effects) != 1 || fmt.Sprint(called) != fmt.Sprint(effects) {
+			t.Fatalf("%+v:\n%+v\nas a message\n%+v", unsigned, called, effects)
+		}
+		for _, name := range chaintest.Names(signing.Hazards()) {
+			if !slices.Contains(names, name) {
+				t.Fatalf("%+v: %s is a hazard of the message, and %v of the transaction", unsigned, name, names)
+			}
+		}
+		if want := !(unsigned.Address == common.Address{}); want != slices.Contains(chaintest.Names(signing.Hazards()), ethereum.HazardDelegation) {
+			t.Fatalf("%+v: %v", unsigned, signing.Hazards())
+		}
+	}
 }

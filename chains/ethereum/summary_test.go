@@ -2,6 +2,9 @@ package ethereum_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -11,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/evmtest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // secret is the key of the vectors, for which summaries are shown.
@@ -29,11 +33,42 @@ func shown(t *testing.T) map[string][]byte {
 		}
 		return append(prefix, list...)
 	}
+	router := common.HexToAddress("0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af")
+	swap := func(data []byte) []byte {
+		return encode([]byte{2}, uint64(1), uint64(7), uint64(1e9), uint64(20e9), uint64(200000), router, uint64(0), data, types.AccessList{})
+	}
 	return map[string][]byte{
+		"swap":                 swap(swapOf(t, true)),
+		"swap_without_minimum": swap(swapOf(t, false)),
 		"unlimited_approval": encode([]byte{2}, uint64(1), uint64(7), uint64(1e9), uint64(20e9), uint64(60000), token, uint64(0), approval, accessList),
 		"creation_any_chain": encode(nil, uint64(7), uint64(20e9), uint64(1<<25), []byte{}, uint64(0), bytes.Repeat([]byte{0x60, 0x01}, 200)),
 		"unknown_chain":      encode([]byte{2}, uint64(987654321), uint64(7), uint64(1e9), uint64(20e9), uint64(60000), token, uint64(1e18), []byte{}, accessList),
 	}
+}
+
+// swapOf returns a plan of Uniswap's SDK that sells USDC for DAI, with its minimum or without.
+func swapOf(t *testing.T, minimum bool) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(testenv.Root(), "internal", "evm", "testdata", "routerplans.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct{ Plans []struct{ Name, Data string } }
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, plan := range file.Plans {
+		if plan.Name != "v3 USDC to DAI, exact in, no deadline" {
+			continue
+		}
+		data := common.FromHex(plan.Data)
+		if !minimum {
+			clear(data[4+9*32 : 4+10*32]) // the third word of the only command's input
+		}
+		return data
+	}
+	t.Fatal("the plan is not in the file")
+	return nil
 }
 
 // TestSummary compares what is shown of each transaction, and its digest, with

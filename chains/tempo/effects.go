@@ -75,9 +75,7 @@ func (tx *transaction) bySender(effects []chains.Effect, sender chains.Party) []
 	return effects
 }
 
-// delegations returns, for each authorization that the network does not skip, that the
-// code of a delegate gets control of an account. It is authorized by the account's
-// signature in the bytes.
+// delegations returns what each authorization does that the network does not skip.
 func (tx *transaction) delegations(network *evm.Network) (effects []chains.Effect) {
 	for i := range tx.authorizations {
 		a := &tx.authorizations[i]
@@ -85,13 +83,7 @@ func (tx *transaction) delegations(network *evm.Network) (effects []chains.Effec
 		if !ok || a.skipped(tx.chainID, tx.raw) != "" {
 			continue
 		}
-		account := network.Party(signer)
-		effect := chains.Effect{Kind: chains.KindAuthority, From: account, By: chains.ByOther, OtherSigner: account,
-			To: network.Party(a.delegate), Account: account, Path: fmt.Sprintf("authorization %d", i+1)}
-		if a.delegate == (evm.Address{}) {
-			effect.Kind, effect.To = chains.KindRevoke, chains.Party{}
-		}
-		effects = append(effects, effect)
+		effects = append(effects, network.Delegation(network.Party(signer), a.delegate, fmt.Sprintf("authorization %d", i+1)))
 	}
 	return effects
 }

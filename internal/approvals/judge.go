@@ -36,7 +36,7 @@ type judgement struct {
 func (a *Approvals) judge(ctx context.Context, organization *access.Organization, record *activity.Record, spent access.SpentReader) (*judgement, error) {
 	j := &judgement{
 		submission: request.NewOf(record.Request.Type), submitter: record.Submitter().UserID,
-		now: a.Records.Now(), groups: record.Decision.Groups(),
+		now: a.Records.Now(), groups: record.Decision.Required,
 	}
 	s := j.submission
 	s.OrganizationID, s.Record = record.Request.OrganizationID, record
@@ -150,8 +150,8 @@ func onReading(vote *activity.Vote, reading *activity.Reading) bool {
 
 // missing returns every group with the number of votes that it still needs, and the
 // sum of those numbers.
-func (j *judgement) missing() (groups []activity.ApprovalGroup, sum int) {
-	groups = recordedGroups(j.groups)
+func (j *judgement) missing() (groups []access.Group, sum int) {
+	groups = slices.Clone(j.groups)
 	for i := range groups {
 		groups[i].Missing = access.Missing(&j.groups[i], j.votes, j.submitter, j.now)
 		sum += groups[i].Missing

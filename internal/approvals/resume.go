@@ -127,7 +127,10 @@ func (a *Approvals) update(ctx context.Context, waiting *pending, after *activit
 // carried out, unless there is still an obstacle; one that has waited longer than
 // Config.MaxWaiting is rejected.
 func (a *Approvals) ResumeAll(ctx context.Context) error {
-	waiting, err := a.Records.Store.Waiting(ctx)
+	if a.Records.Waiter == nil {
+		return nil
+	}
+	waiting, err := a.Records.Waiter.Waiting(ctx)
 	if err != nil {
 		return refuse.Store(err)
 	}
@@ -152,7 +155,7 @@ func (a *Approvals) resumeOne(ctx context.Context, listed *store.Activity) (err 
 			err = fmt.Errorf("resuming activity %s: panic: %v", listed.ID, cause)
 		}
 	}()
-	found, err := a.Records.Store.Find(ctx, listed.OrganizationID, listed.Fingerprint)
+	found, err := a.Records.Store.Get(ctx, listed.OrganizationID, listed.ID)
 	if err != nil {
 		return err
 	}

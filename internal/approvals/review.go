@@ -31,7 +31,7 @@ func votesOn(c *request.Caller, record *activity.Record) bool {
 	if slices.ContainsFunc(record.Votes, func(vote activity.Vote) bool { return vote.UserID == c.Member.User.ID }) {
 		return true
 	}
-	return mayVote(c) && belongsToAny(c, record.Decision.Groups())
+	return mayVote(c) && belongsToAny(c, record.Decision.Required)
 }
 
 // mayVote reports whether the caller's credential may vote at all.

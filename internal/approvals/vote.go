@@ -49,7 +49,10 @@ func (a *Approvals) Vote(ctx context.Context, s *request.Submission, intent acti
 // VotedOn finds the activity that a vote is on. An activity that the voter may not read
 // gets the same answer as one that does not exist.
 func (a *Approvals) VotedOn(ctx context.Context, voter *request.Caller, intent activity.VoteIntent) (*pending, error) {
-	found, err := a.Records.Store.Find(ctx, voter.Organization.ID, intent.Fingerprint)
+	found, err := store.Activity{}, store.ErrNotFound
+	if a.Records.Waiter != nil {
+		found, err = a.Records.Waiter.Find(ctx, voter.Organization.ID, intent.Fingerprint)
+	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, refuse.Store(err)
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/internal/request"
-	"github.com/countersign-dev/countersign/store"
 )
 
 // Engine is what an activity that waits takes of the engine: it is prepared and judged
@@ -45,7 +44,7 @@ type Approvals struct {
 func withAges(groups []access.Group) []access.Group {
 	aged := slices.Clone(groups)
 	for i := range aged {
-		aged[i].Within = cmp.Or(aged[i].Within, access.DefaultVoteAge)
+		aged[i].Within, aged[i].Missing = cmp.Or(aged[i].Within, access.DefaultVoteAge), 0
 	}
 	return aged
 }
@@ -78,7 +77,7 @@ func (a *Approvals) waiting(ctx context.Context, s *request.Submission) (*activi
 	}
 	record.Status, record.Reading = activity.StatusConsensusNeeded, reading
 	record.Decision.Charges = nil
-	record.Decision.Required = recordedGroups(withAges(s.Decision.Approvals))
+	record.Decision.Required = withAges(s.Decision.Approvals)
 	return record, nil
 }
 
@@ -88,7 +87,7 @@ func (a *Approvals) mayWait(ctx context.Context, submitter *request.Caller) erro
 		user string
 		most int
 	}{{submitter.Member.User.ID, access.MaxWaitingOfUser}, {"", access.MaxWaitingOfOrganization}} {
-		waiting, err := a.Records.Store.Count(ctx, submitter.Organization.ID, store.Filter{Waiting: true, User: bound.user})
+		waiting, err := a.Records.Waiter.CountWaiting(ctx, submitter.Organization.ID, bound.user)
 		if err != nil {
 			return refuse.Store(err)
 		}
@@ -98,15 +97,6 @@ func (a *Approvals) mayWait(ctx context.Context, submitter *request.Caller) erro
 		}
 	}
 	return nil
-}
-
-// recordedGroups returns groups as a record keeps them.
-func recordedGroups(groups []access.Group) []activity.ApprovalGroup {
-	kept := make([]activity.ApprovalGroup, len(groups))
-	for i, group := range groups {
-		kept[i].Group = group
-	}
-	return kept
 }
 
 // Refuse returns the refusal of a request that needs approvals and cannot wait

@@ -44,8 +44,8 @@ func TestCamera(t *testing.T) {
 	testenv.Slow(t)
 	zbar := testenv.Tool(t, "zbarimg")
 	cases := map[string]cameraCase{"PSBT of 100 outputs": {demo.BitcoinDemo, manyOutputs}}
-	for _, chain := range demo.DemoChains {
-		cases[chain.Name] = cameraCase{chain, chain.Unsigned}
+	for _, chain := range demo.Chains {
+		cases[chain.Name] = cameraCase{chain, func(public keystore.PublicKey) (string, error) { return chain.Unsigned(public), nil }}
 	}
 	s := &session{t: t, dir: t.TempDir()}
 	client := s.must(nil, "init", "--online", "online")
@@ -138,12 +138,15 @@ func (s *session) loop(t *testing.T, c cameraCase, key show.KeyLine, body string
 
 // manyOutputs returns a PSBT with 100 outputs.
 func manyOutputs(owner keystore.PublicKey) (string, error) {
-	funding, script := demo.Funding(owner)
-	hash := funding.TxHash()
+	one, err := psbt.NewFromRawBytes(hex.NewDecoder(strings.NewReader(demo.BitcoinDemo.Unsigned(owner))), false)
+	if err != nil {
+		return "", err
+	}
+	spent := one.Inputs[0].WitnessUtxo
 	payment := wire.NewMsgTx(2)
-	payment.AddTxIn(wire.NewTxIn(wire.NewOutPoint(&hash, 0), nil, nil))
+	payment.AddTxIn(one.UnsignedTx.TxIn[0])
 	for i := range 100 {
-		to := bytes.Clone(script)
+		to := bytes.Clone(spent.PkScript)
 		to[len(to)-1] ^= byte(i + 1)
 		payment.AddTxOut(wire.NewTxOut(600, to))
 	}
@@ -151,8 +154,7 @@ func manyOutputs(owner keystore.PublicKey) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	packet.Inputs[0].NonWitnessUtxo = funding
-	packet.Inputs[0].WitnessUtxo = funding.TxOut[0]
+	packet.Inputs[0].WitnessUtxo = spent
 	var raw bytes.Buffer
 	err = packet.Serialize(&raw)
 	return hex.EncodeToString(raw.Bytes()), err

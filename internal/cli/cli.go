@@ -37,6 +37,9 @@ import (
 // Backends are kinds of keystores besides file: and pkcs11:, by the scheme of their URI.
 type Backends = deployment.Backends
 
+// Backend is one of them: a kind of keystore, or a key service.
+type Backend = deployment.Backend
+
 // Main runs the command and returns its exit status. A program that links other keystores
 // passes them as backends.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, backends Backends) int {
@@ -56,6 +59,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, backends Bac
 	command, err := root.ExecuteContextC(deployment.WithBackends(ctx, backends))
 	code := console.ExitCode(err, started)
 	if err != nil {
+		err = console.Rephrased(command, err)
 		fmt.Fprintf(stderr, "countersign: %s\n", console.CleanText(err.Error()))
 	}
 	if code == console.ExitUsage {

@@ -23,7 +23,7 @@ func TestDemoColour(t *testing.T) {
 			t.Errorf("%s: exit status %d", setting, status)
 		}
 		for _, want := range []string{
-			"\x1b[1m2. Ethereum: pay 250 USDC\x1b[0m", "\x1b[1methereum transaction\x1b[0m", "\x1b[2mnonce\x1b[0m ",
+			"\x1b[1m1. Ethereum: pay 250 USDC\x1b[0m", "\x1b[1methereum transaction\x1b[0m", "\x1b[2mnonce\x1b[0m ",
 			"\x1b[32mchecked", "\x1b[31mrefused",
 		} {
 			if got := strings.Contains(p.shown(), want); got != coloured {

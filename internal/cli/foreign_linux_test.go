@@ -210,10 +210,7 @@ func TestSolSignRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unsigned, err := demo.SolanaDemo.Unsigned(public)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unsigned := demo.SolanaDemo.Unsigned(public)
 	whole := mustHex(t, unsigned)
 	var signatures [][]byte
 	for _, data := range [][]byte{whole, whole[65:]} {
@@ -246,10 +243,7 @@ func TestPSBTRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unsigned, err := demo.BitcoinDemo.Unsigned(public)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unsigned := demo.BitcoinDemo.Unsigned(public)
 	want := s.must([]byte(unsigned), "sign", "--yes", "--type", "bitcoin", "--sign-with", fixtureID)
 	stdout, stderr, status := scanned(t, ur.PSBT(mustHex(t, unsigned), ur.TypeCryptoPSBT), "y\n", "--sign-with", fixtureID)
 	if status != console.ExitSuccess || stdout != string(want) {

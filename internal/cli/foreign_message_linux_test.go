@@ -105,10 +105,7 @@ func TestTronRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unsigned, err := demo.TronDemo.Unsigned(public)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unsigned := demo.TronDemo.Unsigned(public)
 	raw := mustHex(t, unsigned)
 	address := common.HexToAddress(fixtureAddress).Bytes()
 	request := ur.TronSignRequest{ID: bytes.Repeat([]byte{7}, 16), Data: raw, Kind: 1, Address: append([]byte{sign.TronVersion}, address...)}

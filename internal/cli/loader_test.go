@@ -31,15 +31,25 @@ func exampleDeployment(t *testing.T) *served {
 		t.Fatal(err)
 	}
 	shown := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(string(document))
-	text := strings.NewReplacer("127.0.0.1:8080", "127.0.0.1:0", "127.0.0.1:8081", "127.0.0.1:0").Replace(shown[1])
+	text := strings.NewReplacer("127.0.0.1:8080", "127.0.0.1:0", "127.0.0.1:8081", "127.0.0.1:0", "127.0.0.1:8545", "127.0.0.1:0").Replace(shown[1])
 	writePrivate(t, s.config(), text)
 	writeCertificate(t, s.dir)
+	for from, to := range map[string]string{"cert.pem": "rpc-cert.pem", "key.pem": "rpc-key.pem"} {
+		content, err := os.ReadFile(filepath.Join(s.dir, from))
+		if err != nil {
+			t.Fatal(err)
+		}
+		writePrivate(t, filepath.Join(s.dir, to), string(content))
+		if from == "cert.pem" {
+			writePrivate(t, filepath.Join(s.dir, "clients-ca.pem"), string(content))
+		}
+	}
 	for name, content := range map[string]string{
 		"policy.yaml":   "schema: countersign.policy/1\nrules:\n  - name: gas\n    allow: fee\n    who: {tag: agent}\n    when: effect.amount <= ether('1')\ntests:\n  - {as: payments, effects: [{kind: fee, asset: \"eip155:1\", amount: \"0.1\"}], expect: allow}\n",
 		"pins.txt":      "countersign.pins/1\n",
 		"tokens.json":   `{"name":"x","tokens":[{"chainId":1,"address":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48","symbol":"USDC","name":"USD Coin","decimals":6}]}`,
 		"smtp-password": "hunter2", "sms-headers": "Authorization: Bearer x", "sms-secret": strings.Repeat("s", 40),
-		"descriptors/readme": "",
+		"descriptors/readme": "", "rpc/readme": "", "ann-token": strings.Repeat("7", 64) + "\n",
 	} {
 		path := filepath.Join(s.dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -61,7 +71,7 @@ var mutations = []mutation{
 	{"nothing", "", "", ""},
 	// the form of the file
 	{"byte-order mark", "listen:", "\ufefflisten:", "byte-order mark"},
-	{"tab", "  - id: 2359", "\t- id: 2359", ":13:1: a tab: indent with spaces"},
+	{"tab", "  - id: 2359", "\t- id: 2359", ":22:1: a tab: indent with spaces"},
 	{"indentation", "    name: Example", "   name: Example", "check the indentation"},
 	{"colon without space", "store: bolt:state.db", "store:bolt:state.db", "check the indentation"},
 	{"open bracket", "origins: [https://app.example.com]  #", "origins: [https://app.example.com  #", "quotes and brackets"},
@@ -123,7 +133,7 @@ var mutations = []mutation{
 	// the policy
 	{"policy elsewhere", "policy: policy.yaml", "policy: polcy.yaml", "policy of organization"},
 	{"tag that nobody has", "tags: [agent]", "tags: [agnet]", "no user has the tag agent: did you mean agnet?"},
-	{"user of a test gone", "name: payments", "name: payouts", "there is no user payments"},
+	{"user of a test gone", "name: payments", "name: payouts", "has no user with this name or id"},
 	{"policy.yaml", "tag: agent", "tag: finanec", "no user has the tag finanec"},
 	{"policy.yaml", "allow: fee", "allow: fee\n    key: cold", "there is no key or wallet cold"},
 	{"policy.yaml", "expect: allow", "expect: deny", "the test fails"},

@@ -17,24 +17,24 @@ import (
 
 // alteredStore is a store whose activities were changed outside their records.
 type alteredStore struct {
-	store.Store
+	store.Full
 	lost  bool // no activity is found by its fingerprint
 	alter func(*store.Activity)
 }
 
 func (s *alteredStore) Get(ctx context.Context, organizationID, id string) (store.Activity, error) {
-	found, err := s.Store.Get(ctx, organizationID, id)
+	found, err := s.Full.Get(ctx, organizationID, id)
 	if s.alter != nil {
 		s.alter(&found)
 	}
 	return found, err
 }
 
-func (s *alteredStore) Find(ctx context.Context, organizationID string, fingerprint store.Fingerprint) (store.Activity, error) {
+func (s *alteredStore) Begin(ctx context.Context, claim store.Claim, change store.Change) (store.BeginResult, error) {
 	if s.lost {
-		return store.Activity{}, store.ErrNotFound
+		return store.BeginResult{}, store.ErrStale
 	}
-	return s.Store.Find(ctx, organizationID, fingerprint)
+	return s.Full.Begin(ctx, claim, change)
 }
 
 // TestLogVerifyColumns checks that log verify notices changes of what the store keeps next to
@@ -65,8 +65,8 @@ func TestLogVerifyColumns(t *testing.T) {
 		"waiting":     {alteredStore{alter: func(a *store.Activity) { a.Waiting = true }}, listed},
 		"record":      {alteredStore{alter: func(a *store.Activity) { a.Data = append([]byte("x"), a.Data...) }}, "is not the one that was logged"},
 	} {
-		test.store.Store = opened
-		verify := &logs.LogVerify{OpenedLog: &logs.OpenedLog{Store: &test.store, Log: opened, Organization: s.by.OrganizationID}}
+		test.store.Full = opened
+		verify := &logs.LogVerify{OpenedLog: &logs.OpenedLog{Full: &test.store, Organization: s.by.OrganizationID}}
 		command := &cobra.Command{}
 		command.SetContext(t.Context())
 		command.SetOut(io.Discard)

@@ -35,7 +35,7 @@ func newLive(t *testing.T, s *served) *serve.Live {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Current.Store(first)
+	l.Put(first)
 	return l
 }
 
@@ -84,7 +84,7 @@ func TestReloadAtomic(t *testing.T) {
 	if _, err := l.Reload(inCommand(t), s.config()); err != nil || served() != serial() {
 		t.Errorf("the renewed certificate is not served: %v", err)
 	}
-	organization, err := l.Organization(t.Context(), s.by.OrganizationID)
+	organization, err := l.InForce.Organization(t.Context(), s.by.OrganizationID)
 	if err != nil || organization.Name != "Renamed" {
 		t.Errorf("%v, %v", organization, err)
 	}
@@ -111,7 +111,7 @@ func TestReloadLookupTable(t *testing.T) {
 		if _, err := l.Reload(inCommand(t), s.config()); err != nil {
 			t.Fatal(err)
 		}
-		found, _ := l.LookupTable(at)
+		found, _ := l.InForce.LookupTable(at)
 		return len(found.Addresses)
 	}
 	if known() != 0 {
@@ -124,7 +124,7 @@ func TestReloadLookupTable(t *testing.T) {
 	pinned := &descriptors.Pins{}
 	pinned.Add(folder.Files()[0])
 	writePrivate(t, pins, string(pinned.Encode()))
-	if found, _ := l.LookupTable(at); found.Addresses != nil {
+	if found, _ := l.InForce.LookupTable(at); found.Addresses != nil {
 		t.Error("known before the reload")
 	}
 	if known() != 1 {

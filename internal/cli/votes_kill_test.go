@@ -23,7 +23,7 @@ const deathVariable = "COUNTERSIGN_TEST_DEATH"
 // of its write transactions.
 func dies() {
 	whole := deployment.OpenBolt
-	deployment.OpenBolt = func(path string) (store.Store, error) {
+	deployment.OpenBolt = func(path string) (store.Full, error) {
 		opened, err := whole(path)
 		if err != nil {
 			return nil, err

@@ -168,10 +168,7 @@ func keystoneEthereum(t *testing.T, w *wallets) {
 
 func keystoneSolana(t *testing.T, w *wallets) {
 	public := fixtureKey(t, keystore.CurveEd25519, fixtureSeedPublic)
-	unsigned, err := demo.SolanaDemo.Unsigned(public)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unsigned := demo.SolanaDemo.Unsigned(public)
 	message := mustHex(t, unsigned)[65:] // behind the one empty slot
 	answer := w.through(map[string]any{"chain": "sol", "signData": hex.EncodeToString(message), "dataType": 1,
 		"path": "m/44'/501'/0'", "address": hex.EncodeToString(public.Bytes()), "origin": "a wallet"})
@@ -186,10 +183,7 @@ func keystoneSolana(t *testing.T, w *wallets) {
 
 func keystoneBitcoin(t *testing.T, w *wallets) {
 	public := fixtureKey(t, keystore.CurveSecp256k1, strings.TrimSpace(publicOf(t, newSession(t))))
-	unsigned, err := demo.BitcoinDemo.Unsigned(public)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unsigned := demo.BitcoinDemo.Unsigned(public)
 	answer := w.through(map[string]any{"chain": "btc", "psbt": unsigned}, "--sign-with", fixtureID)
 	if _, err := demo.BitcoinDemo.Check(answer.PSBT, public); err != nil {
 		t.Error(err)
@@ -209,10 +203,7 @@ func fixtureKey(t *testing.T, curve keystore.Curve, public string) keystore.Publ
 // refused by name, with the alternative.
 func keystoneTron(t *testing.T, w *wallets) {
 	public := fixtureKey(t, keystore.CurveSecp256k1, strings.TrimSpace(publicOf(t, newSession(t))))
-	unsigned, err := demo.TronDemo.Unsigned(public)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unsigned := demo.TronDemo.Unsigned(public)
 	parts := w.ask(map[string]any{"op": "request", "chain": "tron", "requestId": walletRequest, "signData": unsigned,
 		"path": "m/44'/195'/0'/0/0", "xfp": "f23f9fd2"}).Parts
 	_, stderr, status := newSession(t).scanned(strings.ToUpper(strings.Join(parts, "\n")), "")

@@ -63,6 +63,22 @@ func (n *Network) Loses(to chains.Party) bool {
 	})
 }
 
+// burns reports whether an asset that is transferred to a party is lost, or left to be taken:
+// nobody can spend from that account, it is the token's own contract, or anyone can take what
+// is there, such as in a router.
+func (n *Network) burns(asset chains.Asset, to chains.Party) bool {
+	return n.Loses(to) || n.IsShared(to) || asset.Token.Equal(to)
+}
+
+// Settled returns an effect of an order, which is not of a call: what is sent where it is
+// lost, or where anyone can take it, is burned.
+func (n *Network) Settled(effect chains.Effect) chains.Effect {
+	if effect.Kind == chains.KindTransfer && n.burns(effect.Asset, effect.To) {
+		effect.Kind = chains.KindBurn
+	}
+	return effect
+}
+
 // addressOf returns the 20 bytes of a party's address; ok is false if it has none.
 func addressOf(p chains.Party) (at Address, ok bool) {
 	address := p.Address()

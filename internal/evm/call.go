@@ -37,11 +37,13 @@ type Call struct {
 	data     []byte
 	depth    int
 	delegate bool // the code runs as self, which is another account
+	unread   bool // it could not be read, so that its address is not known
 	fallible bool // it may fail while the rest of the transaction stands
 	children int
 	path     string // "call", followed by the number of the call in each call around it
 	zero     bool   // the bytes say address zero, which stands for the calling account
 	message  bool   // a message authorizes it, and not a transaction of the signer
+	typed    bool   // it is typed data, with its members as arguments: see Typed
 
 	function *function // nil if it is not decoded
 	args     []value
@@ -90,8 +92,12 @@ func (n *Network) read(caller account, self Address, tx Transaction, delegate bo
 // child returns a call of a contract in the arguments of this one.
 func (c *Call) child(caller account, to Address, value *big.Int, data []byte) *Call {
 	c.children++
+	path := c.path + "/" + strconv.Itoa(c.children-1)
+	if c.typed { // of whose calls there is one
+		path = "call"
+	}
 	return &Call{network: c.network, caller: caller, self: to, code: to, operator: c.operator, value: value, data: data,
-		depth: c.depth + 1, message: c.message, path: c.path + "/" + strconv.Itoa(c.children-1)}
+		depth: c.depth + 1, message: c.message, path: path}
 }
 
 // reader decodes a call and the calls in its arguments.
@@ -162,12 +168,20 @@ func (n *Network) rawInput(code Address) bool {
 func (c *Call) arg(name string) *value { return member(c.args, name) }
 
 func member(values []value, name string) *value {
+	if v := find(values, name); v != nil {
+		return v
+	}
+	panic("evm: no parameter " + name)
+}
+
+// find returns the value with a name, nil if there is none.
+func find(values []value, name string) *value {
 	for i := range values {
 		if values[i].name == name {
 			return &values[i]
 		}
 	}
-	panic("evm: no parameter " + name)
+	return nil
 }
 
 // sibling returns the value with a role among those next to a call, nil if there is

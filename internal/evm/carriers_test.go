@@ -56,15 +56,15 @@ func carriers(t *testing.T) map[string]func(to Address, data []byte) (Address, [
 }
 
 // readings returns the effects of a call by each of the signatures that can authorize it.
-func readings(to Address, data []byte) map[string][]chains.Effect {
+func readings(t testing.TB, to Address, data []byte) map[string][]chains.Effect {
 	all := map[string][]chains.Effect{"a transaction": mainnet.Read(Transaction{To: to, Data: data}).Effects()}
-	all["a Safe's message"], _ = (&SafeTransaction{Safe: Address{0xa1}, Call: Transaction{To: to, Data: data}}).Read(mainnet)
+	all["a Safe's message"] = signedSafe(t, mainnet, Address{0xa1}, to, data, SafeRefund{})
 	for at := range entryPoints {
 		o := Operation{EntryPoint: at, Sender: to, CallData: data}
 		for _, gas := range []**big.Int{&o.CallGas, &o.VerificationGas, &o.PreVerificationGas, &o.MaxFeePerGas} {
 			*gas = big.NewInt(1)
 		}
-		all["an operation"], _ = o.Read(mainnet)
+		all["an operation of "+contracts[at].name] = signedOperation(t, mainnet, &o)
 	}
 	return all
 }
@@ -114,7 +114,7 @@ func TestDangerInCarriers(t *testing.T) {
 				to, data = wraps[name](to, data)
 				route = append(route, name)
 			}
-			for by, effects := range readings(to, data) {
+			for by, effects := range readings(t, to, data) {
 				effects = chains.ResolveSigner(effects, party)
 				ClaimFees(effects, chains.Parties(nil).With(party))
 				hazards := append(Hazards("c", effects, party), FeeHazards("c", effects, party, 0)...)
@@ -147,7 +147,7 @@ func TestNothingOperated(t *testing.T) {
 	for at, version := range entryPoints {
 		o := operationOf(at, nil, nil)
 		o.CallData = nil
-		effects, _ := o.Read(mainnet)
+		effects := signedOperation(t, mainnet, &o)
 		if len(effects) != 2 || !effects[0].ToItself() || effects[0].Amount.Value.Sign() != 0 || !effects[0].From.Equal(mainnet.Party(o.Sender)) {
 			t.Errorf("EntryPoint 0.%d: %+v", version, effects)
 		}

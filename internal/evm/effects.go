@@ -41,6 +41,7 @@ const fewEffects = 2
 type emitter struct {
 	effects []chains.Effect
 	held    holdings
+	signed  *Signed // of typed data
 }
 
 // add adds an effect of a call. It is authorized by the signature that authorizes the
@@ -56,7 +57,7 @@ func (e *emitter) addMoving(c *Call, effect chains.Effect, amount chains.Quantit
 	if effect.Path == "" {
 		effect.Path = c.path
 	}
-	if c.function != nil && effect.Function == "" {
+	if c.function != nil && effect.Function == "" && !c.typed {
 		effect.Function = c.function.signature
 		if !c.network.Brief {
 			effect.Args = c.arguments()
@@ -76,8 +77,8 @@ func (c *Call) authority() (chains.By, chains.Party) {
 
 // settle says what an effect is by who gains from it. What the caller's value becomes is
 // unstaked or minted for the caller; if another party gets it, it is transferred,
-// whatever the function is called. A contract that pays the caller spends its own, as
-// far as the caller is concerned: what the caller gave for it is an effect before.
+// whatever the function is called. What a contract pays to the caller, the caller receives:
+// what it gave for that is an effect before.
 func settle(c *Call, effect *chains.Effect) {
 	caller := c.callerParty()
 	home := effect.To.IsNone() || effect.To.Equal(caller)
@@ -92,7 +93,7 @@ func settle(c *Call, effect *chains.Effect) {
 		}
 	case chains.KindTransfer:
 		if home && effect.By == "" && !effect.From.Equal(caller) {
-			effect.By, effect.OtherSigner = chains.ByOther, effect.From
+			effect.Kind, effect.By, effect.OtherSigner = chains.KindReceive, chains.ByOther, effect.From
 		}
 	}
 	if effect.Kind.Hands() && c.network.Loses(effect.To) {
@@ -243,7 +244,7 @@ func (c *Call) callerParty() chains.Party {
 
 // codeParty returns the account whose code runs, unknown if it cannot be read.
 func (c *Call) codeParty() chains.Party {
-	if c.code == (Address{}) && c.problem != "" && c.depth > 0 {
+	if c.unread {
 		return chains.UnknownParty()
 	}
 	return c.party(c.code)

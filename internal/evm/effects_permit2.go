@@ -1,63 +1,60 @@
 package evm
 
 import (
-	"time"
+	"strconv"
+	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
 )
 
 // permit2Approve gives an allowance through Permit2, which expires.
 func permit2Approve(e *emitter, c *Call) {
-	e.permit2(c, c.callerParty(), "", c.arg("spender").address(), c.args)
+	e.permit2(c, c.callerParty(), "", c.arg("spender").address(), c.args, "")
 }
 
 // permit2 adds an allowance of Permit2 from its details: token, amount and
 // expiration.
-func (e *emitter) permit2(c *Call, from chains.Party, by chains.By, spender Address, details []value) {
-	effect := chains.Effect{Kind: chains.KindApprove, From: from, By: by, To: c.party(spender),
+func (e *emitter) permit2(c *Call, from chains.Party, by chains.By, spender Address, details []value, path string) {
+	effect := chains.Effect{Kind: chains.KindApprove, From: from, By: by, To: c.party(spender), Path: path,
 		Asset: c.tokenAt(member(details, "token").address(), erc20), Amount: allowance(member(details, "amount"), chains.BoundExact)}
-	if effect.Amount.IsNone() {
+	expiration := member(details, "expiration").big()
+	switch {
+	case effect.Amount.IsNone():
 		effect.Kind = chains.KindRevoke
-	} else {
-		effect.Until = until(member(details, "expiration"))
+	case expiration.Sign() == 0:
+		effect.Until = chains.Until{Text: "the end of its block"}
+	default:
+		effect.Until = TimeOf(expiration)
 	}
 	if by == chains.ByOther {
-		effect.OtherSigner = from
+		effect.By, effect.OtherSigner = e.signature(c, from)
 	}
 	e.add(c, effect)
-}
-
-// until returns the end of an allowance. Zero is the block in which it is given.
-func until(expiration *value) chains.Until {
-	switch seconds := expiration.big(); {
-	case seconds.Sign() == 0:
-		return chains.Until{Text: "the end of its block"}
-	case seconds.Int64() > lastTime:
-		return chains.Until{}
-	default:
-		return chains.Until{Time: time.Unix(seconds.Int64(), 0)}
+	if expiration.Sign() > 0 {
+		e.ends(c, effect.Until)
 	}
 }
 
 // permit2Permit gives allowances that their owner has signed.
 func permit2Permit(e *emitter, c *Call) {
-	e.permit2Details(c, c.addressOf("owner"), chains.ByOther)
+	e.permit2Details(c, c.signatory("owner"), chains.ByOther)
 }
 
 // permit2Details adds the allowances of a permit: one, or those of a batch.
 func (e *emitter) permit2Details(c *Call, owner chains.Party, by chains.By) {
-	permit := c.arg("permit").list
+	permit := c.inner("permit")
 	details, spender := member(permit, "details"), member(permit, "spender").address()
 	if details.kind == kindTuple {
-		e.permit2(c, owner, by, spender, details.list)
-		return
-	}
-	for i := range details.list {
-		if e.full() {
-			return
+		e.permit2(c, owner, by, spender, details.list, c.under("details"))
+	} else {
+		for i := range details.list {
+			if e.full() {
+				return
+			}
+			e.permit2(c, owner, by, spender, details.list[i].list, c.under("details/"+strconv.Itoa(i)))
 		}
-		e.permit2(c, owner, by, spender, details.list[i].list)
 	}
+	e.endsWhole(c, TimeOf(member(permit, "signature deadline").big()))
 }
 
 func permit2Transfer(e *emitter, c *Call) { e.permit2Moved(c, c.args, chains.ByStanding) }
@@ -103,6 +100,56 @@ func (e *emitter) permit2Requested(c *Call, permitted, requested []value) {
 	}
 	e.moved(c, c.addressOf("owner"), chains.ByOther, c.party(member(requested, "to").address()),
 		c.tokenAt(member(permitted, "token").address(), erc20), chains.Exactly(amount))
+}
+
+// permit2Transferable adds what a signature lets the spender transfer once, to any address:
+// at most the permitted amount of each token. In a call, permit2Signed adds what it transfers.
+func permit2Transferable(e *emitter, c *Call) {
+	permitted := c.arg("permitted")
+	if permitted.kind == kindTuple {
+		e.permit2Allowed(c, permitted.list, c.under("permitted"))
+		return
+	}
+	for i := range permitted.list {
+		if e.full() {
+			return
+		}
+		e.permit2Allowed(c, permitted.list[i].list, c.under("permitted/"+strconv.Itoa(i)))
+	}
+}
+
+func (e *emitter) permit2Allowed(c *Call, permitted []value, path string) {
+	effect := chains.Effect{Kind: chains.KindApprove, From: chains.SignerParty(), To: c.addressOf("spender"), Path: path,
+		Asset: c.tokenAt(member(permitted, "token").address(), erc20), Amount: allowance(member(permitted, "amount"), chains.BoundExact)}
+	if effect.Amount.IsNone() {
+		effect.Kind = chains.KindRevoke
+	} else {
+		effect.Until = TimeOf(c.arg("deadline").big())
+	}
+	e.add(c, effect)
+	e.ends(c, effect.Until)
+}
+
+// witnessed returns the type of a transfer without the witness that it has: one more member,
+// whose meaning only the spender knows. ok is false for any other type.
+func witnessed(encoded string) (plain string, ok bool) {
+	for _, transfer := range permit2Witnessed {
+		rest, found := strings.CutPrefix(encoded, transfer.witnessed)
+		witness, _, _ := strings.Cut(rest, ")")
+		if found && strings.Count(witness, ",") == 0 && strings.Contains(encoded, ")"+permit2Permissions) {
+			return transfer.plain + ")" + permit2Permissions, true
+		}
+	}
+	return "", false
+}
+
+const permit2Permissions = "TokenPermissions(address token,uint256 amount)"
+
+var permit2Witnessed = []struct{ witnessed, plain string }{
+	{"PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,",
+		"PermitTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline"},
+	{"PermitBatchWitnessTransferFrom(TokenPermissions[] permitted,address spender,uint256 nonce,uint256 deadline,",
+		"PermitBatchTransferFrom(TokenPermissions[] permitted,address spender,uint256 nonce,uint256 deadline"},
 }
 
 // permit2Invalidate adds that unused permits for a spender become invalid.

@@ -17,6 +17,13 @@ const (
 	erc6909      = "erc6909"
 )
 
+// The standards of tokens in orders.
+const (
+	ERC20   = erc20
+	ERC721  = erc721
+	ERC1155 = erc1155
+)
+
 var one = big.NewInt(1)
 
 // moved adds that a token goes from one party to another. A token that goes to its own
@@ -44,7 +51,7 @@ func (e *emitter) approved(c *Call, from, spender chains.Party, asset chains.Ass
 		effect.Kind = chains.KindRevoke
 	}
 	if signed {
-		effect.By, effect.OtherSigner = chains.ByOther, from
+		effect.By, effect.OtherSigner = e.signature(c, from)
 	}
 	e.add(c, effect)
 }
@@ -136,23 +143,45 @@ func lowerAllowance(e *emitter, c *Call) {
 
 func permit(e *emitter, c *Call) {
 	e.approved(c, c.addressOf("owner"), c.addressOf("spender"), c.token(erc20), allowance(c.arg("amount"), chains.BoundExact), true)
+	e.ends(c, TimeOf(c.arg("deadline").big()))
 }
 
+// permitDai gives an allowance that is all or nothing. An expiry of 0 means none.
 func permitDai(e *emitter, c *Call) {
 	e.approved(c, c.addressOf("holder"), c.addressOf("spender"), c.token(erc20), operator(c.arg("allowed").yes()), true)
+	expiry := c.arg("expiry").big()
+	if expiry.Sign() == 0 {
+		e.ends(c, chains.Until{})
+		return
+	}
+	e.ends(c, TimeOf(expiry))
+}
+
+// permitNFT allows one token, whose owner the arguments do not name.
+func permitNFT(e *emitter, c *Call) {
+	e.approved(c, c.signatory("owner"), c.addressOf("spender"), numbered(c.token(erc721), c.arg("token id").big()), chains.Exactly(one), true)
+	e.ends(c, TimeOf(c.arg("deadline").big()))
 }
 
 func permitForAll(e *emitter, c *Call) {
 	e.approved(c, c.addressOf("owner"), c.addressOf("operator"), c.token(erc721Or1155), operator(true), true)
 }
 
+// transferWithAuthorization moves what its owner has signed. Anyone may submit that, or, if
+// it is received, the recipient alone.
 func transferWithAuthorization(e *emitter, c *Call) {
-	e.moved(c, c.addressOf("from"), chains.ByOther, c.addressOf("to"), c.token(erc20), chains.Exactly(c.arg("amount").big()))
+	effect := movement(c.addressOf("from"), "", c.addressOf("to"), c.token(erc20), chains.Exactly(c.arg("amount").big()))
+	effect.By, effect.OtherSigner = e.signature(c, effect.From)
+	effect.Until = TimeOf(c.arg("valid before").big())
+	e.add(c, effect)
+	e.ends(c, effect.Until)
 }
 
+// cancelAuthorization uses up the nonce of an authorization.
 func cancelAuthorization(e *emitter, c *Call) {
-	authorizer := c.addressOf("authorizer")
-	e.add(c, chains.Effect{Kind: chains.KindSettings, From: authorizer, By: chains.ByOther, OtherSigner: authorizer, Account: c.party(c.self)})
+	effect := chains.Effect{Kind: chains.KindSettings, From: c.addressOf("authorizer"), Account: c.party(c.self)}
+	effect.By, effect.OtherSigner = e.signature(c, effect.From)
+	e.add(c, effect)
 }
 
 func burn777(e *emitter, c *Call) {

@@ -25,6 +25,14 @@ func TestFunctionTable(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "%-22s %-38s %s\n", row.standard, place, parseFunction(row.standard, row.function).signature)
 	}
+	for _, encoded := range slices.Sorted(slices.Values(TypedTypes())) {
+		f := typedFunctions()[encoded]
+		place := "typed data"
+		if f.where != atAny && f.where != asClaimed {
+			place += ", " + string(f.where)
+		}
+		fmt.Fprintf(&table, "%-22s %-38s %s\n", f.standard, place, encoded)
+	}
 	for _, number := range slices.Sorted(maps.Keys(routerCommands)) {
 		fmt.Fprintf(&table, "%-22s %-38s %s\n", atUniversalRouter, fmt.Sprintf("command 0x%02x", number), routerCommands[number].signature)
 	}

@@ -19,8 +19,12 @@ const (
 	Refund            = "refund"             // a Safe pays for the gas of its transaction
 )
 
-// HighFee is the hazard of fees, of the chains whose fees FeeHazards judges.
-const HighFee = "high-fee"
+// HighFee is the hazard of fees, of the chains whose fees FeeHazards judges. NoMinimum is that
+// of swaps, of the chains where routers are known: one may give nothing for what it takes.
+const (
+	HighFee   = "high-fee"
+	NoMinimum = "no-minimum"
+)
 
 // HazardNames returns the names of all of them on a chain.
 func HazardNames(chain string) []string {
@@ -58,12 +62,25 @@ func Hazards(chain string, effects []chains.Effect, signer chains.Party) []chain
 				Detail: fmt.Sprintf("%s pays for gas at a price in the signed bytes: %s", effect.From, chains.Sentence(*effect, nil))}.OnEffect(i))
 		}
 	}
+	for _, i := range unbounded(effects) {
+		if e := &effects[i-1]; e.By != chains.ByOther || e.OtherSigner.Equal(signer) { // what the swap takes
+			hazards = append(hazards, chains.Hazard{Name: chain + "/" + NoMinimum,
+				Detail: "the swap may give nothing: neither it nor what follows has a minimum of " + chains.AssetText(effects[i].Asset)}.OnEffect(i))
+		}
+	}
 	return hazards
+}
+
+// Dangers returns the hazards of the effects of a message: those of Hazards and FeeHazards.
+func Dangers(chain string, effects []chains.Effect, signer chains.Party, maxFee float64) []chains.Hazard {
+	return append(Hazards(chain, effects, signer), FeeHazards(chain, effects, signer, maxFee)...)
 }
 
 // danger returns the hazard of an effect, empty if it has none.
 func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 	switch {
+	case effect.Undecoded && effect.Kind == chains.KindMessage:
+		return BlindCall, fmt.Sprintf("what a signature over %s lets others do is not known", effect.Function)
 	case effect.Undecoded:
 		return BlindCall, fmt.Sprintf("%s calls %s%s: what that does is not known, and it may do anything that the caller may",
 			effect.From, effect.To, ofFunction(effect))
@@ -71,11 +88,13 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 		return Burn, fmt.Sprintf("anyone can take through %s what it may take from %s", effect.To, effect.From)
 	case effect.Kind == chains.KindApprove && effect.Amount.Bound == chains.BoundUnlimited:
 		return UnlimitedApproval, fmt.Sprintf("%s may take all of the token %s that %s has, now and later", effect.To, effect.Asset.Token, effect.From)
+	case effect.Kind == chains.KindTransfer && openEnded(effect):
+		return UnlimitedApproval, fmt.Sprintf("an order lets others take any amount of the token %s that %s has", effect.Asset.Token, effect.From)
 	case effect.Kind == chains.KindBurn && effect.To.Equal(effect.From):
 		return Burn, fmt.Sprintf("what is left at %s can be taken by anyone", effect.To)
 	case effect.Kind == chains.KindBurn && !effect.To.IsNone():
 		return Burn, fmt.Sprintf("what goes to %s is lost", effect.To)
-	case signer.IsNone():
+	case signer.IsNone() && !(effect.Kind == chains.KindAuthority && controlled(effect).IsSigner()):
 		return "", ""
 	case effect.Kind == chains.KindAuthority && !effect.To.Equal(signer):
 		return AuthorityChange, fmt.Sprintf("%s gets control of %s", effect.To, controlled(effect))
@@ -83,6 +102,12 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 		return AuthorityChange, fmt.Sprintf("%s, not the signer, can withdraw what is staked", effect.To)
 	}
 	return "", ""
+}
+
+// openEnded reports whether a transfer is of up to an amount that is as good as unlimited, to
+// whoever gives something for it: an allowance by another name.
+func openEnded(effect *chains.Effect) bool {
+	return effect.To.IsUnknown() && effect.Amount.Bound == chains.BoundMost && effect.Amount.Value.BitLen() >= unlimitedBits
 }
 
 func ofFunction(effect *chains.Effect) string {

@@ -1,6 +1,10 @@
 package evm
 
-import "github.com/ethereum/go-ethereum/common"
+import (
+	"slices"
+
+	"github.com/ethereum/go-ethereum/common"
+)
 
 // The contracts whose functions are decoded at known addresses only.
 const (
@@ -29,18 +33,10 @@ type contract struct {
 }
 
 func (c *contract) on(chainID uint64) bool {
-	if chainID == zkSyncEra {
-		return false // it computes addresses in another way
-	}
 	if c.chains == nil {
-		return true
+		return chainID != zkSyncEra // which computes addresses in another way
 	}
-	for _, id := range c.chains {
-		if id == chainID {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(c.chains, chainID)
 }
 
 const zkSyncEra = 324
@@ -60,6 +56,7 @@ var (
 // EVM chain the address has that code, or none.
 var contracts = map[Address]*contract{
 	hexAddress("0x000000000022D473030F116dDEE9F6B43aC78BA3"): {name: "Permit2", where: []where{atPermit2}},
+	hexAddress("0x0000000000225e31D15943971F47aD3022F714Fa"): {name: "Permit2", where: []where{atPermit2}, chains: []uint64{zkSyncEra, 2741}},
 	hexAddress("0xcA11bde05977b3631167028862bE2a173976CA11"): {name: "Multicall3", where: []where{atMulticall3}, chains: multicall3Chains},
 	hexAddress("0x4e59b44847b379578588920cA78FbF26c0B4956C"): {name: "CREATE2 factory", where: []where{atCreate2Factory}},
 
@@ -156,16 +153,10 @@ func (n *Network) known(at Address) *contract {
 
 func (n *Network) isKnown(at Address, w where) bool {
 	c := n.known(at)
-	if c == nil {
-		return false
-	}
-	for _, has := range c.where {
-		if has == w {
-			return true
-		}
-	}
-	return false
+	return c != nil && c.is(w)
 }
+
+func (c *contract) is(w where) bool { return slices.Contains(c.where, w) }
 
 // KnownName returns the name of the known contract at an address, empty if there is
 // none.

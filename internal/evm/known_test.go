@@ -23,7 +23,9 @@ var unlisted = map[string]string{
 	"deposit contract on 17000":                  "Holesky's genesis block; go-ethereum 1.17 has no longer its configuration",
 	"withdrawal requests (EIP-7002) on 17000":    "EIP-7002",
 	"consolidation requests (EIP-7251) on 17000": "EIP-7251",
-	"WXDAI on 100": "Gnosis Chain's documentation",
+	"Permit2 on 324":                             "permit2Address of Uniswap's permit2-sdk",
+	"Permit2 on 2741":                            "Solady, SafeTransferLib: on ZKsync or Abstract",
+	"WXDAI on 100":                               "Gnosis Chain's documentation",
 }
 
 // publicLists returns the addresses in testdata/addresses.json, each with its source,

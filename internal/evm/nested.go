@@ -23,10 +23,14 @@ func (r *reader) nest(c *Call, values []value) {
 			call := c.child(c.caller, c.self, new(big.Int), v.bytes)
 			call.code, call.delegate = c.code, c.delegate
 			v.calls = []*Call{r.read(call)}
+		case v.role == roleOp && len(v.bytes) == 0:
+			v.calls = []*Call{} // the EntryPoint makes none
 		case v.role == roleOp:
 			sender := sibling(values, roleTarget).address()
 			call := c.child(at(c.self), sender, new(big.Int), v.bytes)
-			call.operator = &sender
+			if !c.typed { // whose requested signature is the sender's
+				call.operator = &sender
+			}
 			v.calls = []*Call{r.read(call)}
 		case v.role == rolePacked:
 			v.calls = r.packed(c, v.bytes)
@@ -106,7 +110,7 @@ func (r *reader) packed(c *Call, packed []byte) (calls []*Call) {
 		size, ok := packedSize(rest)
 		if !ok || rest[0] > 1 || len(calls) == maxCalls {
 			call := c.child(at(c.self), Address{}, new(big.Int), rest)
-			call.problem = "not a packed transaction: not decoded"
+			call.unread, call.problem = true, "not a packed transaction: not decoded"
 			return append(calls, call)
 		}
 		calls = append(calls, onward(c, Address(rest[1:21]), new(big.Int).SetBytes(rest[21:21+word]), rest[packedHead:size], rest[0] == 1))

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // Network is what distinguishes the chains that share the contract ABI.
@@ -46,6 +47,22 @@ func NetworkID(chainID uint64) string {
 	return string(strconv.AppendUint(append(room[:0], "eip155:"...), chainID, 10))
 }
 
+// NamedNetwork returns what people call a chain with a CAIP-2 id, and the unit of its fees.
+// The chains of Tempo, which take transactions of Ethereum's types 0, 1, 2 and 4, have
+// no native asset: gas is priced in 10⁻¹⁸ US dollars.
+func NamedNetwork(chainID uint64, id string) chains.Network {
+	if name := TempoName(chainID); name != "" {
+		return chains.Network{Name: name, Symbol: "USD", Decimals: 18}
+	}
+	return chains.NetworkOf(id)
+}
+
+// OnChain returns the network of a chain of EIP-155, whose CAIP-2 id says more than its
+// number if that has over 64 bits, and is 0.
+func OnChain(chainID uint64, id string) *Network {
+	return &Network{ID: id, ChainID: chainID, Symbol: NamedNetwork(chainID, id).Symbol, Decimals: 18}
+}
+
 func (n *Network) standard(name string) string {
 	if own, ok := n.Standards[name]; ok {
 		return own
@@ -65,6 +82,12 @@ func (n *Network) Party(at Address) chains.Party {
 	}
 	return chains.PartyAt(append(append(room[:0], n.Prefix...), at[:]...), notation)
 }
+
+// PartyAt returns the party at an address, whose text has the checksum of EIP-55.
+func PartyAt(at Address) chains.Party { return new(Network).Party(at) }
+
+// PartyOf returns the party at the address of a secp256k1 key.
+func PartyOf(pub keystore.PublicKey) chains.Party { return PartyAt(AddressOf(pub)) }
 
 // text returns an address in the notation of the network.
 func (n *Network) text(at Address) string {

@@ -83,27 +83,52 @@ func (o *Operation) prefund() *big.Int {
 	return gas.Mul(gas, o.MaxFeePerGas)
 }
 
-// Read returns what the operation does if this signature authorizes it, and the fields
-// that show its call.
-func (o *Operation) Read(n *Network) (effects []chains.Effect, fields []chains.Field) {
-	point := &Call{network: n, caller: at(o.EntryPoint), self: o.EntryPoint, code: o.EntryPoint, value: new(big.Int), path: "message", message: true}
-	call := point.child(at(o.EntryPoint), o.Sender, new(big.Int), o.CallData)
-	call.path = "call"
-	r, e := reader{left: maxCalls}, &emitter{}
-	made := r.read(call).Effects()
-	if len(o.CallData) == 0 {
-		made = append(made, o.nothing(point))
+// packedOperation is an operation of EntryPoint 0.8 and 0.9, which hash it as typed data.
+func packedOperation(e *emitter, c *Call) {
+	if entryPoints[c.code] < 8 {
+		c.problem = "of an EntryPoint that hashes operations in another way"
+		return
 	}
-	o.initialize(e.by(point, nil), point, n.typedInit(o))
-	o.charge(e.by(point, nil), point, true)
-	return ending(made, e.effects), call.Fields()
+	o := c.operation(c.args)
+	e.signed.Member, e.signed.Problem = o.CheckHashed()
+	e.operated(c, o)
 }
 
-// nothing returns what an operation without calldata does: the EntryPoint makes no call, and
-// the nonce is used, as by a transaction of 0 to oneself.
-func (o *Operation) nothing(c *Call) chains.Effect {
+// safeOperation is an operation of a Safe, for EntryPoint 0.6 or 0.7: typed data of its module.
+func safeOperation(e *emitter, c *Call) {
+	if entryPoints[c.code] > 7 {
+		c.problem = "of an EntryPoint that hashes operations in another way"
+		return
+	}
+	e.operated(c, c.operation(c.args))
+	until := c.arg("valid until").big()
+	if until.Sign() == 0 {
+		e.endsWhole(c, chains.Until{})
+		return
+	}
+	e.endsWhole(c, TimeOf(until))
+}
+
+// operated adds what an operation of typed data does besides its call. Without calldata the
+// EntryPoint makes none: the nonce is used, as by a transaction of 0 to oneself.
+func (e *emitter) operated(c *Call, o *Operation) {
 	sender := c.party(o.Sender)
-	return chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, From: sender, To: sender, Asset: c.native(), Amount: chains.ExactlyUint(0), Path: "call"}
+	e.signed.Own = func(effects []chains.Effect, own func(chains.Party) bool) {
+		ClaimFees(effects, own)
+		if own(sender) {
+			o.Delegated(effects)
+		}
+	}
+	if len(c.arg("call").bytes) == 0 {
+		e.add(c, chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, From: sender, To: sender, Asset: c.native(), Amount: chains.ExactlyUint(0), Path: "call"})
+	}
+}
+
+// chargeOperation adds what an EntryPoint does around the call of an operation of typed data.
+func chargeOperation(e *emitter, c *Call) {
+	o := c.operation(c.args)
+	o.initialize(e.by(c, nil), c, c.network.typedInit(o))
+	o.charge(e.by(c, nil), c, true)
 }
 
 // by returns a function that adds effects of a call by the signature of an account, or by

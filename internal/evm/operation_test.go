@@ -71,7 +71,7 @@ func TestTypedOperation(t *testing.T) {
 	} {
 		for _, version := range c.versions {
 			o := operationOf(pointOf(t, version), c.init, c.paymaster)
-			effects, _ := o.Read(mainnet)
+			effects := signedOperation(t, mainnet, &o)
 			for ours, want := range c.want {
 				if ours == 1 {
 					o.Delegated(effects)
@@ -92,14 +92,14 @@ func TestTypedOperation(t *testing.T) {
 // TestOperationSentences: who pays and what is called is said in full.
 func TestOperationSentences(t *testing.T) {
 	o := operationOf(pointOf(t, 8), append(opFactory[:20:20], 1), paymasterGas())
-	effects, _ := o.Read(mainnet)
+	effects := signedOperation(t, mainnet, &o)
 	sender, factory, paymaster := mainnet.Party(o.Sender), mainnet.Party(Address(opFactory)), mainnet.Party(Address(opPaymaster))
 	want := []string{
 		fmt.Sprintf("! call %s (init code), which runs the code of %s: what it does is unknown, it may do anything", sender, factory),
 		fmt.Sprintf("fee at most 0.00000000000690578 ETH, paid by %s, which may take tokens approved to it", paymaster),
 	}
 	o.EntryPoint = pointOf(t, 7)
-	created, _ := o.Read(mainnet)
+	created := signedOperation(t, mainnet, &o)
 	want = append(want, fmt.Sprintf("create %s by the factory %s", sender, factory))
 	if got := []string{chains.Sentence(effects[1], nil), chains.Sentence(effects[2], nil), chains.Sentence(created[1], nil)}; !slices.Equal(got, want) {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -144,7 +144,7 @@ func TestBothCarriers(t *testing.T) {
 		if version >= 8 && len(o.InitCode) == 20 {
 			hashed.InitCode, o.InitCode = simpleFactory[:], opDelegated[:] // the delegate
 		}
-		typed, _ := hashed.Read(mainnet)
+		typed := signedOperation(t, mainnet, &hashed)
 		handled := mainnet.Read(Transaction{To: o.EntryPoint, Data: handleOpsOf(t, version, &o)}).Effects()
 		if got, want := comparable(handled), comparable(typed); !slices.Equal(got, want) {
 			t.Fatalf("EntryPoint 0.%d, %+v:\n%s\nin typed data\n%s", version, o, strings.Join(got, "\n"), strings.Join(want, "\n"))

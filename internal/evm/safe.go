@@ -6,23 +6,6 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// SafeTransaction is a transaction of a Safe.
-type SafeTransaction struct {
-	Safe     Address
-	Call     Transaction
-	Delegate bool // the code of Call.To runs as the Safe
-	Refund   SafeRefund
-}
-
-// Read returns what the transaction does if this signature authorizes it, and the fields
-// that show its call.
-func (s *SafeTransaction) Read(n *Network) (effects []chains.Effect, fields []chains.Field) {
-	call := n.ReadFrom(s.Safe, s.Call, s.Delegate)
-	e := &emitter{}
-	e.refund(&Call{network: n, caller: at(s.Safe), self: s.Safe, code: s.Safe, path: "message", message: true}, s.Refund)
-	return ending(call.Effects(), e.effects), call.Fields()
-}
-
 // SafeRefund is what a Safe pays for the gas of a transaction:
 //
 //	(gas that the call used + BaseGas) · GasPrice
@@ -85,6 +68,13 @@ func (c *Call) origin() chains.Party {
 		return chains.SubmitterParty()
 	}
 	return chains.SignerParty()
+}
+
+// executes is for the transaction of a Safe, which makes a call, or a delegatecall.
+func executes(_ *emitter, c *Call) {
+	if c.typed && c.arg("operation").big().Cmp(one) > 0 {
+		c.problem = "an operation that no Safe has"
+	}
 }
 
 // execTransaction adds the refund of a Safe's transaction.

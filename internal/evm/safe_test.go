@@ -20,9 +20,7 @@ func refunded(t *testing.T, n *Network, data []byte, gas, base, price *big.Int, 
 func refundedFor(t *testing.T, n *Network, to Address, data []byte, gas, base, price *big.Int, token, receiver common.Address) (typed, called []chains.Effect) {
 	t.Helper()
 	safe := Address{0x5a, 0xfe}
-	tx := SafeTransaction{Safe: safe, Call: Transaction{To: to, Data: data}, Refund: SafeRefund{SafeTxGas: gas, BaseGas: base, GasPrice: price,
-		Token: Address(token), Receiver: Address(receiver), DataSize: len(data)}}
-	typed, _ = tx.Read(n)
+	typed = signedSafe(t, n, safe, to, data, SafeRefund{SafeTxGas: gas, BaseGas: base, GasPrice: price, Token: Address(token), Receiver: Address(receiver)})
 	text, _, _ := standardOf(t, "execTransaction(")
 	call := pack(t, text, common.Address(to), new(big.Int), data, uint8(0), gas, base, price, token, receiver, []byte{})
 	return typed, n.Read(Transaction{To: safe, Data: call}).Effects()
@@ -109,8 +107,7 @@ func TestSafeRefund(t *testing.T) {
 func TestNestedRefund(t *testing.T) {
 	text, _, _ := standardOf(t, "execTransaction(")
 	inner := pack(t, text, common.Address{0xbb}, new(big.Int), []byte{}, uint8(0), big.NewInt(1), big.NewInt(2), big.NewInt(5), common.Address{}, common.Address{}, []byte{})
-	tx := SafeTransaction{Safe: Address{1}, Call: Transaction{To: Address{2}, Data: inner}}
-	effects, _ := tx.Read(mainnet)
+	effects := signedSafe(t, mainnet, Address{1}, Address{2}, inner, SafeRefund{})
 	refund, hazard := refundOf(t, effects)
 	if !refund.From.Equal(mainnet.Party(Address{2})) || !refund.To.IsUnknown() || hazard == "" {
 		t.Errorf("%s with the hazard %q", chains.Sentence(refund, nil), hazard)

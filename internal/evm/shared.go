@@ -210,7 +210,7 @@ func (e *emitter) post(c *Call, effect chains.Effect, amount chains.Quantity) {
 // spends reports whether an effect of a kind takes an asset from the balance of From.
 func spends(kind chains.Kind) bool {
 	switch kind {
-	case chains.KindTransfer, chains.KindBurn, chains.KindStake, chains.KindCreate:
+	case chains.KindTransfer, chains.KindReceive, chains.KindBurn, chains.KindStake, chains.KindCreate:
 		return true
 	}
 	return false
@@ -225,6 +225,7 @@ func (e *emitter) left() {
 		}
 		burn := *held.inflow
 		burn.Kind, burn.From, burn.Amount = chains.KindBurn, burn.To, chains.AtLeast(held.least)
+		burn.Path = strings.TrimSuffix(burn.Path, refundPath)
 		e.effects = append(e.effects, burn)
 	}
 }

@@ -445,3 +445,39 @@ func TestApprovalsForAnyone(t *testing.T) {
 		}
 	}
 }
+
+// TestSwapsWithoutMinimum checks which plans may give nothing for what they take, and on which
+// of the swaps the hazard is.
+func TestSwapsWithoutMinimum(t *testing.T) {
+	for name, c := range map[string]struct {
+		steps []step
+		want  int
+	}{
+		"to the caller, at least 1":            {[]step{swap3(caller, 100, 1, true)}, 0},
+		"to the caller":                        {[]step{swap3(caller, 100, 0, true)}, 1},
+		"to another":                           {[]step{swap3(stranger, 100, 0, true)}, 1},
+		"version 2":                            {[]step{swap2(caller, 100, 0, true)}, 1},
+		"exact out":                            {[]step{out3(caller, 5, 100, true)}, 0},
+		"an output of 0":                       {[]step{out3(caller, 0, 100, true)}, 1},
+		"swept with a minimum":                 {[]step{swap3(itself, 100, 0, true), do(0x04, usdcAt, caller, 7)}, 0},
+		"swept without":                        {[]step{swap3(itself, 100, 0, true), do(0x04, usdcAt, caller, 0)}, 1},
+		"unwrapped with a minimum":             {[]step{do(0x00, itself, 100, 0, toWETH, true), do(0x0c, caller, 7)}, 0},
+		"unwrapped without":                    {[]step{do(0x00, itself, 100, 0, toWETH, true), do(0x0c, caller, 0)}, 1},
+		"the minimum of another token":         {[]step{swap3(itself, 100, 0, true), do(0x04, wethAt, caller, 7)}, 1},
+		"two, one minimum":                     {[]step{swap3(itself, 100, 0, true), swap2(itself, 100, 0, true), do(0x04, usdcAt, caller, 7)}, 0},
+		"a big one beside a bounded small one": {[]step{swap3(caller, 1_000_000, 0, true), swap3(caller, 1, 1, true)}, 1},
+		"swept before the swap":                {[]step{do(0x04, usdcAt, caller, 7), swap3(itself, 100, 0, true)}, 1},
+		"no swap":                              {[]step{do(0x04, usdcAt, caller, 0)}, 0},
+	} {
+		effects := chains.ResolveSigner(mainnet.Read(Transaction{To: routerAt, Data: plan(t, false, c.steps)}).Effects(), mainnet.Party(Address{0xaa}))
+		found := 0
+		for _, hazard := range Hazards("ethereum", effects, mainnet.Party(Address{0xaa})) {
+			if hazard.Name == "ethereum/"+NoMinimum {
+				found++
+			}
+		}
+		if found != c.want {
+			t.Errorf("%s: %d swaps without a minimum, want %d", name, found, c.want)
+		}
+	}
+}

@@ -134,7 +134,7 @@ func (c *Call) onwardField(v *value, label string) chains.Field {
 
 // onwardFields shows a call that the contract makes: how, where to, and with what.
 func (c *Call) onwardFields(from *Call) []chains.Field {
-	if c.problem != "" && c.code == (Address{}) {
+	if c.unread {
 		return c.fields("bytes")
 	}
 	to := chains.AddressField("to", c.network.text(c.code)).WithNote(c.network.KnownName(c.code))

@@ -35,20 +35,27 @@ var standards = []struct {
 	{"ERC-20", atAny, "decreaseAllowance(address spender,uint256:amount removed amount)", does(lowerAllowance)},
 	{"ERC-20", atAny, "increaseApproval(address spender,uint256:allowance added amount)", does(raiseAllowance)},
 	{"ERC-20", atAny, "decreaseApproval(address spender,uint256:amount removed amount)", does(lowerAllowance)},
-	{"ERC-2612", atAny, "permit(address owner,address spender,uint256:allowance amount,uint256:time deadline,uint8 v,bytes32 r,bytes32 s)", does(permit)},
-	{"Dai", atAny, "permit(address holder,address spender,uint256 nonce,uint256:time expiry,bool:approval allowed,uint8 v,bytes32 r,bytes32 s)", does(permitDai)},
+	{"ERC-2612", atAny, "permit(address owner,address spender,uint256:allowance amount,uint256:time deadline,uint8 v,bytes32 r,bytes32 s)", does(permit).
+		signed("Permit(address owner,address spender,uint256 value=amount,uint256 nonce,uint256 deadline)")},
+	{"Dai", atAny, "permit(address holder,address spender,uint256 nonce,uint256:time expiry,bool:approval allowed,uint8 v,bytes32 r,bytes32 s)", does(permitDai).
+		signed("Permit(address holder,address spender,uint256 nonce,uint256 expiry,bool allowed)")},
 	{"permitForAll", atAny, "permitForAll(address owner,address operator,uint256 nonce,uint256:time deadline,uint8 v,bytes32 r,bytes32 s)", does(permitForAll)},
 	{"TIP-20", atAny, "transferWithMemo(address to,uint256:amount amount,bytes32 memo)", does(sends(erc20))},
 	{"TIP-20", atAny, "transferFromWithMemo(address from,address to,uint256:amount amount,bytes32 memo)", does(transferFrom)},
 	{"ERC-3009", atAny, "transferWithAuthorization(address from,address to,uint256:amount amount,uint256:time valid after," +
-		"uint256:time valid before,bytes32 nonce,uint8 v,bytes32 r,bytes32 s)", does(transferWithAuthorization)},
+		"uint256:time valid before,bytes32 nonce,uint8 v,bytes32 r,bytes32 s)", does(transferWithAuthorization).
+		signed(transfer3009)},
 	{"ERC-3009", atAny, "transferWithAuthorization(address from,address to,uint256:amount amount,uint256:time valid after," +
-		"uint256:time valid before,bytes32 nonce,bytes signature)", does(transferWithAuthorization)},
+		"uint256:time valid before,bytes32 nonce,bytes signature)", does(transferWithAuthorization).
+		signed(transfer3009)},
 	{"ERC-3009", atAny, "receiveWithAuthorization(address from,address to,uint256:amount amount,uint256:time valid after," +
-		"uint256:time valid before,bytes32 nonce,uint8 v,bytes32 r,bytes32 s)", does(transferWithAuthorization)},
+		"uint256:time valid before,bytes32 nonce,uint8 v,bytes32 r,bytes32 s)", does(transferWithAuthorization).
+		signed(receive3009)},
 	{"ERC-3009", atAny, "receiveWithAuthorization(address from,address to,uint256:amount amount,uint256:time valid after," +
-		"uint256:time valid before,bytes32 nonce,bytes signature)", does(transferWithAuthorization)},
-	{"ERC-3009", atAny, "cancelAuthorization(address authorizer,bytes32 nonce,uint8 v,bytes32 r,bytes32 s)", does(cancelAuthorization)},
+		"uint256:time valid before,bytes32 nonce,bytes signature)", does(transferWithAuthorization).
+		signed(receive3009)},
+	{"ERC-3009", atAny, "cancelAuthorization(address authorizer,bytes32 nonce,uint8 v,bytes32 r,bytes32 s)", does(cancelAuthorization).
+		signed("CancelAuthorization(address authorizer,bytes32 nonce)")},
 	{"ERC-777", atAny, "send(address to,uint256:amount amount,bytes data)", does(sends(erc777))},
 	{"ERC-777", atAny, "burn(uint256:amount amount,bytes data)", does(burn777)},
 	{"ERC-777", atAny, "authorizeOperator(address operator)", does(sets777(true))},
@@ -75,19 +82,25 @@ var standards = []struct {
 
 	{"Permit2", atPermit2, "approve(address token,address spender,uint160:allowance amount,uint48:time expiration)", does(permit2Approve)},
 	{"Permit2", atPermit2, "permit(address owner,((address token,uint160:allowance amount,uint48:time expiration,uint48 nonce) details," +
-		"address spender,uint256:time signature deadline) permit,bytes signature)", does(permit2Permit)},
+		"address spender,uint256:time signature deadline) permit,bytes signature)", does(permit2Permit).
+		signed("PermitSingle(PermitDetails details,address spender,uint256 sigDeadline=signature deadline)" + permit2Details)},
 	{"Permit2", atPermit2, "permit(address owner,((address token,uint160:allowance amount,uint48:time expiration,uint48 nonce)[] details," +
-		"address spender,uint256:time signature deadline) permit,bytes signature)", does(permit2Permit)},
+		"address spender,uint256:time signature deadline) permit,bytes signature)", does(permit2Permit).
+		signed("PermitBatch(PermitDetails[] details,address spender,uint256 sigDeadline=signature deadline)" + permit2Details)},
 	{"Permit2", atPermit2, "transferFrom(address from,address to,uint160:amount amount,address token)", does(permit2Transfer)},
 	{"Permit2", atPermit2, "transferFrom((address from,address to,uint160:amount amount,address token)[] transfers)", does(permit2TransferBatch)},
 	{"Permit2", atPermit2, "permitTransferFrom(((address token,uint256:amount amount) permitted,uint256 nonce,uint256:time deadline) permit," +
-		"(address to,uint256:amount requested amount) transfer,address owner,bytes signature)", does(permit2Signed)},
+		"(address to,uint256:amount requested amount) transfer,address owner,bytes signature)", does(permit2Signed).
+		signedAs("PermitTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline)"+permit2Permissions, permit2Transferable, nil)},
 	{"Permit2", atPermit2, "permitTransferFrom(((address token,uint256:amount amount)[] permitted,uint256 nonce,uint256:time deadline) permit," +
-		"(address to,uint256:amount requested amount)[] transfers,address owner,bytes signature)", does(permit2Signed)},
+		"(address to,uint256:amount requested amount)[] transfers,address owner,bytes signature)", does(permit2Signed).
+		signedAs("PermitBatchTransferFrom(TokenPermissions[] permitted,address spender,uint256 nonce,uint256 deadline)"+permit2Permissions, permit2Transferable, nil)},
 	{"Permit2", atPermit2, "permitWitnessTransferFrom(((address token,uint256:amount amount) permitted,uint256 nonce,uint256:time deadline) permit," +
-		"(address to,uint256:amount requested amount) transfer,address owner,bytes32 witness,string witness type,bytes signature)", does(permit2Signed)},
+		"(address to,uint256:amount requested amount) transfer,address owner,bytes32 witness,string witness type,bytes signature)", does(permit2Signed).
+		signedAs("PermitTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline)"+permit2Permissions, permit2Transferable, nil)},
 	{"Permit2", atPermit2, "permitWitnessTransferFrom(((address token,uint256:amount amount)[] permitted,uint256 nonce,uint256:time deadline) permit," +
-		"(address to,uint256:amount requested amount)[] transfers,address owner,bytes32 witness,string witness type,bytes signature)", does(permit2Signed)},
+		"(address to,uint256:amount requested amount)[] transfers,address owner,bytes32 witness,string witness type,bytes signature)", does(permit2Signed).
+		signedAs("PermitBatchTransferFrom(TokenPermissions[] permitted,address spender,uint256 nonce,uint256 deadline)"+permit2Permissions, permit2Transferable, nil)},
 	{"Permit2", atPermit2, "lockdown((address token,address spender)[] approvals)", does(permit2Lockdown)},
 	{"Permit2", atPermit2, "invalidateNonces(address token,address spender,uint48 new nonce)", does(permit2Invalidate)},
 	{"Permit2", atPermit2, "invalidateUnorderedNonces(uint256 word position,uint256 mask)", does(settings)},
@@ -104,10 +117,19 @@ var standards = []struct {
 
 	{"ERC-4337", atEntryPoint07, "handleOps((address:target sender,uint256 nonce,bytes:factory init code,bytes:op call," +
 		"bytes32 account gas limits,uint256 pre-verification gas,bytes32 gas fees,bytes paymaster and data,bytes signature)[] operations," +
-		"address beneficiary)", doing{effects: handleOps, after: payBeneficiary}},
+		"address beneficiary)", doing{effects: handleOps, after: payBeneficiary}.
+		signedAs("PackedUserOperation(address:target sender,uint256 nonce,bytes initCode=init code,bytes:op callData=call,bytes32 accountGasLimits=account gas limits,"+
+			"uint256 preVerificationGas=pre-verification gas,bytes32 gasFees=gas fees,bytes paymasterAndData=paymaster and data)", packedOperation, chargeOperation).
+		signedAs("SafeOp(address:target safe=sender,uint256 nonce,bytes initCode=init code,bytes:op callData=call,uint128 verificationGasLimit=verification gas limit,"+
+			"uint128 callGasLimit=call gas limit,uint256 preVerificationGas=pre-verification gas,uint128 maxPriorityFeePerGas,uint128 maxFeePerGas=max fee per gas,"+
+			"bytes paymasterAndData=paymaster and data,uint48 validAfter,uint48 validUntil=valid until,address:verifier entryPoint)", safeOperation, chargeOperation)},
 	{"ERC-4337", atEntryPoint06, "handleOps((address:target sender,uint256 nonce,bytes:factory init code,bytes:op call," +
 		"uint256 call gas limit,uint256 verification gas limit,uint256 pre-verification gas,uint256 max fee per gas," +
-		"uint256 max priority fee per gas,bytes paymaster and data,bytes signature)[] operations,address beneficiary)", doing{effects: handleOps, after: payBeneficiary}},
+		"uint256 max priority fee per gas,bytes paymaster and data,bytes signature)[] operations,address beneficiary)", doing{effects: handleOps, after: payBeneficiary}.
+		signedAs("SafeOp(address:target safe=sender,uint256 nonce,bytes initCode=init code,bytes:op callData=call,uint256 callGasLimit=call gas limit,"+
+			"uint256 verificationGasLimit=verification gas limit,uint256 preVerificationGas=pre-verification gas,uint256 maxFeePerGas=max fee per gas,"+
+			"uint256 maxPriorityFeePerGas,bytes paymasterAndData=paymaster and data,uint48 validAfter,uint48 validUntil=valid until,address:verifier entryPoint)",
+			safeOperation, chargeOperation)},
 	{"ERC-4337", atEntryPoint, "depositTo(address account)", holds(depositTo)},
 	{"ERC-4337", atEntryPoint, "withdrawTo(address to,uint256 amount)", does(withdrawTo)},
 	{"ERC-4337", atEntryPoint, "addStake(uint32 unstake delay)", holds(addStake)},
@@ -129,7 +151,9 @@ var standards = []struct {
 	{"multicall", asClaimed, "multicall(bytes32 previous blockhash,bytes[]:self calls)", paid(nested)},
 
 	{"Safe", asClaimed, "execTransaction(address:target to,uint256:native value,bytes:call call,uint8:operation operation,uint256 safe tx gas," +
-		"uint256 base gas,uint256 gas price,address gas token,address refund receiver,bytes signatures)", doing{payable: true, effects: nested, after: execTransaction}},
+		"uint256 base gas,uint256 gas price,address gas token,address refund receiver,bytes signatures)", doing{payable: true, effects: executes, after: execTransaction}.
+		signed("SafeTx(address:target to,uint256:native value,bytes:call data=call,uint8:operation operation,uint256 safeTxGas=safe tx gas," +
+			"uint256 baseGas=base gas,uint256 gasPrice=gas price,address gasToken=gas token,address refundReceiver=refund receiver,uint256 nonce)")},
 	{"Safe", asClaimed, "execTransactionFromModule(address:target to,uint256:native value,bytes:call call,uint8:operation operation)", paid(nested)},
 	{"Safe", atMultiSend, "multiSend(bytes:packed transactions)", paid(nested)},
 	{"Safe", asClaimed, "multiSend(bytes:packed transactions)", paid(nested)},
@@ -162,6 +186,12 @@ var standards = []struct {
 	{"deposit contract", atDeposit, "deposit(bytes validator key,bytes withdrawal credentials,bytes signature,bytes32 deposit data root)", holds(depositValidator)},
 }
 
+const (
+	transfer3009   = "TransferWithAuthorization(address from,address to,uint256 value=amount,uint256 validAfter,uint256 validBefore=valid before,bytes32 nonce)"
+	receive3009    = "ReceiveWithAuthorization(address from,address to,uint256 value=amount,uint256 validAfter,uint256 validBefore=valid before,bytes32 nonce)"
+	permit2Details = "PermitDetails(address token,uint160 amount,uint48 expiration,uint48 nonce)"
+)
+
 type function struct {
 	standard   string
 	where      where
@@ -176,6 +206,8 @@ type doing struct {
 	holds   bool // its effects account for that value
 	effects func(*emitter, *Call)
 	after   func(*emitter, *Call) // what it does after the calls in its arguments; nil for nothing
+
+	carriers []carrier // typed data by which the same is signed
 }
 
 func does(effects func(*emitter, *Call)) doing { return doing{effects: effects} }

@@ -57,6 +57,7 @@ const (
 	roleExecutions role = "executions" // executions of ERC-7579 and ERC-7821, as the mode says
 	roleCommands   role = "commands"   // commands of a Universal Router, whose inputs are another argument
 	roleTime       role = "time"       // seconds since 1970
+	roleVerifier   role = "verifier"   // of typed data: the contract that acts on the signature, if the domain names another
 )
 
 // parseType parses one type from the start of text and returns the rest.

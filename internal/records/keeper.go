@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -22,6 +23,7 @@ const BeginAttempts = 3
 // Keeper keeps the records of an engine.
 type Keeper struct {
 	Store       store.Store
+	Waiter      store.Waiter  // of the store; nil: no activity can wait
 	ProofSigner crypto.Signer // may be nil
 	Log         bool          // activities that end are appended to the transparency log
 	Logger      *slog.Logger
@@ -42,6 +44,7 @@ func (k *Keeper) Claim(request *activity.Request) store.Claim {
 	claim := store.Claim{
 		OrganizationID: request.OrganizationID,
 		Fingerprint:    request.Fingerprint,
+		At:             request.TimestampMs,
 		LeaseTTL:       k.LeaseTTL,
 		LiveUntil:      k.LiveUntil(request.Time()),
 		Size:           2*len(request.Body) + recordOverhead,
@@ -80,4 +83,20 @@ func (r spentReader) Spent(ctx context.Context, organizationID, limit, subject s
 		return nil, err
 	}))
 	return sum, frees, err
+}
+
+// forever is how long a store that does not forget keeps the time of a call's latest body.
+var forever = time.Date(9999, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// Noted returns a change that begins a submission, which may be nil. That of a call also
+// notes which body is the latest, for as long as its record is kept.
+func (k *Keeper) Noted(s *request.Submission, change store.Change) store.Change {
+	if s.Call == nil {
+		return change
+	}
+	until := forever
+	if store.CapabilitiesOf(k.Store).Forgets {
+		until = s.Request.Time().Add(k.MaxWaiting + 2*k.Window)
+	}
+	return s.Call.Take(change, until)
 }

@@ -118,6 +118,7 @@ func (k *Keeper) stored(record *activity.Record) (store.Activity, error) {
 		ID:             record.ID,
 		OrganizationID: record.Request.OrganizationID,
 		Fingerprint:    record.Request.Fingerprint,
+		At:             record.Request.TimestampMs,
 		SubmittedBy:    record.Submitter().Credential,
 		User:           record.Submitter().UserID,
 		Type:           string(record.Request.Type),
@@ -145,7 +146,7 @@ func (k *Keeper) Replace(ctx context.Context, record *activity.Record, revision 
 		return err
 	}
 	stored.Revision = revision
-	return k.Store.Replace(ctx, stored, k.Now(), nil)
+	return k.Waiter.Replace(ctx, stored, k.Now(), nil)
 }
 
 // KeepUntil returns how long a record is kept: at least as long as its body is live,

@@ -94,16 +94,14 @@ func Store(err error) error {
 }
 
 // Policy translates an error of a policy.
-func Policy(err error, now time.Time) error {
-	var exceeded *access.LimitExceeded
+func Policy(err error) error {
+	exceeded, limited := errors.AsType[*store.LimitError](err)
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &exceeded):
+	case limited && errors.Is(err, access.ErrDenied):
 		refused := activity.NewError(activity.ReasonLimitExceeded, "", err, "not authorized: %v", err)
-		if !exceeded.Frees.IsZero() {
-			refused.RetryAfter = max(0, exceeded.Frees.Sub(now))
-		}
+		refused.RetryAfter = exceeded.RetryAfter
 		return refused
 	case errors.Is(err, access.ErrDenied):
 		return activity.NewError(activity.ReasonNotAuthorized, "", err, "not authorized: %v", err)

@@ -16,6 +16,7 @@ type Caller struct {
 	Organization *access.Organization
 	Member       *access.Member
 	Stamp        *stamp.Stamp // nil for a call, whose member has no Credential
+	Scheme       string       // of a call: how the program authenticated the user
 }
 
 // CheckType refuses a type that the caller's credential may not submit.
@@ -41,7 +42,7 @@ func (c *Caller) Vote(selection activity.Selection, message string, stampedAt, n
 	user := c.Member.User
 	vote := activity.Vote{
 		ID: id.String(), UserID: user.ID, UserName: user.Name, UserSince: user.CreatedAt,
-		Scheme: activity.SchemeLocal, Selection: selection, Message: message, StampedAt: stampedAt, CreatedAt: now,
+		Scheme: c.Scheme, Selection: selection, Message: message, StampedAt: stampedAt, CreatedAt: now,
 	}
 	if c.Stamp != nil {
 		vote.Credential = string(c.Member.Credential.ID())
@@ -52,7 +53,11 @@ func (c *Caller) Vote(selection activity.Selection, message string, stampedAt, n
 	return vote, nil
 }
 
-// Submitted reports whether an activity was submitted with the caller's credential.
+// Submitted reports whether an activity was submitted with the caller's credential, or in a
+// call by the same user.
 func (c *Caller) Submitted(record *activity.Record) bool {
+	if c.Stamp == nil {
+		return !record.Submitter().Stamped() && record.Submitter().UserID == c.Member.User.ID
+	}
 	return record.Submitter().Credential == string(c.Member.Credential.ID())
 }

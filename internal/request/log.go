@@ -88,7 +88,7 @@ func (s *Submission) attributes() []slog.Attr {
 	if credential := s.Caller.Member.Credential; credential != nil {
 		attributes = append(attributes, slog.String("credential", string(credential.ID())))
 	} else {
-		attributes = append(attributes, slog.String("scheme", string(activity.SchemeLocal)))
+		attributes = append(attributes, slog.String("scheme", s.Caller.Scheme))
 	}
 	if s.Record != nil {
 		attributes = append(attributes, recorded(s.Record)...)

@@ -28,8 +28,15 @@ func OrganizationOf(ctx context.Context, directory access.Directory, organizatio
 }
 
 // MemberOf returns the member that cast a vote, or nil if it is no longer a member or
-// its credential has expired.
+// its credential has expired. The vote of a call is that of a user without a credential.
 func MemberOf(ctx context.Context, directory access.Directory, now time.Time, record *activity.Record, vote *activity.Vote) (*access.Member, error) {
+	if !vote.Stamped() {
+		user, err := UserOf(ctx, directory, record.Request.OrganizationID, vote.UserID)
+		if user == nil || err != nil {
+			return nil, err
+		}
+		return &access.Member{User: *user}, nil
+	}
 	member, err := directory.Member(ctx, record.Request.OrganizationID, stamp.ID(vote.Credential))
 	switch {
 	case errors.Is(err, access.ErrCredentialNotFound), errors.Is(err, access.ErrOrganizationNotFound):
@@ -43,4 +50,21 @@ func MemberOf(ctx context.Context, directory access.Directory, now time.Time, re
 		return nil, nil
 	}
 	return member, nil
+}
+
+// UserOf returns a user of an organization by id, or nil if the directory has none or does
+// not find users by their ids.
+func UserOf(ctx context.Context, directory access.Directory, organizationID, id string) (*access.User, error) {
+	users, ok := directory.(access.Users)
+	if !ok {
+		return nil, nil
+	}
+	user, err := users.User(ctx, organizationID, id)
+	switch {
+	case errors.Is(err, access.ErrUserNotFound), errors.Is(err, access.ErrOrganizationNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, refuse.Directory(err)
+	}
+	return user, nil
 }

@@ -26,7 +26,8 @@ type Submission struct {
 	Intent         activity.Intent
 	Request        *activity.Request // nil for a call that is not recorded
 
-	Caller   *Caller         // who sent it; nil for a call without a Config.Submitter
+	Caller   *Caller         // who sent it; nil for a call by no user
+	Call     *Call           // what a call asks for; nil for a request with a stamp
 	Task     operation.Task  // what it asks for, ready to be carried out
 	Decision access.Decision // what the policy demands of it
 	Waits    bool            // Decision demands more votes than the caller's

@@ -25,6 +25,7 @@ func Required(name string, into any) Field { return Field{name: name, required: 
 //	**bool                a boolean; stays nil if absent
 //	*int                  an integer of 32 bits without point or exponent
 //	*Span                 an object that is not decoded
+//	*Value                a value of any kind that is not decoded
 //	*[]string             an array of strings; AtMost bounds their total length
 //	func(*Reader) error   anything that the function reads, such as another Object
 func Optional(name string, into any) Field { return Field{name: name, into: into} }
@@ -41,6 +42,34 @@ type Span struct{ Start, End int }
 
 // Of returns the value's text.
 func (s Span) Of(text []byte) []byte { return text[s.Start:s.End:s.End] }
+
+// Value is the text of a value that is not decoded. Unlike that of a Span, its members are
+// not bounded: another reader, or the bound of the text, has to.
+type Value struct {
+	Span
+	Kind byte // the first letter: { [ " 0 t f n, or 0 if it is absent
+}
+
+// Array reads an array: each reads one element.
+func (r *Reader) Array(each func(*Reader) error) error {
+	if r.decoder.PeekKind() != '[' {
+		return r.expect("an array")
+	}
+	if err := r.token(); err != nil {
+		return err
+	}
+	for i := 0; r.decoder.PeekKind() != ']'; i++ {
+		r.path = append(r.path, strconv.Itoa(i))
+		if err := each(r); err != nil {
+			return err
+		}
+		r.path = r.path[:len(r.path)-1]
+	}
+	return r.token()
+}
+
+// Into reads the next value into one of the types that [Optional] lists.
+func (r *Reader) Into(into any) error { return r.value(into) }
 
 // Object reads an object that has only the given members, of which there are at most
 // 64.

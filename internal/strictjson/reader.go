@@ -71,6 +71,12 @@ func Check(text []byte, what string) error {
 	return read(text, what, func(r *Reader) error { return r.keep() })
 }
 
+// ReadValue reads a text that is exactly one value, which value reads. Otherwise it is as
+// strict as Read.
+func ReadValue(text []byte, what string, value func(*Reader) error) error {
+	return read(text, what, value)
+}
+
 // read reads the whole text.
 func read(text []byte, what string, object func(*Reader) error) error {
 	r := &Reader{what: what, text: text, decoder: jsontext.NewDecoder(bytes.NewBuffer(text))}

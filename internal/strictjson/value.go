@@ -26,6 +26,12 @@ func (r *Reader) value(into any) (err error) {
 		into.Start = r.next()
 		err = r.keep()
 		into.End = int(r.decoder.InputOffset())
+	case *Value:
+		into.Kind, into.Start = byte(r.decoder.PeekKind()), r.next()
+		r.kept -= len(r.text) // uncounted
+		err = r.keepValue(0)
+		r.kept += len(r.text)
+		into.End = int(r.decoder.InputOffset())
 	case *[]string:
 		*into, err = r.strs()
 	case func(*Reader) error:

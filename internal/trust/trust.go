@@ -87,3 +87,7 @@ func checkOwner(info fs.FileInfo, path string) error {
 	}
 	return nil
 }
+
+// KeepOwner gives a file that replaces another one its owner and group, which differ when root
+// changes the file of a service. Where there are none, it does nothing.
+func KeepOwner(file *os.File, replaced fs.FileInfo) error { return keepOwner(file, replaced) }

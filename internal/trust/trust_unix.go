@@ -102,3 +102,18 @@ func userName(uid int) string {
 	}
 	return fmt.Sprintf("user %d", uid)
 }
+
+func keepOwner(file *os.File, replaced fs.FileInfo) error {
+	old, ok := replaced.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if now, ok := info.Sys().(*syscall.Stat_t); ok && now.Uid == old.Uid && now.Gid == old.Gid {
+		return nil
+	}
+	return file.Chown(int(old.Uid), int(old.Gid))
+}

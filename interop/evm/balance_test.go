@@ -60,7 +60,7 @@ func (c *comparison) flows() map[book]*flow {
 				c.move(flows, e, e.From, -1)
 				c.move(flows, e, chains.PartyWritten(c.to[:], ""), 1)
 			}
-		case chains.KindTransfer, chains.KindBurn, chains.KindMint, chains.KindStake, chains.KindUnstake, chains.KindCreate:
+		case chains.KindTransfer, chains.KindReceive, chains.KindBurn, chains.KindMint, chains.KindStake, chains.KindUnstake, chains.KindCreate:
 			from, to := e.From, e.To
 			if e.Asset.IsNone() || e.Kind == chains.KindBurn && from.Equal(to) {
 				continue // a creation without value; or left where it is, as TestLeftovers checks

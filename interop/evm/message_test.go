@@ -22,8 +22,6 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
-	"github.com/countersign-dev/countersign/chains/ethereum"
-	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/evmtest"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
 	"github.com/countersign-dev/countersign/keystore"
@@ -42,14 +40,7 @@ type signedMessage struct {
 // that is signed.
 func digestOf(t *testing.T, w *world, typed map[string]any) (effects []chains.Effect, digest []byte) {
 	t.Helper()
-	text, err := json.Marshal(typed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, err := structures.Parse(text, time.Unix(now, 0))
-	if err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
+	read := read(t, typed)
 	key := &recorded{Key: evmtest.Key(t, hex.EncodeToString(w.secrets[w.other]))}
 	signing, err := chaintest.Ready(read, key.ID(), key)
 	if err != nil {
@@ -59,6 +50,19 @@ func digestOf(t *testing.T, w *world, typed map[string]any) (effects []chains.Ef
 		t.Fatal(err)
 	}
 	return signing.Effects(), key.digest[:]
+}
+
+func read(t *testing.T, typed map[string]any) chains.Transaction {
+	t.Helper()
+	text, err := json.Marshal(typed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	message, err := structures.Parse(text, time.Unix(now, 0))
+	if err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return message
 }
 
 // recorded is a key that records what it signs.
@@ -111,8 +115,7 @@ func (w *world) safeMessage(t *testing.T, r *random) signedMessage {
 	token := []common.Address{{}, w.erc20, w.token}[r.IntN(3)]
 	receiver := []common.Address{{}, w.third, {0x44, 9}, w.other}[r.IntN(4)]
 	nonce := w.view(w.state, w.safe, "nonce()")
-	effects, digest := digestOf(t, w, typedData("SafeTx",
-		"address to,uint256 value,bytes data,uint8 operation,uint256 safeTxGas,uint256 baseGas,uint256 gasPrice,address gasToken,address refundReceiver,uint256 nonce",
+	effects, digest := digestOf(t, w, typedData("SafeTx", safeTx,
 		map[string]any{"chainId": 1, "verifyingContract": w.safe.Hex()},
 		map[string]any{"to": target.Hex(), "value": value.String(), "data": hexText(data), "operation": delegate, "safeTxGas": gas.String(), "baseGas": base.String(),
 			"gasPrice": price.String(), "gasToken": token.Hex(), "refundReceiver": receiver.Hex(), "nonce": nonce.String()}))
@@ -121,6 +124,8 @@ func (w *world) safeMessage(t *testing.T, r *random) signedMessage {
 	execution.function = "SafeTx"
 	return signedMessage{execution, effects}
 }
+
+const safeTx = "address to,uint256 value,bytes data,uint8 operation,uint256 safeTxGas,uint256 baseGas,uint256 gasPrice,address gasToken,address refundReceiver,uint256 nonce"
 
 const safeFunction = "execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)"
 
@@ -217,11 +222,25 @@ func (e *entryPoint) typed(o operation, gas []int64, init []byte) map[string]any
 // operationEffects returns the effects of an operation in the form that is hashed.
 func (w *world) operationEffects(t *testing.T, e *entryPoint, o operation, gas []int64, init []byte) []chains.Effect {
 	t.Helper()
-	operation := evm.Operation{EntryPoint: evm.Address(e.at), Sender: evm.Address(o.sender), InitCode: init, CallData: o.data, Paymaster: o.paymaster,
-		CallGas: big.NewInt(gas[0]), VerificationGas: big.NewInt(gas[1]), PreVerificationGas: big.NewInt(gas[2]), MaxFeePerGas: big.NewInt(gas[3])}
-	effects, _ := ethereum.ReadOperation(1, &operation)
-	return effects
+	if e.hashed {
+		return read(t, e.typed(o, gas, init)).Effects()
+	}
+	members := strings.NewReplacer("uint128 verificationGasLimit,uint128 callGasLimit", "uint256 callGasLimit,uint256 verificationGasLimit",
+		"uint128 maxPriorityFeePerGas,uint128 maxFeePerGas", "uint256 maxFeePerGas,uint256 maxPriorityFeePerGas").Replace(safeOp)
+	if e.packed {
+		members = safeOp
+	}
+	message := map[string]any{"safe": o.sender.Hex(), "nonce": o.nonce.String(), "initCode": hexText(init), "callData": hexText(o.data), "paymasterAndData": hexText(o.paymaster),
+		"validAfter": 0, "validUntil": now, "entryPoint": e.at.Hex()}
+	for i, name := range []string{"callGasLimit", "verificationGasLimit", "preVerificationGas", "maxFeePerGas", "maxPriorityFeePerGas"} {
+		message[name] = gas[min(i, 3)]
+	}
+	return read(t, typedData("SafeOp", members, map[string]any{"chainId": 1, "verifyingContract": common.Address{0x77}.Hex()}, message)).Effects()
 }
+
+// safeOp are the members of an operation that a Safe signs for EntryPoint 0.7.
+const safeOp = "address safe,uint256 nonce,bytes initCode,bytes callData,uint128 verificationGasLimit,uint128 callGasLimit,uint256 preVerificationGas," +
+	"uint128 maxPriorityFeePerGas,uint128 maxFeePerGas,bytes paymasterAndData,uint48 validAfter,uint48 validUntil,address entryPoint"
 
 // submitted returns the effects of a message as those of the transaction that submits it:
 // the signature is then another one, the submitter is the signer, and the EntryPoint

@@ -9,9 +9,6 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/core/vm"
 	"github.com/ethereum/go-ethereum/core/vm/runtime"
-
-	"github.com/countersign-dev/countersign/chains/ethereum"
-	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // refundGas is the gas of a transaction that tries to make a refund expensive: more than
@@ -52,7 +49,7 @@ func TestRefundOverhead(t *testing.T) {
 						if used < 0 {
 							continue // more memory than the gas pays for
 						}
-						limit := refundLimit(size)
+						limit := refundLimit(t, size)
 						if used > limit {
 							t.Errorf("%s, %d bytes to a %s account with %d bytes of padding: %d gas, the effect says %d", singleton, size, name, padding, used, limit)
 						}
@@ -67,10 +64,12 @@ func TestRefundOverhead(t *testing.T) {
 
 // refundLimit returns the most gas that the effect of a refund counts, with 20,000 for the
 // call.
-func refundLimit(size int) int64 {
-	call := ethereum.AccountCall{ChainID: 1, Account: common.Address{1}, To: common.Address{2}, Value: new(big.Int), Data: make([]byte, size),
-		Refund: evm.SafeRefund{SafeTxGas: big.NewInt(20_000), BaseGas: new(big.Int), GasPrice: big.NewInt(1), DataSize: size}}
-	effects, _ := call.Read()
+func refundLimit(t *testing.T, size int) int64 {
+	t.Helper()
+	zero := common.Address{}.Hex()
+	effects := read(t, typedData("SafeTx", safeTx, map[string]any{"chainId": 1, "verifyingContract": common.Address{1}.Hex()},
+		map[string]any{"to": common.Address{2}.Hex(), "value": 0, "data": hexText(make([]byte, size)), "operation": 0, "safeTxGas": 20_000, "baseGas": 0,
+			"gasPrice": 1, "gasToken": zero, "refundReceiver": zero, "nonce": 0})).Effects()
 	return effects[len(effects)-1].Amount.Value.Int64()
 }
 

@@ -85,6 +85,9 @@ func (x executed) all(t *testing.T) {
 	unknown, rows := len(notExecuted), 0
 	for line := range strings.Lines(string(table)) {
 		place, function := strings.TrimSpace(line[23:61]), strings.TrimSpace(line[61:])
+		if strings.HasPrefix(place, "typed data") { // whose signatures TestMessagesAgainstExecution submits
+			continue
+		}
 		row := place + ": " + function
 		switch reason := notExecuted[row]; {
 		case !x.has(place, function) && reason == "":

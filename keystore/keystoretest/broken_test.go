@@ -26,6 +26,7 @@ type broken struct {
 	keys   func(*memory.Store, context.Context, string) iter.Seq2[keystore.KeyInfo, error]
 	close  func(*memory.Store) error
 	rename func(name string) error
+	fault  func(keystoretest.Fault) bool
 }
 
 func (b *broken) Rename(ctx context.Context, organizationID, id, name string) error {
@@ -150,6 +151,9 @@ var faults = map[string]*broken{
 		}
 		return key, err
 	}},
+	"Faults": {fault: func(fault keystoretest.Fault) bool { // signs although it should not
+		return fault == keystoretest.NoFault || fault == keystoretest.Denied
+	}},
 	"ListingStops": {keys: func(store *memory.Store, ctx context.Context, organizationID string) iter.Seq2[keystore.KeyInfo, error] {
 		return func(yield func(keystore.KeyInfo, error) bool) {
 			for info, err := range store.Keys(ctx, organizationID) {
@@ -226,7 +230,7 @@ func TestFaultsAreNoticed(t *testing.T) {
 }
 
 func backend(with *broken) keystoretest.Backend {
-	return keystoretest.Backend{Open: func(t *testing.T, keys []keystoretest.Key) keystore.Keystore {
+	made := keystoretest.Backend{Open: func(t *testing.T, keys []keystoretest.Key) keystore.Keystore {
 		opened := *with
 		opened.Store = memory.New()
 		for _, key := range keys {
@@ -239,6 +243,41 @@ func backend(with *broken) keystoretest.Backend {
 		}
 		return &opened
 	}}
+	if with.fault != nil {
+		made.Fault = func(_ *testing.T, _ keystore.Keystore, fault keystoretest.Fault) bool { return with.fault(fault) }
+	}
+	return made
+}
+
+// TestOwnKeys runs the suite against a keystore whose secrets it does not have. Its Faults
+// part must find that each fault was asked for.
+func TestOwnKeys(t *testing.T) {
+	asked := map[keystoretest.Fault]bool{}
+	keystoretest.Run(t, keystoretest.Backend{
+		Fault: func(_ *testing.T, _ keystore.Keystore, fault keystoretest.Fault) bool {
+			asked[fault] = true
+			return fault == keystoretest.NoFault || fault == keystoretest.LowS
+		},
+		Own: func(t *testing.T) (keystore.Keystore, []keystoretest.Key) {
+			store := memory.New()
+			var keys []keystoretest.Key
+			for i, curve := range []keystore.Curve{keystore.CurveSecp256k1, keystore.CurveEd25519} {
+				info, err := store.Add(t.Context(), keystoretest.Organization, keystore.NewKey{
+					Curve: curve, Secret: bytes.Repeat([]byte{1}, keystore.SecretSize), CreatedAt: time.Unix(int64(i), 0),
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				keys = append(keys, keystoretest.Key{
+					OrganizationID: keystoretest.Organization, ID: info.ID, Curve: curve, PublicKey: info.PublicKey, CreatedAt: info.CreatedAt,
+				})
+			}
+			return store, keys
+		},
+	})
+	if len(asked) != len(keystoretest.Faults())+1 {
+		t.Errorf("%d faults were asked for", len(asked))
+	}
 }
 
 // recorder counts the errors that a check reports.

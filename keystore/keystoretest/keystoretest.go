@@ -13,6 +13,9 @@
 //		})
 //	}
 //
+// A backend whose service creates the secrets itself names its own keys with Backend.Own, and
+// has its service misbehave with Backend.Fault.
+//
 // Run it with the race detector too: much of the contract concerns concurrent use.
 package keystoretest
 
@@ -29,10 +32,11 @@ import (
 // Key is a key for the keystore under test.
 type Key struct {
 	OrganizationID string
-	ID             string // a UUID in lower case
+	ID             string // a UUID in lower case, unless the key is the backend's own
 	Name           string
 	Curve          keystore.Curve
-	Secret         keystore.SecretBytes // keystore.SecretSize bytes
+	Secret         keystore.SecretBytes // keystore.SecretSize bytes; nil for a key of Backend.Own
+	PublicKey      keystore.PublicKey   // of a key of Backend.Own
 	CreatedAt      time.Time            // for backends that store it
 }
 
@@ -42,6 +46,20 @@ type Backend struct {
 	// Open returns a keystore with exactly these keys, which are in no particular order. The
 	// suite closes it.
 	Open func(t *testing.T, keys []Key) keystore.Keystore
+
+	// Own takes the place of Open for a backend that cannot be given secrets: it returns a
+	// keystore and all its keys, oldest first, each with its PublicKey, at least one of them
+	// in Organization. No two keys of an organization are the same.
+	Own func(t *testing.T) (keystore.Keystore, []Key)
+
+	// Fault makes what is below a keystore, such as a service, misbehave from now on; with
+	// NoFault it works again. It returns false for a fault that it cannot have. Without
+	// Fault, the suite has no part Faults.
+	Fault func(t *testing.T, store keystore.Keystore, fault Fault) bool
+
+	// MaxMessage is the number of bytes of the longest message that the backend's Ed25519
+	// keys sign, if not 0. For longer ones they return keystore.ErrUnsupported.
+	MaxMessage int
 
 	// NoSecp256k1 and NoEd25519 omit the keys of a curve that the backend does not support.
 	NoSecp256k1, NoEd25519 bool
@@ -87,8 +105,11 @@ func Run(t *testing.T, backend Backend) {
 		{"Close", suite.close},
 		{"CloseDuringUse", suite.closeDuringUse},
 		{"SecretsAreNotPrinted", suite.secretsAreNotPrinted},
+		{"Faults", suite.faults},
 	} {
-		t.Run(part.name, part.run)
+		if part.name != "Faults" || backend.Fault != nil {
+			t.Run(part.name, part.run)
+		}
 	}
 }
 
@@ -124,18 +145,27 @@ func newKey(number int, organizationID, name string, curve keystore.Curve, secre
 	}
 }
 
-// open returns a keystore with the suite's keys, which it passes to Open newest first.
+// open returns a keystore with the suite's keys, which it passes to Open newest first, or one
+// with keys of its own.
 func (s suite) open(t *testing.T) (keystore.Keystore, []Key) {
 	t.Helper()
-	keys, reversed := s.keys(), s.keys()
-	slices.Reverse(reversed)
-	store := s.Open(t, reversed)
+	store, keys := s.opened(t)
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Errorf("Close: %v", err)
 		}
 	})
 	return store, keys
+}
+
+func (s suite) opened(t *testing.T) (keystore.Keystore, []Key) {
+	t.Helper()
+	if s.Own != nil {
+		return s.Own(t)
+	}
+	reversed := s.keys()
+	slices.Reverse(reversed)
+	return s.Open(t, reversed), s.keys()
 }
 
 // find returns the handle of one of the suite's keys.

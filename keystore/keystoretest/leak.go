@@ -26,6 +26,9 @@ func (s suite) secretsAreNotPrinted(t *testing.T) {
 		infos = append(infos, info, err)
 	}
 	for _, key := range keys {
+		if key.Secret == nil {
+			continue // the backend's process never has it
+		}
 		handle := find(t, store, key)
 		CheckNotPrinted(t, "the keystore", store, key.Secret)
 		CheckNotPrinted(t, "a key", handle, key.Secret)

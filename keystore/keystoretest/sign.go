@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
@@ -63,18 +64,13 @@ func digests() [][32]byte {
 	return all
 }
 
-func (s suite) keysOf(curve keystore.Curve) (keys []Key) {
-	for _, key := range s.keys() {
-		if key.Curve == curve {
-			keys = append(keys, key)
-		}
-	}
-	return keys
+func ofCurve(keys []Key, curve keystore.Curve) []Key {
+	return slices.DeleteFunc(slices.Clone(keys), func(key Key) bool { return key.Curve != curve })
 }
 
 func (s suite) ecdsa(t *testing.T) {
-	store, _ := s.open(t)
-	for _, key := range s.keysOf(keystore.CurveSecp256k1) {
+	store, keys := s.open(t)
+	for _, key := range ofCurve(keys, keystore.CurveSecp256k1) {
 		signer, err := keystore.AsECDSA(find(t, store, key))
 		if err != nil {
 			t.Fatal(err)
@@ -98,8 +94,8 @@ func (s suite) ecdsa(t *testing.T) {
 // lowR checks the keys that are LowRSigners: of signatures whose r is low anyway, SignLowR
 // makes the same.
 func (s suite) lowR(t *testing.T) {
-	store, _ := s.open(t)
-	for _, key := range s.keysOf(keystore.CurveSecp256k1) {
+	store, keys := s.open(t)
+	for _, key := range ofCurve(keys, keystore.CurveSecp256k1) {
 		signer, err := keystore.AsECDSA(find(t, store, key))
 		if err != nil {
 			t.Fatal(err)
@@ -124,8 +120,8 @@ func (s suite) lowR(t *testing.T) {
 }
 
 func (s suite) schnorr(t *testing.T) {
-	store, _ := s.open(t)
-	for _, key := range s.keysOf(keystore.CurveSecp256k1) {
+	store, keys := s.open(t)
+	for _, key := range ofCurve(keys, keystore.CurveSecp256k1) {
 		signer, err := keystore.AsSchnorr(find(t, store, key))
 		if s.NoSchnorr {
 			if !errors.Is(err, keystore.ErrUnsupported) {
@@ -169,8 +165,8 @@ func checkSchnorr(t *testing.T, name string, signer keystore.SchnorrSigner, pub 
 }
 
 func (s suite) ed25519(t *testing.T) {
-	store, _ := s.open(t)
-	for _, key := range s.keysOf(keystore.CurveEd25519) {
+	store, keys := s.open(t)
+	for _, key := range ofCurve(keys, keystore.CurveEd25519) {
 		signer, err := keystore.AsEd25519(find(t, store, key))
 		if err != nil {
 			t.Fatal(err)
@@ -179,6 +175,12 @@ func (s suite) ed25519(t *testing.T) {
 		for _, size := range []int{0, 1, 31, 32, 64, 127, 128, 129, 1232, 100_000} {
 			message := bytes.Repeat([]byte{0xa5}, size)
 			signature, err := signer.SignEd25519(t.Context(), message)
+			if s.MaxMessage > 0 && size > s.MaxMessage {
+				if !errors.Is(err, keystore.ErrUnsupported) {
+					t.Errorf("message of %d bytes: %v, want ErrUnsupported", size, err)
+				}
+				continue
+			}
 			if err != nil {
 				t.Fatalf("message of %d bytes: %v", size, err)
 			}

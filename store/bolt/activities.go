@@ -1,14 +1,9 @@
 package bolt
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
-	"slices"
 	"time"
-
-	"go.etcd.io/bbolt"
 
 	"github.com/countersign-dev/countersign/store"
 )
@@ -17,7 +12,7 @@ import (
 // process holds it.
 const replaceTTL = time.Minute
 
-// Replace implements store.Store.
+// Replace implements store.Waiter.
 func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.Time, change store.Change) error {
 	if err := s.usable(ctx); err != nil {
 		return err
@@ -49,7 +44,7 @@ func (s *Store) checkRevision(activity *store.Activity) error {
 
 // atRevision returns the recorded activity if it waits at the given one's revision.
 func (t *transaction) atRevision(activity *store.Activity) (*store.Activity, error) {
-	before, err := t.recorded(activity.OrganizationID, activity.Fingerprint)
+	before, err := t.recorded(activity.OrganizationID, activity.At, activity.Fingerprint)
 	if err == nil && (before == nil || !before.Waiting || before.Revision != activity.Revision) {
 		err = store.ErrChanged
 	}
@@ -72,18 +67,19 @@ func (t *transaction) replace(activity store.Activity, change store.Change) erro
 		}
 	}
 	activity.ID, activity.SubmittedBy, activity.User, activity.Type = before.ID, before.SubmittedBy, before.User, before.Type
+	activity.At = before.At
 	activity.Revision++
-	return t.write(&activity)
+	return t.write(&activity, before)
 }
 
-// Find implements store.Store.
+// Find implements store.Waiter.
 func (s *Store) Find(ctx context.Context, organizationID string, fingerprint store.Fingerprint) (store.Activity, error) {
 	if err := s.usable(ctx); err != nil {
 		return store.Activity{}, err
 	}
 	var found *store.Activity
 	err := s.view(func(tx *transaction) (err error) {
-		found, err = tx.recorded(organizationID, fingerprint)
+		found, err = tx.waited(organizationID, fingerprint)
 		return err
 	})
 	if err == nil && found == nil {
@@ -95,113 +91,44 @@ func (s *Store) Find(ctx context.Context, organizationID string, fingerprint sto
 	return *found, nil
 }
 
-// List implements store.Store.
-func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (found []store.Activity, err error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
-	err = s.view(func(tx *transaction) error {
-		found, err = tx.list(organizationID, &filter, slices.Clone[[]byte])
-		return err
+// Waiting implements store.Waiter.
+func (s *Store) Waiting(ctx context.Context) (found []store.Activity, err error) {
+	err = s.eachWaiting(ctx, nil, func(activity *store.Activity) bool {
+		found = append(found, *activity)
+		return true
 	})
-	return filter.Ordered(found), err
+	return found, err
 }
 
-// Count implements store.Store.
-func (s *Store) Count(ctx context.Context, organizationID string, filter store.Filter) (count int, err error) {
-	if err := s.usable(ctx); err != nil {
-		return 0, err
-	}
-	filter.Limit = store.MaxList
-	err = s.view(func(tx *transaction) error {
-		found, err := tx.list(organizationID, &filter, func([]byte) []byte { return nil })
-		count = len(found)
-		return err
+// CountWaiting implements store.Waiter.
+func (s *Store) CountWaiting(ctx context.Context, organizationID, user string) (count int, err error) {
+	err = s.eachWaiting(ctx, within(organizationID, nil), func(activity *store.Activity) bool {
+		if user == "" || activity.User == user {
+			count++
+		}
+		return count < store.MaxList
 	})
 	return count, err
 }
 
-// list returns the activities of an organization that pass a filter. keep returns what
-// the result keeps of the data.
-func (t *transaction) list(organizationID string, filter *store.Filter, keep func(data []byte) []byte) (found []store.Activity, err error) {
-	bucket := bucketActivities
-	if filter.Waiting {
-		bucket = bucketWaiting
-	}
-	prefix := within(organizationID, nil)
-	key, next := t.seek(bucket, prefix, filter)
-	size := 0
-	for ; bytes.HasPrefix(key, prefix) && !filter.Full(len(found), size); key = next() {
-		id := string(key[len(prefix):])
-		activity, data, err := decodeHead(t.get(bucketActivities, key))
-		if err != nil {
-			return nil, fmt.Errorf("%w: activity %s: %w", store.ErrUnavailable, id, err)
-		}
-		activity.OrganizationID, activity.ID = organizationID, id
-		if filter.Holds(&activity) {
-			activity.Data = keep(data)
-			size += len(activity.Data)
-			found = append(found, activity)
-		}
-	}
-	return found, nil
-}
-
-// seek returns the first key that can pass the filter, and the function that returns the
-// next one.
-func (t *transaction) seek(bucket, prefix []byte, filter *store.Filter) (key []byte, next func() []byte) {
-	cursor := t.tx.Bucket(bucket).Cursor()
-	if filter.Ascending() {
-		start := append(slices.Clone(prefix), filter.After...)
-		t.get(bucket, start) // proves that nothing is left out before it
-		key, _ = cursor.Seek(start)
-		return key, func() []byte { key, _ := cursor.Next(); return key }
-	}
-	end := endOf(prefix, filter.Before)
-	t.get(bucket, end)
-	return before(cursor, end), func() []byte { key, _ := cursor.Prev(); return key }
-}
-
-// endOf returns the end of the keys of a prefix that are less than an ID, or of all if the
-// ID is empty.
-func endOf(prefix []byte, id string) []byte {
-	end := append(slices.Clone(prefix), id...)
-	if id == "" {
-		end = append(end, bytes.Repeat([]byte{0xff}, 2)...) // IDs are UTF-8
-	}
-	return end
-}
-
-// before moves to the last key before end.
-func before(cursor *bbolt.Cursor, end []byte) []byte {
-	key, _ := cursor.Seek(end)
-	if key == nil {
-		key, _ = cursor.Last()
-		return key
-	}
-	key, _ = cursor.Prev()
-	return key
-}
-
-// Waiting implements store.Store.
-func (s *Store) Waiting(ctx context.Context) (found []store.Activity, err error) {
+// eachWaiting calls use with the activities that wait, without data, until it returns false.
+func (s *Store) eachWaiting(ctx context.Context, prefix []byte, use func(*store.Activity) bool) error {
 	if err := s.usable(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	err = s.view(func(tx *transaction) error {
-		return tx.tx.Bucket(bucketWaiting).ForEach(func(key, _ []byte) error {
-			activity, _, err := decodeHead(tx.get(bucketActivities, key))
+	return s.view(func(tx *transaction) error {
+		for w := tx.walk(bucketWaiting, prefix, prefix, false); w.key != nil; w.next() {
+			activity, _, err := decodeHead(tx.get(bucketActivities, w.key))
+			if err == nil {
+				activity.OrganizationID, activity.ID, err = splitKey(w.key)
+			}
 			if err != nil {
 				return fmt.Errorf("%w: a waiting activity: %w", store.ErrUnavailable, err)
 			}
-			length, n := binary.Uvarint(key)
-			if n <= 0 || length > uint64(len(key)-n) {
-				return fmt.Errorf("%w: the key %x of a waiting activity is damaged", store.ErrUnavailable, key)
+			if !use(&activity) {
+				break
 			}
-			activity.OrganizationID, activity.ID = string(key[n:n+int(length)]), string(key[n+int(length):])
-			found = append(found, activity)
-			return nil
-		})
+		}
+		return nil
 	})
-	return found, err
 }

@@ -10,19 +10,26 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// activityVersion is the first byte of an encoded activity.
-const activityVersion = 2
+// Versions are the first byte of an encoded activity.
+const (
+	activityVersion      = 3
+	olderActivityVersion = 2 // of layout version 4: without at
+)
 
 // fixedSize is the length of the members of fixed length, including the version.
-const fixedSize = 1 + 32 + 8 + 8 + 1
+const fixedSize = 1 + 8 + olderFixedSize
+
+// olderFixedSize is that of the members after at.
+const olderFixedSize = 32 + 8 + 8 + 1
 
 // encodeActivity writes
 //
-//	version 2 ‖ fingerprint 32 ‖ keepUntil 8 ‖ revision 8 ‖ waiting 1 ‖
+//	version 3 ‖ at 8 ‖ fingerprint 32 ‖ keepUntil 8 ‖ revision 8 ‖ waiting 1 ‖
 //	submittedBy ‖ user ‖ type ‖ status, each with its length before it as a uvarint ‖ data
 func encodeActivity(activity *store.Activity) []byte {
 	out := make([]byte, 0, fixedSize+4*binary.MaxVarintLen16+len(activity.SubmittedBy)+len(activity.User)+len(activity.Type)+len(activity.Status)+len(activity.Data))
 	out = append(out, activityVersion)
+	out = binary.BigEndian.AppendUint64(out, uint64(activity.At))
 	out = append(out, activity.Fingerprint[:]...)
 	out = binary.BigEndian.AppendUint64(out, uint64(activity.KeepUntil.UnixMilli()))
 	out = binary.BigEndian.AppendUint64(out, activity.Revision)
@@ -53,16 +60,22 @@ func decodeHead(in []byte) (activity store.Activity, data []byte, err error) {
 	switch {
 	case len(in) == 0:
 		return activity, nil, errors.New("the record is damaged: it is empty")
-	case in[0] != activityVersion:
+	case in[0] != activityVersion && in[0] != olderActivityVersion:
 		return activity, nil, fmt.Errorf("the record has version %d; this program reads %d", in[0], activityVersion)
-	case len(in) < fixedSize || in[fixedSize-1] > 1:
+	}
+	fixed := in[1:]
+	if in[0] == activityVersion && len(fixed) >= 8 {
+		activity.At = int64(binary.BigEndian.Uint64(fixed))
+		fixed = fixed[8:]
+	}
+	if len(fixed) < olderFixedSize || fixed[olderFixedSize-1] > 1 {
 		return activity, nil, errors.New("the record is damaged: its head is not whole")
 	}
-	copy(activity.Fingerprint[:], in[1:33])
-	activity.KeepUntil = time.UnixMilli(int64(binary.BigEndian.Uint64(in[33:41]))).UTC()
-	activity.Revision = binary.BigEndian.Uint64(in[41:49])
-	activity.Waiting = in[49] == 1
-	rest := in[fixedSize:]
+	copy(activity.Fingerprint[:], fixed[:32])
+	activity.KeepUntil = time.UnixMilli(int64(binary.BigEndian.Uint64(fixed[32:40]))).UTC()
+	activity.Revision = binary.BigEndian.Uint64(fixed[40:48])
+	activity.Waiting = fixed[48] == 1
+	rest := fixed[olderFixedSize:]
 	for _, text := range []*string{&activity.SubmittedBy, &activity.User, &activity.Type, &activity.Status} {
 		length, n := binary.Uvarint(rest)
 		if n <= 0 || length > uint64(len(rest)-n) {

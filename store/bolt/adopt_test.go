@@ -3,10 +3,7 @@ package bolt_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -37,47 +34,12 @@ func auditOf(t *testing.T, s *bolt.Store) int64 {
 
 // TestFileFromBeforeTheLog is adopted: a file without the buckets of the log.
 func TestFileFromBeforeTheLog(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store")
-	fillFrom(t, path, 3)
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = db.Update(func(tx *bbolt.Tx) error {
+	path := layout4(t)
+	inFile(t, path, func(tx *bbolt.Tx) error {
 		return errors.Join(tx.DeleteBucket([]byte("log heads")), tx.DeleteBucket([]byte("log leaves")), tx.DeleteBucket([]byte("log indexes")))
 	})
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
 	s := open(t, path)
-	if n, err := adopt(t.Context(), s); n != 3 || err != nil || auditOf(t, s) != 3 {
+	if n, err := adopt(t.Context(), s); n != 10 || err != nil || auditOf(t, s) != 10 {
 		t.Errorf("%d were adopted, %v", n, err)
-	}
-}
-
-// fillFrom completes activities without a log.
-func fillFrom(t *testing.T, path string, count int) {
-	t.Helper()
-	s, err := bolt.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	errs := make(chan error, 64)
-	for worker := range 64 {
-		go func() {
-			var failed error
-			for i := worker; i < count; i += 64 {
-				failed = errors.Join(failed, completeOne(t.Context(), s, fmt.Sprintf("%06d", i)))
-			}
-			errs <- failed
-		}()
-	}
-	for range 64 {
-		if err := <-errs; err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
 	}
 }

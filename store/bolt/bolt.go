@@ -10,19 +10,27 @@
 // after a restart, the work can be taken up immediately.
 //
 //	buckets
-//	  meta          "version"             → 4
-//	  activities    organization ‖ id     → version 2 ‖ fingerprint 32 ‖ keepUntil 8 ‖ revision 8 ‖ waiting 1 ‖
+//	  meta          "version"             → 5
+//	  activities    organization ‖ id     → version 3 ‖ at 8 ‖ fingerprint 32 ‖ keepUntil 8 ‖ revision 8 ‖ waiting 1 ‖
 //	                                        submittedBy ‖ user ‖ type ‖ status (each with its length) ‖ data
-//	  fingerprints  organization ‖ 32     → id
+//	  requests      organization ‖ at 8 ‖ fingerprint 32 → id
+//	  fingerprints  organization ‖ 32     → id; of requests that version 4 recorded; only read
+//	  waited        organization ‖ fingerprint 32 → id; of activities that wait or have waited
 //	  waiting       organization ‖ id     → empty
+//	  listing       organization ‖ type ‖ status ‖ id → empty
+//	  outbox        organization ‖ class 1 ‖ place 8 → time 8 ‖ id ‖ activity ‖ data
 //	  ledgers       organization ‖ key 33 → keepUntil 8 ‖ value
 //	  expiry        time 8 ‖ key of a ledger entry → empty
 //	  log heads     organization          → translog.Head
 //	  log leaves    organization ‖ index 8 → number of hashes 1 ‖ hashes ‖ leaf
 //	  log indexes   organization ‖ id     → index 8
 //
-// An organization in a key is preceded by its length as a uvarint. Times are milliseconds
-// since the epoch; integers are big-endian.
+// An organization in a key is preceded by its length as a uvarint, and so are types and
+// statuses. Times are milliseconds since the epoch; integers are big-endian. Values have a
+// checksum before them: see seal.go.
+//
+// A file of version 4 is brought up to date as it is opened: the listing is built, which takes
+// some seconds for a million activities, and nothing else is converted.
 package bolt
 
 import (
@@ -53,7 +61,7 @@ type Store struct {
 	closed chan struct{}
 }
 
-var _ store.Store = (*Store)(nil)
+var _ store.Full = (*Store)(nil)
 
 // Missing returns store.ErrNone if there is no file, or an empty one. It opens nothing.
 func Missing(path string) error {
@@ -146,7 +154,7 @@ func (s *Store) Renew(ctx context.Context, lease store.Lease, ttl time.Duration,
 
 // Complete implements store.Store.
 func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change store.Change) error {
-	activity.OrganizationID, activity.Fingerprint = lease.OrganizationID, lease.Fingerprint
+	activity.OrganizationID, activity.Fingerprint, activity.At = lease.OrganizationID, lease.Fingerprint, lease.At
 	return s.end(ctx, lease, func(tx *transaction) error {
 		if !activity.Sent.IsZero() {
 			if err := tx.admit(lease.OrganizationID, activity.Sent); err != nil {
@@ -207,7 +215,7 @@ func (s *Store) Get(ctx context.Context, organizationID, id string) (activity st
 // the waiting one that the claim is for.
 func (s *Store) recorded(claim store.Claim) (recorded *store.Activity, err error) {
 	err = s.view(func(tx *transaction) error {
-		recorded, err = tx.recorded(claim.OrganizationID, claim.Fingerprint)
+		recorded, err = tx.recorded(claim.OrganizationID, claim.At, claim.Fingerprint)
 		if err != nil || claim.Sent.IsZero() {
 			return err
 		}
@@ -243,14 +251,14 @@ func (s *Store) Change(ctx context.Context, organizationID string, change store.
 	return refusal
 }
 
-// Forgets implements store.Store: it does not.
+// Forgets implements store.Retention: it does not.
 func (s *Store) Forgets() bool { return false }
 
 // probe is what Ping writes to find out whether a full disk has room again: as much as a
 // typical record.
 var probe = make([]byte, 16<<10)
 
-// Ping implements store.Store. It reads; after a failed commit it also writes, so that it
+// Ping implements store.Pinger. It reads; after a failed commit it also writes, so that it
 // fails for as long as the disk is full.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.usable(ctx); err != nil {
@@ -290,5 +298,5 @@ func (s *Store) usable(ctx context.Context) error {
 
 // view reads from the file.
 func (s *Store) view(read func(*transaction) error) error {
-	return s.file.view(func(tx *bbolt.Tx) error { return read(&transaction{tx: tx}) })
+	return s.file.view(func(tx *bbolt.Tx) error { return read(s.file.transaction(tx)) })
 }

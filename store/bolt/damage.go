@@ -1,7 +1,6 @@
 package bolt
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -24,6 +23,7 @@ type file struct {
 	db     *bbolt.DB
 	path   string
 	damage atomic.Pointer[error]
+	plain  bool        // see keyPlain
 	stuck  atomic.Bool // bbolt's lock of writers is held for good
 }
 
@@ -70,18 +70,16 @@ func (f *file) guard(do func() error) (err error) {
 	return do()
 }
 
-// errOutOfOrder is the panic of a read that finds a bucket out of order.
-var errOutOfOrder = errors.New("a bucket is not sorted")
-
-func isOutOfOrder(cause any) bool {
+// isFound reports whether a panic is that of a read that found damage.
+func isFound(cause any) bool {
 	err, ok := cause.(error)
-	return ok && errors.Is(err, errOutOfOrder)
+	return ok && (errors.Is(err, errOutOfOrder) || errors.Is(err, errHidden) || errors.Is(err, errChecksum))
 }
 
 // isDamage reports whether a panic comes from reading the file: it is a fault at an
 // address, or bbolt itself panicked. It is called by the deferred function that recovered.
 func isDamage(cause any) bool {
-	if _, ok := cause.(interface{ Addr() uintptr }); ok || isOutOfOrder(cause) {
+	if _, ok := cause.(interface{ Addr() uintptr }); ok || isFound(cause) {
 		return true
 	}
 	var callers [32]uintptr
@@ -168,25 +166,4 @@ func (f *file) close() error {
 		return nil
 	}
 	return f.db.Close()
-}
-
-// get returns the value of a key, or nil if there is none. The keys before and after it
-// prove that there is none: a damaged page leads to another part of the bucket.
-func (t *transaction) get(bucket, key []byte) []byte {
-	cursor := t.tx.Bucket(bucket).Cursor()
-	at, value := cursor.Seek(key)
-	if at != nil && bytes.Equal(at, key) {
-		if int64(len(value)) > t.tx.Size() {
-			panic(errOutOfOrder)
-		}
-		return value
-	}
-	step := cursor.Prev
-	if at == nil {
-		step = cursor.Last
-	}
-	if before, _ := step(); at != nil && bytes.Compare(at, key) < 0 || before != nil && bytes.Compare(before, key) >= 0 {
-		panic(errOutOfOrder)
-	}
-	return nil
 }

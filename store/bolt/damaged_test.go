@@ -2,9 +2,12 @@ package bolt_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,7 +64,13 @@ func filled(t *testing.T) string {
 	return path
 }
 
-// damage changes every value of a bucket; of the ledgers, those of a kind.
+// sealed returns a value as the file has it, with its checksum.
+func sealed(bucket string, key, value []byte) []byte {
+	sum := crc32.Checksum(slices.Concat([]byte(bucket), key, value), crc32.MakeTable(crc32.Castagnoli))
+	return append(binary.BigEndian.AppendUint32([]byte{0xC5}, sum), value...)
+}
+
+// damage changes every value of a bucket, and its checksum; of the ledgers, those of a kind.
 func damage(t *testing.T, path, bucket string, change func(value []byte) []byte) {
 	t.Helper()
 	file, err := bbolt.Open(path, 0o600, nil)
@@ -75,7 +84,11 @@ func damage(t *testing.T, path, bucket string, change func(value []byte) []byte)
 		changed := map[string][]byte{}
 		_ = tx.Bucket([]byte(bucket)).ForEach(func(key, value []byte) error {
 			if strings.HasPrefix(string(key), inOrg(kind)) || kind == "" {
-				changed[string(key)] = change(append([]byte(nil), value...))
+				if bucket == "meta" {
+					changed[string(key)] = change(slices.Clone(value))
+				} else {
+					changed[string(key)] = sealed(bucket, key, change(slices.Clone(value[5:])))
+				}
 			}
 			return nil
 		})
@@ -93,12 +106,12 @@ func damage(t *testing.T, path, bucket string, change func(value []byte) []byte)
 // TestDamagedActivity: a record that cannot be read is never taken for one that
 // is not there: the work is not done again.
 func TestDamagedActivity(t *testing.T) {
-	const submittedBy = 1 + 32 + 8 + 8 + 1 // offset of its length
+	const submittedBy = 1 + 8 + 32 + 8 + 8 + 1 // offset of its length
 	for name, test := range map[string]struct {
 		change  func(value []byte) []byte
 		problem string
 	}{
-		"another version":         {func(value []byte) []byte { value[0] = 1; return value }, "the record has version 1; this program reads 2"},
+		"another version":         {func(value []byte) []byte { value[0] = 1; return value }, "the record has version 1; this program reads 3"},
 		"cut off":                 {func(value []byte) []byte { return value[:submittedBy-1] }, "its head is not whole"},
 		"a length too long":       {func(value []byte) []byte { value[submittedBy] = 0x7f; return value }, "its lengths do not fit"},
 		"neither waiting nor not": {func(value []byte) []byte { value[submittedBy-1] = 2; return value }, "its head is not whole"},
@@ -160,10 +173,10 @@ func TestDamagedCodes(t *testing.T) {
 // TestFileOfAnotherVersion is not opened, nor changed, whether it is older or
 // newer.
 func TestFileOfAnotherVersion(t *testing.T) {
-	for _, version := range []byte{1, 2, 3, 5} {
+	for _, version := range []byte{1, 2, 3, 6} {
 		path := filled(t)
 		damage(t, path, "meta", func([]byte) []byte { return []byte{version} })
-		want := fmt.Sprintf("layout version %02x; this program knows 4: use the program that wrote it", version)
+		want := fmt.Sprintf("layout version %02x; this program knows 4 and 5: use the program that wrote it", version)
 		if s, err := bolt.Open(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Fatalf("opened with %v, %v", s, err)
 		}

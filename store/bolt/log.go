@@ -13,8 +13,6 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-var _ store.Log = (*Store)(nil)
-
 // leafKey is the key of a leaf. The keys of a log sort as its leaves do.
 func leafKey(organizationID string, index int64) []byte {
 	return within(organizationID, binary.BigEndian.AppendUint64(nil, uint64(index)))
@@ -132,7 +130,7 @@ func (s *Store) LogHeads(ctx context.Context, organizationIDs ...string) (map[st
 			if length <= 0 {
 				return fmt.Errorf("%w: the key %x of a log is damaged", store.ErrUnavailable, key)
 			}
-			heads[string(key[length:])], err = translog.ParseHead(value)
+			heads[string(key[length:])], err = translog.ParseHead(tx.opened(bucketHeads, key, value))
 			return unavailable(err)
 		})
 	})

@@ -14,7 +14,7 @@ import (
 // it.
 const sweepStep = 1000
 
-// Sweep implements store.Store. Activities stay.
+// Sweep implements store.Sweeper. Activities stay.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.SweepStats, err error) {
 	swept.Leases = s.leases.Sweep(now)
 	for more := true; more; {

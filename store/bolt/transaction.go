@@ -1,9 +1,9 @@
 package bolt
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
-	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -21,70 +21,29 @@ var (
 	bucketHeads        = []byte("log heads")
 	bucketLeaves       = []byte("log leaves")
 	bucketIndexes      = []byte("log indexes")
+	bucketRequests     = []byte("requests")
+	bucketWaited       = []byte("waited")
+	bucketListing      = []byte("listing")
+	bucketOutbox       = []byte("outbox")
 	keyVersion         = []byte("version")
 	keyProbe           = []byte("probe")
-
-	buckets    = [][]byte{bucketMeta, bucketActivities, bucketFingerprints, bucketWaiting, bucketLedgers, bucketExpiry}
-	logBuckets = [][]byte{bucketHeads, bucketLeaves, bucketIndexes}
 )
-
-// fileVersion is the layout that this program reads and writes.
-const fileVersion = 4
-
-// layOut creates the buckets of a new file, and checks the version of an existing one and
-// that it has all of them. A file from before the log gets those of the log. Without create
-// it returns store.ErrNone for a file without buckets.
-func layOut(f *file, create bool) error {
-	var missing [][]byte
-	err := f.view(func(tx *bbolt.Tx) (err error) {
-		missing, err = missingBuckets(tx)
-		return err
-	})
-	if len(missing) > len(logBuckets) && !create {
-		return fmt.Errorf("%w: %s is empty", store.ErrNone, f.path)
-	}
-	if err != nil || len(missing) == 0 {
-		return err
-	}
-	return f.update(func(tx *bbolt.Tx) error {
-		for _, name := range missing {
-			if _, err := tx.CreateBucket(name); err != nil {
-				return err
-			}
-		}
-		return tx.Bucket(bucketMeta).Put(keyVersion, []byte{fileVersion})
-	})
-}
-
-// missingBuckets returns the buckets to create: all, those of the log, or none.
-func missingBuckets(tx *bbolt.Tx) (missing [][]byte, err error) {
-	if first, _ := tx.Cursor().First(); first == nil {
-		return slices.Concat(buckets, logBuckets), nil
-	}
-	for _, name := range buckets {
-		if tx.Bucket(name) == nil {
-			return nil, fmt.Errorf("the file has no bucket %q: it is damaged, or of another program", name)
-		}
-	}
-	if version := tx.Bucket(bucketMeta).Get(keyVersion); !slices.Equal(version, []byte{fileVersion}) {
-		return nil, fmt.Errorf("the file has layout version %x; this program knows %d: use the program that wrote it", version, fileVersion)
-	}
-	missing = slices.DeleteFunc(slices.Clone(logBuckets), func(name []byte) bool { return tx.Bucket(name) != nil })
-	if len(missing) > 0 && len(missing) < len(logBuckets) {
-		return nil, fmt.Errorf("the file has no bucket %q: it is damaged", missing[0])
-	}
-	return missing, nil
-}
 
 // transaction is one change's view of a transaction of the file.
 type transaction struct {
 	tx    *bbolt.Tx
+	plain bool // values may have no checksum: see keyPlain
 	wrote bool
 }
+
+func (f *file) transaction(tx *bbolt.Tx) *transaction { return &transaction{tx: tx, plain: f.plain} }
 
 func (t *transaction) put(bucket, key, value []byte) error {
 	t.get(bucket, key) // proves that it belongs here
 	t.wrote = true
+	if !bare(bucket) {
+		value = seal(bucket, key, value)
+	}
 	return unavailable(t.tx.Bucket(bucket).Put(key, value))
 }
 
@@ -120,7 +79,7 @@ func (t *transaction) applyWhole(organizationID string, change store.Change) err
 
 // record writes a new activity, or replaces the one that waited.
 func (t *transaction) record(activity *store.Activity) error {
-	before, err := t.recorded(activity.OrganizationID, activity.Fingerprint)
+	before, err := t.recorded(activity.OrganizationID, activity.At, activity.Fingerprint)
 	if err != nil {
 		return err
 	}
@@ -132,24 +91,23 @@ func (t *transaction) record(activity *store.Activity) error {
 	if before != nil {
 		activity.Revision = before.Revision + 1
 	}
-	return t.write(activity)
+	return t.write(activity, before)
 }
 
-// write writes an activity and its index entries.
-func (t *transaction) write(activity *store.Activity) error {
+// write writes an activity in place of before, which is nil for a new one, with its index
+// entries, its event and its leaf.
+func (t *transaction) write(activity, before *store.Activity) error {
 	key := within(activity.OrganizationID, []byte(activity.ID))
 	if err := t.put(bucketActivities, key, encodeActivity(activity)); err != nil {
 		return err
 	}
-	mark := t.remove
-	if activity.Waiting {
-		mark = func(bucket, key []byte) error { return t.put(bucket, key, nil) }
-	}
-	if err := mark(bucketWaiting, key); err != nil {
+	if err := t.index(activity, before, key); err != nil {
 		return err
 	}
-	if err := t.put(bucketFingerprints, within(activity.OrganizationID, activity.Fingerprint[:]), []byte(activity.ID)); err != nil {
-		return err
+	if activity.Event != nil {
+		if err := t.addEvent(activity.OrganizationID, activity.ID, firstClass, activity.Event); err != nil {
+			return err
+		}
 	}
 	if activity.Leaf == nil {
 		return nil
@@ -157,9 +115,76 @@ func (t *transaction) write(activity *store.Activity) error {
 	return t.appendLeaf(activity.OrganizationID, activity.ID, activity.Leaf)
 }
 
-// recorded returns the recorded activity of a request, or nil.
-func (t *transaction) recorded(organizationID string, fingerprint store.Fingerprint) (*store.Activity, error) {
-	id := t.get(bucketFingerprints, within(organizationID, fingerprint[:]))
+// index writes the entries under which an activity is found other than by its id. An
+// activity that waited keeps its place under its request, wherever that is.
+func (t *transaction) index(activity, before *store.Activity, key []byte) error {
+	if before == nil {
+		if err := t.put(bucketRequests, requestKey(activity.OrganizationID, activity.At, activity.Fingerprint), []byte(activity.ID)); err != nil {
+			return err
+		}
+	}
+	if err := t.indexWaiting(activity, before, key); err != nil {
+		return err
+	}
+	listed := listingKey(activity)
+	if before != nil {
+		was := listingKey(before)
+		if bytes.Equal(was, listed) {
+			return nil
+		}
+		if err := t.remove(bucketListing, was); err != nil {
+			return err
+		}
+	}
+	return t.put(bucketListing, listed, nil)
+}
+
+func (t *transaction) indexWaiting(activity, before *store.Activity, key []byte) error {
+	waited := before != nil && before.Waiting
+	switch {
+	case activity.Waiting && !waited:
+		if err := t.put(bucketWaited, within(activity.OrganizationID, activity.Fingerprint[:]), []byte(activity.ID)); err != nil {
+			return err
+		}
+		return t.put(bucketWaiting, key, nil)
+	case waited && !activity.Waiting:
+		return t.remove(bucketWaiting, key)
+	}
+	return nil
+}
+
+// requestKey begins with the time that the body names, so that the entries of new requests
+// are next to each other: they share pages, and a large file is no slower than a small one.
+func requestKey(organizationID string, at int64, fingerprint store.Fingerprint) []byte {
+	return within(organizationID, append(binary.BigEndian.AppendUint64(nil, uint64(at)), fingerprint[:]...))
+}
+
+// recorded returns the recorded activity of a request, or nil. Version 4 of the layout kept
+// requests by their fingerprints alone.
+func (t *transaction) recorded(organizationID string, at int64, fingerprint store.Fingerprint) (*store.Activity, error) {
+	id := t.get(bucketRequests, requestKey(organizationID, at, fingerprint))
+	if id == nil {
+		id = t.get(bucketFingerprints, within(organizationID, fingerprint[:]))
+	}
+	return t.named(organizationID, fingerprint, id)
+}
+
+// waited returns the activity of a request if it waits or has waited, or nil.
+func (t *transaction) waited(organizationID string, fingerprint store.Fingerprint) (*store.Activity, error) {
+	key := within(organizationID, fingerprint[:])
+	id := t.get(bucketWaited, key)
+	if id == nil {
+		id = t.get(bucketFingerprints, key)
+	}
+	found, err := t.named(organizationID, fingerprint, id)
+	if err != nil || found == nil || !found.Waited() {
+		return nil, err
+	}
+	return found, nil
+}
+
+// named returns the activity with the id under which a request was found, nil if id is nil.
+func (t *transaction) named(organizationID string, fingerprint store.Fingerprint, id []byte) (*store.Activity, error) {
 	if id == nil {
 		return nil, nil
 	}

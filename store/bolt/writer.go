@@ -113,7 +113,7 @@ func (w *writer) try(batch []*write) (failed int, err error) {
 	err = w.file.update(func(tx *bbolt.Tx) error {
 		wrote := false
 		for i, one := range batch {
-			t := &transaction{tx: tx}
+			t := w.file.transaction(tx)
 			one.err = one.do(t)
 			if one.err != nil && t.wrote {
 				failed = i

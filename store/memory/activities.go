@@ -20,13 +20,18 @@ type kept struct {
 // reserved is what a lease has reserved for it.
 func (s *Store) put(activity store.Activity, before *kept, reserved int, change store.Change) error {
 	activity.Data = fitted(activity.Data)
-	leaf := activity.Leaf
-	activity.Leaf, activity.Sent = nil, time.Time{}
+	leaf, event := activity.Leaf, activity.Event
+	activity.Leaf, activity.Event, activity.Sent = nil, nil, time.Time{}
+	if event != nil {
+		if err := event.Check(); err != nil {
+			return err
+		}
+	}
 	cost := costOf(&activity)
 	if before != nil {
 		cost -= costOf(before.Activity)
 	}
-	if err := s.room(cost + leafCost(leaf) - reserved); err != nil {
+	if err := s.room(cost + leafCost(leaf) + eventCost(event) - reserved); err != nil {
 		return err
 	}
 	if change != nil {
@@ -36,6 +41,9 @@ func (s *Store) put(activity store.Activity, before *kept, reserved int, change 
 	}
 	if leaf != nil {
 		s.append(activity.OrganizationID, activity.ID, leaf)
+	}
+	if event != nil {
+		s.addEvent(activity.OrganizationID, activity.ID, *event)
 	}
 	s.used += cost
 	after := before
@@ -93,7 +101,7 @@ func (s *Store) remove(k *kept) {
 	s.used -= costOf(k.Activity)
 }
 
-// Replace implements store.Store.
+// Replace implements store.Waiter.
 func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.Time, change store.Change) error {
 	if err := s.lock(ctx); err != nil {
 		return err
@@ -117,40 +125,49 @@ func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.T
 	}
 	defer s.leases.End(*begun.Lease)
 	activity.ID, activity.SubmittedBy, activity.User, activity.Type = before.ID, before.SubmittedBy, before.User, before.Type
+	activity.At = before.At
 	activity.Revision++
 	return s.put(activity, before, 0, change)
 }
 
-// Find implements store.Store.
+// Find implements store.Waiter.
 func (s *Store) Find(ctx context.Context, organizationID string, fingerprint store.Fingerprint) (store.Activity, error) {
 	if err := s.lock(ctx); err != nil {
 		return store.Activity{}, err
 	}
 	defer s.mu.Unlock()
 	found := s.activities[requestKey{organizationID, fingerprint}]
-	if found == nil {
+	if found == nil || !found.Waited() {
 		return store.Activity{}, store.ErrNotFound
 	}
 	return *found.Activity, nil
 }
 
-// List implements store.Store.
+// List implements store.Lister.
 func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (found []store.Activity, err error) {
 	size := 0
 	err = s.each(ctx, organizationID, &filter, func(one *store.Activity) bool {
 		found, size = append(found, *one), size+len(one.Data)
 		return !filter.Full(len(found), size)
 	})
-	return filter.Ordered(found), err
+	if err != nil {
+		return nil, err
+	}
+	return filter.Ordered(found), nil
 }
 
-// Count implements store.Store.
-func (s *Store) Count(ctx context.Context, organizationID string, filter store.Filter) (count int, err error) {
-	err = s.each(ctx, organizationID, &filter, func(*store.Activity) bool {
-		count++
-		return count < store.MaxList
-	})
-	return count, err
+// CountWaiting implements store.Waiter.
+func (s *Store) CountWaiting(ctx context.Context, organizationID, user string) (count int, err error) {
+	if err := s.lock(ctx); err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	for at, one := range s.waiting {
+		if at.organization == organizationID && (user == "" || one.User == user) && count < store.MaxList {
+			count++
+		}
+	}
+	return count, nil
 }
 
 // each calls use with the activities that pass a filter until it returns false.
@@ -167,7 +184,11 @@ func (s *Store) each(ctx context.Context, organizationID string, filter *store.F
 	if filter.Ascending() {
 		first, next = order.Front(), (*list.Element).Next
 	}
-	for element := first; element != nil; element = next(element) {
+	const looks = 1024 // after which the caller may be gone
+	for n, element := 1, first; element != nil; n, element = n+1, next(element) {
+		if err := ctx.Err(); n%looks == 0 && err != nil {
+			return err
+		}
 		if one := element.Value.(*kept).Activity; filter.Holds(one) && !use(one) {
 			return nil
 		}
@@ -175,7 +196,7 @@ func (s *Store) each(ctx context.Context, organizationID string, filter *store.F
 	return nil
 }
 
-// Waiting implements store.Store.
+// Waiting implements store.Waiter.
 func (s *Store) Waiting(ctx context.Context) (found []store.Activity, err error) {
 	if err := s.lock(ctx); err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func (s *Store) sweepSome(now time.Time) { s.sweep(now, sweepStep) }
 
 func (s *Store) sweepAll(now time.Time) store.SweepStats { return s.sweep(now, len(s.expiry)) }
 
-// Sweep implements store.Store.
+// Sweep implements store.Sweeper.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (store.SweepStats, error) {
 	if err := s.lock(ctx); err != nil {
 		return store.SweepStats{}, err

@@ -10,8 +10,6 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-var _ store.Log = (*Store)(nil)
-
 // log is the log of an organization.
 type log struct {
 	head    translog.Head

@@ -44,9 +44,11 @@ type Store struct {
 	entries    map[entryKey]*entry
 	expiry     expiryHeap
 	logs       map[string]*log
+	events     map[string][]store.Pending // by organization: the first class, then the second
+	place      uint64                     // of the latest event
 }
 
-var _ store.Store = (*Store)(nil)
+var _ store.Full = (*Store)(nil)
 
 type (
 	requestKey struct {
@@ -84,6 +86,7 @@ func New(maxBytes int) *Store {
 		order:      map[string]*list.List{},
 		entries:    map[entryKey]*entry{},
 		logs:       map[string]*log{},
+		events:     map[string][]store.Pending{},
 	}
 }
 
@@ -174,7 +177,7 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 }
 
 func (s *Store) record(lease store.Lease, activity store.Activity, change store.Change) error {
-	activity.OrganizationID, activity.Fingerprint = lease.OrganizationID, lease.Fingerprint
+	activity.OrganizationID, activity.Fingerprint, activity.At = lease.OrganizationID, lease.Fingerprint, lease.At
 	activity.Revision = 1
 	if !activity.Sent.IsZero() {
 		if err := s.admit(activity.OrganizationID, activity.Sent); err != nil {
@@ -251,10 +254,10 @@ func (s *Store) Change(ctx context.Context, organizationID string, change store.
 	return refusal
 }
 
-// Forgets implements store.Store: it does.
+// Forgets implements store.Retention: it does.
 func (s *Store) Forgets() bool { return true }
 
-// Ping implements store.Store.
+// Ping implements store.Pinger.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.lock(ctx); err != nil {
 		return err
@@ -276,7 +279,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	s.activities, s.ids, s.waiting, s.order, s.entries, s.expiry, s.logs = nil, nil, nil, nil, nil, nil, nil
+	s.activities, s.ids, s.waiting, s.order, s.entries, s.expiry, s.logs, s.events = nil, nil, nil, nil, nil, nil, nil, nil
 	return nil
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // activityColumns are the columns that readRow reads.
-const activityColumns = `organization_id, fingerprint, id, submitted_by, user_id, type, status, waiting, revision, data, keep_until,
+const activityColumns = `organization_id, fingerprint, id, submitted_by, user_id, type, status, waiting, revision, data, keep_until, at,
 	token, nonce, lease_until > clock_timestamp()`
 
 // rowLease is the lease in a row.
@@ -32,7 +32,7 @@ func readRow(row pgx.Row) (*store.Activity, rowLease, error) {
 		token, nonce, revision              int64
 	)
 	err := row.Scan(&activity.OrganizationID, (*hash)(&activity.Fingerprint), &id, &submittedBy, &user, &kind, &status,
-		&activity.Waiting, &revision, &activity.Data, &keepUntil, &token, &nonce, &lease.live)
+		&activity.Waiting, &revision, &activity.Data, &keepUntil, &activity.At, &token, &nonce, &lease.live)
 	lease.token, lease.nonce = uint64(token), uint64(nonce)
 	if err != nil || id == nil {
 		return nil, lease, err
@@ -69,15 +69,19 @@ func (s *Store) Get(ctx context.Context, organizationID, id string) (store.Activ
 	return s.one(ctx, `organization_id = $1 AND id = $2`, organizationID, id)
 }
 
-// Find implements store.Store.
+// Find implements store.Waiter.
 func (s *Store) Find(ctx context.Context, organizationID string, fingerprint store.Fingerprint) (store.Activity, error) {
 	if !isText(organizationID) {
 		return store.Activity{}, store.ErrNotFound
 	}
-	return s.one(ctx, `organization_id = $1 AND fingerprint = $2`, organizationID, fingerprint[:])
+	found, err := s.one(ctx, `organization_id = $1 AND fingerprint = $2`, organizationID, fingerprint[:])
+	if err == nil && !found.Waited() {
+		return store.Activity{}, store.ErrNotFound
+	}
+	return found, err
 }
 
-// Replace implements store.Store. It goes by the database's clock.
+// Replace implements store.Waiter. It goes by the database's clock.
 func (s *Store) Replace(ctx context.Context, activity store.Activity, _ time.Time, change store.Change) error {
 	replace := func(ctx context.Context, q querier) error {
 		tag, err := q.Exec(ctx, `
@@ -86,13 +90,18 @@ func (s *Store) Replace(ctx context.Context, activity store.Activity, _ time.Tim
 			WHERE organization_id = $1 AND fingerprint = $2 AND waiting IS NOT FALSE AND revision = $3 AND lease_until <= clock_timestamp()`,
 			activity.OrganizationID, activity.Fingerprint[:], int64(activity.Revision),
 			activity.Status, activity.Waiting, activity.Data, activity.KeepUntil)
-		if err != nil || tag.RowsAffected() == 1 {
+		switch {
+		case err != nil:
 			return err
+		case tag.RowsAffected() != 1:
+			return heldOrChanged(ctx, q, &activity)
+		case activity.Event != nil:
+			return addEvent(ctx, q, &activity)
 		}
-		return heldOrChanged(ctx, q, &activity)
+		return nil
 	}
 	one := &completion{lease: store.Lease{OrganizationID: activity.OrganizationID}, activity: activity, recorded: true}
-	if change == nil && !one.hasLog() {
+	if change == nil && !one.hasLog() && activity.Event == nil {
 		return s.run(ctx, replace)
 	}
 	if !activity.Sent.IsZero() {
@@ -120,64 +129,24 @@ func heldOrChanged(ctx context.Context, q querier, activity *store.Activity) err
 	return store.ErrChanged
 }
 
-// List implements store.Store.
-func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (found []store.Activity, err error) {
-	if !isText(organizationID) || !isText(filter.Before+filter.After+filter.User) {
-		return nil, nil
-	}
-	direction := "DESC"
-	if filter.Ascending() {
-		direction = "ASC"
-	}
-	condition, arguments := conditionOf(organizationID, &filter)
-	order, n := ` ORDER BY id `+direction, len(arguments)
-	found, err = s.all(ctx, fmt.Sprintf(`
-		WITH page AS (SELECT * FROM countersign_activities WHERE %[1]s%[2]s LIMIT $%[3]d),
-		summed AS (SELECT *, sum(octet_length(data)) OVER (%[2]s) - octet_length(data) AS earlier FROM page)
-		SELECT %[4]s FROM summed WHERE earlier < $%[5]d%[2]s`, condition, order, n+1, activityColumns, n+2),
-		append(arguments, filter.Most(), store.MaxListBytes)...)
-	return filter.Ordered(found), err
-}
-
-// Count implements store.Store.
-func (s *Store) Count(ctx context.Context, organizationID string, filter store.Filter) (count int, err error) {
-	if !isText(organizationID) || !isText(filter.Before+filter.After+filter.User) {
+// CountWaiting implements store.Waiter.
+func (s *Store) CountWaiting(ctx context.Context, organizationID, user string) (count int, err error) {
+	if !isText(organizationID) || !isText(user) {
 		return 0, nil
 	}
-	condition, arguments := conditionOf(organizationID, &filter)
 	err = s.run(ctx, func(ctx context.Context, q querier) error {
-		return q.QueryRow(ctx, fmt.Sprintf(`SELECT count(*) FROM (SELECT FROM countersign_activities WHERE %s LIMIT $%d) AS passing`, condition, len(arguments)+1),
-			append(arguments, store.MaxList)...).Scan(&count)
+		return q.QueryRow(ctx, `
+			SELECT count(*) FROM (SELECT FROM countersign_activities
+				WHERE organization_id = $1 AND id IS NOT NULL AND waiting AND ($2 = '' OR user_id = $2) LIMIT $3) AS passing`,
+			organizationID, user, store.MaxList).Scan(&count)
 	})
 	return count, err
 }
 
-// conditionOf returns a filter as SQL, with its arguments from $1 on. Members that do not
-// restrict are left out: with "no bound, or above it" an index could not be entered at
-// the bound.
-func conditionOf(organizationID string, filter *store.Filter) (condition string, arguments []any) {
-	condition, arguments = `organization_id = $1 AND id IS NOT NULL`, []any{organizationID}
-	add := func(asked bool, text string, argument any) {
-		if asked {
-			arguments = append(arguments, argument)
-			condition += fmt.Sprintf(" AND "+text, len(arguments))
-		}
-	}
-	add(filter.Before != "", "id < $%d", filter.Before)
-	add(filter.After != "", "id > $%d", filter.After)
-	add(filter.User != "", "user_id = $%d", filter.User)
-	add(len(filter.Statuses) > 0, "status = ANY ($%d)", filter.Statuses)
-	add(len(filter.Types) > 0, "type = ANY ($%d)", filter.Types)
-	if filter.Waiting {
-		condition += " AND waiting"
-	}
-	return condition, arguments
-}
-
-// Waiting implements store.Store.
+// Waiting implements store.Waiter.
 func (s *Store) Waiting(ctx context.Context) ([]store.Activity, error) {
 	return s.all(ctx, `
-		SELECT organization_id, fingerprint, id, submitted_by, user_id, type, status, waiting, revision, NULL::bytea, keep_until, token, nonce, false
+		SELECT organization_id, fingerprint, id, submitted_by, user_id, type, status, waiting, revision, NULL::bytea, keep_until, at, token, nonce, false
 		FROM countersign_activities WHERE waiting ORDER BY organization_id, id`)
 }
 

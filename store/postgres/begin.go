@@ -75,22 +75,22 @@ func (s *Store) take(ctx context.Context, q querier, claim store.Claim) (begun s
 // takeLease takes the lease. It returns pgx.ErrNoRows if the lease is held, or if the
 // request is recorded and the claim is not for carrying that activity out.
 func takeLease(ctx context.Context, q querier, claim store.Claim) (*store.Lease, error) {
-	lease := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, Nonce: newNonce()}
+	lease := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, At: claim.At, Nonce: newNonce()}
 	statement := `
-		INSERT INTO countersign_activities AS held (organization_id, fingerprint, token, nonce, lease_until)
-		VALUES ($1, $2, nextval('countersign_token'), $3, clock_timestamp() + $4)
+		INSERT INTO countersign_activities AS held (organization_id, fingerprint, token, nonce, lease_until, at)
+		VALUES ($1, $2, nextval('countersign_token'), $3, clock_timestamp() + $4, $5)
 		ON CONFLICT (organization_id, fingerprint) DO UPDATE
-		SET token = nextval('countersign_token'), nonce = $3, lease_until = clock_timestamp() + $4
+		SET token = nextval('countersign_token'), nonce = $3, lease_until = clock_timestamp() + $4, at = $5
 		WHERE held.revision = 0 AND held.lease_until <= clock_timestamp()
 		RETURNING token, lease_until`
-	arguments := []any{claim.OrganizationID, claim.Fingerprint[:], int64(lease.Nonce), claim.LeaseTTL}
+	arguments := []any{claim.OrganizationID, claim.Fingerprint[:], int64(lease.Nonce), claim.LeaseTTL, claim.At}
 	if claim.Revision != 0 {
 		statement = `
 		UPDATE countersign_activities
 		SET token = nextval('countersign_token'), nonce = $3, lease_until = clock_timestamp() + $4
 		WHERE organization_id = $1 AND fingerprint = $2 AND waiting IS NOT FALSE AND revision = $5 AND lease_until <= clock_timestamp()
 		RETURNING token, lease_until`
-		arguments = append(arguments, int64(claim.Revision))
+		arguments[4] = int64(claim.Revision)
 	}
 	var token int64
 	err := q.QueryRow(ctx, statement, arguments...).Scan(&token, &lease.Until)

@@ -44,7 +44,9 @@ func (s *Store) beginAlone(ctx context.Context, claim store.Claim) (found store.
 	}
 	err = s.run(ctx, func(ctx context.Context, q querier) (err error) {
 		live := false
-		found, live, err = s.look(ctx, q, claim)
+		if !claim.Stale() {
+			found, live, err = s.look(ctx, q, claim)
+		}
 		if errors.Is(err, pgx.ErrNoRows) || err == nil && !live {
 			found, err = s.take(ctx, q, claim)
 		}
@@ -95,13 +97,13 @@ func (s *Store) beginAll(all []*beginning) {
 }
 
 var takeNew = over(`
-	INSERT INTO countersign_activities (organization_id, fingerprint, token, nonce, lease_until)
-	SELECT organization_id, fingerprint, nextval('countersign_token'), nonce, clock_timestamp() + ttl
+	INSERT INTO countersign_activities (organization_id, fingerprint, token, nonce, lease_until, at)
+	SELECT organization_id, fingerprint, nextval('countersign_token'), nonce, clock_timestamp() + ttl, at
 	FROM (SELECT set_config('synchronous_commit', 'off', true)) AS asynchronous, %s
 	ORDER BY n
 	ON CONFLICT DO NOTHING
 	RETURNING nonce, token, lease_until`,
-	"claim", [2]string{"organization_id", "text"}, [2]string{"fingerprint", "bytea"}, [2]string{"nonce", "bigint"}, [2]string{"ttl", "interval"})
+	"claim", [2]string{"organization_id", "text"}, [2]string{"fingerprint", "bytea"}, [2]string{"nonce", "bigint"}, [2]string{"ttl", "interval"}, [2]string{"at", "bigint"})
 
 // takeLeases takes the leases that no row is in the way of. It does not wait for locked
 // rows. It does wait for rows that another transaction is inserting, in their order, so
@@ -111,22 +113,22 @@ var takeNew = over(`
 // the leases, and Complete fails.
 func takeLeases(ctx context.Context, q querier, all []*beginning) error {
 	organizations, fingerprints := make([]string, len(all)), make([][]byte, len(all))
-	nonces, ttls := make([]int64, len(all)), make([]time.Duration, len(all))
+	nonces, ttls, times := make([]int64, len(all)), make([]time.Duration, len(all)), make([]int64, len(all))
 	byNonce := make(map[int64]*beginning, len(all))
 	for i, one := range all {
 		one.lease = nil
 		organizations[i], fingerprints[i] = one.claim.OrganizationID, one.claim.Fingerprint[:]
-		nonces[i], ttls[i] = int64(one.nonce), one.claim.LeaseTTL
+		nonces[i], ttls[i], times[i] = int64(one.nonce), one.claim.LeaseTTL, one.claim.At
 		byNonce[nonces[i]] = one
 	}
-	sql, arguments := takeNew.of(len(all), organizations, fingerprints, nonces, ttls)
+	sql, arguments := takeNew.of(len(all), organizations, fingerprints, nonces, ttls, times)
 	rows, _ := q.Query(ctx, sql, arguments...) // ForEachRow has the error
 	var nonce, token int64
 	var until time.Time
 	_, err := pgx.ForEachRow(rows, []any{&nonce, &token, &until}, func() error {
 		one := byNonce[nonce]
 		one.lease = &store.Lease{
-			OrganizationID: one.claim.OrganizationID, Fingerprint: one.claim.Fingerprint,
+			OrganizationID: one.claim.OrganizationID, Fingerprint: one.claim.Fingerprint, At: one.claim.At,
 			Token: uint64(token), Nonce: one.nonce, Until: until,
 		}
 		return nil

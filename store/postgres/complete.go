@@ -28,6 +28,11 @@ type completion struct {
 // Complete implements store.Store.
 func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change store.Change) error {
 	activity.OrganizationID, activity.Fingerprint = lease.OrganizationID, lease.Fingerprint
+	if activity.Event != nil {
+		if err := activity.Event.Check(); err != nil {
+			return err
+		}
+	}
 	one := &completion{ctx: ctx, lease: lease, activity: activity, answer: make(chan error, 1)}
 	if change == nil {
 		outcome, err := put(ctx, s, s.completes, one, one.answer, nil)
@@ -178,18 +183,33 @@ func leavesOf(all []*completion, pass func(*completion) bool) (entries []*logEnt
 	return entries
 }
 
-var recordHeld = over(`
+var recordHeld = over(recording+`
+	RETURNING done.n`, "done", recorded...)
+
+// recordTold is recordHeld for activities of which some have an event.
+var recordTold = over(`
+	WITH recorded AS (`+recording+`
+		RETURNING done.*),
+	told AS (
+		INSERT INTO countersign_outbox (organization_id, class, id, activity, at, data)
+		SELECT organization_id, 1, event_id, id, event_at, event_data FROM recorded WHERE event_data IS NOT NULL)
+	SELECT n FROM recorded`, "done", append(recorded, [2]string{"event_id", "text"}, [2]string{"event_at", "bigint"}, [2]string{"event_data", "bytea"})...)
+
+const recording = `
 	UPDATE countersign_activities AS held
 	SET id = done.id, submitted_by = done.submitted_by, data = done.data, keep_until = done.keep_until, completed_at = clock_timestamp(),
 		user_id = done.user_id, type = done.type, status = done.status, waiting = done.waiting, revision = held.revision + 1, lease_until = '-infinity'
 	FROM %s
 	WHERE held.organization_id = done.organization_id AND held.fingerprint = done.fingerprint
 		AND held.token = done.token AND held.nonce = done.nonce
-		AND (held.revision = 0 OR held.waiting AND held.id = done.id AND held.lease_until > '-infinity')
-	RETURNING done.n`,
-	"done", [2]string{"organization_id", "text"}, [2]string{"fingerprint", "bytea"}, [2]string{"token", "bigint"}, [2]string{"nonce", "bigint"},
-	[2]string{"id", "text"}, [2]string{"submitted_by", "text"}, [2]string{"data", "bytea"}, [2]string{"keep_until", "timestamptz"},
-	[2]string{"user_id", "text"}, [2]string{"type", "text"}, [2]string{"status", "text"}, [2]string{"waiting", "boolean"})
+		AND (held.revision = 0 OR held.waiting AND held.id = done.id AND held.lease_until > '-infinity')`
+
+// recorded are the columns of what is recorded.
+var recorded = [][2]string{
+	{"organization_id", "text"}, {"fingerprint", "bytea"}, {"token", "bigint"}, {"nonce", "bigint"},
+	{"id", "text"}, {"submitted_by", "text"}, {"data", "bytea"}, {"keep_until", "timestamptz"},
+	{"user_id", "text"}, {"type", "text"}, {"status", "text"}, {"waiting", "boolean"},
+}
 
 // record returns the statement that writes the activities whose lease still exists. It
 // sets recorded in those.
@@ -209,7 +229,12 @@ func record(all []*completion) *statement {
 		ids[i], submitters[i], data[i], until[i] = one.activity.ID, one.activity.SubmittedBy, one.activity.Data, one.activity.KeepUntil
 		users[i], kinds[i], statuses[i], waiting[i] = one.activity.User, one.activity.Type, one.activity.Status, one.activity.Waiting
 	}
-	sql, arguments := recordHeld.of(len(all), organizations, fingerprints, tokens, nonces, ids, submitters, data, until, users, kinds, statuses, waiting)
+	columns := []any{organizations, fingerprints, tokens, nonces, ids, submitters, data, until, users, kinds, statuses, waiting}
+	form := recordHeld
+	if slices.ContainsFunc(all, func(one *completion) bool { return one.activity.Event != nil }) {
+		form, columns = recordTold, append(columns, eventsOf(all)...)
+	}
+	sql, arguments := form.of(len(all), columns...)
 	return &statement{sql, arguments,
 		func(rows pgx.Rows) error {
 			var n int
@@ -219,4 +244,15 @@ func record(all []*completion) *statement {
 			})
 			return err
 		}}
+}
+
+// eventsOf returns the columns of the events of activities; the data is null if there is none.
+func eventsOf(all []*completion) []any {
+	ids, times, data := make([]string, len(all)), make([]int64, len(all)), make([][]byte, len(all))
+	for i, one := range all {
+		if event := one.activity.Event; event != nil {
+			ids[i], times[i], data[i] = event.ID, event.At.UnixMilli(), dataOf(event)
+		}
+	}
+	return []any{ids, times, data}
 }

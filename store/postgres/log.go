@@ -13,8 +13,6 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-var _ store.Log = (*Store)(nil)
-
 // logEntry is a leaf to append, and its index.
 type logEntry struct {
 	organization, id string

@@ -193,7 +193,7 @@ func everyStatement(t *testing.T, s *postgres.Store, body string) {
 	must(err)
 	_, err = s.Get(t.Context(), "org", "logged "+body)
 	must(err)
-	_, err = s.List(t.Context(), "org", store.Filter{Limit: 10, User: "u3", Before: "a0"})
+	_, err = s.List(t.Context(), "org", store.Filter{Limit: 10, Types: []string{"t3"}, Before: "a0"})
 	must(err)
 	_, err = s.Waiting(t.Context())
 	must(err)

@@ -51,7 +51,7 @@ type Store struct {
 	closed    chan struct{}
 }
 
-var _ store.Store = (*Store)(nil)
+var _ store.Full = (*Store)(nil)
 
 // Open connects to a database and migrates its tables, which it creates in an empty schema.
 // The address is a URL (postgres://user:password@host/name) or keywords and values
@@ -168,7 +168,7 @@ func (s *Store) Change(ctx context.Context, organizationID string, change store.
 	return refusal
 }
 
-// Sweep implements store.Store. Activities stay.
+// Sweep implements store.Sweeper. Activities stay.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.SweepStats, err error) {
 	for _, one := range []struct {
 		count     *int
@@ -191,14 +191,14 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.SweepStat
 	return swept, nil
 }
 
-// Forgets implements store.Store: it keeps activities forever.
+// Forgets implements store.Retention: it keeps activities forever.
 func (s *Store) Forgets() bool { return false }
 
 // probeSize is how many bytes Ping writes to find out whether a full disk has room again:
 // more than fit into pages that PostgreSQL already has.
 const probeSize = 64 << 10
 
-// Ping implements store.Store. It ends a lease that does not exist, which a database that is
+// Ping implements store.Pinger. It ends a lease that does not exist, which a database that is
 // read-only refuses. After a write failed because the database cannot be written to, it
 // writes, so that it fails for as long as the disk is full.
 func (s *Store) Ping(ctx context.Context) error {

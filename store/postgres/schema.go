@@ -76,6 +76,22 @@ var migrations = []string{
 			ALTER TABLE countersign_activities ALTER COLUMN data SET COMPRESSION lz4;
 		END IF;
 	END $$;`,
+
+	// The expression keeps the index from fitting queries that find one row: see above.
+	`ALTER TABLE countersign_activities ADD COLUMN at bigint NOT NULL DEFAULT 0; -- the time that the body names, in milliseconds
+	CREATE INDEX ON countersign_activities ((organization_id || ''), type, status, id) WHERE id IS NOT NULL;
+
+	CREATE SEQUENCE countersign_event;
+	CREATE TABLE countersign_outbox (
+		organization_id text COLLATE "C" NOT NULL,
+		class           smallint NOT NULL,          -- 1: about an activity; 2: others, which go first
+		place           bigint NOT NULL DEFAULT nextval('countersign_event'),
+		id              text COLLATE "C" NOT NULL,
+		activity        text COLLATE "C" NOT NULL,
+		at              bigint NOT NULL,            -- milliseconds
+		data            bytea NOT NULL,
+		PRIMARY KEY (organization_id, class, place)
+	);`,
 }
 
 // migrationLock keeps nodes from migrating at the same time. It is the first eight bytes
@@ -104,8 +120,8 @@ func (s *Store) migrate(ctx context.Context) error {
 	return err
 }
 
-// tables are the tables and the sequence of version 1, the table of the version first.
-var tables = []string{"countersign_schema", "countersign_activities", "countersign_ledgers", "countersign_log_heads", "countersign_log_leaves", "countersign_token"}
+// tables are the tables and the sequences, the table of the version first.
+var tables = []string{"countersign_schema", "countersign_activities", "countersign_ledgers", "countersign_log_heads", "countersign_log_leaves", "countersign_token", "countersign_outbox", "countersign_event"}
 
 // exists returns store.ErrNone for a schema that has none of the tables. It writes nothing.
 func (s *Store) exists(ctx context.Context) error {

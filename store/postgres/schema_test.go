@@ -87,7 +87,7 @@ func migrationRefused(t *testing.T, server *testenv.PostgreSQL) {
 			"(col: version)"},
 		"a version of the future": {
 			versioned + "INSERT INTO countersign_schema VALUES (1000)", unversioned,
-			"the database has schema version 1000, this program knows versions up to 1: use a newer version"},
+			"the database has schema version 1000, this program knows versions up to 2: use a newer version"},
 		"a version before the first": {
 			versioned + "INSERT INTO countersign_schema VALUES (-1)", unversioned,
 			"the database has schema version -1, which does not exist"},

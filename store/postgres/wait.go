@@ -72,9 +72,9 @@ func (w *watches) leave(held store.Lease, one *watch) {
 }
 
 // wake wakes the callers that wait for a lease. Until is ignored, since it changes when a
-// lease is renewed.
+// lease is renewed, and so is At, which those who wait need not know.
 func (w *watches) wake(lease store.Lease) {
-	lease.Until = time.Time{}
+	lease.Until, lease.At = time.Time{}, 0
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if one := w.all[lease]; one != nil {

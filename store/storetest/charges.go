@@ -295,8 +295,10 @@ func chargeLeaves(b *bench) {
 	b.is(b.Complete(b.t.Context(), lease, b.activity("a"), charges.Confirm(b.now, nil)), store.ErrUncharged)
 	b.noError(b.Release(b.t.Context(), lease, charges.Refund(b.now, nil)))
 	b.spent("x", 10)
-	b.same(store.SweepStats{Entries: 2}, store.SweepStats{Entries: b.sweep(b.now.Add(window + time.Minute)).Entries})
-	b.spent("x", 0)
+	if b.Sweeper != nil {
+		b.same(2, b.sweep(b.now.Add(window+time.Minute)).Entries)
+		b.spent("x", 0)
+	}
 }
 
 func chargeClockBack(b *bench) {

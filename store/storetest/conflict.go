@@ -33,7 +33,7 @@ func logConflicts(t *testing.T, b *bench, other store.Store) {
 	if other == nil {
 		other = b.Store
 	}
-	log := b.Store.(store.Log)
+	log := b.log
 	nothing := change(func(otpledger.Ledger) (refusal, err error) { return nil, nil })
 	claim, done := b.sentAt("done", epoch)
 	b.noError(other.Complete(t.Context(), *b.taken(other, claim), done, nil))
@@ -54,7 +54,7 @@ func logConflicts(t *testing.T, b *bench, other store.Store) {
 		"to wait":          other.Complete(t.Context(), *laterLease, later, nil),
 		"begin":            begin(t, other, b, "new", epoch.Add(time.Hour)),
 		"begin a recorded": begin(t, other, b, "done", epoch),
-		"replace":          other.Replace(t.Context(), ended(waits), b.now, nil),
+		"replace":          other.(store.Waiter).Replace(t.Context(), ended(waits), b.now, nil),
 		"append":           appendOne(t, other),
 	} {
 		if !errors.Is(err, store.ErrConflict) {
@@ -75,7 +75,7 @@ func logConflicts(t *testing.T, b *bench, other store.Store) {
 	if err := other.Complete(t.Context(), *lease, begun, nil); !errors.Is(err, store.ErrStale) {
 		t.Errorf("a lease from before is completed: %v", err)
 	}
-	b.noError(other.Replace(t.Context(), ended(waits), b.now, nil))
+	b.noError(other.(store.Waiter).Replace(t.Context(), ended(waits), b.now, nil))
 	claim, next := b.sentAt("next", until.Add(time.Millisecond))
 	b.noError(other.Complete(t.Context(), *b.taken(other, claim), next, nil))
 	if head, err := log.LogHead(t.Context(), organization); err != nil || !head.Accepted.Equal(until) || head.Size != before.Size+3 {
@@ -185,7 +185,7 @@ func appendOne(t testing.TB, node store.Store) error {
 // conflictsApart completes activities of several organizations at once, one of which has
 // a conflict: only its own are refused.
 func conflictsApart(t *testing.T, b *bench) {
-	log := b.Store.(store.Log)
+	log := b.log
 	const bodies = 30
 	leases, done := make([]store.Lease, bodies), make([]store.Activity, bodies)
 	organizationOf := func(i int) string { return fmt.Sprint("organization ", i%3) }
@@ -213,7 +213,7 @@ func conflictsApart(t *testing.T, b *bench) {
 
 // logHeads reads the heads of all logs, and of some.
 func logHeads(t *testing.T, b *bench) {
-	log := b.Store.(store.Log)
+	log := b.log
 	heads, err := log.LogHeads(t.Context())
 	if err != nil || len(heads) > 0 {
 		t.Errorf("without logs: %v, %v", heads, err)

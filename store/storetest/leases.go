@@ -17,6 +17,7 @@ func runLeases(t *testing.T, h Harness) {
 	for name, test := range map[string]func(*bench){
 		"completed activities are found":             completedIsFound,
 		"somebody else's lease is waited for":        busyThenRecorded,
+		"what is recorded can be asked for":          recordedWithoutLease,
 		"a released lease can be taken":              releasedCanBeTaken,
 		"waiting ends with the context":              waitEndsWithContext,
 		"a lease runs out":                           leaseRunsOut,
@@ -49,6 +50,28 @@ func completedIsFound(b *bench) {
 	b.same(b.activity("a"), got)
 	b.recorded()
 	b.lease("b")
+}
+
+// recordedWithoutLease asks before, while and after the work is done, with a claim that is
+// live and one that is not. No answer takes the lease.
+func recordedWithoutLease(b *bench) {
+	b.ttl = time.Minute
+	ask := func(want *store.Activity) {
+		b.t.Helper()
+		old := b.claim("a")
+		old.LiveUntil = b.now.Add(-time.Hour)
+		for _, claim := range []store.Claim{b.claim("a"), old} {
+			got, err := store.Recorded(b.t.Context(), b.Store, claim)
+			b.noError(err)
+			b.same(want, got)
+		}
+	}
+	ask(nil)
+	lease := b.lease("a")
+	ask(nil)
+	b.complete(lease, "a")
+	done := b.activity("a")
+	ask(&done)
 }
 
 func busyThenRecorded(b *bench) {
@@ -225,13 +248,18 @@ func endedContext(b *bench) {
 	_, beginErr := b.Begin(ctx, b.claim("b"), nil)
 	_, renewErr := b.Renew(ctx, lease, time.Minute, b.now)
 	_, getErr := b.Get(ctx, organization, "id")
-	_, sweepErr := b.Sweep(ctx, b.now)
-	for call, err := range map[string]error{
-		"Begin": beginErr, "Renew": renewErr, "Get": getErr, "Sweep": sweepErr,
+	answers := map[string]error{
+		"Begin": beginErr, "Renew": renewErr, "Get": getErr,
 		"Complete": b.Complete(ctx, lease, b.activity("a"), nil),
 		"Release":  b.Release(ctx, lease, nil),
-		"Ping":     b.Ping(ctx),
-	} {
+	}
+	if b.Sweeper != nil {
+		_, answers["Sweep"] = b.Sweep(ctx, b.now)
+	}
+	if b.Pinger != nil {
+		answers["Ping"] = b.Ping(ctx)
+	}
+	for call, err := range answers {
 		if !errors.Is(err, context.Canceled) {
 			b.t.Errorf("%s with a cancelled context: %v", call, err)
 		}

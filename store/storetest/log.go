@@ -14,18 +14,23 @@ import (
 
 // runLog compares the log of a store that keeps one with its activities.
 func runLog(t *testing.T, h Harness) {
-	if _, ok := open(t, h).Store.(store.Log); !ok {
-		return // it keeps none
+	can := open(t, h)
+	if can.log == nil {
+		return
 	}
 	t.Run("an activity is a leaf", func(t *testing.T) { logsActivities(t, open(t, h)) })
 	t.Run("many at once", func(t *testing.T) { logsAtOnce(t, open(t, h), nil) })
-	t.Run("records from before", func(t *testing.T) { logAdopts(t, open(t, h)) })
+	if can.Lister != nil {
+		t.Run("records from before", func(t *testing.T) { logAdopts(t, open(t, h)) })
+	}
 	t.Run("more than one batch", func(t *testing.T) { logsMany(t, open(t, h)) })
 	t.Run("organizations are separate", func(t *testing.T) { logsApart(t, open(t, h)) })
-	t.Run("a conflict", func(t *testing.T) { logConflicts(t, open(t, h), nil) })
+	if can.Waiter != nil {
+		t.Run("a conflict", func(t *testing.T) { logConflicts(t, open(t, h), nil) })
+	}
 	t.Run("a conflict of one of several", func(t *testing.T) { conflictsApart(t, open(t, h)) })
 	t.Run("heads", func(t *testing.T) { logHeads(t, open(t, h)) })
-	if h.Nodes != nil {
+	if h.Nodes != nil && can.Waiter != nil {
 		t.Run("two nodes, one conflict", func(t *testing.T) {
 			one, other := h.Nodes(t)
 			t.Cleanup(func() { _ = errors.Join(one.Close(), other.Close()) })
@@ -53,7 +58,7 @@ func (b *bench) logged(body string) store.Activity {
 // audit rebuilds the log and checks the number of leaves.
 func (b *bench) audit(leaves int64) {
 	b.t.Helper()
-	seen, err := translog.Audit(b.t.Context(), store.LogOf(b.Store.(store.Log), organization), nil, b.recordOf)
+	seen, err := translog.Audit(b.t.Context(), store.LogOf(b.log, organization), nil, b.recordOf)
 	b.noError(err)
 	if seen.Leaves != leaves {
 		b.t.Errorf("the log has %d leaves, want %d", seen.Leaves, leaves)
@@ -67,7 +72,7 @@ func (b *bench) recordOf(ctx context.Context, leaf translog.Leaf) ([]byte, error
 
 // logsActivities completes with and without a change, and unsuccessfully.
 func logsActivities(t *testing.T, b *bench) {
-	log := b.Store.(store.Log)
+	log := b.log
 	nothing := change(func(otpledger.Ledger) (refusal, err error) { return nil, nil })
 	refuses := change(func(otpledger.Ledger) (refusal, err error) { return errors.New("no"), nil })
 	b.noError(b.Complete(t.Context(), b.lease("a"), b.logged("a"), nil))
@@ -128,7 +133,7 @@ func logsAtOnce(t *testing.T, b *bench, other store.Store) {
 // before.
 func (b *bench) proveAll(bodies int64) {
 	b.t.Helper()
-	source := store.LogOf(b.Store.(store.Log), organization)
+	source := store.LogOf(b.log, organization)
 	for index := range bodies {
 		if _, err := translog.Inclusion(b.t.Context(), source, bodies, index); err != nil {
 			b.t.Errorf("leaf %d: %v", index, err)
@@ -142,13 +147,13 @@ func (b *bench) proveAll(bodies int64) {
 // logAdopts appends the leaves of activities from before there was a log: once, and all
 // or none.
 func logAdopts(t *testing.T, b *bench) {
-	log := b.Store.(store.Log)
+	log := b.log
 	leafOf := func(recorded *store.Activity) ([]byte, error) {
 		return b.logged(strings.TrimPrefix(recorded.ID, "id of ")).Leaf, nil
 	}
 	adopt := func(want int) {
 		t.Helper()
-		if n, err := store.Adopt(t.Context(), b.Store, log, organization, leafOf); n != want || err != nil {
+		if n, err := store.Adopt(t.Context(), b.Lister, log, organization, leafOf); n != want || err != nil {
 			t.Errorf("%d were adopted, want %d: %v", n, want, err)
 		}
 	}
@@ -156,7 +161,7 @@ func logAdopts(t *testing.T, b *bench) {
 	const bodies = store.MaxList + 2 // more than a page
 	b.inParallel(bodies, func(i int) { b.complete(b.lease(fmt.Sprint(i)), fmt.Sprint(i)) })
 	broken := errors.New("broken")
-	if _, err := store.Adopt(t.Context(), b.Store, log, organization, func(*store.Activity) ([]byte, error) { return nil, broken }); !errors.Is(err, broken) {
+	if _, err := store.Adopt(t.Context(), b.Lister, log, organization, func(*store.Activity) ([]byte, error) { return nil, broken }); !errors.Is(err, broken) {
 		t.Errorf("without leaves: %v", err)
 	}
 	b.audit(0)
@@ -175,7 +180,7 @@ func logAdopts(t *testing.T, b *bench) {
 // logsMany appends more leaves in one call than a store may send at a time, and then one
 // more, which must come after them.
 func logsMany(t *testing.T, b *bench) {
-	log := b.Store.(store.Log)
+	log := b.log
 	const leaves = 10_001
 	entries := make([]store.LogEntry, leaves)
 	want := translog.Head{}
@@ -196,7 +201,7 @@ func logsMany(t *testing.T, b *bench) {
 }
 
 func logsApart(t *testing.T, b *bench) {
-	log := b.Store.(store.Log)
+	log := b.log
 	for i := range 3 {
 		for _, of := range []string{organization, "another"} {
 			if index, err := log.AppendLeaves(t.Context(), of, int64(i), []store.LogEntry{{ID: of, Leaf: []byte("leaf")}}); err != nil || index != int64(i) {

@@ -82,9 +82,13 @@ func (p *player) step() {
 	case 9:
 		p.playSweep()
 	case 10:
-		p.playReplace()
+		if p.Waiter != nil {
+			p.playReplace()
+		}
 	case 11:
-		p.playList()
+		if p.Lister != nil {
+			p.playList()
+		}
 	}
 }
 
@@ -192,7 +196,7 @@ func (p *player) playRenew(lease store.Lease) {
 
 func (p *player) playComplete(lease store.Lease) {
 	done := store.Activity{
-		ID: tape.Pick(p.tape, activityIDs...), OrganizationID: lease.OrganizationID, Fingerprint: lease.Fingerprint,
+		ID: tape.Pick(p.tape, activityIDs...), OrganizationID: lease.OrganizationID, Fingerprint: lease.Fingerprint, At: lease.At,
 		SubmittedBy: "somebody", User: tape.Pick(p.tape, users...), Type: tape.Pick(p.tape, kinds...), Status: tape.Pick(p.tape, states...),
 		Waiting: p.tape.OneIn(2), Data: p.tape.Bytes(p.tape.Intn(9)), KeepUntil: farAway,
 	}
@@ -242,6 +246,9 @@ func (p *player) playChange() {
 
 // playSweep sweeps: what may be gone is gone, and everything else is still there.
 func (p *player) playSweep() {
+	if p.Sweeper == nil {
+		return
+	}
 	p.sweep(p.now)
 	for at, holder := range p.model.leases {
 		if !p.h.OwnClock && !p.now.Before(holder.over.Add(store.LeaseGrace)) {
@@ -269,7 +276,9 @@ func (p *player) retire() {
 func (p *player) checkAll() {
 	p.t.Helper()
 	p.retire()
-	p.checkWaiting()
+	if p.Waiter != nil {
+		p.checkWaiting()
+	}
 	for _, organizationID := range organizations {
 		for _, id := range activityIDs {
 			want, known := p.model.ids[nameKey{organizationID, id}]

@@ -51,6 +51,7 @@ func Run(t *testing.T, h Harness) {
 	t.Run("changes", func(t *testing.T) { runChanges(t, h) })
 	t.Run("ledger", func(t *testing.T) { runLedger(t, h) })
 	t.Run("one-time passwords", func(t *testing.T) { runOTP(t, h) })
+	t.Run("outbox", func(t *testing.T) { runOutbox(t, h) })
 	t.Run("log", func(t *testing.T) { runLog(t, h) })
 	t.Run("charges", func(t *testing.T) { runCharges(t, h) })
 	t.Run("sweep", func(t *testing.T) { runSweep(t, h) })
@@ -70,13 +71,21 @@ var epoch = time.Date(2026, time.May, 4, 3, 2, 1, 0, time.UTC)
 // liveUntil is until when the requests of the tests are live.
 var liveUntil = epoch.Add(time.Hour)
 
-// bench is a store with its test's clock and helpers.
+// bench is a store with its test's clock and helpers. What the store cannot do is nil: see
+// store.Capabilities.
 type bench struct {
 	t testing.TB
 	store.Store
-	h   Harness
-	ttl time.Duration
-	now time.Time
+	store.Waiter
+	store.Lister
+	store.Sweeper
+	store.Pinger
+	log     store.Log
+	outbox  store.Outbox
+	forgets bool
+	h       Harness
+	ttl     time.Duration
+	now     time.Time
 }
 
 // The duration of leases that expire in a test. With its own clock a store has to be
@@ -94,7 +103,11 @@ func open(t testing.TB, h Harness) *bench {
 }
 
 func on(t testing.TB, h Harness, s store.Store) *bench {
-	b := &bench{t: t, Store: s, h: h, ttl: shortTTL, now: epoch}
+	can := store.CapabilitiesOf(s)
+	b := &bench{
+		t: t, Store: s, Waiter: can.Waiter, Lister: can.Lister, Sweeper: can.Sweeper, Pinger: can.Pinger, log: can.Log, outbox: can.Outbox, forgets: can.Forgets,
+		h: h, ttl: shortTTL, now: epoch,
+	}
 	if h.OwnClock {
 		b.ttl = ownClockTTL
 	}
@@ -113,8 +126,17 @@ const organization = "6e1f8f5e-1111-4222-8333-444455556666"
 
 func fingerprint(body string) store.Fingerprint { return sha256.Sum256([]byte(body)) }
 
+// at is the time that a body names: none for every fourth.
+func at(body string) int64 {
+	sum := fingerprint(body)
+	if sum[0]%4 == 0 {
+		return 0
+	}
+	return epoch.UnixMilli() + int64(sum[1])
+}
+
 func (b *bench) claim(body string) store.Claim {
-	return store.Claim{OrganizationID: organization, Fingerprint: fingerprint(body), LeaseTTL: b.ttl, Now: b.now, LiveUntil: liveUntil, Size: 100}
+	return store.Claim{OrganizationID: organization, Fingerprint: fingerprint(body), At: at(body), LeaseTTL: b.ttl, Now: b.now, LiveUntil: liveUntil, Size: 100}
 }
 
 func (b *bench) activity(body string) store.Activity {
@@ -122,6 +144,7 @@ func (b *bench) activity(body string) store.Activity {
 		ID:             "id of " + body,
 		OrganizationID: organization,
 		Fingerprint:    fingerprint(body),
+		At:             at(body),
 		SubmittedBy:    "somebody",
 		Data:           []byte("record of " + body),
 		KeepUntil:      liveUntil,

@@ -45,6 +45,9 @@ func (f *activitiesFlags) register(cmd *cobra.Command) {
 	f.to.Register(cmd)
 	cmd.Flags().StringVar(&f.configFile, "config", "", "read the store that `FILE` names instead of asking a server: countersign.yaml")
 	cmd.Flags().StringVar(&f.organization, "org", "", "`ID` of the organization, if --config has several")
+	for _, server := range []string{"url", "api-key"} {
+		console.Exclusive(cmd, "one reads the store, the other asks a server: use one of them", "config", server)
+	}
 }
 
 // activitySource is a server or a store that activities are read from.
@@ -57,9 +60,6 @@ type activitySource interface {
 // open opens the source. The caller calls closing.
 func (f *activitiesFlags) open(cmd *cobra.Command) (source activitySource, closing func() error, err error) {
 	if f.configFile != "" {
-		if f.to.Base != "" || f.to.Key.Path != "" {
-			return nil, nil, console.Usagef("--config reads the store, --url with --api-key asks a server: use one of them")
-		}
 		opened, err := f.openStored(cmd.Context())
 		if err != nil {
 			return nil, nil, err

@@ -159,7 +159,7 @@ func (c *activitiesList) matches(one *api.Activity) bool {
 
 // by reports whether the user of --user submitted an activity.
 func (c *activitiesList) by(one *api.Activity) bool {
-	return c.user == "" || len(one.Votes) > 0 && slices.Contains([]string{one.Votes[0].UserID, one.Votes[0].User.Name}, c.user)
+	return c.user == "" || len(one.Votes) > 0 && slices.Contains([]string{one.Votes[0].UserID, one.Votes[0].UserName}, c.user)
 }
 
 // ActivityLine is an activity as activities list prints it.
@@ -189,9 +189,9 @@ func lineOf(one *api.Activity) ActivityLine {
 	for i, vote := range one.Votes {
 		switch {
 		case i == 0:
-			line.User = vote.User.Name
+			line.User = vote.UserName
 		case vote.Selection == activity.SelectionApproved:
-			line.Approvers = append(line.Approvers, vote.User.Name)
+			line.Approvers = append(line.Approvers, vote.UserName)
 		}
 	}
 	if did := one.Did; did != nil {

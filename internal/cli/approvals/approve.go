@@ -76,6 +76,7 @@ commits to every byte of the request; only the other machine knows which keys si
 	command.Flags().BoolVar(&c.scan, "scan", false, "read the request from QR codes, one payload per line of standard input")
 	command.Flags().StringVar(&c.out, "out", "", "`FILE` to write the vote to (- is standard output), with --request or --scan")
 	c.qr.Register(command.Flags())
+	console.Exclusive(command, "pass one of them", "request", "scan")
 	return command
 }
 
@@ -224,8 +225,6 @@ func (c *voteCommand) checkOffline(which string) error {
 	switch {
 	case c.request == "" && !c.scan:
 		return console.Usagef("--out, --qr and --qr-png are for a vote without a server: pass the request, with --request FILE or --scan")
-	case c.request != "" && c.scan:
-		return console.Usagef("--request does not go with --scan: pass one of them")
 	case which != "" || c.to.Base != "":
 		return console.Usagef("the vote is on the request: name neither an activity nor --url")
 	case c.out == "" && !c.qr.Wanted():

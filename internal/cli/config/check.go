@@ -4,18 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/source"
 	"github.com/countersign-dev/countersign/internal/weborigin"
-	"github.com/countersign-dev/countersign/internal/yamlfile"
 )
 
 // checker collects what is wrong with a configuration whatever the files contain that it
 // names.
 type checker struct {
 	config   *Config
-	problems *yamlfile.Problems
+	problems *source.Report
 }
 
 // fail adds a problem at a member, which a path such as otp.email names.
@@ -38,8 +39,11 @@ func (c *checker) check() {
 	if err := config.Descriptors.Check(); err != nil {
 		c.fail("descriptors", "%v", err)
 	}
-	if config.Keystore == "" {
-		c.fail("keystore", "keystore is missing: file:DIR")
+	if err := config.checkKeys(); err != nil {
+		c.fail(keysPath(err), "%v", err)
+	}
+	if err := config.RPC.check(); err != nil {
+		c.fail("rpc", "%v", err)
 	}
 	if len(config.Organizations) == 0 {
 		c.fail("organizations", "organizations is missing: at least one is required")
@@ -87,4 +91,10 @@ func (o *OTP) check(c *checker) {
 	case o.SMS != nil && o.SMS.Webhook == nil:
 		c.fail("otp.sms", "otp.sms needs a webhook")
 	}
+}
+
+// keysPath returns the path that an error of checkKeys begins with, such as kms[0].
+func keysPath(err error) string {
+	path, _, _ := strings.Cut(err.Error(), ":")
+	return strings.TrimSuffix(path, " is missing")
 }

@@ -6,7 +6,8 @@
 //	origins: [https://app.example.com]  # pages that may use the API from a browser; default: none
 //	console: {origin: …, rpId: …}   # the approvals page, at /console/; default: none
 //	store: bolt:state.db            # memory | bolt:PATH | postgres://…
-//	keystore: file:keys             # or pkcs11:…
+//	keystore: file:keys             # or pkcs11:…; may be left out if there is kms
+//	kms: [{uri: …, publicKey: …}]   # keys in key services, pinned by their public keys
 //	passphraseFile: passphrase      # mode 0600; default: asked for on the terminal
 //	proofKey: file:proof.pem        # ECDSA key on P-256; default: no app proofs and no verify_otp
 //	log: {keyFile: log.pem}         # Ed25519 key that signs checkpoints of the log; off: true for no log
@@ -17,6 +18,7 @@
 //	labels: [{chain: …, address: …, label: …}]  # an address book, for display
 //	limits: {connections: 1024, …}  # bounds on what clients use together
 //	otp: {…}                        # OTP; default: no one-time passwords
+//	rpc: {listen: …, users: […]}    # an Ethereum JSON-RPC signer; default: none
 //
 // Reading is strict: a member that is unknown, duplicated or of the wrong type is an error
 // that names it and its line, because a silently ignored member may be the one that forbids
@@ -44,6 +46,7 @@ type Config struct {
 	Console        *Console                    `yaml:"console"`
 	Store          string                      `yaml:"store"`
 	Keystore       string                      `yaml:"keystore"`
+	KMS            []KMSKey                    `yaml:"kms"`
 	PassphraseFile string                      `yaml:"passphraseFile"`
 	ProofKey       string                      `yaml:"proofKey"`
 	Organizations  []access.OrganizationConfig `yaml:"organizations"`
@@ -53,8 +56,9 @@ type Config struct {
 	OTP            *OTP                        `yaml:"otp"`
 	Log            Log                         `yaml:"log"`
 	Limits         Limits                      `yaml:"limits"`
+	RPC            *RPC                        `yaml:"rpc"`
 
-	source source
+	source written
 }
 
 // Limits bound what clients may use together. Zero selects the defaults of package httpapi.
@@ -191,7 +195,7 @@ type Template struct {
 func (c *Config) Files() []string {
 	files := []string{c.Path}
 	for _, path := range c.paths() {
-		if *path != "" && path != &c.PassphraseFile && path != &c.Log.Memory && (c.OTP == nil || path != &c.OTP.Outbox) {
+		if *path != "" && path != &c.PassphraseFile && path != &c.Log.Memory && (c.OTP == nil || path != &c.OTP.Outbox) && (c.RPC == nil || path != &c.RPC.Socket) {
 			files = append(files, *path)
 		}
 	}
@@ -231,6 +235,7 @@ func (c *Config) paths() []*string {
 			paths = append(paths, o.SMS.Webhook.paths()...)
 		}
 	}
+	paths = append(paths, c.RPC.paths()...)
 	if d := c.Descriptors; d != nil {
 		paths = append(paths, &d.Folder, &d.Pins)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/internal/cli/config"
-	"github.com/countersign-dev/countersign/internal/yamlfile"
+	"github.com/countersign-dev/countersign/internal/source"
 )
 
 // TestDocumented checks that the example in configuration.md is valid, and that the document
@@ -29,7 +29,7 @@ func TestDocumented(t *testing.T) {
 	if _, err := access.NewDirectory(read.Organizations); err != nil {
 		t.Error(err)
 	}
-	for _, member := range yamlfile.Members(config.Config{}) {
+	for _, member := range source.Members(config.Config{}) {
 		if !regexp.MustCompile(`\b` + member + `\b`).MatchString(document) {
 			t.Errorf("configuration.md does not name %s", member)
 		}

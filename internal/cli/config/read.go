@@ -7,8 +7,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/countersign-dev/countersign/internal/source"
 	"github.com/countersign-dev/countersign/internal/trust"
-	"github.com/countersign-dev/countersign/internal/yamlfile"
 )
 
 // MaxSize is the maximum length of the file, in bytes.
@@ -41,14 +41,14 @@ func Read(path string) (*Config, error) {
 }
 
 // decode reads one document, strictly, and checks its members if all could be read.
-func (c *Config) decode(text []byte) *yamlfile.Problems {
-	problems := new(yamlfile.Problems)
+func (c *Config) decode(text []byte) *source.Report {
+	problems := new(source.Report)
 	c.source.lines = strings.Split(string(text), "\n")
-	root, ok := yamlfile.Parse(text, MaxSize, "keystore and organizations", problems)
+	root, ok := source.Parse(text, MaxSize, "keystore and organizations", problems)
 	if !ok {
 		return problems
 	}
-	c.source.places = yamlfile.Decode(root, "the file", c)
+	c.source.places = source.Decode(root, "the file", c)
 	if !problems.Failed() {
 		(&checker{c, problems}).check()
 	}

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/countersign-dev/countersign/internal/yamlfile"
+	"github.com/countersign-dev/countersign/internal/source"
 )
 
-// source is the text that a configuration was read from.
-type source struct {
+// written is the text that a configuration was read from.
+type written struct {
 	lines  []string
-	places yamlfile.Places
+	places source.Places
 }
 
 // Error is an error about a configuration, at its place in the file.
@@ -27,8 +27,8 @@ func (e *Error) Error() string { return e.text }
 // Unwrap returns what is wrong with the thing that the member names.
 func (e *Error) Unwrap() error { return e.cause }
 
-func (s *source) failure(path string, problems *yamlfile.Problems) *Error {
-	return &Error{text: yamlfile.RenderAll(path, s.shown(problems.List), problems.Sorted())}
+func (s *written) failure(path string, problems *source.Report) *Error {
+	return &Error{text: problems.Failure(path, s.shown(problems.List)).Error()}
 }
 
 // At returns an error about the member at a path, such as otp.email.smtp.tls, with its
@@ -40,8 +40,8 @@ func (c *Config) At(path string, err error) error {
 func (c *Config) render(path, message string, warning bool) string {
 	at := c.source.places.Of(path)
 	first, rest, _ := strings.Cut(message, "\n")
-	problem := yamlfile.Problem{Line: at.Line, Column: at.Column, Message: first, Warning: warning}
-	text := yamlfile.Render(c.Path, c.source.shown([]yamlfile.Problem{problem}), &problem)
+	problem := source.Problem{Line: at.Line, Column: at.Column, Message: first, Warning: warning}
+	text := source.Render(c.Path, c.source.shown([]source.Problem{problem}), &problem)
 	if rest != "" {
 		text += "\n" + rest
 	}
@@ -49,7 +49,7 @@ func (c *Config) render(path, message string, warning bool) string {
 }
 
 // shown returns the lines that problems show, without what may be a secret.
-func (s *source) shown(problems []yamlfile.Problem) []string {
+func (s *written) shown(problems []source.Problem) []string {
 	shown := make([]string, len(s.lines))
 	for _, problem := range problems {
 		if at := problem.Line - 1; at >= 0 && at < len(shown) {
@@ -70,7 +70,7 @@ var (
 // because secrets are in files of their own: "passphrase: …" is such a mistake.
 var safeMembers = func() map[string]bool {
 	safe := map[string]bool{}
-	for _, name := range yamlfile.Members(Config{}) {
+	for _, name := range source.Members(Config{}) {
 		safe[name] = name != "store" && name != "url"
 	}
 	return safe

@@ -16,38 +16,13 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
-	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/internal/cli/terminal"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
-
-// Chain is what the demo shows of one chain. Transactions are functions of the key,
-// because some chains name the signer in the unsigned form.
-type Chain struct {
-	Name     string // as people write it
-	Kind     activity.TransactionType
-	Curve    keystore.Curve
-	does     string // what the transaction does
-	Unsigned func(keystore.PublicKey) (string, error)
-	dangers  []demoDanger // transactions that are refused
-
-	// Check reads the signed transaction with independent code and returns what that
-	// code found, or an error if the key did not sign the transaction.
-	Check func(signed string, pub keystore.PublicKey) (string, error)
-}
-
-// demoDanger is a transaction that is refused for a hazard.
-type demoDanger struct {
-	hazard   string
-	title    string // says what is wrong with it
-	unsigned func(keystore.PublicKey) (string, error)
-}
-
-// DemoChains are shown in this order.
-var DemoChains = []Chain{ethereumDemo, SolanaDemo, TronDemo, BitcoinDemo, tempoDemo}
 
 // NewCommand returns the command demo.
 func NewCommand() *cobra.Command {
@@ -66,16 +41,18 @@ Its output is in colour on a terminal, unless NO_COLOR is set or TERM is dumb.`)
 		Example: "  countersign demo",
 		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return Run(cmd.Context(), newNarrator(cmd.OutOrStdout()))
+			out := cmd.OutOrStdout()
+			return Run(cmd.Context(), &Narrator{Out: out, Colour: terminal.WantsColour(out)})
 		},
 	}
 }
 
 // demo is one run of the demo.
 type demo struct {
+	*Narrator
+	dir    string
 	keys   *file.Store
 	engine *countersign.Engine
-	tell   *Narrator
 }
 
 // Run runs the demo.
@@ -86,111 +63,51 @@ func Run(ctx context.Context, tell *Narrator) (err error) {
 		return err
 	}
 	defer func() {
-		if removeErr := os.RemoveAll(dir); err == nil {
-			err = removeErr
-		}
-		if err == nil {
+		if err = errors.Join(err, os.RemoveAll(dir)); err == nil {
 			tell.end(time.Since(started))
 		}
 	}()
-	d := demo{tell: tell}
-	if d.keys, err = createDemoKeystore(filepath.Join(dir, "keys")); err != nil {
-		return err
-	}
-	config := countersign.Config{Keystore: d.keys, Chains: all.Chains(all.Limits{})}
-	served, err := newDemoServed(dir, &config)
-	if err != nil {
-		return errors.Join(err, d.keys.Close())
-	}
-	if d.engine, err = countersign.New(config); err != nil {
-		return errors.Join(err, d.keys.Close())
-	}
-	defer func() {
-		if closeErr := d.engine.Close(); err == nil {
-			err = closeErr
-		}
-	}()
-	return d.show(ctx, served)
-}
-
-// createDemoKeystore creates the keystore with a passphrase that is not kept.
-func createDemoKeystore(dir string) (*file.Store, error) {
 	passphrase := []byte(rand.Text())
 	defer keystore.Wipe(passphrase)
-	return file.Create(dir, passphrase, file.Options{WorkFactor: deployment.InitWorkFactor})
-}
-
-func (d *demo) show(ctx context.Context, served *demoServed) error {
-	d.tell.begin()
-	if err := d.showEffects(ctx); err != nil {
-		return fmt.Errorf("effects: %w", err)
+	keys, err := file.Create(filepath.Join(dir, "keys"), passphrase, file.Options{WorkFactor: deployment.InitWorkFactor})
+	if err != nil {
+		return err
 	}
-	for _, chain := range DemoChains {
+	engine, err := countersign.New(countersign.Config{Keystore: keys, Chains: all.Chains(all.Limits{})})
+	if err != nil {
+		return errors.Join(err, keys.Close())
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	d := &demo{tell, dir, keys, engine}
+	d.begin()
+	for _, chain := range Chains {
 		if err := d.showChain(ctx, chain); err != nil {
 			return fmt.Errorf("%s: %w", chain.Name, err)
 		}
 	}
-	if err := served.show(ctx, d); err != nil {
+	if err := d.showServed(ctx); err != nil {
 		return err
 	}
-	if err := showApprovals(ctx, d.tell); err != nil {
-		return fmt.Errorf("approvals: %w", err)
-	}
-	return d.tell.err
-}
-
-// generate creates a key for a chain.
-func (d *demo) generate(ctx context.Context, chain Chain, name string) (keystore.KeyInfo, error) {
-	key, err := d.keys.Generate(ctx, deployment.DefaultOrganization, name, chain.Curve)
-	if err == nil {
-		d.tell.line("key", fmt.Sprintf("%s (%v)", key.ID, chain.Curve))
-	}
-	return key, err
-}
-
-// showEffects shows what an unsigned transaction does, and refuses one whose effect is
-// unknown.
-func (d *demo) showEffects(ctx context.Context) error {
-	d.tell.chapter("What would this signature do?")
-	key, err := d.generate(ctx, ethereumDemo, "demo effects")
-	if err != nil {
-		return err
-	}
-	d.tell.excerpt("unsigned", demoUSDC)
-	prepared, err := d.engine.Prepare(ctx, deployment.DefaultOrganization, ethereumDemo.intent(key, demoUSDC))
-	if err != nil {
-		return err
-	}
-	effects, err := prepared.Effects(ctx)
-	if err != nil {
-		return err
-	}
-	for _, sentence := range names.Sentences(effects, show.Tokens()) {
-		d.tell.good("effect", sentence)
-	}
-	return d.refuse(ctx, ethereumDemo, key, demoDanger{"ethereum/blind-call", "The same, but calling function 0xdeadbeef, which nothing here can read:",
-		func(keystore.PublicKey) (string, error) { return demoBlind, nil }})
+	return tell.err
 }
 
 // showChain signs a transaction with a new key, verifies the signature, and has the
 // hazardous transactions refused.
 func (d *demo) showChain(ctx context.Context, chain Chain) error {
-	d.tell.chapter(chain.Name + ": " + chain.does)
-	key, err := d.generate(ctx, chain, "demo "+chain.Name)
+	d.chapter(chain.Name + ": " + chain.does)
+	key, err := d.keys.Generate(ctx, deployment.DefaultOrganization, "demo "+chain.Name, chain.Curve)
 	if err != nil {
 		return err
 	}
-	unsigned, err := chain.Unsigned(key.PublicKey)
-	if err != nil {
-		return err
-	}
-	d.tell.excerpt("unsigned", unsigned)
+	d.line(Dim, "key", fmt.Sprintf("%s (%v)", key.ID, chain.Curve))
+	unsigned := chain.Unsigned(key.PublicKey)
+	d.excerpt("unsigned", unsigned)
 	signed, err := d.sign(ctx, chain.intent(key, unsigned))
 	if err != nil {
 		return err
 	}
-	d.tell.line("signed", signed)
-	if err := d.tell.checked(chain, signed, key.PublicKey); err != nil {
+	d.line(Dim, "signed", signed)
+	if err := d.checked(chain, signed, key.PublicKey); err != nil {
 		return err
 	}
 	for _, danger := range chain.dangers {
@@ -211,27 +128,33 @@ func (d *demo) sign(ctx context.Context, intent activity.SignTransactionIntent) 
 	if err != nil {
 		return "", err
 	}
-	if err := d.tell.show(shown.Render); err != nil {
+	if err := d.show(shown.Render); err != nil {
 		return "", err
 	}
 	return deployment.SignedTransaction(ctx, prepared)
 }
 
 // refuse shows that a hazardous transaction is refused.
-func (d *demo) refuse(ctx context.Context, chain Chain, key keystore.KeyInfo, danger demoDanger) error {
-	hazardous, err := danger.unsigned(key.PublicKey)
-	if err != nil {
-		return err
+func (d *demo) refuse(ctx context.Context, chain Chain, key keystore.KeyInfo, danger danger) error {
+	hazardous := filled(danger.unsigned, key.PublicKey)
+	d.printf("   %s\n", danger.title)
+	d.excerpt("unsigned", hazardous)
+	_, err := d.engine.SignTransaction(ctx, deployment.DefaultOrganization, chain.intent(key, hazardous))
+	refusal, err := refused(err, activity.ReasonHazardNotAllowed)
+	if err != nil || !strings.Contains(refusal.Message, danger.hazard) {
+		return errors.Join(fmt.Errorf("a transaction should have been refused for %s", danger.hazard), err)
 	}
-	d.tell.text(danger.title)
-	d.tell.excerpt("unsigned", hazardous)
-	_, err = d.engine.SignTransaction(ctx, deployment.DefaultOrganization, chain.intent(key, hazardous))
-	refusal, ok := errors.AsType[*activity.Error](err)
-	if !ok || refusal.Reason != activity.ReasonHazardNotAllowed || !strings.Contains(refusal.Message, danger.hazard) {
-		return fmt.Errorf("a transaction with the hazard %s should have been refused for it: %w", danger.hazard, err)
-	}
-	d.tell.bad("refused", refusal.Message)
+	d.line(Red, "refused", refusal.Message)
 	return nil
+}
+
+// refused returns the refusal that err is, which has to be for a reason.
+func refused(err error, reason activity.Reason) (*activity.Error, error) {
+	refusal, ok := errors.AsType[*activity.Error](err)
+	if !ok || refusal.Reason != reason {
+		return nil, errors.Join(fmt.Errorf("it should have been refused with %s", reason), err)
+	}
+	return refusal, nil
 }
 
 func (c Chain) intent(key keystore.KeyInfo, unsigned string) activity.SignTransactionIntent {

@@ -16,7 +16,7 @@ import (
 
 // StoredActivities reads the activities of an organization from a store.
 type StoredActivities struct {
-	Store        store.Store
+	Store        store.Full
 	Organization string
 }
 
@@ -45,7 +45,7 @@ func (s *StoredActivities) GetActivity(ctx context.Context, id string) (*api.Act
 	return s.found(id, found, err)
 }
 
-// FindWaiting implements activitySource. It also finds activities that do not wait.
+// FindWaiting implements activitySource. It also finds activities that have waited.
 func (s *StoredActivities) FindWaiting(ctx context.Context, fingerprint activity.Fingerprint) (*api.Activity, error) {
 	found, err := s.Store.Find(ctx, s.Organization, fingerprint)
 	return s.found(fingerprint.String(), found, err)

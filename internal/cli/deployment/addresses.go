@@ -33,6 +33,11 @@ func (a Addresses) Check(configured *config.Config) error {
 			return at(configured, "listen", a.Listen, BindError("listen", err))
 		}
 	}
+	if r := configured.RPC; r != nil && r.Listen != "" {
+		if _, err := a.Resolve(r.Listen, r.TLS != nil); err != nil {
+			return configured.At("rpc.listen", BindError("rpc.listen", err))
+		}
+	}
 	address := cmp.Or(a.Admin, configured.Admin)
 	if address == "" || address == "none" {
 		return nil

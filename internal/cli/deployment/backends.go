@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
 // Backends are the kinds of keystores that a command has in addition to file: and pkcs11:,
@@ -18,6 +19,10 @@ type Backends map[string]Backend
 
 // Backend is a kind of keystore that another program adds to the command.
 type Backend struct {
+	// Service is a key service, whose keys a configuration pins in its section kms. Such a
+	// backend has no other member: its scheme is no --keystore.
+	Service remote.Service
+
 	// Kind is a nil pointer of the type that Open returns. Its methods tell which
 	// capabilities, such as keystore.Exporter, the keystores have, before one is opened.
 	Kind keystore.Keystore
@@ -29,8 +34,12 @@ type Backend struct {
 	Open func(ctx context.Context, uri string) (keystore.Keystore, error)
 }
 
-// Schemes returns the schemes of the backends, sorted.
-func (b Backends) Schemes() []string { return slices.Sorted(maps.Keys(b)) }
+// Schemes returns the schemes of the backends that are keystores, sorted.
+func (b Backends) Schemes() []string {
+	keystores := maps.Clone(b)
+	maps.DeleteFunc(keystores, func(_ string, backend Backend) bool { return backend.Service != nil })
+	return slices.Sorted(maps.Keys(keystores))
+}
 
 type backendsKey struct{}
 

@@ -23,6 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
+	"github.com/countersign-dev/countersign/keystore/remote"
 	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/otp/operations"
@@ -36,7 +37,7 @@ import (
 //
 // The configuration is checked before any secret is read, and the passphrase, which an
 // operator may have to type, is read before the store is locked.
-func OpenEngine(cmd *cobra.Command, at *KeystoreFlags, change func(*countersign.Config)) (*countersign.Engine, store.Store, error) {
+func OpenEngine(cmd *cobra.Command, at *KeystoreFlags, change func(*countersign.Config)) (*countersign.Engine, store.Full, error) {
 	loaded := &Loaded{Configured: at.Configured}
 	var err error
 	if loaded.Directory, err = access.NewDirectory(at.Configured.Organizations); err != nil {
@@ -60,53 +61,53 @@ func OpenEngine(cmd *cobra.Command, at *KeystoreFlags, change func(*countersign.
 // Engine opens the store, and the engine over everything that was loaded. change sets what
 // the configuration does not say. The caller closes the engine, which closes the store and
 // the keystore; after an error the keystore is closed.
-func (l *Loaded) Engine(ctx context.Context, newStore bool, change func(*countersign.Config)) (*countersign.Engine, store.Store, error) {
+func (l *Loaded) Engine(ctx context.Context, newStore bool, change func(*countersign.Config)) (*countersign.Engine, store.Full, error) {
 	settings := countersign.Config{
 		Chains: all.Chains(all.Limits{}), Directory: l.Directory, Keystore: l.Keys, ProofSigner: l.signers.proof,
 		Policy: &LoadedPolicies{policy.NewOrganizations(l.Policies), l.Configured},
 	}
 	change(&settings) // which may set limits
-	engine, err := l.overStore(ctx, newStore, &settings)
+	engine, opened, err := l.overStore(ctx, newStore, &settings)
 	if err != nil {
 		return nil, nil, errors.Join(err, l.Keys.Close())
 	}
-	return engine, settings.Store, nil
+	return engine, opened, nil
 }
 
 // overStore opens the store, and the engine over it.
-func (l *Loaded) overStore(ctx context.Context, newStore bool, settings *countersign.Config) (engine *countersign.Engine, err error) {
+func (l *Loaded) overStore(ctx context.Context, newStore bool, settings *countersign.Config) (engine *countersign.Engine, opened store.Full, err error) {
 	logger := cmp.Or(settings.Logger, slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
-	if settings.Store, err = OpenRemembered(ctx, l.Configured, newStore, settings.MaxRequestSkew, logger); err != nil {
-		return nil, IfInUse(err, "one process has a file; several nodes need PostgreSQL")
+	if opened, err = OpenRemembered(ctx, l.Configured, newStore, settings.MaxRequestSkew, logger); err != nil {
+		return nil, nil, IfInUse(err, "one process has a file; several nodes need PostgreSQL")
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, settings.Store.Close())
+			err = errors.Join(err, opened.Close())
 		}
 	}()
-	settings.Log = !l.Configured.Log.Off && !settings.Store.Forgets()
+	settings.Store, settings.Log = opened, !l.Configured.Log.Off && !opened.Forgets()
 	if settings.Log {
 		settings.LogSigner = l.signers.log
 	}
 	settings.Operations = messages.Operations()
 	if l.signers.codes != nil {
-		l.signers.codes.Store = settings.Store
+		l.signers.codes.Store = opened
 		codes, err := otp.New(*l.signers.codes)
 		if err != nil {
-			return nil, fmt.Errorf("otp: %w", err)
+			return nil, nil, fmt.Errorf("otp: %w", err)
 		}
 		settings.Operations = append(settings.Operations, operations.New(codes, settings.ProofSigner).Operations()...)
 	}
 	if engine, err = countersign.New(*settings); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for i := range l.Configured.Organizations {
 		id := l.Configured.Organizations[i].ID
 		if _, err := engine.Operator().AdoptRecords(ctx, id); err != nil && !errors.Is(err, store.ErrConflict) {
-			return nil, fmt.Errorf("log: records of organization %s from before the log: %w", id, err)
+			return nil, nil, fmt.Errorf("log: records of organization %s from before the log: %w", id, err)
 		}
 	}
-	return engine, nil
+	return engine, opened, nil
 }
 
 // openProofKey opens the key that signs app proofs and verification tokens: an ECDSA key
@@ -122,9 +123,13 @@ func openProofKey(ctx context.Context, uri string) (crypto.Signer, error) {
 		}
 		return signer, nil
 	}
+	services := Services(ctx)
+	if _, _, err := services.Of(uri); err == nil {
+		return remote.OpenProofSigner(ctx, services, uri)
+	}
 	path, ok := strings.CutPrefix(uri, "file:")
 	if !ok || path == "" {
-		return nil, fmt.Errorf("%q: expected file:PATH or pkcs11:…;object=LABEL", uri)
+		return nil, fmt.Errorf("%q: expected file:PATH, pkcs11:…;object=LABEL, or a key in a key service that this program has", uri)
 	}
 	content, err := console.ReadSecretFile(ctx, path)
 	if err != nil {

@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
+	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
 // KeystoreFlags select the keystore and the organization that a command works with.
@@ -33,7 +35,8 @@ type KeystoreFlags struct {
 	ConfigFile       string
 	Set              func(flag string) bool // reports whether the flag was given
 	Configured       *config.Config         // set once it has been read
-	command          *cobra.Command         // whose context has the added backends
+	ObserveService   func(remote.Observation)
+	command          *cobra.Command // whose context has the added backends
 }
 
 // DefaultOrganization is the organization of a keystore without a configuration.
@@ -122,7 +125,13 @@ func (f *KeystoreFlags) backend() backend {
 	if scheme == "pkcs11" && found {
 		return backend{(*pkcs11.Store)(nil), (*KeystoreFlags).checkToken, (*KeystoreFlags).openToken}
 	}
-	if own, ok := backendsOf(f.command)[scheme]; ok && found && scheme != "file" {
+	own, ok := backendsOf(f.command)[scheme]
+	switch {
+	case f.uri == "" && f.Configured != nil && len(f.Configured.KMS) > 0:
+		return backend{(*atServices)(nil), (*KeystoreFlags).checkServices, nil}
+	case ok && found && own.Service != nil:
+		return backend{(*atServices)(nil), (*KeystoreFlags).refuseService, nil}
+	case ok && found && scheme != "file":
 		return added(own)
 	}
 	return backend{(*file.Store)(nil), (*KeystoreFlags).checkDirectory, (*KeystoreFlags).openDirectory}
@@ -146,7 +155,15 @@ func (f *KeystoreFlags) Open(cmd *cobra.Command) (keystore.Keystore, error) {
 	if err := f.Check(); err != nil {
 		return nil, err
 	}
-	return f.backend().open(f, cmd)
+	own := f.backend()
+	if own.open == nil {
+		return f.openServices(cmd)
+	}
+	opened, err := own.open(f, cmd)
+	if err != nil || f.Configured == nil || len(f.Configured.KMS) == 0 {
+		return opened, err
+	}
+	return f.withServices(cmd, opened)
 }
 
 // Can reports whether the selected keystore has a capability, without opening it. The
@@ -169,7 +186,11 @@ func OpenFor[Capability keystore.Keystore](f *KeystoreFlags, cmd *cobra.Command,
 	if err != nil {
 		return keys, err
 	}
-	return opened.(Capability), nil
+	keys, ok := opened.(Capability)
+	if !ok { // its own keystore has it, but not together with keys in key services
+		return keys, errors.Join(console.Usagef("%s", refusal), opened.Close())
+	}
+	return keys, nil
 }
 
 // CloseKeystore closes a keystore at the end of a function that returns *err.
@@ -184,6 +205,9 @@ type Extractabler interface{ Extractable() []error }
 
 // TellSkipped reports keys that are not used, and keys that can be extracted from an HSM.
 func TellSkipped(cmd *cobra.Command, keys keystore.Keystore) {
+	if mixed, ok := keys.(*mixedFile); ok {
+		keys = mixed.services
+	}
 	_, isDirectory := keys.(*file.Store) // reported when it was opened
 	if skipper, ok := keys.(keystore.Skipper); ok && !isDirectory {
 		for _, why := range skipper.Skipped() {
@@ -200,7 +224,8 @@ func TellSkipped(cmd *cobra.Command, keys keystore.Keystore) {
 // Spendable removes the taproot addresses of keys that cannot make BIP-340 signatures:
 // coins sent there could not be spent. Such keys do not choose their ECDSA nonces either.
 func Spendable(keys keystore.Keystore, line show.KeyLine) show.KeyLine {
-	if reporter, ok := keys.(keystore.SchnorrReporter); ok && !reporter.SignsSchnorr() {
+	reporter, ok := keys.(keystore.SchnorrReporter)
+	if ok && !reporter.SignsSchnorr() || atService(keys, line.PublicKey) {
 		line.Addresses = slices.DeleteFunc(line.Addresses, func(address chains.Address) bool {
 			return strings.HasSuffix(address.Format, show.TaprootFormat)
 		})

@@ -35,6 +35,8 @@ type Loaded struct {
 	Keys        keystore.Keystore       // nil if it was not opened
 	Policies    map[string]*policy.File // by organization id
 	Warnings    []string                // likely mistakes, each at its place in its file
+	RPC         *RPCState               // nil without a JSON-RPC signer
+	NotAsked    []string                // URIs of keys in key services
 	NotDone     []string                // what serve does beyond this: it takes a person, a token or the store
 
 	signers signers
@@ -78,11 +80,14 @@ func (l Loader) Load(cmd *cobra.Command) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := Public(configured)
+	loaded, err := Public(cmd.Context(), configured)
 	if err != nil {
 		return nil, err
 	}
 	if err := l.checkPlaces(configured); err != nil {
+		return nil, err
+	}
+	if loaded.NotAsked, err = CheckServices(cmd.Context(), configured); err != nil {
 		return nil, err
 	}
 	if l.Checked != nil {
@@ -104,7 +109,7 @@ func (l Loader) Load(cmd *cobra.Command) (*Loaded, error) {
 }
 
 // Public reads and checks what a configuration names and is no secret, except policies.
-func Public(configured *config.Config) (*Loaded, error) {
+func Public(ctx context.Context, configured *config.Config) (*Loaded, error) {
 	loaded := &Loaded{Configured: configured, Warnings: configured.Warnings(time.Now())}
 	var err error
 	if loaded.Directory, err = access.NewDirectory(configured.Organizations); err != nil {
@@ -114,6 +119,9 @@ func Public(configured *config.Config) (*Loaded, error) {
 		return nil, configured.At("tls", fmt.Errorf("tls: %w", err))
 	}
 	if loaded.Known, err = ReadKnowledge(configured); err != nil {
+		return nil, err
+	}
+	if loaded.RPC, err = newRPCState(ctx, configured); err != nil {
 		return nil, err
 	}
 	if options := configured.Console; options != nil {
@@ -206,6 +214,10 @@ func (l Loader) unattended(cmd *cobra.Command, loaded *Loaded) (keystore.Keystor
 	at.Use(loaded.Configured)
 	if err := at.Check(); err != nil {
 		return nil, err
+	}
+	if len(loaded.Configured.KMS) > 0 {
+		loaded.NotDone = append(loaded.NotDone, "ask the key services, and check the names of keys in policies")
+		return nil, nil
 	}
 	if !strings.HasPrefix(loaded.Configured.Keystore, "file:") {
 		loaded.NotDone = append(loaded.NotDone, "open the keystore, and check the names of keys in policies")

@@ -27,10 +27,10 @@ import (
 const connectTimeout = 15 * time.Second
 
 // OpenBolt opens the store in a file. Tests replace it to crash at a step.
-var OpenBolt = func(path string) (store.Store, error) { return orNone(bolt.OpenExisting(path)) }
+var OpenBolt = func(path string) (store.Full, error) { return orNone(bolt.OpenExisting(path)) }
 
 // orNone returns an opened store as an interface, nil with an error.
-func orNone[S store.Store](opened S, err error) (store.Store, error) {
+func orNone[S store.Full](opened S, err error) (store.Full, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func missing(configured *config.Config, create bool) error {
 }
 
 // OpenStore opens the store that a URI names. It creates none. Its errors name the store.
-func OpenStore(ctx context.Context, uri string) (store.Store, error) {
+func OpenStore(ctx context.Context, uri string) (store.Full, error) {
 	if err := CheckStoreURI(uri); err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func OpenStore(ctx context.Context, uri string) (store.Store, error) {
 	return opened, RefuseNone(err)
 }
 
-func openPostgres(ctx context.Context, uri string, open func(context.Context, string) (*postgres.Store, error)) (store.Store, error) {
+func openPostgres(ctx context.Context, uri string, open func(context.Context, string) (*postgres.Store, error)) (store.Full, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	opened, err := open(ctx, uri)
@@ -119,7 +119,7 @@ func RefuseNone(err error) error {
 
 // CreateStore creates the store that a URI names, and opens it. There must be none, and
 // the node must not remember the log of one.
-func CreateStore(ctx context.Context, configured *config.Config) (store.Store, error) {
+func CreateStore(ctx context.Context, configured *config.Config) (store.Full, error) {
 	if err := CheckStoreURI(configured.Store); err != nil {
 		return nil, err
 	}
@@ -169,14 +169,13 @@ func refuseRemembered(configured *config.Config) error {
 // RememberedStore is a store with the node's memory of its logs, which is kept as the store
 // is used and written as it is closed.
 type RememberedStore struct {
-	store.Store
-	store.Log
+	store.Full
 	Memory *logmemory.Keeper
 }
 
 // Begin implements store.Store.
 func (r *RememberedStore) Begin(ctx context.Context, claim store.Claim, change store.Change) (store.BeginResult, error) {
-	begun, err := r.Store.Begin(ctx, claim, change)
+	begun, err := r.Full.Begin(ctx, claim, change)
 	if errors.Is(err, store.ErrConflict) { // another node may have marked it
 		r.Memory.Moved(claim.OrganizationID)
 	}
@@ -185,7 +184,7 @@ func (r *RememberedStore) Begin(ctx context.Context, claim store.Claim, change s
 
 // Complete implements store.Store.
 func (r *RememberedStore) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change store.Change) error {
-	err := r.Store.Complete(ctx, lease, activity, change)
+	err := r.Full.Complete(ctx, lease, activity, change)
 	if err == nil && activity.Leaf != nil || errors.Is(err, store.ErrConflict) {
 		r.Memory.Moved(lease.OrganizationID)
 	}
@@ -195,7 +194,7 @@ func (r *RememberedStore) Complete(ctx context.Context, lease store.Lease, activ
 // Close implements store.Store.
 func (r *RememberedStore) Close() error {
 	r.Memory.Close()
-	return r.Store.Close()
+	return r.Full.Close()
 }
 
 // MemoryOf returns the memory of a store's logs, or nil if there is none.
@@ -209,7 +208,7 @@ func MemoryOf(opened store.Store) *logmemory.Keeper {
 // WithoutMemory returns the store itself.
 func WithoutMemory(opened store.Store) store.Store {
 	if r, ok := opened.(*RememberedStore); ok {
-		return r.Store
+		return r.Full
 	}
 	return opened
 }
@@ -217,7 +216,7 @@ func WithoutMemory(opened store.Store) store.Store {
 // OpenRemembered opens the configured store, or creates it, and compares its logs with what
 // this node remembers. Those that conflict are marked: the store is opened all the same,
 // for reading and to accept the conflict.
-func OpenRemembered(ctx context.Context, configured *config.Config, create bool, skew time.Duration, logger *slog.Logger) (opened store.Store, err error) {
+func OpenRemembered(ctx context.Context, configured *config.Config, create bool, skew time.Duration, logger *slog.Logger) (opened store.Full, err error) {
 	if create {
 		opened, err = CreateStore(ctx, configured)
 	} else {
@@ -234,13 +233,12 @@ func OpenRemembered(ctx context.Context, configured *config.Config, create bool,
 }
 
 // remember adds the memory in a file to a store. Without a path it returns the store.
-func remember(ctx context.Context, opened store.Store, path string, skew time.Duration, logger *slog.Logger) (store.Store, error) {
-	log, ok := opened.(store.Log)
-	if path == "" || !ok {
+func remember(ctx context.Context, opened store.Full, path string, skew time.Duration, logger *slog.Logger) (store.Full, error) {
+	if path == "" {
 		return opened, nil
 	}
 	keeper, err := logmemory.New(logmemory.Options{
-		Path: path, Log: log, Skew: cmp.Or(skew, countersign.DefaultMaxRequestSkew), Logger: logger, Now: time.Now,
+		Path: path, Log: opened, Skew: cmp.Or(skew, countersign.DefaultMaxRequestSkew), Logger: logger, Now: time.Now,
 	})
 	if err != nil {
 		return nil, err
@@ -252,7 +250,7 @@ func remember(ctx context.Context, opened store.Store, path string, skew time.Du
 		return nil, err
 	}
 	_ = keeper.Write() // which logs and counts its error
-	return &RememberedStore{opened, log, keeper}, nil
+	return &RememberedStore{opened, keeper}, nil
 }
 
 // IfInUse adds a cure to the error of a store that another process has open.

@@ -30,12 +30,12 @@ Each key is printed as one line of JSON, with all its addresses:
    "addresses":[{"format":"ADDRESS_FORMAT_ETHEREUM","address":"0x…"}]}
 
 The keys of a wallet also have "walletId" and "path", a disabled key has "disabled",
-and a Tempo access key has "actsFor". Keys in an HSM have no taproot address:
-PKCS#11 defines no BIP-340 signature.`),
+and a Tempo access key has "actsFor". Keys in an HSM and in key services have no taproot
+address: they make no BIP-340 signature.`),
 		Args: console.CommandOnly,
 		RunE: console.ChooseCommand,
 	}
-	command.AddCommand(newGenerateCommand(), newImportCommand(), newDeriveCommand(), newExportCommand(), newListCommand(), newShowCommand(),
+	command.AddCommand(newGenerateCommand(), newImportCommand(), newDeriveCommand(), newExportCommand(), newListCommand(), newShowCommand(), newAddCommand(), newCheckCommand(),
 		newRenameCommand(), newDisableCommand(), newEnableCommand(), newActForCommand(), newDeleteCommand(), newRestoreCommand(), newBackupCommand(), newPassphraseCommand())
 	return command
 }

@@ -62,6 +62,9 @@ a path below Solana's m/44'/501' is on CURVE_ED25519, any other on CURVE_SECP256
 	flags.BoolVar(&c.psbt, "psbt", false, "derive the keys named by the PSBT on standard input")
 	flags.Uint32Var(&c.gap, "gap", file.GapLimit, "with --psbt: derive at most `N` addresses after the last derived one")
 	flags.StringVar(&c.curve, "curve", "", "`CURVE` of the key: CURVE_SECP256K1 or CURVE_ED25519 (default: the usual one for the path)")
+	console.Exclusive(command, "the PSBT names the paths", "path", "psbt")
+	console.Exclusive(command, "the PSBT names the paths", "curve", "psbt")
+	console.Needs(command, []string{"gap"}, []string{"psbt"})
 	return command
 }
 
@@ -78,8 +81,6 @@ func (c *deriveCommand) run(cmd *cobra.Command) error {
 	switch {
 	case c.walletID == "":
 		return console.Usagef("--wallet is missing: the id or the name of a wallet")
-	case c.psbt && (c.path != "" || c.curve != ""):
-		return console.Usagef("--path and --curve do not go with --psbt, which names the paths")
 	case c.psbt:
 		return c.discover(cmd)
 	}

@@ -91,6 +91,9 @@ Accounts of wallets are exported as single keys. Disabled keys are not exported.
 	command.Flags().BoolVar(&c.all, "all", false, "export all keys of the organization")
 	command.Flags().BoolVar(&c.plain, "plain", false, "with --all: do not encrypt")
 	command.Flags().BoolVar(&c.yes, "yes", false, "do not ask for confirmation")
+	console.Exclusive(command, "it writes the lines that 'countersign keys import --jsonl' reads", "format", "all")
+	console.Exclusive(command, "an account is of one wallet, in the format xprv", "account", "all")
+	console.Needs(command, []string{"plain"}, []string{"all"})
 	return command
 }
 
@@ -149,9 +152,6 @@ func (c *exportCommand) check() error {
 	if c.all {
 		return c.checkAll()
 	}
-	if c.plain {
-		return console.Usagef("--plain goes with --all: for one key, the format says whether it is encrypted")
-	}
 	if c.format == "" {
 		return console.Usagef("--format is missing: use %s", strings.Join(exportFormats, ", "))
 	}
@@ -172,12 +172,7 @@ func (c *exportCommand) check() error {
 }
 
 func (c *exportCommand) checkAll() error {
-	switch {
-	case c.format != "":
-		return console.Usagef("--format does not go with --all, which writes the lines that 'countersign keys import --jsonl' reads")
-	case c.account != "":
-		return console.Usagef("--account does not go with --all: it goes with --format xprv")
-	case c.plain && c.passwordFile != "":
+	if c.plain && c.passwordFile != "" {
 		return console.Usagef("%s: --plain is not encrypted", passwordFlag)
 	}
 	return nil

@@ -22,6 +22,7 @@ type generateCommand struct {
 	curve   string
 	name    string
 	count   int
+	uri     string // in a key service
 }
 
 func newGenerateCommand() *cobra.Command {
@@ -35,7 +36,9 @@ HSM. --field prints one field of it as plain text, for --sign-with.
 
 CURVE_SECP256K1 is for Ethereum, Tron, Bitcoin and Tempo, CURVE_ED25519 for Solana.
 If the directory has no keystore yet, one is created. In an HSM the key is generated
-inside and never leaves it.`),
+inside and never leaves it. With --uri and --config, a key service such as AWS KMS creates
+the key, non-exportable and in its HSM if it has one, and the key is added to the
+configuration, see 'countersign keys add'.`),
 		Example: "  countersign keys generate --keystore file:keys --curve CURVE_SECP256K1 --name 'hot wallet'",
 		Args:    console.NamedArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
@@ -45,6 +48,7 @@ inside and never leaves it.`),
 	c.network.Register(command)
 	c.field.register(command)
 	registerKeyFlags(command, &c.curve, &c.name)
+	command.Flags().StringVar(&c.uri, "uri", "", "with --config: create a `KEY` in a key service, such as awskms:alias/NAME")
 	command.Flags().IntVar(&c.count, "count", 1, "create `N` keys; if more than one, -1, -2 and so on is appended to the name")
 	return command
 }
@@ -68,6 +72,9 @@ func (c *generateCommand) run(cmd *cobra.Command) (err error) {
 	}
 	if c.count < 1 {
 		return console.Usagef("--count %d: at least 1", c.count)
+	}
+	if c.uri != "" {
+		return c.generateAtService(cmd, curve)
 	}
 	keys, err := deployment.OpenFor[generator](&c.at, cmd, "this keystore generates no keys")
 	if err != nil {
@@ -96,6 +103,20 @@ func (c *generateCommand) run(cmd *cobra.Command) (err error) {
 		}
 	}
 	return nil
+}
+
+// generateAtService is keys generate --uri.
+func (c *generateCommand) generateAtService(cmd *cobra.Command, curve keystore.Curve) error {
+	for _, flag := range []string{"keystore", "count", "passphrase-file", "pin-file", "leave-out-bad-files", "recovery", "post-quantum", "retry-pin"} {
+		if cmd.Flags().Changed(flag) {
+			return console.Usagef("--%s does not go with --uri", flag)
+		}
+	}
+	key := serviceKey{configFile: c.at.ConfigFile, uri: c.uri, name: c.name, network: &c.network, field: &c.field}
+	if cmd.Flags().Changed("org") {
+		key.organization = c.at.Organization
+	}
+	return key.generate(cmd, curve)
 }
 
 // registerKeyFlags adds the flags that describe a new key.

@@ -114,6 +114,8 @@ func newImportCommand() *cobra.Command {
 	command.Flags().StringVar(&c.dir, "dir", "", "import all v3 files in the directory `DIR`")
 	registerPasswordFlag(command, &c.passwordFile)
 	command.Flags().BoolVar(&c.jsonl, "jsonl", false, "read many keys, one JSON object per line")
+	console.Exclusive(command, "each line has its own", "curve", "jsonl")
+	console.Exclusive(command, "each line has its own", "name", "jsonl")
 	command.Flags().BoolVar(&c.yes, "yes", false, "do not ask for confirmation before importing into an HSM")
 	return command
 }

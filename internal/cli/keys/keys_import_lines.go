@@ -26,9 +26,6 @@ const importBatch = 512
 
 // importLines is keys import --jsonl.
 func (c *importCommand) importLines(cmd *cobra.Command) (err error) {
-	if c.curve != "" || c.name != "" {
-		return console.Usagef("--curve and --name do not go with --jsonl: each line has its own")
-	}
 	if c.format != formatHex {
 		return console.Usagef("--format %s does not go with --jsonl, whose lines have the secret in hex", c.format)
 	}

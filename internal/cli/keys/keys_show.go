@@ -68,6 +68,8 @@ accounts (BCR-2023-019).`),
 	c.qr.Register(command.Flags())
 	command.Flags().StringVar(&c.qrType, "qr-type", qrTypes[0], "`TYPE` of the codes: crypto-hdkey, of one account, or account-descriptor, of all")
 	c.output.RegisterListing(command)
+	console.Exclusive(command, "", "field", "xpub")
+	console.Needs(command, []string{"account", "qr", "qr-png"}, []string{"xpub"})
 	return command
 }
 
@@ -77,15 +79,6 @@ func (c *showCommand) run(cmd *cobra.Command, id string) (err error) {
 	}
 	if err := c.field.check(); err != nil {
 		return err
-	}
-	if c.field.name != "" && c.xpub {
-		return console.Usagef("--field does not go with --xpub")
-	}
-	if len(c.accounts) > 0 && !c.xpub {
-		return console.Usagef("--account goes with --xpub")
-	}
-	if c.qr.Wanted() && !c.xpub {
-		return console.Usagef("--qr goes with --xpub")
 	}
 	if !slices.Contains(qrTypes, c.qrType) {
 		return console.Usagef("--qr-type: unknown type %q: use crypto-hdkey or account-descriptor", c.qrType)

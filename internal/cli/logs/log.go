@@ -46,13 +46,11 @@ func (f *logFlags) register(cmd *cobra.Command) {
 func (f *logFlags) registerServed(cmd *cobra.Command) {
 	f.register(cmd)
 	cmd.Flags().StringVar(&f.url, "url", "", "admin `URL` of a running server to ask instead of reading the store; needs --org")
+	console.Exclusive(cmd, "one reads the store, the other asks a server: use one of them", "config", "url")
 }
 
 // ask prints what the admin address of a server answers at a path below the log's.
 func (f *logFlags) ask(cmd *cobra.Command, path string) error {
-	if f.configFile != "" {
-		return console.Usagef("--config reads the store, --url asks a server: use one of them")
-	}
 	if f.organization == "" {
 		return console.Usagef("--org is missing: the id of the organization that the log belongs to")
 	}
@@ -66,8 +64,7 @@ func (f *logFlags) ask(cmd *cobra.Command, path string) error {
 
 // OpenedLog is the log of one organization.
 type OpenedLog struct {
-	store.Store
-	Log          store.Log
+	store.Full
 	signer       *translog.Signer // nil if no key is configured
 	Organization string
 }
@@ -98,15 +95,13 @@ func (f *logFlags) withLog(ctx context.Context, use func(*OpenedLog) error) (err
 	if err != nil {
 		return err
 	}
-	if opened.Store, err = deployment.OpenStore(ctx, configured.Store); err != nil {
+	if opened.Full, err = deployment.OpenStore(ctx, configured.Store); err != nil {
 		return deployment.IfInUse(err, "log checkpoint and log prove can ask the server with --url, log verify can read a backup")
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	log, ok := opened.Store.(store.Log)
-	if !ok || opened.Forgets() {
+	if opened.Forgets() {
 		return errors.New("log: this store keeps no log: use bolt:PATH or postgres://…")
 	}
-	opened.Log = log
 	return use(opened)
 }
 
@@ -177,7 +172,7 @@ func (o *OpenedLog) prove(cmd *cobra.Command, id string) error {
 	if _, err := o.key(); err != nil {
 		return err
 	}
-	proof, err := store.Prove(cmd.Context(), o.Log, o.signer, o.Organization, id)
+	proof, err := store.Prove(cmd.Context(), o, o.signer, o.Organization, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("log: organization %s has no leaf with the id %q", o.Organization, id)
 	}
@@ -222,7 +217,7 @@ func (o *OpenedLog) checkpoint(cmd *cobra.Command, old int64) error {
 	if _, err := o.key(); err != nil {
 		return err
 	}
-	advance, err := store.Advance(cmd.Context(), o.Log, o.signer, o.Organization, max(old, 0))
+	advance, err := store.Advance(cmd.Context(), o, o.signer, o.Organization, max(old, 0))
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +31,7 @@ func (c *LogVerify) Run(cmd *cobra.Command) error {
 		return err
 	}
 	logged := map[string]struct{}{}
-	seen, err := translog.Audit(cmd.Context(), store.LogOf(c.Log, c.Organization), against, func(ctx context.Context, leaf translog.Leaf) ([]byte, error) {
+	seen, err := translog.Audit(cmd.Context(), store.LogOf(c, c.Organization), against, func(ctx context.Context, leaf translog.Leaf) ([]byte, error) {
 		logged[leaf.ID] = struct{}{}
 		return c.record(ctx, leaf)
 	})
@@ -62,16 +63,16 @@ func (c *LogVerify) record(ctx context.Context, leaf translog.Leaf) ([]byte, err
 	if err != nil || sha256.Sum256(stored.Data) != leaf.Record { // which Audit reports
 		return stored.Data, err
 	}
-	found, err := c.Find(ctx, c.Organization, leaf.Fingerprint)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return nil, err
-	}
-	if err != nil || found.ID != leaf.ID {
-		return nil, fmt.Errorf("%w: the store does not find it by its fingerprint %x: its request could be carried out again", translog.ErrChanged, leaf.Fingerprint)
-	}
 	record, err := activity.DecodeRecord(stored.Data)
 	if err != nil {
 		return nil, err
+	}
+	found, err := store.Recorded(ctx, c, store.Claim{OrganizationID: c.Organization, Fingerprint: leaf.Fingerprint, At: record.Request.TimestampMs, Now: time.Now()})
+	if err != nil {
+		return nil, err
+	}
+	if found == nil || found.ID != leaf.ID {
+		return nil, fmt.Errorf("%w: the store does not find it by its fingerprint %x: its request could be carried out again", translog.ErrChanged, leaf.Fingerprint)
 	}
 	by := record.Submitter()
 	if stored.SubmittedBy != by.Credential || stored.User != by.UserID || stored.Type != string(record.Request.Type) ||
@@ -156,7 +157,7 @@ func (c *LogVerify) hasLeaf(ctx context.Context, id string, logged map[string]st
 	if _, ok := logged[id]; ok {
 		return true, nil
 	}
-	_, err := c.Log.LogIndex(ctx, c.Organization, id)
+	_, err := c.LogIndex(ctx, c.Organization, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}

@@ -85,6 +85,8 @@ an hour after they were made. The exit status is 1 if any check fails.`),
 	command.Flags().StringVar(&c.shown, "shown", "", "`DIGEST` of what the voters were shown, as their review has it, with --config")
 	command.Flags().IntVar(&c.minVotes, "votes", 0, "minimum `NUMBER` of votes by users other than the submitter, with --config")
 	c.network.Register(command)
+	console.Exclusive(command, "a short answer has no votes", "config", "scan")
+	console.Needs(command, []string{"shown", "votes"}, []string{"config"})
 	return command
 }
 
@@ -147,18 +149,12 @@ func (c *verifyCommand) trust() (trust verify.Trust, err error) {
 // trustVoters reads the users of the organization that the body names.
 func (c *verifyCommand) trustVoters(trust *verify.Trust) error {
 	switch {
-	case c.config == "" && c.shown != "":
-		return console.Usagef("--shown needs --config: the configuration with the users whose votes are checked")
 	case c.shown != "" && !digestDigits.MatchString(c.shown):
 		return console.Usagef("--shown %s: expected 64 lower-case hex digits", c.shown)
-	case c.config == "" && c.minVotes != 0:
-		return console.Usagef("--votes needs --config: the configuration with the users whose votes count")
 	case c.config == "":
 		return nil
 	case c.minVotes < 0:
 		return console.Usagef("--votes %d: it must not be negative", c.minVotes)
-	case c.scan:
-		return console.Usagef("--config does not go with --scan: a short answer has no votes")
 	}
 	configured, err := config.Read(c.config)
 	if err != nil {

@@ -50,6 +50,7 @@ size of the log it has seen, for --old.`),
 	deployment.RegisterLogKey(command, &c.logKey)
 	flags.StringVar(&c.url, "url", "", "admin `URL` of a running server to ask for the next checkpoint")
 	flags.BoolVar(&c.show, "show", false, "print what was seen, and read nothing")
+	console.Exclusive(command, "", "url", "show")
 	return command
 }
 
@@ -64,8 +65,8 @@ func (c *witnessCommand) run(cmd *cobra.Command, args []string) error {
 	if strings.ContainsAny(c.name, "+ \t\r\n") || c.name == "" {
 		return console.Usagef("--name %q: it must not be empty or contain blanks or plus signs", c.name)
 	}
-	if c.url != "" && (len(args) > 0 || c.show) {
-		return console.Usagef("--url goes with neither FILE nor --show")
+	if c.url != "" && len(args) > 0 {
+		return console.Usagef("--url does not go with FILE")
 	}
 	state, err := OpenWitnessState(cmd.Context(), c.state, logKey)
 	if err != nil {

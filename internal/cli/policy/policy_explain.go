@@ -162,12 +162,12 @@ func (c *policyExplain) called(cmd *cobra.Command, file *policy.File, intent act
 	if err != nil {
 		return asked, err
 	}
-	engine, organization, err := c.engine(cmd, &user)
+	engine, organization, err := c.engine(cmd)
 	if err != nil {
 		return asked, err
 	}
 	intent.SignWith = c.signWith // the id of the key, if it was named
-	asked, err = engine.Operator().AskedAboutCall(cmd.Context(), organization.ID, intent)
+	asked, err = engine.Operator().AskedAboutCall(cmd.Context(), user, organization.ID, intent)
 	return asked, errors.Join(err, engine.Close())
 }
 
@@ -263,7 +263,7 @@ func (c *policyExplain) aboutRequest(cmd *cobra.Command, path, content string) (
 
 // judged returns what serve would ask a policy about a request.
 func (c *policyExplain) judged(cmd *cobra.Command, sent countersign.SignedBody) (asked access.Authorization, err error) {
-	engine, _, err := c.engine(cmd, nil)
+	engine, _, err := c.engine(cmd)
 	if err != nil {
 		return asked, err
 	}
@@ -271,9 +271,8 @@ func (c *policyExplain) judged(cmd *cobra.Command, sent countersign.SignedBody) 
 	return asked, errors.Join(err, engine.Close())
 }
 
-// engine opens the configured keystore for an engine that signs nothing. submitter makes
-// its calls, nil for none.
-func (c *policyExplain) engine(cmd *cobra.Command, submitter *access.User) (*countersign.Engine, *access.OrganizationConfig, error) {
+// engine opens the configured keystore for an engine that signs nothing.
+func (c *policyExplain) engine(cmd *cobra.Command) (*countersign.Engine, *access.OrganizationConfig, error) {
 	configured, organization, err := c.configured()
 	if err != nil {
 		return nil, nil, err
@@ -299,7 +298,7 @@ func (c *policyExplain) engine(cmd *cobra.Command, submitter *access.User) (*cou
 	}
 	engine, err := countersign.New(countersign.Config{
 		Chains: all.Chains(all.Limits{}), Operations: messages.Operations(),
-		Keystore: keys, Directory: directory, Descriptors: known.Reader(), Submitter: submitter, Now: func() time.Time { return c.now },
+		Keystore: keys, Directory: directory, Descriptors: known.Reader(), Now: func() time.Time { return c.now },
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, keys.Close())

@@ -123,7 +123,7 @@ func (c *policyReplay) file(ctx context.Context, path string, keys keystore.Keys
 }
 
 // replay asks the policy about each activity, and prints the results.
-func (c *policyReplay) replay(cmd *cobra.Command, engine *countersign.Engine, records store.Store, file *policy.File, since time.Time, out *console.Listing[*policy.Replayed]) (err error) {
+func (c *policyReplay) replay(cmd *cobra.Command, engine *countersign.Engine, records store.Full, file *policy.File, since time.Time, out *console.Listing[*policy.Replayed]) (err error) {
 	ctx := cmd.Context()
 	order, err := decidedSince(ctx, records, c.at.Organization, since)
 	if err != nil {
@@ -183,7 +183,7 @@ type decided struct {
 }
 
 // decidedSince returns the activities in the order in which they were decided.
-func decidedSince(ctx context.Context, records store.Store, organization string, since time.Time) ([]decided, error) {
+func decidedSince(ctx context.Context, records store.Full, organization string, since time.Time) ([]decided, error) {
 	var order []decided
 	for filter := (store.Filter{Limit: store.MaxList}); ; {
 		page, err := records.List(ctx, organization, filter)

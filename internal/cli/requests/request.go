@@ -59,6 +59,7 @@ without a network:
 	flags.StringVar(&c.body, "body", "", "new `FILE` to write the body to")
 	c.key.Register(command)
 	c.qr.Register(flags)
+	console.Exclusive(command, "the key names its organization", "org", "api-key")
 	return command
 }
 
@@ -115,8 +116,6 @@ func (c *requestCommand) check() error {
 		return console.Usagef("--sign-with is missing: an address of the key, or its id")
 	case c.key.Path == "" && c.organization == "":
 		return console.Usagef("--api-key is missing, which stamps the request: pass it, or --org to name the organization of a body without a stamp")
-	case c.key.Path != "" && c.organization != "":
-		return console.Usagef("--org does not go with --api-key: the key names its organization")
 	case c.key.Path == "" && c.qr.Wanted():
 		return console.Usagef("--api-key is missing: a request without a stamp is not carried out")
 	}

@@ -37,9 +37,6 @@ body, including a final newline.`),
 			if err := qr.Check(); err != nil {
 				return err
 			}
-			if onlyHeader && qr.Wanted() {
-				return console.Usagef("--header does not go with --qr: the codes hold both the body and the stamp")
-			}
 			by, err := key.Open(cmd.Context())
 			if err != nil {
 				return err
@@ -62,5 +59,8 @@ body, including a final newline.`),
 	key.Register(command)
 	qr.Register(command.Flags())
 	command.Flags().BoolVar(&onlyHeader, "header", false, "print only the value of the header")
+	for _, codes := range []string{"qr", "qr-png"} {
+		console.Exclusive(command, "the codes hold both the body and the stamp", "header", codes)
+	}
 	return command
 }

@@ -58,15 +58,13 @@ completed body to a file before it is sent: if no answer arrives, submit that fi
 	c.field.Register(command)
 	command.Flags().StringVar(&c.save, "save-body", "", "new `FILE` to write the body to before it is sent")
 	command.Flags().StringVar(&c.query, "query", "", "`QUERY` to send: "+strings.Join(Queries, ", "))
+	console.Exclusive(command, "'countersign activities show' takes it", "field", "query")
 	return command
 }
 
 func (c *submitCommand) run(cmd *cobra.Command) error {
 	if c.query != "" && !slices.Contains(Queries, c.query) {
 		return console.Usagef("--query: unknown query %q: use %s", c.query, strings.Join(Queries, ", "))
-	}
-	if c.query != "" && c.field.Name != "" {
-		return console.Usagef("--field does not go with --query: 'countersign activities show' takes it")
 	}
 	if err := c.to.Open(cmd.Context()); err != nil {
 		return err

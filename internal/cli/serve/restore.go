@@ -56,7 +56,7 @@ func restore(cmd *cobra.Command, from, into string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := deployment.Public(configured); err != nil {
+	if _, err := deployment.Public(cmd.Context(), configured); err != nil {
 		return err
 	}
 	if err := checkStore(configured); err != nil {

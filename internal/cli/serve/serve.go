@@ -137,11 +137,13 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 	// Bind before asking for the passphrase: it is pointless to type it if an
 	// address is in use.
 	loader.Checked = func(loaded *deployment.Loaded) (err error) {
-		state.Current.Store(loaded)
+		state.Put(loaded)
 		bound, err = c.bind(loaded.Configured, state.TLSConfig())
 		return err
 	}
-	loader.Keystore = c.openKeystore
+	loader.Keystore = func(cmd *cobra.Command, configured *config.Config) (keystore.Keystore, error) {
+		return c.openKeystore(cmd, configured, observer)
+	}
 	loaded, err := loader.Load(cmd)
 	if bound != nil {
 		defer bound.close()
@@ -172,6 +174,7 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 	c.describe(cmd.Context(), observer, engine, &state)
 	api := httpapi.NewServer(withConsole(loaded.Page, httpapi.New(engine, c.Options(loaded.Configured, observer))))
 	api.TLSConfig = bound.tls
+	bound.rpc.prepare(engine, loaded.Configured, &state)
 	admin := httpapi.NewServer(c.UnlessDraining(c.withConflicts(engine, &state, c.withProfiles(httpapi.Admin(engine, observer.Handler())))))
 	return c.serve(cmd, bound, api, admin, reloads, &state)
 }
@@ -213,6 +216,7 @@ type checked struct {
 	Organizations int      `json:"organizations"`
 	Warnings      int      `json:"warnings"`
 	NotDone       []string `json:"notDone"`
+	NotAsked      []string `json:"notAsked,omitempty"` // URIs of keys in key services
 }
 
 // report prints the result of --check for a configuration that serve would start with.
@@ -234,8 +238,11 @@ func (c *Command) report(cmd *cobra.Command, loader deployment.Loader) error {
 			return err
 		}
 	}
+	if len(loaded.NotAsked) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "Not asked: the key services of %d keys. 'countersign keys check' has each key sign.\n", len(loaded.NotAsked))
+	}
 	notDone := append([]string{"open the store", "listen"}, loaded.NotDone...)
-	return console.PrintJSON(cmd.OutOrStdout(), checked{loaded.Configured.Path, len(loaded.Configured.Organizations), len(loaded.Warnings), notDone})
+	return console.PrintJSON(cmd.OutOrStdout(), checked{loaded.Configured.Path, len(loaded.Configured.Organizations), len(loaded.Warnings), notDone, loaded.NotAsked})
 }
 
 // warn logs likely mistakes in the configuration.
@@ -247,8 +254,8 @@ func (c *Command) warn(loaded *deployment.Loaded) {
 
 // openKeystore opens the keystore of the server, which asks for its passphrase or PIN if
 // no file has it.
-func (c *Command) openKeystore(cmd *cobra.Command, configured *config.Config) (keystore.Keystore, error) {
-	at := deployment.KeystoreFlags{Organization: deployment.DefaultOrganization, LeaveOutBadFiles: c.leaveOut, RetryPIN: c.retryPIN, Log: c.log}
+func (c *Command) openKeystore(cmd *cobra.Command, configured *config.Config, observer *metrics.Metrics) (keystore.Keystore, error) {
+	at := deployment.KeystoreFlags{Organization: deployment.DefaultOrganization, LeaveOutBadFiles: c.leaveOut, RetryPIN: c.retryPIN, Log: c.log, ObserveService: observer.ObserveService}
 	at.Use(configured)
 	keys, err := at.Open(cmd)
 	if errors.Is(err, pkcs11.ErrPIN) {
@@ -259,12 +266,13 @@ func (c *Command) openKeystore(cmd *cobra.Command, configured *config.Config) (k
 
 // open opens the engine, which consults state at each request, and also returns
 // its store.
-func (c *Command) open(ctx context.Context, loaded *deployment.Loaded, state *Live, observer *metrics.Metrics) (*countersign.Engine, store.Store, error) {
+func (c *Command) open(ctx context.Context, loaded *deployment.Loaded, state *Live, observer *metrics.Metrics) (*countersign.Engine, store.Full, error) {
 	return loaded.Engine(ctx, c.newStore, func(settings *countersign.Config) {
-		settings.Logger, settings.Observer, settings.Directory, settings.Names = c.log, observer, state, state
+		settings.Logger, settings.Observer, settings.Directory, settings.Names = c.log, observer, &state.InForce, &state.InForce
+		state.keys = settings.Keystore
 		watchKeys(observer, settings.Keystore)
 		if loaded.Configured.Descriptors != nil {
-			settings.Descriptors = state
+			settings.Descriptors = &state.InForce
 		}
 		state.Policies, _ = settings.Policy.(*deployment.LoadedPolicies)
 	})
@@ -301,21 +309,12 @@ func watchKeys(observer *metrics.Metrics, keys keystore.Keystore) {
 
 // serve serves until the context ends, then finishes the requests in flight.
 func (c *Command) serve(cmd *cobra.Command, bound *addresses, api, admin *http.Server, reloads <-chan os.Signal, state *Live) error {
-	failed := make(chan error, 2)
-	start := func(server *http.Server, listener net.Listener) {
-		server.ErrorLog = log.New(ServerLog{c.log}, "", 0)
-		go func() {
-			if server.TLSConfig != nil {
-				failed <- server.ServeTLS(listener, "", "")
-				return
-			}
-			failed <- server.Serve(listener)
-		}()
-	}
-	start(api, httpapi.LimitConnections(bound.api, state.Current.Load().Configured.Limits.Connections))
+	failed := make(chan error, 4)
+	startServer(c, api, httpapi.LimitConnections(bound.api, state.Current.Load().Configured.Limits.Connections), failed)
 	if bound.admin != nil {
-		start(admin, bound.admin)
+		startServer(c, admin, bound.admin, failed)
 	}
+	bound.rpc.start(cmd.Context(), c, failed)
 	c.logAddresses(bound)
 	if err := console.PrintJSON(cmd.OutOrStdout(), struct {
 		Listening string `json:"listening"`
@@ -325,16 +324,28 @@ func (c *Command) serve(cmd *cobra.Command, bound *addresses, api, admin *http.S
 	for {
 		select {
 		case err := <-failed:
-			return errors.Join(err, c.shutDown(api, admin))
+			return errors.Join(err, c.shutDown(api, admin, bound.rpc))
 		case <-reloads:
 			c.reload(cmd, state)
 		case <-cmd.Context().Done():
 			c.Draining.Store(true)
 			c.log.Info("shutting down, draining", "delay", c.drain.String())
 			time.Sleep(c.drain)
-			return c.shutDown(api, admin)
+			return c.shutDown(api, admin, bound.rpc)
 		}
 	}
+}
+
+// startServer starts a server. Its end is sent to failed.
+func startServer(c *Command, server *http.Server, listener net.Listener, failed chan<- error) {
+	server.ErrorLog = log.New(ServerLog{c.log}, "", 0)
+	go func() {
+		if server.TLSConfig != nil {
+			failed <- server.ServeTLS(listener, "", "")
+			return
+		}
+		failed <- server.Serve(listener)
+	}()
 }
 
 // reload re-reads the configuration and logs the result.
@@ -371,10 +382,10 @@ const finishTimeout = httpapi.ReadTimeout + httpapi.DefaultTimeout + 5*time.Seco
 
 // shutDown shuts down the API first: the health endpoints answer until the last
 // request has finished.
-func (c *Command) shutDown(api, admin *http.Server) error {
+func (c *Command) shutDown(api, admin *http.Server, rpc *rpcServer) error {
 	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
 	defer cancel()
-	if err := errors.Join(api.Shutdown(ctx), admin.Close()); err != nil {
+	if err := errors.Join(api.Shutdown(ctx), rpc.shutDown(ctx), admin.Close()); err != nil {
 		return fmt.Errorf("shutdown: %w", err)
 	}
 	return nil

@@ -16,6 +16,7 @@ type addresses struct {
 	api   net.Listener
 	tls   *tls.Config  // of api; nil for plaintext
 	admin net.Listener // nil if disabled
+	rpc   *rpcServer   // nil if none is configured
 }
 
 func (a *addresses) close() {
@@ -23,6 +24,7 @@ func (a *addresses) close() {
 	if a.admin != nil {
 		_ = a.admin.Close()
 	}
+	a.rpc.close()
 }
 
 // places are where the server listens.
@@ -44,7 +46,12 @@ func (c *Command) bind(configured *config.Config, protocol *tls.Config) (*addres
 	if err != nil {
 		return nil, errors.Join(deployment.BindError("admin", err), api.Close())
 	}
-	return &addresses{api, protocol, admin}, nil
+	bound := &addresses{api: api, tls: protocol, admin: admin}
+	if bound.rpc, err = c.bindRPC(configured); err != nil {
+		bound.close()
+		return nil, err
+	}
+	return bound, nil
 }
 
 // bindAdmin binds the admin address. If it is in use and --listen has moved the API

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"context"
 	"crypto/tls"
 	"reflect"
 	"sync/atomic"
@@ -10,23 +9,30 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign"
-	"github.com/countersign-dev/countersign/access"
-	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
-	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/live"
 )
 
 // Live is the state that SIGHUP changes while serve runs: organizations with their
 // users and credentials, policies, descriptors and names, and the TLS certificate. A
-// reload replaces all of it or nothing. It implements access.Directory,
-// chains.Reader, chains.TableReader, chains.Names and names.Labeled.
+// reload replaces all of it or nothing.
 type Live struct {
 	Current  atomic.Pointer[deployment.Loaded]
 	Policies *deployment.LoadedPolicies // nil before the engine is open
 	Loader   deployment.Loader          // that the server was started with
 	engine   *countersign.Engine
+	keys     keystore.Keystore // of the engine
+
+	// InForce is what the engine asks: the directory, the descriptors and the names.
+	InForce live.Current
+}
+
+// Put puts what was loaded in force.
+func (l *Live) Put(next *deployment.Loaded) {
+	l.Current.Store(next)
+	l.InForce.Replace(live.State{Directory: next.Directory, Descriptors: next.Known.Reader(), Names: next.Known.Names()})
 }
 
 // Reload re-reads the configuration. It returns the changed members that take
@@ -44,7 +50,10 @@ func (l *Live) Reload(cmd *cobra.Command, path string) (needRestart []string, er
 	if (old.Certificate == nil) != (next.Certificate == nil) {
 		next.Certificate = old.Certificate // TLS cannot be turned on or off while listening
 	}
-	l.Current.Store(next) // first: a credential that was removed stops here
+	if (old.RPC == nil) != (next.RPC == nil) || old.RPC != nil && (old.RPC.Certificate == nil) != (next.RPC.Certificate == nil) {
+		next.RPC = old.RPC
+	}
+	l.Put(next) // first: a credential that was removed stops here
 	if l.Policies != nil {
 		l.Policies.PutInForce(next.Policies, next.Configured)
 	}
@@ -64,6 +73,7 @@ func fixedChanges(old, next *config.Config) []string {
 		{"store", old.Store, next.Store}, {"keystore", old.Keystore, next.Keystore},
 		{"passphraseFile", old.PassphraseFile, next.PassphraseFile}, {"proofKey", old.ProofKey, next.ProofKey}, {"otp", old.OTP, next.OTP},
 		{"log", old.Log, next.Log}, {"limits", old.Limits, next.Limits},
+		{"rpc", fixedRPC(old.RPC), fixedRPC(next.RPC)},
 		{"descriptors", old.Descriptors == nil, next.Descriptors == nil},
 	} {
 		if !reflect.DeepEqual(member.old, member.next) {
@@ -74,6 +84,18 @@ func fixedChanges(old, next *config.Config) []string {
 		names = append(names, "policy")
 	}
 	return names
+}
+
+// fixedRPC returns what of the JSON-RPC signer takes effect only at the start.
+func fixedRPC(r *config.RPC) any {
+	if r == nil {
+		return nil
+	}
+	fixed := config.RPC{Listen: r.Listen, Socket: r.Socket, ChainID: r.ChainID}
+	if r.TLS != nil {
+		fixed.TLS = &config.RPCTLS{MinVersion: r.TLS.MinVersion}
+	}
+	return fixed
 }
 
 // policyRemoved reports whether an organization that had a policy has none now.
@@ -88,48 +110,6 @@ func policyRemoved(old, next *config.Config) bool {
 		}
 	}
 	return false
-}
-
-// Organization implements access.Directory.
-func (l *Live) Organization(ctx context.Context, organizationID string) (*access.Organization, error) {
-	return l.Current.Load().Directory.Organization(ctx, organizationID)
-}
-
-// Member implements access.Directory.
-func (l *Live) Member(ctx context.Context, organizationID string, id stamp.ID) (*access.Member, error) {
-	return l.Current.Load().Directory.Member(ctx, organizationID, id)
-}
-
-// Read implements chains.Reader.
-func (l *Live) Read(call chains.Call) (chains.Reading, bool) {
-	if reader := l.Current.Load().Known.Reader(); reader != nil {
-		return reader.Read(call)
-	}
-	return chains.Reading{}, false
-}
-
-// LookupTable implements chains.TableReader.
-func (l *Live) LookupTable(address []byte) (chains.LookupTable, bool) {
-	if reader, ok := l.Current.Load().Known.Reader().(chains.TableReader); ok {
-		return reader.LookupTable(address)
-	}
-	return chains.LookupTable{}, false
-}
-
-// Token implements chains.Names.
-func (l *Live) Token(asset chains.Asset) (symbol string, decimals int, ok bool) {
-	return l.Current.Load().Known.Names().Token(asset)
-}
-
-// Label implements chains.Names.
-func (l *Live) Label(party chains.Party) string { return l.Current.Load().Known.Names().Label(party) }
-
-// Labeled implements names.Labeled.
-func (l *Live) Labeled() [][]byte {
-	if labeled, ok := l.Current.Load().Known.Names().(names.Labeled); ok {
-		return labeled.Labeled()
-	}
-	return nil
 }
 
 // TLSConfig returns a configuration that always serves the current certificate, or

@@ -70,6 +70,8 @@ The online machine verifies answers with proof-public.pem and log-key.txt.`),
 	flags.BoolVar(&c.online, "online", false, "set up the machine that sends requests: an API key alone")
 	flags.BoolVar(&c.offline, "offline", false, "set up the machine that signs, without a network")
 	flags.StringVar(&c.client, "client", "", "with --offline: `FILE` that init --online printed on the other machine")
+	console.Exclusive(command, "they are for two machines", "online", "offline")
+	console.Together(command, "the machine without a network needs the output of 'countersign init --online' on the other one", "offline", "client")
 	return command
 }
 
@@ -94,12 +96,6 @@ func (c *initCommand) run(cmd *cobra.Command, dir string) error {
 	var answer any
 	var err error
 	switch {
-	case c.online && c.offline:
-		return console.Usagef("--online and --offline are for two machines: pass only one")
-	case c.offline && c.client == "":
-		return console.Usagef("--client is missing: the output of 'countersign init --online' on the other machine")
-	case c.client != "" && !c.offline:
-		return console.Usagef("--client goes with --offline")
 	case c.online:
 		answer, err = initializeOnline(dir)
 	case c.offline:

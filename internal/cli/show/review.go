@@ -145,11 +145,11 @@ func waitingFields(waiting *api.Activity) []chains.Field {
 	return fields
 }
 
-func voterName(vote *api.Vote) string {
-	if vote.User.Name == "" {
+func voterName(vote *activity.Vote) string {
+	if vote.UserName == "" {
 		return vote.UserID
 	}
-	return vote.User.Name + ", " + vote.UserID
+	return vote.UserName + ", " + vote.UserID
 }
 
 func selectionWord(selection activity.Selection) string {
@@ -160,7 +160,7 @@ func selectionWord(selection activity.Selection) string {
 }
 
 // MissingText describes the votes that a group still needs.
-func MissingText(group activity.ApprovalGroup) string {
+func MissingText(group activity.Group) string {
 	var voters []string
 	if group.Tag != "" {
 		voters = append(voters, "with tag "+group.Tag)

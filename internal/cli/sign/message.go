@@ -207,7 +207,7 @@ func signatureText(intent activity.SignMessageIntent, signed *activity.SignRawPa
 }
 
 // signMessageLine answers a line of --jsonl that holds a message.
-func signMessageLine(ctx context.Context, engine *countersign.Engine, organization string, intent activity.SignMessageIntent) lines.Answer {
+func signMessageLine(ctx context.Context, engine calls, organization string, intent activity.SignMessageIntent) lines.Answer {
 	result, err := engine.SignMessage(ctx, organization, intent)
 	if err != nil {
 		return console.RefusedLine(err)
@@ -221,7 +221,7 @@ func signMessageLine(ctx context.Context, engine *countersign.Engine, organizati
 
 // viewOfRequest returns the view of a request before it is carried out. signs is false
 // if the request signs nothing.
-func viewOfRequest(ctx context.Context, engine *countersign.Engine, request *activity.Request, known chains.Names) (shown show.View, signs bool, err error) {
+func viewOfRequest(ctx context.Context, engine calls, request *activity.Request, known chains.Names) (shown show.View, signs bool, err error) {
 	var prepared *countersign.Prepared
 	isMessage := false
 	switch intent := request.Intent.(type) {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/lines"
@@ -41,7 +40,7 @@ func (c *signCommand) signLines(cmd *cobra.Command) (err error) {
 }
 
 // signLine answers one line: a transaction, or else a message.
-func signLine(ctx context.Context, engine *countersign.Engine, organization string, line lines.Line) lines.Answer {
+func signLine(ctx context.Context, engine calls, organization string, line lines.Line) lines.Answer {
 	intent, err := readIntent(line)
 	if err != nil && line.Err == nil {
 		if message, wrong := activity.DecodeSignMessageIntent(line.Text); wrong == nil {

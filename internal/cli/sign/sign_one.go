@@ -23,8 +23,25 @@ import (
 	"github.com/countersign-dev/countersign/messages"
 )
 
+// opened is an engine as the user of --as, or no user, calls it.
+type opened struct {
+	calls
+	io.Closer
+}
+
+// calls are the calls of an engine, or of a countersign.Caller.
+type calls interface {
+	Prepare(ctx context.Context, organizationID string, intent activity.Intent) (*countersign.Prepared, error)
+	SignTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error)
+	SignMessage(ctx context.Context, organizationID string, intent activity.SignMessageIntent) (activity.SignRawPayloadResult, error)
+}
+
+// decided hides that a directory finds users by id: what is signed at a terminal is decided
+// there, and does not wait for approvals.
+type decided struct{ access.Directory }
+
 // engine opens the keystore and returns an engine over it. The caller closes it.
-func (c *signCommand) engine(cmd *cobra.Command) (*countersign.Engine, error) {
+func (c *signCommand) engine(cmd *cobra.Command) (*opened, error) {
 	if c.as != "" && c.at.ConfigFile == "" {
 		return nil, console.Usagef("--as goes with --config, which knows the users")
 	}
@@ -48,23 +65,29 @@ func (c *signCommand) engine(cmd *cobra.Command) (*countersign.Engine, error) {
 
 // engineOver returns an engine over keys. With --config, the organization's allowed
 // hazards and policy apply.
-func (c *signCommand) engineOver(ctx context.Context, keys keystore.Keystore, limits all.Limits) (*countersign.Engine, error) {
+func (c *signCommand) engineOver(ctx context.Context, keys keystore.Keystore, limits all.Limits) (*opened, error) {
 	settings := countersign.Config{Keystore: keys, AllowHazards: c.allow, Chains: all.Chains(limits), Operations: messages.Operations(), Descriptors: c.known.Reader()}
-	if c.at.Configured == nil {
-		return countersign.New(settings)
-	}
-	var err error
-	if settings.Directory, err = access.NewDirectory(c.at.Configured.Organizations); err != nil {
-		return nil, fmt.Errorf("%s: %w", c.at.ConfigFile, err)
-	}
-	if err := c.recorded(ctx, &settings, keys); err != nil {
-		return nil, err
+	var user *access.User
+	if c.at.Configured != nil {
+		directory, err := access.NewDirectory(c.at.Configured.Organizations)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.at.ConfigFile, err)
+		}
+		settings.Directory = decided{directory}
+		if user, err = c.recorded(ctx, &settings, keys); err != nil {
+			return nil, err
+		}
 	}
 	engine, err := countersign.New(settings)
-	if err != nil && settings.Store != nil {
-		err = errors.Join(err, settings.Store.Close())
+	switch {
+	case err != nil && settings.Store != nil:
+		return nil, errors.Join(err, settings.Store.Close())
+	case err != nil:
+		return nil, err
+	case user == nil:
+		return &opened{engine, engine}, nil
 	}
-	return engine, err
+	return &opened{engine.As(*user, ""), engine}, nil
 }
 
 // signOne signs one transaction and prints it.
@@ -85,7 +108,7 @@ func (c *signCommand) signOne(cmd *cobra.Command, intent activity.SignTransactio
 }
 
 // signShown shows a transaction, asks for confirmation, and signs what was shown.
-func (c *signCommand) signShown(cmd *cobra.Command, engine *countersign.Engine, intent activity.SignTransactionIntent) (signed string, err error) {
+func (c *signCommand) signShown(cmd *cobra.Command, engine calls, intent activity.SignTransactionIntent) (signed string, err error) {
 	prepared, err := engine.Prepare(cmd.Context(), c.at.Organization, intent)
 	if err != nil {
 		return "", explainRefusal(err)

@@ -24,54 +24,56 @@ const TerminalUser = "terminal"
 // recorded sets up the engine to record what it signs without a stamp in the configured
 // store. The record is for the user of --as, or for the person at the terminal if another
 // wallet asks. The organization's policy judges that user. Without a policy and without
-// a user nothing is recorded.
-func (c *signCommand) recorded(ctx context.Context, settings *countersign.Config, keys keystore.Keystore) error {
+// a user nothing is recorded, and the user is nil.
+func (c *signCommand) recorded(ctx context.Context, settings *countersign.Config, keys keystore.Keystore) (user *access.User, err error) {
 	configured := c.at.Configured
 	organization, err := configured.Organization(c.at.Organization)
 	if err != nil {
-		return console.Usagef("%v", err)
+		return nil, console.Usagef("%v", err)
 	}
 	switch {
 	case organization.Policy != "":
-		err = c.underPolicy(ctx, settings, organization, keys)
+		user, err = c.underPolicy(ctx, settings, organization, keys)
 	case c.as != "" && configured.Store == config.MemoryStore:
-		return console.Usagef("--as: store: memory keeps no record of what a user has signed: use bolt:PATH")
+		return nil, console.Usagef("--as: store: memory keeps no record of what a user has signed: use bolt:PATH")
 	case c.as != "":
-		settings.Submitter, err = c.submitter(ctx, organization, keys)
+		user, err = c.submitter(ctx, organization, keys)
 	case c.scan && configured.Store != config.MemoryStore:
-		settings.Submitter = &access.User{ID: TerminalUser, Name: TerminalUser}
+		user = &access.User{ID: TerminalUser, Name: TerminalUser}
 	default:
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if settings.Store, err = deployment.OpenRemembered(ctx, configured, false, 0, logger); err != nil {
-		return err
+	opened, err := deployment.OpenRemembered(ctx, configured, false, 0, logger)
+	if err != nil {
+		return nil, err
 	}
-	settings.Log = !configured.Log.Off && !settings.Store.Forgets()
-	return nil
+	settings.Store, settings.Log = opened, !configured.Log.Off && !opened.Forgets()
+	return user, nil
 }
 
 // underPolicy puts the engine under the organization's policy, which judges the user of
 // --as.
-func (c *signCommand) underPolicy(ctx context.Context, settings *countersign.Config, organization *access.OrganizationConfig, keys keystore.Keystore) (err error) {
+func (c *signCommand) underPolicy(ctx context.Context, settings *countersign.Config, organization *access.OrganizationConfig, keys keystore.Keystore) (*access.User, error) {
 	if len(c.allow) > 0 {
-		return console.Usagef("--allow does not go with a policy: name the hazard in the rule that covers the effect")
+		return nil, console.Usagef("--allow does not go with a policy: name the hazard in the rule that covers the effect")
 	}
 	if c.at.Configured.Store == config.MemoryStore {
-		return errors.New("store: memory forgets what the policy's limits have counted: use bolt:PATH")
+		return nil, errors.New("store: memory forgets what the policy's limits have counted: use bolt:PATH")
 	}
-	if settings.Submitter, err = c.submitter(ctx, organization, keys); err != nil {
-		return err
+	user, err := c.submitter(ctx, organization, keys)
+	if err != nil {
+		return nil, err
 	}
 	file, err := deployment.LoadPolicy(ctx, organization, keys)
 	if err != nil {
-		return fmt.Errorf("policy of organization %s: %w", organization.ID, err)
+		return nil, fmt.Errorf("policy of organization %s: %w", organization.ID, err)
 	}
 	settings.Policy = file
-	return nil
+	return user, nil
 }
 
 // submitter finds the user of --as by name or id.

@@ -100,7 +100,7 @@ func (c *signCommand) signStamped(cmd *cobra.Command, sent countersign.SignedBod
 // stampedEngine is an engine for stamped requests. It is its own observer.
 type stampedEngine struct {
 	*countersign.Engine
-	store    store.Store
+	store    store.Full
 	repeated bool // the last request had been carried out before
 }
 

@@ -134,7 +134,7 @@ func signerOf(flag, named string) (string, error) {
 }
 
 // confirmForeign shows a request, asks, and signs it.
-func (c *signCommand) confirmForeign(cmd *cobra.Command, engine *countersign.Engine, kind string, asked *foreignRequest) (string, error) {
+func (c *signCommand) confirmForeign(cmd *cobra.Command, engine calls, kind string, asked *foreignRequest) (string, error) {
 	prepare := c.prepareForeign
 	if asked.message != nil {
 		prepare = c.prepareForeignMessage
@@ -158,7 +158,7 @@ func (c *signCommand) confirmForeign(cmd *cobra.Command, engine *countersign.Eng
 type signer func(context.Context) (string, error)
 
 // prepareForeign prepares the transaction of a request.
-func (c *signCommand) prepareForeign(ctx context.Context, engine *countersign.Engine, asked *foreignRequest) (*countersign.Prepared, signer, error) {
+func (c *signCommand) prepareForeign(ctx context.Context, engine calls, asked *foreignRequest) (*countersign.Prepared, signer, error) {
 	asked.intent.SignWith = asked.signer
 	prepared, err := engine.Prepare(ctx, c.at.Organization, asked.intent)
 	if err != nil {
@@ -171,7 +171,7 @@ func (c *signCommand) prepareForeign(ctx context.Context, engine *countersign.En
 }
 
 // prepareForeignMessage prepares the message of a request.
-func (c *signCommand) prepareForeignMessage(ctx context.Context, engine *countersign.Engine, asked *foreignRequest) (*countersign.Prepared, signer, error) {
+func (c *signCommand) prepareForeignMessage(ctx context.Context, engine calls, asked *foreignRequest) (*countersign.Prepared, signer, error) {
 	asked.message.SignWith = asked.signer
 	prepared, err := engine.Prepare(ctx, c.at.Organization, *asked.message)
 	if err != nil {

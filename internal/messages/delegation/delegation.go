@@ -18,12 +18,12 @@
 package delegation
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
 )
@@ -44,20 +44,19 @@ func Parse(text []byte) (chains.Transaction, error) {
 	if !chainID.IsUint64() {
 		return nil, statement.Malformed(Name, "chainId", -1, "%s: must be at most 64 bits", chainID)
 	}
-	to := ethereum.PartyAt(delegate)
-	network := ethereum.NetworkID(chainID.Uint64())
-	effect := chains.Effect{Kind: chains.KindAuthority, From: chains.SignerParty(), By: chains.BySigner, To: to,
-		Function: "EIP-7702 authorization", Args: []chains.Arg{{Name: "chainId", Value: chainID.String()}, {Name: "nonce", Value: nonce.String()}}, Path: "address"}
-	if delegate == [20]byte{} {
-		effect.Kind, effect.To = chains.KindRevoke, chains.Party{}
-	}
+	network := evm.NetworkID(chainID.Uint64())
+	effect := evm.OnChain(chainID.Uint64(), network).Delegation(chains.SignerParty(), delegate, "address")
+	effect.Function = "EIP-7702 authorization"
+	effect.Args = []chains.Arg{{Name: "chainId", Value: chainID.String()}, {Name: "nonce", Value: nonce.String()}}
 	return statement.Parts{
 		Chain: ethereum.Name,
-		Fields: []chains.Field{chains.Text("kind", "authorization (EIP-7702)"), chains.AddressField("delegate", to.String()),
+		Fields: []chains.Field{chains.Text("kind", "authorization (EIP-7702)"), chains.AddressField("delegate", evm.Address(delegate).String()),
 			chainField(network, chainID), chains.BigInteger("nonce", nonce)},
 		Effects: []chains.Effect{effect},
-		Hazards: func(effects []chains.Effect, _ chains.Party) []chains.Hazard { return hazardsOf(&effects[0], chainID) },
-		Digest:  ethereum.AuthorizationDigest(chainID, delegate, nonce.Uint64()),
+		Hazards: func(effects []chains.Effect, signer chains.Party) []chains.Hazard {
+			return hazardsOf(effects, signer, chainID)
+		},
+		Digest: evm.DelegationDigest(chainID, delegate, nonce.Uint64()),
 	}.Transaction(), nil
 }
 
@@ -69,10 +68,10 @@ func chainField(network string, chainID *big.Int) chains.Field {
 	return field.WithNote(chains.NetworkOf(network).Name)
 }
 
-func hazardsOf(effect *chains.Effect, chainID *big.Int) (hazards []chains.Hazard) {
-	if effect.Kind == chains.KindAuthority {
-		hazards = append(hazards, chains.Hazard{Name: ethereum.HazardDelegation,
-			Detail: fmt.Sprintf("the code of %s gets control of the account and may do anything with it", effect.To)})
+func hazardsOf(effects []chains.Effect, signer chains.Party, chainID *big.Int) []chains.Hazard {
+	hazards := evm.Hazards(ethereum.Name, effects, signer)
+	for i := range hazards { // of which there is one: control of the account
+		hazards[i].Name = ethereum.HazardDelegation
 	}
 	if chainID.Sign() == 0 {
 		hazards = append(hazards, chains.Hazard{Name: ethereum.HazardAnyChainAuthorization,

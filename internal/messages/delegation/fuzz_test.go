@@ -13,7 +13,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
-	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/delegation"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -81,7 +81,7 @@ func checkShown(t *testing.T, read chains.Transaction, authorization *types.SetC
 	t.Helper()
 	effects, hazards := read.Effects(), chaintest.Names(read.Hazards())
 	ends := authorization.Address == common.Address{}
-	if len(effects) != 1 || (effects[0].Kind == chains.KindRevoke) != ends || !ends && effects[0].To != ethereum.PartyAt(authorization.Address) {
+	if len(effects) != 1 || (effects[0].Kind == chains.KindRevoke) != ends || !ends && effects[0].To != evm.PartyAt(evm.Address(authorization.Address)) {
 		t.Fatalf("effects %+v of %+v", effects, authorization)
 	}
 	want := 0

@@ -31,6 +31,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/chains/tron"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
 	"github.com/countersign-dev/countersign/internal/plaintext"
 )
@@ -206,7 +207,7 @@ func parseValidator(preimage []byte) (chains.Transaction, error) {
 	if len(preimage) < head {
 		return nil, statement.Malformed(Name, "validator", 2, "expected the 20 bytes of an address after 19 00")
 	}
-	validator := ethereum.PartyAt([20]byte(preimage[2:head]))
+	validator := evm.PartyAt(evm.Address(preimage[2:head]))
 	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner, To: validator, Undecoded: true,
 		Function: "validator data", Path: "data"}
 	return statement.Parts{

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/chains/tron"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -65,7 +66,9 @@ func (m *message) Request(signWith string) (chains.Request, error) {
 	case bitcoin.Name:
 		r.locator, err = bitcoin.ReadSignWith(signWith)
 	default:
-		r.locator, err = ethereum.ReadSignWith(signWith)
+		var with evm.SignWith
+		with, err = evm.ReadSignWith(ethereum.Name, signWith)
+		r.locator = &with
 	}
 	if err != nil {
 		return nil, err
@@ -99,8 +102,8 @@ func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	case *bitcoin.SignWith:
 		partyOf = with.PartyOf
 		s.ecdsa, key, err = with.Signer(keys)
-	case *ethereum.SignWith:
-		partyOf = ethereum.PartyOf
+	case *evm.SignWith:
+		partyOf = evm.PartyOf
 		s.ecdsa, key, err = with.Signer(keys)
 	}
 	if err != nil {

@@ -1,14 +1,17 @@
 package structures
 
 import (
+	"math/big"
+	"slices"
+
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // The contracts of Polymarket on Polygon: two exchanges, and the collateral and the
 // conditional tokens that they trade.
 var (
-	ctfExchanges = [][20]byte{
+	ctfExchanges = []evm.Address{
 		contract("4bFb41d5B3570DeFd03C39a9A4D8dE6Bd8B8982E"),
 		contract("C5d563A36AE78145C45a50134d48A1215220f80a"),
 	}
@@ -22,6 +25,8 @@ const polygon = 137
 var exchanges = []structure{
 	{"Order(uint256 salt,address maker,address signer,address taker,uint256 tokenId,uint256 makerAmount,uint256 takerAmount," +
 		"uint256 expiration,uint256 nonce,uint256 feeRateBps,uint8 side,uint8 signatureType)", ctfOrder},
+	{"Order(address sellToken,address buyToken,address receiver,uint256 sellAmount,uint256 buyAmount,uint32 validTo,bytes32 appData," +
+		"uint256 feeAmount,string kind,bool partiallyFillable,string sellTokenBalance,string buyTokenBalance)", cowOrder},
 	{"ClobAuth(address address,string timestamp,uint256 nonce,string message)", clobAuth},
 }
 
@@ -31,29 +36,77 @@ const (
 	sideSell
 )
 
-// ctfOrder adds what the maker of an order gives: collateral or tokens.
+// ctfOrder adds what the maker of an order gives, collateral or tokens, and gets, tokens or
+// collateral. The fee is at most its rate of what the maker gets (ctf-exchange,
+// CalculatorHelper.sol).
 func ctfOrder(r *reading) {
 	side := r.field("side").Int.Uint64()
 	if !r.domain.is(ctfExchanges...) || r.domain.id() != polygon || side > sideSell {
 		return
 	}
-	asset := chains.Token(r.domain.network(), ethereum.PartyAt(ctfCollateral), erc20)
+	given := chains.Token(r.domain.network(), evm.PartyAt(ctfCollateral), evm.ERC20)
+	got := chains.Token(r.domain.network(), evm.PartyAt(ctfTokens), evm.ERC1155)
+	got.NFT = r.field("tokenId").Int
 	if side == sideSell {
-		asset = chains.Token(r.domain.network(), ethereum.PartyAt(ctfTokens), erc1155)
-		asset.NFT = r.field("tokenId").Int
+		given, got = got, given
 	}
 	to := chains.UnknownParty()
 	if taker := r.field("taker"); [20]byte(taker.Bytes) != [20]byte{} {
 		to = party(taker)
 	}
-	index := r.add(chains.Effect{Kind: chains.KindTransfer, From: party(r.field("maker")), To: to, Asset: asset,
-		Amount: chains.AtMost(r.field("makerAmount").Int), Path: "message/makerAmount"})
-	r.owners = append(r.owners, owner{party(r.field("signer")), index})
-	if r.field("takerAmount").Int.Sign() == 0 {
-		r.danger(HazardOrderWithoutPrice, index, "takerAmount is 0: the maker gets nothing for what the order gives")
-	}
+	maker, least := party(r.field("maker")), r.field("takerAmount").Int
+	index := r.gives(maker, to, given, r.field("makerAmount").Int, "message/makerAmount")
+	r.owners[0].party = party(r.field("signer"))
 	if expiration := r.field("expiration"); expiration.Int.Sign() != 0 {
 		r.effects[index].Until = r.deadline(expiration, index)
+	}
+	fee := new(big.Int).Mul(least, r.field("feeRateBps").Int)
+	fee.Add(fee, big.NewInt(basisPoints-1)).Quo(fee, big.NewInt(basisPoints))
+	if least = new(big.Int).Sub(least, fee); least.Sign() < 0 {
+		least.SetUint64(0)
+	}
+	r.gets(maker, maker, got, least, true, "message/takerAmount")
+}
+
+const basisPoints = 10_000
+
+// cowSettlement settles the orders of CoW Protocol, at the same address on every chain.
+var cowSettlement = contract("9008D19f58AAbD9eD0D60971565AA8510560ab41")
+
+// cowNative stands for the native asset in an order that buys it.
+var cowNative = contract("EeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")
+
+// cowOrder adds what an order of CoW Protocol sells and buys (GPv2Order.sol). Its owner is the
+// signer, who gets what is bought unless the order names a receiver. An order to sell gives
+// exactly sellAmount and gets at least buyAmount; one to buy gives at most sellAmount. The fee
+// is on top.
+func cowOrder(r *reading) {
+	places := []string{"erc20", "internal"}
+	switch {
+	case !r.domain.is(cowSettlement) || r.domain.name != "Gnosis Protocol",
+		!slices.Contains([]string{"sell", "buy"}, r.field("kind").Text),
+		!slices.Contains(append(places, "external"), r.field("sellTokenBalance").Text),
+		!slices.Contains(places, r.field("buyTokenBalance").Text):
+		return // the contract has no such order
+	}
+	most := new(big.Int).Add(r.field("sellAmount").Int, r.field("feeAmount").Int)
+	index := r.gives(chains.SignerParty(), chains.UnknownParty(), r.token(r.field("sellToken"), evm.ERC20), most, "message/sellAmount")
+	r.effects[index].Until = r.deadline(r.field("validTo"), index)
+	bought := r.token(r.field("buyToken"), evm.ERC20)
+	if bought.Token.Is(cowNative[:]) {
+		bought = chains.Native(r.domain.network())
+	}
+	to := chains.SignerParty()
+	if receiver := r.field("receiver"); [20]byte(receiver.Bytes) != [20]byte{} {
+		to = party(receiver)
+	}
+	r.gets(chains.SignerParty(), to, bought, r.field("buyAmount").Int, true, "message/buyAmount")
+	r.own = func(effects []chains.Effect, own func(chains.Party) bool) {
+		for i := range effects { // the receiver that the order names may be the signer
+			if paid := &effects[i]; paid.Path == "message/buyAmount" && paid.By == chains.BySigner && own(paid.To) {
+				received(paid)
+			}
+		}
 	}
 }
 

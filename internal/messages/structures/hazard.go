@@ -1,7 +1,7 @@
 package structures
 
 import (
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -19,7 +19,7 @@ const (
 	HazardUnusedTypes         = "eip712/unused-types"          // types that neither domain nor message uses
 	HazardUnlimitedApproval   = "eip712/unlimited-approval"    // 2^96 or more
 	HazardFarDeadline         = "eip712/far-deadline"          // more than FarDeadline ahead
-	HazardOrderWithoutPrice   = "eip712/order-without-price"   // the offerer gets nothing
+	HazardOrderWithoutPrice   = "eip712/order-without-price"   // nothing, or nothing of known worth, comes back
 	HazardHiddenContents      = "eip712/hidden-contents"       // a hash or root takes the place of what is signed
 	HazardDelegatecall        = "eip712/delegatecall"          // another contract's code runs as the account
 	HazardAgentApproval       = "eip712/agent-approval"        // another key may act for the account
@@ -76,29 +76,40 @@ func (r *reading) keyHazard(v *eip712.Value) bool {
 	return false
 }
 
-// ownNames are the hazards of effects that typed data gives a name of its own.
-var ownNames = map[string]string{
-	ethereum.Name + "/" + evm.BlindCall:         HazardUnknownType,
-	ethereum.Name + "/" + evm.UnlimitedApproval: HazardUnlimitedApproval,
-	ethereum.Name + "/" + evm.AuthorityChange:   HazardAgentApproval,
+// ownName returns the name that the hazard of an effect has in typed data. What the message
+// itself does has names of its own; the calls in it have those of transactions.
+func ownName(name string, effect *chains.Effect) string {
+	direct := strings.HasPrefix(effect.Path, "message")
+	switch strings.TrimPrefix(name, ethereum.Name+"/") {
+	case evm.BlindCall:
+		if effect.Kind == chains.KindMessage {
+			return HazardUnknownType
+		}
+	case evm.UnlimitedApproval:
+		if direct {
+			return HazardUnlimitedApproval
+		}
+	case evm.AuthorityChange:
+		if direct {
+			return HazardAgentApproval
+		}
+	}
+	return name
 }
 
-// named reports whether the message has the hazard of an effect by its own name.
-func (r *reading) named(hazard chains.Hazard) bool {
-	index, ok := hazard.Effect()
-	return ok && slices.ContainsFunc(r.hazards, func(own chains.Hazard) bool {
-		at, ok := own.Effect()
-		return ok && at == index && own.Name == ownNames[hazard.Name]
-	})
-}
-
-// allHazards returns the hazards of the message: its own, those that its effects have on
-// every carrier, and, unless signer is none, those that depend on the signer.
+// allHazards returns the hazards of the message: those that its effects have on every carrier,
+// its own, and, unless signer is none, those that depend on the signer.
 func (r *reading) allHazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
-	hazards := slices.Clone(r.hazards)
-	for _, hazard := range r.chain.EffectHazards(effects, signer) {
-		if !r.named(hazard) {
-			hazards = append(hazards, hazard)
+	hazards := evm.Dangers(ethereum.Name, effects, signer, r.maxFee)
+	for i := range hazards {
+		if index, ok := hazards[i].Effect(); ok {
+			hazards[i].Name = ownName(hazards[i].Name, &effects[index])
+		}
+	}
+	hazards = append(hazards, r.hazards...)
+	if r.order {
+		if why := worthless(effects, signer); why != "" {
+			hazards = append(hazards, chains.Hazard{Name: HazardOrderWithoutPrice, Detail: why})
 		}
 	}
 	if signer.IsNone() {
@@ -116,11 +127,16 @@ func (r *reading) allHazards(effects []chains.Effect, signer chains.Party) []cha
 // deadline returns when a permission ends, and adds a hazard of the effect, or of the
 // whole message, if that is far ahead or never.
 func (r *reading) deadline(v *eip712.Value, effect int) chains.Until {
-	until := untilOf(v)
+	until := evm.TimeOf(v.Int)
+	r.ends(until, effect)
+	return until
+}
+
+// ends adds a hazard of the effect, or of the whole message, if the end is far ahead.
+func (r *reading) ends(until chains.Until, effect int) {
 	if until.Time.IsZero() || until.Time.After(r.now.Add(FarDeadline)) {
 		r.danger(HazardFarDeadline, effect, "it ends %s: more than 30 days ahead", endText(until))
 	}
-	return until
 }
 
 func endText(until chains.Until) string {
@@ -128,14 +144,4 @@ func endText(until chains.Until) string {
 		return "never"
 	}
 	return until.String()
-}
-
-// lastTime is the end of the year 9999, in seconds since 1970. Anything later is never.
-const lastTime = 253402300799
-
-func untilOf(v *eip712.Value) chains.Until {
-	if !v.Int.IsInt64() || v.Int.Int64() > lastTime || v.Int.Sign() < 0 {
-		return chains.Until{}
-	}
-	return chains.Until{Time: time.Unix(v.Int.Int64(), 0)}
 }

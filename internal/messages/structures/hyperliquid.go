@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // hyperliquid are the actions of Hyperliquid that are signed as structures of their
@@ -59,9 +59,7 @@ func hyperliquidAgent(r *reading) {
 	if !r.onHyperliquid() {
 		return
 	}
-	agent := party(r.field("agentAddress"))
-	index := r.add(chains.Effect{Kind: chains.KindAuthority, From: chains.SignerParty(), To: agent, Path: "message/agentAddress"})
-	r.danger(HazardAgentApproval, index, "%s may trade for the account from now on", agent)
+	r.add(chains.Effect{Kind: chains.KindAuthority, From: chains.SignerParty(), To: party(r.field("agentAddress")), Path: "message/agentAddress"})
 }
 
 // hyperliquidBuilder lets a party take a fee from each order.
@@ -75,8 +73,8 @@ func hyperliquidBuilder(r *reading) {
 
 // hyperliquidAction is the hash of any action, such as an order or a transfer.
 func hyperliquidAction(r *reading) {
-	index := r.undecoded("only the hash of a Hyperliquid action is signed: it may be any order or transfer")
-	r.danger(HazardHiddenContents, index, "connectionId is the hash of the action: the message does not contain what it does")
+	index := r.undecoded()
+	r.danger(HazardHiddenContents, index, "connectionId is the hash of the action: the message does not contain what it does, which may be any order or transfer")
 }
 
 // textAddress parses an address, or returns an unknown party.
@@ -86,7 +84,7 @@ func textAddress(text string) chains.Party {
 	if !ok || err != nil || len(raw) != 20 {
 		return chains.UnknownParty()
 	}
-	return ethereum.PartyAt([20]byte(raw))
+	return evm.PartyAt(evm.Address(raw))
 }
 
 // decimalAmount parses a decimal number, such as "12.5", to units of 10^-decimals, or

@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/evmtest"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
 	"github.com/countersign-dev/countersign/keystore"
@@ -88,7 +89,7 @@ func mustBe(effect *chains.Effect, signer chains.Party) []string {
 // that robs has its hazard, under one name, whatever the structure.
 func TestEveryDangerHasItsHazard(t *testing.T) {
 	key := evmtest.Key(t, strings.Repeat("46", 32))
-	signer := ethereum.PartyOf(key.PublicKey())
+	signer := evm.PartyOf(key.PublicKey())
 	itself = signer.String()
 	random, found := rand.New(rand.NewPCG(39, 2)), map[string]int{}
 	contracts := []string{tokenOne, permit2Address, seaportAddress, entryPoint8, entryPoint9, "0x4bFb41d5B3570DeFd03C39a9A4D8dE6Bd8B8982E"}

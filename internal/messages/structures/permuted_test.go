@@ -67,6 +67,9 @@ func TestOrderOfEffects(t *testing.T) {
 				}
 				items = append(items, item)
 			}
+			if _, ok := message["consideration"]; ok {
+				message["consideration"] = []any{}
+			}
 			message[of.list] = items
 			want := hazardsByItem(t, data, items)
 			for _, name := range want["the message"] {

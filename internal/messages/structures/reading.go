@@ -10,10 +10,13 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
 )
@@ -34,7 +37,7 @@ func (m *Message) Calls() []chains.Call {
 	if d.contract == nil {
 		return nil
 	}
-	return []chains.Call{{Path: "message", Chain: d.network(), From: chains.SignerParty(), To: ethereum.PartyAt(*d.contract), Typed: &chains.Typed{
+	return []chains.Call{{Path: "message", Chain: d.network(), From: chains.SignerParty(), To: evm.PartyAt(*d.contract), Typed: &chains.Typed{
 		Type: m.data.EncodeType(m.data.PrimaryType), DomainName: d.name, DomainVersion: d.version, Members: typedMembers(&m.data.Message),
 	}}}
 }
@@ -45,8 +48,8 @@ func Parse(text []byte, now time.Time) (*Message, error) { return Reader{Now: no
 
 // Reader reads typed data.
 type Reader struct {
-	Now   time.Time      // what deadlines are compared with
-	Chain ethereum.Chain // whose limits hold for the fees in messages
+	Now    time.Time // what deadlines are compared with
+	MaxFee float64   // of a message, in whole units of the native asset; 0: that of its chain
 }
 
 // Parse reads typed data from JSON text. The error is a *chains.ParseError.
@@ -55,7 +58,7 @@ func (by Reader) Parse(text []byte) (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{data: data, message: &data.Message, now: by.Now, chain: by.Chain}
+	r := &reading{data: data, message: &data.Message, now: by.Now, maxFee: by.MaxFee}
 	r.readDomain()
 	if r.read(); r.err != nil {
 		return nil, r.err
@@ -75,7 +78,8 @@ type reading struct {
 	shown   []chains.Field // the decoded calls
 	hazards []chains.Hazard
 	owners  []owner
-	chain   ethereum.Chain
+	maxFee  float64
+	order   bool // something is given for a price
 
 	// own changes what depends on which accounts are our own; nil if nothing does.
 	own func(effects []chains.Effect, own func(chains.Party) bool)
@@ -86,7 +90,7 @@ type reading struct {
 type domain struct {
 	name, version string
 	chainID       *big.Int
-	contract      *[20]byte
+	contract      *evm.Address
 }
 
 // owner is a party whose own signature an effect requires.
@@ -106,7 +110,7 @@ func (r *reading) readDomain() {
 		case "chainId":
 			r.domain.chainID = value.Int
 		case "verifyingContract":
-			contract := [20]byte(value.Bytes)
+			contract := evm.Address(value.Bytes)
 			r.domain.contract = &contract
 		}
 	}
@@ -128,7 +132,16 @@ func (d *domain) network() string {
 	return "eip155:" + d.chainID.String()
 }
 
-func (d *domain) is(contracts ...[20]byte) bool {
+// contracts returns the network of the contracts to which the message is addressed.
+func (d *domain) contracts() *evm.Network { return evm.OnChain(d.id(), d.network()) }
+
+// isWrapped reports whether an asset is the wrapped form of its chain's native asset.
+func isWrapped(asset chains.Asset) bool {
+	id, err := strconv.ParseUint(strings.TrimPrefix(asset.Chain, "eip155:"), 10, 64)
+	return err == nil && evm.OnChain(id, asset.Chain).IsWrapped(asset)
+}
+
+func (d *domain) is(contracts ...evm.Address) bool {
 	return d.contract != nil && slices.Contains(contracts, *d.contract)
 }
 
@@ -141,17 +154,17 @@ type structure struct {
 // read derives the effects and hazards.
 func (r *reading) read() {
 	encoded := r.data.EncodeType(r.data.PrimaryType)
-	if read, ok := byType[encoded]; ok {
+	if signed, ok := r.domain.contracts().ReadTyped(evm.Typed{Type: encoded, Contract: r.domain.contract, Members: typedMembers(r.message)}); ok {
+		r.act(signed)
+	} else if read, ok := byType[encoded]; ok {
 		read(r)
-	} else if isPermit2Witness(encoded) {
-		permit2Transfers(r)
 	}
 	if r.data.PrimaryType == "BulkOrder" && len(r.effects) == 0 {
-		index := r.undecoded("the order is one of several under a root: the message does not contain the others")
+		index := r.undecoded()
 		r.danger(HazardHiddenContents, index, "a signature over the root is valid for every order in the tree")
 	}
 	if len(r.effects) == 0 {
-		r.hidden(r.undecoded(fmt.Sprintf("unknown type %s: what the signature permits is unknown", r.data.PrimaryType)))
+		r.hidden(r.undecoded())
 	}
 	r.cut()
 	for i := range r.effects {
@@ -165,6 +178,23 @@ func (r *reading) read() {
 	}
 	r.domainHazards()
 	r.keyHazard(r.message)
+}
+
+// act adds what the message does as an act that calls of contracts do too.
+func (r *reading) act(signed *evm.Signed) {
+	r.effects, r.shown, r.own = signed.Effects, signed.Fields, signed.Own
+	if signed.Problem != nil {
+		r.err = &chains.ParseError{Kind: chains.ErrMalformed, Chain: eip712.Name, Field: "message." + signed.Member, Offset: -1, Problem: signed.Problem.Error()}
+	}
+	for _, claim := range signed.Owners {
+		r.owners = append(r.owners, owner{claim.Party, claim.Effect})
+	}
+	for _, end := range signed.Ends {
+		r.ends(end.Until, end.Effect)
+	}
+	if !signed.Delegate.IsNone() {
+		r.danger(HazardDelegatecall, whole, "the code of %s runs as the Safe and may do anything with it", signed.Delegate)
+	}
 }
 
 // cut replaces the effects beyond those that a transaction may have by one that is not
@@ -187,14 +217,12 @@ func (r *reading) cut() {
 }
 
 // undecoded adds the message as an undecoded effect, and returns its index.
-func (r *reading) undecoded(why string) int {
+func (r *reading) undecoded() int {
 	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner, Undecoded: true, Path: "message"}
 	if r.domain.contract != nil {
-		effect.To = ethereum.PartyAt(*r.domain.contract)
+		effect.To = evm.PartyAt(*r.domain.contract)
 	}
-	index := r.add(effect)
-	r.danger(HazardUnknownType, index, "%s", why)
-	return index
+	return r.add(effect)
 }
 
 // hidden adds the hazard of a struct that has only a hash.
@@ -210,10 +238,7 @@ func (r *reading) add(effect chains.Effect) int {
 	if effect.By == "" {
 		effect.By = chains.BySigner
 	}
-	if effect.Kind == chains.KindTransfer && ethereum.Burns(r.domain.id(), effect.Asset, effect.To) {
-		effect.Kind = chains.KindBurn
-	}
-	r.effects = append(r.effects, effect)
+	r.effects = append(r.effects, r.domain.contracts().Settled(effect))
 	return len(r.effects) - 1
 }
 
@@ -251,7 +276,7 @@ func at(v *eip712.Value, path ...string) *eip712.Value {
 func (r *reading) field(path ...string) *eip712.Value { return at(r.message, path...) }
 
 // party returns the party at an address in the message.
-func party(v *eip712.Value) chains.Party { return ethereum.PartyAt([20]byte(v.Bytes)) }
+func party(v *eip712.Value) chains.Party { return evm.PartyAt(evm.Address(v.Bytes)) }
 
 // token returns a token on the domain's chain.
 func (r *reading) token(v *eip712.Value, standard string) chains.Asset {

@@ -5,11 +5,12 @@ import (
 	"strconv"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
 // seaportContracts are Seaport 1.5 and 1.6, at the same addresses on every chain.
-var seaportContracts = [][20]byte{
+var seaportContracts = []evm.Address{
 	contract("00000000000000ADc04C56Bf30aC9d3c0aAF14dC"),
 	contract("0000000000000068F116a894984e2DB1123eB395"),
 }
@@ -31,8 +32,8 @@ const (
 	itemERC1155Criteria
 )
 
-// seaportOrder adds what the order offers: anyone who provides the consideration may
-// take it.
+// seaportOrder adds what the order offers, which anyone who provides the consideration may
+// take, and the consideration.
 func seaportOrder(r *reading) {
 	if !r.domain.is(seaportContracts...) {
 		return
@@ -42,33 +43,30 @@ func seaportOrder(r *reading) {
 	for i := range offer {
 		asset, ok := r.item(&offer[i])
 		if !ok {
-			r.effects, r.hazards, r.owners = nil, nil, nil
+			r.refuse()
 			return
 		}
-		index := r.addFrom(chains.Effect{Kind: chains.KindTransfer, From: offerer, To: chains.UnknownParty(), Asset: asset,
-			Amount: chains.AtMost(larger(&offer[i])), Path: "message/offer/" + strconv.Itoa(i)})
-		r.effects[index].Until = untilOf(r.field("endTime"))
+		index := r.gives(offerer, chains.UnknownParty(), asset, larger(&offer[i]), "message/offer/"+strconv.Itoa(i))
+		r.effects[index].Until = evm.TimeOf(r.field("endTime").Int)
 	}
 	if len(r.effects) == 0 { // such an order takes nothing from the offerer
 		r.addFrom(chains.Effect{Kind: chains.KindMessage, From: offerer, Path: "message"})
-	} else if !r.paid() {
-		r.danger(HazardOrderWithoutPrice, whole, "%s gets nothing for what the order offers", offerer)
+	}
+	consideration := r.field("consideration").List
+	for i := range consideration {
+		item := &consideration[i]
+		asset, ok := r.item(item)
+		if !ok {
+			r.refuse()
+			return
+		}
+		r.gets(offerer, party(at(item, "recipient")), asset, smaller(item), false, "message/consideration/"+strconv.Itoa(i))
 	}
 	r.deadline(r.field("endTime"), whole)
 }
 
-// paid reports whether an item of the consideration goes to the offerer.
-func (r *reading) paid() bool {
-	consideration := r.field("consideration").List
-	for i := range consideration {
-		item := &consideration[i]
-		always := at(item, "startAmount").Int.Sign() > 0 && at(item, "endAmount").Int.Sign() > 0
-		if always && party(at(item, "recipient")).Equal(party(r.field("offerer"))) {
-			return true
-		}
-	}
-	return false
-}
+// refuse forgets what was read of a message that is not what its type says.
+func (r *reading) refuse() { r.effects, r.hazards, r.owners, r.order = nil, nil, nil, false }
 
 // larger returns the larger of an item's amounts, between which it changes over time.
 func larger(item *eip712.Value) *big.Int {
@@ -87,11 +85,11 @@ func (r *reading) item(v *eip712.Value) (asset chains.Asset, ok bool) {
 	case itemNative:
 		return chains.Native(r.domain.network()), true
 	case itemERC20:
-		return r.token(at(v, "token"), erc20), true
+		return r.token(at(v, "token"), evm.ERC20), true
 	case itemERC721, itemERC721Criteria:
-		standard = erc721
+		standard = evm.ERC721
 	case itemERC1155, itemERC1155Criteria:
-		standard = erc1155
+		standard = evm.ERC1155
 	default:
 		return asset, false
 	}

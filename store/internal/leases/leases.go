@@ -58,6 +58,7 @@ func (t *Table) Take(claim store.Claim) (store.BeginResult, error) {
 	return store.BeginResult{Lease: &store.Lease{
 		OrganizationID: claim.OrganizationID,
 		Fingerprint:    claim.Fingerprint,
+		At:             claim.At,
 		Token:          mine.token,
 		Until:          mine.until,
 	}}, nil

@@ -1,0 +1,81 @@
+package console
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Exclusive declares flags that do not go together. The reason, or the cure, completes the
+// error; it may be empty.
+func Exclusive(cmd *cobra.Command, reason string, flags ...string) {
+	cmd.MarkFlagsMutuallyExclusive(flags...)
+	explain(cmd, flags, reason)
+}
+
+// Together declares flags that are given all or none.
+func Together(cmd *cobra.Command, reason string, flags ...string) {
+	cmd.MarkFlagsRequiredTogether(flags...)
+	explain(cmd, flags, reason)
+}
+
+// Needs declares flags that are of use with another one only, of which any is enough.
+func Needs(cmd *cobra.Command, flags, others []string) {
+	before := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		for _, name := range flags {
+			if cmd.Flags().Changed(name) && !anyChanged(cmd.Flags(), others) {
+				return Usagef("--%s goes with --%s", name, strings.Join(others, " or --"))
+			}
+		}
+		if before == nil {
+			return nil
+		}
+		return before(cmd, args)
+	}
+}
+
+func anyChanged(set *pflag.FlagSet, flags []string) bool {
+	for _, name := range flags {
+		if set.Changed(name) {
+			return true
+		}
+	}
+	return false
+}
+
+const reasons = "reason of --"
+
+// explain keeps the reason of a relation with the command.
+func explain(cmd *cobra.Command, flags []string, reason string) {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[reasons+strings.Join(flags, " ")] = reason
+}
+
+// groupError matches the errors of cobra's groups of flags: the group, and the flags of it
+// that are missing or too many.
+var groupError = regexp.MustCompile(`^if any flags in the group \[([^]]*)\] are set (.*?)(?:; missing \[([^]]*)\]|; \[([^]]*)\] were all set)$`)
+
+// Rephrased returns the error of a relation in the words of the other errors: the flags
+// first, then the reason.
+func Rephrased(cmd *cobra.Command, err error) error {
+	parts := groupError.FindStringSubmatch(err.Error())
+	if parts == nil {
+		return err
+	}
+	set := strings.Fields(parts[4])
+	given := slices.DeleteFunc(strings.Fields(parts[1]), func(name string) bool { return !slices.Contains(set, name) })
+	text := "--" + strings.Join(given, " does not go with --")
+	if missing := strings.Fields(parts[3]); len(missing) > 0 {
+		text = "--" + strings.Join(missing, " and --") + " is missing"
+	}
+	if reason := cmd.Annotations[reasons+parts[1]]; reason != "" {
+		text += ": " + reason
+	}
+	return Usagef("%s", text)
+}

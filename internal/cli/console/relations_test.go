@@ -1,0 +1,44 @@
+package console
+
+import (
+	"io"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// TestRelations: what cobra refuses is said as the other errors are, with the reason.
+func TestRelations(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--a", "--b"}, "--a does not go with --b: pass one of them"},
+		{[]string{"--b", "--c"}, "--b does not go with --c"},
+		{[]string{"--d"}, "--e is missing: the file"},
+		{[]string{"--e"}, "--d is missing: the file"},
+		{[]string{"--f"}, "--f goes with --a or --g"},
+		{[]string{"--f", "--g", "--d", "--e"}, ""},
+		{[]string{"--x"}, "unknown flag: --x"},
+		{nil, ""},
+	} {
+		cmd := &cobra.Command{Use: "x", RunE: func(*cobra.Command, []string) error { return nil }, SilenceErrors: true, SilenceUsage: true}
+		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+			cmd.Flags().Bool(name, false, "")
+		}
+		Exclusive(cmd, "pass one of them", "a", "b")
+		Exclusive(cmd, "", "b", "c")
+		Together(cmd, "the file", "d", "e")
+		Needs(cmd, []string{"f"}, []string{"a", "g"})
+		cmd.SetArgs(append([]string{}, test.args...))
+		cmd.SetOut(io.Discard)
+		err := cmd.Execute()
+		got := ""
+		if err != nil {
+			got = Rephrased(cmd, err).Error()
+		}
+		if got != test.want {
+			t.Errorf("%q: %q, want %q", test.args, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package deployment
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/rpcapi"
+)
+
+// RPCUsers reads the files that say who may call, and returns the callers.
+func RPCUsers(ctx context.Context, c *config.Config) (*rpcapi.Users, error) {
+	var roots *x509.CertPool
+	if t := c.RPC.TLS; t != nil && t.ClientCAFile != "" {
+		text, err := os.ReadFile(t.ClientCAFile)
+		if err != nil {
+			return nil, fmt.Errorf("rpc.tls.clientCAFile: %w", err)
+		}
+		if roots = x509.NewCertPool(); !roots.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("rpc.tls.clientCAFile: %s has no certificate in PEM", t.ClientCAFile)
+		}
+	}
+	users := make([]rpcapi.User, len(c.RPC.Users))
+	for i := range c.RPC.Users {
+		user, err := rpcUser(ctx, c, &c.RPC.Users[i])
+		if err != nil {
+			return nil, fmt.Errorf("rpc.users[%d]: %w", i, err)
+		}
+		users[i] = user
+	}
+	made, err := rpcapi.NewUsers(users, roots)
+	if err != nil {
+		return nil, fmt.Errorf("rpc.%w", err)
+	}
+	return made, nil
+}
+
+// rpcUser finds a user, and reads its token.
+func rpcUser(ctx context.Context, c *config.Config, configured *config.RPCUser) (user rpcapi.User, err error) {
+	organization, err := c.Organization(configured.Organization)
+	if err != nil {
+		return user, errors.New("organization: name one by its id")
+	}
+	user = rpcapi.User{OrganizationID: organization.ID, UID: configured.UID}
+	if user.UserID = userIn(organization, configured.User); user.UserID == "" {
+		return user, fmt.Errorf("user %q: organization %s has no user with this name or id", configured.User, organization.ID)
+	}
+	for _, certificate := range configured.Certificates {
+		user.Certificates = append(user.Certificates, rpcapi.Certificate(certificate))
+	}
+	if configured.TokenFile != "" {
+		token, err := console.ReadSecretFile(ctx, configured.TokenFile)
+		if err != nil {
+			return user, fmt.Errorf("tokenFile: %w", err)
+		}
+		user.Token = string(token)
+	}
+	return user, nil
+}
+
+// userIn returns the id of the user with a name or an id, or "".
+func userIn(organization *access.OrganizationConfig, nameOrID string) string {
+	for i := range organization.Users {
+		user := &organization.Users[i]
+		if id := user.UserID(organization.ID); nameOrID != "" && (user.Name == nameOrID || id == nameOrID) {
+			return id
+		}
+	}
+	return ""
+}

@@ -1,0 +1,160 @@
+package keys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/remote"
+)
+
+// serviceKey is a key in a key service that a command adds to a configuration.
+type serviceKey struct {
+	configFile   string
+	organization string
+	uri          string
+	name         string
+	network      *show.NetworkFlag
+	field        *fieldFlag
+}
+
+func newAddCommand() *cobra.Command {
+	var network show.NetworkFlag
+	var field fieldFlag
+	add := serviceKey{network: &network, field: &field}
+	command := &cobra.Command{
+		Use:   "add",
+		Short: "Add a key in a key service to a configuration",
+		Long: console.Paragraphs(`
+Ask a key service, such as AWS KMS, for the public key that --uri names, print the key
+with all its addresses, and add a line to the section kms of the configuration:
+
+  - {uri: 'awskms:alias/hot?region=eu-central-1', publicKey: '02…', name: 'hot'}
+
+From then on the public key is what the key is: if the service has another one at the
+URI, the key is refused. So compare what is printed with what the service's console or
+its owner shows. Servers that use the configuration find the key at once.
+
+The released countersign has no key services. countersign-kms has awskms:,
+vaulttransit:, gcpkms: and azurekms:.`),
+		Example: "  countersign keys add --config countersign.yaml --uri 'awskms:alias/hot?region=eu-central-1' --name hot",
+		Args:    console.NamedArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if add.uri == "" {
+				return console.Usagef("--uri is missing: name a key in a key service, such as awskms:alias/hot?region=eu-central-1")
+			}
+			return add.run(cmd, add.uri)
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&add.configFile, "config", "", "configuration `FILE` to add it to: countersign.yaml")
+	flags.StringVar(&add.organization, "org", "", "`ID` of the organization that owns the key; default: the only one of the configuration")
+	flags.StringVar(&add.uri, "uri", "", "`KEY` in a key service: awskms:…, vaulttransit:…, gcpkms:… or azurekms:…")
+	flags.StringVar(&add.name, "name", "", "`NAME` of the key: free text for people")
+	network.Register(command)
+	field.register(command)
+	return command
+}
+
+// check checks the flags and returns the organization.
+func (s *serviceKey) check() (organizationID string, err error) {
+	if err := errors.Join(s.network.Check(), s.field.check()); err != nil {
+		return "", err
+	}
+	if s.configFile == "" {
+		return "", console.Usagef("--config is missing: a key in a key service is added to a configuration, such as countersign.yaml")
+	}
+	if err := keystore.CheckName("--name", s.name); err != nil {
+		return "", console.Usagef("%v", err)
+	}
+	configured, err := config.Read(s.configFile)
+	if err != nil {
+		return "", err
+	}
+	organization, err := configured.Organization(s.organization)
+	if err != nil {
+		return "", console.Usagef("%v", err)
+	}
+	return organization.ID, nil
+}
+
+// run fetches the public key of a URI, prints it, and adds it.
+func (s *serviceKey) run(cmd *cobra.Command, uri string) error {
+	organizationID, err := s.check()
+	if err != nil {
+		return err
+	}
+	public, err := fetch(cmd.Context(), uri)
+	if err != nil {
+		return err
+	}
+	info := keystore.KeyInfo{ID: remote.IDOf(public), Name: s.name, PublicKey: public}
+	line := deployment.Spendable(noSchnorr{}, s.network.Line(info))
+	key := config.KMSKey{URI: uri, PublicKey: public.String(), Name: s.name, Organization: organizationID}
+	if err := config.AddKMS(s.configFile, key); err != nil {
+		return err
+	}
+	return s.field.print(cmd.OutOrStdout(), line)
+}
+
+// noSchnorr stands for a keystore whose keys make no BIP-340 signatures.
+type noSchnorr struct{ keystore.Keystore }
+
+func (noSchnorr) SignsSchnorr() bool { return false }
+
+// fetch asks a service for a public key.
+func fetch(ctx context.Context, uri string) (public keystore.PublicKey, err error) {
+	service, _, err := deployment.Services(ctx).Of(uri)
+	if err == nil {
+		err = service.Check(uri)
+	}
+	if err != nil {
+		return public, console.Usagef("--uri: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, remote.DefaultTimeout)
+	defer cancel()
+	key, err := service.Open(ctx, uri)
+	if err != nil {
+		return public, fmt.Errorf("%s: %w", uri, err)
+	}
+	found, err := key.PublicKey(ctx)
+	switch {
+	case err != nil:
+		return public, fmt.Errorf("%s: %w", uri, err)
+	case found.Proof != nil:
+		return public, fmt.Errorf("%s: the key is on P-256, which no chain here uses: it can be the proofKey of a configuration", uri)
+	}
+	return found.Signing, nil
+}
+
+// generate has a service create a key, and adds it.
+func (s *serviceKey) generate(cmd *cobra.Command, curve keystore.Curve) error {
+	if _, err := s.check(); err != nil {
+		return err
+	}
+	service, scheme, err := deployment.Services(cmd.Context()).Of(s.uri)
+	if err != nil {
+		return console.Usagef("--uri: %v", err)
+	}
+	generator, ok := service.(remote.Generator)
+	if !ok {
+		return console.Usagef("--uri: %s creates no keys for others: create it there, and add it with 'countersign keys add'", scheme)
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), remote.DefaultTimeout)
+	defer cancel()
+	created, err := generator.Generate(ctx, s.uri, s.name, remote.SchemeOf(curve))
+	if err != nil {
+		return err
+	}
+	if err := s.run(cmd, created); err != nil {
+		return fmt.Errorf("the service has created the key %s, but it was not added: 'countersign keys add --uri' adds it: %w", created, err)
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package keys
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/remote"
+)
+
+// checkMessage is what each key signs: no transaction and no message of any chain. Its first
+// byte, 0xff, is no count of signatures of a Solana transaction, and what follows is not
+// "solana offchain", the prefix of Solana's messages. On secp256k1 its SHA-256 is signed, which
+// is no Keccak hash of anything known.
+const checkMessage = "\xffcountersign keys check: this is neither a transaction nor a message"
+
+func newCheckCommand() *cobra.Command {
+	var at deployment.KeystoreFlags
+	command := &cobra.Command{
+		Use:   "check [ID]…",
+		Short: "Have keys sign a fixed message, to see that they can",
+		Long: console.Paragraphs(`
+Have each key of an organization sign a fixed message, or those with an ID, and print one
+line of JSON for each:
+
+  {"privateKeyId":"…","name":"…","uri":"…","ok":true,"milliseconds":23}
+
+The uri is that of a key in a key service. A key that cannot sign has "error": what is
+missing, such as the right kms:Sign, in the service's own words. The message begins with
+0xff and says what it is: its signature is of no use to anyone.
+
+The exit status is 1 if any key could not sign.`),
+		Example: "  countersign keys check --config countersign.yaml",
+		Args:    cobra.ArbitraryArgs,
+		RunE:    func(cmd *cobra.Command, args []string) error { return checkKeys(cmd, &at, args) },
+	}
+	at.Register(command)
+	return command
+}
+
+// checkLine is the result for one key as it is printed.
+type checkLine struct {
+	PrivateKeyID string `json:"privateKeyId"`
+	Name         string `json:"name"`
+	URI          string `json:"uri,omitempty"`
+	OK           bool   `json:"ok"`
+	Milliseconds int64  `json:"milliseconds"` // of the whole call
+	Error        string `json:"error,omitempty"`
+}
+
+func checkKeys(cmd *cobra.Command, at *deployment.KeystoreFlags, ids []string) (err error) {
+	keys, err := at.Open(cmd)
+	if err != nil {
+		return err
+	}
+	defer deployment.CloseKeystore(keys, &err)
+	names := map[keystore.Locator]keystore.KeyInfo{}
+	for info, err := range keys.Keys(cmd.Context(), at.Organization) {
+		if err != nil {
+			return err
+		}
+		names[keystore.ByID(info.ID)] = info
+		if cmd.Flags().NArg() == 0 {
+			ids = append(ids, info.ID)
+		}
+	}
+	uris := urisOf(cmd.Context(), keys)
+	failed := 0
+	for _, id := range ids {
+		line := checkLine{PrivateKeyID: id, Name: names[keystore.ByID(id)].Name, URI: uris[names[keystore.ByID(id)].PublicKey]}
+		start := time.Now()
+		err := checkKey(cmd.Context(), keys, at.Organization, id)
+		line.OK, line.Milliseconds = err == nil, time.Since(start).Milliseconds()
+		if err != nil {
+			failed++
+			line.Error = console.CleanText(err.Error())
+		}
+		if err := console.PrintJSON(cmd.OutOrStdout(), line); err != nil {
+			return err
+		}
+	}
+	deployment.TellSkipped(cmd, keys)
+	switch {
+	case failed > 0:
+		return fmt.Errorf("%d of %d keys could not sign", failed, len(ids))
+	case len(ids) == 0:
+		return fmt.Errorf("organization %q has no keys here: --org names another", at.Organization)
+	}
+	return nil
+}
+
+// urisOf returns the URIs of the keys in key services.
+func urisOf(ctx context.Context, keys keystore.Keystore) map[keystore.PublicKey]string {
+	uris := map[keystore.PublicKey]string{}
+	pinned, ok := keys.(interface {
+		Pins(ctx context.Context) ([]remote.Pin, error)
+	})
+	if !ok {
+		return uris
+	}
+	pins, err := pinned.Pins(ctx)
+	if err != nil {
+		return uris
+	}
+	for _, pin := range pins {
+		uris[pin.PublicKey] = pin.URI
+	}
+	return uris
+}
+
+// checkKey has a key sign the message, and verifies the signature.
+func checkKey(ctx context.Context, keys keystore.Keystore, organizationID, id string) error {
+	found, err := keys.Find(ctx, organizationID, keystore.ByID(id))
+	if err != nil {
+		return err
+	}
+	switch signer := keystore.Verified(found).(type) {
+	case keystore.ECDSASigner:
+		_, err = signer.SignECDSA(ctx, sha256.Sum256([]byte(checkMessage)))
+	case keystore.Ed25519Signer:
+		_, err = signer.SignEd25519(ctx, []byte(checkMessage))
+	default:
+		err = errors.New("the key makes no signatures")
+	}
+	return err
+}

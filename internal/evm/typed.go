@@ -1,0 +1,322 @@
+package evm
+
+import (
+	"math/big"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// carrier is the form that an act has in typed data (EIP-712). Its text is the encoded type,
+// in which a member has a role after a colon, as in abiType, and after an equals sign the
+// name of the argument that it is, if the names differ:
+//
+//	Permit(address owner,address spender,uint256 value=amount,uint256 nonce,uint256 deadline)
+type carrier struct {
+	text    string
+	effects func(*emitter, *Call)
+	after   func(*emitter, *Call) // nil for nothing
+}
+
+// signed adds a type of typed data that carries the same act: its signature lets anyone who has
+// it have the call made.
+func (d doing) signed(text string) doing { return d.signedAs(text, d.effects, d.after) }
+
+// signedAs is signed for typed data that leaves something to the account that submits it, so
+// that it does more than one call.
+func (d doing) signedAs(text string, effects, after func(*emitter, *Call)) doing {
+	d.carriers = append(d.carriers[:len(d.carriers):len(d.carriers)], carrier{text, effects, after})
+	return d
+}
+
+// annotation is what a carrier's text has in addition to the encoded type.
+var annotation = regexp.MustCompile(`:[a-z]+|=[^,)]+`)
+
+// encoded returns EIP-712's encodeType of the carrier.
+func (c *carrier) encoded() string { return annotation.ReplaceAllString(c.text, "") }
+
+// parameters returns the members of the primary type. The types that it refers to stand
+// behind it, each before the types that refer to it.
+func (c *carrier) parameters() []abiType {
+	structs := strings.Split(strings.TrimSuffix(c.text, ")"), ")")
+	known := map[string][]abiType{}
+	for i := len(structs) - 1; i >= 0; i-- {
+		name, list, _ := strings.Cut(structs[i], "(")
+		members := strings.Split(list, ",")
+		types := make([]abiType, len(members))
+		for j, member := range members {
+			types[j] = memberType(member, known)
+		}
+		known[name] = types
+	}
+	primary, _, _ := strings.Cut(c.text, "(")
+	return known[primary]
+}
+
+// memberType parses a member of a struct, which may be another one of those known.
+func memberType(text string, known map[string][]abiType) (t abiType) {
+	spec, name, _ := strings.Cut(text, " ")
+	if of, list := strings.CutSuffix(spec, "[]"); known[of] != nil {
+		if t = (abiType{kind: kindTuple, members: known[of]}); list {
+			t = abiType{kind: kindArray, size: -1, members: []abiType{t}}
+		}
+	} else {
+		t, _ = parseType(spec)
+	}
+	if _, argument, ok := strings.Cut(name, "="); ok {
+		name = argument
+	}
+	t.name = name
+	return t
+}
+
+// typedFunctions has the acts that typed data carries by its encoded type.
+var typedFunctions = sync.OnceValue(func() map[string]*function {
+	byType := map[string]*function{}
+	add := func(standard string, at where, c *carrier) {
+		byType[c.encoded()] = &function{standard: standard, where: at, parameters: c.parameters(), doing: doing{effects: c.effects, after: c.after}}
+	}
+	for i := range standards {
+		for j := range standards[i].doing.carriers {
+			add(standards[i].standard, standards[i].where, &standards[i].doing.carriers[j])
+		}
+	}
+	for i := range typedOnly {
+		add(typedOnly[i].standard, typedOnly[i].where, &typedOnly[i].carrier)
+	}
+	return byType
+})
+
+// typedOnly are acts of typed data whose functions are not decoded.
+var typedOnly = []struct {
+	standard string
+	where    where
+	carrier  carrier
+}{
+	// ERC-4494, and the positions of Uniswap. The message does not name the owner.
+	{"ERC-4494", atAny, carrier{text: "Permit(address spender,uint256 tokenId=token id,uint256 nonce,uint256 deadline)", effects: permitNFT}},
+}
+
+// TypedTypes returns the encoded types of typed data that carry an act.
+func TypedTypes() []string {
+	types := make([]string, 0, len(typedFunctions()))
+	for encoded := range typedFunctions() {
+		types = append(types, encoded)
+	}
+	return types
+}
+
+// Typed is typed data (EIP-712).
+type Typed struct {
+	Type     string   // its encoded type
+	Contract *Address // the domain's verifyingContract, nil if it names none
+	Members  []chains.TypedValue
+}
+
+// Signed is what a signature over typed data authorizes.
+type Signed struct {
+	Effects []chains.Effect // SignerParty stands for an account that the bytes do not name
+	Fields  []chains.Field  // that show its calls
+	Owners  []Claim
+	Ends    []End
+
+	// Delegate is the contract whose code runs as the account, none if there is none.
+	Delegate chains.Party
+
+	// Own changes, in place, effects that are other ones if some account is one of our
+	// own keys; nil if none depends on that.
+	Own func(effects []chains.Effect, own func(chains.Party) bool)
+
+	// Problem says why no signature over the data is valid, Member which member of the
+	// message is the cause. It is nil if one can be.
+	Problem error
+	Member  string
+}
+
+// Claim is an account in typed data whose own signature an effect requires.
+type Claim struct {
+	Party  chains.Party
+	Effect int // index
+}
+
+// End is when a permission ends, or can be used for the last time.
+type End struct {
+	Effect int // index; −1: all of them
+	Until  chains.Until
+}
+
+// ReadTyped returns what a signature over typed data authorizes. ok is false if no act is
+// known by its type, or not at the contract that verifies it.
+func (n *Network) ReadTyped(typed Typed) (signed *Signed, ok bool) {
+	f := typedFunction(typed.Type)
+	if f == nil || typed.Contract == nil {
+		return nil, false
+	}
+	c := &Call{network: n, caller: account{signer: true}, self: *typed.Contract, code: *typed.Contract, value: new(big.Int), path: "message",
+		depth: -1, message: true, typed: true, function: f, args: typedValues(f.parameters, typed.Members)}
+	if point := sibling(c.args, roleVerifier); point != nil {
+		c.self, c.code = point.address(), point.address()
+	}
+	if !n.verifies(c.code, f.where) {
+		return nil, false
+	}
+	r := reader{left: maxCalls}
+	r.nest(c, c.args)
+	return c.signed()
+}
+
+// typedFunction returns the act that typed data of a type carries, nil if none is known.
+func typedFunction(encoded string) *function {
+	if plain, ok := witnessed(encoded); ok {
+		encoded = plain
+	}
+	return typedFunctions()[encoded]
+}
+
+// verifies reports whether the contract at an address is of a kind. Typed data that names no
+// chain is for all chains on which it is. Where an address commits to the code, no other
+// contract can verify the signature.
+func (n *Network) verifies(at Address, w where) bool {
+	if w == atAny || w == asClaimed {
+		return true
+	}
+	c := contracts[at]
+	return c != nil && c.is(w) && (n.ChainID == 0 || c.chains == nil || c.on(n.ChainID))
+}
+
+// signed returns what the signature over typed data authorizes, of which the call has the
+// members as its arguments.
+func (c *Call) signed() (signed *Signed, ok bool) {
+	signed = &Signed{}
+	e := &emitter{signed: signed}
+	c.function.doing.effects(e, c)
+	if c.problem != "" {
+		return nil, false
+	}
+	e.inside(c.args)
+	calls := len(e.effects)
+	if c.function.doing.after != nil {
+		c.function.doing.after(e, c)
+	}
+	last := append([]chains.Effect(nil), e.effects[calls:]...)
+	e.effects = e.effects[:calls]
+	e.left()
+	signed.Effects = ending(e.effects, last)
+	signed.cut(len(signed.Effects) - 1)
+	for i := range c.args {
+		for _, call := range c.args[i].calls {
+			signed.Fields = append(signed.Fields, call.Fields()...)
+			if call.delegate && !c.network.isKnown(call.code, atMultiSend) {
+				signed.Delegate = c.party(call.code)
+			}
+		}
+	}
+	return signed, len(signed.Effects) > 0
+}
+
+// cut makes what points at effects that are cut off point at the last one, which stands for
+// them.
+func (s *Signed) cut(last int) {
+	for i := range s.Owners {
+		s.Owners[i].Effect = min(s.Owners[i].Effect, last)
+	}
+	for i := range s.Ends {
+		s.Ends[i].Effect = min(s.Ends[i].Effect, last)
+	}
+}
+
+// typedValues returns the members of a struct as arguments. There may be more members than
+// parameters.
+func typedValues(parameters []abiType, members []chains.TypedValue) []value {
+	values := make([]value, len(parameters))
+	for i := range parameters {
+		values[i] = typedValue(&parameters[i], &members[i])
+	}
+	return values
+}
+
+func typedValue(t *abiType, from *chains.TypedValue) value {
+	v := value{abiType: t}
+	switch t.kind {
+	case kindTuple:
+		v.list = typedValues(t.members, from.List)
+	case kindArray:
+		v.list = make([]value, len(from.List))
+		for i := range from.List {
+			v.list[i] = typedValue(&t.members[0], &from.List[i])
+		}
+	case kindBytes, kindString:
+		v.bytes = from.Bytes
+	case kindFixed:
+		v.word = append(append(make([]byte, 0, word), from.Bytes...), make([]byte, word-len(from.Bytes))...)
+	case kindAddress:
+		v.word = append(make([]byte, word-len(Address{}), word), from.Bytes...)
+	default:
+		v.word = from.Number.FillBytes(make([]byte, word))
+	}
+	return v
+}
+
+// The parts of an act that depend on what carries it.
+
+// signatory returns the account that signs what the arguments say: the one in an argument, or
+// the signer if typed data names none.
+func (c *Call) signatory(name string) chains.Party {
+	if v := find(c.args, name); v != nil {
+		return c.party(v.address())
+	}
+	return chains.SignerParty()
+}
+
+// inner returns the members of the argument that calldata has in the place of typed data.
+func (c *Call) inner(name string) []value {
+	if c.typed {
+		return c.args
+	}
+	return c.arg(name).list
+}
+
+// under returns the path of an effect of a member of typed data; that of a call is its own.
+func (c *Call) under(path string) string {
+	if c.typed {
+		return c.path + "/" + path
+	}
+	return c.path
+}
+
+// signature returns the authorization of the next effect, which an account signs. In calldata
+// the signature is among the arguments; over typed data it is the one that is requested.
+func (e *emitter) signature(c *Call, owner chains.Party) (chains.By, chains.Party) {
+	if !c.typed {
+		return chains.ByOther, owner
+	}
+	if !owner.IsSigner() {
+		e.signed.Owners = append(e.signed.Owners, Claim{owner, len(e.effects)})
+	}
+	return chains.BySigner, chains.Party{}
+}
+
+// ends says until when the last effect can happen. What takes a permission back may.
+func (e *emitter) ends(c *Call, until chains.Until) {
+	if last := len(e.effects) - 1; c.typed && last >= 0 && e.effects[last].Kind != chains.KindRevoke {
+		e.signed.Ends = append(e.signed.Ends, End{last, until})
+	}
+}
+
+// endsWhole says until when the message can be used.
+func (e *emitter) endsWhole(c *Call, until chains.Until) {
+	if c.typed {
+		e.signed.Ends = append(e.signed.Ends, End{-1, until})
+	}
+}
+
+// TimeOf returns the time of seconds since 1970. What RFC 3339 cannot write is never.
+func TimeOf(seconds *big.Int) chains.Until {
+	if !seconds.IsInt64() || seconds.Sign() < 0 || seconds.Int64() > lastTime {
+		return chains.Until{}
+	}
+	return chains.Until{Time: time.Unix(seconds.Int64(), 0)}
+}

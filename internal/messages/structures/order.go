@@ -1,0 +1,86 @@
+package structures
+
+import (
+	"math/big"
+	"slices"
+	"sync"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/names"
+	"github.com/countersign-dev/countersign/internal/messages/eip712"
+)
+
+// gives adds what an order lets others take from its owner, and returns the index of the effect.
+func (r *reading) gives(owner, to chains.Party, asset chains.Asset, most *big.Int, path string) int {
+	r.order = true
+	effect := chains.Effect{Kind: chains.KindTransfer, From: owner, To: to, Asset: asset, Amount: chains.AtMost(most), Path: path}
+	if owner.IsSigner() {
+		return r.add(effect)
+	}
+	return r.addFrom(effect)
+}
+
+// gets adds what a party gets at least if the order is filled: its owner receives it. What
+// another gets is by the signature if it is the price of what the owner gives, and otherwise
+// by whoever fills the order and pays it too.
+func (r *reading) gets(owner, to chains.Party, asset chains.Asset, least *big.Int, price bool, path string) {
+	effect := chains.Effect{Kind: chains.KindTransfer, From: chains.UnknownParty(), To: to, Asset: asset, Amount: chains.AtLeast(least), Path: path}
+	if to.Equal(owner) {
+		received(&effect)
+	} else if !price {
+		effect.By, effect.OtherSigner = chains.ByOther, chains.UnknownParty()
+	}
+	r.add(effect)
+}
+
+// received makes an effect one that the owner of an order receives.
+func received(effect *chains.Effect) {
+	effect.Kind, effect.By, effect.OtherSigner = chains.KindReceive, chains.ByOther, chains.UnknownParty()
+}
+
+// returns reports whether an effect is what the order gives back: before the signer is known,
+// what goes to an address may.
+func returns(effect *chains.Effect, signer chains.Party) bool {
+	paid := effect.Kind == chains.KindReceive ||
+		signer.IsNone() && effect.Kind == chains.KindTransfer && effect.By == chains.BySigner && effect.Amount.Bound == chains.BoundLeast
+	return paid && effect.Amount.Value.Sign() > 0
+}
+
+// worthless returns why what an order gives back is no price, empty if it may be one: it can be
+// nothing, or it is an asset that nobody has listed, for an NFT or for another such asset.
+func worthless(effects []chains.Effect, signer chains.Party) string {
+	back, worth, given := false, false, false
+	for i := range effects {
+		switch effect := &effects[i]; {
+		case returns(effect, signer):
+			back, worth = true, worth || listed(effect.Asset)
+		case effect.Amount.Bound == chains.BoundMost && effect.By == chains.BySigner:
+			given = given || !listed(effect.Asset)
+		}
+	}
+	switch {
+	case !back:
+		return "the owner of what the order gives may get nothing for it"
+	case given && !worth:
+		return "all that the order gives back are assets that are in no list, and may be worth nothing"
+	}
+	return ""
+}
+
+var wellKnown = sync.OnceValue(names.New)
+
+// listed reports whether an asset is native, a built-in token, the native asset's wrapped form,
+// or what conditional tokens are paid in. One token of a collection is not.
+func listed(asset chains.Asset) bool {
+	if asset.NFT != nil {
+		return false
+	}
+	_, _, ok := wellKnown().Token(asset)
+	return ok || asset.IsNative() || isWrapped(asset) || asset.Chain == "eip155:137" && asset.Token.Is(ctfCollateral[:])
+}
+
+// smaller returns the smaller of an item's amounts, between which it changes over time.
+func smaller(item *eip712.Value) *big.Int {
+	start, end := at(item, "startAmount").Int, at(item, "endAmount").Int
+	return slices.MinFunc([]*big.Int{start, end}, (*big.Int).Cmp)
+}

@@ -1,0 +1,92 @@
+package request
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/countersign-dev/countersign/internal/refuse"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// ErrMoved: another call like this one has another body by now. Nothing was written.
+var ErrMoved = errors.New("countersign: the same call was made by others at the same time")
+
+// Call identifies what a call without a stamp asks for. The ledger has the time of its
+// latest body, and how its user was authenticated, with which that body can be written
+// again: the same call again is then the same request.
+type Call struct {
+	key  store.Key
+	read []byte // what the ledger had; nil: nothing
+	uses []byte // what it is to have: of the body that is carried out
+}
+
+// NewCall returns the call that asks for something, which is given in a canonical form.
+func NewCall(asked []byte) *Call {
+	return &Call{key: store.Key{Kind: store.KindCall, ID: sha256.Sum256(append([]byte("countersign call v1"), asked...))}}
+}
+
+// ID returns a hash of what the call asks for.
+func (c *Call) ID() [sha256.Size]byte { return c.key.ID }
+
+// Latest returns the time of the latest body, in milliseconds, and how its user was
+// authenticated. The time is 0 if there is none.
+func (c *Call) Latest(ctx context.Context, s store.Store, organizationID string) (at int64, scheme string, err error) {
+	err = s.Change(ctx, organizationID, store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) {
+		entry, err := ledger.Read(c.key)
+		c.read = entry.Value
+		return nil, err
+	}))
+	if err != nil {
+		return 0, "", refuse.Store(err)
+	}
+	if len(c.read) < timeSize {
+		return 0, "", nil
+	}
+	return int64(binary.BigEndian.Uint64(c.read)), string(c.read[timeSize:]), nil //nolint:gosec // written from an int64
+}
+
+// timeSize is the length of the time, with which an entry begins.
+const timeSize = 8
+
+// Use sets what Latest returns of the body that is carried out.
+func (c *Call) Use(at int64, scheme string) {
+	c.uses = append(binary.BigEndian.AppendUint64(nil, uint64(at)), scheme...) //nolint:gosec // not negative
+}
+
+// Take returns the change that makes another change, which may be nil, and notes the time of
+// the body. It fails with ErrMoved if the ledger no longer has what Latest read.
+func (c *Call) Take(then store.Change, keepUntil time.Time) store.Change {
+	return store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) {
+		if then != nil {
+			if refusal, err = then.Apply(ledger); refusal != nil {
+				// What used up a limit may have been this very call, made elsewhere.
+				if err := c.unmoved(ledger.Read(c.key)); err != nil {
+					return nil, err
+				}
+			}
+			if refusal != nil || err != nil {
+				return refusal, err
+			}
+		}
+		entries, err := ledger.Lock(c.key)
+		if err == nil {
+			err = c.unmoved(entries[0], nil)
+		}
+		if err != nil || bytes.Equal(c.read, c.uses) {
+			return nil, err
+		}
+		return nil, ledger.Write(c.key, store.Entry{Value: c.uses, KeepUntil: keepUntil})
+	})
+}
+
+// unmoved returns ErrMoved unless an entry is what Latest read.
+func (c *Call) unmoved(entry store.Entry, err error) error {
+	if err == nil && !bytes.Equal(entry.Value, c.read) {
+		return ErrMoved
+	}
+	return err
+}

@@ -1,0 +1,141 @@
+package azurekms_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/keystoretest"
+	"github.com/countersign-dev/countersign/keystore/kms/azurekms"
+	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
+	"github.com/countersign-dev/countersign/keystore/remote"
+	"github.com/countersign-dev/countersign/keystore/remote/remotetest"
+)
+
+func newService(t *testing.T) (*loopback.Azure, *azurekms.Service, func(name string) string) {
+	t.Helper()
+	a := loopback.NewAzure(t)
+	uri := func(name string) string {
+		return "azurekms:" + a.Host() + "/keys/" + name + "/" + loopback.AzureVersion
+	}
+	return a, azurekms.New(azurekms.Options{Credential: a, Transport: a.Client(), AnyDomain: true}), uri
+}
+
+func TestService(t *testing.T) {
+	a, service, uri := newService(t)
+	remotetest.Run(t, remotetest.Harness{
+		Scheme: azurekms.Scheme, Service: service, Keys: a.Keys, URI: uri,
+		Curves: []remote.Scheme{remote.Secp256k1}, SignRight: "keys/sign", PublicKeyRight: "keys/get",
+	})
+}
+
+func TestURIs(t *testing.T) {
+	_, service, uri := newService(t)
+	for text, want := range map[string]string{
+		"azurekms:v.vault.azure.net/keys/hot":           "add the version",
+		"azurekms:https://v.vault.azure.net/keys/hot/1": "write azurekms:VAULT",
+		"azurekms:v.vault.azure.net/secrets/hot/1":      "write azurekms:VAULT",
+		"azurekms:user@v.vault.azure.net/keys/hot/1":    "write azurekms:VAULT",
+		"azurekms:v.vault.azure.net/keys/hot/../x":      "write azurekms:VAULT",
+		uri("hot") + "?client_secret=x":                 "unknown parameter",
+	} {
+		if err := service.Check(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestTokens: a token that has expired is replaced, and no credentials at all are ErrDenied.
+func TestTokens(t *testing.T) {
+	a, service, uri := newService(t)
+	a.Keys.Generate("hot", remote.Secp256k1)
+	key, err := service.Open(t.Context(), uri("hot"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a.Tokens() != 1 {
+		t.Errorf("%d tokens", a.Tokens())
+	}
+	a.ExpireToken()
+	_, err = key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32))
+	if err != nil && !errors.Is(err, keystore.ErrDenied) {
+		t.Errorf("with a token that the vault refuses: %v", err)
+	}
+}
+
+// TestOtherKey: a signature that another key or version has made is not taken.
+func TestOtherKey(t *testing.T) {
+	a, service, uri := newService(t)
+	a.Keys.Generate("hot", remote.Secp256k1)
+	key, err := service.Open(t.Context(), uri("hot"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kid := range []string{a.URL + "/keys/hot/1", a.URL + "/keys/cold/" + loopback.AzureVersion} {
+		a.SetKID(kid)
+		if _, err := key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32)); !errors.Is(err, keystore.ErrSignatureCheck) {
+			t.Errorf("%s: %v", kid, err)
+		}
+	}
+}
+
+// TestThrottled: the wait is the one that the answer says, and it is not waited for.
+func TestThrottled(t *testing.T) {
+	a, service, uri := newService(t)
+	a.Keys.Generate("hot", remote.Secp256k1)
+	a.Keys.SetFault(keystoretest.Throttled)
+	key, err := service.Open(t.Context(), uri("hot"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32))
+	if throttled, ok := errors.AsType[*keystore.ThrottledError](err); !ok || throttled.RetryAfter != 7*time.Second {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestNoEd25519: the error says that vaults do not have the curve, wherever one asks.
+func TestNoEd25519(t *testing.T) {
+	a, service, uri := newService(t)
+	a.Keys.Generate("sol", remote.Ed25519)
+	key, err := service.Open(t.Context(), uri("sol"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := key.PublicKey(t.Context()); !errors.Is(err, keystore.ErrUnsupported) || !strings.Contains(err.Error(), "only P-256K") {
+		t.Errorf("%v", err)
+	}
+	_, signErr := key.Sign(t.Context(), remote.Ed25519, []byte("m"))
+	_, makeErr := service.Generate(t.Context(), "azurekms:"+a.Host()+"/keys/new", "", remote.Ed25519)
+	for _, err := range []error{signErr, makeErr} {
+		if !errors.Is(err, keystore.ErrUnsupported) || !strings.Contains(err.Error(), "has no Ed25519") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+func TestGenerate(t *testing.T) {
+	a, service, uri := newService(t)
+	for name, scheme := range map[string]remote.Scheme{"eth": remote.Secp256k1, "proof": remote.P256} {
+		where := "azurekms:" + a.Host() + "/keys/" + name
+		if created, err := service.Generate(t.Context(), where, "name", scheme); err != nil || created != uri(name) {
+			t.Fatalf("%s, %v", created, err)
+		}
+		if made, ok := a.Keys.Scheme(name); !ok || made != scheme {
+			t.Errorf("made %s", made)
+		}
+		if _, err := service.Generate(t.Context(), where, "name", scheme); !errors.Is(err, keystore.ErrKeyExists) {
+			t.Errorf("again: %v", err)
+		}
+	}
+	if _, err := service.Generate(t.Context(), uri("new"), "", remote.Secp256k1); err == nil || !strings.Contains(err.Error(), "leave it out") {
+		t.Errorf("a version: %v", err)
+	}
+}

@@ -1,0 +1,304 @@
+// Package vaulttransit signs with keys in the transit engine of HashiCorp Vault or OpenBao.
+//
+//	vaulttransit:sol-hot?version=1
+//	vaulttransit:team/transit/sol-hot?version=3&namespace=payments
+//
+// The name is the path at which the engine is mounted, transit if left out, and the name of the
+// key. The parameters are version, which is required because transit signs with the latest one
+// otherwise, and namespace. The address, the token and TLS come from the variables of Vault's
+// own clients: VAULT_ADDR, VAULT_TOKEN or the file that 'vault login' writes, VAULT_NAMESPACE,
+// VAULT_CACERT and others. A Vault Agent or Proxy with auto-auth needs only VAULT_ADDR.
+//
+//	curve    type         request                                                  signature
+//	Ed25519  ed25519      input, key_version                                       64 bytes
+//	P-256    ecdsa-p256   input, key_version, prehashed, hash_algorithm sha2-256   DER
+//
+// Signatures are written vault:vVERSION:BASE64. Transit has no secp256k1
+// (hashicorp/vault#4594, openbao/openbao#2618). The facts are those of
+// builtin/logical/transit of hashicorp/vault and of its API documentation, looked at on
+// 26 November 2026.
+//
+// A token that can be renewed is renewed by the first call after two thirds of its lifetime.
+package vaulttransit
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/vault/api"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/remote"
+)
+
+// Scheme is the scheme of URIs.
+const Scheme = "vaulttransit"
+
+// Service is the transit engines of the Vault that the environment names. New returns one.
+type Service struct {
+	mu     sync.Mutex
+	client *api.Client
+	lease  tokenLease
+}
+
+var (
+	_ remote.Service   = (*Service)(nil)
+	_ remote.Generator = (*Service)(nil)
+)
+
+// New returns the service. It reads no environment yet.
+func New() *Service { return &Service{} }
+
+// place is where a key is.
+type place struct {
+	mount, name, namespace string
+	version                int
+}
+
+// Check implements remote.Service.
+func (s *Service) Check(uri string) error {
+	_, err := parse(uri)
+	return err
+}
+
+func parse(text string) (at place, err error) {
+	uri, err := remote.ParseURI(text, "version", "namespace")
+	if err != nil {
+		return at, err
+	}
+	at.mount, at.name, at.namespace = "transit", uri.Name, uri.Params["namespace"]
+	if slash := strings.LastIndex(uri.Name, "/"); slash >= 0 {
+		at.mount, at.name = uri.Name[:slash], uri.Name[slash+1:]
+	}
+	for _, part := range strings.Split(at.mount+"/"+at.name, "/") {
+		if part == "" || part == "." || part == ".." || strings.ContainsAny(part, "%\\:") {
+			return at, fmt.Errorf("%s: write vaulttransit:NAME or vaulttransit:MOUNT/NAME", text)
+		}
+	}
+	at.version, err = strconv.Atoi(uri.Params["version"])
+	if err != nil || at.version < 1 {
+		return at, fmt.Errorf("%s: add ?version=NUMBER, 1 for a new key: transit signs with the latest version otherwise, which a rotation changes", text)
+	}
+	return at, nil
+}
+
+// Open implements remote.Service.
+func (s *Service) Open(_ context.Context, uri string) (remote.Key, error) {
+	at, err := parse(uri)
+	if err != nil {
+		return nil, err
+	}
+	client, err := s.connect()
+	if err != nil {
+		return nil, err
+	}
+	if at.namespace != "" {
+		client = client.WithNamespace(at.namespace)
+	}
+	return &key{s, client, at}, nil
+}
+
+// connect returns the client that the environment describes.
+func (s *Service) connect() (*api.Client, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.client != nil {
+		return s.client, nil
+	}
+	config := api.DefaultConfig()
+	if config.Error != nil {
+		return nil, fmt.Errorf("%w: the environment of Vault: %w", keystore.ErrDenied, config.Error)
+	}
+	config.MinRetryWait, config.MaxRetryWait = 100*time.Millisecond, time.Second
+	if transport, ok := config.HttpClient.Transport.(*http.Transport); ok {
+		transport.MaxIdleConnsPerHost = remote.DefaultConcurrency
+	}
+	client, err := api.NewClient(config)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the environment of Vault: %w", keystore.ErrDenied, err)
+	}
+	if client.Token() == "" {
+		client.SetToken(savedToken())
+	}
+	s.client = client
+	return client, nil
+}
+
+// savedToken returns the token that 'vault login' wrote, "" if there is none: an agent may add
+// its own.
+func savedToken() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	token, err := os.ReadFile(filepath.Join(home, ".vault-token"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(token))
+}
+
+type key struct {
+	service *Service
+	client  *api.Client
+	at      place
+}
+
+// keyData is what transit says of a key.
+type keyData struct {
+	Type string `json:"type"`
+	Keys map[string]struct {
+		PublicKey string `json:"public_key"` // base64 of Ed25519, PEM of P-256
+	} `json:"keys"`
+	Derived bool `json:"derived"`
+}
+
+// PublicKey implements remote.Key.
+func (k *key) PublicKey(ctx context.Context) (remote.Public, error) {
+	k.service.renew(ctx)
+	path := k.at.mount + "/keys/" + k.at.name
+	secret, err := k.client.Logical().ReadWithContext(ctx, path)
+	if err != nil {
+		return remote.Public{}, explain("read on "+path, err)
+	}
+	if secret == nil {
+		return remote.Public{}, fmt.Errorf("%w: Vault has nothing at %s", keystore.ErrKeyNotFound, path)
+	}
+	var data keyData
+	if err := decode(secret, &data); err != nil {
+		return remote.Public{}, err
+	}
+	version, ok := data.Keys[strconv.Itoa(k.at.version)]
+	switch {
+	case data.Type != "ed25519" && data.Type != "ecdsa-p256":
+		return remote.Public{}, fmt.Errorf("%w: a key of type %s: %s", keystore.ErrUnsupported, data.Type, onlyEd25519)
+	case data.Derived:
+		return remote.Public{}, fmt.Errorf("%w: a derived key has no public key of its own", keystore.ErrUnsupported)
+	case !ok:
+		return remote.Public{}, fmt.Errorf("%w: it has no version %d", keystore.ErrKeyNotFound, k.at.version)
+	case data.Type == "ed25519":
+		point, err := base64.StdEncoding.DecodeString(version.PublicKey)
+		if err != nil {
+			return remote.Public{}, fmt.Errorf("%w: Vault: a public key that is not base64", keystore.ErrUnavailable)
+		}
+		return remote.ParsePoint(remote.Ed25519, point)
+	}
+	block, _ := pem.Decode([]byte(version.PublicKey))
+	if block == nil {
+		return remote.Public{}, fmt.Errorf("%w: Vault: a public key that is not PEM", keystore.ErrUnavailable)
+	}
+	return remote.ParseSPKI(block.Bytes)
+}
+
+// onlyEd25519 says what transit can be used for.
+const onlyEd25519 = "transit has no secp256k1, only Ed25519 for Solana, and ecdsa-p256 for the proof key: use AWS KMS, Google Cloud KMS, Azure Key Vault, an HSM or a file for the other chains"
+
+// decode reads the data of an answer.
+func decode(secret *api.Secret, into any) error {
+	text, err := json.Marshal(secret.Data)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: Vault: an answer that cannot be read: %w", keystore.ErrUnavailable, err)
+	}
+	return nil
+}
+
+// Sign implements remote.Key.
+func (k *key) Sign(ctx context.Context, scheme remote.Scheme, message []byte) ([]byte, error) {
+	if scheme == remote.Secp256k1 {
+		return nil, fmt.Errorf("%w: %s", keystore.ErrUnsupported, onlyEd25519)
+	}
+	k.service.renew(ctx)
+	input := map[string]any{"input": base64.StdEncoding.EncodeToString(message), "key_version": k.at.version}
+	if scheme == remote.P256 {
+		input["prehashed"], input["hash_algorithm"] = true, "sha2-256"
+	}
+	path := k.at.mount + "/sign/" + k.at.name
+	secret, err := k.client.Logical().WriteWithContext(ctx, path, input)
+	if err != nil {
+		return nil, explain("update on "+path, err)
+	}
+	var answer struct {
+		Signature string `json:"signature"`
+	}
+	if secret == nil {
+		return nil, fmt.Errorf("%w: Vault answered without a signature", keystore.ErrSignatureCheck)
+	}
+	if err := decode(secret, &answer); err != nil {
+		return nil, err
+	}
+	encoded, ok := strings.CutPrefix(answer.Signature, fmt.Sprintf("vault:v%d:", k.at.version))
+	if !ok {
+		return nil, fmt.Errorf("%w: Vault answered with a signature that is not of version %d", keystore.ErrSignatureCheck, k.at.version)
+	}
+	signature, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return nil, fmt.Errorf("%w: Vault answered with a signature that is not base64", keystore.ErrSignatureCheck)
+	}
+	return signature, nil
+}
+
+// Generate implements remote.Generator: the key cannot be exported, which is transit's default,
+// and which it cannot turn back.
+func (s *Service) Generate(ctx context.Context, uri, _ string, scheme remote.Scheme) (string, error) {
+	at, err := parse(uri)
+	if err != nil {
+		return "", err
+	}
+	types := map[remote.Scheme]string{remote.Ed25519: "ed25519", remote.P256: "ecdsa-p256"}
+	switch {
+	case types[scheme] == "":
+		return "", fmt.Errorf("%w: %s", keystore.ErrUnsupported, onlyEd25519)
+	case at.version != 1:
+		return "", fmt.Errorf("%s: a new key has version=1", uri)
+	}
+	opened, err := s.Open(ctx, uri)
+	if err != nil {
+		return "", err
+	}
+	client, path := opened.(*key).client, at.mount+"/keys/"+at.name
+	// Creating a key that exists does nothing: the caller would get a key that others know.
+	if existing, err := client.Logical().ReadWithContext(ctx, path); err != nil {
+		return "", explain("read on "+path, err)
+	} else if existing != nil {
+		return "", fmt.Errorf("%w: Vault has a key at %s: 'countersign keys add' adds it", keystore.ErrKeyExists, path)
+	}
+	input := map[string]any{"type": types[scheme], "exportable": false, "allow_plaintext_backup": false}
+	if _, err := client.Logical().WriteWithContext(ctx, path, input); err != nil {
+		return "", explain("create and update on "+path, err)
+	}
+	return uri, nil
+}
+
+// explain classifies an error and names the capability that the call needs.
+func explain(right string, err error) error {
+	answer, ok := errors.AsType[*api.ResponseError](err)
+	if !ok {
+		return fmt.Errorf("%w: Vault: %w", keystore.ErrUnavailable, err)
+	}
+	said := strings.Join(answer.Errors, ", ")
+	switch {
+	case answer.StatusCode == http.StatusForbidden || answer.StatusCode == http.StatusUnauthorized:
+		return fmt.Errorf("%w: the capability %s is missing in the policies of the token, or the token has expired: %w", keystore.ErrDenied, right, err)
+	case answer.StatusCode == http.StatusTooManyRequests:
+		return &keystore.ThrottledError{RetryAfter: time.Second, Err: err}
+	case answer.StatusCode == http.StatusNotFound, answer.StatusCode == http.StatusBadRequest && (strings.Contains(said, "not found") || strings.Contains(said, "version")):
+		return fmt.Errorf("%w: %w", keystore.ErrKeyNotFound, err)
+	case answer.StatusCode == http.StatusBadRequest:
+		return fmt.Errorf("%w: %w", keystore.ErrUnsupported, err)
+	}
+	return fmt.Errorf("%w: Vault: %w", keystore.ErrUnavailable, err)
+}

@@ -1,0 +1,157 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Outcome is how a call to a service ended.
+type Outcome string
+
+// The outcomes.
+const (
+	OK          Outcome = "ok"
+	Throttled   Outcome = "throttled"
+	Denied      Outcome = "denied"
+	Missing     Outcome = "missing"     // the service has no such key
+	Unavailable Outcome = "unavailable" // no answer, or the report of a failure
+	Wrong       Outcome = "wrong"       // an answer that is not the one asked for
+	Refused     Outcome = "refused"     // the service does not sign such a thing
+	Abandoned   Outcome = "abandoned"   // the caller gave up; the service may have signed
+)
+
+// Outcomes returns all outcomes.
+func Outcomes() []Outcome {
+	return []Outcome{OK, Throttled, Denied, Missing, Unavailable, Wrong, Refused, Abandoned}
+}
+
+// Observation is a call to a service that has ended.
+type Observation struct {
+	Service   string // the scheme of its URIs
+	Operation string // "sign" or "check"
+	Outcome   Outcome
+	Duration  time.Duration // without the wait for a place
+}
+
+func outcomeOf(err error) Outcome {
+	_, throttled := errors.AsType[*keystore.ThrottledError](err)
+	switch {
+	case err == nil:
+		return OK
+	case throttled:
+		return Throttled
+	case errors.Is(err, keystore.ErrDenied):
+		return Denied
+	case errors.Is(err, keystore.ErrKeyNotFound):
+		return Missing
+	case errors.Is(err, keystore.ErrSignatureCheck):
+		return Wrong
+	case errors.Is(err, keystore.ErrUnsupported):
+		return Refused
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, keystore.ErrClosed):
+		return Abandoned
+	}
+	return Unavailable
+}
+
+// call makes a call to the key's service, when there is a place for it. It ends with ctx, after
+// the time-out, or when the store was closed.
+func (k *key) call(ctx context.Context, operation string, do func(context.Context, Key) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	end, err := k.store.begin()
+	if err != nil {
+		return err
+	}
+	defer end()
+	bounded, cancel := context.WithTimeout(ctx, k.store.options.Timeout)
+	defer cancel()
+	defer context.AfterFunc(k.store.base, cancel)()
+	leave, err := k.enter(bounded)
+	if err != nil {
+		return k.explain(ctx, bounded, err)
+	}
+	defer leave()
+	start := time.Now()
+	remote, err := k.remote(bounded)
+	if err == nil {
+		err = do(bounded, remote)
+	}
+	err = k.explain(ctx, bounded, err)
+	k.store.options.Observe(Observation{k.scheme, operation, outcomeOf(err), time.Since(start)})
+	return err
+}
+
+// enter waits for a place among the calls of the service.
+func (k *key) enter(ctx context.Context) (leave func(), err error) {
+	k.store.mu.RLock()
+	slots := k.store.slots[k.scheme]
+	k.store.mu.RUnlock()
+	select {
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// remote opens the key at its service, once.
+func (k *key) remote(ctx context.Context) (Key, error) {
+	select {
+	case k.turn <- struct{}{}:
+		defer func() { <-k.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if k.opened == nil {
+		opened, err := k.service.Open(ctx, k.pin.URI)
+		if err != nil {
+			return nil, err
+		}
+		k.opened = opened
+	}
+	return k.opened, nil
+}
+
+// classes are the errors that a service may return as they are.
+var classes = []error{
+	keystore.ErrUnavailable, keystore.ErrKeyNotFound, keystore.ErrSignatureCheck, keystore.ErrUnsupported,
+}
+
+// explain names the key in an error of a service, and puts those that are of no class, such as a
+// broken connection, into ErrUnavailable. If the caller gave up, its own error is returned.
+func (k *key) explain(caller, bounded context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case caller.Err() != nil:
+		return caller.Err()
+	case k.store.base.Err() != nil:
+		return keystore.ErrClosed
+	case errors.Is(err, context.DeadlineExceeded) && isCallers(caller, bounded):
+		return context.DeadlineExceeded // a client may notice before the context does
+	case bounded.Err() != nil, errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: %v: no answer within %v: %w", keystore.ErrUnavailable, k, k.store.options.Timeout, errNoAnswer)
+	}
+	for _, class := range classes {
+		if errors.Is(err, class) {
+			return fmt.Errorf("%v: %w", k, err)
+		}
+	}
+	return fmt.Errorf("%w: %v: %w", keystore.ErrUnavailable, k, err)
+}
+
+// isCallers reports whether the deadline of a call is the caller's, and not that of Timeout.
+func isCallers(caller, bounded context.Context) bool {
+	callers, ok := caller.Deadline()
+	earliest, _ := bounded.Deadline()
+	return ok && callers.Equal(earliest)
+}
+
+// errNoAnswer stands for the error of a context that was ours and not the caller's.
+var errNoAnswer = errors.New("the service is too slow or cannot be reached")

@@ -1,0 +1,199 @@
+package remote
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// key is a pinned key.
+type key struct {
+	store   *Store
+	service Service
+	scheme  string // of the URI
+	pin     Pin
+	id      string
+
+	turn   chan struct{} // full while the key is being checked; guards opened
+	opened Key
+
+	known atomic.Pointer[knowledge]
+}
+
+// knowledge is what the last check, and the signatures since, have shown.
+type knowledge struct {
+	checkedAt time.Time // the last time that the service had the pinned key
+	usedAt    time.Time // the last success of any kind
+	moved     error     // the service has another key
+}
+
+func newKey(store *Store, pin Pin) (*key, error) {
+	if err := pin.check(); err != nil {
+		return nil, err
+	}
+	service, scheme, err := store.services.Of(pin.URI)
+	if err == nil {
+		err = service.Check(pin.URI)
+	}
+	if err != nil {
+		return nil, err
+	}
+	pin.ID = cmp.Or(pin.ID, IDOf(pin.PublicKey))
+	k := &key{store: store, service: service, scheme: scheme, pin: pin, id: pin.ID, turn: make(chan struct{}, 1)}
+	k.known.Store(&knowledge{})
+	return k, nil
+}
+
+// String names the key in errors.
+func (k *key) String() string {
+	if k.pin.Name == "" {
+		return fmt.Sprintf("key %s (%s)", k.id, k.pin.URI)
+	}
+	return fmt.Sprintf("key %s (%q, %s)", k.id, k.pin.Name, k.pin.URI)
+}
+
+// ID implements keystore.Key.
+func (k *key) ID() string { return k.id }
+
+// PublicKey implements keystore.Key.
+func (k *key) PublicKey() keystore.PublicKey { return k.pin.PublicKey }
+
+// VerifiesSignatures implements keystore.SelfVerifying.
+func (k *key) VerifiesSignatures() bool { return true }
+
+// Info implements keystore.Described.
+func (k *key) Info() keystore.KeyInfo {
+	return keystore.KeyInfo{ID: k.id, Name: k.pin.Name, PublicKey: k.pin.PublicKey}
+}
+
+type secp256k1Key struct{ *key }
+
+type ed25519Key struct{ *key }
+
+var (
+	_ keystore.ECDSASigner   = secp256k1Key{}
+	_ keystore.Ed25519Signer = ed25519Key{}
+	_ keystore.SelfVerifying = secp256k1Key{}
+	_ keystore.Described     = ed25519Key{}
+)
+
+// asKey returns the key with the capabilities of its curve.
+func (k *key) asKey() keystore.Key {
+	if k.pin.PublicKey.Curve() == keystore.CurveEd25519 {
+		return ed25519Key{k}
+	}
+	return secp256k1Key{k}
+}
+
+// SignECDSA implements keystore.ECDSASigner.
+func (k secp256k1Key) SignECDSA(ctx context.Context, digest [32]byte) (signature [65]byte, err error) {
+	err = k.sign(ctx, Secp256k1, digest[:], func(raw []byte) error {
+		signature, err = keystore.FinishECDSA(k.pin.PublicKey, digest, raw)
+		return err
+	})
+	return signature, err
+}
+
+// SignEd25519 implements keystore.Ed25519Signer.
+func (k ed25519Key) SignEd25519(ctx context.Context, message []byte) (signature [64]byte, err error) {
+	message = bytes.Clone(message) // a client may keep it for a retry
+	err = k.sign(ctx, Ed25519, message, func(raw []byte) error {
+		point := k.pin.PublicKey.Ed25519()
+		if len(raw) != len(signature) || !ed25519.Verify(point[:], message, raw) {
+			return fmt.Errorf("%w: ed25519: it does not verify under the public key", keystore.ErrSignatureCheck)
+		}
+		signature = [64]byte(raw)
+		return nil
+	})
+	return signature, err
+}
+
+// sign has the service sign, and finish verify what it returns. A signature that does not
+// verify has the key checked before it is used again.
+func (k *key) sign(ctx context.Context, scheme Scheme, message []byte, finish func(raw []byte) error) error {
+	err := k.call(ctx, "sign", func(ctx context.Context, remote Key) error {
+		raw, err := remote.Sign(ctx, scheme, message)
+		if err != nil {
+			return err
+		}
+		return finish(raw)
+	})
+	switch {
+	case err == nil:
+		k.learn(func(now *knowledge) { now.usedAt = k.store.options.Now() })
+	case errors.Is(err, keystore.ErrSignatureCheck):
+		k.learn(func(now *knowledge) { now.checkedAt, now.usedAt = time.Time{}, time.Time{} })
+	case errors.Is(err, keystore.ErrUnavailable), errors.Is(err, keystore.ErrKeyNotFound):
+		k.learn(func(now *knowledge) { now.usedAt = time.Time{} })
+	}
+	return err
+}
+
+// learn changes what is known of the key.
+func (k *key) learn(change func(*knowledge)) {
+	for {
+		old := k.known.Load()
+		next := *old
+		change(&next)
+		if k.known.CompareAndSwap(old, &next) {
+			return
+		}
+	}
+}
+
+// moved returns why the key is refused, nil if it is not.
+func (k *key) moved() error { return k.known.Load().moved }
+
+func (k *key) recentlyUsable() bool {
+	known := k.known.Load()
+	return known.moved == nil && k.store.options.Now().Sub(known.usedAt) < readyFor
+}
+
+// vouched returns nil if the service is known to have the pinned key. It asks if that is not
+// known, or not lately. A service that does not answer is trusted on its earlier answer:
+// every signature is verified.
+func (k *key) vouched(ctx context.Context) error {
+	known := k.known.Load()
+	if known.moved == nil && k.store.options.Now().Sub(known.checkedAt) < RecheckInterval {
+		return nil
+	}
+	err := k.check(ctx)
+	if err != nil && ctx.Err() == nil && known.moved == nil && !known.checkedAt.IsZero() && errors.Is(err, keystore.ErrUnavailable) {
+		return nil
+	}
+	return err
+}
+
+// check asks the service for the public key and compares it with the pin.
+func (k *key) check(ctx context.Context) error {
+	var has Public
+	err := k.call(ctx, "check", func(ctx context.Context, remote Key) (err error) {
+		has, err = remote.PublicKey(ctx)
+		return err
+	})
+	if err != nil {
+		if !errors.Is(err, context.Canceled) {
+			k.learn(func(now *knowledge) { now.usedAt = time.Time{} })
+		}
+		return err
+	}
+	now := k.store.options.Now()
+	if has.Signing == k.pin.PublicKey {
+		k.learn(func(known *knowledge) { *known = knowledge{checkedAt: now, usedAt: now} })
+		return nil
+	}
+	moved := fmt.Errorf("%w: %v: the service has another key, %v, and not the pinned %v: its alias or version was changed, or the pin is wrong",
+		keystore.ErrSignatureCheck, k, has, k.pin.PublicKey)
+	if k.moved() == nil {
+		k.store.options.Logger.Error("key refused", "key", k.id, "cause", moved)
+	}
+	k.learn(func(known *knowledge) { *known = knowledge{moved: moved} })
+	return moved
+}

@@ -1,0 +1,92 @@
+package remote
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Pin is a key of the store: where it is, and which one it is.
+type Pin struct {
+	URI            string
+	PublicKey      keystore.PublicKey
+	OrganizationID string
+	Name           string // free text, may be empty
+	ID             string // IDOf(PublicKey) if empty
+	Disabled       bool   // not found, but kept
+}
+
+// IDOf returns the id of a key that has none: a UUID of version 8 (RFC 9562), the first bytes
+// of the SHA-256 of the domain "countersign remote key", a zero byte, and the public key as
+// keystore.PublicKey.Bytes returns it.
+func IDOf(public keystore.PublicKey) string {
+	digest := sha256.Sum256(append([]byte("countersign remote key\x00"), public.Bytes()...))
+	id := uuid.UUID(digest[:16])
+	id[6] = id[6]&0x0f | 0x80
+	id[8] = id[8]&0x3f | 0x80
+	return id.String()
+}
+
+// check refuses a pin that cannot be used, whatever the services say.
+func (p *Pin) check() error {
+	if p.URI == "" || p.PublicKey.IsZero() || p.OrganizationID == "" {
+		return fmt.Errorf("a pinned key needs a URI, a public key and an organization")
+	}
+	return keystore.CheckName("name", p.Name)
+}
+
+// table has the keys of a store. It does not change, but what is known of its keys does.
+type table struct {
+	keys []*key // in the order of the pins
+	at   map[string]map[keystore.Locator]*key
+}
+
+// newTable checks the pins. Keys of the table before are kept if their pin is the same.
+func newTable(store *Store, pins []Pin, before *table) (*table, error) {
+	next := &table{at: map[string]map[keystore.Locator]*key{}}
+	for i, pin := range pins {
+		made, err := newKey(store, pin)
+		if err == nil {
+			made = before.known(made)
+			err = next.insert(made)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("key %d (%s): %w", i+1, pin.Name, err)
+		}
+	}
+	return next, nil
+}
+
+// known returns the key that the table has for the same pin, or else this one.
+func (t *table) known(k *key) *key {
+	if t == nil {
+		return k
+	}
+	if old := t.at[k.pin.OrganizationID][keystore.ByID(k.id)]; old != nil && old.pin == k.pin {
+		return old
+	}
+	return k
+}
+
+func (t *table) insert(k *key) error {
+	of := t.at[k.pin.OrganizationID]
+	if of == nil {
+		of = map[keystore.Locator]*key{}
+		t.at[k.pin.OrganizationID] = of
+	}
+	locators := append(keystore.Locators(k.pin.PublicKey), keystore.ByID(k.id))
+	if at, err := keystore.TaprootLocator(k.pin.PublicKey); err == nil {
+		locators = append(locators, at)
+	}
+	for _, at := range locators {
+		if other := of[at]; other != nil {
+			return fmt.Errorf("%w: %s in the same organization", keystore.ErrKeyExists, other)
+		}
+		of[at] = k
+	}
+	t.keys = append(t.keys, k)
+	return nil
+}

@@ -1,0 +1,11 @@
+package rpcapi
+
+// Encode returns the unsigned encoding of a transaction object.
+func Encode(text []byte) ([]byte, error) {
+	object, err := readObject(text)
+	if err != nil {
+		return nil, err
+	}
+	tx, err := object.transaction()
+	return tx.unsigned, err
+}

@@ -1,0 +1,318 @@
+package rpcapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Version is the version of clef's external API that account_version answers.
+const Version = "6.1.0"
+
+// call is one call by a user.
+type call struct {
+	ctx            context.Context
+	api            *Handler
+	caller         *countersign.Caller
+	organizationID string
+	params         []strictjson.Value
+	text           []byte // of params
+}
+
+// methods are what is served. Those that are not, but that clients ask for, are in cures.
+var methods = map[string]func(*call) (any, error){
+	"eth_signTransaction":     (*call).signTransaction,
+	"account_signTransaction": (*call).signTransactionBoth,
+	"eth_signTypedData":       (*call).signTypedData,
+	"eth_signTypedData_v4":    (*call).signTypedData,
+	"personal_sign":           func(c *call) (any, error) { return c.signText(1, 0) },
+	"eth_sign":                func(c *call) (any, error) { return c.signText(0, 1) },
+	"account_signData":        (*call).signData,
+	"eth_accounts":            (*call).accounts,
+	"account_list":            (*call).accounts,
+	"eth_chainId":             (*call).chainID,
+	"account_version":         func(*call) (any, error) { return Version, nil },
+	"health_status":           func(*call) (any, error) { return "ok", nil },
+}
+
+// cures are answers to methods that clients call and that are not served.
+var cures = map[string]string{
+	"eth_sendTransaction":         "nothing is broadcast here: sign with eth_signTransaction, and send the result to a node with eth_sendRawTransaction",
+	"eth_sendRawTransaction":      "nothing is broadcast here: send it to a node",
+	"eth_signTypedData_v3":        "use eth_signTypedData_v4",
+	"eth_signTypedData_v1":        "use eth_signTypedData_v4",
+	"account_new":                 "keys are made with 'countersign keys generate'",
+	"account_ecRecover":           "signatures are verified by a node or a library",
+	"opsigner_signBlockPayload":   "it signs a block's hash, and a hash is never signed here",
+	"opsigner_signBlockPayloadV2": "it signs a block's hash, and a hash is never signed here",
+	"account_signGnosisSafeTx":    "send the Safe transaction as typed data, with account_signData and data/typed",
+	"eth_getTransactionCount":     "a signer knows no chain: ask a node",
+	"eth_estimateGas":             "a signer knows no chain: ask a node",
+	"eth_gasPrice":                "a signer knows no chain: ask a node",
+}
+
+// carryOut carries out a request.
+func (h *Handler) carryOut(ctx context.Context, who identity, r *request) answer {
+	result, err := h.result(ctx, who, r)
+	if err != nil {
+		return answer{id: r.id, fault: faultOf(err)}
+	}
+	return answer{id: r.id, result: result}
+}
+
+func (h *Handler) result(ctx context.Context, who identity, r *request) (any, error) {
+	method, served := methods[r.method]
+	if !served {
+		if cure, known := cures[r.method]; known {
+			return nil, &fault{codeMethod, r.method + " is not served: " + cure, nil}
+		}
+		return nil, &fault{codeMethod, fmt.Sprintf("method %q is not served", r.method), nil}
+	}
+	user, err := h.options.Directory.User(ctx, who.organizationID, who.userID)
+	if err != nil {
+		return nil, &fault{codeRefused, "the user of this caller is not in the directory", &data{Reason: activity.ReasonNotAuthorized}}
+	}
+	c := &call{ctx: ctx, api: h, caller: h.engine.As(*user, who.scheme), organizationID: who.organizationID, text: r.params}
+	if r.params != nil {
+		err := strictjson.ReadValue(r.params, "params", func(r *strictjson.Reader) error {
+			return r.Array(func(r *strictjson.Reader) error {
+				var value strictjson.Value
+				err := r.Into(&value)
+				c.params = append(c.params, value)
+				return err
+			})
+		})
+		if err != nil {
+			return nil, paramFault(err)
+		}
+	}
+	return method(c)
+}
+
+// take refuses a call that does not have as many parameters.
+func (c *call) take(names ...string) error {
+	if len(c.params) != len(names) {
+		return &fault{codeParams, fmt.Sprintf("params: %d, expected %d: %q", len(c.params), len(names), names), nil}
+	}
+	return nil
+}
+
+// text returns a parameter that is a string.
+func (c *call) str(i int, name string) (text string, err error) {
+	if c.params[i].Kind != '"' {
+		return "", invalid(name, "params[%d]: expected a string", i)
+	}
+	err = json.Unmarshal(c.params[i].Of(c.text), &text)
+	return text, err
+}
+
+// address returns a parameter that is an address, with its checksum.
+func (c *call) address(i int, name string) (string, error) {
+	text, err := c.str(i, name)
+	if err != nil {
+		return "", err
+	}
+	var check checker
+	address := check.address(name, text)
+	return address.Hex(), check.err
+}
+
+// signed signs a transaction and returns its bytes.
+func (c *call) signed() ([]byte, error) {
+	if err := c.take("transaction"); err != nil {
+		return nil, err
+	}
+	if c.params[0].Kind != '{' {
+		return nil, invalid("transaction", "params[0]: expected an object")
+	}
+	object, err := readObject(c.params[0].Of(c.text))
+	if err != nil {
+		return nil, err
+	}
+	tx, err := object.transaction()
+	if err != nil {
+		return nil, err
+	}
+	result, err := c.caller.SignTransaction(c.ctx, c.organizationID, activity.SignTransactionIntent{
+		SignWith: tx.from.Hex(), Type: activity.TransactionTypeEthereum, UnsignedTransaction: hex.EncodeToString(tx.unsigned),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return hex.DecodeString(result.SignedTransaction)
+}
+
+func (c *call) signTransaction() (any, error) {
+	raw, err := c.signed()
+	return hexText(raw), err
+}
+
+func (c *call) signTransactionBoth() (any, error) {
+	raw, err := c.signed()
+	if err != nil {
+		return nil, err
+	}
+	tx := new(types.Transaction)
+	if err := tx.UnmarshalBinary(raw); err != nil {
+		return nil, err
+	}
+	return struct {
+		Raw string             `json:"raw"`
+		Tx  *types.Transaction `json:"tx"`
+	}{hexText(raw), tx}, nil
+}
+
+func (c *call) signTypedData() (any, error) {
+	if err := c.take("address", "data"); err != nil {
+		return nil, err
+	}
+	return c.signTyped(0, 1)
+}
+
+// signTyped signs typed data, which is an object, a string with its JSON text, or that in hex.
+func (c *call) signTyped(address, at int) (any, error) {
+	from, err := c.address(address, "address")
+	if err != nil {
+		return nil, err
+	}
+	text := c.params[at].Of(c.text)
+	if c.params[at].Kind == '"' {
+		quoted, err := c.str(at, "data")
+		if err != nil {
+			return nil, err
+		}
+		text = []byte(quoted)
+		if raw, err := hexBytes(quoted); err == nil {
+			text = raw
+		}
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, text); err != nil {
+		return nil, invalid("data", "expected the JSON of typed data, {types, primaryType, domain, message}: %v", err)
+	}
+	return c.sign(from, compact.String(), activity.EncodingEIP712, activity.HashNone)
+}
+
+func (c *call) signText(address, at int) (any, error) {
+	if err := c.take([]string{"address", "data"}[address], []string{"data", "address"}[address]); err != nil {
+		return nil, err
+	}
+	return c.signPersonal(address, at)
+}
+
+// signPersonal signs the bytes of a text, with the prefix of EIP-191.
+func (c *call) signPersonal(address, at int) (any, error) {
+	from, err := c.address(address, "address")
+	if err != nil {
+		return nil, err
+	}
+	text, err := c.str(at, "data")
+	if err != nil {
+		return nil, err
+	}
+	raw, err := hexBytes(text)
+	if err != nil {
+		return nil, invalid("data", "expected the bytes of the text, in hex with 0x")
+	}
+	preimage := append([]byte("\x19Ethereum Signed Message:\n"+strconv.Itoa(len(raw))), raw...)
+	return c.sign(from, hex.EncodeToString(preimage), activity.EncodingHex, activity.HashKeccak256)
+}
+
+// signData is clef's method for messages: the media type says what they are.
+func (c *call) signData() (any, error) {
+	if err := c.take("contentType", "address", "data"); err != nil {
+		return nil, err
+	}
+	kind, err := c.str(0, "contentType")
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case "text/plain":
+		return c.signPersonal(1, 2)
+	case "data/typed":
+		return c.signTyped(1, 2)
+	case "data/validator":
+		return c.signValidator()
+	}
+	return nil, invalid("contentType", "%.40q: expected text/plain, data/typed or data/validator", kind)
+}
+
+// signValidator signs {address, message} for a validator: EIP-191, version 0.
+func (c *call) signValidator() (any, error) {
+	from, err := c.address(1, "address")
+	if err != nil {
+		return nil, err
+	}
+	var validator, message string
+	if c.params[2].Kind != '{' {
+		return nil, invalid("data", "expected {address, message}")
+	}
+	err = strictjson.Read(c.params[2].Of(c.text), "data", strictjson.Required("address", &validator), strictjson.Required("message", &message))
+	if err != nil {
+		return nil, paramFault(err)
+	}
+	var check checker
+	preimage := append([]byte{0x19, 0x00}, check.address("data.address", validator).Bytes()...)
+	preimage = append(preimage, check.bytes("data.message", message)...)
+	if check.err != nil {
+		return nil, check.err
+	}
+	return c.sign(from, hex.EncodeToString(preimage), activity.EncodingHex, activity.HashKeccak256)
+}
+
+// sign signs a message and returns r, s and v: 65 bytes, v is 27 or 28.
+func (c *call) sign(from, payload string, encoding activity.Encoding, hash activity.HashFunction) (any, error) {
+	result, err := c.caller.SignMessage(c.ctx, c.organizationID, activity.SignMessageIntent{SignWith: from, Payload: payload, Encoding: encoding, HashFunction: hash})
+	if err != nil {
+		return nil, err
+	}
+	signature, err := hex.DecodeString(result.R + result.S + result.V)
+	if err != nil || len(signature) != 65 {
+		return nil, errors.New("a signature of another form")
+	}
+	signature[64] += 27
+	return hexText(signature), nil
+}
+
+// accounts lists the addresses that the organization's keys have.
+func (c *call) accounts() (any, error) {
+	addresses := []string{}
+	for info, err := range c.api.options.Keystore.Keys(c.ctx, c.organizationID) {
+		if err != nil {
+			return nil, &fault{codeRefused, "the keys cannot be listed at the moment", &data{Reason: activity.ReasonUnavailable}}
+		}
+		if info.PublicKey.Curve() == keystore.CurveSecp256k1 {
+			addresses = append(addresses, common.Address(info.PublicKey.KeccakAddress()).Hex())
+		}
+	}
+	return addresses, nil
+}
+
+func (c *call) chainID() (any, error) {
+	if c.api.options.ChainID == 0 {
+		return nil, &fault{codeMethod, "eth_chainId is not served: no chain is configured", nil}
+	}
+	return "0x" + strconv.FormatUint(c.api.options.ChainID, 16), nil
+}
+
+func hexText(raw []byte) string { return "0x" + hex.EncodeToString(raw) }
+
+// hexBytes reads hex with 0x.
+func hexBytes(text string) ([]byte, error) {
+	var check checker
+	raw := check.bytes("data", text)
+	return raw, check.err
+}

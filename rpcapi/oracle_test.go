@@ -1,0 +1,116 @@
+package rpcapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/signer/core/apitypes"
+
+	"github.com/countersign-dev/countersign/rpcapi"
+)
+
+// compare checks that what is encoded of an object is the transaction that go-ethereum reads
+// in it. It reports whether it was encoded. We are stricter: go-ethereum takes objects
+// without nonce, gas, chain or fees, prefers input to data and maxFeePerGas to gasPrice,
+// takes a wrong checksum, unknown and repeated members, names in another case, and the
+// creation of a contract without code.
+func compare(t *testing.T, text []byte) bool {
+	t.Helper()
+	unsigned, err := rpcapi.Encode(text)
+	if err != nil {
+		return false
+	}
+	var args apitypes.SendTxArgs
+	if err := json.Unmarshal(text, &args); err != nil {
+		t.Fatalf("go-ethereum refuses %s: %v", text, err)
+	}
+	if bytes.Contains(text, []byte("authorizationList")) || len(args.Blobs) > 0 {
+		return true // not in SendTxArgs; TestSetCode and TestSidecar have these
+	}
+	tx, err := args.ToTransaction()
+	if err != nil {
+		t.Fatalf("go-ethereum refuses %s: %v", text, err)
+	}
+	if want := types.LatestSignerForChainID((*big.Int)(args.ChainID)).Hash(tx); crypto.Keccak256Hash(unsigned) != want {
+		t.Fatalf("%s\nis encoded as %x", text, unsigned)
+	}
+	return true
+}
+
+// FuzzObject compares the reading of transaction objects with go-ethereum's.
+func FuzzObject(f *testing.F) {
+	f.Add([]byte(ordinary))
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		f.Add([]byte(drawObject(random)))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) { compare(t, text) })
+}
+
+// TestObjectsAgainstGoEthereum draws objects of all types.
+func TestObjectsAgainstGoEthereum(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	encoded := 0
+	for range 5000 {
+		if compare(t, []byte(drawObject(random))) {
+			encoded++
+		}
+	}
+	if encoded < 1000 {
+		t.Errorf("only %d of the objects were encoded", encoded)
+	}
+}
+
+// drawObject draws an object, most often a whole one.
+func drawObject(random *rand.Rand) string {
+	quantity := func(bits uint) string {
+		digits := make([]byte, 32)
+		for i := range digits {
+			digits[i] = byte(random.Uint32())
+		}
+		value := new(big.Int).SetBytes(digits)
+		return fmt.Sprintf("0x%x", value.Rsh(value, 256-uint(random.IntN(int(bits)+1))))
+	}
+	address := func() string {
+		return common.BigToAddress(new(big.Int).SetUint64(random.Uint64())).Hex()
+	}
+	tip := random.Uint32()
+	members := map[string]string{
+		"from": address(), "to": address(), "gas": quantity(64), "value": quantity(256), "nonce": quantity(64), "chainId": fmt.Sprintf("0x%x", 1+random.Uint32()),
+		[]string{"data", "input"}[random.IntN(2)]: "0x" + strings.Repeat("a1", random.IntN(80)),
+	}
+	kind := random.IntN(4)
+	if kind < 2 {
+		members["gasPrice"] = quantity(128)
+	} else {
+		members["maxPriorityFeePerGas"], members["maxFeePerGas"] = fmt.Sprintf("0x%x", tip), fmt.Sprintf("0x%x", uint64(tip)+uint64(random.Uint32()))
+	}
+	switch random.IntN(12) {
+	case 0:
+		for name := range members {
+			delete(members, name)
+			break
+		}
+	case 1:
+		members["gasPrice"] = members["maxFeePerGas"]
+	}
+	var text []string
+	for name, value := range members {
+		text = append(text, fmt.Sprintf("%q:%q", name, value))
+	}
+	if kind > 0 && random.IntN(2) == 0 || kind == 1 {
+		text = append(text, fmt.Sprintf(`"accessList":[{"address":%q,"storageKeys":["0x%064x"]}]`, address(), random.Uint64()))
+	}
+	if kind == 3 {
+		text = append(text, fmt.Sprintf(`"maxFeePerBlobGas":%q,"blobVersionedHashes":["0x01%062x"]`, quantity(128), random.Uint64()))
+	}
+	return "{" + strings.Join(text, ",") + "}"
+}

@@ -1,0 +1,227 @@
+package rpcapi
+
+import (
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// MinToken is the length of the shortest token, in bytes.
+const MinToken = 32
+
+// User is a user of an organization, and how the server knows that a call is by that user.
+type User struct {
+	OrganizationID string
+	UserID         string
+	Certificates   []Certificate // of TLS clients; any of them
+	Token          string        // at least MinToken bytes; empty for none
+	UID            *uint32       // of a process at the other end of the unix socket; nil for none
+}
+
+// Certificate recognizes a client's certificate. Exactly one member is set. The common name
+// of a certificate is never looked at.
+type Certificate struct {
+	DNSName string // a SAN, in lower case, equal: there are no wildcards
+	URI     string // a SAN, equal in every byte
+	SHA256  string // of the certificate in DER, hex
+}
+
+// identity is a user, and how it was recognized.
+type identity struct {
+	organizationID, userID string
+	scheme                 string // as the record says it
+}
+
+func (i identity) same(other identity) bool {
+	return i.organizationID == other.organizationID && i.userID == other.userID
+}
+
+// Users knows who calls. It does not change.
+type Users struct {
+	roots        *x509.CertPool
+	certificates map[string]identity // by the scheme that recognizes them
+	tokens       map[[sha256.Size]byte]identity
+	peers        map[uint32]identity
+}
+
+// NewUsers returns the users of a server. roots are the authorities of the clients'
+// certificates; they are required if a user has one. What recognizes two users is an error.
+func NewUsers(users []User, roots *x509.CertPool) (*Users, error) {
+	u := &Users{roots: roots, certificates: map[string]identity{}, tokens: map[[sha256.Size]byte]identity{}, peers: map[uint32]identity{}}
+	for i := range users {
+		if err := u.add(&users[i]); err != nil {
+			return nil, fmt.Errorf("users[%d] (%s): %w", i, users[i].UserID, err)
+		}
+	}
+	return u, nil
+}
+
+func (u *Users) add(user *User) error {
+	who := identity{organizationID: user.OrganizationID, userID: user.UserID}
+	switch {
+	case user.OrganizationID == "" || user.UserID == "":
+		return errors.New("both an organization and a user are required")
+	case len(user.Certificates) == 0 && user.Token == "" && user.UID == nil:
+		return errors.New("nothing recognizes this user: set certificates, a token or a uid")
+	case len(user.Certificates) > 0 && u.roots == nil:
+		return errors.New("certificates: the authorities that issue them are missing")
+	}
+	for i, certificate := range user.Certificates {
+		scheme, err := certificate.scheme()
+		if err != nil {
+			return fmt.Errorf("certificates[%d]: %w", i, err)
+		}
+		if other, taken := u.certificates[scheme]; taken && !other.same(who) {
+			return fmt.Errorf("certificates[%d]: %s recognizes user %s of organization %s, too", i, scheme, other.userID, other.organizationID)
+		}
+		who.scheme = scheme
+		u.certificates[scheme] = who
+	}
+	if user.Token != "" {
+		if len(user.Token) < MinToken {
+			return fmt.Errorf("token: %d bytes, at least %d are required", len(user.Token), MinToken)
+		}
+		hash := sha256.Sum256([]byte(user.Token))
+		if _, taken := u.tokens[hash]; taken {
+			return errors.New("token: another user has the same")
+		}
+		who.scheme = "TOKEN"
+		u.tokens[hash] = who
+	}
+	if user.UID != nil {
+		if other, taken := u.peers[*user.UID]; taken {
+			return fmt.Errorf("uid: %d is user %s, too", *user.UID, other.userID)
+		}
+		who.scheme = fmt.Sprintf("PEER uid:%d", *user.UID)
+		u.peers[*user.UID] = who
+	}
+	return nil
+}
+
+// Token reports whether a user is recognized by a token, and Certificate whether one is by a
+// certificate.
+func (u *Users) Token() bool { return len(u.tokens) > 0 }
+
+// Certificate is explained at Token.
+func (u *Users) Certificate() bool { return len(u.certificates) > 0 }
+
+// The schemes of certificates.
+const (
+	schemeDNS    = "CERTIFICATE dns:"
+	schemeURI    = "CERTIFICATE uri:"
+	schemeSHA256 = "CERTIFICATE sha256:"
+)
+
+// scheme returns what the record of a call says of the certificate.
+func (c Certificate) scheme() (string, error) {
+	switch {
+	case c.DNSName != "" && c.URI == "" && c.SHA256 == "":
+		if c.DNSName != strings.ToLower(c.DNSName) || strings.ContainsAny(c.DNSName, "* :/@") || !printable(c.DNSName) {
+			return "", fmt.Errorf("dnsName %q: expected a name in lower case, without wildcard", c.DNSName)
+		}
+		return schemeDNS + c.DNSName, nil
+	case c.URI != "" && c.DNSName == "" && c.SHA256 == "":
+		if !strings.Contains(c.URI, ":") || !printable(c.URI) {
+			return "", fmt.Errorf("uri %q: expected a whole URI, such as spiffe://example.org/batcher", c.URI)
+		}
+		return schemeURI + c.URI, nil
+	case c.SHA256 != "" && c.DNSName == "" && c.URI == "":
+		digest, err := hex.DecodeString(strings.ReplaceAll(c.SHA256, ":", ""))
+		if err != nil || len(digest) != sha256.Size {
+			return "", fmt.Errorf("sha256 %q: expected 64 hex digits", c.SHA256)
+		}
+		return schemeSHA256 + hex.EncodeToString(digest), nil
+	}
+	return "", errors.New("set exactly one of dnsName, uri and sha256")
+}
+
+func printable(text string) bool {
+	return len(text) <= 255 && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// errPeer: the system does not tell who is at the other end of a unix socket.
+var errPeer = errors.New("the process at the other end of the socket is not known")
+
+// errUnknown is the answer to a caller whom no user recognizes. It does not say why.
+var errUnknown = errors.New("the caller is not authenticated: send a client certificate or a token that the configuration names")
+
+// of returns who sent a request. A certificate and a token must be of the same user.
+func (u *Users) of(r *http.Request) (identity, error) {
+	var found []identity
+	if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
+		who, err := u.ofCertificate(r.TLS.PeerCertificates)
+		if err != nil {
+			return identity{}, err
+		}
+		found = append(found, who)
+	}
+	if token := tokenOf(r); token != "" {
+		who, known := u.tokens[sha256.Sum256([]byte(token))]
+		if !known {
+			return identity{}, errUnknown
+		}
+		found = append(found, who)
+	}
+	if len(found) == 0 || slices.ContainsFunc(found, func(other identity) bool { return !other.same(found[0]) }) {
+		return identity{}, errUnknown
+	}
+	return found[0], nil
+}
+
+// ofCertificate verifies a chain anew, since authorities and entries may have changed after
+// the connection was made, and returns the one user whom the certificate is of.
+func (u *Users) ofCertificate(chain []*x509.Certificate) (identity, error) {
+	leaf := chain[0]
+	if u.roots == nil || !slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageClientAuth) {
+		return identity{}, errUnknown
+	}
+	intermediates := x509.NewCertPool()
+	for _, issuer := range chain[1:] {
+		intermediates.AddCert(issuer)
+	}
+	if _, err := leaf.Verify(x509.VerifyOptions{
+		Roots: u.roots, Intermediates: intermediates, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}); err != nil {
+		return identity{}, errUnknown
+	}
+	digest := sha256.Sum256(leaf.Raw)
+	schemes := []string{}
+	for _, name := range leaf.DNSNames {
+		schemes = append(schemes, schemeDNS+strings.ToLower(name))
+	}
+	for _, uri := range leaf.URIs {
+		schemes = append(schemes, schemeURI+uri.String())
+	}
+	var found *identity
+	for _, scheme := range append(schemes, schemeSHA256+hex.EncodeToString(digest[:])) {
+		who, known := u.certificates[scheme]
+		switch {
+		case known && found == nil:
+			found = &who
+		case known && !found.same(who):
+			return identity{}, errUnknown
+		}
+	}
+	if found == nil {
+		return identity{}, errUnknown
+	}
+	return *found, nil
+}
+
+// tokenOf returns the bearer token, or the password of basic authentication: some clients
+// can only put one into the URL of their endpoint.
+func tokenOf(r *http.Request) string {
+	if _, password, ok := r.BasicAuth(); ok {
+		return password
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if strings.EqualFold(scheme, "Bearer") {
+		return token
+	}
+	return ""
+}

@@ -1,0 +1,297 @@
+package rpcapi_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/rpcapi"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/memory"
+
+	"github.com/countersign-dev/countersign"
+)
+
+// authority issues certificates.
+type authority struct {
+	t    testing.TB
+	key  *ecdsa.PrivateKey
+	cert *x509.Certificate
+}
+
+func newAuthority(t testing.TB) *authority {
+	t.Helper()
+	a := &authority{t: t}
+	made := a.issue(&x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign, Subject: pkix.Name{CommonName: "CA"}})
+	a.key, a.cert = made.PrivateKey.(*ecdsa.PrivateKey), made.Leaf
+	return a
+}
+
+// issue completes and signs a certificate; that of the authority itself by its own key.
+func (a *authority) issue(template *x509.Certificate) *tls.Certificate {
+	a.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	serial, _ := rand.Int(rand.Reader, big.NewInt(1<<62))
+	template.SerialNumber = serial
+	if template.NotAfter.IsZero() {
+		template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	}
+	parent, signer := a.cert, a.key
+	if parent == nil {
+		parent, signer = template, key
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(raw)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return &tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key, Leaf: leaf}
+}
+
+// client issues a client's certificate.
+func (a *authority) client(change func(*x509.Certificate)) *tls.Certificate {
+	template := &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	change(template)
+	return a.issue(template)
+}
+
+func named(names ...string) func(*x509.Certificate) {
+	return func(c *x509.Certificate) { c.DNSNames = names }
+}
+
+func (a *authority) pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.cert)
+	return pool
+}
+
+// secured is a server whose callers have certificates.
+type secured struct {
+	*enginetest.Fixture
+	t     testing.TB
+	url   string
+	roots *x509.CertPool // of the server's own certificate
+	users atomic.Pointer[rpcapi.Users]
+}
+
+func newSecured(t testing.TB, roots *x509.CertPool, users ...rpcapi.User) *secured {
+	t.Helper()
+	s := &secured{t: t, Fixture: enginetest.New(t, func(c *countersign.Config) { c.Store = memory.New(0) })}
+	s.set(roots, users...)
+	server := httptest.NewUnstartedServer(rpcapi.New(s.Engine, rpcapi.Options{
+		Users: s.users.Load, Directory: s.Config.Directory.(access.Users), Keystore: s.Signing, Host: func(string) bool { return true },
+	}))
+	server.TLS = &tls.Config{MinVersion: tls.VersionTLS13, ClientAuth: tls.RequestClientCert, SessionTicketsDisabled: true}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	s.url, s.roots = server.URL, x509.NewCertPool()
+	s.roots.AddCert(server.Certificate())
+	return s
+}
+
+// set replaces the users.
+func (s *secured) set(roots *x509.CertPool, users ...rpcapi.User) {
+	s.t.Helper()
+	made, err := rpcapi.NewUsers(users, roots)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.users.Store(made)
+}
+
+// client returns a client with a certificate, or without one.
+func (s *secured) client(certificate *tls.Certificate) *http.Client {
+	config := &tls.Config{RootCAs: s.roots}
+	if certificate != nil {
+		config.Certificates = []tls.Certificate{*certificate}
+	}
+	transport := &http.Transport{TLSClientConfig: config}
+	s.t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// sign has a client sign a transaction with a nonce, and returns the status and the answer.
+func (s *secured) sign(client *http.Client, nonce int, headers ...string) (int, string) {
+	s.t.Helper()
+	body := strings.Replace(ordinary, `"nonce":"0x7"`, fmt.Sprintf(`"nonce":"0x%x"`, nonce), 1)
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"eth_signTransaction","params":[`+body+`]}`))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+// batcher is user-1, by the name of its certificate.
+func batcher(certificates ...rpcapi.Certificate) rpcapi.User {
+	return rpcapi.User{OrganizationID: enginetest.Organization, UserID: "user-1", Certificates: certificates}
+}
+
+// TestCertificates checks that a certificate is its user's by its SANs or its digest, and
+// that the record says by which.
+func TestCertificates(t *testing.T) {
+	ca := newAuthority(t)
+	byName := ca.client(named("batcher.example"))
+	byURI := ca.client(func(c *x509.Certificate) {
+		c.URIs = []*url.URL{{Scheme: "spiffe", Host: "example.org", Path: "/batcher"}}
+	})
+	byDigest := ca.client(func(*x509.Certificate) {})
+	digest := sha256.Sum256(byDigest.Leaf.Raw)
+	s := newSecured(t, ca.pool(), batcher(
+		rpcapi.Certificate{DNSName: "batcher.example"}, rpcapi.Certificate{URI: "spiffe://example.org/batcher"}, rpcapi.Certificate{SHA256: hex.EncodeToString(digest[:])}))
+	want := []string{"CERTIFICATE dns:batcher.example", "CERTIFICATE uri:spiffe://example.org/batcher", "CERTIFICATE sha256:" + hex.EncodeToString(digest[:])}
+	for i, certificate := range []*tls.Certificate{byName, byURI, byDigest} {
+		if status, text := s.sign(s.client(certificate), i); status != http.StatusOK || !strings.Contains(text, `"result":"0x02`) {
+			t.Errorf("%s: %d %s", want[i], status, text)
+		}
+	}
+	listed, err := s.Config.Store.(store.Lister).List(t.Context(), enginetest.Organization, store.Filter{Limit: 10})
+	if err != nil || len(listed) != len(want) {
+		t.Fatalf("%d records, %v", len(listed), err)
+	}
+	for i := range listed {
+		record, err := activity.DecodeRecord(listed[i].Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if vote := record.Submitter(); vote.Scheme != want[len(want)-1-i] || vote.UserID != "user-1" {
+			t.Errorf("recorded as %s by %s", vote.Scheme, vote.UserID)
+		}
+	}
+}
+
+// TestForeignCertificates attacks with certificates, and checks that nothing is signed.
+func TestForeignCertificates(t *testing.T) {
+	ca, other := newAuthority(t), newAuthority(t)
+	s := newSecured(t, ca.pool(),
+		batcher(rpcapi.Certificate{DNSName: "batcher.example"}),
+		rpcapi.User{OrganizationID: enginetest.Organization, UserID: "user-2", Certificates: []rpcapi.Certificate{{DNSName: "keeper.example"}}, Token: token})
+	forged := other.client(named("batcher.example"))
+	forged.Certificate = append(forged.Certificate, ca.cert.Raw) // the true authority, as if it had issued it
+	sub := ca.client(named("sub.example"))                       // no authority, but used as one
+	fromLeaf := (&authority{t: t, key: sub.PrivateKey.(*ecdsa.PrivateKey), cert: sub.Leaf}).client(named("batcher.example"))
+	fromLeaf.Certificate = append(fromLeaf.Certificate, sub.Certificate...)
+	for name, certificate := range map[string]*tls.Certificate{
+		"none":              nil,
+		"unknown name":      ca.client(named("stranger.example")),
+		"no name":           ca.client(func(*x509.Certificate) {}),
+		"common name":       ca.client(func(c *x509.Certificate) { c.Subject.CommonName = "batcher.example" }),
+		"subdomain":         ca.client(named("a.batcher.example")),
+		"wildcard":          ca.client(named("*.example")),
+		"longer name":       ca.client(named("batcher.example.evil")),
+		"of two users":      ca.client(named("batcher.example", "keeper.example")),
+		"e-mail":            ca.client(func(c *x509.Certificate) { c.EmailAddresses = []string{"batcher.example"} }),
+		"another authority": other.client(named("batcher.example")),
+		"forged chain":      forged,
+		"issued by a leaf":  fromLeaf,
+		"self-signed":       (&authority{t: t}).issue(&x509.Certificate{DNSNames: []string{"batcher.example"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}),
+		"for servers": ca.client(func(c *x509.Certificate) {
+			c.DNSNames, c.ExtKeyUsage = []string{"batcher.example"}, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+		}),
+		"for nothing in general": ca.client(func(c *x509.Certificate) { c.DNSNames, c.ExtKeyUsage = []string{"batcher.example"}, nil }),
+		"expired": ca.client(func(c *x509.Certificate) {
+			c.DNSNames, c.NotBefore, c.NotAfter = []string{"batcher.example"}, time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
+		}),
+		"not yet valid": ca.client(func(c *x509.Certificate) {
+			c.DNSNames, c.NotBefore, c.NotAfter = []string{"batcher.example"}, time.Now().Add(time.Hour), time.Now().Add(2*time.Hour)
+		}),
+	} {
+		if status, text := s.sign(s.client(certificate), 1); status == http.StatusOK {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	own := s.client(ca.client(named("batcher.example")))
+	if status, _ := s.sign(own, 1, "Authorization", "Bearer "+token); status != http.StatusUnauthorized {
+		t.Errorf("a certificate with the token of another user: %d", status)
+	}
+	s.WantSignatures(t, 0)
+	if status, text := s.sign(own, 1); status != http.StatusOK {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
+// TestRevokedOnOpenConnection checks that a connection loses its user when the entry or the
+// authority is replaced.
+func TestRevokedOnOpenConnection(t *testing.T) {
+	ca := newAuthority(t)
+	entry := batcher(rpcapi.Certificate{DNSName: "batcher.example"})
+	for name, revoke := range map[string]func(*secured){
+		"entry":     func(s *secured) { s.set(ca.pool(), batcher(rpcapi.Certificate{DNSName: "new.example"})) },
+		"authority": func(s *secured) { s.set(newAuthority(t).pool(), entry) },
+	} {
+		s := newSecured(t, ca.pool(), entry)
+		client := s.client(ca.client(named("batcher.example")))
+		if status, text := s.sign(client, 1); status != http.StatusOK {
+			t.Fatalf("%d %s", status, text)
+		}
+		revoke(s)
+		if status, text := s.sign(client, 2); status != http.StatusUnauthorized {
+			t.Errorf("%s: %d %s", name, status, text)
+		}
+		s.WantSignatures(t, 1)
+	}
+}
+
+// TestUsersThatAreRefused checks the errors of configurations.
+func TestUsersThatAreRefused(t *testing.T) {
+	pool := newAuthority(t).pool()
+	uid := uint32(1000)
+	name := func(n string) []rpcapi.Certificate { return []rpcapi.Certificate{{DNSName: n}} }
+	one := rpcapi.User{OrganizationID: "o", UserID: "u", Certificates: name("a.example"), Token: token, UID: &uid}
+	for problem, users := range map[string][]rpcapi.User{
+		"nothing recognizes":        {{OrganizationID: "o", UserID: "u"}},
+		"an organization and":       {{OrganizationID: "o", Token: token}},
+		"at least 32":               {{OrganizationID: "o", UserID: "u", Token: "short"}},
+		"lower case":                {{OrganizationID: "o", UserID: "u", Certificates: name("A.example")}},
+		"without wildcard":          {{OrganizationID: "o", UserID: "u", Certificates: name("*.example")}},
+		"64 hex digits":             {{OrganizationID: "o", UserID: "u", Certificates: []rpcapi.Certificate{{SHA256: "00"}}}},
+		"a whole URI":               {{OrganizationID: "o", UserID: "u", Certificates: []rpcapi.Certificate{{URI: "batcher"}}}},
+		"exactly one of":            {{OrganizationID: "o", UserID: "u", Certificates: []rpcapi.Certificate{{DNSName: "a", URI: "b:c"}}}},
+		"recognizes user u of":      {one, {OrganizationID: "p", UserID: "v", Certificates: name("a.example")}},
+		"another user has the same": {one, {OrganizationID: "p", UserID: "v", Token: token}},
+		"is user u, too":            {one, {OrganizationID: "p", UserID: "v", UID: &uid}},
+	} {
+		if _, err := rpcapi.NewUsers(users, pool); err == nil || !strings.Contains(err.Error(), problem) {
+			t.Errorf("%s: %v", problem, err)
+		}
+	}
+	if _, err := rpcapi.NewUsers([]rpcapi.User{one}, nil); err == nil || !strings.Contains(err.Error(), "authorities") {
+		t.Errorf("without authorities: %v", err)
+	}
+}

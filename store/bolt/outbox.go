@@ -1,0 +1,167 @@
+package bolt
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/store"
+)
+
+// Classes of events, in the keys of the outbox: organization ‖ class 1 ‖ place 8.
+const (
+	firstClass  = 1
+	secondClass = 2
+)
+
+// outboxRest is the length of a key of the outbox after the organization.
+const outboxRest = 1 + 8
+
+// addEvent adds an event, encoded as time 8 ‖ id ‖ activity (both with their lengths) ‖ data.
+func (t *transaction) addEvent(organizationID, activityID string, class byte, event *store.Event) error {
+	if err := event.Check(); err != nil {
+		return err
+	}
+	place, err := t.tx.Bucket(bucketOutbox).NextSequence()
+	if err != nil {
+		return unavailable(err)
+	}
+	key := within(organizationID, binary.BigEndian.AppendUint64([]byte{class}, place))
+	value := binary.BigEndian.AppendUint64(nil, milliseconds(event.At))
+	value = append(value, within(event.ID, within(activityID, event.Data))...)
+	return t.put(bucketOutbox, key, value)
+}
+
+// pending decodes an entry of the outbox.
+func pending(key, value []byte) (event store.Pending, err error) {
+	var rest []byte
+	if event.OrganizationID, rest, err = cutText(key); err == nil && (len(rest) != outboxRest || len(value) < 8) {
+		err = errKey
+	}
+	if err != nil {
+		return event, unavailable(err)
+	}
+	event.Second, event.Place = rest[0] == secondClass, binary.BigEndian.Uint64(rest[1:])
+	event.At = time.UnixMilli(int64(binary.BigEndian.Uint64(value))).UTC()
+	if event.ID, rest, err = cutText(value[8:]); err == nil {
+		event.Activity, rest, err = cutText(rest)
+	}
+	event.Data = slices.Clone(rest)
+	return event, unavailable(err)
+}
+
+// AddEvents implements store.Outbox.
+func (s *Store) AddEvents(ctx context.Context, organizationID string, events []store.Event) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	return s.writer.write(func(tx *transaction) error {
+		for i := range events {
+			if err := tx.addEvent(organizationID, "", secondClass, &events[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil)
+}
+
+// Events implements store.Outbox.
+func (s *Store) Events(ctx context.Context, most int) (found []store.Pending, err error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	err = s.view(func(tx *transaction) error {
+		found = nil
+		for from := []byte{}; ; {
+			w := tx.walk(bucketOutbox, nil, from, false)
+			if w.key == nil {
+				return nil
+			}
+			organizationID, _, err := cutText(w.key)
+			if err != nil {
+				return unavailable(err)
+			}
+			prefix := within(organizationID, nil)
+			w.prefix = prefix
+			for n := 0; w.key != nil && n < most; n++ {
+				event, err := pending(w.key, w.value())
+				if err != nil {
+					return err
+				}
+				found = append(found, event)
+				w.next()
+			}
+			from = append(slices.Clone(prefix), 0xff)
+		}
+	})
+	return found, err
+}
+
+// RemoveEvents implements store.Outbox.
+func (s *Store) RemoveEvents(ctx context.Context, events []store.Pending) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	return s.writer.write(func(tx *transaction) error {
+		for i := range events {
+			if err := tx.remove(bucketOutbox, outboxKey(&events[i])); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil)
+}
+
+func outboxKey(event *store.Pending) []byte {
+	class := byte(firstClass)
+	if event.Second {
+		class = secondClass
+	}
+	return within(event.OrganizationID, binary.BigEndian.AppendUint64([]byte{class}, event.Place))
+}
+
+// TrimEvents implements store.Outbox.
+func (s *Store) TrimEvents(ctx context.Context, before time.Time) (first, second int, err error) {
+	if err := s.usable(ctx); err != nil {
+		return 0, 0, err
+	}
+	err = s.writer.write(func(tx *transaction) error {
+		first, second = 0, 0
+		excess, err := tx.excess(before)
+		for i := range excess {
+			if err := tx.remove(bucketOutbox, outboxKey(&excess[i])); err != nil {
+				return err
+			}
+			if excess[i].Second {
+				second++
+			} else {
+				first++
+			}
+		}
+		return err
+	}, nil)
+	return first, second, err
+}
+
+// excess returns the events that TrimEvents removes.
+func (t *transaction) excess(before time.Time) (excess []store.Pending, err error) {
+	byOrganization := map[string][]store.Pending{}
+	for w := t.walk(bucketOutbox, nil, nil, false); w.key != nil; w.next() {
+		event, err := pending(w.key, w.value())
+		if err != nil {
+			return nil, err
+		}
+		event.Data = nil
+		byOrganization[event.OrganizationID] = append(byOrganization[event.OrganizationID], event)
+	}
+	for _, events := range byOrganization {
+		excess = append(excess, store.Excess(events, before)...)
+	}
+	return excess, nil
+}
+
+// HoldOutbox implements store.Outbox: the file belongs to this process.
+func (s *Store) HoldOutbox(ctx context.Context, _ uint64, _ time.Duration, _ time.Time) (bool, error) {
+	return true, s.usable(ctx)
+}
