@@ -125,7 +125,7 @@ func TestHelpText(t *testing.T) {
 func TestUsage(t *testing.T) {
 	for args, want := range map[string]string{
 		"":              `^countersign: countersign needs a command: .*apikey, .*serve, .*version, witness\n`,
-		"keys":          `^countersign: countersign keys needs a command: act-for, add, backup, delete, derive, disable, enable, export, generate, import, list, passphrase, rename, restore, show\n`,
+		"keys":          `^countersign: countersign keys needs a command: act-for, add, backup, check, delete, derive, disable, enable, export, generate, import, list, passphrase, rename, restore, show\n`,
 		"sing":          `^countersign: unknown command "sing" for "countersign": did you mean sign`,
 		"keys bogus":    `^countersign: unknown command "bogus" for "countersign keys"`,
 		"version now":   `^countersign: unexpected argument "now": write 'countersign version \[flags\]'\n`,
