@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"sync"
 
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -19,12 +20,15 @@ type ProofSigner struct {
 	uri    string
 	key    Key
 	public *ecdsa.PublicKey
+	cancel context.CancelFunc
+	kept   sync.WaitGroup // a call of Keep
 }
 
 var _ crypto.Signer = (*ProofSigner)(nil)
 
 // OpenProofSigner opens an ECDSA key on P-256. Every signature is verified under the public key
-// that the service had then.
+// that the service had then. The context is that of opening only; Close ends what runs in the
+// background.
 func OpenProofSigner(ctx context.Context, services Services, uri string) (*ProofSigner, error) {
 	service, _, err := services.Of(uri)
 	if err == nil {
@@ -46,7 +50,18 @@ func OpenProofSigner(ctx context.Context, services Services, uri string) (*Proof
 	if public.Proof == nil {
 		return nil, fmt.Errorf("%s: %w: the app-proof key must be an ECDSA key on P-256", uri, keystore.ErrUnsupported)
 	}
-	return &ProofSigner{uri: uri, key: key, public: public.Proof}, nil
+	signer := &ProofSigner{uri: uri, key: key, public: public.Proof}
+	background, cancel := context.WithCancel(context.Background())
+	signer.cancel = cancel
+	keep(background, &signer.kept, service)
+	return signer, nil
+}
+
+// Close ends what runs in the background. Signing still works.
+func (p *ProofSigner) Close() error {
+	p.cancel()
+	p.kept.Wait()
+	return nil
 }
 
 // Public implements crypto.Signer.

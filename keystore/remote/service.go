@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -62,6 +63,21 @@ type Generator interface {
 	// any, and returns the URI to pin it by. uri says where, as the service's documentation
 	// describes it, and name what to call it.
 	Generate(ctx context.Context, uri, name string, scheme Scheme) (created string, err error)
+}
+
+// Keeper is a Service with work to do while none of its keys is used, such as to renew a token
+// before it expires.
+type Keeper interface {
+	// Keep does the work until the context ends. It is called for each open Store and
+	// ProofSigner that uses the service, so several calls may be under way at a time.
+	Keep(ctx context.Context)
+}
+
+// keep runs Keep in the background if the service is a Keeper.
+func keep(ctx context.Context, running *sync.WaitGroup, service Service) {
+	if keeper, ok := service.(Keeper); ok {
+		running.Go(func() { keeper.Keep(ctx) })
+	}
 }
 
 // Services are services by the scheme of their URIs, such as "awskms".

@@ -34,8 +34,8 @@ type Options struct {
 	Concurrency int           // DefaultConcurrency if 0
 	Timeout     time.Duration // DefaultTimeout if 0
 
-	// Lazy makes Open ask no service. A key is checked when it is first found. It is for
-	// short-lived programs that use one key of many.
+	// Lazy makes Open ask no service. A key is checked when it is first found, and no Keeper
+	// is run. It is for short-lived programs that use one key of many.
 	Lazy bool
 
 	// Follow returns the pins if they have changed since its last call. It is called before
@@ -71,12 +71,13 @@ func (o *Options) setDefaults() {
 type Store struct {
 	services Services
 	options  Options
-	base     context.Context // cancelled when Close has waited long enough
+	base     context.Context // cancelled when Close has waited for calls, or long enough
 	cancel   context.CancelFunc
 
 	mu     sync.RWMutex // guards the following fields
 	closed bool
 	calls  sync.WaitGroup // calls in progress
+	kept   sync.WaitGroup // calls of Keep
 	table  *table
 	slots  map[string]chan struct{} // by scheme; one element for each call under way
 }
@@ -114,8 +115,12 @@ func (s *Store) replace(pins []Pin) error {
 	}
 	s.table = next
 	for _, k := range next.keys {
-		if s.slots[k.scheme] == nil {
-			s.slots[k.scheme] = make(chan struct{}, s.options.Concurrency)
+		if s.slots[k.scheme] != nil {
+			continue
+		}
+		s.slots[k.scheme] = make(chan struct{}, s.options.Concurrency)
+		if !s.options.Lazy && !s.closed {
+			keep(s.base, &s.kept, k.service)
 		}
 	}
 	return nil
@@ -276,12 +281,14 @@ func (s *Store) begin() (end func(), err error) {
 }
 
 // Close implements keystore.Keystore. It waits for calls in progress, and cancels them after
-// five seconds.
+// five seconds. Then it ends what was run in the background.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
 	defer time.AfterFunc(closeTimeout, s.cancel).Stop()
 	s.calls.Wait()
+	s.cancel()
+	s.kept.Wait()
 	return nil
 }

@@ -134,7 +134,11 @@ func openProofKey(ctx context.Context, uri string) (crypto.Signer, error) {
 	}
 	services := Services(ctx)
 	if _, _, err := services.Of(uri); err == nil {
-		return remote.OpenProofSigner(ctx, services, uri)
+		signer, err := remote.OpenProofSigner(ctx, services, uri) // stays open until the process ends
+		if err != nil {
+			return nil, err
+		}
+		return signer, nil
 	}
 	path, ok := strings.CutPrefix(uri, "file:")
 	if !ok || path == "" {

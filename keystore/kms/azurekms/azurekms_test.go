@@ -47,7 +47,8 @@ func TestURIs(t *testing.T) {
 	}
 }
 
-// TestTokens: a token that has expired is replaced, and no credentials at all are ErrDenied.
+// TestTokens: a token is used until it expires, and then replaced: the vault refuses any but the
+// last one. One that the vault has revoked is replaced when the vault challenges.
 func TestTokens(t *testing.T) {
 	a, service, uri := newService(t)
 	a.Keys.Generate("hot", remote.Secp256k1)
@@ -55,19 +56,20 @@ func TestTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		if _, err := key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32)); err != nil {
-			t.Fatal(err)
+	sign := func(when string, tokens int) {
+		t.Helper()
+		if _, err := key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32)); err != nil || a.Tokens() != tokens {
+			t.Errorf("%s: %v; %d tokens were asked for, want %d", when, err, a.Tokens(), tokens)
 		}
 	}
-	if a.Tokens() != 1 {
-		t.Errorf("%d tokens", a.Tokens())
-	}
-	a.ExpireToken()
-	_, err = key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32))
-	if err != nil && !errors.Is(err, keystore.ErrDenied) {
-		t.Errorf("with a token that the vault refuses: %v", err)
-	}
+	a.SetTokenLife(0)
+	sign("at first", 1)
+	sign("after the first token has expired", 2)
+	a.SetTokenLife(time.Hour)
+	sign("after the second one has expired", 3)
+	sign("with a token that lives", 3)
+	a.RevokeToken()
+	sign("after it was revoked", 4)
 }
 
 // TestOtherKey: a signature that another key or version has made is not taken.

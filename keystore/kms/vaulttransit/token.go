@@ -2,51 +2,88 @@ package vaulttransit
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/vault/api"
 )
 
 // tokenLease is when the token is to be renewed.
 type tokenLease struct {
 	mu    sync.Mutex
 	known bool
-	due   time.Time // zero if the token cannot be renewed
+	due   time.Time // of the next renewal or look-up; zero if known and not renewable
 }
 
-// renewTimeout bounds a renewal, which must not hold up a signature for long.
-const renewTimeout = 2 * time.Second
+const (
+	// renewTimeout bounds a renewal, which must not hold up a signature for long.
+	renewTimeout = 2 * time.Second
 
-// renew renews the token if two thirds of its lifetime have passed. Only one caller does it;
-// the others go on. A renewal that fails is tried again a minute later: if the token has
-// expired, the calls themselves say so.
-func (s *Service) renew(ctx context.Context) {
-	if !s.lease.mu.TryLock() {
-		return
+	// renewRetry is when a renewal that failed is tried again. If the token has expired
+	// meanwhile, the calls themselves say so.
+	renewRetry = 10 * time.Second
+)
+
+// Keep implements remote.Keeper: it renews the token of a server that has nothing to sign. It
+// ends with the context, or when the token cannot be renewed.
+func (s *Service) Keep(ctx context.Context) {
+	for ctx.Err() == nil {
+		s.lease.mu.Lock()
+		s.renewDue(ctx)
+		due := s.lease.due
+		s.lease.mu.Unlock()
+		if due.IsZero() {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Until(due)):
+		}
 	}
-	defer s.lease.mu.Unlock()
-	if s.lease.known && (s.lease.due.IsZero() || time.Now().Before(s.lease.due)) {
+}
+
+// renew is renewDue for a caller that has something to sign: if another one does it, the
+// caller goes on.
+func (s *Service) renew(ctx context.Context) {
+	if s.lease.mu.TryLock() {
+		defer s.lease.mu.Unlock()
+		s.renewDue(ctx)
+	}
+}
+
+// renewDue renews the token if two thirds of its lifetime have passed.
+func (s *Service) renewDue(ctx context.Context) {
+	lease := &s.lease
+	if lease.known && lease.due.IsZero() || time.Now().Before(lease.due) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
-	s.lease.due = time.Now().Add(time.Minute)
-	if !s.lease.known {
-		s.lookUp(ctx)
+	lease.due = time.Now().Add(s.retry)
+	client, err := s.connect()
+	if err != nil {
 		return
 	}
-	renewed, err := s.client.Auth().Token().RenewSelfWithContext(ctx, 0)
+	if !lease.known {
+		s.lookUp(ctx, client)
+		return
+	}
+	renewed, err := client.Auth().Token().RenewSelfWithContext(ctx, 0)
 	if err == nil && renewed.Auth != nil {
-		s.lease.set(renewed.Auth.Renewable, time.Duration(renewed.Auth.LeaseDuration)*time.Second)
+		lease.set(renewed.Auth.Renewable, time.Duration(renewed.Auth.LeaseDuration)*time.Second)
 	}
 }
 
 // lookUp learns how long the token lives. A token that may not look itself up is not renewed.
-func (s *Service) lookUp(ctx context.Context) {
-	found, err := s.client.Auth().Token().LookupSelfWithContext(ctx)
+func (s *Service) lookUp(ctx context.Context, client *api.Client) {
+	found, err := client.Auth().Token().LookupSelfWithContext(ctx)
+	if answer, ok := errors.AsType[*api.ResponseError](err); ok && answer.StatusCode == http.StatusForbidden {
+		s.lease.set(false, 0)
+		return
+	}
 	if err != nil {
-		if ctx.Err() == nil {
-			s.lease.known, s.lease.due = true, time.Time{}
-		}
 		return
 	}
 	renewable, err := found.TokenIsRenewable()

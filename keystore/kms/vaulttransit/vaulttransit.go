@@ -14,11 +14,12 @@
 //	P-256    ecdsa-p256   input, key_version, prehashed, hash_algorithm sha2-256   DER
 //
 // Signatures are written vault:vVERSION:BASE64. Transit has no secp256k1
-// (hashicorp/vault#4594, openbao/openbao#2618). The facts are those of
-// builtin/logical/transit of hashicorp/vault and of its API documentation, looked at on
+// (hashicorp/vault#4594, openbao/openbao#2618). The facts are those of path_sign_verify.go and
+// path_keys.go in builtin/logical/transit of hashicorp/vault v1.21.4, looked at on
 // 26 November 2026.
 //
-// A token that can be renewed is renewed by the first call after two thirds of its lifetime.
+// A token that can be renewed is renewed after two thirds of its lifetime, by Keep, which an open
+// store runs in the background, or else by the next call.
 package vaulttransit
 
 import (
@@ -50,15 +51,17 @@ type Service struct {
 	mu     sync.Mutex
 	client *api.Client
 	lease  tokenLease
+	retry  time.Duration
 }
 
 var (
 	_ remote.Service   = (*Service)(nil)
 	_ remote.Generator = (*Service)(nil)
+	_ remote.Keeper    = (*Service)(nil)
 )
 
 // New returns the service. It reads no environment yet.
-func New() *Service { return &Service{} }
+func New() *Service { return &Service{retry: renewRetry} }
 
 // place is where a key is.
 type place struct {

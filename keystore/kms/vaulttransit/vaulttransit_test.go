@@ -154,6 +154,10 @@ func TestToken(t *testing.T) {
 	}
 	v.SetTTL(1)
 	key := open()
+	if _, err := key.PublicKey(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	v.SetTTL(3600)
 	for v.Renewed() == 0 { // at the latest after two thirds of a second
 		if _, err := key.PublicKey(t.Context()); err != nil {
 			t.Fatal(err)

@@ -301,6 +301,7 @@ func (h Harness) proof(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer signer.Close()
 	digest := sha256.Sum256([]byte("proof"))
 	signature, err := signer.Sign(nil, digest[:], crypto.SHA256)
 	if err != nil || !ecdsa.VerifyASN1(signer.Public().(*ecdsa.PublicKey), digest[:], signature) {

@@ -206,20 +206,26 @@ func TestServe(t *testing.T) {
 	s := serveAWS(t)
 	hot, hotAddress := s.id("hot")
 	other, otherAddress := s.id("other")
-	s.aws.Keys.SetDelay(50 * time.Millisecond)
-	var done sync.WaitGroup
-	for client := range 64 {
-		done.Go(func() {
-			id, want := hot, hotAddress
-			if client%2 == 1 {
-				id, want = other, otherAddress
-			}
-			if sender, err := s.sign(id); err != nil || sender != want {
-				t.Errorf("signed by %v, %v, want %v", sender, err, want)
-			}
-		})
+	for _, latency := range []time.Duration{50 * time.Millisecond, 2 * time.Second} {
+		s.aws.Keys.SetDelay(latency)
+		before := s.aws.Keys.Signed()
+		var done sync.WaitGroup
+		for client := range 64 {
+			done.Go(func() {
+				id, want := hot, hotAddress
+				if client%2 == 1 {
+					id, want = other, otherAddress
+				}
+				if sender, err := s.sign(id); err != nil || sender != want {
+					t.Errorf("%v: signed by %v, %v, want %v", latency, sender, err, want)
+				}
+			})
+		}
+		done.Wait()
+		if signed := s.aws.Keys.Signed() - before; signed != 64 {
+			t.Errorf("%v: %d signatures were made for 64 clients", latency, signed)
+		}
 	}
-	done.Wait()
 	s.aws.Keys.SetDelay(0)
 
 	s.aws.Keys.SetFault(keystoretest.Throttled)

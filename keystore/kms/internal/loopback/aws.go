@@ -20,10 +20,12 @@ import (
 )
 
 // AWS speaks the calls of AWS KMS that the package makes, over JSON 1.1 on loopback. It
-// checks each request against the API model (shapes SignRequest, GetPublicKeyRequest,
-// CreateKeyRequest and CreateAliasRequest of kms 2014-11-01): which members there are, which are
-// required, and what the key spec allows. Looked at in botocore's service-2.json and in
-// aws-sdk-go-v2's generated types on 26 November 2026.
+// checks each request: which members there are, which are required, and what the key spec
+// allows. The members are those of the shapes SignRequest, GetPublicKeyRequest, CreateKeyRequest
+// and CreateAliasRequest in botocore's kms/2014-11-01/service-2.json, read at commit cd920775,
+// and of the inputs of aws-sdk-go-v2's service/kms v1.62.6, which are the same. That model is
+// older than Ed25519 in KMS: ECC_NIST_EDWARDS25519 and ED25519_SHA_512 are from types/enums.go of
+// the SDK. Both were looked at on 26 November 2026.
 type AWS struct {
 	*httptest.Server
 	Keys *remotetest.Keys

@@ -23,8 +23,10 @@ import (
 )
 
 // Azure speaks the calls of Key Vault that the package azurekms makes, over TLS on loopback. It
-// checks the requests against the REST reference of getKey, sign and createKey (api-version
-// 2025-07-01), looked at on 26 November 2026. Every key has one version.
+// checks the requests of sign against its REST reference (api-version 2025-07-01), and those of
+// getKey, sign and createKey against keys.json 7.4 and Keys/models.tsp in Azure/azure-rest-api-specs
+// and the models of azkeys v1.5.0, which has that api-version. All were looked at on
+// 26 November 2026. Every key has one version.
 type Azure struct {
 	*httptest.Server
 	Keys *remotetest.Keys
@@ -32,8 +34,9 @@ type Azure struct {
 	t      testing.TB
 	mu     sync.Mutex
 	tokens int
-	valid  string // token
-	kid    string // of signatures, in place of the right one
+	valid  string        // token
+	life   time.Duration // of new tokens
+	kid    string        // of signatures, in place of the right one
 }
 
 // AzureVersion is the version of every key.
@@ -42,7 +45,7 @@ const AzureVersion = "9885aa558e8d448789683188f8c194b0"
 // NewAzure starts a server, which ends with the test.
 func NewAzure(t testing.TB) *Azure {
 	t.Helper()
-	a := &Azure{t: t, Keys: remotetest.NewKeys()}
+	a := &Azure{t: t, Keys: remotetest.NewKeys(), life: time.Hour}
 	a.Server = httptest.NewTLSServer(a)
 	t.Cleanup(a.Close)
 	return a
@@ -57,11 +60,18 @@ func (a *Azure) GetToken(context.Context, policy.TokenRequestOptions) (azcore.Ac
 	defer a.mu.Unlock()
 	a.tokens++
 	a.valid = fmt.Sprintf("token-%d", a.tokens)
-	return azcore.AccessToken{Token: a.valid, ExpiresOn: time.Now().Add(time.Hour)}, nil
+	return azcore.AccessToken{Token: a.valid, ExpiresOn: time.Now().Add(a.life)}, nil
 }
 
-// ExpireToken has the present token refused.
-func (a *Azure) ExpireToken() {
+// SetTokenLife sets how long tokens live that are asked for from now on.
+func (a *Azure) SetTokenLife(life time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.life = life
+}
+
+// RevokeToken has the present token refused.
+func (a *Azure) RevokeToken() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.valid = ""

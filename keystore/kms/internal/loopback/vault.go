@@ -1,6 +1,7 @@
 package loopback
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
@@ -19,9 +20,11 @@ import (
 )
 
 // Vault speaks the calls of Vault that the package vaulttransit makes. It checks the requests
-// against the fields of pathSign and pathKeys in builtin/logical/transit of hashicorp/vault,
-// looked at on 26 November 2026. Versions of a key are keys of their own, named NAME-vVERSION;
-// version 1 is the name alone.
+// against the fields of pathSign and pathKeys, and answers like pathSignWrite and
+// formatKeyPolicy, in builtin/logical/transit of hashicorp/vault v1.21.4; OpenBao's pathSign
+// (commit 0eb9732d) has the same fields. The answers about tokens are those that Vault's
+// client, vault/api v1.23.0, reads. All were looked at on 26 November 2026. Versions of a key
+// are keys of their own, named NAME-vVERSION; version 1 is the name alone.
 type Vault struct {
 	*httptest.Server
 	Keys *remotetest.Keys
@@ -29,7 +32,8 @@ type Vault struct {
 	t       testing.TB
 	mu      sync.Mutex
 	renewed int
-	ttl     int    // seconds
+	ttl     int    // seconds, also after a renewal
+	refusal int    // if set, calls about the token get this status
 	prefix  string // of signatures, in place of the right one
 	seen    []string
 }
@@ -46,8 +50,11 @@ func NewVault(t testing.TB) *Vault {
 	return v
 }
 
-// SetTTL sets the lifetime of the token in seconds.
+// SetTTL sets the lifetime of the token in seconds, which a renewal gives it again.
 func (v *Vault) SetTTL(seconds int) { v.with(func() { v.ttl = seconds }) }
+
+// RefuseToken answers calls about the token with a status from now on; 0 ends it.
+func (v *Vault) RefuseToken(status int) { v.with(func() { v.refusal = status }) }
 
 // SetPrefix has signatures begin with something else than vault:vVERSION:.
 func (v *Vault) SetPrefix(prefix string) { v.with(func() { v.prefix = prefix }) }
@@ -152,12 +159,14 @@ func (v *Vault) misbehave(w http.ResponseWriter, r *http.Request) bool {
 func (v *Vault) token(w http.ResponseWriter, path string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	switch path {
-	case "auth/token/lookup-self":
+	switch {
+	case v.refusal != 0:
+		v.refuse(w, v.refusal, "as the test says")
+	case path == "auth/token/lookup-self":
 		v.answer(w, "data", map[string]any{"renewable": true, "ttl": v.ttl})
-	case "auth/token/renew-self":
+	case path == "auth/token/renew-self":
 		v.renewed++
-		v.answer(w, "auth", map[string]any{"client_token": Token, "renewable": true, "lease_duration": 3600})
+		v.answer(w, "auth", map[string]any{"client_token": Token, "renewable": true, "lease_duration": v.ttl})
 	default:
 		v.t.Errorf("path %s", path)
 	}
@@ -171,6 +180,9 @@ func versioned(name string, version int) string {
 	return fmt.Sprintf("%s-v%d", name, version)
 }
 
+// vaultNames are the names of a key's versions, where they are not the type.
+var vaultNames = map[remote.Scheme]string{remote.P256: "P-256"}
+
 var vaultTypes = map[remote.Scheme]string{remote.Ed25519: "ed25519", remote.P256: "ecdsa-p256", remote.Secp256k1: "rsa-2048"}
 
 func (v *Vault) read(w http.ResponseWriter, name string) {
@@ -179,6 +191,11 @@ func (v *Vault) read(w http.ResponseWriter, name string) {
 		v.refuse(w, http.StatusNotFound)
 		return
 	}
+	v.answer(w, "data", v.policy(name, scheme))
+}
+
+// policy is what Vault says of a key.
+func (v *Vault) policy(name string, scheme remote.Scheme) any {
 	keys := map[string]any{}
 	for version := 1; ; version++ {
 		if _, ok := v.Keys.Scheme(versioned(name, version)); !ok {
@@ -188,12 +205,14 @@ func (v *Vault) read(w http.ResponseWriter, name string) {
 		if scheme == remote.P256 {
 			public = string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: v.Keys.SPKI(versioned(name, version))}))
 		}
-		keys[strconv.Itoa(version)] = map[string]any{"name": vaultTypes[scheme], "public_key": public, "creation_time": "2026-11-26T00:00:00Z"}
+		keys[strconv.Itoa(version)] = map[string]any{"name": cmp.Or(vaultNames[scheme], vaultTypes[scheme]), "public_key": public, "creation_time": "2026-11-26T00:00:00Z"}
 	}
-	v.answer(w, "data", map[string]any{
+	return map[string]any{
 		"name": name, "type": vaultTypes[scheme], "derived": false, "exportable": false, "allow_plaintext_backup": false,
-		"latest_version": len(keys), "supports_signing": true, "keys": keys,
-	})
+		"deletion_allowed": false, "imported_key": false, "auto_rotate_period": 0,
+		"min_available_version": 0, "min_decryption_version": 1, "min_encryption_version": 0, "latest_version": len(keys),
+		"supports_encryption": false, "supports_decryption": false, "supports_derivation": scheme == remote.Ed25519, "supports_signing": true, "keys": keys,
+	}
 }
 
 func (v *Vault) create(w http.ResponseWriter, name string, input map[string]any) {
@@ -203,9 +222,9 @@ func (v *Vault) create(w http.ResponseWriter, name string, input map[string]any)
 	for scheme, kind := range vaultTypes {
 		if input["type"] == kind {
 			v.Keys.Generate(name, scheme)
+			v.answer(w, "data", v.policy(name, scheme))
 		}
 	}
-	w.WriteHeader(http.StatusNoContent)
 }
 
 func (v *Vault) sign(w http.ResponseWriter, name string, input map[string]any) {
