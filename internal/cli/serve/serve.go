@@ -67,9 +67,11 @@ On SIGTERM or Ctrl-C, /readyz answers 503 for --drain-delay; then the server sto
 accepting requests, finishes those in flight and exits. A second signal exits at
 once. On SIGHUP it re-reads organizations, users, credentials, policies, names,
 descriptors and the TLS certificate, all or nothing: if anything is wrong, it logs the
-error and keeps the old ones. --check checks all of them, the addresses and the store's form without serving;
-it opens neither the store nor the keystore, and asks no key service: the URIs of keys
-there are listed as notAsked.
+error and keeps the old ones.
+
+--check validates the file, everything that SIGHUP re-reads, the addresses and the form of
+the store's name, and exits. It opens neither the store nor the keystore, and asks no key
+service: the URIs of keys there are listed as notAsked.
 
 The store must exist: init creates it. --new-store creates one that a new deployment
 names, such as a PostgreSQL database, and serves; with --check it creates the store and
