@@ -22,9 +22,10 @@ import (
 
 // signedLine is what the log says about a signature.
 type signedLine struct {
-	Msg, Operation, Organization, User, Scheme, Credential, Submitter, Activity, Chain, Reason, Request string
-	Repeated                                                                                            bool
-	Keys, Addresses, Effects, Rules                                                                     []string
+	Msg, Operation, Organization, User, Scheme, Credential, Submitter, Activity, Chain, Reason, Request, State string
+	Approvers, Does                                                                                            []string
+	Repeated                                                                                                   bool
+	Keys, Addresses, Effects, Rules                                                                            []string
 }
 
 func linesOf(t *testing.T, log *bytes.Buffer) []signedLine {
@@ -179,7 +180,8 @@ func TestLogResumed(t *testing.T) {
 		waiting := b.Waiting()
 		b.Approve(b.Ann, waiting)
 		before := linesOf(t, &log)
-		if len(before) != 2 || before[1].User != "ann" || before[1].Submitter != "" || len(before[1].Keys) != 0 {
+		if len(before) != 2 || before[1].User != "ann" || before[1].Submitter != "user-1" || before[0].State != "waiting" || before[1].State != "waiting" ||
+			len(before[0].Does) != 2 || len(before[1].Keys) != 0 {
 			t.Errorf("a vote of two: %+v", before)
 		}
 		user, operation := "ben", "approve_activity"
@@ -200,6 +202,9 @@ func TestLogResumed(t *testing.T) {
 		line := lines[0]
 		if line.User != user || line.Operation != operation || line.Submitter != "user-1" || line.Activity != waiting.ID {
 			t.Errorf("who: %+v", line)
+		}
+		if line.State != "signed" || !slices.Equal(line.Approvers, []string{"ann", "ben"}) || len(line.Does) != 2 || !strings.HasPrefix(line.Does[0], "send 0.000000000000000123 ETH from 0x97cC") {
+			t.Errorf("what became of it: %+v", line)
 		}
 		if line.Chain != "ethereum" || len(line.Keys) != 1 || len(line.Addresses) != 1 || len(line.Effects) == 0 || !slices.Equal(line.Rules, []string{"payouts"}) {
 			t.Errorf("what: %+v", line)

@@ -56,14 +56,14 @@ func TestNewDirectoryRefuses(t *testing.T) {
 	key := func(o *access.OrganizationConfig) *access.APIKeyConfig { return &o.Users[0].APIKeys[0] }
 	passkey := func(o *access.OrganizationConfig) *access.PasskeyConfig { return &o.Users[1].Passkeys[0] }
 	for want, change := range map[string]func(o *access.OrganizationConfig){
-		"organizations[0]: id is missing":                                 func(o *access.OrganizationConfig) { o.ID = "" },
-		"bytes, at most ":                                                 func(o *access.OrganizationConfig) { o.ID = strings.Repeat("o", activity.MaxOrganizationID+1) },
-		`organization org: allowHazards: unknown hazard "*": use`:         func(o *access.OrganizationConfig) { o.AllowHazards = []string{"*"} },
-		"users[1] (ci): another user has this id":                         func(o *access.OrganizationConfig) { o.Users[1].Name = "ci" },
-		"users[0] (ci): apiKeys[0]: publicKey: encoding/hex":              func(o *access.OrganizationConfig) { key(o).PublicKey = "0x" + basePoint },
-		"apiKeys[0]: API key on API_KEY_CURVE_P256: public key: 32 bytes": func(o *access.OrganizationConfig) { key(o).PublicKey = basePoint[2:] },
-		"API_KEY_CURVE_P256: public key: not a point":                     func(o *access.OrganizationConfig) { key(o).PublicKey = "02" + strings.Repeat("ff", 32) },
-		"apiKeys[0]: activities: the list is empty":                       func(o *access.OrganizationConfig) { key(o).Activities = []activity.Type{} },
+		"organizations[0]: id is missing": func(o *access.OrganizationConfig) { o.ID = "" },
+		"bytes, at most ":                 func(o *access.OrganizationConfig) { o.ID = strings.Repeat("o", activity.MaxOrganizationID+1) },
+		`organization org: allowHazards: unknown hazard "*": refusals and`: func(o *access.OrganizationConfig) { o.AllowHazards = []string{"*"} },
+		"users[1] (ci): another user has this id":                          func(o *access.OrganizationConfig) { o.Users[1].Name = "ci" },
+		"users[0] (ci): apiKeys[0]: publicKey: 68 characters":              func(o *access.OrganizationConfig) { key(o).PublicKey = "0x" + basePoint },
+		"apiKeys[0]: API key on API_KEY_CURVE_P256: public key: 32 bytes":  func(o *access.OrganizationConfig) { key(o).PublicKey = basePoint[2:] },
+		"API_KEY_CURVE_P256: public key: not a point":                      func(o *access.OrganizationConfig) { key(o).PublicKey = "02" + strings.Repeat("ff", 32) },
+		"apiKeys[0]: activities: the list is empty":                        func(o *access.OrganizationConfig) { key(o).Activities = []activity.Type{} },
 		"passkeys[0]: activities: the list is empty": func(o *access.OrganizationConfig) {
 			passkey(o).Activities = []activity.Type{}
 		},

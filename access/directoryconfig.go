@@ -71,17 +71,47 @@ type configuredOrganization struct {
 	users        map[string]*User // by id
 }
 
-// NewDirectory returns the directory of a configuration. Its errors name the entry.
+// EntryError is an error about one entry of a configuration, such as a list's item.
+type EntryError struct {
+	Entry string // such as users[0] or publicKey, relative to the entry around it
+	Err   error
+}
+
+// Error implements error. It is the text of Err, which names the entry.
+func (e *EntryError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *EntryError) Unwrap() error { return e.Err }
+
+// EntryOf returns the path of the entry that an error of NewDirectory or CheckHazards is
+// about, such as organizations[0].users[1].name; empty for another error.
+func EntryOf(err error) string {
+	var path []string
+	for found := new(EntryError); errors.As(err, &found); err = found.Err {
+		path = append(path, found.Entry)
+	}
+	return strings.Join(path, ".")
+}
+
+func entryError(entry, format string, args ...any) error {
+	return &EntryError{entry, fmt.Errorf(format, args...)}
+}
+
+// item returns the name of an item of a list.
+func item(list string, index int) string { return fmt.Sprintf("%s[%d]", list, index) }
+
+// NewDirectory returns the directory of a configuration. Its errors name the entry: see
+// EntryOf.
 func NewDirectory(organizations []OrganizationConfig) (Directory, error) {
 	directory := configuredDirectory{}
 	for i := range organizations {
 		config := &organizations[i]
 		if err := directory.checkID(config.ID); err != nil {
-			return nil, fmt.Errorf("organizations[%d]: %w", i, err)
+			return nil, entryError(item("organizations", i)+".id", "organizations[%d]: %w", i, err)
 		}
 		organization, err := newConfiguredOrganization(config)
 		if err != nil {
-			return nil, fmt.Errorf("organization %s: %w", config.ID, err)
+			return nil, entryError(item("organizations", i), "organization %s: %w", config.ID, err)
 		}
 		directory[config.ID] = organization
 	}
@@ -93,9 +123,10 @@ func NewDirectory(organizations []OrganizationConfig) (Directory, error) {
 // mistake, but no danger.
 func CheckHazards(organizations []OrganizationConfig, known []string) error {
 	for i := range organizations {
-		for _, name := range organizations[i].AllowHazards {
+		for j, name := range organizations[i].AllowHazards {
 			if !slices.Contains(known, name) {
-				return fmt.Errorf("organization %s: allowHazards: unknown hazard %q: use %s", organizations[i].ID, name, strings.Join(known, ", "))
+				return entryError(item("organizations", i)+"."+item("allowHazards", j), "organization %s: allowHazards: %s", organizations[i].ID,
+					plaintext.Meant(fmt.Sprintf("unknown hazard %q", plaintext.Shorten(name, maxShown)), name, known, "refusals and 'countersign inspect' show the names"))
 			}
 		}
 	}
@@ -125,18 +156,18 @@ func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganizat
 	for i := range config.Users {
 		user := &config.Users[i]
 		if user.ID == "" && user.Name == "" {
-			return nil, fmt.Errorf("users[%d]: name is missing: policies and records name the user by it, or by an id", i)
+			return nil, entryError(item("users", i), "users[%d]: name is missing: policies and records name the user by it, or by an id", i)
 		}
 		if err := user.checkNames(); err != nil {
-			return nil, fmt.Errorf("users[%d]: %w", i, err)
+			return nil, entryError(item("users", i), "users[%d]: %w", i, err)
 		}
 		id := user.UserID(config.ID)
 		if configured.users[id] != nil {
-			return nil, fmt.Errorf("users[%d] (%s): another user has this id or, without an id, this name: list all keys of a user under one entry", i, user.Name)
+			return nil, entryError(item("users", i), "users[%d] (%s): another user has this id or, without an id, this name: list all keys of a user under one entry", i, user.Name)
 		}
 		configured.users[id] = &User{ID: id, Name: user.Name, Tags: slices.Clone(user.Tags)}
 		if err := configured.add(*configured.users[id], user); err != nil {
-			return nil, fmt.Errorf("users[%d] (%s): %w", i, user.Name, err)
+			return nil, entryError(item("users", i), "users[%d] (%s): %w", i, user.Name, err)
 		}
 	}
 	return configured, nil
@@ -177,12 +208,12 @@ func (u *UserConfig) UserID(organizationID string) string {
 func (o *configuredOrganization) add(user User, config *UserConfig) error {
 	for i := range config.APIKeys {
 		if err := o.addCredential(user, config.APIKeys[i].credential); err != nil {
-			return fmt.Errorf("apiKeys[%d]: %w", i, err)
+			return entryError(item("apiKeys", i), "apiKeys[%d]: %w", i, err)
 		}
 	}
 	for i := range config.Passkeys {
 		if err := o.addCredential(user, config.Passkeys[i].credential); err != nil {
-			return fmt.Errorf("passkeys[%d]: %w", i, err)
+			return entryError(item("passkeys", i), "passkeys[%d]: %w", i, err)
 		}
 	}
 	return nil
@@ -203,11 +234,11 @@ func (o *configuredOrganization) addCredential(user User, read func() (*stamp.Cr
 func (k *APIKeyConfig) credential() (*stamp.Credential, error) {
 	publicKey, err := hex.DecodeString(k.PublicKey)
 	if err != nil {
-		return nil, fmt.Errorf("publicKey: %w", err)
+		return nil, entryError("publicKey", "publicKey: %d characters that are not all pairs of hex digits: expected 66 of a compressed key, or 64 of Ed25519, without 0x", len(k.PublicKey))
 	}
 	credential, err := stamp.NewAPIKey(k.Curve, publicKey)
 	if err != nil {
-		return nil, err
+		return nil, entryError("publicKey", "%w", err)
 	}
 	credential.ExpiresAt = k.ExpiresAt
 	credential.Activities, err = typeNames(k.Activities)
@@ -217,15 +248,15 @@ func (k *APIKeyConfig) credential() (*stamp.Credential, error) {
 func (k *PasskeyConfig) credential() (*stamp.Credential, error) {
 	credentialID, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(k.CredentialID, "="))
 	if err != nil {
-		return nil, fmt.Errorf("credentialId: %w", err)
+		return nil, entryError("credentialId", "credentialId: %w", err)
 	}
 	publicKey, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(k.PublicKey, "="))
 	if err != nil {
-		return nil, fmt.Errorf("publicKey: %w", err)
+		return nil, entryError("publicKey", "publicKey: %w", err)
 	}
 	const required = "required"
 	if k.UserVerification != "" && k.UserVerification != required {
-		return nil, fmt.Errorf("userVerification: unknown value %q: use %s, or leave it out", plaintext.Shorten(k.UserVerification, maxShown), required)
+		return nil, entryError("userVerification", "userVerification: unknown value %q: use %s, or leave it out", plaintext.Shorten(k.UserVerification, maxShown), required)
 	}
 	if err := k.checkRelyingParty(); err != nil {
 		return nil, err
@@ -245,11 +276,11 @@ func (k *PasskeyConfig) credential() (*stamp.Credential, error) {
 // passkey could never be used.
 func (k *PasskeyConfig) checkRelyingParty() error {
 	if err := weborigin.CheckDomain(k.RPID); err != nil {
-		return fmt.Errorf("rpId: %w", err)
+		return entryError("rpId", "rpId: %w", err)
 	}
 	for i, origin := range k.Origins {
 		if err := weborigin.CheckPasskey(origin); err != nil {
-			return fmt.Errorf("origins[%d]: %w", i, err)
+			return entryError(item("origins", i), "origins[%d]: %w", i, err)
 		}
 	}
 	return nil
@@ -259,16 +290,25 @@ func (k *PasskeyConfig) checkRelyingParty() error {
 // its author means none, but [stamp.Credential] takes it as the default.
 func typeNames(types []activity.Type) ([]string, error) {
 	if types != nil && len(types) == 0 {
-		return nil, errors.New("activities: the list is empty: name at least one type, or leave it out for the default")
+		return nil, entryError("activities", "activities: the list is empty: name at least one type, or leave it out for the default")
 	}
 	var names []string
-	for _, one := range types {
+	for i, one := range types {
 		if !slices.Contains(activity.Types(), one) {
-			return nil, fmt.Errorf("activities: %q is not served: use %v", one, activity.Types())
+			return nil, entryError(item("activities", i), "activities: %s",
+				plaintext.Meant(fmt.Sprintf("%q is not served", plaintext.Shorten(string(one), maxShown)), string(one), activityNames(), fmt.Sprintf("use %v", activity.Types())))
 		}
 		names = append(names, string(one))
 	}
 	return names, nil
+}
+
+func activityNames() []string {
+	var names []string
+	for _, one := range activity.Types() {
+		names = append(names, string(one))
+	}
+	return names
 }
 
 // Organization implements Directory.

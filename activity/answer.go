@@ -171,6 +171,7 @@ func (a *answer) activity() {
 	a.log()
 	a.failure()
 	a.review()
+	a.did()
 	a.buf = append(a.buf, '}')
 }
 
@@ -207,6 +208,19 @@ func (a *answer) review() {
 		panic("activity: encoding a review: " + err.Error())
 	}
 	a.buf = appendMember(a.buf, "review")
+	a.raw(form)
+}
+
+// did appends what was signed.
+func (a *answer) did() {
+	if a.Did == nil {
+		return
+	}
+	form, err := strictjson.Marshal(a.Did)
+	if err != nil {
+		panic("activity: encoding what was signed: " + err.Error())
+	}
+	a.buf = appendMember(a.buf, "did")
 	a.raw(form)
 }
 

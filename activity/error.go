@@ -2,6 +2,8 @@ package activity
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -45,6 +47,9 @@ const (
 	ReasonUnavailable                Reason = "UNAVAILABLE"
 	ReasonInternal                   Reason = "INTERNAL"
 )
+
+// Reasons returns all reasons, sorted.
+func Reasons() []Reason { return slices.Sorted(maps.Keys(codes)) }
 
 var codes = map[Reason]Code{
 	ReasonRequestInvalid:             CodeInvalidArgument,

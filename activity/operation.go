@@ -102,6 +102,11 @@ var operations = []Operation{
 // Operations returns all operations.
 func Operations() []Operation { return append([]Operation(nil), operations...) }
 
+// Queries returns the paths of all queries, which change nothing and are not recorded.
+func Queries() []string {
+	return []string{"get_activity", "list_activities", "list_policies", "whoami"}
+}
+
 // Types returns the types of all operations.
 func Types() []Type {
 	var types []Type
@@ -116,6 +121,11 @@ func Types() []Type {
 func (t Type) MustBeNamed() bool {
 	operation, err := operationOf(t)
 	return err != nil || operation.named
+}
+
+// Signs reports whether activities of the type sign with the organization's keys.
+func (t Type) Signs() bool {
+	return t == TypeSignTransaction || t == TypeSignRawPayload || t == TypeSignRawPayloads
 }
 
 // HasBearerResult reports whether results of the type give their reader the rights of

@@ -115,7 +115,7 @@ func parsePage(text string) (int, error) {
 		return DefaultPage, nil
 	}
 	limit, err := strconv.Atoi(text)
-	if err != nil || limit < 1 || limit > MaxPage {
+	if err != nil || limit < 1 || limit > MaxPage || strconv.Itoa(limit) != text {
 		return 0, NewError(ReasonRequestInvalid, "limit", nil, "limit %s: expected 1 to %d, as a string", quoted(text), MaxPage)
 	}
 	return limit, nil

@@ -21,6 +21,7 @@ type Record struct {
 	Votes     []Vote   // the submitter's stamp first
 	Decision  Decision // of the policy; without a policy it has only readings
 	Reading   *Reading // of an activity that waits or has waited; nil otherwise
+	Did       *Did     // of a completed activity that signed something; nil otherwise
 	AppProofs []AppProof
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -38,6 +39,64 @@ type Viewer struct {
 	CanApprove bool
 	CanReject  bool
 	Review     *Review // of an activity that waits, for the submitter and for users who could vote
+}
+
+// Did is what was signed, as the engine read it then: in words, and in numbers to add up.
+type Did struct {
+	KeyIDs    []string    `json:"keyIds"`
+	Addresses []string    `json:"addresses"`       // one of each key
+	Rules     []string    `json:"rules,omitempty"` // of the policy that decided
+	Effects   []DidEffect `json:"effects"`         // at most MaxDidEffects
+	More      int         `json:"more,omitempty"`  // effects beyond that
+}
+
+// MaxDidEffects is how many effects a record describes.
+const MaxDidEffects = 100
+
+// DidEffect is one effect of what was signed.
+type DidEffect struct {
+	Sentence string `json:"sentence"`
+	Kind     string `json:"kind"`
+	Amount   string `json:"amount,omitempty"` // decimal, in the unit of Symbol; without a symbol in the smallest
+	Bound    string `json:"bound,omitempty"`  // of an amount that is not exact: most, least, added, all, unlimited or unknown
+	Symbol   string `json:"symbol,omitempty"`
+	Asset    string `json:"asset,omitempty"` // chain, or chain/token
+	To       string `json:"to,omitempty"`
+	Change   bool   `json:"change,omitempty"` // comes back to the account or the wallet that pays
+}
+
+// Sentences returns the effects in words.
+func (d *Did) Sentences() []string {
+	if d == nil {
+		return nil
+	}
+	sentences := make([]string, 0, len(d.Effects)+1)
+	for i := range d.Effects {
+		sentences = append(sentences, d.Effects[i].Sentence)
+	}
+	if d.More > 0 {
+		sentences = append(sentences, fmt.Sprintf("and %d more", d.More))
+	}
+	return sentences
+}
+
+// State returns what became of an activity in the one word that logs, listings and exports
+// use: waiting, signed, rejected, failed, or completed for one that signs nothing.
+func (r *Record) State() string { return StateOf(r.Status, r.Request.Type) }
+
+// StateOf returns the word of [Record.State] for a status and a type.
+func StateOf(status Status, kind Type) string {
+	switch {
+	case status.Waits():
+		return "waiting"
+	case status == StatusRejected:
+		return "rejected"
+	case status == StatusFailed:
+		return "failed"
+	case status == StatusCompleted && kind.Signs():
+		return "signed"
+	}
+	return "completed"
 }
 
 // LogProof proves that an activity is in the log of its organization. Proof, a newline
@@ -102,6 +161,17 @@ func (v *Vote) Stamped() bool { return strings.HasPrefix(v.Scheme, StampScheme) 
 
 // Submitter returns the submitter's vote, which is the first.
 func (r *Record) Submitter() *Vote { return &r.Votes[0] }
+
+// Approvers returns the names of the users who approved the activity, without the submitter.
+func (r *Record) Approvers() []string {
+	var names []string
+	for i := range r.Votes[1:] {
+		if vote := &r.Votes[i+1]; vote.Selection == SelectionApproved {
+			names = append(names, vote.UserName)
+		}
+	}
+	return names
+}
 
 // DecidedAt returns when the activity was last decided, and charged: with the last vote of
 // one that waited, otherwise when it was submitted.

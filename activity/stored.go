@@ -30,6 +30,7 @@ type storedRecord struct {
 	Votes      []Vote          `json:"votes"`
 	Decision   Decision        `json:"decision"`
 	Reading    *Reading        `json:"reading,omitempty"`
+	Did        *Did            `json:"did,omitempty"`
 	AppProofs  []AppProof      `json:"appProofs,omitempty"`
 	CreatedAt  time.Time       `json:"createdAt"`
 	UpdatedAt  time.Time       `json:"updatedAt"`
@@ -43,7 +44,7 @@ func (r *Record) Encode() []byte {
 		Org: request.OrganizationID, Time: request.TimestampMs, Proofs: request.GenerateAppProofs,
 		Hash: request.Fingerprint[:], Body: string(request.Body),
 		Parameters: [2]int{request.parameters.Start, request.parameters.End},
-		Failure:    r.Failure, Votes: r.Votes, Decision: r.Decision, Reading: r.Reading, AppProofs: r.AppProofs,
+		Failure:    r.Failure, Votes: r.Votes, Decision: r.Decision, Reading: r.Reading, Did: r.Did, AppProofs: r.AppProofs,
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 	if r.Result != nil {
@@ -69,7 +70,7 @@ func DecodeRecord(encoded []byte) (*Record, error) {
 	}
 	record := &Record{
 		ID: form.ID, Status: form.Status, Failure: form.Failure, Votes: form.Votes, Decision: form.Decision,
-		Reading: form.Reading, AppProofs: form.AppProofs, CreatedAt: form.CreatedAt, UpdatedAt: form.UpdatedAt,
+		Reading: form.Reading, Did: form.Did, AppProofs: form.AppProofs, CreatedAt: form.CreatedAt, UpdatedAt: form.UpdatedAt,
 		Request: &Request{
 			Type: form.Type, TimestampMs: form.Time, OrganizationID: form.Org,
 			GenerateAppProofs: form.Proofs, Body: []byte(form.Body), Fingerprint: Fingerprint(form.Hash),

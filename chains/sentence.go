@@ -295,15 +295,19 @@ func (s sentence) asset() string {
 	return "token " + s.party(s.Asset.Token)
 }
 
-func (s sentence) token() (symbol string, decimals int, ok bool) {
-	if s.Asset.IsNative() {
-		network := NetworkOf(s.Asset.Chain)
+func (s sentence) token() (symbol string, decimals int, ok bool) { return TokenOf(s.Asset, s.names) }
+
+// TokenOf returns the symbol and decimals of an asset: of a chain's own, or as names, which
+// may be nil, knows it. ok is false if it is not known.
+func TokenOf(asset Asset, names Names) (symbol string, decimals int, ok bool) {
+	if asset.IsNative() {
+		network := NetworkOf(asset.Chain)
 		return network.Symbol, network.Decimals, true
 	}
-	if s.names == nil || s.Asset.IsUnknown() || s.Asset.IsNone() {
+	if names == nil || asset.IsUnknown() || asset.IsNone() {
 		return "", 0, false
 	}
-	return s.names.Token(s.Asset)
+	return names.Token(asset)
 }
 
 // revoke describes the end of a permission over an asset, or of control of an account.

@@ -29,6 +29,10 @@ type Activity struct {
 	// caller submitted it or could vote. Call Review.Check before showing it.
 	Review *activity.Review `json:"review"`
 
+	// Did is what was signed, of a completed activity that signed something. It is nil for
+	// activities of servers that did not record it.
+	Did *activity.Did `json:"did"`
+
 	// Answer is the whole answer as received, {"activity":…}.
 	Answer json.RawMessage `json:"-"`
 }

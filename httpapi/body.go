@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
@@ -79,6 +80,9 @@ func tooLarge(limit int) error {
 func (h *handler) refuseBody(err error, limit int) error {
 	if _, long := errors.AsType[*http.MaxBytesError](err); long {
 		return tooLarge(limit)
+	}
+	if strings.Contains(err.Error(), "chunk") { // the errors of net/http have no types
+		return activity.NewError(activity.ReasonRequestInvalid, "", err, "the body's chunks are malformed")
 	}
 	return activity.NewError(activity.ReasonRequestInvalid, "", err, "the body did not arrive completely within %s", h.options.BodyTimeout)
 }

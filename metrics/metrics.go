@@ -29,6 +29,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
@@ -67,16 +68,55 @@ func New() *Metrics {
 	m.latencies = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "countersign_service_call_duration_seconds", Help: "Duration of calls to key services.", Buckets: buckets,
 	}, []string{"service", "operation"})
+	m.begin()
 	m.registry.MustRegister(m.requests, m.durations, m.performed, m.calls, m.latencies,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
+// unknown is the operation of a request that did not say, or whose path is not served.
+const unknown = "unknown"
+
+// begin adds every series at 0. Prometheus sees no increase from nothing to 1, so that an
+// alert would miss the first fault after each start.
+func (m *Metrics) begin() {
+	operations := append(activity.Queries(), unknown)
+	for _, operation := range activity.Operations() {
+		operations = append(operations, operation.Path)
+		m.performed.WithLabelValues(operation.Path)
+	}
+	for _, operation := range operations {
+		m.durations.WithLabelValues(operation)
+		for _, outcome := range outcomes() {
+			m.requests.WithLabelValues(operation, outcome)
+		}
+	}
+}
+
+// outcomes returns what can become of a request.
+func outcomes() []string {
+	all := []string{completed, repeated, waiting, notServed}
+	for _, reason := range activity.Reasons() {
+		all = append(all, string(reason))
+	}
+	return all
+}
+
+// Outcomes that are no refusals.
+const (
+	completed = "completed"
+	repeated  = "repeated"
+	waiting   = "waiting"
+)
+
+// notServed is httpapi.NotServed.
+const notServed = "NOT_SERVED"
+
 // Observe implements countersign.Observer.
 func (m *Metrics) Observe(seen countersign.Observation) {
 	operation := seen.Operation
 	if operation == "" {
-		operation = "unknown"
+		operation = unknown
 	}
 	m.requests.WithLabelValues(operation, outcome(&seen)).Inc()
 	m.durations.WithLabelValues(operation).Observe(seen.Duration.Seconds())
@@ -90,11 +130,11 @@ func outcome(seen *countersign.Observation) string {
 	case seen.Reason != "":
 		return string(seen.Reason)
 	case seen.Repeated:
-		return "repeated"
+		return repeated
 	case seen.Waits:
-		return "waiting"
+		return waiting
 	}
-	return "completed"
+	return completed
 }
 
 // Describe adds

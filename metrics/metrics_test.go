@@ -1,14 +1,20 @@
 package metrics_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/metrics"
 )
 
@@ -53,6 +59,56 @@ func TestMetrics(t *testing.T) {
 	}
 	if strings.Contains(text, "stranger") || strings.Contains(text, enginetest.Organization) {
 		t.Error("a label contains text of a request")
+	}
+}
+
+// TestFromTheStart checks that whatever can be counted is there at 0 before the first
+// request, and that no request adds a series: an increase from nothing is none.
+func TestFromTheStart(t *testing.T) {
+	observer := metrics.New()
+	before := scrape(t, observer)
+	f := enginetest.New(t, func(c *countersign.Config) { c.Observer = observer })
+	operations := append(activity.Queries(), "unknown")
+	for _, operation := range activity.Operations() {
+		operations = append(operations, operation.Path)
+	}
+	for _, operation := range operations {
+		for _, reason := range append(activity.Reasons(), "completed", "waiting", "repeated", httpapi.NotServed) {
+			if line := fmt.Sprintf("countersign_requests_total{operation=%q,outcome=%q} 0\n", operation, reason); !strings.Contains(before, line) {
+				t.Errorf("no %s", line)
+			}
+			observer.Observe(countersign.Observation{Operation: operation, Reason: reason, Duration: 1})
+		}
+	}
+	handler := httpapi.New(f.Engine, httpapi.Options{Observer: observer})
+	for _, path := range []string{"/", "/public/v1/query/whoami", "/public/v1/submit/sign_transaction"} {
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader("{}")))
+	}
+	names := func(text string) (names []string) {
+		for _, line := range regexp.MustCompile(`(?m)^countersign_[^ ]*`).FindAllString(text, -1) {
+			names = append(names, line)
+		}
+		return names
+	}
+	if after := names(scrape(t, observer)); !slices.Equal(after, names(before)) {
+		t.Errorf("%d series, %d before the first request", len(after), len(names(before)))
+	}
+}
+
+// TestReasons checks that activity.Reasons has every reason that package activity declares.
+func TestReasons(t *testing.T) {
+	source, err := os.ReadFile("../activity/error.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := regexp.MustCompile(`Reason = "([A-Z_]+)"`).FindAllStringSubmatch(string(source), -1)
+	for _, one := range declared {
+		if !slices.Contains(activity.Reasons(), activity.Reason(one[1])) {
+			t.Errorf("activity.Reasons lacks %s", one[1])
+		}
+	}
+	if len(declared) != len(activity.Reasons()) || len(declared) < 15 {
+		t.Errorf("%d reasons are declared, %d are listed", len(declared), len(activity.Reasons()))
 	}
 }
 

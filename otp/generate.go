@@ -48,7 +48,11 @@ func generate(random io.Reader, length int, alphanumeric bool) (string, error) {
 var lookAlikes = strings.NewReplacer("O", "0", "I", "1", "L", "1")
 
 // normalize maps what a user typed to the form of a generated code: upper case, with
-// digits in place of letters that look like them. It leaves digits unchanged.
+// digits in place of letters that look like them, without the spaces and dashes of groups. It
+// leaves digits unchanged.
 func normalize(typed string) string {
-	return lookAlikes.Replace(strings.ToUpper(typed))
+	return groupMarks.Replace(lookAlikes.Replace(strings.ToUpper(typed)))
 }
+
+// groupMarks removes what people write between groups of characters.
+var groupMarks = strings.NewReplacer(" ", "", "\u00a0", "", "-", "", "\u2010", "", "\u2011", "", "\u2013", "")

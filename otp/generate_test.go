@@ -95,7 +95,8 @@ func TestNormalize(t *testing.T) {
 		"oO0iIlL1":  "00011111",
 		"0123456":   "0123456",
 		"u":         "U", // in no alphabet
-		"12 34":     "12 34",
+		"12 34":     "1234",
+		"AT2-M5N":   "AT2M5N",
 		"":          "",
 		"１２３４５６":    "１２３４５６",
 		"zyxwvtsrq": "ZYXWVTSRQ",

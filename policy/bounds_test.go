@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
@@ -268,5 +269,33 @@ func TestExplainShowsValues(t *testing.T) {
 		if strings.Contains(test.want, "needs no rule") && strings.Contains(explanation.String(), "a (allow), effect 1") {
 			t.Errorf("%s: a rule is asked about it\n%s", name, explanation)
 		}
+	}
+}
+
+// TestExplainLimit: an explanation says that a limit kept the first rule from deciding, which
+// rule decided then, and amounts in the token's decimals and name.
+func TestExplainLimit(t *testing.T) {
+	file := load(t, head+`limits:
+  - {name: usdc-day, asset: usdc, max: "10000", window: 24h, per: key}
+rules:
+  - {name: payouts, allow: transfer, when: effect.asset == usdc && effect.to in treasury, limit: usdc-day}
+  - {name: small, allow: transfer, when: effect.asset == usdc}
+  - {name: large, allow: transfer, when: effect.asset == usdc, approvals: [{count: 1, not: submitter}]}
+`)
+	asked := ask(tokens(t, treasury, chains.Exactly(big.NewInt(20_000_000_000))))
+	explanation, err := file.Explain(t.Context(), asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"effect 0: send 20000 usdc to ", "allow by small",
+		"payouts (allow), effect 0: matches, but limit usdc-day of rule payouts: 20000 usdc is requested, 10000 of 10000 usdc is left within 24h\n",
+	} {
+		if !strings.Contains(explanation.String(), want) {
+			t.Errorf("no %q in\n%s", want, explanation)
+		}
+	}
+	if rules := explanation.Rules; rules[0].Decides || rules[0].Stopped == "" || !rules[1].Decides || rules[2].Decides {
+		t.Errorf("%+v", rules)
 	}
 }

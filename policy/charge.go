@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"math/big"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
@@ -145,13 +146,25 @@ func (c *cover) limited(r *rule, limit *limit, effect *effectView, charge store.
 	if left.Sign() < 0 {
 		left.SetInt64(0)
 	}
-	text := fmt.Sprintf("limit %s of rule %s: %s is requested, %s of %s is left within %v", limit.name, r.name,
-		limit.asset.decimal(charge.Amount), limit.asset.decimal(left), limit.asset.decimal(limit.max), limit.window)
+	text := fmt.Sprintf("limit %s of rule %s: %s is requested, %s of %s is left within %s", limit.name, r.name,
+		limit.asset.amount(charge.Amount), limit.asset.decimal(left), limit.asset.amount(limit.max), shortDuration(limit.window))
 	refusal := &store.LimitError{Charge: charge, Left: left}
 	if !frees.IsZero() {
 		refusal.RetryAfter = max(0, frees.Sub(c.evaluation.request.Now))
 	}
 	return exceeds(r, effect, text, refusal), nil
+}
+
+// shortDuration formats a duration as a file has it, such as 24h or 90m.
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	if d%time.Minute == 0 {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if d%time.Hour == 0 {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 func (c *cover) spent(charge store.Charge) (*big.Int, time.Time, error) {

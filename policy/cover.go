@@ -19,11 +19,18 @@ type cover struct {
 	decision   access.Decision
 	counters   map[counter]int // the index of a counter's charge in decision.Charges
 	decided    []string        // the rule that decided each effect; empty if none did
+	stopped    map[stop]string // why a rule whose condition holds did not decide an effect
 	whole      []chains.Hazard // of the request: every rule that decides an effect must list them
 }
 
+// stop is a rule and the index of an effect that it did not decide.
+type stop struct {
+	rule   *rule
+	effect int
+}
+
 func newCover(ctx context.Context, f *File, request *access.Authorization) *cover {
-	c := &cover{file: f, evaluation: newEvaluation(request, len(f.rules)), ctx: ctx, counters: map[counter]int{}, decided: make([]string, len(request.Effects))}
+	c := &cover{file: f, evaluation: newEvaluation(request, len(f.rules)), ctx: ctx, counters: map[counter]int{}, stopped: map[stop]string{}, decided: make([]string, len(request.Effects))}
 	for _, hazard := range request.Hazards {
 		if !c.ofOneEffect(hazard) {
 			c.whole = append(c.whole, hazard)
@@ -45,7 +52,11 @@ func (c *cover) ofOneEffect(hazard chains.Hazard) bool {
 func (c *cover) effect(effect *effectView) error {
 	var missed missed
 	for _, r := range c.file.groups.allows[scope{c.evaluation.chain, effect.Kind}] {
-		if !r.covers(effect) || !c.evaluation.applies(r) || votes(r.approvals) < missed.votes {
+		if !r.covers(effect) || !c.evaluation.applies(r) {
+			continue
+		}
+		if votes(r.approvals) < missed.votes {
+			c.stopped[stop{r, effect.index}] = "a rule before it was stopped by its limit, and needs more approvals"
 			continue
 		}
 		if done, err := c.try(r, effect, &missed); done || err != nil {
@@ -83,11 +94,13 @@ func (c *cover) try(r *rule, effect *effectView, missed *missed) (bool, error) {
 	switch {
 	case errors.As(err, &uncountable):
 		missed.failed(r, err)
+		c.stopped[stop{r, effect.index}] = err.Error()
 		return false, nil
 	case err != nil:
 		return false, err
 	case exceeded != nil:
 		missed.exceeded(r, exceeded)
+		c.stopped[stop{r, effect.index}] = exceeded.Text
 		return false, nil
 	}
 	c.take(r, effect, charges)

@@ -306,7 +306,7 @@ func TestUncountable(t *testing.T) {
 	}
 	asked := ask(tokens(t, treasury, chains.Exactly(big.NewInt(1))))
 	asked.Spent = spent(20e6)
-	if got, _ := decide(t, rule(""), asked); !strings.Contains(got, "limit day of rule pays: 0.000001 is requested, 0 of 9 is left within 24h0m0s") {
+	if got, _ := decide(t, rule(""), asked); !strings.Contains(got, "limit day of rule pays: 0.000001 usdc is requested, 0 of 9 usdc is left within 24h") {
 		t.Error(got)
 	}
 }

@@ -239,7 +239,7 @@ func TestApprovalsAfterLimit(t *testing.T) {
 	if got, _ := decide(t, file, asked); got != "allowed by two" {
 		t.Error(got)
 	}
-	if got, _ := decide(t, strings.Split(file, "  - {name: two")[0], asked); !strings.Contains(got, "limit day of rule small: 0.000001 is requested, 0 of 100 is left") {
+	if got, _ := decide(t, strings.Split(file, "  - {name: two")[0], asked); !strings.Contains(got, "limit day of rule small: 0.000001 usdc is requested, 0 of 100 usdc is left") {
 		t.Error(got)
 	}
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,8 @@ type Answer struct {
 	Deny    bool    `json:"deny"`
 	Effect  int     `json:"effect"` // index; -1 for the request
 	Match   bool    `json:"matched"`
+	Decides bool    `json:"decides,omitempty"` // of an allow that matched: it decided the effect
+	Stopped string  `json:"stopped,omitempty"` // why an allow that matched did not: its limit
 	Because string  `json:"because,omitempty"` // the first clause that did not hold, or a hazard that the rule does not list
 	Error   string  `json:"error,omitempty"`   // why the clause could not be decided
 	Values  []Value `json:"values,omitempty"`  // of the members in the clause
@@ -70,6 +73,12 @@ type Value struct {
 // Explain decides as [File.Decide] does. For every rule it reports whether the rule matched
 // or which clause was the first not to hold, with the values that the clause saw.
 func (f *File) Explain(ctx context.Context, request access.Authorization) (*Explanation, error) {
+	return f.ExplainNamed(ctx, request, nil)
+}
+
+// ExplainNamed is [File.Explain] with names of tokens and parties. An asset that they do not
+// know has its name in the file.
+func (f *File) ExplainNamed(ctx context.Context, request access.Authorization, names chains.Names) (*Explanation, error) {
 	c := newCover(ctx, f, &request)
 	decision, err := c.decide()
 	if err != nil && !errors.Is(err, access.ErrDenied) {
@@ -83,7 +92,7 @@ func (f *File) Explain(ctx context.Context, request access.Authorization) (*Expl
 	for _, r := range f.rules {
 		x.Rules = append(x.Rules, c.answers(r, e)...)
 	}
-	x.addEffects(c)
+	x.addEffects(c, fileNames{f, names})
 	switch {
 	case err != nil:
 		x.Decision, x.Refusal, x.Rule = expectDeny, err.Error(), f.denyingRule(err)
@@ -120,12 +129,12 @@ func (f *File) denyingRule(err error) string {
 
 // addEffects adds the effects with their descriptors' readings and the rules that allow
 // them.
-func (x *Explanation) addEffects(c *cover) {
+func (x *Explanation) addEffects(c *cover, names chains.Names) {
 	e := c.evaluation
 	x.Effects = make([]ExplainedEffect, len(e.effects))
 	for i := range e.effects {
 		effect := &e.effects[i]
-		x.Effects[i] = ExplainedEffect{Effect: i, Text: chains.Sentence(*effect.Effect, nil), Rule: c.decided[i]}
+		x.Effects[i] = ExplainedEffect{Effect: i, Text: chains.Sentence(*effect.Effect, names), Rule: c.decided[i]}
 		switch {
 		case c.file.needsCover(e, effect), c.decided[i] != "":
 		case effect.Change:
@@ -201,7 +210,23 @@ func (c *cover) answer(r *rule, e *evaluation, answer Answer) Answer {
 		return answer
 	}
 	answer.Match = true
+	for _, effect := range c.judgedBy(e.current) {
+		answer.Decides = answer.Decides || c.decided[effect] == r.name
+		answer.Stopped = cmp.Or(answer.Stopped, c.stopped[stop{r, effect}])
+	}
 	return answer
+}
+
+// judgedBy returns the index of an effect, or those of all for a rule on the request.
+func (c *cover) judgedBy(effect *effectView) []int {
+	if effect != nil {
+		return []int{effect.index}
+	}
+	all := make([]int, len(c.decided))
+	for i := range all {
+		all[i] = i
+	}
+	return all
 }
 
 // clause is a part of a condition.

@@ -27,7 +27,7 @@ func (x *Explanation) String() string {
 		fmt.Fprintf(&out, "  charges %s of %s to limit %s, for %s\n", charge.Amount, charge.Max, charge.Limit, charge.Subject)
 	}
 	for i := range x.Approvals {
-		fmt.Fprintf(&out, "  needs %d approvals by rule %s, %d missing\n", x.Approvals[i].Count, x.Approvals[i].Rule, x.Approvals[i].Missing)
+		fmt.Fprintf(&out, "  needs %s by rule %s, %d missing\n", counted(x.Approvals[i].Count, "approval"), x.Approvals[i].Rule, x.Approvals[i].Missing)
 	}
 	for i := range x.Rules {
 		x.Rules[i].write(&out)
@@ -86,6 +86,8 @@ func (a *Answer) write(out *strings.Builder) {
 		about = fmt.Sprintf("effect %d", a.Effect)
 	}
 	switch {
+	case a.Stopped != "":
+		fmt.Fprintf(out, "%s (%s), %s: matches, but %s\n", a.Rule, verb, about, syntax.Printable(a.Stopped))
 	case a.Match:
 		fmt.Fprintf(out, "%s (%s), %s: matches\n", a.Rule, verb, about)
 	case a.Error != "":
@@ -96,4 +98,40 @@ func (a *Answer) write(out *strings.Builder) {
 	for _, value := range a.Values {
 		fmt.Fprintf(out, "    %s is %s\n", value.Of, syntax.Printable(value.Value))
 	}
+}
+
+func counted(count int, word string) string {
+	if count == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", count, word)
+}
+
+// fileNames are names for display, with those that a file gives to assets.
+type fileNames struct {
+	file  *File
+	other chains.Names // may be nil
+}
+
+// Token implements chains.Names.
+func (n fileNames) Token(of chains.Asset) (symbol string, decimals int, ok bool) {
+	if n.other != nil {
+		if symbol, decimals, ok = n.other.Token(of); ok {
+			return symbol, decimals, ok
+		}
+	}
+	for _, named := range n.file.assets {
+		if named.decimals >= 0 && named.Asset.Equal(of) {
+			return named.name, named.decimals, true
+		}
+	}
+	return "", 0, false
+}
+
+// Label implements chains.Names.
+func (n fileNames) Label(party chains.Party) string {
+	if n.other == nil {
+		return ""
+	}
+	return n.other.Label(party)
 }

@@ -34,6 +34,7 @@ type File struct {
 	digest   [32]byte
 	rules    []*rule
 	limits   map[string]*limit
+	assets   []*asset
 	warnings []Problem
 	lines    []string
 	groups   groups
@@ -124,6 +125,9 @@ func Parse(name string, content []byte, options Options) (*File, error) {
 	}
 	if c.problems.Failed() {
 		return nil, c.failure()
+	}
+	for _, name := range sortedKeys(c.assets) {
+		c.file.assets = append(c.file.assets, c.assets[name])
 	}
 	c.file.warnings, c.file.tests, c.file.names = c.problems.Sorted(), len(c.tests), options.Names
 	return c.file, nil

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"context"
+	"maps"
+	"sync"
 	"sync/atomic"
 
 	"github.com/countersign-dev/countersign/access"
@@ -10,7 +12,8 @@ import (
 // Organizations is the policy of an engine that serves several organizations, each with a
 // file of its own or none. It is safe for concurrent use.
 type Organizations struct {
-	files map[string]*atomic.Pointer[File]
+	files atomic.Pointer[map[string]*File]
+	put   sync.Mutex // held while files is replaced
 }
 
 var _ access.Decider = (*Organizations)(nil)
@@ -19,15 +22,27 @@ var _ access.Decider = (*Organizations)(nil)
 // organization that is not listed has no rules: see Decide. One that is listed without a
 // file is denied everything.
 func NewOrganizations(files map[string]*File) *Organizations {
-	o := &Organizations{files: map[string]*atomic.Pointer[File]{}}
+	o := new(Organizations)
+	o.Put(files)
+	return o
+}
+
+// Put puts the files of organizations in force, all at once. Organizations that it does not
+// list keep theirs; requests that are being decided keep the previous ones.
+func (o *Organizations) Put(files map[string]*File) {
+	o.put.Lock()
+	defer o.put.Unlock()
+	next := map[string]*File{}
+	if current := o.files.Load(); current != nil {
+		maps.Copy(next, *current)
+	}
 	for id, file := range files {
 		if file == nil {
 			file = new(File) // without rules, which denies everything
 		}
-		o.files[id] = new(atomic.Pointer[File])
-		o.files[id].Store(file)
+		next[id] = file
 	}
-	return o
+	o.files.Store(&next)
 }
 
 // Decide implements [access.Decider]. An organization without a file allows whatever
@@ -52,20 +67,16 @@ func (o *Organizations) File(organization *access.Organization) *File {
 	if organization == nil {
 		return nil
 	}
-	if file, ok := o.files[organization.ID]; ok {
-		return file.Load()
-	}
-	return nil
+	return (*o.files.Load())[organization.ID]
 }
 
 // Replace replaces the file of an organization that has one. It returns false, and changes
 // nothing, if the organization has none or file is nil. Requests that are being decided
 // keep the previous file.
 func (o *Organizations) Replace(organizationID string, file *File) bool {
-	current, ok := o.files[organizationID]
-	if !ok || file == nil {
+	if file == nil || o.File(&access.Organization{ID: organizationID}) == nil {
 		return false
 	}
-	current.Store(file)
+	o.Put(map[string]*File{organizationID: file})
 	return true
 }

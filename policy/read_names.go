@@ -98,7 +98,7 @@ func (c *compiler) readAsset(one source.Entry) {
 	if !c.checkName(one, "asset") {
 		return
 	}
-	a, before := &asset{decimals: -1, place: one.NameAt}, c.problems.Errors()
+	a, before := &asset{name: one.Name, decimals: -1, place: one.NameAt}, c.problems.Errors()
 	var token, id string
 	one.Fields("asset "+one.Name, map[string]func(source.Node){
 		"chain":    func(n source.Node) { a.Chain = readChainID(n) },

@@ -181,6 +181,7 @@ type asset struct {
 	chains.Asset
 
 	// Of an asset of the file.
+	name     string
 	decimals int // -1 if the file does not give them
 	place    source.Place
 	used     bool
@@ -188,6 +189,20 @@ type asset struct {
 
 // decimal formats a number of smallest units as a decimal number.
 func (a *asset) decimal(units *big.Int) string { return chains.Decimal(units.String(), a.decimals) }
+
+// amount formats a number of smallest units with the asset's symbol, or its name in the file.
+func (a *asset) amount(units *big.Int) string {
+	symbol, decimals, ok := chains.TokenOf(a.Asset, nil)
+	switch {
+	case ok && a.decimals < 0:
+		return chains.Decimal(units.String(), decimals) + " " + symbol
+	case a.decimals < 0:
+		return units.String() + " units of " + a.name
+	case ok:
+		return a.decimal(units) + " " + symbol
+	}
+	return a.decimal(units) + " " + a.name
+}
 
 // Equal implements ref.Val.
 func (a *asset) Equal(other ref.Val) ref.Val {

@@ -87,12 +87,13 @@ func TestVerifyAnswer(t *testing.T) {
 }
 
 // TestVerifyAnswerMembers alters each member of an answer. Only times, votes (which are
-// checked with Members) and what the reader may do are not checked.
+// checked with Members), what the reader may do, and the words for what was signed, which
+// follow from the body, are not checked.
 func TestVerifyAnswerMembers(t *testing.T) {
 	f := enginetest.New(t)
 	body := f.Body(enginetest.Request{Proofs: true})
 	trust := verify.Trust{Chains: all.Chains(all.Limits{}), Body: []byte(body), ProofKey: &f.ProofKey.PublicKey}
-	unchecked := []string{"votes", "canApprove", "canReject", "createdAt", "updatedAt", "timestampMs", "failure"}
+	unchecked := []string{"votes", "canApprove", "canReject", "createdAt", "updatedAt", "timestampMs", "failure", "did"}
 	var whole any
 	if err := json.Unmarshal(answerTo(t, f, body), &whole); err != nil {
 		t.Fatal(err)

@@ -86,7 +86,7 @@ func TestSecondKeyOfOneUser(t *testing.T) {
 	addUser(t, s, "ci", "old.json")
 	l := newLive(t, s)
 	addKey(t, s, filepath.Join(s.dir, "old.json"), "new.json")
-	if _, err := l.Reload(t.Context(), s.config()); err != nil {
+	if _, err := l.Reload(inCommand(t), s.config()); err != nil {
 		t.Fatal(err)
 	}
 	users := l.Current.Load().Configured.Organizations[0].Users
@@ -95,7 +95,7 @@ func TestSecondKeyOfOneUser(t *testing.T) {
 	}
 	before := l.Current.Load()
 	addUser(t, s, "ci", "other.json")
-	if _, err := l.Reload(t.Context(), s.config()); err == nil || !strings.Contains(err.Error(), "list all keys of a user under one entry") || l.Current.Load() != before {
+	if _, err := l.Reload(inCommand(t), s.config()); err == nil || !strings.Contains(err.Error(), "list all keys of a user under one entry") || l.Current.Load() != before {
 		t.Errorf("a second entry: %v", err)
 	}
 }

@@ -31,7 +31,7 @@ func completions(backends Backends) map[string]cobra.CompletionFunc {
 		"FORMAT":  one(keys.ImportFormats...),
 		"NETWORK": one("mainnet", "testnet", "signet", "regtest"),
 		"QUERY":   one(requests.Queries...),
-		"STATUS":  one("waiting", "completed", "rejected", "failed"),
+		"STATUS":  one("waiting", "signed", "completed", "rejected", "failed"),
 		"OUTPUT":  one(console.OutputJSON, console.OutputText),
 		"LEVEL":   one("debug", "info", "warn", "error"),
 	}

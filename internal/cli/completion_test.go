@@ -38,7 +38,7 @@ func TestCompletion(t *testing.T) {
 		{"keys import --format ", []string{"hex", "wif", "solana", "v3", "pkcs8", "mnemonic", "xprv"}, noFiles},
 		{"keys list --keystore ", []string{"file:\t", "pkcs11:\t"}, noSpace},
 		{"submit --query ", []string{"get_activity", "whoami"}, noFiles},
-		{"activities list --status ", []string{"waiting", "completed", "rejected", "failed"}, noFiles},
+		{"activities list --status ", []string{"waiting", "signed", "completed", "rejected", "failed"}, noFiles},
 		{"approve --request ", nil, files},
 		{"approve ", nil, noFiles},
 		{"serve --log-level ", []string{"debug", "info", "warn", "error"}, noFiles},

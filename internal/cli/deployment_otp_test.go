@@ -8,7 +8,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/otp"
-	"github.com/countersign-dev/countersign/store/memory"
 )
 
 // TestSenders opens the senders of valid configurations, and checks which member the
@@ -54,7 +53,7 @@ func TestSenders(t *testing.T) {
 		{"no secret", &config.OTP{SecretFile: at("none"), Outbox: at("outbox")}, "secretFile: "},
 		{"template without a code", &config.OTP{SecretFile: at("secret"), Outbox: at("outbox"), Templates: map[string]config.Template{"x": {Text: "hi"}}}, `template "x"`},
 	} {
-		service, err := deployment.OpenOTP(t.Context(), test.otp, memory.New(0))
+		service, err := deployment.PrepareOTP(t.Context(), test.otp)
 		switch {
 		case test.want == "" && (err != nil || (service == nil) != (test.otp == nil)):
 			t.Errorf("%s: %v, %v", test.name, service, err)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains/descriptors"
 	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/internal/cli/config"
@@ -20,24 +24,28 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/serve"
 	"github.com/countersign-dev/countersign/internal/testenv"
-	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/policy"
 )
 
 // newLive returns the reloadable state of a server with this configuration.
 func newLive(t *testing.T, s *served) *serve.Live {
 	t.Helper()
-	configured, err := config.Read(s.config())
+	l := &serve.Live{Loader: deployment.Loader{Path: s.config(), Addresses: deployment.Addresses{Serve: true}.Check}}
+	first, err := l.Loader.Load(inCommand(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := serve.NewSnapshot(configured)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := new(serve.Live)
 	l.Put(first)
 	return l
+}
+
+// inCommand returns a command for what is called within one.
+func inCommand(t *testing.T) *cobra.Command {
+	t.Helper()
+	command := &cobra.Command{SilenceErrors: true, SilenceUsage: true}
+	command.SetContext(t.Context())
+	command.SetErr(io.Discard)
+	return command
 }
 
 // TestReloadAtomic checks that an unreadable certificate also keeps new users out, and that
@@ -63,7 +71,7 @@ func TestReloadAtomic(t *testing.T) {
 	before := l.Current.Load()
 	s.edit(t, "name: Example", "name: Renamed")
 	writePrivate(t, filepath.Join(s.dir, "cert.pem"), "not a certificate")
-	if _, err := l.Reload(t.Context(), s.config()); err == nil || !strings.Contains(err.Error(), "tls: ") || l.Current.Load() != before || served() != serial() {
+	if _, err := l.Reload(inCommand(t), s.config()); err == nil || !strings.Contains(err.Error(), "tls: ") || l.Current.Load() != before || served() != serial() {
 		t.Errorf("a bad certificate: %v", err)
 	}
 	if err := os.Remove(filepath.Join(s.dir, "cert.pem")); err != nil {
@@ -73,7 +81,7 @@ func TestReloadAtomic(t *testing.T) {
 		t.Fatal(err)
 	}
 	first = writeCertificate(t, s.dir)
-	if _, err := l.Reload(t.Context(), s.config()); err != nil || served() != serial() {
+	if _, err := l.Reload(inCommand(t), s.config()); err != nil || served() != serial() {
 		t.Errorf("the renewed certificate is not served: %v", err)
 	}
 	organization, err := l.InForce.Organization(t.Context(), s.by.OrganizationID)
@@ -81,7 +89,7 @@ func TestReloadAtomic(t *testing.T) {
 		t.Errorf("%v, %v", organization, err)
 	}
 	s.edit(t, "name: Renamed", "nme: Renamed")
-	if _, err := l.Reload(t.Context(), s.config()); err == nil || served() != serial() {
+	if _, err := l.Reload(inCommand(t), s.config()); err == nil || served() != serial() {
 		t.Errorf("an unknown member: %v", err)
 	}
 }
@@ -100,7 +108,7 @@ func TestReloadLookupTable(t *testing.T) {
 	l := newLive(t, s)
 	at, pins := bytes.Repeat([]byte{0x99}, 32), filepath.Join(s.dir, "pins.txt")
 	known := func() int {
-		if _, err := l.Reload(t.Context(), s.config()); err != nil {
+		if _, err := l.Reload(inCommand(t), s.config()); err != nil {
 			t.Fatal(err)
 		}
 		found, _ := l.InForce.LookupTable(at)
@@ -138,7 +146,13 @@ func TestReloadNeedsRestart(t *testing.T) {
 	writeCertificate(t, s.dir)
 	s.edit(t, "# tls: {certFile: cert.pem, keyFile: key.pem}", "tls: {certFile: cert.pem, keyFile: key.pem}")
 	s.edit(t, "store: bolt:state.db", "store: bolt:other.db")
-	members, err := l.Reload(t.Context(), s.config())
+	if _, err := l.Reload(inCommand(t), s.config()); err == nil || !strings.Contains(err.Error(), "other.db does not exist") {
+		t.Errorf("a store that is not there: %v", err)
+	}
+	if err := os.Rename(filepath.Join(s.dir, "state.db"), filepath.Join(s.dir, "other.db")); err != nil {
+		t.Fatal(err)
+	}
+	members, err := l.Reload(inCommand(t), s.config())
 	if err != nil || !slices.Equal(members, []string{"tls", "store"}) {
 		t.Errorf("%q, %v", members, err)
 	}
@@ -147,21 +161,24 @@ func TestReloadNeedsRestart(t *testing.T) {
 	}
 }
 
-// TestReloadInvalidPolicy checks that an invalid policy keeps new users out: users and
-// policies change together.
-func TestReloadInvalidPolicy(t *testing.T) {
+// TestReloadPolicy checks that an invalid policy keeps new users out, since users and
+// policies change together, and that an organization's first policy takes effect.
+func TestReloadPolicy(t *testing.T) {
 	t.Parallel()
 	s := newServed(t)
 	l := newLive(t, s)
 	before := l.Current.Load()
+	l.Policies = &deployment.LoadedPolicies{Organizations: policy.NewOrganizations(nil), Configured: before.Configured}
 	s.edit(t, "name: Example", "name: Renamed\n    policy: policy.yaml")
-	if _, err := l.Reload(t.Context(), s.config()); err == nil || !strings.Contains(err.Error(), "only after a restart") || l.Current.Load() != before {
-		t.Errorf("the first policy: %v", err)
-	}
-	had := policy.NewOrganizations(map[string]*policy.File{s.by.OrganizationID: {}})
-	l.Policies = &deployment.LoadedPolicies{Organizations: had, Configured: before.Configured, Keys: memory.New()}
-	if _, err := l.Reload(t.Context(), s.config()); err == nil || !strings.Contains(err.Error(), "policy of organization") || l.Current.Load() != before {
+	if _, err := l.Reload(inCommand(t), s.config()); err == nil || !strings.Contains(err.Error(), "policy of organization") || l.Current.Load() != before {
 		t.Errorf("a policy that is not there: %v", err)
+	}
+	writePrivate(t, filepath.Join(s.dir, "policy.yaml"), "schema: countersign.policy/1\nrules: [{name: gas, allow: fee}]\n")
+	if _, err := l.Reload(inCommand(t), s.config()); err != nil || l.Current.Load() == before {
+		t.Fatalf("the first policy: %v", err)
+	}
+	if in := l.Policies.File(&access.Organization{ID: s.by.OrganizationID}); in == nil || in.Rules()[0] != "gas" {
+		t.Error("the first policy is not in force")
 	}
 }
 

@@ -44,8 +44,13 @@ func TestTLS(t *testing.T) {
 	if out, err := submit("SSL_CERT_FILE=" + filepath.Join(s.dir, "cert.pem")); err != nil || !bytes.Contains(out, []byte(`"username":"admin"`)) {
 		t.Errorf("%v: %s", err, out)
 	}
-	if out, err := submit(); err == nil || !bytes.Contains(out, []byte("certificate")) {
+	if out, err := submit(); err == nil || !bytes.Contains(out, []byte("name its certificate with --ca-file")) {
 		t.Errorf("an unknown certificate: %v: %s", err, out)
+	}
+	whoami := exec.Command("countersign", "submit", "--query", "whoami", "--url", url, "--api-key", filepath.Join(s.dir, setup.APIKeyName), "--ca-file", filepath.Join(s.dir, "cert.pem"))
+	whoami.Stdin = strings.NewReader("{}")
+	if out, err := whoami.CombinedOutput(); err != nil || !bytes.Contains(out, []byte(`"username":"admin"`)) {
+		t.Errorf("with --ca-file: %v: %s", err, out)
 	}
 	trusted := x509.NewCertPool()
 	trusted.AddCert(certificate)

@@ -33,7 +33,7 @@ type Keeper struct {
 	MaxWaiting  time.Duration
 	LeaseTTL    time.Duration
 	Events      []activity.EventType // written into the outbox of the store, with what they are about
-	Names       chains.Names         // for the sentences of events; may be nil
+	Names       chains.Names         // for what records and events say; may be nil
 }
 
 // recordOverhead is about how many bytes a record has in addition to the body and the

@@ -31,7 +31,7 @@ func (k *Keeper) Perform(ctx context.Context, s *request.Submission) (*activity.
 	}
 	// There is a signature now: the charge stays, whatever happens to it.
 	s.Result = done.Result
-	record, err := k.completed(s)
+	record, err := k.completed(ctx, s)
 	var event *store.Event
 	if err == nil {
 		event, err = k.tellCompleted(context.WithoutCancel(ctx), s, record)

@@ -33,20 +33,32 @@ func (k *Keeper) New(s *request.Submission) (*activity.Record, error) {
 
 // completed returns the record of a task that was performed: a new one, or for an
 // activity that waited, its record with the result.
-func (k *Keeper) completed(s *request.Submission) (*activity.Record, error) {
+func (k *Keeper) completed(ctx context.Context, s *request.Submission) (*activity.Record, error) {
 	if s.Record == nil {
 		record, err := k.New(s)
 		if err != nil {
 			return nil, err
 		}
-		record.Status, record.Result = activity.StatusCompleted, s.Result
+		record.Status, record.Result, record.Did = activity.StatusCompleted, s.Result, k.did(ctx, s)
 		return record, k.Prove(record, s.Task)
 	}
 	record := *s.Record
 	record.Status, record.Result, record.UpdatedAt = activity.StatusCompleted, s.Result, k.Now()
 	record.Decision = recordedDecision(&s.Decision)
 	record.Decision.Required = s.Record.Decision.Required
+	record.Did = k.did(ctx, s)
 	return &record, k.Prove(&record, s.Task)
+}
+
+// did returns what was signed, nil if nothing was.
+func (k *Keeper) did(ctx context.Context, s *request.Submission) *activity.Did {
+	prepared := s.Signing()
+	if prepared == nil {
+		return nil
+	}
+	did := prepared.Did(ctx, k.Names)
+	did.Rules = s.Decision.Rules
+	return did
 }
 
 // recordedDecision returns a decision as a record keeps it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,6 +45,9 @@ func (s *Submission) Log(ctx context.Context, logger *slog.Logger, err error) {
 	if s.Caller != nil {
 		attributes = append(attributes, s.attributes()...)
 	}
+	if state := s.state(err); state != "" {
+		attributes = append(attributes, slog.String("state", state))
+	}
 	if refused == nil {
 		attributes = append(attributes, slog.Bool("repeated", s.Repeated))
 	} else {
@@ -53,6 +57,20 @@ func (s *Submission) Log(ctx context.Context, logger *slog.Logger, err error) {
 		}
 	}
 	logger.LogAttrs(ctx, level, "request", attributes...)
+}
+
+// state returns what became of a request in the words of [activity.Record.State], or refused;
+// empty for a query.
+func (s *Submission) state(err error) string {
+	switch {
+	case err != nil:
+		return "refused"
+	case s.Record != nil:
+		return s.Record.State()
+	case s.Signing() != nil:
+		return "signed" // by a call that is not recorded
+	}
+	return ""
 }
 
 // causeOf returns what the log says behind the message.
@@ -73,10 +91,7 @@ func (s *Submission) attributes() []slog.Attr {
 		attributes = append(attributes, slog.String("scheme", s.Caller.Scheme))
 	}
 	if s.Record != nil {
-		attributes = append(attributes, slog.String("activity", s.Record.ID))
-	}
-	if s.Resumed != nil {
-		attributes = append(attributes, slog.String("submitter", s.Resumed.Caller.Member.User.ID))
+		attributes = append(attributes, recorded(s.Record)...)
 	}
 	carried := s.Carried()
 	if p := carried.Signing(); p != nil {
@@ -84,6 +99,26 @@ func (s *Submission) attributes() []slog.Attr {
 	}
 	if len(carried.Decision.Rules) > 0 {
 		attributes = append(attributes, slog.Any("rules", carried.Decision.Rules))
+	}
+	return attributes
+}
+
+// recorded returns the activity, who submitted it and who approved it, and what was signed
+// or waits to be.
+func recorded(record *activity.Record) []slog.Attr {
+	attributes := []slog.Attr{slog.String("activity", record.ID), slog.String("submitter", record.Submitter().UserID), slog.String("submitterName", record.Submitter().UserName)}
+	if approvers := record.Approvers(); len(approvers) > 0 {
+		attributes = append(attributes, slog.Any("approvers", approvers))
+	}
+	does := record.Did.Sentences()
+	if record.Status.Waits() {
+		does = record.Reading.Sentences
+	}
+	if len(does) > maxLoggedEffects {
+		does = append(slices.Clone(does[:maxLoggedEffects]), fmt.Sprintf("and %d more", len(does)-maxLoggedEffects))
+	}
+	if len(does) > 0 {
+		attributes = append(attributes, slog.Any("does", does))
 	}
 	return attributes
 }
@@ -125,10 +160,10 @@ func shortEffect(effect *chains.Effect) string {
 		words[0] = "undecoded " + words[0]
 	}
 	if !effect.Amount.IsNone() {
-		words = append(words, shortAmount(effect.Amount))
+		words = append(words, signing.AmountText(effect.Amount))
 	}
 	if !effect.Asset.IsNone() {
-		words = append(words, refuse.Shorten(shortAsset(effect.Asset)))
+		words = append(words, refuse.Shorten(signing.AssetText(effect.Asset)))
 	}
 	for _, party := range []struct {
 		word string
@@ -139,31 +174,6 @@ func shortEffect(effect *chains.Effect) string {
 		}
 	}
 	return strings.Join(words, " ")
-}
-
-func shortAmount(amount chains.Quantity) string {
-	switch {
-	case amount.Bound == chains.BoundAll, amount.Bound == chains.BoundUnlimited:
-		return string(amount.Bound)
-	case amount.Value == nil:
-		return "unknown"
-	case amount.Bound == chains.BoundExact:
-		return amount.Value.String()
-	}
-	return string(amount.Bound) + " " + amount.Value.String()
-}
-
-// shortAsset names an asset. The native asset is the name of its chain.
-func shortAsset(asset chains.Asset) string {
-	switch {
-	case asset.IsNative():
-		return asset.Chain
-	case asset.TokenID != "":
-		return asset.Chain + "/" + asset.TokenID
-	case asset.NFT != nil:
-		return asset.Chain + "/" + asset.Token.String() + "/" + asset.NFT.String()
-	}
-	return asset.Chain + "/" + asset.Token.String()
 }
 
 // withoutContents hides in a text for the log where a one-time password is sent, and

@@ -7,45 +7,7 @@ const MaxQuoted = 64
 
 func quoted(text string) string { return plaintext.Shorten(text, MaxQuoted) }
 
-// nearest returns the name that a misspelt one may have meant; ok is false if none is
-// close.
-func nearest(name string, names []string) (match string, ok bool) {
-	best := len(name)/3 + 2
-	for _, candidate := range names {
-		if distance := editDistance(name, candidate, best); distance < best {
-			match, best, ok = candidate, distance, true
-		}
-	}
-	return match, ok
-}
-
-// editDistance counts the bytes to change, insert or delete, up to a bound.
-func editDistance(a, b string, bound int) int {
-	if len(a) > 2*MaxQuoted || len(b)-len(a) >= bound || len(a)-len(b) >= bound {
-		return bound
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
-}
-
 // Meant appends ": did you mean …?" to a message if one of the names is close.
 func Meant(message, name string, names []string) string {
-	if near, ok := nearest(name, names); ok {
-		return message + ": did you mean " + near + "?"
-	}
-	return message
+	return plaintext.Meant(message, name, names, "")
 }

@@ -87,18 +87,18 @@ func isOneCell(r rune) bool {
 
 // Report collects the problems of a file.
 type Report struct {
-	list []Problem
+	List []Problem
 }
 
 // Add adds an error.
 func (r *Report) Add(where Place, rule, message string, args ...any) {
-	r.list = append(r.list, Problem{Line: where.line, Column: where.column, Rule: rule, Message: fmt.Sprintf(message, args...)})
+	r.List = append(r.List, Problem{Line: where.Line, Column: where.Column, Rule: rule, Message: fmt.Sprintf(message, args...)})
 }
 
 // Warn adds a likely mistake.
 func (r *Report) Warn(where Place, rule, message string, args ...any) {
 	r.Add(where, rule, message, args...)
-	r.list[len(r.list)-1].Warning = true
+	r.List[len(r.List)-1].Warning = true
 }
 
 // Failed reports whether there is an error.
@@ -106,8 +106,8 @@ func (r *Report) Failed() bool { return r.Errors() > 0 }
 
 // Errors returns how many errors there are.
 func (r *Report) Errors() (count int) {
-	for i := range r.list {
-		if !r.list[i].Warning {
+	for i := range r.List {
+		if !r.List[i].Warning {
 			count++
 		}
 	}
@@ -121,7 +121,7 @@ func (r *Report) Failure(name string, lines []string) *Error {
 
 // Sorted returns the problems by place, errors before warnings.
 func (r *Report) Sorted() []Problem {
-	slices.SortStableFunc(r.list, func(a, b Problem) int {
+	slices.SortStableFunc(r.List, func(a, b Problem) int {
 		if a.Warning != b.Warning {
 			if a.Warning {
 				return 1
@@ -133,11 +133,11 @@ func (r *Report) Sorted() []Problem {
 		}
 		return a.Column - b.Column
 	})
-	return r.list
+	return r.List
 }
 
 // Place is a position in the file; both count from 1, columns in characters.
-type Place struct{ line, column int }
+type Place struct{ Line, Column int }
 
 // FileStart is the place of problems with the file as a whole.
 var FileStart = Place{1, 1}

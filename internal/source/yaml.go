@@ -1,8 +1,6 @@
 package source
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,9 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
 
@@ -34,80 +30,6 @@ type Entry struct {
 	Name   string
 	NameAt Place
 	Node
-}
-
-// ParseYAML parses content as a single YAML document. It refuses everything beyond
-// plain data (anchors, aliases, tags, merge keys, several documents), and input that
-// could make the YAML library slow.
-func ParseYAML(content []byte, report *Report) (Node, bool) {
-	if problem := unreadable(content); problem != "" {
-		report.Add(FileStart, "", "%s", problem)
-		return Node{}, false
-	}
-	file, err := parser.ParseBytes(content, 0)
-	if err != nil {
-		report.addSyntax(err)
-		return Node{}, false
-	}
-	if len(file.Docs) == 1 && file.Docs[0].Body == nil {
-		report.Add(FileStart, "", "the file is empty: it needs at least schema and rules")
-		return Node{}, false
-	}
-	if len(file.Docs) != 1 {
-		report.Add(FileStart, "", "expected one YAML document, found %d", len(file.Docs))
-		return Node{}, false
-	}
-	root := Node{Node: file.Docs[0].Body, report: report}
-	if !root.checkPlain(0) {
-		return Node{}, false
-	}
-	return root, true
-}
-
-// unreadable returns why content is refused before it is parsed; empty if it is not.
-func unreadable(content []byte) string {
-	switch {
-	case len(content) > MaxFileBytes:
-		return fmt.Sprintf("%d bytes, a file has at most %d", len(content), MaxFileBytes)
-	case !utf8.Valid(content):
-		return "not UTF-8"
-	case slices.ContainsFunc([]rune(string(content)), func(letter rune) bool { return letter < ' ' && letter != '\n' && letter != '\r' }):
-		return "a control character or a tab: indent with spaces"
-	case nesting(content) > maxYAMLDepth:
-		return fmt.Sprintf("nested more than %d deep", maxYAMLDepth)
-	}
-	return ""
-}
-
-// nesting returns an upper bound for the nesting of flow collections, and of sequences
-// and explicit keys that open on one line. It does not parse the YAML.
-func nesting(content []byte) int {
-	depth, deepest := 0, 0
-	for line := range strings.Lines(string(content)) {
-		opened := strings.TrimLeft(line, " ")
-		deepest = max(deepest, (len(opened)-len(strings.TrimLeft(opened, "-?: ")))/2)
-		for _, letter := range []byte(line) {
-			switch letter {
-			case '[', '{':
-				depth++
-				deepest = max(deepest, depth)
-			case ']', '}':
-				depth = max(0, depth-1)
-			}
-		}
-	}
-	return deepest
-}
-
-// addSyntax adds an error of the YAML library with its place.
-func (r *Report) addSyntax(err error) {
-	var syntax yaml.Error
-	if !errors.As(err, &syntax) || syntax.GetToken() == nil {
-		r.Add(FileStart, "", "not YAML: %v", err)
-		return
-	}
-	message, _, _ := strings.Cut(syntax.GetMessage(), "\n")
-	r.Add(tokenPlace(syntax.GetToken()), "", "%s", message)
 }
 
 func tokenPlace(t *token.Token) Place {
@@ -153,7 +75,7 @@ func (n Node) checkPlain(depth int) bool {
 	}
 	switch of := n.Node.(type) {
 	case *ast.AnchorNode, *ast.AliasNode:
-		n.Fail("anchors and aliases are not supported: write the value out, or define a list")
+		n.Fail("anchors and aliases are not supported: write the value out")
 		return false
 	case *ast.TagNode, *ast.MergeKeyNode, *ast.DirectiveNode:
 		n.Fail("tags, merge keys and directives are not supported")
@@ -234,13 +156,28 @@ func (n Node) Fields(what string, readers map[string]func(Node)) {
 		read, known := readers[member.Name]
 		switch {
 		case !known:
-			member.FailName("%s", Meant(what+" has no member "+quoted(member.Name), member.Name, slices.Sorted(maps.Keys(readers))))
+			member.FailName("%s", noMember(what, member.Name, slices.Sorted(maps.Keys(readers))))
 		case member.Node.IsNull():
 			member.FailName("%s has no value", member.Name)
 		default:
 			read(member.Node)
 		}
 	}
+}
+
+// noMember says that a mapping has no such member, and which one may have been meant. The
+// names of members that name a file end in File, which is easily left out.
+func noMember(what, name string, known []string) string {
+	message := what + " has no member " + quoted(name)
+	if meant := Meant(message, name, known); meant != message {
+		return meant
+	}
+	for _, candidate := range known {
+		if short, file := strings.CutSuffix(candidate, "File"); file && Meant("", name, []string{short}) != "" {
+			return message + ": did you mean " + candidate + "?"
+		}
+	}
+	return message
 }
 
 // Items returns the values of a list.
@@ -271,7 +208,12 @@ func (n Node) Text(what string) string {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
 		return n.GetToken().Value
 	}
-	n.Fail("%s: expected text", what)
+	switch n.Node.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		n.Fail("%s: expected text: put one that has a colon in quotes", what)
+	default:
+		n.Fail("%s: expected text", what)
+	}
 	return ""
 }
 
@@ -351,13 +293,13 @@ func (n Node) textPlace(line, column int) Place {
 	if line > 1 {
 		return start // of a text that is folded over lines
 	}
-	return Place{start.line, start.column + column - 1}
+	return Place{start.Line, start.Column + column - 1}
 }
 
 // blockPlace is textPlace for a block scalar, which begins on the next line; its lines
 // are kept (|) or folded into one (>).
 func blockPlace(start Place, block *ast.LiteralNode, line, column int) Place {
-	fileLine := start.line + 1
+	fileLine := start.Line + 1
 	for written := range strings.Lines(block.Value.GetToken().Origin) {
 		content := strings.TrimRight(strings.TrimLeft(written, " "), "\r\n")
 		length := utf8.RuneCountInString(content) + 1

@@ -9,26 +9,40 @@ import (
 	"path/filepath"
 )
 
-// Secret checks a regular file that holds a secret. It must belong to the user of this process or to
-// root, and no other user may be able to read it. A file that not even its owner can write may also
-// be readable by a group of the process: that is how Kubernetes mounts secrets for a container that
-// does not run as root (mode 0440 by fsGroup). Other files, such as pipes, are not checked.
+// Secret checks a regular file that holds a secret, or what only this process may write, such as its
+// store: nobody else may be able to reach it. It must belong to the user of this process or to root,
+// and its mode may give access to no one else but a group of the process that no other user of this
+// machine is in: that is how Kubernetes mounts volumes for a container that does not run as root
+// (fsGroup). Other files, such as pipes, are not checked.
 func Secret(info fs.FileInfo, path string) error {
 	mode := info.Mode()
-	if !mode.IsRegular() {
+	if !mode.IsRegular() || !permissionsAreReal {
 		return nil
 	}
 	if err := checkOwner(info, path); err != nil {
 		return err
 	}
-	switch perm := mode.Perm(); {
-	case perm&0o077 == 0:
+	if Private(info) {
 		return nil
-	case perm&^0o440 == 0 && inOurGroups(info):
-		return nil
-	default:
-		return fmt.Errorf("others can read it (mode %04o): run 'chmod 600 %s'", perm, path)
 	}
+	return fmt.Errorf("others can read it (mode %04o): %s", mode.Perm(), cure(info, path))
+}
+
+// Private reports whether the mode of a file or directory gives access to no one but its owner,
+// and a group of the process that no other user is in.
+func Private(info fs.FileInfo) bool {
+	perm := info.Mode().Perm()
+	return !permissionsAreReal || perm&0o077 == 0 || perm&0o007 == 0 && groupIsOurs(info)
+}
+
+// cure returns how to take a secret away from others.
+func cure(info fs.FileInfo, path string) string {
+	uid, _ := owner(info)
+	if uid != os.Geteuid() && os.Geteuid() != 0 || isReadOnly(path) {
+		return "in Kubernetes set defaultMode: 0440 and fsGroup, in Compose mode: 0440 with the uid or gid of the process; " +
+			"elsewhere its owner runs 'chmod 600' where it is mounted from"
+	}
+	return fmt.Sprintf("run 'chmod 600 %s'", path)
 }
 
 // Authority checks a file that determines who may sign, or which library is loaded. It must belong to
@@ -43,7 +57,7 @@ func Authority(file *os.File) error {
 	if err := checkOwner(info, path); err != nil {
 		return err
 	}
-	if perm := info.Mode().Perm(); perm&0o022 != 0 && permissionsAreReal {
+	if perm := info.Mode().Perm(); (perm&0o002 != 0 || perm&0o020 != 0 && !groupIsOurs(info)) && permissionsAreReal {
 		return fmt.Errorf("others can write it (mode %04o): run 'chmod go-w %s', and check that it was not changed", perm, path)
 	}
 	directory, err := os.Stat(filepath.Dir(path))

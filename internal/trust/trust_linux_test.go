@@ -42,9 +42,11 @@ func TestSecret(t *testing.T) {
 		{"own, read only", 0o400, -1, -1, ""},
 		{"of Kubernetes", 0o440, 0, os.Getegid(), ""},
 		{"of Kubernetes, another's group", 0o440, -1, nobody, "others can read it (mode 0440)"},
-		{"writable, for the group to read", 0o640, -1, os.Getegid(), "others can read it (mode 0640): run 'chmod 600"},
-		{"for everyone to read", 0o444, -1, -1, "others can read it (mode 0444)"},
-		{"for the group to write", 0o420, -1, -1, "others can read it (mode 0420)"},
+		{"of Kubernetes, 0640", 0o640, 0, os.Getegid(), ""},
+		{"of a volume of Kubernetes", 0o660, -1, os.Getegid(), ""},
+		{"another's group, writable", 0o660, -1, nobody, "others can read it (mode 0660): run 'chmod 600"},
+		{"of Docker, for everyone to read", 0o444, -1, -1, "others can read it (mode 0444)"},
+		{"for everyone to write", 0o602, -1, -1, "others can read it (mode 0602)"},
 		{"another's", 0o600, nobody, -1, "belongs to user"},
 	} {
 		if !canGive(c.uid, c.gid) {
@@ -74,7 +76,7 @@ func TestAuthority(t *testing.T) {
 	}{
 		{"own", 0o755, 0o644, -1, ""},
 		{"in /tmp", 0o777 | os.ModeSticky, 0o644, -1, ""},
-		{"for the group to write", 0o755, 0o664, -1, "others can write it (mode 0664)"},
+		{"for our group to write", 0o755, 0o664, -1, ""},
 		{"for everyone to write", 0o755, 0o646, -1, "others can write it (mode 0646)"},
 		{"where everyone can replace it", 0o777, 0o644, -1, "its directory has mode 0777"},
 		{"another's", 0o755, 0o644, nobody, "belongs to user"},
@@ -91,6 +93,20 @@ func TestAuthority(t *testing.T) {
 			mustBe(t, trust.Authority(file), c.want)
 		})
 	}
+}
+
+// TestAuthorityOfAGroup checks that a group with other users may not write.
+func TestAuthorityOfAGroup(t *testing.T) {
+	if !canGive(-1, nobody) {
+		t.Skip("only root can give a file away")
+	}
+	path := newFile(t, 0o755, 0o664, -1, nobody)
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	mustBe(t, trust.Authority(file), "others can write it (mode 0664)")
 }
 
 func TestOwnDirectory(t *testing.T) {

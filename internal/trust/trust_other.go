@@ -13,7 +13,9 @@ const permissionsAreReal = false
 
 func owner(fs.FileInfo) (uid int, known bool) { return 0, false }
 
-func inOurGroups(fs.FileInfo) bool { return false }
+func groupIsOurs(fs.FileInfo) bool { return false }
+
+func isReadOnly(string) bool { return false }
 
 func userName(uid int) string { return fmt.Sprintf("user %d", uid) }
 

@@ -3,7 +3,11 @@
 package weborigin
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"strings"
 	"unicode"
@@ -47,4 +51,51 @@ func CheckDomain(text string) error {
 		return fmt.Errorf("%q: use the domain alone, in lower case, such as example.com", text)
 	}
 	return nil
+}
+
+// NeverMatches returns why no browser reports an origin that Parse accepts; empty if one may.
+func NeverMatches(text string) string {
+	if strings.Contains(text, "*") {
+		return fmt.Sprintf("%q never matches: origins are compared as a whole, and * stands for nothing: list each origin", text)
+	}
+	return ""
+}
+
+// NeverMatchesPasskey returns why no stamp of a passkey is of an origin that CheckPasskey
+// accepts; empty if one may be.
+func NeverMatchesPasskey(text string) string {
+	if hash, app := strings.CutPrefix(text, appPrefix); app {
+		return neverAnApp(text, hash)
+	}
+	if origin, err := Parse(text); err == nil && isIP(origin.Hostname()) {
+		return fmt.Sprintf("%q never matches: browsers use passkeys only at a domain, not at an IP address", text)
+	}
+	return NeverMatches(text)
+}
+
+// neverAnApp returns why Android reports no such hash: it is the SHA-256 of the app's
+// certificate in base64url without padding.
+func neverAnApp(text, hash string) string {
+	if decoded, err := base64.RawURLEncoding.Strict().DecodeString(hash); err == nil && len(decoded) == sha256.Size {
+		return ""
+	}
+	why := fmt.Sprintf("%q never matches: Android reports the SHA-256 of the certificate in base64url, 43 characters", text)
+	if decoded, err := hex.DecodeString(strings.ReplaceAll(hash, ":", "")); err == nil && len(decoded) == sha256.Size {
+		why += ": write " + appPrefix + base64.RawURLEncoding.EncodeToString(decoded)
+	}
+	return why
+}
+
+// NeverADomain returns why no passkey belongs to a domain that CheckDomain accepts; empty if
+// one may.
+func NeverADomain(text string) string {
+	if isIP(text) || strings.Contains(text, "*") {
+		return fmt.Sprintf("rpId %q never matches: a passkey belongs to one domain, not to an IP address or a pattern", text)
+	}
+	return ""
+}
+
+func isIP(host string) bool {
+	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil
 }

@@ -47,8 +47,8 @@ func TestApproveWithPasskeys(t *testing.T) {
 	if done.Result != (activity.SignTransactionResult{SignedTransaction: enginetest.Signed}) || len(done.Votes) != 3 {
 		t.Errorf("completed as %+v", done)
 	}
-	if !strings.Contains(second.text("article h3"), "completed") {
-		t.Errorf("the page shows %q", second.text("article h3"))
+	if shown := second.text("article"); !strings.Contains(second.text("article h3"), "signed") || !strings.Contains(shown, "send ") || !strings.Contains(shown, "payouts") {
+		t.Errorf("after the last touch the page shows %q", shown)
 	}
 	if votes := h.votes(); len(votes) != 2 {
 		t.Errorf("%d votes were sent, want one from each tab", len(votes))

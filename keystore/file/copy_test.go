@@ -72,7 +72,7 @@ func TestCopyRefuses(t *testing.T) {
 	if _, err := file.Open(t.Context(), to, passphrase, fast); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an interrupted copy opens: %v", err)
 	}
-	must(t, os.Chmod(filepath.Join(store.Dir(), "keys", info.ID+".age"), 0o640))
+	must(t, os.Chmod(filepath.Join(store.Dir(), "keys", info.ID+".age"), 0o604))
 	if _, err := file.Copy(t.Context(), store.Dir(), filepath.Join(t.TempDir(), "to"), fast); !errors.Is(err, file.ErrPermissions) {
 		t.Errorf("readable by others: %v", err)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/countersign-dev/countersign/internal/trust"
 )
 
 // disk holds the keystore's directory: osDisk, or in tests a disk that fails.
@@ -129,7 +131,7 @@ func checkFile(info fs.FileInfo, limit int64) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%w: not a regular file but %s", ErrPermissions, info.Mode())
 	}
-	if info.Mode().Perm()&0o077 != 0 {
+	if !trust.Private(info) {
 		return fmt.Errorf("%w: mode %04o gives other users access: run chmod 600, and consider who may have read or replaced it", ErrPermissions, info.Mode().Perm())
 	}
 	if info.Size() > limit {
@@ -142,7 +144,7 @@ func checkDirectory(info fs.FileInfo) error {
 	if !info.IsDir() {
 		return fmt.Errorf("%w: not a directory but %s", ErrPermissions, info.Mode())
 	}
-	if info.Mode().Perm()&0o077 != 0 {
+	if !trust.Private(info) {
 		return fmt.Errorf("%w: mode %04o gives other users access: run chmod 700", ErrPermissions, info.Mode().Perm())
 	}
 	return nil

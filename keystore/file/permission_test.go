@@ -5,6 +5,7 @@ package file_test
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,8 +23,8 @@ func TestNotAFile(t *testing.T) {
 		"link nowhere":  func(_ attacked, path string) error { return os.Symlink("nowhere", path) },
 		"directory":     func(_ attacked, path string) error { return os.Mkdir(path, 0o700) },
 		"pipe":          func(_ attacked, path string) error { return syscall.Mkfifo(path, 0o600) },
-		"readable by the group": func(x attacked, path string) error {
-			return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o640))
+		"readable by others": func(x attacked, path string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o604))
 		},
 		"writable by all": func(x attacked, path string) error {
 			return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o602))
@@ -58,17 +59,47 @@ func TestNotAKeyFile(t *testing.T) {
 	}
 }
 
+// TestVolumeOfKubernetes opens a keystore with the rights that Kubernetes sets on a volume at
+// each mount: for a group of the process (fsGroup), whatever they were.
+func TestVolumeOfKubernetes(t *testing.T) {
+	x := newAttacked(t)
+	group := os.Getegid()
+	if os.Geteuid() == 0 {
+		group = 424242 // nobody is in it, and the process is
+		if groups, err := os.Getgroups(); err != nil || syscall.Setgroups(append(groups, group)) != nil {
+			t.Skip("the groups of the process cannot be set")
+		}
+	}
+	err := filepath.WalkDir(x.dir, func(path string, entry fs.DirEntry, err error) error {
+		mode := os.FileMode(0o660)
+		if entry.IsDir() {
+			mode = 0o770 | os.ModeSetgid
+		}
+		return errors.Join(err, os.Chown(path, -1, group), os.Chmod(path, mode))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := file.Open(t.Context(), x.dir, passphrase, fast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestDirectoryPermissions gives other users access to the directories.
 func TestDirectoryPermissions(t *testing.T) {
 	for _, sub := range []string{"", "keys"} {
 		x := newAttacked(t)
 		path := filepath.Join(x.dir, sub)
-		if err := os.Chmod(path, 0o750); err != nil {
+		if err := os.Chmod(path, 0o705); err != nil {
 			t.Fatal(err)
 		}
 		_, err := file.Open(t.Context(), x.dir, passphrase, fast)
 		if bad, ok := errors.AsType[*file.Error](err); !ok || bad.Path != path || !errors.Is(err, file.ErrPermissions) {
-			t.Errorf("%s accessible to the group: %v, want ErrPermissions", path, err)
+			t.Errorf("%s accessible to others: %v, want ErrPermissions", path, err)
 		}
 	}
 }

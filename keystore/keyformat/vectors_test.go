@@ -5,13 +5,16 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/btcsuite/btcd/address/v2/base58"
 	"github.com/btcsuite/btcd/btcutil/v2"
 	"github.com/gagliardetto/solana-go"
 
@@ -166,6 +169,45 @@ func TestWeb3Written(t *testing.T) {
 	is(t, key, err, want)
 	if bytes.Contains(file, []byte(wikiSecret)) {
 		t.Errorf("the secret is in the file: %s", file)
+	}
+}
+
+// TestWeb3Tron reads a file whose address is in base58check, as java-tron's keystore and
+// wallet-cli write it (org.tron.keystore.Wallet, encode58Check).
+func TestWeb3Tron(t *testing.T) {
+	want := newKey(t, keystore.CurveSecp256k1, wikiSecret)
+	file, err := want.Web3([]byte("correct horse"), keyformat.Cost{LogN: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := want.PublicKey.KeccakAddress()
+	written := regexp.MustCompile(`"address": ?"[^"]*"`).ReplaceAll(file, []byte(`"address":"`+base58.CheckEncode(own[:], 0x41)+`"`))
+	if bytes.Equal(written, file) {
+		t.Fatalf("no address in %s", file)
+	}
+	key, err := keyformat.ParseWeb3(written, []byte("correct horse"))
+	is(t, key, err, want)
+}
+
+// TestWeb3Normalized opens files whose password was normalised before it was used, as ethers
+// does (NFKC), and one that was not, as geth does, with the password as a keyboard sends it.
+func TestWeb3Normalized(t *testing.T) {
+	want := newKey(t, keystore.CurveSecp256k1, wikiSecret)
+	for typed, written := range map[string]string{
+		"pa\u00bdss\uff21": "pa1\u20442ssA", // ½, full-width A: NFKC
+		"o\ufb03ce":        "office",        // a ligature: NFKC
+		"pa\u0308":         "p\u00e4",       // a and a diaeresis, as macOS types: NFC
+		"p\u00e4\uff21":    "p\u00e4\uff21", // geth: the bytes as they are
+	} {
+		file, err := want.Web3([]byte(written), keyformat.Cost{LogN: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := keyformat.ParseWeb3(file, []byte(typed))
+		is(t, key, err, want)
+		if _, err := keyformat.ParseWeb3(file, []byte(typed+"x")); !errors.Is(err, keyformat.ErrPassword) {
+			t.Errorf("%q: %v", typed+"x", err)
+		}
 	}
 }
 

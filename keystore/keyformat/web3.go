@@ -1,15 +1,19 @@
 package keyformat
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/btcsuite/btcd/address/v2/base58"
 	"github.com/ethereum/go-ethereum/crypto"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -31,7 +35,8 @@ import (
 // crypto. The MAC does not cover the iv: in a file without an address, a damaged iv yields
 // another key undetectably.
 type web3 struct {
-	address         string
+	address         string // 40 lower-case hex digits
+	base58          bool   // it is written so, as java-tron and wallet-cli do (encode58Check)
 	iv, ciphertext  []byte
 	mac             []byte
 	salt            []byte
@@ -47,14 +52,11 @@ func ParseWeb3(file, password []byte) (Key, error) {
 	if err != nil {
 		return Key{}, err
 	}
-	derived, err := w.stretchPassword.key(password, w.salt, web3KeySize)
+	derived, err := w.unlock(password)
 	if err != nil {
-		return Key{}, fmt.Errorf("web3: crypto.kdfparams: %w", err)
+		return Key{}, err
 	}
 	defer keystore.Wipe(derived)
-	if subtle.ConstantTimeCompare(crypto.Keccak256(derived[16:], w.ciphertext), w.mac) != 1 {
-		return Key{}, fmt.Errorf("web3: %w", ErrPassword)
-	}
 	var secret [keystore.SecretSize]byte
 	defer keystore.Wipe(secret[:])
 	if err := aesCTR(derived[:16], w.iv, secret[len(secret)-len(w.ciphertext):], w.ciphertext); err != nil {
@@ -71,6 +73,31 @@ func ParseWeb3(file, password []byte) (Key, error) {
 	return key, nil
 }
 
+// unlock returns the derived key of a password that fits. geth derives it from the bytes of
+// the password, ethers from their form NFKC, and what a keyboard sends for ä differs from
+// system to system: a password that does not fit as it is, is tried in the forms NFC and NFKC
+// (Unicode Standard Annex 15).
+func (w web3) unlock(password []byte) ([]byte, error) {
+	tried := [][]byte{password}
+	for _, form := range []norm.Form{norm.NFC, norm.NFKC} {
+		if other := form.Bytes(password); !slices.ContainsFunc(tried, func(one []byte) bool { return bytes.Equal(one, other) }) {
+			defer keystore.Wipe(other)
+			tried = append(tried, other)
+		}
+	}
+	for _, one := range tried {
+		derived, err := w.stretchPassword.key(one, w.salt, web3KeySize)
+		if err != nil {
+			return nil, fmt.Errorf("web3: crypto.kdfparams: %w", err)
+		}
+		if subtle.ConstantTimeCompare(crypto.Keccak256(derived[16:], w.ciphertext), w.mac) == 1 {
+			return derived, nil
+		}
+		keystore.Wipe(derived)
+	}
+	return nil, fmt.Errorf("web3: %w", ErrPassword)
+}
+
 func aesCTR(key, iv, to, from []byte) error {
 	block, err := aes.NewCipher(key)
 	if err != nil {
@@ -85,9 +112,20 @@ func (w web3) checkAddress(key Key) error {
 		return nil
 	}
 	if own := web3Address(key); w.address != own {
-		return fmt.Errorf("web3: %w: the file has the address %s, the secret %s", ErrOtherKey, w.address, own)
+		return fmt.Errorf("web3: %w: the file has the address %s, the secret %s", ErrOtherKey, w.shown(w.address), w.shown(own))
 	}
 	return nil
+}
+
+// tronPrefix is the first byte of an address of Tron.
+const tronPrefix = 0x41
+
+// shown returns an address in the form of the file's.
+func (w web3) shown(digits string) string {
+	if raw, err := hex.DecodeString(digits); w.base58 && err == nil {
+		return base58.CheckEncode(raw, tronPrefix)
+	}
+	return digits
 }
 
 // web3Address returns the address of a key as 40 lower-case hex digits.
@@ -109,7 +147,7 @@ func readWeb3(file []byte) (w web3, err error) {
 	} else if version != 3 {
 		return w, fmt.Errorf("web3: %w: version %d at byte %d: only version 3 is supported", ErrUnsupported, version, top.members["version"].offset)
 	}
-	if w.address, err = readAddress(top); err != nil {
+	if err = w.readAddress(top); err != nil {
 		return w, err
 	}
 	name := "crypto"
@@ -126,24 +164,35 @@ func readWeb3(file []byte) (w web3, err error) {
 	return w, w.readCrypto(section)
 }
 
-// readAddress returns the address as 40 lower-case hex digits, or "" if the file has none.
-func readAddress(top object) (string, error) {
+// maxBase58 is the length of the longest text that is decoded as base58, which takes
+// quadratic time. An address of Tron has 34 characters.
+const maxBase58 = 40
+
+// readAddress reads the address: hex digits or, of Tron, base58check.
+func (w *web3) readAddress(top object) error {
 	member, ok := top.members["address"]
 	if !ok || string(member.text) == `""` {
-		return "", nil
+		return nil
 	}
 	text, err := top.text("address")
 	if err != nil {
-		return "", err
+		return err
+	}
+	if len(text) <= maxBase58 {
+		if raw, version, err := base58.CheckDecode(text); err == nil && version == tronPrefix && len(raw) == 20 {
+			w.address, w.base58 = hex.EncodeToString(raw), true
+			return nil
+		}
 	}
 	digits := strings.TrimPrefix(strings.ToLower(text), "0x")
 	if len(digits) == 42 {
 		digits = strings.TrimPrefix(digits, "41") // Tron
 	}
 	if raw, err := hex.DecodeString(digits); err == nil && len(raw) == 20 {
-		return digits, nil
+		w.address = digits
+		return nil
 	}
-	return "", top.errorf(member.offset, "address", "expected 40 hex digits")
+	return top.errorf(member.offset, "address", "expected 40 hex digits, or an address of Tron")
 }
 
 func (w *web3) readCrypto(section object) (err error) {

@@ -73,6 +73,9 @@ func readPINFile(path string) ([]byte, error) {
 }
 
 func checkPIN(pin []byte) error {
+	if bytes.HasPrefix(pin, []byte("\xef\xbb\xbf")) {
+		return errors.New("it starts with a byte-order mark, which editors do not show: save it as UTF-8 without one")
+	}
 	switch {
 	case len(pin) == 0:
 		return errors.New("it is empty")

@@ -121,7 +121,7 @@ async function register() {
   const made = await newPasskey(name, rpId);
   find("configuration").textContent = [
     "countersign passkey add --votes \\",
-    `  --name ${quoted(name)} --rp-id ${rpId} --origin ${origin} \\`,
+    `  --config countersign.yaml --name ${quoted(name)} --rp-id ${rpId} --origin ${origin} \\`,
     `  --credential-id ${made.id} \\`,
     `  --public-key ${made.publicKey}`,
   ].join("\n");

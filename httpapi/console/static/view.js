@@ -62,8 +62,8 @@ function hazards(review) {
 }
 
 function group(one) {
-  const parts = [one.missing === 0 ? "has its" : "needs " + one.missing + " more of"];
-  parts.push(one.count + (one.count === 1 ? " approval" : " approvals"));
+  const approvals = (count) => count + (count === 1 ? " approval" : " approvals");
+  const parts = [one.missing === 0 ? "has its " + approvals(one.count) : approvals(one.missing) + " of " + one.count + " missing"];
   if (one.tag) parts.push("by users tagged " + one.tag);
   if (one.users && one.users.length > 0) parts.push("by " + one.users.join(", "));
   if (one.notSubmitter) parts.push("other than the submitter");
@@ -81,9 +81,26 @@ function votes(activity) {
 }
 
 const states = {
-  ACTIVITY_STATUS_CONSENSUS_NEEDED: "waits for approvals", ACTIVITY_STATUS_COMPLETED: "completed",
+  ACTIVITY_STATUS_CONSENSUS_NEEDED: "waiting for approvals", ACTIVITY_STATUS_COMPLETED: "completed",
   ACTIVITY_STATUS_REJECTED: "rejected", ACTIVITY_STATUS_FAILED: "failed",
 };
+
+// stateOf returns what became of an activity, in the words of the log and of the command.
+const stateOf = (activity) => plain(activity.did ? "signed" : states[activity.status] || activity.status);
+
+const sentences = (list, label) =>
+  element("ul", { class: "sentences", "aria-label": label }, list.map((one) => element("li", {}, text(one, one.startsWith("!") ? "danger" : ""))));
+
+// signed shows what was signed, once it is.
+function signed(did) {
+  return [
+    sentences([...did.effects.map((effect) => effect.sentence), ...(did.more ? ["and " + did.more + " more"] : [])], "What was signed"),
+    details([
+      { label: "key", type: "text", value: did.addresses.join(", ") },
+      ...(did.rules ? [{ label: "rules", type: "text", value: did.rules.join(", ") }] : []),
+    ]),
+  ];
+}
 
 // opaque reports whether the sentences leave out what is signed: the text of a message, or
 // the arguments of a call.
@@ -91,10 +108,10 @@ const opaque = (review) => JSON.parse(review.effects).some((effect) => effect.ki
 
 function reviewed(activity) {
   const review = activity.review;
-  if (!review) return [];
+  if (!review) return activity.did ? signed(activity.did) : [];
   const summary = JSON.parse(review.summary);
   return [
-    element("ul", { class: "sentences", "aria-label": "What it does" }, review.sentences.map((one) => element("li", {}, text(one, one.startsWith("!") ? "danger" : "")))),
+    sentences(review.sentences, "What it does"),
     readings(review),
     hazards(review),
     element("h4", {}, "Approvals"),
@@ -117,7 +134,7 @@ export function card(activity, problem, actions) {
   const title = "title-" + activity.id;
   return element("article", { "aria-labelledby": title, "data-id": activity.id, "data-status": activity.status },
     element("h3", { id: title }, text(activity.type.replace("ACTIVITY_TYPE_", "").replace(/_V\d+$/, "").replaceAll("_", " ").toLowerCase()),
-      ", ", plain(states[activity.status] || activity.status)),
+      ", ", stateOf(activity)),
     problem ? element("p", { class: "danger", role: "alert" }, text(problem)) : reviewed(activity),
     element("h4", {}, "Votes"), votes(activity),
     activity.failure ? element("p", { class: "danger" }, text(activity.failure.message || "")) : null,

@@ -24,11 +24,13 @@ type activitiesList struct {
 	user     string
 	limit    int
 	output   console.OutputFlag
+
+	signedOnly bool // of those that are completed
 }
 
-// statusWords are the values of --status.
+// statusWords are the values of --status. A signed activity is a completed one that signs.
 var statusWords = map[string]activity.Status{
-	"waiting": activity.StatusConsensusNeeded, "completed": activity.StatusCompleted,
+	"waiting": activity.StatusConsensusNeeded, "signed": activity.StatusCompleted, "completed": activity.StatusCompleted,
 	"rejected": activity.StatusRejected, "failed": activity.StatusFailed,
 }
 
@@ -39,25 +41,33 @@ func newActivitiesListCommand() *cobra.Command {
 		Short: "List activities, newest first",
 		Long: console.Paragraphs(`
 List activities, newest first: as a table on a terminal, otherwise as one line of JSON
-each.
+each, or as CSV.
 
-  {"id","fingerprint","status","type","user","createdAt","canApprove","does":[…],"missing"}
+  {"id","fingerprint","state","status","type","user","approvers":[…],"createdAt","keyIds":[…],
+   "addresses":[…],"rules":[…],"does":[…],"effects":[{"sentence","kind","amount","bound","symbol","asset","to"}],
+   "canApprove","missing"}
 
-Only waiting activities have "does", and "missing", the number of votes they still need.
-With --config there is no user who asks, so "canApprove" is false and "missing" absent.`),
+"state" is waiting, signed, rejected, failed, or completed for an activity that signs nothing;
+"user" submitted it. "does" says what was signed, or would be; "effects" has the amounts of
+what was signed. Only waiting activities have "missing", the number of votes they still need.
+With --config there is no user who asks, so "canApprove" is false and "missing" absent.
+
+CSV has one row for each effect, so that amounts can be added up by token. A request that
+only waits is none of those that --status signed lists. What was refused is no activity: it
+is in the log of serve.`),
 		Example: console.Paragraphs(`
   countersign activities list --url http://127.0.0.1:8080 --api-key ann.json --status waiting
-  countersign activities list --config countersign.yaml --since 24h`),
+  countersign activities list --config countersign.yaml --since 7d --status signed --output csv`),
 		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.from.register(command)
 	flags := command.Flags()
-	flags.StringSliceVar(&c.statuses, "status", nil, "only activities with this `STATUS`: waiting, completed, rejected, failed; can be repeated")
+	flags.StringSliceVar(&c.statuses, "status", nil, "only activities with this `STATUS`: waiting, signed, completed (signed and others), rejected, failed; can be repeated")
 	flags.StringVar(&c.since, "since", "", "only activities of the last `TIME`, such as 24h or 7d, or since a time such as 2026-11-23T09:00:00Z")
 	flags.StringVar(&c.user, "user", "", "only activities submitted by the user with this `NAME` or id")
 	flags.IntVar(&c.limit, "limit", 1000, "list at most this `NUMBER` of activities")
-	c.output.RegisterListing(command)
+	c.output.RegisterTable(command)
 	return command
 }
 
@@ -66,10 +76,12 @@ func (c *activitiesList) run(cmd *cobra.Command) (err error) {
 	for _, word := range c.statuses {
 		status, ok := statusWords[word]
 		if !ok {
-			return console.Usagef("--status %q: use waiting, completed, rejected or failed", word)
+			return console.Usagef("--status %q: use waiting, signed, completed, rejected or failed", word)
 		}
 		options.Statuses = append(options.Statuses, status)
+		c.signedOnly = c.signedOnly || word == "signed"
 	}
+	c.signedOnly = c.signedOnly && !slices.Contains(c.statuses, "completed")
 	since, err := console.ParseSince(c.since, time.Now())
 	if err != nil {
 		return err
@@ -86,35 +98,63 @@ func (c *activitiesList) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closing()) }()
-	out := console.NewListing(cmd.OutOrStdout(), asTable, []string{"ID", "STATUS", "USER", "CREATED", "MISSING", "DOES"}, ActivityLine.cells)
-	if err := c.each(cmd.Context(), source, options, since, out.Print); err != nil {
+	print, flush := c.printer(cmd, asTable)
+	more, err := c.each(cmd.Context(), source, options, since, print)
+	if err != nil {
 		return err
 	}
-	return out.Flush()
+	if more {
+		fmt.Fprintf(cmd.ErrOrStderr(), "There are more than these %d: pass a greater --limit.\n", c.limit)
+	}
+	return flush()
 }
 
-// each calls use with every activity that matches the flags.
-func (c *activitiesList) each(ctx context.Context, source activitySource, options api.ListOptions, since time.Time, use func(ActivityLine) error) error {
-	for left := c.limit; left > 0; {
+// printer returns how one activity is printed, and how the output ends.
+func (c *activitiesList) printer(cmd *cobra.Command, asTable bool) (print func(ActivityLine) error, flush func() error) {
+	if c.output.IsCSV() {
+		out := console.NewCSV(cmd.OutOrStdout(), csvHeader)
+		return func(line ActivityLine) error {
+			for _, row := range line.rows() {
+				if err := out.Row(row); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, out.Flush
+	}
+	out := console.NewListing(cmd.OutOrStdout(), asTable, []string{"ID", "STATE", "USER", "APPROVED BY", "CREATED", "KEY", "MISSING", "DOES"}, ActivityLine.cells)
+	return out.Print, out.Flush
+}
+
+// each calls use with every activity that matches the flags. It reports whether there are
+// more of them than --limit.
+func (c *activitiesList) each(ctx context.Context, source activitySource, options api.ListOptions, since time.Time, use func(ActivityLine) error) (more bool, err error) {
+	for left := c.limit; ; {
 		page, err := source.ListActivities(ctx, options)
 		if err != nil || len(page) == 0 {
-			return deployment.WithReason(err)
+			return false, deployment.WithReason(err)
 		}
 		options.Before = page[len(page)-1].ID
 		for _, one := range page {
-			if one.CreatedAt.Time().Before(since) {
-				return nil // ids, and therefore pages, are in order of time
-			}
-			if !c.by(one) || left == 0 {
+			switch {
+			case one.CreatedAt.Time().Before(since):
+				return false, nil // ids, and therefore pages, are in order of time
+			case !c.matches(one):
 				continue
+			case left == 0:
+				return true, nil
 			}
 			left--
 			if err := use(lineOf(one)); err != nil {
-				return err
+				return false, err
 			}
 		}
 	}
-	return nil
+}
+
+// matches reports whether the flags select an activity.
+func (c *activitiesList) matches(one *api.Activity) bool {
+	return c.by(one) && (!c.signedOnly || one.Status != activity.StatusCompleted || one.Type.Signs())
 }
 
 // by reports whether the user of --user submitted an activity.
@@ -124,43 +164,64 @@ func (c *activitiesList) by(one *api.Activity) bool {
 
 // ActivityLine is an activity as activities list prints it.
 type ActivityLine struct {
-	ID          string          `json:"id"`
-	Fingerprint string          `json:"fingerprint"`
-	Status      activity.Status `json:"status"`
-	Type        activity.Type   `json:"type"`
-	User        string          `json:"user"`
-	CreatedAt   time.Time       `json:"createdAt"`
-	CanApprove  bool            `json:"canApprove"`
-	Does        []string        `json:"does,omitempty"`
-	Missing     *int            `json:"missing,omitempty"`
+	ID          string               `json:"id"`
+	Fingerprint string               `json:"fingerprint"`
+	State       string               `json:"state"`
+	Status      activity.Status      `json:"status"`
+	Type        activity.Type        `json:"type"`
+	User        string               `json:"user"`
+	Approvers   []string             `json:"approvers,omitempty"`
+	CreatedAt   time.Time            `json:"createdAt"`
+	CanApprove  bool                 `json:"canApprove"`
+	KeyIDs      []string             `json:"keyIds,omitempty"`
+	Addresses   []string             `json:"addresses,omitempty"` // of the keys; of what was signed only
+	Rules       []string             `json:"rules,omitempty"`
+	Does        []string             `json:"does,omitempty"`
+	Effects     []activity.DidEffect `json:"effects,omitempty"`
+	Missing     *int                 `json:"missing,omitempty"`
 }
 
 func lineOf(one *api.Activity) ActivityLine {
 	line := ActivityLine{
-		ID: one.ID, Fingerprint: one.Fingerprint, Status: one.Status, Type: one.Type,
-		CreatedAt: one.CreatedAt.Time(), CanApprove: one.CanApprove,
+		ID: one.ID, Fingerprint: one.Fingerprint, State: activity.StateOf(one.Status, one.Type), Status: one.Status, Type: one.Type,
+		CreatedAt: one.CreatedAt.Time(), CanApprove: one.CanApprove, Does: one.Did.Sentences(),
 	}
-	if len(one.Votes) > 0 {
-		line.User = one.Votes[0].UserName
-	}
-	if one.Review != nil {
-		line.Does = one.Review.Sentences
-		if one.Review.Missing != nil {
-			missing := 0
-			for _, group := range one.Review.Missing {
-				missing += group.Missing
-			}
-			line.Missing = &missing
+	for i, vote := range one.Votes {
+		switch {
+		case i == 0:
+			line.User = vote.UserName
+		case vote.Selection == activity.SelectionApproved:
+			line.Approvers = append(line.Approvers, vote.UserName)
 		}
 	}
+	if did := one.Did; did != nil {
+		line.KeyIDs, line.Addresses, line.Rules, line.Effects = did.KeyIDs, did.Addresses, did.Rules, did.Effects
+	}
+	if one.Review != nil {
+		line.review(one.Review)
+	}
 	return line
+}
+
+// review adds what would be signed.
+func (l *ActivityLine) review(review *activity.Review) {
+	l.Does, l.Rules, l.KeyIDs = review.Sentences, review.Rules, review.KeyIDs
+	if review.Missing == nil {
+		return
+	}
+	missing := 0
+	for _, group := range review.Missing {
+		missing += group.Missing
+	}
+	l.Missing = &missing
 }
 
 // details returns the line for a person to read.
 func (l ActivityLine) details() []console.Detail {
 	details := []console.Detail{
-		{"id", l.ID}, {"fingerprint", l.Fingerprint}, {"status", string(l.Status)}, {"type", string(l.Type)},
-		{"user", l.User}, {"created", l.CreatedAt.Format(time.RFC3339)},
+		{"id", l.ID}, {"fingerprint", l.Fingerprint}, {"state", l.State}, {"type", string(l.Type)},
+		{"user", l.User}, {"approved by", strings.Join(l.Approvers, ", ")}, {"created", l.CreatedAt.Format(time.RFC3339)},
+		{"key", strings.Join(l.keys(), ", ")}, {"rules", strings.Join(l.Rules, ", ")},
 	}
 	for _, sentence := range l.Does {
 		details = append(details, console.Detail{"does", sentence})
@@ -168,19 +229,52 @@ func (l ActivityLine) details() []console.Detail {
 	return details
 }
 
+// keys returns the addresses of the keys, or their ids.
+func (l ActivityLine) keys() []string {
+	if len(l.Addresses) > 0 {
+		return l.Addresses
+	}
+	return l.KeyIDs
+}
+
+// what returns what the activity does, or its type if it does not say.
+func (l ActivityLine) what() string {
+	if len(l.Does) > 0 {
+		return strings.Join(l.Does, "; ")
+	}
+	return strings.ToLower(strings.TrimPrefix(string(l.Type), "ACTIVITY_TYPE_"))
+}
+
 // cells returns the line as a row of the table.
 func (l ActivityLine) cells() []string {
-	status := strings.ToLower(strings.TrimPrefix(string(l.Status), "ACTIVITY_STATUS_"))
-	if l.Status.Waits() {
-		status = "waiting"
-	}
 	missing := ""
 	if l.Missing != nil {
 		missing = fmt.Sprint(*l.Missing)
 	}
-	does := strings.Join(l.Does, "; ")
-	if does == "" {
-		does = strings.ToLower(strings.TrimPrefix(string(l.Type), "ACTIVITY_TYPE_"))
+	return []string{l.ID, l.State, l.User, strings.Join(l.Approvers, ", "), l.CreatedAt.Format(time.DateTime), strings.Join(l.keys(), ", "), missing, l.what()}
+}
+
+// csvHeader names the columns of --output csv.
+var csvHeader = []string{"created", "id", "state", "user", "approvers", "key", "rules", "does", "kind", "amount", "bound", "symbol", "asset", "to", "change"}
+
+// rows returns the line as rows of CSV, one for each effect.
+func (l ActivityLine) rows() [][]string {
+	begin := func(does string) []string {
+		return []string{l.CreatedAt.Format(time.RFC3339), l.ID, l.State, l.User, strings.Join(l.Approvers, " "), strings.Join(l.keys(), " "), strings.Join(l.Rules, " "), does}
 	}
-	return []string{l.ID, status, l.User, l.CreatedAt.Format(time.DateTime), missing, does}
+	if len(l.Effects) == 0 {
+		return [][]string{append(begin(l.what()), "", "", "", "", "", "", "")}
+	}
+	var rows [][]string
+	for _, effect := range l.Effects {
+		rows = append(rows, append(begin(effect.Sentence), effect.Kind, effect.Amount, effect.Bound, effect.Symbol, effect.Asset, effect.To, yesIf(effect.Change)))
+	}
+	return rows
+}
+
+func yesIf(is bool) string {
+	if is {
+		return "yes"
+	}
+	return ""
 }

@@ -30,14 +30,11 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/countersign-dev/countersign/access"
-	"github.com/countersign-dev/countersign/chains/all"
-	"github.com/countersign-dev/countersign/internal/weborigin"
 	"github.com/countersign-dev/countersign/otp"
 )
 
@@ -64,6 +61,8 @@ type Config struct {
 	Limits         Limits                      `yaml:"limits"`
 	Wallets        []Wallet                    `yaml:"wallets"`
 	RPC            *RPC                        `yaml:"rpc"`
+
+	source written
 }
 
 // Limits bound what clients may use together. Zero selects the defaults of package httpapi.
@@ -77,16 +76,16 @@ type Limits struct {
 // them, and the longest body has 2 MiB.
 const minBudget = 8 << 20
 
-func (l Limits) check() error {
-	switch {
-	case l.Connections < 0:
-		return errors.New("limits.connections: it must be at least 1, or left out")
-	case l.RequestBytes != 0 && l.RequestBytes < minBudget:
-		return fmt.Errorf("limits.requestBytes: it must be at least %d, because one address gets a quarter and the longest request has 2 MiB", minBudget)
-	case l.AnswerBytes != 0 && l.AnswerBytes < minBudget:
-		return fmt.Errorf("limits.answerBytes: it must be at least %d", minBudget)
+func (l Limits) check(c *checker) {
+	if l.Connections < 0 {
+		c.fail("limits.connections", "limits.connections: it must be at least 1, or left out")
 	}
-	return nil
+	if l.RequestBytes != 0 && l.RequestBytes < minBudget {
+		c.fail("limits.requestBytes", "limits.requestBytes: it must be at least %d, because one address gets a quarter and the longest request has 2 MiB", minBudget)
+	}
+	if l.AnswerBytes != 0 && l.AnswerBytes < minBudget {
+		c.fail("limits.answerBytes", "limits.answerBytes: it must be at least %d", minBudget)
+	}
 }
 
 // Log configures the log of completed activities.
@@ -192,66 +191,6 @@ type Template struct {
 	Subject string `yaml:"subject"`
 	Text    string `yaml:"text"`
 	HTML    string `yaml:"html"`
-}
-
-// check refuses configurations that are wrong whatever the files contain.
-func (c *Config) check() error {
-	if err := errors.Join(c.Descriptors.Check(), c.Limits.check(), c.Events.check(), c.RPC.check(), access.CheckHazards(c.Organizations, all.HazardNames()), c.checkWallets()); err != nil {
-		return err
-	}
-	if err := c.checkKeys(); err != nil {
-		return err
-	}
-	for i, origin := range c.Origins {
-		if _, err := weborigin.Parse(origin); err != nil {
-			return fmt.Errorf("origins[%d]: %w", i, err)
-		}
-	}
-	switch {
-	case len(c.Organizations) == 0:
-		return errors.New("organizations is missing: at least one is required")
-	case c.TLS != nil && (c.TLS.CertFile == "" || c.TLS.KeyFile == ""):
-		return errors.New("tls needs both certFile and keyFile")
-	case c.OTP == nil:
-		return nil
-	}
-	return c.OTP.check()
-}
-
-// Check refuses a missing folder, and pins inside the folder: a folder from elsewhere would
-// then vouch for itself.
-func (d *Descriptors) Check() error {
-	switch {
-	case d == nil:
-		return nil
-	case d.Folder == "":
-		return errors.New("descriptors.folder is missing")
-	case d.Pins == "":
-		return nil
-	}
-	within, err := filepath.Rel(d.Folder, d.Pins)
-	if err == nil && filepath.IsLocal(within) {
-		return errors.New("descriptors.pins is inside descriptors.folder, which may come from elsewhere: keep it outside")
-	}
-	return nil
-}
-
-func (o *OTP) check() error {
-	switch {
-	case o.SecretFile == "":
-		return errors.New("otp.secretFile is missing")
-	case o.Outbox != "" && (o.Email != nil || o.SMS != nil):
-		return errors.New("otp.outbox receives all messages: remove either it, or email and sms")
-	case o.Outbox == "" && o.Email == nil && o.SMS == nil:
-		return errors.New("otp names no sender: email, sms or outbox")
-	case o.Email != nil && (o.Email.SMTP == nil) == (o.Email.Webhook == nil):
-		return errors.New("otp.email needs one of smtp and webhook")
-	case o.Email != nil && o.Email.SMTP != nil && (o.Email.SMTP.Host == "" || o.Email.SMTP.From == ""):
-		return errors.New("otp.email.smtp needs both host and from")
-	case o.SMS != nil && o.SMS.Webhook == nil:
-		return errors.New("otp.sms needs a webhook")
-	}
-	return nil
 }
 
 // Files returns the configuration file itself, and the files and directories that it names

@@ -2,13 +2,12 @@ package config_test
 
 import (
 	"os"
-	"reflect"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/source"
 )
 
 // TestDocumented checks that the example in configuration.md is valid, and that the document
@@ -30,28 +29,9 @@ func TestDocumented(t *testing.T) {
 	if _, err := access.NewDirectory(read.Organizations); err != nil {
 		t.Error(err)
 	}
-	for _, member := range members(reflect.TypeFor[config.Config]()) {
+	for _, member := range source.Members(config.Config{}) {
 		if !regexp.MustCompile(`\b` + member + `\b`).MatchString(document) {
 			t.Errorf("configuration.md does not name %s", member)
 		}
 	}
-}
-
-// members returns the YAML names of a type's members, including nested ones.
-func members(of reflect.Type) []string {
-	switch of.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map:
-		return members(of.Elem())
-	case reflect.Struct:
-	default:
-		return nil
-	}
-	var names []string
-	for field := range of.Fields() {
-		if name := field.Tag.Get("yaml"); name != "" && name != "-" {
-			names = append(names, strings.TrimSuffix(name, ",omitempty"))
-			names = append(names, members(field.Type)...)
-		}
-	}
-	return names
 }

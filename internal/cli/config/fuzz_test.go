@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -18,8 +19,15 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 		config, err := Read(path)
-		if err == nil && config.check() != nil {
-			t.Errorf("%q was accepted, but %v", text, config.check())
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), path) {
+				t.Errorf("%q: the error does not name the file: %v", text, err)
+			}
+			return
+		}
+		again := &Config{Path: path}
+		if problems := again.decode(text); problems.Failed() || len(config.Organizations) == 0 {
+			t.Errorf("%q was accepted, but %v", text, problems)
 		}
 	})
 }

@@ -30,7 +30,7 @@ func TestKMSRefused(t *testing.T) {
 		"{uri: 'awskms:a', publicKey: '" + somePoint + "', name: \"a\\u202eb\"}":                                                "name has the invisible or control character",
 		"{uri: 'awskms:a', publicKey: '" + somePoint + "'}\n  - {uri: 'awskms:b', publicKey: '" + somePoint + "'}":              "kms[1]: the organization has this publicKey or id already",
 		"{uri: 'awskms:a', publicKey: '" + somePoint + "', id: x}\n  - {uri: 'awskms:b', publicKey: '" + solPoint + "', id: x}": "kms[1]: the organization has this publicKey or id already",
-		"{uri: 'awskms:a', publicKey: '" + somePoint + "', secret: x}":                                                          "unknown field",
+		"{uri: 'awskms:a', publicKey: '" + somePoint + "', secret: x}":                                                          "kms[0] has no member secret",
 	} {
 		if _, err := config.Read(write(t, whole+"kms:\n  - "+entry+"\n")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", entry, err, want)

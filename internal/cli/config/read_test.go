@@ -29,9 +29,9 @@ organizations:
       - id: 0b6c
         name: ci
         apiKeys:
-          - {curve: API_KEY_CURVE_P256, publicKey: 02aa, expiresAt: 2027-01-01T00:00:00Z, activities: [ACTIVITY_TYPE_SIGN_TRANSACTION_V2]}
+          - {curve: API_KEY_CURVE_P256, publicKey: 036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296, expiresAt: 2027-01-01T00:00:00Z, activities: [ACTIVITY_TYPE_SIGN_TRANSACTION_V2]}
         passkeys:
-          - {credentialId: aGk, publicKey: aGk, rpId: example.com, origins: [https://app.example.com]}
+          - {credentialId: aGk, publicKey: pQECAyYgASFYIMVXQNKqwLI-841RxMBpdvWfhCkXCgUcusYXHc74tkxQIlgg1E6JIei4ThEbbEgL6j1SQhTudEP3x835-bDyE_cWQ4s, rpId: example.com, origins: [https://app.example.com]}
 otp:
   secretFile: otp-secret
   email: {smtp: {host: mail.example.com, port: 587, username: u, passwordFile: smtp-password, tls: starttls, from: no-reply@example.com, allowedDomains: [example.com]}}
@@ -73,7 +73,7 @@ func TestRead(t *testing.T) {
 		{"webhook.secretFile", got.OTP.SMS.Webhook.SecretFile, ""},
 		{"template", got.OTP.OTPTemplates()["login"].Text, "{{.OtpCode}}"},
 		{"hazard", got.Organizations[0].AllowHazards[0], "ethereum/no-chain-id"},
-		{"publicKey", got.Organizations[0].Users[0].APIKeys[0].PublicKey, "02aa"},
+		{"publicKey", got.Organizations[0].Users[0].APIKeys[0].PublicKey, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"},
 		{"rpId", got.Organizations[0].Users[0].Passkeys[0].RPID, "example.com"},
 	} {
 		if test.got != test.want {
@@ -99,25 +99,26 @@ func TestReadInvalid(t *testing.T) {
 	key := "keystore: file:keys\norganizations:\n  - id: a\n    users:\n      - name: ci\n        apiKeys:\n          - "
 	for _, test := range []struct{ name, text, want string }{
 		{"nothing", "", "empty"},
-		{"unknown member", small + "liste: x\n", `:3: unknown field "liste"`},
-		{"another case", small + "Listen: x\n", `:3: unknown field "Listen"`},
-		{"unknown member below", key + "{curve: API_KEY_CURVE_P256, publicKey: 02, expires: 2027-01-01T00:00:00Z}\n", `:7: unknown field "expires"`},
-		{"member of an organization", "keystore: file:k\norganizations:\n  - id: a\n    allowedHazards: [x]\n", `:4: unknown field "allowedHazards"`},
-		{"twice", small + "keystore: file:other\n", ":3: "},
-		{"wrong kind", "keystore: [file:keys]\n", ":1: "},
-		{"list for a text", small + "otp: {secretFile: {a: b}}\n", ":3: "},
-		{"text for a number", small + "otp: {secretFile: s, email: {smtp: {port: many}}}\n", ":3: "},
-		{"no time", key + "{expiresAt: tomorrow}\n", ":7: expiresAt: expected a time such as 2027-01-01T00:00:00Z, not \"tomorrow\""},
-		{"list for a time", key + "{expiresAt: [2027-01-01T00:00:00Z]}\n", `:7: expiresAt: expected a time such as 2027-01-01T00:00:00Z, not "[2027-01-01T00:00:00Z]"`},
-		{"the second of two times", key + "{expiresAt: 2027-01-01T00:00:00Z}\n          -\n            curve: x\n            expiresAt: 2027-13-01T00:00:00Z\n", ":10: expiresAt: expected a time such as"},
-		{"an empty time", key + "{expiresAt: }\n", ":7: expiresAt: expected a time such as"},
-		{"a time that is null", key + "{expiresAt: null}\n", ":7: expiresAt: expected a time such as"},
-		{"a time that is ~", key + "{expiresAt: ~}\n", ":7: expiresAt: expected a time such as"},
-		{"the year one", key + "{expiresAt: 0001-01-01T00:00:00Z}\n", ":7: expiresAt: expected a time such as"},
-		{"a day is no time", key + "{expiresAt: 2027-01-01}\n", ":7: expiresAt: expected a time such as"},
+		{"unknown member", small + "liste: x\n", `:3:1: the file has no member liste: did you mean listen?`},
+		{"another case", small + "Listen: x\n", `:3:1: the file has no member Listen: did you mean listen?`},
+		{"unknown member below", key + "{curve: API_KEY_CURVE_P256, publicKey: 02, expires: 2027-01-01T00:00:00Z}\n", `:7:56: apiKeys[0] has no member expires: did you mean expiresAt?`},
+		{"member of an organization", "keystore: file:k\norganizations:\n  - id: a\n    allowedHazards: [x]\n", `:4:5: organizations[0] has no member allowedHazards: did you mean allowHazards?`},
+		{"twice", small + "keystore: file:other\n", ":3:1: keystore is given twice, first in line 1"},
+		{"wrong kind", "keystore: [file:keys]\n", ":1:11: keystore: expected text\n  keystore: [file:keys]\n            ^"},
+		{"list for a text", small + "otp: {secretFile: {a: b}}\n", ":3:19: secretFile: expected text"},
+		{"text for a number", small + "otp: {secretFile: s, email: {smtp: {port: many}}}\n", ":3:43: port: expected a whole number"},
+		{"no time", key + "{expiresAt: tomorrow}\n", ":7:25: expiresAt: expected a time such as 2027-01-01T00:00:00Z, not \"tomorrow\""},
+		{"list for a time", key + "{expiresAt: [2027-01-01T00:00:00Z]}\n", ":7:25: expiresAt: expected text"},
+		{"the second of two times", key + "{expiresAt: 2027-01-01T00:00:00Z}\n          -\n            curve: x\n            expiresAt: 2027-13-01T00:00:00Z\n", ":10:24: expiresAt: expected a time such as"},
+		{"an empty time", key + "{expiresAt: }\n", ":7:14: expiresAt has no value"},
+		{"a time that is null", key + "{expiresAt: null}\n", ":7:14: expiresAt has no value"},
+		{"a time that is ~", key + "{expiresAt: ~}\n", ":7:14: expiresAt has no value"},
+		{"an empty text for a time", key + "{expiresAt: \"\"}\n", ":7:25: expiresAt: expected a time such as"},
+		{"the year one", key + "{expiresAt: 0001-01-01T00:00:00Z}\n", ":7:25: expiresAt: expected a time such as"},
+		{"a day is no time", key + "{expiresAt: 2027-01-01}\n", ":7:25: expiresAt: expected a time such as"},
 		{"a time without zone", key + "{expiresAt: 2027-01-01 00:00:00}\n", "a time such as"},
-		{"two documents", small + "---\nlisten: x\n", "one document"},
-		{"not YAML", "keystore: file:keys\n\t- x\n", ":2: "},
+		{"two documents", small + "---\nlisten: x\n", ":3:1: expected one YAML document, found 2"},
+		{"not YAML", "keystore: file:keys\n\t- x\n", ":2:1: a tab: indent with spaces"},
 		{"no keystore", "organizations: [{id: a}]\n", "keystore is missing"},
 		{"no organizations", "keystore: file:keys\n", "organizations is missing"},
 		{"an origin with a path", small + "origins: [https://a.example, https://a.example/]\n", `origins[1]: "https://a.example/": use scheme, host and port alone`},

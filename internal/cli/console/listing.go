@@ -1,6 +1,7 @@
 package console
 
 import (
+	"encoding/csv"
 	"io"
 	"strings"
 	"text/tabwriter"
@@ -56,4 +57,32 @@ func oneLine(text string) string {
 		}
 		return r
 	}, CleanText(text))
+}
+
+// CSV prints rows of comma-separated values (RFC 4180) that a spreadsheet opens as text.
+type CSV struct{ w *csv.Writer }
+
+// NewCSV starts a file with its header.
+func NewCSV(w io.Writer, header []string) *CSV {
+	c := &CSV{csv.NewWriter(w)}
+	_ = c.Row(header) // buffered
+	return c
+}
+
+// Row adds a row. A cell that a spreadsheet would take for a formula gets an apostrophe.
+func (c *CSV) Row(cells []string) error {
+	texts := make([]string, len(cells))
+	for i, cell := range cells {
+		texts[i] = oneLine(cell)
+		if texts[i] != "" && strings.ContainsRune("=+-@", rune(texts[i][0])) {
+			texts[i] = "'" + texts[i]
+		}
+	}
+	return c.w.Write(texts)
+}
+
+// Flush writes the rows.
+func (c *CSV) Flush() error {
+	c.w.Flush()
+	return c.w.Error()
 }

@@ -64,6 +64,7 @@ func RequestInvalid(err error) error {
 type OutputFlag struct {
 	format        string
 	json          bool
+	csv           bool // --output csv is possible
 	defaultFormat func(cmd *cobra.Command) string
 }
 
@@ -71,6 +72,7 @@ type OutputFlag struct {
 const (
 	OutputJSON = "json"
 	OutputText = "text"
+	OutputCSV  = "csv" // of some listings
 )
 
 // RegisterListing adds the flags to a command whose output is for programs, unless it
@@ -84,6 +86,12 @@ func (o *OutputFlag) RegisterListing(cmd *cobra.Command) {
 	})
 }
 
+// RegisterTable adds the flags to a listing that can also be CSV.
+func (o *OutputFlag) RegisterTable(cmd *cobra.Command) {
+	o.csv = true
+	o.RegisterListing(cmd)
+}
+
 // RegisterReading adds the flags to a command whose output is for people.
 func (o *OutputFlag) RegisterReading(cmd *cobra.Command) {
 	o.register(cmd, "default: text", func(*cobra.Command) string { return OutputText })
@@ -91,18 +99,28 @@ func (o *OutputFlag) RegisterReading(cmd *cobra.Command) {
 
 func (o *OutputFlag) register(cmd *cobra.Command, usage string, defaultFormat func(*cobra.Command) string) {
 	o.defaultFormat = defaultFormat
-	cmd.Flags().StringVar(&o.format, "output", "", "`OUTPUT`: json or text ("+usage+")")
+	cmd.Flags().StringVar(&o.format, "output", "", "`OUTPUT`: "+o.formats()+" ("+usage+")")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON: --output json")
 }
+
+func (o *OutputFlag) formats() string {
+	if o.csv {
+		return "json, text or csv"
+	}
+	return "json or text"
+}
+
+// IsCSV reports whether the output is to be CSV.
+func (o *OutputFlag) IsCSV() bool { return o.csv && o.format == OutputCSV && !o.json }
 
 // IsText reports whether the output is to be text.
 func (o *OutputFlag) IsText(cmd *cobra.Command) (bool, error) {
 	format := o.format
 	switch {
-	case format != "" && format != OutputJSON && format != OutputText:
-		return false, Usagef("--output %q: use json or text", format)
-	case o.json && format == OutputText:
-		return false, Usagef("--json does not go with --output text")
+	case format != "" && format != OutputJSON && format != OutputText && (format != OutputCSV || !o.csv):
+		return false, Usagef("--output %q: use %s", format, o.formats())
+	case o.json && format != "" && format != OutputJSON:
+		return false, Usagef("--json does not go with --output %s", format)
 	case o.json:
 		format = OutputJSON
 	case format == "":

@@ -23,6 +23,17 @@ func ReadPassphraseFile(ctx context.Context, flag, path string) ([]byte, error) 
 	return ReadFlagSecret(ctx, flag, path, maxPassphrase, CheckPassphrase)
 }
 
+// ReadPasswordFile reads the password of a foreign file from the file that a flag names. It may
+// be empty, as it may be on the terminal: it protects nothing here. The caller wipes it.
+func ReadPasswordFile(ctx context.Context, flag, path string) ([]byte, error) {
+	return ReadFlagSecret(ctx, flag, path, maxPassphrase, func(password []byte) error {
+		if len(password) == 0 {
+			return nil
+		}
+		return CheckPassphrase(password)
+	})
+}
+
 // CheckPassphrase refuses a passphrase that protects nothing.
 func CheckPassphrase(passphrase []byte) error {
 	switch {

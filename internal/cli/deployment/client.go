@@ -2,6 +2,8 @@ package deployment
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,14 +24,17 @@ import (
 
 // Client has the flags that name a server and an API key, and posts stamped requests.
 type Client struct {
-	Base string
-	Key  APIKeyFlag
-	By   *api.Key
+	Base   string
+	Key    APIKeyFlag
+	By     *api.Key
+	CAFile string
+	http   *http.Client // nil: the client's own
 }
 
 // Register adds the flags of a client to a command.
 func (c *Client) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.Base, "url", "", "base `URL` of the server, such as http://127.0.0.1:8080")
+	cmd.Flags().StringVar(&c.CAFile, "ca-file", "", "`FILE` with the certificates, in PEM, of the authorities that may have signed the server's (default: those of the system)")
 	c.Key.Register(cmd)
 }
 
@@ -41,8 +46,33 @@ func (c *Client) Open(ctx context.Context) (err error) {
 	if err := checkURL(c.Base); err != nil {
 		return err
 	}
+	if err := c.trust(); err != nil {
+		return err
+	}
 	c.By, err = c.Key.Open(ctx)
 	return err
+}
+
+// trust reads the authorities of --ca-file.
+func (c *Client) trust() error {
+	if c.CAFile == "" {
+		return nil
+	}
+	content, err := console.ReadFile(c.CAFile, MaxNote)
+	if err != nil {
+		return fmt.Errorf("--ca-file: %w", err)
+	}
+	authorities := x509.NewCertPool()
+	if !authorities.AppendCertsFromPEM(content) {
+		return fmt.Errorf("--ca-file: %s has no certificate in PEM", c.CAFile)
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12}
+	c.http = &http.Client{
+		Transport: transport, Timeout: api.DefaultTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a stamp is meant for one server
+	}
+	return nil
 }
 
 // checkURL refuses a --url that is not the base URL of a server.
@@ -55,7 +85,7 @@ func checkURL(base string) error {
 
 // Retrying returns a client that sends a body again when an answer is lost.
 func (c *Client) Retrying() (*api.Client, error) {
-	return api.New(api.Config{URL: c.Base, Key: c.By})
+	return api.New(api.Config{URL: c.Base, Key: c.By, HTTP: c.http})
 }
 
 // Post stamps a body and posts it once. If the server refuses it, both the answer and
@@ -70,7 +100,7 @@ func (c *Client) Post(ctx context.Context, path string, body []byte) ([]byte, er
 
 // send is post with a given stamp.
 func (c *Client) send(ctx context.Context, path string, header stamp.Header, body []byte) (answer []byte, err error) {
-	to, err := api.New(api.Config{URL: c.Base, Key: c.By, Retries: -1})
+	to, err := api.New(api.Config{URL: c.Base, Key: c.By, HTTP: c.http, Retries: -1})
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +116,9 @@ func (c *Client) send(ctx context.Context, path string, header stamp.Header, bod
 func WithReason(err error) error {
 	if refused, ok := errors.AsType[*activity.Error](err); ok {
 		return &RefusedError{refused}
+	}
+	if errors.As(err, new(x509.UnknownAuthorityError)) {
+		return fmt.Errorf("%w: if an authority of your own signed it, name its certificate with --ca-file", err)
 	}
 	return err
 }

@@ -20,13 +20,14 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
-	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 	"github.com/countersign-dev/countersign/keystore/remote"
 	"github.com/countersign-dev/countersign/messages"
+	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/otp/operations"
+	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -37,78 +38,82 @@ import (
 // The configuration is checked before any secret is read, and the passphrase, which an
 // operator may have to type, is read before the store is locked.
 func OpenEngine(cmd *cobra.Command, at *KeystoreFlags, change func(*countersign.Config)) (*countersign.Engine, store.Full, error) {
-	configured := at.Configured
-	engineConfig := countersign.Config{Chains: all.Chains(all.Limits{})} // change may set limits
+	loaded := &Loaded{Configured: at.Configured}
 	var err error
-	if engineConfig.Directory, err = access.NewDirectory(configured.Organizations); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", configured.Path, err)
+	if loaded.Directory, err = access.NewDirectory(at.Configured.Organizations); err != nil {
+		return nil, nil, at.Configured.At(access.EntryOf(err), err)
 	}
-	if err := missing(configured, at.NewStore); err != nil {
+	if err := missing(at.Configured, false); err != nil {
+		return nil, nil, at.Configured.At("store", err)
+	}
+	if loaded.Keys, err = at.Open(cmd); err != nil { // from here on the process leaves no core dump
 		return nil, nil, err
 	}
-	keys, err := at.Open(cmd) // from here on the process leaves no core dump
+	if loaded.Policies, err = readPolicies(cmd.Context(), at.Configured, loaded.Keys); err == nil {
+		err = loaded.openSigners(cmd.Context(), true)
+	}
+	if err == nil {
+		loaded.Wallets, err = Wallets(at.Configured, loaded.Keys)
+	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(err, loaded.Keys.Close())
 	}
-	engineConfig.Keystore = keys
-	if engineConfig.Wallets, err = Wallets(configured, keys); err != nil {
-		return nil, nil, errors.Join(err, keys.Close())
+	return loaded.Engine(cmd.Context(), false, change)
+}
+
+// Engine opens the store, and the engine over everything that was loaded. change sets what
+// the configuration does not say. The caller closes the engine, which closes the store and
+// the keystore; after an error the keystore is closed.
+func (l *Loaded) Engine(ctx context.Context, newStore bool, change func(*countersign.Config)) (*countersign.Engine, store.Full, error) {
+	settings := countersign.Config{
+		Chains: all.Chains(all.Limits{}), Directory: l.Directory, Keystore: l.Keys, Wallets: l.Wallets, ProofSigner: l.signers.proof,
+		Policy: &LoadedPolicies{policy.NewOrganizations(l.Policies), l.Configured},
 	}
-	policies, err := openPolicies(cmd.Context(), configured, keys)
+	change(&settings) // which may set limits
+	engine, opened, err := l.overStore(ctx, newStore, &settings)
 	if err != nil {
-		return nil, nil, errors.Join(err, keys.Close())
-	}
-	if policies != nil {
-		engineConfig.Policy = policies
-	}
-	change(&engineConfig)
-	engine, opened, err := engineOverStore(cmd.Context(), configured, at, &engineConfig)
-	if err != nil {
-		return nil, nil, errors.Join(err, keys.Close())
+		return nil, nil, errors.Join(err, l.Keys.Close())
 	}
 	return engine, opened, nil
 }
 
-// engineOverStore opens the store, the proof key, the log and the one-time passwords, and
-// the engine over them.
-func engineOverStore(ctx context.Context, configured *config.Config, at *KeystoreFlags, engineConfig *countersign.Config) (engine *countersign.Engine, opened store.Full, err error) {
-	if engineConfig.ProofSigner, err = openProofKey(ctx, configured.ProofKey); err != nil {
-		return nil, nil, fmt.Errorf("proofKey: %w", err)
+// overStore opens the store, and the engine over it.
+func (l *Loaded) overStore(ctx context.Context, newStore bool, settings *countersign.Config) (engine *countersign.Engine, opened store.Full, err error) {
+	logger := cmp.Or(settings.Logger, slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	if opened, err = OpenRemembered(ctx, l.Configured, newStore, settings.MaxRequestSkew, logger); err != nil {
+		return nil, nil, IfInUse(err, "one process has a file; several nodes need PostgreSQL")
 	}
-	checkpoints, err := OpenLogKey(ctx, configured.Log.KeyFile)
-	if err != nil {
-		return nil, nil, fmt.Errorf("log: keyFile: %w", err)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, opened.Close())
+		}
+	}()
+	settings.Store, settings.Log = opened, !l.Configured.Log.Off && !opened.Forgets()
+	if settings.Log {
+		settings.LogSigner = l.signers.log
 	}
-	logger := cmp.Or(engineConfig.Logger, slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
-	if opened, err = OpenRemembered(ctx, configured, at.NewStore, engineConfig.MaxRequestSkew, logger); err != nil {
+	if l.Over != nil {
+		settings.Store = l.Over(opened)
+	}
+	if events := l.Configured.Events; l.Over != nil || events.Delivered() {
+		settings.Events = events.Wanted()
+	}
+	settings.Operations = messages.Operations()
+	if l.signers.codes != nil {
+		l.signers.codes.Store = opened
+		codes, err := otp.New(*l.signers.codes)
+		if err != nil {
+			return nil, nil, fmt.Errorf("otp: %w", err)
+		}
+		settings.Operations = append(settings.Operations, operations.New(codes, settings.ProofSigner).Operations()...)
+	}
+	if engine, err = countersign.New(*settings); err != nil {
 		return nil, nil, err
 	}
-	engineConfig.Store, engineConfig.Log = opened, !configured.Log.Off && !opened.Forgets()
-	if at.Over != nil {
-		engineConfig.Store = at.Over(opened)
-	}
-	if at.Over != nil || configured.Events.Delivered() {
-		engineConfig.Events = configured.Events.Wanted()
-	}
-	if engineConfig.Log {
-		engineConfig.LogSigner = checkpoints
-	}
-	codes, err := OpenOTP(ctx, configured.OTP, opened)
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("otp: %w", err), opened.Close())
-	}
-	engineConfig.Operations = messages.Operations()
-	if codes != nil {
-		engineConfig.Operations = append(engineConfig.Operations, operations.New(codes, engineConfig.ProofSigner).Operations()...)
-	}
-	engine, err = countersign.New(*engineConfig)
-	if err != nil {
-		return nil, nil, errors.Join(err, opened.Close())
-	}
-	for i := range configured.Organizations {
-		id := configured.Organizations[i].ID
+	for i := range l.Configured.Organizations {
+		id := l.Configured.Organizations[i].ID
 		if _, err := engine.Operator().AdoptRecords(ctx, id); err != nil && !errors.Is(err, store.ErrConflict) {
-			return nil, nil, errors.Join(fmt.Errorf("log: records of organization %s from before the log: %w", id, err), opened.Close())
+			return nil, nil, fmt.Errorf("log: records of organization %s from before the log: %w", id, err)
 		}
 	}
 	return engine, opened, nil

@@ -18,11 +18,13 @@ import (
 	"github.com/countersign-dev/countersign/otp/outbox"
 	"github.com/countersign-dev/countersign/otp/smtp"
 	"github.com/countersign-dev/countersign/otp/webhook"
+	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// OpenOTP opens the one-time password service over the store, nil if the configuration
-// has none. The service and its secret live as long as the process.
-func OpenOTP(ctx context.Context, configured *config.OTP, in otp.Store) (*otp.Service, error) {
+// PrepareOTP reads what one-time passwords are made and sent with: all of a service's
+// configuration but its store. It returns nil if there are none. The secret lives until it
+// is destroyed.
+func PrepareOTP(ctx context.Context, configured *config.OTP) (*otp.Config, error) {
 	if configured == nil {
 		return nil, nil
 	}
@@ -34,11 +36,24 @@ func OpenOTP(ctx context.Context, configured *config.OTP, in otp.Store) (*otp.Se
 	if len(content) < otp.MinSecretSize {
 		return nil, fmt.Errorf("secretFile: %s has %d bytes: expected at least %d, such as the output of 'openssl rand -hex 32'", configured.SecretFile, len(content), otp.MinSecretSize)
 	}
-	service := otp.Config{Store: in, Secret: keystore.NewSecret(content), Templates: configured.OTPTemplates()}
-	if err := (senders{ctx, content}).open(configured, &service); err != nil {
+	service := otp.Config{Store: memory.New(0), Secret: keystore.NewSecret(content), Templates: configured.OTPTemplates()}
+	err = senders{ctx, content}.open(configured, &service)
+	if err == nil {
+		_, err = otp.New(service)
+	}
+	if err != nil {
+		destroy(&service)
 		return nil, err
 	}
-	return otp.New(service)
+	service.Store = nil
+	return &service, nil
+}
+
+// destroy destroys the secret of one-time passwords.
+func destroy(service *otp.Config) {
+	if secret, ok := service.Secret.(keystore.Secret); ok {
+		secret.Destroy()
+	}
 }
 
 // senders opens the senders of messages. secret is that of the one-time passwords.

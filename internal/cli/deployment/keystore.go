@@ -17,7 +17,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 	"github.com/countersign-dev/countersign/keystore/remote"
-	"github.com/countersign-dev/countersign/store"
 )
 
 // KeystoreFlags select the keystore and the organization that a command works with.
@@ -34,10 +33,8 @@ type KeystoreFlags struct {
 	RetryPIN         bool
 	Log              *slog.Logger // of serve, which loads all keys; nil for commands that use some and exit
 	ConfigFile       string
-	Set              func(flag string) bool      // reports whether the flag was given
-	Configured       *config.Config              // set once it has been read
-	NewStore         bool                        // of serve --new-store
-	Over             func(store.Full) store.Full // what the engine uses in place of the store; may be nil
+	Set              func(flag string) bool // reports whether the flag was given
+	Configured       *config.Config         // set once it has been read
 	ObserveService   func(remote.Observation)
 	command          *cobra.Command // whose context has the added backends
 }
@@ -109,7 +106,7 @@ func (f *KeystoreFlags) Use(configured *config.Config) {
 // configuration.
 func (f *KeystoreFlags) named() string {
 	if f.Configured != nil {
-		return f.Configured.Path + ": keystore"
+		return "keystore"
 	}
 	return "--keystore"
 }
@@ -145,7 +142,11 @@ func (f *KeystoreFlags) Check() error {
 	if err := f.Resolve(); err != nil {
 		return err
 	}
-	return f.backend().check(f)
+	err := f.backend().check(f)
+	if err != nil && f.Configured != nil && strings.HasPrefix(err.Error(), f.named()) {
+		return f.Configured.At("keystore", err)
+	}
+	return err
 }
 
 // Open opens the keystore, creating it if the command may.

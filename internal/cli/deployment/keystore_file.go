@@ -70,7 +70,7 @@ func (f *KeystoreFlags) openDirectory(cmd *cobra.Command) (keystore.Keystore, er
 	isNewOnly := len(f.recovery) > 0 || f.postQuantum
 	switch {
 	case !present && !f.mayCreate:
-		return nil, fmt.Errorf("there is no keystore in %s: create one with 'countersign keys generate --keystore file:%s --curve CURVE_SECP256K1', or with 'countersign keys import'", dir, dir)
+		return nil, noKeystore(dir)
 	case present && isNewOnly:
 		return nil, console.Usagef("there is a keystore in %s already: --recovery and --post-quantum are for a new one; move the keys there with 'countersign keys export --all' and 'import --jsonl'", dir)
 	}
@@ -102,7 +102,7 @@ func (f *KeystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir stri
 		return nil, terminal.ErrInterrupted
 	}
 	if bad, ok := errors.AsType[*file.BadFilesError](err); ok {
-		return nil, fmt.Errorf("%w, with --leave-out-bad-files", bad)
+		return nil, &badFiles{bad}
 	}
 	if err != nil {
 		return nil, err
@@ -114,6 +114,17 @@ func (f *KeystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir stri
 	}
 	return store, nil
 }
+
+// badFiles says how the command leaves bad files out.
+type badFiles struct{ *file.BadFilesError }
+
+// Error implements error.
+func (e *badFiles) Error() string {
+	return strings.Replace(e.BadFilesError.Error(), "(Options.SkipInvalid)", "with --leave-out-bad-files", 1)
+}
+
+// Unwrap returns the error of the keystore.
+func (e *badFiles) Unwrap() error { return e.BadFilesError }
 
 // onDisabled returns a callback that tells the operator why a key is not found. A server
 // logs it instead.
@@ -160,6 +171,19 @@ func isKeystore(dir string) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// present refuses a directory that has no keystore.
+func present(dir string) error {
+	found, err := isKeystore(dir)
+	if err == nil && !found {
+		return noKeystore(dir)
+	}
+	return err
+}
+
+func noKeystore(dir string) error {
+	return fmt.Errorf("there is no keystore in %s: create one with 'countersign keys generate --keystore file:%s --curve CURVE_SECP256K1', or with 'countersign keys import'", dir, dir)
 }
 
 // Passphrase gets the keystore's passphrase from its file, or asks for it on the

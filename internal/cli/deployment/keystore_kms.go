@@ -42,7 +42,7 @@ func CheckServices(ctx context.Context, configured *config.Config) (notAsked []s
 			err = service.Check(key.URI)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: kms[%d]: %w", configured.Path, i, err)
+			return nil, configured.At(fmt.Sprintf("kms[%d]", i), fmt.Errorf("kms[%d]: %w", i, err))
 		}
 		notAsked = append(notAsked, key.URI)
 	}

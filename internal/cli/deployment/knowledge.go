@@ -38,25 +38,27 @@ func ReadKnowledge(configured *config.Config) (*Knowledge, error) {
 		return nil, nil
 	}
 	known := &Knowledge{book: names.New()}
-	for _, path := range configured.Tokens {
+	for i, path := range configured.Tokens {
 		file, err := os.ReadFile(path)
 		if err == nil {
 			err = known.book.AddTokenList(file)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("tokens: %s: %w", path, err)
+			return nil, configured.At(fmt.Sprintf("tokens[%d]", i), fmt.Errorf("tokens: %s: %w", path, err))
 		}
 	}
 	for i, label := range configured.Labels {
 		if err := known.book.AddLabel(label.Chain, label.Address, label.Label); err != nil {
-			return nil, fmt.Errorf("labels[%d]: %w", i, err)
+			return nil, configured.At(fmt.Sprintf("labels[%d]", i), fmt.Errorf("labels[%d]: %w", i, err))
 		}
 	}
-	var err error
 	if configured.Descriptors != nil {
-		known.folder, err = OpenDescriptors(configured.Descriptors, known.book)
+		var err error
+		if known.folder, err = OpenDescriptors(configured.Descriptors, known.book); err != nil {
+			return nil, configured.At("descriptors", err)
+		}
 	}
-	return known, err
+	return known, nil
 }
 
 // OpenDescriptors reads a folder of descriptors. Symbolic links cannot lead out of it.

@@ -15,12 +15,10 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// LoadedPolicies are the policies in force, and the keystore needed to reload them.
-// A nil *LoadedPolicies has none.
+// LoadedPolicies are the policies in force. A nil *LoadedPolicies has none.
 type LoadedPolicies struct {
 	*policy.Organizations
 	Configured *config.Config
-	Keys       keystore.Keystore
 }
 
 // WithPolicy yields the organizations that have a policy.
@@ -34,39 +32,26 @@ func WithPolicy(configured *config.Config) iter.Seq[*access.OrganizationConfig] 
 	}
 }
 
-// readPolicies reads the policy of each organization that has one, by organization
-// id.
-func readPolicies(configured *config.Config, load func(*access.OrganizationConfig) (*policy.File, error)) (map[string]*policy.File, error) {
+// readPolicies reads the policy of each organization that has one, by organization id.
+// Without the keystore the names of keys in them are not checked.
+func readPolicies(ctx context.Context, configured *config.Config, keys keystore.Keystore) (map[string]*policy.File, error) {
 	files := map[string]*policy.File{}
-	for organization := range WithPolicy(configured) {
-		file, err := load(organization)
+	for i := range configured.Organizations {
+		organization := &configured.Organizations[i]
+		if organization.Policy == "" {
+			continue
+		}
+		file, err := LoadPolicy(ctx, organization, keys)
 		if err != nil {
-			return nil, fmt.Errorf("policy of organization %s: %w", organization.ID, err)
+			err = fmt.Errorf("policy of organization %s: %w", organization.ID, err)
+			if !errors.As(err, new(*policy.Error)) {
+				err = configured.At(fmt.Sprintf("organizations[%d].policy", i), err)
+			}
+			return nil, err
 		}
 		files[organization.ID] = file
 	}
 	return files, nil
-}
-
-// openPolicies reads the policies of the organizations. It returns nil if none has
-// one.
-func openPolicies(ctx context.Context, configured *config.Config, keys keystore.Keystore) (*LoadedPolicies, error) {
-	files, err := readPolicies(configured, func(organization *access.OrganizationConfig) (*policy.File, error) {
-		return LoadPolicy(ctx, organization, keys)
-	})
-	if err != nil || len(files) == 0 {
-		return nil, err
-	}
-	return &LoadedPolicies{policy.NewOrganizations(files), configured, keys}, nil
-}
-
-// CheckPolicies reads the policies without the keystore: the names of keys in them
-// are not checked.
-func CheckPolicies(configured *config.Config) error {
-	_, err := readPolicies(configured, func(organization *access.OrganizationConfig) (*policy.File, error) {
-		return policy.Load(organization.Policy, policy.Options{})
-	})
-	return err
 }
 
 // LoadPolicy reads the policy of one organization, and checks the names of users and
@@ -79,17 +64,6 @@ func LoadPolicy(ctx context.Context, organization *access.OrganizationConfig, ke
 	return policy.Load(organization.Policy, policy.Options{Names: names})
 }
 
-// Read reads every policy that a configuration names, and changes nothing: pass the
-// result to PutInForce.
-func (p *LoadedPolicies) Read(ctx context.Context, configured *config.Config) (map[string]*policy.File, error) {
-	return readPolicies(configured, func(organization *access.OrganizationConfig) (*policy.File, error) {
-		if p == nil || p.inForce(organization.ID) == nil {
-			return nil, errors.New("an organization's first policy takes effect only after a restart")
-		}
-		return LoadPolicy(ctx, organization, p.Keys)
-	})
-}
-
 // inForce returns the policy of an organization, or nil.
 func (p *LoadedPolicies) inForce(organizationID string) *policy.File {
 	return p.File(&access.Organization{ID: organizationID})
@@ -98,12 +72,8 @@ func (p *LoadedPolicies) inForce(organizationID string) *policy.File {
 // PutInForce puts policies in force. One that the configuration no longer names stays
 // in force until a restart.
 func (p *LoadedPolicies) PutInForce(files map[string]*policy.File, configured *config.Config) {
-	for organizationID, file := range files {
-		p.Organizations.Replace(organizationID, file)
-	}
-	if p != nil {
-		p.Configured = configured
-	}
+	p.Organizations.Put(files)
+	p.Configured = configured
 }
 
 // Record appends the policies in force to the logs of their organizations. A log that has a

@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/policy"
 )
 
 // TestReloadKeepsPolicy checks that a policy that is invalid, or whose tests fail, does not
@@ -23,10 +24,12 @@ func TestReloadKeepsPolicy(t *testing.T) {
 	}
 	write(first)
 	configured := &config.Config{Organizations: []access.OrganizationConfig{{ID: "org", Policy: path}, {ID: "free"}}}
-	policies, err := openPolicies(t.Context(), configured, memory.New())
+	keys := memory.New()
+	files, err := readPolicies(t.Context(), configured, keys)
 	if err != nil {
 		t.Fatal(err)
 	}
+	policies := &LoadedPolicies{policy.NewOrganizations(files), configured}
 	organization := &access.Organization{ID: "org"}
 	served := policies.File(organization).Digest()
 	for name, text := range map[string]string{
@@ -36,13 +39,12 @@ func TestReloadKeepsPolicy(t *testing.T) {
 		"unknown key":  first + "  - {name: hot, allow: transfer, key: hot}\n",
 	} {
 		write(text)
-		if files, err := policies.Read(t.Context(), configured); err == nil || policies.File(organization).Digest() != served {
+		if files, err := readPolicies(t.Context(), configured, keys); err == nil || policies.File(organization).Digest() != served {
 			t.Errorf("%s: read %v, and another policy is served: %t", name, files, policies.File(organization).Digest() != served)
 		}
 	}
 	write(first + "# new\n")
-	files, err := policies.Read(t.Context(), configured)
-	if err != nil {
+	if files, err = readPolicies(t.Context(), configured, keys); err != nil {
 		t.Fatal(err)
 	}
 	policies.PutInForce(files, configured)
@@ -53,7 +55,7 @@ func TestReloadKeepsPolicy(t *testing.T) {
 		t.Error("an organization without a policy has one")
 	}
 	write("rules: []\n")
-	if _, err := openPolicies(t.Context(), configured, memory.New()); err == nil {
+	if _, err := readPolicies(t.Context(), configured, keys); err == nil {
 		t.Error("a policy that is wrong is served from the start")
 	}
 }

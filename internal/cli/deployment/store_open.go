@@ -6,13 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/logmemory"
+	"github.com/countersign-dev/countersign/internal/trust"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -37,7 +41,12 @@ func orNone[S store.Full](opened S, err error) (store.Full, error) {
 func CheckStoreURI(uri string) error {
 	scheme, rest, _ := strings.Cut(uri, ":")
 	switch {
-	case uri == config.MemoryStore, scheme == "postgres", scheme == "postgresql", scheme == "bolt" && rest != "":
+	case scheme == "postgres", scheme == "postgresql":
+		if _, err := pgxpool.ParseConfig(uri); err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+		return nil
+	case uri == config.MemoryStore, scheme == "bolt" && rest != "":
 		return nil
 	case scheme == "bolt":
 		return fmt.Errorf("store: %q names no file: write bolt:PATH", uri)
@@ -58,7 +67,17 @@ func missing(configured *config.Config, create bool) error {
 	if err := bolt.Missing(path); errors.Is(err, store.ErrNone) {
 		return RefuseNone(err)
 	}
-	return nil // opening it says what else is wrong
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil // opening it says what is wrong
+	case info.IsDir():
+		return fmt.Errorf("store: %s is a directory: name a file in it", path)
+	}
+	if err := trust.Secret(info, path); err != nil {
+		return fmt.Errorf("store: %s: %w", path, err)
+	}
+	return nil
 }
 
 // OpenStore opens the store that a URI names. It creates none. Its errors name the store.

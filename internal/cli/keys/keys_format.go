@@ -168,7 +168,7 @@ func (c *importCommand) withPassword(cmd *cobra.Command, text []byte, parse func
 // password gets the password of the secret. The caller wipes it.
 func (c *importCommand) password(ctx context.Context) ([]byte, error) {
 	if c.passwordFile != "" {
-		return console.ReadPassphraseFile(ctx, passwordFlag, c.passwordFile)
+		return console.ReadPasswordFile(ctx, passwordFlag, c.passwordFile)
 	}
 	password, err := console.AskSecret(ctx, "Password of the secret")
 	if errors.Is(err, terminal.ErrNone) {

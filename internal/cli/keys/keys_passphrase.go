@@ -1,7 +1,10 @@
 package keys
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +47,9 @@ Encrypt the identity of a keystore with a new passphrase, from the file that
 Keys, ids, names and wallets stay the same, and running servers are not affected. If the
 machine crashes meanwhile, either the old or the new passphrase opens the keystore. The
 keys themselves are not replaced: the old passphrase still opens an old copy of
-identity.age, such as one in a backup.`),
+identity.age, such as one in a backup.
+
+With --config, the new passphrase also replaces the old one in the passphraseFile.`),
 		Example: "  countersign keys passphrase change --keystore file:keys --passphrase-file old --new-passphrase-file new",
 		Args:    console.NamedArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return changePassphrase(cmd, &at, newFile) },
@@ -52,6 +57,20 @@ identity.age, such as one in a backup.`),
 	at.Register(command)
 	command.Flags().StringVar(&newFile, "new-passphrase-file", "", "`FILE` with the new passphrase, mode 0600 (default: ask on the terminal)")
 	return command
+}
+
+// replaceSecret replaces the line in a file at once: a crash leaves the old or the new one.
+func replaceSecret(path string, secret []byte) error {
+	line := append(bytes.Clone(secret), '\n')
+	defer keystore.Wipe(line)
+	temporary := path + ".new"
+	if err := console.WriteNew(temporary, line); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return errors.Join(err, os.Remove(temporary))
+	}
+	return nil
 }
 
 func changePassphrase(cmd *cobra.Command, at *deployment.KeystoreFlags, newFile string) (err error) {
@@ -73,5 +92,16 @@ func changePassphrase(cmd *cobra.Command, at *deployment.KeystoreFlags, newFile 
 		return err
 	}
 	fmt.Fprintln(cmd.ErrOrStderr(), "The passphrase is changed. The old one still opens backups made before.")
+	if at.Configured == nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), "If a configuration names a passphraseFile, put the new one into it before the next start; with --config this command does.")
+		return nil
+	}
+	if at.Configured.PassphraseFile == "" || at.Set("passphrase-file") {
+		return nil
+	}
+	if err := replaceSecret(at.Configured.PassphraseFile, passphrase); err != nil {
+		return fmt.Errorf("the new passphrase is not in passphraseFile %s, without which the next start fails: put it there: %w", at.Configured.PassphraseFile, err)
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s has the new one.\n", at.Configured.PassphraseFile)
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/lines"
 	"github.com/countersign-dev/countersign/internal/cli/policy/hosted"
 	"github.com/countersign-dev/countersign/policy"
@@ -90,9 +91,13 @@ func newPolicyCheckCommand() *cobra.Command {
 		Use:   "check [FILE]",
 		Short: "Check a policy and run its tests",
 		Long: console.Paragraphs(`
-Check a policy as serve does: types, names, units, addresses, the maximum cost of its
-conditions, and its own tests. Errors and warnings are printed as file:line:column with
-a caret; with --strict, warnings fail the check.
+Check a policy: types, names, units, addresses, the maximum cost of its conditions, and its
+own tests. Errors and warnings are printed as file:line:column with a caret; with --strict,
+warnings fail the check.
+
+--config reads the whole configuration first, as 'countersign serve --check' does, and
+refuses what serve refuses; without FILE it checks the organization's policy. The names of
+keys are checked if the configuration names the file with the keystore's passphrase.
 
 --against OLD lists the limits that are new, removed, or counted differently: those
 start at zero.`),
@@ -108,10 +113,40 @@ start at zero.`),
 	return command
 }
 
+// checked reads a policy as serve does: with everything that the configuration names, if
+// there is one. It also returns the warnings of the configuration.
+func (f *policyFlags) checked(cmd *cobra.Command, path string) (*policy.File, []string, error) {
+	if f.configFile == "" {
+		file, err := f.load(path)
+		return file, nil, err
+	}
+	loader := deployment.Loader{Path: f.configFile}
+	loaded, err := loader.Load(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	loaded.Discard()
+	for _, open := range loaded.NotDone {
+		fmt.Fprintln(cmd.ErrOrStderr(), "not done:", open)
+	}
+	organization, err := loaded.Configured.Organization(f.organization)
+	if err != nil {
+		return nil, nil, console.Usagef("%v", err)
+	}
+	if file := loaded.Policies[organization.ID]; path == "" && file != nil {
+		return file, loaded.Warnings, nil
+	}
+	file, err := f.load(path)
+	return file, loaded.Warnings, err
+}
+
 func checkPolicy(cmd *cobra.Command, flags *policyFlags, path string, strict bool, against string) error {
-	file, err := flags.load(path)
+	file, warnings, err := flags.checked(cmd, path)
 	if err != nil {
 		return err
+	}
+	for _, warning := range warnings {
+		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", console.CleanText(warning))
 	}
 	for _, warning := range file.Warnings() {
 		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", file.RenderProblem(warning))
@@ -125,8 +160,9 @@ func checkPolicy(cmd *cobra.Command, flags *policyFlags, path string, strict boo
 			fmt.Fprintln(cmd.ErrOrStderr(), "limit:", change)
 		}
 	}
-	if strict && len(file.Warnings()) > 0 {
-		return fmt.Errorf("%d warnings", len(file.Warnings()))
+	count := len(warnings) + len(file.Warnings())
+	if strict && count > 0 {
+		return fmt.Errorf("%d warnings", count)
 	}
 	return console.PrintJSON(cmd.OutOrStdout(), struct {
 		Rules    int    `json:"rules"`
@@ -134,7 +170,7 @@ func checkPolicy(cmd *cobra.Command, flags *policyFlags, path string, strict boo
 		Warnings int    `json:"warnings"`
 		Cost     uint64 `json:"cost"`
 		Digest   string `json:"digest"`
-	}{len(file.Rules()), file.Tests(), len(file.Warnings()), file.Cost(), file.DigestText()})
+	}{len(file.Rules()), file.Tests(), count, file.Cost(), file.DigestText()})
 }
 
 func newPolicyImportCommand() *cobra.Command {

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 )
@@ -26,6 +29,7 @@ type policyExplain struct {
 	policyFlags
 	kind, user, key, at string
 	signWith            string
+	named               bool // signWith may be the name of a key
 	tags                []string
 	output              console.OutputFlag
 	now                 time.Time // of --at
@@ -49,9 +53,9 @@ With --config a request is judged as serve would judge it now: its stamp names t
 and its keys are looked up, for which the keystore is opened. Only its age is not
 checked.
 
-With --config and --sign-with a transaction is judged as 'countersign sign --config'
-would judge it now for the user of --as: the keystore is opened, which says what is
-change and which accounts are the organization's.
+With --config and --key (or --sign-with, which is the same) a transaction is judged as
+'countersign sign --config' would judge it now for the user of --as: the keystore is opened,
+which says what is change and which accounts are the organization's.
 
 Otherwise only the bytes of a transaction are known: --as, --tag and --key say who
 submits it and which key signs. The keystore is not read. Without --key, rules that name
@@ -70,7 +74,7 @@ pays counts as a payment. Calls are read with the descriptors of --config.`),
 	set.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+show.TypeNames())
 	set.StringVar(&c.user, "as", "", "`USER` who submits it, by name or id")
 	set.StringSliceVar(&c.tags, "tag", nil, "`TAG` of the user, without --config")
-	set.StringVar(&c.key, "key", "", "`KEY` that would sign, by name or id")
+	set.StringVar(&c.key, "key", "", "`KEY` that would sign, by name or id; with --config, the keystore is opened")
 	set.StringVar(&c.signWith, "sign-with", "", "`ADDRESS` or id of the key, as for sign: with --config, the keystore is opened")
 	set.StringVar(&c.at, "at", "", "`TIME` of the request, such as 2026-11-23T09:00:00Z (default: now)")
 	c.output.RegisterReading(command)
@@ -100,7 +104,11 @@ func (c *policyExplain) run(cmd *cobra.Command, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	explanation, err := file.Explain(cmd.Context(), authorization)
+	known, err := deployment.KnowledgeOf(c.configFile)
+	if err != nil {
+		return err
+	}
+	explanation, err := file.ExplainNamed(cmd.Context(), authorization, known.Names())
 	if err != nil {
 		return err
 	}
@@ -127,6 +135,9 @@ func (c *policyExplain) aboutTransaction(cmd *cobra.Command, path, content strin
 	if err != nil {
 		return nil, access.Authorization{}, err
 	}
+	if c.configFile != "" && c.key != "" && c.signWith == "" {
+		c.signWith, c.key, c.named = c.key, "", true
+	}
 	intent := activity.SignTransactionIntent{Type: kind, UnsignedTransaction: unsigned.Text, SignWith: c.signWith}
 	if c.signWith == "" {
 		return c.aboutIntent(path, intent)
@@ -146,7 +157,7 @@ func (c *policyExplain) aboutTransaction(cmd *cobra.Command, path, content strin
 }
 
 // called returns what sign would ask a policy about a transaction.
-func (c *policyExplain) called(cmd *cobra.Command, file *policy.File, intent activity.Intent) (asked access.Authorization, err error) {
+func (c *policyExplain) called(cmd *cobra.Command, file *policy.File, intent activity.SignTransactionIntent) (asked access.Authorization, err error) {
 	user, err := c.configuredUser(file)
 	if err != nil {
 		return asked, err
@@ -155,6 +166,7 @@ func (c *policyExplain) called(cmd *cobra.Command, file *policy.File, intent act
 	if err != nil {
 		return asked, err
 	}
+	intent.SignWith = c.signWith // the id of the key, if it was named
 	asked, err = engine.Operator().AskedAboutCall(cmd.Context(), user, organization.ID, intent)
 	return asked, errors.Join(err, engine.Close())
 }
@@ -279,6 +291,11 @@ func (c *policyExplain) engine(cmd *cobra.Command) (*countersign.Engine, *access
 	if err != nil {
 		return nil, nil, err
 	}
+	if c.named {
+		if err := c.keyOf(cmd.Context(), keys, organization.ID); err != nil {
+			return nil, nil, errors.Join(err, keys.Close())
+		}
+	}
 	engine, err := countersign.New(countersign.Config{
 		Chains: all.Chains(all.Limits{}), Operations: messages.Operations(),
 		Keystore: keys, Directory: directory, Descriptors: known.Reader(), Now: func() time.Time { return c.now },
@@ -287,4 +304,21 @@ func (c *policyExplain) engine(cmd *cobra.Command) (*countersign.Engine, *access
 		return nil, nil, errors.Join(err, keys.Close())
 	}
 	return engine, organization, nil
+}
+
+// keyOf replaces the name of a key in signWith by its id.
+func (c *policyExplain) keyOf(ctx context.Context, keys keystore.Keystore, organizationID string) error {
+	id := ""
+	for info, err := range keys.Keys(ctx, organizationID) {
+		switch {
+		case err != nil:
+			return err
+		case info.Name == c.signWith && id != "":
+			return console.Usagef("--key %s: several keys have this name: use an id", c.signWith)
+		case info.Name == c.signWith:
+			id = info.ID
+		}
+	}
+	c.signWith = cmp.Or(id, c.signWith)
+	return nil
 }

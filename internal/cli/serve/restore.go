@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/backup"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 )
@@ -55,7 +56,7 @@ func restore(cmd *cobra.Command, from, into string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := NewSnapshot(configured); err != nil {
+	if _, err := deployment.Public(cmd.Context(), configured); err != nil {
 		return err
 	}
 	if err := checkStore(configured); err != nil {

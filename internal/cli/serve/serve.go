@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"syscall"
@@ -42,6 +44,7 @@ type Command struct {
 	level      slog.Level
 	check      bool
 	newStore   bool
+	profile    bool
 	drain      time.Duration
 	Draining   atomic.Bool
 	memory     *logmemory.Keeper // nil without a log
@@ -69,9 +72,10 @@ once. On SIGHUP it re-reads organizations, users, credentials, policies, names,
 descriptors and the TLS certificate, all or nothing: if anything is wrong, it logs the
 error and keeps the old ones.
 
---check validates the file, everything that SIGHUP re-reads, the addresses and the form of
-the store's name, and exits. It opens neither the store nor the keystore, and asks no key
-service: the URIs of keys there are listed as notAsked.
+--check reads the configuration as serve, a reload and 'countersign policy check' do, with
+everything it names: a mistake that one of them refuses, all refuse. It does not open the
+store, does not listen, does not log in to a token and asks for no passphrase; its output
+lists under notDone what of that serve would do.
 
 The store must exist: init creates it. --new-store creates one that a new deployment
 names, such as a PostgreSQL database, and serves; with --check it creates the store and
@@ -79,7 +83,8 @@ exits. It refuses if there is a store, or if this machine remembers the log of o
 it once, by hand: a store that is gone is put back from a backup, not replaced.
 
 The admin address serves /healthz (200 while the process is alive), /readyz (200
-while requests can be carried out) and /metrics (Prometheus). If --listen moves the
+while requests can be carried out), /metrics (Prometheus) and, with --pprof, the profiles
+of Go under /debug/pprof/, which show what runs and no contents. If --listen moves the
 API and the configured admin address is in use, the server picks a free port for it
 and logs that.
 
@@ -101,6 +106,7 @@ from being read, and neither is the answer protected.`),
 	flags.BoolVar(&c.leaveOut, "leave-out-bad-files", false, "start without the key files that cannot be trusted, instead of failing")
 	flags.BoolVar(&c.check, "check", false, "check the configuration and exit")
 	flags.BoolVar(&c.newStore, "new-store", false, "create the store, once, for a deployment that has never answered a request")
+	flags.BoolVar(&c.profile, "pprof", false, "also serve Go's profiles under /debug/pprof/ of the admin address")
 	flags.DurationVar(&c.drain, "drain-delay", 0, "`TIME` for which /readyz answers 503 before the server stops accepting requests")
 	deployment.RegisterRetryPIN(command, &c.retryPIN)
 	flags.TextVar(&c.level, "log-level", slog.LevelInfo, "lowest `LEVEL` to log: debug, info (each request), warn, error")
@@ -111,43 +117,47 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 	if c.configFile == "" {
 		return console.Usagef("--config is missing: 'countersign init DIR' writes a configuration")
 	}
-	configured, err := config.Read(c.configFile)
-	if err != nil {
-		return err
+	if c.profile && c.admin == "none" {
+		return console.Usagef("--pprof needs an admin address")
 	}
-	first, err := NewSnapshot(configured)
-	if err != nil {
-		return err
-	}
-	page, err := newConsole(configured)
-	if err != nil {
-		return err
-	}
+	loader := deployment.Loader{Path: c.configFile, NewStore: c.newStore, LeaveOutBadFiles: c.leaveOut, Addresses: c.places().Check}
 	if c.check {
-		return c.report(cmd, configured)
+		return c.report(cmd, loader)
 	}
 	tuneCollector()
 	reloads := make(chan os.Signal, 1)
 	signal.Notify(reloads, syscall.SIGHUP) // from here on SIGHUP does not kill
 	defer signal.Stop(reloads)
-	var state Live
-	state.Put(first)
+	state := Live{Loader: loader}
+	state.Loader.NewStore = false
 	c.log = slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.level}))
 	info, _ := debug.ReadBuildInfo()
 	c.build = console.VersionOf(info)
 	observer := metrics.New()
+	var bound *addresses
 	// Bind before asking for the passphrase: it is pointless to type it if an
 	// address is in use.
-	bound, err := c.bind(configured, state.TLSConfig())
-	if err != nil {
+	loader.Checked = func(loaded *deployment.Loaded) (err error) {
+		state.Put(loaded)
+		bound, err = c.bind(loaded.Configured, state.TLSConfig())
 		return err
 	}
-	defer bound.close()
-	happened := c.newTold(configured, observer)
-	engine, records, err := c.open(cmd, configured, &state, observer, happened)
+	loader.Keystore = func(cmd *cobra.Command, configured *config.Config) (keystore.Keystore, error) {
+		return c.openKeystore(cmd, configured, observer)
+	}
+	loaded, err := loader.Load(cmd)
+	if bound != nil {
+		defer bound.close()
+	}
 	if errors.Is(err, terminal.ErrInterrupted) {
 		return nil // stopped before it began
 	}
+	if err != nil {
+		return err
+	}
+	c.warn(loaded)
+	happened := c.newTold(loaded.Configured, observer)
+	engine, records, err := c.open(cmd.Context(), loaded, &state, observer, happened)
 	if err != nil {
 		return err
 	}
@@ -157,21 +167,22 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 	if err := state.Policies.Record(cmd.Context(), engine); err != nil {
 		return err
 	}
-	if snapshots := c.giveSnapshots(cmd.Context(), configured.Store, deployment.WithoutMemory(records)); snapshots != nil {
+	if snapshots := c.giveSnapshots(cmd.Context(), loaded.Configured.Store, deployment.WithoutMemory(records)); snapshots != nil {
 		defer func() { _ = snapshots.Close() }()
 	}
 	c.memory = deployment.MemoryOf(records)
+	limitMemory(loaded.Configured)
 	defer c.followLogs(cmd.Context(), &state)()
-	stopTelling, err := c.tell(cmd.Context(), happened, configured, records, observer, c.memory.Conflicts)
+	stopTelling, err := c.tell(cmd.Context(), happened, loaded.Configured, records, observer, c.memory.Conflicts)
 	if err != nil {
 		return err
 	}
 	defer stopTelling()
 	c.describe(cmd.Context(), observer, engine, &state)
-	api := httpapi.NewServer(withConsole(page, httpapi.New(engine, c.Options(configured, observer))))
+	api := httpapi.NewServer(withConsole(loaded.Page, httpapi.New(engine, c.Options(loaded.Configured, observer))))
 	api.TLSConfig = bound.tls
-	bound.rpc.prepare(engine, configured, &state)
-	admin := httpapi.NewServer(c.UnlessDraining(c.withConflicts(engine, &state, happened.withEvents(httpapi.Admin(engine, observer.Handler())))))
+	bound.rpc.prepare(engine, loaded.Configured, &state)
+	admin := httpapi.NewServer(c.UnlessDraining(c.withConflicts(engine, &state, happened.withEvents(c.withProfiles(httpapi.Admin(engine, observer.Handler()))))))
 	return c.serve(cmd, bound, api, admin, reloads, &state, happened)
 }
 
@@ -187,20 +198,46 @@ func tuneCollector() {
 	}
 }
 
-// report prints the result of --check for a configuration that serve would start
-// with.
-func (c *Command) report(cmd *cobra.Command, configured *config.Config) error {
-	if err := c.checkAddresses(configured); err != nil {
+// memoryMargin is what a server may use beyond what is live after its start and the budgets of
+// its clients: the collector needs room, and connections have buffers.
+const memoryMargin = 48 << 20
+
+// limitMemory limits the memory of the process to what it needs: what is live, both budgets,
+// and a margin. Without a limit the heap would grow to five times of what is live. The
+// environment variable GOMEMLIMIT takes precedence.
+func limitMemory(configured *config.Config) {
+	if _, set := os.LookupEnv("GOMEMLIMIT"); set {
+		return
+	}
+	runtime.GC()
+	var live runtime.MemStats
+	runtime.ReadMemStats(&live)
+	requests := cmp.Or(configured.Limits.RequestBytes, httpapi.DefaultMaxBufferedBytes)
+	answers := cmp.Or(configured.Limits.AnswerBytes, httpapi.DefaultMaxAnswerBytes)
+	debug.SetMemoryLimit(int64(live.HeapAlloc) + int64(requests) + int64(answers) + memoryMargin)
+}
+
+// checked is the output of --check.
+type checked struct {
+	Config        string   `json:"config"`
+	Organizations int      `json:"organizations"`
+	Warnings      int      `json:"warnings"`
+	NotDone       []string `json:"notDone"`
+	NotAsked      []string `json:"notAsked,omitempty"` // URIs of keys in key services
+}
+
+// report prints the result of --check for a configuration that serve would start with.
+func (c *Command) report(cmd *cobra.Command, loader deployment.Loader) error {
+	loaded, err := loader.Load(cmd)
+	if err != nil {
 		return err
 	}
-	if err := deployment.CheckStoreURI(configured.Store); err != nil {
-		return err
-	}
-	if err := deployment.CheckPolicies(configured); err != nil {
-		return err
+	loaded.Discard()
+	for _, warning := range loaded.Warnings {
+		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", console.CleanText(warning))
 	}
 	if c.newStore {
-		created, err := deployment.CreateStore(cmd.Context(), configured)
+		created, err := deployment.CreateStore(cmd.Context(), loaded.Configured)
 		if err != nil {
 			return err
 		}
@@ -208,38 +245,45 @@ func (c *Command) report(cmd *cobra.Command, configured *config.Config) error {
 			return err
 		}
 	}
-	notAsked, err := deployment.CheckServices(cmd.Context(), configured)
-	if err != nil {
-		return err
+	if len(loaded.NotAsked) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "Not asked: the key services of %d keys. 'countersign keys check' has each key sign.\n", len(loaded.NotAsked))
 	}
-	if len(notAsked) > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "Not asked: the key services of %d keys. 'countersign keys check' has each key sign.\n", len(notAsked))
+	notDone := append([]string{"open the store", "listen"}, loaded.NotDone...)
+	return console.PrintJSON(cmd.OutOrStdout(), checked{loaded.Configured.Path, len(loaded.Configured.Organizations), len(loaded.Warnings), notDone, loaded.NotAsked})
+}
+
+// warn logs likely mistakes in the configuration.
+func (c *Command) warn(loaded *deployment.Loaded) {
+	for _, warning := range loaded.Warnings {
+		c.log.Warn("configuration", "warning", console.CleanText(warning))
 	}
-	return console.PrintJSON(cmd.OutOrStdout(), struct {
-		Config        string   `json:"config"`
-		Organizations int      `json:"organizations"`
-		NotAsked      []string `json:"notAsked,omitempty"` // URIs of keys in key services
-	}{configured.Path, len(configured.Organizations), notAsked})
+}
+
+// openKeystore opens the keystore of the server, which asks for its passphrase or PIN if
+// no file has it.
+func (c *Command) openKeystore(cmd *cobra.Command, configured *config.Config, observer *metrics.Metrics) (keystore.Keystore, error) {
+	at := deployment.KeystoreFlags{Organization: deployment.DefaultOrganization, LeaveOutBadFiles: c.leaveOut, RetryPIN: c.retryPIN, Log: c.log, ObserveService: observer.ObserveService}
+	at.Use(configured)
+	keys, err := at.Open(cmd)
+	if errors.Is(err, pkcs11.ErrPIN) {
+		err = &console.LockedError{Cause: err}
+	}
+	return keys, err
 }
 
 // open opens the engine, which consults state at each request, and also returns
 // its store.
-func (c *Command) open(cmd *cobra.Command, configured *config.Config, state *Live, observer *metrics.Metrics, happened *told) (engine *countersign.Engine, records store.Full, err error) {
-	keys := deployment.KeystoreFlags{Organization: deployment.DefaultOrganization, LeaveOutBadFiles: c.leaveOut, RetryPIN: c.retryPIN, Log: c.log, NewStore: c.newStore, Over: happened.over(configured), ObserveService: observer.ObserveService}
-	keys.Use(configured)
-	engine, records, err = deployment.OpenEngine(cmd, &keys, func(settings *countersign.Config) {
+func (c *Command) open(ctx context.Context, loaded *deployment.Loaded, state *Live, observer *metrics.Metrics, happened *told) (*countersign.Engine, store.Full, error) {
+	loaded.Over = happened.over(loaded.Configured)
+	return loaded.Engine(ctx, c.newStore, func(settings *countersign.Config) {
 		settings.Logger, settings.Observer, settings.Directory, settings.Names = c.log, happened.observer(observer), &state.InForce, &state.InForce
 		state.keys = settings.Keystore
 		watchKeys(observer, settings.Keystore)
-		if configured.Descriptors != nil {
+		if loaded.Configured.Descriptors != nil {
 			settings.Descriptors = &state.InForce
 		}
 		state.Policies, _ = settings.Policy.(*deployment.LoadedPolicies)
 	})
-	if errors.Is(err, pkcs11.ErrPIN) {
-		err = &console.LockedError{Cause: err}
-	}
-	return engine, records, err
 }
 
 // describe adds the build, the certificate and readiness to the metrics.
@@ -290,7 +334,7 @@ func (c *Command) serve(cmd *cobra.Command, bound *addresses, api, admin *http.S
 		case err := <-failed:
 			return errors.Join(err, c.shutDown(api, admin, bound.rpc))
 		case <-reloads:
-			c.reload(cmd.Context(), state, happened)
+			c.reload(cmd, state, happened)
 		case <-cmd.Context().Done():
 			c.Draining.Store(true)
 			c.log.Info("shutting down, draining", "delay", c.drain.String())
@@ -313,17 +357,20 @@ func startServer(c *Command, server *http.Server, listener net.Listener, failed 
 }
 
 // reload re-reads the configuration and logs the result.
-func (c *Command) reload(ctx context.Context, state *Live, happened *told) {
-	needRestart, err := state.Reload(ctx, c.configFile)
+func (c *Command) reload(cmd *cobra.Command, state *Live, happened *told) {
+	ctx := cmd.Context()
+	needRestart, err := state.Reload(cmd, c.configFile)
 	if err != nil {
 		c.log.Error("reload failed, keeping the old configuration", "cause", console.CleanText(err.Error()))
 		return
 	}
+	c.warn(state.Current.Load())
 	state.Policies.Log(c.log)
 	if err := state.Policies.Record(ctx, state.engine); err != nil {
 		c.log.Error("the policies are in force, but could not be recorded", "cause", console.CleanText(err.Error()))
 	}
 	happened.others.Tell(ctx, activity.EventReloaded, activity.EventData{})
+	limitMemory(state.Current.Load().Configured)
 	c.log.Info("reloaded", "organizations", len(state.Current.Load().Configured.Organizations))
 	if len(needRestart) > 0 {
 		c.log.Warn("some changes take effect only after a restart", "members", needRestart)

@@ -3,9 +3,9 @@ package serve
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/pprof"
 	"strings"
 
 	"github.com/countersign-dev/countersign/httpapi"
@@ -23,20 +23,6 @@ func (c *Command) Options(configured *config.Config, observer *metrics.Metrics) 
 		Logger:           c.log,
 		Observer:         observer,
 	}
-}
-
-// newConsole returns the handler of the approvals page, or nil if none is
-// configured.
-func newConsole(configured *config.Config) (http.Handler, error) {
-	options := configured.Console
-	if options == nil {
-		return nil, nil
-	}
-	page, err := console.New(console.Options{Origin: options.Origin, RPID: options.RPID})
-	if err != nil {
-		return nil, fmt.Errorf("%s: console: %w", configured.Path, err)
-	}
-	return page, nil
 }
 
 // withConsole serves the page under console.Path and the API everywhere else.
@@ -64,6 +50,23 @@ func (c *Command) UnlessDraining(admin http.Handler) http.Handler {
 		}
 		admin.ServeHTTP(w, r)
 	})
+}
+
+// withProfiles serves the profiles of package net/http/pprof if --pprof asks for them. They
+// are on the admin address only: that package also adds them to http.DefaultServeMux, which
+// nothing serves.
+func (c *Command) withProfiles(admin http.Handler) http.Handler {
+	if !c.profile {
+		return admin
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", admin)
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	return mux
 }
 
 // ServerLog logs the complaints of an http.Server: failures to accept connections

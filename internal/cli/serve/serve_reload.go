@@ -1,15 +1,14 @@
 package serve
 
 import (
-	"context"
 	"crypto/tls"
-	"fmt"
 	"reflect"
 	"sync/atomic"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/countersign-dev/countersign"
-	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/keystore"
@@ -20,8 +19,9 @@ import (
 // users and credentials, policies, descriptors and names, and the TLS certificate. A
 // reload replaces all of it or nothing.
 type Live struct {
-	Current  atomic.Pointer[snapshot]
-	Policies *deployment.LoadedPolicies // nil if no organization has a policy
+	Current  atomic.Pointer[deployment.Loaded]
+	Policies *deployment.LoadedPolicies // nil before the engine is open
+	Loader   deployment.Loader          // that the server was started with
 	engine   *countersign.Engine
 	keys     keystore.Keystore // of the engine
 
@@ -29,68 +29,35 @@ type Live struct {
 	InForce live.Current
 }
 
-// snapshot is the state read from the configuration at one time.
-type snapshot struct {
-	Configured  *config.Config
-	directory   access.Directory
-	certificate *tls.Certificate // nil without TLS
-	known       *deployment.Knowledge
-	rpc         *rpcState // nil without a JSON-RPC signer
-}
-
-// NewSnapshot reads and checks everything a reload takes from the configuration
-// except the policies.
-func NewSnapshot(configured *config.Config) (*snapshot, error) {
-	directory, err := access.NewDirectory(configured.Organizations)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", configured.Path, err)
-	}
-	certificate, err := loadCertificate(configured.TLS)
-	if err != nil {
-		return nil, fmt.Errorf("tls: %w", err)
-	}
-	known, err := deployment.ReadKnowledge(configured)
-	if err != nil {
-		return nil, err
-	}
-	rpc, err := newRPCState(context.Background(), configured)
-	if err != nil {
-		return nil, err
-	}
-	return &snapshot{configured, directory, certificate, known, rpc}, nil
-}
-
-// Put puts a snapshot in force.
-func (l *Live) Put(next *snapshot) {
+// Put puts what was loaded in force.
+func (l *Live) Put(next *deployment.Loaded) {
 	l.Current.Store(next)
-	l.InForce.Replace(live.State{Directory: next.directory, Descriptors: next.known.Reader(), Names: next.known.Names()})
+	l.InForce.Replace(live.State{Directory: next.Directory, Descriptors: next.Known.Reader(), Names: next.Known.Names()})
 }
 
 // Reload re-reads the configuration. It returns the changed members that take
 // effect only after a restart. On an error the old state stays.
-func (l *Live) Reload(ctx context.Context, path string) (needRestart []string, err error) {
-	configured, err := config.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	next, err := NewSnapshot(configured)
-	if err != nil {
-		return nil, err
-	}
-	files, err := l.Policies.Read(ctx, configured)
-	if err != nil {
-		return nil, err
-	}
+func (l *Live) Reload(cmd *cobra.Command, path string) (needRestart []string, err error) {
 	old := l.Current.Load()
-	if (old.certificate == nil) != (next.certificate == nil) {
-		next.certificate = old.certificate // TLS cannot be turned on or off while listening
+	loader := l.Loader
+	loader.Path, loader.Running = path, old
+	next, err := loader.Load(cmd)
+	if err != nil {
+		return nil, err
 	}
-	if (old.rpc == nil) != (next.rpc == nil) || old.rpc != nil && (old.rpc.certificate == nil) != (next.rpc.certificate == nil) {
-		next.rpc = old.rpc
+	next.Discard() // the engine keeps what it was opened with
+	next.Keys = old.Keys
+	if (old.Certificate == nil) != (next.Certificate == nil) {
+		next.Certificate = old.Certificate // TLS cannot be turned on or off while listening
 	}
-	l.Policies.PutInForce(files, configured)
-	l.Put(next)
-	return fixedChanges(old.Configured, configured), nil
+	if (old.RPC == nil) != (next.RPC == nil) || old.RPC != nil && (old.RPC.Certificate == nil) != (next.RPC.Certificate == nil) {
+		next.RPC = old.RPC
+	}
+	l.Put(next) // first: a credential that was removed stops here
+	if l.Policies != nil {
+		l.Policies.PutInForce(next.Policies, next.Configured)
+	}
+	return fixedChanges(old.Configured, next.Configured), nil
 }
 
 // fixedChanges returns the members that differ and take effect only after a
@@ -148,32 +115,20 @@ func policyRemoved(old, next *config.Config) bool {
 // TLSConfig returns a configuration that always serves the current certificate, or
 // nil without TLS.
 func (l *Live) TLSConfig() *tls.Config {
-	if l.Current.Load().certificate == nil {
+	if l.Current.Load().Certificate == nil {
 		return nil
 	}
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return l.Current.Load().certificate, nil },
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return l.Current.Load().Certificate, nil },
 	}
 }
 
 // Expiry returns when the certificate expires; zero without TLS.
 func (l *Live) Expiry() time.Time {
-	certificate := l.Current.Load().certificate
+	certificate := l.Current.Load().Certificate
 	if certificate == nil || certificate.Leaf == nil {
 		return time.Time{}
 	}
 	return certificate.Leaf.NotAfter
-}
-
-// loadCertificate loads the certificate. It returns nil if none is configured.
-func loadCertificate(configured *config.TLS) (*tls.Certificate, error) {
-	if configured == nil {
-		return nil, nil
-	}
-	certificate, err := tls.LoadX509KeyPair(configured.CertFile, configured.KeyFile)
-	if err != nil {
-		return nil, err
-	}
-	return &certificate, nil
 }

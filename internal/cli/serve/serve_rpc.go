@@ -10,8 +10,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/httpapi"
@@ -19,50 +17,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/rpcapi"
 )
-
-// rpcState is what SIGHUP changes of the JSON-RPC signer.
-type rpcState struct {
-	users       *rpcapi.Users
-	certificate *tls.Certificate // nil without TLS
-	hosts       []string
-}
-
-// newRPCState reads it. It is nil if no signer is configured.
-func newRPCState(ctx context.Context, configured *config.Config) (*rpcState, error) {
-	r := configured.RPC
-	if r == nil {
-		return nil, nil
-	}
-	users, err := deployment.RPCUsers(ctx, configured)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", configured.Path, err)
-	}
-	state := &rpcState{users: users, hosts: r.Hosts}
-	if r.TLS == nil {
-		return state, nil
-	}
-	if state.certificate, err = loadCertificate(&config.TLS{CertFile: r.TLS.CertFile, KeyFile: r.TLS.KeyFile}); err != nil {
-		return nil, fmt.Errorf("rpc.tls: %w", err)
-	}
-	return state, nil
-}
-
-// serves reports whether a request's Host names this server: a name of loopback, one that is
-// configured, or one of the certificate. A page that rebinds its own name to loopback sends
-// that name.
-func (s *rpcState) serves(host string) bool {
-	name, _, err := net.SplitHostPort(host)
-	if err != nil {
-		name = strings.Trim(host, "[]")
-	}
-	if ip := net.ParseIP(name); name == "localhost" || ip != nil && ip.IsLoopback() {
-		return true
-	}
-	if slices.Contains(s.hosts, name) {
-		return true
-	}
-	return s.certificate != nil && s.certificate.Leaf != nil && s.certificate.Leaf.VerifyHostname(name) == nil
-}
 
 // rpcServer is the JSON-RPC signer of serve.
 type rpcServer struct {
@@ -87,7 +41,7 @@ func (c *Command) bindRPC(configured *config.Config) (bound *rpcServer, err erro
 	}()
 	if r.Listen != "" {
 		if bound.tcp, err = c.bindOne(r.Listen, r.TLS != nil); err != nil {
-			return nil, bindError("rpc.listen", err)
+			return nil, deployment.BindError("rpc.listen", err)
 		}
 	}
 	if r.Socket != "" {
@@ -136,24 +90,24 @@ func (b *rpcServer) prepare(engine *countersign.Engine, configured *config.Confi
 	if b == nil {
 		return
 	}
-	rpc := func() *rpcState { return state.Current.Load().rpc }
+	rpc := func() *deployment.RPCState { return state.Current.Load().RPC }
 	b.handler = rpcapi.New(engine, rpcapi.Options{
-		Users: func() *rpcapi.Users { return rpc().users }, Directory: &state.InForce, Keystore: state.keys,
-		Host: func(host string) bool { return rpc().serves(host) }, ChainID: configured.RPC.ChainID,
+		Users: func() *rpcapi.Users { return rpc().Users }, Directory: &state.InForce, Keystore: state.keys,
+		Host: func(host string) bool { return rpc().Serves(host) }, ChainID: configured.RPC.ChainID,
 	})
 	b.http = httpapi.NewServer(b.handler)
-	if rpc().certificate == nil {
+	if rpc().Certificate == nil {
 		return
 	}
 	b.http.TLSConfig = &tls.Config{
 		MinVersion:             tls.VersionTLS13,
 		SessionTicketsDisabled: true, // a resumed session would keep a certificate that is revoked
 		ClientAuth:             tls.RequestClientCert,
-		GetCertificate:         func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return rpc().certificate, nil },
+		GetCertificate:         func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return rpc().Certificate, nil },
 		// Each request verifies the chain by the authorities of its time: see rpcapi.Users.
 		// Here, clients are told early.
 		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
-			if len(raw) == 0 && !rpc().users.Token() {
+			if len(raw) == 0 && !rpc().Users.Token() {
 				return errors.New("a client certificate is required")
 			}
 			return nil

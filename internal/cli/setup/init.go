@@ -103,6 +103,9 @@ func (c *initCommand) run(cmd *cobra.Command, dir string) error {
 	default:
 		answer, err = initialize(dir)
 	}
+	if err == nil && !c.online {
+		err = readBack(cmd, dir)
+	}
 	if err != nil {
 		return err
 	}
@@ -154,6 +157,15 @@ func initialize(dir string) (answer initialized, err error) {
 	})
 	answer.Config, answer.APIPrivateKeyFile = filepath.Join(dir, answer.Config), filepath.Join(dir, answer.APIPrivateKeyFile)
 	return answer, err
+}
+
+// readBack reads what init wrote, or an interrupted init did, as serve will.
+func readBack(cmd *cobra.Command, dir string) error {
+	loaded, err := deployment.Loader{Path: filepath.Join(dir, ConfigName)}.Load(cmd)
+	if err == nil {
+		loaded.Discard()
+	}
+	return err
 }
 
 // randomLine returns a line of random bytes in hex.

@@ -30,6 +30,8 @@ func NewPasskeyCommand() *cobra.Command {
 // passkeyAddCommand is one call of passkey add.
 type passkeyAddCommand struct {
 	name, credentialID, publicKey, rpID string
+	tags                                []string
+	config, organization                string
 	origins                             []string
 	votes                               bool
 }
@@ -41,7 +43,8 @@ func newPasskeyAddCommand() *cobra.Command {
 		Short: "Print the configuration of a user's passkey",
 		Long: console.Paragraphs(`
 Print the lines for the configuration that register a passkey. Add them under "users:"
-of the organization, and send a running server SIGHUP to reload them.
+of the organization, and send a running server SIGHUP to reload them. With --config, only
+the line of the passkey is printed for a user whom the file has already.
 
 --credential-id and --public-key come from the registration in the browser, in base64url
 or base64: the credential's rawId, and either the COSE key in the attestation object or
@@ -56,6 +59,9 @@ the result of response.getPublicKey() (SPKI).`),
 	flags.StringVar(&c.publicKey, "public-key", "", "`KEY` of the credential, COSE or SPKI, in base64url")
 	flags.StringVar(&c.rpID, "rp-id", "", "`DOMAIN` that the passkey belongs to, such as example.com")
 	flags.StringArrayVar(&c.origins, "origin", nil, "`ORIGIN` whose pages may use it, such as https://app.example.com (repeatable; default: any of the domain)")
+	flags.StringSliceVar(&c.tags, "tag", nil, "`TAG` of the user, for policies (repeatable)")
+	flags.StringVar(&c.config, "config", "", "`FILE` that may have the user already: countersign.yaml")
+	flags.StringVar(&c.organization, "org", "", "`ID` of the organization, if --config has several")
 	flags.BoolVar(&c.votes, "votes", false, "register a passkey for the approvals page: it may vote, and nothing else, with user verification")
 	return command
 }
@@ -68,7 +74,11 @@ func (c *passkeyAddCommand) run(cmd *cobra.Command) error {
 			return console.Usagef("--%s is missing", flag.name)
 		}
 	}
-	if err := checkUser(c.name, nil); err != nil {
+	if err := checkUser(c.name, c.tags); err != nil {
+		return err
+	}
+	known, err := c.isKnown()
+	if err != nil {
 		return err
 	}
 	if c.votes && len(c.origins) == 0 {
@@ -89,9 +99,31 @@ func (c *passkeyAddCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("--public-key: %w: use a COSE key or SPKI, as the browser gives it", err)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "      - name: %s\n        passkeys:\n          - {credentialId: %q, publicKey: %q, rpId: %s, origins: %s%s}\n",
-		console.JSONLine(c.name), base64.RawURLEncoding.EncodeToString(id), base64.RawURLEncoding.EncodeToString(key), console.JSONLine(c.rpID), console.JSONLine(console.OrEmpty(c.origins)), c.more())
+	tags := ""
+	if len(c.tags) > 0 {
+		tags = "        tags: " + string(console.JSONLine(c.tags)) + "\n"
+	}
+	user := fmt.Sprintf("      - name: %s\n%s        passkeys:\n", console.JSONLine(c.name), tags)
+	if known {
+		user = ""
+		fmt.Fprintf(cmd.ErrOrStderr(), "User %q is in %s: add this line under the user's passkeys.\n", c.name, c.config)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s          - {credentialId: %q, publicKey: %q, rpId: %s, origins: %s%s}\n",
+		user, base64.RawURLEncoding.EncodeToString(id), base64.RawURLEncoding.EncodeToString(key), console.JSONLine(c.rpID), console.JSONLine(console.OrEmpty(c.origins)), c.more())
 	return err
+}
+
+// isKnown reports whether the configuration has the user: a reload would refuse a second
+// entry of the same name.
+func (c *passkeyAddCommand) isKnown() (bool, error) {
+	known := apiKeyNewCommand{name: c.name, config: c.config, organization: c.organization}
+	if err := known.lookUp(); err != nil {
+		return false, err
+	}
+	if known.known && len(c.tags) > 0 {
+		return false, console.Usagef("--tag: user %q is in %s already: add the tags there", c.name, c.config)
+	}
+	return known.known, nil
 }
 
 // checkDomain refuses a domain or an origin that no browser would report: the passkey

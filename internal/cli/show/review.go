@@ -137,7 +137,7 @@ func waitingFields(waiting *api.Activity) []chains.Field {
 		fields = append(fields, chains.Text("not signed now", review.Reason))
 	}
 	if !review.ExpiresAt.IsZero() {
-		fields = append(fields, chains.Text("rejected at", review.ExpiresAt.UTC().Format(time.RFC3339)))
+		fields = append(fields, chains.Text("expires", review.ExpiresAt.UTC().Format(time.RFC3339)))
 	}
 	if digest, err := hex.DecodeString(review.Shown); err == nil && len(digest) == sha256.Size {
 		fields = append(fields, chains.Text("vote digest", groups([32]byte(digest))))
@@ -174,5 +174,12 @@ func MissingText(group activity.Group) string {
 	if group.Passkey {
 		voters = append(voters, "with a passkey")
 	}
-	return strings.TrimSpace(fmt.Sprintf("%d of %d votes %s (rule %s)", group.Missing, group.Count, strings.Join(voters, ", "), group.Rule))
+	return strings.TrimSpace(fmt.Sprintf("%d of %d %s %s (rule %s)", group.Missing, group.Count, plural(group.Count, "vote"), strings.Join(voters, ", "), group.Rule))
+}
+
+func plural(count int, word string) string {
+	if count == 1 {
+		return word
+	}
+	return word + "s"
 }

@@ -1,0 +1,105 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/source"
+	"github.com/countersign-dev/countersign/internal/weborigin"
+)
+
+// checker collects what is wrong with a configuration whatever the files contain that it
+// names.
+type checker struct {
+	config   *Config
+	problems *source.Report
+}
+
+// fail adds a problem at a member, which a path such as otp.email names.
+func (c *checker) fail(path, message string, args ...any) {
+	c.problems.Add(c.config.source.places.Of(path), "", message, args...)
+}
+
+// check adds what is wrong with the members.
+func (c *checker) check() {
+	config := c.config
+	config.Limits.check(c)
+	if err := access.CheckHazards(config.Organizations, all.HazardNames()); err != nil {
+		c.fail(access.EntryOf(err), "%v", err)
+	}
+	for i, origin := range config.Origins {
+		if _, err := weborigin.Parse(origin); err != nil {
+			c.fail(fmt.Sprintf("origins[%d]", i), "origins[%d]: %v", i, err)
+		}
+	}
+	if err := config.Descriptors.Check(); err != nil {
+		c.fail("descriptors", "%v", err)
+	}
+	if err := config.checkKeys(); err != nil {
+		c.fail(keysPath(err), "%v", err)
+	}
+	for _, section := range []struct {
+		name string
+		err  error
+	}{{"rpc", config.RPC.check()}, {"events", config.Events.check()}, {"wallets", config.checkWallets()}} {
+		if section.err != nil {
+			c.fail(section.name, "%v", section.err)
+		}
+	}
+	if len(config.Organizations) == 0 {
+		c.fail("organizations", "organizations is missing: at least one is required")
+	} else if _, err := access.NewDirectory(config.Organizations); err != nil {
+		c.fail(access.EntryOf(err), "%v", err)
+	}
+	if config.TLS != nil && (config.TLS.CertFile == "" || config.TLS.KeyFile == "") {
+		c.fail("tls", "tls needs both certFile and keyFile")
+	}
+	if config.OTP != nil {
+		config.OTP.check(c)
+	}
+}
+
+// Check refuses a missing folder, and pins inside the folder: a folder from elsewhere would
+// then vouch for itself.
+func (d *Descriptors) Check() error {
+	switch {
+	case d == nil:
+		return nil
+	case d.Folder == "":
+		return errors.New("descriptors.folder is missing")
+	case d.Pins == "":
+		return nil
+	}
+	within, err := filepath.Rel(d.Folder, d.Pins)
+	if err == nil && filepath.IsLocal(within) {
+		return errors.New("descriptors.pins is inside descriptors.folder, which may come from elsewhere: keep it outside")
+	}
+	return nil
+}
+
+func (o *OTP) check(c *checker) {
+	switch {
+	case o.SecretFile == "":
+		c.fail("otp", "otp.secretFile is missing")
+	case o.Outbox != "" && (o.Email != nil || o.SMS != nil):
+		c.fail("otp.outbox", "otp.outbox receives all messages: remove either it, or email and sms")
+	case o.Outbox == "" && o.Email == nil && o.SMS == nil:
+		c.fail("otp", "otp names no sender: email, sms or outbox")
+	case o.Email != nil && (o.Email.SMTP == nil) == (o.Email.Webhook == nil):
+		c.fail("otp.email", "otp.email needs one of smtp and webhook")
+	case o.Email != nil && o.Email.SMTP != nil && (o.Email.SMTP.Host == "" || o.Email.SMTP.From == ""):
+		c.fail("otp.email.smtp", "otp.email.smtp needs both host and from")
+	case o.SMS != nil && o.SMS.Webhook == nil:
+		c.fail("otp.sms", "otp.sms needs a webhook")
+	}
+}
+
+// keysPath returns the path that an error of checkKeys begins with, such as kms[0].
+func keysPath(err error) string {
+	path, _, _ := strings.Cut(err.Error(), ":")
+	return strings.TrimSuffix(path, " is missing")
+}

@@ -1,0 +1,82 @@
+package signing
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/names"
+)
+
+// Did returns what a record keeps of what was signed. There is a signature already, so that
+// it does not fail: if the keystore cannot say what is change, nothing is called change.
+func (p *Prepared) Did(ctx context.Context, book chains.Names) *activity.Did {
+	effects, err := p.OwnEffects(ctx)
+	if err != nil {
+		effects = p.Claimed()
+	}
+	did := &activity.Did{KeyIDs: p.KeyIDs(), Addresses: p.Addresses()}
+	if len(effects) > activity.MaxDidEffects {
+		did.More = len(effects) - activity.MaxDidEffects
+		effects = effects[:activity.MaxDidEffects]
+	}
+	did.Effects = make([]activity.DidEffect, len(effects))
+	sentences := names.Sentences(effects, book)
+	for i := range effects {
+		did.Effects[i] = didEffect(&effects[i], book)
+		did.Effects[i].Sentence = sentences[i]
+	}
+	return did
+}
+
+// didEffect returns the numbers of an effect.
+func didEffect(effect *chains.Effect, book chains.Names) activity.DidEffect {
+	did := activity.DidEffect{Kind: string(effect.Kind), Change: effect.Change, Asset: AssetText(effect.Asset)}
+	if !effect.To.IsNone() {
+		did.To = effect.To.String()
+	}
+	if effect.Amount.IsNone() {
+		return did
+	}
+	if effect.Amount.Bound != chains.BoundExact {
+		did.Bound = string(effect.Amount.Bound)
+	}
+	if effect.Amount.Value == nil {
+		did.Bound = cmp.Or(did.Bound, "unknown")
+		return did
+	}
+	did.Amount = effect.Amount.Value.String()
+	if symbol, decimals, ok := chains.TokenOf(effect.Asset, book); ok {
+		did.Symbol, did.Amount = symbol, chains.Decimal(did.Amount, decimals)
+	}
+	return did
+}
+
+// AmountText returns an amount in the smallest unit, or the word for one that has no number.
+func AmountText(amount chains.Quantity) string {
+	switch {
+	case amount.Bound == chains.BoundAll, amount.Bound == chains.BoundUnlimited:
+		return string(amount.Bound)
+	case amount.Value == nil:
+		return "unknown"
+	case amount.Bound == chains.BoundExact:
+		return amount.Value.String()
+	}
+	return string(amount.Bound) + " " + amount.Value.String()
+}
+
+// AssetText names an asset: its chain if it is native, otherwise chain/token; empty for none.
+func AssetText(asset chains.Asset) string {
+	switch {
+	case asset.IsNone():
+		return ""
+	case asset.IsNative():
+		return asset.Chain
+	case asset.TokenID != "":
+		return asset.Chain + "/" + asset.TokenID
+	case asset.NFT != nil:
+		return asset.Chain + "/" + asset.Token.String() + "/" + asset.NFT.String()
+	}
+	return asset.Chain + "/" + asset.Token.String()
+}

@@ -1,0 +1,177 @@
+package source
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Places are the places of the members and items that Decode has read, by path, such as
+// "organizations[0].users[1].name"; "" is the whole.
+type Places map[string]Place
+
+// Of returns the place of a path, or that of the nearest member around it.
+func (p Places) Of(path string) Place {
+	for path != "" {
+		if at, ok := p[path]; ok {
+			return at
+		}
+		path = path[:max(0, strings.LastIndexAny(path, ".["))]
+	}
+	return p[""]
+}
+
+// Decode reads a mapping into the struct that into points to, whose fields carry the tag
+// yaml. It is strict: an unknown or repeated member, one without a value and one of
+// another type are problems. what names the mapping in them.
+func Decode(n Node, what string, into any) Places {
+	d := decoder{Places{}}
+	d.places[""] = n.Place()
+	d.structure(n, what, "", reflect.ValueOf(into).Elem())
+	return d.places
+}
+
+// Members returns the names of the members that Decode reads into a struct of this type,
+// and into those in it.
+func Members(of any) []string { return membersOf(reflect.TypeOf(of)) }
+
+func membersOf(of reflect.Type) []string {
+	switch of.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return membersOf(of.Elem())
+	case reflect.Struct:
+	default:
+		return nil
+	}
+	var names []string
+	for i := range of.NumField() {
+		if name := memberOf(of.Field(i)); name != "" {
+			names = append(append(names, name), membersOf(of.Field(i).Type)...)
+		}
+	}
+	return names
+}
+
+// memberOf returns the name of the member that a field is read from; empty if none.
+func memberOf(field reflect.StructField) string {
+	name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+	if name == "-" {
+		return ""
+	}
+	return name
+}
+
+type decoder struct{ places Places }
+
+// structure reads a mapping member by member.
+func (d decoder) structure(n Node, what, path string, into reflect.Value) {
+	readers := map[string]func(Node){}
+	for i := range into.NumField() {
+		if name := memberOf(into.Type().Field(i)); name != "" {
+			readers[name] = func(member Node) { d.value(member, name, join(path, name), into.Field(i)) }
+		}
+	}
+	for _, member := range n.members() {
+		d.places[join(path, member.Name)] = member.NameAt
+	}
+	n.Fields(what, readers)
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// value reads one value. what is the name of its member.
+func (d decoder) value(n Node, what, path string, into reflect.Value) {
+	if _, isTime := into.Interface().(time.Time); isTime {
+		into.Set(reflect.ValueOf(n.expiry(what)))
+		return
+	}
+	switch into.Kind() {
+	case reflect.Pointer:
+		into.Set(reflect.New(into.Type().Elem()))
+		d.value(n, what, path, into.Elem())
+	case reflect.Struct:
+		d.structure(n, what, path, into)
+	case reflect.Slice:
+		d.list(n, what, path, into)
+	case reflect.Map:
+		d.mapping(n, what, path, into)
+	case reflect.String:
+		into.SetString(n.Text(what))
+	case reflect.Bool:
+		into.SetBool(n.Boolean(what))
+	case reflect.Int:
+		into.SetInt(n.number(what))
+	case reflect.Uint32, reflect.Uint64:
+		into.SetUint(n.natural(what, into.Type().Bits()))
+	default:
+		panic(fmt.Sprintf("source: no reader of %s", into.Type()))
+	}
+}
+
+// list reads a list. An empty one is not nil.
+func (d decoder) list(n Node, what, path string, into reflect.Value) {
+	items := n.Items(what)
+	into.Set(reflect.MakeSlice(into.Type(), len(items), len(items)))
+	for i, item := range items {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		d.places[at] = item.Place()
+		d.value(item, fmt.Sprintf("%s[%d]", what, i), at, into.Index(i))
+	}
+}
+
+// mapping reads a mapping whose names are free.
+func (d decoder) mapping(n Node, what, path string, into reflect.Value) {
+	into.Set(reflect.MakeMap(into.Type()))
+	for _, member := range n.Pairs(what) {
+		at := join(path, member.Name)
+		d.places[at] = member.NameAt
+		if member.IsNull() {
+			n.report.Add(member.NameAt, n.Rule, "%s has no value", quoted(member.Name))
+			continue
+		}
+		value := reflect.New(into.Type().Elem()).Elem()
+		d.value(member.Node, quoted(member.Name), at, value)
+		into.SetMapIndex(reflect.ValueOf(member.Name), value)
+	}
+}
+
+// members returns the members of a mapping without reporting problems.
+func (n Node) members() []Entry { return n.Quiet().Pairs("") }
+
+// number reads a whole number of at most 31 bits and a sign.
+func (n Node) number(what string) int64 {
+	reported := len(n.report.List)
+	value, err := strconv.ParseInt(n.Text(what), 10, 32)
+	if err != nil && len(n.report.List) == reported {
+		n.Fail("%s: expected a whole number", what)
+	}
+	return value
+}
+
+// natural reads a whole number that is not negative, of at most so many bits.
+func (n Node) natural(what string, bits int) uint64 {
+	reported := len(n.report.List)
+	value, err := strconv.ParseUint(n.Text(what), 10, bits)
+	if err != nil && len(n.report.List) == reported {
+		n.Fail("%s: expected a whole number", what)
+	}
+	return value
+}
+
+// expiry reads a time in RFC 3339 that is not the zero time, which would mean none.
+func (n Node) expiry(what string) time.Time {
+	reported := len(n.report.List)
+	text := n.Text(what)
+	at, err := time.Parse(time.RFC3339, text)
+	if (err != nil || at.IsZero()) && len(n.report.List) == reported {
+		n.Fail("%s: expected a time such as 2027-01-01T00:00:00Z, not %q", what, quoted(text))
+	}
+	return at
+}

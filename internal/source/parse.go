@@ -1,0 +1,170 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// ParseYAML is [Parse] for a policy file.
+func ParseYAML(content []byte, report *Report) (Node, bool) {
+	return Parse(content, MaxFileBytes, "schema and rules", report)
+}
+
+// Parse parses content of at most limit bytes as a single YAML document. It refuses
+// everything beyond plain data (anchors, aliases, tags, merge keys, several documents),
+// and input that could make the YAML library slow. needs says what a file consists of.
+func Parse(content []byte, limit int, needs string, report *Report) (Node, bool) {
+	if !readable(content, limit, report) {
+		return Node{}, false
+	}
+	file, err := parser.ParseBytes(content, 0)
+	if err != nil {
+		report.addSyntax(err)
+		return Node{}, false
+	}
+	if len(file.Docs) == 0 || len(file.Docs) == 1 && file.Docs[0].Body == nil {
+		report.Add(Place{1, 1}, "", "the file is empty: it needs at least %s", needs)
+		return Node{}, false
+	}
+	if len(file.Docs) > 1 {
+		at := Place{1, 1}
+		if second := file.Docs[1]; second.Start != nil {
+			at = tokenPlace(second.Start)
+		}
+		report.Add(at, "", "expected one YAML document, found %d: remove everything after ---", len(file.Docs))
+		return Node{}, false
+	}
+	root := Node{Node: file.Docs[0].Body, report: report}
+	return root, root.checkPlain(0)
+}
+
+// readable refuses content that is not parsed.
+func readable(content []byte, limit int, report *Report) bool {
+	refuse := func(at int, message string, args ...any) bool {
+		report.Add(placeOf(content, at), "", message, args...)
+		return false
+	}
+	if len(content) > limit {
+		return refuse(0, "%d bytes, a file has at most %d", len(content), limit)
+	}
+	if mark := byteOrderMark(content); mark != "" {
+		return refuse(0, "the file starts with a byte-order mark, which editors do not show (%s): save it as UTF-8 without one", mark)
+	}
+	if at := invalidUTF8(content); at >= 0 {
+		return refuse(at, "not UTF-8: save the file as UTF-8")
+	}
+	if at := strayControl(content); at >= 0 && content[at] == '\t' {
+		return refuse(at, "a tab: indent with spaces")
+	} else if at >= 0 {
+		return refuse(at, "the control character %U: remove it", content[at])
+	}
+	if depth := nesting(content); depth > maxYAMLDepth {
+		return refuse(0, "nested more than %d deep", maxYAMLDepth)
+	}
+	return true
+}
+
+// byteOrderMark returns the encoding whose mark begins the content; empty without one.
+func byteOrderMark(content []byte) string {
+	switch {
+	case bytes.HasPrefix(content, []byte("\xef\xbb\xbf")):
+		return "UTF-8"
+	case bytes.HasPrefix(content, []byte("\xff\xfe")), bytes.HasPrefix(content, []byte("\xfe\xff")):
+		return "UTF-16"
+	}
+	return ""
+}
+
+// invalidUTF8 returns the index of the first byte that is not UTF-8, or -1.
+func invalidUTF8(content []byte) int {
+	for at := 0; at < len(content); {
+		r, size := utf8.DecodeRune(content[at:])
+		if r == utf8.RuneError && size == 1 {
+			return at
+		}
+		at += size
+	}
+	return -1
+}
+
+// strayControl returns the index of the first control character, or -1. A tab in a comment
+// is none.
+func strayControl(content []byte) int {
+	comment := false
+	for at, letter := range content {
+		switch {
+		case letter == '\n':
+			comment = false
+		case letter == '#':
+			comment = true
+		case letter == '\t' && comment, letter == '\r':
+		case letter < ' ':
+			return at
+		}
+	}
+	return -1
+}
+
+// placeOf returns the place of the byte at an index.
+func placeOf(content []byte, at int) Place {
+	before := content[:at]
+	line := before[bytes.LastIndexByte(before, '\n')+1:]
+	return Place{bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(line) + 1}
+}
+
+// nesting returns an upper bound for the nesting of flow collections, and of sequences
+// and explicit keys that open on one line. It does not parse the YAML.
+func nesting(content []byte) int {
+	depth, deepest := 0, 0
+	for line := range strings.Lines(string(content)) {
+		opened := strings.TrimLeft(line, " ")
+		deepest = max(deepest, (len(opened)-len(strings.TrimLeft(opened, "-?: ")))/2)
+		for _, letter := range []byte(line) {
+			switch letter {
+			case '[', '{':
+				depth++
+				deepest = max(deepest, depth)
+			case ']', '}':
+				depth = max(0, depth-1)
+			}
+		}
+	}
+	return deepest
+}
+
+var givenTwice = regexp.MustCompile(`^mapping key "(.*)" already defined at \[(\d+):`)
+
+// addSyntax adds an error of the YAML library with its place.
+func (r *Report) addSyntax(err error) {
+	var syntax yaml.Error
+	if !errors.As(err, &syntax) || syntax.GetToken() == nil {
+		r.Add(Place{1, 1}, "", "not YAML: %v", err)
+		return
+	}
+	message, _, _ := strings.Cut(syntax.GetMessage(), "\n")
+	if twice := givenTwice.FindStringSubmatch(message); twice != nil {
+		message = fmt.Sprintf("%s is given twice, first in line %s", quoted(twice[1]), twice[2])
+	}
+	r.Add(tokenPlace(syntax.GetToken()), "", "%s%s", message, cure(message))
+}
+
+// cure returns what to do about a message of the YAML library, which names the rule of the
+// grammar that is broken, and not the mistake that breaks it.
+func cure(message string) string {
+	switch {
+	case strings.Contains(message, "not allowed in this context"), strings.Contains(message, "unexpected key name"), strings.Contains(message, "non-map value"):
+		return ": check the indentation, and that quotes before it are closed: members of one mapping begin in one column, and a name ends with a colon and a space"
+	case strings.Contains(message, "could not find end character of"), strings.Contains(message, "sequence end token"), strings.Contains(message, "map end token"), strings.Contains(message, "must be specified"):
+		return ": check that quotes and brackets are closed"
+	case strings.Contains(message, "cannot start any token"):
+		return ": put the value in quotes"
+	}
+	return ""
+}
