@@ -161,13 +161,13 @@ func TestCosignersAreChargedOnce(t *testing.T) {
 			}
 		}
 	}
-	if err := sign(w.ids[0], second); err == nil || !strings.Contains(err.Error(), "0.0001 of 0.0005 is left") {
+	if err := sign(w.ids[0], second); err == nil || !strings.Contains(err.Error(), "0.0001 of 0.0005 BTC is left") {
 		t.Errorf("a second transaction: %v", err)
 	}
 	if err := sign(w.ids[0], w.psbt(10_000, 3)); err != nil {
 		t.Errorf("what is left: %v", err)
 	}
-	if err := sign(w.ids[1], w.psbt(10_001, 4)); err == nil || !strings.Contains(err.Error(), "0 of 0.0005 is left") {
+	if err := sign(w.ids[1], w.psbt(10_001, 4)); err == nil || !strings.Contains(err.Error(), "0 of 0.0005 BTC is left") {
 		t.Errorf("more than is left: %v", err)
 	}
 	recorded, err := kept.List(t.Context(), "org", store.Filter{Limit: 1})

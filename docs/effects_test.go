@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/messages"
 )
 
-// effectTables are the tables that the chains' tests write and effects.md includes.
+// effectTables are the tables that the chains' tests write and effects-tables.md includes.
 var effectTables = []struct{ title, path string }{
 	{"Ethereum, Tempo and Tron: functions of contracts", "../internal/evm/testdata/functions.txt"},
 	{"Tempo: precompiles", "../internal/evm/testdata/tempo.txt"},
@@ -22,28 +22,35 @@ var effectTables = []struct{ title, path string }{
 	{"Solana: instructions", "../chains/solana/testdata/kinds.txt"},
 }
 
+// generatedMark separates what is written by hand in effects-tables.md from the tables.
 const generatedMark = "<!-- generated below -->\n"
 
-// TestEffectsPage checks that the lists of effects.md are those of the code.
+// TestEffectTables checks that the tables of effects-tables.md are those of the code.
 // COUNTERSIGN_UPDATE=1 rewrites them.
-func TestEffectsPage(t *testing.T) {
-	page := read(t, "effects.md")
+func TestEffectTables(t *testing.T) {
+	const path = "effects-tables.md"
+	page := read(t, path)
 	written, _, ok := strings.Cut(page, generatedMark)
 	if !ok {
-		t.Fatalf("effects.md has no line %q", generatedMark)
+		t.Fatalf("%s has no line %q", path, generatedMark)
 	}
 	want := written + generatedMark + generatedEffects(t)
 	if os.Getenv("COUNTERSIGN_UPDATE") == "1" {
-		if err := os.WriteFile("effects.md", []byte(want), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		page = want
 	}
 	if page != want {
-		t.Error("the lists of effects.md are not those of the code: run the test with COUNTERSIGN_UPDATE=1")
+		t.Errorf("the tables of %s are not those of the code: run the test with COUNTERSIGN_UPDATE=1", path)
 	}
+}
+
+// TestKindsExplained checks that effects.md explains each kind of effect.
+func TestKindsExplained(t *testing.T) {
+	page := read(t, "effects.md")
 	for _, kind := range chains.Kinds() {
-		if !strings.Contains(written, "| `"+string(kind)+"` |") {
+		if !strings.Contains(page, "| `"+string(kind)+"` |") {
 			t.Errorf("effects.md does not explain the kind %s", kind)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // documents are those whose code and links are checked.
@@ -42,26 +43,57 @@ func TestShownCode(t *testing.T) {
 	}
 }
 
-// link is a link in a document to another file of the project.
-var link = regexp.MustCompile(`\]\(([^):#]+)[^):]*\)`)
+// link is a link in a document to another file of the project or to a section.
+var link = regexp.MustCompile(`\]\(([^):#]*)(?:#([^):]+))?\)`)
 
 // fenced is a block of anything.
 var fenced = regexp.MustCompile("(?s)```.*?```")
 
-// TestLinks follows the links to files.
+// heading is a heading of a document.
+var heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+
+// TestLinks follows the links to files, and to sections of documents.
 func TestLinks(t *testing.T) {
+	sections := 0
 	for _, document := range append(documents, "../README.md") {
-		text, err := os.ReadFile(document)
-		if err != nil {
-			t.Fatal(err)
-		}
-		prose := fenced.ReplaceAllString(string(text), "")
-		for _, found := range link.FindAllStringSubmatch(prose, -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(document), found[1])); err != nil {
+		for _, found := range link.FindAllStringSubmatch(fenced.ReplaceAllString(read(t, document), ""), -1) {
+			target := document
+			if found[1] != "" {
+				target = filepath.Join(filepath.Dir(document), found[1])
+			}
+			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s: %v", document, err)
+				continue
+			}
+			if found[2] == "" || filepath.Ext(target) != ".md" {
+				continue
+			}
+			sections++
+			if !anchors(read(t, target))[found[2]] {
+				t.Errorf("%s: %s has no section #%s", document, target, found[2])
 			}
 		}
 	}
+	if sections < 50 {
+		t.Errorf("only %d links to sections were found", sections)
+	}
+}
+
+// anchors returns the names by which links reach the sections of a document.
+func anchors(text string) map[string]bool {
+	names := map[string]bool{}
+	for _, found := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+		names[strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, found[1])] = true
+	}
+	return names
 }
 
 // TestServerLength checks the promise of embedding.md.

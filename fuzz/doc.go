@@ -18,6 +18,7 @@
 //	FuzzEthereumGenerated   the engine                             signs to the bytes that go-ethereum signs to
 //	FuzzEthereumCalldata    internal/evm                    different calldata is shown differently
 //	FuzzEthereumSignWith    addresses with the checksum of EIP-55  go-ethereum accepts the same addresses; a key signs only for its own
+//	FuzzUnsign              signed transactions of Ethereum, Tempo  the signer is the sender that go-ethereum recovers
 //	FuzzTempoParse          chains/tempo                           accepts what the model does; keeps the items; recovers to the signer
 //	FuzzTempoGenerated      the engine                             signs to the bytes that the model signs to
 //	FuzzSolanaParse         chains/solana, compact-u16             solana-go encodes to the same bytes, and its Sanitize passes

@@ -28,6 +28,7 @@ type watched struct {
 	conflicts, skipped int
 	failures           uint64
 	expiry             time.Time
+	events             metrics.Events
 }
 
 func newWatched() *watched {
@@ -36,6 +37,7 @@ func newWatched() *watched {
 	w.WatchKeys(func() int { return w.skipped }, func() int { return 0 })
 	w.WatchReady(func() bool { return w.ready })
 	w.WatchLogs(func() int { return w.conflicts }, func() uint64 { return w.failures })
+	w.WatchEvents(func() metrics.Events { return w.events })
 	return w
 }
 
@@ -107,6 +109,8 @@ var events = map[string]struct {
 	},
 	"CountersignCertificateExpires": {once: func(w *watched) { w.expiry = time.Unix(1_000_000, 0) }, scrapes: 2},
 	"CountersignLogMemory":          {once: func(w *watched) { w.failures++ }, scrapes: 4},
+	"CountersignEventsLate":         {once: func(w *watched) { w.events.Oldest = time.Now().Add(-2 * time.Hour) }, scrapes: 24},
+	"CountersignEventsDropped":      {once: func(w *watched) { w.events.Dropped++ }, scrapes: 4},
 	"CountersignSkippedKeys":        {once: func(w *watched) { w.skipped = 1 }, scrapes: 2},
 }
 

@@ -40,6 +40,11 @@ func Chains(limits Limits) []chains.Chain {
 	}
 }
 
+// Of returns the chain of a transaction type. The error is an *activity.Error.
+func Of(kind activity.TransactionType, limits Limits) (chains.Chain, error) {
+	return intents.Table(Chains(limits)).Of(kind)
+}
+
 // TransactionTypes returns the transaction types of the five chains.
 func TransactionTypes() []activity.TransactionType {
 	var kinds []activity.TransactionType

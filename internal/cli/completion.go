@@ -27,7 +27,7 @@ func completions(backends Backends) map[string]cobra.CompletionFunc {
 		"TYPE":    one(strings.Split(show.TypeNames(), ", ")...),
 		"HAZARD":  one(append(all.HazardNames(), countersign.AllHazards)...),
 		"KIND":    one("p256", "secp256k1", "ed25519"),
-		"CURVE":   one("CURVE_SECP256K1\tEthereum, Tron, Bitcoin, Tempo", "CURVE_ED25519\tSolana"),
+		"CURVE":   one("secp256k1\tEthereum, Tron, Bitcoin, Tempo", "ed25519\tSolana"),
 		"FORMAT":  one(keys.ImportFormats...),
 		"NETWORK": one("mainnet", "testnet", "signet", "regtest"),
 		"QUERY":   one(requests.Queries...),

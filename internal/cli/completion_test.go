@@ -34,7 +34,7 @@ func TestCompletion(t *testing.T) {
 		{"inspect --type ", []string{string(activity.TransactionTypeBitcoin)}, noFiles},
 		{"sign --allow ", append(all.HazardNames(), countersign.AllHazards), noFiles},
 		{"sign --network ", []string{"mainnet", "testnet", "signet", "regtest"}, noFiles},
-		{"keys generate --curve ", []string{"CURVE_SECP256K1\t", "CURVE_ED25519\t"}, noFiles},
+		{"keys generate --curve ", []string{"secp256k1\t", "ed25519\t"}, noFiles},
 		{"keys import --format ", []string{"hex", "wif", "solana", "v3", "pkcs8", "mnemonic", "xprv"}, noFiles},
 		{"keys list --keystore ", []string{"file:\t", "pkcs11:\t"}, noSpace},
 		{"submit --query ", []string{"get_activity", "whoami"}, noFiles},

@@ -230,7 +230,7 @@ func TestSolSignRequest(t *testing.T) {
 		t.Error(err)
 	}
 	neither := ur.SolSignRequest{Data: []byte{1, 2, 3}, Address: public.Bytes(), Kind: 1}
-	if _, stderr, status := scanned(t, neither.Message(), ""); status != console.ExitFailure || !strings.Contains(stderr, "neither text, nor a transaction, nor the message of one") {
+	if _, stderr, status := scanned(t, neither.Message(), ""); status != console.ExitFailure || !strings.Contains(stderr, "neither a transaction nor the message of one") {
 		t.Errorf("neither: exit status %d, %s", status, stderr)
 	}
 }

@@ -197,7 +197,7 @@ func TestMessageRequestRefused(t *testing.T) {
 		"off-chain message that names a stranger":     {sol(offchain(stranger, "hello"), public), nil, "the message names other signers"},
 		"off-chain message for a stranger":            {sol(offchain(stranger, "hello"), stranger), nil, "sol-sign-request of a message: could not find any resource to sign with"},
 		"text of Solana without its hazard's consent": {sol([]byte("hello"), public), nil, "sol-sign-request of a message: "},
-		"hash for Solana":                             {sol(typedDigest(t, typedText), public), nil, "neither text, nor a transaction, nor the message of one"},
+		"hash for Solana":                             {sol(typedDigest(t, typedText), public), nil, "neither a transaction nor the message of one"},
 		"typed data of Tron":                          {tron(3, nil), []string{"--sign-with", fixtureID}, "tron-sign-request of unknown kind 3"},
 		"message of Tron for a stranger":              {tron(2, stranger[:20]), nil, "tron-sign-request of a message: could not find any resource to sign with"},
 		"message of Tron with half an address":        {tron(2, stranger[:10]), nil, "the address is neither 20 or 21 bytes nor Base58Check"},

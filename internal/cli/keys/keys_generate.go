@@ -34,12 +34,12 @@ func newGenerateCommand() *cobra.Command {
 Create a key and print it as one line of JSON, once it is safe on disk or in the
 HSM. --field prints one field of it as plain text, for --sign-with.
 
-CURVE_SECP256K1 is for Ethereum, Tron, Bitcoin and Tempo, CURVE_ED25519 for Solana.
+secp256k1 is for Ethereum, Tron, Bitcoin and Tempo, ed25519 for Solana.
 If the directory has no keystore yet, one is created. In an HSM the key is generated
 inside and never leaves it. With --uri and --config, a key service such as AWS KMS creates
 the key, non-exportable and in its HSM if it has one, and the key is added to the
 configuration, see 'countersign keys add'.`),
-		Example: "  countersign keys generate --keystore file:keys --curve CURVE_SECP256K1 --name 'hot wallet'",
+		Example: "  countersign keys generate --keystore file:keys --curve secp256k1 --name 'hot wallet'",
 		Args:    console.NamedArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
@@ -121,7 +121,7 @@ func (c *generateCommand) generateAtService(cmd *cobra.Command, curve keystore.C
 
 // registerKeyFlags adds the flags that describe a new key.
 func registerKeyFlags(cmd *cobra.Command, curve, name *string) {
-	cmd.Flags().StringVar(curve, "curve", "", "`CURVE` of the key: CURVE_SECP256K1 or CURVE_ED25519")
+	cmd.Flags().StringVar(curve, "curve", "", "`CURVE` of the key: secp256k1 or ed25519")
 	cmd.Flags().StringVar(name, "name", "", "`NAME` of the key: free text for people")
 }
 

@@ -59,7 +59,7 @@ requests stamped with that API key only, and prints
 The online machine verifies answers with proof-public.pem and log-key.txt.`),
 		Example: console.Paragraphs(`
   countersign init DIR
-  countersign keys generate --config DIR/countersign.yaml --curve CURVE_SECP256K1
+  countersign keys generate --config DIR/countersign.yaml --curve secp256k1
   countersign serve --config DIR/countersign.yaml
   countersign init --online online > client.json
   countersign init --offline --client client.json offline`),

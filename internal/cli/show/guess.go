@@ -21,8 +21,8 @@ type transactionInput struct {
 }
 
 // ReadTransactionAs reads a transaction of the type that --type names, or if none is
-// named, of the only type whose reader accepts it. No bytes are known that two of the
-// five readers accept; if there were, neither would be chosen.
+// named, of the only type whose reader accepts it. If two readers accept it, neither is
+// chosen.
 func ReadTransactionAs(cmd *cobra.Command, named, file string, limits all.Limits) (transactionInput, error) {
 	var read transactionInput
 	var err error
@@ -113,7 +113,7 @@ func InspectEither(kind activity.TransactionType, text string, limits all.Limits
 	if decodeErr != nil {
 		return Inspected{Inspection: read}, err
 	}
-	unsigned, signers, isSigned, unsignErr := withoutSignature(kind, raw)
+	unsigned, signers, isSigned, unsignErr := withoutSignature(kind, raw, limits)
 	switch {
 	case err == nil: // the reader also accepts partly signed transactions
 		signers = append(signers, SignersIn(read.Summary.Fields)...)

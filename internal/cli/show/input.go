@@ -1,9 +1,7 @@
 package show
 
 import (
-	"bytes"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -50,7 +48,7 @@ func ReadTransaction(cmd *cobra.Command, file ...string) (string, error) {
 type Written struct {
 	Text    string // hex; or what came, for the engine to refuse
 	Form    wiretext.Form
-	Message []byte // the message of a Solana transaction, if that is what came; text has empty signatures
+	Message []byte // what is signed, if only that came; Text has empty signatures
 }
 
 // ReadTransactionOf reads one transaction of a type: see DecodeAs.
@@ -62,96 +60,50 @@ func ReadTransactionOf(cmd *cobra.Command, kind activity.TransactionType, file .
 	return DecodeAs(kind, content)
 }
 
-// takenForms are the forms besides hex in which transactions of a type are exchanged.
-var takenForms = map[activity.TransactionType]struct {
-	forms []string
-	whole string
-}{
-	activity.TransactionTypeBitcoin: {[]string{"base64", "binary"}, "a PSBT in hex, base64 or binary"},
-	activity.TransactionTypeSolana:  {[]string{"base64", "base58"}, "a transaction, or the message of one, in hex, base64 or base58"},
-}
-
 // DecodeAs reads a transaction of a type: hex, or a form in which its chain exchanges
 // them. The error is about the form: whether the bytes are a transaction is for the engine
 // to say.
 func DecodeAs(kind activity.TransactionType, content string) (Written, error) {
-	taken := takenForms[kind]
+	chain, err := all.Of(kind, all.Limits{})
+	if err != nil {
+		return Written{Text: content}, err
+	}
+	exchanged, _ := chain.(chains.Exchanger)
+	var forms []string
+	var expected string
+	if exchanged != nil {
+		forms, expected = exchanged.Forms()
+	}
 	var wrong error
 	for _, reading := range wiretext.Read([]byte(content)) {
-		if reading.Form != wiretext.Hex && !slices.Contains(taken.forms, reading.Form.String()) {
+		if reading.Form != wiretext.Hex && !slices.Contains(forms, reading.Form.String()) {
 			continue
 		}
-		tx, err := asTransaction(kind, reading)
+		tx, err := asTransaction(exchanged, reading)
 		if err == nil || reading.Form == wiretext.Hex {
 			return tx, nil
 		}
 		wrong = fmt.Errorf("read as %v: %w", reading.Form, err)
 	}
-	if taken.forms == nil {
+	if exchanged == nil {
 		return Written{Text: content}, nil
 	}
 	if wrong == nil {
 		_, wrong = chains.DecodeHex(content)
 	}
-	return Written{Text: content}, fmt.Errorf("%w; expected %s", wrong, taken.whole)
+	return Written{Text: content}, fmt.Errorf("%w; expected %s", wrong, expected)
 }
 
 // asTransaction returns a reading as the engine takes it. The error says why its bytes are
-// no transaction of the type.
-func asTransaction(kind activity.TransactionType, reading wiretext.Reading) (Written, error) {
+// no transaction of the chain.
+func asTransaction(exchanged chains.Exchanger, reading wiretext.Reading) (Written, error) {
 	tx := Written{Text: hex.EncodeToString(reading.Raw), Form: reading.Form}
-	switch kind {
-	case activity.TransactionTypeBitcoin:
-		if reading.Form != wiretext.Binary && !bytes.HasPrefix(reading.Raw, []byte("psbt\xff")) {
-			return tx, errors.New("not a PSBT, which starts with the bytes 70736274ff")
-		}
-	case activity.TransactionTypeSolana:
-		whole, err := SolanaTransaction(reading.Raw)
-		if err != nil {
-			return tx, fmt.Errorf("neither a transaction nor the message of one: %w", err)
-		}
-		if len(whole) != len(reading.Raw) {
-			tx.Message, tx.Text = reading.Raw, hex.EncodeToString(whole)
-		}
+	if exchanged == nil {
+		return tx, nil
 	}
-	return tx, nil
+	whole, err := exchanged.Complete(reading.Raw)
+	if err == nil && len(whole) != len(reading.Raw) {
+		tx.Message, tx.Text = reading.Raw, hex.EncodeToString(whole)
+	}
+	return tx, err
 }
-
-// SolanaTransaction returns the transaction in data, which may also be the message of one:
-// that gets empty signatures. The bytes decide, not what came with them.
-func SolanaTransaction(data []byte) ([]byte, error) {
-	inspect := func(raw []byte) error {
-		_, err := all.Inspect(activity.TransactionTypeSolana, hex.EncodeToString(raw), all.Limits{})
-		return err
-	}
-	whole := inspect(data)
-	if whole == nil {
-		return data, nil
-	}
-	wrapped := withSlots(data)
-	if wrapped == nil {
-		return nil, whole
-	}
-	return wrapped, inspect(wrapped)
-}
-
-// withSlots returns the message of a transaction with an empty slot for each signature:
-// before it, after their number, or behind it in version 1. It returns nil for what is no
-// message.
-func withSlots(message []byte) []byte {
-	slots := func(count byte) []byte { return make([]byte, SolSlot*int(count)) }
-	switch {
-	case len(message) < 2:
-		return nil
-	case message[0] == 0x81 && message[1] < 0x80:
-		return slices.Concat(message, slots(message[1]))
-	case message[0] == 0x80 && message[1] < 0x80: // version 0
-		return slices.Concat(message[1:2], slots(message[1]), message)
-	case message[0] < 0x80: // legacy: begins with the number of signers
-		return slices.Concat(message[:1], slots(message[0]), message)
-	}
-	return nil
-}
-
-// SolSlot is the length in bytes of a signature, and of its slot in a transaction.
-const SolSlot = 64

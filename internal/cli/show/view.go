@@ -12,7 +12,6 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
-	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/names"
 )
 
@@ -52,13 +51,15 @@ func ViewOf(ctx context.Context, prepared *countersign.Prepared, known chains.Na
 		Reading: prepared.Readings(), Hazards: prepared.Hazards(), Names: known}, nil
 }
 
-// NetworkFields returns the network of the addresses in the view of a Bitcoin transaction
-// whose signer is not known. A PSBT does not name its network.
+// NetworkFields returns the network of the addresses in the view of a transaction whose
+// signer is not known, if its bytes name none: see [chains.NetworkNamer].
 func NetworkFields(summary *chains.Summary, limits all.Limits) []chains.Field {
-	if summary.Chain != bitcoin.Name {
-		return nil
+	for _, chain := range all.Chains(limits) {
+		if named, ok := chain.(chains.NetworkNamer); ok && chain.Name() == summary.Chain {
+			return []chains.Field{chains.Text("network", named.NetworkName()).WithNote("of the addresses shown")}
+		}
 	}
-	return []chains.Field{chains.Text("network", limits.Bitcoin.Network.String()).WithNote("of the addresses shown")}
+	return nil
 }
 
 // Tokens returns the built-in names of tokens and addresses.

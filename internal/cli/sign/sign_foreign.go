@@ -2,6 +2,7 @@ package sign
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
 	"github.com/countersign-dev/countersign/internal/ur"
 )
@@ -121,13 +122,13 @@ func readSolSignRequest(message ur.Message) (*foreignRequest, error) {
 		foreign.message = foreignMessage("solana", asked.Data)
 		foreign.what = "sol-sign-request of a message"
 		foreign.answer = func(_, signed []byte) (ur.Message, error) {
-			return ur.SolSignature{ID: asked.ID, Signature: signed[:show.SolSlot]}.Message(), nil
+			return ur.SolSignature{ID: asked.ID, Signature: signed[:ed25519.SignatureSize]}.Message(), nil
 		}
 		return foreign, nil
 	}
-	transaction, err := show.SolanaTransaction(asked.Data)
+	transaction, err := solana.Chain{}.Complete(asked.Data)
 	if err != nil {
-		return nil, fmt.Errorf("sol-sign-request: neither text, nor a transaction, nor the message of one: %w", err)
+		return nil, fmt.Errorf("sol-sign-request: not a text, and %w", err)
 	}
 	foreign.intent = intentOf(activity.TransactionTypeSolana, transaction)
 	return foreign, nil
@@ -141,11 +142,11 @@ func newSignatures(unsigned, signed []byte) (added [][]byte, err error) {
 	slots, start := int(signed[0]), 1
 	if signed[0] >= 0x80 { // version 1: signatures come last
 		slots = int(signed[1])
-		start = len(signed) - show.SolSlot*slots
+		start = len(signed) - ed25519.SignatureSize*slots
 	}
 	for i := range slots {
-		offset := start + show.SolSlot*i
-		if slot := signed[offset : offset+show.SolSlot]; !bytes.Equal(slot, unsigned[offset:offset+show.SolSlot]) {
+		offset := start + ed25519.SignatureSize*i
+		if slot := signed[offset : offset+ed25519.SignatureSize]; !bytes.Equal(slot, unsigned[offset:offset+ed25519.SignatureSize]) {
 			added = append(added, slot)
 		}
 	}

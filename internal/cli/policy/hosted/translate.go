@@ -181,17 +181,18 @@ func mentionsActivity(e ast.Expr) (found bool) {
 }
 
 // transferLists are the lists that a rule on transfers replaces.
-var transferLists = map[string]struct{ element, guard, chain string }{
-	"solana.tx.transfers":     {"transfer", "effect.asset.native", "solana"},
-	"solana.tx.spl_transfers": {"spl", "!effect.asset.native", "solana"},
-	"bitcoin.tx.outputs":      {"output", "", "bitcoin"},
+var transferLists = map[string]struct{ element, guard string }{
+	"solana.tx.transfers":     {"transfer", "effect.asset.native"},
+	"solana.tx.spl_transfers": {"spl", "!effect.asset.native"},
+	"bitcoin.tx.outputs":      {"output", ""},
 }
 
 // overTransfers turns an allow that constrains all transfers into a rule on transfers.
 // As a rule on the whole request it would also hold for a transaction without any
 // transfer, such as a drain by another program.
 func (t *translation) overTransfers(e ast.Expr) (done bool, err error) {
-	list, ok := transferLists[syntax.Path(e.AsCall().Target())]
+	path := syntax.Path(e.AsCall().Target())
+	list, ok := transferLists[path]
 	if t.deny || !ok || !syntax.IsCall(e, "all") {
 		return false, nil
 	}
@@ -199,7 +200,8 @@ func (t *translation) overTransfers(e ast.Expr) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := t.onChain(list.chain); err != nil {
+	root, _, _ := strings.Cut(path, ".")
+	if err := t.onChain(chainsByRoot[root]); err != nil {
 		return false, err
 	}
 	t.scope[name] = variable{element: list.element, effect: true}
