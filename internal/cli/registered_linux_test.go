@@ -79,12 +79,18 @@ func newMultisig(t *testing.T) *multisig {
 		t.Fatal(err)
 	}
 	for i, text := range []string{m.policy.Canonical(), m.policy.BranchDescriptor(false) + "\n" + m.policy.BranchDescriptor(true)} {
-		shown := string(m.wallets(i, []byte(text), "register", "--name", "treasury", "--yes"))
+		shown := string(m.wallets(i, []byte(text), "register", "--name", "treasury", "--digest", m.digest()))
 		if strings.Count(shown, `"yours":true`) != 1 {
 			t.Errorf("registered %s", shown)
 		}
 	}
 	return m
+}
+
+// digest returns the digest of the wallet.
+func (m *multisig) digest() string {
+	digest := sha256.Sum256([]byte(m.policy.Canonical()))
+	return hex.EncodeToString(digest[:])
 }
 
 // wallets runs a command on registered wallets at a node.
@@ -273,8 +279,7 @@ func TestWalletsCommand(t *testing.T) {
 	if got := string(m.wallets(0, nil, "address", "--change", "--index", "7", "treasury")); !strings.Contains(got, want) {
 		t.Errorf("address: %s, want %s", got, want)
 	}
-	digest := sha256.Sum256([]byte(m.policy.Canonical()))
-	if got := m.wallets(0, nil, "show", "treasury"); !bytes.Contains(got, []byte(hex.EncodeToString(digest[:]))) {
+	if got := m.wallets(0, nil, "show", "treasury"); !bytes.Contains(got, []byte(m.digest())) {
 		t.Errorf("show: %s", got)
 	}
 	foreign := strings.Replace(m.policy.Canonical(), "73c5da0a", "73c5da0b", 1)
@@ -284,12 +289,12 @@ func TestWalletsCommand(t *testing.T) {
 		strings.Replace(m.policy.Canonical(), "sortedmulti(2", "sortedmulti(1", 1):    "pass --replace",
 		strings.Replace(m.policy.Canonical(), "wsh(sortedmulti(2", "wsh(thresh(2", 1): "miniscript is not",
 	} {
-		args := append([]string{"wallets", "register", "--yes"}, strings.Fields(keystoreFlags)...)
+		args := append([]string{"wallets", "register", "--digest", m.digest()}, strings.Fields(keystoreFlags)...)
 		if _, stderr, status := m.nodes[0].run([]byte(text), args...); status != console.ExitFailure || !strings.Contains(string(stderr), want) {
 			t.Errorf("%s: exit status %d, %s, want %s", text, status, stderr, want)
 		}
 	}
-	m.wallets(0, nil, "remove", "--yes", "treasury")
+	m.wallets(0, nil, "remove", "--digest", m.digest(), "treasury")
 	if _, stderr, status := m.nodes[0].run(nil, append([]string{"wallets", "show", "treasury"}, strings.Fields(keystoreFlags)...)...); status == console.ExitSuccess || !strings.Contains(string(stderr), "has no registered wallets") {
 		t.Errorf("removed: exit status %d, %s", status, stderr)
 	}
