@@ -33,7 +33,9 @@ print('system transfer', [transfer]);
 print('system transfer with a priority fee and a memo', [
   budget.getSetComputeUnitLimitInstruction({ units: 30_000 }), budget.getSetComputeUnitPriceInstruction({ microLamports: 20_000n }),
   transfer, memo.getAddMemoInstruction({ memo: 'invoice 17', signers: [us] })]);
-print('system create account', [system.getCreateAccountInstruction({ payer: us, newAccount: fresh, lamports: 1_000_000n, space: 80n, programAddress: system.SYSTEM_PROGRAM_ADDRESS })]);
+print('system create account', [
+  system.getCreateAccountInstruction({ payer: us, newAccount: fresh, lamports: 1_500_000n, space: 80n, programAddress: system.SYSTEM_PROGRAM_ADDRESS }),
+  system.getInitializeNonceAccountInstruction({ nonceAccount: fresh.address, nonceAuthority: us.address })]);
 print('nonce advance and transfer', [system.getAdvanceNonceAccountInstruction({ nonceAccount: at('nonce'), nonceAuthority: us }), transfer]);
 
 for (const [name, client, program] of [['token', token, token.TOKEN_PROGRAM_ADDRESS], ['token-2022', token2022, token2022.TOKEN_2022_PROGRAM_ADDRESS]]) {

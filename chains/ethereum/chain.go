@@ -54,8 +54,8 @@ const Name = "ethereum"
 // Limits are the bounds beyond which a transaction is a hazard. A zero field means the
 // default.
 type Limits struct {
-	// GasCap is the largest gas of a transaction on Ethereum's own chains (EIP-7825)
-	// and on Tempo. Default: that of the chain's active fork.
+	// GasCap is the largest gas of a transaction on Ethereum's own chains and on Tempo.
+	// Default: the largest of the chain's forks, those included that its nodes are ready for.
 	GasCap uint64
 
 	// MaxSize is the size in bytes of the signed transaction without blobs above which
@@ -70,7 +70,6 @@ type Limits struct {
 
 // Defaults of Limits.
 const (
-	DefaultGasCap  = 1 << 24 // Osaka (EIP-7825)
 	DefaultMaxSize = 128 << 10
 	DefaultMaxFee  = evm.DefaultMaxFee
 )

@@ -67,10 +67,13 @@ func (tx *transaction) hazards(effects []chains.Effect) []chains.Hazard {
 
 // limitHazards adds the hazards of gas and size.
 func (tx *transaction) limitHazards(h *evm.HazardList) {
-	if limit, capped := gasCaps[tx.chainID]; capped {
-		if most := cmp.Or(tx.limits.GasCap, limit.most); tx.gas > most {
-			h.Add(HazardGasOverCap, "gas %d is over the cap of %d (%s): the network does not include it", tx.gas, most, limit.fork)
+	known := chainRules[tx.chainID]
+	if most, capped := known.gasCap(); capped && tx.gas > cmp.Or(tx.limits.GasCap, most) {
+		source := "as configured"
+		if tx.limits.GasCap == 0 {
+			source = known.capSource()
 		}
+		h.Add(HazardGasOverCap, "gas %d is over the cap of %d (%s): the network does not include it", tx.gas, cmp.Or(tx.limits.GasCap, most), source)
 	}
 	if size, most := tx.signedSize(), cmp.Or(tx.limits.MaxSize, DefaultMaxSize); size > most {
 		h.Add(HazardOversize, "%d bytes once signed are over %d: nodes do not relay it", size, most)
@@ -100,16 +103,8 @@ func (tx *transaction) signedSize() int {
 	return size
 }
 
-// maxInitCode is the longest code that creates a contract (EIP-3860), before Amsterdam
-// and after it (EIP-7954).
-const (
-	maxInitCode          = 2 * 24576
-	maxInitCodeAmsterdam = 2 * 65536
-)
-
-// neverIncluded adds the hazard of what no node of the chain accepts, by the rules of
-// its active fork. Nodes of other chains than Ethereum's own and the OP stack may count
-// gas in another way.
+// neverIncluded adds the hazard of what no node of the chain accepts, now or after a fork
+// that its software has already.
 func (tx *transaction) neverIncluded(h *evm.HazardList) {
 	if isTempo(tx.chainID) && tx.value.Len() > 0 {
 		h.Add(HazardNeverIncluded, "there is no native asset on Tempo: no node accepts a value")
@@ -120,71 +115,16 @@ func (tx *transaction) neverIncluded(h *evm.HazardList) {
 	if tx.sidecar.Len() > 0 && tx.sidecarV0 {
 		h.Add(HazardNeverIncluded, "the sidecar is of version 0: pools require version 1 since Osaka (EIP-7594)")
 	}
-	fork, ok := forkOf(tx.chainID)
-	if !ok {
+	known := chainRules[tx.chainID]
+	if len(known.forks) == 0 {
 		return
 	}
-	if least := tx.leastGas(fork); tx.gas < least {
-		h.Add(HazardNeverIncluded, "gas %d is below the %d that the transaction costs before it runs (%s)", tx.gas, least, fork.name)
+	if least := known.leastGas(tx); tx.gas < least {
+		each := known.each(func(f *fork) (string, uint64) { return f.name, f.prices.of(tx) })
+		h.Add(HazardNeverIncluded, "gas %d is below the %d that the transaction costs before it runs (%s)", tx.gas, least, each)
 	}
-	if tx.creation && tx.data.Len() > fork.maxInitCode {
-		h.Add(HazardNeverIncluded, "%d bytes of init code are over %d (%s)", tx.data.Len(), fork.maxInitCode, fork.name)
+	if most := known.maxInitCode(); tx.creation && tx.data.Len() > most {
+		each := known.each(func(f *fork) (string, uint64) { return f.name, uint64(f.maxInitCode) })
+		h.Add(HazardNeverIncluded, "%d bytes of init code are over %d (%s)", tx.data.Len(), most, each)
 	}
-}
-
-// fork has the rules of a hard fork that decide which transactions are accepted.
-type fork struct {
-	name        string
-	maxInitCode int
-	amsterdam   bool
-}
-
-// forkOf returns the active fork of a chain, and whether it is known.
-func forkOf(chainID uint64) (fork, bool) {
-	switch {
-	case chainID == 11155111:
-		return fork{"Amsterdam", maxInitCodeAmsterdam, true}, true
-	case gasCaps[chainID].most == DefaultGasCap || opStack[chainID] && chainID != 42220:
-		return fork{"Osaka", maxInitCode, false}, true
-	}
-	return fork{}, false
-}
-
-// Gas that a transaction costs before it runs.
-const (
-	gasTransaction = 21000
-	gasCreation    = 32000
-	gasByte        = 16
-	gasZeroByte    = 4
-	gasInitWord    = 2     // EIP-3860
-	gasAddress     = 2400  // EIP-2930
-	gasStorageKey  = 1900  // EIP-2930
-	gasDelegation  = 25000 // EIP-7702
-	gasFloorToken  = 10    // EIP-7623
-
-	// Amsterdam: the minimum over senders (EIP-2780).
-	gasAmsterdam = 12000
-)
-
-// leastGas returns the intrinsic gas or the floor of the calldata, whichever is more.
-// In Amsterdam it depends on the sender, and leastGas returns the minimum over senders.
-func (tx *transaction) leastGas(f fork) uint64 {
-	if f.amsterdam {
-		return gasAmsterdam
-	}
-	zero := uint64(0)
-	data := tx.data.Of(tx.raw)
-	for _, b := range data {
-		if b == 0 {
-			zero++
-		}
-	}
-	other := uint64(len(data)) - zero
-	gas := gasTransaction + other*gasByte + zero*gasZeroByte
-	if tx.creation {
-		gas += gasCreation + (uint64(len(data))+31)/32*gasInitWord
-	}
-	gas += uint64(tx.accessList.Addresses)*gasAddress + uint64(tx.accessList.StorageKeys)*gasStorageKey
-	gas += uint64(tx.authorizations.count) * gasDelegation
-	return max(gas, gasTransaction+gasFloorToken*(4*other+zero))
 }

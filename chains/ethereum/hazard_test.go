@@ -33,6 +33,8 @@ const (
 )
 
 const (
+	overCap = "gas 4294967296 is over the cap of 4294967295 (EIP-7825, Osaka: 16777216; EIP-8037, Amsterdam: 4294967295): the network does not include it"
+
 	blindDetail = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F calls 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 (function 0xdeadbeef): " +
 		"what that does is not known, and it may do anything that the caller may"
 	ownershipDetail = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F calls 0x1111111111111111111111111111111111111111 (function transferOwnership(address)): " +
@@ -83,13 +85,11 @@ var hazardCases = []struct {
 	{"legacy creation of nothing", list(with(with(legacyItems, 4, "80"), 6, "80")...),
 		[]string{ethereum.HazardNoChainID, ethereum.HazardEmptyCreation}, anyChainDetail},
 
-	{"gas at the cap", typed("02", with(with(items2, 8, "80"), 5, "8401000000")...), nil, ""},
-	{"gas over the cap, mainnet", typed("02", with(with(items2, 8, "80"), 5, "8401000001")...), []string{ethereum.HazardGasOverCap},
-		"gas 16777217 is over the cap of 16777216 (EIP-7825, Osaka): the network does not include it"},
-	{"gas over the cap, Holesky", typed("01", with(with(with(items1, 7, "80"), 1, "824268"), 4, "8401000001")...), []string{ethereum.HazardGasOverCap},
-		"gas 16777217 is over the cap of 16777216 (EIP-7825, Osaka): the network does not include it"},
-	{"gas over the cap, Hoodi", typed("03", with(with(with(items3, 8, "80"), 1, "83088bb0"), 5, "8401000001")...), []string{ethereum.HazardGasOverCap},
-		"gas 16777217 is over the cap of 16777216 (EIP-7825, Osaka): the network does not include it"},
+	{"gas over Osaka's cap, mainnet", typed("02", with(with(items2, 8, "80"), 5, "8401000001")...), nil, ""},
+	{"gas at the cap", typed("02", with(with(with(with(items2, 8, "80"), 3, "80"), 4, "01"), 5, "84ffffffff")...), nil, ""},
+	{"gas over the cap, mainnet", typed("02", with(with(with(with(items2, 8, "80"), 3, "80"), 4, "01"), 5, "850100000000")...), []string{ethereum.HazardGasOverCap}, overCap},
+	{"gas over the cap, Holesky", typed("01", with(with(with(with(items1, 7, "80"), 1, "824268"), 3, "01"), 4, "850100000000")...), []string{ethereum.HazardGasOverCap}, overCap},
+	{"gas over the cap, Hoodi", typed("03", with(with(with(with(with(items3, 8, "80"), 1, "83088bb0"), 3, "80"), 4, "01"), 5, "850100000000")...), []string{ethereum.HazardGasOverCap}, overCap},
 	// EIP-8037 is active on Sepolia since 2026-10-06; the bytes are from the audit.
 	{"gas over 2^24, Sepolia", "02ec83aa36a701018504a817c8008401312d009435353535353535353535353535353535353535350180c0808080", nil, ""},
 	{"gas over the cap, Sepolia", list(with(with(with(eip155Items, 6, "80"), 7, "83aa36a7"), 3, "850100000000")...), []string{ethereum.HazardGasOverCap},
@@ -105,18 +105,21 @@ var hazardCases = []struct {
 	{"fee over the cap", typed("02", with(with(items2, 8, "80"), 4, "8809184e72a0000000")...), []string{ethereum.HazardHighFee},
 		"the fee is up to 39321.6 ETH, over 0.5"},
 
-	{"gas below 21000", typed("02", with(with(items2, 8, "80"), 5, "825207")...), []string{ethereum.HazardNeverIncluded},
-		"gas 20999 is below the 21000 that the transaction costs before it runs (Osaka)"},
+	{"gas below 21000, which Amsterdam takes", typed("02", with(with(items2, 8, "80"), 5, "825207")...), nil, ""},
+	{"gas below 12000", typed("02", with(with(items2, 8, "80"), 5, "822edf")...), []string{ethereum.HazardNeverIncluded},
+		"gas 11999 is below the 12000 that the transaction costs before it runs (Osaka: 21000; Amsterdam: 12000)"},
+	{"a kilobyte with gas for half of it", typed("02", with(with(items2, 8, filler(1024)), 5, "824e20")...), []string{ethereum.HazardNeverIncluded, blind},
+		"gas 20000 is below the 61960 that the transaction costs before it runs (Osaka: 61960; Amsterdam: 77536)"},
 	{"gas of 12000, Sepolia", typed("02", with(with(with(items2, 8, "80"), 1, "83aa36a7"), 5, "822ee0")...), nil, ""},
 	{"gas below 12000, Sepolia", typed("02", with(with(with(items2, 8, "80"), 1, "83aa36a7"), 5, "822edf")...), []string{ethereum.HazardNeverIncluded},
 		"gas 11999 is below the 12000 that the transaction costs before it runs (Amsterdam)"},
-	{"gas below 21000, Optimism", typed("02", with(with(with(items2, 8, "80"), 1, "0a"), 5, "825207")...), []string{ethereum.HazardNeverIncluded},
-		"gas 20999 is below the 21000 that the transaction costs before it runs (Osaka)"},
-	{"gas below 21000, Celo, which counts it in another way", typed("02", with(with(with(items2, 8, "80"), 1, "82a4ec"), 5, "825207")...), nil, ""},
-	{"gas below 21000, a chain whose fork is not known", typed("02", with(with(with(items2, 8, "80"), 1, "823039"), 5, "825207")...), nil, ""},
-	{"init code at the limit", typed("02", with(with(with(items2, 6, "80"), 8, filler(49152)), 5, "83a00000")...), nil, ""},
-	{"init code over the limit", typed("02", with(with(with(items2, 6, "80"), 8, filler(49153)), 5, "83a00000")...), []string{ethereum.HazardNeverIncluded},
-		"49153 bytes of init code are over 49152 (Osaka)"},
+	{"gas below 12000, Optimism", typed("02", with(with(with(items2, 8, "80"), 1, "0a"), 5, "822edf")...), []string{ethereum.HazardNeverIncluded},
+		"gas 11999 is below the 12000 that the transaction costs before it runs (Osaka: 21000; Amsterdam: 12000)"},
+	{"gas below 12000, Celo, which counts it in another way", typed("02", with(with(with(items2, 8, "80"), 1, "82a4ec"), 5, "822edf")...), nil, ""},
+	{"gas below 12000, a chain whose fork is not known", typed("02", with(with(with(items2, 8, "80"), 1, "823039"), 5, "822edf")...), nil, ""},
+	{"init code over Osaka's limit", typed("02", with(with(with(items2, 6, "80"), 8, filler(49153)), 5, "83a00000")...), nil, ""},
+	{"init code over the limit", typed("02", with(with(with(items2, 6, "80"), 8, filler(131073)), 5, "83f00000")...), []string{ethereum.HazardOversize, ethereum.HazardNeverIncluded},
+		"131169 bytes once signed are over 131072: nodes do not relay it"},
 	{"blob fee of 0", typed("03", with(with(items3, 8, "80"), 10, "80")...), []string{ethereum.HazardNeverIncluded},
 		"maxFeePerBlobGas is 0: the fee of a blob is at least 1 wei"},
 	{"value on Tempo", "02ef82107980018504a817c800830186a094badbadbadbadbadbadbadbadbadbadbadbadbadb880de0b6b3a764000080c0", []string{ethereum.HazardNeverIncluded},
@@ -168,7 +171,7 @@ func TestHazardLimits(t *testing.T) {
 	raw := typed("02", with(items2, 8, "80")...)
 	limits := ethereum.Limits{GasCap: 59_999, MaxSize: 109, MaxFee: 0.001}
 	names := []string{ethereum.HazardGasOverCap, ethereum.HazardOversize, ethereum.HazardHighFee}
-	chaintest.CheckHazards(t, hazardsOf(t, limits, raw), names, "gas 60000 is over the cap of 59999 (EIP-7825, Osaka): the network does not include it")
+	chaintest.CheckHazards(t, hazardsOf(t, limits, raw), names, "gas 60000 is over the cap of 59999 (as configured): the network does not include it")
 	limits = ethereum.Limits{GasCap: 60_000, MaxSize: 110, MaxFee: 0.0012}
 	chaintest.CheckHazards(t, hazardsOf(t, limits, raw), nil, "")
 }

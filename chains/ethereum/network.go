@@ -14,19 +14,3 @@ func isTempo(chainID uint64) bool { return evm.TempoName(chainID) != "" }
 // opStack are the chains that charge an L1 data fee in addition to gas (op-geth
 // core/state_transition.go). It is not in the transaction.
 var opStack = map[uint64]bool{10: true, 130: true, 480: true, 8453: true, 42220: true, 81457: true, 84532: true, 11155420: true}
-
-// gasCap is the largest gas of a transaction on a chain, and its source. A chain that
-// is missing has no such cap, or none that is known.
-type gasCap struct {
-	most uint64
-	fork string
-}
-
-var gasCaps = map[uint64]gasCap{
-	1:                {DefaultGasCap, "EIP-7825, Osaka"},
-	17000:            {DefaultGasCap, "EIP-7825, Osaka"},
-	560048:           {DefaultGasCap, "EIP-7825, Osaka"},
-	11155111:         {1<<32 - 1, "EIP-8037, Amsterdam"},
-	evm.TempoMainnet: {30_000_000, "Tempo"},
-	evm.TempoTestnet: {30_000_000, "Tempo"},
-}

@@ -40,9 +40,9 @@ func shown(t *testing.T) map[string][]byte {
 	return map[string][]byte{
 		"swap":                 swap(swapOf(t, true)),
 		"swap_without_minimum": swap(swapOf(t, false)),
-		"unlimited_approval": encode([]byte{2}, uint64(1), uint64(7), uint64(1e9), uint64(20e9), uint64(60000), token, uint64(0), approval, accessList),
-		"creation_any_chain": encode(nil, uint64(7), uint64(20e9), uint64(1<<25), []byte{}, uint64(0), bytes.Repeat([]byte{0x60, 0x01}, 200)),
-		"unknown_chain":      encode([]byte{2}, uint64(987654321), uint64(7), uint64(1e9), uint64(20e9), uint64(60000), token, uint64(1e18), []byte{}, accessList),
+		"unlimited_approval":   encode([]byte{2}, uint64(1), uint64(7), uint64(1e9), uint64(20e9), uint64(60000), token, uint64(0), approval, accessList),
+		"creation_any_chain":   encode(nil, uint64(7), uint64(20e9), uint64(1<<25), []byte{}, uint64(0), bytes.Repeat([]byte{0x60, 0x01}, 200)),
+		"unknown_chain":        encode([]byte{2}, uint64(987654321), uint64(7), uint64(1e9), uint64(20e9), uint64(60000), token, uint64(1e18), []byte{}, accessList),
 	}
 }
 

@@ -52,8 +52,8 @@ var _ chains.Names = (*Book)(nil)
 // New returns a book with the built-in tokens.
 func New() *Book {
 	book := &Book{tokens: map[key]token{}, labels: map[string]string{}}
-	for _, t := range wellKnown {
-		if err := book.AddToken(t.chain, t.address, t.symbol, t.decimals); err != nil {
+	for _, t := range chains.ListedTokens() {
+		if err := book.AddToken(t.Chain, t.Address, t.Symbol, t.Decimals); err != nil {
 			panic("names: the built-in list: " + err.Error())
 		}
 	}

@@ -11,7 +11,8 @@ import (
 
 // unspendable are accounts that no key signs for, so that what they get is lost: what
 // each is, by address. SOL that reaches some of them makes the transaction fail instead.
-// The init of programs adds those that are decoded.
+// The init of programs adds those that are decoded, and knownMints the mints of the
+// built-in tokens.
 var unspendable = map[[keySize]byte]string{
 	mustKey("1nc1nerator11111111111111111111111111111111"): "the incinerator",
 
@@ -40,8 +41,6 @@ var unspendable = map[[keySize]byte]string{
 
 	mustKey("So11111111111111111111111111111111111111112"):  aMint,
 	mustKey("9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXej9"): aMint, // of wrapped SOL in Token-2022
-	mustKey("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"): aMint, // USDC
-	mustKey("Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB"): aMint, // USDT
 }
 
 const (
@@ -50,8 +49,14 @@ const (
 	aMint    = "the mint of a token"
 )
 
-// knownMints are the mints among the unspendable accounts.
+// knownMints are the mints among the unspendable accounts: those of wrapped SOL, and of
+// the built-in tokens, which it adds to them.
 var knownMints = func() (mints []string) {
+	for _, token := range chains.ListedTokens() {
+		if token.Chain == Name {
+			unspendable[mustKey(token.Address)] = aMint
+		}
+	}
 	for address, what := range unspendable {
 		if what == aMint {
 			mints = append(mints, string(address[:]))

@@ -75,6 +75,7 @@ func (t *Transaction) effects() []effect {
 		effects = r.effects(effects)
 	}
 	inherit(effects)
+	leftBare(effects)
 	t.burnt(effects)
 	if len(effects) <= chains.MaxEffects {
 		return effects

@@ -98,7 +98,10 @@ var hazardCases = []struct {
 		[]string{solana.HazardAuthorityChange}, nil},
 	{"an account that we fund, and another's nonce account", []instructionCall{
 		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(80), make([]byte, 32)),
-		call(sdk.SystemProgramID, []byte{3}, u32(6), bytes32(9)).with(sdk.SysVarRecentBlockHashesPubkey, sdk.SysVarRentPubkey)}, nil, nil, nil},
+		call(sdk.SystemProgramID, []byte{3}, u32(6), bytes32(9)).with(sdk.SysVarRecentBlockHashesPubkey, sdk.SysVarRentPubkey)}, nil, []string{solana.HazardAuthorityChange}, nil},
+	{"a nonce account that we fund, for us", []instructionCall{
+		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(80), make([]byte, 32)),
+		call(sdk.SystemProgramID, []byte{1}, u32(6), bytesOf(0)).with(sdk.SysVarRecentBlockHashesPubkey, sdk.SysVarRentPubkey)}, nil, nil, nil},
 	{"SOL for a nonce account that another made", []instructionCall{
 		call(sdk.SystemProgramID, []byte{0, 3}, u32(2), u64(5)),
 		call(sdk.SystemProgramID, []byte{3}, u32(6), bytes32(9)).with(sdk.SysVarRecentBlockHashesPubkey, sdk.SysVarRentPubkey)}, nil, nil, nil},
@@ -115,7 +118,26 @@ var hazardCases = []struct {
 	{"an account that the other funds, for a program that is not known", []instructionCall{
 		call(sdk.SystemProgramID, []byte{1, 0}, u32(0), u64(5), u64(0), bytes32(9))}, nil, nil, []string{solana.HazardAuthorityChange}},
 	{"an account that we fund, for the token program", []instructionCall{
-		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(165), sdk.TokenProgramID[:])}, nil, nil, nil},
+		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(165), sdk.TokenProgramID[:])}, nil, []string{solana.HazardAuthorityChange}, nil},
+	{"the same by a seed, which another initializes", []instructionCall{
+		call(sdk.SystemProgramID, []byte{0, 2}, u32(3), bytesOf(0), u64(1), []byte("s"), u64(5), u64(165), sdk.TokenProgramID[:]),
+		call(sdk.TokenProgramID, []byte{2, 5}, []byte{18}, bytes32(9))}, nil, []string{solana.HazardAuthorityChange}, nil},
+	{"the same by a seed, which we initialize", []instructionCall{
+		call(sdk.SystemProgramID, []byte{0, 2}, u32(3), bytesOf(0), u64(1), []byte("s"), u64(5), u64(165), sdk.TokenProgramID[:]),
+		call(sdk.TokenProgramID, []byte{2, 5}, []byte{18}, bytesOf(0))}, nil, nil, nil},
+	{"initialized before it is created", []instructionCall{
+		call(sdk.TokenProgramID, []byte{1, 5}, []byte{18}, bytesOf(0)),
+		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(165), sdk.TokenProgramID[:])}, nil, []string{solana.HazardAuthorityChange}, nil},
+	{"a mint of Token-2022 with an extension alone", []instructionCall{
+		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(300), sdk.Token2022ProgramID[:]),
+		call(sdk.Token2022ProgramID, []byte{1}, []byte{25, 1}, bytesOf(0))}, nil, []string{solana.HazardAuthorityChange}, nil},
+	{"a stake account that nobody initializes", []instructionCall{
+		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(200), sdk.StakeProgramID[:])}, nil, []string{solana.HazardAuthorityChange}, nil},
+	{"a stake account for a part of another one", []instructionCall{
+		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(200), sdk.StakeProgramID[:]),
+		call(sdk.StakeProgramID, []byte{3, 1, 0}, u32(3), u64(7))}, nil, nil, nil},
+	{"a new wallet", []instructionCall{
+		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(0), make([]byte, 32))}, nil, nil, nil},
 	{"an account without SOL, for a program that is not known", []instructionCall{
 		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(0), u64(0), bytes32(9))}, nil, nil, nil},
 	{"an account that we fund hands itself over", []instructionCall{

@@ -47,6 +47,10 @@ type layout struct {
 	// the authority, whatever its place.
 	anySigner bool
 
+	// initializes is the account to which the instruction gives an owner or authorities
+	// for the first time; empty for none.
+	initializes string
+
 	// nested has the instructions of an extension, by one more byte.
 	nested map[uint32]*layout
 }

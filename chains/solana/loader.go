@@ -29,9 +29,9 @@ const maxProgram = 10 << 20
 // loaderV3Program manages upgradeable programs. The number of an instruction is a
 // u32; the layouts are those of solana-loader-v3-interface, in bincode.
 var loaderV3Program = &program{name: "Loader v3", tagSize: 4, layouts: layouts(map[uint32]*layout{
-	0: {name: "InitializeBuffer", accounts: "buffer, ?authority", effects: []template{{kind: chains.KindAuthority, account: "buffer", to: "authority"}}},
+	0: {name: "InitializeBuffer", initializes: "buffer", accounts: "buffer, ?authority", effects: []template{{kind: chains.KindAuthority, account: "buffer", to: "authority"}}},
 	1: {name: "Write", accounts: "buffer, !authority", arguments: []argument{u32("offset"), sizedBytes("code")}, effects: changes("buffer")},
-	2: {name: "DeployWithMaxDataLen", accounts: "!payer, program data, program, buffer, " + rentSysvar + ", " + clockSysvar + ", " + systemRole + ", !authority",
+	2: {name: "DeployWithMaxDataLen", initializes: "program", accounts: "!payer, program data, program, buffer, " + rentSysvar + ", " + clockSysvar + ", " + systemRole + ", !authority",
 		arguments: []argument{u64("most code bytes")},
 		effects: []template{deploys, sends("buffer", "payer", wholeBalance), replacesCode,
 			{kind: chains.KindAuthority, account: "program data", from: "authority", to: "authority"}}},
@@ -53,7 +53,7 @@ var loaderV4Program = &program{name: "Loader v4", tagSize: 4, layouts: layouts(m
 	0: {name: "Write", accounts: "program, !authority", arguments: []argument{u32("offset"), sizedBytes("code")}, effects: changes("program")},
 	1: {name: "Copy", accounts: "program, !authority, source",
 		arguments: []argument{u32("offset"), u32("source offset"), u32("length")}, effects: []template{replacesCode}},
-	2: {name: "SetProgramLength", accounts: "program, !authority, ?lamports to", arguments: []argument{u32("length")},
+	2: {name: "SetProgramLength", initializes: "program", accounts: "program, !authority, ?lamports to", arguments: []argument{u32("length")},
 		effects: append(changes("program"), template{kind: chains.KindTransfer, from: "program", to: "lamports to", asset: native, amount: wholeBalance, given: "lamports to"})},
 	3: {name: "Deploy", accounts: "program, !authority, ?source", effects: []template{replacesCode}},
 	4: {name: "Retract", accounts: "program, !authority", effects: changes("program")},

@@ -54,7 +54,7 @@ var withdraws = template{kind: chains.KindTransfer, from: "stake account", to: "
 // layouts are those of solana-stake-interface, in bincode, and the roles are those of
 // version 5 of the program.
 var stakeProgram = &program{name: "Stake", tagSize: 4, layouts: layouts(map[uint32]*layout{
-	0: {name: "Initialize", accounts: "stake account, ?further account*",
+	0: {name: "Initialize", initializes: "stake account", accounts: "stake account, ?further account*",
 		arguments: []argument{key("staker"), key("withdrawer"), unixTime("lockup until"), u64("lockup until epoch"), key("lockup custodian")},
 		effects: append(initializes[:2:2], template{kind: chains.KindFreeze, account: "stake account", args: []string{"lockup until", "lockup until epoch", "lockup custodian"},
 			when: hasLockup})},
@@ -62,7 +62,7 @@ var stakeProgram = &program{name: "Stake", tagSize: 4, layouts: layouts(map[uint
 		arguments: []argument{key("new authority"), stakeAuthorize}, effects: []template{hands("stake account", "authority", "new authority")}},
 	2: {name: "DelegateStake", accounts: "stake account, vote account, " + configIfAny + ", !stake authority", anySigner: true,
 		effects: []template{{kind: chains.KindStake, from: "stake account", account: "stake account", asset: native, amount: wholeBalance, args: []string{"vote account"}}}},
-	3: {name: "Split", accounts: "from stake account, to stake account, !stake authority", anySigner: true,
+	3: {name: "Split", initializes: "to stake account", accounts: "from stake account, to stake account, !stake authority", anySigner: true,
 		arguments: []argument{lamports("amount")}, effects: stakeMoves("amount")},
 	4: {name: "Withdraw", accounts: "stake account, to, " + historyIfAny + ", !withdraw authority, ?!lockup custodian",
 		arguments: []argument{lamports("amount")}, effects: []template{withdraws}},
@@ -79,7 +79,7 @@ var stakeProgram = &program{name: "Stake", tagSize: 4, layouts: layouts(map[uint
 	8: {name: "AuthorizeWithSeed", accounts: "stake account, !authority base, " + clockIfAny + ", ?!lockup custodian",
 		arguments: []argument{key("new authority"), stakeAuthorize, text("authority seed"), key("authority owner")},
 		effects:   []template{hands("stake account", "authority base", "new authority")}},
-	9: {name: "InitializeChecked", accounts: "stake account, " + rentIfAny + ", staker, withdrawer", effects: initializes},
+	9: {name: "InitializeChecked", initializes: "stake account", accounts: "stake account, " + rentIfAny + ", staker, withdrawer", effects: initializes},
 	10: {name: "AuthorizeChecked", accounts: "stake account, " + clockIfAny + ", !authority, new authority, ?lockup custodian", anySigner: true,
 		arguments: []argument{stakeAuthorize}, effects: []template{hands("stake account", "authority", "new authority")}},
 	11: {name: "AuthorizeCheckedWithSeed", accounts: "stake account, !authority base, " + clockIfAny + ", new authority, ?!lockup custodian",

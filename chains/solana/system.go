@@ -1,6 +1,10 @@
 package solana
 
-import "github.com/countersign-dev/countersign/chains"
+import (
+	"slices"
+
+	"github.com/countersign-dev/countersign/chains"
+)
 
 // Roles of accounts that several programs use.
 const (
@@ -17,18 +21,36 @@ const advanceNonce = 4
 // creates gives a new account an owner and its first SOL.
 func creates(funder, account string) template {
 	return template{kind: chains.KindCreate, from: funder, to: account, asset: native, amount: "amount", by: funder, args: []string{"owner", "space"},
-		with: belongsToStranger}
+		with: belongs}
 }
 
-// belongsToStranger names the danger of SOL in an account whose owner is a program that
-// is not decoded: that program alone decides who gets it.
-func belongsToStranger(r *reader, e *effect) {
+// belongs names the danger of SOL in an account whose owner is a program that is not
+// decoded: that program alone decides who gets it. An account of a decoded program is the
+// party's that initializes it, which needs no signature of the account, but for one of the
+// System program without data, which is a wallet.
+func belongs(r *reader, e *effect) {
 	owner := r.party("owner").Address()
-	if amount, _ := r.number("amount"); amount == 0 || len(owner) != keySize || programs[[keySize]byte(owner)] != nil {
+	if amount, _ := r.number("amount"); amount == 0 || len(owner) != keySize {
+		return
+	}
+	if id := [keySize]byte(owner); programs[id] != nil {
+		space, _ := r.number("space")
+		e.bare = id != systemID || space > 0
 		return
 	}
 	e.danger = HazardAuthorityChange
 	e.detail = "the new account and its SOL belong to program " + encode58(owner) + ", and what it does is not known"
+}
+
+// leftBare names the danger of new accounts that no later instruction initializes.
+func leftBare(effects []effect) {
+	for i := range effects {
+		e := &effects[i]
+		if e.bare && !slices.ContainsFunc(effects[i:], func(later effect) bool { return later.initialized.Equal(e.To) }) {
+			e.danger = HazardAuthorityChange
+			e.detail = "no instruction initializes the new account " + partyText(e.To) + ": anyone can, and then has it and its SOL"
+		}
+	}
 }
 
 // assigns gives an account another owner.
@@ -59,7 +81,7 @@ var systemProgram = &program{name: "System", tagSize: 4, layouts: layouts(map[ui
 		effects: []template{{kind: chains.KindSettings, from: "nonce authority", account: "nonce account"}}},
 	5: {name: "WithdrawNonceAccount", accounts: "nonce account, to, " + hashesSysvar + ", " + rentSysvar + ", !nonce authority", anySigner: true,
 		arguments: []argument{lamports("amount")}, effects: []template{sends("nonce account", "to", "amount")}},
-	6: {name: "InitializeNonceAccount", accounts: "nonce account, " + hashesSysvar + ", " + rentSysvar,
+	6: {name: "InitializeNonceAccount", initializes: "nonce account", accounts: "nonce account, " + hashesSysvar + ", " + rentSysvar,
 		arguments: []argument{key("nonce authority")},
 		effects:   []template{{kind: chains.KindAuthority, account: "nonce account", to: "nonce authority"}}},
 	7: {name: "AuthorizeNonceAccount", accounts: "nonce account, !nonce authority", anySigner: true,

@@ -67,6 +67,11 @@ type effect struct {
 
 	// danger names a hazard in addition to those that follow from the kind.
 	danger, detail string
+
+	// bare is set of a KindCreate after which anyone may initialize the account, and
+	// initialized is the account that the effect's instruction initializes, if any.
+	bare        bool
+	initialized chains.Party
 }
 
 // effects appends what the instruction does: its effects by its layout and those
@@ -81,6 +86,7 @@ func (r *reader) effects(list []effect) []effect {
 	if r.layout == nil {
 		return list
 	}
+	first := len(list)
 	for i := range r.layout.effects {
 		tpl := &r.layout.effects[i]
 		switch {
@@ -90,6 +96,9 @@ func (r *reader) effects(list []effect) []effect {
 		default:
 			list = r.appendEffect(tpl, list)
 		}
+	}
+	if len(list) > first {
+		list[first].initialized = r.party(r.layout.initializes)
 	}
 	return list
 }

@@ -31,7 +31,7 @@ var voteInitializes = []template{
 // accounts may act as the authority, except where the authority is derived. Vote
 // authorities with a BLS key are not decoded.
 var voteProgram = &program{name: "Vote", tagSize: 4, layouts: layouts(map[uint32]*layout{
-	0: {name: "InitializeAccount", accounts: "vote account, " + rentSysvar + ", " + clockSysvar + ", node account",
+	0: {name: "InitializeAccount", initializes: "vote account", accounts: "vote account, " + rentSysvar + ", " + clockSysvar + ", node account",
 		arguments: []argument{key("node"), key("voter"), key("withdrawer"), u8("commission")}, effects: voteInitializes},
 	1: {name: "Authorize", accounts: "vote account, " + clockSysvar + ", !authority", anySigner: true,
 		arguments: []argument{key("new authority"), voteAuthorize}, effects: []template{hands("vote account", "authority", "new authority")}},
@@ -57,7 +57,7 @@ var voteProgram = &program{name: "Vote", tagSize: 4, layouts: layouts(map[uint32
 	13: {name: "CompactUpdateVoteStateSwitch", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
 	14: {name: "TowerSync", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
 	15: {name: "TowerSyncSwitch", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
-	16: {name: "InitializeAccountV2", accounts: "vote account, further account*",
+	16: {name: "InitializeAccountV2", initializes: "vote account", accounts: "vote account, further account*",
 		arguments: []argument{
 			key("node"), key("voter"), fixedBytes("voter bls key", 48), fixedBytes("bls proof of possession", 96),
 			key("withdrawer"), u16("inflation commission in basis points"), u16("block revenue commission in basis points"),

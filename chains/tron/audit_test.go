@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
@@ -94,5 +95,31 @@ func TestDelegationLocks(t *testing.T) {
 				t.Errorf("lock period %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestLockedUntil: resources that are delegated with a lock are a stake of the owner's until
+// the lock ends at the latest; without a lock, nothing is staked.
+func TestLockedUntil(t *testing.T) {
+	for name, c := range map[string]struct {
+		fields []byte
+		after  time.Duration // the expiration; 0: never
+		locked bool
+	}{
+		"three days by default": {varintField(5, 1), 86_400 * 3 * time.Second, true},
+		"a period":              {join(varintField(5, 1), varintField(6, 10)), 30 * time.Second, true},
+		"beyond the year 9999":  {join(varintField(5, 1), varintField(6, 1<<62)), 0, true},
+		"a period without lock": {varintField(6, 10), 0, false},
+		"neither":               {nil, 0, false},
+	} {
+		tx := parse(t, rawOf(57, join(lengthField(1, chaintest.Unhex(t, ownerHex)), varintField(3, leastStake), lengthField(4, chaintest.Unhex(t, otherHex)), c.fields)))
+		effect := tx.Effects()[0]
+		want := chains.Until{}
+		if c.after > 0 {
+			want.Time = time.UnixMilli(tx.frame[rawExpiration].number).Add(c.after).Truncate(time.Second).UTC()
+		}
+		if staked := effect.Kind == chains.KindStake; staked != c.locked || effect.Until != want || staked && (!effect.To.Equal(tx.ownerParty) || effect.Amount.Value.Int64() != leastStake) {
+			t.Errorf("%s: %+v, want until %v", name, effect, want)
+		}
 	}
 }

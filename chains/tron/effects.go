@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
@@ -202,13 +203,28 @@ func (tx *transaction) voteEffects() (effects []chains.Effect) {
 }
 
 // delegationEffects returns that another account gets the resources of the owner's
-// staked TRX, or loses them. The stake remains the owner's.
+// staked TRX, or loses them. The stake remains the owner's, and nothing is moved; with a
+// lock, the owner cannot unstake it before that ends.
 func (tx *transaction) delegationEffects() []chains.Effect {
 	effects := tx.settings(chains.Party{})
-	effects[0].To, effects[0].Asset, effects[0].Amount = tx.addressAt(delegateReceiver), trxAsset, tx.amountAt(delegateAmount)
+	effect := &effects[0]
+	effect.To, effect.Asset, effect.Amount = tx.addressAt(delegateReceiver), trxAsset, tx.amountAt(delegateAmount)
 	if tx.contract.message == delegateResourceContract && tx.values[delegateLock].present() {
 		period := cmp.Or(tx.values[delegatePeriod].number, defaultLock)
-		effects[0].Args = []chains.Arg{{Name: "locked for blocks", Value: strconv.FormatInt(period, 10)}}
+		effect.Kind, effect.To, effect.Account, effect.Until = chains.KindStake, tx.ownerParty, effect.To, tx.lockedUntil(period)
+		effect.Function = tx.contract.message.name
+		effect.Args = []chains.Arg{{Name: "locked for blocks", Value: strconv.FormatInt(period, 10)}}
 	}
 	return effects
+}
+
+// lockedUntil returns the latest end of a lock of some blocks. The network counts 3 seconds
+// for each, from the block of the transaction, which is before the expiration.
+func (tx *transaction) lockedUntil(period int64) chains.Until {
+	const blockTime, last = 3000, 253402300799_999 // milliseconds; the end of the year 9999
+	expiration := tx.frame[rawExpiration].number
+	if expiration > last || period > (last-expiration)/blockTime {
+		return chains.Until{} // never
+	}
+	return chains.Until{Time: time.UnixMilli(expiration + period*blockTime).Truncate(time.Second).UTC()}
 }

@@ -88,6 +88,7 @@ func actuator(name string) string {
 func TestEffects(t *testing.T) {
 	const burn = "410000000000000000000000000000000000000000"
 	owner := lengthField(1, chaintest.Unhex(t, ownerHex))
+	wtrx := chaintest.Unhex(t, "41891cdb91d149f23b1a45d9c5ca78a88d0cb44c18")
 	token := join(owner, lengthField(2, chaintest.Unhex(t, contractHex)), lengthField(4, chaintest.Unhex(t, "a9059cbb"+word(otherHex)+strings.Repeat("0", 63)+"1")),
 		varintField(5, 7), varintField(6, 1_002_000))
 	for _, c := range []struct {
@@ -117,6 +118,24 @@ func TestEffects(t *testing.T) {
 		}},
 		{"value to a contract", rawOf(31, join(owner, lengthField(2, chaintest.Unhex(t, contractHex)), varintField(3, 5))), []string{
 			"send 0.000005 TRX from TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
+		}},
+		{"TRX that is wrapped", rawOf(31, join(owner, lengthField(2, wtrx), varintField(3, 5), lengthField(4, chaintest.Unhex(t, "d0e30db0")))), []string{
+			"send 0.000005 TRX from TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TNUC9Qb1rRpS5CbWLmNMxXBjyFoydXjWFR",
+			"mint 5 units of token TNUC9Qb1rRpS5CbWLmNMxXBjyFoydXjWFR to TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn",
+		}},
+		{"TRX that is unwrapped", rawOf(31, join(owner, lengthField(2, wtrx), lengthField(4, chaintest.Unhex(t, "2e1a7d4d"+strings.Repeat("0", 63)+"5")))), []string{
+			"destroy 5 units of token TNUC9Qb1rRpS5CbWLmNMxXBjyFoydXjWFR",
+			"receive 0.000005 TRX at TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn",
+		}},
+		{"the same functions of another contract", rawOf(31, join(owner, lengthField(2, chaintest.Unhex(t, contractHex)), varintField(3, 5), lengthField(4, chaintest.Unhex(t, "d0e30db0")))), []string{
+			"send 0.000005 TRX from TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
+			"! call TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf (0xd0e30db0): what it does is unknown, it may do anything",
+		}},
+		{"a vault's asset", rawOf(31, join(owner, lengthField(2, chaintest.Unhex(t, contractHex)), lengthField(4, chaintest.Unhex(t, "6e553f65"+strings.Repeat("0", 63)+"5"+word(ownerHex))))), []string{
+			"send 5 units of an unknown token from TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
+		}},
+		{"a vault's asset, for another", rawOf(31, join(owner, lengthField(2, chaintest.Unhex(t, contractHex)), lengthField(4, chaintest.Unhex(t, "6e553f65"+strings.Repeat("0", 63)+"5"+word(otherHex))))), []string{
+			"! call TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf (deposit(uint256,address)): what it does is unknown, it may do anything",
 		}},
 		{"tokens to nobody", rawOf(2, join(lengthField(1, []byte("1002000")), lengthField(2, chaintest.Unhex(t, ownerHex)), lengthField(3, chaintest.Unhex(t, burn)), varintField(4, 1))), []string{
 			"destroy 1 units of token 1002000",

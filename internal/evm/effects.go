@@ -99,6 +99,7 @@ func settle(c *Call, effect *chains.Effect) {
 	if effect.Kind.Hands() && c.network.Loses(effect.To) {
 		effect.Kind = chains.KindBurn
 	}
+	unlimit(effect)
 }
 
 // undecoded adds that it is not known what the code of a call does.

@@ -27,22 +27,18 @@ func revokeFrom(name string) func(*emitter, *Call) {
 	}
 }
 
-// amountTo adds that a token goes from one party to another. A party other than the
-// caller has authorized it.
+// amountTo adds that a token goes from one party to another. What a contract sends to
+// anyone but the caller is by the caller, who says where it goes.
 func (e *emitter) amountTo(c *Call, from, to chains.Party, asset chains.Asset, amount chains.Quantity) {
-	effect := chains.Effect{Kind: chains.KindTransfer, From: from, To: to, Asset: asset, Amount: amount}
-	if !from.Equal(c.callerParty()) {
-		effect.By, effect.OtherSigner = chains.ByOther, from
-	}
-	e.add(c, effect)
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: from, To: to, Asset: asset, Amount: amount})
 }
 
 func approveTIP20(e *emitter, c *Call) {
-	e.approved(c, c.callerParty(), c.addressOf("spender"), c.token(tip20), boundedTIP20(c.arg("amount").big(), chains.BoundExact), false)
+	e.approved(c, c.callerParty(), c.addressOf("spender"), c.token(tip20), allowance(c.arg("amount"), chains.BoundExact), false)
 }
 
 func permitTIP20(e *emitter, c *Call) {
-	e.approved(c, c.addressOf("owner"), c.addressOf("spender"), c.token(tip20), boundedTIP20(c.arg("amount").big(), chains.BoundExact), true)
+	e.approved(c, c.addressOf("owner"), c.addressOf("spender"), c.token(tip20), allowance(c.arg("amount"), chains.BoundExact), true)
 }
 
 func mintTIP20(e *emitter, c *Call) {

@@ -57,16 +57,13 @@ func (e *emitter) approved(c *Call, from, spender chains.Party, asset chains.Ass
 }
 
 // allowance returns an amount that another party may spend; none for zero, which
-// revokes it.
+// revokes it. The emitter marks one that counts as unlimited.
 func allowance(v *value, bound chains.Bound) chains.Quantity {
-	switch amount := v.big(); {
-	case amount.BitLen() >= unlimitedBits:
-		return chains.Unlimited(amount)
-	case amount.Sign() == 0:
+	amount := v.big()
+	if amount.Sign() == 0 {
 		return chains.Quantity{}
-	default:
-		return chains.Quantity{Bound: bound, Value: amount}
 	}
+	return chains.Quantity{Bound: bound, Value: amount}
 }
 
 // operator returns a permission over everything, or none.

@@ -16,19 +16,54 @@ import (
 const DefaultMaxFee = 0.5
 
 // maxFees are the highest fees without a hazard, in whole units of the native asset, on
-// the chains where they are not DefaultMaxFee.
+// the chains where they are not DefaultMaxFee: coins that are worth much more or less than
+// ether, and chains of ether whose gas costs little. Where a coin is worth cents, ordinary
+// transactions cost many: PulseChain's base fee has been over 10^6 gwei, and BitTorrent
+// Chain takes no less than 9·10^6 gwei.
 var maxFees = map[uint64]float64{
 	10:           0.02,
+	14:           100,
+	19:           200,
+	25:           100,
+	30:           0.002,
+	40:           50,
+	50:           50,
 	56:           0.1,
 	100:          10,
+	108:          500,
+	109:          10,
 	130:          0.02,
 	137:          100,
+	143:          50,
 	146:          100,
+	199:          5_000_000,
+	204:          0.02,
+	250:          20,
+	295:          20,
 	324:          0.02,
+	361:          50,
+	369:          100_000,
 	480:          0.02,
+	592:          100,
+	747:          10,
+	841:          500,
+	888:          20,
+	1030:         20,
+	1284:         50,
+	1329:         10,
+	3637:         0.002,
+	4114:         0.002,
+	4200:         0.002,
+	4689:         100,
 	5000:         50,
+	7000:         20,
+	7700:         100,
+	8217:         20,
 	8453:         0.02,
+	9745:         20,
 	17000:        1000,
+	23294:        50,
+	33139:        10,
 	42161:        0.02,
 	42220:        10,
 	43114:        2,
@@ -36,11 +71,14 @@ var maxFees = map[uint64]float64{
 	80094:        10,
 	81457:        0.02,
 	84532:        1000,
+	88888:        50,
+	200901:       0.002,
 	421614:       1000,
 	534352:       0.02,
 	560048:       1000,
 	11155111:     1000,
 	11155420:     1000,
+	1666600000:   100,
 	TempoMainnet: 100,
 	TempoTestnet: 100_000,
 }
@@ -101,11 +139,14 @@ func OverFee(chainID uint64, fee *uint256.Int, most float64) string {
 	if limit := Attos(most); !fee.Gt(&limit) {
 		return ""
 	}
-	symbol := chains.NetworkOf(NetworkID(chainID)).Symbol
-	if TempoName(chainID) != "" {
-		symbol = "USD"
+	network := chains.NetworkOf(NetworkID(chainID))
+	switch {
+	case TempoName(chainID) != "":
+		network.Symbol = "USD"
+	case network.Name == "":
+		network.Symbol = "of a native coin whose worth is not known here"
 	}
-	return "the fee is up to " + chains.Decimal(fee.Dec(), 18) + " " + symbol + ", over " + fmt.Sprint(most)
+	return "the fee is up to " + chains.Decimal(fee.Dec(), 18) + " " + network.Symbol + ", over " + fmt.Sprint(most)
 }
 
 // chainOf returns the chain id of an asset, 0 if the bytes do not name one of 64 bits.

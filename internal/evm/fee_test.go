@@ -3,7 +3,10 @@ package evm
 import (
 	"math/big"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -83,3 +86,48 @@ func TestWhoseFee(t *testing.T) {
 }
 
 func (n *Network) native() chains.Asset { return chains.Native(n.ID) }
+
+// TestEverydayFees has ordinary transactions at ordinary prices of gas, on chains whose coins
+// are worth cents, and fees that are worth much on chains whose coin is bitcoin.
+func TestEverydayFees(t *testing.T) {
+	gwei := func(gas, price int64) *uint256.Int {
+		return new(uint256.Int).Mul(uint256.NewInt(uint64(gas)), uint256.NewInt(uint64(price)*1e9))
+	}
+	for _, c := range []struct {
+		chainID    uint64
+		gas, price int64 // in gwei
+		over       bool
+	}{
+		{369, 300_000, 2_000_000, false},   // PulseChain
+		{199, 300_000, 9_000_000, false},   // BitTorrent Chain, its least price
+		{25, 300_000, 5_000, false},        // Cronos
+		{361, 300_000, 4_000, false},       // Theta
+		{88888, 300_000, 2_500, false},     // Chiliz
+		{4689, 1_000_000, 1_000, false},    // IoTeX
+		{295, 2_000_000, 1_200, false},     // Hedera
+		{40, 2_000_000, 600, false},        // Telos
+		{250, 500_000, 3_000, false},       // Fantom
+		{30, 300_000, 1, false},            // Rootstock
+		{30, 300_000, 100, true},           // 0.03 BTC
+		{4114, 300_000, 100, true},         // Citrea
+		{987654321, 300_000, 5_000, true},  // not known
+		{987654321, 300_000, 1_000, false}, // not known, 0.3
+	} {
+		detail := OverFee(c.chainID, gwei(c.gas, c.price), 0)
+		if (detail != "") != c.over {
+			t.Errorf("chain %d, %d gas at %d gwei: %q", c.chainID, c.gas, c.price, detail)
+		}
+		if unknown := strings.Contains(detail, "not known"); detail != "" && unknown != (c.chainID == 987654321) {
+			t.Errorf("chain %d: %q", c.chainID, detail)
+		}
+	}
+}
+
+// TestCapsNameTheirCoin: each chain with a cap of its own has a name and a coin.
+func TestCapsNameTheirCoin(t *testing.T) {
+	for id := range maxFees {
+		if TempoName(id) == "" && chains.NetworkOf(NetworkID(id)).Name == "" {
+			t.Errorf("chain %d has a cap in a coin without a name", id)
+		}
+	}
+}

@@ -33,17 +33,28 @@ type contract struct {
 }
 
 func (c *contract) on(chainID uint64) bool {
-	if c.chains == nil {
-		return chainID != zkSyncEra // which computes addresses in another way
+	switch {
+	case c.chains != nil:
+		return slices.Contains(c.chains, chainID)
+	case chainID == zkSyncEra: // which computes addresses in another way, but runs EVM code as well
+		return c.is(atMultiSend)
 	}
-	return slices.Contains(c.chains, chainID)
+	return chainID != tronMainnet
 }
 
-const zkSyncEra = 324
+const (
+	zkSyncEra   = 324
+	tronMainnet = 728126428 // by its genesis block; its transactions name no network
+)
 
 var (
 	ethereumChains = []uint64{1, 17000, 560048, 11155111}
 	opStackChains  = []uint64{10, 130, 480, 8453, 84532, 11155420}
+
+	// Chains of the ZK Stack on which safe-deployments has builds of a Safe's contracts
+	// for that machine, by the Safe's version.
+	zkSafe130 = []uint64{232, 240, 280, 282, 300, 324, 388, 2741, 11124, 37111, 50104, 61166, 543210, 810180, 4457845, 531050104}
+	zkSafe141 = []uint64{232, 300, 324, 2741, 11124, 50104, 531050104}
 
 	// multicall3Chains are the chains in the contract's own list of deployments
 	// (mds1/multicall3) that this package names.
@@ -74,6 +85,12 @@ var contracts = map[Address]*contract{
 	hexAddress("0x218543288004CD07832472D464648173c77D7eB7"): {name: "MultiSend 1.5.0", where: []where{atMultiSend}, zero: true},
 	hexAddress("0xA83c336B20401Af773B6219BA5027174338D1836"): {name: "MultiSendCallOnly 1.5.0", where: []where{atMultiSend, atCallOnly}, zero: true},
 
+	hexAddress("0x8D29bE29923b68abfDD21e541b9374737B49cdAD"): {name: "MultiSend 1.1.1", where: []where{atMultiSend}, chains: []uint64{1, 4, 5, 42, 88, 100, 246, 369, 73799}},
+	hexAddress("0x0dFcccB95225ffB03c6FBB2559B530C2B7C8A912"): {name: "MultiSend 1.3.0", where: []where{atMultiSend}, chains: zkSafe130},
+	hexAddress("0xf220D3b4DFb23C4ade8C88E526C1353AbAcbC38F"): {name: "MultiSendCallOnly 1.3.0", where: []where{atMultiSend, atCallOnly}, chains: zkSafe130},
+	hexAddress("0x309D0B190FeCCa8e1D5D8309a16F7e3CB133E885"): {name: "MultiSend 1.4.1", where: []where{atMultiSend}, chains: zkSafe141},
+	hexAddress("0x0408EF011960d02349d50286D20531229BCef773"): {name: "MultiSendCallOnly 1.4.1", where: []where{atMultiSend, atCallOnly}, chains: zkSafe141},
+
 	hexAddress("0x00000000219ab540356cBB839Cbe05303d7705Fa"): {name: "deposit contract", where: []where{atDeposit}, chains: []uint64{1, 560048}},
 	hexAddress("0x4242424242424242424242424242424242424242"): {name: "deposit contract", where: []where{atDeposit}, chains: []uint64{17000}},
 	hexAddress("0x00000961Ef480Eb55e80D19ad83579A64c007002"): {name: "withdrawal requests (EIP-7002)", where: []where{atWithdrawals}, chains: ethereumChains},
@@ -88,6 +105,7 @@ var contracts = map[Address]*contract{
 	hexAddress("0xB31f66AA3C1e785363F0875A1B74E27b85FD66c7"): {name: "WAVAX", where: []where{atWETH}, chains: []uint64{43114}},
 	hexAddress("0x82aF49447D8a07e3bd95BD0d56f35241523fBab1"): {name: "WETH", where: []where{atWETH}, chains: []uint64{42161}},
 	hexAddress("0xe5D7C2a44FfDDf6b295A15c148167daaAf5Cf34f"): {name: "WETH", where: []where{atWETH}, chains: []uint64{59144}},
+	hexAddress("0x891cdb91d149f23B1a45D9c5Ca78a88d0cB44C18"): {name: "WTRX", where: []where{atWETH}, chains: []uint64{tronMainnet}},
 
 	// Source: universal-router deploy-addresses. The same contract has other addresses
 	// on other chains.
@@ -142,10 +160,11 @@ func hexAddress(text string) Address { return Address(common.HexToAddress(text))
 
 // known returns the contract at an address, nil if none is known there.
 func (n *Network) known(at Address) *contract {
-	if n.ChainID == 0 {
-		return nil
+	chainID := n.ChainID
+	if n.ID == tronNetwork {
+		chainID = tronMainnet
 	}
-	if c := contracts[at]; c != nil && c.on(n.ChainID) {
+	if c := contracts[at]; chainID != 0 && c != nil && c.on(chainID) {
 		return c
 	}
 	return nil

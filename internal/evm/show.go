@@ -9,10 +9,6 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// unlimitedBits is the length of an allowance that counts as unlimited: 2^96 and more.
-// In practice tokens have at most 2^128 units, and some store allowances in 96 bits.
-const unlimitedBits = 97
-
 // Fields returns the fields that show the call: the function and its arguments for the
 // common standards, or else the bytes.
 func (c *Call) Fields() []chains.Field { return c.fields("call") }
@@ -197,7 +193,7 @@ func (c *Call) integerField(label string, v *value) chains.Field {
 		return tip20Field(label, v.role, number)
 	case v.role == roleOperation:
 		return operationField(label, v.word[word-1])
-	case v.role == roleAllowance && number.BitLen() >= unlimitedBits:
+	case v.role == roleAllowance && IsUnlimited(c.token(erc20), number):
 		return chains.BigInteger(label, number).WithNote("UNLIMITED: all of this token, now and later")
 	case v.role == roleAllowance && v.name == "amount or token id":
 		return chains.BigInteger(label, number).WithNote("in the token's smallest unit, or one token by its id")

@@ -77,6 +77,11 @@ var standards = []struct {
 	{"ERC-6909", atAny, "approve(address spender,uint256 token id,uint256:allowance amount)", does(approve6909)},
 	{"ERC-6909", atAny, "setOperator(address operator,bool:approval approved)", does(approvesAll(erc6909))},
 
+	{"ERC-4626", atAny, "deposit(uint256 assets,address receiver)", does(vault(deposit, "receiver"))},
+	{"ERC-4626", atAny, "mint(uint256:amount shares,address receiver)", does(vault(mintShares, "receiver"))},
+	{"ERC-4626", atAny, "withdraw(uint256 assets,address receiver,address owner)", does(vault(withdrawAssets, "receiver", "owner"))},
+	{"ERC-4626", atAny, "redeem(uint256:amount shares,address receiver,address owner)", does(vault(redeem, "receiver", "owner"))},
+
 	{"WETH", atWETH, "deposit()", paid(wrap)},
 	{"WETH", atWETH, "withdraw(uint256:amount amount)", does(unwrap)},
 

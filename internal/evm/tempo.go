@@ -214,22 +214,6 @@ func TIP20Fee(fee uint256.Int) *big.Int {
 	return fee.ToBig()
 }
 
-// maxTIP20 is the largest allowance of a TIP-20 token, in its smallest unit, that does
-// not count as unlimited: a billion US dollars, because these tokens have 6 decimals.
-var maxTIP20 = big.NewInt(1e15)
-
-// boundedTIP20 returns an amount that may be taken later; none for zero, which revokes
-// the permission.
-func boundedTIP20(amount *big.Int, bound chains.Bound) chains.Quantity {
-	switch {
-	case amount.Sign() == 0:
-		return chains.Quantity{}
-	case amount.Cmp(maxTIP20) > 0:
-		return chains.Unlimited(amount)
-	}
-	return chains.Quantity{Bound: bound, Value: amount}
-}
-
 // tip20Field shows an amount of a TIP-20 token, which always has 6 decimals.
 func tip20Field(label string, r role, amount *big.Int) chains.Field {
 	field := chains.Amount(label, amount, 6, "")

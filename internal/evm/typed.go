@@ -98,6 +98,9 @@ var typedOnly = []struct {
 }{
 	// ERC-4494, and the positions of Uniswap. The message does not name the owner.
 	{"ERC-4494", atAny, carrier{text: "Permit(address spender,uint256 tokenId=token id,uint256 nonce,uint256 deadline)", effects: permitNFT}},
+
+	{"x402", atPermit2, carrier{text: witnessTransfer + "Witness(address to,uint256 validAfter)", effects: paysWitness(x402Exact, chains.BoundExact)}},
+	{"x402", atPermit2, carrier{text: witnessTransfer + "Witness(address to,address facilitator,uint256 validAfter)", effects: paysWitness(x402Upto, chains.BoundMost)}},
 }
 
 // TypedTypes returns the encoded types of typed data that carry an act.
@@ -111,9 +114,9 @@ func TypedTypes() []string {
 
 // Typed is typed data (EIP-712).
 type Typed struct {
-	Type     string   // its encoded type
-	Contract *Address // the domain's verifyingContract, nil if it names none
-	Members  []chains.TypedValue
+	Type     string                     // its encoded type
+	Contract *Address                   // the domain's verifyingContract, nil if it names none
+	Members  func() []chains.TypedValue // asked for an act alone: typed data may have thousands
 }
 
 // Signed is what a signature over typed data authorizes.
@@ -156,7 +159,7 @@ func (n *Network) ReadTyped(typed Typed) (signed *Signed, ok bool) {
 		return nil, false
 	}
 	c := &Call{network: n, caller: account{signer: true}, self: *typed.Contract, code: *typed.Contract, value: new(big.Int), path: "message",
-		depth: -1, message: true, typed: true, function: f, args: typedValues(f.parameters, typed.Members)}
+		depth: -1, message: true, typed: true, function: f, args: typedValues(f.parameters, typed.Members())}
 	if point := sibling(c.args, roleVerifier); point != nil {
 		c.self, c.code = point.address(), point.address()
 	}
@@ -170,10 +173,11 @@ func (n *Network) ReadTyped(typed Typed) (signed *Signed, ok bool) {
 
 // typedFunction returns the act that typed data of a type carries, nil if none is known.
 func typedFunction(encoded string) *function {
-	if plain, ok := witnessed(encoded); ok {
-		encoded = plain
+	if f := typedFunctions()[encoded]; f != nil {
+		return f
 	}
-	return typedFunctions()[encoded]
+	plain, _ := witnessed(encoded)
+	return typedFunctions()[plain]
 }
 
 // verifies reports whether the contract at an address is of a kind. Typed data that names no

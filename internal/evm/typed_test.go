@@ -59,7 +59,7 @@ func membersOf(parameters []abiType, named map[string]any) []chains.TypedValue {
 func typedOf(t testing.TB, n *Network, beginning string, contract Address, named map[string]any) *Signed {
 	t.Helper()
 	c, _ := carrierOf(t, beginning)
-	signed, ok := n.ReadTyped(Typed{Type: c.encoded(), Contract: &contract, Members: membersOf(c.parameters(), named)})
+	signed, ok := n.ReadTyped(Typed{Type: c.encoded(), Contract: &contract, Members: func() []chains.TypedValue { return membersOf(c.parameters(), named) }})
 	if !ok {
 		return &Signed{}
 	}

@@ -18,7 +18,7 @@ import (
 const patience = 3 * time.Minute
 
 // newBrowser starts Chromium with a new profile, from which tabs are created.
-func newBrowser(t *testing.T) context.Context {
+func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	testenv.Slow(t)
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
@@ -29,7 +29,7 @@ func newBrowser(t *testing.T) context.Context {
 		chromedp.Flag("lang", "en-US"),
 		chromedp.NoSandbox, // root and containers have no sandbox, and only our own page is opened
 	)
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
 	t.Cleanup(cancel)
 	ctx, cancelBrowser := chromedp.NewContext(ctx)
 	t.Cleanup(func() { _ = chromedp.Cancel(ctx); cancelBrowser() })

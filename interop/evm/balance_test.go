@@ -77,6 +77,10 @@ func (c *comparison) flows() map[book]*flow {
 			if e.Kind == chains.KindStake { // the contract holds it for the account
 				to = e.Account
 			}
+			if c.vaulted(flows, &e); c.isRedeemed(&e) {
+				c.move(flows, e, from, -1)
+				continue
+			}
 			if e.Kind == chains.KindUnstake || e.Kind == chains.KindTransfer && !e.Account.IsNone() {
 				from = e.Account // what it holds for the account, for itself or for another
 			}

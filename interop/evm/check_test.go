@@ -135,7 +135,7 @@ func (c *comparison) on(contract common.Address) (on []chains.Effect) {
 	for _, e := range c.effects {
 		recorded := contract == permit2 && (e.Kind == chains.KindApprove || e.Kind == chains.KindRevoke || e.By == chains.ByStanding || e.Kind == chains.KindTransfer)
 		paid := c.isEntryPoint(contract) && e.By == chains.ByOther && e.Kind == chains.KindFee
-		if e.Asset.Token.Is(contract[:]) || e.Account.Is(contract[:]) || recorded || paid {
+		if e.Asset.Token.Is(contract[:]) || e.Account.Is(contract[:]) || recorded || paid || c.inVault(&e, contract) {
 			on = append(on, e)
 		}
 	}

@@ -63,7 +63,7 @@ func (e execution) with(value *big.Int) execution {
 }
 
 var draws = func() (all []draw) {
-	for _, list := range [][]draw{tokenDraws, signedDraws, knownDraws, entryPointDraws, stakingDraws, routerDraws, swapDraws, otherDraws, safeDraws, controlDraws, delegationDraws} {
+	for _, list := range [][]draw{tokenDraws, vaultDraws, signedDraws, knownDraws, entryPointDraws, stakingDraws, routerDraws, swapDraws, otherDraws, safeDraws, controlDraws, delegationDraws} {
 		all = append(all, list...)
 	}
 	return all

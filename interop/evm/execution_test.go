@@ -2,6 +2,7 @@ package evm
 
 import (
 	"cmp"
+	"encoding/hex"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/evmtest"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // executions is the default number of successful runs of TestEffectsAgainstExecution, which
@@ -88,6 +91,7 @@ func (w *world) execute(t *testing.T, d draw, r *random) *comparison {
 		e = e.delegating(w.delegation(r, w.fourth, 0))
 	}
 	effects := effectsOf(t, e, w)
+	w.nameAsset(effects)
 	before := w.state.Copy()
 	w.forget()
 	if err := w.perform(e); err != nil {
@@ -121,8 +125,7 @@ func (c *comparison) control() (noticed int) {
 	return noticed
 }
 
-// effectsOf returns the effects of a mainnet transaction, with the signer's address
-// filled in.
+// effectsOf returns the effects of a mainnet transaction of the signer's.
 func effectsOf(t *testing.T, e execution, w *world) []chains.Effect {
 	t.Helper()
 	items := []any{uint64(1), w.state.GetNonce(w.signer), uint64(1), uint64(1), uint64(1_000_000), e.to, e.value, e.data, []any{}}
@@ -138,15 +141,21 @@ func effectsOf(t *testing.T, e execution, w *world) []chains.Effect {
 	if err != nil {
 		t.Fatal(err)
 	}
-	effects, signer := tx.Effects(), chains.PartyWritten(w.signer[:], w.signer.Hex())
-	for i := range effects {
-		for _, party := range []*chains.Party{&effects[i].From, &effects[i].To, &effects[i].OtherSigner, &effects[i].Account} {
-			if party.IsSigner() {
-				*party = signer
-			}
-		}
+	return effectsFor(t, tx, evmtest.Key(t, hex.EncodeToString(w.secrets[w.signer])))
+}
+
+// effectsFor returns the effects of a transaction that a key signs.
+func effectsFor(t *testing.T, tx chains.Transaction, key keystore.Key) []chains.Effect {
+	t.Helper()
+	request, err := tx.Request(key.ID())
+	if err != nil {
+		t.Fatal(err)
 	}
-	return effects
+	signing, err := request.With(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signing.Effects()
 }
 
 func sentences(effects []chains.Effect) (all []string) {

@@ -51,6 +51,7 @@ type world struct {
 	implementations                                []common.Address
 	tokens                                         map[common.Address]standard
 	genuine                                        map[common.Address]bool // contracts whose functions do what their names claim
+	vault                                          common.Address          // of token (ERC-4626)
 	source                                         map[string]struct{ Bytecode string }
 }
 
@@ -68,6 +69,7 @@ func newWorld(t *testing.T) *world {
 	w.fundAccounts(t)
 	w.fundPools(t)
 	w.deployStaking(t)
+	w.deployVault(t)
 	return w
 }
 

@@ -94,12 +94,11 @@ func hyperliquidBuilder(r *reading) {
 	effect := chains.Effect{Kind: chains.KindApprove, From: chains.SignerParty(), To: builder, Asset: chains.UnknownAsset(r.ledger()),
 		Amount: chains.UnknownQuantity(), Path: "message/builder"}
 	number, isPercent := strings.CutSuffix(rate, "%")
-	share := decimalAmount(number, 3)
-	if isPercent && !share.IsUnknown() && share.Value.Sign() == 0 {
+	switch share := decimalAmount(number, 3); {
+	case !isPercent || share.IsUnknown() || share.Value.Cmp(big.NewInt(builderCap)) > 0: // more than the exchange knows
+		effect.Amount = chains.Unlimited(nil)
+	case share.Value.Sign() == 0:
 		effect.Kind, effect.Amount = chains.KindRevoke, chains.Quantity{}
 	}
-	index := r.add(effect)
-	if !isPercent || share.IsUnknown() || share.Value.Cmp(big.NewInt(builderCap)) > 0 {
-		r.danger(HazardUnlimitedApproval, index, "%s may take %q of each order: the exchange knows no more than 1%%", builder, rate)
-	}
+	r.add(effect)
 }

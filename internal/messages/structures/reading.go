@@ -203,7 +203,7 @@ type structure struct {
 // read derives the effects and hazards.
 func (r *reading) read() {
 	encoded := r.data.EncodeType(r.data.PrimaryType)
-	if signed, ok := r.network.ReadTyped(evm.Typed{Type: encoded, Contract: r.domain.contract, Members: typedMembers(r.message)}); ok {
+	if signed, ok := r.network.ReadTyped(evm.Typed{Type: encoded, Contract: r.domain.contract, Members: func() []chains.TypedValue { return typedMembers(r.message) }}); ok {
 		r.act(signed)
 	} else if read, ok := byType[encoded]; ok {
 		read(r)

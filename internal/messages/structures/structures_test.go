@@ -124,7 +124,9 @@ func TestVariants(t *testing.T) {
 		effect      string   // the beginning of the first one
 		hazards     []string
 	}{
-		"2^96 - 1":            {permit, []string{`"250000000"`, `"79228162514264337593543950335"`}, "allow", nil},
+		"10^15 whole USDC":    {permit, []string{`"250000000"`, `"1000000000000000000000"`}, "allow", nil},
+		"and one unit":        {permit, []string{`"250000000"`, `"1000000000000000000001"`}, "allow", []string{structures.HazardUnlimitedApproval}},
+		"2^96 - 1":            {permit, []string{`"250000000"`, `"79228162514264337593543950335"`}, "allow", []string{structures.HazardUnlimitedApproval}},
 		"2^96":                {permit, []string{`"250000000"`, `"79228162514264337593543950336"`}, "allow", []string{structures.HazardUnlimitedApproval}},
 		"allowed to anyone":   {permit, []string{`"spender":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"`, `"spender":"0xcA11bde05977b3631167028862bE2a173976CA11"`}, "allow", []string{"ethereum/burn"}},
 		"nothing allowed":     {permit, []string{`"250000000"`, `"0"`}, "take back", nil},

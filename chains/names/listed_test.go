@@ -1,10 +1,12 @@
-package names
+package names_test
 
 import (
 	"encoding/json"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
 )
 
 // TestWellKnownAgainstPublicLists: each built-in token is in a public list, with its symbol
@@ -22,20 +24,20 @@ func TestWellKnownAgainstPublicLists(t *testing.T) {
 	if err := json.Unmarshal(text, &lists); err != nil {
 		t.Fatal(err)
 	}
-	for _, token := range wellKnown {
-		listed := token.chain == "tron"
+	for _, token := range chains.ListedTokens() {
+		listed := token.Chain == "tron"
 		for _, l := range lists {
-			same := l.Address == token.address || token.chain != "solana" && strings.EqualFold(l.Address, token.address)
-			if l.Chain != token.chain || !same && l.Name != token.symbol {
+			same := l.Address == token.Address || token.Chain != "solana" && strings.EqualFold(l.Address, token.Address)
+			if l.Chain != token.Chain || !same && l.Name != token.Symbol {
 				continue
 			}
-			if !same || l.Name != token.symbol || l.Decimals != token.decimals {
-				t.Errorf("%s on %s: %s with %d decimals here, %s %s with %d in %s", token.symbol, token.chain, token.address, token.decimals, l.Name, l.Address, l.Decimals, l.Source)
+			if !same || l.Name != token.Symbol || l.Decimals != token.Decimals {
+				t.Errorf("%s on %s: %s with %d decimals here, %s %s with %d in %s", token.Symbol, token.Chain, token.Address, token.Decimals, l.Name, l.Address, l.Decimals, l.Source)
 			}
 			listed = true
 		}
 		if !listed {
-			t.Errorf("%s on %s is in no list", token.symbol, token.chain)
+			t.Errorf("%s on %s is in no list", token.Symbol, token.Chain)
 		}
 	}
 }

@@ -1,0 +1,52 @@
+package evm
+
+import "github.com/countersign-dev/countersign/chains"
+
+// The functions of vaults (ERC-4626) are decoded at every contract, but only where the
+// account that calls gets what it gave: shares for assets, or assets for shares. The bytes
+// name neither the vault's asset nor its price, so that no limit covers what it takes.
+
+// vault is for functions of a vault whose accounts must all be the caller. With another
+// account it is not known what the call does, nor is it if the caller is a contract that
+// acts for everyone, where anyone could take what the vault gives.
+func vault(effects func(*emitter, *Call), accounts ...string) func(*emitter, *Call) {
+	return func(e *emitter, c *Call) {
+		if !c.isCaller(accounts) || c.network.IsShared(c.callerParty()) {
+			e.undecoded(c)
+			return
+		}
+		effects(e, c)
+	}
+}
+
+// isCaller reports whether arguments name the account that makes the call. Of a signer that
+// is not known yet, none does.
+func (c *Call) isCaller(names []string) bool {
+	for _, name := range names {
+		if c.caller.signer || c.arg(name).address() != c.caller.address {
+			return false
+		}
+	}
+	return true
+}
+
+// deposit adds that a vault takes assets of the caller's.
+func deposit(e *emitter, c *Call) { e.pays(c, chains.Exactly(c.arg("assets").big())) }
+
+// mintShares adds that a vault takes what the shares cost.
+func mintShares(e *emitter, c *Call) { e.pays(c, chains.UnknownQuantity()) }
+
+// pays adds that an amount of an asset that the bytes do not name goes to the vault.
+func (e *emitter) pays(c *Call, amount chains.Quantity) {
+	e.moved(c, c.callerParty(), "", c.party(c.self), chains.UnknownAsset(c.network.ID), amount)
+}
+
+// redeem adds that the caller gives back shares for what they are worth.
+func redeem(e *emitter, c *Call) { e.redeemed(c, chains.Exactly(c.arg("shares").big())) }
+
+// withdrawAssets adds that the caller gives back as many shares as the assets are worth.
+func withdrawAssets(e *emitter, c *Call) { e.redeemed(c, chains.UnknownQuantity()) }
+
+func (e *emitter) redeemed(c *Call, shares chains.Quantity) {
+	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.callerParty(), Asset: c.token(erc20), Amount: shares})
+}

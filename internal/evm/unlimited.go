@@ -1,0 +1,43 @@
+package evm
+
+import (
+	"math/big"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// What counts as an allowance without a limit: 2^96 of any token (in practice tokens have at
+// most 2^128 units, and some store allowances in 96 bits), and of a token whose decimals are
+// known, more than anyone has.
+const (
+	unlimitedBits = 97
+	mostListed    = 1e15 // whole units of a built-in token
+	mostTIP20     = 1e9  // US dollars, with 6 decimals, of a token on Tempo
+)
+
+// IsUnlimited reports whether an allowance of an asset counts as one without a limit. It is
+// the one rule for transactions and messages.
+func IsUnlimited(asset chains.Asset, amount *big.Int) bool {
+	if amount.BitLen() >= unlimitedBits {
+		return true
+	}
+	most := new(big.Int)
+	if token, ok := chains.Listed(asset); ok {
+		most.Exp(big.NewInt(10), big.NewInt(int64(token.Decimals)), nil).Mul(most, big.NewInt(mostListed))
+	} else if at, ok := addressOf(asset.Token); ok && IsTIP20(at) && TempoName(chainOf(asset)) != "" {
+		most = maxTIP20
+	} else {
+		return false
+	}
+	return amount.Cmp(most) > 0
+}
+
+// maxTIP20 is mostTIP20 in the smallest unit.
+var maxTIP20 = big.NewInt(mostTIP20 * 1e6)
+
+// unlimit marks a permission that counts as one without a limit.
+func unlimit(effect *chains.Effect) {
+	if amount := effect.Amount.Value; effect.Kind == chains.KindApprove && amount != nil && IsUnlimited(effect.Asset, amount) {
+		effect.Amount = chains.Unlimited(amount)
+	}
+}
