@@ -140,6 +140,16 @@ type RegisteredHolders interface {
 	Registered() []keystore.Registration
 }
 
+// RegisteredTransaction is implemented by transactions that registered wallets can sign.
+type RegisteredTransaction interface {
+	Transaction
+
+	// RequestOf returns the request to sign the inputs of a registered wallet, and no others,
+	// with all keys of it that are found. Its error is a *SignerError of kind ErrNotSigner if
+	// no input is the wallet's.
+	RequestOf(wallet keystore.Registration) (Request, error)
+}
+
 // RegisteredSigning is implemented by signings of transactions that registered wallets have
 // parts in. Its methods depend on the holders.
 type RegisteredSigning interface {

@@ -81,6 +81,7 @@ const (
 	reasonLeafRefused   = "the key's leaf has OP_CODESEPARATOR, OP_SUCCESS or a leaf version other than c0"
 	reasonAnchor        = "pay to anchor: anyone can spend it, with an empty witness"
 	reasonOtherAddress  = "locked to another address"
+	reasonOtherWallet   = "not of the registered wallet"
 )
 
 // unsignable returns why no key can make an ECDSA signature of the input, or empty if

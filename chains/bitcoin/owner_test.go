@@ -2,6 +2,7 @@ package bitcoin_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -59,6 +60,10 @@ func TestRedeemScriptFollowsFromKey(t *testing.T) {
 			signing, err := chaintest.Ready(tx, signWith, key)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
+			}
+			view := signing.SignerView()
+			if last := view[len(inputs)]; !strings.Contains(last.Note, "as P2SH-P2WPKH: its redeem script follows from the key") {
+				t.Errorf("%s: the view says %q", name, last.Note)
 			}
 			if balance := signing.(chains.WalletSigning).Balance(); balance.Value.Int64() != 200_000 {
 				t.Errorf("%s: %v leaves", name, balance)

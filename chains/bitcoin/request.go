@@ -16,7 +16,8 @@ import (
 // request is a PSBT together with signWith.
 type request struct {
 	tx       *transaction
-	target   *target // of the address that signWith is; nil if it is an id
+	target   *target     // of the address that signWith is; nil if it is an id
+	only     *registered // of the registered wallet that signWith names; nil if it names none
 	locators []keystore.Locator
 }
 
@@ -33,7 +34,7 @@ func (t *transaction) Request(signWith string) (chains.Request, error) {
 		return nil, err
 	}
 	if target == nil {
-		return &request{t, nil, []keystore.Locator{keystore.ByID(signWith)}}, nil
+		return &request{tx: t, locators: []keystore.Locator{keystore.ByID(signWith)}}, nil
 	}
 	locators, err := t.locate(target, signWith)
 	if err != nil {
@@ -42,7 +43,7 @@ func (t *transaction) Request(signWith string) (chains.Request, error) {
 	if target.network != Testnet || !t.network.shares(signWith) {
 		t.network = target.network
 	}
-	return &request{t, target, locators}, nil
+	return &request{tx: t, target: target, locators: locators}, nil
 }
 
 // locate returns where to look for the keys that an address names in this transaction.
@@ -64,15 +65,23 @@ func (t *transaction) locate(target *target, signWith string) ([]keystore.Locato
 			candidates.input(in)
 		}
 	}
-	locators := slices.Concat(candidates.unsigned, candidates.signed)
-	switch {
-	case len(locators) == 0:
-		return nil, t.noCandidates(target, signWith)
-	case len(locators) > maxCandidates:
-		return nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name, Problem: fmt.Sprintf(
-			"the scripts of %s have %d keys, at most %d are looked up: name the key by its id", signWith, len(locators), maxCandidates)}
+	return candidates.locators(signWith, func() error { return t.noCandidates(target, signWith) })
+}
+
+// RequestOf implements chains.RegisteredTransaction: the keys are those in the scripts of the
+// wallet's inputs, and they sign no others.
+func (t *transaction) RequestOf(wallet keystore.Registration) (chains.Request, error) {
+	only := t.registeredIn([]keystore.Registration{wallet})
+	candidates := candidates{seen: map[keystore.Locator]bool{}}
+	for i := range t.inputs {
+		if only.inputs[i] != nil {
+			candidates.input(&t.inputs[i])
+		}
 	}
-	return locators, nil
+	locators, err := candidates.locators(named(&wallet), func() error {
+		return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name, Problem: "nothing to sign: no input with its script is of the registered " + named(&wallet)}
+	})
+	return &request{tx: t, only: only, locators: locators}, err
 }
 
 // Owner implements chains.Chain for output scripts of P2PKH, P2WPKH, P2SH and P2TR. A P2SH
@@ -122,6 +131,20 @@ type candidates struct {
 }
 
 func (c *candidates) add(at keystore.Locator) { c.put(at, false) }
+
+// locators returns the candidates, those first that have not signed: at least one and at most
+// maxCandidates.
+func (c *candidates) locators(of string, none func() error) ([]keystore.Locator, error) {
+	locators := slices.Concat(c.unsigned, c.signed)
+	switch {
+	case len(locators) == 0:
+		return nil, none()
+	case len(locators) > maxCandidates:
+		return nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name, Problem: fmt.Sprintf(
+			"the scripts of %s have %d keys, at most %d are looked up: name the key by its id", of, len(locators), maxCandidates)}
+	}
+	return locators, nil
+}
 
 func (c *candidates) put(at keystore.Locator, signed bool) {
 	switch {

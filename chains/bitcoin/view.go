@@ -36,7 +36,11 @@ func (s *signing) viewInput(index int) chains.Field {
 		return chains.Text(label, "yours").WithNote(named(of) + ", " + s.doingFor(index))
 	}
 	if s.owner(index) != nil {
-		return chains.Text(label, "yours").WithNote(s.doing(index))
+		note := s.doing(index)
+		if s.tx.inputs[index].filledIn != nil { // the summary has the bytes alone, in which it is P2SH
+			note += " as P2SH-P2WPKH: its redeem script follows from the key, and is filled in"
+		}
+		return chains.Text(label, "yours").WithNote(note)
 	}
 	if holder, ours := s.holder(s.tx.inputs[index].script); ours {
 		return chains.Text(label, "yours").WithNote(s.needs(index, holder))

@@ -14,8 +14,9 @@ import (
 type signing struct {
 	tx      *transaction
 	target  *target
-	signers []*matches // of every key that was given, whether or not it signs
-	tasks   []task     // every signature that is to be made
+	only    *registered // of the registered wallet that is asked to sign; nil if none is
+	signers []*matches  // of every key that was given, whether or not it signs
+	tasks   []task      // every signature that is to be made
 	holders chains.Holders
 
 	registered *registered // see registry
@@ -25,7 +26,7 @@ type signing struct {
 // input that is locked to the address. Either all signatures are made, as far as can be
 // known beforehand, or none.
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
-	s := &signing{tx: r.tx, target: r.target, holders: givenKeys{}}
+	s := &signing{tx: r.tx, target: r.target, only: r.only, holders: givenKeys{}}
 	for _, key := range keys {
 		pub := key.PublicKey()
 		twice := slices.ContainsFunc(s.signers, func(m *matches) bool { return m.pub == pub })
@@ -76,16 +77,32 @@ func (s *signing) fillIn() error {
 	return nil
 }
 
+// narrowed reports whether signWith asks only for some inputs: those of an address, or of a
+// registered wallet.
+func (s *signing) narrowed() bool { return s.target != nil || s.only != nil }
+
+// asks reports whether signWith asks for an input, if a key can sign it.
+func (s *signing) asks(in *input) bool {
+	switch {
+	case s.target != nil:
+		return bytes.Equal(in.script, s.target.script)
+	case s.only != nil:
+		return s.only.inputs[in.index] != nil
+	}
+	return true
+}
+
 // checkWhole refuses to leave out an input that signWith asks for: one that is locked to the
-// address or to a key of its own. Inputs of other keys are left to them.
+// address, to the registered wallet, or to a key of its own. Inputs of other keys are left to
+// them.
 func (s *signing) checkWhole() error {
 	for i := range s.tx.inputs {
 		in := &s.tx.inputs[i]
 		if in.final || s.owner(i) != nil {
 			continue
 		}
-		asked := s.target != nil && bytes.Equal(in.script, s.target.script)
-		if !asked && s.target == nil {
+		asked := s.narrowed() && s.asks(in)
+		if !s.narrowed() {
 			asked = slices.ContainsFunc(s.signers, func(m *matches) bool { return m.isUncompressed(in.script) })
 		}
 		if asked {
@@ -103,7 +120,7 @@ func (s *signing) plan(m *matches) error {
 	for i := range s.tx.inputs {
 		in, before := &s.tx.inputs[i], len(s.tasks)
 		s.tasks, m.reasons[i] = m.appendTasks(s.tasks, in)
-		if s.target != nil && !bytes.Equal(in.script, s.target.script) {
+		if !s.asks(in) {
 			s.tasks = s.tasks[:before]
 		}
 	}
@@ -188,7 +205,10 @@ func (s *signing) nothingToSign(keys []keystore.Key) error {
 // reason returns why an input is not signed. Of several keys, a reason other than that
 // the input is not the key's own takes precedence.
 func (s *signing) reason(input int) string {
-	if s.target != nil && !bytes.Equal(s.tx.inputs[input].script, s.target.script) {
+	if !s.asks(&s.tx.inputs[input]) {
+		if s.only != nil {
+			return reasonOtherWallet
+		}
 		return reasonOtherAddress
 	}
 	reason := ""

@@ -20,6 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/ur"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -45,9 +46,8 @@ var multisigAccount = wallet.Path{48 + wallet.Hardened, wallet.Hardened, wallet.
 
 const keystoreFlags = "--keystore file:keys --passphrase-file pass"
 
-// newMultisig imports the words, joins the keys that 'keys show --xpub' prints, and registers
-// the wallet in both keystores.
-func newMultisig(t *testing.T) *multisig {
+// newCosigners returns the wallet before anything has its keys.
+func newCosigners(t *testing.T) *multisig {
 	t.Helper()
 	m := &multisig{t: t}
 	var keys []string
@@ -56,35 +56,47 @@ func newMultisig(t *testing.T) *multisig {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.roots[i] = root
 		key, err := root.XPub(multisigAccount)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i < len(m.nodes) {
-			m.nodes[i] = newSession(t)
-			m.nodes[i].must([]byte(words), "keys", "import", "--format", "mnemonic", "--name", "seed", "--yes")
-			var shown struct{ Accounts []struct{ Key string } }
-			if err := json.Unmarshal(m.nodes[i].must(nil, "keys", "show", "--xpub", "--account", "m/48'/0'/0'/2'", "seed"), &shown); err != nil {
-				t.Fatal(err)
-			}
-			if shown.Accounts[0].Key != key {
-				t.Fatalf("keys show --xpub: %s, want %s", shown.Accounts[0].Key, key)
-			}
-		}
-		keys = append(keys, key)
+		m.roots[i], keys = root, append(keys, key)
 	}
 	var err error
 	if m.policy, err = walletpolicy.New("treasury", "wsh(sortedmulti(2,@0/**,@1/**,@2/**))", keys); err != nil {
 		t.Fatal(err)
 	}
-	for i, text := range []string{m.policy.Canonical(), m.policy.BranchDescriptor(false) + "\n" + m.policy.BranchDescriptor(true)} {
-		shown := string(m.wallets(i, []byte(text), "register", "--name", "treasury", "--yes"))
-		if strings.Count(shown, `"yours":true`) != 1 {
-			t.Errorf("registered %s", shown)
+	return m
+}
+
+// newMultisig imports the words into two keystores, compares the keys that 'keys show --xpub'
+// prints, and registers the wallet in both.
+func newMultisig(t *testing.T) *multisig {
+	t.Helper()
+	m := newCosigners(t)
+	texts := []string{m.policy.Canonical(), m.policy.BranchDescriptor(false) + "\n" + m.policy.BranchDescriptor(true)}
+	for i, text := range texts {
+		m.nodes[i] = newSession(t)
+		m.nodes[i].must([]byte(cosignerWords[i]), "keys", "import", "--format", "mnemonic", "--name", "seed", "--yes")
+		var shown struct{ Accounts []struct{ Key string } }
+		if err := json.Unmarshal(m.nodes[i].must(nil, "keys", "show", "--xpub", "--account", "m/48'/0'/0'/2'", "seed"), &shown); err != nil {
+			t.Fatal(err)
+		}
+		if key, err := m.roots[i].XPub(multisigAccount); err != nil || shown.Accounts[0].Key != key {
+			t.Fatalf("keys show --xpub: %s, want %s, %v", shown.Accounts[0].Key, key, err)
+		}
+		printed := string(m.wallets(i, []byte(text), "register", "--name", "treasury", "--digest", m.digest()))
+		if strings.Count(printed, `"yours":true`) != 1 {
+			t.Errorf("registered %s", printed)
 		}
 	}
 	return m
+}
+
+// digest returns the digest of the wallet.
+func (m *multisig) digest() string {
+	digest := sha256.Sum256([]byte(m.policy.Canonical()))
+	return hex.EncodeToString(digest[:])
 }
 
 // wallets runs a command on registered wallets at a node.
@@ -93,14 +105,15 @@ func (m *multisig) wallets(node int, stdin []byte, args ...string) []byte {
 	return m.nodes[node].must(stdin, append(append([]string{"wallets"}, args...), strings.Fields(keystoreFlags)...)...)
 }
 
-// psbt pays 30,000 of 100,000 satoshi to a stranger, and 65,000 back to the wallet.
-func (m *multisig) psbt() []byte {
+// psbt pays 30,000 of 100,000 satoshi to a stranger, and 65,000 back to the wallet. It spends
+// other inputs too.
+func (m *multisig) psbt(others ...bitcointest.Input) []byte {
 	m.t.Helper()
 	from, back := m.scripts(false, 0), m.scripts(true, 0)
 	spend := bitcointest.P2WSH(from.Witness)
 	spend.Records = append(spend.Records, m.origins(psbt.InBIP32Derivation, 0)...)
 	stranger := append([]byte{txscript.OP_0, 20}, bytes.Repeat([]byte{9}, 20)...)
-	return bitcointest.PSBT{Inputs: []bitcointest.Input{spend.Input(100_000, 1)}, Outputs: []bitcointest.Output{
+	return bitcointest.PSBT{Inputs: append([]bitcointest.Input{spend.Input(100_000, 1)}, others...), Outputs: []bitcointest.Output{
 		{Amount: 30_000, Script: stranger},
 		{Amount: 65_000, Script: back.Output, Records: m.origins(psbt.OutBIP32Derivation, 1)},
 	}}.Encode()
@@ -217,12 +230,8 @@ func TestRegisteredWalletByCamera(t *testing.T) {
 	m := newMultisig(t)
 	raw := m.psbt()
 	codes := strings.ToUpper(ur.PSBT(raw, ur.TypePSBT).String())
-	for i, node := range m.nodes {
-		node.must(raw, "keys", "derive", "--wallet", "seed", "--psbt")
-		if _, stderr, status := node.scanned(codes, "y\n", "--sign-with", "seed", "--qr-png", "answer"); status != console.ExitSuccess {
-			t.Fatalf("node %d: exit status %d: %s", i, status, stderr)
-		}
-		codes = strings.TrimSpace(string(node.must(nil, "scan", "answer")))
+	for i := range m.nodes {
+		codes = strings.TrimSpace(string(m.nodes[i].must(nil, "scan", m.drawn(i, raw, codes))))
 	}
 	collector := ur.NewCollector(ur.TypePSBT)
 	for code := range strings.Lines(codes) {
@@ -238,11 +247,48 @@ func TestRegisteredWalletByCamera(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	m.finalized(signed)
+}
+
+// drawn has a node sign the PSBT in codes, and returns the folder with the pictures of its
+// answer.
+func (m *multisig) drawn(node int, raw []byte, codes string) string {
+	m.t.Helper()
+	const folder = "answer"
+	m.nodes[node].must(raw, "keys", "derive", "--wallet", "seed", "--psbt")
+	if _, stderr, status := m.nodes[node].scanned(codes, "y\n", "--sign-with", "treasury", "--qr-png", folder); status != console.ExitSuccess {
+		m.t.Fatalf("node %d: exit status %d: %s", node, status, stderr)
+	}
+	return folder
+}
+
+// finalized finalizes a PSBT, which btcd's engine must take.
+func (m *multisig) finalized(signed []byte) {
+	m.t.Helper()
 	final, err := bitcoin.Finalize(signed)
 	if err != nil {
-		t.Fatal(err)
+		m.t.Fatal(err)
 	}
 	m.valid(final)
+}
+
+// TestRegisteredWalletByCameraElsewhere: one of the two is the signer elsewhere, with the codes
+// of Keystone's SDK and jsQR for its camera. It signs after a keystore, and before one.
+func TestRegisteredWalletByCameraElsewhere(t *testing.T) {
+	testenv.Slow(t)
+	m, others := newMultisig(t), startWallets(t)
+	codes := func(raw []byte) string {
+		return strings.ToUpper(strings.Join(others.ask(map[string]any{
+			"op": "request", "chain": "btc", "requestId": walletRequest, "xfp": "f23f9fd2", "fragment": 90, "psbt": hex.EncodeToString(raw),
+		}).Parts, "\n"))
+	}
+	read := func(node int, raw, in []byte) []byte {
+		folder := filepath.Join(m.nodes[node].dir, m.drawn(node, raw, codes(in)))
+		return mustHex(t, others.ask(map[string]any{"op": "signature", "parts": strings.Fields(string(others.jsQR(folder)))}).PSBT)
+	}
+	raw := m.psbt()
+	m.finalized(m.elsewhere(read(0, raw, raw)))
+	m.finalized(read(1, raw, m.elsewhere(raw)))
 }
 
 // TestWalletsCommand: what is printed about a registered wallet, and what is refused.
@@ -273,8 +319,7 @@ func TestWalletsCommand(t *testing.T) {
 	if got := string(m.wallets(0, nil, "address", "--change", "--index", "7", "treasury")); !strings.Contains(got, want) {
 		t.Errorf("address: %s, want %s", got, want)
 	}
-	digest := sha256.Sum256([]byte(m.policy.Canonical()))
-	if got := m.wallets(0, nil, "show", "treasury"); !bytes.Contains(got, []byte(hex.EncodeToString(digest[:]))) {
+	if got := m.wallets(0, nil, "show", "treasury"); !bytes.Contains(got, []byte(m.digest())) {
 		t.Errorf("show: %s", got)
 	}
 	foreign := strings.Replace(m.policy.Canonical(), "73c5da0a", "73c5da0b", 1)
@@ -284,12 +329,12 @@ func TestWalletsCommand(t *testing.T) {
 		strings.Replace(m.policy.Canonical(), "sortedmulti(2", "sortedmulti(1", 1):    "pass --replace",
 		strings.Replace(m.policy.Canonical(), "wsh(sortedmulti(2", "wsh(thresh(2", 1): "miniscript is not",
 	} {
-		args := append([]string{"wallets", "register", "--yes"}, strings.Fields(keystoreFlags)...)
+		args := append([]string{"wallets", "register", "--digest", m.digest()}, strings.Fields(keystoreFlags)...)
 		if _, stderr, status := m.nodes[0].run([]byte(text), args...); status != console.ExitFailure || !strings.Contains(string(stderr), want) {
 			t.Errorf("%s: exit status %d, %s, want %s", text, status, stderr, want)
 		}
 	}
-	m.wallets(0, nil, "remove", "--yes", "treasury")
+	m.wallets(0, nil, "remove", "--digest", m.digest(), "treasury")
 	if _, stderr, status := m.nodes[0].run(nil, append([]string{"wallets", "show", "treasury"}, strings.Fields(keystoreFlags)...)...); status == console.ExitSuccess || !strings.Contains(string(stderr), "has no registered wallets") {
 		t.Errorf("removed: exit status %d, %s", status, stderr)
 	}

@@ -44,11 +44,7 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 			"signWith has %d bytes, at most %d are read: expected an address of the key, or its id", len(signWith), activity.MaxSignWith)
 	}
 	tx, reading := chains.ReadWith(tx, r.Descriptors)
-	request, err := tx.Request(signWith)
-	if err != nil {
-		return nil, refuse.Transaction(err)
-	}
-	keys, err := r.findKeys(ctx, organizationID, request.Locators(), signWith)
+	request, keys, err := r.find(ctx, organizationID, tx, signWith)
 	if err != nil {
 		return nil, err
 	}
@@ -96,19 +92,33 @@ func (r *Reader) read(intent activity.Intent) (chains.Transaction, chains.Chain,
 	return tx, r.Chains.Named(tx.Summary().Chain), served.Sign.Result, nil
 }
 
-// findKeys finds the keys that signWith names: those at the locators, or otherwise all
-// keys of the wallet with that id or name.
-func (r *Reader) findKeys(ctx context.Context, organizationID string, locators []keystore.Locator, signWith string) ([]keystore.Key, error) {
-	keys, err := r.findAll(ctx, organizationID, locators)
-	if err != nil || len(keys) > 0 {
-		return keys, err
+// find returns the request that signWith makes, and the keys that it names: those at its
+// locators, or all keys of the wallet with that id or name, or those of the registered wallet
+// with that name.
+func (r *Reader) find(ctx context.Context, organizationID string, tx chains.Transaction, signWith string) (chains.Request, []keystore.Key, error) {
+	request, err := tx.Request(signWith)
+	if err != nil {
+		return nil, nil, refuse.Transaction(err)
 	}
-	if finder, ok := r.Keystore.(keystore.WalletFinder); ok && slices.Contains(locators, keystore.ByID(signWith)) {
-		if keys, err = r.findWallet(ctx, finder, organizationID, signWith); err != nil || len(keys) > 0 {
-			return keys, err
+	keys, err := r.findAll(ctx, organizationID, request.Locators())
+	if err != nil || len(keys) > 0 {
+		return request, keys, err
+	}
+	if slices.Contains(request.Locators(), keystore.ByID(signWith)) {
+		if finder, ok := r.Keystore.(keystore.WalletFinder); ok {
+			if keys, err = r.findWallet(ctx, finder, organizationID, signWith); err != nil || len(keys) > 0 {
+				return request, keys, err
+			}
+		}
+		wallet, ok, err := r.findRegistered(ctx, organizationID, signWith)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case ok:
+			return r.ofRegistered(ctx, organizationID, tx, wallet)
 		}
 	}
-	return nil, activity.NewError(activity.ReasonNotFound, intents.FieldSignWith, keystore.ErrKeyNotFound,
+	return nil, nil, activity.NewError(activity.ReasonNotFound, intents.FieldSignWith, keystore.ErrKeyNotFound,
 		"could not find any resource to sign with: organization %q has no key %q: use an address that one of its keys has on this chain, or the id of a key or wallet", refuse.Shorten(organizationID), refuse.Shorten(signWith))
 }
 

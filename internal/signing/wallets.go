@@ -3,16 +3,56 @@ package signing
 import (
 	"context"
 	"encoding/hex"
+	"slices"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/intents"
+	"github.com/countersign-dev/countersign/internal/refuse"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // wallets are the registered wallets that a transaction spends from or pays to.
 type wallets struct {
 	used []activity.RegisteredWallet
 	only *access.SigningWallet // that every input to be signed is of; nil if there is none
+}
+
+// findRegistered returns the registered wallet with a name.
+func (r *Reader) findRegistered(ctx context.Context, organizationID, name string) (found keystore.Registration, ok bool, err error) {
+	if r.Wallets == nil {
+		return found, false, nil
+	}
+	all, err := r.Wallets.Registered(ctx, organizationID)
+	if err != nil {
+		return found, false, refuse.Key(err)
+	}
+	i := slices.IndexFunc(all, func(w keystore.Registration) bool { return w.Name() == name })
+	if i < 0 {
+		return found, false, nil
+	}
+	return all[i], true, nil
+}
+
+// ofRegistered returns the request to sign for a registered wallet, with the organization's
+// keys in it.
+func (r *Reader) ofRegistered(ctx context.Context, organizationID string, tx chains.Transaction, wallet keystore.Registration) (chains.Request, []keystore.Key, error) {
+	of, ok := tx.(chains.RegisteredTransaction)
+	if !ok {
+		return nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldSignWith, nil,
+			"%q is a registered wallet, which signs Bitcoin transactions: expected an address of the key, or its id", refuse.Shorten(wallet.Name()))
+	}
+	request, err := of.RequestOf(wallet)
+	if err != nil {
+		return nil, nil, refuse.Transaction(err)
+	}
+	keys, err := r.findAll(ctx, organizationID, request.Locators())
+	if err == nil && len(keys) == 0 {
+		err = activity.NewError(activity.ReasonNotFound, intents.FieldSignWith, keystore.ErrKeyNotFound,
+			"could not find any resource to sign with: no key of the registered wallet %q that this transaction needs is derived here: derive it from the wallet with your words, with 'countersign keys derive --wallet WALLET --psbt'", refuse.Shorten(wallet.Name()))
+	}
+	return request, keys, err
 }
 
 // findWallets sets p.wallets.

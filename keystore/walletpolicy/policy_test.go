@@ -15,11 +15,12 @@ import (
 	"github.com/countersign-dev/countersign/keystore/walletpolicy"
 )
 
-// vector is a policy that others publish, with its descriptor or its first address.
+// vector is a policy that others publish, with its descriptor, the one of its receiving
+// addresses with a checksum, or its first address.
 type vector struct {
-	Source, Template    string
-	Keys                []string
-	Descriptor, Address string
+	Source, Template             string
+	Keys                         []string
+	Descriptor, Receive, Address string
 }
 
 func vectors(t testing.TB) (all []vector) {
@@ -49,8 +50,11 @@ func TestVectors(t *testing.T) {
 				t.Errorf("%s: %s, %v", v.Source, text, err)
 			}
 		}
+		if v.Receive != "" {
+			checkReceive(t, v, p)
+		}
 		if v.Address != "" {
-			if got := addressOf(t, p); got != v.Address {
+			if got := addressOf(t, p, strings.HasPrefix(v.Address, "bcrt1")); got != v.Address {
 				t.Errorf("%s: %s, want %s", v.Source, got, v.Address)
 			}
 		}
@@ -75,13 +79,35 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-func addressOf(t *testing.T, p *walletpolicy.Policy) string {
+// checkReceive compares the descriptor of receiving addresses, whose checksum depends on how
+// hardened steps are written. Read with the one of change addresses, it is the policy.
+func checkReceive(t *testing.T, v vector, p *walletpolicy.Policy) {
 	t.Helper()
+	got := p.BranchDescriptor(false)
+	want, err := wallet.CutChecksum(v.Receive)
+	if err != nil {
+		t.Errorf("%s: %v", v.Source, err)
+	}
+	if !strings.Contains(want, "'") && got != v.Receive {
+		t.Errorf("%s: %s, want %s", v.Source, got, v.Receive)
+	}
+	again, err := walletpolicy.Read([]byte(v.Receive+"\n"+strings.ReplaceAll(want, "/0/*", "/1/*")), "Cold storage")
+	if err != nil || again.Digest() != p.Digest() {
+		t.Errorf("%s: %v", v.Source, err)
+	}
+}
+
+func addressOf(t *testing.T, p *walletpolicy.Policy, regtest bool) string {
+	t.Helper()
+	network := &chaincfg.TestNet3Params
+	if regtest {
+		network = &chaincfg.RegressionNetParams
+	}
 	script, err := p.Script(false, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, addresses, _, err := txscript.ExtractPkScriptAddrs(script, &chaincfg.TestNet3Params)
+	_, addresses, _, err := txscript.ExtractPkScriptAddrs(script, network)
 	if err != nil || len(addresses) != 1 {
 		t.Fatalf("%x: %v", script, err)
 	}

@@ -36,8 +36,8 @@ Show an activity by its id, or a waiting one by its fingerprint, sha256:…
 
 Standard output receives the answer, {"activity":…}, or a short form on a terminal. For
 a waiting activity, standard error shows what it does and which votes are missing, like
-'countersign approve'. With --config, standard error also shows what the policy decided:
-the rules, what each limit counted for the activity, and what is left of that limit now,
+'countersign approve'. With --config, standard error also shows the registered wallets
+that the transaction used, and what the policy decided: the rules, what each limit counted for the activity, and what is left of that limit now,
 in the smallest unit.`),
 		Example: "  countersign activities show --url http://127.0.0.1:8080 --api-key ann.json 0199…",
 		Args:    console.NamedArgs,
@@ -91,8 +91,8 @@ func (c *activitiesShow) run(cmd *cobra.Command, which string) (err error) {
 	return console.PrintLine(cmd, found.Answer)
 }
 
-// showDecision writes the digests of an activity's descriptor readings, and what the
-// policy decided: the rules, what each limit counted for the activity, and what is left
+// showDecision writes the digests of an activity's descriptor readings, the registered wallets
+// that it used, and what the policy decided: the rules, what each limit counted for the activity, and what is left
 // of that limit now.
 func showDecision(ctx context.Context, s *deployment.StoredActivities, w io.Writer, id string) error {
 	found, err := s.Store.Get(ctx, s.Organization, id)
@@ -108,6 +108,12 @@ func showDecision(ctx context.Context, s *deployment.StoredActivities, w io.Writ
 		fmt.Fprintf(w, "readings %s\n", decision.Readings)
 		for _, digest := range decision.ReadWith {
 			fmt.Fprintf(w, "  read with %s\n", digest)
+		}
+	}
+	for _, wallet := range decision.Wallets {
+		fmt.Fprintf(w, "wallet %s\n  digest %s\n", console.CleanText(wallet.Name), wallet.Digest)
+		if wallet.Leaf != "" {
+			fmt.Fprintf(w, "  leaf   %s\n", console.CleanText(wallet.Leaf))
 		}
 	}
 	if decision.PolicyDigest == "" {

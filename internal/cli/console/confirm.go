@@ -8,14 +8,19 @@ import (
 
 // Confirmed asks on the controlling terminal, unless --yes answered in advance. Without
 // a terminal and without --yes it refuses. Every question of this command goes through
-// it.
+// it or through ConfirmedWith.
 func Confirmed(yes bool, ask func(tty *terminal.Terminal) error) error {
-	if yes {
+	return ConfirmedWith(yes, "pass --yes to confirm in advance", ask)
+}
+
+// ConfirmedWith is Confirmed for questions that --yes does not answer. instead says what does.
+func ConfirmedWith(answered bool, instead string, ask func(tty *terminal.Terminal) error) error {
+	if answered {
 		return nil
 	}
 	tty, err := terminal.Open()
 	if errors.Is(err, terminal.ErrNone) {
-		return Usagef("this asks for confirmation, and there is no terminal to ask on: pass --yes to confirm in advance")
+		return Usagef("this asks for confirmation, and there is no terminal to ask on: %s", instead)
 	}
 	if err != nil {
 		return err

@@ -296,9 +296,13 @@ func (c *policyExplain) engine(cmd *cobra.Command) (*countersign.Engine, *access
 			return nil, nil, errors.Join(err, keys.Close())
 		}
 	}
+	wallets, err := deployment.Wallets(configured, keys)
+	if err != nil {
+		return nil, nil, errors.Join(err, keys.Close())
+	}
 	engine, err := countersign.New(countersign.Config{
-		Chains: all.Chains(all.Limits{}), Operations: messages.Operations(),
-		Keystore: keys, Directory: directory, Descriptors: known.Reader(), Now: func() time.Time { return c.now },
+		Chains: all.Chains(all.Limits{}), Operations: messages.Operations(), Keystore: keys, Wallets: wallets,
+		Directory: directory, Descriptors: known.Reader(), Now: func() time.Time { return c.now },
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, keys.Close())

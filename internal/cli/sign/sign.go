@@ -53,7 +53,8 @@ encoding in which it came. The message of a Solana transaction, as 'solana --sig
 --signer' takes it.
 
 --sign-with is the key's id, or an address of the key in a form of the transaction's
-chain.
+chain; the id or name of a wallet; or the name of a registered wallet, whose inputs are
+signed.
 
 --finalize prints the network transaction instead of the PSBT, or the signature of a
 BIP-322 message. The PSBT must then have all its signatures.

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/cli/config"
@@ -30,7 +32,7 @@ type registerCommand struct {
 	network show.NetworkFlag
 	name    string
 	replace bool
-	yes     bool
+	digest  digestFlag
 }
 
 func newRegisterCommand() *cobra.Command {
@@ -47,6 +49,9 @@ The keys, with yours marked, and the first addresses are shown. Compare the keys
 others with their holders, and the addresses with another signer's screen, over a way
 that the sender of the policy does not control: whoever can put a key in here gets a
 say over your change. At least one key must be derived from a wallet of the keystore.
+
+A script passes --digest with the digest of the wallet that was compared, as this command
+shows it, or 'wallets show' of another signer prints it.
 
 wsh, sh(wsh) and sh of multi and sortedmulti are taken, and tr with leaves of multi_a and
 sortedmulti_a. Miniscript and musig are refused.
@@ -65,7 +70,7 @@ policy. With --config and a store, registering and replacing are leaves in the l
 	flags := command.Flags()
 	flags.StringVar(&c.name, "name", "", "`NAME` of the wallet (default: the one in the JSON)")
 	flags.BoolVar(&c.replace, "replace", false, "replace the registered wallet of that name")
-	flags.BoolVar(&c.yes, "yes", false, "register without asking: the keys were compared before")
+	c.digest.register(flags, "register without asking, if it is the wallet with this `DIGEST`, whose keys were compared before")
 	return command
 }
 
@@ -165,7 +170,7 @@ func (c *registerCommand) confirm(cmd *cobra.Command, line walletLine, policy *w
 	if err := console.PrintDetails(cmd.ErrOrStderr(), details); err != nil {
 		return err
 	}
-	return console.Confirmed(c.yes, func(tty *terminal.Terminal) error {
+	return c.digest.confirmed(policy, func(tty *terminal.Terminal) error {
 		if !terminal.Is(cmd.ErrOrStderr()) {
 			if err := console.PrintDetails(tty, details); err != nil {
 				return err
@@ -230,7 +235,7 @@ func logged(ctx context.Context, configured *config.Config, organizationID, acti
 // newRemoveCommand returns wallets remove.
 func newRemoveCommand() *cobra.Command {
 	var at deployment.KeystoreFlags
-	var yes bool
+	var digest digestFlag
 	command := &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Remove a registered wallet",
@@ -241,7 +246,7 @@ its inputs and outputs are those of unknown scripts: what goes to them is a paym
 		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return opened(cmd, &at, args[0], func(keys keeper, w file.Registered) error {
-				if err := console.Confirmed(yes, func(tty *terminal.Terminal) error {
+				if err := digest.confirmed(w.Policy, func(tty *terminal.Terminal) error {
 					agreed, err := tty.Confirm(cmd.Context(), fmt.Sprintf("Remove the wallet %q?", args[0]))
 					if err == nil && !agreed {
 						err = errors.New("not removed: the answer was not yes")
@@ -258,8 +263,25 @@ its inputs and outputs are those of unknown scripts: what goes to them is a paym
 		},
 	}
 	at.Register(command)
-	command.Flags().BoolVar(&yes, "yes", false, "remove without asking for confirmation")
+	digest.register(command.Flags(), "remove without asking, if it is the wallet with this `DIGEST`")
 	return command
+}
+
+// digestFlag is --digest, which answers for a person: it names the wallet that they compared.
+// A mere --yes would agree to any.
+type digestFlag string
+
+func (f *digestFlag) register(flags *pflag.FlagSet, usage string) {
+	flags.StringVar((*string)(f), "digest", "", usage)
+}
+
+// confirmed asks, unless --digest is the policy's. It refuses a digest of another.
+func (f digestFlag) confirmed(policy *walletpolicy.Policy, ask func(tty *terminal.Terminal) error) error {
+	digest := policy.Digest()
+	if own := hex.EncodeToString(digest[:]); f != "" && !strings.EqualFold(string(f), own) {
+		return fmt.Errorf("--digest is not this wallet's, which is %s: compare its keys with the other signers", own)
+	}
+	return console.ConfirmedWith(f != "", "pass --digest with the digest of the wallet that was compared", ask)
 }
 
 // scriptHex returns a script for people, if it has no address.
