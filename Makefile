@@ -16,7 +16,7 @@ LIMIT = -timeout 60m
 # for a disk or a server.
 AT_ONCE := -p $(shell cores=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 4); test $$cores -gt 4 && echo $$cores || echo 4)
 
-.PHONY: all build test quick ci prove load test-deps vet full modules race raced nocgo long poolers tools 386 portable lint vuln \
+.PHONY: all build test quick ci drills prove load test-deps vet full modules race raced nocgo long poolers tools 386 portable lint vuln \
 	bench bench-record bench-before bench-compare dudect fuzz cover mutants release binaries sbom man completions reproducible
 
 all: build
@@ -37,10 +37,13 @@ test: test-deps vet full modules raced tools
 quick:
 	go test $(LIMIT) -short -vet=off ./...
 
-# Runs what continuous integration runs in addition to test: the tests that it leaves out,
-# the fast ones without cgo, with the race detector and on 32 bits, and fail-over between two
-# database servers, again and again.
-ci: test-deps nocgo long race 386 poolers
+# Runs what continuous integration runs in addition to test: the fast tests without cgo.
+ci: test-deps nocgo
+	@internal/testenv/install.sh --check
+
+# Runs what takes too long for test: the tests that it leaves out, those with the race
+# detector and on 32 bits, and fail-over between two database servers, again and again.
+drills: test-deps long race 386 poolers
 	@internal/testenv/install.sh --check
 
 # The tests that test leaves out: they build for another architecture, kill a program again

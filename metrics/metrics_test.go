@@ -84,11 +84,8 @@ func TestFromTheStart(t *testing.T) {
 	for _, path := range []string{"/", "/public/v1/query/whoami", "/public/v1/submit/sign_transaction"} {
 		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader("{}")))
 	}
-	names := func(text string) (names []string) {
-		for _, line := range regexp.MustCompile(`(?m)^countersign_[^ ]*`).FindAllString(text, -1) {
-			names = append(names, line)
-		}
-		return names
+	names := func(text string) []string {
+		return regexp.MustCompile(`(?m)^countersign_[^ ]*`).FindAllString(text, -1)
 	}
 	if after := names(scrape(t, observer)); !slices.Equal(after, names(before)) {
 		t.Errorf("%d series, %d before the first request", len(after), len(names(before)))

@@ -288,10 +288,9 @@ var lies = []lie{
 		return out
 	}},
 	{"a key twice", func(l *liar) bitcointest.Output {
-		doubled := l.a
 		account := cosignerPath
 		cosignerPath = wallet.Path{48 + wallet.Hardened, wallet.Hardened, 1 + wallet.Hardened, 2 + wallet.Hardened}
-		doubled = newCosigner(l.t, 1)
+		doubled := newCosigner(l.t, 1)
 		cosignerPath = account
 		return l.with(l.form, l.a, doubled, l.c)
 	}},

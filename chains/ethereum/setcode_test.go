@@ -135,7 +135,7 @@ func TestDelegationIsOneAct(t *testing.T) {
 				t.Fatalf("%+v: %s is a hazard of the message, and %v of the transaction", unsigned, name, names)
 			}
 		}
-		if want := !(unsigned.Address == common.Address{}); want != slices.Contains(chaintest.Names(signing.Hazards()), ethereum.HazardDelegation) {
+		if want := unsigned.Address != (common.Address{}); want != slices.Contains(chaintest.Names(signing.Hazards()), ethereum.HazardDelegation) {
 			t.Fatalf("%+v: %v", unsigned, signing.Hazards())
 		}
 	}

@@ -43,7 +43,7 @@ func (c Chain) Unsign(raw []byte) (unsigned []byte, signers []string, signed boo
 	unsigned = rlp.AppendList(prefix, body...)
 	tx := &transaction{limits: c.limits, raw: unsigned}
 	if tx.parse() != nil {
-		return unsigned, nil, true, nil // Parse says what is wrong with it
+		return unsigned, nil, true, nil //nolint:nilerr // Parse says what is wrong with it
 	}
 	var signature [65]byte
 	r.FillBytes(signature[:32])

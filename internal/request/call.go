@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// ErrMoved: another call like this one has another body by now. Nothing was written.
+// ErrMoved says that another call like this one has another body by now. Nothing was written.
 var ErrMoved = errors.New("countersign: the same call was made by others at the same time")
 
 // Call identifies what a call without a stamp asks for. The ledger has the time of its

@@ -62,7 +62,7 @@ func TestProblems(t *testing.T) {
 	for text, want := range map[string]string{
 		"text: a\ntxet: b\n":             "2:1: the file has no member txet: did you mean text?",
 		"secret: a\n":                    "1:1: the file has no member secret: did you mean secretFile?",
-		"inner: {nmae: a}\n":             "1:9: inner has no member nmae: did you mean name?",
+		"inner: {nam: a}\n":              "1:9: inner has no member nam: did you mean name?",
 		"items: [{name: a}, {nme: b}]\n": "1:21: items[1] has no member nme: did you mean name?",
 		"items: [a]\n":                   "1:9: items[0]: expected a mapping",
 		"inner: a\n":                     "1:8: inner: expected a mapping",

@@ -26,7 +26,7 @@ type Registered struct {
 	At             time.Time // to the second
 }
 
-// ErrNotOurs: no key of a wallet policy is derived from a wallet of the keystore.
+// ErrNotOurs says that no key of a wallet policy is derived from a wallet of the keystore.
 var ErrNotOurs = errors.New("no key of the wallet is from a wallet of this keystore")
 
 // registry has the registered wallets that were read. Its files are read at each look-up,

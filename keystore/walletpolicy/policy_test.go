@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/btcsuite/btcd/address/v2"
 	"github.com/btcsuite/btcd/chaincfg/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
 
@@ -111,7 +110,7 @@ func addressOf(t *testing.T, p *walletpolicy.Policy, regtest bool) string {
 	if err != nil || len(addresses) != 1 {
 		t.Fatalf("%x: %v", script, err)
 	}
-	return address.Address(addresses[0]).EncodeAddress()
+	return addresses[0].EncodeAddress()
 }
 
 // TestRefused has BIP-388's invalid policies, those of the kinds that are not taken, and

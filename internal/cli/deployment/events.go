@@ -18,18 +18,36 @@ func OpenEvents(ctx context.Context, configured *config.Events, outbox store.Out
 	if !configured.Delivered() {
 		return nil, nil
 	}
-	content, err := console.ReadSecretFile(ctx, configured.Webhook.SecretFile)
+	secrets, err := eventSecrets(ctx, configured)
 	if err != nil {
-		return nil, fmt.Errorf("events: webhook: secretFile: %w", err)
-	}
-	defer keystore.Wipe(content)
-	secrets, err := events.ParseSecrets(content)
-	if err != nil {
-		return nil, fmt.Errorf("events: webhook: secretFile: %s: %w", configured.Webhook.SecretFile, err)
+		return nil, err
 	}
 	sender, err := events.New(events.Config{Outbox: outbox, URL: configured.Webhook.URL, Secrets: secrets, Logger: logger, Now: time.Now})
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}
 	return sender, nil
+}
+
+// checkEvents reads the secrets that sign events, to refuse what serve cannot start with.
+func checkEvents(ctx context.Context, configured *config.Events) error {
+	if !configured.Delivered() {
+		return nil
+	}
+	_, err := eventSecrets(ctx, configured)
+	return err
+}
+
+// eventSecrets reads the secrets that sign events.
+func eventSecrets(ctx context.Context, configured *config.Events) (events.Secrets, error) {
+	content, err := console.ReadSecretFile(ctx, configured.Webhook.SecretFile)
+	if err != nil {
+		return events.Secrets{}, fmt.Errorf("events: webhook: secretFile: %w", err)
+	}
+	defer keystore.Wipe(content)
+	secrets, err := events.ParseSecrets(content)
+	if err != nil {
+		return events.Secrets{}, fmt.Errorf("events: webhook: secretFile: %s: %w", configured.Webhook.SecretFile, err)
+	}
+	return secrets, nil
 }

@@ -70,7 +70,7 @@ func missing(configured *config.Config, create bool) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return nil // opening it says what is wrong
+		return nil //nolint:nilerr // opening it says what is wrong
 	case info.IsDir():
 		return fmt.Errorf("store: %s is a directory: name a file in it", path)
 	}

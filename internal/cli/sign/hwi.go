@@ -67,7 +67,7 @@ allow it for the user of --as; otherwise nothing is signed. Refusals are answere
   bitcoind -signer="countersign hwi --config /etc/countersign/countersign.yaml --wallet treasury --as core"
   countersign hwi --keystore file:keys --passphrase-file pass --wallet treasury enumerate`),
 		Args: cobra.MaximumNArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
+		RunE: c.run,
 	}
 	c.at.Register(command)
 	flags := command.Flags()
