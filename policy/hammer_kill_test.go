@@ -219,8 +219,8 @@ func TestHammeredCallsKilled(t *testing.T) {
 	n.run(t, seen, 0, nil) // to its end
 	f := n.engine(t, time.Now, nil)
 	var err error
-	for range hammerRoom + 1 {
-		err = n.send(t.Context(), f.Engine, 0)
+	for i := range hammerRoom + 1 {
+		err = n.send(t.Context(), f.Engine, 1000+i) // calls that were not made before
 	}
 	if refused, ok := errors.AsType[*activity.Error](err); !ok || refused.Reason != activity.ReasonLimitExceeded {
 		t.Errorf("more calls than there is room for: %v", err)

@@ -61,7 +61,7 @@ func TestOpenRefuses(t *testing.T) {
 		"pin: it is empty":                                              {token.URI(""), pkcs11.Options{PINFile: pinFile(t, "\n", 0o600)}},
 		"pin: it is longer than 255 bytes":                              {token.URI(""), pkcs11.Options{PINFile: pinFile(t, strings.Repeat("1", 256)+"\n", 0o600)}},
 		"pin: it has more than one line":                                {token.URI(""), pkcs11.Options{PINFile: pinFile(t, "1\n2\n", 0o600)}},
-		"others can read it (mode 0640): run 'chmod 600":                {token.URI(""), pkcs11.Options{PINFile: pinFile(t, "1", 0o640)}},
+		"others can read it (mode 0644): run 'chmod 600":                {token.URI(""), pkcs11.Options{PINFile: pinFile(t, "1", 0o644)}},
 		"it is a directory":                                             {token.URI("") + "&pin-source=file:/tmp", pkcs11.Options{}},
 		"PIN file /nowhere: no such file or directory":                  {token.URI("") + "&pin-source=file:/nowhere", pkcs11.Options{}},
 		"1025 sessions: use 1 to 1024":                                  {token.URI(""), pkcs11.Options{PIN: good.PIN, Sessions: 1025}},
