@@ -138,8 +138,10 @@ func (b *rpcServer) shutDown(ctx context.Context) error {
 	if b == nil {
 		return nil
 	}
-	b.close()
-	return b.http.Shutdown(ctx)
+	if b.socket != nil {
+		_ = b.socket.Close()
+	}
+	return b.http.Shutdown(ctx) // which closes the TCP listener: closing it twice is an error
 }
 
 // close closes the listeners. The socket's file goes with its listener.
