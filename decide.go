@@ -206,7 +206,9 @@ func nameHazards(intent activity.Intent, hazards []chains.Hazard) error {
 	var details, names []string
 	for _, hazard := range hazards {
 		details = append(details, fmt.Sprintf("%s (%s)", hazard.Name, hazard.Detail))
-		names = append(names, hazard.Name)
+		if !slices.Contains(names, hazard.Name) {
+			names = append(names, hazard.Name)
+		}
 	}
 	return activity.NewError(activity.ReasonHazardNotAllowed, field, nil,
 		"the %s is well-formed but hazardous: %s; to sign it all the same, allow %s by name",

@@ -59,6 +59,11 @@ func carriers(t *testing.T) map[string]func(to Address, data []byte) (Address, [
 func readings(t testing.TB, to Address, data []byte) map[string][]chains.Effect {
 	all := map[string][]chains.Effect{"a transaction": mainnet.Read(Transaction{To: to, Data: data}).Effects()}
 	all["a Safe's message"] = signedSafe(t, mainnet, Address{0xa1}, to, data, SafeRefund{})
+	from := Address{0xa2}
+	all["a request to a forwarder"] = typedOf(t, mainnet, forwardRequest+"bytes", Address{0xf0}, map[string]any{"from": from, "to": to, "call": data}).Effects
+	all["a MetaTransaction"] = typedOf(t, mainnet, "MetaTransaction(", to, map[string]any{"from": from, "call": data}).Effects
+	all["a transaction of the ZK Stack"] = typedOf(t, mainnet, zkSyncTransaction, Address{}, map[string]any{"txType": big.NewInt(zkSyncType),
+		"from": new(big.Int).SetBytes(from[:]), "to": new(big.Int).SetBytes(to[:]), "call": data}).Effects
 	for at := range entryPoints {
 		o := Operation{EntryPoint: at, Sender: to, CallData: data}
 		for _, gas := range []**big.Int{&o.CallGas, &o.VerificationGas, &o.PreVerificationGas, &o.MaxFeePerGas} {

@@ -21,7 +21,8 @@ const (
 	atWithdrawals     where = "withdrawal requests (EIP-7002)"
 	atConsolidations  where = "consolidation requests (EIP-7251)"
 	atCreate2Factory  where = "CREATE2 factory"
-	atAccountFactory  where = "account factory" // of smart accounts (ERC-4337)
+	atAccountFactory  where = "account factory"  // of smart accounts (ERC-4337)
+	atBootloader      where = "the chain itself" // of the ZK Stack
 )
 
 // contract is a contract at a known address on some chains.

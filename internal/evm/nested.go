@@ -32,6 +32,11 @@ func (r *reader) nest(c *Call, values []value) {
 				call.operator = &sender
 			}
 			v.calls = []*Call{r.read(call)}
+		case v.role == roleForwarded:
+			v.calls = []*Call{r.forwarded(c, values, v.bytes)}
+		case v.role == roleSent:
+			call := c.child(at(find(values, "from").address()), sibling(values, roleTarget).address(), sibling(values, roleNative).big(), v.bytes)
+			v.calls = []*Call{r.read(call)}
 		case v.role == rolePacked:
 			v.calls = r.packed(c, v.bytes)
 		case v.role == roleExecutions:

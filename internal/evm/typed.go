@@ -100,6 +100,14 @@ var typedOnly = []struct {
 	{"ERC-4494", atAny, carrier{text: "Permit(address spender,uint256 tokenId=token id,uint256 nonce,uint256 deadline)", effects: permitNFT}},
 
 	{"x402", atPermit2, carrier{text: witnessTransfer + "Witness(address to,uint256 validAfter)", effects: paysWitness(x402Exact, chains.BoundExact)}},
+	{"ERC-2771", atAny, carrier{text: forwardRequest + "bytes:forwarded data=call)", effects: forwards}},
+	{"ERC-2771", atAny, carrier{text: forwardRequest + "uint48 deadline,bytes:forwarded data=call)", effects: forwards}},
+	{"ERC-2771", atAny, carrier{text: forwardRequest + "bytes:forwarded data=call,uint256 validUntilTime=deadline)", effects: forwards}},
+	{"GasFree", atAny, carrier{text: "PermitTransfer(address token,address serviceProvider,address user,address receiver,uint256 value,uint256 maxFee,uint256 deadline," +
+		"uint256 version,uint256 nonce)", effects: gasFreeTransfer}},
+	{"ZK Stack", atBootloader, carrier{text: zkSyncTransaction, effects: zkSyncBefore, after: zkSyncFee}},
+	{"MetaTransaction", atAny, carrier{text: "MetaTransaction(uint256 nonce,address from,bytes:forwarded functionSignature=call)", effects: forwards}},
+
 	{"x402", atPermit2, carrier{text: witnessTransfer + "Witness(address to,address facilitator,uint256 validAfter)", effects: paysWitness(x402Upto, chains.BoundMost)}},
 }
 
@@ -115,6 +123,8 @@ func TypedTypes() []string {
 // Typed is typed data (EIP-712).
 type Typed struct {
 	Type     string                     // its encoded type
+	Name     string                     // the domain's name
+	Version  string                     // the domain's version
 	Contract *Address                   // the domain's verifyingContract, nil if it names none
 	Members  func() []chains.TypedValue // asked for an act alone: typed data may have thousands
 }
@@ -125,6 +135,9 @@ type Signed struct {
 	Fields  []chains.Field  // that show its calls
 	Owners  []Claim
 	Ends    []End
+
+	// ByChain says that the chain itself verifies the signature, and no contract.
+	ByChain bool
 
 	// Delegate is the contract whose code runs as the account, none if there is none.
 	Delegate chains.Party
@@ -155,10 +168,19 @@ type End struct {
 // known by its type, or not at the contract that verifies it.
 func (n *Network) ReadTyped(typed Typed) (signed *Signed, ok bool) {
 	f := typedFunction(typed.Type)
-	if f == nil || typed.Contract == nil {
+	if f == nil {
 		return nil, false
 	}
-	c := &Call{network: n, caller: account{signer: true}, self: *typed.Contract, code: *typed.Contract, value: new(big.Int), path: "message",
+	var verifier Address
+	switch {
+	case f.where == atBootloader && typed.byBootloader(n):
+		verifier = bootloader
+	case f.where == atBootloader || typed.Contract == nil:
+		return nil, false
+	default:
+		verifier = *typed.Contract
+	}
+	c := &Call{network: n, caller: account{signer: true}, self: verifier, code: verifier, value: new(big.Int), path: "message",
 		depth: -1, message: true, typed: true, function: f, args: typedValues(f.parameters, typed.Members())}
 	if point := sibling(c.args, roleVerifier); point != nil {
 		c.self, c.code = point.address(), point.address()
@@ -184,7 +206,7 @@ func typedFunction(encoded string) *function {
 // chain is for all chains on which it is. Where an address commits to the code, no other
 // contract can verify the signature.
 func (n *Network) verifies(at Address, w where) bool {
-	if w == atAny || w == asClaimed {
+	if w == atAny || w == asClaimed || w == atBootloader {
 		return true
 	}
 	if len(n.Prefix) > 0 { // contracts have other addresses where an address has a prefix

@@ -3,6 +3,7 @@ package evm
 import (
 	"math/big"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -16,6 +17,11 @@ func carrierOf(t testing.TB, beginning string) (c carrier, at where) {
 			if len(c.text) >= len(beginning) && c.text[:len(beginning)] == beginning {
 				return c, standards[i].where
 			}
+		}
+	}
+	for i := range typedOnly {
+		if c := &typedOnly[i].carrier; strings.HasPrefix(c.text, beginning) {
+			return *c, typedOnly[i].where
 		}
 	}
 	t.Fatalf("no typed data begins with %s", beginning)
@@ -59,7 +65,11 @@ func membersOf(parameters []abiType, named map[string]any) []chains.TypedValue {
 func typedOf(t testing.TB, n *Network, beginning string, contract Address, named map[string]any) *Signed {
 	t.Helper()
 	c, _ := carrierOf(t, beginning)
-	signed, ok := n.ReadTyped(Typed{Type: c.encoded(), Contract: &contract, Members: func() []chains.TypedValue { return membersOf(c.parameters(), named) }})
+	typed := Typed{Type: c.encoded(), Contract: &contract, Members: func() []chains.TypedValue { return membersOf(c.parameters(), named) }}
+	if c.text == zkSyncTransaction {
+		typed.Name, typed.Version, typed.Contract = "zkSync", "2", nil
+	}
+	signed, ok := n.ReadTyped(typed)
 	if !ok {
 		return &Signed{}
 	}

@@ -52,6 +52,8 @@ const (
 	roleCall       role = "call"       // call data; the contract makes the call
 	roleSelf       role = "self"       // call data that the contract runs on itself, for the same caller
 	roleOp         role = "op"         // call data that an EntryPoint sends to the account
+	roleForwarded  role = "forwarded"  // call data that a contract sends to the target, or to itself, for the account "from" (ERC-2771)
+	roleSent       role = "sent"       // call data that the account "from" sends to the target
 	roleFactory    role = "factory"    // address and call data that deploy an account
 	rolePacked     role = "packed"     // transactions of a Safe's multiSend
 	roleExecutions role = "executions" // executions of ERC-7579 and ERC-7821, as the mode says

@@ -48,7 +48,7 @@ func (r *reading) domainHazards() {
 		if r.domain.text != "" {
 			r.danger(HazardTextDomain, whole, "%s of the domain is text, as wallets of Cosmos chains write it: no contract verifies the message, but a chain that reads it as a transaction", r.domain.text)
 		}
-		if r.domain.text != "verifyingContract" && (r.domain.contract == nil || *r.domain.contract == [20]byte{}) {
+		if !r.byChain && r.domain.text != "verifyingContract" && (r.domain.contract == nil || *r.domain.contract == [20]byte{}) {
 			r.danger(HazardNoVerifyingContract, whole, "the domain names no contract: the signature is valid for every contract with the name %q", r.domain.name)
 		}
 	}

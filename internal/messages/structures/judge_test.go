@@ -33,6 +33,9 @@ func drawMember(random *rand.Rand, name string, zero any) any {
 	case bool:
 		return pick(true, false)
 	case float64:
+		if name == "txType" {
+			return zero
+		}
 		return pick(0, 1, 255, "0xffffffffffff", "0xffffffffffffffffffffffff", "0x"+strings.Repeat("f", 32), "0x"+strings.Repeat("f", 40))
 	case string:
 		switch {

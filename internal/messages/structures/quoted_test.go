@@ -64,7 +64,9 @@ func withTexts(t *testing.T, message, domain, text string) []byte {
 		t.Fatal(err)
 	}
 	types := data["types"].(map[string]any)
-	types["EIP712Domain"] = append(types["EIP712Domain"].([]any), map[string]any{"name": "name", "type": "string"})
+	if data["domain"].(map[string]any)["name"] == nil {
+		types["EIP712Domain"] = append(types["EIP712Domain"].([]any), map[string]any{"name": "name", "type": "string"})
+	}
 	types["UnusedOutside"] = []any{}
 	data["domain"].(map[string]any)["name"] = domain
 	data["message"] = texts(data["message"], text)

@@ -121,6 +121,7 @@ type reading struct {
 	owners  []owner
 	maxFee  float64
 	order   bool // something is given for a price
+	byChain bool // the chain itself verifies the message, and no contract
 
 	// own changes what depends on which accounts are our own; nil if nothing does.
 	own func(effects []chains.Effect, own func(chains.Party) bool)
@@ -163,7 +164,7 @@ func (r *reading) readDomain() {
 			r.domain.salt = value.Bytes
 		}
 	}
-	r.domain.chainID = r.domain.saltedChain()
+	r.domain.chainID = r.domain.saltedChain(r.isMetaTransaction())
 }
 
 // saltedTokens are tokens of Polygon's bridge, whose domain has the chain id as its salt
@@ -173,13 +174,23 @@ var saltedTokens = []evm.Address{
 	contract("7ceB23fD6bC0adD59E62ac25578270cFf1b9f619"), contract("1BFD67037B42Cf73acF2047067bd4F2C47D9BfD6"),
 }
 
-// saltedChain returns the chain id, which of some tokens on Polygon is the salt.
-func (d *domain) saltedChain() *big.Int {
+// isMetaTransaction reports whether the message is a call for pos-portal's NativeMetaTransaction.
+func (r *reading) isMetaTransaction() bool {
+	const name = "MetaTransaction"
+	return r.data.PrimaryType == name && r.data.EncodeType(name) == name+"(uint256 nonce,address from,bytes functionSignature)"
+}
+
+// saltedChain returns the chain id, which of some tokens on Polygon is the salt, and of every
+// contract that takes MetaTransaction as pos-portal's EIP712Base does.
+func (d *domain) saltedChain(meta bool) *big.Int {
+	if d.chainID != nil || d.contract == nil || len(d.salt) == 0 {
+		return d.chainID
+	}
 	salt := new(big.Int).SetBytes(d.salt)
-	if d.chainID == nil && d.contract != nil && slices.Contains(saltedTokens, *d.contract) && salt.Cmp(big.NewInt(polygon)) == 0 {
+	if slices.Contains(saltedTokens, *d.contract) && salt.Cmp(big.NewInt(polygon)) == 0 || meta && salt.IsUint64() && salt.Sign() > 0 {
 		return salt
 	}
-	return d.chainID
+	return nil
 }
 
 // verifiedBy reports whether one of some contracts verifies the message. They are known by
@@ -203,7 +214,7 @@ type structure struct {
 // read derives the effects and hazards.
 func (r *reading) read() {
 	encoded := r.data.EncodeType(r.data.PrimaryType)
-	if signed, ok := r.network.ReadTyped(evm.Typed{Type: encoded, Contract: r.domain.contract, Members: func() []chains.TypedValue { return typedMembers(r.message) }}); ok {
+	if signed, ok := r.network.ReadTyped(evm.Typed{Type: encoded, Name: r.domain.name, Version: r.domain.version, Contract: r.domain.contract, Members: func() []chains.TypedValue { return typedMembers(r.message) }}); ok {
 		r.act(signed)
 	} else if read, ok := byType[encoded]; ok {
 		read(r)
@@ -231,7 +242,7 @@ func (r *reading) read() {
 
 // act adds what the message does as an act that calls of contracts do too.
 func (r *reading) act(signed *evm.Signed) {
-	r.effects, r.shown, r.own = signed.Effects, signed.Fields, signed.Own
+	r.effects, r.shown, r.own, r.byChain = signed.Effects, signed.Fields, signed.Own, signed.ByChain
 	if signed.Problem != nil {
 		r.err = &chains.ParseError{Kind: chains.ErrMalformed, Chain: eip712.Name, Field: "message." + signed.Member, Offset: -1, Problem: signed.Problem.Error()}
 	}

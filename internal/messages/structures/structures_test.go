@@ -238,8 +238,12 @@ func zeroMessage(encoded, contract string) string {
 			form[name] = append(form[name], map[string]string{"name": m[0], "type": m[1]})
 		}
 	}
-	text, err := json.Marshal(map[string]any{"types": form, "primaryType": primary,
-		"domain": map[string]any{"chainId": 1, "verifyingContract": contract}, "message": zero(types, primary)})
+	domain, message := map[string]any{"chainId": 1, "verifyingContract": contract}, zero(types, primary)
+	if fields, ok := message.(map[string]any); ok && fields["txType"] != nil { // which the chain itself verifies
+		form["EIP712Domain"] = []map[string]string{{"name": "name", "type": "string"}, {"name": "version", "type": "string"}, {"name": "chainId", "type": "uint256"}}
+		domain, fields["txType"] = map[string]any{"name": "zkSync", "version": "2", "chainId": 1}, 113
+	}
+	text, err := json.Marshal(map[string]any{"types": form, "primaryType": primary, "domain": domain, "message": message})
 	if err != nil {
 		panic(err)
 	}
