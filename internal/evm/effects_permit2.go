@@ -12,15 +12,30 @@ func permit2Approve(e *emitter, c *Call) {
 	e.permit2(c, c.callerParty(), "", c.arg("spender").address(), c.args, "")
 }
 
+// permitted returns the token that members name. Permit2 calls transferFrom of it, which of an NFT
+// takes its number.
+func (c *Call) permitted(members []value) chains.Asset {
+	return c.tokenAt(member(members, "token").address(), erc20Or721)
+}
+
+// permission returns what an allowance of Permit2 is. An amount of 0 takes back that of a built-in
+// token, and of any other it may be the number of an NFT that is handed over.
+func (c *Call) permission(asset chains.Asset, amount *value) (chains.Kind, chains.Quantity) {
+	if _, fungible := chains.Listed(asset); fungible && amount.big().Sign() == 0 {
+		return chains.KindRevoke, chains.Quantity{}
+	}
+	return chains.KindApprove, chains.Exactly(amount.big())
+}
+
 // permit2 adds an allowance of Permit2 from its details: token, amount and
 // expiration.
 func (e *emitter) permit2(c *Call, from chains.Party, by chains.By, spender Address, details []value, path string) {
 	effect := chains.Effect{Kind: chains.KindApprove, From: from, By: by, To: c.party(spender), Path: path,
-		Asset: c.tokenAt(member(details, "token").address(), erc20), Amount: allowance(member(details, "amount"), chains.BoundExact)}
+		Asset: c.permitted(details)}
+	effect.Kind, effect.Amount = c.permission(effect.Asset, member(details, "amount"))
 	expiration := member(details, "expiration").big()
 	switch {
-	case effect.Amount.IsNone():
-		effect.Kind = chains.KindRevoke
+	case effect.Kind == chains.KindRevoke:
 	case expiration.Sign() == 0:
 		effect.Until = chains.Until{Text: "the end of its block"}
 	default:
@@ -72,7 +87,7 @@ func permit2TransferBatch(e *emitter, c *Call) {
 // permit2Moved adds a transfer over an allowance of Permit2.
 func (e *emitter) permit2Moved(c *Call, details []value, by chains.By) {
 	e.moved(c, c.party(member(details, "from").address()), by, c.party(member(details, "to").address()),
-		c.tokenAt(member(details, "token").address(), erc20), chains.Exactly(member(details, "amount").big()))
+		c.permitted(details), chains.Exactly(member(details, "amount").big()))
 }
 
 // permit2Signed adds transfers that the owner has signed: of each permitted token, the
@@ -95,11 +110,12 @@ func permit2Signed(e *emitter, c *Call) {
 
 func (e *emitter) permit2Requested(c *Call, permitted, requested []value) {
 	amount := member(requested, "requested amount").big()
-	if amount.Sign() == 0 {
-		return // Permit2 skips such a transfer
+	_, fungible := chains.Listed(c.permitted(permitted))
+	if several := find(c.args, "transfers") != nil; amount.Sign() == 0 && (several || fungible) {
+		return // Permit2 skips it among several, and alone it is nothing unless the token is an NFT
 	}
 	e.moved(c, c.addressOf("owner"), chains.ByOther, c.party(member(requested, "to").address()),
-		c.tokenAt(member(permitted, "token").address(), erc20), chains.Exactly(amount))
+		c.permitted(permitted), chains.Exactly(amount))
 }
 
 // permit2Transferable adds what a signature lets the spender transfer once, to any address:
@@ -120,10 +136,8 @@ func permit2Transferable(e *emitter, c *Call) {
 
 func (e *emitter) permit2Allowed(c *Call, permitted []value, path string) {
 	effect := chains.Effect{Kind: chains.KindApprove, From: chains.SignerParty(), To: c.addressOf("spender"), Path: path,
-		Asset: c.tokenAt(member(permitted, "token").address(), erc20), Amount: allowance(member(permitted, "amount"), chains.BoundExact)}
-	if effect.Amount.IsNone() {
-		effect.Kind = chains.KindRevoke
-	} else {
+		Asset: c.permitted(permitted)}
+	if effect.Kind, effect.Amount = c.permission(effect.Asset, member(permitted, "amount")); effect.Kind != chains.KindRevoke {
 		effect.Until = TimeOf(c.arg("deadline").big())
 	}
 	e.add(c, effect)

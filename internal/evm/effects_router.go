@@ -50,7 +50,7 @@ func (e *emitter) sent(c *Call, asset chains.Asset, to chains.Party, amount, kno
 
 // routerTransferFrom takes from the caller, over an allowance of Permit2.
 func routerTransferFrom(e *emitter, c *Call) {
-	e.moved(c, c.callerParty(), "", c.recipient(), c.tokenAt(c.arg("token").address(), erc20), chains.Exactly(c.arg("amount").big()))
+	e.moved(c, c.callerParty(), "", c.recipient(), c.permitted(c.args), chains.Exactly(c.arg("amount").big()))
 }
 
 // routerPermit gives allowances of the caller. The caller's signature over them is in
