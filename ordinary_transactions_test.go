@@ -27,11 +27,12 @@ type ordinaryDraw struct {
 	random *rand.Rand
 	pub    keystore.PublicKey // key-1
 	owner  solanago.PublicKey // key-2
+	nonce  func() int         // of transactions on Ethereum
 }
 
 func newOrdinaryDraw(t *testing.T, f *enginetest.Fixture, random *rand.Rand) *ordinaryDraw {
 	t.Helper()
-	d := &ordinaryDraw{t: t, random: random}
+	d := &ordinaryDraw{t: t, random: random, nonce: func() int { return random.IntN(100) }}
 	for id, use := range map[string]func(keystore.PublicKey){
 		"key-1": func(pub keystore.PublicKey) { d.pub = pub },
 		"key-2": func(pub keystore.PublicKey) { d.owner = solanago.PublicKeyFromBytes(pub.Bytes()) },
@@ -113,7 +114,7 @@ func (d *ordinaryDraw) depositOf(account []byte) [][]byte {
 // typeTwo returns a transaction of type 2 on Ethereum.
 func (d *ordinaryDraw) typeTwo(to common.Address, value *big.Int, data []byte) string {
 	d.t.Helper()
-	list, err := rlp.EncodeToBytes([]any{uint64(1), uint64(d.random.IntN(100)), uint64(1e9), uint64(20e9), uint64(300000), to, value, data, []any{}})
+	list, err := rlp.EncodeToBytes([]any{uint64(1), uint64(d.nonce()), uint64(1e9), uint64(20e9), uint64(300000), to, value, data, []any{}})
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -1,0 +1,185 @@
+package countersign_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/enginetest"
+)
+
+// siblingPolicy lets an agent trade with a contract that nothing reads: blind calls of it, and
+// allowances for it of up to 400 USDC a day.
+const siblingPolicy = `schema: countersign.policy/1
+lists:
+  venue: ["0x1234567890AbcdEF1234567890aBcdef12345678"]
+  payees: ["0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"]
+  relayers: ["0x7777777777777777777777777777777777777777"]
+assets:
+  usdc: {chain: "eip155:1", token: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", decimals: 6}
+  main: {chain: "eip155:1", token: native}
+  wrapped: {chain: "eip155:1", token: "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2", decimals: 18}
+limits:
+  - {name: usdc-day, asset: usdc, max: "400", window: 24h, per: key}
+  - {name: eth-day, asset: main, max: "1", window: 24h, per: key}
+rules:
+  - {name: trades, allow: call, on: ethereum, when: "effect.to in venue", hazards: [blind-call]}
+  - {name: allowances, allow: approve, on: ethereum, when: "effect.asset == usdc && effect.to in venue", limit: usdc-day}
+  - {name: pays, allow: transfer, on: ethereum, when: "effect.asset == main", limit: eth-day}
+  - {name: tokens, allow: transfer, on: ethereum, when: "effect.asset == usdc && effect.to in payees", limit: usdc-day}
+  - {name: pools, allow: transfer, on: ethereum, when: effect.asset == wrapped}
+  - {name: swaps, allow: [mint, revoke, settings], on: ethereum}
+  - {name: refunds, allow: transfer, on: ethereum, when: "effect.asset == usdc && effect.to in relayers && effect.amount <= amount(usdc, '5')", hazards: [ethereum/refund]}
+  - {name: gas, allow: fee, on: ethereum, when: "effect.asset == main && effect.amount <= amount(main, '0.02')"}
+`
+
+const (
+	venue       = "1234567890abcdef1234567890abcdef12345678"
+	usdcAddress = "A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+	kitties     = "0x06012c8cf97BEaD5deAe237070F9587f8E7A266d"
+)
+
+// packedCall is one call of a multiSend.
+func packedCall(to string, data []byte) []byte {
+	head := append(append([]byte{0}, common.HexToAddress(to).Bytes()...), make([]byte, 32)...)
+	return append(append(head, common.LeftPadBytes(big.NewInt(int64(len(data))).Bytes(), 32)...), data...)
+}
+
+// batchOf is the call of a MultiSend that makes calls one after the other.
+func batchOf(calls ...[]byte) string {
+	var packed []byte
+	for _, call := range calls {
+		packed = append(packed, call...)
+	}
+	data := append(common.FromHex("8d80ff0a"), common.LeftPadBytes([]byte{32}, 32)...)
+	data = append(data, common.LeftPadBytes(big.NewInt(int64(len(packed))).Bytes(), 32)...)
+	return hex.EncodeToString(append(data, common.RightPadBytes(packed, (len(packed)+31)/32*32)...))
+}
+
+// usdcCall is a call of USDC with an address and an amount.
+func usdcCall(selector, address string, amount int64) []byte {
+	return append(common.FromHex(selector), append(common.LeftPadBytes(common.FromHex(address), 32), common.LeftPadBytes(big.NewInt(amount).Bytes(), 32)...)...)
+}
+
+// TestBlindCallTakesAllowance: a call that nothing reads takes what its contract is allowed to take.
+// An allowance before it, or behind it, needs a rule of its own, and counts.
+func TestBlindCallTakesAllowance(t *testing.T) {
+	const multi = "0x9641d764fc13c8B624c04430C7356C1C7C8102e2"
+	blind := packedCall(venue, []byte{1, 2, 3, 4})
+	allows := func(amount int64) []byte { return packedCall(usdcAddress, usdcCall("095ea7b3", venue, amount)) }
+	both := func(amount int64) activity.SignMessageIntent {
+		return safeTx(multi, "0", batchOf(allows(amount), blind), 1)
+	}
+	without := strings.ReplaceAll(siblingPolicy, "  - {name: allowances", "  # - {name: allowances")
+	_, err := submitIntent(t, enginetest.New(t, withPolicy(t, without)), both(1))
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "is not covered")
+	f := enginetest.New(t, withPolicy(t, siblingPolicy))
+	if _, err := submitIntent(t, f, both(300_000_000)); err != nil {
+		t.Fatal(err)
+	}
+	for name, intent := range map[string]activity.SignMessageIntent{
+		"before the call": both(100_000_001),
+		"behind it":       safeTx(multi, "0", batchOf(blind, allows(100_000_001)), 1),
+		"in two parts":    safeTx(multi, "0", batchOf(allows(60_000_000), blind, allows(60_000_000)), 1),
+	} {
+		_, err := submitIntent(t, f, intent)
+		enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "usdc-day")
+		if n := f.Signing.Signatures.Load(); n != 1 {
+			t.Errorf("%s: %d signatures", name, n)
+		}
+	}
+	_, err = submitIntent(t, f, safeTx(multi, "0", batchOf(packedCall(usdcAddress, usdcCall("095ea7b3", "7777777777777777777777777777777777777777", 1)), blind), 1))
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "is not covered")
+}
+
+// TestOneNonceCountsTwice: only one of two signatures over one nonce can be used, and the signer
+// cannot know which: limits count both.
+func TestOneNonceCountsTwice(t *testing.T) {
+	f := enginetest.New(t, withPolicy(t, siblingPolicy))
+	pays := func(to string, nonce int) activity.SignTransactionIntent {
+		d := ordinaryDraw{t: t, nonce: func() int { return nonce }}
+		value, _ := new(big.Int).SetString("600000000000000000", 10)
+		return activity.SignTransactionIntent{SignWith: "key-1", Type: activity.TransactionTypeEthereum, UnsignedTransaction: d.typeTwo(common.HexToAddress(to), value, nil)}
+	}
+	if _, err := submitIntent(t, f, pays("0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", 7)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := submitIntent(t, f, pays("0x7777777777777777777777777777777777777777", 7))
+	enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "eth-day")
+
+	f = enginetest.New(t, withPolicy(t, siblingPolicy))
+	permits := func(amounts ...string) activity.SignRawPayloadsIntent {
+		intent := activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: activity.EncodingEIP712, HashFunction: activity.HashNone}
+		for _, amount := range amounts {
+			intent.Payloads = append(intent.Payloads, strings.ReplaceAll(permitOf(amount, "0"), "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", "0x"+venue))
+		}
+		return intent
+	}
+	_, err = submitIntent(t, f, permits("250000000", "150000001"))
+	enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "usdc-day")
+	if _, err := submitIntent(t, f, permits("250000000", "150000000")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPaidInAnNFT: a refund is a call transfer(address,uint256) of whatever contract the Safe's
+// transaction names, which of some NFTs takes a number, and so is what Permit2 calls. No rule for a
+// token covers it.
+func TestPaidInAnNFT(t *testing.T) {
+	refund := func(token string) activity.SignMessageIntent {
+		intent := safeTx("0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", "0", "", 0)
+		intent.Payload = strings.NewReplacer(`"gasPrice":"0"`, `"gasPrice":"1"`, `"gasToken":"0x0000000000000000000000000000000000000000"`, `"gasToken":"`+token+`"`,
+			`"refundReceiver":"0x0000000000000000000000000000000000000000"`, `"refundReceiver":"0x7777777777777777777777777777777777777777"`).Replace(intent.Payload)
+		return intent
+	}
+	f := enginetest.New(t, withPolicy(t, siblingPolicy))
+	if _, err := submitIntent(t, f, refund("0x"+usdcAddress)); err != nil {
+		t.Error(err)
+	}
+	_, err := submitIntent(t, f, refund(kitties))
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "is not covered")
+	soon := fmt.Sprint(f.Clock.Now().Unix() + 3600)
+	for of, members := range map[string]string{
+		"PermitTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline)TokenPermissions(address token,uint256 amount)":       `{"permitted":{"token":"` + kitties + `","amount":"0"},"spender":"0x` + venue + `","nonce":"0","deadline":"` + soon + `"}`,
+		"PermitSingle(PermitDetails details,address spender,uint256 sigDeadline)PermitDetails(address token,uint160 amount,uint48 expiration,uint48 nonce)": `{"details":{"token":"` + kitties + `","amount":"0","expiration":"` + soon + `","nonce":"0"},"spender":"0x` + venue + `","sigDeadline":"` + soon + `"}`,
+	} {
+		_, err := submitIntent(t, f, payload(typedOf(t, of, "0x000000000022D473030F116dDEE9F6B43aC78BA3", members, "1"), activity.EncodingEIP712, activity.HashNone))
+		enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "is not covered")
+	}
+}
+
+// TestSwapForAThirdParty: what a swap gives to another account is paid by the signature. It is over
+// every limit, whatever the minimum, and is for nobody whom a rule does not name.
+func TestSwapForAThirdParty(t *testing.T) {
+	plan := routerPlans(t)[0]
+	value, _ := new(big.Int).SetString(plan.Value, 10)
+	word := func(digits string) string { return strings.Repeat("0", 64-len(digits)) + digits }
+	const recipient = 8 + 12*64 // of the swap, behind the selector
+	swap := func(to string) activity.SignTransactionIntent {
+		data := strings.TrimPrefix(plan.Data, "0x")
+		if data[recipient:recipient+64] != word("1") {
+			t.Fatalf("the plan's swap is for %s", data[recipient:recipient+64])
+		}
+		return activity.SignTransactionIntent{SignWith: enginetest.Address, Type: activity.TransactionTypeEthereum,
+			UnsignedTransaction: swapTransaction(t, value, data[:recipient]+word(to)+data[recipient+64:])}
+	}
+	unlimited := strings.ReplaceAll(siblingPolicy, `in payees", limit: usdc-day`, `in payees"`)
+	for name, c := range map[string]struct{ to, policy, refused string }{
+		"for oneself":             {"1", siblingPolicy, ""},
+		"for a payee":             {"08d2b0a37f869ff76bacb5bab3278e26ab7067b7", siblingPolicy, "limit usdc-day"},
+		"for a payee, no limit":   {"08d2b0a37f869ff76bacb5bab3278e26ab7067b7", unlimited, ""},
+		"for a stranger":          {"66a9893cc07d91d95644aedd05d03f95e1dba8a1", siblingPolicy, "is not covered"},
+		"for a stranger, either":  {"66a9893cc07d91d95644aedd05d03f95e1dba8a1", unlimited, "is not covered"},
+		"for the token's address": {strings.ToLower(usdcAddress), unlimited, "is not covered"},
+	} {
+		_, err := submitIntent(t, enginetest.New(t, withPolicy(t, c.policy)), swap(c.to))
+		if signed := err == nil; signed != (c.refused == "") || !signed && !strings.Contains(err.Error(), c.refused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
