@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// unnamedPlaces are the accounts of instructions that no effect names, with the reason. Those that
+// unnamedSlots are the accounts of instructions that no effect names, with the reason. Those that
 // authorize the instruction are its signatures, and sysvars and programs are fixed by the program.
-var unnamedPlaces = map[string]string{
+var unnamedSlots = map[string]string{
 	"lockup custodian": "signs while the stake is locked", "update authority": "of the metadata, which are named",
 	"signer": "of a multisig, which authorizes it", "signer or source": "of a multisig, or a source that is named",
 	"base account": "signs for the address that is derived from it", "create key": "signs for the address that is derived from it",
@@ -43,11 +43,11 @@ func TestEveryAccountIsNamed(t *testing.T) {
 				named[name] = true
 			}
 		}
-		for _, p := range l.places {
+		for _, p := range l.slots {
 			switch fixed := strings.Contains(p.name, "sysvar") || strings.Contains(p.name, " program") || strings.HasSuffix(p.name, " registry"); {
 			case p.name == "", p.authority, fixed, named[p.name]:
 				checked++
-			case unnamedPlaces[p.name] == "":
+			case unnamedSlots[p.name] == "":
 				t.Errorf("%s %s: no effect names %q", program, l.name, p.name)
 			default:
 				seen[p.name] = true
@@ -68,9 +68,9 @@ func TestEveryAccountIsNamed(t *testing.T) {
 			walk(p.name, l)
 		}
 	}
-	for name := range unnamedPlaces {
+	for name := range unnamedSlots {
 		if !seen[name] {
-			t.Errorf("%q is named everywhere: remove it from unnamedPlaces", name)
+			t.Errorf("%q is named everywhere: remove it from unnamedSlots", name)
 		}
 	}
 	t.Logf("%d accounts", checked)
