@@ -63,6 +63,13 @@ func OnChain(chainID uint64, id string) *Network {
 	return &Network{ID: id, ChainID: chainID, Symbol: NamedNetwork(chainID, id).Symbol, Decimals: 18}
 }
 
+// Briefly returns the network for effects from which only hazards are derived.
+func (n *Network) Briefly() *Network {
+	brief := *n
+	brief.Brief = true
+	return &brief
+}
+
 func (n *Network) standard(name string) string {
 	if own, ok := n.Standards[name]; ok {
 		return own

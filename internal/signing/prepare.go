@@ -52,8 +52,8 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 	if err != nil {
 		return nil, refuse.Transaction(err)
 	}
-	owners := owners{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chain: chain, tx: tx}
-	if err := owners.known(ctx, signing); err != nil {
+	owners := owners{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chains: r.Chains, named: chain, tx: tx}
+	if err := owners.tell(ctx, signing); err != nil {
 		return nil, err
 	}
 	p := &Prepared{
@@ -68,8 +68,8 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 	return p, nil
 }
 
-// read reads what an intent asks a signature for. It returns the chain, and the function
-// that turns a signature into a result.
+// read reads what an intent asks a signature for. It returns the chain if the intent names
+// it, and the function that turns a signature into a result.
 func (r *Reader) read(intent activity.Intent) (chains.Transaction, chains.Chain, func(activity.Intent, []byte) (activity.Result, error), error) {
 	if transaction, ok := intent.(activity.SignTransactionIntent); ok {
 		tx, chain, err := r.Chains.Read(transaction.Type, transaction.UnsignedTransaction)
@@ -89,7 +89,7 @@ func (r *Reader) read(intent activity.Intent) (chains.Transaction, chains.Chain,
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	return tx, r.Chains.Named(tx.Summary().Chain), served.Sign.Result, nil
+	return tx, nil, served.Sign.Result, nil
 }
 
 // find returns the request that signWith makes, and the keys that it names: those at its

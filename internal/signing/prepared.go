@@ -51,7 +51,7 @@ func (p *Prepared) Signers(ctx context.Context) ([]access.SigningKey, error) {
 			return nil, err
 		}
 		keys[i] = access.SigningKey{ID: key.ID(), Name: keystore.InfoOf(key).Name, WalletID: owned.WalletID, WalletName: owned.Wallet, Path: owned.Path}
-		for _, address := range p.owners.chain.Addresses(key.PublicKey()) {
+		for _, address := range p.owners.chain().Addresses(key.PublicKey()) {
 			keys[i].Addresses = append(keys[i].Addresses, address.Address)
 		}
 	}
@@ -62,7 +62,7 @@ func (p *Prepared) Signers(ctx context.Context) ([]access.SigningKey, error) {
 func (p *Prepared) KeyIDs() []string { return p.signing.KeyIDs() }
 
 // Chain returns the chain that the signature is for.
-func (p *Prepared) Chain() chains.Chain { return p.owners.chain }
+func (p *Prepared) Chain() chains.Chain { return p.owners.chain() }
 
 // Readings returns what descriptors say.
 func (p *Prepared) Readings() chains.Readings { return p.reading }
@@ -76,7 +76,7 @@ func (p *Prepared) Addresses() []string {
 	signWith := intents.SignWith(p.intent)
 	var addresses []string
 	for _, key := range p.keys() {
-		all := p.owners.chain.Addresses(key.PublicKey())
+		all := p.owners.chain().Addresses(key.PublicKey())
 		if len(all) == 0 {
 			continue
 		}

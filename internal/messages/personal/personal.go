@@ -126,10 +126,9 @@ func newText(under *prefix, preimage []byte, offset int) (chains.Transaction, er
 		return nil, statement.Malformed(Name, "message", offset, "%s, so it cannot be shown", problem)
 	}
 	t.signIn = parseSignIn(string(t.message), t.standard)
-	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner,
-		Function: t.function(), Args: t.args(), Path: "message"}
 	return statement.Parts{
-		Chain: t.chain, Fields: t.fields(), Effects: []chains.Effect{effect}, Hazards: t.hazards,
+		Chain: t.chain, Fields: t.fields, Effects: statement.Unargued(t.function()), Hazards: t.hazards,
+		Whole:  func() []chains.Effect { return statement.Argued(t.function(), t.args()) },
 		Digest: crypto.Keccak256Hash(preimage),
 	}.Transaction(), nil
 }
@@ -224,8 +223,10 @@ func parseValidator(preimage []byte) (chains.Transaction, error) {
 		Function: "validator data", Path: "data"}
 	return statement.Parts{
 		Chain: ethereum.Chain{},
-		Fields: []chains.Field{chains.Text("kind", "data for a validator (EIP-191, version 0)"),
-			chains.AddressField("validator", validator.String()), chains.Bytes("data", preimage[head:])},
+		Fields: func() []chains.Field {
+			return []chains.Field{chains.Text("kind", "data for a validator (EIP-191, version 0)"),
+				chains.AddressField("validator", validator.String()), chains.Bytes("data", preimage[head:])}
+		},
 		Effects: []chains.Effect{effect},
 		Hazards: func([]chains.Effect, chains.Party) []chains.Hazard {
 			return []chains.Hazard{{Name: HazardValidatorData,
