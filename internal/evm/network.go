@@ -31,7 +31,8 @@ type Network struct {
 	// comes back to the signer.
 	Signer *Address
 
-	// Brief omits the arguments of functions from effects: hazards do not show any.
+	// Brief omits the arguments of functions from effects, and the fields that show calls:
+	// hazards show neither.
 	Brief bool
 
 	// Standards has the names of standards that differ from those on Ethereum.

@@ -80,11 +80,15 @@ func readAddress(digits string) (address Address, problem string) {
 	if _, err := hex.Decode(address[:], []byte(digits)); err != nil {
 		return Address{}, "an address has hex digits only after 0x"
 	}
-	if mixedCase(digits) && !checksummed(digits) {
+	if !ChecksumFits(digits) {
 		return Address{}, "the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped"
 	}
 	return address, ""
 }
+
+// ChecksumFits reports whether the 40 hex digits of an address are all in one case, or have
+// the checksum of EIP-55.
+func ChecksumFits(digits string) bool { return !mixedCase(digits) || checksummed(digits) }
 
 // mixedCase reports whether there are letters both in lower and in upper case.
 func mixedCase(digits string) bool {

@@ -215,7 +215,9 @@ func (c *Call) signed() (signed *Signed, ok bool) {
 	signed.cut(len(signed.Effects) - 1)
 	for i := range c.args {
 		for _, call := range c.args[i].calls {
-			signed.Fields = append(signed.Fields, call.Fields()...)
+			if !c.network.Brief {
+				signed.Fields = append(signed.Fields, call.Fields()...)
+			}
 			if call.delegate && !c.network.isKnown(call.code, atMultiSend) {
 				signed.Delegate = c.party(call.code)
 			}
