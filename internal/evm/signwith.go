@@ -4,8 +4,6 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"github.com/ethereum/go-ethereum/crypto"
-
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/signer"
 	"github.com/countersign-dev/countersign/keystore"
@@ -107,7 +105,7 @@ func checksummed(digits string) bool {
 	for i := range lower {
 		lower[i] = digits[i] | 0x20 // leaves 0 to 9 unchanged
 	}
-	hash := crypto.Keccak256Hash(lower[:])
+	hash := Keccak256(lower[:])
 	for i := range lower {
 		high := hash[i/2]<<(4*(i%2))&0x80 != 0
 		if lower[i] >= 'a' && (digits[i] < 'a') != high {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -76,6 +77,9 @@ func (d *document) node() *node {
 	return n
 }
 
+// decoders keep the room that they check the names of objects in.
+var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
+
 // next returns the offset of the next token.
 func (d *document) next() int {
 	at := int(d.decoder.InputOffset())
@@ -91,8 +95,10 @@ func readDocument(text []byte) (*node, error) {
 	if len(text) > MaxBytes {
 		return nil, malformed("", -1, "%d bytes of JSON: at most %d are supported", len(text), MaxBytes)
 	}
-	// The decoder reads from a bytes.Buffer in place.
-	d := document{text: string(text), decoder: jsontext.NewDecoder(bytes.NewBuffer(text))}
+	decoder := decoders.Get().(*jsontext.Decoder)
+	defer decoders.Put(decoder)
+	decoder.Reset(bytes.NewBuffer(text)) // which it reads in place
+	d := document{text: string(text), decoder: decoder}
 	root := d.node()
 	if err := d.value(root, 0); err != nil {
 		return nil, err

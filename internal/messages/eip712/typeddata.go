@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // TypedData is parsed typed data.
@@ -154,7 +154,7 @@ func (d *TypedData) encodeType(of *structType) {
 			encoded = d.types[dependency].append(encoded)
 		}
 	}
-	of.encoded, of.hash = string(encoded), crypto.Keccak256Hash(encoded)
+	of.encoded, of.hash = string(encoded), evm.Keccak256(encoded)
 }
 
 // usualType is more bytes than the encoded types of most structs have.
@@ -177,7 +177,7 @@ func (s *structType) append(out []byte) []byte {
 // keccak256(0x19 ‖ 0x01 ‖ domainSeparator ‖ hashStruct(message)).
 func (d *TypedData) Digest() [32]byte {
 	separator, message := d.DomainSeparator(), d.hashStruct(&d.Message)
-	return crypto.Keccak256Hash([]byte{0x19, 0x01}, separator[:], message[:])
+	return evm.Keccak256([]byte{0x19, 0x01}, separator[:], message[:])
 }
 
 // DomainSeparator returns hashStruct(domain).
@@ -187,31 +187,36 @@ func (d *TypedData) DomainSeparator() [32]byte { return d.hashStruct(&d.Domain) 
 func (d *TypedData) hashStruct(v *Value) [32]byte {
 	of := v.of.fields
 	d.encodeType(of)
-	encoded := append(make([]byte, 0, len(of.hash)*(1+len(v.Members))), of.hash[:]...)
+	var room [usualWords * 32]byte
+	encoded := append(room[:0], of.hash[:]...)
 	for i := range v.Members {
 		word := d.encode(&v.Members[i].Value)
 		encoded = append(encoded, word[:]...)
 	}
-	return crypto.Keccak256Hash(encoded)
+	return evm.Keccak256(encoded)
 }
+
+// usualWords is more words than the encoded data of most structs and arrays has.
+const usualWords = 16
 
 // encode returns EIP-712's encodeData of one value, 32 bytes.
 func (d *TypedData) encode(v *Value) (word [32]byte) {
 	if v.of.element != nil {
-		elements := make([]byte, 0, len(word)*len(v.List))
+		var room [usualWords * 32]byte
+		elements := room[:0]
 		for i := range v.List {
 			element := d.encode(&v.List[i])
 			elements = append(elements, element[:]...)
 		}
-		return crypto.Keccak256Hash(elements)
+		return evm.Keccak256(elements)
 	}
 	switch v.of.kind {
 	case KindStruct:
 		return d.hashStruct(v)
 	case KindString:
-		return crypto.Keccak256Hash([]byte(v.Text))
+		return evm.Keccak256(v.Text)
 	case KindBytes:
-		return crypto.Keccak256Hash(v.Bytes)
+		return evm.Keccak256(v.Bytes)
 	case KindFixedBytes:
 		copy(word[:], v.Bytes)
 	case KindAddress:

@@ -180,11 +180,13 @@ var saltedTokens = []evm.Address{
 
 // saltedChain returns the chain id, which of some tokens on Polygon is the salt.
 func (d *domain) saltedChain() *big.Int {
-	salt := new(big.Int).SetBytes(d.salt)
-	if d.chainID == nil && d.contract != nil && slices.Contains(saltedTokens, *d.contract) && salt.Cmp(big.NewInt(polygon)) == 0 {
+	if d.chainID != nil || d.contract == nil || !slices.Contains(saltedTokens, *d.contract) {
+		return d.chainID
+	}
+	if salt := new(big.Int).SetBytes(d.salt); salt.Cmp(big.NewInt(polygon)) == 0 {
 		return salt
 	}
-	return d.chainID
+	return nil
 }
 
 // verifiedBy reports whether one of some contracts verifies the message. They are known by
