@@ -52,13 +52,14 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 	if err != nil {
 		return nil, refuse.Transaction(err)
 	}
-	owners := owners{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chains: r.Chains, named: chain, tx: tx}
-	if err := owners.tell(ctx, signing); err != nil {
+	p := &Prepared{
+		intent: intent, tx: tx, signing: signing, result: result, found: keys, reading: reading,
+		owners: owners{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chains: r.Chains, named: chain, tx: tx},
+	}
+	if err := p.owners.tell(ctx, signing); err != nil {
 		return nil, err
 	}
-	p := &Prepared{
-		intent: intent, tx: tx, signing: signing, result: result, hazards: signing.Hazards(), found: keys, reading: reading, owners: owners,
-	}
+	p.hazards = signing.Hazards()
 	if err := p.findWallets(ctx); err != nil {
 		return nil, err
 	}
@@ -69,11 +70,11 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 }
 
 // read reads what an intent asks a signature for. It returns the chain if the intent names
-// it, and the function that turns a signature into a result.
+// it, and the function that turns a signature into a result, nil for a transaction.
 func (r *Reader) read(intent activity.Intent) (chains.Transaction, chains.Chain, func(activity.Intent, []byte) (activity.Result, error), error) {
 	if transaction, ok := intent.(activity.SignTransactionIntent); ok {
 		tx, chain, err := r.Chains.Read(transaction.Type, transaction.UnsignedTransaction)
-		return tx, chain, signedTransaction, err
+		return tx, chain, nil, err
 	}
 	if intent == nil {
 		return nil, nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "the intent is missing")

@@ -117,7 +117,7 @@ func (by *notation) address(n *node) ([]byte, error) {
 	case len(raw) != common.AddressLength:
 		return nil, malformed("", n.offset, "%d bytes: an address has 20", len(raw))
 	}
-	if !evm.ChecksumFits(digits) {
+	if !evm.ChecksumFits(digits, evm.Address(raw)) {
 		return nil, malformed("", n.offset, "wrong checksum (EIP-55): if the digits are right, write %s", evm.Address(raw))
 	}
 	return raw, nil

@@ -69,12 +69,7 @@ func chunks(text string) []string {
 	parts := make([]string, 0, usualParts)
 	size := 0
 	for part := range strings.FieldsSeq(text) {
-		part = strings.Map(func(r rune) rune {
-			if !plaintext.Visible(r) || isQuote(r) {
-				return -1
-			}
-			return r
-		}, part)
+		part = strings.Map(shownOf, part)
 		if part != "" {
 			parts = append(parts, part)
 		}
@@ -83,6 +78,14 @@ func chunks(text string) []string {
 		}
 	}
 	return parts
+}
+
+// shownOf returns a character, negative if it is a quote or shows nothing.
+func shownOf(r rune) rune {
+	if !plaintext.Visible(r) || isQuote(r) {
+		return -1
+	}
+	return r
 }
 
 // isQuote reports whether a character is a quotation mark.
