@@ -1,17 +1,16 @@
 package eip712
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
 // Name is the Chain of this package's errors.
@@ -53,7 +52,7 @@ func (n *node) find(name string) (*node, bool) {
 // document reads JSON text into nodes.
 type document struct {
 	text    string
-	decoder *jsontext.Decoder
+	decoder *strictjson.Decoder
 	values  int
 	free    []node // allocated and not yet used
 	size    int    // of the last allocation
@@ -77,9 +76,6 @@ func (d *document) node() *node {
 	return n
 }
 
-// decoders keep the room that they check the names of objects in.
-var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
-
 // next returns the offset of the next token.
 func (d *document) next() int {
 	at := int(d.decoder.InputOffset())
@@ -95,10 +91,8 @@ func readDocument(text []byte) (*node, error) {
 	if len(text) > MaxBytes {
 		return nil, malformed("", -1, "%d bytes of JSON: at most %d are supported", len(text), MaxBytes)
 	}
-	decoder := decoders.Get().(*jsontext.Decoder)
-	defer decoders.Put(decoder)
-	decoder.Reset(bytes.NewBuffer(text)) // which it reads in place
-	d := document{text: string(text), decoder: decoder}
+	d := document{text: string(text), decoder: strictjson.NewDecoder(text)}
+	defer d.decoder.Free()
 	root := d.node()
 	if err := d.value(root, 0); err != nil {
 		return nil, err
