@@ -2,7 +2,7 @@ package personal
 
 import (
 	"bytes"
-	"regexp"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"slices"
 	"strings"
 	"unicode"
@@ -42,7 +42,7 @@ var typedKeyTexts = []string{"dydx stark key", "dydx onboarding", "dydx chain on
 // phrase is a pattern of words, and words of which a text that matches has one of each list:
 // most texts have none, and looking for them costs little.
 type phrase struct {
-	pattern *regexp.Regexp
+	pattern *plaintext.Pattern
 	has     [][]string
 }
 
@@ -58,18 +58,18 @@ func (p *phrase) in(words string) bool {
 
 // keyPhrases are the words that such texts share, in one sentence.
 var keyPhrases = []phrase{
-	{regexp.MustCompile(`\bsign(ing|ature)?\b[^.!?]{0,80}\b(generat|deriv|creat|recover|restor|unlock|access)(e|es|ing)?\b[^.!?]{0,60}` +
+	{plaintext.NewPattern(`\bsign(ing|ature)?\b[^.!?]{0,80}\b(generat|deriv|creat|recover|restor|unlock|access)(e|es|ing)?\b[^.!?]{0,60}` +
 		`\b(private|secret|spending|viewing|stealth|stark|starkex|starknet|encryption|decryption|privacy|trading|layer ?2|l2|zk|shielded)\b[^.!?]{0,40}\b(keys?|keypairs?|seeds?)\b`),
 		[][]string{{"sign"}, {"key", "seed"}}},
-	{regexp.MustCompile(`\b(key|seed|wallet|address) derivation\b`), [][]string{{" derivation"}}},
-	{regexp.MustCompile(`\bsign(ing)?\b[^.!?]{0,40}\b(deriv|generat)(e|es|ing) (a|an|your|the)\b[^.!?]{0,40}\b(keys?|keypairs?|seeds?|encryption|stealth)\b`),
+	{plaintext.NewPattern(`\b(key|seed|wallet|address) derivation\b`), [][]string{{" derivation"}}},
+	{plaintext.NewPattern(`\bsign(ing)?\b[^.!?]{0,40}\b(deriv|generat)(e|es|ing) (a|an|your|the)\b[^.!?]{0,40}\b(keys?|keypairs?|seeds?|encryption|stealth)\b`),
 		[][]string{{"sign"}, {"deriv", "generat"}}},
-	{regexp.MustCompile(`\bonly sign this message (for|on|with|within) a trusted (client|app|application|site|website|platform)\b`), [][]string{{"only sign this message "}}},
+	{plaintext.NewPattern(`\bonly sign this message (for|on|with|within) a trusted (client|app|application|site|website|platform)\b`), [][]string{{"only sign this message "}}},
 }
 
 // notKeys are the words of texts that name a public key, or ask a server for a key: their
 // signature is none.
-var notKeys = regexp.MustCompile(`\b(pubkeyx?|public key|api[ -]keys?)\b`)
+var notKeys = plaintext.NewPattern(`\b(pubkeyx?|public key|api[ -]keys?)\b`)
 
 // maxKeyText is the length of the longest text that is looked at: the known ones have a
 // few hundred bytes, and a key follows from exactly one text.
