@@ -57,7 +57,7 @@ type Reader struct {
 	decoder *Decoder
 	path    []string
 	room    [4]string // of most paths
-	kept    int // members so far of objects that are not decoded
+	kept    int       // members so far of objects that are not decoded
 }
 
 // Read reads a text that is exactly one object with only the given members. what names
