@@ -14,11 +14,14 @@ import (
 // hashLike says why a message looks like a hash, which does not show what is signed.
 // It returns "" if it does not: a text that contains a hash among other words says what
 // it is about.
-func hashLike(message []byte) string {
+func hashLike(message []byte) string { return hashIn(message, plaintext.Problem(message) == "") }
+
+// hashIn is hashLike for a message of which it is known whether it is a text that can be shown.
+func hashIn(message []byte, isText bool) string {
 	if len(message) == hashSize && len(bytes.Trim(message, "0123456789abcdef-")) != 0 {
 		return "the message is 32 bytes, like a hash whose preimage is unknown"
 	}
-	if plaintext.Problem(message) != "" {
+	if !isText {
 		return ""
 	}
 	whole := string(message)
@@ -69,7 +72,9 @@ func chunks(text string) []string {
 	parts := make([]string, 0, usualParts)
 	size := 0
 	for part := range strings.FieldsSeq(text) {
-		part = strings.Map(shownOf, part)
+		if !isPlain(part) {
+			part = strings.Map(shownOf, part)
+		}
 		if part != "" {
 			parts = append(parts, part)
 		}
@@ -78,6 +83,16 @@ func chunks(text string) []string {
 		}
 	}
 	return parts
+}
+
+// isPlain reports whether a part has neither quotes nor anything outside of ASCII.
+func isPlain(part string) bool {
+	for i := range len(part) {
+		if c := part[i]; c <= ' ' || c >= 0x7f || isQuote(rune(c)) {
+			return false
+		}
+	}
+	return true
 }
 
 // shownOf returns a character, negative if it is a quote or shows nothing.

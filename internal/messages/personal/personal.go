@@ -118,8 +118,8 @@ type text struct {
 
 func newText(under *prefix, preimage []byte, offset int) (chains.Transaction, error) {
 	t := &text{prefix: under, message: preimage[offset:]}
-	t.hash = hashLike(t.message)
-	if problem := plaintext.Problem(t.message); problem != "" && t.hash == "" {
+	problem := plaintext.Problem(t.message)
+	if t.hash = hashIn(t.message, problem == ""); problem != "" && t.hash == "" {
 		return nil, statement.Malformed(Name, "message", offset, "%s, so it cannot be shown", problem)
 	}
 	t.signIn = parseSignIn(string(t.message), t.standard)
