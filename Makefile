@@ -200,6 +200,7 @@ reproducible:
 BENCH = .
 PEERS = bench/peers
 BENCHTIME = 200ms
+PROFILETIME = 2s
 COUNT = 6
 SHORT =
 MEASURED := dist/bench/$(shell date -u +%Y-%m-%dT%H%M%S).txt
@@ -214,6 +215,18 @@ bench:
 
 bench-%:
 	@$(MAKE) bench BENCH='^Benchmark(Ratio|Sign|Parallel)/^$*' PEERS=
+
+# Profiles what a benchmark spends, in dist/profile: processor and heap, as text and, if dot is
+# installed, as graphs. Flame graphs: go tool pprof -http=: dist/profile/ethereum.cpu
+profile-%:
+	@mkdir -p dist/profile && go test -c -o dist/profile/bench.test ./bench
+	cd bench && ../dist/profile/bench.test -test.run '^$$' -test.bench '^Benchmark(Sign|Messages|Submit)/^$*' -test.benchtime $(PROFILETIME) \
+	  -test.cpuprofile ../dist/profile/$*.cpu -test.memprofile ../dist/profile/$*.heap
+	@for kind in cpu heap; do \
+	  go tool pprof -top -cum -nodecount 60 dist/profile/bench.test dist/profile/$*.$$kind > dist/profile/$*.$$kind.txt || exit 1; \
+	  ! command -v dot > /dev/null || go tool pprof -svg dist/profile/bench.test dist/profile/$*.$$kind > dist/profile/$*.$$kind.svg || exit 1; \
+	done
+	@echo "dist/profile/$*.cpu.txt and $*.heap.txt; go tool pprof -http=: dist/profile/$*.cpu shows the flame graph."
 
 bench-record:
 	@test ! -e $(RECORDED) || { echo "$(RECORDED) exists: remove it first to measure again" >&2; exit 1; }

@@ -151,18 +151,27 @@ func (e *Engine) prepareTask(ctx context.Context, s *request.Submission) error {
 		return activity.NewError(activity.ReasonRequestInvalid, "generateAppProofs", nil,
 			"app proofs are not available: this engine has no proof key")
 	}
-	served, err := e.operations.Of(s.Request.Type)
-	if s.Request.Type == activity.TypeSignTransaction || err == nil && served.Sign != nil {
-		prepared, err := e.reader.Prepare(ctx, s.Caller.Organization.ID, s.Intent)
-		if err == nil {
-			s.Task = prepared
-		}
-		return err
+	if s.Request.Type == activity.TypeSignTransaction {
+		return e.prepareSigning(ctx, s)
 	}
+	served, err := e.operations.Of(s.Request.Type)
+	switch {
+	case err != nil:
+		return err
+	case served.Sign != nil:
+		return e.prepareSigning(ctx, s)
+	}
+	s.Task, err = served.Prepare(ctx, operation.Request{
+		Organization: s.Caller.Organization, Intent: s.Intent, Fingerprint: s.Request.Fingerprint, Now: e.config.Now,
+	})
+	return err
+}
+
+// prepareSigning is prepareTask for what is signed.
+func (e *Engine) prepareSigning(ctx context.Context, s *request.Submission) error {
+	prepared, err := e.reader.Prepare(ctx, s.Caller.Organization.ID, s.Intent)
 	if err == nil {
-		s.Task, err = served.Prepare(ctx, operation.Request{
-			Organization: s.Caller.Organization, Intent: s.Intent, Fingerprint: s.Request.Fingerprint, Now: e.config.Now,
-		})
+		s.Task = prepared
 	}
 	return err
 }

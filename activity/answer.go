@@ -253,6 +253,9 @@ func (a *answer) result() {
 
 // AppendResult appends the compact JSON of a result, with members in the order of its type.
 func AppendResult(dst []byte, result Result) []byte {
+	if signed, ok := result.(SignTransactionResult); ok {
+		return append(appendTextMember(append(dst, '{'), "signedTransaction", signed.SignedTransaction), '}')
+	}
 	encoded, err := strictjson.Marshal(result)
 	if err != nil {
 		panic("activity: encoding a result: " + err.Error())

@@ -116,8 +116,7 @@ type parameterReader func(parameters []byte, fields ...strictjson.Field) (proofs
 func (r *Request) readParameters(parameters []byte, fields ...strictjson.Field) (proofs bool, err error) {
 	fields = append(fields, strictjson.Optional("generateAppProofs", &proofs))
 	err = strictjson.Read(parameters, "parameters", fields...)
-	var malformed *strictjson.Error
-	if errors.As(err, &malformed) {
+	if malformed, ok := errors.AsType[*strictjson.Error](err); ok {
 		malformed.Offset += r.parameters.Start
 	}
 	return proofs, refuseJSON(err)
@@ -130,8 +129,8 @@ func readAlone(parameters []byte, fields ...strictjson.Field) (bool, error) {
 
 // refuseJSON converts an error of the JSON reader to an *Error.
 func refuseJSON(err error) error {
-	var malformed *strictjson.Error
-	if !errors.As(err, &malformed) {
+	malformed, ok := errors.AsType[*strictjson.Error](err)
+	if !ok {
 		return err
 	}
 	return NewError(ReasonRequestInvalid, malformed.Path, err, "%v", err)

@@ -36,27 +36,6 @@ type storedRecord struct {
 	UpdatedAt  time.Time       `json:"updatedAt"`
 }
 
-// Encode returns the record in the form for a store.
-func (r *Record) Encode() []byte {
-	request := r.Request
-	form := storedRecord{
-		Schema: storedSchema, ID: r.ID, Type: request.Type, Status: r.Status,
-		Org: request.OrganizationID, Time: request.TimestampMs, Proofs: request.GenerateAppProofs,
-		Hash: request.Fingerprint[:], Body: string(request.Body),
-		Parameters: [2]int{request.parameters.Start, request.parameters.End},
-		Failure:    r.Failure, Votes: r.Votes, Decision: r.Decision, Reading: r.Reading, Did: r.Did, AppProofs: r.AppProofs,
-		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
-	}
-	if r.Result != nil {
-		form.Result = AppendResult(nil, r.Result)
-	}
-	encoded, err := strictjson.Marshal(&form)
-	if err != nil {
-		panic("activity: encoding a record: " + err.Error())
-	}
-	return encoded
-}
-
 // DecodeRecord parses what [Record.Encode] returned. It does not parse the body again, so
 // that recorded activities stay readable if [Decode] becomes stricter. The record's Request
 // has no Intent.

@@ -50,7 +50,7 @@ type load struct {
 	headers []string
 }
 
-func newLoad(b *testing.B, key *enginetest.APIKey, count int) *load {
+func newLoad(b testing.TB, key *enginetest.APIKey, count int) *load {
 	b.Helper()
 	l := &load{}
 	now := time.Now().UnixMilli()

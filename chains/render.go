@@ -142,18 +142,28 @@ func Decimal(integer string, decimals int) string {
 	if decimals <= 0 {
 		return integer
 	}
-	sign := ""
+	sign, digits := "", integer
 	if strings.HasPrefix(integer, "-") {
-		sign, integer = "-", integer[1:]
+		sign, digits = "-", integer[1:]
 	}
-	if missing := decimals + 1 - len(integer); missing > 0 {
-		integer = strings.Repeat("0", missing) + integer
+	point := max(0, len(digits)-decimals)
+	whole, fraction := digits[:point], strings.TrimRight(digits[point:], "0")
+	if whole == "" {
+		whole = "0"
 	}
-	whole, fraction := integer[:len(integer)-decimals], strings.TrimRight(integer[len(integer)-decimals:], "0")
 	if fraction == "" {
 		return sign + whole
 	}
-	return sign + whole + "." + fraction
+	return sign + whole + "." + zeros(decimals-(len(digits)-point)) + fraction
+}
+
+const manyZeros = "0000000000000000000000000000000000000000"
+
+func zeros(n int) string {
+	if n <= len(manyZeros) {
+		return manyZeros[:n]
+	}
+	return strings.Repeat("0", n)
 }
 
 // printable returns a text in a form that is safe within a line: quoted and escaped to

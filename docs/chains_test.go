@@ -48,7 +48,7 @@ func TestSiblings(t *testing.T) {
 var chainPlaces = []string{
 	"activity/transaction.go", "bench/internal/workload/workload.go", "chains/all/all.go", "internal/chainvectors/chainvectors.go",
 	"internal/cli/demo/chains.go", "internal/cli/sign/message.go", "internal/cli/sign/sign_foreign.go",
-	"internal/messages/personal/personal.go", "messages/read.go",
+	"internal/messages/personal/transactionlike.go", "messages/read.go",
 }
 
 // TestChainPlaces counts the files that name the chains instead of asking them. Only the row

@@ -34,7 +34,8 @@ func TestPerformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, target := range regexp.MustCompile("(?m)(?:^|`)make ([a-z-]+)").FindAllStringSubmatch(document, -1) {
-		if target[1] != "bench-ethereum" && !regexp.MustCompile(`(?m)^`+target[1]+":").Match(makefile) {
+		family, _, _ := strings.Cut(target[1], "-") // of which a pattern rule makes each
+		if !regexp.MustCompile(`(?m)^(` + target[1] + `|` + family + `-%):`).Match(makefile) {
 			t.Errorf("no target %s", target[1])
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/messages/statement"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -23,30 +24,41 @@ func Batch(parts []chains.Transaction) (chains.Transaction, error) {
 	if len(parts) == 1 {
 		return parts[0], nil
 	}
-	b := &batch{parts: parts}
+	b := &batch{parts: parts, starts: []int{0}}
 	for i, part := range parts {
-		summary := part.Summary()
-		if i > 0 && summary.Chain != b.summary.Chain {
-			return nil, refuse("payload %d is for %s, payload 0 for %s: all payloads of a request must be for one chain", i, summary.Chain, b.summary.Chain)
+		chain, effects := outline(part)
+		if i > 0 && chain != b.chain {
+			return nil, refuse("payload %d is for %s, payload 0 for %s: all payloads of a request must be for one chain", i, chain, b.chain)
 		}
-		b.summary.Chain = summary.Chain
-		b.starts = append(b.starts, len(b.summary.Effects))
-		b.summary.Effects = append(b.summary.Effects, numbered(part.Effects(), i)...)
-		b.summary.Fields = append(b.summary.Fields, chains.List(label(i), summary.Fields...))
+		b.chain = chain
+		b.starts = append(b.starts, b.starts[i]+effects)
 	}
-	if len(b.summary.Effects) > chains.MaxEffects {
-		return nil, refuse("the payloads have %d effects: a request may have at most %d, send several", len(b.summary.Effects), chains.MaxEffects)
+	if effects := b.starts[len(parts)]; effects > chains.MaxEffects {
+		return nil, refuse("the payloads have %d effects: a request may have at most %d, send several", effects, chains.MaxEffects)
 	}
 	return b, nil
 }
 
+// outline returns a part's chain and the number of its effects, and writes no text for them
+// if it is a message.
+func outline(part chains.Transaction) (chain string, effects int) {
+	if of, ok := part.(statement.Outline); ok {
+		return of.ChainName(), of.EffectCount()
+	}
+	summary := part.Summary()
+	return summary.Chain, len(summary.Effects)
+}
+
 type batch struct {
-	parts   []chains.Transaction
-	starts  []int // index of each part's first effect in the summary
-	summary chains.Summary
+	parts  []chains.Transaction
+	starts []int // index of each part's first effect in the batch, then the number of all
+	chain  string
 }
 
 var _ chains.Transaction = (*batch)(nil)
+
+// effectsOf returns the number of effects of a part.
+func (b *batch) effectsOf(part int) int { return b.starts[part+1] - b.starts[part] }
 
 func label(i int) string { return "payload " + strconv.Itoa(i) }
 
@@ -74,15 +86,28 @@ func shifted(hazards []chains.Hazard, start, effects int) []chains.Hazard {
 }
 
 // Summary implements chains.Transaction.
-func (b *batch) Summary() chains.Summary { return b.summary }
+func (b *batch) Summary() chains.Summary {
+	summary := chains.Summary{Chain: b.chain}
+	for i, part := range b.parts {
+		of := part.Summary()
+		summary.Effects = append(summary.Effects, numbered(of.Effects, i)...)
+		summary.Fields = append(summary.Fields, chains.List(label(i), of.Fields...))
+	}
+	return summary
+}
 
 // Effects implements chains.Transaction.
-func (b *batch) Effects() []chains.Effect { return b.summary.Effects }
+func (b *batch) Effects() (effects []chains.Effect) {
+	for i, part := range b.parts {
+		effects = append(effects, numbered(part.Effects(), i)...)
+	}
+	return effects
+}
 
 // Hazards implements chains.Transaction.
 func (b *batch) Hazards() (hazards []chains.Hazard) {
 	for i, part := range b.parts {
-		hazards = append(hazards, shifted(part.Hazards(), b.starts[i], len(part.Effects()))...)
+		hazards = append(hazards, shifted(part.Hazards(), b.starts[i], b.effectsOf(i))...)
 	}
 	return hazards
 }
@@ -183,7 +208,7 @@ func (s *batchSigning) Effects() (effects []chains.Effect) {
 // Hazards implements chains.Signing.
 func (s *batchSigning) Hazards() (hazards []chains.Hazard) {
 	for i, signing := range s.signings {
-		hazards = append(hazards, shifted(signing.Hazards(), s.batch.starts[i], len(s.batch.parts[i].Effects()))...)
+		hazards = append(hazards, shifted(signing.Hazards(), s.batch.starts[i], s.batch.effectsOf(i))...)
 	}
 	return hazards
 }

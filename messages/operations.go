@@ -75,11 +75,13 @@ func result(intent activity.Intent, signed []byte) (activity.Result, error) {
 	}
 	signatures := make([]activity.SignRawPayloadResult, count)
 	for i := range signatures {
-		one := signed[i*size : (i+1)*size]
-		signatures[i] = activity.SignRawPayloadResult{R: hex.EncodeToString(one[:32]), S: hex.EncodeToString(one[32:64]), V: "00"}
-		if size == ecdsaSize {
-			signatures[i].V = hex.EncodeToString(one[64:])
+		var room [2 * ecdsaSize]byte // of which Ed25519 leaves a recovery id of zero
+		hex.Encode(room[:], signed[i*size:(i+1)*size])
+		if size == ed25519Size {
+			copy(room[2*ed25519Size:], "00")
 		}
+		text := string(room[:])
+		signatures[i] = activity.SignRawPayloadResult{R: text[:64], S: text[64:128], V: text[128:]}
 	}
 	if _, several := intent.(activity.SignRawPayloadsIntent); several {
 		return activity.SignRawPayloadsResult{Signatures: signatures}, nil

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -207,7 +207,7 @@ func checkMagicLink(link string) error {
 	return nil
 }
 
-var identifier = regexp.MustCompile(`^` + variableName + `$`)
+var identifier = plaintext.NewPattern(`^` + variableName + `$`)
 
 // readVariables reads a JSON object whose members are strings.
 func readVariables(text string) (map[string]string, error) {

@@ -2,8 +2,8 @@ package otp
 
 import (
 	"fmt"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	htmltemplate "html/template"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -78,7 +78,7 @@ func defaultEmail(link, logo bool) Template {
 	return template
 }
 
-var action = regexp.MustCompile(`^\{\{\s*\.(` + variableName + `)\s*\}\}`)
+var action = plaintext.NewPattern(`^\{\{\s*\.(` + variableName + `)\s*\}\}`)
 
 // segment is literal text, or the name of a variable.
 type segment struct {
@@ -95,7 +95,7 @@ func parseTemplate(source string, allowed []string) (segments []segment, err err
 		if open < 0 {
 			return append(segments, segment{text: rest}), nil
 		}
-		match := action.FindStringSubmatch(rest[open:])
+		match := action.Regexp().FindStringSubmatch(rest[open:])
 		offset := len(source) - len(rest) + open
 		if match == nil {
 			return nil, fmt.Errorf("at byte %d: expected a variable such as {{.OtpCode}}", offset)

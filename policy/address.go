@@ -34,7 +34,7 @@ func (a *address) Equal(other ref.Val) ref.Val {
 
 // belongsTo reports whether a is an account that holds a wallet's tokens of the mint.
 func (a *address) belongsTo(wallet *address) bool {
-	return a.mint != "" && words.belong(a.namespace, a.bytes, wallet.bytes, a.mint)
+	return a.mint != "" && words().belong(a.namespace, a.bytes, wallet.bytes, a.mint)
 }
 
 // Type implements ref.Val.

@@ -172,7 +172,7 @@ func (s *supposition) less(a, b ast.Expr) bool {
 
 // isZero reports whether an expression is an amount of zero.
 func isZero(e ast.Expr) bool {
-	if _, isUnit := words.units[e.AsCall().FunctionName()]; !isUnit || len(e.AsCall().Args()) != 1 {
+	if _, isUnit := words().units[e.AsCall().FunctionName()]; !isUnit || len(e.AsCall().Args()) != 1 {
 		return false
 	}
 	text, ok := syntax.Text(e.AsCall().Args()[0])

@@ -48,7 +48,7 @@ func (c *compiler) checkDetails(r *rule, n source.Node) {
 		return
 	}
 	var used []string
-	for _, root := range sortedKeys(words.roots) {
+	for _, root := range sortedKeys(words().roots) {
 		if r.when.names[root] {
 			used = append(used, root)
 		}
@@ -57,8 +57,8 @@ func (c *compiler) checkDetails(r *rule, n source.Node) {
 	case len(used) == 0:
 	case len(used) > 1:
 		n.Fail("a rule can use the details of one chain, this one uses %s: split it", strings.Join(used, " and "))
-	case len(r.on) != 1 || r.on[0] != words.roots[used[0]]:
-		n.Fail("a rule that uses %s needs 'on: %s', to make clear that it does not apply to other chains", used[0], words.roots[used[0]])
+	case len(r.on) != 1 || r.on[0] != words().roots[used[0]]:
+		n.Fail("a rule that uses %s needs 'on: %s', to make clear that it does not apply to other chains", used[0], words().roots[used[0]])
 	}
 }
 
@@ -129,7 +129,7 @@ func (c *compiler) checkLimitSubjects(r *rule, n source.Node) {
 			n.Fail("limit %s is counted per recipient, and a thief can use any number of recipients: require 'effect.to in' a list in when", limit.name)
 		}
 		for _, on := range r.on {
-			if limit.asset != nil && words.chains[on].Namespace != namespaceOf(limit.asset.Chain) {
+			if limit.asset != nil && words().chains[on].Namespace != namespaceOf(limit.asset.Chain) {
 				n.Fail("limit %s counts %s, which does not exist on %s", limit.name, limit.asset, on)
 			}
 		}
@@ -263,10 +263,10 @@ func (c *compiler) checkUnused() {
 // rephrase rewrites messages of CEL's type checker in the terms of this language.
 func (c *compiler) rephrase(message string) string {
 	if name, ok := between(message, "undeclared reference to '", "'"); ok {
-		if function, ok := words.literals[name]; ok {
+		if function, ok := words().literals[name]; ok {
 			return name + " is a function: write " + function.example
 		}
-		known := slices.Concat(sortedKeys(variables()), sortedKeys(c.lists), sortedKeys(c.assets), sortedKeys(words.literals))
+		known := slices.Concat(sortedKeys(variables()), sortedKeys(c.lists), sortedKeys(c.assets), sortedKeys(words().literals))
 		if slices.Contains(known, name) {
 			return name + " is not a function"
 		}

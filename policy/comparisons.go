@@ -106,7 +106,7 @@ func (k *comparisons) record(e ast.Expr, with unit) {
 		k.units[path] = map[string]bool{}
 	}
 	k.units[path][namespace] = true
-	if len(k.rule.on) > 0 && !slices.ContainsFunc(k.rule.on, func(on string) bool { return words.chains[on].Namespace == namespace }) {
+	if len(k.rule.on) > 0 && !slices.ContainsFunc(k.rule.on, func(on string) bool { return words().chains[on].Namespace == namespace }) {
 		k.warn("%s is compared with an amount of %s, and this rule is on %s: that is always an error", path, with, strings.Join(k.rule.on, ", "))
 	}
 }
@@ -123,8 +123,8 @@ func (u unit) namespace() string {
 func (k *comparisons) unitOf(e ast.Expr) (u unit, known bool) {
 	call := e.AsCall()
 	if root, _, ok := strings.Cut(syntax.Path(e), "."); ok && k.rule.when.checked.NativeRep().GetType(e.ID()) == amountType {
-		if chain, isDetail := words.roots[root]; isDetail {
-			return unit{native: words.chains[chain].Namespace}, true
+		if chain, isDetail := words().roots[root]; isDetail {
+			return unit{native: words().chains[chain].Namespace}, true
 		}
 	}
 	switch name := call.FunctionName(); name {
@@ -137,7 +137,7 @@ func (k *comparisons) unitOf(e ast.Expr) (u unit, known bool) {
 	case "_+_":
 		return k.unitOf(call.Args()[0])
 	default:
-		of, isUnit := words.units[name]
+		of, isUnit := words().units[name]
 		return unit{native: of.namespace, symbol: of.Symbol, any: name == anyUnits}, isUnit
 	}
 }
@@ -147,8 +147,8 @@ func (k *comparisons) checkCoin() {
 	if testsAsset(k.rule.when.expr()) {
 		return
 	}
-	for _, name := range sortedKeys(words.units) {
-		if unit := words.units[name]; unit.Symbol != "" && k.rule.when.calls(name) {
+	for _, name := range sortedKeys(words().units) {
+		if unit := words().units[name]; unit.Symbol != "" && k.rule.when.calls(name) {
 			k.warn("%s counts %s, on every chain whose coin that is, and is an error on others, which allows nothing there: name the chain, such as effect.asset.chain == 'eip155:1'", name, unit.Symbol)
 		}
 	}

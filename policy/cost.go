@@ -59,7 +59,7 @@ func (s sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, args []cost
 	estimate := func(units uint64) *cost.CallEstimate {
 		return &cost.CallEstimate{CostEstimate: cost.FixedCostEstimate(units)}
 	}
-	_, isLiteral := words.literals[function]
+	_, isLiteral := words().literals[function]
 	switch {
 	case function == "total":
 		return estimate(chains.MaxEffects)

@@ -47,9 +47,9 @@ func (f *File) Decide(ctx context.Context, request access.Authorization) (access
 
 func (c *cover) decide() (access.Decision, error) {
 	f, e := c.file, c.evaluation
-	if _, known := words.chains[e.chain]; !known && e.chain != "" {
+	if _, known := words().chains[e.chain]; !known && e.chain != "" {
 		return access.Decision{}, &Denial{Effect: -1, Text: fmt.Sprintf(
-			"a policy file cannot judge the chain %s: it knows %s; for another one, implement access.Policy", e.chain, strings.Join(words.names(), ", "))}
+			"a policy file cannot judge the chain %s: it knows %s; for another one, implement access.Policy", e.chain, strings.Join(words().names(), ", "))}
 	}
 	if err := f.deny(e); err != nil {
 		return access.Decision{}, err

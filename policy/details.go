@@ -184,7 +184,7 @@ func (d *details) network() string {
 
 // detail resolves the variable of a chain's details.
 func (e *evaluation) detail(name string) (any, bool) {
-	chain, known := words.roots[name]
+	chain, known := words().roots[name]
 	if !known {
 		return nil, false
 	}
@@ -192,9 +192,9 @@ func (e *evaluation) detail(name string) (any, bool) {
 		return types.WrapErr(absent(name)), true
 	}
 	if e.details == nil {
-		e.details = &details{e, e.request.Summary.Fields, words.chains[chain]}
+		e.details = &details{e, e.request.Summary.Fields, words().chains[chain]}
 	}
-	return newObject(words.types[name], e.details), true
+	return newObject(words().types[name], e.details), true
 }
 
 // parts returns the parts of a list, each as details of its own.

@@ -58,8 +58,8 @@ func variables() map[string]*types.Type {
 		"effect": effectType, "effects": types.NewListType(effectType), "key": keyType, "user": userType,
 		"credential": credentialType, "time": timeType, "request": requestType, "wallet": types.StringType,
 	}
-	for name := range words.roots {
-		all[name] = words.types[name]
+	for name := range words().roots {
+		all[name] = words().types[name]
 	}
 	return all
 }
@@ -99,7 +99,7 @@ func functions() []cel.EnvOption {
 		cel.Function("_>_", cel.Overload("greater_amount", pair(amountType), types.BoolType)),
 		cel.Function("_>=_", cel.Overload("greater_equals_amount", pair(amountType), types.BoolType)),
 		cel.Function("_+_", cel.Overload("add_amount", pair(amountType), amountType)),
-		literal("address", addressType, func(text string) (ref.Val, error) { return words.readAddress(text) }),
+		literal("address", addressType, func(text string) (ref.Val, error) { return words().readAddress(text) }),
 		literal("timestamp", types.TimestampType, parseTimestamp),
 		cel.Function("amount", cel.Overload("amount_asset_string", []*types.Type{assetType, types.StringType}, amountType,
 			cel.BinaryBinding(func(of, text ref.Val) ref.Val { return orError(amountOf(of, text)) }))),
@@ -116,8 +116,8 @@ func functions() []cel.EnvOption {
 					return argument(reading.Value().(*chains.Reading).Args, "effect.reading", string(name.(types.String)))
 				}))),
 	}
-	for name := range words.units {
-		options = append(options, literal(name, amountType, func(text string) (ref.Val, error) { return words.newAmount(name, text) }))
+	for name := range words().units {
+		options = append(options, literal(name, amountType, func(text string) (ref.Val, error) { return words().newAmount(name, text) }))
 	}
 	return options
 }

@@ -12,6 +12,7 @@ import (
 func WithChain(t testing.TB, chain chains.Chain) {
 	t.Helper()
 	known := words
-	words = newVocabulary(append(all.Chains(all.Limits{}), chain))
+	extended := newVocabulary(append(all.Chains(all.Limits{}), chain))
+	words = func() *vocabulary { return extended }
 	t.Cleanup(func() { words = known })
 }

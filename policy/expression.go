@@ -138,7 +138,7 @@ func foldLiterals(i interpreter.Interpretable) (interpreter.Interpretable, error
 	if !ok {
 		return i, nil
 	}
-	if _, ok := words.literals[call.Function()]; !ok {
+	if _, ok := words().literals[call.Function()]; !ok {
 		return i, nil
 	}
 	for _, arg := range call.Args() {

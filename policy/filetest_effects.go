@@ -67,7 +67,7 @@ func readParty(n source.Node) chains.Party {
 	if text == "unknown" {
 		return chains.UnknownParty()
 	}
-	address, err := words.readAddress(text)
+	address, err := words().readAddress(text)
 	if err != nil {
 		n.Fail("%v", err)
 		return chains.Party{}
@@ -82,12 +82,12 @@ func (c *compiler) testAsset(n source.Node) (chains.Asset, int) {
 	if asset, ok := c.assets[name]; ok {
 		return asset.Asset, max(asset.decimals, 0)
 	}
-	if words.networks.MatchString(name) {
-		return chains.Native(name), words.namespaces[namespaceOf(name)].Decimals
+	if words().networks.MatchString(name) {
+		return chains.Native(name), words().namespaces[namespaceOf(name)].Decimals
 	}
 	if token, ok := strings.CutPrefix(name, "token "); ok {
 		chain, text, _ := strings.Cut(token, " ")
-		if address, err := words.readAddress(text); err == nil {
+		if address, err := words().readAddress(text); err == nil {
 			return chains.Token(chain, address.party(), ""), 0
 		}
 	}

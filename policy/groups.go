@@ -21,7 +21,7 @@ type scope struct {
 
 func newGroups(rules []*rule) groups {
 	g := groups{denies: map[scope][]*rule{}, allows: map[scope][]*rule{}}
-	for _, chain := range append(words.names(), "") {
+	for _, chain := range append(words().names(), "") {
 		for _, r := range rules {
 			if len(r.on) > 0 && !slices.Contains(r.on, chain) {
 				continue

@@ -38,7 +38,7 @@ func newAddressList(addresses []*address) *addressList {
 	for i, one := range addresses {
 		values[i] = one
 		l.set[one.key()] = true
-		if words.holdsTokensApart(one.namespace) {
+		if words().holdsTokensApart(one.namespace) {
 			l.wallets = append(l.wallets, one)
 		}
 	}
@@ -67,7 +67,7 @@ func (l *addressList) tokenAccounts(mint string) map[string]bool {
 	}
 	accounts := map[string]bool{}
 	for _, wallet := range l.wallets {
-		for _, account := range words.namespaces[wallet.namespace].TokenAccounts(wallet.bytes, mint) {
+		for _, account := range words().namespaces[wallet.namespace].TokenAccounts(wallet.bytes, mint) {
 			accounts[account] = true
 		}
 	}

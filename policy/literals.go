@@ -49,7 +49,7 @@ func (c *literalCheck) visit(e ast.Expr) {
 
 func (c *literalCheck) call(e ast.Expr, call ast.CallExpr) {
 	name := call.FunctionName()
-	_, isLiteral := words.literals[name]
+	_, isLiteral := words().literals[name]
 	switch {
 	case isLiteral:
 		c.constructor(name, call)
@@ -99,7 +99,7 @@ func failure[T any](parse func(string) (T, error)) func(string) error {
 
 // constructor checks the last argument of a literal function.
 func (c *literalCheck) constructor(name string, call ast.CallExpr) {
-	function, last := words.literals[name], call.Args()[len(call.Args())-1]
+	function, last := words().literals[name], call.Args()[len(call.Args())-1]
 	text, ok := syntax.Text(last)
 	if !ok {
 		c.Fail(last, name+" takes a text in quotes, such as "+function.example)
@@ -148,7 +148,7 @@ func closedValues(of *types.Type, name string) []string {
 		return []string{"", string(chains.BoundExact), string(chains.BoundMost), string(chains.BoundLeast),
 			string(chains.BoundAll), string(chains.BoundAdded), string(chains.BoundUnlimited)}
 	case of == requestType && name == "chain":
-		return words.names()
+		return words().names()
 	}
 	return nil
 }

@@ -1,8 +1,8 @@
 package policy
 
 import (
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/source"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -21,8 +21,8 @@ const (
 )
 
 var (
-	ruleName  = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
-	valueName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+	ruleName  = plaintext.NewPattern(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+	valueName = plaintext.NewPattern(`^[a-z][a-z0-9_]{0,63}$`)
 )
 
 // read reads the file's members, definitions before their uses.

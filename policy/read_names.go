@@ -13,8 +13,8 @@ import (
 func (c *compiler) checkName(one source.Entry, what string) bool {
 	_, variable := variables()[one.Name]
 	_, listed := c.lists[one.Name]
-	_, isUnit := words.units[one.Name]
-	_, isLiteral := words.literals[one.Name]
+	_, isUnit := words().units[one.Name]
+	_, isLiteral := words().literals[one.Name]
 	like, confusable := c.confusable(one.Name)
 	refuse := func(message string, args ...any) bool {
 		one.FailName("%s %s: %s", what, shorten(one.Name), fmt.Sprintf(message, args...))
@@ -44,7 +44,7 @@ var lookAlikes = strings.NewReplacer("1", "l", "0", "o", "rn", "m", "vv", "w")
 func (c *compiler) confusable(name string) (like string, ok bool) {
 	if c.skeletons == nil {
 		c.skeletons = map[string]string{}
-		for _, known := range append(sortedKeys(words.units), sortedKeys(variables())...) {
+		for _, known := range append(sortedKeys(words().units), sortedKeys(variables())...) {
 			c.skeletons[lookAlikes.Replace(known)] = known
 		}
 	}
@@ -70,7 +70,7 @@ func (c *compiler) readList(one source.Entry) {
 	seen := map[string]bool{}
 	wallets := 0
 	for _, item := range one.Items("list " + one.Name) {
-		read, err := words.readAddress(item.Text("address"))
+		read, err := words().readAddress(item.Text("address"))
 		switch {
 		case err != nil:
 			item.Fail("%v", err)
@@ -78,7 +78,7 @@ func (c *compiler) readList(one source.Entry) {
 		case seen[read.key()]:
 			item.Fail("%s is in this list twice", read)
 		}
-		if words.holdsTokensApart(read.namespace) {
+		if words().holdsTokensApart(read.namespace) {
 			wallets++
 		}
 		seen[read.key()] = true
@@ -128,7 +128,7 @@ func (c *compiler) readAsset(one source.Entry) {
 
 // identify sets the token of an asset, or its id, or the decimals of a native asset.
 func (a *asset) identify(token, id string) error {
-	said, known := words.namespaces[namespaceOf(a.Chain)]
+	said, known := words().namespaces[namespaceOf(a.Chain)]
 	switch {
 	case a.Chain == "":
 		return errors.New("chain is missing, such as eip155:1 or solana")
@@ -150,15 +150,15 @@ func (a *asset) identify(token, id string) error {
 
 func readChainID(n source.Node) string {
 	text := n.Text("chain")
-	if !words.networks.MatchString(text) {
-		n.Fail("chain %q: expected %s", shorten(text), words.examples())
+	if !words().networks.MatchString(text) {
+		n.Fail("chain %q: expected %s", shorten(text), words().examples())
 		return ""
 	}
 	return text
 }
 
 func (a *asset) readToken(text string) error {
-	token, err := words.readAddress(text)
+	token, err := words().readAddress(text)
 	switch {
 	case err != nil:
 		return err

@@ -100,7 +100,7 @@ func readOn(n source.Node) []string {
 // readChain reads the name of a chain.
 func readChain(n source.Node) string {
 	text := n.Text("on")
-	if names := words.names(); !slices.Contains(names, text) {
+	if names := words().names(); !slices.Contains(names, text) {
 		n.Fail("%s", source.Meant("on: "+shorten(text)+" is not a chain", text, names)+": "+strings.Join(names, ", "))
 	}
 	return text

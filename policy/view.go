@@ -49,7 +49,7 @@ func newEffectViews(effects []chains.Effect, chain string, readings chains.Readi
 // namespaceOfChain returns the namespace of an effect's addresses. A message has no chain;
 // its effects name theirs.
 func namespaceOfChain(chain string, effect *chains.Effect) string {
-	if namespace, known := words.namespaceOf(chain); known {
+	if namespace, known := words().namespaceOf(chain); known {
 		return namespace
 	}
 	return namespaceOf(effect.Asset.Chain)
@@ -66,8 +66,8 @@ func (e *effectView) party(party chains.Party, name string) (ref.Val, error) {
 	read := &address{namespace: e.namespace, bytes: string(party.Address()), text: party.Shown()}
 	switch {
 	case e.namespace == "": // an effect without an asset, in a message: the size determines the chain
-		read.namespace = words.ofSize(len(read.bytes))
-	case words.holdsTokensApart(e.namespace) && !e.Asset.IsUnknown():
+		read.namespace = words().ofSize(len(read.bytes))
+	case words().holdsTokensApart(e.namespace) && !e.Asset.IsUnknown():
 		read.mint = string(e.Asset.Token.Address())
 	}
 	if read.namespace == "" {
@@ -255,7 +255,7 @@ func keyFields() map[string]field {
 		"addresses": member(types.NewListType(addressType), func(k *access.SigningKey) (ref.Val, error) {
 			list := make([]*address, 0, len(k.Addresses))
 			for _, one := range k.Addresses {
-				read, err := words.readAddress(one)
+				read, err := words().readAddress(one)
 				if err != nil {
 					return nil, unknown("key.addresses")
 				}
@@ -304,7 +304,7 @@ func objectFields() map[*types.Type]map[string]field {
 		credentialType: credentialFields(), requestType: requestFields(), readingType: readingFields(),
 		timeType: {"now": plain(types.TimestampType, func(e *evaluation) ref.Val { return types.Timestamp{Time: e.request.Now} })},
 	}
-	maps.Copy(fields, words.details)
+	maps.Copy(fields, words().details)
 	return fields
 }
 

@@ -5,11 +5,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"cel.dev/cel-go/common/types"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // vocabulary is what policies know of the chains, as the chains say it.
@@ -19,7 +21,7 @@ type vocabulary struct {
 	namespaces map[string]chains.Words // the first with each namespace
 	roots      map[string]string       // variables of details, with the name of the chain
 	units      map[string]unitName
-	networks   *regexp.Regexp // ids of networks
+	networks   *plaintext.Pattern // ids of networks
 	literals   map[string]literalFunction
 	details    map[*types.Type]map[string]field
 	types      map[string]*types.Type // of details, by name
@@ -35,7 +37,8 @@ type unitName struct {
 // compared with.
 const anyUnits = "units"
 
-var words = newVocabulary(all.Chains(all.Limits{}))
+// words is the vocabulary of all chains, once it is asked for.
+var words = sync.OnceValue(func() *vocabulary { return newVocabulary(all.Chains(all.Limits{})) })
 
 // newVocabulary asks the chains. It panics if two of them contradict each other, or if one
 // says too little for policies about it: a program is built with its chains.
@@ -59,7 +62,7 @@ func newVocabulary(list []chains.Chain) *vocabulary {
 		}
 		v.addDetails(said)
 	}
-	v.networks = regexp.MustCompile("^(" + strings.Join(networks, "|") + ")$")
+	v.networks = plaintext.NewPattern("^(" + strings.Join(networks, "|") + ")$")
 	v.literals = literalFunctions(v)
 	return v
 }

@@ -1,13 +1,17 @@
 package peers
 
 import (
+	"crypto/ecdsa"
 	"encoding/hex"
+	"math/big"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/accounts"
 	"github.com/ethereum/go-ethereum/accounts/keystore"
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/rlp"
 	sdk "github.com/gagliardetto/solana-go"
 
 	"github.com/countersign-dev/countersign/bench/internal/workload"
@@ -29,6 +33,48 @@ func goEthereum(t testing.TB, _ *workload.Workload) peer {
 	return goPeer(func(i int) string {
 		i %= workload.Keys
 		return marshal(t)(sign[i](transactions[i]))
+	})
+}
+
+// unsignedDynamicFee is what an unsigned EIP-1559 transaction has after its type byte.
+type unsignedDynamicFee struct {
+	ChainID    *big.Int
+	Nonce      uint64
+	GasTipCap  *big.Int
+	GasFeeCap  *big.Int
+	Gas        uint64
+	To         *common.Address `rlp:"nil"`
+	Value      *big.Int
+	Data       []byte
+	AccessList types.AccessList
+}
+
+// goEthereumFromBytes reads what the engine reads, hex of the unsigned transaction, with
+// go-ethereum's rlp, signs it and encodes it in hex. It derives no effects and no hazards.
+func goEthereumFromBytes(t testing.TB, w *workload.Workload) peer {
+	signer := types.LatestSignerForChainID(workload.EthereumChainID)
+	keys := make([]*ecdsa.PrivateKey, workload.Keys)
+	for i := range keys {
+		key, err := crypto.ToECDSA(workload.Secret(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys[i] = key
+	}
+	return goPeer(func(i int) string {
+		i %= workload.Keys
+		raw, err := hex.DecodeString(w.Requests[i].UnsignedTransaction)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read unsignedDynamicFee
+		if err := rlp.DecodeBytes(raw[1:], &read); err != nil {
+			t.Fatal(err)
+		}
+		return marshal(t)(types.SignTx(types.NewTx(&types.DynamicFeeTx{
+			ChainID: read.ChainID, Nonce: read.Nonce, GasTipCap: read.GasTipCap, GasFeeCap: read.GasFeeCap, Gas: read.Gas,
+			To: read.To, Value: read.Value, Data: read.Data, AccessList: read.AccessList,
+		}), signer, keys[i]))
 	})
 }
 

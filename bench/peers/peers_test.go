@@ -30,6 +30,7 @@ type peerOf struct {
 
 var peers = []peerOf{
 	{"ethereum/eip1559", "go-ethereum", goEthereum},
+	{"ethereum/eip1559", "go-ethereum from bytes", goEthereumFromBytes},
 	{"ethereum/eip1559", "go-ethereum keystore", goEthereumKeystore},
 	{"ethereum/eip1559", "viem", inNode("viem")},
 	{"ethereum/eip1559", "ethers", inNode("ethers")},

@@ -4,13 +4,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 
 	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // target is a program of a chain that a file describes.
@@ -121,13 +121,13 @@ const (
 	maxFields  = 256
 )
 
-var schemaVersion = regexp.MustCompile(`erc7730-v([0-9]+)(\.[0-9.]+)?\.schema\.json$`)
+var schemaVersion = plaintext.NewPattern(`erc7730-v([0-9]+)(\.[0-9.]+)?\.schema\.json$`)
 
 // newDescriptor reads a merged ERC-7730 file. A file without targets is only included by
 // others, or describes typed data of any contract.
 func newDescriptor(root object) (d *descriptor, targets []target, err error) {
 	schema, _ := root["$schema"].(string)
-	if parts := schemaVersion.FindStringSubmatch(schema); parts == nil || parts[1] != "2" {
+	if parts := schemaVersion.Regexp().FindStringSubmatch(schema); parts == nil || parts[1] != "2" {
 		return nil, nil, fmt.Errorf("$schema %.80q: only version 2 of ERC-7730 is supported", schema)
 	}
 	var context contextForm

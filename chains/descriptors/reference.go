@@ -3,13 +3,13 @@ package descriptors
 import (
 	"bytes"
 	"crypto/sha256"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // Functions that approve or execute content that is stored elsewhere, and named by a hash
@@ -107,10 +107,10 @@ func (file *File) keepBlind(call chains.Call, reading *chains.Reading) {
 }
 
 // namedLikeOne matches the names of functions that approve or execute something.
-var namedLikeOne = regexp.MustCompile(`(^|_)(?i:approve|confirm|execute|queue|schedule)|Approve|Confirm|Execute|Queue|Schedule`)
+var namedLikeOne = plaintext.NewPattern(`(^|_)(?i:approve|confirm|execute|queue|schedule)|Approve|Confirm|Execute|Queue|Schedule`)
 
 // onlyIDs matches the types of parameters that can only name something.
-var onlyIDs = regexp.MustCompile(`^\((bytes32|u?int[0-9]*)?(,(bytes32|u?int[0-9]*))*\)$`)
+var onlyIDs = plaintext.NewPattern(`^\((bytes32|u?int[0-9]*)?(,(bytes32|u?int[0-9]*))*\)$`)
 
 // ByReference returns the functions of the file whose names and parameters look as if they
 // approve or execute what is stored elsewhere, and that neither the engine nor the pin keeps

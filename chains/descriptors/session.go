@@ -2,11 +2,11 @@ package descriptors
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // maxNested bounds the depth at which calls in calls are read.
@@ -184,7 +184,7 @@ func (s *session) container(path string) (located, error) {
 
 func last20(address []byte) []byte { return address[max(0, len(address)-20):] }
 
-var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
+var placeholder = plaintext.NewPattern(`\{[^{}]*\}`)
 
 // interpolate inserts shown values into the interpolated intent. If one is missing, it
 // returns the plain intent.
@@ -193,7 +193,7 @@ func (s *session) interpolate(f *format) string {
 		return f.intent
 	}
 	missing := false
-	text := placeholder.ReplaceAllStringFunc(f.interpolated, func(name string) string {
+	text := placeholder.Regexp().ReplaceAllStringFunc(f.interpolated, func(name string) string {
 		value, ok := s.shown[strings.Trim(name, "{}")]
 		missing = missing || !ok
 		return value

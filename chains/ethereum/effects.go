@@ -1,10 +1,14 @@
 package ethereum
 
 import (
+	"math/big"
 	"strconv"
+
+	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 // contracts returns the network on which the transaction's calls run.
@@ -21,7 +25,11 @@ func (tx *transaction) briefly() *evm.Network {
 
 // call decodes the call that the transaction makes.
 func (tx *transaction) call(network *evm.Network) *evm.Call {
-	return network.Read(evm.Transaction{To: tx.to, Value: tx.value.Big(tx.raw), Data: tx.data.Of(tx.raw)})
+	call := evm.Transaction{To: tx.to, Data: tx.data.Of(tx.raw)}
+	if tx.value.Len() > 0 {
+		call.Value = tx.value.Big(tx.raw)
+	}
+	return network.Read(call)
 }
 
 // Effects implements chains.Transaction: what the call does, the delegations of
@@ -62,13 +70,19 @@ func (tx *transaction) delegations(effects []chains.Effect, network *evm.Network
 	return effects
 }
 
+// bigOf is uint256's ToBig in one allocation.
+func bigOf(number *uint256.Int) *big.Int {
+	word := number.Bytes32()
+	return rlp.Big(word[32-number.ByteLen():])
+}
+
 // feeEffect returns the most that can be paid for inclusion. On OP-stack chains the L1
 // data fee is added; on Tempo the fee is paid in a token of the payer's choice, which
 // has 6 decimals, and is rounded up.
 func (tx *transaction) feeEffect(network *evm.Network) chains.Effect {
 	fee, _ := tx.maximumFee()
 	effect := chains.Effect{Kind: chains.KindFee, From: chains.SignerParty(), By: chains.BySigner,
-		Asset: chains.Native(network.ID), Amount: chains.AtMost(fee.ToBig()), Path: "maximum fee"}
+		Asset: chains.Native(network.ID), Amount: chains.AtMost(bigOf(&fee)), Path: "maximum fee"}
 	switch {
 	case opStack[tx.chainID]:
 		effect.Amount.Bound = chains.BoundAdded

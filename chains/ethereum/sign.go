@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/ethereum/go-ethereum/crypto"
-
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/rlp"
@@ -69,11 +67,11 @@ func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) 
 // in.
 func (tx *transaction) preimageHash() [32]byte {
 	if tx.whole {
-		return crypto.Keccak256Hash(tx.raw)
+		return evm.Keccak256(tx.raw)
 	}
 	var room [1 + rlp.MaxListHeader]byte
 	header := rlp.AppendListHeader(append(room[:0], tx.kind), tx.items.Len())
-	return crypto.Keccak256Hash(header, tx.items.Of(tx.raw))
+	return evm.Keccak256(header, tx.items.Of(tx.raw))
 }
 
 // splice appends the items followed by the signature r ‖ s ‖ v, with headers that count

@@ -61,7 +61,11 @@ func (tx *transaction) callPath(number int) string {
 
 // readCall decodes a call of a contract.
 func (tx *transaction) readCall(network *evm.Network, number int, c call) *evm.Call {
-	return network.Read(evm.Transaction{To: c.to, Value: c.value.Big(tx.raw), Data: c.input.Of(tx.raw), Path: tx.callPath(number) + "call"})
+	call := evm.Transaction{To: c.to, Data: c.input.Of(tx.raw), Path: tx.callPath(number) + "call"}
+	if c.value.Len() > 0 {
+		call.Value = c.value.Big(tx.raw)
+	}
+	return network.Read(call)
 }
 
 // bySender attributes effects to the account whose signature is in the bytes.

@@ -1,8 +1,6 @@
 package tempo
 
 import (
-	"github.com/ethereum/go-ethereum/crypto"
-
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/rlp"
 )
@@ -79,5 +77,5 @@ func (tx *transaction) payerHash(sender evm.Address) [32]byte {
 	before := tx.raw[tx.items.Start:tx.feePayerItem.Start]
 	after := tx.raw[tx.feePayerItem.End:tx.unsignedEnd()]
 	header := rlp.AppendListHeader([]byte{typeFeePayer}, len(before)+21+len(after))
-	return crypto.Keccak256Hash(header, before, append([]byte{0x80 + 20}, sender[:]...), after)
+	return evm.Keccak256(header, before, append([]byte{0x80 + 20}, sender[:]...), after)
 }

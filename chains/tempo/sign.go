@@ -3,8 +3,7 @@ package tempo
 import (
 	"slices"
 
-	"github.com/ethereum/go-ethereum/crypto"
-
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
@@ -15,13 +14,13 @@ var sponsored = []byte{0x80, 0x00}
 // account pays, over the same with feeToken 80 and feePayer 00.
 func (tx *transaction) senderHash() [32]byte {
 	if tx.sender == nil && (tx.feePayer.form == payerNone || tx.feePayer.form == payerPlaceholder && !tx.hasFeeToken) {
-		return crypto.Keccak256Hash(tx.raw)
+		return evm.Keccak256(tx.raw)
 	}
 	before := tx.raw[tx.items.Start:tx.feeTokenItem.Start]
 	after := tx.raw[tx.feePayerItem.End:tx.unsignedEnd()]
 	var room [1 + rlp.MaxListHeader]byte
 	header := rlp.AppendListHeader(append(room[:0], typeTempo), len(before)+len(sponsored)+len(after))
-	return crypto.Keccak256Hash(header, before, sponsored, after)
+	return evm.Keccak256(header, before, sponsored, after)
 }
 
 // splice appends the items followed by the sender's signature, a string of 65 bytes, or

@@ -25,11 +25,7 @@ var network = &evm.Network{
 }
 
 // brief is network for effects from which only hazards are derived.
-var brief = func() *evm.Network {
-	brief := *network
-	brief.Brief = true
-	return &brief
-}()
+var brief = network.Briefly()
 
 // call decodes the call of a TriggerSmartContract.
 func (tx *transaction) call(network *evm.Network) *evm.Call {

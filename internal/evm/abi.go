@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/big"
+
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 // word is the unit of the contract ABI: 32 bytes.
@@ -176,7 +178,7 @@ func (v *value) address() Address { return Address(v.word[word-20:]) }
 
 // big returns the value of an integer, within its width and with its sign.
 func (v *value) big() *big.Int {
-	number := new(big.Int).SetBytes(v.word[word-v.size:])
+	number := rlp.Big(v.word[word-v.size:])
 	if v.kind == kindInt && v.word[word-v.size]&0x80 != 0 {
 		number.Sub(number, new(big.Int).Lsh(big.NewInt(1), uint(8*v.size)))
 	}

@@ -17,9 +17,6 @@ const AddressFormat = "ADDRESS_FORMAT_ETHEREUM"
 // contract.
 type Address [20]byte
 
-// String returns the address with the checksum of EIP-55.
-func (a Address) String() string { return common.Address(a).Hex() }
-
 // Create2 returns the address of a contract that a factory creates with CREATE2
 // (EIP-1014), given the 32-byte salt.
 func Create2(factory Address, salt, initCode []byte) Address {

@@ -34,6 +34,7 @@ type Call struct {
 	code     Address  // whose code runs: not self in a delegatecall
 	operator *Address // whose signature in the bytes authorizes the call; nil: the signer's does
 	value    *big.Int
+	nothing  big.Int // what value points to if there is none
 	data     []byte
 	depth    int
 	delegate bool // the code runs as self, which is another account
@@ -50,6 +51,8 @@ type Call struct {
 	rest     []byte // after the arguments
 	dirty    bool   // decoded leniently
 	problem  string // why it is not decoded
+
+	emitter emitter // of AppendEffects
 }
 
 // Transaction is the call of a contract by a transaction.
@@ -80,13 +83,13 @@ func (n *Network) ReadFrom(caller Address, tx Transaction, delegate bool) *Call 
 }
 
 func (n *Network) read(caller account, self Address, tx Transaction, delegate bool) *Call {
-	value := tx.Value
-	if value == nil {
-		value = new(big.Int)
+	c := &Call{network: n, caller: caller, self: self, code: tx.To, value: tx.Value, data: tx.Data, path: cmp.Or(tx.Path, "call"), delegate: delegate,
+		message: !caller.signer}
+	if c.value == nil {
+		c.value = &c.nothing
 	}
 	r := reader{left: maxCalls}
-	return r.read(&Call{network: n, caller: caller, self: self, code: tx.To, value: value, data: tx.Data, path: cmp.Or(tx.Path, "call"), delegate: delegate,
-		message: !caller.signer})
+	return r.read(c)
 }
 
 // child returns a call of a contract in the arguments of this one.

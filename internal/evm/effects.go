@@ -17,10 +17,13 @@ func (c *Call) Effects() []chains.Effect {
 
 // AppendEffects appends what Effects returns.
 func (c *Call) AppendEffects(effects []chains.Effect) []chains.Effect {
-	e := &emitter{effects: effects}
+	e := &c.emitter // which escapes: allocated with the call
+	*e = emitter{effects: effects}
 	e.call(c)
 	e.left()
-	return e.effects
+	effects = e.effects
+	*e = emitter{}
+	return effects
 }
 
 // AppendBatch appends what calls do that are made one after the other, all or none. What

@@ -3,10 +3,10 @@ package evm
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
@@ -163,7 +163,7 @@ func (p *fragmentParser) word() string {
 }
 
 // sizedType matches a type with a size, which the caller must check.
-var sizedType = regexp.MustCompile(`^(uint|int|bytes)([1-9][0-9]{0,2})$`)
+var sizedType = plaintext.NewPattern(`^(uint|int|bytes)([1-9][0-9]{0,2})$`)
 
 // elementaryType parses the name of a type that is neither an array nor a tuple.
 func elementaryType(name string) (abiType, error) {
@@ -173,7 +173,7 @@ func elementaryType(name string) (abiType, error) {
 	case "address", "bool", "string", "bytes":
 		return elementary(name), nil
 	}
-	parts := sizedType.FindStringSubmatch(name)
+	parts := sizedType.Regexp().FindStringSubmatch(name)
 	if parts == nil {
 		return abiType{}, fmt.Errorf("%q is no type of the contract ABI", cutText(name))
 	}

@@ -2,6 +2,7 @@ package evm
 
 import (
 	"strconv"
+	"sync"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
@@ -31,7 +32,10 @@ type Network struct {
 	// comes back to the signer.
 	Signer *Address
 
-	// Brief omits the arguments of functions from effects: hazards do not show any.
+	signer chains.Party // at it, once asked for
+
+	// Brief omits the arguments of functions from effects, and the fields that show calls:
+	// hazards show neither.
 	Brief bool
 
 	// Standards has the names of standards that differ from those on Ethereum.
@@ -43,6 +47,23 @@ func NetworkID(chainID uint64) string {
 	if chainID == 0 {
 		return "eip155"
 	}
+	if id, ok := networkIDs()[chainID]; ok {
+		return id
+	}
+	return networkID(chainID)
+}
+
+// networkIDs has the ids of the chains whose fees are known, which are those of most
+// transactions.
+var networkIDs = sync.OnceValue(func() map[uint64]string {
+	ids := map[uint64]string{1: networkID(1)}
+	for chainID := range maxFees {
+		ids[chainID] = networkID(chainID)
+	}
+	return ids
+})
+
+func networkID(chainID uint64) string {
 	var room [7 + 20]byte
 	return string(strconv.AppendUint(append(room[:0], "eip155:"...), chainID, 10))
 }
@@ -63,6 +84,13 @@ func OnChain(chainID uint64, id string) *Network {
 	return &Network{ID: id, ChainID: chainID, Symbol: NamedNetwork(chainID, id).Symbol, Decimals: 18}
 }
 
+// Briefly returns the network for effects from which only hazards are derived.
+func (n *Network) Briefly() *Network {
+	brief := *n
+	brief.Brief = true
+	return &brief
+}
+
 func (n *Network) standard(name string) string {
 	if own, ok := n.Standards[name]; ok {
 		return own
@@ -75,6 +103,16 @@ var eip55 = &chains.Notation{Text: func(address []byte) string { return Address(
 
 // Party returns the account at an address.
 func (n *Network) Party(at Address) chains.Party {
+	if n.Signer == nil || at != *n.Signer {
+		return n.party(at)
+	}
+	if n.signer.IsNone() {
+		n.signer = n.party(at)
+	}
+	return n.signer
+}
+
+func (n *Network) party(at Address) chains.Party {
 	var room [len(at) + 1]byte
 	notation := n.Notation
 	if notation == nil {

@@ -4,8 +4,6 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"github.com/ethereum/go-ethereum/crypto"
-
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/signer"
 	"github.com/countersign-dev/countersign/keystore"
@@ -69,46 +67,18 @@ func (s *SignWith) signer(key keystore.Key) (keystore.ECDSASigner, error) {
 	return ecdsa, nil
 }
 
-// addressDigits is the number of hex digits of an address.
-const addressDigits = 40
-
 // readAddress reads the digits of an address, or returns what is wrong with them.
 func readAddress(digits string) (address Address, problem string) {
 	if len(digits) != addressDigits {
 		return address, fmt.Sprintf("an address has 40 hex digits after 0x, this one %d", len(digits))
 	}
-	if _, err := hex.Decode(address[:], []byte(digits)); err != nil {
+	var text [addressDigits]byte
+	copy(text[:], digits)
+	if _, err := hex.Decode(address[:], text[:]); err != nil {
 		return Address{}, "an address has hex digits only after 0x"
 	}
-	if mixedCase(digits) && !checksummed(digits) {
+	if !ChecksumFits(digits, address) {
 		return Address{}, "the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped"
 	}
 	return address, ""
-}
-
-// mixedCase reports whether there are letters both in lower and in upper case.
-func mixedCase(digits string) bool {
-	var lower, upper bool
-	for _, digit := range []byte(digits) {
-		lower = lower || digit >= 'a'
-		upper = upper || (digit >= 'A' && digit <= 'F')
-	}
-	return lower && upper
-}
-
-// checksummed reports whether letters are in upper case where the Keccak-256 of the
-// digits in lower case has a digit of 8 or more, and nowhere else (EIP-55).
-func checksummed(digits string) bool {
-	var lower [addressDigits]byte
-	for i := range lower {
-		lower[i] = digits[i] | 0x20 // leaves 0 to 9 unchanged
-	}
-	hash := crypto.Keccak256Hash(lower[:])
-	for i := range lower {
-		high := hash[i/2]<<(4*(i%2))&0x80 != 0
-		if lower[i] >= 'a' && (digits[i] < 'a') != high {
-			return false
-		}
-	}
-	return true
 }

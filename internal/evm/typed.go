@@ -2,12 +2,12 @@ package evm
 
 import (
 	"math/big"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // carrier is the form that an act has in typed data (EIP-712). Its text is the encoded type,
@@ -33,10 +33,10 @@ func (d doing) signedAs(text string, effects, after func(*emitter, *Call)) doing
 }
 
 // annotation is what a carrier's text has in addition to the encoded type.
-var annotation = regexp.MustCompile(`:[a-z]+|=[^,)]+`)
+var annotation = plaintext.NewPattern(`:[a-z]+|=[^,)]+`)
 
 // encoded returns EIP-712's encodeType of the carrier.
-func (c *carrier) encoded() string { return annotation.ReplaceAllString(c.text, "") }
+func (c *carrier) encoded() string { return annotation.Regexp().ReplaceAllString(c.text, "") }
 
 // parameters returns the members of the primary type. The types that it refers to stand
 // behind it, each before the types that refer to it.
@@ -237,7 +237,9 @@ func (c *Call) signed() (signed *Signed, ok bool) {
 	signed.cut(len(signed.Effects) - 1)
 	for i := range c.args {
 		for _, call := range c.args[i].calls {
-			signed.Fields = append(signed.Fields, call.Fields()...)
+			if !c.network.Brief {
+				signed.Fields = append(signed.Fields, call.Fields()...)
+			}
 			if call.delegate && !c.network.isKnown(call.code, atMultiSend) {
 				signed.Delegate = c.party(call.code)
 			}

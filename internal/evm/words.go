@@ -32,7 +32,7 @@ func ReadAddress(text string) (address []byte, ok bool, err error) {
 		return nil, true, errors.New("not hex")
 	case len(raw) != len(Address{}):
 		return nil, true, fmt.Errorf("%d bytes, an address has %d", len(raw), len(Address{}))
-	case mixedCase(digits) && !checksummed(digits):
+	case !ChecksumFits(digits, Address(raw)):
 		return nil, true, errors.New("the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped")
 	}
 	return raw, true, nil

@@ -18,11 +18,15 @@ const (
 
 // SignWith returns what an intent signs with, or "" if it signs nothing.
 func SignWith(intent activity.Intent) string {
-	if intent, ok := intent.(activity.SignTransactionIntent); ok {
+	switch intent := intent.(type) {
+	case activity.SignTransactionIntent:
+		return intent.SignWith
+	case activity.SignRawPayloadIntent:
+		return intent.SignWith
+	case activity.SignRawPayloadsIntent:
 		return intent.SignWith
 	}
-	payloads, _ := Payloads(intent)
-	return payloads.SignWith
+	return ""
 }
 
 // Read reads a transaction of a type from hex, and returns its chain. The error is an

@@ -17,6 +17,10 @@ func Problem(text []byte) string {
 		return "the message is not UTF-8"
 	}
 	for i := 0; i < len(text); {
+		if text[i] >= ' ' && text[i] < 0x7f {
+			i++
+			continue
+		}
 		r, size := utf8.DecodeRune(text[i:])
 		switch {
 		case r == '\n' || r == '\t':
@@ -34,6 +38,9 @@ func Problem(text []byte) string {
 // in Go.
 func Visible(r rune) bool {
 	const emptyBraille = '\u2800'
+	if r < utf8.RuneSelf {
+		return r >= ' ' && r < 0x7f
+	}
 	return unicode.IsPrint(r) && r != emptyBraille && !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 

@@ -35,6 +35,9 @@ func (k *Keeper) tellCompleted(ctx context.Context, s *request.Submission, recor
 }
 
 func (k *Keeper) tell(record *activity.Record, sentences []string, missing int) (*store.Event, error) {
+	if len(k.Events) == 0 {
+		return nil, nil
+	}
 	event := activity.EventOf(record, sentences, missing)
 	if !slices.Contains(k.Events, event.Type) {
 		return nil, nil

@@ -3,6 +3,7 @@ package rlp
 import (
 	"bytes"
 	"math/big"
+	"math/bits"
 
 	"github.com/holiman/uint256"
 )
@@ -21,7 +22,19 @@ func (s Span) Of(raw []byte) []byte { return raw[s.Start:s.End] }
 func (s Span) Len() int { return int(s.End - s.Start) }
 
 // Big returns the bytes of the span as a big-endian integer.
-func (s Span) Big(raw []byte) *big.Int { return new(big.Int).SetBytes(s.Of(raw)) }
+func (s Span) Big(raw []byte) *big.Int { return Big(s.Of(raw)) }
+
+// Big returns bytes as a big-endian integer. Up to 256 bits are in one allocation with it.
+func Big(raw []byte) *big.Int {
+	if len(raw) == 0 {
+		return new(big.Int)
+	}
+	number := new(struct {
+		value big.Int
+		words [256 / bits.UintSize]big.Word
+	})
+	return number.value.SetBits(number.words[:0]).SetBytes(raw)
+}
 
 // Uint256 returns the bytes of the span, at most 32, as a big-endian integer.
 func (s Span) Uint256(raw []byte) (value uint256.Int) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -17,8 +18,18 @@ type owners struct {
 	keys           keystore.Keystore
 	wallets        keystore.WalletRegistry // may be nil
 	organizationID string
-	chain          chains.Chain
+	chains         intents.Table
+	named          chains.Chain // nil until asked for if the request does not name it
 	tx             chains.Transaction
+}
+
+// chain returns the transaction's chain. That of a message is found by its summary, which is
+// not written before something depends on it.
+func (o *owners) chain() chains.Chain {
+	if o.named == nil {
+		o.named = o.chains.Named(o.tx.Summary().Chain)
+	}
+	return o.named
 }
 
 // locate returns where the key of an address is looked for, by the transaction if it
@@ -27,7 +38,7 @@ func (o *owners) locate(address []byte) (locator keystore.Locator, ok bool) {
 	if finder, ok := o.tx.(chains.OwnerFinder); ok {
 		return finder.Owner(address)
 	}
-	return o.chain.Owner(address)
+	return o.chain().Owner(address)
 }
 
 // ownedKey is a key of the organization.
@@ -57,8 +68,8 @@ func (o *owners) at(ctx context.Context, address []byte) (owned ownedKey, ok boo
 	return owned, err == nil, err
 }
 
-// known tells a signing whose effects depend on it which accounts are the organization's.
-func (o *owners) known(ctx context.Context, signing chains.Signing) error {
+// tell tells a signing whose effects depend on it which accounts are the organization's.
+func (o *owners) tell(ctx context.Context, signing chains.Signing) error {
 	reader, ok := signing.(chains.OwnReader)
 	if !ok {
 		return nil

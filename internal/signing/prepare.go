@@ -52,13 +52,14 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 	if err != nil {
 		return nil, refuse.Transaction(err)
 	}
-	owners := owners{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chain: chain, tx: tx}
-	if err := owners.known(ctx, signing); err != nil {
+	p := &Prepared{
+		intent: intent, tx: tx, signing: signing, result: result, found: keys, reading: reading,
+		owners: owners{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chains: r.Chains, named: chain, tx: tx},
+	}
+	if err := p.owners.tell(ctx, signing); err != nil {
 		return nil, err
 	}
-	p := &Prepared{
-		intent: intent, tx: tx, signing: signing, result: result, hazards: signing.Hazards(), found: keys, reading: reading, owners: owners,
-	}
+	p.hazards = signing.Hazards()
 	if err := p.findWallets(ctx); err != nil {
 		return nil, err
 	}
@@ -68,12 +69,12 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 	return p, nil
 }
 
-// read reads what an intent asks a signature for. It returns the chain, and the function
-// that turns a signature into a result.
+// read reads what an intent asks a signature for. It returns the chain if the intent names
+// it, and the function that turns a signature into a result, nil for a transaction.
 func (r *Reader) read(intent activity.Intent) (chains.Transaction, chains.Chain, func(activity.Intent, []byte) (activity.Result, error), error) {
 	if transaction, ok := intent.(activity.SignTransactionIntent); ok {
 		tx, chain, err := r.Chains.Read(transaction.Type, transaction.UnsignedTransaction)
-		return tx, chain, signedTransaction, err
+		return tx, chain, nil, err
 	}
 	if intent == nil {
 		return nil, nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "the intent is missing")
@@ -89,7 +90,7 @@ func (r *Reader) read(intent activity.Intent) (chains.Transaction, chains.Chain,
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	return tx, r.Chains.Named(tx.Summary().Chain), served.Sign.Result, nil
+	return tx, nil, served.Sign.Result, nil
 }
 
 // find returns the request that signWith makes, and the keys that it names: those at its

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
@@ -23,7 +24,7 @@ type Prepared struct {
 	intent  activity.Intent
 	tx      chains.Transaction
 	signing chains.Signing
-	result  func(intent activity.Intent, signed []byte) (activity.Result, error)
+	result  func(intent activity.Intent, signed []byte) (activity.Result, error) // nil: of a transaction
 	hazards []chains.Hazard
 	reading chains.Readings
 	found   []keystore.Key // by signWith; see keys
@@ -51,7 +52,7 @@ func (p *Prepared) Signers(ctx context.Context) ([]access.SigningKey, error) {
 			return nil, err
 		}
 		keys[i] = access.SigningKey{ID: key.ID(), Name: keystore.InfoOf(key).Name, WalletID: owned.WalletID, WalletName: owned.Wallet, Path: owned.Path}
-		for _, address := range p.owners.chain.Addresses(key.PublicKey()) {
+		for _, address := range p.owners.chain().Addresses(key.PublicKey()) {
 			keys[i].Addresses = append(keys[i].Addresses, address.Address)
 		}
 	}
@@ -62,7 +63,7 @@ func (p *Prepared) Signers(ctx context.Context) ([]access.SigningKey, error) {
 func (p *Prepared) KeyIDs() []string { return p.signing.KeyIDs() }
 
 // Chain returns the chain that the signature is for.
-func (p *Prepared) Chain() chains.Chain { return p.owners.chain }
+func (p *Prepared) Chain() chains.Chain { return p.owners.chain() }
 
 // Readings returns what descriptors say.
 func (p *Prepared) Readings() chains.Readings { return p.reading }
@@ -76,7 +77,7 @@ func (p *Prepared) Addresses() []string {
 	signWith := intents.SignWith(p.intent)
 	var addresses []string
 	for _, key := range p.keys() {
-		all := p.owners.chain.Addresses(key.PublicKey())
+		all := p.owners.chain().Addresses(key.PublicKey())
 		if len(all) == 0 {
 			continue
 		}
@@ -101,6 +102,9 @@ func (p *Prepared) SignerView(ctx context.Context) ([]chains.Field, error) {
 
 // sign signs, and returns the result that the intent asks for.
 func (p *Prepared) sign(ctx context.Context) (activity.Result, error) {
+	if p.result == nil {
+		return p.signTransaction(ctx)
+	}
 	signed, err := p.signing.AppendSigned(ctx, nil)
 	if err != nil {
 		return nil, refuse.Key(err)
@@ -108,8 +112,22 @@ func (p *Prepared) sign(ctx context.Context) (activity.Result, error) {
 	return p.result(p.intent, signed)
 }
 
-// signedTransaction is the result of signing a transaction.
-func signedTransaction(_ activity.Intent, signed []byte) (activity.Result, error) {
+// rooms have the bytes of signed transactions until they are in hex; maxRoom is the size of the
+// largest that is kept.
+var rooms = sync.Pool{New: func() any { return new([]byte) }}
+
+const maxRoom = 4 << 10
+
+func (p *Prepared) signTransaction(ctx context.Context) (activity.Result, error) {
+	room := rooms.Get().(*[]byte)
+	defer rooms.Put(room)
+	signed, err := p.signing.AppendSigned(ctx, (*room)[:0])
+	if err != nil {
+		return nil, refuse.Key(err)
+	}
+	if cap(signed) <= maxRoom {
+		*room = signed
+	}
 	return activity.SignTransactionResult{SignedTransaction: encodeHex(signed)}, nil
 }
 

@@ -54,9 +54,10 @@ func (e *Error) Error() string {
 type Reader struct {
 	what    string
 	text    []byte
-	decoder *jsontext.Decoder // reads text in place
+	decoder *Decoder
 	path    []string
-	kept    int // members so far of objects that are not decoded
+	room    [4]string // of most paths
+	kept    int       // members so far of objects that are not decoded
 }
 
 // Read reads a text that is exactly one object with only the given members. what names
@@ -79,7 +80,9 @@ func ReadValue(text []byte, what string, value func(*Reader) error) error {
 
 // read reads the whole text.
 func read(text []byte, what string, object func(*Reader) error) error {
-	r := &Reader{what: what, text: text, decoder: jsontext.NewDecoder(bytes.NewBuffer(text))}
+	r := &Reader{what: what, text: text, decoder: NewDecoder(text)}
+	r.path = r.room[:0]
+	defer r.decoder.Free()
 	if err := r.checkText(); err != nil {
 		return err
 	}

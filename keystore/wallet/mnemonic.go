@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/crypto/pbkdf2"
@@ -42,14 +43,14 @@ var ErrMnemonic = errors.New("mnemonic")
 var english string
 
 var (
-	words       = strings.Fields(english)
-	wordNumbers = indexWords()
+	words       = sync.OnceValue(func() []string { return strings.Fields(english) })
+	wordNumbers = sync.OnceValue(indexWords)
 	lengths     = map[int]int{12: 16, 15: 20, 18: 24, 21: 28, 24: 32} // bytes of entropy by number of words
 )
 
 func indexWords() map[string]int {
-	index := make(map[string]int, len(words))
-	for i, word := range words {
+	index := make(map[string]int, len(words()))
+	for i, word := range words() {
 		index[word] = i
 	}
 	return index
@@ -85,7 +86,7 @@ func Entropy(mnemonic []byte) ([]byte, error) {
 func pack(fields [][]byte) ([]byte, error) {
 	packed := make([]byte, (len(fields)*bitsPerWord+7)/8)
 	for i, word := range fields {
-		number, known := wordNumbers[string(word)] // does not copy the word
+		number, known := wordNumbers()[string(word)] // does not copy the word
 		if !known {
 			keystore.Wipe(packed)
 			return nil, fmt.Errorf("%w: word %d is not in the English list of BIP-39 (whole words in lower case)", ErrMnemonic, i+1)
@@ -122,7 +123,7 @@ func Mnemonic(entropy []byte) ([]byte, error) {
 		if i > 0 {
 			text = append(text, ' ')
 		}
-		text = append(text, words[wordNumber(packed, i)]...)
+		text = append(text, words()[wordNumber(packed, i)]...)
 	}
 	return text, nil
 }

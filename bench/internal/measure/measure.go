@@ -5,6 +5,7 @@ package measure
 
 import (
 	"math"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -39,6 +40,8 @@ func Calls(f func(i int)) Timer {
 //	ratio      ours divided by theirs
 //	ns/ours    one call of ours
 //	ns/theirs  one call of theirs
+//	allocs/…   the objects that a call of each allocates in this process
+//	B/…        the bytes that they have
 //
 // b.N is ignored: the precision of a ratio depends on the number of pairs, which
 // is fixed.
@@ -74,6 +77,8 @@ func Pairs(b *testing.B, pairs int, ours, theirs Timer) {
 	b.ReportMetric(Median(ratios), "ratio")
 	b.ReportMetric(Median(our.perCall), "ns/ours")
 	b.ReportMetric(Median(their.perCall), "ns/theirs")
+	our.reportAllocations(b, "ours")
+	their.reportAllocations(b, "theirs")
 }
 
 // lane is one side of the pairs: ours or theirs.
@@ -102,6 +107,17 @@ func (l *lane) calibrate() {
 func (l *lane) run() {
 	l.perCall = append(l.perCall, float64(l.timer(l.next, l.calls))/float64(l.calls))
 	l.next += l.calls
+}
+
+// reportAllocations reports what one call allocates, on average.
+func (l *lane) reportAllocations(b *testing.B, side string) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	l.timer(l.next, l.calls)
+	runtime.ReadMemStats(&after)
+	l.next += l.calls
+	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/float64(l.calls), "allocs/"+side)
+	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(l.calls), "B/"+side)
 }
 
 // Repeats returns how often to measure: n times, or three times in a short run, which

@@ -50,10 +50,12 @@ func Parse(preimage []byte) (chains.Transaction, error) {
 		return nil, malformed("message", len(preimage)-len(message), "%s, so it cannot be shown", problem)
 	}
 	return statement.Parts{
-		Chain:  bitcoin.Chain{},
-		Fields: []chains.Field{chains.Text("kind", "signed message (BIP-137)"), chains.Text("message", string(message))},
-		Effects: []chains.Effect{{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner,
-			Function: "signed message", Args: args(message), Path: "message"}},
+		Chain: bitcoin.Chain{},
+		Fields: func() []chains.Field {
+			return []chains.Field{chains.Text("kind", "signed message (BIP-137)"), chains.Text("message", string(message))}
+		},
+		Effects: statement.Unargued("signed message"),
+		Whole:   func() []chains.Effect { return statement.Argued("signed message", args(message)) },
 		Hazards: func(_ []chains.Effect, signer chains.Party) []chains.Hazard {
 			return append(personal.TextHazards(message), personal.SignInHazards(nil, message, "a standard: Bitcoin has none", signer)...)
 		},

@@ -47,12 +47,18 @@ func Parse(text []byte) (chains.Transaction, error) {
 	network := evm.NetworkID(chainID.Uint64())
 	effect := evm.OnChain(chainID.Uint64(), network).Delegation(chains.SignerParty(), delegate, "address")
 	effect.Function = "EIP-7702 authorization"
-	effect.Args = []chains.Arg{{Name: "chainId", Value: chainID.String()}, {Name: "nonce", Value: nonce.String()}}
 	return statement.Parts{
 		Chain: ethereum.Chain{},
-		Fields: []chains.Field{chains.Text("kind", "authorization (EIP-7702)"), chains.AddressField("delegate", evm.Address(delegate).String()),
-			chainField(network, chainID), chains.BigInteger("nonce", nonce)},
+		Fields: func() []chains.Field {
+			return []chains.Field{chains.Text("kind", "authorization (EIP-7702)"), chains.AddressField("delegate", evm.Address(delegate).String()),
+				chainField(network, chainID), chains.BigInteger("nonce", nonce)}
+		},
 		Effects: []chains.Effect{effect},
+		Whole: func() []chains.Effect {
+			whole := effect
+			whole.Args = []chains.Arg{{Name: "chainId", Value: chainID.String()}, {Name: "nonce", Value: nonce.String()}}
+			return []chains.Effect{whole}
+		},
 		Hazards: func(effects []chains.Effect, signer chains.Party) []chains.Hazard {
 			return hazardsOf(effects, signer, chainID)
 		},

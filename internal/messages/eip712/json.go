@@ -1,15 +1,16 @@
 package eip712
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
 // Name is the Chain of this package's errors.
@@ -24,26 +25,25 @@ const (
 	MaxValues = 16_384    // JSON values in total
 )
 
-// node is a JSON value.
+// node is a JSON value. Its texts are parts of the document's, unless they have escapes.
 type node struct {
-	kind    jsontext.Kind // '{' '[' '"' '0' 't' 'f' 'n'
-	offset  int           // in bytes
-	text    string        // of a string, its text; of a number, its digits
-	members []member      // of an object, in order
-	list    []node        // of an array
-}
+	kind   jsontext.Kind // '{' '[' '"' '0' 't' 'f' 'n'
+	offset int           // in bytes
+	text   string        // of a string, its text; of a number, its digits
 
-type member struct {
-	name   string
-	offset int
-	node   node
+	count int   // of an object or an array: how many members or elements
+	first *node // of them
+	next  *node // in the same object or array
+
+	name       string // of a member
+	nameOffset int
 }
 
 // find returns a member by name.
 func (n *node) find(name string) (*node, bool) {
-	for i := range n.members {
-		if n.members[i].name == name {
-			return &n.members[i].node, true
+	for child := n.first; child != nil; child = child.next {
+		if child.name == name {
+			return child, true
 		}
 	}
 	return nil, false
@@ -51,32 +51,54 @@ func (n *node) find(name string) (*node, bool) {
 
 // document reads JSON text into nodes.
 type document struct {
-	text    []byte
-	decoder *jsontext.Decoder
+	text    string
+	decoder *strictjson.Decoder
 	values  int
-	open    []node // the elements so far of the arrays that are being read
+	free    []node // allocated and not yet used
+	size    int    // of the last allocation
+}
+
+// Nodes are allocated many at a time: few for a short text, and never more than twice what
+// it has.
+const (
+	fewNodes  = 32
+	manyNodes = 1024
+)
+
+// node returns a new node.
+func (d *document) node() *node {
+	if len(d.free) == 0 {
+		d.size = min(max(fewNodes, 2*d.size), manyNodes)
+		d.free = make([]node, d.size)
+	}
+	n := &d.free[0]
+	d.free = d.free[1:]
+	return n
 }
 
 // next returns the offset of the next token.
 func (d *document) next() int {
-	rest := d.text[d.decoder.InputOffset():]
-	return len(d.text) - len(bytes.TrimLeft(rest, " \t\r\n,:"))
+	at := int(d.decoder.InputOffset())
+	for at < len(d.text) && strings.IndexByte(" \t\r\n,:", d.text[at]) >= 0 {
+		at++
+	}
+	return at
 }
 
 // readDocument reads one JSON value and refuses anything after it. The decoder refuses
 // duplicate names, invalid UTF-8 and unpaired surrogates.
-func readDocument(text []byte) (node, error) {
+func readDocument(text []byte) (*node, error) {
 	if len(text) > MaxBytes {
-		return node{}, malformed("", -1, "%d bytes of JSON: at most %d are supported", len(text), MaxBytes)
+		return nil, malformed("", -1, "%d bytes of JSON: at most %d are supported", len(text), MaxBytes)
 	}
-	d := document{text: text, decoder: jsontext.NewDecoder(bytes.NewReader(text))}
-	d.open = make([]node, 0, min(MaxValues, bytes.Count(text, []byte{','})))
-	root, err := d.value(0)
-	if err != nil {
-		return node{}, err
+	d := document{text: string(text), decoder: strictjson.NewDecoder(text)}
+	defer d.decoder.Free()
+	root := d.node()
+	if err := d.value(root, 0); err != nil {
+		return nil, err
 	}
 	if _, err := d.decoder.ReadToken(); !errors.Is(err, io.EOF) {
-		return node{}, malformed("", d.next(), "unexpected text after the JSON object")
+		return nil, malformed("", d.next(), "unexpected text after the JSON object")
 	}
 	return root, nil
 }
@@ -85,59 +107,58 @@ func readDocument(text []byte) (node, error) {
 // a value, and those around it.
 const maxNesting = MaxDepth + 4
 
-func (d *document) value(depth int) (n node, err error) {
+func (d *document) value(n *node, depth int) error {
 	if d.values++; d.values > MaxValues {
-		return n, malformed("", int(d.decoder.InputOffset()), "more than %d values", MaxValues)
+		return malformed("", int(d.decoder.InputOffset()), "more than %d values", MaxValues)
 	}
-	offset := d.next()
+	n.offset = d.next()
 	token, err := d.decoder.ReadToken()
 	if err != nil {
-		return n, d.fail(err)
+		return d.fail(err)
 	}
-	n = node{kind: token.Kind(), offset: offset}
-	if depth > maxNesting {
-		return n, malformed("", n.offset, "nested more than %d levels deep", maxNesting)
+	if n.kind = token.Kind(); depth > maxNesting {
+		return malformed("", n.offset, "nested more than %d levels deep", maxNesting)
 	}
 	switch n.kind {
 	case '{':
-		return n, d.object(&n, depth)
+		return d.children(n, '}', depth)
 	case '[':
-		return n, d.array(&n, depth)
+		return d.children(n, ']', depth)
 	case '"', '0':
-		n.text = token.String()
+		n.text = d.textOf(token, n.offset)
 	}
-	return n, nil
+	return nil
 }
 
-func (d *document) object(n *node, depth int) error {
-	for d.decoder.PeekKind() != '}' {
-		offset := d.next()
-		token, err := d.decoder.ReadToken()
-		if err != nil {
-			return d.fail(err)
-		}
-		name := token.String()
-		value, err := d.value(depth + 1)
-		if err != nil {
-			return err
-		}
-		n.members = append(n.members, member{name, offset, value})
+// textOf returns the text of the token that was just read from an offset.
+func (d *document) textOf(token jsontext.Token, offset int) string {
+	raw := d.text[offset:d.decoder.InputOffset()]
+	switch {
+	case raw[0] != '"':
+		return raw
+	case strings.IndexByte(raw, '\\') >= 0:
+		return token.String()
 	}
-	_, err := d.decoder.ReadToken()
-	return d.fail(err)
+	return raw[1 : len(raw)-1]
 }
 
-func (d *document) array(n *node, depth int) error {
-	first := len(d.open)
-	for d.decoder.PeekKind() != ']' {
-		value, err := d.value(depth + 1)
-		if err != nil {
+// children reads the members of an object, or the elements of an array, up to its end.
+func (d *document) children(n *node, end jsontext.Kind, depth int) error {
+	for place := &n.first; d.decoder.PeekKind() != end; n.count++ {
+		child := d.node()
+		if n.kind == '{' {
+			child.nameOffset = d.next()
+			token, err := d.decoder.ReadToken()
+			if err != nil {
+				return d.fail(err)
+			}
+			child.name = d.textOf(token, child.nameOffset)
+		}
+		if err := d.value(child, depth+1); err != nil {
 			return err
 		}
-		d.open = append(d.open, value)
+		*place, place = child, &child.next
 	}
-	n.list = slices.Clone(d.open[first:])
-	d.open = d.open[:first]
 	_, err := d.decoder.ReadToken()
 	return d.fail(err)
 }
@@ -152,6 +173,18 @@ func (d *document) fail(err error) error {
 	}
 	return malformed("", int(d.decoder.InputOffset()), "not JSON: the text is truncated")
 }
+
+// within puts the path of a struct or an array before the field of an error. Paths are written
+// as an error passes through, so that what is read without one writes none.
+func within(err error, path string) error {
+	if malformed, ok := err.(*chains.ParseError); ok {
+		malformed.Field = path + malformed.Field
+	}
+	return err
+}
+
+// element is the path of an element of an array.
+func element(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
 // malformed returns a *chains.ParseError of this package.
 func malformed(field string, offset int, format string, args ...any) *chains.ParseError {

@@ -29,15 +29,15 @@ func readMembers(text []byte, types map[string]string) (map[string]Value, error)
 	of := newStructType("object", 0)
 	for _, name := range slices.Sorted(maps.Keys(types)) {
 		spec := types[name]
-		member, err := typeTable{notation: ethereum}.resolve(spec, name, -1)
+		member, err := typeTable{notation: ethereum}.resolve(spec, -1)
 		if err != nil {
-			return nil, err
+			return nil, within(err, name)
 		}
 		of.members = append(of.members, typedMember{name, spec, member})
 	}
-	read, err := readStruct(&root, of, "object")
+	read, err := readStruct(root, of)
 	if err != nil {
-		return nil, err
+		return nil, within(err, "object")
 	}
 	values := map[string]Value{}
 	for i := range read.Members {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // notation is how a chain writes typed data. What is hashed is EIP-712's on all of them:
@@ -94,30 +96,29 @@ func (by *notation) elementary(name string) (memberType, bool) {
 
 // address reads an address: 0x and 40 digits, in mixed case with the checksum of EIP-55,
 // or a form of the notation.
-func (by *notation) address(n *node, path string) ([]byte, error) {
+func (by *notation) address(n *node) ([]byte, error) {
 	if raw, ok := by.decode(n.text); ok {
 		return raw, nil
 	}
 	digits, prefixed := strings.CutPrefix(n.text, "0x")
-	raw, err := hex.DecodeString(digits)
-	other := writtenIn(n.text)
+	raw, err := decodeHex(digits)
 	switch {
-	case !prefixed && other != nil:
-		return nil, malformed(path, n.offset, "this is an address of %s, whose typed data has %s", other.chain, other.ids())
+	case !prefixed && writtenIn(n.text) != nil:
+		other := writtenIn(n.text)
+		return nil, malformed("", n.offset, "this is an address of %s, whose typed data has %s", other.chain, other.ids())
 	case !prefixed && by.prefix != 0:
-		return nil, malformed(path, n.offset, "%s is no address of %s: expected base58check of 21 bytes that begin with %02x, those bytes in hex, or 0x and the 20 others", quoted(n.text), by.chain, by.prefix)
+		return nil, malformed("", n.offset, "%s is no address of %s: expected base58check of 21 bytes that begin with %02x, those bytes in hex, or 0x and the 20 others", quoted(n.text), by.chain, by.prefix)
 	case !prefixed:
-		return nil, malformed(path, n.offset, "address must begin with 0x")
+		return nil, malformed("", n.offset, "address must begin with 0x")
 	case len(digits)%2 != 0:
-		return nil, malformed(path, n.offset, "odd number of hex digits")
+		return nil, malformed("", n.offset, "odd number of hex digits")
 	case err != nil:
-		return nil, malformed(path, n.offset, "address has a character that is not a hex digit")
+		return nil, malformed("", n.offset, "address has a character that is not a hex digit")
 	case len(raw) != common.AddressLength:
-		return nil, malformed(path, n.offset, "%d bytes: an address has 20", len(raw))
+		return nil, malformed("", n.offset, "%d bytes: an address has 20", len(raw))
 	}
-	mixed := strings.ToLower(digits) != digits && strings.ToUpper(digits) != digits
-	if want := common.BytesToAddress(raw).Hex(); mixed && want != n.text {
-		return nil, malformed(path, n.offset, "wrong checksum (EIP-55): if the digits are right, write %s", want)
+	if !evm.ChecksumFits(digits, evm.Address(raw)) {
+		return nil, malformed("", n.offset, "wrong checksum (EIP-55): if the digits are right, write %s", evm.Address(raw))
 	}
 	return raw, nil
 }

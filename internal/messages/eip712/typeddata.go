@@ -3,9 +3,8 @@ package eip712
 import (
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // TypedData is parsed typed data.
@@ -27,7 +26,7 @@ func Parse(text []byte) (*TypedData, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts, err := splitDocument(&root)
+	parts, err := splitDocument(root)
 	if err != nil {
 		return nil, err
 	}
@@ -44,12 +43,11 @@ func Parse(text []byte) (*TypedData, error) {
 	case primary.name == domainType:
 		return nil, malformed("primaryType", parts.primaryType.offset, "EIP712Domain is not a message: expected a type of your application")
 	}
-	if data.Domain, err = readStruct(parts.domain, data.types[domainType], "domain"); err != nil {
-		return nil, err
+	if data.Domain, err = readStruct(parts.domain, data.types[domainType]); err != nil {
+		return nil, within(err, "domain")
 	}
-	data.Message, err = readStruct(parts.message, primary, "message")
-	if err != nil {
-		return nil, err
+	if data.Message, err = readStruct(parts.message, primary); err != nil {
+		return nil, within(err, "message")
 	}
 	data.markUsed(primary)
 	return data, nil
@@ -62,18 +60,29 @@ func splitDocument(root *node) (p parts, err error) {
 	if root.kind != '{' {
 		return p, malformed("", root.offset, "expected an object {types, primaryType, domain, message}")
 	}
-	into := map[string]**node{"types": &p.types, "primaryType": &p.primaryType, "domain": &p.domain, "message": &p.message}
-	for i := range root.members {
-		place, ok := into[root.members[i].name]
-		if !ok {
-			return p, malformed(shortName(root.members[i].name), root.members[i].offset, "unknown member: expected only types, primaryType, domain and message")
+	for child := root.first; child != nil; child = child.next {
+		switch child.name {
+		case "types":
+			p.types = child
+		case "primaryType":
+			p.primaryType = child
+		case "domain":
+			p.domain = child
+		case "message":
+			p.message = child
+		default:
+			return p, malformed(shortName(child.name), child.nameOffset, "unknown member: expected only types, primaryType, domain and message")
 		}
-		*place = &root.members[i].node
 	}
-	for _, name := range []string{"types", "primaryType", "domain", "message"} {
-		if *into[name] == nil {
-			return p, malformed(name, root.offset, "missing")
-		}
+	switch {
+	case p.types == nil:
+		return p, malformed("types", root.offset, "missing")
+	case p.primaryType == nil:
+		return p, malformed("primaryType", root.offset, "missing")
+	case p.domain == nil:
+		return p, malformed("domain", root.offset, "missing")
+	case p.message == nil:
+		return p, malformed("message", root.offset, "missing")
 	}
 	return p, nil
 }
@@ -81,14 +90,18 @@ func splitDocument(root *node) (p parts, err error) {
 // markUsed marks the types that the hash of a struct depends on, including those of
 // empty arrays.
 func (d *TypedData) markUsed(s *structType) {
+	s.used = true
 	for _, name := range s.dependencies() {
 		d.types[name].used = true
 	}
 }
 
 // dependencies returns the names of the structs that a struct refers to, including
-// itself, sorted.
+// itself, sorted. It returns none if the struct refers to none.
 func (s *structType) dependencies() []string {
+	if s.height == 1 {
+		return nil
+	}
 	names := map[string]bool{}
 	var walk func(*structType)
 	walk = func(s *structType) {
@@ -126,33 +139,45 @@ func (d *TypedData) EncodeType(name string) string {
 	if !ok {
 		return ""
 	}
-	var out strings.Builder
-	of.write(&out)
-	for _, dependency := range of.dependencies() {
-		if dependency != name {
-			d.types[dependency].write(&out)
-		}
-	}
-	return out.String()
+	d.encodeType(of)
+	return of.encoded
 }
 
-// write writes name(type member,…).
-func (s *structType) write(out *strings.Builder) {
-	out.WriteString(s.name + "(")
-	for i, m := range s.members {
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		out.WriteString(m.spec + " " + m.name)
+// encodeType encodes a struct's type and hashes it, once.
+func (d *TypedData) encodeType(of *structType) {
+	if of.encoded != "" {
+		return
 	}
-	out.WriteByte(')')
+	encoded := of.append(make([]byte, 0, usualType))
+	for _, dependency := range of.dependencies() {
+		if dependency != of.name {
+			encoded = d.types[dependency].append(encoded)
+		}
+	}
+	of.encoded, of.hash = string(encoded), evm.Keccak256(encoded)
+}
+
+// usualType is more bytes than the encoded types of most structs have.
+const usualType = 256
+
+// append appends name(type member,…).
+func (s *structType) append(out []byte) []byte {
+	out = append(append(out, s.name...), '(')
+	for i := range s.members {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(out, s.members[i].spec...), ' ')
+		out = append(out, s.members[i].name...)
+	}
+	return append(out, ')')
 }
 
 // Digest returns the hash that is signed:
 // keccak256(0x19 ‖ 0x01 ‖ domainSeparator ‖ hashStruct(message)).
 func (d *TypedData) Digest() [32]byte {
 	separator, message := d.DomainSeparator(), d.hashStruct(&d.Message)
-	return crypto.Keccak256Hash([]byte{0x19, 0x01}, separator[:], message[:])
+	return evm.Keccak256([]byte{0x19, 0x01}, separator[:], message[:])
 }
 
 // DomainSeparator returns hashStruct(domain).
@@ -161,35 +186,37 @@ func (d *TypedData) DomainSeparator() [32]byte { return d.hashStruct(&d.Domain) 
 // hashStruct returns keccak256(typeHash ‖ encodeData).
 func (d *TypedData) hashStruct(v *Value) [32]byte {
 	of := v.of.fields
-	if of.hash == nil {
-		hash := [32]byte(crypto.Keccak256Hash([]byte(d.EncodeType(of.name))))
-		of.hash = &hash
-	}
-	encoded := append(make([]byte, 0, len(of.hash)*(1+len(v.Members))), of.hash[:]...)
+	d.encodeType(of)
+	var room [usualWords * 32]byte
+	encoded := append(room[:0], of.hash[:]...)
 	for i := range v.Members {
 		word := d.encode(&v.Members[i].Value)
 		encoded = append(encoded, word[:]...)
 	}
-	return crypto.Keccak256Hash(encoded)
+	return evm.Keccak256(encoded)
 }
+
+// usualWords is more words than the encoded data of most structs and arrays has.
+const usualWords = 16
 
 // encode returns EIP-712's encodeData of one value, 32 bytes.
 func (d *TypedData) encode(v *Value) (word [32]byte) {
 	if v.of.element != nil {
-		elements := make([]byte, 0, len(word)*len(v.List))
+		var room [usualWords * 32]byte
+		elements := room[:0]
 		for i := range v.List {
 			element := d.encode(&v.List[i])
 			elements = append(elements, element[:]...)
 		}
-		return crypto.Keccak256Hash(elements)
+		return evm.Keccak256(elements)
 	}
 	switch v.of.kind {
 	case KindStruct:
 		return d.hashStruct(v)
 	case KindString:
-		return crypto.Keccak256Hash([]byte(v.Text))
+		return evm.Keccak256(v.Text)
 	case KindBytes:
-		return crypto.Keccak256Hash(v.Bytes)
+		return evm.Keccak256(v.Bytes)
 	case KindFixedBytes:
 		copy(word[:], v.Bytes)
 	case KindAddress:

@@ -18,7 +18,8 @@ type structType struct {
 	members []typedMember
 	used    bool       // by the domain or the message
 	height  int        // levels of structs and arrays, itself included; 0 before measure, −1 during it
-	hash    *[32]byte  // typeHash, once computed
+	encoded string     // encodeType, once written
+	hash    [32]byte   // typeHash, once encoded
 	itself  memberType // the type of its values
 }
 
@@ -94,24 +95,23 @@ func readTypes(n *node, by *notation) (table typeTable, err error) {
 	if n.kind != '{' {
 		return table, malformed("types", n.offset, "expected an object of types by name")
 	}
-	if len(n.members) > MaxTypes {
-		return table, malformed("types", n.offset, "%d types: at most %d are supported", len(n.members), MaxTypes)
+	if n.count > MaxTypes {
+		return table, malformed("types", n.offset, "%d types: at most %d are supported", n.count, MaxTypes)
 	}
-	table = typeTable{map[string]*structType{}, by}
-	for i := range n.members {
-		m := &n.members[i]
-		if err := table.checkName(m.name, m.offset); err != nil {
+	table = typeTable{make(map[string]*structType, n.count), by}
+	for m := n.first; m != nil; m = m.next {
+		if err := table.checkName(m.name, m.nameOffset); err != nil {
 			return table, err
 		}
-		table.structs[m.name] = newStructType(m.name, m.offset)
+		table.structs[m.name] = newStructType(m.name, m.nameOffset)
 	}
-	for i := range n.members {
-		if err := table.readMembers(table.structs[n.members[i].name], &n.members[i].node); err != nil {
-			return table, err
+	for m := n.first; m != nil; m = m.next {
+		if err := table.readMembers(table.structs[m.name], m); err != nil {
+			return table, within(err, "types."+m.name)
 		}
 	}
-	for i := range n.members {
-		if err := table.structs[n.members[i].name].measure(); err != nil {
+	for m := n.first; m != nil; m = m.next {
+		if err := table.structs[m.name].measure(); err != nil {
 			return table, err
 		}
 	}
@@ -119,82 +119,90 @@ func readTypes(n *node, by *notation) (table typeTable, err error) {
 }
 
 func (t typeTable) checkName(name string, offset int) error {
-	field := "types." + quoted(name)
 	if !isIdentifier(strings.ReplaceAll(name, ":", "_")) {
-		return malformed(field, offset, "the name of a type must consist of letters, digits, _, $ and :, and not begin with a digit")
+		return malformed("types."+quoted(name), offset, "the name of a type must consist of letters, digits, _, $ and :, and not begin with a digit")
 	}
 	if _, ok := t.notation.elementary(name); ok || name == "int" || name == "uint" {
-		return malformed(field, offset, "this is the name of a built-in type")
+		return malformed("types."+quoted(name), offset, "this is the name of a built-in type")
 	}
 	return nil
 }
-
-// identifierRunes are the characters of Solidity identifiers.
-const identifierRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$"
 
 // isIdentifier reports whether a name is a Solidity identifier of at most MaxName bytes.
 func isIdentifier(name string) bool {
 	if name == "" || len(name) > MaxName || name[0] >= '0' && name[0] <= '9' {
 		return false
 	}
-	return !strings.ContainsFunc(name, func(r rune) bool { return !strings.ContainsRune(identifierRunes, r) })
+	for i := range len(name) {
+		if c := name[i]; (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '_' && c != '$' {
+			return false
+		}
+	}
+	return true
 }
 
 func (t typeTable) readMembers(into *structType, n *node) error {
-	field := "types." + into.name
 	if n.kind != '[' {
-		return malformed(field, n.offset, "expected a list of members")
+		return malformed("", n.offset, "expected a list of members")
 	}
-	for i := range n.list {
-		path := field + "[" + strconv.Itoa(i) + "]"
-		name, spec, err := readMember(&n.list[i], path)
-		if err != nil {
-			return err
+	into.members = make([]typedMember, 0, n.count)
+	for child := n.first; child != nil; child = child.next {
+		if err := t.readMember(into, child); err != nil {
+			return within(err, element(len(into.members)))
 		}
-		if slices.ContainsFunc(into.members, func(m typedMember) bool { return m.name == name }) {
-			return malformed(path, n.list[i].offset, "duplicate member %q", name)
-		}
-		of, err := t.resolve(spec, path, n.list[i].offset)
-		if err != nil {
-			return err
-		}
-		into.members = append(into.members, typedMember{name, spec, of})
 	}
 	return nil
 }
 
-// readMember reads {"name":…,"type":…}.
-func readMember(n *node, field string) (name, spec string, err error) {
+// readMember reads a member of a struct.
+func (t typeTable) readMember(into *structType, n *node) error {
+	name, spec, err := readNameAndType(n)
+	if err != nil {
+		return err
+	}
+	if into.has(name) {
+		return malformed("", n.offset, "duplicate member %q", name)
+	}
+	of, err := t.resolve(spec, n.offset)
+	if err != nil {
+		return err
+	}
+	into.members = append(into.members, typedMember{name, spec, of})
+	return nil
+}
+
+// readNameAndType reads {"name":…,"type":…}.
+func readNameAndType(n *node) (name, spec string, err error) {
 	nameNode, hasName := n.find("name")
 	typeNode, hasType := n.find("type")
-	if n.kind != '{' || !hasName || !hasType || len(n.members) != 2 || nameNode.kind != '"' || typeNode.kind != '"' {
-		return "", "", malformed(field, n.offset, `expected an object with exactly the strings "name" and "type"`)
+	if n.kind != '{' || !hasName || !hasType || n.count != 2 || nameNode.kind != '"' || typeNode.kind != '"' {
+		return "", "", malformed("", n.offset, `expected an object with exactly the strings "name" and "type"`)
 	}
 	if !isIdentifier(nameNode.text) {
-		return "", "", malformed(field, nameNode.offset, "the name of a member must consist of letters, digits, _ and $, and not begin with a digit")
+		return "", "", malformed("", nameNode.offset, "the name of a member must consist of letters, digits, _ and $, and not begin with a digit")
 	}
 	return nameNode.text, typeNode.text, nil
 }
 
 // resolve parses the type of a member.
-func (t typeTable) resolve(spec, field string, offset int) (memberType, error) {
+func (t typeTable) resolve(spec string, offset int) (memberType, error) {
 	base, suffix := spec, ""
 	if bracket := strings.IndexByte(spec, '['); bracket >= 0 {
 		base, suffix = spec[:bracket], spec[bracket:]
 	}
 	arrays, ok := arraysOf(suffix)
 	if !ok || len(arrays) > MaxDepth {
-		return memberType{}, malformed(field, offset, "type %s: only [] or [n], at most %d of them, may follow the name", quoted(spec), MaxDepth)
+		return memberType{}, malformed("", offset, "type %s: only [] or [n], at most %d of them, may follow the name", quoted(spec), MaxDepth)
 	}
 	if base == "int" || base == "uint" {
-		return memberType{}, malformed(field, offset, "type %s: write %s256 instead", base, base)
+		return memberType{}, malformed("", offset, "type %s: write %s256 instead", base, base)
 	}
 	if of, ok := t.notation.elementary(base); ok {
 		return of.inArrays(arrays), nil
 	}
 	fields, ok := t.structs[base]
 	if !ok || base == domainType {
-		return memberType{}, malformed(field, offset, "type %s is not one of the types%s", quoted(base), ofOther(base))
+		return memberType{}, malformed("", offset, "type %s is not one of the types%s", quoted(base), ofOther(base))
 	}
 	return fields.itself.inArrays(arrays), nil
 }
@@ -231,17 +239,31 @@ func elementary(name string) (memberType, bool) {
 	case "bytes":
 		return memberType{kind: KindBytes}, true
 	}
-	for prefix, kind := range map[string]Kind{"bytes": KindFixedBytes, "uint": KindUint, "int": KindInt} {
-		digits, ok := strings.CutPrefix(name, prefix)
-		size, err := strconv.Atoi(digits)
-		if !ok || err != nil || strconv.Itoa(size) != digits {
-			continue
-		}
-		if kind == KindFixedBytes && size >= 1 && size <= 32 || kind != KindFixedBytes && size >= 8 && size <= 256 && size%8 == 0 {
-			return memberType{kind: kind, size: size}, true
-		}
+	if size, ok := sized(name, "bytes", 32); ok {
+		return memberType{kind: KindFixedBytes, size: size}, true
+	}
+	if size, ok := sized(name, "uint", 256); ok && size%8 == 0 {
+		return memberType{kind: KindUint, size: size}, true
+	}
+	if size, ok := sized(name, "int", 256); ok && size%8 == 0 {
+		return memberType{kind: KindInt, size: size}, true
 	}
 	return memberType{}, false
+}
+
+// sized parses a prefix and a size from 1 to most, without leading zeros.
+func sized(name, prefix string, most int) (size int, ok bool) {
+	digits, ok := strings.CutPrefix(name, prefix)
+	if !ok || digits == "" || digits[0] == '0' || len(digits) > 3 {
+		return 0, false
+	}
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
+			return 0, false
+		}
+		size = 10*size + int(digits[i]-'0')
+	}
+	return size, size <= most
 }
 
 // measure computes the height of a struct. It refuses one that contains itself, also

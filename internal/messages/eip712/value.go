@@ -50,30 +50,28 @@ func (v *Value) Find(name string) (*Value, bool) {
 }
 
 // readStruct reads an object as a value of a struct type, and marks the type as used.
-func readStruct(n *node, of *structType, path string) (Value, error) {
+func readStruct(n *node, of *structType) (Value, error) {
 	v := Value{Type: of.name, of: &of.itself}
 	of.used = true
 	if n.kind != '{' {
-		return v, malformed(path, n.offset, "expected an object for %s", of.name)
+		return v, malformed("", n.offset, "expected an object for %s", of.name)
 	}
-	for i := range n.members {
-		if name := n.members[i].name; !of.has(name) {
-			return v, malformed(path+"."+shortName(name), n.members[i].offset, "%s has no such member", of.name)
+	for child := n.first; child != nil; child = child.next {
+		if !of.has(child.name) {
+			return v, malformed("."+shortName(child.name), child.nameOffset, "%s has no such member", of.name)
 		}
 	}
-	v.Members = make([]Named, 0, len(of.members))
+	v.Members = make([]Named, len(of.members))
 	for i := range of.members {
 		m := &of.members[i]
-		memberPath := path + "." + m.name
 		child, ok := n.find(m.name)
 		if !ok {
-			return v, malformed(memberPath, n.offset, "missing")
+			return v, malformed("."+m.name, n.offset, "missing")
 		}
-		value, err := readArrays(child, &m.of, m.spec, memberPath)
-		if err != nil {
-			return v, err
+		v.Members[i].Name = m.name
+		if err := v.Members[i].Value.read(child, &m.of, m.spec); err != nil {
+			return v, within(err, "."+m.name)
 		}
-		v.Members = append(v.Members, Named{m.name, value})
 	}
 	return v, nil
 }
@@ -87,81 +85,95 @@ func (s *structType) has(name string) bool {
 	return false
 }
 
-// readArrays reads a value of any type. Of its arrays it unwraps the outermost first.
-func readArrays(n *node, of *memberType, spec, path string) (Value, error) {
+// read reads a value of any type. Of its arrays it unwraps the outermost first.
+func (v *Value) read(n *node, of *memberType, spec string) error {
 	if of.element == nil {
-		return readPlain(n, of, spec, path)
+		return v.readPlain(n, of, spec)
 	}
-	v := Value{Type: spec, of: of}
+	v.Type, v.of = spec, of
 	if n.kind != '[' {
-		return v, malformed(path, n.offset, "expected an array for %s", spec)
+		return malformed("", n.offset, "expected an array for %s", spec)
 	}
-	if of.length >= 0 && len(n.list) != of.length {
-		return v, malformed(path, n.offset, "%d elements: %s has %d", len(n.list), spec, of.length)
+	if of.length >= 0 && n.count != of.length {
+		return malformed("", n.offset, "%d elements: %s has %d", n.count, spec, of.length)
 	}
 	inner := spec[:strings.LastIndexByte(spec, '[')]
-	v.List = make([]Value, 0, len(n.list))
-	for i := range n.list {
-		element, err := readArrays(&n.list[i], of.element, inner, path+"["+strconv.Itoa(i)+"]")
-		if err != nil {
-			return v, err
+	v.List = make([]Value, n.count)
+	child := n.first
+	for i := range v.List {
+		if err := v.List[i].read(child, of.element, inner); err != nil {
+			return within(err, element(i))
 		}
-		v.List = append(v.List, element)
+		child = child.next
 	}
-	return v, nil
+	return nil
 }
 
 // readPlain reads a value of a struct type or a built-in type.
-func readPlain(n *node, of *memberType, spec, path string) (Value, error) {
+func (v *Value) readPlain(n *node, of *memberType, spec string) (err error) {
 	if of.kind == KindStruct {
-		return readStruct(n, of.fields, path)
+		*v, err = readStruct(n, of.fields)
+		return err
 	}
-	v := Value{Type: spec, of: of}
+	v.Type, v.of = spec, of
 	switch of.kind {
 	case KindBool:
 		v.Bool = n.kind == 't'
-		return v, expect(n, path, "true or false", 't', 'f')
+		return expect(n, "true or false", 't', 'f')
 	case KindString:
 		v.Text = n.text
-		return v, expect(n, path, "text", '"')
+		return expect(n, "text", '"')
 	case KindUint, KindInt:
-		return v, v.readInteger(n, path)
+		return v.readInteger(n)
 	}
-	return v, v.readBytes(n, path)
+	return v.readBytes(n)
 }
 
-func expect(n *node, path, what string, kinds ...jsontext.Kind) error {
+func expect(n *node, what string, kinds ...jsontext.Kind) error {
 	if slices.Contains(kinds, n.kind) {
 		return nil
 	}
-	return malformed(path, n.offset, "expected %s", what)
+	return malformed("", n.offset, "expected %s", what)
 }
 
 // readBytes reads bytes, bytesN and address, an address in the notation of its chain.
-func (v *Value) readBytes(n *node, path string) error {
+func (v *Value) readBytes(n *node) error {
 	if n.kind != '"' {
-		return malformed(path, n.offset, "expected text of 0x and hex digits for %s", v.Type)
+		return malformed("", n.offset, "expected text of 0x and hex digits for %s", v.Type)
 	}
 	if v.of.kind == KindAddress {
-		address, err := v.of.by.address(n, path)
+		address, err := v.of.by.address(n)
 		v.Bytes = address
 		return err
 	}
 	digits, ok := strings.CutPrefix(n.text, "0x")
-	raw, err := hex.DecodeString(digits)
+	raw, err := decodeHex(digits)
 	switch {
 	case !ok:
-		return malformed(path, n.offset, "%s must begin with 0x", v.Type)
+		return malformed("", n.offset, "%s must begin with 0x", v.Type)
 	case len(digits)%2 != 0:
-		return malformed(path, n.offset, "odd number of hex digits")
+		return malformed("", n.offset, "odd number of hex digits")
 	case err != nil:
-		return malformed(path, n.offset, "%s has a character that is not a hex digit", v.Type)
+		return malformed("", n.offset, "%s has a character that is not a hex digit", v.Type)
 	}
 	v.Bytes = raw
 	if v.of.kind == KindFixedBytes && len(raw) != v.of.size {
-		return malformed(path, n.offset, "%d bytes: %s has %d", len(raw), v.Type, v.of.size)
+		return malformed("", n.offset, "%d bytes: %s has %d", len(raw), v.Type, v.of.size)
 	}
 	return nil
+}
+
+// decodeHex is hex.DecodeString without a copy of the text.
+func decodeHex(digits string) ([]byte, error) {
+	raw := make([]byte, 0, hex.DecodedLen(len(digits)))
+	var part [256]byte
+	var err error
+	for len(digits) > 0 && err == nil {
+		n := copy(part[:], digits)
+		raw, err = hex.AppendDecode(raw, part[:n])
+		digits = digits[n:]
+	}
+	return raw, err
 }
 
 // maxExact is the largest integer that all JSON readers represent exactly.
@@ -169,20 +181,20 @@ const maxExact = 1<<53 - 1
 
 // readInteger reads intN and uintN: a JSON integer, or text with a decimal or hex
 // number.
-func (v *Value) readInteger(n *node, path string) error {
+func (v *Value) readInteger(n *node) error {
 	if n.kind != '0' && n.kind != '"' {
-		return malformed(path, n.offset, "expected an integer for %s", v.Type)
+		return malformed("", n.offset, "expected an integer for %s", v.Type)
 	}
 	value, ok := parseInteger(n.text, n.kind == '"')
 	switch {
 	case !ok && n.kind == '0':
-		return malformed(path, n.offset, "%s: expected an integer without fraction, exponent or leading zeros", quoted(n.text))
+		return malformed("", n.offset, "%s: expected an integer without fraction, exponent or leading zeros", quoted(n.text))
 	case !ok:
-		return malformed(path, n.offset, "%s: expected decimal digits without leading zeros, or 0x and hex digits", quoted(n.text))
+		return malformed("", n.offset, "%s: expected decimal digits without leading zeros, or 0x and hex digits", quoted(n.text))
 	case n.kind == '0' && value.CmpAbs(big.NewInt(maxExact)) > 0:
-		return malformed(path, n.offset, "%s is over 2^53−1, where JSON readers differ: write it as text", value)
+		return malformed("", n.offset, "%s is over 2^53−1, where JSON readers differ: write it as text", value)
 	case !v.of.inRange(value):
-		return malformed(path, n.offset, "%s is out of range for %s", quoted(n.text), v.Type)
+		return malformed("", n.offset, "%s is out of range for %s", quoted(n.text), v.Type)
 	}
 	v.Int = value
 	return nil
@@ -206,10 +218,28 @@ func parseInteger(text string, allowHex bool) (*big.Int, bool) {
 	if digits == "" || strings.Trim(digits, "0123456789") != "" || digits[0] == '0' && text != "0" {
 		return nil, false
 	}
-	if small, err := strconv.ParseUint(text, 10, 64); err == nil {
-		return new(big.Int).SetUint64(small), true
+	if len(text) <= maxWord {
+		if small, err := strconv.ParseUint(text, 10, 64); err == nil {
+			return wordInt(small), true
+		}
 	}
 	return new(big.Int).SetString(text, 10)
+}
+
+// maxWord is the length of the longest decimal number of 64 bits.
+const maxWord = 20
+
+// wordInt is big.Int.SetUint64 with the number's words in one allocation with it.
+func wordInt(small uint64) *big.Int {
+	if small != uint64(big.Word(small)) {
+		return new(big.Int).SetUint64(small)
+	}
+	number := new(struct {
+		value big.Int
+		words [1]big.Word
+	})
+	number.words[0] = big.Word(small)
+	return number.value.SetBits(number.words[:])
 }
 
 func (m *memberType) inRange(value *big.Int) bool {

@@ -2,9 +2,9 @@ package personal
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/ethereum/go-ethereum/common"
 )
 
@@ -15,7 +15,7 @@ type standard struct {
 	address  func(string) bool
 	folded   bool // addresses are the same in any case
 	complete bool // the members that EIP-4361 requires are there
-	chainID  *regexp.Regexp
+	chainID  *plaintext.Pattern
 }
 
 // The standards. No standard is Tron's: its wallets take the text of EIP-4361 with another
@@ -31,17 +31,17 @@ var (
 
 // The members by EIP-4361's ABNF and the parts of RFC 3986 that it takes.
 var (
-	decimal     = regexp.MustCompile(`^[0-9]+$`)
-	tronChain   = regexp.MustCompile(`^(0x[0-9a-fA-F]+|[0-9]+)$`)
-	solanaChain = regexp.MustCompile(`^(solana:)?[0-9A-Za-z]+$`) // a name, or the id of CAIP-2
-	tronAddress = regexp.MustCompile(`^T[1-9A-HJ-NP-Za-km-z]{33}$`)
-	base58Text  = regexp.MustCompile(`^[1-9A-HJ-NP-Za-km-z]+$`)
-	nonce       = regexp.MustCompile(`^[0-9A-Za-z]{8,}$`)
-	looseNonce  = regexp.MustCompile(`^[0-9A-Za-z_-]{8,}$`)
-	requestID   = regexp.MustCompile(`^([0-9A-Za-z._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*$`)
-	uriText     = regexp.MustCompile(`^[A-Za-z][0-9A-Za-z+.-]*:([0-9A-Za-z._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$`)
-	uriScheme   = regexp.MustCompile(`^[A-Za-z][0-9A-Za-z+.-]*$`)
-	domainText  = regexp.MustCompile(`^([0-9A-Za-z_]([0-9A-Za-z_-]*[0-9A-Za-z_])?(\.[0-9A-Za-z_]([0-9A-Za-z_-]*[0-9A-Za-z_])?)*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
+	decimal     = plaintext.NewPattern(`^[0-9]+$`)
+	tronChain   = plaintext.NewPattern(`^(0x[0-9a-fA-F]+|[0-9]+)$`)
+	solanaChain = plaintext.NewPattern(`^(solana:)?[0-9A-Za-z]+$`) // a name, or the id of CAIP-2
+	tronAddress = plaintext.NewPattern(`^T[1-9A-HJ-NP-Za-km-z]{33}$`)
+	base58Text  = plaintext.NewPattern(`^[1-9A-HJ-NP-Za-km-z]+$`)
+	nonce       = plaintext.NewPattern(`^[0-9A-Za-z]{8,}$`)
+	looseNonce  = plaintext.NewPattern(`^[0-9A-Za-z_-]{8,}$`)
+	requestID   = plaintext.NewPattern(`^([0-9A-Za-z._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*$`)
+	uriText     = plaintext.NewPattern(`^[A-Za-z][0-9A-Za-z+.-]*:([0-9A-Za-z._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$`)
+	uriScheme   = plaintext.NewPattern(`^[A-Za-z][0-9A-Za-z+.-]*$`)
+	domainText  = plaintext.NewPattern(`^([0-9A-Za-z_]([0-9A-Za-z_-]*[0-9A-Za-z_])?(\.[0-9A-Za-z_]([0-9A-Za-z_-]*[0-9A-Za-z_])?)*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
 )
 
 func isURI(text string) bool {

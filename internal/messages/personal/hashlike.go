@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/internal/plaintext"
 )
@@ -13,22 +14,33 @@ import (
 // hashLike says why a message looks like a hash, which does not show what is signed.
 // It returns "" if it does not: a text that contains a hash among other words says what
 // it is about.
-func hashLike(message []byte) string {
+func hashLike(message []byte) string { return hashIn(message, plaintext.Problem(message) == "") }
+
+// hashIn is hashLike for a message of which it is known whether it is a text that can be shown.
+func hashIn(message []byte, isText bool) string {
 	if len(message) == hashSize && len(bytes.Trim(message, "0123456789abcdef-")) != 0 {
 		return "the message is 32 bytes, like a hash whose preimage is unknown"
 	}
-	if plaintext.Problem(message) != "" {
+	if !isText {
 		return ""
 	}
 	whole := string(message)
-	for _, text := range []string{whole, withoutLabel(whole)} {
-		bare := strings.Join(chunks(text), "")
-		switch {
-		case isHexHash(bare):
-			return "the message is 64 hex digits, like a hash whose preimage is unknown"
-		case isBase64Hash(bare) && !isWords(chunks(text)):
-			return "the message is base64 of 32 bytes, like a hash whose preimage is unknown"
-		}
+	problem := hashText(whole)
+	if rest := withoutLabel(whole); problem == "" && len(rest) < len(whole) {
+		problem = hashText(rest)
+	}
+	return problem
+}
+
+// hashText says why a text is nothing but a hash, or returns "".
+func hashText(text string) string {
+	parts := chunks(text)
+	bare := strings.Join(parts, "")
+	switch {
+	case isHexHash(bare):
+		return "the message is 64 hex digits, like a hash whose preimage is unknown"
+	case isBase64Hash(bare) && !isWords(parts):
+		return "the message is base64 of 32 bytes, like a hash whose preimage is unknown"
 	}
 	return ""
 }
@@ -51,18 +63,18 @@ func withoutLabel(text string) string {
 // maxBare is more than the length of a hash, in any form. What has more bytes is none.
 const maxBare = 2 * (len("0x") + 2*hashSize)
 
+// usualParts is more parts than most texts have before their size is reached.
+const usualParts = 32
+
 // chunks splits a text at white space, and removes quotes and characters that show
 // nothing from its parts. It stops once they have more than maxBare bytes.
 func chunks(text string) []string {
-	var parts []string
+	parts := make([]string, 0, usualParts)
 	size := 0
 	for part := range strings.FieldsSeq(text) {
-		part = strings.Map(func(r rune) rune {
-			if !plaintext.Visible(r) || isQuote(r) {
-				return -1
-			}
-			return r
-		}, part)
+		if !isPlain(part) {
+			part = strings.Map(shownOf, part)
+		}
 		if part != "" {
 			parts = append(parts, part)
 		}
@@ -73,23 +85,50 @@ func chunks(text string) []string {
 	return parts
 }
 
+// isPlain reports whether a part has neither quotes nor anything outside of ASCII.
+func isPlain(part string) bool {
+	for i := range len(part) {
+		if c := part[i]; c <= ' ' || c >= 0x7f || isQuote(rune(c)) {
+			return false
+		}
+	}
+	return true
+}
+
+// shownOf returns a character, negative if it is a quote or shows nothing.
+func shownOf(r rune) rune {
+	if !plaintext.Visible(r) || isQuote(r) {
+		return -1
+	}
+	return r
+}
+
 // isQuote reports whether a character is a quotation mark.
 func isQuote(r rune) bool {
-	return strings.ContainsRune("\"'`´„‚‟‛′″「」『』〝〞〟＂＇", r) || unicode.In(r, unicode.Pi, unicode.Pf)
+	if r < utf8.RuneSelf {
+		return r == '"' || r == '\'' || r == '`'
+	}
+	return strings.ContainsRune("´„‚‟‛′″「」『』〝〞〟＂＇", r) || unicode.In(r, unicode.Pi, unicode.Pf)
 }
 
 func isHexHash(text string) bool {
 	digits := strings.TrimPrefix(strings.TrimPrefix(text, "0x"), "0X")
-	raw, err := hex.DecodeString(digits)
-	return err == nil && len(raw) == hashSize
+	if len(digits) != hex.EncodedLen(hashSize) {
+		return false
+	}
+	_, err := hex.DecodeString(digits)
+	return err == nil
 }
 
 // isBase64Hash reports whether a text is base64 of 32 bytes, in either alphabet, with
 // padding or without.
 func isBase64Hash(text string) bool {
-	digits := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
-	raw, err := base64.RawStdEncoding.DecodeString(digits)
-	return err == nil && len(raw) == hashSize
+	digits := strings.TrimRight(text, "=")
+	if len(digits) != base64.RawStdEncoding.EncodedLen(hashSize) {
+		return false
+	}
+	_, err := base64.RawStdEncoding.DecodeString(strings.NewReplacer("-", "+", "_", "/").Replace(digits))
+	return err == nil
 }
 
 // isWords reports whether a text consists of several ordinary words and numbers, which

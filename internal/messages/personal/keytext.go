@@ -2,7 +2,8 @@ package personal
 
 import (
 	"bytes"
-	"regexp"
+	"github.com/countersign-dev/countersign/internal/plaintext"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -38,18 +39,37 @@ var keyTexts = []keyText{
 // ApeX also send the first ones in JSON, as a personal message.
 var typedKeyTexts = []string{"dydx stark key", "dydx onboarding", "dydx chain onboarding", "stark key"}
 
+// phrase is a pattern of words, and words of which a text that matches has one of each list:
+// most texts have none, and looking for them costs little.
+type phrase struct {
+	pattern *plaintext.Pattern
+	has     [][]string
+}
+
+// in reports whether a text, as plainWords returns it, has the phrase.
+func (p *phrase) in(words string) bool {
+	for _, one := range p.has {
+		if !slices.ContainsFunc(one, func(word string) bool { return strings.Contains(words, word) }) {
+			return false
+		}
+	}
+	return p.pattern.MatchString(words)
+}
+
 // keyPhrases are the words that such texts share, in one sentence.
-var keyPhrases = []*regexp.Regexp{
-	regexp.MustCompile(`\bsign(ing|ature)?\b[^.!?]{0,80}\b(generat|deriv|creat|recover|restor|unlock|access)(e|es|ing)?\b[^.!?]{0,60}` +
+var keyPhrases = []phrase{
+	{plaintext.NewPattern(`\bsign(ing|ature)?\b[^.!?]{0,80}\b(generat|deriv|creat|recover|restor|unlock|access)(e|es|ing)?\b[^.!?]{0,60}` +
 		`\b(private|secret|spending|viewing|stealth|stark|starkex|starknet|encryption|decryption|privacy|trading|layer ?2|l2|zk|shielded)\b[^.!?]{0,40}\b(keys?|keypairs?|seeds?)\b`),
-	regexp.MustCompile(`\b(key|seed|wallet|address) derivation\b`),
-	regexp.MustCompile(`\bsign(ing)?\b[^.!?]{0,40}\b(deriv|generat)(e|es|ing) (a|an|your|the)\b[^.!?]{0,40}\b(keys?|keypairs?|seeds?|encryption|stealth)\b`),
-	regexp.MustCompile(`\bonly sign this message (for|on|with|within) a trusted (client|app|application|site|website|platform)\b`),
+		[][]string{{"sign"}, {"key", "seed"}}},
+	{plaintext.NewPattern(`\b(key|seed|wallet|address) derivation\b`), [][]string{{" derivation"}}},
+	{plaintext.NewPattern(`\bsign(ing)?\b[^.!?]{0,40}\b(deriv|generat)(e|es|ing) (a|an|your|the)\b[^.!?]{0,40}\b(keys?|keypairs?|seeds?|encryption|stealth)\b`),
+		[][]string{{"sign"}, {"deriv", "generat"}}},
+	{plaintext.NewPattern(`\bonly sign this message (for|on|with|within) a trusted (client|app|application|site|website|platform)\b`), [][]string{{"only sign this message "}}},
 }
 
 // notKeys are the words of texts that name a public key, or ask a server for a key: their
 // signature is none.
-var notKeys = regexp.MustCompile(`\b(pubkeyx?|public key|api[ -]keys?)\b`)
+var notKeys = plaintext.NewPattern(`\b(pubkeyx?|public key|api[ -]keys?)\b`)
 
 // maxKeyText is the length of the longest text that is looked at: the known ones have a
 // few hundred bytes, and a key follows from exactly one text.
@@ -67,17 +87,25 @@ func DerivesKey[T string | []byte](text T) string {
 			return k.of
 		}
 	}
+	quotes := strings.IndexByte(words, '"') >= 0
 	for _, action := range typedKeyTexts {
-		if words == action || strings.Contains(words, `"`+action+`"`) {
+		if words == action || quotes && strings.Contains(words, `"`+action+`"`) {
 			return `the application with the action "` + action + `"`
 		}
 	}
-	for _, phrase := range keyPhrases {
-		if phrase.MatchString(words) && !notKeys.MatchString(words) {
+	for i := range keyPhrases {
+		if keyPhrases[i].in(words) && !notKeys.MatchString(words) {
 			return "the application"
 		}
 	}
 	return ""
+}
+
+func lowerASCII(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		c |= 0x20
+	}
+	return c
 }
 
 // plainWords returns a text in lower case, with one space between words, a simple
@@ -86,6 +114,8 @@ func plainWords(text string) string {
 	words := make([]byte, 0, len(text)) // written once: texts may be long
 	for _, r := range text {
 		switch {
+		case r > ' ' && r < utf8.RuneSelf:
+			words = append(words, lowerASCII(byte(r)))
 		case r == '’' || r == '‘' || r == 'ʼ':
 			words = append(words, '\'')
 		case unicode.Is(unicode.Cf, r):

@@ -20,16 +20,13 @@ package personal
 
 import (
 	"bytes"
-	"encoding/base64"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
-	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
@@ -121,16 +118,15 @@ type text struct {
 
 func newText(under *prefix, preimage []byte, offset int) (chains.Transaction, error) {
 	t := &text{prefix: under, message: preimage[offset:]}
-	t.hash = hashLike(t.message)
-	if problem := plaintext.Problem(t.message); problem != "" && t.hash == "" {
+	problem := plaintext.Problem(t.message)
+	if t.hash = hashIn(t.message, problem == ""); problem != "" && t.hash == "" {
 		return nil, statement.Malformed(Name, "message", offset, "%s, so it cannot be shown", problem)
 	}
 	t.signIn = parseSignIn(string(t.message), t.standard)
-	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner,
-		Function: t.function(), Args: t.args(), Path: "message"}
 	return statement.Parts{
-		Chain: t.chain, Fields: t.fields(), Effects: []chains.Effect{effect}, Hazards: t.hazards,
-		Digest: crypto.Keccak256Hash(preimage),
+		Chain: t.chain, Fields: t.fields, Effects: statement.Unargued(t.function()), Hazards: t.hazards,
+		Whole:  func() []chains.Effect { return statement.Argued(t.function(), t.args()) },
+		Digest: evm.Keccak256(preimage),
 	}.Transaction(), nil
 }
 
@@ -166,7 +162,7 @@ func (t *text) fields() []chains.Field {
 }
 
 func (t *text) hazards(_ []chains.Effect, signer chains.Party) []chains.Hazard {
-	return append(TextHazards(t.message), SignInHazards(t.signIn, t.message, t.standard.name, signer)...)
+	return append(textHazards(t.message, t.hash), SignInHazards(t.signIn, t.message, t.standard.name, signer)...)
 }
 
 // KeyDerivation is the detail of [HazardKeyDerivation]. Its argument is what DerivesKey
@@ -175,9 +171,12 @@ const KeyDerivation = "%s makes a private key from this signature: who sees the 
 
 // TextHazards returns the hazards of the text of any message: that it looks like a
 // hash, can be read as a transaction, or that the signature becomes a key.
-func TextHazards(text []byte) (hazards []chains.Hazard) {
-	if problem := hashLike(text); problem != "" {
-		hazards = append(hazards, chains.Hazard{Name: HazardHashLike, Detail: problem})
+func TextHazards(text []byte) []chains.Hazard { return textHazards(text, hashLike(text)) }
+
+// textHazards is TextHazards for a text of which hashLike is known.
+func textHazards(text []byte, hash string) (hazards []chains.Hazard) {
+	if hash != "" {
+		hazards = append(hazards, chains.Hazard{Name: HazardHashLike, Detail: hash})
 	}
 	if of := DerivesKey(text); of != "" {
 		hazards = append(hazards, chains.Hazard{Name: HazardKeyDerivation, Detail: fmt.Sprintf(KeyDerivation, of)})
@@ -187,30 +186,6 @@ func TextHazards(text []byte) (hazards []chains.Hazard) {
 			Detail: fmt.Sprintf("the message can be read as a transaction of %s: send it to sign_transaction", chain)})
 	}
 	return hazards
-}
-
-// transactionLike returns the name of a chain for which the message is a transaction,
-// raw or in hex or base64. It returns "" if there is none.
-func transactionLike(message []byte) string {
-	forms := [][]byte{message}
-	trimmed := strings.TrimSpace(string(message))
-	if raw, err := chains.DecodeHex(trimmed); err == nil {
-		forms = append(forms, raw)
-	}
-	if raw, err := base64.StdEncoding.DecodeString(trimmed); err == nil {
-		forms = append(forms, raw)
-	}
-	for _, raw := range forms {
-		for _, chain := range []chains.Chain{ethereum.New(ethereum.Limits{}), solana.New(solana.Limits{}), tron.New(tron.Limits{})} {
-			if _, err := chain.Parse(raw); err == nil {
-				return chain.Name()
-			}
-		}
-		if _, err := solana.New(solana.Limits{}).ParseMessage(raw); err == nil {
-			return solana.Name
-		}
-	}
-	return ""
 }
 
 // parseValidator reads data whose meaning only a contract knows.
@@ -224,8 +199,10 @@ func parseValidator(preimage []byte) (chains.Transaction, error) {
 		Function: "validator data", Path: "data"}
 	return statement.Parts{
 		Chain: ethereum.Chain{},
-		Fields: []chains.Field{chains.Text("kind", "data for a validator (EIP-191, version 0)"),
-			chains.AddressField("validator", validator.String()), chains.Bytes("data", preimage[head:])},
+		Fields: func() []chains.Field {
+			return []chains.Field{chains.Text("kind", "data for a validator (EIP-191, version 0)"),
+				chains.AddressField("validator", validator.String()), chains.Bytes("data", preimage[head:])}
+		},
 		Effects: []chains.Effect{effect},
 		Hazards: func([]chains.Effect, chains.Party) []chains.Hazard {
 			return []chains.Hazard{{Name: HazardValidatorData,

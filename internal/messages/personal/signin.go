@@ -51,8 +51,22 @@ const UnreadSignIn = "the text asks to sign in but does not follow %s: a site th
 // any white space between them, and for any chain. Sites may read sign-ins more loosely
 // than [ParseSignIn] does.
 func AsksToSignIn(message []byte) bool {
+	if !hasFolded(message, "wants") { // most texts end here
+		return false
+	}
 	words := bytes.Join(bytes.Fields(bytes.ToLower(message)), []byte(" "))
 	return bytes.Contains(words, []byte("wants you to sign in with your "))
+}
+
+// hasFolded reports whether a text has a word of ASCII in any case. No letter outside of
+// ASCII is one of "wants" in lower case.
+func hasFolded(text []byte, word string) bool {
+	for i := range text {
+		if text[i]|0x20 == word[0] && len(text)-i >= len(word) && bytes.EqualFold(text[i:i+len(word)], []byte(word)) {
+			return true
+		}
+	}
+	return false
 }
 
 func isTime(text string) bool {

@@ -4,18 +4,19 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/messages/statement"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // named is an off-chain message. Only the signers that it names may sign it.
 type named struct {
-	chains.Transaction
+	*statement.Message
 	signers [][32]byte
 }
 
 // Request implements chains.Transaction.
 func (n *named) Request(signWith string) (chains.Request, error) {
-	request, err := n.Transaction.Request(signWith)
+	request, err := n.Message.Request(signWith)
 	if err != nil {
 		return nil, err
 	}

@@ -186,28 +186,15 @@ func (m *offchain) checkText(offset int) error {
 }
 
 func (m *offchain) transaction(raw []byte) chains.Transaction {
-	kind := "off-chain message, version " + string('0'+m.version)
-	if m.legacy {
-		kind = "off-chain message of the solana command: its header of 20 bytes names no signer and no application"
-	}
-	fields := []chains.Field{chains.Text("kind", kind)}
-	function, args := "off-chain message", []chains.Arg{{Name: "message", Value: string(m.text)}}
-	signIn := personal.ParseSolanaSignIn(string(m.text))
+	function, signIn := "off-chain message", personal.ParseSolanaSignIn(string(m.text))
 	if signIn != nil {
-		function, args, fields = "sign in", signIn.Args(), append(fields, signIn.Fields()...)
+		function = "sign in"
 	}
-	if m.version == 0 && !m.legacy {
-		fields = append(fields, chains.Text("application domain", applicationText(m.application)))
-		args = append(args, chains.Arg{Name: "application", Value: applicationText(m.application)})
-	}
-	for _, signer := range m.signers {
-		fields = append(fields, chains.AddressField("signer", solana.EncodeAddress(signer)))
-	}
-	fields = append(fields, chains.Text("message", string(m.text)))
 	message := statement.Parts{
-		Chain: solana.Chain{}, Fields: fields, Bytes: raw,
-		Effects: []chains.Effect{{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner,
-			Function: function, Args: args, Path: "message"}},
+		Chain: solana.Chain{}, Bytes: raw,
+		Fields:  func() []chains.Field { return m.fields(signIn) },
+		Effects: statement.Unargued(function),
+		Whole:   func() []chains.Effect { return statement.Argued(function, m.args(signIn)) },
 		Hazards: func(_ []chains.Effect, signer chains.Party) []chains.Hazard {
 			return append(personal.TextHazards(m.text), personal.SignInHazards(signIn, m.text, "SIWS", signer)...)
 		},
@@ -216,6 +203,36 @@ func (m *offchain) transaction(raw []byte) chains.Transaction {
 		return message.Transaction()
 	}
 	return &named{message.Transaction(), m.signers}
+}
+
+// namesApplication reports whether the header has an application domain.
+func (m *offchain) namesApplication() bool { return m.version == 0 && !m.legacy }
+
+func (m *offchain) fields(signIn *personal.SignIn) []chains.Field {
+	kind := "off-chain message, version " + string('0'+m.version)
+	if m.legacy {
+		kind = "off-chain message of the solana command: its header of 20 bytes names no signer and no application"
+	}
+	fields := []chains.Field{chains.Text("kind", kind)}
+	if signIn != nil {
+		fields = append(fields, signIn.Fields()...)
+	}
+	if m.namesApplication() {
+		fields = append(fields, chains.Text("application domain", applicationText(m.application)))
+	}
+	for _, signer := range m.signers {
+		fields = append(fields, chains.AddressField("signer", solana.EncodeAddress(signer)))
+	}
+	return append(fields, chains.Text("message", string(m.text)))
+}
+
+// args returns what a policy sees of the message.
+func (m *offchain) args(signIn *personal.SignIn) []chains.Arg {
+	args := textArgs(m.text, signIn)
+	if m.namesApplication() {
+		args = append(args, chains.Arg{Name: "application", Value: applicationText(m.application)})
+	}
+	return args
 }
 
 // applicationText returns an application domain as text if it is zero-padded text, and

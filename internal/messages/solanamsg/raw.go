@@ -24,19 +24,33 @@ func ParseRaw(raw []byte) (chains.Transaction, error) {
 		return nil, malformed("message", 0, "neither an off-chain message nor the message of a transaction nor text")
 	}
 	signIn := personal.ParseSolanaSignIn(string(raw))
-	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner, Function: "raw message", Path: "message"}
-	fields := []chains.Field{chains.Text("kind", "text without a header")}
+	function := "raw message"
 	if signIn != nil {
-		effect.Function, effect.Args = "sign in", signIn.Args()
-		fields = append([]chains.Field{chains.Text("kind", "sign in (SIWS)")}, signIn.Fields()...)
-	} else {
-		effect.Args = []chains.Arg{{Name: "message", Value: string(raw)}}
+		function = "sign in"
 	}
 	return statement.Parts{
-		Chain: solana.Chain{}, Fields: append(fields, chains.Text("message", string(raw))),
-		Effects: []chains.Effect{effect}, Bytes: raw,
+		Chain: solana.Chain{}, Bytes: raw,
+		Fields:  func() []chains.Field { return rawFields(raw, signIn) },
+		Effects: statement.Unargued(function),
+		Whole:   func() []chains.Effect { return statement.Argued(function, textArgs(raw, signIn)) },
 		Hazards: func(_ []chains.Effect, signer chains.Party) []chains.Hazard { return rawHazards(raw, signIn, signer) },
 	}.Transaction(), nil
+}
+
+func rawFields(raw []byte, signIn *personal.SignIn) []chains.Field {
+	fields := []chains.Field{chains.Text("kind", "text without a header")}
+	if signIn != nil {
+		fields = append([]chains.Field{chains.Text("kind", "sign in (SIWS)")}, signIn.Fields()...)
+	}
+	return append(fields, chains.Text("message", string(raw)))
+}
+
+// textArgs returns what a policy sees of a text.
+func textArgs(text []byte, signIn *personal.SignIn) []chains.Arg {
+	if signIn != nil {
+		return signIn.Args()
+	}
+	return []chains.Arg{{Name: "message", Value: string(text)}}
 }
 
 func rawHazards(raw []byte, signIn *personal.SignIn, signer chains.Party) []chains.Hazard {

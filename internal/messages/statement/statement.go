@@ -11,11 +11,18 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Parts are what the reader of a message has found.
+// Parts are what the reader of a message has found. Texts are written when they are asked
+// for: a signature that no policy judges and no record keeps needs none.
 type Parts struct {
-	Chain   chains.MessageSigner // whose keys sign it
-	Fields  []chains.Field
-	Effects []chains.Effect // SignerParty stands for the signer if the bytes do not name it
+	Chain  chains.MessageSigner // whose keys sign it
+	Fields func() []chains.Field
+
+	// Effects lack their arguments, which no hazard depends on. SignerParty stands for the
+	// signer if the bytes do not name it.
+	Effects []chains.Effect
+
+	// Whole returns the effects with their arguments; nil if they have none.
+	Whole func() []chains.Effect
 
 	// Hazards returns the hazards of the effects, in which the signer has been
 	// resolved. For the zero signer it returns those that depend on no key.
@@ -30,27 +37,54 @@ type Parts struct {
 }
 
 // Transaction returns the message as a transaction.
-func (p Parts) Transaction() chains.Transaction { return &message{p} }
+func (p Parts) Transaction() *Message { return &Message{parts: p} }
 
-type message struct{ parts Parts }
+// Message is a message as a transaction.
+type Message struct {
+	parts Parts
+	whole []chains.Effect // once asked for
+}
 
-var _ chains.Transaction = (*message)(nil)
+var _ chains.Transaction = (*Message)(nil)
+
+// Outline is implemented by transactions whose chain and number of effects are known before
+// any text is written.
+type Outline interface {
+	ChainName() string
+	EffectCount() int
+}
+
+var _ Outline = (*Message)(nil)
+
+// ChainName implements Outline.
+func (m *Message) ChainName() string { return m.parts.Chain.Name() }
+
+// EffectCount implements Outline.
+func (m *Message) EffectCount() int { return len(m.parts.Effects) }
 
 // Summary implements chains.Transaction.
-func (m *message) Summary() chains.Summary {
-	return chains.Summary{Chain: m.parts.Chain.Name(), Effects: m.parts.Effects, Fields: m.parts.Fields}
+func (m *Message) Summary() chains.Summary {
+	return chains.Summary{Chain: m.ChainName(), Effects: m.Effects(), Fields: m.parts.Fields()}
 }
 
 // Effects implements chains.Transaction.
-func (m *message) Effects() []chains.Effect { return m.parts.Effects }
+func (m *Message) Effects() []chains.Effect {
+	switch {
+	case m.parts.Whole == nil:
+		return m.parts.Effects
+	case m.whole == nil:
+		m.whole = m.parts.Whole()
+	}
+	return m.whole
+}
 
 // Hazards implements chains.Transaction.
-func (m *message) Hazards() []chains.Hazard {
+func (m *Message) Hazards() []chains.Hazard {
 	return m.parts.Hazards(m.parts.Effects, chains.Party{})
 }
 
 // Request implements chains.Transaction.
-func (m *message) Request(signWith string) (chains.Request, error) {
+func (m *Message) Request(signWith string) (chains.Request, error) {
 	key, err := m.parts.Chain.MessageKey(signWith)
 	if err != nil {
 		return nil, err
@@ -60,7 +94,7 @@ func (m *message) Request(signWith string) (chains.Request, error) {
 
 type request struct {
 	chains.MessageKey
-	message *message
+	message *Message
 }
 
 // With implements chains.Request.
@@ -82,7 +116,7 @@ func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 }
 
 type signing struct {
-	message *message
+	message *Message
 	id      string
 	party   chains.Party
 	ecdsa   keystore.ECDSASigner
@@ -107,16 +141,21 @@ func (s *signing) SignerView() []chains.Field {
 }
 
 // Effects implements chains.Signing.
-func (s *signing) Effects() []chains.Effect {
-	effects := chains.ResolveSigner(slices.Clone(s.message.parts.Effects), s.party)
+func (s *signing) Effects() []chains.Effect { return s.resolved(s.message.Effects()) }
+
+// Hazards implements chains.Signing.
+func (s *signing) Hazards() []chains.Hazard {
+	return s.message.parts.Hazards(s.resolved(s.message.parts.Effects), s.party)
+}
+
+// resolved returns a copy of effects with what depends on the signer and on our own accounts.
+func (s *signing) resolved(effects []chains.Effect) []chains.Effect {
+	effects = chains.ResolveSigner(slices.Clone(effects), s.party)
 	if s.message.parts.Own != nil {
 		s.message.parts.Own(effects, s.own.With(s.party))
 	}
 	return effects
 }
-
-// Hazards implements chains.Signing.
-func (s *signing) Hazards() []chains.Hazard { return s.message.parts.Hazards(s.Effects(), s.party) }
 
 // AppendSigned implements chains.Signing. It appends only the signature: r ‖ s ‖
 // recovery id (0 or 1), or the 64 bytes of Ed25519.
@@ -133,6 +172,15 @@ func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) 
 		return nil, err
 	}
 	return append(dst, signature[:]...), nil
+}
+
+// Unargued returns the one effect of a text: a message of the signer's, whose arguments are
+// not written yet.
+func Unargued(function string) []chains.Effect { return Argued(function, nil) }
+
+// Argued returns the one effect of a text with its arguments.
+func Argued(function string, args []chains.Arg) []chains.Effect {
+	return []chains.Effect{{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner, Function: function, Args: args, Path: "message"}}
 }
 
 // Malformed returns the error of a reader of messages. kind says what it reads.

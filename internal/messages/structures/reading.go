@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -25,7 +26,7 @@ import (
 
 // Message is parsed typed data.
 type Message struct {
-	chains.Transaction
+	*statement.Message
 	read *reading
 }
 
@@ -100,10 +101,14 @@ func (by Reader) Parse(text []byte) (*Message, error) {
 	r := &reading{data: data, message: &data.Message, now: by.Now, maxFee: chain.MaxFee()}
 	r.readDomain()
 	r.network = chain.Contracts(r.domain.chainID)
-	if r.read(); r.err != nil {
-		return nil, r.err
+	brief := *r
+	brief.network = r.network.Briefly()
+	if brief.read(); brief.err != nil {
+		return nil, brief.err
 	}
-	parts := statement.Parts{Chain: chain, Fields: r.fields(), Effects: r.effects, Hazards: r.allHazards, Own: r.own, Digest: data.Digest()}
+	whole := sync.OnceValue(func() *reading { r.read(); r.argue(); return r })
+	parts := statement.Parts{Chain: chain, Effects: brief.effects, Hazards: brief.allHazards, Own: brief.own, Digest: data.Digest(),
+		Fields: func() []chains.Field { return whole().fields() }, Whole: func() []chains.Effect { return whole().effects }}
 	return &Message{parts.Transaction(), r}, nil
 }
 
@@ -232,12 +237,18 @@ func (r *reading) read() {
 		if effect.Function == "" {
 			effect.Function = r.data.PrimaryType
 		}
-		if effect.Args == nil {
-			effect.Args = r.args()
-		}
 	}
 	r.domainHazards()
 	r.keyHazard(r.message)
+}
+
+// argue gives the arguments of the message to the effects that have none of a call.
+func (r *reading) argue() {
+	for i := range r.effects {
+		if r.effects[i].Args == nil {
+			r.effects[i].Args = r.args()
+		}
+	}
 }
 
 // act adds what the message does as an act that calls of contracts do too.

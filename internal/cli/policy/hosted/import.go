@@ -12,10 +12,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/syntax"
 	"github.com/countersign-dev/countersign/policy"
 )
@@ -109,11 +109,11 @@ func (i *Imported) write(out *strings.Builder, from *source) {
 	}
 }
 
-var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+var notInNames = plaintext.NewPattern(`[^a-z0-9]+`)
 
 // ruleName derives a unique rule name from a policy's name, which is free text.
 func ruleName(text string, taken map[string]bool) string {
-	base := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(text), "-"), "-")
+	base := strings.Trim(notInNames.Regexp().ReplaceAllString(strings.ToLower(text), "-"), "-")
 	if base == "" {
 		base = "policy"
 	}
@@ -170,16 +170,16 @@ func problemOf(rule string) string {
 }
 
 var (
-	quotedText = regexp.MustCompile(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"`)
-	rootName   = regexp.MustCompile(`(?:^|[^.\w])([A-Za-z_]\w*)`)
-	widening   = regexp.MustCompile(`\|\||!(?:[^=]|$)|\?|['"]`) // what may make a condition hold for others
+	quotedText = plaintext.NewPattern(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"`)
+	rootName   = plaintext.NewPattern(`(?:^|[^.\w])([A-Za-z_]\w*)`)
+	widening   = plaintext.NewPattern(`\|\||!(?:[^=]|$)|\?|['"]`) // what may make a condition hold for others
 )
 
 // onlyChain returns the chain whose transactions alone a condition can match, as far as
 // its text shows. It returns "" if it may match others.
 func onlyChain(condition string) (only string) {
-	text := quotedText.ReplaceAllString(condition, "0")
-	names := rootName.FindAllStringSubmatch(text, -1)
+	text := quotedText.Regexp().ReplaceAllString(condition, "0")
+	names := rootName.Regexp().FindAllStringSubmatch(text, -1)
 	if widening.MatchString(text) || len(names) == 0 {
 		return ""
 	}

@@ -4,37 +4,38 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/syntax"
 )
 
 // selectorSlice is the one slice that has an equivalent: the first four bytes of the
 // call data.
-var selectorSlice = regexp.MustCompile(`\b(eth\.tx|tempo\.tx\.calls\[0\]|tron\.tx\.contract\[0\]|\w+)\.(data|input)\[0\.\.(8|10)\]`)
+var selectorSlice = plaintext.NewPattern(`\b(eth\.tx|tempo\.tx\.calls\[0\]|tron\.tx\.contract\[0\]|\w+)\.(data|input)\[0\.\.(8|10)\]`)
 
 var (
-	otherSlice  = regexp.MustCompile(`\[\d+\.\.\d+\]`)
-	placeholder = regexp.MustCompile(`(^|[^'\w])(<[A-Za-z_ ]+>|\$\{[^}]*\})`)
-	missingCall = regexp.MustCompile(`\.count\b\s*[^(\s]`)
+	otherSlice  = plaintext.NewPattern(`\[\d+\.\.\d+\]`)
+	placeholder = plaintext.NewPattern(`(^|[^'\w])(<[A-Za-z_ ]+>|\$\{[^}]*\})`)
+	missingCall = plaintext.NewPattern(`\.count\b\s*[^(\s]`)
 )
 
 // maxExpression bounds an expression, in characters.
 const maxExpression = 4096
 
 // parser has no macros, so that any, all and filter stay calls in the syntax tree.
-var parser = func() *cel.Env {
+var parser = sync.OnceValue(func() *cel.Env {
 	env, err := cel.NewCustomEnv(cel.ParserExpressionSizeLimit(maxExpression), cel.ParserRecursionLimit(48))
 	if err != nil {
 		panic("policy/hosted: " + err.Error())
 	}
 	return env
-}()
+})
 
 // parse parses an expression of the hosted service.
 func parse(text string) (ast.Expr, error) {
@@ -44,11 +45,11 @@ func parse(text string) (ast.Expr, error) {
 	case missingCall.MatchString(text):
 		return nil, errors.New("count is a function: write count()")
 	}
-	text = selectorSlice.ReplaceAllString(text, "$1.function_signature")
+	text = selectorSlice.Regexp().ReplaceAllString(text, "$1.function_signature")
 	if otherSlice.MatchString(text) {
 		return nil, errors.New("a slice of raw call data: use effect.to, effect.from and effect.amount of a rule on transfer")
 	}
-	parsed, issues := parser.Parse(text)
+	parsed, issues := parser().Parse(text)
 	if issues.Err() != nil {
 		message, _, _ := strings.Cut(issues.Errors()[0].Message, "\n")
 		return nil, fmt.Errorf("it is not an expression: %s", message)
