@@ -156,7 +156,8 @@ type Group = activity.Group
 const DefaultVoteAge = 24 * time.Hour
 
 // Bounds of how many activities wait for votes. They keep a store and an approver's list
-// from being flooded. Concurrent requests may exceed them by a few.
+// from being flooded, and one user from taking the place of all. No request exceeds them, on
+// however many nodes.
 const (
 	MaxWaitingOfUser         = 100
 	MaxWaitingOfOrganization = store.MaxList
