@@ -173,6 +173,7 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 	c.memory = deployment.MemoryOf(records)
 	limitMemory(loaded.Configured)
 	defer c.followLogs(cmd.Context(), &state)()
+	defer c.followKeys(cmd.Context(), state.keys)()
 	stopTelling, err := c.tell(cmd.Context(), happened, loaded.Configured, records, observer, c.memory.Conflicts)
 	if err != nil {
 		return err
