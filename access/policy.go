@@ -35,10 +35,21 @@ type Decider interface {
 	Decide(ctx context.Context, authorization Authorization) (Decision, error)
 }
 
+// HazardAllower is a Decider that knows which hazards its rules can allow. A transaction with
+// one that no rule can is refused before its effects are found, if that would take long.
+type HazardAllower interface {
+	Decider
+
+	// MayAllow reports whether some rule of the organization allows hazards of this name.
+	MayAllow(organization *Organization, hazard string) bool
+}
+
 // PolicyLister is a Policy that can list the rules of an organization.
 type PolicyLister interface {
-	// PoliciesOf returns the rules in the order in which they are asked.
-	PoliciesOf(organization *Organization) []activity.PolicyRule
+	// PoliciesOf returns the rules that concern a member, in the order in which they are
+	// asked: those that may judge what its credential submits, and those whose approvals it
+	// may give. If the member is nil, it returns all.
+	PoliciesOf(organization *Organization, member *Member) []activity.PolicyRule
 }
 
 // ErrDenied is wrapped by the errors with which a Policy refuses.

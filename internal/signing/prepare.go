@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
@@ -26,8 +27,7 @@ type Reader struct {
 	Now         func() time.Time
 }
 
-// Prepare reads the transaction or the messages of an intent, finds the keys, and
-// collects the hazards. It refuses everything that can be refused without signing,
+// Prepare reads the transaction or the messages of an intent and finds the keys. It refuses everything that can be refused without signing,
 // except hazards.
 func (r *Reader) Prepare(ctx context.Context, organizationID string, intent activity.Intent) (*Prepared, error) {
 	tx, chain, result, err := r.read(intent)
@@ -43,6 +43,10 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldSignWith, nil,
 			"signWith has %d bytes, at most %d are read: expected an address of the key, or its id", len(signWith), activity.MaxSignWith)
 	}
+	var foreseen []chains.Hazard
+	if seer, ok := tx.(chains.Foreseer); ok {
+		foreseen = seer.Foreseen()
+	}
 	tx, reading := chains.ReadWith(tx, r.Descriptors)
 	request, keys, err := r.find(ctx, organizationID, tx, signWith)
 	if err != nil {
@@ -57,15 +61,22 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 		return nil, err
 	}
 	p := &Prepared{
-		intent: intent, tx: tx, signing: signing, result: result, hazards: signing.Hazards(), found: keys, reading: reading, owners: owners,
+		intent: intent, tx: tx, signing: signing, result: result, hazards: sync.OnceValue(func() []chains.Hazard { return hazardsOf(signing, reading) }),
+		foreseen: foreseen, found: keys, reading: reading, owners: owners,
 	}
 	if err := p.findWallets(ctx); err != nil {
 		return nil, err
 	}
-	if len(reading) > 0 && len(p.hazards) > 0 {
-		p.hazards = reading.Sighted(p.hazards, signing.Effects())
-	}
 	return p, nil
+}
+
+// hazardsOf returns the hazards that descriptors do not dispel.
+func hazardsOf(signing chains.Signing, reading chains.Readings) []chains.Hazard {
+	hazards := signing.Hazards()
+	if len(reading) > 0 && len(hazards) > 0 {
+		return reading.Sighted(hazards, signing.Effects())
+	}
+	return hazards
 }
 
 // read reads what an intent asks a signature for. It returns the chain, and the function

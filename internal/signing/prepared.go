@@ -20,16 +20,17 @@ import (
 // Prepared is a transaction, or messages, whose keys were found and that can be signed. It
 // implements operation.Task.
 type Prepared struct {
-	intent  activity.Intent
-	tx      chains.Transaction
-	signing chains.Signing
-	result  func(intent activity.Intent, signed []byte) (activity.Result, error)
-	hazards []chains.Hazard
-	reading chains.Readings
-	found   []keystore.Key // by signWith; see keys
-	owners  owners
-	wallets wallets
-	cached  *chains.Summary
+	intent   activity.Intent
+	tx       chains.Transaction
+	signing  chains.Signing
+	result   func(intent activity.Intent, signed []byte) (activity.Result, error)
+	hazards  func() []chains.Hazard // computed once
+	foreseen []chains.Hazard
+	reading  chains.Readings
+	found    []keystore.Key // by signWith; see keys
+	owners   owners
+	wallets  wallets
+	cached   *chains.Summary
 }
 
 var _ operation.Task = (*Prepared)(nil)
@@ -134,7 +135,11 @@ func (p *Prepared) Summary() *chains.Summary {
 }
 
 // Hazards implements operation.Task.
-func (p *Prepared) Hazards() []chains.Hazard { return p.hazards }
+func (p *Prepared) Hazards() []chains.Hazard { return p.hazards() }
+
+// Foreseen returns those of Hazards that were found without the effects, where finding these
+// takes long. See chains.Foreseer.
+func (p *Prepared) Foreseen() []chains.Hazard { return p.foreseen }
 
 // Effects implements operation.Task.
 func (p *Prepared) Effects(ctx context.Context) ([]chains.Effect, []access.SigningKey, error) {
