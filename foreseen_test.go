@@ -98,3 +98,23 @@ rules:
 	}
 	return file
 }
+
+// seen keeps the latest observation.
+type seen struct{ countersign.Observation }
+
+func (s *seen) Observe(observation countersign.Observation) { s.Observation = observation }
+
+// TestObservedRule checks that an observer learns which rule refused a request.
+func TestObservedRule(t *testing.T) {
+	file, err := policy.Parse("policy.yaml", []byte("schema: countersign.policy/1\nrules: [{name: never, deny: transfer}]\n"), policy.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	observed := new(seen)
+	f := enginetest.New(t, func(config *countersign.Config) { config.Policy, config.Observer = file, observed })
+	_, err = f.Submit(t, enginetest.Request{})
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "rule never")
+	if observed.Rule != "never" || observed.UserID != "user-1" {
+		t.Errorf("observed %+v", observed.Observation)
+	}
+}

@@ -55,6 +55,14 @@ type PolicyLister interface {
 // ErrDenied is wrapped by the errors with which a Policy refuses.
 var ErrDenied = errors.New("denied by policy")
 
+// Ruled is implemented by refusals of a Policy that know which rule refused.
+type Ruled interface {
+	error
+
+	// RefusedBy returns the name of the rule, empty if the reason is that there is none.
+	RefusedBy() string
+}
+
 // Authorization describes a request to a Policy.
 type Authorization struct {
 	Organization *Organization

@@ -21,7 +21,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign"
-	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
@@ -375,7 +374,7 @@ func (c *Command) reload(cmd *cobra.Command, state *Live, happened *told) {
 	if err := state.Policies.Record(ctx, state.engine); err != nil {
 		c.log.Error("the policies are in force, but could not be recorded", "cause", console.CleanText(err.Error()))
 	}
-	happened.others.Tell(ctx, activity.EventReloaded, activity.EventData{})
+	happened.others.Reloaded(ctx)
 	limitMemory(state.Current.Load().Configured)
 	c.log.Info("reloaded", "organizations", len(state.Current.Load().Configured.Organizations))
 	if len(needRestart) > 0 {
