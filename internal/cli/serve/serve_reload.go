@@ -46,9 +46,7 @@ func (l *Live) Reload(cmd *cobra.Command, path string) (needRestart []string, er
 	loader := l.Loader
 	loader.Path, loader.Running = path, old
 	loader.Checked = func(next *deployment.Loaded) error {
-		in := l.InForce.State()
-		in.Directory = kept{old: old.Directory, next: next.Directory}
-		l.InForce.Replace(in)
+		l.revoke(old, next)
 		return nil
 	}
 	next, err := loader.Load(cmd)
@@ -68,6 +66,21 @@ func (l *Live) Reload(cmd *cobra.Command, path string) (needRestart []string, er
 		l.Policies.PutInForce(next.Policies, next.Configured)
 	}
 	return fixedChanges(old.Configured, next.Configured), nil
+}
+
+// revoke takes away what callers can no longer use in the next configuration, which is not in
+// force yet.
+func (l *Live) revoke(old, next *deployment.Loaded) {
+	in := l.InForce.State()
+	in.Directory = kept{old: old.Directory, next: next.Directory}
+	l.InForce.Replace(in)
+	if old.RPC == nil || next.RPC == nil {
+		return
+	}
+	left, signer := *old, *old.RPC
+	signer.Users = old.RPC.Users.Still(next.RPC.Users)
+	left.RPC = &signer
+	l.Current.Store(&left)
 }
 
 // kept is a directory with the members of an old one that the next one has as well.
