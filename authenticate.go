@@ -32,6 +32,9 @@ func (e *Engine) authenticate(ctx context.Context, organizationID string, sent S
 	if err := member.Credential.Verify(parsed, sent.Body, e.config.Now()); err != nil {
 		return nil, access.RefuseStamp(err)
 	}
+	if err := access.OriginOf(ctx).Admit(access.Holder{OrganizationID: organizationID, CredentialID: parsed.CredentialID()}); err != nil {
+		return nil, err
+	}
 	return &request.Caller{Organization: organization, Member: member, Stamp: parsed}, nil
 }
 

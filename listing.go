@@ -129,8 +129,8 @@ func filterOf(query *activity.ListActivitiesQuery) store.Filter {
 	return filter
 }
 
-// ListPolicies answers a list_policies query: the rules of the policy, read-only, if it
-// is a [access.PolicyLister].
+// ListPolicies answers a list_policies query: the rules of the policy that concern the
+// credential, read-only, if the policy is a [access.PolicyLister].
 func (e *Engine) ListPolicies(ctx context.Context, sent SignedBody) ([]activity.PolicyRule, error) {
 	return answerQuery(ctx, e, "list_policies", func(s *request.Submission) ([]activity.PolicyRule, error) {
 		query, err := activity.DecodeQuery(sent.Body)
@@ -141,7 +141,7 @@ func (e *Engine) ListPolicies(ctx context.Context, sent SignedBody) ([]activity.
 			return nil, err
 		}
 		if lister, ok := e.config.Policy.(access.PolicyLister); ok {
-			return lister.PoliciesOf(s.Caller.Organization), nil
+			return lister.PoliciesOf(s.Caller.Organization, s.Caller.Member), nil
 		}
 		return nil, nil
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/request"
 )
@@ -24,6 +25,7 @@ type Observation struct {
 
 	Operation string          // path of the operation, such as "sign_transaction"; empty if the body did not say
 	Reason    activity.Reason // why it was refused; empty if it was not
+	Rule      string          // of the policy, if one refused it
 	Repeated  bool            // the answer was recorded before
 	Waits     bool            // a request, or the one that a vote is on, waits for approvals
 	Duration  time.Duration   // of the whole request
@@ -42,6 +44,9 @@ func (e *Engine) observed(ctx context.Context, s *request.Submission, err error)
 	}
 	if refused, ok := errors.AsType[*activity.Error](err); ok {
 		observation.Reason = refused.Reason
+	}
+	if ruled, ok := errors.AsType[access.Ruled](err); ok {
+		observation.Rule = ruled.RefusedBy()
 	}
 	if e.config.Observer != nil {
 		e.config.Observer.Observe(observation)

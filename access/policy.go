@@ -35,14 +35,33 @@ type Decider interface {
 	Decide(ctx context.Context, authorization Authorization) (Decision, error)
 }
 
+// HazardAllower is a Decider that knows which hazards its rules can allow. A transaction with
+// one that no rule can is refused before its effects are found, if that would take long.
+type HazardAllower interface {
+	Decider
+
+	// MayAllow reports whether some rule of the organization allows hazards of this name.
+	MayAllow(organization *Organization, hazard string) bool
+}
+
 // PolicyLister is a Policy that can list the rules of an organization.
 type PolicyLister interface {
-	// PoliciesOf returns the rules in the order in which they are asked.
-	PoliciesOf(organization *Organization) []activity.PolicyRule
+	// PoliciesOf returns the rules that concern a member, in the order in which they are
+	// asked: those that may judge what its credential submits, and those whose approvals it
+	// may give. If the member is nil, it returns all.
+	PoliciesOf(organization *Organization, member *Member) []activity.PolicyRule
 }
 
 // ErrDenied is wrapped by the errors with which a Policy refuses.
 var ErrDenied = errors.New("denied by policy")
+
+// Ruled is implemented by refusals of a Policy that know which rule refused.
+type Ruled interface {
+	error
+
+	// RefusedBy returns the name of the rule, empty if the reason is that there is none.
+	RefusedBy() string
+}
 
 // Authorization describes a request to a Policy.
 type Authorization struct {
@@ -156,7 +175,8 @@ type Group = activity.Group
 const DefaultVoteAge = 24 * time.Hour
 
 // Bounds of how many activities wait for votes. They keep a store and an approver's list
-// from being flooded. Concurrent requests may exceed them by a few.
+// from being flooded, and one user from taking the place of all. No request exceeds them, on
+// however many nodes.
 const (
 	MaxWaitingOfUser         = 100
 	MaxWaitingOfOrganization = store.MaxList

@@ -43,10 +43,10 @@ type EventData struct {
 	UserID         string   `json:"userId,omitempty"` // who submitted it
 	UserName       string   `json:"userName,omitempty"`
 	Sentences      []string `json:"sentences,omitempty"` // what it does
-	Rules          []string `json:"rules,omitempty"`     // of the policy
+	Rules          []string `json:"rules,omitempty"`     // of the policy; of a refusal, the one that refused
 	MissingVotes   int      `json:"missingVotes,omitempty"`
 	Reason         string   `json:"reason,omitempty"` // why requests were refused
-	Count          int      `json:"count,omitempty"`  // of the requests that were refused
+	Count          int      `json:"count,omitempty"`  // of the requests that were refused, or of further reloads in the same minute
 	Code           Code     `json:"code,omitempty"`   // why an activity failed
 }
 

@@ -145,7 +145,7 @@ func TestDecodeListActivities(t *testing.T) {
 			t.Errorf("status %q: %v", status, err)
 		}
 	}
-	for limit, want := range map[string]int{"": activity.DefaultPage, "1": 1, "100": 100, "0": 0, "-1": 0, "101": 0, "x": 0, "1.5": 0} {
+	for limit, want := range map[string]int{"": activity.DefaultPage, "1": 1, "100": 100, "0": 0, "-1": 0, "101": 0, "x": 0, "1.5": 0, "+5": 0, "05": 0, " 5": 0} {
 		query, err := activity.DecodeListActivities(fmt.Appendf(nil, `{"organizationId":"org","paginationOptions":{"limit":%q}}`, limit))
 		if query.Limit != want || (err == nil) != (want > 0) || err != nil && !strings.Contains(err.Error(), fmt.Sprintf("limit %q: expected 1 to 100, as a string", limit)) {
 			t.Errorf("limit %q: %d, %v", limit, query.Limit, err)

@@ -57,6 +57,14 @@ type Transaction interface {
 	Request(signWith string) (Request, error)
 }
 
+// Foreseer is implemented by transactions whose effects can take much longer to find than some
+// of their hazards.
+type Foreseer interface {
+	// Foreseen returns those of Hazards that are found without the effects, if finding these
+	// takes long; otherwise none.
+	Foreseen() []Hazard
+}
+
 // OwnerFinder is implemented by transactions whose bytes prove who controls addresses
 // that do not reveal their key, such as a script's.
 type OwnerFinder interface {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
+	"os"
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
@@ -78,13 +78,16 @@ func tooLarge(limit int) error {
 }
 
 func (h *handler) refuseBody(err error, limit int) error {
-	if _, long := errors.AsType[*http.MaxBytesError](err); long {
+	_, long := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case long:
 		return tooLarge(limit)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return activity.NewError(activity.ReasonRequestInvalid, "", err, "the body did not arrive completely within %s", h.options.BodyTimeout)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return activity.NewError(activity.ReasonRequestInvalid, "", err, "the body ended early: the connection was closed")
 	}
-	if strings.Contains(err.Error(), "chunk") { // the errors of net/http have no types
-		return activity.NewError(activity.ReasonRequestInvalid, "", err, "the body's chunks are malformed")
-	}
-	return activity.NewError(activity.ReasonRequestInvalid, "", err, "the body did not arrive completely within %s", h.options.BodyTimeout)
+	return activity.NewError(activity.ReasonRequestInvalid, "", err, "the body's chunks are malformed")
 }
 
 func errNoRoom() error {

@@ -30,7 +30,8 @@ type Options struct {
 
 	// MaxBufferedBytes bounds the memory of all bodies together, in bytes, not
 	// counting the first 4 KiB of each. Requests beyond it get 503 with Retry-After.
-	// One address gets at most a quarter of it, unless it is loopback or private.
+	// An address that is neither loopback nor private, and once its stamp is verified a
+	// credential, may hold a third of what it leaves free: alone a quarter.
 	// Default: DefaultMaxBufferedBytes.
 	MaxBufferedBytes int
 
@@ -145,8 +146,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, id, err)
 		return
 	}
-	from := sharedBy(r)
-	arriving, leaving := &reservation{of: h.arriving, from: from}, &reservation{of: h.leaving, from: from}
+	network := sharedBy(r)
+	arriving, leaving := &reservation{of: h.arriving, by: network}, &reservation{of: h.leaving, by: network}
 	defer arriving.release()
 	defer leaving.release()
 	body, err := h.readBody(w, r, h.bound(asked), arriving)
@@ -159,7 +160,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer busy(r)()
-	asking := access.Origin{RequestID: id, Remote: r.RemoteAddr, Room: leaving.room}
+	asking := access.Origin{RequestID: id, Remote: r.RemoteAddr, Room: leaving.room, Verified: func(by access.Holder) error {
+		if !holdBusy(r, by) || !arriving.shareWith(by) || !leaving.shareWith(by) {
+			return errNoRoom()
+		}
+		return nil
+	}}
 	ctx, cancel := context.WithTimeout(access.WithOrigin(r.Context(), asking), h.options.Timeout)
 	defer cancel()
 	answer, err := asked.do(ctx, h.engine, countersign.SignedBody{Body: body, Stamps: stamps(r.Header)})

@@ -164,6 +164,41 @@ func TestBodyMemory(t *testing.T) {
 	})
 }
 
+// TestMalformedChunks checks that a body whose chunks are malformed, or that ends early, is called
+// that: it was not slow.
+func TestMalformedChunks(t *testing.T) {
+	t.Parallel()
+	f := enginetest.New(t)
+	server := serve(t, f, httpapi.Options{BodyTimeout: time.Hour})
+	for name, test := range map[string]struct{ body, want string }{
+		"a size that is no number": {"xyz\r\n{}\r\n0\r\n\r\n", "chunks are malformed"},
+		"a negative size":          {"-2\r\n{}\r\n0\r\n\r\n", "chunks are malformed"},
+		"a size beyond 64 bits":    {"fffffffffffffffff\r\n{}", "chunks are malformed"},
+		"no size":                  {"\r\n{}\r\n0\r\n\r\n", "chunks are malformed"},
+		"a bare line feed":         {"2\n{}\r\n0\r\n\r\n", "chunks are malformed"},
+		"more than its size":       {"2\r\n{}{}\r\n0\r\n\r\n", "chunks are malformed"},
+		"an endless extension":     {"2;" + strings.Repeat("a", 8<<10) + "\r\n{}\r\n0\r\n\r\n", "chunks are malformed"},
+		"many empty extensions":    {strings.Repeat("1;"+strings.Repeat("a", 2000)+"\r\n{\r\n", 100), "chunks are malformed"},
+		"an end that is missing":   {"2\r\n{}\r\n", "ended early"},
+		"half a chunk":             {"20\r\n{}", "ended early"},
+	} {
+		conn := dial(t, server)
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n%s", signPath, test.body)
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		answer, _ := io.ReadAll(response.Body)
+		response.Body.Close()
+		if response.StatusCode != http.StatusBadRequest || !strings.Contains(string(answer), test.want) || !response.Close {
+			t.Errorf("%s: %s, close %v: %s", name, response.Status, response.Close, answer)
+		}
+	}
+}
+
 // TestSlowBody checks that a body must arrive within BodyTimeout, and that the work may take
 // longer than that.
 func TestSlowBody(t *testing.T) {

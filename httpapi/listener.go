@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"sync"
+
+	"github.com/countersign-dev/countersign/access"
 )
 
 // DefaultMaxConnections is how many connections LimitConnections keeps open by default,
@@ -23,6 +25,9 @@ const keptDescriptors = 64
 // the one that has been idle longest, that is, without a request in flight. A server made
 // by NewServer reports requests to the listener; connections of other servers always count
 // as idle.
+//
+// One credential may have as many connections with requests in flight as it leaves to others,
+// idle or not yet open: alone half of the limit. It always may have one.
 func LimitConnections(inner net.Listener, limit int) net.Listener {
 	if limit <= 0 {
 		limit = DefaultMaxConnections
@@ -30,7 +35,7 @@ func LimitConnections(inner net.Listener, limit int) net.Listener {
 			limit = max(1, min(limit, files-keptDescriptors))
 		}
 	}
-	return &limited{Listener: inner, limit: limit, changed: make(chan struct{}, 1), done: make(chan struct{})}
+	return &limited{Listener: inner, limit: limit, changed: make(chan struct{}, 1), done: make(chan struct{}), held: map[access.Holder]int{}}
 }
 
 // limited is a listener with a bound on its connections.
@@ -43,7 +48,8 @@ type limited struct {
 
 	mu   sync.Mutex
 	open int
-	idle list.List // of *connection, longest idle first
+	idle list.List             // of *connection, longest idle first
+	held map[access.Holder]int // how many connections are busy for a credential
 }
 
 // Accept implements net.Listener.
@@ -99,6 +105,7 @@ type connection struct {
 	// Guarded by of.mu.
 	requests int           // in flight
 	idleAt   *list.Element // nil while a request is in flight
+	holder   access.Holder // for which it is busy; zero for none
 	closed   bool
 }
 
@@ -109,6 +116,7 @@ func (c *connection) Close() error {
 		c.closed = true
 		c.of.open--
 		c.unlist()
+		c.letGo()
 		c.of.notify()
 	}
 	c.of.mu.Unlock()
@@ -151,8 +159,34 @@ func (c *connection) becomeIdle() {
 	defer c.of.mu.Unlock()
 	if !c.closed && c.requests == 0 && c.idleAt == nil {
 		c.idleAt = c.of.idle.PushBack(c)
+		c.letGo()
 		c.of.notify()
 	}
+}
+
+// hold makes the connection busy for a credential, and reports whether that one may have
+// another. A connection with several requests in flight is that of the first.
+func (c *connection) hold(by access.Holder) bool {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	if c.closed || c.holder != (access.Holder{}) {
+		return true
+	}
+	busy := c.of.open - c.of.idle.Len()
+	if has := c.of.held[by]; has > 0 && has+1 > c.of.limit-busy {
+		return false
+	}
+	c.holder = by
+	c.of.held[by]++
+	return true
+}
+
+// letGo ends hold.
+func (c *connection) letGo() {
+	if c.of.held[c.holder]--; c.of.held[c.holder] <= 0 {
+		delete(c.of.held, c.holder)
+	}
+	c.holder = access.Holder{}
 }
 
 // connectionKey is the key of a request's connection in its context.
@@ -192,4 +226,11 @@ func busy(r *http.Request) (done func()) {
 	}
 	c.begin()
 	return c.end
+}
+
+// holdBusy makes the connection of a request busy for the credential that signed it. It
+// reports whether the credential may have another.
+func holdBusy(r *http.Request, by access.Holder) bool {
+	c, ok := r.Context().Value(connectionKey{}).(*connection)
+	return !ok || c.hold(by)
 }

@@ -222,7 +222,7 @@ func (oneVote) Decide(_ context.Context, asked access.Authorization) (access.Dec
 }
 
 // PoliciesOf implements access.PolicyLister.
-func (oneVote) PoliciesOf(*access.Organization) []activity.PolicyRule {
+func (oneVote) PoliciesOf(*access.Organization, *access.Member) []activity.PolicyRule {
 	return []activity.PolicyRule{{ID: "1", Name: "large", Allow: true, Condition: "true", Consensus: "1 of the tag finance", Notes: "transfer"}}
 }
 

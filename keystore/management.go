@@ -18,6 +18,18 @@ type Readier interface {
 	Ready(ctx context.Context) error
 }
 
+// Refresher is a keystore that keeps keys in memory which other processes may delete, disable
+// or add. Every look-up takes that in; between look-ups, Refresh does.
+type Refresher interface {
+	// Refresh takes in what other processes have changed. The secrets of keys that were
+	// deleted or disabled are no longer in memory when it returns without error.
+	Refresh(ctx context.Context) error
+}
+
+// RefreshInterval is how often a server should call Refresh, so that a secret outlives its
+// key by less than a minute however few requests come.
+const RefreshInterval = 30 * time.Second
+
 // Skipper is a keystore that works without the keys that it cannot use or trust.
 type Skipper interface {
 	// Skipped returns one error, with the reason, for each key that is not used.

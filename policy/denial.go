@@ -19,6 +19,9 @@ type Denial struct {
 // Error implements error.
 func (d *Denial) Error() string { return d.Text }
 
+// RefusedBy implements [access.Ruled].
+func (d *Denial) RefusedBy() string { return d.Rule }
+
 // Unwrap returns [access.ErrDenied] and the cause.
 func (d *Denial) Unwrap() []error {
 	if d.Cause == nil {

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,8 @@ type File struct {
 	groups   groups
 	tests    int
 	names    *Names
+	options  Options
+	inputs   []input
 	cost     uint64 // upper bound of all conditions, for one effect
 }
 
@@ -89,6 +92,10 @@ type Options struct {
 
 	// SkipTests skips the file's own tests.
 	SkipTests bool
+
+	// Previous is what [Load] returns if nothing has changed from which it was loaded: the
+	// file, the transactions that its tests name, and these options. May be nil.
+	Previous *File
 }
 
 // Load reads and checks a file and runs its tests. Its error is an [*Error], or one of
@@ -105,14 +112,38 @@ func Load(path string, options Options) (*File, error) {
 	if options.Folder == "" {
 		options.Folder = filepath.Dir(path)
 	}
+	if options.Previous.loadedFrom(path, content, options) {
+		return options.Previous, nil
+	}
 	return Parse(path, content, options)
+}
+
+// input is a file with a transaction of a test.
+type input struct {
+	path   string
+	digest [32]byte
+}
+
+// loadedFrom reports whether the file would be the same if it were loaded again.
+func (f *File) loadedFrom(path string, content []byte, options Options) bool {
+	if f == nil || f.name != path || f.digest != sha256.Sum256(content) {
+		return false
+	}
+	options.Names, options.Previous = options.Names.once(), nil
+	if !reflect.DeepEqual(f.options, options) {
+		return false
+	}
+	return !slices.ContainsFunc(f.inputs, func(one input) bool {
+		now, err := os.ReadFile(one.path)
+		return err != nil || sha256.Sum256(now) != one.digest
+	})
 }
 
 // Parse is [Load] for bytes. Errors refer to them by name.
 func Parse(name string, content []byte, options Options) (*File, error) {
-	options.Names = options.Names.once()
+	options.Names, options.Previous = options.Names.once(), nil
 	c := &compiler{
-		file:    &File{name: name, digest: sha256.Sum256(content), limits: map[string]*limit{}, lines: strings.Split(string(content), "\n")},
+		file:    &File{options: options, name: name, digest: sha256.Sum256(content), limits: map[string]*limit{}, lines: strings.Split(string(content), "\n")},
 		options: options, problems: new(source.Report), lists: map[string]*list{}, assets: map[string]*asset{}, assetNames: map[string]string{},
 	}
 	c.read(content)

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -213,10 +214,12 @@ func (c *compiler) testKey(name string) access.SigningKey {
 func (c *compiler) inspect(test *fileTest, request *access.Authorization) error {
 	intent := activity.SignTransactionIntent{Type: activity.TransactionType(test.kind), UnsignedTransaction: test.transaction}
 	if test.file != "" {
-		content, err := os.ReadFile(filepath.Join(c.options.Folder, test.file))
+		path := filepath.Join(c.options.Folder, test.file)
+		content, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
+		c.file.inputs = append(c.file.inputs, input{path, sha256.Sum256(content)})
 		var form struct {
 			Type        string `json:"type"`
 			Transaction string `json:"unsignedTransaction"`

@@ -2,39 +2,68 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
 )
 
 var _ access.PolicyLister = (*Organizations)(nil)
 
 // PoliciesOf implements [access.PolicyLister].
-func (o *Organizations) PoliciesOf(organization *access.Organization) []activity.PolicyRule {
+func (o *Organizations) PoliciesOf(organization *access.Organization, member *access.Member) []activity.PolicyRule {
 	if file := o.File(organization); file != nil {
-		return file.PoliciesOf(organization)
+		return file.PoliciesOf(organization, member)
 	}
 	return nil
 }
 
 // PoliciesOf implements [access.PolicyLister]. It returns the rules in file order;
 // a rule's id depends only on the organization and the rule's name.
-func (f *File) PoliciesOf(organization *access.Organization) []activity.PolicyRule {
-	rules := make([]activity.PolicyRule, len(f.rules))
-	for i, r := range f.rules {
-		rules[i] = activity.PolicyRule{
+func (f *File) PoliciesOf(organization *access.Organization, member *access.Member) []activity.PolicyRule {
+	rules := []activity.PolicyRule{}
+	for _, r := range f.rules {
+		if member != nil && !r.concerns(member) {
+			continue
+		}
+		listed := activity.PolicyRule{
 			ID:    uuid.NewSHA1(uuid.NameSpaceURL, []byte("countersign:policy:"+organization.ID+"\x00"+r.name)).String(),
 			Name:  r.name,
 			Allow: !r.deny, Consensus: consensusText(r.approvals), Notes: r.notes(),
 		}
 		if r.when != nil {
-			rules[i].Condition = r.when.source
+			listed.Condition = r.when.source
 		}
+		rules = append(rules, listed)
 	}
 	return rules
+}
+
+// concerns reports whether the rule may judge what the member submits, or needs approvals that
+// the member may give.
+func (r *rule) concerns(member *access.Member) bool {
+	if r.who.holds(&access.Authorization{User: member.User, Credential: member.Credential}) && slices.ContainsFunc(activity.Types(), func(kind activity.Type) bool {
+		return member.May(kind) && r.mayJudge(kind)
+	}) {
+		return true
+	}
+	votes := member.May(activity.TypeApproveActivity) || member.May(activity.TypeRejectActivity)
+	return votes && slices.ContainsFunc(r.approvals, func(group access.Group) bool { return access.BelongsTo(&group, member.User) })
+}
+
+// mayJudge reports whether activities of a type can have effects of the rule's kinds.
+func (r *rule) mayJudge(kind activity.Type) bool {
+	switch kind {
+	case activity.TypeApproveActivity, activity.TypeRejectActivity:
+		return false
+	case activity.TypeInitOTPAuth, activity.TypeVerifyOTP:
+		return r.request || slices.Contains(r.kinds, chains.KindOTP)
+	}
+	return r.request || slices.ContainsFunc(r.kinds, func(kind chains.Kind) bool { return kind != chains.KindOTP })
 }
 
 // consensusText describes the approvals that a rule needs.

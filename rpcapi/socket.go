@@ -75,7 +75,7 @@ func (h *Handler) serveConnection(ctx context.Context, connection *net.UnixConn)
 
 // answerPeer answers a body from a process of a uid.
 func (h *Handler) answerPeer(ctx context.Context, uid uint32, body []byte) []byte {
-	who, known := h.options.Users().peers[uid]
+	who, known := h.options.Users().ofPeer(uid)
 	if !known {
 		return appendAnswer(nil, answer{id: nullID, fault: &fault{codeRefused, errUnknown.Error(), nil}})
 	}

@@ -47,6 +47,15 @@ type Users struct {
 	certificates map[string]identity // by the scheme that recognizes them
 	tokens       map[[sha256.Size]byte]identity
 	peers        map[uint32]identity
+	still        *Users // must recognize the caller as the same user; nil: no others need to
+}
+
+// Still returns those of the users whom the next ones recognize in the same way: what is left
+// of the old ones while the next ones are not in force yet.
+func (u *Users) Still(next *Users) *Users {
+	kept := *u
+	kept.still = next
+	return &kept
 }
 
 // NewUsers returns the users of a server. roots are the authorities of the clients'
@@ -170,7 +179,22 @@ func (u *Users) of(r *http.Request) (identity, error) {
 	if len(found) == 0 || slices.ContainsFunc(found, func(other identity) bool { return !other.same(found[0]) }) {
 		return identity{}, errUnknown
 	}
+	if u.still != nil {
+		if again, err := u.still.of(r); err != nil || !again.same(found[0]) {
+			return identity{}, errUnknown
+		}
+	}
 	return found[0], nil
+}
+
+// ofPeer returns the user whose process has a uid.
+func (u *Users) ofPeer(uid uint32) (who identity, known bool) {
+	who, known = u.peers[uid]
+	if known && u.still != nil {
+		again, still := u.still.ofPeer(uid)
+		known = still && again.same(who)
+	}
+	return who, known
 }
 
 // ofCertificate verifies a chain anew, since authorities and entries may have changed after

@@ -268,6 +268,34 @@ func TestRevokedOnOpenConnection(t *testing.T) {
 	}
 }
 
+// TestStill checks that what is left of old users are those of the next ones, and no new ones.
+func TestStill(t *testing.T) {
+	ca := newAuthority(t)
+	entry, another := batcher(rpcapi.Certificate{DNSName: "batcher.example"}), batcher(rpcapi.Certificate{DNSName: "new.example"})
+	for name, test := range map[string]struct {
+		next   func(*secured)
+		status int
+	}{
+		"the same":          {func(s *secured) { s.set(ca.pool(), entry) }, http.StatusOK},
+		"another entry":     {func(s *secured) { s.set(ca.pool(), another) }, http.StatusUnauthorized},
+		"another authority": {func(s *secured) { s.set(newAuthority(t).pool(), entry) }, http.StatusUnauthorized},
+		"none":              {func(s *secured) { s.set(nil) }, http.StatusUnauthorized},
+	} {
+		s := newSecured(t, ca.pool(), entry)
+		client, added := s.client(ca.client(named("batcher.example"))), s.client(ca.client(named("new.example")))
+		old := s.users.Load()
+		test.next(s)
+		next := s.users.Load()
+		s.users.Store(old.Still(new(rpcapi.Users)).Still(next)) // the latest next ones count
+		if status, text := s.sign(client, 1); status != test.status {
+			t.Errorf("%s: %d %s", name, status, text)
+		}
+		if status, text := s.sign(added, 2); status != http.StatusUnauthorized {
+			t.Errorf("%s: a user who is not in force yet: %d %s", name, status, text)
+		}
+	}
+}
+
 // TestUsersThatAreRefused checks the errors of configurations.
 func TestUsersThatAreRefused(t *testing.T) {
 	pool := newAuthority(t).pool()

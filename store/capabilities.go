@@ -59,10 +59,6 @@ type Waiter interface {
 	// Waiting returns the waiting activities of all organizations, without Data and
 	// in any order. It is for maintenance and must not be reachable by requests.
 	Waiting(ctx context.Context) ([]Activity, error)
-
-	// CountWaiting returns how many activities of an organization wait, up to MaxList;
-	// of one user, or of all if the user is empty.
-	CountWaiting(ctx context.Context, organizationID, user string) (int, error)
 }
 
 // Lister is implemented by stores that can list activities.

@@ -99,6 +99,12 @@ type Activity struct {
 	// return it.
 	Event *Event
 
+	// Most bounds how many activities wait, in a store that is a [Waiter]. Complete looks in
+	// the same transaction: it records an activity that waits only if fewer others of its
+	// user and of its organization do, and otherwise returns a *CrowdedError, with the lease
+	// kept. Begin and Get do not return it.
+	Most Crowd
+
 	// Sent is when the request was sent, by its own time, if the organization has a log.
 	// A store that is a [Log] then records nothing while the log has a conflict, and
 	// Complete returns a *SupersededError if the request was sent before the log was

@@ -61,11 +61,14 @@ func (tx *transaction) delegations(effects []chains.Effect, network *evm.Network
 		if len(effects) >= chains.MaxEffects {
 			break
 		}
-		signer, ok := a.authority(tx.raw)
-		if !ok || a.skipped(tx.chainID, tx.raw) != "" {
+		if a.skipped(tx.chainID, tx.raw) != "" {
 			continue
 		}
-		effects = append(effects, network.Delegation(network.Party(signer), a.delegate, "authorization "+strconv.Itoa(number)))
+		by := tx.authorizations.signers()[number-1]
+		if !by.ok {
+			continue
+		}
+		effects = append(effects, network.Delegation(network.Party(by.signer), a.delegate, "authorization "+strconv.Itoa(number)))
 	}
 	return effects
 }

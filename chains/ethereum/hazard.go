@@ -49,7 +49,13 @@ func (tx *transaction) hazardsOf(effects []chains.Effect, signer chains.Party) [
 
 // hazards returns the dangers of the transaction as a whole.
 func (tx *transaction) hazards(effects []chains.Effect) []chains.Hazard {
-	var h evm.HazardList
+	h := tx.formHazards()
+	tx.feeHazard(&h, len(effects)-1)
+	return h
+}
+
+// formHazards returns those that do not depend on what the transaction does.
+func (tx *transaction) formHazards() (h evm.HazardList) {
 	if tx.chainID == 0 {
 		h.Add(HazardNoChainID, "the transaction names no chain: once signed, it can be sent on every chain on which the account has funds")
 	}
@@ -61,7 +67,6 @@ func (tx *transaction) hazards(effects []chains.Effect) []chains.Hazard {
 	}
 	tx.limitHazards(&h)
 	tx.neverIncluded(&h)
-	tx.feeHazard(&h, len(effects)-1)
 	return h
 }
 

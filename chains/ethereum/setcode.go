@@ -3,7 +3,9 @@ package ethereum
 import (
 	"iter"
 	"math"
+	"sync"
 
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/rlp"
 )
@@ -13,7 +15,38 @@ import (
 type authorizations struct {
 	list     rlp.Span // header included; empty if the type has none
 	count    int
-	anyChain int32 // the first that is valid on every chain, counted from 1; 0 if none is
+	anyChain int32              // the first that is valid on every chain, counted from 1; 0 if none is
+	signers  func() []recovered // of each; recovered once
+}
+
+// recovered is the address that signed an authorization; ok is false if the signature is
+// invalid, and the network skips the authorization.
+type recovered struct {
+	signer evm.Address
+	ok     bool
+}
+
+// recover recovers the signers of all authorizations, which is most of the work that a
+// transaction of this type can cost.
+func (a authorizations) recover(raw []byte) []recovered {
+	signers := make([]recovered, 0, a.count)
+	for _, one := range a.all(raw) {
+		signer, ok := one.authority(raw)
+		signers = append(signers, recovered{signer, ok})
+	}
+	return signers
+}
+
+// manyAuthorizations is how many are recovered before anything is refused: a refusal then has
+// everything that is wrong at once.
+const manyAuthorizations = 16
+
+// Foreseen implements chains.Foreseer.
+func (tx *transaction) Foreseen() []chains.Hazard {
+	if tx.authorizations.count <= manyAuthorizations {
+		return nil
+	}
+	return tx.formHazards()
 }
 
 // authorization is one tuple: its signer lets the delegate's code run at the signer's
@@ -42,7 +75,10 @@ func (tx *transaction) readAuthorizations(f *rlp.Fields) {
 	if count == 0 {
 		f.Fail("authorizationList", at, "is empty: a transaction of type 4 has at least one authorization")
 	}
-	tx.authorizations.list, tx.authorizations.count = rlp.Between(at, f.At()), int(count)
+	read := &tx.authorizations
+	read.list, read.count = rlp.Between(at, f.At()), int(count)
+	raw, all := tx.raw, *read
+	read.signers = sync.OnceValue(func() []recovered { return all.recover(raw) })
 }
 
 func readAuthorization(list *rlp.Fields) (a authorization) {

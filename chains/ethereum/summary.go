@@ -110,8 +110,8 @@ func (tx *transaction) authorizationFields() []chains.Field {
 
 func (tx *transaction) authorizationField(number int, a *authorization) chains.Field {
 	authority := chains.Text("authority", "none").WithNote("the signature is not valid: the network skips this authorization")
-	if signer, ok := a.authority(tx.raw); ok {
-		authority = chains.AddressField("authority", signer.String()).WithNote(a.skipped(tx.chainID, tx.raw))
+	if by := tx.authorizations.signers()[number-1]; by.ok {
+		authority = chains.AddressField("authority", by.signer.String()).WithNote(a.skipped(tx.chainID, tx.raw))
 	}
 	delegate := chains.AddressField("delegate", a.delegate.String())
 	if a.delegate == (evm.Address{}) {

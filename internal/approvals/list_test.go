@@ -37,10 +37,10 @@ func crowd(b *ballot.Ballot) (ids []string) {
 			ids = append(ids, record.ID)
 		}
 		_, err := submit(key)
-		enginetest.Refusal(b.T, err, activity.ReasonRateLimitExceeded, "")
+		enginetest.Refusal(b.T, err, activity.ReasonRateLimitExceeded, "100 activities of this user wait for approvals")
 	}
 	_, err := submit(keys[len(keys)-1]) // of a user who has none that waits
-	enginetest.Refusal(b.T, err, activity.ReasonRateLimitExceeded, "")
+	enginetest.Refusal(b.T, err, activity.ReasonRateLimitExceeded, "1000 activities wait for approvals")
 	return ids
 }
 

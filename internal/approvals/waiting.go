@@ -17,7 +17,6 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/records"
-	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -69,9 +68,6 @@ func (a *Approvals) Wait(ctx context.Context, s *request.Submission) (*activity.
 
 // waiting returns the record of a request that needs votes.
 func (a *Approvals) waiting(ctx context.Context, s *request.Submission) (*activity.Record, error) {
-	if err := a.mayWait(ctx, s.Caller); err != nil {
-		return nil, err
-	}
 	reading, err := s.Signing().Recorded(ctx, a.Names)
 	if err != nil {
 		return nil, err
@@ -93,24 +89,6 @@ func (a *Approvals) missing(s *request.Submission, record *activity.Record) (sum
 		sum += access.Missing(&record.Decision.Required[i], s.OwnVote(now), s.Caller.Member.User.ID, now)
 	}
 	return sum
-}
-
-// mayWait refuses an activity beyond the bounds of how many may wait.
-func (a *Approvals) mayWait(ctx context.Context, submitter *request.Caller) error {
-	for _, bound := range []struct {
-		user string
-		most int
-	}{{submitter.Member.User.ID, access.MaxWaitingOfUser}, {"", access.MaxWaitingOfOrganization}} {
-		waiting, err := a.Records.Waiter.CountWaiting(ctx, submitter.Organization.ID, bound.user)
-		if err != nil {
-			return refuse.Store(err)
-		}
-		if waiting >= bound.most {
-			return activity.NewError(activity.ReasonRateLimitExceeded, "", nil,
-				"%d activities wait for approvals, and no more may: have some approved or rejected", waiting)
-		}
-	}
-	return nil
 }
 
 // Refuse returns the refusal of a request that needs approvals and cannot wait

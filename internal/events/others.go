@@ -26,11 +26,12 @@ type Others struct {
 
 	mu       sync.Mutex
 	refused  map[refusal]int
+	reloads  int      // in this minute
 	conflict []string // told before
 }
 
 // refusal is what refused requests are counted by in each minute.
-type refusal struct{ organization, user, reason string }
+type refusal struct{ organization, user, rule, reason string }
 
 // maxRefusals bounds how many kinds of refusals are counted in a minute.
 const maxRefusals = 1000
@@ -43,7 +44,7 @@ func (o *Others) Observe(seen countersign.Observation) {
 	if seen.Reason == "" || seen.UserID == "" || !slices.Contains(o.Types, activity.EventRefused) {
 		return
 	}
-	by := refusal{seen.OrganizationID, seen.UserID, string(seen.Reason)}
+	by := refusal{seen.OrganizationID, seen.UserID, seen.Rule, string(seen.Reason)}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.refused == nil {
@@ -64,6 +65,7 @@ func (o *Others) Run(ctx context.Context) {
 			return
 		case <-ticker.C:
 			o.tellRefused(ctx)
+			o.tellReloads(ctx)
 			o.tellConflicts(ctx)
 		}
 	}
@@ -75,7 +77,36 @@ func (o *Others) tellRefused(ctx context.Context) {
 	o.refused = nil
 	o.mu.Unlock()
 	for by, count := range refused {
-		o.Tell(ctx, activity.EventRefused, activity.EventData{OrganizationID: by.organization, UserID: by.user, Reason: by.reason, Count: count})
+		data := activity.EventData{OrganizationID: by.organization, UserID: by.user, Reason: by.reason, Count: count}
+		if by.rule != "" {
+			data.Rules = []string{by.rule}
+		}
+		o.Tell(ctx, activity.EventRefused, data)
+	}
+}
+
+// Reloaded tells that the configuration was read again: the first time in a minute at once,
+// all others together at its end.
+func (o *Others) Reloaded(ctx context.Context) {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	o.reloads++
+	first := o.reloads == 1
+	o.mu.Unlock()
+	if first {
+		o.Tell(ctx, activity.EventReloaded, activity.EventData{})
+	}
+}
+
+func (o *Others) tellReloads(ctx context.Context) {
+	o.mu.Lock()
+	more := o.reloads - 1
+	o.reloads = 0
+	o.mu.Unlock()
+	if more > 0 {
+		o.Tell(ctx, activity.EventReloaded, activity.EventData{Count: more})
 	}
 }
 

@@ -352,8 +352,8 @@ func TestOthers(t *testing.T) {
 		var running sync.WaitGroup
 		running.Go(func() { others.Run(ctx) })
 		for range 5 {
-			for range 200 {
-				others.Observe(countersign.Observation{OrganizationID: "one", UserID: "bot", Reason: activity.ReasonNotAuthorized})
+			for i := range 400 {
+				others.Observe(countersign.Observation{OrganizationID: "one", UserID: "bot", Reason: activity.ReasonNotAuthorized, Rule: []string{"", "day"}[i%2]})
 			}
 			others.Observe(countersign.Observation{OrganizationID: "one", UserID: "bot"})
 			others.Observe(countersign.Observation{OrganizationID: "one", Reason: activity.ReasonNotAuthorized})
@@ -363,7 +363,7 @@ func TestOthers(t *testing.T) {
 		cancel()
 		running.Wait()
 		events, err := s.Events(t.Context(), 100)
-		if err != nil || len(events) != 6 {
+		if err != nil || len(events) != 11 {
 			t.Fatalf("%d events, %v", len(events), err)
 		}
 		counted := 0
@@ -371,13 +371,45 @@ func TestOthers(t *testing.T) {
 			if !one.Second {
 				t.Errorf("%s is of the first class", one.Data)
 			}
-			if strings.Contains(string(one.Data), `"userId":"bot","reason":"REQUEST_NOT_AUTHORIZED","count":200`) {
-				counted++
+			for _, rules := range []string{"", `,"rules":["day"]`} {
+				if strings.Contains(string(one.Data), `"userId":"bot"`+rules+`,"reason":"REQUEST_NOT_AUTHORIZED","count":200`) {
+					counted++
+				}
 			}
 		}
-		if counted != 5 {
+		if counted != 10 {
 			t.Errorf("%d of the bot: %s", counted, events[0].Data)
 		}
+	})
+}
+
+// TestReloads checks that the first reload in a minute is told at once, and the others together.
+func TestReloads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New(0)
+		others := &Others{Outbox: s, Types: []activity.EventType{activity.EventReloaded}, Logger: slog.New(slog.DiscardHandler), Now: time.Now}
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { others.Run(ctx) })
+		told := func(want int, last string) {
+			t.Helper()
+			events, err := s.Events(t.Context(), 100)
+			if err != nil || len(events) != want || !strings.Contains(string(events[want-1].Data), last) {
+				t.Fatalf("%v, %v", events, err)
+			}
+		}
+		for range 400 {
+			others.Reloaded(ctx)
+		}
+		told(1, `"data":{}`)
+		time.Sleep(time.Minute + time.Second)
+		told(2, `"count":399`)
+		others.Reloaded(ctx)
+		told(3, `"data":{}`)
+		time.Sleep(2 * time.Minute)
+		told(3, `"data":{}`)
+		cancel()
+		running.Wait()
 	})
 }
 

@@ -127,6 +127,9 @@ func (k *Keeper) stored(record *activity.Record) (store.Activity, error) {
 		Data:           record.Encode(),
 		KeepUntil:      k.KeepUntil(record.Request, k.lastChange(record)),
 	}
+	if stored.Waiting {
+		stored.Most = store.Crowd{OfUser: access.MaxWaitingOfUser, OfOrganization: access.MaxWaitingOfOrganization}
+	}
 	if !k.Log {
 		return stored, nil
 	}

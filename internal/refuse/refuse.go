@@ -5,6 +5,7 @@ package refuse
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
@@ -66,6 +67,7 @@ func Store(err error) error {
 	}
 	var limit *store.LimitError
 	var superseded *store.SupersededError
+	var crowded *store.CrowdedError
 	switch {
 	case errors.As(err, &superseded):
 		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", err,
@@ -77,6 +79,8 @@ func Store(err error) error {
 		refused := activity.NewError(activity.ReasonLimitExceeded, "", err, "%v", limit)
 		refused.RetryAfter = limit.RetryAfter
 		return refused
+	case errors.As(err, &crowded):
+		return activity.NewError(activity.ReasonRateLimitExceeded, "", err, "%s", tooManyWait(crowded))
 	case errors.Is(err, store.ErrUncharged):
 		return activity.NewError(activity.ReasonUnavailable, "", err, "the request took longer than the window of its limit: send the same body again")
 	case errors.Is(err, store.ErrFull):
@@ -91,6 +95,15 @@ func Store(err error) error {
 		return activity.NewError(activity.ReasonUnavailable, "", err, "the request ended before it was recorded: send the same body again")
 	}
 	return activity.NewError(activity.ReasonInternal, "", err, "the store of activities could not be used")
+}
+
+// tooManyWait says why no further activity may wait.
+func tooManyWait(crowded *store.CrowdedError) string {
+	of := ""
+	if crowded.OfUser {
+		of = " of this user"
+	}
+	return fmt.Sprintf("%d activities%s wait for approvals, and no more may: have some approved or rejected", crowded.Waiting, of)
 }
 
 // Policy translates an error of a policy.

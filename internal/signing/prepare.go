@@ -26,8 +26,7 @@ type Reader struct {
 	Now         func() time.Time
 }
 
-// Prepare reads the transaction or the messages of an intent, finds the keys, and
-// collects the hazards. It refuses everything that can be refused without signing,
+// Prepare reads the transaction or the messages of an intent and finds the keys. It refuses everything that can be refused without signing,
 // except hazards.
 func (r *Reader) Prepare(ctx context.Context, organizationID string, intent activity.Intent) (*Prepared, error) {
 	tx, chain, result, err := r.read(intent)
@@ -43,6 +42,10 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldSignWith, nil,
 			"signWith has %d bytes, at most %d are read: expected an address of the key, or its id", len(signWith), activity.MaxSignWith)
 	}
+	var foreseen []chains.Hazard
+	if seer, ok := tx.(chains.Foreseer); ok {
+		foreseen = seer.Foreseen()
+	}
 	tx, reading := chains.ReadWith(tx, r.Descriptors)
 	request, keys, err := r.find(ctx, organizationID, tx, signWith)
 	if err != nil {
@@ -53,18 +56,14 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 		return nil, refuse.Transaction(err)
 	}
 	p := &Prepared{
-		intent: intent, tx: tx, signing: signing, result: result, found: keys, reading: reading,
+		intent: intent, tx: tx, signing: signing, result: result, found: keys, reading: reading, foreseen: foreseen,
 		owners: owners{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chains: r.Chains, named: chain, tx: tx},
 	}
 	if err := p.owners.tell(ctx, signing); err != nil {
 		return nil, err
 	}
-	p.hazards = signing.Hazards()
 	if err := p.findWallets(ctx); err != nil {
 		return nil, err
-	}
-	if len(reading) > 0 && len(p.hazards) > 0 {
-		p.hazards = reading.Sighted(p.hazards, signing.Effects())
 	}
 	return p, nil
 }

@@ -21,16 +21,18 @@ import (
 // Prepared is a transaction, or messages, whose keys were found and that can be signed. It
 // implements operation.Task.
 type Prepared struct {
-	intent  activity.Intent
-	tx      chains.Transaction
-	signing chains.Signing
-	result  func(intent activity.Intent, signed []byte) (activity.Result, error) // nil: of a transaction
-	hazards []chains.Hazard
-	reading chains.Readings
-	found   []keystore.Key // by signWith; see keys
-	owners  owners
-	wallets wallets
-	cached  *chains.Summary
+	intent   activity.Intent
+	tx       chains.Transaction
+	signing  chains.Signing
+	result   func(intent activity.Intent, signed []byte) (activity.Result, error) // nil: of a transaction
+	judging  sync.Once                                                            // of hazards
+	hazards  []chains.Hazard
+	foreseen []chains.Hazard
+	reading  chains.Readings
+	found    []keystore.Key // by signWith; see keys
+	owners   owners
+	wallets  wallets
+	cached   *chains.Summary
 }
 
 var _ operation.Task = (*Prepared)(nil)
@@ -152,7 +154,22 @@ func (p *Prepared) Summary() *chains.Summary {
 }
 
 // Hazards implements operation.Task.
-func (p *Prepared) Hazards() []chains.Hazard { return p.hazards }
+func (p *Prepared) Hazards() []chains.Hazard {
+	p.judging.Do(p.judge)
+	return p.hazards
+}
+
+// judge finds the hazards that descriptors do not dispel.
+func (p *Prepared) judge() {
+	p.hazards = p.signing.Hazards()
+	if len(p.reading) > 0 && len(p.hazards) > 0 {
+		p.hazards = p.reading.Sighted(p.hazards, p.signing.Effects())
+	}
+}
+
+// Foreseen returns those of Hazards that were found without the effects, where finding these
+// takes long. See chains.Foreseer.
+func (p *Prepared) Foreseen() []chains.Hazard { return p.foreseen }
 
 // Effects implements operation.Task.
 func (p *Prepared) Effects(ctx context.Context) ([]chains.Effect, []access.SigningKey, error) {

@@ -37,7 +37,7 @@ func (p *Prepared) Recorded(ctx context.Context, book chains.Names) (*activity.R
 		}
 	}
 	reading.Readings = joined(texts)
-	hazards := p.hazards
+	hazards := p.Hazards()
 	if hazards == nil {
 		hazards = []chains.Hazard{}
 	}

@@ -55,6 +55,7 @@ type Store struct {
 var (
 	_ keystore.Keystore  = (*Store)(nil)
 	_ keystore.Skipper   = (*Store)(nil)
+	_ keystore.Refresher = (*Store)(nil)
 	_ keystore.Generator = (*Store)(nil)
 	_ keystore.Importer  = (*Store)(nil)
 	_ keystore.Exporter  = (*Store)(nil)

@@ -55,6 +55,9 @@ type version struct {
 
 func versionOf(info fs.FileInfo) version { return version{info.Size(), info.ModTime()} }
 
+// Refresh implements keystore.Refresher.
+func (s *Store) Refresh(ctx context.Context) error { return s.refresh(ctx) }
+
 // refresh takes in what other processes have changed and added since the last time. If
 // there is nothing, it costs two stats.
 func (s *Store) refresh(ctx context.Context) error {

@@ -93,42 +93,41 @@ func (s *Store) Find(ctx context.Context, organizationID string, fingerprint sto
 
 // Waiting implements store.Waiter.
 func (s *Store) Waiting(ctx context.Context) (found []store.Activity, err error) {
-	err = s.eachWaiting(ctx, nil, func(activity *store.Activity) bool {
-		found = append(found, *activity)
-		return true
-	})
+	err = s.eachWaiting(ctx, func(activity *store.Activity) { found = append(found, *activity) })
 	return found, err
 }
 
-// CountWaiting implements store.Waiter.
-func (s *Store) CountWaiting(ctx context.Context, organizationID, user string) (count int, err error) {
-	err = s.eachWaiting(ctx, within(organizationID, nil), func(activity *store.Activity) bool {
-		if user == "" || activity.User == user {
-			count++
-		}
-		return count < store.MaxList
-	})
-	return count, err
-}
-
-// eachWaiting calls use with the activities that wait, without data, until it returns false.
-func (s *Store) eachWaiting(ctx context.Context, prefix []byte, use func(*store.Activity) bool) error {
+// eachWaiting calls use with the activities that wait, without data.
+func (s *Store) eachWaiting(ctx context.Context, use func(*store.Activity)) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	return s.view(func(tx *transaction) error {
-		for w := tx.walk(bucketWaiting, prefix, prefix, false); w.key != nil; w.next() {
-			activity, _, err := decodeHead(tx.get(bucketActivities, w.key))
-			if err == nil {
-				activity.OrganizationID, activity.ID, err = splitKey(w.key)
-			}
-			if err != nil {
-				return fmt.Errorf("%w: a waiting activity: %w", store.ErrUnavailable, err)
-			}
-			if !use(&activity) {
-				break
-			}
+	return s.view(func(tx *transaction) error { return tx.eachWaiting(nil, use) })
+}
+
+func (t *transaction) eachWaiting(prefix []byte, use func(*store.Activity)) error {
+	for w := t.walk(bucketWaiting, prefix, prefix, false); w.key != nil; w.next() {
+		activity, _, err := decodeHead(t.get(bucketActivities, w.key))
+		if err == nil {
+			activity.OrganizationID, activity.ID, err = splitKey(w.key)
 		}
+		if err != nil {
+			return fmt.Errorf("%w: a waiting activity: %w", store.ErrUnavailable, err)
+		}
+		use(&activity)
+	}
+	return nil
+}
+
+// admitWaiting refuses an activity that would wait with too many others.
+func (t *transaction) admitWaiting(activity *store.Activity) error {
+	if !activity.Bounds() {
 		return nil
-	})
+	}
+	var others store.Crowd
+	err := t.eachWaiting(within(activity.OrganizationID, nil), func(other *store.Activity) { others.Count(activity, other) })
+	if err != nil {
+		return err
+	}
+	return activity.Admit(others)
 }

@@ -161,6 +161,9 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 				return err
 			}
 		}
+		if err := tx.admitWaiting(&activity); err != nil {
+			return err
+		}
 		if change != nil {
 			if err := tx.applyWhole(lease.OrganizationID, change); err != nil {
 				return err

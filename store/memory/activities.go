@@ -21,7 +21,7 @@ type kept struct {
 func (s *Store) put(activity store.Activity, before *kept, reserved int, change store.Change) error {
 	activity.Data = fitted(activity.Data)
 	leaf, event := activity.Leaf, activity.Event
-	activity.Leaf, activity.Event, activity.Sent = nil, nil, time.Time{}
+	activity.Leaf, activity.Event, activity.Sent, activity.Most = nil, nil, time.Time{}, store.Crowd{}
 	if event != nil {
 		if err := event.Check(); err != nil {
 			return err
@@ -156,18 +156,16 @@ func (s *Store) List(ctx context.Context, organizationID string, filter store.Fi
 	return filter.Ordered(found), nil
 }
 
-// CountWaiting implements store.Waiter.
-func (s *Store) CountWaiting(ctx context.Context, organizationID, user string) (count int, err error) {
-	if err := s.lock(ctx); err != nil {
-		return 0, err
+// admitWaiting refuses an activity that would wait with too many others.
+func (s *Store) admitWaiting(activity *store.Activity) error {
+	if !activity.Bounds() {
+		return nil
 	}
-	defer s.mu.Unlock()
-	for at, one := range s.waiting {
-		if at.organization == organizationID && (user == "" || one.User == user) && count < store.MaxList {
-			count++
-		}
+	var others store.Crowd
+	for _, other := range s.waiting {
+		others.Count(activity, other.Activity)
 	}
-	return count, nil
+	return activity.Admit(others)
 }
 
 // each calls use with the activities that pass a filter until it returns false.

@@ -191,6 +191,9 @@ func (s *Store) record(lease store.Lease, activity store.Activity, change store.
 	if taken := s.ids[idKey{activity.OrganizationID, activity.ID}]; taken != before || before != nil && before.ID != activity.ID {
 		return fmt.Errorf("store: activity id %s is taken", activity.ID)
 	}
+	if err := s.admitWaiting(&activity); err != nil {
+		return err
+	}
 	return s.put(activity, before, s.leases.Size(lease), change)
 }
 

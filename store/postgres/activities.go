@@ -129,19 +129,29 @@ func heldOrChanged(ctx context.Context, q querier, activity *store.Activity) err
 	return store.ErrChanged
 }
 
-// CountWaiting implements store.Waiter.
-func (s *Store) CountWaiting(ctx context.Context, organizationID, user string) (count int, err error) {
-	if !isText(organizationID) || !isText(user) {
-		return 0, nil
+// admitWaiting refuses an activity that would wait with too many others. Nodes take turns for
+// each organization until their transactions end, so that each sees what the others recorded.
+func admitWaiting(ctx context.Context, q querier, activity *store.Activity) error {
+	if !activity.Bounds() {
+		return nil
 	}
-	err = s.run(ctx, func(ctx context.Context, q querier) error {
-		return q.QueryRow(ctx, `
-			SELECT count(*) FROM (SELECT FROM countersign_activities
-				WHERE organization_id = $1 AND id IS NOT NULL AND waiting AND ($2 = '' OR user_id = $2) LIMIT $3) AS passing`,
-			organizationID, user, store.MaxList).Scan(&count)
-	})
-	return count, err
+	if _, err := q.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, $2))`, activity.OrganizationID, waitingLock); err != nil {
+		return err
+	}
+	var others store.Crowd
+	err := q.QueryRow(ctx, `
+		SELECT count(*), count(*) FILTER (WHERE user_id = $3) FROM countersign_activities
+		WHERE organization_id = $1 AND id IS NOT NULL AND waiting AND fingerprint <> $2`,
+		activity.OrganizationID, activity.Fingerprint[:], activity.User).Scan(&others.OfOrganization, &others.OfUser)
+	if err != nil {
+		return err
+	}
+	return activity.Admit(others)
 }
+
+// waitingLock is the seed of the locks of organizations whose activities begin to wait: the
+// first eight bytes of SHA-256("countersign waiting"), without the sign bit.
+const waitingLock = int64(0x2505011bf3b2c0c1)
 
 // Waiting implements store.Waiter.
 func (s *Store) Waiting(ctx context.Context) ([]store.Activity, error) {

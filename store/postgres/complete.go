@@ -34,7 +34,7 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 		}
 	}
 	one := &completion{ctx: ctx, lease: lease, activity: activity, answer: make(chan error, 1)}
-	if change == nil {
+	if change == nil && !activity.Bounds() {
 		outcome, err := put(ctx, s, s.completes, one, one.answer, nil)
 		if err != nil {
 			return err
@@ -45,7 +45,10 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 		if err := record([]*completion{one}).do(ctx, q); err != nil {
 			return err
 		}
-		return one.lost()
+		if err := one.lost(); err != nil {
+			return err
+		}
+		return admitWaiting(ctx, q, &one.activity)
 	}, s.logged(ctx, one, change))
 	return one.explain(err)
 }

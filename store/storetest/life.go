@@ -252,6 +252,10 @@ func runNodes(t *testing.T, h Harness) {
 		b, nodes := openNodes(t, h)
 		chargeAtOnce(b, func(i int) store.Store { return nodes[i%2] })
 	})
+	t.Run("48 activities begin to wait at once on two nodes: never more than may", func(t *testing.T) {
+		b, nodes := openNodes(t, h)
+		crowdAtOnce(b, func(i int) store.Store { return nodes[i%2] })
+	})
 	t.Run("one node wakes the other", func(t *testing.T) {
 		b, nodes := openNodes(t, h)
 		b.ttl = time.Minute

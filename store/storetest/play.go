@@ -205,6 +205,9 @@ func (p *player) playComplete(lease store.Lease) {
 		done.ID = before.ID
 	}
 	done.User, done.Type = sameOf(again, before.User, done.User), sameOf(again, before.Type, done.Type)
+	if p.Waiter != nil {
+		done.Most = store.Crowd{OfUser: tape.Pick(p.tape, 0, 0, 1), OfOrganization: tape.Pick(p.tape, 0, 0, 2)}
+	}
 	script := p.script(lease.OrganizationID)
 	err := p.Complete(p.t.Context(), lease, done, script.change())
 	_, twice := p.model.ids[nameKey{lease.OrganizationID, done.ID}]
@@ -214,10 +217,12 @@ func (p *player) playComplete(lease store.Lease) {
 		p.is(err, store.ErrLeaseLost)
 	case twice:
 		p.same(true, err != nil && (again || !errors.Is(err, store.ErrLeaseLost)))
+	case p.model.crowded(&done):
+		p.is(err, store.ErrCrowded)
 	default:
 		p.is(err, script.end)
 		p.settle(lease.OrganizationID, script, script.end == nil)
-		if script.end == nil {
+		if done.Most = (store.Crowd{}); script.end == nil {
 			p.model.record(lease, done)
 		}
 	}

@@ -48,6 +48,7 @@ func Run(t *testing.T, h Harness) {
 	t.Run("lists", func(t *testing.T) { runLists(t, h) })
 	t.Run("leases", func(t *testing.T) { runLeases(t, h) })
 	t.Run("together", func(t *testing.T) { runTogether(t, h) })
+	t.Run("crowd", func(t *testing.T) { runCrowd(t, h) })
 	t.Run("changes", func(t *testing.T) { runChanges(t, h) })
 	t.Run("ledger", func(t *testing.T) { runLedger(t, h) })
 	t.Run("one-time passwords", func(t *testing.T) { runOTP(t, h) })

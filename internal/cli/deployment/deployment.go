@@ -49,7 +49,7 @@ func OpenEngine(cmd *cobra.Command, at *KeystoreFlags, change func(*countersign.
 	if loaded.Keys, err = at.Open(cmd); err != nil { // from here on the process leaves no core dump
 		return nil, nil, err
 	}
-	if loaded.Policies, err = readPolicies(cmd.Context(), at.Configured, loaded.Keys); err == nil {
+	if loaded.Policies, err = readPolicies(cmd.Context(), at.Configured, loaded.Keys, nil); err == nil {
 		err = loaded.openSigners(cmd.Context(), true)
 	}
 	if err == nil {

@@ -191,7 +191,7 @@ func (l Loader) openKeys(cmd *cobra.Command, loaded *Loaded) (err error) {
 	if err != nil {
 		return atKeystore(loaded.Configured, err)
 	}
-	if loaded.Policies, err = readPolicies(cmd.Context(), loaded.Configured, loaded.Keys); err == nil {
+	if loaded.Policies, err = readPolicies(cmd.Context(), loaded.Configured, loaded.Keys, l.Running); err == nil {
 		loaded.Wallets, err = Wallets(loaded.Configured, loaded.Keys)
 	}
 	opened := loaded.Keys != nil && (l.Running == nil || loaded.Keys != l.Running.Keys)

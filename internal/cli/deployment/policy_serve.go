@@ -34,14 +34,15 @@ func WithPolicy(configured *config.Config) iter.Seq[*access.OrganizationConfig] 
 
 // readPolicies reads the policy of each organization that has one, by organization id.
 // Without the keystore the names of keys in them are not checked.
-func readPolicies(ctx context.Context, configured *config.Config, keys keystore.Keystore) (map[string]*policy.File, error) {
+// What has not changed is taken from running, which may be nil.
+func readPolicies(ctx context.Context, configured *config.Config, keys keystore.Keystore, running *Loaded) (map[string]*policy.File, error) {
 	files := map[string]*policy.File{}
 	for i := range configured.Organizations {
 		organization := &configured.Organizations[i]
 		if organization.Policy == "" {
 			continue
 		}
-		file, err := LoadPolicy(ctx, organization, keys)
+		file, err := loadPolicy(ctx, organization, keys, running.policyOf(organization.ID))
 		if err != nil {
 			err = fmt.Errorf("policy of organization %s: %w", organization.ID, err)
 			if !errors.As(err, new(*policy.Error)) {
@@ -57,11 +58,24 @@ func readPolicies(ctx context.Context, configured *config.Config, keys keystore.
 // LoadPolicy reads the policy of one organization, and checks the names of users and
 // keys in it.
 func LoadPolicy(ctx context.Context, organization *access.OrganizationConfig, keys keystore.Keystore) (*policy.File, error) {
+	return loadPolicy(ctx, organization, keys, nil)
+}
+
+// loadPolicy is LoadPolicy, which returns the previous file if nothing has changed.
+func loadPolicy(ctx context.Context, organization *access.OrganizationConfig, keys keystore.Keystore, previous *policy.File) (*policy.File, error) {
 	names, err := policy.NamesOf(ctx, organization, keys)
 	if err != nil {
 		return nil, err
 	}
-	return policy.Load(organization.Policy, policy.Options{Names: names})
+	return policy.Load(organization.Policy, policy.Options{Names: names, Previous: previous})
+}
+
+// policyOf returns the policy of an organization, nil if there is none.
+func (l *Loaded) policyOf(organizationID string) *policy.File {
+	if l == nil {
+		return nil
+	}
+	return l.Policies[organizationID]
 }
 
 // inForce returns the policy of an organization, or nil.
@@ -105,13 +119,17 @@ func (p *LoadedPolicies) RecordOne(ctx context.Context, engine *countersign.Engi
 	return nil
 }
 
-// Log logs the policies in force and their warnings.
-func (p *LoadedPolicies) Log(log *slog.Logger) {
+// Log logs the policies in force and their warnings, except those that were in force before:
+// before may be nil.
+func (p *LoadedPolicies) Log(log *slog.Logger, before *Loaded) {
 	if p == nil {
 		return
 	}
 	for organization := range WithPolicy(p.Configured) {
 		file := p.inForce(organization.ID)
+		if file == before.policyOf(organization.ID) {
+			continue
+		}
 		log.Info("policy", "organization", organization.ID, "file", file.Name(), "digest", file.DigestText(), "rules", len(file.Rules()))
 		for _, warning := range file.Warnings() {
 			log.Warn("policy", "organization", organization.ID, "line", warning.Line, "rule", warning.Rule, "warning", warning.Message)

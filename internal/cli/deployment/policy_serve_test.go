@@ -25,7 +25,7 @@ func TestReloadKeepsPolicy(t *testing.T) {
 	write(first)
 	configured := &config.Config{Organizations: []access.OrganizationConfig{{ID: "org", Policy: path}, {ID: "free"}}}
 	keys := memory.New()
-	files, err := readPolicies(t.Context(), configured, keys)
+	files, err := readPolicies(t.Context(), configured, keys, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,12 +39,12 @@ func TestReloadKeepsPolicy(t *testing.T) {
 		"unknown key":  first + "  - {name: hot, allow: transfer, key: hot}\n",
 	} {
 		write(text)
-		if files, err := readPolicies(t.Context(), configured, keys); err == nil || policies.File(organization).Digest() != served {
+		if files, err := readPolicies(t.Context(), configured, keys, nil); err == nil || policies.File(organization).Digest() != served {
 			t.Errorf("%s: read %v, and another policy is served: %t", name, files, policies.File(organization).Digest() != served)
 		}
 	}
 	write(first + "# new\n")
-	if files, err = readPolicies(t.Context(), configured, keys); err != nil {
+	if files, err = readPolicies(t.Context(), configured, keys, nil); err != nil {
 		t.Fatal(err)
 	}
 	policies.PutInForce(files, configured)
@@ -55,7 +55,7 @@ func TestReloadKeepsPolicy(t *testing.T) {
 		t.Error("an organization without a policy has one")
 	}
 	write("rules: []\n")
-	if _, err := readPolicies(t.Context(), configured, keys); err == nil {
+	if _, err := readPolicies(t.Context(), configured, keys, nil); err == nil {
 		t.Error("a policy that is wrong is served from the start")
 	}
 }

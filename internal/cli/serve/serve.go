@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -20,7 +21,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign"
-	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
@@ -155,14 +155,14 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	c.warn(loaded)
+	c.warn(loaded, nil)
 	happened := c.newTold(loaded.Configured, observer)
 	engine, records, err := c.open(cmd.Context(), loaded, &state, observer, happened)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	state.Policies.Log(c.log)
+	state.Policies.Log(c.log, nil)
 	state.engine = engine
 	if err := state.Policies.Record(cmd.Context(), engine); err != nil {
 		return err
@@ -173,6 +173,7 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 	c.memory = deployment.MemoryOf(records)
 	limitMemory(loaded.Configured)
 	defer c.followLogs(cmd.Context(), &state)()
+	defer c.followKeys(cmd.Context(), state.keys)()
 	stopTelling, err := c.tell(cmd.Context(), happened, loaded.Configured, records, observer, c.memory.Conflicts)
 	if err != nil {
 		return err
@@ -252,9 +253,12 @@ func (c *Command) report(cmd *cobra.Command, loader deployment.Loader) error {
 	return console.PrintJSON(cmd.OutOrStdout(), checked{loaded.Configured.Path, len(loaded.Configured.Organizations), len(loaded.Warnings), notDone, loaded.NotAsked})
 }
 
-// warn logs likely mistakes in the configuration.
-func (c *Command) warn(loaded *deployment.Loaded) {
+// warn logs likely mistakes in the configuration, except those that were logged before.
+func (c *Command) warn(loaded *deployment.Loaded, before []string) {
 	for _, warning := range loaded.Warnings {
+		if slices.Contains(before, warning) {
+			continue
+		}
 		c.log.Warn("configuration", "warning", console.CleanText(warning))
 	}
 }
@@ -359,17 +363,18 @@ func startServer(c *Command, server *http.Server, listener net.Listener, failed 
 // reload re-reads the configuration and logs the result.
 func (c *Command) reload(cmd *cobra.Command, state *Live, happened *told) {
 	ctx := cmd.Context()
+	before := state.Current.Load()
 	needRestart, err := state.Reload(cmd, c.configFile)
 	if err != nil {
 		c.log.Error("reload failed, keeping the old configuration", "cause", console.CleanText(err.Error()))
 		return
 	}
-	c.warn(state.Current.Load())
-	state.Policies.Log(c.log)
+	c.warn(state.Current.Load(), before.Warnings)
+	state.Policies.Log(c.log, before)
 	if err := state.Policies.Record(ctx, state.engine); err != nil {
 		c.log.Error("the policies are in force, but could not be recorded", "cause", console.CleanText(err.Error()))
 	}
-	happened.others.Tell(ctx, activity.EventReloaded, activity.EventData{})
+	happened.others.Reloaded(ctx)
 	limitMemory(state.Current.Load().Configured)
 	c.log.Info("reloaded", "organizations", len(state.Current.Load().Configured.Organizations))
 	if len(needRestart) > 0 {

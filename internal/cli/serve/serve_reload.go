@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"crypto/tls"
 	"reflect"
 	"sync/atomic"
@@ -9,10 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/live"
+	"github.com/countersign-dev/countersign/stamp"
 )
 
 // Live is the state that SIGHUP changes while serve runs: organizations with their
@@ -35,12 +38,17 @@ func (l *Live) Put(next *deployment.Loaded) {
 	l.InForce.Replace(live.State{Directory: next.Directory, Descriptors: next.Known.Reader(), Names: next.Known.Names()})
 }
 
-// Reload re-reads the configuration. It returns the changed members that take
-// effect only after a restart. On an error the old state stays.
+// Reload re-reads the configuration. It returns the changed members that take effect only
+// after a restart. A credential that the new configuration lacks stops working before policies
+// are read, which can take seconds. On an error the old state stays, without that credential.
 func (l *Live) Reload(cmd *cobra.Command, path string) (needRestart []string, err error) {
 	old := l.Current.Load()
 	loader := l.Loader
 	loader.Path, loader.Running = path, old
+	loader.Checked = func(next *deployment.Loaded) error {
+		l.revoke(old, next)
+		return nil
+	}
 	next, err := loader.Load(cmd)
 	if err != nil {
 		return nil, err
@@ -58,6 +66,56 @@ func (l *Live) Reload(cmd *cobra.Command, path string) (needRestart []string, er
 		l.Policies.PutInForce(next.Policies, next.Configured)
 	}
 	return fixedChanges(old.Configured, next.Configured), nil
+}
+
+// revoke takes away what callers can no longer use in the next configuration, which is not in
+// force yet.
+func (l *Live) revoke(old, next *deployment.Loaded) {
+	in := l.InForce.State()
+	in.Directory = kept{old: old.Directory, next: next.Directory}
+	l.InForce.Replace(in)
+	if old.RPC == nil || next.RPC == nil {
+		return
+	}
+	left, signer := *old, *old.RPC
+	signer.Users = old.RPC.Users.Still(next.RPC.Users)
+	left.RPC = &signer
+	l.Current.Store(&left)
+}
+
+// kept is a directory with the members of an old one that the next one has as well.
+type kept struct{ old, next access.Directory }
+
+// Organization implements access.Directory.
+func (k kept) Organization(ctx context.Context, organizationID string) (*access.Organization, error) {
+	if _, err := k.next.Organization(ctx, organizationID); err != nil {
+		return nil, err
+	}
+	return k.old.Organization(ctx, organizationID)
+}
+
+// Member implements access.Directory.
+func (k kept) Member(ctx context.Context, organizationID string, id stamp.ID) (*access.Member, error) {
+	if _, err := k.next.Member(ctx, organizationID, id); err != nil {
+		return nil, err
+	}
+	return k.old.Member(ctx, organizationID, id)
+}
+
+// User implements access.Users.
+func (k kept) User(ctx context.Context, organizationID, userID string) (*access.User, error) {
+	var user *access.User
+	for _, directory := range []access.Directory{k.next, k.old} {
+		users, ok := directory.(access.Users)
+		if !ok {
+			return nil, access.ErrUserNotFound
+		}
+		var err error
+		if user, err = users.User(ctx, organizationID, userID); err != nil {
+			return nil, err
+		}
+	}
+	return user, nil
 }
 
 // fixedChanges returns the members that differ and take effect only after a

@@ -1,0 +1,120 @@
+package countersign_test
+
+import (
+	"encoding/hex"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/rlp"
+	"github.com/holiman/uint256"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/policy"
+)
+
+// delegating returns a transaction for mainnet with authorizations, all signed.
+func delegating(t *testing.T, count int, gas uint64) string {
+	t.Helper()
+	key, err := crypto.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := types.SignSetCode(key, types.SetCodeAuthorization{ChainID: *uint256.NewInt(1), Address: common.Address{0xba}, Nonce: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := make([]types.SetCodeAuthorization, count)
+	for i := range list {
+		list[i] = signed
+	}
+	items, err := rlp.EncodeToBytes([]any{
+		big.NewInt(1), uint64(7), big.NewInt(1), big.NewInt(2), gas, common.Address{1}, big.NewInt(0), []byte{}, types.AccessList{}, list,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "04" + hex.EncodeToString(items)
+}
+
+// TestRefusedBeforeRecovery checks that a transaction with 1,200 authorizations, more than its
+// gas can pay for, is refused before one of their signers is recovered; that one whose hazards
+// a rule allows recovers each once; and that few authorizations are refused for all reasons.
+func TestRefusedBeforeRecovery(t *testing.T) {
+	const count = 1200
+	for name, test := range map[string]struct {
+		count      int
+		gas        uint64
+		policy     string // of rules; empty: none
+		allow      []string
+		recoveries int64
+		refusal    string
+	}{
+		"gas over the cap":           {count, 1 << 33, "", nil, 0, "ethereum/gas-over-cap"},
+		"gas below what they cost":   {count, 100_000, "", nil, 0, "ethereum/never-included"},
+		"rules that do not allow it": {count, 1 << 33, "ethereum/delegation", nil, 0, "ethereum/gas-over-cap"},
+		"a rule that could allow it": {count, 1 << 33, "ethereum/gas-over-cap", nil, count, ""},
+		"allowed":                    {count, 1 << 33, "", []string{"ethereum/gas-over-cap"}, count, ""},
+		"few":                        {3, 1 << 33, "", nil, 3, "ethereum/gas-over-cap"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := enginetest.New(t, func(config *countersign.Config) {
+				config.AllowHazards = test.allow
+				if test.policy != "" {
+					config.Policy = ruleAllowing(t, test.policy)
+				}
+			})
+			body := f.Body(enginetest.Request{Unsigned: delegating(t, test.count, test.gas)})
+			before := evm.Recoveries()
+			_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+			if made := evm.Recoveries() - before; made != test.recoveries {
+				t.Errorf("%d recoveries, want %d", made, test.recoveries)
+			}
+			if test.refusal != "" {
+				enginetest.Refusal(t, err, activity.ReasonHazardNotAllowed, test.refusal)
+			}
+		})
+	}
+}
+
+// ruleAllowing returns a policy with one rule, which allows a hazard.
+func ruleAllowing(t *testing.T, hazard string) access.Decider {
+	t.Helper()
+	file, err := policy.Parse("policy.yaml", []byte(strings.ReplaceAll(`schema: countersign.policy/1
+rules:
+  - name: all
+    allow: call
+    hazards: HAZARD
+`, "HAZARD", hazard)), policy.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// seen keeps the latest observation.
+type seen struct{ countersign.Observation }
+
+func (s *seen) Observe(observation countersign.Observation) { s.Observation = observation }
+
+// TestObservedRule checks that an observer learns which rule refused a request.
+func TestObservedRule(t *testing.T) {
+	file, err := policy.Parse("policy.yaml", []byte("schema: countersign.policy/1\nrules: [{name: never, deny: transfer}]\n"), policy.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	observed := new(seen)
+	f := enginetest.New(t, func(config *countersign.Config) { config.Policy, config.Observer = file, observed })
+	_, err = f.Submit(t, enginetest.Request{})
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "rule never")
+	if observed.Rule != "never" || observed.UserID != "user-1" {
+		t.Errorf("observed %+v", observed.Observation)
+	}
+}
