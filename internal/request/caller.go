@@ -53,6 +53,15 @@ func (c *Caller) Vote(selection activity.Selection, message string, stampedAt, n
 	return vote, nil
 }
 
+// CredentialID identifies the caller's credential among those of the organization, or the
+// user of a call, who has none.
+func (c *Caller) CredentialID() string {
+	if credential := c.Member.Credential; credential != nil {
+		return "credential " + string(credential.ID())
+	}
+	return "user " + c.Member.User.ID
+}
+
 // Submitted reports whether an activity was submitted with the caller's credential, or in a
 // call by the same user.
 func (c *Caller) Submitted(record *activity.Record) bool {
