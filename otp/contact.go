@@ -2,7 +2,6 @@ package otp
 
 import (
 	"net/mail"
-	"regexp"
 	"strings"
 
 	"golang.org/x/net/idna"
@@ -13,10 +12,6 @@ const (
 	maxAddress   = 254
 	maxLocalPart = 64
 )
-
-// e164 matches a phone number in the form of ITU-T E.164: a plus sign and at most 15
-// digits, the first of which is not 0. The shortest numbers in use have 7.
-var e164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
 // canonicalContact returns the form of a contact that messages are sent to, and the
 // form by which limits count it. The latter also ignores the case of the local part,
