@@ -59,11 +59,18 @@ type countries []string
 
 var prefixForm = regexp.MustCompile(`^\+[1-9][0-9]{0,14}$`)
 
-// check returns an error that names the prefix that is none.
+// CheckCountry returns an error unless Config.Countries may contain the text.
+func CheckCountry(prefix string) error {
+	if !prefixForm.MatchString(prefix) {
+		return fmt.Errorf("%.20q is not the beginning of a phone number: expected a plus sign and digits, such as +49", prefix)
+	}
+	return nil
+}
+
 func (c countries) check() error {
 	for _, prefix := range c {
-		if !prefixForm.MatchString(prefix) {
-			return fmt.Errorf("otp: countries: %q is not the beginning of a phone number: expected a plus sign and digits, such as +49", prefix)
+		if err := CheckCountry(prefix); err != nil {
+			return fmt.Errorf("otp: countries: %w", err)
 		}
 	}
 	return nil

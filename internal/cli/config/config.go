@@ -148,6 +148,7 @@ type OTP struct {
 	SMS        *SMS                `yaml:"sms"`
 	Outbox     string              `yaml:"outbox"` // a folder for messages, instead of Email and SMS
 	Templates  map[string]Template `yaml:"templates"`
+	Limits     *OTPLimits          `yaml:"limits"`
 }
 
 // Email configures how e-mail is sent: exactly one member is set.
@@ -158,7 +159,8 @@ type Email struct {
 
 // SMS configures how text messages are sent.
 type SMS struct {
-	Webhook *Webhook `yaml:"webhook"`
+	Webhook   *Webhook `yaml:"webhook"`
+	Countries []string `yaml:"countries"` // beginnings of numbers, see otp.Config.Countries
 }
 
 // SMTP is a mail server, see smtp.Config.
