@@ -53,13 +53,12 @@ func (c *Caller) Vote(selection activity.Selection, message string, stampedAt, n
 	return vote, nil
 }
 
-// CredentialID identifies the caller's credential among those of the organization, or the
-// user of a call, who has none.
+// CredentialID identifies the caller's credential, of which a call has none.
 func (c *Caller) CredentialID() string {
-	if credential := c.Member.Credential; credential != nil {
-		return "credential " + string(credential.ID())
+	if c.Member.Credential == nil {
+		return ""
 	}
-	return "user " + c.Member.User.ID
+	return string(c.Member.Credential.ID())
 }
 
 // Submitted reports whether an activity was submitted with the caller's credential, or in a
