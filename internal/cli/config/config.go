@@ -169,7 +169,8 @@ type SMTP struct {
 	Port           int      `yaml:"port"`
 	Username       string   `yaml:"username"`
 	PasswordFile   string   `yaml:"passwordFile"`
-	TLS            string   `yaml:"tls"` // starttls (default), implicit, insecure-plaintext
+	Auth           string   `yaml:"auth"` // mechanism, see smtp.Config; default: the best that the server offers
+	TLS            string   `yaml:"tls"`  // starttls (default), implicit, insecure-plaintext
 	From           string   `yaml:"from"`
 	AllowedDomains []string `yaml:"allowedDomains"` // domains of sender addresses that requests may choose
 }

@@ -1,10 +1,12 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/otp/smtp"
 )
 
 // OTPLimits bound what is sent, e-mails and text messages apart.
@@ -33,7 +35,7 @@ func (r *Rate) rate() (rate otp.Rate, err error) {
 	}
 	window, err := time.ParseDuration(r.Window)
 	if err != nil {
-		return rate, fmt.Errorf("window: expected a duration such as 90s, 3m or 24h")
+		return rate, errors.New("window: expected a duration such as 90s, 3m or 24h")
 	}
 	rate = otp.Rate{Count: r.Max, Window: window}
 	return rate, rate.Check()
@@ -86,8 +88,13 @@ func (o *OTP) Countries() []string {
 	return o.SMS.Countries
 }
 
-// checkSending adds what is wrong with what bounds the sending.
+// checkSending adds what is wrong with how messages are sent.
 func (o *OTP) checkSending(c *checker) {
+	if o.Email != nil && o.Email.SMTP != nil {
+		if err := smtp.CheckAuth(o.Email.SMTP.Auth); err != nil {
+			c.fail("otp.email.smtp.auth", "otp.email.smtp.auth: %v", err)
+		}
+	}
 	o.limits(func(path string, err error) { c.fail(path, "%s: %v", path, err) })
 	for i, prefix := range o.Countries() {
 		if err := otp.CheckCountry(prefix); err != nil {

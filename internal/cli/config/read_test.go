@@ -142,6 +142,7 @@ func TestReadInvalid(t *testing.T) {
 		{"unknown limit", small + "otp: {secretFile: x, outbox: o, limits: {sms: {contacts: {max: 5, window: 1h}}}}\n", "did you mean contact?"},
 		{"country's name", small + "otp: {secretFile: x, sms: {countries: [+49, DE], webhook: {url: u}}}\n", ":3:45: otp.sms.countries[1]: \"DE\" is not the beginning"},
 		{"country without plus", small + "otp: {secretFile: x, sms: {countries: [49], webhook: {url: u}}}\n", "otp.sms.countries[0]: \"49\""},
+		{"unknown SMTP auth", small + "otp: {secretFile: x, email: {smtp: {host: h, from: a@example.com, auth: basic}}}\n", ":3:67: otp.email.smtp.auth: unknown mechanism \"basic\""},
 		{"empty sms", small + "otp: {secretFile: x, sms: {}}\n", "otp.sms"},
 		{"password for all to read", small + "store: postgres://u:hunter2@db/x\n", "chmod 600"},
 		{"the same as a parameter", small + "store: postgres://u@db/x?password=hunter2\n", "chmod 600"},

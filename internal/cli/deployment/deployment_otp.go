@@ -102,7 +102,7 @@ func (s senders) email(configured *config.Email) (otp.Sender, error) {
 }
 
 func (s senders) smtp(configured *config.SMTP) (*smtp.Sender, error) {
-	sender := smtp.Config{Host: configured.Host, Port: configured.Port, Username: configured.Username, From: configured.From}
+	sender := smtp.Config{Host: configured.Host, Port: configured.Port, Username: configured.Username, From: configured.From, Auth: configured.Auth}
 	switch configured.TLS {
 	case "", "starttls":
 		sender.Encryption = smtp.STARTTLS
