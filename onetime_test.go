@@ -69,6 +69,32 @@ func TestOTP(t *testing.T) {
 	enginetest.Refusal(t, err, activity.ReasonOTPInvalid, "request a new one")
 }
 
+// TestSendsOfCredential: the limit is that of the key that stamps the request.
+func TestSendsOfCredential(t *testing.T) {
+	f := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox), func(config *otp.Config) {
+		config.Limits.Email.Credential = otp.Rate{Count: 2, Window: time.Hour}
+	}))
+	send := func(key *enginetest.APIKey, n int) error {
+		parameters := fmt.Sprintf(`"otpType":"OTP_TYPE_EMAIL","contact":"user%d@example.com"`, n)
+		_, err := f.Engine.Submit(t.Context(), key.Sign(initBody(f, parameters)))
+		return err
+	}
+	for who, send := range map[string]func(n int) error{
+		"a key":       func(n int) error { return send(f.APIKey, n) },
+		"another key": func(n int) error { return send(f.OTPOnly, 10+n) },
+	} {
+		for n := range 2 {
+			if err := send(n); err != nil {
+				t.Fatalf("%s: %v", who, err)
+			}
+		}
+		refused := enginetest.Refusal(t, send(2), activity.ReasonRateLimitExceeded, "sends per credential: at most 2 in 1h0m0s")
+		if refused.RetryAfter != time.Hour {
+			t.Errorf("%s: retry after %v", who, refused.RetryAfter)
+		}
+	}
+}
+
 // TestVerificationTokenHidden checks that only the submitter of an activity is shown its
 // token.
 func TestVerificationTokenHidden(t *testing.T) {

@@ -162,7 +162,7 @@ func (e *Engine) prepareTask(ctx context.Context, s *request.Submission) error {
 		return e.prepareSigning(ctx, s)
 	}
 	s.Task, err = served.Prepare(ctx, operation.Request{
-		Organization: s.Caller.Organization, Intent: s.Intent, Fingerprint: s.Request.Fingerprint, Now: e.config.Now,
+		Organization: s.Caller.Organization, Credential: s.Caller.CredentialID(), Intent: s.Intent, Fingerprint: s.Request.Fingerprint, Now: e.config.Now,
 	})
 	return err
 }

@@ -41,6 +41,7 @@ type Operation struct {
 // Request is a request to an operation, after its sender was authenticated.
 type Request struct {
 	Organization *access.Organization
+	Credential   string // identifies what the request was stamped with
 	Intent       activity.Intent
 	Fingerprint  activity.Fingerprint // of the request's body
 	Now          func() time.Time     // the engine's clock

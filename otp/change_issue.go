@@ -10,72 +10,89 @@ import (
 
 // reserve counts a message that is about to be sent and stores its code, pending.
 type reserve struct {
-	limits       Limits
-	organization otpledger.MeterKey
-	code         otpledger.Code
-	now          time.Time
+	limits   Limits
+	sends    SendLimits
+	counters counters
+	code     otpledger.Code
+	now      time.Time
 }
 
 // apply refuses with a *LimitError.
 func (r *reserve) apply(ledger otpledger.Ledger) (refusal, err error) {
-	meters, organization, err := lockAll(ledger, &r.code, r.organization)
+	meters, err := lockAll(ledger, r.counters)
 	if err != nil {
 		return nil, err
 	}
-	if refusal := r.check(&meters, &organization); refusal != nil {
+	if refusal := r.check(&meters); refusal != nil {
 		return refusal, nil
 	}
 	by := r.code.User.Tag()
-	r.limits.Sends.count(&meters.user, &meters.user.Sent, r.now, by)
-	r.limits.Sends.count(&meters.to, &meters.to.Sent, r.now, by)
-	r.limits.OrganizationSends.count(&organization, &organization.Sent, r.now, 0)
-	return nil, errors.Join(
-		meters.save(ledger),
-		ledger.SetMeter(r.organization, organization),
-		ledger.Insert(r.code))
+	r.sends.Contact.count(&meters.sends, &meters.sends.Sent, r.now, by)
+	r.sends.Contact.count(&meters.to, &meters.to.Sent, r.now, by)
+	r.sends.Organization.count(&meters.organization, &meters.organization.Sent, r.now, 0)
+	if r.sends.Credential.Count > 0 {
+		r.sends.Credential.count(&meters.credential, &meters.credential.Sent, r.now, 0)
+	}
+	return nil, errors.Join(meters.save(ledger, &r.sends), ledger.Insert(r.code))
 }
 
-func (r *reserve) check(meters *pair, organization *otpledger.Meter) error {
-	l := &r.limits
-	if err := meters.check(LimitSends, l.Sends, sent, r.now); err != nil {
+func (r *reserve) check(meters *counted) error {
+	if err := r.checkSends(meters); err != nil {
 		return err
 	}
-	if err := meters.check(LimitFailures, l.Failures, failed, r.now); err != nil {
+	if err := meters.check(LimitFailures, r.limits.Failures, failed, r.now); err != nil {
 		return err
 	}
-	wait := l.OrganizationSends.wait(organization.Sent, r.now, unlimitedShare)
-	if err := limited(LimitOrganizationSends, l.OrganizationSends, wait); err != nil {
+	wait := r.limits.OrganizationFailures.wait(meters.organization.Failed, r.now, unlimitedShare)
+	return limited(LimitOrganizationFailures, r.limits.OrganizationFailures, wait)
+}
+
+func (r *reserve) checkSends(meters *counted) error {
+	rate := r.sends.Contact
+	wait := max(rate.wait(meters.sends.Sent, r.now, unlimitedShare), rate.wait(meters.to.Sent, r.now, rate.share()))
+	if err := limited(LimitSends, rate, wait); err != nil {
 		return err
 	}
-	wait = l.OrganizationFailures.wait(organization.Failed, r.now, unlimitedShare)
-	return limited(LimitOrganizationFailures, l.OrganizationFailures, wait)
+	wait = r.sends.Organization.wait(meters.organization.Sent, r.now, unlimitedShare)
+	if err := limited(LimitOrganizationSends, r.sends.Organization, wait); err != nil || r.sends.Credential.Count == 0 {
+		return err
+	}
+	wait = r.sends.Credential.wait(meters.credential.Sent, r.now, unlimitedShare)
+	return limited(LimitCredentialSends, r.sends.Credential, wait)
 }
 
 // deliveryFailed takes a reservation back, counts a failed delivery instead and
 // kills the code.
 type deliveryFailed struct {
-	limits       Limits
-	organization otpledger.MeterKey
-	code         otpledger.Code
-	reservedAt   time.Time
-	now          time.Time
+	limits     Limits
+	sends      SendLimits
+	counters   counters
+	code       otpledger.Code
+	reservedAt time.Time
+	now        time.Time
 }
 
 // apply never refuses.
 func (f *deliveryFailed) apply(ledger otpledger.Ledger) (refusal, err error) {
-	meters, organization, err := lockAll(ledger, &f.code, f.organization)
+	meters, err := lockAll(ledger, f.counters)
 	if err != nil {
 		return nil, err
 	}
 	by := f.code.User.Tag()
+	for _, meter := range []*otpledger.Meter{&meters.sends, &meters.to} {
+		meter.Sent = f.sends.Contact.remove(meter.Sent, f.reservedAt, by)
+	}
 	for _, meter := range []*otpledger.Meter{&meters.user, &meters.to} {
-		meter.Sent = f.limits.Sends.remove(meter.Sent, f.reservedAt, by)
 		f.limits.Failures.count(meter, &meter.Failed, f.now, by)
 	}
-	organization.Sent = f.limits.OrganizationSends.remove(organization.Sent, f.reservedAt, 0)
-	f.limits.OrganizationFailures.count(&organization, &organization.Failed, f.now, 0)
+	organization := &meters.organization
+	organization.Sent = f.sends.Organization.remove(organization.Sent, f.reservedAt, 0)
+	f.limits.OrganizationFailures.count(organization, &organization.Failed, f.now, 0)
+	if f.sends.Credential.Count > 0 {
+		meters.credential.Sent = f.sends.Credential.remove(meters.credential.Sent, f.reservedAt, 0)
+	}
 	_, moveErr := ledger.Move(f.code.ID, otpledger.StatePending, otpledger.StateDead)
-	return nil, errors.Join(meters.save(ledger), ledger.SetMeter(f.organization, organization), moveErr)
+	return nil, errors.Join(meters.save(ledger, &f.sends), moveErr)
 }
 
 // activate makes a delivered code live, and kills the oldest live code if there

@@ -4,7 +4,6 @@ import (
 	"net/mail"
 	"strings"
 
-	"github.com/countersign-dev/countersign/internal/plaintext"
 	"golang.org/x/net/idna"
 )
 
@@ -13,10 +12,6 @@ const (
 	maxAddress   = 254
 	maxLocalPart = 64
 )
-
-// e164 matches a phone number in the form of ITU-T E.164: a plus sign and at most 15
-// digits, the first of which is not 0. The shortest numbers in use have 7.
-var e164 = plaintext.NewPattern(`^\+[1-9][0-9]{6,14}$`)
 
 // canonicalContact returns the form of a contact that messages are sent to, and the
 // form by which limits count it. The latter also ignores the case of the local part,
@@ -48,12 +43,18 @@ func canonicalEmail(address string) (canonical, rule string) {
 	}
 	local, domain := address[:strings.LastIndexByte(address, '@')], domainOf(address)
 	if len(local) > maxLocalPart || !isDotAtom(local) {
-		return "", "unsupported e-mail address: the part before @ may have at most 64 ASCII letters, digits and !#$%&'*+-/=?^_`{|}~."
+		return "", "unsupported e-mail address: the part before @ may have at most 64 ASCII letters, digits and #$&'*+-/=?^_`{|}~."
+	}
+	if hasEncodedWord(local) || strings.ContainsAny(local, "%!") {
+		return "", "unsupported e-mail address: the part before @ has %, ! or =?, which mail programs read as another address"
 	}
 	ascii, err := idna.Lookup.ToASCII(domain)
 	ascii = strings.TrimSuffix(ascii, ".") // only now: IDNA maps other full stops to this one
 	if err != nil || strings.HasSuffix(ascii, ".") || !strings.Contains(ascii, ".") || len(local)+1+len(ascii) > maxAddress {
 		return "", "not an e-mail address: expected a domain name after the @, such as example.com, and at most 254 bytes in total"
+	}
+	if isNumber(ascii[strings.LastIndexByte(ascii, '.')+1:]) {
+		return "", "not an e-mail address: the last label of the domain is a number, as in an IP address"
 	}
 	return local + "@" + ascii, ""
 }
@@ -67,6 +68,18 @@ func isDotAtom(local string) bool {
 		}
 	}
 	return local != ""
+}
+
+// isNumber reports whether a label is one that URLs take for a part of an IPv4 address
+// (URL Standard, "ends in a number"): digits, or hexadecimal ones after 0x. No top-level
+// domain is.
+func isNumber(label string) bool {
+	digits, hex := strings.CutPrefix(strings.ToLower(label), "0x")
+	set := "0123456789"
+	if hex {
+		set += "abcdef"
+	}
+	return strings.Trim(digits, set) == ""
 }
 
 // domainOf returns the domain of a canonical address.

@@ -52,6 +52,7 @@ type LimitName string
 const (
 	LimitSends                LimitName = "sends per user or contact"
 	LimitOrganizationSends    LimitName = "sends per organization"
+	LimitCredentialSends      LimitName = "sends per credential"
 	LimitFailures             LimitName = "failed deliveries per user or contact"
 	LimitOrganizationFailures LimitName = "failed deliveries per organization"
 	LimitHourlyTries          LimitName = "tries per hour"

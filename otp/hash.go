@@ -25,7 +25,9 @@ const (
 	labelUser         = "countersign otp user v1"
 	labelAnonymous    = "countersign otp anonymous v1"
 	labelContact      = "countersign otp contact v1"
-	labelOrganization = "countersign otp organization v1"
+	labelOrganization = "countersign otp organization v2"
+	labelUserSends    = "countersign otp user sends v1"
+	labelCredential   = "countersign otp credential v1"
 	labelDecoy        = "countersign otp nobody v1"
 )
 

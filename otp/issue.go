@@ -22,11 +22,12 @@ import (
 //	store.Complete(ctx, lease, activity, issue.Activate(now))   // or
 //	store.Release(ctx, lease, issue.Failed(now))                // if delivery failed
 type Issue struct {
-	service      *Service
-	set          settings
-	code         otpledger.Code
-	organization otpledger.MeterKey
-	message      Message
+	service  *Service
+	set      settings
+	limits   SendLimits
+	code     otpledger.Code
+	counters counters
+	message  Message
 }
 
 // Prepare checks a request, draws the code and composes the message, without side
@@ -44,17 +45,17 @@ func (s *Service) Prepare(organizationID, organizationName string, request Reque
 	if err != nil {
 		return nil, fmt.Errorf("otp: random bytes: %w", err)
 	}
-	i := &Issue{service: s, set: set}
+	i := &Issue{service: s, set: set, limits: s.limits.of(request.Type)}
 	i.code = otpledger.Code{ID: id.String(), Type: string(request.Type), Contact: set.contact, State: otpledger.StatePending}
-	if err := i.hash(organizationID, request.UserIdentifier, code); err != nil {
+	if err := i.hash(organizationID, &request, code); err != nil {
 		return nil, err
 	}
 	return i, i.compose(organizationID, code)
 }
 
 // hash computes the hash of the code and the keys of the meters that count it.
-func (i *Issue) hash(organizationID, user, code string) (err error) {
-	secret, kind := i.service.secret, i.code.Type
+func (i *Issue) hash(organizationID string, request *Request, code string) (err error) {
+	secret, kind, user := i.service.secret, i.code.Type, request.UserIdentifier
 	if i.code.Hash, err = keyed(secret, labelCode, organizationID, i.code.ID, code); err != nil {
 		return err
 	}
@@ -68,7 +69,17 @@ func (i *Issue) hash(organizationID, user, code string) (err error) {
 	if i.code.User, err = keyed(secret, userParts...); err != nil {
 		return err
 	}
-	i.organization, err = keyed(secret, labelOrganization, organizationID)
+	i.counters.user, i.counters.to = i.code.User, i.code.To
+	if i.counters.sends, err = keyed(secret, labelUserSends, kind, string(i.code.User[:])); err != nil {
+		return err
+	}
+	if i.counters.organization, err = keyed(secret, labelOrganization, organizationID, kind); err != nil {
+		return err
+	}
+	i.counters.credential, err = keyed(secret, labelCredential, organizationID, kind, request.Credential)
+	if request.Credential == "" {
+		i.limits.Credential = Rate{}
+	}
 	return err
 }
 
@@ -111,7 +122,7 @@ func (i *Issue) ID() string { return i.code.ID }
 func (i *Issue) Reserve(now time.Time) store.Change {
 	i.code.CreatedAt = now.UTC().Truncate(time.Millisecond)
 	i.code.ExpiresAt = i.code.CreatedAt.Add(i.set.expiration)
-	reserve := &reserve{limits: i.service.limits, organization: i.organization, code: i.code, now: i.code.CreatedAt}
+	reserve := &reserve{limits: i.service.limits, sends: i.limits, counters: i.counters, code: i.code, now: i.code.CreatedAt}
 	return change(reserve.apply)
 }
 
@@ -135,7 +146,7 @@ func (i *Issue) Activate(now time.Time) store.Change {
 // reservation back, counts a failed delivery and kills the code.
 func (i *Issue) Failed(now time.Time) store.Change {
 	failed := &deliveryFailed{
-		limits: i.service.limits, organization: i.organization, code: i.code,
+		limits: i.service.limits, sends: i.limits, counters: i.counters, code: i.code,
 		reservedAt: i.code.CreatedAt, now: now.UTC().Truncate(time.Millisecond),
 	}
 	return change(failed.apply)

@@ -2,6 +2,7 @@ package otp
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,6 +12,9 @@ import (
 // Limits bound what one organization sends and tries. A zero field means its
 // default. A user is what the request's userIdentifier names; all requests without
 // one for the same contact count as one user.
+//
+// Sends to the organization, failed deliveries to it, and sends of a user count apart for
+// e-mails and text messages. A contact is of one type anyway.
 //
 // A message handed to the sender counts as a send until the sender reports that it
 // could not be delivered; then it counts as a failed delivery instead. A try counts
@@ -29,6 +33,9 @@ type Limits struct {
 	HourlyTries          Rate // wrong tries over all codes, per user and per contact
 	DailyTries           Rate
 
+	// Email and SMS replace the rates of sends for one type of message.
+	Email, SMS SendLimits
+
 	// LiveCodes is how many codes of a user or of a contact can be live. One
 	// more kills the oldest of the same user, or else the oldest of all.
 	LiveCodes int
@@ -38,6 +45,24 @@ type Limits struct {
 
 	// MaxExpiration is the longest lifetime that a request can ask for.
 	MaxExpiration time.Duration
+}
+
+// SendLimits bound what is sent of one type of message.
+type SendLimits struct {
+	Organization Rate // default: Limits.OrganizationSends
+	Contact      Rate // per user and per contact; default: Limits.Sends
+	Credential   Rate // of the requests with one Request.Credential; default: none
+}
+
+// of returns the limits of sends of a type. Without a rate for credentials, its Count is 0.
+func (l *Limits) of(kind Type) SendLimits {
+	limits := l.Email
+	if kind == TypeSMS {
+		limits = l.SMS
+	}
+	limits.Organization = cmp.Or(limits.Organization, l.OrganizationSends)
+	limits.Contact = cmp.Or(limits.Contact, l.Sends)
+	return limits
 }
 
 // Defaults of Limits.
@@ -77,18 +102,28 @@ const longestWindow = 24 * time.Hour
 // maxTriesPerCode bounds the fingerprints that are stored with a code.
 const maxTriesPerCode = 100
 
+type namedRate struct {
+	name LimitName
+	rate Rate
+}
+
+// check returns what is wrong with limits that have their defaults.
 func (l Limits) check() error {
-	for _, limit := range []struct {
-		name LimitName
-		rate Rate
-	}{
+	limits := []namedRate{
 		{LimitSends, l.Sends}, {LimitOrganizationSends, l.OrganizationSends},
 		{LimitFailures, l.Failures}, {LimitOrganizationFailures, l.OrganizationFailures},
 		{LimitHourlyTries, l.HourlyTries}, {LimitDailyTries, l.DailyTries},
-	} {
-		if limit.rate.Count < 1 || limit.rate.Window < time.Second || limit.rate.Window > longestWindow {
-			return fmt.Errorf("otp: limit of %s: %d in %v: the count must be at least 1 and the window between 1 s and %v",
-				limit.name, limit.rate.Count, limit.rate.Window, longestWindow)
+	}
+	for _, kind := range []Type{TypeEmail, TypeSMS} {
+		of := l.of(kind)
+		limits = append(limits, namedRate{LimitSends, of.Contact}, namedRate{LimitOrganizationSends, of.Organization})
+		if of.Credential != (Rate{}) {
+			limits = append(limits, namedRate{LimitCredentialSends, of.Credential})
+		}
+	}
+	for _, limit := range limits {
+		if err := limit.rate.Check(); err != nil {
+			return fmt.Errorf("otp: limit of %s: %w", limit.name, err)
 		}
 	}
 	if l.LiveCodes < 1 || l.TriesPerCode < 1 || l.TriesPerCode > maxTriesPerCode || l.MaxExpiration < time.Second {
@@ -98,7 +133,43 @@ func (l Limits) check() error {
 	return nil
 }
 
-// pair is the two meters that count one user's messages to one contact.
+// counters are the keys of the meters that count one message.
+type counters struct {
+	user, to     otpledger.MeterKey
+	sends        otpledger.MeterKey // of the user: what was sent of the type
+	organization otpledger.MeterKey // what was sent of the type, and what failed
+	credential   otpledger.MeterKey // what was sent of the type
+}
+
+// counted is those meters.
+type counted struct {
+	pair
+	keys                            counters
+	sends, organization, credential otpledger.Meter
+}
+
+// lockAll locks and returns all meters that count a message.
+func lockAll(ledger otpledger.Ledger, keys counters) (counted, error) {
+	meters, err := ledger.Meters(keys.user, keys.to, keys.sends, keys.organization, keys.credential)
+	if err != nil {
+		return counted{}, err
+	}
+	return counted{
+		pair: pair{keys.user, keys.to, meters[0], meters[1]}, keys: keys,
+		sends: meters[2], organization: meters[3], credential: meters[4],
+	}, nil
+}
+
+// save saves all meters; that of the credential only if it counts anything.
+func (c *counted) save(ledger otpledger.Ledger, limits *SendLimits) error {
+	err := errors.Join(c.pair.save(ledger), ledger.SetMeter(c.keys.sends, c.sends), ledger.SetMeter(c.keys.organization, c.organization))
+	if limits.Credential.Count > 0 {
+		err = errors.Join(err, ledger.SetMeter(c.keys.credential, c.credential))
+	}
+	return err
+}
+
+// pair is the two meters that count one user's codes to one contact.
 type pair struct {
 	userKey, toKey otpledger.MeterKey
 	user, to       otpledger.Meter
@@ -111,16 +182,6 @@ func lockPair(ledger otpledger.Ledger, user, to otpledger.MeterKey) (pair, error
 		return pair{}, err
 	}
 	return pair{user, to, meters[0], meters[1]}, nil
-}
-
-// lockAll locks and returns the meters of a code's user and contact, and that of
-// the organization.
-func lockAll(ledger otpledger.Ledger, code *otpledger.Code, organization otpledger.MeterKey) (pair, otpledger.Meter, error) {
-	meters, err := ledger.Meters(code.User, code.To, organization)
-	if err != nil {
-		return pair{}, otpledger.Meter{}, err
-	}
-	return pair{code.User, code.To, meters[0], meters[1]}, meters[2], nil
 }
 
 func (p *pair) save(ledger otpledger.Ledger) error {
@@ -147,6 +208,5 @@ func limited(name LimitName, rate Rate, wait time.Duration) error {
 	return &LimitError{Limit: name, Rate: rate, RetryAfter: wait}
 }
 
-func sent(m *otpledger.Meter) []otpledger.Event   { return m.Sent }
 func failed(m *otpledger.Meter) []otpledger.Event { return m.Failed }
 func tried(m *otpledger.Meter) []otpledger.Event  { return m.Tried }

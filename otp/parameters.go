@@ -60,6 +60,11 @@ func (s *Service) check(organizationName string, r *Request) (set settings, err 
 	if set.contact, set.counted, err = canonicalContact(r.Type, r.Contact); err != nil {
 		return set, err
 	}
+	if r.Type == TypeSMS {
+		if rule := s.countries.rule(set.contact); rule != "" {
+			return set, &ParameterError{Parameter: "contact", Kind: ErrPhone, Rule: rule}
+		}
+	}
 	set.appName = cmp.Or(r.AppName, organizationName)
 	for _, check := range []func(*Request, *settings) error{
 		s.checkCode, s.checkNames, s.checkAddresses, s.checkEmail, s.checkSMS,

@@ -1,6 +1,7 @@
 package otp
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -13,6 +14,15 @@ import (
 type Rate struct {
 	Count  int
 	Window time.Duration // at most a day
+}
+
+// Check returns an error unless a rate allows at least one event, in a window from one
+// second to one day.
+func (r Rate) Check() error {
+	if r.Count < 1 || r.Window < time.Second || r.Window > longestWindow {
+		return fmt.Errorf("%d in %v: the count must be at least 1 and the window between 1 s and %v", r.Count, r.Window, longestWindow)
+	}
+	return nil
 }
 
 // exactEvents is the largest count for which a meter keeps events to the

@@ -6,6 +6,9 @@ type Request struct {
 	Type    Type   // otpType
 	Contact string // contact: an e-mail address, or a phone number in E.164
 
+	// Credential identifies what the request was stamped with, if its sends are limited.
+	Credential string
+
 	Length            int    // otpLength: 6 to 9, default 9
 	Alphanumeric      *bool  // alphanumeric: Crockford base 32, or digits; default true
 	ExpirationSeconds string // expirationSeconds: decimal, default "300"

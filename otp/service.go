@@ -42,6 +42,12 @@ type Config struct {
 	// none.
 	SenderDomains []string
 
+	// Countries are the beginnings of the phone numbers that text messages are sent to,
+	// such as +49. Default: all numbers but those of premium-rate, shared-cost and
+	// satellite services. These are refused with a list too, unless it names a service by
+	// its calling code (+881) or a range by more than the country's (+1900).
+	Countries []string
+
 	// DeliveryTimeout bounds one call of a sender. Default:
 	// DefaultDeliveryTimeout.
 	DeliveryTimeout time.Duration
@@ -60,6 +66,7 @@ type Service struct {
 	limits    Limits
 	templates map[string]Template
 	domains   []string
+	countries countries
 	timeout   time.Duration
 	clock     func() time.Time
 	random    io.Reader
@@ -74,6 +81,7 @@ func New(config Config) (*Service, error) {
 		sms:       config.SMS,
 		limits:    config.Limits.withDefaults(),
 		templates: maps.Clone(config.Templates),
+		countries: slices.Clone(config.Countries),
 		timeout:   config.DeliveryTimeout,
 		clock:     config.Clock,
 		random:    rand.Reader,
@@ -84,7 +92,7 @@ func New(config Config) (*Service, error) {
 	if s.email == nil && s.sms == nil {
 		return nil, errors.New("otp: Config.Email and Config.SMS are missing: set at least one, such as a sender of otp/smtp or otp/webhook")
 	}
-	if err := errors.Join(checkSecret(s.secret), s.limits.check(), s.setDomains(config.SenderDomains)); err != nil {
+	if err := errors.Join(checkSecret(s.secret), s.limits.check(), s.countries.check(), s.setDomains(config.SenderDomains)); err != nil {
 		return nil, err
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.templates)) {

@@ -32,6 +32,16 @@ func (c *Caller) CheckType(kind activity.Type) error {
 		"not authorized: this credential may not submit %s%s", kind, cure)
 }
 
+// CheckSigns refuses a caller whose credential may sign neither transactions nor messages.
+func (c *Caller) CheckSigns() error {
+	for _, kind := range []activity.Type{activity.TypeSignTransaction, activity.TypeSignRawPayload, activity.TypeSignRawPayloads} {
+		if c.Member.May(kind) {
+			return nil
+		}
+	}
+	return activity.NewError(activity.ReasonNotAuthorized, "", nil, "not authorized: this credential may not sign anything")
+}
+
 // Vote returns the caller's stamp on an activity, as the record keeps it. message is
 // the stamped body, or empty if that is the body of the activity.
 func (c *Caller) Vote(selection activity.Selection, message string, stampedAt, now time.Time) (activity.Vote, error) {
@@ -51,6 +61,14 @@ func (c *Caller) Vote(selection activity.Selection, message string, stampedAt, n
 		vote.Scheme = string(c.Stamp.Scheme())
 	}
 	return vote, nil
+}
+
+// CredentialID identifies the caller's credential, of which a call has none.
+func (c *Caller) CredentialID() string {
+	if c.Member.Credential == nil {
+		return ""
+	}
+	return string(c.Member.Credential.ID())
 }
 
 // Submitted reports whether an activity was submitted with the caller's credential, or in a

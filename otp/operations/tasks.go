@@ -12,10 +12,11 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-func otpRequest(intent *activity.InitOTPAuthIntent) otp.Request {
+// otpRequest returns what an intent asks for. credential identifies whose sends are limited.
+func otpRequest(intent *activity.InitOTPAuthIntent, credential string) otp.Request {
 	email, sms := otp.EmailCustomization(intent.EmailCustomization), otp.SMSCustomization(intent.SMSCustomization)
 	request := otp.Request{
-		Type: otp.Type(intent.OTPType), Contact: intent.Contact,
+		Type: otp.Type(intent.OTPType), Contact: intent.Contact, Credential: credential,
 		Length: intent.OTPLength, Alphanumeric: intent.Alphanumeric, ExpirationSeconds: intent.ExpirationSeconds,
 		AppName: intent.AppName, UserIdentifier: intent.UserIdentifier,
 		SendFromEmailAddress: intent.SendFromEmailAddress, SendFromEmailSenderName: intent.SendFromEmailSenderName,
@@ -39,7 +40,7 @@ type issuing struct {
 
 func (s *Service) prepareIssue(_ context.Context, request operation.Request) (operation.Task, error) {
 	intent := request.Intent.(activity.InitOTPAuthIntent)
-	issue, err := s.codes.Prepare(request.Organization.ID, request.Organization.Name, otpRequest(&intent))
+	issue, err := s.codes.Prepare(request.Organization.ID, request.Organization.Name, otpRequest(&intent, request.Credential))
 	if err != nil {
 		return nil, refuse(err)
 	}

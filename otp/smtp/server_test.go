@@ -28,12 +28,14 @@ type server struct {
 
 	mu       sync.Mutex
 	received []received
+	offers   []string      // mechanisms; default: PLAIN
 	refuse   error         // answer to DATA
 	release  chan struct{} // unless nil, the answer to DATA waits until it is closed
 }
 
 type received struct {
 	from, user string
+	mechanism  string
 	to         []string
 	encrypted  bool
 	data       string
@@ -117,16 +119,49 @@ type session struct {
 	mail   received
 }
 
-func (s *session) AuthMechanisms() []string { return []string{sasl.Plain} }
+func (s *session) AuthMechanisms() []string {
+	if s.server.offers != nil {
+		return s.server.offers
+	}
+	return []string{sasl.Plain}
+}
 
-func (s *session) Auth(string) (sasl.Server, error) {
-	return sasl.NewPlainServer(func(_, username, password string) error {
+// Auth knows PLAIN and LOGIN, whatever the server offers.
+func (s *session) Auth(mechanism string) (sasl.Server, error) {
+	check := func(_, username, password string) error {
 		if password != "right" {
 			return errors.New("wrong password")
 		}
-		s.mail.user = username
+		s.mail.user, s.mail.mechanism = username, mechanism
 		return nil
-	}), nil
+	}
+	switch mechanism {
+	case sasl.Plain:
+		return sasl.NewPlainServer(check), nil
+	case sasl.Login:
+		return &loginServer{check: check}, nil
+	}
+	return nil, smtpserver.ErrAuthUnsupported
+}
+
+// loginServer is LOGIN (draft-murchison-sasl-login).
+type loginServer struct {
+	check func(identity, username, password string) error
+	said  []string
+}
+
+// Next implements sasl.Server.
+func (l *loginServer) Next(response []byte) (challenge []byte, done bool, err error) {
+	if response != nil {
+		l.said = append(l.said, string(response))
+	}
+	switch len(l.said) {
+	case 0:
+		return []byte("Username:"), false, nil
+	case 1:
+		return []byte("Password:"), false, nil
+	}
+	return nil, true, l.check("", l.said[0], l.said[1])
 }
 
 func (s *session) Mail(from string, _ *smtpserver.MailOptions) error {

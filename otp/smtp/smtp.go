@@ -44,11 +44,13 @@ type Config struct {
 	Port       int    // default: the usual port of Encryption
 	Encryption Encryption
 
-	// Username and Password are for servers that require authentication. The
-	// strongest mechanism that the server offers is used, but never one that
-	// would send the password unencrypted to another machine.
+	// Username and Password are for servers that require authentication. Auth is the
+	// mechanism: plain, login, cram-md5, ntlm, or scram-sha-1 and scram-sha-256, also with
+	// -plus. Default: the best that the server offers. None is used that would send the
+	// password unencrypted to another machine.
 	Username string
 	Password string
+	Auth     string
 
 	// From is the sender's address of messages without a FromAddress.
 	From string
@@ -82,6 +84,9 @@ func New(config Config) (*Sender, error) {
 		config.Port = map[Encryption]int{
 			STARTTLS: DefaultSTARTTLSPort, ImplicitTLS: DefaultImplicitTLSPort, InsecurePlaintext: DefaultPlaintextPort,
 		}[config.Encryption]
+	}
+	if err := CheckAuth(config.Auth); err != nil {
+		return nil, fmt.Errorf("smtp: %w", err)
 	}
 	if config.Timeout <= 0 {
 		config.Timeout = DefaultTimeout
@@ -121,6 +126,12 @@ func (s *Sender) Send(ctx context.Context, message otp.Message) error {
 	// The library may wait for longer than ctx allows.
 	stop := context.AfterFunc(ctx, func() { _ = connection.Close() })
 	defer stop()
+	if s.config.Username != "" {
+		if err := (&login{&s.config, connection}).run(); err != nil {
+			_ = connection.Close()
+			return fmt.Errorf("smtp: %s: log in: %w", s.server, err)
+		}
+	}
 	err = client.SendWithSMTPClient(connection, msg)
 	_ = client.CloseWithSMTPClient(connection)
 	if err != nil && !msg.IsDelivered() {
@@ -148,13 +159,7 @@ func (s *Sender) client(timeout time.Duration) (*mail.Client, error) {
 		}
 		options = append(options, mail.WithTLSConfig(config))
 	}
-	if s.config.HELO != "" {
-		options = append(options, mail.WithHELO(s.config.HELO))
-	}
-	if s.config.Username != "" {
-		options = append(options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover),
-			mail.WithUsername(s.config.Username), mail.WithPassword(s.config.Password))
-	}
+	options = append(options, mail.WithHELO(s.config.hello()))
 	client, err := mail.NewClient(s.config.Host, options...)
 	if err != nil {
 		return nil, fmt.Errorf("smtp: %w", err)

@@ -188,12 +188,15 @@ func TestFailures(t *testing.T) {
 	}{
 		"an unknown authority": {good(), func(c *smtp.Config) { c.TLS = nil }, "certificate"},
 		"another host":         {good(), func(c *smtp.Config) { c.Host = "127.0.0.1" }, "certificate"},
-		"a wrong password":     {good(), func(c *smtp.Config) { c.Username, c.Password = "user", "hush-hush" }, "connect"},
+		"a wrong password":     {good(), func(c *smtp.Config) { c.Username, c.Password = "user", "hush-hush" }, "log in: PLAIN"},
 		"no STARTTLS":          {serve(t, noTLS), nil, "STARTTLS"},
 		"no TLS":               {serve(t, noTLS), func(c *smtp.Config) { c.Encryption = smtp.ImplicitTLS }, "tls"},
 		"a password in the clear": {serve(t, noTLS), func(c *smtp.Config) {
 			c.Encryption, c.Username, c.Password, c.Host = smtp.InsecurePlaintext, "user", "right", "0.0.0.0"
-		}, "connect"},
+		}, "log in"},
+		"a password in the clear on request": {serve(t, noTLS), func(c *smtp.Config) {
+			c.Encryption, c.Username, c.Password, c.Host, c.Auth = smtp.InsecurePlaintext, "user", "right", "0.0.0.0", "plain"
+		}, "in the clear"},
 		"no server": {&server{port: 1}, nil, "connect"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -274,6 +277,7 @@ func TestConfigInvalid(t *testing.T) {
 		"no host":        {From: "a@example.com"},
 		"no sender":      {Host: "localhost"},
 		"two lines":      {Host: "localhost", From: "a@example.com\r\nBcc: b@example.com"},
+		"no mechanism":   {Host: "localhost", From: "a@example.com", Auth: "xoauth"},
 		"no encryption":  {Host: "localhost", From: "a@example.com", Encryption: 7},
 		"port too large": {Host: "localhost", From: "a@example.com", Port: 1 << 20},
 		"empty TLS name": {Host: "", From: "a@example.com", TLS: &tls.Config{}},

@@ -248,6 +248,12 @@ func runNodes(t *testing.T, h Harness) {
 		p.node = func(i int) store.Store { return nodes[i%2] }
 		threeOfManyWrong(p)
 	})
+	t.Run("40 sends of a credential on two nodes: ten go out", func(t *testing.T) {
+		b, nodes := openNodes(t, h)
+		p := b.passwords()
+		p.node = func(i int) store.Store { return nodes[i%2] }
+		tenOfCredential(p)
+	})
 	t.Run("64 charges at once on two nodes never exceed the limit", func(t *testing.T) {
 		b, nodes := openNodes(t, h)
 		chargeAtOnce(b, func(i int) store.Store { return nodes[i%2] })

@@ -26,6 +26,7 @@ func runOTP(t *testing.T, h Harness) {
 		"a code is good to the millisecond":             codeExpires,
 		"a fourth code kills the oldest":                fourthKillsOldest,
 		"sends are limited to the millisecond":          sendsLimited,
+		"40 sends of a credential at once: ten go out":  func(b *bench) { tenOfCredential(b.passwords()) },
 		"tries are limited over all codes":              triesLimited,
 		"undelivered codes never come alive":            undelivered,
 		"a code whose node died never comes alive":      nodeDied,
@@ -235,6 +236,35 @@ func sendsLimited(b *bench) {
 	}
 	p.now = epoch.Add(otp.DefaultSendsWindow)
 	p.mustIssue()
+}
+
+// tenOfCredential reserves messages to many contacts at once, with one credential that may
+// send ten, on the nodes of p.
+func tenOfCredential(p *passwords) {
+	limits := otp.SendLimits{Credential: otp.Rate{Count: 10, Window: time.Hour}}
+	service, err := otp.New(otp.Config{Store: p.Store, Secret: secret(make([]byte, 32)), SMS: p.outbox, Limits: otp.Limits{SMS: limits}})
+	p.noError(err)
+	var sent atomic.Int32
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			wanted := request()
+			wanted.Contact, wanted.Credential = fmt.Sprintf("+49151%07d", i), "one"
+			issue, err := service.Prepare(organization, "", wanted)
+			if err == nil {
+				err = p.node(i).Change(p.t.Context(), organization, issue.Reserve(p.now))
+			}
+			var limit *otp.LimitError
+			switch {
+			case err == nil:
+				sent.Add(1)
+			case !errors.As(err, &limit) || limit.Limit != otp.LimitCredentialSends:
+				p.t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	p.same(int32(10), sent.Load())
 }
 
 func triesLimited(b *bench) {

@@ -60,6 +60,7 @@ func (c *checker) check() {
 	}
 	if config.OTP != nil {
 		config.OTP.check(c)
+		config.OTP.checkSending(c)
 	}
 }
 

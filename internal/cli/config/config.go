@@ -148,6 +148,7 @@ type OTP struct {
 	SMS        *SMS                `yaml:"sms"`
 	Outbox     string              `yaml:"outbox"` // a folder for messages, instead of Email and SMS
 	Templates  map[string]Template `yaml:"templates"`
+	Limits     *OTPLimits          `yaml:"limits"`
 }
 
 // Email configures how e-mail is sent: exactly one member is set.
@@ -158,7 +159,8 @@ type Email struct {
 
 // SMS configures how text messages are sent.
 type SMS struct {
-	Webhook *Webhook `yaml:"webhook"`
+	Webhook   *Webhook `yaml:"webhook"`
+	Countries []string `yaml:"countries"` // beginnings of numbers, see otp.Config.Countries
 }
 
 // SMTP is a mail server, see smtp.Config.
@@ -167,7 +169,8 @@ type SMTP struct {
 	Port           int      `yaml:"port"`
 	Username       string   `yaml:"username"`
 	PasswordFile   string   `yaml:"passwordFile"`
-	TLS            string   `yaml:"tls"` // starttls (default), implicit, insecure-plaintext
+	Auth           string   `yaml:"auth"` // mechanism, see smtp.Config; default: the best that the server offers
+	TLS            string   `yaml:"tls"`  // starttls (default), implicit, insecure-plaintext
 	From           string   `yaml:"from"`
 	AllowedDomains []string `yaml:"allowedDomains"` // domains of sender addresses that requests may choose
 }

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,7 +36,8 @@ organizations:
 otp:
   secretFile: otp-secret
   email: {smtp: {host: mail.example.com, port: 587, username: u, passwordFile: smtp-password, tls: starttls, from: no-reply@example.com, allowedDomains: [example.com]}}
-  sms: {webhook: {url: https://sms.example.com, headersFile: headers}}
+  limits: {sms: {credential: {max: 5, window: 90m}}}
+  sms: {countries: [+49, +1684], webhook: {url: https://sms.example.com, headersFile: headers}}
   templates:
     login: {subject: hi, text: "{{.OtpCode}}"}
 `
@@ -70,6 +72,8 @@ func TestRead(t *testing.T) {
 		{"otp.outbox", got.OTP.Outbox, ""},
 		{"passwordFile", got.OTP.Email.SMTP.PasswordFile, dir + "/smtp-password"},
 		{"headersFile", got.OTP.SMS.Webhook.HeadersFile, dir + "/headers"},
+		{"countries", strings.Join(got.OTP.Countries(), " "), "+49 +1684"},
+		{"limits", fmt.Sprint(got.OTP.OTPLimits().SMS), "{{0 0s} {0 0s} {5 1h30m0s}}"},
 		{"webhook.secretFile", got.OTP.SMS.Webhook.SecretFile, ""},
 		{"template", got.OTP.OTPTemplates()["login"].Text, "{{.OtpCode}}"},
 		{"hazard", got.Organizations[0].AllowHazards[0], "ethereum/no-chain-id"},
@@ -131,6 +135,14 @@ func TestReadInvalid(t *testing.T) {
 		{"empty email", small + "otp: {secretFile: x, email: {}}\n", "otp.email"},
 		{"SMTP without a sender", small + "otp: {secretFile: x, email: {smtp: {host: h}}}\n", "otp.email.smtp needs both"},
 		{"SMTP without a host", small + "otp: {secretFile: x, email: {smtp: {from: a@example.com}}}\n", "otp.email.smtp needs both"},
+		{"sms limit of none", small + "otp: {secretFile: x, outbox: o, limits: {sms: {credential: {max: 0, window: 1h}}}}\n", ":3:48: otp.limits.sms.credential: 0 in 1h0m0s: the count must be at least 1"},
+		{"e-mail limit of two days", small + "otp:\n  secretFile: x\n  outbox: o\n  limits:\n    email:\n      contact: {max: 1, window: 48h}\n", ":8:7: otp.limits.email.contact: 1 in 48h0m0s"},
+		{"limit without a unit", small + "otp: {secretFile: x, outbox: o, limits: {sms: {organization: {max: 5, window: 60}}}}\n", "otp.limits.sms.organization: window: expected a duration such as 90s"},
+		{"limit without a window", small + "otp: {secretFile: x, outbox: o, limits: {sms: {contact: {max: 5}}}}\n", "otp.limits.sms.contact: window"},
+		{"unknown limit", small + "otp: {secretFile: x, outbox: o, limits: {sms: {contacts: {max: 5, window: 1h}}}}\n", "did you mean contact?"},
+		{"country's name", small + "otp: {secretFile: x, sms: {countries: [+49, DE], webhook: {url: u}}}\n", ":3:45: otp.sms.countries[1]: \"DE\" is not the beginning"},
+		{"country without plus", small + "otp: {secretFile: x, sms: {countries: [49], webhook: {url: u}}}\n", "otp.sms.countries[0]: \"49\""},
+		{"unknown SMTP auth", small + "otp: {secretFile: x, email: {smtp: {host: h, from: a@example.com, auth: basic}}}\n", ":3:67: otp.email.smtp.auth: unknown mechanism \"basic\""},
 		{"empty sms", small + "otp: {secretFile: x, sms: {}}\n", "otp.sms"},
 		{"password for all to read", small + "store: postgres://u:hunter2@db/x\n", "chmod 600"},
 		{"the same as a parameter", small + "store: postgres://u@db/x?password=hunter2\n", "chmod 600"},

@@ -1,0 +1,105 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/otp/smtp"
+)
+
+// OTPLimits bound what is sent, e-mails and text messages apart.
+type OTPLimits struct {
+	Email SendLimits `yaml:"email"`
+	SMS   SendLimits `yaml:"sms"`
+}
+
+// SendLimits are rates of one type of message. Nil selects the defaults of package otp.
+type SendLimits struct {
+	Organization *Rate `yaml:"organization"`
+	Contact      *Rate `yaml:"contact"`
+	Credential   *Rate `yaml:"credential"`
+}
+
+// Rate allows at most Max in any Window.
+type Rate struct {
+	Max    int    `yaml:"max"`
+	Window string `yaml:"window"` // such as 1h or 3m
+}
+
+// rate returns the rate, zero if there is none.
+func (r *Rate) rate() (rate otp.Rate, err error) {
+	if r == nil {
+		return rate, nil
+	}
+	window, err := time.ParseDuration(r.Window)
+	if err != nil {
+		return rate, errors.New("window: expected a duration such as 90s, 3m or 24h")
+	}
+	rate = otp.Rate{Count: r.Max, Window: window}
+	return rate, rate.Check()
+}
+
+// namedRate is a rate by the name of its member.
+type namedRate struct {
+	name string
+	rate *Rate
+	into func(*otp.SendLimits) *otp.Rate
+}
+
+func (s *SendLimits) rates() []namedRate {
+	return []namedRate{
+		{"organization", s.Organization, func(l *otp.SendLimits) *otp.Rate { return &l.Organization }},
+		{"contact", s.Contact, func(l *otp.SendLimits) *otp.Rate { return &l.Contact }},
+		{"credential", s.Credential, func(l *otp.SendLimits) *otp.Rate { return &l.Credential }},
+	}
+}
+
+// OTPLimits returns the limits for the OTP service.
+func (o *OTP) OTPLimits() otp.Limits { return o.limits(func(string, error) {}) }
+
+// limits returns the limits, and tells what is wrong with a member.
+func (o *OTP) limits(fail func(path string, err error)) (limits otp.Limits) {
+	if o.Limits == nil {
+		return limits
+	}
+	for _, kind := range []struct {
+		name string
+		from *SendLimits
+		into *otp.SendLimits
+	}{{"email", &o.Limits.Email, &limits.Email}, {"sms", &o.Limits.SMS, &limits.SMS}} {
+		for _, one := range kind.from.rates() {
+			rate, err := one.rate.rate()
+			if err != nil {
+				fail("otp.limits."+kind.name+"."+one.name, err)
+			}
+			*one.into(kind.into) = rate
+		}
+	}
+	return limits
+}
+
+// Countries returns the beginnings of the phone numbers that text messages are sent to.
+func (o *OTP) Countries() []string {
+	if o.SMS == nil {
+		return nil
+	}
+	return o.SMS.Countries
+}
+
+// checkSending adds what is wrong with how messages are sent.
+func (o *OTP) checkSending(c *checker) {
+	if o.Email != nil && o.Email.SMTP != nil {
+		if err := smtp.CheckAuth(o.Email.SMTP.Auth); err != nil {
+			c.fail("otp.email.smtp.auth", "otp.email.smtp.auth: %v", err)
+		}
+	}
+	o.limits(func(path string, err error) { c.fail(path, "%s: %v", path, err) })
+	for i, prefix := range o.Countries() {
+		if err := otp.CheckCountry(prefix); err != nil {
+			path := fmt.Sprintf("otp.sms.countries[%d]", i)
+			c.fail(path, "%s: %v", path, err)
+		}
+	}
+}

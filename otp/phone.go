@@ -1,0 +1,101 @@
+package otp
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
+)
+
+// e164 matches a phone number in the form of ITU-T E.164: a plus sign and at most 15
+// digits, the first of which is not 0. The shortest numbers in use have 7.
+var e164 = plaintext.NewPattern(`^\+[1-9][0-9]{6,14}$`)
+
+// maxCallingCode is the length of the longest calling code. No code begins with another.
+const maxCallingCode = 3
+
+// costlyServices are the calling codes that belong to no country and cost more than a
+// message to one. Source: ITU-T, "List of Recommendation ITU-T E.164 assigned country codes",
+// whose global services and networks libphonenumber's metadata repeats.
+var costlyServices = map[string]string{
+	"808": "shared-cost", "870": "satellite", "878": "personal", "881": "satellite",
+	"882": "international network's", "883": "international network's", "888": "disaster relief", "979": "premium-rate",
+}
+
+// costlyPatterns are the compiled costlyRanges, by calling code.
+var costlyPatterns = sync.OnceValue(func() map[string]*regexp.Regexp {
+	patterns := make(map[string]*regexp.Regexp, len(costlyRanges))
+	for code, pattern := range costlyRanges {
+		patterns[code] = regexp.MustCompile(pattern)
+	}
+	return patterns
+})
+
+// costly returns how a number is charged if it is in a range that costs more than messages
+// to ordinary numbers, and its calling code.
+func costly(number string) (charged, code string) {
+	digits := strings.TrimPrefix(number, "+")
+	for n := 1; n <= min(maxCallingCode, len(digits)); n++ {
+		code = digits[:n]
+		if charged := costlyServices[code]; charged != "" {
+			return charged, code
+		}
+		if pattern := costlyPatterns()[code]; pattern != nil {
+			national := digits[n:]
+			// A network may drop the zero that is dialled within the country.
+			if pattern.MatchString(national) || pattern.MatchString(strings.TrimPrefix(national, "0")) {
+				return "premium-rate or shared-cost", code
+			}
+			return "", code
+		}
+	}
+	return "", ""
+}
+
+// countries are prefixes of the numbers that text messages are sent to: all if there are
+// none.
+type countries []string
+
+var prefixForm = plaintext.NewPattern(`^\+[1-9][0-9]{0,14}$`)
+
+// CheckCountry returns an error unless Config.Countries may contain the text.
+func CheckCountry(prefix string) error {
+	if !prefixForm.MatchString(prefix) {
+		return fmt.Errorf("%.20q is not the beginning of a phone number: expected a plus sign and digits, such as +49", prefix)
+	}
+	return nil
+}
+
+func (c countries) check() error {
+	for _, prefix := range c {
+		if err := CheckCountry(prefix); err != nil {
+			return fmt.Errorf("otp: countries: %w", err)
+		}
+	}
+	return nil
+}
+
+// rule returns the rule that a number breaks. A costly one must be named: a service by
+// its calling code, a range within a country by more than the country's.
+func (c countries) rule(number string) string {
+	charged, code := costly(number)
+	need := 0
+	if charged != "" {
+		need = len("+") + len(code)
+		if costlyServices[code] == "" {
+			need++
+		}
+	}
+	switch {
+	case slices.ContainsFunc(c, func(prefix string) bool { return len(prefix) >= need && strings.HasPrefix(number, prefix) }):
+		return ""
+	case charged != "":
+		return "a " + charged + " number: no text messages are sent to it here"
+	case len(c) > 0:
+		return "no text messages are sent to numbers of this country here"
+	}
+	return ""
+}

@@ -1,0 +1,4 @@
+package smtp
+
+// ParseOffer is parseOffer.
+var ParseOffer = parseOffer

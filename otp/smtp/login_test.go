@@ -1,0 +1,155 @@
+package smtp_test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	smtpserver "github.com/emersion/go-smtp"
+
+	"github.com/countersign-dev/countersign/otp/smtp"
+)
+
+// rewrite starts a proxy before a server that replaces its AUTH line by others.
+func rewrite(t *testing.T, port int, lines ...string) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go relay(client, port, lines)
+		}
+	}()
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+func relay(client net.Conn, port int, lines []string) {
+	defer func() { _ = client.Close() }()
+	server, err := net.DialTCP("tcp", nil, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
+	if err != nil {
+		return
+	}
+	defer func() { _ = server.Close() }()
+	go func() {
+		_, _ = io.Copy(server, client)
+		_ = server.CloseWrite()
+	}()
+	answers := bufio.NewReader(server)
+	for {
+		line, err := answers.ReadString('\n')
+		if err != nil {
+			return
+		}
+		if strings.HasPrefix(line, "250-AUTH ") {
+			line = ""
+			for _, one := range lines {
+				line += "250-" + one + "\r\n"
+			}
+		}
+		if _, err := io.WriteString(client, line); err != nil {
+			return
+		}
+	}
+}
+
+// TestOffers logs in to servers that say in different ways what they support. Only PLAIN
+// and LOGIN work.
+func TestOffers(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		lines []string
+		auth  string // of the configuration
+		want  string // the mechanism, or of the error if it begins with "!"
+	}{
+		{"as RFC 4954 says", []string{"AUTH LOGIN PLAIN"}, "", "PLAIN"},
+		{"the old form", []string{"AUTH=LOGIN"}, "", "LOGIN"},
+		{"the old form of two", []string{"AUTH=LOGIN PLAIN"}, "", "PLAIN"},
+		{"both forms", []string{"AUTH LOGIN", "AUTH=LOGIN"}, "", "LOGIN"},
+		{"both forms, different", []string{"AUTH=PLAIN", "AUTH LOGIN"}, "", "PLAIN"},
+		{"two lines", []string{"AUTH PLAIN", "AUTH GSSAPI"}, "", "PLAIN"},
+		{"the same line twice", []string{"AUTH PLAIN LOGIN", "AUTH PLAIN LOGIN"}, "", "PLAIN"},
+		{"lower case", []string{"auth login"}, "", "LOGIN"},
+		{"lower-case names", []string{"AUTH plain"}, "", "PLAIN"},
+		{"many spaces", []string{"AUTH  LOGIN   PLAIN "}, "", "PLAIN"},
+		{"commas", []string{"AUTH LOGIN,PLAIN"}, "", "PLAIN"},
+		{"NTLM, which it refuses", []string{"AUTH NTLM LOGIN PLAIN"}, "", "PLAIN"},
+		{"unknown ones", []string{"AUTH XOAUTH2 GSSAPI LOGIN"}, "", "LOGIN"},
+		{"the other one", []string{"AUTH LOGIN PLAIN"}, "login", "LOGIN"},
+		{"one that it does not offer", []string{"AUTH GSSAPI"}, "Plain", "PLAIN"},
+		{"none, on request", nil, "login", "LOGIN"},
+		{"one that it refuses", []string{"AUTH NTLM PLAIN"}, "ntlm", "!NTLM: "},
+		{"none", nil, "", "!offers no authentication"},
+		{"none that is known", []string{"AUTH GSSAPI", "AUTH=XOAUTH2"}, "", `!offers ["GSSAPI" "XOAUTH2"]`},
+		{"one that needs TLS", []string{"AUTH SCRAM-SHA-1-PLUS"}, "scram-sha-1-plus", "!bound to TLS"},
+		{"the same, unasked", []string{"AUTH SCRAM-SHA-1-PLUS LOGIN"}, "", "LOGIN"},
+		{"another word", []string{"AUTHENTICATE PLAIN"}, "", "!offers no authentication"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := serve(t, noTLS)
+			config := s.config(func(c *smtp.Config) {
+				c.Encryption, c.Username, c.Password, c.Auth = smtp.InsecurePlaintext, "user", "right", test.auth
+				c.Port = rewrite(t, s.port, test.lines...)
+			})
+			err := send(t, config, message)
+			if text, fails := strings.CutPrefix(test.want, "!"); fails {
+				if err == nil || !strings.Contains(err.Error(), text) || len(s.messages()) > 0 {
+					t.Fatalf("%v, want …%s…", err, text)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.messages(); len(got) != 1 || got[0].mechanism != test.want || got[0].user != "user" {
+				t.Fatalf("%+v, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// TestMechanisms logs in over TLS, to a server that offers only one mechanism.
+func TestMechanisms(t *testing.T) {
+	for _, offered := range []string{"PLAIN", "LOGIN"} {
+		for name, encryption := range map[string]smtp.Encryption{"STARTTLS": smtp.STARTTLS, "implicit TLS": smtp.ImplicitTLS} {
+			var change func(*smtpserver.Server)
+			if encryption == smtp.ImplicitTLS {
+				change = implicitTLS
+			}
+			s := serve(t, change)
+			s.offers = []string{offered}
+			config := s.config(func(c *smtp.Config) { c.Encryption, c.Username, c.Password = encryption, "user", "right" })
+			if err := send(t, config, message); err != nil {
+				t.Fatalf("%s over %s: %v", offered, name, err)
+			}
+			if got := s.messages(); len(got) != 1 || got[0].mechanism != offered || !got[0].encrypted {
+				t.Errorf("%s over %s: %+v", offered, name, got)
+			}
+		}
+	}
+}
+
+// FuzzOffer: what a server offers is words in capitals.
+func FuzzOffer(f *testing.F) {
+	for _, seed := range []string{"hello\nAUTH PLAIN", "hello\nauth=login\nAUTH LOGIN,PLAIN", "", "AUTH PLAIN", "a\n\n\nAUTH"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, answer string) {
+		offered := smtp.ParseOffer(answer)
+		if slices.ContainsFunc(offered, func(word string) bool { return word == "" || strings.ContainsAny(word, " \r\n=,") }) {
+			t.Errorf("%q offers %q", answer, offered)
+		}
+		if !strings.Contains(answer, "\n") && len(offered) > 0 {
+			t.Errorf("the greeting %q offers %q", answer, offered)
+		}
+	})
+}
