@@ -105,24 +105,6 @@ func (e *Engine) WhoAmI(ctx context.Context, sent SignedBody) (activity.WhoAmI, 
 	})
 }
 
-// GetPrivateKey answers a get_private_key query: what is public of a key, for credentials
-// that may sign transactions or messages.
-func (e *Engine) GetPrivateKey(ctx context.Context, sent SignedBody) (activity.PrivateKey, error) {
-	return answerQuery(ctx, e, "get_private_key", func(s *request.Submission) (activity.PrivateKey, error) {
-		query, err := activity.DecodePrivateKeyQuery(sent.Body)
-		if err == nil {
-			err = e.admitQuery(ctx, s, query.Query, sent)
-		}
-		if err == nil {
-			err = s.Caller.CheckSigns()
-		}
-		if err != nil {
-			return activity.PrivateKey{}, err
-		}
-		return e.reader.Describe(ctx, query.OrganizationID, query.PrivateKeyID, e.config.Chains)
-	})
-}
-
 // Ready returns nil if the store, if there is one, and the keystore can be used now.
 func (e *Engine) Ready(ctx context.Context) error {
 	if e.can.Pinger != nil {

@@ -21,7 +21,6 @@ var bounds = map[string]int{
 	"timestampMs":    maxTimestampDigits,
 	"organizationId": MaxOrganizationID,
 	"activityId":     128,
-	"privateKeyId":   MaxSignWith,
 	"userId":         1024,
 	"scheme":         MaxScheme,
 

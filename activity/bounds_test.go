@@ -75,10 +75,6 @@ func TestMemberBounds(t *testing.T) {
 			_, err := activity.DecodeGetActivity(fmt.Appendf(nil, query, long))
 			refusals = append(refusals, err)
 		}
-		if member == "privateKeyId" {
-			_, err := activity.DecodePrivateKeyQuery(fmt.Appendf(nil, `{"organizationId":"org","privateKeyId":"%s"}`, long))
-			refusals = append(refusals, err)
-		}
 		if query, ok := lists[member]; ok {
 			_, err := activity.DecodeListActivities(fmt.Appendf(nil, query, long))
 			refusals = append(refusals, err)

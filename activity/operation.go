@@ -104,7 +104,7 @@ func Operations() []Operation { return append([]Operation(nil), operations...) }
 
 // Queries returns the paths of all queries, which change nothing and are not recorded.
 func Queries() []string {
-	return []string{"get_activity", "get_private_key", "list_activities", "list_policies", "whoami"}
+	return []string{"get_activity", "list_activities", "list_policies", "whoami"}
 }
 
 // Types returns the types of all operations.

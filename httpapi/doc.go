@@ -11,7 +11,6 @@
 //
 //	/public/v1/submit/OPERATION   sign_transaction, init_otp_auth, …: each of activity.Operations
 //	/public/v1/query/get_activity
-//	/public/v1/query/get_private_key
 //	/public/v1/query/list_activities
 //	/public/v1/query/list_policies
 //	/public/v1/query/whoami

@@ -206,7 +206,6 @@ var operations = func() map[string]operation {
 	all := map[string]operation{
 		"query/get_activity": {name: "get_activity", do: getActivity}, "query/whoami": {name: "whoami", do: whoAmI},
 		"query/list_activities": {name: "list_activities", do: listActivities}, "query/list_policies": {name: "list_policies", do: listPolicies},
-		"query/get_private_key": {name: "get_private_key", do: getPrivateKey},
 	}
 	for _, one := range activity.Operations() {
 		all["submit/"+one.Path] = operation{name: one.Path, transaction: one.Type == activity.TypeSignTransaction, do: submit(one.Type)}
@@ -238,14 +237,6 @@ func listPolicies(ctx context.Context, engine *countersign.Engine, sent counters
 		return reply{}, err
 	}
 	return reply{json: activity.AppendPolicies(nil, rules)}, nil
-}
-
-func getPrivateKey(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {
-	key, err := engine.GetPrivateKey(ctx, sent)
-	if err != nil {
-		return reply{}, err
-	}
-	return reply{json: key.AppendAnswer(nil)}, nil
 }
 
 func whoAmI(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {

@@ -173,10 +173,6 @@ func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox, v
 			fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, record.ID),
 			fmt.Sprintf(`{"organizationId":%q,"activityId":"x"}`, enginetest.Organization),
 		},
-		"/public/v1/query/get_private_key": {
-			fmt.Sprintf(`{"organizationId":%q,"privateKeyId":%q}`, enginetest.Organization, votedKey),
-			fmt.Sprintf(`{"organizationId":%q,"privateKeyId":"x"}`, enginetest.Organization), `{}`,
-		},
 		"/public/v1/query/whoami": {fmt.Sprintf(`{"organizationId":%q}`, enginetest.Organization), `{"organizationId":""}`},
 		"/public/v1/query/list_activities": {
 			fmt.Sprintf(`{"organizationId":%q,"filterByStatus":["ACTIVITY_STATUS_CONSENSUS_NEEDED"],"filterByType":null,"paginationOptions":{"limit":"5","before":null}}`, enginetest.Organization),

@@ -133,10 +133,6 @@ async function signTempo(line) {
   return (await account.signTransaction(tx, options)) === here ? "equal" : "different";
 }
 
-// addressOf returns the address to sign with, or undefined for the id of a key: viem's
-// account then asks the server for it.
-const addressOf = (line) => (line.signWith.startsWith("0x") ? line.signWith : undefined);
-
 const noProvider = new JsonRpcProvider("http://127.0.0.1:1", 1, { staticNetwork: true });
 
 // sign has a client sign the transaction and returns the signed bytes.
@@ -150,11 +146,11 @@ const sign = {
   "sdk-server": async (line) => (await serverClient(line).signTransaction(parameters(line))).signedTransaction,
   core: async (line) => (await coreClient(line).signTransaction(parameters(line))).signedTransaction,
   viem: async (line) => {
-    const account = await createAccount({ client: httpClient(line), organizationId: line.organizationId, signWith: line.signWith, ethereumAddress: addressOf(line) });
+    const account = await createAccount({ client: httpClient(line), organizationId: line.organizationId, signWith: line.signWith, ethereumAddress: line.signWith });
     return account.signTransaction(viemTransaction);
   },
   "viem over sdk-server": async (line) => {
-    const account = await createAccount({ client: serverClient(line), organizationId: line.organizationId, signWith: line.signWith, ethereumAddress: addressOf(line) });
+    const account = await createAccount({ client: serverClient(line), organizationId: line.organizationId, signWith: line.signWith, ethereumAddress: line.signWith });
     return account.signTransaction(viemTransaction);
   },
   ethers: async (line) => {

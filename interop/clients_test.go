@@ -116,23 +116,6 @@ func TestClientsSign(t *testing.T) {
 	}
 }
 
-// TestClientsSignByKeyID: a client that is given a key's id signs the same bytes. Those of
-// viem and ethers ask for its address first.
-func TestClientsSignByKeyID(t *testing.T) {
-	c := newClients(t)
-	for _, client := range signingClients {
-		var signed string
-		c.value(t, "sign", client, map[string]any{"signWith": "key-1"}, &signed)
-		if strings.TrimPrefix(signed, "0x") != enginetest.Signed {
-			t.Errorf("%s: %s", client, signed)
-		}
-		got := c.call(t, "sign", client, map[string]any{"signWith": "key-9"})
-		if got.Error == "" {
-			t.Errorf("%s signed with an unknown key: %s", client, got.Value)
-		}
-	}
-}
-
 // TestClientsQuery checks whoami and get_activity of each client that has them.
 func TestClientsQuery(t *testing.T) {
 	c := newClients(t)

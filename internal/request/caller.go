@@ -32,16 +32,6 @@ func (c *Caller) CheckType(kind activity.Type) error {
 		"not authorized: this credential may not submit %s%s", kind, cure)
 }
 
-// CheckSigns refuses a caller whose credential may sign neither transactions nor messages.
-func (c *Caller) CheckSigns() error {
-	for _, kind := range []activity.Type{activity.TypeSignTransaction, activity.TypeSignRawPayload, activity.TypeSignRawPayloads} {
-		if c.Member.May(kind) {
-			return nil
-		}
-	}
-	return activity.NewError(activity.ReasonNotAuthorized, "", nil, "not authorized: this credential may not sign anything")
-}
-
 // Vote returns the caller's stamp on an activity, as the record keeps it. message is
 // the stamped body, or empty if that is the body of the activity.
 func (c *Caller) Vote(selection activity.Selection, message string, stampedAt, now time.Time) (activity.Vote, error) {
