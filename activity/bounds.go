@@ -42,6 +42,7 @@ var bounds = map[string]int{
 
 	"otpId":                   128,
 	"otpCode":                 64,
+	"encryptedOtpBundle":      4096, // a bundle of the longest code and key has about 2,800
 	"otpType":                 64,
 	"publicKey":               512,
 	"expirationSeconds":       16,

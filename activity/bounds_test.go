@@ -33,6 +33,7 @@ func withMember(member, value string) []string {
 		envelope(activity.TypeSignRawPayload, of("signWith", "payload", "encoding", "hashFunction")),
 		envelope(activity.TypeSignRawPayloads, of("signWith", "encoding", "hashFunction")+`,"payloads":["`+values["payloads"]+`"]`),
 		envelope(activity.TypeVerifyOTP, of("otpId", "otpCode", "publicKey", "expirationSeconds")),
+		envelope(activity.TypeVerifyOTPV2, of("otpId", "encryptedOtpBundle", "expirationSeconds")),
 		envelope(activity.TypeInitOTPAuth, of("otpType", "contact", "appName", "userIdentifier", "sendFromEmailAddress",
 			"sendFromEmailSenderName", "expirationSeconds", "replyToEmailAddress")+
 			`,"emailCustomization":{`+email+`},"smsCustomization":{`+of("template")+`}`),

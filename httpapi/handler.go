@@ -202,14 +202,14 @@ var operations = func() map[string]operation {
 		"query/list_activities": {name: "list_activities", do: listActivities}, "query/list_policies": {name: "list_policies", do: listPolicies},
 	}
 	for _, one := range activity.Operations() {
-		all["submit/"+one.Path] = operation{name: one.Path, transaction: one.Type == activity.TypeSignTransaction, do: submit(one.Type)}
+		all["submit/"+one.Path] = operation{name: one.Path, transaction: one.Type == activity.TypeSignTransaction, do: submit(one.Path)}
 	}
 	return all
 }()
 
-func submit(kind activity.Type) func(context.Context, *countersign.Engine, countersign.SignedBody) (reply, error) {
+func submit(path string) func(context.Context, *countersign.Engine, countersign.SignedBody) (reply, error) {
 	return func(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {
-		sent.Type = kind
+		sent.Path = path
 		record, err := engine.Submit(ctx, sent)
 		return reply{long: record}, err
 	}

@@ -27,6 +27,7 @@ const (
 	labelContact      = "countersign otp contact v1"
 	labelOrganization = "countersign otp organization v1"
 	labelDecoy        = "countersign otp nobody v1"
+	labelTarget       = "countersign otp target v1"
 )
 
 // keyed returns the HMAC-SHA-256 of the parts under the secret, each part prefixed
