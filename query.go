@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/inventory"
 	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/internal/request"
@@ -102,6 +103,23 @@ func (e *Engine) WhoAmI(ctx context.Context, sent SignedBody) (activity.WhoAmI, 
 			UserID:           s.Caller.Member.User.ID,
 			Username:         s.Caller.Member.User.Name,
 		}, nil
+	})
+}
+
+// Inventory answers a query about keys, wallets and users: path is one of
+// activity.InventoryQueries. A credential that may sign sees the organization's keys and
+// wallets, others see none; of the users, each sees itself. The answer is JSON.
+func (e *Engine) Inventory(ctx context.Context, path string, sent SignedBody) ([]byte, error) {
+	return answerQuery(ctx, e, path, func(s *request.Submission) ([]byte, error) {
+		query, err := activity.DecodeInventory(path, sent.Body)
+		if err == nil {
+			err = e.admitQuery(ctx, s, query.Query, sent)
+		}
+		if err != nil {
+			return nil, err
+		}
+		held := inventory.Inventory{Keys: e.config.Keystore, Chains: e.config.Chains}
+		return held.Answer(ctx, path, s.Caller, query)
 	})
 }
 

@@ -22,6 +22,10 @@ var bounds = map[string]int{
 	"organizationId": MaxOrganizationID,
 	"activityId":     128,
 	"userId":         1024,
+	"privateKeyId":   MaxSignWith,
+	"walletId":       MaxSignWith,
+	"address":        MaxSignWith,
+	"path":           MaxSignWith,
 	"scheme":         MaxScheme,
 
 	"fingerprint":    len("sha256:") + 64,

@@ -72,6 +72,10 @@ func TestMemberBounds(t *testing.T) {
 				refusals = append(refusals, err)
 			}
 		}
+		for path, more := range map[string]string{"get_private_key": "privateKeyId", "get_user": "userId", "get_wallet": "walletId", "get_wallet_account": `walletId":"w","` + member} {
+			_, err := activity.DecodeInventory(path, fmt.Appendf(nil, `{"organizationId":"org","%s":%q}`, more, long))
+			refusals = append(refusals, err)
+		}
 		if query, ok := queries[member]; ok {
 			_, err := activity.DecodeGetActivity(fmt.Appendf(nil, query, long))
 			refusals = append(refusals, err)

@@ -121,7 +121,7 @@ func Operations() []Operation { return append([]Operation(nil), operations...) }
 
 // Queries returns the paths of all queries, which change nothing and are not recorded.
 func Queries() []string {
-	return []string{"get_activity", "list_activities", "list_policies", "whoami"}
+	return append([]string{"get_activity", "list_activities", "list_policies", "whoami"}, InventoryQueries()...)
 }
 
 // Types returns the types of all operations.
