@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/internal/inventory"
 	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/internal/request"
@@ -118,8 +117,7 @@ func (e *Engine) Inventory(ctx context.Context, path string, sent SignedBody) ([
 		if err != nil {
 			return nil, err
 		}
-		held := inventory.Inventory{Keys: e.config.Keystore, Chains: e.config.Chains}
-		return held.Answer(ctx, path, s.Caller, query)
+		return e.reader.Inventory(ctx, path, s.Caller.Organization, s.Caller.Member, query)
 	})
 }
 

@@ -1,7 +1,4 @@
-// Package inventory answers queries about the keys, wallets and users of an organization. A
-// caller sees the keys only with a credential that may sign something, and of the users only
-// itself. Handles and public keys are all that it reads.
-package inventory
+package signing
 
 import (
 	"context"
@@ -13,20 +10,15 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/refuse"
-	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Inventory is what is asked about.
-type Inventory struct {
-	Keys   keystore.Keystore
-	Chains []chains.Chain
-}
-
-// Answer answers the query of a path: see activity.InventoryQueries. The error is an
-// *activity.Error.
-func (i *Inventory) Answer(ctx context.Context, path string, caller *request.Caller, query activity.InventoryQuery) ([]byte, error) {
-	a := &asking{Inventory: i, ctx: ctx, caller: caller, query: query}
+// Inventory answers a query about the keys, wallets and users of an organization: see
+// activity.InventoryQueries. A member sees the keys only with a credential that may sign
+// something, and of the users only itself. Handles and public keys are all that is read. The
+// error is an *activity.Error.
+func (r *Reader) Inventory(ctx context.Context, path string, of *access.Organization, member *access.Member, query activity.InventoryQuery) ([]byte, error) {
+	a := &asking{Reader: r, ctx: ctx, of: of, member: member, query: query}
 	form, err := answers[path](a)
 	if err != nil {
 		return nil, err
@@ -38,7 +30,7 @@ func (i *Inventory) Answer(ctx context.Context, path string, caller *request.Cal
 var answers = map[string]func(*asking) (map[string]any, error){
 	"get_organization":     (*asking).organization,
 	"get_user":             (*asking).user,
-	"list_users":           func(a *asking) (map[string]any, error) { return a.one("users", []user{userOf(a.caller.Member)}) },
+	"list_users":           func(a *asking) (map[string]any, error) { return a.one("users", []user{userOf(a.member)}) },
 	"get_private_key":      (*asking).privateKey,
 	"list_private_keys":    (*asking).privateKeys,
 	"get_wallet":           (*asking).wallet,
@@ -49,9 +41,10 @@ var answers = map[string]func(*asking) (map[string]any, error){
 
 // asking is one query.
 type asking struct {
-	*Inventory
+	*Reader
 	ctx    context.Context
-	caller *request.Caller
+	of     *access.Organization
+	member *access.Member
 	query  activity.InventoryQuery
 }
 
@@ -64,7 +57,7 @@ type held struct {
 
 // usesKeys reports whether the caller may submit anything that signs.
 func (a *asking) usesKeys() bool {
-	return slices.ContainsFunc(activity.Types(), func(kind activity.Type) bool { return kind.Signs() && a.caller.Member.May(kind) })
+	return slices.ContainsFunc(activity.Types(), func(kind activity.Type) bool { return kind.Signs() && a.member.May(kind) })
 }
 
 // shownSize is about what an answer has per key, in bytes.
@@ -76,9 +69,9 @@ func (a *asking) held() (all held, err error) {
 	if !a.usesKeys() {
 		return all, nil
 	}
-	finder, _ := a.Keys.(keystore.WalletFinder)
+	finder, _ := a.Keystore.(keystore.WalletFinder)
 	inWallet := map[string]bool{}
-	for info, err := range a.Keys.Keys(a.ctx, a.caller.Organization.ID) {
+	for info, err := range a.Keystore.Keys(a.ctx, a.of.ID) {
 		if err != nil {
 			return all, refuse.Key(err)
 		}
@@ -105,7 +98,7 @@ func (a *asking) walletOf(finder keystore.WalletFinder, keyID string) (keystore.
 	if finder == nil {
 		return keystore.Wallet{}, keystore.ErrKeyNotFound
 	}
-	return finder.WalletOf(a.ctx, a.caller.Organization.ID, keyID)
+	return finder.WalletOf(a.ctx, a.of.ID, keyID)
 }
 
 // addresses returns a key's addresses in all formats, each once.
@@ -139,7 +132,7 @@ func walletForm(of *keystore.Wallet) wallet {
 func (a *asking) accountForm(in *keystore.Wallet, of *keystore.Account) account {
 	at := timestamp(of.CreatedAt)
 	form := account{
-		ID: of.ID, OrganizationID: a.caller.Organization.ID, WalletID: in.ID, Curve: of.PublicKey.Curve(),
+		ID: of.ID, OrganizationID: a.of.ID, WalletID: in.ID, Curve: of.PublicKey.Curve(),
 		PathFormat: "PATH_FORMAT_BIP32", Path: of.Path, CreatedAt: at, UpdatedAt: at, PublicKey: of.PublicKey.String(), Name: of.Name,
 	}
 	if addresses := a.addresses(of.PublicKey); len(addresses) > 0 {
@@ -164,16 +157,16 @@ func (a *asking) organization() (map[string]any, error) {
 		return nil, err
 	}
 	return a.one("organizationData", organization{
-		ID: a.caller.Organization.ID, Name: a.caller.Organization.Name, Users: []user{userOf(a.caller.Member)},
+		ID: a.of.ID, Name: a.of.Name, Users: []user{userOf(a.member)},
 		PrivateKeys: a.keyForms(all.keys), Wallets: walletForms(all.wallets),
 	})
 }
 
 func (a *asking) user() (map[string]any, error) {
-	if a.query.ID != a.caller.Member.User.ID {
+	if a.query.ID != a.member.User.ID {
 		return nil, a.notFound("userId", "another user than the caller's")
 	}
-	return a.one("user", userOf(a.caller.Member))
+	return a.one("user", userOf(a.member))
 }
 
 func (a *asking) keyForms(infos []keystore.KeyInfo) []privateKey {
@@ -189,7 +182,7 @@ func (a *asking) privateKey() (map[string]any, error) {
 	if !a.usesKeys() {
 		return nil, a.notFound("privateKeyId", "the credential may not sign")
 	}
-	for info, err := range a.Keys.Keys(a.ctx, a.caller.Organization.ID) {
+	for info, err := range a.Keystore.Keys(a.ctx, a.of.ID) {
 		if err != nil {
 			return nil, refuse.Key(err)
 		}
@@ -298,5 +291,5 @@ func (a *asking) page(all []account) []account {
 // notFound refuses an id without telling whether another caller would find it.
 func (a *asking) notFound(field, cause string) error {
 	return activity.NewError(activity.ReasonNotFound, field, errors.New(cause),
-		"organization %q has no %q that this credential may use", refuse.Shorten(a.caller.Organization.ID), refuse.Shorten(a.query.ID))
+		"organization %q has no %q that this credential may use", refuse.Shorten(a.of.ID), refuse.Shorten(a.query.ID))
 }
