@@ -211,3 +211,30 @@ func TestTargetNeedsProofKey(t *testing.T) {
 		t.Errorf("%d messages", outbox.Sent())
 	}
 }
+
+// TestEncryptedTokenIsItsSubmitters: another credential that may submit the type reads the
+// activity without the token, and gets none by the same body either.
+func TestEncryptedTokenIsItsSubmitters(t *testing.T) {
+	e := newEncryptedCode(t)
+	bundle := e.encrypt(t, e.code, "02ab", enginetest.Organization, e.id, e.target)
+	body := e.body(enginetest.Organization, activity.TypeVerifyOTPV2, fmt.Sprintf(`"otpId":%q,"encryptedOtpBundle":%q`, e.id, bundle))
+	record := enginetest.MustSubmit(t, e.Engine, e.APIKey.Sign(body))
+	token := record.Result.(activity.VerifyOTPV2Result).VerificationToken
+	query := fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, record.ID)
+	if own, err := e.Engine.GetActivity(t.Context(), e.APIKey.Sign(query)); err != nil || !strings.Contains(string(own.AppendAnswer(nil)), token) {
+		t.Errorf("the submitter reads no token: %v", err)
+	}
+	read, err := e.Engine.GetActivity(t.Context(), e.OTPOnly.Sign(query))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := e.Engine.Submit(t.Context(), e.OTPOnly.Sign(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, shown := range map[string]*activity.Record{"get_activity": read, "the same body": again} {
+		if strings.Contains(string(shown.AppendAnswer(nil)), token) {
+			t.Errorf("%s shows another credential the token", name)
+		}
+	}
+}
