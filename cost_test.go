@@ -57,13 +57,17 @@ func costBodies(on *activity.Record) (all []costBody) {
 		add(encoding, activity.TypeSignRawPayload, one)
 		add(encoding, activity.TypeSignRawPayloads, many)
 	}
-	add("code", activity.TypeInitOTPAuth, map[string]any{
+	code := map[string]any{
 		"otpType": "OTP_TYPE_EMAIL", "contact": "user@example.com", "appName": "Demo", "userIdentifier": "user", "sendFromEmailAddress": "a@example.com",
 		"sendFromEmailSenderName": "Demo", "expirationSeconds": "300", "replyToEmailAddress": "a@example.com",
 		"emailCustomization": map[string]any{"logoUrl": "https://example.com", "magicLinkTemplate": "https://example.com/%s", "templateVariables": "{}", "templateId": "a"},
 		"smsCustomization":   map[string]any{"template": "%s"},
-	})
+	}
+	for _, kind := range []activity.Type{activity.TypeInitOTPAuth, activity.TypeInitOTPV2, activity.TypeInitOTPV3} {
+		add("code", kind, code)
+	}
 	add("code", activity.TypeVerifyOTP, map[string]any{"otpId": "a", "otpCode": "123456", "publicKey": "02", "expirationSeconds": "300"})
+	add("code", activity.TypeVerifyOTPV2, map[string]any{"otpId": "a", "encryptedOtpBundle": `{"encappedPublic":"04","ciphertext":"00"}`, "expirationSeconds": "300"})
 	for _, kind := range ballot.VoteTypes {
 		add("vote", kind, map[string]any{"fingerprint": on.Request.Fingerprint.String(), "shown": fmt.Sprintf("%x", on.Reading.Digest())})
 	}

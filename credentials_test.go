@@ -18,7 +18,7 @@ import (
 // type must be classified.
 func TestTypesThatMustBeNamed(t *testing.T) {
 	named := []activity.Type{activity.TypeSignRawPayload, activity.TypeSignRawPayloads, activity.TypeApproveActivity, activity.TypeRejectActivity}
-	unnamed := []activity.Type{activity.TypeSignTransaction, activity.TypeInitOTPAuth, activity.TypeVerifyOTP}
+	unnamed := []activity.Type{activity.TypeSignTransaction, activity.TypeInitOTPAuth, activity.TypeInitOTPV2, activity.TypeInitOTPV3, activity.TypeVerifyOTP, activity.TypeVerifyOTPV2}
 	for _, kind := range activity.Types() {
 		if slices.Contains(named, kind) == slices.Contains(unnamed, kind) {
 			t.Fatalf("%s: this test does not say whether it has to be named", kind)
@@ -66,7 +66,10 @@ func submittedBy(t *testing.T, kind activity.Type, list []activity.Type) error {
 var minimal = map[activity.Type]string{
 	activity.TypeSignTransaction: `{"signWith":"key-1","unsignedTransaction":"c0","type":"TRANSACTION_TYPE_ETHEREUM"}`,
 	activity.TypeInitOTPAuth:     `{"otpType":"OTP_TYPE_EMAIL","contact":"ann@example.com"}`,
+	activity.TypeInitOTPV2:       `{"otpType":"OTP_TYPE_EMAIL","contact":"ann@example.com","appName":"Example"}`,
+	activity.TypeInitOTPV3:       `{"otpType":"OTP_TYPE_EMAIL","contact":"ann@example.com","appName":"Example"}`,
 	activity.TypeVerifyOTP:       `{"otpId":"a","otpCode":"123456"}`,
+	activity.TypeVerifyOTPV2:     `{"otpId":"a","encryptedOtpBundle":"{}"}`,
 	activity.TypeSignRawPayload:  `{"signWith":"key-1","payload":"00","encoding":"PAYLOAD_ENCODING_HEXADECIMAL","hashFunction":"HASH_FUNCTION_KECCAK256"}`,
 	activity.TypeSignRawPayloads: `{"signWith":"key-1","payloads":["00"],"encoding":"PAYLOAD_ENCODING_HEXADECIMAL","hashFunction":"HASH_FUNCTION_KECCAK256"}`,
 	activity.TypeApproveActivity: `{"fingerprint":"sha256:` + zeros + `"}`,

@@ -16,13 +16,13 @@ import (
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// asked counts how often somebody asked for the texts of a transaction.
-type asked struct{ summary, effects int }
+// askings counts how often a transaction was asked for its texts.
+type askings struct{ summary, effects int }
 
 // watched is a transaction that counts who asks for its texts.
 type watched struct {
 	chains.Transaction
-	asked *asked
+	asked *askings
 }
 
 func (w watched) Summary() chains.Summary  { w.asked.summary++; return w.Transaction.Summary() }
@@ -34,7 +34,7 @@ func (w watched) Request(signWith string) (chains.Request, error) {
 
 type watchedRequest struct {
 	chains.Request
-	asked *asked
+	asked *askings
 }
 
 func (r watchedRequest) With(keys ...keystore.Key) (chains.Signing, error) {
@@ -44,7 +44,7 @@ func (r watchedRequest) With(keys ...keystore.Key) (chains.Signing, error) {
 
 type watchedSigning struct {
 	chains.Signing
-	asked *asked
+	asked *askings
 }
 
 func (s watchedSigning) Effects() []chains.Effect   { s.asked.effects++; return s.Signing.Effects() }
@@ -53,7 +53,7 @@ func (s watchedSigning) SignerView() []chains.Field { s.asked.summary++; return 
 // watchedChain is Ethereum whose transactions are watched.
 type watchedChain struct {
 	ethereum.Chain
-	asked *asked
+	asked *askings
 }
 
 func (c watchedChain) Parse(raw []byte) (chains.Transaction, error) {
@@ -72,7 +72,7 @@ func TestTextsAreWrittenForReaders(t *testing.T) {
 		Payload: `{"types":{"EIP712Domain":[],"M":[{"name":"a","type":"uint8"}]},"primaryType":"M","domain":{},"message":{"a":1}}`}
 	for name, intent := range map[string]activity.Intent{"transaction": transaction, "personal message": message, "typed data": typed} {
 		t.Run(name, func(t *testing.T) {
-			counts := new(asked)
+			counts := new(askings)
 			watch := func(config *countersign.Config) {
 				config.Chains = []chains.Chain{watchedChain{asked: counts}}
 				config.AllowHazards = []string{countersign.AllHazards}
@@ -91,7 +91,7 @@ func TestTextsAreWrittenForReaders(t *testing.T) {
 			if _, err := bare.Engine.Sign(t.Context(), enginetest.Organization, intent); err != nil {
 				t.Fatal(err)
 			}
-			if *counts != (asked{}) {
+			if *counts != (askings{}) {
 				t.Errorf("a signature that nobody reads about: %+v were asked for", *counts)
 			}
 			prepared, err := bare.Engine.Prepare(t.Context(), enginetest.Organization, intent)
@@ -101,7 +101,7 @@ func TestTextsAreWrittenForReaders(t *testing.T) {
 			if prepared.Summary(); counts.summary == 0 {
 				t.Error("a person who asked for the summary did not get it from the transaction")
 			}
-			*counts = asked{}
+			*counts = askings{}
 			kept := enginetest.New(t, watch, func(config *countersign.Config) { config.Store = memory.New(math.MaxInt) })
 			request, err := activity.NewRequest(activity.Envelope{OrganizationID: enginetest.Organization, Time: kept.Clock.Now()}, intent)
 			if err != nil {

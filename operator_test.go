@@ -30,6 +30,8 @@ func TestAskedAboutRequest(t *testing.T) {
 		activity.TypeSignRawPayload:  fmt.Sprintf(`{"signWith":%q,"payload":"\u0019Ethereum Signed Message:\n5hello","encoding":"PAYLOAD_ENCODING_TEXT_UTF8","hashFunction":"HASH_FUNCTION_KECCAK256"}`, enginetest.Address),
 		activity.TypeSignRawPayloads: fmt.Sprintf(`{"signWith":%q,"payloads":["\u0019Ethereum Signed Message:\n5hello"],"encoding":"PAYLOAD_ENCODING_TEXT_UTF8","hashFunction":"HASH_FUNCTION_KECCAK256"}`, enginetest.Address),
 		activity.TypeInitOTPAuth:     `{"otpType":"OTP_TYPE_EMAIL","contact":"ann@example.com"}`,
+		activity.TypeInitOTPV2:       `{"otpType":"OTP_TYPE_EMAIL","contact":"ben@example.com"}`,
+		activity.TypeInitOTPV3:       `{"otpType":"OTP_TYPE_EMAIL","contact":"eve@example.com"}`,
 	} {
 		sent := f.APIKey.Sign(fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":%s,"generateAppProofs":false}`,
 			kind, at, enginetest.Organization, parameters))

@@ -105,6 +105,22 @@ func (e *Engine) WhoAmI(ctx context.Context, sent SignedBody) (activity.WhoAmI, 
 	})
 }
 
+// Inventory answers a query about keys, wallets and users: path is one of
+// activity.InventoryQueries. A credential that may sign sees the organization's keys and
+// wallets, others see none; of the users, each sees itself. The answer is JSON.
+func (e *Engine) Inventory(ctx context.Context, path string, sent SignedBody) ([]byte, error) {
+	return answerQuery(ctx, e, path, func(s *request.Submission) ([]byte, error) {
+		query, err := activity.DecodeInventory(path, sent.Body)
+		if err == nil {
+			err = e.admitQuery(ctx, s, query.Query, sent)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return e.reader.Inventory(ctx, path, s.Caller.Organization, s.Caller.Member, query)
+	})
+}
+
 // Ready returns nil if the store, if there is one, and the keystore can be used now.
 func (e *Engine) Ready(ctx context.Context) error {
 	if e.can.Pinger != nil {

@@ -24,9 +24,9 @@ type SignedBody struct {
 	// has none or several.
 	Stamps []stamp.Header
 
-	// Type is the activity type of the path that the body was sent to. If it is
-	// empty, the body may be of any type.
-	Type activity.Type
+	// Path is the last element of the path that the body was sent to, such as
+	// sign_transaction: see activity.Operation. If it is empty, the body may be of any type.
+	Path string
 }
 
 // Submit carries out a request once: submitting the same body again returns the same
@@ -47,7 +47,7 @@ type SignedBody struct {
 //
 // A refused request leaves no activity behind. The error is an *activity.Error.
 func (e *Engine) Submit(ctx context.Context, sent SignedBody) (*activity.Record, error) {
-	s := request.NewOf(sent.Type)
+	s := request.New(sent.Path)
 	record, err := e.process(ctx, s, sent)
 	if err == nil && s.Result == nil {
 		record, err = e.approvals.ShownTo(ctx, s.Caller, record)
@@ -129,9 +129,9 @@ func (e *Engine) identify(ctx context.Context, s *request.Submission, sent Signe
 	if err != nil {
 		return err
 	}
-	if sent.Type != "" && decoded.Type != sent.Type {
+	if sent.Path != "" && request.Path(decoded.Type) != sent.Path {
 		return activity.NewError(activity.ReasonRequestInvalid, "type", nil,
-			"type %s does not belong to this path, which is for %s", decoded.Type, sent.Type)
+			"type %s does not belong to this path: post it to %s", decoded.Type, request.Path(decoded.Type))
 	}
 	if decoded.Submitter != (activity.Submitter{}) {
 		return activity.NewError(activity.ReasonRequestInvalid, "submitter", nil,

@@ -76,7 +76,7 @@ func TestSubmitRefused(t *testing.T) {
 	changed := good
 	changed.Body = bytes.Replace(good.Body, []byte("02e801"), []byte("02e802"), 1)
 	wrongPath := good
-	wrongPath.Type = activity.TypeInitOTPAuth
+	wrongPath.Path = "init_otp_auth"
 	for name, test := range map[string]struct {
 		sent    countersign.SignedBody
 		reason  activity.Reason

@@ -22,6 +22,10 @@ var bounds = map[string]int{
 	"organizationId": MaxOrganizationID,
 	"activityId":     128,
 	"userId":         1024,
+	"privateKeyId":   MaxSignWith,
+	"walletId":       MaxSignWith,
+	"address":        MaxSignWith,
+	"path":           MaxSignWith,
 	"scheme":         MaxScheme,
 
 	"fingerprint":    len("sha256:") + 64,
@@ -42,6 +46,7 @@ var bounds = map[string]int{
 
 	"otpId":                   128,
 	"otpCode":                 64,
+	"encryptedOtpBundle":      4096, // a bundle of the longest code and key has about 2,800
 	"otpType":                 64,
 	"publicKey":               512,
 	"expirationSeconds":       16,

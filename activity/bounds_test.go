@@ -33,6 +33,7 @@ func withMember(member, value string) []string {
 		envelope(activity.TypeSignRawPayload, of("signWith", "payload", "encoding", "hashFunction")),
 		envelope(activity.TypeSignRawPayloads, of("signWith", "encoding", "hashFunction")+`,"payloads":["`+values["payloads"]+`"]`),
 		envelope(activity.TypeVerifyOTP, of("otpId", "otpCode", "publicKey", "expirationSeconds")),
+		envelope(activity.TypeVerifyOTPV2, of("otpId", "encryptedOtpBundle", "expirationSeconds")),
 		envelope(activity.TypeInitOTPAuth, of("otpType", "contact", "appName", "userIdentifier", "sendFromEmailAddress",
 			"sendFromEmailSenderName", "expirationSeconds", "replyToEmailAddress")+
 			`,"emailCustomization":{`+email+`},"smsCustomization":{`+of("template")+`}`),
@@ -70,6 +71,10 @@ func TestMemberBounds(t *testing.T) {
 			if _, err := activity.Decode([]byte(body)); err != nil {
 				refusals = append(refusals, err)
 			}
+		}
+		for path, more := range map[string]string{"get_private_key": "privateKeyId", "get_user": "userId", "get_wallet": "walletId", "get_wallet_account": `walletId":"w","` + member} {
+			_, err := activity.DecodeInventory(path, fmt.Appendf(nil, `{"organizationId":"org","%s":%q}`, more, long))
+			refusals = append(refusals, err)
 		}
 		if query, ok := queries[member]; ok {
 			_, err := activity.DecodeGetActivity(fmt.Appendf(nil, query, long))

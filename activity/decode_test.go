@@ -81,7 +81,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}{
 		{"another version", "_TRANSACTION_V2", "_TRANSACTION", "type", "the version served is ACTIVITY_TYPE_SIGN_TRANSACTION_V2"},
 		{"a later version", "_TRANSACTION_V2", "_TRANSACTION_V3", "type", "the version served is ACTIVITY_TYPE_SIGN_TRANSACTION_V2"},
-		{"verify_otp V2", "SIGN_TRANSACTION_V2", "VERIFY_OTP_V2", "type", "the version served is ACTIVITY_TYPE_VERIFY_OTP"},
+		{"verify_otp V3", "SIGN_TRANSACTION_V2", "VERIFY_OTP_V3", "type", "the versions served are ACTIVITY_TYPE_VERIFY_OTP and ACTIVITY_TYPE_VERIFY_OTP_V2"},
+		{"init_otp", "SIGN_TRANSACTION_V2", "INIT_OTP", "type", "the versions served are ACTIVITY_TYPE_INIT_OTP_V2 and ACTIVITY_TYPE_INIT_OTP_V3"},
 		{"unknown type", "SIGN_TRANSACTION_V2", "SIGN_NOTHING_V2", "type", "use ACTIVITY_TYPE_INIT_OTP_AUTH_V3, ACTIVITY_TYPE_SIGN_TRANSACTION_V2, ACTIVITY_TYPE_VERIFY_OTP"},
 		{"organization twice in other case", `"organizationId":"org"`, `"organizationId":"A","ORGANIZATIONID":"B"`, "ORGANIZATIONID", "names are case-sensitive"},
 		{"organization twice", `"organizationId":"org"`, `"organizationId":"A","organizationId":"B"`, "organizationId", "appears twice"},
@@ -122,9 +123,9 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-func TestDecodeNamesServedVersion(t *testing.T) {
-	_, err := activity.Decode([]byte(`{"type":"ACTIVITY_TYPE_VERIFY_OTP_V2","timestampMs":"1","organizationId":"o","parameters":{"otpId":"i","encryptedOtpBundle":"b"}}`))
-	if err == nil || !strings.Contains(err.Error(), "the version served is ACTIVITY_TYPE_VERIFY_OTP") {
+func TestDecodeNamesServedVersions(t *testing.T) {
+	_, err := activity.Decode([]byte(`{"type":"ACTIVITY_TYPE_VERIFY_OTP_V3","timestampMs":"1","organizationId":"o","parameters":{"otpId":"i","encryptedOtpBundle":"b"}}`))
+	if err == nil || !strings.Contains(err.Error(), "the versions served are ACTIVITY_TYPE_VERIFY_OTP and ACTIVITY_TYPE_VERIFY_OTP_V2") {
 		t.Errorf("error %v", err)
 	}
 }

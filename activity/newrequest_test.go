@@ -16,6 +16,9 @@ import (
 var intents = []activity.Intent{
 	activity.SignTransactionIntent{SignWith: "treasury <&>", UnsignedTransaction: "02ec01", Type: activity.TransactionTypeEthereum},
 	activity.VerifyOTPIntent{OTPID: "id", OTPCode: "123456", PublicKey: "02ab", ExpirationSeconds: "60"},
+	activity.VerifyOTPV2Intent{OTPID: "id", EncryptedBundle: "{}", ExpirationSeconds: "60"},
+	activity.InitOTPV2Intent{OTPType: "OTP_TYPE_SMS", Contact: "+15550100", AppName: "a"},
+	activity.InitOTPV3Intent{OTPType: "OTP_TYPE_SMS", Contact: "+15550100", AppName: "a"},
 	activity.InitOTPAuthIntent{
 		OTPType: "OTP_TYPE_EMAIL", Contact: "ada@example.com", OTPLength: 8, AppName: "Größe \"&\" \u2028",
 		EmailCustomization: activity.EmailCustomization{

@@ -15,7 +15,10 @@ type Type string
 const (
 	TypeInitOTPAuth     Type = "ACTIVITY_TYPE_INIT_OTP_AUTH_V3"
 	TypeSignTransaction Type = "ACTIVITY_TYPE_SIGN_TRANSACTION_V2"
+	TypeInitOTPV2       Type = "ACTIVITY_TYPE_INIT_OTP_V2"
+	TypeInitOTPV3       Type = "ACTIVITY_TYPE_INIT_OTP_V3"
 	TypeVerifyOTP       Type = "ACTIVITY_TYPE_VERIFY_OTP"
+	TypeVerifyOTPV2     Type = "ACTIVITY_TYPE_VERIFY_OTP_V2"
 	TypeSignRawPayload  Type = "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2"
 	TypeSignRawPayloads Type = "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS"
 	TypeApproveActivity Type = "ACTIVITY_TYPE_APPROVE_ACTIVITY"
@@ -37,7 +40,8 @@ const (
 func (s Status) Waits() bool { return s == StatusConsensusNeeded }
 
 // Intent is what a request asks for: a [SignTransactionIntent], [InitOTPAuthIntent],
-// [VerifyOTPIntent], [SignRawPayloadIntent], [SignRawPayloadsIntent] or [VoteIntent].
+// [InitOTPV2Intent], [InitOTPV3Intent], [VerifyOTPIntent], [VerifyOTPV2Intent],
+// [SignRawPayloadIntent], [SignRawPayloadsIntent] or [VoteIntent].
 type Intent interface {
 	ActivityType() Type
 }
@@ -55,15 +59,16 @@ type Personal interface {
 }
 
 // Result is the result of an operation: a [SignTransactionResult], [InitOTPAuthResult],
-// [VerifyOTPResult], [SignRawPayloadResult] or [SignRawPayloadsResult].
+// [InitOTPV2Result], [InitOTPV3Result], [VerifyOTPResult], [VerifyOTPV2Result],
+// [SignRawPayloadResult] or [SignRawPayloadsResult].
 type Result interface {
 	ActivityType() Type
 }
 
-// Operation is an operation that can be submitted, at a path of its own.
+// Operation is an operation that can be submitted.
 type Operation struct {
 	Type Type
-	Path string // the last part of the URL's path, after /public/v1/submit/
+	Path string // the last part of the URL's path, after /public/v1/submit/; versions of a type share it
 
 	named        bool   // see Type.MustBeNamed
 	bearer       bool   // see Type.HasBearerResult
@@ -77,7 +82,7 @@ type Operation struct {
 var operations = []Operation{
 	{
 		Type: TypeInitOTPAuth, Path: "init_otp_auth", intent: "initOtpAuthIntentV3", result: "initOtpAuthResultV2",
-		decode: decodeInitOTPAuth, decodeResult: resultOf[InitOTPAuthResult],
+		decode: decodeInit[InitOTPAuthIntent], decodeResult: resultOf[InitOTPAuthResult],
 	},
 	{
 		Type: TypeSignTransaction, Path: "sign_transaction", intent: "signTransactionIntentV2", result: "signTransactionResult",
@@ -86,6 +91,18 @@ var operations = []Operation{
 	{
 		Type: TypeVerifyOTP, Path: "verify_otp", bearer: true, intent: "verifyOtpIntent", result: "verifyOtpResult",
 		decode: decodeVerifyOTP, decodeResult: resultOf[VerifyOTPResult],
+	},
+	{
+		Type: TypeInitOTPV2, Path: "init_otp", intent: "initOtpIntentV2", result: "initOtpResult",
+		decode: decodeInit[InitOTPV2Intent], decodeResult: resultOf[InitOTPV2Result],
+	},
+	{
+		Type: TypeInitOTPV3, Path: "init_otp", intent: "initOtpIntentV3", result: "initOtpResultV2",
+		decode: decodeInit[InitOTPV3Intent], decodeResult: resultOf[InitOTPV3Result],
+	},
+	{
+		Type: TypeVerifyOTPV2, Path: "verify_otp", bearer: true, intent: "verifyOtpIntentV2", result: "verifyOtpResult",
+		decode: decodeVerifyOTPV2, decodeResult: resultOf[VerifyOTPV2Result],
 	},
 	{
 		Type: TypeSignRawPayload, Path: "sign_raw_payload", named: true, intent: "signRawPayloadIntentV2", result: "signRawPayloadResult",
@@ -104,7 +121,7 @@ func Operations() []Operation { return append([]Operation(nil), operations...) }
 
 // Queries returns the paths of all queries, which change nothing and are not recorded.
 func Queries() []string {
-	return []string{"get_activity", "list_activities", "list_policies", "whoami"}
+	return append([]string{"get_activity", "list_activities", "list_policies", "whoami"}, InventoryQueries()...)
 }
 
 // Types returns the types of all operations.
@@ -148,14 +165,20 @@ func operationOf(kind Type) (*Operation, error) {
 }
 
 func notServed(kind Type) error {
-	var names []string
+	var names, versions []string
 	for i := range operations {
 		served := operations[i].Type
 		if unversioned(served) == unversioned(kind) {
-			return NewError(ReasonRequestInvalid, "type", nil,
-				"type %s is not served: the version served is %s", quoted(string(kind)), served)
+			versions = append(versions, string(served))
 		}
 		names = append(names, string(served))
+	}
+	switch len(versions) {
+	case 0:
+	case 1:
+		return NewError(ReasonRequestInvalid, "type", nil, "type %s is not served: the version served is %s", quoted(string(kind)), versions[0])
+	default:
+		return NewError(ReasonRequestInvalid, "type", nil, "type %s is not served: the versions served are %s", quoted(string(kind)), strings.Join(versions, " and "))
 	}
 	return NewError(ReasonRequestInvalid, "type", nil,
 		"type %s is not served: use %s", quoted(string(kind)), strings.Join(names, ", "))

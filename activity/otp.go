@@ -38,6 +38,38 @@ type InitOTPAuthResult struct {
 	OTPID string `json:"otpId"`
 }
 
+// InitOTPV2Intent and InitOTPV3Intent ask for a one-time password to be sent, with the
+// parameters of an [InitOTPAuthIntent] (initOtpIntentV2, initOtpIntentV3). The two differ in
+// their results: the code of the second can be redeemed encrypted.
+type (
+	InitOTPV2Intent InitOTPAuthIntent
+	InitOTPV3Intent InitOTPAuthIntent
+)
+
+// InitOTPV2Result is the result of an InitOTPV2Intent (initOtpResult).
+type InitOTPV2Result struct {
+	OTPID string `json:"otpId"`
+}
+
+// InitOTPV3Result is the result of an InitOTPV3Intent (initOtpResultV2).
+type InitOTPV3Result struct {
+	OTPID        string `json:"otpId"`
+	TargetBundle string `json:"otpEncryptionTargetBundle"` // see otp.TargetBundle
+}
+
+// VerifyOTPV2Intent redeems a one-time password that the client encrypted
+// (verifyOtpIntentV2).
+type VerifyOTPV2Intent struct {
+	OTPID             string `json:"otpId"`
+	EncryptedBundle   string `json:"encryptedOtpBundle"`          // the code and the token's public key: see otp.Encrypt
+	ExpirationSeconds string `json:"expirationSeconds,omitempty"` // of the token, decimal
+}
+
+// VerifyOTPV2Result is the result of a VerifyOTPV2Intent (verifyOtpResult).
+type VerifyOTPV2Result struct {
+	VerificationToken string `json:"verificationToken"`
+}
+
 // VerifyOTPIntent redeems a one-time password. It has the parameters of a verify_otp
 // request (verifyOtpIntent) as submitted.
 type VerifyOTPIntent struct {
@@ -64,7 +96,29 @@ func (InitOTPAuthResult) ActivityType() Type { return TypeInitOTPAuth }
 // ActivityType implements Result.
 func (VerifyOTPResult) ActivityType() Type { return TypeVerifyOTP }
 
-func decodeInitOTPAuth(parameters []byte, read parameterReader) (Intent, bool, error) {
+// ActivityType implements Intent.
+func (InitOTPV2Intent) ActivityType() Type { return TypeInitOTPV2 }
+
+// ActivityType implements Intent.
+func (InitOTPV3Intent) ActivityType() Type { return TypeInitOTPV3 }
+
+// ActivityType implements Intent.
+func (VerifyOTPV2Intent) ActivityType() Type { return TypeVerifyOTPV2 }
+
+// ActivityType implements Result.
+func (InitOTPV2Result) ActivityType() Type { return TypeInitOTPV2 }
+
+// ActivityType implements Result.
+func (InitOTPV3Result) ActivityType() Type { return TypeInitOTPV3 }
+
+// ActivityType implements Result.
+func (VerifyOTPV2Result) ActivityType() Type { return TypeVerifyOTPV2 }
+
+// decodeInit decodes the parameters that all versions of a request for a code share.
+func decodeInit[T interface {
+	InitOTPAuthIntent | InitOTPV2Intent | InitOTPV3Intent
+	Intent
+}](parameters []byte, read parameterReader) (Intent, bool, error) {
 	var intent InitOTPAuthIntent
 	proofs, err := read(parameters,
 		required("otpType", &intent.OTPType),
@@ -80,7 +134,7 @@ func decodeInitOTPAuth(parameters []byte, read parameterReader) (Intent, bool, e
 		optional("expirationSeconds", &intent.ExpirationSeconds),
 		optional("replyToEmailAddress", &intent.ReplyToEmailAddress),
 	)
-	return intent, proofs, err
+	return T(intent), proofs, err
 }
 
 func (c *EmailCustomization) read(reader *strictjson.Reader) error {
@@ -102,8 +156,20 @@ func (i VerifyOTPIntent) Redacted() Intent {
 	return i
 }
 
+// Redacted implements Redacter. Others could submit the bundle in a request of their own.
+func (i VerifyOTPV2Intent) Redacted() Intent {
+	i.EncryptedBundle = ""
+	return i
+}
+
 // PersonalTexts implements Personal.
 func (i InitOTPAuthIntent) PersonalTexts() []string { return []string{i.Contact, i.UserIdentifier} }
+
+// PersonalTexts implements Personal.
+func (i InitOTPV2Intent) PersonalTexts() []string { return InitOTPAuthIntent(i).PersonalTexts() }
+
+// PersonalTexts implements Personal.
+func (i InitOTPV3Intent) PersonalTexts() []string { return InitOTPAuthIntent(i).PersonalTexts() }
 
 func decodeVerifyOTP(parameters []byte, read parameterReader) (Intent, bool, error) {
 	var intent VerifyOTPIntent
@@ -111,6 +177,16 @@ func decodeVerifyOTP(parameters []byte, read parameterReader) (Intent, bool, err
 		required("otpId", &intent.OTPID),
 		required("otpCode", &intent.OTPCode),
 		optional("publicKey", &intent.PublicKey),
+		optional("expirationSeconds", &intent.ExpirationSeconds),
+	)
+	return intent, proofs, err
+}
+
+func decodeVerifyOTPV2(parameters []byte, read parameterReader) (Intent, bool, error) {
+	var intent VerifyOTPV2Intent
+	proofs, err := read(parameters,
+		required("otpId", &intent.OTPID),
+		required("encryptedOtpBundle", &intent.EncryptedBundle),
 		optional("expirationSeconds", &intent.ExpirationSeconds),
 	)
 	return intent, proofs, err

@@ -44,7 +44,9 @@ type Result struct {
 	SignRawPayload  *activity.SignRawPayloadResult  `json:"signRawPayloadResult"`
 	SignRawPayloads *activity.SignRawPayloadsResult `json:"signRawPayloadsResult"`
 	InitOTPAuth     *activity.InitOTPAuthResult     `json:"initOtpAuthResultV2"`
-	VerifyOTP       *activity.VerifyOTPResult       `json:"verifyOtpResult"`
+	InitOTPV2       *activity.InitOTPV2Result       `json:"initOtpResult"`
+	InitOTPV3       *activity.InitOTPV3Result       `json:"initOtpResultV2"`
+	VerifyOTP       *activity.VerifyOTPResult       `json:"verifyOtpResult"` // also of VERIFY_OTP_V2
 }
 
 // Failure is the reason why an activity failed.

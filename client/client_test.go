@@ -169,7 +169,10 @@ func TestSignMessage(t *testing.T) {
 
 // TestResults checks that a Result has a member for the result of every operation.
 func TestResults(t *testing.T) {
-	has := map[activity.Type]bool{activity.TypeApproveActivity: true, activity.TypeRejectActivity: true} // without a result
+	has := map[activity.Type]bool{
+		activity.TypeApproveActivity: true, activity.TypeRejectActivity: true, // without a result
+		activity.TypeVerifyOTPV2: true, // in the same form as VerifyOTP
+	}
 	for member := range reflect.TypeFor[client.Result]().Fields() {
 		has[reflect.Zero(member.Type.Elem()).Interface().(activity.Result).ActivityType()] = true
 	}

@@ -126,7 +126,9 @@ func (f *Fixture) directory(t testing.TB) access.Directory {
 	all.Activities = slices.DeleteFunc(activity.Types(), func(kind activity.Type) bool {
 		return kind == activity.TypeApproveActivity || kind == activity.TypeRejectActivity
 	})
-	otp.Activities = []activity.Type{activity.TypeInitOTPAuth, activity.TypeVerifyOTP}
+	otp.Activities = []activity.Type{
+		activity.TypeInitOTPAuth, activity.TypeInitOTPV2, activity.TypeInitOTPV3, activity.TypeVerifyOTP, activity.TypeVerifyOTPV2,
+	}
 	expired.ExpiresAt = f.Clock.Now()
 	directory, err := access.NewDirectory([]access.OrganizationConfig{
 		{ID: Organization, Name: "Example", Users: []access.UserConfig{

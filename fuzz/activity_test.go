@@ -110,6 +110,12 @@ func resultOf(kind activity.Type) activity.Result {
 		return activity.InitOTPAuthResult{OTPID: "o"}
 	case activity.TypeVerifyOTP:
 		return activity.VerifyOTPResult{VerificationToken: "t"}
+	case activity.TypeInitOTPV2:
+		return activity.InitOTPV2Result{OTPID: "o"}
+	case activity.TypeInitOTPV3:
+		return activity.InitOTPV3Result{OTPID: "o", TargetBundle: "{}"}
+	case activity.TypeVerifyOTPV2:
+		return activity.VerifyOTPV2Result{VerificationToken: "t"}
 	}
 	return activity.SignTransactionResult{SignedTransaction: "00"}
 }

@@ -55,6 +55,7 @@
 //
 //	FuzzOTPService          the service, operation by operation    a model: outcomes, limits and waiting times
 //	FuzzOTPRequest          every parameter of an e-mail           headers of one line, no injected HTML, a code that verifies
+//	FuzzOTPBundle           the encrypted code of verify_otp       refused as a bundle, or encrypted to the key of this code
 //	FuzzOTPText             every parameter of a text message      sent to the digits of the contact, a code that verifies
 //	FuzzOTPMeter            a meter in a store                     encodes to the same bytes
 //	FuzzOTPToken            a signed token                         ES256, valid at the time, names its owner

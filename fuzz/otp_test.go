@@ -3,6 +3,9 @@ package fuzz
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"errors"
 	"net/mail"
 	"strings"
@@ -137,4 +140,53 @@ func FuzzOTPMeter(f *testing.F) {
 			t.Fatalf("%v\n%s", err, cmp.Diff(meter, other))
 		}
 	})
+}
+
+// FuzzOTPBundle fuzzes what a client sends as an encrypted code: it is refused as a bundle,
+// or was encrypted to the key of this code, which the fuzzer does not know how to do.
+func FuzzOTPBundle(f *testing.F) {
+	service, err := otp.New(otp.Config{Store: memory.New(0), Secret: keystore.NewSecret(make([]byte, otp.MinSecretSize)), Email: &otpSender{}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		f.Fatal(err)
+	}
+	const id = "0fcd14f5-dae7-4331-82ca-ebaddd849534"
+	target, err := service.TargetBundle("org", id, key)
+	if err != nil {
+		f.Fatal(err)
+	}
+	good, err := otp.Encrypt("123456789", "02ab", target, &key.PublicKey, "org", id)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add(target)
+	f.Add(`{"encappedPublic":"04","ciphertext":""}`)
+	f.Add(`{"ciphertext":"00","encappedPublic":null}`)
+	f.Fuzz(func(t *testing.T, bundle string) {
+		typed, publicKey, err := service.Open("org", id, bundle)
+		if err == nil {
+			if typed != "123456789" || publicKey != "02ab" {
+				t.Errorf("%q was decrypted to %q, %q", bundle, typed, publicKey)
+			}
+			return
+		}
+		var refused *otp.ParameterError
+		if !errors.As(err, &refused) || refused.Parameter != "encryptedOtpBundle" || len(err.Error()) > 1000 {
+			t.Errorf("%q: %v", bundle, err)
+		}
+		if _, err := otp.Encrypt("1", "2", bundle, &key.PublicKey, "org", id); err == nil && !strings.Contains(strings.ToLower(bundle), signedPart(target)) {
+			t.Errorf("a bundle that the key did not sign is taken: %q", bundle)
+		}
+	})
+}
+
+// signedPart returns the value of data in a target bundle: hex of what is signed.
+func signedPart(target string) string {
+	_, after, _ := strings.Cut(target, `"data":"`)
+	data, _, _ := strings.Cut(after, `"`)
+	return data
 }

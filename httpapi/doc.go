@@ -14,8 +14,10 @@
 //	/public/v1/query/list_activities
 //	/public/v1/query/list_policies
 //	/public/v1/query/whoami
+//	/public/v1/query/QUERY        get_private_key, list_wallets, …: each of activity.InventoryQueries
 //
-// An unmodified client of the hosted service works after changing its base URL.
+// Unmodified clients of the hosted service work after changing their base URL, as far as
+// docs/api.md lists.
 // [OpenAPI] describes requests and answers.
 //
 // The handler bounds what strangers can cost: the length of a body (2 MiB with a

@@ -207,17 +207,27 @@ var operations = func() map[string]operation {
 		"query/get_activity": {name: "get_activity", do: getActivity}, "query/whoami": {name: "whoami", do: whoAmI},
 		"query/list_activities": {name: "list_activities", do: listActivities}, "query/list_policies": {name: "list_policies", do: listPolicies},
 	}
+	for _, path := range activity.InventoryQueries() {
+		all["query/"+path] = operation{name: path, do: inventory(path)}
+	}
 	for _, one := range activity.Operations() {
-		all["submit/"+one.Path] = operation{name: one.Path, transaction: one.Type == activity.TypeSignTransaction, do: submit(one.Type)}
+		all["submit/"+one.Path] = operation{name: one.Path, transaction: one.Type == activity.TypeSignTransaction, do: submit(one.Path)}
 	}
 	return all
 }()
 
-func submit(kind activity.Type) func(context.Context, *countersign.Engine, countersign.SignedBody) (reply, error) {
+func submit(path string) func(context.Context, *countersign.Engine, countersign.SignedBody) (reply, error) {
 	return func(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {
-		sent.Type = kind
+		sent.Path = path
 		record, err := engine.Submit(ctx, sent)
 		return reply{long: record}, err
+	}
+}
+
+func inventory(path string) func(context.Context, *countersign.Engine, countersign.SignedBody) (reply, error) {
+	return func(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {
+		answer, err := engine.Inventory(ctx, path, sent)
+		return reply{json: answer}, err
 	}
 }
 

@@ -21,11 +21,14 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/wallettest"
+	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
 // schema is the part of an OpenAPI schema that the description uses.
 type schema struct {
+	OneOf                []*schema
 	Ref                  string `json:"$ref"`
 	Type                 string
 	Nullable             bool
@@ -71,6 +74,9 @@ func (d *description) check(s *schema, value any, at string) string {
 		}
 		return d.check(named, value, at)
 	}
+	if len(s.OneOf) > 0 {
+		return d.checkOneOf(s, value, at)
+	}
 	if value == nil && s.Nullable || s.Type == "" {
 		return ""
 	}
@@ -98,6 +104,20 @@ func (d *description) check(s *schema, value any, at string) string {
 	}
 	if kind := fmt.Sprintf("%T", value); kind != map[string]string{"boolean": "bool", "integer": "float64"}[s.Type] {
 		return fmt.Sprintf("%s: %s, want %s", at, kind, s.Type)
+	}
+	return ""
+}
+
+// checkOneOf requires that exactly one of the schemas describes a value.
+func (d *description) checkOneOf(s *schema, value any, at string) string {
+	var problems []string
+	for _, one := range s.OneOf {
+		if problem := d.check(one, value, at); problem != "" {
+			problems = append(problems, problem)
+		}
+	}
+	if len(problems) != len(s.OneOf)-1 {
+		return fmt.Sprintf("%s: described %d times: %v", at, len(s.OneOf)-len(problems), problems)
 	}
 	return ""
 }
@@ -146,6 +166,16 @@ func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox, v
 		t.Fatal(err)
 	}
 	id := record.Result.(activity.InitOTPAuthResult).OTPID
+	targeted, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(envelope(activity.TypeInitOTPV3, `"otpType":"OTP_TYPE_SMS","contact":"+15555550101","alphanumeric":false`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	encrypted := targeted.Result.(activity.InitOTPV3Result)
+	bundle, err := otp.Encrypt(outbox.Code(t, encrypted.OTPID), "02ab", encrypted.TargetBundle, &f.ProofKey.PublicKey, enginetest.Organization, encrypted.OTPID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asking := func(more string) string { return fmt.Sprintf(`{"organizationId":%q%s}`, enginetest.Organization, more) }
 	all := map[string][]countersign.SignedBody{}
 	for path, bodies := range map[string][]string{
 		signPath: {
@@ -157,7 +187,13 @@ func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox, v
 			envelope(activity.TypeInitOTPAuth, `"otpType":"OTP_TYPE_EMAIL","contact":"a@example.com","otpLength":null,"emailCustomization":{"logoUrl":"https://a.example.com/l.png"},"expirationSeconds":"300"`),
 			envelope(activity.TypeInitOTPAuth, `"otpType":"OTP_TYPE_EMAIL","contact":"a"`),
 		},
+		"/public/v1/submit/init_otp": {
+			envelope(activity.TypeInitOTPV2, `"otpType":"OTP_TYPE_EMAIL","contact":"b@example.com","appName":"Example"`),
+			envelope(activity.TypeInitOTPV3, `"otpType":"OTP_TYPE_EMAIL","contact":"c@example.com","appName":"Example"`),
+			envelope(activity.TypeInitOTPAuth, `"otpType":"OTP_TYPE_EMAIL","contact":"d@example.com"`),
+		},
 		"/public/v1/submit/verify_otp": {
+			envelope(activity.TypeVerifyOTPV2, fmt.Sprintf(`"otpId":%q,"encryptedOtpBundle":%q`, encrypted.OTPID, bundle)),
 			envelope(activity.TypeVerifyOTP, fmt.Sprintf(`"otpId":%q,"otpCode":%q`, id, outbox.Code(t, id))),
 			envelope(activity.TypeVerifyOTP, `"otpId":"a","otpCode":"b"`),
 		},
@@ -172,6 +208,19 @@ func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox, v
 		"/public/v1/query/get_activity": {
 			fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, record.ID),
 			fmt.Sprintf(`{"organizationId":%q,"activityId":"x"}`, enginetest.Organization),
+		},
+		"/public/v1/query/get_organization":  {asking("")},
+		"/public/v1/query/get_user":          {asking(`,"userId":"user-1"`), asking(`,"userId":"user-2"`)},
+		"/public/v1/query/list_users":        {asking("")},
+		"/public/v1/query/get_private_key":   {asking(`,"privateKeyId":"key-1"`), asking("")},
+		"/public/v1/query/list_private_keys": {asking("")},
+		"/public/v1/query/get_wallet":        {asking(`,"walletId":"wallet-1"`)},
+		"/public/v1/query/list_wallets":      {asking("")},
+		"/public/v1/query/get_wallet_account": {
+			asking(`,"walletId":"wallet-1","path":"m/44'/501'/0'/0'"`), asking(`,"walletId":"wallet-1","address":null,"path":null`),
+		},
+		"/public/v1/query/list_wallet_accounts": {
+			asking(""), asking(`,"walletId":"wallet-1","includeWalletDetails":true,"paginationOptions":{"limit":"1"}`), asking(`,"paginationOptions":{"limit":"0"}`),
 		},
 		"/public/v1/query/whoami": {fmt.Sprintf(`{"organizationId":%q}`, enginetest.Organization), `{"organizationId":""}`},
 		"/public/v1/query/list_activities": {
@@ -267,7 +316,7 @@ func TestOpenAPI(t *testing.T) {
 	described := openAPI(t)
 	outbox := new(enginetest.Outbox)
 	voter := enginetest.NewAPIKey(t)
-	f := enginetest.New(t, enginetest.WithOTP(t, outbox), withVoter(t, voter))
+	f := enginetest.New(t, enginetest.WithOTP(t, outbox), withVoter(t, voter), wallettest.With(t, map[string]string{"key-2": "m/44'/501'/0'/0'"}))
 	server := serve(t, f, httpapi.Options{})
 	all := exchanges(t, f, outbox, voter)
 	if got, want := slices.Sorted(maps.Keys(described.Paths)), slices.Sorted(maps.Keys(all)); !slices.Equal(got, want) {
@@ -303,6 +352,7 @@ func TestOpenAPIParameters(t *testing.T) {
 	for kind, name := range map[activity.Type]string{
 		activity.TypeApproveActivity: "VoteIntent", activity.TypeRejectActivity: "VoteIntent",
 		activity.TypeSignTransaction: "SignTransactionIntent", activity.TypeInitOTPAuth: "InitOtpAuthIntent", activity.TypeVerifyOTP: "VerifyOtpIntent",
+		activity.TypeInitOTPV2: "InitOtpAuthIntent", activity.TypeInitOTPV3: "InitOtpAuthIntent", activity.TypeVerifyOTPV2: "VerifyOtpV2Intent",
 		activity.TypeSignRawPayload: "SignRawPayloadIntent", activity.TypeSignRawPayloads: "SignRawPayloadsIntent",
 	} {
 		intent := described.Components.Schemas[name]

@@ -186,8 +186,7 @@ const initOtpAuth = {
   core: (line) => coreClient(line).initOtpAuth({ ...line.otp, timestampMs: line.timestampMs }),
 };
 
-// verifyOtp: sdk-server's own method posts a later version of the activity. Its generic
-// request posts the supported one.
+// verifyOtp: sdk-server's own method posts VERIFY_OTP_V2, its generic request anything.
 const verifyOtp = {
   http: (line) => httpClient(line).verifyOtp(otpBody(line, "ACTIVITY_TYPE_VERIFY_OTP")),
   "sdk-server": (line) => serverClient(line).verifyOtp({ ...line.otp, timestampMs: line.timestampMs }),

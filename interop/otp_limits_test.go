@@ -287,16 +287,16 @@ func testOTPLookAlikes(t *testing.T) {
 	}
 }
 
-// testOTPLaterVersion checks that the later version that sdk-server posts is refused with
-// the supported version's name, and does not count as a try.
-func testOTPLaterVersion(t *testing.T) {
+// testOTPNoBundle checks that the version that sdk-server posts is refused without a bundle,
+// and does not count as a try.
+func testOTPNoBundle(t *testing.T) {
 	served := serveOTP(t, new(enginetest.Outbox))
 	id, code := served.send(t, "sdk-server", nil)
 	for range otp.DefaultTriesPerCode + 1 {
 		got := served.call(t, "verifyOtp", "sdk-server", map[string]any{
 			"otp": map[string]any{"otpId": id, "encryptedOtpBundle": "{}"}, "timestampMs": served.tick(),
 		})
-		expectRefusal(t, "later version", got, 3, `\"ACTIVITY_TYPE_VERIFY_OTP_V2\" is not served: the version served is ACTIVITY_TYPE_VERIFY_OTP`)
+		expectRefusal(t, "no bundle", got, 3, "encryptedOtpBundle: bundle: encappedPublic at byte 0: missing")
 	}
 	expectSuccess(t, "after it", served.verify(t, "http", id, code))
 }

@@ -219,7 +219,7 @@ func TestClientsOTP(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"parameters": testOTPParameters, "sends": testOTPSends, "flood": testOTPFlood, "sends of an organization": testOTPOrganizationSends, "deliveries": testOTPDeliveries,
 		"live codes": testOTPLiveCodes, "tokens": testOTPTokens, "expiration": testOTPExpiration, "tries": testOTPTries,
-		"tries per hour and day": testOTPTriesOfKey, "look-alikes": testOTPLookAlikes, "later version": testOTPLaterVersion,
+		"tries per hour and day": testOTPTriesOfKey, "look-alikes": testOTPLookAlikes, "no bundle": testOTPNoBundle,
 	} {
 		t.Run(name, test)
 	}

@@ -33,6 +33,15 @@
 // unused code exists only in its message: no error of this package contains it, and
 // a [Message] that is printed or logged shows only its id.
 //
+// # Encrypted codes
+//
+// A client can encrypt a code and the public key of its token, so that what relays the
+// request can neither read the code nor exchange the key ([Service.TargetBundle], [Encrypt],
+// [Service.Open]). The key to encrypt to is derived from the secret for each code and signed
+// by a key that clients know. A code that was decrypted is tried like any other. What cannot
+// be decrypted is refused without a try, since it guesses nothing: to be compared with a
+// code, a guess has to be encrypted for that code's id.
+//
 // # Guessing
 //
 // The [Limits] bound how many wrong codes are compared: by default 3 for each code,

@@ -29,6 +29,7 @@ const (
 	labelUserSends    = "countersign otp user sends v1"
 	labelCredential   = "countersign otp credential v1"
 	labelDecoy        = "countersign otp nobody v1"
+	labelTarget       = "countersign otp target v1"
 )
 
 // keyed returns the HMAC-SHA-256 of the parts under the secret, each part prefixed

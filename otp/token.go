@@ -1,6 +1,7 @@
 package otp
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +30,8 @@ const maxTokenKey = 512
 var ErrToken = errors.New("otp: verification token not valid")
 
 // Token is the content of a verification token: a JWT (RFC 7519), signed with ES256,
-// with these claims.
+// with these claims. Clients of VERIFY_OTP_V2 read exp as a decimal string of milliseconds:
+// see Token.SignMillis.
 type Token struct {
 	ID             string    // claim id: the one-time password's
 	Type           Type      // claim verification_type
@@ -36,7 +39,7 @@ type Token struct {
 	OrganizationID string    // claim organization_id
 	PublicKey      string    // claim public_key, as the request gave it; may be empty
 	IssuedAt       time.Time // claim iat, in seconds
-	ExpiresAt      time.Time // claim exp, in seconds
+	ExpiresAt      time.Time // claim exp, in seconds, or in milliseconds as a string
 }
 
 // NewToken returns a token. Its lifetime is the request's expirationSeconds, a
@@ -65,20 +68,63 @@ type claims struct {
 	OrganizationID string `json:"organization_id"`
 	PublicKey      string `json:"public_key,omitempty"`
 	jwt.RegisteredClaims
+	ExpiresAt expiry `json:"exp"` // instead of that of RegisteredClaims
+}
+
+// GetExpirationTime implements jwt.Claims.
+func (c *claims) GetExpirationTime() (*jwt.NumericDate, error) {
+	if c.ExpiresAt.IsZero() {
+		return nil, nil //nolint:nilnil // the interface's way to say that there is none
+	}
+	return jwt.NewNumericDate(c.ExpiresAt.Time), nil
+}
+
+// expiry is the claim exp: a number of seconds, or a string of milliseconds.
+type expiry struct {
+	time.Time
+	millis bool
+}
+
+// MarshalJSON implements json.Marshaler.
+func (e expiry) MarshalJSON() ([]byte, error) {
+	if e.millis {
+		return strconv.AppendQuote(nil, strconv.FormatInt(e.UnixMilli(), 10)), nil
+	}
+	return strconv.AppendInt(nil, e.Unix(), 10), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It reads what MarshalJSON writes.
+func (e *expiry) UnmarshalJSON(text []byte) error {
+	digits, quoted := bytes.CutPrefix(text, []byte(`"`))
+	value, err := strconv.ParseInt(string(bytes.TrimSuffix(digits, []byte(`"`))), 10, 64)
+	if err != nil || value <= 0 {
+		return errors.New("exp is neither a number of seconds nor a string of milliseconds")
+	}
+	if e.millis = quoted; quoted {
+		e.Time = time.UnixMilli(value)
+	} else {
+		e.Time = time.Unix(value, 0)
+	}
+	return nil
 }
 
 // Sign returns the token as a JWT, signed by a P-256 key.
-func (t Token) Sign(signer crypto.Signer) (string, error) {
+func (t Token) Sign(signer crypto.Signer) (string, error) { return t.sign(signer, false) }
+
+// SignMillis is Sign with exp as current clients of the hosted service read it, such as
+// verifyOtpVerificationToken of @turnkey/crypto: as a decimal string of milliseconds since
+// the epoch. Generic readers of JWTs refuse that; VerifyToken reads both forms.
+func (t Token) SignMillis(signer crypto.Signer) (string, error) { return t.sign(signer, true) }
+
+func (t Token) sign(signer crypto.Signer, millis bool) (string, error) {
 	public, ok := signer.Public().(*ecdsa.PublicKey)
 	if !ok || public.Curve != elliptic.P256() {
 		return "", errors.New("otp: the key for verification tokens is not a P-256 key")
 	}
-	token := jwt.NewWithClaims(es256{}, claims{
+	token := jwt.NewWithClaims(es256{}, &claims{
 		ID: t.ID, Type: t.Type, Contact: t.Contact, OrganizationID: t.OrganizationID, PublicKey: t.PublicKey,
-		RegisteredClaims: jwt.RegisteredClaims{
-			IssuedAt:  jwt.NewNumericDate(t.IssuedAt),
-			ExpiresAt: jwt.NewNumericDate(t.ExpiresAt),
-		},
+		RegisteredClaims: jwt.RegisteredClaims{IssuedAt: jwt.NewNumericDate(t.IssuedAt)},
+		ExpiresAt:        expiry{t.ExpiresAt, millis},
 	})
 	return token.SignedString(signer)
 }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -35,9 +33,7 @@ type Verification struct {
 // id, even a malformed one: Attempt refuses them all alike. by identifies the
 // request, so that its replay counts only once.
 func (s *Service) PrepareVerification(organizationID, id, typed string, by store.Fingerprint) (*Verification, error) {
-	if parsed, err := uuid.Parse(id); err != nil || parsed.String() != id {
-		id = uuid.Nil.String() // never the id of a code
-	}
+	id = canonicalID(id)
 	if len(typed) > maxTyped {
 		typed = "" // never a code
 	}

@@ -85,6 +85,9 @@ func (c *Credential) ID() ID { return c.id }
 // in base64url.
 func (c *Credential) PublicKeyText() string { return c.publicKey }
 
+// Curve returns the curve of an API key. That of a passkey is empty.
+func (c *Credential) Curve() Curve { return c.curve }
+
 // IsPasskey reports whether the credential is a passkey rather than an API key.
 func (c *Credential) IsPasskey() bool { return c.passkey != nil }
 

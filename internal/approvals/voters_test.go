@@ -128,7 +128,7 @@ func TestForeignVotes(t *testing.T) {
 		enginetest.Refusal(t, err, test.reason, "")
 	}
 	request := b.APIKey.Sign(b.Body(enginetest.Request{}))
-	request.Type = activity.TypeApproveActivity
+	request.Path = "approve_activity"
 	_, err := b.Engine.Submit(t.Context(), request)
 	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "")
 	b.Is(b.Again(waiting), activity.StatusConsensusNeeded)

@@ -1,5 +1,5 @@
-// Package signing reads what an intent asks a signature for, finds the keys, and signs. It
-// decides nothing: whether it may be signed is up to the engine.
+// Package signing reads what an intent asks a signature for, finds the keys, and signs. It also
+// lists the keys for queries. It decides nothing: whether it may be signed is up to the engine.
 package signing
 
 import (

@@ -12,11 +12,12 @@ import (
 // Service carries out activities about one-time passwords.
 type Service struct {
 	codes       *otp.Service
-	proofSigner crypto.Signer // nil: codes are sent but not redeemed
+	proofSigner crypto.Signer // nil: codes are sent, but neither encrypted nor redeemed
 }
 
-// New returns a service over codes. proofSigner signs verification tokens, such as
-// Config.ProofSigner of the engine; if it is nil, codes cannot be redeemed.
+// New returns a service over codes. proofSigner signs verification tokens and the keys that
+// codes are encrypted to, such as Config.ProofSigner of the engine; if it is nil, codes
+// cannot be redeemed.
 func New(codes *otp.Service, proofSigner crypto.Signer) *Service {
 	return &Service{codes: codes, proofSigner: proofSigner}
 }
@@ -26,7 +27,10 @@ func New(codes *otp.Service, proofSigner crypto.Signer) *Service {
 func (s *Service) Operations() []operation.Operation {
 	return []operation.Operation{
 		{Type: activity.TypeInitOTPAuth, Prepare: s.prepareIssue, NeedsStore: true},
+		{Type: activity.TypeInitOTPV2, Prepare: s.prepareIssue, NeedsStore: true},
+		{Type: activity.TypeInitOTPV3, Prepare: s.prepareIssue, NeedsStore: true},
 		{Type: activity.TypeVerifyOTP, Prepare: s.prepareVerification, NeedsStore: true},
+		{Type: activity.TypeVerifyOTPV2, Prepare: s.prepareVerification, NeedsStore: true},
 	}
 }
 
@@ -44,12 +48,14 @@ func (s *Service) InitOTPAuth(ctx context.Context, organizationID, organizationN
 // Each call counts as an attempt.
 func (s *Service) VerifyOTP(ctx context.Context, organizationID string, intent activity.VerifyOTPIntent) (activity.VerifyOTPResult, error) {
 	var none activity.VerifyOTPResult
-	if err := s.checkToken(&intent); err != nil {
+	redeem := redemption{VerifyOTPIntent: intent}
+	if err := s.checkToken(&redeem); err != nil {
 		return none, err
 	}
 	verified, err := s.codes.Verify(ctx, organizationID, intent.OTPID, intent.OTPCode)
 	if err != nil {
 		return none, refuse(err)
 	}
-	return s.newToken(verified, &intent, s.codes.Now())
+	token, err := s.newToken(verified, &redeem, s.codes.Now())
+	return activity.VerifyOTPResult{VerificationToken: token}, err
 }

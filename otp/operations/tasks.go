@@ -33,18 +33,44 @@ func otpRequest(intent *activity.InitOTPAuthIntent, credential string) otp.Reque
 
 // issuing is the work of sending a one-time password.
 type issuing struct {
-	issue  *otp.Issue
-	intent activity.InitOTPAuthIntent
-	now    func() time.Time
+	issue          *otp.Issue
+	intent         activity.InitOTPAuthIntent
+	organizationID string
+	result         func() (activity.Result, error) // of a code that was sent
+	now            func() time.Time
 }
 
 func (s *Service) prepareIssue(_ context.Context, request operation.Request) (operation.Task, error) {
-	intent := request.Intent.(activity.InitOTPAuthIntent)
-	issue, err := s.codes.Prepare(request.Organization.ID, request.Organization.Name, otpRequest(&intent, request.Credential))
+	i := &issuing{now: request.Now, organizationID: request.Organization.ID}
+	switch intent := request.Intent.(type) {
+	case activity.InitOTPAuthIntent:
+		i.intent = intent
+		i.result = func() (activity.Result, error) { return activity.InitOTPAuthResult{OTPID: i.issue.ID()}, nil }
+	case activity.InitOTPV2Intent:
+		i.intent = activity.InitOTPAuthIntent(intent)
+		i.result = func() (activity.Result, error) { return activity.InitOTPV2Result{OTPID: i.issue.ID()}, nil }
+	case activity.InitOTPV3Intent:
+		if err := s.checkSigner(intent.ActivityType(), "encryption targets"); err != nil {
+			return nil, err
+		}
+		i.intent = activity.InitOTPAuthIntent(intent)
+		i.result = func() (activity.Result, error) { return s.withTarget(i) }
+	}
+	issue, err := s.codes.Prepare(request.Organization.ID, request.Organization.Name, otpRequest(&i.intent, request.Credential))
 	if err != nil {
 		return nil, refuse(err)
 	}
-	return &issuing{issue: issue, intent: intent, now: request.Now}, nil
+	i.issue = issue
+	return i, nil
+}
+
+// withTarget returns a result with the key that the code can be encrypted to.
+func (s *Service) withTarget(i *issuing) (activity.Result, error) {
+	bundle, err := s.codes.TargetBundle(i.organizationID, i.issue.ID(), s.proofSigner)
+	if err != nil {
+		return nil, activity.NewError(activity.ReasonUnavailable, "", err, "the proof key could not be used: try again")
+	}
+	return activity.InitOTPV3Result{OTPID: i.issue.ID(), TargetBundle: bundle}, nil
 }
 
 func (i *issuing) Summary() *chains.Summary { return nil }
@@ -64,30 +90,65 @@ func (i *issuing) Begin(now time.Time) store.Change { return refusing(i.issue.Re
 // stays pending, which means that it can never be redeemed, and the message stays
 // counted.
 func (i *issuing) Perform(ctx context.Context) (operation.Outcome, error) {
-	if err := i.issue.Deliver(ctx); err != nil {
-		return operation.Outcome{Release: refusing(i.issue.Failed(i.now()))}, refuse(err)
+	result, err := i.result() // first, since the message cannot be taken back
+	if err == nil {
+		if err = i.issue.Deliver(ctx); err != nil {
+			err = refuse(err)
+		}
 	}
-	return operation.Outcome{Result: activity.InitOTPAuthResult{OTPID: i.issue.ID()}, Complete: refusing(i.issue.Activate(i.now()))}, nil
+	if err != nil {
+		return operation.Outcome{Release: refusing(i.issue.Failed(i.now()))}, err
+	}
+	return operation.Outcome{Result: result, Complete: refusing(i.issue.Activate(i.now()))}, nil
+}
+
+// redemption is what a request to redeem a code says, of either version.
+type redemption struct {
+	activity.VerifyOTPIntent
+	encrypted bool
+}
+
+// ActivityType returns the type of the request.
+func (r *redemption) ActivityType() activity.Type {
+	if r.encrypted {
+		return activity.TypeVerifyOTPV2
+	}
+	return activity.TypeVerifyOTP
 }
 
 // verifying is the work of redeeming a one-time password.
 type verifying struct {
 	verification *otp.Verification
-	intent       activity.VerifyOTPIntent
+	redeem       redemption
 	service      *Service
 	now          func() time.Time
 }
 
 func (s *Service) prepareVerification(_ context.Context, request operation.Request) (operation.Task, error) {
-	intent := request.Intent.(activity.VerifyOTPIntent)
-	if err := s.checkToken(&intent); err != nil {
+	redeem, err := s.redemption(request)
+	if err != nil {
 		return nil, err
 	}
-	verification, err := s.codes.PrepareVerification(request.Organization.ID, intent.OTPID, intent.OTPCode, request.Fingerprint)
+	verification, err := s.codes.PrepareVerification(request.Organization.ID, redeem.OTPID, redeem.OTPCode, request.Fingerprint)
 	if err != nil {
 		return nil, refuse(err)
 	}
-	return &verifying{verification: verification, intent: intent, service: s, now: request.Now}, nil
+	return &verifying{verification: verification, redeem: redeem, service: s, now: request.Now}, nil
+}
+
+// redemption reads an intent and decrypts it.
+func (s *Service) redemption(request operation.Request) (redeem redemption, err error) {
+	switch intent := request.Intent.(type) {
+	case activity.VerifyOTPIntent:
+		redeem.VerifyOTPIntent = intent
+	case activity.VerifyOTPV2Intent:
+		redeem = redemption{activity.VerifyOTPIntent{OTPID: intent.OTPID, ExpirationSeconds: intent.ExpirationSeconds}, true}
+		redeem.OTPCode, redeem.PublicKey, err = s.codes.Open(request.Organization.ID, intent.OTPID, intent.EncryptedBundle)
+		if err != nil {
+			return redeem, refuse(err)
+		}
+	}
+	return redeem, s.checkToken(&redeem)
 }
 
 func (v *verifying) Summary() *chains.Summary { return nil }
@@ -106,34 +167,51 @@ func (v *verifying) Perform(context.Context) (operation.Outcome, error) {
 	if err != nil {
 		return operation.Outcome{}, refuse(err)
 	}
-	result, err := v.service.newToken(verified, &v.intent, v.now())
+	token, err := v.service.newToken(verified, &v.redeem, v.now())
 	if err != nil {
 		return operation.Outcome{}, err
+	}
+	var result activity.Result = activity.VerifyOTPResult{VerificationToken: token}
+	if v.redeem.encrypted {
+		result = activity.VerifyOTPV2Result{VerificationToken: token}
 	}
 	return operation.Outcome{Result: result, Complete: refusing(v.verification.Consume())}, nil
 }
 
 // checkToken refuses parameters that a token cannot hold, and any if there is no key for
 // tokens, before the code is tried.
-func (s *Service) checkToken(intent *activity.VerifyOTPIntent) error {
-	if s.proofSigner == nil {
-		return activity.NewError(activity.ReasonRequestInvalid, "type", nil,
-			"%s is not available: this engine has no proof key to sign verification tokens with", intent.ActivityType())
+func (s *Service) checkToken(redeem *redemption) error {
+	if err := s.checkSigner(redeem.ActivityType(), "verification tokens"); err != nil {
+		return err
 	}
-	if _, err := otp.NewToken(otp.Verified{}, intent.PublicKey, intent.ExpirationSeconds, time.Time{}); err != nil {
+	if _, err := otp.NewToken(otp.Verified{}, redeem.PublicKey, redeem.ExpirationSeconds, time.Time{}); err != nil {
 		return refuse(err)
 	}
 	return nil
 }
 
-func (s *Service) newToken(verified otp.Verified, intent *activity.VerifyOTPIntent, now time.Time) (activity.VerifyOTPResult, error) {
-	token, err := otp.NewToken(verified, intent.PublicKey, intent.ExpirationSeconds, now)
-	if err != nil {
-		return activity.VerifyOTPResult{}, refuse(err)
+// checkSigner refuses a type that needs the proof key if there is none.
+func (s *Service) checkSigner(kind activity.Type, signs string) error {
+	if s.proofSigner == nil {
+		return activity.NewError(activity.ReasonRequestInvalid, "type", nil,
+			"%s is not available: this engine has no proof key to sign %s with", kind, signs)
 	}
-	signed, err := token.Sign(s.proofSigner)
+	return nil
+}
+
+// newToken returns the token of a code. A client that encrypts codes reads another form.
+func (s *Service) newToken(verified otp.Verified, redeem *redemption, now time.Time) (string, error) {
+	token, err := otp.NewToken(verified, redeem.PublicKey, redeem.ExpirationSeconds, now)
 	if err != nil {
-		return activity.VerifyOTPResult{}, activity.NewError(activity.ReasonUnavailable, "", err, "the proof key could not be used: try again")
+		return "", refuse(err)
 	}
-	return activity.VerifyOTPResult{VerificationToken: signed}, nil
+	sign := token.Sign
+	if redeem.encrypted {
+		sign = token.SignMillis
+	}
+	signed, err := sign(s.proofSigner)
+	if err != nil {
+		return "", activity.NewError(activity.ReasonUnavailable, "", err, "the proof key could not be used: try again")
+	}
+	return signed, nil
 }

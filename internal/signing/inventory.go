@@ -1,0 +1,295 @@
+package signing
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/refuse"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Inventory answers a query about the keys, wallets and users of an organization: see
+// activity.InventoryQueries. A member sees the keys only with a credential that may sign
+// something, and of the users only itself. Handles and public keys are all that is read. The
+// error is an *activity.Error.
+func (r *Reader) Inventory(ctx context.Context, path string, of *access.Organization, member *access.Member, query activity.InventoryQuery) ([]byte, error) {
+	a := &asking{Reader: r, ctx: ctx, of: of, member: member, query: query}
+	form, err := answers[path](a)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(form)
+}
+
+// answers are the answers by path.
+var answers = map[string]func(*asking) (map[string]any, error){
+	"get_organization":     (*asking).organization,
+	"get_user":             (*asking).user,
+	"list_users":           func(a *asking) (map[string]any, error) { return a.one("users", []user{userOf(a.member)}) },
+	"get_private_key":      (*asking).privateKey,
+	"list_private_keys":    (*asking).privateKeys,
+	"get_wallet":           (*asking).wallet,
+	"list_wallets":         (*asking).wallets,
+	"get_wallet_account":   (*asking).account,
+	"list_wallet_accounts": (*asking).accounts,
+}
+
+// asking is one query.
+type asking struct {
+	*Reader
+	ctx    context.Context
+	of     *access.Organization
+	member *access.Member
+	query  activity.InventoryQuery
+}
+
+// held is what an organization holds: the keys that belong to no wallet, and the wallets,
+// oldest first.
+type held struct {
+	keys    []keystore.KeyInfo
+	wallets []keystore.Wallet
+}
+
+// usesKeys reports whether the caller may submit anything that signs.
+func (a *asking) usesKeys() bool {
+	return slices.ContainsFunc(activity.Types(), func(kind activity.Type) bool { return kind.Signs() && a.member.May(kind) })
+}
+
+// shownSize is about what an answer has per key, in bytes.
+const shownSize = 2 << 10
+
+// held returns what the caller may use. The memory of the answer is reserved until the
+// request ends.
+func (a *asking) held() (all held, err error) {
+	if !a.usesKeys() {
+		return all, nil
+	}
+	finder, _ := a.Keystore.(keystore.WalletFinder)
+	inWallet := map[string]bool{}
+	for info, err := range a.Keystore.Keys(a.ctx, a.of.ID) {
+		if err != nil {
+			return all, refuse.Key(err)
+		}
+		if _, err := access.OriginOf(a.ctx).Reserve(shownSize); err != nil {
+			return all, err
+		}
+		switch wallet, err := a.walletOf(finder, info.ID); {
+		case inWallet[info.ID]:
+		case errors.Is(err, keystore.ErrKeyNotFound):
+			all.keys = append(all.keys, info)
+		case err != nil:
+			return all, refuse.Key(err)
+		default:
+			all.wallets = append(all.wallets, wallet)
+			for _, account := range wallet.Accounts {
+				inWallet[account.ID] = true
+			}
+		}
+	}
+	return all, nil
+}
+
+func (a *asking) walletOf(finder keystore.WalletFinder, keyID string) (keystore.Wallet, error) {
+	if finder == nil {
+		return keystore.Wallet{}, keystore.ErrKeyNotFound
+	}
+	return finder.WalletOf(a.ctx, a.of.ID, keyID)
+}
+
+// addresses returns a key's addresses in all formats, each once.
+func (a *asking) addresses(public keystore.PublicKey) []chains.Address {
+	all := []chains.Address{}
+	for _, chain := range a.Chains {
+		for _, address := range chain.Addresses(public) {
+			if !slices.Contains(all, address) {
+				all = append(all, address)
+			}
+		}
+	}
+	return all
+}
+
+func (a *asking) keyForm(info *keystore.KeyInfo) privateKey {
+	at := timestamp(info.CreatedAt)
+	return privateKey{
+		ID: info.ID, PublicKey: info.PublicKey.String(), Name: info.Name, Curve: info.PublicKey.Curve(),
+		Addresses: a.addresses(info.PublicKey), Tags: []string{}, CreatedAt: at, UpdatedAt: at,
+	}
+}
+
+func walletForm(of *keystore.Wallet) wallet {
+	form := wallet{ID: of.ID, Name: of.Name, CreatedAt: timestamp(of.Accounts[0].CreatedAt)}
+	form.UpdatedAt = timestamp(of.Accounts[len(of.Accounts)-1].CreatedAt)
+	return form
+}
+
+// accountForm returns an account with the address that its path is for, or else its first.
+func (a *asking) accountForm(in *keystore.Wallet, of *keystore.Account) account {
+	at := timestamp(of.CreatedAt)
+	form := account{
+		ID: of.ID, OrganizationID: a.of.ID, WalletID: in.ID, Curve: of.PublicKey.Curve(),
+		PathFormat: "PATH_FORMAT_BIP32", Path: of.Path, CreatedAt: at, UpdatedAt: at, PublicKey: of.PublicKey.String(), Name: of.Name,
+	}
+	if addresses := a.addresses(of.PublicKey); len(addresses) > 0 {
+		at := max(0, slices.IndexFunc(addresses, func(one chains.Address) bool { return one.Format == format(of.Path) }))
+		form.Format, form.Address = addresses[at].Format, addresses[at].Address
+	}
+	if a.query.Details {
+		details := walletForm(in)
+		form.Details = &details
+	}
+	return form
+}
+
+// one returns an answer of one member.
+func (a *asking) one(name string, value any) (map[string]any, error) {
+	return map[string]any{name: value}, nil
+}
+
+func (a *asking) organization() (map[string]any, error) {
+	all, err := a.held()
+	if err != nil {
+		return nil, err
+	}
+	return a.one("organizationData", organization{
+		ID: a.of.ID, Name: a.of.Name, Users: []user{userOf(a.member)},
+		PrivateKeys: a.keyForms(all.keys), Wallets: walletForms(all.wallets),
+	})
+}
+
+func (a *asking) user() (map[string]any, error) {
+	if a.query.ID != a.member.User.ID {
+		return nil, a.notFound("userId", "another user than the caller's")
+	}
+	return a.one("user", userOf(a.member))
+}
+
+func (a *asking) keyForms(infos []keystore.KeyInfo) []privateKey {
+	forms := []privateKey{}
+	for i := range infos {
+		forms = append(forms, a.keyForm(&infos[i]))
+	}
+	return forms
+}
+
+// privateKey answers for any key, also one of a wallet: signWith takes the id of each.
+func (a *asking) privateKey() (map[string]any, error) {
+	if !a.usesKeys() {
+		return nil, a.notFound("privateKeyId", "the credential may not sign")
+	}
+	for info, err := range a.Keystore.Keys(a.ctx, a.of.ID) {
+		if err != nil {
+			return nil, refuse.Key(err)
+		}
+		if info.ID == a.query.ID {
+			return a.one("privateKey", a.keyForm(&info))
+		}
+	}
+	return nil, a.notFound("privateKeyId", "no such key")
+}
+
+func (a *asking) privateKeys() (map[string]any, error) {
+	all, err := a.held()
+	if err != nil {
+		return nil, err
+	}
+	return a.one("privateKeys", a.keyForms(all.keys))
+}
+
+func walletForms(wallets []keystore.Wallet) []wallet {
+	forms := []wallet{}
+	for i := range wallets {
+		forms = append(forms, walletForm(&wallets[i]))
+	}
+	return forms
+}
+
+func (a *asking) wallets() (map[string]any, error) {
+	all, err := a.held()
+	if err != nil {
+		return nil, err
+	}
+	return a.one("wallets", walletForms(all.wallets))
+}
+
+// find returns the wallet with the id that the query names.
+func (a *asking) find() (*keystore.Wallet, error) {
+	all, err := a.held()
+	if err != nil {
+		return nil, err
+	}
+	for i := range all.wallets {
+		if all.wallets[i].ID == a.query.ID {
+			return &all.wallets[i], nil
+		}
+	}
+	return nil, a.notFound("walletId", "no such wallet that the credential may use")
+}
+
+func (a *asking) wallet() (map[string]any, error) {
+	found, err := a.find()
+	if err != nil {
+		return nil, err
+	}
+	return a.one("wallet", walletForm(found))
+}
+
+func (a *asking) account() (map[string]any, error) {
+	found, err := a.find()
+	if err != nil {
+		return nil, err
+	}
+	for i := range found.Accounts {
+		of := &found.Accounts[i]
+		if of.Path == a.query.Path || a.query.Address != "" && slices.ContainsFunc(a.addresses(of.PublicKey), func(one chains.Address) bool { return one.Address == a.query.Address }) {
+			return a.one("account", a.accountForm(found, of))
+		}
+	}
+	return nil, a.notFound("walletId", "no such account")
+}
+
+// accounts answers a page of the accounts of one wallet, or of all, oldest first.
+func (a *asking) accounts() (map[string]any, error) {
+	all, err := a.held()
+	if err != nil {
+		return nil, err
+	}
+	forms := []account{}
+	for i := range all.wallets {
+		if a.query.ID != "" && all.wallets[i].ID != a.query.ID {
+			continue
+		}
+		for j := range all.wallets[i].Accounts {
+			forms = append(forms, a.accountForm(&all.wallets[i], &all.wallets[i].Accounts[j]))
+		}
+	}
+	return a.one("accounts", a.page(forms))
+}
+
+// page returns the accounts after one, or those before one, at most Limit.
+func (a *asking) page(all []account) []account {
+	at := func(id string) int { return slices.IndexFunc(all, func(one account) bool { return one.ID == id }) }
+	switch {
+	case a.query.After != "":
+		if found := at(a.query.After); found >= 0 {
+			all = all[found+1:]
+		} else {
+			all = all[:0]
+		}
+	case a.query.Before != "":
+		all = all[:max(0, at(a.query.Before))]
+		return all[max(0, len(all)-a.query.Limit):]
+	}
+	return all[:min(len(all), a.query.Limit)]
+}
+
+// notFound refuses an id without telling whether another caller would find it.
+func (a *asking) notFound(field, cause string) error {
+	return activity.NewError(activity.ReasonNotFound, field, errors.New(cause),
+		"organization %q has no %q that this credential may use", refuse.Shorten(a.of.ID), refuse.Shorten(a.query.ID))
+}
