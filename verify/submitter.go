@@ -27,7 +27,7 @@ func SubmitterOf(trust Trust) (*Submitter, error) {
 	if request.Submitter == (activity.Submitter{}) {
 		return nil, nil
 	}
-	return submitterOf(request, trust.ProofKey != nil), nil
+	return submitterOf(request, trust.ProofKey != nil || trust.LogKey != ""), nil
 }
 
 // submitterOf describes the submitter in a body.
@@ -35,10 +35,10 @@ func submitterOf(request *activity.Request, proven bool) *Submitter {
 	by := request.Submitter
 	said := &Submitter{
 		UserID: by.UserID, Authentication: by.Scheme,
-		Proven: fmt.Sprintf("the engine carried out this request as one of user %s, whom it recognized by %s", by.UserID, by.Scheme),
+		Proven: fmt.Sprintf("the engine judged, charged and recorded the request as one of user %s, whom it recognized by %s", by.UserID, by.Scheme),
 	}
 	if !proven {
-		said.Proven = "nothing about the caller: no proof key was given"
+		said.Proven = "nothing about the caller: neither a proof key nor a log key was given"
 	}
 	kind, name, _ := strings.Cut(by.Scheme, " ")
 	switch kind {

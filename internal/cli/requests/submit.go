@@ -79,6 +79,9 @@ func (c *submitCommand) run(cmd *cobra.Command) error {
 		what = "query ({} at least)"
 	}
 	content, err := console.ReadStandardInput(cmd, what, show.MaxRequestFile)
+	if err != nil && c.to.By == nil {
+		_, err = c.to.Key.Open(cmd.Context()) // what is wrong with the call comes first
+	}
 	if err != nil {
 		return err
 	}
