@@ -96,6 +96,7 @@ full:
 modules:
 	cd interop/browser && go test $(LIMIT) .
 	cd interop/evm && go test $(LIMIT) .
+	cd interop/opservice && go test $(LIMIT) .
 	cd interop/standardwebhooks && go test $(LIMIT) .
 	cd interop/torchwood && go test $(LIMIT) .
 	cd keystore/kms && go vet ./... && go test $(LIMIT) ./...
