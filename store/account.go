@@ -52,7 +52,7 @@ func (a *account) charge() error {
 			return &LimitError{Charge: one.Charge, Left: left, RetryAfter: a.retryAfter(i, sum, more)}
 		}
 		counted.add(a.now, more, one.Window)
-		a.receipt = append(a.receipt, part{one.key, a.now, one.Window, more})
+		a.receipt = append(a.receipt, charge{one.key, a.now, one.Window, more})
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func parseReceipt(in []byte) (parsed receipt, err error) {
 	}
 	for len(r.in) > 0 && !r.short {
 		kind := Kind(r.take(1)[0])
-		one := part{limit: Key{kind, [32]byte(r.take(32))}, at: r.int64()}
+		one := charge{limit: Key{kind, [32]byte(r.take(32))}, at: r.int64()}
 		window := r.int64()
 		if window < MinWindow.Milliseconds() || window > MaxWindow.Milliseconds() {
 			return nil, errDamaged
