@@ -96,6 +96,7 @@ full:
 modules:
 	cd interop/browser && go test $(LIMIT) .
 	cd interop/evm && go test $(LIMIT) .
+	cd interop/opservice && go test $(LIMIT) .
 	cd interop/standardwebhooks && go test $(LIMIT) .
 	cd interop/torchwood && go test $(LIMIT) .
 	cd keystore/kms && go vet ./... && go test $(LIMIT) ./...
@@ -190,7 +191,8 @@ reproducible:
 # Runs benchmarks, writes their output to a new file in dist/bench, and prints a table:
 #
 #   make bench                        all, including peer libraries: about an hour
-#   make bench BENCH=Ratio/ethereum   those that match a pattern of go test -bench
+#   make bench BENCH=Ratio/ethereum   those that match a pattern of go test -bench; write
+#                                     $$ for a $ in it: BENCH='Ratio$$/ethereum'
 #   make bench-ethereum               signing on one chain
 #   make bench SHORT=-short BENCHTIME=1x COUNT=1   only checks that they run
 #   make bench-record                 all, to bench/results, which is committed

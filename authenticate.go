@@ -64,6 +64,9 @@ func (e *Engine) checkTime(sent time.Time) error {
 	case tooOld && sent.Year() == 1970:
 		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
 			"timestampMs is in 1970: expected milliseconds, not seconds")
+	case tooOld && sent.Before(now.AddDate(-1, 0, 0)):
+		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
+			"timestampMs is from %s, at most %s are allowed: make the request again", sent.UTC().Format(time.DateOnly), e.config.MaxRequestAge)
 	case tooOld:
 		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
 			"timestampMs is %s old, at most %s are allowed: make the request again", now.Sub(sent).Round(time.Millisecond), e.config.MaxRequestAge)

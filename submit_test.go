@@ -94,6 +94,7 @@ func TestSubmitRefused(t *testing.T) {
 		"not allowed this type":   {f.OTPOnly.Sign(body), activity.ReasonNotAuthorized, "may not submit ACTIVITY_TYPE_SIGN_TRANSACTION_V2"},
 		"61 minutes old":          {signed(enginetest.Request{At: f.Clock.Now().Add(-61 * time.Minute)}), activity.ReasonInvalidTime, "1h1m0s old, at most 1h0m0s"},
 		"a millisecond too old":   {signed(enginetest.Request{At: f.Clock.Now().Add(-time.Hour - time.Millisecond)}), activity.ReasonInvalidTime, "1h0m0.001s old"},
+		"three years old":         {signed(enginetest.Request{At: f.Clock.Now().AddDate(-3, 0, 0)}), activity.ReasonInvalidTime, "timestampMs is from " + f.Clock.Now().AddDate(-3, 0, 0).UTC().Format(time.DateOnly) + ", at most 1h0m0s are allowed"},
 		"seconds":                 {signed(enginetest.Request{At: time.UnixMilli(f.Clock.Now().Unix())}), activity.ReasonInvalidTime, "timestampMs is in 1970: expected milliseconds"},
 		"6 minutes ahead":         {signed(enginetest.Request{At: f.Clock.Now().Add(6 * time.Minute)}), activity.ReasonInvalidTime, "6m0s ahead, at most 5m0s"},
 		"another path":            {wrongPath, activity.ReasonRequestInvalid, "does not belong to this path"},

@@ -21,13 +21,14 @@ type client struct {
 	*http.Client
 	url   string
 	count int
+	token string // of JSON-RPC, instead of a stamp
 }
 
 func newClient(url string, count int) *client {
 	return &client{&http.Client{Transport: &http.Transport{
 		MaxIdleConnsPerHost: count, MaxIdleConns: count,
 		DialContext: (&net.Dialer{}).DialContext, DisableCompression: true,
-	}}, url, count}
+	}}, url, count, ""}
 }
 
 // outcome is what one run measured.
@@ -66,7 +67,12 @@ func (c *client) send(body []byte, header string) error {
 	if err != nil {
 		return err
 	}
-	request.Header.Set("X-Stamp", header)
+	if c.token != "" {
+		request.SetBasicAuth("bench", c.token)
+		request.Header.Set("Content-Type", "application/json")
+	} else {
+		request.Header.Set("X-Stamp", header)
+	}
 	response, err := c.Do(request)
 	if err != nil {
 		return err

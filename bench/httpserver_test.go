@@ -73,7 +73,7 @@ func serve(text string) error {
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = httpapi.NewServer(handler)
 	server.Start()
-	fmt.Println(server.URL + "/public/v1/submit/sign_transaction")
+	fmt.Println(server.URL + s.path())
 	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
 		return err
 	}
@@ -90,9 +90,25 @@ func serve(text string) error {
 	return json.NewEncoder(os.Stdout).Encode(ending)
 }
 
+// path returns the path of requests to sign.
+func (s *spec) path() string {
+	if s.Store == serveRPC || s.Store == serveRPCBare {
+		return "/"
+	}
+	return "/public/v1/submit/sign_transaction"
+}
+
 func (s *spec) handler() (http.Handler, store.Store, error) {
 	if s.Store == serveBare {
 		handler, err := newBare(s.PublicKey)
+		return handler, nil, err
+	}
+	switch s.Store {
+	case serveRPC:
+		handler, err := newRPC(s.PublicKey)
+		return handler, nil, err
+	case serveRPCBare:
+		handler, err := newRPCBare()
 		return handler, nil, err
 	}
 	backend, err := s.open()

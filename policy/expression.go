@@ -54,14 +54,14 @@ func (c *compiler) compile(n source.Node, what string) *expression {
 		return nil
 	}
 	parsed, issues := c.env.Parse(text)
-	if c.reportIssues(issues, report) {
+	if c.reportIssues(text, issues, report) {
 		return nil
 	}
 	if !plainSyntax(parsed, report) {
 		return nil
 	}
 	checked, issues := c.env.Check(parsed)
-	if c.reportIssues(issues, report) {
+	if c.reportIssues(text, issues, report) {
 		return nil
 	}
 	if checked.OutputType() != cel.BoolType {
@@ -154,7 +154,7 @@ func foldLiterals(i interpreter.Interpretable) (interpreter.Interpretable, error
 }
 
 // reportIssues reports the errors that CEL found, and whether there are any.
-func (c *compiler) reportIssues(issues *cel.Issues, report func(line, column int, message string)) bool {
+func (c *compiler) reportIssues(text string, issues *cel.Issues, report func(line, column int, message string)) bool {
 	if issues == nil || issues.Err() == nil {
 		return false
 	}
@@ -162,13 +162,60 @@ func (c *compiler) reportIssues(issues *cel.Issues, report func(line, column int
 		if i == maxIssues {
 			break
 		}
+		if slip := otherOperator(one.Message, lastWord(text, one.Location.Line(), one.Location.Column())); slip != "" {
+			report(one.Location.Line(), one.Location.Column()+1, slip)
+			break // what follows is its consequence
+		}
 		report(one.Location.Line(), one.Location.Column()+1, c.rephrase(one.Message))
 	}
 	return true
 }
 
+// operators are those of other languages, as CEL's errors quote them, and those of CEL.
+var operators = []struct{ quoted, cure string }{
+	{"token recognition error at: '= '", "write == to compare"},
+	{"token recognition error at: '=", "write == to compare"},
+	{"mismatched input 'and'", "write && for and"},
+	{"mismatched input 'AND'", "write && for and"},
+	{"mismatched input 'or'", "write || for or"},
+	{"mismatched input 'OR'", "write || for or"},
+	{"token recognition error at: '& '", "write && for and"},
+	{"token recognition error at: '| '", "write || for or"},
+}
+
+// otherOperator says how CEL writes the operator of another language that an error is about,
+// or "". The message is about what follows word.
+func otherOperator(message, word string) string {
+	switch {
+	case word == "not" || word == "NOT":
+		return "write ! for not"
+	case word == "<" && strings.Contains(message, "input '>'"):
+		return "write != for unequal"
+	}
+	for _, other := range operators {
+		if strings.Contains(message, other.quoted) {
+			return other.cure
+		}
+	}
+	return ""
+}
+
 // maxIssues bounds the errors that are reported for one expression.
 const maxIssues = 5
+
+// lastWord returns the last word before a place in an expression.
+func lastWord(text string, line, column int) string {
+	lines := strings.Split(text, "\n")
+	if line < 1 || line > len(lines) {
+		return ""
+	}
+	before := []rune(lines[line-1])
+	words := strings.Fields(string(before[:min(max(column, 0), len(before))]))
+	if len(words) == 0 {
+		return ""
+	}
+	return words[len(words)-1]
+}
 
 // plainSyntax refuses syntax that the language does not support: maps, messages, and
 // numbers other than integers.

@@ -11,9 +11,57 @@ import (
 // ShortAnswer is the answer to a request to sign without what the requester already
 // knows: a few hundred bytes, so that it fits into a QR code.
 type ShortAnswer struct {
-	Fingerprint       string             `json:"fingerprint"` // of the body
-	SignedTransaction string             `json:"signedTransaction"`
-	AppProof          *activity.AppProof `json:"appProof,omitempty"`
+	Fingerprint       string                          `json:"fingerprint"` // of the body
+	SignedTransaction string                          `json:"signedTransaction,omitempty"`
+	Signatures        []activity.SignRawPayloadResult `json:"signatures,omitempty"` // of messages, in their order
+	AppProof          *activity.AppProof              `json:"appProof,omitempty"`
+}
+
+// NewShortAnswer returns the short answer with a result and an app proof, which may be nil.
+// It is an error if the result is no signature.
+func NewShortAnswer(fingerprint activity.Fingerprint, result activity.Result, proof *activity.AppProof) (ShortAnswer, error) {
+	answer := ShortAnswer{Fingerprint: fingerprint.String(), AppProof: proof}
+	switch result := result.(type) {
+	case activity.SignTransactionResult:
+		answer.SignedTransaction = result.SignedTransaction
+	case activity.SignRawPayloadResult:
+		answer.Signatures = []activity.SignRawPayloadResult{result}
+	case activity.SignRawPayloadsResult:
+		answer.Signatures = result.Signatures
+	default:
+		return ShortAnswer{}, errors.New("only signatures have a short answer")
+	}
+	return answer, nil
+}
+
+// Result returns what the activity of the given intent answered. It is an error if the
+// answer is to another kind of intent.
+func (a *ShortAnswer) Result(intent activity.Intent) (activity.Result, error) {
+	switch intent := intent.(type) {
+	case activity.SignTransactionIntent:
+		if a.SignedTransaction != "" && a.Signatures == nil {
+			return activity.SignTransactionResult{SignedTransaction: a.SignedTransaction}, nil
+		}
+	case activity.SignRawPayloadIntent:
+		if a.SignedTransaction == "" && len(a.Signatures) == 1 {
+			return a.Signatures[0], nil
+		}
+	case activity.SignRawPayloadsIntent:
+		if a.SignedTransaction == "" && len(a.Signatures) == len(intent.Payloads) {
+			return activity.SignRawPayloadsResult{Signatures: a.Signatures}, nil
+		}
+	default:
+		return nil, fmt.Errorf("the body asks for %s, and a short answer has signatures", intent.ActivityType())
+	}
+	return nil, fmt.Errorf("this is not the answer to %s: it has %s", intent.ActivityType(), a.what())
+}
+
+// what describes the contents of an answer.
+func (a *ShortAnswer) what() string {
+	if a.SignedTransaction != "" && a.Signatures == nil {
+		return "a signed transaction"
+	}
+	return fmt.Sprintf("%d signatures", len(a.Signatures))
 }
 
 // Short is Answer for a short answer. The status is that of the app
@@ -41,10 +89,8 @@ func (v *verification) shortBody(answer ShortAnswer) (string, error) {
 	if answer.Fingerprint != v.request.Fingerprint.String() {
 		return "", errors.New("this is the answer to another body")
 	}
-	if _, ok := v.request.Intent.(activity.SignTransactionIntent); !ok {
-		return "", fmt.Errorf("the body asks for %s, but a short answer has a signed transaction", v.request.Type)
-	}
-	return "", nil
+	_, err := answer.Result(v.request.Intent)
+	return "", err
 }
 
 // shortStatus verifies the proof and takes the status from it.
@@ -82,8 +128,11 @@ func (v *verification) shortResult(answer ShortAnswer) (string, error) {
 	if v.proven == nil {
 		return skippedUnproven, nil
 	}
-	result := activity.AppendResult(nil, activity.SignTransactionResult{SignedTransaction: answer.SignedTransaction})
-	if hexDigest(sha256.Sum256(result)) != v.proven.ResultDigest {
+	result, err := answer.Result(v.request.Intent)
+	if err != nil {
+		return "", err
+	}
+	if hexDigest(sha256.Sum256(activity.AppendResult(nil, result))) != v.proven.ResultDigest {
 		return "", errors.New("another result was proven")
 	}
 	return "", nil

@@ -101,6 +101,9 @@ func verifyVote(body []byte, recorded *activity.Vote, first bool, members []acce
 		return vote, err
 	}
 	if first {
+		if err := unstamped(request); err != nil {
+			return vote, err
+		}
 		err = errors.Join(sameText(recorded.Message, body), approves(recorded.Selection))
 	} else {
 		err = errors.Join(votesFor(request, body, shown), approves(recorded.Selection))

@@ -21,8 +21,8 @@ func TestListTable(t *testing.T) {
 	for _, row := range []string{
 		`NAME +CURVE +ADDRESS +PATH +ID +STATE *`,
 		`vectors +secp256k1 +` + fixtureAddress + ` +- +` + fixtureID + ` *`,
-		`hd m/44'/195'/0'/0/0 +secp256k1 +T[1-9A-Za-z]{33} +m/44'/195'/0'/0/0 +[0-9a-f-]{36} *`,
-		`hd m/84'/0'/0'/0/0 +secp256k1 +bc1q[0-9a-z]{38} +m/84'/0'/0'/0/0 +[0-9a-f-]{36} *`,
+		`hd +secp256k1 +T[1-9A-Za-z]{33} +m/44'/195'/0'/0/0 +[0-9a-f-]{36} *`,
+		`hd +secp256k1 +bc1q[0-9a-z]{38} +m/84'/0'/0'/0/0 +[0-9a-f-]{36} *`,
 		`WALLET +ACCOUNTS +ID`, `hd +7 +[0-9a-f-]{36}`,
 		`- +ed25519 +[1-9A-Za-z]{43,44} +- +` + fixtureSeedID + ` +disabled`,
 	} {

@@ -119,7 +119,8 @@ func (r *Reader) find(ctx context.Context, organizationID string, tx chains.Tran
 		}
 	}
 	return nil, nil, activity.NewError(activity.ReasonNotFound, intents.FieldSignWith, keystore.ErrKeyNotFound,
-		"could not find any resource to sign with: organization %q has no key %q: use an address that one of its keys has on this chain, or the id of a key or wallet", refuse.Shorten(organizationID), refuse.Shorten(signWith))
+		"could not find any resource to sign with: organization %q has no key %q: use an address that one of its keys has on this chain, or the id of a key or wallet%s",
+		refuse.Shorten(organizationID), refuse.Shorten(signWith), looksLike(signWith, tx.Summary().Chain))
 }
 
 // findAll finds the keys of the organization at the locators, each once.

@@ -55,7 +55,8 @@ func readAll(m Message) {
 // written the same.
 func FuzzTypes(f *testing.F) {
 	f.Add(Request{[]byte("{}"), "X-Stamp", "abc"}.Message().CBOR)
-	f.Add(Answer{make([]byte, 32), []byte{1}, &Proof{[]byte{4}, "{}", []byte{5}}}.Message().CBOR)
+	f.Add(Answer{make([]byte, 32), []byte{1}, &Proof{[]byte{4}, "{}", []byte{5}}, nil}.Message().CBOR)
+	f.Add(Answer{Fingerprint: make([]byte, 32), Signatures: [][]byte{make([]byte, SignatureSize), make([]byte, SignatureSize)}}.Message().CBOR)
 	f.Add(EthSignRequest{ID: make(UUID, 16), Data: []byte{2}, Kind: 4, ChainID: 1, Address: make([]byte, 20), Path: Keypath{Path: []PathIndex{{44, true}, {0, false}}, Fingerprint: 1}}.Message().CBOR)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, kind := range []string{TypeRequest, TypeVote, TypeAnswer, TypePSBT, TypeEthSignRequest, TypeSolSignRequest, TypeTronSignRequest} {

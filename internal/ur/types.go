@@ -34,10 +34,14 @@ func DecodeVote(m Message) (v Vote, err error) {
 
 // Answer is the result of a request, without its activity: x-countersign-activity.
 type Answer struct {
-	Fingerprint []byte `cbor:"1,keyasint"` // SHA-256 of the body: 32 bytes
-	Signed      []byte `cbor:"2,keyasint"` // the signed transaction
-	Proof       *Proof `cbor:"3,keyasint,omitempty"`
+	Fingerprint []byte   `cbor:"1,keyasint"`           // SHA-256 of the body: 32 bytes
+	Signed      []byte   `cbor:"2,keyasint,omitempty"` // the signed transaction
+	Proof       *Proof   `cbor:"3,keyasint,omitempty"`
+	Signatures  [][]byte `cbor:"4,keyasint,omitempty"` // of messages: r ‖ s ‖ v, 65 bytes each
 }
+
+// SignatureSize is the size of a signature over a message, in bytes.
+const SignatureSize = 65
 
 // Proof is an app proof.
 type Proof struct {
@@ -56,6 +60,14 @@ func DecodeAnswer(m Message) (a Answer, err error) {
 	}
 	if len(a.Fingerprint) != 32 {
 		return a, fmt.Errorf("ur:%s: a fingerprint of %d bytes: expected 32", TypeAnswer, len(a.Fingerprint))
+	}
+	if (len(a.Signed) > 0) == (len(a.Signatures) > 0) {
+		return a, fmt.Errorf("ur:%s: expected either a signed transaction or signatures over messages", TypeAnswer)
+	}
+	for _, signature := range a.Signatures {
+		if len(signature) != SignatureSize {
+			return a, fmt.Errorf("ur:%s: a signature of %d bytes: expected %d", TypeAnswer, len(signature), SignatureSize)
+		}
 	}
 	return a, nil
 }

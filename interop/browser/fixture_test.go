@@ -195,6 +195,8 @@ func (h *house) enroll(page *tab, name string) {
 		chromedp.Click("#create button", chromedp.ByQuery),
 		chromedp.WaitVisible("#configuration", chromedp.ByQuery),
 	)
+	page.run(chromedp.Evaluate("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }", nil), chromedp.Click("#copy", chromedp.ByQuery))
+	page.await(`window.copied === document.getElementById("configuration").textContent`)
 	printed := strings.Fields(page.text("#configuration"))
 	values := map[string]string{}
 	for i, word := range printed[:len(printed)-1] {

@@ -109,6 +109,12 @@ func TestVotesThatDoNotCount(t *testing.T) {
 	if said := page.click("approve"); !strings.Contains(said, "authorized") && !strings.Contains(said, "no activity") {
 		t.Errorf("to a user who lost the tag, the page says %q", said)
 	}
+	h.register()
+	page.run(chromedp.Evaluate(`document.getElementById("organization").value = "6e1f8f5e-0000-4222-8333-444455556666"`, nil))
+	page.list()
+	if said := page.text("#status"); !strings.Contains(said, "not registered in this organization") {
+		t.Errorf("of another organization, the page says %q", said)
+	}
 	page.unverify()
 	h.open(page)
 	page.list()

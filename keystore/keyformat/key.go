@@ -81,6 +81,10 @@ func DecodeHex(text []byte) ([]byte, error) {
 		digits = digits[2:]
 	}
 	if len(digits) != hex.EncodedLen(keystore.SecretSize) {
+		if w, err := ParseWIF(text); err == nil {
+			w.Key.Wipe()
+			return nil, errors.New("this is a key in Bitcoin's wallet import format, not in hex: its format is wif")
+		}
 		return nil, fmt.Errorf("the secret has %d characters, want %d hex digits", len(digits), hex.EncodedLen(keystore.SecretSize))
 	}
 	secret := make([]byte, keystore.SecretSize)

@@ -130,6 +130,12 @@ async function register() {
   say("The passkey was created. It works once the operator has registered it.");
 }
 
+async function copy() {
+  await navigator.clipboard.writeText(find("configuration").textContent);
+  say("The command was copied.");
+}
+
+find("copy").addEventListener("click", (event) => attempt(event.target, copy));
 find("open").addEventListener("submit", (event) => { event.preventDefault(); attempt(event.submitter, open); });
 find("create").addEventListener("submit", (event) => { event.preventDefault(); attempt(event.submitter, register); });
 find("refresh").addEventListener("click", (event) => attempt(event.target, refresh));

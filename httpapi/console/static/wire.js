@@ -45,9 +45,16 @@ export async function signed(path, content, rpId) {
       credentials: "omit", cache: "no-store", referrerPolicy: "no-referrer",
     });
     const answer = await response.json();
-    if (!response.ok) throw new Error(answer.message || "HTTP status " + response.status);
+    if (!response.ok) throw new Error(why(answer) || "HTTP status " + response.status);
     return answer;
   };
+}
+
+// why returns why a request was refused. A stamp that does not verify is nearly always a
+// passkey of another organization, or one that the server does not know yet.
+function why(answer) {
+  if (answer.turnkeyErrorCode === "SIGNATURE_INVALID") return "The stamp does not verify: this passkey is not registered in this organization, or the server has not been reloaded since.";
+  return answer.message;
 }
 
 // newPasskey creates a discoverable passkey, and returns what the configuration needs.

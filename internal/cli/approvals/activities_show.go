@@ -37,8 +37,8 @@ Show an activity by its id, or a waiting one by its fingerprint, sha256:…
 Standard output receives the answer, {"activity":…}, or a short form on a terminal. For
 a waiting activity, standard error shows what it does and which votes are missing, like
 'countersign approve'. With --config, standard error also shows the registered wallets
-that the transaction used, and what the policy decided: the rules, what each limit counted for the activity, and what is left of that limit now,
-in the smallest unit.`),
+that the transaction used, and what the policy decided: the rules, what each limit counted
+for the activity, and what is left of that limit now, in the smallest unit.`),
 		Example: "  countersign activities show --url http://127.0.0.1:8080 --api-key ann.json 0199…",
 		Args:    console.NamedArgs,
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },

@@ -13,8 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
 // NewCommand returns the command keys.
@@ -46,7 +49,7 @@ address: they make no BIP-340 signature.`),
 type fieldFlag struct{ name string }
 
 // keyFields are the members that --field takes, in addition to address formats.
-var keyFields = []string{"privateKeyId", "name", "curve", "publicKey"}
+var keyFields = []string{"privateKeyId", "name", "curve", "publicKey", "walletId", "path"}
 
 func (f *fieldFlag) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.name, "field", "", "print one `FIELD` of the key as plain text: "+strings.Join(keyFields, ", ")+", or an address by its format, such as ADDRESS_FORMAT_ETHEREUM")
@@ -70,6 +73,43 @@ func (f *fieldFlag) print(out io.Writer, line show.KeyLine) error {
 	}
 	_, err = fmt.Fprintln(out, value)
 	return err
+}
+
+// fits refuses a field that a new key on a curve would not have, before there is one.
+func (f *fieldFlag) fits(ctx context.Context, keys keystore.Keystore, network *show.NetworkFlag, curve keystore.Curve) error {
+	another, err := memory.New().Generate(ctx, "any", "", curve)
+	if err != nil {
+		return err
+	}
+	return f.print(io.Discard, deployment.Spendable(keys, network.Line(another)))
+}
+
+// printWallet prints the field of each account of a wallet that has it, one per line, or the
+// wallet as JSON if no field is selected.
+func (f *fieldFlag) printWallet(out io.Writer, w WalletLine) error {
+	switch f.name {
+	case "":
+		return console.PrintJSON(out, w)
+	case "walletId":
+		_, err := fmt.Fprintln(out, w.WalletID)
+		return err
+	}
+	var problem error
+	printed := false
+	for _, account := range w.Accounts {
+		if _, err := account.Field(f.name); err != nil {
+			problem = err
+			continue
+		}
+		if err := f.print(out, account); err != nil {
+			return err
+		}
+		printed = true
+	}
+	if printed {
+		return nil
+	}
+	return problem
 }
 
 // confirmKeys asks a question about keys on the terminal, unless --yes has answered it.

@@ -21,6 +21,7 @@ import (
 type deriveCommand struct {
 	at       deployment.KeystoreFlags
 	network  show.NetworkFlag
+	field    fieldFlag
 	walletID string
 	path     string
 	curve    string
@@ -35,7 +36,8 @@ func newDeriveCommand() *cobra.Command {
 		Short: "Add an account to a wallet",
 		Long: console.Paragraphs(`
 Derive the key at a path of a wallet, add it to the wallet's accounts, and print it as
-one line of JSON, once it is safe on disk. An account that exists already is printed
+one line of JSON, once it is safe on disk. --field prints one field of it as plain text. An
+account that exists already is printed
 unchanged.
 
 Only derived accounts are found by their addresses: an address does not say at which
@@ -56,6 +58,7 @@ a path below Solana's m/44'/501' is on CURVE_ED25519, any other on CURVE_SECP256
 	}
 	c.at.Register(command)
 	c.network.Register(command)
+	c.field.register(command)
 	flags := command.Flags()
 	flags.StringVar(&c.walletID, "wallet", "", "`ID` or name of the wallet")
 	flags.StringVar(&c.path, "path", "", "`PATH` of the account, such as m/44'/60'/0'/0/1")
@@ -75,7 +78,7 @@ func (c *deriveCommand) run(cmd *cobra.Command) error {
 	if !deployment.Can[walletKeeper](&c.at) {
 		return console.Usagef("an HSM has no wallets, because it derives no keys (BIP-32, SLIP-10): name the directory that has the wallet with --keystore file:DIR")
 	}
-	if err := c.network.Check(); err != nil {
+	if err := errors.Join(c.network.Check(), c.field.check()); err != nil {
 		return err
 	}
 	switch {
@@ -116,6 +119,9 @@ func (c *deriveCommand) derive(cmd *cobra.Command, account wallet.Account) (err 
 	if err != nil {
 		return err
 	}
+	if err := c.field.fits(cmd.Context(), keys, &c.network, account.Curve); err != nil {
+		return err
+	}
 	derived, err := keys.Derive(cmd.Context(), c.at.Organization, walletID, account)
 	if errors.Is(err, keystore.ErrKeyExists) && derived.ID != "" {
 		fmt.Fprintln(cmd.ErrOrStderr(), "This key was in the keystore already.")
@@ -128,7 +134,7 @@ func (c *deriveCommand) derive(cmd *cobra.Command, account wallet.Account) (err 
 	if err != nil {
 		return err
 	}
-	return console.PrintJSON(cmd.OutOrStdout(), line)
+	return c.field.print(cmd.OutOrStdout(), line)
 }
 
 // discover derives the keys that the PSBT on standard input names.
@@ -145,6 +151,9 @@ func (c *deriveCommand) discover(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer deployment.CloseKeystore(keys, &err)
+	if err := c.field.fits(cmd.Context(), keys, &c.network, keystore.CurveSecp256k1); err != nil {
+		return err
+	}
 	walletID, err := resolveWallet(cmd.Context(), keys, c.at.Organization, c.walletID)
 	if err != nil {
 		return err
@@ -154,7 +163,7 @@ func (c *deriveCommand) discover(cmd *cobra.Command) (err error) {
 		return err
 	}
 	for _, account := range added {
-		if err := console.PrintJSON(cmd.OutOrStdout(), accountLine(&c.network, strings.ToLower(walletID), account)); err != nil {
+		if err := c.field.print(cmd.OutOrStdout(), accountLine(&c.network, strings.ToLower(walletID), account)); err != nil {
 			return err
 		}
 	}

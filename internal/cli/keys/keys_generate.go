@@ -2,7 +2,6 @@ package keys
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,7 +10,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
 // generateCommand is one call of keys generate.
@@ -82,11 +80,7 @@ func (c *generateCommand) run(cmd *cobra.Command) (err error) {
 	}
 	defer deployment.CloseKeystore(keys, &err)
 	// A key that could not be printed is not created.
-	another, err := memory.New().Generate(cmd.Context(), c.at.Organization, "", curve)
-	if err != nil {
-		return err
-	}
-	if err := c.field.print(io.Discard, deployment.Spendable(keys, c.network.Line(another))); err != nil {
+	if err := c.field.fits(cmd.Context(), keys, &c.network, curve); err != nil {
 		return err
 	}
 	for number := 1; number <= c.count; number++ {

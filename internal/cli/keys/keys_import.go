@@ -19,6 +19,7 @@ import (
 type importCommand struct {
 	at           deployment.KeystoreFlags
 	network      show.NetworkFlag
+	field        fieldFlag
 	curve        string
 	name         string
 	format       string
@@ -42,6 +43,8 @@ type importTarget interface {
 const importHelp = `
 Import the secret of a key from standard input, or from the terminal, which does not
 show it. The key is printed as one line of JSON, once it is safe on disk or in the HSM.
+--field prints one field of it as plain text, for --sign-with; of a wallet, that of each
+account that has it, one per line, or its walletId.
 A key that the keystore has already is printed as it is, and not imported twice. If the
 directory has no keystore yet, one is created.
 
@@ -109,6 +112,7 @@ func newImportCommand() *cobra.Command {
 	c.at.Register(command)
 	c.at.RegisterNew(command)
 	c.network.Register(command)
+	c.field.register(command)
 	registerKeyFlags(command, &c.curve, &c.name)
 	registerFormatFlag(command, &c.format, formatHex, ImportFormats)
 	command.Flags().StringVar(&c.dir, "dir", "", "import all v3 files in the directory `DIR`")
@@ -116,6 +120,8 @@ func newImportCommand() *cobra.Command {
 	command.Flags().BoolVar(&c.jsonl, "jsonl", false, "read many keys, one JSON object per line")
 	console.Exclusive(command, "each line has its own", "curve", "jsonl")
 	console.Exclusive(command, "each line has its own", "name", "jsonl")
+	console.Exclusive(command, "each line is answered with one line of JSON", "field", "jsonl")
+	console.Exclusive(command, "each file is answered with one line of JSON", "field", "dir")
 	command.Flags().BoolVar(&c.yes, "yes", false, "do not ask for confirmation before importing into an HSM")
 	return command
 }
@@ -124,7 +130,7 @@ func (c *importCommand) run(cmd *cobra.Command) error {
 	if err := c.at.Check(); err != nil {
 		return err
 	}
-	if err := c.network.Check(); err != nil {
+	if err := errors.Join(c.network.Check(), c.field.check()); err != nil {
 		return err
 	}
 	if err := checkFormat(c.format, ImportFormats); err != nil {
@@ -156,6 +162,9 @@ func (c *importCommand) importKey(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer deployment.CloseKeystore(keys, &err)
+	if err := c.field.fits(cmd.Context(), keys, &c.network, key.Curve); err != nil {
+		return err
+	}
 	infos, errs := c.addBatch(cmd.Context(), []keystore.NewKey{{Name: c.name, Curve: key.Curve, Secret: key.Secret}})
 	info, err := infos[0], errs[0]
 	line := deployment.Spendable(keys, c.network.Line(info))
@@ -168,7 +177,7 @@ func (c *importCommand) importKey(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	return console.PrintJSON(cmd.OutOrStdout(), line)
+	return c.field.print(cmd.OutOrStdout(), line)
 }
 
 // sameKey decides what happens to a key that the keystore has already: it is returned as

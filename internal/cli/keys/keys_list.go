@@ -27,7 +27,8 @@ func newListCommand() *cobra.Command {
 List the keys of an organization, oldest first and disabled keys last: as a table on a
 terminal, otherwise as one line of JSON each.
 
-The table shows one address of each key: the usual one for the path of an account,
+In the table, the name of an account of a wallet is the wallet's: the path has a column of
+its own. The table shows one address of each key: the usual one for the path of an account,
 otherwise Ethereum's or Solana's. 'countersign keys show' prints them all. A table of the
 wallets follows.`),
 		Example: "  countersign keys list --keystore file:keys",
@@ -145,7 +146,11 @@ func cellsOf(l show.KeyLine) []string {
 		state = "acts for " + l.ActsFor
 	}
 	curve := strings.ToLower(strings.TrimPrefix(l.Curve.String(), curvePrefix))
-	return []string{cmp.Or(l.Name, "-"), curve, usualAddress(l), cmp.Or(l.Path, "-"), l.PrivateKeyID, state}
+	name := l.Name
+	if l.Path != "" {
+		name = strings.TrimSpace(strings.TrimSuffix(name, l.Path))
+	}
+	return []string{cmp.Or(name, "-"), curve, usualAddress(l), cmp.Or(l.Path, "-"), l.PrivateKeyID, state}
 }
 
 // usualFormats are the suffixes of the usual address formats below paths.

@@ -149,7 +149,7 @@ func (c *importCommand) importWallet(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	return console.PrintJSON(cmd.OutOrStdout(), walletLineOf(&c.network, w))
+	return c.field.printWallet(cmd.OutOrStdout(), walletLineOf(&c.network, w))
 }
 
 func wipeWallet(add file.NewWallet) {

@@ -29,6 +29,7 @@ type verifyCommand struct {
 	scan           bool   // the answer comes as QR codes
 	logKey         string // of the log that the activity must be in
 	signed         string // file to write the signed transaction to
+	signature      string // file to write the signature over the message to
 	network        show.NetworkFlag
 	config         string // configuration with the users whose votes are checked
 	shown          string // digest of what the voters were shown
@@ -59,7 +60,8 @@ payload per line of standard input. The checks are:
 
 Without --proof-key only the first two are checked, and anyone could forge the answer:
 --signed, which writes the signed transaction to a file once every check has passed, needs
-it.
+it. So does --signature, which writes the signature over a message, as 'countersign sign
+--message' prints it.
 The request must have asked for the proof with "generateAppProofs":true. The public key
 of proof.pem is proof-public.pem of 'countersign init --offline', or the output of
 'openssl pkey -in proof.pem -pubout'.
@@ -67,6 +69,12 @@ of proof.pem is proof-public.pem of 'countersign init --offline', or the output 
 Standard output lists what was checked and what was skipped:
 
   {"checked":["body",…],"skipped":[{"name","skipped"}]}
+
+A call without a stamp, such as one over JSON-RPC, is recorded by the engine as a user's,
+with how it recognized the caller: LOCAL, or CERTIFICATE and the name in it. "submitter" is
+then added, with what the answer proves about that user, and what it does not:
+
+  {"checked":[…],"skipped":[…],"submitter":{"userId","authentication","proven","notProven"}}
 
 A server shows the signatures of votes only after their stamps have expired, by default
 an hour after they were made. The exit status is 1 if any check fails.`),
@@ -81,6 +89,7 @@ an hour after they were made. The exit status is 1 if any check fails.`),
 	deployment.RegisterLogKey(command, &c.logKey)
 	command.Flags().BoolVar(&c.scan, "scan", false, "read the answer from QR codes, one payload per line of standard input")
 	command.Flags().StringVar(&c.signed, "signed", "", "`FILE` to write the signed transaction to")
+	command.Flags().StringVar(&c.signature, "signature", "", "`FILE` to write the signature over the message to, one line for each message")
 	command.Flags().StringVar(&c.config, "config", "", "configuration `FILE` with the users whose votes are checked; only public keys are read from it")
 	command.Flags().StringVar(&c.shown, "shown", "", "`DIGEST` of what the voters were shown, as their review has it, with --config")
 	command.Flags().IntVar(&c.minVotes, "votes", 0, "minimum `NUMBER` of votes by users other than the submitter, with --config")
@@ -98,19 +107,55 @@ func (c *verifyCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	checks, signed, err := c.check(cmd, args, trust)
+	checks, result, err := c.check(cmd, args, trust)
 	if err != nil {
 		return err
 	}
-	if c.signed != "" {
-		if err := proven(checks); err != nil {
-			return fmt.Errorf("--signed %s: %w", c.signed, err)
+	if c.signed != "" || c.signature != "" {
+		if err := c.write(trust.Body, checks, result); err != nil {
+			return err
 		}
-		if err := console.WriteWhole(c.signed, []byte(signed+"\n")); err != nil {
+	}
+	submitter, err := verify.SubmitterOf(trust)
+	if err != nil {
+		return err
+	}
+	return printChecks(cmd, checks, submitter)
+}
+
+// write writes what the answer has to the files of --signed and --signature.
+func (c *verifyCommand) write(body []byte, checks []verify.Check, result activity.Result) error {
+	if err := proven(checks); err != nil {
+		return err
+	}
+	if c.signed != "" {
+		done, ok := result.(activity.SignTransactionResult)
+		if !ok {
+			return fmt.Errorf("--signed %s: the answer has no signed transaction: --signature writes the signature over a message", c.signed)
+		}
+		if err := console.WriteWhole(c.signed, []byte(done.SignedTransaction+"\n")); err != nil {
 			return fmt.Errorf("--signed %s: %w", c.signed, err)
 		}
 	}
-	return printChecks(cmd, checks)
+	if c.signature == "" {
+		return nil
+	}
+	request, err := activity.Decode(body)
+	if err != nil {
+		return err
+	}
+	signatures, err := show.MessageSignatures(request.Intent, result)
+	if err != nil {
+		return fmt.Errorf("--signature %s: %w", c.signature, err)
+	}
+	var lines []byte
+	for _, signature := range signatures {
+		lines = append(append(lines, console.JSONLine(signature)...), '\n')
+	}
+	if err := console.WriteWhole(c.signature, lines); err != nil {
+		return fmt.Errorf("--signature %s: %w", c.signature, err)
+	}
+	return nil
 }
 
 // trust reads the keys, the body and the users that the caller trusts.
@@ -120,6 +165,8 @@ func (c *verifyCommand) trust() (trust verify.Trust, err error) {
 		return trust, console.Usagef("--body is missing: the file with the body of the request")
 	case c.signed != "" && c.proofKey == "":
 		return trust, console.Usagef("--signed needs --proof-key: without it nothing proves that the transaction is the engine's")
+	case c.signature != "" && c.proofKey == "":
+		return trust, console.Usagef("--signature needs --proof-key: without it nothing proves that the signature is the engine's")
 	}
 	if c.logKey != "" {
 		if trust.LogKey, err = deployment.ReadLogKey(c.logKey); err != nil {
@@ -174,40 +221,50 @@ func (c *verifyCommand) trustVoters(trust *verify.Trust) error {
 	return err
 }
 
-// check verifies the answer, and returns the checks and the signed transaction in it.
-func (c *verifyCommand) check(cmd *cobra.Command, args []string, trust verify.Trust) ([]verify.Check, string, error) {
+// check verifies the answer, and returns the checks and the result in it, which is nil if it
+// is neither a signed transaction nor signatures.
+func (c *verifyCommand) check(cmd *cobra.Command, args []string, trust verify.Trust) ([]verify.Check, activity.Result, error) {
 	if c.scan {
 		message, err := console.ScanMessage(cmd, ur.TypeAnswer)
 		if err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
 		short, err := show.ShortAnswerFrom(message)
 		if err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
-		checks, err := verify.Short(verify.ShortAnswer(short), trust)
-		return checks, short.SignedTransaction, err
+		return checkShort(verify.ShortAnswer(short), trust)
 	}
 	answer, err := console.ReadFile(args[0], api.MaxAnswer)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	if short, err := show.ReadShortAnswer(answer); err == nil {
-		checks, err := verify.Short(verify.ShortAnswer(short), trust)
 		if c.config != "" {
-			return nil, "", console.Usagef("--config does not go with a short answer: it has no votes")
+			return nil, nil, console.Usagef("--config does not go with a short answer: it has no votes")
 		}
-		return checks, short.SignedTransaction, err
+		return checkShort(verify.ShortAnswer(short), trust)
 	}
 	checks, err := verify.Answer(answer, trust)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
-	signed, err := signedIn(answer)
-	if c.signed != "" && err != nil {
-		return nil, "", err
+	result, err := resultIn(answer)
+	return checks, result, err
+}
+
+// checkShort verifies a short answer.
+func checkShort(short verify.ShortAnswer, trust verify.Trust) ([]verify.Check, activity.Result, error) {
+	checks, err := verify.Short(short, trust)
+	if err != nil {
+		return nil, nil, err
 	}
-	return checks, signed, nil
+	request, err := activity.Decode(trust.Body)
+	if err != nil {
+		return nil, nil, err
+	}
+	result, err := short.Result(request.Intent)
+	return checks, result, err
 }
 
 // proven refuses checks of which any was skipped: what they let through is not proven.
@@ -222,19 +279,24 @@ func proven(checks []verify.Check) error {
 
 var digestDigits = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// signedIn returns the signed transaction in a full answer that was verified.
-func signedIn(answer []byte) (string, error) {
+// resultIn returns the signed transaction or the signatures in a full answer that was
+// verified, or nil.
+func resultIn(answer []byte) (activity.Result, error) {
 	done, err := api.ParseActivity(answer)
-	if err != nil {
-		return "", err
+	switch {
+	case err != nil:
+		return nil, err
+	case done.Result.SignTransaction != nil && done.Result.SignTransaction.SignedTransaction != "":
+		return *done.Result.SignTransaction, nil
+	case done.Result.SignRawPayload != nil:
+		return *done.Result.SignRawPayload, nil
+	case done.Result.SignRawPayloads != nil:
+		return *done.Result.SignRawPayloads, nil
 	}
-	if done.Result.SignTransaction == nil || done.Result.SignTransaction.SignedTransaction == "" {
-		return "", errors.New("the answer has no signed transaction")
-	}
-	return done.Result.SignTransaction.SignedTransaction, nil
+	return nil, nil
 }
 
-func printChecks(cmd *cobra.Command, checks []verify.Check) error {
+func printChecks(cmd *cobra.Command, checks []verify.Check, submitter *verify.Submitter) error {
 	checked, skipped := []string{}, []verify.Check{}
 	for _, check := range checks {
 		if check.Skipped != "" {
@@ -244,9 +306,10 @@ func printChecks(cmd *cobra.Command, checks []verify.Check) error {
 		checked = append(checked, check.Name)
 	}
 	return console.PrintJSON(cmd.OutOrStdout(), struct {
-		Checked []string       `json:"checked"`
-		Skipped []verify.Check `json:"skipped"`
-	}{checked, skipped})
+		Checked   []string          `json:"checked"`
+		Skipped   []verify.Check    `json:"skipped"`
+		Submitter *verify.Submitter `json:"submitter,omitempty"`
+	}{checked, skipped, submitter})
 }
 
 // readPublicKey reads a P-256 key: one PEM block PUBLIC KEY.

@@ -28,6 +28,7 @@ import (
 type policyExplain struct {
 	policyFlags
 	kind, user, key, at string
+	message             show.MessageFlags // asked about instead of a transaction
 	signWith            string
 	named               bool // signWith may be the name of a key
 	tags                []string
@@ -39,7 +40,7 @@ func newPolicyExplainCommand() *cobra.Command {
 	var c policyExplain
 	command := &cobra.Command{
 		Use:   "explain [FILE]",
-		Short: "Say what a policy decides about a transaction or request, and why",
+		Short: "Say what a policy decides about a transaction, message or request, and why",
 		Long: console.Paragraphs(`
 Print what the policy decides and, for every rule, whether it matched or which of its
 clauses failed first, with the values it compared. Nothing is signed, and no limit is
@@ -47,7 +48,9 @@ charged: limits count as unused. The exit status is 0 whatever the decision.
 
 Standard input is a request, as 'countersign request' and 'countersign stamp' print it,
 or an unsigned transaction in hex (a PSBT also in base64 or binary, a
-Solana transaction or its message also in base64 or base58).
+Solana transaction or its message also in base64 or base58), or with --message KIND a
+message, written as for 'countersign sign --message'. What is said below of a transaction
+applies to a message too.
 
 With --config a request is judged as serve would judge it now: its stamp names the user,
 and its keys are looked up, for which the keystore is opened. Only its age is not
@@ -65,13 +68,16 @@ pays counts as a payment. Calls are read with the descriptors of --config.`),
 		Example: console.Paragraphs(`
   countersign policy explain --config countersign.yaml < request.json
   countersign policy explain --config countersign.yaml --as payments --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 \
-      --type TRANSACTION_TYPE_ETHEREUM < transaction.hex`),
+      --type TRANSACTION_TYPE_ETHEREUM < transaction.hex
+  countersign policy explain --config countersign.yaml --as payments --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 \
+      --message eip712 < permit.json`),
 		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, strings.Join(args, "")) },
 	}
 	c.register(command)
 	set := command.Flags()
 	set.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+show.TypeNames())
+	c.message.Register(set, "ask about a message of `KIND`")
 	set.StringVar(&c.user, "as", "", "`USER` who submits it, by name or id")
 	set.StringSliceVar(&c.tags, "tag", nil, "`TAG` of the user, without --config")
 	set.StringVar(&c.key, "key", "", "`KEY` that would sign, by name or id; with --config, the keystore is opened")
@@ -92,15 +98,7 @@ func (c *policyExplain) run(cmd *cobra.Command, path string) (err error) {
 			return console.Usagef("--at: use a time such as 2026-11-23T09:00:00Z")
 		}
 	}
-	content, err := show.ReadTransaction(cmd)
-	if err != nil {
-		return err
-	}
-	ask := c.aboutTransaction
-	if strings.HasPrefix(content, "{") {
-		ask = c.aboutRequest
-	}
-	file, authorization, err := ask(cmd, path, content)
+	file, authorization, err := c.ask(cmd, path)
 	if err != nil {
 		return err
 	}
@@ -125,8 +123,30 @@ func (c *policyExplain) run(cmd *cobra.Command, path string) (err error) {
 	return err
 }
 
-// aboutTransaction returns the policy and what it is asked about a transaction.
-func (c *policyExplain) aboutTransaction(cmd *cobra.Command, path, content string) (*policy.File, access.Authorization, error) {
+// ask returns the policy and what it is asked about what is on standard input.
+func (c *policyExplain) ask(cmd *cobra.Command, path string) (*policy.File, access.Authorization, error) {
+	if err := c.message.Check(); err != nil {
+		return nil, access.Authorization{}, err
+	}
+	if c.message.Kind != "" {
+		if c.kind != "" {
+			return nil, access.Authorization{}, console.Usagef("--message does not go with --type: a message has no transaction type")
+		}
+		c.useKey()
+		intent, err := c.message.Read(cmd, c.signWith)
+		if err != nil {
+			return nil, access.Authorization{}, err
+		}
+		return c.aboutCall(cmd, path, intent)
+	}
+	content, err := show.ReadTransaction(cmd)
+	if err != nil {
+		return nil, access.Authorization{}, err
+	}
+	if strings.HasPrefix(content, "{") {
+		return c.aboutRequest(cmd, path, content)
+	}
+	c.useKey()
 	kind, err := show.ParseType(c.kind)
 	if err != nil {
 		return nil, access.Authorization{}, err
@@ -135,10 +155,18 @@ func (c *policyExplain) aboutTransaction(cmd *cobra.Command, path, content strin
 	if err != nil {
 		return nil, access.Authorization{}, err
 	}
+	return c.aboutCall(cmd, path, activity.SignTransactionIntent{Type: kind, UnsignedTransaction: unsigned.Text, SignWith: c.signWith})
+}
+
+// useKey takes --key for --sign-with if the keystore is known: it may then be a name.
+func (c *policyExplain) useKey() {
 	if c.configFile != "" && c.key != "" && c.signWith == "" {
 		c.signWith, c.key, c.named = c.key, "", true
 	}
-	intent := activity.SignTransactionIntent{Type: kind, UnsignedTransaction: unsigned.Text, SignWith: c.signWith}
+}
+
+// aboutCall returns the policy and what it is asked about a transaction or a message.
+func (c *policyExplain) aboutCall(cmd *cobra.Command, path string, intent activity.Intent) (*policy.File, access.Authorization, error) {
 	if c.signWith == "" {
 		return c.aboutIntent(path, intent)
 	}
@@ -156,8 +184,8 @@ func (c *policyExplain) aboutTransaction(cmd *cobra.Command, path, content strin
 	return file, asked, err
 }
 
-// called returns what sign would ask a policy about a transaction.
-func (c *policyExplain) called(cmd *cobra.Command, file *policy.File, intent activity.SignTransactionIntent) (asked access.Authorization, err error) {
+// called returns what sign would ask a policy about a transaction or a message.
+func (c *policyExplain) called(cmd *cobra.Command, file *policy.File, intent activity.Intent) (asked access.Authorization, err error) {
 	user, err := c.configuredUser(file)
 	if err != nil {
 		return asked, err
@@ -166,8 +194,8 @@ func (c *policyExplain) called(cmd *cobra.Command, file *policy.File, intent act
 	if err != nil {
 		return asked, err
 	}
-	intent.SignWith = c.signWith // the id of the key, if it was named
-	asked, err = engine.Operator().AskedAboutCall(cmd.Context(), user, organization.ID, intent)
+	signed := show.WithSigner(intent, c.signWith) // the id of the key, if it was named
+	asked, err = engine.Operator().AskedAboutCall(cmd.Context(), user, organization.ID, signed)
 	return asked, errors.Join(err, engine.Close())
 }
 

@@ -19,6 +19,7 @@ import (
 // requestCommand holds the flags of one call of request.
 type requestCommand struct {
 	kind         string
+	message      show.MessageFlags // to ask for instead of a transaction
 	signWith     string
 	organization string
 	proofs       bool
@@ -32,14 +33,18 @@ func NewRequestCommand() *cobra.Command {
 	var c requestCommand
 	command := &cobra.Command{
 		Use:   "request",
-		Short: "Write a request to sign a transaction",
+		Short: "Write a request to sign a transaction or a message",
 		Long: console.Paragraphs(`
 Write the request body that asks for a signature on the transaction on standard
 input, in hex (a PSBT also in base64 or binary, a Solana transaction or its message also
-in base64 or base58). With --api-key the request is stamped, and printed as a request file for 'countersign sign --request' on a machine
-without a network:
+in base64 or base58). With --api-key the request is stamped, and printed as a request
+file for 'countersign sign --request' on a machine without a network, or for
+'countersign submit':
 
   {"body":"<exact text>","stamp":{"header":"X-Stamp","value":"…"}}
+
+--message KIND asks for a signature on the message on standard input instead, which is
+written as for 'countersign sign --message'.
 
 --body FILE keeps the body: 'countersign verify' checks the answer against it.
 --qr draws the request as QR codes instead of printing it.`),
@@ -47,12 +52,15 @@ without a network:
   countersign request --type ethereum --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 \
       --api-key api-key.json --body body.json < unsigned.hex > request.json
   countersign request --type ethereum --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 \
-      --api-key api-key.json --body body.json --qr < unsigned.hex`),
-		Args: console.StdinArgs("transaction"),
+      --api-key api-key.json --body body.json --qr < unsigned.hex
+  countersign request --message eip712 --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 \
+      --api-key api-key.json --body body.json < permit.json > request.json`),
+		Args: console.StdinArgs("transaction or message"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := command.Flags()
 	flags.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+show.TypeNames())
+	c.message.Register(flags, "ask for a message of `KIND` to be signed")
 	flags.StringVar(&c.signWith, "sign-with", "", "`ADDRESS` or id of the key")
 	flags.StringVar(&c.organization, "org", "", "`ID` of the organization, if there is no --api-key to name it")
 	flags.BoolVar(&c.proofs, "proofs", true, "request an app proof, with which the answer can be verified")
@@ -64,28 +72,24 @@ without a network:
 }
 
 func (c *requestCommand) run(cmd *cobra.Command) error {
-	kind, err := show.ParseType(c.kind)
-	if err != nil {
-		return err
-	}
 	if err := c.check(); err != nil {
 		return err
 	}
 	organization := c.organization
 	var by *api.Key
+	var err error
 	if c.key.Path != "" {
 		if by, err = c.key.Open(cmd.Context()); err != nil {
 			return err
 		}
 		organization = by.OrganizationID
 	}
-	unsigned, err := show.ReadTransactionOf(cmd, kind)
+	intent, err := c.intent(cmd)
 	if err != nil {
 		return err
 	}
 	request, err := activity.NewRequest(
-		activity.Envelope{OrganizationID: organization, Time: time.Now(), GenerateAppProofs: c.proofs},
-		activity.SignTransactionIntent{Type: kind, SignWith: c.signWith, UnsignedTransaction: unsigned.Text})
+		activity.Envelope{OrganizationID: organization, Time: time.Now(), GenerateAppProofs: c.proofs}, intent)
 	if err != nil {
 		return err
 	}
@@ -109,15 +113,47 @@ func (c *requestCommand) run(cmd *cobra.Command) error {
 	return stamped.Print(cmd, &c.qr)
 }
 
+// intent reads the transaction or the message on standard input.
+func (c *requestCommand) intent(cmd *cobra.Command) (activity.Intent, error) {
+	if c.message.Kind != "" {
+		return c.message.Read(cmd, c.signWith)
+	}
+	kind, err := show.ParseType(c.kind)
+	if err != nil {
+		return nil, err
+	}
+	unsigned, err := show.ReadTransactionOf(cmd, kind)
+	return activity.SignTransactionIntent{Type: kind, SignWith: c.signWith, UnsignedTransaction: unsigned.Text}, err
+}
+
 // check refuses flags that do not go together.
 func (c *requestCommand) check() error {
+	if err := c.checkAsked(); err != nil {
+		return err
+	}
 	switch {
-	case c.signWith == "":
-		return console.Usagef("--sign-with is missing: an address of the key, or its id")
 	case c.key.Path == "" && c.organization == "":
 		return console.Usagef("--api-key is missing, which stamps the request: pass it, or --org to name the organization of a body without a stamp")
 	case c.key.Path == "" && c.qr.Wanted():
 		return console.Usagef("--api-key is missing: a request without a stamp is not carried out")
 	}
 	return c.qr.Check()
+}
+
+// checkAsked refuses what does not say what is to be signed, and by whom.
+func (c *requestCommand) checkAsked() error {
+	switch {
+	case c.message.Kind != "" && c.kind != "":
+		return console.Usagef("--message does not go with --type: a message has no transaction type")
+	case c.message.Kind == "" && c.kind == "":
+		return console.Usagef("--type is missing, or --message for a message: use %s", show.TypeNames())
+	case c.message.Kind == "":
+		if _, err := show.ParseType(c.kind); err != nil {
+			return err
+		}
+	}
+	if err := c.message.Check(); err != nil {
+		return err
+	}
+	return c.message.CheckSigner(c.signWith)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/stamp"
 )
 
 // Queries are the queries that submit can send.
@@ -42,6 +43,9 @@ the answer. A refusal is printed too, with exit status 1. A missing timestampMs 
 organizationId is filled in with the current time and the organization of the API key;
 nothing else in the body is changed.
 
+A request file, as 'countersign request' and 'countersign stamp' print it, is sent as it
+is, with the stamp that it has; it needs no --api-key.
+
 Sending the same bytes again returns the recorded answer. --save-body writes the
 completed body to a file before it is sent: if no answer arrives, submit that file.
 
@@ -50,6 +54,7 @@ completed body to a file before it is sent: if no answer arrives, submit that fi
   countersign submit --url http://127.0.0.1:8080 --api-key api-key.json < body.json
   countersign submit --url http://127.0.0.1:8080 --api-key api-key.json --field signedTransaction < body.json
   countersign submit --save-body sent.json --url http://127.0.0.1:8080 --api-key api-key.json < body.json
+  countersign submit --url http://127.0.0.1:8080 < request.json
   echo '{}' | countersign submit --query whoami --url http://127.0.0.1:8080 --api-key api-key.json`),
 		Args: console.StdinArgs("request body"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
@@ -66,27 +71,30 @@ func (c *submitCommand) run(cmd *cobra.Command) error {
 	if c.query != "" && !slices.Contains(Queries, c.query) {
 		return console.Usagef("--query: unknown query %q: use %s", c.query, strings.Join(Queries, ", "))
 	}
-	if err := c.to.Open(cmd.Context()); err != nil {
+	if err := c.open(cmd); err != nil {
 		return err
 	}
 	what := "request body"
 	if c.query != "" {
 		what = "query ({} at least)"
 	}
-	body, err := console.ReadStandardInput(cmd, what, httpapi.DefaultMaxBody)
+	content, err := console.ReadStandardInput(cmd, what, show.MaxRequestFile)
+	if err != nil && c.to.By == nil {
+		_, err = c.to.Key.Open(cmd.Context()) // what is wrong with the call comes first
+	}
 	if err != nil {
 		return err
 	}
-	path, body, err := Completed(body, c.query, c.to.By.OrganizationID, time.Now())
+	asked, err := c.outgoing(cmd, content)
 	if err != nil {
 		return err
 	}
 	if c.save != "" {
-		if err := console.WriteNew(c.save, body); err != nil {
+		if err := console.WriteNew(c.save, asked.body); err != nil {
 			return fmt.Errorf("--save-body: %w: nothing was sent", err)
 		}
 	}
-	answer, err := c.to.Post(cmd.Context(), path, body)
+	answer, err := c.to.PostStamped(cmd.Context(), asked.path, asked.stamp, asked.body)
 	if c.field.Name != "" && err == nil {
 		return c.field.Print(cmd, answer)
 	}
@@ -94,6 +102,61 @@ func (c *submitCommand) run(cmd *cobra.Command) error {
 		err = errors.Join(err, console.PrintLine(cmd, answer))
 	}
 	return err
+}
+
+// open reads the API key, if one is named: a request file needs none.
+func (c *submitCommand) open(cmd *cobra.Command) error {
+	if c.to.Key.Path == "" {
+		return c.to.OpenWithoutKey()
+	}
+	return c.to.Open(cmd.Context())
+}
+
+// outgoing is a request as it is posted.
+type outgoing struct {
+	path  string
+	body  []byte
+	stamp stamp.Header
+}
+
+// outgoing returns the request in a request file, or completes and stamps a body.
+func (c *submitCommand) outgoing(cmd *cobra.Command, content []byte) (asked outgoing, err error) {
+	if show.IsRequestFile(content) {
+		return c.stamped(cmd, content)
+	}
+	if c.to.By == nil {
+		_, err := c.to.Key.Open(cmd.Context())
+		return asked, err // it is missing
+	}
+	if len(content) > httpapi.DefaultMaxBody {
+		return asked, fmt.Errorf("the request body is longer than %d bytes", httpapi.DefaultMaxBody)
+	}
+	if asked.path, asked.body, err = Completed(content, c.query, c.to.By.OrganizationID, time.Now()); err != nil {
+		return asked, err
+	}
+	asked.stamp, err = c.to.By.Stamp(asked.body)
+	return asked, err
+}
+
+// stamped returns the request in a request file.
+func (c *submitCommand) stamped(cmd *cobra.Command, content []byte) (asked outgoing, err error) {
+	sent, err := show.ParseRequestFile("standard input", content)
+	if err != nil {
+		return asked, err
+	}
+	asked = outgoing{"query/" + c.query, sent.Body, sent.Stamps[0]}
+	if c.to.By != nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), "The request file has a stamp: --api-key is not used.")
+	}
+	if c.query != "" {
+		return asked, nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(sent.Body, &members); err != nil {
+		return asked, fmt.Errorf("the body in the request file is not a JSON object: %w", err)
+	}
+	asked.path, err = submitPath(members["type"])
+	return asked, err
 }
 
 // Completed returns the path to post a body to, and the body with missing members

@@ -83,6 +83,10 @@ func (l KeyLine) Field(name string) (string, error) {
 		return l.Curve.String(), nil
 	case "publicKey":
 		return l.PublicKey, nil
+	case "walletId":
+		return l.WalletID, nil
+	case "path":
+		return l.Path, nil
 	}
 	var formats []string
 	for _, address := range l.Addresses {

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"unicode/utf8"
@@ -32,9 +33,9 @@ func NewRequestFile(by *api.Key, body []byte) (requestFile, error) {
 	return requestFile{string(body), header}, err
 }
 
-// maxRequestFile bounds a request file, in bytes: the longest body with every byte
+// MaxRequestFile bounds a request file, in bytes: the longest body with every byte
 // escaped.
-const maxRequestFile = 6*httpapi.DefaultMaxBody + 2*stamp.MaxHeader
+const MaxRequestFile = 6*httpapi.DefaultMaxBody + 2*stamp.MaxHeader
 
 // Print prints the request as JSON, or draws it if codes are wanted.
 func (f requestFile) Print(cmd *cobra.Command, qr *console.QRFlags) error {
@@ -71,17 +72,29 @@ func SignedBody(request ur.Request) countersign.SignedBody {
 // ReadRequestFile reads a request file strictly, from standard input if path is "-".
 func ReadRequestFile(cmd *cobra.Command, path string) (sent countersign.SignedBody, err error) {
 	if path == console.StandardInput {
-		content, err := console.ReadStandardInput(cmd, "request", maxRequestFile)
+		content, err := console.ReadStandardInput(cmd, "request", MaxRequestFile)
 		if err != nil {
 			return sent, err
 		}
 		return ParseRequestFile("standard input", content)
 	}
-	content, err := console.ReadFile(path, maxRequestFile)
+	content, err := console.ReadFile(path, MaxRequestFile)
 	if err != nil {
 		return sent, err
 	}
 	return ParseRequestFile(path, content)
+}
+
+// IsRequestFile reports whether content is a request file, and not the body of a request,
+// which has neither a body nor a stamp.
+func IsRequestFile(content []byte) bool {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(content, &members); err != nil {
+		return false
+	}
+	_, hasBody := members["body"]
+	_, hasStamp := members["stamp"]
+	return hasBody && hasStamp
 }
 
 // ParseRequestFile parses a request file. Its errors begin with source.

@@ -71,19 +71,23 @@ func ViewOfBody(request *activity.Request, limits all.Limits, known chains.Names
 // requestedFields returns what a body says about who signs. A vote for the body
 // is a vote for that too.
 func requestedFields(request *activity.Request) []chains.Field {
-	var signWith string
-	switch intent := request.Intent.(type) {
-	case activity.SignTransactionIntent:
-		signWith = intent.SignWith
-	case activity.SignRawPayloadIntent:
-		signWith = intent.SignWith
-	case activity.SignRawPayloadsIntent:
-		signWith = intent.SignWith
-	}
 	return []chains.Field{
-		chains.Text("sign with", signWith),
+		chains.Text("sign with", signWithOf(request.Intent)),
 		chains.Text("requested at", request.Time().UTC().Format(time.RFC3339)),
 	}
+}
+
+// signWithOf returns the key that an intent to sign names, or "".
+func signWithOf(intent activity.Intent) string {
+	switch intent := intent.(type) {
+	case activity.SignTransactionIntent:
+		return intent.SignWith
+	case activity.SignRawPayloadIntent:
+		return intent.SignWith
+	case activity.SignRawPayloadsIntent:
+		return intent.SignWith
+	}
+	return ""
 }
 
 // hazardsOf returns the hazards that the server names, which knows the keys, and those

@@ -16,15 +16,15 @@ type shortAnswer verify.ShortAnswer
 
 // ShortAnswerOf returns the short answer of a record.
 func ShortAnswerOf(record *activity.Record) (shortAnswer, error) {
-	signed, ok := record.Result.(activity.SignTransactionResult)
-	if !ok {
-		return shortAnswer{}, fmt.Errorf("only signed transactions have a short answer, and this is the answer to %s: use --out", record.Request.Type)
-	}
-	answer := shortAnswer{Fingerprint: record.Request.Fingerprint.String(), SignedTransaction: signed.SignedTransaction}
+	var proof *activity.AppProof
 	if len(record.AppProofs) > 0 {
-		answer.AppProof = &record.AppProofs[0]
+		proof = &record.AppProofs[0]
 	}
-	return answer, nil
+	answer, err := verify.NewShortAnswer(record.Request.Fingerprint, record.Result, proof)
+	if err != nil {
+		return shortAnswer{}, fmt.Errorf("%w, and this is the answer to %s: use --out", err, record.Request.Type)
+	}
+	return shortAnswer(answer), nil
 }
 
 // Message returns the answer for QR codes.
@@ -38,6 +38,13 @@ func (a shortAnswer) Message() (ur.Message, error) {
 		return ur.Message{}, err
 	}
 	answer := ur.Answer{Fingerprint: fingerprint[:], Signed: signed}
+	for _, one := range a.Signatures {
+		signature, err := hex.DecodeString(one.R + one.S + one.V)
+		if err != nil {
+			return ur.Message{}, err
+		}
+		answer.Signatures = append(answer.Signatures, signature)
+	}
 	if a.AppProof != nil {
 		key, keyErr := hex.DecodeString(a.AppProof.PublicKey)
 		signature, signatureErr := hex.DecodeString(a.AppProof.Signature)
@@ -59,6 +66,10 @@ func ShortAnswerFrom(message ur.Message) (shortAnswer, error) {
 		Fingerprint:       "sha256:" + hex.EncodeToString(read.Fingerprint),
 		SignedTransaction: hex.EncodeToString(read.Signed),
 	}
+	for _, signature := range read.Signatures {
+		answer.Signatures = append(answer.Signatures, activity.SignRawPayloadResult{R: hex.EncodeToString(signature[:32]),
+			S: hex.EncodeToString(signature[32:64]), V: hex.EncodeToString(signature[64:])})
+	}
 	if read.Proof != nil {
 		point := hex.EncodeToString(read.Proof.PublicKey)
 		answer.AppProof = &activity.AppProof{Scheme: activity.AppProofScheme, PublicKey: point + point,
@@ -72,7 +83,14 @@ func ReadShortAnswer(content []byte) (answer shortAnswer, err error) {
 	var proof activity.AppProof
 	err = strictjson.Read(content, "answer",
 		strictjson.Required("fingerprint", &answer.Fingerprint),
-		strictjson.Required("signedTransaction", &answer.SignedTransaction),
+		strictjson.Optional("signedTransaction", &answer.SignedTransaction),
+		strictjson.Optional("signatures", func(r *strictjson.Reader) error {
+			return r.Array(func(r *strictjson.Reader) error {
+				answer.Signatures = append(answer.Signatures, activity.SignRawPayloadResult{})
+				one := &answer.Signatures[len(answer.Signatures)-1]
+				return r.Object(strictjson.Required("r", &one.R), strictjson.Required("s", &one.S), strictjson.Required("v", &one.V))
+			})
+		}),
 		strictjson.Optional("appProof", func(r *strictjson.Reader) error {
 			answer.AppProof = &proof
 			return r.Object(

@@ -27,9 +27,10 @@ const maxClaims = 5
 // claims returns notes about keys that a PSBT claims for wallets of the keystore and that are
 // not derived here, such as change that would be shown as a payment, or that the wallet does
 // not have.
-func (c *signCommand) claims(ctx context.Context, intent activity.SignTransactionIntent) (notes []string, err error) {
+func (c *signCommand) claims(ctx context.Context, asked activity.Intent) (notes []string, err error) {
 	keys, ok := c.keystore.(walletLister)
-	if !ok || intent.Type != activity.TransactionTypeBitcoin {
+	intent, isTransaction := asked.(activity.SignTransactionIntent)
+	if !ok || !isTransaction || intent.Type != activity.TransactionTypeBitcoin {
 		return nil, nil
 	}
 	raw, err := hex.DecodeString(strings.TrimPrefix(intent.UnsignedTransaction, "0x"))

@@ -18,9 +18,8 @@ import (
 // inspectCommand holds the flags of one call of inspect.
 type inspectCommand struct {
 	kind       string
-	message    string // kind of message to inspect instead of a transaction
+	message    show.MessageFlags // to inspect instead of a transaction
 	configFile string
-	about      messageFlags
 	network    show.NetworkFlag
 	output     console.OutputFlag
 }
@@ -61,8 +60,7 @@ labels name what is shown; "readings" and "readingsDigest" are then added.`),
 	}
 	flags := command.Flags()
 	flags.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+show.TypeNames())
-	flags.StringVar(&c.message, "message", "", "read a message of this `KIND` instead, as sign does: "+messageKinds())
-	c.about.register(flags)
+	c.message.Register(flags, "read a message of this `KIND` instead, as sign does")
 	c.network.Register(command)
 	flags.StringVar(&c.configFile, "config", "", "`FILE` with descriptors, tokens and labels: countersign.yaml")
 	c.output.RegisterReading(command)
@@ -71,12 +69,12 @@ labels name what is shown; "readings" and "readingsDigest" are then added.`),
 
 func (c *inspectCommand) run(cmd *cobra.Command, file string) error {
 	switch {
-	case c.message != "" && file != "":
-		return console.Usagef("--message reads standard input: 'countersign inspect --message %s < %s'", c.message, file)
-	case c.message != "" && c.kind != "":
+	case c.message.Kind != "" && file != "":
+		return console.Usagef("--message reads standard input: 'countersign inspect --message %s < %s'", c.message.Kind, file)
+	case c.message.Kind != "" && c.kind != "":
 		return console.Usagef("--message does not go with --type: a message has no transaction type")
 	}
-	if err := c.about.check(c.message); err != nil {
+	if err := c.message.Check(); err != nil {
 		return err
 	}
 	asText, err := c.output.IsText(cmd)
@@ -93,7 +91,7 @@ func (c *inspectCommand) run(cmd *cobra.Command, file string) error {
 	}
 	var seen show.Inspected
 	var about inspectedAs
-	if c.message != "" {
+	if c.message.Kind != "" {
 		seen.Inspection, err = c.inspectMessage(cmd, limits)
 	} else {
 		seen, about, err = c.inspectTransaction(cmd, file, limits)
@@ -104,7 +102,7 @@ func (c *inspectCommand) run(cmd *cobra.Command, file string) error {
 	inspection := seen.ReadWith(known.Reader())
 	if asText {
 		return show.View{Summary: inspection.Summary, Effects: inspection.Effects, Signer: show.NetworkFields(&inspection.Summary, limits),
-			Reading: inspection.Readings, Hazards: inspection.Hazards, Names: known.Names(), Message: c.message != ""}.Render(cmd.OutOrStdout())
+			Reading: inspection.Readings, Hazards: inspection.Hazards, Names: known.Names(), Message: c.message.Kind != ""}.Render(cmd.OutOrStdout())
 	}
 	return printInspection(cmd, inspection, about)
 }
@@ -128,14 +126,7 @@ func (c *inspectCommand) inspectTransaction(cmd *cobra.Command, file string, lim
 }
 
 func (c *inspectCommand) inspectMessage(cmd *cobra.Command, limits all.Limits) (inspection all.Inspection, err error) {
-	if c.message == bip322 {
-		packet, err := c.about.read(cmd)
-		if err != nil {
-			return inspection, err
-		}
-		return all.Inspect(activity.TransactionTypeBitcoin, packet, limits)
-	}
-	intent, err := readMessageOf(cmd, c.message, c.about)
+	intent, err := c.message.Read(cmd, "")
 	if err != nil {
 		return inspection, err
 	}

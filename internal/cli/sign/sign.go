@@ -22,8 +22,7 @@ import (
 type signCommand struct {
 	at       deployment.KeystoreFlags
 	kind     string
-	message  string // kind of message to sign instead of a transaction
-	about    messageFlags
+	message  show.MessageFlags // to sign instead of a transaction
 	signWith string
 	allow    []string
 	as       string // the user a policy judges
@@ -134,8 +133,7 @@ func NewCommand() *cobra.Command {
 	c.network.Register(command)
 	flags := command.Flags()
 	flags.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+show.TypeNames())
-	flags.StringVar(&c.message, "message", "", "sign a message of `KIND`: "+messageKinds())
-	c.about.register(flags)
+	c.message.Register(flags, "sign a message of `KIND`")
 	flags.StringVar(&c.signWith, "sign-with", "", "`ADDRESS` or id of the key")
 	flags.StringArrayVar(&c.allow, "allow", nil, "`HAZARD` to allow, by name, or all; can be repeated")
 	flags.StringVar(&c.as, "as", "", "`USER` of --config who signs, by name or id: recorded, and judged by the policy")
@@ -166,9 +164,7 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 		return err
 	case c.jsonl:
 		return c.signLines(cmd)
-	case c.message == bip322:
-		return c.signBitcoinMessage(cmd)
-	case c.message != "":
+	case c.message.Kind != "":
 		return c.signMessage(cmd)
 	}
 	read, err := show.ReadTransactionAs(cmd, c.kind, "", limits)
@@ -183,18 +179,18 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 func (c *signCommand) check(cmd *cobra.Command) (all.Limits, error) {
 	limits, err := c.network.Limits()
 	err = cmp.Or(c.checkRequestFlags(cmd), c.at.Check(), checkHazardNames(c.allow), err)
-	one := !c.jsonl && c.message == ""
+	one := !c.jsonl && c.message.Kind == ""
 	switch {
 	case err != nil:
 		return limits, err
 	case c.finalize && (c.jsonl || !show.IsBitcoin(c.kind)):
 		return limits, console.Usagef("--finalize goes with --type %s", activity.TransactionTypeBitcoin)
-	case c.message != "" && (c.kind != "" || c.jsonl):
+	case c.message.Kind != "" && (c.kind != "" || c.jsonl):
 		return limits, console.Usagef("--message goes with neither --type nor --jsonl: each line of --jsonl says what it is")
 	case !c.jsonl && cmd.Flags().Changed("workers"):
 		return limits, console.Usagef("--workers goes with --jsonl: one transaction has one signer")
 	}
-	if err := c.about.check(c.message); err != nil || !one {
+	if err := c.message.Check(); err != nil || !one {
 		return limits, err
 	}
 	if c.kind != "" {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
 	"github.com/countersign-dev/countersign/internal/ur"
 )
@@ -41,7 +42,7 @@ func intentOf(kind activity.TransactionType, unsigned []byte) activity.SignTrans
 
 // foreignMessage returns the intent for a message of a kind that --message takes.
 func foreignMessage(kind string, data []byte) *activity.SignMessageIntent {
-	intent := messageReaders[kind](data)
+	intent := show.MessageOf(kind, data)
 	return &intent
 }
 

@@ -115,23 +115,29 @@ func (c *signCommand) signOne(cmd *cobra.Command, intent activity.SignTransactio
 
 // signShown shows a transaction, asks for confirmation, and signs what was shown.
 func (c *signCommand) signShown(cmd *cobra.Command, engine calls, intent activity.SignTransactionIntent) (signed string, err error) {
-	notes, err := c.claims(cmd.Context(), intent)
+	prepared, err := c.prepareShown(cmd, engine, intent)
 	if err != nil {
-		return "", err
-	}
-	prepared, err := engine.Prepare(cmd.Context(), c.at.Organization, intent)
-	if err != nil {
-		return "", explainRefusal(withNotes(err, notes))
-	}
-	shown, err := show.ViewOf(cmd.Context(), prepared, c.known.Names())
-	if err != nil {
-		return "", err
-	}
-	shown.Message, shown.Notes = c.message != "", notes
-	if err := c.confirm(cmd, shown); err != nil {
 		return "", err
 	}
 	return deployment.SignedTransaction(cmd.Context(), prepared)
+}
+
+// prepareShown shows a transaction or a message and asks for confirmation.
+func (c *signCommand) prepareShown(cmd *cobra.Command, engine calls, intent activity.Intent) (*countersign.Prepared, error) {
+	notes, err := c.claims(cmd.Context(), intent)
+	if err != nil {
+		return nil, err
+	}
+	prepared, err := engine.Prepare(cmd.Context(), c.at.Organization, intent)
+	if err != nil {
+		return nil, explainRefusal(withNotes(err, notes))
+	}
+	shown, err := show.ViewOf(cmd.Context(), prepared, c.known.Names())
+	if err != nil {
+		return nil, err
+	}
+	shown.Message, shown.Notes = c.message.Kind != "", notes
+	return prepared, c.confirm(cmd, shown)
 }
 
 // explainRefusal adds the flag that allows a hazard to its refusal.

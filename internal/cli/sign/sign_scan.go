@@ -93,6 +93,9 @@ func (c *signCommand) signForeign(cmd *cobra.Command, message ur.Message) (err e
 	if err != nil {
 		return err
 	}
+	if c.signWith == "" && asked.signer == "" {
+		return c.unnamedSigner(cmd, asked)
+	}
 	if asked.signer, err = signerOf(c.signWith, asked.signer); err != nil {
 		return err
 	}
@@ -123,8 +126,6 @@ func (c *signCommand) checkForeign() error {
 // If both are given, they must agree.
 func signerOf(flag, named string) (string, error) {
 	switch {
-	case flag == "" && named == "":
-		return "", console.Usagef("--sign-with is missing: the request does not name the key")
 	case flag == "":
 		return named, nil
 	case named != "" && flag != named:
