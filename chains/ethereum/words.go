@@ -21,6 +21,7 @@ func (Chain) Words() chains.Words {
 		{Name: "gas_price", Type: chains.TypeAmount},
 		{Name: "max_fee_per_gas", Type: chains.TypeAmount},
 		{Name: "max_priority_fee_per_gas", Type: chains.TypeAmount},
+		{Name: "max_fee_per_blob_gas", Type: chains.TypeAmount},
 		{Name: "max_fee", Type: chains.TypeAmount},
 	}, evm.FunctionDetails()...)
 	return words
