@@ -50,7 +50,7 @@ func (c *cover) ofOneEffect(hazard chains.Hazard) bool {
 // condition, hazards and limits hold. After a rule that only its limit kept from
 // deciding, only rules that need at least as many approvals are considered.
 func (c *cover) effect(effect *effectView) error {
-	var missed missed
+	var missed uncovered
 	for _, r := range c.file.groups.allows[scope{c.evaluation.chain, effect.Kind}] {
 		if !r.covers(effect) || !c.evaluation.applies(r) {
 			continue
@@ -71,7 +71,7 @@ func (r *rule) covers(effect *effectView) bool { return effect.By != chains.ByOt
 
 // try lets a rule decide an effect if all of the rule holds. Otherwise it records the
 // reason in missed.
-func (c *cover) try(r *rule, effect *effectView, missed *missed) (bool, error) {
+func (c *cover) try(r *rule, effect *effectView, missed *uncovered) (bool, error) {
 	c.evaluation.current = effect
 	if r.request {
 		c.evaluation.current = nil

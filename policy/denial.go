@@ -49,8 +49,8 @@ func indexOf(effect *effectView) int {
 	return effect.index
 }
 
-// missed collects why rules do not cover an effect.
-type missed struct {
+// uncovered collects why rules do not cover an effect.
+type uncovered struct {
 	names  []string // rules whose condition does not hold
 	hazard string   // the first hazard that a rule does not list, as a sentence
 	cause  error    // the first error of a condition
@@ -59,16 +59,16 @@ type missed struct {
 	votes  int      // how many votes later rules must need, once a limit was exceeded
 }
 
-func (m *missed) considered(r *rule) { m.names = append(m.names, r.name) }
+func (m *uncovered) considered(r *rule) { m.names = append(m.names, r.name) }
 
-func (m *missed) failed(r *rule, err error) {
+func (m *uncovered) failed(r *rule, err error) {
 	m.considered(r)
 	if m.cause == nil {
 		m.cause, m.rule = err, r.name
 	}
 }
 
-func (m *missed) hazardous(r *rule, hazard chains.Hazard) {
+func (m *uncovered) hazardous(r *rule, hazard chains.Hazard) {
 	if m.hazard == "" {
 		m.hazard, m.rule = fmt.Sprintf("rule %s would cover it, but does not list %s", r.name, hazardText(hazard)), r.name
 	}
@@ -83,7 +83,7 @@ func hazardText(hazard chains.Hazard) string {
 	return fmt.Sprintf("%s %s (%s)", whose, hazard.Name, hazard.Detail)
 }
 
-func (m *missed) exceeded(r *rule, exceeded *Denial) {
+func (m *uncovered) exceeded(r *rule, exceeded *Denial) {
 	if m.limit == nil {
 		m.limit = exceeded
 	}
@@ -94,7 +94,7 @@ func (m *missed) exceeded(r *rule, exceeded *Denial) {
 const maxNamed = 5
 
 // denial returns the refusal of an effect that no rule covers.
-func (m *missed) denial(effect *effectView) error {
+func (m *uncovered) denial(effect *effectView) error {
 	if m.limit != nil {
 		return m.limit
 	}

@@ -57,7 +57,7 @@ func (a *account) charge() error {
 			return &LimitError{Charge: one.Charge, Left: left, RetryAfter: a.retryAfter(i, others, more)}
 		}
 		counted.charge(slot, a.now, more, one.Window)
-		a.receipt = append(a.receipt, part{one.key, slot, a.now, one.Window, more})
+		a.receipt = append(a.receipt, charge{one.key, slot, a.now, one.Window, more})
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func parseTally(in []byte) (t tally, err error) {
 
 func (r receipt) encode() []byte {
 	version := byte(chargeVersion)
-	if slices.ContainsFunc(r, func(one part) bool { return one.slot != [32]byte{} }) {
+	if slices.ContainsFunc(r, func(one charge) bool { return one.slot != [32]byte{} }) {
 		version = slotVersion
 	}
 	out := []byte{version}
@@ -96,7 +96,7 @@ func parseReceipt(in []byte) (parsed receipt, err error) {
 		return nil, errDamaged
 	}
 	for len(r.in) > 0 && !r.short {
-		one := part{slot: r.slot()}
+		one := charge{slot: r.slot()}
 		kind := Kind(r.take(1)[0])
 		one.limit, one.at = Key{kind, [32]byte(r.take(32))}, r.int64()
 		window := r.int64()

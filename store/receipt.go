@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// part is one charge in a request's receipt.
-type part struct {
+// charge is one charge in a request's receipt.
+type charge struct {
 	limit  Key
 	slot   [32]byte // zero: none
 	at     int64
@@ -16,7 +16,7 @@ type part struct {
 }
 
 // receipt is what one request was charged.
-type receipt []part
+type receipt []charge
 
 func receiptKey(by Fingerprint) Key { return Key{KindCharge, by} }
 

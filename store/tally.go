@@ -83,8 +83,8 @@ func (t *tally) latest() (at int64) {
 	return at
 }
 
-// refund takes back what a part of a receipt added.
-func (t *tally) refund(made *part) {
+// refund takes back what a charge of a receipt added.
+func (t *tally) refund(made *charge) {
 	if made.slot == ([32]byte{}) {
 		t.remove(made.at, made.amount, made.window)
 		return

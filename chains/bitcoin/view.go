@@ -36,7 +36,7 @@ func (s *signing) viewInput(index int) chains.Field {
 		return chains.Text(label, "yours").WithNote(named(of) + ", " + s.doingFor(index))
 	}
 	if s.owner(index) != nil {
-		note := s.doing(index)
+		note := s.status(index)
 		if s.tx.inputs[index].filledIn != nil { // the summary has the bytes alone, in which it is P2SH
 			note += " as P2SH-P2WPKH: its redeem script follows from the key, and is filled in"
 		}
@@ -52,7 +52,7 @@ func (s *signing) viewInput(index int) chains.Field {
 func (s *signing) doingFor(index int) string {
 	switch {
 	case s.owner(index) != nil:
-		return s.doing(index)
+		return s.status(index)
 	case s.tx.inputs[index].final:
 		return reasonFinal
 	}
@@ -72,9 +72,9 @@ func (s *signing) needs(index int, holder chains.Holder) string {
 	return text
 }
 
-// owner returns the matches of the first key that can sign an input, nil if
+// owner returns the first key that can sign an input, nil if
 // none can.
-func (s *signing) owner(input int) *matches {
+func (s *signing) owner(input int) *signingKey {
 	for _, m := range s.signers {
 		if m.reasons[input] == "" {
 			return m
@@ -83,8 +83,8 @@ func (s *signing) owner(input int) *matches {
 	return nil
 }
 
-// doing describes what signing does to an input of a key.
-func (s *signing) doing(input int) string {
+// status describes what signing does to an input of a key.
+func (s *signing) status(input int) string {
 	all, missing := 0, 0
 	var leaf *leaf
 	for i := range s.tasks {
@@ -157,7 +157,7 @@ func (s *signing) sharesOutput(index int) bool {
 	}
 	shares := false
 	pushes(code, func(_ byte, data []byte) bool {
-		shares = slices.ContainsFunc(s.signers, func(m *matches) bool { return bytes.Equal(m.key[:], data) })
+		shares = slices.ContainsFunc(s.signers, func(m *signingKey) bool { return bytes.Equal(m.key[:], data) })
 		return shares
 	})
 	return shares

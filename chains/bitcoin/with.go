@@ -14,9 +14,9 @@ import (
 type signing struct {
 	tx      *transaction
 	target  *target
-	only    *registered // of the registered wallet that is asked to sign; nil if none is
-	signers []*matches  // of every key that was given, whether or not it signs
-	tasks   []task      // every signature that is to be made
+	only    *registered   // of the registered wallet that is asked to sign; nil if none is
+	signers []*signingKey // of every key that was given, whether or not it signs
+	tasks   []task        // every signature that is to be made
 	holders chains.Holders
 
 	registered *registered // see registry
@@ -29,9 +29,9 @@ func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	s := &signing{tx: r.tx, target: r.target, only: r.only, holders: givenKeys{}}
 	for _, key := range keys {
 		pub := key.PublicKey()
-		twice := slices.ContainsFunc(s.signers, func(m *matches) bool { return m.pub == pub })
+		twice := slices.ContainsFunc(s.signers, func(m *signingKey) bool { return m.pub == pub })
 		if !twice && pub.Curve() == keystore.CurveSecp256k1 {
-			s.signers = append(s.signers, newMatches(key, len(r.tx.inputs)))
+			s.signers = append(s.signers, newSigningKey(key, len(r.tx.inputs)))
 		}
 	}
 	if err := s.fillIn(); err != nil {
@@ -103,7 +103,7 @@ func (s *signing) checkWhole() error {
 		}
 		asked := s.narrowed() && s.asks(in)
 		if !s.narrowed() {
-			asked = slices.ContainsFunc(s.signers, func(m *matches) bool { return m.isUncompressed(in.script) })
+			asked = slices.ContainsFunc(s.signers, func(m *signingKey) bool { return m.isUncompressed(in.script) })
 		}
 		if asked {
 			return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name, Problem: fmt.Sprintf(
@@ -114,7 +114,7 @@ func (s *signing) checkWhole() error {
 }
 
 // plan adds what one key signs.
-func (s *signing) plan(m *matches) error {
+func (s *signing) plan(m *signingKey) error {
 	first := len(s.tasks)
 	s.tasks = slices.Grow(s.tasks, len(s.tx.inputs))
 	for i := range s.tx.inputs {

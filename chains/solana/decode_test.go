@@ -163,7 +163,7 @@ func instructionFor(t *testing.T, id [keySize]byte, data []byte) *Transaction {
 		return tx
 	}
 	index := 0
-	for _, place := range found.places {
+	for _, place := range found.slots {
 		for _, name := range append([]string{place.name}, place.with...) {
 			if fixed, ok := fixedAddresses[name]; ok {
 				tx.withAccount(index, fixed[len(fixed)-1])

@@ -86,7 +86,7 @@ func checkRecipient(t *testing.T, program string, l *layout, tpl template) {
 func checkNames(t *testing.T, program string, l *layout, tpl template) {
 	t.Helper()
 	places := map[string]bool{"": true, native: true, unknownToken: true}
-	for _, p := range l.places {
+	for _, p := range l.slots {
 		places[p.name] = true
 	}
 	for _, name := range []string{tpl.from, tpl.to, tpl.account, tpl.by, tpl.each, tpl.given, tpl.asset} {

@@ -34,8 +34,8 @@ type layout struct {
 	//	name*       any number of accounts
 	//	~a+b        a, which is recognized by its address, and then b; or neither
 	accounts    string
-	places      []place  // parsed from accounts
-	authorities []string // the names that begin with !
+	slots       []accountSlot // parsed from accounts
+	authorities []string      // the names that begin with !
 
 	arguments []argument
 
@@ -55,8 +55,8 @@ type layout struct {
 	nested map[uint32]*layout
 }
 
-// place is one place of an instruction's accounts.
-type place struct {
+// accountSlot is one accountSlot of an instruction's accounts.
+type accountSlot struct {
 	name      string
 	with      []string // of a branch: the names that follow
 	optional  bool
@@ -65,12 +65,12 @@ type place struct {
 	branch    bool
 }
 
-func placesOf(accounts string) (places []place) {
+func slotsOf(accounts string) (slots []accountSlot) {
 	if accounts == "" {
 		return nil
 	}
 	for text := range strings.SplitSeq(accounts, ", ") {
-		var p place
+		var p accountSlot
 		for ; strings.ContainsAny(text[:1], "?!~"); text = text[1:] {
 			p.optional = p.optional || text[0] == '?'
 			p.authority = p.authority || text[0] == '!'
@@ -79,9 +79,9 @@ func placesOf(accounts string) (places []place) {
 		text, p.many = strings.CutSuffix(text, "*")
 		names := strings.Split(text, "+")
 		p.name, p.with = names[0], names[1:]
-		places = append(places, p)
+		slots = append(slots, p)
 	}
-	return places
+	return slots
 }
 
 // layouts prepares every layout of a table, and returns the table.
@@ -94,8 +94,8 @@ func layouts[Tag comparable](table map[Tag]*layout) map[Tag]*layout {
 
 // prepare parses the accounts, and returns the layout.
 func (l *layout) prepare() *layout {
-	l.places, l.authorities = placesOf(l.accounts), nil
-	for _, p := range l.places {
+	l.slots, l.authorities = slotsOf(l.accounts), nil
+	for _, p := range l.slots {
 		if p.authority {
 			l.authorities = append(l.authorities, p.name)
 		}

@@ -23,7 +23,7 @@ func (tx *transaction) effects(network *evm.Network) []chains.Effect {
 	if tx.contract.message == triggerSmartContract {
 		effects = tx.callEffects(network)
 	} else {
-		effects = tx.contract.does(tx)
+		effects = tx.contract.effects(tx)
 	}
 	for i := range effects {
 		effect := &effects[i]

@@ -23,13 +23,15 @@ const (
 	KeepFor = 72 * time.Hour // after which an event that was not taken is dropped
 
 	timeout    = 15 * time.Second // of an attempt
+	atOnce     = 16               // attempts under way
+	patience   = 16               // failures in a row after which the endpoint counts as away
 	firstPause = time.Second      // after a failure; doubled by each further one
 	longPause  = 5 * time.Minute
 	leaseTTL   = time.Minute
 	poll       = time.Second     // how often the outbox is looked at
 	standby    = 5 * time.Second // how often a node that does not deliver asks whether it should
 	trimEvery  = time.Minute
-	perRound   = 1000 // events of one organization that are looked at together
+	perRound   = 200 // events of one organization that are looked at together
 )
 
 // Config configures a Sender.
@@ -48,12 +50,18 @@ type Sender struct {
 	client http.Client
 	holder uint64
 
-	held    time.Time // when the lease on the outbox was last extended
 	trimmed time.Time
-	pause   time.Duration // before the next attempt; 0 after a success
 
-	mu    sync.Mutex
-	stats Stats
+	holding sync.Mutex
+	held    time.Time // when the lease on the outbox was last extended
+
+	mu     sync.Mutex
+	stats  Stats
+	inRow  int             // failures since the last success
+	pause  time.Duration   // before the next attempt; 0 unless the endpoint is away
+	late   map[string]late // by lane: see laneOf
+	warned time.Time
+	untold int // failures since
 }
 
 // Stats says what became of events since the start, and what waits on the node that delivers.
@@ -121,8 +129,8 @@ func (s *Sender) Run(ctx context.Context) {
 	}
 }
 
-// round delivers what is in the outbox, if this node is to. It reports whether it delivered
-// anything.
+// round delivers what is in the outbox and due, if this node is to. It reports whether it
+// delivered anything.
 func (s *Sender) round(ctx context.Context) (delivered bool, err error) {
 	if held, err := s.hold(ctx); err != nil || !held {
 		return false, err
@@ -135,28 +143,11 @@ func (s *Sender) round(ctx context.Context) (delivered bool, err error) {
 		return false, err
 	}
 	s.note(events)
-	failed := map[string]bool{} // activities of which an event was not taken
-	for i := range fair(events) {
-		one := &events[i]
-		about := one.OrganizationID + "\x00" + one.Activity
-		if one.Activity != "" && failed[about] {
-			continue
-		}
-		if held, err := s.hold(ctx); err != nil || !held {
-			return delivered, err
-		}
-		if err := s.post(ctx, one); err != nil {
-			failed[about] = true
-			s.failed(ctx, one, err)
-			continue
-		}
-		if err := s.config.Outbox.RemoveEvents(ctx, events[i:i+1]); err != nil {
-			return delivered, err
-		}
-		delivered, s.pause = true, 0
-		s.count(func(stats *Stats) { stats.Delivered++; stats.Waiting-- })
-	}
-	return delivered, nil
+	d := &delivery{sender: s}
+	d.lanes, d.probe = s.due(lanesOf(fair(events)))
+	delivered, err = d.run(ctx)
+	s.rest(ctx)
+	return delivered, err
 }
 
 // fair sorts events so that organizations take turns. Those of one stay in their order.
@@ -173,6 +164,8 @@ func fair(events []store.Pending) []store.Pending {
 
 // hold takes the lease on the outbox, or extends it in time.
 func (s *Sender) hold(ctx context.Context) (bool, error) {
+	s.holding.Lock()
+	defer s.holding.Unlock()
 	if !s.held.IsZero() && s.config.Now().Sub(s.held) < leaseTTL/3 {
 		return true, nil
 	}
@@ -210,22 +203,6 @@ func (s *Sender) note(events []store.Pending) {
 		}
 	}
 	s.count(func(stats *Stats) { stats.Waiting, stats.Oldest = len(events), oldest })
-}
-
-// failed pauses after an event that was not taken. The lease is extended meanwhile.
-func (s *Sender) failed(ctx context.Context, event *store.Pending, cause error) {
-	if ctx.Err() != nil {
-		return
-	}
-	s.count(func(stats *Stats) { stats.Failed++ })
-	s.pause = min(max(2*s.pause, firstPause), longPause)
-	s.config.Logger.Warn("an event was not taken", "event", event.ID, "organization", event.OrganizationID, "cause", cause, "pause", s.pause.String())
-	for left := s.pause; left > 0 && ctx.Err() == nil; left -= leaseTTL / 3 {
-		s.sleep(ctx, min(left, leaseTTL/3))
-		if held, err := s.hold(ctx); err != nil || !held {
-			return
-		}
-	}
 }
 
 // post makes one attempt. The event's id stays, the time and the signatures are the attempt's.

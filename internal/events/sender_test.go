@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ type receiver struct {
 	taken  []string // ids, in the order in which they were taken
 	tried  []time.Time
 	answer func(id string, try int) (status int, err error)
+	takes  time.Duration
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -34,6 +36,7 @@ func (r *receiver) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	time.Sleep(r.takes)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := request.Header.Get("webhook-id")
@@ -148,6 +151,63 @@ func TestFailingReceiver(t *testing.T) {
 			if !slices.IsSorted(order) || len(slices.Compact(order)) != changes {
 				t.Errorf("activity %d: %q", n, order)
 			}
+		}
+	})
+}
+
+// TestHalfFailing: an endpoint that fails half of the time slows nothing down much, and one
+// that takes a second to answer is sent many events at once.
+func TestHalfFailing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New(0)
+		const activities = 2000
+		for n := range activities {
+			add(t, s, fmt.Sprint("org", n%20), fmt.Sprint(n), false, fmt.Sprint(n))
+		}
+		draw := rand.New(rand.NewPCG(1, 2))
+		to := &receiver{takes: 100 * time.Millisecond, answer: func(string, int) (int, error) {
+			return []int{http.StatusOK, http.StatusServiceUnavailable}[draw.IntN(2)], nil
+		}}
+		sender, stop := sending(t, s, to)
+		time.Sleep(time.Minute)
+		if stats := sender.Stats(); stats.Delivered < activities*9/10 {
+			t.Errorf("after a minute %+v", stats)
+		}
+		time.Sleep(time.Hour)
+		stop()
+		if stats := sender.Stats(); stats.Delivered != activities || stats.Dropped > 0 || len(to.taken) != activities {
+			t.Errorf("%+v", stats)
+		}
+	})
+}
+
+// TestAway: an endpoint that is away is not tried with each of the events that wait.
+func TestAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, down := memory.New(0), true
+		to := &receiver{answer: func(string, int) (int, error) {
+			if down {
+				return 0, errors.New("connection refused")
+			}
+			return http.StatusOK, nil
+		}}
+		for n := range 500 {
+			add(t, s, fmt.Sprint("org", n%5), fmt.Sprint(n), false, fmt.Sprint(n))
+		}
+		_, stop := sending(t, s, to)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		to.mu.Lock()
+		tried := len(to.tried)
+		down = false
+		to.mu.Unlock()
+		if tried < 20 || tried > 60 {
+			t.Errorf("%d attempts in an hour", tried)
+		}
+		time.Sleep(2 * longPause)
+		stop()
+		if len(to.taken) != 500 {
+			t.Errorf("%d were taken afterwards", len(to.taken))
 		}
 	})
 }

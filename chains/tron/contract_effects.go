@@ -6,8 +6,8 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// does returns the effects of executing a contract, except its fee.
-type does func(*transaction) []chains.Effect
+// effectsFunc returns the effects of executing a contract, except its fee.
+type effectsFunc func(*transaction) []chains.Effect
 
 // The effects of contract types. The source of each is the actuator of java-tron's
 // org.tron.core.actuator that executes the type and has its name.

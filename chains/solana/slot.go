@@ -8,9 +8,9 @@ import (
 // nameAccounts gives the instruction's accounts the names of their places.
 func (r *reader) nameAccounts() error {
 	rest := r.given
-	for _, place := range r.layout.places {
+	for _, place := range r.layout.slots {
 		var err error
-		if rest, err = r.place(place, rest); err != nil {
+		if rest, err = r.fillSlot(place, rest); err != nil {
 			return err
 		}
 	}
@@ -28,8 +28,8 @@ func (r *reader) nameAccounts() error {
 	return nil
 }
 
-// place names the accounts of one place and returns the others.
-func (r *reader) place(p place, rest []account) ([]account, error) {
+// fillSlot names the accounts of one fillSlot and returns the others.
+func (r *reader) fillSlot(p accountSlot, rest []account) ([]account, error) {
 	switch {
 	case p.many:
 		for i, given := range rest {
@@ -46,7 +46,7 @@ func (r *reader) place(p place, rest []account) ([]account, error) {
 
 // placeBranch reads accounts that may be left out together. Like the program, it
 // decides by the first one's address whether they are given.
-func (r *reader) placeBranch(p place, rest []account) (_ []account, err error) {
+func (r *reader) placeBranch(p accountSlot, rest []account) (_ []account, err error) {
 	if len(rest) == 0 {
 		return rest, nil
 	}
@@ -87,7 +87,7 @@ func (r *reader) nameFirst(name string, rest []account) ([]account, error) {
 
 // nameMany names one of any number of accounts. Only an account that signs is
 // called a signer.
-func (r *reader) nameMany(p place, i int, given account) {
+func (r *reader) nameMany(p accountSlot, i int, given account) {
 	if p.name == "signer" && !given.signer {
 		r.further = append(r.further, given)
 		r.showNumbered("further account", i, given)

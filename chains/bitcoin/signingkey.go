@@ -14,15 +14,15 @@ import (
 // task is one signature that a key can make: ECDSA, or BIP-340 if schnorr is set, with
 // the tweak and for the leaf, if any.
 type task struct {
-	by      *matches
+	by      *signingKey
 	in      *input
 	schnorr bool
 	tweak   keystore.TaprootTweak
 	leaf    *leaf
 }
 
-// matches is what a key can sign in the inputs.
-type matches struct {
+// signingKey is what a key can sign in the inputs.
+type signingKey struct {
 	signer  keystore.Key
 	pub     keystore.PublicKey
 	reasons []string    // why it signs nothing in an input; empty if it can sign there
@@ -32,15 +32,15 @@ type matches struct {
 	nested  []byte      // the P2SH-P2WPKH script; see locks
 }
 
-// newMatches returns the matches of a key in a number of inputs.
-func newMatches(key keystore.Key, inputs int) *matches {
+// newSigningKey returns the matches of a key in a number of inputs.
+func newSigningKey(key keystore.Key, inputs int) *signingKey {
 	pub := key.PublicKey()
-	return &matches{signer: key, pub: pub, reasons: make([]string, inputs), hash: pub.Hash160(), key: pub.Compressed()}
+	return &signingKey{signer: key, pub: pub, reasons: make([]string, inputs), hash: pub.Hash160(), key: pub.Compressed()}
 }
 
 // addresses returns the output scripts of the key's addresses. The first call costs a
 // point multiplication.
-func (m *matches) addresses() []keyScript {
+func (m *signingKey) addresses() []keyScript {
 	if m.scripts == nil {
 		m.scripts, _ = keyScripts(m.pub) // the key is on the curve
 	}
@@ -49,7 +49,7 @@ func (m *matches) addresses() []keyScript {
 
 // redeemScript returns the P2WPKH script of the key, if the hash of it is what an output is
 // locked to: then it is the redeem script, whether or not the PSBT has it.
-func (m *matches) redeemScript(script []byte) (redeem []byte, ok bool) {
+func (m *signingKey) redeemScript(script []byte) (redeem []byte, ok bool) {
 	redeem = p2wpkhScript(m.hash)
 	if m.nested == nil {
 		m.nested = p2shScript([20]byte(address.Hash160(redeem)))
@@ -58,7 +58,7 @@ func (m *matches) redeemScript(script []byte) (redeem []byte, ok bool) {
 }
 
 // isUncompressed reports whether a script is P2PKH of the key in its uncompressed form.
-func (m *matches) isUncompressed(script []byte) bool {
+func (m *signingKey) isUncompressed(script []byte) bool {
 	if classify(script) != p2pkh || bytes.Equal(script[3:23], m.hash[:]) {
 		return false
 	}
@@ -104,7 +104,7 @@ func (in *input) unsignable() string {
 
 // appendTasks appends the signatures that the key can make in an input, or returns
 // the reason why it can make none.
-func (m *matches) appendTasks(tasks []task, in *input) (_ []task, reason string) {
+func (m *signingKey) appendTasks(tasks []task, in *input) (_ []task, reason string) {
 	if in.kind == p2tr {
 		return m.appendTaproot(tasks, in)
 	}
@@ -121,7 +121,7 @@ func (m *matches) appendTasks(tasks []task, in *input) (_ []task, reason string)
 
 // inScript returns empty if the script that is run names the key, by itself or by its
 // hash, or else why it is not signed.
-func (m *matches) inScript(in *input) string {
+func (m *signingKey) inScript(in *input) string {
 	switch in.kind {
 	case p2wpkh, p2shP2wpkh:
 		return m.hashReason(in.code[2:])
@@ -152,7 +152,7 @@ func (m *matches) inScript(in *input) string {
 	return reasonNotInScript
 }
 
-func (m *matches) hashReason(hash []byte) string {
+func (m *signingKey) hashReason(hash []byte) string {
 	if !bytes.Equal(hash, m.hash[:]) {
 		return reasonOtherKey
 	}
@@ -161,7 +161,7 @@ func (m *matches) hashReason(hash []byte) string {
 
 // appendTaproot is appendTasks for P2TR: it prefers the key path, and else takes
 // every leaf that has the key.
-func (m *matches) appendTaproot(tasks []task, in *input) (_ []task, reason string) {
+func (m *signingKey) appendTaproot(tasks []task, in *input) (_ []task, reason string) {
 	if tweak, ok := m.keyPath(in.taproot); ok {
 		return append(tasks, task{by: m, in: in, schnorr: true, tweak: tweak}), ""
 	}
@@ -190,7 +190,7 @@ func (m *matches) appendTaproot(tasks []task, in *input) (_ []task, reason strin
 // keyPath finds the tweak under which the key is the output key: of the internal key
 // with its merkle root; where the PSBT names no internal key, of this key with the root
 // or with none (BIP-86); or none, where the output key is this key itself.
-func (m *matches) keyPath(tap *taproot) (keystore.TaprootTweak, bool) {
+func (m *signingKey) keyPath(tap *taproot) (keystore.TaprootTweak, bool) {
 	if bytes.Equal(tap.output, m.key[1:]) {
 		return keystore.ScriptPath(), true
 	}
