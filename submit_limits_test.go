@@ -42,7 +42,7 @@ func (d *daily) Decide(ctx context.Context, asked access.Authorization) (access.
 		return decision, nil
 	}
 	d.read.Add(1)
-	sum, frees, err := asked.Spent.Spent(ctx, asked.Organization.ID, charge.Limit, charge.Subject, charge.Window)
+	sum, frees, err := asked.Spent.Spent(ctx, asked.Organization.ID, charge)
 	switch {
 	case err != nil:
 		return decision, err

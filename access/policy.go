@@ -161,10 +161,10 @@ type Decision struct {
 
 // SpentReader reads how much has been charged to limits.
 type SpentReader interface {
-	// Spent returns the sum of what was charged to a limit for a subject within the
-	// window that ends now, and when the next charge leaves the window (zero if
-	// nothing was charged).
-	Spent(ctx context.Context, organizationID, limit, subject string, window time.Duration) (sum *big.Int, frees time.Time, err error)
+	// Spent returns what was charged to the charge's limit for its subject within the
+	// window that ends now, and when the next charge leaves the window (zero if nothing
+	// was charged). What the charge would replace is left out: see [store.Charge.Slot].
+	Spent(ctx context.Context, organizationID string, charge store.Charge) (sum *big.Int, frees time.Time, err error)
 }
 
 // Group is a group of votes that a rule demands. If Within is 0, a vote counts for

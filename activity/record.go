@@ -231,6 +231,10 @@ type Charge struct {
 	Amount  *big.Int      `json:"amount"` // in the smallest unit
 	Max     *big.Int      `json:"max"`
 	Window  time.Duration `json:"window"` // nanoseconds
+
+	// Slot is the key, the network and the nonce, if the limit counts only the largest
+	// charge of a nonce.
+	Slot string `json:"slot,omitempty"`
 }
 
 // Group is a number of votes that a rule requires. Each user counts once.

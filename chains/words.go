@@ -32,6 +32,10 @@ type Words struct {
 	// binary form. Nil if tokens are held under the wallet's own address.
 	TokenAccounts func(wallet, mint string) []string
 
+	// OneNonce reports whether a network, by its CAIP-2 id, includes at most one transaction
+	// of an account and a nonce, the details chain_id and nonce. Nil: none does.
+	OneNonce func(network string) bool
+
 	// Variable is the name that policies have for the chain's transactions, such as "eth"
 	// for eth.tx, and Details are its members.
 	Variable string

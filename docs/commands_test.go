@@ -30,7 +30,7 @@ func TestCommands(t *testing.T) {
 	}
 	bin := t.TempDir()
 	build(t, filepath.Join(bin, "countersign"), "../cmd/countersign")
-	for document, blocks := range map[string]int{"airgap.md": 8, "operations.md": 5, "embedding.md": 1, "descriptors.md": 1, "keys.md": 2, "policies.md": 4, "approvals.md": 3} {
+	for document, blocks := range map[string]int{"airgap.md": 8, "operations.md": 5, "embedding.md": 1, "descriptors.md": 1, "keys.md": 2, "policies.md": 4, "approvals.md": 3, "agents.md": 3} {
 		t.Run(document, func(t *testing.T) {
 			command := exec.CommandContext(t.Context(), shell, "-euo", "pipefail", "-c", session(t, document, blocks))
 			command.Dir = t.TempDir()

@@ -40,7 +40,7 @@ func (c *cover) charges(r *rule, effect *effectView) ([]store.Charge, *Denial, e
 		case why != "":
 			return nil, nil, &uncountableError{text}
 		}
-		charge := store.Charge{Limit: limit.name, Subject: subject, Amount: effect.Amount.Value, Max: limit.max, Window: limit.window}
+		charge := store.Charge{Limit: limit.name, Subject: subject, Amount: effect.Amount.Value, Max: limit.max, Window: limit.window, Slot: c.slot(limit)}
 		exceeded, err := c.limited(r, limit, effect, charge)
 		if exceeded != nil || err != nil {
 			return nil, exceeded, err
@@ -131,14 +131,17 @@ func exceeds(r *rule, effect *effectView, text string, limit *store.LimitError) 
 // limited returns a refusal if the charge exceeds the limit, given what was spent and what
 // the request already charges.
 func (c *cover) limited(r *rule, limit *limit, effect *effectView, charge store.Charge) (*Denial, error) {
-	spent, frees, err := c.spent(charge)
+	pending := new(big.Int)
+	if i, ok := c.counters[counter{charge.Limit, charge.Subject}]; ok {
+		pending = c.decision.Charges[i].Amount
+	}
+	whole := charge // of the request so far
+	whole.Amount = new(big.Int).Add(pending, charge.Amount)
+	spent, frees, err := c.spent(whole)
 	if err != nil {
 		return nil, err
 	}
-	before := new(big.Int).Set(spent)
-	if i, ok := c.counters[counter{charge.Limit, charge.Subject}]; ok {
-		before.Add(before, c.decision.Charges[i].Amount)
-	}
+	before := new(big.Int).Add(spent, pending)
 	if new(big.Int).Add(before, charge.Amount).Cmp(limit.max) <= 0 {
 		return nil, nil
 	}
@@ -171,7 +174,7 @@ func (c *cover) spent(charge store.Charge) (*big.Int, time.Time, error) {
 	if c.evaluation.request.Spent == nil {
 		return new(big.Int), time.Time{}, nil
 	}
-	sum, frees, err := c.evaluation.request.Spent.Spent(c.ctx, organizationID(c.evaluation.request), charge.Limit, charge.Subject, charge.Window)
+	sum, frees, err := c.evaluation.request.Spent.Spent(c.ctx, organizationID(c.evaluation.request), charge)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("policy: limit %s cannot be read: %w", charge.Limit, err)
 	}

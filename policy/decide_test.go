@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/policy"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // Addresses of the tests.
@@ -181,7 +182,7 @@ rules:
 
 type spent int64
 
-func (s spent) Spent(context.Context, string, string, string, time.Duration) (*big.Int, time.Time, error) {
+func (s spent) Spent(context.Context, string, store.Charge) (*big.Int, time.Time, error) {
 	return big.NewInt(int64(s)), time.Time{}, nil
 }
 

@@ -72,6 +72,7 @@ type limit struct {
 	max    *big.Int
 	window time.Duration
 	per    string
+	nonce  bool // replaces: nonce
 	used   bool
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/source"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // fileTest is a test of the file: a request and the expected decision.
@@ -241,8 +242,8 @@ func (c *compiler) inspect(test *fileTest, request *access.Authorization) error 
 type spentSoFar map[string]*big.Int
 
 // Spent implements [access.SpentReader].
-func (s spentSoFar) Spent(_ context.Context, _, limit, _ string, _ time.Duration) (*big.Int, time.Time, error) {
-	if sum, ok := s[limit]; ok {
+func (s spentSoFar) Spent(_ context.Context, _ string, charge store.Charge) (*big.Int, time.Time, error) {
+	if sum, ok := s[charge.Limit]; ok {
 		return sum, time.Time{}, nil
 	}
 	return new(big.Int), time.Time{}, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/policy"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // TestWrongValues: each invalid value of a limit, a list, a rule, a group or a test has an
@@ -157,7 +158,7 @@ func TestAuthorize(t *testing.T) {
 // brokenLedger is a ledger that fails.
 type brokenLedger struct{}
 
-func (brokenLedger) Spent(context.Context, string, string, string, time.Duration) (*big.Int, time.Time, error) {
+func (brokenLedger) Spent(context.Context, string, store.Charge) (*big.Int, time.Time, error) {
 	return nil, time.Time{}, errors.New("the disk is away")
 }
 

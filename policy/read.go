@@ -103,12 +103,17 @@ var subjects = []string{"key", "wallet", "user", "credential", "to", "organizati
 
 func (c *compiler) readLimit(n source.Node) {
 	l, before := &limit{place: n.Place()}, c.problems.Errors()
-	var most source.Node
+	var most, replaces source.Node
 	n.Fields("a limit", map[string]func(source.Node){
 		"name":   func(n source.Node) { l.name = n.Text("name") },
 		"asset":  func(n source.Node) { l.asset = c.asset(n) },
 		"max":    func(n source.Node) { most = n },
 		"window": func(n source.Node) { l.window = n.Duration("window", minWindow, maxWindow) },
+		"replaces": func(n source.Node) {
+			if replaces, l.nonce = n, n.Text("replaces") == "nonce"; !l.nonce {
+				n.Fail("replaces: only nonce is supported")
+			}
+		},
 		"per": func(n source.Node) {
 			if l.per = n.Text("per"); !slices.Contains(subjects, l.per) {
 				n.Fail("%s", source.Meant("per: "+shorten(l.per)+" is none of "+strings.Join(subjects, ", "), l.per, subjects))
@@ -127,6 +132,9 @@ func (c *compiler) readLimit(n source.Node) {
 		n.Fail("limit %s needs asset, max, window and per", l.name)
 	default:
 		l.readMax(most)
+		if l.nonce {
+			l.checkNonce(replaces)
+		}
 	}
 	c.file.limits[l.name] = l
 }

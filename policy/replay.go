@@ -209,7 +209,9 @@ func decidedCharges(charges []store.Charge) []string {
 func (r *Replay) charged(ctx context.Context, request *access.Authorization, charges []store.Charge) ([]Charge, error) {
 	described := make([]Charge, len(charges))
 	for i, charge := range charges {
-		sum, _, err := request.Spent.Spent(ctx, organizationID(request), charge.Limit, charge.Subject, charge.Window)
+		counted := charge
+		counted.Amount = nil // with what it replaced
+		sum, _, err := request.Spent.Spent(ctx, organizationID(request), counted)
 		if err != nil {
 			return nil, err
 		}
@@ -248,8 +250,7 @@ type replayedSpent struct {
 }
 
 // Spent implements [access.SpentReader].
-func (s replayedSpent) Spent(ctx context.Context, organizationID, limit, subject string, window time.Duration) (sum *big.Int, frees time.Time, err error) {
-	charge := store.Charge{Limit: limit, Subject: subject, Window: window}
+func (s replayedSpent) Spent(ctx context.Context, organizationID string, charge store.Charge) (sum *big.Int, frees time.Time, err error) {
 	err = s.ledger.Change(ctx, organizationID, store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) {
 		sum, frees, err = store.Spent(ledger, charge, s.now)
 		return nil, err

@@ -39,38 +39,40 @@ func (a *account) charge() error {
 	for i := range a.list {
 		one, counted := &a.list[i], &a.tallies[i]
 		counted.prune(a.now, one.Window)
-		more := new(big.Int).Sub(one.Amount, a.receipt.charged(one.key, a.now))
+		slot := one.slot()
+		more := new(big.Int).Sub(one.Amount, a.receipt.charged(one.key, slot, a.now))
 		if more.Sign() <= 0 {
 			continue
 		}
-		sum := counted.sum()
+		if slot != ([32]byte{}) {
+			more.Set(one.Amount) // the largest counts, not the sum
+		}
+		others := counted.besides(slot, more)
+		sum := sumOf(others)
 		if new(big.Int).Add(sum, more).Cmp(one.Max) > 0 {
 			left := new(big.Int).Sub(one.Max, sum)
 			if left.Sign() < 0 {
 				left.SetInt64(0)
 			}
-			return &LimitError{Charge: one.Charge, Left: left, RetryAfter: a.retryAfter(i, sum, more)}
+			return &LimitError{Charge: one.Charge, Left: left, RetryAfter: a.retryAfter(i, others, more)}
 		}
-		counted.add(a.now, more, one.Window)
-		a.receipt = append(a.receipt, charge{one.key, a.now, one.Window, more})
+		counted.charge(slot, a.now, more, one.Window)
+		a.receipt = append(a.receipt, charge{one.key, slot, a.now, one.Window, more})
 	}
 	return nil
 }
 
-func (a *account) retryAfter(i int, sum, more *big.Int) time.Duration {
+func (a *account) retryAfter(i int, others []count, more *big.Int) time.Duration {
 	if a.list[i].Amount.Cmp(a.list[i].Max) > 0 {
 		return 0
 	}
-	return a.tallies[i].free(a.now, &a.list[i].Charge, sum, more)
+	return free(others, a.now, &a.list[i].Charge, more)
 }
 
 func (a *account) save(ledger Ledger) error {
 	for i, counted := range a.tallies {
 		counted.last = a.now
-		until := a.now
-		if n := len(counted.counts); n > 0 {
-			until = max(until, counted.counts[n-1].at)
-		}
+		until := max(a.now, counted.latest())
 		keep := time.UnixMilli(until).Add(a.list[i].Window).UTC()
 		if err := ledger.Write(a.list[i].key, Entry{counted.encode(), keep}); err != nil {
 			return err

@@ -37,6 +37,12 @@ type Charge struct {
 	Amount  *big.Int
 	Max     *big.Int
 	Window  time.Duration // MinWindow to MaxWindow; time is counted in milliseconds
+
+	// Slot names what the charge is for if only one of several can happen, such as the
+	// transactions of one nonce. Of the charges of a limit and subject with one slot, the
+	// largest counts, for as long as the youngest is within the window. Each is kept, so
+	// that a refund takes back its own only. Empty: the charge counts by itself.
+	Slot string
 }
 
 // LimitError is the refusal of a charge that would exceed its limit.
@@ -84,6 +90,8 @@ func (c *Charges) Check() error {
 			return errors.New("store: a charge without the name of its limit")
 		case !isAmount(one.Amount) || !isAmount(one.Max):
 			return fmt.Errorf("store: limit %s: expected amounts of 0 to 2^256-1", one.Limit)
+		case slices.ContainsFunc(c.List, func(other Charge) bool { return other.key() == one.key() && other.Slot != one.Slot }):
+			return fmt.Errorf("store: limit %s: a request has one slot, not two", one.Limit)
 		case one.Window < MinWindow || one.Window > MaxWindow:
 			return fmt.Errorf("store: limit %s: expected a window of %v to %v, not %v", one.Limit, MinWindow, MaxWindow, one.Window)
 		}
@@ -134,7 +142,7 @@ func (c *Charges) Confirm(now time.Time, then Change) Change {
 		}
 		at := ledger.Now(now).UnixMilli()
 		for _, one := range c.merged() {
-			if made.charged(one.key, at).Cmp(one.Amount) < 0 {
+			if made.charged(one.key, one.slot(), at).Cmp(one.Amount) < 0 {
 				return ErrUncharged, nil
 			}
 		}
@@ -188,44 +196,52 @@ func (c *Charge) key() Key {
 	return Key{KindLimit, sha256.Sum256(named)}
 }
 
-// Spent returns what a limit has counted within its window, and when the oldest amount
-// leaves the window, zero if nothing is counted. It uses Limit, Subject and Window of
-// the charge, and locks nothing.
-func Spent(ledger Ledger, charge Charge, now time.Time) (sum *big.Int, frees time.Time, err error) {
-	sum, frees, _, err = spent(ledger, charge, now)
-	return sum, frees, err
+// slot is the SHA-256 of the slot; zero if the charge has none.
+func (c *Charge) slot() (slot [32]byte) {
+	if c.Slot != "" {
+		slot = sha256.Sum256(append([]byte("countersign slot v1"), c.Slot...))
+	}
+	return slot
 }
 
-// spent is Spent, and returns the limit's time as well, in milliseconds since the epoch.
-func spent(ledger Ledger, charge Charge, now time.Time) (sum *big.Int, frees time.Time, at int64, err error) {
+// Spent returns what a limit has counted within its window, and when the oldest amount
+// leaves the window, zero if nothing is counted. It uses Limit, Subject and Window of
+// the charge, and locks nothing. If the charge has a slot, what it would replace is left
+// out: the limit would then have counted the sum and Amount, which may be nil.
+func Spent(ledger Ledger, charge Charge, now time.Time) (sum *big.Int, frees time.Time, err error) {
+	counted, at, err := readTally(ledger, charge, now)
+	if err != nil {
+		return nil, frees, err
+	}
+	sum, frees = counted.spent(&charge, at)
+	return sum, frees, nil
+}
+
+// readTally returns what a limit has counted, and the limit's time in milliseconds since
+// the epoch.
+func readTally(ledger Ledger, charge Charge, now time.Time) (counted tally, at int64, err error) {
 	entry, err := ledger.Read(charge.key())
 	if err != nil {
-		return nil, frees, 0, err
+		return counted, 0, err
 	}
-	counted, err := parseTally(entry.Value)
-	if err != nil {
-		return nil, frees, 0, err
-	}
-	at = max(ledger.Now(now).UnixMilli(), counted.last)
-	counted.prune(at, charge.Window)
-	if len(counted.counts) > 0 {
-		frees = time.UnixMilli(counted.counts[0].at).Add(charge.Window).UTC()
-	}
-	return counted.sum(), frees, at, nil
+	counted, err = parseTally(entry.Value)
+	return counted, max(ledger.Now(now).UnixMilli(), counted.last), err
 }
 
 // SpentByOthers is Spent without what one request was already charged: a request whose
 // process died after taking the lease must not compete with itself.
 func SpentByOthers(ledger Ledger, by Fingerprint, charge Charge, now time.Time) (sum *big.Int, frees time.Time, err error) {
-	sum, frees, at, err := spent(ledger, charge, now)
-	if err != nil || sum.Sign() == 0 {
-		return sum, frees, err
+	counted, at, err := readTally(ledger, charge, now)
+	if err != nil || counted.empty() {
+		return new(big.Int), frees, err
 	}
 	made, err := readReceipt(ledger, by)
 	if err != nil {
 		return nil, frees, err
 	}
-	own := made.within(charge.Window).charged(charge.key(), at)
+	made.leaveSlots(charge.key(), &counted)
+	sum, frees = counted.spent(&charge, at)
+	own := made.within(charge.Window).charged(charge.key(), [32]byte{}, at)
 	if sum.Sub(sum, own).Sign() < 0 {
 		sum.SetInt64(0)
 	}

@@ -4,28 +4,52 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/big"
+	"slices"
 	"time"
 )
 
-// chargeVersion is the first byte of both encodings:
+// The version is the first byte of both encodings. It is 2 if a charge has a slot, and then
+// an older program refuses the limit:
 //
-//	tally    version 1 ‖ last 8 ‖ n × { at 8 ‖ length 1 ‖ amount }
-//	receipt  version 1 ‖ n × { kind 1 ‖ id 32 ‖ at 8 ‖ window 8 ‖ length 1 ‖ amount }
+//	tally    1 ‖ last 8 ‖ n × { at 8 ‖ length 1 ‖ amount }
+//	         2 ‖ last 8 ‖ n × { slot 32 ‖ at 8 ‖ length 1 ‖ amount }
+//	receipt  1 ‖ n × { kind 1 ‖ id 32 ‖ at 8 ‖ window 8 ‖ length 1 ‖ amount }
+//	         2 ‖ n × { slot 32 ‖ kind 1 ‖ id 32 ‖ at 8 ‖ window 8 ‖ length 1 ‖ amount }
 //
-// Numbers are big-endian; times and windows are in milliseconds.
-const chargeVersion = 1
+// Numbers are big-endian; times and windows are in milliseconds. A slot of zeros is none.
+const (
+	chargeVersion = 1
+	slotVersion   = 2
+)
 
 var errDamaged = fmt.Errorf("%w: the counts of a limit are damaged, or were written by a newer version", ErrUnavailable)
 
 func (t *tally) encode() []byte {
-	out := make([]byte, 0, 9+20*len(t.counts))
-	out = binary.BigEndian.AppendUint64(append(out, chargeVersion), uint64(t.last))
+	version, size := byte(chargeVersion), 9+20*len(t.counts)
+	if len(t.slots) > 0 {
+		version, size = slotVersion, 9+52*(len(t.counts)+len(t.slots))
+	}
+	out := binary.BigEndian.AppendUint64(append(make([]byte, 0, size), version), uint64(t.last))
 	for _, one := range t.counts {
 		if one.amount.Sign() > 0 {
-			out = appendAmount(binary.BigEndian.AppendUint64(out, uint64(one.at)), one.amount)
+			out = one.append(appendSlot(out, version, [32]byte{}))
 		}
 	}
+	for _, one := range t.slots {
+		out = one.append(appendSlot(out, version, one.slot))
+	}
 	return out
+}
+
+func (c count) append(out []byte) []byte {
+	return appendAmount(binary.BigEndian.AppendUint64(out, uint64(c.at)), c.amount)
+}
+
+func appendSlot(out []byte, version byte, slot [32]byte) []byte {
+	if version == chargeVersion {
+		return out
+	}
+	return append(out, slot[:]...)
 }
 
 func parseTally(in []byte) (t tally, err error) {
@@ -33,20 +57,29 @@ func parseTally(in []byte) (t tally, err error) {
 		return t, nil
 	}
 	r := amountReader{in: in}
-	if r.take(1)[0] != chargeVersion {
+	if !r.readVersion() {
 		return t, errDamaged
 	}
 	t.last = r.int64()
 	for len(r.in) > 0 && !r.short {
-		t.counts = append(t.counts, count{r.int64(), r.amount()})
+		one := slotted{r.slot(), count{r.int64(), r.amount()}}
+		if one.slot == ([32]byte{}) {
+			t.counts = append(t.counts, one.count)
+		} else {
+			t.slots = append(t.slots, one)
+		}
 	}
 	return t, r.err()
 }
 
 func (r receipt) encode() []byte {
-	out := []byte{chargeVersion}
+	version := byte(chargeVersion)
+	if slices.ContainsFunc(r, func(one charge) bool { return one.slot != [32]byte{} }) {
+		version = slotVersion
+	}
+	out := []byte{version}
 	for _, one := range r {
-		out = append(out, one.limit.Bytes()...)
+		out = append(appendSlot(out, version, one.slot), one.limit.Bytes()...)
 		out = binary.BigEndian.AppendUint64(out, uint64(one.at))
 		out = binary.BigEndian.AppendUint64(out, uint64(one.window.Milliseconds()))
 		out = appendAmount(out, one.amount)
@@ -59,12 +92,13 @@ func parseReceipt(in []byte) (parsed receipt, err error) {
 		return nil, nil
 	}
 	r := amountReader{in: in}
-	if r.take(1)[0] != chargeVersion {
+	if !r.readVersion() {
 		return nil, errDamaged
 	}
 	for len(r.in) > 0 && !r.short {
+		one := charge{slot: r.slot()}
 		kind := Kind(r.take(1)[0])
-		one := charge{limit: Key{kind, [32]byte(r.take(32))}, at: r.int64()}
+		one.limit, one.at = Key{kind, [32]byte(r.take(32))}, r.int64()
 		window := r.int64()
 		if window < MinWindow.Milliseconds() || window > MaxWindow.Milliseconds() {
 			return nil, errDamaged
@@ -82,8 +116,23 @@ func appendAmount(out []byte, amount *big.Int) []byte {
 
 // amountReader reads both encodings. Past the end it reads zeros and sets short.
 type amountReader struct {
-	in    []byte
-	short bool
+	in      []byte
+	version byte
+	short   bool
+}
+
+// readVersion reads the version, and reports whether it is known.
+func (r *amountReader) readVersion() bool {
+	r.version = r.take(1)[0]
+	return r.version == chargeVersion || r.version == slotVersion
+}
+
+// slot reads a slot, which version 1 does not have.
+func (r *amountReader) slot() (slot [32]byte) {
+	if r.version == slotVersion {
+		slot = [32]byte(r.take(32))
+	}
+	return slot
 }
 
 func (r *amountReader) take(n int) []byte {

@@ -9,6 +9,7 @@ import (
 // charge is one charge in a request's receipt.
 type charge struct {
 	limit  Key
+	slot   [32]byte // zero: none
 	at     int64
 	window time.Duration
 	amount *big.Int
@@ -28,15 +29,28 @@ func readReceipt(ledger Ledger, by Fingerprint) (receipt, error) {
 }
 
 // charged returns what the request was charged against a limit and is still within
-// the window.
-func (r receipt) charged(limit Key, now int64) *big.Int {
+// the window: the sum, or the largest amount of a slot.
+func (r receipt) charged(limit Key, slot [32]byte, now int64) *big.Int {
 	sum := new(big.Int)
 	for _, one := range r {
-		if one.limit == limit && one.at+one.window.Milliseconds() > now {
+		switch {
+		case one.limit != limit || one.slot != slot || one.at+one.window.Milliseconds() <= now:
+		case slot == [32]byte{}:
 			sum.Add(sum, one.amount)
+		case sum.Cmp(one.amount) < 0:
+			sum.Set(one.amount)
 		}
 	}
 	return sum
+}
+
+// leaveSlots takes what the request was charged with slots out of what a limit has counted.
+func (r receipt) leaveSlots(limit Key, counted *tally) {
+	for _, one := range r {
+		if one.limit == limit && one.slot != ([32]byte{}) {
+			counted.leave(one.slot, one.at, one.amount)
+		}
+	}
 }
 
 // within returns the receipt with no window longer than the given one.
@@ -80,7 +94,7 @@ func (r receipt) refund(ledger Ledger, by Fingerprint, now time.Time) error {
 		counted.last = max(counted.last, now.UnixMilli())
 		for _, one := range r {
 			if one.limit == key {
-				counted.remove(one.at, one.amount, one.window)
+				counted.refund(&one)
 			}
 		}
 		if err := ledger.Write(key, Entry{counted.encode(), entries[i].KeepUntil}); err != nil {

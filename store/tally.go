@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 	"time"
@@ -18,6 +19,7 @@ const (
 type tally struct {
 	last   int64 // milliseconds since the epoch; never decreases
 	counts []count
+	slots  []slotted // in the order of their charges
 }
 
 // count is an amount and when it was charged.
@@ -28,15 +30,66 @@ type count struct {
 
 // prune removes the amounts that have left the window.
 func (t *tally) prune(now int64, window time.Duration) {
-	t.counts = slices.DeleteFunc(t.counts, func(one count) bool { return one.at <= now-window.Milliseconds() })
+	left := func(one count) bool { return one.at <= now-window.Milliseconds() }
+	t.counts = slices.DeleteFunc(t.counts, left)
+	if len(t.slots) > 0 {
+		held := t.held()
+		t.slots = slices.DeleteFunc(t.slots, func(one slotted) bool { return left(held[one.slot]) })
+	}
 }
 
-func (t *tally) sum() *big.Int {
+func (t *tally) empty() bool { return len(t.counts) == 0 && len(t.slots) == 0 }
+
+func sumOf(counts []count) *big.Int {
 	sum := new(big.Int)
-	for _, one := range t.counts {
+	for _, one := range counts {
 		sum.Add(sum, one.amount)
 	}
 	return sum
+}
+
+// spent returns what is counted at a time without what a charge replaces, and when the
+// first of it leaves the window.
+func (t *tally) spent(charge *Charge, at int64) (sum *big.Int, frees time.Time) {
+	t.prune(at, charge.Window)
+	amount := charge.Amount
+	if amount == nil {
+		amount = new(big.Int)
+	}
+	others := t.besides(charge.slot(), amount)
+	if len(others) > 0 {
+		frees = time.UnixMilli(others[0].at).Add(charge.Window).UTC()
+	}
+	return sumOf(others), frees
+}
+
+// charge counts an amount, which may have a slot.
+func (t *tally) charge(slot [32]byte, at int64, amount *big.Int, window time.Duration) {
+	if slot == ([32]byte{}) {
+		t.add(at, amount, window)
+		return
+	}
+	t.hold(slotted{slot, count{at, amount}}, window)
+}
+
+// latest returns the time of the youngest amount; 0 if there is none.
+func (t *tally) latest() (at int64) {
+	for _, one := range t.counts {
+		at = max(at, one.at)
+	}
+	for _, one := range t.slots {
+		at = max(at, one.at)
+	}
+	return at
+}
+
+// refund takes back what a charge of a receipt added.
+func (t *tally) refund(made *charge) {
+	if made.slot == ([32]byte{}) {
+		t.remove(made.at, made.amount, made.window)
+		return
+	}
+	t.leave(made.slot, made.at, made.amount)
 }
 
 // add counts an amount. The counts stay sorted by time.
@@ -62,15 +115,7 @@ func (t *tally) insert(at int64, amount *big.Int) {
 }
 
 func (t *tally) find(at int64) (int, bool) {
-	return slices.BinarySearchFunc(t.counts, at, func(one count, at int64) int {
-		switch {
-		case one.at < at:
-			return -1
-		case one.at > at:
-			return 1
-		}
-		return 0
-	})
+	return slices.BinarySearchFunc(t.counts, at, func(one count, at int64) int { return cmp.Compare(one.at, at) })
 }
 
 // remove takes back an amount that was added at a time, from there or from the bucket
@@ -91,11 +136,11 @@ func bucketEnd(at int64, window time.Duration) int64 {
 	return (at + length - 1) / length * length
 }
 
-// free returns how long from now until the amount fits.
-func (t *tally) free(now int64, charge *Charge, sum, amount *big.Int) time.Duration {
-	over := new(big.Int).Add(sum, amount)
+// free returns how long from now until an amount fits beside others, the oldest first.
+func free(others []count, now int64, charge *Charge, amount *big.Int) time.Duration {
+	over := new(big.Int).Add(sumOf(others), amount)
 	over.Sub(over, charge.Max)
-	for _, one := range t.counts {
+	for _, one := range others {
 		if over.Sub(over, one.amount); over.Sign() <= 0 {
 			return time.Duration(one.at+charge.Window.Milliseconds()-now) * time.Millisecond
 		}

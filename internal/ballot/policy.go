@@ -42,7 +42,7 @@ func (p *Policy) Decide(ctx context.Context, asked access.Authorization) (access
 		if asked.Spent == nil {
 			continue
 		}
-		spent, _, err := asked.Spent.Spent(ctx, asked.Organization.ID, charge.Limit, charge.Subject, charge.Window)
+		spent, _, err := asked.Spent.Spent(ctx, asked.Organization.ID, charge)
 		if err == nil && spent.Add(spent, charge.Amount).Cmp(charge.Max) > 0 {
 			if p.Beyond != nil {
 				return access.Decision{Digest: [32]byte{1}, Rules: []string{"large"}, Approvals: slices.Clone(p.Beyond)}, nil

@@ -72,7 +72,7 @@ func recordedDecision(decision *access.Decision) activity.Decision {
 	}
 	for _, charge := range decision.Charges {
 		recorded.Charges = append(recorded.Charges, activity.Charge{
-			Limit: charge.Limit, Subject: charge.Subject, Amount: charge.Amount, Max: charge.Max, Window: charge.Window,
+			Limit: charge.Limit, Subject: charge.Subject, Amount: charge.Amount, Max: charge.Max, Window: charge.Window, Slot: charge.Slot,
 		})
 	}
 	return recorded

@@ -27,10 +27,10 @@ import (
 const externalToken = "0123456789abcdef0123456789abcdef"
 
 // remoteSigner serves an engine over HTTP and over a unix socket, and returns the endpoints.
-func remoteSigner(t *testing.T) (f *enginetest.Fixture, endpoints map[string]string) {
+func remoteSigner(t *testing.T, hazards ...string) (f *enginetest.Fixture, endpoints map[string]string) {
 	t.Helper()
 	f = enginetest.New(t, func(c *countersign.Config) {
-		c.Store, c.AllowHazards = memory.New(0), []string{"ethereum/never-included"} // sidecars of version 0
+		c.Store, c.AllowHazards = memory.New(0), append(hazards, "ethereum/never-included") // sidecars of version 0
 	})
 	uid := uint32(0)
 	users, err := rpcapi.NewUsers([]rpcapi.User{{OrganizationID: enginetest.Organization, UserID: "user-1", Token: externalToken, UID: &uid}}, nil)

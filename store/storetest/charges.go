@@ -29,12 +29,18 @@ func runCharges(t *testing.T, h Harness) {
 		"organizations and subjects are walls":           chargeWalls,
 		"64 at once never exceed the limit":              func(b *bench) { chargeAtOnce(b, func(int) store.Store { return b.Store }) },
 		"two limits at once, in either order":            chargeCrossed,
+		"the largest charge of a slot counts":            slotLargest,
+		"a refund takes back its own charge of a slot":   slotRefunded,
+		"a takeover keeps the charge of a slot":          slotTakenOver,
+		"a slot of 1,001 charges":                        slotMany,
+		"64 at once in one slot":                         slotAtOnce,
 	} {
 		t.Run(name, func(t *testing.T) { test(open(t, h)) })
 	}
 	if !h.OwnClock {
 		t.Run("a charge leaves its window", func(t *testing.T) { chargeLeaves(open(t, h)) })
 		t.Run("the time of a limit never goes back", func(t *testing.T) { chargeClockBack(open(t, h)) })
+		t.Run("a slot is as old as its youngest charge", func(t *testing.T) { slotAge(open(t, h)) })
 		t.Run("sums against a model", func(t *testing.T) { chargeModel(open(t, h)) })
 	}
 }
