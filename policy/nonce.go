@@ -18,7 +18,7 @@ func (c *cover) slot(limit *limit) string {
 	if _, signs := request.Intent.(activity.SignTransactionIntent); !limit.nonce || !signs || request.Summary == nil {
 		return ""
 	}
-	words := words.chains[request.Summary.Chain]
+	words := words().chains[request.Summary.Chain]
 	chain, hasChain := chains.Keyed(request.Summary.Fields, "chain_id")
 	nonce, hasNonce := chains.Keyed(request.Summary.Fields, "nonce")
 	key := single(request.Keys, func(key *access.SigningKey) string { return key.ID })
@@ -34,8 +34,8 @@ func (c *cover) slot(limit *limit) string {
 
 // checkNonce refuses replaces: nonce for an asset of a network where it would be a hole.
 func (l *limit) checkNonce(n source.Node) {
-	for _, name := range words.names() {
-		if of := words.chains[name].OneNonce; of != nil && of(l.asset.Chain) {
+	for _, name := range words().names() {
+		if of := words().chains[name].OneNonce; of != nil && of(l.asset.Chain) {
 			return
 		}
 	}
