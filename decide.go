@@ -139,7 +139,7 @@ func (e *Engine) askPolicy(ctx context.Context, authorization access.Authorizati
 		}
 		return access.Decision{}, refuse.Policy(e.config.Policy.Authorize(ctx, authorization))
 	}
-	authorization.Hazards = e.notAllowed(authorization.Organization, hazards)
+	authorization.Hazards = e.allowed.refusedTo(authorization.Organization, hazards)
 	decision, err := decider.Decide(ctx, authorization)
 	if err != nil {
 		return access.Decision{}, refuse.Policy(err)
@@ -183,7 +183,7 @@ func (a allowance) refused(hazards []chains.Hazard) []chains.Hazard {
 // refuseHazards refuses hazards that neither the configuration, nor the organization,
 // nor a rule allows.
 func (e *Engine) refuseHazards(intent activity.Intent, organization *access.Organization, hazards, byRules []chains.Hazard) error {
-	refused := slices.DeleteFunc(e.notAllowed(organization, hazards), func(hazard chains.Hazard) bool { return slices.Contains(byRules, hazard) })
+	refused := slices.DeleteFunc(e.allowed.refusedTo(organization, hazards), func(hazard chains.Hazard) bool { return slices.Contains(byRules, hazard) })
 	if len(refused) == 0 {
 		return nil
 	}
@@ -198,7 +198,7 @@ func (e *Engine) refuseForeseen(s *request.Submission) error {
 		return nil
 	}
 	organization := s.Caller.Organization
-	refused := slices.DeleteFunc(e.notAllowed(organization, prepared.Foreseen()), func(hazard chains.Hazard) bool {
+	refused := slices.DeleteFunc(e.allowed.refusedTo(organization, prepared.Foreseen()), func(hazard chains.Hazard) bool {
 		return rulesMayAllow(e.config.Policy, organization, hazard.Name)
 	})
 	if len(refused) == 0 {
@@ -216,10 +216,9 @@ func rulesMayAllow(policy access.Policy, organization *access.Organization, haza
 	return !ok || allower.MayAllow(organization, hazard)
 }
 
-// notAllowed returns the hazards that neither the configuration nor the organization
-// allows.
-func (e *Engine) notAllowed(organization *access.Organization, hazards []chains.Hazard) []chains.Hazard {
-	refused := e.allowed.refused(hazards)
+// refusedTo returns the hazards that neither the configuration nor the organization allows.
+func (a allowance) refusedTo(organization *access.Organization, hazards []chains.Hazard) []chains.Hazard {
+	refused := a.refused(hazards)
 	if organization != nil {
 		refused = allowance{names: organization.AllowHazards}.refused(refused)
 	}

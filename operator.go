@@ -131,7 +131,7 @@ func (o Operator) AskedAboutCall(ctx context.Context, user access.User, organiza
 		s.Caller.Organization = organization
 	}
 	authorization, err := e.authorization(ctx, s)
-	authorization.Hazards = e.notAllowed(organization, authorization.Hazards)
+	authorization.Hazards = e.allowed.refusedTo(organization, authorization.Hazards)
 	authorization.Votes = s.OwnVote(authorization.Now)
 	return authorization, err
 }
@@ -144,7 +144,7 @@ func (o Operator) askedAbout(ctx context.Context, s *request.Submission) (access
 		return access.Authorization{}, err
 	}
 	authorization, err := o.engine.authorization(ctx, s)
-	authorization.Hazards = o.engine.notAllowed(s.Caller.Organization, authorization.Hazards)
+	authorization.Hazards = o.engine.allowed.refusedTo(s.Caller.Organization, authorization.Hazards)
 	return authorization, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/internal/request"
+	"github.com/countersign-dev/countersign/internal/signing"
 	"github.com/countersign-dev/countersign/operation"
 	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store"
@@ -152,14 +153,14 @@ func (e *Engine) prepareTask(ctx context.Context, s *request.Submission) error {
 			"app proofs are not available: this engine has no proof key")
 	}
 	if s.Request.Type == activity.TypeSignTransaction {
-		return e.prepareSigning(ctx, s)
+		return prepareSigning(ctx, &e.reader, s)
 	}
 	served, err := e.operations.Of(s.Request.Type)
 	switch {
 	case err != nil:
 		return err
 	case served.Sign != nil:
-		return e.prepareSigning(ctx, s)
+		return prepareSigning(ctx, &e.reader, s)
 	}
 	s.Task, err = served.Prepare(ctx, operation.Request{
 		Organization: s.Caller.Organization, Credential: s.Caller.CredentialID(), Intent: s.Intent, Fingerprint: s.Request.Fingerprint, Now: e.config.Now,
@@ -168,8 +169,8 @@ func (e *Engine) prepareTask(ctx context.Context, s *request.Submission) error {
 }
 
 // prepareSigning is prepareTask for what is signed.
-func (e *Engine) prepareSigning(ctx context.Context, s *request.Submission) error {
-	prepared, err := e.reader.Prepare(ctx, s.Caller.Organization.ID, s.Intent)
+func prepareSigning(ctx context.Context, reader *signing.Reader, s *request.Submission) error {
+	prepared, err := reader.Prepare(ctx, s.Caller.Organization.ID, s.Intent)
 	if err == nil {
 		s.Task = prepared
 	}

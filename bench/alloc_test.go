@@ -16,7 +16,7 @@ import (
 // and unverified signatures, leaving room for another version of Go. They include the
 // allocations of the curve library, which differ without cgo and under the race detector.
 var budgets = map[string]float64{
-	"ethereum": 22, "ethereum/eip7702": 33, // recovers the signer of each authorization
+	"ethereum": 22, "ethereum/eip7702": 36, // recovers the signer of each authorization
 	"tron": 33, "tempo": 38, "bitcoin": 100, "bitcoin/P2WPKH": 44, "bitcoin/P2PKH": 53,
 	"solana/215": 36, "solana/300": 41, "solana/812": 52, "solana/1232": 57, "solana/4096": 125, // every instruction is read for hazards
 
