@@ -1,7 +1,9 @@
 package docs_test
 
 import (
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -20,8 +22,8 @@ import (
 // TestJavaScript runs the code of a public client in api.md against a server.
 func TestJavaScript(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```js\n(.*?)```").FindAllStringSubmatch(read(t, "api.md"), -1)
-	if len(blocks) != 2 {
-		t.Fatalf("%d blocks were found: the first asks for a code, the second redeems it", len(blocks))
+	if len(blocks) != 3 {
+		t.Fatalf("%d blocks were found: the first signs, the second asks for a code, the third redeems it", len(blocks))
 	}
 	outbox := new(enginetest.Outbox)
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox), func(c *countersign.Config) { c.Now = time.Now })
@@ -36,14 +38,23 @@ func TestJavaScript(t *testing.T) {
 		}
 		return strings.Fields(string(out))
 	}
-	first := run(blocks[0][1] + "console.log(signedTransaction, otpId);")
-	if len(first) != 2 || !strings.HasPrefix(first[0], "02f8") {
-		t.Fatalf("signed: %q", first)
+	if signed := run(blocks[0][1] + "console.log(signedTransaction);"); len(signed) != 1 || !strings.HasPrefix(signed[0], "02f8") {
+		t.Fatalf("signed: %q", signed)
 	}
-	given := "const otpId = " + strconv.Quote(first[1]) + ", otpCode = " + strconv.Quote(outbox.Code(t, first[1])) + ";\n"
 	client, _, _ := strings.Cut(blocks[0][1], "const { signedTransaction }")
-	if token := run(client + given + blocks[1][1] + "console.log(verificationToken);"); len(token) != 1 || strings.Count(token[0], ".") != 2 {
-		t.Errorf("redeemed: %q", token)
+	asked := run(client + blocks[1][1] + "console.log(otpId, JSON.stringify(otpEncryptionTargetBundle));")
+	if len(asked) != 2 {
+		t.Fatalf("asked for a code: %q", asked)
+	}
+	point, err := f.ProofKey.PublicKey.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := fmt.Sprintf("const otpId = %q, otpEncryptionTargetBundle = %s, code = %q, publicKey = %q, proofKey = %q;\n",
+		asked[0], asked[1], outbox.Code(t, asked[0]), f.APIKey.PublicKey, hex.EncodeToString(point))
+	redeemed := run(client + given + blocks[2][1] + "console.log(verificationToken, claims.contact);")
+	if len(redeemed) != 2 || strings.Count(redeemed[0], ".") != 2 || redeemed[1] != "user@example.com" {
+		t.Errorf("redeemed: %q", redeemed)
 	}
 }
 

@@ -195,13 +195,14 @@ func (c *clients) read(t *testing.T, id string) (activities []listed) {
 	return activities
 }
 
-// TestClientsPolicies checks that each client gets the rules and their approvals.
+// TestClientsPolicies checks that each client gets the rules that concern it, and their
+// approvals: a voter the rule that it can give a vote for.
 func TestClientsPolicies(t *testing.T) {
 	c, ann := newApprovers(t, oneOfFinance)
 	for _, client := range []string{"http", "sdk-server", "core"} {
 		var rules []struct{ PolicyName, Effect, Condition, Consensus string }
 		c.value(t, "policies", client, ann, &rules)
-		if len(rules) != 2 || rules[0].PolicyName != "payouts" || rules[0].Effect != "EFFECT_ALLOW" || rules[0].Condition != "effect.amount <= ether('1')" ||
+		if len(rules) != 1 || rules[0].PolicyName != "payouts" || rules[0].Effect != "EFFECT_ALLOW" || rules[0].Condition != "effect.amount <= ether('1')" ||
 			!strings.HasPrefix(rules[0].Consensus, "1 of tag finance") {
 			t.Errorf("%s: %+v", client, rules)
 		}

@@ -57,13 +57,13 @@ func (r *rule) concerns(member *access.Member) bool {
 
 // mayJudge reports whether activities of a type can have effects of the rule's kinds.
 func (r *rule) mayJudge(kind activity.Type) bool {
-	switch kind {
-	case activity.TypeApproveActivity, activity.TypeRejectActivity:
+	switch {
+	case kind == activity.TypeApproveActivity, kind == activity.TypeRejectActivity:
 		return false
-	case activity.TypeInitOTPAuth, activity.TypeVerifyOTP:
-		return r.request || slices.Contains(r.kinds, chains.KindOTP)
+	case kind.Signs():
+		return r.request || slices.ContainsFunc(r.kinds, func(kind chains.Kind) bool { return kind != chains.KindOTP })
 	}
-	return r.request || slices.ContainsFunc(r.kinds, func(kind chains.Kind) bool { return kind != chains.KindOTP })
+	return r.request || slices.Contains(r.kinds, chains.KindOTP)
 }
 
 // consensusText describes the approvals that a rule needs.

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package faultproxy is a PKCS#11 module for tests. It forwards to a real module, usually SoftHSM,
 // and fails on demand. It is a small C library, which Build compiles with gcc.
 package faultproxy

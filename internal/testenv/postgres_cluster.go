@@ -8,7 +8,6 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"testing"
 )
 
@@ -57,7 +56,7 @@ func (p *PostgreSQL) PgBouncer(sessions int) (dsn string) {
 		if err := os.Chown(folder, uid, gid); err != nil {
 			p.t.Fatal(err)
 		}
-		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+		runAs(command, uid, gid)
 	}
 	if err := command.Start(); err != nil {
 		p.t.Fatal(err)

@@ -91,13 +91,7 @@ func OpenExisting(path string) (*Store, error) {
 func Open(path string) (*Store, error) { return open(path, true) }
 
 func open(path string, create bool) (*Store, error) {
-	file, err := openFile(path, bbolt.Options{
-		Timeout:      OpenTimeout,
-		FreelistType: bbolt.FreelistMapType,
-		// A writer that outgrows the mapping has to wait for all readers, including
-		// snapshots.
-		InitialMmapSize: initialMapping,
-	})
+	file, err := openMapped(path, bbolt.Options{Timeout: OpenTimeout, FreelistType: bbolt.FreelistMapType})
 	switch {
 	case errors.Is(err, bbolterrors.ErrTimeout):
 		return nil, fmt.Errorf("%w: %s", store.ErrInUse, path)

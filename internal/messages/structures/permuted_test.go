@@ -20,7 +20,7 @@ type listMember struct {
 
 var lists = []listMember{
 	{"PermitBatch(", permit2Address, "details", map[string][]any{
-		"token": {tokenOne, tokenTwo}, "amount": {"0", "1", "0x" + strings.Repeat("f", 40)}, "expiration": {0, 1, 281474976710655}}},
+		"token": {tokenOne, tokenTwo}, "amount": {"0", "1", "0x" + strings.Repeat("f", 40)}, "expiration": {0, 1, int64(281474976710655)}}},
 	{"PermitBatchTransferFrom(", permit2Address, "permitted", map[string][]any{
 		"token": {tokenOne, tokenTwo}, "amount": {"0", "1", "0x" + strings.Repeat("f", 40)}}},
 	{"OrderComponents(", seaportAddress, "offer", map[string][]any{
