@@ -16,7 +16,7 @@ LIMIT = -timeout 60m
 # for a disk or a server.
 AT_ONCE := -p $(shell cores=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 4); test $$cores -gt 4 && echo $$cores || echo 4)
 
-.PHONY: all build test quick ci drills prove load test-deps vet full modules race raced nocgo long poolers tools 386 portable lint vuln \
+.PHONY: all build test quick ci builds prove load test-deps vet full modules race raced nocgo long poolers tools 386 portable lint vuln \
 	bench bench-record bench-before bench-compare dudect fuzz cover mutants release binaries sbom man completions reproducible
 
 all: build
@@ -37,13 +37,10 @@ test: test-deps vet full modules raced tools
 quick:
 	go test $(LIMIT) -short -vet=off ./...
 
-# Runs what continuous integration runs in addition to test: the fast tests without cgo.
-ci: test-deps nocgo
-	@internal/testenv/install.sh --check
-
-# Runs what takes too long for test: the tests that it leaves out, those with the race
-# detector and on 32 bits, and fail-over between two database servers, again and again.
-drills: test-deps long race 386 poolers
+# Runs what continuous integration runs in addition to test: the fast tests without cgo and on
+# 32 bits, those with the race detector, the tests that test leaves out because they take long,
+# fail-over between two database servers, again and again, and builds for other platforms.
+ci: test-deps nocgo 386 race long poolers builds
 	@internal/testenv/install.sh --check
 
 # The tests that test leaves out: they build for another architecture, kill a program again
@@ -134,13 +131,17 @@ load:
 tools:
 	cd tools && go vet ./... && go test $(LIMIT) ./...
 
-# The packages with most to lose where an int or an address has 32 bits: readers of outside
-# bytes and the file that is mapped. make portable tests all.
-NARROW = ./activity ./chains ./internal/ur ./store/bolt
-
-# Runs their fast tests as 32-bit code, if this machine can execute it.
+# Runs the fast tests as 32-bit code, if this machine can execute it.
 386:
-	internal/testenv/portable.sh 386 $(NARROW)
+	internal/testenv/portable.sh 386
+
+# The platforms for which everything builds and no test runs: see README.md.
+PLATFORMS = darwin/amd64 darwin/arm64 freebsd/amd64 linux/riscv64 windows/amd64
+
+# Builds for them.
+builds:
+	for platform in $(PLATFORMS); do \
+	  echo "go build for $$platform" && CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build ./... || exit 1; done
 
 # Runs the tests for other architectures, if this machine can execute them.
 portable:

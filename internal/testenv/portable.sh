@@ -3,7 +3,7 @@
 # 32 bits, and for arm64 under QEMU's user emulation. It says what cannot run. For
 # darwin/arm64 it only runs go vet.
 #
-#   portable.sh 386 PACKAGE…    only the fast tests of packages for 386
+#   portable.sh 386    only the fast tests for 386
 set -eu
 cd "$(dirname "$0")/../.."
 export CGO_ENABLED=0
@@ -21,17 +21,18 @@ tests386() {
   fi
 }
 
+# Packages that test other programs are excluded.
+narrow=$(go list ./... | grep -vE '/(bench|interop|packaging)(/|$)')
+
 if [ "${1:-}" = 386 ]; then
-  shift
-  tests386 -short "$@"
+  tests386 -short $narrow
   exit
 fi
 
 echo "portable: go vet for darwin/arm64" >&2
 GOOS=darwin GOARCH=arm64 go vet ./...
 
-# Packages that test other programs are excluded.
-tests386 $(go list ./... | grep -vE '/(bench|interop|packaging)(/|$)')
+tests386 $narrow
 
 # Under QEMU a test cannot start other programs of its architecture: packages that do are
 # excluded.

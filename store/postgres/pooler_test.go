@@ -210,7 +210,7 @@ func everyStatement(t *testing.T, s *postgres.Store, body string) {
 // if COUNTERSIGN_PROVE is set.
 func TestPoolerContract(t *testing.T) {
 	if os.Getenv("COUNTERSIGN_PROVE") == "" {
-		t.Skip("takes a minute: run it with COUNTERSIGN_PROVE=1, as make drills does")
+		t.Skip("takes a minute: run it with COUNTERSIGN_PROVE=1, as make ci does")
 	}
 	server := testenv.Postgres(t)
 	pooler := server.PgBouncer(3)
