@@ -184,8 +184,10 @@ func TestMalformedChunks(t *testing.T) {
 	} {
 		conn := dial(t, server)
 		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n%s", signPath, test.body)
-		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-			t.Fatal(err)
+		if test.want == "ended early" { // the others are answered before their end, and may be closed by now
+			if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
 		}
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
