@@ -38,13 +38,13 @@ type InitOTPAuthResult struct {
 	OTPID string `json:"otpId"`
 }
 
-// InitOTPV2Intent and InitOTPV3Intent ask for a one-time password to be sent, with the
-// parameters of an [InitOTPAuthIntent] (initOtpIntentV2, initOtpIntentV3). The two differ in
-// their results: the code of the second can be redeemed encrypted.
-type (
-	InitOTPV2Intent InitOTPAuthIntent
-	InitOTPV3Intent InitOTPAuthIntent
-)
+// InitOTPV2Intent asks for a one-time password to be sent, with the parameters of an
+// [InitOTPAuthIntent] (initOtpIntentV2).
+type InitOTPV2Intent InitOTPAuthIntent
+
+// InitOTPV3Intent is an [InitOTPV2Intent] whose code can be redeemed encrypted
+// (initOtpIntentV3).
+type InitOTPV3Intent InitOTPAuthIntent
 
 // InitOTPV2Result is the result of an InitOTPV2Intent (initOtpResult).
 type InitOTPV2Result struct {

@@ -12,7 +12,8 @@ type Crowd struct {
 	OfOrganization int
 }
 
-// ErrCrowded: no further activity may wait. Nothing was written. The error is a *CrowdedError.
+// ErrCrowded says that no further activity may wait and that nothing was written. The error
+// is a *CrowdedError.
 var ErrCrowded = errors.New("store: too many activities wait")
 
 // CrowdedError is the refusal of an activity that would wait with too many others.

@@ -24,7 +24,7 @@ func looksLike(signWith, chain string) string {
 		of = "Bitcoin"
 	case n == 34 && signWith[0] == 'T' && only(base58Digits):
 		of = "Tron"
-	case n >= 26 && n <= 35 && strings.Contains("13mn2", signWith[:1]) && only(base58Digits):
+	case n >= 26 && n <= 35 && strings.IndexByte("13mn2", signWith[0]) >= 0 && only(base58Digits):
 		of = "Bitcoin"
 	case (n == 43 || n == 44) && only(base58Digits):
 		of = "Solana"

@@ -177,7 +177,7 @@ func (d *document) fail(err error) error {
 // within puts the path of a struct or an array before the field of an error. Paths are written
 // as an error passes through, so that what is read without one writes none.
 func within(err error, path string) error {
-	if malformed, ok := err.(*chains.ParseError); ok {
+	if malformed, ok := errors.AsType[*chains.ParseError](err); ok {
 		malformed.Field = path + malformed.Field
 	}
 	return err
