@@ -10,6 +10,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // ParseYAML is [Parse] for a policy file.
@@ -54,8 +56,8 @@ func readable(content []byte, limit int, report *Report) bool {
 	if len(content) > limit {
 		return refuse(0, "%d bytes, a file has at most %d", len(content), limit)
 	}
-	if mark := byteOrderMark(content); mark != "" {
-		return refuse(0, "the file starts with a byte-order mark, which editors do not show (%s): save it as UTF-8 without one", mark)
+	if err := plaintext.CheckEncoding("the file", content); err != nil {
+		return refuse(0, "%v", err)
 	}
 	if at := invalidUTF8(content); at >= 0 {
 		return refuse(at, "not UTF-8: save the file as UTF-8")
@@ -69,17 +71,6 @@ func readable(content []byte, limit int, report *Report) bool {
 		return refuse(0, "nested more than %d deep", maxYAMLDepth)
 	}
 	return true
-}
-
-// byteOrderMark returns the encoding whose mark begins the content; empty without one.
-func byteOrderMark(content []byte) string {
-	switch {
-	case bytes.HasPrefix(content, []byte("\xef\xbb\xbf")):
-		return "UTF-8"
-	case bytes.HasPrefix(content, []byte("\xff\xfe")), bytes.HasPrefix(content, []byte("\xfe\xff")):
-		return "UTF-16"
-	}
-	return ""
 }
 
 // invalidUTF8 returns the index of the first byte that is not UTF-8, or -1.

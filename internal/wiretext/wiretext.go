@@ -15,6 +15,8 @@ import (
 	"unicode/utf16"
 
 	"github.com/btcsuite/btcd/address/v2/base58"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // Form is how bytes are written. Forms are comparable; the zero Form is Hex.
@@ -136,41 +138,13 @@ func Clean(content []byte) ([]byte, error) {
 	return text, nil
 }
 
-// Marks of the order of bytes.
-const (
-	markUTF8    = "\xef\xbb\xbf"
-	markUTF16LE = "\xff\xfe"
-	markUTF16BE = "\xfe\xff"
-)
-
 func toUTF8(content []byte) ([]byte, error) {
-	switch {
-	case bytes.HasPrefix(content, []byte(markUTF8)):
-		return content[len(markUTF8):], nil
-	case bytes.HasPrefix(content, []byte(markUTF16LE)):
-		return fromUTF16(content[2:], 0)
-	case bytes.HasPrefix(content, []byte(markUTF16BE)):
-		return fromUTF16(content[2:], 1)
-	case asciiInUTF16(content, 0):
-		return fromUTF16(content, 0)
-	case asciiInUTF16(content, 1):
-		return fromUTF16(content, 1)
+	encoding := plaintext.EncodingOf(content)
+	content = content[encoding.Mark:]
+	if encoding.Name == plaintext.UTF16 {
+		return fromUTF16(content, encoding.Low)
 	}
 	return content, nil
-}
-
-// asciiInUTF16 reports whether every second byte is zero, and the others, which begin at
-// low, are ASCII.
-func asciiInUTF16(content []byte, low int) bool {
-	if len(content) < 4 || len(content)%2 != 0 {
-		return false
-	}
-	for i := 0; i < len(content); i += 2 {
-		if char := content[i+low]; content[i+1-low] != 0 || char == 0 || char >= 0x80 {
-			return false
-		}
-	}
-	return true
 }
 
 // fromUTF16 decodes units whose low byte is at low: 0 if little-endian, 1 if big-endian.
@@ -183,17 +157,4 @@ func fromUTF16(content []byte, low int) ([]byte, error) {
 		units = append(units, uint16(content[i+low])|uint16(content[i+1-low])<<8)
 	}
 	return []byte(string(utf16.Decode(units))), nil
-}
-
-// Slip says in which encoding a text was saved by mistake, if it was to be plain UTF-8: one
-// with a byte order mark, or UTF-16. It returns "" for other text.
-func Slip(content []byte) string {
-	switch {
-	case bytes.HasPrefix(content, []byte(markUTF8)):
-		return "UTF-8 with a byte order mark"
-	case bytes.HasPrefix(content, []byte(markUTF16LE)), bytes.HasPrefix(content, []byte(markUTF16BE)),
-		asciiInUTF16(content, 0), asciiInUTF16(content, 1):
-		return "UTF-16"
-	}
-	return ""
 }

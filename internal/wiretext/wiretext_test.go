@@ -99,17 +99,6 @@ func TestNotRead(t *testing.T) {
 	}
 }
 
-func TestSlip(t *testing.T) {
-	for text, want := range map[string]string{
-		"hello": "", "": "", "\ufeffhello": "UTF-8 with a byte order mark",
-		string(utf16Of("hello!", false)): "UTF-16", string(utf16Of("\ufeffh\u00fc", true)): "UTF-16", "a\x00b\x00c": "", "ab\x00\x00": "",
-	} {
-		if got := wiretext.Slip([]byte(text)); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}
-
 // FuzzRead checks that what is read can be written in its form and read again.
 func FuzzRead(f *testing.F) {
 	for _, text := range texts([]byte("some transaction of forty bytes or more…")) {

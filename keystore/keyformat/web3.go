@@ -142,7 +142,10 @@ func readWeb3(file []byte) (w web3, err error) {
 	if err != nil {
 		return w, err
 	}
-	if version, err := top.number("version"); err != nil {
+	if version, err := top.number("version"); err != nil && string(top.members["version"].text) == `"1"` {
+		return w, fmt.Errorf("web3: %w: version 1, which geth wrote until 2015, at byte %d: only version 3 is supported: geth writes it with 'geth account update'",
+			ErrUnsupported, top.members["version"].offset)
+	} else if err != nil {
 		return w, err
 	} else if version != 3 {
 		return w, fmt.Errorf("web3: %w: version %d at byte %d: only version 3 is supported", ErrUnsupported, version, top.members["version"].offset)

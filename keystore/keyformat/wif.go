@@ -1,6 +1,7 @@
 package keyformat
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -28,6 +29,12 @@ const (
 
 // ParseWIF reads a key in the wallet import format.
 func ParseWIF(text []byte) (w WIF, err error) {
+	if kind, key, found := bytes.Cut(text, []byte(":")); found && bytes.HasPrefix(kind, []byte("p2")) {
+		return w, fmt.Errorf("wif: %w: Electrum's form with the kind of address, %.12s, in front: import the %d characters after the colon", ErrMalformed, kind, len(key))
+	}
+	if bytes.HasPrefix(text, []byte("6P")) {
+		return w, fmt.Errorf("wif: %w: a key that a passphrase encrypts (BIP-38): decrypt it with the program that made it", ErrUnsupported)
+	}
 	if len(text) > maxWIF {
 		return w, fmt.Errorf("wif: %w: %d characters, at most %d", ErrMalformed, len(text), maxWIF)
 	}

@@ -258,3 +258,38 @@ func TestImport(t *testing.T) {
 		t.Errorf("listed: %v", listed)
 	}
 }
+
+// TestPINOfAnotherEncoding: a PIN that an editor or a shell saved with a byte-order mark, or
+// as UTF-16, is refused before a try is spent on it.
+func TestPINOfAnotherEncoding(t *testing.T) {
+	token := testenv.SoftHSM(t)
+	proxy := faultproxy.Build(t, token.Module)
+	wide := func(mark, text string, at int) string {
+		for _, char := range []byte(text) {
+			unit := [2]byte{}
+			unit[at] = char
+			mark += string(unit[:])
+		}
+		return mark
+	}
+	for _, end := range []string{"", "\n", "\r\n"} {
+		for _, content := range []string{
+			"\ufeff" + token.PIN + end, wide("\xff\xfe", token.PIN+end, 0), wide("\xfe\xff", token.PIN+end, 1), wide("", token.PIN+end, 0), wide("", token.PIN+end, 1),
+		} {
+			path := pinFile(t, content, 0o600)
+			for uri, options := range map[string]pkcs11.Options{
+				token.URI(proxy.Module):                              {PINFile: path},
+				token.URI(proxy.Module) + "&pin-source=file:" + path: {},
+				token.URI(proxy.Module) + "&pin-source=/nowhere":     {PIN: []byte(content)},
+			} {
+				if _, err := pkcs11.Open(t.Context(), uri, options); err == nil || !strings.Contains(err.Error(), "save it as UTF-8") {
+					t.Errorf("%q, %s: %v", content, uri, err)
+				}
+			}
+		}
+	}
+	if proxy.Logins() != 0 {
+		t.Errorf("%d logins", proxy.Logins())
+	}
+	open(t, token.URI(proxy.Module), pkcs11.Options{PINFile: pinFile(t, token.PIN+"\r\n", 0o600)})
+}

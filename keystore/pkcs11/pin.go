@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/countersign-dev/countersign/internal/plaintext"
+	"github.com/countersign-dev/countersign/internal/secret"
 	"github.com/countersign-dev/countersign/internal/trust"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -61,11 +63,11 @@ func readPINFile(path string) ([]byte, error) {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, err
 	}
-	pin := content[:size]
-	if line, found := bytes.CutSuffix(pin, []byte("\n")); found {
-		pin = bytes.TrimSuffix(line, []byte("\r"))
+	pin, err := secret.Text(content[:size])
+	if err == nil {
+		err = checkPIN(pin)
 	}
-	if err := checkPIN(pin); err != nil {
+	if err != nil {
 		keystore.Wipe(content)
 		return nil, err
 	}
@@ -73,8 +75,8 @@ func readPINFile(path string) ([]byte, error) {
 }
 
 func checkPIN(pin []byte) error {
-	if bytes.HasPrefix(pin, []byte("\xef\xbb\xbf")) {
-		return errors.New("it starts with a byte-order mark, which editors do not show: save it as UTF-8 without one")
+	if err := plaintext.CheckEncoding("it", pin); err != nil {
+		return err
 	}
 	switch {
 	case len(pin) == 0:

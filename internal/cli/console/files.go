@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -45,6 +46,16 @@ func ReadFile(path string, limit int) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(file, int64(limit)+1))
 	if err == nil && len(content) > limit {
 		err = fmt.Errorf("%s: longer than %d bytes", path, limit)
+	}
+	return content, err
+}
+
+// ReadText is ReadFile for a text, which must be in UTF-8: a byte-order mark, which no editor
+// shows, would be taken for part of its first line.
+func ReadText(path string, limit int) ([]byte, error) {
+	content, err := ReadFile(path, limit)
+	if err == nil {
+		err = plaintext.CheckEncoding(path, content)
 	}
 	return content, err
 }

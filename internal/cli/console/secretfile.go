@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/internal/cli/harden"
+	"github.com/countersign-dev/countersign/internal/secret"
 	"github.com/countersign-dev/countersign/internal/trust"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -86,26 +86,11 @@ func readSecretFrom(ctx context.Context, file *os.File, limit int) ([]byte, erro
 		}
 	}
 	content, err := ReadAll(ctx, file, limit+len("\r\n"))
-	if err == nil {
-		err = checkMark(content)
-	}
 	if err != nil {
 		keystore.Wipe(content)
 		return nil, err
 	}
-	if trimmed, found := bytes.CutSuffix(content, []byte("\n")); found {
-		content = bytes.TrimSuffix(trimmed, []byte("\r"))
-	}
-	return content, nil
-}
-
-// checkMark refuses a byte-order mark. It would be a part of the secret: a passphrase that is
-// wrong for no visible reason, or one of the few tries of a PIN.
-func checkMark(content []byte) error {
-	if bytes.HasPrefix(content, []byte("\xef\xbb\xbf")) {
-		return errors.New("it starts with a byte-order mark, which editors do not show: save it as UTF-8 without one")
-	}
-	return nil
+	return secret.Text(content)
 }
 
 // isCredential reports whether systemd put the file there for this service alone

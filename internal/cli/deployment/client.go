@@ -63,7 +63,7 @@ func (c *Client) trust() error {
 	if c.CAFile == "" {
 		return nil
 	}
-	content, err := console.ReadFile(c.CAFile, MaxNote)
+	content, err := console.ReadText(c.CAFile, maxPEM)
 	if err != nil {
 		return fmt.Errorf("--ca-file: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/descriptors"
 	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/show"
 )
 
@@ -39,7 +40,7 @@ func ReadKnowledge(configured *config.Config) (*Knowledge, error) {
 	}
 	known := &Knowledge{book: names.New()}
 	for i, path := range configured.Tokens {
-		file, err := os.ReadFile(path)
+		file, err := console.ReadText(path, names.MaxListBytes)
 		if err == nil {
 			err = known.book.AddTokenList(file)
 		}
@@ -78,12 +79,15 @@ func OpenDescriptors(configured *config.Descriptors, known chains.Names) (*descr
 	return descriptors.Open(root.FS(), descriptors.Options{Pins: pins, Names: known})
 }
 
+// maxPins is the length of the longest manifest of pins, in bytes.
+const maxPins = 8 << 20
+
 // ReadPins reads a manifest of pins. A missing file pins nothing.
 func ReadPins(path string) (*descriptors.Pins, error) {
 	if path == "" {
 		return &descriptors.Pins{}, nil
 	}
-	file, err := os.ReadFile(path)
+	file, err := console.ReadText(path, maxPins)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &descriptors.Pins{}, nil
 	}

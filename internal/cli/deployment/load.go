@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	page "github.com/countersign-dev/countersign/httpapi/console"
 	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/harden"
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
 	"github.com/countersign-dev/countersign/keystore"
@@ -258,9 +259,22 @@ func loadCertificate(configured *config.TLS) (*tls.Certificate, error) {
 	if configured == nil {
 		return nil, nil
 	}
-	certificate, err := tls.LoadX509KeyPair(configured.CertFile, configured.KeyFile)
+	chain, err := console.ReadText(configured.CertFile, maxPEM)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("certFile: %w", err)
+	}
+	key, err := console.ReadText(configured.KeyFile, maxPEM)
+	if err != nil {
+		return nil, fmt.Errorf("keyFile: %w", err)
+	}
+	defer keystore.Wipe(key)
+	certificate, err := tls.X509KeyPair(chain, key)
+	if err != nil {
+		return nil, fmt.Errorf("certFile %s, keyFile %s: %w", configured.CertFile, configured.KeyFile, err)
 	}
 	return &certificate, nil
 }
+
+// maxPEM is the length of the longest file of certificates, in bytes: some hundred
+// authorities.
+const maxPEM = 1 << 20

@@ -71,7 +71,7 @@ func ReadLogKey(key string) (string, error) {
 		return "", console.Usagef("--log-key is missing: what log key prints, or a file that holds it")
 	}
 	if !strings.Contains(key, "+") {
-		content, err := console.ReadFile(key, MaxNote)
+		content, err := console.ReadText(key, MaxNote)
 		if err != nil {
 			return "", fmt.Errorf("--log-key: %w", err)
 		}

@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/internal/cli/config"
@@ -17,7 +16,7 @@ import (
 func RPCUsers(ctx context.Context, c *config.Config) (*rpcapi.Users, error) {
 	var roots *x509.CertPool
 	if t := c.RPC.TLS; t != nil && t.ClientCAFile != "" {
-		text, err := os.ReadFile(t.ClientCAFile)
+		text, err := console.ReadText(t.ClientCAFile, maxPEM)
 		if err != nil {
 			return nil, fmt.Errorf("rpc.tls.clientCAFile: %w", err)
 		}

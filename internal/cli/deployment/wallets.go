@@ -51,7 +51,7 @@ func Wallets(configured *config.Config, keys keystore.Keystore) (keystore.Wallet
 }
 
 func readPinned(pin config.Wallet) (*walletpolicy.Policy, error) {
-	text, err := console.ReadFile(pin.File, walletpolicy.MaxSize)
+	text, err := console.ReadText(pin.File, walletpolicy.MaxSize)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -94,7 +95,11 @@ func (c *importCommand) readText(cmd *cobra.Command) (text []byte, err error) {
 	if err == nil && len(bytes.TrimSpace(text)) == 0 {
 		err = errors.New("it is empty")
 	}
+	if err == nil {
+		err = plaintext.CheckEncoding("it", text)
+	}
 	if err != nil {
+		keystore.Wipe(text)
 		return nil, fmt.Errorf("read the secret: %w", err)
 	}
 	return text, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
@@ -123,5 +124,9 @@ func readKeyFile(directory *os.Root, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = opened.Close() }()
-	return io.ReadAll(io.LimitReader(opened, keyformat.MaxSize+1))
+	content, err := io.ReadAll(io.LimitReader(opened, keyformat.MaxSize+1))
+	if err == nil {
+		err = plaintext.CheckEncoding("it", content)
+	}
+	return content, err
 }

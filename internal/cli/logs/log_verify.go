@@ -92,7 +92,7 @@ func (c *LogVerify) keptCheckpoint() (*translog.Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	signed, err := console.ReadFile(c.checkpointFile, deployment.MaxNote)
+	signed, err := console.ReadText(c.checkpointFile, deployment.MaxNote)
 	if err != nil {
 		return nil, err
 	}

@@ -166,7 +166,7 @@ func fetchNote(ctx context.Context, base, path string) ([]byte, error) {
 // input.
 func readNote(cmd *cobra.Command, args []string) ([]byte, error) {
 	if len(args) > 0 {
-		return console.ReadFile(args[0], deployment.MaxNote)
+		return console.ReadText(args[0], deployment.MaxNote)
 	}
 	return console.ReadStandardInput(cmd, "proof or checkpoint", deployment.MaxNote)
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/messages/bip137"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
-	"github.com/countersign-dev/countersign/internal/wiretext"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // Kinds of messages of Bitcoin.
@@ -159,7 +159,7 @@ func readMessage(cmd *cobra.Command, plain bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if slip := wiretext.Slip(input); slip != "" {
+	if slip := plaintext.EncodingOf(input).Name; slip != "" {
 		return nil, fmt.Errorf("the message is %s, and every byte would be signed: save it as UTF-8 without a byte order mark; "+
 			"to sign exactly these bytes, pass them in hex, on a line of --jsonl", slip)
 	}
