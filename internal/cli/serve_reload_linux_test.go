@@ -6,10 +6,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/setup"
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -92,6 +94,39 @@ func credentialIn(t *testing.T, path string) stamp.ID {
 		t.Fatal(err)
 	}
 	return stamp.APIKeyID(raw)
+}
+
+// TestStopDuringReload checks that a server which is told to stop does not wait for a policy
+// that a reload is reading, which takes as long as a named pipe has no text.
+func TestStopDuringReload(t *testing.T) {
+	t.Parallel()
+	s := newServed(t)
+	s.edit(t, "name: Example", "name: Example\n    policy: policy.yaml")
+	path := filepath.Join(s.dir, "policy.yaml")
+	writePrivate(t, path, onlyFees)
+	n := s.start(t, "--admin", "none")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.command.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	var writer *os.File
+	testenv.Await(t, "the reload reads the policy", func() (reads bool) {
+		var err error
+		writer, err = os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0) // refused while there is no reader
+		return err == nil
+	})
+	defer writer.Close()
+	if status := n.end(t, syscall.SIGTERM); status != console.ExitSuccess {
+		t.Errorf("exit status %d: %s", status, n.log)
+	}
+	if strings.Contains(n.log.String(), "reload") {
+		t.Errorf("the log tells of the reload: %s", n.log)
+	}
 }
 
 // TestReloadCompilesWhatChanged checks that a reload takes over the policies that are as they

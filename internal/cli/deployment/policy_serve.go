@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/cli/terminal"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store"
@@ -41,6 +42,9 @@ func readPolicies(ctx context.Context, configured *config.Config, keys keystore.
 		organization := &configured.Organizations[i]
 		if organization.Policy == "" {
 			continue
+		}
+		if ctx.Err() != nil {
+			return nil, terminal.ErrInterrupted
 		}
 		file, err := loadPolicy(ctx, organization, keys, running.policyOf(organization.ID))
 		if err != nil {

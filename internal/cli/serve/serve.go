@@ -333,17 +333,28 @@ func (c *Command) serve(cmd *cobra.Command, bound *addresses, api, admin *http.S
 	}{bound.api.Addr().String()}); err != nil {
 		return err
 	}
+	go c.followReloads(cmd, reloads, state, happened)
+	select {
+	case err := <-failed:
+		return errors.Join(err, c.shutDown(api, admin, bound.rpc))
+	case <-cmd.Context().Done():
+		c.Draining.Store(true)
+		c.log.Info("shutting down, draining", "delay", c.drain.String())
+		time.Sleep(c.drain)
+		return c.shutDown(api, admin, bound.rpc)
+	}
+}
+
+// followReloads reloads at each signal until the context ends. Policies can take long to read
+// and to compile: nothing waits for a reload, and one that has not been put in force when the
+// server is told to stop is abandoned.
+func (c *Command) followReloads(cmd *cobra.Command, reloads <-chan os.Signal, state *Live, happened *told) {
 	for {
 		select {
-		case err := <-failed:
-			return errors.Join(err, c.shutDown(api, admin, bound.rpc))
 		case <-reloads:
 			c.reload(cmd, state, happened)
 		case <-cmd.Context().Done():
-			c.Draining.Store(true)
-			c.log.Info("shutting down, draining", "delay", c.drain.String())
-			time.Sleep(c.drain)
-			return c.shutDown(api, admin, bound.rpc)
+			return
 		}
 	}
 }
@@ -365,6 +376,9 @@ func (c *Command) reload(cmd *cobra.Command, state *Live, happened *told) {
 	ctx := cmd.Context()
 	before := state.Current.Load()
 	needRestart, err := state.Reload(cmd, c.configFile)
+	if ctx.Err() != nil {
+		return
+	}
 	if err != nil {
 		c.log.Error("reload failed, keeping the old configuration", "cause", console.CleanText(err.Error()))
 		return

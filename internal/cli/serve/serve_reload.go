@@ -54,6 +54,9 @@ func (l *Live) Reload(cmd *cobra.Command, path string) (needRestart []string, er
 		return nil, err
 	}
 	next.Discard() // the engine keeps what it was opened with
+	if err := cmd.Context().Err(); err != nil {
+		return nil, err
+	}
 	next.Keys = old.Keys
 	if (old.Certificate == nil) != (next.Certificate == nil) {
 		next.Certificate = old.Certificate // TLS cannot be turned on or off while listening
