@@ -33,9 +33,16 @@ func canonicalContact(kind Type, contact string) (canonical, counted string, err
 
 // canonicalEmail returns a bare address with its domain in the ASCII form of IDNA,
 // or the rule that the address breaks.
+//
+// A local part in other letters (RFC 6531) is refused: not every server on the way accepts
+// it, so that codes would not arrive, and characters that look alike or show nothing would
+// make one address look like another in the token.
 func canonicalEmail(address string) (canonical, rule string) {
 	if len(address) > maxAddress {
 		return "", "not an e-mail address: longer than 254 bytes"
+	}
+	if rule := badLocalPart(address[:max(strings.LastIndexByte(address, '@'), 0)]); rule != "" {
+		return "", rule
 	}
 	parsed, err := mail.ParseAddress(address)
 	if err != nil || parsed.Address != address || parsed.Name != "" {
@@ -57,6 +64,19 @@ func canonicalEmail(address string) (canonical, rule string) {
 		return "", "not an e-mail address: the last label of the domain is a number, as in an IP address"
 	}
 	return local + "@" + ascii, ""
+}
+
+// badLocalPart says why a local part that exists is not supported; empty if it may be.
+func badLocalPart(local string) string {
+	for _, c := range local {
+		if c >= 0x80 {
+			return "unsupported e-mail address: the part before @ has characters other than ASCII, which many mail servers refuse: use another address of the person"
+		}
+	}
+	if strings.HasPrefix(local, ".") || strings.HasSuffix(local, ".") || strings.Contains(local, "..") {
+		return "unsupported e-mail address: the part before @ begins or ends with a dot or has two in a row, which mail servers must refuse (RFC 5321): use another address of the person"
+	}
+	return ""
 }
 
 // isDotAtom reports whether a local part, which the parser has accepted, is ASCII

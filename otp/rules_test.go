@@ -233,6 +233,22 @@ func TestContacts(t *testing.T) {
 		"ann@123.example":                                         "ann@123.example",
 		"ann@example.0xyz":                                        "ann@example.0xyz",
 		"ü@example.com":                                           "",
+		"山田@example.com":                                          "",
+		"山田@メール.example":                                          "",
+		"yamada@日本語。example":                                      "yamada@xn--wgv71a119e.example",
+		"yamada@メール.example":                                      "yamada@xn--4dkua4c.example",
+		"yamada@ﾒｰﾙ.example":                                      "yamada@xn--4dkua4c.example", // half width
+		"ann@почта.example":                                       "ann@xn--80a1acny.example",
+		"ann@παράδειγμα.example":                                  "ann@xn--hxajbheg2az3al.example",
+		"ann@مثال.example":                                        "ann@xn--mgbh0fb.example",
+		"ａｎｎ@example.com":                                         "",
+		"ann@ｅｘａｍｐｌｅ.com":                                         "ann@example.com",
+		"ann\u200b@example.com":                                   "",
+		"ann@exam\u200bple.com":                                   "ann@example.com", // IDNA ignores it
+		"ann@exam\u00adple.com":                                   "ann@example.com",
+		"taro.@docomo.ne.jp":                                      "",
+		"ta..ro@ezweb.ne.jp":                                      "",
+		`"taro."@docomo.ne.jp`:                                    "",
 		"(comment)user@example.com":                               "",
 		".user@example.com":                                       "",
 		"us..er@example.com":                                      "",
@@ -255,6 +271,13 @@ func TestContacts(t *testing.T) {
 		}
 		if err != nil || box.last().To != want {
 			t.Errorf("%q is sent to %q, %v", contact, box.last().To, err)
+		}
+	}
+	for contact, rule := range map[string]string{
+		"山田@example.com": "other than ASCII", "taro.@docomo.ne.jp": "ends with a dot", "ta..ro@ezweb.ne.jp": "two in a row",
+	} {
+		if _, err := service.Issue(t.Context(), org, orgName, email(func(r *otp.Request) { r.Contact = contact })); err == nil || !strings.Contains(err.Error(), rule) {
+			t.Errorf("%s: %v, want …%s…", contact, err, rule)
 		}
 	}
 	for contact, ok := range map[string]bool{

@@ -16,6 +16,21 @@ import (
 // rewrite starts a proxy before a server that replaces its AUTH line by others.
 func rewrite(t *testing.T, port int, lines ...string) int {
 	t.Helper()
+	return through(t, port, func(line string) string {
+		if strings.HasPrefix(line, "250-AUTH ") {
+			line = ""
+			for _, one := range lines {
+				line += "250-" + one + "\r\n"
+			}
+		}
+		return line
+	})
+}
+
+// through starts a proxy before a server that changes the lines which the server sends in
+// the clear.
+func through(t *testing.T, port int, change func(line string) string) int {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -27,13 +42,13 @@ func rewrite(t *testing.T, port int, lines ...string) int {
 			if err != nil {
 				return
 			}
-			go relay(client, port, lines)
+			go relay(client, port, change)
 		}
 	}()
 	return listener.Addr().(*net.TCPAddr).Port
 }
 
-func relay(client net.Conn, port int, lines []string) {
+func relay(client net.Conn, port int, change func(line string) string) {
 	defer func() { _ = client.Close() }()
 	server, err := net.DialTCP("tcp", nil, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
 	if err != nil {
@@ -50,13 +65,11 @@ func relay(client net.Conn, port int, lines []string) {
 		if err != nil {
 			return
 		}
-		if strings.HasPrefix(line, "250-AUTH ") {
-			line = ""
-			for _, one := range lines {
-				line += "250-" + one + "\r\n"
-			}
+		if _, err := io.WriteString(client, change(line)); err != nil {
+			return
 		}
-		if _, err := io.WriteString(client, line); err != nil {
+		if strings.HasPrefix(line, "220 2") { // ready to start TLS
+			_, _ = io.Copy(client, answers)
 			return
 		}
 	}
@@ -114,6 +127,60 @@ func TestOffers(t *testing.T) {
 				t.Fatalf("%+v, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// TestKeywordCase starts TLS with servers that write the keywords of their answer to EHLO in
+// lower or mixed case (RFC 5321, section 2.4), with other line endings of theirs, or leave
+// the keyword out and know the command.
+func TestKeywordCase(t *testing.T) {
+	for name, change := range map[string]func(string) string{
+		"lower case": strings.ToLower,
+		"mixed case": func(line string) string { return strings.ReplaceAll(line, "STARTTLS", "StartTLS") },
+		"a space":    func(line string) string { return strings.ReplaceAll(line, "STARTTLS\r", "STARTTLS \r") },
+		"not said":   func(line string) string { return strings.ReplaceAll(line, "STARTTLS", "XSTART") },
+	} {
+		for _, user := range []string{"", "user"} {
+			s := serve(t, nil)
+			config := s.config(func(c *smtp.Config) {
+				c.Username, c.Password = user, "right"
+				c.Port = through(t, s.port, func(line string) string {
+					if strings.HasPrefix(line, "250") {
+						return change(line)
+					}
+					return line
+				})
+			})
+			if err := send(t, config, message); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if got := s.messages(); len(got) != 1 || !got[0].encrypted || got[0].user != user {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+	}
+}
+
+// TestNothingInTheClear: unless it was allowed, neither the message nor a password is sent to a
+// server that does not start TLS, whatever it says.
+func TestNothingInTheClear(t *testing.T) {
+	for name, answer := range map[string]string{"refused": "502 5.5.1 no\r\n", "told to wait": "454 4.7.0 later\r\n", "taken for another command": "250 2.0.0 fine\r\n"} {
+		s := serve(t, nil)
+		config := s.config(func(c *smtp.Config) {
+			c.Username, c.Password = "user", "right"
+			c.Port = through(t, s.port, func(line string) string {
+				if strings.HasPrefix(line, "220 2") {
+					return answer
+				}
+				return line
+			})
+		})
+		if err := send(t, config, message); err == nil || !strings.Contains(err.Error(), "STARTTLS") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := s.messages(); len(got) > 0 {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }
 

@@ -126,6 +126,12 @@ func (s *Sender) Send(ctx context.Context, message otp.Message) error {
 	// The library may wait for longer than ctx allows.
 	stop := context.AfterFunc(ctx, func() { _ = connection.Close() })
 	defer stop()
+	if s.config.Encryption == STARTTLS {
+		if err := connection.StartTLS(s.tls()); err != nil {
+			_ = connection.Close()
+			return fmt.Errorf("smtp: %s: STARTTLS: %w", s.server, err)
+		}
+	}
 	if s.config.Username != "" {
 		if err := (&login{&s.config, connection}).run(); err != nil {
 			_ = connection.Close()
@@ -141,30 +147,36 @@ func (s *Sender) Send(ctx context.Context, message otp.Message) error {
 }
 
 func (s *Sender) client(timeout time.Duration) (*mail.Client, error) {
-	options := []mail.Option{mail.WithPort(s.config.Port), mail.WithTimeout(timeout), mail.WithoutNoop(), mail.WithoutRset()}
+	options := []mail.Option{
+		mail.WithPort(s.config.Port), mail.WithTimeout(timeout), mail.WithoutNoop(), mail.WithoutRset(),
+		mail.WithHELO(s.config.hello()), mail.WithTLSConfig(s.tls()),
+		mail.WithoutSMTPUTF8(), // addresses are ASCII: a message that asks for it is returned by servers without it
+	}
 	switch s.config.Encryption {
-	case STARTTLS:
-		options = append(options, mail.WithTLSPolicy(mail.TLSMandatory))
+	case STARTTLS, InsecurePlaintext: // Send starts TLS: the library finds the offer only in capitals
+		options = append(options, mail.WithTLSPolicy(mail.NoTLS))
 	case ImplicitTLS:
 		options = append(options, mail.WithSSL())
-	case InsecurePlaintext:
-		options = append(options, mail.WithTLSPolicy(mail.NoTLS))
 	default:
 		return nil, fmt.Errorf("smtp: unknown encryption %d", s.config.Encryption)
 	}
-	if s.config.TLS != nil {
-		config := s.config.TLS.Clone()
-		if config.ServerName == "" {
-			config.ServerName = s.config.Host
-		}
-		options = append(options, mail.WithTLSConfig(config))
-	}
-	options = append(options, mail.WithHELO(s.config.hello()))
 	client, err := mail.NewClient(s.config.Host, options...)
 	if err != nil {
 		return nil, fmt.Errorf("smtp: %w", err)
 	}
 	return client, nil
+}
+
+// tls returns the configuration of connections.
+func (s *Sender) tls() *tls.Config {
+	config := s.config.TLS.Clone()
+	if config == nil {
+		config = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if config.ServerName == "" {
+		config.ServerName = s.config.Host
+	}
+	return config
 }
 
 // refused returns an error with the codes of the server's answer, but not its text,
