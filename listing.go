@@ -54,6 +54,7 @@ func (e *Engine) page(ctx context.Context, reader *request.Caller, query *activi
 			break
 		}
 		scanned += found
+		filter.Limit = min(2*filter.Limit, store.MaxList) // most of what is scanned is not the caller's
 	}
 	if filter.Ascending() {
 		slices.Reverse(page)
@@ -85,12 +86,14 @@ func (e *Engine) pageOf(ctx context.Context, reader *request.Caller, filter *sto
 		if len(*page) == limit {
 			break
 		}
-		record, err := e.listed(ctx, reader, &found[i])
-		if err != nil {
-			return 0, false, err
-		}
-		if record != nil {
-			*page = append(*page, record)
+		if e.approvals.MayFind(reader, &found[i]) {
+			record, err := e.listed(ctx, reader, &found[i])
+			if err != nil {
+				return 0, false, err
+			}
+			if record != nil {
+				*page = append(*page, record)
+			}
 		}
 		if filter.Ascending() {
 			filter.After = found[i].ID

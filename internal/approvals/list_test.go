@@ -123,3 +123,106 @@ func TestPageSkipsHiddenActivities(t *testing.T) {
 		}
 	}
 }
+
+// TestListedIsReadable: a credential's list has exactly the activities that it may read one by
+// one, whatever they went through, and whoever is in the organization meanwhile.
+func TestListedIsReadable(t *testing.T) {
+	b := ballot.New(t)
+	annOTP, own := enginetest.NewAPIKey(t), enginetest.NewAPIKey(t)
+	otpOnly := func(user access.UserConfig, key *enginetest.APIKey) access.UserConfig {
+		config := key.Config()
+		config.Activities = []activity.Type{activity.TypeInitOTPAuth}
+		user.APIKeys = append(user.APIKeys, config)
+		return user
+	}
+	submitter := ballot.Voter("user-1", "", b.APIKey)
+	submitter.APIKeys[0].Activities = append([]activity.Type{activity.TypeSignTransaction}, ballot.VoteTypes...)
+	b.SetUsers(otpOnly(submitter, own), otpOnly(ballot.Voter("ann", "finance", b.Ann), annOTP), ballot.Voter("ben", "finance", b.Ben), ballot.Voter("cid", "", b.Cid),
+		otpOnly(access.UserConfig{ID: "login"}, b.OTPOnly), access.UserConfig{ID: "dan", Tags: []string{"finance"}, APIKeys: []access.APIKeyConfig{b.Dan.Config()}})
+	groups := b.Policy.Groups
+	var ids []string
+	for range 3 {
+		for _, end := range []string{"alone", "own vote", "waits", "rejected", "signed", "for others"} {
+			b.Clock.Advance(time.Millisecond)
+			b.Policy.Set(func(p *ballot.Policy) {
+				p.Groups = map[string][]access.Group{"alone": nil, "own vote": {{Rule: "payouts", Count: 1, Users: []string{"user-1", "cid"}}}, "for others": {{Rule: "payouts", Count: 1, Users: []string{"ben"}}}}[end]
+				if end == "waits" || end == "rejected" || end == "signed" {
+					p.Groups = groups
+				}
+			})
+			record, err := b.Submit(t, enginetest.Request{})
+			if err != nil {
+				t.Fatal(end, err)
+			}
+			ids = append(ids, record.ID)
+			if end == "rejected" {
+				if _, err := b.Vote(b.Ben, activity.TypeRejectActivity, record); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if end == "signed" {
+				b.Approve(b.Ann, record)
+				b.Is(b.Approve(b.Ben, record), activity.StatusCompleted)
+			}
+		}
+	}
+	slices.Reverse(ids)
+	counts := map[int]bool{}
+	for name, key := range map[string]*enginetest.APIKey{"submitter": b.APIKey, "its other key": own, "ann": b.Ann, "her other key": annOTP, "ben": b.Ben, "cid": b.Cid, "dan": b.Dan, "login": b.OTPOnly} {
+		var readable []string
+		for _, id := range ids {
+			if _, err := b.Engine.GetActivity(t.Context(), key.Sign(fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, id))); err == nil {
+				readable = append(readable, id)
+			}
+		}
+		counts[len(readable)] = true
+		for _, limit := range []int{1, 4, 100} {
+			var listed []string
+			for before := "~"; ; before = listed[len(listed)-1] {
+				page, err := b.Engine.ListActivities(t.Context(), key.Sign(fmt.Sprintf(`{"organizationId":%q,"paginationOptions":{"limit":"%d","before":%q}}`, enginetest.Organization, limit, before)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(page) == 0 {
+					break
+				}
+				for _, record := range page {
+					listed = append(listed, record.ID)
+				}
+			}
+			if !slices.Equal(listed, readable) {
+				t.Errorf("%s may read %d, and %d are listed, %d at a time", name, len(readable), len(listed), limit)
+			}
+		}
+	}
+	if len(counts) < 4 {
+		t.Errorf("too few different readers: %v", counts)
+	}
+}
+
+// TestListOfOthers: a list of which the credential may read nothing decodes nothing, and asks
+// the store for pages that grow. It could be sent again and again.
+func TestListOfOthers(t *testing.T) {
+	b := ballot.New(t)
+	b.Policy.Set(func(p *ballot.Policy) { p.Groups = nil })
+	for range 600 {
+		b.Clock.Advance(time.Millisecond)
+		if _, err := b.Submit(t, enginetest.Request{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, key := range map[string]*enginetest.APIKey{"a voter": b.Cid, "one of another group": b.Ann} {
+		reserved := 0
+		ctx := access.WithOrigin(t.Context(), access.Origin{Room: func(int) (func(), error) {
+			reserved++
+			return func() {}, nil
+		}})
+		page, err := b.Engine.ListActivities(ctx, key.Sign(fmt.Sprintf(`{"organizationId":%q,"paginationOptions":{"limit":"1"}}`, enginetest.Organization)))
+		if err != nil || len(page) > 0 {
+			t.Fatalf("%s: %d, %v", name, len(page), err)
+		}
+		if reserved > 10 { // pages of 1, 2, … 512 activities
+			t.Errorf("%s: memory was reserved %d times", name, reserved)
+		}
+	}
+}

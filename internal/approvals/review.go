@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"bytes"
 	"context"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/request"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // MayRead reports whether the activity exists for the caller: the caller submitted it,
@@ -23,6 +25,15 @@ func (a *Approvals) MayRead(ctx context.Context, reader *request.Caller, record 
 	}
 	j, err := a.judge(ctx, reader.Organization, record, a.Records.Spent(record.Request.Fingerprint))
 	return err == nil && belongsToAny(reader, j.groups), err
+}
+
+// MayFind reports whether MayRead can be true, without decoding the record: a credential of
+// little use in an organization of many would otherwise have thousands decoded for an empty
+// list.
+func (a *Approvals) MayFind(reader *request.Caller, found *store.Activity) bool {
+	own := found.User == "" || found.User == reader.Member.User.ID || found.SubmittedBy == reader.CredentialID()
+	voter := mayVote(reader) && (found.Waiting || bytes.Contains(found.Data, []byte(`"required":`)))
+	return own || voter || found.Revision > 1 || reader.Member.May(activity.Type(found.Type)) // a vote changes it
 }
 
 // votesOn reports whether the caller has voted on the activity, or belongs to one of
