@@ -2,9 +2,12 @@ package names
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"strconv"
+	"strings"
 )
 
 // Bounds of a token list.
@@ -39,6 +42,9 @@ func (b *Book) AddTokenList(file []byte) error {
 	}
 	var list tokenList
 	if err := json.Unmarshal(file, &list); err != nil {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return fmt.Errorf("names: token list: byte %d: %s: expected %s, not a %s", wrong.Offset, strings.TrimPrefix(wrong.Field, "."), expected(wrong.Type), wrong.Value)
+		}
 		return fmt.Errorf("names: token list: %w", err)
 	}
 	if len(list.Tokens) == 0 || len(list.Tokens) > MaxListTokens {
@@ -52,6 +58,19 @@ func (b *Book) AddTokenList(file []byte) error {
 	}
 	maps.Copy(b.tokens, added.tokens)
 	return nil
+}
+
+// expected returns what JSON calls a type of Go.
+func expected(kind reflect.Type) string {
+	switch kind.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Slice:
+		return "an array"
+	case reflect.Struct:
+		return "an object"
+	}
+	return "a natural number"
 }
 
 func listChain(id uint64) string {

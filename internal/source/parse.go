@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -28,7 +29,7 @@ func Parse(content []byte, limit int, needs string, report *Report) (Node, bool)
 	}
 	file, err := parser.ParseBytes(content, 0)
 	if err != nil {
-		report.addSyntax(err)
+		report.addSyntax(content, err)
 		return Node{}, false
 	}
 	if len(file.Docs) == 0 || len(file.Docs) == 1 && file.Docs[0].Body == nil {
@@ -133,7 +134,7 @@ func nesting(content []byte) int {
 var givenTwice = regexp.MustCompile(`^mapping key "(.*)" already defined at \[(\d+):`)
 
 // addSyntax adds an error of the YAML library with its place.
-func (r *Report) addSyntax(err error) {
+func (r *Report) addSyntax(content []byte, err error) {
 	var syntax yaml.Error
 	if !errors.As(err, &syntax) || syntax.GetToken() == nil {
 		r.Add(Place{1, 1}, "", "not YAML: %v", err)
@@ -143,7 +144,23 @@ func (r *Report) addSyntax(err error) {
 	if twice := givenTwice.FindStringSubmatch(message); twice != nil {
 		message = fmt.Sprintf("%s is given twice, first in line %s", quoted(twice[1]), twice[2])
 	}
-	r.Add(tokenPlace(syntax.GetToken()), "", "%s%s", message, cure(message))
+	at := tokenPlace(syntax.GetToken())
+	r.Add(at, "", "%s%s%s", message, cure(message), strangeSpace(content, at.Line))
+}
+
+// strangeSpace says where a line has a character that looks like a space, or like nothing, and
+// is none in YAML.
+func strangeSpace(content []byte, line int) string {
+	lines := strings.Split(string(content), "\n")
+	if line < 1 || line > len(lines) {
+		return ""
+	}
+	for column, r := range []rune(lines[line-1]) {
+		if r != ' ' && unicode.In(r, unicode.Zs, unicode.Cf) {
+			return fmt.Sprintf("; column %d has %U, which looks like a space or like nothing: remove it", column+1, r)
+		}
+	}
+	return ""
 }
 
 // cure returns what to do about a message of the YAML library, which names the rule of the

@@ -168,7 +168,7 @@ func (n Node) Fields(what string, readers map[string]func(Node)) {
 // noMember says that a mapping has no such member, and which one may have been meant. The
 // names of members that name a file end in File, which is easily left out.
 func noMember(what, name string, known []string) string {
-	message := what + " has no member " + quoted(name)
+	message := what + " has no member " + spelt(name)
 	if meant := Meant(message, name, known); meant != message {
 		return meant
 	}

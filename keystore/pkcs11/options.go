@@ -77,12 +77,11 @@ func settle(text string, options Options) (settings, error) {
 	if err != nil {
 		return settings{}, err
 	}
+	if err := uri.Check(); err != nil {
+		return settings{}, err
+	}
 	s := settings{uri: uri, organization: uri.Organization, sessions: uri.Sessions, onDemand: options.OnDemand, closeTimeout: closeTimeout}
 	switch {
-	case uri.ModulePath == "":
-		return s, errors.New("pkcs11 uri: module-path is missing: write ?module-path=/PATH/OF/THE/MODULE.so")
-	case uri.Token == "" && uri.Serial == "" && uri.SlotID == nil:
-		return s, errors.New("pkcs11 uri: it selects no token: write token=LABEL or serial=NUMBER")
 	case s.organization != "" && options.Organization != "" && s.organization != options.Organization:
 		return s, errors.New("pkcs11: the URI and the options name different organizations")
 	case s.sessions != 0 && options.Sessions != 0 && s.sessions != options.Sessions:

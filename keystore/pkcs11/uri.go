@@ -240,3 +240,14 @@ func parseSessions(value string) (int, error) {
 	}
 	return number, nil
 }
+
+// Check refuses a URI that names no module, or selects no token in it.
+func (u *URI) Check() error {
+	switch {
+	case u.ModulePath == "":
+		return errors.New("pkcs11 uri: module-path is missing: write ?module-path=/PATH/OF/THE/MODULE.so")
+	case u.Token == "" && u.Serial == "" && u.SlotID == nil:
+		return errors.New("pkcs11 uri: it selects no token: write token=LABEL or serial=NUMBER")
+	}
+	return nil
+}

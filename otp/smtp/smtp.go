@@ -11,6 +11,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"strings"
 	"time"
@@ -79,6 +80,12 @@ var _ otp.Sender = (*Sender)(nil)
 func New(config Config) (*Sender, error) {
 	if config.Host == "" {
 		return nil, errors.New("smtp: the host of the mail server is missing")
+	}
+	if strings.ContainsAny(config.Host, "/@[] ") || strings.Contains(config.Host, ":") && net.ParseIP(config.Host) == nil {
+		return nil, fmt.Errorf("smtp: host %q: write the name of the mail server alone, without scheme and port", config.Host)
+	}
+	if config.Port < 0 || config.Port > math.MaxUint16 {
+		return nil, fmt.Errorf("smtp: port %d: expected 1 to 65535", config.Port)
 	}
 	if config.Port == 0 {
 		config.Port = map[Encryption]int{

@@ -40,15 +40,18 @@ func (c *checker) check() {
 		c.fail("descriptors", "%v", err)
 	}
 	if err := config.checkKeys(); err != nil {
-		c.fail(keysPath(err), "%v", err)
+		c.fail(pathOf(err), "%v", err)
 	}
 	for _, section := range []struct {
 		name string
 		err  error
 	}{{"rpc", config.RPC.check()}, {"events", config.Events.check()}, {"wallets", config.checkWallets()}} {
 		if section.err != nil {
-			c.fail(section.name, "%v", section.err)
+			c.fail(pathOf(section.err), "%v", section.err)
 		}
+	}
+	for i := range config.Organizations {
+		config.checkOrigins(c, i)
 	}
 	if len(config.Organizations) == 0 {
 		c.fail("organizations", "organizations is missing: at least one is required")
@@ -61,6 +64,18 @@ func (c *checker) check() {
 	if config.OTP != nil {
 		config.OTP.check(c)
 		config.OTP.checkSending(c)
+	}
+}
+
+// checkOrigins refuses empty lists of origins, which would accept every origin, as no list does.
+func (c *Config) checkOrigins(report *checker, organization int) {
+	for i := range c.Organizations[organization].Users {
+		for j, passkey := range c.Organizations[organization].Users[i].Passkeys {
+			if passkey.Origins != nil && len(passkey.Origins) == 0 {
+				path := fmt.Sprintf("organizations[%d].users[%d].passkeys[%d].origins", organization, i, j)
+				report.fail(path, "origins: the list is empty: name at least one, or leave it out for all")
+			}
+		}
 	}
 }
 
@@ -94,13 +109,15 @@ func (o *OTP) check(c *checker) {
 		c.fail("otp.email", "otp.email needs one of smtp and webhook")
 	case o.Email != nil && o.Email.SMTP != nil && (o.Email.SMTP.Host == "" || o.Email.SMTP.From == ""):
 		c.fail("otp.email.smtp", "otp.email.smtp needs both host and from")
+	case o.Email != nil && o.Email.SMTP != nil && (o.Email.SMTP.Username == "") != (o.Email.SMTP.PasswordFile == ""):
+		c.fail("otp.email.smtp", "otp.email.smtp needs both username and passwordFile, or neither")
 	case o.SMS != nil && o.SMS.Webhook == nil:
 		c.fail("otp.sms", "otp.sms needs a webhook")
 	}
 }
 
-// keysPath returns the path that an error of checkKeys begins with, such as kms[0].
-func keysPath(err error) string {
-	path, _, _ := strings.Cut(err.Error(), ":")
-	return strings.TrimSuffix(path, " is missing")
+// pathOf returns the path that an error begins with, such as kms[0] or rpc.tls.
+func pathOf(err error) string {
+	path, _, _ := strings.Cut(err.Error(), " ")
+	return strings.TrimSuffix(path, ":")
 }

@@ -26,6 +26,9 @@ func (e *Events) check() error {
 	if e == nil {
 		return nil
 	}
+	if e.Types != nil && len(e.Types) == 0 {
+		return errors.New("events.types: the list is empty: name at least one, or leave it out for those about activities")
+	}
 	for _, kind := range e.Types {
 		if !slices.Contains(activity.EventTypes(), kind) {
 			return fmt.Errorf("events.types: unknown type %q: use %q", kind, activity.EventTypes())

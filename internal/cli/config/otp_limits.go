@@ -96,6 +96,9 @@ func (o *OTP) checkSending(c *checker) {
 		}
 	}
 	o.limits(func(path string, err error) { c.fail(path, "%s: %v", path, err) })
+	if o.SMS != nil && o.SMS.Countries != nil && len(o.SMS.Countries) == 0 {
+		c.fail("otp.sms.countries", "otp.sms.countries: the list is empty: name at least one, or leave it out for all")
+	}
 	for i, prefix := range o.Countries() {
 		if err := otp.CheckCountry(prefix); err != nil {
 			path := fmt.Sprintf("otp.sms.countries[%d]", i)

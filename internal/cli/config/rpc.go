@@ -3,7 +3,9 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"strings"
 )
 
 // RPC configures the Ethereum JSON-RPC signer: see package rpcapi.
@@ -49,6 +51,11 @@ func (r *RPC) check() error {
 	remote := slices.ContainsFunc(r.Users, func(u RPCUser) bool { return len(u.Certificates) > 0 || u.TokenFile != "" })
 	certified := slices.ContainsFunc(r.Users, func(u RPCUser) bool { return len(u.Certificates) > 0 })
 	local := slices.ContainsFunc(r.Users, func(u RPCUser) bool { return u.UID != nil })
+	for i, host := range r.Hosts {
+		if strings.ContainsAny(host, "/@?#*[] ") || host == "" || strings.Contains(host, ":") && net.ParseIP(host) == nil {
+			return fmt.Errorf("rpc.hosts[%d]: %q: write the name alone, without scheme and port", i, host)
+		}
+	}
 	switch t := r.TLS; {
 	case r.Listen == "" && r.Socket == "":
 		return errors.New("rpc needs listen, socket or both")

@@ -37,6 +37,9 @@ func (c *Config) At(path string, err error) error {
 	return &Error{c.render(path, err.Error(), false), err}
 }
 
+// AtPath returns an error at the member that it begins with, such as rpc.users[0].
+func (c *Config) AtPath(err error) error { return c.At(pathOf(err), err) }
+
 func (c *Config) render(path, message string, warning bool) string {
 	at := c.source.places.Of(path)
 	first, rest, _ := strings.Cut(message, "\n")

@@ -149,6 +149,11 @@ func (l Loader) checkPlaces(configured *config.Config) error {
 	} else if err := (Addresses{Plaintext: true}).Check(configured); err != nil {
 		return err
 	}
+	if configured.RPC != nil {
+		if err := CheckSocket(configured.RPC.Socket); err != nil {
+			return configured.At("rpc.socket", fmt.Errorf("rpc.socket: %w", err))
+		}
+	}
 	if err := missing(configured, l.NewStore); err != nil {
 		return configured.At("store", err)
 	}
@@ -160,7 +165,11 @@ func (l Loader) checkPlaces(configured *config.Config) error {
 func (l *Loaded) openSigners(ctx context.Context, login bool) (err error) {
 	configured := l.Configured
 	if strings.HasPrefix(configured.ProofKey, "pkcs11:") && !login {
-		if _, err := pkcs11.ParseURI(configured.ProofKey); err != nil {
+		uri, err := pkcs11.ParseURI(configured.ProofKey)
+		if err == nil {
+			err = uri.Check()
+		}
+		if err != nil {
 			return configured.At("proofKey", fmt.Errorf("proofKey: %w", err))
 		}
 		l.NotDone = append(l.NotDone, "log in to the token with the proof key")
@@ -174,7 +183,7 @@ func (l *Loaded) openSigners(ctx context.Context, login bool) (err error) {
 		return configured.At("events.webhook.secretFile", err)
 	}
 	if l.signers.codes, err = PrepareOTP(ctx, configured.OTP); err != nil {
-		return configured.At("otp", fmt.Errorf("otp: %w", err))
+		return configured.At("otp", fmt.Errorf("otp: %s", strings.TrimPrefix(err.Error(), "otp: ")))
 	}
 	return nil
 }
@@ -232,6 +241,11 @@ func (l Loader) unattended(cmd *cobra.Command, loaded *Loaded) (keystore.Keystor
 		return nil, nil
 	}
 	if !strings.HasPrefix(loaded.Configured.Keystore, "file:") {
+		if uri, err := pkcs11.ParseURI(loaded.Configured.Keystore); err != nil {
+			return nil, err
+		} else if err := uri.Check(); err != nil {
+			return nil, err
+		}
 		loaded.NotDone = append(loaded.NotDone, "open the keystore, and check the names of keys in policies")
 		return nil, nil
 	}

@@ -5,6 +5,9 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/internal/cli/config"
@@ -60,6 +63,29 @@ func rpcUser(ctx context.Context, c *config.Config, configured *config.RPCUser) 
 		user.Token = string(token)
 	}
 	return user, nil
+}
+
+// CheckSocket refuses a path at which no unix socket can be made: in a folder that does not
+// exist, or where something else is.
+func CheckSocket(path string) error {
+	if path == "" {
+		return nil
+	}
+	folder, err := os.Stat(filepath.Dir(path))
+	if err == nil && !folder.IsDir() {
+		err = fmt.Errorf("%s is no folder", filepath.Dir(path))
+	}
+	if err != nil {
+		return fmt.Errorf("its folder: %w", err)
+	}
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && info.Mode().Type() != fs.ModeSocket {
+		err = fmt.Errorf("%s exists and is no socket: remove it, or choose another path", path)
+	}
+	return err
 }
 
 // userIn returns the id of the user with a name or an id, or "".

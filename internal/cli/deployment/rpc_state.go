@@ -27,7 +27,7 @@ func newRPCState(ctx context.Context, configured *config.Config) (*RPCState, err
 	}
 	users, err := RPCUsers(ctx, configured)
 	if err != nil {
-		return nil, configured.At("rpc.users", err)
+		return nil, configured.AtPath(err)
 	}
 	state := &RPCState{Users: users, hosts: r.Hosts}
 	if r.TLS == nil {
@@ -50,7 +50,7 @@ func (s *RPCState) Serves(host string) bool {
 	if ip := net.ParseIP(name); name == "localhost" || ip != nil && ip.IsLoopback() {
 		return true
 	}
-	if slices.Contains(s.hosts, name) {
+	if slices.ContainsFunc(s.hosts, func(host string) bool { return strings.EqualFold(host, name) }) {
 		return true
 	}
 	return s.Certificate != nil && s.Certificate.Leaf != nil && s.Certificate.Leaf.VerifyHostname(name) == nil

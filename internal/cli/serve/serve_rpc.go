@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -59,14 +58,10 @@ const socketMode = 0o660
 // listenSocket listens on a unix socket. It takes the place of one that no process listens
 // on any more, and of nothing else.
 func listenSocket(path string) (*net.UnixListener, error) {
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
+	if err := deployment.CheckSocket(path); err != nil {
 		return nil, err
-	case info.Mode().Type() != fs.ModeSocket:
-		return nil, fmt.Errorf("%s exists and is no socket: remove it, or choose another path", path)
-	default:
+	}
+	if _, err := os.Lstat(path); err == nil {
 		if other, err := net.Dial("unix", path); err == nil {
 			_ = other.Close()
 			return nil, fmt.Errorf("%s: another process listens there", path)
