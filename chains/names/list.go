@@ -1,6 +1,7 @@
 package names
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ func (b *Book) AddTokenList(file []byte) error {
 	var list tokenList
 	if err := json.Unmarshal(file, &list); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return fmt.Errorf("names: token list: byte %d: %s: expected %s, not a %s", wrong.Offset, strings.TrimPrefix(wrong.Field, "."), expected(wrong.Type), wrong.Value)
+			return fmt.Errorf("names: token list: byte %d: %s: expected %s, not %s", wrong.Offset, cmp.Or(strings.TrimPrefix(wrong.Field, "."), "the file"), expected(wrong.Type), wrong.Value)
 		}
 		return fmt.Errorf("names: token list: %w", err)
 	}

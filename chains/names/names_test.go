@@ -72,7 +72,7 @@ func TestAddTokenListRefused(t *testing.T) {
 	good := "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 	for text, want := range map[string]string{
 		"":                        "unexpected end of JSON input",
-		"[]":                      "cannot unmarshal array",
+		"[]":                      "expected an object, not array",
 		`{"name":"x"}`:            "has 0 tokens: must have 1 to 20000",
 		entry("1", good, "", "6"): "tokens[1]: names: symbol",
 		entry("1", good, strings.Repeat("A", 21), "6"):                     "tokens[1]: names: symbol",

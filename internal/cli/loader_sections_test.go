@@ -86,6 +86,6 @@ var sectionMutations = []mutation{
 	{"a label on no chain", "chain: \"eip155:1\"", "chain: ethereum", "must be eip155:N, solana or tron"},
 	{"a label with a wrong checksum", "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", "0x08D2b0a37F869FF76BACB5Bab3278E26ab7067B7", "wrong EIP-55 checksum"},
 	{"pins.txt", "countersign.pins/1", "countersign.pins/2", "must begin with countersign.pins/1"},
-	{"tokens.json", "\"decimals\":6", "\"decimals\":\"6\"", "tokens.decimals: expected a natural number, not a string"},
+	{"tokens.json", "\"decimals\":6", "\"decimals\":\"6\"", "tokens.decimals: expected a natural number, not string"},
 	{"a password in the store's URL", "store: bolt:state.db", "store: postgres://cs:hunter2@db/cs?sslmode=of", "store: cannot parse"},
 }
