@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -38,31 +39,34 @@ func callOf(selector string, address []byte, amount *big.Int) []byte {
 	return append(call, amount.FillBytes(make([]byte, 32))...)
 }
 
+// keyOf reads a line that a command printed about a key, and decodes its address on Ethereum.
+func keyOf(t *testing.T, line []byte) (show.KeyLine, []byte) {
+	t.Helper()
+	var key show.KeyLine
+	if err := json.Unmarshal(line, &key); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range key.Addresses {
+		if raw, ok := strings.CutPrefix(one.Address, "0x"); ok {
+			decoded, err := hex.DecodeString(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return key, decoded
+		}
+	}
+	t.Fatalf("no address in %s", line)
+	return key, nil
+}
+
 // TestExplainIsSign: what policy explain says about a transaction and a key, sign --config
 // does, over transfers, payments to oneself and within the organization, tokens, permissions
 // and calls.
 func TestExplainIsSign(t *testing.T) {
 	t.Parallel()
 	s := newServed(t)
-	address := func(line []byte) (show.KeyLine, []byte) {
-		var key show.KeyLine
-		if err := json.Unmarshal(line, &key); err != nil {
-			t.Fatal(err)
-		}
-		for _, one := range key.Addresses {
-			if raw, ok := strings.CutPrefix(one.Address, "0x"); ok {
-				decoded, err := hex.DecodeString(raw)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return key, decoded
-			}
-		}
-		t.Fatalf("no address in %s", line)
-		return key, nil
-	}
-	hot, self := address(s.run(t, "keys", "generate", "--config", s.config(), "--curve", "secp256k1", "--name", "hot"))
-	_, second := address(s.run(t, "keys", "generate", "--config", s.config(), "--curve", "secp256k1", "--name", "cold"))
+	hot, self := keyOf(t, s.run(t, "keys", "generate", "--config", s.config(), "--curve", "secp256k1", "--name", "hot"))
+	_, second := keyOf(t, s.run(t, "keys", "generate", "--config", s.config(), "--curve", "secp256k1", "--name", "cold"))
 	stranger, token := make([]byte, 20), make([]byte, 20)
 	stranger[0], stranger[19], token[0], token[19] = 0xaa, 1, 0xbb, 2
 	writePrivate(t, filepath.Join(s.dir, "policy.yaml"), fmt.Sprintf(`schema: countersign.policy/1
@@ -96,7 +100,15 @@ rules:
 		}
 		add(to, ether(1), []byte{1, 2, 3, 4})
 	}
-	allowed := 0
+	allowed := explainAndSign(t, s, hot, transactions)
+	if allowed < 8 || allowed > len(transactions)-8 || len(transactions) < 40 {
+		t.Errorf("%d of %d were allowed", allowed, len(transactions))
+	}
+}
+
+// explainAndSign has each transaction explained and signed, and returns how many were.
+func explainAndSign(t *testing.T, s *served, hot show.KeyLine, transactions []string) (allowed int) {
+	t.Helper()
 	for i, transaction := range transactions {
 		explained, stderr, status := mainWith(transaction, "policy", "explain", "--config", s.config(), "--as", "admin", "--key", "hot", "--type", "ethereum", "--json")
 		var said struct{ Decision, Refusal string }
@@ -113,9 +125,7 @@ rules:
 			allowed++
 		}
 	}
-	if allowed < 8 || allowed > len(transactions)-8 || len(transactions) < 40 {
-		t.Errorf("%d of %d were allowed", allowed, len(transactions))
-	}
+	return allowed
 }
 
 // mainWith runs the command with a text on standard input.
@@ -123,4 +133,80 @@ func mainWith(stdin string, args ...string) (stdout, stderr string, status int) 
 	var out, talk strings.Builder
 	status = Main(args, strings.NewReader(stdin), &out, &talk, nil)
 	return out.String(), talk.String(), status
+}
+
+// drawnPolicy returns a policy of random rules about transfers, permissions, fees and calls.
+func drawnPolicy(random *rand.Rand, payee, token []byte) string {
+	one := func(of ...string) string { return of[random.IntN(len(of))] }
+	var text strings.Builder
+	fmt.Fprintf(&text, "schema: countersign.policy/1\nlists:\n  payees: [\"0x%x\"]\nassets:\n  coin: {chain: \"eip155:1\", token: \"0x%x\", decimals: 6}\n", payee, token)
+	text.WriteString("rules:\n")
+	fmt.Fprintf(&text, "  - {name: gas, allow: fee, when: \"effect.amount <= ether('%s')\"}\n", one("1", "1", "0.00001"))
+	fmt.Fprintf(&text, "  - {name: known, allow: transfer, when: \"effect.to in payees || effect.asset == coin\"}\n")
+	for i := range 1 + random.IntN(5) {
+		kind := one("transfer", "transfer", "transfer", "approve", "[transfer, approve]", "revoke", "call")
+		conditions := []string{"true"}
+		if !strings.Contains(kind, "call") {
+			conditions = []string{"effect.to in payees", "effect.amount <= ether('1')", "effect.amount <= amount(coin, '3')", "effect.asset == coin", "effect.mine", "!effect.mine", "effect.amount == ether('0.5')", "effect.amount > ether('0')"}
+		}
+		fmt.Fprintf(&text, "  - {name: rule-%d, %s: %s", i, one("allow", "allow", "allow", "deny"), kind)
+		if random.IntN(2) == 0 {
+			fmt.Fprintf(&text, ", key: %s", one("hot", "cold"))
+		}
+		if random.IntN(3) == 0 {
+			fmt.Fprintf(&text, ", who: {user: %s}", one("admin", "admin", "other"))
+		}
+		fmt.Fprintf(&text, ", when: \"%s%s\"}\n", one(conditions...), one("", " && "+one(conditions...), " || "+one(conditions...)))
+	}
+	return text.String()
+}
+
+// TestExplainIsSignDrawn: so it is under policies of random rules, with random transactions.
+func TestExplainIsSignDrawn(t *testing.T) {
+	t.Parallel()
+	policies, each := 24, 12
+	if testing.Short() {
+		policies = 4
+	}
+	s := newServed(t)
+	hot, self := keyOf(t, s.run(t, "keys", "generate", "--config", s.config(), "--curve", "secp256k1", "--name", "hot"))
+	_, second := keyOf(t, s.run(t, "keys", "generate", "--config", s.config(), "--curve", "secp256k1", "--name", "cold"))
+	s.edit(t, "name: Example", "name: Example\n    policy: policy.yaml")
+	s.edit(t, "    users:\n", "    users:\n"+string(s.run(t, "apikey", "new", "--name", "other", "--org", s.by.OrganizationID, "--out", filepath.Join(s.dir, "other.json"), "--expires", "90d")))
+	payee, token, unknown := make([]byte, 20), make([]byte, 20), make([]byte, 20)
+	payee[0], payee[19], token[0], token[19], unknown[0], unknown[19] = 0xaa, 1, 0xbb, 2, 0xcc, 3
+	allowed := 0
+	for seed := range uint64(policies) {
+		random := rand.New(rand.NewPCG(seed, 43))
+		text := drawnPolicy(random, payee, token)
+		writePrivate(t, filepath.Join(s.dir, "policy.yaml"), text)
+		address := func() []byte { return [][]byte{self, second, payee, payee, payee, token, unknown}[random.IntN(7)] }
+		tenths := func() *big.Int {
+			return new(big.Int).Mul(big.NewInt([]int64{0, 1, 5, 10, 15}[random.IntN(5)]), big.NewInt(1e17))
+		}
+		units := func() *big.Int { return big.NewInt([]int64{0, 1e6, 3e6, 9e6}[random.IntN(4)]) }
+		var transactions []string
+		for i := range uint64(each) {
+			nonce := seed*uint64(each) + i // a transaction that was signed is answered from its record
+			to, value, data := address(), tenths(), []byte(nil)
+			switch random.IntN(6) {
+			case 0, 1:
+				to, value, data = token, new(big.Int), callOf("a9059cbb", address(), units()) // transfer
+			case 2:
+				to, value, data = token, new(big.Int), callOf("095ea7b3", address(), units()) // approve
+			case 3:
+				data = []byte{1, 2, 3, 4, byte(nonce)}
+			}
+			transactions = append(transactions, dynamicFee(t, nonce, to, value, data))
+		}
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			if allowed += explainAndSign(t, s, hot, transactions); t.Failed() {
+				t.Logf("the policy is\n%s", text)
+			}
+		})
+	}
+	if allowed < policies/2 || allowed > policies*each-policies {
+		t.Errorf("%d of %d were allowed", allowed, policies*each)
+	}
+	t.Logf("%d of %d were allowed", allowed, policies*each)
 }
