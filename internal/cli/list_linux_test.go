@@ -6,12 +6,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
 )
 
-// TestListTable: on a terminal, keys list prints a table with the usual address of each key,
-// or JSON with --json.
+// TestListTable: on a terminal, keys list prints a table with the usual address of each key, no
+// wider than the window, or JSON with --json.
 func TestListTable(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
@@ -19,15 +20,20 @@ func TestListTable(t *testing.T) {
 	s.must(nil, "keys", "disable", fixtureSeedID)
 	screen := screenOf(t, s.command("keys", "list"))
 	for _, row := range []string{
-		`NAME +CURVE +ADDRESS +PATH +ID +STATE *`,
-		`vectors +secp256k1 +` + fixtureAddress + ` +- +` + fixtureID + ` *`,
-		`hd +secp256k1 +T[1-9A-Za-z]{33} +m/44'/195'/0'/0/0 +[0-9a-f-]{36} *`,
-		`hd +secp256k1 +bc1q[0-9a-z]{38} +m/84'/0'/0'/0/0 +[0-9a-f-]{36} *`,
+		`NAME +CURVE +ADDRESS\n {4}PATH +ID +STATE`,
+		`vectors +secp256k1 +` + fixtureAddress + `\n {4}- +` + fixtureID,
+		`hd +secp256k1 +T[1-9A-Za-z]{33}\n {4}m/44'/195'/0'/0/0 +[0-9a-f-]{36}`,
+		`hd +secp256k1 +bc1q[0-9a-z]{38}\n {4}m/84'/0'/0'/0/0 +[0-9a-f-]{36}`,
 		`WALLET +ACCOUNTS +ID`, `hd +7 +[0-9a-f-]{36}`,
-		`- +ed25519 +[1-9A-Za-z]{43,44} +- +` + fixtureSeedID + ` +disabled`,
+		`- +ed25519 +[1-9A-Za-z]{43,44}\n {4}- +` + fixtureSeedID + ` +disabled`,
 	} {
 		if !regexp.MustCompile(`(?m)^` + row + `$`).MatchString(screen) {
 			t.Errorf("no row %s in\n%s", row, screen)
+		}
+	}
+	for line := range strings.Lines(screen) {
+		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > 100 { // as openTerminal makes the window
+			t.Errorf("wider than the window: %q", line)
 		}
 	}
 	if screen := screenOf(t, s.command("keys", "list", "--json")); strings.Count(screen, `{"privateKeyId"`) != 9 {

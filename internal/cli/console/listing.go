@@ -4,13 +4,14 @@ import (
 	"encoding/csv"
 	"io"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/countersign-dev/countersign/internal/cli/terminal"
 )
 
 // Listing prints items one by one: as a table, or as lines of JSON.
 type Listing[T any] struct {
 	w     io.Writer
-	table *tabwriter.Writer // nil for JSON
+	table *table // nil for JSON
 	cells func(T) []string
 }
 
@@ -18,8 +19,8 @@ type Listing[T any] struct {
 func NewListing[T any](w io.Writer, asTable bool, header []string, cells func(T) []string) *Listing[T] {
 	l := &Listing[T]{w: w, cells: cells}
 	if asTable {
-		l.table = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		_ = l.row(header) // written to memory
+		l.table = &table{columns: terminal.Columns(w)}
+		l.row(header)
 	}
 	return l
 }
@@ -29,16 +30,16 @@ func (l *Listing[T]) Print(item T) error {
 	if l.table == nil {
 		return PrintJSON(l.w, item)
 	}
-	return l.row(l.cells(item))
+	l.row(l.cells(item))
+	return nil
 }
 
-func (l *Listing[T]) row(cells []string) error {
+func (l *Listing[T]) row(cells []string) {
 	texts := make([]string, len(cells))
 	for i, cell := range cells {
 		texts[i] = oneLine(cell)
 	}
-	_, err := io.WriteString(l.table, strings.Join(texts, "\t")+"\n")
-	return err
+	l.table.rows = append(l.table.rows, texts)
 }
 
 // Flush writes what was printed, in columns.
@@ -46,7 +47,8 @@ func (l *Listing[T]) Flush() error {
 	if l.table == nil {
 		return nil
 	}
-	return l.table.Flush()
+	_, err := io.WriteString(l.w, l.table.render())
+	return err
 }
 
 // oneLine returns a text of a server or a transaction on one line, for a cell of a table.

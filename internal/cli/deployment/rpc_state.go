@@ -39,6 +39,20 @@ func newRPCState(ctx context.Context, configured *config.Config) (*RPCState, err
 	return state, nil
 }
 
+// Still returns the state without the callers that the next one lacks: all of them if it is
+// nil, because the listeners stay until a restart.
+func (s *RPCState) Still(next *RPCState) *RPCState {
+	if s == nil {
+		return nil
+	}
+	kept, users := *s, new(rpcapi.Users)
+	if next != nil {
+		users = next.Users
+	}
+	kept.Users = s.Users.Still(users)
+	return &kept
+}
+
 // Serves reports whether a request's Host names this server: a name of loopback, one that is
 // configured, or one of the certificate. A page that rebinds its own name to loopback sends
 // that name.

@@ -62,7 +62,7 @@ func (l *Live) Reload(cmd *cobra.Command, path string) (needRestart []string, er
 		next.Certificate = old.Certificate // TLS cannot be turned on or off while listening
 	}
 	if (old.RPC == nil) != (next.RPC == nil) || old.RPC != nil && (old.RPC.Certificate == nil) != (next.RPC.Certificate == nil) {
-		next.RPC = old.RPC
+		next.RPC = old.RPC.Still(next.RPC)
 	}
 	l.Put(next) // first: a credential that was removed stops here
 	if l.Policies != nil {
@@ -77,12 +77,8 @@ func (l *Live) revoke(old, next *deployment.Loaded) {
 	in := l.InForce.State()
 	in.Directory = kept{old: old.Directory, next: next.Directory}
 	l.InForce.Replace(in)
-	if old.RPC == nil || next.RPC == nil {
-		return
-	}
-	left, signer := *old, *old.RPC
-	signer.Users = old.RPC.Users.Still(next.RPC.Users)
-	left.RPC = &signer
+	left := *old
+	left.RPC = old.RPC.Still(next.RPC)
 	l.Current.Store(&left)
 }
 

@@ -126,6 +126,20 @@ func (t *Terminal) ask(ctx context.Context, prompt string, read func() ([]byte, 
 	}
 }
 
+// Columns returns the width of the window that a stream writes to, in characters; 0 if it is
+// no terminal.
+func Columns(stream any) int {
+	file, ok := stream.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
+}
+
 // Size returns the columns and rows of characters of the window.
 func (t *Terminal) Size() (columns, rows int, err error) {
 	columns, rows, err = term.GetSize(int(t.tty.Fd()))

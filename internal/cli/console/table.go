@@ -1,0 +1,97 @@
+package console
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// The gap between two columns, and the indentation of the lines on which a row of a narrow
+// window goes on.
+const (
+	tableGap    = 2
+	tableIndent = 4
+)
+
+// leastLast is how wide the last column must be to be wrapped beside the others, and not below
+// them: an address is not cut.
+const leastLast = 44
+
+// table is rows in columns. In a window that is too narrow the columns go on below, at the
+// same places in each row, and the text of the last is wrapped: nothing is cut off.
+type table struct {
+	rows    [][]string
+	columns int // of the window; 0 for no bound
+}
+
+func (t *table) render() string {
+	widths := t.widths()
+	var out strings.Builder
+	for _, row := range t.rows {
+		t.renderRow(&out, row, widths)
+	}
+	return out.String()
+}
+
+// widths returns the width of each column but the last, with the gap behind it.
+func (t *table) widths() []int {
+	widths := make([]int, len(t.rows[0])-1)
+	for _, row := range t.rows {
+		for i := range widths {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i])+tableGap)
+		}
+	}
+	return widths
+}
+
+func (t *table) renderRow(out *strings.Builder, row []string, widths []int) {
+	line, at := "", 0 // at is where the next column begins
+	end := func() {
+		out.WriteString(strings.TrimRight(line, " ") + "\n")
+		line, at = strings.Repeat(" ", tableIndent), tableIndent
+	}
+	for i, width := range widths {
+		if t.columns > 0 && i > 0 && at+width-tableGap > t.columns {
+			end()
+		}
+		line += row[i] + strings.Repeat(" ", width-utf8.RuneCountInString(row[i]))
+		at += width
+	}
+	last := row[len(widths)]
+	if t.columns > 0 && len(widths) > 0 && at > tableIndent && at+t.widest() > t.columns && at+leastLast > t.columns {
+		end()
+	}
+	column := at
+	for i, piece := range t.wrapped(last, column) {
+		if i > 0 {
+			end()
+			line = strings.Repeat(" ", column)
+		}
+		line += piece
+	}
+	end()
+}
+
+// widest returns the width of the last column.
+func (t *table) widest() (widest int) {
+	for _, row := range t.rows {
+		widest = max(widest, utf8.RuneCountInString(row[len(row)-1]))
+	}
+	return widest
+}
+
+// wrapped returns a text in pieces that fit between a column and the end of the window.
+func (t *table) wrapped(text string, at int) (pieces []string) {
+	room := max(t.columns-at, leastLast)
+	if t.columns == 0 || utf8.RuneCountInString(text) <= room {
+		return []string{text}
+	}
+	piece := ""
+	for _, word := range strings.Fields(text) {
+		if piece != "" && utf8.RuneCountInString(piece)+1+utf8.RuneCountInString(word) > room {
+			pieces = append(pieces, piece)
+			piece = ""
+		}
+		piece = strings.TrimPrefix(piece+" "+word, " ")
+	}
+	return append(pieces, piece)
+}
