@@ -77,6 +77,9 @@ func (l *Live) revoke(old, next *deployment.Loaded) {
 	in := l.InForce.State()
 	in.Directory = kept{old: old.Directory, next: next.Directory}
 	l.InForce.Replace(in)
+	if old.RPC == nil {
+		return
+	}
 	left := *old
 	left.RPC = old.RPC.Still(next.RPC)
 	l.Current.Store(&left)
