@@ -33,6 +33,11 @@ func TestWhoGetsANewAccount(t *testing.T) {
 	length := func(authority sdk.PublicKey) instructionCall {
 		return call(loader, nil, u32(2), u32(5000)).with(fresh, authority)
 	}
+	initializes := slices.Concat([]byte{18}, us[:])
+	stores := call(sdk.MustPublicKeyFromBase58("SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf"), nil, []byte{0x30, 0xfa, 0x4e, 0xa8, 0xd0, 0xe2, 0xda, 0xd3}, []byte{0, 0},
+		u32(3+1+96+1+1+3+2+33+1), []byte{0, 0, 1, 3}, fresh[:], wrappedSOL[:], sdk.TokenProgramID[:], []byte{1, 2, 2, 0, 1, 33, 0}, initializes, []byte{0, 0}).
+		with(source, custodian, thief, thief, sdk.SystemProgramID)
+	owns := call(sdk.TokenProgramID, nil, initializes).with(fresh, wrappedSOL)
 	for name, c := range map[string]struct {
 		calls     []instructionCall
 		dangerous bool
@@ -49,6 +54,8 @@ func TestWhoGetsANewAccount(t *testing.T) {
 		"a lockup by another":                 {[]instructionCall{creates(sol, 200, sdk.StakeProgramID), initialize(5e9, custodian)}, true, chains.KindCreate},
 		"a program of ours":                   {[]instructionCall{creates(sol, 0, loader), length(us)}, false, chains.KindCreate},
 		"a program of another":                {[]instructionCall{creates(sol, 0, loader), length(thief)}, true, chains.KindCreate},
+		"a token account of ours":             {[]instructionCall{creates(sol, 165, sdk.TokenProgramID), owns}, false, chains.KindCreate},
+		"one that a stored instruction makes": {[]instructionCall{creates(sol, 165, sdk.TokenProgramID), stores}, true, chains.KindCreate},
 		"a wallet":                            {[]instructionCall{creates(sol, 0, sdk.SystemProgramID)}, false, chains.KindTransfer},
 		"a wallet by seed":                    {[]instructionCall{seeded(sol, 0, sdk.SystemProgramID)}, false, chains.KindTransfer},
 	} {

@@ -101,7 +101,7 @@ func (r *reader) effects(list []effect) []effect {
 			list = r.appendEffect(tpl, list)
 		}
 	}
-	if len(list) > first {
+	if len(list) > first && !r.stored { // what is stored does nothing yet
 		list[first].initialized = r.party(r.layout.initializes)
 	}
 	return list
