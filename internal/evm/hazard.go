@@ -89,7 +89,7 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 	case effect.Kind == chains.KindApprove && effect.Amount.Bound == chains.BoundUnlimited:
 		return UnlimitedApproval, fmt.Sprintf("%s may take all of the token %s that %s has, now and later", effect.To, effect.Asset.Token, effect.From)
 	case effect.Kind == chains.KindTransfer && openEnded(effect):
-		return UnlimitedApproval, fmt.Sprintf("whoever fills the order, or submits the message, may take as much as an unlimited approval of the token %s that %s has allows", effect.Asset.Token, effect.From)
+		return UnlimitedApproval, fmt.Sprintf("an order lets others take any amount of the token %s that %s has", effect.Asset.Token, effect.From)
 	case effect.Kind == chains.KindBurn && effect.To.Equal(effect.From):
 		return Burn, fmt.Sprintf("what is left at %s can be taken by anyone", effect.To)
 	case effect.Kind == chains.KindBurn && !effect.To.IsNone():
@@ -105,9 +105,10 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 }
 
 // openEnded reports whether a transfer is of up to an amount that is as good as unlimited, to
-// whoever gives something for it, an order's price or gas: an allowance by another name.
+// whoever gives something for it: an allowance by another name. Refunds have a hazard of their own.
 func openEnded(effect *chains.Effect) bool {
-	return effect.To.IsUnknown() && effect.Amount.Bound == chains.BoundMost && IsUnlimited(effect.Asset, effect.Amount.Value)
+	return effect.To.IsUnknown() && effect.Amount.Bound == chains.BoundMost && IsUnlimited(effect.Asset, effect.Amount.Value) &&
+		(effect.Amount.Value.BitLen() >= unlimitedBits || !strings.HasSuffix(effect.Path, refundPath))
 }
 
 func ofFunction(effect *chains.Effect) string {
