@@ -183,3 +183,56 @@ func TestSwapForAThirdParty(t *testing.T) {
 		}
 	}
 }
+
+// orderPolicy lets an agent sell less than 1,000 USDC in an order that gives 0.1 WETH at least, as
+// docs/messages.md has it.
+const orderPolicy = `schema: countersign.policy/1
+assets:
+  usdc: {chain: "eip155:1", token: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", decimals: 6}
+  weth: {chain: "eip155:1", token: "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2", decimals: 18}
+rules:
+  - {name: not-junk, deny: request, when: "!effects.exists(e, e.kind == 'receive' && e.asset == weth)"}
+  - name: orders
+    allow: transfer
+    when: >-
+      effect.function == 'Order' && effect.asset == usdc && effect.amount < amount(usdc, '1000') &&
+      effects.exists(e, e.kind == 'receive' && e.asset == weth && e.amount >= amount(weth, '0.1'))
+`
+
+// TestPriceOfAnotherPayload: each of several payloads can be used alone. What one of them gives
+// back is no price for what another one takes, for an allow on effects or on the request, and for
+// a deny.
+func TestPriceOfAnotherPayload(t *testing.T) {
+	order := func(sells, buys, least string) string {
+		return `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"name":"version","type":"string"},{"name":"chainId","type":"uint256"},{"name":"verifyingContract","type":"address"}],` +
+			`"Order":[{"name":"sellToken","type":"address"},{"name":"buyToken","type":"address"},{"name":"receiver","type":"address"},{"name":"sellAmount","type":"uint256"},{"name":"buyAmount","type":"uint256"},` +
+			`{"name":"validTo","type":"uint32"},{"name":"appData","type":"bytes32"},{"name":"feeAmount","type":"uint256"},{"name":"kind","type":"string"},{"name":"partiallyFillable","type":"bool"},` +
+			`{"name":"sellTokenBalance","type":"string"},{"name":"buyTokenBalance","type":"string"}]},"primaryType":"Order",` +
+			`"domain":{"name":"Gnosis Protocol","version":"v2","chainId":1,"verifyingContract":"0x9008D19f58AAbD9eD0D60971565AA8510560ab41"},"message":{"sellToken":"0x` + usdcAddress + `","buyToken":"` + buys +
+			`","receiver":"0x0000000000000000000000000000000000000000","sellAmount":"` + sells + `","buyAmount":"` + least + `","validTo":1795179600,"appData":"0x0000000000000000000000000000000000000000000000000000000000000000",` +
+			`"feeAmount":"0","kind":"sell","partiallyFillable":false,"sellTokenBalance":"erc20","buyTokenBalance":"erc20"}}`
+	}
+	const weth, junk, tenth = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2", "0x7777777777777777777777777777777777777777", "100000000000000000"
+	fair, decoy, robs := order("999000000", weth, tenth), order("1", weth, tenth), order("999000000", junk, "1")
+	deny := "  - {name: not-junk, deny: request, when: \"!effects.exists(e, e.kind == 'receive' && e.asset == weth)\"}\n"
+	whole := strings.NewReplacer("allow: transfer", "allow: request", "effect.function == 'Order' && effect.asset == usdc && effect.amount < amount(usdc, '1000') &&", "", deny, "",
+		"  usdc: {chain: \"eip155:1\", token: \"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48\", decimals: 6}\n", "")
+	for name, text := range map[string]string{
+		"an allow": strings.Replace(orderPolicy, deny, "", 1), "an allow of the request": whole.Replace(orderPolicy),
+		"a deny": strings.Replace(orderPolicy, "e.asset == weth && e.amount >= amount(weth, '0.1')", "true", 1),
+	} {
+		f := enginetest.New(t, withPolicy(t, text))
+		sign := func(payloads ...string) error {
+			_, err := submitIntent(t, f, activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: activity.EncodingEIP712, HashFunction: activity.HashNone, Payloads: payloads})
+			return err
+		}
+		if err := sign(fair, decoy); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, payloads := range [][]string{{robs}, {robs, decoy}, {decoy, robs}, {decoy, robs, decoy}} {
+			if sign(payloads...) == nil {
+				t.Errorf("%s: an order without a price is signed among %d", name, len(payloads))
+			}
+		}
+	}
+}

@@ -3,6 +3,7 @@ package chains
 import (
 	"math/big"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -88,6 +89,23 @@ const InitCode = "init code"
 // ToItself reports whether the effect is a transfer from an account to itself, as in the
 // rejection of a Safe's transaction.
 func (e *Effect) ToItself() bool { return e.Kind == KindTransfer && e.From.Equal(e.To) }
+
+// payloadLabel begins the label of a payload.
+const payloadLabel = "payload "
+
+// PayloadLabel is the label of one of several payloads that a request signs. The paths of its
+// effects begin with it.
+func PayloadLabel(number int) string { return payloadLabel + strconv.Itoa(number) }
+
+// Payload returns the label of the payload that the effect is of; empty if the request signs one
+// thing alone. Each payload can be used without the others.
+func (e *Effect) Payload() string {
+	label, _, _ := strings.Cut(e.Path, "/")
+	if !strings.HasPrefix(label, payloadLabel) {
+		return ""
+	}
+	return label
+}
 
 // Mine says whether an account is one of the organization whose keys sign. The zero value
 // is that its keys are not known, as without a keystore.

@@ -80,6 +80,53 @@ func TestSolanaBareAccounts(t *testing.T) {
 	}
 }
 
+// TestSolanaSplitIntoOurAccount executes in litesvm how a thief takes SOL from an account that
+// we create and that the thief's instruction of the same transaction initializes, without a
+// word about who then has it: a split gives it the authorities of the thief's stake.
+func TestSolanaSplitIntoOurAccount(t *testing.T) {
+	keys := make([]sdk.PrivateKey, 8)
+	for i := range keys {
+		seed := sha256.Sum256(fmt.Appendf(nil, "interop signer %d", i))
+		keys[i] = sdk.PrivateKey(ed25519.NewKeyFromSeed(seed[:]))
+	}
+	us, thief, source, account, signers := keys[0], keys[1], keys[6], keys[7], solanaSigners(t)
+	const lamports = 20_000_000
+	authorities := slices.Concat(thief.PublicKey().Bytes(), thief.PublicKey().Bytes())
+	prepared := signedBy(t, "split 1", []sdk.PrivateKey{us, thief, source},
+		system.NewTransferInstruction(20_000_000, us.PublicKey(), thief.PublicKey()).Build(),
+		system.NewCreateAccountInstruction(10_000_000, 200, sdk.StakeProgramID, thief.PublicKey(), source.PublicKey()).Build(),
+		sdk.NewInstruction(sdk.StakeProgramID, sdk.AccountMetaSlice{sdk.Meta(source.PublicKey()).WRITE(), sdk.Meta(sdk.SysVarRentPubkey)},
+			slices.Concat(make([]byte, 4), authorities, make([]byte, 48))))
+	if failure := runSolana(t, prepared); failure != "" {
+		t.Fatal(failure)
+	}
+	created := signedBy(t, "split 2", []sdk.PrivateKey{us, thief, account},
+		system.NewCreateAccountInstruction(lamports, 200, sdk.StakeProgramID, us.PublicKey(), account.PublicKey()).Build(),
+		sdk.NewInstruction(sdk.StakeProgramID, sdk.AccountMetaSlice{sdk.Meta(source.PublicKey()).WRITE(), sdk.Meta(account.PublicKey()).WRITE(), sdk.Meta(thief.PublicKey()).SIGNER()},
+			slices.Concat([]byte{3, 0, 0, 0}, u64Bytes(5_000_000))))
+	parsed, err := solana.Chain{}.Parse(slices.Concat([]byte{3}, make([]byte, 192), created[193:]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := signers[us.PublicKey().String()]
+	signing, err := chaintest.Ready(parsed, key.ID(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := chaintest.Names(signing.Hazards()); !slices.Equal(names, []string{solana.HazardAuthorityChange}) {
+		t.Errorf("hazards %v", names)
+	}
+	if failure := runSolana(t, created); failure != "" {
+		t.Fatalf("the account is not created: %s", failure)
+	}
+	takes := sdk.NewInstruction(sdk.StakeProgramID, sdk.AccountMetaSlice{sdk.Meta(account.PublicKey()).WRITE(), sdk.Meta(thief.PublicKey()).WRITE(),
+		sdk.Meta(sdk.SysVarClockPubkey), sdk.Meta(sdk.SysVarStakeHistoryPubkey), sdk.Meta(thief.PublicKey()).SIGNER()},
+		slices.Concat([]byte{4, 0, 0, 0}, u64Bytes(lamports+5_000_000)))
+	if failure := runSolana(t, signedBy(t, "split 3", []sdk.PrivateKey{thief}, takes)); failure != "" {
+		t.Errorf("the thief gets nothing: %s", failure)
+	}
+}
+
 func u64Bytes(number uint64) []byte {
 	out := make([]byte, 8)
 	for i := range out {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
@@ -60,13 +59,11 @@ var _ chains.Transaction = (*batch)(nil)
 // effectsOf returns the number of effects of a part.
 func (b *batch) effectsOf(part int) int { return b.starts[part+1] - b.starts[part] }
 
-func label(i int) string { return "payload " + strconv.Itoa(i) }
-
 // numbered returns the effects with the payload prefixed to their paths.
 func numbered(effects []chains.Effect, payload int) []chains.Effect {
 	effects = slices.Clone(effects)
 	for i := range effects {
-		effects[i].Path = label(payload) + "/" + effects[i].Path
+		effects[i].Path = chains.PayloadLabel(payload) + "/" + effects[i].Path
 	}
 	return effects
 }
@@ -91,7 +88,7 @@ func (b *batch) Summary() chains.Summary {
 	for i, part := range b.parts {
 		of := part.Summary()
 		summary.Effects = append(summary.Effects, numbered(of.Effects, i)...)
-		summary.Fields = append(summary.Fields, chains.List(label(i), of.Fields...))
+		summary.Fields = append(summary.Fields, chains.List(chains.PayloadLabel(i), of.Fields...))
 	}
 	return summary
 }
@@ -122,7 +119,7 @@ func (b *batch) Calls() (calls []chains.Call) {
 			continue
 		}
 		for _, call := range caller.Calls() {
-			call.Path = label(i) + "/" + call.Path
+			call.Path = chains.PayloadLabel(i) + "/" + call.Path
 			calls = append(calls, call)
 		}
 	}
@@ -135,7 +132,7 @@ func (b *batch) Request(signWith string) (chains.Request, error) {
 	for i, part := range b.parts {
 		request, err := part.Request(signWith)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", label(i), err)
+			return nil, fmt.Errorf("%s: %w", chains.PayloadLabel(i), err)
 		}
 		r.requests = append(r.requests, request)
 	}
@@ -156,7 +153,7 @@ func (r *batchRequest) With(keys ...keystore.Key) (chains.Signing, error) {
 	for i, request := range r.requests {
 		signing, err := request.With(keys...)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", label(i), err)
+			return nil, fmt.Errorf("%s: %w", chains.PayloadLabel(i), err)
 		}
 		s.signings = append(s.signings, signing)
 	}

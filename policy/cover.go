@@ -72,8 +72,7 @@ func (r *rule) covers(effect *effectView) bool { return effect.By != chains.ByOt
 // try lets a rule decide an effect if all of the rule holds. Otherwise it records the
 // reason in missed.
 func (c *cover) try(r *rule, effect *effectView, missed *uncovered) (bool, error) {
-	c.evaluation.current = effect
-	if r.request {
+	if c.evaluation.about(effect); r.request {
 		c.evaluation.current = nil
 	}
 	match, err := r.when.holds(c.evaluation)

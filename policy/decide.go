@@ -88,7 +88,7 @@ func (c *cover) all(needs func(*effectView) bool) (covered int, err error) {
 // matches, or whose condition fails.
 func (f *File) deny(e *evaluation) error {
 	for _, r := range f.groups.denies[scope{e.chain, ""}] {
-		if err := r.denies(e, nil); err != nil {
+		if err := r.deniesRequest(e); err != nil {
 			return err
 		}
 	}
@@ -98,7 +98,7 @@ func (f *File) deny(e *evaluation) error {
 			if !r.judges(effect) {
 				continue
 			}
-			if err := r.denies(e, effect); err != nil {
+			if err := r.denies(e, effect, effect.Payload()); err != nil {
 				return err
 			}
 		}
@@ -106,12 +106,22 @@ func (f *File) deny(e *evaluation) error {
 	return nil
 }
 
-// denies evaluates a deny for an effect, or for the request if effect is nil.
-func (r *rule) denies(e *evaluation, effect *effectView) error {
+// deniesRequest evaluates a deny for the request, and for each payload if there are several.
+func (r *rule) deniesRequest(e *evaluation) error {
+	for _, name := range append([]string{""}, e.payloads()...) {
+		if err := r.denies(e, nil, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// denies evaluates a deny for an effect, or for the request, or a payload of it, if effect is nil.
+func (r *rule) denies(e *evaluation, effect *effectView, payload string) error {
 	if !e.applies(r) {
 		return nil
 	}
-	e.current = effect
+	e.current, e.payload = effect, payload
 	match, err := r.when.holds(e)
 	switch index := indexOf(effect); {
 	case err != nil:

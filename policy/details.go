@@ -221,11 +221,5 @@ func (d *details) parts(of *chains.Detail, kind *types.Type) ref.Val {
 
 // picked returns the effects that a function selects.
 func (d *details) picked(pick func(*chains.Effect) bool) ref.Val {
-	var picked []ref.Val
-	for i := range d.request.effects {
-		if effect := &d.request.effects[i]; pick(effect.Effect) {
-			picked = append(picked, &effect.object)
-		}
-	}
-	return newList(picked)
+	return newList(d.request.visible(pick))
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"math/big"
+	"slices"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -18,8 +19,10 @@ type evaluation struct {
 	chain   string // of the transaction: "ethereum", …; empty without one
 	effects []effectView
 	current *effectView // what effect is bound to; nil in a rule on the request
+	payload string      // whose effects a condition sees; empty: all
 
-	effectList ref.Val
+	effectList ref.Val // of listedOf, a payload
+	listedOf   string
 	details    *details
 	whoAndKey  []verdict // by index of the rule
 }
@@ -40,6 +43,25 @@ func newEvaluation(request *access.Authorization, rules int) *evaluation {
 	}
 	e.effects = newEffectViews(request.Effects, e.chain, request.Readings)
 	return e
+}
+
+// about binds a condition to an effect, or to the request if that is nil. Of several payloads it
+// then sees the effects of one: the others can be left unused, so that nothing which they give
+// back is there for certain.
+func (e *evaluation) about(effect *effectView) {
+	if e.current, e.payload = effect, ""; effect != nil {
+		e.payload = effect.Payload()
+	}
+}
+
+// payloads returns the payloads of a request for several.
+func (e *evaluation) payloads() (names []string) {
+	for i := range e.effects {
+		if name := e.effects[i].Payload(); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // applies reports whether the user, the credential and the keys match the rule's who
@@ -98,13 +120,19 @@ func (e *evaluation) key() ref.Val {
 	return newObject(keyType, &e.request.Keys[0])
 }
 
-func (e *evaluation) allEffects() ref.Val {
-	if e.effectList == nil {
-		list := make([]ref.Val, len(e.effects))
-		for i := range e.effects {
-			list[i] = &e.effects[i].object
+// visible returns the values of the effects that a condition sees.
+func (e *evaluation) visible(pick func(*chains.Effect) bool) (list []ref.Val) {
+	for i := range e.effects {
+		if of := &e.effects[i]; (e.payload == "" || of.Payload() == e.payload) && pick(of.Effect) {
+			list = append(list, &of.object)
 		}
-		e.effectList = newList(list)
+	}
+	return list
+}
+
+func (e *evaluation) allEffects() ref.Val {
+	if e.effectList == nil || e.listedOf != e.payload {
+		e.effectList, e.listedOf = newList(e.visible(func(*chains.Effect) bool { return true })), e.payload
 	}
 	return e.effectList
 }

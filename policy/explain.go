@@ -166,20 +166,30 @@ func (c *cover) answers(r *rule, e *evaluation) []Answer {
 		answer.Because = "key: " + strings.Join(r.keys, ", ")
 		return []Answer{answer}
 	case r.request:
-		e.current = nil
-		return []Answer{c.answer(r, e, answer)}
+		return c.answersOfRequest(r, e, answer)
 	}
 	var answers []Answer
 	for i := range e.effects {
 		effect := &e.effects[i]
 		if r.judges(effect) && slices.Contains(r.kinds, effect.Kind) {
-			e.current, answer.Effect = effect, i
+			e.about(effect)
+			answer.Effect = i
 			answers = append(answers, c.answer(r, e, answer))
 		}
 	}
 	if answers == nil {
 		answer.Because = kindsText(r.kinds)
 		return []Answer{answer}
+	}
+	return answers
+}
+
+// answersOfRequest evaluates a rule for the request, and for each payload if there are several.
+func (c *cover) answersOfRequest(r *rule, e *evaluation, answer Answer) (answers []Answer) {
+	e.about(nil)
+	for _, name := range append([]string{""}, e.payloads()...) {
+		e.payload = name
+		answers = append(answers, c.answer(r, e, answer))
 	}
 	return answers
 }

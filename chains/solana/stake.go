@@ -41,6 +41,11 @@ func stakeMoves(amount string) []template {
 	return []template{sends("from stake account", "to stake account", amount)}
 }
 
+// splits moves a part of a stake to an account that gets the authorities of the first one,
+// which the bytes do not name.
+var splits = template{kind: chains.KindTransfer, from: "from stake account", to: "to stake account", asset: native, amount: "amount",
+	with: func(_ *reader, e *effect) { e.follows = true }}
+
 // withdraws is what leaves a stake account: unstaked for the authority that could always
 // withdraw it, and sent to anyone else.
 var withdraws = template{kind: chains.KindTransfer, from: "stake account", to: "to", asset: native, amount: "amount",
@@ -56,14 +61,15 @@ var withdraws = template{kind: chains.KindTransfer, from: "stake account", to: "
 var stakeProgram = &program{name: "Stake", tagSize: 4, layouts: layouts(map[uint32]*layout{
 	0: {name: "Initialize", initializes: "stake account", accounts: "stake account, ?further account*",
 		arguments: []argument{key("staker"), key("withdrawer"), unixTime("lockup until"), u64("lockup until epoch"), key("lockup custodian")},
-		effects: append(initializes[:2:2], template{kind: chains.KindFreeze, account: "stake account", args: []string{"lockup until", "lockup until epoch", "lockup custodian"},
-			when: hasLockup})},
+		effects: append(initializes[:2:2],
+			template{kind: chains.KindFreeze, account: "stake account", args: []string{"lockup until", "lockup until epoch", "lockup custodian"}, when: hasLockup},
+			template{kind: chains.KindAuthority, account: "stake account", to: "lockup custodian", when: hasLockup})},
 	1: {name: "Authorize", accounts: "stake account, " + clockIfAny + ", !authority, ?lockup custodian", anySigner: true,
 		arguments: []argument{key("new authority"), stakeAuthorize}, effects: []template{hands("stake account", "authority", "new authority")}},
 	2: {name: "DelegateStake", accounts: "stake account, vote account, " + configIfAny + ", !stake authority", anySigner: true,
 		effects: []template{{kind: chains.KindStake, from: "stake account", account: "stake account", asset: native, amount: wholeBalance, args: []string{"vote account"}}}},
 	3: {name: "Split", initializes: "to stake account", accounts: "from stake account, to stake account, !stake authority", anySigner: true,
-		arguments: []argument{lamports("amount")}, effects: stakeMoves("amount")},
+		arguments: []argument{lamports("amount")}, effects: []template{splits}},
 	4: {name: "Withdraw", accounts: "stake account, to, " + historyIfAny + ", !withdraw authority, ?!lockup custodian",
 		arguments: []argument{lamports("amount")}, effects: []template{withdraws}},
 	5: {name: "Deactivate", accounts: "stake account, " + clockIfAny + ", !stake authority", anySigner: true,

@@ -26,31 +26,51 @@ func creates(funder, account string) template {
 
 // belongs names the danger of SOL in an account whose owner is a program that is not
 // decoded: that program alone decides who gets it. An account of a decoded program is the
-// party's that initializes it, which needs no signature of the account, but for one of the
-// System program without data, which is a wallet.
+// party's that initializes it, which needs no signature of the account. One of the System
+// program without data is a wallet, and its SOL a payment to that.
 func belongs(r *reader, e *effect) {
 	owner := r.party("owner").Address()
-	if amount, _ := r.number("amount"); amount == 0 || len(owner) != keySize {
+	amount, _ := r.number("amount")
+	if amount == 0 || len(owner) != keySize {
 		return
 	}
-	if id := [keySize]byte(owner); programs[id] != nil {
-		space, _ := r.number("space")
-		e.bare = id != systemID || space > 0
-		return
+	id := [keySize]byte(owner)
+	space, _ := r.number("space")
+	switch {
+	case id == systemID && space == 0:
+		e.Kind = chains.KindTransfer
+	case programs[id] != nil:
+		e.bare, e.rich = true, amount > rent(min(space, maxProgram))
+	default:
+		e.danger = HazardAuthorityChange
+		e.detail = "the new account and its SOL belong to program " + encode58(owner) + ", and what it does is not known"
 	}
-	e.danger = HazardAuthorityChange
-	e.detail = "the new account and its SOL belong to program " + encode58(owner) + ", and what it does is not known"
 }
 
-// leftBare names the danger of new accounts that no later instruction initializes.
+// leftBare names the danger of new accounts that no later instruction initializes, or that
+// one initializes for a party that it does not name.
 func leftBare(effects []effect) {
 	for i := range effects {
 		e := &effects[i]
-		if e.bare && !slices.ContainsFunc(effects[i:], func(later effect) bool { return later.initialized.Equal(e.To) }) {
+		if !e.bare {
+			continue
+		}
+		later := slices.IndexFunc(effects[i:], func(later effect) bool { return later.initialized.Equal(e.To) })
+		if later < 0 {
 			e.danger = HazardAuthorityChange
 			e.detail = "no instruction initializes the new account " + partyText(e.To) + ": anyone can, and then has it and its SOL"
+		} else if by := &effects[i+later]; e.rich && (by.follows || !by.names(effects[i:], e.To) && !slices.Equal(by.slots, e.slots)) {
+			e.danger = HazardAuthorityChange
+			e.detail = "the instruction that initializes the new account " + partyText(e.To) + " does not say who then has it and its SOL, which is more than the rent"
 		}
 	}
+}
+
+// names reports whether the effect's instruction says who controls an account.
+func (e *effect) names(effects []effect, account chains.Party) bool {
+	return slices.ContainsFunc(effects, func(of effect) bool {
+		return of.Path == e.Path && (of.Kind == chains.KindAuthority || of.Kind == chains.KindStake) && of.Account.Equal(account)
+	})
 }
 
 // assigns gives an account another owner.

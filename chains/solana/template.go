@@ -68,10 +68,14 @@ type effect struct {
 	// danger names a hazard in addition to those that follow from the kind.
 	danger, detail string
 
-	// bare is set of a KindCreate after which anyone may initialize the account, and
-	// initialized is the account that the effect's instruction initializes, if any.
-	bare        bool
+	// bare is set of a KindCreate after which anyone may initialize the account, and rich
+	// if the account gets more than its rent.
+	bare, rich bool
+
+	// initialized is the account that the effect's instruction initializes, if any. If it
+	// follows, its authorities are those of another account, which the bytes do not name.
 	initialized chains.Party
+	follows     bool
 }
 
 // effects appends what the instruction does: its effects by its layout and those
@@ -97,7 +101,7 @@ func (r *reader) effects(list []effect) []effect {
 			list = r.appendEffect(tpl, list)
 		}
 	}
-	if len(list) > first {
+	if len(list) > first && !r.stored { // what is stored does nothing yet
 		list[first].initialized = r.party(r.layout.initializes)
 	}
 	return list

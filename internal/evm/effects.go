@@ -81,7 +81,8 @@ func (c *Call) authority() (chains.By, chains.Party) {
 // settle says what an effect is by who gains from it. What the caller's value becomes is
 // unstaked or minted for the caller; if another party gets it, it is transferred,
 // whatever the function is called. What a contract pays to the caller, the caller receives:
-// what it gave for that is an effect before.
+// what it gave for that is an effect before. Not so if another signature authorizes the call, or
+// if the caller is a contract that acts for everyone: what they get is nobody else's price.
 func settle(c *Call, effect *chains.Effect) {
 	caller := c.callerParty()
 	home := effect.To.IsNone() || effect.To.Equal(caller)
@@ -95,7 +96,7 @@ func settle(c *Call, effect *chains.Effect) {
 			effect.Kind = chains.KindTransfer
 		}
 	case chains.KindTransfer:
-		if home && effect.By == "" && !effect.From.Equal(caller) {
+		if home && effect.By == "" && !effect.From.Equal(caller) && c.operator == nil && !c.network.IsShared(caller) {
 			effect.Kind, effect.By, effect.OtherSigner = chains.KindReceive, chains.ByOther, effect.From
 		}
 	}
@@ -125,11 +126,21 @@ func (e *emitter) call(c *Call) {
 	switch {
 	case e.full():
 	case c.fallible:
-		before := slices.Clone(e.held)
+		before, first := slices.Clone(e.held), len(e.effects)
 		e.made(c)
 		e.held.or(before)
+		unsure(e.effects[min(first, len(e.effects)):])
 	default:
 		e.made(c)
+	}
+}
+
+// unsure makes nothing the least that is received, as it is if a call fails.
+func unsure(effects []chains.Effect) {
+	for i := range effects {
+		if received := &effects[i]; received.Kind == chains.KindReceive {
+			received.Amount = chains.AtLeast(new(big.Int))
+		}
 	}
 }
 

@@ -105,9 +105,10 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 }
 
 // openEnded reports whether a transfer is of up to an amount that is as good as unlimited, to
-// whoever gives something for it: an allowance by another name.
+// whoever gives something for it: an allowance by another name. Refunds have a hazard of their own.
 func openEnded(effect *chains.Effect) bool {
-	return effect.To.IsUnknown() && effect.Amount.Bound == chains.BoundMost && effect.Amount.Value.BitLen() >= unlimitedBits
+	return effect.To.IsUnknown() && effect.Amount.Bound == chains.BoundMost && IsUnlimited(effect.Asset, effect.Amount.Value) &&
+		(effect.Amount.Value.BitLen() >= unlimitedBits || !strings.HasSuffix(effect.Path, refundPath))
 }
 
 func ofFunction(effect *chains.Effect) string {

@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"math/big"
 	"slices"
 	"strings"
 
@@ -60,9 +61,35 @@ func bounded(effects []chains.Effect, swaps []swapped, out int) bool {
 			if slices.Contains(swaps, swapped{out: i + 1, good: true}) {
 				return true
 			}
-		case !e.To.Equal(got.To) && e.Amount.Bound == chains.BoundLeast && e.Amount.Value.Sign() > 0:
+		case !e.To.Equal(got.To) && e.Amount.Bound == chains.BoundLeast && exceeds(e.Amount.Value, brought(effects[:i], got)):
 			return true
 		}
 	}
 	return false
 }
+
+// brought returns the most of what a swap gives that its recipient has by other means when
+// effects are done: what the caller of the plan sends there, which a minimum may give back to
+// the caller. It is nil if nothing bounds that. What another swap gives counts for the minimum.
+func brought(effects []chains.Effect, got *chains.Effect) *big.Int {
+	sum := new(big.Int)
+	for i := range effects {
+		switch e := &effects[i]; {
+		case !e.Asset.Equal(got.Asset):
+		case e.From.Equal(got.To) && (e.Amount.Bound == chains.BoundAll || e.Amount.Bound == chains.BoundLeast): // as a sweep
+			sum.SetUint64(0)
+		case e.From.Equal(got.To) && e.Amount.Bound == chains.BoundExact && e.Amount.Value != nil && spends(e.Kind):
+			sum = less(sum, e.Amount.Value)
+		case !e.To.Equal(got.To) || !e.Kind.Hands() || e.From.IsUnknown():
+		case e.Amount.IsUnknown():
+			return nil
+		default:
+			sum.Add(sum, e.Amount.Value)
+		}
+	}
+	return sum
+}
+
+// exceeds reports whether an amount is more than another one, which is without a limit if it
+// is nil.
+func exceeds(amount, most *big.Int) bool { return most != nil && amount.Cmp(most) > 0 }

@@ -467,6 +467,13 @@ func TestSwapsWithoutMinimum(t *testing.T) {
 		"two, one minimum":                     {[]step{swap3(itself, 100, 0, true), swap2(itself, 100, 0, true), do(0x04, usdcAt, caller, 7)}, 0},
 		"a big one beside a bounded small one": {[]step{swap3(caller, 1_000_000, 0, true), swap3(caller, 1, 1, true)}, 1},
 		"swept before the swap":                {[]step{do(0x04, usdcAt, caller, 7), swap3(itself, 100, 0, true)}, 1},
+		"a minimum that the caller's own meet": {[]step{swap3(itself, 100, 0, true), pull7, do(0x04, usdcAt, caller, 7)}, 1},
+		"brought before the swap":              {[]step{pull7, swap3(itself, 100, 0, true), do(0x04, usdcAt, caller, 7)}, 1},
+		"more than the caller's own":           {[]step{pull7, swap3(itself, 100, 0, true), do(0x04, usdcAt, caller, 8)}, 0},
+		"the caller's own sent on":             {[]step{pull7, do(0x05, usdcAt, caller, 7), swap3(itself, 100, 0, true), do(0x04, usdcAt, caller, 7)}, 0},
+		"the caller's own swept before":        {[]step{pull7, sweepAll, swap3(itself, 100, 0, true), do(0x04, usdcAt, caller, 7)}, 0},
+		"wrapped by the caller":                {[]step{wrap5, do(0x00, itself, 100, 0, toWETH, true), do(0x0c, caller, 5)}, 1},
+		"wrapped, and more":                    {[]step{wrap5, do(0x00, itself, 100, 0, toWETH, true), do(0x0c, caller, 6)}, 0},
 		"no swap":                              {[]step{do(0x04, usdcAt, caller, 0)}, 0},
 	} {
 		effects := chains.ResolveSigner(mainnet.Read(Transaction{To: routerAt, Data: plan(t, false, c.steps)}).Effects(), mainnet.Party(Address{0xaa}))

@@ -86,3 +86,21 @@ func TestUnlimitedOfListedTokens(t *testing.T) {
 		}
 	}
 }
+
+// TestUnlimitedOrders checks that what an order lets others take is unlimited exactly where an
+// allowance is.
+func TestUnlimitedOrders(t *testing.T) {
+	signer := mainnet.Party(Address{0xaa})
+	for _, asset := range []chains.Asset{
+		chains.Token(mainnet.ID, mainnet.Party(usdcAt), erc20), chains.Token(mainnet.ID, mainnet.Party(Address{0x77}), erc20),
+	} {
+		for bits := uint(60); bits < 256; bits++ {
+			amount := new(big.Int).Lsh(one, bits)
+			order := chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, From: signer, To: chains.UnknownParty(), Asset: asset, Amount: chains.AtMost(amount)}
+			hazards := Hazards("ethereum", []chains.Effect{order}, signer)
+			if found := len(hazards) == 1 && hazards[0].Name == "ethereum/"+UnlimitedApproval; found != IsUnlimited(asset, amount) {
+				t.Errorf("2^%d of %v: hazards %v", bits, asset.Token, hazards)
+			}
+		}
+	}
+}

@@ -34,8 +34,9 @@ func HazardNames() []string {
 		HazardUnknownType, HazardForeignOwner}
 }
 
-// FarDeadline is how far ahead a permission may end without a hazard.
-const FarDeadline = 30 * 24 * time.Hour
+// FarDeadline is how far ahead a permission may end without a hazard: the 30 days that clients
+// ask for by their own clock (Permit2 in Uniswap's interface), and a day for ours.
+const FarDeadline = 31 * 24 * time.Hour
 
 // domainHazards adds the hazards of the domain and the types.
 func (r *reading) domainHazards() {
@@ -138,7 +139,7 @@ func (r *reading) deadline(v *eip712.Value, effect int) chains.Until {
 // ends adds a hazard of the effect, or of the whole message, if the end is far ahead.
 func (r *reading) ends(until chains.Until, effect int) {
 	if until.Time.IsZero() || until.Time.After(r.now.Add(FarDeadline)) {
-		r.danger(HazardFarDeadline, effect, "it ends %s: more than 30 days ahead", endText(until))
+		r.danger(HazardFarDeadline, effect, "it ends %s: more than 31 days ahead", endText(until))
 	}
 }
 

@@ -77,7 +77,7 @@ func TestApplications(t *testing.T) {
 	}
 }
 
-// TestFarDeadline has deadlines around 30 days ahead, and those that never come.
+// TestFarDeadline has deadlines around 31 days ahead, and those that never come.
 func TestFarDeadline(t *testing.T) {
 	permit := string(applications(t)[0].Message)
 	deadline := regexp.MustCompile(`"deadline": ?"?[0-9]+"?`)
@@ -140,8 +140,9 @@ func TestVariants(t *testing.T) {
 		"other permissions": {order, []string{`{"name":"token","type":"address"},{"name":"amount","type":"uint256"}`, `{"name":"token","type":"address"},{"name":"value","type":"uint256"}`, `"amount":"7"`, `"value":"7"`},
 			"!", []string{structures.HazardUnknownType}},
 		"for one block":                {permit2, []string{`"1766231999"`, `"0"`}, "allow", []string{structures.HazardUnlimitedApproval}},
-		"expires in 31 days":           {permit2, []string{`"1766231999"`, `"1766318400"`}, "allow", []string{structures.HazardUnlimitedApproval, structures.HazardFarDeadline}},
-		"valid for 31 days":            {permit2, []string{`"1763643600"`, `"1766318400"`}, "allow", []string{structures.HazardUnlimitedApproval, structures.HazardFarDeadline}},
+		"expires in 31 days":           {permit2, []string{`"1766231999"`, `"1766318400"`}, "allow", []string{structures.HazardUnlimitedApproval}},
+		"expires after 31 days":        {permit2, []string{`"1766231999"`, `"1766318401"`}, "allow", []string{structures.HazardUnlimitedApproval, structures.HazardFarDeadline}},
+		"valid for more than 31 days":  {permit2, []string{`"1763643600"`, `"1766318401"`}, "allow", []string{structures.HazardUnlimitedApproval, structures.HazardFarDeadline}},
 		"paid to another":              {listing, []string{`"recipient":"0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"`, `"recipient":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"`}, "send", []string{structures.HazardOrderWithoutPrice}},
 		"a price that starts at 0":     {listing, []string{`"startAmount":"970000000000000000"`, `"startAmount":"0"`}, "send", []string{structures.HazardOrderWithoutPrice}},
 		"a price that ends at 0":       {listing, []string{`"endAmount":"970000000000000000"`, `"endAmount":"0"`}, "send", []string{structures.HazardOrderWithoutPrice}},
