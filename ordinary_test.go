@@ -54,9 +54,9 @@ func typedOf(t *testing.T, encoded, contract, members, chain string) string {
 	}
 	types := map[string][]map[string]string{"EIP712Domain": own}
 	primary, _, _ := strings.Cut(encoded, "(")
-	for _, one := range strings.Split(strings.TrimSuffix(encoded, ")"), ")") {
+	for one := range strings.SplitSeq(strings.TrimSuffix(encoded, ")"), ")") {
 		name, list, _ := strings.Cut(one, "(")
-		for _, member := range strings.Split(list, ",") {
+		for member := range strings.SplitSeq(list, ",") {
 			kind, label, _ := strings.Cut(member, " ")
 			types[name] = append(types[name], map[string]string{"name": label, "type": kind})
 		}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -34,12 +35,13 @@ func drawnPolicy(t *testing.T, random *rand.Rand) *walletpolicy.Policy {
 	}
 	step := 0
 	multi := func(name string) string { // each use of a key has branches of its own
-		text := fmt.Sprintf("%s%s(%d", []string{"", "sorted"}[random.IntN(2)], name, 1+random.IntN(len(keys)))
+		var text strings.Builder
+		text.WriteString(fmt.Sprintf("%s%s(%d", []string{"", "sorted"}[random.IntN(2)], name, 1+random.IntN(len(keys))))
 		for i := range keys {
-			text += fmt.Sprintf(",@%d/<%d;%d>/*", i, step, step+1)
+			text.WriteString(fmt.Sprintf(",@%d/<%d;%d>/*", i, step, step+1))
 		}
 		step += 2
-		return text + ")"
+		return text.String() + ")"
 	}
 	var template string
 	switch random.IntN(4) {

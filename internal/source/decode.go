@@ -46,9 +46,9 @@ func membersOf(of reflect.Type) []string {
 		return nil
 	}
 	var names []string
-	for i := range of.NumField() {
-		if name := memberOf(of.Field(i)); name != "" {
-			names = append(append(names, name), membersOf(of.Field(i).Type)...)
+	for field := range of.Fields() {
+		if name := memberOf(field); name != "" {
+			names = append(append(names, name), membersOf(field.Type)...)
 		}
 	}
 	return names
