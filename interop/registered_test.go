@@ -4,8 +4,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -72,16 +70,12 @@ func drawnPolicy(t *testing.T, random *rand.Rand) *walletpolicy.Policy {
 
 // TestRegisteredWallets draws wallet policies of all forms, and compares their addresses with
 // those that bitcoinjs-lib builds from the same template, and @bitcoinerlab/descriptors from
-// the descriptor. COUNTERSIGN_PROVE draws more.
+// the descriptor.
 func TestRegisteredWallets(t *testing.T) {
 	testenv.NodeModule(t, "@bitcoinerlab", "descriptors", "package.json")
-	count, err := strconv.Atoi(os.Getenv("COUNTERSIGN_PROVE"))
-	if err != nil {
-		count = 60
-	}
 	random := rand.New(rand.NewPCG(388, 46))
 	peer := startPeer(t, "registered.mjs")
-	for range count {
+	for range testenv.Draws(t, 60) {
 		policy := drawnPolicy(t, random)
 		change, index := random.IntN(2) == 1, random.Uint32N(walletpolicy.MaxIndex+1)
 		var keys []string
