@@ -15,8 +15,8 @@ type Places map[string]Place
 // Of returns the place of a path, or that of the nearest member around it.
 func (p Places) Of(path string) Place {
 	for path != "" {
-		if at, ok := p[path]; ok {
-			return at
+		if place, ok := p[path]; ok {
+			return place
 		}
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]
 	}
