@@ -34,9 +34,9 @@ func drawnPolicy(t *testing.T, random *rand.Rand) *walletpolicy.Policy {
 	step := 0
 	multi := func(name string) string { // each use of a key has branches of its own
 		var text strings.Builder
-		text.WriteString(fmt.Sprintf("%s%s(%d", []string{"", "sorted"}[random.IntN(2)], name, 1+random.IntN(len(keys))))
+		fmt.Fprintf(&text, "%s%s(%d", []string{"", "sorted"}[random.IntN(2)], name, 1+random.IntN(len(keys)))
 		for i := range keys {
-			text.WriteString(fmt.Sprintf(",@%d/<%d;%d>/*", i, step, step+1))
+			fmt.Fprintf(&text, ",@%d/<%d;%d>/*", i, step, step+1)
 		}
 		step += 2
 		return text.String() + ")"

@@ -118,7 +118,7 @@ func enumList(names []string) string {
 		if number > 0 {
 			list.WriteString(", ")
 		}
-		list.WriteString(fmt.Sprintf("%d %s", number, name))
+		fmt.Fprintf(&list, "%d %s", number, name)
 	}
 	return list.String()
 }
