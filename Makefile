@@ -64,9 +64,10 @@ prove:
 	cd interop/evm && COUNTERSIGN_PROVE=10000 go test $(LIMIT) -count=1 -v .
 	COUNTERSIGN_PROVE=100000 go test $(LIMIT) -count=1 -run 'Equals|OnCurve' ./internal/secp256k1
 	COUNTERSIGN_PROVE=1000000 go test $(LIMIT) -count=1 -run 'EqualDecred|EqualsLibrary|EqualsCore' ./internal/secp256k1
-	go test $(LIMIT) -count=1 ./internal/messages/eip712 -run AgainstApitypes -prove=1000000
+	COUNTERSIGN_PROVE=1000000 go test $(LIMIT) -count=1 -run AgainstApitypes ./internal/messages/eip712
 	COUNTERSIGN_PROVE=100000 go test $(LIMIT) -count=1 -run KilledWhileAdopting ./internal/cli
 	COUNTERSIGN_PROVE=10 go test $(LIMIT) -count=1 -run LogDrill ./internal/cli
+	COUNTERSIGN_PROVE=50 go test $(LIMIT) -count=1 -run KilledServer ./internal/cli
 	COUNTERSIGN_PROVE=5000 go test $(LIMIT) -count=1 -run MessageLibraries ./interop
 	COUNTERSIGN_PROVE=1000 go test $(LIMIT) -count=1 -run OrdinaryIsSigned .
 	COUNTERSIGN_PROVE=5000 go test $(LIMIT) -count=1 -run RegisteredWallets ./interop

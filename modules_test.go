@@ -102,7 +102,7 @@ func TestClientLinks(t *testing.T) {
 // those who embed the engine.
 func TestPrograms(t *testing.T) {
 	const module = "github.com/countersign-dev/countersign/"
-	want := []string{module + "cmd/countersign", module + "docs/first", module + "docs/server"}
+	want := []string{module + "cmd/countersign", module + "docs/first", module + "docs/payouts", module + "docs/server"}
 	if programs := listed(t, "0", `{{if eq .Name "main"}}{{.ImportPath}}{{end}}`, "./..."); !slices.Equal(programs, want) {
 		t.Errorf("programs %v, want %v", programs, want)
 	}

@@ -7,7 +7,6 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // ordinary are messages that people sign all day: their type, contract, members, and chain if it is
@@ -54,9 +54,9 @@ func typedOf(t *testing.T, encoded, contract, members, chain string) string {
 	}
 	types := map[string][]map[string]string{"EIP712Domain": own}
 	primary, _, _ := strings.Cut(encoded, "(")
-	for _, one := range strings.Split(strings.TrimSuffix(encoded, ")"), ")") {
+	for one := range strings.SplitSeq(strings.TrimSuffix(encoded, ")"), ")") {
 		name, list, _ := strings.Cut(one, "(")
-		for _, member := range strings.Split(list, ",") {
+		for member := range strings.SplitSeq(list, ",") {
 			kind, label, _ := strings.Cut(member, " ")
 			types[name] = append(types[name], map[string]string{"name": label, "type": kind})
 		}
@@ -111,15 +111,9 @@ func routerPlans(t *testing.T) (plans []struct{ Name, Value, Data string }) {
 }
 
 // TestOrdinaryIsSigned draws what people sign all day: all of it is signed with nothing
-// allowed. COUNTERSIGN_PROVE says how often each is drawn; 100 times otherwise.
+// allowed.
 func TestOrdinaryIsSigned(t *testing.T) {
-	f, random, draws := enginetest.New(t), rand.New(rand.NewPCG(42, 3)), 100
-	if text := os.Getenv("COUNTERSIGN_PROVE"); text != "" {
-		var err error
-		if draws, err = strconv.Atoi(text); err != nil {
-			t.Fatalf("COUNTERSIGN_PROVE: %v", err)
-		}
-	}
+	f, random, draws := enginetest.New(t), rand.New(rand.NewPCG(42, 3)), testenv.Draws(t, 100)
 	names, plans := []string{}, routerPlans(t)
 	for name := range ordinary {
 		names = append(names, name)

@@ -70,9 +70,9 @@ func fill(r *rand.Rand, v reflect.Value, texts []string) {
 			fill(r, v.Elem(), texts)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Field(i).CanSet() {
-				fill(r, v.Field(i), texts)
+		for _, field := range v.Fields() {
+			if field.CanSet() {
+				fill(r, field, texts)
 			}
 		}
 	}

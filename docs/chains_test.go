@@ -46,7 +46,7 @@ func TestSiblings(t *testing.T) {
 // chainPlaces are the files outside the chains' own packages that name three chains or more,
 // and so may need a line for a new one. adding-a-chain.md says what each is for.
 var chainPlaces = []string{
-	"activity/transaction.go", "bench/internal/workload/workload.go", "chains/all/all.go", "internal/chainvectors/chainvectors.go",
+	"activity/transaction.go", "chains/all/all.go", "internal/chainvectors/chainvectors.go",
 	"internal/cli/demo/chains.go", "internal/cli/show/message.go", "internal/cli/sign/sign_foreign.go",
 	"internal/messages/personal/transactionlike.go", "messages/read.go",
 }

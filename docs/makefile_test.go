@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -72,7 +73,7 @@ var testDeclaration = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)\w*)
 // testsIn returns the names of the tests in the packages that a command names.
 func testsIn(t *testing.T, folder, command string) (names []string) {
 	t.Helper()
-	for _, word := range strings.Fields(command) {
+	for word := range strings.FieldsSeq(command) {
 		if word != "." && !strings.HasPrefix(word, "./") {
 			continue
 		}
@@ -118,12 +119,7 @@ func matchesAny(t *testing.T, pattern string, names []string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range names {
-		if compiled.MatchString(name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, compiled.MatchString)
 }
 
 // TestLimits: every command of the Makefile that runs tests has the limit that no load can

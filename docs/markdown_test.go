@@ -96,22 +96,29 @@ func anchors(text string) map[string]bool {
 	return names
 }
 
-// TestServerLength checks the promise of embedding.md.
-func TestServerLength(t *testing.T) {
-	source, err := os.ReadFile("server/main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, code, _ := strings.Cut(string(source), "package main")
-	lines := 1
-	for line := range strings.Lines(code) {
-		if strings.TrimSpace(line) != "" {
-			lines++
-		}
-	}
-	if lines > 40 {
+// TestProgramLength checks what embedding.md promises of its programs: the server has 40 lines
+// with all imports, and no function of any of them is longer.
+func TestProgramLength(t *testing.T) {
+	_, code, _ := strings.Cut(read(t, "server/main.go"), "package main")
+	if lines := 1 + len(written(code)); lines > 40 {
 		t.Errorf("the server has %d lines", lines)
 	}
+	programs, err := filepath.Glob("*/main.go")
+	if err != nil || len(programs) < 3 {
+		t.Fatal(programs, err)
+	}
+	for _, program := range programs {
+		_, code, _ := strings.Cut(read(t, program), "\nfunc main() {")
+		body, _, _ := strings.Cut(code, "\n}\n")
+		if lines := len(written(body)); lines == 0 || lines > 40 {
+			t.Errorf("main of %s has %d lines", program, lines)
+		}
+	}
+}
+
+// written returns the lines of a text that are not blank.
+func written(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
 }
 
 // goFiles returns the Go files of this folder as one text.

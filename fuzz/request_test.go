@@ -15,10 +15,7 @@ import (
 
 // requestTypes are the types of transactions, in the order of FuzzSignRequest's first
 // argument.
-var requestTypes = []activity.TransactionType{
-	activity.TransactionTypeEthereum, activity.TransactionTypeSolana, activity.TransactionTypeTron,
-	activity.TransactionTypeBitcoin, activity.TransactionTypeTempo,
-}
+var requestTypes = all.TransactionTypes()
 
 // FuzzSignRequest checks that the engine answers any request on any chain with a
 // result or with an *activity.Error that is the caller's fault.

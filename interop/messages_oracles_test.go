@@ -1,7 +1,6 @@
 package interop
 
 import (
-	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -22,18 +20,11 @@ import (
 	"github.com/countersign-dev/countersign/internal/drawn"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// drawnMessages returns how many random messages of each kind are compared with the
-// libraries: COUNTERSIGN_PROVE, or 100.
-func drawnMessages(t *testing.T) uint64 {
-	t.Helper()
-	count, err := strconv.ParseUint(cmp.Or(os.Getenv("COUNTERSIGN_PROVE"), "100"), 10, 64)
-	if err != nil {
-		t.Fatalf("COUNTERSIGN_PROVE: %v", err)
-	}
-	return count
-}
+// drawnMessages returns how many random messages of each kind are compared with the libraries.
+func drawnMessages(t *testing.T) uint64 { return uint64(testenv.Draws(t, 100)) }
 
 // messagePeer is messages.mjs, and an engine that signs with the same key.
 type messagePeer struct {

@@ -4,8 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -34,12 +33,13 @@ func drawnPolicy(t *testing.T, random *rand.Rand) *walletpolicy.Policy {
 	}
 	step := 0
 	multi := func(name string) string { // each use of a key has branches of its own
-		text := fmt.Sprintf("%s%s(%d", []string{"", "sorted"}[random.IntN(2)], name, 1+random.IntN(len(keys)))
+		var text strings.Builder
+		fmt.Fprintf(&text, "%s%s(%d", []string{"", "sorted"}[random.IntN(2)], name, 1+random.IntN(len(keys)))
 		for i := range keys {
-			text += fmt.Sprintf(",@%d/<%d;%d>/*", i, step, step+1)
+			fmt.Fprintf(&text, ",@%d/<%d;%d>/*", i, step, step+1)
 		}
 		step += 2
-		return text + ")"
+		return text.String() + ")"
 	}
 	var template string
 	switch random.IntN(4) {
@@ -70,16 +70,12 @@ func drawnPolicy(t *testing.T, random *rand.Rand) *walletpolicy.Policy {
 
 // TestRegisteredWallets draws wallet policies of all forms, and compares their addresses with
 // those that bitcoinjs-lib builds from the same template, and @bitcoinerlab/descriptors from
-// the descriptor. COUNTERSIGN_PROVE draws more.
+// the descriptor.
 func TestRegisteredWallets(t *testing.T) {
 	testenv.NodeModule(t, "@bitcoinerlab", "descriptors", "package.json")
-	count, err := strconv.Atoi(os.Getenv("COUNTERSIGN_PROVE"))
-	if err != nil {
-		count = 60
-	}
 	random := rand.New(rand.NewPCG(388, 46))
 	peer := startPeer(t, "registered.mjs")
-	for range count {
+	for range testenv.Draws(t, 60) {
 		policy := drawnPolicy(t, random)
 		change, index := random.IntN(2) == 1, random.Uint32N(walletpolicy.MaxIndex+1)
 		var keys []string

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -16,6 +15,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // solanaRun is a transaction with accounts of its own.
@@ -50,20 +50,6 @@ type solanaOutcome struct {
 	Before, After []*chainAccount // of the watched accounts; nil if there is none
 }
 
-// solanaRuns returns how many runs must succeed: COUNTERSIGN_PROVE, or 1,000.
-func solanaRuns(t *testing.T) (runs int, all bool) {
-	t.Helper()
-	text := os.Getenv("COUNTERSIGN_PROVE")
-	if text == "" {
-		return 1000, false
-	}
-	runs, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("COUNTERSIGN_PROVE: %v", err)
-	}
-	return runs, true
-}
-
 // provenPerInstruction is the least number of successful runs of each instruction if
 // COUNTERSIGN_PROVE is set.
 const provenPerInstruction = 50
@@ -74,7 +60,7 @@ const provenPerInstruction = 50
 // amounts are exact.
 func TestSolanaEffects(t *testing.T) {
 	peer := startPeer(t, "solanaeffects.mjs")
-	want, all := solanaRuns(t)
+	want, all := testenv.Draws(t, 1000), os.Getenv("COUNTERSIGN_PROVE") != ""
 	specs := parseSolanaSpecs()
 	random := rand.New(rand.NewPCG(11, uint64(want)))
 	succeeded, blind, failures := map[string]int{}, 0, map[string]string{}

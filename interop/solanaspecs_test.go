@@ -211,10 +211,10 @@ func parseSolanaStep(program, text string) (step solanaStep) {
 	if !found {
 		panic(text)
 	}
-	for _, word := range strings.Fields(data) {
+	for word := range strings.FieldsSeq(data) {
 		step.data = append(step.data, strings.ReplaceAll(word, "T.", program+"."))
 	}
-	for _, account := range strings.Fields(accounts) {
+	for account := range strings.FieldsSeq(accounts) {
 		account = strings.ReplaceAll(account, "T.", program+".")
 		if account == "T" {
 			account = program

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,9 +88,7 @@ func tronFrames(c tronCase) []struct {
 		if c.FeeLimit != 0 {
 			frame["fee_limit"] = c.FeeLimit
 		}
-		for name, value := range more {
-			frame[name] = value
-		}
+		maps.Copy(frame, more)
 		return frame
 	}
 	return []struct {
@@ -210,9 +209,7 @@ func compareWithWalletCore(t *testing.T, store *memory.Store, c tronCase) string
 	if c.FeeLimit != 0 {
 		transaction["feeLimit"] = fmt.Sprint(c.FeeLimit)
 	}
-	for name, value := range c.WalletCore {
-		transaction[name] = value
-	}
+	maps.Copy(transaction, c.WalletCore)
 	var theirs tronBuilt
 	startPeer(t, "tron.mjs").ask(t, map[string]any{"op": "walletCore", "transaction": transaction, "privateKey": tronKeys[0]}, &theirs)
 	id := sha256.Sum256(unhex(t, theirs.RawDataHex))

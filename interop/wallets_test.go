@@ -154,7 +154,7 @@ func TestKeyFormatLibraries(t *testing.T) {
 	var requests []walletRequest
 	var secp256k1, ed25519 []keyformat.Key
 	for i := range 20 {
-		secret := sha256.Sum256([]byte(fmt.Sprint("key ", i)))
+		secret := sha256.Sum256(fmt.Append(nil, "key ", i))
 		if i == 0 {
 			clear(secret[:4]) // leading zeros
 		}

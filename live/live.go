@@ -104,16 +104,16 @@ func (c *Current) LookupTable(address []byte) (chains.LookupTable, bool) {
 
 // Token implements [chains.Names].
 func (c *Current) Token(asset chains.Asset) (symbol string, decimals int, ok bool) {
-	if known := c.State().Names; known != nil {
-		return known.Token(asset)
+	if names := c.State().Names; names != nil {
+		return names.Token(asset)
 	}
 	return "", 0, false
 }
 
 // Label implements [chains.Names].
 func (c *Current) Label(party chains.Party) string {
-	if known := c.State().Names; known != nil {
-		return known.Label(party)
+	if names := c.State().Names; names != nil {
+		return names.Label(party)
 	}
 	return ""
 }

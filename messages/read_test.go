@@ -42,12 +42,12 @@ func TestSignIn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
+		var got strings.Builder
 		for _, hazard := range read.Hazards() {
-			got += hazard.Name
+			got.WriteString(hazard.Name)
 		}
-		if read.Effects()[0].Function != "sign in" || got != want {
-			t.Errorf("%s, hazards %q, want %q", read.Effects()[0].Function, got, want)
+		if read.Effects()[0].Function != "sign in" || got.String() != want {
+			t.Errorf("%s, hazards %q, want %q", read.Effects()[0].Function, got.String(), want)
 		}
 	}
 }

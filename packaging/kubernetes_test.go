@@ -62,7 +62,7 @@ func TestKubernetes(t *testing.T) {
 		}
 		claims := map[string]bool{}
 		var found []string
-		for _, document := range strings.Split(string(content), "\n---\n") {
+		for document := range strings.SplitSeq(string(content), "\n---\n") {
 			var one manifest
 			if err := yaml.Unmarshal([]byte(document), &one); err != nil {
 				t.Fatalf("%s: %v: %s", name, err, document)

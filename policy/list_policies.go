@@ -95,14 +95,15 @@ func (r *rule) notes() string {
 	for i, limit := range r.limits {
 		limits[i] = limit.name
 	}
-	notes := kindsText(r.kinds)
+	var notes strings.Builder
+	notes.WriteString(kindsText(r.kinds))
 	for _, part := range []struct {
 		word string
 		list []string
 	}{{"on", r.on}, {"limits", limits}, {"hazards", r.hazards}} {
 		if len(part.list) > 0 {
-			notes += "; " + part.word + " " + strings.Join(part.list, ", ")
+			notes.WriteString("; " + part.word + " " + strings.Join(part.list, ", "))
 		}
 	}
-	return notes
+	return notes.String()
 }

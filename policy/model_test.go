@@ -235,12 +235,13 @@ func TestAgainstModel(t *testing.T) {
 	allowed, hazardous, files := 0, 0, 300
 	for range files {
 		var rules []modelRule
-		text := head + "rules:\n  - {name: uses, deny: mint, when: 'effect.asset == usdc && effect.to in treasury'}\n"
+		var text strings.Builder
+		text.WriteString(head + "rules:\n  - {name: uses, deny: mint, when: 'effect.asset == usdc && effect.to in treasury'}\n")
 		for i := range 1 + random.IntN(6) {
 			rules = append(rules, randomRule(random, from))
-			text += rules[i].text(i)
+			text.WriteString(rules[i].text(i))
 		}
-		file := load(t, text)
+		file := load(t, text.String())
 		for range 100 {
 			var effects []chains.Effect
 			for range random.IntN(4) {
@@ -254,7 +255,7 @@ func TestAgainstModel(t *testing.T) {
 			}
 			want := judge(rules, effects, asked.Hazards)
 			if want != (err == nil) {
-				t.Fatalf("%v, the model says %v\n%s\n%+v", err, want, text, asked)
+				t.Fatalf("%v, the model says %v\n%s\n%+v", err, want, text.String(), asked)
 			}
 			if !want {
 				checkNoDust(t, file, asked, randomEffect(t, random))

@@ -10,24 +10,24 @@ import (
 
 // checkName refuses names of lists and assets that expressions cannot use, or that
 // people can mistake for another name.
-func (c *compiler) checkName(one source.Entry, what string) bool {
-	_, variable := variables()[one.Name]
-	_, listed := c.lists[one.Name]
-	_, isUnit := words().units[one.Name]
-	_, isLiteral := words().literals[one.Name]
-	like, confusable := c.confusable(one.Name)
+func (c *compiler) checkName(entry source.Entry, what string) bool {
+	_, variable := variables()[entry.Name]
+	_, listed := c.lists[entry.Name]
+	_, isUnit := words().units[entry.Name]
+	_, isLiteral := words().literals[entry.Name]
+	like, confusable := c.confusable(entry.Name)
 	refuse := func(message string, args ...any) bool {
-		one.FailName("%s %s: %s", what, shorten(one.Name), fmt.Sprintf(message, args...))
+		entry.FailName("%s %s: %s", what, shorten(entry.Name), fmt.Sprintf(message, args...))
 		c.misnamed = true
 		return false
 	}
 	switch {
-	case !valueName.MatchString(one.Name):
+	case !valueName.MatchString(entry.Name):
 		return refuse("a name is a lower-case letter, then letters, digits and _")
 	case isUnit:
-		return refuse("this name is a unit, as in %s('1'): choose another, such as my_%s", one.Name, one.Name)
-	case variable || isLiteral || slices.Contains(reservedWords, one.Name):
-		return refuse("this name has another meaning in conditions: choose another, such as my_%s", one.Name)
+		return refuse("this name is a unit, as in %s('1'): choose another, such as my_%s", entry.Name, entry.Name)
+	case variable || isLiteral || slices.Contains(reservedWords, entry.Name):
+		return refuse("this name has another meaning in conditions: choose another, such as my_%s", entry.Name)
 	case listed:
 		return refuse("a list has this name")
 	case confusable:
@@ -62,14 +62,14 @@ var reservedWords = []string{"true", "false", "null", "in", "as", "break", "cons
 	"has", "all", "exists", "filter", "size", "contains", "total",
 	"bool", "bytes", "double", "dyn", "int", "list", "string", "type", "uint", "duration"}
 
-func (c *compiler) readList(one source.Entry) {
-	if !c.checkName(one, "list") {
+func (c *compiler) readList(entry source.Entry) {
+	if !c.checkName(entry, "list") {
 		return
 	}
-	l, before := &list{place: one.NameAt}, c.problems.Errors()
+	l, before := &list{place: entry.NameAt}, c.problems.Errors()
 	seen := map[string]bool{}
 	wallets := 0
-	for _, item := range one.Items("list " + one.Name) {
+	for _, item := range entry.Items("list " + entry.Name) {
 		read, err := words().readAddress(item.Text("address"))
 		switch {
 		case err != nil:
@@ -85,34 +85,34 @@ func (c *compiler) readList(one source.Entry) {
 		l.addresses = append(l.addresses, read)
 	}
 	if wallets > maxWallets {
-		one.Fail("%d Solana addresses, a list has at most %d", wallets, maxWallets)
+		entry.Fail("%d Solana addresses, a list has at most %d", wallets, maxWallets)
 	}
 	if len(l.addresses) == 0 && c.problems.Errors() == before {
-		one.Fail("list %s is empty", one.Name)
+		entry.Fail("list %s is empty", entry.Name)
 	}
 	l.value = newAddressList(l.addresses)
-	c.lists[one.Name] = l
+	c.lists[entry.Name] = l
 }
 
-func (c *compiler) readAsset(one source.Entry) {
-	if !c.checkName(one, "asset") {
+func (c *compiler) readAsset(entry source.Entry) {
+	if !c.checkName(entry, "asset") {
 		return
 	}
-	a, before := &asset{name: one.Name, decimals: -1, place: one.NameAt}, c.problems.Errors()
+	a, before := &asset{name: entry.Name, decimals: -1, place: entry.NameAt}, c.problems.Errors()
 	var token, id string
-	one.Fields("asset "+one.Name, map[string]func(source.Node){
+	entry.Fields("asset "+entry.Name, map[string]func(source.Node){
 		"chain":    func(n source.Node) { a.Chain = readChainID(n) },
 		"token":    func(n source.Node) { token = n.Text("token") },
 		"id":       func(n source.Node) { id = n.Text("id") },
 		"decimals": func(n source.Node) { a.decimals = n.Integer("decimals", 0, maxDecimals) },
 		"standard": func(n source.Node) { a.Standard = n.Text("standard") },
 	})
-	c.assets[one.Name] = a
+	c.assets[entry.Name] = a
 	if c.problems.Errors() > before {
 		return
 	}
 	if err := a.identify(token, id); err != nil {
-		one.FailName("asset %s: %v", one.Name, err)
+		entry.FailName("asset %s: %v", entry.Name, err)
 		return
 	}
 	// Two names for one asset could have different decimals.
@@ -121,9 +121,9 @@ func (c *compiler) readAsset(one source.Entry) {
 		identity += "\x00" + string(a.Token.Address())
 	}
 	if other, twice := c.assetNames[identity]; twice {
-		one.FailName("asset %s: %s is already this asset", one.Name, other)
+		entry.FailName("asset %s: %s is already this asset", entry.Name, other)
 	}
-	c.assetNames[identity] = one.Name
+	c.assetNames[identity] = entry.Name
 }
 
 // identify sets the token of an asset, or its id, or the decimals of a native asset.

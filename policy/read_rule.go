@@ -52,9 +52,9 @@ func (c *compiler) readRule(n source.Node) {
 // peekName reads the name of a rule before its other members, so that their problems
 // can name the rule.
 func peekName(n source.Node) string {
-	for _, one := range n.Quiet().Pairs("a rule") {
-		if one.Name == "name" && !one.Node.IsNull() {
-			return shorten(one.Node.Text("name"))
+	for _, entry := range n.Quiet().Pairs("a rule") {
+		if entry.Name == "name" && !entry.Node.IsNull() {
+			return shorten(entry.Node.Text("name"))
 		}
 	}
 	return ""

@@ -84,16 +84,16 @@ type Charges struct {
 // Check returns an error if a charge is invalid, which is a bug of the program and not
 // the fault of the request.
 func (c *Charges) Check() error {
-	for _, one := range c.List {
+	for _, charge := range c.List {
 		switch {
-		case one.Limit == "":
+		case charge.Limit == "":
 			return errors.New("store: a charge without the name of its limit")
-		case !isAmount(one.Amount) || !isAmount(one.Max):
-			return fmt.Errorf("store: limit %s: expected amounts of 0 to 2^256-1", one.Limit)
-		case slices.ContainsFunc(c.List, func(other Charge) bool { return other.key() == one.key() && other.Slot != one.Slot }):
-			return fmt.Errorf("store: limit %s: a request has one slot, not two", one.Limit)
-		case one.Window < MinWindow || one.Window > MaxWindow:
-			return fmt.Errorf("store: limit %s: expected a window of %v to %v, not %v", one.Limit, MinWindow, MaxWindow, one.Window)
+		case !isAmount(charge.Amount) || !isAmount(charge.Max):
+			return fmt.Errorf("store: limit %s: expected amounts of 0 to 2^256-1", charge.Limit)
+		case slices.ContainsFunc(c.List, func(other Charge) bool { return other.key() == charge.key() && other.Slot != charge.Slot }):
+			return fmt.Errorf("store: limit %s: a request has one slot, not two", charge.Limit)
+		case charge.Window < MinWindow || charge.Window > MaxWindow:
+			return fmt.Errorf("store: limit %s: expected a window of %v to %v, not %v", charge.Limit, MinWindow, MaxWindow, charge.Window)
 		}
 	}
 	return nil
@@ -177,13 +177,13 @@ type keyedCharge struct {
 // merged returns one charge for each limit and subject, sorted by key.
 func (c *Charges) merged() []keyedCharge {
 	var all []keyedCharge
-	for _, one := range c.List {
-		key := one.key()
+	for _, charge := range c.List {
+		key := charge.key()
 		if i := slices.IndexFunc(all, func(other keyedCharge) bool { return other.key == key }); i >= 0 {
-			all[i].Amount = new(big.Int).Add(all[i].Amount, one.Amount)
+			all[i].Amount = new(big.Int).Add(all[i].Amount, charge.Amount)
 			continue
 		}
-		all = append(all, keyedCharge{one, key})
+		all = append(all, keyedCharge{charge, key})
 	}
 	slices.SortFunc(all, func(a, b keyedCharge) int { return a.key.Compare(b.key) })
 	return all

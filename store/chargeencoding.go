@@ -30,13 +30,13 @@ func (t *tally) encode() []byte {
 		version, size = slotVersion, 9+52*(len(t.counts)+len(t.slots))
 	}
 	out := binary.BigEndian.AppendUint64(append(make([]byte, 0, size), version), uint64(t.last))
-	for _, one := range t.counts {
-		if one.amount.Sign() > 0 {
-			out = one.append(appendSlot(out, version, [32]byte{}))
+	for _, counted := range t.counts {
+		if counted.amount.Sign() > 0 {
+			out = counted.append(appendSlot(out, version, [32]byte{}))
 		}
 	}
-	for _, one := range t.slots {
-		out = one.append(appendSlot(out, version, one.slot))
+	for _, counted := range t.slots {
+		out = counted.append(appendSlot(out, version, counted.slot))
 	}
 	return out
 }
@@ -62,11 +62,11 @@ func parseTally(in []byte) (t tally, err error) {
 	}
 	t.last = r.int64()
 	for len(r.in) > 0 && !r.short {
-		one := slotted{r.slot(), count{r.int64(), r.amount()}}
-		if one.slot == ([32]byte{}) {
-			t.counts = append(t.counts, one.count)
+		charge := slotted{r.slot(), count{r.int64(), r.amount()}}
+		if charge.slot == ([32]byte{}) {
+			t.counts = append(t.counts, charge.count)
 		} else {
-			t.slots = append(t.slots, one)
+			t.slots = append(t.slots, charge)
 		}
 	}
 	return t, r.err()
@@ -74,15 +74,15 @@ func parseTally(in []byte) (t tally, err error) {
 
 func (r receipt) encode() []byte {
 	version := byte(chargeVersion)
-	if slices.ContainsFunc(r, func(one charge) bool { return one.slot != [32]byte{} }) {
+	if slices.ContainsFunc(r, func(counted charge) bool { return counted.slot != [32]byte{} }) {
 		version = slotVersion
 	}
 	out := []byte{version}
-	for _, one := range r {
-		out = append(appendSlot(out, version, one.slot), one.limit.Bytes()...)
-		out = binary.BigEndian.AppendUint64(out, uint64(one.at))
-		out = binary.BigEndian.AppendUint64(out, uint64(one.window.Milliseconds()))
-		out = appendAmount(out, one.amount)
+	for _, counted := range r {
+		out = append(appendSlot(out, version, counted.slot), counted.limit.Bytes()...)
+		out = binary.BigEndian.AppendUint64(out, uint64(counted.at))
+		out = binary.BigEndian.AppendUint64(out, uint64(counted.window.Milliseconds()))
+		out = appendAmount(out, counted.amount)
 	}
 	return out
 }

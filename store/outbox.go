@@ -72,14 +72,14 @@ type Outbox interface {
 // The events of each class are in their order.
 func Excess(events []Pending, before time.Time) (excess []Pending) {
 	var kept, seconds []Pending
-	for _, one := range events {
+	for _, event := range events {
 		switch {
-		case one.At.Before(before):
-			excess = append(excess, one)
-		case one.Second:
-			seconds = append(seconds, one)
+		case event.At.Before(before):
+			excess = append(excess, event)
+		case event.Second:
+			seconds = append(seconds, event)
 		default:
-			kept = append(kept, one)
+			kept = append(kept, event)
 		}
 	}
 	more := max(len(kept)+len(seconds)-MaxEvents, 0)

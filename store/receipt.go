@@ -32,13 +32,13 @@ func readReceipt(ledger Ledger, by Fingerprint) (receipt, error) {
 // the window: the sum, or the largest amount of a slot.
 func (r receipt) charged(limit Key, slot [32]byte, now int64) *big.Int {
 	sum := new(big.Int)
-	for _, one := range r {
+	for _, charge := range r {
 		switch {
-		case one.limit != limit || one.slot != slot || one.at+one.window.Milliseconds() <= now:
+		case charge.limit != limit || charge.slot != slot || charge.at+charge.window.Milliseconds() <= now:
 		case slot == [32]byte{}:
-			sum.Add(sum, one.amount)
-		case sum.Cmp(one.amount) < 0:
-			sum.Set(one.amount)
+			sum.Add(sum, charge.amount)
+		case sum.Cmp(charge.amount) < 0:
+			sum.Set(charge.amount)
 		}
 	}
 	return sum
@@ -46,9 +46,9 @@ func (r receipt) charged(limit Key, slot [32]byte, now int64) *big.Int {
 
 // leaveSlots takes what the request was charged with slots out of what a limit has counted.
 func (r receipt) leaveSlots(limit Key, counted *tally) {
-	for _, one := range r {
-		if one.limit == limit && one.slot != ([32]byte{}) {
-			counted.leave(one.slot, one.at, one.amount)
+	for _, charge := range r {
+		if charge.limit == limit && charge.slot != ([32]byte{}) {
+			counted.leave(charge.slot, charge.at, charge.amount)
 		}
 	}
 }
@@ -64,8 +64,8 @@ func (r receipt) within(window time.Duration) receipt {
 
 func (r receipt) keepUntil() time.Time {
 	var until int64
-	for _, one := range r {
-		until = max(until, one.at+one.window.Milliseconds())
+	for _, charge := range r {
+		until = max(until, charge.at+charge.window.Milliseconds())
 	}
 	return time.UnixMilli(until).UTC()
 }
@@ -76,9 +76,9 @@ func (r receipt) refund(ledger Ledger, by Fingerprint, now time.Time) error {
 		return nil
 	}
 	var keys []Key
-	for _, one := range r {
-		if !slices.Contains(keys, one.limit) {
-			keys = append(keys, one.limit)
+	for _, charge := range r {
+		if !slices.Contains(keys, charge.limit) {
+			keys = append(keys, charge.limit)
 		}
 	}
 	slices.SortFunc(keys, Key.Compare)
@@ -92,9 +92,9 @@ func (r receipt) refund(ledger Ledger, by Fingerprint, now time.Time) error {
 			return err
 		}
 		counted.last = max(counted.last, now.UnixMilli())
-		for _, one := range r {
-			if one.limit == key {
-				counted.refund(&one)
+		for _, charge := range r {
+			if charge.limit == key {
+				counted.refund(&charge)
 			}
 		}
 		if err := ledger.Write(key, Entry{counted.encode(), entries[i].KeepUntil}); err != nil {

@@ -22,13 +22,13 @@ type slotted struct {
 // held returns what each slot counts: its largest amount, at the time of its youngest charge.
 func (t *tally) held() map[[32]byte]count {
 	held := make(map[[32]byte]count, len(t.slots))
-	for _, one := range t.slots {
-		largest, ok := held[one.slot]
-		if !ok || largest.amount.Cmp(one.amount) < 0 {
-			largest.amount = one.amount
+	for _, charge := range t.slots {
+		largest, ok := held[charge.slot]
+		if !ok || largest.amount.Cmp(charge.amount) < 0 {
+			largest.amount = charge.amount
 		}
-		largest.at = max(largest.at, one.at)
-		held[one.slot] = largest
+		largest.at = max(largest.at, charge.at)
+		held[charge.slot] = largest
 	}
 	return held
 }
@@ -41,12 +41,12 @@ func (t *tally) besides(slot [32]byte, amount *big.Int) []count {
 		return t.counts
 	}
 	all := slices.Clone(t.counts)
-	for of, one := range t.held() {
+	for of, counted := range t.held() {
 		if of == slot {
-			one.amount = new(big.Int).Sub(one.amount, amount)
+			counted.amount = new(big.Int).Sub(counted.amount, amount)
 		}
-		if one.amount.Sign() > 0 {
-			all = append(all, one)
+		if counted.amount.Sign() > 0 {
+			all = append(all, counted)
 		}
 	}
 	slices.SortFunc(all, func(a, b count) int { return cmp.Compare(a.at, b.at) })
@@ -54,8 +54,8 @@ func (t *tally) besides(slot [32]byte, amount *big.Int) []count {
 }
 
 // hold adds a charge with a slot.
-func (t *tally) hold(one slotted, window time.Duration) {
-	for t.slots = append(t.slots, one); len(t.slots) > maxSlotted; {
+func (t *tally) hold(charge slotted, window time.Duration) {
+	for t.slots = append(t.slots, charge); len(t.slots) > maxSlotted; {
 		t.mergeSlot(window)
 	}
 }
@@ -64,14 +64,14 @@ func (t *tally) hold(one slotted, window time.Duration) {
 func (t *tally) mergeSlot(window time.Duration) {
 	held := t.held()
 	first := slices.MinFunc(t.slots, func(a, b slotted) int { return cmp.Compare(held[a.slot].at, held[b.slot].at) }).slot
-	t.slots = slices.DeleteFunc(t.slots, func(one slotted) bool { return one.slot == first })
+	t.slots = slices.DeleteFunc(t.slots, func(charge slotted) bool { return charge.slot == first })
 	t.add(bucketEnd(held[first].at, window), held[first].amount, window)
 }
 
 // leave takes back one charge with a slot, unless its slot was merged since.
 func (t *tally) leave(slot [32]byte, at int64, amount *big.Int) {
-	i := slices.IndexFunc(t.slots, func(one slotted) bool {
-		return one.slot == slot && one.at == at && one.amount.Cmp(amount) == 0
+	i := slices.IndexFunc(t.slots, func(charge slotted) bool {
+		return charge.slot == slot && charge.at == at && charge.amount.Cmp(amount) == 0
 	})
 	if i >= 0 {
 		t.slots = slices.Delete(t.slots, i, i+1)

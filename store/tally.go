@@ -30,11 +30,11 @@ type count struct {
 
 // prune removes the amounts that have left the window.
 func (t *tally) prune(now int64, window time.Duration) {
-	left := func(one count) bool { return one.at <= now-window.Milliseconds() }
+	left := func(counted count) bool { return counted.at <= now-window.Milliseconds() }
 	t.counts = slices.DeleteFunc(t.counts, left)
 	if len(t.slots) > 0 {
 		held := t.held()
-		t.slots = slices.DeleteFunc(t.slots, func(one slotted) bool { return left(held[one.slot]) })
+		t.slots = slices.DeleteFunc(t.slots, func(counted slotted) bool { return left(held[counted.slot]) })
 	}
 }
 
@@ -42,8 +42,8 @@ func (t *tally) empty() bool { return len(t.counts) == 0 && len(t.slots) == 0 }
 
 func sumOf(counts []count) *big.Int {
 	sum := new(big.Int)
-	for _, one := range counts {
-		sum.Add(sum, one.amount)
+	for _, counted := range counts {
+		sum.Add(sum, counted.amount)
 	}
 	return sum
 }
@@ -74,11 +74,11 @@ func (t *tally) charge(slot [32]byte, at int64, amount *big.Int, window time.Dur
 
 // latest returns the time of the youngest amount; 0 if there is none.
 func (t *tally) latest() (at int64) {
-	for _, one := range t.counts {
-		at = max(at, one.at)
+	for _, counted := range t.counts {
+		at = max(at, counted.at)
 	}
-	for _, one := range t.slots {
-		at = max(at, one.at)
+	for _, counted := range t.slots {
+		at = max(at, counted.at)
 	}
 	return at
 }
@@ -100,8 +100,8 @@ func (t *tally) add(at int64, amount *big.Int, window time.Duration) {
 	}
 	before := t.counts
 	t.counts = nil
-	for _, one := range before {
-		t.insert(bucketEnd(one.at, window), one.amount)
+	for _, counted := range before {
+		t.insert(bucketEnd(counted.at, window), counted.amount)
 	}
 }
 
@@ -115,7 +115,7 @@ func (t *tally) insert(at int64, amount *big.Int) {
 }
 
 func (t *tally) find(at int64) (int, bool) {
-	return slices.BinarySearchFunc(t.counts, at, func(one count, at int64) int { return cmp.Compare(one.at, at) })
+	return slices.BinarySearchFunc(t.counts, at, func(counted count, at int64) int { return cmp.Compare(counted.at, at) })
 }
 
 // remove takes back an amount that was added at a time, from there or from the bucket
@@ -140,9 +140,9 @@ func bucketEnd(at int64, window time.Duration) int64 {
 func free(others []count, now int64, charge *Charge, amount *big.Int) time.Duration {
 	over := new(big.Int).Add(sumOf(others), amount)
 	over.Sub(over, charge.Max)
-	for _, one := range others {
-		if over.Sub(over, one.amount); over.Sign() <= 0 {
-			return time.Duration(one.at+charge.Window.Milliseconds()-now) * time.Millisecond
+	for _, counted := range others {
+		if over.Sub(over, counted.amount); over.Sign() <= 0 {
+			return time.Duration(counted.at+charge.Window.Milliseconds()-now) * time.Millisecond
 		}
 	}
 	return 0

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
 
 	"github.com/btcsuite/btcd/txscript/v2"
@@ -14,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -23,22 +22,13 @@ import (
 // Then btcd's script engine decides, over the true previous outputs, which of the
 // signatures are valid.
 
-// combinationCases is how many transactions are drawn: COUNTERSIGN_PROVE if it is set,
-// as `make prove` does.
+// combinationCases is how many transactions are drawn.
 func combinationCases(t *testing.T) int {
 	t.Helper()
-	text := os.Getenv("COUNTERSIGN_PROVE")
-	switch {
-	case text == "" && testing.Short():
-		return 200
-	case text == "":
-		return 1_000
+	if testing.Short() {
+		return testenv.Draws(t, 200)
 	}
-	cases, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("COUNTERSIGN_PROVE: %v", err)
-	}
-	return cases
+	return testenv.Draws(t, 1_000)
 }
 
 // coin is a true previous output, and how a signature spends it.

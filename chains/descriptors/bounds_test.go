@@ -3,6 +3,7 @@ package descriptors_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -93,9 +94,7 @@ func TestFolderBounds(t *testing.T) {
 		`"bad.json"`: "includes bad.json: ", `"loop.json"`: "a cycle",
 	} {
 		with := map[string]string{"a.json": with(included), "b.json": with(included)}
-		for name, file := range files {
-			with[name] = file
-		}
+		maps.Copy(with, files)
 		for _, file := range open(t, descriptors.Options{}, with).Files() {
 			if (file.Name == "a.json" || file.Name == "b.json") && (file.Readable() || !strings.Contains(file.Problem, want)) {
 				t.Errorf("%s: %s: %q, want %q", included, file.Name, file.Problem, want)

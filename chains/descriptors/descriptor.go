@@ -285,7 +285,7 @@ func (d *descriptor) expand(node any, depth int) (any, error) {
 // lookUp returns the value at a path in a file, such as $.metadata.constants.max.
 func lookUp(root object, path string) any {
 	var node any = root
-	for _, name := range strings.Split(strings.TrimPrefix(path, "$."), ".") {
+	for name := range strings.SplitSeq(strings.TrimPrefix(path, "$."), ".") {
 		members, ok := node.(object)
 		if !ok {
 			return nil

@@ -73,7 +73,7 @@ func Open(folder fs.FS, options Options) (*Folder, error) {
 
 // skipped reports whether a file of a registry does not describe programs.
 func skipped(name string) bool {
-	for _, part := range strings.Split(path.Dir(name), "/") {
+	for part := range strings.SplitSeq(path.Dir(name), "/") {
 		if slices.Contains([]string{"sigs", "tests", "testsv2", "specs", "node_modules"}, part) || strings.HasPrefix(part, ".") && part != "." {
 			return true
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -105,9 +106,7 @@ func TestLookupTableGrows(t *testing.T) {
 	} {
 		files := map[string]string{}
 		for _, part := range []map[string]string{test.pinned, test.more} {
-			for file, text := range part {
-				files[file] = text
-			}
+			maps.Copy(files, part)
 		}
 		table, ok := open(t, descriptors.Options{Pins: pin(t, test.pinned)}, files).LookupTable(tableAddress)
 		if !ok || !slices.EqualFunc(table.Addresses, test.want, bytes.Equal) || (table.Problem == "") != (test.problem == "") || !strings.Contains(table.Problem, test.problem) {

@@ -67,7 +67,7 @@ func (p *Pins) addBlind(digest [32]byte, list string) error {
 	if !opened || !closed || len(p.order) == 0 {
 		return errors.New("blind: must follow a pin and be a list of selectors, such as [0xd4d9bdcd, 0xc01a8c84]")
 	}
-	for _, text := range strings.Split(inner, ",") {
+	for text := range strings.SplitSeq(inner, ",") {
 		digits, prefixed := strings.CutPrefix(strings.TrimSpace(text), "0x")
 		raw, err := hex.DecodeString(digits)
 		if !prefixed || err != nil || len(raw) == 0 || len(raw) > 32 {

@@ -138,12 +138,13 @@ func TestUnread(t *testing.T) {
 		files := map[string]string{"vault.json": test.file}
 		folder := open(t, descriptors.Options{Pins: pin(t, files)}, files)
 		reading, _ := folder.Read(test.call)
-		problem := reading.Problem
+		var problem strings.Builder
+		problem.WriteString(reading.Problem)
 		for _, file := range folder.Files() {
-			problem += file.Problem
+			problem.WriteString(file.Problem)
 		}
-		if reading.Complete || !strings.Contains(problem, test.want) {
-			t.Errorf("%s: complete %v, %q, want %q", name, reading.Complete, problem, test.want)
+		if reading.Complete || !strings.Contains(problem.String(), test.want) {
+			t.Errorf("%s: complete %v, %q, want %q", name, reading.Complete, problem.String(), test.want)
 		}
 	}
 }

@@ -153,7 +153,7 @@ func TestKeptBlind(t *testing.T) {
 		}
 	}
 	folder := pinnedFile(t, abi, "")
-	pins, err := descriptors.ReadPins([]byte(fmt.Sprintf("countersign.pins/1\n%s  file.json\nblind: [0x%x]\n", strings.Repeat("0", 64), call.Data[:4])))
+	pins, err := descriptors.ReadPins(fmt.Appendf(nil, "countersign.pins/1\n%s  file.json\nblind: [0x%x]\n", strings.Repeat("0", 64), call.Data[:4]))
 	if err != nil {
 		t.Fatal(err)
 	}

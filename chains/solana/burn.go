@@ -1,6 +1,7 @@
 package solana
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/btcsuite/btcd/address/v2/base58"
@@ -119,10 +120,8 @@ func mintsIn(effects []effect) []string {
 }
 
 func appendNew(list []string, text string) []string {
-	for _, known := range list {
-		if known == text {
-			return list
-		}
+	if slices.Contains(list, text) {
+		return list
 	}
 	return append(list, text)
 }

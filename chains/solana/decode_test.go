@@ -91,7 +91,7 @@ func TestDecodesAsSolanaGo(t *testing.T) {
 	for _, of := range encodings {
 		p := programs[of.id]
 		compared := slices.Clone(oursAlone[of.id])
-		for _, encoding := range strings.Split(of.instructions, ";") {
+		for encoding := range strings.SplitSeq(of.instructions, ";") {
 			words := strings.Fields(encoding)
 			t.Run(p.name+" "+words[0], func(t *testing.T) {
 				number, _, _ := strings.Cut(words[0], ".")

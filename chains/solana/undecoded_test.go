@@ -80,7 +80,7 @@ func TestCutInstructions(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 8))
 	for _, of := range encodings {
 		p := programs[of.id]
-		for _, encoding := range strings.Split(of.instructions, ";") {
+		for encoding := range strings.SplitSeq(of.instructions, ";") {
 			words := strings.Fields(encoding)
 			if last := words[len(words)-1]; last == "rest" || last == "u16" && of.id == token2022ID {
 				continue // of any length: a text, or a list of extensions

@@ -3,6 +3,7 @@ package tron
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -112,14 +113,14 @@ func (f *field) checkNumber(v value, zeroWritten bool) error {
 }
 
 func enumList(names []string) string {
-	list := ""
+	var list strings.Builder
 	for number, name := range names {
 		if number > 0 {
-			list += ", "
+			list.WriteString(", ")
 		}
-		list += fmt.Sprintf("%d %s", number, name)
+		fmt.Fprintf(&list, "%d %s", number, name)
 	}
-	return list
+	return list.String()
 }
 
 // checkBytes checks the value of a length-delimited field.

@@ -30,12 +30,12 @@ func main() {
 		Directory: must(access.NewDirectory([]access.OrganizationConfig{{ID: os.Args[2], Name: "Example", Users: []access.UserConfig{user}}})),
 		Logger:    slog.Default(),
 	}))
-	listener := must(new(net.ListenConfig).Listen(ctx, "tcp", os.Args[1]))
 	server := httpapi.NewServer(httpapi.New(engine, httpapi.Options{}))
 	ended := make(chan error, 1)
 	context.AfterFunc(ctx, func() { ended <- server.Shutdown(context.Background()) })
-	slog.Info("stopped", "serve", server.Serve(listener), "shutdown", <-ended, "close", engine.Close())
-	stop()
+	served := server.Serve(must(new(net.ListenConfig).Listen(ctx, "tcp", os.Args[1])))
+	stop() // also if it ended by itself
+	slog.Info("stopped", "serve", served, "shutdown", <-ended, "close", engine.Close())
 }
 
 func must[T any](value T, err error) T {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,16 +23,6 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// oldRecords returns how many records predate the log: COUNTERSIGN_PROVE, by default 2,000.
-func oldRecords(t *testing.T) int {
-	t.Helper()
-	count, err := strconv.Atoi(cmp.Or(os.Getenv("COUNTERSIGN_PROVE"), "2000"))
-	if err != nil {
-		t.Fatalf("COUNTERSIGN_PROVE: %v", err)
-	}
-	return count
-}
-
 // adoption is a deployment whose store has records that predate the log.
 type adoption struct {
 	*served
@@ -44,7 +32,7 @@ type adoption struct {
 
 func newAdoption(t *testing.T, s *served, uri string) *adoption {
 	t.Helper()
-	a := &adoption{s, uri, oldRecords(t)}
+	a := &adoption{s, uri, testenv.Draws(t, 2000)}
 	started := time.Now()
 	kept := a.open(t)
 	defer func() { _ = kept.Close() }()

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
@@ -61,19 +63,18 @@ func (e *endpoint) ids() (ids []string, tried int) {
 }
 
 // TestServeEvents kills a server whose endpoint of events fails: each activity that was
-// answered is told once the endpoint is up, with both stores. Requests do not wait for it.
+// answered is told once the endpoint is up, with both stores. Requests do not wait for it. In
+// the database, which nodes share, the lease of the dead node ends first.
 func TestServeEvents(t *testing.T) {
-	for name, storeOf := range map[string]func(t *testing.T) string{
-		"bolt": nil,
-		"postgres": func(t *testing.T) string {
-			folder, _, _ := strings.Cut(strings.TrimPrefix(testenv.Postgres(t).DSN, "host="), " ")
-			return "postgres:///postgres?user=postgres&host=" + folder
-		},
-	} {
+	for _, name := range []string{"bolt", "postgres"} {
 		t.Run(name, func(t *testing.T) {
 			s, e := newServed(t), newEndpoint(t)
-			if storeOf != nil {
-				s.storeAt(t, storeOf(t))
+			passes := func() {} // the time for which a dead node keeps its lease
+			if name == "postgres" {
+				dsn := testenv.Postgres(t).DSN
+				folder, _, _ := strings.Cut(strings.TrimPrefix(dsn, "host="), " ")
+				s.storeAt(t, "postgres:///postgres?user=postgres&host="+folder)
+				passes = func() { endLease(t, dsn) }
 			}
 			s.tellTo(t, e)
 			var want []string
@@ -86,6 +87,7 @@ func TestServeEvents(t *testing.T) {
 					n.end(t, syscall.SIGKILL)
 					continue
 				}
+				passes()
 				testenv.Await(t, "an event is tried", func() bool { _, tried := e.ids(); return tried > 0 })
 				e.mu.Lock()
 				e.up = true
@@ -95,6 +97,20 @@ func TestServeEvents(t *testing.T) {
 				n.end(t, syscall.SIGTERM)
 			}
 		})
+	}
+}
+
+// endLease makes the lease on the outbox as old as it must be for another node to take it.
+func endLease(t *testing.T, dsn string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+	done, err := conn.Exec(t.Context(), "UPDATE countersign_ledgers SET keep_until = clock_timestamp() WHERE organization_id = '' AND key = 'outbox' AND keep_until > clock_timestamp()")
+	if err != nil || done.RowsAffected() != 1 {
+		t.Errorf("the first node has no lease: %v, %v", done, err)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,20 +26,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
-
-// drills is how often each drill is done: once, or as often as COUNTERSIGN_PROVE says.
-func drills(t *testing.T) int {
-	t.Helper()
-	text := os.Getenv("COUNTERSIGN_PROVE")
-	if text == "" {
-		return 1
-	}
-	count, err := strconv.Atoi(text)
-	if err != nil || count < 1 {
-		t.Fatalf("COUNTERSIGN_PROVE: %q: expected a number", text)
-	}
-	return count
-}
 
 // drill is a deployment whose store is lost and replaced while its nodes live on.
 type drill struct {
@@ -193,7 +178,7 @@ type storePlace struct {
 func onBothStores(t *testing.T, do func(t *testing.T, d *drill, at storePlace)) {
 	t.Run("bolt", func(t *testing.T) {
 		testenv.Slow(t)
-		for range drills(t) {
+		for range testenv.Draws(t, 1) {
 			d := &drill{served: newServed(t), t: t}
 			file := filepath.Join(d.dir, setup.StoreName)
 			do(t, d, storePlace{
@@ -212,7 +197,7 @@ func onBothStores(t *testing.T, do func(t *testing.T, d *drill, at storePlace)) 
 	t.Run("postgres", func(t *testing.T) {
 		server := testenv.Postgres(t)
 		folder, _, _ := strings.Cut(strings.TrimPrefix(server.DSN, "host="), " ")
-		for round := range drills(t) {
+		for round := range testenv.Draws(t, 1) {
 			name := fmt.Sprintf("state%d", round)
 			administrator := connected(t, server.DSN)
 			execute := executes(t, administrator)
@@ -424,7 +409,7 @@ func (d *drill) secondOrganization(t *testing.T) *drill {
 func TestLogDrillReplica(t *testing.T) {
 	server := testenv.Postgres(t)
 	folder, _, _ := strings.Cut(strings.TrimPrefix(server.DSN, "host="), " ")
-	for round := range drills(t) {
+	for round := range testenv.Draws(t, 1) {
 		name := fmt.Sprintf("state%d", round)
 		administrator := connected(t, server.DSN)
 		execute := executes(t, administrator)

@@ -20,7 +20,7 @@ import (
 func TestKilledServer(t *testing.T) {
 	testenv.Slow(t)
 	const clients = 8
-	const rounds = 20
+	rounds := testenv.Draws(t, 6)
 	s := newServed(t)
 	var all []recorded
 	n := s.start(t, "--admin", "none", "--log-level", "error")

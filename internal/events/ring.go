@@ -42,16 +42,16 @@ func (r *Ring) add(events ...store.Event) {
 func (r *Ring) After(place uint64) []Seen {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	found := []Seen{}
+	seen := []Seen{}
 	size := 0
 	for _, one := range r.events {
-		if one.Place > place && (len(found) == 0 || size+len(one.Event) < maxAnswer) {
-			found, size = append(found, one), size+len(one.Event)+len(one.ID)+seenOverhead
+		if one.Place > place && (len(seen) == 0 || size+len(one.Event) < maxAnswer) {
+			seen, size = append(seen, one), size+len(one.Event)+len(one.ID)+seenOverhead
 		} else if one.Place > place {
 			break
 		}
 	}
-	return found
+	return seen
 }
 
 // Bounds of an answer, in bytes. An event that is told here is far shorter: see

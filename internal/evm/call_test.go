@@ -107,7 +107,7 @@ func randomValue(random *rand.Rand, t abiType, kind abi.Type) reflect.Value {
 	if t.role == roleOperation {
 		number.SetUint64(random.Uint64N(2))
 	}
-	if kind.GetType() != reflect.TypeOf(number) {
+	if kind.GetType() != reflect.TypeFor[*big.Int]() {
 		return reflect.ValueOf(number.Uint64()).Convert(kind.GetType())
 	}
 	return reflect.ValueOf(number)

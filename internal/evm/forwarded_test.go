@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"maps"
 	"math/big"
 	"slices"
 	"testing"
@@ -111,9 +112,7 @@ func TestZKsyncTransaction(t *testing.T) {
 	} {
 		named := map[string]any{"txType": big.NewInt(zkSyncType), "from": number(from), "to": number(Address{0xcc}), "value": big.NewInt(7),
 			"gasLimit": big.NewInt(100), "maxFeePerGas": big.NewInt(3)}
-		for member, value := range of.change {
-			named[member] = value
-		}
+		maps.Copy(named, of.change)
 		signed := typedOf(t, mainnet, zkSyncTransaction, Address{}, named)
 		if got := kindsOf(signed.Effects); !slices.Equal(got, of.want) {
 			t.Errorf("%s: %q, want %q", name, got, of.want)

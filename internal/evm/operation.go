@@ -34,10 +34,6 @@ var entryPoints = map[Address]int{
 	hexAddress("0x433709009B8330FDa32311DF1C2AFA402eD8D009"): 9,
 }
 
-// EntryPointVersion returns the version of the EntryPoint at an address: 6 to 9 for 0.6
-// to 0.9, and 0 for any other contract.
-func EntryPointVersion(at Address) int { return entryPoints[at] }
-
 // Gas members of packed operations, since EntryPoint 0.7.
 
 // SetGasLimits sets the gas limits from accountGasLimits: verification ‖ call, 16 bytes

@@ -3,6 +3,7 @@ package evm
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/big"
 	"math/rand/v2"
 	"slices"
@@ -77,9 +78,7 @@ func TestTypedOperation(t *testing.T) {
 					o.Delegated(effects)
 				}
 				names := map[string]common.Address{"point": common.Address(o.EntryPoint)}
-				for name, at := range operationNames {
-					names[name] = at
-				}
+				maps.Copy(names, operationNames)
 				want = "transfer sender>sender exact 0\n" + want
 				if got := effectLines(effects, names); got != want {
 					t.Errorf("EntryPoint 0.%d, %s, ours %d:\n%s\nwant\n%s", version, c.name, ours, got, want)

@@ -7,7 +7,6 @@ import (
 	"encoding/csv"
 	"encoding/hex"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -51,14 +50,8 @@ func unhex(text string) []byte {
 	return raw
 }
 
-// cases is how many pairs each comparison draws: 300, or COUNTERSIGN_PROVE.
-func cases(t *testing.T) int {
-	t.Helper()
-	if more, err := strconv.Atoi(os.Getenv("COUNTERSIGN_PROVE")); err == nil {
-		return more
-	}
-	return 300
-}
+// cases is how many pairs each comparison draws.
+func cases(t *testing.T) int { return testenv.Draws(t, 300) }
 
 // TestECDSAEqualsOthers compares signatures with libsecp256k1 (decred without cgo) and
 // decred.

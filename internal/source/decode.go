@@ -15,8 +15,8 @@ type Places map[string]Place
 // Of returns the place of a path, or that of the nearest member around it.
 func (p Places) Of(path string) Place {
 	for path != "" {
-		if at, ok := p[path]; ok {
-			return at
+		if place, ok := p[path]; ok {
+			return place
 		}
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]
 	}
@@ -46,9 +46,9 @@ func membersOf(of reflect.Type) []string {
 		return nil
 	}
 	var names []string
-	for i := range of.NumField() {
-		if name := memberOf(of.Field(i)); name != "" {
-			names = append(append(names, name), membersOf(of.Field(i).Type)...)
+	for field := range of.Fields() {
+		if name := memberOf(field); name != "" {
+			names = append(append(names, name), membersOf(field.Type)...)
 		}
 	}
 	return names

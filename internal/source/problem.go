@@ -91,13 +91,13 @@ type Report struct {
 }
 
 // Add adds an error.
-func (r *Report) Add(where Place, rule, message string, args ...any) {
-	r.List = append(r.List, Problem{Line: where.Line, Column: where.Column, Rule: rule, Message: fmt.Sprintf(message, args...)})
+func (r *Report) Add(place Place, rule, message string, args ...any) {
+	r.List = append(r.List, Problem{Line: place.Line, Column: place.Column, Rule: rule, Message: fmt.Sprintf(message, args...)})
 }
 
 // Warn adds a likely mistake.
-func (r *Report) Warn(where Place, rule, message string, args ...any) {
-	r.Add(where, rule, message, args...)
+func (r *Report) Warn(place Place, rule, message string, args ...any) {
+	r.Add(place, rule, message, args...)
 	r.List[len(r.List)-1].Warning = true
 }
 

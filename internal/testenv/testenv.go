@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 )
 
@@ -102,6 +103,21 @@ func Some(n int) int {
 		return max(1, n/10)
 	}
 	return n
+}
+
+// Draws returns how many random cases or rounds a test runs: COUNTERSIGN_PROVE if it is set, as
+// in make prove, and n otherwise.
+func Draws(t testing.TB, n int) int {
+	t.Helper()
+	text := os.Getenv("COUNTERSIGN_PROVE")
+	if text == "" {
+		return n
+	}
+	draws, err := strconv.Atoi(text)
+	if err != nil || draws < 1 {
+		t.Fatalf("COUNTERSIGN_PROVE: %q: expected a number from 1", text)
+	}
+	return draws
 }
 
 // leaveOut skips a test for lack of something, or fails it if COUNTERSIGN_REQUIRE is all.

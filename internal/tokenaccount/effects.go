@@ -1,6 +1,7 @@
 package tokenaccount
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/btcsuite/btcd/address/v2/base58"
@@ -21,10 +22,8 @@ var nativeMints = [][]byte{
 // HoldsSOL reports whether an account is the one that a wallet has for wrapped SOL.
 func HoldsSOL(account, wallet []byte) bool {
 	for _, mint := range nativeMints {
-		for _, own := range Of(string(wallet), string(mint)) {
-			if own == string(account) {
-				return true
-			}
+		if slices.Contains(Of(string(wallet), string(mint)), string(account)) {
+			return true
 		}
 	}
 	return false

@@ -1,13 +1,10 @@
 package evm
 
 import (
-	"cmp"
 	"encoding/hex"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/core/types"
@@ -17,12 +14,9 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/evmtest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
-
-// executions is the default number of successful runs of TestEffectsAgainstExecution, which
-// COUNTERSIGN_PROVE overrides.
-const executions = 1000
 
 // TestEffectsAgainstExecution runs calls on go-ethereum's EVM, with contracts from npm
 // packages or, where no package has one, our own. In a run that succeeds, every changed
@@ -32,7 +26,7 @@ const executions = 1000
 func TestEffectsAgainstExecution(t *testing.T) {
 	w := newWorld(t)
 	r := &random{rand.New(rand.NewPCG(20, 20)), w}
-	wanted, runs, noticed, seen := wantedRuns(t), map[string]int{}, map[string]int{}, executed{}
+	wanted, runs, noticed, seen := testenv.Draws(t, 1000), map[string]int{}, map[string]int{}, executed{}
 	type4, each := 0, (wanted+len(draws)-1)/len(draws)
 	for _, d := range draws {
 		for tries := 0; runs[d.name] < each && tries < 20*each; tries++ {
@@ -69,15 +63,6 @@ func TestEffectsAgainstExecution(t *testing.T) {
 		t.Logf("%6d %s", runs[name], name)
 	}
 	t.Logf("%d successful runs of %d functions, at least %d of each, %d of type 4", total, len(runs), least, type4)
-}
-
-func wantedRuns(t *testing.T) int {
-	t.Helper()
-	number, err := strconv.Atoi(cmp.Or(os.Getenv("COUNTERSIGN_PROVE"), strconv.Itoa(executions)))
-	if err != nil {
-		t.Fatalf("COUNTERSIGN_PROVE: %v", err)
-	}
-	return number
 }
 
 // execute runs one call, after which the world has the new state. If the call fails, it

@@ -9,6 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // shared are the contracts at which anyone can take what is left.
@@ -91,7 +92,7 @@ func TestLeftovers(t *testing.T) {
 	w.empty(t)
 	bare := w.state
 	r := &random{rand.New(rand.NewPCG(39, 9)), w}
-	wanted := wantedRuns(t)
+	wanted := testenv.Draws(t, 1000)
 	for _, program := range programs {
 		runs, open, claimed := 0, 0, 0
 		for tries := 0; runs < max(1, wanted*program.share/100) && tries < 40*wanted; tries++ {

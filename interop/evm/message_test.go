@@ -24,6 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/evmtest"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -288,7 +289,7 @@ func TestMessagesAgainstExecution(t *testing.T) {
 	w := newWorld(t)
 	w.deployTakers(t)
 	r := &random{rand.New(rand.NewPCG(39, 1)), w}
-	wanted := wantedRuns(t)
+	wanted := testenv.Draws(t, 1000)
 	if testing.Short() {
 		wanted = min(wanted, 100)
 	}

@@ -172,14 +172,14 @@ func (b *batch) sift() {
 			k.fail(info, err)
 			continue
 		}
-		for _, at := range locators(k.info) {
-			if first := inBatch[at]; first != nil {
+		for _, locator := range locators(k.info) {
+			if first := inBatch[locator]; first != nil {
 				k.twin = first
 			}
 		}
 		if k.twin == nil {
-			for _, at := range locators(k.info) {
-				inBatch[at] = k
+			for _, locator := range locators(k.info) {
+				inBatch[locator] = k
 			}
 		}
 	}

@@ -95,28 +95,28 @@ func (s *Store) fileError(err error, elem ...string) *Error {
 
 // Find implements keystore.Keystore. If it does not know the key, it first takes in the
 // files that other processes have added.
-func (s *Store) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
+func (s *Store) Find(ctx context.Context, organizationID string, locator keystore.Locator) (keystore.Key, error) {
 	if err := s.followChanges(ctx); err != nil {
 		return nil, err
 	}
-	key, err := s.index.Find(ctx, organizationID, at)
+	key, err := s.index.Find(ctx, organizationID, locator)
 	if !errors.Is(err, keystore.ErrKeyNotFound) {
 		return key, err
 	}
 	if err := s.takeInNew(ctx); err != nil {
 		return nil, err
 	}
-	if key, err = s.index.Find(ctx, organizationID, at); err != nil {
-		s.reportDisabled(organizationID, at)
+	if key, err = s.index.Find(ctx, organizationID, locator); err != nil {
+		s.reportDisabled(organizationID, locator)
 	}
 	return key, err
 }
 
 // reportDisabled reports a look-up of a disabled key to the operator. The caller of Find
 // cannot tell such a key from one that does not exist.
-func (s *Store) reportDisabled(organizationID string, at keystore.Locator) {
+func (s *Store) reportDisabled(organizationID string, locator keystore.Locator) {
 	s.mu.Lock()
-	info, disabled := s.parked.find(organizationID, at)
+	info, disabled := s.parked.find(organizationID, locator)
 	s.mu.Unlock()
 	switch {
 	case !disabled:

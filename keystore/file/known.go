@@ -86,8 +86,8 @@ func (s *Store) isOf(organizationID, id string) bool {
 // sharing returns the key of the organization, if any, that has the id or an address of
 // info.
 func (s *Store) sharing(organizationID string, info keystore.KeyInfo) (existing keystore.KeyInfo, shares bool) {
-	for _, at := range locators(info) {
-		if key, err := s.index.Key(context.Background(), organizationID, at); err == nil {
+	for _, locator := range locators(info) {
+		if key, err := s.index.Key(context.Background(), organizationID, locator); err == nil {
 			return key.Info(), true
 		}
 	}
@@ -134,8 +134,8 @@ func (p *parked) add(organizationID string, info keystore.KeyInfo) {
 		p.keys, p.ids = map[string]parkedKey{}, map[parkedLocator]string{}
 	}
 	p.keys[info.ID] = parkedKey{organizationID, info}
-	for _, at := range allLocators(info) {
-		p.ids[parkedLocator{organizationID, at}] = info.ID
+	for _, locator := range allLocators(info) {
+		p.ids[parkedLocator{organizationID, locator}] = info.ID
 	}
 }
 
@@ -146,15 +146,15 @@ func (p *parked) remove(id string) {
 		return
 	}
 	delete(p.keys, id)
-	for _, at := range allLocators(key.KeyInfo) {
-		delete(p.ids, parkedLocator{key.organizationID, at})
+	for _, locator := range allLocators(key.KeyInfo) {
+		delete(p.ids, parkedLocator{key.organizationID, locator})
 	}
 }
 
 // sharing returns the parked key, if any, that has the id or an address of info.
 func (p *parked) sharing(organizationID string, info keystore.KeyInfo) (existing keystore.KeyInfo, shares bool) {
-	for _, at := range locators(info) {
-		if existing, shares = p.find(organizationID, at); shares {
+	for _, locator := range locators(info) {
+		if existing, shares = p.find(organizationID, locator); shares {
 			return existing, true
 		}
 	}
@@ -162,8 +162,8 @@ func (p *parked) sharing(organizationID string, info keystore.KeyInfo) (existing
 }
 
 // find returns the parked key at a locator.
-func (p *parked) find(organizationID string, at keystore.Locator) (keystore.KeyInfo, bool) {
-	id, ok := p.ids[parkedLocator{organizationID, at}]
+func (p *parked) find(organizationID string, locator keystore.Locator) (keystore.KeyInfo, bool) {
+	id, ok := p.ids[parkedLocator{organizationID, locator}]
 	return p.keys[id].KeyInfo, ok
 }
 

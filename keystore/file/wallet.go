@@ -202,11 +202,11 @@ func (s *Store) writeWallet(organizationID string, w *openWallet) error {
 
 // readWallet rereads the file of a wallet. The caller destroys the wallet and holds s.mu.
 func (s *Store) readWallet(organizationID, walletID string) (*openWallet, error) {
-	known := s.wallets[strings.ToLower(walletID)]
-	if known == nil || known.organizationID != organizationID {
+	wallet := s.wallets[strings.ToLower(walletID)]
+	if wallet == nil || wallet.organizationID != organizationID {
 		return nil, noWallet(walletID)
 	}
-	file, err := s.readFor(organizationID, known.ID)
+	file, err := s.readFor(organizationID, wallet.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -107,11 +107,11 @@ func (m walletMetadata) wallet() (w Wallet, err error) {
 func (w Wallet) checkAccounts() error {
 	accounts := map[keystore.Locator]int{}
 	for i, account := range w.Accounts {
-		for _, at := range locators(account.KeyInfo) {
-			if first, duplicate := accounts[at]; duplicate {
+		for _, locator := range locators(account.KeyInfo) {
+			if first, duplicate := accounts[locator]; duplicate {
 				return fmt.Errorf("account %d, %v, is the same as account %d", i+1, account.Path, first+1)
 			}
-			accounts[at] = i
+			accounts[locator] = i
 		}
 	}
 	return nil

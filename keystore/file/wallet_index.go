@@ -75,21 +75,21 @@ func (s *Store) insertAccount(file loaded, i int, isNew bool) error {
 // walletChanged reports whether a file that was read is a wallet to which another process
 // may have added accounts since. The caller holds s.mu.
 func (s *Store) walletChanged(id string) bool {
-	known := s.wallets[id]
-	if known == nil {
+	wallet := s.wallets[id]
+	if wallet == nil {
 		return false
 	}
 	info, err := s.keysRoot.Lstat(id + keySuffix)
-	return err != nil || known.version != versionOf(info)
+	return err != nil || wallet.version != versionOf(info)
 }
 
 // Wallets returns the wallets of an organization, oldest first.
 func (s *Store) Wallets(ctx context.Context, organizationID string) ([]Wallet, error) {
 	var wallets []Wallet
 	err := s.asReader(ctx, func() error {
-		for _, known := range s.wallets {
-			if known.organizationID == organizationID {
-				wallets = append(wallets, known.clone())
+		for _, wallet := range s.wallets {
+			if wallet.organizationID == organizationID {
+				wallets = append(wallets, wallet.clone())
 			}
 		}
 		return nil
@@ -104,9 +104,9 @@ func (s *Store) Wallets(ctx context.Context, organizationID string) ([]Wallet, e
 // processes have added.
 func (s *Store) FindWallet(ctx context.Context, organizationID, idOrName string) (found keystore.Wallet, err error) {
 	err = s.asReader(ctx, func() error {
-		known, err := s.findWallet(organizationID, idOrName)
+		wallet, err := s.findWallet(organizationID, idOrName)
 		if err == nil {
-			found = known.enabled()
+			found = wallet.enabled()
 		}
 		return err
 	})
@@ -114,18 +114,18 @@ func (s *Store) FindWallet(ctx context.Context, organizationID, idOrName string)
 }
 
 func (s *Store) findWallet(organizationID, idOrName string) (*knownWallet, error) {
-	if known := s.wallets[strings.ToLower(idOrName)]; known != nil && known.organizationID == organizationID {
-		return known, nil
+	if wallet := s.wallets[strings.ToLower(idOrName)]; wallet != nil && wallet.organizationID == organizationID {
+		return wallet, nil
 	}
 	var named *knownWallet
-	for _, known := range s.wallets {
-		if known.organizationID != organizationID || known.Name != idOrName || idOrName == "" {
+	for _, wallet := range s.wallets {
+		if wallet.organizationID != organizationID || wallet.Name != idOrName || idOrName == "" {
 			continue
 		}
 		if named != nil {
 			return nil, fmt.Errorf("%w: several wallets are named %q: use the wallet's id", keystore.ErrKeyNotFound, idOrName)
 		}
-		named = known
+		named = wallet
 	}
 	if named == nil {
 		return nil, noWallet(idOrName)
@@ -143,11 +143,11 @@ func (s *Store) WalletOf(ctx context.Context, organizationID, keyID string) (key
 	if s.closed {
 		return keystore.Wallet{}, keystore.ErrClosed
 	}
-	known := s.wallets[s.accounts[keyID]]
-	if known == nil || known.organizationID != organizationID {
+	wallet := s.wallets[s.accounts[keyID]]
+	if wallet == nil || wallet.organizationID != organizationID {
 		return keystore.Wallet{}, fmt.Errorf("%w: key %q belongs to no wallet", keystore.ErrKeyNotFound, keyID)
 	}
-	return known.enabled(), nil
+	return wallet.enabled(), nil
 }
 
 // enabled returns the wallet without its disabled accounts.

@@ -18,8 +18,8 @@ func (s suite) concurrentUse(t *testing.T) {
 	for worker := range 8 {
 		done.Go(func() {
 			key := keys[worker%len(keys)]
-			for name, at := range key.locators(t) {
-				found, err := store.Find(t.Context(), key.OrganizationID, at)
+			for name, locator := range key.locators(t) {
+				found, err := store.Find(t.Context(), key.OrganizationID, locator)
 				if err != nil {
 					t.Errorf("Find by %s: %v", name, err)
 					continue
@@ -53,8 +53,8 @@ func (s suite) close(t *testing.T) {
 		}
 	}
 	for i, key := range keys {
-		for name, at := range key.locators(t) {
-			if _, err := store.Find(t.Context(), key.OrganizationID, at); !errors.Is(err, keystore.ErrClosed) {
+		for name, locator := range key.locators(t) {
+			if _, err := store.Find(t.Context(), key.OrganizationID, locator); !errors.Is(err, keystore.ErrClosed) {
 				t.Errorf("Find by %s after Close: %v, want ErrClosed", name, err)
 			}
 		}

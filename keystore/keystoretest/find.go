@@ -63,8 +63,8 @@ func (k Key) locators(t *testing.T) map[string]keystore.Locator {
 func (s suite) findByEveryLocator(t *testing.T) {
 	store, keys := s.open(t)
 	for _, key := range keys {
-		for name, at := range key.locators(t) {
-			found, err := store.Find(t.Context(), key.OrganizationID, at)
+		for name, locator := range key.locators(t) {
+			found, err := store.Find(t.Context(), key.OrganizationID, locator)
 			if err != nil {
 				t.Errorf("key %s is not found by %s: %v", key.ID, name, err)
 				continue
@@ -84,7 +84,7 @@ func (s suite) findMissing(t *testing.T) {
 	var some32 [32]byte
 	var some20 [20]byte
 	some32[0], some20[0] = 1, 1
-	for name, at := range map[string]keystore.Locator{
+	for name, locator := range map[string]keystore.Locator{
 		"zero locator":    {},
 		"empty id":        keystore.ByID(""),
 		"other id":        keystore.ByID("hot"),
@@ -95,13 +95,13 @@ func (s suite) findMissing(t *testing.T) {
 		"unknown nested":  keystore.ByNested(some20),
 		"unknown ed25519": keystore.ByEd25519(some32),
 	} {
-		if key, err := store.Find(t.Context(), Organization, at); !errors.Is(err, keystore.ErrKeyNotFound) {
+		if key, err := store.Find(t.Context(), Organization, locator); !errors.Is(err, keystore.ErrKeyNotFound) {
 			t.Errorf("%s: found %v, %v, want ErrKeyNotFound", name, key, err)
 		}
 	}
 	for _, organizationID := range []string{"", "unknown", strings.ToUpper(Organization), Organization + "\x00"} {
-		for name, at := range keys[0].locators(t) {
-			if key, err := store.Find(t.Context(), organizationID, at); !errors.Is(err, keystore.ErrKeyNotFound) {
+		for name, locator := range keys[0].locators(t) {
+			if key, err := store.Find(t.Context(), organizationID, locator); !errors.Is(err, keystore.ErrKeyNotFound) {
 				t.Errorf("organization %q, by %s: found %v, %v, want ErrKeyNotFound", organizationID, name, key, err)
 			}
 		}
@@ -116,8 +116,8 @@ func (s suite) organizations(t *testing.T) {
 		if key.OrganizationID == Organization {
 			other = otherOrganization
 		}
-		for name, at := range key.locators(t) {
-			found, err := store.Find(t.Context(), other, at)
+		for name, locator := range key.locators(t) {
+			found, err := store.Find(t.Context(), other, locator)
 			if err == nil && found.ID() != key.ID && found.PublicKey() == key.publicKey(t) {
 				continue // the other organization's own key with the same secret
 			}

@@ -119,8 +119,8 @@ func (s *Store) Delete(ctx context.Context, organizationID, id string) error {
 }
 
 // Find implements keystore.Keystore.
-func (s *Store) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
-	return s.index.Find(ctx, organizationID, at)
+func (s *Store) Find(ctx context.Context, organizationID string, locator keystore.Locator) (keystore.Key, error) {
+	return s.index.Find(ctx, organizationID, locator)
 }
 
 // Keys implements keystore.Keystore.

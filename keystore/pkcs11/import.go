@@ -106,8 +106,8 @@ func (s *Store) existing(ctx context.Context, organizationID string, id uuid.UUI
 }
 
 func (s *Store) lookUpAny(organizationID string, locators []keystore.Locator) *key {
-	for _, at := range locators {
-		if k := s.lookUp(organizationID, at); k != nil {
+	for _, locator := range locators {
+		if k := s.lookUp(organizationID, locator); k != nil {
 			return k
 		}
 	}
@@ -147,9 +147,9 @@ func (s *Store) readMatching(ctx context.Context, id uuid.UUID, public keystore.
 
 // readID reads the keys with a CKA_ID. The caller holds s.scanning.
 func (s *Store) readID(ctx context.Context, ckaID []byte) error {
-	found, err := s.read(ctx, pkcs11.NewAttribute(pkcs11.CKA_ID, ckaID))
+	inventory, err := s.read(ctx, pkcs11.NewAttribute(pkcs11.CKA_ID, ckaID))
 	if err == nil {
-		s.takeIn(found)
+		s.takeIn(inventory)
 	}
 	return err
 }
@@ -222,11 +222,11 @@ func (s *Store) twin(ctx context.Context, ours *key) (*key, error) {
 		if string(id) == ours.ckaID {
 			continue
 		}
-		found, err := s.read(ctx, pkcs11.NewAttribute(pkcs11.CKA_ID, id))
+		inventory, err := s.read(ctx, pkcs11.NewAttribute(pkcs11.CKA_ID, id))
 		if err != nil {
 			return nil, err
 		}
-		for _, other := range found.keys {
+		for _, other := range inventory.keys {
 			if other.organization == ours.organization && other.public == ours.public {
 				return other, nil
 			}

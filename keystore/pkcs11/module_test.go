@@ -153,7 +153,7 @@ func TestModuleLoadError(t *testing.T) {
 	} {
 		_, err := pkcs11.Open(t.Context(), "pkcs11:token=a?module-path="+path, pkcs11.Options{PIN: []byte("1")})
 		matches := false
-		for _, text := range strings.Split(want, "|") {
+		for text := range strings.SplitSeq(want, "|") {
 			matches = matches || err != nil && strings.Contains(err.Error(), text)
 		}
 		if !matches {

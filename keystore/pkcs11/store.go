@@ -159,9 +159,9 @@ func insert(index map[string]*organization, k *key) {
 		index[k.organization] = org
 	}
 	org.keys = append(org.keys, k)
-	for _, at := range k.locators {
-		if _, taken := org.at[at]; !taken {
-			org.at[at] = k
+	for _, locator := range k.locators {
+		if _, taken := org.at[locator]; !taken {
+			org.at[locator] = k
 		}
 	}
 }
@@ -185,11 +185,11 @@ func (s *Store) takeIn(found inventory) {
 
 func locators(public keystore.PublicKey, id string) []keystore.Locator {
 	all := append(keystore.Locators(public), keystore.ByID(id))
-	if at, err := keystore.TaprootLocator(public); err == nil {
-		all = append(all, at)
+	if locator, err := keystore.TaprootLocator(public); err == nil {
+		all = append(all, locator)
 	}
-	if at, err := keystore.NestedLocator(public); err == nil {
-		all = append(all, at)
+	if locator, err := keystore.NestedLocator(public); err == nil {
+		all = append(all, locator)
 	}
 	return all
 }
@@ -197,8 +197,8 @@ func locators(public keystore.PublicKey, id string) []keystore.Locator {
 // Find implements keystore.Keystore. It searches the token for an unknown key at most once
 // per second. A key that is found for the first time must prove its public key by a
 // signature.
-func (s *Store) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
-	k, err := s.search(ctx, organizationID, at)
+func (s *Store) Find(ctx context.Context, organizationID string, locator keystore.Locator) (keystore.Key, error) {
+	k, err := s.search(ctx, organizationID, locator)
 	if err != nil {
 		return nil, err
 	}
@@ -209,25 +209,25 @@ func (s *Store) Find(ctx context.Context, organizationID string, at keystore.Loc
 }
 
 // search returns the key at a locator, from the index or else from the token.
-func (s *Store) search(ctx context.Context, organizationID string, at keystore.Locator) (*key, error) {
+func (s *Store) search(ctx context.Context, organizationID string, locator keystore.Locator) (*key, error) {
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
-	if k := s.lookUp(organizationID, at); k != nil {
+	if k := s.lookUp(organizationID, locator); k != nil {
 		return k, nil
 	}
-	if id, isUUID := at.UUID(); isUUID && s.settings.onDemand {
+	if id, isUUID := locator.UUID(); isUUID && s.settings.onDemand {
 		if err := s.readOne(ctx, id[:]); err != nil {
 			return nil, err
 		}
-		if k := s.lookUp(organizationID, at); k != nil {
+		if k := s.lookUp(organizationID, locator); k != nil {
 			return k, nil
 		}
 	}
 	if err := s.refresh(ctx); err != nil {
 		return nil, err
 	}
-	if k := s.lookUp(organizationID, at); k != nil {
+	if k := s.lookUp(organizationID, locator); k != nil {
 		return k, nil
 	}
 	return nil, keystore.ErrKeyNotFound
@@ -252,11 +252,11 @@ func (s *Store) readOne(ctx context.Context, ckaID []byte) error {
 	return s.readID(ctx, ckaID)
 }
 
-func (s *Store) lookUp(organizationID string, at keystore.Locator) *key {
+func (s *Store) lookUp(organizationID string, locator keystore.Locator) *key {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if org := s.organizations[organizationID]; org != nil {
-		return org.at[at]
+		return org.at[locator]
 	}
 	return nil
 }

@@ -155,20 +155,20 @@ func (k *key) learn(change func(*knowledge)) {
 func (k *key) moved() error { return k.known.Load().moved }
 
 func (k *key) recentlyUsable() bool {
-	known := k.known.Load()
-	return known.moved == nil && k.store.options.Now().Sub(known.usedAt) < readyFor
+	knowledge := k.known.Load()
+	return knowledge.moved == nil && k.store.options.Now().Sub(knowledge.usedAt) < readyFor
 }
 
 // vouched returns nil if the service is known to have the pinned key. It asks if that is not
 // known, or not lately. A service that does not answer is trusted on its earlier answer:
 // every signature is verified.
 func (k *key) vouched(ctx context.Context) error {
-	known := k.known.Load()
-	if known.moved == nil && k.store.options.Now().Sub(known.checkedAt) < RecheckInterval {
+	knowledge := k.known.Load()
+	if knowledge.moved == nil && k.store.options.Now().Sub(knowledge.checkedAt) < RecheckInterval {
 		return nil
 	}
 	err := k.check(ctx)
-	if err != nil && ctx.Err() == nil && known.moved == nil && !known.checkedAt.IsZero() && errors.Is(err, keystore.ErrUnavailable) {
+	if err != nil && ctx.Err() == nil && knowledge.moved == nil && !knowledge.checkedAt.IsZero() && errors.Is(err, keystore.ErrUnavailable) {
 		return nil
 	}
 	return err

@@ -78,17 +78,17 @@ func (t *table) insert(k *key) error {
 		t.at[k.pin.OrganizationID] = of
 	}
 	locators := append(keystore.Locators(k.pin.PublicKey), keystore.ByID(k.id))
-	if at, err := keystore.TaprootLocator(k.pin.PublicKey); err == nil {
-		locators = append(locators, at)
+	if locator, err := keystore.TaprootLocator(k.pin.PublicKey); err == nil {
+		locators = append(locators, locator)
 	}
-	if at, err := keystore.NestedLocator(k.pin.PublicKey); err == nil {
-		locators = append(locators, at)
+	if locator, err := keystore.NestedLocator(k.pin.PublicKey); err == nil {
+		locators = append(locators, locator)
 	}
-	for _, at := range locators {
-		if other := of[at]; other != nil {
+	for _, locator := range locators {
+		if other := of[locator]; other != nil {
 			return fmt.Errorf("%w: %s in the same organization", keystore.ErrKeyExists, other)
 		}
-		of[at] = k
+		of[locator] = k
 	}
 	t.keys = append(t.keys, k)
 	return nil

@@ -150,12 +150,12 @@ func (s *Store) current(ctx context.Context) (*table, error) {
 }
 
 // Find implements keystore.Keystore. A key that was not checked lately is checked first.
-func (s *Store) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
+func (s *Store) Find(ctx context.Context, organizationID string, locator keystore.Locator) (keystore.Key, error) {
 	table, err := s.current(ctx)
 	if err != nil {
 		return nil, err
 	}
-	k := table.at[organizationID][at]
+	k := table.at[organizationID][locator]
 	switch {
 	case k == nil:
 		return nil, keystore.ErrKeyNotFound

@@ -31,7 +31,7 @@ func TestMnemonicRefused(t *testing.T) {
 			if !errors.Is(err, ErrMnemonic) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
-			for _, word := range strings.Fields(c.text) {
+			for word := range strings.FieldsSeq(c.text) {
 				if err != nil && len(word) > 5 && word != "winner" && strings.Contains(err.Error(), word) {
 					t.Errorf("the error tells a word: %v", err)
 				}

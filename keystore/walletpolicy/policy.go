@@ -80,19 +80,19 @@ func newPolicy(name, descriptorTemplate string, keys []string) (*Policy, error) 
 	}
 	p := &Policy{name: name, template: t}
 	for i, text := range keys {
-		one, err := parseItem(text)
+		item, err := parseItem(text)
 		if err != nil {
 			return nil, fmt.Errorf("key @%d: %w", i, err)
 		}
 		for j := range p.items {
 			switch other := &p.items[j]; {
-			case other.public == one.public:
+			case other.public == item.public:
 				return nil, fmt.Errorf("key @%d is key @%d again: the keys must differ", i, j)
-			case other.test != one.test:
+			case other.test != item.test:
 				return nil, fmt.Errorf("key @%d is of another network than key @%d: all are xpub…, or all tpub…", i, j)
 			}
 		}
-		p.items = append(p.items, *one)
+		p.items = append(p.items, *item)
 	}
 	if err := p.derive(); err != nil {
 		return nil, err
@@ -224,12 +224,12 @@ func (p *Policy) Terms() string {
 func (p *Policy) Keys() []Key {
 	keys := make([]Key, len(p.items))
 	for i := range p.items {
-		one := &p.items[i]
+		item := &p.items[i]
 		keys[i] = Key{
-			Placeholder: fmt.Sprintf("@%d", i), Text: one.text, Fingerprint: one.fingerprint, Path: slices.Clone(one.path),
-			XPub: one.node.String(), Public: one.public, Chain: [32]byte(one.node.ChainCode()),
+			Placeholder: fmt.Sprintf("@%d", i), Text: item.text, Fingerprint: item.fingerprint, Path: slices.Clone(item.path),
+			XPub: item.node.String(), Public: item.public, Chain: [32]byte(item.node.ChainCode()),
 		}
-		keys[i].SpendsAlone = p.template.form == formTR && p.template.internal.item == i && !bytes.Equal(one.public[1:], unspendable[:])
+		keys[i].SpendsAlone = p.template.form == formTR && p.template.internal.item == i && !bytes.Equal(item.public[1:], unspendable[:])
 	}
 	return keys
 }
@@ -244,9 +244,9 @@ var unspendable = [schnorr.PubKeyBytesLen]byte{
 // Place implements keystore.RegisteredWallet.
 func (p *Policy) Place(fingerprint [4]byte, path []uint32) (change bool, index uint32, ok bool) {
 	for _, k := range p.keys() {
-		one := &p.items[k.item]
-		depth := len(one.path)
-		if one.fingerprint != fingerprint || len(path) != depth+2 || !slices.Equal(one.path, path[:depth]) || path[depth+1] > MaxIndex {
+		item := &p.items[k.item]
+		depth := len(item.path)
+		if item.fingerprint != fingerprint || len(path) != depth+2 || !slices.Equal(item.path, path[:depth]) || path[depth+1] > MaxIndex {
 			continue
 		}
 		for branch, step := range k.branch {

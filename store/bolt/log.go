@@ -88,8 +88,8 @@ func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size in
 			return store.ErrChanged
 		}
 		index = head.Size
-		for _, one := range leaves {
-			if err := tx.appendTo(&head, organizationID, one.ID, one.Leaf); err != nil {
+		for _, entry := range leaves {
+			if err := tx.appendTo(&head, organizationID, entry.ID, entry.Leaf); err != nil {
 				return err
 			}
 		}

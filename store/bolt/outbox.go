@@ -67,12 +67,12 @@ func (s *Store) AddEvents(ctx context.Context, organizationID string, events []s
 }
 
 // Events implements store.Outbox.
-func (s *Store) Events(ctx context.Context, most int) (found []store.Pending, err error) {
+func (s *Store) Events(ctx context.Context, most int) (events []store.Pending, err error) {
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
 	err = s.view(func(tx *transaction) error {
-		found = nil
+		events = nil
 		for from := []byte{}; ; {
 			w := tx.walk(bucketOutbox, nil, from, false)
 			if w.key == nil {
@@ -89,13 +89,13 @@ func (s *Store) Events(ctx context.Context, most int) (found []store.Pending, er
 				if err != nil {
 					return err
 				}
-				found = append(found, event)
+				events = append(events, event)
 				w.next()
 			}
 			from = append(slices.Clone(prefix), 0xff)
 		}
 	})
-	return found, err
+	return events, err
 }
 
 // RemoveEvents implements store.Outbox.

@@ -70,14 +70,14 @@ func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size in
 		return 0, store.ErrChanged
 	}
 	cost := 0
-	for _, one := range leaves {
-		cost += leafCost(one.Leaf)
+	for _, entry := range leaves {
+		cost += leafCost(entry.Leaf)
 	}
 	if err := s.room(cost); err != nil {
 		return 0, err
 	}
-	for _, one := range leaves {
-		s.append(organizationID, one.ID, one.Leaf)
+	for _, entry := range leaves {
+		s.append(organizationID, entry.ID, entry.Leaf)
 	}
 	return index, nil
 }

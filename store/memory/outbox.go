@@ -59,15 +59,15 @@ func (s *Store) AddEvents(ctx context.Context, organizationID string, events []s
 }
 
 // Events implements store.Outbox.
-func (s *Store) Events(ctx context.Context, most int) (found []store.Pending, err error) {
+func (s *Store) Events(ctx context.Context, most int) (events []store.Pending, err error) {
 	if err := s.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
 	for _, all := range s.events {
-		found = append(found, all[:min(most, len(all))]...)
+		events = append(events, all[:min(most, len(all))]...)
 	}
-	return found, nil
+	return events, nil
 }
 
 // RemoveEvents implements store.Outbox.
@@ -86,11 +86,11 @@ func (s *Store) removeEvents(events []store.Pending) {
 		gone[events[i].Place] = true
 	}
 	for organizationID, all := range s.events {
-		kept := slices.DeleteFunc(slices.Clone(all), func(one store.Pending) bool {
-			if gone[one.Place] {
-				s.used -= eventCost(&one.Event)
+		kept := slices.DeleteFunc(slices.Clone(all), func(event store.Pending) bool {
+			if gone[event.Place] {
+				s.used -= eventCost(&event.Event)
 			}
-			return gone[one.Place]
+			return gone[event.Place]
 		})
 		if s.events[organizationID] = kept; len(kept) == 0 {
 			delete(s.events, organizationID)

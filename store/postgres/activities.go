@@ -100,14 +100,14 @@ func (s *Store) Replace(ctx context.Context, activity store.Activity, _ time.Tim
 		}
 		return nil
 	}
-	one := &completion{lease: store.Lease{OrganizationID: activity.OrganizationID}, activity: activity, recorded: true}
-	if change == nil && !one.hasLog() && activity.Event == nil {
+	call := &completion{lease: store.Lease{OrganizationID: activity.OrganizationID}, activity: activity, recorded: true}
+	if change == nil && !call.hasLog() && activity.Event == nil {
 		return s.run(ctx, replace)
 	}
 	if !activity.Sent.IsZero() {
-		one.activity.Sent = always // it is not carried out: it may have been superseded
+		call.activity.Sent = always // it is not carried out: it may have been superseded
 	}
-	return s.endWith(ctx, one.lease, replace, s.logged(ctx, one, change))
+	return s.endWith(ctx, call.lease, replace, s.logged(ctx, call, change))
 }
 
 // always is later than any acceptance.

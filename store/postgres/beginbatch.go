@@ -31,8 +31,8 @@ type begun struct {
 // with others; if a row is in the way, it looks at that by itself.
 func (s *Store) beginAlone(ctx context.Context, claim store.Claim) (found store.BeginResult, err error) {
 	if !claim.Stale() && claim.Revision == 0 {
-		one := &beginning{ctx: ctx, claim: claim, nonce: newNonce(), answer: make(chan begun, 1)}
-		taken, err := put(ctx, s, s.begins, one, one.answer, s.giveUp)
+		call := &beginning{ctx: ctx, claim: claim, nonce: newNonce(), answer: make(chan begun, 1)}
+		taken, err := put(ctx, s, s.begins, call, call.answer, s.giveUp)
 		switch {
 		case err != nil:
 			return store.BeginResult{}, err
@@ -67,10 +67,10 @@ func (s *Store) giveUp(taken begun) {
 
 // beginAll takes the leases of a batch of new requests.
 func (s *Store) beginAll(all []*beginning) {
-	all = slices.DeleteFunc(all, func(one *beginning) bool {
-		err := one.ctx.Err()
+	all = slices.DeleteFunc(all, func(call *beginning) bool {
+		err := call.ctx.Err()
 		if err != nil {
-			one.answer <- begun{err: err}
+			call.answer <- begun{err: err}
 		}
 		return err != nil
 	})
@@ -82,16 +82,16 @@ func (s *Store) beginAll(all []*beginning) {
 	})
 	err := s.run(context.Background(), func(ctx context.Context, q querier) error { return takeLeases(ctx, q, all) })
 	if ofOneRow(err) && len(all) > 1 {
-		for _, one := range all {
-			s.beginAll([]*beginning{one})
+		for _, call := range all {
+			s.beginAll([]*beginning{call})
 		}
 		return
 	}
-	for _, one := range all {
+	for _, call := range all {
 		if err == nil {
-			one.answer <- begun{lease: one.lease}
+			call.answer <- begun{lease: call.lease}
 		} else {
-			one.answer <- begun{err: err}
+			call.answer <- begun{err: err}
 		}
 	}
 }
@@ -115,21 +115,21 @@ func takeLeases(ctx context.Context, q querier, all []*beginning) error {
 	organizations, fingerprints := make([]string, len(all)), make([][]byte, len(all))
 	nonces, ttls, times := make([]int64, len(all)), make([]time.Duration, len(all)), make([]int64, len(all))
 	byNonce := make(map[int64]*beginning, len(all))
-	for i, one := range all {
-		one.lease = nil
-		organizations[i], fingerprints[i] = one.claim.OrganizationID, one.claim.Fingerprint[:]
-		nonces[i], ttls[i], times[i] = int64(one.nonce), one.claim.LeaseTTL, one.claim.At
-		byNonce[nonces[i]] = one
+	for i, call := range all {
+		call.lease = nil
+		organizations[i], fingerprints[i] = call.claim.OrganizationID, call.claim.Fingerprint[:]
+		nonces[i], ttls[i], times[i] = int64(call.nonce), call.claim.LeaseTTL, call.claim.At
+		byNonce[nonces[i]] = call
 	}
 	sql, arguments := takeNew.of(len(all), organizations, fingerprints, nonces, ttls, times)
 	rows, _ := q.Query(ctx, sql, arguments...) // ForEachRow has the error
 	var nonce, token int64
 	var until time.Time
 	_, err := pgx.ForEachRow(rows, []any{&nonce, &token, &until}, func() error {
-		one := byNonce[nonce]
-		one.lease = &store.Lease{
-			OrganizationID: one.claim.OrganizationID, Fingerprint: one.claim.Fingerprint, At: one.claim.At,
-			Token: uint64(token), Nonce: one.nonce, Until: until,
+		call := byNonce[nonce]
+		call.lease = &store.Lease{
+			OrganizationID: call.claim.OrganizationID, Fingerprint: call.claim.Fingerprint, At: call.claim.At,
+			Token: uint64(token), Nonce: call.nonce, Until: until,
 		}
 		return nil
 	})

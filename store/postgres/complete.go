@@ -33,24 +33,24 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 			return err
 		}
 	}
-	one := &completion{ctx: ctx, lease: lease, activity: activity, answer: make(chan error, 1)}
+	call := &completion{ctx: ctx, lease: lease, activity: activity, answer: make(chan error, 1)}
 	if change == nil && !activity.Bounds() {
-		outcome, err := put(ctx, s, s.completes, one, one.answer, nil)
+		outcome, err := put(ctx, s, s.completes, call, call.answer, nil)
 		if err != nil {
 			return err
 		}
 		return outcome
 	}
 	err := s.end(ctx, lease, func(ctx context.Context, q querier) error {
-		if err := record([]*completion{one}).do(ctx, q); err != nil {
+		if err := record([]*completion{call}).do(ctx, q); err != nil {
 			return err
 		}
-		if err := one.lost(); err != nil {
+		if err := call.lost(); err != nil {
 			return err
 		}
-		return admitWaiting(ctx, q, &one.activity)
-	}, s.logged(ctx, one, change))
-	return one.explain(err)
+		return admitWaiting(ctx, q, &call.activity)
+	}, s.logged(ctx, call, change))
+	return call.explain(err)
 }
 
 // logged returns a change, which may be nil, followed by the leaf. The leaf comes last
@@ -87,10 +87,10 @@ func (c *completion) explain(err error) error {
 // completeAll records a batch of activities, at most maxBatchBytes in one statement. It
 // leaves out those whose caller is gone.
 func (s *Store) completeAll(all []*completion) {
-	all = slices.DeleteFunc(all, func(one *completion) bool {
-		err := one.ctx.Err()
+	all = slices.DeleteFunc(all, func(call *completion) bool {
+		err := call.ctx.Err()
 		if err != nil {
-			one.answer <- err
+			call.answer <- err
 		}
 		return err != nil
 	})
@@ -122,15 +122,15 @@ func (s *Store) completeTogether(all []*completion) {
 		}
 		return
 	}
-	for _, one := range all {
-		outcome := one.explain(err)
+	for _, call := range all {
+		outcome := call.explain(err)
 		if err == nil {
-			outcome = one.lost()
+			outcome = call.lost()
 		}
 		if outcome == nil {
-			s.watches.wake(one.lease)
+			s.watches.wake(call.lease)
 		}
-		one.answer <- outcome
+		call.answer <- outcome
 	}
 }
 
@@ -138,11 +138,11 @@ func (s *Store) completeTogether(all []*completion) {
 // one of them, which it records each by itself.
 func (s *Store) completeWithout(all []*completion, refused errRefused) {
 	var rest []*completion
-	for i, one := range all {
-		if one.lease.OrganizationID == refused.entry.organization {
+	for i, call := range all {
+		if call.lease.OrganizationID == refused.entry.organization {
 			s.completeTogether(all[i : i+1])
 		} else {
-			rest = append(rest, one)
+			rest = append(rest, call)
 		}
 	}
 	if len(rest) > 0 {
@@ -173,14 +173,14 @@ func (s *Store) recordTogether(all []*completion) error {
 func (c *completion) hasLog() bool { return c.activity.Leaf != nil || !c.activity.Sent.IsZero() }
 
 // anyway and ifRecorded select the leaves that leavesOf returns.
-func anyway(*completion) bool         { return true }
-func ifRecorded(one *completion) bool { return one.recorded }
+func anyway(*completion) bool          { return true }
+func ifRecorded(call *completion) bool { return call.recorded }
 
 // leavesOf returns the leaves of the selected activities.
 func leavesOf(all []*completion, pass func(*completion) bool) (entries []*logEntry) {
-	for _, one := range all {
-		if one.hasLog() && pass(one) {
-			entries = append(entries, &logEntry{organization: one.lease.OrganizationID, id: one.activity.ID, leaf: one.activity.Leaf, sent: one.activity.Sent})
+	for _, call := range all {
+		if call.hasLog() && pass(call) {
+			entries = append(entries, &logEntry{organization: call.lease.OrganizationID, id: call.activity.ID, leaf: call.activity.Leaf, sent: call.activity.Sent})
 		}
 	}
 	return entries
@@ -225,16 +225,16 @@ func record(all []*completion) *statement {
 		users, kinds, statuses         = make([]string, len(all)), make([]string, len(all)), make([]string, len(all))
 		waiting                        = make([]bool, len(all))
 	)
-	for i, one := range all {
-		one.recorded = false
-		organizations[i], fingerprints[i] = one.lease.OrganizationID, one.lease.Fingerprint[:]
-		tokens[i], nonces[i] = int64(one.lease.Token), int64(one.lease.Nonce)
-		ids[i], submitters[i], data[i], until[i] = one.activity.ID, one.activity.SubmittedBy, one.activity.Data, one.activity.KeepUntil
-		users[i], kinds[i], statuses[i], waiting[i] = one.activity.User, one.activity.Type, one.activity.Status, one.activity.Waiting
+	for i, call := range all {
+		call.recorded = false
+		organizations[i], fingerprints[i] = call.lease.OrganizationID, call.lease.Fingerprint[:]
+		tokens[i], nonces[i] = int64(call.lease.Token), int64(call.lease.Nonce)
+		ids[i], submitters[i], data[i], until[i] = call.activity.ID, call.activity.SubmittedBy, call.activity.Data, call.activity.KeepUntil
+		users[i], kinds[i], statuses[i], waiting[i] = call.activity.User, call.activity.Type, call.activity.Status, call.activity.Waiting
 	}
 	columns := []any{organizations, fingerprints, tokens, nonces, ids, submitters, data, until, users, kinds, statuses, waiting}
 	form := recordHeld
-	if slices.ContainsFunc(all, func(one *completion) bool { return one.activity.Event != nil }) {
+	if slices.ContainsFunc(all, func(call *completion) bool { return call.activity.Event != nil }) {
 		form, columns = recordTold, append(columns, eventsOf(all)...)
 	}
 	sql, arguments := form.of(len(all), columns...)
@@ -252,8 +252,8 @@ func record(all []*completion) *statement {
 // eventsOf returns the columns of the events of activities; the data is null if there is none.
 func eventsOf(all []*completion) []any {
 	ids, times, data := make([]string, len(all)), make([]int64, len(all)), make([][]byte, len(all))
-	for i, one := range all {
-		if event := one.activity.Event; event != nil {
+	for i, call := range all {
+		if event := call.activity.Event; event != nil {
 			ids[i], times[i], data[i] = event.ID, event.At.UnixMilli(), dataOf(event)
 		}
 	}

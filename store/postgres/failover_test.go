@@ -1,14 +1,11 @@
 package postgres_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,13 +20,9 @@ import (
 // TestFailover has two nodes carry out requests while their sessions are ended, the
 // primary is demoted without a restart, its synchronous standby promoted, and the new
 // primary crashes. After each, requests go on; no body is carried out twice, and no answer
-// is lost. COUNTERSIGN_PROVE is how often all of it happens.
+// is lost.
 func TestFailover(t *testing.T) {
-	rounds, err := strconv.Atoi(cmp.Or(os.Getenv("COUNTERSIGN_PROVE"), "1"))
-	if err != nil {
-		t.Fatalf("COUNTERSIGN_PROVE: %v", err)
-	}
-	for round := range rounds {
+	for round := range testenv.Draws(t, 1) {
 		t.Run(fmt.Sprint("round ", round), failOver)
 	}
 }

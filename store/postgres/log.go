@@ -53,9 +53,9 @@ func (s *Store) appendLeaves(ctx context.Context, q querier, entries []*logEntry
 
 // admit returns an errRefused if a log may not be extended by an entry.
 func (heads logHeads) admit(entries []*logEntry) error {
-	for _, one := range entries {
-		if err := store.Admit(heads[one.organization], one.sent); err != nil {
-			return errRefused{one, err}
+	for _, entry := range entries {
+		if err := store.Admit(heads[entry.organization], entry.sent); err != nil {
+			return errRefused{entry, err}
 		}
 	}
 	return nil
@@ -68,8 +68,8 @@ type logHeads map[string]*translog.Head
 // organizations, creates missing ones, and fills in the heads.
 func (heads logHeads) locked(entries []*logEntry) *statement {
 	var organizations []string
-	for _, one := range entries {
-		organizations = append(organizations, one.organization)
+	for _, entry := range entries {
+		organizations = append(organizations, entry.organization)
 	}
 	slices.Sort(organizations)
 	return &statement{`
@@ -92,17 +92,17 @@ func (heads logHeads) locked(entries []*logEntry) *statement {
 // extended returns the statement that writes entries together with the heads, which must
 // be locked.
 func (heads logHeads) extended(entries []*logEntry) *statement {
-	entries = slices.DeleteFunc(slices.Clone(entries), func(one *logEntry) bool { return one.leaf == nil })
+	entries = slices.DeleteFunc(slices.Clone(entries), func(entry *logEntry) bool { return entry.leaf == nil })
 	var (
 		organizations, ids = make([]string, len(entries)), make([]string, len(entries))
 		indexes            = make([]int64, len(entries))
 		leaves, hashes     = make([][]byte, len(entries)), make([][]byte, len(entries))
 	)
-	for i, one := range entries {
-		head := heads[one.organization]
-		one.index = head.Size
-		organizations[i], ids[i], indexes[i] = one.organization, one.id, head.Size
-		row := head.Append(one.leaf)
+	for i, entry := range entries {
+		head := heads[entry.organization]
+		entry.index = head.Size
+		organizations[i], ids[i], indexes[i] = entry.organization, entry.id, head.Size
+		row := head.Append(entry.leaf)
 		leaves[i], hashes[i] = row.Leaf, row.Hashes
 	}
 	moved, edges := make([]string, 0, len(heads)), make([][]byte, 0, len(heads))
@@ -129,8 +129,8 @@ func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size in
 		return 0, fmt.Errorf("store: organization %q cannot be stored as text", organizationID)
 	}
 	entries := make([]*logEntry, len(leaves))
-	for i, one := range leaves {
-		entries[i] = &logEntry{organization: organizationID, id: one.ID, leaf: one.Leaf}
+	for i, entry := range leaves {
+		entries[i] = &logEntry{organization: organizationID, id: entry.ID, leaf: entry.Leaf}
 	}
 	write := func(ctx context.Context, q querier) error {
 		heads := logHeads{}

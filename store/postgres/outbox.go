@@ -52,25 +52,25 @@ func (s *Store) AddEvents(ctx context.Context, organizationID string, events []s
 }
 
 // Events implements store.Outbox.
-func (s *Store) Events(ctx context.Context, most int) (found []store.Pending, err error) {
+func (s *Store) Events(ctx context.Context, most int) (events []store.Pending, err error) {
 	err = s.run(ctx, func(ctx context.Context, q querier) error {
-		found = nil
+		events = nil
 		rows, _ := q.Query(ctx, `
 			SELECT organization_id, class, place, id, activity, at, data
 			FROM (SELECT *, row_number() OVER (PARTITION BY organization_id ORDER BY class, place) AS rank FROM countersign_outbox) AS ranked
 			WHERE rank <= $1 ORDER BY organization_id, class, place`, most) // ForEachRow has the error
-		var one store.Pending
+		var event store.Pending
 		var class, at, place int64
 		var data []byte
-		_, err := pgx.ForEachRow(rows, []any{&one.OrganizationID, &class, &place, &one.ID, &one.Activity, &at, &data}, func() error {
-			one.Second, one.Place, one.At = class == secondClass, uint64(place), time.UnixMilli(at).UTC()
-			one.Data = append([]byte{}, data...)
-			found = append(found, one)
+		_, err := pgx.ForEachRow(rows, []any{&event.OrganizationID, &class, &place, &event.ID, &event.Activity, &at, &data}, func() error {
+			event.Second, event.Place, event.At = class == secondClass, uint64(place), time.UnixMilli(at).UTC()
+			event.Data = append([]byte{}, data...)
+			events = append(events, event)
 			return nil
 		})
 		return err
 	})
-	return found, err
+	return events, err
 }
 
 // RemoveEvents implements store.Outbox.

@@ -55,10 +55,10 @@ func (m *model) ledger(organizationID string) modelLedger {
 
 // record records an activity and ends its lease.
 func (m *model) record(lease store.Lease, activity store.Activity) {
-	at := requestKey{lease.OrganizationID, lease.Fingerprint}
-	delete(m.leases, at)
-	activity.Revision = m.records[at].Revision + 1
-	m.records[at] = activity
+	key := requestKey{lease.OrganizationID, lease.Fingerprint}
+	delete(m.leases, key)
+	activity.Revision = m.records[key].Revision + 1
+	m.records[key] = activity
 	m.ids[nameKey{lease.OrganizationID, activity.ID}] = activity
 }
 

@@ -42,17 +42,17 @@ func (b *bench) told(body string) store.Activity {
 // events returns the ids of the events that wait, of each organization at most most.
 func (b *bench) events(most int) (ids []string) {
 	b.t.Helper()
-	for _, one := range b.pending(most) {
-		ids = append(ids, one.ID)
+	for _, event := range b.pending(most) {
+		ids = append(ids, event.ID)
 	}
 	return ids
 }
 
 func (b *bench) pending(most int) []store.Pending {
 	b.t.Helper()
-	found, err := b.outbox.Events(b.t.Context(), most)
+	events, err := b.outbox.Events(b.t.Context(), most)
 	b.noError(err)
-	return found
+	return events
 }
 
 func eventsWithActivities(b *bench) {
@@ -106,12 +106,12 @@ func eventsOfSecondClass(b *bench) {
 	b.noError(b.outbox.AddEvents(b.t.Context(), organization, []store.Event{second(1), second(2)}))
 	b.noError(b.outbox.AddEvents(b.t.Context(), "another", []store.Event{second(3)}))
 	b.noError(b.Complete(b.t.Context(), b.lease("a"), b.told("a"), nil))
-	found := b.pending(10)
-	slices.SortStableFunc(found, func(x, y store.Pending) int { return len(y.OrganizationID) - len(x.OrganizationID) })
+	events := b.pending(10)
+	slices.SortStableFunc(events, func(x, y store.Pending) int { return len(y.OrganizationID) - len(x.OrganizationID) })
 	var ids []string
-	for _, one := range found {
-		b.same(one.Second, one.Activity == "")
-		ids = append(ids, one.ID)
+	for _, event := range events {
+		b.same(event.Second, event.Activity == "")
+		ids = append(ids, event.ID)
 	}
 	b.same([]string{"event of a", "second 1", "second 2", "second 3"}, ids)
 }
@@ -174,8 +174,8 @@ func eventsInOrder(b *bench) {
 	done.Event.ID = "done"
 	b.noError(b.Complete(b.t.Context(), *begun.Lease, done, nil))
 	b.same([]string{"event of a", "change 0", "change 1", "change 2", "done"}, b.events(10))
-	for _, one := range b.pending(10) {
-		b.same(b.activity("a").ID, one.Activity)
+	for _, event := range b.pending(10) {
+		b.same(b.activity("a").ID, event.Activity)
 	}
 }
 

@@ -124,12 +124,12 @@ func (p *player) playBegin() {
 	claim := p.claim(tape.Pick(p.tape, bodies...))
 	claim.OrganizationID, claim.LeaseTTL = tape.Pick(p.tape, organizations...), p.chooseTTL()
 	claim.LiveUntil = tape.Pick(p.tape, farAway, farAway, farAway, p.now, p.now.Add(-time.Millisecond))
-	at := requestKey{claim.OrganizationID, claim.Fingerprint}
-	claim.Revision = tape.Pick(p.tape, 0, 0, p.model.records[at].Revision, p.model.records[at].Revision, 1)
+	key := requestKey{claim.OrganizationID, claim.Fingerprint}
+	claim.Revision = tape.Pick(p.tape, 0, 0, p.model.records[key].Revision, p.model.records[key].Revision, 1)
 	script := p.script(claim.OrganizationID)
 	begun, err := p.Begin(p.t.Context(), claim, script.change())
-	recorded, done := p.model.records[at]
-	holder, taken := p.model.leases[at]
+	recorded, done := p.model.records[key]
+	holder, taken := p.model.leases[key]
 	switch {
 	case done && !claim.Takes(&recorded):
 		p.noError(err)
@@ -142,7 +142,7 @@ func (p *player) playBegin() {
 	case claim.Stale():
 		p.is(err, store.ErrStale)
 	default:
-		p.tookOver(at, script)
+		p.tookOver(key, script)
 		p.is(err, script.end)
 		p.same(script.end == nil, begun.Lease != nil)
 		p.settle(claim.OrganizationID, script, !script.fails())
@@ -157,9 +157,9 @@ func (p *player) playBegin() {
 
 // tookOver ends a lease that had expired. The contract leaves open whether its holder
 // still has it after the change of a Begin has failed, so that is not checked.
-func (p *player) tookOver(at requestKey, script *script) {
-	holder, taken := p.model.leases[at]
-	delete(p.model.leases, at)
+func (p *player) tookOver(key requestKey, script *script) {
+	holder, taken := p.model.leases[key]
+	delete(p.model.leases, key)
 	if taken && script.fails() {
 		p.forget(holder)
 	}
@@ -255,9 +255,9 @@ func (p *player) playSweep() {
 		return
 	}
 	p.sweep(p.now)
-	for at, holder := range p.model.leases {
+	for key, holder := range p.model.leases {
 		if !p.h.OwnClock && !p.now.Before(holder.over.Add(store.LeaseGrace)) {
-			delete(p.model.leases, at)
+			delete(p.model.leases, key)
 		}
 	}
 	clear(p.gone)

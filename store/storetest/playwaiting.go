@@ -25,17 +25,17 @@ func sameOf(same bool, before, chosen string) string {
 // playReplace replaces an activity that may exist, may wait, and may be at that
 // revision.
 func (p *player) playReplace() {
-	at := requestKey{tape.Pick(p.tape, organizations...), fingerprint(tape.Pick(p.tape, bodies...))}
-	before, known := p.model.records[at]
+	key := requestKey{tape.Pick(p.tape, organizations...), fingerprint(tape.Pick(p.tape, bodies...))}
+	before, known := p.model.records[key]
 	after := before
-	after.OrganizationID, after.Fingerprint = at.organization, at.fingerprint
+	after.OrganizationID, after.Fingerprint = key.organization, key.fingerprint
 	after.Status, after.Waiting, after.Data, after.KeepUntil = tape.Pick(p.tape, states...), !p.tape.OneIn(3), p.tape.Bytes(p.tape.Intn(9)), farAway
 	if p.tape.OneIn(4) {
 		after.Revision++
 	}
-	script := p.script(at.organization)
+	script := p.script(key.organization)
 	err := p.Replace(p.t.Context(), after, p.now, script.change())
-	holder, taken := p.model.leases[at]
+	holder, taken := p.model.leases[key]
 	switch {
 	case !known || !before.Waiting || before.Revision != after.Revision:
 		p.is(err, store.ErrChanged)
@@ -43,14 +43,14 @@ func (p *player) playReplace() {
 		p.is(err, store.ErrHeld)
 	default:
 		p.is(err, script.end)
-		p.settle(at.organization, script, script.end == nil)
-		delete(p.model.leases, at)
+		p.settle(key.organization, script, script.end == nil)
+		delete(p.model.leases, key)
 		if taken && script.end != nil {
 			p.forget(holder)
 		}
 		if script.end == nil {
 			after.Revision++
-			p.model.records[at], p.model.ids[nameKey{at.organization, after.ID}] = after, after
+			p.model.records[key], p.model.ids[nameKey{key.organization, after.ID}] = after, after
 		}
 	}
 }
@@ -76,8 +76,8 @@ func (p *player) playList() {
 
 func (m *model) list(organizationID string, filter store.Filter) []store.Activity {
 	var all []store.Activity
-	for at, activity := range m.records {
-		if at.organization == organizationID && filter.Holds(&activity) {
+	for key, activity := range m.records {
+		if key.organization == organizationID && filter.Holds(&activity) {
 			all = append(all, activity)
 		}
 	}
@@ -91,8 +91,8 @@ func (m *model) list(organizationID string, filter store.Filter) []store.Activit
 // crowded reports whether too many others wait for an activity to wait too.
 func (m *model) crowded(activity *store.Activity) bool {
 	var others store.Crowd
-	for at, other := range m.records {
-		other.OrganizationID, other.Fingerprint = at.organization, at.fingerprint
+	for key, other := range m.records {
+		other.OrganizationID, other.Fingerprint = key.organization, key.fingerprint
 		others.Count(activity, &other)
 	}
 	return activity.Admit(others) != nil
@@ -108,8 +108,8 @@ func (p *player) checkWaiting() {
 		got[requestKey{activity.OrganizationID, activity.Fingerprint}] = activity
 	}
 	want := map[requestKey]store.Activity{}
-	for at, activity := range p.model.records {
-		found, err := p.Find(p.t.Context(), at.organization, at.fingerprint)
+	for key, activity := range p.model.records {
+		found, err := p.Find(p.t.Context(), key.organization, key.fingerprint)
 		if activity.Waited() {
 			p.noError(err)
 			p.same(activity, found)
@@ -118,7 +118,7 @@ func (p *player) checkWaiting() {
 		}
 		if activity.Waiting {
 			activity.Data = nil
-			want[at] = activity
+			want[key] = activity
 		}
 	}
 	p.same(want, got)

@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/messages"
@@ -96,18 +97,10 @@ func NewOf(t testing.TB, kind Kind, keys int) *Workload {
 		w.Public = append(w.Public, info.PublicKey)
 		w.Raw = append(w.Raw, raw)
 		w.Requests = append(w.Requests, activity.SignTransactionIntent{
-			SignWith: Address(kind, info.PublicKey), Type: transactionTypes[kind.Chain], UnsignedTransaction: hex.EncodeToString(raw),
+			SignWith: Address(kind, info.PublicKey), Type: intents.TransactionType(Chain(kind.Chain)), UnsignedTransaction: hex.EncodeToString(raw),
 		})
 	}
 	return w
-}
-
-var transactionTypes = map[string]activity.TransactionType{
-	"ethereum": activity.TransactionTypeEthereum,
-	"solana":   activity.TransactionTypeSolana,
-	"tron":     activity.TransactionTypeTron,
-	"bitcoin":  activity.TransactionTypeBitcoin,
-	"tempo":    activity.TransactionTypeTempo,
 }
 
 // Address returns the address by which a key signs transactions of a kind.

@@ -91,7 +91,7 @@ func (f *activitiesFlags) openStored(ctx context.Context) (*deployment.StoredAct
 }
 
 func newActivitiesResumeCommand() *cobra.Command {
-	var at deployment.KeystoreFlags
+	var flags deployment.KeystoreFlags
 	command := &cobra.Command{
 		Use:   "resume",
 		Short: "Carry out activities that have their votes, and reject expired ones",
@@ -103,30 +103,30 @@ use this command while it is stopped, or with several servers on one database. S
 error receives a log line for each activity that it carries out or ends.`),
 		Example: "  countersign activities resume --config countersign.yaml",
 		Args:    console.NamedArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return resumeActivities(cmd, &at) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return resumeActivities(cmd, &flags) },
 	}
-	at.Register(command)
+	flags.Register(command)
 	return command
 }
 
-func resumeActivities(cmd *cobra.Command, at *deployment.KeystoreFlags) error {
-	if at.ConfigFile == "" {
+func resumeActivities(cmd *cobra.Command, flags *deployment.KeystoreFlags) error {
+	if flags.ConfigFile == "" {
 		return console.Usagef("--config is missing: the configuration of the server")
 	}
-	if at.Set("org") || at.Set("keystore") {
+	if flags.Set("org") || flags.Set("keystore") {
 		return console.Usagef("--org and --keystore do not go with activities resume: it is for all organizations of --config")
 	}
-	configured, err := config.Read(at.ConfigFile)
+	configured, err := config.Read(flags.ConfigFile)
 	if err != nil {
 		return err
 	}
-	at.Use(configured)
-	known, err := deployment.ReadKnowledge(configured)
+	flags.Use(configured)
+	knowledge, err := deployment.ReadKnowledge(configured)
 	if err != nil {
 		return err
 	}
-	engine, _, err := deployment.OpenEngine(cmd, at, func(settings *countersign.Config) {
-		settings.Descriptors = known.Reader()
+	engine, _, err := deployment.OpenEngine(cmd, flags, func(settings *countersign.Config) {
+		settings.Descriptors = knowledge.Reader()
 		settings.Logger = slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), nil))
 	})
 	if err != nil {

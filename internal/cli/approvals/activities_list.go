@@ -135,17 +135,17 @@ func (c *activitiesList) each(ctx context.Context, source activitySource, option
 			return false, deployment.WithReason(err)
 		}
 		options.Before = page[len(page)-1].ID
-		for _, one := range page {
+		for _, activity := range page {
 			switch {
-			case one.CreatedAt.Time().Before(since):
+			case activity.CreatedAt.Time().Before(since):
 				return false, nil // ids, and therefore pages, are in order of time
-			case !c.matches(one):
+			case !c.matches(activity):
 				continue
 			case left == 0:
 				return true, nil
 			}
 			left--
-			if err := use(lineOf(one)); err != nil {
+			if err := use(lineOf(activity)); err != nil {
 				return false, err
 			}
 		}
@@ -158,8 +158,8 @@ func (c *activitiesList) matches(one *api.Activity) bool {
 }
 
 // by reports whether the user of --user submitted an activity.
-func (c *activitiesList) by(one *api.Activity) bool {
-	return c.user == "" || len(one.Votes) > 0 && slices.Contains([]string{one.Votes[0].UserID, one.Votes[0].UserName}, c.user)
+func (c *activitiesList) by(activity *api.Activity) bool {
+	return c.user == "" || len(activity.Votes) > 0 && slices.Contains([]string{activity.Votes[0].UserID, activity.Votes[0].UserName}, c.user)
 }
 
 // ActivityLine is an activity as activities list prints it.

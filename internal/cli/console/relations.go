@@ -39,12 +39,7 @@ func Needs(cmd *cobra.Command, flags, others []string) {
 }
 
 func anyChanged(set *pflag.FlagSet, flags []string) bool {
-	for _, name := range flags {
-		if set.Changed(name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(flags, set.Changed)
 }
 
 const reasons = "reason of --"

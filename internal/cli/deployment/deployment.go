@@ -37,23 +37,23 @@ import (
 //
 // The configuration is checked before any secret is read, and the passphrase, which an
 // operator may have to type, is read before the store is locked.
-func OpenEngine(cmd *cobra.Command, at *KeystoreFlags, change func(*countersign.Config)) (*countersign.Engine, store.Full, error) {
-	loaded := &Loaded{Configured: at.Configured}
+func OpenEngine(cmd *cobra.Command, flags *KeystoreFlags, change func(*countersign.Config)) (*countersign.Engine, store.Full, error) {
+	loaded := &Loaded{Configured: flags.Configured}
 	var err error
-	if loaded.Directory, err = access.NewDirectory(at.Configured.Organizations); err != nil {
-		return nil, nil, at.Configured.At(access.EntryOf(err), err)
+	if loaded.Directory, err = access.NewDirectory(flags.Configured.Organizations); err != nil {
+		return nil, nil, flags.Configured.At(access.EntryOf(err), err)
 	}
-	if err := missing(at.Configured, false); err != nil {
-		return nil, nil, at.Configured.At("store", err)
+	if err := missing(flags.Configured, false); err != nil {
+		return nil, nil, flags.Configured.At("store", err)
 	}
-	if loaded.Keys, err = at.Open(cmd); err != nil { // from here on the process leaves no core dump
+	if loaded.Keys, err = flags.Open(cmd); err != nil { // from here on the process leaves no core dump
 		return nil, nil, err
 	}
-	if loaded.Policies, err = readPolicies(cmd.Context(), at.Configured, loaded.Keys, nil); err == nil {
+	if loaded.Policies, err = readPolicies(cmd.Context(), flags.Configured, loaded.Keys, nil); err == nil {
 		err = loaded.openSigners(cmd.Context(), true)
 	}
 	if err == nil {
-		loaded.Wallets, err = Wallets(at.Configured, loaded.Keys)
+		loaded.Wallets, err = Wallets(flags.Configured, loaded.Keys)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, loaded.Keys.Close())

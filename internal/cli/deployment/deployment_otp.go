@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/textproto"
 
@@ -181,8 +182,6 @@ type withHeaders struct{ headers http.Header }
 // RoundTrip implements http.RoundTripper.
 func (w withHeaders) RoundTrip(request *http.Request) (*http.Response, error) {
 	request = request.Clone(request.Context())
-	for name, values := range w.headers {
-		request.Header[name] = values
-	}
+	maps.Copy(request.Header, w.headers)
 	return http.DefaultTransport.RoundTrip(request)
 }

@@ -180,10 +180,10 @@ type both struct {
 }
 
 // Find implements keystore.Keystore.
-func (b both) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
-	key, err := b.services.Find(ctx, organizationID, at)
+func (b both) Find(ctx context.Context, organizationID string, locator keystore.Locator) (keystore.Key, error) {
+	key, err := b.services.Find(ctx, organizationID, locator)
 	if errors.Is(err, keystore.ErrKeyNotFound) {
-		return b.own.Find(ctx, organizationID, at)
+		return b.own.Find(ctx, organizationID, locator)
 	}
 	return key, err
 }
@@ -252,8 +252,8 @@ var (
 	_ keystore.Keystore = (*mixedToken)(nil)
 )
 
-func (m *mixedFile) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
-	return m.both.Find(ctx, organizationID, at)
+func (m *mixedFile) Find(ctx context.Context, organizationID string, locator keystore.Locator) (keystore.Key, error) {
+	return m.both.Find(ctx, organizationID, locator)
 }
 
 func (m *mixedFile) Keys(ctx context.Context, organizationID string) iter.Seq2[keystore.KeyInfo, error] {
@@ -322,8 +322,8 @@ const (
 	noDelete = "remove its line from the section kms of the configuration; only the service can delete the key"
 )
 
-func (m *mixedToken) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
-	return m.both.Find(ctx, organizationID, at)
+func (m *mixedToken) Find(ctx context.Context, organizationID string, locator keystore.Locator) (keystore.Key, error) {
+	return m.both.Find(ctx, organizationID, locator)
 }
 
 func (m *mixedToken) Keys(ctx context.Context, organizationID string) iter.Seq2[keystore.KeyInfo, error] {

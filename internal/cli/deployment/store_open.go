@@ -157,10 +157,10 @@ func refuseRemembered(configured *config.Config) error {
 		return err
 	}
 	for _, organization := range remembered.Known() {
-		one := remembered[organization]
-		if !logmemory.Confirmed(path, organization, logmemory.Lost(one)) {
+		state := remembered[organization]
+		if !logmemory.Confirmed(path, organization, logmemory.Lost(state)) {
 			return fmt.Errorf("--new-store: %s remembers a log of %d leaves of organization %s: the store that had it is gone, and with it limits, used codes, live requests and approvals: "+
-				"put back a backup, or confirm the loss with 'countersign log accept --org %[3]s', and repeat this command", path, one.Tree.N, organization)
+				"put back a backup, or confirm the loss with 'countersign log accept --org %[3]s', and repeat this command", path, state.Tree.N, organization)
 		}
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 const noBackup = "an HSM is backed up with its vendor's tools: name a directory with --keystore file:DIR"
 
 func newBackupCommand() *cobra.Command {
-	var at deployment.KeystoreFlags
+	var flags deployment.KeystoreFlags
 	command := &cobra.Command{
 		Use:   "backup DIR",
 		Short: "Copy a keystore into a directory, and verify the copy",
@@ -32,24 +32,24 @@ back to its place, or name it with --keystore. 'countersign keys restore --from 
 restores single keys.`),
 		Example: "  countersign keys backup --keystore file:keys /media/stick/keys",
 		Args:    console.NamedArgs,
-		RunE:    func(cmd *cobra.Command, args []string) error { return backupKeys(cmd, &at, args[0]) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return backupKeys(cmd, &flags, args[0]) },
 	}
-	at.Register(command)
+	flags.Register(command)
 	return command
 }
 
-func backupKeys(cmd *cobra.Command, at *deployment.KeystoreFlags, to string) error {
-	if err := at.Check(); err != nil {
+func backupKeys(cmd *cobra.Command, flags *deployment.KeystoreFlags, to string) error {
+	if err := flags.Check(); err != nil {
 		return err
 	}
-	if !deployment.Can[restorer](at) {
+	if !deployment.Can[restorer](flags) {
 		return console.Usagef("%s", noBackup)
 	}
-	from, err := at.Directory()
+	from, err := flags.Directory()
 	if err != nil {
 		return err
 	}
-	passphrase, err := at.Passphrase(cmd.Context(), false)
+	passphrase, err := flags.Passphrase(cmd.Context(), false)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 const checkMessage = "\xffcountersign keys check: this is neither a transaction nor a message"
 
 func newCheckCommand() *cobra.Command {
-	var at deployment.KeystoreFlags
+	var flags deployment.KeystoreFlags
 	command := &cobra.Command{
 		Use:   "check [ID]…",
 		Short: "Have keys sign a fixed message, to see that they can",
@@ -39,9 +39,9 @@ missing, such as the right kms:Sign, in the service's own words. The message beg
 The exit status is 1 if any key could not sign.`),
 		Example: "  countersign keys check --config countersign.yaml",
 		Args:    cobra.ArbitraryArgs,
-		RunE:    func(cmd *cobra.Command, args []string) error { return checkKeys(cmd, &at, args) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return checkKeys(cmd, &flags, args) },
 	}
-	at.Register(command)
+	flags.Register(command)
 	return command
 }
 
@@ -55,14 +55,14 @@ type checkLine struct {
 	Error        string `json:"error,omitempty"`
 }
 
-func checkKeys(cmd *cobra.Command, at *deployment.KeystoreFlags, ids []string) (err error) {
-	keys, err := at.Open(cmd)
+func checkKeys(cmd *cobra.Command, flags *deployment.KeystoreFlags, ids []string) (err error) {
+	keys, err := flags.Open(cmd)
 	if err != nil {
 		return err
 	}
 	defer deployment.CloseKeystore(keys, &err)
 	names := map[keystore.Locator]keystore.KeyInfo{}
-	for info, err := range keys.Keys(cmd.Context(), at.Organization) {
+	for info, err := range keys.Keys(cmd.Context(), flags.Organization) {
 		if err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func checkKeys(cmd *cobra.Command, at *deployment.KeystoreFlags, ids []string) (
 	for _, id := range ids {
 		line := checkLine{PrivateKeyID: id, Name: names[keystore.ByID(id)].Name, URI: uris[names[keystore.ByID(id)].PublicKey]}
 		start := time.Now()
-		err := checkKey(cmd.Context(), keys, at.Organization, id)
+		err := checkKey(cmd.Context(), keys, flags.Organization, id)
 		line.OK, line.Milliseconds = err == nil, time.Since(start).Milliseconds()
 		if err != nil {
 			failed++
@@ -91,7 +91,7 @@ func checkKeys(cmd *cobra.Command, at *deployment.KeystoreFlags, ids []string) (
 	case failed > 0:
 		return fmt.Errorf("%d of %d keys could not sign", failed, len(ids))
 	case len(ids) == 0:
-		return fmt.Errorf("organization %q has no keys here: --org names another", at.Organization)
+		return fmt.Errorf("organization %q has no keys here: --org names another", flags.Organization)
 	}
 	return nil
 }
@@ -117,11 +117,11 @@ func urisOf(ctx context.Context, keys keystore.Keystore) map[keystore.PublicKey]
 
 // checkKey has a key sign the message, and verifies the signature.
 func checkKey(ctx context.Context, keys keystore.Keystore, organizationID, id string) error {
-	found, err := keys.Find(ctx, organizationID, keystore.ByID(id))
+	key, err := keys.Find(ctx, organizationID, keystore.ByID(id))
 	if err != nil {
 		return err
 	}
-	switch signer := keystore.Verified(found).(type) {
+	switch signer := keystore.Verified(key).(type) {
 	case keystore.ECDSASigner:
 		_, err = signer.SignECDSA(ctx, sha256.Sum256([]byte(checkMessage)))
 	case keystore.Ed25519Signer:

@@ -114,23 +114,23 @@ nothing changes.`),
 // changeCommand completes a command that changes the key or wallet named by its first
 // argument, and prints it afterwards. refusal says why a keystore lacks the capability.
 func changeCommand[Capability keystore.Keystore](command *cobra.Command, refusal string, change func(ctx context.Context, keys Capability, organizationID string, args []string) error) *cobra.Command {
-	var at deployment.KeystoreFlags
+	var flags deployment.KeystoreFlags
 	var network show.NetworkFlag
 	command.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if err := network.Check(); err != nil {
 			return err
 		}
-		keys, err := deployment.OpenFor[Capability](&at, cmd, refusal)
+		keys, err := deployment.OpenFor[Capability](&flags, cmd, refusal)
 		if err != nil {
 			return err
 		}
 		defer deployment.CloseKeystore(keys, &err)
-		if err := change(cmd.Context(), keys, at.Organization, args); err != nil {
-			return noSuchKey(at.Organization, args[0], err)
+		if err := change(cmd.Context(), keys, flags.Organization, args); err != nil {
+			return noSuchKey(flags.Organization, args[0], err)
 		}
-		return printKeyOrWallet(cmd, keys, at.Organization, network, args[0])
+		return printKeyOrWallet(cmd, keys, flags.Organization, network, args[0])
 	}
-	at.Register(command)
+	flags.Register(command)
 	network.Register(command)
 	return command
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func newListCommand() *cobra.Command {
-	var at deployment.KeystoreFlags
+	var flags deployment.KeystoreFlags
 	var network show.NetworkFlag
 	var output console.OutputFlag
 	command := &cobra.Command{
@@ -38,10 +38,10 @@ wallets follows.`),
 			if err != nil {
 				return err
 			}
-			return listKeys(cmd, &at, network, asTable)
+			return listKeys(cmd, &flags, network, asTable)
 		},
 	}
-	at.Register(command)
+	flags.Register(command)
 	network.Register(command)
 	output.RegisterListing(command)
 	return command
@@ -49,18 +49,18 @@ wallets follows.`),
 
 // listKeys prints all keys. If there are none, it says so: the organization may be the
 // wrong one.
-func listKeys(cmd *cobra.Command, at *deployment.KeystoreFlags, network show.NetworkFlag, asTable bool) (err error) {
+func listKeys(cmd *cobra.Command, flags *deployment.KeystoreFlags, network show.NetworkFlag, asTable bool) (err error) {
 	if err := network.Check(); err != nil {
 		return err
 	}
-	keys, err := at.Open(cmd)
+	keys, err := flags.Open(cmd)
 	if err != nil {
 		return err
 	}
 	defer deployment.CloseKeystore(keys, &err)
 	out := console.NewListing(cmd.OutOrStdout(), asTable, []string{"NAME", "CURVE", "ADDRESS", "PATH", "ID", "STATE"}, cellsOf)
 	count := 0
-	err = eachKey(cmd.Context(), keys, at.Organization, network, func(line show.KeyLine) error {
+	err = eachKey(cmd.Context(), keys, flags.Organization, network, func(line show.KeyLine) error {
 		count++
 		return out.Print(line)
 	})
@@ -68,10 +68,10 @@ func listKeys(cmd *cobra.Command, at *deployment.KeystoreFlags, network show.Net
 		err = out.Flush()
 	}
 	if err == nil && asTable {
-		err = listWallets(cmd, keys, at.Organization)
+		err = listWallets(cmd, keys, flags.Organization)
 	}
 	if err == nil && count == 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "Organization %q has no keys here: --org names another.\n", at.Organization)
+		fmt.Fprintf(cmd.ErrOrStderr(), "Organization %q has no keys here: --org names another.\n", flags.Organization)
 	}
 	deployment.TellSkipped(cmd, keys)
 	return err

@@ -35,7 +35,7 @@ type passphraseKeeper interface {
 const noPassphrase = "an HSM has a PIN, which its own tools change: name a directory with --keystore file:DIR"
 
 func newPassphraseChangeCommand() *cobra.Command {
-	var at deployment.KeystoreFlags
+	var flags deployment.KeystoreFlags
 	var newFile string
 	command := &cobra.Command{
 		Use:   "change",
@@ -52,9 +52,9 @@ identity.age, such as one in a backup.
 With --config, the new passphrase also replaces the old one in the passphraseFile.`),
 		Example: "  countersign keys passphrase change --keystore file:keys --passphrase-file old --new-passphrase-file new",
 		Args:    console.NamedArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return changePassphrase(cmd, &at, newFile) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return changePassphrase(cmd, &flags, newFile) },
 	}
-	at.Register(command)
+	flags.Register(command)
 	command.Flags().StringVar(&newFile, "new-passphrase-file", "", "`FILE` with the new passphrase, mode 0600 (default: ask on the terminal)")
 	return command
 }
@@ -73,11 +73,11 @@ func replaceSecret(path string, secret []byte) error {
 	return nil
 }
 
-func changePassphrase(cmd *cobra.Command, at *deployment.KeystoreFlags, newFile string) (err error) {
+func changePassphrase(cmd *cobra.Command, flags *deployment.KeystoreFlags, newFile string) (err error) {
 	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
 		return err
 	}
-	keys, err := deployment.OpenFor[passphraseKeeper](at, cmd, noPassphrase)
+	keys, err := deployment.OpenFor[passphraseKeeper](flags, cmd, noPassphrase)
 	if err != nil {
 		return err
 	}
@@ -92,16 +92,16 @@ func changePassphrase(cmd *cobra.Command, at *deployment.KeystoreFlags, newFile 
 		return err
 	}
 	fmt.Fprintln(cmd.ErrOrStderr(), "The passphrase is changed. The old one still opens backups made before.")
-	if at.Configured == nil {
+	if flags.Configured == nil {
 		fmt.Fprintln(cmd.ErrOrStderr(), "If a configuration names a passphraseFile, put the new one into it before the next start; with --config this command does.")
 		return nil
 	}
-	if at.Configured.PassphraseFile == "" || at.Set("passphrase-file") {
+	if flags.Configured.PassphraseFile == "" || flags.Set("passphrase-file") {
 		return nil
 	}
-	if err := replaceSecret(at.Configured.PassphraseFile, passphrase); err != nil {
-		return fmt.Errorf("the new passphrase is not in passphraseFile %s, without which the next start fails: put it there: %w", at.Configured.PassphraseFile, err)
+	if err := replaceSecret(flags.Configured.PassphraseFile, passphrase); err != nil {
+		return fmt.Errorf("the new passphrase is not in passphraseFile %s, without which the next start fails: put it there: %w", flags.Configured.PassphraseFile, err)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s has the new one.\n", at.Configured.PassphraseFile)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s has the new one.\n", flags.Configured.PassphraseFile)
 	return nil
 }

@@ -162,18 +162,18 @@ func (k *Keeper) compareAll(ctx context.Context, heads map[string]translog.Head)
 
 // compare compares one log with the memory.
 func (k *Keeper) compare(ctx context.Context, organization string, head *translog.Head) error {
-	one := k.memory[organization]
+	state := k.memory[organization]
 	if head.Conflict != nil {
 		return k.conflicting(ctx, organization, head)
 	}
-	if one.Tree == head.Tree() || one.Tree.N == 0 && head.Size == 0 {
-		if one.Conflict != nil {
-			k.set(organization, Log{Tree: one.Tree, Seen: k.now()})
+	if state.Tree == head.Tree() || state.Tree.N == 0 && head.Size == 0 {
+		if state.Conflict != nil {
+			k.set(organization, Log{Tree: state.Tree, Seen: k.now()})
 		}
 		return nil
 	}
-	err := k.extends(ctx, organization, head, one.Tree)
-	if translog.Denies(err) && k.acceptedSince(ctx, organization, head, one.Conflict) {
+	err := k.extends(ctx, organization, head, state.Tree)
+	if translog.Denies(err) && k.acceptedSince(ctx, organization, head, state.Conflict) {
 		k.Logger.WarnContext(ctx, "the conflict of the log was accepted", "organization", organization, "leaves", head.Size, "until", head.Accepted)
 		err = nil
 	}
@@ -184,7 +184,7 @@ func (k *Keeper) compare(ctx context.Context, organization string, head *translo
 	case !translog.Denies(err):
 		return err
 	}
-	marked, err := k.Log.MarkConflict(ctx, organization, translog.Conflict{Remembered: one.Tree, Seen: one.Seen, Found: k.now()})
+	marked, err := k.Log.MarkConflict(ctx, organization, translog.Conflict{Remembered: state.Tree, Seen: state.Seen, Found: k.now()})
 	if err != nil {
 		return err
 	}
@@ -204,9 +204,9 @@ func (k *Keeper) acceptedSince(ctx context.Context, organization string, head *t
 // conflicting remembers the conflict that a log has in the store, and accepts it if an
 // operator confirmed it.
 func (k *Keeper) conflicting(ctx context.Context, organization string, head *translog.Head) error {
-	one := k.memory[organization]
-	if one.Tree.N > head.Conflict.Remembered.N {
-		marked, err := k.Log.MarkConflict(ctx, organization, translog.Conflict{Remembered: one.Tree, Seen: one.Seen, Found: k.now()})
+	state := k.memory[organization]
+	if state.Tree.N > head.Conflict.Remembered.N {
+		marked, err := k.Log.MarkConflict(ctx, organization, translog.Conflict{Remembered: state.Tree, Seen: state.Seen, Found: k.now()})
 		if err != nil {
 			return err
 		}
@@ -216,9 +216,9 @@ func (k *Keeper) conflicting(ctx context.Context, organization string, head *tra
 		return nil // accepted meanwhile: the next check sees it
 	}
 	found := &Conflict{Conflict: *head.Conflict, Log: head.Tree(), Accepted: head.Accepted}
-	if one.Conflict == nil || *one.Conflict != *found {
-		one.Conflict = found
-		k.set(organization, one)
+	if state.Conflict == nil || *state.Conflict != *found {
+		state.Conflict = found
+		k.set(organization, state)
 		k.Logger.ErrorContext(ctx, "the log conflicts with what was seen: this organization takes no requests until 'countersign log accept'",
 			"organization", organization, "cause", found.Describe())
 	}
@@ -262,15 +262,15 @@ func (k *Keeper) accept(ctx context.Context, organization string, found *Conflic
 // now returns the time as the memory and the store keep it.
 func (k *Keeper) now() time.Time { return k.Now().UTC().Truncate(time.Millisecond) }
 
-func (k *Keeper) set(organization string, one Log) {
-	k.memory[organization], k.behind = one, true
+func (k *Keeper) set(organization string, state Log) {
+	k.memory[organization], k.behind = state, true
 }
 
 // noteConflicts publishes which organizations have a conflict.
 func (k *Keeper) noteConflicts() {
 	var found []string
-	for organization, one := range k.memory {
-		if one.Conflict != nil {
+	for organization, state := range k.memory {
+		if state.Conflict != nil {
 			found = append(found, organization)
 		}
 	}

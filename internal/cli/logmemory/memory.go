@@ -55,9 +55,9 @@ const header = "countersign.memory/1\n"
 func (m Memory) Encode() []byte {
 	out := []byte(header)
 	for _, organization := range slices.Sorted(maps.Keys(m)) {
-		one := m[organization]
-		out = fmt.Appendf(out, "log %s %s %d\n", strconv.Quote(organization), treeText(one.Tree), milliseconds(one.Seen))
-		if c := one.Conflict; c != nil {
+		state := m[organization]
+		out = fmt.Appendf(out, "log %s %s %d\n", strconv.Quote(organization), treeText(state.Tree), milliseconds(state.Seen))
+		if c := state.Conflict; c != nil {
 			out = fmt.Appendf(out, "conflict %s %d %d %s %d\n", treeText(c.Remembered), milliseconds(c.Seen), milliseconds(c.Found), treeText(c.Log), milliseconds(c.Accepted))
 		}
 	}
@@ -87,7 +87,7 @@ func Parse(in []byte) (Memory, error) {
 	organization := ""
 	for line := range strings.Lines(string(rest)) {
 		kind, fields, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		one := m[organization]
+		state := m[organization]
 		f := &fields
 		switch kind {
 		case "log":
@@ -99,14 +99,14 @@ func Parse(in []byte) (Memory, error) {
 				return nil, errMemory
 			}
 			*f = strings.TrimPrefix(fields[len(quoted):], " ")
-			one = Log{Tree: cutTree(f), Seen: cutTime(f)}
+			state = Log{Tree: cutTree(f), Seen: cutTime(f)}
 		case "conflict":
-			one.Conflict = &Conflict{
+			state.Conflict = &Conflict{
 				Conflict: translog.Conflict{Remembered: cutTree(f), Seen: cutTime(f), Found: cutTime(f)},
 				Log:      cutTree(f), Accepted: cutTime(f),
 			}
 		}
-		m[organization] = one
+		m[organization] = state
 	}
 	if !bytes.Equal(m.Encode(), in) { // whatever was not understood
 		return nil, errMemory
@@ -144,8 +144,8 @@ func cutNumber(fields *string) int64 {
 // Known returns the organizations whose log is remembered to have leaves, sorted.
 func (m Memory) Known() []string {
 	var known []string
-	for organization, one := range m {
-		if one.Tree.N > 0 {
+	for organization, state := range m {
+		if state.Tree.N > 0 {
 			known = append(known, organization)
 		}
 	}
@@ -158,8 +158,8 @@ var empty = new(translog.Head).Tree()
 
 // Lost returns the conflict of a log with a store that does not exist. It has no time: the
 // same loss is always the same conflict.
-func Lost(one Log) *Conflict {
-	return &Conflict{Conflict: translog.Conflict{Remembered: one.Tree, Seen: one.Seen}, Log: empty}
+func Lost(state Log) *Conflict {
+	return &Conflict{Conflict: translog.Conflict{Remembered: state.Tree, Seen: state.Seen}, Log: empty}
 }
 
 // Describe says what a conflict is about.

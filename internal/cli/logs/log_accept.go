@@ -151,12 +151,12 @@ func (c *logAccept) conflict(opened *deployment.RememberedStore) (organization s
 		return "", nil, err
 	}
 	found := map[string]*logmemory.Conflict{}
-	for id, one := range remembered {
+	for id, state := range remembered {
 		switch {
-		case c.none && one.Tree.N > 0:
-			found[id] = logmemory.Lost(one)
-		case !c.none && one.Conflict != nil:
-			found[id] = one.Conflict
+		case c.none && state.Tree.N > 0:
+			found[id] = logmemory.Lost(state)
+		case !c.none && state.Conflict != nil:
+			found[id] = state.Conflict
 		}
 	}
 	if c.organization != "" {

@@ -102,11 +102,11 @@ func (c *policyExplain) run(cmd *cobra.Command, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	known, err := deployment.KnowledgeOf(c.configFile)
+	knowledge, err := deployment.KnowledgeOf(c.configFile)
 	if err != nil {
 		return err
 	}
-	explanation, err := file.ExplainNamed(cmd.Context(), authorization, known.Names())
+	explanation, err := file.ExplainNamed(cmd.Context(), authorization, knowledge.Names())
 	if err != nil {
 		return err
 	}
@@ -220,11 +220,11 @@ func (c *policyExplain) aboutIntent(path string, intent activity.Intent) (*polic
 	if err != nil {
 		return nil, asked, err
 	}
-	known, err := deployment.KnowledgeOf(c.configFile)
+	knowledge, err := deployment.KnowledgeOf(c.configFile)
 	if err != nil {
 		return nil, asked, err
 	}
-	inspection = inspection.ReadWith(known.Reader())
+	inspection = inspection.ReadWith(knowledge.Reader())
 	asked.Summary, asked.Effects = &inspection.Summary, inspection.Effects
 	asked.Hazards, asked.Readings = inspection.Hazards, inspection.Readings
 	return file, asked, c.withoutAllowed(&asked)
@@ -309,13 +309,13 @@ func (c *policyExplain) engine(cmd *cobra.Command) (*countersign.Engine, *access
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", configured.Path, err)
 	}
-	known, err := deployment.ReadKnowledge(configured)
+	knowledge, err := deployment.ReadKnowledge(configured)
 	if err != nil {
 		return nil, nil, err
 	}
-	at := deployment.KeystoreFlags{Organization: organization.ID}
-	at.Use(configured)
-	keys, err := at.Open(cmd)
+	flags := deployment.KeystoreFlags{Organization: organization.ID}
+	flags.Use(configured)
+	keys, err := flags.Open(cmd)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -330,7 +330,7 @@ func (c *policyExplain) engine(cmd *cobra.Command) (*countersign.Engine, *access
 	}
 	engine, err := countersign.New(countersign.Config{
 		Chains: all.Chains(all.Limits{}), Operations: messages.Operations(), Keystore: keys, Wallets: wallets,
-		Directory: directory, Descriptors: known.Reader(), Now: func() time.Time { return c.now },
+		Directory: directory, Descriptors: knowledge.Reader(), Now: func() time.Time { return c.now },
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, keys.Close())

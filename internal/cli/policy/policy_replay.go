@@ -88,14 +88,14 @@ func (c *policyReplay) run(cmd *cobra.Command, path string) error {
 	if c.at.Configured.Store == config.MemoryStore {
 		return errors.New("store: memory exists only inside serve: there is nothing to replay")
 	}
-	known, err := deployment.ReadKnowledge(c.at.Configured)
+	knowledge, err := deployment.ReadKnowledge(c.at.Configured)
 	if err != nil {
 		return err
 	}
 	var file *policy.File
 	var policyErr error
 	engine, records, err := deployment.OpenEngine(cmd, &c.at, func(settings *countersign.Config) {
-		settings.Descriptors = known.Reader()
+		settings.Descriptors = knowledge.Reader()
 		file, policyErr = c.file(cmd.Context(), path, settings.Keystore)
 	})
 	if err != nil {

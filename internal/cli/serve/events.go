@@ -50,17 +50,17 @@ With several nodes, each has its own events.`),
 
 func tailEvents(cmd *cobra.Command, base string, once bool) error {
 	for after := uint64(0); ; {
-		found, err := eventsAfter(cmd, base, after)
+		seen, err := eventsAfter(cmd, base, after)
 		if err != nil {
 			return err
 		}
-		for _, one := range found {
+		for _, one := range seen {
 			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", one.Event); err != nil {
 				return err
 			}
 			after = one.Place
 		}
-		if len(found) > 0 {
+		if len(seen) > 0 {
 			continue
 		}
 		if once {
@@ -74,7 +74,7 @@ func tailEvents(cmd *cobra.Command, base string, once bool) error {
 	}
 }
 
-func eventsAfter(cmd *cobra.Command, base string, after uint64) (found []events.Seen, err error) {
+func eventsAfter(cmd *cobra.Command, base string, after uint64) (seen []events.Seen, err error) {
 	response, answer, err := deployment.GetAdmin(cmd.Context(), base, fmt.Sprintf("%s?after=%d", events.Path, after), healthTimeout)
 	switch {
 	case err != nil:
@@ -84,8 +84,8 @@ func eventsAfter(cmd *cobra.Command, base string, after uint64) (found []events.
 	case response.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("%s: %s", response.Status, answer)
 	}
-	if err := json.Unmarshal(answer, &found); err != nil {
+	if err := json.Unmarshal(answer, &seen); err != nil {
 		return nil, fmt.Errorf("the answer is no list of events: %w", err)
 	}
-	return found, nil
+	return seen, nil
 }

@@ -20,12 +20,12 @@ import (
 // Reviewed returns the view of a request that waits for votes. It reads the request from
 // its body, and compares that with what the server shows: a malicious server can withhold
 // a request, but cannot have anything approved that is not shown here.
-func Reviewed(waiting *api.Activity, limits all.Limits, known chains.Names) (View, error) {
+func Reviewed(waiting *api.Activity, limits all.Limits, names chains.Names) (View, error) {
 	request, err := bodyOf(waiting)
 	if err != nil {
 		return View{}, err
 	}
-	inspection, shown, err := ViewOfBody(request, limits, known)
+	inspection, shown, err := ViewOfBody(request, limits, names)
 	if err != nil {
 		return View{}, err
 	}
@@ -42,7 +42,7 @@ func Reviewed(waiting *api.Activity, limits all.Limits, known chains.Names) (Vie
 	if shown.Hazards, err = hazardsOf(review, inspection.Hazards); err != nil {
 		return View{}, err
 	}
-	shown.waits = slices.Concat(shown.waits, resolvedFields(review, inspection.Effects, known), waitingFields(waiting))
+	shown.waits = slices.Concat(shown.waits, resolvedFields(review, inspection.Effects, names), waitingFields(waiting))
 	return shown, nil
 }
 
@@ -59,13 +59,13 @@ func bodyOf(waiting *api.Activity) (*activity.Request, error) {
 }
 
 // ViewOfBody returns the view of a request without knowing its keys.
-func ViewOfBody(request *activity.Request, limits all.Limits, known chains.Names) (all.Inspection, View, error) {
+func ViewOfBody(request *activity.Request, limits all.Limits, names chains.Names) (all.Inspection, View, error) {
 	inspection, err := all.InspectIntent(request.Intent, limits)
 	if err != nil {
 		return inspection, View{}, err
 	}
 	_, transaction := request.Intent.(activity.SignTransactionIntent)
-	return inspection, View{Summary: inspection.Summary, Effects: inspection.Effects, Signer: NetworkFields(&inspection.Summary, limits), Hazards: inspection.Hazards, Names: known, Message: !transaction, waits: requestedFields(request)}, nil
+	return inspection, View{Summary: inspection.Summary, Effects: inspection.Effects, Signer: NetworkFields(&inspection.Summary, limits), Hazards: inspection.Hazards, Names: names, Message: !transaction, waits: requestedFields(request)}, nil
 }
 
 // requestedFields returns what a body says about who signs. A vote for the body

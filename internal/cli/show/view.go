@@ -38,7 +38,7 @@ func (v View) What() string {
 
 // ViewOf returns the view of a prepared transaction. It looks up in the keystore which
 // addresses are the signer's own.
-func ViewOf(ctx context.Context, prepared *countersign.Prepared, known chains.Names) (View, error) {
+func ViewOf(ctx context.Context, prepared *countersign.Prepared, names chains.Names) (View, error) {
 	effects, err := prepared.Effects(ctx)
 	if err != nil {
 		return View{}, err
@@ -48,7 +48,7 @@ func ViewOf(ctx context.Context, prepared *countersign.Prepared, known chains.Na
 		return View{}, err
 	}
 	return View{Summary: prepared.Summary(), Effects: effects, Signer: signer,
-		Reading: prepared.Readings(), Hazards: prepared.Hazards(), Names: known}, nil
+		Reading: prepared.Readings(), Hazards: prepared.Hazards(), Names: names}, nil
 }
 
 // NetworkFields returns the network of the addresses in the view of a transaction whose

@@ -155,7 +155,7 @@ func (c *hwiCommand) readArguments(cmd *cobra.Command, args []string) ([]string,
 		return nil, fmt.Errorf("read the command from standard input: %w", err)
 	}
 	text, _, _ := strings.Cut(strings.ReplaceAll(string(content), "\r\n", "\n"), "\n\n")
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		args = append(args, strings.Trim(word, `"'`))
 	}
 	return args, nil

@@ -85,7 +85,7 @@ func (c *inspectCommand) run(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	known, err := deployment.KnowledgeOf(c.configFile)
+	knowledge, err := deployment.KnowledgeOf(c.configFile)
 	if err != nil {
 		return err
 	}
@@ -99,10 +99,10 @@ func (c *inspectCommand) run(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	inspection := seen.ReadWith(known.Reader())
+	inspection := seen.ReadWith(knowledge.Reader())
 	if asText {
 		return show.View{Summary: inspection.Summary, Effects: inspection.Effects, Signer: show.NetworkFields(&inspection.Summary, limits),
-			Reading: inspection.Readings, Hazards: inspection.Hazards, Names: known.Names(), Message: c.message.Kind != ""}.Render(cmd.OutOrStdout())
+			Reading: inspection.Readings, Hazards: inspection.Hazards, Names: knowledge.Names(), Message: c.message.Kind != ""}.Render(cmd.OutOrStdout())
 	}
 	return printInspection(cmd, inspection, about)
 }

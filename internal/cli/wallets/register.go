@@ -234,7 +234,7 @@ func logged(ctx context.Context, configured *config.Config, organizationID, acti
 
 // newRemoveCommand returns wallets remove.
 func newRemoveCommand() *cobra.Command {
-	var at deployment.KeystoreFlags
+	var flags deployment.KeystoreFlags
 	var digest digestFlag
 	command := &cobra.Command{
 		Use:   "remove NAME",
@@ -245,7 +245,7 @@ its inputs and outputs are those of unknown scripts: what goes to them is a paym
 		Example: "  countersign wallets remove --keystore file:keys treasury",
 		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return opened(cmd, &at, args[0], func(keys keeper, w file.Registered) error {
+			return opened(cmd, &flags, args[0], func(keys keeper, w file.Registered) error {
 				if err := digest.confirmed(w.Policy, func(tty *terminal.Terminal) error {
 					agreed, err := tty.Confirm(cmd.Context(), fmt.Sprintf("Remove the wallet %q?", args[0]))
 					if err == nil && !agreed {
@@ -255,14 +255,14 @@ its inputs and outputs are those of unknown scripts: what goes to them is a paym
 				}); err != nil {
 					return err
 				}
-				if _, err := logged(cmd.Context(), at.Configured, at.Organization, translog.WalletRemoved, w.Policy); err != nil {
+				if _, err := logged(cmd.Context(), flags.Configured, flags.Organization, translog.WalletRemoved, w.Policy); err != nil {
 					return err
 				}
-				return keys.Unregister(cmd.Context(), at.Organization, args[0])
+				return keys.Unregister(cmd.Context(), flags.Organization, args[0])
 			})
 		},
 	}
-	at.Register(command)
+	flags.Register(command)
 	digest.register(command.Flags(), "remove without asking, if it is the wallet with this `DIGEST`")
 	return command
 }

@@ -104,13 +104,13 @@ func (l walletLine) details() []console.Detail {
 }
 
 // opened opens the keystore, and passes the wallet with a name to use.
-func opened(cmd *cobra.Command, at *deployment.KeystoreFlags, name string, use func(keys keeper, w file.Registered) error) (err error) {
-	keys, err := deployment.OpenFor[keeper](at, cmd, noRegistry)
+func opened(cmd *cobra.Command, flags *deployment.KeystoreFlags, name string, use func(keys keeper, w file.Registered) error) (err error) {
+	keys, err := deployment.OpenFor[keeper](flags, cmd, noRegistry)
 	if err != nil {
 		return err
 	}
 	defer deployment.CloseKeystore(keys, &err)
-	w, err := find(cmd.Context(), keys, at.Organization, name)
+	w, err := find(cmd.Context(), keys, flags.Organization, name)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func find(ctx context.Context, keys keeper, organizationID, name string) (file.R
 }
 
 func newListCommand() *cobra.Command {
-	var at deployment.KeystoreFlags
+	var flags deployment.KeystoreFlags
 	var output console.OutputFlag
 	command := &cobra.Command{
 		Use:   "list",
@@ -154,15 +154,15 @@ otherwise as one line of JSON each.`),
 			if err != nil {
 				return err
 			}
-			keys, err := deployment.OpenFor[keeper](&at, cmd, noRegistry)
+			keys, err := deployment.OpenFor[keeper](&flags, cmd, noRegistry)
 			if err != nil {
 				return err
 			}
 			defer deployment.CloseKeystore(keys, &err)
-			return list(cmd, keys, at.Organization, asTable)
+			return list(cmd, keys, flags.Organization, asTable)
 		},
 	}
-	at.Register(command)
+	flags.Register(command)
 	output.RegisterListing(command)
 	return command
 }
@@ -199,7 +199,7 @@ func known(ctx context.Context, keys keeper, organizationID string, w file.Regis
 }
 
 func newShowCommand() *cobra.Command {
-	var at deployment.KeystoreFlags
+	var flags deployment.KeystoreFlags
 	var output console.OutputFlag
 	command := &cobra.Command{
 		Use:   "show NAME",
@@ -214,8 +214,8 @@ property per line on a terminal, otherwise one line of JSON.`),
 			if err != nil {
 				return err
 			}
-			return opened(cmd, &at, args[0], func(keys keeper, w file.Registered) error {
-				line, err := known(cmd.Context(), keys, at.Organization, w)
+			return opened(cmd, &flags, args[0], func(keys keeper, w file.Registered) error {
+				line, err := known(cmd.Context(), keys, flags.Organization, w)
 				if err != nil {
 					return err
 				}
@@ -226,7 +226,7 @@ property per line on a terminal, otherwise one line of JSON.`),
 			})
 		},
 	}
-	at.Register(command)
+	flags.Register(command)
 	output.RegisterListing(command)
 	return command
 }

@@ -3,7 +3,6 @@ package eip712_test
 import (
 	"encoding/hex"
 	"encoding/json"
-	"flag"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -12,13 +11,12 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/drawn"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
-
-var prove = flag.Int("prove", 2000, "how many random typed data to compare with go-ethereum's apitypes")
 
 // TestAgainstApitypes compares the digests of random typed data with go-ethereum's.
 func TestAgainstApitypes(t *testing.T) {
-	for seed := range uint64(*prove) {
+	for seed := range uint64(testenv.Draws(t, 2000)) {
 		text := drawn.TypedData(rand.New(rand.NewPCG(seed, 7)))
 		want, err := apitypesDigest(text)
 		if err != nil {

@@ -225,12 +225,12 @@ func TestForeignUnderEachPrefix(t *testing.T) {
 		if c.tron {
 			read = personal.ParseTronSignIn(c.text)
 		}
-		got := ""
+		var got strings.Builder
 		for _, hazard := range personal.SignInHazards(read, []byte(c.text), of, c.signer) {
-			got += hazard.Name
+			got.WriteString(hazard.Name)
 		}
-		if got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		if got.String() != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got.String(), c.want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package structures_test
 import (
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -47,9 +48,7 @@ func TestMany(t *testing.T) {
 			all[i] = element
 		}
 		last := map[string]any{}
-		for key, value := range element.(map[string]any) {
-			last[key] = value
-		}
+		maps.Copy(last, element.(map[string]any))
 		last[amount] = "0x" + strings.Repeat("f", 40)
 		all[n-1] = last
 		return all

@@ -227,7 +227,7 @@ func zeroMessage(encoded, contract string) string {
 			primary = name
 		}
 		types[name] = [][2]string{}
-		for _, member := range strings.Split(members, ",") {
+		for member := range strings.SplitSeq(members, ",") {
 			spec, label, _ := strings.Cut(member, " ")
 			types[name] = append(types[name], [2]string{label, spec})
 		}

@@ -46,13 +46,13 @@ func (x *Index) Insert(organizationID string, key *Key) (existing keystore.KeyIn
 	}
 	org := x.organization(organizationID)
 	locators := key.locators()
-	for _, at := range locators {
-		if other := org.at[at]; other != nil {
+	for _, locator := range locators {
+		if other := org.at[locator]; other != nil {
 			return other.Info(), fmt.Errorf("%w: key %s", keystore.ErrKeyExists, other.id)
 		}
 	}
-	for _, at := range locators {
-		org.at[at] = key
+	for _, locator := range locators {
+		org.at[locator] = key
 	}
 	if last := len(org.keys) - 1; last >= 0 && Compare(key, org.keys[last]) < 0 {
 		org.unordered = true
@@ -94,8 +94,8 @@ func (x *Index) take(organizationID, id string) (*organization, *Key) {
 		return nil, nil
 	}
 	key := org.at[keystore.ByID(id)]
-	for _, at := range key.locators() {
-		delete(org.at, at)
+	for _, locator := range key.locators() {
+		delete(org.at, locator)
 	}
 	// Listings may still use the old slice.
 	org.keys = slices.DeleteFunc(slices.Clone(org.keys), func(other *Key) bool { return other == key })
@@ -104,8 +104,8 @@ func (x *Index) take(organizationID, id string) (*organization, *Key) {
 }
 
 // Find implements keystore.Keystore.
-func (x *Index) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
-	key, err := x.Key(ctx, organizationID, at)
+func (x *Index) Find(ctx context.Context, organizationID string, locator keystore.Locator) (keystore.Key, error) {
+	key, err := x.Key(ctx, organizationID, locator)
 	if err != nil {
 		return nil, err
 	}
@@ -113,12 +113,12 @@ func (x *Index) Find(ctx context.Context, organizationID string, at keystore.Loc
 }
 
 // Key is Find for callers with access to the secret.
-func (x *Index) Key(ctx context.Context, organizationID string, at keystore.Locator) (*Key, error) {
+func (x *Index) Key(ctx context.Context, organizationID string, locator keystore.Locator) (*Key, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if at.IsTaproot() || at.IsNested() {
-		return x.keyLate(ctx, organizationID, at)
+	if locator.IsTaproot() || locator.IsNested() {
+		return x.keyLate(ctx, organizationID, locator)
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -126,7 +126,7 @@ func (x *Index) Key(ctx context.Context, organizationID string, at keystore.Loca
 		return nil, keystore.ErrClosed
 	}
 	if org := x.organizations[organizationID]; org != nil {
-		if key := org.at[at]; key != nil {
+		if key := org.at[locator]; key != nil {
 			return key, nil
 		}
 	}

@@ -19,13 +19,13 @@ type lateIndex struct {
 // keyLate is Key for a locator that is computed late. Such look-ups wait while keys are added to
 // the index; look-ups by other locators do not. If the context ends first, the next call
 // continues there.
-func (x *Index) keyLate(ctx context.Context, organizationID string, at keystore.Locator) (*Key, error) {
+func (x *Index) keyLate(ctx context.Context, organizationID string, locator keystore.Locator) (*Key, error) {
 	org, _, err := x.keys(organizationID)
 	if err != nil {
 		return nil, err
 	}
 	index, locate := &org.taproot, keystore.TaprootLocator
-	if at.IsNested() {
+	if locator.IsNested() {
 		index, locate = &org.nested, keystore.NestedLocator
 	}
 	index.mu.Lock()
@@ -37,7 +37,7 @@ func (x *Index) keyLate(ctx context.Context, organizationID string, at keystore.
 	if err := index.add(ctx, keys, locate); err != nil {
 		return nil, err
 	}
-	if key := index.at[at]; key != nil {
+	if key := index.at[locator]; key != nil {
 		return key, nil
 	}
 	return nil, keystore.ErrKeyNotFound
@@ -63,14 +63,14 @@ func (t *lateIndex) add(ctx context.Context, keys []*Key, locate func(keystore.P
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		at, err := locate(keys[t.done].public)
+		locator, err := locate(keys[t.done].public)
 		if err != nil {
 			continue // a key of another curve
 		}
 		if t.at == nil {
 			t.at = map[keystore.Locator]*Key{}
 		}
-		t.at[at] = keys[t.done]
+		t.at[locator] = keys[t.done]
 	}
 	return nil
 }
