@@ -60,10 +60,10 @@ func (r *Request) Time() time.Time { return time.UnixMilli(r.TimestampMs) }
 // member.
 func Decode(body []byte) (*Request, error) {
 	request := &Request{Body: body}
-	var timestamp string
+	var text struct{ kind, timestamp []byte }
 	err := strictjson.Read(body, "body",
-		required("type", (*string)(&request.Type)),
-		required("timestampMs", &timestamp),
+		required("type", &text.kind),
+		required("timestampMs", &text.timestamp),
 		required("organizationId", &request.OrganizationID),
 		strictjson.Required("parameters", &request.parameters),
 		strictjson.Optional("generateAppProofs", &request.GenerateAppProofs),
@@ -72,7 +72,8 @@ func Decode(body []byte) (*Request, error) {
 	if err != nil {
 		return nil, refuseJSON(err)
 	}
-	if request.TimestampMs, err = parseTimestamp(timestamp); err != nil {
+	request.Type = typeOf(text.kind)
+	if request.TimestampMs, err = parseTimestamp(string(text.timestamp)); err != nil {
 		return nil, err
 	}
 	if err := checkOrganizationID(request.OrganizationID); err != nil {
@@ -98,7 +99,8 @@ func (r *Request) decodeIntent() error {
 	if err != nil {
 		return err
 	}
-	intent, proofs, err := operation.decode(r.Parameters(), r.readParameters)
+	parameters := parameterText{what: "parameters", text: r.Parameters(), start: r.parameters.Start, enveloped: true}
+	intent, proofs, err := operation.decode(&parameters)
 	if err != nil {
 		return err
 	}
@@ -107,25 +109,30 @@ func (r *Request) decodeIntent() error {
 	return nil
 }
 
-// parameterReader parses the parameters of an operation, and reports whether they ask for
-// app proofs.
-type parameterReader func(parameters []byte, fields ...strictjson.Field) (proofs bool, err error)
+// parameterText is the parameters of an operation as they were sent.
+type parameterText struct {
+	what      string // as errors call it
+	text      []byte
+	start     int  // where they begin in the body: what errors say is relative to that
+	enveloped bool // they may ask for app proofs
+	proofs    bool
+}
 
-// readParameters is a parameterReader for parameters in an envelope. Offsets in its errors
-// are relative to the body.
-func (r *Request) readParameters(parameters []byte, fields ...strictjson.Field) (proofs bool, err error) {
-	fields = append(fields, strictjson.Optional("generateAppProofs", &proofs))
-	err = strictjson.Read(parameters, "parameters", fields...)
-	if malformed, ok := errors.AsType[*strictjson.Error](err); ok {
-		malformed.Offset += r.parameters.Start
+// read parses the parameters, and reports whether they ask for app proofs.
+func (p *parameterText) read(fields ...strictjson.Field) (proofs bool, err error) {
+	if p.enveloped {
+		var all [maxParameters]strictjson.Field
+		fields = append(append(all[:0], fields...), strictjson.Optional("generateAppProofs", &p.proofs))
 	}
-	return proofs, refuseJSON(err)
+	err = strictjson.Read(p.text, p.what, fields...)
+	if malformed, ok := errors.AsType[*strictjson.Error](err); ok {
+		malformed.Offset += p.start
+	}
+	return p.proofs, refuseJSON(err)
 }
 
-// readAlone is a parameterReader for parameters without an envelope.
-func readAlone(parameters []byte, fields ...strictjson.Field) (bool, error) {
-	return false, refuseJSON(strictjson.Read(parameters, "intent", fields...))
-}
+// maxParameters is how many members are read without a list of them on the heap.
+const maxParameters = 8
 
 // refuseJSON converts an error of the JSON reader to an *Error.
 func refuseJSON(err error) error {
