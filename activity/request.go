@@ -1,11 +1,11 @@
 package activity
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/strictjson"
@@ -60,7 +60,10 @@ func (r *Request) Time() time.Time { return time.UnixMilli(r.TimestampMs) }
 // member.
 func Decode(body []byte) (*Request, error) {
 	request := &Request{Body: body}
-	var text struct{ kind, timestamp []byte }
+	var text struct {
+		kind, timestamp []byte
+		parameters      parameterText
+	}
 	err := strictjson.Read(body, "body",
 		required("type", &text.kind),
 		required("timestampMs", &text.timestamp),
@@ -73,13 +76,14 @@ func Decode(body []byte) (*Request, error) {
 		return nil, refuseJSON(err)
 	}
 	request.Type = typeOf(text.kind)
-	if request.TimestampMs, err = parseTimestamp(string(text.timestamp)); err != nil {
+	if request.TimestampMs, err = parseTimestamp(text.timestamp); err != nil {
 		return nil, err
 	}
 	if err := checkOrganizationID(request.OrganizationID); err != nil {
 		return nil, err
 	}
-	if err := request.decodeIntent(); err != nil {
+	text.parameters = parameterText{what: "parameters", text: request.Parameters(), start: request.parameters.Start, enveloped: true}
+	if err := request.decodeIntent(&text.parameters); err != nil {
 		return nil, err
 	}
 	request.Fingerprint = sha256.Sum256(body)
@@ -94,13 +98,12 @@ func (r *Request) readSubmitter(reader *strictjson.Reader) error {
 	)
 }
 
-func (r *Request) decodeIntent() error {
+func (r *Request) decodeIntent(parameters *parameterText) error {
 	operation, err := operationOf(r.Type)
 	if err != nil {
 		return err
 	}
-	parameters := parameterText{what: "parameters", text: r.Parameters(), start: r.parameters.Start, enveloped: true}
-	intent, proofs, err := operation.decode(&parameters)
+	intent, proofs, err := operation.decode(parameters)
 	if err != nil {
 		return err
 	}
@@ -149,12 +152,13 @@ const maxTimestampDigits = 13
 
 // parseTimestamp parses milliseconds since the epoch: decimal digits without leading
 // zeros.
-func parseTimestamp(text string) (int64, error) {
-	if text == "" || len(text) > maxTimestampDigits || strings.Trim(text, "0123456789") != "" || text[0] == '0' {
+func parseTimestamp[T string | []byte](digits T) (int64, error) {
+	text := []byte(digits)
+	if len(text) == 0 || len(text) > maxTimestampDigits || len(bytes.Trim(text, "0123456789")) > 0 || text[0] == '0' {
 		return 0, NewError(ReasonRequestInvalid, "timestampMs", nil,
-			"timestampMs %s: expected milliseconds since the epoch, as a string of at most %d decimal digits", quoted(text), maxTimestampDigits)
+			"timestampMs %s: expected milliseconds since the epoch, as a string of at most %d decimal digits", quoted(string(text)), maxTimestampDigits)
 	}
-	return strconv.ParseInt(text, 10, 64)
+	return strconv.ParseInt(string(text), 10, 64)
 }
 
 func checkOrganizationID(id string) error {

@@ -22,7 +22,7 @@ var budgets = map[string]float64{
 
 	"message/permit": 90, "message/safe": 100, "message/order": 700, "message/personal": 40,
 
-	"submit/memory": 140, // the stamp verified, and the activity recorded
+	"submit/memory": 105, // the stamp verified, and the activity recorded
 }
 
 // budgeted returns what the budgets are for, each as a function to be called again and again.
