@@ -103,7 +103,8 @@ func (a *Approvals) countVote(ctx context.Context, s *request.Submission, intent
 	if intent.Selection() == activity.SelectionRejected {
 		after.Status, after.Decision.Reason = activity.StatusRejected, ""
 	}
-	if after, err = a.update(ctx, waiting, after); err != nil || !after.Status.Waits() {
+	after, err := a.update(ctx, waiting, after)
+	if err != nil || !after.Status.Waits() {
 		return after, err
 	}
 	return a.resume(ctx, s, &pending{after, waiting.revision + 1, waiting.organization})
