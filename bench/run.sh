@@ -58,6 +58,7 @@ if [ "$bench" = . ]; then
 	step 'other ratios and runs of fixed length' bench -bench "$ratios" -benchtime 1x
 	step 'rounds of votes' bench -bench "$rounds" -benchtime 640x
 	step 'stores with a million activities' bench -bench "$full" -benchtime 1x -count 1
+	step 'stamp schemes' stamp -bench '^BenchmarkSchemes$' -benchtime 1x
 	step 'one core and two' bench -bench '^BenchmarkParallel$' -cpu 1,2 -benchtime "$benchtime"
 	step 'absolutes' bench -bench . -skip "$signing|$ratios|$rounds|$full|^BenchmarkParallel\$" -benchtime "$benchtime"
 else
