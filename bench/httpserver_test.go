@@ -14,9 +14,11 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
@@ -44,8 +46,10 @@ type spec struct {
 
 // serverReport is what a server says about itself as it ends.
 type serverReport struct {
-	PeakRSS            int // bytes
-	Heap               int // live bytes
+	PeakRSS            int           // bytes
+	Heap               int           // live bytes
+	Allocated, Objects uint64        // since it started
+	CPU                time.Duration // processor time since it started
 	Completed, Commits uint64
 }
 
@@ -78,11 +82,11 @@ func serve(text string) error {
 		return err
 	}
 	server.Close()
-	ending := serverReport{PeakRSS: peakRSS()}
+	ending := serverReport{PeakRSS: peakRSS(), CPU: testenv.ProcessorTime(os.Getpid())}
 	runtime.GC()
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
-	ending.Heap = int(stats.HeapAlloc)
+	ending.Heap, ending.Allocated, ending.Objects = int(stats.HeapAlloc), stats.TotalAlloc, stats.Mallocs
 	if file, ok := backend.(*bolt.Store); ok {
 		written := file.Stats()
 		ending.Completed, ending.Commits = written.Completed, written.Commits

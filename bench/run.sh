@@ -28,6 +28,9 @@ rounds='^BenchmarkApprovals$'
 # its figures are medians of rounds.
 full='^BenchmarkStoreSize$'
 
+# Sends 100,000 requests to each store at each load: once, too.
+open='^BenchmarkHTTPOpen$'
+
 # fact NAME VALUE… writes a configuration line of the benchmark format.
 fact() { [ -z "${2:-}" ] || echo "$1: ${*:2}"; }
 
@@ -58,9 +61,10 @@ if [ "$bench" = . ]; then
 	step 'other ratios and runs of fixed length' bench -bench "$ratios" -benchtime 1x
 	step 'rounds of votes' bench -bench "$rounds" -benchtime 640x
 	step 'stores with a million activities' bench -bench "$full" -benchtime 1x -count 1
+	step 'an open loop' bench -bench "$open" -benchtime 1x -count 1
 	step 'stamp schemes' stamp -bench '^BenchmarkSchemes$' -benchtime 1x
 	step 'one core and two' bench -bench '^BenchmarkParallel$' -cpu 1,2 -benchtime "$benchtime"
-	step 'absolutes' bench -bench . -skip "$signing|$ratios|$rounds|$full|^BenchmarkParallel\$" -benchtime "$benchtime"
+	step 'absolutes' bench -bench . -skip "$signing|$ratios|$rounds|$full|$open|^BenchmarkParallel\$" -benchtime "$benchtime"
 else
 	step "$bench" bench -bench "$bench" -benchtime "$benchtime"
 fi
