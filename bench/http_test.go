@@ -48,9 +48,15 @@ func loadSize(full int) int {
 
 func compareHTTP(b *testing.B, backend string, clients, runs, size int) {
 	b.Helper()
+	compareServers(b, clients, runs, size, func(key *enginetest.APIKey) spec { return serverSpec(b, backend, key) })
+}
+
+// compareServers compares a server that takes requests by a key with the bare handler.
+func compareServers(b *testing.B, clients, runs, size int, specOf func(key *enginetest.APIKey) spec) {
+	b.Helper()
 	key := enginetest.NewAPIKey(b)
 	requests := newLoad(b, key, runs*size)
-	ours, theirs := startServer(b, serverSpec(b, backend, key)), startServer(b, serverSpec(b, serveBare, key))
+	ours, theirs := startServer(b, specOf(key)), startServer(b, serverSpec(b, serveBare, key))
 	ourClient, theirClient := newClient(ours.url, clients), newClient(theirs.url, clients)
 	var ourOutcomes, theirOutcomes []outcome
 	for run := range runs {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -42,6 +44,8 @@ type spec struct {
 	Store     string // memory, bolt, postgres, or serveBare
 	At        string // the file or the DSN
 	PublicKey string // the API key that may send requests, in hex
+	Shipped   bool   // with what serve does by default
+	Rules     bool   // and with a policy
 }
 
 // serverReport is what a server says about itself as it ends.
@@ -119,8 +123,9 @@ func (s *spec) handler() (http.Handler, store.Store, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	engine, err := submitEngine(access.APIKeyConfig{Curve: stamp.CurveP256, PublicKey: s.PublicKey}, backend)
-	if err != nil {
+	var shipped error
+	engine, err := submitEngineWith(access.APIKeyConfig{Curve: stamp.CurveP256, PublicKey: s.PublicKey}, backend, func(c *countersign.Config) { shipped = s.ship(c) })
+	if err = errors.Join(err, shipped); err != nil {
 		return nil, nil, err
 	}
 	return httpapi.New(engine, httpapi.Options{}), backend, nil
