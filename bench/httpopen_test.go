@@ -64,12 +64,13 @@ func (c *client) due(b *testing.B, l *load, interval time.Duration) []time.Durat
 			for i := range waiting {
 				if err := c.send(l.bodies[i], l.headers[i]); err != nil {
 					b.Error(err)
+					return
 				}
 				took[i] = time.Since(start) - time.Duration(i)*interval
 			}
 		})
 	}
-	for i := range l.bodies {
+	for i := 0; i < len(l.bodies) && !b.Failed(); i++ {
 		time.Sleep(time.Until(start.Add(time.Duration(i) * interval)))
 		waiting <- i
 	}

@@ -134,7 +134,7 @@ func (s *spec) handler() (http.Handler, store.Store, error) {
 func (s *spec) open() (store.Store, error) {
 	switch s.Store {
 	case "memory":
-		return memory.New(0), nil
+		return memory.New(1 << 30), nil // room for an open loop
 	case "bolt":
 		return bolt.Open(s.At)
 	case "postgres":
