@@ -74,7 +74,7 @@ type Operation struct {
 	bearer       bool   // see Type.HasBearerResult
 	intent       string // the name of the intent in an answer
 	result       string // the name of the result in an answer; empty if the operation creates no activity
-	decode       func(parameters []byte, read parameterReader) (Intent, bool, error)
+	decode       func(parameters *parameterText) (Intent, bool, error)
 	decodeResult func(encoded []byte) (Result, error)
 }
 
@@ -162,6 +162,16 @@ func operationOf(kind Type) (*Operation, error) {
 		}
 	}
 	return nil, notServed(kind)
+}
+
+// typeOf returns a type that a body names, without a copy if it is served.
+func typeOf(text []byte) Type {
+	for i := range operations {
+		if string(operations[i].Type) == string(text) {
+			return operations[i].Type
+		}
+	}
+	return Type(text)
 }
 
 func notServed(kind Type) error {

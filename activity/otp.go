@@ -118,9 +118,9 @@ func (VerifyOTPV2Result) ActivityType() Type { return TypeVerifyOTPV2 }
 func decodeInit[T interface {
 	InitOTPAuthIntent | InitOTPV2Intent | InitOTPV3Intent
 	Intent
-}](parameters []byte, read parameterReader) (Intent, bool, error) {
+}](parameters *parameterText) (Intent, bool, error) {
 	var intent InitOTPAuthIntent
-	proofs, err := read(parameters,
+	proofs, err := parameters.read(
 		required("otpType", &intent.OTPType),
 		required("contact", &intent.Contact),
 		strictjson.Optional("otpLength", &intent.OTPLength),
@@ -171,9 +171,9 @@ func (i InitOTPV2Intent) PersonalTexts() []string { return InitOTPAuthIntent(i).
 // PersonalTexts implements Personal.
 func (i InitOTPV3Intent) PersonalTexts() []string { return InitOTPAuthIntent(i).PersonalTexts() }
 
-func decodeVerifyOTP(parameters []byte, read parameterReader) (Intent, bool, error) {
+func decodeVerifyOTP(parameters *parameterText) (Intent, bool, error) {
 	var intent VerifyOTPIntent
-	proofs, err := read(parameters,
+	proofs, err := parameters.read(
 		required("otpId", &intent.OTPID),
 		required("otpCode", &intent.OTPCode),
 		optional("publicKey", &intent.PublicKey),
@@ -182,9 +182,9 @@ func decodeVerifyOTP(parameters []byte, read parameterReader) (Intent, bool, err
 	return intent, proofs, err
 }
 
-func decodeVerifyOTPV2(parameters []byte, read parameterReader) (Intent, bool, error) {
+func decodeVerifyOTPV2(parameters *parameterText) (Intent, bool, error) {
 	var intent VerifyOTPV2Intent
-	proofs, err := read(parameters,
+	proofs, err := parameters.read(
 		required("otpId", &intent.OTPID),
 		required("encryptedOtpBundle", &intent.EncryptedBundle),
 		optional("expirationSeconds", &intent.ExpirationSeconds),

@@ -72,9 +72,9 @@ func (SignRawPayloadResult) ActivityType() Type { return TypeSignRawPayload }
 // ActivityType implements Result.
 func (SignRawPayloadsResult) ActivityType() Type { return TypeSignRawPayloads }
 
-func decodeSignRawPayload(parameters []byte, read parameterReader) (Intent, bool, error) {
+func decodeSignRawPayload(parameters *parameterText) (Intent, bool, error) {
 	var intent SignRawPayloadIntent
-	proofs, err := read(parameters,
+	proofs, err := parameters.read(
 		required("signWith", &intent.SignWith),
 		required("payload", &intent.Payload),
 		required("encoding", (*string)(&intent.Encoding)),
@@ -86,16 +86,16 @@ func decodeSignRawPayload(parameters []byte, read parameterReader) (Intent, bool
 // DecodeSignMessageIntent parses the parameters of a sign_raw_payload request without an
 // envelope, as strictly as [Decode] does.
 func DecodeSignMessageIntent(parameters []byte) (SignMessageIntent, error) {
-	intent, _, err := decodeSignRawPayload(parameters, readAlone)
+	intent, _, err := decodeSignRawPayload(&parameterText{what: "intent", text: parameters})
 	if err != nil {
 		return SignMessageIntent{}, err
 	}
 	return intent.(SignRawPayloadIntent), nil
 }
 
-func decodeSignRawPayloads(parameters []byte, read parameterReader) (Intent, bool, error) {
+func decodeSignRawPayloads(parameters *parameterText) (Intent, bool, error) {
 	var intent SignRawPayloadsIntent
-	proofs, err := read(parameters,
+	proofs, err := parameters.read(
 		required("signWith", &intent.SignWith),
 		strictjson.Required("payloads", &intent.Payloads).AtMost(boundOf("payloads")),
 		required("encoding", (*string)(&intent.Encoding)),

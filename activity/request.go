@@ -1,11 +1,11 @@
 package activity
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/strictjson"
@@ -60,10 +60,13 @@ func (r *Request) Time() time.Time { return time.UnixMilli(r.TimestampMs) }
 // member.
 func Decode(body []byte) (*Request, error) {
 	request := &Request{Body: body}
-	var timestamp string
+	var text struct {
+		kind, timestamp []byte
+		parameters      parameterText
+	}
 	err := strictjson.Read(body, "body",
-		required("type", (*string)(&request.Type)),
-		required("timestampMs", &timestamp),
+		required("type", &text.kind),
+		required("timestampMs", &text.timestamp),
 		required("organizationId", &request.OrganizationID),
 		strictjson.Required("parameters", &request.parameters),
 		strictjson.Optional("generateAppProofs", &request.GenerateAppProofs),
@@ -72,13 +75,15 @@ func Decode(body []byte) (*Request, error) {
 	if err != nil {
 		return nil, refuseJSON(err)
 	}
-	if request.TimestampMs, err = parseTimestamp(timestamp); err != nil {
+	request.Type = typeOf(text.kind)
+	if request.TimestampMs, err = parseTimestamp(text.timestamp); err != nil {
 		return nil, err
 	}
 	if err := checkOrganizationID(request.OrganizationID); err != nil {
 		return nil, err
 	}
-	if err := request.decodeIntent(); err != nil {
+	text.parameters = parameterText{what: "parameters", text: request.Parameters(), start: request.parameters.Start, enveloped: true}
+	if err := request.decodeIntent(&text.parameters); err != nil {
 		return nil, err
 	}
 	request.Fingerprint = sha256.Sum256(body)
@@ -93,12 +98,12 @@ func (r *Request) readSubmitter(reader *strictjson.Reader) error {
 	)
 }
 
-func (r *Request) decodeIntent() error {
+func (r *Request) decodeIntent(parameters *parameterText) error {
 	operation, err := operationOf(r.Type)
 	if err != nil {
 		return err
 	}
-	intent, proofs, err := operation.decode(r.Parameters(), r.readParameters)
+	intent, proofs, err := operation.decode(parameters)
 	if err != nil {
 		return err
 	}
@@ -107,25 +112,30 @@ func (r *Request) decodeIntent() error {
 	return nil
 }
 
-// parameterReader parses the parameters of an operation, and reports whether they ask for
-// app proofs.
-type parameterReader func(parameters []byte, fields ...strictjson.Field) (proofs bool, err error)
+// parameterText is the parameters of an operation as they were sent.
+type parameterText struct {
+	what      string // as errors call it
+	text      []byte
+	start     int  // where they begin in the body: what errors say is relative to that
+	enveloped bool // they may ask for app proofs
+	proofs    bool
+}
 
-// readParameters is a parameterReader for parameters in an envelope. Offsets in its errors
-// are relative to the body.
-func (r *Request) readParameters(parameters []byte, fields ...strictjson.Field) (proofs bool, err error) {
-	fields = append(fields, strictjson.Optional("generateAppProofs", &proofs))
-	err = strictjson.Read(parameters, "parameters", fields...)
-	if malformed, ok := errors.AsType[*strictjson.Error](err); ok {
-		malformed.Offset += r.parameters.Start
+// read parses the parameters, and reports whether they ask for app proofs.
+func (p *parameterText) read(fields ...strictjson.Field) (proofs bool, err error) {
+	if p.enveloped {
+		var all [maxParameters]strictjson.Field
+		fields = append(append(all[:0], fields...), strictjson.Optional("generateAppProofs", &p.proofs))
 	}
-	return proofs, refuseJSON(err)
+	err = strictjson.Read(p.text, p.what, fields...)
+	if malformed, ok := errors.AsType[*strictjson.Error](err); ok {
+		malformed.Offset += p.start
+	}
+	return p.proofs, refuseJSON(err)
 }
 
-// readAlone is a parameterReader for parameters without an envelope.
-func readAlone(parameters []byte, fields ...strictjson.Field) (bool, error) {
-	return false, refuseJSON(strictjson.Read(parameters, "intent", fields...))
-}
+// maxParameters is how many members are read without a list of them on the heap.
+const maxParameters = 8
 
 // refuseJSON converts an error of the JSON reader to an *Error.
 func refuseJSON(err error) error {
@@ -142,12 +152,13 @@ const maxTimestampDigits = 13
 
 // parseTimestamp parses milliseconds since the epoch: decimal digits without leading
 // zeros.
-func parseTimestamp(text string) (int64, error) {
-	if text == "" || len(text) > maxTimestampDigits || strings.Trim(text, "0123456789") != "" || text[0] == '0' {
+func parseTimestamp[T string | []byte](digits T) (int64, error) {
+	text := []byte(digits)
+	if len(text) == 0 || len(text) > maxTimestampDigits || len(bytes.Trim(text, "0123456789")) > 0 || text[0] == '0' {
 		return 0, NewError(ReasonRequestInvalid, "timestampMs", nil,
-			"timestampMs %s: expected milliseconds since the epoch, as a string of at most %d decimal digits", quoted(text), maxTimestampDigits)
+			"timestampMs %s: expected milliseconds since the epoch, as a string of at most %d decimal digits", quoted(string(text)), maxTimestampDigits)
 	}
-	return strconv.ParseInt(text, 10, 64)
+	return strconv.ParseInt(string(text), 10, 64)
 }
 
 func checkOrganizationID(id string) error {

@@ -38,12 +38,26 @@ func (SignTransactionIntent) ActivityType() Type { return TypeSignTransaction }
 // ActivityType implements Result.
 func (SignTransactionResult) ActivityType() Type { return TypeSignTransaction }
 
-func decodeSignTransaction(parameters []byte, read parameterReader) (Intent, bool, error) {
+func decodeSignTransaction(parameters *parameterText) (Intent, bool, error) {
 	var intent SignTransactionIntent
-	proofs, err := read(parameters,
+	var kind []byte
+	proofs, err := parameters.read(
 		required("signWith", &intent.SignWith),
 		required("unsignedTransaction", &intent.UnsignedTransaction),
-		required("type", (*string)(&intent.Type)),
+		required("type", &kind),
 	)
+	intent.Type = transactionTypeOf(kind)
 	return intent, proofs, err
+}
+
+// transactionTypeOf returns a type that a body names, without a copy if it is known.
+func transactionTypeOf(text []byte) TransactionType {
+	for _, known := range [...]TransactionType{
+		TransactionTypeEthereum, TransactionTypeSolana, TransactionTypeTron, TransactionTypeBitcoin, TransactionTypeTempo,
+	} {
+		if string(known) == string(text) {
+			return known
+		}
+	}
+	return TransactionType(text)
 }

@@ -39,11 +39,11 @@ func (v VoteIntent) Selection() Selection {
 	return SelectionRejected
 }
 
-func decodeVote(kind Type) func([]byte, parameterReader) (Intent, bool, error) {
-	return func(parameters []byte, read parameterReader) (Intent, bool, error) {
+func decodeVote(kind Type) func(*parameterText) (Intent, bool, error) {
+	return func(parameters *parameterText) (Intent, bool, error) {
 		var fingerprint string
 		intent := VoteIntent{kind: kind}
-		proofs, err := read(parameters,
+		proofs, err := parameters.read(
 			required("fingerprint", &fingerprint),
 			optional("shown", &intent.Shown),
 		)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,9 +15,12 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
@@ -40,12 +44,16 @@ type spec struct {
 	Store     string // memory, bolt, postgres, or serveBare
 	At        string // the file or the DSN
 	PublicKey string // the API key that may send requests, in hex
+	Shipped   bool   // with what serve does by default
+	Rules     bool   // and with a policy
 }
 
 // serverReport is what a server says about itself as it ends.
 type serverReport struct {
-	PeakRSS            int // bytes
-	Heap               int // live bytes
+	PeakRSS            int           // bytes
+	Heap               int           // live bytes
+	Allocated, Objects uint64        // since it started
+	CPU                time.Duration // processor time since it started
 	Completed, Commits uint64
 }
 
@@ -78,11 +86,11 @@ func serve(text string) error {
 		return err
 	}
 	server.Close()
-	ending := serverReport{PeakRSS: peakRSS()}
+	ending := serverReport{PeakRSS: peakRSS(), CPU: testenv.ProcessorTime(os.Getpid())}
 	runtime.GC()
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
-	ending.Heap = int(stats.HeapAlloc)
+	ending.Heap, ending.Allocated, ending.Objects = int(stats.HeapAlloc), stats.TotalAlloc, stats.Mallocs
 	if file, ok := backend.(*bolt.Store); ok {
 		written := file.Stats()
 		ending.Completed, ending.Commits = written.Completed, written.Commits
@@ -115,8 +123,9 @@ func (s *spec) handler() (http.Handler, store.Store, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	engine, err := submitEngine(access.APIKeyConfig{Curve: stamp.CurveP256, PublicKey: s.PublicKey}, backend)
-	if err != nil {
+	var shipped error
+	engine, err := submitEngineWith(access.APIKeyConfig{Curve: stamp.CurveP256, PublicKey: s.PublicKey}, backend, func(c *countersign.Config) { shipped = s.ship(c) })
+	if err = errors.Join(err, shipped); err != nil {
 		return nil, nil, err
 	}
 	return httpapi.New(engine, httpapi.Options{}), backend, nil
@@ -125,7 +134,7 @@ func (s *spec) handler() (http.Handler, store.Store, error) {
 func (s *spec) open() (store.Store, error) {
 	switch s.Store {
 	case "memory":
-		return memory.New(0), nil
+		return memory.New(1 << 30), nil // room for an open loop
 	case "bolt":
 		return bolt.Open(s.At)
 	case "postgres":

@@ -19,10 +19,17 @@ trap 'rm -f "$output"' EXIT
 # Measured in pairs or in runs of a fixed length, whatever -benchtime is. Signing comes
 # first, in a process whose heap is still small.
 signing='^Benchmark(Ratio|RatioUncached|Gain|BatchRatio|InputsRatio|Registered)$'
-ratios='^Benchmark(Keystores|KeystoreMemoryFlat|PKCS11.*|HTTP|HTTPClients|RPC|Log|LogRatio)$'
+ratios='^Benchmark(Keystores|KeystoreMemoryFlat|PKCS11.*|HTTP|HTTPShipped|HTTPClients|RPC|Log|LogRatio)$'
 
 # Each round takes milliseconds, with 64 clients: BENCHTIME would have too few.
 rounds='^BenchmarkApprovals$'
+
+# Fills a store with a million activities, which takes minutes: once, whatever COUNT is, since
+# its figures are medians of rounds.
+full='^BenchmarkStoreSize$'
+
+# Sends 100,000 requests to each store at each load: once, too.
+open='^BenchmarkHTTPOpen$'
 
 # fact NAME VALUE… writes a configuration line of the benchmark format.
 fact() { [ -z "${2:-}" ] || echo "$1: ${*:2}"; }
@@ -53,8 +60,11 @@ if [ "$bench" = . ]; then
 	step 'ratios of signing' bench -bench "$signing" -benchtime 1x
 	step 'other ratios and runs of fixed length' bench -bench "$ratios" -benchtime 1x
 	step 'rounds of votes' bench -bench "$rounds" -benchtime 640x
+	step 'stores with a million activities' bench -bench "$full" -benchtime 1x -count 1
+	step 'an open loop' bench -bench "$open" -benchtime 1x -count 1
+	step 'stamp schemes' stamp -bench '^BenchmarkSchemes$' -benchtime 1x
 	step 'one core and two' bench -bench '^BenchmarkParallel$' -cpu 1,2 -benchtime "$benchtime"
-	step 'absolutes' bench -bench . -skip "$signing|$ratios|$rounds|^BenchmarkParallel\$" -benchtime "$benchtime"
+	step 'absolutes' bench -bench . -skip "$signing|$ratios|$rounds|$full|$open|^BenchmarkParallel\$" -benchtime "$benchtime"
 else
 	step "$bench" bench -bench "$bench" -benchtime "$benchtime"
 fi

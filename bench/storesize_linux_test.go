@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/bench/internal/measure"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
@@ -24,30 +26,36 @@ var storeSizes = []int{0, 500_000, 1_000_000}
 //	wall-ns    begin and complete, 64 clients
 //	cpu-ns     processor time of this process
 //	written-B  bytes written to the disk by this process
+//	wall-ratio, cpu-ratio, written-ratio  the same in a store that began empty, in
+//	           alternating rounds: what the activities that are there cost
 //	none-cpu-ns  processor time of a list that finds nothing, by a type and a status
 //	none-ns      the same on the clock, which includes the database
 func BenchmarkStoreSize(b *testing.B) {
 	b.Run("bolt", func(b *testing.B) {
-		s, err := bolt.Open(filepath.Join(b.TempDir(), "store"))
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer s.Close()
-		growing(b, s)
+		growing(b, func(b *testing.B) store.Full {
+			s, err := bolt.Open(filepath.Join(b.TempDir(), "store"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			return s
+		})
 	})
 	b.Run("postgres", func(b *testing.B) {
-		s, err := postgres.Open(b.Context(), testenv.Postgres(b).DSN)
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer s.Close()
-		growing(b, s)
+		growing(b, func(b *testing.B) store.Full {
+			s, err := postgres.Open(context.Background(), testenv.Postgres(b).DSN)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return s
+		})
 	})
 }
 
-// growing fills a store and measures it at each size. With -short it is a hundredth as large.
-func growing(b *testing.B, s store.Full) {
-	filled := 0
+// growing fills a store once and measures it at each size. With -short it is a hundredth as
+// large.
+func growing(b *testing.B, open func(b *testing.B) store.Full) {
+	s, filled := open(b), 0
+	defer s.Close()
 	for _, size := range storeSizes {
 		if testing.Short() {
 			size /= 100
@@ -55,10 +63,9 @@ func growing(b *testing.B, s store.Full) {
 		fillStore(b, s, size-filled)
 		filled = size
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			cpu, written := ownTime(b), bytesWritten(b)
-			storeConcurrently(b, s)
-			b.ReportMetric(float64(ownTime(b)-cpu)/float64(b.N), "cpu-ns")
-			b.ReportMetric(float64(bytesWritten(b)-written)/float64(b.N), "written-B")
+			empty := open(b)
+			defer empty.Close()
+			compareSizes(b, s, empty)
 			const rounds = 100
 			cpu, start := ownTime(b), time.Now()
 			for range rounds {
@@ -73,16 +80,58 @@ func growing(b *testing.B, s store.Full) {
 	}
 }
 
-// fillStore adds activities.
+// sizeRounds and sizeActivities are how a large store is compared with an empty one: by the
+// median of rounds that alternate, so that other load affects both.
+const sizeRounds, sizeActivities = 9, 2000
+
+// spent is what activities took: wall and processor time, and bytes.
+type spent [3]float64
+
+func compareSizes(b *testing.B, large, empty store.Store) {
+	var of [2][len(spent{})][]float64
+	for round := range measure.Repeats(sizeRounds) {
+		for turn := range 2 {
+			which := (round + turn) % 2
+			for i, value := range spending(b, [2]store.Store{large, empty}[which]) {
+				of[which][i] = append(of[which][i], value)
+			}
+		}
+	}
+	for i, unit := range []string{"wall", "cpu", "written"} {
+		ratios := make([]float64, len(of[0][i]))
+		for round := range ratios {
+			ratios[round] = of[0][i][round] / of[1][i][round]
+		}
+		b.ReportMetric(measure.Median(of[0][i]), unit+map[bool]string{true: "-B", false: "-ns"}[unit == "written"])
+		b.ReportMetric(measure.Median(ratios), unit+"-ratio")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// spending returns what one of sizeActivities took.
+func spending(b *testing.B, s store.Store) (each spent) {
+	cpu, written, start := ownTime(b), bytesWritten(b), time.Now()
+	storeMany(b, s, sizeActivities, storeClients)
+	for i, total := range []float64{float64(time.Since(start)), float64(ownTime(b) - cpu), float64(bytesWritten(b) - written)} {
+		each[i] = total / sizeActivities
+	}
+	return each
+}
+
+// fillStore adds activities, as many to a commit as it takes.
 func fillStore(b *testing.B, s store.Store, count int) {
 	b.Helper()
-	if count <= 0 {
-		return
+	if count > 0 {
+		storeMany(b, s, count, 256)
 	}
+}
+
+// storeMany adds activities from as many clients at a time.
+func storeMany(b *testing.B, s store.Store, count, fillers int) {
+	b.Helper()
 	data := make([]byte, recordSize)
 	first := storeBodies.Add(uint64(count)) - uint64(count)
 	var all sync.WaitGroup
-	const fillers = 256
 	for filler := range fillers {
 		all.Go(func() {
 			for i := filler; i < count && !b.Failed(); i += fillers {

@@ -28,17 +28,19 @@ const (
 	CurveEd25519   = signer.CurveEd25519
 )
 
-// curveOf returns the curve of an API key's scheme.
-func curveOf(scheme Scheme) (Curve, error) {
-	switch scheme {
+// schemeOf returns the scheme of an API key that a stamp names, without a copy, and its curve.
+func schemeOf(text []byte) (Scheme, Curve, error) {
+	switch Scheme(text) {
 	case SchemeP256:
-		return CurveP256, nil
-	case SchemeSecp256k1, SchemeSecp256k1EIP191:
-		return CurveSecp256k1, nil
+		return SchemeP256, CurveP256, nil
+	case SchemeSecp256k1:
+		return SchemeSecp256k1, CurveSecp256k1, nil
+	case SchemeSecp256k1EIP191:
+		return SchemeSecp256k1EIP191, CurveSecp256k1, nil
 	case SchemeEd25519:
-		return CurveEd25519, nil
+		return SchemeEd25519, CurveEd25519, nil
 	}
-	return "", fmt.Errorf("%w: unknown scheme %.64q: use %s, %s, %s or %s", ErrMalformed, string(scheme),
+	return "", "", fmt.Errorf("%w: unknown scheme %.64q: use %s, %s, %s or %s", ErrMalformed, string(text),
 		SchemeP256, SchemeSecp256k1, SchemeSecp256k1EIP191, SchemeEd25519)
 }
 

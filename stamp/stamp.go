@@ -39,7 +39,9 @@ type Header = signer.Header
 type ID string
 
 // APIKeyID returns the ID of the API key with this public key.
-func APIKeyID(publicKey []byte) ID { return ID("api-key:" + hex.EncodeToString(publicKey)) }
+func APIKeyID(publicKey []byte) ID { return ID(apiKeyPrefix + hex.EncodeToString(publicKey)) }
+
+const apiKeyPrefix = "api-key:" // before the hex of the public key
 
 // PasskeyID returns the ID of the passkey with this credential id.
 func PasskeyID(credentialID []byte) ID {
@@ -68,7 +70,7 @@ func (s *Stamp) SignatureText() string { return s.text }
 
 // form is the JSON of a stamp of either kind.
 type form struct {
-	publicKey, scheme                               string
+	publicKey, scheme                               []byte // parts of the text
 	authenticatorData, clientDataJSON, credentialID string
 	signature                                       string
 }
@@ -132,12 +134,11 @@ func (f *form) apiKey() (*Stamp, error) {
 	if f.authenticatorData != "" || f.clientDataJSON != "" {
 		return nil, fmt.Errorf("%w: members of a passkey's stamp without its credentialId", ErrMalformed)
 	}
-	curve, err := curveOf(Scheme(f.scheme))
+	scheme, curve, err := schemeOf(f.scheme)
 	if err != nil {
 		return nil, err
 	}
-	publicKey, err := decodeHex(f.publicKey)
-	if err != nil || len(publicKey) != publicKeySize(curve) {
+	if len(f.publicKey) != 2*publicKeySize(curve) || !isLowerHex(f.publicKey) {
 		return nil, fmt.Errorf("%w: publicKey: expected %d lower-case hex digits", ErrMalformed, 2*publicKeySize(curve))
 	}
 	signature, err := decodeHex(f.signature)
@@ -145,14 +146,14 @@ func (f *form) apiKey() (*Stamp, error) {
 		return nil, fmt.Errorf("%w: signature: %w", ErrMalformed, err)
 	}
 	return &Stamp{
-		id: APIKeyID(publicKey), scheme: Scheme(f.scheme), curve: curve,
+		id: ID(apiKeyPrefix + string(f.publicKey)), scheme: scheme, curve: curve,
 		signature: signature, text: f.signature,
 	}, nil
 }
 
 // passkey returns the stamp of a passkey.
 func (f *form) passkey(text []byte) (*Stamp, error) {
-	if f.publicKey != "" || f.scheme != "" {
+	if len(f.publicKey) > 0 || len(f.scheme) > 0 {
 		return nil, fmt.Errorf("%w: members of an API key's stamp together with credentialId", ErrMalformed)
 	}
 	s := &Stamp{scheme: SchemeWebAuthn, assertion: new(assertion), text: string(text)}
@@ -174,6 +175,16 @@ func (f *form) passkey(text []byte) (*Stamp, error) {
 	}
 	s.id = PasskeyID(credentialID)
 	return s, s.assertion.read()
+}
+
+// isLowerHex reports whether all digits are lower-case hex.
+func isLowerHex(digits []byte) bool {
+	for _, digit := range digits {
+		if (digit < '0' || digit > '9') && (digit < 'a' || digit > 'f') {
+			return false
+		}
+	}
+	return true
 }
 
 // decodeHex decodes lower-case hex.

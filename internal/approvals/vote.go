@@ -99,14 +99,12 @@ func (a *Approvals) countVote(ctx context.Context, s *request.Submission, intent
 	if err := a.checkVoter(ctx, s, intent, waiting); err != nil {
 		return nil, err
 	}
-	after, err := withVote(waiting.Record, s, intent, a.Records.Now())
-	if err != nil {
-		return nil, err
-	}
+	after := withVote(waiting.Record, s, intent, a.Records.Now())
 	if intent.Selection() == activity.SelectionRejected {
 		after.Status, after.Decision.Reason = activity.StatusRejected, ""
 	}
-	if after, err = a.update(ctx, waiting, after); err != nil || !after.Status.Waits() {
+	after, err := a.update(ctx, waiting, after)
+	if err != nil || !after.Status.Waits() {
 		return after, err
 	}
 	return a.resume(ctx, s, &pending{after, waiting.revision + 1, waiting.organization})
@@ -125,15 +123,12 @@ func latestVote(record *activity.Record, user string) *activity.Vote {
 
 // withVote returns a copy of the record in which the user's new vote replaces any
 // older one.
-func withVote(record *activity.Record, s *request.Submission, intent activity.VoteIntent, now time.Time) (*activity.Record, error) {
-	vote, err := s.Caller.Vote(intent.Selection(), string(s.Request.Body), s.Request.Time(), now)
-	if err != nil {
-		return nil, err
-	}
+func withVote(record *activity.Record, s *request.Submission, intent activity.VoteIntent, now time.Time) *activity.Record {
+	vote := s.Caller.Vote(intent.Selection(), string(s.Request.Body), s.Request.Time(), now)
 	after := *record
 	after.Votes = slices.DeleteFunc(slices.Clone(record.Votes[1:]), func(other activity.Vote) bool { return other.UserID == vote.UserID })
 	after.Votes = append(append([]activity.Vote{record.Votes[0]}, after.Votes...), vote)
-	return &after, nil
+	return &after
 }
 
 // checkVoter refuses a vote that does not count. Its stamp is then spent: the vote does

@@ -72,10 +72,7 @@ func (a *Approvals) waiting(ctx context.Context, s *request.Submission) (*activi
 	if err != nil {
 		return nil, err
 	}
-	record, err := a.Records.New(s)
-	if err != nil {
-		return nil, err
-	}
+	record := a.Records.New(s)
 	record.Status, record.Reading = activity.StatusConsensusNeeded, reading
 	record.Decision.Charges = nil
 	record.Decision.Required = withAges(s.Decision.Approvals)

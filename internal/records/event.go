@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/google/uuid"
-
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/store"
@@ -27,7 +25,7 @@ func (k *Keeper) tellCompleted(ctx context.Context, s *request.Submission, recor
 	if record.Reading != nil || signing == nil || !slices.Contains(k.Events, activity.EventCompleted) {
 		return k.Tell(record, 0)
 	}
-	reading, err := signing.Recorded(ctx, k.Names)
+	reading, err := signing.Recorded(context.WithoutCancel(ctx), k.Names)
 	if err != nil { // it is signed: an event that says less is better than none
 		return k.Tell(record, 0)
 	}
@@ -42,13 +40,9 @@ func (k *Keeper) tell(record *activity.Record, sentences []string, missing int) 
 	if !slices.Contains(k.Events, event.Type) {
 		return nil, nil
 	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return nil, activity.NewError(activity.ReasonInternal, "", err, "no randomness for the event's id")
-	}
 	data, err := event.Encode()
 	if err != nil {
 		return nil, activity.NewError(activity.ReasonInternal, "", err, "the event cannot be written")
 	}
-	return &store.Event{ID: "evt_" + id.String(), At: event.Timestamp, Data: data}, nil
+	return &store.Event{ID: "evt_" + request.NewID(), At: event.Timestamp, Data: data}, nil
 }

@@ -11,24 +11,22 @@ import (
 
 // heldLease is a lease that is renewed until it is stopped.
 type heldLease struct {
-	ctx    context.Context // cancelled when the lease is lost
-	cancel context.CancelCauseFunc
-	store  store.Store
-	ttl    time.Duration
-	now    func() time.Time
+	lateContext // cancelled when the lease is lost
+	store       store.Store
+	ttl         time.Duration
+	now         func() time.Time
 
-	mu      sync.Mutex
-	lease   store.Lease
-	timer   *time.Timer
-	stopped bool
+	renewing sync.Mutex
+	lease    store.Lease
+	timer    *time.Timer
+	stopped  bool
 }
 
 // hold renews a lease until stop is called.
 func (k *Keeper) hold(ctx context.Context, lease store.Lease) *heldLease {
-	held := &heldLease{store: k.Store, ttl: k.LeaseTTL, now: k.Now, lease: lease}
-	held.ctx, held.cancel = context.WithCancelCause(ctx)
-	held.mu.Lock()
-	defer held.mu.Unlock()
+	held := &heldLease{lateContext: lateContext{parent: ctx}, store: k.Store, ttl: k.LeaseTTL, now: k.Now, lease: lease}
+	held.renewing.Lock()
+	defer held.renewing.Unlock()
 	held.timer = time.AfterFunc(held.ttl/3, held.renew)
 	return held
 }
@@ -36,12 +34,12 @@ func (k *Keeper) hold(ctx context.Context, lease store.Lease) *heldLease {
 // renew runs three times within the lifetime of a lease, so that a single failure of
 // the store does not lose it. Losing the lease cancels the work.
 func (h *heldLease) renew() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.renewing.Lock()
+	defer h.renewing.Unlock()
 	if h.stopped {
 		return
 	}
-	ctx, cancel := context.WithTimeout(h.ctx, h.ttl/3)
+	ctx, cancel := context.WithTimeout(h, h.ttl/3)
 	defer cancel()
 	renewed, err := h.store.Renew(ctx, h.lease, h.ttl, h.now())
 	switch {
@@ -56,10 +54,10 @@ func (h *heldLease) renew() {
 
 // stop ends the renewal and returns the lease as it was last renewed.
 func (h *heldLease) stop() store.Lease {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.renewing.Lock()
+	defer h.renewing.Unlock()
 	h.stopped = true
 	h.timer.Stop()
-	h.cancel(nil)
+	h.cancel(context.Canceled)
 	return h.lease
 }

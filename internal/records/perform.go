@@ -34,7 +34,7 @@ func (k *Keeper) Perform(ctx context.Context, s *request.Submission) (*activity.
 	record, err := k.completed(ctx, s)
 	var event *store.Event
 	if err == nil {
-		event, err = k.tellCompleted(context.WithoutCancel(ctx), s, record)
+		event, err = k.tellCompleted(ctx, s, record)
 	}
 	if err == nil {
 		err = k.Complete(ctx, s.Lease, record, event, s.Charges.Confirm(k.Now(), done.Complete))
@@ -58,11 +58,11 @@ func (k *Keeper) performHeld(ctx context.Context, s *request.Submission) (done o
 		}
 	}()
 	started := time.Now()
-	done, err = s.Task.Perform(held.ctx)
+	done, err = s.Task.Perform(held)
 	finished = true
 	s.Performed = time.Since(started)
 	s.Lease = held.stop()
-	if errors.Is(context.Cause(held.ctx), store.ErrLeaseLost) {
+	if errors.Is(held.cancelled(), store.ErrLeaseLost) {
 		err = refuse.Store(store.ErrLeaseLost)
 	}
 	return done, err
@@ -71,12 +71,12 @@ func (k *Keeper) performHeld(ctx context.Context, s *request.Submission) (done o
 // Complete records the activity, with its event, which may be nil. Nothing may be answered
 // unless it returns nil.
 func (k *Keeper) Complete(ctx context.Context, lease store.Lease, record *activity.Record, event *store.Event, change store.Change) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completeTimeout)
-	defer cancel()
+	within := &lateContext{parent: ctx, detached: true, deadline: time.Now().Add(completeTimeout)}
+	defer within.cancel(context.Canceled)
 	stored, err := k.stored(record)
 	if err == nil {
 		stored.Event = event
-		err = k.Store.Complete(ctx, lease, stored, change)
+		err = k.Store.Complete(within, lease, stored, change)
 	}
 	if err != nil {
 		return refuse.Store(err)
@@ -87,9 +87,9 @@ func (k *Keeper) Complete(ctx context.Context, lease store.Lease, record *activi
 // Release ends a lease without a result, so that the same body can be tried again.
 // Errors are only logged: the lease expires on its own.
 func (k *Keeper) Release(ctx context.Context, lease store.Lease, change store.Change) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completeTimeout)
-	defer cancel()
-	if err := k.Store.Release(ctx, lease, change); err != nil && !errors.Is(err, store.ErrLeaseLost) {
+	within := &lateContext{parent: ctx, detached: true, deadline: time.Now().Add(completeTimeout)}
+	defer within.cancel(context.Canceled)
+	if err := k.Store.Release(within, lease, change); err != nil && !errors.Is(err, store.ErrLeaseLost) {
 		k.Logger.WarnContext(ctx, "releasing a lease failed", "cause", err)
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/request"
@@ -18,27 +16,19 @@ import (
 
 // New returns the record of a request, with the submitter's vote and the
 // decision of the policy. The caller sets its status.
-func (k *Keeper) New(s *request.Submission) (*activity.Record, error) {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return nil, activity.NewError(activity.ReasonInternal, "", err, "no randomness for the activity's id")
-	}
+func (k *Keeper) New(s *request.Submission) *activity.Record {
 	now := k.Now()
-	vote, err := s.Caller.Vote(activity.SelectionApproved, "", s.Request.Time(), now)
 	return &activity.Record{
-		ID: id.String(), Request: s.Request, Votes: []activity.Vote{vote},
+		ID: request.NewID(), Request: s.Request, Votes: []activity.Vote{s.Caller.Vote(activity.SelectionApproved, "", s.Request.Time(), now)},
 		Decision: recordedDecision(&s.Decision), CreatedAt: now, UpdatedAt: now,
-	}, err
+	}
 }
 
 // completed returns the record of a task that was performed: a new one, or for an
 // activity that waited, its record with the result.
 func (k *Keeper) completed(ctx context.Context, s *request.Submission) (*activity.Record, error) {
 	if s.Record == nil {
-		record, err := k.New(s)
-		if err != nil {
-			return nil, err
-		}
+		record := k.New(s)
 		record.Status, record.Result, record.Did = activity.StatusCompleted, s.Result, k.did(ctx, s)
 		return record, k.Prove(record, s.Task)
 	}

@@ -3,8 +3,6 @@ package request
 import (
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/stamp"
@@ -34,14 +32,10 @@ func (c *Caller) CheckType(kind activity.Type) error {
 
 // Vote returns the caller's stamp on an activity, as the record keeps it. message is
 // the stamped body, or empty if that is the body of the activity.
-func (c *Caller) Vote(selection activity.Selection, message string, stampedAt, now time.Time) (activity.Vote, error) {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return activity.Vote{}, activity.NewError(activity.ReasonInternal, "", err, "no randomness for the vote's id")
-	}
+func (c *Caller) Vote(selection activity.Selection, message string, stampedAt, now time.Time) activity.Vote {
 	user := c.Member.User
 	vote := activity.Vote{
-		ID: id.String(), UserID: user.ID, UserName: user.Name, UserSince: user.CreatedAt,
+		ID: NewID(), UserID: user.ID, UserName: user.Name, UserSince: user.CreatedAt,
 		Scheme: c.Scheme, Selection: selection, Message: message, StampedAt: stampedAt, CreatedAt: now,
 	}
 	if c.Stamp != nil {
@@ -50,7 +44,7 @@ func (c *Caller) Vote(selection activity.Selection, message string, stampedAt, n
 		vote.Signature = c.Stamp.SignatureText()
 		vote.Scheme = string(c.Stamp.Scheme())
 	}
-	return vote, nil
+	return vote
 }
 
 // CredentialID identifies the caller's credential, of which a call has none.

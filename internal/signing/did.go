@@ -16,7 +16,8 @@ func (p *Prepared) Did(ctx context.Context, book chains.Names) *activity.Did {
 	if err != nil {
 		effects = p.Claimed()
 	}
-	did := &activity.Did{KeyIDs: p.KeyIDs(), Addresses: p.Addresses()}
+	ids := p.KeyIDs()
+	did := &activity.Did{KeyIDs: ids, Addresses: p.addresses(ids)}
 	if len(effects) > activity.MaxDidEffects {
 		did.More = len(effects) - activity.MaxDidEffects
 		effects = effects[:activity.MaxDidEffects]

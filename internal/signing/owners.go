@@ -105,7 +105,9 @@ func (o *owners) key(ctx context.Context, id string) (ownedKey, error) {
 type holders struct {
 	*owners
 	ctx   context.Context
-	known map[string]ownedKey // by address; a key without an id is none of ours
+	first [4]knownOwner       // the first that were asked for: most transactions have no more
+	asks  int                 // how many there were
+	known map[string]ownedKey // the others, by address
 	err   error
 
 	registered []keystore.Registration
@@ -113,7 +115,13 @@ type holders struct {
 }
 
 func (o *owners) holders(ctx context.Context) *holders {
-	return &holders{owners: o, ctx: ctx, known: map[string]ownedKey{}}
+	return &holders{owners: o, ctx: ctx}
+}
+
+// knownOwner is whose an address is. A key without an id is none of ours.
+type knownOwner struct {
+	address string
+	key     ownedKey
 }
 
 var _ chains.RegisteredHolders = (*holders)(nil)
@@ -133,12 +141,34 @@ func (h *holders) Registered() []keystore.Registration {
 
 // At implements chains.Holders.
 func (h *holders) At(address []byte) (chains.Holder, bool) {
-	owned, known := h.known[string(address)]
+	owned, known := h.remembered(address)
 	if !known && h.err == nil {
 		owned, _, h.err = h.at(h.ctx, address)
-		h.known[string(address)] = owned
+		h.remember(address, owned)
 	}
 	return owned.holder(), owned.KeyID != ""
+}
+
+func (h *holders) remembered(address []byte) (owned ownedKey, known bool) {
+	for i := range min(h.asks, len(h.first)) {
+		if h.first[i].address == string(address) {
+			return h.first[i].key, true
+		}
+	}
+	owned, known = h.known[string(address)]
+	return owned, known
+}
+
+func (h *holders) remember(address []byte, owned ownedKey) {
+	if h.asks < len(h.first) {
+		h.first[h.asks] = knownOwner{string(address), owned}
+	} else {
+		if h.known == nil {
+			h.known = map[string]ownedKey{}
+		}
+		h.known[string(address)] = owned
+	}
+	h.asks++
 }
 
 // Of implements chains.Holders.

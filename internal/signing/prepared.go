@@ -46,7 +46,7 @@ func (p *Prepared) OwnEffects(ctx context.Context) ([]chains.Effect, error) {
 
 // Signers returns the keys that will sign, as a policy sees them.
 func (p *Prepared) Signers(ctx context.Context) ([]access.SigningKey, error) {
-	signers := p.keys()
+	signers := p.keys(p.KeyIDs())
 	keys := make([]access.SigningKey, len(signers))
 	for i, key := range signers {
 		owned, err := p.owners.key(ctx, key.ID())
@@ -76,9 +76,13 @@ func (p *Prepared) Claimed() []chains.Effect { return p.signing.Effects() }
 // Addresses returns one address of each key: the one that the request signs
 // with, or the key's first on this chain.
 func (p *Prepared) Addresses() []string {
+	return p.addresses(p.KeyIDs())
+}
+
+func (p *Prepared) addresses(ids []string) []string {
 	signWith := intents.SignWith(p.intent)
 	var addresses []string
-	for _, key := range p.keys() {
+	for _, key := range p.keys(ids) {
 		all := p.owners.chain().Addresses(key.PublicKey())
 		if len(all) == 0 {
 			continue
@@ -89,10 +93,14 @@ func (p *Prepared) Addresses() []string {
 	return addresses
 }
 
-// keys returns the keys that will sign, which may be fewer than signWith names.
-func (p *Prepared) keys() []keystore.Key {
-	ids := p.signing.KeyIDs()
-	return slices.DeleteFunc(slices.Clone(p.found), func(key keystore.Key) bool { return !slices.Contains(ids, key.ID()) })
+// keys returns the keys with the ids of those that will sign, which may be fewer than signWith
+// names. The list must not be changed.
+func (p *Prepared) keys(ids []string) []keystore.Key {
+	others := func(key keystore.Key) bool { return !slices.Contains(ids, key.ID()) }
+	if !slices.ContainsFunc(p.found, others) {
+		return p.found
+	}
+	return slices.DeleteFunc(slices.Clone(p.found), others)
 }
 
 // SignerView returns what depends on the signing keys.

@@ -172,6 +172,8 @@ func (f *Field) check(r *Reader, start int) error {
 	switch into := f.into.(type) {
 	case *string:
 		length = len(*into)
+	case *[]byte:
+		length = len(*into)
 	case *[]string:
 		for _, text := range *into {
 			length += len(text)

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -80,9 +81,10 @@ func ReadValue(text []byte, what string, value func(*Reader) error) error {
 
 // read reads the whole text.
 func read(text []byte, what string, object func(*Reader) error) error {
-	r := &Reader{what: what, text: text, decoder: NewDecoder(text)}
+	r := readers.Get().(*Reader)
+	*r = Reader{what: what, text: text, decoder: NewDecoder(text)}
 	r.path = r.room[:0]
-	defer r.decoder.Free()
+	defer r.free()
 	if err := r.checkText(); err != nil {
 		return err
 	}
@@ -93,6 +95,15 @@ func read(text []byte, what string, object func(*Reader) error) error {
 		return r.fail(len(text)-len(rest), "%d bytes follow the object: expected exactly one object", len(rest))
 	}
 	return nil
+}
+
+// readers has those that read no text. What a Reader reads into never points to it.
+var readers = sync.Pool{New: func() any { return new(Reader) }}
+
+func (r *Reader) free() {
+	r.decoder.Free()
+	*r = Reader{}
+	readers.Put(r)
 }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")

@@ -46,12 +46,17 @@ func (s *Store) put(activity store.Activity, before *kept, reserved int, change 
 		s.addEvent(activity.OrganizationID, activity.ID, *event)
 	}
 	s.used += cost
-	after := before
-	if after == nil {
-		after = &kept{}
+	if before != nil {
+		before.Activity = &activity
+		s.file(before)
+		return nil
 	}
-	after.Activity = &activity
-	s.file(after)
+	first := &struct {
+		kept
+		activity store.Activity
+	}{activity: activity}
+	first.Activity = &first.activity
+	s.file(&first.kept)
 	return nil
 }
 

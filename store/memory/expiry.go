@@ -33,7 +33,11 @@ func (h *expiryHeap) Pop() any {
 	return last
 }
 
-func (h *expiryHeap) add(e expiring) { heap.Push(h, e) }
+// add is heap.Push without a copy of the element.
+func (h *expiryHeap) add(e expiring) {
+	*h = append(*h, e)
+	heap.Fix(h, len(*h)-1)
+}
 
 // sweepStep is how many expired elements are removed with each new request: more than
 // one, so that the store shrinks faster than it grows.

@@ -29,7 +29,7 @@ type entry struct {
 	until  time.Time
 	size   int
 	pinned bool          // being completed: must not be taken over
-	over   chan struct{} // closed when the lease ends or is taken over
+	over   chan struct{} // closed when the lease ends or is taken over; nil until someone waits
 }
 
 // New creates an empty table.
@@ -52,16 +52,17 @@ func (t *Table) Take(claim store.Claim) (store.BeginResult, error) {
 		t.drop(at, other)
 	}
 	t.token++
-	mine := &entry{token: t.token, until: claim.Now.Add(claim.LeaseTTL), size: claim.Size, over: make(chan struct{})}
-	t.held[at] = mine
-	t.reserved += mine.size
-	return store.BeginResult{Lease: &store.Lease{
-		OrganizationID: claim.OrganizationID,
-		Fingerprint:    claim.Fingerprint,
-		At:             claim.At,
-		Token:          mine.token,
-		Until:          mine.until,
-	}}, nil
+	taken := &struct {
+		entry
+		lease store.Lease
+	}{
+		entry{token: t.token, until: claim.Now.Add(claim.LeaseTTL), size: claim.Size},
+		store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, At: claim.At, Token: t.token},
+	}
+	taken.lease.Until = taken.until
+	t.held[at] = &taken.entry
+	t.reserved += claim.Size
+	return store.BeginResult{Lease: &taken.lease}, nil
 }
 
 // Waiting returns how to wait for the holder of a lease, for a claim that must not take
@@ -84,11 +85,15 @@ const retryPinned = 10 * time.Millisecond
 
 func (t *Table) waiter(other *entry, claim store.Claim) func(context.Context) error {
 	remaining := max(other.until.Sub(claim.Now), retryPinned)
+	if other.over == nil {
+		other.over = make(chan struct{})
+	}
+	over := other.over
 	return func(ctx context.Context) error {
 		timer := time.NewTimer(remaining)
 		defer timer.Stop()
 		select {
-		case <-other.over:
+		case <-over:
 			return nil
 		case <-timer.C:
 			return nil
@@ -216,5 +221,7 @@ func (t *Table) find(lease store.Lease) (*entry, error) {
 func (t *Table) drop(at key, gone *entry) {
 	delete(t.held, at)
 	t.reserved -= gone.size
-	close(gone.over)
+	if gone.over != nil {
+		close(gone.over)
+	}
 }
