@@ -17,14 +17,22 @@ type checksum struct {
 }
 
 // checksums are those of recent addresses. A server signs with the same keys again and again,
-// and a hash takes longer than anything else that is done with an address.
+// and a hash takes longer than anything else that is done with an address. Each address has two
+// slots, so that of two that share one both are kept.
 var checksums [4096]atomic.Pointer[checksum]
 
 // checksumOf returns the checksum of an address.
 func checksumOf(a Address) uint64 {
 	slot := &checksums[int(binary.LittleEndian.Uint16(a[len(a)-2:]))%len(checksums)]
-	if known := slot.Load(); known != nil && known.address == a {
-		return known.upper
+	for range 2 {
+		known := slot.Load()
+		if known == nil {
+			break
+		}
+		if known.address == a {
+			return known.upper
+		}
+		slot = &checksums[int(binary.LittleEndian.Uint16(a[len(a)-4:]))%len(checksums)]
 	}
 	var digits [addressDigits]byte
 	hex.Encode(digits[:], a[:])
