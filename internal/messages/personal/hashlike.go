@@ -74,11 +74,13 @@ const mostShown = len("0x0X") + 2*hashSize
 func saysMore(text []byte) bool {
 	shown := 0
 	for _, c := range text[:min(len(text), maxBare)] {
-		if c > ' ' && c < 0x7f && c != '=' && !isQuote(rune(c)) {
-			shown++
+		if c > ' ' && c < 0x7f && c != '=' && c != '"' && c != '\'' && c != '`' {
+			if shown++; shown > mostShown {
+				return true
+			}
 		}
 	}
-	return shown > mostShown
+	return false
 }
 
 // maxBare is more than the length of a hash, in any form. What has more bytes is none.

@@ -95,6 +95,9 @@ func DerivesKey[T string | []byte](text T) string {
 			return `the application with the action "` + action + `"`
 		}
 	}
+	if !bytes.Contains(words, []byte("sign")) && !bytes.Contains(words, []byte(" derivation")) {
+		return "" // each phrase has one of these words
+	}
 	for i := range keyPhrases {
 		if keyPhrases[i].in(words) && !notKeys.MatchString(string(words)) {
 			return "the application"
