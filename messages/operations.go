@@ -33,11 +33,18 @@ func ReadAny(intent activity.Intent, chosen []chains.Chain, now func() time.Time
 // Read reads the payloads of an intent as one transaction, as an engine with these chains
 // does. The error is an *activity.Error.
 func Read(intent activity.Intent, chosen []chains.Chain, now func() time.Time) (chains.Transaction, error) {
+	reader := Reader{Chain: intents.Table(chosen).Named, Now: now}
+	if one, ok := intent.(activity.SignRawPayloadIntent); ok {
+		tx, err := reader.Read(one.Payload, one.Encoding, one.HashFunction)
+		if err != nil {
+			return nil, refuseMessage(err)
+		}
+		return tx, nil
+	}
 	payloads, ok := intents.Payloads(intent)
 	if !ok {
 		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "%T asks for no signature", intent)
 	}
-	reader := Reader{Chain: intents.Table(chosen).Named, Now: now}
 	read := make([]chains.Transaction, len(payloads.Payloads))
 	if len(read) > MaxPayloads {
 		payloads.Payloads = nil // Batch refuses so many
