@@ -17,14 +17,16 @@ import (
 )
 
 // budgets bound the allocations of the whole path of a kind or a chain, with keys in memory
-// and unverified signatures, leaving room for another version of Go. They include the
-// allocations of the curve library, which differ without cgo and under the race detector.
+// and unverified signatures. They are what the path allocates: who lets it allocate more says so
+// here and in docs/performance.md. They include the allocations of the curve library, which
+// differ without cgo and under the race detector.
 var budgets = map[string]float64{
-	"ethereum": 22, "ethereum/eip7702": 36, // recovers the signer of each authorization
-	"tron": 33, "tempo": 38, "bitcoin": 100, "bitcoin/P2WPKH": 44, "bitcoin/P2PKH": 53,
-	"solana/215": 36, "solana/300": 41, "solana/812": 52, "solana/1232": 57, "solana/4096": 125, // every instruction is read for hazards
+	"ethereum": 19, "ethereum/eip7702": 33, // recovers the signer of each authorization
+	"tron/transfer": 25, "tron/trc20": 30, "tempo/transfer": 29, "tempo/batch": 33, "tempo/sponsored": 28,
+	"bitcoin/P2WPKH": 34, "bitcoin/P2PKH": 38, "bitcoin/P2TR": 86,
+	"solana/215": 32, "solana/300": 37, "solana/812": 47, "solana/1232": 52, "solana/4096": 113, // every instruction is read for hazards
 
-	"message/permit": 90, "message/safe": 100, "message/order": 700, "message/personal": 40,
+	"message/permit": 75, "message/safe": 86, "message/order": 641, "message/personal": 19,
 
 	// The stamp verified, and the activity recorded with what it did.
 	"submit": 105, "submit/ethereum": 125, "submit/ethereum/eip7702": 165,

@@ -33,11 +33,18 @@ func ReadAny(intent activity.Intent, chosen []chains.Chain, now func() time.Time
 // Read reads the payloads of an intent as one transaction, as an engine with these chains
 // does. The error is an *activity.Error.
 func Read(intent activity.Intent, chosen []chains.Chain, now func() time.Time) (chains.Transaction, error) {
+	reader := Reader{Chain: intents.Table(chosen).Named, Now: now}
+	if one, ok := intent.(activity.SignRawPayloadIntent); ok {
+		tx, err := reader.Read(one.Payload, one.Encoding, one.HashFunction)
+		if err != nil {
+			return nil, refuseMessage(err)
+		}
+		return tx, nil
+	}
 	payloads, ok := intents.Payloads(intent)
 	if !ok {
 		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "%T asks for no signature", intent)
 	}
-	reader := Reader{Chain: intents.Table(chosen).Named, Now: now}
 	read := make([]chains.Transaction, len(payloads.Payloads))
 	if len(read) > MaxPayloads {
 		payloads.Payloads = nil // Batch refuses so many
@@ -67,24 +74,31 @@ const (
 
 // result returns the result of an intent whose signatures were appended to each other.
 func result(intent activity.Intent, signed []byte) (activity.Result, error) {
-	payloads, _ := intents.Payloads(intent)
-	count := len(payloads.Payloads)
+	several, batch := intent.(activity.SignRawPayloadsIntent)
+	count := 1
+	if batch {
+		count = len(several.Payloads)
+	}
 	size := len(signed) / count
 	if (size != ecdsaSize && size != ed25519Size) || size*count != len(signed) {
 		return nil, activity.NewError(activity.ReasonInternal, "", nil, "the signatures have %d bytes for %d messages", len(signed), count)
 	}
+	if !batch {
+		return inHex(signed), nil
+	}
 	signatures := make([]activity.SignRawPayloadResult, count)
 	for i := range signatures {
-		var room [2 * ecdsaSize]byte // of which Ed25519 leaves a recovery id of zero
-		hex.Encode(room[:], signed[i*size:(i+1)*size])
-		if size == ed25519Size {
-			copy(room[2*ed25519Size:], "00")
-		}
-		text := string(room[:])
-		signatures[i] = activity.SignRawPayloadResult{R: text[:64], S: text[64:128], V: text[128:]}
+		signatures[i] = inHex(signed[i*size : (i+1)*size])
 	}
-	if _, several := intent.(activity.SignRawPayloadsIntent); several {
-		return activity.SignRawPayloadsResult{Signatures: signatures}, nil
+	return activity.SignRawPayloadsResult{Signatures: signatures}, nil
+}
+
+// inHex returns one signature as the API has it.
+func inHex(signature []byte) activity.SignRawPayloadResult {
+	var room [2 * ecdsaSize]byte // of which Ed25519 leaves a recovery id of zero
+	if hex.Encode(room[:], signature) == 2*ed25519Size {
+		copy(room[2*ed25519Size:], "00")
 	}
-	return signatures[0], nil
+	text := string(room[:])
+	return activity.SignRawPayloadResult{R: text[:64], S: text[64:128], V: text[128:]}
 }

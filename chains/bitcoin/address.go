@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/btcsuite/btcd/address/v2"
 	"github.com/btcsuite/btcd/chaincfg/v2"
@@ -105,11 +106,36 @@ func parseSignWith(text string) (*target, error) {
 	if !looks {
 		return nil, nil
 	}
+	slot := &decoded[slotOf(text)]
+	if known := slot.Load(); known != nil && known.text == text {
+		return &known.target, nil
+	}
 	script, err := scriptOf(text, networks[network].params)
 	if err != nil {
 		return nil, malformedAddress(text, err)
 	}
-	return &target{script, network}, nil
+	fresh := &decodedAddress{strings.Clone(text), target{script, network}}
+	slot.Store(fresh)
+	return &fresh.target, nil
+}
+
+// decodedAddress is an address with what it stands for, which does not change.
+type decodedAddress struct {
+	text   string
+	target target
+}
+
+// decoded are recent addresses in signWith. A server signs with the same keys again and again,
+// and decoding takes longer than all else that is read of a small transaction.
+var decoded [4096]atomic.Pointer[decodedAddress]
+
+// slotOf returns the slot of an address by its last characters, which are a checksum.
+func slotOf(text string) int {
+	slot := 0
+	for i := max(0, len(text)-4); i < len(text); i++ {
+		slot = slot*31 + int(text[i])
+	}
+	return slot % len(decoded)
 }
 
 // scriptOf returns the output script that an address of a network stands for.

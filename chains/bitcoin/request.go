@@ -49,11 +49,12 @@ func (t *transaction) Request(signWith string) (chains.Request, error) {
 // locate returns where to look for the keys that an address names in this transaction.
 func (t *transaction) locate(target *target, signWith string) ([]keystore.Locator, error) {
 	owner, _ := (Chain{}).Owner(target.script)
-	candidates := candidates{seen: map[keystore.Locator]bool{}}
-	switch classify(target.script) {
-	case p2pkh, p2wpkh:
+	kind := classify(target.script)
+	if kind == p2pkh || kind == p2wpkh {
 		return []keystore.Locator{owner}, nil
-	case p2tr:
+	}
+	candidates := candidates{seen: map[keystore.Locator]bool{}}
+	if kind == p2tr {
 		candidates.add(owner)
 		candidates.xOnly(target.script[2:])
 	}

@@ -37,7 +37,7 @@ func (tx *transaction) call(network *evm.Network) *evm.Call {
 func (tx *transaction) Effects() []chains.Effect { return tx.effects(tx.contracts()) }
 
 func (tx *transaction) effects(network *evm.Network) []chains.Effect {
-	effects := make([]chains.Effect, 0, 2+min(tx.authorizations.count, chains.MaxEffects))
+	effects := network.Room(2 + min(tx.authorizations.count, chains.MaxEffects))
 	if tx.creation {
 		effects = append(effects, tx.creationEffect(network))
 	} else {

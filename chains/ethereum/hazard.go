@@ -24,11 +24,19 @@ const (
 
 // Hazards implements chains.Transaction.
 func (tx *transaction) Hazards() []chains.Hazard {
-	return tx.hazardsOf(tx.effects(tx.briefly()), chains.Party{})
+	return tx.contracts().Judged(func(brief *evm.Network) ([]chains.Effect, []chains.Hazard) {
+		effects := tx.effects(brief)
+		return effects, tx.hazardsOf(effects, chains.Party{})
+	})
 }
 
 // Hazards implements chains.Signing.
-func (s *signing) Hazards() []chains.Hazard { return s.tx.hazardsOf(s.resolved(s.tx.briefly())) }
+func (s *signing) Hazards() []chains.Hazard {
+	return s.tx.contracts().Judged(func(brief *evm.Network) ([]chains.Effect, []chains.Hazard) {
+		effects, signer := s.resolved(brief)
+		return effects, s.tx.hazardsOf(effects, signer)
+	})
+}
 
 // hazardsOf returns the dangers of effects for a signer, or if it is none those that
 // depend on no key.

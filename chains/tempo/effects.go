@@ -24,7 +24,7 @@ func (tx *transaction) network() *evm.Network {
 func (tx *transaction) Effects() []chains.Effect { return tx.effects(tx.network()) }
 
 func (tx *transaction) effects(network *evm.Network) []chains.Effect {
-	effects := make([]chains.Effect, 0, tx.calls.count+1)
+	effects := network.Room(int(tx.calls.count) + 1)
 	if tx.calls.creates {
 		effects = append(effects, chains.Effect{Kind: chains.KindCreate, From: chains.SignerParty(), By: chains.BySigner, Path: tx.callPath(1) + "init code"})
 	}

@@ -38,12 +38,18 @@ const subblockPrefix = 0x5b
 
 // Hazards implements chains.Transaction.
 func (tx *transaction) Hazards() []chains.Hazard {
-	return tx.hazards(tx.effects(tx.briefly()), chains.Party{})
+	return tx.network().Judged(func(brief *evm.Network) ([]chains.Effect, []chains.Hazard) {
+		effects := tx.effects(brief)
+		return effects, tx.hazards(effects, chains.Party{})
+	})
 }
 
 // Hazards implements chains.Signing.
 func (s *signing) Hazards() []chains.Hazard {
-	return s.tx.hazards(s.resolved(s.tx.briefly()))
+	return s.tx.network().Judged(func(brief *evm.Network) ([]chains.Effect, []chains.Hazard) {
+		effects, signer := s.resolved(brief)
+		return effects, s.tx.hazards(effects, signer)
+	})
 }
 
 // briefly returns the network for effects from which only hazards are derived.

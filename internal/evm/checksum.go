@@ -17,14 +17,22 @@ type checksum struct {
 }
 
 // checksums are those of recent addresses. A server signs with the same keys again and again,
-// and a hash takes longer than anything else that is done with an address.
+// and a hash takes longer than anything else that is done with an address. Each address has two
+// slots, so that of two that share one both are kept.
 var checksums [4096]atomic.Pointer[checksum]
 
 // checksumOf returns the checksum of an address.
 func checksumOf(a Address) uint64 {
 	slot := &checksums[int(binary.LittleEndian.Uint16(a[len(a)-2:]))%len(checksums)]
-	if known := slot.Load(); known != nil && known.address == a {
-		return known.upper
+	for range 2 {
+		known := slot.Load()
+		if known == nil {
+			break
+		}
+		if known.address == a {
+			return known.upper
+		}
+		slot = &checksums[int(binary.LittleEndian.Uint16(a[len(a)-4:]))%len(checksums)]
 	}
 	var digits [addressDigits]byte
 	hex.Encode(digits[:], a[:])
@@ -46,9 +54,7 @@ func (a Address) String() string {
 	hex.Encode(digits, a[:])
 	upper := checksumOf(a)
 	for i, digit := range digits {
-		if digit >= 'a' && upper>>i&1 != 0 {
-			digits[i] = digit - 'a' + 'A'
-		}
+		digits[i] = digit &^ (digit >> 1 & 0x20 * byte(upper>>i&1)) // bit 6 is set in letters only
 	}
 	return string(text[:])
 }
@@ -56,24 +62,11 @@ func (a Address) String() string {
 // ChecksumFits reports whether the 40 hex digits of an address are all in one case, or have
 // the checksum of EIP-55.
 func ChecksumFits(digits string, address Address) bool {
-	if !mixedCase(digits) {
-		return true
-	}
-	upper := checksumOf(address)
+	var letters, upper uint64 // bit i: digit i is one
 	for i := range len(digits) {
-		if isLetter := digits[i] >= 'A'; isLetter && digits[i] < 'a' != (upper>>i&1 != 0) {
-			return false
-		}
+		isLetter := uint64(digits[i] >> 6 & 1) // in ASCII, and so bit 5 is lower case
+		letters |= isLetter << i
+		upper |= isLetter &^ uint64(digits[i]>>5&1) << i
 	}
-	return true
-}
-
-// mixedCase reports whether there are letters both in lower and in upper case.
-func mixedCase(digits string) bool {
-	var lower, upper bool
-	for i := range len(digits) {
-		lower = lower || digits[i] >= 'a'
-		upper = upper || (digits[i] >= 'A' && digits[i] <= 'F')
-	}
-	return lower && upper
+	return upper == 0 || upper == letters || upper == checksumOf(address)&letters
 }

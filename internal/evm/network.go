@@ -38,6 +38,8 @@ type Network struct {
 	// hazards show neither.
 	Brief bool
 
+	room []chains.Effect // see Room; nil: none is lent
+
 	// Standards has the names of standards that differ from those on Ethereum.
 	Standards map[string]string
 }

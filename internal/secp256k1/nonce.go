@@ -3,6 +3,7 @@ package secp256k1
 import (
 	"bytes"
 	"crypto/sha256"
+	"crypto/subtle"
 	"runtime"
 )
 
@@ -52,18 +53,20 @@ func (n *nonces) step() {
 
 // hmac sets out = HMAC_K(message), whose size bytes start at block[64].
 func (n *nonces) hmac(out *[32]byte, size int) {
-	n.padKey(0x36)
+	n.padKey(&innerPad)
 	inner := sha256.Sum256(n.block[:64+size])
-	n.padKey(0x5c)
+	n.padKey(&outerPad)
 	copy(n.block[64:], inner[:])
 	clear(inner[:])
 	*out = sha256.Sum256(n.block[:96])
 }
 
-func (n *nonces) padKey(pad byte) {
-	for i := range n.k {
-		n.block[i], n.block[32+i] = n.k[i]^pad, pad
-	}
+// The pads of HMAC.
+var innerPad, outerPad = [64]byte(bytes.Repeat([]byte{0x36}, 64)), [64]byte(bytes.Repeat([]byte{0x5c}, 64))
+
+func (n *nonces) padKey(pad *[64]byte) {
+	subtle.XORBytes(n.block[:], n.k[:], pad[:])
+	copy(n.block[len(n.k):64], pad[:])
 }
 
 // wipe overwrites the state, and what crypto/sha256 left on the stack.

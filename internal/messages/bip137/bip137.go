@@ -49,18 +49,7 @@ func Parse(preimage []byte) (chains.Transaction, error) {
 	if problem := plaintext.Problem(message); problem != "" {
 		return nil, malformed("message", len(preimage)-len(message), "%s, so it cannot be shown", problem)
 	}
-	return statement.Parts{
-		Chain: bitcoin.Chain{},
-		Fields: func() []chains.Field {
-			return []chains.Field{chains.Text("kind", "signed message (BIP-137)"), chains.Text("message", string(message))}
-		},
-		Effects: statement.Unargued("signed message"),
-		Whole:   func() []chains.Effect { return statement.Argued("signed message", args(message)) },
-		Hazards: func(_ []chains.Effect, signer chains.Party) []chains.Hazard {
-			return append(personal.TextHazards(message), personal.SignInHazards(nil, message, "a standard: Bitcoin has none", signer)...)
-		},
-		Digest: chainhash.DoubleHashH(preimage),
-	}.Transaction(), nil
+	return statement.Parts{Chain: bitcoin.Chain{}, Text: text(message), Digest: chainhash.DoubleHashH(preimage)}.Transaction(), nil
 }
 
 // messageIn returns what follows the length, if the length is its.
@@ -77,11 +66,24 @@ func messageIn(preimage []byte) (message []byte, ok bool) {
 // maxArg is the length of the longest message that a policy sees, in bytes.
 const maxArg = 1024
 
-func args(message []byte) []chains.Arg {
-	if len(message) > maxArg {
+// text is a message. It implements statement.Text.
+type text []byte
+
+func (t text) Function() string { return "signed message" }
+
+func (t text) Args() []chains.Arg {
+	if len(t) > maxArg {
 		return nil
 	}
-	return []chains.Arg{{Name: "message", Value: string(message)}}
+	return []chains.Arg{{Name: "message", Value: string(t)}}
+}
+
+func (t text) Fields() []chains.Field {
+	return []chains.Field{chains.Text("kind", "signed message (BIP-137)"), chains.Text("message", string(t))}
+}
+
+func (t text) Hazards(signer chains.Party) []chains.Hazard {
+	return append(personal.TextHazards(t), personal.SignInHazards(nil, t, "a standard: Bitcoin has none", signer)...)
 }
 
 func malformed(field string, offset int, format string, args ...any) error {

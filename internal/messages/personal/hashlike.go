@@ -24,17 +24,19 @@ func hashIn(message []byte, isText bool) string {
 	if !isText {
 		return ""
 	}
-	whole := string(message)
-	problem := hashText(whole)
-	if rest := withoutLabel(whole); problem == "" && len(rest) < len(whole) {
+	problem := hashText(message)
+	if rest := withoutLabel(message); problem == "" && len(rest) < len(message) {
 		problem = hashText(rest)
 	}
 	return problem
 }
 
 // hashText says why a text is nothing but a hash, or returns "".
-func hashText(text string) string {
-	parts := chunks(text)
+func hashText(text []byte) string {
+	if saysMore(text) {
+		return ""
+	}
+	parts := chunks(string(text))
 	bare := strings.Join(parts, "")
 	switch {
 	case isHexHash(bare):
@@ -52,12 +54,33 @@ const maxLabel = 64
 
 // withoutLabel returns a text without the word and the colon that it begins with. Texts
 // that begin otherwise are returned unchanged.
-func withoutLabel(text string) string {
-	at := strings.IndexAny(text, ":：")
-	if at < 0 || at > maxLabel || len(chunks(text[:at])) != 1 {
+func withoutLabel(text []byte) []byte {
+	head := text[:min(len(text), maxLabel+len("："))]
+	at := bytes.IndexByte(head, ':')
+	if wide := bytes.Index(head, []byte("：")); at < 0 || wide >= 0 && wide < at {
+		at = wide
+	}
+	if at < 0 || at > maxLabel || len(chunks(string(text[:at]))) != 1 {
 		return text
 	}
-	return strings.TrimLeft(text[at:], ":：")
+	return bytes.TrimLeft(text[at:], ":：")
+}
+
+// mostShown is more characters than a hash has, with prefixes but without padding.
+const mostShown = len("0x0X") + 2*hashSize
+
+// saysMore reports whether a text has more characters than a hash. It counts those that are
+// surely shown, where chunks does not stop before them: most texts are no longer looked at then.
+func saysMore(text []byte) bool {
+	shown := 0
+	for _, c := range text[:min(len(text), maxBare)] {
+		if c > ' ' && c < 0x7f && c != '=' && c != '"' && c != '\'' && c != '`' {
+			if shown++; shown > mostShown {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // maxBare is more than the length of a hash, in any form. What has more bytes is none.

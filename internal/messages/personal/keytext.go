@@ -2,11 +2,11 @@ package personal
 
 import (
 	"bytes"
-	"github.com/countersign-dev/countersign/internal/plaintext"
 	"slices"
-	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // keyText is a text whose signature an application hashes into a private key: the
@@ -47,13 +47,13 @@ type phrase struct {
 }
 
 // in reports whether a text, as plainWords returns it, has the phrase.
-func (p *phrase) in(words string) bool {
+func (p *phrase) in(words []byte) bool {
 	for _, one := range p.has {
-		if !slices.ContainsFunc(one, func(word string) bool { return strings.Contains(words, word) }) {
+		if !slices.ContainsFunc(one, func(word string) bool { return bytes.Contains(words, []byte(word)) }) {
 			return false
 		}
 	}
-	return p.pattern.MatchString(words)
+	return p.pattern.MatchString(string(words))
 }
 
 // keyPhrases are the words that such texts share, in one sentence.
@@ -81,25 +81,33 @@ func DerivesKey[T string | []byte](text T) string {
 	if len(text) > maxKeyText {
 		return ""
 	}
-	words := plainWords(string(text))
-	for _, k := range keyTexts {
-		if words == k.text || !k.exact && strings.HasPrefix(words, k.text) {
+	var room [usualWords]byte
+	words := appendPlainWords(room[:0], text)
+	for i := range keyTexts {
+		k := &keyTexts[i]
+		if bytes.HasPrefix(words, []byte(k.text)) && (!k.exact || len(words) == len(k.text)) {
 			return k.of
 		}
 	}
-	quotes := strings.IndexByte(words, '"') >= 0
+	quotes := bytes.IndexByte(words, '"') >= 0
 	for _, action := range typedKeyTexts {
-		if words == action || quotes && strings.Contains(words, `"`+action+`"`) {
+		if string(words) == action || quotes && bytes.Contains(words, []byte(`"`+action+`"`)) {
 			return `the application with the action "` + action + `"`
 		}
 	}
+	if !bytes.Contains(words, []byte("sign")) && !bytes.Contains(words, []byte(" derivation")) {
+		return "" // each phrase has one of these words
+	}
 	for i := range keyPhrases {
-		if keyPhrases[i].in(words) && !notKeys.MatchString(words) {
+		if keyPhrases[i].in(words) && !notKeys.MatchString(string(words)) {
 			return "the application"
 		}
 	}
 	return ""
 }
+
+// usualWords is the length of most texts, which are written on the stack.
+const usualWords = 512
 
 func lowerASCII(c byte) byte {
 	if c >= 'A' && c <= 'Z' {
@@ -108,22 +116,26 @@ func lowerASCII(c byte) byte {
 	return c
 }
 
-// plainWords returns a text in lower case, with one space between words, a simple
+// appendPlainWords appends a text in lower case, with one space between words, a simple
 // apostrophe for each kind of it, and without what shows nothing.
-func plainWords(text string) string {
-	words := make([]byte, 0, len(text)) // written once: texts may be long
-	for _, r := range text {
+func appendPlainWords[T string | []byte](words []byte, text T) []byte {
+	for i := 0; i < len(text); {
+		if c := text[i]; c > ' ' && c < utf8.RuneSelf {
+			words = append(words, lowerASCII(c))
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(string(text[i:min(i+utf8.UTFMax, len(text))]))
+		i += size
 		switch {
-		case r > ' ' && r < utf8.RuneSelf:
-			words = append(words, lowerASCII(byte(r)))
 		case r == '’' || r == '‘' || r == 'ʼ':
 			words = append(words, '\'')
-		case unicode.Is(unicode.Cf, r):
+		case r != ' ' && unicode.Is(unicode.Cf, r):
 		case !unicode.IsSpace(r):
 			words = utf8.AppendRune(words, unicode.ToLower(r))
 		case len(words) > 0 && words[len(words)-1] != ' ':
 			words = append(words, ' ')
 		}
 	}
-	return string(bytes.TrimSuffix(words, []byte(" ")))
+	return bytes.TrimSuffix(words, []byte(" "))
 }

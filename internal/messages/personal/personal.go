@@ -122,15 +122,12 @@ func newText(under *prefix, preimage []byte, offset int) (chains.Transaction, er
 	if t.hash = hashIn(t.message, problem == ""); problem != "" && t.hash == "" {
 		return nil, statement.Malformed(Name, "message", offset, "%s, so it cannot be shown", problem)
 	}
-	t.signIn = parseSignIn(string(t.message), t.standard)
-	return statement.Parts{
-		Chain: t.chain, Fields: t.fields, Effects: statement.Unargued(t.function()), Hazards: t.hazards,
-		Whole:  func() []chains.Effect { return statement.Argued(t.function(), t.args()) },
-		Digest: evm.Keccak256(preimage),
-	}.Transaction(), nil
+	t.signIn = signInOf(t.message, t.standard)
+	return statement.Parts{Chain: t.chain, Text: t, Digest: evm.Keccak256(preimage)}.Transaction(), nil
 }
 
-func (t *text) function() string {
+// Function implements statement.Text.
+func (t *text) Function() string {
 	if t.signIn != nil {
 		return "sign in"
 	}
@@ -140,7 +137,8 @@ func (t *text) function() string {
 // maxArg is the length of the longest message that a policy sees, in bytes.
 const maxArg = 1024
 
-func (t *text) args() []chains.Arg {
+// Args implements statement.Text.
+func (t *text) Args() []chains.Arg {
 	if t.signIn != nil {
 		return t.signIn.Args()
 	}
@@ -150,8 +148,9 @@ func (t *text) args() []chains.Arg {
 	return []chains.Arg{{Name: "message", Value: string(t.message)}}
 }
 
-func (t *text) fields() []chains.Field {
-	fields := []chains.Field{chains.Text("kind", t.function())}
+// Fields implements statement.Text.
+func (t *text) Fields() []chains.Field {
+	fields := []chains.Field{chains.Text("kind", t.Function())}
 	if plaintext.Problem(t.message) != "" {
 		return append(fields, chains.Bytes("message", t.message))
 	}
@@ -161,7 +160,8 @@ func (t *text) fields() []chains.Field {
 	return append(fields, chains.Text("message", string(t.message)))
 }
 
-func (t *text) hazards(_ []chains.Effect, signer chains.Party) []chains.Hazard {
+// Hazards implements statement.Text.
+func (t *text) Hazards(signer chains.Party) []chains.Hazard {
 	return append(textHazards(t.message, t.hash), SignInHazards(t.signIn, t.message, t.standard.name, signer)...)
 }
 

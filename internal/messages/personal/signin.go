@@ -41,7 +41,7 @@ func ParseTronSignIn(message string) *SignIn { return parseSignIn(message, siwt)
 
 // ParseSolanaSignIn reads a Sign-In with Solana, or returns nil. Everything except
 // domain and address is optional.
-func ParseSolanaSignIn(message string) *SignIn { return parseSignIn(message, siws) }
+func ParseSolanaSignIn[T string | []byte](message T) *SignIn { return signInOf([]byte(message), siws) }
 
 // UnreadSignIn is the detail of [HazardForeignSignIn] for a text that asks to sign in
 // but does not follow the standard. Its argument is the standard.
@@ -100,6 +100,14 @@ func parseSignIn(message string, by *standard) *SignIn {
 		return nil
 	}
 	return s
+}
+
+// signInOf is parseSignIn for bytes. It copies those whose first line may begin a sign-in.
+func signInOf(message []byte, by *standard) *SignIn {
+	if first, _, _ := bytes.Cut(message, []byte("\n")); !bytes.HasSuffix(first, []byte(by.words)) {
+		return nil
+	}
+	return parseSignIn(string(message), by)
 }
 
 // body reads what follows the address: a statement, members, or both.

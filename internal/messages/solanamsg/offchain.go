@@ -70,7 +70,8 @@ type offchain struct {
 	format      byte
 	signers     [][32]byte
 	text        []byte
-	legacy      bool // the header of 20 bytes
+	signIn      *personal.SignIn // nil if the text is none
+	legacy      bool             // the header of 20 bytes
 }
 
 // ParseOffchain reads an off-chain message. The error is a *chains.ParseError.
@@ -186,36 +187,34 @@ func (m *offchain) checkText(offset int) error {
 }
 
 func (m *offchain) transaction(raw []byte) chains.Transaction {
-	function, signIn := "off-chain message", personal.ParseSolanaSignIn(string(m.text))
-	if signIn != nil {
-		function = "sign in"
-	}
-	message := statement.Parts{
-		Chain: solana.Chain{}, Bytes: raw,
-		Fields:  func() []chains.Field { return m.fields(signIn) },
-		Effects: statement.Unargued(function),
-		Whole:   func() []chains.Effect { return statement.Argued(function, m.args(signIn)) },
-		Hazards: func(_ []chains.Effect, signer chains.Party) []chains.Hazard {
-			return append(personal.TextHazards(m.text), personal.SignInHazards(signIn, m.text, "SIWS", signer)...)
-		},
-	}
+	m.signIn = personal.ParseSolanaSignIn(m.text)
+	message := statement.Parts{Chain: solana.Chain{}, Bytes: raw, Text: m}.Transaction()
 	if m.legacy {
-		return message.Transaction()
+		return message
 	}
-	return &named{message.Transaction(), m.signers}
+	return &named{message, m.signers}
+}
+
+// Function implements statement.Text.
+func (m *offchain) Function() string {
+	if m.signIn != nil {
+		return "sign in"
+	}
+	return "off-chain message"
 }
 
 // namesApplication reports whether the header has an application domain.
 func (m *offchain) namesApplication() bool { return m.version == 0 && !m.legacy }
 
-func (m *offchain) fields(signIn *personal.SignIn) []chains.Field {
+// Fields implements statement.Text.
+func (m *offchain) Fields() []chains.Field {
 	kind := "off-chain message, version " + string('0'+m.version)
 	if m.legacy {
 		kind = "off-chain message of the solana command: its header of 20 bytes names no signer and no application"
 	}
 	fields := []chains.Field{chains.Text("kind", kind)}
-	if signIn != nil {
-		fields = append(fields, signIn.Fields()...)
+	if m.signIn != nil {
+		fields = append(fields, m.signIn.Fields()...)
 	}
 	if m.namesApplication() {
 		fields = append(fields, chains.Text("application domain", applicationText(m.application)))
@@ -226,13 +225,18 @@ func (m *offchain) fields(signIn *personal.SignIn) []chains.Field {
 	return append(fields, chains.Text("message", string(m.text)))
 }
 
-// args returns what a policy sees of the message.
-func (m *offchain) args(signIn *personal.SignIn) []chains.Arg {
-	args := textArgs(m.text, signIn)
+// Args implements statement.Text: what a policy sees of the message.
+func (m *offchain) Args() []chains.Arg {
+	args := textArgs(m.text, m.signIn)
 	if m.namesApplication() {
 		args = append(args, chains.Arg{Name: "application", Value: applicationText(m.application)})
 	}
 	return args
+}
+
+// Hazards implements statement.Text.
+func (m *offchain) Hazards(signer chains.Party) []chains.Hazard {
+	return append(personal.TextHazards(m.text), personal.SignInHazards(m.signIn, m.text, "SIWS", signer)...)
 }
 
 // applicationText returns an application domain as text if it is zero-padded text, and

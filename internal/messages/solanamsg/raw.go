@@ -23,26 +23,30 @@ func ParseRaw(raw []byte) (chains.Transaction, error) {
 	if !IsRawText(raw) {
 		return nil, malformed("message", 0, "neither an off-chain message nor the message of a transaction nor text")
 	}
-	signIn := personal.ParseSolanaSignIn(string(raw))
-	function := "raw message"
-	if signIn != nil {
-		function = "sign in"
-	}
-	return statement.Parts{
-		Chain: solana.Chain{}, Bytes: raw,
-		Fields:  func() []chains.Field { return rawFields(raw, signIn) },
-		Effects: statement.Unargued(function),
-		Whole:   func() []chains.Effect { return statement.Argued(function, textArgs(raw, signIn)) },
-		Hazards: func(_ []chains.Effect, signer chains.Party) []chains.Hazard { return rawHazards(raw, signIn, signer) },
-	}.Transaction(), nil
+	return statement.Parts{Chain: solana.Chain{}, Bytes: raw, Text: &rawText{raw, personal.ParseSolanaSignIn(raw)}}.Transaction(), nil
 }
 
-func rawFields(raw []byte, signIn *personal.SignIn) []chains.Field {
-	fields := []chains.Field{chains.Text("kind", "text without a header")}
-	if signIn != nil {
-		fields = append([]chains.Field{chains.Text("kind", "sign in (SIWS)")}, signIn.Fields()...)
+// rawText is a text without a header. It implements statement.Text.
+type rawText struct {
+	raw    []byte
+	signIn *personal.SignIn // nil if it is none
+}
+
+func (t *rawText) Function() string {
+	if t.signIn != nil {
+		return "sign in"
 	}
-	return append(fields, chains.Text("message", string(raw)))
+	return "raw message"
+}
+
+func (t *rawText) Args() []chains.Arg { return textArgs(t.raw, t.signIn) }
+
+func (t *rawText) Fields() []chains.Field {
+	fields := []chains.Field{chains.Text("kind", "text without a header")}
+	if t.signIn != nil {
+		fields = append([]chains.Field{chains.Text("kind", "sign in (SIWS)")}, t.signIn.Fields()...)
+	}
+	return append(fields, chains.Text("message", string(t.raw)))
 }
 
 // textArgs returns what a policy sees of a text.
@@ -53,9 +57,9 @@ func textArgs(text []byte, signIn *personal.SignIn) []chains.Arg {
 	return []chains.Arg{{Name: "message", Value: string(text)}}
 }
 
-func rawHazards(raw []byte, signIn *personal.SignIn, signer chains.Party) []chains.Hazard {
-	hazards := append(personal.TextHazards(raw), personal.SignInHazards(signIn, raw, "SIWS", signer)...)
-	if signIn == nil {
+func (t *rawText) Hazards(signer chains.Party) []chains.Hazard {
+	hazards := append(personal.TextHazards(t.raw), personal.SignInHazards(t.signIn, t.raw, "SIWS", signer)...)
+	if t.signIn == nil {
 		hazards = append(hazards, chains.Hazard{Name: HazardRawMessage,
 			Detail: "the text has no header that separates it from what other programs sign: use an off-chain message"})
 	}

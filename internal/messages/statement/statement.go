@@ -14,7 +14,9 @@ import (
 // Parts are what the reader of a message has found. Texts are written when they are asked
 // for: a signature that no policy judges and no record keeps needs none.
 type Parts struct {
-	Chain  chains.MessageSigner // whose keys sign it
+	Chain chains.MessageSigner // whose keys sign it
+	Text  Text                 // nil if the message is no text; otherwise it is in place of Fields to Own
+
 	Fields func() []chains.Field
 
 	// Effects lack their arguments, which no hazard depends on. SignerParty stands for the
@@ -34,6 +36,15 @@ type Parts struct {
 
 	Digest [32]byte // what a secp256k1 key signs
 	Bytes  []byte   // what an Ed25519 key signs; nil for the others
+}
+
+// Text is a message that is a text. It has one effect, on which no hazard depends: it is made
+// when it is asked for.
+type Text interface {
+	Function() string // such as "sign in"
+	Args() []chains.Arg
+	Fields() []chains.Field
+	Hazards(signer chains.Party) []chains.Hazard
 }
 
 // Transaction returns the message as a transaction.
@@ -60,26 +71,41 @@ var _ Outline = (*Message)(nil)
 func (m *Message) ChainName() string { return m.parts.Chain.Name() }
 
 // EffectCount implements Outline.
-func (m *Message) EffectCount() int { return len(m.parts.Effects) }
+func (m *Message) EffectCount() int {
+	if m.parts.Text != nil {
+		return 1
+	}
+	return len(m.parts.Effects)
+}
 
 // Summary implements chains.Transaction.
 func (m *Message) Summary() chains.Summary {
-	return chains.Summary{Chain: m.ChainName(), Effects: m.Effects(), Fields: m.parts.Fields()}
+	fields := m.parts.Fields
+	if m.parts.Text != nil {
+		fields = m.parts.Text.Fields
+	}
+	return chains.Summary{Chain: m.ChainName(), Effects: m.Effects(), Fields: fields()}
 }
 
 // Effects implements chains.Transaction.
 func (m *Message) Effects() []chains.Effect {
 	switch {
-	case m.parts.Whole == nil:
-		return m.parts.Effects
-	case m.whole == nil:
+	case m.whole != nil:
+	case m.parts.Text != nil:
+		m.whole = argued(m.parts.Text)
+	case m.parts.Whole != nil:
 		m.whole = m.parts.Whole()
+	default:
+		return m.parts.Effects
 	}
 	return m.whole
 }
 
 // Hazards implements chains.Transaction.
 func (m *Message) Hazards() []chains.Hazard {
+	if m.parts.Text != nil {
+		return m.parts.Text.Hazards(chains.Party{})
+	}
 	return m.parts.Hazards(m.parts.Effects, chains.Party{})
 }
 
@@ -145,6 +171,9 @@ func (s *signing) Effects() []chains.Effect { return s.resolved(s.message.Effect
 
 // Hazards implements chains.Signing.
 func (s *signing) Hazards() []chains.Hazard {
+	if text := s.message.parts.Text; text != nil {
+		return text.Hazards(s.party)
+	}
 	return s.message.parts.Hazards(s.resolved(s.message.parts.Effects), s.party)
 }
 
@@ -174,13 +203,10 @@ func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) 
 	return append(dst, signature[:]...), nil
 }
 
-// Unargued returns the one effect of a text: a message of the signer's, whose arguments are
-// not written yet.
-func Unargued(function string) []chains.Effect { return Argued(function, nil) }
-
-// Argued returns the one effect of a text with its arguments.
-func Argued(function string, args []chains.Arg) []chains.Effect {
-	return []chains.Effect{{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner, Function: function, Args: args, Path: "message"}}
+// argued returns the one effect of a text: a message of the signer's.
+func argued(text Text) []chains.Effect {
+	return []chains.Effect{{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner,
+		Function: text.Function(), Args: text.Args(), Path: "message"}}
 }
 
 // Malformed returns the error of a reader of messages. kind says what it reads.

@@ -1,0 +1,58 @@
+package ethereum_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/evmtest"
+)
+
+// TestJudgedAtOnce checks that hazards, whose effects share a list, are the same from several
+// goroutines at once, and that they change no effect that was given away.
+func TestJudgedAtOnce(t *testing.T) {
+	key := evmtest.Key(t, signerSecret)
+	signings, effects, hazards := []chains.Signing{}, [][]string{}, [][]chains.Hazard{}
+	for _, c := range hazardCases {
+		tx, err := ethereum.Chain{}.Parse(chaintest.Unhex(t, c.raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		signing, err := chaintest.Ready(tx, key.ID(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		signings, effects, hazards = append(signings, signing), append(effects, canonical(t, signing.Effects())), append(hazards, signing.Hazards())
+	}
+	var group sync.WaitGroup
+	for first := range 4 {
+		group.Go(func() {
+			for i := range 5 * len(signings) {
+				at := (first*7 + i) % len(signings)
+				kept := signings[at].Effects()
+				if got := signings[at].Hazards(); !slices.Equal(got, hazards[at]) {
+					t.Errorf("%s: hazards %v, want %v", hazardCases[at].name, got, hazards[at])
+				}
+				if got := canonical(t, kept); !slices.Equal(got, effects[at]) {
+					t.Errorf("%s: effects %v, want %v", hazardCases[at].name, got, effects[at])
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// canonical returns effects as JSON.
+func canonical(t *testing.T, effects []chains.Effect) (texts []string) {
+	for i := range effects {
+		text, err := effects[i].MarshalJSON()
+		if err != nil {
+			t.Error(err)
+		}
+		texts = append(texts, string(text))
+	}
+	return texts
+}
