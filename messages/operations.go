@@ -37,7 +37,7 @@ func Read(intent activity.Intent, chosen []chains.Chain, now func() time.Time) (
 	if !ok {
 		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "%T asks for no signature", intent)
 	}
-	reader := Reader{Chain: intents.Table(chosen).Named, Now: now}
+	reader := Reader{Chains: chosen, Now: now}
 	read := make([]chains.Transaction, len(payloads.Payloads))
 	if len(read) > MaxPayloads {
 		payloads.Payloads = nil // Batch refuses so many

@@ -37,8 +37,9 @@ func Preimage(message []byte) []byte {
 	return append(psbt.AppendCompactSize([]byte(Prefix), uint64(len(message))), message...)
 }
 
-// Parse reads a preimage. The error is a *chains.ParseError.
-func Parse(preimage []byte) (chains.Transaction, error) {
+// Parse reads a preimage. known are the chains whose transactions its text must not be. The
+// error is a *chains.ParseError.
+func Parse(preimage []byte, known ...chains.Chain) (chains.Transaction, error) {
 	if !bytes.HasPrefix(preimage, []byte(Prefix)) {
 		return nil, malformed("", 0, `expected the preimage: 18 "Bitcoin Signed Message:\n", the length as CompactSize, and the message`)
 	}
@@ -57,7 +58,7 @@ func Parse(preimage []byte) (chains.Transaction, error) {
 		Effects: statement.Unargued("signed message"),
 		Whole:   func() []chains.Effect { return statement.Argued("signed message", args(message)) },
 		Hazards: func(_ []chains.Effect, signer chains.Party) []chains.Hazard {
-			return append(personal.TextHazards(message), personal.SignInHazards(nil, message, "a standard: Bitcoin has none", signer)...)
+			return append(personal.TextHazards(message, known...), personal.SignInHazards(nil, message, "a standard: Bitcoin has none", signer)...)
 		},
 		Digest: chainhash.DoubleHashH(preimage),
 	}.Transaction(), nil

@@ -73,8 +73,9 @@ type offchain struct {
 	legacy      bool // the header of 20 bytes
 }
 
-// ParseOffchain reads an off-chain message. The error is a *chains.ParseError.
-func ParseOffchain(raw []byte) (chains.Transaction, error) {
+// ParseOffchain reads an off-chain message. known are the chains whose transactions its text
+// must not be. The error is a *chains.ParseError.
+func ParseOffchain(raw []byte, known ...chains.Chain) (chains.Transaction, error) {
 	if !IsOffchain(raw) || len(raw) < len(SigningDomain)+1 {
 		return nil, malformed("signing domain", 0, `expected ff "solana offchain" and a version`)
 	}
@@ -94,7 +95,7 @@ func ParseOffchain(raw []byte) (chains.Transaction, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.transaction(raw), nil
+	return m.transaction(raw, known), nil
 }
 
 func (m *offchain) readV0(raw []byte, offset int) error {
@@ -185,7 +186,7 @@ func (m *offchain) checkText(offset int) error {
 	return nil
 }
 
-func (m *offchain) transaction(raw []byte) chains.Transaction {
+func (m *offchain) transaction(raw []byte, known []chains.Chain) chains.Transaction {
 	function, signIn := "off-chain message", personal.ParseSolanaSignIn(string(m.text))
 	if signIn != nil {
 		function = "sign in"
@@ -196,7 +197,7 @@ func (m *offchain) transaction(raw []byte) chains.Transaction {
 		Effects: statement.Unargued(function),
 		Whole:   func() []chains.Effect { return statement.Argued(function, m.args(signIn)) },
 		Hazards: func(_ []chains.Effect, signer chains.Party) []chains.Hazard {
-			return append(personal.TextHazards(m.text), personal.SignInHazards(signIn, m.text, "SIWS", signer)...)
+			return append(personal.TextHazards(m.text, known...), personal.SignInHazards(signIn, m.text, "SIWS", signer)...)
 		},
 	}
 	if m.legacy {

@@ -18,8 +18,9 @@ func IsRawText(raw []byte) bool {
 	return len(raw) > 0 && raw[0] >= firstOfText && plaintext.Problem(raw) == ""
 }
 
-// ParseRaw reads a text without a header. The error is a *chains.ParseError.
-func ParseRaw(raw []byte) (chains.Transaction, error) {
+// ParseRaw reads a text without a header. known are the chains whose transactions it must not
+// be. The error is a *chains.ParseError.
+func ParseRaw(raw []byte, known ...chains.Chain) (chains.Transaction, error) {
 	if !IsRawText(raw) {
 		return nil, malformed("message", 0, "neither an off-chain message nor the message of a transaction nor text")
 	}
@@ -33,7 +34,9 @@ func ParseRaw(raw []byte) (chains.Transaction, error) {
 		Fields:  func() []chains.Field { return rawFields(raw, signIn) },
 		Effects: statement.Unargued(function),
 		Whole:   func() []chains.Effect { return statement.Argued(function, textArgs(raw, signIn)) },
-		Hazards: func(_ []chains.Effect, signer chains.Party) []chains.Hazard { return rawHazards(raw, signIn, signer) },
+		Hazards: func(_ []chains.Effect, signer chains.Party) []chains.Hazard {
+			return rawHazards(raw, signIn, signer, known)
+		},
 	}.Transaction(), nil
 }
 
@@ -53,8 +56,8 @@ func textArgs(text []byte, signIn *personal.SignIn) []chains.Arg {
 	return []chains.Arg{{Name: "message", Value: string(text)}}
 }
 
-func rawHazards(raw []byte, signIn *personal.SignIn, signer chains.Party) []chains.Hazard {
-	hazards := append(personal.TextHazards(raw), personal.SignInHazards(signIn, raw, "SIWS", signer)...)
+func rawHazards(raw []byte, signIn *personal.SignIn, signer chains.Party, known []chains.Chain) []chains.Hazard {
+	hazards := append(personal.TextHazards(raw, known...), personal.SignInHazards(signIn, raw, "SIWS", signer)...)
 	if signIn == nil {
 		hazards = append(hazards, chains.Hazard{Name: HazardRawMessage,
 			Detail: "the text has no header that separates it from what other programs sign: use an off-chain message"})
