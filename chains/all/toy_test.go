@@ -27,6 +27,16 @@ func (toy) Name() string { return "toy" }
 
 func (toy) Words() chains.Words { return chains.Words{Namespace: "toy"} }
 
+// written is the toy with words for its addresses.
+type written struct{ toy }
+
+func (written) Words() chains.Words {
+	return chains.Words{Namespace: "toy", ListID: 4242, ReadAddress: func(text string) ([]byte, bool, error) {
+		name, ok := strings.CutPrefix(text, "@")
+		return []byte(name), ok, nil
+	}}
+}
+
 // toyTransaction is a transaction of it.
 const toyTransaction = "toy: play"
 
@@ -46,9 +56,27 @@ func (c toy) Parse(raw []byte) (chains.Transaction, error) {
 // smallest units. Its transactions are known in the texts of every chain by its row alone.
 func TestToyChain(t *testing.T) {
 	refused := map[string]error{}
-	book := names.New()
+	book := names.New(append(all.Chains(all.Limits{}), toy{})...)
 	refused["a token"] = book.AddToken("toy", "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "PLAY", 3)
 	refused["a label"] = book.AddLabel("toy", "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "friend")
+	for want, of := range map[string]error{"must be one of bip122, eip155:N, solana, tron": names.New(all.Chains(all.Limits{})...).AddLabel("toy", "@franzi00", "friend"),
+		"must be toy": names.New(written{}).AddLabel("toy:1", "@franzi00", "friend"), "is not an address of toy": names.New(written{}).AddLabel("toy", "franzi00", "friend")} {
+		if of == nil || !strings.Contains(of.Error(), want) {
+			t.Errorf("%v, want %s", of, want)
+		}
+	}
+	named := names.New(written{})
+	if err := named.AddTokenList([]byte(`{"name":"toys","tokens":[{"chainId":4242,"address":"@franzi00","symbol":"PLAY","decimals":3}]}`)); err != nil {
+		t.Error(err)
+	}
+	given := chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, From: chains.SignerParty(), To: chains.PartyWritten([]byte("franzi01"), "@franzi01"),
+		Asset: chains.Token("toy", chains.PartyWritten([]byte("franzi00"), "@franzi00"), ""), Amount: chains.ExactlyUint(1500)}
+	if err := named.AddLabel("toy", "@franzi01", "friend"); err != nil {
+		t.Error(err)
+	}
+	if got, want := chains.Sentence(given, named), "send 1.5 PLAY to @franzi01 (friend)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 	folder, err := descriptors.Open(fstest.MapFS{"toy.json": {Data: []byte(`{"chain":"toy","address":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48","name":"Toy","abi":[{"type":"function","name":"play","inputs":[]}]}`)}}, descriptors.Options{})
 	if err != nil || len(folder.Files()) != 1 {
 		t.Fatal(err, folder)
