@@ -13,6 +13,10 @@ type Words struct {
 	// "eip155:1". Otherwise the bytes name no network, and its id is the namespace alone.
 	Numbered bool
 
+	// ListID is the chain id that token lists use for a chain whose networks have no numbers;
+	// 0: they have none for it.
+	ListID uint64
+
 	// Decimals are those of the native asset, and Units the names of amounts of it.
 	Decimals int
 	Units    []Unit

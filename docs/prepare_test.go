@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/enginetest"
 )
@@ -19,7 +20,7 @@ func TestPrepare(t *testing.T) {
 	intent := activity.SignTransactionIntent{
 		SignWith: enginetest.Address, UnsignedTransaction: enginetest.Unsigned, Type: activity.TransactionTypeEthereum,
 	}
-	yes, known := func() bool { return true }, names.New()
+	yes, known := func() bool { return true }, names.New(all.Chains(all.Limits{})...)
 
 	prepared, err := engine.Prepare(ctx, organizationID, intent)
 	if err != nil {

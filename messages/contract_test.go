@@ -71,12 +71,12 @@ func TestContract(t *testing.T) {
 			"text": open(sample(secp, string(bip137.Preimage([]byte(chaintest.HostileText))))),
 			"hash": open(sample(secp, string(bip137.Preimage([]byte(strings.Repeat("ab", 32)))), personal.HazardHashLike)),
 		}},
-		{"off-chain", chaintest.Messages{Chain: solana.Chain{}, Name: solanamsg.Name, Hazards: messages.HazardNames(), Parse: solanamsg.ParseOffchain}, map[string]chaintest.MessageSample{
+		{"off-chain", chaintest.Messages{Chain: solana.Chain{}, Name: solanamsg.Name, Hazards: messages.HazardNames(), Parse: func(raw []byte) (chains.Transaction, error) { return solanamsg.ParseOffchain(raw) }}, map[string]chaintest.MessageSample{
 			"version 0": sample(ed, offchainV0(ed, chaintest.HostileText)),
 			"legacy":    open(sample(ed, "\xffsolana offchain\x00\x02"+string([]byte{byte(len(chaintest.HostileText)), byte(len(chaintest.HostileText) >> 8)})+chaintest.HostileText)),
 			"version 1": open(sample(ed, "\xffsolana offchain\x01\x01"+string(ed.PublicKey().Bytes())+chaintest.HostileText)),
 		}},
-		{"raw", chaintest.Messages{Chain: solana.Chain{}, Name: solanamsg.Name, Hazards: messages.HazardNames(), Parse: solanamsg.ParseRaw}, map[string]chaintest.MessageSample{
+		{"raw", chaintest.Messages{Chain: solana.Chain{}, Name: solanamsg.Name, Hazards: messages.HazardNames(), Parse: func(raw []byte) (chains.Transaction, error) { return solanamsg.ParseRaw(raw) }}, map[string]chaintest.MessageSample{
 			"text":    open(sample(ed, chaintest.HostileText, solanamsg.HazardRawMessage)),
 			"sign-in": open(sample(ed, siws)),
 		}},

@@ -33,7 +33,7 @@ func ReadAny(intent activity.Intent, chosen []chains.Chain, now func() time.Time
 // Read reads the payloads of an intent as one transaction, as an engine with these chains
 // does. The error is an *activity.Error.
 func Read(intent activity.Intent, chosen []chains.Chain, now func() time.Time) (chains.Transaction, error) {
-	reader := Reader{Chain: intents.Table(chosen).Named, Now: now}
+	reader := Reader{Chains: chosen, Now: now}
 	if one, ok := intent.(activity.SignRawPayloadIntent); ok {
 		tx, err := reader.Read(one.Payload, one.Encoding, one.HashFunction)
 		if err != nil {

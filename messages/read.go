@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/chains/tron"
+	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/internal/messages/bip137"
 	"github.com/countersign-dev/countersign/internal/messages/delegation"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
@@ -26,8 +27,9 @@ const Name = "payload"
 
 // Reader reads payloads.
 type Reader struct {
-	// Chain returns the chain of a name, or nil if the engine does not sign for it.
-	Chain func(name string) chains.Chain
+	// Chains are those that the engine signs for. A text that is a transaction of one of them
+	// has a hazard.
+	Chains []chains.Chain
 
 	// Now returns the time that deadlines are compared with.
 	Now func() time.Time
@@ -57,7 +59,7 @@ func (r Reader) Read(payload string, encoding activity.Encoding, hash activity.H
 	case activity.HashSHA256:
 		return r.sha256(raw)
 	case activity.HashDoubleSHA256:
-		return r.readFor(bitcoin.Name, func() (chains.Transaction, error) { return bip137.Parse(raw) })
+		return r.readFor(bitcoin.Name, func() (chains.Transaction, error) { return bip137.Parse(raw, r.Chains...) })
 	case activity.HashNone:
 		return nil, refuseHash(raw)
 	}
@@ -67,7 +69,7 @@ func (r Reader) Read(payload string, encoding activity.Encoding, hash activity.H
 
 // typed reads typed data of the chain that its domain is of, whose limits bound its fees.
 func (r Reader) typed(text []byte) (chains.Transaction, error) {
-	message, err := structures.Reader{Now: r.Now(), Chain: r.Chain}.Parse(text)
+	message, err := structures.Reader{Now: r.Now(), Chain: r.chain}.Parse(text)
 	if err != nil {
 		return nil, err
 	}
@@ -88,9 +90,12 @@ func decode(payload string, encoding activity.Encoding) ([]byte, error) {
 	return raw, nil
 }
 
+// chain returns the chain of a name, or nil if the engine does not sign for it.
+func (r Reader) chain(name string) chains.Chain { return intents.Table(r.Chains).Named(name) }
+
 // readFor calls read if the engine signs for a chain.
 func (r Reader) readFor(name string, read func() (chains.Transaction, error)) (chains.Transaction, error) {
-	if r.Chain(name) == nil {
+	if r.chain(name) == nil {
 		return nil, refuse("this engine does not sign for %s", name)
 	}
 	tx, err := read()
@@ -104,7 +109,7 @@ func (r Reader) readFor(name string, read func() (chains.Transaction, error)) (c
 // before their first byte is looked at.
 func (r Reader) keccak(raw []byte) (chains.Transaction, error) {
 	personalFor := func(name string) (chains.Transaction, error) {
-		return r.readFor(name, func() (chains.Transaction, error) { return personal.Parse(raw) })
+		return r.readFor(name, func() (chains.Transaction, error) { return personal.Parse(raw, r.Chains...) })
 	}
 	switch chain := personal.ChainOf(raw); {
 	case chain != "":
@@ -131,7 +136,7 @@ func (r Reader) keccak(raw []byte) (chains.Transaction, error) {
 
 // sha256 reads raw_data of a Tron transaction, whose signatures are over its SHA-256.
 func (r Reader) sha256(raw []byte) (chains.Transaction, error) {
-	chain, ok := r.Chain(tron.Name).(messageParser)
+	chain, ok := r.chain(tron.Name).(chains.MessageParser)
 	if !ok {
 		return nil, refuse("this engine does not sign for %s, and %s supports only raw_data of its transactions", tron.Name, activity.HashSHA256)
 	}
@@ -153,10 +158,10 @@ func (r Reader) sha256(raw []byte) (chains.Transaction, error) {
 func (r Reader) ed25519(raw []byte) (chains.Transaction, error) {
 	return r.readFor(solana.Name, func() (chains.Transaction, error) {
 		if solanamsg.IsOffchain(raw) {
-			return solanamsg.ParseOffchain(raw)
+			return solanamsg.ParseOffchain(raw, r.Chains...)
 		}
 		if solanamsg.IsRawText(raw) {
-			return solanamsg.ParseRaw(raw)
+			return solanamsg.ParseRaw(raw, r.Chains...)
 		}
 		switch {
 		case isPreimage(raw):
@@ -164,7 +169,7 @@ func (r Reader) ed25519(raw []byte) (chains.Transaction, error) {
 		case len(raw) == 32:
 			return nil, refuse("32 bytes look like a hash, and its preimage is unknown: send an off-chain message or the message of a transaction")
 		}
-		chain, ok := r.Chain(solana.Name).(messageParser)
+		chain, ok := r.chain(solana.Name).(chains.MessageParser)
 		if !ok {
 			return nil, refuse("this engine cannot read bare messages of %s transactions: send the transaction to sign_transaction", solana.Name)
 		}
@@ -174,12 +179,6 @@ func (r Reader) ed25519(raw []byte) (chains.Transaction, error) {
 		}
 		return asPayload{tx}, nil
 	})
-}
-
-// messageParser is implemented by chains whose transactions wrap the message that is
-// signed.
-type messageParser interface {
-	ParseMessage(message []byte) (chains.Transaction, error)
 }
 
 // isPreimage reports whether raw begins with the prefix of a personal message.

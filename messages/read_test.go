@@ -20,14 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/messages"
 )
 
-var reader = messages.Reader{Now: func() time.Time { return time.Unix(1_763_640_000, 0) }, Chain: func(name string) chains.Chain {
-	for _, chain := range all.Chains(all.Limits{}) {
-		if chain.Name() == name {
-			return chain
-		}
-	}
-	return nil
-}}
+var reader = messages.Reader{Now: func() time.Time { return time.Unix(1_763_640_000, 0) }, Chains: all.Chains(all.Limits{})}
 
 const signIn = "example.com wants you to sign in with your Ethereum account:\n0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56\n\nHello\n\n" +
 	"URI: https://example.com/login\nVersion: 1\nChain ID: 1\nNonce: 32891756\nIssued At: 2025-11-20T12:00:00Z"

@@ -17,7 +17,7 @@ type Options struct {
 	// Pins are the digests that the user trusts. Nil means none.
 	Pins *Pins
 
-	// Names supplies tokens and labels. Default: the built-in tokens.
+	// Names supplies tokens and labels. Default: none.
 	Names chains.Names
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/gagliardetto/solana-go"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/names"
 )
 
@@ -39,7 +40,7 @@ func sent(payer, mint, account solana.PublicKey) []chains.Effect {
 // of a wallet that the transaction names or that has a label, and of no other.
 func TestAssociatedAccountsAreNamed(t *testing.T) {
 	payer, wallet, mint := key(1), key(2), key(3)
-	labeled := names.New()
+	labeled := names.New(all.Chains(all.Limits{})...)
 	if err := labeled.AddLabel("solana", wallet.String(), "treasury"); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func TestAssociatedAccountsAreNamed(t *testing.T) {
 		"the payer's own":                   {sent(payer, mint, ofPayer), nil, "(associated account of " + payer.String() + ")"},
 		"created in the same transaction":   {append(sent(payer, mint, ofWallet), creates), nil, "(associated account of " + wallet.String() + ")"},
 		"of an address with a label":        {sent(payer, mint, ofWallet), labeled, "(associated account of treasury)"},
-		"of an address that nothing names":  {sent(payer, mint, ofWallet), names.New(), ""},
+		"of an address that nothing names":  {sent(payer, mint, ofWallet), names.New(all.Chains(all.Limits{})...), ""},
 		"for another mint":                  {sent(payer, key(4), ofWallet), labeled, ""},
 		"the wallet itself, with its label": {sent(payer, mint, wallet), labeled, "(treasury)"},
 	} {
@@ -68,7 +69,7 @@ func TestAssociatedAccountsAreNamed(t *testing.T) {
 // TestAssociatedAccountsAreBounded: with many parties and a large address book, the number
 // of derived accounts is bounded, and the parties of the transaction come first.
 func TestAssociatedAccountsAreBounded(t *testing.T) {
-	book, effects := names.New(), []chains.Effect{}
+	book, effects := names.New(all.Chains(all.Limits{})...), []chains.Effect{}
 	for i := range 5000 {
 		if err := book.AddLabel("solana", key(1000+i).String(), "label"); err != nil {
 			t.Fatal(err)

@@ -17,12 +17,6 @@ const (
 	MaxListTokens = 20_000
 )
 
-// Chain ids that token lists use for chains without an EIP-155 id.
-const (
-	solanaListID = 101       // the Solana token list's id of mainnet
-	tronListID   = 728126428 // Tron's, from its genesis block
-)
-
 // tokenList is a list in version 1 of Uniswap's format
 // (https://uniswap.org/tokenlist.schema.json). Other members are allowed and ignored.
 type tokenList struct {
@@ -51,9 +45,9 @@ func (b *Book) AddTokenList(file []byte) error {
 	if len(list.Tokens) == 0 || len(list.Tokens) > MaxListTokens {
 		return fmt.Errorf("names: token list %q has %d tokens: must have 1 to %d", list.Name, len(list.Tokens), MaxListTokens)
 	}
-	added := Book{tokens: map[key]token{}}
+	added := Book{tokens: map[key]token{}, chains: b.chains}
 	for i, entry := range list.Tokens {
-		if err := added.AddToken(listChain(entry.ChainID), entry.Address, entry.Symbol, entry.Decimals); err != nil {
+		if err := added.AddToken(b.listChain(entry.ChainID), entry.Address, entry.Symbol, entry.Decimals); err != nil {
 			return fmt.Errorf("names: token list %q: tokens[%d]: %w", list.Name, i, err)
 		}
 	}
@@ -74,12 +68,13 @@ func expected(kind reflect.Type) string {
 	return "a natural number"
 }
 
-func listChain(id uint64) string {
-	switch id {
-	case solanaListID:
-		return "solana"
-	case tronListID:
-		return "tron"
+// listChain returns the id of the network that has a number in lists: a chain's own, or else
+// that of EIP-155.
+func (b *Book) listChain(id uint64) string {
+	for namespace, words := range b.chains {
+		if words.ListID == id && id != 0 {
+			return namespace
+		}
 	}
 	return "eip155:" + strconv.FormatUint(id, 10)
 }

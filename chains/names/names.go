@@ -3,7 +3,7 @@
 // Names are for display only. They come from outside the transaction, so no signature,
 // digest or policy decision depends on them.
 //
-//	book := names.New()                // a dozen well-known tokens
+//	book := names.New(all.Chains(all.Limits{})...) // a dozen well-known tokens
 //	err := book.AddTokenList(file)     // Uniswap token-list format
 //	err = book.AddLabel("tron", "TR7N…", "exchange")
 //	text := chains.Sentence(effect, book)
@@ -13,15 +13,12 @@
 package names
 
 import (
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/btcsuite/btcd/address/v2/base58"
-	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/plaintext"
@@ -32,12 +29,14 @@ const (
 	MaxSymbol   = 20 // bytes of a symbol
 	MaxLabel    = 64 // bytes of a label
 	MaxDecimals = 36
+	maxAddress  = 128 // bytes of an address as text
 )
 
 // Book is a set of names. It is safe for concurrent use after the last Add call.
 type Book struct {
 	tokens map[key]token
-	labels map[string]string // by address in binary form
+	labels map[string]string       // by address in binary form
+	chains map[string]chains.Words // by namespace: those whose addresses have names
 }
 
 type key struct{ chain, address string }
@@ -49,10 +48,19 @@ type token struct {
 
 var _ chains.Names = (*Book)(nil)
 
-// New returns a book with the built-in tokens.
-func New() *Book {
-	book := &Book{tokens: map[key]token{}, labels: map[string]string{}}
+// New returns a book of names for some chains, with the built-in tokens of those. It knows the
+// form of their addresses and no other.
+func New(known ...chains.Chain) *Book {
+	book := &Book{tokens: map[key]token{}, labels: map[string]string{}, chains: map[string]chains.Words{}}
+	for _, chain := range known {
+		if words := chain.Words(); book.chains[words.Namespace].ReadAddress == nil {
+			book.chains[words.Namespace] = words
+		}
+	}
 	for _, t := range chains.ListedTokens() {
+		if namespace, _, _ := strings.Cut(t.Chain, ":"); book.chains[namespace].ReadAddress == nil {
+			continue
+		}
 		if err := book.AddToken(t.Chain, t.Address, t.Symbol, t.Decimals); err != nil {
 			panic("names: the built-in list: " + err.Error())
 		}
@@ -60,11 +68,11 @@ func New() *Book {
 	return book
 }
 
-// AddToken adds or replaces the token at an address of a chain. The chain is a CAIP-2 id
-// such as "eip155:1", or "solana" or "tron"; the address is in the form of the chain's
-// tools.
+// AddToken adds or replaces the token at an address of a chain. The chain is the CAIP-2 id of
+// a network, such as "eip155:1", or the namespace alone of a chain whose networks have no
+// numbers, such as "tron". The address is in the form of the chain's tools.
 func (b *Book) AddToken(chain, address, symbol string, decimals int) error {
-	raw, err := decode(chain, address)
+	raw, err := b.decode(chain, address)
 	switch {
 	case err != nil:
 		return err
@@ -80,7 +88,7 @@ func (b *Book) AddToken(chain, address, symbol string, decimals int) error {
 // AddLabel adds or replaces the label of an address. The label applies to the address on
 // every chain of the same format.
 func (b *Book) AddLabel(chain, address, label string) error {
-	raw, err := decode(chain, address)
+	raw, err := b.decode(chain, address)
 	switch {
 	case err != nil:
 		return err
@@ -109,40 +117,48 @@ func (b *Book) Labeled() [][]byte {
 	return addresses
 }
 
-// decode decodes an address to the chain's binary form.
-func decode(chain, address string) ([]byte, error) {
-	namespace, _, _ := strings.Cut(chain, ":")
+// decode decodes an address to the binary form of its chain.
+func (b *Book) decode(chain, address string) ([]byte, error) {
+	namespace, number, numbered := strings.Cut(chain, ":")
+	words, known := b.chains[namespace]
 	switch {
-	case len(address) > 64:
-		return nil, fmt.Errorf("names: address of %d bytes: must have at most 64", len(address))
-	case namespace == "eip155":
-		return decodeEthereum(address)
-	case namespace == "solana":
-		if raw := base58.Decode(address); len(raw) == 32 {
-			return raw, nil
-		}
-		return nil, fmt.Errorf("names: %q is not a Solana address: must be base58 of 32 bytes", address)
-	case namespace == "tron":
-		if payload, version, err := base58.CheckDecode(address); err == nil && version == 0x41 && len(payload) == 20 {
-			return append([]byte{version}, payload...), nil
-		}
-		return nil, fmt.Errorf("names: %q is not a Tron address: must be base58check of 21 bytes that begin with 0x41", address)
+	case !known:
+		return nil, fmt.Errorf("names: chain %.32q: must be one of %s", chain, b.chainIDs())
+	case words.ReadAddress == nil:
+		return nil, fmt.Errorf("names: chain %.32q does not say how its addresses are written", chain)
+	case numbered != words.Numbered:
+		return nil, fmt.Errorf("names: chain %.32q: must be %s", chain, idForm(words))
+	case len(address) > maxAddress:
+		return nil, fmt.Errorf("names: address of %d bytes: must have at most %d", len(address), maxAddress)
 	}
-	return nil, fmt.Errorf("names: chain %q: must be eip155:N, solana or tron", chain)
-}
-
-// decodeEthereum decodes 0x and 40 hex digits. Mixed case must be the EIP-55 checksum.
-func decodeEthereum(address string) ([]byte, error) {
-	digits, prefixed := strings.CutPrefix(address, "0x")
-	raw, err := hex.DecodeString(digits)
-	if !prefixed || err != nil || len(raw) != common.AddressLength {
-		return nil, fmt.Errorf("names: %q is not an Ethereum address: must be 0x and 40 hex digits", address)
+	if _, err := strconv.ParseUint(number, 10, 64); numbered && err != nil {
+		return nil, fmt.Errorf("names: chain %.32q: must be %s", chain, idForm(words))
 	}
-	mixed := strings.ToLower(digits) != digits && strings.ToUpper(digits) != digits
-	if want := common.BytesToAddress(raw).Hex(); mixed && want != address {
-		return nil, fmt.Errorf("names: %s has a wrong EIP-55 checksum: should be %s", address, want)
+	raw, ok, err := words.ReadAddress(address)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("names: %q is not an address of %s: %w", address, namespace, err)
+	case !ok:
+		return nil, fmt.Errorf("names: %q is not an address of %s", address, namespace)
 	}
 	return raw, nil
+}
+
+// chainIDs lists the forms of ids of the known networks, for an error.
+func (b *Book) chainIDs() string {
+	forms := []string{}
+	for _, namespace := range slices.Sorted(maps.Keys(b.chains)) {
+		forms = append(forms, idForm(b.chains[namespace]))
+	}
+	return strings.Join(forms, ", ")
+}
+
+// idForm returns the form of the ids of a chain's networks.
+func idForm(words chains.Words) string {
+	if words.Numbered {
+		return words.Namespace + ":N"
+	}
+	return words.Namespace
 }
 
 // isWord reports whether a text is one word of 1 to most bytes of visible UTF-8.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/names"
 )
 
@@ -27,7 +28,7 @@ const (
 // TestSentence: a known token and a labelled address are named, and not the same address
 // as a token of another chain.
 func TestSentence(t *testing.T) {
-	book := names.New()
+	book := names.New(all.Chains(all.Limits{})...)
 	if err := book.AddLabel("eip155:1", "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", "treasury"); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func TestSentence(t *testing.T) {
 }
 
 func TestAddTokenList(t *testing.T) {
-	book := names.New()
+	book := names.New(all.Chains(all.Limits{})...)
 	list := `{"name":"ours","timestamp":"2026-01-01T00:00:00Z","tokens":[
 		{"chainId":56,"address":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48","symbol":"PEG","decimals":18,"name":"Peg","logoURI":"ipfs://x"},
 		{"chainId":101,"address":"So11111111111111111111111111111111111111112","symbol":"wSOL","decimals":9,"name":"Wrapped SOL"},
@@ -80,14 +81,14 @@ func TestAddTokenListRefused(t *testing.T) {
 		entry("1", good, "A B", "6"):                                       "tokens[1]: names: symbol",
 		entry("1", good, "A", "37"):                                        "tokens[1]: names: decimals",
 		entry("1", good, "A", "-1"):                                        "tokens[1]: names: decimals",
-		entry("1", good[:41], "A", "1"):                                    "is not an Ethereum address",
-		entry("1", strings.Replace(good, "b", "B", 1), "A", "1"):           "wrong EIP-55 checksum",
-		entry("101", strings.Repeat("1", 65), "A", "1"):                    "address of 65 bytes",
-		entry("101", "So1111", "A", "1"):                                   "is not a Solana address",
-		entry("728126428", "TNUC9Qb1rRpS5CbWLmNMxXBjyFoydXjWFS", "A", "1"): "is not a Tron address",
+		entry("1", good[:41], "A", "1"):                                    "is not an address of eip155",
+		entry("1", strings.Replace(good, "b", "B", 1), "A", "1"):           "(EIP-55)",
+		entry("101", strings.Repeat("1", 129), "A", "1"):                   "address of 129 bytes",
+		entry("101", "So1111", "A", "1"):                                   "is not an address of solana",
+		entry("728126428", "TNUC9Qb1rRpS5CbWLmNMxXBjyFoydXjWFS", "A", "1"): "is not an address of tron",
 		strings.Repeat(" ", names.MaxListBytes+1):                          "of at most 8388608",
 	} {
-		book := names.New()
+		book := names.New(all.Chains(all.Limits{})...)
 		err := book.AddTokenList([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80s: %v, want %s", text, err, want)
@@ -100,7 +101,7 @@ func TestAddTokenListRefused(t *testing.T) {
 }
 
 func TestAddLabelRefused(t *testing.T) {
-	book := names.New()
+	book := names.New(all.Chains(all.Limits{})...)
 	for _, c := range [][3]string{
 		{"bip122", "bc1q", "x"}, {"eip155:1", "0x12", "x"},
 		{"eip155:1", "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", ""},
@@ -115,17 +116,17 @@ func TestAddLabelRefused(t *testing.T) {
 
 func FuzzAddTokenList(f *testing.F) {
 	f.Add([]byte(`{"name":"x","tokens":[{"chainId":1,"address":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48","symbol":"A","decimals":6}]}`))
-	f.Fuzz(func(t *testing.T, file []byte) { _ = names.New().AddTokenList(file) })
+	f.Fuzz(func(t *testing.T, file []byte) { _ = names.New(all.Chains(all.Limits{})...).AddTokenList(file) })
 }
 
 // TestInvisible: a symbol or label that only looks like another one is refused.
 func TestInvisible(t *testing.T) {
 	const token = "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"
 	for _, mark := range []string{"\u3164", "\u200b", "\u034f", "\ufe0f", "\u2800", "\u00a0", "\u202e"} {
-		if err := names.New().AddToken("eip155:1", token, "USDC"+mark, 6); err == nil {
+		if err := names.New(all.Chains(all.Limits{})...).AddToken("eip155:1", token, "USDC"+mark, 6); err == nil {
 			t.Errorf("a symbol with %+q", mark)
 		}
-		if err := names.New().AddLabel("eip155:1", token, "Treasury"+mark); err == nil {
+		if err := names.New(all.Chains(all.Limits{})...).AddLabel("eip155:1", token, "Treasury"+mark); err == nil {
 			t.Errorf("a label with %+q", mark)
 		}
 	}

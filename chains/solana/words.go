@@ -7,7 +7,7 @@ import (
 
 // Words implements chains.Chain.
 func (Chain) Words() chains.Words {
-	return chains.Words{Namespace: Name, Decimals: 9, Units: []chains.Unit{{Name: "lamports"}, {Name: "sol", Decimals: 9}},
+	return chains.Words{Namespace: Name, ListID: 101, Decimals: 9, Units: []chains.Unit{{Name: "lamports"}, {Name: "sol", Decimals: 9}},
 		AddressSize: keySize, ReadAddress: readAddress, TokenAccounts: tokenaccount.Of, Variable: Name, Details: []chains.Detail{
 			{Name: "version", Type: chains.TypeText},
 			{Name: "fee_payer", Type: chains.TypeAddress},

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/ballot"
@@ -60,7 +61,7 @@ func TestSentenceNames(t *testing.T) {
 	const usdc = "02f86d0107843b9aca008504a817c80082fde894a0b86991c6218b36c1d19d4a2e9eb0ce3606eb4880b844a9059cbb" +
 		"00000000000000000000000008d2b0a37f869ff76bacb5bab3278e26ab7067b7000000000000000000000000000000000000000000000000000000000ee6b280c0"
 	var shown [2][32]byte
-	for i, known := range []chains.Names{nil, names.New()} {
+	for i, known := range []chains.Names{nil, names.New(all.Chains(all.Limits{})...)} {
 		b := ballot.New(t, func(config *countersign.Config) { config.Names = known })
 		record := enginetest.MustSubmit(t, b.Engine, b.APIKey.Sign(b.Body(enginetest.Request{Unsigned: usdc})))
 		shown[i] = record.Reading.Digest()

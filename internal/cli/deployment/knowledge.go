@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/descriptors"
 	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/internal/cli/config"
@@ -38,7 +39,7 @@ func ReadKnowledge(configured *config.Config) (*Knowledge, error) {
 	if configured == nil {
 		return nil, nil
 	}
-	known := &Knowledge{book: names.New()}
+	known := &Knowledge{book: names.New(all.Chains(all.Limits{})...)}
 	for i, path := range configured.Tokens {
 		file, err := console.ReadText(path, names.MaxListBytes)
 		if err == nil {

@@ -63,7 +63,7 @@ func NetworkFields(summary *chains.Summary, limits all.Limits) []chains.Field {
 }
 
 // Tokens returns the built-in names of tokens and addresses.
-var Tokens = sync.OnceValue(names.New)
+var Tokens = sync.OnceValue(func() *names.Book { return names.New(all.Chains(all.Limits{})...) })
 
 // Render writes what signing does in sentences, then the details, the hazards and the
 // digest. It writes once, so that no other output comes in between.

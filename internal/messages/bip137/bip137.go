@@ -37,8 +37,9 @@ func Preimage(message []byte) []byte {
 	return append(psbt.AppendCompactSize([]byte(Prefix), uint64(len(message))), message...)
 }
 
-// Parse reads a preimage. The error is a *chains.ParseError.
-func Parse(preimage []byte) (chains.Transaction, error) {
+// Parse reads a preimage. known are the chains whose transactions its text must not be. The
+// error is a *chains.ParseError.
+func Parse(preimage []byte, known ...chains.Chain) (chains.Transaction, error) {
 	if !bytes.HasPrefix(preimage, []byte(Prefix)) {
 		return nil, malformed("", 0, `expected the preimage: 18 "Bitcoin Signed Message:\n", the length as CompactSize, and the message`)
 	}
@@ -49,7 +50,7 @@ func Parse(preimage []byte) (chains.Transaction, error) {
 	if problem := plaintext.Problem(message); problem != "" {
 		return nil, malformed("message", len(preimage)-len(message), "%s, so it cannot be shown", problem)
 	}
-	return statement.Parts{Chain: bitcoin.Chain{}, Text: text(message), Digest: chainhash.DoubleHashH(preimage)}.Transaction(), nil
+	return statement.Parts{Chain: bitcoin.Chain{}, Text: &text{message, known}, Digest: chainhash.DoubleHashH(preimage)}.Transaction(), nil
 }
 
 // messageIn returns what follows the length, if the length is its.
@@ -67,23 +68,26 @@ func messageIn(preimage []byte) (message []byte, ok bool) {
 const maxArg = 1024
 
 // text is a message. It implements statement.Text.
-type text []byte
+type text struct {
+	message []byte
+	known   []chains.Chain
+}
 
-func (t text) Function() string { return "signed message" }
+func (t *text) Function() string { return "signed message" }
 
-func (t text) Args() []chains.Arg {
-	if len(t) > maxArg {
+func (t *text) Args() []chains.Arg {
+	if len(t.message) > maxArg {
 		return nil
 	}
-	return []chains.Arg{{Name: "message", Value: string(t)}}
+	return []chains.Arg{{Name: "message", Value: string(t.message)}}
 }
 
-func (t text) Fields() []chains.Field {
-	return []chains.Field{chains.Text("kind", "signed message (BIP-137)"), chains.Text("message", string(t))}
+func (t *text) Fields() []chains.Field {
+	return []chains.Field{chains.Text("kind", "signed message (BIP-137)"), chains.Text("message", string(t.message))}
 }
 
-func (t text) Hazards(signer chains.Party) []chains.Hazard {
-	return append(personal.TextHazards(t), personal.SignInHazards(nil, t, "a standard: Bitcoin has none", signer)...)
+func (t *text) Hazards(signer chains.Party) []chains.Hazard {
+	return append(personal.TextHazards(t.message, t.known...), personal.SignInHazards(nil, t.message, "a standard: Bitcoin has none", signer)...)
 }
 
 func malformed(field string, offset int, format string, args ...any) error {

@@ -81,11 +81,12 @@ func Preimage(prefix string, message []byte) []byte {
 	return append([]byte(prefix+strconv.Itoa(len(message))), message...)
 }
 
-// Parse reads a preimage. The error is a *chains.ParseError.
-func Parse(preimage []byte) (chains.Transaction, error) {
+// Parse reads a preimage. known are the chains whose transactions its text must not be. The
+// error is a *chains.ParseError.
+func Parse(preimage []byte, known ...chains.Chain) (chains.Transaction, error) {
 	for i := range prefixes {
 		if bytes.HasPrefix(preimage, []byte(prefixes[i].text)) {
-			return parseText(&prefixes[i], preimage)
+			return parseText(&prefixes[i], preimage, known)
 		}
 	}
 	if bytes.HasPrefix(preimage, []byte{0x19, 0x00}) {
@@ -96,13 +97,13 @@ func Parse(preimage []byte) (chains.Transaction, error) {
 
 // parseText reads length and message after the prefix. The message may begin with digits:
 // only one split makes the length match.
-func parseText(under *prefix, preimage []byte) (chains.Transaction, error) {
+func parseText(under *prefix, preimage []byte, known []chains.Chain) (chains.Transaction, error) {
 	offset := len(under.text)
 	rest := preimage[offset:]
 	for digits := 1; digits <= 7 && digits <= len(rest); digits++ {
 		message := rest[digits:]
 		if string(rest[:digits]) == strconv.Itoa(len(message)) {
-			return newText(under, preimage, offset+digits)
+			return newText(under, preimage, offset+digits, known)
 		}
 	}
 	return nil, statement.Malformed(Name, "length", offset, "expected the decimal number of bytes that follow")
@@ -114,10 +115,11 @@ type text struct {
 	message []byte
 	hash    string  // the problem that hashLike returns
 	signIn  *SignIn // nil if the message is not a sign-in
+	known   []chains.Chain
 }
 
-func newText(under *prefix, preimage []byte, offset int) (chains.Transaction, error) {
-	t := &text{prefix: under, message: preimage[offset:]}
+func newText(under *prefix, preimage []byte, offset int, known []chains.Chain) (chains.Transaction, error) {
+	t := &text{prefix: under, message: preimage[offset:], known: known}
 	problem := plaintext.Problem(t.message)
 	if t.hash = hashIn(t.message, problem == ""); problem != "" && t.hash == "" {
 		return nil, statement.Malformed(Name, "message", offset, "%s, so it cannot be shown", problem)
@@ -162,7 +164,7 @@ func (t *text) Fields() []chains.Field {
 
 // Hazards implements statement.Text.
 func (t *text) Hazards(signer chains.Party) []chains.Hazard {
-	return append(textHazards(t.message, t.hash), SignInHazards(t.signIn, t.message, t.standard.name, signer)...)
+	return append(textHazards(t.message, t.hash, t.known), SignInHazards(t.signIn, t.message, t.standard.name, signer)...)
 }
 
 // KeyDerivation is the detail of [HazardKeyDerivation]. Its argument is what DerivesKey
@@ -170,18 +172,20 @@ func (t *text) Hazards(signer chains.Party) []chains.Hazard {
 const KeyDerivation = "%s makes a private key from this signature: who sees the signature, here or in a record of it, has that key"
 
 // TextHazards returns the hazards of the text of any message: that it looks like a
-// hash, can be read as a transaction, or that the signature becomes a key.
-func TextHazards(text []byte) []chains.Hazard { return textHazards(text, hashLike(text)) }
+// hash, can be read as a transaction of a known chain, or that the signature becomes a key.
+func TextHazards(text []byte, known ...chains.Chain) []chains.Hazard {
+	return textHazards(text, hashLike(text), known)
+}
 
 // textHazards is TextHazards for a text of which hashLike is known.
-func textHazards(text []byte, hash string) (hazards []chains.Hazard) {
+func textHazards(text []byte, hash string, known []chains.Chain) (hazards []chains.Hazard) {
 	if hash != "" {
 		hazards = append(hazards, chains.Hazard{Name: HazardHashLike, Detail: hash})
 	}
 	if of := DerivesKey(text); of != "" {
 		hazards = append(hazards, chains.Hazard{Name: HazardKeyDerivation, Detail: fmt.Sprintf(KeyDerivation, of)})
 	}
-	if chain := transactionLike(text); chain != "" {
+	if chain := transactionLike(text, known); chain != "" {
 		hazards = append(hazards, chains.Hazard{Name: HazardTransactionLike,
 			Detail: fmt.Sprintf("the message can be read as a transaction of %s: send it to sign_transaction", chain)})
 	}

@@ -6,28 +6,25 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/ethereum"
-	"github.com/countersign-dev/countersign/chains/solana"
-	"github.com/countersign-dev/countersign/chains/tron"
 )
 
-// transactionLike returns the name of a chain for which the message is a transaction,
-// raw or in hex or base64. It returns "" if there is none.
-func transactionLike(message []byte) string {
-	if chain := transactionOf(message); chain != "" {
+// transactionLike returns the name of the first of some chains for which the message is a
+// transaction, raw or in hex or base64. It returns "" if there is none.
+func transactionLike(message []byte, known []chains.Chain) string {
+	if chain := transactionOf(message, known); chain != "" {
 		return chain
 	}
 	trimmed := bytes.TrimSpace(message)
 	if digits := trimHexPrefix(trimmed); consistsOf(digits, hexDigits) {
 		if raw, err := chains.DecodeHex(string(trimmed)); err == nil {
-			if chain := transactionOf(raw); chain != "" {
+			if chain := transactionOf(raw, known); chain != "" {
 				return chain
 			}
 		}
 	}
 	if consistsOf(trimmed, base64Text) {
 		if raw, err := base64.StdEncoding.DecodeString(string(trimmed)); err == nil {
-			return transactionOf(raw)
+			return transactionOf(raw, known)
 		}
 	}
 	return ""
@@ -56,35 +53,28 @@ func consistsOf(text []byte, alphabet string) bool {
 	return true
 }
 
-// transactionOf returns the name of a chain for which the bytes are a transaction.
-func transactionOf(raw []byte) string {
-	if !beginsLikeTransaction(raw) {
-		return ""
-	}
-	for _, chain := range []chains.Chain{ethereum.Chain{}, solana.Chain{}, tron.Chain{}} {
-		if _, err := chain.Parse(raw); err == nil {
+// transactionOf returns the name of a chain for which the bytes are a transaction, or what is
+// signed of one.
+func transactionOf(raw []byte, known []chains.Chain) string {
+	for _, chain := range known {
+		if isTransactionOf(chain, raw) {
 			return chain.Name()
 		}
-	}
-	if _, err := (solana.Chain{}).ParseMessage(raw); err == nil {
-		return solana.Name
 	}
 	return ""
 }
 
-// tronTags are the first bytes of a transaction of Tron: the tag of a field of raw_data, or
-// of the message that has it in its first one.
-const tronTags = "\x0a\x12\x22\x40\x52\x5a\x70\x90"
-
-// beginsLikeTransaction reports whether bytes can be a transaction of one of the chains, by the
-// first of them: it is what most texts are not. FuzzTransactionLike asks the chains whether
-// they agree.
-func beginsLikeTransaction(raw []byte) bool {
-	if len(raw) == 0 {
+func isTransactionOf(chain chains.Chain, raw []byte) bool {
+	if glancer, ok := chain.(chains.Glancer); ok && !glancer.Glance(raw) {
 		return false
 	}
-	first := raw[0]
-	return first >= 0xc0 || first >= 1 && first <= 4 || // Ethereum: a list in RLP, or a type (EIP-2718)
-		first >= 0x80 || first > 0 && int(first)*32 < len(raw) || // Solana: a version, or a count of signers, whose keys have 32 bytes
-		strings.IndexByte(tronTags, first) >= 0
+	if _, err := chain.Parse(raw); err == nil {
+		return true
+	}
+	parser, ok := chain.(chains.MessageParser)
+	if !ok {
+		return false
+	}
+	_, err := parser.ParseMessage(raw)
+	return err == nil
 }

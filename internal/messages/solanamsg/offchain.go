@@ -72,10 +72,12 @@ type offchain struct {
 	text        []byte
 	signIn      *personal.SignIn // nil if the text is none
 	legacy      bool             // the header of 20 bytes
+	known       []chains.Chain
 }
 
-// ParseOffchain reads an off-chain message. The error is a *chains.ParseError.
-func ParseOffchain(raw []byte) (chains.Transaction, error) {
+// ParseOffchain reads an off-chain message. known are the chains whose transactions its text
+// must not be. The error is a *chains.ParseError.
+func ParseOffchain(raw []byte, known ...chains.Chain) (chains.Transaction, error) {
 	if !IsOffchain(raw) || len(raw) < len(SigningDomain)+1 {
 		return nil, malformed("signing domain", 0, `expected ff "solana offchain" and a version`)
 	}
@@ -95,7 +97,7 @@ func ParseOffchain(raw []byte) (chains.Transaction, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.transaction(raw), nil
+	return m.transaction(raw, known), nil
 }
 
 func (m *offchain) readV0(raw []byte, offset int) error {
@@ -186,8 +188,8 @@ func (m *offchain) checkText(offset int) error {
 	return nil
 }
 
-func (m *offchain) transaction(raw []byte) chains.Transaction {
-	m.signIn = personal.ParseSolanaSignIn(m.text)
+func (m *offchain) transaction(raw []byte, known []chains.Chain) chains.Transaction {
+	m.known, m.signIn = known, personal.ParseSolanaSignIn(m.text)
 	message := statement.Parts{Chain: solana.Chain{}, Bytes: raw, Text: m}.Transaction()
 	if m.legacy {
 		return message
@@ -236,7 +238,7 @@ func (m *offchain) Args() []chains.Arg {
 
 // Hazards implements statement.Text.
 func (m *offchain) Hazards(signer chains.Party) []chains.Hazard {
-	return append(personal.TextHazards(m.text), personal.SignInHazards(m.signIn, m.text, "SIWS", signer)...)
+	return append(personal.TextHazards(m.text, m.known...), personal.SignInHazards(m.signIn, m.text, "SIWS", signer)...)
 }
 
 // applicationText returns an application domain as text if it is zero-padded text, and

@@ -18,18 +18,20 @@ func IsRawText(raw []byte) bool {
 	return len(raw) > 0 && raw[0] >= firstOfText && plaintext.Problem(raw) == ""
 }
 
-// ParseRaw reads a text without a header. The error is a *chains.ParseError.
-func ParseRaw(raw []byte) (chains.Transaction, error) {
+// ParseRaw reads a text without a header. known are the chains whose transactions it must not
+// be. The error is a *chains.ParseError.
+func ParseRaw(raw []byte, known ...chains.Chain) (chains.Transaction, error) {
 	if !IsRawText(raw) {
 		return nil, malformed("message", 0, "neither an off-chain message nor the message of a transaction nor text")
 	}
-	return statement.Parts{Chain: solana.Chain{}, Bytes: raw, Text: &rawText{raw, personal.ParseSolanaSignIn(raw)}}.Transaction(), nil
+	return statement.Parts{Chain: solana.Chain{}, Bytes: raw, Text: &rawText{raw, personal.ParseSolanaSignIn(raw), known}}.Transaction(), nil
 }
 
 // rawText is a text without a header. It implements statement.Text.
 type rawText struct {
 	raw    []byte
 	signIn *personal.SignIn // nil if it is none
+	known  []chains.Chain
 }
 
 func (t *rawText) Function() string {
@@ -58,7 +60,7 @@ func textArgs(text []byte, signIn *personal.SignIn) []chains.Arg {
 }
 
 func (t *rawText) Hazards(signer chains.Party) []chains.Hazard {
-	hazards := append(personal.TextHazards(t.raw), personal.SignInHazards(t.signIn, t.raw, "SIWS", signer)...)
+	hazards := append(personal.TextHazards(t.raw, t.known...), personal.SignInHazards(t.signIn, t.raw, "SIWS", signer)...)
 	if t.signIn == nil {
 		hazards = append(hazards, chains.Hazard{Name: HazardRawMessage,
 			Detail: "the text has no header that separates it from what other programs sign: use an off-chain message"})

@@ -6,7 +6,9 @@ import (
 	"sync"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/names"
+	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
@@ -67,7 +69,7 @@ func worthless(effects []chains.Effect, signer chains.Party) string {
 	return ""
 }
 
-var wellKnown = sync.OnceValue(names.New)
+var wellKnown = sync.OnceValue(func() *names.Book { return names.New(ethereum.Chain{}, tron.Chain{}) })
 
 // listed reports whether an asset is native, a built-in token, the native asset's wrapped form,
 // or what conditional tokens are paid in. One token of a collection is not.
