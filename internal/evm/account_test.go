@@ -19,10 +19,10 @@ func standardOf(t *testing.T, beginning string) (text string, at Address, value 
 		if !strings.HasPrefix(row.function, beginning) {
 			continue
 		}
-		if value = new(big.Int); row.doing.holds {
+		if value = new(big.Int); row.act.holds {
 			value.SetInt64(7)
 		}
-		return row.function, home(&function{where: row.where}), value
+		return row.function, home(&function{at: row.at}), value
 	}
 	t.Fatalf("there is no %s", beginning)
 	return "", Address{}, nil
@@ -101,7 +101,7 @@ func TestContractsWithoutSelector(t *testing.T) {
 	const blind = "call signer>self "
 	for _, c := range []struct {
 		name string
-		at   where
+		at   contractSet
 		data []byte
 		want string
 	}{
@@ -118,7 +118,7 @@ func TestContractsWithoutSelector(t *testing.T) {
 		{"an empty creation", atCreate2Factory, salt[:], "create signer>empty"},
 		{"a short salt", atCreate2Factory, salt[:31], blind + "0x00000000"},
 	} {
-		self := common.Address(home(&function{where: c.at}))
+		self := common.Address(home(&function{at: c.at}))
 		names := map[string]common.Address{"self": self,
 			"created": crypto.CreateAddress2(self, salt, crypto.Keccak256([]byte{0x60, 0})), "empty": crypto.CreateAddress2(self, salt, crypto.Keccak256(nil))}
 		got := effectLines(mainnet.Read(Transaction{To: Address(self), Data: c.data}).Effects(), names)

@@ -127,9 +127,9 @@ func typedMembers(values []value) []chains.TypedValue {
 // bothCarriers reads one act as a call and as typed data.
 func bothCarriers(random *rand.Rand, row int, c *carrier) (called, typed []chains.Effect) {
 	f := parseFunction(standards[row].standard, standards[row].function)
-	f.where, f.doing = standards[row].where, standards[row].doing
+	f.at, f.act = standards[row].at, standards[row].act
 	contract := Address{0xc0, 0xde}
-	switch f.where {
+	switch f.at {
 	case atPermit2:
 		contract = hexAddress("0x000000000022D473030F116dDEE9F6B43aC78BA3")
 	case atEntryPoint06:
@@ -203,8 +203,8 @@ func covers(typed, called *chains.Effect) bool {
 func TestTypedDataCoversCalls(t *testing.T) {
 	random, used, acts := rand.New(rand.NewPCG(42, 1)), map[int]int{}, 0
 	for row := range standards {
-		for i := range standards[row].doing.carriers {
-			c := &standards[row].doing.carriers[i]
+		for i := range standards[row].act.carriers {
+			c := &standards[row].act.carriers[i]
 			acts++
 			for range 1000 {
 				called, typed := bothCarriers(random, row, c)

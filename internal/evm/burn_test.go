@@ -22,8 +22,8 @@ func allFunctions() (all []*function) {
 		all = append(all, f)
 	}
 	for _, row := range tempoStandards {
-		f := parseFunction(string(row.where), row.function)
-		f.where, f.doing = row.where, does(row.effects)
+		f := parseFunction(string(row.at), row.function)
+		f.at, f.act = row.at, nonpayable(row.effects)
 		all = append(all, f)
 	}
 	return all
@@ -58,7 +58,7 @@ func namesRecipient(parameters []abiType) bool {
 // address.
 func redirected(t *testing.T, random *rand.Rand, f *function, to Address, token bool) []chains.Effect {
 	self := Address{0x11}
-	if token && (f.where == atAny || f.where == atTIP20) {
+	if token && (f.at == atAny || f.at == atTIP20) {
 		self = to
 	}
 	c := &Call{network: mainnet, caller: account{signer: true}, self: self, code: self, value: new(big.Int)}
@@ -112,7 +112,7 @@ func harmless(f *function, effect chains.Effect, token bool) bool {
 	default:
 		return true
 	}
-	return token && (f.where == atChannels || !namesRecipient(f.parameters))
+	return token && (f.at == atChannels || !namesRecipient(f.parameters))
 }
 
 func checkBurn(t *testing.T, f *function, effect chains.Effect, signer, other chains.Party) {

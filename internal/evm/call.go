@@ -152,15 +152,15 @@ func (r *reader) decodeAs(c *Call, f *function, data []byte) {
 // rawContracts are the contracts whose input has no selector, and what that input
 // requests.
 var rawContracts = []struct {
-	where where
-	does  string
+	at       contractSet
+	requests string
 }{{atWithdrawals, "withdrawal"}, {atConsolidations, "consolidation"}, {atCreate2Factory, "creation"}}
 
 // rawInput reports whether the contract at an address takes bytes without a
 // selector.
 func (n *Network) rawInput(code Address) bool {
 	for _, raw := range rawContracts {
-		if n.isKnown(code, raw.where) {
+		if n.isKnown(code, raw.at) {
 			return true
 		}
 	}

@@ -137,7 +137,7 @@ func randomCall(t testing.TB, random *rand.Rand, f *function) []byte {
 // home returns a contract at which the function is known.
 func home(f *function) Address {
 	for at := range contracts {
-		if mainnet.isKnown(at, f.where) {
+		if mainnet.isKnown(at, f.at) {
 			return at
 		}
 	}

@@ -14,7 +14,7 @@ import (
 func TestContractTable(t *testing.T) {
 	var lines []string
 	for at, c := range contracts {
-		lines = append(lines, fmt.Sprintf("%s %s %q zero %v on %v\n", at, c.name, c.where, c.zero, c.chains))
+		lines = append(lines, fmt.Sprintf("%s %s %q zero %v on %v\n", at, c.name, c.sets, c.zero, c.chains))
 	}
 	for _, u := range unspendables {
 		lines = append(lines, fmt.Sprintf("%s unspendable, and %d after it, on %q\n", u.one, u.beside, u.ids))

@@ -153,29 +153,29 @@ func (e *emitter) made(c *Call) {
 		e.function(c)
 	}
 	e.inside(c.args)
-	if f != nil && f.doing.after != nil && !c.foreign() {
-		f.doing.after(e, c)
+	if f != nil && f.act.after != nil && !c.foreign() {
+		f.act.after(e, c)
 	}
 }
 
 // foreign reports whether the code of another contract runs as the caller, unless it does
 // nothing but make calls.
-func (c *Call) foreign() bool { return c.delegate && c.function.where != atMultiSend }
+func (c *Call) foreign() bool { return c.delegate && c.function.at != atMultiSend }
 
 // holds reports whether the effects of the call account for its value.
 func (c *Call) holds() bool {
 	if c.function == nil {
 		return len(c.data) == 0 && c.network.isKnown(c.code, atEntryPoint) || c.creates()
 	}
-	return c.function.doing.holds
+	return c.function.act.holds
 }
 
 // function adds what a decoded function does.
 func (e *emitter) function(c *Call) {
-	if f := c.function; f.where == asClaimed || c.value.Sign() > 0 && !f.doing.payable {
+	if f := c.function; f.at == asClaimed || c.value.Sign() > 0 && !f.act.payable {
 		e.undecoded(c)
 	}
-	c.function.doing.effects(e, c)
+	c.function.act.effects(e, c)
 }
 
 // inside adds the effects of the calls in arguments.

@@ -16,8 +16,8 @@ import (
 func TestFunctionTable(t *testing.T) {
 	var table strings.Builder
 	for _, row := range standards {
-		place := string(row.where)
-		switch row.where {
+		place := string(row.at)
+		switch row.at {
 		case atAny:
 			place = "any address"
 		case asClaimed:
@@ -28,8 +28,8 @@ func TestFunctionTable(t *testing.T) {
 	for _, encoded := range slices.Sorted(slices.Values(TypedTypes())) {
 		f := typedFunctions()[encoded]
 		place := "typed data"
-		if f.where != atAny && f.where != asClaimed {
-			place += ", " + string(f.where)
+		if f.at != atAny && f.at != asClaimed {
+			place += ", " + string(f.at)
 		}
 		fmt.Fprintf(&table, "%-22s %-38s %s\n", f.standard, place, encoded)
 	}
@@ -37,7 +37,7 @@ func TestFunctionTable(t *testing.T) {
 		fmt.Fprintf(&table, "%-22s %-38s %s\n", atUniversalRouter, fmt.Sprintf("command 0x%02x", number), routerCommands[number].signature)
 	}
 	for _, raw := range rawContracts {
-		fmt.Fprintf(&table, "%-22s %-38s %s\n", "no selector", raw.where, raw.does)
+		fmt.Fprintf(&table, "%-22s %-38s %s\n", "no selector", raw.at, raw.requests)
 	}
 	const path = "testdata/functions.txt"
 	if os.Getenv("COUNTERSIGN_UPDATE") == "1" {

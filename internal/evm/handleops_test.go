@@ -68,15 +68,15 @@ func paymasterGas(data ...byte) []byte {
 }
 
 // handled returns the effects of handleOps of some EntryPoint, one a line.
-func handled[O any](t *testing.T, w where, operations ...O) string {
+func handled[O any](t *testing.T, w contractSet, operations ...O) string {
 	t.Helper()
 	var data []byte
 	for _, row := range standards {
-		if row.where == w && strings.HasPrefix(row.function, "handleOps(") {
+		if row.at == w && strings.HasPrefix(row.function, "handleOps(") {
 			data = pack(t, row.function, operations, opBeneficiary)
 		}
 	}
-	point := home(&function{where: w})
+	point := home(&function{at: w})
 	return effectLines(mainnet.Read(Transaction{To: point, Data: data}).Effects(), map[string]common.Address{"point": common.Address(point),
 		"sender": opSender, "beneficiary": opBeneficiary, "factory": opFactory, "paymaster": opPaymaster, "other": {0x52}})
 }

@@ -53,7 +53,7 @@ func publicLists(t *testing.T) (all []listed) {
 
 // listName returns the name of a contract in the lists.
 func listName(known *contract) string {
-	if slices.Contains(known.where, atWETH) {
+	if slices.Contains(known.sets, atWETH) {
 		return "wrapped native"
 	}
 	return known.name

@@ -96,7 +96,7 @@ func plainEffects(f *function, at Address, values []value) (text string, decoded
 // isPrecompile reports whether a function is of a precompile of Tempo.
 func isPrecompile(f *function) bool {
 	for _, row := range tempoStandards {
-		if string(row.where) == f.standard {
+		if string(row.at) == f.standard {
 			return true
 		}
 	}
@@ -113,7 +113,7 @@ func TestEveryArgumentIsNamed(t *testing.T) {
 		values := plainValues(f.parameters, &number)
 		at := home(f)
 		if isPrecompile(f) {
-			at = addressAt(f.where)
+			at = addressAt(f.at)
 		}
 		before, decoded := plainEffects(f, at, values)
 		if !decoded {

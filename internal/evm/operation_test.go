@@ -169,10 +169,10 @@ func handleOpsOf(t *testing.T, version int, o *Operation) []byte {
 		pair(1, o.MaxFeePerGas.Int64()), o.Paymaster, signature}}, opBeneficiary)
 }
 
-func rowOf(t *testing.T, w where) string {
+func rowOf(t *testing.T, w contractSet) string {
 	t.Helper()
 	for _, row := range standards {
-		if row.where == w && strings.HasPrefix(row.function, "handleOps(") {
+		if row.at == w && strings.HasPrefix(row.function, "handleOps(") {
 			return row.function
 		}
 	}

@@ -34,7 +34,7 @@ var routerCommands = map[byte]*function{
 
 func command(text string, effects func(*emitter, *Call)) *function {
 	f := parseFunction("Universal Router command", text)
-	f.where, f.doing = atUniversalRouter, does(effects)
+	f.at, f.act = atUniversalRouter, nonpayable(effects)
 	return f
 }
 

@@ -13,21 +13,21 @@ import (
 // leaves there, the next one can take. openPlaces are those among them that make whatever
 // call anyone wants.
 var (
-	sharedPlaces = []where{atUniversalRouter, atMulticall3, atCallOnly}
-	openPlaces   = []where{atMulticall3, atCallOnly}
+	sharedPlaces = []contractSet{atUniversalRouter, atMulticall3, atCallOnly}
+	openPlaces   = []contractSet{atMulticall3, atCallOnly}
 )
 
 // IsShared reports whether a party is a contract where anyone can take what is left.
 func (n *Network) IsShared(p chains.Party) bool { return n.isOneOf(p, sharedPlaces) }
 
 // isOneOf reports whether a party is a known contract of one of some kinds.
-func (n *Network) isOneOf(p chains.Party, kinds []where) bool {
+func (n *Network) isOneOf(p chains.Party, kinds []contractSet) bool {
 	address, ok := addressOf(p)
 	if !ok {
 		return false
 	}
 	c := n.known(address)
-	return c != nil && slices.ContainsFunc(kinds, func(w where) bool { return slices.Contains(c.where, w) })
+	return c != nil && slices.ContainsFunc(kinds, func(w contractSet) bool { return slices.Contains(c.sets, w) })
 }
 
 // opens reports whether an approval is one for anyone: its spender makes any call for any

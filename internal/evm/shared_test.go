@@ -245,7 +245,7 @@ func TestEveryRouterIsAccountedFor(t *testing.T) {
 	wrap := plan(t, true, []step{wrap5})
 	unwrap := plan(t, true, []step{wrap5, do(0x0c, caller, 5)})
 	for at, known := range contracts {
-		if !slices.Contains(known.where, atUniversalRouter) {
+		if !slices.Contains(known.sets, atUniversalRouter) {
 			continue
 		}
 		for _, chain := range known.chains {
@@ -360,7 +360,7 @@ func TestLeftInSharedContracts(t *testing.T) {
 		{"brought to a router and swept by the next call", multicallAt, 0, try(t, true, inBatch{to: usdcAt, data: take(routerAt, 5)}, inBatch{to: routerAt, data: sweep}), []string{"0 USDC at Multicall3"}},
 		{"MultiSendCallOnly keeps value", callOnlyAt, 5, batch(t, inBatch{to: stranger, value: 2}), []string{"3 ETH at MultiSendCallOnly"}},
 		{"MultiSendCallOnly sends value on", callOnlyAt, 5, batch(t, inBatch{to: stranger, value: 5}), nil},
-		{"a creation by Multicall3", multicallAt, 5, aggregate(t, inBatch{to: home(&function{where: atCreate2Factory}), value: 5, data: make([]byte, 40)}), nil},
+		{"a creation by Multicall3", multicallAt, 5, aggregate(t, inBatch{to: home(&function{at: atCreate2Factory}), value: 5, data: make([]byte, 40)}), nil},
 	} {
 		if got := leftIn(t, mainnet.Read(Transaction{To: c.to, Value: big.NewInt(c.value), Data: c.data}).Effects()); !slices.Equal(got, c.left) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.left)
@@ -417,7 +417,7 @@ func TestLeftByTwoAuthorizations(t *testing.T) {
 // TestCreationGetsItsValue checks that value for the CREATE2 factory is the new
 // contract's, and no transfer to the factory.
 func TestCreationGetsItsValue(t *testing.T) {
-	factory := home(&function{where: atCreate2Factory})
+	factory := home(&function{at: atCreate2Factory})
 	effects := mainnet.Read(Transaction{To: factory, Value: big.NewInt(12345), Data: make([]byte, 40)}).Effects()
 	if len(effects) != 1 || effects[0].Kind != chains.KindCreate || effects[0].Amount.Value.Int64() != 12345 || !effects[0].Asset.IsNative() {
 		t.Errorf("%+v", effects)

@@ -189,7 +189,7 @@ func (c *Call) addressField(label string, v *value) chains.Field {
 func (c *Call) integerField(label string, v *value) chains.Field {
 	number := v.big()
 	switch {
-	case c.function.where == atTIP20 && (v.role == roleAllowance || v.role == roleAmount):
+	case c.function.at == atTIP20 && (v.role == roleAllowance || v.role == roleAmount):
 		return tip20Field(label, v.role, number)
 	case v.role == roleOperation:
 		return operationField(label, v.word[word-1])

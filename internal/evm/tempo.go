@@ -15,22 +15,22 @@ import (
 // tempoxyz/tempo at d656ef55, crates/contracts and crates/precompiles, and the ABIs of
 // viem 2.57.20.
 const (
-	atKeychain        where = "AccountKeychain"
-	atTIP20           where = "TIP-20"
-	atTIP20Factory    where = "TIP-20 factory"
-	atPolicies        where = "TIP-403 registry"
-	atFeeManager      where = "fee manager"
-	atExchange        where = "stablecoin DEX"
-	atChannels        where = "channel reserve"
-	atAddressRegistry where = "address registry"
-	atReceiveGuard    where = "receive policy guard"
-	atStorageCredits  where = "storage credits"
-	atValidators      where = "validator config"
+	atKeychain        contractSet = "AccountKeychain"
+	atTIP20           contractSet = "TIP-20"
+	atTIP20Factory    contractSet = "TIP-20 factory"
+	atPolicies        contractSet = "TIP-403 registry"
+	atFeeManager      contractSet = "fee manager"
+	atExchange        contractSet = "stablecoin DEX"
+	atChannels        contractSet = "channel reserve"
+	atAddressRegistry contractSet = "address registry"
+	atReceiveGuard    contractSet = "receive policy guard"
+	atStorageCredits  contractSet = "storage credits"
+	atValidators      contractSet = "validator config"
 )
 
 // precompiles are the precompiles at one address. TIP-20 tokens have all addresses with
 // their prefix.
-var precompiles = map[Address]where{
+var precompiles = map[Address]contractSet{
 	hexAddress("0xaAAAaaAA00000000000000000000000000000000"): atKeychain,
 	hexAddress("0x20FC000000000000000000000000000000000000"): atTIP20Factory,
 	hexAddress("0x403C000000000000000000000000000000000000"): atPolicies,
@@ -74,7 +74,7 @@ func IsTIP20(at Address) bool { return bytes.HasPrefix(at[:], tip20Prefix) }
 func IsVirtual(at Address) bool { return bytes.Count(at[4:14], []byte{0xfd}) == 10 }
 
 // precompile returns the precompile at an address of Tempo, empty if there is none.
-func (n *Network) precompile(at Address) where {
+func (n *Network) precompile(at Address) contractSet {
 	switch {
 	case TempoName(n.ChainID) == "":
 		return ""
@@ -87,7 +87,7 @@ func (n *Network) precompile(at Address) where {
 // tempoStandards are the functions of the precompiles that change something. See
 // abiType for the notation.
 var tempoStandards = []struct {
-	where    where
+	at       contractSet
 	function string
 	effects  func(*emitter, *Call)
 }{
@@ -182,8 +182,8 @@ const (
 var tempoFunctions = sync.OnceValue(func() map[[4]byte][]*function {
 	bySelector := map[[4]byte][]*function{}
 	for _, row := range tempoStandards {
-		f := parseFunction(string(row.where), row.function)
-		f.where, f.doing = row.where, does(row.effects)
+		f := parseFunction(string(row.at), row.function)
+		f.at, f.act = row.at, nonpayable(row.effects)
 		selector := [4]byte(crypto.Keccak256([]byte(f.signature)))
 		bySelector[selector] = append(bySelector[selector], f)
 	}
@@ -195,7 +195,7 @@ var tempoFunctions = sync.OnceValue(func() map[[4]byte][]*function {
 func (n *Network) precompileFunction(code Address, selector [4]byte) *function {
 	if at := n.precompile(code); at != "" {
 		for _, f := range tempoFunctions()[selector] {
-			if f.where == at {
+			if f.at == at {
 				return f
 			}
 		}

@@ -16,7 +16,7 @@ import (
 var tempo = &Network{ID: "eip155:4217", ChainID: TempoMainnet, Symbol: "native", Decimals: 18}
 
 // addressAt returns the address of a precompile; for TIP-20 tokens that of pathUSD.
-func addressAt(w where) Address {
+func addressAt(w contractSet) Address {
 	for at, is := range precompiles {
 		if is == w {
 			return at
@@ -58,11 +58,11 @@ func encodeZero(types []abiType) []byte {
 func TestPrecompileKinds(t *testing.T) {
 	var table strings.Builder
 	for _, row := range tempoStandards {
-		f := parseFunction(string(row.where), row.function)
+		f := parseFunction(string(row.at), row.function)
 		selector := crypto.Keccak256([]byte(f.signature))[:4]
-		call := tempo.Read(Transaction{To: addressAt(row.where), Data: append(selector, encodeZero(f.parameters)...)})
-		if call.function == nil || call.function.where != row.where || call.function.signature != f.signature {
-			t.Errorf("%s of %s is read as %+v (%s)", f.signature, row.where, call.function, call.problem)
+		call := tempo.Read(Transaction{To: addressAt(row.at), Data: append(selector, encodeZero(f.parameters)...)})
+		if call.function == nil || call.function.at != row.at || call.function.signature != f.signature {
+			t.Errorf("%s of %s is read as %+v (%s)", f.signature, row.at, call.function, call.problem)
 			continue
 		}
 		var kinds []string
@@ -75,7 +75,7 @@ func TestPrecompileKinds(t *testing.T) {
 		if len(kinds) == 0 {
 			t.Errorf("%s does nothing", f.signature)
 		}
-		fmt.Fprintf(&table, "%-22s %x  %-28s %s\n", row.where, selector, strings.Join(kinds, ", "), f.signature)
+		fmt.Fprintf(&table, "%-22s %x  %-28s %s\n", row.at, selector, strings.Join(kinds, ", "), f.signature)
 	}
 	const path = "testdata/tempo.txt"
 	if os.Getenv("COUNTERSIGN_UPDATE") == "1" {

@@ -23,11 +23,11 @@ type carrier struct {
 
 // signed adds a type of typed data that carries the same act: its signature lets anyone who has
 // it have the call made.
-func (d doing) signed(text string) doing { return d.signedAs(text, d.effects, d.after) }
+func (d act) signed(text string) act { return d.signedAs(text, d.effects, d.after) }
 
 // signedAs is signed for typed data that leaves something to the account that submits it, so
 // that it does more than one call.
-func (d doing) signedAs(text string, effects, after func(*emitter, *Call)) doing {
+func (d act) signedAs(text string, effects, after func(*emitter, *Call)) act {
 	d.carriers = append(d.carriers[:len(d.carriers):len(d.carriers)], carrier{text, effects, after})
 	return d
 }
@@ -76,16 +76,16 @@ func memberType(text string, known map[string][]abiType) (t abiType) {
 // typedFunctions has the acts that typed data carries by its encoded type.
 var typedFunctions = sync.OnceValue(func() map[string]*function {
 	byType := map[string]*function{}
-	add := func(standard string, at where, c *carrier) {
-		byType[c.encoded()] = &function{standard: standard, where: at, parameters: c.parameters(), doing: doing{effects: c.effects, after: c.after}}
+	add := func(standard string, at contractSet, c *carrier) {
+		byType[c.encoded()] = &function{standard: standard, at: at, parameters: c.parameters(), act: act{effects: c.effects, after: c.after}}
 	}
 	for i := range standards {
-		for j := range standards[i].doing.carriers {
-			add(standards[i].standard, standards[i].where, &standards[i].doing.carriers[j])
+		for j := range standards[i].act.carriers {
+			add(standards[i].standard, standards[i].at, &standards[i].act.carriers[j])
 		}
 	}
 	for i := range typedOnly {
-		add(typedOnly[i].standard, typedOnly[i].where, &typedOnly[i].carrier)
+		add(typedOnly[i].standard, typedOnly[i].at, &typedOnly[i].carrier)
 	}
 	return byType
 })
@@ -93,7 +93,7 @@ var typedFunctions = sync.OnceValue(func() map[string]*function {
 // typedOnly are acts of typed data whose functions are not decoded.
 var typedOnly = []struct {
 	standard string
-	where    where
+	at       contractSet
 	carrier  carrier
 }{
 	// ERC-4494, and the positions of Uniswap. The message does not name the owner.
@@ -173,9 +173,9 @@ func (n *Network) ReadTyped(typed Typed) (signed *Signed, ok bool) {
 	}
 	var verifier Address
 	switch {
-	case f.where == atBootloader && typed.byBootloader(n):
+	case f.at == atBootloader && typed.byBootloader(n):
 		verifier = bootloader
-	case f.where == atBootloader || typed.Contract == nil:
+	case f.at == atBootloader || typed.Contract == nil:
 		return nil, false
 	default:
 		verifier = *typed.Contract
@@ -185,7 +185,7 @@ func (n *Network) ReadTyped(typed Typed) (signed *Signed, ok bool) {
 	if point := sibling(c.args, roleVerifier); point != nil {
 		c.self, c.code = point.address(), point.address()
 	}
-	if !n.verifies(c.code, f.where) {
+	if !n.verifies(c.code, f.at) {
 		return nil, false
 	}
 	r := reader{left: maxCalls}
@@ -205,7 +205,7 @@ func typedFunction(encoded string) *function {
 // verifies reports whether the contract at an address is of a kind. Typed data that names no
 // chain is for all chains on which it is. Where an address commits to the code, no other
 // contract can verify the signature.
-func (n *Network) verifies(at Address, w where) bool {
+func (n *Network) verifies(at Address, w contractSet) bool {
 	if w == atAny || w == asClaimed || w == atBootloader {
 		return true
 	}
@@ -221,14 +221,14 @@ func (n *Network) verifies(at Address, w where) bool {
 func (c *Call) signed() (signed *Signed, ok bool) {
 	signed = &Signed{}
 	e := &emitter{signed: signed}
-	c.function.doing.effects(e, c)
+	c.function.act.effects(e, c)
 	if c.problem != "" {
 		return nil, false
 	}
 	e.inside(c.args)
 	calls := len(e.effects)
-	if c.function.doing.after != nil {
-		c.function.doing.after(e, c)
+	if c.function.act.after != nil {
+		c.function.act.after(e, c)
 	}
 	last := append([]chains.Effect(nil), e.effects[calls:]...)
 	e.effects = e.effects[:calls]
