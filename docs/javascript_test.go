@@ -85,3 +85,12 @@ func TestChatReceiver(t *testing.T) {
 		t.Errorf("the receiver has %d lines", lines)
 	}
 }
+
+// TestX402Signers shows the signers that interop pays with.
+func TestX402Signers(t *testing.T) {
+	shown := regexp.MustCompile("(?s)```js\n(.*?)```").FindStringSubmatch(read(t, "agents.md"))
+	content, err := os.ReadFile("../interop/x402.mjs")
+	if err != nil || shown == nil || !strings.Contains(string(content), shown[1]) {
+		t.Errorf("agents.md does not show the signers of interop/x402.mjs: %v", err)
+	}
+}

@@ -114,10 +114,11 @@ async function viemTypedData(line, typed) {
 
 const solanaKey = (line) => createPublicKey({ key: Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), new PublicKey(line.solanaAddress).toBuffer()]), format: "der", type: "spki" }); // RFC 8410
 
-function solanaTransaction(line) {
-  const payerKey = new PublicKey(line.solanaAddress);
-  const instructions = [SystemProgram.transfer({ fromPubkey: payerKey, toPubkey: payerKey, lamports: 5 })];
-  return new VersionedTransaction(new TransactionMessage({ payerKey, recentBlockhash: line.blockhash, instructions }).compileToV0Message());
+// solanaTransaction is a transfer to oneself, whose fee another account may pay.
+function solanaTransaction(line, feePayer = line.solanaAddress) {
+  const own = new PublicKey(line.solanaAddress);
+  const instructions = [SystemProgram.transfer({ fromPubkey: own, toPubkey: own, lamports: 5 })];
+  return new VersionedTransaction(new TransactionMessage({ payerKey: new PublicKey(feePayer), recentBlockhash: line.blockhash, instructions }).compileToV0Message());
 }
 
 const solana = (line) => new SolanaSigner({ organizationId: line.organizationId, client: httpClient(line) });
@@ -125,6 +126,12 @@ const keychain = (line) => new KeychainSigner({
   apiBaseUrl: line.url, apiPublicKey: line.apiPublicKey, apiPrivateKey: line.apiPrivateKey, organizationId: line.organizationId,
   privateKeyId: "key-2", publicKey: line.solanaAddress,
 });
+
+async function keychainSigns(line, unsigned) {
+  const tx = getTransactionDecoder().decode(getBase64Encoder().encode(Buffer.from(unsigned.serialize()).toString("base64")));
+  const [signatures] = await keychain(line).signTransactions([tx]);
+  return must(verify(null, unsigned.message.serialize(), solanaKey(line), signatures[line.solanaAddress]), "signature");
+}
 
 // told is the error with what a client hides in it.
 const told = (error) => [error.message ?? String(error), error.cause?.message, error.context ? JSON.stringify(error.context) : ""].filter(Boolean).join(" ");
@@ -178,12 +185,8 @@ const calls = {
   },
   "@solana/keychain-turnkey": {
     "isAvailable": async (line) => must(await keychain(line).isAvailable(), "available"),
-    "signTransactions": async (line) => {
-      const unsigned = solanaTransaction(line);
-      const tx = getTransactionDecoder().decode(getBase64Encoder().encode(Buffer.from(unsigned.serialize()).toString("base64")));
-      const [signatures] = await keychain(line).signTransactions([tx]);
-      return must(verify(null, unsigned.message.serialize(), solanaKey(line), signatures[line.solanaAddress]), "signature");
-    },
+    "signTransactions": (line) => keychainSigns(line, solanaTransaction(line)),
+    "signTransactions, if another account pays the fee": (line) => keychainSigns(line, solanaTransaction(line, "GZSq3KvoFVhE22CQsaWSAxBoAvRiZSs7xVNa6yPecMUu")),
     "signMessages": (line) => keychain(line).signMessages([{ content: Buffer.from("hello"), signatures: {} }]),
   },
 };

@@ -60,6 +60,7 @@ var unmodified = append(slices.Concat(
 	unmodifiedCall{"@turnkey/solana", "signMessage", "solana/raw-message", rawMessage},
 	unmodifiedCall{"@solana/keychain-turnkey", "isAvailable", "", ""},
 	unmodifiedCall{"@solana/keychain-turnkey", "signTransactions", "", ""},
+	unmodifiedCall{"@solana/keychain-turnkey", "signTransactions, if another account pays the fee", "not as expected: signature", "it returns the first signature, the fee payer's: use the [signer for agents](agents.md#the-agent-in-production)"},
 	unmodifiedCall{"@solana/keychain-turnkey", "signMessages", "solana/raw-message", rawMessage},
 )
 
