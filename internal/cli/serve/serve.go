@@ -334,6 +334,7 @@ func (c *Command) serve(cmd *cobra.Command, bound *addresses, api, admin *http.S
 		return err
 	}
 	go c.followReloads(cmd, reloads, state, happened)
+	defer state.settle()
 	select {
 	case err := <-failed:
 		return errors.Join(err, c.shutDown(api, admin, bound.rpc))
@@ -373,16 +374,21 @@ func startServer(c *Command, server *http.Server, listener net.Listener, failed 
 
 // reload re-reads the configuration and logs the result.
 func (c *Command) reload(cmd *cobra.Command, state *Live, happened *told) {
-	ctx := cmd.Context()
 	before := state.Current.Load()
-	needRestart, err := state.Reload(cmd, c.configFile)
-	if ctx.Err() != nil {
-		return
-	}
-	if err != nil {
+	err := state.reload(cmd, c.configFile, func(needRestart []string) { c.reloaded(cmd, state, before, needRestart, happened) })
+	if err != nil && cmd.Context().Err() == nil {
 		c.log.Error("reload failed, keeping the old configuration", "cause", console.CleanText(err.Error()))
-		return
 	}
+}
+
+// recordTimeout bounds how long a server that ends waits until a reload is recorded.
+const recordTimeout = 10 * time.Second
+
+// reloaded records and logs that the new configuration is in force, also if the server is told
+// to end meanwhile: requests may have been decided by it.
+func (c *Command) reloaded(cmd *cobra.Command, state *Live, before *deployment.Loaded, needRestart []string, happened *told) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), recordTimeout)
+	defer cancel()
 	c.warn(state.Current.Load(), before.Warnings)
 	state.Policies.Log(c.log, before)
 	if err := state.Policies.Record(ctx, state.engine); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"reflect"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +31,14 @@ type Live struct {
 
 	// InForce is what the engine asks: the directory, the descriptors and the names.
 	InForce live.Current
+
+	settling sync.Mutex // held from before a reload is put in force until that is recorded
+}
+
+// settle waits until a reload that has been put in force is recorded.
+func (l *Live) settle() {
+	l.settling.Lock()
+	defer l.settling.Unlock()
 }
 
 // Put puts what was loaded in force.
@@ -42,6 +51,13 @@ func (l *Live) Put(next *deployment.Loaded) {
 // after a restart. A credential that the new configuration lacks stops working before policies
 // are read, which can take seconds. On an error the old state stays, without that credential.
 func (l *Live) Reload(cmd *cobra.Command, path string) (needRestart []string, err error) {
+	err = l.reload(cmd, path, func(members []string) { needRestart = members })
+	return needRestart, err
+}
+
+// reload is Reload. It calls record once the new state is in force. A server that ends waits for
+// that, and not for what is still being read.
+func (l *Live) reload(cmd *cobra.Command, path string, record func(needRestart []string)) error {
 	old := l.Current.Load()
 	loader := l.Loader
 	loader.Path, loader.Running = path, old
@@ -51,11 +67,13 @@ func (l *Live) Reload(cmd *cobra.Command, path string) (needRestart []string, er
 	}
 	next, err := loader.Load(cmd)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	next.Discard() // the engine keeps what it was opened with
+	l.settling.Lock()
+	defer l.settling.Unlock()
 	if err := cmd.Context().Err(); err != nil {
-		return nil, err
+		return err
 	}
 	next.Keys = old.Keys
 	if (old.Certificate == nil) != (next.Certificate == nil) {
@@ -68,7 +86,8 @@ func (l *Live) Reload(cmd *cobra.Command, path string) (needRestart []string, er
 	if l.Policies != nil {
 		l.Policies.PutInForce(next.Policies, next.Configured)
 	}
-	return fixedChanges(old.Configured, next.Configured), nil
+	record(fixedChanges(old.Configured, next.Configured))
+	return nil
 }
 
 // revoke takes away what callers can no longer use in the next configuration, which is not in
