@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/inbound"
 )
 
 // statuses are the HTTP statuses of the codes that the API speaks.
@@ -94,14 +95,20 @@ func (p pieces) Write(piece []byte) (int, error) {
 // budget.
 const freeAnswer = 48 << 10
 
+// records is the memory of the records in an answer.
+type records struct {
+	memory *inbound.Reservation
+	read   int // bytes, including the free part
+}
+
 // room is access.Origin.Room: it reserves memory for records read from the store.
-func (r *reservation) room(size int) (free func(), err error) {
+func (r *records) room(size int) (free func(), err error) {
 	if r.read += size; r.read <= freeAnswer {
 		return func() { r.read -= size }, nil
 	}
-	if !r.take(size) {
+	if !r.memory.Take(size) {
 		r.read -= size
 		return nil, errNoRoom()
 	}
-	return func() { r.read -= size; r.give(size) }, nil
+	return func() { r.read -= size; r.memory.Give(size) }, nil
 }

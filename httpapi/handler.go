@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/inbound"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -82,8 +83,8 @@ const MaxOtherBody = 256 << 10
 type handler struct {
 	engine   *countersign.Engine
 	options  Options
-	arriving *budget // memory of bodies, beyond the free part of each
-	leaving  *budget // memory of answers
+	arriving *inbound.Budget // memory of bodies, beyond the free part of each
+	leaving  *inbound.Budget // memory of answers
 }
 
 // New returns a handler for the API.
@@ -98,7 +99,7 @@ func New(engine *countersign.Engine, options Options) http.Handler {
 	}
 	return &handler{
 		engine: engine, options: options,
-		arriving: newBudget(options.MaxBufferedBytes), leaving: newBudget(options.MaxAnswerBytes),
+		arriving: inbound.NewBudget(options.MaxBufferedBytes), leaving: inbound.NewBudget(options.MaxAnswerBytes),
 	}
 }
 
@@ -147,9 +148,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	network := sharedBy(r)
-	arriving, leaving := &reservation{of: h.arriving, by: network}, &reservation{of: h.leaving, by: network}
-	defer arriving.release()
-	defer leaving.release()
+	arriving, leaving := h.arriving.Reserve(network...), h.leaving.Reserve(network...)
+	defer arriving.Release()
+	defer leaving.Release()
 	body, err := h.readBody(w, r, h.bound(asked), arriving)
 	if err != nil {
 		h.options.Logger.InfoContext(r.Context(), "request body rejected", "request", id, "path", r.URL.Path, "cause", err)
@@ -160,8 +161,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer busy(r)()
-	asking := access.Origin{RequestID: id, Remote: r.RemoteAddr, Room: leaving.room, Verified: func(by access.Holder) error {
-		if !holdBusy(r, by) || !arriving.shareWith(by) || !leaving.shareWith(by) {
+	asking := access.Origin{RequestID: id, Remote: r.RemoteAddr, Room: (&records{memory: leaving}).room, Verified: func(by access.Holder) error {
+		if !holdBusy(r, by) || !arriving.ShareWith(by) || !leaving.ShareWith(by) {
 			return errNoRoom()
 		}
 		return nil

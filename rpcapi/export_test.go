@@ -9,3 +9,6 @@ func Encode(text []byte) ([]byte, error) {
 	tx, err := object.transaction()
 	return tx.unsigned, err
 }
+
+// Buffered returns how many bytes of bodies are held.
+func (h *Handler) Buffered() int { return h.arriving.Used() }

@@ -1,27 +1,38 @@
 package rpcapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"mime"
 	"net/http"
-	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/internal/inbound"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // MaxBodyBytes is the length of the longest body: six blobs with their proofs are 1.6 MB.
 const MaxBodyBytes = 4 << 20
 
-// DefaultMaxBufferedBytes bounds the memory of all bodies that are read at a time.
-const DefaultMaxBufferedBytes = 64 << 20
+// MaxAnswerBytes is the length of a batch's answer at which the calls that are left are not
+// carried out.
+const MaxAnswerBytes = 8 << 20
 
-// Options configure a Handler. All but ChainID and MaxBufferedBytes are required.
+// What an Options that is zero means.
+const (
+	DefaultMaxBufferedBytes = 64 << 20 // of all bodies that are held at a time
+	DefaultBodyTimeout      = 10 * time.Second
+	DefaultTimeout          = 30 * time.Second
+)
+
+// Options configure a Handler. All up to Host are required.
 type Options struct {
 	// Users returns who may call. It is asked at each request, so that users can be replaced
 	// while the server runs.
@@ -37,8 +48,16 @@ type Options struct {
 	// rebinds its own name to loopback cannot say.
 	Host func(host string) bool
 
-	ChainID          uint64 // that eth_chainId answers; 0: the method is refused
-	MaxBufferedBytes int64  // 0: DefaultMaxBufferedBytes
+	ChainID          uint64        // that eth_chainId answers; 0: the method is refused
+	MaxBufferedBytes int           // 0: DefaultMaxBufferedBytes
+	BodyTimeout      time.Duration // for the arrival of a body; 0: DefaultBodyTimeout
+	Timeout          time.Duration // for each call; 0: DefaultTimeout
+
+	// Logger gets the faults of the server itself, with their cause. Default: none.
+	Logger *slog.Logger
+
+	// Observer counts those faults. Default: none.
+	Observer countersign.Observer
 }
 
 // Handler serves the methods. Use it with a server of httpapi.NewServer, or for a unix
@@ -46,15 +65,18 @@ type Options struct {
 type Handler struct {
 	engine   *countersign.Engine
 	options  Options
-	buffered atomic.Int64
+	arriving *inbound.Budget
 }
 
 // New returns a handler over an engine, which must have a Store and a Directory.
 func New(engine *countersign.Engine, options Options) *Handler {
-	if options.MaxBufferedBytes == 0 {
-		options.MaxBufferedBytes = DefaultMaxBufferedBytes
+	options.MaxBufferedBytes = cmp.Or(options.MaxBufferedBytes, DefaultMaxBufferedBytes)
+	options.BodyTimeout = cmp.Or(options.BodyTimeout, DefaultBodyTimeout)
+	options.Timeout = cmp.Or(options.Timeout, DefaultTimeout)
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Handler{engine: engine, options: options}
+	return &Handler{engine: engine, options: options, arriving: inbound.NewBudget(options.MaxBufferedBytes)}
 }
 
 // ServeHTTP implements http.Handler. A request that a page in a browser could have sent is
@@ -78,20 +100,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusUnauthorized, err.Error())
 		return
 	}
-	free, ok := h.reserve(r.ContentLength)
-	if !ok {
-		w.Header().Set("Retry-After", "1")
-		refuse(w, http.StatusServiceUnavailable, "too many long requests at a time: try again")
-		return
-	}
-	defer free()
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBodyBytes))
+	memory := h.arriving.Reserve(who.share())
+	defer memory.Release()
+	body, err := inbound.Body{Limit: MaxBodyBytes, Timeout: h.options.BodyTimeout, Memory: memory}.Read(w, r)
 	if err != nil {
-		if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
-			refuse(w, http.StatusRequestEntityTooLarge, "the body has more than 4 MiB: send fewer requests in a batch")
-			return
-		}
-		refuse(w, http.StatusBadRequest, "the body ended early")
+		refuseBody(w, err)
 		return
 	}
 	ctx := access.WithOrigin(r.Context(), access.Origin{RequestID: uuid.NewString(), Remote: r.RemoteAddr})
@@ -99,16 +112,17 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(h.answer(ctx, who, body))
 }
 
-// reserve takes the memory of a body.
-func (h *Handler) reserve(size int64) (free func(), ok bool) {
-	if size < 0 || size > MaxBodyBytes {
-		size = MaxBodyBytes
+// refuseBody answers a body that is not read.
+func refuseBody(w http.ResponseWriter, err error) {
+	switch {
+	case errors.Is(err, inbound.ErrTooLong):
+		refuse(w, http.StatusRequestEntityTooLarge, "the body has more than 4 MiB: send fewer requests in a batch")
+	case errors.Is(err, inbound.ErrNoRoom):
+		w.Header().Set("Retry-After", "1")
+		refuse(w, http.StatusServiceUnavailable, err.Error())
+	default:
+		refuse(w, http.StatusBadRequest, err.Error())
 	}
-	if h.buffered.Add(size) > h.options.MaxBufferedBytes {
-		h.buffered.Add(-size)
-		return nil, false
-	}
-	return func() { h.buffered.Add(-size) }, true
 }
 
 // answer answers a body: a request, or a batch.
@@ -124,6 +138,10 @@ func (h *Handler) answer(ctx context.Context, who identity, body []byte) []byte 
 	for i := range requests {
 		if i > 0 {
 			out = append(out, ',')
+		}
+		if len(out) > MaxAnswerBytes {
+			out = appendAnswer(out, answer{id: requests[i].id, fault: &fault{codeRefused, "not carried out: the answers before this one have more than 8 MiB: send it in a batch of its own", nil}})
+			continue
 		}
 		out = appendAnswer(out, h.carryOut(ctx, who, &requests[i]))
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
@@ -26,25 +27,35 @@ type server struct {
 	t       testing.TB
 	url     string
 	handler *rpcapi.Handler
+	socket  string // path, once it is dialled
 }
 
-// newServer returns a server whose only caller is user-1, by a token.
+// newServer returns a server whose only caller is user-1, by a token or as this process.
 func newServer(t testing.TB, changes ...func(*countersign.Config)) *server {
+	t.Helper()
+	return newServerOf(t, func(*rpcapi.Options) {}, changes...)
+}
+
+// newServerOf returns a server with other options.
+func newServerOf(t testing.TB, change func(*rpcapi.Options), changes ...func(*countersign.Config)) *server {
 	t.Helper()
 	f := enginetest.New(t, append([]func(*countersign.Config){func(c *countersign.Config) {
 		c.Store, c.AllowHazards = memory.New(0), []string{countersign.AllHazards}
 	}}, changes...)...)
-	users, err := rpcapi.NewUsers([]rpcapi.User{{OrganizationID: enginetest.Organization, UserID: "user-1", Token: token}}, nil)
+	uid := uint32(os.Getuid())
+	users, err := rpcapi.NewUsers([]rpcapi.User{{OrganizationID: enginetest.Organization, UserID: "user-1", Token: token, UID: &uid}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := rpcapi.New(f.Engine, rpcapi.Options{
+	options := rpcapi.Options{
 		Users: func() *rpcapi.Users { return users }, Directory: f.Config.Directory.(access.Users), Keystore: f.Signing, ChainID: 1,
 		Host: func(host string) bool { return strings.HasPrefix(host, "127.0.0.1:") },
-	})
+	}
+	change(&options)
+	handler := rpcapi.New(f.Engine, options)
 	listening := httptest.NewServer(handler)
 	t.Cleanup(listening.Close)
-	return &server{f, t, listening.URL, handler}
+	return &server{Fixture: f, t: t, url: listening.URL, handler: handler}
 }
 
 // answered is an answer.

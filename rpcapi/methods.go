@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -63,8 +64,19 @@ var cures = map[string]string{
 	"eth_gasPrice":                "a signer knows no chain: ask a node",
 }
 
-// carryOut carries out a request.
-func (h *Handler) carryOut(ctx context.Context, who identity, r *request) answer {
+// carryOut carries out a request. A panic is a fault of the server, and ends this request alone.
+func (h *Handler) carryOut(ctx context.Context, who identity, r *request) (out answer) {
+	ctx, cancel := context.WithTimeout(ctx, h.options.Timeout)
+	defer cancel()
+	defer func() {
+		if cause := recover(); cause != nil {
+			h.options.Logger.Error("panic", "method", r.method, "fault", cause, "stack", string(debug.Stack()))
+			if h.options.Observer != nil {
+				h.options.Observer.Observe(countersign.Observation{Operation: r.method, Reason: activity.ReasonInternal})
+			}
+			out = answer{id: r.id, fault: faultOf(errors.New("panic"))}
+		}
+	}()
 	result, err := h.result(ctx, who, r)
 	if err != nil {
 		return answer{id: r.id, fault: faultOf(err)}

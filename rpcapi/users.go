@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/countersign-dev/countersign/internal/inbound"
 )
 
 // MinToken is the length of the shortest token, in bytes.
@@ -27,7 +30,7 @@ type User struct {
 // of a certificate is never looked at.
 type Certificate struct {
 	DNSName string // a SAN, in lower case, equal: there are no wildcards
-	URI     string // a SAN, equal in every byte
+	URI     string // a SAN, equal once both are written as RFC 3986 does
 	SHA256  string // of the certificate in DER, hex
 }
 
@@ -40,6 +43,9 @@ type identity struct {
 func (i identity) same(other identity) bool {
 	return i.organizationID == other.organizationID && i.userID == other.userID
 }
+
+// share returns what has a share of the server's memory: the user, by whatever it is recognized.
+func (i identity) share() inbound.Sharer { return [2]string{i.organizationID, i.userID} }
 
 // Users knows who calls. It does not change.
 type Users struct {
@@ -137,6 +143,9 @@ func (c Certificate) scheme() (string, error) {
 	case c.URI != "" && c.DNSName == "" && c.SHA256 == "":
 		if !strings.Contains(c.URI, ":") || !printable(c.URI) {
 			return "", fmt.Errorf("uri %q: expected a whole URI, such as spiffe://example.org/batcher", c.URI)
+		}
+		if parsed, err := url.Parse(c.URI); err != nil || parsed.String() != c.URI {
+			return "", fmt.Errorf("uri %q: no certificate matches it: it must be as it is written when read, such as %q", c.URI, parsed)
 		}
 		return schemeURI + c.URI, nil
 	case c.SHA256 != "" && c.DNSName == "" && c.URI == "":

@@ -182,7 +182,7 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 	c.describe(cmd.Context(), observer, engine, &state)
 	api := httpapi.NewServer(withConsole(loaded.Page, httpapi.New(engine, c.Options(loaded.Configured, observer))))
 	api.TLSConfig = bound.tls
-	bound.rpc.prepare(engine, loaded.Configured, &state)
+	bound.rpc.prepare(c, engine, loaded.Configured, observer, &state)
 	admin := httpapi.NewServer(c.UnlessDraining(c.withConflicts(engine, &state, happened.withEvents(c.withProfiles(httpapi.Admin(engine, observer.Handler()))))))
 	return c.serve(cmd, bound, api, admin, reloads, &state, happened)
 }

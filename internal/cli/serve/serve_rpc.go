@@ -81,7 +81,7 @@ func listenSocket(path string) (*net.UnixListener, error) {
 }
 
 // prepare makes the servers over an engine.
-func (b *rpcServer) prepare(engine *countersign.Engine, configured *config.Config, state *Live) {
+func (b *rpcServer) prepare(c *Command, engine *countersign.Engine, configured *config.Config, observer countersign.Observer, state *Live) {
 	if b == nil {
 		return
 	}
@@ -89,6 +89,7 @@ func (b *rpcServer) prepare(engine *countersign.Engine, configured *config.Confi
 	b.handler = rpcapi.New(engine, rpcapi.Options{
 		Users: func() *rpcapi.Users { return rpc().Users }, Directory: &state.InForce, Keystore: state.keys,
 		Host: func(host string) bool { return rpc().Serves(host) }, ChainID: configured.RPC.ChainID,
+		Logger: c.log, Observer: observer,
 	})
 	b.http = httpapi.NewServer(b.handler)
 	if rpc().Certificate == nil {

@@ -1,0 +1,117 @@
+// Package inbound reads the bodies of requests within memory that all of them share. It is
+// what the HTTP API and the JSON-RPC API have in common.
+package inbound
+
+import "sync"
+
+// Budget is a bound on memory that requests share. Each sharer may hold at most a third of
+// what is then still free: one alone gets a quarter of the whole, and however many there are,
+// the next one finds room. A single request of a sharer is bounded by the whole only.
+type Budget struct {
+	limit int
+
+	mu     sync.Mutex
+	used   int
+	shares map[Sharer]int
+}
+
+// Sharer is what has a share, such as a network or a credential. It must be comparable.
+type Sharer any
+
+// leftToOthers is how many times a share has to be free beyond it.
+const leftToOthers = 3
+
+// NewBudget returns a budget of some bytes.
+func NewBudget(limit int) *Budget { return &Budget{limit: limit, shares: map[Sharer]int{}} }
+
+// Used returns how many bytes are reserved.
+func (b *Budget) Used() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used
+}
+
+// reserve takes size more bytes for a request that holds some already, as a part of each of
+// the shares. It reports whether that much is left.
+func (b *Budget) reserve(by []Sharer, held, size int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.used+size > b.limit {
+		return false
+	}
+	for _, one := range by {
+		if others := b.shares[one] - held; others > 0 && !b.fits(b.shares[one]+size, b.used+size) {
+			return false
+		}
+	}
+	b.used += size
+	for _, one := range by {
+		b.shares[one] += size
+	}
+	return true
+}
+
+// fits reports whether a share leaves enough to others.
+func (b *Budget) fits(share, used int) bool { return leftToOthers*share <= b.limit-used }
+
+// share makes what a request holds a part of one more share. It reports whether that one may
+// have it.
+func (b *Budget) share(one Sharer, held int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if others := b.shares[one]; held > 0 && others > 0 && !b.fits(others+held, b.used) {
+		return false
+	}
+	b.shares[one] += held
+	return true
+}
+
+// free returns reserved memory.
+func (b *Budget) free(by []Sharer, size int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used -= size
+	for _, one := range by {
+		if b.shares[one] -= size; b.shares[one] <= 0 {
+			delete(b.shares, one)
+		}
+	}
+}
+
+// Reservation is the memory that one request holds.
+type Reservation struct {
+	of   *Budget
+	by   []Sharer
+	size int
+}
+
+// Reserve returns a reservation of nothing yet, which is a part of some shares.
+func (b *Budget) Reserve(by ...Sharer) *Reservation { return &Reservation{of: b, by: by} }
+
+// Take reserves more memory. It reports whether that much is left.
+func (r *Reservation) Take(size int) bool {
+	if !r.of.reserve(r.by, r.size, size) {
+		return false
+	}
+	r.size += size
+	return true
+}
+
+// ShareWith makes what is held, and what will be, a part of one more share, such as that of the
+// credential that signed the request. It reports whether that one may have so much.
+func (r *Reservation) ShareWith(one Sharer) bool {
+	if !r.of.share(one, r.size) {
+		return false
+	}
+	r.by = append(r.by[:len(r.by):len(r.by)], one)
+	return true
+}
+
+// Give returns part of it.
+func (r *Reservation) Give(size int) {
+	r.of.free(r.by, size)
+	r.size -= size
+}
+
+// Release returns all of it.
+func (r *Reservation) Release() { r.Give(r.size) }
