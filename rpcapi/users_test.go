@@ -310,6 +310,8 @@ func TestUsersThatAreRefused(t *testing.T) {
 		"without wildcard":          {{OrganizationID: "o", UserID: "u", Certificates: name("*.example")}},
 		"64 hex digits":             {{OrganizationID: "o", UserID: "u", Certificates: []rpcapi.Certificate{{SHA256: "00"}}}},
 		"a whole URI":               {{OrganizationID: "o", UserID: "u", Certificates: []rpcapi.Certificate{{URI: "batcher"}}}},
+		"no certificate matches":    {{OrganizationID: "o", UserID: "u", Certificates: []rpcapi.Certificate{{URI: "spiffe://example.org/batcher#"}}}},
+		`such as "spiffe:`:          {{OrganizationID: "o", UserID: "u", Certificates: []rpcapi.Certificate{{URI: "SPIFFE://example.org/batcher"}}}},
 		"exactly one of":            {{OrganizationID: "o", UserID: "u", Certificates: []rpcapi.Certificate{{DNSName: "a", URI: "b:c"}}}},
 		"recognizes user u of":      {one, {OrganizationID: "p", UserID: "v", Certificates: name("a.example")}},
 		"another user has the same": {one, {OrganizationID: "p", UserID: "v", Token: token}},
