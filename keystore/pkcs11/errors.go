@@ -13,6 +13,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
+// errNoCgo is nil: this program can load a module.
+var errNoCgo error
+
 // Return values of PKCS#11 by their meaning.
 var (
 	// The session is gone, and its handle may belong to another session now.

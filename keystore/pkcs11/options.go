@@ -73,11 +73,8 @@ type settings struct {
 }
 
 func settle(text string, options Options) (settings, error) {
-	uri, err := ParseURI(text)
+	uri, err := Check(text)
 	if err != nil {
-		return settings{}, err
-	}
-	if err := uri.Check(); err != nil {
 		return settings{}, err
 	}
 	s := settings{uri: uri, organization: uri.Organization, sessions: uri.Sessions, onDemand: options.OnDemand, closeTimeout: closeTimeout}

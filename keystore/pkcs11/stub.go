@@ -21,7 +21,10 @@ type Store struct{}
 var _ keystore.Keystore = (*Store)(nil)
 
 // Open returns an error that says how to build a program with PKCS#11.
-func Open(context.Context, string, Options) (*Store, error) { return nil, errNoCgo }
+func Open(_ context.Context, uri string, _ Options) (*Store, error) {
+	_, err := Check(uri)
+	return nil, err
+}
 
 // Find returns an error, like Open.
 func (*Store) Find(context.Context, string, keystore.Locator) (keystore.Key, error) {
@@ -80,10 +83,16 @@ type ProofSigner struct{}
 var _ crypto.Signer = (*ProofSigner)(nil)
 
 // OpenProofSigner returns an error, like Open.
-func OpenProofSigner(context.Context, string, Options) (*ProofSigner, error) { return nil, errNoCgo }
+func OpenProofSigner(_ context.Context, uri string, _ Options) (*ProofSigner, error) {
+	_, err := Check(uri)
+	return nil, err
+}
 
 // GenerateProofKey returns an error, like Open.
-func GenerateProofKey(context.Context, string, Options) (*ProofSigner, error) { return nil, errNoCgo }
+func GenerateProofKey(_ context.Context, uri string, _ Options) (*ProofSigner, error) {
+	_, err := Check(uri)
+	return nil, err
+}
 
 // Public returns nil.
 func (*ProofSigner) Public() crypto.PublicKey { return nil }

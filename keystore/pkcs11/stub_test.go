@@ -13,12 +13,12 @@ import (
 // TestWithoutCgo: every error names the cure.
 func TestWithoutCgo(t *testing.T) {
 	var store pkcs11.Store
-	_, opening := pkcs11.Open(t.Context(), "pkcs11:token=a", pkcs11.Options{})
+	_, opening := pkcs11.Open(t.Context(), "pkcs11:token=a?module-path=/m.so", pkcs11.Options{})
 	_, finding := store.Find(t.Context(), "org", keystore.ByID("a"))
 	_, generating := store.Generate(t.Context(), "org", "", keystore.CurveEd25519)
 	_, importing := store.Add(t.Context(), "org", keystore.NewKey{})
-	_, proving := pkcs11.OpenProofSigner(t.Context(), "pkcs11:token=a", pkcs11.Options{})
-	_, making := pkcs11.GenerateProofKey(t.Context(), "pkcs11:token=a", pkcs11.Options{})
+	_, proving := pkcs11.OpenProofSigner(t.Context(), "pkcs11:token=a?module-path=/m.so", pkcs11.Options{})
+	_, making := pkcs11.GenerateProofKey(t.Context(), "pkcs11:token=a?module-path=/m.so", pkcs11.Options{})
 	_, signing := new(pkcs11.ProofSigner).Sign(nil, nil, nil)
 	all := []error{opening, finding, generating, importing, proving, making, signing}
 	for _, err := range store.Keys(t.Context(), "org") {

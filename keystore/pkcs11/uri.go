@@ -241,8 +241,21 @@ func parseSessions(value string) (int, error) {
 	return number, nil
 }
 
-// Check refuses a URI that names no module, or selects no token in it.
-func (u *URI) Check() error {
+// Check reads a URI as Open does, and refuses one that cannot be opened whatever the token has:
+// without a module or a token in it, or by a program built without cgo.
+func Check(text string) (URI, error) {
+	uri, err := ParseURI(text)
+	if err == nil {
+		err = uri.check()
+	}
+	if err == nil {
+		err = errNoCgo
+	}
+	return uri, err
+}
+
+// check refuses a URI that names no module, or selects no token in it.
+func (u *URI) check() error {
 	switch {
 	case u.ModulePath == "":
 		return errors.New("pkcs11 uri: module-path is missing: write ?module-path=/PATH/OF/THE/MODULE.so")

@@ -165,11 +165,7 @@ func (l Loader) checkPlaces(configured *config.Config) error {
 func (l *Loaded) openSigners(ctx context.Context, login bool) (err error) {
 	configured := l.Configured
 	if strings.HasPrefix(configured.ProofKey, "pkcs11:") && !login {
-		uri, err := pkcs11.ParseURI(configured.ProofKey)
-		if err == nil {
-			err = uri.Check()
-		}
-		if err != nil {
+		if _, err := pkcs11.Check(configured.ProofKey); err != nil {
 			return configured.At("proofKey", fmt.Errorf("proofKey: %w", err))
 		}
 		l.NotDone = append(l.NotDone, "log in to the token with the proof key")
@@ -241,9 +237,7 @@ func (l Loader) unattended(cmd *cobra.Command, loaded *Loaded) (keystore.Keystor
 		return nil, nil
 	}
 	if !strings.HasPrefix(loaded.Configured.Keystore, "file:") {
-		if uri, err := pkcs11.ParseURI(loaded.Configured.Keystore); err != nil {
-			return nil, err
-		} else if err := uri.Check(); err != nil {
+		if _, err := pkcs11.Check(loaded.Configured.Keystore); err != nil {
 			return nil, err
 		}
 		loaded.NotDone = append(loaded.NotDone, "open the keystore, and check the names of keys in policies")
