@@ -41,7 +41,7 @@ func (h *Handler) ServeSocket(ctx context.Context, listener *net.UnixListener) e
 		}
 		serving.Go(func() {
 			defer room.Release()
-			defer connection.Close()
+			defer func() { _ = connection.Close() }()
 			defer context.AfterFunc(ctx, func() { _ = connection.CloseRead() })()
 			h.serveConnection(context.WithoutCancel(ctx), connection, uid)
 		})
