@@ -13,7 +13,7 @@ import (
 // TestHSMWithoutCgo: without cgo, the command says how to build one that supports HSMs.
 func TestHSMWithoutCgo(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	status := Main([]string{"keys", "list", "--keystore", "pkcs11:token=a?pin-source=/nowhere"}, strings.NewReader(""), &stdout, &stderr, nil)
+	status := Main([]string{"keys", "list", "--keystore", "pkcs11:token=a?module-path=/nowhere.so&pin-source=/nowhere"}, strings.NewReader(""), &stdout, &stderr, nil)
 	if status != console.ExitFailure || !strings.Contains(stderr.String(), "CGO_ENABLED=1") {
 		t.Errorf("exit status %d: %s", status, &stderr)
 	}
