@@ -70,7 +70,10 @@ func writeBody(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) > 4 {
 		unsigned = args[4]
 	}
-	body := signBody(args[1], args[2], unsigned, time.Now().Add(-age))
+	// A millisecond more for each second of the age: bodies of two ages are two requests, however
+	// long after the first the second is written.
+	made := time.Now().Truncate(time.Second).Add(-age - age/1000%time.Second)
+	body := signBody(args[1], args[2], unsigned, made)
 	ts.Check(os.WriteFile(filepath.Clean(ts.MkAbs(args[0])), body, 0o600))
 }
 
