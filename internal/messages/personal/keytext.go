@@ -120,8 +120,10 @@ func lowerASCII(c byte) byte {
 // apostrophe for each kind of it, and without what shows nothing.
 func appendPlainWords[T string | []byte](words []byte, text T) []byte {
 	for i := 0; i < len(text); {
-		if c := text[i]; c > ' ' && c < utf8.RuneSelf {
-			words = append(words, lowerASCII(c))
+		if c := text[i]; c >= ' ' && c < utf8.RuneSelf {
+			if c != ' ' || len(words) > 0 && words[len(words)-1] != ' ' {
+				words = append(words, lowerASCII(c))
+			}
 			i++
 			continue
 		}
@@ -130,7 +132,7 @@ func appendPlainWords[T string | []byte](words []byte, text T) []byte {
 		switch {
 		case r == '’' || r == '‘' || r == 'ʼ':
 			words = append(words, '\'')
-		case r != ' ' && unicode.Is(unicode.Cf, r):
+		case unicode.Is(unicode.Cf, r):
 		case !unicode.IsSpace(r):
 			words = utf8.AppendRune(words, unicode.ToLower(r))
 		case len(words) > 0 && words[len(words)-1] != ' ':

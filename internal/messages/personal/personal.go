@@ -100,9 +100,10 @@ func Parse(preimage []byte, known ...chains.Chain) (chains.Transaction, error) {
 func parseText(under *prefix, preimage []byte, known []chains.Chain) (chains.Transaction, error) {
 	offset := len(under.text)
 	rest := preimage[offset:]
-	for digits := 1; digits <= 7 && digits <= len(rest); digits++ {
+	var room [7]byte // of the longest number
+	for digits := 1; digits <= len(room) && digits <= len(rest); digits++ {
 		message := rest[digits:]
-		if string(rest[:digits]) == strconv.Itoa(len(message)) {
+		if bytes.Equal(rest[:digits], strconv.AppendInt(room[:0], int64(len(message)), 10)) {
 			return newText(under, preimage, offset+digits, known)
 		}
 	}
