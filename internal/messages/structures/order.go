@@ -48,15 +48,21 @@ func returns(effect *chains.Effect, signer chains.Party) bool {
 	return paid && effect.Amount.Value.Sign() > 0
 }
 
+// leaves reports whether an effect is what the order takes from its owner.
+func leaves(effect *chains.Effect) bool {
+	return effect.Amount.Bound == chains.BoundMost && effect.By == chains.BySigner
+}
+
 // worthless returns why what an order gives back is no price, empty if it may be one: it can be
-// nothing, or it is an asset that nobody has listed, for an NFT or for another such asset.
+// nothing, or no more of an asset than the order takes, or it is an asset that nobody has
+// listed, for an NFT or for another such asset.
 func worthless(effects []chains.Effect, signer chains.Party) string {
 	back, worth, given := false, false, false
 	for i := range effects {
 		switch effect := &effects[i]; {
-		case returns(effect, signer):
+		case returns(effect, signer) && gains(effects, effect.Asset, signer):
 			back, worth = true, worth || listed(effect.Asset)
-		case effect.Amount.Bound == chains.BoundMost && effect.By == chains.BySigner:
+		case leaves(effect):
 			given = given || !listed(effect.Asset)
 		}
 	}
@@ -67,6 +73,21 @@ func worthless(effects []chains.Effect, signer chains.Party) string {
 		return "all that the order gives back are assets that are in no list, and may be worth nothing"
 	}
 	return ""
+}
+
+// gains reports whether an order gives back more of an asset than it takes of it.
+func gains(effects []chains.Effect, asset chains.Asset, signer chains.Party) bool {
+	sum := new(big.Int)
+	for i := range effects {
+		switch effect := &effects[i]; {
+		case !leaves(effect) && !returns(effect, signer) || !effect.Asset.Equal(asset):
+		case leaves(effect):
+			sum.Sub(sum, effect.Amount.Value)
+		default:
+			sum.Add(sum, effect.Amount.Value)
+		}
+	}
+	return sum.Sign() > 0
 }
 
 var wellKnown = sync.OnceValue(func() *names.Book { return names.New(ethereum.Chain{}, tron.Chain{}) })
