@@ -185,7 +185,7 @@ func TestContradictions(t *testing.T) {
 		{`"gasPrice":null`, `"gasLimit":"0x5208"`, "gasLimit"},
 		{`"gasPrice":null`, `"Value":"0x0"`, "Value"},
 		{`"gasPrice":null`, `"accessList":[{"address":"0x08d2b0a37f869ff76bacb5bab3278e26ab7067b7"}]`, "accessList.0.storageKeys"},
-		{`"gasPrice":null`, `"accessList":[{"address":"0x08d2b0a37f869ff76bacb5bab3278e26ab7067b7","storageKeys":["0x00"]}]`, "accessList"},
+		{`"gasPrice":null`, `"accessList":[{"address":"0x08d2b0a37f869ff76bacb5bab3278e26ab7067b7","storageKeys":["0x00"]}]`, "accessList.0.storageKeys.0"},
 		{`"gasPrice":null`, `"maxFeePerBlobGas":"0x1"`, "blobVersionedHashes"},
 		{`"gasPrice":null`, `"blobVersionedHashes":["` + hash + `"]`, "maxFeePerBlobGas"},
 		{`"gasPrice":null`, `"maxFeePerBlobGas":"0x1","blobVersionedHashes":[]`, "blobVersionedHashes"},
@@ -196,7 +196,7 @@ func TestContradictions(t *testing.T) {
 		{`"gasPrice":null`, `"maxFeePerBlobGas":"0x1","blobs":["0x00"],"commitments":[],"proofs":[]`, "commitments"},
 		{`"gasPrice":null`, `"authorizationList":[]`, "authorizationList"},
 		{`"gasPrice":null`, `"authorizationList":[` + strings.Replace(tuple, `"yParity":"0x0",`, "", 1) + `]`, "authorizationList.0.yParity"},
-		{`"gasPrice":null`, `"authorizationList":[` + strings.Replace(tuple, `"r":"0x1"`, `"r":"0x01"`, 1) + `]`, "authorizationList"},
+		{`"gasPrice":null`, `"authorizationList":[` + strings.Replace(tuple, `"r":"0x1"`, `"r":"0x01"`, 1) + `]`, "authorizationList.0.r"},
 	} {
 		changed := strings.Replace(ordinary, test.old, test.new, 1)
 		if changed == ordinary {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"math/big"
+	"strconv"
+	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/rlp"
@@ -238,14 +240,19 @@ func (o *object) calldata(c *checker) []byte {
 
 func (o *object) accessList(c *checker) []any {
 	list := []any{}
-	for _, entry := range o.access {
+	for i, entry := range o.access {
 		keys := [][]byte{}
-		for _, key := range entry.keys {
-			keys = append(keys, c.sized("accessList", key, hashSize))
+		for j, key := range entry.keys {
+			keys = append(keys, c.sized(within("accessList", i, within("storageKeys", j)), key, hashSize))
 		}
-		list = append(list, []any{c.address("accessList", entry.address).Bytes(), keys})
+		list = append(list, []any{c.address(within("accessList", i, "address"), entry.address).Bytes(), keys})
 	}
 	return list
+}
+
+// within returns the name of an element of an array, or of a member of it.
+func within(array string, i int, member ...string) string {
+	return strings.Join(append([]string{array, strconv.Itoa(i)}, member...), ".")
 }
 
 func (o *object) authorizationList(c *checker) []any {
@@ -254,10 +261,11 @@ func (o *object) authorizationList(c *checker) []any {
 	if len(o.authorizations) == 0 {
 		c.fail(name, "empty: a transaction of type 4 delegates at least one account")
 	}
-	for _, a := range o.authorizations {
+	for i, a := range o.authorizations {
 		list = append(list, []any{
-			c.quantity(name, a.chainID, bits256), c.address(name, a.address).Bytes(), c.quantity(name, a.nonce, bits64),
-			c.quantity(name, a.yParity, bits64), c.quantity(name, a.r, bits256), c.quantity(name, a.s, bits256),
+			c.quantity(within(name, i, "chainId"), a.chainID, bits256), c.address(within(name, i, "address"), a.address).Bytes(),
+			c.quantity(within(name, i, "nonce"), a.nonce, bits64), c.quantity(within(name, i, "yParity"), a.yParity, bits64),
+			c.quantity(within(name, i, "r"), a.r, bits256), c.quantity(within(name, i, "s"), a.s, bits256),
 		})
 	}
 	return list
@@ -269,8 +277,8 @@ const versionKZG = 1
 // blobHashes returns the versioned hashes. Those of commitments must be the same.
 func (o *object) blobHashes(c *checker) [][]byte {
 	stated := [][]byte{}
-	for _, hash := range o.hashes {
-		stated = append(stated, c.sized("blobVersionedHashes", hash, hashSize))
+	for i, hash := range o.hashes {
+		stated = append(stated, c.sized(within("blobVersionedHashes", i), hash, hashSize))
 	}
 	if !o.hasBlobs {
 		if len(o.commitments)+len(o.proofs) > 0 || o.blobVersion.Kind != 0 {
@@ -282,8 +290,8 @@ func (o *object) blobHashes(c *checker) [][]byte {
 		return stated
 	}
 	computed := [][]byte{}
-	for _, commitment := range o.commitments {
-		hash := sha256.Sum256(c.sized("commitments", commitment, commitmentSize))
+	for i, commitment := range o.commitments {
+		hash := sha256.Sum256(c.sized(within("commitments", i), commitment, commitmentSize))
 		hash[0] = versionKZG
 		computed = append(computed, hash[:])
 	}
