@@ -49,6 +49,10 @@ type Charge struct {
 	Amount  string `json:"amount"`
 	Spent   string `json:"spent,omitempty"` // with this charge; in a replay only
 	Max     string `json:"max"`
+
+	// Nonce is set if the limit says replaces: nonce: "KEY NETWORK NONCE". Of the transactions
+	// that it is of, only the largest charge counts.
+	Nonce string `json:"nonce,omitempty"`
 }
 
 // Answer is the result of one rule for one effect, or for the request.
@@ -106,7 +110,7 @@ func (f *File) ExplainNamed(ctx context.Context, request access.Authorization, n
 // chargeText returns a charge with its amounts as decimal numbers.
 func (f *File) chargeText(charge store.Charge) Charge {
 	asset := f.limits[charge.Limit].asset
-	return Charge{Limit: charge.Limit, Subject: charge.Subject, Amount: asset.decimal(charge.Amount), Max: asset.decimal(charge.Max)}
+	return Charge{Limit: charge.Limit, Subject: charge.Subject, Amount: asset.decimal(charge.Amount), Max: asset.decimal(charge.Max), Nonce: charge.Slot}
 }
 
 // missingVotes returns the groups with the number of votes that they still need.

@@ -24,7 +24,7 @@ func (x *Explanation) String() string {
 		x.Effects[i].write(&out)
 	}
 	for _, charge := range x.Charges {
-		fmt.Fprintf(&out, "  charges %s of %s to limit %s, for %s\n", charge.Amount, charge.Max, charge.Limit, charge.Subject)
+		fmt.Fprintf(&out, "  charges %s of %s to limit %s, for %s%s\n", charge.Amount, charge.Max, charge.Limit, charge.Subject, charge.replaced())
 	}
 	for i := range x.Approvals {
 		fmt.Fprintf(&out, "  needs %s by rule %s, %d missing\n", counted(x.Approvals[i].Count, "approval"), x.Approvals[i].Rule, x.Approvals[i].Missing)
@@ -33,6 +33,14 @@ func (x *Explanation) String() string {
 		x.Rules[i].write(&out)
 	}
 	return out.String()
+}
+
+// replaced says what counts if the charge is one of several for a nonce.
+func (c *Charge) replaced() string {
+	if c.Nonce == "" {
+		return ""
+	}
+	return "; of the transactions with nonce " + c.Nonce[strings.LastIndexByte(c.Nonce, ' ')+1:] + " of this key, only the largest counts"
 }
 
 // deciding returns the rules that decided, each once.

@@ -178,6 +178,11 @@ func TestSlots(t *testing.T) {
 		if err != nil || len(decision.Charges) != 1 || decision.Charges[0].Slot != test.want {
 			t.Errorf("%s: %+v, %v", name, decision.Charges, err)
 		}
+		explained, err := file.Explain(t.Context(), asked)
+		const says = "for organization; of the transactions with nonce 7 of this key, only the largest counts\n"
+		if err != nil || strings.Contains(explained.String(), says) != (test.want != "") {
+			t.Errorf("%s: %v, %v", name, explained, err)
+		}
 	}
 }
 
