@@ -66,6 +66,9 @@ func (c *comparison) exempt(contract common.Address, keys []common.Hash, root co
 	if contract == c.safe && len(keys) == 0 && number == 5 {
 		return "nonce of the Safe"
 	}
+	if of, forwards := c.nonces[contract]; forwards && len(keys) == 1 && lastAddress(keys) == c.other && number == of {
+		return "nonce of a forwarder"
+	}
 	if !slices.ContainsFunc(c.effects, func(e chains.Effect) bool { return e.By == chains.ByOther }) {
 		return ""
 	}

@@ -282,18 +282,19 @@ func (w *world) submit(m signedMessage, start *state.StateDB) *comparison {
 	return &comparison{world: w, start: start, execution: m.execution, effects: effects, before: before, after: w.state}
 }
 
-// TestMessagesAgainstExecution draws messages of a Safe's owner and of an account's, which
-// are submitted by another account, and compares what happens with their effects. They draw
+// TestMessagesAgainstExecution draws messages of a Safe's owner, of an account's and to
+// forwarders, which are submitted by another account, and compares what happens with their effects. They draw
 // value, refunds, init code and paymasters.
 func TestMessagesAgainstExecution(t *testing.T) {
 	w := newWorld(t)
 	w.deployTakers(t)
+	forwarders := w.deployForwarders(t)
 	r := &random{rand.New(rand.NewPCG(39, 1)), w}
 	wanted := testenv.Draws(t, 1000)
 	if testing.Short() {
 		wanted = min(wanted, 100)
 	}
-	for name, draw := range map[string]func(*testing.T, *random) signedMessage{"Safe": w.safeMessage, "operation": w.operationMessage} {
+	for name, draw := range map[string]func(*testing.T, *random) signedMessage{"Safe": w.safeMessage, "operation": w.operationMessage, "forwarder": forwarders.message} {
 		runs, noticed, changed := 0, 0, map[string]int{}
 		for tries := 0; runs < wanted && tries < 20*wanted; tries++ {
 			start := w.state.Copy()

@@ -50,13 +50,14 @@ type world struct {
 	modular, many, yes, blank                      common.Address // blank: a Safe that is not set up
 	implementations                                []common.Address
 	tokens                                         map[common.Address]standard
-	genuine                                        map[common.Address]bool // contracts whose functions do what their names claim
-	vault                                          common.Address          // of token (ERC-4626)
+	genuine                                        map[common.Address]bool   // contracts whose functions do what their names claim
+	vault                                          common.Address            // of token (ERC-4626)
+	nonces                                         map[common.Address]uint64 // the slot where a contract counts an account's messages
 	source                                         map[string]struct{ Bytecode string }
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{machine: newMachine(t), secrets: map[common.Address][]byte{}, genuine: map[common.Address]bool{}, source: compiled(t)}
+	w := &world{machine: newMachine(t), secrets: map[common.Address][]byte{}, genuine: map[common.Address]bool{}, nonces: map[common.Address]uint64{}, source: compiled(t)}
 	w.signer, w.other, w.third = w.newAccount(t, 0x46), w.newAccount(t, 0x47), common.Address{0x33, 1}
 	w.fourth = w.newAccount(t, 0x48)
 	w.deployTokens(t)
