@@ -26,7 +26,7 @@ var budgets = map[string]float64{
 	"bitcoin/P2WPKH": 34, "bitcoin/P2PKH": 38, "bitcoin/P2TR": 86,
 	"solana/215": 32, "solana/300": 37, "solana/812": 47, "solana/1232": 52, "solana/4096": 113, // every instruction is read for hazards
 
-	"message/permit": 75, "message/safe": 86, "message/order": 641, "message/personal": 19,
+	"message/permit": 75, "message/safe": 86, "message/order": 642, "message/personal": 19,
 
 	// The stamp verified, and the activity recorded with what it did.
 	"submit": 105, "submit/ethereum": 125, "submit/ethereum/eip7702": 165,

@@ -88,9 +88,9 @@ func (tx *transaction) moves(to chains.Party, asset chains.Asset, amount chains.
 	return effect
 }
 
-// received is a transfer to the owner in return, which the other party has authorized.
+// received is what the owner gets in return, which the other party has authorized.
 func (tx *transaction) received(from chains.Party, asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
-	return chains.Effect{Kind: chains.KindTransfer, From: from, By: chains.ByOther, OtherSigner: from, To: tx.ownerParty, Asset: asset, Amount: amount, Path: path}
+	return chains.Effect{Kind: chains.KindReceive, From: from, By: chains.ByOther, OtherSigner: from, To: tx.ownerParty, Asset: asset, Amount: amount, Path: path}
 }
 
 // locked and unlocked are that the owner stakes an asset, or gets it back.

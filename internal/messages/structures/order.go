@@ -58,10 +58,13 @@ func leaves(effect *chains.Effect) bool {
 // listed, for an NFT or for another such asset.
 func worthless(effects []chains.Effect, signer chains.Party) string {
 	back, worth, given := false, false, false
+	var sum big.Int
 	for i := range effects {
 		switch effect := &effects[i]; {
-		case returns(effect, signer) && gains(effects, effect.Asset, signer):
-			back, worth = true, worth || listed(effect.Asset)
+		case returns(effect, signer):
+			if !worth && gains(&sum, effects, effect.Asset, signer) {
+				back, worth = true, listed(effect.Asset)
+			}
 		case leaves(effect):
 			given = given || !listed(effect.Asset)
 		}
@@ -76,15 +79,15 @@ func worthless(effects []chains.Effect, signer chains.Party) string {
 }
 
 // gains reports whether an order gives back more of an asset than it takes of it.
-func gains(effects []chains.Effect, asset chains.Asset, signer chains.Party) bool {
-	sum := new(big.Int)
+func gains(sum *big.Int, effects []chains.Effect, asset chains.Asset, signer chains.Party) bool {
+	sum.SetInt64(0)
 	for i := range effects {
 		switch effect := &effects[i]; {
-		case !leaves(effect) && !returns(effect, signer) || !effect.Asset.Equal(asset):
+		case !effect.Asset.Equal(asset):
+		case returns(effect, signer):
+			sum.Add(sum, effect.Amount.Value)
 		case leaves(effect):
 			sum.Sub(sum, effect.Amount.Value)
-		default:
-			sum.Add(sum, effect.Amount.Value)
 		}
 	}
 	return sum.Sign() > 0
