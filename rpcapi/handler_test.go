@@ -195,6 +195,8 @@ func TestContradictions(t *testing.T) {
 		{`"gasPrice":null`, `"maxFeePerBlobGas":"0x1","blobs":[]`, "blobs"},
 		{`"gasPrice":null`, `"maxFeePerBlobGas":"0x1","blobs":["0x00"],"commitments":[],"proofs":[]`, "commitments"},
 		{`"gasPrice":null`, `"authorizationList":[]`, "authorizationList"},
+		{`"gasPrice":null`, `"authorizationList":[` + strings.Replace(tuple, `"yParity":"0x0"`, `"yParity":"0x100"`, 1) + `]`, "authorizationList.0.yParity"},
+		{`"gasPrice":null`, `"authorizationList":[` + tuple + `,` + strings.Replace(tuple, `"address":"0x`, `"address":"0xA`, 1) + `]`, "authorizationList.1.address"},
 		{`"gasPrice":null`, `"authorizationList":[` + strings.Replace(tuple, `"yParity":"0x0",`, "", 1) + `]`, "authorizationList.0.yParity"},
 		{`"gasPrice":null`, `"authorizationList":[` + strings.Replace(tuple, `"r":"0x1"`, `"r":"0x01"`, 1) + `]`, "authorizationList.0.r"},
 	} {

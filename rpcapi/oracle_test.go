@@ -1,7 +1,6 @@
 package rpcapi_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/big"
@@ -13,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/signer/core/apitypes"
+	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/rpcapi"
 )
@@ -32,10 +32,10 @@ func compare(t *testing.T, text []byte) bool {
 	if err := json.Unmarshal(text, &args); err != nil {
 		t.Fatalf("go-ethereum refuses %s: %v", text, err)
 	}
-	if bytes.Contains(text, []byte("authorizationList")) || len(args.Blobs) > 0 {
-		return true // not in SendTxArgs; TestSetCode and TestSidecar have these
+	if len(args.Blobs) > 0 {
+		return true // TestSidecar has these
 	}
-	tx, err := args.ToTransaction()
+	tx, err := ofGoEthereum(text, &args)
 	if err != nil {
 		t.Fatalf("go-ethereum refuses %s: %v", text, err)
 	}
@@ -43,6 +43,27 @@ func compare(t *testing.T, text []byte) bool {
 		t.Fatalf("%s\nis encoded as %x", text, unsigned)
 	}
 	return true
+}
+
+// ofGoEthereum returns the transaction of an object. SendTxArgs has no authorizations, which are
+// read as go-ethereum's transactions have them.
+func ofGoEthereum(text []byte, args *apitypes.SendTxArgs) (*types.Transaction, error) {
+	var more struct{ AuthorizationList []types.SetCodeAuthorization }
+	if err := json.Unmarshal(text, &more); err != nil {
+		return nil, err
+	}
+	if more.AuthorizationList == nil {
+		return args.ToTransaction()
+	}
+	asDynamic, err := args.ToTransaction()
+	if err != nil {
+		return nil, err
+	}
+	u := uint256.MustFromBig
+	return types.NewTx(&types.SetCodeTx{
+		ChainID: u(asDynamic.ChainId()), Nonce: asDynamic.Nonce(), GasTipCap: u(asDynamic.GasTipCap()), GasFeeCap: u(asDynamic.GasFeeCap()), Gas: asDynamic.Gas(),
+		To: *asDynamic.To(), Value: u(asDynamic.Value()), Data: asDynamic.Data(), AccessList: asDynamic.AccessList(), AuthList: more.AuthorizationList,
+	}), nil
 }
 
 // FuzzObject compares the reading of transaction objects with go-ethereum's.
@@ -84,10 +105,10 @@ func drawObject(random *rand.Rand) string {
 	}
 	tip := random.Uint32()
 	members := map[string]string{
-		"from": address(), "to": address(), "gas": quantity(64), "value": quantity(256), "nonce": quantity(64), "chainId": fmt.Sprintf("0x%x", 1+random.Uint32()),
+		"from": address(), "to": address(), "gas": quantity(64), "value": quantity(256), "nonce": quantity(64), "chainId": fmt.Sprintf("0x%x", 1+random.Uint64()>>(1+random.IntN(63))),
 		[]string{"data", "input"}[random.IntN(2)]: "0x" + strings.Repeat("a1", random.IntN(80)),
 	}
-	kind := random.IntN(4)
+	kind := random.IntN(5)
 	if kind < 2 {
 		members["gasPrice"] = quantity(128)
 	} else {
@@ -111,6 +132,13 @@ func drawObject(random *rand.Rand) string {
 	}
 	if kind == 3 {
 		text = append(text, fmt.Sprintf(`"maxFeePerBlobGas":%q,"blobVersionedHashes":["0x01%062x"]`, quantity(128), random.Uint64()))
+	}
+	if kind == 4 {
+		tuple := func() string {
+			return fmt.Sprintf(`{"chainId":%q,"address":%q,"nonce":%q,"yParity":"0x%x","r":%q,"s":%q}`,
+				quantity(256), address(), quantity(64), random.IntN(2), quantity(256), quantity(256))
+		}
+		text = append(text, `"authorizationList":[`+strings.Join([]string{tuple(), tuple()}[:1+random.IntN(2)], ",")+"]")
 	}
 	return "{" + strings.Join(text, ",") + "}"
 }

@@ -34,6 +34,7 @@ const (
 
 // Bits of integers.
 const (
+	bits8   = 8
 	bits64  = 64
 	bits256 = 256
 )
@@ -264,7 +265,7 @@ func (o *object) authorizationList(c *checker) []any {
 	for i, a := range o.authorizations {
 		list = append(list, []any{
 			c.quantity(within(name, i, "chainId"), a.chainID, bits256), c.address(within(name, i, "address"), a.address).Bytes(),
-			c.quantity(within(name, i, "nonce"), a.nonce, bits64), c.quantity(within(name, i, "yParity"), a.yParity, bits64),
+			c.quantity(within(name, i, "nonce"), a.nonce, bits64), c.quantity(within(name, i, "yParity"), a.yParity, bits8),
 			c.quantity(within(name, i, "r"), a.r, bits256), c.quantity(within(name, i, "s"), a.s, bits256),
 		})
 	}
