@@ -88,8 +88,9 @@ func (e *Engine) ask(ctx context.Context, s *request.Submission, votes []access.
 func (e *Engine) authorization(ctx context.Context, s *request.Submission) (access.Authorization, error) {
 	effects, keys, err := s.Task.Effects(ctx)
 	var wallet *access.SigningWallet
+	mixed := false
 	if prepared := s.Signing(); prepared != nil {
-		wallet = prepared.Wallet()
+		wallet, mixed = prepared.Wallet(), prepared.MixesWallets()
 	}
 	return access.Authorization{
 		Organization: s.Caller.Organization,
@@ -101,6 +102,7 @@ func (e *Engine) authorization(ctx context.Context, s *request.Submission) (acce
 		Effects:      effects,
 		Keys:         keys,
 		Wallet:       wallet,
+		MixedWallets: mixed,
 		Now:          e.config.Now(),
 		Readings:     readingsOf(s),
 	}, err

@@ -92,20 +92,31 @@ func newTreasury(t *testing.T) *treasury {
 // the wallet's change address.
 func (w *treasury) psbt(pays uint64, salt uint32) string {
 	w.t.Helper()
+	return hex.EncodeToString(w.payment(pays, salt).Encode())
+}
+
+// input spends an amount of the wallet's receiving address 5.
+func (w *treasury) input(amount uint64, salt uint32) bitcointest.Input {
+	w.t.Helper()
 	from, err := w.policy.Scripts(false, 5)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	back, err := w.policy.Scripts(true, 3)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	spend := bitcointest.P2WSH(from.Witness)
 	spend.Records = append(spend.Records, w.origins(psbt.InBIP32Derivation, 0, 5)...)
+	return spend.Input(amount, salt)
+}
+
+func (w *treasury) payment(pays uint64, salt uint32) bitcointest.PSBT {
+	w.t.Helper()
+	back, err := w.policy.Scripts(true, 3)
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	change := bitcointest.Output{Amount: 100_000 - pays, Script: back.Output, Records: w.origins(psbt.OutBIP32Derivation, 1, 3)}
 	paid := bitcointest.Output{Amount: pays - 1_000, Script: append([]byte{0, 20}, make([]byte, 19)...)}
 	paid.Script = append(paid.Script, 9)
-	return hex.EncodeToString(bitcointest.PSBT{Inputs: []bitcointest.Input{spend.Input(100_000, salt)}, Outputs: []bitcointest.Output{paid, change}}.Encode())
+	return bitcointest.PSBT{Inputs: []bitcointest.Input{w.input(100_000, salt)}, Outputs: []bitcointest.Output{paid, change}}
 }
 
 func (w *treasury) origins(kind byte, branch, index uint32) (records []bitcointest.Record) {
@@ -182,6 +193,40 @@ func TestCosignersAreChargedOnce(t *testing.T) {
 	want := activity.RegisteredWallet{Name: "treasury", Digest: hex.EncodeToString(digest[:]), Leaf: "wallet/register/treasury"}
 	if used := record.Decision.Wallets; len(used) != 1 || used[0] != want {
 		t.Errorf("the record names %+v", used)
+	}
+}
+
+// TestJoinedInputsOfATreasury: a request that signs for a registered wallet and for another one, be
+// it of a single key or registered too, is charged to neither: a limit per wallet would count what
+// the treasury pays for a wallet of its key.
+func TestJoinedInputsOfATreasury(t *testing.T) {
+	w := newTreasury(t)
+	rules, _, _ := strings.Cut(strings.Replace(treasuryPolicy, ", when: wallet == 'treasury'", "", 1), "tests:")
+	pub, err := w.roots[0].PublicKey(append(treasuryAccount[:4:4], 0, 5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := bitcointest.P2WPKH(pub)
+	alone, other := own.Input(600, 7), w.input(600, 8)
+	for name, c := range map[string]struct {
+		joined  *bitcointest.Input
+		refused string
+	}{
+		"alone":                              {nil, ""},
+		"with a coin of the treasury":        {&other, ""},
+		"with a coin of one of its own keys": {&alone, "it has no single wallet"},
+	} {
+		p := w.payment(40_000, 1)
+		if c.joined != nil {
+			p.Inputs = append(p.Inputs, *c.joined)
+			p.Outputs = append(p.Outputs, own.Output(400))
+		}
+		_, err := w.engine(storememory.New(1<<20), rules).SignTransaction(t.Context(), "org", activity.SignTransactionIntent{
+			Type: activity.TransactionTypeBitcoin, SignWith: w.ids[0], UnsignedTransaction: hex.EncodeToString(p.Encode()),
+		})
+		if (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

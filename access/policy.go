@@ -91,6 +91,10 @@ type Authorization struct {
 	// none, or if several wallets sign.
 	Wallet *SigningWallet
 
+	// MixedWallets is set if inputs to be signed are of a registered wallet, and others are
+	// not: what is spent is not of one wallet then, whichever key signs.
+	MixedWallets bool
+
 	// Votes are the approvals that count, the submitter's own first.
 	Votes []Vote
 

@@ -164,9 +164,9 @@ type RegisteredSigning interface {
 	WalletSigning
 
 	// Registered returns the registered wallets that the transaction spends from or pays to,
-	// first those that the request signs for. only is true if every input that it signs is
-	// of the first one.
-	Registered() (used []keystore.Registration, only bool)
+	// first those that the request signs for, of which there are signs. only is true if every
+	// input that it signs is of the first one.
+	Registered() (used []keystore.Registration, signs int, only bool)
 
 	// ChargeID identifies what the transaction takes from a wallet, whichever keys of the
 	// wallet sign in whichever requests.

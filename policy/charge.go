@@ -98,8 +98,11 @@ func (c *cover) subject(per string, effect *effectView) string {
 	case "key":
 		return single(request.Keys, func(key *access.SigningKey) string { return key.ID })
 	case "wallet":
-		if request.Wallet != nil {
+		switch {
+		case request.Wallet != nil:
 			return "registered " + request.Wallet.ID // whichever of its keys signs
+		case request.MixedWallets:
+			return "" // what a registered wallet pays is not its key's
 		}
 		return single(request.Keys, func(key *access.SigningKey) string {
 			if key.WalletID == "" {

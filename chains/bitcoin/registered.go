@@ -120,7 +120,7 @@ func (s *signing) outputWallet(index int) (w wallet, ok bool) {
 var _ chains.RegisteredSigning = (*signing)(nil)
 
 // Registered implements chains.RegisteredSigning.
-func (s *signing) Registered() (used []keystore.Registration, only bool) {
+func (s *signing) Registered() (used []keystore.Registration, signs int, only bool) {
 	known := s.registry()
 	add := func(w *keystore.Registration) {
 		if w != nil && !slices.ContainsFunc(used, func(other keystore.Registration) bool { return other.Digest() == w.Digest() }) {
@@ -131,15 +131,15 @@ func (s *signing) Registered() (used []keystore.Registration, only bool) {
 	for _, in := range signed {
 		add(known.inputs[in.index])
 	}
-	spends := len(used)
-	only = spends == 1 && !slices.ContainsFunc(signed, func(in *input) bool { return known.inputs[in.index] == nil })
+	signs = len(used)
+	only = signs == 1 && !slices.ContainsFunc(signed, func(in *input) bool { return known.inputs[in.index] == nil })
 	for i := range known.inputs {
 		add(known.inputs[i])
 	}
 	for i := range known.outputs {
 		add(known.outputs[i])
 	}
-	return used, only && s.tx.message == nil
+	return used, signs, only && s.tx.message == nil
 }
 
 // ChargeID implements chains.RegisteredSigning: it is the same for every request that signs

@@ -196,8 +196,8 @@ func TestRegisteredWallets(t *testing.T) {
 					t.Errorf("%s: no %s in\n%s", form, want, &view)
 				}
 			}
-			used, only := known.(chains.RegisteredSigning).Registered()
-			if len(used) != 1 || !only {
+			used, signs, only := known.(chains.RegisteredSigning).Registered()
+			if len(used) != 1 || signs != 1 || !only {
 				t.Fatalf("%s: %v, %v", form, used, only)
 			}
 			ids = append(ids, known.(chains.RegisteredSigning).ChargeID(used[0]))
@@ -419,7 +419,7 @@ func TestTwoRegisteredWallets(t *testing.T) {
 	if got := known.Effects()[0]; got.Change || got.Mine != chains.MineYes {
 		t.Errorf("%+v", got)
 	}
-	if used, only := known.(chains.RegisteredSigning).Registered(); !only || len(used) != 2 || used[0].Name() != "one" {
+	if used, signs, only := known.(chains.RegisteredSigning).Registered(); !only || signs != 1 || len(used) != 2 || used[0].Name() != "one" {
 		t.Errorf("%v, %v", used, only)
 	}
 	raw = bitcointest.PSBT{
@@ -430,7 +430,7 @@ func TestTwoRegisteredWallets(t *testing.T) {
 		t.Fatal(err)
 	}
 	known = signing.(chains.WalletSigning).WithHolders(knowingOf(one, two))
-	if used, only := known.(chains.RegisteredSigning).Registered(); only || len(used) != 2 {
+	if used, signs, only := known.(chains.RegisteredSigning).Registered(); only || signs != 2 || len(used) != 2 {
 		t.Errorf("%v, %v", used, only)
 	}
 	if !known.Effects()[0].Change || known.Balance().Value.Int64() != 110_000 {

@@ -15,8 +15,9 @@ import (
 
 // wallets are the registered wallets that a transaction spends from or pays to.
 type wallets struct {
-	used []activity.RegisteredWallet
-	only *access.SigningWallet // that every input to be signed is of; nil if there is none
+	used  []activity.RegisteredWallet
+	only  *access.SigningWallet // that every input to be signed is of; nil if there is none
+	mixed bool                  // inputs to be signed are of a registered wallet, and others are not
 }
 
 // findRegistered returns the registered wallet with a name.
@@ -62,11 +63,12 @@ func (p *Prepared) findWallets(ctx context.Context) error {
 	}
 	h := p.owners.holders(ctx)
 	signing := h.signing(p.signing).(chains.RegisteredSigning)
-	used, only := signing.Registered()
+	used, signs, only := signing.Registered()
 	for _, w := range used {
 		digest := w.Digest()
 		p.wallets.used = append(p.wallets.used, activity.RegisteredWallet{Name: w.Name(), Digest: hex.EncodeToString(digest[:]), Leaf: w.Leaf})
 	}
+	p.wallets.mixed = signs > 0 && !only
 	if only {
 		first := p.wallets.used[0]
 		p.wallets.only = &access.SigningWallet{ID: first.Digest, Name: first.Name, ChargeID: signing.ChargeID(used[0])}
@@ -80,3 +82,7 @@ func (p *Prepared) Wallets() []activity.RegisteredWallet { return p.wallets.used
 // Wallet returns the registered wallet that every input to be signed is of, nil if there is
 // none.
 func (p *Prepared) Wallet() *access.SigningWallet { return p.wallets.only }
+
+// MixesWallets reports whether inputs to be signed are of a registered wallet, and others are of
+// another wallet.
+func (p *Prepared) MixesWallets() bool { return p.wallets.mixed }
