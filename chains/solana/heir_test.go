@@ -69,3 +69,36 @@ func TestWhoGetsANewAccount(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoEndsALockup: a lockup binds the owner too, and only its custodian ends it early. One that
+// an instruction does not name is the account's own, which may be nobody: the lockup of a stake
+// without a custodian of ours is a hazard in each of its forms.
+func TestWhoEndsALockup(t *testing.T) {
+	us, stake, custodian := sdk.PublicKey(public(0)), sdk.PublicKey(account(70)), sdk.PublicKey(account(71))
+	none, some := []byte{0}, []byte{1}
+	set := func(parts ...[]byte) instructionCall {
+		return call(sdk.StakeProgramID, nil, slices.Concat(u32(6), slices.Concat(parts...))).with(stake, us)
+	}
+	checked := func(accounts []sdk.PublicKey, parts ...[]byte) instructionCall {
+		return call(sdk.StakeProgramID, nil, slices.Concat(u32(12), slices.Concat(parts...))).with(append([]sdk.PublicKey{stake, us}, accounts...)...)
+	}
+	for name, c := range map[string]struct {
+		call      instructionCall
+		dangerous bool
+	}{
+		"until a time, without a custodian":          {set(some, u64(9e9), none, none), true},
+		"until an epoch, without a custodian":        {set(none, some, u64(9e9), none), true},
+		"until a time, by us":                        {set(some, u64(9e9), none, some, us[:]), false},
+		"until a time, by another":                   {set(some, u64(9e9), none, some, custodian[:]), true},
+		"ended":                                      {set(some, u64(0), some, u64(0), none), false},
+		"checked, until a time, without a custodian": {checked(nil, some, u64(9e9), none), true},
+		"checked, until an epoch, and no custodian":  {checked(nil, none, some, u64(9e9)), true},
+		"checked, until a time, by us":               {checked([]sdk.PublicKey{us}, some, u64(9e9), none), false},
+		"checked, ended":                             {checked(nil, some, u64(0), none), false},
+	} {
+		signing := ready(t, scene(solana.Version0, 1, nil, c.call), ed25519Key(t, 0))
+		if dangerous := slices.Contains(chaintest.Names(signing.Hazards()), solana.HazardAuthorityChange); dangerous != c.dangerous {
+			t.Errorf("%s: hazards %v", name, signing.Hazards())
+		}
+	}
+}

@@ -29,10 +29,17 @@ var initializes = []template{
 	{kind: chains.KindAuthority, account: "stake account", to: "staker"},
 }
 
-// locks sets a lockup: until it ends, nothing can be withdrawn without the custodian.
+// locks sets a lockup: until it ends, nothing can be withdrawn without the custodian. One that
+// the instruction does not name is the account's own, by default nobody.
 func locks(custodian string) []template {
 	return []template{
-		{kind: chains.KindFreeze, from: "authority", account: "stake account", args: []string{"lockup until", "lockup until epoch"}},
+		{kind: chains.KindFreeze, from: "authority", account: "stake account", args: []string{"lockup until", "lockup until epoch"},
+			with: func(r *reader, e *effect) {
+				if hasLockup(r) && r.party(custodian).IsNone() {
+					e.danger = HazardAuthorityChange
+					e.detail = "the stake is locked, and only the custodian that it has already, whom the transaction does not name, can let it go before"
+				}
+			}},
 		{kind: chains.KindAuthority, from: "authority", account: "stake account", to: custodian, given: custodian},
 	}
 }
@@ -105,7 +112,7 @@ var stakeProgram = &program{name: "Stake", tagSize: 4, layouts: layouts(map[uint
 		arguments: []argument{lamports("amount")}, effects: stakeMoves("amount")},
 })}
 
-// hasLockup reports whether Initialize locks the stake.
+// hasLockup reports whether the instruction locks the stake.
 func hasLockup(r *reader) bool {
 	until, _ := r.number("lockup until")
 	epoch, _ := r.number("lockup until epoch")

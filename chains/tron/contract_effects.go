@@ -65,13 +65,17 @@ func doCancelUnfreeze(tx *transaction) []chains.Effect {
 	return []chains.Effect{tx.locked(trxAsset, chains.UnknownQuantity(), "type"), tx.unlocked(trxAsset, chains.UnknownQuantity(), "type")}
 }
 
+// doExchangeCreate offers both tokens at the price that their amounts make: anyone may buy
+// the one with the other, so that they are no stake of the owner.
 func doExchangeCreate(tx *transaction) []chains.Effect {
-	return []chains.Effect{tx.locked(tx.assetAt(1), tx.amountAt(2), tx.label(2)), tx.locked(tx.assetAt(3), tx.amountAt(4), tx.label(4))}
+	return []chains.Effect{tx.moves(chains.UnknownParty(), tx.assetAt(1), tx.amountAt(2), tx.label(2)),
+		tx.moves(chains.UnknownParty(), tx.assetAt(3), tx.amountAt(4), tx.label(4))}
 }
 
 // doExchangeInject adds the other token in the exchange's proportion.
 func doExchangeInject(tx *transaction) []chains.Effect {
-	return []chains.Effect{tx.locked(tx.assetAt(2), tx.amountAt(3), tx.label(3)), tx.locked(chains.UnknownAsset(Name), chains.UnknownQuantity(), tx.label(1))}
+	return []chains.Effect{tx.moves(chains.UnknownParty(), tx.assetAt(2), tx.amountAt(3), tx.label(3)),
+		tx.moves(chains.UnknownParty(), chains.UnknownAsset(Name), chains.UnknownQuantity(), tx.label(1))}
 }
 
 func doExchangeWithdraw(tx *transaction) []chains.Effect {

@@ -67,7 +67,13 @@ func checkRecipient(t *testing.T, tx *transaction, effect chains.Effect) {
 	if ours && !effect.Kind.Spends() && effect.Kind != chains.KindRevoke && (!lent || effect.Kind != chains.KindSettings) {
 		t.Errorf("%s: %s of %+v to %s", tx.contract.message.name, effect.Kind, effect.Amount, effect.To)
 	}
+	if effect.Kind == chains.KindStake && !slices.Contains(stakes, tx.contract.message.name) {
+		t.Errorf("%s: what others can take is no stake", tx.contract.message.name)
+	}
 }
+
+// stakes are the types that lock TRX of the owner, which nobody else can take meanwhile.
+var stakes = []string{"FreezeBalanceV2Contract", "CancelAllUnfreezeV2Contract", "DelegateResourceContract"}
 
 // actuator returns the class of java-tron that executes a contract type.
 func actuator(name string) string {

@@ -63,8 +63,12 @@ func distributeReward(e *emitter, c *Call) {
 }
 
 // setRewardRecipient lets another account take the rewards of the caller's holdings
-// from now on.
+// from now on. Holders who name themselves only ask for what is theirs.
 func setRewardRecipient(e *emitter, c *Call) {
+	if c.addressOf("recipient").Equal(c.callerParty()) {
+		settings(e, c)
+		return
+	}
 	amount := chains.UnknownQuantity()
 	if zeros(c.arg("recipient").word) {
 		amount = chains.Quantity{} // ends it
@@ -136,8 +140,11 @@ func (e *emitter) trade(c *Call, in, out chains.Quantity) {
 	e.amountTo(c, c.party(c.self), c.callerParty(), c.tokenAt(c.arg("token out").address(), tip20), out)
 }
 
+// withdrawBalance takes back what the caller has at the exchange: it is no price of what
+// another call gives.
 func withdrawBalance(e *emitter, c *Call) {
-	e.amountTo(c, c.party(c.self), c.callerParty(), c.tokenAt(c.arg("token").address(), tip20), chains.Exactly(c.arg("amount").big()))
+	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.callerParty(), Account: c.party(c.self),
+		Asset: c.tokenAt(c.arg("token").address(), tip20), Amount: chains.Exactly(c.arg("amount").big())})
 }
 
 // openChannel deposits what the payee can draw with the signatures of the payer, or of

@@ -74,6 +74,8 @@ func TestPrecompileKinds(t *testing.T) {
 		}
 		if len(kinds) == 0 {
 			t.Errorf("%s does nothing", f.signature)
+		} else if kinds[0] == string(chains.KindReceive) {
+			t.Errorf("%s gives back, as a price, what nothing is given for", f.signature)
 		}
 		fmt.Fprintf(&table, "%-22s %x  %-28s %s\n", row.at, selector, strings.Join(kinds, ", "), f.signature)
 	}
@@ -106,6 +108,19 @@ func TestPrecompilesAreTempos(t *testing.T) {
 		effects := call.Effects()
 		if len(effects) != 1 || !effects[0].Undecoded || effects[0].Kind != chains.KindCall {
 			t.Errorf("%s: %+v", name, effects)
+		}
+	}
+}
+
+// TestRewardsOfOneself: to name oneself as the recipient of one's rewards permits nobody anything.
+func TestRewardsOfOneself(t *testing.T) {
+	us, network := Address{0xaa}, *tempo
+	network.Signer = &us
+	for recipient, want := range map[Address]chains.Kind{us: chains.KindSettings, {0xbb}: chains.KindApprove, {}: chains.KindRevoke} {
+		data := append(crypto.Keccak256([]byte("setRewardRecipient(address)"))[:4], append(make([]byte, 12), recipient[:]...)...)
+		effects := network.Read(Transaction{To: addressAt(atTIP20), Data: data}).Effects()
+		if len(effects) != 1 || effects[0].Kind != want {
+			t.Errorf("%v: %+v, want %s", recipient, effects, want)
 		}
 	}
 }
