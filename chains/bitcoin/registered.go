@@ -109,12 +109,17 @@ func (s *signing) inputWallet(in *input) (w wallet, ok bool) {
 	return s.walletOf(in.script)
 }
 
-// outputWallet returns the wallet of an output, false if it is none's.
+// outputWallet returns the wallet of an output, false if it is none's. One that is stuck is
+// none's.
 func (s *signing) outputWallet(index int) (w wallet, ok bool) {
 	if known := s.registry().outputs[index]; known != nil {
 		return registeredWallet(known), true
 	}
-	return s.walletOf(s.tx.packet.Outputs[index].Script)
+	script := s.tx.packet.Outputs[index].Script
+	if s.stuck(script) {
+		return wallet{}, false
+	}
+	return s.walletOf(script)
 }
 
 var _ chains.RegisteredSigning = (*signing)(nil)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 var _ chains.WalletSigning = (*signing)(nil)
@@ -33,7 +34,9 @@ func (s *signing) holder(script []byte) (chains.Holder, bool) {
 	for _, m := range s.signers {
 		for _, own := range m.addresses() {
 			if bytes.Equal(script, own.script) {
-				return s.holders.Of(m.signer.ID()), true
+				holder := s.holders.Of(m.signer.ID())
+				_, holder.Schnorr = m.signer.(keystore.SchnorrSigner)
+				return holder, true
 			}
 		}
 	}
@@ -139,6 +142,8 @@ func (s *signing) Effects() []chains.Effect {
 		}
 		if s.isOurs(o.output) {
 			e.Mine = chains.MineYes
+		} else if s.stuck(s.tx.packet.Outputs[o.output].Script) {
+			e.Mine = chains.MineNo
 		}
 		switch rest := s.tx.packet.Outputs[o.output].Amount - back[o.output]; {
 		case rest == 0:
@@ -151,6 +156,16 @@ func (s *signing) Effects() []chains.Effect {
 		}
 	}
 	return effects
+}
+
+// stuck reports whether a script is the taproot address of a key of the organization that makes
+// no BIP-340 signatures, as keys in HSMs: nobody could spend what is paid there.
+func (s *signing) stuck(script []byte) bool {
+	if classify(script) != p2tr {
+		return false
+	}
+	holder, ours := s.holder(script)
+	return ours && !holder.Schnorr
 }
 
 // isOurs reports whether a key of the organization alone controls an output, or the output

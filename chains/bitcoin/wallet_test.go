@@ -41,6 +41,7 @@ func (h heldKeys) Of(id string) chains.Holder {
 
 func (h heldKeys) holder(i int) chains.Holder {
 	holder := chains.Holder{KeyID: h.keys[i].ID(), Path: h.paths[i]}
+	_, holder.Schnorr = h.keys[i].(keystore.SchnorrSigner)
 	if holder.Path != "" {
 		holder.WalletID = "seed"
 	}
@@ -99,6 +100,47 @@ func TestChangeReturnsToItsWallet(t *testing.T) {
 }
 
 // heldEffects returns the effects of a PSBT that keys sign, among the held ones.
+// ecdsaKey is a key in an HSM: it makes no BIP-340 signatures.
+type ecdsaKey struct {
+	keystore.Key
+	keystore.ECDSASigner
+}
+
+// TestNothingReturnsWhereNobodySpends: a key that makes no BIP-340 signatures has a taproot address
+// as every key. What goes there is stuck: neither change nor ours, whether the key signs the
+// request or another one does.
+func TestNothingReturnsWhereNobodySpends(t *testing.T) {
+	for name, c := range map[string]struct {
+		to   func(keystore.PublicKey) bitcointest.Spend
+		hsm  bool
+		mine chains.Mine
+	}{
+		"taproot of software": {bitcointest.BIP86, false, chains.MineYes},
+		"taproot of an HSM":   {bitcointest.BIP86, true, chains.MineNo},
+		"P2WPKH of an HSM":    {bitcointest.P2WPKH, true, chains.MineYes},
+		"P2PKH of an HSM":     {bitcointest.P2PKH, true, chains.MineYes},
+	} {
+		h := held(t, "", "")
+		if c.hsm {
+			for i, key := range h.keys {
+				signer, err := keystore.AsECDSA(key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				h.keys[i] = ecdsaKey{key, signer}
+			}
+		}
+		raw := bitcointest.PSBT{
+			Inputs:  []bitcointest.Input{bitcointest.P2WPKH(h.keys[0].PublicKey()).Input(200_000, 1)},
+			Outputs: []bitcointest.Output{c.to(h.keys[0].PublicKey()).Output(90_000), c.to(h.keys[1].PublicKey()).Output(90_000)},
+		}.Encode()
+		effects := heldEffects(t, raw, h, h.keys[0])
+		if effects[0].Change != (c.mine == chains.MineYes) || effects[0].Mine != c.mine || effects[1].Change || effects[1].Mine != c.mine {
+			t.Errorf("%s: %+v", name, effects)
+		}
+	}
+}
+
 func heldEffects(t *testing.T, raw []byte, h heldKeys, keys ...keystore.Key) []chains.Effect {
 	t.Helper()
 	return heldSigning(t, raw, h, keys...).Effects()

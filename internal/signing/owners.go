@@ -47,6 +47,7 @@ type ownedKey struct {
 	WalletID string // empty if the key belongs to no wallet
 	Wallet   string // the wallet's name
 	Path     string // derivation path in the wallet
+	Schnorr  bool   // see chains.Holder
 }
 
 // at returns the organization's key at an address in the chain's binary form.
@@ -65,6 +66,7 @@ func (o *owners) at(ctx context.Context, address []byte) (owned ownedKey, ok boo
 		return owned, false, refuse.Key(refuse.ErrNoKey)
 	}
 	owned, err = o.key(ctx, key.ID())
+	_, owned.Schnorr = key.(keystore.SchnorrSigner)
 	return owned, err == nil, err
 }
 
@@ -181,7 +183,7 @@ func (h *holders) Of(keyID string) chains.Holder {
 }
 
 func (k ownedKey) holder() chains.Holder {
-	return chains.Holder{KeyID: k.KeyID, WalletID: k.WalletID, Path: k.Path}
+	return chains.Holder{KeyID: k.KeyID, WalletID: k.WalletID, Path: k.Path, Schnorr: k.Schnorr}
 }
 
 // signing returns a signing that knows whose addresses are.
