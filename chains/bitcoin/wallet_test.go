@@ -99,7 +99,6 @@ func TestChangeReturnsToItsWallet(t *testing.T) {
 	}
 }
 
-// heldEffects returns the effects of a PSBT that keys sign, among the held ones.
 // ecdsaKey is a key in an HSM: it makes no BIP-340 signatures.
 type ecdsaKey struct {
 	keystore.Key
@@ -141,6 +140,7 @@ func TestNothingReturnsWhereNobodySpends(t *testing.T) {
 	}
 }
 
+// heldEffects returns the effects of a PSBT that keys sign, among the held ones.
 func heldEffects(t *testing.T, raw []byte, h heldKeys, keys ...keystore.Key) []chains.Effect {
 	t.Helper()
 	return heldSigning(t, raw, h, keys...).Effects()
