@@ -15,17 +15,19 @@ type standard struct {
 	address  func(string) bool
 	folded   bool // addresses are the same in any case
 	complete bool // the members that EIP-4361 requires are there
+	anyOrder bool // of the members, but the resources, which are the last
 	chainID  *plaintext.Pattern
 }
 
 // The standards. No standard is Tron's: its wallets take the text of EIP-4361 with another
-// address.
+// address. SIWS has the order of EIP-4361, but the client of Supabase (@supabase/auth-js,
+// signInWithWeb3) writes the version before the URI, and the nonce behind the times.
 var (
 	siwe = &standard{name: "EIP-4361", words: " wants you to sign in with your Ethereum account:", folded: true, complete: true, chainID: decimal,
 		address: func(text string) bool { return strings.HasPrefix(text, "0x") && common.IsHexAddress(text) }}
 	siwt = &standard{name: "EIP-4361 with an address of Tron", words: " wants you to sign in with your TRON account:", complete: true, chainID: tronChain,
 		address: tronAddress.MatchString}
-	siws = &standard{name: "SIWS", words: " wants you to sign in with your Solana account:", chainID: solanaChain,
+	siws = &standard{name: "SIWS", words: " wants you to sign in with your Solana account:", anyOrder: true, chainID: solanaChain,
 		address: base58Text.MatchString}
 )
 

@@ -81,7 +81,7 @@ func isTime(text string) bool {
 //
 //	statement
 //
-//	URI: …            and the other members, in order
+//	URI: …            and the other members, in order unless the standard takes any
 //
 // The members may be absent, and so may the statement, with or without the empty line
 // that follows it. No other line may be empty or left over.
@@ -137,7 +137,7 @@ func isMember(line string) bool {
 	return line == "Resources:"
 }
 
-// members reads the lines of members: each at most once, and in order.
+// members reads the lines of members: each at most once, and in order if the standard has one.
 func (s *SignIn) members(lines []string) bool {
 	into := []*string{&s.URI, &s.Version, &s.ChainID, &s.Nonce, &s.IssuedAt, &s.ExpirationTime, &s.NotBefore, &s.RequestID}
 	next := 0
@@ -145,9 +145,12 @@ func (s *SignIn) members(lines []string) bool {
 		if line == "Resources:" {
 			return s.resources(lines[i+1:])
 		}
+		if s.by.anyOrder {
+			next = 0
+		}
 		matched := false
 		for ; next < len(memberNames) && !matched; next++ {
-			if value, ok := strings.CutPrefix(line, memberNames[next]+": "); ok && value != "" {
+			if value, ok := strings.CutPrefix(line, memberNames[next]+": "); ok && value != "" && *into[next] == "" {
 				*into[next], matched = value, true
 			}
 		}
