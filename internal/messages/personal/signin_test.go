@@ -170,10 +170,10 @@ func TestParseSolanaSignIn(t *testing.T) {
 		first + "\nAbc\n\nHello\n\nVersion: 1\nURI: https://example.com/\nIssued At: 2025-11-20T12:00:00.000Z": true, // of @supabase/auth-js
 		first + "\nAbc\n\nVersion: 1\nURI: https://example.com/\nIssued At: 2025-11-20T12:00:00.000Z\nNot Before: 2025-11-20T12:00:00Z\n" +
 			"Expiration Time: 2025-11-20T12:00:00Z\nChain ID: mainnet\nNonce: 12345678\nRequest ID: 7": true,
-		first + "\nAbc\n\nVersion: 1\nURI: https://example.com\nVersion: 1":                     false,
-		first + "\nAbc\n\nURI: https://example.org\nVersion: 1\nURI: https://example.com":        false,
-		first + "\nAbc\n\nResources:\n- a:b\nVersion: 1":                                        false,
-		first + "\nAbc\n\nVersion: 1\nNetwork: mainnet":                                         false,
+		first + "\nAbc\n\nVersion: 1\nURI: https://example.com\nVersion: 1":               false,
+		first + "\nAbc\n\nURI: https://example.org\nVersion: 1\nURI: https://example.com": false,
+		first + "\nAbc\n\nResources:\n- a:b\nVersion: 1":                                  false,
+		first + "\nAbc\n\nVersion: 1\nNetwork: mainnet":                                   false,
 
 		"":                                false,
 		first:                             false,
