@@ -126,7 +126,7 @@ func (Chain) Owner(address []byte) (keystore.Locator, bool) { return evm.Owner(a
 // HazardNames implements chains.Chain.
 func (Chain) HazardNames() []string {
 	return append(evm.HazardNames(Name), HazardReservedNonceKey, HazardGasOverCap, HazardForeignFeeToken, HazardHighFee,
-		HazardUnlimitedKey, HazardUnscopedKey, HazardAnyChainAuthorization, HazardNeverIncluded)
+		HazardUnlimitedKey, HazardUnscopedKey, HazardAnyChainAuthorization, HazardNeverIncluded, HazardNoMinimum)
 }
 
 // Parse implements chains.Chain.

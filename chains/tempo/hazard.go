@@ -16,6 +16,7 @@ const (
 	HazardForeignFeeToken  = "tempo/foreign-fee-token"  // fee token that is no TIP-20 token
 	HazardHighFee          = "tempo/high-fee"           // over Limits.MaxFee
 	HazardNeverIncluded    = "tempo/never-included"     // what no node accepts: a call with a value
+	HazardNoMinimum        = "tempo/no-minimum"         // a swap may give nothing
 
 	// HazardUnlimitedKey: an access key may spend without a limit, or with one that
 	// cannot be exhausted.

@@ -10,6 +10,11 @@ import (
 	"github.com/countersign-dev/countersign/chains/tempo"
 )
 
+// swapFor is a call of the exchange that sells 9 units of a token for at least so many of another.
+func swapFor(least uint64) string {
+	return list("94"+"dec0000000000000000000000000000000000000", "80", str("f8856c0f"+argument(alphaUSD)+argument(someone)+number(9)+number(least)))
+}
+
 // hazardCases are well-formed transactions, each with its hazards and the whole detail
 // of the first, if any.
 var hazardCases = []struct {
@@ -73,6 +78,11 @@ var hazardCases = []struct {
 		[]string{authorityChange}, "key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 becomes an admin of the account: it can authorize and revoke other keys"},
 	{"by a delegate", typed(with(items, calls, list(list(alphaUSD, "80", str("095ea7b3"+argument(someone)+number(1_000_000_000_000_001)))))...), []string{"tempo/unlimited-approval"},
 		"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 may take all of the token 0x20C0000000000000000000000000000000000001 that signer has, now and later"},
+	{"a swap without a minimum", typed(with(items, calls, list(swapFor(0)))...), []string{tempo.HazardNoMinimum},
+		"the swap may give nothing: neither it nor what follows has a minimum of token 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"},
+	{"a swap with one", typed(with(items, calls, list(swapFor(1)))...), nil, ""},
+	{"the second of two swaps without one", typed(with(items, calls, list(swapFor(1), swapFor(0)))...), []string{tempo.HazardNoMinimum},
+		"the swap may give nothing: neither it nor what follows has a minimum of token 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"},
 	{"to nobody", typed(with(items, calls, list(list(alphaUSD, "80", str("a9059cbb"+number(0)+number(1)))))...), []string{"tempo/burn"},
 		"what goes to 0x0000000000000000000000000000000000000000 is lost"},
 	{"a refund of a Safe", calling("6a761202" + argument(someone) + number(0) + number(0x140) + number(0) + number(0) + number(0) + number(5) + number(0) + number(0) + number(0x160) + number(0) + number(0)),

@@ -41,8 +41,12 @@ func unbounded(effects []chains.Effect) (indices []int) {
 	return indices
 }
 
-// isSwap reports whether an effect is what comes out of a swap.
+// isSwap reports whether an effect is what comes out of a swap: of a router's command, or of
+// Tempo's exchange.
 func isSwap(e *chains.Effect) bool {
+	if strings.HasPrefix(e.Function, "swapExactAmountIn(") {
+		return e.Amount.Bound == chains.BoundLeast
+	}
 	return (strings.HasPrefix(e.Function, "V2_SWAP_") || strings.HasPrefix(e.Function, "V3_SWAP_")) && e.From.IsUnknown()
 }
 
