@@ -11,7 +11,6 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -180,17 +179,7 @@ func (e *Engine) carryOut(ctx context.Context, s *request.Submission, at int64, 
 		return nil, err
 	}
 	s.Repeated = false
-	recorded, err := e.begin(ctx, s)
-	switch {
-	case err != nil:
-		return nil, err
-	case recorded != nil:
-		s.Repeated = true
-		return records.Decode(ctx, recorded)
-	case s.Waits:
-		return e.approvals.Wait(ctx, s)
-	}
-	return e.records.Perform(ctx, s)
+	return e.proceed(ctx, s)
 }
 
 // callTimes has the time of the latest call for each thing that was asked for.
