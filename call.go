@@ -122,7 +122,10 @@ func (e *Engine) once(ctx context.Context, s *request.Submission) (*activity.Rec
 		if begins {
 			at, scheme = e.calls.next(s.Call.ID(), max(e.config.Now().UnixMilli(), passed+1)), own
 		}
-		record, err := e.carryOut(ctx, s, at, scheme)
+		if err := writeBody(s, at, scheme); err != nil {
+			return nil, err
+		}
+		record, err := e.proceed(ctx, s)
 		switch {
 		case errors.Is(err, request.ErrMoved):
 			continue // another call like it has a body by now
@@ -151,7 +154,7 @@ func identifyCall(s *request.Submission) error {
 // writeBody writes the body of a call at a time, by a user who was authenticated in a way.
 func writeBody(s *request.Submission, at int64, scheme string) (err error) {
 	s.Call.Use(at, scheme)
-	s.Caller.Scheme = scheme
+	s.Caller.Scheme, s.Repeated = scheme, false
 	s.Request, err = activity.NewRequest(activity.Envelope{
 		OrganizationID: s.OrganizationID, Time: time.UnixMilli(at),
 		Submitter: activity.Submitter{UserID: s.Caller.Member.User.ID, Scheme: scheme},
@@ -171,15 +174,6 @@ func (e *Engine) answered(ctx context.Context, s *request.Submission) bool {
 	}
 	found := e.recorded(ctx, s)
 	return found != nil && (found.Waiting || found.Status == string(activity.StatusCompleted))
-}
-
-// carryOut carries out the call under its body of a time and scheme, unless that is recorded.
-func (e *Engine) carryOut(ctx context.Context, s *request.Submission, at int64, scheme string) (record *activity.Record, err error) {
-	if err := writeBody(s, at, scheme); err != nil {
-		return nil, err
-	}
-	s.Repeated = false
-	return e.proceed(ctx, s)
 }
 
 // callTimes has the time of the latest call for each thing that was asked for.
