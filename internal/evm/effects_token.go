@@ -17,11 +17,12 @@ const (
 	erc6909      = "erc6909"
 )
 
-// The standards of tokens in orders.
+// The standards of tokens in orders. Of ERC20Or721 transferFrom is called, whose number is an
+// amount or, of an NFT, the token.
 const (
-	ERC20   = erc20
-	ERC721  = erc721
-	ERC1155 = erc1155
+	ERC20      = erc20
+	ERC20Or721 = erc20Or721
+	ERC1155    = erc1155
 )
 
 var one = big.NewInt(1)

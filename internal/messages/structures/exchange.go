@@ -90,9 +90,9 @@ func cowOrder(r *reading) {
 		return // the contract has no such order
 	}
 	most := new(big.Int).Add(r.field("sellAmount").Int, r.field("feeAmount").Int)
-	index := r.gives(chains.SignerParty(), chains.UnknownParty(), r.token(r.field("sellToken"), evm.ERC20), most, "message/sellAmount")
+	index := r.gives(chains.SignerParty(), chains.UnknownParty(), r.token(r.field("sellToken"), evm.ERC20Or721), most, "message/sellAmount")
 	r.effects[index].Until = r.deadline(r.field("validTo"), index)
-	bought := r.token(r.field("buyToken"), evm.ERC20)
+	bought := r.token(r.field("buyToken"), evm.ERC20Or721)
 	if bought.Token.Is(cowNative[:]) {
 		bought = chains.Native(r.network.ID)
 	}
