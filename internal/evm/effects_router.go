@@ -92,12 +92,6 @@ func (c *Call) wrapped() (chains.Asset, chains.Party) {
 	return chains.UnknownAsset(c.network.ID), chains.UnknownParty()
 }
 
-// IsWrapped reports whether an asset is the token that wraps the chain's native asset.
-func (n *Network) IsWrapped(asset chains.Asset) bool {
-	at, ok := addressOf(asset.Token)
-	return ok && n.isKnown(at, atWETH)
-}
-
 func routerWrap(e *emitter, c *Call) {
 	token, contract := c.wrapped()
 	amount := balanceOr(c.arg("amount").big())

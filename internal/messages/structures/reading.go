@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -202,12 +200,6 @@ func (d *domain) saltedChain(meta bool) *big.Int {
 // their addresses on the chains of EIP-155.
 func (r *reading) verifiedBy(contracts ...evm.Address) bool {
 	return r.data.Chain == ethereum.Name && r.domain.contract != nil && slices.Contains(contracts, *r.domain.contract)
-}
-
-// isWrapped reports whether an asset is the wrapped form of its chain's native asset.
-func isWrapped(asset chains.Asset) bool {
-	id, err := strconv.ParseUint(strings.TrimPrefix(asset.Chain, "eip155:"), 10, 64)
-	return err == nil && evm.OnChain(id, asset.Chain).IsWrapped(asset)
 }
 
 // structure is a known type.
