@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
 )
 
@@ -231,7 +232,11 @@ func (r *reading) read() {
 		}
 	}
 	r.domainHazards()
-	r.keyHazard(r.message)
+	if of := personal.KeyOfType(encoded); of != "" {
+		r.danger(personal.HazardKeyDerivation, whole, personal.KeyDerivation, of)
+	} else {
+		r.keyHazard(r.message)
+	}
 }
 
 // argue gives the arguments of the message to the effects that have none of a call.
