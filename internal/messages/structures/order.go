@@ -108,7 +108,7 @@ func listed(asset chains.Asset) bool {
 		return false
 	}
 	_, _, ok := wellKnown().Token(asset)
-	return ok || isCoin(asset) || asset.Chain == "eip155:137" && asset.Token.Is(ctfCollateral[:])
+	return ok || isCoin(asset) || isCollateral(asset)
 }
 
 // smaller returns the smaller of an item's amounts, between which it changes over time.
