@@ -348,3 +348,39 @@ rules:
   - {name: moves, allow: [transfer, mint]}
   - {name: venue, allow: call, when: "effect.to in venue", hazards: [blind-call]}
 `
+
+// TestRevokeForms: an allowance of a built-in token that becomes 0 is taken back, in whichever form it
+// is signed. Of any other contract it may hand over the NFT with that number, unless the form names
+// no number.
+func TestRevokeForms(t *testing.T) {
+	const permit2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
+	soon := fmt.Sprint(enginetest.New(t).Clock.Now().Unix() + 3600)
+	spender := "0x7777777777777777777777777777777777777777"
+	sends := func(to string, data []byte) activity.Intent {
+		d := ordinaryDraw{t: t, nonce: func() int { return 7 }}
+		return activity.SignTransactionIntent{SignWith: "key-1", Type: activity.TransactionTypeEthereum, UnsignedTransaction: d.typeTwo(common.HexToAddress(to), new(big.Int), data)}
+	}
+	typed := func(of, contract, members string) activity.Intent {
+		return payload(typedOf(t, of, contract, members, "1"), activity.EncodingEIP712, activity.HashNone)
+	}
+	forms := func(token string) map[string]activity.Intent {
+		return map[string]activity.Intent{
+			"approve":         sends(token, usdcCall("095ea7b3", spender[2:], 0)),
+			"in a Safe":       safeTx(token, "0", hex.EncodeToString(usdcCall("095ea7b3", spender[2:], 0)), 0),
+			"Permit2.approve": sends(permit2, append(common.FromHex("87517c45"), abiWords(token, spender, 0, 0)...)),
+			"PermitSingle": typed("PermitSingle(PermitDetails details,address spender,uint256 sigDeadline)PermitDetails(address token,uint160 amount,uint48 expiration,uint48 nonce)", permit2,
+				`{"details":{"token":"`+token+`","amount":"0","expiration":"`+soon+`","nonce":"0"},"spender":"`+spender+`","sigDeadline":"`+soon+`"}`),
+			"PermitTransferFrom": typed("PermitTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline)TokenPermissions(address token,uint256 amount)", permit2,
+				`{"permitted":{"token":"`+token+`","amount":"0"},"spender":"`+spender+`","nonce":"0","deadline":"`+soon+`"}`),
+		}
+	}
+	const revokes = "schema: countersign.policy/1\nrules:\n  - {name: revokes, allow: [revoke, fee]}\n"
+	for _, token := range []string{"0x" + usdcAddress, kitties} {
+		for name, intent := range forms(token) {
+			_, err := submitIntent(t, enginetest.New(t, withPolicy(t, revokes)), intent)
+			if signed := err == nil; signed != (token != kitties) {
+				t.Errorf("%s of %s: %v", name, token, err)
+			}
+		}
+	}
+}
