@@ -17,11 +17,12 @@ const (
 	erc6909      = "erc6909"
 )
 
-// The standards of tokens in orders.
+// The standards of tokens in orders. Of ERC20Or721 transferFrom is called, whose number is an
+// amount or, of an NFT, the token.
 const (
-	ERC20   = erc20
-	ERC721  = erc721
-	ERC1155 = erc1155
+	ERC20      = erc20
+	ERC20Or721 = erc20Or721
+	ERC1155    = erc1155
 )
 
 var one = big.NewInt(1)
@@ -114,17 +115,14 @@ func transferFrom(e *emitter, c *Call) {
 
 // approve reads ERC-20 and ERC-721. Zero is an amount that revokes an allowance, or the
 // id of a token that is handed over: it counts as the latter, unless the spender is the
-// zero address.
+// zero address or the token a built-in one.
 func approve(e *emitter, c *Call) {
-	number := c.arg("amount or token id")
-	amount := allowance(number, chains.BoundExact)
-	switch {
-	case zeros(c.arg("spender").word):
+	asset, number := c.token(erc20Or721), c.arg("amount or token id")
+	kind, amount := c.permission(asset, number)
+	if kind == chains.KindRevoke || zeros(c.arg("spender").word) {
 		amount = chains.Quantity{}
-	case amount.IsNone():
-		amount = chains.ExactlyUint(0)
 	}
-	e.approved(c, c.callerParty(), c.addressOf("spender"), c.token(erc20Or721), amount, false)
+	e.approved(c, c.callerParty(), c.addressOf("spender"), asset, amount, false)
 }
 
 func raiseAllowance(e *emitter, c *Call) {

@@ -2,7 +2,6 @@ package evm
 
 import (
 	"math/big"
-	"strconv"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -32,12 +31,7 @@ func (n *Network) isOneOf(p chains.Party, kinds []contractSet) bool {
 // opens reports whether an approval is one for anyone: its spender makes any call for any
 // caller.
 func opens(approval *chains.Effect) bool {
-	number, ok := strings.CutPrefix(approval.Asset.Chain, "eip155:")
-	if !ok {
-		return false
-	}
-	chainID, err := strconv.ParseUint(number, 10, 64)
-	return err == nil && (&Network{ChainID: chainID}).isOneOf(approval.To, openPlaces)
+	return networkOf(approval.Asset.Chain).isOneOf(approval.To, openPlaces)
 }
 
 // holding is what the transaction has brought to a shared contract of one asset and has
