@@ -14,6 +14,7 @@ const swapRules = `schema: countersign.policy/1
 assets:
   usdc: {chain: "eip155:1", token: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", decimals: 6}
 rules:
+  - {name: coins, allow: transfer, when: effect.asset.native}
   - {name: nothing-back, deny: receive, when: "effect.asset.native && effect.amount < wei('2')"}
   - name: sells
     allow: transfer
@@ -32,17 +33,32 @@ func TestReceive(t *testing.T) {
 	}
 	bySigner := back(5)
 	bySigner.By, bySigner.OtherSigner = chains.BySigner, chains.Party{}
+	from := func(effect chains.Effect, payer string) chains.Effect {
+		effect.From = party(t, payer)
+		return effect
+	}
+	coins := func(amount int64) chains.Effect {
+		return chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, From: party(t, treasury), To: party(t, thief),
+			Asset: chains.Native("eip155:1"), Amount: chains.Exactly(big.NewInt(amount))}
+	}
 	for name, c := range map[string]struct {
 		effects []chains.Effect
 		denied  string // part of the denial; empty if it is allowed
 	}{
-		"at least 5":                {[]chains.Effect{sold, back(5)}, ""},
-		"at least 4":                {[]chains.Effect{sold, back(4)}, "not covered by any rule"},
-		"nothing said":              {[]chains.Effect{sold}, "not covered by any rule"},
-		"at least 1":                {[]chains.Effect{sold, back(1)}, "rule nothing-back denies"},
-		"two, one too little":       {[]chains.Effect{sold, back(5), back(1)}, "rule nothing-back denies"},
-		"received alone":            {[]chains.Effect{back(5)}, "nothing that a rule could allow"},
-		"received by the signature": {[]chains.Effect{bySigner}, "nothing that a rule could allow"},
+		"at least 5":                 {[]chains.Effect{sold, back(5)}, ""},
+		"by the account that pays":   {[]chains.Effect{from(sold, treasury), back(5)}, ""},
+		"by another account":         {[]chains.Effect{from(sold, "0x7777777777777777777777777777777777777777"), back(5)}, "not covered by any rule"},
+		"passed on by a router":      {[]chains.Effect{from(sold, "0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af"), back(5)}, ""},
+		"more than is given of it":   {[]chains.Effect{from(sold, treasury), coins(3), back(8)}, ""},
+		"less, net of that":          {[]chains.Effect{from(sold, treasury), coins(4), back(8)}, "not covered by any rule"},
+		"in two parts, set off once": {[]chains.Effect{from(sold, treasury), coins(3), back(5), back(8)}, ""},
+		"in two parts, net nothing":  {[]chains.Effect{from(sold, treasury), coins(13), back(5), back(8)}, "rule nothing-back denies"},
+		"at least 4":                 {[]chains.Effect{sold, back(4)}, "not covered by any rule"},
+		"nothing said":               {[]chains.Effect{sold}, "not covered by any rule"},
+		"at least 1":                 {[]chains.Effect{sold, back(1)}, "rule nothing-back denies"},
+		"two, one too little":        {[]chains.Effect{sold, back(5), back(1)}, "rule nothing-back denies"},
+		"received alone":             {[]chains.Effect{back(5)}, "nothing that a rule could allow"},
+		"received by the signature":  {[]chains.Effect{bySigner}, "nothing that a rule could allow"},
 	} {
 		_, err := load(t, swapRules).Decide(t.Context(), ask(c.effects...))
 		if (err == nil) != (c.denied == "") || err != nil && !strings.Contains(err.Error(), c.denied) {

@@ -189,6 +189,9 @@ func textHazards(text []byte, hash string, known []chains.Chain) (hazards []chai
 	if chain := transactionLike(text, known); chain != "" {
 		hazards = append(hazards, chains.Hazard{Name: HazardTransactionLike,
 			Detail: fmt.Sprintf("the message can be read as a transaction of %s: send it to sign_transaction", chain)})
+	} else if isSignDoc(text) {
+		hazards = append(hazards, chains.Hazard{Name: HazardTransactionLike,
+			Detail: "the message is a transaction of a Cosmos chain in JSON, some of which take a signature over it as a text"})
 	}
 	return hazards
 }

@@ -78,3 +78,20 @@ func isTransactionOf(chain chains.Chain, raw []byte) bool {
 	_, err := parser.ParseMessage(raw)
 	return err == nil
 }
+
+// signDocMembers are members of what chains of Cosmos sign in JSON. Some, such as Initia, take a
+// personal signature over it (SIGN_MODE_EIP_191 of cosmos-sdk).
+var signDocMembers = []string{`"account_number"`, `"chain_id"`, `"msgs"`, `"sequence"`}
+
+// isSignDoc reports whether a text is a transaction of a Cosmos chain in JSON.
+func isSignDoc(text []byte) bool {
+	if trimmed := bytes.TrimSpace(text); len(trimmed) == 0 || trimmed[0] != '{' {
+		return false
+	}
+	for _, member := range signDocMembers {
+		if !bytes.Contains(text, []byte(member)) {
+			return false
+		}
+	}
+	return true
+}

@@ -86,7 +86,7 @@ func gains(sum *big.Int, effects []chains.Effect, asset chains.Asset, signer cha
 	coin := isCoin(asset)
 	for i := range effects {
 		switch effect := &effects[i]; {
-		case !effect.Asset.Equal(asset) && !(coin && isCoin(effect.Asset)):
+		case !effect.Asset.Equal(asset) && (!coin || !isCoin(effect.Asset)):
 		case returns(effect, signer):
 			sum.Add(sum, effect.Amount.Value)
 		case leaves(effect):
