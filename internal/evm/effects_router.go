@@ -45,7 +45,7 @@ func balanceOr(amount *big.Int) chains.Quantity {
 // sent adds that something of the router goes to a party: an amount for the effect, and
 // what is known of it besides.
 func (e *emitter) sent(c *Call, asset chains.Asset, to chains.Party, amount, known chains.Quantity) {
-	e.addMoving(c, movement(c.party(c.self), "", to, asset, amount), known)
+	e.addMoving(c, c.movement(c.party(c.self), "", to, asset, amount), known)
 }
 
 // routerTransferFrom takes from the caller, over an allowance of Permit2.
@@ -128,7 +128,7 @@ func (e *emitter) swap(c *Call, in, out Address, exactIn, version3 bool) {
 	case exactIn:
 		consumed = balanceOr(c.arg("amount in").big())
 	}
-	e.addMoving(c, movement(payer, "", chains.UnknownParty(), c.tokenAt(in, standard), paid), consumed)
+	e.addMoving(c, c.movement(payer, "", chains.UnknownParty(), c.tokenAt(in, standard), paid), consumed)
 	e.moved(c, chains.UnknownParty(), "", to, c.tokenAt(out, erc20), got)
 }
 

@@ -27,16 +27,16 @@ const (
 
 var one = big.NewInt(1)
 
-// moved adds that a token goes from one party to another. A token that goes to its own
-// contract is burned, as is what goes to an account that nobody can spend from.
+// moved adds that a token goes from one party to another.
 func (e *emitter) moved(c *Call, from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) {
-	e.add(c, movement(from, by, to, asset, amount))
+	e.add(c, c.movement(from, by, to, asset, amount))
 }
 
-// movement returns the effect of moved.
-func movement(from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) chains.Effect {
+// movement returns the effect of moved. A token that goes where it is lost is burned: not so
+// what a function hands to the contract that is called, which has a use for it.
+func (c *Call) movement(from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) chains.Effect {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: from, By: by, To: to, Asset: asset, Amount: amount}
-	if asset.Token.Equal(to) {
+	if c.network.Lost(asset, to) {
 		effect.Kind = chains.KindBurn
 	}
 	if by == chains.ByOther {
@@ -165,7 +165,7 @@ func permitForAll(e *emitter, c *Call) {
 // transferWithAuthorization moves what its owner has signed. Anyone may submit that, or, if
 // it is received, the recipient alone.
 func transferWithAuthorization(e *emitter, c *Call) {
-	effect := movement(c.addressOf("from"), "", c.addressOf("to"), c.token(erc20), chains.Exactly(c.arg("amount").big()))
+	effect := c.movement(c.addressOf("from"), "", c.addressOf("to"), c.token(erc20), chains.Exactly(c.arg("amount").big()))
 	effect.By, effect.OtherSigner = e.signature(c, effect.From)
 	effect.Until = TimeOf(c.arg("valid before").big())
 	e.add(c, effect)

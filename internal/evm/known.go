@@ -182,6 +182,8 @@ func (n *Network) isKnown(at Address, w contractSet) bool {
 
 func (c *contract) is(w contractSet) bool { return slices.Contains(c.sets, w) }
 
+func (c *contract) isOneOf(kinds []contractSet) bool { return slices.ContainsFunc(kinds, c.is) }
+
 // KnownName returns the name of the known contract at an address, empty if there is
 // none.
 func (n *Network) KnownName(at Address) string {

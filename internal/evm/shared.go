@@ -2,7 +2,6 @@ package evm
 
 import (
 	"math/big"
-	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -26,7 +25,7 @@ func (n *Network) isOneOf(p chains.Party, kinds []contractSet) bool {
 		return false
 	}
 	c := n.known(address)
-	return c != nil && slices.ContainsFunc(kinds, func(w contractSet) bool { return slices.Contains(c.sets, w) })
+	return c != nil && c.isOneOf(kinds)
 }
 
 // opens reports whether an approval is one for anyone: its spender makes any call for any
