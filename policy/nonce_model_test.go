@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -119,14 +120,14 @@ func delegated(t *testing.T, chain uint64) types.SetCodeAuthorization {
 // mortal is the store of a process that can die: afterwards it writes nothing.
 type mortal struct {
 	store.Full
-	dead bool
+	dead atomic.Bool
 }
 
 var errDied = errors.New("the process has died")
 
 // Complete implements store.Store.
 func (m *mortal) Complete(ctx context.Context, lease store.Lease, done store.Activity, change store.Change) error {
-	if m.dead {
+	if m.dead.Load() {
 		return errDied
 	}
 	return m.Full.Complete(ctx, lease, done, change)
@@ -134,7 +135,7 @@ func (m *mortal) Complete(ctx context.Context, lease store.Lease, done store.Act
 
 // Release implements store.Store.
 func (m *mortal) Release(ctx context.Context, lease store.Lease, change store.Change) error {
-	if m.dead {
+	if m.dead.Load() {
 		return errDied
 	}
 	return m.Full.Release(ctx, lease, change)
@@ -146,7 +147,8 @@ type attacker struct {
 	t      *testing.T
 	random *rand.Rand
 	store  *mortal
-	key    string // the second one
+	key    string       // the second one
+	device atomic.Int32 // what it does with the next signature: works, and so on
 	nodes  [2]*countersign.Engine
 	signed []signedBump
 	seen   map[string]int
@@ -159,6 +161,31 @@ type signedBump struct {
 	at time.Time
 }
 
+// What the device that signs does.
+const (
+	works int32 = iota
+	isGone
+	isBusy
+	diesBefore
+	diesAfter
+)
+
+// sign is called before each signature. The engine's sweeps may call it, too.
+func (a *attacker) sign(context.Context) error {
+	switch a.device.Load() {
+	case isGone:
+		return errors.New("the device is gone")
+	case isBusy:
+		return keystore.ErrUnavailable
+	case diesBefore:
+		a.store.dead.Store(true)
+		return errDied
+	case diesAfter:
+		a.store.dead.Store(true)
+	}
+	return nil
+}
+
 func newAttacker(t *testing.T, records store.Full, seed uint64) *attacker {
 	a := &attacker{t: t, random: rand.New(rand.NewPCG(seed, 1)), store: &mortal{Full: records}}
 	a.Ballot = ballot.New(t, func(config *countersign.Config) {
@@ -169,6 +196,7 @@ func newAttacker(t *testing.T, records store.Full, seed uint64) *attacker {
 	if err != nil {
 		t.Fatal(err)
 	}
+	a.Signing.Before = a.sign
 	a.key, a.nodes = added.ID, [2]*countersign.Engine{a.Engine, a.Second(t)}
 	return a
 }
@@ -271,25 +299,19 @@ func (a *attacker) is(one bumped, signed, fits bool, how string) {
 
 // fails has the key fail: what was charged is given back.
 func (a *attacker) fails(one bumped, body string) {
-	a.Signing.Before = func(context.Context) error { return errors.New("the device is gone") }
+	a.device.Store(isGone)
 	_, signed := a.send(body)
-	a.Signing.Before = nil
+	a.device.Store(works)
 	a.is(one, signed, false, "failed")
 }
 
 // dies has the process die before or after the signature. Until another one takes over, what it
 // was charged counts: the attacker tries another nonce.
 func (a *attacker) dies(one bumped, body string, fits bool) {
-	before := a.random.IntN(2) == 0
-	a.Signing.Before = func(context.Context) error {
-		a.store.dead = true
-		if before {
-			return errDied
-		}
-		return nil
-	}
+	a.device.Store(diesBefore + a.random.Int32N(2))
 	_, signed := a.send(body)
-	a.Signing.Before, a.store.dead = nil, false
+	a.device.Store(works)
+	a.store.dead.Store(false)
 	a.is(one, signed, false, "died")
 	if !fits {
 		return
@@ -325,23 +347,24 @@ func (a *attacker) vote(one bumped, body string) {
 		a.is(one, signed, false, "expired")
 		return
 	case 2:
-		a.Signing.Before = func(context.Context) error { return keystore.ErrUnavailable }
+		a.device.Store(isBusy)
 	}
 	a.Clock.Advance(time.Millisecond)
-	down := a.Signing.Before != nil
+	down := a.device.Load() != works
 	fits := kind == activity.TypeApproveActivity && !down && a.fits(one)
 	voted, err := a.Vote(a.Ann, kind, waiting)
-	a.Signing.Before = nil
 	if err != nil {
 		a.t.Fatal(err)
 	}
 	a.is(one, voted.Status == activity.StatusCompleted, fits, fmt.Sprint(kind, " down ", down))
 	if voted.Status == activity.StatusConsensusNeeded {
 		a.Clock.Advance(time.Millisecond)
-		if _, err := a.Vote(a.Ann, activity.TypeRejectActivity, waiting); err != nil {
-			a.t.Fatal(err)
+		ended, err := a.Vote(a.Ann, activity.TypeRejectActivity, waiting)
+		if err != nil || ended.Status != activity.StatusRejected {
+			a.t.Fatalf("%+v, %v", ended, err)
 		}
 	}
+	a.device.Store(works) // now, since until it is rejected, a sweep may sign it
 }
 
 // TestReplacesNonceAttacked has attackers send what they like, on two nodes that fail and die,
