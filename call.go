@@ -11,7 +11,6 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -123,7 +122,10 @@ func (e *Engine) once(ctx context.Context, s *request.Submission) (*activity.Rec
 		if begins {
 			at, scheme = e.calls.next(s.Call.ID(), max(e.config.Now().UnixMilli(), passed+1)), own
 		}
-		record, err := e.carryOut(ctx, s, at, scheme)
+		if err := writeBody(s, at, scheme); err != nil {
+			return nil, err
+		}
+		record, err := e.proceed(ctx, s)
 		switch {
 		case errors.Is(err, request.ErrMoved):
 			continue // another call like it has a body by now
@@ -152,7 +154,7 @@ func identifyCall(s *request.Submission) error {
 // writeBody writes the body of a call at a time, by a user who was authenticated in a way.
 func writeBody(s *request.Submission, at int64, scheme string) (err error) {
 	s.Call.Use(at, scheme)
-	s.Caller.Scheme = scheme
+	s.Caller.Scheme, s.Repeated = scheme, false
 	s.Request, err = activity.NewRequest(activity.Envelope{
 		OrganizationID: s.OrganizationID, Time: time.UnixMilli(at),
 		Submitter: activity.Submitter{UserID: s.Caller.Member.User.ID, Scheme: scheme},
@@ -172,25 +174,6 @@ func (e *Engine) answered(ctx context.Context, s *request.Submission) bool {
 	}
 	found := e.recorded(ctx, s)
 	return found != nil && (found.Waiting || found.Status == string(activity.StatusCompleted))
-}
-
-// carryOut carries out the call under its body of a time and scheme, unless that is recorded.
-func (e *Engine) carryOut(ctx context.Context, s *request.Submission, at int64, scheme string) (record *activity.Record, err error) {
-	if err := writeBody(s, at, scheme); err != nil {
-		return nil, err
-	}
-	s.Repeated = false
-	recorded, err := e.begin(ctx, s)
-	switch {
-	case err != nil:
-		return nil, err
-	case recorded != nil:
-		s.Repeated = true
-		return records.Decode(ctx, recorded)
-	case s.Waits:
-		return e.approvals.Wait(ctx, s)
-	}
-	return e.records.Perform(ctx, s)
 }
 
 // callTimes has the time of the latest call for each thing that was asked for.

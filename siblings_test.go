@@ -236,3 +236,151 @@ func TestPriceOfAnotherPayload(t *testing.T) {
 		}
 	}
 }
+
+// tradePolicy lets an agent sell less than 1,000 USDC for at least 0.1 WETH, in whatever call, use up
+// to 1 ETH a day, and call a venue blindly.
+const tradePolicy = `schema: countersign.policy/1
+lists:
+  venue: ["0x1234567890AbcdEF1234567890aBcdef12345678"]
+assets:
+  usdc: {chain: "eip155:1", token: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", decimals: 6}
+  weth: {chain: "eip155:1", token: "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2", decimals: 18}
+  main: {chain: "eip155:1", token: native}
+limits:
+  - {name: eth-day, asset: main, max: "1", window: 24h, per: key}
+rules:
+  - {name: venue, allow: call, on: ethereum, when: "effect.to in venue", hazards: [blind-call]}
+  - {name: ether, allow: transfer, on: ethereum, when: "effect.asset == main", limit: eth-day}
+  - {name: wraps, allow: [mint, revoke, burn], on: ethereum}
+  - {name: wrapped, allow: transfer, on: ethereum, when: "effect.asset == weth && effect.amount <= amount(weth, '0.2')"}
+  - name: sells
+    allow: transfer
+    on: ethereum
+    when: >-
+      effect.asset == usdc && effect.amount < amount(usdc, '1000') &&
+      effects.exists(e, e.kind == 'receive' && e.asset == weth && e.amount >= amount(weth, '0.1'))
+  - {name: gas, allow: fee, on: ethereum, when: "effect.asset == main && effect.amount <= amount(main, '0.02')"}
+`
+
+// abiWords are numbers and addresses in words of 32 bytes.
+func abiWords(values ...any) (words []byte) {
+	for _, value := range values {
+		switch value := value.(type) {
+		case int:
+			words = append(words, common.LeftPadBytes(big.NewInt(int64(value)).Bytes(), 32)...)
+		case string:
+			words = append(words, common.LeftPadBytes(common.FromHex(value), 32)...)
+		}
+	}
+	return words
+}
+
+// abiBytes are bytes behind their length.
+func abiBytes(text []byte) []byte {
+	return append(abiWords(len(text)), common.RightPadBytes(text, (len(text)+31)/32*32)...)
+}
+
+// routerPlan is the call of a Universal Router that executes commands.
+func routerPlan(commands []byte, inputs ...[]byte) []byte {
+	list := abiBytes(commands)
+	plan := append(common.FromHex("3593564c"), append(abiWords(0x60, 0x60+len(list), 1795179600), list...)...)
+	heads, tails := abiWords(len(inputs)), []byte{}
+	for _, input := range inputs {
+		heads, tails = append(heads, abiWords(32*len(inputs)+len(tails))...), append(tails, abiBytes(input)...)
+	}
+	return append(append(plan, heads...), tails...)
+}
+
+// TestOwnIsNoPrice: what comes back is a price of what the same account gives, as far as it is more
+// than it gives of that asset. Its own ether that it gets back wrapped, its own WETH that a router
+// sweeps, and what another account gets buy nothing.
+func TestOwnIsNoPrice(t *testing.T) {
+	const (
+		router, multi, weth, junk = "0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af", "0x9641d764fc13c8B624c04430C7356C1C7C8102e2", "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2", "0x7777777777777777777777777777777777777777"
+		tenth                     = "0x016345785d8a0000"
+		wraps, pulls, sweeps, v2  = 0x0b, 0x02, 0x04, 0x08
+	)
+	sells := func(least, token string) []byte {
+		return abiWords("0x1", 999_000_000, least, 0xa0, 1, 2, "0x"+usdcAddress, token)
+	}
+	swept := abiWords(weth, "0x1", tenth)
+	robs := routerPlan([]byte{wraps, sweeps, v2}, abiWords("0x2", tenth), swept, sells("0x1", junk))
+	pulled := routerPlan([]byte{pulls, sweeps, v2}, abiWords(weth, "0x2", tenth), swept, sells("0x1", junk))
+	twice := routerPlan([]byte{wraps, sweeps, v2}, abiWords("0x2", tenth), swept, sells(tenth, weth))
+	inVenue := append(append(common.FromHex("b61d27f6"), abiWords(router, tenth, 0x60)...), abiBytes(routerPlan([]byte{wraps, sweeps}, abiWords("0x2", tenth), swept))...)
+	calls := func(to string, value int64, data []byte) activity.SignTransactionIntent {
+		d := ordinaryDraw{t: t, nonce: func() int { return 7 }}
+		return activity.SignTransactionIntent{SignWith: "key-1", Type: activity.TransactionTypeEthereum, UnsignedTransaction: d.typeTwo(common.HexToAddress(to), big.NewInt(value), data)}
+	}
+	pays := packedCall(usdcAddress, usdcCall("a9059cbb", junk[2:], 999_000_000))
+	for name, c := range map[string]struct {
+		intent activity.Intent
+		signed bool
+	}{
+		"a sale":                            {calls(router, 0, routerPlan([]byte{v2}, sells(tenth, weth))), true},
+		"a sale, and ether that is wrapped": {calls(router, 1e17, twice), true},
+		"ether that is wrapped":             {calls(router, 1e17, robs), false},
+		"own tokens that are swept":         {calls(router, 0, pulled), false},
+		"a sale of a Safe":                  {safeTx(multi, "0", batchOf(packedCall(router, routerPlan([]byte{v2}, sells(tenth, weth)))), 1), true},
+		"what another account gets":         {safeTx(multi, "0", batchOf(pays, packedCall("0x"+venue, inVenue)), 1), false},
+		"what it gets, in another order":    {safeTx(multi, "0", batchOf(packedCall("0x"+venue, inVenue), pays), 1), false},
+	} {
+		_, err := submitIntent(t, enginetest.New(t, withPolicy(t, tradePolicy)), c.intent)
+		if signed := err == nil; signed != c.signed || !signed && !strings.Contains(err.Error(), "conditions that do not hold") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err := submitIntent(t, enginetest.New(t, withPolicy(t, anyTransfer)), safeTx(multi, "0", batchOf(pays, packedCall("0x"+venue, inVenue)), 1))
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "rule priced denies")
+	_, err = submitIntent(t, enginetest.New(t, withPolicy(t, anyTransfer)), safeTx(multi, "0", batchOf(packedCall(router, routerPlan([]byte{v2}, sells(tenth, weth)))), 1))
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// anyTransfer denies requests that give no WETH back.
+const anyTransfer = `schema: countersign.policy/1
+lists:
+  weth: ["0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"]
+  venue: ["0x1234567890AbcdEF1234567890aBcdef12345678"]
+rules:
+  - {name: priced, deny: request, when: "!effects.exists(e, e.kind == 'receive' && e.asset.token in weth)"}
+  - {name: moves, allow: [transfer, mint]}
+  - {name: venue, allow: call, when: "effect.to in venue", hazards: [blind-call]}
+`
+
+// TestRevokeForms: an allowance of a built-in token that becomes 0 is taken back, in whichever form it
+// is signed. Of any other contract it may hand over the NFT with that number, unless the form names
+// no number.
+func TestRevokeForms(t *testing.T) {
+	const permit2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
+	soon := fmt.Sprint(enginetest.New(t).Clock.Now().Unix() + 3600)
+	spender := "0x7777777777777777777777777777777777777777"
+	sends := func(to string, data []byte) activity.Intent {
+		d := ordinaryDraw{t: t, nonce: func() int { return 7 }}
+		return activity.SignTransactionIntent{SignWith: "key-1", Type: activity.TransactionTypeEthereum, UnsignedTransaction: d.typeTwo(common.HexToAddress(to), new(big.Int), data)}
+	}
+	typed := func(of, contract, members string) activity.Intent {
+		return payload(typedOf(t, of, contract, members, "1"), activity.EncodingEIP712, activity.HashNone)
+	}
+	forms := func(token string) map[string]activity.Intent {
+		return map[string]activity.Intent{
+			"approve":         sends(token, usdcCall("095ea7b3", spender[2:], 0)),
+			"in a Safe":       safeTx(token, "0", hex.EncodeToString(usdcCall("095ea7b3", spender[2:], 0)), 0),
+			"Permit2.approve": sends(permit2, append(common.FromHex("87517c45"), abiWords(token, spender, 0, 0)...)),
+			"PermitSingle": typed("PermitSingle(PermitDetails details,address spender,uint256 sigDeadline)PermitDetails(address token,uint160 amount,uint48 expiration,uint48 nonce)", permit2,
+				`{"details":{"token":"`+token+`","amount":"0","expiration":"`+soon+`","nonce":"0"},"spender":"`+spender+`","sigDeadline":"`+soon+`"}`),
+			"PermitTransferFrom": typed("PermitTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline)TokenPermissions(address token,uint256 amount)", permit2,
+				`{"permitted":{"token":"`+token+`","amount":"0"},"spender":"`+spender+`","nonce":"0","deadline":"`+soon+`"}`),
+		}
+	}
+	const revokes = "schema: countersign.policy/1\nrules:\n  - {name: revokes, allow: [revoke, fee]}\n"
+	for _, token := range []string{"0x" + usdcAddress, kitties} {
+		for name, intent := range forms(token) {
+			_, err := submitIntent(t, enginetest.New(t, withPolicy(t, revokes)), intent)
+			if signed := err == nil; signed != (token != kitties) {
+				t.Errorf("%s of %s: %v", name, token, err)
+			}
+		}
+	}
+}

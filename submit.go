@@ -76,6 +76,12 @@ func (e *Engine) process(ctx context.Context, s *request.Submission, sent Signed
 	if err := e.prepareTask(ctx, s); err != nil {
 		return nil, err
 	}
+	return e.proceed(ctx, s)
+}
+
+// proceed decides on a request whose task is prepared, and carries it out or lets it wait. One
+// that is recorded is answered from its record.
+func (e *Engine) proceed(ctx context.Context, s *request.Submission) (*activity.Record, error) {
 	recorded, err := e.begin(ctx, s)
 	switch {
 	case err != nil:

@@ -58,7 +58,7 @@ func compareCommits(b *testing.B, binary, backend string, clients int) (nowCPU, 
 		first.run(requests.part(run, size))
 		second.run(requests.part(run, size))
 	}
-	report(b, now.outcomes, before.outcomes)
+	report(b, now.outcomes, before.outcomes, "before")
 	nowCPU, beforeCPU = measure.Median(now.processor), measure.Median(before.processor)
 	b.ReportMetric(nowCPU/beforeCPU, "cpu-ratio")
 	b.ReportMetric(nowCPU, "cpu-µs")

@@ -56,14 +56,27 @@ func compareServers(b *testing.B, clients, runs, size int, specOf func(key *engi
 	b.Helper()
 	key := enginetest.NewAPIKey(b)
 	requests := newLoad(b, key, runs*size)
-	ours, theirs := startServer(b, specOf(key)), startServer(b, serverSpec(b, serveBare, key))
+	compareArms(b, clients, runs, size, arm{"", specOf(key), requests}, arm{"bare", serverSpec(b, serveBare, key), requests})
+}
+
+// arm is a server, and the requests for it.
+type arm struct {
+	name string // in front of -req/s
+	spec spec
+	load *load
+}
+
+// compareArms compares a server with another one, in alternating runs.
+func compareArms(b *testing.B, clients, runs, size int, one, other arm) {
+	b.Helper()
+	ours, theirs := startServer(b, one.spec), startServer(b, other.spec)
 	ourClient, theirClient := newClient(ours.url, clients), newClient(theirs.url, clients)
 	var ourOutcomes, theirOutcomes []outcome
 	for run := range runs {
-		part := requests.part(run, size)
-		ourOutcomes, theirOutcomes = append(ourOutcomes, ourClient.fire(b, part)), append(theirOutcomes, theirClient.fire(b, part))
+		ourOutcomes = append(ourOutcomes, ourClient.fire(b, one.load.part(run, size)))
+		theirOutcomes = append(theirOutcomes, theirClient.fire(b, other.load.part(run, size)))
 	}
-	report(b, ourOutcomes, theirOutcomes)
+	report(b, ourOutcomes, theirOutcomes, other.name)
 	ending, bare := ours.stop(), theirs.stop()
 	each := float64(runs * size)
 	b.ReportMetric(float64(ending.CPU.Microseconds())/each, "cpu-us/req")
@@ -91,7 +104,7 @@ func serverSpec(b *testing.B, backend string, key *enginetest.APIKey) spec {
 	return s
 }
 
-func report(b *testing.B, ours, theirs []outcome) {
+func report(b *testing.B, ours, theirs []outcome, name string) {
 	b.Helper()
 	b.ReportMetric(0, "ns/op")
 	var ratios []float64
@@ -100,7 +113,7 @@ func report(b *testing.B, ours, theirs []outcome) {
 	}
 	b.ReportMetric(measure.Median(ratios), "ratio")
 	b.ReportMetric(middle(ours, func(o outcome) float64 { return o.perSecond }), "req/s")
-	b.ReportMetric(middle(theirs, func(o outcome) float64 { return o.perSecond }), "bare-req/s")
+	b.ReportMetric(middle(theirs, func(o outcome) float64 { return o.perSecond }), name+"-req/s")
 	b.ReportMetric(middle(ours, func(o outcome) float64 { return o.p50 }), "p50-ms")
 	b.ReportMetric(middle(ours, func(o outcome) float64 { return o.p99 }), "p99-ms")
 	b.ReportMetric(middle(ours, func(o outcome) float64 { return o.p999 }), "p999-ms")

@@ -34,9 +34,9 @@ func openLoop(b *testing.B, backend string, percent int) {
 	server := startServer(b, serverSpec(b, backend, key))
 	most, count := loadSize(6000), loadSize(openRequests)
 	requests := newLoad(b, key, most+count)
-	capacity := newClient(server.url, storeClients).fire(b, &load{requests.bodies[:most], requests.headers[:most]}).perSecond
+	capacity := newClient(server.url, storeClients).fire(b, requests.between(0, most)).perSecond
 	rate := capacity * float64(percent) / 100
-	took := newClient(server.url, openSenders).due(b, &load{requests.bodies[most:], requests.headers[most:]}, time.Duration(float64(time.Second)/rate))
+	took := newClient(server.url, openSenders).due(b, requests.between(most, most+count), time.Duration(float64(time.Second)/rate))
 	ending := server.stop()
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(capacity, "capacity-req/s")

@@ -18,10 +18,8 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
-	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/testenv"
-	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -41,11 +39,13 @@ const serveBare = "bare"
 
 // spec describes a server.
 type spec struct {
-	Store     string // memory, bolt, postgres, or serveBare
-	At        string // the file or the DSN
-	PublicKey string // the API key that may send requests, in hex
-	Shipped   bool   // with what serve does by default
-	Rules     bool   // and with a policy
+	Store     string   // memory, bolt, postgres, or serveBare
+	At        string   // the file or the DSN
+	PublicKey string   // the API key that may send requests, in hex
+	Tenants   []string // instead of it, the API keys of as many organizations
+	Keys      int      // of each of those
+	Shipped   bool     // with what serve does by default
+	Rules     bool     // and with a policy
 }
 
 // serverReport is what a server says about itself as it ends.
@@ -124,7 +124,7 @@ func (s *spec) handler() (http.Handler, store.Store, error) {
 		return nil, nil, err
 	}
 	var shipped error
-	engine, err := submitEngineWith(access.APIKeyConfig{Curve: stamp.CurveP256, PublicKey: s.PublicKey}, backend, func(c *countersign.Config) { shipped = s.ship(c) })
+	engine, err := tenantsEngine(s.tenants(), backend, func(c *countersign.Config) { shipped = s.ship(c) })
 	if err = errors.Join(err, shipped); err != nil {
 		return nil, nil, err
 	}

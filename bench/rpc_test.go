@@ -49,7 +49,7 @@ func BenchmarkRPC(b *testing.B) {
 				part := requests.part(run, size)
 				ourOutcomes, theirOutcomes = append(ourOutcomes, ourClient.fire(b, part)), append(theirOutcomes, theirClient.fire(b, part))
 			}
-			report(b, ourOutcomes, theirOutcomes)
+			report(b, ourOutcomes, theirOutcomes, "bare")
 			ours.stop()
 			theirs.stop()
 		})

@@ -19,7 +19,7 @@ trap 'rm -f "$output"' EXIT
 # Measured in pairs or in runs of a fixed length, whatever -benchtime is. Signing comes
 # first, in a process whose heap is still small.
 signing='^Benchmark(Ratio|RatioUncached|Gain|BatchRatio|InputsRatio|Registered)$'
-ratios='^Benchmark(Keystores|KeystoreMemoryFlat|PKCS11.*|HTTP|HTTPShipped|HTTPClients|RPC|Log|LogRatio)$'
+ratios='^Benchmark(Keystores|KeystoreMemoryFlat|PKCS11.*|HTTP|HTTPShipped|HTTPMany|HTTPClients|RPC|Log|LogRatio)$'
 
 # Each round takes milliseconds, with 64 clients: BENCHTIME would have too few.
 rounds='^BenchmarkApprovals$'

@@ -25,18 +25,36 @@ func submitEngine(key access.APIKeyConfig, backend store.Store) (*countersign.En
 
 // submitEngineWith is submitEngine with a changed configuration.
 func submitEngineWith(key access.APIKeyConfig, backend store.Store, change func(*countersign.Config)) (*countersign.Engine, error) {
-	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Users: []access.UserConfig{
-		{Name: "bench", APIKeys: []access.APIKeyConfig{key}},
-	}}})
-	if err != nil {
-		return nil, err
-	}
-	secret, err := hex.DecodeString(enginetest.Secret)
-	if err != nil {
-		return nil, err
-	}
+	return tenantsEngine([]tenant{{ID: enginetest.Organization, APIKey: key, Secrets: []string{enginetest.Secret}}}, backend, change)
+}
+
+// tenant is an organization with a credential and keys.
+type tenant struct {
+	ID      string
+	APIKey  access.APIKeyConfig
+	Secrets []string // in hex
+}
+
+// tenantsEngine returns an engine for several organizations that does not verify signatures.
+func tenantsEngine(tenants []tenant, backend store.Store, change func(*countersign.Config)) (*countersign.Engine, error) {
+	var organizations []access.OrganizationConfig
 	signing := keys.New()
-	if _, err := signing.Add(context.Background(), enginetest.Organization, keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+	for _, one := range tenants {
+		organizations = append(organizations, access.OrganizationConfig{ID: one.ID, Users: []access.UserConfig{
+			{Name: "bench", APIKeys: []access.APIKeyConfig{one.APIKey}},
+		}})
+		for _, text := range one.Secrets {
+			secret, err := hex.DecodeString(text)
+			if err != nil {
+				return nil, err
+			}
+			if _, err := signing.Add(context.Background(), one.ID, keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	directory, err := access.NewDirectory(organizations)
+	if err != nil {
 		return nil, err
 	}
 	config := countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: signing, Directory: directory, Store: backend, ReleaseUnverifiedSignatures: true}
@@ -48,25 +66,34 @@ func submitEngineWith(key access.APIKeyConfig, backend store.Store, change func(
 type load struct {
 	bodies  [][]byte
 	headers []string
+	newest  int64 // the time of the first, in milliseconds
 }
 
 func newLoad(b testing.TB, key *enginetest.APIKey, count int) *load {
 	b.Helper()
 	l := &load{}
-	now := time.Now().UnixMilli()
-	for i := range count {
-		body := fmt.Appendf(nil, `{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","timestampMs":"%d","organizationId":%q,"parameters":{"signWith":%q,"unsignedTransaction":%q,"type":"TRANSACTION_TYPE_ETHEREUM"}}`,
-			now-int64(i), enginetest.Organization, enginetest.Address, enginetest.Unsigned)
-		l.bodies = append(l.bodies, body)
-		l.headers = append(l.headers, key.Header(body).Value)
+	for range count {
+		l.add(key, enginetest.Organization, enginetest.Address, enginetest.Unsigned)
 	}
 	return l
 }
 
+// add adds a request by a key. Each is a millisecond older than the one before it.
+func (l *load) add(key *enginetest.APIKey, organization, signWith, unsigned string) {
+	if len(l.bodies) == 0 {
+		l.newest = time.Now().UnixMilli()
+	}
+	body := fmt.Appendf(nil, `{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","timestampMs":"%d","organizationId":%q,"parameters":{"signWith":%q,"unsignedTransaction":%q,"type":"TRANSACTION_TYPE_ETHEREUM"}}`,
+		l.newest-int64(len(l.bodies)), organization, signWith, unsigned)
+	l.bodies = append(l.bodies, body)
+	l.headers = append(l.headers, key.Header(body).Value)
+}
+
 // part returns the requests of one run, so that no body is sent twice.
-func (l *load) part(run, size int) *load {
-	from, to := run*size, (run+1)*size
-	return &load{l.bodies[from:to], l.headers[from:to]}
+func (l *load) part(run, size int) *load { return l.between(run*size, (run+1)*size) }
+
+func (l *load) between(from, to int) *load {
+	return &load{bodies: l.bodies[from:to], headers: l.headers[from:to]}
 }
 
 func (l *load) header(i int) stamp.Header {

@@ -36,6 +36,13 @@ type Words struct {
 	// binary form. Nil if tokens are held under the wallet's own address.
 	TokenAccounts func(wallet, mint string) []string
 
+	// Wraps reports whether a token is the wrapped form of its network's native asset. Nil: none is.
+	Wraps func(token Asset) bool
+
+	// PassesOn reports whether an account on a network, by its CAIP-2 id, is a contract that
+	// acts for every caller alike, such as a router: what leaves it is its caller's. Nil: none is.
+	PassesOn func(network string, account Party) bool
+
 	// OneNonce reports whether a network, by its CAIP-2 id, includes at most one transaction
 	// of an account and a nonce, the details chain_id and nonce. Nil: none does.
 	OneNonce func(network string) bool

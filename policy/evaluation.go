@@ -21,10 +21,17 @@ type evaluation struct {
 	current *effectView // what effect is bound to; nil in a rule on the request
 	payload string      // whose effects a condition sees; empty: all
 
-	effectList ref.Val // of listedOf, a payload
-	listedOf   string
+	effectList ref.Val // of listedOf
+	listedOf   listed
+	receives   bool // something is received
 	details    *details
 	whoAndKey  []verdict // by index of the rule
+}
+
+// listed is what the effects that a condition sees depend on.
+type listed struct {
+	payload string
+	current *effectView
 }
 
 // verdict is whether who and key of a rule match.
@@ -42,6 +49,9 @@ func newEvaluation(request *access.Authorization, rules int) *evaluation {
 		e.chain = request.Summary.Chain
 	}
 	e.effects = newEffectViews(request.Effects, e.chain, request.Readings)
+	if e.receives = slices.ContainsFunc(request.Effects, func(effect chains.Effect) bool { return effect.Kind == chains.KindReceive }); e.receives {
+		setOff(e.effects)
+	}
 	return e
 }
 
@@ -123,7 +133,7 @@ func (e *evaluation) key() ref.Val {
 // visible returns the values of the effects that a condition sees.
 func (e *evaluation) visible(pick func(*chains.Effect) bool) (list []ref.Val) {
 	for i := range e.effects {
-		if of := &e.effects[i]; (e.payload == "" || of.Payload() == e.payload) && pick(of.Effect) {
+		if of := &e.effects[i]; e.sees(of) && pick(of.Effect) {
 			list = append(list, &of.object)
 		}
 	}
@@ -131,8 +141,12 @@ func (e *evaluation) visible(pick func(*chains.Effect) bool) (list []ref.Val) {
 }
 
 func (e *evaluation) allEffects() ref.Val {
-	if e.effectList == nil || e.listedOf != e.payload {
-		e.effectList, e.listedOf = newList(e.visible(func(*chains.Effect) bool { return true })), e.payload
+	of := listed{e.payload, nil}
+	if e.receives {
+		of.current = e.current
+	}
+	if e.effectList == nil || e.listedOf != of {
+		e.effectList, e.listedOf = newList(e.visible(func(*chains.Effect) bool { return true })), of
 	}
 	return e.effectList
 }

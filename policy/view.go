@@ -32,6 +32,8 @@ type effectView struct {
 	namespace string // of its addresses
 	object    object // its value in expressions
 	reading   *chains.Reading
+	net       *big.Int // of what is received: see setOff
+	passedOn  bool     // if something is received: see setOff
 }
 
 func newEffectViews(effects []chains.Effect, chain string, readings chains.Readings) []effectView {
@@ -86,12 +88,13 @@ func (e *effectView) mine() (ref.Val, error) {
 }
 
 // amount returns the amount if it has an upper bound. Of what is received, it returns the
-// least, which is what a rule can require.
+// least that is more than is given of it, which is what a rule can require.
 func (e *effectView) amount() (ref.Val, error) {
 	switch {
 	case e.Amount.IsNone():
 		return nil, absent("effect.amount")
-	case e.Kind == chains.KindReceive && e.Amount.Value != nil && !e.Asset.IsUnknown():
+	case e.net != nil && !e.Asset.IsUnknown():
+		return &amount{value: e.net, unit: unit{asset: e.Asset}}, nil
 	case e.Amount.IsUnknown(), e.Asset.IsUnknown():
 		return nil, unknown("effect.amount")
 	}

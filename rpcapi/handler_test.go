@@ -162,6 +162,7 @@ func TestContradictions(t *testing.T) {
 		{`"chainId":"0x1"`, `"chainId":"0x01"`, "chainId"},
 		{`"chainId":"0x1"`, `"chainId":"0X1"`, "chainId"},
 		{`"chainId":"0x1"`, `"chainId":1`, "chainId"},
+		{`"chainId":"0x1"`, `"chainId":"0x10000000000000000"`, "chainId"},
 		{`"nonce":"0x7",`, ``, "nonce"},
 		{`"nonce":"0x7"`, `"nonce":"0x"`, "nonce"},
 		{`"nonce":"0x7"`, `"nonce":"0x10000000000000000"`, "nonce"},

@@ -172,7 +172,7 @@ func (o *object) typeOf(c *checker) byte {
 
 // fields returns the items of the unsigned transaction, for RLP.
 func (o *object) fields(c *checker, kind byte) []any {
-	chainID := c.quantity("chainId", o.chainID, bits256)
+	chainID := c.quantity("chainId", o.chainID, bits64)
 	if c.err == nil && chainID.Sign() == 0 {
 		c.fail("chainId", "0 is no chain: a signature without a chain is valid on all")
 	}

@@ -3,6 +3,7 @@ package bitcoin
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
@@ -32,8 +33,11 @@ const (
 func fateOf(script []byte) (fate, string) {
 	switch classify(script) {
 	case p2pkh, p2wpkh, p2shUnknown, p2wsh:
-		if program := programOf(script); len(bytes.Trim(program, "\x00")) == 0 {
+		switch program := programOf(script); {
+		case len(bytes.Trim(program, "\x00")) == 0:
 			return burned, "a hash of zeros: no key or script is known that has it"
+		case slices.Contains(spelled, string(program)):
+			return burned, "its address spells words: no key or script is known that has its hash"
 		}
 		return spendable, ""
 	case p2tr:
@@ -55,6 +59,15 @@ func fateOf(script []byte) (fate, string) {
 		return burned, "it can never be spent"
 	}
 	return upForGrabs, "a script of no known form: anyone may be able to spend it, or no one"
+}
+
+// spelled are the hashes of addresses that were written, not derived, to burn bitcoins:
+// 1BitcoinEaterAddressDontSendf59kuE, and those of the proofs of burn that Counterparty and
+// Chancecoin began with, 1CounterpartyXXXXXXXXXXXXXXXUWLpVr and 1ChancecoinXXXXXXXXXXXXXXXXXZELUFD.
+var spelled = []string{
+	"\x75\x9d\x66\x77\x09\x1e\x97\x3b\x9e\x9d\x99\xf1\x9c\x68\xfb\xf4\x3e\x3f\x05\xf9",
+	"\x81\x88\x95\xf3\xdc\x2c\x17\x86\x29\xd3\xd2\xd8\xfa\x3e\xc4\xa3\xf8\x17\x98\x21",
+	"\x80\x56\x39\xc1\x81\x49\xc3\x75\xa9\x77\x30\x0c\xd0\x82\x1b\xbb\x97\x31\x51\x55",
 }
 
 // programOf returns the hash in a script of a known form.

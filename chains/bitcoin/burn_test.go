@@ -21,6 +21,13 @@ func TestValueNotSpendableByOwner(t *testing.T) {
 	fakeKey := slices.Concat([]byte{33, 2}, noPoint)
 	oneReal := slices.Concat([]byte{txscript.OP_1, 33}, a.Bytes(), fakeKey, []byte{txscript.OP_2, txscript.OP_CHECKMULTISIG})
 	twoOfOneReal := slices.Concat([]byte{txscript.OP_2, 33}, a.Bytes(), fakeKey, []byte{txscript.OP_2, txscript.OP_CHECKMULTISIG})
+	payTo := func(address string) []byte {
+		script, err := bitcoin.ScriptOf(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return script
+	}
 	for name, c := range map[string]struct {
 		script []byte
 		want   string
@@ -39,6 +46,9 @@ func TestValueNotSpendableByOwner(t *testing.T) {
 		"too long":                 {bytes.Repeat([]byte{txscript.OP_NOP}, 10_001), bitcoin.HazardBurn},
 		"P2PK of no point":         {append(bytes.Clone(fakeKey), txscript.OP_CHECKSIG), bitcoin.HazardBurn},
 		"2 of 2, one no point":     {twoOfOneReal, bitcoin.HazardBurn},
+		"eater":                    {payTo("1BitcoinEaterAddressDontSendf59kuE"), bitcoin.HazardBurn},
+		"Counterparty's":           {payTo("1CounterpartyXXXXXXXXXXXXXXXUWLpVr"), bitcoin.HazardBurn},
+		"Chancecoin's":             {payTo("1ChancecoinXXXXXXXXXXXXXXXXXZELUFD"), bitcoin.HazardBurn},
 		"zero key hash":            {append([]byte{txscript.OP_0, 20}, make([]byte, 20)...), bitcoin.HazardBurn},
 		"hash lock":                {slices.Concat([]byte{txscript.OP_SHA256, 32}, noPoint, []byte{txscript.OP_EQUAL}), bitcoin.HazardAnyoneCanSpend},
 		"1 of 2, one no point":     {oneReal, ""},

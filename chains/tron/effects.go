@@ -82,7 +82,7 @@ func (tx *transaction) label(field int) string { return tx.contract.message.fiel
 // spend from is burned.
 func (tx *transaction) moves(to chains.Party, asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: tx.ownerParty, To: to, Asset: asset, Amount: amount, Path: path}
-	if network.Loses(to) {
+	if network.Lost(asset, to) {
 		effect.Kind = chains.KindBurn
 	}
 	return effect

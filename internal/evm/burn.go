@@ -3,6 +3,9 @@ package evm
 import (
 	"encoding/binary"
 	"slices"
+	"sync"
+
+	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -54,26 +57,52 @@ func (u *unspendable) has(at Address) bool {
 	return [low]byte(at[:low]) == [low]byte(u.one[:low]) && number <= u.beside
 }
 
-// Loses reports whether an asset that is transferred to a party is lost: nobody can spend
-// from that account.
-func (n *Network) Loses(to chains.Party) bool {
+// Lost reports whether an asset that is transferred to a party is lost: nobody can spend from
+// that account, or it is a contract that has no function to send the asset on.
+func (n *Network) Lost(asset chains.Asset, to chains.Party) bool {
 	address, ok := addressOf(to)
+	return asset.Token.Equal(to) || ok && !asset.Token.IsNone() && n.keepsTokens(address) || n.unspendable(to)
+}
+
+// unspendable reports whether nobody can spend from a party's account.
+func (n *Network) unspendable(to chains.Party) bool {
+	at, ok := addressOf(to)
 	return ok && slices.ContainsFunc(unspendables, func(u unspendable) bool {
-		return (u.ids == nil || slices.Contains(u.ids, n.ID)) && u.has(address)
+		return (u.ids == nil || slices.Contains(u.ids, n.ID)) && u.has(at)
 	})
 }
 
-// burns reports whether an asset that is transferred to a party is lost, or left to be taken:
-// nobody can spend from that account, it is the token's own contract, or anyone can take what
-// is there, such as in a router.
-func (n *Network) burns(asset chains.Asset, to chains.Party) bool {
-	return n.Loses(to) || n.IsShared(to) || asset.Token.Equal(to)
+// keepsTokens reports whether what is at an address never sends tokens on: a built-in token,
+// or a known contract that does not act for every caller. It has no function for that.
+func (n *Network) keepsTokens(at Address) bool {
+	if c := n.known(at); c != nil {
+		return !c.isOneOf(sharedPlaces)
+	}
+	return tokenContracts()[tokenContract{n.ID, at}]
 }
+
+// tokenContract is the contract of a token on a network.
+type tokenContract struct {
+	network string
+	at      Address
+}
+
+// tokenContracts are those of the built-in tokens.
+var tokenContracts = sync.OnceValue(func() map[tokenContract]bool {
+	set := map[tokenContract]bool{}
+	for _, token := range chains.ListedTokens() {
+		if common.IsHexAddress(token.Address) {
+			set[tokenContract{token.Chain, hexAddress(token.Address)}] = true
+		}
+	}
+	set[tokenContract{tronNetwork, hexAddress("0xa614f803B6FD780986A42c78Ec9c7f77e6DeD13C")}] = true // USDT
+	return set
+})
 
 // Settled returns an effect of an order, which is not of a call: what is sent where it is
 // lost, or where anyone can take it, is burned.
 func (n *Network) Settled(effect chains.Effect) chains.Effect {
-	if effect.Kind == chains.KindTransfer && n.burns(effect.Asset, effect.To) {
+	if effect.Kind == chains.KindTransfer && (n.Lost(effect.Asset, effect.To) || n.IsShared(effect.To)) {
 		effect.Kind = chains.KindBurn
 	}
 	return effect

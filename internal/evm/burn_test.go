@@ -4,10 +4,13 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/btcsuite/btcd/address/v2/base58"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -157,13 +160,63 @@ func TestUnspendable(t *testing.T) {
 		{"0x4e59b44847b379578588920cA78FbF26c0B4956C", nil},
 	} {
 		for id, network := range networks {
-			if got, want := network.Loses(network.Party(hexAddress(c.address))), slices.Contains(c.on, id); got != want {
+			if got, want := network.Lost(chains.Native(id), network.Party(hexAddress(c.address))), slices.Contains(c.on, id); got != want {
 				t.Errorf("%s on %s: %v", c.address, id, got)
 			}
 		}
 	}
-	if mainnet.Loses(chains.UnknownParty()) || mainnet.Loses(chains.SignerParty()) || mainnet.Loses(chains.Party{}) {
-		t.Error("a party without an address")
+	for _, party := range []chains.Party{chains.UnknownParty(), chains.SignerParty(), {}} {
+		if mainnet.Lost(chains.Native("eip155:1"), party) {
+			t.Error("a party without an address")
+		}
+	}
+}
+
+// TestKeepsTokens checks that tokens that go to a known contract, or to a built-in token, are
+// burned, but where the next call can send them on; native value is not.
+func TestKeepsTokens(t *testing.T) {
+	ours := chains.Asset{Chain: "eip155:1", Token: mainnet.Party(hexAddress("0x5555555555555555555555555555555555555555")), Standard: erc20}
+	lost := func(n *Network, to Address) (token, native bool) {
+		asset := ours
+		asset.Chain = n.ID
+		return n.Lost(asset, n.Party(to)), n.Lost(chains.Native(n.ID), n.Party(to))
+	}
+	for at, c := range contracts {
+		n := &Network{ID: NetworkID(1), ChainID: 1}
+		if len(c.chains) > 0 {
+			n = &Network{ID: NetworkID(c.chains[0]), ChainID: c.chains[0]}
+		}
+		if token, native := lost(n, at); token == c.isOneOf(sharedPlaces) || native {
+			t.Errorf("%s on %s: token %v, native value %v", c.name, n.ID, token, native)
+		}
+		if token, _ := lost(&Network{ID: "eip155"}, at); token {
+			t.Errorf("%s where the network is not known", c.name)
+		}
+	}
+	for _, listed := range chains.ListedTokens() {
+		n := &Network{ID: listed.Chain}
+		switch number, isEVM := strings.CutPrefix(listed.Chain, "eip155:"); {
+		case isEVM:
+			n.ChainID, _ = strconv.ParseUint(number, 10, 64)
+		case listed.Chain == "tron":
+			n.Prefix = []byte{0x41}
+		default:
+			continue
+		}
+		at := hexAddress(listed.Address)
+		if listed.Chain == "tron" {
+			payload, _, err := base58.CheckDecode(listed.Address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at = Address(payload)
+		}
+		if token, native := lost(n, at); !token || native {
+			t.Errorf("%s on %s: token %v, native value %v", listed.Symbol, listed.Chain, token, native)
+		}
+		if token, _ := lost(&Network{ID: "eip155:987654321", ChainID: 987654321}, at); token {
+			t.Errorf("%s on another network", listed.Symbol)
+		}
 	}
 }
 

@@ -8,13 +8,16 @@ import (
 	"testing"
 )
 
-// TestContractTable compares the known contracts, and the accounts that nobody can spend from,
-// with testdata/contracts.txt, which COUNTERSIGN_UPDATE=1 writes: the summaries of
+// TestContractTable compares the known contracts, those of built-in tokens, and the accounts
+// that nobody can spend from, with testdata/contracts.txt, which COUNTERSIGN_UPDATE=1 writes: the summaries of
 // transactions depend on it.
 func TestContractTable(t *testing.T) {
 	var lines []string
 	for at, c := range contracts {
-		lines = append(lines, fmt.Sprintf("%s %s %q zero %v on %v\n", at, c.name, c.sets, c.zero, c.chains))
+		lines = append(lines, fmt.Sprintf("%s %s %q zero %v, keeps tokens %v, on %v\n", at, c.name, c.sets, c.zero, !c.isOneOf(sharedPlaces), c.chains))
+	}
+	for c := range tokenContracts() {
+		lines = append(lines, fmt.Sprintf("%s token on %s\n", c.at, c.network))
 	}
 	for _, u := range unspendables {
 		lines = append(lines, fmt.Sprintf("%s unspendable, and %d after it, on %q\n", u.one, u.beside, u.ids))

@@ -100,7 +100,7 @@ func settle(c *Call, effect *chains.Effect) {
 			effect.Kind, effect.By, effect.OtherSigner = chains.KindReceive, chains.ByOther, effect.From
 		}
 	}
-	if effect.Kind.Hands() && c.network.Loses(effect.To) {
+	if effect.Kind.Hands() && c.network.unspendable(effect.To) {
 		effect.Kind = chains.KindBurn
 	}
 	unlimit(effect)

@@ -18,8 +18,9 @@ func (c *Call) permitted(members []value) chains.Asset {
 	return c.tokenAt(member(members, "token").address(), erc20Or721)
 }
 
-// permission returns what an allowance of Permit2 is. An amount of 0 takes back that of a built-in
-// token, and of any other it may be the number of an NFT that is handed over.
+// permission returns what an allowance of an ERC-20 or ERC-721 is, also through Permit2. An amount
+// of 0 takes back that of a built-in token, and of any other it may be the number of an NFT that is
+// handed over.
 func (c *Call) permission(asset chains.Asset, amount *value) (chains.Kind, chains.Quantity) {
 	if _, fungible := chains.Listed(asset); fungible && amount.big().Sign() == 0 {
 		return chains.KindRevoke, chains.Quantity{}

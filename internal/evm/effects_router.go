@@ -45,7 +45,7 @@ func balanceOr(amount *big.Int) chains.Quantity {
 // sent adds that something of the router goes to a party: an amount for the effect, and
 // what is known of it besides.
 func (e *emitter) sent(c *Call, asset chains.Asset, to chains.Party, amount, known chains.Quantity) {
-	e.addMoving(c, movement(c.party(c.self), "", to, asset, amount), known)
+	e.addMoving(c, c.movement(c.party(c.self), "", to, asset, amount), known)
 }
 
 // routerTransferFrom takes from the caller, over an allowance of Permit2.
@@ -92,12 +92,6 @@ func (c *Call) wrapped() (chains.Asset, chains.Party) {
 	return chains.UnknownAsset(c.network.ID), chains.UnknownParty()
 }
 
-// IsWrapped reports whether an asset is the token that wraps the chain's native asset.
-func (n *Network) IsWrapped(asset chains.Asset) bool {
-	at, ok := addressOf(asset.Token)
-	return ok && n.isKnown(at, atWETH)
-}
-
 func routerWrap(e *emitter, c *Call) {
 	token, contract := c.wrapped()
 	amount := balanceOr(c.arg("amount").big())
@@ -127,14 +121,14 @@ func routerUnwrap(e *emitter, c *Call) {
 func (e *emitter) swap(c *Call, in, out Address, exactIn, version3 bool) {
 	payer, to := c.party(c.self), c.recipient()
 	paid, got := c.swapped(exactIn, version3)
-	consumed := paid
+	consumed, standard := paid, erc20
 	switch {
-	case c.arg("payer is caller").yes():
-		payer, consumed = c.callerParty(), chains.UnknownQuantity()
+	case c.arg("payer is caller").yes(): // through Permit2
+		payer, consumed, standard = c.callerParty(), chains.UnknownQuantity(), erc20Or721
 	case exactIn:
 		consumed = balanceOr(c.arg("amount in").big())
 	}
-	e.addMoving(c, movement(payer, "", chains.UnknownParty(), c.tokenAt(in, erc20), paid), consumed)
+	e.addMoving(c, c.movement(payer, "", chains.UnknownParty(), c.tokenAt(in, standard), paid), consumed)
 	e.moved(c, chains.UnknownParty(), "", to, c.tokenAt(out, erc20), got)
 }
 

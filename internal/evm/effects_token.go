@@ -17,25 +17,26 @@ const (
 	erc6909      = "erc6909"
 )
 
-// The standards of tokens in orders.
+// The standards of tokens in orders. Of ERC20Or721 transferFrom is called, whose number is an
+// amount or, of an NFT, the token.
 const (
-	ERC20   = erc20
-	ERC721  = erc721
-	ERC1155 = erc1155
+	ERC20      = erc20
+	ERC20Or721 = erc20Or721
+	ERC1155    = erc1155
 )
 
 var one = big.NewInt(1)
 
-// moved adds that a token goes from one party to another. A token that goes to its own
-// contract is burned, as is what goes to an account that nobody can spend from.
+// moved adds that a token goes from one party to another.
 func (e *emitter) moved(c *Call, from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) {
-	e.add(c, movement(from, by, to, asset, amount))
+	e.add(c, c.movement(from, by, to, asset, amount))
 }
 
-// movement returns the effect of moved.
-func movement(from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) chains.Effect {
+// movement returns the effect of moved. A token that goes where it is lost is burned: not so
+// what a function hands to the contract that is called, which has a use for it.
+func (c *Call) movement(from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) chains.Effect {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: from, By: by, To: to, Asset: asset, Amount: amount}
-	if asset.Token.Equal(to) {
+	if c.network.Lost(asset, to) {
 		effect.Kind = chains.KindBurn
 	}
 	if by == chains.ByOther {
@@ -114,17 +115,14 @@ func transferFrom(e *emitter, c *Call) {
 
 // approve reads ERC-20 and ERC-721. Zero is an amount that revokes an allowance, or the
 // id of a token that is handed over: it counts as the latter, unless the spender is the
-// zero address.
+// zero address or the token a built-in one.
 func approve(e *emitter, c *Call) {
-	number := c.arg("amount or token id")
-	amount := allowance(number, chains.BoundExact)
-	switch {
-	case zeros(c.arg("spender").word):
+	asset, number := c.token(erc20Or721), c.arg("amount or token id")
+	kind, amount := c.permission(asset, number)
+	if kind == chains.KindRevoke || zeros(c.arg("spender").word) {
 		amount = chains.Quantity{}
-	case amount.IsNone():
-		amount = chains.ExactlyUint(0)
 	}
-	e.approved(c, c.callerParty(), c.addressOf("spender"), c.token(erc20Or721), amount, false)
+	e.approved(c, c.callerParty(), c.addressOf("spender"), asset, amount, false)
 }
 
 func raiseAllowance(e *emitter, c *Call) {
@@ -167,7 +165,7 @@ func permitForAll(e *emitter, c *Call) {
 // transferWithAuthorization moves what its owner has signed. Anyone may submit that, or, if
 // it is received, the recipient alone.
 func transferWithAuthorization(e *emitter, c *Call) {
-	effect := movement(c.addressOf("from"), "", c.addressOf("to"), c.token(erc20), chains.Exactly(c.arg("amount").big()))
+	effect := c.movement(c.addressOf("from"), "", c.addressOf("to"), c.token(erc20), chains.Exactly(c.arg("amount").big()))
 	effect.By, effect.OtherSigner = e.signature(c, effect.From)
 	effect.Until = TimeOf(c.arg("valid before").big())
 	e.add(c, effect)

@@ -61,7 +61,7 @@ func gasFreeTransfer(e *emitter, c *Call) {
 		if paid.to == "serviceProvider" && paid.amount.Value.Sign() == 0 {
 			continue
 		}
-		effect := movement(user, "", c.addressOf(paid.to), token, paid.amount)
+		effect := c.movement(user, "", c.addressOf(paid.to), token, paid.amount)
 		effect.By, effect.OtherSigner = e.signature(c, user)
 		effect.Until = until
 		e.add(c, effect)

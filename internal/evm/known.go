@@ -50,7 +50,7 @@ const (
 
 var (
 	ethereumChains = []uint64{1, 17000, 560048, 11155111}
-	opStackChains  = []uint64{10, 130, 480, 8453, 84532, 11155420}
+	opStackChains  = []uint64{10, 130, 480, 1301, 8453, 34443, 84532, 7777777, 11155420}
 
 	// Chains of the ZK Stack on which safe-deployments has builds of a Safe's contracts
 	// for that machine, by the Safe's version.
@@ -106,6 +106,10 @@ var contracts = map[Address]*contract{
 	hexAddress("0xB31f66AA3C1e785363F0875A1B74E27b85FD66c7"): {name: "WAVAX", sets: []contractSet{atWETH}, chains: []uint64{43114}},
 	hexAddress("0x82aF49447D8a07e3bd95BD0d56f35241523fBab1"): {name: "WETH", sets: []contractSet{atWETH}, chains: []uint64{42161}},
 	hexAddress("0xe5D7C2a44FfDDf6b295A15c148167daaAf5Cf34f"): {name: "WETH", sets: []contractSet{atWETH}, chains: []uint64{59144}},
+	hexAddress("0x980B62Da83eFf3D4576C647993b0c1D7faf17c73"): {name: "WETH", sets: []contractSet{atWETH}, chains: []uint64{421614}},
+	hexAddress("0x4300000000000000000000000000000000000004"): {name: "WETH", sets: []contractSet{atWETH}, chains: []uint64{81457}},
+	hexAddress("0x5300000000000000000000000000000000000004"): {name: "WETH", sets: []contractSet{atWETH}, chains: []uint64{534352}},
+	hexAddress("0x5AEa5775959fBC2557Cc8789bC1bf90A239D9a91"): {name: "WETH", sets: []contractSet{atWETH}, chains: []uint64{zkSyncEra}},
 	hexAddress("0x891cdb91d149f23B1a45D9c5Ca78a88d0cB44C18"): {name: "WTRX", sets: []contractSet{atWETH}, chains: []uint64{tronMainnet}},
 
 	// Source: universal-router deploy-addresses. The same contract has other addresses
@@ -177,6 +181,8 @@ func (n *Network) isKnown(at Address, w contractSet) bool {
 }
 
 func (c *contract) is(w contractSet) bool { return slices.Contains(c.sets, w) }
+
+func (c *contract) isOneOf(kinds []contractSet) bool { return slices.ContainsFunc(kinds, c.is) }
 
 // KnownName returns the name of the known contract at an address, empty if there is
 // none.

@@ -26,6 +26,11 @@ var unlisted = map[string]string{
 	"Permit2 on 324":                             "permit2Address of Uniswap's permit2-sdk",
 	"Permit2 on 2741":                            "Solady, SafeTransferLib: on ZKsync or Abstract",
 	"WXDAI on 100":                               "Gnosis Chain's documentation",
+	"WETH on 324":                                "Uniswap/sdks, sdk-core's weth9.ts",
+	"WETH on 1301":                               "the same",
+	"WETH on 7777777":                            "the same",
+	"WETH on 34443":                              "a predeploy of the OP stack; defolym3/do3-sdk-core, weth9.ts",
+	"WETH on 534352":                             "baseswapfi/sdk-core, weth9.ts",
 }
 
 // publicLists returns the addresses in testdata/addresses.json, each with its source,

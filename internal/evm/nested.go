@@ -40,7 +40,11 @@ func (r *reader) nest(c *Call, values []value) {
 		case v.role == rolePacked:
 			v.calls = r.packed(c, v.bytes)
 		case v.role == roleExecutions:
-			v.calls = r.executions(c, c.args[0].fixed(), v.bytes)
+			mode := c.args[0].fixed()
+			v.calls = r.executions(c, mode, v.bytes)
+			for _, call := range v.calls {
+				call.fallible = mode[1] != modeReverts
+			}
 		case v.role == roleCommands:
 			v.calls = r.commands(c, v.bytes, c.arg("inputs").list)
 		}
@@ -138,8 +142,11 @@ func packedSize(packed []byte) (size int, ok bool) {
 	return packedHead + int(length), true
 }
 
-// The first byte of a mode of ERC-7579 says how the executions are encoded.
+// The first byte of a mode of ERC-7579 says how the executions are encoded, and the second whether
+// one that fails takes the others with it.
 const (
+	modeReverts = 0x00
+
 	modeSingle   = 0x00 // to 20 ‖ value 32 ‖ data
 	modeBatch    = 0x01 // abi.encode((address,uint256,bytes)[]), followed by operation data in ERC-7821
 	modeDelegate = 0xff // to 20 ‖ data

@@ -22,6 +22,10 @@ func TestReceivedForCertain(t *testing.T) {
 	ofAnother.M3 = pack(t, "execute(address,uint256,bytes)", common.Address(routerAt), new(big.Int), bought)
 	ops := pack(t, "handleOps((address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)[],address)", []operation07{ofAnother}, opBeneficiary)
 	entryPoint := hexAddress("0x0000000071727De22E5E9d8BAf0edAc6f37da032")
+	executed := func(mode string) []byte { // single, by the account itself
+		one := append(append(append([]byte{}, routerAt[:]...), make([]byte, word)...), bought...)
+		return pack(t, "execute(bytes32,bytes)", [32]byte(common.RightPadBytes(common.FromHex(mode), 32)), one)
+	}
 	for name, c := range map[string]struct {
 		to   Address
 		data []byte
@@ -33,6 +37,8 @@ func TestReceivedForCertain(t *testing.T) {
 		"by another account's operation":   {entryPoint, ops, -1},
 		"by a batch with another's":        {callOnlyAt, batch(t, inBatch{to: entryPoint, data: ops}), -1},
 		"by one that is optional in it":    {multicallAt, aggregate(t, inBatch{to: routerAt, optional: true, data: bought}), -1},
+		"by an execution of the account":   {us, executed("0x0000"), 7},
+		"by one of which it goes on":       {us, executed("0x0001"), 0},
 		"unwrapped":                        {wethAt, pack(t, "withdraw(uint256)", big.NewInt(7)), 7},
 		"unwrapped by Multicall3":          {multicallAt, aggregate(t, inBatch{to: wethAt, data: pack(t, "withdraw(uint256)", big.NewInt(7))}), -1},
 		"unwrapped by Multicall3, perhaps": {multicallAt, aggregate(t, inBatch{to: wethAt, optional: true, data: pack(t, "withdraw(uint256)", big.NewInt(7))}), -1},

@@ -2,8 +2,6 @@ package evm
 
 import (
 	"math/big"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -27,18 +25,13 @@ func (n *Network) isOneOf(p chains.Party, kinds []contractSet) bool {
 		return false
 	}
 	c := n.known(address)
-	return c != nil && slices.ContainsFunc(kinds, func(w contractSet) bool { return slices.Contains(c.sets, w) })
+	return c != nil && c.isOneOf(kinds)
 }
 
 // opens reports whether an approval is one for anyone: its spender makes any call for any
 // caller.
 func opens(approval *chains.Effect) bool {
-	number, ok := strings.CutPrefix(approval.Asset.Chain, "eip155:")
-	if !ok {
-		return false
-	}
-	chainID, err := strconv.ParseUint(number, 10, 64)
-	return err == nil && (&Network{ChainID: chainID}).isOneOf(approval.To, openPlaces)
+	return networkOf(approval.Asset.Chain).isOneOf(approval.To, openPlaces)
 }
 
 // holding is what the transaction has brought to a shared contract of one asset and has

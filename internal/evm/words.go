@@ -14,7 +14,19 @@ import (
 // Words returns the words that chains of EIP-155 have in common.
 func Words() chains.Words {
 	return chains.Words{Namespace: NetworkID(0), Numbered: true, Decimals: 18, AddressSize: len(Address{}), ReadAddress: ReadAddress,
-		Units: []chains.Unit{{Name: "wei"}, {Name: "gwei", Decimals: 9}, {Name: "ether", Decimals: 18, Symbol: "ETH"}}}
+		Units: []chains.Unit{{Name: "wei"}, {Name: "gwei", Decimals: 9}, {Name: "ether", Decimals: 18, Symbol: "ETH"}},
+		Wraps: Wraps, PassesOn: func(network string, account chains.Party) bool { return networkOf(network).IsShared(account) }}
+}
+
+// Wraps reports whether an asset is the token that wraps its network's native asset.
+func Wraps(asset chains.Asset) bool {
+	at, ok := addressOf(asset.Token)
+	return ok && asset.NFT == nil && networkOf(asset.Chain).isKnown(at, atWETH)
+}
+
+// networkOf returns the network with a CAIP-2 id, for what is known of contracts there.
+func networkOf(id string) *Network {
+	return &Network{ID: id, ChainID: chainOf(chains.Asset{Chain: id})}
 }
 
 // ReadAddress reads an address: 0x and 40 hex digits, in mixed case with the checksum of

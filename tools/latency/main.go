@@ -38,8 +38,8 @@ var quantiles = [...]struct {
 	shape      draw.GlyphDrawer
 }{
 	{"p50-ms", "half of them", color.RGBA{0x2b, 0x6c, 0xb0, 0xff}, draw.CircleGlyph{}},
-	{"p99-ms", "99 %", color.RGBA{0xc0, 0x56, 0x21, 0xff}, draw.SquareGlyph{}},
-	{"p999-ms", "99.9 %", color.RGBA{0x9b, 0x2c, 0x2c, 0xff}, draw.TriangleGlyph{}},
+	{"p99-ms", "99 %", color.RGBA{0xc0, 0x56, 0x21, 0xff}, draw.BoxGlyph{}},
+	{"p999-ms", "99.9 %", color.RGBA{0x9b, 0x2c, 0x2c, 0xff}, draw.PyramidGlyph{}},
 }
 
 func main() {
@@ -99,10 +99,11 @@ func picture(out io.Writer, runs []run) error {
 	p.Title.Text = "From when a request is due to its answer"
 	p.Y.Label.Text = "milliseconds"
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	p.Legend.Top, p.Legend.Left = true, true
+	p.Title.Padding, p.Legend.Padding = vg.Points(8), vg.Points(3)
+	p.Legend.Top, p.Legend.Left, p.Legend.XOffs = true, true, vg.Points(6)
 	names := make([]string, len(runs))
 	for i, at := range runs {
-		names[i] = fmt.Sprintf("%s\nat %d %%\n%.0f/s", at.store, at.percent, at.rate)
+		names[i] = fmt.Sprintf("%s\nat %d %%\n%.0f/s", strings.Replace(at.store, "postgres", "PostgreSQL", 1), at.percent, at.rate)
 	}
 	p.Add(plotter.NewGrid())
 	for i, quantile := range quantiles {
@@ -121,7 +122,7 @@ func picture(out io.Writer, runs []run) error {
 	p.NominalX(names...)
 	p.X.Min, p.X.Max = -0.5, float64(len(runs))-0.5
 	lowest, highest := bounds(runs)
-	p.Y.Min, p.Y.Max = lowest/2, highest*4 // with room for the legend
+	p.Y.Min, p.Y.Max = lowest/2, highest*12 // with room for the legend
 	canvas := vgsvg.New(18*vg.Centimeter, 10*vg.Centimeter)
 	p.Draw(draw.New(canvas))
 	_, err := canvas.WriteTo(out)

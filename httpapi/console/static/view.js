@@ -71,7 +71,10 @@ function group(one) {
   return element("li", {}, text("rule " + one.rule + ": " + parts.join(" ")));
 }
 
-const moment = (at) => new Date(Number(at.seconds) * 1000).toISOString().replace("T", " ").replace(".000Z", " UTC");
+// utc shows a time of RFC 3339 to the second; other text stays as it is.
+const utc = (time) => String(time).replace(/T(\d\d:\d\d:\d\d)(\.\d+)?Z$/, " $1 UTC");
+
+const moment = (at) => utc(new Date(Number(at.seconds) * 1000).toISOString());
 
 const verbs = { VOTE_SELECTION_APPROVED: "approved", VOTE_SELECTION_REJECTED: "rejected" };
 
@@ -123,7 +126,7 @@ function reviewed(activity) {
       details([
         { label: "keys that sign", type: "text", value: review.keyIds.join(", ") },
         { label: "digest of the policy", type: "text", value: review.policyDigest || "" },
-        { label: "rejected by the engine after", type: "text", value: review.expiresAt },
+        { label: "rejected by the engine after", type: "text", value: utc(review.expiresAt) },
       ])),
   ];
 }

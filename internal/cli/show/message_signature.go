@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/internal/intents"
 )
 
 // MessageSignature is the signature over a message as sign prints it.
@@ -30,7 +31,7 @@ func (f *MessageFlags) Signature(intent activity.Intent, result activity.Result)
 // MessageSignatures returns the signatures over the messages of a request. For BIP-137, the
 // request's signWith is taken for the address if it is one.
 func MessageSignatures(intent activity.Intent, result activity.Result) ([]MessageSignature, error) {
-	address := signWithOf(intent)
+	address := intents.SignWith(intent)
 	if _, isAddress := bitcoin.NetworkOf(address); !isAddress {
 		address = ""
 	}

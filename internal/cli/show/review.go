@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/names"
 	api "github.com/countersign-dev/countersign/client"
+	"github.com/countersign-dev/countersign/internal/intents"
 )
 
 // Reviewed returns the view of a request that waits for votes. It reads the request from
@@ -72,22 +73,9 @@ func ViewOfBody(request *activity.Request, limits all.Limits, names chains.Names
 // is a vote for that too.
 func requestedFields(request *activity.Request) []chains.Field {
 	return []chains.Field{
-		chains.Text("sign with", signWithOf(request.Intent)),
+		chains.Text("sign with", intents.SignWith(request.Intent)),
 		chains.Text("requested at", request.Time().UTC().Format(time.RFC3339)),
 	}
-}
-
-// signWithOf returns the key that an intent to sign names, or "".
-func signWithOf(intent activity.Intent) string {
-	switch intent := intent.(type) {
-	case activity.SignTransactionIntent:
-		return intent.SignWith
-	case activity.SignRawPayloadIntent:
-		return intent.SignWith
-	case activity.SignRawPayloadsIntent:
-		return intent.SignWith
-	}
-	return ""
 }
 
 // hazardsOf returns the hazards that the server names, which knows the keys, and those

@@ -19,25 +19,41 @@ type keyText struct {
 
 // keyTexts are the known ones, as the SDKs of the applications send them.
 var keyTexts = []keyText{
-	{of: "zkSync Lite", text: "access zksync account."},                                 // matter-labs/zksync, sdk/zksync.js
-	{of: "ZKSwap", text: "access zkswap account."},                                      // l2beat's zkspace SDK, okx/go-wallet-sdk
-	{of: "Umbra", text: "sign this message to access your umbra account."},              // ScopeLift/umbra-protocol, umbra-js
-	{of: "Loopring", text: "sign this message to access loopring exchange:"},            // Loopring/loopring_sdk, KEY_MESSAGE
-	{of: "Fluidkey", text: "sign this message to generate your fluidkey"},               // fluidkey/fluidkey-stealth-account-kit
-	{of: "Fluidkey", text: "welcome to fluidkey! please sign this message"},             // the same
-	{of: "Aztec", text: "sign this message to generate your aztec privacy key."},        // AztecProtocol/aztec-connect, sdk
-	{of: "Aztec", text: "sign this message to generate your aztec spending key."},       // the same
-	{of: "zkLink", text: "sign this message to create a key to interact with zklink's"}, // zkLinkProtocol/zklink_sdk
-	{of: "zkLink", text: "create zklink's layer2 key."},                                 // the same
-	{of: "Myria", text: "message request signature:", exact: true},                      // MyriaPlatform/myria-ts-samples
+	{of: "zkSync Lite", text: "access zksync account."},                                     // matter-labs/zksync, sdk/zksync.js
+	{of: "ZKSwap", text: "access zkswap account."},                                          // l2beat's zkspace SDK, okx/go-wallet-sdk
+	{of: "Umbra", text: "sign this message to access your umbra account."},                  // ScopeLift/umbra-protocol, umbra-js
+	{of: "Loopring", text: "sign this message to access loopring exchange:"},                // Loopring/loopring_sdk, KEY_MESSAGE
+	{of: "Fluidkey", text: "sign this message to generate your fluidkey"},                   // fluidkey/fluidkey-stealth-account-kit
+	{of: "Fluidkey", text: "welcome to fluidkey! please sign this message"},                 // the same
+	{of: "Aztec", text: "sign this message to generate your aztec privacy key."},            // AztecProtocol/aztec-connect, sdk
+	{of: "Aztec", text: "sign this message to generate your aztec spending key."},           // the same
+	{of: "zkLink", text: "sign this message to create a key to interact with zklink's"},     // zkLinkProtocol/zklink_sdk
+	{of: "zkLink", text: "create zklink's layer2 key."},                                     // the same
+	{of: "XMTP", text: "xmtp : enable identity"},                                            // xmtp/xmtp-js, EncryptedPrivateKeyBundle: it encrypts the keys
+	{of: "Push Protocol", text: "enable push profile"},                                      // push-protocol's SDKs: the same
+	{of: "3Box", exact: true, text: "this app wants to view and update your 3box profile."}, // 3box and Ceramic's 3id-connect, legacySeedCreate
+	{of: "3ID", exact: true, text: "allow this account to control your identity"},           // 3id-connect: the seed
+	{of: "3ID", exact: true, text: "add this account as a ceramic authentication method"},   // the same
+	{of: "Hinkal", exact: true, text: "login to hinkal protocol"},                           // @hinkal/common, UserKeys
+	{of: "Hinkal", exact: true, text: "login to hinkal's private transfer app"},             // the same
+	{of: "Myria", text: "message request signature:", exact: true},                          // MyriaPlatform/myria-ts-samples
 	{of: "StarkEx, as Immutable X uses it", exact: true, // immutable's SDKs; with a nonce below, the text is another request
 		text: "only sign this request if you've initiated an action with immutable x."},
 }
 
 // typedKeyTexts are actions in typed data that are key texts: of dYdX 3 and 4
-// (dydxprotocol/v3-client, v4-clients) and of Paradex (tradeparadex/paradex-py). dYdX and
-// ApeX also send the first ones in JSON, as a personal message.
-var typedKeyTexts = []string{"dydx stark key", "dydx onboarding", "dydx chain onboarding", "stark key"}
+// (dydxprotocol/v3-client, v4-clients), of Paradex (tradeparadex/paradex-py) and of ApeX
+// (apexpro's SDK, sign_off_chain_action.py). dYdX and ApeX also send the first ones as a personal
+// message, in JSON or in lines.
+var typedKeyTexts = []string{"dydx stark key", "dydx onboarding", "dydx chain onboarding", "stark key", "l2 key"}
+
+// keyTypes are types of typed data whose signature is a key, whatever the message says: that of
+// Extended (x10xchange/python_sdk, get_key_derivation_struct_to_sign).
+var keyTypes = map[string]string{"AccountCreation(int8 accountIndex,address wallet,bool tosAccepted)": "Extended"}
+
+// KeyOfType returns whose key a signature over typed data of a type becomes, empty if none that
+// is known.
+func KeyOfType(encoded string) string { return keyTypes[encoded] }
 
 // phrase is a pattern of words, and words of which a text that matches has one of each list:
 // most texts have none, and looking for them costs little.
@@ -89,9 +105,9 @@ func DerivesKey[T string | []byte](text T) string {
 			return k.of
 		}
 	}
-	quotes := bytes.IndexByte(words, '"') >= 0
+	quotes, lines := bytes.IndexByte(words, '"') >= 0, bytes.Contains(words, []byte("action: "))
 	for _, action := range typedKeyTexts {
-		if string(words) == action || quotes && bytes.Contains(words, []byte(`"`+action+`"`)) {
+		if string(words) == action || quotes && bytes.Contains(words, []byte(`"`+action+`"`)) || lines && bytes.Contains(words, []byte("action: "+action+" ")) {
 			return `the application with the action "` + action + `"`
 		}
 	}

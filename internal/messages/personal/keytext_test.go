@@ -24,6 +24,14 @@ var keyTexts = []string{
 	"Sign this message to create a key to interact with zkLink's layer2 services.\nNOTE: This application is powered by zkLink protocol.\n\nOnly sign this message for a trusted client!",
 	"Message request signature: ",
 	"{\n  \"name\": \"dYdX\",\n  \"version\": \"1.0\",\n  \"chainId\": 1,\n  \"action\": \"dYdX STARK Key\",\n  \"onlySignOn\": \"https://trade.dydx.exchange\"\n}",
+	"XMTP : Enable Identity\nf51bd1da9ec2239723ae2cf6a9f8d0ac37546b27e634002c653d23bacfcc67ad\n\nFor more info: https://xmtp.org/signatures/",
+	"Enable Push Profile \nc6f086dbc8295c8499873bf73e374f0bc230d567705c047938b3414163132280",
+	"This app wants to view and update your 3Box profile.",
+	"Allow this account to control your identity",
+	"Add this account as a Ceramic authentication method",
+	"Login to Hinkal Protocol",
+	"Login to Hinkal's Private Transfer App",
+	"name: ApeX\nversion: 1.0\nenvId: 1\naction: L2 Key\nonlySignOn: https://pro.apex.exchange",
 
 	// not in the table: by phrase
 	"Access zkBob account.\n\nOnly sign this message for a trusted client!",
@@ -47,7 +55,8 @@ func TestDerivesKey(t *testing.T) {
 		"Only sign this request if you’ve initiated an action with Immutable X.\n\nFor internal use:\nbd717ba31dca6e0f3f136f7c4197babce5f09a9f25176044c0b3112b1b6017a3",
 		"Register Lighter Account\n\npubkey: 0xaa\nnonce: 0x09\naccount index: 0x1c\napi key index: 0x07\nOnly sign this message for a trusted client!",
 		"I sign that the public key of my server is 0xaa.", "Welcome to OpenSea!\n\nClick to sign in and accept the Terms of Service.",
-		"This message attests that I control the given wallet", "Message request signature: 5", "The key to success is to sign on time.", signInText,
+		"This message attests that I control the given wallet", "Message request signature: 5", "Create Push Profile \nc6f086", "Login to Hinkal Protocol's forum",
+		"XMTP : Create Identity\n08c6a8\n\nFor more info: https://xmtp.org/signatures/", "XMTP : Authenticate to inbox\n\nInbox ID: aa", "action: sign up", "The key to success is to sign on time.", signInText,
 	} {
 		if of := personal.DerivesKey(text); of != "" {
 			t.Errorf("%q: %s", text, of)

@@ -8,16 +8,30 @@ import (
 	"github.com/countersign-dev/countersign/internal/evm"
 )
 
-// The contracts of Polymarket on Polygon: two exchanges, and the collateral and the
-// conditional tokens that they trade.
+// ctfVersion is one of the exchanges' generations that Polymarket has run on Polygon.
+type ctfVersion struct {
+	exchanges  []evm.Address
+	collateral evm.Address
+}
+
+// The generations, and the conditional tokens that all of them trade. The second, of April 2026,
+// is that of Polymarket/ctf-exchange-v2.
 var (
-	ctfExchanges = []evm.Address{
+	ctfV1 = ctfVersion{[]evm.Address{
 		contract("4bFb41d5B3570DeFd03C39a9A4D8dE6Bd8B8982E"),
 		contract("C5d563A36AE78145C45a50134d48A1215220f80a"),
-	}
-	ctfCollateral = contract("2791Bca1f2de4661ED88A30C99A7a9449Aa84174")
-	ctfTokens     = contract("4D97DCd97eC945f40cF65F87097ACe5EA0476045")
+	}, contract("2791Bca1f2de4661ED88A30C99A7a9449Aa84174")} // USDC.e
+	ctfV2 = ctfVersion{[]evm.Address{
+		contract("E111180000d2663C0091e4f400237545B87B996B"),
+		contract("e2222d279d744050d28e00520010520000310F59"),
+	}, contract("C011a7E12a19f7B1f670d46F03B03f3342E82DFB")} // pUSD
+	ctfTokens = contract("4D97DCd97eC945f40cF65F87097ACe5EA0476045")
 )
+
+// isCollateral reports whether an asset is what conditional tokens are paid in.
+func isCollateral(asset chains.Asset) bool {
+	return asset.Chain == evm.NetworkID(polygon) && (asset.Token.Is(ctfV1.collateral[:]) || asset.Token.Is(ctfV2.collateral[:]))
+}
 
 const polygon = 137
 
@@ -25,6 +39,8 @@ const polygon = 137
 var exchanges = []structure{
 	{"Order(uint256 salt,address maker,address signer,address taker,uint256 tokenId,uint256 makerAmount,uint256 takerAmount," +
 		"uint256 expiration,uint256 nonce,uint256 feeRateBps,uint8 side,uint8 signatureType)", ctfOrder},
+	{"Order(uint256 salt,address maker,address signer,uint256 tokenId,uint256 makerAmount,uint256 takerAmount,uint8 side,uint8 signatureType," +
+		"uint256 timestamp,bytes32 metadata,bytes32 builder)", ctfOrderV2},
 	{"Order(address sellToken,address buyToken,address receiver,uint256 sellAmount,uint256 buyAmount,uint32 validTo,bytes32 appData," +
 		"uint256 feeAmount,string kind,bool partiallyFillable,string sellTokenBalance,string buyTokenBalance)", cowOrder},
 	{"ClobAuth(address address,string timestamp,uint256 nonce,string message)", clobAuth},
@@ -36,36 +52,78 @@ const (
 	sideSell
 )
 
-// ctfOrder adds what the maker of an order gives, collateral or tokens, and gets, tokens or
-// collateral. The fee is at most its rate of what the maker gets (ctf-exchange,
-// CalculatorHelper.sol).
+// ctfOrder adds what the maker of an order of the first generation gives and gets. The fee is at
+// most its rate of what the maker gets (ctf-exchange, CalculatorHelper.sol).
 func ctfOrder(r *reading) {
-	side := r.field("side").Int.Uint64()
-	if !r.verifiedBy(ctfExchanges...) || r.network.ChainID != polygon || side > sideSell {
+	if !r.isCTF(ctfV1) {
 		return
-	}
-	given := chains.Token(r.network.ID, r.network.Party(ctfCollateral), evm.ERC20)
-	got := chains.Token(r.network.ID, r.network.Party(ctfTokens), evm.ERC1155)
-	got.NFT = r.field("tokenId").Int
-	if side == sideSell {
-		given, got = got, given
 	}
 	to := chains.UnknownParty()
 	if taker := r.field("taker"); [20]byte(taker.Bytes) != [20]byte{} {
 		to = r.party(taker)
 	}
-	maker, least := r.party(r.field("maker")), r.field("takerAmount").Int
-	index := r.gives(maker, to, given, r.field("makerAmount").Int, "message/makerAmount")
-	r.owners[0].party = r.party(r.field("signer"))
+	least := r.field("takerAmount").Int
+	fee := new(big.Int).Mul(least, r.field("feeRateBps").Int)
+	fee.Add(fee, big.NewInt(basisPoints-1)).Quo(fee, big.NewInt(basisPoints))
+	index := r.trades(ctfV1, to, r.field("makerAmount").Int, less(least, fee))
 	if expiration := r.field("expiration"); expiration.Int.Sign() != 0 {
 		r.effects[index].Until = r.deadline(expiration, index)
 	}
-	fee := new(big.Int).Mul(least, r.field("feeRateBps").Int)
-	fee.Add(fee, big.NewInt(basisPoints-1)).Quo(fee, big.NewInt(basisPoints))
-	if least = new(big.Int).Sub(least, fee); least.Sign() < 0 {
-		least.SetUint64(0)
+}
+
+// ctfV2Fee is the highest fee of the second generation, of the collateral that a trade moves
+// (ctf-exchange-v2, Fees.sol). The operator sets the fee of each trade, and the contract's owner can
+// change the highest.
+const ctfV2Fee = 500
+
+// ctfOrderV2 adds what the maker of an order of the second generation gives and gets. A buyer pays
+// the fee in addition, and a seller from what the sale brings (ctf-exchange-v2, Trading.sol).
+func ctfOrderV2(r *reading) {
+	if !r.isCTF(ctfV2) {
+		return
 	}
+	most, least := r.field("makerAmount").Int, r.field("takerAmount").Int
+	if r.field("side").Int.Uint64() == sideBuy {
+		most = new(big.Int).Add(most, share(most, ctfV2Fee))
+	} else {
+		least = less(least, share(least, ctfV2Fee))
+	}
+	r.trades(ctfV2, chains.UnknownParty(), most, least)
+}
+
+// isCTF reports whether an exchange of a generation verifies the order.
+func (r *reading) isCTF(version ctfVersion) bool {
+	return r.verifiedBy(version.exchanges...) && r.network.ChainID == polygon && r.field("side").Int.Uint64() <= sideSell
+}
+
+// trades adds what an order gives, collateral or tokens, and gets, tokens or collateral, and
+// returns the index of the first.
+func (r *reading) trades(version ctfVersion, to chains.Party, most, least *big.Int) int {
+	given := chains.Token(r.network.ID, r.network.Party(version.collateral), evm.ERC20)
+	got := chains.Token(r.network.ID, r.network.Party(ctfTokens), evm.ERC1155)
+	got.NFT = r.field("tokenId").Int
+	if r.field("side").Int.Uint64() == sideSell {
+		given, got = got, given
+	}
+	maker := r.party(r.field("maker"))
+	index := r.gives(maker, to, given, most, "message/makerAmount")
+	r.owners[0].party = r.party(r.field("signer"))
 	r.gets(maker, maker, got, least, true, "message/takerAmount")
+	return index
+}
+
+// share returns a number of basis points of an amount, rounded down.
+func share(amount *big.Int, points int64) *big.Int {
+	part := new(big.Int).Mul(amount, big.NewInt(points))
+	return part.Quo(part, big.NewInt(basisPoints))
+}
+
+// less returns the difference of two amounts, at least zero.
+func less(a, b *big.Int) *big.Int {
+	if a.Cmp(b) <= 0 {
+		return new(big.Int)
+	}
+	return new(big.Int).Sub(a, b)
 }
 
 const basisPoints = 10_000
@@ -90,9 +148,9 @@ func cowOrder(r *reading) {
 		return // the contract has no such order
 	}
 	most := new(big.Int).Add(r.field("sellAmount").Int, r.field("feeAmount").Int)
-	index := r.gives(chains.SignerParty(), chains.UnknownParty(), r.token(r.field("sellToken"), evm.ERC20), most, "message/sellAmount")
+	index := r.gives(chains.SignerParty(), chains.UnknownParty(), r.token(r.field("sellToken"), evm.ERC20Or721), most, "message/sellAmount")
 	r.effects[index].Until = r.deadline(r.field("validTo"), index)
-	bought := r.token(r.field("buyToken"), evm.ERC20)
+	bought := r.token(r.field("buyToken"), evm.ERC20Or721)
 	if bought.Token.Is(cowNative[:]) {
 		bought = chains.Native(r.network.ID)
 	}

@@ -19,6 +19,8 @@ var hyperliquid = []structure{
 	{"HyperliquidTransaction:SpotSend(string hyperliquidChain,string destination,string token,string amount,uint64 time)", hyperliquidSpot},
 	{"HyperliquidTransaction:SendAsset(string hyperliquidChain,string destination,string sourceDex,string destinationDex,string token," +
 		"string amount,string fromSubAccount,uint64 nonce)", hyperliquidAsset},
+	{"HyperliquidTransaction:SendToEvmWithData(string hyperliquidChain,string token,string amount,string sourceDex,string destinationRecipient," +
+		"string addressEncoding,uint32 destinationChainId,uint64 gasLimit,bytes data,uint64 nonce)", hyperliquidToEVM},
 	{"HyperliquidTransaction:CDeposit(string hyperliquidChain,uint64 wei,uint64 nonce)", hyperliquidStake},
 	{"HyperliquidTransaction:CWithdraw(string hyperliquidChain,uint64 wei,uint64 nonce)", hyperliquidUnstake},
 	{"HyperliquidTransaction:TokenDelegate(string hyperliquidChain,address validator,uint64 wei,bool isUndelegate,uint64 nonce)", hyperliquidDelegate},

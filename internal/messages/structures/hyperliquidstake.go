@@ -24,6 +24,23 @@ func hyperliquidAsset(r *reading) {
 	r.add(chains.Effect{Kind: chains.KindTransfer, From: from, To: r.textAddress(r.field("destination").Text), Asset: asset, Amount: amount, Path: "message"})
 }
 
+// hyperliquidToEVM sends a token to an account on another chain. A contract there gets the data
+// with it, and what it does is not known.
+func hyperliquidToEVM(r *reading) {
+	if !r.onHyperliquid() {
+		return
+	}
+	to := chains.UnknownParty()
+	if r.field("addressEncoding").Text == "hex" {
+		to = r.textAddress(r.field("destinationRecipient").Text)
+	}
+	asset, amount := r.ledgerAmount(r.field("token").Text, r.field("amount").Text)
+	r.add(chains.Effect{Kind: chains.KindTransfer, From: chains.SignerParty(), To: to, Asset: asset, Amount: amount, Path: "message"})
+	if len(r.field("data").Bytes) > 0 {
+		r.add(chains.Effect{Kind: chains.KindCall, From: chains.SignerParty(), To: to, Undecoded: true, Path: "message/data"})
+	}
+}
+
 // ledgerUSDC are the texts that name USDC on the ledger's networks.
 var ledgerUSDC = []string{"USDC", "USDC:0x6d1e7cde53ba9467b783cb7c530ce054"}
 

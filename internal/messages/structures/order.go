@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/chains/tron"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
@@ -78,12 +79,14 @@ func worthless(effects []chains.Effect, signer chains.Party) string {
 	return ""
 }
 
-// gains reports whether an order gives back more of an asset than it takes of it.
+// gains reports whether an order gives back more of an asset than it takes of it. The native asset
+// and its wrapped form are the same.
 func gains(sum *big.Int, effects []chains.Effect, asset chains.Asset, signer chains.Party) bool {
 	sum.SetInt64(0)
+	coin := isCoin(asset)
 	for i := range effects {
 		switch effect := &effects[i]; {
-		case !effect.Asset.Equal(asset):
+		case !effect.Asset.Equal(asset) && !(coin && isCoin(effect.Asset)):
 		case returns(effect, signer):
 			sum.Add(sum, effect.Amount.Value)
 		case leaves(effect):
@@ -92,6 +95,9 @@ func gains(sum *big.Int, effects []chains.Effect, asset chains.Asset, signer cha
 	}
 	return sum.Sign() > 0
 }
+
+// isCoin reports whether an asset is the native one, or its wrapped form.
+func isCoin(asset chains.Asset) bool { return asset.IsNative() || evm.Wraps(asset) }
 
 var wellKnown = sync.OnceValue(func() *names.Book { return names.New(ethereum.Chain{}, tron.Chain{}) })
 
@@ -102,7 +108,7 @@ func listed(asset chains.Asset) bool {
 		return false
 	}
 	_, _, ok := wellKnown().Token(asset)
-	return ok || asset.IsNative() || isWrapped(asset) || asset.Chain == "eip155:137" && asset.Token.Is(ctfCollateral[:])
+	return ok || isCoin(asset) || isCollateral(asset)
 }
 
 // smaller returns the smaller of an item's amounts, between which it changes over time.

@@ -56,6 +56,8 @@ func TestPriceInTheAssetSold(t *testing.T) {
 		"another asset":                   {[]item{usdc(thousand)}, []item{dai("1")}, true},
 		"the same and another":            {[]item{usdc(thousand)}, []item{usdc("1"), ether("1")}, true},
 		"an NFT of the same collection":   {[]item{ape("42")}, []item{ape("43")}, false},
+		"ether for WETH and money":        {[]item{usdc(thousand), {1, wrappedEther, "0", "7"}}, []item{ether("7")}, false},
+		"more ether for WETH and money":   {[]item{usdc(thousand), {1, wrappedEther, "0", "7"}}, []item{ether("8")}, true},
 		"an NFT for money":                {[]item{ape("42")}, []item{usdc("1")}, true},
 		"money for an NFT":                {[]item{usdc(thousand)}, []item{ape("42")}, true},
 	} {

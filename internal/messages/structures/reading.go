@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
 )
 
@@ -204,12 +203,6 @@ func (r *reading) verifiedBy(contracts ...evm.Address) bool {
 	return r.data.Chain == ethereum.Name && r.domain.contract != nil && slices.Contains(contracts, *r.domain.contract)
 }
 
-// isWrapped reports whether an asset is the wrapped form of its chain's native asset.
-func isWrapped(asset chains.Asset) bool {
-	id, err := strconv.ParseUint(strings.TrimPrefix(asset.Chain, "eip155:"), 10, 64)
-	return err == nil && evm.OnChain(id, asset.Chain).IsWrapped(asset)
-}
-
 // structure is a known type.
 type structure struct {
 	encoded string // EncodeType of the primary type
@@ -239,7 +232,11 @@ func (r *reading) read() {
 		}
 	}
 	r.domainHazards()
-	r.keyHazard(r.message)
+	if of := personal.KeyOfType(encoded); of != "" {
+		r.danger(personal.HazardKeyDerivation, whole, personal.KeyDerivation, of)
+	} else {
+		r.keyHazard(r.message)
+	}
 }
 
 // argue gives the arguments of the message to the effects that have none of a call.

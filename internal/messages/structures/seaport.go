@@ -41,12 +41,12 @@ func seaportOrder(r *reading) {
 	offerer := r.party(r.field("offerer"))
 	offer := r.field("offer").List
 	for i := range offer {
-		asset, ok := r.item(&offer[i])
+		asset, most, ok := r.item(&offer[i], true)
 		if !ok {
 			r.refuse()
 			return
 		}
-		index := r.gives(offerer, chains.UnknownParty(), asset, larger(&offer[i]), "message/offer/"+strconv.Itoa(i))
+		index := r.gives(offerer, chains.UnknownParty(), asset, most, "message/offer/"+strconv.Itoa(i))
 		r.effects[index].Until = evm.TimeOf(r.field("endTime").Int)
 	}
 	if len(r.effects) == 0 { // such an order takes nothing from the offerer
@@ -55,18 +55,63 @@ func seaportOrder(r *reading) {
 	consideration := r.field("consideration").List
 	for i := range consideration {
 		item := &consideration[i]
-		asset, ok := r.item(item)
+		asset, least, ok := r.item(item, false)
 		if !ok {
 			r.refuse()
 			return
 		}
-		r.gets(offerer, r.party(at(item, "recipient")), asset, smaller(item), false, "message/consideration/"+strconv.Itoa(i))
+		r.gets(offerer, r.party(at(item, "recipient")), asset, least, false, "message/consideration/"+strconv.Itoa(i))
 	}
 	r.deadline(r.field("endTime"), whole)
 }
 
 // refuse forgets what was read of a message that is not what its type says.
 func (r *reading) refuse() { r.effects, r.hazards, r.owners, r.order = nil, nil, nil, false }
+
+// item returns the asset of an item, and the most that it may be if it is offered, otherwise the
+// least. An item with criteria may be any token of the collection.
+//
+// For an item of ERC-20, and for one of ERC-721 alike, Seaport calls transferFrom of whatever
+// contract the item names (seaport-core, TokenTransferrer.sol), with the amount or the number. An
+// ERC-20 takes the number for its amount.
+func (r *reading) item(v *eip712.Value, offered bool) (asset chains.Asset, amount *big.Int, ok bool) {
+	amount = smaller(v)
+	if offered {
+		amount = larger(v)
+	}
+	number := at(v, "identifierOrCriteria").Int
+	switch kind := at(v, "itemType").Int.Uint64(); kind {
+	case itemNative:
+		return chains.Native(r.network.ID), amount, true
+	case itemERC20:
+		return r.token(at(v, "token"), evm.ERC20Or721), amount, true
+	case itemERC721, itemERC721Criteria:
+		asset = r.token(at(v, "token"), evm.ERC20Or721)
+		fungible := listed(asset)
+		switch {
+		case kind == itemERC721Criteria && offered:
+			return asset, anyNumber, true
+		case kind == itemERC721Criteria && fungible:
+			return asset, new(big.Int), true
+		case kind == itemERC721 && fungible:
+			return asset, number, true
+		case kind == itemERC721:
+			asset.NFT = number
+		}
+		return asset, amount, true
+	case itemERC1155, itemERC1155Criteria:
+		asset = r.token(at(v, "token"), evm.ERC1155)
+		if kind == itemERC1155 {
+			asset.NFT = number
+		}
+		return asset, amount, true
+	}
+	return asset, nil, false
+}
+
+// anyNumber is the largest number that whoever fills an order may choose for an item with
+// criteria.
+var anyNumber = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
 
 // larger returns the larger of an item's amounts, between which it changes over time.
 func larger(item *eip712.Value) *big.Int {
@@ -75,27 +120,4 @@ func larger(item *eip712.Value) *big.Int {
 		return start
 	}
 	return end
-}
-
-// item returns the asset of an item. An item with criteria may be any token of the
-// collection.
-func (r *reading) item(v *eip712.Value) (asset chains.Asset, ok bool) {
-	var standard string
-	switch kind := at(v, "itemType").Int.Uint64(); kind {
-	case itemNative:
-		return chains.Native(r.network.ID), true
-	case itemERC20:
-		return r.token(at(v, "token"), evm.ERC20), true
-	case itemERC721, itemERC721Criteria:
-		standard = evm.ERC721
-	case itemERC1155, itemERC1155Criteria:
-		standard = evm.ERC1155
-	default:
-		return asset, false
-	}
-	asset = r.token(at(v, "token"), standard)
-	if kind := at(v, "itemType").Int.Uint64(); kind == itemERC721 || kind == itemERC1155 {
-		asset.NFT = at(v, "identifierOrCriteria").Int
-	}
-	return asset, true
 }
