@@ -1,7 +1,11 @@
 package rpcapi_test
 
 import (
+	"bufio"
+	"encoding/base64"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -99,4 +103,68 @@ func TestStrangeCalls(t *testing.T) {
 		}
 	}
 	s.WantSignatures(t, 0)
+}
+
+// TestStrangeHeads sends requests that no HTTP client composes, over one connection each: two
+// tokens, several hosts, a target with another host, pipelined requests.
+func TestStrangeHeads(t *testing.T) {
+	s := newServer(t)
+	host := strings.TrimPrefix(s.url, "http://")
+	body := `{"jsonrpc":"2.0","id":1,"method":"eth_signTransaction","params":[` + strings.Join(strings.Fields(ordinary), "") + `]}`
+	const good = "Authorization: Bearer " + token
+	head := func(target, named string, lines ...string) string {
+		return "POST " + target + " HTTP/1.1\r\nHost: " + named + "\r\nContent-Type: application/json\r\nContent-Length: " + fmt.Sprint(len(body)) + "\r\n" +
+			strings.Join(lines, "\r\n") + "\r\n\r\n" + body
+	}
+	for name, sent := range map[string]string{
+		"two tokens":                head("/", host, good, "Authorization: Bearer 00000000000000000000000000000000"),
+		"the same twice":            head("/", host, good, good),
+		"two tokens in one":         head("/", host, good+", Bearer "+token),
+		"no token":                  head("/", host, "Authorization: Bearer "),
+		"a token in another scheme": head("/", host, "Authorization: Digest "+token),
+		"an empty password":         head("/", host, "Authorization: Basic YW55Og=="),
+		"a password without name":   head("/", host, "Authorization: Basic Og=="),
+		"a token as the name":       head("/", host, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte(token+":"))),
+		"two hosts":                 head("/", host+"\r\nHost: evil.example", good),
+		"no host":                   head("/", "", good),
+		"a trailing dot":            head("/", "evil.example.", good),
+		"an absolute target":        head("http://evil.example/", host, good),
+		"a null origin":             head("/", host, good, "Origin: null"),
+		"an origin in capitals":     head("/", host, good, "ORIGIN: http://evil.example"),
+		"a page's navigation":       head("/", host, good, "Sec-Fetch-Site: none"),
+		"two lengths":               head("/", host, good, "Content-Length: 7"),
+		"a length and chunks":       head("/", host, good, "Transfer-Encoding: chunked"),
+	} {
+		if got := s.raw(host, sent, 1); strings.Contains(got, "0x"+enginetest.Signed) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	s.WantSignatures(t, 0)
+	pipelined := head("/", host, good)
+	if got := s.raw(host, pipelined+head("/", host, "Authorization: Bearer none")+pipelined, 3); strings.Count(got, "0x"+enginetest.Signed) != 2 || strings.Count(got, "401 Unauthorized") != 1 {
+		t.Errorf("pipelined: %s", got)
+	}
+	s.WantSignatures(t, 1)
+}
+
+// raw writes bytes to a connection and returns the bytes of so many answers.
+func (s *server) raw(address, sent string, answers int) string {
+	s.t.Helper()
+	connection, err := net.Dial("tcp", address)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer connection.Close()
+	if _, err := io.WriteString(connection, sent); err != nil {
+		s.t.Fatal(err)
+	}
+	var got strings.Builder
+	for reader := bufio.NewReader(io.TeeReader(connection, &got)); answers > 0; answers-- {
+		response, err := http.ReadResponse(reader, nil)
+		if err != nil {
+			break
+		}
+		_, _ = io.Copy(io.Discard, response.Body)
+	}
+	return got.String()
 }
