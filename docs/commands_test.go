@@ -18,7 +18,7 @@ import (
 var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
 // ports are the addresses in the documents.
-var ports = [...]string{"127.0.0.1:8080", "127.0.0.1:8081"}
+var ports = [...]string{"127.0.0.1:8080", "127.0.0.1:8081", "127.0.0.1:8545"}
 
 // TestCommands runs the commands of the documents, each document as one session in an
 // empty folder, on free ports.
@@ -30,7 +30,7 @@ func TestCommands(t *testing.T) {
 	}
 	bin := t.TempDir()
 	build(t, filepath.Join(bin, "countersign"), "../cmd/countersign")
-	for document, blocks := range map[string]int{"airgap.md": 8, "operations.md": 5, "embedding.md": 1, "descriptors.md": 1, "keys.md": 2, "policies.md": 4, "approvals.md": 3, "agents.md": 3} {
+	for document, blocks := range map[string]int{"airgap.md": 8, "operations.md": 5, "embedding.md": 1, "descriptors.md": 1, "keys.md": 2, "policies.md": 4, "approvals.md": 3, "agents.md": 4, "rpc.md": 3} {
 		t.Run(document, func(t *testing.T) {
 			command := exec.CommandContext(t.Context(), shell, "-euo", "pipefail", "-c", session(t, document, blocks))
 			command.Dir = t.TempDir()
@@ -75,6 +75,7 @@ func session(t *testing.T, document string, atLeast int) string {
 	admin, api := testenv.FreeAddress(t), testenv.FreeAddress(t)
 	out = strings.ReplaceAll(out, ports[0], api)
 	out = strings.ReplaceAll(out, ports[1], admin)
+	out = strings.ReplaceAll(out, ports[2], testenv.FreeAddress(t))
 	for _, asks := range []string{"sign", "approve"} { // a reader confirms on the terminal
 		out = strings.ReplaceAll(out, "countersign "+asks+" ", "countersign "+asks+" --yes ")
 	}

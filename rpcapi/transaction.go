@@ -181,6 +181,9 @@ func (o *object) fields(c *checker, kind byte) []any {
 	if len(to) == 0 && len(input) == 0 {
 		c.fail("to", "missing, and so is input: a transaction that creates a contract has its code in input")
 	}
+	if kind != typeBlob {
+		o.refuseBlobs(c, kind)
+	}
 	fees := o.fees(c, kind)
 	switch kind {
 	case typeLegacy:
@@ -270,6 +273,21 @@ func (o *object) authorizationList(c *checker) []any {
 		})
 	}
 	return list
+}
+
+// refuseBlobs refuses the members of a blob transaction in one of another type.
+func (o *object) refuseBlobs(c *checker, kind byte) {
+	for _, member := range []struct {
+		name  string
+		there bool
+	}{
+		{"blobVersionedHashes", o.hasHashes}, {"maxFeePerBlobGas", o.maxBlobFee != absent}, {"blobs", o.hasBlobs},
+		{"commitments", len(o.commitments) > 0}, {"proofs", len(o.proofs) > 0}, {"blobVersion", o.blobVersion.Kind != 0},
+	} {
+		if member.there {
+			c.fail(member.name, "a transaction of type %d has no blobs: leave it out", kind)
+		}
+	}
 }
 
 // versionKZG is the first byte of the versioned hash of a commitment: EIP-4844.

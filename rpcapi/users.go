@@ -178,7 +178,11 @@ func (u *Users) of(r *http.Request) (identity, error) {
 		}
 		found = append(found, who)
 	}
-	if token := tokenOf(r); token != "" {
+	token, err := tokenOf(r)
+	if err != nil {
+		return identity{}, err
+	}
+	if token != "" {
 		who, known := u.tokens[sha256.Sum256([]byte(token))]
 		if !known {
 			return identity{}, errUnknown
@@ -247,14 +251,18 @@ func (u *Users) ofCertificate(chain []*x509.Certificate) (identity, error) {
 }
 
 // tokenOf returns the bearer token, or the password of basic authentication: some clients
-// can only put one into the URL of their endpoint.
-func tokenOf(r *http.Request) string {
+// can only put one into the URL of their endpoint. A second header could be of someone else,
+// and what reads the other one sees another caller: several are no token, and are refused.
+func tokenOf(r *http.Request) (token string, err error) {
+	if len(r.Header.Values("Authorization")) > 1 {
+		return "", errUnknown
+	}
 	if _, password, ok := r.BasicAuth(); ok {
-		return password
+		return password, nil
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if strings.EqualFold(scheme, "Bearer") {
-		return token
+		return token, nil
 	}
-	return ""
+	return "", nil
 }

@@ -34,6 +34,7 @@ func runCharges(t *testing.T, h Harness) {
 		"a takeover keeps the charge of a slot":          slotTakenOver,
 		"a slot of 1,001 charges":                        slotMany,
 		"64 at once in one slot":                         slotAtOnce,
+		"slots against a model":                          slotModel,
 	} {
 		t.Run(name, func(t *testing.T) { test(open(t, h)) })
 	}

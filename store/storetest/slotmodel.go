@@ -1,0 +1,95 @@
+package storetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/store"
+)
+
+// slotCharge is a charge that slotModel keeps account of.
+type slotCharge struct {
+	body   string
+	slot   string // empty: none
+	amount int64
+	lease  store.Lease
+}
+
+// slotMost is the most that the limit of slotModel counts.
+const slotMost = 40
+
+// slotModel makes random charges with and without slots, of which some are refunded, some are
+// recorded and asked for again, and some stay with their lease, and keeps its own account: of
+// the charges of a slot that were not refunded the largest counts, and every other one counts.
+func slotModel(b *bench) {
+	b.ttl = time.Minute
+	random := rand.New(rand.NewPCG(5, 6))
+	var book []slotCharge
+	steps := 400
+	if testing.Short() {
+		steps = 100 // a store on a disk waits for it at each
+	}
+	for i := range steps {
+		if len(book) > 0 && random.IntN(3) == 0 {
+			b.settle(random, &book)
+		}
+		one := slotCharge{body: fmt.Sprint("model ", i), amount: 1 + random.Int64N(20)}
+		if random.IntN(8) > 0 {
+			one.slot = fmt.Sprint("nonce ", random.IntN(3))
+		}
+		others, held := accountOf(book, one.slot)
+		begun, err := b.charged(b.Store, one.body, slotted(one.slot, one.amount, slotMost))
+		if fits := others+max(held, one.amount) <= slotMost; fits != (err == nil) {
+			b.t.Fatalf("step %d: a charge of %d in slot %q, which holds %d, beside %d of %d: %v", i, one.amount, one.slot, held, others, slotMost, err)
+		}
+		if err != nil {
+			_ = b.over(err, "x", slotMost-others)
+			continue
+		}
+		one.lease = *begun.Lease
+		book = append(book, one)
+		sum, inSlot := accountOf(book, one.slot)
+		b.spent("x", sum+inSlot)
+	}
+}
+
+// accountOf returns what a book counts beside a slot, and what it counts of the slot.
+func accountOf(book []slotCharge, of string) (others, held int64) {
+	slots := map[string]int64{}
+	for _, one := range book {
+		if one.slot == "" {
+			others += one.amount
+			continue
+		}
+		slots[one.slot] = max(slots[one.slot], one.amount)
+	}
+	for slot, amount := range slots {
+		if slot != of {
+			others += amount
+		}
+	}
+	return others, slots[of]
+}
+
+// settle ends one of the charges of a model: it is refunded before a signature, or its activity
+// is recorded, or it is asked for again, and charged no more. What is recorded still counts.
+func (b *bench) settle(random *rand.Rand, book *[]slotCharge) {
+	i := random.IntN(len(*book))
+	one := (*book)[i]
+	list := slotted(one.slot, one.amount, slotMost)
+	if one.lease.OrganizationID == "" { // recorded: it is answered, and charged no more
+		again, err := b.charged(b.Store, one.body, list)
+		b.noError(err)
+		b.same(true, again.Lease == nil)
+		return
+	}
+	if random.IntN(3) > 0 {
+		b.refund(one.lease, one.body, list)
+		*book = append((*book)[:i], (*book)[i+1:]...)
+		return
+	}
+	b.noError(b.Complete(b.t.Context(), one.lease, b.activity(one.body), b.charges(one.body, list).Confirm(b.now, nil)))
+	(*book)[i].lease = store.Lease{}
+}
