@@ -71,7 +71,7 @@ prove:
 	COUNTERSIGN_PROVE=5000 go test $(LIMIT) -count=1 -run MessageLibraries ./interop
 	COUNTERSIGN_PROVE=1000 go test $(LIMIT) -count=1 -run OrdinaryIsSigned .
 	COUNTERSIGN_PROVE=5000 go test $(LIMIT) -count=1 -run RegisteredWallets ./interop
-	COUNTERSIGN_PROVE=2000 go test $(LIMIT) -count=1 -run ReplacesNoncePlayed ./policy
+	COUNTERSIGN_PROVE=2000 go test $(LIMIT) -count=1 -run ReplacesNonceAttacked ./policy
 
 # Measures whether the duration of signing depends on the secret. |t| below 5 shows no
 # leak, above 10 a leak, as the control has. Needs a quiet machine.
