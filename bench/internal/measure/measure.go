@@ -19,6 +19,10 @@ const DefaultPairs = 101
 // interrupted and their median holds on a busy machine.
 const side = 500 * time.Microsecond
 
+// longRun is about how long a long run takes. Most sides are between two garbage collections,
+// which a long run cannot avoid.
+const longRun = 200 * side
+
 // Timer runs an operation n times, with a counter that starts at from and increases by
 // one with each call, and returns the duration.
 type Timer func(from, calls int) time.Duration
@@ -38,6 +42,7 @@ func Calls(f func(i int)) Timer {
 // interleaved pairs in one run:
 //
 //	ratio      ours divided by theirs
+//	mean-ratio the same by the mean of long runs: garbage collections count
 //	ns/ours    one call of ours
 //	ns/theirs  one call of theirs
 //	allocs/…   the objects that a call of each allocates in this process
@@ -75,6 +80,7 @@ func Pairs(b *testing.B, pairs int, ours, theirs Timer) {
 	}
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(Median(ratios), "ratio")
+	b.ReportMetric(means(&our, &their), "mean-ratio")
 	b.ReportMetric(Median(our.perCall), "ns/ours")
 	b.ReportMetric(Median(their.perCall), "ns/theirs")
 	our.reportAllocations(b, "ours")
@@ -107,6 +113,25 @@ func (l *lane) calibrate() {
 func (l *lane) run() {
 	l.perCall = append(l.perCall, float64(l.timer(l.next, l.calls))/float64(l.calls))
 	l.next += l.calls
+}
+
+// means returns the ratio of the means of two long runs of each side.
+func means(ours, theirs *lane) float64 {
+	first, other := ours.long(), theirs.long()
+	other += theirs.long()
+	first += ours.long()
+	return first / other
+}
+
+// long returns the nanoseconds of a call in a long run.
+func (l *lane) long() float64 {
+	calls := max(l.calls, int(float64(longRun)/Median(l.perCall)))
+	if testing.Short() {
+		calls = l.calls
+	}
+	took := l.timer(l.next, calls)
+	l.next += calls
+	return float64(took) / float64(calls)
 }
 
 // reportAllocations reports what one call allocates, on average.
