@@ -245,6 +245,32 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
+// TestFlippedPositions flips the positions of the first and the last entry of each leaf so that
+// they lead to another page, which may have what the leaf was before: it may have the entry, too.
+func TestFlippedPositions(t *testing.T) {
+	path, content, page := wide(t)
+	var o outcome
+	for at := 2 * page; at < len(content); at += page {
+		if binary.NativeEndian.Uint16(content[at+8:]) != 2 {
+			continue
+		}
+		last := int(binary.NativeEndian.Uint16(content[at+10:])) - 1
+		for _, element := range []int{0, last} {
+			position := at + 16 + 16*element + 4
+			for bits := page; bits <= len(content) && element >= 0; bits *= 2 {
+				old := content[position : position+4]
+				flipped := binary.NativeEndian.AppendUint32(nil, binary.NativeEndian.Uint32(old)^uint32(bits))
+				before := o.wrong
+				o.at(t, path, position, old, flipped)
+				if o.wrong > before {
+					t.Errorf("page %d, element %d of %d: %x for %x is silently wrong", at/page, element, last+1, flipped, old)
+				}
+			}
+		}
+	}
+	t.Logf("%v", o)
+}
+
 // TestCutOff refuses what is left of a file, whatever its length.
 func TestCutOff(t *testing.T) {
 	path, content, page := wide(t)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"os"
+	"reflect"
 	"unsafe"
 
 	"go.etcd.io/bbolt"
@@ -118,11 +119,53 @@ func hides(low, lowValue, high []byte, pageSize int) bool {
 	return uintptr(end)%page != 0 && *(*byte)(end) != 0
 }
 
+// placed panics if the entry that a cursor is at is not where it belongs on its page: entries are
+// written one after the other, behind the page's list of them. A damaged position would lead to
+// another page, which may have an entry of the bucket as it was once. bbolt has the page in the top
+// of the cursor's stack, and none of it if the transaction changes a copy of the page.
+func placed(cursor *bbolt.Cursor) {
+	stack := reflect.ValueOf(cursor).Elem().FieldByIndex(cursorStack.Index)
+	if stack.Len() == 0 {
+		return
+	}
+	top := stack.Index(stack.Len() - 1)
+	page, index := top.FieldByIndex(elementPage.Index).UnsafePointer(), uintptr(top.FieldByIndex(elementIndex.Index).Int())
+	if page == nil {
+		return
+	}
+	list := uintptr(pageHeader)
+	element := func(i uintptr) [4]uint32 { return *(*[4]uint32)(unsafe.Add(page, list+leafElement*i)) } // flags, position, lengths
+	want := list + leafElement*uintptr(*(*uint16)(unsafe.Add(page, pageCount)))
+	if index > 0 {
+		before := element(index - 1)
+		want = list + leafElement*(index-1) + uintptr(before[1]) + uintptr(before[2]) + uintptr(before[3])
+	}
+	if list+leafElement*index+uintptr(element(index)[1]) != want {
+		panic(errHidden)
+	}
+}
+
+// Of a page, in bytes: see pages.go.
+const (
+	pageCount   = 10
+	leafElement = 16
+)
+
+// The members of bbolt's cursors that placed reads.
+var (
+	cursorStack, _  = reflect.TypeFor[bbolt.Cursor]().FieldByName("stack")
+	elementPage, _  = cursorStack.Type.Elem().FieldByName("page")
+	elementIndex, _ = cursorStack.Type.Elem().FieldByName("index")
+)
+
 // get returns the value of a key, or nil if there is none. The entries before and after it
 // prove that there is none: a damaged page leads to another part of the bucket.
 func (t *transaction) get(bucket, key []byte) []byte {
 	cursor := t.tx.Bucket(bucket).Cursor()
 	at, value := cursor.Seek(key)
+	if at != nil {
+		placed(cursor)
+	}
 	if at != nil && bytes.Equal(at, key) {
 		return t.opened(bucket, at, value)
 	}
@@ -131,6 +174,9 @@ func (t *transaction) get(bucket, key []byte) []byte {
 		step = cursor.Last
 	}
 	before, valueBefore := step()
+	if before != nil {
+		placed(cursor)
+	}
 	if at != nil && bytes.Compare(at, key) < 0 || before != nil && bytes.Compare(before, key) >= 0 {
 		panic(errOutOfOrder)
 	}
@@ -177,6 +223,9 @@ func (w *walk) next() {
 }
 
 func (w *walk) at(key, raw []byte) {
+	if key != nil {
+		placed(w.cursor)
+	}
 	w.key, w.raw = nil, nil
 	if bytes.HasPrefix(key, w.prefix) && key != nil {
 		w.key, w.raw = key, raw
