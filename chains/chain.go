@@ -112,7 +112,7 @@ type Holder struct {
 	KeyID    string
 	WalletID string // of the seed that the key is derived from; empty if none
 	Path     string // derivation path in that wallet, such as m/84'/0'/0'/0/0
-	Schnorr  bool   // the key makes BIP-340 signatures, without which nobody spends its taproot outputs
+	Schnorr  bool   // the key makes BIP-340 signatures, without which its taproot outputs cannot be spent
 }
 
 // Holders finds the holders of addresses and keys, by the keys themselves. It never

@@ -70,9 +70,7 @@ func mountSecret(t *testing.T, folder string, mode fs.FileMode, files map[string
 // rights that Kubernetes sets, and checks that a secret which others can read is refused with a
 // cure that a mount allows.
 func TestRightsOfKubernetes(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can lay out the files of other users")
-	}
+	testenv.Superuser(t)
 	root, err := os.MkdirTemp("", "pod")
 	if err != nil {
 		t.Fatal(err)

@@ -159,7 +159,7 @@ func (s *signing) Effects() []chains.Effect {
 }
 
 // stuck reports whether a script is the taproot address of a key of the organization that makes
-// no BIP-340 signatures, as keys in HSMs: nobody could spend what is paid there.
+// no BIP-340 signatures, as keys in HSMs: what is paid there could never be spent.
 func (s *signing) stuck(script []byte) bool {
 	if classify(script) != p2tr {
 		return false

@@ -105,10 +105,10 @@ type ecdsaKey struct {
 	keystore.ECDSASigner
 }
 
-// TestNothingReturnsWhereNobodySpends: a key that makes no BIP-340 signatures has a taproot address
+// TestStuckIsNoChange: a key that makes no BIP-340 signatures has a taproot address
 // as every key. What goes there is stuck: neither change nor ours, whether the key signs the
 // request or another one does.
-func TestNothingReturnsWhereNobodySpends(t *testing.T) {
+func TestStuckIsNoChange(t *testing.T) {
 	for name, c := range map[string]struct {
 		to   func(keystore.PublicKey) bitcointest.Spend
 		hsm  bool

@@ -71,7 +71,7 @@ func TestWhoGetsANewAccount(t *testing.T) {
 }
 
 // TestWhoEndsALockup: a lockup binds the owner too, and only its custodian ends it early. One that
-// an instruction does not name is the account's own, which may be nobody: the lockup of a stake
+// an instruction does not name is the one that the account has, perhaps none: the lockup of a stake
 // without a custodian of ours is a hazard in each of its forms.
 func TestWhoEndsALockup(t *testing.T) {
 	us, stake, custodian := sdk.PublicKey(public(0)), sdk.PublicKey(account(70)), sdk.PublicKey(account(71))

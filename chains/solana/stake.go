@@ -30,7 +30,7 @@ var initializes = []template{
 }
 
 // locks sets a lockup: until it ends, nothing can be withdrawn without the custodian. One that
-// the instruction does not name is the account's own, by default nobody.
+// the instruction does not name is the one that the account has, by default none.
 func locks(custodian string) []template {
 	return []template{
 		{kind: chains.KindFreeze, from: "authority", account: "stake account", args: []string{"lockup until", "lockup until epoch"},

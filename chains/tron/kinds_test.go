@@ -72,7 +72,7 @@ func checkRecipient(t *testing.T, tx *transaction, effect chains.Effect) {
 	}
 }
 
-// stakes are the types that lock TRX of the owner, which nobody else can take meanwhile.
+// stakes are the types that lock TRX of the owner, which no other account can take meanwhile.
 var stakes = []string{"FreezeBalanceV2Contract", "CancelAllUnfreezeV2Contract", "DelegateResourceContract"}
 
 // actuator returns the class of java-tron that executes a contract type.

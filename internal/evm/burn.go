@@ -57,14 +57,14 @@ func (u *unspendable) has(at Address) bool {
 	return [low]byte(at[:low]) == [low]byte(u.one[:low]) && number <= u.beside
 }
 
-// Lost reports whether an asset that is transferred to a party is lost: nobody can spend from
-// that account, or it is a contract that has no function to send the asset on.
+// Lost reports whether an asset that is transferred to a party is lost: that account cannot
+// spend, or it is a contract that has no function to send the asset on.
 func (n *Network) Lost(asset chains.Asset, to chains.Party) bool {
 	address, ok := addressOf(to)
 	return asset.Token.Equal(to) || ok && !asset.Token.IsNone() && n.keepsTokens(address) || n.unspendable(to)
 }
 
-// unspendable reports whether nobody can spend from a party's account.
+// unspendable reports whether no key and no code can spend from a party's account.
 func (n *Network) unspendable(to chains.Party) bool {
 	at, ok := addressOf(to)
 	return ok && slices.ContainsFunc(unspendables, func(u unspendable) bool {

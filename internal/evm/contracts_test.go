@@ -9,7 +9,7 @@ import (
 )
 
 // TestContractTable compares the known contracts, those of built-in tokens, and the accounts
-// that nobody can spend from, with testdata/contracts.txt, which COUNTERSIGN_UPDATE=1 writes: the summaries of
+// that cannot be spent from, with testdata/contracts.txt, which COUNTERSIGN_UPDATE=1 writes: the summaries of
 // transactions depend on it.
 func TestContractTable(t *testing.T) {
 	var lines []string

@@ -112,7 +112,7 @@ func TestPrecompilesAreTempos(t *testing.T) {
 	}
 }
 
-// TestRewardsOfOneself: to name oneself as the recipient of one's rewards permits nobody anything.
+// TestRewardsOfOneself: naming one's own account as the recipient of its rewards grants no permission.
 func TestRewardsOfOneself(t *testing.T) {
 	us, network := Address{0xaa}, *tempo
 	network.Signer = &us

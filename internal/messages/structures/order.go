@@ -55,8 +55,8 @@ func leaves(effect *chains.Effect) bool {
 }
 
 // worthless returns why what an order gives back is no price, empty if it may be one: it can be
-// nothing, or no more of an asset than the order takes, or it is an asset that nobody has
-// listed, for an NFT or for another such asset.
+// nothing, or no more of an asset than the order takes, or it is an unlisted asset,
+// for an NFT or for another unlisted one.
 func worthless(effects []chains.Effect, signer chains.Party) string {
 	back, worth, given := false, false, false
 	var sum big.Int

@@ -1,7 +1,6 @@
 package structures_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -63,20 +62,7 @@ func TestPriceInTheAssetSold(t *testing.T) {
 	} {
 		for _, recipient := range []string{owner, other} {
 			t.Run(fmt.Sprintf("%s/to the owner %v", name, recipient == owner), func(t *testing.T) {
-				var message map[string]any
-				if err := json.Unmarshal([]byte(compact(t, "OpenSea listing (Seaport 1.6)")), &message); err != nil {
-					t.Fatal(err)
-				}
-				order := message["message"].(map[string]any)
-				order["offer"], order["consideration"] = forms(test.offer, ""), forms(test.back, recipient)
-				text, err := json.Marshal(message)
-				if err != nil {
-					t.Fatal(err)
-				}
-				read, err := structures.Parse(text, now)
-				if err != nil {
-					t.Fatal(err)
-				}
+				read := orderOf(t, test.offer, test.back, recipient)
 				priced := !slices.Contains(chaintest.Names(read.Hazards()), structures.HazardOrderWithoutPrice)
 				if want := test.priced && recipient == owner; priced != want {
 					t.Errorf("priced: %v, want %v: %v", priced, want, read.Hazards())

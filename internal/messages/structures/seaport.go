@@ -109,7 +109,7 @@ func (r *reading) item(v *eip712.Value, offered bool) (asset chains.Asset, amoun
 	return asset, nil, false
 }
 
-// anyNumber is the largest number that whoever fills an order may choose for an item with
+// anyNumber is the largest number that the taker of an order may choose for an item with
 // criteria.
 var anyNumber = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
 

@@ -17,15 +17,15 @@ const (
 	wrappedEther  = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 )
 
-// orderOf reads a listing with other items.
-func orderOf(t *testing.T, offer, back []item) *structures.Message {
+// orderOf reads a listing with other items, of which those that come back go to a recipient.
+func orderOf(t *testing.T, offer, back []item, recipient string) *structures.Message {
 	t.Helper()
 	var message map[string]any
 	if err := json.Unmarshal([]byte(compact(t, "OpenSea listing (Seaport 1.6)")), &message); err != nil {
 		t.Fatal(err)
 	}
 	order := message["message"].(map[string]any)
-	order["offer"], order["consideration"] = forms(offer, ""), forms(back, ownerOfOrders)
+	order["offer"], order["consideration"] = forms(offer, ""), forms(back, recipient)
 	text, err := json.Marshal(message)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestItemsAsTheyAreMoved(t *testing.T) {
 					of = item{kind, token, "0", number}
 				}
 				name := fmt.Sprintf("%d of %s, %s", kind, token, number)
-				read := orderOf(t, []item{of}, []item{ether})
+				read := orderOf(t, []item{of}, []item{ether}, ownerOfOrders)
 				given, most := read.Effects()[0], movedOfERC20(of, true)
 				if given.Asset.NFT != nil || given.Amount.Value.Cmp(most) != 0 || given.Amount.Bound != chains.BoundMost {
 					t.Errorf("%s: gives %s %v of number %v, want at most %v", name, given.Amount.Bound, given.Amount.Value, given.Asset.NFT, most)
@@ -76,7 +76,7 @@ func TestItemsAsTheyAreMoved(t *testing.T) {
 				if unlimited := slices.Contains(chaintest.Names(read.Hazards()), structures.HazardUnlimitedApproval); unlimited != (kind == 4) {
 					t.Errorf("%s: unlimited %v: %v", name, unlimited, read.Hazards())
 				}
-				got := orderOf(t, []item{ether}, []item{of}).Effects()[1]
+				got := orderOf(t, []item{ether}, []item{of}, ownerOfOrders).Effects()[1]
 				if least := movedOfERC20(of, false); got.Asset.NFT != nil || got.Amount.Value.Cmp(least) != 0 {
 					t.Errorf("%s: comes back as %v of number %v, want %v", name, got.Amount.Value, got.Asset.NFT, least)
 				}
@@ -89,7 +89,7 @@ func TestItemsAsTheyAreMoved(t *testing.T) {
 					if back == 1 {
 						price = item{back, token, "0", less.String()}
 					}
-					if hazards := chaintest.Names(orderOf(t, []item{of}, []item{price}).Hazards()); !slices.Contains(hazards, structures.HazardOrderWithoutPrice) {
+					if hazards := chaintest.Names(orderOf(t, []item{of}, []item{price}, ownerOfOrders).Hazards()); !slices.Contains(hazards, structures.HazardOrderWithoutPrice) {
 						t.Errorf("%s for a unit less by an item of kind %d: %v", name, back, hazards)
 					}
 				}
@@ -103,7 +103,7 @@ func TestItemsAsTheyAreMoved(t *testing.T) {
 func TestItemsOfUnknownTokens(t *testing.T) {
 	ether := item{0, "0x0000000000000000000000000000000000000000", "0", "1"}
 	for kind, want := range map[int]string{1: "7 <nil>", 2: "1 5", 4: movedOfERC20(item{kind: 4}, true).String() + " <nil>"} {
-		read := orderOf(t, []item{{kind, tokenOne, "5", map[int]string{1: "7"}[kind] + map[int]string{2: "1", 4: "1"}[kind]}}, []item{ether})
+		read := orderOf(t, []item{{kind, tokenOne, "5", map[int]string{1: "7"}[kind] + map[int]string{2: "1", 4: "1"}[kind]}}, []item{ether}, ownerOfOrders)
 		given := read.Effects()[0]
 		if got := fmt.Sprint(given.Amount.Value, " ", given.Asset.NFT); got != want || given.Asset.Standard != "erc20-or-721" {
 			t.Errorf("an item of kind %d: %s of %s, want %s", kind, got, given.Asset.Standard, want)
@@ -112,7 +112,7 @@ func TestItemsOfUnknownTokens(t *testing.T) {
 			t.Errorf("an item of kind %d: %v", kind, read.Hazards())
 		}
 	}
-	bid := orderOf(t, []item{{1, wrappedEther, "0", "1"}}, []item{{4, tokenOne, "0", "1"}}) // any NFT of a collection
+	bid := orderOf(t, []item{{1, wrappedEther, "0", "1"}}, []item{{4, tokenOne, "0", "1"}}, ownerOfOrders) // any NFT of a collection
 	if hazards := bid.Hazards(); len(hazards) > 0 {
 		t.Errorf("a bid for a collection: %v", hazards)
 	}
