@@ -64,11 +64,8 @@ func TestNotAKeyFile(t *testing.T) {
 func TestVolumeOfKubernetes(t *testing.T) {
 	x := newAttacked(t)
 	group := os.Getegid()
-	if os.Geteuid() == 0 {
-		group = 424242 // nobody is in it, and the process is
-		if groups, err := os.Getgroups(); err != nil || syscall.Setgroups(append(groups, group)) != nil {
-			t.Skip("the groups of the process cannot be set")
-		}
+	if groups, err := os.Getgroups(); err == nil && syscall.Setgroups(append(groups, 424242)) == nil {
+		group = 424242 // no user has it; root may take it, unless its container forbids that
 	}
 	err := filepath.WalkDir(x.dir, func(path string, entry fs.DirEntry, err error) error {
 		mode := os.FileMode(0o660)
