@@ -50,8 +50,9 @@ func startNode(t testing.TB, library string, transactions []string) peer {
 	}
 	t.Cleanup(func() {
 		_ = stdin.Close()
-		if err := command.Wait(); err != nil || t.Failed() {
-			t.Logf("node: %v\n%s", err, said.String())
+		_ = command.Wait()
+		if t.Failed() {
+			t.Logf("node: %s", said.String())
 		}
 	})
 	p := newNodePeer(t, stdin, stdout)
