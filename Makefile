@@ -239,10 +239,12 @@ bench-record:
 	@mkdir -p $(dir $(RECORDED)) && mv dist/bench/record.txt $(RECORDED)
 	@echo "Recorded in $(RECORDED): run make bench-tables, and read what docs/performance.md says of the figures."
 
-# Writes the tables of docs/performance.md from the newest results, or from RESULTS=file.
-RESULTS = $(lastword $(sort $(wildcard bench/results/*.txt)))
+# Writes the tables and the picture of docs/performance.md from the results: each row from the
+# newest that have it.
+OPEN_LOOP = $(lastword $(sort $(shell grep -l '^BenchmarkHTTPOpen' bench/results/*.txt)))
 bench-tables:
-	cd tools && go run ./tables ../docs/performance.md ../$(RESULTS)
+	cd tools && go run ./tables ../docs/performance.md $(addprefix ../,$(sort $(wildcard bench/results/*.txt)))
+	@mkdir -p dist && cd tools && go run ./latency ../$(OPEN_LOOP) > ../dist/latency.svg && mv ../dist/latency.svg ../docs/images/latency.svg
 
 # Benchmarks a server of this commit and one of another, alternating:
 # make bench-before OLD=HEAD~1

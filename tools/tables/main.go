@@ -1,11 +1,12 @@
 // Command tables writes the tables of docs/performance.md that are made of recorded figures,
 // and the machine that they come from.
 //
-//	go run ./tables ../docs/performance.md ../bench/results/DATE.txt
+//	go run ./tables ../docs/performance.md ../bench/results/*.txt
 //
 // A table stands between <!-- figures NAME --> and <!-- end -->; what the page has there is
 // replaced. Each figure is the median of its samples. A file of results can have several
-// sections, each beginning with its date; a row comes from the last section that has it.
+// sections, each beginning with its date; a row comes from the last section of the last file that
+// has it, and from those of the same commit on the same machine.
 package main
 
 import (
@@ -19,16 +20,16 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) != 3 {
-		log.Fatal("usage: tables PAGE RESULTS")
+	if len(os.Args) < 3 {
+		log.Fatal("usage: tables PAGE RESULTS…")
 	}
-	if err := update(os.Args[1], os.Args[2]); err != nil {
+	if err := update(os.Args[1], os.Args[2:]); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// update rewrites a page from a file of results.
-func update(page, results string) error {
+// update rewrites a page from files of results.
+func update(page string, results []string) error {
 	text, err := os.ReadFile(page)
 	if err != nil {
 		return err
@@ -44,13 +45,19 @@ func update(page, results string) error {
 	return os.WriteFile(page, written, 0o644)
 }
 
-// load reads a file of results.
-func load(path string) (*recording, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+// load reads files of results, the newest of which is last.
+func load(paths []string) (*recording, error) {
+	r := newRecording()
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.read(string(text), filepath.Base(path)); err != nil {
+			return nil, err
+		}
 	}
-	return read(string(text), filepath.Base(path))
+	return r, nil
 }
 
 // block is a part of a page that this program writes.
@@ -78,9 +85,10 @@ func rewrite(page []byte, from *recording) ([]byte, error) {
 	return written, failed
 }
 
-// names returns what the page must have: the list at its beginning, and every table.
+// names returns what the page must have: the list at its beginning, where its picture comes from,
+// and every table.
 func names() []string {
-	all := []string{"Short"}
+	all := []string{"Short", "Picture"}
 	for _, t := range tables {
 		all = append(all, t.name)
 	}

@@ -7,14 +7,13 @@ import (
 	"testing"
 )
 
-// TestPage checks that the tables of the page are those of the newest results.
+// TestPage checks that the tables of the page are those of the results.
 func TestPage(t *testing.T) {
 	files, err := filepath.Glob("../../bench/results/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no results: ", err)
 	}
-	newest := files[len(files)-1] // Glob sorts
-	from, err := load(newest)
+	from, err := load(files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +26,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(written) != string(page) {
-		t.Errorf("docs/performance.md does not have the figures of %s: run make bench-tables", filepath.Base(newest))
+		t.Error("docs/performance.md does not have the figures of bench/results: run make bench-tables")
 	}
 }
 
@@ -70,13 +69,34 @@ BenchmarkP/one 	1	 3000000 ns/op
 PASS
 `
 
+// results reads the text of a file.
+func results(t *testing.T, file, text string) *recording {
+	t.Helper()
+	r := newRecording()
+	if err := r.read(text, file); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestLaterFile checks that a later file's row takes the place of an earlier one's, and that the
+// others stay.
+func TestLaterFile(t *testing.T) {
+	r := results(t, "2026-11-01.txt", recorded)
+	if err := r.read("date: 2026-11-02\ncommit: cccc\nBenchmarkB-2 1 7 ratio\n", "2026-11-02.txt"); err != nil {
+		t.Fatal(err)
+	}
+	for name, file := range map[string]string{"A/x": "2026-11-01.txt", "B": "2026-11-02.txt"} {
+		if at, err := r.find(name); err != nil || at.sections[0].file != file {
+			t.Errorf("%s: %v, %+v", name, err, at)
+		}
+	}
+}
+
 // TestRead checks that a row is of the last section that has it and of those of the same commit, by
 // the median of all its samples and in the units of the benchmark.
 func TestRead(t *testing.T) {
-	from, err := read(recorded, "results.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	from := results(t, "results.txt", recorded)
 	for _, c := range []struct {
 		name, unit, commit string
 		want               summary
@@ -105,14 +125,11 @@ func TestRead(t *testing.T) {
 // TestRefusals checks that what is missing or broken is an error, not an empty cell.
 func TestRefusals(t *testing.T) {
 	for _, text := range []string{"", "BenchmarkA 1 2 ratio\n", "date: 2026-11-01\nBenchmarkA-2 1 2 ratio 3\n", "date: 2026-11-01\nBenchmarkA-2 1 x ratio\n"} {
-		if from, err := read(text, "results.txt"); err == nil {
+		if from := newRecording(); from.read(text, "results.txt") == nil {
 			t.Errorf("%q: %+v", text, from)
 		}
 	}
-	from, err := read(recorded, "results.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	from := results(t, "results.txt", recorded)
 	if at, err := from.find("A"); err == nil {
 		t.Errorf("%+v", at)
 	}
@@ -121,7 +138,7 @@ func TestRefusals(t *testing.T) {
 	}
 	for page, want := range map[string]string{
 		"<!-- figures Other -->\n<!-- end -->\n": "no table Other",
-		"<!-- figures HTTP -->\n<!-- end -->\n":  "results.txt has no BenchmarkHTTP/memory",
+		"<!-- figures HTTP -->\n<!-- end -->\n":  "the results have no BenchmarkHTTP/memory",
 		"no table":                               "the page has no <!-- figures Short -->",
 	} {
 		if _, err := rewrite([]byte(page), from); err == nil || !strings.Contains(err.Error(), want) {
@@ -132,14 +149,12 @@ func TestRefusals(t *testing.T) {
 
 // TestTable checks a table's text.
 func TestTable(t *testing.T) {
-	from, err := read(recorded, "2026-11-01.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	from := results(t, "2026-11-01.txt", recorded)
 	got, err := from.table(&table{"T", "`BenchmarkT`", []column{{"ratio", "", "ratio", ratio}, {"plain", "", "ratio", number(1)}}, []line{{"an x", "A/x"}, {"a b", "B"}}, false})
-	const want = `Medians of 1 to 3 samples of [2026-11-01](../bench/results/2026-11-01.txt): Other CPU, 2 cores, Go
-1.26.8, without cgo, commit bbbb, load at the start 3.25; Some CPU, 2 cores, Go 1.26.8, cgo,
-commit aaaa, load at the start 0.50.
+	const want = `Medians of 1 to 3 samples of [2026-11-01](../bench/results/2026-11-01.txt), Other CPU, 2 cores, Go
+1.26.8, without cgo: commit bbbb with a load of 3.25;
+[2026-11-01](../bench/results/2026-11-01.txt), Some CPU, 2 cores, Go 1.26.8, cgo: commit aaaa with
+a load of 0.50.
 
 | ` + "`BenchmarkT`" + ` | ratio | plain |
 |---|---:|---:|
@@ -150,7 +165,7 @@ commit aaaa, load at the start 0.50.
 		t.Errorf("%v\n%s", err, got)
 	}
 	got, err = from.table(&table{"P", "`BenchmarkP`", []column{{"one", "", "ns/op", perSecond}, {"two", "-2", "ns/op", perSecond}}, []line{{"p", "P/one"}}, true})
-	if err != nil || !strings.Contains(got, "load at the start 3.25 and 1.75.") || !strings.HasSuffix(got, "| p | 500 | 2,500 | 5.00 |\n") {
+	if err != nil || !strings.Contains(got, "a load of 3.25 and 1.75.") || !strings.HasSuffix(got, "| p | 500 | 2,500 | 5.00 |\n") {
 		t.Errorf("%v\n%s", err, got)
 	}
 	if got := ratio(summary{.0366, .0361, .0401}); got != "0.037 (0.036–0.040)" {

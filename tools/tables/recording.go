@@ -10,11 +10,12 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// recording is a file of results.
+// recording is the results of files.
 type recording struct {
-	file string
 	rows map[string]row // by the benchmark's name, with -N for the processors that it had
 }
+
+func newRecording() *recording { return &recording{map[string]row{}} }
 
 // row is the samples of a benchmark by unit, and the sections that they are from.
 type row struct {
@@ -23,34 +24,33 @@ type row struct {
 }
 
 // facts are where and when a section was recorded.
-type facts struct{ commit, load, cpu, cores, system, goVersion, cgo string }
+type facts struct{ file, commit, load, cpu, cores, system, goVersion, cgo string }
 
 // sectionStart is a section's first line.
 var sectionStart = regexp.MustCompile(`(?m)^date: `)
 
-// read returns the results in a text.
-func read(text, file string) (*recording, error) {
-	r := &recording{file, map[string]row{}}
+// read adds the results in a file's text.
+func (r *recording) read(text, file string) error {
 	starts := sectionStart.FindAllStringIndex(text, -1)
 	if len(starts) == 0 {
-		return nil, fmt.Errorf("%s: no section: a line with the date begins one", file)
+		return fmt.Errorf("%s: no section: a line with the date begins one", file)
 	}
 	for i, start := range starts {
 		end := len(text)
 		if i+1 < len(starts) {
 			end = starts[i+1][0]
 		}
-		if err := r.section(text[start[0]:end]); err != nil {
-			return nil, err
+		if err := r.section(text[start[0]:end], file); err != nil {
+			return err
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // section adds a section. Its rows replace those of earlier ones, but for those of the same commit
 // on the same machine, which they are added to.
-func (r *recording) section(text string) error {
-	reader := benchfmt.NewReader(strings.NewReader(text), r.file)
+func (r *recording) section(text, file string) error {
+	reader := benchfmt.NewReader(strings.NewReader(text), file)
 	for reader.Scan() {
 		if broken, ok := reader.Result().(*benchfmt.SyntaxError); ok {
 			return broken
@@ -60,7 +60,7 @@ func (r *recording) section(text string) error {
 			continue
 		}
 		name := string(result.Name.Full())
-		here := factsOf(result)
+		here := factsOf(result, file)
 		at, ok := r.rows[name]
 		if !ok || at.sections[0].without() != here.without() {
 			at = row{samples: map[string][]float64{}}
@@ -79,8 +79,9 @@ func (r *recording) section(text string) error {
 	return reader.Err()
 }
 
-func factsOf(result *benchfmt.Result) facts {
+func factsOf(result *benchfmt.Result, file string) facts {
 	return facts{
+		file:   file,
 		commit: result.GetConfig("commit"), load: result.GetConfig("load-at-start"), cpu: result.GetConfig("cpu"),
 		cores: result.GetConfig("cores"), system: result.GetConfig("kernel"), goVersion: result.GetConfig("go"), cgo: result.GetConfig("cgo"),
 	}
@@ -90,6 +91,16 @@ func factsOf(result *benchfmt.Result) facts {
 func (f facts) without() facts {
 	f.load = ""
 	return f
+}
+
+// machine returns the file that a section is in, and what it was recorded on.
+func (f facts) machine() string {
+	cgo := "cgo"
+	if f.cgo == "0" {
+		cgo = "without cgo"
+	}
+	return fmt.Sprintf("[%s](../bench/results/%s), %s, %s cores, %s, %s",
+		strings.TrimSuffix(f.file, ".txt"), f.file, f.cpu, f.cores, strings.Replace(f.goVersion, "go", "Go ", 1), cgo)
 }
 
 // processors is what a benchmark's name ends with if it had more than one.
@@ -105,7 +116,7 @@ func (r *recording) find(name string) (row, error) {
 			return r.rows[full], nil
 		}
 	}
-	return row{}, fmt.Errorf("%s has no Benchmark%s: record it, or name a file that has it", r.file, name)
+	return row{}, fmt.Errorf("the results have no Benchmark%s: record it", name)
 }
 
 // summary is the median of samples with the least and the most.

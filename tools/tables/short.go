@@ -31,7 +31,7 @@ func (r *recording) short() (string, error) {
 	for i, item := range items {
 		items[i] = "* " + strings.ReplaceAll(wrap(item), "\n", "\n  ")
 	}
-	return l.from.text(r.file) + "\n\n" + strings.Join(items, "\n") + "\n", l.err
+	return l.from.text() + "\n\n" + strings.Join(items, "\n") + "\n", l.err
 }
 
 // list collects where the figures of the list come from, and the first error.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -48,6 +50,17 @@ func hundreds(s summary) string { return thousands(math.Round(s.median/100) * 10
 func perSecond(s summary) string { return hundreds(summary{median: 1e9 / s.median}) }
 
 func kilobytes(s summary) string { return fmt.Sprintf("%.0f", s.median/1000) }
+
+// three shows three digits of a large number, and none after the point.
+func three(s summary) string {
+	unit := math.Pow(10, max(0, math.Floor(math.Log10(s.median))-2))
+	return thousands(math.Round(s.median/unit) * unit)
+}
+
+// milliseconds and microseconds show nanoseconds.
+func milliseconds(s summary) string { return fmt.Sprintf("%.2f", s.median/1e6) }
+
+func microseconds(s summary) string { return fmt.Sprintf("%.0f", s.median/1e3) }
 
 // thousands writes a whole number with commas.
 func thousands(value float64) string {
@@ -138,6 +151,24 @@ var tables = []table{
 		{"bitcoin P2TR", "Parallel/bitcoin/P2TR"},
 		{"a stamped request, `Engine.Submit`, store in memory", "Parallel/submit"},
 	}, true},
+	{"Effects", "`BenchmarkEffects`, ns per item", []column{
+		{"parse", "/parse", "ns/item", three}, {"with hazards", "/hazards", "ns/item", three}, {"effects written", "/effects", "ns/item", three},
+	}, []line{
+		{"ethereum: authorizations of type 4", "Effects/ethereum/authorizations"},
+		{"ethereum: calls of a Multicall3 batch", "Effects/ethereum/calls"},
+		{"tempo: calls of a batch", "Effects/tempo/calls"},
+		{"bitcoin: outputs of a PSBT", "Effects/bitcoin/outputs"},
+		{"solana: instructions", "Effects/solana/instructions"},
+	}, false},
+	{"RPC", "`BenchmarkRPC`", []column{
+		{"ratio", "", "ratio", ratio}, {"requests/s", "", "req/s", hundreds}, {"p50 ms", "", "p50-ms", number(2)}, {"p99 ms", "", "p99-ms", number(1)},
+	}, []line{{"one client", "RPC/clients=1"}, {"64 clients", "RPC/clients=64"}}, false},
+	{"Submit", "`BenchmarkSubmit`, µs a request", []column{
+		{"one client", "/clients=1", "ns/op", microseconds}, {"64 clients", "/clients=64", "ns/op", microseconds},
+	}, under("Submit", storesOf, ""), false},
+	{"Approvals", "`BenchmarkApprovals`, ms a round", []column{
+		{"one client", "/clients=1", "ns/op", milliseconds}, {"64 clients", "/clients=64", "ns/op", milliseconds},
+	}, under("Approvals", storesOf, ""), false},
 }
 
 // under returns the rows of a benchmark for each store.
@@ -162,8 +193,11 @@ func alternate(a, b []line) (rows []line) {
 
 // content returns what the page has between the markers of a name.
 func (r *recording) content(name string) (string, error) {
-	if name == "Short" {
+	switch name {
+	case "Short":
 		return r.short()
+	case "Picture":
+		return r.picture()
 	}
 	at := slices.IndexFunc(tables, func(t table) bool { return t.name == name })
 	if at < 0 {
@@ -190,7 +224,7 @@ func (r *recording) table(t *table) (string, error) {
 		}
 		lines = append(lines, "| "+strings.Join(cells, " | ")+" |")
 	}
-	return from.text(r.file) + "\n\n" + strings.Join(lines, "\n") + "\n", nil
+	return from.text() + "\n\n" + strings.Join(lines, "\n") + "\n", nil
 }
 
 // cells returns the cells of a row, and adds to where the table comes from.
@@ -238,18 +272,41 @@ func (o *origin) add(at row, samples int) {
 }
 
 // text returns the sentence above the table.
-func (o *origin) text(file string) string {
+func (o *origin) text() string {
 	samples := fmt.Sprint(o.fewest)
 	if o.most > o.fewest {
 		samples += fmt.Sprintf(" to %d", o.most)
 	}
+	return wrap("Medians of " + samples + " samples of " + o.from() + ".")
+}
+
+// from names the files, with machine, commit and load of each section.
+func (o *origin) from() string {
 	var places []string
+	machine := ""
 	for i, f := range o.places {
-		cgo := map[string]string{"0": "without cgo", "1": "cgo"}[f.cgo]
-		places = append(places, fmt.Sprintf("%s, %s cores, %s, %s, commit %s, load at the start %s",
-			f.cpu, f.cores, strings.Replace(f.goVersion, "go", "Go ", 1), cgo, f.commit, strings.Join(o.loads[i], " and ")))
+		place := "commit " + f.commit + " with a load of " + strings.Join(o.loads[i], " and ")
+		if f.machine() != machine {
+			machine = f.machine()
+			place = machine + ": " + place
+		}
+		places = append(places, place)
 	}
-	return wrap(fmt.Sprintf("Medians of %s samples of [%s](../bench/results/%s): %s.", samples, strings.TrimSuffix(file, ".txt"), file, strings.Join(places, "; ")))
+	return strings.Join(places, "; ")
+}
+
+// picture returns where the picture of the open loop comes from.
+func (r *recording) picture() (string, error) {
+	var from origin
+	for _, name := range slices.Sorted(maps.Keys(r.rows)) {
+		if strings.HasPrefix(name, "HTTPOpen/") {
+			from.add(r.rows[name], 1)
+		}
+	}
+	if len(from.places) == 0 {
+		return "", errors.New("the results have no BenchmarkHTTPOpen: record it")
+	}
+	return wrap("Drawn by `tools/latency` from "+from.from()+".") + "\n", nil
 }
 
 // wrap breaks a paragraph into lines of the page's width.
