@@ -125,7 +125,7 @@ type summary struct{ median, low, high float64 }
 func (s row) summary(name, unit string) (summary, error) {
 	samples := slices.Sorted(slices.Values(s.samples[unit]))
 	if len(samples) == 0 {
-		return summary{}, fmt.Errorf("Benchmark%s has no %s", name, unit)
+		return summary{}, fmt.Errorf("no %s in Benchmark%s", unit, name)
 	}
 	middle := len(samples) / 2
 	median := samples[middle]
