@@ -17,7 +17,7 @@ LIMIT = -timeout 60m
 AT_ONCE := -p $(shell cores=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 4); test $$cores -gt 4 && echo $$cores || echo 4)
 
 .PHONY: all build test quick ci builds prove load test-deps vet full modules race raced nocgo long poolers tools 386 portable lint vuln \
-	bench bench-record bench-before bench-compare dudect fuzz cover mutants release binaries sbom man completions reproducible
+	bench bench-record bench-tables bench-before bench-compare dudect fuzz cover mutants release binaries sbom man completions reproducible
 
 all: build
 
@@ -237,7 +237,14 @@ bench-record:
 	@test ! -e $(RECORDED) || { echo "$(RECORDED) exists: remove it first to measure again" >&2; exit 1; }
 	@$(MAKE) bench BENCH=. COUNT=6 SHORT= BENCHTIME=200ms MEASURED=dist/bench/record.txt
 	@mkdir -p $(dir $(RECORDED)) && mv dist/bench/record.txt $(RECORDED)
-	@echo "Recorded in $(RECORDED): update the tables of docs/performance.md."
+	@echo "Recorded in $(RECORDED): run make bench-tables, and read what docs/performance.md says of the figures."
+
+# Writes the tables and the picture of docs/performance.md from the results: each row from the
+# newest that have it.
+OPEN_LOOP = $(lastword $(sort $(shell grep -l '^BenchmarkHTTPOpen' bench/results/*.txt)))
+bench-tables:
+	cd tools && go run ./tables ../docs/performance.md $(addprefix ../,$(sort $(wildcard bench/results/*.txt)))
+	@mkdir -p dist && cd tools && go run ./latency ../$(OPEN_LOOP) > ../dist/latency.svg && mv ../dist/latency.svg ../docs/images/latency.svg
 
 # Benchmarks a server of this commit and one of another, alternating:
 # make bench-before OLD=HEAD~1

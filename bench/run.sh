@@ -63,7 +63,9 @@ if [ "$bench" = . ]; then
 	step 'stores with a million activities' bench -bench "$full" -benchtime 1x -count 1
 	step 'an open loop' bench -bench "$open" -benchtime 1x -count 1
 	step 'stamp schemes' stamp -bench '^BenchmarkSchemes$' -benchtime 1x
-	step 'one core and two' bench -bench '^BenchmarkParallel$' -cpu 1,2 -benchtime "$benchtime"
+	for ((sample = 1; sample <= count; sample++)); do # alternating
+		step "one core and two, $sample" bench -bench '^BenchmarkParallel$' -cpu 1,2 -benchtime "$benchtime" -count 1
+	done
 	step 'absolutes' bench -bench . -skip "$signing|$ratios|$rounds|$full|$open|^BenchmarkParallel\$" -benchtime "$benchtime"
 else
 	step "$bench" bench -bench "$bench" -benchtime "$benchtime"

@@ -1,11 +1,14 @@
 package bench
 
 import (
+	"math"
 	"testing"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/bench/internal/measure"
 	"github.com/countersign-dev/countersign/bench/internal/workload"
+	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/store/memory"
 )
 
 // BenchmarkSign measures the whole path of each kind: raw hex in, signed hex out.
@@ -31,8 +34,8 @@ func BenchmarkCurve(b *testing.B) {
 	}
 }
 
-// BenchmarkParallel measures the whole path from all cores at once: run it with -cpu
-// 1,2. [BenchmarkGain] compares it with the bare operation.
+// BenchmarkParallel measures the whole path from all cores at once, and stamped requests over a
+// store in memory: run it with -cpu 1,2. [BenchmarkGain] compares it with the bare operation.
 func BenchmarkParallel(b *testing.B) {
 	for _, kind := range workload.OnePerChain() {
 		b.Run(kind.Name(), func(b *testing.B) {
@@ -40,4 +43,9 @@ func BenchmarkParallel(b *testing.B) {
 			measure.Parallel(b, w.Whole(b, w.Engine(b, countersign.Config{})))
 		})
 	}
+	b.Run("submit", func(b *testing.B) {
+		key := enginetest.NewAPIKey(b)
+		engine := newSubmitEngine(b, key, memory.New(math.MaxInt))
+		measure.Parallel(b, submitter(b, engine, newLoad(b, key, b.N)))
+	})
 }

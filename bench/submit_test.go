@@ -53,14 +53,7 @@ func BenchmarkSubmit(b *testing.B) {
 				engine := newSubmitEngine(b, key, opened)
 				sent := newLoad(b, key, b.N)
 				b.SetParallelism(max(1, clients/runtime.GOMAXPROCS(0)))
-				submit := func(i int) {
-					record, err := engine.Submit(b.Context(), sent.body(i))
-					if err != nil {
-						b.Error(err)
-						return
-					}
-					record.AppendAnswer(make([]byte, 0, 8<<10))
-				}
+				submit := submitter(b, engine, sent)
 				if clients == 1 {
 					measure.Serial(b, submit)
 					return
@@ -72,6 +65,18 @@ func BenchmarkSubmit(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// submitter returns a function that submits body i of a load and writes its answer.
+func submitter(b *testing.B, engine *countersign.Engine, sent *load) func(i int) {
+	return func(i int) {
+		record, err := engine.Submit(b.Context(), sent.body(i))
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		record.AppendAnswer(make([]byte, 0, 8<<10))
 	}
 }
 

@@ -2,6 +2,7 @@ package peers
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"io"
@@ -34,6 +35,8 @@ func startNode(t testing.TB, library string, transactions []string) peer {
 		t.Fatal(err)
 	}
 	command := testenv.Node(t, "--input-type=module", "--eval", string(script))
+	var said bytes.Buffer // would otherwise fall between a benchmark's name and its figures
+	command.Stderr = &said
 	stdin, err := command.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -48,6 +51,9 @@ func startNode(t testing.TB, library string, transactions []string) peer {
 	t.Cleanup(func() {
 		_ = stdin.Close()
 		_ = command.Wait()
+		if t.Failed() {
+			t.Logf("node: %s", said.String())
+		}
 	})
 	p := newNodePeer(t, stdin, stdout)
 	p.load(library, transactions[:nodeKeys])

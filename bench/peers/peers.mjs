@@ -15,6 +15,27 @@ const require = createRequire(`${process.cwd()}/`);
 const hex = (bytes) => Buffer.from(bytes).toString('hex');
 const unhex = (text) => new Uint8Array(Buffer.from(text, 'hex'));
 
+// bitcoinjs is bitcoinjs-lib with an implementation of the curve.
+async function bitcoinjs(ecc) {
+  const bitcoin = await import('bitcoinjs-lib');
+  const { ECPairFactory } = await import('ecpair');
+  bitcoin.initEccLib(ecc);
+  const zeroAux = new Uint8Array(32);
+  const ECPair = ECPairFactory({ ...ecc, signSchnorr: (hash, key, aux = zeroAux) => ecc.signSchnorr(hash, key, aux) });
+  return {
+    key(secret) {
+      const plain = ECPair.fromPrivateKey(unhex(secret));
+      plain.lowR = true; // as the engine signs
+      return { plain, tweaked: plain.tweak(bitcoin.crypto.taggedHash('TapTweak', plain.publicKey.slice(1))) };
+    },
+    sign({ plain, tweaked }, unsigned) {
+      const packet = bitcoin.Psbt.fromHex(unsigned);
+      packet.data.inputs.forEach((input, index) => packet.signInput(index, input.tapInternalKey ? tweaked : plain));
+      return packet.toHex();
+    },
+  };
+}
+
 // For each library: how it turns a secret into a key, and how it signs with that key.
 const libraries = {
   async viem() {
@@ -165,23 +186,20 @@ const libraries = {
     };
   },
 
-  async bitcoinjs() {
-    const bitcoin = await import('bitcoinjs-lib');
-    const ecc = await import('@bitcoinerlab/secp256k1');
-    const { ECPairFactory } = await import('ecpair');
-    bitcoin.initEccLib(ecc);
+  bitcoinjs: async () => bitcoinjs(await import('@bitcoinerlab/secp256k1')),
+
+  // The same with libsecp256k1, compiled to WebAssembly, instead of @noble/curves.
+  'bitcoinjs-libsecp256k1': async () => bitcoinjs(await import('tiny-secp256k1')),
+
+  async scure() {
+    const { Transaction } = await import('@scure/btc-signer');
     const zeroAux = new Uint8Array(32);
-    const ECPair = ECPairFactory({ ...ecc, signSchnorr: (hash, key, aux = zeroAux) => ecc.signSchnorr(hash, key, aux) });
     return {
-      key(secret) {
-        const plain = ECPair.fromPrivateKey(unhex(secret));
-        plain.lowR = true; // as the engine signs
-        return { plain, tweaked: plain.tweak(bitcoin.crypto.taggedHash('TapTweak', plain.publicKey.slice(1))) };
-      },
-      sign({ plain, tweaked }, unsigned) {
-        const packet = bitcoin.Psbt.fromHex(unsigned);
-        packet.data.inputs.forEach((input, index) => packet.signInput(index, input.tapInternalKey ? tweaked : plain));
-        return packet.toHex();
+      key: unhex,
+      sign(secret, unsigned) {
+        const packet = Transaction.fromPSBT(unhex(unsigned), { lowR: true }); // as the engine signs
+        packet.sign(secret, undefined, zeroAux);
+        return hex(packet.toPSBT());
       },
     };
   },

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// origin is where the rows of a table come from: the sections by what they have in common, and the
+// fewest and the most samples of a figure.
+type origin struct {
+	places       []facts // without loads
+	loads        [][]string
+	fewest, most int
+}
+
+func (o *origin) add(at row, samples int) {
+	if o.most == 0 {
+		o.fewest = samples
+	}
+	o.fewest, o.most = min(o.fewest, samples), max(o.most, samples)
+	for _, section := range at.sections {
+		place := slices.Index(o.places, section.without())
+		if place < 0 {
+			place = len(o.places)
+			o.places, o.loads = append(o.places, section.without()), append(o.loads, nil)
+		}
+		load := strings.Fields(section.load + " unknown")[0]
+		if !slices.Contains(o.loads[place], load) {
+			o.loads[place] = append(o.loads[place], load)
+		}
+	}
+}
+
+// text returns the sentence above the table.
+func (o *origin) text() string {
+	samples := fmt.Sprint(o.fewest)
+	if o.most > o.fewest {
+		samples += fmt.Sprintf(" to %d", o.most)
+	}
+	return wrap("Medians of " + samples + " samples of " + o.from() + ".")
+}
+
+// from names the files, with machine, commit and load of each section.
+func (o *origin) from() string {
+	var places []string
+	machine := ""
+	for i, f := range o.places {
+		place := "commit " + f.commit + " with a load of " + strings.Join(o.loads[i], " and ")
+		if f.machine() != machine {
+			machine = f.machine()
+			place = machine + ": " + place
+		}
+		places = append(places, place)
+	}
+	return strings.Join(places, "; ")
+}
+
+// wrap breaks a paragraph into lines of the page's width.
+func wrap(text string) string {
+	var lines []string
+	current := ""
+	for _, word := range strings.Fields(text) {
+		if current != "" && len([]rune(current))+len([]rune(word)) >= 98 {
+			lines, current = append(lines, current), ""
+		}
+		current = strings.TrimSpace(current + " " + word)
+	}
+	return strings.Join(append(lines, current), "\n")
+}
