@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -104,6 +105,7 @@ func TestSocketShutdown(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "s")
 	b := &rpcServer{path: path, http: httpapi.NewServer(nil), handler: rpcapi.New(f.Engine, rpcapi.Options{
+		Directory: f.Config.Directory.(access.Users), Keystore: f.Signing,
 		Users: func() *rpcapi.Users {
 			if asked.Add(1) == 2 { // first for the bound of the body, then for the call
 				close(entered)
