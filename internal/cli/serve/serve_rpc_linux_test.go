@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"log/slog"
@@ -107,7 +108,7 @@ func TestSocketShutdown(t *testing.T) {
 	b := &rpcServer{path: path, http: httpapi.NewServer(nil), handler: rpcapi.New(f.Engine, rpcapi.Options{
 		Directory: f.Config.Directory.(access.Users), Keystore: f.Signing,
 		Users: func() *rpcapi.Users {
-			if asked.Add(1) == 2 { // first for the bound of the body, then for the call
+			if asked.Add(1) == 4 { // for the bound of each body, and for its call
 				close(entered)
 				<-leave
 			}
@@ -125,9 +126,13 @@ func TestSocketShutdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if _, err := io.WriteString(client, `{"jsonrpc":"2.0","id":1,"method":"health_status"}`); err != nil {
-		t.Fatal(err)
+	const health = `{"jsonrpc":"2.0","id":1,"method":"health_status"}`
+	_, _ = io.WriteString(client, health)
+	answers := bufio.NewReader(client)
+	if line, err := answers.ReadString('\n'); err != nil || !strings.Contains(line, `"ok"`) {
+		t.Fatalf("while the server drains: %s, %v", line, err)
 	}
+	_, _ = io.WriteString(client, health)
 	<-entered
 	if err := os.Rename(path, path+"-old"); err != nil {
 		t.Fatal(err)
@@ -151,7 +156,7 @@ func TestSocketShutdown(t *testing.T) {
 	if err := b.shutDown(ended); err != nil {
 		t.Error(err)
 	}
-	if answer, err := io.ReadAll(client); err != nil || !strings.Contains(string(answer), `"ok"`) {
+	if answer, err := io.ReadAll(answers); err != nil || !strings.Contains(string(answer), `"ok"`) {
 		t.Errorf("the request in progress: %s, %v", answer, err)
 	}
 }
