@@ -181,6 +181,9 @@ func isCall(r *http.Request) (status int, problem string) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return http.StatusUnsupportedMediaType, "Content-Type: expected application/json"
 	}
+	if len(r.Header.Values("Content-Encoding")) > 0 {
+		return http.StatusUnsupportedMediaType, "Content-Encoding is not supported: send the body without an encoding"
+	}
 	return 0, ""
 }
 
