@@ -104,6 +104,7 @@ type connection struct {
 
 	// Guarded by of.mu.
 	requests int           // in flight
+	quiet    bool          // the server waits for the next request
 	idleAt   *list.Element // nil while a request is in flight
 	holder   access.Holder // for which it is busy; zero for none
 	closed   bool
@@ -145,19 +146,27 @@ func (c *connection) begin() {
 	c.unlist()
 }
 
-// end counts one request less. The connection becomes idle only by becomeIdle, because its
-// last answer may not have been written yet.
+// end counts one request less. The connection becomes idle once the server waits for the next
+// request, because the last answer may not have been written yet. Over HTTP/2 it may wait
+// already: a client that resets its streams leaves their requests to end later.
 func (c *connection) end() {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
 	c.requests--
+	c.becomeIdle()
 }
 
-// becomeIdle marks the connection as idle if no request is in flight.
-func (c *connection) becomeIdle() {
+// setQuiet says whether the server waits for the next request of the connection.
+func (c *connection) setQuiet(quiet bool) {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
-	if !c.closed && c.requests == 0 && c.idleAt == nil {
+	c.quiet = quiet
+	c.becomeIdle()
+}
+
+// becomeIdle marks the connection as idle if nothing of it is in flight. The caller holds of.mu.
+func (c *connection) becomeIdle() {
+	if !c.closed && c.quiet && c.requests == 0 && c.idleAt == nil {
 		c.idleAt = c.of.idle.PushBack(c)
 		c.letGo()
 		c.of.notify()
@@ -203,8 +212,8 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 // connectionState is a server's ConnState: a connection becomes idle once its answers have
 // been written.
 func connectionState(c net.Conn, state http.ConnState) {
-	if counted := connectionOf(c); counted != nil && state == http.StateIdle {
-		counted.becomeIdle()
+	if counted := connectionOf(c); counted != nil && (state == http.StateIdle || state == http.StateActive) {
+		counted.setQuiet(state == http.StateIdle)
 	}
 }
 
@@ -233,4 +242,13 @@ func busy(r *http.Request) (done func()) {
 func holdBusy(r *http.Request, by access.Holder) bool {
 	c, ok := r.Context().Value(connectionKey{}).(*connection)
 	return !ok || c.hold(by)
+}
+
+// Busy keeps the connection of a request for a user, whom something other than a stamp made
+// known, from being closed to make room until done has been called and the answer written. It
+// reports whether the user may have another such connection; done must be called in any case.
+// It does nothing unless the server is one of NewServer.
+func Busy(r *http.Request, by access.Holder) (done func(), ok bool) {
+	done = busy(r)
+	return done, holdBusy(r, by)
 }

@@ -22,6 +22,8 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/rpcapi"
 )
@@ -217,6 +219,91 @@ func TestSocketBounds(t *testing.T) {
 	}
 	if n := s.handler.Buffered(); n != 0 {
 		t.Errorf("%d bytes are still held", n)
+	}
+}
+
+// TestSocketPatience checks that a process which does not read its answers, one whose body stops
+// and one that no user is recognized by do not hold the socket, and that an idle one is kept.
+func TestSocketPatience(t *testing.T) {
+	const health = `{"jsonrpc":"2.0","id":1,"method":"health_status"}` + "\n"
+	soon := func(o *rpcapi.Options) { o.BodyTimeout, o.AnswerTimeout = 50*time.Millisecond, 50*time.Millisecond }
+	s := newServerOf(t, soon)
+	idle := s.dial()
+	answers := bufio.NewReader(idle)
+	ask := func() {
+		t.Helper()
+		_, _ = io.WriteString(idle, health)
+		if line, err := answers.ReadString('\n'); err != nil || !strings.Contains(line, `"ok"`) {
+			t.Errorf("an idle connection: %s, %v", line, err)
+		}
+	}
+	ask()
+	_, _ = io.WriteString(idle, "\n \n") // begins no body
+
+	deaf, half := s.dial(), s.dial()
+	_ = deaf.SetDeadline(time.Now().Add(testenv.Patience))
+	_ = half.SetDeadline(time.Now().Add(testenv.Patience))
+	var err error
+	for err == nil {
+		_, err = io.WriteString(deaf, health)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("a process that does not read its answers is waited for")
+	}
+	_, _ = io.WriteString(half, `{"jsonrpc":`)
+	if answer, err := io.ReadAll(half); err != nil || !strings.Contains(string(answer), "in time") {
+		t.Errorf("a body that stops: %s, %v", answer, err)
+	}
+	ask()
+
+	nobody, err := rpcapi.NewUsers(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = newServerOf(t, func(o *rpcapi.Options) { o.Users = func() *rpcapi.Users { return nobody } })
+	stranger := s.dial()
+	_ = stranger.SetDeadline(time.Now().Add(testenv.Patience))
+	_, _ = io.WriteString(stranger, `["`+strings.Repeat("x", 8<<10))
+	if line, err := bufio.NewReader(stranger).ReadString('}'); err != nil || !strings.Contains(line, "too long") {
+		t.Errorf("a stranger's long body: %s, %v", line, err)
+	}
+}
+
+// TestBusyCallersAreKept checks that a connection whose call is carried out is not closed to
+// make room for another one: an idle one is.
+func TestBusyCallersAreKept(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	s := newServer(t)
+	s.Signing.Before = func(context.Context) error { close(entered); <-leave; return nil }
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httpapi.NewServer(s.handler)
+	go func() { _ = server.Serve(httpapi.LimitConnections(inner, 2)) }()
+	defer server.Close()
+	s.url = "http://" + inner.Addr().String()
+	status := make(chan int, 1)
+	go func() {
+		got, _ := s.post(`{"jsonrpc":"2.0","id":1,"method":"eth_signTransaction","params":[` + ordinary + `]}`)
+		status <- got
+	}()
+	<-entered
+	for range 2 { // the second takes the place of the first
+		idle, err := net.Dial("tcp", inner.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer idle.Close()
+		_ = idle.SetDeadline(time.Now().Add(testenv.Patience))
+		fmt.Fprintf(idle, "GET /upcheck HTTP/1.1\r\nHost: %s\r\n\r\n", inner.Addr())
+		if line, err := bufio.NewReader(idle).ReadString('\n'); err != nil || !strings.Contains(line, "200") {
+			t.Errorf("%s, %v", line, err)
+		}
+	}
+	close(leave)
+	if got := <-status; got != http.StatusOK {
+		t.Errorf("the call that was being carried out: %d", got)
 	}
 }
 

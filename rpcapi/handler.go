@@ -14,6 +14,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/inbound"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -30,6 +31,7 @@ const (
 	DefaultMaxBufferedBytes = 64 << 20 // of all bodies that are held at a time
 	DefaultBodyTimeout      = 10 * time.Second
 	DefaultTimeout          = 30 * time.Second
+	DefaultAnswerTimeout    = 10 * time.Second
 )
 
 // Options configure a Handler. All up to Host are required.
@@ -52,6 +54,7 @@ type Options struct {
 	MaxBufferedBytes int           // 0: DefaultMaxBufferedBytes
 	BodyTimeout      time.Duration // for the arrival of a body; 0: DefaultBodyTimeout
 	Timeout          time.Duration // for each call; 0: DefaultTimeout
+	AnswerTimeout    time.Duration // for a process to read an answer from a unix socket; 0: DefaultAnswerTimeout
 
 	// Logger gets the faults of the server itself, with their cause. Default: none.
 	Logger *slog.Logger
@@ -73,6 +76,7 @@ func New(engine *countersign.Engine, options Options) *Handler {
 	options.MaxBufferedBytes = cmp.Or(options.MaxBufferedBytes, DefaultMaxBufferedBytes)
 	options.BodyTimeout = cmp.Or(options.BodyTimeout, DefaultBodyTimeout)
 	options.Timeout = cmp.Or(options.Timeout, DefaultTimeout)
+	options.AnswerTimeout = cmp.Or(options.AnswerTimeout, DefaultAnswerTimeout)
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -105,6 +109,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := inbound.Body{Limit: MaxBodyBytes, Timeout: h.options.BodyTimeout, Memory: memory}.Read(w, r)
 	if err != nil {
 		refuseBody(w, err)
+		return
+	}
+	done, ok := httpapi.Busy(r, who.holder())
+	defer done()
+	if !ok {
+		refuseBody(w, inbound.ErrNoRoom)
 		return
 	}
 	ctx := access.WithOrigin(r.Context(), access.Origin{RequestID: uuid.NewString(), Remote: r.RemoteAddr})
@@ -170,6 +180,9 @@ func isCall(r *http.Request) (status int, problem string) {
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return http.StatusUnsupportedMediaType, "Content-Type: expected application/json"
+	}
+	if len(r.Header.Values("Content-Encoding")) > 0 {
+		return http.StatusUnsupportedMediaType, "Content-Encoding is not supported: send the body without an encoding"
 	}
 	return 0, ""
 }

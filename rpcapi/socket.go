@@ -1,11 +1,14 @@
 package rpcapi
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
@@ -21,7 +24,8 @@ const MaxSocketConnections = 256
 // ServeSocket serves a unix socket as go-ethereum's IPC does: a connection is a stream of
 // JSON values, requests one way and answers the other, in their order. The caller is the
 // user of the process at the other end. It returns when the listener is closed, after the
-// requests in progress.
+// requests in progress; a process that does not read their answers is not waited for longer
+// than Options.AnswerTimeout.
 func (h *Handler) ServeSocket(ctx context.Context, listener *net.UnixListener) error {
 	var serving sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
@@ -50,32 +54,59 @@ func (h *Handler) ServeSocket(ctx context.Context, listener *net.UnixListener) e
 
 // serveConnection answers the requests of one connection of a process with a uid.
 func (h *Handler) serveConnection(ctx context.Context, connection *net.UnixConn, uid uint32) {
-	bounded := &counted{from: connection, memory: h.arriving.Reserve(uid)}
+	bounded := &counted{from: connection, memory: h.arriving.Reserve(uid), timeout: h.options.BodyTimeout}
 	defer bounded.memory.Release()
 	values := jsontext.NewDecoder(bounded, jsontext.AllowDuplicateNames(true)) // readBody refuses them, with a message
 	for {
-		bounded.left = MaxBodyBytes
+		bounded.begin(h.longest(uid))
 		body, err := values.ReadValue()
 		if err != nil {
 			_, malformed := errors.AsType[*jsontext.SyntacticError](err)
 			if malformed && !errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, inbound.ErrNoRoom) || errors.Is(err, inbound.ErrTooLong) {
-				_, _ = connection.Write(appendAnswer(nil, answer{id: nullID, fault: &fault{codeParse, err.Error(), nil}}))
+				_ = h.send(connection, appendAnswer(nil, answer{id: nullID, fault: &fault{codeParse, err.Error(), nil}}))
 			}
 			return
 		}
 		out := h.answerPeer(ctx, uid, body)
 		bounded.memory.Release()
-		if _, err := connection.Write(append(out, '\n')); err != nil {
+		if h.send(connection, append(out, '\n')) != nil {
 			return
 		}
 	}
 }
 
-// counted reads at most left bytes, which are held until the reservation is released.
+// longest returns the length of the longest body of a process. What no user is recognized by
+// is only told so.
+func (h *Handler) longest(uid uint32) int {
+	if _, known := h.options.Users().ofPeer(uid); !known {
+		return inbound.FreeBody
+	}
+	return MaxBodyBytes
+}
+
+// send writes an answer, which the process must read in time.
+func (h *Handler) send(connection *net.UnixConn, answer []byte) error {
+	if err := connection.SetWriteDeadline(time.Now().Add(h.options.AnswerTimeout)); err != nil {
+		return err
+	}
+	_, err := connection.Write(answer)
+	return err
+}
+
+// counted reads at most left bytes, which are held until the reservation is released. Once a
+// body has begun it must arrive in time; until then the connection may be idle.
 type counted struct {
-	from   io.Reader
-	memory *inbound.Reservation
-	left   int
+	from    *net.UnixConn
+	memory  *inbound.Reservation
+	timeout time.Duration
+	left    int
+	begun   bool
+}
+
+// begin awaits a body of at most limit bytes.
+func (c *counted) begin(limit int) {
+	c.left, c.begun = limit, false
+	_ = c.from.SetReadDeadline(time.Time{})
 }
 
 // Read implements io.Reader.
@@ -85,8 +116,15 @@ func (c *counted) Read(into []byte) (int, error) {
 	}
 	n, err := c.from.Read(into[:min(len(into), c.left)])
 	c.left -= n
+	if !c.begun && len(bytes.TrimSpace(into[:n])) > 0 {
+		c.begun = true
+		_ = c.from.SetReadDeadline(time.Now().Add(c.timeout))
+	}
 	if !c.memory.Take(n) {
 		return 0, inbound.ErrNoRoom
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, inbound.ErrLate
 	}
 	return n, err
 }

@@ -207,20 +207,25 @@ func TestForeignCertificates(t *testing.T) {
 	sub := ca.client(named("sub.example"))                       // no authority, but used as one
 	fromLeaf := (&authority{t: t, key: sub.PrivateKey.(*ecdsa.PrivateKey), cert: sub.Leaf}).client(named("batcher.example"))
 	fromLeaf.Certificate = append(fromLeaf.Certificate, sub.Certificate...)
+	between := &authority{t: t}
+	made := ca.issue(&x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign, Subject: pkix.Name{CommonName: "between"}})
+	between.key, between.cert = made.PrivateKey.(*ecdsa.PrivateKey), made.Leaf
+	below := between.client(named("batcher.example"))
 	for name, certificate := range map[string]*tls.Certificate{
-		"none":              nil,
-		"unknown name":      ca.client(named("stranger.example")),
-		"no name":           ca.client(func(*x509.Certificate) {}),
-		"common name":       ca.client(func(c *x509.Certificate) { c.Subject.CommonName = "batcher.example" }),
-		"subdomain":         ca.client(named("a.batcher.example")),
-		"wildcard":          ca.client(named("*.example")),
-		"longer name":       ca.client(named("batcher.example.evil")),
-		"of two users":      ca.client(named("batcher.example", "keeper.example")),
-		"e-mail":            ca.client(func(c *x509.Certificate) { c.EmailAddresses = []string{"batcher.example"} }),
-		"another authority": other.client(named("batcher.example")),
-		"forged chain":      forged,
-		"issued by a leaf":  fromLeaf,
-		"self-signed":       (&authority{t: t}).issue(&x509.Certificate{DNSNames: []string{"batcher.example"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}),
+		"none":               nil,
+		"a chain with a gap": below,
+		"unknown name":       ca.client(named("stranger.example")),
+		"no name":            ca.client(func(*x509.Certificate) {}),
+		"common name":        ca.client(func(c *x509.Certificate) { c.Subject.CommonName = "batcher.example" }),
+		"subdomain":          ca.client(named("a.batcher.example")),
+		"wildcard":           ca.client(named("*.example")),
+		"longer name":        ca.client(named("batcher.example.evil")),
+		"of two users":       ca.client(named("batcher.example", "keeper.example")),
+		"e-mail":             ca.client(func(c *x509.Certificate) { c.EmailAddresses = []string{"batcher.example"} }),
+		"another authority":  other.client(named("batcher.example")),
+		"forged chain":       forged,
+		"issued by a leaf":   fromLeaf,
+		"self-signed":        (&authority{t: t}).issue(&x509.Certificate{DNSNames: []string{"batcher.example"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}),
 		"for servers": ca.client(func(c *x509.Certificate) {
 			c.DNSNames, c.ExtKeyUsage = []string{"batcher.example"}, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 		}),
@@ -236,7 +241,7 @@ func TestForeignCertificates(t *testing.T) {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
-	own := s.client(ca.client(named("batcher.example")))
+	own := s.client(&tls.Certificate{Certificate: append(below.Certificate[:1:1], made.Certificate...), PrivateKey: below.PrivateKey}) // without the gap
 	if status, _ := s.sign(own, 1, "Authorization", "Bearer "+token); status != http.StatusUnauthorized {
 		t.Errorf("a certificate with the token of another user: %d", status)
 	}

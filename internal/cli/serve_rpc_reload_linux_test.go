@@ -134,6 +134,19 @@ func TestRPCReload(t *testing.T) {
 		n.reloads(t)
 		testenv.Await(t, step.what, func() bool { return overTLS() == step.tls && overSocket() == step.socket })
 	}
+	// No session is resumed: the chain would not be seen again.
+	resuming := &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{client}, ClientSessionCache: tls.NewLRUClientSessionCache(1)}
+	for range 2 {
+		other, err := tls.Dial("tcp", address, resuming)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(other, "GET /upcheck HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+		if answer, err := io.ReadAll(other); err != nil || !strings.HasSuffix(string(answer), "OK") || other.ConnectionState().DidResume {
+			t.Errorf("resumed %t, %v: %s", other.ConnectionState().DidResume, err, answer)
+		}
+		_ = other.Close()
+	}
 	// A new certificate is for new connections.
 	next := writeCertificate(t, s.dir)
 	n.reloads(t)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/internal/cli/config"
@@ -66,10 +67,13 @@ func rpcUser(ctx context.Context, c *config.Config, configured *config.RPCUser) 
 }
 
 // CheckSocket refuses a path at which no unix socket can be made: in a folder that does not
-// exist, or where something else is.
+// exist, or where something else is, or that is too long for the system.
 func CheckSocket(path string) error {
 	if path == "" {
 		return nil
+	}
+	if longest := len(syscall.RawSockaddrUnix{}.Path) - 1; len(path) > longest {
+		return fmt.Errorf("%s has %d bytes, and the path of a unix socket at most %d: choose a shorter one", path, len(path), longest)
 	}
 	folder, err := os.Stat(filepath.Dir(path))
 	if err == nil && !folder.IsDir() {

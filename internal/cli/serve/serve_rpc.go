@@ -6,9 +6,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
+	"syscall"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/httpapi"
@@ -23,7 +25,9 @@ type rpcServer struct {
 	http    *http.Server
 	tcp     net.Listener // nil if there is none
 	socket  *net.UnixListener
-	path    string // of the socket
+	path    string        // of the socket
+	file    os.FileInfo   // of the socket: only this one is removed
+	served  chan struct{} // closed when the requests of the socket are answered; nil before start
 }
 
 // bindRPC binds the addresses of the signer. It returns nil if none is configured.
@@ -44,7 +48,7 @@ func (c *Command) bindRPC(configured *config.Config) (bound *rpcServer, err erro
 		}
 	}
 	if r.Socket != "" {
-		if bound.socket, err = listenSocket(r.Socket); err != nil {
+		if bound.socket, bound.file, err = listenSocket(r.Socket); err != nil {
 			return nil, fmt.Errorf("rpc.socket: %w", err)
 		}
 	}
@@ -57,27 +61,48 @@ const socketMode = 0o660
 
 // listenSocket listens on a unix socket. It takes the place of one that no process listens
 // on any more, and of nothing else.
-func listenSocket(path string) (*net.UnixListener, error) {
+func listenSocket(path string) (*net.UnixListener, os.FileInfo, error) {
 	if err := deployment.CheckSocket(path); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if _, err := os.Lstat(path); err == nil {
-		if other, err := net.Dial("unix", path); err == nil {
-			_ = other.Close()
-			return nil, fmt.Errorf("%s: another process listens there", path)
-		}
-		if err := os.Remove(path); err != nil {
-			return nil, err
-		}
+	if err := removeStale(path); err != nil {
+		return nil, nil, err
 	}
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := os.Chmod(path, socketMode); err != nil {
-		return nil, errors.Join(err, listener.Close())
+	listener.SetUnlinkOnClose(false) // another server may have taken the path by then: see rpcServer.unlink
+	err = os.Chmod(path, socketMode)
+	file, statErr := os.Lstat(path)
+	if err = errors.Join(err, statErr); err != nil {
+		return nil, nil, errors.Join(err, listener.Close(), os.Remove(path))
 	}
-	return listener, nil
+	return listener, file, nil
+}
+
+// removeStale removes a socket that no process listens on: one that refuses a connection. Any
+// other failure to connect, such as a full queue, does not show that.
+func removeStale(path string) error {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	other, err := net.Dial("unix", path)
+	switch {
+	case err == nil:
+		return errors.Join(fmt.Errorf("%s: another process listens there", path), other.Close())
+	case !errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("%s: another process may listen there: remove it if none does: %w", path, err)
+	}
+	return os.Remove(path)
+}
+
+// unlink removes the file of the socket, unless it is another server's by now.
+func (b *rpcServer) unlink() {
+	if now, err := os.Lstat(b.path); err == nil && b.file != nil && os.SameFile(now, b.file) {
+		_ = os.Remove(b.path)
+	}
+	b.file = nil
 }
 
 // prepare makes the servers over an engine.
@@ -124,7 +149,12 @@ func (b *rpcServer) start(ctx context.Context, c *Command, failed chan<- error) 
 		c.log.Info("listening", "server", "rpc", "address", b.tcp.Addr().String(), "tls", b.http.TLSConfig != nil)
 	}
 	if b.socket != nil {
-		go func() { failed <- b.handler.ServeSocket(ctx, b.socket) }()
+		b.served = make(chan struct{})
+		go func() {
+			err := b.handler.ServeSocket(context.WithoutCancel(ctx), b.socket) // until shutDown, after the delay
+			close(b.served)
+			failed <- err
+		}()
 		c.log.Info("listening", "server", "rpc", "socket", b.path)
 	}
 }
@@ -134,13 +164,28 @@ func (b *rpcServer) shutDown(ctx context.Context) error {
 	if b == nil {
 		return nil
 	}
-	if b.socket != nil {
-		_ = b.socket.Close()
+	b.closeSocket()
+	err := b.http.Shutdown(ctx) // which closes the TCP listener: closing it twice is an error
+	if b.served == nil {
+		return err
 	}
-	return b.http.Shutdown(ctx) // which closes the TCP listener: closing it twice is an error
+	select {
+	case <-b.served:
+		return err
+	case <-ctx.Done():
+		return errors.Join(err, fmt.Errorf("rpc.socket: %w", ctx.Err()))
+	}
 }
 
-// close closes the listeners. The socket's file goes with its listener.
+// closeSocket removes the socket's file, and closes its listener.
+func (b *rpcServer) closeSocket() {
+	if b.socket != nil {
+		b.unlink()
+		_ = b.socket.Close() // shutDown may have done so already
+	}
+}
+
+// close closes the listeners.
 func (b *rpcServer) close() {
 	if b == nil {
 		return
@@ -148,7 +193,5 @@ func (b *rpcServer) close() {
 	if b.tcp != nil {
 		_ = b.tcp.Close() // Shutdown may have done so already
 	}
-	if b.socket != nil {
-		_ = b.socket.Close()
-	}
+	b.closeSocket()
 }
