@@ -3,6 +3,7 @@ package walletpolicy_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -212,8 +213,11 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		for _, text := range []string{p.Canonical(), p.Descriptor(), p.BranchDescriptor(false) + "\n" + p.BranchDescriptor(true)} {
+		for _, text := range []string{p.Canonical(), p.Descriptor(), p.BranchDescriptor(false) + "\n" + p.BranchDescriptor(true), `[{"desc":"` + p.Descriptor() + `"}]`} {
 			f.Add([]byte(text))
+		}
+		if file, ok := multisigFile(p, v.Template); ok {
+			f.Add([]byte(file))
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -234,4 +238,85 @@ func FuzzRead(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestForeignForms reads the forms in which coordinators and Bitcoin Core hold a wallet.
+func TestForeignForms(t *testing.T) {
+	for _, v := range vectors(t) {
+		p, err := walletpolicy.New("Cold storage", v.Template, v.Keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		receive, change := p.BranchDescriptor(false), p.BranchDescriptor(true)
+		texts := []string{
+			"\ufeff" + p.Canonical() + "\r\n",
+			`[{"desc":"` + receive + `","active":true,"internal":false,"timestamp":"now","range":[0,999]},{"desc":"` + change + `","internal":true}]`,
+			`[ {"desc":"` + change + `","internal":true,"timestamp":1}, {"desc":"` + receive + `","next":3} ]`,
+			`[{"desc":"` + p.Descriptor() + `"}]`,
+		}
+		if file, ok := multisigFile(p, v.Template); ok {
+			texts = append(texts, file, strings.Replace(file, "Format: P2", "Format: p2", 1), "# Exported\r\n"+strings.ReplaceAll(file, "\n", "\r\n"))
+		}
+		for _, text := range texts {
+			if again, err := walletpolicy.Read([]byte(text), "Cold storage"); err != nil || again.Digest() != p.Digest() {
+				t.Errorf("%s: %s: %v", v.Source, text, err)
+			}
+		}
+		for _, text := range []string{`[]`, `[{"desc":"` + receive + `"}]`, `[{"desc":"` + receive + `"},{"desc":"` + change + `"}]`,
+			`[{"desc":"` + receive + `"},{"desc":"` + strings.Replace(change, "1/*", "2/*", 1) + `","internal":true}]`} {
+			if _, err := walletpolicy.Read([]byte(text), "Cold storage"); !errors.Is(err, walletpolicy.ErrPolicy) {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+	}
+}
+
+// multisigFile writes a wallet of sorted keys as Coldcard's multisig file.
+func multisigFile(p *walletpolicy.Policy, template string) (string, bool) {
+	for format, open := range map[string]string{"P2WSH": "wsh(", "P2SH-P2WSH": "sh(wsh(", "P2SH": "sh("} {
+		rest, ok := strings.CutPrefix(template, open+"sortedmulti(")
+		if !ok || strings.Contains(template, "/<") && !strings.Contains(template, "/<0;1>") {
+			continue
+		}
+		k, _, _ := strings.Cut(rest, ",")
+		text := fmt.Sprintf("Name: Cold storage\nPolicy: %s of %d\nFormat: %s\n", k, len(p.Keys()), format)
+		for _, key := range p.Keys() {
+			text += fmt.Sprintf("\nDerivation: %s\n%X: %s\n", key.Path, key.Fingerprint, key.XPub)
+		}
+		return text, true
+	}
+	return "", false
+}
+
+// TestMultisigFileRefused has files that say two things.
+func TestMultisigFileRefused(t *testing.T) {
+	var file string
+	for _, v := range vectors(t) {
+		p, err := walletpolicy.New("w", v.Template, v.Keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, ok := multisigFile(p, v.Template); ok {
+			file = text
+			break
+		}
+	}
+	if file == "" {
+		t.Fatal("no vector has sorted keys")
+	}
+	head, _, _ := strings.Cut(file, "\n\n")
+	for _, text := range []string{
+		strings.Replace(file, " of ", " of 1", 1),
+		strings.Replace(file, "Policy: ", "Policy: 0", 1) + "Policy: 3 of 2\n",
+		strings.Replace(file, "Format: ", "Format: P2TR", 1),
+		file + "Sorted\n",
+		file + file,
+		file + "Format: P2SH\n",
+		strings.ReplaceAll(file, "Derivation", "# Derivation"),
+		head,
+	} {
+		if _, err := walletpolicy.Read([]byte(text), "w"); !errors.Is(err, walletpolicy.ErrPolicy) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 }

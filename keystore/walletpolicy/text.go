@@ -39,7 +39,8 @@ const MaxSize = 1 << 15
 
 // Read reads a policy from its JSON form, or from an output descriptor (BIP-380) with both
 // branches in one (BIP-389), or from two descriptors, for receiving and for change, one per
-// line. A checksum is verified. name is the wallet's name; it may be empty if JSON has one.
+// line, or in the array that Bitcoin Core's importdescriptors takes, or from Coldcard's
+// multisig file. A checksum is verified. name is the wallet's name; it may be empty if JSON has one.
 // Errors wrap ErrPolicy.
 func Read(text []byte, name string) (*Policy, error) {
 	p, err := read(text, name)
@@ -53,8 +54,13 @@ func read(text []byte, name string) (*Policy, error) {
 	if len(text) > MaxSize {
 		return nil, fmt.Errorf("%d bytes, at most %d are read", len(text), MaxSize)
 	}
-	text = bytes.TrimSpace(text)
-	if !bytes.HasPrefix(text, []byte("{")) {
+	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff"))) // editors of Windows write the mark
+	switch {
+	case bytes.HasPrefix(text, []byte("[")):
+		return readImports(text, name)
+	case isMultisigFile(string(text)):
+		return readMultisigFile(string(text), name)
+	case !bytes.HasPrefix(text, []byte("{")):
 		return readDescriptors(string(text), name)
 	}
 	var doc document
@@ -87,7 +93,7 @@ func readDescriptors(text, name string) (*Policy, error) {
 		}
 		return fromDescriptor(joined, name)
 	}
-	return nil, errors.New("expected JSON {\"name\",\"descriptor_template\",\"keys_info\"}, an output descriptor with <0;1>/*, or two descriptors, one per line")
+	return nil, errors.New("expected JSON {\"name\",\"descriptor_template\",\"keys_info\"}, an output descriptor with <0;1>/*, two descriptors, one per line, the array of Bitcoin Core's importdescriptors, or Coldcard's multisig file")
 }
 
 // keyPattern matches a key in a descriptor, with its origin, up to the steps of its addresses.

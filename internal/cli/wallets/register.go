@@ -42,8 +42,9 @@ func newRegisterCommand() *cobra.Command {
 		Short: "Register a wallet, after comparing its keys",
 		Long: console.Paragraphs(`
 Register the wallet policy on standard input: JSON {"name","descriptor_template",
-"keys_info"} (BIP-388), an output descriptor with <0;1>/*, or two descriptors for
-receiving and change, one per line.
+"keys_info"} (BIP-388), an output descriptor with <0;1>/*, two descriptors for
+receiving and change, one per line, the array of Bitcoin Core's importdescriptors, or
+Coldcard's multisig file.
 
 The keys, with yours marked, and the first addresses are shown. Compare the keys of the
 others with their holders, and the addresses with another signer's screen, over a way
