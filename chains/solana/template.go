@@ -295,12 +295,22 @@ func (r *reader) slotsOf(slots []int, name string, cosigners bool) []int {
 }
 
 func addSlot(slots []int, given account) []int {
-	if given.signer && given.slot >= 0 {
-		return append(slots, given.slot)
+	switch {
+	case !given.signer || given.slot < 0:
+		return slots
+	case len(slots) == 0:
+		return oneSlot(given.slot)
 	}
-	return slots
+	return append(slots, given.slot)
 }
 
-func atMost(lamports uint64) chains.Quantity {
-	return chains.AtMost(new(big.Int).SetUint64(lamports))
-}
+// oneSlot returns a list of one slot, without room for another: appending to it copies it.
+func oneSlot(slot int) []int { return slotNumbers[slot : slot+1 : slot+1] }
+
+// slotNumbers are the slots that a transaction can have, in order.
+var slotNumbers = func() (slots [maxAccounts]int) {
+	for i := range slots {
+		slots[i] = i
+	}
+	return slots
+}()
