@@ -90,7 +90,7 @@ func (t *Transaction) effects(w *workspace) []effect {
 }
 
 func (t *Transaction) feeEffect() effect {
-	return effect{slots: oneSlot(0), Effect: chains.Effect{
+	return effect{slots: appendSlot(nil, 0), Effect: chains.Effect{
 		Kind: chains.KindFee, By: chains.BySigner, From: party(t.key(0)),
 		Asset: chains.Native(Name), Amount: chains.AtMostUint(t.fee().total()), Path: "fee",
 	}}

@@ -13,6 +13,8 @@ type signing struct {
 	t     *Transaction
 	keys  []slotKey
 	slots []int // of the keys
+
+	inlineKey [1]slotKey // the backing array of keys with one key, to save an allocation
 }
 
 // KeyIDs implements chains.Signing.
