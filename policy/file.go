@@ -80,7 +80,7 @@ type limit struct {
 // own.
 type Options struct {
 	// Names are the users and keys of the organization; names in the file must be
-	// among them. If nil, names are not checked: a misspelled one matches nobody, so that
+	// among them. If nil, names are not checked: a misspelled one matches no one, so that
 	// a deny denies nothing, and a user is found by id or name.
 	Names *Names
 

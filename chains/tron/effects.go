@@ -78,7 +78,7 @@ func tokenAsset(id string) chains.Asset {
 // label returns the label of a field in the summary.
 func (tx *transaction) label(field int) string { return tx.contract.message.fields[field].label }
 
-// moves is a transfer from the owner to another account. What goes to one that nobody can
+// moves is a transfer from the owner to another account. What goes to one that no one can
 // spend from is burned.
 func (tx *transaction) moves(to chains.Party, asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: tx.ownerParty, To: to, Asset: asset, Amount: amount, Path: path}

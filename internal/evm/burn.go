@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// unspendable is a set of accounts that nobody can spend from: precompiles, which never
+// unspendable is a set of accounts that no one can spend from: precompiles, which never
 // send, and addresses that have no known key.
 type unspendable struct {
 	ids    []string // CAIP-2 of the networks; nil: all

@@ -82,7 +82,7 @@ func (c *Call) authority() (chains.By, chains.Party) {
 // unstaked or minted for the caller; if another party gets it, it is transferred,
 // whatever the function is called. What a contract pays to the caller, the caller receives:
 // what it gave for that is an effect before. Not so if another signature authorizes the call, or
-// if the caller is a contract that acts for everyone: what they get is nobody else's price.
+// if the caller is a contract that acts for everyone: what they get is no one else's price.
 func settle(c *Call, effect *chains.Effect) {
 	caller := c.callerParty()
 	home := effect.To.IsNone() || effect.To.Equal(caller)

@@ -15,7 +15,7 @@ import (
 // mechanism is a way to authenticate (RFC 4954).
 type mechanism struct {
 	name    string
-	reveals bool // shows the password to whoever reads the connection
+	reveals bool // sends the password itself
 	bound   bool // to the TLS connection
 	start   func(*login) (mailsmtp.Auth, error)
 }
@@ -144,7 +144,7 @@ func (l *login) choose(offered []string) (mechanism, error) {
 	return mechanism{}, fmt.Errorf("the server offers %.200q to log in with: none can be used over this connection", offered)
 }
 
-// isLoopback reports whether a host is this machine, whose connections nobody else reads.
+// isLoopback reports whether a host is this machine, whose connections no one else reads.
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
