@@ -134,9 +134,9 @@ func (f *File) loadedFrom(path string, content []byte, options Options) bool {
 	if !reflect.DeepEqual(f.options, options) {
 		return false
 	}
-	return !slices.ContainsFunc(f.inputs, func(one input) bool {
-		now, err := os.ReadFile(one.path)
-		return err != nil || sha256.Sum256(now) != one.digest
+	return !slices.ContainsFunc(f.inputs, func(loaded input) bool {
+		now, err := os.ReadFile(loaded.path)
+		return err != nil || sha256.Sum256(now) != loaded.digest
 	})
 }
 

@@ -236,8 +236,8 @@ func (c *Call) token(standard string) chains.Asset {
 }
 
 // tokenAt returns the asset at an address.
-func (c *Call) tokenAt(at Address, standard string) chains.Asset {
-	return chains.Token(c.network.ID, c.party(at), standard)
+func (c *Call) tokenAt(address Address, standard string) chains.Asset {
+	return chains.Token(c.network.ID, c.party(address), standard)
 }
 
 // numbered returns one token of a collection, or of a multi-token contract.
@@ -247,7 +247,7 @@ func numbered(asset chains.Asset, id *big.Int) chains.Asset {
 }
 
 // party returns the account at an address.
-func (c *Call) party(at Address) chains.Party { return c.network.Party(at) }
+func (c *Call) party(address Address) chains.Party { return c.network.Party(address) }
 
 // callerParty returns the account that makes the call.
 func (c *Call) callerParty() chains.Party {
