@@ -49,6 +49,14 @@ func StdinArgs(what string) cobra.PositionalArgs {
 	}
 }
 
+// Group returns a command that only has subcommands. A line break that begins its long
+// help is left out.
+func Group(use, short, long string, subcommands ...*cobra.Command) *cobra.Command {
+	command := &cobra.Command{Use: use, Short: short, Long: Paragraphs(long), Args: CommandOnly, RunE: ChooseCommand}
+	command.AddCommand(subcommands...)
+	return command
+}
+
 // ChooseCommand runs a command that only has subcommands.
 func ChooseCommand(cmd *cobra.Command, _ []string) error {
 	var names []string
