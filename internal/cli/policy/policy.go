@@ -21,17 +21,10 @@ import (
 
 // NewCommand returns the command policy.
 func NewCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "policy",
-		Short: "Check a policy, and ask what it decides",
-		Long: console.Paragraphs(`
+	return console.Group("policy", "Check a policy, and ask what it decides", `
 A policy is a file of rules that say who may have what signed: see docs/policies.md. The
-configuration names one for an organization; serve reads it at startup and on SIGHUP.`),
-		Args: console.CommandOnly,
-		RunE: console.ChooseCommand,
-	}
-	command.AddCommand(newPolicyCheckCommand(), newPolicyExplainCommand(), newPolicyReplayCommand(), newPolicyImportCommand())
-	return command
+configuration names one for an organization; serve reads it at startup and on SIGHUP.`,
+		newPolicyCheckCommand(), newPolicyExplainCommand(), newPolicyReplayCommand(), newPolicyImportCommand())
 }
 
 // policyFlags name the configuration that a policy is checked against.
