@@ -152,11 +152,11 @@ func identifyCall(s *request.Submission) error {
 }
 
 // writeBody writes the body of a call at a time, by a user who was authenticated in a way.
-func writeBody(s *request.Submission, at int64, scheme string) (err error) {
-	s.Call.Use(at, scheme)
+func writeBody(s *request.Submission, milliseconds int64, scheme string) (err error) {
+	s.Call.Use(milliseconds, scheme)
 	s.Caller.Scheme, s.Repeated = scheme, false
 	s.Request, err = activity.NewRequest(activity.Envelope{
-		OrganizationID: s.OrganizationID, Time: time.UnixMilli(at),
+		OrganizationID: s.OrganizationID, Time: time.UnixMilli(milliseconds),
 		Submitter: activity.Submitter{UserID: s.Caller.Member.User.ID, Scheme: scheme},
 	}, s.Intent)
 	return err
@@ -172,8 +172,8 @@ func (e *Engine) answered(ctx context.Context, s *request.Submission) bool {
 	if err != nil || at == 0 || writeBody(s, at, scheme) != nil {
 		return false
 	}
-	found := e.recorded(ctx, s)
-	return found != nil && (found.Waiting || found.Status == string(activity.StatusCompleted))
+	recorded := e.recorded(ctx, s)
+	return recorded != nil && (recorded.Waiting || recorded.Status == string(activity.StatusCompleted))
 }
 
 // callTimes has the time of the latest call for each thing that was asked for.

@@ -226,16 +226,16 @@ func (e *Engine) recorded(ctx context.Context, s *request.Submission) *store.Act
 	}
 	claim := e.records.Claim(s.Request)
 	claim.Now = e.config.Now()
-	found, err := store.Recorded(ctx, e.config.Store, claim)
+	recorded, err := store.Recorded(ctx, e.config.Store, claim)
 	switch {
-	case err != nil || found == nil:
+	case err != nil || recorded == nil:
 		return nil
 	case s.Caller.Stamp == nil:
-		return found // the body names the caller
-	case found.SubmittedBy != string(s.Caller.Member.Credential.ID()):
+		return recorded // the body names the caller
+	case recorded.SubmittedBy != string(s.Caller.Member.Credential.ID()):
 		return nil
 	}
-	return found
+	return recorded
 }
 
 // takesRequests refuses all requests if the engine has no directory.

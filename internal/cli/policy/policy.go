@@ -200,12 +200,12 @@ func importPolicies(cmd *cobra.Command) error {
 		return err
 	}
 	converted, denied := 0, []string{}
-	for _, one := range imported {
+	for _, policy := range imported {
 		switch {
-		case one.Problem == "":
+		case policy.Problem == "":
 			converted++
-		case one.Rule != "":
-			denied = append(denied, one.Name)
+		case policy.Rule != "":
+			denied = append(denied, policy.Name)
 		}
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d policies converted\n", converted, len(imported))

@@ -54,11 +54,11 @@ func tailEvents(cmd *cobra.Command, base string, once bool) error {
 		if err != nil {
 			return err
 		}
-		for _, one := range seen {
-			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", one.Event); err != nil {
+		for _, event := range seen {
+			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", event.Event); err != nil {
 				return err
 			}
-			after = one.Place
+			after = event.Place
 		}
 		if len(seen) > 0 {
 			continue
