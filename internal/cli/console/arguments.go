@@ -49,12 +49,11 @@ func StdinArgs(what string) cobra.PositionalArgs {
 	}
 }
 
-// Group returns a command that only has subcommands. A line break that begins its long
-// help is left out.
-func Group(use, short, long string, subcommands ...*cobra.Command) *cobra.Command {
-	command := &cobra.Command{Use: use, Short: short, Long: Paragraphs(long), Args: CommandOnly, RunE: ChooseCommand}
-	command.AddCommand(subcommands...)
-	return command
+// Group returns a command that only has subcommands. Its help may begin with a line break.
+func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
+	group := &cobra.Command{Use: use, Short: short, Long: Paragraphs(long), Args: CommandOnly, RunE: ChooseCommand}
+	group.AddCommand(commands...)
+	return group
 }
 
 // ChooseCommand runs a command that only has subcommands.

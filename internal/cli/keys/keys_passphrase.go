@@ -15,8 +15,7 @@ import (
 )
 
 func newPassphraseCommand() *cobra.Command {
-	return console.Group("passphrase", "Change the passphrase of a keystore",
-		"Change the passphrase of a keystore in a directory.\n",
+	return console.Group("passphrase", "Change the passphrase of a keystore", "Change the passphrase of a keystore in a directory.\n",
 		newPassphraseChangeCommand())
 }
 

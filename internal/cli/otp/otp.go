@@ -20,8 +20,7 @@ import (
 
 // NewCommand returns the command otp.
 func NewCommand() *cobra.Command {
-	return console.Group("otp", "Exchange one-time passwords for verification tokens",
-		"Exchange one-time passwords for verification tokens.\n",
+	return console.Group("otp", "Exchange one-time passwords for verification tokens", "Exchange one-time passwords for verification tokens.\n",
 		newOTPVerifyCommand())
 }
 

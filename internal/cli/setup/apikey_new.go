@@ -19,8 +19,7 @@ import (
 
 // NewAPIKeyCommand returns the command apikey.
 func NewAPIKeyCommand() *cobra.Command {
-	return console.Group("apikey", "Create API keys",
-		"Create API keys: the key pairs with which clients stamp their requests.",
+	return console.Group("apikey", "Create API keys", "Create API keys: the key pairs with which clients stamp their requests.",
 		newAPIKeyNewCommand())
 }
 

@@ -16,8 +16,7 @@ import (
 
 // NewPasskeyCommand returns the command passkey.
 func NewPasskeyCommand() *cobra.Command {
-	return console.Group("passkey", "Register passkeys",
-		"Register passkeys: the credentials with which people stamp requests in a browser.",
+	return console.Group("passkey", "Register passkeys", "Register passkeys: the credentials with which people stamp requests in a browser.",
 		newPasskeyAddCommand())
 }
 

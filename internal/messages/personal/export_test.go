@@ -1,7 +1,7 @@
 package personal
 
-// ReadSignIn reads a sign-in as the messages of Ethereum do, nil if the text is none.
-func ReadSignIn(text string) *SignIn { return signInOf([]byte(text), siwe) }
+// ParseSignIn reads a sign-in by EIP-4361, or returns nil.
+func ParseSignIn(message string) *SignIn { return parseSignIn(message, siwe) }
 
-// ReadTronSignIn is ReadSignIn for the messages of Tron.
-func ReadTronSignIn(text string) *SignIn { return signInOf([]byte(text), siwt) }
+// ParseTronSignIn reads a sign-in by EIP-4361 with an address of Tron, or returns nil.
+func ParseTronSignIn(message string) *SignIn { return parseSignIn(message, siwt) }

@@ -96,7 +96,7 @@ func FuzzSignIn(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		ethereum, solana, tron := personal.ReadSignIn(text), personal.ParseSolanaSignIn(text), personal.ReadTronSignIn(text)
+		ethereum, solana, tron := personal.ParseSignIn(text), personal.ParseSolanaSignIn(text), personal.ParseTronSignIn(text)
 		for words, read := range map[string]*personal.SignIn{"Ethereum": ethereum, "Solana": solana, "TRON": tron} {
 			if read == nil {
 				continue

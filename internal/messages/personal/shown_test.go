@@ -175,7 +175,7 @@ func TestProblemTexts(t *testing.T) {
 		"of 100 bytes": {"URI: https://example.com/login", "URI: " + long[:100], `the sign-in is for "example.com", but its URI is "` + long[:100] + `"`},
 		"no host":      {"URI: https://example.com/login", "URI: mailto:a@example.com", `the sign-in is for "example.com", but its URI is "mailto:a@example.com"`},
 	} {
-		read := personal.ReadSignIn(strings.Replace(signInText, test.old, test.changed, 1))
+		read := personal.ParseSignIn(strings.Replace(signInText, test.old, test.changed, 1))
 		if read == nil {
 			t.Fatalf("%s: not read", name)
 		}
@@ -184,7 +184,7 @@ func TestProblemTexts(t *testing.T) {
 		}
 	}
 	signer := chains.PartyWritten([]byte{1}, "0x08d2")
-	if got, want := personal.ReadSignIn(signInText).Problem(signer), `the sign-in is for the account "`+signInAddress+`", but 0x08d2 would sign it`; got != want {
+	if got, want := personal.ParseSignIn(signInText).Problem(signer), `the sign-in is for the account "`+signInAddress+`", but 0x08d2 would sign it`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

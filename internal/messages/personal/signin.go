@@ -42,7 +42,7 @@ const UnreadSignIn = "the text asks to sign in but does not follow %s: a site th
 
 // AsksToSignIn reports whether a text contains the words of a sign-in, in any case, with
 // any white space between them, and for any chain. Sites may read sign-ins more loosely
-// than the standards allow.
+// than the standard.
 func AsksToSignIn(message []byte) bool {
 	if !hasFolded(message, "wants") { // most texts end here
 		return false

@@ -27,8 +27,8 @@ Resources:
 - https://example.com/b`
 )
 
-// TestReadSignIn changes one thing at a time in a sign-in with all members.
-func TestReadSignIn(t *testing.T) {
+// TestParseSignIn changes one thing at a time in a sign-in with all members.
+func TestParseSignIn(t *testing.T) {
 	for name, test := range map[string]struct {
 		old, changed string
 		want         bool
@@ -101,7 +101,7 @@ func TestReadSignIn(t *testing.T) {
 			t.Fatalf("%s: %q is not there", name, test.old)
 		}
 		text := strings.Replace(signInText, test.old, test.changed, 1)
-		if got := personal.ReadSignIn(text); (got != nil) != test.want {
+		if got := personal.ParseSignIn(text); (got != nil) != test.want {
 			t.Errorf("%s: %+v", name, got)
 		}
 		if !personal.AsksToSignIn([]byte(strings.ToUpper(text))) {
@@ -129,7 +129,7 @@ func TestSignInProblem(t *testing.T) {
 		"another site":         {"URI: https://example.com/", "URI: https://example.org/", "but its URI is"},
 		"another account":      {signInAddress, "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", "is for the account"},
 	} {
-		read := personal.ReadSignIn(strings.Replace(signInText, test.old, test.changed, 1))
+		read := personal.ParseSignIn(strings.Replace(signInText, test.old, test.changed, 1))
 		if read == nil {
 			t.Fatalf("%s: not read", name)
 		}
@@ -137,7 +137,7 @@ func TestSignInProblem(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
-	ports := personal.ReadSignIn(strings.Replace(strings.Replace(signInText, "https://example.com wants", "https://example.com:1 wants", 1), "URI: https://example.com/", "URI: https://example.com:2/", 1))
+	ports := personal.ParseSignIn(strings.Replace(strings.Replace(signInText, "https://example.com wants", "https://example.com:1 wants", 1), "URI: https://example.com/", "URI: https://example.com:2/", 1))
 	if ports == nil || ports.Problem(signer) == "" {
 		t.Error("two ports are the same site")
 	}
@@ -233,9 +233,9 @@ func TestForeignUnderEachPrefix(t *testing.T) {
 		{"a nonce with dashes", strings.Replace(signInText, "32891756", "f81d4fae-7dec-11d0", 1), false, ethereumParty, personal.HazardLooseNonce},
 		{"and on Tron", strings.Replace(tronSignIn, "32891756", "f81d4fae-7dec-11d0", 1), true, tronParty, personal.HazardLooseNonce},
 	} {
-		read, of := personal.ReadSignIn(c.text), "EIP-4361"
+		read, of := personal.ParseSignIn(c.text), "EIP-4361"
 		if c.tron {
-			read = personal.ReadTronSignIn(c.text)
+			read = personal.ParseTronSignIn(c.text)
 		}
 		var got strings.Builder
 		for _, hazard := range personal.SignInHazards(read, []byte(c.text), of, c.signer) {
