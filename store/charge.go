@@ -65,8 +65,8 @@ func (e *LimitError) Error() string {
 // Unwrap returns ErrLimit.
 func (*LimitError) Unwrap() error { return ErrLimit }
 
-// Charges is what one request is charged. Its methods return the changes that a
-// request makes on its way through a store:
+// Charges are the charges of one request. Its methods return the changes of the ledger for
+// each step of the request through a store:
 //
 //	Begin(…, charges.Take(now, change))         charges the limits as the lease is taken
 //	Complete(…, charges.Confirm(now, change))   refuses if the charge is gone; does not write to the limits

@@ -83,9 +83,9 @@ func (t *Transaction) burnt(effects []effect) {
 	}
 }
 
-// lost says what an account is if no one can spend from it: an entry of the table, a program
-// that the transaction calls, or the associated account that an entry of the table, or a mint
-// itself, has for one of the mints. It returns "" for every other account.
+// lost describes an account from which no one can spend: an entry of the table, a program
+// that the transaction calls, or the associated token account, for one of the mints, of an
+// entry of the table or of that mint. For any other account it returns "".
 func (t *Transaction) lost(address []byte, mints []string) string {
 	if what, ok := unspendable[[keySize]byte(address)]; ok {
 		return what

@@ -14,16 +14,17 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// ErrMoved says that another call like this one has another body by now. Nothing was written.
+// ErrMoved says that an identical call has got a newer body in the meantime. Nothing was
+// written.
 var ErrMoved = errors.New("countersign: the same call was made by others at the same time")
 
-// Call identifies what a call without a stamp asks for. The ledger has the time of its
-// latest body, and how its user was authenticated, with which that body can be written
-// again: the same call again is then the same request.
+// Call identifies a call without a stamp by what it asks for. The ledger keeps the time of
+// the call's latest body, and how its user was authenticated. When the call is repeated, the
+// same body is rebuilt from these, so that it is the same request.
 type Call struct {
 	key  store.Key
-	read []byte // what the ledger had; nil: nothing
-	uses []byte // what it is to have: of the body that is carried out
+	read []byte // what the ledger had, nil if nothing
+	uses []byte // what the ledger is to have: that of the body that is carried out
 }
 
 // NewCall returns the call that asks for something, which is given in a canonical form.

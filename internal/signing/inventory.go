@@ -39,7 +39,7 @@ var answers = map[string]func(*asking) (map[string]any, error){
 	"list_wallet_accounts": (*asking).accounts,
 }
 
-// asking is one query.
+// asking is a query on behalf of a member.
 type asking struct {
 	*Reader
 	ctx    context.Context
@@ -48,8 +48,8 @@ type asking struct {
 	query  activity.InventoryQuery
 }
 
-// held is what an organization holds: the keys that belong to no wallet, and the wallets,
-// oldest first.
+// held has the keys of an organization: those in no wallet, and the wallets. The oldest
+// come first.
 type held struct {
 	keys    []keystore.KeyInfo
 	wallets []keystore.Wallet

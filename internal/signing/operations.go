@@ -9,7 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/operation"
 )
 
-// Operations are what the engine can do besides signing transactions, by type.
+// Operations are the operations of an engine by type. Signing a transaction is not one of
+// them: every engine does that.
 type Operations map[activity.Type]operation.Operation
 
 // NewOperations returns Config.Operations by their types, or an error that names the one

@@ -20,8 +20,8 @@ type mechanism struct {
 	start   func(*login) (mailsmtp.Auth, error)
 }
 
-// mechanisms are those that are supported, the preferred ones first. Servers that offer
-// NTLM often refuse it.
+// mechanisms are the supported mechanisms in order of preference. NTLM is last because
+// servers that offer it often refuse it.
 var mechanisms = []mechanism{
 	{"SCRAM-SHA-256-PLUS", false, true, func(l *login) (mailsmtp.Auth, error) {
 		state, err := l.connection.GetTLSConnectionState()
