@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/btcsuite/btcd/address/v2"
+	"github.com/btcsuite/btcd/address/v2/base58"
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/btcsuite/btcd/btcutil/v2/hdkeychain"
 	"github.com/btcsuite/btcd/chaincfg/v2"
@@ -80,7 +81,7 @@ func newPolicy(name, descriptorTemplate string, keys []string) (*Policy, error) 
 	}
 	p := &Policy{name: name, template: t}
 	for i, text := range keys {
-		item, err := parseItem(text)
+		item, err := parseItem(text, t.form)
 		if err != nil {
 			return nil, fmt.Errorf("key @%d: %w", i, err)
 		}
@@ -146,14 +147,18 @@ func (p *Policy) derive() error {
 	return nil
 }
 
-// parseItem reads [fingerprint/path]xpub….
-func parseItem(text string) (*item, error) {
+// parseItem reads [fingerprint/path]xpub…. In the origin, hex digits of both cases are read, and H
+// as h (BIP-380).
+func parseItem(text string, form form) (_ *item, err error) {
 	one := &item{text: text, branches: map[uint32]*hdkeychain.ExtendedKey{}}
 	origin, rest := "", text
 	if after, ok := strings.CutPrefix(text, "["); ok {
 		if origin, rest, ok = strings.Cut(after, "]"); !ok {
 			return nil, errors.New("its origin has no ]")
 		}
+	}
+	if rest, err = plainXPub(rest, form); err != nil {
+		return nil, err
 	}
 	node, err := parseXPub(rest)
 	if err != nil {
@@ -170,11 +175,44 @@ func parseItem(text string) (*item, error) {
 		one.text = rest
 		return one, nil
 	}
-	if one.fingerprint, one.path, err = wallet.ParseOrigin(origin); err != nil {
+	if one.fingerprint, one.path, err = wallet.ParseOrigin(strings.ToLower(origin)); err != nil {
 		return nil, fmt.Errorf("origin: %w", err)
 	}
 	one.text = "[" + hex.EncodeToString(one.fingerprint[:]) + strings.TrimPrefix(one.path.String(), "m") + "]" + rest
 	return one, nil
+}
+
+// multisigKeys are the forms of keys that SLIP-132 defines for scripts of several keys.
+var multisigKeys = map[string]struct {
+	version [4]byte
+	form    form
+	text    string
+	plain   [4]byte // xpub or tpub
+}{
+	"Ypub": {[4]byte{0x02, 0x95, 0xb4, 0x3f}, formShWSH, "sh(wsh(…))", chaincfg.MainNetParams.HDPublicKeyID},
+	"Zpub": {[4]byte{0x02, 0xaa, 0x7e, 0xd3}, formWSH, "wsh(…)", chaincfg.MainNetParams.HDPublicKeyID},
+	"Upub": {[4]byte{0x02, 0x42, 0x89, 0xef}, formShWSH, "sh(wsh(…))", chaincfg.TestNet3Params.HDPublicKeyID},
+	"Vpub": {[4]byte{0x02, 0x57, 0x54, 0x83}, formWSH, "wsh(…)", chaincfg.TestNet3Params.HDPublicKeyID},
+}
+
+// plainXPub converts a key of SLIP-132 to xpub… or tpub…, if the wallet has the script that its
+// form says.
+func plainXPub(text string, form form) (string, error) {
+	if len(text) < 4 || !strings.HasSuffix(text[:4], "pub") || strings.ContainsRune("xt", rune(text[0])) {
+		return text, nil
+	}
+	slip, ok := multisigKeys[text[:4]]
+	switch {
+	case !ok:
+		return "", fmt.Errorf("%.4s… is a form of a key that signs alone (SLIP-132): convert it to xpub… or tpub…, if it is the one for this wallet", text)
+	case slip.form != form:
+		return "", fmt.Errorf("%.4s… is a key for %s (SLIP-132), which this wallet is not: give its key, or convert it to xpub… or tpub…", text, slip.text)
+	}
+	payload, first, err := base58.CheckDecode(text)
+	if err != nil || len(payload) != 77 || [4]byte{first, payload[0], payload[1], payload[2]} != slip.version {
+		return "", fmt.Errorf("not an extended public key: %.4s… is mistyped or cut", text)
+	}
+	return base58.CheckEncode(append(slip.plain[1:], payload[3:]...), slip.plain[0]), nil
 }
 
 func parseXPub(text string) (*hdkeychain.ExtendedKey, error) {
@@ -182,7 +220,7 @@ func parseXPub(text string) (*hdkeychain.ExtendedKey, error) {
 	case strings.HasPrefix(text, "xprv"), strings.HasPrefix(text, "tprv"):
 		return nil, errors.New("it is private: give the public one, xpub… or tpub…")
 	case !strings.HasPrefix(text, "xpub") && !strings.HasPrefix(text, "tpub"):
-		return nil, errors.New("expected [fingerprint/path]xpub… or tpub…; convert other forms (SLIP-132), such as Zpub…")
+		return nil, errors.New("expected [fingerprint/path]xpub… or tpub…")
 	}
 	node, err := hdkeychain.NewKeyFromString(text)
 	if err != nil {
