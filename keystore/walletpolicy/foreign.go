@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/btcsuite/btcd/address/v2/base58"
 	"github.com/btcsuite/btcd/chaincfg/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
 
@@ -184,13 +185,17 @@ var multisigFormats = map[string]string{"P2WSH": "wsh(%s)", "P2SH-P2WSH": "sh(ws
 
 // readMultisigFile reads the multisig file that Coldcard defined, and that other coordinators
 // write: lines of Name, Policy (2 of 3), Derivation and Format, and one of each key, with its
-// fingerprint. Its keys are sorted in scripts. A derivation holds until the next.
+// fingerprint. Its keys are sorted in scripts. A derivation holds until the next; Electrum writes
+// it as a comment.
 func readMultisigFile(text []byte, name string) (*Policy, error) {
 	once := map[string]string{} // Name, Policy and Format
-	var path string
+	var path string             // from m on
 	var keys, uses []string
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
+		if derivation, ok := strings.CutPrefix(line, "# derivation:"); ok {
+			line = "Derivation:" + derivation
+		}
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -199,8 +204,10 @@ func readMultisigFile(text []byte, name string) (*Policy, error) {
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("multisig file: %q is no line of the form \"Name: value\"", line)
+		case field == "Derivation" && !strings.HasPrefix(value, "m"):
+			return nil, fmt.Errorf("multisig file: Derivation: %q is not a path, expected such as m/48'/0'/0'/2'", value)
 		case field == "Derivation":
-			path = strings.TrimPrefix(value, "m")
+			path = value
 		case field == "Name" || field == "Policy" || field == "Format":
 			if _, again := once[field]; again {
 				return nil, fmt.Errorf("multisig file: %s appears twice", field)
@@ -210,7 +217,7 @@ func readMultisigFile(text []byte, name string) (*Policy, error) {
 			return nil, fmt.Errorf("multisig file: key %s has no line \"Derivation: m/…\" before it: add one, with the path of the key in its signer", field)
 		default:
 			uses = append(uses, fmt.Sprintf("@%d/**", len(keys)))
-			keys = append(keys, "["+field+path+"]"+value)
+			keys = append(keys, "["+field+path[1:]+"]"+value)
 		}
 	}
 	format, k, ok := multisigFormats[strings.ToUpper(once["Format"])], 0, false
@@ -228,4 +235,37 @@ func thresholdOf(policy string, n int) (k int, ok bool) {
 	first, _, _ := strings.Cut(policy, " ")
 	k, err := strconv.Atoi(first)
 	return k, err == nil && policy == fmt.Sprintf("%d of %d", k, n)
+}
+
+// multisigKeys are the forms of keys that SLIP-132 defines for scripts of several keys.
+var multisigKeys = map[string]struct {
+	version [4]byte
+	form    form
+	text    string
+	plain   [4]byte // xpub or tpub
+}{
+	"Ypub": {[4]byte{0x02, 0x95, 0xb4, 0x3f}, formShWSH, "sh(wsh(…))", chaincfg.MainNetParams.HDPublicKeyID},
+	"Zpub": {[4]byte{0x02, 0xaa, 0x7e, 0xd3}, formWSH, "wsh(…)", chaincfg.MainNetParams.HDPublicKeyID},
+	"Upub": {[4]byte{0x02, 0x42, 0x89, 0xef}, formShWSH, "sh(wsh(…))", chaincfg.TestNet3Params.HDPublicKeyID},
+	"Vpub": {[4]byte{0x02, 0x57, 0x54, 0x83}, formWSH, "wsh(…)", chaincfg.TestNet3Params.HDPublicKeyID},
+}
+
+// plainXPub converts a key of SLIP-132 to xpub… or tpub…, if the wallet has the script that its
+// form says.
+func plainXPub(text string, form form) (string, error) {
+	if len(text) < 4 || !strings.HasSuffix(text[:4], "pub") || strings.ContainsRune("xt", rune(text[0])) {
+		return text, nil
+	}
+	slip, ok := multisigKeys[text[:4]]
+	switch {
+	case !ok:
+		return "", fmt.Errorf("%.4s… is a form of a key that signs alone (SLIP-132): convert it to xpub… or tpub…, if it is the one for this wallet", text)
+	case slip.form != form:
+		return "", fmt.Errorf("%.4s… is a key for %s (SLIP-132), which this wallet is not: give its key, or convert it to xpub… or tpub…", text, slip.text)
+	}
+	payload, first, err := base58.CheckDecode(text)
+	if err != nil || len(payload) != 77 || [4]byte{first, payload[0], payload[1], payload[2]} != slip.version {
+		return "", fmt.Errorf("not an extended public key: %.4s… is mistyped or cut", text)
+	}
+	return base58.CheckEncode(append(slip.plain[1:], payload[3:]...), slip.plain[0]), nil
 }

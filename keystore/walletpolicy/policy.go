@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/btcsuite/btcd/address/v2"
-	"github.com/btcsuite/btcd/address/v2/base58"
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/btcsuite/btcd/btcutil/v2/hdkeychain"
 	"github.com/btcsuite/btcd/chaincfg/v2"
@@ -180,39 +179,6 @@ func parseItem(text string, form form) (_ *item, err error) {
 	}
 	one.text = "[" + hex.EncodeToString(one.fingerprint[:]) + strings.TrimPrefix(one.path.String(), "m") + "]" + rest
 	return one, nil
-}
-
-// multisigKeys are the forms of keys that SLIP-132 defines for scripts of several keys.
-var multisigKeys = map[string]struct {
-	version [4]byte
-	form    form
-	text    string
-	plain   [4]byte // xpub or tpub
-}{
-	"Ypub": {[4]byte{0x02, 0x95, 0xb4, 0x3f}, formShWSH, "sh(wsh(…))", chaincfg.MainNetParams.HDPublicKeyID},
-	"Zpub": {[4]byte{0x02, 0xaa, 0x7e, 0xd3}, formWSH, "wsh(…)", chaincfg.MainNetParams.HDPublicKeyID},
-	"Upub": {[4]byte{0x02, 0x42, 0x89, 0xef}, formShWSH, "sh(wsh(…))", chaincfg.TestNet3Params.HDPublicKeyID},
-	"Vpub": {[4]byte{0x02, 0x57, 0x54, 0x83}, formWSH, "wsh(…)", chaincfg.TestNet3Params.HDPublicKeyID},
-}
-
-// plainXPub converts a key of SLIP-132 to xpub… or tpub…, if the wallet has the script that its
-// form says.
-func plainXPub(text string, form form) (string, error) {
-	if len(text) < 4 || !strings.HasSuffix(text[:4], "pub") || strings.ContainsRune("xt", rune(text[0])) {
-		return text, nil
-	}
-	slip, ok := multisigKeys[text[:4]]
-	switch {
-	case !ok:
-		return "", fmt.Errorf("%.4s… is a form of a key that signs alone (SLIP-132): convert it to xpub… or tpub…, if it is the one for this wallet", text)
-	case slip.form != form:
-		return "", fmt.Errorf("%.4s… is a key for %s (SLIP-132), which this wallet is not: give its key, or convert it to xpub… or tpub…", text, slip.text)
-	}
-	payload, first, err := base58.CheckDecode(text)
-	if err != nil || len(payload) != 77 || [4]byte{first, payload[0], payload[1], payload[2]} != slip.version {
-		return "", fmt.Errorf("not an extended public key: %.4s… is mistyped or cut", text)
-	}
-	return base58.CheckEncode(append(slip.plain[1:], payload[3:]...), slip.plain[0]), nil
 }
 
 func parseXPub(text string) (*hdkeychain.ExtendedKey, error) {

@@ -319,6 +319,7 @@ func TestMultisigFileRefused(t *testing.T) {
 		file + file,
 		file + "Format: P2SH\n",
 		strings.ReplaceAll(file, "Derivation", "# Derivation"),
+		strings.ReplaceAll(file, "Derivation: m", "# derivation: None"),
 		head,
 	} {
 		if _, err := walletpolicy.Read([]byte(text), "w"); !errors.Is(err, walletpolicy.ErrPolicy) {

@@ -39,8 +39,10 @@ func (p *Policy) Canonical() string {
 const MaxSize = 1 << 15
 
 // Read reads a policy from its JSON form, from output descriptors (BIP-380), or from one of the
-// forms in which coordinators and Bitcoin Core hold a wallet, which [Forms] names. A checksum is
-// verified. name is the wallet's name; it may be empty if the form has one. Errors wrap ErrPolicy.
+// forms in which coordinators hold a wallet: Bitcoin Core's listdescriptors and importdescriptors,
+// Specter Desktop's JSON, a BSMS descriptor record (BIP-129) or Coldcard's multisig file. A
+// checksum is verified. name is the wallet's name; it may be empty if the form has one. Errors
+// wrap ErrPolicy.
 func Read(text []byte, name string) (*Policy, error) {
 	p, err := read(text, name)
 	if err != nil && !errors.Is(err, ErrPolicy) {
@@ -49,9 +51,8 @@ func Read(text []byte, name string) (*Policy, error) {
 	return p, err
 }
 
-// Forms names the forms that Read reads.
-const Forms = `JSON {"name","descriptor_template","keys_info"}, an output descriptor with <0;1>/*, two descriptors, one per line, ` +
-	`Bitcoin Core's listdescriptors or importdescriptors, Specter Desktop's JSON, a BSMS descriptor record, or Coldcard's multisig file`
+var errForm = errors.New(`expected JSON {"name","descriptor_template","keys_info"}, an output descriptor with <0;1>/*, two descriptors, one per line, ` +
+	`Bitcoin Core's listdescriptors or importdescriptors, Specter Desktop's JSON, a BSMS descriptor record, or Coldcard's multisig file`)
 
 func read(text []byte, name string) (*Policy, error) {
 	if len(text) > MaxSize {
@@ -121,7 +122,7 @@ func readDescriptors(text, name string) (*Policy, error) {
 	case 3:
 		return readThree(lines, name)
 	}
-	return nil, errors.New("expected " + Forms)
+	return nil, errForm
 }
 
 // readThree reads the descriptor of both branches, followed by those of each, which must agree.
