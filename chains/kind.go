@@ -35,7 +35,8 @@ type kindRow struct {
 	// what another party gets is a KindTransfer.
 	hands bool
 
-	// free: a rule need not allow it, and none can: it only says what is got for the rest.
+	// free: no rule has to allow the effect, and none can. It only says what the account gets
+	// in return for the others.
 	free bool
 
 	// sentence describes an effect of the kind.

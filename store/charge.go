@@ -141,8 +141,8 @@ func (c *Charges) Confirm(now time.Time, then Change) Change {
 			return nil, err
 		}
 		at := ledger.Now(now).UnixMilli()
-		for _, one := range c.merged() {
-			if made.charged(one.key, one.slot(), at).Cmp(one.Amount) < 0 {
+		for _, charge := range c.merged() {
+			if made.charged(charge.key, charge.slot(), at).Cmp(charge.Amount) < 0 {
 				return ErrUncharged, nil
 			}
 		}

@@ -103,11 +103,7 @@ func (s *signing) Effects() []chains.Effect {
 
 // resolved returns the effects with what depends on the signer and on our own accounts.
 func (s *signing) resolved(network *evm.Network) (effects []chains.Effect, signer chains.Party) {
-	network.Signer = &s.address
-	signer = network.Party(s.address)
-	effects = chains.ResolveSigner(s.tx.effects(network), signer)
-	evm.ClaimFees(effects, s.own.With(signer))
-	return effects, signer
+	return network.Resolved(&s.address, s.own, s.tx.effects)
 }
 
 var _ chains.Caller = (*transaction)(nil)

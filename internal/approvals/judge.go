@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/request"
 )
 
-// judgement is what the directory, the keys and the policy of now say of a waiting
-// activity: which votes count, which are missing, and whether it may be carried out.
+// judgement is what today's directory, keys and policy say about a waiting activity: which
+// votes count, which are missing, and whether it may be carried out.
 type judgement struct {
 	// submission is the activity as if it were submitted now.
 	submission *request.Submission

@@ -158,6 +158,16 @@ func chainOf(asset chains.Asset) uint64 {
 	return id
 }
 
+// Resolved returns the effects of a transaction with what depends on its signer and on our own
+// accounts, and the signer as a party.
+func (n *Network) Resolved(account *Address, own chains.Parties, effects func(*Network) []chains.Effect) ([]chains.Effect, chains.Party) {
+	n.Signer = account
+	signer := n.Party(*account)
+	resolved := chains.ResolveSigner(effects(n), signer)
+	ClaimFees(resolved, own.With(signer))
+	return resolved, signer
+}
+
 // ClaimFees attributes the fees of user operations whose paymaster is one of our own
 // accounts to the signature, in place: what they cost is ours. The others stay by the
 // paymaster's authorization.

@@ -104,8 +104,9 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 	return "", ""
 }
 
-// openEnded reports whether a transfer is of up to an amount that is as good as unlimited, to
-// whoever gives something for it: an allowance by another name. Refunds have a hazard of their own.
+// openEnded reports whether a transfer is to any account that gives something for it, and has a
+// maximum that is as good as unlimited: it is an allowance by another name. Refunds have a hazard
+// of their own.
 func openEnded(effect *chains.Effect) bool {
 	return effect.To.IsUnknown() && effect.Amount.Bound == chains.BoundMost && IsUnlimited(effect.Asset, effect.Amount.Value) &&
 		(effect.Amount.Value.BitLen() >= unlimitedBits || !strings.HasSuffix(effect.Path, refundPath))
@@ -158,8 +159,8 @@ func Cut(effects []chains.Effect, most int) []chains.Effect {
 	return effects
 }
 
-// ending appends effects of a message that Cut must not drop. If the others have to be cut,
-// the one that stands for the rest stays the last.
+// ending appends effects of a message that Cut must not drop. If Cut drops others, the effect
+// that stands for them comes last.
 func ending(effects, last []chains.Effect) []chains.Effect {
 	if len(effects)+len(last) <= chains.MaxEffects {
 		return append(effects, last...)

@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"maps"
+	"sync"
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/refuse"
@@ -89,4 +91,29 @@ func (c *Call) unmoved(entry store.Entry, err error) error {
 		return ErrMoved
 	}
 	return err
+}
+
+// CallTimes has the time of the latest call for each thing that was asked for.
+type CallTimes struct {
+	mu     sync.Mutex
+	latest map[[sha256.Size]byte]int64 // UnixMilli
+}
+
+// maxCallTimes is how many times are kept before those that have passed are dropped.
+const maxCallTimes = 1024
+
+// Next returns the time of a call in milliseconds: now, or the next one that no other call
+// for the same has.
+func (c *CallTimes) Next(asked [sha256.Size]byte, now int64) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.latest == nil {
+		c.latest = map[[sha256.Size]byte]int64{}
+	}
+	if len(c.latest) >= maxCallTimes {
+		maps.DeleteFunc(c.latest, func(_ [sha256.Size]byte, at int64) bool { return at < now })
+	}
+	at := max(now, c.latest[asked]+1)
+	c.latest[asked] = at
+	return at
 }
