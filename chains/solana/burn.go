@@ -67,7 +67,7 @@ var knownMints = func() (mints []string) {
 	return mints
 }()
 
-// burnt turns transfers to accounts that nobody can spend from into burns.
+// burnt turns transfers to accounts that no one can spend from into burns.
 func (t *Transaction) burnt(effects []effect) {
 	var mints []string
 	searched := false
@@ -85,10 +85,9 @@ func (t *Transaction) burnt(effects []effect) {
 	}
 }
 
-// lost returns what an account is that nobody can spend from, empty if it is none that
-// is known: one of the table, a program that the transaction calls, or the associated
-// account that one of the table, or a mint itself, has for a known mint or one of the
-// mints.
+// lost describes an account from which no one can spend: an entry of the table, a program
+// that the transaction calls, or the associated token account that an entry of the table, or
+// a mint itself, has for a known mint or one of the mints. For any other account it returns "".
 func (t *Transaction) lost(address []byte, mints []string) string {
 	if what, ok := unspendable[[keySize]byte(address)]; ok {
 		return what

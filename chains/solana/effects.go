@@ -32,7 +32,7 @@ func (t *Transaction) effectsFor(slots []int) []chains.Effect {
 
 // unwraps reports whether an effect brings SOL home from the account that a signer has
 // for wrapped SOL. It is the only transfer between two addresses that is change: the
-// recipient is the signer itself, so that nothing is spent, whoever owns the account. In
+// recipient is the signer itself, so that nothing is spent, no matter who owns the account. In
 // the other direction the owner matters, and an associated account can have been given
 // to another one: what goes there is a transfer to an account of the signer's.
 func (t *Transaction) unwraps(e *chains.Effect, slots []int) bool {

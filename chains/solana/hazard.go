@@ -45,7 +45,7 @@ const (
 	HazardUnresolvedAccount = "solana/unresolved-account"
 
 	// HazardBurn: the signer's tokens or SOL are destroyed, or go to an account that
-	// nobody can spend from: the incinerator, a program, a sysvar, a mint, or a token
+	// no one can spend from: the incinerator, a program, a sysvar, a mint, or a token
 	// account of these.
 	HazardBurn = "solana/burn"
 )

@@ -8,9 +8,9 @@ import (
 // nameAccounts gives the instruction's accounts the names of their places.
 func (r *reader) nameAccounts() error {
 	rest := r.given
-	for _, place := range r.layout.slots {
+	for _, slot := range r.layout.slots {
 		var err error
-		if rest, err = r.fillSlot(place, rest); err != nil {
+		if rest, err = r.fillSlot(slot, rest); err != nil {
 			return err
 		}
 	}

@@ -112,16 +112,16 @@ func (r *reader) effects(list []effect) []effect {
 func (r *reader) eachEffect(tpl *template, list []effect) []effect {
 	for _, given := range r.roles {
 		if given.name == tpl.each {
-			one := *r
-			one.roles = append([]role{given}, r.roles...)
-			list = one.appendEffect(tpl, list)
+			narrowed := *r
+			narrowed.roles = append([]role{given}, r.roles...)
+			list = narrowed.appendEffect(tpl, list)
 		}
 	}
 	for _, listed := range r.values {
 		if listed.label == tpl.each && listed.key != nil {
-			one := *r
-			one.values = append([]value{listed}, r.values...)
-			list = one.appendEffect(tpl, list)
+			narrowed := *r
+			narrowed.values = append([]value{listed}, r.values...)
+			list = narrowed.appendEffect(tpl, list)
 		}
 	}
 	return list

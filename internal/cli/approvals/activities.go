@@ -19,19 +19,12 @@ import (
 
 // NewActivitiesCommand returns the command activities.
 func NewActivitiesCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "activities",
-		Short: "List and show activities, including those that wait for approvals",
-		Long: console.Paragraphs(`
+	return console.Group("activities", "List and show activities, including those that wait for approvals", `
 An activity is a request that was accepted: it is completed, waiting for approvals,
 rejected or failed. A server shows the activities that the API key may read. With
 --config, all of the organization's are read from the store; a bolt store must not be
-in use by serve.`),
-		Args: console.CommandOnly,
-		RunE: console.ChooseCommand,
-	}
-	command.AddCommand(newActivitiesListCommand(), newActivitiesShowCommand(), newActivitiesResumeCommand())
-	return command
+in use by serve.`,
+		newActivitiesListCommand(), newActivitiesShowCommand(), newActivitiesResumeCommand())
 }
 
 // activitiesFlags name the server or the store to read activities from.

@@ -124,14 +124,14 @@ func fetch(ctx context.Context, uri string) (public keystore.PublicKey, err erro
 	if err != nil {
 		return public, fmt.Errorf("%s: %w", uri, err)
 	}
-	found, err := key.PublicKey(ctx)
+	published, err := key.PublicKey(ctx)
 	switch {
 	case err != nil:
 		return public, fmt.Errorf("%s: %w", uri, err)
-	case found.Proof != nil:
+	case published.Proof != nil:
 		return public, fmt.Errorf("%s: the key is on P-256, which no chain here uses: it can be the proofKey of a configuration", uri)
 	}
-	return found.Signing, nil
+	return published.Signing, nil
 }
 
 // generate has a service create a key, and adds it.

@@ -18,20 +18,13 @@ import (
 
 // NewCommand returns the command log.
 func NewCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "log",
-		Short: "Verify the log, and prove what is in it",
-		Long: console.Paragraphs(`
+	return console.Group("log", "Verify the log, and prove what is in it", `
 Each activity that ended is a leaf of its organization's log, a Merkle tree: see
 docs/log.md. These commands, except accept, read the configured store. A bolt store must not be in use
 by serve: for a running server, pass --url to checkpoint and prove, and run verify on a
 backup. Keep checkpoints on another machine: without one, it goes unnoticed if the newest
-leaves are cut off.`),
-		Args: console.CommandOnly,
-		RunE: console.ChooseCommand,
-	}
-	command.AddCommand(newLogVerifyCommand(), newLogProveCommand(), newLogCheckpointCommand(), newLogKeyCommand(), newLogCheckCommand(), newLogAcceptCommand())
-	return command
+leaves are cut off.`,
+		newLogVerifyCommand(), newLogProveCommand(), newLogCheckpointCommand(), newLogKeyCommand(), newLogCheckCommand(), newLogAcceptCommand())
 }
 
 // logFlags name a log: in the store of a configuration, or of a running server.

@@ -21,17 +21,10 @@ import (
 
 // NewCommand returns the command policy.
 func NewCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "policy",
-		Short: "Check a policy, and ask what it decides",
-		Long: console.Paragraphs(`
+	return console.Group("policy", "Check a policy, and ask what it decides", `
 A policy is a file of rules that say who may have what signed: see docs/policies.md. The
-configuration names one for an organization; serve reads it at startup and on SIGHUP.`),
-		Args: console.CommandOnly,
-		RunE: console.ChooseCommand,
-	}
-	command.AddCommand(newPolicyCheckCommand(), newPolicyExplainCommand(), newPolicyReplayCommand(), newPolicyImportCommand())
-	return command
+configuration names one for an organization; serve reads it at startup and on SIGHUP.`,
+		newPolicyCheckCommand(), newPolicyExplainCommand(), newPolicyReplayCommand(), newPolicyImportCommand())
 }
 
 // policyFlags name the configuration that a policy is checked against.
@@ -200,12 +193,12 @@ func importPolicies(cmd *cobra.Command) error {
 		return err
 	}
 	converted, denied := 0, []string{}
-	for _, one := range imported {
+	for _, policy := range imported {
 		switch {
-		case one.Problem == "":
+		case policy.Problem == "":
 			converted++
-		case one.Rule != "":
-			denied = append(denied, one.Name)
+		case policy.Rule != "":
+			denied = append(denied, policy.Name)
 		}
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d policies converted\n", converted, len(imported))

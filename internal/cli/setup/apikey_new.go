@@ -19,15 +19,8 @@ import (
 
 // NewAPIKeyCommand returns the command apikey.
 func NewAPIKeyCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "apikey",
-		Short: "Create API keys",
-		Long:  "Create API keys: the key pairs with which clients stamp their requests.",
-		Args:  console.CommandOnly,
-		RunE:  console.ChooseCommand,
-	}
-	command.AddCommand(newAPIKeyNewCommand())
-	return command
+	return console.Group("apikey", "Create API keys", "Create API keys: the key pairs with which clients stamp their requests.",
+		newAPIKeyNewCommand())
 }
 
 // apiKeyNewCommand is one call of apikey new.
