@@ -68,16 +68,16 @@ var base58Notation = &chains.Notation{Text: encode58}
 
 // effects returns what the transaction does: the fee, and the effects of each
 // instruction, at most chains.MaxEffects. They are by the signer or standing, and lie in
-// the workspace.
+// the workspace, which must be empty.
 func (t *Transaction) effects(w *workspace) []effect {
-	effects := append(w.effects[:0], t.feeEffect())
+	w.effects = append(w.effects, t.feeEffect())
 	r := &w.reader
 	r.given, r.values, r.roles = w.given[:0], w.values[:0], w.roles[:0]
 	for i := range t.instructions {
 		t.decodeInstruction(r, i)
-		effects = r.effects(effects)
+		w.effects = r.effects(w.effects)
 	}
-	w.effects = effects
+	effects := w.effects
 	inherit(effects)
 	leftBare(effects)
 	t.burnt(effects)
