@@ -15,8 +15,9 @@ type workspace struct {
 
 var workspaces = sync.Pool{New: func() any { return &workspace{effects: make([]effect, 0, 8)} }}
 
-// maxKeptEffects bounds a workspace that is kept, to some 20 kB.
-const maxKeptEffects = 32
+// maxKeptEffects bounds a workspace that is kept, to some 45 kB: one effect for each
+// instruction of the largest transaction fits.
+const maxKeptEffects = 80
 
 // release gives the workspace back, without anything of the transaction. Its effects must
 // not be used afterwards.

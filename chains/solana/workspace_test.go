@@ -25,7 +25,7 @@ func judge(tx chains.Transaction) judged { return judged{tx.Effects(), tx.Hazard
 func TestWorkspaces(t *testing.T) {
 	raws := scenes(t)
 	pays := call(sdk.SystemProgramID, []byte{0, 1}, u32(2), u64(1_250_000_000))
-	for count := 1; count <= 48; count += 6 { // some with more effects than a workspace keeps
+	for count := 1; count <= 48; count += 6 { // with more and more effects
 		raws[fmt.Sprint(count)] = scene(solana.Version0, 1, nil, slices.Repeat([]instructionCall{pays}, count)...)
 	}
 	first, before := map[string]judged{}, map[string]string{}
