@@ -58,7 +58,8 @@ type layout struct {
 // accountSlot is one accountSlot of an instruction's accounts.
 type accountSlot struct {
 	name      string
-	with      []string // of a branch: the names that follow
+	fixed     [][keySize]byte // the only addresses that it has, if it is one of fixedAddresses
+	with      []string        // of a branch: the names that follow
 	optional  bool
 	authority bool
 	many      bool
@@ -78,7 +79,7 @@ func slotsOf(accounts string) (slots []accountSlot) {
 		}
 		text, p.many = strings.CutSuffix(text, "*")
 		names := strings.Split(text, "+")
-		p.name, p.with = names[0], names[1:]
+		p.name, p.fixed, p.with = names[0], fixedAddresses[names[0]], names[1:]
 		slots = append(slots, p)
 	}
 	return slots

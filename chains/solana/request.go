@@ -84,6 +84,7 @@ func (t *Transaction) Request(signWith string) (chains.Request, error) {
 // single key must have one.
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	s := &signing{t: r.t}
+	s.keys = s.inlineKey[:0]
 	var refused error
 	for _, key := range keys {
 		slotKey, err := r.slotKey(key)
@@ -94,7 +95,7 @@ func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 			continue
 		}
 		s.keys = append(s.keys, slotKey)
-		s.slots = append(s.slots, slotKey.slot)
+		s.slots = appendSlot(s.slots, slotKey.slot)
 	}
 	if len(s.keys) == 0 {
 		return nil, refused
