@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,9 +41,9 @@ func (i *imports) read(r *strictjson.Reader) error {
 func (i *imports) policy(name string) (*Policy, error) {
 	switch {
 	case len(i.all) == 1:
-		return readDescriptors(i.all[0], name)
+		return readDescriptors([]byte(i.all[0]), name)
 	case len(i.all) == 2 && len(i.branch) == 2:
-		return readDescriptors(i.branch[false]+"\n"+i.branch[true], name)
+		return readDescriptors([]byte(i.branch[false]+"\n"+i.branch[true]), name)
 	case len(i.all) > 2:
 		return nil, fmt.Errorf("%d descriptors: keep the two of the wallet to register, for receiving and for change (\"internal\": true), and remove the others", len(i.all))
 	}
@@ -92,7 +91,7 @@ func readSpecter(text []byte, name string) (*Policy, error) {
 	if strings.Contains(descriptor, "<") {
 		return nil, errors.New("descriptor: some keys have both branches, others /0/* alone: all must have the same")
 	}
-	return readDescriptors(descriptor+"\n"+strings.ReplaceAll(descriptor, "/0/*", "/1/*"), name)
+	return readDescriptors([]byte(descriptor+"\n"+strings.ReplaceAll(descriptor, "/0/*", "/1/*")), name)
 }
 
 // refuseElectrum refuses Electrum's wallet file without repeating any of it.
@@ -100,8 +99,17 @@ func refuseElectrum([]byte, string) (*Policy, error) {
 	return nil, errors.New(`the text is Electrum's wallet file, which can hold secrets: write the policy {"name","descriptor_template","keys_info"} instead, with each cosigner's [root_fingerprint/derivation]xpub`)
 }
 
-// restrictions matches the two branches of a BSMS descriptor record.
-var restrictions = regexp.MustCompile(`^/([0-9]+)/\*, ?/([0-9]+)/\*$`)
+// branchesOf reads the path restrictions of a BSMS descriptor record: two branches.
+func branchesOf(restrictions string) (receive, change string, ok bool) {
+	receive, change, ok = strings.Cut(restrictions, ",")
+	for _, branch := range []*string{&receive, &change} {
+		step, begins := strings.CutPrefix(strings.TrimSpace(*branch), "/")
+		step, ends := strings.CutSuffix(step, "/*")
+		ok = ok && begins && ends && step != "" && strings.Trim(step, "0123456789") == ""
+		*branch = step
+	}
+	return receive, change, ok
+}
 
 // readBSMS reads a descriptor record of BIP-129: the version, the descriptor, in which /** stands
 // for the paths of the third line, and the first address, which must be the wallet's.
@@ -122,10 +130,12 @@ func readBSMS(text []byte, name string) (*Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("BSMS: %w", err)
 	}
-	steps := restrictions.FindStringSubmatch(lines[2])
+	receive, change, ok := branchesOf(lines[2])
+	declared := ""
 	switch {
-	case steps != nil:
-		descriptor = strings.ReplaceAll(descriptor, "/**", "/<"+steps[1]+";"+steps[2]+">/*")
+	case ok:
+		declared = "/<" + receive + ";" + change + ">/*"
+		descriptor = strings.ReplaceAll(descriptor, "/**", declared)
 	case lines[2] != "No path restrictions":
 		return nil, fmt.Errorf("BSMS: path restrictions %q: expected two branches, receiving and change, such as \"/0/*,/1/*\"", lines[2])
 	case strings.Contains(descriptor, "/**"):
@@ -135,17 +145,18 @@ func readBSMS(text []byte, name string) (*Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("BSMS: %w", err)
 	}
-	if err := p.checkBSMS(steps, lines[3]); err != nil {
+	if err := p.checkBSMS(declared, lines[3]); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// checkBSMS compares the branches of all keys, and the first address, with a record's.
-func (p *Policy) checkBSMS(steps []string, first string) error {
+// checkBSMS compares the branches of all keys, unless none are declared, and the first address
+// with a record's.
+func (p *Policy) checkBSMS(declared, first string) error {
 	for _, k := range p.keys() {
-		if declared := fmt.Sprintf("/%d/*,/%d/*", k.branch[0], k.branch[1]); steps != nil && declared != "/"+steps[1]+"/*,/"+steps[2]+"/*" {
-			return fmt.Errorf("BSMS: key @%d has the branches %s, which are not the path restrictions", k.item, declared)
+		if declared != "" && k.steps() != declared {
+			return fmt.Errorf("BSMS: key @%d has the branches %s, which are not the path restrictions", k.item, k.steps())
 		}
 	}
 	addresses, err := p.firstAddresses()

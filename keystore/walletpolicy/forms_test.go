@@ -184,6 +184,7 @@ func writtenForms(t testing.TB) []writtenForm {
 		{"UTF-16 of Windows", utf(binary.LittleEndian), "the text is UTF-16"},
 		{"UTF-16 of others", utf(binary.BigEndian), "the text is UTF-16"},
 		{"Electrum's encrypted file", "QklFMQOq", "the text is Electrum's wallet file"},
+		{"a wallet named as a member, before it", strings.Replace(specter(receive), `"w"`, `"descriptor"`, 1), ""},
 		{"a wallet named as a member", `{"name":"descriptor","descriptor_template":"` + v.Template + `","keys_info":["` + strings.Join(v.Keys, `","`) + `"]}`, ""},
 	}
 }
@@ -204,6 +205,28 @@ func TestWrittenForms(t *testing.T) {
 			}
 		case err != nil || p.Digest() != want.Digest():
 			t.Errorf("%s: %s: %v", form.name, form.text, err)
+		}
+	}
+}
+
+// TestBSMSBranches: the path restrictions of a record are the branches of the wallet, and no
+// others are.
+func TestBSMSBranches(t *testing.T) {
+	v := vectors(t)[0]
+	want, err := walletpolicy.New("w", strings.ReplaceAll(v.Template, "**", "<2;3>/*"), v.Keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := strings.ReplaceAll(want.Descriptor()[:strings.Index(want.Descriptor(), "#")], "<2;3>/*", "**")
+	p, err := walletpolicy.Read([]byte("BSMS 1.0\n"+template+"\n/2/*,/3/*\n"+mainnet(t, want, false)), "w")
+	if err != nil || p.Digest() != want.Digest() {
+		t.Fatalf("%s: %v", template, err)
+	}
+	key := p.Keys()[0]
+	for step := range uint32(5) {
+		change, _, ok := p.Place(key.Fingerprint, append(key.Path[:len(key.Path):len(key.Path)], step, 0))
+		if ok != (step == 2 || step == 3) || change != (step == 3) {
+			t.Errorf("branch %d: change %t, of the wallet %t", step, change, ok)
 		}
 	}
 }

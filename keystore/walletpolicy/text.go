@@ -62,27 +62,51 @@ func read(text []byte, name string) (*Policy, error) {
 		return nil, errors.New("the text is UTF-16, as > of Windows PowerShell writes it: save it as UTF-8, such as with Set-Content -Encoding utf8")
 	}
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff"))) // editors of Windows write the mark
-	for _, form := range forms {
-		if form.is.Match(text) {
-			return form.read(text, name)
-		}
-	}
-	return readDescriptors(string(text), name)
+	return formOf(text)(text, name)
 }
 
-// forms are the forms other than descriptors. The first that fits is read, and refuses what is
+// formOf returns the reader of the first form that a text can have. The reader refuses what is
 // another's.
-var forms = []struct {
-	is   *regexp.Regexp
-	read func(text []byte, name string) (*Policy, error)
-}{
-	{regexp.MustCompile(`^\[\s*[{\]]`), readImports},
-	{regexp.MustCompile(`^\{(?s:.*)"(?:wallet_type|seed_version)"\s*:|^QklF`), refuseElectrum},
-	{regexp.MustCompile(`^\{(?s:.*)"descriptors"\s*:`), readListed},
-	{regexp.MustCompile(`^\{(?s:.*)"descriptor"\s*:`), readSpecter},
-	{regexp.MustCompile(`^\{`), readDocument},
-	{regexp.MustCompile(`^BSMS\b`), readBSMS},
-	{regexp.MustCompile(`(?m)^Policy:(?s:.*)^Format:|^Format:(?s:.*)^Policy:`), readMultisigFile},
+func formOf(text []byte) func(text []byte, name string) (*Policy, error) {
+	isObject := bytes.HasPrefix(text, []byte("{"))
+	switch {
+	case bytes.HasPrefix(text, []byte("[")):
+		return readImports
+	case isObject && (hasMember(text, "wallet_type") || hasMember(text, "seed_version")), bytes.HasPrefix(text, []byte("QklF")): // BIE, in base64
+		return refuseElectrum
+	case isObject && hasMember(text, "descriptors"):
+		return readListed
+	case isObject && hasMember(text, "descriptor"):
+		return readSpecter
+	case isObject:
+		return readDocument
+	case bytes.HasPrefix(text, []byte("BSMS ")):
+		return readBSMS
+	case hasLine(text, "Policy:") && hasLine(text, "Format:"):
+		return readMultisigFile
+	}
+	return readDescriptors
+}
+
+// hasMember reports whether JSON has a member of a name, at any depth.
+func hasMember(text []byte, name string) bool {
+	for quoted := []byte(strconv.Quote(name)); ; {
+		_, after, ok := bytes.Cut(text, quoted)
+		if !ok || bytes.HasPrefix(bytes.TrimLeft(after, " \t\r\n"), []byte(":")) {
+			return ok
+		}
+		text = after
+	}
+}
+
+// hasLine reports whether a line begins with a prefix.
+func hasLine(text []byte, prefix string) bool {
+	for line := range bytes.Lines(text) {
+		if bytes.HasPrefix(bytes.TrimSpace(line), []byte(prefix)) {
+			return true
+		}
+	}
+	return false
 }
 
 func readDocument(text []byte, name string) (*Policy, error) {
@@ -96,9 +120,9 @@ func readDocument(text []byte, name string) (*Policy, error) {
 
 // readDescriptors reads one descriptor with both branches, or two, or all three, as Sparrow
 // writes them. Lines that begin with # are comments.
-func readDescriptors(text, name string) (*Policy, error) {
+func readDescriptors(text []byte, name string) (*Policy, error) {
 	var lines []string
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -148,8 +172,17 @@ func readThree(lines []string, name string) (*Policy, error) {
 // keyPattern matches a key in a descriptor, with its origin, up to the steps of its addresses.
 var keyPattern = regexp.MustCompile(`(?:\[[^\]]*\])?[xtyzuvYZUV]p(?:ub|rv)[1-9A-HJ-NP-Za-km-z]+`)
 
-// oneBranch matches the steps of a key whose addresses are of one branch.
-var oneBranch = regexp.MustCompile(`/[0-9]+/\*`)
+// oneBranch returns the steps of the first key whose addresses are of one branch, such as /0/*,
+// or nothing.
+func oneBranch(descriptor string) string {
+	steps := strings.Split(descriptor, "/")
+	for i, step := range steps[1:] {
+		if strings.HasPrefix(step, "*") && steps[i] != "" && strings.Trim(steps[i], "0123456789") == "" {
+			return "/" + steps[i] + "/*"
+		}
+	}
+	return ""
+}
 
 // fromDescriptor puts placeholders in the place of keys.
 func fromDescriptor(descriptor, name string) (*Policy, error) {
@@ -162,7 +195,7 @@ func fromDescriptor(descriptor, name string) (*Policy, error) {
 		return "@" + strconv.Itoa(i)
 	})
 	p, err := newPolicy(name, template, keys)
-	if branch := oneBranch.FindString(descriptor); err != nil && branch != "" && !errors.Is(err, errOneKey) {
+	if branch := oneBranch(descriptor); err != nil && branch != "" && !errors.Is(err, errOneKey) {
 		return nil, fmt.Errorf("a key has the addresses of one branch, %s: give two descriptors, one per line, or write <0;1>/* for receiving and change", branch)
 	}
 	return p, err

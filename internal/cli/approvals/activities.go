@@ -68,13 +68,9 @@ func (f *activitiesFlags) open(cmd *cobra.Command) (source activitySource, closi
 
 // openStored opens the store of the configuration.
 func (f *activitiesFlags) openStored(ctx context.Context) (*deployment.StoredActivities, error) {
-	configured, err := config.Read(f.configFile)
+	configured, organization, err := deployment.ReadConfig(f.configFile, f.organization)
 	if err != nil {
 		return nil, err
-	}
-	organization, err := configured.Organization(f.organization)
-	if err != nil {
-		return nil, console.Usagef("%v", err)
 	}
 	if configured.Store == config.MemoryStore {
 		return nil, errors.New("store: memory exists only inside serve: ask the server, with --url and --api-key")

@@ -74,13 +74,9 @@ func (s *serviceKey) check() (organizationID string, err error) {
 	if err := keystore.CheckName("--name", s.name); err != nil {
 		return "", console.Usagef("%v", err)
 	}
-	configured, err := config.Read(s.configFile)
+	_, organization, err := deployment.ReadConfig(s.configFile, s.organization)
 	if err != nil {
 		return "", err
-	}
-	organization, err := configured.Organization(s.organization)
-	if err != nil {
-		return "", console.Usagef("%v", err)
 	}
 	return organization.ID, nil
 }

@@ -67,13 +67,9 @@ func (f *logFlags) read(ctx context.Context) (*config.Config, *OpenedLog, error)
 	if f.configFile == "" {
 		return nil, nil, console.Usagef("--config is missing: the configuration of the server; for a running one, log checkpoint and log prove take --url instead")
 	}
-	configured, err := config.Read(f.configFile)
+	configured, organization, err := deployment.ReadConfig(f.configFile, f.organization)
 	if err != nil {
 		return nil, nil, err
-	}
-	organization, err := configured.Organization(f.organization)
-	if err != nil {
-		return nil, nil, console.Usagef("%v", err)
 	}
 	opened := &OpenedLog{Organization: organization.ID}
 	if opened.signer, err = deployment.OpenLogKey(ctx, configured.Log.KeyFile); err != nil {

@@ -65,15 +65,7 @@ func (f *policyFlags) load(path string) (*policy.File, error) {
 
 // configured reads the configuration.
 func (f *policyFlags) configured() (*config.Config, *access.OrganizationConfig, error) {
-	configured, err := config.Read(f.configFile)
-	if err != nil {
-		return nil, nil, err
-	}
-	organization, err := configured.Organization(f.organization)
-	if err != nil {
-		return nil, nil, console.Usagef("%v", err)
-	}
-	return configured, organization, nil
+	return deployment.ReadConfig(f.configFile, f.organization)
 }
 
 func newPolicyCheckCommand() *cobra.Command {
