@@ -104,6 +104,8 @@ func (s *Service) connect() (*kms.KeyManagementClient, error) {
 	retries := gax.WithRetry(func() gax.Retryer { return &fewTries{left: 2} })
 	client.CallOptions.AsymmetricSign = []gax.CallOption{retries}
 	client.CallOptions.GetPublicKey = []gax.CallOption{retries}
+	client.CallOptions.GetCryptoKeyVersion = []gax.CallOption{retries}
+	client.CallOptions.CreateCryptoKey = nil // else the second try finds the key of the first
 	s.client = client
 	return client, nil
 }
@@ -136,18 +138,34 @@ var algorithms = map[remote.Scheme]kmspb.CryptoKeyVersion_CryptoKeyVersionAlgori
 	remote.P256:      kmspb.CryptoKeyVersion_EC_SIGN_P256_SHA256,
 }
 
+// The permissions.
+const (
+	rightGet    = "cloudkms.cryptoKeyVersions.viewPublicKey"
+	rightSign   = "cloudkms.cryptoKeyVersions.useToSign"
+	rightCreate = "cloudkms.cryptoKeys.create"
+	rightState  = "cloudkms.cryptoKeyVersions.get"
+)
+
+// unusable is the error of an answer that lacks what the call is for.
+func unusable(call, missing string) error {
+	return fmt.Errorf("%w: Google KMS: %s: an answer without %s", keystore.ErrUnavailable, call, missing)
+}
+
 // PublicKey implements remote.Key.
 func (k *key) PublicKey(ctx context.Context) (remote.Public, error) {
 	answer, err := k.client.GetPublicKey(ctx, &kmspb.GetPublicKeyRequest{Name: k.name})
 	if err != nil {
-		return remote.Public{}, explain("cloudkms.cryptoKeyVersions.viewPublicKey", err)
+		return remote.Public{}, explain(rightGet, err)
+	}
+	if answer.GetPem() == "" {
+		return remote.Public{}, unusable(rightGet, "a public key")
 	}
 	if answer.GetName() != k.name || answer.GetPemCrc32C().GetValue() != checksum([]byte(answer.GetPem())).GetValue() {
-		return remote.Public{}, fmt.Errorf("%w: Google KMS: the public key was damaged on its way, or is of another version", keystore.ErrUnavailable)
+		return remote.Public{}, fmt.Errorf("%w: Google KMS: %s: the public key was damaged on its way, or is of another version", keystore.ErrUnavailable, rightGet)
 	}
 	block, _ := pem.Decode([]byte(answer.GetPem()))
 	if block == nil {
-		return remote.Public{}, fmt.Errorf("%w: Google KMS: a public key that is not PEM", keystore.ErrUnavailable)
+		return remote.Public{}, unusable(rightGet, "a public key in PEM")
 	}
 	return remote.ParseSPKI(block.Bytes)
 }
@@ -163,13 +181,15 @@ func (k *key) Sign(ctx context.Context, scheme remote.Scheme, message []byte) ([
 	}
 	answer, err := k.client.AsymmetricSign(ctx, request)
 	if err != nil {
-		return nil, explain("cloudkms.cryptoKeyVersions.useToSign", err)
+		return nil, explain(rightSign, err)
 	}
 	received := answer.GetVerifiedDigestCrc32C()
 	if scheme == remote.Ed25519 {
 		received = answer.GetVerifiedDataCrc32C()
 	}
 	switch {
+	case len(answer.GetSignature()) == 0:
+		return nil, fmt.Errorf("%w: Google KMS: %s: an answer without a signature", keystore.ErrSignatureCheck, rightSign)
 	case answer.GetName() != k.name:
 		return nil, fmt.Errorf("%w: Google KMS signed with %q", keystore.ErrSignatureCheck, answer.GetName())
 	case !received:
@@ -194,12 +214,15 @@ func (s *Service) Generate(ctx context.Context, uri, _ string, scheme remote.Sch
 	if err != nil {
 		return "", err
 	}
-	_, err = client.CreateCryptoKey(ctx, &kmspb.CreateCryptoKeyRequest{Parent: parts[1], CryptoKeyId: parts[2], CryptoKey: &kmspb.CryptoKey{
+	made, err := client.CreateCryptoKey(ctx, &kmspb.CreateCryptoKeyRequest{Parent: parts[1], CryptoKeyId: parts[2], CryptoKey: &kmspb.CryptoKey{
 		Purpose:         kmspb.CryptoKey_ASYMMETRIC_SIGN,
 		VersionTemplate: &kmspb.CryptoKeyVersionTemplate{Algorithm: algorithms[scheme], ProtectionLevel: kmspb.ProtectionLevel_HSM},
 	}})
 	if err != nil {
-		return "", fmt.Errorf("create a key with protection level HSM: %w", explain("cloudkms.cryptoKeys.create", err))
+		return "", fmt.Errorf("create a key with protection level HSM: %w", explain(rightCreate, err))
+	}
+	if made.GetName() == "" {
+		return "", unusable(rightCreate, "the name of a key, which may have been created")
 	}
 	if err := enabled(ctx, client, parts[0]); err != nil {
 		return "", fmt.Errorf("the key was created: 'countersign keys add' adds it once it is enabled: %w", err)
@@ -214,15 +237,21 @@ func enabled(ctx context.Context, client *kms.KeyManagementClient, name string) 
 	for {
 		version, err := client.GetCryptoKeyVersion(ctx, &kmspb.GetCryptoKeyVersionRequest{Name: name})
 		if err != nil {
-			return explain("cloudkms.cryptoKeyVersions.get", err)
+			return explain(rightState, err)
 		}
-		if version.GetState() == kmspb.CryptoKeyVersion_ENABLED {
+		switch version.GetState() {
+		case kmspb.CryptoKeyVersion_ENABLED:
 			return nil
+		case kmspb.CryptoKeyVersion_PENDING_GENERATION:
+		case kmspb.CryptoKeyVersion_CRYPTO_KEY_VERSION_STATE_UNSPECIFIED:
+			return unusable(rightState, "the state of the version")
+		default:
+			return fmt.Errorf("%w: Google KMS: %s: the new version is %s", keystore.ErrUnavailable, rightState, version.GetState())
 		}
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
-			return ctx.Err()
+			return fmt.Errorf("Google KMS: %s: the new version is not enabled yet: %w", rightState, ctx.Err())
 		}
 	}
 }
@@ -231,7 +260,7 @@ func enabled(ctx context.Context, client *kms.KeyManagementClient, name string) 
 func explain(right string, err error) error {
 	found, ok := status.FromError(err)
 	if !ok {
-		return fmt.Errorf("%w: Google KMS: %w", keystore.ErrUnavailable, err)
+		return fmt.Errorf("%w: Google KMS: %s: %w", keystore.ErrUnavailable, right, err)
 	}
 	switch found.Code() {
 	case codes.PermissionDenied, codes.Unauthenticated:
@@ -243,11 +272,11 @@ func explain(right string, err error) error {
 	case codes.InvalidArgument, codes.Unimplemented, codes.OutOfRange:
 		return fmt.Errorf("%w: %w", keystore.ErrUnsupported, err)
 	case codes.ResourceExhausted:
-		return &keystore.ThrottledError{RetryAfter: retryAfter(found), Err: err}
+		return &keystore.ThrottledError{RetryAfter: retryAfter(found), Err: fmt.Errorf("Google KMS: %s: %w", right, err)}
 	case codes.DeadlineExceeded:
 		return fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
 	}
-	return fmt.Errorf("%w: Google KMS: %w", keystore.ErrUnavailable, err)
+	return fmt.Errorf("%w: Google KMS: %s: %w", keystore.ErrUnavailable, right, err)
 }
 
 // retryAfter returns how long to wait: as the answer says, or a second.
