@@ -55,6 +55,7 @@ type account struct{ region, profile string }
 var (
 	_ remote.Service   = (*Service)(nil)
 	_ remote.Generator = (*Service)(nil)
+	_ remote.Sited     = (*Service)(nil)
 )
 
 // New returns the service. It reads no credentials yet.
@@ -64,6 +65,12 @@ func New() *Service { return &Service{clients: map[account]*kms.Client{}} }
 func (s *Service) Check(uri string) error {
 	_, _, err := parse(uri)
 	return err
+}
+
+// Site implements remote.Sited: a region, and the profile that its credentials come from.
+func (s *Service) Site(uri string) string {
+	_, at, _ := parse(uri)
+	return at.region + " " + at.profile
 }
 
 // parse returns the KeyId of a URI and where the key is.

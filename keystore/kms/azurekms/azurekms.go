@@ -60,6 +60,7 @@ type Service struct {
 var (
 	_ remote.Service   = (*Service)(nil)
 	_ remote.Generator = (*Service)(nil)
+	_ remote.Sited     = (*Service)(nil)
 )
 
 // New returns the service. It reads no credentials yet.
@@ -80,6 +81,12 @@ func (s *Service) Check(uri string) error {
 		err = fmt.Errorf("%s: add the version, as in azurekms:VAULT.vault.azure.net/keys/NAME/VERSION: the latest one changes", uri)
 	}
 	return err
+}
+
+// Site implements remote.Sited: a vault.
+func (s *Service) Site(uri string) string {
+	at, _ := parse(uri)
+	return strings.ToLower(at.host)
 }
 
 func parse(text string) (at place, err error) {

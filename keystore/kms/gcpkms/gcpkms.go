@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,16 +46,19 @@ const Scheme = "gcpkms"
 type Service struct {
 	options []option.ClientOption
 	mu      sync.Mutex
-	client  *kms.KeyManagementClient
+	clients map[string]*kms.KeyManagementClient // by site: those of one share their streams
 }
 
 var (
 	_ remote.Service   = (*Service)(nil)
 	_ remote.Generator = (*Service)(nil)
+	_ remote.Sited     = (*Service)(nil)
 )
 
 // New returns the service. It reads no credentials yet. The options are for other endpoints.
-func New(options ...option.ClientOption) *Service { return &Service{options: options} }
+func New(options ...option.ClientOption) *Service {
+	return &Service{options: options, clients: map[string]*kms.KeyManagementClient{}}
+}
 
 // versionName is the resource name of a version.
 var versionName = regexp.MustCompile(`^(projects/[^/]+/locations/[^/]+/keyRings/[^/]+)/cryptoKeys/([^/]+)/cryptoKeyVersions/([1-9][0-9]*)$`)
@@ -63,6 +67,16 @@ var versionName = regexp.MustCompile(`^(projects/[^/]+/locations/[^/]+/keyRings/
 func (s *Service) Check(uri string) error {
 	_, err := parse(uri)
 	return err
+}
+
+// Site implements remote.Sited: a location of a project.
+func (s *Service) Site(uri string) string {
+	parts, err := parse(uri)
+	if err != nil {
+		return ""
+	}
+	location, _, _ := strings.Cut(parts[1], "/keyRings/")
+	return location
 }
 
 // parse returns the name of the version, its key ring, its key, and its number.
@@ -83,19 +97,19 @@ func (s *Service) Open(_ context.Context, uri string) (remote.Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := s.connect()
+	client, err := s.connect(s.Site(uri))
 	if err != nil {
 		return nil, err
 	}
 	return &key{client, parts[0]}, nil
 }
 
-// connect returns the client. Its connection outlives the call.
-func (s *Service) connect() (*kms.KeyManagementClient, error) {
+// connect returns the client of a site. Its connection outlives the call.
+func (s *Service) connect(site string) (*kms.KeyManagementClient, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.client != nil {
-		return s.client, nil
+	if client := s.clients[site]; client != nil {
+		return client, nil
 	}
 	client, err := kms.NewKeyManagementClient(context.Background(), s.options...)
 	if err != nil {
@@ -106,7 +120,7 @@ func (s *Service) connect() (*kms.KeyManagementClient, error) {
 	client.CallOptions.GetPublicKey = []gax.CallOption{retries}
 	client.CallOptions.GetCryptoKeyVersion = []gax.CallOption{retries}
 	client.CallOptions.CreateCryptoKey = nil // else the second try finds the key of the first
-	s.client = client
+	s.clients[site] = client
 	return client, nil
 }
 
@@ -210,7 +224,7 @@ func (s *Service) Generate(ctx context.Context, uri, _ string, scheme remote.Sch
 	if parts[3] != "1" {
 		return "", fmt.Errorf("%s: a new key has version 1", uri)
 	}
-	client, err := s.connect()
+	client, err := s.connect(s.Site(uri))
 	if err != nil {
 		return "", err
 	}

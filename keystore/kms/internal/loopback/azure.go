@@ -39,6 +39,7 @@ type Azure struct {
 	life   time.Duration // of new tokens
 	kid    string        // of signatures, in place of the right one
 	off    bool          // every key is disabled
+	slow   int           // calls that wait for the end of Slow
 }
 
 // AzureVersion is the version of every key.
@@ -99,6 +100,16 @@ func (a *Azure) Disable(disabled bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.off = disabled
+}
+
+// Waiting returns how many calls wait for the end of the fault Slow.
+func (a *Azure) Waiting() int { return a.wait(0) }
+
+func (a *Azure) wait(more int) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.slow += more
+	return a.slow
 }
 
 func (a *Azure) isOff() bool {
@@ -172,6 +183,8 @@ func (a *Azure) misbehave(w http.ResponseWriter, r *http.Request) bool {
 	case keystoretest.Nonsense:
 		_, _ = io.WriteString(w, "<html>captive portal</html>")
 	case keystoretest.Slow:
+		a.wait(1)
+		defer a.wait(-1)
 		select {
 		case <-r.Context().Done():
 			return true
