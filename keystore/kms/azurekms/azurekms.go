@@ -268,7 +268,7 @@ func explain(right string, err error) error {
 	}
 	switch {
 	case retryafter.Throttled(answer.StatusCode, header):
-		return &keystore.ThrottledError{RetryAfter: retryafter.Of(header, vaultPeriod), Err: fmt.Errorf("Azure: %s: %w", right, err)}
+		return &keystore.ThrottledError{RetryAfter: retryafter.Of(header, vaultPeriod), Err: fmt.Errorf("from Azure: %s: %w", right, err)}
 	case answer.StatusCode == http.StatusForbidden && isDisabled(answer):
 		return fmt.Errorf("%w: this version of the key is disabled: %w", keystore.ErrKeyNotFound, err)
 	}

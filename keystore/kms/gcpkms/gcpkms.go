@@ -265,7 +265,7 @@ func enabled(ctx context.Context, client *kms.KeyManagementClient, name string) 
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
-			return fmt.Errorf("Google KMS: %s: the new version is not enabled yet: %w", rightState, ctx.Err())
+			return fmt.Errorf("the new version is not enabled yet: Google KMS: %s: %w", rightState, ctx.Err())
 		}
 	}
 }
@@ -286,7 +286,7 @@ func explain(right string, err error) error {
 	case codes.InvalidArgument, codes.Unimplemented, codes.OutOfRange:
 		return fmt.Errorf("%w: %w", keystore.ErrUnsupported, err)
 	case codes.ResourceExhausted:
-		return &keystore.ThrottledError{RetryAfter: retryAfter(found), Err: fmt.Errorf("Google KMS: %s: %w", right, err)}
+		return &keystore.ThrottledError{RetryAfter: retryAfter(found), Err: fmt.Errorf("from Google KMS: %s: %w", right, err)}
 	case codes.DeadlineExceeded:
 		return fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
 	}

@@ -321,7 +321,7 @@ func (s *Service) Generate(ctx context.Context, uri, _ string, scheme remote.Sch
 // explain classifies an error and names the capability that the call needs.
 func explain(right string, err error) error {
 	if throttled, ok := errors.AsType[*keystore.ThrottledError](err); ok {
-		return &keystore.ThrottledError{RetryAfter: throttled.RetryAfter, Err: fmt.Errorf("Vault: %s: %w", right, throttled.Err)}
+		return &keystore.ThrottledError{RetryAfter: throttled.RetryAfter, Err: fmt.Errorf("from Vault: %s: %w", right, throttled.Err)}
 	}
 	answer, ok := errors.AsType[*api.ResponseError](err)
 	if !ok {
