@@ -13,6 +13,20 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
+// SignedBody is a request as it was sent: a body and the stamp over it.
+type SignedBody struct {
+	// Body is exactly what was sent. It must not be modified afterwards.
+	Body []byte
+
+	// Stamps are the headers that hold a stamp. The engine refuses a request that
+	// has none or several.
+	Stamps []stamp.Header
+
+	// Path is the last element of the path that the body was sent to, such as
+	// sign_transaction: see activity.Operation. If it is empty, the body may be of any type.
+	Path string
+}
+
 // authenticate finds out who sent a body. An unknown organization, an unknown key, an
 // expired key and a wrong signature get the same answer and take the same time; only
 // the cause behind the error tells them apart.

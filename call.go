@@ -2,11 +2,8 @@ package countersign
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"maps"
-	"sync"
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
@@ -120,7 +117,7 @@ func (e *Engine) once(ctx context.Context, s *request.Submission) (*activity.Rec
 		}
 		begins := at == 0 || at == passed
 		if begins {
-			at, scheme = e.calls.next(s.Call.ID(), max(e.config.Now().UnixMilli(), passed+1)), own
+			at, scheme = e.calls.Next(s.Call.ID(), max(e.config.Now().UnixMilli(), passed+1)), own
 		}
 		if err := writeBody(s, at, scheme); err != nil {
 			return nil, err
@@ -152,11 +149,11 @@ func identifyCall(s *request.Submission) error {
 }
 
 // writeBody writes the body of a call at a time, by a user who was authenticated in a way.
-func writeBody(s *request.Submission, at int64, scheme string) (err error) {
-	s.Call.Use(at, scheme)
+func writeBody(s *request.Submission, milliseconds int64, scheme string) (err error) {
+	s.Call.Use(milliseconds, scheme)
 	s.Caller.Scheme, s.Repeated = scheme, false
 	s.Request, err = activity.NewRequest(activity.Envelope{
-		OrganizationID: s.OrganizationID, Time: time.UnixMilli(at),
+		OrganizationID: s.OrganizationID, Time: time.UnixMilli(milliseconds),
 		Submitter: activity.Submitter{UserID: s.Caller.Member.User.ID, Scheme: scheme},
 	}, s.Intent)
 	return err
@@ -172,31 +169,6 @@ func (e *Engine) answered(ctx context.Context, s *request.Submission) bool {
 	if err != nil || at == 0 || writeBody(s, at, scheme) != nil {
 		return false
 	}
-	found := e.recorded(ctx, s)
-	return found != nil && (found.Waiting || found.Status == string(activity.StatusCompleted))
-}
-
-// callTimes has the time of the latest call for each thing that was asked for.
-type callTimes struct {
-	mu     sync.Mutex
-	latest map[[sha256.Size]byte]int64 // UnixMilli
-}
-
-// maxCallTimes is how many times are kept before those that have passed are dropped.
-const maxCallTimes = 1024
-
-// next returns the time of a call in milliseconds: now, or the next one that no other call
-// for the same has.
-func (c *callTimes) next(asked [sha256.Size]byte, now int64) int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.latest == nil {
-		c.latest = map[[sha256.Size]byte]int64{}
-	}
-	if len(c.latest) >= maxCallTimes {
-		maps.DeleteFunc(c.latest, func(_ [sha256.Size]byte, at int64) bool { return at < now })
-	}
-	at := max(now, c.latest[asked]+1)
-	c.latest[asked] = at
-	return at
+	recorded := e.recorded(ctx, s)
+	return recorded != nil && (recorded.Waiting || recorded.Status == string(activity.StatusCompleted))
 }

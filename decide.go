@@ -152,36 +152,6 @@ func (e *Engine) askPolicy(ctx context.Context, authorization access.Authorizati
 	return decision, nil
 }
 
-// allowance is a set of hazards that may be signed.
-type allowance struct {
-	all   bool
-	names []string
-}
-
-func newAllowance(names, known []string) (allowance, error) {
-	allowed := allowance{names: slices.Clone(names)}
-	for _, name := range names {
-		switch {
-		case name == AllHazards:
-			allowed.all = true
-		case !slices.Contains(known, name):
-			return allowance{}, fmt.Errorf("countersign: Config.AllowHazards: unknown hazard %q: use %s, or %s",
-				name, strings.Join(known, ", "), AllHazards)
-		}
-	}
-	return allowed, nil
-}
-
-// refused returns the hazards that are not in the allowance.
-func (a allowance) refused(hazards []chains.Hazard) []chains.Hazard {
-	if a.all {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(hazards), func(hazard chains.Hazard) bool {
-		return slices.Contains(a.names, hazard.Name)
-	})
-}
-
 // refuseHazards refuses hazards that neither the configuration, nor the organization,
 // nor a rule allows.
 func (e *Engine) refuseHazards(intent activity.Intent, organization *access.Organization, hazards, byRules []chains.Hazard) error {
@@ -216,15 +186,6 @@ func rulesMayAllow(policy access.Policy, organization *access.Organization, haza
 	}
 	allower, ok := policy.(access.HazardAllower)
 	return !ok || allower.MayAllow(organization, hazard)
-}
-
-// refusedTo returns the hazards that neither the configuration nor the organization allows.
-func (a allowance) refusedTo(organization *access.Organization, hazards []chains.Hazard) []chains.Hazard {
-	refused := a.refused(hazards)
-	if organization != nil {
-		refused = allowance{names: organization.AllowHazards}.refused(refused)
-	}
-	return refused
 }
 
 // nameHazards returns the refusal of hazards, which says how to allow them.

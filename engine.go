@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/approvals"
 	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/internal/records"
@@ -30,8 +31,8 @@ type Engine struct {
 	approvals  approvals.Approvals
 
 	sweeping  sync.WaitGroup
-	lastSweep atomic.Int64 // UnixNano
-	calls     callTimes    // of calls without a stamp
+	lastSweep atomic.Int64      // UnixNano
+	calls     request.CallTimes // of calls without a stamp
 }
 
 // New returns an engine, or an error that names the invalid setting. If it fails, the
@@ -82,19 +83,6 @@ func (e *Engine) furnish(table intents.Table) {
 	e.approvals = approvals.Approvals{Engine: again{e}, Records: &e.records, Directory: c.Directory, Names: c.Names}
 }
 
-// again takes the steps of an activity that waits, with its votes.
-type again struct{ engine *Engine }
-
-// Prepare implements approvals.Engine.
-func (a again) Prepare(ctx context.Context, s *request.Submission) error {
-	return a.engine.prepareTask(ctx, s)
-}
-
-// Ask implements approvals.Engine.
-func (a again) Ask(ctx context.Context, s *request.Submission, votes []access.Vote, spent access.SpentReader) (access.Decision, error) {
-	return a.engine.ask(ctx, s, votes, spent)
-}
-
 // Close closes the keystore, which overwrites its secrets, and the store. It waits for
 // signatures in progress.
 func (e *Engine) Close() error {
@@ -132,4 +120,26 @@ func (e *Engine) sweep() {
 			e.config.Logger.Error("resuming activities that wait failed", "cause", err)
 		}
 	})
+}
+
+// observed reports a request that has ended to the observer and the log.
+func (e *Engine) observed(ctx context.Context, s *request.Submission, err error) {
+	s.Duration = time.Since(s.Started)
+	observation := Observation{
+		OrganizationID: s.OrganizationID, Operation: s.Operation, Repeated: s.Repeated, Waits: err == nil && s.Record != nil && s.Record.Status.Waits(),
+		Duration: s.Duration, Performed: s.Performed,
+	}
+	if s.Caller != nil {
+		observation.UserID = s.Caller.Member.User.ID
+	}
+	if refused, ok := errors.AsType[*activity.Error](err); ok {
+		observation.Reason = refused.Reason
+	}
+	if ruled, ok := errors.AsType[access.Ruled](err); ok {
+		observation.Rule = ruled.RefusedBy()
+	}
+	if e.config.Observer != nil {
+		e.config.Observer.Observe(observation)
+	}
+	s.Log(ctx, e.config.Logger, err)
 }

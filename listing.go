@@ -43,7 +43,7 @@ func (e *Engine) page(ctx context.Context, reader *request.Caller, query *activi
 	filter := filterOf(query)
 	page := []*activity.Record{}
 	for scanned := 0; scanned < maxScanned && len(page) < query.Limit; {
-		found, more, err := e.pageOf(ctx, reader, &filter, query.Limit, &page)
+		count, more, err := e.pageOf(ctx, reader, &filter, query.Limit, &page)
 		if refused, ok := errors.AsType[*activity.Error](err); ok && refused.Reason == activity.ReasonUnavailable && len(page) > 0 {
 			break
 		}
@@ -53,7 +53,7 @@ func (e *Engine) page(ctx context.Context, reader *request.Caller, query *activi
 		if !more {
 			break
 		}
-		scanned += found
+		scanned += count
 		filter.Limit = min(2*filter.Limit, store.MaxList) // most of what is scanned is not the caller's
 	}
 	if filter.Ascending() {
@@ -71,23 +71,23 @@ func (e *Engine) pageOf(ctx context.Context, reader *request.Caller, filter *sto
 		return 0, false, err
 	}
 	defer free()
-	found, err := e.can.Lister.List(ctx, reader.Organization.ID, *filter)
+	listed, err := e.can.Lister.List(ctx, reader.Organization.ID, *filter)
 	if err != nil {
 		return 0, false, refuse.Store(err)
 	}
 	size := 0
-	for i := range found {
-		size += len(found[i].Data)
+	for i := range listed {
+		size += len(listed[i].Data)
 	}
 	if filter.Ascending() {
-		slices.Reverse(found)
+		slices.Reverse(listed)
 	}
-	for i := range found {
+	for i := range listed {
 		if len(*page) == limit {
 			break
 		}
-		if e.approvals.MayFind(reader, &found[i]) {
-			record, err := e.listed(ctx, reader, &found[i])
+		if e.approvals.MayFind(reader, &listed[i]) {
+			record, err := e.listed(ctx, reader, &listed[i])
 			if err != nil {
 				return 0, false, err
 			}
@@ -96,18 +96,18 @@ func (e *Engine) pageOf(ctx context.Context, reader *request.Caller, filter *sto
 			}
 		}
 		if filter.Ascending() {
-			filter.After = found[i].ID
+			filter.After = listed[i].ID
 		} else {
-			filter.Before = found[i].ID
+			filter.Before = listed[i].ID
 		}
 	}
-	return len(found), filter.Full(len(found), size), nil
+	return len(listed), filter.Full(len(listed), size), nil
 }
 
 // listed returns an activity as the caller is shown it, or nil if the caller may not
 // read it.
-func (e *Engine) listed(ctx context.Context, reader *request.Caller, found *store.Activity) (*activity.Record, error) {
-	record, free, err := records.DecodeInRoom(ctx, found)
+func (e *Engine) listed(ctx context.Context, reader *request.Caller, recorded *store.Activity) (*activity.Record, error) {
+	record, free, err := records.DecodeInRoom(ctx, recorded)
 	if err != nil {
 		return nil, err
 	}

@@ -32,14 +32,14 @@ func (e *Engine) GetActivity(ctx context.Context, sent SignedBody) (*activity.Re
 }
 
 func (e *Engine) getActivity(ctx context.Context, reader *request.Caller, query activity.GetActivityQuery) (*activity.Record, error) {
-	found, err := e.config.Store.Get(ctx, query.OrganizationID, query.ActivityID)
+	recorded, err := e.config.Store.Get(ctx, query.OrganizationID, query.ActivityID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, noActivity(query, err)
 	}
 	if err != nil {
 		return nil, refuse.Store(err)
 	}
-	record, err := records.Decode(ctx, &found)
+	record, err := records.Decode(ctx, &recorded)
 	if err != nil {
 		return nil, err
 	}

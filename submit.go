@@ -12,23 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/internal/signing"
 	"github.com/countersign-dev/countersign/operation"
-	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store"
 )
-
-// SignedBody is a request as it was sent: a body and the stamp over it.
-type SignedBody struct {
-	// Body is exactly what was sent. It must not be modified afterwards.
-	Body []byte
-
-	// Stamps are the headers that hold a stamp. The engine refuses a request that
-	// has none or several.
-	Stamps []stamp.Header
-
-	// Path is the last element of the path that the body was sent to, such as
-	// sign_transaction: see activity.Operation. If it is empty, the body may be of any type.
-	Path string
-}
 
 // Submit carries out a request once: submitting the same body again returns the same
 // answer and does nothing else. The steps are
@@ -226,16 +211,16 @@ func (e *Engine) recorded(ctx context.Context, s *request.Submission) *store.Act
 	}
 	claim := e.records.Claim(s.Request)
 	claim.Now = e.config.Now()
-	found, err := store.Recorded(ctx, e.config.Store, claim)
+	recorded, err := store.Recorded(ctx, e.config.Store, claim)
 	switch {
-	case err != nil || found == nil:
+	case err != nil || recorded == nil:
 		return nil
 	case s.Caller.Stamp == nil:
-		return found // the body names the caller
-	case found.SubmittedBy != string(s.Caller.Member.Credential.ID()):
+		return recorded // the body names the caller
+	case recorded.SubmittedBy != string(s.Caller.Member.Credential.ID()):
 		return nil
 	}
-	return found
+	return recorded
 }
 
 // takesRequests refuses all requests if the engine has no directory.
@@ -244,4 +229,17 @@ func (e *Engine) takesRequests() error {
 		return activity.NewError(activity.ReasonInternal, "", nil, "this engine takes no requests: its Config has no Directory")
 	}
 	return nil
+}
+
+// again takes the steps of an activity that waits, with its votes.
+type again struct{ engine *Engine }
+
+// Prepare implements approvals.Engine.
+func (a again) Prepare(ctx context.Context, s *request.Submission) error {
+	return a.engine.prepareTask(ctx, s)
+}
+
+// Ask implements approvals.Engine.
+func (a again) Ask(ctx context.Context, s *request.Submission, votes []access.Vote, spent access.SpentReader) (access.Decision, error) {
+	return a.engine.ask(ctx, s, votes, spent)
 }

@@ -72,8 +72,8 @@ type Directory interface {
 	Member(ctx context.Context, organizationID string, id stamp.ID) (*Member, error)
 }
 
-// Users is what a [Directory] may implement in addition: it finds users by their ids. A call
-// without a stamp can then wait for approvals, since its user is looked up again before it is
+// Users is implemented by a [Directory] that finds users by their ids. Only with one can a
+// call without a stamp wait for approvals, because its user is looked up again before it is
 // carried out.
 type Users interface {
 	// User returns a user of the organization, or ErrUserNotFound.

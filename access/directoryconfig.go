@@ -87,8 +87,8 @@ func (e *EntryError) Unwrap() error { return e.Err }
 // about, such as organizations[0].users[1].name; empty for another error.
 func EntryOf(err error) string {
 	var path []string
-	for found := new(EntryError); errors.As(err, &found); err = found.Err {
-		path = append(path, found.Entry)
+	for entry := new(EntryError); errors.As(err, &entry); err = entry.Err {
+		path = append(path, entry.Entry)
 	}
 	return strings.Join(path, ".")
 }
@@ -293,36 +293,36 @@ func typeNames(types []activity.Type) ([]string, error) {
 		return nil, entryError("activities", "activities: the list is empty: name at least one type, or leave it out for the default")
 	}
 	var names []string
-	for i, one := range types {
-		if !slices.Contains(activity.Types(), one) {
+	for i, kind := range types {
+		if !slices.Contains(activity.Types(), kind) {
 			return nil, entryError(item("activities", i), "activities: %s",
-				plaintext.Meant(fmt.Sprintf("%q is not served", plaintext.Shorten(string(one), maxShown)), string(one), activityNames(), fmt.Sprintf("use %v", activity.Types())))
+				plaintext.Meant(fmt.Sprintf("%q is not served", plaintext.Shorten(string(kind), maxShown)), string(kind), activityNames(), fmt.Sprintf("use %v", activity.Types())))
 		}
-		names = append(names, string(one))
+		names = append(names, string(kind))
 	}
 	return names, nil
 }
 
 func activityNames() []string {
 	var names []string
-	for _, one := range activity.Types() {
-		names = append(names, string(one))
+	for _, kind := range activity.Types() {
+		names = append(names, string(kind))
 	}
 	return names
 }
 
 // Organization implements Directory.
 func (d configuredDirectory) Organization(_ context.Context, organizationID string) (*Organization, error) {
-	if found, ok := d[organizationID]; ok {
-		return &found.organization, nil
+	if organization, ok := d[organizationID]; ok {
+		return &organization.organization, nil
 	}
 	return nil, ErrOrganizationNotFound
 }
 
 // Member implements Directory.
 func (d configuredDirectory) Member(_ context.Context, organizationID string, id stamp.ID) (*Member, error) {
-	if found, ok := d[organizationID]; ok {
-		if member, ok := found.members[id]; ok {
+	if organization, ok := d[organizationID]; ok {
+		if member, ok := organization.members[id]; ok {
 			return member, nil
 		}
 	}
@@ -331,8 +331,8 @@ func (d configuredDirectory) Member(_ context.Context, organizationID string, id
 
 // User implements Users.
 func (d configuredDirectory) User(_ context.Context, organizationID, userID string) (*User, error) {
-	if found, ok := d[organizationID]; ok {
-		if user, ok := found.users[userID]; ok {
+	if organization, ok := d[organizationID]; ok {
+		if user, ok := organization.users[userID]; ok {
 			return user, nil
 		}
 	}

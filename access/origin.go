@@ -7,20 +7,21 @@ import (
 )
 
 // Origin is where a request comes from, and what its server has room for. Package httpapi
-// tells the engine, and so may a server of your own.
+// passes it to the engine with [WithOrigin]; a server that you write can do the same.
 type Origin struct {
 	RequestID string // of the server; the request is logged with it
 	Remote    string // the address that the request came from; the request is logged with it
 
-	// Room reserves memory before records that were read from the store are decoded: size
-	// is in bytes. If it returns an error, which must be an *activity.Error, the request is
-	// answered with it. The room is given back with free, which is called for records that
-	// are not part of the answer. Default: memory is not bounded.
+	// Room reserves size bytes of memory before records from the store are decoded. Its
+	// error must be an *activity.Error, with which the request is answered. The engine
+	// calls free for records that are not part of the answer. Default: memory is not
+	// bounded.
 	Room func(size int) (free func(), err error)
 
-	// Verified is told who sent the request, once its stamp has been verified and before
-	// anything else is done. If it returns an error, which must be an *activity.Error, the
-	// request is answered with it. A server gives each credential its share of what it has.
+	// Verified is called with the sender of the request, after its stamp has been verified
+	// and before anything else is done. Its error must be an *activity.Error, with which the
+	// request is answered. Servers use it to give each credential its share of their
+	// resources.
 	Verified func(by Holder) error
 }
 

@@ -13,10 +13,9 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// Policy decides who may do what. It is asked after the stamp was verified and the
-// transaction was read, and before anything is done or a recorded answer is repeated.
-// It must be safe for concurrent use. A Policy that is also a [Decider] is asked through
-// Decide.
+// Policy decides who may do what. The engine asks it after it has verified the stamp and
+// read the transaction, and before it does anything or repeats a recorded answer. A Policy
+// must be safe for concurrent use. If it is also a [Decider], the engine calls Decide.
 type Policy interface {
 	// Authorize returns nil to allow a request, and an error that wraps ErrDenied to
 	// refuse it; the caller gets the text of that error. Any other error means that it
@@ -35,8 +34,8 @@ type Decider interface {
 	Decide(ctx context.Context, authorization Authorization) (Decision, error)
 }
 
-// HazardAllower is a Decider that knows which hazards its rules can allow. A transaction with
-// one that no rule can is refused before its effects are found, if that would take long.
+// HazardAllower is a Decider that knows which hazards its rules can allow. The engine refuses
+// a transaction with any other hazard before it computes the effects, if that would take long.
 type HazardAllower interface {
 	Decider
 

@@ -114,12 +114,12 @@ func (a *answer) flush() {
 func longText[text string | []byte](a *answer, value text) {
 	a.buf = append(a.buf, '"')
 	for len(value) > 0 {
-		piece := value[:min(len(value), answerPiece)]
-		for len(piece) > 1 && len(piece) < len(value) && !utf8.RuneStart(value[len(piece)]) {
-			piece = piece[:len(piece)-1]
+		chunk := value[:min(len(value), answerPiece)]
+		for len(chunk) > 1 && len(chunk) < len(value) && !utf8.RuneStart(value[len(chunk)]) {
+			chunk = chunk[:len(chunk)-1]
 		}
-		a.buf = appendEscaped(a.buf, piece)
-		value = value[len(piece):]
+		a.buf = appendEscaped(a.buf, chunk)
+		value = value[len(chunk):]
 		a.overflow()
 	}
 	a.buf = append(a.buf, '"')

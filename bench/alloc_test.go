@@ -24,14 +24,14 @@ var budgets = map[string]float64{
 	"ethereum": 19, "ethereum/eip7702": 33, // recovers the signer of each authorization
 	"tron/transfer": 25, "tron/trc20": 30, "tempo/transfer": 29, "tempo/batch": 33, "tempo/sponsored": 28,
 	"bitcoin/P2WPKH": 34, "bitcoin/P2PKH": 38, "bitcoin/P2TR": 86,
-	"solana/215": 32, "solana/300": 37, "solana/812": 47, "solana/1232": 52, "solana/4096": 113, // every instruction is read for hazards
+	"solana/215": 16, "solana/300": 19, "solana/812": 25, "solana/1232": 28, "solana/4096": 69, // every instruction is read for hazards
 
 	"message/permit": 75, "message/safe": 86, "message/order": 642, "message/personal": 19,
 
 	// The stamp verified, and the activity recorded with what it did.
 	"submit": 105, "submit/ethereum": 125, "submit/ethereum/eip7702": 165,
 	"submit/tron": 170, "submit/tempo": 175, "submit/bitcoin": 335,
-	"submit/solana": 370, "submit/solana/1232": 410, "submit/solana/4096": 880,
+	"submit/solana": 320, "submit/solana/1232": 355, "submit/solana/4096": 790,
 	"submit/message": 265, "submit/message/personal": 105, "submit/message/order": 5000,
 }
 

@@ -2,6 +2,7 @@ package chains
 
 import (
 	"math/big"
+	"math/bits"
 	"strconv"
 	"strings"
 	"time"
@@ -324,10 +325,22 @@ type Quantity struct {
 func Exactly(value *big.Int) Quantity { return Quantity{Bound: BoundExact, Value: value} }
 
 // ExactlyUint is Exactly for 64 bits.
-func ExactlyUint(value uint64) Quantity { return Exactly(new(big.Int).SetUint64(value)) }
+func ExactlyUint(value uint64) Quantity { return Exactly(bigUint(value)) }
+
+// bigUint is new(big.Int).SetUint64 in one allocation.
+func bigUint(value uint64) *big.Int {
+	var room struct {
+		number big.Int
+		words  [64 / bits.UintSize]big.Word
+	}
+	return room.number.SetBits(room.words[:0]).SetUint64(value)
+}
 
 // AtMost is a quantity of up to a value.
 func AtMost(value *big.Int) Quantity { return Quantity{Bound: BoundMost, Value: value} }
+
+// AtMostUint is AtMost for 64 bits.
+func AtMostUint(value uint64) Quantity { return AtMost(bigUint(value)) }
 
 // AtLeast is a quantity of a value or more.
 func AtLeast(value *big.Int) Quantity { return Quantity{Bound: BoundLeast, Value: value} }

@@ -30,12 +30,13 @@ type kindRow struct {
 	// spends: the amount leaves From, or can from now on: limits and totals count it.
 	spends bool
 
-	// hands: the asset goes to To, so that it is lost if To is an address that no one
-	// controls. A kind that hands over without spending is for the owner's own To:
-	// what another party gets is a KindTransfer.
+	// hands: the asset goes to To, and is lost if no one controls that address. If the
+	// kind does not spend, To belongs to the owner; what another party gets is a
+	// KindTransfer.
 	hands bool
 
-	// free: a rule need not allow it, and none can: it only says what is got for the rest.
+	// free: the effect needs no rule of a policy, and no rule can allow it. It only says
+	// what the account gets in return for other effects.
 	free bool
 
 	// sentence describes an effect of the kind.

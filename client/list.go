@@ -59,9 +59,9 @@ func parseActivities(answer []byte) ([]*Activity, error) {
 		return nil, err
 	}
 	page := make([]*Activity, len(whole.Activities))
-	for i, one := range whole.Activities {
+	for i, raw := range whole.Activities {
 		var err error
-		if page[i], err = ParseActivity(slices.Concat([]byte(`{"activity":`), one, []byte(`}`))); err != nil {
+		if page[i], err = ParseActivity(slices.Concat([]byte(`{"activity":`), raw, []byte(`}`))); err != nil {
 			return nil, err
 		}
 	}
@@ -76,9 +76,9 @@ func (c *Client) FindWaiting(ctx context.Context, fingerprint activity.Fingerpri
 		if err != nil {
 			return nil, err
 		}
-		for _, one := range page {
-			if one.Fingerprint == fingerprint.String() {
-				return one, nil
+		for _, activity := range page {
+			if activity.Fingerprint == fingerprint.String() {
+				return activity, nil
 			}
 		}
 		if len(page) == 0 {

@@ -149,3 +149,31 @@ func flush(code string) string {
 	}
 	return out.String()
 }
+
+// TestQuestions checks the pages that are looked up rather than read: their opening leads to
+// each section or to a part of it, and no part is longer than 40 lines.
+func TestQuestions(t *testing.T) {
+	for _, document := range []string{"operations.md", "security.md"} {
+		opening, rest, _ := strings.Cut(read(t, document), "\n## ")
+		sections := strings.Split(rest, "\n## ")
+		if len(sections) < 10 {
+			t.Errorf("%s has %d sections: there are more", document, len(sections))
+		}
+		for _, section := range sections {
+			section = "## " + section
+			leads := false
+			for name := range anchors(section) {
+				leads = leads || strings.Contains(opening, "(#"+name+")")
+			}
+			title, _, _ := strings.Cut(section, "\n")
+			if !leads {
+				t.Errorf("%s: no question of the opening leads to %q", document, title)
+			}
+			for part := range strings.SplitSeq(section, "\n### ") {
+				if lines := strings.Count(strings.TrimSpace(part), "\n") + 1; lines > 40 {
+					t.Errorf("%s: %q has a part of %d lines", document, title, lines)
+				}
+			}
+		}
+	}
+}

@@ -86,9 +86,9 @@ type pieces struct {
 }
 
 // Write implements io.Writer.
-func (p pieces) Write(piece []byte) (int, error) {
+func (p pieces) Write(written []byte) (int, error) {
 	_ = p.control.SetWriteDeadline(time.Now().Add(PieceTimeout))
-	return p.w.Write(piece)
+	return p.w.Write(written)
 }
 
 // freeAnswer is how many bytes of records an answer may hold without counting against the

@@ -211,8 +211,8 @@ var operations = func() map[string]operation {
 	for _, path := range activity.InventoryQueries() {
 		all["query/"+path] = operation{name: path, do: inventory(path)}
 	}
-	for _, one := range activity.Operations() {
-		all["submit/"+one.Path] = operation{name: one.Path, transaction: one.Type == activity.TypeSignTransaction, do: submit(one.Path)}
+	for _, registered := range activity.Operations() {
+		all["submit/"+registered.Path] = operation{name: registered.Path, transaction: registered.Type == activity.TypeSignTransaction, do: submit(registered.Path)}
 	}
 	return all
 }()
@@ -261,27 +261,27 @@ func whoAmI(ctx context.Context, engine *countersign.Engine, sent countersign.Si
 
 // route returns the operation of a request's path, behind any prefix. Doubled slashes, as
 // some clients send them, count once.
-func route(r *http.Request) (found operation, err error) {
+func route(r *http.Request) (routed operation, err error) {
 	path := r.URL.Path
 	for strings.Contains(path, "//") {
 		path = strings.ReplaceAll(path, "//", "/")
 	}
 	const version = "/public/v1/"
-	at := strings.LastIndex(path, version)
-	if at < 0 {
-		return found, errNoPath
+	slash := strings.LastIndex(path, version)
+	if slash < 0 {
+		return routed, errNoPath
 	}
-	found, ok := operations[path[at+len(version):]]
+	routed, ok := operations[path[slash+len(version):]]
 	switch {
 	case !ok:
-		return found, errNoPath
+		return routed, errNoPath
 	case r.Method != http.MethodPost:
-		return found, errMethod
+		return routed, errMethod
 	case len(r.Header.Values("Content-Encoding")) > 0:
-		return found, activity.NewError(activity.ReasonRequestInvalid, "", nil,
+		return routed, activity.NewError(activity.ReasonRequestInvalid, "", nil,
 			"Content-Encoding is not supported, because the stamp covers the body as sent: send it without an encoding")
 	}
-	return found, nil
+	return routed, nil
 }
 
 // Refusals with HTTP statuses of their own.

@@ -12,7 +12,7 @@ type Keystore interface {
 	// Find returns the organization's key at the locator. It returns ErrKeyNotFound if the
 	// organization has none, regardless of other organizations, ErrClosed after Close, and
 	// the context's error if the context has ended.
-	Find(ctx context.Context, organizationID string, at Locator) (Key, error)
+	Find(ctx context.Context, organizationID string, locator Locator) (Key, error)
 
 	// Keys lists the keys of an organization, oldest first. If the listing fails, it yields
 	// one error and stops.

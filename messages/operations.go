@@ -34,8 +34,8 @@ func ReadAny(intent activity.Intent, chosen []chains.Chain, now func() time.Time
 // does. The error is an *activity.Error.
 func Read(intent activity.Intent, chosen []chains.Chain, now func() time.Time) (chains.Transaction, error) {
 	reader := Reader{Chains: chosen, Now: now}
-	if one, ok := intent.(activity.SignRawPayloadIntent); ok {
-		tx, err := reader.Read(one.Payload, one.Encoding, one.HashFunction)
+	if single, ok := intent.(activity.SignRawPayloadIntent); ok {
+		tx, err := reader.Read(single.Payload, single.Encoding, single.HashFunction)
 		if err != nil {
 			return nil, refuseMessage(err)
 		}

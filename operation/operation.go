@@ -1,10 +1,10 @@
-// Package operation says what an activity type is: how the engine prepares it, and how it
-// carries it out.
+// Package operation defines what the engine does for an activity type: how it prepares the
+// activity, and how it carries it out.
 //
-// Signing a transaction is part of every engine. Everything else is an [Operation] that a
-// program hands to the engine in Config.Operations, and that it contains because it does:
-// package messages has those that sign messages, package otp/operations those that issue
-// and redeem one-time passwords.
+// Every engine signs transactions. Everything else is an [Operation] that a program passes in
+// Config.Operations, so that a program only links the operations that it uses. Package
+// messages has those that sign messages, package otp/operations those that issue and redeem
+// one-time passwords.
 package operation
 
 import (

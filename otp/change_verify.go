@@ -27,14 +27,14 @@ type attempt struct {
 // apply refuses with a *CodeError or a *LimitError.
 func (a *attempt) apply(ledger otpledger.Ledger) (refusal, err error) {
 	a.matched = nil
-	stored, err := ledger.Code(a.id)
+	issued, err := ledger.Code(a.id)
 	if errors.Is(err, ErrUnknown) {
-		stored, err = otpledger.Code{User: a.decoys[0], To: a.decoys[1]}, nil
+		issued, err = otpledger.Code{User: a.decoys[0], To: a.decoys[1]}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	meters, err := lockPair(ledger, stored.User, stored.To)
+	meters, err := lockPair(ledger, issued.User, issued.To)
 	if err != nil {
 		return nil, err
 	}

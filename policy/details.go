@@ -145,11 +145,11 @@ func readAddress(d *details, name string, f *chains.Field) (ref.Val, error) {
 func readAddresses(d *details, name string, f *chains.Field) (ref.Val, error) {
 	var values []ref.Val
 	for i := range f.Fields {
-		one, err := readAddress(d, name, &f.Fields[i])
+		address, err := readAddress(d, name, &f.Fields[i])
 		if err != nil {
 			return nil, err
 		}
-		values = append(values, one)
+		values = append(values, address)
 	}
 	return newList(values), nil
 }

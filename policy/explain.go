@@ -294,9 +294,9 @@ func (c clause) members(e *evaluation) []Value {
 	}
 	var values []Value
 	seen := map[string]bool{}
-	ast.PreOrderVisit(parsed.NativeRep().Expr(), ast.NewExprVisitor(func(part ast.Expr) {
-		path := syntax.Path(part)
-		if part.Kind() != ast.SelectKind || path == "" || seen[path] || len(values) == maxShownValues {
+	ast.PreOrderVisit(parsed.NativeRep().Expr(), ast.NewExprVisitor(func(node ast.Expr) {
+		path := syntax.Path(node)
+		if node.Kind() != ast.SelectKind || path == "" || seen[path] || len(values) == maxShownValues {
 			return
 		}
 		for longer := range seen {

@@ -158,15 +158,15 @@ func (c *compiler) reportIssues(text string, issues *cel.Issues, report func(lin
 	if issues == nil || issues.Err() == nil {
 		return false
 	}
-	for i, one := range issues.Errors() {
+	for i, issue := range issues.Errors() {
 		if i == maxIssues {
 			break
 		}
-		if slip := otherOperator(one.Message, lastWord(text, one.Location.Line(), one.Location.Column())); slip != "" {
-			report(one.Location.Line(), one.Location.Column()+1, slip)
+		if slip := otherOperator(issue.Message, lastWord(text, issue.Location.Line(), issue.Location.Column())); slip != "" {
+			report(issue.Location.Line(), issue.Location.Column()+1, slip)
 			break // what follows is its consequence
 		}
-		report(one.Location.Line(), one.Location.Column()+1, c.rephrase(one.Message))
+		report(issue.Location.Line(), issue.Location.Column()+1, c.rephrase(issue.Message))
 	}
 	return true
 }

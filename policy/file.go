@@ -80,7 +80,7 @@ type limit struct {
 // own.
 type Options struct {
 	// Names are the users and keys of the organization; names in the file must be
-	// among them. If nil, names are not checked: a misspelled one matches nobody, so that
+	// among them. If nil, names are not checked: a misspelled one matches no one, so that
 	// a deny denies nothing, and a user is found by id or name.
 	Names *Names
 
@@ -134,9 +134,9 @@ func (f *File) loadedFrom(path string, content []byte, options Options) bool {
 	if !reflect.DeepEqual(f.options, options) {
 		return false
 	}
-	return !slices.ContainsFunc(f.inputs, func(one input) bool {
-		now, err := os.ReadFile(one.path)
-		return err != nil || sha256.Sum256(now) != one.digest
+	return !slices.ContainsFunc(f.inputs, func(loaded input) bool {
+		now, err := os.ReadFile(loaded.path)
+		return err != nil || sha256.Sum256(now) != loaded.digest
 	})
 }
 

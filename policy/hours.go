@@ -78,8 +78,8 @@ func readHours(text string) (*hours, error) {
 
 // readDays reads days such as Mo-Fr,Su.
 func (h *hours) readDays(text string) error {
-	for part := range strings.SplitSeq(text, ",") {
-		first, last, span := strings.Cut(part, "-")
+	for days := range strings.SplitSeq(text, ",") {
+		first, last, span := strings.Cut(days, "-")
 		from, to := slices.Index(dayNames, first), slices.Index(dayNames, last)
 		if !span {
 			to = from

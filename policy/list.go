@@ -35,11 +35,11 @@ type addressList struct {
 func newAddressList(addresses []*address) *addressList {
 	values := make([]ref.Val, len(addresses))
 	l := &addressList{set: make(map[string]bool, len(addresses)), derived: map[string]map[string]bool{}}
-	for i, one := range addresses {
-		values[i] = one
-		l.set[one.key()] = true
-		if words().holdsTokensApart(one.namespace) {
-			l.wallets = append(l.wallets, one)
+	for i, address := range addresses {
+		values[i] = address
+		l.set[address.key()] = true
+		if words().holdsTokensApart(address.namespace) {
+			l.wallets = append(l.wallets, address)
 		}
 	}
 	l.Lister = newList(values)
@@ -48,11 +48,11 @@ func newAddressList(addresses []*address) *addressList {
 
 // Contains implements traits.Container.
 func (l *addressList) Contains(value ref.Val) ref.Val {
-	one, ok := value.(*address)
+	wanted, ok := value.(*address)
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(value)
 	}
-	return types.Bool(l.set[one.key()] || one.mint != "" && len(l.wallets) > 0 && l.tokenAccounts(one.mint)[one.bytes])
+	return types.Bool(l.set[wanted.key()] || wanted.mint != "" && len(l.wallets) > 0 && l.tokenAccounts(wanted.mint)[wanted.bytes])
 }
 
 // maxDerivedMints bounds the mints that a list caches token accounts for.

@@ -97,12 +97,12 @@ func (r *rule) notes() string {
 	}
 	var notes strings.Builder
 	notes.WriteString(kindsText(r.kinds))
-	for _, part := range []struct {
+	for _, clause := range []struct {
 		word string
 		list []string
 	}{{"on", r.on}, {"limits", limits}, {"hazards", r.hazards}} {
-		if len(part.list) > 0 {
-			notes.WriteString("; " + part.word + " " + strings.Join(part.list, ", "))
+		if len(clause.list) > 0 {
+			notes.WriteString("; " + clause.word + " " + strings.Join(clause.list, ", "))
 		}
 	}
 	return notes.String()

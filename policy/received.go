@@ -83,18 +83,18 @@ func (e *effectView) prices(taken *effectView) bool {
 // sees reports whether a condition sees an effect: one of its payload and, of what is received,
 // what the account gets whose assets leave. A rule on the request sees what is received if
 // nothing leaves another account.
-func (e *evaluation) sees(one *effectView) bool {
+func (e *evaluation) sees(effect *effectView) bool {
 	switch {
-	case e.payload != "" && one.Payload() != e.payload:
+	case e.payload != "" && effect.Payload() != e.payload:
 		return false
-	case one.Kind != chains.KindReceive:
+	case effect.Kind != chains.KindReceive:
 		return true
 	case e.current != nil:
-		return one.prices(e.current)
+		return effect.prices(e.current)
 	}
 	for i := range e.effects {
 		taken := &e.effects[i]
-		if taken.judged() && taken.Kind != chains.KindFee && taken.Payload() == one.Payload() && !one.prices(taken) {
+		if taken.judged() && taken.Kind != chains.KindFee && taken.Payload() == effect.Payload() && !effect.prices(taken) {
 			return false
 		}
 	}

@@ -257,8 +257,8 @@ func keyFields() map[string]field {
 		"path":        presentText("key.path", func(k *access.SigningKey) string { return k.Path }),
 		"addresses": member(types.NewListType(addressType), func(k *access.SigningKey) (ref.Val, error) {
 			list := make([]*address, 0, len(k.Addresses))
-			for _, one := range k.Addresses {
-				read, err := words().readAddress(one)
+			for _, address := range k.Addresses {
+				read, err := words().readAddress(address)
 				if err != nil {
 					return nil, unknown("key.addresses")
 				}

@@ -86,7 +86,7 @@ var fields = map[string]string{"signWith": "from", "unsignedTransaction": "trans
 // readBody reads a body: one request, or a batch. Its error is answered in place of any.
 func readBody(body []byte) (requests []request, batch bool, err error) {
 	batch = bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("["))
-	one := func(r *strictjson.Reader) error {
+	readCall := func(r *strictjson.Reader) error {
 		if len(requests) == maxBatch {
 			return fmt.Errorf("more than %d requests in a batch", maxBatch)
 		}
@@ -96,9 +96,9 @@ func readBody(body []byte) (requests []request, batch bool, err error) {
 	}
 	err = strictjson.ReadValue(body, whatBody, func(r *strictjson.Reader) error {
 		if batch {
-			return r.Array(one)
+			return r.Array(readCall)
 		}
-		return one(r)
+		return readCall(r)
 	})
 	switch {
 	case err != nil && !json.Valid(body):

@@ -159,7 +159,7 @@ func (h *Handler) answer(ctx context.Context, who identity, body []byte) []byte 
 }
 
 // gate refuses what a page in a browser sends: every one of them can reach loopback, and a
-// form or an image needs nobody's permission. Browsers add Origin to each POST and
+// form or an image needs no permission. Browsers add Origin to each POST and
 // Sec-Fetch-Site to each request; programs send neither.
 func (h *Handler) gate(r *http.Request) (status int, problem string) {
 	for _, name := range []string{"Origin", "Sec-Fetch-Site"} {

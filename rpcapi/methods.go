@@ -194,14 +194,14 @@ func (c *call) signTypedData() (any, error) {
 }
 
 // signTyped signs typed data, which is an object, a string with its JSON text, or that in hex.
-func (c *call) signTyped(address, at int) (any, error) {
+func (c *call) signTyped(address, data int) (any, error) {
 	from, err := c.address(address, "address")
 	if err != nil {
 		return nil, err
 	}
-	text := c.params[at].Of(c.text)
-	if c.params[at].Kind == '"' {
-		quoted, err := c.str(at, "data")
+	text := c.params[data].Of(c.text)
+	if c.params[data].Kind == '"' {
+		quoted, err := c.str(data, "data")
 		if err != nil {
 			return nil, err
 		}
@@ -217,20 +217,20 @@ func (c *call) signTyped(address, at int) (any, error) {
 	return c.sign(from, compact.String(), activity.EncodingEIP712, activity.HashNone)
 }
 
-func (c *call) signText(address, at int) (any, error) {
+func (c *call) signText(address, message int) (any, error) {
 	if err := c.take([]string{"address", "data"}[address], []string{"data", "address"}[address]); err != nil {
 		return nil, err
 	}
-	return c.signPersonal(address, at)
+	return c.signPersonal(address, message)
 }
 
 // signPersonal signs the bytes of a text, with the prefix of EIP-191.
-func (c *call) signPersonal(address, at int) (any, error) {
+func (c *call) signPersonal(address, message int) (any, error) {
 	from, err := c.address(address, "address")
 	if err != nil {
 		return nil, err
 	}
-	text, err := c.str(at, "data")
+	text, err := c.str(message, "data")
 	if err != nil {
 		return nil, err
 	}

@@ -177,13 +177,13 @@ var errUnknown = errors.New("the caller is not authenticated: send a client cert
 
 // of returns who sent a request. A certificate and a token must be of the same user.
 func (u *Users) of(r *http.Request) (identity, error) {
-	var found []identity
+	var identities []identity
 	if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
 		who, err := u.ofCertificate(r.TLS.PeerCertificates)
 		if err != nil {
 			return identity{}, err
 		}
-		found = append(found, who)
+		identities = append(identities, who)
 	}
 	token, err := tokenOf(r)
 	if err != nil {
@@ -194,17 +194,17 @@ func (u *Users) of(r *http.Request) (identity, error) {
 		if !known {
 			return identity{}, errUnknown
 		}
-		found = append(found, who)
+		identities = append(identities, who)
 	}
-	if len(found) == 0 || slices.ContainsFunc(found, func(other identity) bool { return !other.same(found[0]) }) {
+	if len(identities) == 0 || slices.ContainsFunc(identities, func(other identity) bool { return !other.same(identities[0]) }) {
 		return identity{}, errUnknown
 	}
 	if u.still != nil {
-		if again, err := u.still.of(r); err != nil || !again.same(found[0]) {
+		if again, err := u.still.of(r); err != nil || !again.same(identities[0]) {
 			return identity{}, errUnknown
 		}
 	}
-	return found[0], nil
+	return identities[0], nil
 }
 
 // ofPeer returns the user whose process has a uid.
@@ -241,20 +241,20 @@ func (u *Users) ofCertificate(chain []*x509.Certificate) (identity, error) {
 	for _, uri := range leaf.URIs {
 		schemes = append(schemes, schemeURI+uri.String())
 	}
-	var found *identity
+	var match *identity
 	for _, scheme := range append(schemes, schemeSHA256+hex.EncodeToString(digest[:])) {
 		who, known := u.certificates[scheme]
 		switch {
-		case known && found == nil:
-			found = &who
-		case known && !found.same(who):
+		case known && match == nil:
+			match = &who
+		case known && !match.same(who):
 			return identity{}, errUnknown
 		}
 	}
-	if found == nil {
+	if match == nil {
 		return identity{}, errUnknown
 	}
-	return *found, nil
+	return *match, nil
 }
 
 // tokenOf returns the bearer token, or the password of basic authentication: some clients

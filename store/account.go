@@ -16,8 +16,8 @@ type account struct {
 
 func openAccount(ledger Ledger, by Fingerprint, list []keyedCharge, now time.Time) (*account, error) {
 	keys := make([]Key, 0, len(list)+1)
-	for _, one := range list {
-		keys = append(keys, one.key)
+	for _, charge := range list {
+		keys = append(keys, charge.key)
 	}
 	entries, err := ledger.Lock(append(keys, receiptKey(by))...)
 	if err != nil {
@@ -37,27 +37,27 @@ func openAccount(ledger Ledger, by Fingerprint, list []keyedCharge, now time.Tim
 // charge counts what is not charged yet, or returns a *LimitError.
 func (a *account) charge() error {
 	for i := range a.list {
-		one, counted := &a.list[i], &a.tallies[i]
-		counted.prune(a.now, one.Window)
-		slot := one.slot()
-		more := new(big.Int).Sub(one.Amount, a.receipt.charged(one.key, slot, a.now))
+		added, counted := &a.list[i], &a.tallies[i]
+		counted.prune(a.now, added.Window)
+		slot := added.slot()
+		more := new(big.Int).Sub(added.Amount, a.receipt.charged(added.key, slot, a.now))
 		if more.Sign() <= 0 {
 			continue
 		}
 		if slot != ([32]byte{}) {
-			more.Set(one.Amount) // the largest counts, not the sum
+			more.Set(added.Amount) // the largest counts, not the sum
 		}
 		others := counted.besides(slot, more)
 		sum := sumOf(others)
-		if new(big.Int).Add(sum, more).Cmp(one.Max) > 0 {
-			left := new(big.Int).Sub(one.Max, sum)
+		if new(big.Int).Add(sum, more).Cmp(added.Max) > 0 {
+			left := new(big.Int).Sub(added.Max, sum)
 			if left.Sign() < 0 {
 				left.SetInt64(0)
 			}
-			return &LimitError{Charge: one.Charge, Left: left, RetryAfter: a.retryAfter(i, others, more)}
+			return &LimitError{Charge: added.Charge, Left: left, RetryAfter: a.retryAfter(i, others, more)}
 		}
-		counted.charge(slot, a.now, more, one.Window)
-		a.receipt = append(a.receipt, charge{one.key, slot, a.now, one.Window, more})
+		counted.charge(slot, a.now, more, added.Window)
+		a.receipt = append(a.receipt, charge{added.key, slot, a.now, added.Window, more})
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ type Lister interface {
 	List(ctx context.Context, organizationID string, filter Filter) ([]Activity, error)
 }
 
-// Sweeper is implemented by stores that remove what has expired when they are told to.
+// Sweeper is implemented by stores that remove expired entries on request.
 type Sweeper interface {
 	// Sweep removes what has expired at now: ledger entries, leases that expired
 	// LeaseGrace ago and, in a store that forgets, activities. A store that several
@@ -90,8 +90,8 @@ type Pinger interface {
 	Ping(ctx context.Context) error
 }
 
-// Retention is implemented by stores that keep completed activities forever, and say so. A
-// store that does not implement it counts as one that forgets.
+// Retention is implemented by stores that can keep completed activities forever. A store
+// that does not implement it is assumed to forget them.
 type Retention interface {
 	// Forgets reports whether completed activities are forgotten after their
 	// KeepUntil. Requests of any age may only be accepted with a store that does not

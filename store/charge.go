@@ -65,8 +65,8 @@ func (e *LimitError) Error() string {
 // Unwrap returns ErrLimit.
 func (*LimitError) Unwrap() error { return ErrLimit }
 
-// Charges is what one request is charged. Its methods return the changes that a
-// request makes on its way through a store:
+// Charges are the charges of one request. Its methods return the changes of the ledger for
+// each step of the request through a store:
 //
 //	Begin(…, charges.Take(now, change))         charges the limits as the lease is taken
 //	Complete(…, charges.Confirm(now, change))   refuses if the charge is gone; does not write to the limits
@@ -141,8 +141,8 @@ func (c *Charges) Confirm(now time.Time, then Change) Change {
 			return nil, err
 		}
 		at := ledger.Now(now).UnixMilli()
-		for _, one := range c.merged() {
-			if made.charged(one.key, one.slot(), at).Cmp(one.Amount) < 0 {
+		for _, charge := range c.merged() {
+			if made.charged(charge.key, charge.slot(), at).Cmp(charge.Amount) < 0 {
 				return ErrUncharged, nil
 			}
 		}

@@ -96,15 +96,15 @@ func parseReceipt(in []byte) (parsed receipt, err error) {
 		return nil, errDamaged
 	}
 	for len(r.in) > 0 && !r.short {
-		one := charge{slot: r.slot()}
+		read := charge{slot: r.slot()}
 		kind := Kind(r.take(1)[0])
-		one.limit, one.at = Key{kind, [32]byte(r.take(32))}, r.int64()
+		read.limit, read.at = Key{kind, [32]byte(r.take(32))}, r.int64()
 		window := r.int64()
 		if window < MinWindow.Milliseconds() || window > MaxWindow.Milliseconds() {
 			return nil, errDamaged
 		}
-		one.window, one.amount = time.Duration(window)*time.Millisecond, r.amount()
-		parsed = append(parsed, one)
+		read.window, read.amount = time.Duration(window)*time.Millisecond, r.amount()
+		parsed = append(parsed, read)
 	}
 	return parsed, r.err()
 }

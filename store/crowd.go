@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Crowd is a number of activities that wait: of one user, and of all in the organization. As
-// a bound, a member that is 0 bounds nothing.
+// Crowd counts waiting activities: those of one user, and those of the whole organization.
+// In a bound, 0 means that there is none.
 type Crowd struct {
 	OfUser         int
 	OfOrganization int
@@ -16,7 +16,7 @@ type Crowd struct {
 // is a *CrowdedError.
 var ErrCrowded = errors.New("store: too many activities wait")
 
-// CrowdedError is the refusal of an activity that would wait with too many others.
+// CrowdedError is the refusal of an activity because too many are waiting already.
 type CrowdedError struct {
 	Waiting int  // how many do
 	OfUser  bool // they are of the same user, and those of others are not too many

@@ -57,9 +57,9 @@ func (f *Filter) Most() int { return min(max(f.Limit, 1), MaxList) }
 
 // Ordered puts activities that were found in the order of Ascending into descending
 // order.
-func (f *Filter) Ordered(found []Activity) []Activity {
+func (f *Filter) Ordered(activities []Activity) []Activity {
 	if f.Ascending() {
-		slices.Reverse(found)
+		slices.Reverse(activities)
 	}
-	return found
+	return activities
 }

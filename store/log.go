@@ -52,7 +52,8 @@ type LogEntry struct {
 	Leaf []byte
 }
 
-// Acceptance ends a conflict.
+// Acceptance ends a conflict between the log and a tree that was remembered of it: it accepts
+// the log as it was found.
 type Acceptance struct {
 	Remembered, Found tlog.Tree
 	Now               time.Time

@@ -16,7 +16,7 @@ const (
 	MaxEventBytes = 64 << 10
 )
 
-// Event is something that happened, for a receiver outside.
+// Event is a notification for a receiver outside the program.
 type Event struct {
 	ID   string    // unique; the same however often it is delivered
 	At   time.Time // when it happened, to the millisecond
@@ -62,8 +62,8 @@ type Outbox interface {
 
 	// HoldOutbox takes the lease on the outbox, or extends it, unless another holder has
 	// it. It ends ttl from now, by the store's clock if several processes share the store. A
-	// holder is known by a random number. Events are delivered by who has the lease, so that
-	// in the ordinary case each is delivered once.
+	// holder is known by a random number. Only the holder delivers events, so that each is
+	// normally delivered once.
 	HoldOutbox(ctx context.Context, holder uint64, ttl time.Duration, now time.Time) (held bool, err error)
 }
 

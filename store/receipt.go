@@ -15,7 +15,7 @@ type charge struct {
 	amount *big.Int
 }
 
-// receipt is what one request was charged.
+// receipt has the charges of one request.
 type receipt []charge
 
 func receiptKey(by Fingerprint) Key { return Key{KindCharge, by} }

@@ -73,8 +73,8 @@ const LeaseGrace = time.Hour
 // Fingerprint identifies a request body: its SHA-256.
 type Fingerprint = [sha256.Size]byte
 
-// Activity is a recorded activity: carried out, or waiting for approvals. A store
-// sees bytes under two names, and the members that [Filter] looks at.
+// Activity is a recorded activity: carried out, or waiting for approvals. To a store it is
+// opaque bytes, found by ID or Fingerprint, and the members that [Filter] selects by.
 type Activity struct {
 	ID             string // UUIDv7, unique within the organization; listings are in its order
 	OrganizationID string

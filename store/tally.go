@@ -15,7 +15,7 @@ const (
 	buckets  = 64
 )
 
-// tally is what a limit has counted for one subject.
+// tally is how much of a limit one subject has used.
 type tally struct {
 	last   int64 // milliseconds since the epoch; never decreases
 	counts []count
@@ -136,7 +136,8 @@ func bucketEnd(at int64, window time.Duration) int64 {
 	return (at + length - 1) / length * length
 }
 
-// free returns how long from now until an amount fits beside others, the oldest first.
+// free returns how long it takes until an amount fits, as the others expire, the oldest
+// first.
 func free(others []count, now int64, charge *Charge, amount *big.Int) time.Duration {
 	over := new(big.Int).Add(sumOf(others), amount)
 	over.Sub(over, charge.Max)

@@ -41,21 +41,21 @@ const auditStep = 1000
 // are missing. record returns the stored record of a leaf, or nil if it is gone. The error
 // says what was changed.
 func Audit(ctx context.Context, source Source, checkpoint *Checkpoint, record func(ctx context.Context, leaf Leaf) ([]byte, error)) (Audited, error) {
-	stored, err := source.Head(ctx)
+	head, err := source.Head(ctx)
 	if err != nil {
 		return Audited{}, err
 	}
-	if checkpoint != nil && stored.Size < checkpoint.Tree.N {
-		return Audited{}, fmt.Errorf("%w: the log has %d leaves, the checkpoint %d: %s", ErrShorter, stored.Size, checkpoint.Tree.N, shorter)
+	if checkpoint != nil && head.Size < checkpoint.Tree.N {
+		return Audited{}, fmt.Errorf("%w: the log has %d leaves, the checkpoint %d: %s", ErrShorter, head.Size, checkpoint.Tree.N, shorter)
 	}
 	a := &auditor{source: source, checkpoint: checkpoint, record: record}
-	for a.head.Size < stored.Size {
-		if err := a.step(ctx, min(auditStep, stored.Size-a.head.Size)); err != nil {
+	for a.head.Size < head.Size {
+		if err := a.step(ctx, min(auditStep, head.Size-a.head.Size)); err != nil {
 			return a.audited, err
 		}
 	}
-	if a.head.Tree() != stored.Tree() {
-		return a.audited, fmt.Errorf("%w: the head of the log is not that of its %d leaves", ErrChanged, stored.Size)
+	if a.head.Tree() != head.Tree() {
+		return a.audited, fmt.Errorf("%w: the head of the log is not that of its %d leaves", ErrChanged, head.Size)
 	}
 	return a.audited, a.compare()
 }

@@ -23,8 +23,8 @@ type Conflict struct {
 }
 
 // Missing says what can be known about the leaves that a log of size found lacks.
-func (c *Conflict) Missing(found int64) string {
-	if lost := c.Remembered.N - found; lost > 0 {
+func (c *Conflict) Missing(seen int64) string {
+	if lost := c.Remembered.N - seen; lost > 0 {
 		return fmt.Sprintf("%d leaves missing at least", lost)
 	}
 	return "another history"
@@ -59,9 +59,9 @@ const acceptID = "accept/"
 //	"countersign.accept/1" ‖ remembered (size 8 ‖ root 32) ‖ found (size 8 ‖ root 32) ‖ at 8
 //
 // with integers in big-endian order and the time in milliseconds since the epoch.
-func NewAcceptLeaf(organization string, remembered, found tlog.Tree, at time.Time) Leaf {
+func NewAcceptLeaf(organization string, remembered, seen tlog.Tree, at time.Time) Leaf {
 	record := []byte("countersign.accept/1")
-	for _, tree := range []tlog.Tree{remembered, found} {
+	for _, tree := range []tlog.Tree{remembered, seen} {
 		record = append(binary.BigEndian.AppendUint64(record, uint64(tree.N)), tree.Hash[:]...)
 	}
 	record = binary.BigEndian.AppendUint64(record, milliseconds(at))
@@ -83,12 +83,12 @@ func (c *Conflict) encode() []byte {
 func parseConflict(in []byte) (*Conflict, error) {
 	size := binary.BigEndian.Uint64(in)
 	seen, seenErr := parseTime(in[conflictSize-16:])
-	found, foundErr := parseTime(in[conflictSize-8:])
+	seenAt, foundErr := parseTime(in[conflictSize-8:])
 	if size > math.MaxInt64 || seenErr != nil || foundErr != nil {
 		return nil, errHead
 	}
 	tree := tlog.Tree{N: int64(size), Hash: tlog.Hash(in[8 : 8+tlog.HashSize])}
-	return &Conflict{tree, seen, found}, nil
+	return &Conflict{tree, seen, seenAt}, nil
 }
 
 // milliseconds returns a time in milliseconds since the epoch, 0 if it is zero.

@@ -29,7 +29,7 @@ func (e Encoding) String() string { return [...]string{"hex", "base64", "binary"
 // base64 in either alphabet, with or without padding; it ignores a byte order mark, UTF-16,
 // the quotes of a JSON string, and white space around and within hex and base64. Decode
 // does not check that hex is that of a PSBT.
-func Decode(content []byte) (raw []byte, found Encoding, err error) {
+func Decode(content []byte) (raw []byte, encoding Encoding, err error) {
 	for _, reading := range wiretext.Read(content) {
 		switch {
 		case reading.Form == wiretext.Hex:

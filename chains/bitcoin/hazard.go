@@ -84,11 +84,11 @@ var sighashHazards = []struct {
 func sighashHazardsOf(signed []*input) []chains.Hazard {
 	var hazards []chains.Hazard
 	for _, kind := range sighashHazards {
-		at := slices.IndexFunc(signed, func(in *input) bool { return kind.applies(in.sighash) })
-		if at < 0 {
+		index := slices.IndexFunc(signed, func(in *input) bool { return kind.applies(in.sighash) })
+		if index < 0 {
 			continue
 		}
-		detail := fmt.Sprintf("input %d, %s: %s", signed[at].index, sighashName(signed[at].sighash), kind.means)
+		detail := fmt.Sprintf("input %d, %s: %s", signed[index].index, sighashName(signed[index].sighash), kind.means)
 		hazards = append(hazards, chains.Hazard{Name: kind.name, Detail: detail})
 	}
 	return hazards

@@ -33,11 +33,11 @@ func (Chain) MessageKey(text string) (chains.MessageKey, error) {
 	if target == nil {
 		return &messageKey{locator: [1]keystore.Locator{keystore.ByID(text)}}, nil
 	}
-	at, ok := Chain{}.Owner(target.script)
+	locator, ok := Chain{}.Owner(target.script)
 	if !ok || classify(target.script) == p2tr {
 		return nil, malformedSigner("%s: %v", text, errLegacyAddress)
 	}
-	return &messageKey{target, [1]keystore.Locator{at}}, nil
+	return &messageKey{target, [1]keystore.Locator{locator}}, nil
 }
 
 func malformedSigner(format string, args ...any) error {

@@ -68,11 +68,11 @@ func (r *registered) find(script []byte, of *psbt.Map, plain, taproot uint64) *k
 		}
 		for w := range r.wallets {
 			change, index, ok := r.wallets[w].Place(origin.Fingerprint, origin.Path)
-			place := walletAddress{w, change, index}
-			if !ok || slices.Contains(tried, place) || len(tried) == maxPlaces*len(r.wallets) || r.derived == maxDerived {
+			wanted := walletAddress{w, change, index}
+			if !ok || slices.Contains(tried, wanted) || len(tried) == maxPlaces*len(r.wallets) || r.derived == maxDerived {
 				continue
 			}
-			tried = append(tried, place)
+			tried = append(tried, wanted)
 			r.derived++
 			own, err := r.wallets[w].Script(change, index)
 			if err == nil && bytes.Equal(own, script) {

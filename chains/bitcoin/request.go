@@ -88,7 +88,7 @@ func (t *transaction) RequestOf(wallet keystore.Registration) (chains.Request, e
 // Owner implements chains.Chain for output scripts of P2PKH, P2WPKH, P2SH and P2TR. A P2SH
 // output is a key's if it is locked to the key's P2WPKH script (BIP-49), and a P2TR output if
 // it is locked to the key by BIP-86.
-func (Chain) Owner(script []byte) (at keystore.Locator, ok bool) {
+func (Chain) Owner(script []byte) (locator keystore.Locator, ok bool) {
 	switch classify(script) {
 	case p2pkh:
 		return keystore.ByHash160([20]byte(script[3:])), true
@@ -99,7 +99,7 @@ func (Chain) Owner(script []byte) (at keystore.Locator, ok bool) {
 	case p2tr:
 		return keystore.ByTaproot([32]byte(script[2:])), true
 	}
-	return at, false
+	return locator, false
 }
 
 // Locators implements chains.Request.
@@ -131,7 +131,7 @@ type candidates struct {
 	has              func(key []byte) bool
 }
 
-func (c *candidates) add(at keystore.Locator) { c.put(at, false) }
+func (c *candidates) add(locator keystore.Locator) { c.put(locator, false) }
 
 // locators returns the candidates, those first that have not signed: at least one and at most
 // maxCandidates.
@@ -147,16 +147,16 @@ func (c *candidates) locators(of string, none func() error) ([]keystore.Locator,
 	return locators, nil
 }
 
-func (c *candidates) put(at keystore.Locator, signed bool) {
+func (c *candidates) put(locator keystore.Locator, signed bool) {
 	switch {
-	case c.seen[at]:
+	case c.seen[locator]:
 		return
 	case signed:
-		c.signed = append(c.signed, at)
+		c.signed = append(c.signed, locator)
 	default:
-		c.unsigned = append(c.unsigned, at)
+		c.unsigned = append(c.unsigned, locator)
 	}
-	c.seen[at] = true
+	c.seen[locator] = true
 }
 
 // hash adds a key by the hash160 of its compressed form.

@@ -178,12 +178,12 @@ func (t *transaction) segwitHashes() *segwitHashes {
 // inherent in pre-segwit sighashes. The bytes in front of the input are hashed once for
 // all inputs, which halves the cost; txscript would also copy the transaction.
 func (t *transaction) legacyDigest(in *input) (digest [32]byte) {
-	at := 4 + psbt.CompactSizeLen(uint64(len(t.inputs))) + in.index*inputItemSize + 36 // of the empty script's length
-	hash := t.hashUpTo(at)
+	offset := 4 + psbt.CompactSizeLen(uint64(len(t.inputs))) + in.index*inputItemSize + 36 // of the empty script's length
+	hash := t.hashUpTo(offset)
 	var length [9]byte
 	hash.Write(psbt.AppendCompactSize(length[:0], uint64(len(in.code))))
 	hash.Write(in.code)
-	hash.Write(t.unsigned[at+1:])
+	hash.Write(t.unsigned[offset+1:])
 	hash.Write([]byte{sighashAll, 0, 0, 0})
 	hash.Sum(digest[:0])
 	return sha256.Sum256(digest[:])
@@ -197,12 +197,12 @@ type prefixHash struct {
 
 // hashUpTo returns a hash of the first bytes of the unsigned transaction, which the
 // caller can continue. It continues from the previous call if that was for fewer bytes.
-func (t *transaction) hashUpTo(at int) hash.Hash {
-	if t.prefix.Cloner == nil || t.prefix.size > at {
+func (t *transaction) hashUpTo(offset int) hash.Hash {
+	if t.prefix.Cloner == nil || t.prefix.size > offset {
 		t.prefix = prefixHash{Cloner: sha256.New().(hash.Cloner)}
 	}
-	t.prefix.Write(t.unsigned[t.prefix.size:at])
-	t.prefix.size = at
+	t.prefix.Write(t.unsigned[t.prefix.size:offset])
+	t.prefix.size = offset
 	clone, err := t.prefix.Clone()
 	if err != nil {
 		panic("bitcoin: SHA-256 can be cloned: " + err.Error())

@@ -105,7 +105,7 @@ func (s *signing) ours() (inputs []*input) {
 
 // change returns how much of each output returns to the wallet that pays it, in satoshi:
 // at most as much as the given inputs take from that wallet. What exceeds it comes from
-// elsewhere. An output that a signature leaves open returns to nobody.
+// elsewhere. An output that a signature leaves open returns to no one.
 func (s *signing) change(from []*input) []uint64 {
 	left := map[wallet]uint64{}
 	for _, in := range from {
@@ -127,7 +127,7 @@ func (s *signing) change(from []*input) []uint64 {
 // Effects implements chains.Signing: the transaction's effects, with the outputs that
 // the keys' own signatures commit to. Change is set on what returns to the wallet that
 // pays it. If only a part of an output does, the rest is a transfer of its own, after
-// the other effects: whoever adds up what is not change gets exactly what leaves the
+// the other effects: the sum of what is not change is exactly what leaves the
 // wallets, if this request signs every input, and never less.
 func (s *signing) Effects() []chains.Effect {
 	effects := s.tx.effects(s.inputs())

@@ -245,7 +245,7 @@ func checkSignWith(t *testing.T, as messageChain, sample Sample) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if request, err := parse(t, as, sample.Raw).Request(""); err == nil && slices.ContainsFunc(request.Locators(), func(at keystore.Locator) bool { return slices.Contains(own, at) }) {
+	if request, err := parse(t, as, sample.Raw).Request(""); err == nil && slices.ContainsFunc(request.Locators(), func(locator keystore.Locator) bool { return slices.Contains(own, locator) }) {
 		t.Error("an empty signWith leads to the key")
 	}
 }

@@ -73,8 +73,8 @@ func Open(folder fs.FS, options Options) (*Folder, error) {
 
 // skipped reports whether a file of a registry does not describe programs.
 func skipped(name string) bool {
-	for part := range strings.SplitSeq(path.Dir(name), "/") {
-		if slices.Contains([]string{"sigs", "tests", "testsv2", "specs", "node_modules"}, part) || strings.HasPrefix(part, ".") && part != "." {
+	for element := range strings.SplitSeq(path.Dir(name), "/") {
+		if slices.Contains([]string{"sigs", "tests", "testsv2", "specs", "node_modules"}, element) || strings.HasPrefix(element, ".") && element != "." {
 			return true
 		}
 	}
@@ -178,16 +178,16 @@ func (f *Folder) readAt(call chains.Call, depth int) (reading chains.Reading, ok
 			untrusted = file
 			continue
 		}
-		one, known := file.source.read(f, call, depth)
+		read, known := file.source.read(f, call, depth)
 		if !known {
 			continue
 		}
-		file.keepBlind(call, &one)
-		one.Source, one.Digest, one.Trust = file.Name, hex.EncodeToString(file.Digest[:]), file.Trust
+		file.keepBlind(call, &read)
+		read.Source, read.Digest, read.Trust = file.Name, hex.EncodeToString(file.Digest[:]), file.Trust
 		if readings++; readings > 1 {
 			return chains.Reading{Source: reading.Source + ", " + file.Name, Problem: "two trusted files describe this function: unpin one"}, true
 		}
-		reading = one
+		reading = read
 	}
 	switch {
 	case readings == 1:

@@ -128,7 +128,7 @@ func solanaAddress(text string) ([]byte, error) {
 // LookupTable implements chains.TableReader. Of several files of a table, it uses the one
 // with the most addresses: addresses are only ever appended, so the others are older.
 // Files that contradict each other are not used.
-func (f *Folder) LookupTable(address []byte) (found chains.LookupTable, ok bool) {
+func (f *Folder) LookupTable(address []byte) (lookup chains.LookupTable, ok bool) {
 	for _, file := range f.byTarget[target{solanaChain, string(address)}] {
 		table, isTable := file.source.(*lookupTable)
 		switch {
@@ -136,19 +136,19 @@ func (f *Folder) LookupTable(address []byte) (found chains.LookupTable, ok bool)
 			continue
 		case file.Problem != "":
 			if !ok {
-				found, ok = chains.LookupTable{Source: file.Name, Problem: file.Problem}, true
+				lookup, ok = chains.LookupTable{Source: file.Name, Problem: file.Problem}, true
 			}
 			continue
-		case found.Trust == "": // the first trusted file
-		case !haveCommonPrefix(found.Addresses, table.addresses):
-			return chains.LookupTable{Source: found.Source + ", " + file.Name, Problem: "two trusted files of this table contradict each other: unpin one"}, true
-		case len(table.addresses) <= len(found.Addresses):
+		case lookup.Trust == "": // the first trusted file
+		case !haveCommonPrefix(lookup.Addresses, table.addresses):
+			return chains.LookupTable{Source: lookup.Source + ", " + file.Name, Problem: "two trusted files of this table contradict each other: unpin one"}, true
+		case len(table.addresses) <= len(lookup.Addresses):
 			continue
 		}
-		found = chains.LookupTable{Source: file.Name, Digest: hex.EncodeToString(file.Digest[:]), Trust: file.Trust, Addresses: table.addresses}
+		lookup = chains.LookupTable{Source: file.Name, Digest: hex.EncodeToString(file.Digest[:]), Trust: file.Trust, Addresses: table.addresses}
 		ok = true
 	}
-	return found, ok
+	return lookup, ok
 }
 
 // haveCommonPrefix reports whether the shorter of two tables is a prefix of the other.

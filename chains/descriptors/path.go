@@ -39,16 +39,16 @@ func parsePath(text string) ([]step, error) {
 	}
 	parts := strings.Split(text, ".")
 	steps := make([]step, len(parts))
-	for i, part := range parts {
-		inner, bracket := strings.CutPrefix(part, "[")
+	for i, element := range parts {
+		inner, bracket := strings.CutPrefix(element, "[")
 		if !bracket {
-			steps[i] = step{name: part}
+			steps[i] = step{name: element}
 			continue
 		}
 		inner, closed := strings.CutSuffix(inner, "]")
 		s, err := parseIndex(inner)
 		if err != nil || !closed {
-			return nil, fmt.Errorf("path %.64q: %q is not an index", text, part)
+			return nil, fmt.Errorf("path %.64q: %q is not an index", text, element)
 		}
 		steps[i] = s
 	}
@@ -112,11 +112,11 @@ func (s step) of(value located) ([]located, error) {
 	case value.Kind == evm.ArgumentList && s.index:
 		return []located{value.element(from)}, nil
 	case value.Kind == evm.ArgumentList:
-		var part []located
+		var values []located
 		for i := from; i < to; i++ {
-			part = append(part, value.element(i))
+			values = append(values, value.element(i))
 		}
-		return part, nil
+		return values, nil
 	case value.Kind == evm.ArgumentStruct:
 		return nil, errors.New("the path has an index into a structure")
 	}

@@ -61,32 +61,32 @@ func (i *programInstruction) matches(data []byte) bool {
 
 // read implements source.
 func (p *program) read(_ *Folder, call chains.Call, _ int) (reading chains.Reading, ok bool) {
-	var found *programInstruction
+	var instruction *programInstruction
 	for i := range p.instructions {
 		if !p.instructions[i].matches(call.Data) {
 			continue
 		}
-		if found != nil {
+		if instruction != nil {
 			return chains.Reading{Problem: "two instructions of the IDL match the data"}, true
 		}
-		found = &p.instructions[i]
+		instruction = &p.instructions[i]
 	}
-	if found == nil {
+	if instruction == nil {
 		return reading, false
 	}
-	reading = chains.Reading{Owner: p.name, Function: found.name, Problem: found.problem}
-	if found.problem != "" {
+	reading = chains.Reading{Owner: p.name, Function: instruction.name, Problem: instruction.problem}
+	if instruction.problem != "" {
 		return reading, true
 	}
-	r := &wireReader{data: call.Data[min(found.skip, len(call.Data)):], steps: 4 * maxArgs}
-	if err := r.readMembers("", found.args.members); err != nil {
+	r := &wireReader{data: call.Data[min(instruction.skip, len(call.Data)):], steps: 4 * maxArgs}
+	if err := r.readMembers("", instruction.args.members); err != nil {
 		reading.Problem = "the data does not fit the IDL: " + err.Error()
 		return reading, true
 	}
 	if len(r.data) > 0 {
 		r.unread("%d bytes follow the arguments", len(r.data))
 	}
-	found.nameAccounts(r, call)
+	instruction.nameAccounts(r, call)
 	reading.Args, reading.Problem, reading.Complete = r.args, r.problem, r.problem == ""
 	return reading, true
 }

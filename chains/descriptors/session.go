@@ -112,11 +112,11 @@ func (s *session) field(f *field, scope located) (shown []chains.Field, err erro
 	values = spread(values)
 	var texts []string
 	for i, value := range values {
-		one, err := s.show(f, value, position{scope, i, len(values)})
+		item, err := s.show(f, value, position{scope, i, len(values)})
 		if err != nil {
 			return nil, err
 		}
-		shown, texts = append(shown, one), append(texts, textOf(f, one))
+		shown, texts = append(shown, item), append(texts, textOf(f, item))
 	}
 	s.shown[f.Path] = strings.Join(texts, ", ")
 	return shown, nil

@@ -11,29 +11,29 @@ const (
 // readBlobItems reads maxFeePerBlobGas and blobVersionedHashes.
 func (tx *transaction) readBlobItems(f *rlp.Fields) {
 	tx.blobFeeCap = f.Uint256("maxFeePerBlobGas")
-	at := f.At()
+	offset := f.At()
 	hashes := f.List("blobVersionedHashes")
 	tx.blobHashes = hashes.Rest()
 	for ; hashes.More(); tx.blobs++ {
-		at := hashes.At()
+		offset := hashes.At()
 		if hash := hashes.Bytes("hash", 32); hash != nil && hash[0] != hashVersion {
-			hashes.Fail("hash", at, "unknown version 0x%02x: expected 0x01 (EIP-4844)", hash[0])
+			hashes.Fail("hash", offset, "unknown version 0x%02x: expected 0x01 (EIP-4844)", hash[0])
 		}
 	}
 	f.Join(&hashes)
 	switch {
 	case tx.blobs == 0:
-		f.Fail("blobVersionedHashes", at, "is empty: a blob transaction has at least one blob")
+		f.Fail("blobVersionedHashes", offset, "is empty: a blob transaction has at least one blob")
 	case tx.blobs > maxBlobs:
-		f.Fail("blobVersionedHashes", at, "%d blobs: a transaction has %d at most (EIP-7594)", tx.blobs, maxBlobs)
+		f.Fail("blobVersionedHashes", offset, "%d blobs: a transaction has %d at most (EIP-7594)", tx.blobs, maxBlobs)
 	case !tx.payable():
-		f.Fail("blobVersionedHashes", at, "gas·price + value + the fee of the blobs is over 256 bits: no balance could pay it")
+		f.Fail("blobVersionedHashes", offset, "gas·price + value + the fee of the blobs is over 256 bits: no balance could pay it")
 	}
 }
 
 // blobHash returns the i-th versioned hash. Each item is 32 bytes after a header of
 // one.
 func (tx *transaction) blobHash(i uint64) []byte {
-	at := int(tx.blobHashes.Start) + int(i)*33 + 1
-	return tx.raw[at : at+32]
+	start := int(tx.blobHashes.Start) + int(i)*33 + 1
+	return tx.raw[start : start+32]
 }

@@ -110,7 +110,7 @@ func (Chain) MessageKey(signWith string) (chains.MessageKey, error) {
 func (c Chain) MaxFee() float64 { return c.limits.MaxFee }
 
 // Owner implements chains.Chain: the key at an address of 20 bytes.
-func (Chain) Owner(address []byte) (at keystore.Locator, ok bool) { return evm.Owner(address) }
+func (Chain) Owner(address []byte) (locator keystore.Locator, ok bool) { return evm.Owner(address) }
 
 // Name implements chains.Chain.
 func (Chain) Name() string { return Name }

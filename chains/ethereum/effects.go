@@ -11,17 +11,13 @@ import (
 	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
-// contracts returns the network on which the transaction's calls run.
-func (tx *transaction) contracts() *evm.Network {
+// Contracts implements evm.Acting.
+func (tx *transaction) Contracts() *evm.Network {
 	return evm.OnChain(tx.chainID, evm.NetworkID(tx.chainID))
 }
 
-// briefly returns the network for effects from which only hazards are derived.
-func (tx *transaction) briefly() *evm.Network {
-	network := tx.contracts()
-	network.Brief = true
-	return network
-}
+// MayOperate implements evm.Acting.
+func (tx *transaction) MayOperate() bool { return tx.data.Len() >= evm.LeastOperation }
 
 // call decodes the call that the transaction makes.
 func (tx *transaction) call(network *evm.Network) *evm.Call {
@@ -34,9 +30,10 @@ func (tx *transaction) call(network *evm.Network) *evm.Call {
 
 // Effects implements chains.Transaction: what the call does, the delegations of
 // EIP-7702, and the fee.
-func (tx *transaction) Effects() []chains.Effect { return tx.effects(tx.contracts()) }
+func (tx *transaction) Effects() []chains.Effect { return tx.EffectsOn(tx.Contracts()) }
 
-func (tx *transaction) effects(network *evm.Network) []chains.Effect {
+// EffectsOn implements evm.Acting.
+func (tx *transaction) EffectsOn(network *evm.Network) []chains.Effect {
 	effects := network.Room(2 + min(tx.authorizations.count, chains.MaxEffects))
 	if tx.creation {
 		effects = append(effects, tx.creationEffect(network))
@@ -95,21 +92,6 @@ func (tx *transaction) feeEffect(network *evm.Network) chains.Effect {
 	return effect
 }
 
-// Effects implements chains.Signing.
-func (s *signing) Effects() []chains.Effect {
-	effects, _ := s.resolved(s.tx.contracts())
-	return effects
-}
-
-// resolved returns the effects with what depends on the signer and on our own accounts.
-func (s *signing) resolved(network *evm.Network) (effects []chains.Effect, signer chains.Party) {
-	network.Signer = &s.address
-	signer = network.Party(s.address)
-	effects = chains.ResolveSigner(s.tx.effects(network), signer)
-	evm.ClaimFees(effects, s.own.With(signer))
-	return effects, signer
-}
-
 var _ chains.Caller = (*transaction)(nil)
 
 // Calls implements chains.Caller.
@@ -117,5 +99,5 @@ func (tx *transaction) Calls() []chains.Call {
 	if tx.creation {
 		return nil
 	}
-	return tx.call(tx.contracts()).Calls()
+	return tx.call(tx.Contracts()).Calls()
 }

@@ -23,24 +23,10 @@ const (
 )
 
 // Hazards implements chains.Transaction.
-func (tx *transaction) Hazards() []chains.Hazard {
-	return tx.contracts().Judged(func(brief *evm.Network) ([]chains.Effect, []chains.Hazard) {
-		effects := tx.effects(brief)
-		return effects, tx.hazardsOf(effects, chains.Party{})
-	})
-}
+func (tx *transaction) Hazards() []chains.Hazard { return evm.HazardsOf(tx) }
 
-// Hazards implements chains.Signing.
-func (s *signing) Hazards() []chains.Hazard {
-	return s.tx.contracts().Judged(func(brief *evm.Network) ([]chains.Effect, []chains.Hazard) {
-		effects, signer := s.resolved(brief)
-		return effects, s.tx.hazardsOf(effects, signer)
-	})
-}
-
-// hazardsOf returns the dangers of effects for a signer, or if it is none those that
-// depend on no key.
-func (tx *transaction) hazardsOf(effects []chains.Effect, signer chains.Party) []chains.Hazard {
+// HazardsOf implements evm.Acting.
+func (tx *transaction) HazardsOf(effects []chains.Effect, signer chains.Party) []chains.Hazard {
 	hazards, fees := tx.hazards(effects), effects
 	if isTempo(tx.chainID) { // its own fee is in a token: see feeHazard
 		fees = effects[:len(effects)-1]

@@ -46,17 +46,17 @@ func (tx *transaction) readLegacyItems(f *rlp.Fields) {
 
 // readEIP155 reads chainId, 0, 0, in whose place a signed transaction has v, r and s.
 func (tx *transaction) readEIP155(f *rlp.Fields) {
-	at := f.At()
+	offset := f.At()
 	switch tx.chainID = f.Uint64("chainId"); {
 	case tx.chainID == 0:
-		f.Fail("chainId", at, errNoChainID)
+		f.Fail("chainId", offset, errNoChainID)
 	case tx.chainID > maxLegacyID:
-		f.Fail("chainId", at, "v = chainId·2 + 36 would be over 64 bits")
+		f.Fail("chainId", offset, "v = chainId·2 + 36 would be over 64 bits")
 	}
 	for _, name := range [...]string{"r", "s"} {
-		at := f.At()
+		offset := f.At()
 		if empty := f.String(name); empty.Len() > 0 {
-			f.Fail(name, at, errSignedItem)
+			f.Fail(name, offset, errSignedItem)
 		}
 	}
 }

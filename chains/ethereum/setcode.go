@@ -30,8 +30,8 @@ type recovered struct {
 // transaction of this type can cost.
 func (a authorizations) recover(raw []byte) []recovered {
 	signers := make([]recovered, 0, a.count)
-	for _, one := range a.all(raw) {
-		signer, ok := one.authority(raw)
+	for _, authorization := range a.all(raw) {
+		signer, ok := authorization.authority(raw)
 		signers = append(signers, recovered{signer, ok})
 	}
 	return signers
@@ -63,7 +63,7 @@ type authorization struct {
 }
 
 func (tx *transaction) readAuthorizations(f *rlp.Fields) {
-	at, count := f.At(), int32(0)
+	offset, count := f.At(), int32(0)
 	list := f.List("authorizationList")
 	for list.More() {
 		a := readAuthorization(&list)
@@ -73,10 +73,10 @@ func (tx *transaction) readAuthorizations(f *rlp.Fields) {
 	}
 	f.Join(&list)
 	if count == 0 {
-		f.Fail("authorizationList", at, "is empty: a transaction of type 4 has at least one authorization")
+		f.Fail("authorizationList", offset, "is empty: a transaction of type 4 has at least one authorization")
 	}
 	read := &tx.authorizations
-	read.list, read.count = rlp.Between(at, f.At()), int(count)
+	read.list, read.count = rlp.Between(offset, f.At()), int(count)
 	raw, all := tx.raw, *read
 	read.signers = sync.OnceValue(func() []recovered { return all.recover(raw) })
 }

@@ -36,9 +36,9 @@ func (tx *transaction) parseNetworkForm(f *rlp.Fields) error {
 	tx.sidecar = f.Rest()
 
 	proofs, number := uint64(1), 2
-	if at := f.At(); f.More() && !f.NextIsList() {
+	if offset := f.At(); f.More() && !f.NextIsList() {
 		if version := f.Uint8("version"); f.Err() == nil && version != 1 {
-			f.Fail("version", at, "unknown wrapper version %d: expected 1, or none (EIP-7594)", version)
+			f.Fail("version", offset, "unknown wrapper version %d: expected 1, or none (EIP-7594)", version)
 		}
 		proofs, number = cellsPerBlob, 3
 	}
@@ -64,11 +64,11 @@ type sidecar struct {
 
 // readList reads a list of want strings of size bytes each.
 func (tx *transaction) readList(f *rlp.Fields, name string, size int, want uint64) []rlp.Span {
-	at := f.At()
+	offset := f.At()
 	list := f.List(name)
 	count := list.Count()
 	if count >= 0 && uint64(count) != want {
-		f.Fail(name, at, "length %d, want %d for %d blob hashes", count, want, tx.blobs)
+		f.Fail(name, offset, "length %d, want %d for %d blob hashes", count, want, tx.blobs)
 		return nil
 	}
 	var spans []rlp.Span

@@ -27,35 +27,21 @@ type request struct {
 // With implements chains.Request. Any secp256k1 key can sign; if signWith is an
 // address, only the key at it.
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
-	signer, key, err := r.Signer(keys)
+	key, _, err := r.Signing(r.tx, keys)
 	if err != nil {
 		return nil, err
 	}
-	return &signing{tx: r.tx, signer: signer, id: key.ID(), address: evm.AddressOf(key.PublicKey())}, nil
+	return &signing{key, r.tx}, nil
 }
 
 type signing struct {
-	tx      *transaction
-	signer  keystore.ECDSASigner
-	id      string // of the key
-	address evm.Address
-	own     chains.Parties
+	evm.Signing
+	tx *transaction
 }
-
-// Own implements chains.OwnReader.
-func (s *signing) Own(mine func(address []byte) (bool, error)) (err error) {
-	if s.tx.data.Len() >= evm.LeastOperation {
-		s.own, err = chains.OwnParties(s.tx.effects(s.tx.briefly()), mine)
-	}
-	return err
-}
-
-// KeyIDs implements chains.Signing.
-func (s *signing) KeyIDs() []string { return []string{s.id} }
 
 // AppendSigned implements chains.Signing.
 func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) {
-	signature, err := s.signer.SignECDSA(ctx, s.tx.preimageHash())
+	signature, err := s.Key.SignECDSA(ctx, s.tx.preimageHash())
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (tx *transaction) Summary() chains.Summary {
 
 // SignerView implements chains.Signing.
 func (s *signing) SignerView() []chains.Field {
-	from := s.address
+	from := s.Address
 	fields := []chains.Field{chains.AddressField("from", from.String())}
 	if s.tx.creation {
 		created := crypto.CreateAddress(common.Address(from), s.tx.nonce)
@@ -58,7 +58,7 @@ func (tx *transaction) callFields() []chains.Field {
 	if isTempo(tx.chainID) && tx.value.Len() > 0 {
 		value = value.WithNote("no account holds a native coin here: the network refuses it")
 	}
-	contracts := tx.contracts()
+	contracts := tx.Contracts()
 	to := chains.AddressField("to", tx.to.String()).WithNote(contracts.KnownName(tx.to))
 	return append([]chains.Field{to, value}, tx.call(contracts).Fields()...)
 }

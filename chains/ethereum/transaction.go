@@ -123,8 +123,8 @@ func (tx *transaction) payable() bool {
 	return !overflow
 }
 
-func malformed(field string, at int, problem string) error {
-	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: at, Problem: problem}
+func malformed(field string, offset int, problem string) error {
+	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: offset, Problem: problem}
 }
 
 func unsupported(problem string) error {

@@ -61,24 +61,24 @@ func (tx *transaction) readItems(f *rlp.Fields) {
 // readEmptySignature reads the three items of the alias.
 func readEmptySignature(f *rlp.Fields) {
 	for _, name := range [...]string{"yParity", "r", "s"} {
-		at := f.At()
+		offset := f.At()
 		if item := f.String(name); item.Len() > 0 {
-			f.Fail(name, at, "is not empty: this transaction is signed already")
+			f.Fail(name, offset, "is not empty: this transaction is signed already")
 		}
 	}
 }
 
 func (tx *transaction) readChainID(f *rlp.Fields) {
-	at := f.At()
+	offset := f.At()
 	if tx.chainID = f.Uint64("chainId"); tx.chainID == 0 {
-		f.Fail("chainId", at, "is 0: a typed transaction names its chain")
+		f.Fail("chainId", offset, "is 0: a typed transaction names its chain")
 	}
 }
 
 func (tx *transaction) readNonce(f *rlp.Fields) {
-	at := f.At()
+	offset := f.At()
 	if tx.nonce = f.Uint64("nonce"); tx.nonce == math.MaxUint64 {
-		f.Fail("nonce", at, "is 2^64−1, which no account can use (EIP-2681)")
+		f.Fail("nonce", offset, "is 2^64−1, which no account can use (EIP-2681)")
 	}
 }
 
@@ -89,10 +89,10 @@ func (tx *transaction) readFees(f *rlp.Fields) {
 		return
 	}
 	tx.tipCap = f.Uint256("maxPriorityFeePerGas")
-	at := f.At()
+	offset := f.At()
 	tx.feeCap = f.Uint256("maxFeePerGas")
 	if rlp.Less(tx.feeCap.Of(tx.raw), tx.tipCap.Of(tx.raw)) {
-		f.Fail("maxFeePerGas", at, "is below maxPriorityFeePerGas")
+		f.Fail("maxFeePerGas", offset, "is below maxPriorityFeePerGas")
 	}
 }
 
@@ -100,16 +100,16 @@ func (tx *transaction) readGas(f *rlp.Fields) { tx.gas = f.Uint64("gas") }
 
 // readCall reads to, value and data.
 func (tx *transaction) readCall(f *rlp.Fields) {
-	at := f.At()
+	offset := f.At()
 	to, present := f.OptionalAddress("to")
 	tx.to, tx.creation = to, !present
 	if tx.creation && (tx.kind == typeBlob || tx.kind == typeSetCode) {
-		f.Fail("to", at, "is empty: a transaction of type %d cannot create a contract", tx.kind)
+		f.Fail("to", offset, "is empty: a transaction of type %d cannot create a contract", tx.kind)
 	}
-	at = f.At()
+	offset = f.At()
 	tx.value = f.Uint256("value")
 	if !tx.payable() {
-		f.Fail("value", at, "gas·price + value is over 256 bits: no balance could pay it")
+		f.Fail("value", offset, "gas·price + value is over 256 bits: no balance could pay it")
 	}
 	tx.data = f.String("data")
 }

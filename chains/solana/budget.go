@@ -33,7 +33,7 @@ func (t *Transaction) checkBudget() error {
 	}
 	var seen [setLoadedDataLimit + 1]bool
 	for i, in := range t.instructions {
-		if t.programID(in) != computeID {
+		if *t.programID(in) != computeID {
 			continue
 		}
 		number, problem := checkBudgetData(t.data(in))

@@ -1,6 +1,7 @@
 package solana
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -66,16 +67,17 @@ var knownMints = func() (mints []string) {
 	return mints
 }()
 
-// burnt turns transfers to accounts that nobody can spend from into burns.
+// burnt turns transfers to accounts that no one can spend from into burns.
 func (t *Transaction) burnt(effects []effect) {
 	var mints []string
+	searched := false
 	for i := range effects {
 		e := &effects[i]
 		if e.Kind != chains.KindTransfer || e.To.Address() == nil {
 			continue
 		}
-		if mints == nil {
-			mints = mintsIn(effects)
+		if !searched {
+			mints, searched = unknownMints(effects), true
 		}
 		if e.lost = t.lost(e.To.Address(), mints); e.lost != "" {
 			e.Kind = chains.KindBurn
@@ -83,17 +85,20 @@ func (t *Transaction) burnt(effects []effect) {
 	}
 }
 
-// lost returns what an account is that nobody can spend from, empty if it is none that
-// is known: one of the table, a program that the transaction calls, or the associated
-// account that one of the table, or a mint itself, has for one of the mints.
+// lost describes an account from which no one can spend: an entry of the table, a program
+// that the transaction calls, or the associated token account that an entry of the table, or
+// a mint itself, has for a known mint or one of the mints. For any other account it returns "".
 func (t *Transaction) lost(address []byte, mints []string) string {
 	if what, ok := unspendable[[keySize]byte(address)]; ok {
 		return what
 	}
 	for _, in := range t.instructions {
-		if id := t.programID(in); string(id[:]) == string(address) {
+		if *t.programID(in) == [keySize]byte(address) {
 			return aProgram
 		}
+	}
+	if what, ok := lostKnown()[string(address)]; ok {
+		return "the token account of " + what
 	}
 	for _, mint := range mints {
 		if what, ok := lostTokens.of(mint)[string(address)]; ok {
@@ -103,24 +108,23 @@ func (t *Transaction) lost(address []byte, mints []string) string {
 	return ""
 }
 
-// mintsIn returns the known mints and those that effects name.
-func mintsIn(effects []effect) []string {
-	mints := knownMints[:len(knownMints):len(knownMints)]
+// unknownMints returns the mints that effects name, without those that are known.
+func unknownMints(effects []effect) (mints []string) {
 	for i := range effects {
 		if mint := effects[i].Asset.Token.Address(); len(mint) == keySize {
-			mints = appendNew(mints, string(mint))
+			mints = appendUnknown(mints, string(mint))
 		}
 		for _, arg := range effects[i].Args {
 			if mint := base58.Decode(arg.Value); arg.Name == "mint" && len(mint) == keySize {
-				mints = appendNew(mints, string(mint))
+				mints = appendUnknown(mints, string(mint))
 			}
 		}
 	}
 	return mints
 }
 
-func appendNew(list []string, text string) []string {
-	if slices.Contains(list, text) {
+func appendUnknown(list []string, text string) []string {
+	if slices.Contains(list, text) || slices.Contains(knownMints, text) {
 		return list
 	}
 	return append(list, text)
@@ -129,7 +133,16 @@ func appendNew(list []string, text string) []string {
 // maxLostMints bounds the memory of lostTokens to some 500 KiB.
 const maxLostMints = 64
 
-// lostTokens remembers, for each mint, the associated accounts of both token programs
+// lostKnown are those of lostTokens of all known mints together.
+var lostKnown = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	for _, mint := range knownMints {
+		maps.Copy(all, lostOf(mint))
+	}
+	return all
+})
+
+// lostTokens remembers, for each other mint, the associated accounts of both token programs
 // that belong to unspendable accounts. Deriving those of one mint takes about a
 // millisecond.
 var lostTokens = lostAccounts{byMint: map[string]map[string]string{}}
@@ -145,6 +158,16 @@ func (l *lostAccounts) of(mint string) map[string]string {
 	if accounts, ok := l.byMint[mint]; ok {
 		return accounts
 	}
+	accounts := lostOf(mint)
+	if len(l.byMint) >= maxLostMints {
+		clear(l.byMint)
+	}
+	l.byMint[mint] = accounts
+	return accounts
+}
+
+// lostOf derives them for one mint.
+func lostOf(mint string) map[string]string {
 	accounts := map[string]string{}
 	for _, account := range tokenaccount.Of(mint, mint) {
 		accounts[account] = "its own mint"
@@ -154,9 +177,5 @@ func (l *lostAccounts) of(mint string) map[string]string {
 			accounts[account] = what
 		}
 	}
-	if len(l.byMint) >= maxLostMints {
-		clear(l.byMint)
-	}
-	l.byMint[mint] = accounts
 	return accounts
 }

@@ -16,7 +16,9 @@ func (t *Transaction) Effects() []chains.Effect { return t.effectsFor(t.missingS
 // effectsFor returns the effects for the signers of some slots. An effect that another
 // signer authorizes is by that one.
 func (t *Transaction) effectsFor(slots []int) []chains.Effect {
-	effects := t.effects()
+	w := workspaces.Get().(*workspace)
+	defer w.release()
+	effects := t.effects(w)
 	list := make([]chains.Effect, len(effects))
 	for i := range effects {
 		list[i] = effects[i].Effect
@@ -30,7 +32,7 @@ func (t *Transaction) effectsFor(slots []int) []chains.Effect {
 
 // unwraps reports whether an effect brings SOL home from the account that a signer has
 // for wrapped SOL. It is the only transfer between two addresses that is change: the
-// recipient is the signer itself, so that nothing is spent, whoever owns the account. In
+// recipient is the signer itself, so that nothing is spent, no matter who owns the account. In
 // the other direction the owner matters, and an associated account can have been given
 // to another one: what goes there is a transfer to an account of the signer's.
 func (t *Transaction) unwraps(e *chains.Effect, slots []int) bool {
@@ -65,15 +67,17 @@ func party(address []byte) chains.Party { return chains.PartyAt(address, base58N
 var base58Notation = &chains.Notation{Text: encode58}
 
 // effects returns what the transaction does: the fee, and the effects of each
-// instruction, at most chains.MaxEffects. They are by the signer or standing.
-func (t *Transaction) effects() []effect {
-	effects := make([]effect, 0, 2+len(t.instructions))
-	effects = append(effects, t.feeEffect())
-	r := reader{given: make([]account, 0, 8), values: make([]value, 0, 4), roles: make([]role, 0, 8)} // of most instructions
+// instruction, at most chains.MaxEffects. They are by the signer or standing, and lie in
+// the workspace.
+func (t *Transaction) effects(w *workspace) []effect {
+	effects := append(w.effects[:0], t.feeEffect())
+	r := &w.reader
+	r.given, r.values, r.roles = w.given[:0], w.values[:0], w.roles[:0]
 	for i := range t.instructions {
-		t.decodeInstruction(&r, i)
+		t.decodeInstruction(r, i)
 		effects = r.effects(effects)
 	}
+	w.effects = effects
 	inherit(effects)
 	leftBare(effects)
 	t.burnt(effects)
@@ -86,9 +90,9 @@ func (t *Transaction) effects() []effect {
 }
 
 func (t *Transaction) feeEffect() effect {
-	return effect{slots: []int{0}, Effect: chains.Effect{
+	return effect{slots: appendSlot(nil, 0), Effect: chains.Effect{
 		Kind: chains.KindFee, By: chains.BySigner, From: party(t.key(0)),
-		Asset: chains.Native(Name), Amount: atMost(t.fee().total()), Path: "fee",
+		Asset: chains.Native(Name), Amount: chains.AtMostUint(t.fee().total()), Path: "fee",
 	}}
 }
 

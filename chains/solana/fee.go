@@ -131,7 +131,7 @@ func (t *Transaction) configFields() []chains.Field {
 func (t *Transaction) budget(number byte, size int) (value uint64, ok bool) {
 	for _, in := range t.instructions {
 		data := t.data(in)
-		if t.programID(in) != computeID || len(data) < 1+size || data[0] != number {
+		if *t.programID(in) != computeID || len(data) < 1+size || data[0] != number {
 			continue
 		}
 		for i := range size {

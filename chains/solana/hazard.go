@@ -45,7 +45,7 @@ const (
 	HazardUnresolvedAccount = "solana/unresolved-account"
 
 	// HazardBurn: the signer's tokens or SOL are destroyed, or go to an account that
-	// nobody can spend from: the incinerator, a program, a sysvar, a mint, or a token
+	// no one can spend from: the incinerator, a program, a sysvar, a mint, or a token
 	// account of these.
 	HazardBurn = "solana/burn"
 )
@@ -59,7 +59,9 @@ func (Chain) HazardNames() []string {
 // Hazards implements chains.Transaction: those that every missing signer has.
 func (t *Transaction) Hazards() []chains.Hazard {
 	var common []chains.Hazard
-	effects := t.effects()
+	w := workspaces.Get().(*workspace)
+	defer w.release()
+	effects := t.effects(w)
 	for i, slot := range t.missingSlots() {
 		hazards := t.hazardsFor(effects, []int{slot})
 		if i == 0 {

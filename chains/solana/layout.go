@@ -58,7 +58,8 @@ type layout struct {
 // accountSlot is one accountSlot of an instruction's accounts.
 type accountSlot struct {
 	name      string
-	with      []string // of a branch: the names that follow
+	fixed     [][keySize]byte // the only addresses that it has, if it is one of fixedAddresses
+	with      []string        // of a branch: the names that follow
 	optional  bool
 	authority bool
 	many      bool
@@ -78,7 +79,7 @@ func slotsOf(accounts string) (slots []accountSlot) {
 		}
 		text, p.many = strings.CutSuffix(text, "*")
 		names := strings.Split(text, "+")
-		p.name, p.with = names[0], names[1:]
+		p.name, p.fixed, p.with = names[0], fixedAddresses[names[0]], names[1:]
 		slots = append(slots, p)
 	}
 	return slots
@@ -106,27 +107,27 @@ func (l *layout) prepare() *layout {
 
 // find reads the instruction's number and returns its layout.
 func (p *program) find(c *cursor) (*layout, error) {
-	if found, ok := p.findTagged(c); ok {
-		return found, nil
+	if tagged, ok := p.findTagged(c); ok {
+		return tagged, nil
 	}
 	tag, err := readTag(c, p.tagSize)
 	if err != nil {
 		return nil, err
 	}
-	found, ok := p.layouts[tag]
+	named, ok := p.layouts[tag]
 	if !ok {
 		return nil, fmt.Errorf("instruction %d of the %s program is not known", tag, p.name)
 	}
-	if found.nested == nil {
-		return found, nil
+	if named.nested == nil {
+		return named, nil
 	}
 	sub, err := readTag(c, 1)
 	if err != nil {
 		return nil, err
 	}
-	inner, ok := found.nested[sub]
+	inner, ok := named.nested[sub]
 	if !ok {
-		return nil, fmt.Errorf("instruction %d of %s is not known", sub, found.name)
+		return nil, fmt.Errorf("instruction %d of %s is not known", sub, named.name)
 	}
 	return inner, nil
 }
@@ -135,11 +136,11 @@ func (p *program) findTagged(c *cursor) (*layout, bool) {
 	if len(p.tagged) == 0 || len(c.raw)-c.offset < discriminatorSize {
 		return nil, false
 	}
-	found, ok := p.tagged[[discriminatorSize]byte(c.raw[c.offset:])]
+	named, ok := p.tagged[[discriminatorSize]byte(c.raw[c.offset:])]
 	if ok {
 		c.offset += discriminatorSize
 	}
-	return found, ok
+	return named, ok
 }
 
 // readTag reads a number of 1 or 4 bytes.

@@ -16,12 +16,12 @@ const programHeader = 45
 var deploys = template{kind: chains.KindCreate, from: "payer", to: "program data", asset: native, amount: wholeBalance, by: "payer",
 	with: func(r *reader, e *effect) {
 		size, _ := r.number("most code bytes")
-		e.Amount = atMost(rent(min(size, maxProgram) + programHeader))
+		e.Amount = chains.AtMostUint(rent(min(size, maxProgram) + programHeader))
 	}}
 
 // extends is the cost of making room for more code.
 var extends = template{kind: chains.KindCreate, from: "payer", to: "program data", asset: native, amount: wholeBalance, by: "payer", given: "payer",
-	with: func(_ *reader, e *effect) { e.Amount = atMost(rent(maxProgram)) }}
+	with: func(_ *reader, e *effect) { e.Amount = chains.AtMostUint(rent(maxProgram)) }}
 
 // maxProgram is the largest size of an account, in bytes.
 const maxProgram = 10 << 20

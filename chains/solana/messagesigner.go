@@ -5,8 +5,6 @@ import (
 	"errors"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/signer"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
 // ParseMessage reads a message alone, which is what signatures cover, as strictly as
@@ -32,29 +30,13 @@ func (c Chain) ParseMessage(message []byte) (chains.Transaction, error) {
 	return tx, err
 }
 
-// messageKey is the signWith of a message.
-type messageKey struct {
-	request
-}
-
 // MessageKey implements chains.MessageSigner. signWith is an address, or a key's id.
 func (Chain) MessageKey(signWith string) (chains.MessageKey, error) {
-	var none *Transaction
-	read, err := none.Request(signWith)
+	with, err := readSignWith(signWith)
 	if err != nil {
 		return nil, err
 	}
-	return &messageKey{*read.(*request)}, nil
-}
-
-// Of implements chains.MessageKey.
-func (k *messageKey) Of(keys []keystore.Key) (keystore.Key, chains.Party, error) {
-	_, key, err := signer.Only(Name, keys, k.keyOf)
-	if err != nil {
-		return nil, chains.Party{}, err
-	}
-	raw := key.PublicKey().Ed25519()
-	return key, party(raw[:]), nil
+	return &with, nil
 }
 
 // EncodeAddress returns an address in base58.

@@ -65,10 +65,10 @@ var errNotDecoded = errors.New("not a program that is decoded")
 // isBuiltin reports whether every cluster charges the program the units of a builtin
 // one. Clusters differ in which other programs are builtin: those count as the rest,
 // which costs more.
-func isBuiltin(id [keySize]byte) bool { return id == systemID || id == computeID }
+func isBuiltin(id *[keySize]byte) bool { return *id == systemID || *id == computeID }
 
-func isPrecompile(id [keySize]byte) bool {
-	return id == ed25519ID || id == secp256k1ID || id == secp256r1ID
+func isPrecompile(id *[keySize]byte) bool {
+	return *id == ed25519ID || *id == secp256k1ID || *id == secp256r1ID
 }
 
 // The precompiles verify signatures that instructions contain. They change nothing,
@@ -106,7 +106,7 @@ func rent(size uint64) uint64 { return (size + 128) * 6_960 }
 // pays is the most that creating or enlarging an account costs a payer.
 func pays(payer, account string, size uint64) template {
 	return template{kind: chains.KindCreate, from: payer, to: account, asset: native, amount: wholeBalance, by: payer,
-		with: func(_ *reader, e *effect) { e.Amount = atMost(rent(size)) }}
+		with: func(_ *reader, e *effect) { e.Amount = chains.AtMostUint(rent(size)) }}
 }
 
 func paysIfGiven(payer, account string, size uint64) template {

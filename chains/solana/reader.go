@@ -92,11 +92,11 @@ func (r *reader) decode() {
 
 // decodeLayout decodes the instruction by the layout that its number selects.
 func (r *reader) decodeLayout() error {
-	found, err := r.program.find(&r.cursor)
+	layout, err := r.program.find(&r.cursor)
 	if err != nil {
 		return err
 	}
-	return r.decodeAs(found)
+	return r.decodeAs(layout)
 }
 
 // decodeAs decodes what follows the instruction's number by a layout.

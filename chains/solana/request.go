@@ -6,43 +6,85 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/signer"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// request is a transaction and what should sign it: an address, or the id of a key or
-// a wallet.
-type request struct {
-	t        *Transaction
-	signWith string
-	locator  [1]keystore.Locator
+// signWith is what should sign: an address, or the id of a key or a wallet.
+type signWith struct {
+	text    string
+	locator [1]keystore.Locator
 
-	// address is set if signWith is an address.
+	// address is set if the text is an address.
 	address   [keySize]byte
 	isAddress bool
 }
 
-// Request implements chains.Transaction. A text that only looks like an address is an
-// error, so that a mistyped address is not reported as a key that does not exist.
-func (t *Transaction) Request(signWith string) (chains.Request, error) {
-	r := &request{t: t, signWith: signWith}
-	if r.address, r.isAddress = decodeKey(signWith); r.isAddress {
-		r.locator[0] = keystore.ByEd25519(r.address)
-		return r, nil
+// readSignWith reads signWith. A text that only looks like an address is an error, so
+// that a mistyped address is not reported as a key that does not exist.
+func readSignWith(text string) (s signWith, err error) {
+	s.text = text
+	if s.address, s.isAddress = decodeKey(text); s.isAddress {
+		s.locator[0] = keystore.ByEd25519(s.address)
+		return s, nil
 	}
-	if problem := addressProblem(signWith); problem != "" {
-		return nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name, Problem: problem}
+	if problem := addressProblem(text); problem != "" {
+		return s, &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name, Problem: problem}
 	}
-	r.locator[0] = keystore.ByID(signWith)
-	return r, nil
+	s.locator[0] = keystore.ByID(text)
+	return s, nil
 }
 
 // Locators implements chains.Request: there is one locator.
-func (r *request) Locators() []keystore.Locator { return r.locator[:] }
+func (s *signWith) Locators() []keystore.Locator { return s.locator[:] }
+
+// Of implements chains.MessageKey.
+func (s *signWith) Of(keys []keystore.Key) (keystore.Key, chains.Party, error) {
+	_, key, err := signer.Only(Name, keys, s.keyOf)
+	if err != nil {
+		return nil, chains.Party{}, err
+	}
+	raw := key.PublicKey().Ed25519()
+	return key, party(raw[:]), nil
+}
+
+// keyOf refuses a key that cannot sign or is not the one that signWith names.
+func (s *signWith) keyOf(key keystore.Key) (keystore.Ed25519Signer, error) {
+	signer, err := keystore.AsEd25519(key)
+	if err != nil {
+		return nil, err
+	}
+	pub := key.PublicKey()
+	if pub.Curve() != keystore.CurveEd25519 {
+		return nil, fmt.Errorf("%w: key %s is of %s, and Solana signs with %s",
+			keystore.ErrUnsupported, key.ID(), pub.Curve(), keystore.CurveEd25519)
+	}
+	if raw := pub.Ed25519(); s.isAddress && s.address != raw {
+		return nil, notSigner("key %s has the address %s, not %s", key.ID(), encode58(raw[:]), s.text)
+	}
+	return signer, nil
+}
+
+// request is a transaction and what should sign it.
+type request struct {
+	signWith
+	t *Transaction
+}
+
+// Request implements chains.Transaction.
+func (t *Transaction) Request(signWith string) (chains.Request, error) {
+	with, err := readSignWith(signWith)
+	if err != nil {
+		return nil, err
+	}
+	return &request{with, t}, nil
+}
 
 // With implements chains.Request. The keys of a wallet that have an empty slot sign; a
 // single key must have one.
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	s := &signing{t: r.t}
+	s.keys = s.inlineKey[:0]
 	var refused error
 	for _, key := range keys {
 		slotKey, err := r.slotKey(key)
@@ -53,7 +95,7 @@ func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 			continue
 		}
 		s.keys = append(s.keys, slotKey)
-		s.slots = append(s.slots, slotKey.slot)
+		s.slots = appendSlot(s.slots, slotKey.slot)
 	}
 	if len(s.keys) == 0 {
 		return nil, refused
@@ -84,23 +126,6 @@ func (r *request) slotKey(key keystore.Key) (slotKey, error) {
 		return slotKey{}, malformed(item("signatures", slot), r.t.signatureAt(slot), "%s has signed already", encode58(raw[:]))
 	}
 	return slotKey{key.ID(), signer, slot}, nil
-}
-
-// keyOf refuses a key that cannot sign or is not the one that signWith names.
-func (r *request) keyOf(key keystore.Key) (keystore.Ed25519Signer, error) {
-	signer, err := keystore.AsEd25519(key)
-	if err != nil {
-		return nil, err
-	}
-	pub := key.PublicKey()
-	if pub.Curve() != keystore.CurveEd25519 {
-		return nil, fmt.Errorf("%w: key %s is of %s, and Solana signs with %s",
-			keystore.ErrUnsupported, key.ID(), pub.Curve(), keystore.CurveEd25519)
-	}
-	if raw := pub.Ed25519(); r.isAddress && r.address != raw {
-		return nil, notSigner("key %s has the address %s, not %s", key.ID(), encode58(raw[:]), r.signWith)
-	}
-	return signer, nil
 }
 
 // slotOf returns the slot of a signer, −1 if the key is not a signer.

@@ -13,6 +13,8 @@ type signing struct {
 	t     *Transaction
 	keys  []slotKey
 	slots []int // of the keys
+
+	inlineKey [1]slotKey // the backing array of keys with one key, to save an allocation
 }
 
 // KeyIDs implements chains.Signing.
@@ -44,7 +46,9 @@ func (s *signing) Effects() []chains.Effect { return s.t.effectsFor(s.slots) }
 
 // Hazards implements chains.Signing.
 func (s *signing) Hazards() []chains.Hazard {
-	return append(s.t.messageHazards(), s.t.hazardsFor(s.t.effects(), s.slots)...)
+	w := workspaces.Get().(*workspace)
+	defer w.release()
+	return append(s.t.messageHazards(), s.t.hazardsFor(s.t.effects(w), s.slots)...)
 }
 
 // AppendSigned implements chains.Signing. It signs the message bytes unchanged and fills

@@ -8,9 +8,9 @@ import (
 // nameAccounts gives the instruction's accounts the names of their places.
 func (r *reader) nameAccounts() error {
 	rest := r.given
-	for _, place := range r.layout.slots {
+	for _, slot := range r.layout.slots {
 		var err error
-		if rest, err = r.fillSlot(place, rest); err != nil {
+		if rest, err = r.fillSlot(slot, rest); err != nil {
 			return err
 		}
 	}
@@ -41,7 +41,7 @@ func (r *reader) fillSlot(p accountSlot, rest []account) ([]account, error) {
 	case len(rest) == 0 && p.optional:
 		return rest, nil
 	}
-	return r.nameFirst(p.name, rest)
+	return r.nameFirst(p, rest)
 }
 
 // placeBranch reads accounts that may be left out together. Like the program, it
@@ -53,13 +53,13 @@ func (r *reader) placeBranch(p accountSlot, rest []account) (_ []account, err er
 	if rest[0].address == nil {
 		return nil, fmt.Errorf("whether %s is the %s decides what the accounts behind it are, and it is not in the transaction", rest[0], p.name)
 	}
-	if !rest[0].is(fixedAddresses[p.name][0]) {
+	if !rest[0].is(p.fixed[0]) {
 		return rest, nil
 	}
-	rest, err = r.nameFirst(p.name, rest)
-	for _, name := range p.with {
+	rest, err = r.nameFirst(p, rest)
+	for _, next := range p.with {
 		if err == nil {
-			rest, err = r.nameFirst(name, rest)
+			rest, err = r.nameFirst(accountSlot{name: next, fixed: fixedAddresses[next]}, rest)
 		}
 	}
 	return rest, err
@@ -67,21 +67,21 @@ func (r *reader) placeBranch(p accountSlot, rest []account) (_ []account, err er
 
 // nameFirst names the first of the accounts and returns the others. A name that
 // stands for a fixed address is given to no other known account.
-func (r *reader) nameFirst(name string, rest []account) ([]account, error) {
+func (r *reader) nameFirst(p accountSlot, rest []account) ([]account, error) {
 	if len(rest) == 0 {
-		return nil, fmt.Errorf("%s needs an account %q, and there are only %d", r.layout.name, name, len(r.given))
+		return nil, fmt.Errorf("%s needs an account %q, and there are only %d", r.layout.name, p.name, len(r.given))
 	}
 	given := rest[0]
-	if fixed, ok := fixedAddresses[name]; ok && !slices.ContainsFunc(fixed, given.is) {
+	if len(p.fixed) > 0 && !slices.ContainsFunc(p.fixed, given.is) {
 		if given.address != nil {
-			return nil, fmt.Errorf("%s is not the %s", given, name)
+			return nil, fmt.Errorf("%s is not the %s", given, p.name)
 		}
-		if name == tokenProgramRole {
-			return nil, fmt.Errorf("the %s is not in the transaction: it is %s", name, given)
+		if p.name == tokenProgramRole {
+			return nil, fmt.Errorf("the %s is not in the transaction: it is %s", p.name, given)
 		}
 	}
-	r.roles = append(r.roles, role{name, given})
-	r.showAccount(name, given)
+	r.roles = append(r.roles, role{p.name, given})
+	r.showAccount(p.name, given)
 	return rest[1:], nil
 }
 

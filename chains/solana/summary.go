@@ -83,12 +83,12 @@ func (t *Transaction) nonceAccounts() (accounts []byte, ok bool) {
 	}
 	first := t.instructions[0]
 	data, accounts := t.data(first), t.accounts(first)
-	return accounts, t.programID(first) == systemID && len(accounts) > 0 && t.isWritable(int(accounts[0])) &&
+	return accounts, *t.programID(first) == systemID && len(accounts) > 0 && t.isWritable(int(accounts[0])) &&
 		len(data) >= 4 && data[0] == advanceNonce && allZero(data[1:4])
 }
 
-func (t *Transaction) programID(in instruction) [keySize]byte {
-	return [keySize]byte(t.key(t.program(in)))
+func (t *Transaction) programID(in instruction) *[keySize]byte {
+	return (*[keySize]byte)(t.key(t.program(in)))
 }
 
 func (t *Transaction) lookupsField() chains.Field {

@@ -112,16 +112,16 @@ func (r *reader) effects(list []effect) []effect {
 func (r *reader) eachEffect(tpl *template, list []effect) []effect {
 	for _, given := range r.roles {
 		if given.name == tpl.each {
-			one := *r
-			one.roles = append([]role{given}, r.roles...)
-			list = one.appendEffect(tpl, list)
+			narrowed := *r
+			narrowed.roles = append([]role{given}, r.roles...)
+			list = narrowed.appendEffect(tpl, list)
 		}
 	}
 	for _, listed := range r.values {
 		if listed.label == tpl.each && listed.key != nil {
-			one := *r
-			one.values = append([]value{listed}, r.values...)
-			list = one.appendEffect(tpl, list)
+			narrowed := *r
+			narrowed.values = append([]value{listed}, r.values...)
+			list = narrowed.appendEffect(tpl, list)
 		}
 	}
 	return list
@@ -129,8 +129,9 @@ func (r *reader) eachEffect(tpl *template, list []effect) []effect {
 
 // appendEffect appends the effect of a template, with its names resolved.
 func (r *reader) appendEffect(tpl *template, list []effect) []effect {
-	list = append(list, effect{Effect: chains.Effect{Kind: tpl.kind, By: r.by(), Path: r.path}})
+	list = append(list, effect{})
 	e := &list[len(list)-1]
+	e.Kind, e.By, e.Path = tpl.kind, r.by(), r.path
 	e.From = r.partyIn(e, "from", tpl.from)
 	e.To = r.partyIn(e, "to", tpl.to)
 	e.Account = r.partyIn(e, "account", tpl.account)
@@ -172,10 +173,17 @@ func (r *reader) by() chains.By {
 // partyIn returns the party in a role of an effect, and records the role as
 // unresolved if the bytes do not contain the party's address.
 func (r *reader) partyIn(e *effect, role, name string) chains.Party {
-	if given, ok := r.role(name); ok && given.address == nil {
+	if name == "" {
+		return chains.Party{}
+	}
+	given, ok := r.role(name)
+	if !ok {
+		return r.argumentParty(name)
+	}
+	if given.address == nil {
 		e.Unresolved = append(e.Unresolved, role)
 	}
-	return r.party(name)
+	return given.party()
 }
 
 // party returns the account or the address argument with a name, none if there is
@@ -187,6 +195,11 @@ func (r *reader) party(name string) chains.Party {
 	if given, ok := r.role(name); ok {
 		return given.party()
 	}
+	return r.argumentParty(name)
+}
+
+// argumentParty returns the address argument with a name, none if there is none.
+func (r *reader) argumentParty(name string) chains.Party {
 	for _, v := range r.values {
 		if v.label == name && v.key != nil {
 			return party(v.key)
@@ -296,11 +309,24 @@ func (r *reader) slotsOf(slots []int, name string, cosigners bool) []int {
 
 func addSlot(slots []int, given account) []int {
 	if given.signer && given.slot >= 0 {
-		return append(slots, given.slot)
+		return appendSlot(slots, given.slot)
 	}
 	return slots
 }
 
-func atMost(lamports uint64) chains.Quantity {
-	return chains.AtMost(new(big.Int).SetUint64(lamports))
+// appendSlot is append, without an allocation for the first slot.
+func appendSlot(slots []int, slot int) []int {
+	if len(slots) == 0 {
+		return slotNumbers[slot : slot+1 : slot+1] // without room for another
+	}
+	return append(slots, slot)
 }
+
+// slotNumbers are the slots that a header, which counts in a byte, can ask for. They are
+// never changed.
+var slotNumbers = func() (slots [1 << 8]int) {
+	for i := range slots {
+		slots[i] = i
+	}
+	return slots
+}()

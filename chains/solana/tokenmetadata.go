@@ -78,7 +78,7 @@ const (
 // makesMetadata is the cost of a new metadata account, and its authority.
 func makesMetadata(by string) []template {
 	cost := template{kind: chains.KindCreate, from: "payer", to: "metadata", asset: native, amount: wholeBalance, by: "payer",
-		with: func(_ *reader, e *effect) { e.Amount = atMost(rent(mostAccountData*2) + metadataCost) }}
+		with: func(_ *reader, e *effect) { e.Amount = chains.AtMostUint(rent(mostAccountData*2) + metadataCost) }}
 	return []template{cost, {kind: chains.KindAuthority, from: by, account: "metadata", to: "update authority", by: by}}
 }
 

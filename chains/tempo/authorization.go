@@ -21,11 +21,11 @@ func (tx *transaction) readAuthorizations(f *rlp.Fields) {
 	if f.SkipEmptyList() {
 		return
 	}
-	at := f.At()
+	offset := f.At()
 	list := f.List("authorizationList")
 	switch count := list.Count(); {
 	case count > maxAuthorizations:
-		f.Fail("authorizationList", at, "%d authorizations: %d at most", count, maxAuthorizations)
+		f.Fail("authorizationList", offset, "%d authorizations: %d at most", count, maxAuthorizations)
 	case count > 0:
 		tx.authorizations = make([]authorization, 0, count)
 	}
@@ -40,6 +40,6 @@ func (tx *transaction) readAuthorizations(f *rlp.Fields) {
 	}
 	f.Join(&list)
 	if len(tx.authorizations) > 0 && tx.calls.creates {
-		f.Fail("authorizationList", at, "a transaction that creates a contract has no authorizations")
+		f.Fail("authorizationList", offset, "a transaction that creates a contract has no authorizations")
 	}
 }

@@ -27,7 +27,7 @@ type call struct {
 }
 
 func (tx *transaction) readCalls(f *rlp.Fields) {
-	at := f.At()
+	offset := f.At()
 	list := f.List("calls")
 	for ; list.More(); tx.calls.count++ {
 		c := readCall(&list, tx.calls.count == 0)
@@ -39,25 +39,25 @@ func (tx *transaction) readCalls(f *rlp.Fields) {
 	f.Join(&list)
 	switch count := tx.calls.count; {
 	case count == 0:
-		f.Fail("calls", at, "is empty: a transaction makes at least one call")
+		f.Fail("calls", offset, "is empty: a transaction makes at least one call")
 	case count > maxCalls:
-		f.Fail("calls", at, "%d calls: %d at most", count, maxCalls)
+		f.Fail("calls", offset, "%d calls: %d at most", count, maxCalls)
 	}
-	tx.calls.list = rlp.Between(at, f.At())
+	tx.calls.list = rlp.Between(offset, f.At())
 }
 
 func readCall(list *rlp.Fields, first bool) (c call) {
 	tuple := list.List("call")
-	at := tuple.At()
+	offset := tuple.At()
 	to, present := tuple.OptionalAddress("to")
 	if !present && !first {
-		tuple.Fail("to", at, "is empty: only the first call can create a contract")
+		tuple.Fail("to", offset, "is empty: only the first call can create a contract")
 	}
 	c.to, c.creation = to, !present
 	c.value = tuple.Uint256("value")
-	at = tuple.At()
+	offset = tuple.At()
 	if c.input = tuple.String("input"); c.input.Len() > maxCallInput {
-		tuple.Fail("input", at, "%d bytes: %d at most", c.input.Len(), maxCallInput)
+		tuple.Fail("input", offset, "%d bytes: %d at most", c.input.Len(), maxCallInput)
 	}
 	list.Join(&tuple)
 	return c

@@ -13,17 +13,21 @@ import (
 	"github.com/countersign-dev/countersign/internal/evm"
 )
 
-// network returns the network on which the transaction's calls run.
-func (tx *transaction) network() *evm.Network {
+// Contracts implements evm.Acting.
+func (tx *transaction) Contracts() *evm.Network {
 	return &evm.Network{ID: evm.NetworkID(tx.chainID), ChainID: tx.chainID, Symbol: "native", Decimals: 18}
 }
 
 // Effects implements chains.Transaction: what the calls do, the delegations, what
 // another key may do from now on, and the fee. If the sender has signed already,
 // everything but the fee is authorized by the sender's signature.
-func (tx *transaction) Effects() []chains.Effect { return tx.effects(tx.network()) }
+func (tx *transaction) Effects() []chains.Effect { return tx.EffectsOn(tx.Contracts()) }
 
-func (tx *transaction) effects(network *evm.Network) []chains.Effect {
+// MayOperate implements evm.Acting.
+func (tx *transaction) MayOperate() bool { return len(tx.raw) >= evm.LeastOperation }
+
+// EffectsOn implements evm.Acting.
+func (tx *transaction) EffectsOn(network *evm.Network) []chains.Effect {
 	effects := network.Room(int(tx.calls.count) + 1)
 	if tx.calls.creates {
 		effects = append(effects, chains.Effect{Kind: chains.KindCreate, From: chains.SignerParty(), By: chains.BySigner, Path: tx.callPath(1) + "init code"})
@@ -162,7 +166,7 @@ func (tx *transaction) Calls() (calls []chains.Call) {
 	if tx.sender != nil {
 		return nil
 	}
-	for call := range tx.made(tx.network()) {
+	for call := range tx.made(tx.Contracts()) {
 		calls = append(calls, call.Calls()...)
 	}
 	return calls

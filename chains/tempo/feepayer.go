@@ -27,19 +27,19 @@ func (tx *transaction) readFeePayer(f *rlp.Fields) {
 		tx.readPayerSignature(f)
 		return
 	}
-	at := f.At()
+	offset := f.At()
 	item := f.Raw("feePayer")
 	switch {
 	case f.Err() != nil:
 	case tx.raw[0] == typeFeePayer && len(item) == 1+20 && item[0] == 0x80+20:
 		tx.feePayer.form, tx.feePayer.sender = payerSender, evm.Address(item[1:])
 	case tx.raw[0] == typeFeePayer:
-		f.Fail("feePayer", at, "is not the sender's address, which stands here in what a fee payer signs (0x78)")
+		f.Fail("feePayer", offset, "is not the sender's address, which stands here in what a fee payer signs (0x78)")
 	case len(item) == 1 && item[0] == 0x80:
 	case len(item) == 1 && item[0] == 0x00:
 		tx.feePayer.form = payerPlaceholder
 	default:
-		f.Fail("feePayer", at, "is neither 80 (the sender pays), 00 (placeholder) nor [yParity, r, s]")
+		f.Fail("feePayer", offset, "is neither 80 (the sender pays), 00 (placeholder) nor [yParity, r, s]")
 	}
 }
 
@@ -47,19 +47,19 @@ func (tx *transaction) readPayerSignature(f *rlp.Fields) {
 	signature := f.List("feePayer")
 	payer := &tx.feePayer
 	payer.form = payerSigned
-	at := signature.At()
+	offset := signature.At()
 	if payer.yParity = signature.Uint8("yParity"); payer.yParity > 1 {
-		signature.Fail("yParity", at, "is %d, neither 0 nor 1", payer.yParity)
+		signature.Fail("yParity", offset, "is %d, neither 0 nor 1", payer.yParity)
 	}
-	at = signature.At()
+	offset = signature.At()
 	payer.r = signature.Uint256("r")
 	if r := payer.r.Uint256(tx.raw); !evm.ValidScalar(&r) {
-		signature.Fail("r", at, "is not between 1 and the group order")
+		signature.Fail("r", offset, "is not between 1 and the group order")
 	}
-	at = signature.At()
+	offset = signature.At()
 	payer.s = signature.Uint256("s")
 	if s := payer.s.Uint256(tx.raw); !evm.LowScalar(&s) {
-		signature.Fail("s", at, "is not between 1 and half the group order")
+		signature.Fail("s", offset, "is not between 1 and half the group order")
 	}
 	f.Join(&signature)
 }

@@ -38,29 +38,10 @@ const authorityChange = Name + "/" + evm.AuthorityChange
 const subblockPrefix = 0x5b
 
 // Hazards implements chains.Transaction.
-func (tx *transaction) Hazards() []chains.Hazard {
-	return tx.network().Judged(func(brief *evm.Network) ([]chains.Effect, []chains.Hazard) {
-		effects := tx.effects(brief)
-		return effects, tx.hazards(effects, chains.Party{})
-	})
-}
+func (tx *transaction) Hazards() []chains.Hazard { return evm.HazardsOf(tx) }
 
-// Hazards implements chains.Signing.
-func (s *signing) Hazards() []chains.Hazard {
-	return s.tx.network().Judged(func(brief *evm.Network) ([]chains.Effect, []chains.Hazard) {
-		effects, signer := s.resolved(brief)
-		return effects, s.tx.hazards(effects, signer)
-	})
-}
-
-// briefly returns the network for effects from which only hazards are derived.
-func (tx *transaction) briefly() *evm.Network {
-	network := tx.network()
-	network.Brief = true
-	return network
-}
-
-func (tx *transaction) hazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
+// HazardsOf implements evm.Acting.
+func (tx *transaction) HazardsOf(effects []chains.Effect, signer chains.Party) []chains.Hazard {
 	var h evm.HazardList
 	if nonceKey := tx.nonceKey.Of(tx.raw); len(nonceKey) == 32 && nonceKey[0] == subblockPrefix {
 		h.Add(HazardReservedNonceKey, "the nonce key begins with 0x5b, which belongs to the subblocks of validators")

@@ -49,20 +49,20 @@ func (tx *transaction) readKeyAuthorization(f *rlp.Fields) {
 }
 
 func (tx *transaction) readKey(key *keyAuthorization, f *rlp.Fields) {
-	at := f.At()
+	offset := f.At()
 	if chainID := f.Uint64("chainId"); chainID != tx.chainID {
-		f.Fail("chainId", at, "is %d, but the transaction is for chain %d", chainID, tx.chainID)
+		f.Fail("chainId", offset, "is %d, but the transaction is for chain %d", chainID, tx.chainID)
 	}
-	at = f.At()
+	offset = f.At()
 	switch key.keyType = f.Uint8("keyType"); {
 	case key.keyType == keyTypeConfig:
-		f.Fail("keyType", at, "is 3, a configurable account, which no network accepts before upgrade T14")
+		f.Fail("keyType", offset, "is 3, a configurable account, which no network accepts before upgrade T14")
 	case int(key.keyType) >= len(keyTypes):
-		f.Fail("keyType", at, "%d is unknown: 0 (secp256k1), 1 (P-256) and 2 (WebAuthn) are supported", key.keyType)
+		f.Fail("keyType", offset, "%d is unknown: 0 (secp256k1), 1 (P-256) and 2 (WebAuthn) are supported", key.keyType)
 	}
-	at = f.At()
+	offset = f.At()
 	if key.keyID = f.Address("keyId"); key.keyID == (evm.Address{}) {
-		f.Fail("keyId", at, "is the zero address, which stands for the account's own key")
+		f.Fail("keyId", offset, "is the zero address, which stands for the account's own key")
 	}
 }
 
@@ -92,12 +92,12 @@ func (key *keyAuthorization) readOptions(f *rlp.Fields, raw []byte) {
 }
 
 func (key *keyAuthorization) readAdmin(f *rlp.Fields) {
-	at := f.At()
+	offset := f.At()
 	if marker := f.Uint8("isAdmin"); marker != 1 {
-		f.Fail("isAdmin", at, "is %d: 1 is the only marker (TIP-1049)", marker)
+		f.Fail("isAdmin", offset, "is %d: 1 is the only marker (TIP-1049)", marker)
 	}
 	if key.admin = true; key.expiry != 0 || key.limited || key.scoped {
-		f.Fail("isAdmin", at, "an admin key has no expiry, limits or scopes: the network refuses it")
+		f.Fail("isAdmin", offset, "an admin key has no expiry, limits or scopes: the network refuses it")
 	}
 }
 
@@ -107,9 +107,9 @@ func readOption(f *rlp.Fields, name string) bool {
 	if !f.NextIsEmpty() {
 		return f.More()
 	}
-	at := f.At()
+	offset := f.At()
 	if f.String(name); !f.More() {
-		f.Fail(name, at, "is empty and the last: a field that none follows is left out")
+		f.Fail(name, offset, "is empty and the last: a field that none follows is left out")
 	}
 	return false
 }

@@ -33,19 +33,19 @@ func readLimits(list *rlp.Fields, raw []byte) (limits []tokenLimit) {
 	}
 	for list.More() {
 		tuple := list.List("limit")
-		at := tuple.At()
+		offset := tuple.At()
 		limit := tokenLimit{token: tuple.Address("token")}
 		if slices.ContainsFunc(limits, func(earlier tokenLimit) bool { return earlier.token == limit.token }) {
-			tuple.Fail("token", at, "%v has a limit already", limit.token)
+			tuple.Fail("token", offset, "%v has a limit already", limit.token)
 		}
-		at = tuple.At()
+		offset = tuple.At()
 		if limit.limit = tuple.Uint256("limit"); limit.limit.Len() > maxLimitBits/8 {
-			tuple.Fail("limit", at, "integer of %d bits is over %d, the most that a token has", limit.limit.Big(raw).BitLen(), maxLimitBits)
+			tuple.Fail("limit", offset, "integer of %d bits is over %d, the most that a token has", limit.limit.Big(raw).BitLen(), maxLimitBits)
 		}
 		if tuple.More() {
-			at := tuple.At()
+			offset := tuple.At()
 			if limit.period = tuple.Uint64("period"); limit.period == 0 {
-				tuple.Fail("period", at, "is 0: left out is its only form then")
+				tuple.Fail("period", offset, "is 0: left out is its only form then")
 			}
 		}
 		list.Join(&tuple)
@@ -83,13 +83,13 @@ func readScopes(list *rlp.Fields) (scopes []scope) {
 	}
 	for list.More() {
 		tuple := list.List("scope")
-		at := tuple.At()
+		offset := tuple.At()
 		s := scope{target: tuple.Address("target")}
 		switch {
 		case s.target == evm.Address{}:
-			tuple.Fail("target", at, "is the zero address, which the network does not accept")
+			tuple.Fail("target", offset, "is the zero address, which the network does not accept")
 		case slices.ContainsFunc(scopes, func(earlier scope) bool { return earlier.target == s.target }):
-			tuple.Fail("target", at, "%v has a scope already", s.target)
+			tuple.Fail("target", offset, "%v has a scope already", s.target)
 		}
 		rules := tuple.List("selectorRules")
 		s.readRules(&rules)
@@ -106,17 +106,17 @@ func (s *scope) readRules(list *rlp.Fields) {
 	}
 	for list.More() {
 		tuple := list.List("rule")
-		at := tuple.At()
+		offset := tuple.At()
 		rule := selectorRule{selector: tuple.Bytes("selector", 4)}
 		if slices.ContainsFunc(s.rules, func(earlier selectorRule) bool { return bytes.Equal(earlier.selector, rule.selector) }) {
-			tuple.Fail("selector", at, "%x has a rule already", rule.selector)
+			tuple.Fail("selector", offset, "%x has a rule already", rule.selector)
 		}
-		at = tuple.At()
+		offset = tuple.At()
 		recipients := tuple.List("recipients")
 		rule.readRecipients(&recipients)
 		tuple.Join(&recipients)
 		if len(rule.recipients) > 0 && (!evm.IsTIP20(s.target) || !evm.SpendsTIP20(rule.selector)) {
-			tuple.Fail("recipients", at, "only transfer, transferWithMemo and approve of a TIP-20 token can be bound to recipients")
+			tuple.Fail("recipients", offset, "only transfer, transferWithMemo and approve of a TIP-20 token can be bound to recipients")
 		}
 		list.Join(&tuple)
 		s.rules = append(s.rules, rule)
@@ -130,13 +130,13 @@ func (r *selectorRule) readRecipients(list *rlp.Fields) {
 		return
 	}
 	for list.More() {
-		at := list.At()
+		offset := list.At()
 		recipient := evm.Address(list.Address("recipient"))
 		switch {
 		case recipient == evm.Address{}:
-			list.Fail("recipient", at, "is the zero address, which the network does not accept")
+			list.Fail("recipient", offset, "is the zero address, which the network does not accept")
 		case slices.Contains(r.recipients, recipient):
-			list.Fail("recipient", at, "%v is listed already", recipient)
+			list.Fail("recipient", offset, "%v is listed already", recipient)
 		}
 		r.recipients = append(r.recipients, recipient)
 	}

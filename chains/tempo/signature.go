@@ -46,7 +46,7 @@ type envelope struct {
 // readEnvelope reads a signature and checks its shape. keychain allows signatures by a
 // key of an account's keychain.
 func readEnvelope(f *rlp.Fields, name string, raw []byte, keychain bool) envelope {
-	at := f.At()
+	offset := f.At()
 	span := f.String(name)
 	if f.Err() != nil {
 		return envelope{}
@@ -55,7 +55,7 @@ func readEnvelope(f *rlp.Fields, name string, raw []byte, keychain bool) envelop
 	signature := span.Of(raw)
 	if keychain && hasKeychainHeader(signature) {
 		if signature[0] == signatureKeychain1 {
-			f.Fail(name, at, "is of keychain version 1 (03), which the network refuses since T1C: expected version 2 (04)")
+			f.Fail(name, offset, "is of keychain version 1 (03), which the network refuses since T1C: expected version 2 (04)")
 		}
 		e.keychain, e.account = true, evm.Address(signature[1:keychainHeader])
 		e.bytes.Start += keychainHeader
@@ -64,11 +64,11 @@ func readEnvelope(f *rlp.Fields, name string, raw []byte, keychain bool) envelop
 	e.kind = kindOf(signature)
 	switch {
 	case e.kind == "" && len(signature) > 1 && signature[0] == signatureConfig:
-		f.Fail(name, at, "is of a configurable account (05), which no network accepts before upgrade T14")
+		f.Fail(name, offset, "is of a configurable account (05), which no network accepts before upgrade T14")
 	case e.kind == "":
-		f.Fail(name, at, "is not a signature: %d bytes of no known kind", span.Len())
+		f.Fail(name, offset, "is not a signature: %d bytes of no known kind", span.Len())
 	case e.kind == kindSecp256k1 && !validSecp256k1(signature):
-		f.Fail(name, at, "is not a signature: r and s are to be between 1 and the group order, s low, v 27 or 28")
+		f.Fail(name, offset, "is not a signature: r and s are to be between 1 and the group order, s low, v 27 or 28")
 	}
 	return e
 }

@@ -56,17 +56,17 @@ func noteVirtual(fields []chains.Field) {
 // SignerView implements chains.Signing.
 func (s *signing) SignerView() []chains.Field {
 	if s.tx.sender != nil {
-		return []chains.Field{chains.AddressField("fee payer", s.account.String()), chains.AddressField("sender", s.tx.sender.address.String())}
+		return []chains.Field{chains.AddressField("fee payer", s.Account.String()), chains.AddressField("sender", s.tx.sender.address.String())}
 	}
-	fields := []chains.Field{chains.AddressField("from", s.account.String())}
+	fields := []chains.Field{chains.AddressField("from", s.Account.String())}
 	if s.accessKey {
-		fields = append(fields, chains.AddressField("signed by", s.address.String()).WithNote("an access key of the account"))
+		fields = append(fields, chains.AddressField("signed by", s.Address.String()).WithNote("an access key of the account"))
 	}
 	if s.tx.calls.creates {
-		fields = append(fields, s.tx.createdField(s.account))
+		fields = append(fields, s.tx.createdField(s.Account))
 	}
 	if s.tx.feePayer.form == payerSigned {
-		fields = append(fields, s.tx.recoveredPayerField(s.account))
+		fields = append(fields, s.tx.recoveredPayerField(s.Account))
 	}
 	return fields
 }
@@ -99,7 +99,7 @@ func (tx *transaction) callField(number int, c call) chains.Field {
 		fields = append(fields, chains.Text("to", "none").WithNote("creates a contract"), chains.Bytes("init code", input))
 	} else {
 		fields = append(fields, chains.AddressField("to", c.to.String()))
-		fields = append(fields, tx.readCall(tx.network(), number, c).Fields()...)
+		fields = append(fields, tx.readCall(tx.Contracts(), number, c).Fields()...)
 	}
 	if c.value.Len() > 0 {
 		fields = append(fields, chains.BigInteger("value", c.value.Big(tx.raw)).

@@ -106,61 +106,61 @@ func (tx *transaction) readItems(f rlp.Fields) error {
 }
 
 func (tx *transaction) readFees(f *rlp.Fields) {
-	at := f.At()
+	offset := f.At()
 	if tx.chainID = f.Uint64("chainId"); tx.chainID == 0 {
-		f.Fail("chainId", at, "is 0: a transaction names its chain")
+		f.Fail("chainId", offset, "is 0: a transaction names its chain")
 	}
 	tx.maxPriorityFeePerGas = tx.readUint128(f, "maxPriorityFeePerGas")
-	at = f.At()
+	offset = f.At()
 	tx.maxFeePerGas = tx.readUint128(f, "maxFeePerGas")
 	if rlp.Less(tx.maxFeePerGas.Of(tx.raw), tx.maxPriorityFeePerGas.Of(tx.raw)) {
-		f.Fail("maxFeePerGas", at, "is below maxPriorityFeePerGas")
+		f.Fail("maxFeePerGas", offset, "is below maxPriorityFeePerGas")
 	}
-	at = f.At()
+	offset = f.At()
 	if tx.gas = f.Uint64("gas"); tx.gas == 0 {
-		f.Fail("gas", at, "is 0: every transaction costs gas")
+		f.Fail("gas", offset, "is 0: every transaction costs gas")
 	}
 }
 
 func (tx *transaction) readUint128(f *rlp.Fields, name string) rlp.Span {
-	at := f.At()
+	offset := f.At()
 	value := f.Uint256(name)
 	if value.Len() > 128/8 {
-		f.Fail(name, at, "integer of %d bits is over 128", value.Big(tx.raw).BitLen())
+		f.Fail(name, offset, "integer of %d bits is over 128", value.Big(tx.raw).BitLen())
 	}
 	return value
 }
 
 func (tx *transaction) readAccessList(f *rlp.Fields) {
-	at := f.At()
+	offset := f.At()
 	tx.accessList = evm.ReadAccessList(f, "accessList")
 	switch {
 	case tx.accessList.Addresses > maxAccessListEntries:
-		f.Fail("accessList", at, "%d addresses: %d at most", tx.accessList.Addresses, maxAccessListEntries)
+		f.Fail("accessList", offset, "%d addresses: %d at most", tx.accessList.Addresses, maxAccessListEntries)
 	case tx.accessList.MostKeys > maxAccessListKeysEach:
-		f.Fail("accessList", at, "%d storage keys of one address: %d at most", tx.accessList.MostKeys, maxAccessListKeysEach)
+		f.Fail("accessList", offset, "%d storage keys of one address: %d at most", tx.accessList.MostKeys, maxAccessListKeysEach)
 	case tx.accessList.StorageKeys > maxAccessListKeys:
-		f.Fail("accessList", at, "%d storage keys in all: %d at most", tx.accessList.StorageKeys, maxAccessListKeys)
+		f.Fail("accessList", offset, "%d storage keys in all: %d at most", tx.accessList.StorageKeys, maxAccessListKeys)
 	}
 }
 
 func (tx *transaction) readNonce(f *rlp.Fields) {
 	tx.nonceKey = f.Uint256("nonceKey")
-	at := f.At()
+	offset := f.At()
 	tx.nonce = f.Uint64("nonce")
 	if tx.nonce == math.MaxUint64 && !tx.expiring() {
-		f.Fail("nonce", at, "is 2^64−1, which no account can use (EIP-2681)")
+		f.Fail("nonce", offset, "is 2^64−1, which no account can use (EIP-2681)")
 	}
 }
 
 func (tx *transaction) readWindow(f *rlp.Fields) {
-	at := f.At()
+	offset := f.At()
 	if tx.validBefore = f.Uint64("validBefore"); tx.expiring() && tx.validBefore == 0 {
-		f.Fail("validBefore", at, "is missing: with nonce key 2^256−1 (expiring nonces, TIP-1009) it is required")
+		f.Fail("validBefore", offset, "is missing: with nonce key 2^256−1 (expiring nonces, TIP-1009) it is required")
 	}
-	at = f.At()
+	offset = f.At()
 	if tx.validAfter = f.Uint64("validAfter"); tx.validBefore != 0 && tx.validBefore <= tx.validAfter {
-		f.Fail("validAfter", at, "%d is not before validBefore %d: the transaction is never valid", tx.validAfter, tx.validBefore)
+		f.Fail("validAfter", offset, "%d is not before validBefore %d: the transaction is never valid", tx.validAfter, tx.validBefore)
 	}
 }
 
@@ -183,8 +183,8 @@ func (tx *transaction) readPayment(f *rlp.Fields) {
 	tx.feePayerItem = rlp.Between(int(tx.feeTokenItem.End), f.At())
 }
 
-func malformed(field string, at int, problem string) error {
-	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: at, Problem: problem}
+func malformed(field string, offset int, problem string) error {
+	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: offset, Problem: problem}
 }
 
 func unsupported(problem string) error {

@@ -132,11 +132,11 @@ func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 
 // Owner implements chains.Chain: the key at an address of 21 bytes controls it alone,
 // as far as the address says. An account's permissions may name others.
-func (Chain) Owner(at []byte) (keystore.Locator, bool) {
-	if len(at) != addressSize || at[0] != addressPrefix {
+func (Chain) Owner(address []byte) (keystore.Locator, bool) {
+	if len(address) != addressSize || address[0] != addressPrefix {
 		return keystore.Locator{}, false
 	}
-	return keystore.ByKeccak(readAddress(at)), true
+	return keystore.ByKeccak(readAddress(address)), true
 }
 
 // HazardNames implements chains.Chain.

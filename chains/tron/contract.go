@@ -71,7 +71,7 @@ var unexecuted = map[int64]string{
 	51: "ShieldedTransferContract: it is signed with keys of its own, which Countersign does not hold",
 }
 
-func contractOf(number int64, at int) (*contract, error) {
+func contractOf(number int64, offset int) (*contract, error) {
 	if number >= 0 && number < int64(len(contracts)) && contracts[number] != nil {
 		return contracts[number], nil
 	}
@@ -80,7 +80,7 @@ func contractOf(number int64, at int) (*contract, error) {
 		problem = "unknown contract type"
 	}
 	return nil, &chains.ParseError{
-		Kind: chains.ErrUnsupported, Chain: Name, Field: "contract.type", Offset: at,
+		Kind: chains.ErrUnsupported, Chain: Name, Field: "contract.type", Offset: offset,
 		Problem: fmt.Sprintf("%d: %s", number, problem),
 	}
 }

@@ -78,7 +78,7 @@ func tokenAsset(id string) chains.Asset {
 // label returns the label of a field in the summary.
 func (tx *transaction) label(field int) string { return tx.contract.message.fields[field].label }
 
-// moves is a transfer from the owner to another account. What goes to one that nobody can
+// moves is a transfer from the owner to another account. What goes to one that no one can
 // spend from is burned.
 func (tx *transaction) moves(to chains.Party, asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: tx.ownerParty, To: to, Asset: asset, Amount: amount, Path: path}
@@ -162,10 +162,10 @@ func (tx *transaction) creationEffects() []chains.Effect {
 // on, alone or with others.
 func (tx *transaction) permissionEffects() (effects []chains.Effect) {
 	for _, field := range []int{updateOwner, updateWitness, updateActives} {
-		if at := tx.values[field]; !at.present() {
+		if span := tx.values[field]; !span.present() {
 			continue
 		} else if field != updateActives {
-			effects = tx.appendHolders(effects, at, tx.label(field))
+			effects = tx.appendHolders(effects, span, tx.label(field))
 			continue
 		}
 		number := 0
@@ -177,8 +177,8 @@ func (tx *transaction) permissionEffects() (effects []chains.Effect) {
 	return effects
 }
 
-func (tx *transaction) appendHolders(effects []chains.Effect, at value, path string) []chains.Effect {
-	permission := permissionMessage.reread(tx.raw, at)
+func (tx *transaction) appendHolders(effects []chains.Effect, span value, path string) []chains.Effect {
+	permission := permissionMessage.reread(tx.raw, span)
 	threshold := strconv.FormatInt(permission[permissionThreshold].number, 10)
 	for entry := range entries(tx.raw, permission[permissionKeys]) {
 		key := keyMessage.reread(tx.raw, entry)

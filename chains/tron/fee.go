@@ -81,8 +81,8 @@ func (tx *transaction) bandwidthFee() int64 {
 // maximumFee returns the sum of all fees, in sun. Its parts are below 2^63 each, and
 // all but fee_limit are small.
 func (tx *transaction) maximumFee() (sun uint64) {
-	for _, part := range tx.fees() {
-		sun += uint64(part.sun)
+	for _, charged := range tx.fees() {
+		sun += uint64(charged.sun)
 	}
 	return sun
 }
@@ -98,8 +98,8 @@ func (tx *transaction) otherFees() uint64 {
 // feeSummary shows the most that the transaction can cost, and its parts.
 func (tx *transaction) feeSummary() []chains.Field {
 	fields := []chains.Field{chains.AmountUint("at most", tx.maximumFee(), sunDecimals, "TRX")}
-	for _, part := range tx.fees() {
-		fields = append(fields, chains.AmountUint(part.label, uint64(part.sun), sunDecimals, "TRX").WithNote(part.note))
+	for _, charged := range tx.fees() {
+		fields = append(fields, chains.AmountUint(charged.label, uint64(charged.sun), sunDecimals, "TRX").WithNote(charged.note))
 	}
 	return []chains.Field{chains.List("fee", fields...)}
 }

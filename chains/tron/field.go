@@ -159,12 +159,12 @@ func (f *field) checkBytes(raw []byte, from, to int) error {
 
 // checkToken checks the id of a token: a number in decimal, or _ for TRX if that is
 // allowed.
-func (f *field) checkToken(id []byte, at int) error {
+func (f *field) checkToken(id []byte, offset int) error {
 	switch {
 	case string(id) == trxToken && !f.noTRX:
 		return nil
 	case len(id) == 0 || len(id) > maxTokenDigits || id[0] == '0' || len(bytes.Trim(id, "0123456789")) > 0:
-		return malformed(f.path, at, "%q is not the id of a token: a number in decimal%s", id, f.orTRX())
+		return malformed(f.path, offset, "%q is not the id of a token: a number in decimal%s", id, f.orTRX())
 	}
 	return nil
 }

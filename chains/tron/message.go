@@ -20,18 +20,18 @@ type message struct {
 // read reads the message in raw[at:end] and records where its fields are. It accepts
 // the canonical encoding only: fields in ascending order, each once unless it is
 // repeated, no default written out, nothing unknown.
-func (m *message) read(raw []byte, at, end int, into []value) error {
+func (m *message) read(raw []byte, offset, end int, into []value) error {
 	next := 0 // the first field that may still come
-	for at < end {
-		number, wire, after, err := readTag(raw, at, end, m.name)
+	for offset < end {
+		number, wire, after, err := readTag(raw, offset, end, m.name)
 		if err != nil {
 			return err
 		}
-		index, err := m.find(number, next, at)
+		index, err := m.find(number, next, offset)
 		if err != nil {
 			return err
 		}
-		if at, err = m.readField(raw, at, after, end, wire, index, into); err != nil {
+		if offset, err = m.readField(raw, offset, after, end, wire, index, into); err != nil {
 			return err
 		}
 		next = index + 1
@@ -46,15 +46,15 @@ func (m *message) read(raw []byte, at, end int, into []value) error {
 }
 
 // reread reads a message again that was read before.
-func (m *message) reread(raw []byte, at value) (v values) {
-	if err := m.read(raw, at.from(), at.to(), v[:]); err != nil {
+func (m *message) reread(raw []byte, span value) (v values) {
+	if err := m.read(raw, span.from(), span.to(), v[:]); err != nil {
 		panic("tron: a message that was read cannot be read again: " + err.Error())
 	}
 	return v
 }
 
 // find returns the index of the field with a number, at next or after it.
-func (m *message) find(number uint64, next, at int) (int, error) {
+func (m *message) find(number uint64, next, offset int) (int, error) {
 	for index := next; index < len(m.fields); index++ {
 		if m.fields[index].number == number {
 			return index, nil
@@ -66,16 +66,16 @@ func (m *message) find(number uint64, next, at int) (int, error) {
 			continue
 		}
 		if index == next-1 {
-			return 0, malformed(f.path, at, "%s", f.repetition())
+			return 0, malformed(f.path, offset, "%s", f.repetition())
 		}
-		return 0, malformed(f.path, at, "out of order: fields stand in ascending order, each once")
+		return 0, malformed(f.path, offset, "out of order: fields stand in ascending order, each once")
 	}
-	return 0, malformed(m.name, at, "unknown field %d", number)
+	return 0, malformed(m.name, offset, "unknown field %d", number)
 }
 
 // readField reads the value of a field whose tag is at tag, and returns the offset of
 // the next tag.
-func (m *message) readField(raw []byte, tag, at, end int, wire protowire.Type, index int, into []value) (int, error) {
+func (m *message) readField(raw []byte, tag, offset, end int, wire protowire.Type, index int, into []value) (int, error) {
 	f, v := &m.fields[index], &into[index]
 	if f.kind == kindRefused {
 		return 0, malformed(f.path, tag, "%s", f.why)
@@ -84,15 +84,15 @@ func (m *message) readField(raw []byte, tag, at, end int, wire protowire.Type, i
 		return 0, malformed(f.path, tag, "wire type %s, want %s", wireName(wire), wireName(want))
 	}
 	if wire == protowire.VarintType {
-		number, after, err := readVarint(raw, at, end, f.path)
+		number, after, err := readVarint(raw, offset, end, f.path)
 		if err != nil {
 			return 0, err
 		}
-		*v = between(at, after)
+		*v = between(offset, after)
 		v.number = int64(number)
 		return after, f.checkNumber(*v, m.mapEntry)
 	}
-	from, to, err := readLength(raw, at, end, f.path)
+	from, to, err := readLength(raw, offset, end, f.path)
 	if err != nil {
 		return 0, err
 	}

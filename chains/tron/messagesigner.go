@@ -5,8 +5,6 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
-	"github.com/countersign-dev/countersign/internal/signer"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
 // ParseMessage reads raw_data alone, the bytes whose SHA-256 is signed, as strictly as
@@ -23,28 +21,13 @@ func (c Chain) ParseMessage(message []byte) (chains.Transaction, error) {
 	return read, nil
 }
 
-// messageKey is the signWith of a message.
-type messageKey struct {
-	request
-}
-
 // MessageKey implements chains.MessageSigner. signWith is an address in base58check or in hex, or a key's id.
 func (Chain) MessageKey(signWith string) (chains.MessageKey, error) {
-	var none *transaction
-	read, err := none.Request(signWith)
+	with, err := readSignWith(signWith)
 	if err != nil {
 		return nil, err
 	}
-	return &messageKey{*read.(*request)}, nil
-}
-
-// Of implements chains.MessageKey.
-func (k *messageKey) Of(keys []keystore.Key) (keystore.Key, chains.Party, error) {
-	_, key, err := signer.Only(Name, keys, k.keyOf)
-	if err != nil {
-		return nil, chains.Party{}, err
-	}
-	return key, party(addressOf(key.PublicKey())), nil
+	return &with, nil
 }
 
 // Contracts returns the network on which Tron's contracts run, which the chain ids of its

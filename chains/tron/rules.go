@@ -209,17 +209,17 @@ func countEntries(raw []byte, repeated value) (count int) {
 
 // checkPermissionType checks that a permission is where its type belongs, and that
 // active permissions, and only they, have operations.
-func checkPermissionType(raw []byte, at value, want int64) error {
-	permission := permissionMessage.reread(raw, at)
+func checkPermissionType(raw []byte, span value, want int64) error {
+	permission := permissionMessage.reread(raw, span)
 	fields := permissionMessage.fields
 	operations, keys := permission[permissionOperations], permission[permissionKeys]
 	switch got := permission[permissionType]; {
 	case got.number != want:
-		return malformed(fields[permissionType].path, max(got.from(), at.from()), "%d stands where %d (%s) belongs", got.number, want, fields[permissionType].names[want])
+		return malformed(fields[permissionType].path, max(got.from(), span.from()), "%d stands where %d (%s) belongs", got.number, want, fields[permissionType].names[want])
 	case want == permissionWitness && countEntries(raw, keys) != 1:
 		return malformed(fields[permissionKeys].path, keys.from(), "a witness permission has one key")
 	case want == permissionActive && !operations.present():
-		return malformed(fields[permissionOperations].path, at.to(), "missing: 32 bytes that say what the permission is for")
+		return malformed(fields[permissionOperations].path, span.to(), "missing: 32 bytes that say what the permission is for")
 	case want != permissionActive && operations.present():
 		return malformed(fields[permissionOperations].path, operations.from(), "only an active permission has operations")
 	}

@@ -9,32 +9,25 @@ import (
 	"github.com/btcsuite/btcd/chainhash/v2"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/signer"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Request implements chains.Transaction. signWith is an address in base58check
-// (T…), one in hex (41 and 40 digits), or a key's id.
+// Request implements chains.Transaction. text is an address in base58check (T…), one in
+// hex (41 and 40 digits), or a key's id.
 func (tx *transaction) Request(text string) (chains.Request, error) {
-	with := signWith{text: text}
-	if err := with.read(); err != nil {
+	with, err := readSignWith(text)
+	if err != nil {
 		return nil, err
 	}
-	locator := keystore.ByKeccak(with.address())
-	if with.form == formKeyID {
-		locator = keystore.ByID(text)
-	}
-	return &request{tx: tx, signWith: with, locator: [1]keystore.Locator{locator}}, nil
+	return &request{with, tx}, nil
 }
 
 // request is a transaction together with signWith.
 type request struct {
-	tx       *transaction
-	signWith signWith
-	locator  [1]keystore.Locator
+	signWith
+	tx *transaction
 }
-
-// Locators implements chains.Request.
-func (r *request) Locators() []keystore.Locator { return r.locator[:] }
 
 // With implements chains.Request. Of several keys the owner's signs, or else the first
 // that can. It refuses a key that has signed already, and one that is not at the
@@ -70,20 +63,6 @@ func (r *request) ready(key keystore.Key) (*signing, error) {
 	return &signing{tx: r.tx, key: signer, id: key.ID(), address: address}, nil
 }
 
-// keyOf returns the signer of a key. It refuses a key that cannot sign or is not what
-// signWith names.
-func (r *request) keyOf(key keystore.Key) (keystore.ECDSASigner, error) {
-	signer, err := keystore.AsECDSA(key)
-	if err != nil {
-		return nil, err
-	}
-	if address := addressOf(key.PublicKey()); r.signWith.form != formKeyID && address != r.signWith.address() {
-		return nil, &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name,
-			Problem: fmt.Sprintf("key %s is at %s, not at %s", key.ID(), address, r.signWith.address())}
-	}
-	return signer, nil
-}
-
 // signWith is a parsed signWith. The zero signWith is that of an empty text.
 type signWith struct {
 	text string
@@ -92,6 +71,46 @@ type signWith struct {
 	// Of an address 41 and the 20 bytes, followed by the four of the checksum if it is
 	// in base58check.
 	decoded [addressSize + checksumSize]byte
+
+	locator [1]keystore.Locator
+}
+
+func readSignWith(text string) (s signWith, err error) {
+	s.text = text
+	if err := s.read(); err != nil {
+		return s, err
+	}
+	s.locator[0] = keystore.ByKeccak(s.address())
+	if s.form == formKeyID {
+		s.locator[0] = keystore.ByID(text)
+	}
+	return s, nil
+}
+
+// Locators implements chains.Request.
+func (s *signWith) Locators() []keystore.Locator { return s.locator[:] }
+
+// Of implements chains.MessageKey.
+func (s *signWith) Of(keys []keystore.Key) (keystore.Key, chains.Party, error) {
+	_, key, err := signer.Only(Name, keys, s.keyOf)
+	if err != nil {
+		return nil, chains.Party{}, err
+	}
+	return key, party(addressOf(key.PublicKey())), nil
+}
+
+// keyOf returns the signer of a key. It refuses a key that cannot sign or is not what
+// signWith names.
+func (s *signWith) keyOf(key keystore.Key) (keystore.ECDSASigner, error) {
+	signer, err := keystore.AsECDSA(key)
+	if err != nil {
+		return nil, err
+	}
+	if address := addressOf(key.PublicKey()); s.form != formKeyID && address != s.address() {
+		return nil, &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name,
+			Problem: fmt.Sprintf("key %s is at %s, not at %s", key.ID(), address, s.address())}
+	}
+	return signer, nil
 }
 
 // form is a form in which signWith is written.

@@ -148,8 +148,8 @@ func summarizeEntries(raw []byte, f *field, repeated value) []chains.Field {
 	return fields
 }
 
-func (f *field) nested(raw []byte, at value) chains.Field {
-	inner := f.of.reread(raw, at)
+func (f *field) nested(raw []byte, span value) chains.Field {
+	inner := f.of.reread(raw, span)
 	return chains.List(f.label, summarize(raw, f.of, inner[:])...)
 }
 

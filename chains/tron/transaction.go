@@ -76,8 +76,8 @@ func (tx *transaction) findRawData() error {
 	if tx.raw[0] != 0x0a {
 		return nil
 	}
-	length, at, err := readVarint(tx.raw, 1, len(tx.raw), "Transaction.raw_data")
-	if whole := err == nil && bytes.HasPrefix(tx.raw[at:], []byte{0x0a, 0x02}); !whole {
+	length, offset, err := readVarint(tx.raw, 1, len(tx.raw), "Transaction.raw_data")
+	if whole := err == nil && bytes.HasPrefix(tx.raw[offset:], []byte{0x0a, 0x02}); !whole {
 		return nil
 	}
 	if length == 2 {
@@ -105,12 +105,12 @@ func (tx *transaction) readWhole() error {
 
 // readContract reads the contract, its Any, and the message in it.
 func (tx *transaction) readContract() error {
-	at := tx.frame[rawContract]
-	if err := contractMessage.read(tx.raw, at.from(), at.to(), tx.envelope[:]); err != nil {
+	span := tx.frame[rawContract]
+	if err := contractMessage.read(tx.raw, span.from(), span.to(), tx.envelope[:]); err != nil {
 		return err
 	}
 	number := tx.envelope[contractType].number
-	contract, err := contractOf(number, max(tx.envelope[contractType].from(), at.from()))
+	contract, err := contractOf(number, max(tx.envelope[contractType].from(), span.from()))
 	if err != nil {
 		return err
 	}
@@ -138,8 +138,8 @@ func (tx *transaction) readContract() error {
 func (tx *transaction) bytes(v value) []byte { return v.of(tx.raw) }
 
 // malformed returns an error of this chain.
-func malformed(field string, at int, format string, args ...any) *chains.ParseError {
-	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: at, Problem: fmt.Sprintf(format, args...)}
+func malformed(field string, offset int, format string, args ...any) *chains.ParseError {
+	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: offset, Problem: fmt.Sprintf(format, args...)}
 }
 
 func badSignWith(format string, args ...any) *chains.SignerError {

@@ -33,48 +33,48 @@ const maxFields = 19
 type values [maxFields]value
 
 // readVarint reads a varint of up to 64 bits in its shortest form.
-func readVarint(raw []byte, at, end int, field string) (number uint64, after int, err error) {
-	if at < end && raw[at] < 0x80 {
-		return uint64(raw[at]), at + 1, nil // one byte, as most are
+func readVarint(raw []byte, offset, end int, field string) (number uint64, after int, err error) {
+	if offset < end && raw[offset] < 0x80 {
+		return uint64(raw[offset]), offset + 1, nil // one byte, as most are
 	}
-	number, size := protowire.ConsumeVarint(raw[at:end])
+	number, size := protowire.ConsumeVarint(raw[offset:end])
 	switch {
-	case size < 0 && end-at < 10:
-		return 0, at, malformed(field, at, "the varint is cut off")
+	case size < 0 && end-offset < 10:
+		return 0, offset, malformed(field, offset, "the varint is cut off")
 	case size < 0:
-		return 0, at, malformed(field, at, "the varint is over 64 bits")
+		return 0, offset, malformed(field, offset, "the varint is over 64 bits")
 	case size != protowire.SizeVarint(number):
-		return 0, at, malformed(field, at, "the varint has %d bytes where %d would do", size, protowire.SizeVarint(number))
+		return 0, offset, malformed(field, offset, "the varint has %d bytes where %d would do", size, protowire.SizeVarint(number))
 	}
-	return number, at + size, nil
+	return number, offset + size, nil
 }
 
 // readTag reads a field's number and wire type.
-func readTag(raw []byte, at, end int, message string) (number uint64, wire protowire.Type, after int, err error) {
-	tag, after, err := readVarint(raw, at, end, message)
+func readTag(raw []byte, offset, end int, message string) (number uint64, wire protowire.Type, after int, err error) {
+	tag, after, err := readVarint(raw, offset, end, message)
 	if err != nil {
-		return 0, 0, at, err
+		return 0, 0, offset, err
 	}
 	number, wire = tag>>3, protowire.Type(tag&7)
 	switch {
 	case number == 0 || number > uint64(protowire.MaxValidNumber):
-		return 0, 0, at, malformed(message, at, "field number %d does not exist in Protocol Buffers", number)
+		return 0, 0, offset, malformed(message, offset, "field number %d does not exist in Protocol Buffers", number)
 	case wire == protowire.StartGroupType || wire == protowire.EndGroupType:
-		return 0, 0, at, malformed(message, at, "field %d is a group, which proto3 does not have", number)
+		return 0, 0, offset, malformed(message, offset, "field %d is a group, which proto3 does not have", number)
 	case wire > protowire.Fixed32Type:
-		return 0, 0, at, malformed(message, at, "field %d has wire type %d, which does not exist", number, wire)
+		return 0, 0, offset, malformed(message, offset, "field %d has wire type %d, which does not exist", number, wire)
 	}
 	return number, wire, after, nil
 }
 
 // readLength reads a length and returns the position of the bytes that it counts.
-func readLength(raw []byte, at, end int, field string) (from, to int, err error) {
-	length, from, err := readVarint(raw, at, end, field)
+func readLength(raw []byte, offset, end int, field string) (from, to int, err error) {
+	length, from, err := readVarint(raw, offset, end, field)
 	switch {
 	case err != nil:
 		return 0, 0, err
 	case length > math.MaxInt32 || int(length) > end-from:
-		return 0, 0, malformed(field, at, "its length is %d, but only %d bytes are left", length, end-from)
+		return 0, 0, malformed(field, offset, "its length is %d, but only %d bytes are left", length, end-from)
 	}
 	return from, from + int(length), nil
 }
@@ -82,11 +82,11 @@ func readLength(raw []byte, at, end int, field string) (from, to int, err error)
 // entries yields the entries of a repeated field that was read.
 func entries(raw []byte, repeated value) iter.Seq[value] {
 	return func(yield func(value) bool) {
-		for at := repeated.from(); at < repeated.to(); {
-			_, _, tag := protowire.ConsumeTag(raw[at:repeated.to()])
-			payload, size := protowire.ConsumeBytes(raw[at+tag : repeated.to()])
-			at += tag + size
-			if !yield(between(at-len(payload), at)) {
+		for offset := repeated.from(); offset < repeated.to(); {
+			_, _, tag := protowire.ConsumeTag(raw[offset:repeated.to()])
+			payload, size := protowire.ConsumeBytes(raw[offset+tag : repeated.to()])
+			offset += tag + size
+			if !yield(between(offset-len(payload), offset)) {
 				return
 			}
 		}

@@ -13,26 +13,26 @@ import (
 	"github.com/countersign-dev/countersign/internal/request"
 )
 
-// judgement is what the directory, the keys and the policy of now say of a waiting
-// activity: which votes count, which are missing, and whether it may be carried out.
+// judgement is what today's directory, keys and policy say about a waiting activity: which
+// votes count, which are missing, and whether it may be carried out.
 type judgement struct {
-	// submission is the activity as if it were submitted now.
+	// submission is the activity, prepared as if it were submitted now.
 	submission *request.Submission
 	submitter  string        // user id
 	votes      []access.Vote // those that count
 	now        time.Time
 
-	// groups are those that the policy demanded when the activity was submitted and
-	// those that it demands now: a new policy does not drop any.
+	// groups are the groups that the policy demanded when the activity was submitted,
+	// and those that it demands now. A change of the policy drops none of them.
 	groups []access.Group
 
-	// refused is why it cannot be carried out now, whatever its votes.
+	// refused is why the activity cannot be carried out now, regardless of its votes.
 	refused error
 }
 
-// judge judges an activity that waits. organization is nil if the directory does not
-// know it any more. The error is of the directory or the store; every other obstacle
-// is in judgement.refused.
+// judge evaluates a waiting activity. organization is nil if the directory no longer has
+// it. The error comes from the directory or the store; any other obstacle is in
+// judgement.refused.
 func (a *Approvals) judge(ctx context.Context, organization *access.Organization, record *activity.Record, spent access.SpentReader) (*judgement, error) {
 	j := &judgement{
 		submission: request.NewOf(record.Request.Type), submitter: record.Submitter().UserID,

@@ -155,15 +155,15 @@ func (a *Approvals) resumeOne(ctx context.Context, listed *store.Activity) (err 
 			err = fmt.Errorf("resuming activity %s: panic: %v", listed.ID, cause)
 		}
 	}()
-	found, err := a.Records.Store.Get(ctx, listed.OrganizationID, listed.ID)
+	recorded, err := a.Records.Store.Get(ctx, listed.OrganizationID, listed.ID)
 	if err != nil {
 		return err
 	}
-	record, err := records.Decode(ctx, &found)
+	record, err := records.Decode(ctx, &recorded)
 	if err != nil || !record.Status.Waits() {
 		return err
 	}
-	waiting := &pending{Record: record, revision: found.Revision}
+	waiting := &pending{Record: record, revision: recorded.Revision}
 	s := request.New("resume")
 	s.OrganizationID = listed.OrganizationID
 	if a.abandoned(record) {

@@ -30,10 +30,10 @@ func (a *Approvals) MayRead(ctx context.Context, reader *request.Caller, record 
 // MayFind reports whether MayRead can be true, without decoding the record: a credential of
 // little use in an organization of many would otherwise have thousands decoded for an empty
 // list.
-func (a *Approvals) MayFind(reader *request.Caller, found *store.Activity) bool {
-	own := found.User == "" || found.User == reader.Member.User.ID || found.SubmittedBy == reader.CredentialID()
-	voter := mayVote(reader) && (found.Waiting || bytes.Contains(found.Data, []byte(`"required":`)))
-	return own || voter || found.Revision > 1 || reader.Member.May(activity.Type(found.Type)) // a vote changes it
+func (a *Approvals) MayFind(reader *request.Caller, recorded *store.Activity) bool {
+	own := recorded.User == "" || recorded.User == reader.Member.User.ID || recorded.SubmittedBy == reader.CredentialID()
+	voter := mayVote(reader) && (recorded.Waiting || bytes.Contains(recorded.Data, []byte(`"required":`)))
+	return own || voter || recorded.Revision > 1 || reader.Member.May(activity.Type(recorded.Type)) // a vote changes it
 }
 
 // votesOn reports whether the caller has voted on the activity, or belongs to one of

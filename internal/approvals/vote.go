@@ -49,9 +49,9 @@ func (a *Approvals) Vote(ctx context.Context, s *request.Submission, intent acti
 // VotedOn finds the activity that a vote is on. An activity that the voter may not read
 // gets the same answer as one that does not exist.
 func (a *Approvals) VotedOn(ctx context.Context, voter *request.Caller, intent activity.VoteIntent) (*pending, error) {
-	found, err := store.Activity{}, store.ErrNotFound
+	waiting, err := store.Activity{}, store.ErrNotFound
 	if a.Records.Waiter != nil {
-		found, err = a.Records.Waiter.Find(ctx, voter.Organization.ID, intent.Fingerprint)
+		waiting, err = a.Records.Waiter.Find(ctx, voter.Organization.ID, intent.Fingerprint)
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, refuse.Store(err)
@@ -59,7 +59,7 @@ func (a *Approvals) VotedOn(ctx context.Context, voter *request.Caller, intent a
 	var record *activity.Record
 	var readable bool
 	if err == nil {
-		if record, err = records.Decode(ctx, &found); err != nil {
+		if record, err = records.Decode(ctx, &waiting); err != nil {
 			return nil, err
 		}
 		if readable, err = a.MayRead(ctx, voter, record); err != nil {
@@ -76,7 +76,7 @@ func (a *Approvals) VotedOn(ctx context.Context, voter *request.Caller, intent a
 				"shown: the vote is not on what is to be signed, whose digest is %s", digest)
 		}
 	}
-	return &pending{record, found.Revision, voter.Organization}, nil
+	return &pending{record, waiting.Revision, voter.Organization}, nil
 }
 
 // countVote adds the vote to the record, unless it counts already, and does what

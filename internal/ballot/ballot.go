@@ -185,11 +185,11 @@ func (b *Ballot) Again(on *activity.Record) *activity.Record {
 // Stored returns the record of an activity in the store.
 func (b *Ballot) Stored(on *activity.Record) *activity.Record {
 	b.T.Helper()
-	found, err := b.Config.Store.(store.Waiter).Find(b.T.Context(), enginetest.Organization, on.Request.Fingerprint)
+	recorded, err := b.Config.Store.(store.Waiter).Find(b.T.Context(), enginetest.Organization, on.Request.Fingerprint)
 	if err != nil {
 		b.T.Fatal(err)
 	}
-	record, err := activity.DecodeRecord(found.Data)
+	record, err := activity.DecodeRecord(recorded.Data)
 	if err != nil {
 		b.T.Fatal(err)
 	}

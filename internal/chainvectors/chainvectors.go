@@ -154,16 +154,16 @@ func checkEthereum(t *testing.T, signed []byte, address string) {
 // Tempo, and has go-ethereum recover the signer.
 func (v Vector) checkTail(t *testing.T, signed, want []byte) {
 	t.Helper()
-	at := len(want) - 65
-	if len(signed) != len(want) || !bytes.Equal(signed[:at], want[:at]) {
+	split := len(want) - 65
+	if len(signed) != len(want) || !bytes.Equal(signed[:split], want[:split]) {
 		t.Fatalf("signed %x, want %x", signed, want)
 	}
 	digest := unhex(t, v.SignPayload)
 	if v.Type == activity.TransactionTypeTron {
-		digest = tronDigest(t, signed[:at])
+		digest = tronDigest(t, signed[:split])
 	}
 	recover := func(transaction []byte) string {
-		signature := bytes.Clone(transaction[at:])
+		signature := bytes.Clone(transaction[split:])
 		signature[64] -= 27
 		point, err := crypto.SigToPub(digest, signature)
 		if err != nil {

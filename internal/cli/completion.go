@@ -17,23 +17,23 @@ import (
 // completions returns how the shell completes the values of flags, by the value's name in
 // the help: --type TYPE, --config FILE. Other values are free text.
 func completions(backends Backends) map[string]cobra.CompletionFunc {
-	one := func(values ...string) cobra.CompletionFunc {
+	fixed := func(values ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 	}
 	return map[string]cobra.CompletionFunc{
 		"FILE":    cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		"DIR":     completeDirectory,
 		"URI":     completeKeystore(backends),
-		"TYPE":    one(strings.Split(show.TypeNames(), ", ")...),
-		"HAZARD":  one(append(all.HazardNames(), countersign.AllHazards)...),
-		"KIND":    one("p256", "secp256k1", "ed25519"),
-		"CURVE":   one("secp256k1\tEthereum, Tron, Bitcoin, Tempo", "ed25519\tSolana"),
-		"FORMAT":  one(keys.ImportFormats...),
-		"NETWORK": one("mainnet", "testnet", "signet", "regtest"),
-		"QUERY":   one(requests.Queries...),
-		"STATUS":  one("waiting", "signed", "completed", "rejected", "failed"),
-		"OUTPUT":  one(console.OutputJSON, console.OutputText),
-		"LEVEL":   one("debug", "info", "warn", "error"),
+		"TYPE":    fixed(strings.Split(show.TypeNames(), ", ")...),
+		"HAZARD":  fixed(append(all.HazardNames(), countersign.AllHazards)...),
+		"KIND":    fixed("p256", "secp256k1", "ed25519"),
+		"CURVE":   fixed("secp256k1\tEthereum, Tron, Bitcoin, Tempo", "ed25519\tSolana"),
+		"FORMAT":  fixed(keys.ImportFormats...),
+		"NETWORK": fixed("mainnet", "testnet", "signet", "regtest"),
+		"QUERY":   fixed(requests.Queries...),
+		"STATUS":  fixed("waiting", "signed", "completed", "rejected", "failed"),
+		"OUTPUT":  fixed(console.OutputJSON, console.OutputText),
+		"LEVEL":   fixed("debug", "info", "warn", "error"),
 	}
 }
 

@@ -26,12 +26,12 @@ func lanesOf(events []store.Pending) []lane {
 	number := map[string]int{}
 	for i := range events {
 		name := laneOf(&events[i])
-		at, known := number[name]
+		index, known := number[name]
 		if !known {
-			at, number[name] = len(lanes), len(lanes)
+			index, number[name] = len(lanes), len(lanes)
 			lanes = append(lanes, nil)
 		}
-		lanes[at] = append(lanes[at], events[i])
+		lanes[index] = append(lanes[index], events[i])
 	}
 	return lanes
 }
@@ -49,14 +49,14 @@ func (s *Sender) due(lanes []lane) (due []lane, probe bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kept := make(map[string]late, len(s.late))
-	for _, one := range lanes {
-		name := laneOf(&one[0])
+	for _, lane := range lanes {
+		name := laneOf(&lane[0])
 		waits, known := s.late[name]
 		if known {
 			kept[name] = waits
 		}
 		if !now.Before(waits.until) {
-			due = append(due, one)
+			due = append(due, lane)
 		}
 	}
 	s.late = kept
@@ -83,8 +83,8 @@ func (d *delivery) run(ctx context.Context) (delivered bool, err error) {
 	var workers sync.WaitGroup
 	for range min(atOnce, len(d.lanes)) {
 		workers.Go(func() {
-			for one := d.next(); one != nil; one = d.next() {
-				d.deliver(ctx, one)
+			for next := d.next(); next != nil; next = d.next() {
+				d.deliver(ctx, next)
 			}
 		})
 	}

@@ -114,13 +114,13 @@ func (o *Others) tellConflicts(ctx context.Context) {
 	if o.Conflict == nil {
 		return
 	}
-	found := o.Conflict()
-	for _, organization := range found {
+	organizations := o.Conflict()
+	for _, organization := range organizations {
 		if !slices.Contains(o.conflict, organization) {
 			o.Tell(ctx, activity.EventLogConflict, activity.EventData{OrganizationID: organization})
 		}
 	}
-	o.conflict = found
+	o.conflict = organizations
 }
 
 // Tell adds one event, if its type is to be told. It fails silently but for the log. A nil

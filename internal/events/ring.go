@@ -44,10 +44,10 @@ func (r *Ring) After(place uint64) []Seen {
 	defer r.mu.Unlock()
 	seen := []Seen{}
 	size := 0
-	for _, one := range r.events {
-		if one.Place > place && (len(seen) == 0 || size+len(one.Event) < maxAnswer) {
-			seen, size = append(seen, one), size+len(one.Event)+len(one.ID)+seenOverhead
-		} else if one.Place > place {
+	for _, event := range r.events {
+		if event.Place > place && (len(seen) == 0 || size+len(event.Event) < maxAnswer) {
+			seen, size = append(seen, event), size+len(event.Event)+len(event.ID)+seenOverhead
+		} else if event.Place > place {
 			break
 		}
 	}

@@ -28,9 +28,9 @@ func AddressOf(pub keystore.PublicKey) Address { return pub.KeccakAddress() }
 
 // Owner returns where to look for the key at an address of 20 bytes. ok is false for
 // any other length.
-func Owner(address []byte) (at keystore.Locator, ok bool) {
+func Owner(address []byte) (locator keystore.Locator, ok bool) {
 	if len(address) != len(Address{}) {
-		return at, false
+		return locator, false
 	}
 	return keystore.ByKeccak([20]byte(address)), true
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// unspendable is a set of accounts that nobody can spend from: precompiles, which never
+// unspendable is a set of accounts that no one can spend from: precompiles, which never
 // send, and addresses that have no known key.
 type unspendable struct {
 	ids    []string // CAIP-2 of the networks; nil: all
@@ -51,10 +51,10 @@ const tronNetwork = "tron"
 var tempoNetworks = []string{NetworkID(TempoMainnet), NetworkID(TempoTestnet)}
 
 // has reports whether an address is in the set.
-func (u *unspendable) has(at Address) bool {
-	const low = len(at) - 8
-	number := binary.BigEndian.Uint64(at[low:]) - binary.BigEndian.Uint64(u.one[low:])
-	return [low]byte(at[:low]) == [low]byte(u.one[:low]) && number <= u.beside
+func (u *unspendable) has(address Address) bool {
+	const low = len(address) - 8
+	number := binary.BigEndian.Uint64(address[low:]) - binary.BigEndian.Uint64(u.one[low:])
+	return [low]byte(address[:low]) == [low]byte(u.one[:low]) && number <= u.beside
 }
 
 // Lost reports whether an asset that is transferred to a party is lost: that account cannot
@@ -66,19 +66,19 @@ func (n *Network) Lost(asset chains.Asset, to chains.Party) bool {
 
 // unspendable reports whether no key and no code can spend from a party's account.
 func (n *Network) unspendable(to chains.Party) bool {
-	at, ok := addressOf(to)
+	address, ok := addressOf(to)
 	return ok && slices.ContainsFunc(unspendables, func(u unspendable) bool {
-		return (u.ids == nil || slices.Contains(u.ids, n.ID)) && u.has(at)
+		return (u.ids == nil || slices.Contains(u.ids, n.ID)) && u.has(address)
 	})
 }
 
 // keepsTokens reports whether what is at an address never sends tokens on: a built-in token,
 // or a known contract that does not act for every caller. It has no function for that.
-func (n *Network) keepsTokens(at Address) bool {
-	if c := n.known(at); c != nil {
+func (n *Network) keepsTokens(address Address) bool {
+	if c := n.known(address); c != nil {
 		return !c.isOneOf(sharedPlaces)
 	}
-	return tokenContracts()[tokenContract{n.ID, at}]
+	return tokenContracts()[tokenContract{n.ID, address}]
 }
 
 // tokenContract is the contract of a token on a network.
@@ -109,10 +109,10 @@ func (n *Network) Settled(effect chains.Effect) chains.Effect {
 }
 
 // addressOf returns the 20 bytes of a party's address; ok is false if it has none.
-func addressOf(p chains.Party) (at Address, ok bool) {
+func addressOf(p chains.Party) (parsed Address, ok bool) {
 	address := p.Address()
-	if len(address) < len(at) {
-		return at, false
+	if len(address) < len(parsed) {
+		return parsed, false
 	}
-	return Address(address[len(address)-len(at):]), true
+	return Address(address[len(address)-len(parsed):]), true
 }

@@ -82,7 +82,7 @@ func (c *Call) authority() (chains.By, chains.Party) {
 // unstaked or minted for the caller; if another party gets it, it is transferred,
 // whatever the function is called. What a contract pays to the caller, the caller receives:
 // what it gave for that is an effect before. Not so if another signature authorizes the call, or
-// if the caller is a contract that acts for everyone: what they get is nobody else's price.
+// if the caller is a contract that acts for everyone: what they get is no one else's price.
 func settle(c *Call, effect *chains.Effect) {
 	caller := c.callerParty()
 	home := effect.To.IsNone() || effect.To.Equal(caller)
@@ -236,8 +236,8 @@ func (c *Call) token(standard string) chains.Asset {
 }
 
 // tokenAt returns the asset at an address.
-func (c *Call) tokenAt(at Address, standard string) chains.Asset {
-	return chains.Token(c.network.ID, c.party(at), standard)
+func (c *Call) tokenAt(address Address, standard string) chains.Asset {
+	return chains.Token(c.network.ID, c.party(address), standard)
 }
 
 // numbered returns one token of a collection, or of a multi-token contract.
@@ -247,7 +247,7 @@ func numbered(asset chains.Asset, id *big.Int) chains.Asset {
 }
 
 // party returns the account at an address.
-func (c *Call) party(at Address) chains.Party { return c.network.Party(at) }
+func (c *Call) party(address Address) chains.Party { return c.network.Party(address) }
 
 // callerParty returns the account that makes the call.
 func (c *Call) callerParty() chains.Party {

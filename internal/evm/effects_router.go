@@ -27,11 +27,11 @@ func (c *Call) recipient() chains.Party {
 }
 
 // routerAsset returns the asset at an address; zero stands for the native one.
-func (c *Call) routerAsset(at Address) chains.Asset {
-	if at == (Address{}) {
+func (c *Call) routerAsset(address Address) chains.Asset {
+	if address == (Address{}) {
 		return c.native()
 	}
-	return c.tokenAt(at, erc20)
+	return c.tokenAt(address, erc20)
 }
 
 // balanceOr returns an amount, or the router's whole balance of a token.
@@ -84,9 +84,9 @@ func payPortion(e *emitter, c *Call) {
 // wrapped returns the token that wraps the chain's native asset, unknown if none is
 // known.
 func (c *Call) wrapped() (chains.Asset, chains.Party) {
-	for at := range contracts {
-		if c.network.isKnown(at, atWETH) {
-			return c.tokenAt(at, erc20), c.party(at)
+	for address := range contracts {
+		if c.network.isKnown(address, atWETH) {
+			return c.tokenAt(address, erc20), c.party(address)
 		}
 	}
 	return chains.UnknownAsset(c.network.ID), chains.UnknownParty()

@@ -37,8 +37,8 @@ func (r *reader) forwarded(c *Call, values []value, data []byte) *Call {
 	return r.read(call)
 }
 
-// forwards is for a request. Its value is of whoever submits it: the forwarder sends on what it
-// gets.
+// forwards adds the effects of a forward request. The account that submits the request pays its
+// value: the forwarder passes on what it receives.
 func forwards(e *emitter, c *Call) {
 	if value := find(c.args, "value"); value != nil && value.big().Sign() > 0 {
 		e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.origin(), By: chains.ByOther, OtherSigner: c.origin(), To: c.addressOf("to"),

@@ -104,8 +104,9 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 	return "", ""
 }
 
-// openEnded reports whether a transfer is of up to an amount that is as good as unlimited, to
-// whoever gives something for it: an allowance by another name. Refunds have a hazard of their own.
+// openEnded reports whether a transfer amounts to an allowance: any account may take it in
+// exchange, and its maximum is practically unlimited. A refund has a hazard of its own: it only
+// counts here if its maximum has unlimitedBits or more.
 func openEnded(effect *chains.Effect) bool {
 	return effect.To.IsUnknown() && effect.Amount.Bound == chains.BoundMost && IsUnlimited(effect.Asset, effect.Amount.Value) &&
 		(effect.Amount.Value.BitLen() >= unlimitedBits || !strings.HasSuffix(effect.Path, refundPath))
@@ -158,8 +159,8 @@ func Cut(effects []chains.Effect, most int) []chains.Effect {
 	return effects
 }
 
-// ending appends effects of a message that Cut must not drop. If the others have to be cut,
-// the one that stands for the rest stays the last.
+// ending appends effects that Cut must not drop. If it has to cut the others, the effect
+// that stands for those comes last.
 func ending(effects, last []chains.Effect) []chains.Effect {
 	if len(effects)+len(last) <= chains.MaxEffects {
 		return append(effects, last...)

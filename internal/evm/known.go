@@ -164,19 +164,19 @@ var contracts = map[Address]*contract{
 func hexAddress(text string) Address { return Address(common.HexToAddress(text)) }
 
 // known returns the contract at an address, nil if none is known there.
-func (n *Network) known(at Address) *contract {
+func (n *Network) known(address Address) *contract {
 	chainID := n.ChainID
 	if n.ID == tronNetwork {
 		chainID = tronMainnet
 	}
-	if c := contracts[at]; chainID != 0 && c != nil && c.on(chainID) {
+	if c := contracts[address]; chainID != 0 && c != nil && c.on(chainID) {
 		return c
 	}
 	return nil
 }
 
-func (n *Network) isKnown(at Address, w contractSet) bool {
-	c := n.known(at)
+func (n *Network) isKnown(address Address, w contractSet) bool {
+	c := n.known(address)
 	return c != nil && c.is(w)
 }
 
@@ -186,8 +186,8 @@ func (c *contract) isOneOf(kinds []contractSet) bool { return slices.ContainsFun
 
 // KnownName returns the name of the known contract at an address, empty if there is
 // none.
-func (n *Network) KnownName(at Address) string {
-	if c := n.known(at); c != nil {
+func (n *Network) KnownName(address Address) string {
+	if c := n.known(address); c != nil {
 		return c.name
 	}
 	return ""

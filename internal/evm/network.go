@@ -104,35 +104,35 @@ func (n *Network) standard(name string) string {
 var eip55 = &chains.Notation{Text: func(address []byte) string { return Address(address).String() }}
 
 // Party returns the account at an address.
-func (n *Network) Party(at Address) chains.Party {
-	if n.Signer == nil || at != *n.Signer {
-		return n.party(at)
+func (n *Network) Party(address Address) chains.Party {
+	if n.Signer == nil || address != *n.Signer {
+		return n.party(address)
 	}
 	if n.signer.IsNone() {
-		n.signer = n.party(at)
+		n.signer = n.party(address)
 	}
 	return n.signer
 }
 
-func (n *Network) party(at Address) chains.Party {
-	var room [len(at) + 1]byte
+func (n *Network) party(address Address) chains.Party {
+	var room [len(address) + 1]byte
 	notation := n.Notation
 	if notation == nil {
 		notation = eip55
 	}
-	return chains.PartyAt(append(append(room[:0], n.Prefix...), at[:]...), notation)
+	return chains.PartyAt(append(append(room[:0], n.Prefix...), address[:]...), notation)
 }
 
 // PartyAt returns the party at an address, whose text has the checksum of EIP-55.
-func PartyAt(at Address) chains.Party { return new(Network).Party(at) }
+func PartyAt(address Address) chains.Party { return new(Network).Party(address) }
 
 // PartyOf returns the party at the address of a secp256k1 key.
 func PartyOf(pub keystore.PublicKey) chains.Party { return PartyAt(AddressOf(pub)) }
 
 // text returns an address in the notation of the network.
-func (n *Network) text(at Address) string {
+func (n *Network) text(address Address) string {
 	if n.Notation == nil {
-		return at.String()
+		return address.String()
 	}
-	return n.Party(at).String()
+	return n.Party(address).String()
 }

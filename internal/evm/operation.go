@@ -48,12 +48,12 @@ func (o *Operation) SetGasFees(packed []byte) { o.MaxFeePerGas = new(big.Int).Se
 
 // paymaster returns the account that is charged instead of the sender. The zero address
 // stands for none, in every version.
-func (o *Operation) paymaster() (at Address, ok bool) {
-	if len(o.Paymaster) < len(at) {
-		return at, false
+func (o *Operation) paymaster() (address Address, ok bool) {
+	if len(o.Paymaster) < len(address) {
+		return address, false
 	}
-	at = Address(o.Paymaster)
-	return at, at != Address{}
+	address = Address(o.Paymaster)
+	return address, address != Address{}
 }
 
 // paymasterHead is the length of paymasterAndData before the paymaster's own data, since
@@ -197,9 +197,9 @@ func (n *Network) typedInit(o *Operation) initKind {
 }
 
 // initialize adds what the init code does.
-func (o *Operation) initialize(add func(chains.Effect), c *Call, does initKind) {
+func (o *Operation) initialize(add func(chains.Effect), c *Call, kind initKind) {
 	sender := c.party(o.Sender)
-	switch does {
+	switch kind {
 	case initCreate:
 		add(chains.Effect{Kind: chains.KindCreate, From: c.party(Address(o.InitCode)), To: sender, Function: chains.InitCode})
 	case initCall:

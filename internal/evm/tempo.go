@@ -65,23 +65,23 @@ func TempoName(chainID uint64) string {
 var tip20Prefix = append([]byte{0x20, 0xc0}, make([]byte, 10)...)
 
 // IsTIP20 reports whether an address is one of Tempo's tokens, by its prefix.
-func IsTIP20(at Address) bool { return bytes.HasPrefix(at[:], tip20Prefix) }
+func IsTIP20(address Address) bool { return bytes.HasPrefix(address[:], tip20Prefix) }
 
 // IsVirtual reports whether an address is virtual (TIP-1022): what is sent there goes
 // to the account that has registered its first four bytes.
 //
 //	master id 4 ‖ fd × 10 ‖ tag 6
-func IsVirtual(at Address) bool { return bytes.Count(at[4:14], []byte{0xfd}) == 10 }
+func IsVirtual(address Address) bool { return bytes.Count(address[4:14], []byte{0xfd}) == 10 }
 
 // precompile returns the precompile at an address of Tempo, empty if there is none.
-func (n *Network) precompile(at Address) contractSet {
+func (n *Network) precompile(address Address) contractSet {
 	switch {
 	case TempoName(n.ChainID) == "":
 		return ""
-	case IsTIP20(at):
+	case IsTIP20(address):
 		return atTIP20
 	}
-	return precompiles[at]
+	return precompiles[address]
 }
 
 // tempoStandards are the functions of the precompiles that change something. See
@@ -193,9 +193,9 @@ var tempoFunctions = sync.OnceValue(func() map[[4]byte][]*function {
 // precompileFunction returns the function of the precompile at an address, nil if there
 // is no precompile or it has no such function.
 func (n *Network) precompileFunction(code Address, selector [4]byte) *function {
-	if at := n.precompile(code); at != "" {
+	if contracts := n.precompile(code); contracts != "" {
 		for _, f := range tempoFunctions()[selector] {
-			if f.at == at {
+			if f.at == contracts {
 				return f
 			}
 		}

@@ -76,8 +76,8 @@ func memberType(text string, known map[string][]abiType) (t abiType) {
 // typedFunctions has the acts that typed data carries by its encoded type.
 var typedFunctions = sync.OnceValue(func() map[string]*function {
 	byType := map[string]*function{}
-	add := func(standard string, at contractSet, c *carrier) {
-		byType[c.encoded()] = &function{standard: standard, at: at, parameters: c.parameters(), act: act{effects: c.effects, after: c.after}}
+	add := func(standard string, contracts contractSet, c *carrier) {
+		byType[c.encoded()] = &function{standard: standard, at: contracts, parameters: c.parameters(), act: act{effects: c.effects, after: c.after}}
 	}
 	for i := range standards {
 		for j := range standards[i].act.carriers {
@@ -205,14 +205,14 @@ func typedFunction(encoded string) *function {
 // verifies reports whether the contract at an address is of a kind. Typed data that names no
 // chain is for all chains on which it is. Where an address commits to the code, no other
 // contract can verify the signature.
-func (n *Network) verifies(at Address, w contractSet) bool {
+func (n *Network) verifies(address Address, w contractSet) bool {
 	if w == atAny || w == asClaimed || w == atBootloader {
 		return true
 	}
 	if len(n.Prefix) > 0 { // contracts have other addresses where an address has a prefix
 		return false
 	}
-	c := contracts[at]
+	c := contracts[address]
 	return c != nil && c.is(w) && (n.ChainID == 0 || c.chains == nil || c.on(n.ChainID))
 }
 

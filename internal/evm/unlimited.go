@@ -24,7 +24,7 @@ func IsUnlimited(asset chains.Asset, amount *big.Int) bool {
 	most := new(big.Int)
 	if token, ok := chains.Listed(asset); ok {
 		most.Exp(big.NewInt(10), big.NewInt(int64(token.Decimals)), nil).Mul(most, big.NewInt(mostListed))
-	} else if at, ok := addressOf(asset.Token); ok && IsTIP20(at) && TempoName(chainOf(asset)) != "" {
+	} else if address, ok := addressOf(asset.Token); ok && IsTIP20(address) && TempoName(chainOf(asset)) != "" {
 		most = maxTIP20
 	} else {
 		return false

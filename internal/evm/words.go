@@ -20,8 +20,8 @@ func Words() chains.Words {
 
 // Wraps reports whether an asset is the token that wraps its network's native asset.
 func Wraps(asset chains.Asset) bool {
-	at, ok := addressOf(asset.Token)
-	return ok && asset.NFT == nil && networkOf(asset.Chain).isKnown(at, atWETH)
+	address, ok := addressOf(asset.Token)
+	return ok && asset.NFT == nil && networkOf(asset.Chain).isKnown(address, atWETH)
 }
 
 // networkOf returns the network with a CAIP-2 id, for what is known of contracts there.

@@ -39,14 +39,14 @@ func (b *Budget) reserve(by []Sharer, held, size int) bool {
 	if b.used+size > b.limit {
 		return false
 	}
-	for _, one := range by {
-		if others := b.shares[one] - held; others > 0 && !b.fits(b.shares[one]+size, b.used+size) {
+	for _, sharer := range by {
+		if others := b.shares[sharer] - held; others > 0 && !b.fits(b.shares[sharer]+size, b.used+size) {
 			return false
 		}
 	}
 	b.used += size
-	for _, one := range by {
-		b.shares[one] += size
+	for _, sharer := range by {
+		b.shares[sharer] += size
 	}
 	return true
 }
@@ -56,13 +56,13 @@ func (b *Budget) fits(share, used int) bool { return leftToOthers*share <= b.lim
 
 // share makes what a request holds a part of one more share. It reports whether that one may
 // have it.
-func (b *Budget) share(one Sharer, held int) bool {
+func (b *Budget) share(sharer Sharer, held int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if others := b.shares[one]; held > 0 && others > 0 && !b.fits(others+held, b.used) {
+	if others := b.shares[sharer]; held > 0 && others > 0 && !b.fits(others+held, b.used) {
 		return false
 	}
-	b.shares[one] += held
+	b.shares[sharer] += held
 	return true
 }
 
@@ -71,9 +71,9 @@ func (b *Budget) free(by []Sharer, size int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.used -= size
-	for _, one := range by {
-		if b.shares[one] -= size; b.shares[one] <= 0 {
-			delete(b.shares, one)
+	for _, sharer := range by {
+		if b.shares[sharer] -= size; b.shares[sharer] <= 0 {
+			delete(b.shares, sharer)
 		}
 	}
 }
@@ -99,11 +99,11 @@ func (r *Reservation) Take(size int) bool {
 
 // ShareWith makes what is held, and what will be, a part of one more share, such as that of the
 // credential that signed the request. It reports whether that one may have so much.
-func (r *Reservation) ShareWith(one Sharer) bool {
-	if !r.of.share(one, r.size) {
+func (r *Reservation) ShareWith(sharer Sharer) bool {
+	if !r.of.share(sharer, r.size) {
 		return false
 	}
-	r.by = append(r.by[:len(r.by):len(r.by)], one)
+	r.by = append(r.by[:len(r.by):len(r.by)], sharer)
 	return true
 }
 

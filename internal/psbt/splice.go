@@ -25,13 +25,13 @@ func AppendSpliced(dst, raw []byte, insertions []Insertion) []byte {
 	for i := range insertions {
 		size += len(insertions[i].Bytes) - insertions[i].Replace
 	}
-	dst, at := slices.Grow(dst, size), 0
+	dst, copied := slices.Grow(dst, size), 0
 	for i := range insertions {
-		dst = append(dst, raw[at:insertions[i].At]...)
+		dst = append(dst, raw[copied:insertions[i].At]...)
 		dst = append(dst, insertions[i].Bytes...)
-		at = insertions[i].At + insertions[i].Replace
+		copied = insertions[i].At + insertions[i].Replace
 	}
-	return append(dst, raw[at:]...)
+	return append(dst, raw[copied:]...)
 }
 
 // AppendRecord appends a record with the given key, its type first, and value.

@@ -237,13 +237,13 @@ func (in *Input) readUnsigned(c *cursor, index int) error {
 	if in.OutputIndex, err = c.uint32(); err != nil {
 		return err
 	}
-	at := c.offset()
+	offset := c.offset()
 	script, err := c.sized()
 	if err != nil {
 		return err
 	}
 	if len(script) > 0 {
-		return c.fault(at, "input %d has a script: the transaction must be unsigned", index)
+		return c.fault(offset, "input %d has a script: the transaction must be unsigned", index)
 	}
 	in.Sequence, err = c.uint32()
 	return err

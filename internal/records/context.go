@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// lateContext is a context whose channel and timer are made when Done is called. Most work
-// never waits for its end: it only asks whether it has come.
+// lateContext is a context that makes its channel and its timer when Done is first called.
+// Most work never calls Done: it only checks Err.
 type lateContext struct {
 	parent   context.Context
-	detached bool      // of the parent's end: only its values count
-	deadline time.Time // zero if it has none of its own
+	detached bool      // it outlives the parent, and only takes its values
+	deadline time.Time // zero if it only has the parent's
 
 	mu    sync.Mutex
 	made  context.Context // nil until Done is called

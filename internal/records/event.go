@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// Tell returns the event of a record that is about to be written, or nil if it is not to be
-// told. missing is how many votes it still needs.
+// Tell returns the event for a record that is about to be written, or nil if there is none to
+// send. missing is the number of votes that the activity still needs.
 func (k *Keeper) Tell(record *activity.Record, missing int) (*store.Event, error) {
 	var sentences []string
 	if record.Reading != nil {

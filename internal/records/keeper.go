@@ -1,5 +1,5 @@
-// Package records turns requests into recorded activities: it takes the lease, carries the
-// task out under it, and has the store keep the record before anything is answered.
+// Package records turns requests into recorded activities. It takes a lease, carries out the
+// task under it, and stores the record before the request is answered.
 package records
 
 import (

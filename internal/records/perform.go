@@ -73,10 +73,10 @@ func (k *Keeper) performHeld(ctx context.Context, s *request.Submission) (done o
 func (k *Keeper) Complete(ctx context.Context, lease store.Lease, record *activity.Record, event *store.Event, change store.Change) error {
 	within := &lateContext{parent: ctx, detached: true, deadline: time.Now().Add(completeTimeout)}
 	defer within.cancel(context.Canceled)
-	stored, err := k.stored(record)
+	entry, err := k.stored(record)
 	if err == nil {
-		stored.Event = event
-		err = k.Store.Complete(within, lease, stored, change)
+		entry.Event = event
+		err = k.Store.Complete(within, lease, entry, change)
 	}
 	if err != nil {
 		return refuse.Store(err)

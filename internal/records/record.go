@@ -104,7 +104,7 @@ func HexDigest(digest [32]byte) string { return hex.EncodeToString(digest[:]) }
 // stored returns a record as the store keeps it, with its leaf if there is a log and
 // the activity has ended.
 func (k *Keeper) stored(record *activity.Record) (store.Activity, error) {
-	stored := store.Activity{
+	entry := store.Activity{
 		ID:             record.ID,
 		OrganizationID: record.Request.OrganizationID,
 		Fingerprint:    record.Request.Fingerprint,
@@ -117,34 +117,34 @@ func (k *Keeper) stored(record *activity.Record) (store.Activity, error) {
 		Data:           record.Encode(),
 		KeepUntil:      k.KeepUntil(record.Request, k.lastChange(record)),
 	}
-	if stored.Waiting {
-		stored.Most = store.Crowd{OfUser: access.MaxWaitingOfUser, OfOrganization: access.MaxWaitingOfOrganization}
+	if entry.Waiting {
+		entry.Most = store.Crowd{OfUser: access.MaxWaitingOfUser, OfOrganization: access.MaxWaitingOfOrganization}
 	}
 	if !k.Log {
-		return stored, nil
+		return entry, nil
 	}
-	stored.Sent = record.Request.Time()
-	if stored.Waiting {
-		return stored, nil
+	entry.Sent = record.Request.Time()
+	if entry.Waiting {
+		return entry, nil
 	}
 	var err error
-	stored.Leaf, err = LeafOf(&stored)
-	return stored, err
+	entry.Leaf, err = LeafOf(&entry)
+	return entry, err
 }
 
 // Replace replaces a record that waits, at a revision.
 func (k *Keeper) Replace(ctx context.Context, record *activity.Record, revision uint64) error {
-	stored, err := k.stored(record)
+	entry, err := k.stored(record)
 	if err != nil {
 		return err
 	}
-	stored.Revision = revision
-	if !stored.Waiting {
-		if stored.Event, err = k.Tell(record, 0); err != nil {
+	entry.Revision = revision
+	if !entry.Waiting {
+		if entry.Event, err = k.Tell(record, 0); err != nil {
 			return err
 		}
 	}
-	return k.Waiter.Replace(ctx, stored, k.Now(), nil)
+	return k.Waiter.Replace(ctx, entry, k.Now(), nil)
 }
 
 // KeepUntil returns how long a record is kept: at least as long as its body is live,

@@ -6,22 +6,25 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"maps"
+	"sync"
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/store"
 )
 
-// ErrMoved says that another call like this one has another body by now. Nothing was written.
+// ErrMoved says that an identical call has got a newer body in the meantime. Nothing was
+// written.
 var ErrMoved = errors.New("countersign: the same call was made by others at the same time")
 
-// Call identifies what a call without a stamp asks for. The ledger has the time of its
-// latest body, and how its user was authenticated, with which that body can be written
-// again: the same call again is then the same request.
+// Call identifies a call without a stamp by what it asks for. The ledger keeps the time of
+// the call's latest body, and how its user was authenticated. When the call is repeated, the
+// same body is rebuilt from these, so that it is the same request.
 type Call struct {
 	key  store.Key
-	read []byte // what the ledger had; nil: nothing
-	uses []byte // what it is to have: of the body that is carried out
+	read []byte // what the ledger had, nil if nothing
+	uses []byte // what the ledger is to have: that of the body that is carried out
 }
 
 // NewCall returns the call that asks for something, which is given in a canonical form.
@@ -89,4 +92,29 @@ func (c *Call) unmoved(entry store.Entry, err error) error {
 		return ErrMoved
 	}
 	return err
+}
+
+// CallTimes has the time of the latest call for each thing that was asked for.
+type CallTimes struct {
+	mu     sync.Mutex
+	latest map[[sha256.Size]byte]int64 // UnixMilli
+}
+
+// maxCallTimes is how many times are kept before those that have passed are dropped.
+const maxCallTimes = 1024
+
+// Next returns the time of a call in milliseconds: now, or the next one that no other call
+// for the same has.
+func (c *CallTimes) Next(asked [sha256.Size]byte, now int64) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.latest == nil {
+		c.latest = map[[sha256.Size]byte]int64{}
+	}
+	if len(c.latest) >= maxCallTimes {
+		maps.DeleteFunc(c.latest, func(_ [sha256.Size]byte, at int64) bool { return at < now })
+	}
+	at := max(now, c.latest[asked]+1)
+	c.latest[asked] = at
+	return at
 }

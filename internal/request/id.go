@@ -17,8 +17,8 @@ var latestID atomic.Uint64
 // the heap, and without an error: a system without randomness ends the program.
 func NewID() string {
 	var id uuid.UUID
-	at := tick(time.Now())
-	binary.BigEndian.PutUint64(id[:8], at>>12<<16|0x7000|at&0xfff)
+	now := tick(time.Now())
+	binary.BigEndian.PutUint64(id[:8], now>>12<<16|0x7000|now&0xfff)
 	rand.Read(id[8:])
 	id[8] = id[8]&0x3f | 0x80
 	return id.String()

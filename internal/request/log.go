@@ -110,15 +110,15 @@ func recorded(record *activity.Record) []slog.Attr {
 	if approvers := record.Approvers(); len(approvers) > 0 {
 		attributes = append(attributes, slog.Any("approvers", approvers))
 	}
-	does := record.Did.Sentences()
+	sentences := record.Did.Sentences()
 	if record.Status.Waits() {
-		does = record.Reading.Sentences
+		sentences = record.Reading.Sentences
 	}
-	if len(does) > maxLoggedEffects {
-		does = append(slices.Clone(does[:maxLoggedEffects]), fmt.Sprintf("and %d more", len(does)-maxLoggedEffects))
+	if len(sentences) > maxLoggedEffects {
+		sentences = append(slices.Clone(sentences[:maxLoggedEffects]), fmt.Sprintf("and %d more", len(sentences)-maxLoggedEffects))
 	}
-	if len(does) > 0 {
-		attributes = append(attributes, slog.Any("does", does))
+	if len(sentences) > 0 {
+		attributes = append(attributes, slog.Any("does", sentences))
 	}
 	return attributes
 }

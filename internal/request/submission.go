@@ -1,5 +1,5 @@
-// Package request is one request on its way through the engine: the [Submission] to which each
-// step adds what it found out, and the [Caller] that sent it.
+// Package request has the state of one request in the engine: the [Submission], to which each
+// step adds its results, and the [Caller] that sent it.
 package request
 
 import (

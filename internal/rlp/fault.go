@@ -12,27 +12,27 @@ import (
 
 // Fail records a fault of a field that was read, at a byte offset. The first fault is
 // kept.
-func (f *Fields) Fail(name string, at int, format string, args ...any) {
-	f.fail(name, at, fmt.Sprintf(format, args...))
+func (f *Fields) Fail(name string, offset int, format string, args ...any) {
+	f.fail(name, offset, fmt.Sprintf(format, args...))
 }
 
 // fail keeps the first fault only.
-func (f *Fields) fail(name string, at int, problem string) {
+func (f *Fields) fail(name string, offset int, problem string) {
 	if f.fault == nil {
-		f.fault = &chains.ParseError{Kind: chains.ErrMalformed, Chain: f.chain, Field: f.step(name), Offset: at, Problem: problem}
+		f.fault = &chains.ParseError{Kind: chains.ErrMalformed, Chain: f.chain, Field: f.step(name), Offset: offset, Problem: problem}
 	}
 }
 
-func (f *Fields) failUint(name string, at int, digits []byte, size int) {
+func (f *Fields) failUint(name string, offset int, digits []byte, size int) {
 	if digits[0] == 0 {
-		f.fail(name, at, "integer has a leading zero")
+		f.fail(name, offset, "integer has a leading zero")
 		return
 	}
-	f.fail(name, at, fmt.Sprintf("integer of %d bits is over %d", 8*len(digits), 8*size))
+	f.fail(name, offset, fmt.Sprintf("integer of %d bits is over %d", 8*len(digits), 8*size))
 }
 
-func (f *Fields) failLength(name string, at int, content Span, want string) {
-	f.fail(name, at, byteCount(content.Len())+", want "+want)
+func (f *Fields) failLength(name string, offset int, content Span, want string) {
+	f.fail(name, offset, byteCount(content.Len())+", want "+want)
 }
 
 // step returns the name of the item that was read last. Fields and items are counted

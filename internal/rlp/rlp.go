@@ -37,22 +37,22 @@ type Fields struct {
 
 // Open starts reading the list at offset at, the outermost list of a transaction, which
 // must reach to the end of raw.
-func Open(chain string, raw []byte, at int) Fields {
-	f := Fields{chain: chain, raw: raw, at: at, end: len(raw)}
+func Open(chain string, raw []byte, offset int) Fields {
+	f := Fields{chain: chain, raw: raw, at: offset, end: len(raw)}
 	switch {
 	case len(raw) > math.MaxInt32:
 		f.fail("", 0, "over 2 GiB")
 		return f
-	case at >= len(raw):
-		f.fail("", at, "the list of fields is missing")
+	case offset >= len(raw):
+		f.fail("", offset, "the list of fields is missing")
 		return f
 	}
-	content, isList, err := split(raw, at)
+	content, isList, err := split(raw, offset)
 	switch {
 	case err != nil:
-		f.fail("", at, explain(err))
+		f.fail("", offset, explain(err))
 	case !isList:
-		f.fail("", at, "a string where the list of fields should be")
+		f.fail("", offset, "a string where the list of fields should be")
 	case int(content.End) < len(raw):
 		f.fail("", int(content.End), byteCount(len(raw)-int(content.End))+" trailing after the list of fields")
 	default:
@@ -254,8 +254,8 @@ func (f *Fields) Join(inner *Fields) {
 func (f *Fields) At() int { return f.at }
 
 // split returns the content of the item at an offset.
-func split(raw []byte, at int) (content Span, isList bool, err error) {
-	kind, value, rest, err := rlp.Split(raw[at:])
+func split(raw []byte, offset int) (content Span, isList bool, err error) {
+	kind, value, rest, err := rlp.Split(raw[offset:])
 	if err != nil {
 		return Span{}, false, err
 	}

@@ -39,7 +39,7 @@ var answers = map[string]func(*asking) (map[string]any, error){
 	"list_wallet_accounts": (*asking).accounts,
 }
 
-// asking is one query.
+// asking is a query on behalf of a member.
 type asking struct {
 	*Reader
 	ctx    context.Context
@@ -48,8 +48,8 @@ type asking struct {
 	query  activity.InventoryQuery
 }
 
-// held is what an organization holds: the keys that belong to no wallet, and the wallets,
-// oldest first.
+// held has the keys of an organization: those in no wallet, and the wallets. The oldest
+// come first.
 type held struct {
 	keys    []keystore.KeyInfo
 	wallets []keystore.Wallet
@@ -115,10 +115,10 @@ func (a *asking) addresses(public keystore.PublicKey) []chains.Address {
 }
 
 func (a *asking) keyForm(info *keystore.KeyInfo) privateKey {
-	at := timestamp(info.CreatedAt)
+	created := timestamp(info.CreatedAt)
 	return privateKey{
 		ID: info.ID, PublicKey: info.PublicKey.String(), Name: info.Name, Curve: info.PublicKey.Curve(),
-		Addresses: a.addresses(info.PublicKey), Tags: []string{}, CreatedAt: at, UpdatedAt: at,
+		Addresses: a.addresses(info.PublicKey), Tags: []string{}, CreatedAt: created, UpdatedAt: created,
 	}
 }
 
@@ -130,14 +130,14 @@ func walletForm(of *keystore.Wallet) wallet {
 
 // accountForm returns an account with the address that its path is for, or else its first.
 func (a *asking) accountForm(in *keystore.Wallet, of *keystore.Account) account {
-	at := timestamp(of.CreatedAt)
+	created := timestamp(of.CreatedAt)
 	form := account{
 		ID: of.ID, OrganizationID: a.of.ID, WalletID: in.ID, Curve: of.PublicKey.Curve(),
-		PathFormat: "PATH_FORMAT_BIP32", Path: of.Path, CreatedAt: at, UpdatedAt: at, PublicKey: of.PublicKey.String(), Name: of.Name,
+		PathFormat: "PATH_FORMAT_BIP32", Path: of.Path, CreatedAt: created, UpdatedAt: created, PublicKey: of.PublicKey.String(), Name: of.Name,
 	}
 	if addresses := a.addresses(of.PublicKey); len(addresses) > 0 {
-		at := max(0, slices.IndexFunc(addresses, func(one chains.Address) bool { return one.Format == format(of.Path) }))
-		form.Format, form.Address = addresses[at].Format, addresses[at].Address
+		index := max(0, slices.IndexFunc(addresses, func(address chains.Address) bool { return address.Format == format(of.Path) }))
+		form.Format, form.Address = addresses[index].Format, addresses[index].Address
 	}
 	if a.query.Details {
 		details := walletForm(in)
@@ -232,22 +232,22 @@ func (a *asking) find() (*keystore.Wallet, error) {
 }
 
 func (a *asking) wallet() (map[string]any, error) {
-	found, err := a.find()
+	wallet, err := a.find()
 	if err != nil {
 		return nil, err
 	}
-	return a.one("wallet", walletForm(found))
+	return a.one("wallet", walletForm(wallet))
 }
 
 func (a *asking) account() (map[string]any, error) {
-	found, err := a.find()
+	wallet, err := a.find()
 	if err != nil {
 		return nil, err
 	}
-	for i := range found.Accounts {
-		of := &found.Accounts[i]
-		if of.Path == a.query.Path || a.query.Address != "" && slices.ContainsFunc(a.addresses(of.PublicKey), func(one chains.Address) bool { return one.Address == a.query.Address }) {
-			return a.one("account", a.accountForm(found, of))
+	for i := range wallet.Accounts {
+		of := &wallet.Accounts[i]
+		if of.Path == a.query.Path || a.query.Address != "" && slices.ContainsFunc(a.addresses(of.PublicKey), func(address chains.Address) bool { return address.Address == a.query.Address }) {
+			return a.one("account", a.accountForm(wallet, of))
 		}
 	}
 	return nil, a.notFound("walletId", "no such account")
@@ -273,16 +273,18 @@ func (a *asking) accounts() (map[string]any, error) {
 
 // page returns the accounts after one, or those before one, at most Limit.
 func (a *asking) page(all []account) []account {
-	at := func(id string) int { return slices.IndexFunc(all, func(one account) bool { return one.ID == id }) }
+	indexOf := func(id string) int {
+		return slices.IndexFunc(all, func(listed account) bool { return listed.ID == id })
+	}
 	switch {
 	case a.query.After != "":
-		if found := at(a.query.After); found >= 0 {
-			all = all[found+1:]
+		if index := indexOf(a.query.After); index >= 0 {
+			all = all[index+1:]
 		} else {
 			all = all[:0]
 		}
 	case a.query.Before != "":
-		all = all[:max(0, at(a.query.Before))]
+		all = all[:max(0, indexOf(a.query.Before))]
 		return all[max(0, len(all)-a.query.Limit):]
 	}
 	return all[:min(len(all), a.query.Limit)]

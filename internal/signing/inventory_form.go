@@ -109,22 +109,22 @@ func timestamp(at time.Time) activity.Timestamp {
 
 // userOf returns the caller's user, with the credential that asks.
 func userOf(member *access.Member) user {
-	at := timestamp(member.User.CreatedAt)
+	created := timestamp(member.User.CreatedAt)
 	shown := user{
-		ID: member.User.ID, Name: member.User.Name, Tags: append([]string{}, member.User.Tags...), CreatedAt: at, UpdatedAt: at,
+		ID: member.User.ID, Name: member.User.Name, Tags: append([]string{}, member.User.Tags...), CreatedAt: created, UpdatedAt: created,
 		Authenticators: []authenticator{}, APIKeys: []apiKey{}, OAuthProviders: []string{}, MFAPolicies: []string{},
 	}
 	asking := member.Credential
 	_, id, _ := strings.Cut(string(asking.ID()), ":")
 	if asking.IsPasskey() {
 		shown.Authenticators = []authenticator{{
-			Transports: []string{}, AttestationType: "none", CredentialID: id, ID: string(asking.ID()), CreatedAt: at, UpdatedAt: at,
+			Transports: []string{}, AttestationType: "none", CredentialID: id, ID: string(asking.ID()), CreatedAt: created, UpdatedAt: created,
 			Credential: credential{asking.PublicKeyText(), "CREDENTIAL_TYPE_WEBAUTHN_AUTHENTICATOR"},
 		}}
 		return shown
 	}
 	kind := strings.Replace(string(asking.Curve()), "API_KEY_CURVE_", "CREDENTIAL_TYPE_API_KEY_", 1)
-	shown.APIKeys = []apiKey{{Credential: credential{asking.PublicKeyText(), kind}, ID: string(asking.ID()), CreatedAt: at, UpdatedAt: at}}
+	shown.APIKeys = []apiKey{{Credential: credential{asking.PublicKeyText(), kind}, ID: string(asking.ID()), CreatedAt: created, UpdatedAt: created}}
 	return shown
 }
 

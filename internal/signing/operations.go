@@ -9,32 +9,33 @@ import (
 	"github.com/countersign-dev/countersign/operation"
 )
 
-// Operations are what the engine can do besides signing transactions, by type.
+// Operations are the operations of an engine by type. Signing a transaction is not one of
+// them: every engine does that.
 type Operations map[activity.Type]operation.Operation
 
 // NewOperations returns Config.Operations by their types, or an error that names the one
 // that cannot be served.
 func NewOperations(configured []operation.Operation, hasStore bool) (Operations, error) {
 	served := Operations{}
-	for i, one := range configured {
-		_, twice := served[one.Type]
+	for i, op := range configured {
+		_, twice := served[op.Type]
 		switch {
-		case one.Type == activity.TypeSignTransaction || twice:
-			return nil, fmt.Errorf("countersign: Config.Operations[%d]: another operation carries out %s", i, one.Type)
-		case (one.Prepare == nil) == (one.Sign == nil):
-			return nil, fmt.Errorf("countersign: Config.Operations[%d] (%s) must have either Prepare or Sign", i, one.Type)
-		case one.NeedsStore && !hasStore:
-			return nil, fmt.Errorf("countersign: Config.Operations[%d] (%s) needs Config.Store: the store that it uses", i, one.Type)
+		case op.Type == activity.TypeSignTransaction || twice:
+			return nil, fmt.Errorf("countersign: Config.Operations[%d]: another operation carries out %s", i, op.Type)
+		case (op.Prepare == nil) == (op.Sign == nil):
+			return nil, fmt.Errorf("countersign: Config.Operations[%d] (%s) must have either Prepare or Sign", i, op.Type)
+		case op.NeedsStore && !hasStore:
+			return nil, fmt.Errorf("countersign: Config.Operations[%d] (%s) needs Config.Store: the store that it uses", i, op.Type)
 		}
-		served[one.Type] = one
+		served[op.Type] = op
 	}
 	return served, nil
 }
 
 // Of returns the operation of a type, or the refusal of a type that is not served.
 func (o Operations) Of(kind activity.Type) (operation.Operation, error) {
-	if found, ok := o[kind]; ok {
-		return found, nil
+	if op, ok := o[kind]; ok {
+		return op, nil
 	}
 	return operation.Operation{}, activity.NewError(activity.ReasonRequestInvalid, "type", nil,
 		"%s is not available: this engine has no operation for it (Config.Operations)", kind)

@@ -11,9 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// owners looks up which addresses of a transaction belong to keys of the organization. It
-// ignores what the transaction claims: an address is
-// the organization's if one of its keys is found at it.
+// owners finds out which addresses of a transaction belong to the organization. An address
+// does if the organization has a key at it; what the transaction claims does not count.
 type owners struct {
 	keys           keystore.Keystore
 	wallets        keystore.WalletRegistry // may be nil
@@ -120,7 +119,8 @@ func (o *owners) holders(ctx context.Context) *holders {
 	return &holders{owners: o, ctx: ctx}
 }
 
-// knownOwner is whose an address is. A key without an id is none of ours.
+// knownOwner is an address with the key that we have at it. The key has no id if we have
+// none.
 type knownOwner struct {
 	address string
 	key     ownedKey

@@ -1,5 +1,5 @@
-// Package signing reads what an intent asks a signature for, finds the keys, and signs. It also
-// lists the keys for queries. It decides nothing: whether it may be signed is up to the engine.
+// Package signing reads what an intent wants signed, finds the keys, and signs. It also lists
+// keys for queries. It does not decide whether a signature is allowed: the engine does.
 package signing
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Reader prepares what is signed.
+// Reader reads intents, and prepares what they want signed.
 type Reader struct {
 	Chains      intents.Table
 	Operations  Operations

@@ -21,17 +21,17 @@ type wallets struct {
 }
 
 // findRegistered returns the registered wallet with a name.
-func (r *Reader) findRegistered(ctx context.Context, organizationID, name string) (found keystore.Registration, ok bool, err error) {
+func (r *Reader) findRegistered(ctx context.Context, organizationID, name string) (registration keystore.Registration, ok bool, err error) {
 	if r.Wallets == nil {
-		return found, false, nil
+		return registration, false, nil
 	}
 	all, err := r.Wallets.Registered(ctx, organizationID)
 	if err != nil {
-		return found, false, refuse.Key(err)
+		return registration, false, refuse.Key(err)
 	}
 	i := slices.IndexFunc(all, func(w keystore.Registration) bool { return w.Name() == name })
 	if i < 0 {
-		return found, false, nil
+		return registration, false, nil
 	}
 	return all[i], true, nil
 }

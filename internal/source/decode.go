@@ -120,9 +120,9 @@ func (d decoder) list(n Node, what, path string, into reflect.Value) {
 	items := n.Items(what)
 	into.Set(reflect.MakeSlice(into.Type(), len(items), len(items)))
 	for i, item := range items {
-		at := fmt.Sprintf("%s[%d]", path, i)
-		d.places[at] = item.Place()
-		d.value(item, fmt.Sprintf("%s[%d]", what, i), at, into.Index(i))
+		itemPath := fmt.Sprintf("%s[%d]", path, i)
+		d.places[itemPath] = item.Place()
+		d.value(item, fmt.Sprintf("%s[%d]", what, i), itemPath, into.Index(i))
 	}
 }
 
@@ -130,14 +130,14 @@ func (d decoder) list(n Node, what, path string, into reflect.Value) {
 func (d decoder) mapping(n Node, what, path string, into reflect.Value) {
 	into.Set(reflect.MakeMap(into.Type()))
 	for _, member := range n.Pairs(what) {
-		at := join(path, member.Name)
-		d.places[at] = member.NameAt
+		memberPath := join(path, member.Name)
+		d.places[memberPath] = member.NameAt
 		if member.IsNull() {
 			n.report.Add(member.NameAt, n.Rule, "%s has no value", quoted(member.Name))
 			continue
 		}
 		value := reflect.New(into.Type().Elem()).Elem()
-		d.value(member.Node, quoted(member.Name), at, value)
+		d.value(member.Node, quoted(member.Name), memberPath, value)
 		into.SetMapIndex(reflect.ValueOf(member.Name), value)
 	}
 }
@@ -169,9 +169,9 @@ func (n Node) natural(what string, bits int) uint64 {
 func (n Node) expiry(what string) time.Time {
 	reported := len(n.report.List)
 	text := n.Text(what)
-	at, err := time.Parse(time.RFC3339, text)
-	if (err != nil || at.IsZero()) && len(n.report.List) == reported {
+	expiry, err := time.Parse(time.RFC3339, text)
+	if (err != nil || expiry.IsZero()) && len(n.report.List) == reported {
 		n.Fail("%s: expected a time such as 2027-01-01T00:00:00Z, not %q", what, quoted(text))
 	}
-	return at
+	return expiry
 }

@@ -37,11 +37,11 @@ func Parse(content []byte, limit int, needs string, report *Report) (Node, bool)
 		return Node{}, false
 	}
 	if len(file.Docs) > 1 {
-		at := Place{1, 1}
+		place := Place{1, 1}
 		if second := file.Docs[1]; second.Start != nil {
-			at = tokenPlace(second.Start)
+			place = tokenPlace(second.Start)
 		}
-		report.Add(at, "", "expected one YAML document, found %d: remove everything after ---", len(file.Docs))
+		report.Add(place, "", "expected one YAML document, found %d: remove everything after ---", len(file.Docs))
 		return Node{}, false
 	}
 	root := Node{Node: file.Docs[0].Body, report: report}
@@ -50,8 +50,8 @@ func Parse(content []byte, limit int, needs string, report *Report) (Node, bool)
 
 // readable refuses content that is not parsed.
 func readable(content []byte, limit int, report *Report) bool {
-	refuse := func(at int, message string, args ...any) bool {
-		report.Add(placeOf(content, at), "", message, args...)
+	refuse := func(offset int, message string, args ...any) bool {
+		report.Add(placeOf(content, offset), "", message, args...)
 		return false
 	}
 	if len(content) > limit {
@@ -60,13 +60,13 @@ func readable(content []byte, limit int, report *Report) bool {
 	if err := plaintext.CheckEncoding("the file", content); err != nil {
 		return refuse(0, "%v", err)
 	}
-	if at := invalidUTF8(content); at >= 0 {
-		return refuse(at, "not UTF-8: save the file as UTF-8")
+	if offset := invalidUTF8(content); offset >= 0 {
+		return refuse(offset, "not UTF-8: save the file as UTF-8")
 	}
-	if at := strayControl(content); at >= 0 && content[at] == '\t' {
-		return refuse(at, "a tab: indent with spaces")
-	} else if at >= 0 {
-		return refuse(at, "the control character %U: remove it", content[at])
+	if offset := strayControl(content); offset >= 0 && content[offset] == '\t' {
+		return refuse(offset, "a tab: indent with spaces")
+	} else if offset >= 0 {
+		return refuse(offset, "the control character %U: remove it", content[offset])
 	}
 	if depth := nesting(content); depth > maxYAMLDepth {
 		return refuse(0, "nested more than %d deep", maxYAMLDepth)
@@ -76,12 +76,12 @@ func readable(content []byte, limit int, report *Report) bool {
 
 // invalidUTF8 returns the index of the first byte that is not UTF-8, or -1.
 func invalidUTF8(content []byte) int {
-	for at := 0; at < len(content); {
-		r, size := utf8.DecodeRune(content[at:])
+	for offset := 0; offset < len(content); {
+		r, size := utf8.DecodeRune(content[offset:])
 		if r == utf8.RuneError && size == 1 {
-			return at
+			return offset
 		}
-		at += size
+		offset += size
 	}
 	return -1
 }
@@ -90,7 +90,7 @@ func invalidUTF8(content []byte) int {
 // is none.
 func strayControl(content []byte) int {
 	comment := false
-	for at, letter := range content {
+	for offset, letter := range content {
 		switch {
 		case letter == '\n':
 			comment = false
@@ -98,15 +98,15 @@ func strayControl(content []byte) int {
 			comment = true
 		case letter == '\t' && comment, letter == '\r':
 		case letter < ' ':
-			return at
+			return offset
 		}
 	}
 	return -1
 }
 
 // placeOf returns the place of the byte at an index.
-func placeOf(content []byte, at int) Place {
-	before := content[:at]
+func placeOf(content []byte, offset int) Place {
+	before := content[:offset]
 	line := before[bytes.LastIndexByte(before, '\n')+1:]
 	return Place{bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(line) + 1}
 }
@@ -144,8 +144,8 @@ func (r *Report) addSyntax(content []byte, err error) {
 	if twice := givenTwice.FindStringSubmatch(message); twice != nil {
 		message = fmt.Sprintf("%s is given twice, first in line %s", quoted(twice[1]), twice[2])
 	}
-	at := tokenPlace(syntax.GetToken())
-	r.Add(at, "", "%s%s%s", message, cure(message), strangeSpace(content, at.Line))
+	place := tokenPlace(syntax.GetToken())
+	r.Add(place, "", "%s%s%s", message, cure(message), strangeSpace(content, place.Line))
 }
 
 // strangeSpace says where a line has a character that looks like a space, or like nothing, and

@@ -16,7 +16,7 @@ type Decoder struct {
 
 var decoders = sync.Pool{New: func() any { return new(Decoder) }}
 
-// NewDecoder returns a decoder of a text, which nobody may change until Free.
+// NewDecoder returns a decoder of a text, which must not change until Free.
 func NewDecoder(text []byte) *Decoder {
 	d := decoders.Get().(*Decoder)
 	d.text = *bytes.NewBuffer(text)

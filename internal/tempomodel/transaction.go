@@ -1,7 +1,20 @@
 // Package tempomodel implements the rules of native Tempo transactions a second time,
 // over go-ethereum's RLP decoder, so that tests, fuzz targets and benchmarks can
-// compare the reader and signer of package tempo with it. It shares no code with them,
-// and interop/ compares it with ox. Only tests import it.
+// compare the reader and signer of package tempo with it. It shares no code with them.
+// Only tests import it.
+//
+// It stays beside ox, which interop/ runs, for two reasons:
+//
+//   - It found a defect before ox ran. Its first random transactions named recipients
+//     in the scopes of an access key, seven lists deep; the reader had room for six and
+//     panicked (commit 8051f4a4). The vectors of that time all passed. ox has no
+//     generator: its random transactions come from here.
+//   - ox is no oracle for refusals. Of the 169 encodings that chains/tempo must refuse
+//     (refuse_test.go, refuseauthorization_test.go), ox 0.14.67 decodes 108, and writes
+//     61 of them back unchanged: gas 0, 33 calls, a duplicate token, an admin key with
+//     limits. The mutation tests and FuzzTempoParse check refusals against this package.
+//
+// interop/ compares the encodings and signatures of this package with those of ox.
 //
 // Source: the node's crates/primitives/src/transaction, and its transaction
 // pool's bounds.

@@ -50,8 +50,8 @@ func P11KitProxy(t testing.TB, _ Token) string {
 func p11KitModule(t testing.TB, name string) string {
 	t.Helper()
 	for _, folder := range []string{"/usr/lib/*/", "/usr/lib64/", "/usr/lib/", "/opt/homebrew/lib/"} {
-		if found, _ := filepath.Glob(folder + name); len(found) > 0 {
-			return found[0]
+		if matches, _ := filepath.Glob(folder + name); len(matches) > 0 {
+			return matches[0]
 		}
 	}
 	leaveOut(t, name+" is not installed: it is in the packages p11-kit and p11-kit-modules")

@@ -100,8 +100,8 @@ func (h Token) Add(t testing.TB, label string) {
 func softHSMModule(t testing.TB) string {
 	t.Helper()
 	for _, pattern := range modulePaths {
-		if found, _ := filepath.Glob(pattern); len(found) > 0 {
-			return found[0]
+		if matches, _ := filepath.Glob(pattern); len(matches) > 0 {
+			return matches[0]
 		}
 	}
 	leaveOut(t, "SoftHSM is not installed: it is the package softhsm2, or softhsm")

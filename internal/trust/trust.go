@@ -10,7 +10,7 @@ import (
 )
 
 // Secret checks a regular file that holds a secret, or what only this process may write, such as its
-// store: nobody else may be able to reach it. It must belong to the user of this process or to root,
+// store: no one else may be able to reach it. It must belong to the user of this process or to root,
 // and its mode may give access to no one else but a group of the process that no other user of this
 // machine is in: that is how Kubernetes mounts volumes for a container that does not run as root
 // (fsGroup). Other files, such as pipes, are not checked.

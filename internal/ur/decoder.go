@@ -48,13 +48,13 @@ func newSolver(count int) *solver { return &solver{rows: make([]*row, count)} }
 
 // add adds an equation, which it retains, and reports whether it was independent.
 func (s *solver) add(new *row) bool {
-	for at := new.lowest(0); at >= 0; at = new.lowest(at) {
-		if s.rows[at] == nil {
-			s.rows[at] = new
+	for column := new.lowest(0); column >= 0; column = new.lowest(column) {
+		if s.rows[column] == nil {
+			s.rows[column] = new
 			s.rank++
 			return true
 		}
-		new.add(s.rows[at])
+		new.add(s.rows[column])
 	}
 	return false
 }
@@ -63,9 +63,9 @@ func (s *solver) complete() bool { return s.rank == len(s.rows) }
 
 // solve returns the concatenated fragments of a complete solver, by back substitution.
 func (s *solver) solve() []byte {
-	for at := len(s.rows) - 1; at >= 0; at-- {
-		r := s.rows[at]
-		for above := next(r.set, at); above >= 0; above = next(r.set, above) {
+	for row := len(s.rows) - 1; row >= 0; row-- {
+		r := s.rows[row]
+		for above := next(r.set, row); above >= 0; above = next(r.set, above) {
 			mix(r.data, s.rows[above].data)
 		}
 	}
@@ -105,8 +105,8 @@ func newFountain(first *part) *fountain {
 // add adds a part of the message.
 func (f *fountain) add(p *part) {
 	equation := &row{make([]uint64, ceil(len(f.solver.rows), 64)), append([]byte(nil), p.Data...)}
-	for _, at := range f.choose.choose(p.Number) {
-		equation.set[at/64] |= 1 << (at % 64)
+	for _, index := range f.choose.choose(p.Number) {
+		equation.set[index/64] |= 1 << (index % 64)
 	}
 	f.solver.add(equation)
 }

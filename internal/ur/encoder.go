@@ -36,9 +36,9 @@ func NewEncoder(message Message, maxFragment int) (*Encoder, error) {
 		return nil, fmt.Errorf("ur: %d bytes take %d parts, at most %d are supported: use larger codes", length, count, MaxParts)
 	}
 	e := &Encoder{message: message, checksum: crc32.ChecksumIEEE(message.CBOR), fragment: fragment}
-	for at := 0; at < length; at += fragment {
+	for start := 0; start < length; start += fragment {
 		padded := make([]byte, fragment)
-		copy(padded, message.CBOR[at:])
+		copy(padded, message.CBOR[start:])
 		e.fragments = append(e.fragments, padded)
 	}
 	e.choose = newChooser(count, e.checksum)
@@ -80,8 +80,8 @@ func (e *Encoder) Next() string {
 
 func (e *Encoder) part(number uint32) *part {
 	data := make([]byte, e.fragment)
-	for _, at := range e.choose.choose(number) {
-		mix(data, e.fragments[at])
+	for _, index := range e.choose.choose(number) {
+		mix(data, e.fragments[index])
 	}
 	return &part{Number: number, Count: uint32(len(e.fragments)), Length: uint32(len(e.message.CBOR)), Checksum: e.checksum, Data: data} //nolint:gosec // bounded by NewEncoder
 }

@@ -55,9 +55,9 @@ func pop(stack *[]int) int {
 // draw returns a number from 0 to n−1.
 func (s *sampler) draw(from *random) int {
 	first, second := from.fraction(), from.fraction()
-	at := index(first, len(s.probability))
-	if second < s.probability[at] {
-		return at
+	drawn := index(first, len(s.probability))
+	if second < s.probability[drawn] {
+		return drawn
 	}
-	return s.alias[at]
+	return s.alias[drawn]
 }

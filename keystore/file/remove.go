@@ -170,8 +170,8 @@ func (s *Store) findCopy(name, from string) (content []byte, archived bool, err 
 		return nil, false, err
 	}
 	defer root.Close()
-	for _, place := range []string{keysName, deletedName} {
-		if content, err = readFile(root, place+"/"+name, maxKeyFileSize); !errors.Is(err, fs.ErrNotExist) {
+	for _, folder := range []string{keysName, deletedName} {
+		if content, err = readFile(root, folder+"/"+name, maxKeyFileSize); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 	}

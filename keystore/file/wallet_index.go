@@ -102,15 +102,15 @@ func (s *Store) Wallets(ctx context.Context, organizationID string) ([]Wallet, e
 
 // FindWallet implements keystore.WalletFinder. It first takes in the files that other
 // processes have added.
-func (s *Store) FindWallet(ctx context.Context, organizationID, idOrName string) (found keystore.Wallet, err error) {
+func (s *Store) FindWallet(ctx context.Context, organizationID, idOrName string) (view keystore.Wallet, err error) {
 	err = s.asReader(ctx, func() error {
 		wallet, err := s.findWallet(organizationID, idOrName)
 		if err == nil {
-			found = wallet.enabled()
+			view = wallet.enabled()
 		}
 		return err
 	})
-	return found, err
+	return view, err
 }
 
 func (s *Store) findWallet(organizationID, idOrName string) (*knownWallet, error) {

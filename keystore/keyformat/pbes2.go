@@ -173,12 +173,12 @@ func (s *pbes2) readKDF(parameters *der) error {
 
 func (s *pbes2) readPBKDF2(kdf *der) (err error) {
 	cost := pbkdf2Cost{prf: sha1.New} // the default of the standard
-	at := kdf.at()
+	offset := kdf.at()
 	if cost.rounds, err = kdf.number("iterationCount"); err != nil {
 		return err
 	}
 	if err := cost.check(); err != nil {
-		return fmt.Errorf("pkcs8: iterationCount at byte %d: %w", at, err)
+		return fmt.Errorf("pkcs8: iterationCount at byte %d: %w", offset, err)
 	}
 	if err := s.readKeyLength(kdf); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (s *pbes2) readPBKDF2(kdf *der) (err error) {
 
 func (s *pbes2) readScrypt(kdf *der) (err error) {
 	var cost scryptCost
-	at := kdf.at()
+	offset := kdf.at()
 	if cost.n, err = kdf.number("costParameter"); err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (s *pbes2) readScrypt(kdf *der) (err error) {
 		return err
 	}
 	if err := cost.check(); err != nil {
-		return fmt.Errorf("pkcs8: costParameter at byte %d: %w", at, err)
+		return fmt.Errorf("pkcs8: costParameter at byte %d: %w", offset, err)
 	}
 	s.stretch = cost
 	return s.readKeyLength(kdf)

@@ -31,8 +31,8 @@ func (d *der) errorf(field, format string, args ...any) error {
 	return malformedAt(d.at(), field, format, args...)
 }
 
-func malformedAt(at int, field, format string, args ...any) error {
-	return fmt.Errorf("pkcs8: %w: %s at byte %d: %w", ErrMalformed, field, at, fmt.Errorf(format, args...))
+func malformedAt(offset int, field, format string, args ...any) error {
+	return fmt.Errorf("pkcs8: %w: %s at byte %d: %w", ErrMalformed, field, offset, fmt.Errorf(format, args...))
 }
 
 // inside reads an element and returns a reader of its content with the same origin of
@@ -53,10 +53,10 @@ func (d *der) end(field string) error {
 }
 
 func (d *der) number(field string) (uint64, error) {
-	at := d.at()
+	offset := d.at()
 	var number uint64
 	if !d.ReadASN1Integer(&number) {
-		return 0, malformedAt(at, field, "expected a natural number")
+		return 0, malformedAt(offset, field, "expected a natural number")
 	}
 	return number, nil
 }
@@ -91,13 +91,13 @@ func parsePrivateKeyInfo(content []byte) (Key, error) {
 	if err := outer.end("PrivateKeyInfo"); err != nil {
 		return Key{}, err
 	}
-	at := info.at()
+	offset := info.at()
 	version, err := info.number("version")
 	if err != nil {
 		return Key{}, err
 	}
 	if version > 1 {
-		return Key{}, malformedAt(at, "version", "%d, want 0 or 1", version)
+		return Key{}, malformedAt(offset, "version", "%d, want 0 or 1", version)
 	}
 	curve, err := readCurve(info)
 	if err != nil {
@@ -194,13 +194,13 @@ func readECPrivateKey(outer *der, claimed []byte) (Key, error) {
 	if err := outer.end("ECPrivateKey"); err != nil {
 		return Key{}, err
 	}
-	at := inner.at()
+	offset := inner.at()
 	version, err := inner.number("ECPrivateKey.version")
 	if err != nil {
 		return Key{}, err
 	}
 	if version != 1 {
-		return Key{}, malformedAt(at, "ECPrivateKey.version", "%d, want 1", version)
+		return Key{}, malformedAt(offset, "ECPrivateKey.version", "%d, want 1", version)
 	}
 	secret, err := inner.inside("ECPrivateKey.privateKey", tag.OCTET_STRING)
 	if err != nil {

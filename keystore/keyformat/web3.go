@@ -80,13 +80,13 @@ func ParseWeb3(file, password []byte) (Key, error) {
 func (w web3) unlock(password []byte) ([]byte, error) {
 	tried := [][]byte{password}
 	for _, form := range []norm.Form{norm.NFC, norm.NFKC} {
-		if other := form.Bytes(password); !slices.ContainsFunc(tried, func(one []byte) bool { return bytes.Equal(one, other) }) {
+		if other := form.Bytes(password); !slices.ContainsFunc(tried, func(earlier []byte) bool { return bytes.Equal(earlier, other) }) {
 			defer keystore.Wipe(other)
 			tried = append(tried, other)
 		}
 	}
-	for _, one := range tried {
-		derived, err := w.stretchPassword.key(one, w.salt, web3KeySize)
+	for _, password := range tried {
+		derived, err := w.stretchPassword.key(password, w.salt, web3KeySize)
 		if err != nil {
 			return nil, fmt.Errorf("web3: crypto.kdfparams: %w", err)
 		}

@@ -131,15 +131,15 @@ var idRefused = []pkcs11.Error{pkcs11.CKR_ATTRIBUTE_VALUE_INVALID, pkcs11.CKR_TE
 // checkStored reads a new private object back. Tokens truncate attributes that are too long:
 // a truncated id may be another key's, and a truncated label another organization's.
 func (s *Store) checkStored(in pkcs11.SessionHandle, object pkcs11.ObjectHandle, ckaID []byte, label string) error {
-	stored, err := describe(s.connection.module.Ctx, in, object)
+	described, err := describe(s.connection.module.Ctx, in, object)
 	switch {
 	case err != nil:
 		return err
-	case stored.id != string(ckaID):
-		return &shortIDError{len(stored.id), fmt.Errorf("the token stores %d of the %d bytes of CKA_ID: leave the id out to generate one that fits", len(stored.id), len(ckaID))}
-	case stored.label != label:
-		return fmt.Errorf("the token stores %d of the %d bytes of CKA_LABEL (ORGANIZATION/NAME): shorten the name, or give the token to one organization with countersign-organization", len(stored.label), len(label))
-	case stored.extractable:
+	case described.id != string(ckaID):
+		return &shortIDError{len(described.id), fmt.Errorf("the token stores %d of the %d bytes of CKA_ID: leave the id out to generate one that fits", len(described.id), len(ckaID))}
+	case described.label != label:
+		return fmt.Errorf("the token stores %d of the %d bytes of CKA_LABEL (ORGANIZATION/NAME): shorten the name, or give the token to one organization with countersign-organization", len(described.label), len(label))
+	case described.extractable:
 		return errors.New("the token has created a key whose secret can be extracted (CKA_EXTRACTABLE, or not CKA_SENSITIVE)")
 	case len(ckaID) == 16:
 		return nil
@@ -155,17 +155,17 @@ func (s *Store) checkStored(in pkcs11.SessionHandle, object pkcs11.ObjectHandle,
 // readBack reads a new key by its CKA_ID and CKA_LABEL and adds it to the index. The label is
 // needed because another organization may have the same id.
 func (s *Store) readBack(ctx context.Context, names []*pkcs11.Attribute) (*key, error) {
-	found, err := s.read(ctx, names...)
+	objects, err := s.read(ctx, names...)
 	if err != nil {
 		return nil, err
 	}
-	if len(found.keys) != 1 {
-		return nil, errors.Join(append(found.skipped, errors.New("the token does not return the key that it created"))...)
+	if len(objects.keys) != 1 {
+		return nil, errors.Join(append(objects.skipped, errors.New("the token does not return the key that it created"))...)
 	}
-	k := found.keys[0]
+	k := objects.keys[0]
 	if err := k.prove(ctx); err != nil {
 		return nil, err
 	}
-	s.takeIn(inventory{keys: found.keys})
+	s.takeIn(inventory{keys: objects.keys})
 	return k, nil
 }

@@ -34,7 +34,7 @@ var schemes = map[keystore.Curve]scheme{
 const maxObjects = 100_000
 
 // find returns the objects with the given attributes.
-func find(module *pkcs11.Ctx, in pkcs11.SessionHandle, template ...*pkcs11.Attribute) (found []pkcs11.ObjectHandle, err error) {
+func find(module *pkcs11.Ctx, in pkcs11.SessionHandle, template ...*pkcs11.Attribute) (handles []pkcs11.ObjectHandle, err error) {
 	if err := module.FindObjectsInit(in, template); err != nil {
 		return nil, err
 	}
@@ -42,9 +42,9 @@ func find(module *pkcs11.Ctx, in pkcs11.SessionHandle, template ...*pkcs11.Attri
 	for {
 		more, _, err := module.FindObjects(in, 256)
 		if err != nil || len(more) == 0 {
-			return found, err
+			return handles, err
 		}
-		if found = append(found, more...); len(found) > maxObjects {
+		if handles = append(handles, more...); len(handles) > maxObjects {
 			return nil, fmt.Errorf("more than %d objects of a type", maxObjects)
 		}
 	}

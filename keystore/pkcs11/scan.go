@@ -23,9 +23,9 @@ type inventory struct {
 func (s *Store) read(ctx context.Context, only ...*pkcs11.Attribute) (inventory, error) {
 	result := make(chan inventory, 1)
 	err := s.pool.do(ctx, func(lent session, _ bool) error {
-		found, err := s.scan(lent.handle, only...)
+		objects, err := s.scan(lent.handle, only...)
 		if err == nil {
-			result <- found
+			result <- objects
 		}
 		return err
 	})

@@ -168,19 +168,19 @@ func insert(index map[string]*organization, k *key) {
 
 // takeIn adds keys that were read individually. Known keys are not changed. The caller
 // holds s.scanning.
-func (s *Store) takeIn(found inventory) {
+func (s *Store) takeIn(objects inventory) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.organizations == nil {
 		s.organizations = map[string]*organization{}
 	}
-	for _, k := range found.keys {
+	for _, k := range objects.keys {
 		if org := s.organizations[k.organization]; org == nil || org.at[keystore.ByID(k.id)] == nil {
 			insert(s.organizations, k)
 		}
 	}
-	s.skipped = append(s.skipped, found.skipped...)
-	s.extractable = append(s.extractable, found.extractable...)
+	s.skipped = append(s.skipped, objects.skipped...)
+	s.extractable = append(s.extractable, objects.extractable...)
 }
 
 func locators(public keystore.PublicKey, id string) []keystore.Locator {

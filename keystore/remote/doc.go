@@ -12,13 +12,12 @@
 //
 // # A key is its public key
 //
-// Services name a key by an id, a version or an alias, and whoever may change the alias decides
-// what it names. So a [Pin] has the public key that a person has compared, and its addresses
-// are those of this key for good. A service that has another key at the URI is found out when
-// the keystore is opened, at a check every [RecheckInterval], and by the first signature,
-// because each one is verified under the pinned key before it is returned. From then on the
-// key is refused by its name, and listed by [Store.Skipped], until the service has the pinned
-// one again.
+// Services name a key by an id, a version or an alias, and an administrator of the service can
+// point an alias at another key. So a [Pin] has the public key that a person has compared, and
+// its addresses never change. Another key at the URI is noticed when the keystore is opened, at
+// a check every [RecheckInterval], and by its first signature, because each signature is verified
+// under the pinned key before it is returned. From then on the key is refused by its name, and
+// listed by [Store.Skipped], until the service has the pinned key again.
 //
 // The id of a key is computed from its public key, unless the pin has one.
 //

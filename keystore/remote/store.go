@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Defaults of Options, and what is not an option.
+// Defaults of Options, and limits that are fixed.
 const (
 	// DefaultConcurrency is how many calls of one service, or of one site of a Sited one, are under
 	// way at a time.

@@ -92,8 +92,8 @@ func pack(fields [][]byte) ([]byte, error) {
 			return nil, fmt.Errorf("%w: word %d is not in the English list of BIP-39 (whole words in lower case)", ErrMnemonic, i+1)
 		}
 		for bit := range bitsPerWord {
-			at := i*bitsPerWord + bit
-			packed[at/8] |= byte(number>>(bitsPerWord-1-bit)&1) << (7 - at%8)
+			position := i*bitsPerWord + bit
+			packed[position/8] |= byte(number>>(bitsPerWord-1-bit)&1) << (7 - position%8)
 		}
 	}
 	return packed, nil
@@ -130,8 +130,8 @@ func Mnemonic(entropy []byte) ([]byte, error) {
 
 func wordNumber(packed []byte, i int) (number int) {
 	for bit := range bitsPerWord {
-		at := i*bitsPerWord + bit
-		number = number<<1 | int(packed[at/8]>>(7-at%8)&1)
+		position := i*bitsPerWord + bit
+		number = number<<1 | int(packed[position/8]>>(7-position%8)&1)
 	}
 	return number
 }

@@ -80,7 +80,7 @@ func newPolicy(name, descriptorTemplate string, keys []string) (*Policy, error) 
 	}
 	p := &Policy{name: name, template: t}
 	for i, text := range keys {
-		item, err := parseItem(text)
+		item, err := parseItem(text, t.form)
 		if err != nil {
 			return nil, fmt.Errorf("key @%d: %w", i, err)
 		}
@@ -146,14 +146,18 @@ func (p *Policy) derive() error {
 	return nil
 }
 
-// parseItem reads [fingerprint/path]xpub….
-func parseItem(text string) (*item, error) {
+// parseItem reads [fingerprint/path]xpub…. In the origin, hex digits of both cases are read, and H
+// as h (BIP-380).
+func parseItem(text string, form form) (_ *item, err error) {
 	one := &item{text: text, branches: map[uint32]*hdkeychain.ExtendedKey{}}
 	origin, rest := "", text
 	if after, ok := strings.CutPrefix(text, "["); ok {
 		if origin, rest, ok = strings.Cut(after, "]"); !ok {
 			return nil, errors.New("its origin has no ]")
 		}
+	}
+	if rest, err = plainXPub(rest, form); err != nil {
+		return nil, err
 	}
 	node, err := parseXPub(rest)
 	if err != nil {
@@ -170,7 +174,7 @@ func parseItem(text string) (*item, error) {
 		one.text = rest
 		return one, nil
 	}
-	if one.fingerprint, one.path, err = wallet.ParseOrigin(origin); err != nil {
+	if one.fingerprint, one.path, err = wallet.ParseOrigin(strings.ToLower(origin)); err != nil {
 		return nil, fmt.Errorf("origin: %w", err)
 	}
 	one.text = "[" + hex.EncodeToString(one.fingerprint[:]) + strings.TrimPrefix(one.path.String(), "m") + "]" + rest
@@ -182,7 +186,7 @@ func parseXPub(text string) (*hdkeychain.ExtendedKey, error) {
 	case strings.HasPrefix(text, "xprv"), strings.HasPrefix(text, "tprv"):
 		return nil, errors.New("it is private: give the public one, xpub… or tpub…")
 	case !strings.HasPrefix(text, "xpub") && !strings.HasPrefix(text, "tpub"):
-		return nil, errors.New("expected [fingerprint/path]xpub… or tpub…; convert other forms (SLIP-132), such as Zpub…")
+		return nil, errors.New("expected [fingerprint/path]xpub… or tpub…")
 	}
 	node, err := hdkeychain.NewKeyFromString(text)
 	if err != nil {

@@ -165,7 +165,7 @@ func TestRefused(t *testing.T) {
 		"of another network":  {[]string{keys[0], vectors(t)[1].Keys[0]}, "another network"},
 		"private":             {[]string{keys[0], "xprv9s21ZrQH143K31xYSDQpPDxsXRTUcvj2iNHm5NUtrGiGG5e2DtALGdso3pGz6ssrdK4PFmM8NSpSBHNqPqm55Qn3LqFtT2emdEXVYsCzC2U"}, "it is private"},
 		"with a slip":         {[]string{keys[0], strings.Replace(keys[1], "EWhj", "EWhk", 1)}, "not an extended public key"},
-		"of SLIP-132":         {[]string{keys[0], "Zpub6FC1f"}, "convert other forms"},
+		"of SLIP-132":         {[]string{keys[0], "Zpub6FC1f"}, "mistyped or cut"},
 		"with an open origin": {[]string{keys[0], strings.Replace(keys[1], "]", "", 1)}, "no ]"},
 		"with a bad origin":   {[]string{keys[0], strings.Replace(keys[1], "/48'", "/x", 1)}, "origin"},
 		"too few":             {keys[:1], "there are 1 keys"},
@@ -193,9 +193,9 @@ func TestReadRefuses(t *testing.T) {
 	whole, receive, change := p.Descriptor(), p.BranchDescriptor(false), p.BranchDescriptor(true)
 	for text, want := range map[string]string{
 		strings.Replace(whole, "sortedmulti(2", "sortedmulti(1", 1): "the checksum is",
-		receive: "expected /**",
+		receive: "has the addresses of one branch, /0/*",
 		strings.Replace(receive, "2,", "1,", 1)[:len(receive)-9] + "\n" + change: "differ in more than",
-		receive + "\n" + change + "\n" + change:                                  "expected JSON",
+		receive + "\n" + change + "\n" + change:                                  "the first must have both branches",
 		`{"name":"w","name":"v","descriptor_template":"","keys_info":[]}`:        "appears twice",
 		`{"name":"w","descriptor_template":"","keys_info":[],"extra":1}`:         "extra",
 		"": "expected JSON",
@@ -219,6 +219,12 @@ func FuzzRead(f *testing.F) {
 		if file, ok := multisigFile(p, v.Template); ok {
 			f.Add([]byte(file))
 		}
+	}
+	for _, form := range publishedForms(f) {
+		f.Add([]byte(form.Text))
+	}
+	for _, form := range writtenForms(f) {
+		f.Add([]byte(form.text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := walletpolicy.Read(text, "w")
@@ -313,6 +319,7 @@ func TestMultisigFileRefused(t *testing.T) {
 		file + file,
 		file + "Format: P2SH\n",
 		strings.ReplaceAll(file, "Derivation", "# Derivation"),
+		strings.ReplaceAll(file, "Derivation: m", "# derivation: None"),
 		head,
 	} {
 		if _, err := walletpolicy.Read([]byte(text), "w"); !errors.Is(err, walletpolicy.ErrPolicy) {

@@ -201,7 +201,7 @@ func (p *parser) key() (k key, err error) {
 		return k, p.refuse()
 	}
 	if !p.take("@") {
-		return k, p.errorf("expected a key placeholder such as @0/**")
+		return k, p.errorf("expected a key placeholder such as @0/**, or in a descriptor an extended public key, xpub… or tpub…")
 	}
 	item, err := p.number(MaxKeys - 1)
 	if err != nil {
@@ -230,7 +230,7 @@ func (p *parser) branches() (branch [2]uint32, err error) {
 		return [2]uint32{0, 1}, nil
 	}
 	if err := p.expect("/<"); err != nil {
-		return branch, p.errorf("expected /** or /<0;1>/* after the placeholder")
+		return branch, p.errorf("expected /** or /<0;1>/* after the key")
 	}
 	if branch[0], err = p.number(1<<31 - 1); err != nil {
 		return branch, err

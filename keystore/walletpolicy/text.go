@@ -2,6 +2,7 @@ package walletpolicy
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -37,11 +38,11 @@ func (p *Policy) Canonical() string {
 // MaxSize is the longest text of a policy that is read, in bytes.
 const MaxSize = 1 << 15
 
-// Read reads a policy from its JSON form, or from an output descriptor (BIP-380) with both
-// branches in one (BIP-389), or from two descriptors, for receiving and for change, one per
-// line, or in the array that Bitcoin Core's importdescriptors takes, or from Coldcard's
-// multisig file. A checksum is verified. name is the wallet's name; it may be empty if JSON has one.
-// Errors wrap ErrPolicy.
+// Read reads a policy from its JSON form, from output descriptors (BIP-380), or from one of the
+// forms in which coordinators hold a wallet: Bitcoin Core's listdescriptors and importdescriptors,
+// Specter Desktop's JSON, a BSMS descriptor record (BIP-129) or Coldcard's multisig file. A
+// checksum is verified. name is the wallet's name; it may be empty if the form has one. Errors
+// wrap ErrPolicy.
 func Read(text []byte, name string) (*Policy, error) {
 	p, err := read(text, name)
 	if err != nil && !errors.Is(err, ErrPolicy) {
@@ -50,37 +51,87 @@ func Read(text []byte, name string) (*Policy, error) {
 	return p, err
 }
 
+var errForm = errors.New(`expected JSON {"name","descriptor_template","keys_info"}, an output descriptor with <0;1>/*, two descriptors, one per line, ` +
+	`Bitcoin Core's listdescriptors or importdescriptors, Specter Desktop's JSON, a BSMS descriptor record, or Coldcard's multisig file`)
+
 func read(text []byte, name string) (*Policy, error) {
 	if len(text) > MaxSize {
 		return nil, fmt.Errorf("%d bytes, at most %d are read", len(text), MaxSize)
 	}
+	if bytes.IndexByte(text, 0) >= 0 || bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff}) {
+		return nil, errors.New("the text is UTF-16, as > of Windows PowerShell writes it: save it as UTF-8, such as with Set-Content -Encoding utf8")
+	}
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff"))) // editors of Windows write the mark
+	return formOf(text)(text, name)
+}
+
+// formOf returns the reader of the first form that a text can have. The reader refuses what is
+// another's.
+func formOf(text []byte) func(text []byte, name string) (*Policy, error) {
+	isObject := bytes.HasPrefix(text, []byte("{"))
 	switch {
 	case bytes.HasPrefix(text, []byte("[")):
-		return readImports(text, name)
-	case isMultisigFile(string(text)):
-		return readMultisigFile(string(text), name)
-	case !bytes.HasPrefix(text, []byte("{")):
-		return readDescriptors(string(text), name)
+		return readImports
+	case isObject && (hasMember(text, "wallet_type") || hasMember(text, "seed_version")), bytes.HasPrefix(text, []byte("QklF")): // BIE, in base64
+		return refuseElectrum
+	case isObject && hasMember(text, "descriptors"):
+		return readListed
+	case isObject && hasMember(text, "descriptor"):
+		return readSpecter
+	case isObject:
+		return readDocument
+	case bytes.HasPrefix(text, []byte("BSMS ")):
+		return readBSMS
+	case hasLine(text, "Policy:") && hasLine(text, "Format:"):
+		return readMultisigFile
 	}
+	return readDescriptors
+}
+
+// hasMember reports whether JSON has a member of a name, at any depth.
+func hasMember(text []byte, name string) bool {
+	for quoted := []byte(strconv.Quote(name)); ; {
+		_, after, ok := bytes.Cut(text, quoted)
+		if !ok || bytes.HasPrefix(bytes.TrimLeft(after, " \t\r\n"), []byte(":")) {
+			return ok
+		}
+		text = after
+	}
+}
+
+// hasLine reports whether a line begins with a prefix.
+func hasLine(text []byte, prefix string) bool {
+	for line := range bytes.Lines(text) {
+		if bytes.HasPrefix(bytes.TrimSpace(line), []byte(prefix)) {
+			return true
+		}
+	}
+	return false
+}
+
+func readDocument(text []byte, name string) (*Policy, error) {
 	var doc document
 	if err := strictjson.Read(text, "JSON", strictjson.Optional("name", &doc.Name),
 		strictjson.Required("descriptor_template", &doc.Template), strictjson.Required("keys_info", &doc.Keys)); err != nil {
 		return nil, err
 	}
-	if name != "" {
-		doc.Name = name
-	}
-	return newPolicy(doc.Name, doc.Template, doc.Keys)
+	return newPolicy(cmp.Or(name, doc.Name), doc.Template, doc.Keys)
 }
 
-// readDescriptors reads one descriptor with both branches, or two.
-func readDescriptors(text, name string) (*Policy, error) {
-	lines := strings.Fields(text)
-	for i := range lines {
-		var err error
-		if lines[i], err = wallet.CutChecksum(lines[i]); err != nil {
-			return nil, err
+// readDescriptors reads one descriptor with both branches, or two, or all three, as Sparrow
+// writes them. Lines that begin with # are comments.
+func readDescriptors(text []byte, name string) (*Policy, error) {
+	var lines []string
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "#") {
+			continue
+		}
+		for _, field := range strings.Fields(line) {
+			descriptor, err := wallet.CutChecksum(field)
+			if err != nil {
+				return nil, err
+			}
+			lines = append(lines, descriptor)
 		}
 	}
 	switch len(lines) {
@@ -92,12 +143,46 @@ func readDescriptors(text, name string) (*Policy, error) {
 			return nil, err
 		}
 		return fromDescriptor(joined, name)
+	case 3:
+		return readThree(lines, name)
 	}
-	return nil, errors.New("expected JSON {\"name\",\"descriptor_template\",\"keys_info\"}, an output descriptor with <0;1>/*, two descriptors, one per line, the array of Bitcoin Core's importdescriptors, or Coldcard's multisig file")
+	return nil, errForm
+}
+
+// readThree reads the descriptor of both branches, followed by those of each, which must agree.
+func readThree(lines []string, name string) (*Policy, error) {
+	both, err := fromDescriptor(lines[0], name)
+	if err != nil {
+		return nil, fmt.Errorf("three descriptors, of which the first must have both branches, as Sparrow writes them: %w", err)
+	}
+	joined, err := join(lines[1], lines[2])
+	if err != nil {
+		return nil, err
+	}
+	each, err := fromDescriptor(joined, name)
+	if err != nil {
+		return nil, err
+	}
+	if each.digest != both.digest {
+		return nil, errors.New("three descriptors: the first is not of the wallet of the other two")
+	}
+	return both, nil
 }
 
 // keyPattern matches a key in a descriptor, with its origin, up to the steps of its addresses.
-var keyPattern = regexp.MustCompile(`(?:\[[^\]]*\])?[xt]p(?:ub|rv)[1-9A-HJ-NP-Za-km-z]+`)
+var keyPattern = regexp.MustCompile(`(?:\[[^\]]*\])?[xtyzuvYZUV]p(?:ub|rv)[1-9A-HJ-NP-Za-km-z]+`)
+
+// oneBranch returns the steps of the first key whose addresses are of one branch, such as /0/*,
+// or nothing.
+func oneBranch(descriptor string) string {
+	steps := strings.Split(descriptor, "/")
+	for i, step := range steps[1:] {
+		if strings.HasPrefix(step, "*") && steps[i] != "" && strings.Trim(steps[i], "0123456789") == "" {
+			return "/" + steps[i] + "/*"
+		}
+	}
+	return ""
+}
 
 // fromDescriptor puts placeholders in the place of keys.
 func fromDescriptor(descriptor, name string) (*Policy, error) {
@@ -109,7 +194,11 @@ func fromDescriptor(descriptor, name string) (*Policy, error) {
 		}
 		return "@" + strconv.Itoa(i)
 	})
-	return newPolicy(name, template, keys)
+	p, err := newPolicy(name, template, keys)
+	if branch := oneBranch(descriptor); err != nil && branch != "" && !errors.Is(err, errOneKey) {
+		return nil, fmt.Errorf("a key has the addresses of one branch, %s: give two descriptors, one per line, or write <0;1>/* for receiving and change", branch)
+	}
+	return p, err
 }
 
 // join makes one descriptor of two that differ in the branches alone.

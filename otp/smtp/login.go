@@ -15,13 +15,13 @@ import (
 // mechanism is a way to authenticate (RFC 4954).
 type mechanism struct {
 	name    string
-	reveals bool // shows the password to whoever reads the connection
+	reveals bool // sends the password itself
 	bound   bool // to the TLS connection
 	start   func(*login) (mailsmtp.Auth, error)
 }
 
-// mechanisms are those that are supported, the preferred ones first. Servers that offer
-// NTLM often refuse it.
+// mechanisms are the supported mechanisms in order of preference. NTLM is last because
+// servers that offer it often refuse it.
 var mechanisms = []mechanism{
 	{"SCRAM-SHA-256-PLUS", false, true, func(l *login) (mailsmtp.Auth, error) {
 		state, err := l.connection.GetTLSConnectionState()
@@ -54,11 +54,11 @@ var mechanisms = []mechanism{
 // CheckAuth returns an error unless Config.Auth may be the name.
 func CheckAuth(name string) error {
 	var known []string
-	for _, one := range mechanisms {
-		if strings.EqualFold(name, one.name) {
+	for _, mechanism := range mechanisms {
+		if strings.EqualFold(name, mechanism.name) {
 			return nil
 		}
-		known = append(known, strings.ToLower(one.name))
+		known = append(known, strings.ToLower(mechanism.name))
 	}
 	if name == "" {
 		return nil
@@ -123,19 +123,19 @@ func parseOffer(answer string) (offered []string) {
 
 func (l *login) choose(offered []string) (mechanism, error) {
 	encrypted := l.Encryption != InsecurePlaintext
-	for _, one := range mechanisms {
+	for _, mechanism := range mechanisms {
 		switch {
-		case l.Auth != "" && !strings.EqualFold(l.Auth, one.name), l.Auth == "" && !slices.Contains(offered, one.name):
-		case one.reveals && !encrypted && !isLoopback(l.Host):
+		case l.Auth != "" && !strings.EqualFold(l.Auth, mechanism.name), l.Auth == "" && !slices.Contains(offered, mechanism.name):
+		case mechanism.reveals && !encrypted && !isLoopback(l.Host):
 			if l.Auth != "" {
-				return one, fmt.Errorf("%s is not used without TLS: it would send the password in the clear", one.name)
+				return mechanism, fmt.Errorf("%s is not used without TLS: it would send the password in the clear", mechanism.name)
 			}
-		case one.bound && !encrypted:
+		case mechanism.bound && !encrypted:
 			if l.Auth != "" {
-				return one, fmt.Errorf("%s is bound to TLS, which this connection does not have", one.name)
+				return mechanism, fmt.Errorf("%s is bound to TLS, which this connection does not have", mechanism.name)
 			}
 		default:
-			return one, nil
+			return mechanism, nil
 		}
 	}
 	if len(offered) == 0 {
@@ -144,7 +144,7 @@ func (l *login) choose(offered []string) (mechanism, error) {
 	return mechanism{}, fmt.Errorf("the server offers %.200q to log in with: none can be used over this connection", offered)
 }
 
-// isLoopback reports whether a host is this machine, whose connections nobody else reads.
+// isLoopback reports whether a host is this machine, whose connections no one else reads.
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

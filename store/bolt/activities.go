@@ -77,24 +77,24 @@ func (s *Store) Find(ctx context.Context, organizationID string, fingerprint sto
 	if err := s.usable(ctx); err != nil {
 		return store.Activity{}, err
 	}
-	var found *store.Activity
+	var recorded *store.Activity
 	err := s.view(func(tx *transaction) (err error) {
-		found, err = tx.waited(organizationID, fingerprint)
+		recorded, err = tx.waited(organizationID, fingerprint)
 		return err
 	})
-	if err == nil && found == nil {
+	if err == nil && recorded == nil {
 		err = store.ErrNotFound
 	}
 	if err != nil {
 		return store.Activity{}, err
 	}
-	return *found, nil
+	return *recorded, nil
 }
 
 // Waiting implements store.Waiter.
-func (s *Store) Waiting(ctx context.Context) (found []store.Activity, err error) {
-	err = s.eachWaiting(ctx, func(activity *store.Activity) { found = append(found, *activity) })
-	return found, err
+func (s *Store) Waiting(ctx context.Context) (activities []store.Activity, err error) {
+	err = s.eachWaiting(ctx, func(activity *store.Activity) { activities = append(activities, *activity) })
+	return activities, err
 }
 
 // eachWaiting calls use with the activities that wait, without data.

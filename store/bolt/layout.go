@@ -75,11 +75,11 @@ func missingBuckets(tx *bbolt.Tx) (missing [][]byte, version byte, err error) {
 	if i := slices.IndexFunc(buckets, func(name []byte) bool { return !has(name) }); i >= 0 {
 		return nil, 0, fmt.Errorf("the file has no bucket %q: it is damaged, or of another program", buckets[i])
 	}
-	stored := tx.Bucket(bucketMeta).Get(keyVersion)
-	if len(stored) != 1 || stored[0] != fileVersion && stored[0] != olderVersion {
-		return nil, 0, fmt.Errorf("the file has layout version %x; this program knows %d and %d: use the program that wrote it", stored, olderVersion, fileVersion)
+	written := tx.Bucket(bucketMeta).Get(keyVersion)
+	if len(written) != 1 || written[0] != fileVersion && written[0] != olderVersion {
+		return nil, 0, fmt.Errorf("the file has layout version %x; this program knows %d and %d: use the program that wrote it", written, olderVersion, fileVersion)
 	}
-	version = stored[0]
+	version = written[0]
 	groups := [][][]byte{logBuckets, newBuckets}
 	for i, group := range groups {
 		absent := slices.DeleteFunc(slices.Clone(group), has)

@@ -56,21 +56,21 @@ func decodeEntry(in []byte) (entry store.Entry, err error) {
 // Write implements store.Ledger. An entry that is now kept longer keeps its place in the
 // expiry bucket: Sweep moves it when it comes up.
 func (l ledger) Write(key store.Key, entry store.Entry) error {
-	at := within(l.organization, key.Bytes())
-	before := l.get(bucketLedgers, at)
+	entryKey := within(l.organization, key.Bytes())
+	before := l.get(bucketLedgers, entryKey)
 	if entry.Value == nil {
 		if before == nil {
 			return nil
 		}
-		return l.remove(bucketLedgers, at)
+		return l.remove(bucketLedgers, entryKey)
 	}
 	until := milliseconds(entry.KeepUntil)
 	if len(before) < keepUntilSize || until < binary.BigEndian.Uint64(before) {
-		if err := l.expireAt(until, at); err != nil {
+		if err := l.expireAt(until, entryKey); err != nil {
 			return err
 		}
 	}
-	return l.put(bucketLedgers, at, append(binary.BigEndian.AppendUint64(nil, until), entry.Value...))
+	return l.put(bucketLedgers, entryKey, append(binary.BigEndian.AppendUint64(nil, until), entry.Value...))
 }
 
 // Now implements store.Ledger.

@@ -39,28 +39,28 @@ func splitKey(key []byte) (organizationID, rest string, err error) {
 }
 
 // List implements store.Lister.
-func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (found []store.Activity, err error) {
+func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (activities []store.Activity, err error) {
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
 	err = s.view(func(tx *transaction) error {
-		found, err = tx.list(ctx, organizationID, &filter)
+		activities, err = tx.list(ctx, organizationID, &filter)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return filter.Ordered(found), nil
+	return filter.Ordered(activities), nil
 }
 
 // looks is after how many activities a listing looks whether its caller is still there.
 const looks = 64
 
 // list returns the activities of an organization that pass a filter.
-func (t *transaction) list(ctx context.Context, organizationID string, filter *store.Filter) (found []store.Activity, err error) {
+func (t *transaction) list(ctx context.Context, organizationID string, filter *store.Filter) (activities []store.Activity, err error) {
 	size := 0
 	next := t.candidates(organizationID, filter)
-	for n := 1; !filter.Full(len(found), size); n++ {
+	for n := 1; !filter.Full(len(activities), size); n++ {
 		id := next()
 		if id == nil {
 			break
@@ -76,10 +76,10 @@ func (t *transaction) list(ctx context.Context, organizationID string, filter *s
 		if filter.Holds(&activity) {
 			activity.Data = slices.Clone(data)
 			size += len(activity.Data)
-			found = append(found, activity)
+			activities = append(activities, activity)
 		}
 	}
-	return found, nil
+	return activities, nil
 }
 
 // candidates returns the ids of the activities that can pass a filter, one at each call, in

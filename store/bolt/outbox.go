@@ -23,11 +23,11 @@ func (t *transaction) addEvent(organizationID, activityID string, class byte, ev
 	if err := event.Check(); err != nil {
 		return err
 	}
-	place, err := t.tx.Bucket(bucketOutbox).NextSequence()
+	position, err := t.tx.Bucket(bucketOutbox).NextSequence()
 	if err != nil {
 		return unavailable(err)
 	}
-	key := within(organizationID, binary.BigEndian.AppendUint64([]byte{class}, place))
+	key := within(organizationID, binary.BigEndian.AppendUint64([]byte{class}, position))
 	value := binary.BigEndian.AppendUint64(nil, milliseconds(event.At))
 	value = append(value, within(event.ID, within(activityID, event.Data))...)
 	return t.put(bucketOutbox, key, value)

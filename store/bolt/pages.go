@@ -41,9 +41,9 @@ func readMeta(file io.ReaderAt) (newest meta, found bool) {
 		if _, err := file.ReadAt(page[:], size); err != nil {
 			break
 		}
-		one, ok := parseMeta(page[pageHeader:])
-		if ok && (size == 0 || one.pageSize == uint64(size)) && (!found || one.transaction > newest.transaction) {
-			newest, found = one, true
+		parsed, ok := parseMeta(page[pageHeader:])
+		if ok && (size == 0 || parsed.pageSize == uint64(size)) && (!found || parsed.transaction > newest.transaction) {
+			newest, found = parsed, true
 		}
 	}
 	return newest, found
@@ -203,14 +203,14 @@ func (c *checker) tree(root uint64) (leaves []uint64, err error) {
 			return nil, err
 		}
 		if flags == flagLeaf {
-			for _, one := range level {
-				leaves = append(leaves, one.id)
+			for _, child := range level {
+				leaves = append(leaves, child.id)
 			}
 			return leaves, nil
 		}
 		var next []child
-		for _, one := range level {
-			children, err := c.branch(one)
+		for _, child := range level {
+			children, err := c.branch(child)
 			if err != nil {
 				return nil, err
 			}

@@ -162,25 +162,25 @@ var (
 // prove that there is none: a damaged page leads to another part of the bucket.
 func (t *transaction) get(bucket, key []byte) []byte {
 	cursor := t.tx.Bucket(bucket).Cursor()
-	at, value := cursor.Seek(key)
-	if at != nil {
+	foundKey, value := cursor.Seek(key)
+	if foundKey != nil {
 		placed(cursor)
 	}
-	if at != nil && bytes.Equal(at, key) {
-		return t.opened(bucket, at, value)
+	if foundKey != nil && bytes.Equal(foundKey, key) {
+		return t.opened(bucket, foundKey, value)
 	}
 	step := cursor.Prev
-	if at == nil {
+	if foundKey == nil {
 		step = cursor.Last
 	}
 	before, valueBefore := step()
 	if before != nil {
 		placed(cursor)
 	}
-	if at != nil && bytes.Compare(at, key) < 0 || before != nil && bytes.Compare(before, key) >= 0 {
+	if foundKey != nil && bytes.Compare(foundKey, key) < 0 || before != nil && bytes.Compare(before, key) >= 0 {
 		panic(errOutOfOrder)
 	}
-	t.neighbors(bucket, before, valueBefore, at, value)
+	t.neighbors(bucket, before, valueBefore, foundKey, value)
 	return nil
 }
 

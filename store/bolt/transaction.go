@@ -176,11 +176,11 @@ func (t *transaction) waited(organizationID string, fingerprint store.Fingerprin
 	if id == nil {
 		id = t.get(bucketFingerprints, key)
 	}
-	found, err := t.named(organizationID, fingerprint, id)
-	if err != nil || found == nil || !found.Waited() {
+	recorded, err := t.named(organizationID, fingerprint, id)
+	if err != nil || recorded == nil || !recorded.Waited() {
 		return nil, err
 	}
-	return found, nil
+	return recorded, nil
 }
 
 // named returns the activity with the id under which a request was found, nil if id is nil.

@@ -57,11 +57,11 @@ func newWriter(file *file, expected func() int) *writer {
 // write makes a change and returns when it is on disk. The function may be called more
 // than once; only its last call counts.
 func (w *writer) write(do func(*transaction) error, count *counter) error {
-	one := &write{do: do, count: count, answer: make(chan error, 1)}
-	if err := w.batches.Put(context.Background(), one); err != nil {
+	queued := &write{do: do, count: count, answer: make(chan error, 1)}
+	if err := w.batches.Put(context.Background(), queued); err != nil {
 		return store.ErrClosed
 	}
-	return <-one.answer
+	return <-queued.answer
 }
 
 // commit makes the changes of a batch in one transaction. If a change fails after it has
@@ -89,17 +89,17 @@ func (w *writer) commit(batch []*write) {
 }
 
 func (w *writer) answer(batch []*write, err error) {
-	for _, one := range batch {
-		if one.err == nil {
-			one.err = err
+	for _, queued := range batch {
+		if queued.err == nil {
+			queued.err = err
 		}
-		if one.err == nil {
+		if queued.err == nil {
 			w.changes.Add(1)
-			if one.count != nil {
-				one.count.Add(1)
+			if queued.count != nil {
+				queued.count.Add(1)
 			}
 		}
-		one.answer <- one.err
+		queued.answer <- queued.err
 	}
 }
 
@@ -112,12 +112,12 @@ func (w *writer) try(batch []*write) (failed int, err error) {
 	failed = -1
 	err = w.file.update(func(tx *bbolt.Tx) error {
 		wrote := false
-		for i, one := range batch {
+		for i, queued := range batch {
 			t := w.file.transaction(tx)
-			one.err = one.do(t)
-			if one.err != nil && t.wrote {
+			queued.err = queued.do(t)
+			if queued.err != nil && t.wrote {
 				failed = i
-				return one.err
+				return queued.err
 			}
 			wrote = wrote || t.wrote
 		}

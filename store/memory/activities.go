@@ -62,11 +62,11 @@ func (s *Store) put(activity store.Activity, before *kept, reserved int, change 
 
 // file adds an activity to the indexes, and to the heap so that it expires in time.
 func (s *Store) file(k *kept) {
-	at := requestKey{k.OrganizationID, k.Fingerprint}
-	s.activities[at], s.ids[idKey{k.OrganizationID, k.ID}] = k, k
-	delete(s.waiting, at)
+	key := requestKey{k.OrganizationID, k.Fingerprint}
+	s.activities[key], s.ids[idKey{k.OrganizationID, k.ID}] = k, k
+	delete(s.waiting, key)
 	if k.Waiting {
-		s.waiting[at] = k
+		s.waiting[key] = k
 	}
 	if k.element == nil {
 		k.element = s.insert(k)
@@ -94,9 +94,9 @@ func (s *Store) insert(k *kept) *list.Element {
 }
 
 func (s *Store) remove(k *kept) {
-	at := requestKey{k.OrganizationID, k.Fingerprint}
-	delete(s.activities, at)
-	delete(s.waiting, at)
+	key := requestKey{k.OrganizationID, k.Fingerprint}
+	delete(s.activities, key)
+	delete(s.waiting, key)
 	delete(s.ids, idKey{k.OrganizationID, k.ID})
 	order := s.order[k.OrganizationID]
 	order.Remove(k.element)
@@ -141,24 +141,24 @@ func (s *Store) Find(ctx context.Context, organizationID string, fingerprint sto
 		return store.Activity{}, err
 	}
 	defer s.mu.Unlock()
-	found := s.activities[requestKey{organizationID, fingerprint}]
-	if found == nil || !found.Waited() {
+	entry := s.activities[requestKey{organizationID, fingerprint}]
+	if entry == nil || !entry.Waited() {
 		return store.Activity{}, store.ErrNotFound
 	}
-	return *found.Activity, nil
+	return *entry.Activity, nil
 }
 
 // List implements store.Lister.
-func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (found []store.Activity, err error) {
+func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (activities []store.Activity, err error) {
 	size := 0
-	err = s.each(ctx, organizationID, &filter, func(one *store.Activity) bool {
-		found, size = append(found, *one), size+len(one.Data)
-		return !filter.Full(len(found), size)
+	err = s.each(ctx, organizationID, &filter, func(activity *store.Activity) bool {
+		activities, size = append(activities, *activity), size+len(activity.Data)
+		return !filter.Full(len(activities), size)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return filter.Ordered(found), nil
+	return filter.Ordered(activities), nil
 }
 
 // admitWaiting refuses an activity that would wait with too many others.
@@ -192,7 +192,7 @@ func (s *Store) each(ctx context.Context, organizationID string, filter *store.F
 		if err := ctx.Err(); n%looks == 0 && err != nil {
 			return err
 		}
-		if one := element.Value.(*kept).Activity; filter.Holds(one) && !use(one) {
+		if activity := element.Value.(*kept).Activity; filter.Holds(activity) && !use(activity) {
 			return nil
 		}
 	}
@@ -200,15 +200,15 @@ func (s *Store) each(ctx context.Context, organizationID string, filter *store.F
 }
 
 // Waiting implements store.Waiter.
-func (s *Store) Waiting(ctx context.Context) (found []store.Activity, err error) {
+func (s *Store) Waiting(ctx context.Context) (activities []store.Activity, err error) {
 	if err := s.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	for _, one := range s.waiting {
-		activity := *one.Activity
+	for _, entry := range s.waiting {
+		activity := *entry.Activity
 		activity.Data = nil
-		found = append(found, activity)
+		activities = append(activities, activity)
 	}
-	return found, nil
+	return activities, nil
 }

@@ -71,25 +71,25 @@ func (s *Store) sweep(now time.Time, most int) (swept store.SweepStats) {
 }
 
 func (s *Store) sweepActivity(e expiring, now time.Time) int {
-	found := s.activities[requestKey{e.organization, e.key}]
+	entry := s.activities[requestKey{e.organization, e.key}]
 	switch {
-	case found == nil || !found.due.Equal(e.at):
+	case entry == nil || !entry.due.Equal(e.at):
 		return 0 // the heap has an earlier element for it
-	case !now.After(found.KeepUntil):
-		found.due, e.at = found.KeepUntil, found.KeepUntil
+	case !now.After(entry.KeepUntil):
+		entry.due, e.at = entry.KeepUntil, entry.KeepUntil
 		s.expiry.add(e)
 		return 0
 	}
-	if found.KeepUntil.After(s.forgotten) {
-		s.forgotten = found.KeepUntil
+	if entry.KeepUntil.After(s.forgotten) {
+		s.forgotten = entry.KeepUntil
 	}
-	s.remove(found)
+	s.remove(entry)
 	return 1
 }
 
 func (s *Store) sweepEntry(e expiring, now time.Time) int {
-	at := entryKey{e.organization, store.Key{Kind: e.kind, ID: e.key}}
-	kept := s.entries[at]
+	key := entryKey{e.organization, store.Key{Kind: e.kind, ID: e.key}}
+	kept := s.entries[key]
 	switch {
 	case kept == nil || !kept.due.Equal(e.at):
 		return 0 // the heap has an earlier element for it
@@ -98,7 +98,7 @@ func (s *Store) sweepEntry(e expiring, now time.Time) int {
 		s.expiry.add(e)
 		return 0
 	}
-	delete(s.entries, at)
+	delete(s.entries, key)
 	s.used -= kept.cost()
 	if kept.Value == nil {
 		return 0

@@ -75,8 +75,8 @@ func (l *ledger) Read(key store.Key) (store.Entry, error) {
 // Write implements store.Ledger. Only a new entry asks for room: the growth of an entry
 // is bounded by its own format.
 func (l *ledger) Write(key store.Key, written store.Entry) error {
-	at := entryKey{l.organization, key}
-	kept := l.store.entries[at]
+	entryAt := entryKey{l.organization, key}
+	kept := l.store.entries[entryAt]
 	if kept == nil {
 		if written.Value == nil {
 			return nil
@@ -85,17 +85,17 @@ func (l *ledger) Write(key store.Key, written store.Entry) error {
 		if err := l.store.room(entryCost + cap(written.Value)); err != nil {
 			return err
 		}
-		l.store.entries[at] = kept
+		l.store.entries[entryAt] = kept
 		l.store.used += kept.cost()
 	}
 	before := kept.Entry
-	l.set(at, kept, written)
-	l.undo = append(l.undo, func() { l.set(at, kept, before) })
+	l.set(entryAt, kept, written)
+	l.undo = append(l.undo, func() { l.set(entryAt, kept, before) })
 	return nil
 }
 
 // set replaces the value of an entry, and adds it to the heap so that it expires in time.
-func (l *ledger) set(at entryKey, kept *entry, written store.Entry) {
+func (l *ledger) set(key entryKey, kept *entry, written store.Entry) {
 	l.store.used -= kept.cost()
 	kept.Entry = written
 	if written.Value == nil {
@@ -104,7 +104,7 @@ func (l *ledger) set(at entryKey, kept *entry, written store.Entry) {
 	l.store.used += kept.cost()
 	if kept.due.IsZero() || written.Value != nil && kept.KeepUntil.Before(kept.due) {
 		kept.due = kept.KeepUntil
-		l.store.expiry.add(expiring{at: kept.due, organization: at.organization, key: at.key.ID, kind: at.key.Kind})
+		l.store.expiry.add(expiring{at: kept.due, organization: key.organization, key: key.key.ID, kind: key.key.Kind})
 	}
 }
 

@@ -30,26 +30,26 @@ func leafCost(leaf []byte) int {
 
 // append adds a leaf. The caller has checked that there is room.
 func (s *Store) append(organizationID, id string, leaf []byte) {
-	at := s.log(organizationID)
-	at.indexes[id] = at.head.Size
-	at.rows = append(at.rows, at.head.Append(leaf))
+	kept := s.log(organizationID)
+	kept.indexes[id] = kept.head.Size
+	kept.rows = append(kept.rows, kept.head.Append(leaf))
 	s.used += leafCost(leaf)
 }
 
 // log returns the log of an organization, which it creates.
 func (s *Store) log(organizationID string) *log {
-	at := s.logs[organizationID]
-	if at == nil {
-		at = &log{indexes: map[string]int64{}}
-		s.logs[organizationID] = at
+	kept := s.logs[organizationID]
+	if kept == nil {
+		kept = &log{indexes: map[string]int64{}}
+		s.logs[organizationID] = kept
 	}
-	return at
+	return kept
 }
 
 // admit is store.Admit for the log of an organization.
 func (s *Store) admit(organizationID string, sent time.Time) error {
-	if at := s.logs[organizationID]; at != nil {
-		return store.Admit(&at.head, sent)
+	if kept := s.logs[organizationID]; kept != nil {
+		return store.Admit(&kept.head, sent)
 	}
 	return nil
 }
@@ -60,8 +60,8 @@ func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size in
 		return 0, err
 	}
 	defer s.mu.Unlock()
-	if at := s.logs[organizationID]; at != nil {
-		index = at.head.Size
+	if kept := s.logs[organizationID]; kept != nil {
+		index = kept.head.Size
 	}
 	if err := s.admit(organizationID, time.Time{}); err != nil {
 		return 0, err
@@ -88,8 +88,8 @@ func (s *Store) LogHead(ctx context.Context, organizationID string) (head transl
 		return head, err
 	}
 	defer s.mu.Unlock()
-	if at := s.logs[organizationID]; at != nil {
-		head = at.head
+	if kept := s.logs[organizationID]; kept != nil {
+		head = kept.head
 	}
 	return head, nil
 }
@@ -101,9 +101,9 @@ func (s *Store) LogHeads(ctx context.Context, organizationIDs ...string) (map[st
 	}
 	defer s.mu.Unlock()
 	heads := map[string]translog.Head{}
-	for organizationID, at := range s.logs {
+	for organizationID, kept := range s.logs {
 		if len(organizationIDs) == 0 || slices.Contains(organizationIDs, organizationID) {
-			heads[organizationID] = at.head
+			heads[organizationID] = kept.head
 		}
 	}
 	return heads, nil
@@ -115,9 +115,9 @@ func (s *Store) MarkConflict(ctx context.Context, organizationID string, conflic
 		return translog.Head{}, err
 	}
 	defer s.mu.Unlock()
-	at := s.log(organizationID)
-	store.Mark(&at.head, conflict)
-	return at.head, nil
+	kept := s.log(organizationID)
+	store.Mark(&kept.head, conflict)
+	return kept.head, nil
 }
 
 // AcceptConflict implements store.Log.
@@ -126,16 +126,16 @@ func (s *Store) AcceptConflict(ctx context.Context, organizationID string, accep
 		return translog.Head{}, err
 	}
 	defer s.mu.Unlock()
-	at := s.log(organizationID)
-	index := at.head.Size
-	row, err := accepted.Apply(&at.head, accepted.Now)
+	kept := s.log(organizationID)
+	index := kept.head.Size
+	row, err := accepted.Apply(&kept.head, accepted.Now)
 	if err != nil {
-		return at.head, err
+		return kept.head, err
 	}
-	at.indexes[accepted.Leaf.ID] = index
-	at.rows = append(at.rows, row)
+	kept.indexes[accepted.Leaf.ID] = index
+	kept.rows = append(kept.rows, row)
 	s.used += leafCost(row.Leaf)
-	return at.head, nil
+	return kept.head, nil
 }
 
 // LogRows implements store.Log.
@@ -144,13 +144,13 @@ func (s *Store) LogRows(ctx context.Context, organizationID string, indexes []in
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	at := s.logs[organizationID]
+	kept := s.logs[organizationID]
 	rows := make([]translog.Row, len(indexes))
 	for i, index := range indexes {
-		if at == nil || index < 0 || index >= int64(len(at.rows)) {
+		if kept == nil || index < 0 || index >= int64(len(kept.rows)) {
 			return nil, fmt.Errorf("%w: leaf %d", translog.ErrMissing, index)
 		}
-		rows[i] = at.rows[index]
+		rows[i] = kept.rows[index]
 	}
 	return rows, nil
 }
@@ -161,8 +161,8 @@ func (s *Store) LogIndex(ctx context.Context, organizationID, id string) (int64,
 		return 0, err
 	}
 	defer s.mu.Unlock()
-	if at := s.logs[organizationID]; at != nil {
-		if index, ok := at.indexes[id]; ok {
+	if kept := s.logs[organizationID]; kept != nil {
+		if index, ok := kept.indexes[id]; ok {
 			return index, nil
 		}
 	}

@@ -236,11 +236,11 @@ func (s *Store) Get(ctx context.Context, organizationID, id string) (store.Activ
 		return store.Activity{}, err
 	}
 	defer s.mu.Unlock()
-	found := s.ids[idKey{organizationID, id}]
-	if found == nil {
+	entry := s.ids[idKey{organizationID, id}]
+	if entry == nil {
 		return store.Activity{}, store.ErrNotFound
 	}
-	return *found.Activity, nil
+	return *entry.Activity, nil
 }
 
 // Change implements store.Store.

@@ -23,16 +23,16 @@ func eventCost(event *store.Event) int {
 func (s *Store) addEvent(organizationID, activityID string, event store.Event) {
 	s.place++
 	event.At = event.At.Truncate(time.Millisecond).UTC()
-	one := store.Pending{Event: event, OrganizationID: organizationID, Activity: activityID, Second: activityID == "", Place: s.place}
+	pending := store.Pending{Event: event, OrganizationID: organizationID, Activity: activityID, Second: activityID == "", Place: s.place}
 	all := s.events[organizationID]
-	at := len(all)
-	if !one.Second {
-		at = slices.IndexFunc(all, func(other store.Pending) bool { return other.Second })
-		if at < 0 {
-			at = len(all)
+	index := len(all)
+	if !pending.Second {
+		index = slices.IndexFunc(all, func(other store.Pending) bool { return other.Second })
+		if index < 0 {
+			index = len(all)
 		}
 	}
-	s.events[organizationID] = slices.Insert(all, at, one)
+	s.events[organizationID] = slices.Insert(all, index, pending)
 	s.used += eventCost(&event)
 }
 

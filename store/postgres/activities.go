@@ -47,18 +47,18 @@ func readRow(row pgx.Row) (*store.Activity, rowLease, error) {
 
 // one reads the activity that a condition selects.
 func (s *Store) one(ctx context.Context, condition string, arguments ...any) (store.Activity, error) {
-	var found *store.Activity
+	var recorded *store.Activity
 	err := s.run(ctx, func(ctx context.Context, q querier) (err error) {
-		found, _, err = readRow(q.QueryRow(ctx, `SELECT `+activityColumns+` FROM countersign_activities WHERE `+condition, arguments...))
+		recorded, _, err = readRow(q.QueryRow(ctx, `SELECT `+activityColumns+` FROM countersign_activities WHERE `+condition, arguments...))
 		return err
 	})
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && found == nil {
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && recorded == nil {
 		return store.Activity{}, store.ErrNotFound
 	}
 	if err != nil {
 		return store.Activity{}, err
 	}
-	return *found, nil
+	return *recorded, nil
 }
 
 // Get implements store.Store.
@@ -74,11 +74,11 @@ func (s *Store) Find(ctx context.Context, organizationID string, fingerprint sto
 	if !isText(organizationID) {
 		return store.Activity{}, store.ErrNotFound
 	}
-	found, err := s.one(ctx, `organization_id = $1 AND fingerprint = $2`, organizationID, fingerprint[:])
-	if err == nil && !found.Waited() {
+	recorded, err := s.one(ctx, `organization_id = $1 AND fingerprint = $2`, organizationID, fingerprint[:])
+	if err == nil && !recorded.Waited() {
 		return store.Activity{}, store.ErrNotFound
 	}
-	return found, err
+	return recorded, err
 }
 
 // Replace implements store.Waiter. It goes by the database's clock.
@@ -161,9 +161,9 @@ func (s *Store) Waiting(ctx context.Context) ([]store.Activity, error) {
 }
 
 // all reads the activities that a statement returns.
-func (s *Store) all(ctx context.Context, statement string, arguments ...any) (found []store.Activity, err error) {
+func (s *Store) all(ctx context.Context, statement string, arguments ...any) (activities []store.Activity, err error) {
 	err = s.run(ctx, func(ctx context.Context, q querier) error {
-		found = nil
+		activities = nil
 		rows, err := q.Query(ctx, statement, arguments...)
 		if err != nil {
 			return err
@@ -174,9 +174,9 @@ func (s *Store) all(ctx context.Context, statement string, arguments ...any) (fo
 			if err != nil {
 				return err
 			}
-			found = append(found, *activity)
+			activities = append(activities, *activity)
 		}
 		return rows.Err()
 	})
-	return found, err
+	return activities, err
 }

@@ -29,7 +29,7 @@ type begun struct {
 
 // beginAlone is Begin without a change. It takes the lease of a new request in a batch
 // with others; if a row is in the way, it looks at that by itself.
-func (s *Store) beginAlone(ctx context.Context, claim store.Claim) (found store.BeginResult, err error) {
+func (s *Store) beginAlone(ctx context.Context, claim store.Claim) (result store.BeginResult, err error) {
 	if !claim.Stale() && claim.Revision == 0 {
 		call := &beginning{ctx: ctx, claim: claim, nonce: newNonce(), answer: make(chan begun, 1)}
 		taken, err := put(ctx, s, s.begins, call, call.answer, s.giveUp)
@@ -45,17 +45,17 @@ func (s *Store) beginAlone(ctx context.Context, claim store.Claim) (found store.
 	err = s.run(ctx, func(ctx context.Context, q querier) (err error) {
 		live := false
 		if !claim.Stale() {
-			found, live, err = s.look(ctx, q, claim)
+			result, live, err = s.look(ctx, q, claim)
 		}
 		if errors.Is(err, pgx.ErrNoRows) || err == nil && !live {
-			found, err = s.take(ctx, q, claim)
+			result, err = s.take(ctx, q, claim)
 		}
 		return err
 	})
 	if err != nil {
 		return store.BeginResult{}, err
 	}
-	return found, nil
+	return result, nil
 }
 
 // giveUp releases a lease whose caller is gone.

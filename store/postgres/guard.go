@@ -43,19 +43,19 @@ func (s *Store) OnReconnect(check func(ctx context.Context) error) { s.guard.che
 // compare compares the server of a connection with that of the last one. It reports whether
 // they differ.
 func (g *guard) compare(ctx context.Context, q querier) (moved bool, err error) {
-	var found server
+	var current server
 	err = q.QueryRow(ctx, `SELECT pg_postmaster_start_time(), oid FROM pg_database WHERE datname = current_database()`, pgx.QueryExecModeExec).
-		Scan(&found.started, &found.database)
+		Scan(&current.started, &current.database)
 	if err != nil {
 		return false, err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	moved = g.server.database != 0 && (!g.server.started.Equal(found.started) || g.server.database != found.database)
+	moved = g.server.database != 0 && (!g.server.started.Equal(current.started) || g.server.database != current.database)
 	if moved {
 		g.lost.Add(1)
 	}
-	g.server = found
+	g.server = current
 	return moved, nil
 }
 

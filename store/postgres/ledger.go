@@ -34,11 +34,11 @@ func (l *ledger) Lock(keys ...store.Key) ([]store.Entry, error) {
 		SELECT DISTINCT $1, key, NULL::bytea, '-infinity'::timestamptz FROM unnest($2::bytea[]) AS key ORDER BY key
 		ON CONFLICT (organization_id, key) DO UPDATE SET value = held.value
 		RETURNING key, value, nullif(held.keep_until, '-infinity') AS keep_until`, l.organization, raw) // ForEachRow has the error
-	found := map[string]store.Entry{}
+	locked := map[string]store.Entry{}
 	var key, value []byte
 	var until *time.Time
 	_, err := pgx.ForEachRow(rows, []any{&key, &value, &until}, func() error {
-		found[string(key)] = entryOf(value, until)
+		locked[string(key)] = entryOf(value, until)
 		return nil
 	})
 	if err != nil {
@@ -46,7 +46,7 @@ func (l *ledger) Lock(keys ...store.Key) ([]store.Entry, error) {
 	}
 	entries := make([]store.Entry, len(keys))
 	for i := range keys {
-		entries[i] = found[string(raw[i])]
+		entries[i] = locked[string(raw[i])]
 	}
 	return entries, nil
 }

@@ -246,10 +246,10 @@ func (s *Store) changeHead(ctx context.Context, organizationID string, change fu
 }
 
 // LogRows implements store.Log.
-func (s *Store) LogRows(ctx context.Context, organizationID string, indexes []int64) (found []translog.Row, err error) {
+func (s *Store) LogRows(ctx context.Context, organizationID string, indexes []int64) (read []translog.Row, err error) {
 	missing := error(nil)
 	err = s.run(ctx, func(ctx context.Context, q querier) error {
-		found, missing = nil, nil
+		read, missing = nil, nil
 		// OFFSET 0 makes the planner find each leaf by its key instead of joining the log.
 		rows, _ := q.Query(ctx, `
 			SELECT asked.index, leaf, hashes FROM unnest($2::bigint[]) WITH ORDINALITY AS asked (index, n),
@@ -258,20 +258,20 @@ func (s *Store) LogRows(ctx context.Context, organizationID string, indexes []in
 		var index int64
 		var leaf, hashes []byte
 		_, err := pgx.ForEachRow(rows, []any{&index, &leaf, &hashes}, func() error {
-			if missing == nil && index != indexes[len(found)] {
-				missing = fmt.Errorf("%w: leaf %d", translog.ErrMissing, indexes[len(found)])
+			if missing == nil && index != indexes[len(read)] {
+				missing = fmt.Errorf("%w: leaf %d", translog.ErrMissing, indexes[len(read)])
 			}
 			if missing == nil {
-				found = append(found, translog.Row{Leaf: slices.Clone(leaf), Hashes: slices.Clone(hashes)})
+				read = append(read, translog.Row{Leaf: slices.Clone(leaf), Hashes: slices.Clone(hashes)})
 			}
 			return nil
 		})
 		return err
 	})
-	if err == nil && missing == nil && len(found) < len(indexes) {
-		missing = fmt.Errorf("%w: leaf %d", translog.ErrMissing, indexes[len(found)])
+	if err == nil && missing == nil && len(read) < len(indexes) {
+		missing = fmt.Errorf("%w: leaf %d", translog.ErrMissing, indexes[len(read)])
 	}
-	return found, errors.Join(err, missing)
+	return read, errors.Join(err, missing)
 }
 
 // LogIndex implements store.Log.

@@ -51,8 +51,8 @@ func (s *Store) pipeline(ctx context.Context, first func() []*statement, second 
 // send executes statements in one round trip. If one fails, the rest are skipped.
 func send(ctx context.Context, c *pgx.Conn, statements []*statement) error {
 	batch := &pgx.Batch{}
-	for _, one := range statements {
-		batch.Queue(one.sql, one.arguments...).Query(one.read)
+	for _, queued := range statements {
+		batch.Queue(queued.sql, queued.arguments...).Query(queued.read)
 	}
 	return c.SendBatch(ctx, batch).Close()
 }

@@ -170,7 +170,7 @@ func (s *Store) Change(ctx context.Context, organizationID string, change store.
 
 // Sweep implements store.Sweeper. Activities stay.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.SweepStats, err error) {
-	for _, one := range []struct {
+	for _, sweep := range []struct {
 		count     *int
 		statement string
 		argument  any
@@ -180,8 +180,8 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.SweepStat
 		{&swept.Entries, `DELETE FROM countersign_ledgers WHERE keep_until < least($1, statement_timestamp())`, now},
 	} {
 		err := s.run(ctx, func(ctx context.Context, q querier) error {
-			tag, err := q.Exec(ctx, one.statement, one.argument)
-			*one.count = int(tag.RowsAffected())
+			tag, err := q.Exec(ctx, sweep.statement, sweep.argument)
+			*sweep.count = int(tag.RowsAffected())
 			return err
 		})
 		if err != nil {

@@ -125,9 +125,9 @@ var tables = []string{"countersign_schema", "countersign_activities", "countersi
 
 // exists returns store.ErrNone for a schema that has none of the tables. It writes nothing.
 func (s *Store) exists(ctx context.Context) error {
-	place, missing, err := s.missing(ctx)
+	schema, missing, err := s.missing(ctx)
 	if err == nil && len(missing) == len(tables) {
-		err = fmt.Errorf("%w: %s has no tables of countersign", store.ErrNone, place)
+		err = fmt.Errorf("%w: %s has no tables of countersign", store.ErrNone, schema)
 	}
 	return err
 }
@@ -135,41 +135,41 @@ func (s *Store) exists(ctx context.Context) error {
 // whole refuses a schema that has lost tables. cause is the error of the migration, which
 // is nil, or that one of the others exists.
 func (s *Store) whole(ctx context.Context, cause error) error {
-	place, missing, err := s.missing(ctx)
+	schema, missing, err := s.missing(ctx)
 	if err != nil || len(missing) == 0 {
 		return errors.Join(cause, err)
 	}
-	err = fmt.Errorf("%w: %s has lost %s: restore a backup (docs/operations.md#restore)", store.ErrUnavailable, place, strings.Join(missing, ", "))
+	err = fmt.Errorf("%w: %s has lost %s: restore a backup (docs/operations.md#restore)", store.ErrUnavailable, schema, strings.Join(missing, ", "))
 	if refused, ok := errors.AsType[*pgconn.PgError](cause); ok {
 		err = fmt.Errorf("%w: %w", err, refused)
 	}
 	return err
 }
 
-func (s *Store) missing(ctx context.Context) (place string, missing []string, err error) {
+func (s *Store) missing(ctx context.Context) (schema string, missing []string, err error) {
 	err = s.run(ctx, func(ctx context.Context, q querier) (err error) {
-		place, missing, err = missingTables(ctx, q)
+		schema, missing, err = missingTables(ctx, q)
 		return err
 	})
-	return place, missing, err
+	return schema, missing, err
 }
 
 // missingTables returns the name of the schema, and which tables it does not have. The
 // table of the version counts as missing if it is empty.
-func missingTables(ctx context.Context, q querier) (place string, missing []string, err error) {
+func missingTables(ctx context.Context, q querier) (schema string, missing []string, err error) {
 	err = q.QueryRow(ctx, `
 		SELECT coalesce(format('schema %I', current_schema()), 'the search_path') || format(' of database %I', current_database()),
 			array(SELECT name FROM unnest($1::text[]) WITH ORDINALITY AS wanted (name, n)
-				WHERE to_regclass(quote_ident(current_schema()) || '.' || name) IS NULL ORDER BY n)`, tables).Scan(&place, &missing)
+				WHERE to_regclass(quote_ident(current_schema()) || '.' || name) IS NULL ORDER BY n)`, tables).Scan(&schema, &missing)
 	if err != nil || slices.Contains(missing, tables[0]) {
-		return place, missing, err
+		return schema, missing, err
 	}
 	versioned := false
 	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM countersign_schema)`).Scan(&versioned)
 	if !versioned {
 		missing = append(tables[:1:1], missing...)
 	}
-	return place, missing, err
+	return schema, missing, err
 }
 
 // makeVersion creates the table of the version if it does not exist. CREATE TABLE IF NOT

@@ -59,13 +59,13 @@ func (s *Store) join(held store.Lease) *watch {
 	return w
 }
 
-func (w *watches) leave(held store.Lease, one *watch) {
+func (w *watches) leave(held store.Lease, left *watch) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	one.waiting--
-	if one.waiting == 0 {
-		one.stop()
-		if w.all[held] == one {
+	left.waiting--
+	if left.waiting == 0 {
+		left.stop()
+		if w.all[held] == left {
 			delete(w.all, held)
 		}
 	}
@@ -77,9 +77,9 @@ func (w *watches) wake(lease store.Lease) {
 	lease.Until, lease.At = time.Time{}, 0
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if one := w.all[lease]; one != nil {
+	if waiting := w.all[lease]; waiting != nil {
 		delete(w.all, lease)
-		close(one.over)
+		close(waiting.over)
 	}
 }
 

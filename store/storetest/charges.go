@@ -337,10 +337,10 @@ func chargeModel(b *bench) {
 			most = 1 << 40 // from here on all fit into a window
 		}
 		b.now = b.now.Add(time.Duration(random.Int64N(1000)) * time.Millisecond)
-		book = slices.DeleteFunc(book, func(one entry) bool { return !one.at.After(b.now.Add(-window)) })
+		book = slices.DeleteFunc(book, func(booked entry) bool { return !booked.at.After(b.now.Add(-window)) })
 		exact := int64(0)
-		for _, one := range book {
-			exact += one.amount
+		for _, booked := range book {
+			exact += booked.amount
 		}
 		body, amount := fmt.Sprint(i), 1+random.Int64N(100)
 		begun, err := b.charged(b.Store, body, amounts("x", amount, most))

@@ -61,8 +61,8 @@ func logConflicts(t *testing.T, b *bench, other store.Store) {
 			t.Errorf("%s: %v, want ErrConflict", name, err)
 		}
 	}
-	if found, err := other.Get(t.Context(), organization, done.ID); err != nil || found.ID != done.ID {
-		t.Errorf("reads go on: %+v, %v", found, err)
+	if recorded, err := other.Get(t.Context(), organization, done.ID); err != nil || recorded.ID != done.ID {
+		t.Errorf("reads go on: %+v, %v", recorded, err)
 	}
 	head := b.accept(log, other.(store.Log), before)
 	until := head.Accepted
@@ -116,8 +116,8 @@ func (b *bench) accept(log, other store.Log, before translog.Head) translog.Head
 	}
 	heads, err := other.LogHeads(ctx)
 	b.noError(err)
-	if found := heads[organization]; found.Tree() != head.Tree() || !found.Accepted.Equal(head.Accepted) {
-		b.t.Errorf("%+v, want %+v", found, head)
+	if recorded := heads[organization]; recorded.Tree() != head.Tree() || !recorded.Accepted.Equal(head.Accepted) {
+		b.t.Errorf("%+v, want %+v", recorded, head)
 	}
 	if index, err := log.LogIndex(ctx, organization, "accept/1"); err != nil || index != before.Size {
 		b.t.Errorf("the leaf is %d, %v: want %d", index, err, before.Size)
@@ -233,18 +233,18 @@ func logHeads(t *testing.T, b *bench) {
 	for _, asked := range [][]string{nil, {"one"}, {"three", "two"}, {"nothing", "one"}} {
 		heads, err := log.LogHeads(t.Context(), asked...)
 		b.noError(err)
-		found := 0
+		count := 0
 		for of, head := range heads {
 			expected := want[of]
 			if head.Tree() != expected.Tree() {
 				t.Errorf("%q: %s is %v, want %v", asked, of, head.Tree(), expected.Tree())
 			}
 			if head.Size > 0 {
-				found++
+				count++
 			}
 		}
-		if expected := map[int]int{0: 3, 1: 1, 2: 2}[len(asked)]; found != expected && asked != nil && asked[0] != "nothing" || asked == nil && found != 3 {
-			t.Errorf("%q: %d logs", asked, found)
+		if expected := map[int]int{0: 3, 1: 1, 2: 2}[len(asked)]; count != expected && asked != nil && asked[0] != "nothing" || asked == nil && count != 3 {
+			t.Errorf("%q: %d logs", asked, count)
 		}
 	}
 }

@@ -88,7 +88,7 @@ func crowdAtOnce(b *bench, node func(i int) store.Store) {
 		}
 	})
 	b.same([]int64{most, most}, []int64{waiting[0].Load(), waiting[1].Load()})
-	found, err := b.Waiting(b.t.Context())
+	left, err := b.Waiting(b.t.Context())
 	b.noError(err)
-	b.same(2*most, len(found))
+	b.same(2*most, len(left))
 }

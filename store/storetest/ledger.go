@@ -76,21 +76,21 @@ func metersAreKept(b *bench) {
 		Live:   []otpledger.LiveCode{{ID: "a", By: 8, ExpiresAt: epoch.UnixMilli() + 9}, {ID: "b", By: 1 << 63, ExpiresAt: 1}},
 		Until:  epoch.UnixMilli() + 10,
 	}
-	one, other := otpledger.MeterKey{9}, otpledger.MeterKey{8}
+	key, other := otpledger.MeterKey{9}, otpledger.MeterKey{8}
 	b.do(func(ledger otpledger.Ledger) error {
-		meters, err := ledger.Meters(one, other)
+		meters, err := ledger.Meters(key, other)
 		b.noError(err)
 		sameMeters(b, []otpledger.Meter{{}, {}}, meters)
-		return ledger.SetMeter(one, want)
+		return ledger.SetMeter(key, want)
 	})
 	b.do(func(ledger otpledger.Ledger) error {
-		meters, err := ledger.Meters(other, one)
+		meters, err := ledger.Meters(other, key)
 		b.noError(err)
 		sameMeters(b, []otpledger.Meter{{}, want}, meters)
 		meters[1].Sent = append(meters[1].Sent[:1], otpledger.Event{At: 1}) // ours to change
 		return nil
 	})
-	sameMeters(b, []otpledger.Meter{want}, []otpledger.Meter{b.meter(one)})
+	sameMeters(b, []otpledger.Meter{want}, []otpledger.Meter{b.meter(key)})
 }
 
 func sameMeters(b *bench, want, got []otpledger.Meter) {
@@ -239,13 +239,13 @@ func movesAtOnce(b *bench) {
 // metersAtOnce increments two meters from many goroutines, which lock them in either
 // order.
 func metersAtOnce(b *bench) {
-	one, other := otpledger.MeterKey{1}, otpledger.MeterKey{2}
+	key, other := otpledger.MeterKey{1}, otpledger.MeterKey{2}
 	b.atOnce(100, func(ledger otpledger.Ledger, i int) (bool, error) {
 		if i%2 == 0 {
-			return true, bumpMeter(ledger, one, other)
+			return true, bumpMeter(ledger, key, other)
 		}
-		return true, bumpMeter(ledger, other, one)
+		return true, bumpMeter(ledger, other, key)
 	})
-	b.same(100, len(b.meter(one).Sent))
+	b.same(100, len(b.meter(key).Sent))
 	b.same(100, len(b.meter(other).Sent))
 }

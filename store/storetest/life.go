@@ -277,7 +277,7 @@ func runNodes(t *testing.T, h Harness) {
 }
 
 func openNodes(t testing.TB, h Harness) (*bench, [2]store.Store) {
-	one, other := h.Nodes(t)
-	t.Cleanup(func() { _, _ = one.Close(), other.Close() })
-	return on(t, h, one), [2]store.Store{one, other}
+	first, other := h.Nodes(t)
+	t.Cleanup(func() { _, _ = first.Close(), other.Close() })
+	return on(t, h, first), [2]store.Store{first, other}
 }

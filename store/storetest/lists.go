@@ -24,10 +24,10 @@ func longPages(b *bench) {
 	sizes := []int{store.MaxListBytes / 2, 3 * store.MaxListBytes, 1, store.MaxListBytes / 2, store.MaxListBytes / 2, 10}
 	var all []string
 	for i, size := range sizes {
-		one := b.activity(fmt.Sprint("long ", i))
-		one.Data = make([]byte, size)
-		b.noError(b.Complete(b.t.Context(), b.lease(fmt.Sprint("long ", i)), one, nil))
-		all = append([]string{one.ID}, all...)
+		long := b.activity(fmt.Sprint("long ", i))
+		long.Data = make([]byte, size)
+		b.noError(b.Complete(b.t.Context(), b.lease(fmt.Sprint("long ", i)), long, nil))
+		all = append([]string{long.ID}, all...)
 	}
 	b.same([][]string{all[:3], all[3:5], all[5:]}, b.pages(func(page []store.Activity) store.Filter {
 		filter := store.Filter{Limit: store.MaxList}
@@ -53,9 +53,9 @@ func groups(b *bench) {
 	status := func(i int) string { return fmt.Sprint("STATUS_", i%3) }
 	for i := range bodies {
 		body := fmt.Sprintf("%02d", i)
-		one := b.activity(body)
-		one.Type, one.Status = kind(i), status(i)
-		b.noError(b.Complete(b.t.Context(), b.lease(body), one, nil))
+		grouped := b.activity(body)
+		grouped.Type, grouped.Status = kind(i), status(i)
+		b.noError(b.Complete(b.t.Context(), b.lease(body), grouped, nil))
 	}
 	for _, filter := range []store.Filter{
 		{Types: []string{"TYPE_1"}},

@@ -32,14 +32,14 @@ func runLog(t *testing.T, h Harness) {
 	t.Run("heads", func(t *testing.T) { logHeads(t, open(t, h)) })
 	if h.Nodes != nil && can.Waiter != nil {
 		t.Run("two nodes, one conflict", func(t *testing.T) {
-			one, other := h.Nodes(t)
-			t.Cleanup(func() { _ = errors.Join(one.Close(), other.Close()) })
-			logConflicts(t, on(t, h, one), other)
+			first, other := h.Nodes(t)
+			t.Cleanup(func() { _ = errors.Join(first.Close(), other.Close()) })
+			logConflicts(t, on(t, h, first), other)
 		})
 		t.Run("two nodes, one log", func(t *testing.T) {
-			one, other := h.Nodes(t)
-			t.Cleanup(func() { _ = errors.Join(one.Close(), other.Close()) })
-			logsAtOnce(t, on(t, h, one), other)
+			first, other := h.Nodes(t)
+			t.Cleanup(func() { _ = errors.Join(first.Close(), other.Close()) })
+			logsAtOnce(t, on(t, h, first), other)
 		})
 	}
 }

@@ -65,16 +65,16 @@ func eventsWithActivities(b *bench) {
 	b.is(b.Complete(b.t.Context(), lease, b.told("a"), nil), store.ErrLeaseLost)
 	b.noError(b.Complete(b.t.Context(), b.lease("b"), b.told("b"), nil))
 	b.complete(b.lease("c"), "c")
-	found := b.pending(10)
-	b.same([]string{"event of a", "event of b"}, []string{found[0].ID, found[1].ID})
+	events := b.pending(10)
+	b.same([]string{"event of a", "event of b"}, []string{events[0].ID, events[1].ID})
 	b.same(store.Pending{
-		Event: *b.told("a").Event, OrganizationID: organization, Activity: b.activity("a").ID, Place: found[0].Place,
-	}, found[0])
+		Event: *b.told("a").Event, OrganizationID: organization, Activity: b.activity("a").ID, Place: events[0].Place,
+	}, events[0])
 	b.same([]string{"event of a"}, b.events(1))
 	b.recorded() // without its event
 
-	b.noError(b.outbox.RemoveEvents(b.t.Context(), found[:1]))
-	b.noError(b.outbox.RemoveEvents(b.t.Context(), found[:1]))
+	b.noError(b.outbox.RemoveEvents(b.t.Context(), events[:1]))
+	b.noError(b.outbox.RemoveEvents(b.t.Context(), events[:1]))
 	b.noError(b.outbox.RemoveEvents(b.t.Context(), nil))
 	b.same([]string{"event of b"}, b.events(10))
 }

@@ -69,9 +69,9 @@ func (p *player) playList() {
 	if p.tape.OneIn(3) {
 		filter.Types = []string{tape.Pick(p.tape, kinds...)}
 	}
-	found, err := p.List(p.t.Context(), organizationID, filter)
+	listed, err := p.List(p.t.Context(), organizationID, filter)
 	p.noError(err)
-	p.same(p.model.list(organizationID, filter), found)
+	p.same(p.model.list(organizationID, filter), listed)
 }
 
 func (m *model) list(organizationID string, filter store.Filter) []store.Activity {
@@ -109,10 +109,10 @@ func (p *player) checkWaiting() {
 	}
 	want := map[requestKey]store.Activity{}
 	for key, activity := range p.model.records {
-		found, err := p.Find(p.t.Context(), key.organization, key.fingerprint)
+		recorded, err := p.Find(p.t.Context(), key.organization, key.fingerprint)
 		if activity.Waited() {
 			p.noError(err)
-			p.same(activity, found)
+			p.same(activity, recorded)
 		} else {
 			p.is(err, store.ErrNotFound)
 		}

@@ -35,22 +35,22 @@ func slotModel(b *bench) {
 		if len(book) > 0 && random.IntN(3) == 0 {
 			b.settle(random, &book)
 		}
-		one := slotCharge{body: fmt.Sprint("model ", i), amount: 1 + random.Int64N(20)}
+		charge := slotCharge{body: fmt.Sprint("model ", i), amount: 1 + random.Int64N(20)}
 		if random.IntN(8) > 0 {
-			one.slot = fmt.Sprint("nonce ", random.IntN(3))
+			charge.slot = fmt.Sprint("nonce ", random.IntN(3))
 		}
-		others, held := accountOf(book, one.slot)
-		begun, err := b.charged(b.Store, one.body, slotted(one.slot, one.amount, slotMost))
-		if fits := others+max(held, one.amount) <= slotMost; fits != (err == nil) {
-			b.t.Fatalf("step %d: a charge of %d in slot %q, which holds %d, beside %d of %d: %v", i, one.amount, one.slot, held, others, slotMost, err)
+		others, held := accountOf(book, charge.slot)
+		begun, err := b.charged(b.Store, charge.body, slotted(charge.slot, charge.amount, slotMost))
+		if fits := others+max(held, charge.amount) <= slotMost; fits != (err == nil) {
+			b.t.Fatalf("step %d: a charge of %d in slot %q, which holds %d, beside %d of %d: %v", i, charge.amount, charge.slot, held, others, slotMost, err)
 		}
 		if err != nil {
 			_ = b.over(err, "x", slotMost-others)
 			continue
 		}
-		one.lease = *begun.Lease
-		book = append(book, one)
-		sum, inSlot := accountOf(book, one.slot)
+		charge.lease = *begun.Lease
+		book = append(book, charge)
+		sum, inSlot := accountOf(book, charge.slot)
 		b.spent("x", sum+inSlot)
 	}
 }
@@ -58,12 +58,12 @@ func slotModel(b *bench) {
 // accountOf returns what a book counts beside a slot, and what it counts of the slot.
 func accountOf(book []slotCharge, of string) (others, held int64) {
 	slots := map[string]int64{}
-	for _, one := range book {
-		if one.slot == "" {
-			others += one.amount
+	for _, charge := range book {
+		if charge.slot == "" {
+			others += charge.amount
 			continue
 		}
-		slots[one.slot] = max(slots[one.slot], one.amount)
+		slots[charge.slot] = max(slots[charge.slot], charge.amount)
 	}
 	for slot, amount := range slots {
 		if slot != of {
@@ -77,19 +77,19 @@ func accountOf(book []slotCharge, of string) (others, held int64) {
 // is recorded, or it is asked for again, and charged no more. What is recorded still counts.
 func (b *bench) settle(random *rand.Rand, book *[]slotCharge) {
 	i := random.IntN(len(*book))
-	one := (*book)[i]
-	list := slotted(one.slot, one.amount, slotMost)
-	if one.lease.OrganizationID == "" { // recorded: it is answered, and charged no more
-		again, err := b.charged(b.Store, one.body, list)
+	charge := (*book)[i]
+	list := slotted(charge.slot, charge.amount, slotMost)
+	if charge.lease.OrganizationID == "" { // recorded: it is answered, and charged no more
+		again, err := b.charged(b.Store, charge.body, list)
 		b.noError(err)
 		b.same(true, again.Lease == nil)
 		return
 	}
 	if random.IntN(3) > 0 {
-		b.refund(one.lease, one.body, list)
+		b.refund(charge.lease, charge.body, list)
 		*book = append((*book)[:i], (*book)[i+1:]...)
 		return
 	}
-	b.noError(b.Complete(b.t.Context(), one.lease, b.activity(one.body), b.charges(one.body, list).Confirm(b.now, nil)))
+	b.noError(b.Complete(b.t.Context(), charge.lease, b.activity(charge.body), b.charges(charge.body, list).Confirm(b.now, nil)))
 	(*book)[i].lease = store.Lease{}
 }

@@ -40,7 +40,7 @@ type Harness struct {
 
 	// Nodes creates two stores that share one empty place. Nil if the store cannot be
 	// shared.
-	Nodes func(t testing.TB) (one, other store.Store)
+	Nodes func(t testing.TB) (first, other store.Store)
 }
 
 // Run runs the suite.

@@ -19,19 +19,12 @@ import (
 
 // NewActivitiesCommand returns the command activities.
 func NewActivitiesCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "activities",
-		Short: "List and show activities, including those that wait for approvals",
-		Long: console.Paragraphs(`
+	return console.Group("activities", "List and show activities, including those that wait for approvals", `
 An activity is a request that was accepted: it is completed, waiting for approvals,
 rejected or failed. A server shows the activities that the API key may read. With
 --config, all of the organization's are read from the store; a bolt store must not be
-in use by serve.`),
-		Args: console.CommandOnly,
-		RunE: console.ChooseCommand,
-	}
-	command.AddCommand(newActivitiesListCommand(), newActivitiesShowCommand(), newActivitiesResumeCommand())
-	return command
+in use by serve.`,
+		newActivitiesListCommand(), newActivitiesShowCommand(), newActivitiesResumeCommand())
 }
 
 // activitiesFlags name the server or the store to read activities from.
@@ -75,13 +68,9 @@ func (f *activitiesFlags) open(cmd *cobra.Command) (source activitySource, closi
 
 // openStored opens the store of the configuration.
 func (f *activitiesFlags) openStored(ctx context.Context) (*deployment.StoredActivities, error) {
-	configured, err := config.Read(f.configFile)
+	configured, organization, err := deployment.ReadConfig(f.configFile, f.organization)
 	if err != nil {
 		return nil, err
-	}
-	organization, err := configured.Organization(f.organization)
-	if err != nil {
-		return nil, console.Usagef("%v", err)
 	}
 	if configured.Store == config.MemoryStore {
 		return nil, errors.New("store: memory exists only inside serve: ask the server, with --url and --api-key")

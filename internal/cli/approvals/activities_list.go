@@ -153,8 +153,8 @@ func (c *activitiesList) each(ctx context.Context, source activitySource, option
 }
 
 // matches reports whether the flags select an activity.
-func (c *activitiesList) matches(one *api.Activity) bool {
-	return c.by(one) && (!c.signedOnly || one.Status != activity.StatusCompleted || one.Type.Signs())
+func (c *activitiesList) matches(listed *api.Activity) bool {
+	return c.by(listed) && (!c.signedOnly || listed.Status != activity.StatusCompleted || listed.Type.Signs())
 }
 
 // by reports whether the user of --user submitted an activity.
@@ -181,12 +181,12 @@ type ActivityLine struct {
 	Missing     *int                 `json:"missing,omitempty"`
 }
 
-func lineOf(one *api.Activity) ActivityLine {
+func lineOf(listed *api.Activity) ActivityLine {
 	line := ActivityLine{
-		ID: one.ID, Fingerprint: one.Fingerprint, State: activity.StateOf(one.Status, one.Type), Status: one.Status, Type: one.Type,
-		CreatedAt: one.CreatedAt.Time(), CanApprove: one.CanApprove, Does: one.Did.Sentences(),
+		ID: listed.ID, Fingerprint: listed.Fingerprint, State: activity.StateOf(listed.Status, listed.Type), Status: listed.Status, Type: listed.Type,
+		CreatedAt: listed.CreatedAt.Time(), CanApprove: listed.CanApprove, Does: listed.Did.Sentences(),
 	}
-	for i, vote := range one.Votes {
+	for i, vote := range listed.Votes {
 		switch {
 		case i == 0:
 			line.User = vote.UserName
@@ -194,11 +194,11 @@ func lineOf(one *api.Activity) ActivityLine {
 			line.Approvers = append(line.Approvers, vote.UserName)
 		}
 	}
-	if did := one.Did; did != nil {
+	if did := listed.Did; did != nil {
 		line.KeyIDs, line.Addresses, line.Rules, line.Effects = did.KeyIDs, did.Addresses, did.Rules, did.Effects
 	}
-	if one.Review != nil {
-		line.review(one.Review)
+	if listed.Review != nil {
+		line.review(listed.Review)
 	}
 	return line
 }

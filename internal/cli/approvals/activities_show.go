@@ -64,12 +64,12 @@ func (c *activitiesShow) run(cmd *cobra.Command, which string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closing()) }()
-	found, err := findActivity(cmd.Context(), source, which)
+	recorded, err := findActivity(cmd.Context(), source, which)
 	if err != nil {
 		return err
 	}
-	if found.Status.Waits() && found.Review != nil {
-		shown, err := show.Reviewed(found, limits, nil)
+	if recorded.Status.Waits() && recorded.Review != nil {
+		shown, err := show.Reviewed(recorded, limits, nil)
 		if err != nil {
 			return err
 		}
@@ -77,29 +77,29 @@ func (c *activitiesShow) run(cmd *cobra.Command, which string) (err error) {
 			return err
 		}
 	}
-	if stored, ok := source.(*deployment.StoredActivities); ok {
-		if err := showDecision(cmd.Context(), stored, cmd.ErrOrStderr(), found.ID); err != nil {
+	if local, ok := source.(*deployment.StoredActivities); ok {
+		if err := showDecision(cmd.Context(), local, cmd.ErrOrStderr(), recorded.ID); err != nil {
 			return err
 		}
 	}
 	if c.field.Name != "" {
-		return c.field.Print(cmd, found.Answer)
+		return c.field.Print(cmd, recorded.Answer)
 	}
 	if asText {
-		return console.PrintDetails(cmd.OutOrStdout(), lineOf(found).details())
+		return console.PrintDetails(cmd.OutOrStdout(), lineOf(recorded).details())
 	}
-	return console.PrintLine(cmd, found.Answer)
+	return console.PrintLine(cmd, recorded.Answer)
 }
 
 // showDecision writes the digests of an activity's descriptor readings, the registered wallets
 // that it used, and what the policy decided: the rules, what each limit counted for the activity, and what is left
 // of that limit now.
 func showDecision(ctx context.Context, s *deployment.StoredActivities, w io.Writer, id string) error {
-	found, err := s.Store.Get(ctx, s.Organization, id)
+	recorded, err := s.Store.Get(ctx, s.Organization, id)
 	if err != nil {
 		return err
 	}
-	record, err := activity.DecodeRecord(found.Data)
+	record, err := activity.DecodeRecord(recorded.Data)
 	if err != nil {
 		return err
 	}

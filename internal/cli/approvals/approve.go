@@ -171,9 +171,9 @@ func outcomeText(after *api.Activity) string {
 }
 
 // findActivity finds an activity by its id, or a waiting one by its fingerprint.
-func findActivity(ctx context.Context, to activitySource, which string) (found *api.Activity, err error) {
+func findActivity(ctx context.Context, to activitySource, which string) (waiting *api.Activity, err error) {
 	if !strings.HasPrefix(which, "sha256:") {
-		if found, err = to.GetActivity(ctx, which); err == nil && found.ID != which {
+		if waiting, err = to.GetActivity(ctx, which); err == nil && waiting.ID != which {
 			return nil, errors.New("the server answered with another activity")
 		}
 	} else {
@@ -181,9 +181,9 @@ func findActivity(ctx context.Context, to activitySource, which string) (found *
 		if fingerprint, err = activity.ParseFingerprint(which); err != nil {
 			return nil, console.Usagef("%v", err)
 		}
-		found, err = to.FindWaiting(ctx, fingerprint)
+		waiting, err = to.FindWaiting(ctx, fingerprint)
 	}
-	return found, deployment.WithReason(err)
+	return waiting, deployment.WithReason(err)
 }
 
 // runOffline votes on a request in a file or in QR codes.

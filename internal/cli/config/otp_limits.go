@@ -69,12 +69,12 @@ func (o *OTP) limits(fail func(path string, err error)) (limits otp.Limits) {
 		from *SendLimits
 		into *otp.SendLimits
 	}{{"email", &o.Limits.Email, &limits.Email}, {"sms", &o.Limits.SMS, &limits.SMS}} {
-		for _, one := range kind.from.rates() {
-			rate, err := one.rate.rate()
+		for _, named := range kind.from.rates() {
+			rate, err := named.rate.rate()
 			if err != nil {
-				fail("otp.limits."+kind.name+"."+one.name, err)
+				fail("otp.limits."+kind.name+"."+named.name, err)
 			}
-			*one.into(kind.into) = rate
+			*named.into(kind.into) = rate
 		}
 	}
 	return limits

@@ -41,9 +41,9 @@ func (c *Config) At(path string, err error) error {
 func (c *Config) AtPath(err error) error { return c.At(pathOf(err), err) }
 
 func (c *Config) render(path, message string, warning bool) string {
-	at := c.source.places.Of(path)
+	place := c.source.places.Of(path)
 	first, rest, _ := strings.Cut(message, "\n")
-	problem := source.Problem{Line: at.Line, Column: at.Column, Message: first, Warning: warning}
+	problem := source.Problem{Line: place.Line, Column: place.Column, Message: first, Warning: warning}
 	text := source.Render(c.Path, c.source.shown([]source.Problem{problem}), &problem)
 	if rest != "" {
 		text += "\n" + rest
@@ -55,8 +55,8 @@ func (c *Config) render(path, message string, warning bool) string {
 func (s *written) shown(problems []source.Problem) []string {
 	shown := make([]string, len(s.lines))
 	for _, problem := range problems {
-		if at := problem.Line - 1; at >= 0 && at < len(shown) {
-			shown[at] = masked(s.lines[at])
+		if index := problem.Line - 1; index >= 0 && index < len(shown) {
+			shown[index] = masked(s.lines[index])
 		}
 	}
 	return shown
@@ -86,9 +86,9 @@ func masked(line string) string {
 	if content := strings.TrimSpace(line); members == nil && content != "" && !strings.ContainsRune("-[{]}#", rune(content[0])) {
 		return points(line) // of a text that began on a line before
 	}
-	for _, at := range members {
-		if !safeMembers[line[at[2]:at[3]]] {
-			line = line[:at[1]] + points(line[at[1]:])
+	for _, span := range members {
+		if !safeMembers[line[span[2]:span[3]]] {
+			line = line[:span[1]] + points(line[span[1]:])
 			break
 		}
 	}

@@ -48,11 +48,11 @@ func (w *warnings) user(path string, user *access.UserConfig) {
 		w.expiry(fmt.Sprintf("%s.apiKeys[%d].expiresAt", path, i), user.APIKeys[i].ExpiresAt)
 	}
 	for i := range user.Passkeys {
-		passkey, at := &user.Passkeys[i], fmt.Sprintf("%s.passkeys[%d]", path, i)
-		w.expiry(at+".expiresAt", passkey.ExpiresAt)
-		w.never(at+".rpId", weborigin.NeverADomain(passkey.RPID))
+		passkey, passkeyPath := &user.Passkeys[i], fmt.Sprintf("%s.passkeys[%d]", path, i)
+		w.expiry(passkeyPath+".expiresAt", passkey.ExpiresAt)
+		w.never(passkeyPath+".rpId", weborigin.NeverADomain(passkey.RPID))
 		for j, origin := range passkey.Origins {
-			w.never(fmt.Sprintf("%s.origins[%d]", at, j), weborigin.NeverMatchesPasskey(origin))
+			w.never(fmt.Sprintf("%s.origins[%d]", passkeyPath, j), weborigin.NeverMatchesPasskey(origin))
 		}
 	}
 }

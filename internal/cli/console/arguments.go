@@ -49,6 +49,13 @@ func StdinArgs(what string) cobra.PositionalArgs {
 	}
 }
 
+// Group returns a command that only has subcommands. Its help may begin with a line break.
+func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
+	group := &cobra.Command{Use: use, Short: short, Long: Paragraphs(long), Args: CommandOnly, RunE: ChooseCommand}
+	group.AddCommand(commands...)
+	return group
+}
+
 // ChooseCommand runs a command that only has subcommands.
 func ChooseCommand(cmd *cobra.Command, _ []string) error {
 	var names []string

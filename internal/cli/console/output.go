@@ -135,9 +135,9 @@ type Detail [2]string
 // PrintDetails prints the details that have a value, one per line.
 func PrintDetails(w io.Writer, details []Detail) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, one := range details {
-		if one[1] != "" {
-			fmt.Fprintf(table, "%s\t%s\n", one[0], oneLine(one[1]))
+	for _, detail := range details {
+		if detail[1] != "" {
+			fmt.Fprintf(table, "%s\t%s\n", detail[0], oneLine(detail[1]))
 		}
 	}
 	return table.Flush()

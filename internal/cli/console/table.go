@@ -61,12 +61,12 @@ func (t *table) renderRow(out *strings.Builder, row []string, widths []int) {
 		end()
 	}
 	column := at
-	for i, piece := range t.wrapped(last, column) {
+	for i, text := range t.wrapped(last, column) {
 		if i > 0 {
 			end()
 			line = strings.Repeat(" ", column)
 		}
-		line += piece
+		line += text
 	}
 	end()
 }
@@ -85,13 +85,13 @@ func (t *table) wrapped(text string, at int) (pieces []string) {
 	if t.columns == 0 || utf8.RuneCountInString(text) <= room {
 		return []string{text}
 	}
-	piece := ""
+	row := ""
 	for _, word := range strings.Fields(text) {
-		if piece != "" && utf8.RuneCountInString(piece)+1+utf8.RuneCountInString(word) > room {
-			pieces = append(pieces, piece)
-			piece = ""
+		if row != "" && utf8.RuneCountInString(row)+1+utf8.RuneCountInString(word) > room {
+			pieces = append(pieces, row)
+			row = ""
 		}
-		piece = strings.TrimPrefix(piece+" "+word, " ")
+		row = strings.TrimPrefix(row+" "+word, " ")
 	}
-	return append(pieces, piece)
+	return append(pieces, row)
 }

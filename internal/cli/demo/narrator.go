@@ -58,11 +58,11 @@ func (n *Narrator) excerpt(label, text string) {
 
 // checked verifies a signed transaction and prints what the check found.
 func (n *Narrator) checked(chain Chain, signed string, pub keystore.PublicKey) error {
-	found, err := chain.Check(signed, pub)
+	checked, err := chain.Check(signed, pub)
 	if err != nil {
 		return fmt.Errorf("check the signature: %w", err)
 	}
-	n.line(Green, "checked", found)
+	n.line(Green, "checked", checked)
 	return nil
 }
 

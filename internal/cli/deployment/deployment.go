@@ -20,6 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
@@ -30,6 +31,20 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store"
 )
+
+// ReadConfig reads a configuration and finds one of its organizations, which may be unnamed
+// if there is no other.
+func ReadConfig(path, organization string) (*config.Config, *access.OrganizationConfig, error) {
+	configured, err := config.Read(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := configured.Organization(organization)
+	if err != nil {
+		return nil, nil, console.Usagef("%v", err)
+	}
+	return configured, found, nil
+}
 
 // OpenEngine opens the engine that the configuration describes, and its store. change
 // sets what the configuration does not say. The caller closes the engine, which closes

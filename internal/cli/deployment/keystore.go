@@ -76,17 +76,13 @@ func (f *KeystoreFlags) Resolve() error {
 	if f.Set("keystore") {
 		return console.Usagef("--keystore does not go with --config, which names one")
 	}
-	configured, err := config.Read(f.ConfigFile)
-	if err != nil {
-		return err
-	}
 	named := ""
 	if f.Set("org") {
 		named = f.Organization
 	}
-	organization, err := configured.Organization(named)
+	configured, organization, err := ReadConfig(f.ConfigFile, named)
 	if err != nil {
-		return console.Usagef("%v", err)
+		return err
 	}
 	f.Organization = organization.ID
 	f.Use(configured)

@@ -19,18 +19,11 @@ import (
 
 // NewCommand returns the command descriptors.
 func NewCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "descriptors",
-		Short: "List and pin the descriptors that explain calls",
-		Long: console.Paragraphs(`
+	return console.Group("descriptors", "List and pin the descriptors that explain calls", `
 Descriptors (ERC-7730), contract ABIs and IDLs of Solana programs explain calls, and
 files of Solana lookup tables list the accounts that transactions take from them: see
-docs/descriptors.md. A file is used only if you have pinned it.`),
-		Args: console.CommandOnly,
-		RunE: console.ChooseCommand,
-	}
-	command.AddCommand(newDescriptorsListCommand(), newDescriptorsCheckCommand(), newDescriptorsPinCommand())
-	return command
+docs/descriptors.md. A file is used only if you have pinned it.`,
+		newDescriptorsListCommand(), newDescriptorsCheckCommand(), newDescriptorsPinCommand())
 }
 
 // descriptorFlags name a folder of descriptors: the one of a configuration, or one on its

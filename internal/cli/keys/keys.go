@@ -22,10 +22,7 @@ import (
 
 // NewCommand returns the command keys.
 func NewCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "keys",
-		Short: "Create, import, export, change and list keys",
-		Long: console.Paragraphs(`
+	return console.Group("keys", "Create, import, export, change and list keys", `
 Create, import, export, change and list the keys of a keystore.
 
 Each key is printed as one line of JSON, with all its addresses:
@@ -35,13 +32,9 @@ Each key is printed as one line of JSON, with all its addresses:
 
 The keys of a wallet also have "walletId" and "path", a disabled key has "disabled",
 and a Tempo access key has "actsFor". Keys in an HSM and in key services have no taproot
-address: they make no BIP-340 signature.`),
-		Args: console.CommandOnly,
-		RunE: console.ChooseCommand,
-	}
-	command.AddCommand(newGenerateCommand(), newImportCommand(), newDeriveCommand(), newExportCommand(), newListCommand(), newShowCommand(), newAddCommand(), newCheckCommand(),
+address: they make no BIP-340 signature.`,
+		newGenerateCommand(), newImportCommand(), newDeriveCommand(), newExportCommand(), newListCommand(), newShowCommand(), newAddCommand(), newCheckCommand(),
 		newRenameCommand(), newDisableCommand(), newEnableCommand(), newActForCommand(), newDeleteCommand(), newRestoreCommand(), newBackupCommand(), newPassphraseCommand())
-	return command
 }
 
 // fieldFlag selects one member of a key, or one of its addresses, to be printed as plain

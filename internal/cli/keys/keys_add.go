@@ -74,13 +74,9 @@ func (s *serviceKey) check() (organizationID string, err error) {
 	if err := keystore.CheckName("--name", s.name); err != nil {
 		return "", console.Usagef("%v", err)
 	}
-	configured, err := config.Read(s.configFile)
+	_, organization, err := deployment.ReadConfig(s.configFile, s.organization)
 	if err != nil {
 		return "", err
-	}
-	organization, err := configured.Organization(s.organization)
-	if err != nil {
-		return "", console.Usagef("%v", err)
 	}
 	return organization.ID, nil
 }
@@ -124,14 +120,14 @@ func fetch(ctx context.Context, uri string) (public keystore.PublicKey, err erro
 	if err != nil {
 		return public, fmt.Errorf("%s: %w", uri, err)
 	}
-	found, err := key.PublicKey(ctx)
+	published, err := key.PublicKey(ctx)
 	switch {
 	case err != nil:
 		return public, fmt.Errorf("%s: %w", uri, err)
-	case found.Proof != nil:
+	case published.Proof != nil:
 		return public, fmt.Errorf("%s: the key is on P-256, which no chain here uses: it can be the proofKey of a configuration", uri)
 	}
-	return found.Signing, nil
+	return published.Signing, nil
 }
 
 // generate has a service create a key, and adds it.

@@ -15,15 +15,8 @@ import (
 )
 
 func newPassphraseCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "passphrase",
-		Short: "Change the passphrase of a keystore",
-		Long:  "Change the passphrase of a keystore in a directory.\n",
-		Args:  console.CommandOnly,
-		RunE:  console.ChooseCommand,
-	}
-	command.AddCommand(newPassphraseChangeCommand())
-	return command
+	return console.Group("passphrase", "Change the passphrase of a keystore", "Change the passphrase of a keystore in a directory.\n",
+		newPassphraseChangeCommand())
 }
 
 // passphraseKeeper is a keystore that a passphrase opens.

@@ -215,35 +215,35 @@ func (k *Keeper) conflicting(ctx context.Context, organization string, head *tra
 	if head.Conflict == nil {
 		return nil // accepted meanwhile: the next check sees it
 	}
-	found := &Conflict{Conflict: *head.Conflict, Log: head.Tree(), Accepted: head.Accepted}
-	if state.Conflict == nil || *state.Conflict != *found {
-		state.Conflict = found
+	conflict := &Conflict{Conflict: *head.Conflict, Log: head.Tree(), Accepted: head.Accepted}
+	if state.Conflict == nil || *state.Conflict != *conflict {
+		state.Conflict = conflict
 		k.set(organization, state)
 		k.Logger.ErrorContext(ctx, "the log conflicts with what was seen: this organization takes no requests until 'countersign log accept'",
-			"organization", organization, "cause", found.Describe())
+			"organization", organization, "cause", conflict.Describe())
 	}
 	if Unconfirmed(k.Path, organization) {
 		return nil
 	}
-	return k.accept(ctx, organization, found)
+	return k.accept(ctx, organization, conflict)
 }
 
 // accept takes up a confirmation.
-func (k *Keeper) accept(ctx context.Context, organization string, found *Conflict) error {
+func (k *Keeper) accept(ctx context.Context, organization string, conflict *Conflict) error {
 	lost := Lost(k.memory[organization]) // as it was confirmed before the store was created
-	isLost := found.Log == empty && found.Remembered == lost.Remembered && Confirmed(k.Path, organization, lost)
-	if !isLost && !Confirmed(k.Path, organization, found) {
+	isLost := conflict.Log == empty && conflict.Remembered == lost.Remembered && Confirmed(k.Path, organization, lost)
+	if !isLost && !Confirmed(k.Path, organization, conflict) {
 		k.Logger.WarnContext(ctx, "another conflict was confirmed than the log has", "organization", organization)
 		return takenUp(k.Path, organization)
 	}
 	now := k.now()
-	leaf := translog.NewAcceptLeaf(organization, found.Remembered, found.Log, now)
+	leaf := translog.NewAcceptLeaf(organization, conflict.Remembered, conflict.Log, now)
 	encoded, err := leaf.Encode()
 	if err != nil {
 		return err
 	}
 	head, err := k.Log.AcceptConflict(ctx, organization, store.Acceptance{
-		Remembered: found.Remembered, Found: found.Log, Now: now, Skew: k.Skew, Leaf: store.LogEntry{ID: leaf.ID, Leaf: encoded},
+		Remembered: conflict.Remembered, Found: conflict.Log, Now: now, Skew: k.Skew, Leaf: store.LogEntry{ID: leaf.ID, Leaf: encoded},
 	})
 	if errors.Is(err, store.ErrChanged) {
 		return nil // by another node: the next check sees it
@@ -252,7 +252,7 @@ func (k *Keeper) accept(ctx context.Context, organization string, found *Conflic
 		return err
 	}
 	k.set(organization, Log{Tree: head.Tree(), Seen: now})
-	k.Logger.WarnContext(ctx, "accepted the conflict of the log", "organization", organization, "cause", found.Describe(), "until", head.Accepted)
+	k.Logger.WarnContext(ctx, "accepted the conflict of the log", "organization", organization, "cause", conflict.Describe(), "until", head.Accepted)
 	if k.Accepted != nil {
 		k.Accepted(ctx, organization)
 	}
@@ -268,14 +268,14 @@ func (k *Keeper) set(organization string, state Log) {
 
 // noteConflicts publishes which organizations have a conflict.
 func (k *Keeper) noteConflicts() {
-	var found []string
+	var conflicts []string
 	for organization, state := range k.memory {
 		if state.Conflict != nil {
-			found = append(found, organization)
+			conflicts = append(conflicts, organization)
 		}
 	}
-	slices.Sort(found)
-	k.found.Store(&found)
+	slices.Sort(conflicts)
+	k.found.Store(&conflicts)
 }
 
 // Write writes the file if it is behind. An error is counted, and logged once until the

@@ -18,20 +18,13 @@ import (
 
 // NewCommand returns the command log.
 func NewCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "log",
-		Short: "Verify the log, and prove what is in it",
-		Long: console.Paragraphs(`
+	return console.Group("log", "Verify the log, and prove what is in it", `
 Each activity that ended is a leaf of its organization's log, a Merkle tree: see
 docs/log.md. These commands, except accept, read the configured store. A bolt store must not be in use
 by serve: for a running server, pass --url to checkpoint and prove, and run verify on a
 backup. Keep checkpoints on another machine: without one, it goes unnoticed if the newest
-leaves are cut off.`),
-		Args: console.CommandOnly,
-		RunE: console.ChooseCommand,
-	}
-	command.AddCommand(newLogVerifyCommand(), newLogProveCommand(), newLogCheckpointCommand(), newLogKeyCommand(), newLogCheckCommand(), newLogAcceptCommand())
-	return command
+leaves are cut off.`,
+		newLogVerifyCommand(), newLogProveCommand(), newLogCheckpointCommand(), newLogKeyCommand(), newLogCheckCommand(), newLogAcceptCommand())
 }
 
 // logFlags name a log: in the store of a configuration, or of a running server.
@@ -74,13 +67,9 @@ func (f *logFlags) read(ctx context.Context) (*config.Config, *OpenedLog, error)
 	if f.configFile == "" {
 		return nil, nil, console.Usagef("--config is missing: the configuration of the server; for a running one, log checkpoint and log prove take --url instead")
 	}
-	configured, err := config.Read(f.configFile)
+	configured, organization, err := deployment.ReadConfig(f.configFile, f.organization)
 	if err != nil {
 		return nil, nil, err
-	}
-	organization, err := configured.Organization(f.organization)
-	if err != nil {
-		return nil, nil, console.Usagef("%v", err)
 	}
 	opened := &OpenedLog{Organization: organization.ID}
 	if opened.signer, err = deployment.OpenLogKey(ctx, configured.Log.KeyFile); err != nil {

@@ -150,30 +150,30 @@ func (c *logAccept) conflict(opened *deployment.RememberedStore) (organization s
 	if err != nil {
 		return "", nil, err
 	}
-	found := map[string]*logmemory.Conflict{}
+	conflicts := map[string]*logmemory.Conflict{}
 	for id, state := range remembered {
 		switch {
 		case c.none && state.Tree.N > 0:
-			found[id] = logmemory.Lost(state)
+			conflicts[id] = logmemory.Lost(state)
 		case !c.none && state.Conflict != nil:
-			found[id] = state.Conflict
+			conflicts[id] = state.Conflict
 		}
 	}
 	if c.organization != "" {
-		if conflict := found[c.organization]; conflict != nil {
+		if conflict := conflicts[c.organization]; conflict != nil {
 			return c.organization, conflict, nil
 		}
 		return "", nil, fmt.Errorf("log accept: the log of organization %s has no conflict", c.organization)
 	}
-	switch len(found) {
+	switch len(conflicts) {
 	case 0:
 		return "", nil, errors.New("log accept: there is no conflict: the logs in the store extend what this machine has seen")
 	case 1:
-		for organization, conflict = range found {
+		for organization, conflict = range conflicts {
 			return organization, conflict, nil
 		}
 	}
-	return "", nil, console.Usagef("the logs of %d organizations have a conflict: pass --org with one of %q", len(found), slices.Sorted(maps.Keys(found)))
+	return "", nil, console.Usagef("the logs of %d organizations have a conflict: pass --org with one of %q", len(conflicts), slices.Sorted(maps.Keys(conflicts)))
 }
 
 func describeConflict(organization string, conflict *logmemory.Conflict) ConflictLine {

@@ -56,30 +56,30 @@ func (c *LogVerify) Run(cmd *cobra.Command) error {
 // must also be found by its request, or the request would be carried out again, and have the
 // columns that decide who may see it and in which lists it is.
 func (c *LogVerify) record(ctx context.Context, leaf translog.Leaf) ([]byte, error) {
-	stored, err := c.Get(ctx, c.Organization, leaf.ID)
+	recorded, err := c.Get(ctx, c.Organization, leaf.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
-	if err != nil || sha256.Sum256(stored.Data) != leaf.Record { // which Audit reports
-		return stored.Data, err
+	if err != nil || sha256.Sum256(recorded.Data) != leaf.Record { // which Audit reports
+		return recorded.Data, err
 	}
-	record, err := activity.DecodeRecord(stored.Data)
+	record, err := activity.DecodeRecord(recorded.Data)
 	if err != nil {
 		return nil, err
 	}
-	found, err := store.Recorded(ctx, c, store.Claim{OrganizationID: c.Organization, Fingerprint: leaf.Fingerprint, At: record.Request.TimestampMs, Now: time.Now()})
+	latest, err := store.Recorded(ctx, c, store.Claim{OrganizationID: c.Organization, Fingerprint: leaf.Fingerprint, At: record.Request.TimestampMs, Now: time.Now()})
 	if err != nil {
 		return nil, err
 	}
-	if found == nil || found.ID != leaf.ID {
+	if latest == nil || latest.ID != leaf.ID {
 		return nil, fmt.Errorf("%w: the store does not find it by its fingerprint %x: its request could be carried out again", translog.ErrChanged, leaf.Fingerprint)
 	}
 	by := record.Submitter()
-	if stored.SubmittedBy != by.Credential || stored.User != by.UserID || stored.Type != string(record.Request.Type) ||
-		stored.Status != string(record.Status) || stored.Waiting {
+	if recorded.SubmittedBy != by.Credential || recorded.User != by.UserID || recorded.Type != string(record.Request.Type) ||
+		recorded.Status != string(record.Status) || recorded.Waiting {
 		return nil, fmt.Errorf("%w: the store lists it under another submitter, type or status than its record has", translog.ErrChanged)
 	}
-	return stored.Data, nil
+	return recorded.Data, nil
 }
 
 // keptCheckpoint reads the checkpoint that the log must extend. It returns nil without

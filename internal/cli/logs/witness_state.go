@@ -139,8 +139,8 @@ func (s *WitnessState) lastSeen() (last tlog.Tree, err error) {
 		return last, err
 	}
 	line := history[bytes.LastIndexByte(history[:len(history)-1], '\n')+1:]
-	var root, at string
-	if _, err := fmt.Sscanf(string(line), "%d %s %s\n", &last.N, &root, &at); err != nil {
+	var root, seen string
+	if _, err := fmt.Sscanf(string(line), "%d %s %s\n", &last.N, &root, &seen); err != nil {
 		return last, fmt.Errorf("%s: the last line: %w", s.history(), err)
 	}
 	hash, err := base64.StdEncoding.DecodeString(root)

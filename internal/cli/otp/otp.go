@@ -20,15 +20,8 @@ import (
 
 // NewCommand returns the command otp.
 func NewCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "otp",
-		Short: "Exchange one-time passwords for verification tokens",
-		Long:  "Exchange one-time passwords for verification tokens.\n",
-		Args:  console.CommandOnly,
-		RunE:  console.ChooseCommand,
-	}
-	command.AddCommand(newOTPVerifyCommand())
-	return command
+	return console.Group("otp", "Exchange one-time passwords for verification tokens", "Exchange one-time passwords for verification tokens.\n",
+		newOTPVerifyCommand())
 }
 
 func newOTPVerifyCommand() *cobra.Command {

@@ -21,17 +21,10 @@ import (
 
 // NewCommand returns the command policy.
 func NewCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "policy",
-		Short: "Check a policy, and ask what it decides",
-		Long: console.Paragraphs(`
+	return console.Group("policy", "Check a policy, and ask what it decides", `
 A policy is a file of rules that say who may have what signed: see docs/policies.md. The
-configuration names one for an organization; serve reads it at startup and on SIGHUP.`),
-		Args: console.CommandOnly,
-		RunE: console.ChooseCommand,
-	}
-	command.AddCommand(newPolicyCheckCommand(), newPolicyExplainCommand(), newPolicyReplayCommand(), newPolicyImportCommand())
-	return command
+configuration names one for an organization; serve reads it at startup and on SIGHUP.`,
+		newPolicyCheckCommand(), newPolicyExplainCommand(), newPolicyReplayCommand(), newPolicyImportCommand())
 }
 
 // policyFlags name the configuration that a policy is checked against.
@@ -72,15 +65,7 @@ func (f *policyFlags) load(path string) (*policy.File, error) {
 
 // configured reads the configuration.
 func (f *policyFlags) configured() (*config.Config, *access.OrganizationConfig, error) {
-	configured, err := config.Read(f.configFile)
-	if err != nil {
-		return nil, nil, err
-	}
-	organization, err := configured.Organization(f.organization)
-	if err != nil {
-		return nil, nil, console.Usagef("%v", err)
-	}
-	return configured, organization, nil
+	return deployment.ReadConfig(f.configFile, f.organization)
 }
 
 func newPolicyCheckCommand() *cobra.Command {
@@ -200,12 +185,12 @@ func importPolicies(cmd *cobra.Command) error {
 		return err
 	}
 	converted, denied := 0, []string{}
-	for _, one := range imported {
+	for _, policy := range imported {
 		switch {
-		case one.Problem == "":
+		case policy.Problem == "":
 			converted++
-		case one.Rule != "":
-			denied = append(denied, one.Name)
+		case policy.Rule != "":
+			denied = append(denied, policy.Name)
 		}
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d policies converted\n", converted, len(imported))

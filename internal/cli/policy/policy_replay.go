@@ -133,12 +133,12 @@ func (c *policyReplay) replay(cmd *cobra.Command, engine *countersign.Engine, re
 	defer func() { err = errors.Join(err, replay.Close()) }()
 	tally := map[string]int{}
 	changed := 0
-	for _, one := range order {
-		stored, err := records.Get(ctx, c.at.Organization, one.id)
+	for _, earlier := range order {
+		recorded, err := records.Get(ctx, c.at.Organization, earlier.id)
 		if err != nil {
 			return err
 		}
-		record, err := activity.DecodeRecord(stored.Data)
+		record, err := activity.DecodeRecord(recorded.Data)
 		if err != nil {
 			return err
 		}

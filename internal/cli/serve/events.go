@@ -15,15 +15,8 @@ import (
 
 // NewEventsCommand returns the command events.
 func NewEventsCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "events",
-		Short: "Show what happened on a server",
-		Long:  "Show what happened on a server: activities that wait, were carried out, rejected or failed.",
-		Args:  console.CommandOnly,
-		RunE:  console.ChooseCommand,
-	}
-	command.AddCommand(newEventsTailCommand())
-	return command
+	return console.Group("events", "Show what happened on a server", "Show what happened on a server: activities that wait, were carried out, rejected or failed.",
+		newEventsTailCommand())
 }
 
 // eventsInterval is the pause between two questions for events.
@@ -54,11 +47,11 @@ func tailEvents(cmd *cobra.Command, base string, once bool) error {
 		if err != nil {
 			return err
 		}
-		for _, one := range seen {
-			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", one.Event); err != nil {
+		for _, event := range seen {
+			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", event.Event); err != nil {
 				return err
 			}
-			after = one.Place
+			after = event.Place
 		}
 		if len(seen) > 0 {
 			continue

@@ -266,9 +266,9 @@ func (c *Command) warn(loaded *deployment.Loaded, before []string) {
 // openKeystore opens the keystore of the server, which asks for its passphrase or PIN if
 // no file has it.
 func (c *Command) openKeystore(cmd *cobra.Command, configured *config.Config, observer *metrics.Metrics) (keystore.Keystore, error) {
-	at := deployment.KeystoreFlags{Organization: deployment.DefaultOrganization, LeaveOutBadFiles: c.leaveOut, RetryPIN: c.retryPIN, Log: c.log, ObserveService: observer.ObserveService}
-	at.Use(configured)
-	keys, err := at.Open(cmd)
+	flags := deployment.KeystoreFlags{Organization: deployment.DefaultOrganization, LeaveOutBadFiles: c.leaveOut, RetryPIN: c.retryPIN, Log: c.log, ObserveService: observer.ObserveService}
+	flags.Use(configured)
+	keys, err := flags.Open(cmd)
 	if errors.Is(err, pkcs11.ErrPIN) {
 		err = &console.LockedError{Cause: err}
 	}

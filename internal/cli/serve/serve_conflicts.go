@@ -34,7 +34,7 @@ func (c *Command) followLogs(ctx context.Context, state *Live) (stop func()) {
 
 // conflicts returns the configured organizations whose logs conflict with what was seen,
 // and whether these are all.
-func (c *Command) conflicts(state *Live) (found []string, all bool) {
+func (c *Command) conflicts(state *Live) (organizations []string, all bool) {
 	conflicting := c.memory.Conflicts()
 	if len(conflicting) == 0 {
 		return nil, false
@@ -42,10 +42,10 @@ func (c *Command) conflicts(state *Live) (found []string, all bool) {
 	configured := state.Current.Load().Configured.Organizations
 	for i := range configured {
 		if slices.Contains(conflicting, configured[i].ID) {
-			found = append(found, configured[i].ID)
+			organizations = append(organizations, configured[i].ID)
 		}
 	}
-	return found, len(found) == len(configured)
+	return organizations, len(organizations) == len(configured)
 }
 
 // allConflict reports whether no organization can be served.
@@ -58,10 +58,10 @@ func (c *Command) allConflict(state *Live) bool {
 // otherwise with their list if the rest can be served.
 func (c *Command) withConflicts(engine *countersign.Engine, state *Live, admin http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		found, all := c.conflicts(state)
+		organizations, all := c.conflicts(state)
 		ctx, cancel := context.WithTimeout(r.Context(), httpapi.ReadyTimeout)
 		defer cancel()
-		if len(found) == 0 || r.URL.Path != "/readyz" || engine.Ready(ctx) != nil {
+		if len(organizations) == 0 || r.URL.Path != "/readyz" || engine.Ready(ctx) != nil {
 			admin.ServeHTTP(w, r)
 			return
 		}
@@ -69,7 +69,7 @@ func (c *Command) withConflicts(engine *countersign.Engine, state *Live, admin h
 			Status    string   `json:"status"`
 			Cause     string   `json:"cause,omitempty"`
 			Conflicts []string `json:"conflicts"`
-		}{"ready", "", found}
+		}{"ready", "", organizations}
 		w.Header().Set("Content-Type", "application/json")
 		if all {
 			answer.Status, answer.Cause = "unavailable", "the store lacks what was answered before: countersign log accept"

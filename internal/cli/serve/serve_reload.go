@@ -152,6 +152,7 @@ func fixedChanges(old, next *config.Config) []string {
 		{"store", old.Store, next.Store}, {"keystore", old.Keystore, next.Keystore},
 		{"passphraseFile", old.PassphraseFile, next.PassphraseFile}, {"proofKey", old.ProofKey, next.ProofKey}, {"otp", old.OTP, next.OTP},
 		{"log", old.Log, next.Log}, {"events", old.Events, next.Events}, {"limits", old.Limits, next.Limits},
+		{"wallets", old.Wallets, next.Wallets},
 		{"rpc", fixedRPC(old.RPC), fixedRPC(next.RPC)},
 		{"descriptors", old.Descriptors == nil, next.Descriptors == nil},
 	} {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/harden"
@@ -19,15 +18,8 @@ import (
 
 // NewAPIKeyCommand returns the command apikey.
 func NewAPIKeyCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "apikey",
-		Short: "Create API keys",
-		Long:  "Create API keys: the key pairs with which clients stamp their requests.",
-		Args:  console.CommandOnly,
-		RunE:  console.ChooseCommand,
-	}
-	command.AddCommand(newAPIKeyNewCommand())
-	return command
+	return console.Group("apikey", "Create API keys", "Create API keys: the key pairs with which clients stamp their requests.",
+		newAPIKeyNewCommand())
 }
 
 // apiKeyNewCommand is one call of apikey new.
@@ -154,13 +146,9 @@ func (c *apiKeyNewCommand) lookUp() error {
 	if c.config == "" {
 		return nil
 	}
-	configured, err := config.Read(c.config)
+	_, organization, err := deployment.ReadConfig(c.config, c.organization)
 	if err != nil {
 		return err
-	}
-	organization, err := configured.Organization(c.organization)
-	if err != nil {
-		return console.Usagef("%v", err)
 	}
 	c.organization = organization.ID
 	c.known = slices.ContainsFunc(organization.Users, func(user access.UserConfig) bool { return user.Name == c.name })

@@ -143,16 +143,16 @@ func initialize(dir string) (answer initialized, err error) {
 		return answer, err
 	}
 	answer = initialized{ConfigName, key.OrganizationID, key.PublicKey, APIKeyName}
-	err = fillAtOnce(dir, &answer, func(at func(string) string) []func() error {
+	err = fillAtOnce(dir, &answer, func(staged func(string) string) []func() error {
 		return []func() error{
-			func() error { return initStore(at(StoreName)) },
-			func() error { return initKeystore(at(KeysName), at(PassphraseName)) },
-			func() error { return console.WriteNew(at(APIKeyName), append(console.JSONLine(key), '\n')) },
-			func() error { return initProofKey(at(proofName)) },
-			func() error { return initLogKey(at(logName)) },
-			func() error { return console.WriteNew(at(otpSecretName), randomLine(otp.MinSecretSize)) },
-			func() error { return os.Mkdir(at(OutboxName), 0o700) },
-			func() error { return console.WriteNew(at(ConfigName), initialConfig(key)) },
+			func() error { return initStore(staged(StoreName)) },
+			func() error { return initKeystore(staged(KeysName), staged(PassphraseName)) },
+			func() error { return console.WriteNew(staged(APIKeyName), append(console.JSONLine(key), '\n')) },
+			func() error { return initProofKey(staged(proofName)) },
+			func() error { return initLogKey(staged(logName)) },
+			func() error { return console.WriteNew(staged(otpSecretName), randomLine(otp.MinSecretSize)) },
+			func() error { return os.Mkdir(staged(OutboxName), 0o700) },
+			func() error { return console.WriteNew(staged(ConfigName), initialConfig(key)) },
 		}
 	})
 	answer.Config, answer.APIPrivateKeyFile = filepath.Join(dir, answer.Config), filepath.Join(dir, answer.APIPrivateKeyFile)

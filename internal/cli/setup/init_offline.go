@@ -44,8 +44,8 @@ func initializeOnline(dir string) (answer initializedClient, err error) {
 		return answer, err
 	}
 	answer = initializedClient{key.OrganizationID, key.PublicKey, APIKeyName}
-	err = fillAtOnce(dir, &answer, func(at func(string) string) []func() error {
-		return []func() error{func() error { return console.WriteNew(at(APIKeyName), append(console.JSONLine(key), '\n')) }}
+	err = fillAtOnce(dir, &answer, func(staged func(string) string) []func() error {
+		return []func() error{func() error { return console.WriteNew(staged(APIKeyName), append(console.JSONLine(key), '\n')) }}
 	})
 	answer.APIPrivateKeyFile = filepath.Join(dir, answer.APIPrivateKeyFile)
 	return answer, err
@@ -71,15 +71,15 @@ func initializeOffline(dir, clientFile string) (answer initializedOffline, err e
 		return answer, err
 	}
 	answer = initializedOffline{ConfigName, client.OrganizationID, client.APIPublicKey, proofPublicName, logKeyName}
-	err = fillAtOnce(dir, &answer, func(at func(string) string) []func() error {
+	err = fillAtOnce(dir, &answer, func(staged func(string) string) []func() error {
 		return []func() error{
-			func() error { return initStore(at(StoreName)) },
-			func() error { return initKeystore(at(KeysName), at(PassphraseName)) },
-			func() error { return initProofKey(at(proofName)) },
-			func() error { return writeProofPublic(at(proofName), at(proofPublicName)) },
-			func() error { return initLogKey(at(logName)) },
-			func() error { return writeLogKey(at(logName), at(logKeyName), client.OrganizationID) },
-			func() error { return console.WriteNew(at(ConfigName), offlineConfig(client)) },
+			func() error { return initStore(staged(StoreName)) },
+			func() error { return initKeystore(staged(KeysName), staged(PassphraseName)) },
+			func() error { return initProofKey(staged(proofName)) },
+			func() error { return writeProofPublic(staged(proofName), staged(proofPublicName)) },
+			func() error { return initLogKey(staged(logName)) },
+			func() error { return writeLogKey(staged(logName), staged(logKeyName), client.OrganizationID) },
+			func() error { return console.WriteNew(staged(ConfigName), offlineConfig(client)) },
 		}
 	})
 	for _, name := range []*string{&answer.Config, &answer.ProofPublicKey, &answer.LogKey} {

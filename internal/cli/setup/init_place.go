@@ -22,7 +22,7 @@ var rename = os.Rename
 // directory is filled completely or not at all. If the process is killed, the next call
 // with the same directory starts over if the staging folder is incomplete. Otherwise it
 // finishes the first call, and sets *answer to the answer of that call.
-func fillAtOnce[Answer any](dir string, answer *Answer, steps func(at func(name string) string) []func() error) error {
+func fillAtOnce[Answer any](dir string, answer *Answer, steps func(staged func(name string) string) []func() error) error {
 	staging := filepath.Join(dir, console.StagingName)
 	finished, err := os.ReadFile(filepath.Join(staging, answerName)) //nolint:gosec // named by the user
 	if err == nil {
@@ -40,9 +40,9 @@ func fillAtOnce[Answer any](dir string, answer *Answer, steps func(at func(name 
 	if err := os.Mkdir(staging, 0o700); err != nil {
 		return err
 	}
-	at := func(name string) string { return filepath.Join(staging, name) }
-	all := append(steps(at), func() error { return console.WriteNew(at("."+answerName), console.JSONLine(answer)) },
-		func() error { return rename(at("."+answerName), at(answerName)) })
+	staged := func(name string) string { return filepath.Join(staging, name) }
+	all := append(steps(staged), func() error { return console.WriteNew(staged("."+answerName), console.JSONLine(answer)) },
+		func() error { return rename(staged("."+answerName), staged(answerName)) })
 	for _, step := range all {
 		if err := step(); err != nil {
 			return errors.Join(err, os.RemoveAll(staging))

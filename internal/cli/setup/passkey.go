@@ -16,15 +16,8 @@ import (
 
 // NewPasskeyCommand returns the command passkey.
 func NewPasskeyCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "passkey",
-		Short: "Register passkeys",
-		Long:  "Register passkeys: the credentials with which people stamp requests in a browser.",
-		Args:  console.CommandOnly,
-		RunE:  console.ChooseCommand,
-	}
-	command.AddCommand(newPasskeyAddCommand())
-	return command
+	return console.Group("passkey", "Register passkeys", "Register passkeys: the credentials with which people stamp requests in a browser.",
+		newPasskeyAddCommand())
 }
 
 // passkeyAddCommand is one call of passkey add.

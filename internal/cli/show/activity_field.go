@@ -42,9 +42,9 @@ func (f *ActivityFieldFlag) value(answer []byte) (string, error) {
 	if err := json.Unmarshal(answer, &answered); err != nil {
 		return "", fmt.Errorf("--field: the answer: %w", err)
 	}
-	one := &answered.Activity
-	fields := map[string]string{"id": one.ID, "status": one.Status, "fingerprint": one.Fingerprint}
-	for kind, members := range one.Result {
+	shown := &answered.Activity
+	fields := map[string]string{"id": shown.ID, "status": shown.Status, "fingerprint": shown.Fingerprint}
+	for kind, members := range shown.Result {
 		for member, raw := range members {
 			var text string
 			if kind != "activity" && json.Unmarshal(raw, &text) == nil { // "activity" is the whole record again
@@ -55,5 +55,5 @@ func (f *ActivityFieldFlag) value(answer []byte) (string, error) {
 	if value, ok := fields[f.Name]; ok {
 		return value, nil
 	}
-	return "", fmt.Errorf("--field: activity %s, %s, has no %q: it has %s", one.ID, one.Status, f.Name, strings.Join(slices.Sorted(maps.Keys(fields)), ", "))
+	return "", fmt.Errorf("--field: activity %s, %s, has no %q: it has %s", shown.ID, shown.Status, f.Name, strings.Join(slices.Sorted(maps.Keys(fields)), ", "))
 }

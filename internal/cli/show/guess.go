@@ -62,8 +62,8 @@ func ReadTransactionAs(cmd *cobra.Command, named, file string, limits all.Limits
 		return read, errors.New("no chain can read this as a transaction; name the intended one with --type:\n" + strings.Join(refusals, "\n"))
 	}
 	var kinds []string
-	for _, one := range taken {
-		kinds = append(kinds, shortType(one.Kind))
+	for _, form := range taken {
+		kinds = append(kinds, shortType(form.Kind))
 	}
 	return read, console.Usagef("this can be read as a transaction of %s: pass --type", strings.Join(kinds, " and of "))
 }

@@ -62,8 +62,8 @@ func signaturesOf(intent activity.Intent, result activity.Result, address string
 		}
 		var all []MessageSignature
 		for i, payload := range intent.Payloads {
-			one := activity.SignRawPayloadIntent{Payload: payload, Encoding: intent.Encoding, HashFunction: intent.HashFunction}
-			text, err := signatureText(one, &signed.Signatures[i], address)
+			single := activity.SignRawPayloadIntent{Payload: payload, Encoding: intent.Encoding, HashFunction: intent.HashFunction}
+			text, err := signatureText(single, &signed.Signatures[i], address)
 			if err != nil {
 				return nil, fmt.Errorf("message %d: %w", i+1, err)
 			}

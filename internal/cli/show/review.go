@@ -80,12 +80,12 @@ func requestedFields(request *activity.Request) []chains.Field {
 
 // hazardsOf returns the hazards that the server names, which knows the keys, and those
 // found here.
-func hazardsOf(review *activity.Review, found []chains.Hazard) ([]chains.Hazard, error) {
+func hazardsOf(review *activity.Review, computed []chains.Hazard) ([]chains.Hazard, error) {
 	var all []chains.Hazard
 	if err := json.Unmarshal(review.Hazards, &all); err != nil {
 		return nil, fmt.Errorf("review: hazards: %w", err)
 	}
-	for _, hazard := range found {
+	for _, hazard := range computed {
 		if !slices.ContainsFunc(all, func(other chains.Hazard) bool { return other.Name == hazard.Name }) {
 			all = append(all, hazard)
 		}
@@ -95,9 +95,9 @@ func hazardsOf(review *activity.Review, found []chains.Hazard) ([]chains.Hazard,
 
 // resolvedFields returns what the server adds, which knows the signer: its sentences, if
 // they differ, and the readings of descriptors.
-func resolvedFields(review *activity.Review, found []chains.Effect, known chains.Names) []chains.Field {
+func resolvedFields(review *activity.Review, computed []chains.Effect, known chains.Names) []chains.Field {
 	var fields []chains.Field
-	if !slices.Equal(names.Sentences(found, known), review.Sentences) {
+	if !slices.Equal(names.Sentences(computed, known), review.Sentences) {
 		var lines []chains.Field
 		for i, sentence := range review.Sentences {
 			lines = append(lines, chains.Text(fmt.Sprint(i+1), sentence))

@@ -38,8 +38,8 @@ func (a shortAnswer) Message() (ur.Message, error) {
 		return ur.Message{}, err
 	}
 	answer := ur.Answer{Fingerprint: fingerprint[:], Signed: signed}
-	for _, one := range a.Signatures {
-		signature, err := hex.DecodeString(one.R + one.S + one.V)
+	for _, signed := range a.Signatures {
+		signature, err := hex.DecodeString(signed.R + signed.S + signed.V)
 		if err != nil {
 			return ur.Message{}, err
 		}
@@ -87,8 +87,8 @@ func ReadShortAnswer(content []byte) (answer shortAnswer, err error) {
 		strictjson.Optional("signatures", func(r *strictjson.Reader) error {
 			return r.Array(func(r *strictjson.Reader) error {
 				answer.Signatures = append(answer.Signatures, activity.SignRawPayloadResult{})
-				one := &answer.Signatures[len(answer.Signatures)-1]
-				return r.Object(strictjson.Required("r", &one.R), strictjson.Required("s", &one.S), strictjson.Required("v", &one.V))
+				signed := &answer.Signatures[len(answer.Signatures)-1]
+				return r.Object(strictjson.Required("r", &signed.R), strictjson.Required("s", &signed.S), strictjson.Required("v", &signed.V))
 			})
 		}),
 		strictjson.Optional("appProof", func(r *strictjson.Reader) error {

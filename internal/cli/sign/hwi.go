@@ -195,13 +195,13 @@ type hwiSigner struct {
 }
 
 func (c *hwiCommand) enumerate(cmd *cobra.Command, _ []string) (any, error) {
-	one := hwiSigner{Type: "countersign", Model: "countersign", Label: c.wallet.Name, Path: c.wallet.ID}
+	signer := hwiSigner{Type: "countersign", Model: "countersign", Label: c.wallet.Name, Path: c.wallet.ID}
 	err := c.withRoot(cmd.Context(), func(root *wallet.Root) error {
 		own := root.Fingerprint()
-		one.Fingerprint = hex.EncodeToString(own[:])
+		signer.Fingerprint = hex.EncodeToString(own[:])
 		return nil
 	})
-	return []hwiSigner{one}, err
+	return []hwiSigner{signer}, err
 }
 
 // coin returns the coin type of the chain (BIP-44), hardened.

@@ -146,15 +146,15 @@ func parseKeyDescriptor(text string) (*keyDescriptor, error) {
 		return nil, err
 	}
 	for _, form := range keyDescriptors {
-		found := form.pattern.FindStringSubmatch(body)
-		if found == nil {
+		matched := form.pattern.FindStringSubmatch(body)
+		if matched == nil {
 			continue
 		}
-		d := &keyDescriptor{kind: form.kind, key: found[2]}
-		if d.fingerprint, d.origin, err = wallet.ParseOrigin(strings.ToLower(found[1])); err != nil {
+		d := &keyDescriptor{kind: form.kind, key: matched[2]}
+		if d.fingerprint, d.origin, err = wallet.ParseOrigin(strings.ToLower(matched[1])); err != nil {
 			return nil, fmt.Errorf("--desc: origin: %w", err)
 		}
-		d.path, err = wallet.ParsePath(d.origin.String() + found[3])
+		d.path, err = wallet.ParsePath(d.origin.String() + matched[3])
 		return d, err
 	}
 	return nil, errors.New("--desc: expected pkh, wpkh, sh(wpkh) or tr of one key with its origin, such as wpkh([73c5da0a/84h/0h/0h/0/5]02…); addresses of registered wallets are printed by 'countersign wallets address'")
@@ -173,9 +173,9 @@ func (d *keyDescriptor) address(root *wallet.Root, network bitcoin.Network) (str
 		return "", errors.Join(err, fmt.Errorf("the key in the descriptor is not the wallet's at %v", d.path))
 	}
 	format := show.BitcoinFormat + strings.ToUpper(network.String()) + "_" + d.kind
-	for _, one := range (bitcoin.Chain{}).Addresses(pub) {
-		if one.Format == format {
-			return one.Address, nil
+	for _, address := range (bitcoin.Chain{}).Addresses(pub) {
+		if address.Format == format {
+			return address.Address, nil
 		}
 	}
 	return "", fmt.Errorf("the key has no address of format %s", format)

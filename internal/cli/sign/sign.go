@@ -179,7 +179,7 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 func (c *signCommand) check(cmd *cobra.Command) (all.Limits, error) {
 	limits, err := c.network.Limits()
 	err = cmp.Or(c.checkRequestFlags(cmd), c.at.Check(), checkHazardNames(c.allow), err)
-	one := !c.jsonl && c.message.Kind == ""
+	single := !c.jsonl && c.message.Kind == ""
 	switch {
 	case err != nil:
 		return limits, err
@@ -190,7 +190,7 @@ func (c *signCommand) check(cmd *cobra.Command) (all.Limits, error) {
 	case !c.jsonl && cmd.Flags().Changed("workers"):
 		return limits, console.Usagef("--workers goes with --jsonl: one transaction has one signer")
 	}
-	if err := c.message.Check(); err != nil || !one {
+	if err := c.message.Check(); err != nil || !single {
 		return limits, err
 	}
 	if c.kind != "" {

@@ -146,12 +146,12 @@ func (c *signCommand) byConfiguration(cmd *cobra.Command, carryOut func(*stamped
 // whole returns an activity with everything the owner of the store may see: the stamps
 // of all votes, which are evidence, and the proof that it is in the log.
 func (e *stampedEngine) whole(ctx context.Context, record *activity.Record) (*activity.Record, error) {
-	found, err := e.store.Get(ctx, record.Request.OrganizationID, record.ID)
+	recorded, err := e.store.Get(ctx, record.Request.OrganizationID, record.ID)
 	if err != nil {
 		return nil, err
 	}
-	if record, err = activity.DecodeRecord(found.Data); err != nil {
-		return nil, fmt.Errorf("activity %s: %w", found.ID, err)
+	if record, err = activity.DecodeRecord(recorded.Data); err != nil {
+		return nil, fmt.Errorf("activity %s: %w", recorded.ID, err)
 	}
 	return record, e.Log().Prove(ctx, record)
 }

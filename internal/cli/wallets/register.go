@@ -43,7 +43,8 @@ func newRegisterCommand() *cobra.Command {
 		Long: console.Paragraphs(`
 Register the wallet policy on standard input: JSON {"name","descriptor_template",
 "keys_info"} (BIP-388), an output descriptor with <0;1>/*, two descriptors for
-receiving and change, one per line, the array of Bitcoin Core's importdescriptors, or
+receiving and change, one per line, Bitcoin Core's listdescriptors or
+importdescriptors, Specter Desktop's JSON, a BSMS descriptor record (BIP-129), or
 Coldcard's multisig file.
 
 The keys, with yours marked, and the first addresses are shown. Compare the keys of the
@@ -69,7 +70,7 @@ policy. With --config and a store, registering and replacing are leaves in the l
 	c.at.Register(command)
 	c.network.Register(command)
 	flags := command.Flags()
-	flags.StringVar(&c.name, "name", "", "`NAME` of the wallet (default: the one in the JSON)")
+	flags.StringVar(&c.name, "name", "", "`NAME` of the wallet (default: the one in the input)")
 	flags.BoolVar(&c.replace, "replace", false, "replace the registered wallet of that name")
 	c.digest.register(flags, "register without asking, if it is the wallet with this `DIGEST`, whose keys were compared before")
 	return command

@@ -19,22 +19,15 @@ import (
 
 // NewCommand returns the command wallets.
 func NewCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "wallets",
-		Short: "Register Bitcoin wallets of several keys",
-		Long: console.Paragraphs(`
+	return console.Group("wallets", "Register Bitcoin wallets of several keys", `
 Register Bitcoin wallets whose outputs are scripts of several keys, some of them of
 others (BIP-388), and print what other signers need to know about them.
 
 What such a wallet spends and gets back cannot be told from a PSBT, whose creator could
 put keys of their own in the place of the others'. Once a person has compared the keys
 and registered the wallet, its inputs and its change are recognized, by deriving every
-key: see docs/wallets.md.`),
-		Args: console.CommandOnly,
-		RunE: console.ChooseCommand,
-	}
-	command.AddCommand(newRegisterCommand(), newListCommand(), newShowCommand(), newAddressCommand(), newExportCommand(), newRemoveCommand())
-	return command
+key: see docs/wallets.md.`,
+		newRegisterCommand(), newListCommand(), newShowCommand(), newAddressCommand(), newExportCommand(), newRemoveCommand())
 }
 
 // keeper is a keystore that keeps registered wallets.

@@ -78,11 +78,11 @@ func (d *document) node() *node {
 
 // next returns the offset of the next token.
 func (d *document) next() int {
-	at := int(d.decoder.InputOffset())
-	for at < len(d.text) && strings.IndexByte(" \t\r\n,:", d.text[at]) >= 0 {
-		at++
+	offset := int(d.decoder.InputOffset())
+	for offset < len(d.text) && strings.IndexByte(" \t\r\n,:", d.text[offset]) >= 0 {
+		offset++
 	}
-	return at
+	return offset
 }
 
 // readDocument reads one JSON value and refuses anything after it. The decoder refuses
@@ -144,7 +144,7 @@ func (d *document) textOf(token jsontext.Token, offset int) string {
 
 // children reads the members of an object, or the elements of an array, up to its end.
 func (d *document) children(n *node, end jsontext.Kind, depth int) error {
-	for place := &n.first; d.decoder.PeekKind() != end; n.count++ {
+	for next := &n.first; d.decoder.PeekKind() != end; n.count++ {
 		child := d.node()
 		if n.kind == '{' {
 			child.nameOffset = d.next()
@@ -157,7 +157,7 @@ func (d *document) children(n *node, end jsontext.Kind, depth int) error {
 		if err := d.value(child, depth+1); err != nil {
 			return err
 		}
-		*place, place = child, &child.next
+		*next, next = child, &child.next
 	}
 	_, err := d.decoder.ReadToken()
 	return d.fail(err)

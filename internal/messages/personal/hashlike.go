@@ -56,14 +56,14 @@ const maxLabel = 64
 // that begin otherwise are returned unchanged.
 func withoutLabel(text []byte) []byte {
 	head := text[:min(len(text), maxLabel+len("："))]
-	at := bytes.IndexByte(head, ':')
-	if wide := bytes.Index(head, []byte("：")); at < 0 || wide >= 0 && wide < at {
-		at = wide
+	colon := bytes.IndexByte(head, ':')
+	if wide := bytes.Index(head, []byte("：")); colon < 0 || wide >= 0 && wide < colon {
+		colon = wide
 	}
-	if at < 0 || at > maxLabel || len(chunks(string(text[:at]))) != 1 {
+	if colon < 0 || colon > maxLabel || len(chunks(string(text[:colon]))) != 1 {
 		return text
 	}
-	return bytes.TrimLeft(text[at:], ":：")
+	return bytes.TrimLeft(text[colon:], ":：")
 }
 
 // mostShown is more characters than a hash has, with prefixes but without padding.

@@ -64,8 +64,8 @@ type phrase struct {
 
 // in reports whether a text, as plainWords returns it, has the phrase.
 func (p *phrase) in(words []byte) bool {
-	for _, one := range p.has {
-		if !slices.ContainsFunc(one, func(word string) bool { return bytes.Contains(words, []byte(word)) }) {
+	for _, group := range p.has {
+		if !slices.ContainsFunc(group, func(word string) bool { return bytes.Contains(words, []byte(word)) }) {
 			return false
 		}
 	}

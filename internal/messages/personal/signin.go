@@ -32,13 +32,6 @@ type SignIn struct {
 	by *standard
 }
 
-// ParseSignIn reads a sign-in by EIP-4361. It returns nil for any text that is not
-// exactly one.
-func ParseSignIn(message string) *SignIn { return parseSignIn(message, siwe) }
-
-// ParseTronSignIn reads a sign-in by EIP-4361 with an address of Tron, or returns nil.
-func ParseTronSignIn(message string) *SignIn { return parseSignIn(message, siwt) }
-
 // ParseSolanaSignIn reads a Sign-In with Solana, or returns nil. Everything except
 // domain and address is optional.
 func ParseSolanaSignIn[T string | []byte](message T) *SignIn { return signInOf([]byte(message), siws) }
@@ -49,7 +42,7 @@ const UnreadSignIn = "the text asks to sign in but does not follow %s: a site th
 
 // AsksToSignIn reports whether a text contains the words of a sign-in, in any case, with
 // any white space between them, and for any chain. Sites may read sign-ins more loosely
-// than [ParseSignIn] does.
+// than the standard.
 func AsksToSignIn(message []byte) bool {
 	if !hasFolded(message, "wants") { // most texts end here
 		return false

@@ -114,8 +114,8 @@ func (r *reading) trades(version ctfVersion, to chains.Party, most, least *big.I
 
 // share returns a number of basis points of an amount, rounded down.
 func share(amount *big.Int, points int64) *big.Int {
-	part := new(big.Int).Mul(amount, big.NewInt(points))
-	return part.Quo(part, big.NewInt(basisPoints))
+	product := new(big.Int).Mul(amount, big.NewInt(points))
+	return product.Quo(product, big.NewInt(basisPoints))
 }
 
 // less returns the difference of two amounts, at least zero.

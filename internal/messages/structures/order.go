@@ -25,7 +25,7 @@ func (r *reading) gives(owner, to chains.Party, asset chains.Asset, most *big.In
 
 // gets adds what a party gets at least if the order is filled: its owner receives it. What
 // another gets is by the signature if it is the price of what the owner gives, and otherwise
-// by whoever fills the order and pays it too.
+// by the account that fills the order and pays it too.
 func (r *reading) gets(owner, to chains.Party, asset chains.Asset, least *big.Int, price bool, path string) {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: chains.UnknownParty(), To: to, Asset: asset, Amount: chains.AtLeast(least), Path: path}
 	if to.Equal(owner) {

@@ -44,12 +44,12 @@ func (t *Table) Take(claim store.Claim) (store.BeginResult, error) {
 	if t.isClosed() {
 		return store.BeginResult{}, store.ErrClosed
 	}
-	at := key{claim.OrganizationID, claim.Fingerprint}
-	if other := t.held[at]; other != nil {
+	claimed := key{claim.OrganizationID, claim.Fingerprint}
+	if other := t.held[claimed]; other != nil {
 		if other.pinned || claim.Now.Before(other.until) {
 			return store.BeginResult{Wait: t.waiter(other, claim)}, nil
 		}
-		t.drop(at, other)
+		t.drop(claimed, other)
 	}
 	t.token++
 	taken := &struct {
@@ -60,7 +60,7 @@ func (t *Table) Take(claim store.Claim) (store.BeginResult, error) {
 		store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, At: claim.At, Token: t.token},
 	}
 	taken.lease.Until = taken.until
-	t.held[at] = &taken.entry
+	t.held[claimed] = &taken.entry
 	t.reserved += claim.Size
 	return store.BeginResult{Lease: &taken.lease}, nil
 }
@@ -180,9 +180,9 @@ func (t *Table) Sweep(now time.Time) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	swept := 0
-	for at, entry := range t.held {
+	for claimed, entry := range t.held {
 		if !entry.pinned && !now.Before(entry.until.Add(store.LeaseGrace)) {
-			t.drop(at, entry)
+			t.drop(claimed, entry)
 			swept++
 		}
 	}
@@ -218,8 +218,8 @@ func (t *Table) find(lease store.Lease) (*entry, error) {
 	return mine, nil
 }
 
-func (t *Table) drop(at key, gone *entry) {
-	delete(t.held, at)
+func (t *Table) drop(claimed key, gone *entry) {
+	delete(t.held, claimed)
 	t.reserved -= gone.size
 	if gone.over != nil {
 		close(gone.over)

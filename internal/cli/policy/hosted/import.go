@@ -52,11 +52,11 @@ func Import(content []byte) (file string, imported []Imported, err error) {
 	names := map[string]bool{}
 	needFee := map[string]bool{} // chains
 	for i := range sources {
-		one := importPolicy(&sources[i], names)
-		imported = append(imported, one)
-		one.write(&out, &sources[i])
-		if one.transfersOn != "" {
-			needFee[one.transfersOn] = true
+		policy := importPolicy(&sources[i], names)
+		imported = append(imported, policy)
+		policy.write(&out, &sources[i])
+		if policy.transfersOn != "" {
+			needFee[policy.transfersOn] = true
 		}
 	}
 	for _, chain := range slices.Sorted(maps.Keys(needFee)) {
@@ -102,9 +102,9 @@ func (i *Imported) write(out *strings.Builder, from *source) {
 	if i.Rule != "" {
 		comment("  it may deny, so the rule below denies all that it may have named: rewrite it")
 	}
-	for _, part := range []struct{ name, text string }{{"condition", from.Condition}, {"consensus", from.Consensus}, {"time", from.Time}} {
-		if part.text != "" {
-			comment("  " + part.name + ": " + part.text)
+	for _, member := range []struct{ name, text string }{{"condition", from.Condition}, {"consensus", from.Consensus}, {"time", from.Time}} {
+		if member.text != "" {
+			comment("  " + member.name + ": " + member.text)
 		}
 	}
 }

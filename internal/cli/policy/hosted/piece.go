@@ -114,14 +114,14 @@ func (t *translation) call(call ast.CallExpr) (piece, error) {
 func (t *translation) logic(operator string, args []ast.Expr) (piece, error) {
 	var parts []string
 	for _, arg := range args {
-		part, err := t.piece(arg)
+		operand, err := t.piece(arg)
 		if err != nil {
 			return piece{}, err
 		}
 		if operator == "&&" {
-			part.text = grouped(arg, part.text, "_||_")
+			operand.text = grouped(arg, operand.text, "_||_")
 		}
-		parts = append(parts, part.text)
+		parts = append(parts, operand.text)
 	}
 	return piece{strings.Join(parts, " "+operator+" "), "bool"}, nil
 }
@@ -205,11 +205,11 @@ func (t *translation) membership(of, list ast.Expr) (piece, error) {
 func (t *translation) list(list ast.ListExpr, like piece) (piece, error) {
 	var parts []string
 	for _, element := range list.Elements() {
-		part, err := t.piece(element)
+		item, err := t.piece(element)
 		if err != nil {
 			return piece{}, err
 		}
-		parts = append(parts, asKind(part, element, like.kind))
+		parts = append(parts, asKind(item, element, like.kind))
 	}
 	return piece{"[" + strings.Join(parts, ", ") + "]", "list " + like.kind}, nil
 }

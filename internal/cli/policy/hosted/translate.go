@@ -175,8 +175,8 @@ func comparedText(e ast.Expr) (path, text string) {
 
 // mentionsActivity reports whether any part of an expression is about the activity.
 func mentionsActivity(e ast.Expr) (found bool) {
-	ast.PreOrderVisit(e, ast.NewExprVisitor(func(part ast.Expr) {
-		found = found || strings.HasPrefix(syntax.Path(part), "activity.")
+	ast.PreOrderVisit(e, ast.NewExprVisitor(func(node ast.Expr) {
+		found = found || strings.HasPrefix(syntax.Path(node), "activity.")
 	}))
 	return found
 }
