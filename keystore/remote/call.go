@@ -83,14 +83,14 @@ func (k *key) call(ctx context.Context, operation string, do func(context.Contex
 		err = do(bounded, remote)
 	}
 	err = k.explain(ctx, bounded, err)
-	k.store.options.Observe(Observation{k.scheme, operation, outcomeOf(err), time.Since(start)})
+	k.store.options.Observe(Observation{k.site.scheme, operation, outcomeOf(err), time.Since(start)})
 	return err
 }
 
-// enter waits for a place among the calls of the service.
+// enter waits for a place among the calls of the site.
 func (k *key) enter(ctx context.Context) (leave func(), err error) {
 	k.store.mu.RLock()
-	slots := k.store.slots[k.scheme]
+	slots := k.store.slots[k.site]
 	k.store.mu.RUnlock()
 	select {
 	case slots <- struct{}{}:

@@ -24,9 +24,9 @@
 // # Failures
 //
 // Every call to a service ends with its context, and after [Options.Timeout] at the latest. At
-// most [Options.Concurrency] calls of one service are under way at a time; others wait. A
-// service that fails makes only its own keys unavailable: [Store.Ready] returns an error only
-// if no key can be used.
+// most [Options.Concurrency] calls of one service, or of one site of a [Sited] service, are under
+// way at a time; others wait. One that fails makes only its own keys unavailable: [Store.Ready]
+// returns an error only if no key can be used.
 //
 // A caller that gives up gets the error of its context. The service may still make the
 // signature: it never leaves this package, and is observed as [Abandoned].

@@ -267,6 +267,74 @@ func TestConcurrency(t *testing.T) {
 	}
 }
 
+// regions is a service with a site for each region, of which one may hang.
+type regions map[string]fake
+
+func (regions) Check(uri string) error { return fake{}.Check(uri) }
+
+func (r regions) Site(uri string) string {
+	parsed, _ := remote.ParseURI(uri, "region")
+	return parsed.Params["region"]
+}
+
+func (r regions) Open(ctx context.Context, uri string) (remote.Key, error) {
+	return r[r.Site(uri)].Open(ctx, uri)
+}
+
+// TestSites: a site that hangs has its keys wait, and those of no other site, also if it is added
+// later. Without sites, the bound is the service's.
+func TestSites(t *testing.T) {
+	services, pins := regions{}, map[string]remote.Pin{}
+	for _, region := range []string{"hangs", "works", "later"} {
+		keys := remotetest.NewKeys()
+		keys.Generate("one", remote.Secp256k1)
+		services[region] = fake{keys, remotetest.DER}
+		pin := pinOf(keys, "one")
+		pin.URI += "?region=" + region
+		pins[region] = pin
+	}
+	changed := false
+	store, err := remote.Open(t.Context(), remote.Services{"fake": services}, []remote.Pin{pins["hangs"], pins["works"]}, remote.Options{
+		Concurrency: 1, Timeout: time.Hour,
+		Follow: func() ([]remote.Pin, bool, error) {
+			return []remote.Pin{pins["hangs"], pins["works"], pins["later"]}, changed, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sign := func(ctx context.Context, region string) error {
+		key, err := find(t, store, pins[region])
+		if err != nil {
+			return err
+		}
+		_, err = key.(keystore.ECDSASigner).SignECDSA(ctx, [32]byte{1})
+		return err
+	}
+	services["hangs"].keys.SetFault(keystoretest.Slow)
+	ctx, cancel := context.WithCancel(t.Context())
+	first := make(chan error)
+	go func() { first <- sign(ctx, "hangs") }()
+	waiting, give := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer give()
+	if err := sign(waiting, "hangs"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a second key of the site that hangs: %v", err)
+	}
+	changed = true
+	for _, region := range []string{"works", "later", "works", "later"} {
+		if err := sign(t.Context(), region); err != nil {
+			t.Errorf("%s: %v", region, err)
+		}
+	}
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want the context's error", err)
+	}
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // FuzzParseSPKI: what is read is a point of the curve that it says, and nothing panics.
 func FuzzParseSPKI(f *testing.F) {
 	keys := remotetest.NewKeys()

@@ -17,7 +17,7 @@ import (
 type key struct {
 	store   *Store
 	service Service
-	scheme  string // of the URI
+	site    site
 	pin     Pin
 	id      string
 
@@ -46,7 +46,7 @@ func newKey(store *Store, pin Pin) (*key, error) {
 		return nil, err
 	}
 	pin.ID = cmp.Or(pin.ID, IDOf(pin.PublicKey))
-	k := &key{store: store, service: service, scheme: scheme, pin: pin, id: pin.ID, turn: make(chan struct{}, 1)}
+	k := &key{store: store, service: service, site: siteOf(service, scheme, pin.URI), pin: pin, id: pin.ID, turn: make(chan struct{}, 1)}
 	k.known.Store(&knowledge{})
 	return k, nil
 }

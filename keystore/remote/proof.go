@@ -69,8 +69,8 @@ func (p *ProofSigner) Public() crypto.PublicKey { return p.public }
 
 // Sign implements crypto.Signer. It takes digests of SHA-256 and returns DER.
 func (p *ProofSigner) Sign(_ io.Reader, digest []byte, options crypto.SignerOpts) ([]byte, error) {
-	if options.HashFunc() != crypto.SHA256 || len(digest) != 32 {
-		return nil, errors.New("app-proof key: only digests of SHA-256 are signed")
+	if options == nil || options.HashFunc() != crypto.SHA256 || len(digest) != 32 {
+		return nil, errors.New("app-proof key: only digests of SHA-256 are signed: the options must be crypto.SHA256")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), DefaultTimeout)
 	defer cancel()

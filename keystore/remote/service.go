@@ -65,6 +65,25 @@ type Generator interface {
 	Generate(ctx context.Context, uri, name string, scheme Scheme) (created string, err error)
 }
 
+// Sited is a Service with several sites, such as regions or vaults, each of which can fail alone. The
+// bound on calls is one for each site, so that one that hangs does not keep the others' keys
+// from signing.
+type Sited interface {
+	// Site names the site of a URI that Check accepts. It asks no one.
+	Site(uri string) string
+}
+
+// siteOf returns what the calls of a URI share a bound with.
+func siteOf(service Service, scheme, uri string) site {
+	if sited, ok := service.(Sited); ok {
+		return site{scheme, sited.Site(uri)}
+	}
+	return site{scheme: scheme}
+}
+
+// site is a part of a service that can fail alone.
+type site struct{ scheme, name string }
+
 // Keeper is a Service with work to do while none of its keys is used, such as to renew a token
 // before it expires.
 type Keeper interface {

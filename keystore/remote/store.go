@@ -16,7 +16,8 @@ import (
 
 // Defaults of Options, and limits that are fixed.
 const (
-	// DefaultConcurrency is how many calls of one service are under way at a time.
+	// DefaultConcurrency is how many calls of one service, or of one site of a Sited one, are under
+	// way at a time.
 	DefaultConcurrency = 256
 
 	// DefaultTimeout is how long a call may take, retries included.
@@ -79,7 +80,8 @@ type Store struct {
 	calls  sync.WaitGroup // calls in progress
 	kept   sync.WaitGroup // calls of Keep
 	table  *table
-	slots  map[string]chan struct{} // by scheme; one element for each call under way
+	tended map[string]bool        // schemes whose Keep was called
+	slots  map[site]chan struct{} // one element for each call under way
 }
 
 var (
@@ -94,7 +96,7 @@ var (
 // key, and those of a service that is away are checked again when they are used.
 func Open(ctx context.Context, services Services, pins []Pin, options Options) (*Store, error) {
 	options.setDefaults()
-	store := &Store{services: services, options: options, slots: map[string]chan struct{}{}}
+	store := &Store{services: services, options: options, tended: map[string]bool{}, slots: map[site]chan struct{}{}}
 	store.base, store.cancel = context.WithCancel(context.Background())
 	if err := store.replace(pins); err != nil {
 		return nil, err
@@ -115,11 +117,11 @@ func (s *Store) replace(pins []Pin) error {
 	}
 	s.table = next
 	for _, k := range next.keys {
-		if s.slots[k.scheme] != nil {
-			continue
+		if s.slots[k.site] == nil {
+			s.slots[k.site] = make(chan struct{}, s.options.Concurrency)
 		}
-		s.slots[k.scheme] = make(chan struct{}, s.options.Concurrency)
-		if !s.options.Lazy && !s.closed {
+		if !s.tended[k.site.scheme] && !s.options.Lazy && !s.closed {
+			s.tended[k.site.scheme] = true
 			keep(s.base, &s.kept, k.service)
 		}
 	}

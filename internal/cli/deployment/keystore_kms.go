@@ -85,10 +85,11 @@ func (f *KeystoreFlags) openServices(cmd *cobra.Command) (*atServices, error) {
 	return &atServices{store, f.Configured.Path}, nil
 }
 
-// following returns a function that reads the pins again when the configuration has changed.
+// following returns a function that reads the pins again when the configuration has changed. Its
+// first call always does: the file may have changed since the program read it.
 func following(path string) func() ([]remote.Pin, bool, error) {
 	var mu sync.Mutex
-	seen, _ := os.Stat(path) // else the first call reads it
+	var seen fs.FileInfo
 	return func() ([]remote.Pin, bool, error) {
 		mu.Lock()
 		defer mu.Unlock()

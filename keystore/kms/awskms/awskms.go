@@ -24,18 +24,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/kms/types"
-	"github.com/aws/smithy-go"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/remote"
@@ -59,6 +55,7 @@ type account struct{ region, profile string }
 var (
 	_ remote.Service   = (*Service)(nil)
 	_ remote.Generator = (*Service)(nil)
+	_ remote.Sited     = (*Service)(nil)
 )
 
 // New returns the service. It reads no credentials yet.
@@ -68,6 +65,12 @@ func New() *Service { return &Service{clients: map[account]*kms.Client{}} }
 func (s *Service) Check(uri string) error {
 	_, _, err := parse(uri)
 	return err
+}
+
+// Site implements remote.Sited: a region, and the profile that its credentials come from.
+func (s *Service) Site(uri string) string {
+	_, at, _ := parse(uri)
+	return at.region + " " + at.profile
 }
 
 // parse returns the KeyId of a URI and where the key is.
@@ -119,7 +122,7 @@ func (s *Service) client(ctx context.Context, at account) (*kms.Client, error) {
 		// The default of 10 would have every further signature that is under way pay for
 		// a TLS handshake.
 		t.MaxIdleConnsPerHost = remote.DefaultConcurrency
-	}))}
+	})), config.WithRetryer(newRetryer)}
 	if at.region != "" {
 		options = append(options, config.WithRegion(at.region))
 	}
@@ -149,12 +152,15 @@ func (k *key) PublicKey(ctx context.Context) (remote.Public, error) {
 	if err != nil {
 		return remote.Public{}, explain("kms:GetPublicKey", err)
 	}
+	if answer.KeyUsage == "" || len(answer.PublicKey) == 0 {
+		return remote.Public{}, unusable("kms:GetPublicKey", "a public key")
+	}
 	if answer.KeyUsage != types.KeyUsageTypeSignVerify {
 		return remote.Public{}, fmt.Errorf("%w: its KeyUsage is %s, not SIGN_VERIFY", keystore.ErrUnsupported, answer.KeyUsage)
 	}
 	public, err := remote.ParseSPKI(answer.PublicKey)
 	if err != nil && !errors.Is(err, keystore.ErrUnsupported) {
-		err = fmt.Errorf("%w: AWS KMS: %w", keystore.ErrUnavailable, err)
+		err = fmt.Errorf("%w: %w", unusable("kms:GetPublicKey", "a public key that can be read"), err)
 	}
 	return public, err
 }
@@ -174,6 +180,9 @@ func (k *key) Sign(ctx context.Context, scheme remote.Scheme, message []byte) ([
 	answer, err := k.client.Sign(ctx, input)
 	if err != nil {
 		return nil, explain("kms:Sign", err)
+	}
+	if len(answer.Signature) == 0 {
+		return nil, fmt.Errorf("%w: AWS KMS: kms:Sign: an answer without a signature", keystore.ErrSignatureCheck)
 	}
 	if answer.SigningAlgorithm != input.SigningAlgorithm {
 		return nil, fmt.Errorf("%w: AWS KMS answered with a signature of %q to a request for %s", keystore.ErrSignatureCheck, answer.SigningAlgorithm, input.SigningAlgorithm)
@@ -208,6 +217,9 @@ func (s *Service) Generate(ctx context.Context, uri, name string, scheme remote.
 	if err != nil {
 		return "", explain("kms:CreateKey", err)
 	}
+	if made.KeyMetadata == nil || aws.ToString(made.KeyMetadata.KeyId) == "" {
+		return "", unusable("kms:CreateKey", "the id of a key, which may have been created")
+	}
 	params := map[string]string{}
 	for param, value := range map[string]string{"region": at.region, "profile": at.profile} {
 		if value != "" {
@@ -219,54 +231,4 @@ func (s *Service) Generate(ctx context.Context, uri, name string, scheme remote.
 		return "", fmt.Errorf("the key was created (%s), but not the alias: %w", created, explain("kms:CreateAlias", err))
 	}
 	return created, nil
-}
-
-// deniedCodes are the codes of errors that need an operator: of KMS, and of the credentials.
-var deniedCodes = map[string]bool{
-	"AccessDeniedException": true, "UnrecognizedClientException": true, "InvalidClientTokenId": true, "InvalidSignatureException": true,
-	"ExpiredTokenException": true, "IncompleteSignature": true, "MissingAuthenticationToken": true, "OptInRequired": true, "InvalidGrantTokenException": true,
-}
-
-// missingCodes are the codes of a key that does not exist or cannot be used.
-var missingCodes = map[string]bool{
-	"NotFoundException": true, "DisabledException": true, "KMSInvalidStateException": true,
-}
-
-// unsupportedCodes are the codes of a request that no such key can fulfil.
-var unsupportedCodes = map[string]bool{
-	"InvalidKeyUsageException": true, "UnsupportedOperationException": true, "ValidationException": true, "InvalidArnException": true,
-}
-
-// explain classifies an error and names the right that the call needs.
-func explain(right string, err error) error {
-	api, ok := errors.AsType[smithy.APIError](err)
-	if !ok {
-		if signing := (*smithy.OperationError)(nil); errors.As(err, &signing) && strings.Contains(err.Error(), "get identity") {
-			return fmt.Errorf("%w: no AWS credentials were found: %w", keystore.ErrDenied, err)
-		}
-		return fmt.Errorf("%w: AWS KMS: %w", keystore.ErrUnavailable, err)
-	}
-	code := api.ErrorCode()
-	switch {
-	case deniedCodes[code]:
-		return fmt.Errorf("%w: the right %s is missing, or the credentials are: %w", keystore.ErrDenied, right, err)
-	case missingCodes[code]:
-		return fmt.Errorf("%w: it does not exist in this region and account, is disabled, or is pending deletion: %w", keystore.ErrKeyNotFound, err)
-	case unsupportedCodes[code]:
-		return fmt.Errorf("%w: %w", keystore.ErrUnsupported, err)
-	case strings.Contains(code, "Throttl"), code == "TooManyRequestsException", code == "RequestLimitExceeded", code == "LimitExceededException":
-		return &keystore.ThrottledError{RetryAfter: retryAfter(err), Err: err}
-	}
-	return fmt.Errorf("%w: AWS KMS: %w", keystore.ErrUnavailable, err)
-}
-
-// retryAfter returns how long to wait: as the answer says, or a second, since KMS grants its
-// requests a second.
-func retryAfter(err error) time.Duration {
-	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && answer.Response != nil {
-		if seconds, err := strconv.Atoi(answer.Response.Header.Get("Retry-After")); err == nil && seconds > 0 {
-			return time.Duration(seconds) * time.Second
-		}
-	}
-	return time.Second
 }

@@ -73,6 +73,22 @@ func TestURIs(t *testing.T) {
 	}
 }
 
+// TestSites: keys of one region and profile share a bound, and no others.
+func TestSites(t *testing.T) {
+	service := awskms.New()
+	same := []string{"awskms:1234" + inRegion, "awskms:alias/hot" + inRegion, "awskms:" + loopback.AccountARN + "key/1234"}
+	for _, uri := range same {
+		if service.Site(uri) != service.Site(same[0]) {
+			t.Errorf("%s: %q", uri, service.Site(uri))
+		}
+	}
+	for _, uri := range []string{"awskms:1234", "awskms:1234?region=us-east-1", "awskms:1234" + inRegion + "&profile=other", "awskms:arn:aws:kms:us-east-1:111122223333:key/1234"} {
+		if service.Site(uri) == service.Site(same[0]) {
+			t.Errorf("%s: %q", uri, service.Site(uri))
+		}
+	}
+}
+
 // TestErrorCodes: each code of the API has its class.
 func TestErrorCodes(t *testing.T) {
 	s := newServer(t)

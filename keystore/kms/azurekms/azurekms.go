@@ -16,22 +16,24 @@ package azurekms
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/Azure/azure-sdk-for-go/sdk/security/keyvault/azkeys"
 
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/kms/internal/retryafter"
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
@@ -58,6 +60,7 @@ type Service struct {
 var (
 	_ remote.Service   = (*Service)(nil)
 	_ remote.Generator = (*Service)(nil)
+	_ remote.Sited     = (*Service)(nil)
 )
 
 // New returns the service. It reads no credentials yet.
@@ -78,6 +81,12 @@ func (s *Service) Check(uri string) error {
 		err = fmt.Errorf("%s: add the version, as in azurekms:VAULT.vault.azure.net/keys/NAME/VERSION: the latest one changes", uri)
 	}
 	return err
+}
+
+// Site implements remote.Sited: a vault.
+func (s *Service) Site(uri string) string {
+	at, _ := parse(uri)
+	return strings.ToLower(at.host)
 }
 
 func parse(text string) (at place, err error) {
@@ -151,11 +160,14 @@ type key struct {
 func (k *key) PublicKey(ctx context.Context) (remote.Public, error) {
 	answer, err := k.client.GetKey(ctx, k.at.name, k.at.version, nil)
 	if err != nil {
-		return remote.Public{}, explain("keys/get (Microsoft.KeyVault/vaults/keys/read)", err)
+		return remote.Public{}, explain(rightGet, err)
+	}
+	if answer.Attributes != nil && answer.Attributes.Enabled != nil && !*answer.Attributes.Enabled {
+		return remote.Public{}, fmt.Errorf("%w: this version of the key is disabled", keystore.ErrKeyNotFound)
 	}
 	jwk := answer.Key
 	if jwk == nil || jwk.KID == nil || jwk.Crv == nil || len(jwk.X) > 32 || len(jwk.Y) > 32 || jwk.KID.Version() != k.at.version {
-		return remote.Public{}, fmt.Errorf("%w: Azure: an answer without this version's public key on an elliptic curve", keystore.ErrUnavailable)
+		return remote.Public{}, fmt.Errorf("%w: Azure: %s: an answer without this version's public key on an elliptic curve", keystore.ErrUnavailable, rightGet)
 	}
 	scheme, ok := schemes[*jwk.Crv]
 	if !ok {
@@ -167,6 +179,13 @@ func (k *key) PublicKey(ctx context.Context) (remote.Public, error) {
 	copy(point[65-len(jwk.Y):], jwk.Y)
 	return remote.ParsePoint(scheme, point)
 }
+
+// The rights, as access policies and as roles call them.
+const (
+	rightGet    = "keys/get (Microsoft.KeyVault/vaults/keys/read)"
+	rightSign   = "keys/sign (Microsoft.KeyVault/vaults/keys/sign/action)"
+	rightCreate = "keys/create (Microsoft.KeyVault/vaults/keys/create/action)"
+)
 
 var schemes = map[azkeys.CurveName]remote.Scheme{azkeys.CurveNameP256K: remote.Secp256k1, azkeys.CurveNameP256: remote.P256}
 
@@ -184,10 +203,10 @@ func (k *key) Sign(ctx context.Context, scheme remote.Scheme, message []byte) ([
 	}
 	answer, err := k.client.Sign(ctx, k.at.name, k.at.version, azkeys.SignParameters{Algorithm: to.Ptr(algorithm), Value: message}, nil)
 	if err != nil {
-		return nil, explain("keys/sign (Microsoft.KeyVault/vaults/keys/sign/action)", err)
+		return nil, explain(rightSign, err)
 	}
 	if answer.KID == nil || answer.KID.Name() != k.at.name || answer.KID.Version() != k.at.version {
-		return nil, fmt.Errorf("%w: Azure signed with another key or version", keystore.ErrSignatureCheck)
+		return nil, fmt.Errorf("%w: Azure: %s: the answer is of another key or version", keystore.ErrSignatureCheck, rightSign)
 	}
 	return answer.Result, nil
 }
@@ -210,21 +229,24 @@ func (s *Service) Generate(ctx context.Context, uri, _ string, scheme remote.Sch
 	if err != nil {
 		return "", err
 	}
-	_, err = client.GetKey(ctx, at.name, "", nil)
-	if err == nil {
+	existing, err := client.GetKey(ctx, at.name, "", nil)
+	switch {
+	case err == nil && existing.Key == nil:
+		return "", fmt.Errorf("%w: Azure: %s: an answer without a key", keystore.ErrUnavailable, rightGet)
+	case err == nil:
 		return "", fmt.Errorf("%w: the vault has a key %s", keystore.ErrKeyExists, at.name)
 	}
-	if err := explain("keys/get", err); !errors.Is(err, keystore.ErrKeyNotFound) {
+	if err := explain(rightGet, err); !errors.Is(err, keystore.ErrKeyNotFound) {
 		return "", err
 	}
 	made, err := client.CreateKey(ctx, at.name, azkeys.CreateKeyParameters{
 		Kty: to.Ptr(azkeys.KeyTypeECHSM), Curve: to.Ptr(curves[scheme]), KeyOps: []*azkeys.KeyOperation{to.Ptr(azkeys.KeyOperationSign), to.Ptr(azkeys.KeyOperationVerify)},
 	}, nil)
 	if err != nil {
-		return "", fmt.Errorf("create a key in an HSM: %w", explain("keys/create (Microsoft.KeyVault/vaults/keys/create/action)", err))
+		return "", fmt.Errorf("create a key in an HSM: %w", explain(rightCreate, err))
 	}
 	if made.Key == nil || made.Key.KID == nil {
-		return "", fmt.Errorf("%w: Azure created a key and did not say which version", keystore.ErrUnavailable)
+		return "", fmt.Errorf("%w: Azure: %s: an answer without the version of a key, which may have been created", keystore.ErrUnavailable, rightCreate)
 	}
 	return Scheme + ":" + at.host + "/keys/" + at.name + "/" + made.Key.KID.Version(), nil
 }
@@ -238,28 +260,45 @@ func explain(right string, err error) error {
 	case failed, strings.Contains(err.Error(), "DefaultAzureCredential: failed to acquire a token"):
 		return fmt.Errorf("%w: no Azure credentials were found: %w", keystore.ErrDenied, err)
 	case !ok:
-		return fmt.Errorf("%w: Azure: %w", keystore.ErrUnavailable, err)
+		return fmt.Errorf("%w: Azure: %s: %w", keystore.ErrUnavailable, right, err)
+	}
+	header := http.Header{}
+	if answer.RawResponse != nil {
+		header = answer.RawResponse.Header
+	}
+	switch {
+	case retryafter.Throttled(answer.StatusCode, header):
+		return &keystore.ThrottledError{RetryAfter: retryafter.Of(header, vaultPeriod), Err: fmt.Errorf("from Azure: %s: %w", right, err)}
+	case answer.StatusCode == http.StatusForbidden && isDisabled(answer):
+		return fmt.Errorf("%w: this version of the key is disabled: %w", keystore.ErrKeyNotFound, err)
 	}
 	switch answer.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Errorf("%w: the permission %s is missing, the key is disabled, or the vault's firewall refuses: %w", keystore.ErrDenied, right, err)
+		return fmt.Errorf("%w: the permission %s is missing, or the vault's firewall refuses: %w", keystore.ErrDenied, right, err)
 	case http.StatusNotFound:
 		return fmt.Errorf("%w: %w", keystore.ErrKeyNotFound, err)
-	case http.StatusTooManyRequests:
-		return &keystore.ThrottledError{RetryAfter: retryAfter(answer), Err: err}
 	case http.StatusBadRequest, http.StatusConflict:
 		return fmt.Errorf("%w: %w", keystore.ErrUnsupported, err)
 	}
-	return fmt.Errorf("%w: Azure: %w", keystore.ErrUnavailable, err)
+	return fmt.Errorf("%w: Azure: %s: %w", keystore.ErrUnavailable, right, err)
 }
 
-// retryAfter returns how long to wait: as the answer says, or ten seconds, over which vaults
-// count their transactions.
-func retryAfter(answer *azcore.ResponseError) time.Duration {
-	if answer.RawResponse != nil {
-		if seconds, err := strconv.Atoi(answer.RawResponse.Header.Get("Retry-After")); err == nil && seconds > 0 {
-			return time.Duration(seconds) * time.Second
-		}
+// vaultPeriod is the time over which vaults count their transactions.
+const vaultPeriod = 10 * time.Second
+
+// isDisabled reports whether a vault refuses to use a key that is disabled: the error's code is
+// Forbidden then, as for a missing permission, and that of its innererror KeyDisabled.
+func isDisabled(answer *azcore.ResponseError) bool {
+	if answer.RawResponse == nil {
+		return false
 	}
-	return 10 * time.Second
+	body, err := runtime.Payload(answer.RawResponse)
+	var said struct {
+		Error struct {
+			InnerError struct {
+				Code string `json:"code"`
+			} `json:"innererror"`
+		} `json:"error"`
+	}
+	return err == nil && json.Unmarshal(body, &said) == nil && said.Error.InnerError.Code == "KeyDisabled"
 }

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,16 +46,19 @@ const Scheme = "gcpkms"
 type Service struct {
 	options []option.ClientOption
 	mu      sync.Mutex
-	client  *kms.KeyManagementClient
+	clients map[string]*kms.KeyManagementClient // by site: those of one share their streams
 }
 
 var (
 	_ remote.Service   = (*Service)(nil)
 	_ remote.Generator = (*Service)(nil)
+	_ remote.Sited     = (*Service)(nil)
 )
 
 // New returns the service. It reads no credentials yet. The options are for other endpoints.
-func New(options ...option.ClientOption) *Service { return &Service{options: options} }
+func New(options ...option.ClientOption) *Service {
+	return &Service{options: options, clients: map[string]*kms.KeyManagementClient{}}
+}
 
 // versionName is the resource name of a version.
 var versionName = regexp.MustCompile(`^(projects/[^/]+/locations/[^/]+/keyRings/[^/]+)/cryptoKeys/([^/]+)/cryptoKeyVersions/([1-9][0-9]*)$`)
@@ -63,6 +67,16 @@ var versionName = regexp.MustCompile(`^(projects/[^/]+/locations/[^/]+/keyRings/
 func (s *Service) Check(uri string) error {
 	_, err := parse(uri)
 	return err
+}
+
+// Site implements remote.Sited: a location of a project.
+func (s *Service) Site(uri string) string {
+	parts, err := parse(uri)
+	if err != nil {
+		return ""
+	}
+	location, _, _ := strings.Cut(parts[1], "/keyRings/")
+	return location
 }
 
 // parse returns the name of the version, its key ring, its key, and its number.
@@ -83,19 +97,19 @@ func (s *Service) Open(_ context.Context, uri string) (remote.Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := s.connect()
+	client, err := s.connect(s.Site(uri))
 	if err != nil {
 		return nil, err
 	}
 	return &key{client, parts[0]}, nil
 }
 
-// connect returns the client. Its connection outlives the call.
-func (s *Service) connect() (*kms.KeyManagementClient, error) {
+// connect returns the client of a site. Its connection outlives the call.
+func (s *Service) connect(site string) (*kms.KeyManagementClient, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.client != nil {
-		return s.client, nil
+	if client := s.clients[site]; client != nil {
+		return client, nil
 	}
 	client, err := kms.NewKeyManagementClient(context.Background(), s.options...)
 	if err != nil {
@@ -104,7 +118,9 @@ func (s *Service) connect() (*kms.KeyManagementClient, error) {
 	retries := gax.WithRetry(func() gax.Retryer { return &fewTries{left: 2} })
 	client.CallOptions.AsymmetricSign = []gax.CallOption{retries}
 	client.CallOptions.GetPublicKey = []gax.CallOption{retries}
-	s.client = client
+	client.CallOptions.GetCryptoKeyVersion = []gax.CallOption{retries}
+	client.CallOptions.CreateCryptoKey = nil // else the second try finds the key of the first
+	s.clients[site] = client
 	return client, nil
 }
 
@@ -136,18 +152,34 @@ var algorithms = map[remote.Scheme]kmspb.CryptoKeyVersion_CryptoKeyVersionAlgori
 	remote.P256:      kmspb.CryptoKeyVersion_EC_SIGN_P256_SHA256,
 }
 
+// The permissions.
+const (
+	rightGet    = "cloudkms.cryptoKeyVersions.viewPublicKey"
+	rightSign   = "cloudkms.cryptoKeyVersions.useToSign"
+	rightCreate = "cloudkms.cryptoKeys.create"
+	rightState  = "cloudkms.cryptoKeyVersions.get"
+)
+
+// unusable is the error of an answer that lacks what the call is for.
+func unusable(call, missing string) error {
+	return fmt.Errorf("%w: Google KMS: %s: an answer without %s", keystore.ErrUnavailable, call, missing)
+}
+
 // PublicKey implements remote.Key.
 func (k *key) PublicKey(ctx context.Context) (remote.Public, error) {
 	answer, err := k.client.GetPublicKey(ctx, &kmspb.GetPublicKeyRequest{Name: k.name})
 	if err != nil {
-		return remote.Public{}, explain("cloudkms.cryptoKeyVersions.viewPublicKey", err)
+		return remote.Public{}, explain(rightGet, err)
+	}
+	if answer.GetPem() == "" {
+		return remote.Public{}, unusable(rightGet, "a public key")
 	}
 	if answer.GetName() != k.name || answer.GetPemCrc32C().GetValue() != checksum([]byte(answer.GetPem())).GetValue() {
-		return remote.Public{}, fmt.Errorf("%w: Google KMS: the public key was damaged on its way, or is of another version", keystore.ErrUnavailable)
+		return remote.Public{}, fmt.Errorf("%w: Google KMS: %s: the public key was damaged on its way, or is of another version", keystore.ErrUnavailable, rightGet)
 	}
 	block, _ := pem.Decode([]byte(answer.GetPem()))
 	if block == nil {
-		return remote.Public{}, fmt.Errorf("%w: Google KMS: a public key that is not PEM", keystore.ErrUnavailable)
+		return remote.Public{}, unusable(rightGet, "a public key in PEM")
 	}
 	return remote.ParseSPKI(block.Bytes)
 }
@@ -163,13 +195,15 @@ func (k *key) Sign(ctx context.Context, scheme remote.Scheme, message []byte) ([
 	}
 	answer, err := k.client.AsymmetricSign(ctx, request)
 	if err != nil {
-		return nil, explain("cloudkms.cryptoKeyVersions.useToSign", err)
+		return nil, explain(rightSign, err)
 	}
 	received := answer.GetVerifiedDigestCrc32C()
 	if scheme == remote.Ed25519 {
 		received = answer.GetVerifiedDataCrc32C()
 	}
 	switch {
+	case len(answer.GetSignature()) == 0:
+		return nil, fmt.Errorf("%w: Google KMS: %s: an answer without a signature", keystore.ErrSignatureCheck, rightSign)
 	case answer.GetName() != k.name:
 		return nil, fmt.Errorf("%w: Google KMS signed with %q", keystore.ErrSignatureCheck, answer.GetName())
 	case !received:
@@ -190,16 +224,19 @@ func (s *Service) Generate(ctx context.Context, uri, _ string, scheme remote.Sch
 	if parts[3] != "1" {
 		return "", fmt.Errorf("%s: a new key has version 1", uri)
 	}
-	client, err := s.connect()
+	client, err := s.connect(s.Site(uri))
 	if err != nil {
 		return "", err
 	}
-	_, err = client.CreateCryptoKey(ctx, &kmspb.CreateCryptoKeyRequest{Parent: parts[1], CryptoKeyId: parts[2], CryptoKey: &kmspb.CryptoKey{
+	made, err := client.CreateCryptoKey(ctx, &kmspb.CreateCryptoKeyRequest{Parent: parts[1], CryptoKeyId: parts[2], CryptoKey: &kmspb.CryptoKey{
 		Purpose:         kmspb.CryptoKey_ASYMMETRIC_SIGN,
 		VersionTemplate: &kmspb.CryptoKeyVersionTemplate{Algorithm: algorithms[scheme], ProtectionLevel: kmspb.ProtectionLevel_HSM},
 	}})
 	if err != nil {
-		return "", fmt.Errorf("create a key with protection level HSM: %w", explain("cloudkms.cryptoKeys.create", err))
+		return "", fmt.Errorf("create a key with protection level HSM: %w", explain(rightCreate, err))
+	}
+	if made.GetName() == "" {
+		return "", unusable(rightCreate, "the name of a key, which may have been created")
 	}
 	if err := enabled(ctx, client, parts[0]); err != nil {
 		return "", fmt.Errorf("the key was created: 'countersign keys add' adds it once it is enabled: %w", err)
@@ -214,15 +251,21 @@ func enabled(ctx context.Context, client *kms.KeyManagementClient, name string) 
 	for {
 		version, err := client.GetCryptoKeyVersion(ctx, &kmspb.GetCryptoKeyVersionRequest{Name: name})
 		if err != nil {
-			return explain("cloudkms.cryptoKeyVersions.get", err)
+			return explain(rightState, err)
 		}
-		if version.GetState() == kmspb.CryptoKeyVersion_ENABLED {
+		switch version.GetState() {
+		case kmspb.CryptoKeyVersion_ENABLED:
 			return nil
+		case kmspb.CryptoKeyVersion_PENDING_GENERATION:
+		case kmspb.CryptoKeyVersion_CRYPTO_KEY_VERSION_STATE_UNSPECIFIED:
+			return unusable(rightState, "the state of the version")
+		default:
+			return fmt.Errorf("%w: Google KMS: %s: the new version is %s", keystore.ErrUnavailable, rightState, version.GetState())
 		}
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
-			return ctx.Err()
+			return fmt.Errorf("the new version is not enabled yet: Google KMS: %s: %w", rightState, ctx.Err())
 		}
 	}
 }
@@ -231,7 +274,7 @@ func enabled(ctx context.Context, client *kms.KeyManagementClient, name string) 
 func explain(right string, err error) error {
 	found, ok := status.FromError(err)
 	if !ok {
-		return fmt.Errorf("%w: Google KMS: %w", keystore.ErrUnavailable, err)
+		return fmt.Errorf("%w: Google KMS: %s: %w", keystore.ErrUnavailable, right, err)
 	}
 	switch found.Code() {
 	case codes.PermissionDenied, codes.Unauthenticated:
@@ -243,11 +286,11 @@ func explain(right string, err error) error {
 	case codes.InvalidArgument, codes.Unimplemented, codes.OutOfRange:
 		return fmt.Errorf("%w: %w", keystore.ErrUnsupported, err)
 	case codes.ResourceExhausted:
-		return &keystore.ThrottledError{RetryAfter: retryAfter(found), Err: err}
+		return &keystore.ThrottledError{RetryAfter: retryAfter(found), Err: fmt.Errorf("from Google KMS: %s: %w", right, err)}
 	case codes.DeadlineExceeded:
 		return fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
 	}
-	return fmt.Errorf("%w: Google KMS: %w", keystore.ErrUnavailable, err)
+	return fmt.Errorf("%w: Google KMS: %s: %w", keystore.ErrUnavailable, right, err)
 }
 
 // retryAfter returns how long to wait: as the answer says, or a second.

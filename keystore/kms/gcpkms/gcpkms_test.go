@@ -80,6 +80,21 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
+// TestSites: keys of one location share a bound, and no others.
+func TestSites(t *testing.T) {
+	service := gcpkms.New()
+	for same, uris := range map[bool][]string{
+		true:  {uri("cold"), strings.Replace(uri("hot"), "keyRings/r/", "keyRings/s/", 1)},
+		false: {strings.Replace(uri("hot"), "europe-west1", "us-east1", 1), strings.Replace(uri("hot"), "projects/p/", "projects/q/", 1)},
+	} {
+		for _, other := range uris {
+			if (service.Site(other) == service.Site(uri("hot"))) != same {
+				t.Errorf("%s: %q", other, service.Site(other))
+			}
+		}
+	}
+}
+
 // TestThrottled: the wait is the one that the answer says.
 func TestThrottled(t *testing.T) {
 	g := loopback.NewGoogle(t)

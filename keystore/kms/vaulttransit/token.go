@@ -3,6 +3,7 @@ package vaulttransit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -66,29 +67,47 @@ func (s *Service) renewDue(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	if !lease.known {
-		s.lookUp(ctx, client)
-		return
+	ask := lookUp
+	if lease.known {
+		ask = renewToken
 	}
-	renewed, err := client.Auth().Token().RenewSelfWithContext(ctx, 0)
-	if err == nil && renewed.Auth != nil {
-		lease.set(renewed.Auth.Renewable, time.Duration(renewed.Auth.LeaseDuration)*time.Second)
+	if renewable, ttl, err := ask(ctx, client); err == nil {
+		lease.set(renewable, ttl)
 	}
 }
 
-// lookUp learns how long the token lives. A token that may not look itself up is not renewed.
-func (s *Service) lookUp(ctx context.Context, client *api.Client) {
+// renewToken renews the token, and returns how long it lives from now on.
+func renewToken(ctx context.Context, client *api.Client) (renewable bool, ttl time.Duration, err error) {
+	const path = "auth/token/renew-self"
+	renewed, err := client.Auth().Token().RenewSelfWithContext(ctx, 0)
+	switch {
+	case err != nil:
+		return false, 0, explain("update on "+path, err)
+	case renewed == nil || renewed.Auth == nil || renewed.Auth.ClientToken == "":
+		return false, 0, unusable("update on "+path, "a token")
+	}
+	return renewed.Auth.Renewable, time.Duration(renewed.Auth.LeaseDuration) * time.Second, nil
+}
+
+// lookUp returns how long the token lives. A token that may not look itself up is not renewed.
+func lookUp(ctx context.Context, client *api.Client) (renewable bool, ttl time.Duration, err error) {
+	const path = "auth/token/lookup-self"
 	found, err := client.Auth().Token().LookupSelfWithContext(ctx)
 	if answer, ok := errors.AsType[*api.ResponseError](err); ok && answer.StatusCode == http.StatusForbidden {
-		s.lease.set(false, 0)
-		return
+		return false, 0, nil
 	}
-	if err != nil {
-		return
+	switch {
+	case err != nil:
+		return false, 0, explain("read on "+path, err)
+	case found == nil || found.Data["ttl"] == nil:
+		return false, 0, unusable("read on "+path, "the lifetime of the token")
 	}
-	renewable, err := found.TokenIsRenewable()
+	renewable, err = found.TokenIsRenewable()
 	ttl, ttlErr := found.TokenTTL()
-	s.lease.set(renewable && err == nil && ttlErr == nil, ttl)
+	if err = errors.Join(err, ttlErr); err != nil {
+		return false, 0, fmt.Errorf("%w: %w", unusable("read on "+path, "the lifetime of the token"), err)
+	}
+	return renewable, ttl, nil
 }
 
 // set plans the next renewal.

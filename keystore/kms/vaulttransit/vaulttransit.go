@@ -29,6 +29,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -40,6 +41,7 @@ import (
 	"github.com/hashicorp/vault/api"
 
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/kms/internal/retryafter"
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
@@ -123,7 +125,7 @@ func (s *Service) connect() (*api.Client, error) {
 	if config.Error != nil {
 		return nil, fmt.Errorf("%w: the environment of Vault: %w", keystore.ErrDenied, config.Error)
 	}
-	config.MinRetryWait, config.MaxRetryWait = 100*time.Millisecond, time.Second
+	config.MinRetryWait, config.MaxRetryWait, config.CheckRetry = 100*time.Millisecond, time.Second, again
 	if transport, ok := config.HttpClient.Transport.(*http.Transport); ok {
 		transport.MaxIdleConnsPerHost = remote.DefaultConcurrency
 	}
@@ -171,15 +173,8 @@ type keyData struct {
 func (k *key) PublicKey(ctx context.Context) (remote.Public, error) {
 	k.service.renew(ctx)
 	path := k.at.mount + "/keys/" + k.at.name
-	secret, err := k.client.Logical().ReadWithContext(ctx, path)
+	data, err := read(ctx, k.client, path)
 	if err != nil {
-		return remote.Public{}, explain("read on "+path, err)
-	}
-	if secret == nil {
-		return remote.Public{}, fmt.Errorf("%w: Vault has nothing at %s", keystore.ErrKeyNotFound, path)
-	}
-	var data keyData
-	if err := decode(secret, &data); err != nil {
 		return remote.Public{}, err
 	}
 	version, ok := data.Keys[strconv.Itoa(k.at.version)]
@@ -207,14 +202,47 @@ func (k *key) PublicKey(ctx context.Context) (remote.Public, error) {
 // onlyEd25519 says what transit can be used for.
 const onlyEd25519 = "transit has no secp256k1, only Ed25519 for Solana, and ecdsa-p256 for the proof key: use AWS KMS, Google Cloud KMS, Azure Key Vault, an HSM or a file for the other chains"
 
-// decode reads the data of an answer.
-func decode(secret *api.Secret, into any) error {
+// read asks what transit says of the key at a path. Only an answer with 404 means that there is none.
+func read(ctx context.Context, client *api.Client, path string) (data keyData, err error) {
+	answer, err := client.Logical().ReadRawWithContext(ctx, path)
+	if answer != nil {
+		defer func() { _ = answer.Body.Close() }()
+	}
+	switch {
+	case answer != nil && answer.StatusCode == http.StatusNotFound:
+		return data, fmt.Errorf("%w: Vault has nothing at %s", keystore.ErrKeyNotFound, path)
+	case err != nil:
+		return data, explain("read on "+path, err)
+	}
+	secret, err := api.ParseSecret(answer.Body)
+	if err != nil {
+		return data, explain("read on "+path, err)
+	}
+	if err := decode("read on "+path, secret, &data); err != nil {
+		return data, err
+	}
+	if data.Type == "" {
+		return data, unusable("read on "+path, "the type of the key")
+	}
+	return data, nil
+}
+
+// unusable is the error of an answer that lacks what the call is for.
+func unusable(call, missing string) error {
+	return fmt.Errorf("%w: Vault: %s: an answer without %s", keystore.ErrUnavailable, call, missing)
+}
+
+// decode reads the data of the answer to a call.
+func decode(call string, secret *api.Secret, into any) error {
+	if secret == nil || secret.Data == nil {
+		return unusable(call, "data")
+	}
 	text, err := json.Marshal(secret.Data)
 	if err == nil {
 		err = json.Unmarshal(text, into)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: Vault: an answer that cannot be read: %w", keystore.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", unusable(call, "data that can be read"), err)
 	}
 	return nil
 }
@@ -237,10 +265,10 @@ func (k *key) Sign(ctx context.Context, scheme remote.Scheme, message []byte) ([
 	var answer struct {
 		Signature string `json:"signature"`
 	}
-	if secret == nil {
-		return nil, fmt.Errorf("%w: Vault answered without a signature", keystore.ErrSignatureCheck)
+	if secret == nil || secret.Data == nil {
+		return nil, fmt.Errorf("%w: Vault: update on %s: an answer without a signature", keystore.ErrSignatureCheck, path)
 	}
-	if err := decode(secret, &answer); err != nil {
+	if err := decode("update on "+path, secret, &answer); err != nil {
 		return nil, err
 	}
 	encoded, ok := strings.CutPrefix(answer.Signature, fmt.Sprintf("vault:v%d:", k.at.version))
@@ -274,34 +302,52 @@ func (s *Service) Generate(ctx context.Context, uri, _ string, scheme remote.Sch
 	}
 	client, path := opened.(*key).client, at.mount+"/keys/"+at.name
 	// Creating a key that exists does nothing: the caller would get a key that others know.
-	if existing, err := client.Logical().ReadWithContext(ctx, path); err != nil {
-		return "", explain("read on "+path, err)
-	} else if existing != nil {
+	if _, err := read(ctx, client, path); err == nil {
 		return "", fmt.Errorf("%w: Vault has a key at %s: 'countersign keys add' adds it", keystore.ErrKeyExists, path)
+	} else if !errors.Is(err, keystore.ErrKeyNotFound) {
+		return "", err
 	}
 	input := map[string]any{"type": types[scheme], "exportable": false, "allow_plaintext_backup": false}
+	// Older versions answer with 204, so it is the next look that tells whether there is a key.
 	if _, err := client.Logical().WriteWithContext(ctx, path, input); err != nil {
 		return "", explain("create and update on "+path, err)
+	}
+	if _, err := read(ctx, client, path); err != nil {
+		return "", fmt.Errorf("create and update on %s: the answer was a success, but: %w", path, err)
 	}
 	return uri, nil
 }
 
 // explain classifies an error and names the capability that the call needs.
 func explain(right string, err error) error {
+	if throttled, ok := errors.AsType[*keystore.ThrottledError](err); ok {
+		return &keystore.ThrottledError{RetryAfter: throttled.RetryAfter, Err: fmt.Errorf("from Vault: %s: %w", right, throttled.Err)}
+	}
 	answer, ok := errors.AsType[*api.ResponseError](err)
 	if !ok {
-		return fmt.Errorf("%w: Vault: %w", keystore.ErrUnavailable, err)
+		return fmt.Errorf("%w: Vault: %s: %w", keystore.ErrUnavailable, right, err)
 	}
 	said := strings.Join(answer.Errors, ", ")
 	switch {
 	case answer.StatusCode == http.StatusForbidden || answer.StatusCode == http.StatusUnauthorized:
 		return fmt.Errorf("%w: the capability %s is missing in the policies of the token, or the token has expired: %w", keystore.ErrDenied, right, err)
-	case answer.StatusCode == http.StatusTooManyRequests:
-		return &keystore.ThrottledError{RetryAfter: time.Second, Err: err}
 	case answer.StatusCode == http.StatusNotFound, answer.StatusCode == http.StatusBadRequest && (strings.Contains(said, "not found") || strings.Contains(said, "version")):
 		return fmt.Errorf("%w: %w", keystore.ErrKeyNotFound, err)
 	case answer.StatusCode == http.StatusBadRequest:
 		return fmt.Errorf("%w: %w", keystore.ErrUnsupported, err)
 	}
-	return fmt.Errorf("%w: Vault: %w", keystore.ErrUnavailable, err)
+	return fmt.Errorf("%w: Vault: %s: %w", keystore.ErrUnavailable, right, err)
+}
+
+// again decides whether a call is tried again, as Vault's clients do, but for throttling, which
+// the caller is told about: waiting here would keep others from the place.
+func again(ctx context.Context, answer *http.Response, err error) (bool, error) {
+	if answer == nil || !retryafter.Throttled(answer.StatusCode, answer.Header) {
+		return api.DefaultRetryPolicy(ctx, answer, err)
+	}
+	said, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
+	_ = answer.Body.Close()
+	return false, &keystore.ThrottledError{
+		RetryAfter: retryafter.Of(answer.Header, time.Second), Err: fmt.Errorf("%s: %s", answer.Status, said),
+	}
 }

@@ -311,6 +311,11 @@ func (h Harness) proof(t *testing.T) {
 	if err != nil || !ecdsa.VerifyASN1(signer.Public().(*ecdsa.PublicKey), digest[:], signature) {
 		t.Errorf("%x, %v", signature, err)
 	}
+	for _, options := range []crypto.SignerOpts{nil, crypto.Hash(0), crypto.SHA512} {
+		if _, err := signer.Sign(nil, digest[:], options); err == nil || !strings.Contains(err.Error(), "only digests of SHA-256") {
+			t.Errorf("options %v: %v", options, err)
+		}
+	}
 	h.Keys.Generate("proof", remote.P256)
 	if _, err := signer.Sign(nil, digest[:], crypto.SHA256); !errors.Is(err, keystore.ErrSignatureCheck) {
 		t.Errorf("with another key in its place: %v", err)

@@ -28,6 +28,7 @@ import (
 // the SDK. Both were looked at on 26 November 2026.
 type AWS struct {
 	*httptest.Server
+	script
 	Keys *remotetest.Keys
 
 	t testing.TB
@@ -96,6 +97,9 @@ func (s *AWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.calls = append(s.calls, call)
 	code := s.code
 	s.mu.Unlock()
+	if s.answered(w, call) {
+		return
+	}
 	if code != "" {
 		fail(w, http.StatusBadRequest, code, "as the test says")
 		return

@@ -29,6 +29,7 @@ import (
 // 26 November 2026. Every key has one version.
 type Azure struct {
 	*httptest.Server
+	script
 	Keys *remotetest.Keys
 
 	t      testing.TB
@@ -37,6 +38,8 @@ type Azure struct {
 	valid  string        // token
 	life   time.Duration // of new tokens
 	kid    string        // of signatures, in place of the right one
+	off    bool          // every key is disabled
+	slow   int           // calls that wait for the end of Slow
 }
 
 // AzureVersion is the version of every key.
@@ -91,6 +94,30 @@ func (a *Azure) SetKID(kid string) {
 	a.kid = kid
 }
 
+// Disable has every key disabled. Vaults still return a disabled key, with that attribute, and
+// refuse to sign with it.
+func (a *Azure) Disable(disabled bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.off = disabled
+}
+
+// Waiting returns how many calls wait for the end of the fault Slow.
+func (a *Azure) Waiting() int { return a.wait(0) }
+
+func (a *Azure) wait(more int) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.slow += more
+	return a.slow
+}
+
+func (a *Azure) isOff() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.off
+}
+
 // ServeHTTP implements http.Handler.
 func (a *Azure) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
@@ -104,7 +131,7 @@ func (a *Azure) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("api-version") == "" {
 		a.t.Error("api-version is missing")
 	}
-	if a.misbehave(w, r) {
+	if a.answered(w, r.Method+" "+r.URL.Path) || a.misbehave(w, r) {
 		return
 	}
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/keys/"), "/")
@@ -156,6 +183,8 @@ func (a *Azure) misbehave(w http.ResponseWriter, r *http.Request) bool {
 	case keystoretest.Nonsense:
 		_, _ = io.WriteString(w, "<html>captive portal</html>")
 	case keystoretest.Slow:
+		a.wait(1)
+		defer a.wait(-1)
 		select {
 		case <-r.Context().Done():
 			return true
@@ -177,10 +206,15 @@ func (a *Azure) bundle(name string, scheme remote.Scheme) any {
 	if point := a.Keys.Point(name); len(point) == 65 {
 		jwk["x"], jwk["y"] = base64.RawURLEncoding.EncodeToString(point[1:33]), base64.RawURLEncoding.EncodeToString(point[33:])
 	}
-	return map[string]any{"key": jwk, "attributes": map[string]any{"enabled": true, "exportable": false, "hsmPlatform": "1"}}
+	return map[string]any{"key": jwk, "attributes": map[string]any{"enabled": !a.isOff(), "exportable": false, "hsmPlatform": "1"}}
 }
 
 func (a *Azure) sign(w http.ResponseWriter, name string, scheme remote.Scheme, input map[string]any) {
+	if a.isOff() {
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"error":{"code":"Forbidden","message":"Operation sign is not allowed on a disabled key.","innererror":{"code":"KeyDisabled"}}}`)
+		return
+	}
 	encoded, _ := input["value"].(string)
 	digest, err := base64.RawURLEncoding.DecodeString(encoded)
 	if err != nil || len(digest) != 32 || input["alg"] != azureCurves[scheme][1] || len(input) != 2 {

@@ -200,6 +200,7 @@ func (g *Google) CreateCryptoKey(_ context.Context, in *kmspb.CreateCryptoKeyReq
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.pending = 2
+	in.CryptoKey.Name = in.GetParent() + "/cryptoKeys/" + in.GetCryptoKeyId()
 	return in.GetCryptoKey(), nil
 }
 

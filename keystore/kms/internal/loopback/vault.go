@@ -27,6 +27,7 @@ import (
 // are keys of their own, named NAME-vVERSION; version 1 is the name alone.
 type Vault struct {
 	*httptest.Server
+	script
 	Keys *remotetest.Keys
 
 	t       testing.TB
@@ -87,6 +88,9 @@ func (v *Vault) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.with(func() { v.seen = append(v.seen, r.Method+" "+r.URL.Path+" "+r.Header.Get("X-Vault-Namespace")) })
 	if r.Header.Get("X-Vault-Token") != Token || r.Header.Get("X-Vault-Request") != "true" {
 		v.refuse(w, http.StatusForbidden, "permission denied")
+		return
+	}
+	if v.answered(w, r.Method+" "+r.URL.Path) {
 		return
 	}
 	path := strings.TrimPrefix(r.URL.Path, "/v1/")
