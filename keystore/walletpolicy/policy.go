@@ -149,7 +149,7 @@ func (p *Policy) derive() error {
 // parseItem reads [fingerprint/path]xpub…. In the origin, hex digits of both cases are read, and H
 // as h (BIP-380).
 func parseItem(text string, form form) (_ *item, err error) {
-	one := &item{text: text, branches: map[uint32]*hdkeychain.ExtendedKey{}}
+	parsed := &item{text: text, branches: map[uint32]*hdkeychain.ExtendedKey{}}
 	origin, rest := "", text
 	if after, ok := strings.CutPrefix(text, "["); ok {
 		if origin, rest, ok = strings.Cut(after, "]"); !ok {
@@ -167,18 +167,18 @@ func parseItem(text string, form form) (_ *item, err error) {
 	if err != nil {
 		return nil, err
 	}
-	one.node, one.test = node, node.IsForNet(&chaincfg.TestNet3Params)
-	one.public = [33]byte(public.SerializeCompressed())
+	parsed.node, parsed.test = node, node.IsForNet(&chaincfg.TestNet3Params)
+	parsed.public = [33]byte(public.SerializeCompressed())
 	if origin == "" {
-		one.fingerprint = [4]byte(address.Hash160(one.public[:]))
-		one.text = rest
-		return one, nil
+		parsed.fingerprint = [4]byte(address.Hash160(parsed.public[:]))
+		parsed.text = rest
+		return parsed, nil
 	}
-	if one.fingerprint, one.path, err = wallet.ParseOrigin(strings.ToLower(origin)); err != nil {
+	if parsed.fingerprint, parsed.path, err = wallet.ParseOrigin(strings.ToLower(origin)); err != nil {
 		return nil, fmt.Errorf("origin: %w", err)
 	}
-	one.text = "[" + hex.EncodeToString(one.fingerprint[:]) + strings.TrimPrefix(one.path.String(), "m") + "]" + rest
-	return one, nil
+	parsed.text = "[" + hex.EncodeToString(parsed.fingerprint[:]) + strings.TrimPrefix(parsed.path.String(), "m") + "]" + rest
+	return parsed, nil
 }
 
 func parseXPub(text string) (*hdkeychain.ExtendedKey, error) {

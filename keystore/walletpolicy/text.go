@@ -187,10 +187,10 @@ func oneBranch(descriptor string) string {
 // fromDescriptor puts placeholders in the place of keys.
 func fromDescriptor(descriptor, name string) (*Policy, error) {
 	var keys []string
-	template := keyPattern.ReplaceAllStringFunc(descriptor, func(found string) string {
-		i := slices.Index(keys, found)
+	template := keyPattern.ReplaceAllStringFunc(descriptor, func(matched string) string {
+		i := slices.Index(keys, matched)
 		if i < 0 {
-			i, keys = len(keys), append(keys, found)
+			i, keys = len(keys), append(keys, matched)
 		}
 		return "@" + strconv.Itoa(i)
 	})

@@ -26,13 +26,13 @@ func (s *StoredActivities) ListActivities(ctx context.Context, options api.ListO
 	for _, status := range options.Statuses {
 		filter.Statuses = append(filter.Statuses, string(status))
 	}
-	found, err := s.Store.List(ctx, s.Organization, filter)
+	listed, err := s.Store.List(ctx, s.Organization, filter)
 	if err != nil {
 		return nil, err
 	}
-	page := make([]*api.Activity, len(found))
-	for i := range found {
-		if page[i], err = activityOf(found[i]); err != nil {
+	page := make([]*api.Activity, len(listed))
+	for i := range listed {
+		if page[i], err = activityOf(listed[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -41,32 +41,32 @@ func (s *StoredActivities) ListActivities(ctx context.Context, options api.ListO
 
 // GetActivity implements activitySource.
 func (s *StoredActivities) GetActivity(ctx context.Context, id string) (*api.Activity, error) {
-	found, err := s.Store.Get(ctx, s.Organization, id)
-	return s.found(id, found, err)
+	recorded, err := s.Store.Get(ctx, s.Organization, id)
+	return s.found(id, recorded, err)
 }
 
 // FindWaiting implements activitySource. It also finds activities that have waited.
 func (s *StoredActivities) FindWaiting(ctx context.Context, fingerprint activity.Fingerprint) (*api.Activity, error) {
-	found, err := s.Store.Find(ctx, s.Organization, fingerprint)
-	return s.found(fingerprint.String(), found, err)
+	recorded, err := s.Store.Find(ctx, s.Organization, fingerprint)
+	return s.found(fingerprint.String(), recorded, err)
 }
 
-func (s *StoredActivities) found(which string, found store.Activity, err error) (*api.Activity, error) {
+func (s *StoredActivities) found(which string, recorded store.Activity, err error) (*api.Activity, error) {
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("organization %s has no activity %s", s.Organization, which)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return activityOf(found)
+	return activityOf(recorded)
 }
 
 // activityOf reads a record with nothing hidden, as the owner of the store may see it.
 // Without the directory and the policy, missing votes are not known.
-func activityOf(found store.Activity) (*api.Activity, error) {
-	record, err := activity.DecodeRecord(found.Data)
+func activityOf(recorded store.Activity) (*api.Activity, error) {
+	record, err := activity.DecodeRecord(recorded.Data)
 	if err != nil {
-		return nil, fmt.Errorf("activity %s: %w", found.ID, err)
+		return nil, fmt.Errorf("activity %s: %w", recorded.ID, err)
 	}
 	if reading := record.Reading; reading != nil && record.Status.Waits() {
 		summary, shown := reading.SummaryDigest(), reading.Digest()

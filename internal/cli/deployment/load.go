@@ -227,9 +227,9 @@ func atKeystore(configured *config.Config, err error) error {
 
 // unattended opens the keystore if that takes no person and no token.
 func (l Loader) unattended(cmd *cobra.Command, loaded *Loaded) (keystore.Keystore, error) {
-	at := KeystoreFlags{Organization: DefaultOrganization, LeaveOutBadFiles: l.LeaveOutBadFiles, command: cmd}
-	at.Use(loaded.Configured)
-	if err := at.Check(); err != nil {
+	flags := KeystoreFlags{Organization: DefaultOrganization, LeaveOutBadFiles: l.LeaveOutBadFiles, command: cmd}
+	flags.Use(loaded.Configured)
+	if err := flags.Check(); err != nil {
 		return nil, err
 	}
 	if len(loaded.Configured.KMS) > 0 {
@@ -244,9 +244,9 @@ func (l Loader) unattended(cmd *cobra.Command, loaded *Loaded) (keystore.Keystor
 		return nil, nil
 	}
 	if loaded.Configured.PassphraseFile != "" {
-		return at.Open(cmd)
+		return flags.Open(cmd)
 	}
-	dir, err := at.Directory()
+	dir, err := flags.Directory()
 	if err == nil {
 		err = present(dir)
 	}

@@ -159,15 +159,15 @@ func (c *registerCommand) action(ctx context.Context, keys keeper, policy *walle
 // confirm shows the wallet and its first addresses, and asks whether they were compared.
 func (c *registerCommand) confirm(cmd *cobra.Command, line walletLine, policy *walletpolicy.Policy, network bitcoin.Network) error {
 	details := line.details()
-	for _, at := range []struct {
+	for _, shown := range []struct {
 		change bool
 		index  uint32
 	}{{false, 0}, {false, 1}, {false, 2}, {true, 0}} {
-		address, err := addressOf(policy, network, at.change, at.index)
+		address, err := addressOf(policy, network, shown.change, shown.index)
 		if err != nil {
 			return err
 		}
-		details = append(details, console.Detail{labelOf(at.change, at.index), address})
+		details = append(details, console.Detail{labelOf(shown.change, shown.index), address})
 	}
 	if err := console.PrintDetails(cmd.ErrOrStderr(), details); err != nil {
 		return err

@@ -65,13 +65,13 @@ func lineOf(policy *walletpolicy.Policy, own []file.OwnKey) walletLine {
 	digest := policy.Digest()
 	line := walletLine{Name: policy.Name(), Template: policy.Template(), Terms: policy.Terms(), Digest: hex.EncodeToString(digest[:])}
 	for i, key := range policy.Keys() {
-		one := keyLine{Placeholder: key.Placeholder, Key: key.Text, Alone: key.SpendsAlone}
+		shown := keyLine{Placeholder: key.Placeholder, Key: key.Text, Alone: key.SpendsAlone}
 		for _, ours := range own {
 			if ours.Key == i {
-				one.Yours, one.Wallet = true, ours.Wallet.ID
+				shown.Yours, shown.Wallet = true, ours.Wallet.ID
 			}
 		}
-		line.Keys = append(line.Keys, one)
+		line.Keys = append(line.Keys, shown)
 	}
 	return line
 }
