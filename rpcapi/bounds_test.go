@@ -254,13 +254,19 @@ func TestSocketPatience(t *testing.T) {
 	if answer, err := io.ReadAll(half); err != nil || !strings.Contains(string(answer), "in time") {
 		t.Errorf("a body that stops: %s, %v", answer, err)
 	}
+	second := s.dial()
+	_ = second.SetDeadline(time.Now().Add(testenv.Patience))
+	_, _ = io.WriteString(second, health+`{"jsonrpc":`)
+	if answers, err := io.ReadAll(second); err != nil || !strings.Contains(string(answers), `"ok"`) || !strings.Contains(string(answers), "in time") {
+		t.Errorf("a body that stops, begun with the one before: %s, %v", answers, err)
+	}
 	ask()
 
-	nobody, err := rpcapi.NewUsers(nil, nil)
+	none, err := rpcapi.NewUsers(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s = newServerOf(t, func(o *rpcapi.Options) { o.Users = func() *rpcapi.Users { return nobody } })
+	s = newServerOf(t, func(o *rpcapi.Options) { o.Users = func() *rpcapi.Users { return none } })
 	stranger := s.dial()
 	_ = stranger.SetDeadline(time.Now().Add(testenv.Patience))
 	_, _ = io.WriteString(stranger, `["`+strings.Repeat("x", 8<<10))

@@ -58,7 +58,7 @@ func (h *Handler) serveConnection(ctx context.Context, connection *net.UnixConn,
 	defer bounded.memory.Release()
 	values := jsontext.NewDecoder(bounded, jsontext.AllowDuplicateNames(true)) // readBody refuses them, with a message
 	for {
-		bounded.begin(h.longest(uid))
+		bounded.begin(h.longest(uid), values.UnreadBuffer())
 		body, err := values.ReadValue()
 		if err != nil {
 			_, malformed := errors.AsType[*jsontext.SyntacticError](err)
@@ -103,10 +103,19 @@ type counted struct {
 	begun   bool
 }
 
-// begin awaits a body of at most limit bytes.
-func (c *counted) begin(limit int) {
+// begin awaits a body of at most limit bytes, which has begun if some of it came with the one before.
+func (c *counted) begin(limit int, read []byte) {
 	c.left, c.begun = limit, false
 	_ = c.from.SetReadDeadline(time.Time{})
+	c.expect(read)
+}
+
+// expect sets the time by which the whole body must have arrived, once some of it has.
+func (c *counted) expect(read []byte) {
+	if !c.begun && len(bytes.TrimSpace(read)) > 0 {
+		c.begun = true
+		_ = c.from.SetReadDeadline(time.Now().Add(c.timeout))
+	}
 }
 
 // Read implements io.Reader.
@@ -116,10 +125,7 @@ func (c *counted) Read(into []byte) (int, error) {
 	}
 	n, err := c.from.Read(into[:min(len(into), c.left)])
 	c.left -= n
-	if !c.begun && len(bytes.TrimSpace(into[:n])) > 0 {
-		c.begun = true
-		_ = c.from.SetReadDeadline(time.Now().Add(c.timeout))
-	}
+	c.expect(into[:n])
 	if !c.memory.Take(n) {
 		return 0, inbound.ErrNoRoom
 	}
