@@ -184,8 +184,8 @@ func (p *Policy) firstAddresses() (all []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, one := range addresses {
-			all = append(all, one.EncodeAddress())
+		for _, address := range addresses {
+			all = append(all, address.EncodeAddress())
 		}
 	}
 	return all, nil
@@ -202,8 +202,10 @@ func readMultisigFile(text []byte, name string) (*Policy, error) {
 	once := map[string]string{} // Name, Policy and Format
 	var path string             // from m on
 	var keys, uses []string
+	number := 0
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
+		number++
 		if derivation, ok := strings.CutPrefix(line, "# derivation:"); ok {
 			line = "Derivation:" + derivation
 		}
@@ -214,7 +216,7 @@ func readMultisigFile(text []byte, name string) (*Policy, error) {
 		value = strings.TrimSpace(value)
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("multisig file: %q is no line of the form \"Name: value\"", line)
+			return nil, fmt.Errorf("multisig file: line %d is not of the form \"Name: value\"", number) // not repeated: it may be a secret
 		case field == "Derivation" && !strings.HasPrefix(value, "m"):
 			return nil, fmt.Errorf("multisig file: Derivation: %q is not a path, expected such as m/48'/0'/0'/2'", value)
 		case field == "Derivation":
@@ -261,6 +263,10 @@ var multisigKeys = map[string]struct {
 	"Vpub": {[4]byte{0x02, 0x57, 0x54, 0x83}, formWSH, "wsh(…)", chaincfg.TestNet3Params.HDPublicKeyID},
 }
 
+// slipText is the length of every key of SLIP-132. It is checked first, because the cost of decoding
+// is quadratic in it.
+const slipText = 111
+
 // plainXPub converts a key of SLIP-132 to xpub… or tpub…, if the wallet has the script that its
 // form says.
 func plainXPub(text string, form form) (string, error) {
@@ -273,6 +279,9 @@ func plainXPub(text string, form form) (string, error) {
 		return "", fmt.Errorf("%.4s… is a form of a key that signs alone (SLIP-132): convert it to xpub… or tpub…, if it is the one for this wallet", text)
 	case slip.form != form:
 		return "", fmt.Errorf("%.4s… is a key for %s (SLIP-132), which this wallet is not: give its key, or convert it to xpub… or tpub…", text, slip.text)
+	}
+	if len(text) != slipText {
+		return "", fmt.Errorf("not an extended public key: %.4s… is mistyped or cut", text)
 	}
 	payload, first, err := base58.CheckDecode(text)
 	if err != nil || len(payload) != 77 || [4]byte{first, payload[0], payload[1], payload[2]} != slip.version {
