@@ -78,6 +78,19 @@ type Effect struct {
 	// Change, it is derived from keys and is not part of the canonical form.
 	Mine Mine
 
+	// Owners lists whose account To is when the request is over, as far as the bytes or a
+	// pinned reading name them, such as the wallet that a token account is given to. Like
+	// Change, it is derived and not part of the canonical form.
+	Owners Parties
+
+	// Reached is set if the effect is by another signature and takes what our signature put
+	// into From in the same bytes. A deny judges it as if it were by our signature. It is
+	// derived and not part of the canonical form.
+	Reached bool
+
+	// Domain is the domain that asks for a sign-in, or that a known text belongs to.
+	Domain string
+
 	// Path locates the effect in the summary's fields, such as "instructions/3" or
 	// "calls/0/calls/2".
 	Path string
