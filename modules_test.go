@@ -1,6 +1,9 @@
 package countersign_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -170,5 +173,54 @@ func TestLinkedPackages(t *testing.T) {
 	}
 	if linked := strings.Fields(string(out)); len(linked) > maxLinkedPackages {
 		t.Errorf("%d packages are linked: %s", len(linked), strings.Join(linked, " "))
+	}
+}
+
+// unsafeFiles use unsafe, for memory of their own.
+var unsafeFiles = []string{
+	"internal/faultproxy/faultproxy.go",       // a mapped counter that two processes share
+	"keystore/pkcs11/module.go",               // the name of a C string
+	"keystore/secret.go", "keystore/vault.go", // memory outside the Go heap
+}
+
+// TestNoInsides: nothing reads what a module of others keeps to itself. unsafe is for memory of our
+// own, and reflection never goes to a member by its name or past its type.
+func TestNoInsides(t *testing.T) {
+	var found []string
+	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git"):
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		for _, imported := range file.Imports {
+			if imported.Path.Value == `"unsafe"` {
+				found = append(found, path)
+			}
+		}
+		for _, comments := range file.Comments {
+			if strings.Contains(comments.List[0].Text, "go:linkname") {
+				t.Errorf("%s: go:linkname", path)
+			}
+		}
+		ast.Inspect(file, func(node ast.Node) bool {
+			selector, ok := node.(*ast.SelectorExpr)
+			if ok && slices.Contains([]string{"FieldByName", "FieldByNameFunc", "UnsafePointer", "UnsafeAddr", "NewAt"}, selector.Sel.Name) {
+				t.Errorf("%s: %s", path, selector.Sel.Name)
+			}
+			return true
+		})
+		return nil
+	})
+	if slices.Sort(found); err != nil || !slices.Equal(found, unsafeFiles) {
+		t.Errorf("unsafe is imported by %q, want %q; %v", found, unsafeFiles, err)
 	}
 }

@@ -10,17 +10,11 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// Versions are the first byte of an encoded activity.
-const (
-	activityVersion      = 3
-	olderActivityVersion = 2 // of layout version 4: without at
-)
+// activityVersion is the first byte of an encoded activity.
+const activityVersion = 3
 
 // fixedSize is the length of the members of fixed length, including the version.
-const fixedSize = 1 + 8 + olderFixedSize
-
-// olderFixedSize is that of the members after at.
-const olderFixedSize = 32 + 8 + 8 + 1
+const fixedSize = 1 + 8 + 32 + 8 + 8 + 1
 
 // encodeActivity writes
 //
@@ -60,22 +54,18 @@ func decodeHead(in []byte) (activity store.Activity, data []byte, err error) {
 	switch {
 	case len(in) == 0:
 		return activity, nil, errors.New("the record is damaged: it is empty")
-	case in[0] != activityVersion && in[0] != olderActivityVersion:
+	case in[0] != activityVersion:
 		return activity, nil, fmt.Errorf("the record has version %d; this program reads %d", in[0], activityVersion)
 	}
-	fixed := in[1:]
-	if in[0] == activityVersion && len(fixed) >= 8 {
-		activity.At = int64(binary.BigEndian.Uint64(fixed))
-		fixed = fixed[8:]
-	}
-	if len(fixed) < olderFixedSize || fixed[olderFixedSize-1] > 1 {
+	if len(in) < fixedSize || in[fixedSize-1] > 1 {
 		return activity, nil, errors.New("the record is damaged: its head is not whole")
 	}
-	copy(activity.Fingerprint[:], fixed[:32])
-	activity.KeepUntil = time.UnixMilli(int64(binary.BigEndian.Uint64(fixed[32:40]))).UTC()
-	activity.Revision = binary.BigEndian.Uint64(fixed[40:48])
-	activity.Waiting = fixed[48] == 1
-	rest := fixed[olderFixedSize:]
+	fixed, rest := in[1:fixedSize], in[fixedSize:]
+	activity.At = int64(binary.BigEndian.Uint64(fixed))
+	copy(activity.Fingerprint[:], fixed[8:40])
+	activity.KeepUntil = time.UnixMilli(int64(binary.BigEndian.Uint64(fixed[40:48]))).UTC()
+	activity.Revision = binary.BigEndian.Uint64(fixed[48:56])
+	activity.Waiting = fixed[56] == 1
 	for _, text := range []*string{&activity.SubmittedBy, &activity.User, &activity.Type, &activity.Status} {
 		length, n := binary.Uvarint(rest)
 		if n <= 0 || length > uint64(len(rest)-n) {

@@ -10,11 +10,11 @@
 // after a restart, the work can be taken up immediately.
 //
 //	buckets
-//	  meta          "version"             → 5
+//	  meta          "version"             → 6
+//	                "counts"              → number of entries 8, of each bucket below
 //	  activities    organization ‖ id     → version 3 ‖ at 8 ‖ fingerprint 32 ‖ keepUntil 8 ‖ revision 8 ‖ waiting 1 ‖
 //	                                        submittedBy ‖ user ‖ type ‖ status (each with its length) ‖ data
 //	  requests      organization ‖ at 8 ‖ fingerprint 32 → id
-//	  fingerprints  organization ‖ 32     → id; of requests that version 4 recorded; only read
 //	  waited        organization ‖ fingerprint 32 → id; of activities that wait or have waited
 //	  waiting       organization ‖ id     → empty
 //	  listing       organization ‖ type ‖ status ‖ id → empty
@@ -28,9 +28,6 @@
 // An organization in a key is preceded by its length as a uvarint, and so are types and
 // statuses. Times are milliseconds since the epoch; integers are big-endian. Values have a
 // checksum before them: see seal.go.
-//
-// A file of version 4 is brought up to date as it is opened: the listing is built, which takes
-// some seconds for a million activities, and nothing else is converted.
 package bolt
 
 import (
@@ -54,11 +51,12 @@ const OpenTimeout = time.Second
 
 // Store is a store.Store. Use Open to create one.
 type Store struct {
-	file   *file
-	leases *leases.Table
-	writer *writer
-	close  sync.Once
-	closed chan struct{}
+	file    *file
+	checked bool // as a whole, when it was opened
+	leases  *leases.Table
+	writer  *writer
+	close   sync.Once
+	closed  chan struct{}
 }
 
 var _ store.Full = (*Store)(nil)
@@ -87,7 +85,8 @@ func OpenExisting(path string) (*Store, error) {
 }
 
 // Open opens the file, or creates it with mode 0600 if it does not exist. It returns
-// store.ErrInUse if another process keeps it open for longer than OpenTimeout.
+// store.ErrInUse if another process keeps it open for longer than OpenTimeout. A file of up to
+// CheckedSize is checked as a whole; see [Store.Check].
 func Open(path string) (*Store, error) { return open(path, true) }
 
 func open(path string, create bool) (*Store, error) {
@@ -106,7 +105,14 @@ func open(path string, create bool) (*Store, error) {
 		}
 		return nil, errors.Join(err, file.close())
 	}
-	s := &Store{file: file, leases: leases.New(), closed: make(chan struct{})}
+	size, err := file.size()
+	if err == nil && size <= CheckedSize {
+		err = file.check(context.Background())
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.close())
+	}
+	s := &Store{file: file, checked: size <= CheckedSize, leases: leases.New(), closed: make(chan struct{})}
 	s.writer = newWriter(file, s.leases.Held)
 	return s, nil
 }
@@ -295,5 +301,5 @@ func (s *Store) usable(ctx context.Context) error {
 
 // view reads from the file.
 func (s *Store) view(read func(*transaction) error) error {
-	return s.file.view(func(tx *bbolt.Tx) error { return read(s.file.transaction(tx)) })
+	return s.file.view(read)
 }

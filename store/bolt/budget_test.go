@@ -59,7 +59,7 @@ func TestBytesOfActivity(t *testing.T) {
 // TestLookups bounds what Begin and Complete look up: buckets and entries, each a walk from the
 // root of its tree.
 func TestLookups(t *testing.T) {
-	const mostOfBegin, mostOfComplete = 8, 16
+	const mostOfBegin, mostOfComplete = 4, 18
 	s := open(t, filepath.Join(t.TempDir(), "store"))
 	recordMany(t, s, 0, 10*budgetShare)
 	before := s.Cursors()

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
+	"syscall"
 
 	"go.etcd.io/bbolt"
 	bbolterrors "go.etcd.io/bbolt/errors"
@@ -23,16 +24,12 @@ type file struct {
 	db     *bbolt.DB
 	path   string
 	damage atomic.Pointer[error]
-	plain  bool        // see keyPlain
 	stuck  atomic.Bool // bbolt's lock of writers is held for good
 }
 
-// openFile opens a file, or creates it, and checks it as far as that takes no time.
+// openFile opens a file, or creates it.
 func openFile(path string, options bbolt.Options) (f *file, err error) {
 	f = &file{path: path}
-	if err := checkSize(path); err != nil {
-		return nil, f.damaged(err)
-	}
 	var opened *os.File
 	options.OpenFile = func(name string, flag int, mode os.FileMode) (*os.File, error) {
 		opened, err = os.OpenFile(name, flag, mode)
@@ -47,13 +44,32 @@ func openFile(path string, options bbolt.Options) (f *file, err error) {
 		_ = opened.Close()
 		return nil, err
 	}
-	if err != nil {
+	switch {
+	case isInvalid(err):
+		return nil, f.damaged(err)
+	case err != nil:
 		return nil, err
 	}
-	if err := checkPages(path); err != nil {
-		return nil, errors.Join(f.damaged(err), f.close())
+	if err := f.checkSize(); err != nil {
+		return nil, errors.Join(err, f.close())
 	}
 	return f, nil
+}
+
+// isInvalid reports whether bbolt could read a file but not open it: it is not one of its own, or
+// cut off.
+func isInvalid(err error) bool {
+	var system syscall.Errno
+	return err != nil && !errors.Is(err, bbolterrors.ErrTimeout) && !errors.As(err, &system)
+}
+
+// size returns the length of the file in bytes.
+func (f *file) size() (int64, error) {
+	info, err := os.Stat(f.path)
+	if err != nil {
+		return 0, unavailable(err)
+	}
+	return info.Size(), nil
 }
 
 // guard calls do. It returns damage that do meets, and lets other panics pass.
@@ -73,7 +89,7 @@ func (f *file) guard(do func() error) (err error) {
 // isFound reports whether a panic is that of a read that found damage.
 func isFound(cause any) bool {
 	err, ok := cause.(error)
-	return ok && (errors.Is(err, errOutOfOrder) || errors.Is(err, errHidden) || errors.Is(err, errChecksum))
+	return ok && (errors.Is(err, errOutOfOrder) || errors.Is(err, errCount) || errors.Is(err, errChecksum))
 }
 
 // isDamage reports whether a panic comes from reading the file: it is a fault at an
@@ -111,11 +127,11 @@ func (f *file) failed() error {
 }
 
 // view reads from the file.
-func (f *file) view(read func(*bbolt.Tx) error) error {
+func (f *file) view(read func(*transaction) error) error {
 	if err := f.failed(); err != nil {
 		return err
 	}
-	err := f.guard(func() error { return f.db.View(read) })
+	err := f.guard(func() error { return f.db.View(func(tx *bbolt.Tx) error { return read(&transaction{tx: tx}) }) })
 	if errors.Is(err, bbolterrors.ErrDatabaseNotOpen) {
 		return store.ErrClosed
 	}
@@ -123,7 +139,7 @@ func (f *file) view(read func(*bbolt.Tx) error) error {
 }
 
 // update writes to the file. If damage is found, nothing is written.
-func (f *file) update(write func(*bbolt.Tx) error) error {
+func (f *file) update(write func(*transaction) error) error {
 	if err := f.failed(); err != nil {
 		return err
 	}
@@ -137,7 +153,11 @@ func (f *file) update(write func(*bbolt.Tx) error) error {
 		return err
 	}
 	err = f.guard(func() error {
-		if err := write(tx); err != nil {
+		t := &transaction{tx: tx}
+		if err := write(t); err != nil {
+			return err
+		}
+		if err := t.settle(); err != nil {
 			return err
 		}
 		return tx.Commit()

@@ -1,10 +1,10 @@
 package bolt
 
-import "github.com/countersign-dev/countersign/store"
+import (
+	"go.etcd.io/bbolt"
 
-// SetListingStep makes the steps of bringing a file up to date small, and has each followed by
-// a call.
-func SetListingStep(step int, after func()) { listingStep, stepped = step, after }
+	"github.com/countersign-dev/countersign/store"
+)
 
 // RecordTogether records activities in one commit, as the writer does with what waits for it.
 // Nothing else may be written meanwhile.
@@ -30,3 +30,6 @@ func (s *Store) Allocated() int64 { stats := s.file.db.Stats(); return stats.TxS
 
 // Cursors returns how many buckets and entries were looked up since the file was opened.
 func (s *Store) Cursors() int64 { stats := s.file.db.Stats(); return stats.TxStats.GetCursorCount() }
+
+// Edit changes the file beneath the store.
+func (s *Store) Edit(change func(*bbolt.Tx) error) error { return s.file.db.Update(change) }

@@ -31,21 +31,15 @@ func edit(t *testing.T, path string, change func(tx *bbolt.Tx) error) {
 
 // obstruct puts a bucket where a value stands, or would stand: bbolt refuses to
 // write and to remove a value there.
-func obstruct(t *testing.T, path, bucket, key string) {
-	t.Helper()
-	edit(t, path, func(tx *bbolt.Tx) error {
+func obstruct(bucket, key string) func(tx *bbolt.Tx) error {
+	return func(tx *bbolt.Tx) error {
 		in := tx.Bucket([]byte(bucket))
 		if err := in.Delete([]byte(key)); err != nil {
 			return err
 		}
 		_, err := in.CreateBucket([]byte(key))
 		return err
-	})
-}
-
-func clearAway(t *testing.T, path, bucket, key string) {
-	t.Helper()
-	edit(t, path, func(tx *bbolt.Tx) error { return tx.Bucket([]byte(bucket)).DeleteBucket([]byte(key)) })
+	}
 }
 
 // inOrg is the key of something of the organization "org".
@@ -88,27 +82,32 @@ func TestObstructed(t *testing.T) {
 		_, err := s.Sweep(t.Context(), later.Add(time.Hour))
 		return err
 	}
-	fingerprint := fingerprint("new")
+	fingerprint, at := fingerprint("new"), claimOf("new").At
 	for name, c := range map[string]struct {
 		bucket, key string
 		do          func(t *testing.T, s *bolt.Store) error
 	}{
-		"complete: activity":    {"activities", inOrg("new"), complete},
-		"complete: fingerprint": {"fingerprints", inOrg(string(fingerprint[:])), complete},
-		"complete: code":        {"ledgers", codeAt(code.ID), complete},
-		"insert: code":          {"ledgers", codeAt(code.ID), insert},
-		"insert: expiry":        {"expiry", expiryOf(code.KeepUntil(), codeAt(code.ID)), insert},
-		"count: meter":          {"ledgers", meterAt(meterKey), count},
-		"count: expiry":         {"expiry", expiryOf(meter.KeepUntil(), meterAt(meterKey)), count},
-		"sweep: expiry":         {"expiry", expiryOf(later, meterAt(otpledger.MeterKey{})), sweep},
-		"sweep: code":           {"ledgers", codeAt(codeID), sweep},
-		"sweep: meter":          {"ledgers", meterAt(otpledger.MeterKey{}), sweep},
+		"complete: activity": {"activities", inOrg("new"), complete},
+		"complete: request":  {"requests", inOrg(string(binary.BigEndian.AppendUint64(nil, uint64(at))) + string(fingerprint[:])), complete},
+		"complete: code":     {"ledgers", codeAt(code.ID), complete},
+		"insert: code":       {"ledgers", codeAt(code.ID), insert},
+		"insert: expiry":     {"expiry", expiryOf(code.KeepUntil(), codeAt(code.ID)), insert},
+		"count: meter":       {"ledgers", meterAt(meterKey), count},
+		"count: expiry":      {"expiry", expiryOf(meter.KeepUntil(), meterAt(meterKey)), count},
+		"sweep: expiry":      {"expiry", expiryOf(later, meterAt(otpledger.MeterKey{})), sweep},
+		"sweep: code":        {"ledgers", codeAt(codeID), sweep},
+		"sweep: meter":       {"ledgers", meterAt(otpledger.MeterKey{}), sweep},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filled(t)
-			obstruct(t, path, c.bucket, c.key)
-			before := contentOf(t, path)
 			s := open(t, path)
+			if err := s.Edit(obstruct(c.bucket, c.key)); err != nil {
+				t.Fatal(err)
+			}
+			var before []string
+			if err := s.Edit(listInto(&before)); err != nil {
+				t.Fatal(err)
+			}
 			if err := c.do(t, s); !errors.Is(err, store.ErrUnavailable) {
 				t.Errorf("%v, want ErrUnavailable", err)
 			}
@@ -118,8 +117,10 @@ func TestObstructed(t *testing.T) {
 			if after := contentOf(t, path); !slices.Equal(after, before) {
 				t.Errorf("done by halves: there is\n%q, and there was\n%q", after, before)
 			}
-			clearAway(t, path, c.bucket, c.key)
-			if err := c.do(t, open(t, path)); err != nil {
+			if _, err := bolt.Open(path); !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("opened with %v, want ErrUnavailable", err)
+			}
+			if err := c.do(t, open(t, filled(t))); err != nil {
 				t.Errorf("with nothing in the way: %v", err)
 			}
 		})
@@ -129,15 +130,19 @@ func TestObstructed(t *testing.T) {
 // contentOf lists all that is in a file.
 func contentOf(t *testing.T, path string) (content []string) {
 	t.Helper()
-	edit(t, path, func(tx *bbolt.Tx) error {
+	edit(t, path, listInto(&content))
+	return content
+}
+
+func listInto(content *[]string) func(tx *bbolt.Tx) error {
+	return func(tx *bbolt.Tx) error {
 		return tx.ForEach(func(name []byte, bucket *bbolt.Bucket) error {
 			return bucket.ForEach(func(key, value []byte) error {
-				content = append(content, string(name)+" "+string(key)+" "+string(value))
+				*content = append(*content, string(name)+" "+string(key)+" "+string(value))
 				return nil
 			})
 		})
-	})
-	return content
+	}
 }
 
 // TestObstructedLayout: a file in which the buckets cannot be made is not
@@ -150,13 +155,13 @@ func TestObstructedLayout(t *testing.T) {
 			}
 		}
 	}
-	for _, bucket := range []string{"meta", "activities", "fingerprints", "ledgers", "expiry"} {
+	for _, bucket := range []string{"meta", "activities", "requests", "ledgers", "expiry"} {
 		path := filled(t)
 		bucketToValue(t, path, bucket)
 		refused(bucket, path)
 	}
 	path := filled(t)
-	obstruct(t, path, "meta", "version")
+	edit(t, path, obstruct("meta", "version"))
 	refused("version", path)
 }
 

@@ -45,10 +45,15 @@ func openMapped(path string, options bbolt.Options) (*file, error) {
 
 // Snapshot calls to with a consistent copy of the file, which Open can open, and its size
 // in bytes. Requests are carried out meanwhile; until the copy is complete, the file
-// grows by what they change.
+// grows by what they change. Every entry is read before, and counted: a damaged file is no backup.
 func (s *Store) Snapshot(ctx context.Context, to func(size int64, copy io.WriterTo) error) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	return s.file.view(func(tx *bbolt.Tx) error { return to(tx.Size(), tx) })
+	return s.file.view(func(t *transaction) error {
+		if err := t.verify(ctx); err != nil {
+			return err
+		}
+		return to(t.tx.Size(), t.tx)
+	})
 }

@@ -12,43 +12,44 @@ import (
 
 // The buckets.
 var (
-	bucketMeta         = []byte("meta")
-	bucketActivities   = []byte("activities")
-	bucketFingerprints = []byte("fingerprints")
-	bucketWaiting      = []byte("waiting")
-	bucketLedgers      = []byte("ledgers")
-	bucketExpiry       = []byte("expiry")
-	bucketHeads        = []byte("log heads")
-	bucketLeaves       = []byte("log leaves")
-	bucketIndexes      = []byte("log indexes")
-	bucketRequests     = []byte("requests")
-	bucketWaited       = []byte("waited")
-	bucketListing      = []byte("listing")
-	bucketOutbox       = []byte("outbox")
-	keyVersion         = []byte("version")
-	keyProbe           = []byte("probe")
+	bucketMeta       = []byte("meta")
+	bucketActivities = []byte("activities")
+	bucketWaiting    = []byte("waiting")
+	bucketLedgers    = []byte("ledgers")
+	bucketExpiry     = []byte("expiry")
+	bucketHeads      = []byte("log heads")
+	bucketLeaves     = []byte("log leaves")
+	bucketIndexes    = []byte("log indexes")
+	bucketRequests   = []byte("requests")
+	bucketWaited     = []byte("waited")
+	bucketListing    = []byte("listing")
+	bucketOutbox     = []byte("outbox")
+	keyVersion       = []byte("version")
+	keyProbe         = []byte("probe")
 )
 
-// transaction is one change's view of a transaction of the file.
+// transaction is a transaction of the file, which changes of several callers can share.
 type transaction struct {
-	tx    *bbolt.Tx
-	plain bool // values may have no checksum: see keyPlain
-	wrote bool
+	tx     *bbolt.Tx
+	wrote  bool   // the current change did
+	change counts // of entries: see keyCounts
 }
 
-func (f *file) transaction(tx *bbolt.Tx) *transaction { return &transaction{tx: tx, plain: f.plain} }
-
 func (t *transaction) put(bucket, key, value []byte) error {
-	t.get(bucket, key) // proves that it belongs here
+	if t.get(bucket, key) == nil { // proves that it belongs here
+		t.change.add(bucket, 1)
+	}
 	t.wrote = true
-	if !bare(bucket) {
+	if !bytes.Equal(bucket, bucketMeta) {
 		value = seal(bucket, key, value)
 	}
 	return unavailable(t.tx.Bucket(bucket).Put(key, value))
 }
 
 func (t *transaction) remove(bucket, key []byte) error {
-	t.get(bucket, key)
+	if t.get(bucket, key) != nil {
+		t.change.add(bucket, -1)
+	}
 	t.wrote = true
 	return unavailable(t.tx.Bucket(bucket).Delete(key))
 }
@@ -159,23 +160,15 @@ func requestKey(organizationID string, at int64, fingerprint store.Fingerprint) 
 	return within(organizationID, append(binary.BigEndian.AppendUint64(nil, uint64(at)), fingerprint[:]...))
 }
 
-// recorded returns the recorded activity of a request, or nil. Version 4 of the layout kept
-// requests by their fingerprints alone.
+// recorded returns the recorded activity of a request, or nil.
 func (t *transaction) recorded(organizationID string, at int64, fingerprint store.Fingerprint) (*store.Activity, error) {
 	id := t.get(bucketRequests, requestKey(organizationID, at, fingerprint))
-	if id == nil {
-		id = t.get(bucketFingerprints, within(organizationID, fingerprint[:]))
-	}
 	return t.named(organizationID, fingerprint, id)
 }
 
 // waited returns the activity of a request if it waits or has waited, or nil.
 func (t *transaction) waited(organizationID string, fingerprint store.Fingerprint) (*store.Activity, error) {
-	key := within(organizationID, fingerprint[:])
-	id := t.get(bucketWaited, key)
-	if id == nil {
-		id = t.get(bucketFingerprints, key)
-	}
+	id := t.get(bucketWaited, within(organizationID, fingerprint[:]))
 	recorded, err := t.named(organizationID, fingerprint, id)
 	if err != nil || recorded == nil || !recorded.Waited() {
 		return nil, err

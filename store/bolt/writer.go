@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.etcd.io/bbolt"
-
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/internal/batch"
 )
@@ -110,10 +108,10 @@ var errNothing = errors.New("nothing to write")
 // written, or -1.
 func (w *writer) try(batch []*write) (failed int, err error) {
 	failed = -1
-	err = w.file.update(func(tx *bbolt.Tx) error {
+	err = w.file.update(func(t *transaction) error {
 		wrote := false
 		for i, queued := range batch {
-			t := w.file.transaction(tx)
+			t.wrote = false
 			queued.err = queued.do(t)
 			if queued.err != nil && t.wrote {
 				failed = i

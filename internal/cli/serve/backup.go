@@ -195,6 +195,9 @@ func (s *storeForBackup) backUp(ctx context.Context, to *backup.Writer) error {
 	case s.sent != nil:
 		return to.Add(s.path, s.sent)
 	case s.opened != nil:
+		if err := s.opened.Check(ctx); err != nil {
+			return err
+		}
 		return s.opened.Snapshot(ctx, func(_ int64, from io.WriterTo) error { return to.Add(s.path, from) })
 	}
 	to.Manifest.Missing = append(to.Manifest.Missing, s.missing)

@@ -44,6 +44,7 @@ type Command struct {
 	level      slog.Level
 	check      bool
 	newStore   bool
+	checkStore bool
 	profile    bool
 	drain      time.Duration
 	Draining   atomic.Bool
@@ -106,6 +107,7 @@ from being read, and neither is the answer protected.`),
 	flags.BoolVar(&c.leaveOut, "leave-out-bad-files", false, "start without the key files that cannot be trusted, instead of failing")
 	flags.BoolVar(&c.check, "check", false, "check the configuration and exit")
 	flags.BoolVar(&c.newStore, "new-store", false, "create the store, once, for a deployment that has never answered a request")
+	flags.BoolVar(&c.checkStore, "check-store", false, "read the whole bolt file before serving, also one above 1 GiB")
 	flags.BoolVar(&c.profile, "pprof", false, "also serve Go's profiles under /debug/pprof/ of the admin address")
 	flags.DurationVar(&c.drain, "drain-delay", 0, "`TIME` for which /readyz answers 503 before the server stops accepting requests")
 	deployment.RegisterRetryPIN(command, &c.retryPIN)
@@ -162,6 +164,9 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
+	if err := c.readStore(cmd.Context(), deployment.WithoutMemory(records)); err != nil {
+		return err
+	}
 	state.Policies.Log(c.log, nil)
 	state.engine = engine
 	if err := state.Policies.Record(cmd.Context(), engine); err != nil {

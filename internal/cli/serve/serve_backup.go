@@ -19,6 +19,14 @@ import (
 // The store cannot reuse the pages of a snapshot while it is held.
 const snapshotStall = 30 * time.Second
 
+// readStore reads the whole file of a bolt store if --check-store asks for it.
+func (c *Command) readStore(ctx context.Context, records store.Store) error {
+	if file, ok := records.(*bolt.Store); ok && c.checkStore {
+		return file.Check(ctx)
+	}
+	return nil
+}
+
 // giveSnapshots serves snapshots of a bolt store to backup commands of the same
 // user. The caller closes the listener, which is nil for other stores and if it
 // cannot be bound.
