@@ -22,7 +22,6 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
-	"github.com/countersign-dev/countersign/internal/cli/demo"
 	"github.com/countersign-dev/countersign/internal/cli/qrcode"
 	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -32,7 +31,7 @@ import (
 
 // cameraCase is a transaction to be signed on the offline machine.
 type cameraCase struct {
-	chain    demo.Chain
+	chain    chainSample
 	unsigned func(keystore.PublicKey) (string, error)
 }
 
@@ -43,8 +42,8 @@ type cameraCase struct {
 func TestCamera(t *testing.T) {
 	testenv.Slow(t)
 	zbar := testenv.Tool(t, "zbarimg")
-	cases := map[string]cameraCase{"PSBT of 100 outputs": {demo.BitcoinDemo, manyOutputs}}
-	for _, chain := range demo.Chains {
+	cases := map[string]cameraCase{"PSBT of 100 outputs": {bitcoinSample, manyOutputs}}
+	for _, chain := range chainSamples {
 		cases[chain.Name] = cameraCase{chain, func(public keystore.PublicKey) (string, error) { return chain.Unsigned(public), nil }}
 	}
 	s := &session{t: t, dir: t.TempDir()}
@@ -128,7 +127,7 @@ func (s *session) loop(t *testing.T, c cameraCase, key show.KeyLine, body string
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.chain.Name == demo.BitcoinDemo.Name && len(unsigned) > 2000 {
+	if c.chain.Name == bitcoinSample.Name && len(unsigned) > 2000 {
 		return // the demo's check knows its own payment only
 	}
 	if _, err := c.chain.Check(strings.TrimSpace(string(content)), public); err != nil {
@@ -138,7 +137,7 @@ func (s *session) loop(t *testing.T, c cameraCase, key show.KeyLine, body string
 
 // manyOutputs returns a PSBT with 100 outputs.
 func manyOutputs(owner keystore.PublicKey) (string, error) {
-	one, err := psbt.NewFromRawBytes(hex.NewDecoder(strings.NewReader(demo.BitcoinDemo.Unsigned(owner))), false)
+	one, err := psbt.NewFromRawBytes(hex.NewDecoder(strings.NewReader(bitcoinSample.Unsigned(owner))), false)
 	if err != nil {
 		return "", err
 	}

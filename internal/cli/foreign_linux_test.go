@@ -17,7 +17,6 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/cli/approvals"
 	"github.com/countersign-dev/countersign/internal/cli/console"
-	"github.com/countersign-dev/countersign/internal/cli/demo"
 	"github.com/countersign-dev/countersign/internal/cli/sign"
 	"github.com/countersign-dev/countersign/internal/ur"
 	"github.com/countersign-dev/countersign/keystore"
@@ -210,7 +209,7 @@ func TestSolSignRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unsigned := demo.SolanaDemo.Unsigned(public)
+	unsigned := solanaSample.Unsigned(public)
 	whole := mustHex(t, unsigned)
 	var signatures [][]byte
 	for _, data := range [][]byte{whole, whole[65:]} {
@@ -226,7 +225,7 @@ func TestSolSignRequest(t *testing.T) {
 		t.Error("the signatures of the message and of the transaction differ")
 	}
 	signed := append(append([]byte{1}, signatures[0]...), whole[65:]...)
-	if _, err := demo.SolanaDemo.Check(hex.EncodeToString(signed), public); err != nil {
+	if _, err := solanaSample.Check(hex.EncodeToString(signed), public); err != nil {
 		t.Error(err)
 	}
 	neither := ur.SolSignRequest{Data: []byte{1, 2, 3}, Address: public.Bytes(), Kind: 1}
@@ -243,7 +242,7 @@ func TestPSBTRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unsigned := demo.BitcoinDemo.Unsigned(public)
+	unsigned := bitcoinSample.Unsigned(public)
 	want := s.must([]byte(unsigned), "sign", "--yes", "--type", "bitcoin", "--sign-with", fixtureID)
 	stdout, stderr, status := scanned(t, ur.PSBT(mustHex(t, unsigned), ur.TypeCryptoPSBT), "y\n", "--sign-with", fixtureID)
 	if status != console.ExitSuccess || stdout != string(want) {

@@ -17,7 +17,6 @@ import (
 	"github.com/ethereum/go-ethereum/signer/core/apitypes"
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
-	"github.com/countersign-dev/countersign/internal/cli/demo"
 	"github.com/countersign-dev/countersign/internal/cli/sign"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/ur"
@@ -105,7 +104,7 @@ func TestTronRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unsigned := demo.TronDemo.Unsigned(public)
+	unsigned := tronSample.Unsigned(public)
 	raw := mustHex(t, unsigned)
 	address := common.HexToAddress(fixtureAddress).Bytes()
 	request := ur.TronSignRequest{ID: bytes.Repeat([]byte{7}, 16), Data: raw, Kind: 1, Address: append([]byte{sign.TronVersion}, address...)}

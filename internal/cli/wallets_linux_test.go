@@ -20,7 +20,6 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
-	"github.com/countersign-dev/countersign/internal/cli/demo"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -168,7 +167,7 @@ func keystoneEthereum(t *testing.T, w *wallets) {
 
 func keystoneSolana(t *testing.T, w *wallets) {
 	public := fixtureKey(t, keystore.CurveEd25519, fixtureSeedPublic)
-	unsigned := demo.SolanaDemo.Unsigned(public)
+	unsigned := solanaSample.Unsigned(public)
 	message := mustHex(t, unsigned)[65:] // behind the one empty slot
 	answer := w.through(map[string]any{"chain": "sol", "signData": hex.EncodeToString(message), "dataType": 1,
 		"path": "m/44'/501'/0'", "address": hex.EncodeToString(public.Bytes()), "origin": "a wallet"})
@@ -176,16 +175,16 @@ func keystoneSolana(t *testing.T, w *wallets) {
 	if !ed25519.Verify(public.Bytes(), message, signature) {
 		t.Errorf("the signature is %x", signature)
 	}
-	if _, err := demo.SolanaDemo.Check(hex.EncodeToString(append(append([]byte{1}, signature...), message...)), public); err != nil {
+	if _, err := solanaSample.Check(hex.EncodeToString(append(append([]byte{1}, signature...), message...)), public); err != nil {
 		t.Error(err)
 	}
 }
 
 func keystoneBitcoin(t *testing.T, w *wallets) {
 	public := fixtureKey(t, keystore.CurveSecp256k1, strings.TrimSpace(publicOf(t, newSession(t))))
-	unsigned := demo.BitcoinDemo.Unsigned(public)
+	unsigned := bitcoinSample.Unsigned(public)
 	answer := w.through(map[string]any{"chain": "btc", "psbt": unsigned}, "--sign-with", fixtureID)
-	if _, err := demo.BitcoinDemo.Check(answer.PSBT, public); err != nil {
+	if _, err := bitcoinSample.Check(answer.PSBT, public); err != nil {
 		t.Error(err)
 	}
 }
@@ -203,7 +202,7 @@ func fixtureKey(t *testing.T, curve keystore.Curve, public string) keystore.Publ
 // refused by name, with the alternative.
 func keystoneTron(t *testing.T, w *wallets) {
 	public := fixtureKey(t, keystore.CurveSecp256k1, strings.TrimSpace(publicOf(t, newSession(t))))
-	unsigned := demo.TronDemo.Unsigned(public)
+	unsigned := tronSample.Unsigned(public)
 	parts := w.ask(map[string]any{"op": "request", "chain": "tron", "requestId": walletRequest, "signData": unsigned,
 		"path": "m/44'/195'/0'/0/0", "xfp": "f23f9fd2"}).Parts
 	_, stderr, status := newSession(t).scanned(strings.ToUpper(strings.Join(parts, "\n")), "")

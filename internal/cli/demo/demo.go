@@ -4,6 +4,7 @@ package demo
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -11,11 +12,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/show"
@@ -24,18 +28,26 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
+const (
+	// payment is EIP-1559 on mainnet: transfer(0x08d2…67B7, 250 000 000) to the USDC contract, as
+	// go-ethereum encodes it.
+	payment = "02f86d0107843b9aca008504a817c80082fde894a0b86991c6218b36c1d19d4a2e9eb0ce3606eb4880b844" +
+		transfer + "000000000000000000000000" + payee + "000000000000000000000000000000000000000000000000000000000ee6b280c0"
+	transfer = "a9059cbb" // its selector
+	payee    = "08d2b0a37f869ff76bacb5bab3278e26ab7067b7"
+)
+
 // NewCommand returns the command demo.
 func NewCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "See it work, without any setup",
 		Long: console.Paragraphs(`
-Create an encrypted keystore in a temporary directory. For each chain, read a real
-unsigned transaction, show what it does, sign it, verify the signature with independent
-code, and refuse a dangerous transaction. Then serve the HTTP API on a loopback address,
-submit a stamped request, redeem a one-time password, and have a second person approve a
-payment that a policy does not let one person make. The demo takes a few seconds, needs no
-network, and leaves nothing behind.
+Create an encrypted keystore in a temporary directory. Read a real unsigned transaction of
+Ethereum, show what it does, sign it, and verify the signature with go-ethereum; refuse one
+that nothing here can read. Then serve the HTTP API on a loopback address and have a second
+person approve a payment that a policy does not let one person make. The demo takes a few
+seconds, needs no network, and leaves nothing behind.
 
 Its output is in colour on a terminal, unless NO_COLOR is set or TERM is dumb.`),
 		Example: "  countersign demo",
@@ -50,8 +62,8 @@ Its output is in colour on a terminal, unless NO_COLOR is set or TERM is dumb.`)
 // demo is one run of the demo.
 type demo struct {
 	*Narrator
-	dir    string
 	keys   *file.Store
+	key    keystore.KeyInfo
 	engine *countersign.Engine
 }
 
@@ -73,90 +85,98 @@ func Run(ctx context.Context, tell *Narrator) (err error) {
 	if err != nil {
 		return err
 	}
-	engine, err := countersign.New(countersign.Config{Keystore: keys, Chains: all.Chains(all.Limits{})})
+	key, err := keys.Generate(ctx, organization, "treasury", keystore.CurveSecp256k1)
 	if err != nil {
 		return errors.Join(err, keys.Close())
 	}
-	defer func() { err = errors.Join(err, engine.Close()) }()
-	d := &demo{tell, dir, keys, engine}
-	d.begin()
-	for _, chain := range Chains {
-		if err := d.showChain(ctx, chain); err != nil {
-			return fmt.Errorf("%s: %w", chain.Name, err)
-		}
+	engine, err := countersign.New(countersign.Config{
+		Keystore: keys, Chains: []chains.Chain{ethereum.New(ethereum.Limits{})},
+	})
+	if err != nil {
+		return errors.Join(err, keys.Close())
 	}
-	if err := d.showServed(ctx); err != nil {
+	d := &demo{tell, keys, key, engine}
+	d.begin()
+	err = d.showSigned(ctx)
+	if err := errors.Join(err, engine.Close()); err != nil {
 		return err
+	}
+	if err := d.showApproved(ctx); err != nil {
+		return fmt.Errorf("approval over HTTP: %w", err)
 	}
 	return tell.err
 }
 
-// showChain signs a transaction with a new key, verifies the signature, and has the
-// hazardous transactions refused.
-func (d *demo) showChain(ctx context.Context, chain Chain) error {
-	d.chapter(chain.Name + ": " + chain.does)
-	key, err := d.keys.Generate(ctx, deployment.DefaultOrganization, "demo "+chain.Name, chain.Curve)
+// showSigned signs the payment, verifies the signature, and has a call refused that cannot be read.
+func (d *demo) showSigned(ctx context.Context) error {
+	d.chapter("Ethereum: pay 250 USDC")
+	d.line(Dim, "key", fmt.Sprintf("%s (%v)", d.key.ID, d.key.PublicKey.Curve()))
+	d.excerpt("unsigned", payment)
+	prepared, err := d.engine.Prepare(ctx, organization, intent(d.key, payment))
 	if err != nil {
 		return err
 	}
-	d.line(Dim, "key", fmt.Sprintf("%s (%v)", key.ID, chain.Curve))
-	unsigned := chain.Unsigned(key.PublicKey)
-	d.excerpt("unsigned", unsigned)
-	signed, err := d.sign(ctx, chain.intent(key, unsigned))
+	shown, err := show.ViewOf(ctx, prepared, show.Tokens())
+	if err != nil {
+		return err
+	}
+	if err := d.show(shown.Render); err != nil {
+		return err
+	}
+	signed, err := deployment.SignedTransaction(ctx, prepared)
 	if err != nil {
 		return err
 	}
 	d.line(Dim, "signed", signed)
-	if err := d.checked(chain, signed, key.PublicKey); err != nil {
+	if err := d.checked(signed, d.key.PublicKey); err != nil {
 		return err
 	}
-	for _, danger := range chain.dangers {
-		if err := d.refuse(ctx, chain, key, danger); err != nil {
-			return err
-		}
-	}
-	return nil
+	unread := strings.Replace(payment, transfer, "deadbeef", 1)
+	d.printf("   The same, but calling function 0xdeadbeef, which nothing here can read:\n")
+	d.excerpt("unsigned", unread)
+	_, err = d.engine.SignTransaction(ctx, organization, intent(d.key, unread))
+	return d.refused(err, activity.ReasonHazardNotAllowed)
 }
 
-// sign shows a transaction and signs it.
-func (d *demo) sign(ctx context.Context, intent activity.SignTransactionIntent) (string, error) {
-	prepared, err := d.engine.Prepare(ctx, deployment.DefaultOrganization, intent)
-	if err != nil {
-		return "", err
-	}
-	shown, err := show.ViewOf(ctx, prepared, show.Tokens())
-	if err != nil {
-		return "", err
-	}
-	if err := d.show(shown.Render); err != nil {
-		return "", err
-	}
-	return deployment.SignedTransaction(ctx, prepared)
-}
-
-// refuse shows that a hazardous transaction is refused.
-func (d *demo) refuse(ctx context.Context, chain Chain, key keystore.KeyInfo, danger danger) error {
-	hazardous := filled(danger.unsigned, key.PublicKey)
-	d.printf("   %s\n", danger.title)
-	d.excerpt("unsigned", hazardous)
-	_, err := d.engine.SignTransaction(ctx, deployment.DefaultOrganization, chain.intent(key, hazardous))
-	refusal, err := refused(err, activity.ReasonHazardNotAllowed)
-	if err != nil || !strings.Contains(refusal.Message, danger.hazard) {
-		return errors.Join(fmt.Errorf("a transaction should have been refused for %s", danger.hazard), err)
+// refused prints a refusal, which has to be for a reason.
+func (d *demo) refused(err error, reason activity.Reason) error {
+	refusal, ok := errors.AsType[*activity.Error](err)
+	if !ok || refusal.Reason != reason {
+		return errors.Join(fmt.Errorf("it should have been refused with %s", reason), err)
 	}
 	d.line(Red, "refused", refusal.Message)
 	return nil
 }
 
-// refused returns the refusal that err is, which has to be for a reason.
-func refused(err error, reason activity.Reason) (*activity.Error, error) {
-	refusal, ok := errors.AsType[*activity.Error](err)
-	if !ok || refusal.Reason != reason {
-		return nil, errors.Join(fmt.Errorf("it should have been refused with %s", reason), err)
+func intent(key keystore.KeyInfo, unsigned string) activity.SignTransactionIntent {
+	return activity.SignTransactionIntent{
+		SignWith: key.ID, UnsignedTransaction: unsigned, Type: activity.TransactionTypeEthereum,
 	}
-	return refusal, nil
 }
 
-func (c Chain) intent(key keystore.KeyInfo, unsigned string) activity.SignTransactionIntent {
-	return activity.SignTransactionIntent{SignWith: key.ID, UnsignedTransaction: unsigned, Type: c.Kind}
+// checked verifies a signed transaction with go-ethereum and prints what it found.
+func (d *demo) checked(signed string, pub keystore.PublicKey) error {
+	found, err := check(signed, pub)
+	if err != nil {
+		return fmt.Errorf("check the signature: %w", err)
+	}
+	d.line(Green, "checked", found)
+	return nil
+}
+
+// check has go-ethereum recover who signed a transaction.
+func check(signed string, pub keystore.PublicKey) (string, error) {
+	raw, err := hex.DecodeString(signed)
+	if err != nil {
+		return "", err
+	}
+	var tx types.Transaction
+	if err := tx.UnmarshalBinary(raw); err != nil {
+		return "", err
+	}
+	sender, err := types.Sender(types.LatestSignerForChainID(tx.ChainId()), &tx)
+	if want := common.Address(pub.KeccakAddress()); err == nil && sender != want {
+		err = fmt.Errorf("go-ethereum recovers %v, but the key's address is %v", sender, want)
+	}
+	return fmt.Sprintf("go-ethereum recovers the key's address, %v", sender), err
 }

@@ -1,77 +1,75 @@
 package demo
 
 import (
+	"encoding/hex"
+	"math/big"
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign"
-	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains/all"
-	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// TestDemoHasEveryChain: a chain that is added to the engine must be added to the demo.
-func TestDemoHasEveryChain(t *testing.T) {
-	shown := map[activity.TransactionType]bool{}
-	for _, chain := range Chains {
-		shown[chain.Kind] = true
-	}
-	for _, kind := range all.TransactionTypes() {
-		if !shown[kind] {
-			t.Errorf("the demo does not show %s", kind)
-		}
-	}
-}
-
-// TestDemoChecksCanFail: the checks of the demo detect a signature by another key, an
-// altered transaction, and input that is not a transaction.
-func TestDemoChecksCanFail(t *testing.T) {
-	keys := memory.New()
-	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer engine.Close()
-	for _, chain := range Chains {
-		signer, other := demoKey(t, keys, chain), demoKey(t, keys, chain)
-		unsigned := chain.Unsigned(signer.PublicKey)
-		result, err := engine.SignTransaction(t.Context(), deployment.DefaultOrganization, chain.intent(signer, unsigned))
-		if err != nil {
-			t.Fatal(err)
-		}
-		signed := result.SignedTransaction
-		if found, err := chain.Check(signed, signer.PublicKey); err != nil || found == "" {
-			t.Errorf("%s: %q, %v", chain.Name, found, err)
-		}
-		if found, err := chain.Check(signed, other.PublicKey); err == nil {
-			t.Errorf("%s: signed by another key: %s", chain.Name, found)
-		}
-		for i := range len(signed) {
-			if found, err := chain.Check(flipDigit(signed, i), signer.PublicKey); err == nil {
-				t.Errorf("%s: digit %d altered: %s", chain.Name, i, found)
-			}
-		}
-		for _, text := range []string{"", "00", "zz", unsigned} {
-			if found, err := chain.Check(text, signer.PublicKey); err == nil {
-				t.Errorf("%s: %q: %s", chain.Name, text, found)
-			}
-		}
-	}
-}
-
-func demoKey(t *testing.T, keys *memory.Store, chain Chain) keystore.KeyInfo {
+// signedPayment is the payment that go-ethereum encodes and signs.
+func signedPayment(t *testing.T) (unsigned, signed string, pub keystore.PublicKey) {
 	t.Helper()
-	key, err := keys.Generate(t.Context(), deployment.DefaultOrganization, "", chain.Curve)
+	secret, err := crypto.GenerateKey()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return key
+	data := append(common.FromHex(transfer), common.LeftPadBytes(common.FromHex(payee), 32)...)
+	data = append(data, common.LeftPadBytes(big.NewInt(250_000_000).Bytes(), 32)...)
+	usdc := common.HexToAddress("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
+	gwei := big.NewInt(1_000_000_000)
+	tx := types.NewTx(&types.DynamicFeeTx{
+		ChainID: big.NewInt(1), Nonce: 7, GasTipCap: gwei, GasFeeCap: new(big.Int).Mul(gwei, big.NewInt(20)), Gas: 65_000, To: &usdc, Data: data,
+	})
+	signer := types.LatestSignerForChainID(big.NewInt(1))
+	done, err := types.SignTx(tx, signer, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := done.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pub, err = keystore.ParsePublicKey(keystore.CurveSecp256k1, crypto.CompressPubkey(&secret.PublicKey)); err != nil {
+		t.Fatal(err)
+	}
+	return signer.Hash(tx).Hex(), hex.EncodeToString(raw), pub
 }
 
-// flipDigit returns a text with one hex digit changed.
-func flipDigit(text string, index int) string {
-	digit := strings.IndexByte("0123456789abcdef", text[index]) ^ 1
-	return text[:index] + string("0123456789abcdef"[digit]) + text[index+1:]
+// TestPayment compares the demo's transaction with what go-ethereum hashes.
+func TestPayment(t *testing.T) {
+	want, _, _ := signedPayment(t)
+	if got := crypto.Keccak256Hash(common.FromHex(payment)).Hex(); got != want {
+		t.Errorf("its hash is %s, want %s", got, want)
+	}
+}
+
+// TestCheckCanFail: the check of the demo detects a signature by another key, an altered
+// transaction, and input that is none.
+func TestCheckCanFail(t *testing.T) {
+	_, signed, pub := signedPayment(t)
+	_, _, other := signedPayment(t)
+	if found, err := check(signed, pub); err != nil || found == "" {
+		t.Fatalf("%q, %v", found, err)
+	}
+	if found, err := check(signed, other); err == nil {
+		t.Errorf("signed by another key: %s", found)
+	}
+	for i := range signed {
+		digit := strings.IndexByte("0123456789abcdef", signed[i]) ^ 1
+		if found, err := check(signed[:i]+string("0123456789abcdef"[digit])+signed[i+1:], pub); err == nil {
+			t.Errorf("digit %d altered: %s", i, found)
+		}
+	}
+	for _, text := range []string{"", "00", "zz", payment} {
+		if found, err := check(text, pub); err == nil {
+			t.Errorf("%q: %s", text, found)
+		}
+	}
 }

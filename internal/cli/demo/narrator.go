@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/countersign-dev/countersign/keystore"
 )
 
 // Narrator prints what the demo does, in colour where that is wanted.
@@ -54,16 +52,6 @@ func (n *Narrator) excerpt(label, text string) {
 		text = fmt.Sprintf("%s… (%d bytes)", text[:maxShown], len(text)/2)
 	}
 	n.line(Dim, label, text)
-}
-
-// checked verifies a signed transaction and prints what the check found.
-func (n *Narrator) checked(chain Chain, signed string, pub keystore.PublicKey) error {
-	checked, err := chain.Check(signed, pub)
-	if err != nil {
-		return fmt.Errorf("check the signature: %w", err)
-	}
-	n.line(Green, "checked", checked)
-	return nil
 }
 
 const (

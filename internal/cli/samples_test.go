@@ -1,4 +1,4 @@
-package demo
+package cli
 
 import (
 	"bytes"
@@ -21,112 +21,78 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Chain is what the demo shows of one chain. Its transactions are in hex; what they name of
-// the key that signs stands in them as {key}, {address} or {hash160}.
-type Chain struct {
+// chainSample is a payment on one chain, in hex. What it names of the key that signs stands in it
+// as {key}, {address} or {hash160}.
+type chainSample struct {
 	Name     string // as people write it
 	Kind     activity.TransactionType
 	Curve    keystore.Curve
-	does     string // what the transaction does
 	unsigned string
-	dangers  []danger // transactions that are refused
 
 	// check reads the signed transaction with independent code and returns what that code
 	// found, or an error if the key did not sign the unsigned one.
 	check func(unsigned, signed []byte, pub keystore.PublicKey) (string, error)
 }
 
-// danger is a transaction that is refused for a hazard.
-type danger struct {
-	hazard   string
-	title    string // says what is wrong with it
-	unsigned string
-}
-
-// Chains are shown in this order.
-var Chains = []Chain{
-	{"Ethereum", activity.TransactionTypeEthereum, keystore.CurveSecp256k1, "pay 250 USDC", demoUSDC, []danger{
-		{"ethereum/blind-call", "The same, but calling function 0xdeadbeef, which nothing here can read:", strings.Replace(demoUSDC, "a9059cbb", "deadbeef", 1)},
-		{"ethereum/no-chain-id", "One without a chain ID, which could be replayed on any chain:", demoNoChainID},
-	}, checkEthereum},
-	SolanaDemo, TronDemo, BitcoinDemo,
-	{"Tempo", activity.TransactionTypeTempo, keystore.CurveSecp256k1, "two calls in one transaction, the fee in a stablecoin",
-		"76f8ae82a5bf843b9aca008504a817c800830186a0" + demoBatch, []danger{
-			{"tempo/gas-over-cap", "One that asks for more gas than the network allows a transaction:", "76f8af82a5bf843b9aca008504a817c8008401c9c381" + demoBatch},
-		}, checkTempo},
-}
-
-// The payments by chains that name the key that signs.
 var (
-	SolanaDemo = Chain{"Solana", activity.TransactionTypeSolana, keystore.CurveEd25519, "pay 0.00001 SOL",
-		demoTransfer + demoBlockhash + demoSolanaCall, []danger{
-			{"solana/zero-blockhash", "One without a recent blockhash:", demoTransfer + zeros + demoSolanaCall},
-		}, checkSolana}
-	TronDemo = Chain{"Tron", activity.TransactionTypeTron, keystore.CurveSecp256k1, "pay 0.0001 TRX",
-		demoTron, []danger{
-			{"tron/foreign-owner", "One that spends from another account, as only a co-signer may:", strings.Replace(demoTron, "{address}", "97cc56300c36f60c7fb7c50babc6c5cdf59d5c56", 1)},
-		}, checkTron}
-	BitcoinDemo = Chain{"Bitcoin", activity.TransactionTypeBitcoin, keystore.CurveSecp256k1, "pay 0.0006 BTC from a P2WPKH address",
-		"70736274ff0100710200000001" + demoInput0 + demoOutputs + "00" + demoWitnessUTXO + "000000", []danger{
-			{"bitcoin/unproven-amount", "One that does not prove the amounts it spends, so that the fee may be higher than shown:",
-				"70736274ff01009a0200000002" + demoInput0 + demoInput1 + demoOutputs + "00" + demoWitnessUTXO + "00" + demoSmallUTXO + "000000"},
-		}, checkBitcoin}
+	solanaSample  = chainSample{"Solana", activity.TransactionTypeSolana, keystore.CurveEd25519, sampleTransfer, checkSolana}
+	tronSample    = chainSample{"Tron", activity.TransactionTypeTron, keystore.CurveSecp256k1, sampleTron, checkTron}
+	bitcoinSample = chainSample{"Bitcoin", activity.TransactionTypeBitcoin, keystore.CurveSecp256k1, samplePSBT, checkBitcoin}
+	chainSamples  = []chainSample{
+		{"Ethereum", activity.TransactionTypeEthereum, keystore.CurveSecp256k1, sampleUSDC, checkEthereum},
+		solanaSample, tronSample, bitcoinSample,
+		{"Tempo", activity.TransactionTypeTempo, keystore.CurveSecp256k1, sampleBatch, checkTempo},
+	}
 )
 
 const (
-	zeros = "0000000000000000000000000000000000000000000000000000000000000000"
+	samplePayee = "08d2b0a37f869ff76bacb5bab3278e26ab7067b7"
 
-	// As go-ethereum encodes it (see TestDemoTransactions): EIP-1559 on mainnet,
-	// transfer(0x08d2…67B7, 250 000 000) to the USDC contract.
-	demoUSDC = "02f86d0107843b9aca008504a817c80082fde894a0b86991c6218b36c1d19d4a2e9eb0ce3606eb4880b844" +
-		"a9059cbb000000000000000000000000" + demoPayee + "000000000000000000000000000000000000000000000000000000000ee6b280c0"
-	demoPayee = "08d2b0a37f869ff76bacb5bab3278e26ab7067b7"
-
-	// Legacy, without the chain id of EIP-155: 0.05 ether to the same address.
-	demoNoChainID = "e8078504a817c80082520894" + demoPayee + "87b1a2bc2ec5000080"
+	// As go-ethereum encodes it: EIP-1559 on mainnet, transfer(0x08d2…67B7, 250 000 000) to the
+	// USDC contract.
+	sampleUSDC = "02f86d0107843b9aca008504a817c80082fde894a0b86991c6218b36c1d19d4a2e9eb0ce3606eb4880b844" +
+		"a9059cbb000000000000000000000000" + samplePayee + "000000000000000000000000000000000000000000000000000000000ee6b280c0"
 
 	// As @solana/web3.js encodes it, in the legacy format: one signature slot, then the
-	// message, whose first account is the payer.
-	demoTransfer   = "01" + zeros + zeros + "01000103{key}d42099a5e0aaeaad1d4ede263662787cb3f6291a6ede340c4aa7ca26249dbe30" + zeros
-	demoBlockhash  = "e72f180aa543b76ce7fc9df601979eeb487f76ae15b568e9877b1c4cb8e9bd2a"
-	demoSolanaCall = "01020200010c020000001027000000000000"
+	// message, whose first account is the payer. 0.00001 SOL.
+	sampleTransfer = "010000000000000000000000000000000000000000000000000000000000000000" +
+		"0000000000000000000000000000000000000000000000000000000000000000" +
+		"01000103{key}d42099a5e0aaeaad1d4ede263662787cb3f6291a6ede340c4aa7ca26249dbe30" +
+		"0000000000000000000000000000000000000000000000000000000000000000" +
+		"e72f180aa543b76ce7fc9df601979eeb487f76ae15b568e9877b1c4cb8e9bd2a" +
+		"01020200010c020000001027000000000000"
 
-	// As TronWeb encodes raw_data_hex.
-	demoTron = "0a020a1b2208112233445566778840e0c4d086a6375a65080112610a2d" +
+	// As TronWeb encodes raw_data_hex. 0.0001 TRX.
+	sampleTron = "0a020a1b2208112233445566778840e0c4d086a6375a65080112610a2d" +
 		"747970652e676f6f676c65617069732e636f6d2f70726f746f636f6c2e5472616e73666572436f6e7472616374" +
 		"12300a1541{address}121541f1cd33c4802dec54475c555f95e9403a62fd355318647080f0cc86a637"
 
 	// As viem and ox encode it, on Tempo's test network: two calls, the first of which is
 	// transfer(0x08d2…67B7, 1 000 000) to the token 0x20c0…0001, which also pays the fee;
-	// valid for a limited time. The gas limit stands before it.
-	demoBatch = "f876f85c9420c000000000000000000000000000000000000180b844a9059cbb000000000000000000000000" + demoPayee +
-		"00000000000000000000000000000000000000000000000000000000000f4240d794" + demoPayee + "8080" +
+	// valid for a limited time.
+	sampleBatch = "76f8ae82a5bf843b9aca008504a817c800830186a0" +
+		"f876f85c9420c000000000000000000000000000000000000180b844a9059cbb000000000000000000000000" + samplePayee +
+		"00000000000000000000000000000000000000000000000000000000000f4240d794" + samplePayee + "8080" +
 		"c0050384713fb300846553f1009420c000000000000000000000000000000000000180c0"
 
-	// Parts of a PSBT that spends 100,000 satoshi: 60,000 to another address, 1,000 as fee.
-	demoTxID        = "aec8f30a098c4e37425e794ed32f7c098205ed391ee41ff43863e5b79a525642"
-	demoInput0      = demoTxID + "0000000000ffffffff"
-	demoInput1      = demoTxID + "0100000000ffffffff"
-	demoOutputs     = "0260ea00000000000016001442424242424242424242424242424242424242425898000000000000160014{hash160}00000000"
-	demoWitnessUTXO = "01011fa086010000000000160014{hash160}"
-	demoSmallUTXO   = "01011fe803000000000000160014{hash160}"
+	// A PSBT that spends 100,000 satoshi: 60,000 to another address, 1,000 as fee.
+	samplePSBT = "70736274ff0100710200000001aec8f30a098c4e37425e794ed32f7c098205ed391ee41ff43863e5b79a525642" +
+		"0000000000ffffffff0260ea00000000000016001442424242424242424242424242424242424242425898000000000000160014{hash160}00000000" +
+		"0001011fa086010000000000160014{hash160}000000"
 )
 
 // Unsigned returns the transaction that a key signs.
-func (c Chain) Unsigned(pub keystore.PublicKey) string { return filled(c.unsigned, pub) }
-
-// filled puts what a transaction names of a key in its place.
-func filled(unsigned string, pub keystore.PublicKey) string {
+func (c chainSample) Unsigned(pub keystore.PublicKey) string {
 	if pub.Curve() == keystore.CurveEd25519 {
-		return strings.ReplaceAll(unsigned, "{key}", pub.String())
+		return strings.ReplaceAll(c.unsigned, "{key}", pub.String())
 	}
 	address, hash := pub.KeccakAddress(), pub.Hash160()
-	return strings.NewReplacer("{address}", hex.EncodeToString(address[:]), "{hash160}", hex.EncodeToString(hash[:])).Replace(unsigned)
+	return strings.NewReplacer("{address}", hex.EncodeToString(address[:]), "{hash160}", hex.EncodeToString(hash[:])).Replace(c.unsigned)
 }
 
 // Check reads the signed transaction with independent code and returns what that code found,
 // or an error if the key did not sign the chain's transaction.
-func (c Chain) Check(signed string, pub keystore.PublicKey) (string, error) {
+func (c chainSample) Check(signed string, pub keystore.PublicKey) (string, error) {
 	unsigned, err := hex.DecodeString(c.Unsigned(pub))
 	if err != nil {
 		return "", err
