@@ -17,7 +17,7 @@ LIMIT = -timeout 60m
 AT_ONCE := -p $(shell cores=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 4); test $$cores -gt 4 && echo $$cores || echo 4)
 
 .PHONY: all build test quick ci builds prove load test-deps vet full modules race raced nocgo long poolers tools 386 portable lint vuln \
-	bench bench-record bench-tables bench-before bench-compare dudect fuzz cover mutants release binaries sbom man completions reproducible
+	bench bench-record bench-tables bench-before bench-compare dudect fuzz cover release binaries sbom man completions reproducible
 
 all: build
 
@@ -277,23 +277,3 @@ cover:
 	  END { for (b in n) { p = b; sub("/[^/]*$$", "", p); all[p] += n[b]; if (hit[b]) got[p] += n[b] } \
 	        for (p in all) printf "%6.1f %% of %5d  %s\n", 100 * got[p] / all[p], all[p], p }' cover.out | sort -k5
 
-MUTANTS = dist/mutants
-
-# Mutation testing: disables one refusal at a time and reports those that no test
-# notices (see tools/mutants). Takes about twenty minutes. Some refusals are tested only
-# by the suites, those of keystore/pkcs11 only with SoftHSM.
-mutants:
-	@test -n "$$COUNTERSIGN_SUITES" || echo "COUNTERSIGN_SUITES is not set: refusals that only the suites test will survive"
-	go build -C tools -o ../$(MUTANTS) ./mutants
-	$(MUTANTS) $$(go list ./chains/... ./internal/evm ./internal/rlp | grep -v 'test$$')
-	$(MUTANTS) -with .,./internal/approvals,./verify,./httpapi ./internal/strictjson ./internal/edwards25519 ./activity ./stamp
-	$(MUTANTS) -with .,./internal/approvals,./httpapi ./otp/... ./internal/otpledger ./store ./store/memory ./store/bolt ./store/internal/leases
-	$(MUTANTS) ./store/postgres
-	$(MUTANTS) -with ./keystore/memory ./keystore/keyformat ./keystore/wallet ./keystore/file ./keystore ./keystore/internal/software
-	$(MUTANTS) ./policy ./internal/cli/policy/hosted
-	$(MUTANTS) -with ./policy ./internal/source
-	$(MUTANTS) -with ./internal/approvals,./verify,./httpapi .
-	$(MUTANTS) ./httpapi ./internal/cli/config ./internal/cli/lines
-	@if [ "$$COUNTERSIGN_REQUIRE" = all ] || { command -v gcc && command -v softhsm2-util; } >/dev/null; then \
-	  CGO_ENABLED=1 $(MUTANTS) ./keystore/pkcs11; \
-	else echo "gcc or SoftHSM is not installed: keystore/pkcs11 is skipped"; fi
