@@ -26,16 +26,16 @@ const (
 
 // announce announces to all processes, including this one, that the file of a key or
 // wallet has changed. The caller holds the lock.
-func (s *Store) announce(ctx context.Context, id string) error {
-	if err := s.appendChange(id); err != nil {
-		return s.fileError(err, changesName)
+func (c *contents) announce(ctx context.Context, id string) error {
+	if err := c.appendChange(id); err != nil {
+		return c.fileError(err, changesName)
 	}
-	return s.follow(context.WithoutCancel(ctx))
+	return c.follow(context.WithoutCancel(ctx))
 }
 
 // appendChange appends a record to the file and syncs it.
-func (s *Store) appendChange(id string) error {
-	file, err := s.root.OpenFile(changesName, os.O_WRONLY|os.O_CREATE|os.O_APPEND, fileMode)
+func (f *folder) appendChange(id string) error {
+	file, err := f.root.OpenFile(changesName, os.O_WRONLY|os.O_CREATE|os.O_APPEND, fileMode)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *Store) appendChange(id string) error {
 	}
 	err = errors.Join(err, file.Sync(), file.Close())
 	if err == nil {
-		err = s.root.Sync()
+		err = f.root.Sync()
 	}
 	return err
 }
@@ -82,25 +82,25 @@ func (s *Store) followChanges(ctx context.Context) error {
 
 // changesVersion returns the current version of the file, the zero version if it does not
 // exist yet.
-func (s *Store) changesVersion() (version, error) {
-	info, err := s.root.Lstat(changesName)
+func (f *folder) changesVersion() (version, error) {
+	info, err := f.root.Lstat(changesName)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return version{}, nil
 	case errors.Is(err, fs.ErrClosed):
 		return version{}, keystore.ErrClosed
 	case err != nil:
-		return version{}, s.errorf("look for changes", fmt.Errorf("%w: %w", keystore.ErrUnavailable, err))
+		return version{}, f.errorf("look for changes", fmt.Errorf("%w: %w", keystore.ErrUnavailable, err))
 	}
 	return versionOf(info), nil
 }
 
 // follow is followChanges for a caller that holds s.mu. It fails, and with it every
 // look-up, while the file cannot be read.
-func (s *Store) follow(ctx context.Context) error {
-	records, now, err := s.newChanges()
+func (c *contents) follow(ctx context.Context) error {
+	records, now, err := c.newChanges()
 	if err != nil {
-		return s.errorf("read changes", fmt.Errorf("%w: %w", keystore.ErrUnavailable, err))
+		return c.errorf("read changes", fmt.Errorf("%w: %w", keystore.ErrUnavailable, err))
 	}
 	done := map[uuid.UUID]bool{}
 	for len(records) >= changeSize {
@@ -109,26 +109,26 @@ func (s *Store) follow(ctx context.Context) error {
 		}
 		if id, err := uuid.ParseBytes(records[:changeSize-1]); err == nil && !done[id] {
 			done[id] = true
-			s.reload(id.String())
+			c.reload(id.String())
 		}
 		records = records[changeSize:]
 	}
-	s.followed.Store(&now)
+	c.followed.Store(&now)
 	return nil
 }
 
 // newChanges returns the records added since the followed version, or all records if the
 // file was replaced by one that is not longer.
-func (s *Store) newChanges() (records []byte, now version, err error) {
-	now, err = s.changesVersion()
+func (c *contents) newChanges() (records []byte, now version, err error) {
+	now, err = c.changesVersion()
 	if err != nil || now.size == 0 {
 		return nil, now, err
 	}
-	from := s.followed.Load().size / changeSize * changeSize
-	if now.size <= s.followed.Load().size {
+	from := c.followed.Load().size / changeSize * changeSize
+	if now.size <= c.followed.Load().size {
 		from = 0
 	}
-	file, err := s.root.OpenFile(changesName, os.O_RDONLY, 0)
+	file, err := c.root.OpenFile(changesName, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, now, err
 	}
@@ -142,30 +142,30 @@ func (s *Store) newChanges() (records []byte, now version, err error) {
 
 // reload rereads a key file that was replaced or removed. If the file cannot be read, its
 // keys are forgotten and it is set aside, as on opening. The caller holds s.mu.
-func (s *Store) reload(id string) {
+func (c *contents) reload(id string) {
 	name := id + keySuffix
-	delete(s.bad, name)
-	file := s.read(name)
-	if file.err == nil && file.key != nil && s.renamed(file) {
+	delete(c.bad, name)
+	file := c.read(name)
+	if file.err == nil && file.key != nil && c.renamed(file) {
 		file.destroy()
 		return
 	}
 	if file.err != nil || file.wallet == nil {
-		s.forget(id)
+		c.forget(id)
 	}
 	if file.err == nil {
-		file.err = s.insert(file)
+		file.err = c.insert(file)
 	}
 	if file.err != nil && !errors.Is(file.err, fs.ErrNotExist) {
-		s.forget(id)
-		s.setAside(file)
+		c.forget(id)
+		c.setAside(file)
 	}
 }
 
 // renamed applies the file's name to a key of which nothing else has changed, and reports
 // whether it did. Handles to the key stay valid.
-func (s *Store) renamed(file loaded) bool {
-	key, err := s.index.Key(context.Background(), file.organizationID, keystore.ByID(file.id))
+func (c *contents) renamed(file loaded) bool {
+	key, err := c.index.Key(context.Background(), file.organizationID, keystore.ByID(file.id))
 	if err != nil || file.disabled {
 		return false
 	}

@@ -20,8 +20,8 @@ import (
 //
 // Copy does not verify the files; opening the copy does, with the same passphrase.
 func Copy(ctx context.Context, from, to string, options Options) (files int, err error) {
-	source, target := newStore(osDisk{}, from, options), newStore(osDisk{}, to, options)
-	defer func() { err = errors.Join(err, source.Close(), target.Close()) }()
+	source, target := newFolder(osDisk{}, from, options), newFolder(osDisk{}, to, options)
+	defer func() { err = errors.Join(err, source.close(), target.close()) }()
 	if err := source.openToCopy(); err != nil {
 		return 0, source.errorf("copy", err)
 	}
@@ -32,67 +32,67 @@ func Copy(ctx context.Context, from, to string, options Options) (files int, err
 	if err != nil {
 		return 0, target.errorf("create the copy", err)
 	}
-	if files, err = source.copyTo(ctx, target); err != nil {
+	if files, err = source.copyTo(ctx, &target); err != nil {
 		return 0, source.errorf("copy", err)
 	}
 	return files, target.syncAll(parents)
 }
 
-func (s *Store) openToCopy() error {
-	if err := s.openRoot(); err != nil {
+func (f *folder) openToCopy() error {
+	if err := f.openRoot(); err != nil {
 		return err
 	}
-	return s.openKeysRoot()
+	return f.openKeysRoot()
 }
 
 // openForCopy creates and opens the directory of a copy.
-func (s *Store) openForCopy() error {
-	if err := s.disk.MkdirAll(s.dir, directoryMode); err != nil {
+func (f *folder) openForCopy() error {
+	if err := f.disk.MkdirAll(f.dir, directoryMode); err != nil {
 		return err
 	}
-	if err := s.openRoot(); err != nil {
+	if err := f.openRoot(); err != nil {
 		return err
 	}
-	present, err := names(s.root, ".")
+	present, err := names(f.root, ".")
 	if err == nil && len(present) > 0 {
-		err = fmt.Errorf("%w: %s is not empty: name an empty directory, or one that does not exist", fs.ErrExist, s.dir)
+		err = fmt.Errorf("%w: %s is not empty: name an empty directory, or one that does not exist", fs.ErrExist, f.dir)
 	}
 	if err == nil {
-		err = s.root.Mkdir(keysName, directoryMode)
+		err = f.root.Mkdir(keysName, directoryMode)
 	}
 	if err != nil {
 		return err
 	}
-	return s.openKeysRoot()
+	return f.openKeysRoot()
 }
 
 // copyTo copies all files; identity.age comes last.
-func (s *Store) copyTo(ctx context.Context, target *Store) (files int, err error) {
-	unlock, _, err := lock(ctx, s.root, s.options.LockWait)
+func (f *folder) copyTo(ctx context.Context, target *folder) (files int, err error) {
+	unlock, _, err := lock(ctx, f.root, f.options.LockWait)
 	if err != nil {
 		return 0, err
 	}
 	defer unlock()
-	if files, err = s.copyFiles(ctx, s.keysRoot, target.keysRoot, keysName, keySuffix); err != nil {
+	if files, err = f.copyFiles(ctx, f.keysRoot, target.keysRoot, keysName, keySuffix); err != nil {
 		return 0, err
 	}
-	archived, err := s.copyDirectory(ctx, target, deletedName, keySuffix)
+	archived, err := f.copyDirectory(ctx, target, deletedName, keySuffix)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := s.copyDirectory(ctx, target, registeredName, registeredSuffix); err != nil {
+	if _, err := f.copyDirectory(ctx, target, registeredName, registeredSuffix); err != nil {
 		return 0, err
 	}
-	identity, err := readFile(s.root, identityName, maxIdentitySize)
+	identity, err := readFile(f.root, identityName, maxIdentitySize)
 	if err != nil {
-		return 0, s.fileError(err, identityName)
+		return 0, f.fileError(err, identityName)
 	}
 	return files + archived, replaceFile(target.root, identityName, identity)
 }
 
 // copyDirectory copies a directory of the keystore, if there is one.
-func (s *Store) copyDirectory(ctx context.Context, target *Store, name, suffix string) (files int, err error) {
-	from, err := s.openBelow(name)
+func (f *folder) copyDirectory(ctx context.Context, target *folder, name, suffix string) (files int, err error) {
+	from, err := f.openBelow(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -108,12 +108,12 @@ func (s *Store) copyDirectory(ctx context.Context, target *Store, name, suffix s
 		return 0, err
 	}
 	defer to.Close()
-	return s.copyFiles(ctx, from, to, name, suffix)
+	return f.copyFiles(ctx, from, to, name, suffix)
 }
 
 // copyFiles copies the files of a directory that have the suffix, many at once, and syncs the
 // target. name is the name of the directory below s.dir.
-func (s *Store) copyFiles(ctx context.Context, from, to directory, name, suffix string) (files int, err error) {
+func (f *folder) copyFiles(ctx context.Context, from, to directory, name, suffix string) (files int, err error) {
 	present, err := names(from, ".")
 	if err != nil {
 		return 0, err
@@ -125,10 +125,10 @@ func (s *Store) copyFiles(ctx context.Context, from, to directory, name, suffix 
 			return
 		}
 		if failed := copyFile(from, to, present[i]); failed != nil {
-			once.Do(func() { err = &Error{Path: filepath.Join(s.dir, name, present[i]), Err: failed} })
+			once.Do(func() { err = &Error{Path: filepath.Join(f.dir, name, present[i]), Err: failed} })
 		}
 		if copied.Add(1)%writers == 0 {
-			showProgress(s.root)
+			showProgress(f.root)
 		}
 	})
 	if err = errors.Join(err, ctx.Err()); err != nil {

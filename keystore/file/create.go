@@ -49,59 +49,59 @@ func createOn(on disk, dir string, passphrase []byte, options Options) (*Store, 
 	return s, nil
 }
 
-func (s *Store) create(passphrase []byte) (err error) {
-	if s.identity, err = newIdentity(s.options.Recovery, s.options.PostQuantum); err != nil {
+func (f *folder) create(passphrase []byte) (err error) {
+	if f.identity, err = newIdentity(f.options.Recovery, f.options.PostQuantum); err != nil {
 		return err
 	}
-	parents, err := s.newParents()
+	parents, err := f.newParents()
 	if err != nil {
 		return err
 	}
-	if err := s.disk.MkdirAll(s.dir, directoryMode); err != nil {
+	if err := f.disk.MkdirAll(f.dir, directoryMode); err != nil {
 		return err
 	}
-	if err := s.openRoot(); err != nil {
+	if err := f.openRoot(); err != nil {
 		return err
 	}
-	if err := s.checkOwner(); err != nil {
+	if err := f.checkOwner(); err != nil {
 		return err
 	}
-	if err := s.checkEmpty(); err != nil {
+	if err := f.checkEmpty(); err != nil {
 		return err
 	}
 	// scrypt runs before taking the lock, so that other writers do not wait for it.
-	identity, err := s.encryptIdentity(passphrase)
+	identity, err := f.encryptIdentity(passphrase)
 	if err != nil {
 		return err
 	}
-	if err := s.establish(identity); err != nil {
+	if err := f.establish(identity); err != nil {
 		return err
 	}
-	if s.sealer, err = s.identity.sealer(); err != nil {
+	if f.sealer, err = f.identity.sealer(); err != nil {
 		return err
 	}
-	if s.registry, err = newRegistry(s.identity); err != nil {
+	if f.registry, err = newRegistry(f.identity); err != nil {
 		return err
 	}
-	return s.syncAll(parents)
+	return f.syncAll(parents)
 }
 
 // encryptIdentity encrypts the identity with a passphrase, unless Open with the same options
 // would then refuse it.
-func (s *Store) encryptIdentity(passphrase []byte) ([]byte, error) {
-	if s.options.WorkFactor > s.options.MaxWorkFactor {
-		return nil, fmt.Errorf("%w: Options.WorkFactor is %d and Options.MaxWorkFactor %d: Open would refuse the keystore", ErrWorkFactor, s.options.WorkFactor, s.options.MaxWorkFactor)
+func (f *folder) encryptIdentity(passphrase []byte) ([]byte, error) {
+	if f.options.WorkFactor > f.options.MaxWorkFactor {
+		return nil, fmt.Errorf("%w: Options.WorkFactor is %d and Options.MaxWorkFactor %d: Open would refuse the keystore", ErrWorkFactor, f.options.WorkFactor, f.options.MaxWorkFactor)
 	}
-	return s.identity.encrypt(passphrase, s.options.WorkFactor)
+	return f.identity.encrypt(passphrase, f.options.WorkFactor)
 }
 
 // newParents returns the parents of the keystore's directory and of every directory above
 // it that does not exist yet. They are to be synced, so that the new names survive a power
 // cut. The keystore's directory is included even if it exists: its name may be new too.
-func (s *Store) newParents() (parents []string, err error) {
-	for dir := filepath.Clean(s.dir); ; dir = filepath.Dir(dir) {
+func (f *folder) newParents() (parents []string, err error) {
+	for dir := filepath.Clean(f.dir); ; dir = filepath.Dir(dir) {
 		parents = append(parents, filepath.Dir(dir))
-		root, err := s.disk.OpenDirectory(filepath.Dir(dir))
+		root, err := f.disk.OpenDirectory(filepath.Dir(dir))
 		if err == nil {
 			return parents, root.Close()
 		}
@@ -113,40 +113,40 @@ func (s *Store) newParents() (parents []string, err error) {
 
 // establish creates the directory of keys and identity.age, unless another process has
 // done so meanwhile.
-func (s *Store) establish(identity []byte) error {
-	unlock, _, err := lock(context.Background(), s.root, s.options.LockWait)
+func (f *folder) establish(identity []byte) error {
+	unlock, _, err := lock(context.Background(), f.root, f.options.LockWait)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := s.checkEmpty(); err != nil {
+	if err := f.checkEmpty(); err != nil {
 		return err
 	}
 	// identity.age comes last: a directory that has one is a complete keystore.
-	if err := s.root.Mkdir(keysName, directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := f.root.Mkdir(keysName, directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if err := s.openKeysRoot(); err != nil {
+	if err := f.openKeysRoot(); err != nil {
 		return err
 	}
-	return replaceFile(s.root, identityName, identity)
+	return replaceFile(f.root, identityName, identity)
 }
 
 // checkEmpty refuses to create a keystore over an existing one, or over key files without
 // an identity.age: they need the identity that they belong to.
-func (s *Store) checkEmpty() error {
-	switch _, err := s.root.Lstat(identityName); {
+func (f *folder) checkEmpty() error {
+	switch _, err := f.root.Lstat(identityName); {
 	case err == nil:
-		return s.fileError(fmt.Errorf("%w: the directory has a keystore: open it, or choose another directory", fs.ErrExist), identityName)
+		return f.fileError(fmt.Errorf("%w: the directory has a keystore: open it, or choose another directory", fs.ErrExist), identityName)
 	case !errors.Is(err, fs.ErrNotExist):
-		return s.fileError(err, identityName)
+		return f.fileError(err, identityName)
 	}
-	entries, err := names(s.root, keysName)
+	entries, err := names(f.root, keysName)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if len(entries) > 0 {
-		return s.fileError(fmt.Errorf("%w: key files without the identity.age they belong to: restore it from a backup", fs.ErrExist), keysName)
+		return f.fileError(fmt.Errorf("%w: key files without the identity.age they belong to: restore it from a backup", fs.ErrExist), keysName)
 	}
 	return nil
 }
@@ -166,18 +166,18 @@ func (s *Store) ChangePassphrase(passphrase []byte) error {
 	return nil
 }
 
-func (s *Store) changePassphrase(passphrase []byte) error {
-	if err := s.checkOwner(); err != nil {
+func (f *folder) changePassphrase(passphrase []byte) error {
+	if err := f.checkOwner(); err != nil {
 		return err
 	}
-	identity, err := s.encryptIdentity(passphrase)
+	identity, err := f.encryptIdentity(passphrase)
 	if err != nil {
 		return err
 	}
-	unlock, _, err := lock(context.Background(), s.root, s.options.LockWait)
+	unlock, _, err := lock(context.Background(), f.root, f.options.LockWait)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	return replaceFile(s.root, identityName, identity)
+	return replaceFile(f.root, identityName, identity)
 }

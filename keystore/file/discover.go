@@ -56,7 +56,7 @@ func (s *Store) Discover(ctx context.Context, organizationID, walletID string, n
 
 // discoverInto derives the named keys in the order of their indexes, so that each one found
 // extends the gap for the next.
-func (s *Store) discoverInto(organizationID string, w *openWallet, registered []Registered, named []Named, gap uint32) error {
+func (c *contents) discoverInto(organizationID string, w *openWallet, registered []Registered, named []Named, gap uint32) error {
 	root, err := w.root()
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (s *Store) discoverInto(organizationID string, w *openWallet, registered []
 			continue
 		}
 		tried++
-		if err := s.tryNamed(organizationID, w, root, n); err != nil {
+		if err := c.tryNamed(organizationID, w, root, n); err != nil {
 			return err
 		}
 	}
@@ -108,7 +108,7 @@ func (w *openWallet) reaches(path wallet.Path, gap uint32, ofAccount bool) bool 
 }
 
 // tryNamed adds a key to the wallet if it is the one that is named.
-func (s *Store) tryNamed(organizationID string, w *openWallet, root *wallet.Root, n Named) error {
+func (c *contents) tryNamed(organizationID string, w *openWallet, root *wallet.Root, n Named) error {
 	account := newAccount(w.Name, keystore.CurveSecp256k1, n.Path)
 	key, err := account.derive(root)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Store) tryNamed(organizationID string, w *openWallet, root *wallet.Root
 		key.Destroy()
 		return nil
 	}
-	if _, shares := s.sharing(organizationID, account.KeyInfo); shares { // imported separately
+	if _, shares := c.sharing(organizationID, account.KeyInfo); shares { // imported separately
 		key.Destroy()
 		return nil
 	}

@@ -205,9 +205,9 @@ func sweep(root directory) {
 }
 
 // syncAll syncs directories to which names were added.
-func (s *Store) syncAll(directories []string) error {
+func (f *folder) syncAll(directories []string) error {
 	for _, path := range directories {
-		root, err := s.disk.OpenDirectory(path)
+		root, err := f.disk.OpenDirectory(path)
 		if err != nil {
 			return err
 		}

@@ -22,34 +22,43 @@ import (
 
 // Store is a keystore.Keystore over a directory. Create and Open return one.
 type Store struct {
-	dir      string
-	options  Options
-	index    software.Index
-	disk     disk
-	root     directory
-	keysRoot directory // its keys/
+	contents
 
 	// mu is held while writing, and while taking in what other processes have written.
 	mu       sync.Mutex
 	closed   bool
-	identity *identity
-	sealer   *sealer
-	registry *registry
+	lastTurn turn // what this Store left behind as a writer
+}
+
+// contents is what is known of the files of keys and wallets.
+type contents struct {
+	folder
+	index    software.Index
 	owners   map[string]string // organization id of each file that was read, by key or wallet id
 	parked   parked
 	wallets  map[string]*knownWallet // by id
 	accounts map[string]string       // wallet id by key id
 	bad      map[string]badFile      // by file name
+	missed   bool                    // this turn wrote a file that is not in the index
 
 	// settled is the modification time of keys/ in nanoseconds if all its files have been
 	// read and any later change must give it another time; otherwise 0.
 	settled atomic.Int64
 
-	lastTurn turn // what this Store left behind as a writer
-	missed   bool // this turn wrote a file that is not in the index
-
 	// followed is the version of the file changes that was last read.
 	followed atomic.Pointer[version]
+}
+
+// folder is the directory of a keystore, and the identity that its files are encrypted to.
+type folder struct {
+	dir      string
+	options  Options
+	disk     disk
+	root     directory
+	keysRoot directory // its keys/
+	identity *identity
+	sealer   *sealer
+	registry *registry
 }
 
 var (
@@ -68,29 +77,48 @@ const (
 )
 
 func newStore(on disk, dir string, options Options) *Store {
-	s := &Store{
-		dir: dir, options: options.withDefaults(), disk: on, registry: &registry{},
+	s := &Store{contents: contents{
+		folder: newFolder(on, dir, options),
 		owners: map[string]string{}, wallets: map[string]*knownWallet{}, accounts: map[string]string{}, bad: map[string]badFile{},
-	}
+	}}
 	s.followed.Store(&version{})
 	return s
 }
 
+func newFolder(on disk, dir string, options Options) folder {
+	return folder{dir: dir, options: options.withDefaults(), disk: on, registry: &registry{}}
+}
+
+// close destroys the keys of the folder and closes its directories.
+func (f *folder) close() (err error) {
+	if f.sealer != nil {
+		f.sealer.macKey.Destroy()
+	}
+	f.registry.close()
+	f.identity, f.sealer = nil, nil
+	for _, root := range []directory{f.root, f.keysRoot} {
+		if root != nil {
+			err = errors.Join(err, root.Close())
+		}
+	}
+	return err
+}
+
 // errorf adds the keystore and the operation to an error, unless it lists bad files.
-func (s *Store) errorf(operation string, err error) error {
+func (f *folder) errorf(operation string, err error) error {
 	if _, ok := errors.AsType[*BadFilesError](err); ok {
 		return err
 	}
-	return fmt.Errorf("file keystore %s: %s: %w", s.dir, operation, err)
+	return fmt.Errorf("file keystore %s: %s: %w", f.dir, operation, err)
 }
 
 // fileError adds the path of a file in the directory to an error.
-func (s *Store) fileError(err error, elem ...string) *Error {
+func (f *folder) fileError(err error, elem ...string) *Error {
 	// os.Root names only the path below the root.
 	if inner, ok := errors.AsType[*fs.PathError](err); ok {
 		err = inner.Err
 	}
-	return &Error{Path: filepath.Join(append([]string{s.dir}, elem...)...), Err: err}
+	return &Error{Path: filepath.Join(append([]string{f.dir}, elem...)...), Err: err}
 }
 
 // Find implements keystore.Keystore. If it does not know the key, it first takes in the
@@ -175,16 +203,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
-	if s.sealer != nil {
-		s.sealer.macKey.Destroy()
-	}
-	s.registry.close()
-	s.identity, s.sealer = nil, nil
-	for _, root := range []directory{s.root, s.keysRoot} {
-		if root != nil {
-			err = errors.Join(err, root.Close())
-		}
-	}
+	err = errors.Join(err, s.folder.close())
 	if err != nil {
 		return s.errorf("close", err)
 	}

@@ -16,7 +16,7 @@ import (
 
 // insertAll puts the files into the index, keys first, oldest first, and sets bad files
 // aside.
-func (s *Store) insertAll(files []loaded) {
+func (c *contents) insertAll(files []loaded) {
 	slices.SortFunc(files, func(a, b loaded) int {
 		switch {
 		case a.key != nil && b.key != nil:
@@ -30,19 +30,19 @@ func (s *Store) insertAll(files []loaded) {
 	})
 	for _, file := range files {
 		if file.err == nil {
-			file.err = s.insert(file)
+			file.err = c.insert(file)
 		}
 		if file.err != nil && !errors.Is(file.err, fs.ErrNotExist) { // removed since it was listed
-			s.setAside(file)
+			c.setAside(file)
 		}
 	}
 }
 
-func (s *Store) insert(file loaded) error {
+func (c *contents) insert(file loaded) error {
 	if file.wallet != nil {
-		return s.insertWallet(file)
+		return c.insertWallet(file)
 	}
-	existing, err := s.insertKey(file)
+	existing, err := c.insertKey(file)
 	if errors.Is(err, keystore.ErrKeyExists) {
 		err = fmt.Errorf("%w: it holds the same key as %s%s: move one of them away", err, existing.ID, keySuffix)
 	}
@@ -50,66 +50,66 @@ func (s *Store) insert(file loaded) error {
 		file.destroy()
 		return err
 	}
-	s.setOwner(file.id, file.organizationID)
+	c.setOwner(file.id, file.organizationID)
 	return nil
 }
 
 // insertKey adds a key to the index or, if it is disabled, to the parked keys.
-func (s *Store) insertKey(file loaded) (existing keystore.KeyInfo, err error) {
+func (c *contents) insertKey(file loaded) (existing keystore.KeyInfo, err error) {
 	info := file.key.Info()
-	existing, shares := s.parked.sharing(file.organizationID, info)
+	existing, shares := c.parked.sharing(file.organizationID, info)
 	if !shares && file.disabled {
-		existing, shares = s.sharing(file.organizationID, info)
+		existing, shares = c.sharing(file.organizationID, info)
 	}
 	if shares {
 		return existing, keystore.ErrKeyExists
 	}
 	if !file.disabled {
-		return s.index.Insert(file.organizationID, file.key)
+		return c.index.Insert(file.organizationID, file.key)
 	}
-	s.parked.add(file.organizationID, info)
+	c.parked.add(file.organizationID, info)
 	file.destroy() // a disabled key keeps no secret in memory
 	return existing, nil
 }
 
 // setOwner records the organization of a key or wallet. The caller holds s.mu.
-func (s *Store) setOwner(id, organizationID string) {
-	s.owners[id] = unique.Make(organizationID).Value() // one copy for all its keys
+func (c *contents) setOwner(id, organizationID string) {
+	c.owners[id] = unique.Make(organizationID).Value() // one copy for all its keys
 }
 
 // isOf reports whether a key or wallet belongs to the organization. The caller holds s.mu.
-func (s *Store) isOf(organizationID, id string) bool {
-	owner, known := s.owners[id]
+func (c *contents) isOf(organizationID, id string) bool {
+	owner, known := c.owners[id]
 	return known && owner == organizationID
 }
 
 // sharing returns the key of the organization, if any, that has the id or an address of
 // info.
-func (s *Store) sharing(organizationID string, info keystore.KeyInfo) (existing keystore.KeyInfo, shares bool) {
+func (c *contents) sharing(organizationID string, info keystore.KeyInfo) (existing keystore.KeyInfo, shares bool) {
 	for _, locator := range locators(info) {
-		if key, err := s.index.Key(context.Background(), organizationID, locator); err == nil {
+		if key, err := c.index.Key(context.Background(), organizationID, locator); err == nil {
 			return key.Info(), true
 		}
 	}
-	return s.parked.sharing(organizationID, info)
+	return c.parked.sharing(organizationID, info)
 }
 
 // forget removes a key, or a wallet with all its keys, from memory. The caller holds s.mu.
-func (s *Store) forget(id string) {
-	if owner, known := s.owners[id]; known {
-		s.index.Remove(owner, id)
+func (c *contents) forget(id string) {
+	if owner, known := c.owners[id]; known {
+		c.index.Remove(owner, id)
 	}
-	s.parked.remove(id)
-	if w := s.wallets[id]; w != nil {
+	c.parked.remove(id)
+	if w := c.wallets[id]; w != nil {
 		for _, account := range w.Accounts {
-			s.index.Remove(w.organizationID, account.ID)
-			s.parked.remove(account.ID)
-			delete(s.accounts, account.ID)
+			c.index.Remove(w.organizationID, account.ID)
+			c.parked.remove(account.ID)
+			delete(c.accounts, account.ID)
 		}
 	}
-	delete(s.wallets, id)
-	delete(s.owners, id)
-	s.settled.Store(0)
+	delete(c.wallets, id)
+	delete(c.owners, id)
+	c.settled.Store(0)
 }
 
 // parked holds the disabled keys, without their secrets, so that they can be listed and

@@ -105,37 +105,37 @@ func (s *Store) write(ctx context.Context, operation, id string, write func(id s
 }
 
 // replace is change for a caller that holds the lock.
-func (s *Store) replace(ctx context.Context, organizationID, id string, by alteration) error {
-	file, err := s.readFor(organizationID, id)
+func (c *contents) replace(ctx context.Context, organizationID, id string, by alteration) error {
+	file, err := c.readFor(organizationID, id)
 	if err != nil {
 		return err
 	}
 	defer file.destroy()
-	sealed, err := s.altered(file, id, by)
+	sealed, err := c.altered(file, id, by)
 	if err != nil {
 		return err
 	}
-	showProgress(s.root)
-	if err := replaceFile(s.keysRoot, file.name, sealed); err != nil {
-		return s.fileError(err, keysName, file.name)
+	showProgress(c.root)
+	if err := replaceFile(c.keysRoot, file.name, sealed); err != nil {
+		return c.fileError(err, keysName, file.name)
 	}
-	return s.announce(ctx, file.id)
+	return c.announce(ctx, file.id)
 }
 
 // readFor rereads the file of a key, or of the wallet that the key is an account of. The
 // caller destroys it and holds s.mu.
-func (s *Store) readFor(organizationID, id string) (loaded, error) {
-	id = cmp.Or(s.accounts[id], id)
-	if !s.isOf(organizationID, id) {
+func (c *contents) readFor(organizationID, id string) (loaded, error) {
+	id = cmp.Or(c.accounts[id], id)
+	if !c.isOf(organizationID, id) {
 		return loaded{}, notFound(organizationID, id)
 	}
-	file := s.read(id + keySuffix)
+	file := c.read(id + keySuffix)
 	switch {
 	case file.err != nil:
-		return loaded{}, s.fileError(file.err, keysName, file.name)
+		return loaded{}, c.fileError(file.err, keysName, file.name)
 	case file.organizationID != organizationID:
 		file.destroy()
-		return loaded{}, s.fileError(errReplaced, keysName, file.name)
+		return loaded{}, c.fileError(errReplaced, keysName, file.name)
 	}
 	return file, nil
 }
@@ -148,7 +148,7 @@ func notFound(organizationID, id string) error {
 }
 
 // altered returns the file with an alteration applied.
-func (s *Store) altered(file loaded, id string, by alteration) ([]byte, error) {
+func (c *contents) altered(file loaded, id string, by alteration) ([]byte, error) {
 	if file.wallet == nil {
 		m := newMetadata(file.organizationID, file.key.Info())
 		m.Disabled = file.disabled
@@ -156,7 +156,7 @@ func (s *Store) altered(file loaded, id string, by alteration) ([]byte, error) {
 		if err := m.check(); err != nil {
 			return nil, err
 		}
-		return s.sealer.seal(m, file.key)
+		return c.sealer.seal(m, file.key)
 	}
 	w := file.wallet
 	switch {
@@ -172,5 +172,5 @@ func (s *Store) altered(file loaded, id string, by alteration) ([]byte, error) {
 			by.account(&w.Accounts[i])
 		}
 	}
-	return s.sealer.sealWallet(file.organizationID, w)
+	return c.sealer.sealWallet(file.organizationID, w)
 }

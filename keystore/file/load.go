@@ -100,43 +100,43 @@ func (s *Store) takeInNew(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) unchanged() bool {
-	settled := s.settled.Load()
+func (c *contents) unchanged() bool {
+	settled := c.settled.Load()
 	if settled == 0 {
 		return false
 	}
-	now, err := s.keysRoot.Stat()
+	now, err := c.keysRoot.Stat()
 	return err == nil && now.ModTime().UnixNano() == settled
 }
 
 // takeIn reads the key files that are not known yet. The caller holds s.mu.
-func (s *Store) takeIn(ctx context.Context) error {
+func (c *contents) takeIn(ctx context.Context) error {
 	start := time.Now()
-	info, err := s.keysRoot.Stat()
+	info, err := c.keysRoot.Stat()
 	if err != nil {
 		return err
 	}
-	present, err := names(s.keysRoot, ".")
+	present, err := names(c.keysRoot, ".")
 	if err != nil {
 		return err
 	}
-	files, err := s.readAll(ctx, s.unknown(present))
+	files, err := c.readAll(ctx, c.unknown(present))
 	if err != nil {
 		return err
 	}
-	s.insertAll(files)
-	s.settled.Store(0)
-	if start.Sub(info.ModTime()) > settleTime && s.unread() == nil {
-		s.settled.Store(info.ModTime().UnixNano())
+	c.insertAll(files)
+	c.settled.Store(0)
+	if start.Sub(info.ModTime()) > settleTime && c.unread() == nil {
+		c.settled.Store(info.ModTime().UnixNano())
 	}
 	return nil
 }
 
 // unread returns the error of the first key file that could not be read at all, as
 // opposed to one that was read and refused. The caller holds s.mu.
-func (s *Store) unread() error {
-	for _, name := range slices.Sorted(maps.Keys(s.bad)) {
-		if bad := s.bad[name]; !bad.isFinal() {
+func (c *contents) unread() error {
+	for _, name := range slices.Sorted(maps.Keys(c.bad)) {
+		if bad := c.bad[name]; !bad.isFinal() {
 			return bad.err
 		}
 	}
@@ -145,37 +145,37 @@ func (s *Store) unread() error {
 
 // unknown returns the names of the key files to be read, and forgets bad files that are
 // gone or have changed.
-func (s *Store) unknown(present []string) (unknown []string) {
-	before := s.bad
-	s.bad = map[string]badFile{}
+func (c *contents) unknown(present []string) (unknown []string) {
+	before := c.bad
+	c.bad = map[string]badFile{}
 	for _, name := range present {
 		id, isKey := strings.CutSuffix(name, keySuffix)
 		if !isKey {
 			continue
 		}
-		if bad, wasBad := before[name]; wasBad && s.unchangedBad(name, bad) {
-			s.bad[name] = bad
+		if bad, wasBad := before[name]; wasBad && c.unchangedBad(name, bad) {
+			c.bad[name] = bad
 			continue
 		}
-		if _, known := s.owners[id]; !known || s.walletChanged(id) {
+		if _, known := c.owners[id]; !known || c.walletChanged(id) {
 			unknown = append(unknown, name)
 		}
 	}
 	return unknown
 }
 
-func (s *Store) unchangedBad(name string, bad badFile) bool {
-	now, err := s.keysRoot.Lstat(name)
+func (c *contents) unchangedBad(name string, bad badFile) bool {
+	now, err := c.keysRoot.Lstat(name)
 	return err == nil && bad.isFinal() && versionOf(now) == bad.version && now.Mode() == bad.mode
 }
 
 // readAll reads key files on all processors.
-func (s *Store) readAll(ctx context.Context, names []string) ([]loaded, error) {
+func (c *contents) readAll(ctx context.Context, names []string) ([]loaded, error) {
 	files := make([]loaded, len(names))
-	progress := progress{total: len(names), report: s.options.OnRead}
+	progress := progress{total: len(names), report: c.options.OnRead}
 	inParallel(len(names), runtime.GOMAXPROCS(0), func(i int) {
 		if ctx.Err() == nil {
-			files[i] = s.read(names[i])
+			files[i] = c.read(names[i])
 			progress.count()
 		}
 	})
@@ -202,17 +202,17 @@ func inParallel(n, goroutines int, do func(i int)) {
 	done.Wait()
 }
 
-func (s *Store) read(name string) loaded {
+func (f *folder) read(name string) loaded {
 	// The version comes first: a file that is replaced meanwhile is read once too often
 	// rather than once too seldom.
-	info, err := s.keysRoot.Lstat(name)
+	info, err := f.keysRoot.Lstat(name)
 	if err != nil {
 		return loaded{name: name, err: err}
 	}
 	file := loaded{name: name, version: versionOf(info)}
-	bytes, err := readChecked(s.keysRoot, name, info, maxKeyFileSize)
+	bytes, err := readChecked(f.keysRoot, name, info, maxKeyFileSize)
 	if err == nil {
-		file.content, err = s.sealer.open(bytes)
+		file.content, err = f.sealer.open(bytes)
 	}
 	if err == nil && file.id+keySuffix != name {
 		file.destroy()
@@ -224,18 +224,18 @@ func (s *Store) read(name string) loaded {
 	return file
 }
 
-func (s *Store) setAside(file loaded) {
-	bad := badFile{err: s.fileError(file.err, keysName, file.name)}
-	if info, err := s.keysRoot.Lstat(file.name); err == nil {
+func (c *contents) setAside(file loaded) {
+	bad := badFile{err: c.fileError(file.err, keysName, file.name)}
+	if info, err := c.keysRoot.Lstat(file.name); err == nil {
 		bad.version, bad.mode = versionOf(info), info.Mode()
 	}
-	s.bad[file.name] = bad
-	s.options.Logger.Warn("key file skipped", "file", bad.err.Path, "error", file.err)
+	c.bad[file.name] = bad
+	c.options.Logger.Warn("key file skipped", "file", bad.err.Path, "error", file.err)
 }
 
-func (s *Store) badFiles() []*Error {
-	files := make([]*Error, 0, len(s.bad))
-	for _, bad := range s.bad {
+func (c *contents) badFiles() []*Error {
+	files := make([]*Error, 0, len(c.bad))
+	for _, bad := range c.bad {
 		files = append(files, bad.err)
 	}
 	slices.SortFunc(files, func(a, b *Error) int { return strings.Compare(a.Path, b.Path) })

@@ -134,18 +134,18 @@ func (s *Store) endTurn() turn {
 // takeInAll is takeIn for a writer. It also returns an error if a key file cannot be read,
 // because that file may hold the very key to be added. It reads nothing if the directory
 // still has the modification time since, unless that is zero. The caller holds s.mu.
-func (s *Store) takeInAll(ctx context.Context, since time.Time) error {
-	if err := s.follow(ctx); err != nil {
+func (c *contents) takeInAll(ctx context.Context, since time.Time) error {
+	if err := c.follow(ctx); err != nil {
 		return err
 	}
 	if !since.IsZero() {
-		info, err := s.keysRoot.Stat()
+		info, err := c.keysRoot.Stat()
 		if err != nil || info.ModTime().Equal(since) {
 			return err
 		}
 	}
-	if err := s.takeIn(ctx); err != nil {
+	if err := c.takeIn(ctx); err != nil {
 		return err
 	}
-	return s.unread()
+	return c.unread()
 }

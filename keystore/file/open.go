@@ -65,73 +65,73 @@ func (s *Store) open(ctx context.Context, passphrase []byte) error {
 	return nil
 }
 
-func (s *Store) readIdentity(passphrase []byte) (err error) {
-	content, err := readFile(s.root, identityName, maxIdentitySize)
+func (f *folder) readIdentity(passphrase []byte) (err error) {
+	content, err := readFile(f.root, identityName, maxIdentitySize)
 	if errors.Is(err, fs.ErrNotExist) {
-		return s.fileError(fmt.Errorf("%w: there is no keystore here: create one, or restore the file from a backup", fs.ErrNotExist), identityName)
+		return f.fileError(fmt.Errorf("%w: there is no keystore here: create one, or restore the file from a backup", fs.ErrNotExist), identityName)
 	}
 	if err != nil {
-		return s.fileError(err, identityName)
+		return f.fileError(err, identityName)
 	}
-	if s.identity, err = decryptIdentity(content, passphrase, s.options.MaxWorkFactor); err != nil {
-		return s.fileError(err, identityName)
+	if f.identity, err = decryptIdentity(content, passphrase, f.options.MaxWorkFactor); err != nil {
+		return f.fileError(err, identityName)
 	}
-	if s.sealer, err = s.identity.sealer(); err != nil {
+	if f.sealer, err = f.identity.sealer(); err != nil {
 		return err
 	}
-	s.registry, err = newRegistry(s.identity)
+	f.registry, err = newRegistry(f.identity)
 	return err
 }
 
 // openRoot opens the directory. All later operations are relative to this very
 // directory, even if it is renamed.
-func (s *Store) openRoot() (err error) {
-	if s.root, err = s.disk.OpenDirectory(s.dir); err != nil {
+func (f *folder) openRoot() (err error) {
+	if f.root, err = f.disk.OpenDirectory(f.dir); err != nil {
 		return err
 	}
-	info, err := s.root.Stat()
+	info, err := f.root.Stat()
 	if err != nil {
 		return err
 	}
 	if err := checkDirectory(info); err != nil {
-		return s.fileError(err)
+		return f.fileError(err)
 	}
 	return nil
 }
 
 // checkOwner refuses to write into the keystore of another user. Root could, but the
 // service that owns the keystore could not read the files that root writes.
-func (s *Store) checkOwner() error {
-	info, err := s.root.Stat()
+func (f *folder) checkOwner() error {
+	info, err := f.root.Stat()
 	if err != nil {
 		return err
 	}
-	if err := trust.OwnDirectory(info, s.dir); err != nil {
+	if err := trust.OwnDirectory(info, f.dir); err != nil {
 		return fmt.Errorf("%w: %w", ErrPermissions, err)
 	}
 	return nil
 }
 
-func (s *Store) openKeysRoot() error {
-	info, err := s.root.Lstat(keysName)
+func (f *folder) openKeysRoot() error {
+	info, err := f.root.Lstat(keysName)
 	if err != nil {
-		return s.fileError(err, keysName)
+		return f.fileError(err, keysName)
 	}
 	if err := checkDirectory(info); err != nil {
-		return s.fileError(err, keysName)
+		return f.fileError(err, keysName)
 	}
-	s.keysRoot, err = s.root.OpenDirectory(keysName)
+	f.keysRoot, err = f.root.OpenDirectory(keysName)
 	return err
 }
 
 // sweep removes the temporary files of crashed writers, unless a writer is active now.
 // Failure is harmless and ignored.
-func (s *Store) sweep() {
-	unlock, _, err := lock(context.Background(), s.root, 0)
+func (f *folder) sweep() {
+	unlock, _, err := lock(context.Background(), f.root, 0)
 	if err != nil {
 		return
 	}
 	defer unlock()
-	sweep(s.root)
-	sweep(s.keysRoot)
+	sweep(f.root)
+	sweep(f.keysRoot)
 }

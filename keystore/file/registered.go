@@ -84,10 +84,10 @@ func (s *Store) RegisteredWallets(ctx context.Context, organizationID string) ([
 }
 
 // readRegistered reads all files of registered wallets. The caller holds s.registry.mu.
-func (s *Store) readRegistered() error {
-	root, err := s.openRegistered()
+func (c *contents) readRegistered() error {
+	root, err := c.openRegistered()
 	if errors.Is(err, fs.ErrNotExist) {
-		clear(s.registry.was)
+		clear(c.registry.was)
 		return nil
 	}
 	if err != nil {
@@ -98,13 +98,13 @@ func (s *Store) readRegistered() error {
 	if err != nil {
 		return err
 	}
-	before := s.registry.was
-	s.registry.was = make(map[string]readRegistration, len(present))
+	before := c.registry.was
+	c.registry.was = make(map[string]readRegistration, len(present))
 	for _, name := range present {
 		if !strings.HasSuffix(name, registeredSuffix) {
 			continue
 		}
-		if len(s.registry.was) == maxRegistered {
+		if len(c.registry.was) == maxRegistered {
 			return fmt.Errorf("%w: more than %d registered wallets", ErrMalformed, maxRegistered)
 		}
 		content, err := readFile(root, name, maxRegisteredSize)
@@ -115,23 +115,23 @@ func (s *Store) readRegistered() error {
 		if err != nil || !known || file.content != string(content) {
 			file = readRegistration{content: string(content)}
 			if err == nil {
-				file.parsed, err = s.registry.parse(name, file.content)
+				file.parsed, err = c.registry.parse(name, file.content)
 			}
 			if err != nil {
-				file.err = s.fileError(err, registeredName, name)
-				s.options.Logger.Warn("registered wallet skipped", "file", file.err.Path, "error", err)
+				file.err = c.fileError(err, registeredName, name)
+				c.options.Logger.Warn("registered wallet skipped", "file", file.err.Path, "error", err)
 			}
 		}
-		s.registry.was[name] = file
+		c.registry.was[name] = file
 	}
 	return nil
 }
 
 // badRegistered returns the files of registered wallets that are not used, sorted by path.
-func (s *Store) badRegistered() (bad []*Error) {
-	s.registry.mu.Lock()
-	defer s.registry.mu.Unlock()
-	for _, file := range s.registry.was {
+func (c *contents) badRegistered() (bad []*Error) {
+	c.registry.mu.Lock()
+	defer c.registry.mu.Unlock()
+	for _, file := range c.registry.was {
 		if file.err != nil {
 			bad = append(bad, file.err)
 		}
@@ -141,7 +141,7 @@ func (s *Store) badRegistered() (bad []*Error) {
 }
 
 // openRegistered opens the directory of registered wallets.
-func (s *Store) openRegistered() (directory, error) { return s.openBelow(registeredName) }
+func (f *folder) openRegistered() (directory, error) { return f.openBelow(registeredName) }
 
 // Register registers a wallet, or replaces the one of that name. At least one of its keys must
 // be derived from a wallet of the organization; ErrNotOurs otherwise.
@@ -159,15 +159,15 @@ func (s *Store) Register(ctx context.Context, add Registered) error {
 	return nil
 }
 
-func (s *Store) writeRegistered(add Registered) error {
-	content, err := s.registry.encode(add)
+func (c *contents) writeRegistered(add Registered) error {
+	content, err := c.registry.encode(add)
 	if err != nil {
 		return err
 	}
-	if err := s.root.Mkdir(registeredName, directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
-		return s.fileError(err, registeredName)
+	if err := c.root.Mkdir(registeredName, directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return c.fileError(err, registeredName)
 	}
-	root, err := s.openRegistered()
+	root, err := c.openRegistered()
 	if err != nil {
 		return err
 	}
@@ -182,9 +182,9 @@ func (s *Store) writeRegistered(add Registered) error {
 		return fmt.Errorf("at most %d wallets can be registered", maxRegistered)
 	}
 	if err := replaceFile(root, name, content); err != nil {
-		return s.fileError(err, registeredName, name)
+		return c.fileError(err, registeredName, name)
 	}
-	return s.root.Sync()
+	return c.root.Sync()
 }
 
 // Unregister removes a registered wallet. Its error wraps fs.ErrNotExist if there is none of

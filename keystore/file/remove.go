@@ -37,37 +37,37 @@ func (s *Store) Archive(ctx context.Context, organizationID, id string) (path st
 }
 
 // archive copies a key file to the directory of archived ones.
-func (s *Store) archive(name string) error {
-	if err := s.root.Mkdir(deletedName, directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
-		return s.fileError(err, deletedName)
+func (f *folder) archive(name string) error {
+	if err := f.root.Mkdir(deletedName, directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return f.fileError(err, deletedName)
 	}
-	deleted, err := s.openDeleted()
+	deleted, err := f.openDeleted()
 	if err != nil {
 		return err
 	}
 	defer deleted.Close()
-	content, err := readFile(s.keysRoot, name, maxKeyFileSize)
+	content, err := readFile(f.keysRoot, name, maxKeyFileSize)
 	if err != nil {
-		return s.fileError(err, keysName, name)
+		return f.fileError(err, keysName, name)
 	}
-	if err := errors.Join(replaceFile(deleted, name, content), s.root.Sync()); err != nil {
-		return s.fileError(err, deletedName, name)
+	if err := errors.Join(replaceFile(deleted, name, content), f.root.Sync()); err != nil {
+		return f.fileError(err, deletedName, name)
 	}
 	return nil
 }
 
-func (s *Store) openDeleted() (directory, error) { return s.openBelow(deletedName) }
+func (f *folder) openDeleted() (directory, error) { return f.openBelow(deletedName) }
 
 // openBelow opens a directory of the keystore that need not exist.
-func (s *Store) openBelow(name string) (directory, error) {
-	info, err := s.root.Lstat(name)
+func (f *folder) openBelow(name string) (directory, error) {
+	info, err := f.root.Lstat(name)
 	if err != nil {
-		return nil, s.fileError(err, name)
+		return nil, f.fileError(err, name)
 	}
 	if err := checkDirectory(info); err != nil {
-		return nil, s.fileError(err, name)
+		return nil, f.fileError(err, name)
 	}
-	return s.root.OpenDirectory(name)
+	return f.root.OpenDirectory(name)
 }
 
 // remove disables a key or wallet in all processes before it removes the file: a crash in
@@ -106,16 +106,16 @@ func (s *Store) Restore(ctx context.Context, organizationID, id, from string) er
 	return s.write(ctx, "restore", id, func(id string) error { return s.restore(ctx, organizationID, id, from) })
 }
 
-func (s *Store) restore(ctx context.Context, organizationID, id, from string) error {
+func (c *contents) restore(ctx context.Context, organizationID, id, from string) error {
 	name := id + keySuffix
-	if _, err := s.keysRoot.Lstat(name); err == nil {
+	if _, err := c.keysRoot.Lstat(name); err == nil {
 		return fmt.Errorf("%w: %s", keystore.ErrKeyExists, id)
 	}
-	content, archived, err := s.findCopy(name, from)
+	content, archived, err := c.findCopy(name, from)
 	if err != nil {
 		return err
 	}
-	file, err := s.sealer.open(content)
+	file, err := c.sealer.open(content)
 	if err != nil {
 		return fmt.Errorf("the copy of %s: %w", id, err)
 	}
@@ -124,18 +124,18 @@ func (s *Store) restore(ctx context.Context, organizationID, id, from string) er
 		return fmt.Errorf("%w: the copy of %s is of another organization, or renamed", keystore.ErrKeyNotFound, id)
 	}
 	for _, info := range file.infos() {
-		if existing, shares := s.sharing(organizationID, info); shares {
+		if existing, shares := c.sharing(organizationID, info); shares {
 			return fmt.Errorf("%w: it holds the same key as %s", keystore.ErrKeyExists, existing.ID)
 		}
 	}
-	if err := replaceFile(s.keysRoot, name, content); err != nil {
-		return s.fileError(err, keysName, name)
+	if err := replaceFile(c.keysRoot, name, content); err != nil {
+		return c.fileError(err, keysName, name)
 	}
-	if err := s.announce(ctx, id); err != nil {
+	if err := c.announce(ctx, id); err != nil {
 		return err
 	}
 	if archived {
-		return s.dropArchived(name)
+		return c.dropArchived(name)
 	}
 	return nil
 }
@@ -153,19 +153,19 @@ func (c content) infos() (infos []keystore.KeyInfo) {
 
 // findCopy reads the archived copy of a key file or, if from is not empty, the one in a
 // backup.
-func (s *Store) findCopy(name, from string) (content []byte, archived bool, err error) {
+func (f *folder) findCopy(name, from string) (content []byte, archived bool, err error) {
 	if from == "" {
-		deleted, err := s.openDeleted()
+		deleted, err := f.openDeleted()
 		if err != nil {
 			return nil, false, err
 		}
 		defer deleted.Close()
 		if content, err = readFile(deleted, name, maxKeyFileSize); err != nil {
-			err = s.fileError(err, deletedName, name)
+			err = f.fileError(err, deletedName, name)
 		}
 		return content, true, err
 	}
-	root, err := s.disk.OpenDirectory(from)
+	root, err := f.disk.OpenDirectory(from)
 	if err != nil {
 		return nil, false, err
 	}
@@ -182,8 +182,8 @@ func (s *Store) findCopy(name, from string) (content []byte, archived bool, err 
 }
 
 // dropArchived removes an archived key file after it was restored.
-func (s *Store) dropArchived(name string) error {
-	deleted, err := s.openDeleted()
+func (f *folder) dropArchived(name string) error {
+	deleted, err := f.openDeleted()
 	if err != nil {
 		return err
 	}

@@ -161,7 +161,7 @@ func (s *Store) Derive(ctx context.Context, organizationID, walletID string, acc
 	return derived, nil
 }
 
-func (s *Store) deriveInto(organizationID string, w *openWallet, account wallet.Account) (Account, error) {
+func (c *contents) deriveInto(organizationID string, w *openWallet, account wallet.Account) (Account, error) {
 	if len(w.Accounts) == MaxAccounts {
 		return Account{}, w.errFull()
 	}
@@ -169,12 +169,12 @@ func (s *Store) deriveInto(organizationID string, w *openWallet, account wallet.
 	if err := w.deriveAll(); err != nil {
 		return Account{}, err
 	}
-	showProgress(s.root)
+	showProgress(c.root)
 	derived := w.Accounts[len(w.Accounts)-1]
-	if existing, err := s.existing(organizationID, derived.KeyInfo); err != nil {
+	if existing, err := c.existing(organizationID, derived.KeyInfo); err != nil {
 		return Account{KeyInfo: existing, Curve: existing.PublicKey.Curve()}, err
 	}
-	return derived, s.writeWallet(organizationID, w)
+	return derived, c.writeWallet(organizationID, w)
 }
 
 func (w *openWallet) errFull() error {
@@ -183,36 +183,36 @@ func (w *openWallet) errFull() error {
 
 // writeWallet writes a wallet to disk and then inserts its new accounts. It takes
 // ownership of the wallet if it returns no error. The caller holds s.mu and the lock.
-func (s *Store) writeWallet(organizationID string, w *openWallet) error {
-	sealed, err := s.sealer.sealWallet(organizationID, w)
+func (c *contents) writeWallet(organizationID string, w *openWallet) error {
+	sealed, err := c.sealer.sealWallet(organizationID, w)
 	if err != nil {
 		return err
 	}
-	showProgress(s.root)
+	showProgress(c.root)
 	name := w.ID + keySuffix
-	if err := replaceFile(s.keysRoot, name, sealed); err != nil {
+	if err := replaceFile(c.keysRoot, name, sealed); err != nil {
 		return err
 	}
 	file := loaded{name: name, content: content{organizationID: organizationID, id: w.ID, wallet: w}}
-	if info, err := s.keysRoot.Lstat(name); err == nil {
+	if info, err := c.keysRoot.Lstat(name); err == nil {
 		file.version = versionOf(info)
 	}
-	return s.insert(file)
+	return c.insert(file)
 }
 
 // readWallet rereads the file of a wallet. The caller destroys the wallet and holds s.mu.
-func (s *Store) readWallet(organizationID, walletID string) (*openWallet, error) {
-	wallet := s.wallets[strings.ToLower(walletID)]
+func (c *contents) readWallet(organizationID, walletID string) (*openWallet, error) {
+	wallet := c.wallets[strings.ToLower(walletID)]
 	if wallet == nil || wallet.organizationID != organizationID {
 		return nil, noWallet(walletID)
 	}
-	file, err := s.readFor(organizationID, wallet.ID)
+	file, err := c.readFor(organizationID, wallet.ID)
 	if err != nil {
 		return nil, err
 	}
 	if file.wallet == nil {
 		file.destroy()
-		return nil, s.fileError(errReplaced, keysName, file.name)
+		return nil, c.fileError(errReplaced, keysName, file.name)
 	}
 	return file.wallet, nil
 }
@@ -264,8 +264,8 @@ func (s *Store) revealWallet(ctx context.Context, organizationID, walletID strin
 // the zero Wallet otherwise: wallets with different secrets can share an account, one
 // below a mnemonic and the other below an extended private key that comes from it. The
 // caller holds s.mu.
-func (s *Store) sameWallet(organizationID, keyID string, w *openWallet) Wallet {
-	existing, err := s.readWallet(organizationID, s.accounts[keyID])
+func (c *contents) sameWallet(organizationID, keyID string, w *openWallet) Wallet {
+	existing, err := c.readWallet(organizationID, c.accounts[keyID])
 	if err != nil {
 		return Wallet{}
 	}

@@ -21,15 +21,15 @@ type knownWallet struct {
 
 // insertWallet inserts the accounts of a wallet that are not known yet, all or none. The
 // caller holds s.mu.
-func (s *Store) insertWallet(file loaded) error {
-	w, before := file.wallet, s.wallets[file.id]
+func (c *contents) insertWallet(file loaded) error {
+	w, before := file.wallet, c.wallets[file.id]
 	defer func() { file.wallet.destroy() }() // the keys that the index did not take
 	if before != nil && before.organizationID != file.organizationID {
 		return fmt.Errorf("%w: it belonged to another organization before", ErrNotAuthentic)
 	}
 	isNew := map[int]bool{}
 	for i, account := range w.Accounts {
-		existing, shares := s.sharing(file.organizationID, account.KeyInfo)
+		existing, shares := c.sharing(file.organizationID, account.KeyInfo)
 		switch {
 		case !shares:
 			isNew[i] = true
@@ -38,34 +38,34 @@ func (s *Store) insertWallet(file loaded) error {
 		}
 	}
 	for i, account := range w.Accounts {
-		if err := s.insertAccount(file, i, isNew[i]); err != nil {
+		if err := c.insertAccount(file, i, isNew[i]); err != nil {
 			return err
 		}
-		s.accounts[account.ID] = file.id
+		c.accounts[account.ID] = file.id
 	}
-	s.setOwner(file.id, file.organizationID)
-	s.wallets[file.id] = &knownWallet{Wallet: w.clone(), organizationID: file.organizationID, version: file.version}
+	c.setOwner(file.id, file.organizationID)
+	c.wallets[file.id] = &knownWallet{Wallet: w.clone(), organizationID: file.organizationID, version: file.version}
 	return nil
 }
 
 // insertAccount inserts the i-th account of a wallet or, if it is not new, updates what has
 // changed. The caller holds s.mu.
-func (s *Store) insertAccount(file loaded, i int, isNew bool) error {
+func (c *contents) insertAccount(file loaded, i int, isNew bool) error {
 	w, account := file.wallet, file.wallet.Accounts[i]
 	if !isNew {
-		key, err := s.index.Key(context.Background(), file.organizationID, keystore.ByID(account.ID))
+		key, err := c.index.Key(context.Background(), file.organizationID, keystore.ByID(account.ID))
 		if err == nil && !account.Disabled && key.Info().ActsFor == account.ActsFor {
 			key.Rename(account.Name)
 			return nil
 		}
-		s.index.Remove(file.organizationID, account.ID)
-		s.parked.remove(account.ID)
+		c.index.Remove(file.organizationID, account.ID)
+		c.parked.remove(account.ID)
 	}
 	if account.Disabled {
-		s.parked.add(file.organizationID, account.KeyInfo)
+		c.parked.add(file.organizationID, account.KeyInfo)
 		return nil
 	}
-	if _, err := s.index.Insert(file.organizationID, w.keys[i]); err != nil {
+	if _, err := c.index.Insert(file.organizationID, w.keys[i]); err != nil {
 		return err
 	}
 	w.keys[i] = nil
@@ -74,12 +74,12 @@ func (s *Store) insertAccount(file loaded, i int, isNew bool) error {
 
 // walletChanged reports whether a file that was read is a wallet to which another process
 // may have added accounts since. The caller holds s.mu.
-func (s *Store) walletChanged(id string) bool {
-	wallet := s.wallets[id]
+func (c *contents) walletChanged(id string) bool {
+	wallet := c.wallets[id]
 	if wallet == nil {
 		return false
 	}
-	info, err := s.keysRoot.Lstat(id + keySuffix)
+	info, err := c.keysRoot.Lstat(id + keySuffix)
 	return err != nil || wallet.version != versionOf(info)
 }
 
@@ -113,12 +113,12 @@ func (s *Store) FindWallet(ctx context.Context, organizationID, idOrName string)
 	return view, err
 }
 
-func (s *Store) findWallet(organizationID, idOrName string) (*knownWallet, error) {
-	if wallet := s.wallets[strings.ToLower(idOrName)]; wallet != nil && wallet.organizationID == organizationID {
+func (c *contents) findWallet(organizationID, idOrName string) (*knownWallet, error) {
+	if wallet := c.wallets[strings.ToLower(idOrName)]; wallet != nil && wallet.organizationID == organizationID {
 		return wallet, nil
 	}
 	var named *knownWallet
-	for _, wallet := range s.wallets {
+	for _, wallet := range c.wallets {
 		if wallet.organizationID != organizationID || wallet.Name != idOrName || idOrName == "" {
 			continue
 		}
