@@ -36,15 +36,24 @@ func Verified(key Key) Key {
 	low, isLowR := key.(LowRSigner)
 	switch {
 	case isECDSA && isSchnorr && isLowR:
-		return &verifiedSoftware{verifiedLowR{verifiedECDSA{base, ecdsa, checkOf(key)}, low}, verifiedSchnorr{base, schnorr}}
+		return &struct {
+			verifiedLowR
+			verifiedSchnorr
+		}{verifiedLowR{verifiedECDSA{base, ecdsa, checkOf(key)}, low}, verifiedSchnorr{key, schnorr}}
 	case isECDSA && isLowR:
 		return &verifiedLowR{verifiedECDSA{base, ecdsa, checkOf(key)}, low}
 	case isECDSA && isSchnorr:
-		return &verifiedSecp256k1{verifiedECDSA{base, ecdsa, checkOf(key)}, verifiedSchnorr{base, schnorr}}
+		return &struct {
+			verifiedECDSA
+			verifiedSchnorr
+		}{verifiedECDSA{base, ecdsa, checkOf(key)}, verifiedSchnorr{key, schnorr}}
 	case isECDSA:
 		return &verifiedECDSA{base, ecdsa, checkOf(key)}
 	case isSchnorr:
-		return &verifiedSchnorr{base, schnorr}
+		return &struct {
+			verifiedKey
+			verifiedSchnorr
+		}{base, verifiedSchnorr{key, schnorr}}
 	case isEd25519:
 		return &verifiedEd25519{base, ed25519}
 	}
@@ -115,8 +124,9 @@ func (k *verifiedLowR) SignLowR(ctx context.Context, digest [32]byte) ([65]byte,
 	return k.checked(digest, signature, err)
 }
 
+// verifiedSchnorr has no methods of Key, which those beside it have.
 type verifiedSchnorr struct {
-	verifiedKey
+	key    Key
 	signer SchnorrSigner
 }
 
@@ -125,8 +135,8 @@ func (k *verifiedSchnorr) SignSchnorr(ctx context.Context, digest [32]byte, twea
 	if err != nil {
 		return [64]byte{}, err
 	}
-	if err := verifySchnorr(k.PublicKey(), digest, tweak, signature); err != nil {
-		return [64]byte{}, fmt.Errorf("key %s: %w", k.ID(), err)
+	if err := verifySchnorr(k.key.PublicKey(), digest, tweak, signature); err != nil {
+		return [64]byte{}, fmt.Errorf("key %s: %w", k.key.ID(), err)
 	}
 	return signature, nil
 }
@@ -146,26 +156,6 @@ func (k *verifiedEd25519) SignEd25519(ctx context.Context, message []byte) ([64]
 		return [64]byte{}, fmt.Errorf("key %s: %w: ed25519", k.ID(), ErrSignatureCheck)
 	}
 	return signature, nil
-}
-
-// verifiedSecp256k1 has both signature schemes of the curve.
-type verifiedSecp256k1 struct {
-	verifiedECDSA
-	schnorr verifiedSchnorr
-}
-
-func (k *verifiedSecp256k1) SignSchnorr(ctx context.Context, digest [32]byte, tweak TaprootTweak) ([64]byte, error) {
-	return k.schnorr.SignSchnorr(ctx, digest, tweak)
-}
-
-// verifiedSoftware has all that keys in memory and in files have.
-type verifiedSoftware struct {
-	verifiedLowR
-	schnorr verifiedSchnorr
-}
-
-func (k *verifiedSoftware) SignSchnorr(ctx context.Context, digest [32]byte, tweak TaprootTweak) ([64]byte, error) {
-	return k.schnorr.SignSchnorr(ctx, digest, tweak)
 }
 
 // halfOrder is (n−1)/2 of secp256k1, big-endian: the largest low s.
