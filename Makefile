@@ -45,11 +45,11 @@ ci: test-deps nocgo 386 race long poolers builds
 
 # The tests that test leaves out: they build for another architecture, kill a program again
 # and again, or draw long. make reproducible runs TestReleasedBinary with the released one.
-LONG = ^TestVectorsOnARM64$$|^TestKilledImport$$|^TestSignWithVotesKilled$$|^TestWindows$$|^TestFailingDisk$$|^TestHammeredLimitOfNodesKilled$$|^TestURLoss$$
+LONG = ^TestVectorsOnARM64$$|^TestKilledImport$$|^TestSignWithVotesKilled$$|^TestWindows$$|^TestFailingDisk$$|^TestHammeredLimitOfNodesKilled$$|^TestURLoss$$|^TestPackages$$|^TestImage$$
 
 # Runs them.
 long:
-	go test $(LIMIT) $(AT_ONCE) -run '$(LONG)' ./cmd/... ./internal/... ./keystore/file ./policy ./interop
+	go test $(LIMIT) $(AT_ONCE) -run '$(LONG)' ./cmd/... ./internal/... ./keystore/file ./packaging ./policy ./interop
 
 # Runs the contract of stores behind a connection pooler, and fail-over.
 poolers:
@@ -160,11 +160,23 @@ vuln:
 	.ci/vuln $(VULN) ./...
 	cd keystore/kms && ../../.ci/vuln $(VULN) ./...
 
-# Builds the release of the current commit in dist, reproducibly: static binaries
-# without cgo, with and without key services, a dynamic one that supports HSMs, SBOMs, man
-# pages and completions.
+# Makes everything that a release page needs of the current commit, in dist, reproducibly: static
+# binaries without cgo, with and without key services, a dynamic one that supports HSMs, packages,
+# images, SBOMs, man pages and completions, SHA256SUMS, and a statement of how they were made.
+# With RELEASE_KEY, the path of a private SSH key (which may be in an agent or a token), SHA256SUMS
+# and the statement are signed: packaging/README.md says how users verify them.
+RELEASE_VERSION = $(shell sed -n 's/^## v\([0-9.]*\).*/\1/p' CHANGELOG.md | head -1)
+RELEASED = countersign-linux-* countersign-darwin-* countersign-hsm-linux-* countersign-kms-linux-* \
+	*_$(RELEASE_VERSION)_*.deb *-$(RELEASE_VERSION)-1.*.rpm countersign-$(RELEASE_VERSION)-*.oci.tar *.cdx.json
+ARTIFACTS = ./.artifacts $(1) .. . $(RELEASE_VERSION) $$(git log -1 --format=%ct)
+
 release: sbom man completions
-	cd dist && sha256sum countersign-linux-* countersign-darwin-* countersign-hsm-linux-* countersign-kms-linux-* *.cdx.json > SHA256SUMS
+	cd packaging/artifacts && go build -o ../../dist/.artifacts .
+	cd dist && $(call ARTIFACTS,packages) && $(call ARTIFACTS,image)
+	cd dist && sha256sum $(RELEASED) > SHA256SUMS
+	cd dist && $(call ARTIFACTS,statement)
+	@[ -z "$(RELEASE_KEY)" ] || for file in SHA256SUMS provenance.intoto.json; do \
+	  rm -f dist/$$file.sig && ssh-keygen -Y sign -f "$(RELEASE_KEY)" -n countersign-release dist/$$file || exit 1; done
 
 # Builds the binaries of the release.
 binaries:
