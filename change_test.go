@@ -17,7 +17,7 @@ import (
 const ourSafe = "0x5afe5afE5afE5afE5afE5aFe5aFe5Afe5Afe5AfE"
 
 // safePolicy lets the owner of a Safe pay up to 2 ETH a day.
-const safePolicy = `schema: countersign.policy/1
+const safePolicy = `schema: countersign.policy/2
 assets:
   main: {chain: "eip155:1", token: native}
 limits:

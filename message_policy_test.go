@@ -22,7 +22,7 @@ import (
 
 // messagePolicy allows permits for the router of up to 400 USDC a day, and Snapshot
 // votes without a chain.
-const messagePolicy = `schema: countersign.policy/1
+const messagePolicy = `schema: countersign.policy/2
 lists:
   router: ["0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"]
 assets:
@@ -137,7 +137,7 @@ func TestMessageHazardsPerDomain(t *testing.T) {
 }
 
 // dustPolicy allows two hazards for approvals of a worthless token, and none for USDC.
-const dustPolicy = `schema: countersign.policy/1
+const dustPolicy = `schema: countersign.policy/2
 lists:
   dust: ["0x1111111111111111111111111111111111111111"]
   usdc_token: ["0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"]

@@ -90,7 +90,7 @@ func TestReadingKeepsEffectsAndHazards(t *testing.T) {
 }
 
 // readingPolicy allows votes that a descriptor read as such.
-const readingPolicy = `schema: countersign.policy/1
+const readingPolicy = `schema: countersign.policy/2
 rules:
   - name: votes
     allow: message

@@ -15,7 +15,7 @@ import (
 
 // siblingPolicy lets an agent trade with a contract that nothing reads: blind calls of it, and
 // allowances for it of up to 400 USDC a day.
-const siblingPolicy = `schema: countersign.policy/1
+const siblingPolicy = `schema: countersign.policy/2
 lists:
   venue: ["0x1234567890AbcdEF1234567890aBcdef12345678"]
   payees: ["0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"]
@@ -186,7 +186,7 @@ func TestSwapForAThirdParty(t *testing.T) {
 
 // orderPolicy lets an agent sell less than 1,000 USDC in an order that gives 0.1 WETH at least, as
 // docs/messages.md has it.
-const orderPolicy = `schema: countersign.policy/1
+const orderPolicy = `schema: countersign.policy/2
 assets:
   usdc: {chain: "eip155:1", token: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", decimals: 6}
   weth: {chain: "eip155:1", token: "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2", decimals: 18}
@@ -239,7 +239,7 @@ func TestPriceOfAnotherPayload(t *testing.T) {
 
 // tradePolicy lets an agent sell less than 1,000 USDC for at least 0.1 WETH, in whatever call, use up
 // to 1 ETH a day, and call a venue blindly.
-const tradePolicy = `schema: countersign.policy/1
+const tradePolicy = `schema: countersign.policy/2
 lists:
   venue: ["0x1234567890AbcdEF1234567890aBcdef12345678"]
 assets:
@@ -339,7 +339,7 @@ func TestOwnIsNoPrice(t *testing.T) {
 }
 
 // anyTransfer denies requests that give no WETH back.
-const anyTransfer = `schema: countersign.policy/1
+const anyTransfer = `schema: countersign.policy/2
 lists:
   weth: ["0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"]
   venue: ["0x1234567890AbcdEF1234567890aBcdef12345678"]
@@ -374,7 +374,7 @@ func TestRevokeForms(t *testing.T) {
 				`{"permitted":{"token":"`+token+`","amount":"0"},"spender":"`+spender+`","nonce":"0","deadline":"`+soon+`"}`),
 		}
 	}
-	const revokes = "schema: countersign.policy/1\nrules:\n  - {name: revokes, allow: [revoke, fee]}\n"
+	const revokes = "schema: countersign.policy/2\nrules:\n  - {name: revokes, allow: [revoke, fee]}\n"
 	for _, token := range []string{"0x" + usdcAddress, kitties} {
 		for name, intent := range forms(token) {
 			_, err := submitIntent(t, enginetest.New(t, withPolicy(t, revokes)), intent)

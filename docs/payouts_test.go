@@ -29,7 +29,7 @@ import (
 const (
 	vault    = "0x1234567890AbcdEF1234567890aBcdef12345678"
 	vaultABI = `{"chain":"eip155:1","address":"` + vault + `","name":"Vault","abi":[{"type":"function","name":"harvest","inputs":[{"name":"round","type":"uint256"}]}]}`
-	payRules = `schema: countersign.policy/1
+	payRules = `schema: countersign.policy/2
 rules:
   - {name: payouts, allow: transfer, who: {tag: agent}, approvals: [{count: 1, tag: finance}]}
   - {name: gas, allow: fee, who: {tag: agent}}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
-	"cel.dev/cel-go/common/types"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/source"
@@ -32,6 +31,7 @@ func (c *compiler) checkRule(r *rule, n source.Node) {
 	if r.deny && (len(r.limits) > 0 || len(r.hazards) > 0 || len(r.approvals) > 0) {
 		n.Fail("a deny has no limit, hazards or approvals")
 	}
+	r.checkHazards(n)
 	c.checkDetails(r, n)
 	c.checkScope(r, n)
 	c.checkLimitSubjects(r, n)
@@ -187,24 +187,11 @@ func (x *expression) existsOverEffects() bool {
 		return false
 	}
 	for _, macro := range x.checked.NativeRep().SourceInfo().MacroCalls() {
-		if syntax.IsCall(macro, "exists") && macro.AsCall().Target().AsIdent() == "effects" && !requiresReceived(macro) {
+		if syntax.IsCall(macro, "exists") && macro.AsCall().Target().AsIdent() == "effects" && !mentionsReceived(macro) {
 			return true
 		}
 	}
 	return false
-}
-
-// requiresReceived reports whether a condition is about effects of a kind that no rule covers.
-func requiresReceived(e ast.Expr) (found bool) {
-	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
-		if syntax.IsCall(e, "_==_") {
-			for _, side := range e.AsCall().Args() {
-				text, ok := side.AsLiteral().(types.String)
-				found = found || ok && text == types.String(chains.KindReceive)
-			}
-		}
-	}))
-	return found
 }
 
 // finish checks what needs the whole file, and groups the rules.
@@ -219,6 +206,7 @@ func (c *compiler) finish() {
 		c.problems.Add(source.FileStart, "", "the conditions of this file cost up to %d steps for one request, at most %d are allowed", worst, maxFileCost)
 	}
 	c.checkUnused()
+	c.checkLists()
 	if !slices.ContainsFunc(c.file.rules, func(r *rule) bool { return !r.deny }) && len(c.file.rules) > 0 {
 		c.problems.Warn(source.FileStart, "", "no rule allows anything")
 	}

@@ -22,7 +22,7 @@ const (
 )
 
 // head is the beginning of the tests' files.
-const head = `schema: countersign.policy/1
+const head = `schema: countersign.policy/2
 lists:
   treasury: ["` + treasury + `"]
 assets:

@@ -58,7 +58,7 @@ func TestHours(t *testing.T) {
 		"Mo 08:00 UTC": false, "Mo 08:00- UTC": false, "Mo- 08:00-09:00 UTC": false, "-Mo 08:00-09:00 UTC": false, ",Mo 08:00-09:00 UTC": false, "Mo,,Tu 08:00-09:00 UTC": false,
 		"mo 08:00-09:00 UTC": false, "Mo 08:00-09:00 UTC x": false, "Mo 08:00-09:00": false, "Mo-Xx 08:00-09:00 UTC": false, "Xx-Mo 08:00-09:00 UTC": false,
 	} {
-		_, err := policy.Parse("p", []byte("schema: countersign.policy/1\nrules:\n  - {name: a, allow: request, when: \"time.within('"+hours+"')\"}\n"), policy.Options{})
+		_, err := policy.Parse("p", []byte("schema: countersign.policy/2\nrules:\n  - {name: a, allow: request, when: \"time.within('"+hours+"')\"}\n"), policy.Options{})
 		if (err == nil) != valid {
 			t.Errorf("%q: %v", hours, err)
 		}
@@ -140,7 +140,7 @@ func TestTokenAccounts(t *testing.T) {
 	account := func(i byte) string { return strings.Repeat(string(rune(i)), 32) }
 	text := func(bytes string) string { return solana.EncodeAddress([32]byte([]byte(bytes))) }
 	wallets := []string{account('a'), account('b')}
-	file := load(t, "schema: countersign.policy/1\nlists:\n  known: ["+text(wallets[0])+", "+text(wallets[1])+"]\nrules:\n  - {name: pays, allow: transfer, on: solana, when: effect.to in known}\n")
+	file := load(t, "schema: countersign.policy/2\nlists:\n  known: ["+text(wallets[0])+", "+text(wallets[1])+"]\nrules:\n  - {name: pays, allow: transfer, on: solana, when: effect.to in known}\n")
 	to := func(recipient string, asset chains.Asset) error {
 		asked := ask(chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, To: chains.PartyWritten([]byte(recipient), text(recipient)), Asset: asset, Amount: chains.Exactly(big.NewInt(1))})
 		asked.Summary = &chains.Summary{Chain: "solana"}

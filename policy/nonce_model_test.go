@@ -33,7 +33,7 @@ import (
 
 // bumpedPolicy counts on each of two networks what is paid and its fee, of each nonce the
 // largest sum. Above 150,000 wei a payment waits for a vote.
-const bumpedPolicy = `schema: countersign.policy/1
+const bumpedPolicy = `schema: countersign.policy/2
 assets:
   main: {chain: "eip155:1", token: native}
   other: {chain: "eip155:10", token: native}

@@ -20,7 +20,7 @@ import (
 )
 
 // replacing counts 300 wei and 3 USDC a day, of each nonce the largest.
-const replacing = `schema: countersign.policy/1
+const replacing = `schema: countersign.policy/2
 assets:
   main: {chain: "eip155:1", token: native}
   usdc: {chain: "eip155:1", token: "` + usdc + `", decimals: 6}
@@ -206,7 +206,7 @@ func TestReplacesNonceRefused(t *testing.T) {
 		`{chain: solana, token: native}`:         "a nonce is one transaction",
 		`{chain: tron, token: native}`:           "a nonce is one transaction",
 	} {
-		text := "schema: countersign.policy/1\nassets: {coin: " + asset + "}\nlimits:\n" +
+		text := "schema: countersign.policy/2\nassets: {coin: " + asset + "}\nlimits:\n" +
 			"  - {name: day, asset: coin, max: \"1\", window: 24h, per: key, replaces: nonce}\nrules:\n  - {name: a, allow: transfer, limit: day}\n"
 		_, err := policy.Parse("policy.yaml", []byte(text), policy.Options{})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

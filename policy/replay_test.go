@@ -16,7 +16,7 @@ import (
 
 // Files for tests of replay. The fixture's transactions move 123 wei each.
 const (
-	replayHead = "schema: countersign.policy/1\nassets: {main: {chain: \"eip155:1\", token: native}}\n"
+	replayHead = "schema: countersign.policy/2\nassets: {main: {chain: \"eip155:1\", token: native}}\n"
 	replayGas  = "  - {name: gas, allow: fee, when: \"effect.amount <= ether('0.1')\"}\n"
 
 	replayFree    = replayHead + "rules:\n  - {name: payouts, allow: transfer, when: effect.asset == main}\n" + replayGas

@@ -88,7 +88,7 @@ func newRecordBook(t *testing.T) *recordBook {
 			kinds = append(kinds, string(kind))
 		}
 	}
-	b.everything = "schema: countersign.policy/1\nrules:\n  - {name: everything, allow: [" + strings.Join(kinds, ", ") + "]}\n"
+	b.everything = "schema: countersign.policy/2\nrules:\n  - {name: everything, allow: [" + strings.Join(kinds, ", ") + "]}\n"
 	return b
 }
 

@@ -123,6 +123,15 @@ func (n Node) IsNull() bool {
 	return null
 }
 
+// IsMapping reports whether the node is a mapping.
+func (n Node) IsMapping() bool {
+	switch n.Node.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return true
+	}
+	return false
+}
+
 // Pairs returns the members of a mapping. It refuses duplicate names.
 func (n Node) Pairs(what string) []Entry {
 	var pairs []*ast.MappingValueNode

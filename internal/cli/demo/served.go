@@ -40,7 +40,7 @@ import (
 const treasury = "treasury"
 
 // demoPolicy lets two users of finance together pay USDC to a listed address.
-const demoPolicy = `schema: countersign.policy/1
+const demoPolicy = `schema: countersign.policy/2
 assets:
   usdc: {chain: "eip155:1", token: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", decimals: 6}
 lists:

@@ -3,6 +3,7 @@ package hosted
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
@@ -46,7 +47,7 @@ func (t *translation) consensusClause(e ast.Expr) error {
 	if err != nil {
 		return err
 	}
-	t.approvals = append(t.approvals, group)
+	t.approvals = append(t.approvals, strings.TrimSuffix(group, "}")+", submitter: counts}")
 	return nil
 }
 
