@@ -139,7 +139,7 @@ func TestAmountsOfAssetsWithoutDecimals(t *testing.T) {
 func TestRequestRuleDecides(t *testing.T) {
 	const rest = "  - {name: pays, allow: transfer, when: 'effect.asset.native && effect.to in treasury || effect.asset == usdc'}\n"
 	rule := func(more string) string {
-		return head + "rules:\n" + rest + "  - {name: whole, allow: request, hazards: [ethereum/no-chain-id], " + more + "}\n"
+		return head + "rules:\n" + rest + "  - {name: whole, allow: request, hazards: [ethereum/no-chain-id], of: transactions, " + more + "}\n"
 	}
 	asked := ask(ether(t, treasury, 1))
 	asked.Hazards = []chains.Hazard{{Name: "ethereum/no-chain-id"}}

@@ -32,7 +32,7 @@ func TestDocumentedPolicies(t *testing.T) {
 				t.Errorf("%d tests", file.Tests())
 			}
 			for _, warning := range file.Warnings() {
-				t.Logf("%s", file.RenderProblem(warning))
+				t.Errorf("%s", file.RenderProblem(warning))
 			}
 		})
 	}

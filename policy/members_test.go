@@ -125,9 +125,9 @@ func TestMembers(t *testing.T) {
 		"size(key.addresses) == 2": true, "address('" + treasury + "') in key.addresses": true, "address('" + thief + "') in key.addresses": true,
 		"address('" + usdc + "') in key.addresses": false, "request.chain == 'ethereum'": true, "request.chain == 'tron'": false,
 		"size(request.hazards) == 2": true, "'ethereum/delegation' in request.hazards": true, "'ethereum/no-chain-id' in request.hazards": true, "'ethereum/burn' in request.hazards": false,
-		"request.type == ''": true, "time.now == timestamp('2026-11-23T09:00:00Z')": true,
+		"request.type == 'ACTIVITY_TYPE_SIGN_TRANSACTION_V2'": true, "time.now == timestamp('2026-11-23T09:00:00Z')": true,
 	} {
-		got, _ := decide(t, head+"rules:\n  - {name: no, deny: request, when: \""+when+"\"}\n  - {name: pays, allow: transfer, when: effect.to in treasury || effect.asset == usdc, hazards: [ethereum/no-chain-id, ethereum/delegation]}\n", asked)
+		got, _ := decide(t, head+"rules:\n  - {name: no, deny: request, when: \""+when+"\"}\n  - {name: pays, allow: transfer, when: effect.to in treasury || effect.asset == usdc, hazards: [ethereum/no-chain-id, ethereum/delegation], of: transactions, chains: [eip155:1]}\n", asked)
 		if denied := strings.Contains(got, "rule no denies"); denied != want || !denied && !strings.HasPrefix(got, "allowed") {
 			t.Errorf("%s: %s", when, got)
 		}

@@ -111,12 +111,12 @@ func TestCaret(t *testing.T) {
 // TestWarnings: a file with likely mistakes loads with warnings.
 func TestWarnings(t *testing.T) {
 	for rule, want := range map[string]string{
-		"allow: request":                     "whole activities",
-		"allow: fee":                         "any fee",
-		"allow: call, hazards: [blind-call]": "not understood to any contract",
-		"allow: transfer, when: 'effects.exists(e, e.kind == \"fee\")'": "exists over effects",
-		"allow: transfer, when: 'true'":                                 "always true",
-		"allow: transfer, approvals: [{count: 1}]":                      "add not: submitter",
+		"allow: request": "whole activities",
+		"allow: fee":     "any fee",
+		"allow: call, hazards: [blind-call], of: transactions, chains: [eip155:1]": "not understood to any contract",
+		"allow: transfer, when: 'effects.exists(e, e.kind == \"fee\")'":            "exists over effects",
+		"allow: transfer, when: 'true'":                                            "always true",
+		"allow: transfer, approvals: [{count: 1, submitter: counts}]":              "whoever may submit and vote can approve alone",
 	} {
 		file := load(t, "schema: countersign.policy/2\nrules:\n  - {name: a, "+rule+"}\n")
 		warnings := file.Warnings()
@@ -124,7 +124,7 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", rule, warnings, want)
 		}
 	}
-	for _, group := range []string{"{count: 2}", "{count: 1, not: submitter}", "{count: 1, tag: finance}", "{count: 1, with: passkey}"} {
+	for _, group := range []string{"{count: 2}", "{count: 1, not: submitter}", "{count: 1}", "{count: 1, tag: finance}", "{count: 2, submitter: counts}"} {
 		if warnings := load(t, "schema: countersign.policy/2\nrules:\n  - {name: a, allow: transfer, approvals: ["+group+"]}\n").Warnings(); len(warnings) > 0 {
 			t.Errorf("%s: %+v", group, warnings)
 		}

@@ -21,6 +21,7 @@ rules:
     when: >-
       effect.asset == usdc &&
       effects.exists(e, e.kind == 'receive' && e.asset.native && e.amount >= wei('5'))
+    each: 1
 `
 
 // TestReceive: what is received needs no rule and counts nowhere, but a rule can require it, and

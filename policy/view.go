@@ -173,7 +173,20 @@ func effectFields() map[string]field {
 			return newObject(readingType, e.reading), nil
 		}),
 		"function": presentText("effect.function", func(e *effectView) string { return e.Function }),
-		"domain":   presentText("effect.domain", func(e *effectView) string { return e.Domain }),
+		"owners": member(types.NewListType(addressType), func(e *effectView) (ref.Val, error) {
+			if len(e.Owners) == 0 {
+				return nil, absent("effect.owners")
+			}
+			owners := make([]ref.Val, len(e.Owners))
+			for i, owner := range e.Owners {
+				var err error
+				if owners[i], err = e.party(owner, "effect.owners"); err != nil {
+					return nil, err
+				}
+			}
+			return newList(owners), nil
+		}),
+		"domain": presentText("effect.domain", func(e *effectView) string { return e.Domain }),
 	}
 }
 
