@@ -91,6 +91,8 @@ func ruleAllowing(t *testing.T, hazard string) access.Decider {
 rules:
   - name: all
     allow: call
+    of: transactions
+    chains: [eip155:1, solana, tron]
     hazards: HAZARD
 `, "HAZARD", hazard)), policy.Options{})
 	if err != nil {

@@ -95,6 +95,8 @@ rules:
     allow: transfer
     on: ethereum
     when: effect.to in relayers && effect.amount <= units('1040000000000')
+    of: messages
+    chains: [eip155:1]
     hazards: [ethereum/refund]
 `
 

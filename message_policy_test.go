@@ -35,6 +35,7 @@ rules:
     allow: message
     on: ethereum
     when: effect.function == 'Vote' && effect.arg('domain.name') == 'snapshot'
+    of: messages
     hazards: [eip712/no-chain-id, eip712/no-verifying-contract]
 `
 
@@ -142,7 +143,7 @@ lists:
   dust: ["0x1111111111111111111111111111111111111111"]
   usdc_token: ["0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"]
 rules:
-  - {name: dust-anywhere, allow: approve, when: "effect.asset.token in dust", hazards: [eip712/no-chain-id, eip712/far-deadline]}
+  - {name: dust-anywhere, allow: approve, when: "effect.asset.token in dust", of: messages, hazards: [eip712/no-chain-id, eip712/far-deadline]}
   - {name: usdc-permits, allow: approve, when: "effect.asset.token in usdc_token"}
 `
 

@@ -204,7 +204,7 @@ func (c *cover) answersOfRequest(r *rule, e *evaluation, answer Answer) (answers
 // allow must list, and completes the answer.
 func (c *cover) answer(r *rule, e *evaluation, answer Answer) Answer {
 	if !e.isOn(r, e.payload) {
-		answer.Because = "chains: " + strings.Join(r.networks, ", ")
+		answer.Because = "chains: " + cmp.Or(strings.Join(r.networks, ", "), "none")
 		return answer
 	}
 	for _, clause := range r.when.clauses() {

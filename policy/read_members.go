@@ -58,7 +58,8 @@ func (r *rule) checkPrice(n source.Node, each bool) {
 var chainless = []string{"no-chain-id", "any-chain-authorization", "empty-domain"}
 
 // checkHazards requires a rule that allows hazards to say whether it is of transactions or
-// messages and, where networks have numbers, on which of them.
+// messages and, where networks have numbers, on which of them. One that lists what names no
+// network is of nothing else then.
 func (r *rule) checkHazards(n source.Node) {
 	if len(r.hazards) > 0 && r.of == "" {
 		n.Fail("a rule with hazards says what it is of: add 'of: transactions' or 'of: messages'")
@@ -67,12 +68,16 @@ func (r *rule) checkHazards(n source.Node) {
 	if len(r.networks) > 0 || len(r.on) > 0 && !slices.ContainsFunc(r.on, numbered) {
 		return
 	}
-	for _, hazard := range r.hazards {
-		whose, what, _ := strings.Cut(hazard, "/")
-		if (hazard == blindCall || whose == "eip712" || numbered(whose)) && !slices.Contains(chainless, what) {
-			n.Fail("%s is another danger on each network: add the networks, such as 'chains: [eip155:1]'", hazard)
-			return
-		}
+	isChainless := func(hazard string) bool { _, what, _ := strings.Cut(hazard, "/"); return slices.Contains(chainless, what) }
+	at := slices.IndexFunc(r.hazards, func(hazard string) bool {
+		whose, _, _ := strings.Cut(hazard, "/")
+		return (hazard == blindCall || whose == "eip712" || numbered(whose)) && !isChainless(hazard)
+	})
+	switch {
+	case at >= 0 && slices.ContainsFunc(r.hazards, isChainless):
+		r.networks = []string{""}
+	case at >= 0:
+		n.Fail("%s is another danger on each network: add the networks, such as 'chains: [eip155:1]'", r.hazards[at])
 	}
 }
 

@@ -1,12 +1,10 @@
 package all
 
 import (
-	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/messages"
 )
 
@@ -29,7 +27,7 @@ func (i Inspection) ReadWith(reader chains.Reader) Inspection {
 	if len(readings) == 0 {
 		return i
 	}
-	i.Readings, i.Effects = readings, effectsOf(tx, i.Summary.Chain, readings)
+	i.Readings, i.Effects = readings, tx.Effects()
 	i.Hazards = readings.Sighted(tx.Hazards(), i.Effects)
 	return i
 }
@@ -48,18 +46,5 @@ func InspectIntent(intent activity.Intent, limits Limits) (Inspection, error) {
 	if err != nil {
 		return Inspection{}, err
 	}
-	summary := tx.Summary()
-	return Inspection{Summary: summary, Effects: effectsOf(tx, summary.Chain, nil), Hazards: tx.Hazards(), tx: tx}, nil
-}
-
-// effectsOf returns the effects of a transaction whose keys are not known, with Change
-// set where the bytes alone prove it.
-func effectsOf(tx chains.Transaction, chain string, readings chains.Readings) []chains.Effect {
-	effects := slices.Clone(tx.Effects())
-	for i := range effects {
-		if effect := &effects[i]; effect.ToItself() {
-			effect.Change = effect.By == chains.BySigner && intents.Table(Chains(Limits{})).Named(chain).Words().Returns(effect, readings)
-		}
-	}
-	return effects
+	return Inspection{Summary: tx.Summary(), Effects: tx.Effects(), Hazards: tx.Hazards(), tx: tx}, nil
 }
