@@ -34,11 +34,11 @@ func (l barList) Contains(value ref.Val) ref.Val {
 
 // bars reports whether an address is listed in some form.
 func (l barList) bars(wanted *address) bool {
-	if l.holds(wanted) {
+	if l.holds(wanted) || l.alike[wanted.key()] {
 		return true
 	}
 	for _, key := range wanted.alike(l.anyChain) {
-		if l.alike[key] {
+		if l.set[key] || l.alike[key] {
 			return true
 		}
 	}

@@ -164,6 +164,9 @@ func (c *compiler) lintAllow(r *rule, n source.Node) {
 	if slices.Contains(r.kinds, chains.KindCall) && len(r.hazards) > 0 && r.when == nil {
 		warn("this allows calls that are not understood to any contract: name the contracts in when")
 	}
+	if slices.Contains(r.kinds, chains.KindMessage) && !r.when.selects("domain") && !r.when.mentions(func(text string) bool { return strings.HasPrefix(text, "domain.") }) {
+		warn("this allows sign-ins and texts of any site: bound whom they are for, such as effect.domain == 'app.example.com'")
+	}
 	if r.when.existsOverEffects() {
 		warn("exists over effects holds if a single effect matches, whatever the others are: an allow covers one effect at a time, so use effect instead")
 	}
@@ -180,6 +183,21 @@ func (x *expression) selects(name string) bool {
 	return selected
 }
 
+// isReceive reports whether a text is the kind of effect that no rule covers. The conditions of
+// allows that do not mention it do not see what is received.
+func isReceive(text string) bool { return text == string(chains.KindReceive) }
+
+// mentions reports whether the condition has a text like that.
+func (x *expression) mentions(is func(string) bool) bool { return x != nil && mentions(x.expr(), is) }
+
+func mentions(e ast.Expr, is func(string) bool) (found bool) {
+	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
+		text, ok := syntax.Text(e)
+		found = found || ok && is(text)
+	}))
+	return found
+}
+
 // existsOverEffects reports whether the condition uses effects.exists, other than for what is
 // received.
 func (x *expression) existsOverEffects() bool {
@@ -187,7 +205,7 @@ func (x *expression) existsOverEffects() bool {
 		return false
 	}
 	for _, macro := range x.checked.NativeRep().SourceInfo().MacroCalls() {
-		if syntax.IsCall(macro, "exists") && macro.AsCall().Target().AsIdent() == "effects" && !mentionsReceived(macro) {
+		if syntax.IsCall(macro, "exists") && macro.AsCall().Target().AsIdent() == "effects" && !mentions(macro, isReceive) {
 			return true
 		}
 	}

@@ -4,9 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"cel.dev/cel-go/common/ast"
-	"cel.dev/cel-go/common/types"
-
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/source"
 )
@@ -68,7 +65,10 @@ func (r *rule) checkHazards(n source.Node) {
 	if len(r.networks) > 0 || len(r.on) > 0 && !slices.ContainsFunc(r.on, numbered) {
 		return
 	}
-	isChainless := func(hazard string) bool { _, what, _ := strings.Cut(hazard, "/"); return slices.Contains(chainless, what) }
+	isChainless := func(hazard string) bool {
+		_, what, _ := strings.Cut(hazard, "/")
+		return slices.Contains(chainless, what)
+	}
 	at := slices.IndexFunc(r.hazards, func(hazard string) bool {
 		whose, _, _ := strings.Cut(hazard, "/")
 		return (hazard == blindCall || whose == "eip712" || numbered(whose)) && !isChainless(hazard)
@@ -79,13 +79,4 @@ func (r *rule) checkHazards(n source.Node) {
 	case at >= 0:
 		n.Fail("%s is another danger on each network: add the networks, such as 'chains: [eip155:1]'", r.hazards[at])
 	}
-}
-
-// mentionsReceived reports whether a condition is about effects of the kind that no rule
-// covers. The conditions of other allows do not see them.
-func mentionsReceived(e ast.Expr) (found bool) {
-	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
-		found = found || e.Kind() == ast.LiteralKind && e.AsLiteral() == types.String(chains.KindReceive)
-	}))
-	return found
 }

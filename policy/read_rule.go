@@ -42,7 +42,7 @@ func (c *compiler) readRule(n source.Node) {
 	}
 	if when.Node != nil {
 		r.when = c.compile(when, "when", r.deny)
-		r.priced = r.when != nil && mentionsReceived(r.when.expr())
+		r.priced = r.when.mentions(isReceive)
 	}
 	if approvals.Node != nil {
 		r.approvals = c.readApprovals(approvals, r, within)

@@ -39,16 +39,20 @@ func Upgrade(name string, content []byte, options Options) string {
 
 // markApprovals marks groups for which the submission no longer is a vote.
 func markApprovals(root source.Node, report *source.Report) {
-	member := func(n source.Node, name string) source.Node {
-		pairs := n.Pairs("")
-		if i := slices.IndexFunc(pairs, func(entry source.Entry) bool { return entry.Name == name }); i >= 0 {
-			return pairs[i].Node
-		}
-		return source.Node{}
+	has := func(n source.Node, name string) bool {
+		return slices.ContainsFunc(n.Pairs(""), func(entry source.Entry) bool { return entry.Name == name })
 	}
-	for _, rule := range member(root, "rules").Quiet().Items("") {
-		for _, group := range member(rule, "approvals").Quiet().Items("") {
-			if member(group, "not").Node == nil && member(group, "submitter").Node == nil {
+	items := func(of source.Node, name string) (items []source.Node) {
+		for _, entry := range of.Pairs("") {
+			if entry.Name == name && !entry.Node.IsNull() {
+				items = append(items, entry.Node.Items("")...)
+			}
+		}
+		return items
+	}
+	for _, rule := range items(root, "rules") {
+		for _, group := range items(rule, "approvals") {
+			if !has(group, "not") && !has(group, "submitter") {
 				report.Add(group.Place(), "", "the submission is no vote here unless the group says submitter: counts")
 			}
 		}
