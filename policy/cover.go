@@ -92,11 +92,11 @@ func (c *cover) try(r *rule, effect *effectView, missed *uncovered) (bool, error
 		return false, nil
 	}
 	if hazard, unlisted := r.unlisted(slices.Concat(c.hazardsOf(effect), c.whole)); unlisted {
-		missed.hazardous(r, hazard)
+		missed.but(r, "does not list "+hazardText(hazard))
 		return false, nil
 	}
 	if why := c.forNothing(r, effect); why != "" {
-		missed.unpaid(r, why)
+		missed.but(r, why)
 		c.stopped[stop{r, effect.index}] = why
 		return false, nil
 	}

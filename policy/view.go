@@ -64,12 +64,13 @@ func (e *effectView) party(party chains.Party, name string) (ref.Val, error) {
 	case party.IsUnknown(), party.IsSigner():
 		return nil, unknown(name)
 	}
-	read := &address{namespace: e.namespace, bytes: string(party.Address()), text: party.Shown()}
+	raw := party.Address()
+	read := &address{namespace: e.namespace, bytes: string(raw), text: party.Shown()}
 	if name == "effect.to" {
 		read.owners = e.Owners
 	}
 	switch {
-	case e.isUnnamed([]byte(read.bytes)):
+	case e.isUnnamed(raw):
 		return nil, unknown(name)
 	case e.namespace == "": // an effect without an asset, in a message: the size determines the chain
 		read.namespace = words().ofSize(len(read.bytes))
