@@ -164,7 +164,8 @@ func (c *compiler) lintAllow(r *rule, n source.Node) {
 	if slices.Contains(r.kinds, chains.KindCall) && len(r.hazards) > 0 && r.when == nil {
 		warn("this allows calls that are not understood to any contract: name the contracts in when")
 	}
-	if slices.Contains(r.kinds, chains.KindMessage) && !r.when.selects("domain") && !r.when.mentions(func(text string) bool { return strings.HasPrefix(text, "domain.") }) {
+	ofDomain := func(text string) bool { return strings.HasPrefix(text, "domain.") } // an argument of typed data
+	if slices.Contains(r.kinds, chains.KindMessage) && !r.when.selects("domain") && !r.when.mentions(ofDomain) {
 		warn("this allows sign-ins and texts of any site: bound whom they are for, such as effect.domain == 'app.example.com'")
 	}
 	if r.when.existsOverEffects() {

@@ -28,7 +28,8 @@ func (c *compiler) checkLists() {
 	}
 	for _, name := range sortedKeys(c.lists) {
 		if list := c.lists[name]; known && len(allowed) > 0 && !list.shared && !meet(list.namespaces(), allowed) {
-			c.problems.Add(list.place, "", "no address of the list %s is of a chain that a rule allows (%s), so that it matches nothing: add addresses of that chain, or say any_chain: true or shared: true, as in %s: {shared: true, addresses: […]}",
+			c.problems.Add(list.place, "", "no address of the list %s is of a chain that a rule allows (%s), so that it matches nothing: "+
+				"add addresses of that chain, or say any_chain: true or shared: true, as in %s: {shared: true, addresses: […]}",
 				name, strings.Join(sortedKeys(allowed), ", "), name)
 		}
 	}
@@ -42,7 +43,8 @@ func (c *compiler) warnLists(r *rule) {
 	}
 	for _, name := range sortedKeys(r.when.names) {
 		if list := c.lists[name]; list != nil && !list.shared && !meet(list.namespaces(), namespaces) {
-			c.problems.Warn(r.place, r.name, "no address of the list %s is of a chain that this rule is about (%s): it matches nothing here", name, strings.Join(sortedKeys(namespaces), ", "))
+			c.problems.Warn(r.place, r.name, "no address of the list %s is of a chain that this rule is about (%s): it matches nothing here",
+				name, strings.Join(sortedKeys(namespaces), ", "))
 		}
 	}
 }

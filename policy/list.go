@@ -37,7 +37,10 @@ type addressList struct {
 
 func newAddressList(addresses []*address, anyChain bool) *addressList {
 	values := make([]ref.Val, len(addresses))
-	l := &addressList{set: make(map[string]bool, len(addresses)), alike: map[string]bool{}, anyChain: anyChain, derived: map[string]map[string]bool{}}
+	l := &addressList{
+		set: make(map[string]bool, len(addresses)), alike: map[string]bool{}, anyChain: anyChain,
+		derived: map[string]map[string]bool{},
+	}
 	for i, address := range addresses {
 		values[i] = address
 		l.set[address.key()] = true

@@ -94,7 +94,8 @@ func (c *compiler) readSchema(root, schema source.Node) {
 	case schema.Node == nil:
 		root.Fail("schema is missing: write 'schema: %s'", Schema)
 	case schema.Text("schema") != Schema:
-		schema.Fail("schema %s is not known: this version reads %s; 'countersign policy check --upgrade FILE' shows what to change in an earlier one", shorten(schema.Text("schema")), Schema)
+		schema.Fail("schema %s is not known: this version reads %s; 'countersign policy check --upgrade FILE' shows what to change in an earlier one",
+			shorten(schema.Text("schema")), Schema)
 	}
 }
 

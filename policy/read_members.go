@@ -34,7 +34,6 @@ func (r *rule) readNetworks(n source.Node) {
 // checkPrice requires a rule that asks for what is received to say what that pays for: with
 // each: 1 one effect of a payload, with bundle: true all that it decides.
 func (r *rule) checkPrice(n source.Node, each bool) {
-	const cure = "what is received is counted once: add 'each: 1' if it is the price of one effect, 'bundle: true' if of all that this rule decides together"
 	switch {
 	case r.deny && (each || r.bundle || r.alone):
 		n.Fail("a deny has no each, bundle or alone")
@@ -43,7 +42,8 @@ func (r *rule) checkPrice(n source.Node, each bool) {
 	case !r.priced && (each || r.bundle):
 		n.Fail("each and bundle are of rules that ask for what is received, as in effects.exists(e, e.kind == 'receive' && …)")
 	case !r.deny && r.priced && !each && !r.bundle:
-		n.Fail("%s", cure)
+		n.Fail("what is received is counted once: add 'each: 1' if it is the price of one effect, " +
+			"'bundle: true' if of all that this rule decides together")
 	case r.alone && !r.request && !slices.Contains(r.kinds, chains.KindFee):
 		n.Fail("alone: true is of rules on fee: it lets a fee be all that a request is for")
 	case r.alone && len(r.limits) == 0:

@@ -198,7 +198,8 @@ func (c *compiler) readApprovals(n source.Node, r *rule, within time.Duration) [
 
 // checkReachable refuses groups that the users cannot fill, each of them in one place.
 func (c *compiler) checkReachable(n source.Node, groups []access.Group) {
-	if c.options.Names == nil || !slices.ContainsFunc(groups, func(group access.Group) bool { return group.Tag != "" || len(group.Users) > 0 }) {
+	named := func(group access.Group) bool { return group.Tag != "" || len(group.Users) > 0 }
+	if c.options.Names == nil || !slices.ContainsFunc(groups, named) {
 		return
 	}
 	var all []access.Vote
@@ -231,6 +232,7 @@ func (c *compiler) checkAlone(n source.Node, r *rule, groups []access.Group) {
 		}
 	}
 	if len(alone) > 0 {
-		c.problems.Warn(n.Place(), r.name, "the submission is the submitter's own approval, and this asks for no other: %s can approve alone; omit submitter: counts if that is not intended", strings.Join(alone, ", "))
+		c.problems.Warn(n.Place(), r.name, "the submission is the submitter's own approval, and this asks for no other: %s can approve alone; "+
+			"omit submitter: counts if that is not intended", strings.Join(alone, ", "))
 	}
 }

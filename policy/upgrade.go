@@ -25,7 +25,8 @@ func Upgrade(name string, content []byte, options Options) string {
 		report.List = append(report.List, failed.Problems...)
 	}
 	lines := strings.SplitAfter(text, "\n")
-	slices.SortStableFunc(report.List, func(a, b Problem) int { return cmp.Compare(b.Line, a.Line) }) // from the end, so that lines stay where they are
+	// From the end, so that lines stay where they are.
+	slices.SortStableFunc(report.List, func(a, b Problem) int { return cmp.Compare(b.Line, a.Line) })
 	for _, problem := range report.List {
 		at := min(max(problem.Line, 1), len(lines)) - 1
 		indent := lines[at][:len(lines[at])-len(strings.TrimLeft(lines[at], " "))]
