@@ -303,6 +303,8 @@ func needsRule(effects []chains.Effect) bool {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(head + pays))
 	f.Add([]byte(limited))
+	f.Add([]byte(purposeRules))
+	f.Add([]byte("schema: countersign.policy/2\nlists: {a: {any_chain: true, shared: true, addresses: [" + p2pkh + "]}}\nrules:\n  - {name: a, deny: transfer, of: messages, chains: [eip155:1], when: \"effects.all(e, !(e.to in a))\"}\n"))
 	f.Add([]byte("a: &a [*a]"))
 	f.Add([]byte("? {a: [b, c]}\n: - - - d"))
 	f.Add([]byte(head + "rules:\n  - name: a\n    allow: [transfer, fee]\n    when: |\n      effects.filter(e, e.kind == 'fee')[0].amount <= ether('1') + gwei('2')\n"))

@@ -11,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/syntax"
 )
 
-// consensus translates who must approve into groups of approvals. In both languages
-// the submission counts as the submitter's vote.
+// consensus translates who must approve into groups of approvals, in which the submission counts
+// as the submitter's vote, as it does there.
 func (t *translation) consensus(text string) error {
 	root, err := parse(text)
 	if err != nil {
