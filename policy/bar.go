@@ -42,8 +42,11 @@ func (l barList) bars(wanted *address) bool {
 			return true
 		}
 	}
-	accounts := words().namespaces[wanted.namespace].TokenAccounts
-	return wanted.mint != "" && accounts != nil && slices.ContainsFunc(accounts(wanted.bytes, wanted.mint), func(account string) bool {
+	said := words().namespaces[wanted.namespace]
+	if wanted.mint == "" || len(l.wallets) == 0 || len(wanted.bytes) != said.AddressSize {
+		return false
+	}
+	return slices.ContainsFunc(said.TokenAccounts(wanted.bytes, wanted.mint), func(account string) bool {
 		return l.set[(&address{namespace: wanted.namespace, bytes: account}).key()]
 	})
 }
