@@ -5,8 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/btcsuite/btcd/address/v2/base58"
+
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/tokenaccount"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -165,6 +168,22 @@ func TestVirtual(t *testing.T) {
 		asked.Intent, asked.Summary = test.intent, &chains.Summary{Chain: test.chain}
 		if got, _ := decide(t, text, asked); !strings.Contains(got, test.want) {
 			t.Errorf("%s, %s: %s", test.chain, test.network, got)
+		}
+	}
+}
+
+// TestBarredTokenAccount: a listed token account stands for the wallet that it is derived from, in
+// effects of its mint, and a listed wallet for its accounts under both token programs.
+func TestBarredTokenAccount(t *testing.T) {
+	const wallet, mint = "GZSq3KvoFVhE22CQsaWSAxBoAvRiZSs7xVNa6yPecMUu", "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
+	read := func(text string) string { return string(base58.Decode(text)) }
+	for _, account := range tokenaccount.Of(read(wallet), read(mint)) {
+		listed := base58.Encode([]byte(account))
+		for _, test := range [][2]string{{listed, wallet}, {wallet, listed}} {
+			text := "schema: countersign.policy/2\nlists: {blocked: [" + test[0] + "]}\nrules:\n  - {name: blocked, deny: transfer, when: effect.to in blocked}\n  - {name: any, allow: transfer}\n"
+			if got := paid(t, text, "token solana "+mint, test[1], ""); got != "deny" {
+				t.Errorf("%s is listed, %s is paid: %s", test[0], test[1], got)
+			}
 		}
 	}
 }
