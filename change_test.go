@@ -17,7 +17,7 @@ import (
 const ourSafe = "0x5afe5afE5afE5afE5afE5aFe5aFe5Afe5Afe5AfE"
 
 // safePolicy lets the owner of a Safe pay up to 2 ETH a day.
-const safePolicy = `schema: countersign.policy/1
+const safePolicy = `schema: countersign.policy/2
 assets:
   main: {chain: "eip155:1", token: native}
 limits:
@@ -71,12 +71,12 @@ func TestSafePaysItsOwner(t *testing.T) {
 }
 
 // TestTransfersToOwnerAreCharged checks that the limit is charged for what a Safe sends to
-// its owner, and not for a rejection.
+// its owner, and to itself: at the Safe there is no key of ours.
 func TestTransfersToOwnerAreCharged(t *testing.T) {
 	f := enginetest.New(t, withPolicy(t, safePolicy))
 	one := big.NewInt(1e18).String()
 	for i, intent := range []activity.SignMessageIntent{
-		safeTx(enginetest.Address, one, "", 0), safeTx(ourSafe, one, "", 0), safeTx(enginetest.Address, one, "", 0), safeTx(enginetest.Address, "1", "", 0),
+		safeTx(enginetest.Address, one, "", 0), safeTx(ourSafe, "0", "", 0), safeTx(enginetest.Address, one, "", 0), safeTx(enginetest.Address, "1", "", 0),
 	} {
 		_, err := submitIntent(t, f, intent)
 		if exceeded := i == 3; (err != nil) != exceeded || exceeded && !strings.Contains(err.Error(), "limit eth-day") {
@@ -85,14 +85,14 @@ func TestTransfersToOwnerAreCharged(t *testing.T) {
 	}
 }
 
-// TestInspectedChange checks that inspection, which knows no keys, marks as change what
-// the bytes prove to be, as signing does.
+// TestInspectedChange checks that what a Safe sends to itself is no change, in inspection, which
+// knows no keys, and in signing: the Safe is no account of ours.
 func TestInspectedChange(t *testing.T) {
 	for name, c := range map[string]struct {
 		intent activity.SignMessageIntent
 		change bool
 	}{
-		"a rejection":  {safeTx(ourSafe, "0", "", 0), true},
+		"a rejection":  {safeTx(ourSafe, "0", "", 0), false},
 		"to the owner": {safeTx(enginetest.Address, "5", "", 0), false},
 	} {
 		inspection, err := all.InspectIntent(c.intent, all.Limits{})

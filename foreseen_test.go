@@ -87,10 +87,12 @@ func TestRefusedBeforeRecovery(t *testing.T) {
 // ruleAllowing returns a policy with one rule, which allows a hazard.
 func ruleAllowing(t *testing.T, hazard string) access.Decider {
 	t.Helper()
-	file, err := policy.Parse("policy.yaml", []byte(strings.ReplaceAll(`schema: countersign.policy/1
+	file, err := policy.Parse("policy.yaml", []byte(strings.ReplaceAll(`schema: countersign.policy/2
 rules:
   - name: all
     allow: call
+    of: transactions
+    chains: [eip155:1, solana, tron]
     hazards: HAZARD
 `, "HAZARD", hazard)), policy.Options{})
 	if err != nil {
@@ -106,7 +108,7 @@ func (s *seen) Observe(observation countersign.Observation) { s.Observation = ob
 
 // TestObservedRule checks that an observer learns which rule refused a request.
 func TestObservedRule(t *testing.T) {
-	file, err := policy.Parse("policy.yaml", []byte("schema: countersign.policy/1\nrules: [{name: never, deny: transfer}]\n"), policy.Options{})
+	file, err := policy.Parse("policy.yaml", []byte("schema: countersign.policy/2\nrules: [{name: never, deny: transfer}]\n"), policy.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

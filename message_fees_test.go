@@ -85,7 +85,7 @@ func feeIntent(t *testing.T, name string, replace ...string) activity.SignMessag
 }
 
 // feeRules bound fees, and allow refunds to one relayer only.
-const feeRules = `schema: countersign.policy/1
+const feeRules = `schema: countersign.policy/2
 lists:
   relayers: ["0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"]
 rules:
@@ -95,6 +95,8 @@ rules:
     allow: transfer
     on: ethereum
     when: effect.to in relayers && effect.amount <= units('1040000000000')
+    of: messages
+    chains: [eip155:1]
     hazards: [ethereum/refund]
 `
 

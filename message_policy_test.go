@@ -22,7 +22,7 @@ import (
 
 // messagePolicy allows permits for the router of up to 400 USDC a day, and Snapshot
 // votes without a chain.
-const messagePolicy = `schema: countersign.policy/1
+const messagePolicy = `schema: countersign.policy/2
 lists:
   router: ["0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"]
 assets:
@@ -35,6 +35,7 @@ rules:
     allow: message
     on: ethereum
     when: effect.function == 'Vote' && effect.arg('domain.name') == 'snapshot'
+    of: messages
     hazards: [eip712/no-chain-id, eip712/no-verifying-contract]
 `
 
@@ -137,12 +138,12 @@ func TestMessageHazardsPerDomain(t *testing.T) {
 }
 
 // dustPolicy allows two hazards for approvals of a worthless token, and none for USDC.
-const dustPolicy = `schema: countersign.policy/1
+const dustPolicy = `schema: countersign.policy/2
 lists:
   dust: ["0x1111111111111111111111111111111111111111"]
   usdc_token: ["0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"]
 rules:
-  - {name: dust-anywhere, allow: approve, when: "effect.asset.token in dust", hazards: [eip712/no-chain-id, eip712/far-deadline]}
+  - {name: dust-anywhere, allow: approve, when: "effect.asset.token in dust", of: messages, hazards: [eip712/no-chain-id, eip712/far-deadline]}
   - {name: usdc-permits, allow: approve, when: "effect.asset.token in usdc_token"}
 `
 

@@ -90,7 +90,7 @@ func TestReadingKeepsEffectsAndHazards(t *testing.T) {
 }
 
 // readingPolicy allows votes that a descriptor read as such.
-const readingPolicy = `schema: countersign.policy/1
+const readingPolicy = `schema: countersign.policy/2
 rules:
   - name: votes
     allow: message
@@ -102,7 +102,7 @@ rules:
 // a rule names the hazard. A permit stays spending.
 func TestReadingDoesNotDecode(t *testing.T) {
 	lies := withDescriptors(flatterer{"message"})
-	named := strings.TrimSuffix(readingPolicy, "\n") + "\n    hazards: [eip712/unknown-type]\n"
+	named := strings.TrimSuffix(readingPolicy, "\n") + "\n    of: messages\n    chains: [eip155:1]\n    hazards: [eip712/unknown-type]\n"
 	limited := strings.Replace(named, "hazards: [", "hazards: [eip712/unlimited-approval, ", 1)
 	for name, test := range map[string]struct {
 		text    string

@@ -53,7 +53,7 @@ func TestTronRawDataAsTransaction(t *testing.T) {
 }
 
 // tronPolicy allows a spender up to 400 USDT a day, on Tron.
-const tronPolicy = `schema: countersign.policy/1
+const tronPolicy = `schema: countersign.policy/2
 lists:
   spender: [TJRabPrwbZy45sbavfcjinPJC18kjpRTv8]
 assets:

@@ -245,7 +245,7 @@ func TestOTPNeedsApprovals(t *testing.T) {
 		config.Policy = &ballot.Policy{Groups: []access.Group{{Rule: "payouts", Count: 2}}}
 	})
 	sent := f.APIKey.Sign(initBody(f, toUser))
-	const refusedBy = "rule payouts needs more approvals (1 missing), for which only a submitted transaction can wait"
+	const refusedBy = "rule payouts needs more approvals (2 missing), for which only a submitted transaction can wait"
 	enginetest.Refusal(t, f.Engine.CheckRequest(t.Context(), sent), activity.ReasonNotAuthorized, refusedBy)
 	_, err := f.Engine.Submit(t.Context(), sent)
 	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, refusedBy)

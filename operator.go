@@ -171,7 +171,7 @@ func (o Operator) recordedMember(ctx context.Context, record *activity.Record, v
 	return member, err
 }
 
-// recordedVotes returns the approvals of a record, the submitter's first.
+// recordedVotes returns the approvals of a record, the submitter's first if its credential may vote.
 func (o Operator) recordedVotes(ctx context.Context, record *activity.Record, submitter *access.Member) ([]access.Vote, error) {
 	var votes []access.Vote
 	for i := range record.Votes {
@@ -185,6 +185,8 @@ func (o Operator) recordedVotes(ctx context.Context, record *activity.Record, su
 			if member, err = o.recordedMember(ctx, record, vote); err != nil {
 				return nil, err
 			}
+		} else if !submitter.May(activity.TypeApproveActivity) {
+			continue
 		}
 		votes = append(votes, access.Vote{User: member.User, Credential: member.Credential, At: vote.CreatedAt})
 	}

@@ -15,7 +15,7 @@ import (
 
 // siblingPolicy lets an agent trade with a contract that nothing reads: blind calls of it, and
 // allowances for it of up to 400 USDC a day.
-const siblingPolicy = `schema: countersign.policy/1
+const siblingPolicy = `schema: countersign.policy/2
 lists:
   venue: ["0x1234567890AbcdEF1234567890aBcdef12345678"]
   payees: ["0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"]
@@ -28,13 +28,13 @@ limits:
   - {name: usdc-day, asset: usdc, max: "400", window: 24h, per: key}
   - {name: eth-day, asset: main, max: "1", window: 24h, per: key}
 rules:
-  - {name: trades, allow: call, on: ethereum, when: "effect.to in venue", hazards: [blind-call]}
+  - {name: trades, allow: call, on: ethereum, when: "effect.to in venue", of: messages, chains: [eip155:1], hazards: [blind-call]}
   - {name: allowances, allow: approve, on: ethereum, when: "effect.asset == usdc && effect.to in venue", limit: usdc-day}
   - {name: pays, allow: transfer, on: ethereum, when: "effect.asset == main", limit: eth-day}
   - {name: tokens, allow: transfer, on: ethereum, when: "effect.asset == usdc && effect.to in payees", limit: usdc-day}
   - {name: pools, allow: transfer, on: ethereum, when: effect.asset == wrapped}
   - {name: swaps, allow: [mint, revoke, settings], on: ethereum}
-  - {name: refunds, allow: transfer, on: ethereum, when: "effect.asset == usdc && effect.to in relayers && effect.amount <= amount(usdc, '5')", hazards: [ethereum/refund]}
+  - {name: refunds, allow: transfer, on: ethereum, when: "effect.asset == usdc && effect.to in relayers && effect.amount <= amount(usdc, '5')", of: messages, chains: [eip155:1], hazards: [ethereum/refund]}
   - {name: gas, allow: fee, on: ethereum, when: "effect.asset == main && effect.amount <= amount(main, '0.02')"}
 `
 
@@ -186,7 +186,7 @@ func TestSwapForAThirdParty(t *testing.T) {
 
 // orderPolicy lets an agent sell less than 1,000 USDC in an order that gives 0.1 WETH at least, as
 // docs/messages.md has it.
-const orderPolicy = `schema: countersign.policy/1
+const orderPolicy = `schema: countersign.policy/2
 assets:
   usdc: {chain: "eip155:1", token: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", decimals: 6}
   weth: {chain: "eip155:1", token: "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2", decimals: 18}
@@ -197,6 +197,7 @@ rules:
     when: >-
       effect.function == 'Order' && effect.asset == usdc && effect.amount < amount(usdc, '1000') &&
       effects.exists(e, e.kind == 'receive' && e.asset == weth && e.amount >= amount(weth, '0.1'))
+    each: 1
 `
 
 // TestPriceOfAnotherPayload: each of several payloads can be used alone. What one of them gives
@@ -215,7 +216,7 @@ func TestPriceOfAnotherPayload(t *testing.T) {
 	const weth, junk, tenth = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2", "0x7777777777777777777777777777777777777777", "100000000000000000"
 	fair, decoy, robs := order("999000000", weth, tenth), order("1", weth, tenth), order("999000000", junk, "1")
 	deny := "  - {name: not-junk, deny: request, when: \"!effects.exists(e, e.kind == 'receive' && e.asset == weth)\"}\n"
-	whole := strings.NewReplacer("allow: transfer", "allow: request", "effect.function == 'Order' && effect.asset == usdc && effect.amount < amount(usdc, '1000') &&", "", deny, "",
+	whole := strings.NewReplacer("allow: transfer", "allow: request", "each: 1", "bundle: true", "effect.function == 'Order' && effect.asset == usdc && effect.amount < amount(usdc, '1000') &&", "", deny, "",
 		"  usdc: {chain: \"eip155:1\", token: \"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48\", decimals: 6}\n", "")
 	for name, text := range map[string]string{
 		"an allow": strings.Replace(orderPolicy, deny, "", 1), "an allow of the request": whole.Replace(orderPolicy),
@@ -239,7 +240,7 @@ func TestPriceOfAnotherPayload(t *testing.T) {
 
 // tradePolicy lets an agent sell less than 1,000 USDC for at least 0.1 WETH, in whatever call, use up
 // to 1 ETH a day, and call a venue blindly.
-const tradePolicy = `schema: countersign.policy/1
+const tradePolicy = `schema: countersign.policy/2
 lists:
   venue: ["0x1234567890AbcdEF1234567890aBcdef12345678"]
 assets:
@@ -249,7 +250,7 @@ assets:
 limits:
   - {name: eth-day, asset: main, max: "1", window: 24h, per: key}
 rules:
-  - {name: venue, allow: call, on: ethereum, when: "effect.to in venue", hazards: [blind-call]}
+  - {name: venue, allow: call, on: ethereum, when: "effect.to in venue", of: messages, chains: [eip155:1], hazards: [blind-call]}
   - {name: ether, allow: transfer, on: ethereum, when: "effect.asset == main", limit: eth-day}
   - {name: wraps, allow: [mint, revoke, burn], on: ethereum}
   - {name: wrapped, allow: transfer, on: ethereum, when: "effect.asset == weth && effect.amount <= amount(weth, '0.2')"}
@@ -259,6 +260,7 @@ rules:
     when: >-
       effect.asset == usdc && effect.amount < amount(usdc, '1000') &&
       effects.exists(e, e.kind == 'receive' && e.asset == weth && e.amount >= amount(weth, '0.1'))
+    each: 1
   - {name: gas, allow: fee, on: ethereum, when: "effect.asset == main && effect.amount <= amount(main, '0.02')"}
 `
 
@@ -339,14 +341,14 @@ func TestOwnIsNoPrice(t *testing.T) {
 }
 
 // anyTransfer denies requests that give no WETH back.
-const anyTransfer = `schema: countersign.policy/1
+const anyTransfer = `schema: countersign.policy/2
 lists:
   weth: ["0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"]
   venue: ["0x1234567890AbcdEF1234567890aBcdef12345678"]
 rules:
   - {name: priced, deny: request, when: "!effects.exists(e, e.kind == 'receive' && e.asset.token in weth)"}
   - {name: moves, allow: [transfer, mint]}
-  - {name: venue, allow: call, when: "effect.to in venue", hazards: [blind-call]}
+  - {name: venue, allow: call, when: "effect.to in venue", of: messages, chains: [eip155:1], hazards: [blind-call]}
 `
 
 // TestRevokeForms: an allowance of a built-in token that becomes 0 is taken back, in whichever form it
@@ -374,7 +376,7 @@ func TestRevokeForms(t *testing.T) {
 				`{"permitted":{"token":"`+token+`","amount":"0"},"spender":"`+spender+`","nonce":"0","deadline":"`+soon+`"}`),
 		}
 	}
-	const revokes = "schema: countersign.policy/1\nrules:\n  - {name: revokes, allow: [revoke, fee]}\n"
+	const revokes = "schema: countersign.policy/2\nrules:\n  - {name: revokes, allow: [revoke, fee]}\n"
 	for _, token := range []string{"0x" + usdcAddress, kitties} {
 		for name, intent := range forms(token) {
 			_, err := submitIntent(t, enginetest.New(t, withPolicy(t, revokes)), intent)

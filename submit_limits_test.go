@@ -156,6 +156,6 @@ func TestApprovalsEnforced(t *testing.T) {
 		enginetest.MustSubmit(t, f.Engine, next(f))
 	}
 	_, err := f.Engine.Submit(t.Context(), next(f))
-	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "rule large needs more approvals (1 missing)")
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "rule large needs more approvals (2 missing)")
 	f.WantSignatures(t, 2)
 }

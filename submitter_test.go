@@ -44,7 +44,7 @@ func TestSubmitterOfCalls(t *testing.T) {
 		"denied":         {judged{refusal: access.ErrDenied}, &machine, activity.ReasonNotAuthorized},
 		"charged":        {judged{decision: access.Decision{Rules: []string{"all"}, Charges: []store.Charge{ofTwo()}}}, &machine, ""},
 		"waits":          {judged{decision: access.Decision{Rules: []string{"all"}, Approvals: []access.Group{{Rule: "all", Count: 2}}}}, &machine, activity.ReasonNotAuthorized},
-		"its own vote":   {judged{decision: access.Decision{Rules: []string{"all"}, Approvals: []access.Group{{Rule: "all", Count: 1, Tag: "agent"}}}}, &machine, ""},
+		"its own vote":   {judged{decision: access.Decision{Rules: []string{"all"}, Approvals: []access.Group{{Rule: "all", Count: 1, Tag: "agent"}}}}, &machine, activity.ReasonNotAuthorized},
 		"without a user": {judged{decision: access.Decision{Rules: []string{"all"}}}, nil, activity.ReasonNotAuthorized},
 	} {
 		t.Run(name, func(t *testing.T) {

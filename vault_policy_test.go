@@ -24,7 +24,7 @@ func TestVaultsUnderPolicies(t *testing.T) {
 	} {
 		f := enginetest.New(t)
 		config := countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: f.Signing, Store: memory.New(0), Now: f.Clock.Now}
-		withPolicy(t, strings.Join([]string{"schema: countersign.policy/1", "lists:", `  payees: ["0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"]`, "assets:",
+		withPolicy(t, strings.Join([]string{"schema: countersign.policy/2", "lists:", `  payees: ["0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"]`, "assets:",
 			`  usdc: {chain: "eip155:1", token: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", decimals: 6}`, "limits:",
 			`  - {name: day, asset: usdc, max: "400", window: 24h, per: key}`, "rules:",
 			"  - {name: vaults, " + rule + "}", "  - {name: gas, allow: fee, when: \"effect.amount <= ether('0.02')\"}",

@@ -32,7 +32,7 @@ func (r registeredWallets) Registered(context.Context, string) ([]keystore.Regis
 }
 
 // treasuryPolicy pays at most 0.0005 BTC a day from the treasury, and nothing from elsewhere.
-const treasuryPolicy = `schema: countersign.policy/1
+const treasuryPolicy = `schema: countersign.policy/2
 assets:
   coin: {chain: bip122, token: native}
 limits:
@@ -245,7 +245,7 @@ func TestWalletIsAbsent(t *testing.T) {
 	}
 	alone := bitcointest.P2WPKH(pub)
 	unsigned := hex.EncodeToString(bitcointest.PSBT{Inputs: []bitcointest.Input{alone.Input(10_000, 1)}, Outputs: []bitcointest.Output{alone.Output(9_000)}}.Encode())
-	const deny = "schema: countersign.policy/1\nrules:\n  - {name: never, deny: request, when: wallet == 'cold'}\n  - {name: all, allow: [transfer, fee]}\n"
+	const deny = "schema: countersign.policy/2\nrules:\n  - {name: never, deny: request, when: wallet == 'cold'}\n  - {name: all, allow: [transfer, fee]}\n"
 	for name, rules := range map[string]string{"allow": treasuryPolicy, "deny": deny} {
 		_, err := w.engine(storememory.New(1<<20), rules).SignTransaction(t.Context(), "org", activity.SignTransactionIntent{
 			Type: activity.TransactionTypeBitcoin, SignWith: w.ids[0], UnsignedTransaction: unsigned,

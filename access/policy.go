@@ -206,15 +206,58 @@ func BelongsTo(group *Group, user User) bool {
 	return slices.Contains(group.Users, user.ID) || group.Tag != "" && slices.Contains(user.Tags, group.Tag)
 }
 
-// Missing returns how many votes a group still needs. Each user counts once.
-func Missing(group *Group, votes []Vote, submitter string, now time.Time) int {
-	counted := map[string]bool{}
-	for i := range votes {
-		if Admits(group, votes[i], submitter, now) {
-			counted[votes[i].User.ID] = true
+// Missing returns how many votes each of the groups of a decision still needs, as few as possible
+// in all. Groups of one rule are filled by different people; those of two rules can be filled by
+// the same.
+func Missing(groups []Group, votes []Vote, submitter string, now time.Time) []int {
+	f := &filling{groups: groups, seated: make([][]string, len(groups)), admits: func(group *Group, user string) bool {
+		return slices.ContainsFunc(votes, func(vote Vote) bool { return vote.User.ID == user && Admits(group, vote, submitter, now) })
+	}}
+	for i := range groups {
+		if slices.ContainsFunc(groups[:i], func(group Group) bool { return group.Rule == groups[i].Rule }) {
+			continue
+		}
+		for j := range votes {
+			if user := votes[j].User.ID; !slices.ContainsFunc(votes[:j], func(vote Vote) bool { return vote.User.ID == user }) {
+				f.seat(user, groups[i].Rule, make([]bool, len(groups)))
+			}
 		}
 	}
-	return max(0, group.Count-len(counted))
+	missing := make([]int, len(groups))
+	for i := range groups {
+		missing[i] = groups[i].Count - len(f.seated[i])
+	}
+	return missing
+}
+
+// filling is who fills the places of groups: a matching of users and places that grows along
+// augmenting paths, so that nobody who fills a place keeps another from it.
+type filling struct {
+	groups []Group
+	seated [][]string // users, by group
+	admits func(group *Group, user string) bool
+}
+
+// seat gives a user a place of a rule, if need be by moving others. tried are the groups that
+// have been considered.
+func (f *filling) seat(user, rule string, tried []bool) bool {
+	for i := range f.groups {
+		if tried[i] || f.groups[i].Rule != rule || !f.admits(&f.groups[i], user) {
+			continue
+		}
+		tried[i] = true
+		if len(f.seated[i]) < f.groups[i].Count {
+			f.seated[i] = append(f.seated[i], user)
+			return true
+		}
+		for place, other := range f.seated[i] {
+			if f.seat(other, rule, tried) {
+				f.seated[i][place] = user
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // PolicyFunc is an adapter to use a function as a Policy.

@@ -237,7 +237,7 @@ type Charge struct {
 	Slot string `json:"slot,omitempty"`
 }
 
-// Group is a number of votes that a rule requires. Each user counts once.
+// Group is a number of votes that a rule requires. Each user counts once in all groups of a rule.
 type Group struct {
 	Rule         string        `json:"rule"`
 	Count        int           `json:"count"`

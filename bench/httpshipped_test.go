@@ -54,7 +54,7 @@ func (s *spec) ship(config *countersign.Config) error {
 func fiftyRules() string {
 	const payee = "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"
 	var text strings.Builder
-	text.WriteString("schema: countersign.policy/1\nlists:\n  payees: [\"" + payee + "\"]\nrules:\n")
+	text.WriteString("schema: countersign.policy/2\nlists:\n  payees: [\"" + payee + "\"]\nrules:\n")
 	chain := []string{"ethereum", "solana", "tron", "bitcoin", "tempo"}
 	kinds := []string{"transfer", "approve", "stake", "call", "authority"}
 	for i := range 48 {

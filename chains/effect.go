@@ -68,9 +68,10 @@ type Effect struct {
 	Function string
 	Args     []Arg
 
-	// Change is set if what leaves From comes back to it: a transfer from an account to
-	// itself, or an output of a Bitcoin transaction to the wallet whose inputs the
-	// signature spends. Nothing is spent, and no rule is asked. It is derived from keys,
+	// Change is set if what leaves an account of ours comes back to it: a transfer from the
+	// account to itself, or an output of a Bitcoin transaction to the wallet whose inputs the
+	// signature spends. Nothing is spent, and beside anything else but a fee no rule is asked.
+	// It is derived from keys,
 	// never from what the bytes claim, and is not part of the canonical form.
 	Change bool
 

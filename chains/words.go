@@ -36,6 +36,22 @@ type Words struct {
 	// binary form. Nil if tokens are held under the wallet's own address.
 	TokenAccounts func(wallet, mint string) []string
 
+	// Alike returns the other addresses that pay the same key as far as that can be computed,
+	// all in binary form. Nil: an address has no other forms.
+	Alike func(address []byte) [][]byte
+
+	// Account returns the 20 bytes of an address that a key has on all chains with this
+	// member. Nil: its addresses are its own.
+	Account func(address []byte) []byte
+
+	// Unnamed reports whether an address on a network, by its CAIP-2 id, stands for an account
+	// that it does not name. Nil: none does.
+	Unnamed func(network string, address []byte) bool
+
+	// Foreign reports whether a token is code that anybody can have written: neither built in nor
+	// listed. Nil: tokens have no code of their own.
+	Foreign func(token Asset) bool
+
 	// Wraps reports whether a token is the wrapped form of its network's native asset. Nil: none is.
 	Wraps func(token Asset) bool
 
@@ -91,6 +107,16 @@ type Detail struct {
 
 	// Picks selects the effects of a list of effects.
 	Picks func(*Effect) bool
+}
+
+// Returns reports whether an effect gives back to an account what it takes from it. A transfer by
+// the code of a token that nobody knows need not do that; it is known if it is pinned.
+func (w Words) Returns(e *Effect, readings Readings) bool {
+	if !e.ToItself() || e.By == ByOther {
+		return false
+	}
+	reading, pinned := readings.Of(e)
+	return w.Foreign == nil || !w.Foreign(e.Asset) || pinned && reading.Function != ""
 }
 
 // Name returns the field's key or, if it has none, its label with _ for spaces.

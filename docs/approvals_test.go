@@ -98,7 +98,7 @@ func approve(ctx context.Context, bot, ann *client.Client, intent activity.Inten
 func TestApprovalsInGo(t *testing.T) {
 	dir := t.TempDir()
 	policyFile := filepath.Join(dir, "policy.yaml")
-	text := "schema: countersign.policy/1\nrules:\n  - {name: payouts, allow: [transfer, fee], who: {tag: agent}, approvals: [{count: 1, tag: finance}]}\n"
+	text := "schema: countersign.policy/2\nrules:\n  - {name: payouts, allow: [transfer, fee], who: {tag: agent}, approvals: [{count: 1, tag: finance}]}\n"
 	if err := os.WriteFile(policyFile, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

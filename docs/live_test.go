@@ -26,7 +26,7 @@ func reload(current *live.Current, rules *policy.Organizations, organization acc
 
 func TestReload(t *testing.T) {
 	rulesOf := func(rule string) *policy.File {
-		file, err := policy.Parse("rules", []byte("schema: countersign.policy/1\nrules:\n  - "+rule), policy.Options{})
+		file, err := policy.Parse("rules", []byte("schema: countersign.policy/2\nrules:\n  - "+rule), policy.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

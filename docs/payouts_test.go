@@ -29,10 +29,14 @@ import (
 const (
 	vault    = "0x1234567890AbcdEF1234567890aBcdef12345678"
 	vaultABI = `{"chain":"eip155:1","address":"` + vault + `","name":"Vault","abi":[{"type":"function","name":"harvest","inputs":[{"name":"round","type":"uint256"}]}]}`
-	payRules = `schema: countersign.policy/1
+	payRules = `schema: countersign.policy/2
+assets:
+  main: {chain: "eip155:1", token: native}
+limits:
+  - {name: gas-day, asset: main, max: "0.1", window: 24h, per: user}
 rules:
   - {name: payouts, allow: transfer, who: {tag: agent}, approvals: [{count: 1, tag: finance}]}
-  - {name: gas, allow: fee, who: {tag: agent}}
+  - {name: gas, allow: fee, who: {tag: agent}, limit: gas-day}
   - {name: harvest, allow: call, who: {tag: agent}, when: "has(effect.reading) && effect.reading.complete && effect.reading.function == 'harvest(uint256)'"}
 `
 )

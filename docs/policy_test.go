@@ -39,7 +39,7 @@ func TestPolicyFile(t *testing.T) {
 	const payee = "effect.to == address('0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7') && "
 	for condition, allowed := range map[string]bool{"effect.amount <= ether('1')": true, "effect.amount < ether('1')": false} {
 		path := filepath.Join(t.TempDir(), "payouts.yaml")
-		text := fmt.Sprintf("schema: countersign.policy/1\nrules:\n  - {name: payouts, allow: transfer, when: %q}\n  - {name: gas, allow: fee, when: \"effect.amount <= ether('0.02')\"}\n", payee+condition)
+		text := fmt.Sprintf("schema: countersign.policy/2\nrules:\n  - {name: payouts, allow: transfer, when: %q}\n  - {name: gas, allow: fee, when: \"effect.amount <= ether('0.02')\"}\n", payee+condition)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

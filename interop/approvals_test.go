@@ -14,7 +14,7 @@ import (
 )
 
 // oneOfFinance is a policy that requires a vote of finance for every transfer.
-const oneOfFinance = `schema: countersign.policy/1
+const oneOfFinance = `schema: countersign.policy/2
 rules:
   - name: payouts
     allow: transfer
@@ -24,7 +24,7 @@ rules:
 `
 
 // onSolana is a policy that requires a vote for every payment on Solana.
-const onSolana = `schema: countersign.policy/1
+const onSolana = `schema: countersign.policy/2
 rules:
   - name: payouts
     allow: [transfer, fee]

@@ -18,7 +18,7 @@ func undecided(t *testing.T, on, when string, asked access.Authorization) string
 	if on != "" {
 		rule = "  - {name: no, deny: request, on: " + on + ", when: " + quoted(when) + "}\n"
 	}
-	got, _ := decide(t, "schema: countersign.policy/1\nrules:\n"+rule+"  - {name: all, allow: request}\n", asked)
+	got, _ := decide(t, "schema: countersign.policy/2\nrules:\n"+rule+"  - {name: all, allow: request}\n", asked)
 	if !strings.Contains(got, "could not be decided") {
 		return ""
 	}
@@ -127,7 +127,7 @@ func TestAbsentDetails(t *testing.T) {
 // spend from it.
 func TestAddressesOfOtherChains(t *testing.T) {
 	const wallet = "Fr7fpL8F37BDGm91AYSRPVsJAVDSztnyFCGY2gQg5NMz"
-	text := "schema: countersign.policy/1\nlists: {mine: [\"" + treasury + "\", " + wallet + "]}\nrules:\n" +
+	text := "schema: countersign.policy/2\nlists: {mine: [\"" + treasury + "\", " + wallet + "]}\nrules:\n" +
 		"  - {name: pays, allow: transfer, when: \"effect.to in mine || effect.to == address('" + treasury + "')\"}\n"
 	for chain, test := range map[string]struct {
 		to      []byte

@@ -21,6 +21,9 @@ type address struct {
 	// own, as on Solana. Tokens move between those, while rules name wallets: the address
 	// also equals the wallet whose tokens it holds.
 	mint string
+
+	// owners are whose account a recipient is, as far as that is known.
+	owners chains.Parties
 }
 
 // Equal implements ref.Val. Addresses of different namespaces are never equal.

@@ -125,10 +125,10 @@ func TestEther(t *testing.T) {
 func TestConsequences(t *testing.T) {
 	const good = "  - {name: pays, allow: transfer, when: 'effect.to in treasury && effect.asset == usdc'}\n"
 	for name, text := range map[string]string{
-		"an address with a wrong checksum":    "schema: countersign.policy/1\nlists:\n  payees: [\"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067b7\"]\nrules:\n  - {name: a, allow: transfer, when: effect.to in payees}\n",
+		"an address with a wrong checksum":    "schema: countersign.policy/2\nlists:\n  payees: [\"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067b7\"]\nrules:\n  - {name: a, allow: transfer, when: effect.to in payees}\n",
 		"a kind that there is not":            head + "limits:\n  - {name: day, asset: usdc, max: \"5\", window: 24h, per: key}\nrules:\n" + good + "  - {name: a, allow: approvel, limit: day}\n",
 		"a condition that ends in the middle": head + "limits:\n  - {name: day, asset: usdc, max: \"5\", window: 24h, per: to}\nrules:\n" + good + "  - {name: a, allow: transfer, limit: day, when: '1 <'}\n",
-		"an asset on no chain":                "schema: countersign.policy/1\nassets:\n  coin: {chain: \"eip155\", token: native}\nrules:\n  - {name: a, allow: transfer, when: effect.asset == coin}\n",
+		"an asset on no chain":                "schema: countersign.policy/2\nassets:\n  coin: {chain: \"eip155\", token: native}\nrules:\n  - {name: a, allow: transfer, when: effect.asset == coin}\n",
 		"a limit of an unknown asset":         head + "limits:\n  - {name: day, asset: usd, max: \"5\", window: 24h, per: key}\nrules:\n" + good + "  - {name: a, allow: transfer, limit: day, when: effect.to in treasury}\n",
 	} {
 		_, err := policy.Parse("p.yaml", []byte(text), policy.Options{})

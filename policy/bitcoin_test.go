@@ -21,7 +21,7 @@ func TestBitcoinAddresses(t *testing.T) {
 			chains.List("outputs", chains.List("output 0",
 				chains.AmountUint("amount", 90_000, 8, "BTC"), chains.AddressField("address", script).ShownAs(address))),
 		}}
-		text := "schema: countersign.policy/1\nrules:\n  - {name: rule, allow: transfer, on: bitcoin, when: \"bitcoin.tx.outputs.all(o, o.address == address('" + shown + "'))\"}\n"
+		text := "schema: countersign.policy/2\nrules:\n  - {name: rule, allow: transfer, on: bitcoin, when: \"bitcoin.tx.outputs.all(o, o.address == address('" + shown + "'))\"}\n"
 		if got, _ := decide(t, text, asked); (got == "allowed by rule") != want {
 			t.Errorf("%s: %s", shown, got)
 		}
@@ -37,7 +37,7 @@ func TestBitcoinAddressesAreShown(t *testing.T) {
 		Kind: chains.KindTransfer, By: chains.BySigner, To: chains.PartyAt([]byte{0x00, 0x14}, notation),
 		Asset: chains.Native("bip122"), Amount: chains.ExactlyUint(90_000),
 	})
-	text := "schema: countersign.policy/1\nrules:\n  - {name: rule, allow: transfer, when: \"effect.to == address('bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu')\"}\n"
+	text := "schema: countersign.policy/2\nrules:\n  - {name: rule, allow: transfer, when: \"effect.to == address('bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu')\"}\n"
 	if got, _ := decide(t, text, asked); !strings.Contains(got, "transfer to "+address+")") {
 		t.Error(got)
 	}

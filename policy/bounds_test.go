@@ -37,7 +37,7 @@ func solanaAddress(i int) string {
 
 // TestBoundsOfFiles: a file that exceeds a bound by one is refused with the bound.
 func TestBoundsOfFiles(t *testing.T) {
-	const schema = "schema: countersign.policy/1\n"
+	const schema = "schema: countersign.policy/2\n"
 	const rule = "  - {name: a, allow: transfer}\n"
 	listed := func(n int) string {
 		return schema + "lists:\n  t: [" + numbered(n, func(i int) string { return solanaAddress(i) + ", " }) + "]\nrules:\n  - {name: a, allow: transfer, when: effect.to in t}\n"
@@ -55,7 +55,7 @@ func TestBoundsOfFiles(t *testing.T) {
 		}) + "rules:\n" + rule, "more than 1000 lists and assets"},
 		"wallets of Solana": {listed(512 + 1), "513 Solana addresses, a list has at most 512"},
 		"bytes":             {schema + "# " + strings.Repeat("x", 512<<10) + "\nrules: []\n", "a file has at most 524288"},
-		"no schema":         {"rules:\n" + rule, "schema is missing: write 'schema: countersign.policy/1'"},
+		"no schema":         {"rules:\n" + rule, "schema is missing: write 'schema: countersign.policy/2'"},
 		"deep blocks":       {numbered(20, func(i int) string { return strings.Repeat(" ", i) + "a:\n" }), "nested more than 16 deep"},
 		"tag below":         {"a:\n  b:\n    - c: !x 1\n", "tags, merge keys and directives"},
 		"alias in a list":   {"a:\n  - b\n  - *x\n", "anchors and aliases"},
@@ -118,7 +118,7 @@ func TestLoad(t *testing.T) {
 // TestAmountsOfAssetsWithoutDecimals: if an asset has no decimals, amounts of it cannot be
 // written in conditions, and those of limits and tests are in its smallest unit.
 func TestAmountsOfAssetsWithoutDecimals(t *testing.T) {
-	const trc10 = "schema: countersign.policy/1\nassets: {ten: {chain: tron, id: \"1002000\"}}\n"
+	const trc10 = "schema: countersign.policy/2\nassets: {ten: {chain: tron, id: \"1002000\"}}\n"
 	for rest, want := range map[string]string{
 		"rules:\n  - {name: a, allow: transfer, when: \"effect.amount < amount(ten, '1')\"}\n":                                                                                                "does not say how many decimals tron 1002000 has",
 		"limits:\n  - {name: d, asset: ten, max: \"1\", window: 1h, per: key}\nrules:\n  - {name: a, allow: transfer, limit: d}\ntests:\n  - {effects: [], expect: deny, spent: {d: much}}\n": `spent: "much" is not a decimal number`,
@@ -139,7 +139,7 @@ func TestAmountsOfAssetsWithoutDecimals(t *testing.T) {
 func TestRequestRuleDecides(t *testing.T) {
 	const rest = "  - {name: pays, allow: transfer, when: 'effect.asset.native && effect.to in treasury || effect.asset == usdc'}\n"
 	rule := func(more string) string {
-		return head + "rules:\n" + rest + "  - {name: whole, allow: request, hazards: [ethereum/no-chain-id], " + more + "}\n"
+		return head + "rules:\n" + rest + "  - {name: whole, allow: request, hazards: [ethereum/no-chain-id], of: transactions, " + more + "}\n"
 	}
 	asked := ask(ether(t, treasury, 1))
 	asked.Hazards = []chains.Hazard{{Name: "ethereum/no-chain-id"}}
@@ -169,7 +169,7 @@ func TestRequestRuleDecides(t *testing.T) {
 func TestChainOfAnEmbedder(t *testing.T) {
 	asked := ask(ether(t, treasury, 1))
 	asked.Summary = &chains.Summary{Chain: "embedders"}
-	if got, _ := decide(t, "schema: countersign.policy/1\nrules:\n  - {name: all, allow: request}\n", asked); !strings.Contains(got, "cannot judge the chain embedders") {
+	if got, _ := decide(t, "schema: countersign.policy/2\nrules:\n  - {name: all, allow: request}\n", asked); !strings.Contains(got, "cannot judge the chain embedders") {
 		t.Error(got)
 	}
 }

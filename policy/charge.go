@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -28,7 +29,7 @@ func (c *cover) charge(charge store.Charge) {
 // charges returns what the limits of a rule count for an effect, or the refusal of a limit
 // that the effect would exceed.
 func (c *cover) charges(r *rule, effect *effectView) ([]store.Charge, *Denial, error) {
-	if effect.Change {
+	if effect.Change && !effect.paid {
 		return nil, nil, nil // nothing is spent
 	}
 	var charges []store.Charge
@@ -95,6 +96,10 @@ func (c *cover) subject(per string, effect *effectView) string {
 		}
 	case "organization":
 		return "organization"
+	case "account":
+		if from := effect.From.Address(); from != nil && effect.By == chains.BySigner {
+			return hexText(from)
+		}
 	case "key":
 		return single(request.Keys, func(key *access.SigningKey) string { return key.ID })
 	case "wallet":

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
-	"cel.dev/cel-go/common/types"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/source"
@@ -32,6 +31,7 @@ func (c *compiler) checkRule(r *rule, n source.Node) {
 	if r.deny && (len(r.limits) > 0 || len(r.hazards) > 0 || len(r.approvals) > 0) {
 		n.Fail("a deny has no limit, hazards or approvals")
 	}
+	r.checkHazards(n)
 	c.checkDetails(r, n)
 	c.checkScope(r, n)
 	c.checkLimitSubjects(r, n)
@@ -164,6 +164,10 @@ func (c *compiler) lintAllow(r *rule, n source.Node) {
 	if slices.Contains(r.kinds, chains.KindCall) && len(r.hazards) > 0 && r.when == nil {
 		warn("this allows calls that are not understood to any contract: name the contracts in when")
 	}
+	ofDomain := func(text string) bool { return strings.HasPrefix(text, "domain.") } // an argument of typed data
+	if slices.Contains(r.kinds, chains.KindMessage) && !r.when.selects("domain") && !r.when.mentions(ofDomain) {
+		warn("this allows sign-ins and texts of any site: bound whom they are for, such as effect.domain == 'app.example.com'")
+	}
 	if r.when.existsOverEffects() {
 		warn("exists over effects holds if a single effect matches, whatever the others are: an allow covers one effect at a time, so use effect instead")
 	}
@@ -180,6 +184,21 @@ func (x *expression) selects(name string) bool {
 	return selected
 }
 
+// isReceive reports whether a text is the kind of effect that no rule covers. The conditions of
+// allows that do not mention it do not see what is received.
+func isReceive(text string) bool { return text == string(chains.KindReceive) }
+
+// mentions reports whether the condition has a text like that.
+func (x *expression) mentions(is func(string) bool) bool { return x != nil && mentions(x.expr(), is) }
+
+func mentions(e ast.Expr, is func(string) bool) (found bool) {
+	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
+		text, ok := syntax.Text(e)
+		found = found || ok && is(text)
+	}))
+	return found
+}
+
 // existsOverEffects reports whether the condition uses effects.exists, other than for what is
 // received.
 func (x *expression) existsOverEffects() bool {
@@ -187,24 +206,11 @@ func (x *expression) existsOverEffects() bool {
 		return false
 	}
 	for _, macro := range x.checked.NativeRep().SourceInfo().MacroCalls() {
-		if syntax.IsCall(macro, "exists") && macro.AsCall().Target().AsIdent() == "effects" && !requiresReceived(macro) {
+		if syntax.IsCall(macro, "exists") && macro.AsCall().Target().AsIdent() == "effects" && !mentions(macro, isReceive) {
 			return true
 		}
 	}
 	return false
-}
-
-// requiresReceived reports whether a condition is about effects of a kind that no rule covers.
-func requiresReceived(e ast.Expr) (found bool) {
-	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
-		if syntax.IsCall(e, "_==_") {
-			for _, side := range e.AsCall().Args() {
-				text, ok := side.AsLiteral().(types.String)
-				found = found || ok && text == types.String(chains.KindReceive)
-			}
-		}
-	}))
-	return found
 }
 
 // finish checks what needs the whole file, and groups the rules.
@@ -219,6 +225,7 @@ func (c *compiler) finish() {
 		c.problems.Add(source.FileStart, "", "the conditions of this file cost up to %d steps for one request, at most %d are allowed", worst, maxFileCost)
 	}
 	c.checkUnused()
+	c.checkLists()
 	if !slices.ContainsFunc(c.file.rules, func(r *rule) bool { return !r.deny }) && len(c.file.rules) > 0 {
 		c.problems.Warn(source.FileStart, "", "no rule allows anything")
 	}

@@ -144,7 +144,7 @@ func (k *comparisons) unitOf(e ast.Expr) (u unit, known bool) {
 
 // checkCoin warns of a unit that counts one coin in a rule that names no chain.
 func (k *comparisons) checkCoin() {
-	if testsAsset(k.rule.when.expr()) {
+	if testsAsset(k.rule.when.expr()) || len(k.rule.limits) > 0 { // which are of one asset
 		return
 	}
 	for _, name := range sortedKeys(words().units) {

@@ -14,7 +14,7 @@ import (
 // submits, and those whose approvals it may give, and no others.
 func TestPoliciesOfMember(t *testing.T) {
 	t.Parallel()
-	file, err := policy.Parse("policy.yaml", []byte(`schema: countersign.policy/1
+	file, err := policy.Parse("policy.yaml", []byte(`schema: countersign.policy/2
 rules:
   - {name: everything, deny: request, when: "size(effects) > 20"}
   - {name: payouts, allow: transfer, who: {user: bot}, when: "effect.to == address('0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7')", approvals: [{count: 1, tag: finance}]}

@@ -21,6 +21,13 @@ type cover struct {
 	decided    []string        // the rule that decided each effect; empty if none did
 	stopped    map[stop]string // why a rule whose condition holds did not decide an effect
 	whole      []chains.Hazard // of the request: every rule that decides an effect must list them
+	prices     []price         // that rules have taken for effects
+}
+
+// price is what is received in a payload, as the price of effects that a rule decided.
+type price struct {
+	payload string
+	rule    *rule
 }
 
 // stop is a rule and the index of an effect that it did not decide.
@@ -52,7 +59,7 @@ func (c *cover) ofOneEffect(hazard chains.Hazard) bool {
 func (c *cover) effect(effect *effectView) error {
 	var missed uncovered
 	for _, r := range c.file.groups.allows[scope{c.evaluation.chain, effect.Kind}] {
-		if !r.covers(effect) || !c.evaluation.applies(r) {
+		if !r.covers(effect) || !c.evaluation.applies(r) || !c.evaluation.isOn(r, effect.Payload()) {
 			continue
 		}
 		if votes(r.approvals) < missed.votes {
@@ -72,7 +79,7 @@ func (r *rule) covers(effect *effectView) bool { return effect.By != chains.ByOt
 // try lets a rule decide an effect if all of the rule holds. Otherwise it records the
 // reason in missed.
 func (c *cover) try(r *rule, effect *effectView, missed *uncovered) (bool, error) {
-	if c.evaluation.about(effect); r.request {
+	if c.evaluation.about(r, effect); r.request {
 		c.evaluation.current = nil
 	}
 	match, err := r.when.holds(c.evaluation)
@@ -85,7 +92,12 @@ func (c *cover) try(r *rule, effect *effectView, missed *uncovered) (bool, error
 		return false, nil
 	}
 	if hazard, unlisted := r.unlisted(slices.Concat(c.hazardsOf(effect), c.whole)); unlisted {
-		missed.hazardous(r, hazard)
+		missed.but(r, "does not list "+hazardText(hazard))
+		return false, nil
+	}
+	if why := c.forNothing(r, effect); why != "" {
+		missed.but(r, why)
+		c.stopped[stop{r, effect.index}] = why
 		return false, nil
 	}
 	charges, exceeded, err := c.charges(r, effect)
@@ -106,8 +118,29 @@ func (c *cover) try(r *rule, effect *effectView, missed *uncovered) (bool, error
 	return true, nil
 }
 
+// forNothing returns why a rule cannot decide an effect although its condition holds: it pays
+// a fee that is for nothing, or the price that it asks for has been paid for another effect.
+func (c *cover) forNothing(r *rule, effect *effectView) string {
+	if effect.alone && !r.alone {
+		return "the request pays a fee and does nothing else, which needs a rule with alone: true"
+	}
+	for _, paid := range c.prices {
+		switch {
+		case !r.priced || paid.payload != effect.Payload():
+		case paid.rule != r:
+			return "what is received is the price of what rule " + paid.rule.name + " allows"
+		case !r.bundle:
+			return "what is received is the price of another effect: each: 1"
+		}
+	}
+	return ""
+}
+
 // take records that a rule decided an effect.
 func (c *cover) take(r *rule, effect *effectView, charges []store.Charge) {
+	if r.priced {
+		c.prices = append(c.prices, price{effect.Payload(), r})
+	}
 	c.decided[effect.index] = r.name
 	if !slices.Contains(c.decision.Rules, r.name) {
 		c.decision.Rules = append(c.decision.Rules, r.name)

@@ -21,7 +21,7 @@ func TestEveryHazard(t *testing.T) {
 	names := all.HazardNames()
 	blind := 0
 	for _, listed := range append(names, "blind-call") {
-		file := load(t, head+"rules:\n  - {name: a, allow: transfer, when: effect.to in treasury || effect.asset == usdc, hazards: "+listed+"}\n")
+		file := load(t, head+"rules:\n  - {name: a, allow: transfer, when: effect.to in treasury || effect.asset == usdc, of: transactions, chains: [eip155:1], hazards: "+listed+"}\n")
 		for _, name := range names {
 			isBlind := listed == "blind-call" && strings.HasSuffix(name, "/blind-call")
 			if isBlind {
@@ -49,9 +49,9 @@ func TestEveryHazard(t *testing.T) {
 func TestHazardsOfTheRequest(t *testing.T) {
 	const file = head + `rules:
   - {name: usd, allow: transfer, when: effect.asset == usdc}
-  - {name: pays, allow: transfer, when: effect.to in treasury, hazards: [ethereum/no-chain-id, ethereum/delegation]}
-  - {name: gas, allow: fee, hazards: ethereum/no-chain-id}
-  - {name: whole, allow: request, when: "effects.all(e, e.kind in ['transfer', 'approve', 'fee'])", hazards: [ethereum/no-chain-id, ethereum/burn]}
+  - {name: pays, allow: transfer, when: effect.to in treasury, hazards: [ethereum/no-chain-id, ethereum/delegation], of: transactions, chains: [eip155:1]}
+  - {name: gas, allow: fee, hazards: ethereum/no-chain-id, of: transactions}
+  - {name: whole, allow: request, when: "effects.all(e, e.kind in ['transfer', 'approve', 'fee'])", hazards: [ethereum/no-chain-id, ethereum/burn], of: transactions, chains: [eip155:1]}
 `
 	first, second, burn := chains.Hazard{Name: "ethereum/no-chain-id"}, chains.Hazard{Name: "ethereum/delegation"}, chains.Hazard{Name: "ethereum/burn"}
 	pay, usd := ether(t, treasury, 1), tokens(t, thief, chains.Exactly(big.NewInt(5)))
@@ -211,9 +211,11 @@ func TestAuthorizeWithVotes(t *testing.T) {
 		"none":                         {nil, false},
 		"one group":                    {[]access.Vote{vote("x"), vote("y")}, false},
 		"the other":                    {[]access.Vote{vote("x", "ops")}, false},
-		"both":                         {[]access.Vote{vote("x"), vote("y", "ops")}, true},
+		"both":                         {[]access.Vote{vote("x"), vote("z"), vote("y", "ops")}, true},
 		"the submitter is not another": {[]access.Vote{vote("x"), vote("u-1", "ops")}, false},
-		"named like the submitter":     {[]access.Vote{vote("x"), vote("bot", "ops")}, true},
+		"named like the submitter":     {[]access.Vote{vote("x"), vote("y"), vote("bot", "ops")}, true},
+		"one person in two groups":     {[]access.Vote{vote("x"), vote("y", "ops")}, false},
+		"moved to the other group":     {[]access.Vote{vote("x", "ops"), vote("y"), vote("z")}, true},
 	} {
 		asked.Votes = test.votes
 		err := file.Authorize(t.Context(), asked)

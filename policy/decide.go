@@ -32,15 +32,15 @@ func (f *File) Authorize(ctx context.Context, request access.Authorization) erro
 
 // missingAny reports whether votes are missing.
 func missingAny(decision *access.Decision, request *access.Authorization) bool {
-	return slices.ContainsFunc(decision.Approvals, func(group access.Group) bool {
-		return access.Missing(&group, request.Votes, request.User.ID, request.Now) > 0
-	})
+	missing := access.Missing(decision.Approvals, request.Votes, request.User.ID, request.Now)
+	return slices.ContainsFunc(missing, func(votes int) bool { return votes > 0 })
 }
 
 // Decide implements [access.Decider]. A request is allowed if no deny matches, at
 // least one effect is by our authorization, and each of those is covered by an allow
 // whose condition holds for it, and that lists the hazards of the effect and of the
-// request. Change needs no allow, unless there is nothing else.
+// request. Change needs no allow, unless there is nothing else; a fee with nothing else needs
+// one that says so.
 func (f *File) Decide(ctx context.Context, request access.Authorization) (access.Decision, error) {
 	return newCover(ctx, f, &request).decide()
 }
@@ -55,11 +55,6 @@ func (c *cover) decide() (access.Decision, error) {
 		return access.Decision{}, err
 	}
 	covered, err := c.all(func(effect *effectView) bool { return f.needsCover(e, effect) })
-	if covered == 0 && err == nil { // nothing but change: then that needs an allow
-		covered, err = c.all(func(effect *effectView) bool {
-			return effect.Change && effect.By != chains.ByOther && effect.Kind.NeedsCover()
-		})
-	}
 	if err != nil {
 		return access.Decision{}, err
 	}
@@ -118,10 +113,10 @@ func (r *rule) deniesRequest(e *evaluation) error {
 
 // denies evaluates a deny for an effect, or for the request, or a payload of it, if effect is nil.
 func (r *rule) denies(e *evaluation, effect *effectView, payload string) error {
-	if !e.applies(r) {
+	if !e.applies(r) || !e.isOn(r, payload) {
 		return nil
 	}
-	e.current, e.payload = effect, payload
+	e.bind(r, effect, payload)
 	match, err := r.when.holds(e)
 	switch index := indexOf(effect); {
 	case err != nil:
@@ -134,9 +129,9 @@ func (r *rule) denies(e *evaluation, effect *effectView, payload string) error {
 
 // judges reports whether a rule is about an effect of its kinds: those by our
 // authorization except change and, with others, those by other signatures. A deny is about
-// what is received too.
+// what is received too, and about what others take of what our signature put there.
 func (r *rule) judges(effect *effectView) bool {
-	return effect.judged() || r.deny && !effect.Kind.NeedsCover() || r.others && effect.By == chains.ByOther
+	return effect.judged() || r.deny && (effect.Reached || !effect.Kind.NeedsCover()) || r.others && effect.By == chains.ByOther
 }
 
 // needsCover reports whether an allow must cover the effect: if it is by our

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store"
@@ -22,7 +23,7 @@ const (
 )
 
 // head is the beginning of the tests' files.
-const head = `schema: countersign.policy/1
+const head = `schema: countersign.policy/2
 lists:
   treasury: ["` + treasury + `"]
 assets:
@@ -61,7 +62,8 @@ func ask(effects ...chains.Effect) access.Authorization {
 	return access.Authorization{
 		Organization: &access.Organization{ID: "org"},
 		User:         access.User{ID: "u-1", Name: "bot", Tags: []string{"agent"}},
-		Summary:      &chains.Summary{Chain: "ethereum"},
+		Intent:       activity.SignTransactionIntent{},
+		Summary:      &chains.Summary{Chain: "ethereum", Fields: []chains.Field{chains.Integer("chain", 1).As("chain_id")}},
 		Keys:         []access.SigningKey{{ID: "k-1", Name: "hot-1"}},
 		Effects:      effects,
 		Now:          time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC),
@@ -249,7 +251,7 @@ func TestApprovalsAfterLimit(t *testing.T) {
 // rules of all effects must list one of the request.
 func TestHazardsOfEffects(t *testing.T) {
 	const file = head + `rules:
-  - {name: router, allow: call, when: "effect.to == address('` + thief + `')", hazards: [ethereum/no-chain-id]}
+  - {name: router, allow: call, when: "effect.to == address('` + thief + `')", hazards: [ethereum/no-chain-id], of: transactions}
   - {name: rest, allow: [call, transfer], when: 'effect.to in treasury || has(effect.asset) && effect.asset == usdc'}
 `
 	hazard := chains.Hazard{Name: "ethereum/no-chain-id"}
@@ -302,7 +304,7 @@ func TestApprovals(t *testing.T) {
 		"without the tag": {[]access.Vote{vote("a", 0, "ops"), vote("b", 0, "finance")}, 1},
 		"too old":         {[]access.Vote{vote("a", -25*time.Hour, "finance"), vote("b", 0, "finance")}, 1},
 	} {
-		if got := access.Missing(&finance, test.votes, "u-1", now); got != test.want {
+		if got := access.Missing([]access.Group{finance}, test.votes, "u-1", now)[0]; got != test.want {
 			t.Errorf("%s: %d votes are missing, want %d", name, got, test.want)
 		}
 	}

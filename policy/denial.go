@@ -55,7 +55,7 @@ func indexOf(effect *effectView) int {
 // uncovered collects why rules do not cover an effect.
 type uncovered struct {
 	names  []string // rules whose condition does not hold
-	hazard string   // the first hazard that a rule does not list, as a sentence
+	hazard string   // why a rule whose condition holds does not cover it: the first hazard that it does not list, or what it pays for
 	cause  error    // the first error of a condition
 	rule   string   // the rule of hazard or cause
 	limit  *Denial  // by the first limit that would be exceeded
@@ -71,9 +71,9 @@ func (m *uncovered) failed(r *rule, err error) {
 	}
 }
 
-func (m *uncovered) hazardous(r *rule, hazard chains.Hazard) {
+func (m *uncovered) but(r *rule, why string) {
 	if m.hazard == "" {
-		m.hazard, m.rule = fmt.Sprintf("rule %s would cover it, but does not list %s", r.name, hazardText(hazard)), r.name
+		m.hazard, m.rule = fmt.Sprintf("rule %s would cover it, but %s", r.name, why), r.name
 	}
 }
 

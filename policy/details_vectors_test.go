@@ -166,7 +166,7 @@ func equals(t *testing.T, chain string, summary *chains.Summary, one detail, sho
 		of.Value = someValue(one)
 	}
 	literal := one.literal(of)
-	text := "schema: countersign.policy/1\nrules:\n  - {name: is, deny: request, on: " + chain + ", when: " + quoted(one.variable+" == "+literal) + "}\n  - {name: all, allow: request}\n"
+	text := "schema: countersign.policy/2\nrules:\n  - {name: is, deny: request, on: " + chain + ", when: " + quoted(one.variable+" == "+literal) + "}\n  - {name: all, allow: request}\n"
 	if len(shown) > 0 && !loads(text) {
 		return "error" // the field's value is not of the type, such as ANY
 	}
@@ -209,7 +209,7 @@ func someValue(one detail) string {
 		if chain == "" {
 			chain = strings.SplitN(one.variable, ".", 2)[0]
 		}
-		if loads(fmt.Sprintf("schema: countersign.policy/1\nrules:\n  - {name: is, deny: request, on: %s, when: %s}\n", chain,
+		if loads(fmt.Sprintf("schema: countersign.policy/2\nrules:\n  - {name: is, deny: request, on: %s, when: %s}\n", chain,
 			quoted(one.variable+" == "+one.literal(&chains.Field{Value: value})))) {
 			return value
 		}
@@ -240,7 +240,7 @@ func TestBitcoinTotals(t *testing.T) {
 		asked.Summary = summary
 		for off, want := range map[int64]bool{-1: false, 0: true, 1: false} {
 			sum := new(big.Int).Add(worth, big.NewInt(off))
-			text := "schema: countersign.policy/1\nassets: {coin: {chain: bip122, token: native}}\nrules:\n  - {name: is, deny: request, when: \"request.total(coin) == sats('" + sum.String() + "')\"}\n  - {name: all, allow: request}\n"
+			text := "schema: countersign.policy/2\nassets: {coin: {chain: bip122, token: native}}\nrules:\n  - {name: is, deny: request, when: \"request.total(coin) == sats('" + sum.String() + "')\"}\n  - {name: all, allow: request}\n"
 			got, _ := decide(t, text, asked)
 			if unknown && strings.Contains(got, "could not be decided") {
 				continue // signatures leave outputs open

@@ -79,7 +79,8 @@ func newEnvironment(lists map[string]*list, assets map[string]*asset) (*cel.Env,
 		options = append(options, cel.Variable(name, kind))
 	}
 	for name, list := range lists {
-		options = append(options, cel.Constant(name, types.NewListType(addressType), list.value))
+		options = append(options, cel.Constant(name, types.NewListType(addressType), list.value),
+			cel.Constant(barred+name, types.NewListType(addressType), barList{list.value}))
 	}
 	for name, asset := range assets {
 		options = append(options, cel.Constant(name, assetType, asset))

@@ -3,12 +3,14 @@ package policy
 import (
 	"math/big"
 	"slices"
+	"strings"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/interpreter"
 
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 )
 
@@ -24,6 +26,7 @@ type evaluation struct {
 	effectList ref.Val // of listedOf
 	listedOf   listed
 	receives   bool // something is received
+	hidden     bool // a condition does not see what is received: it does not ask for it
 	details    *details
 	whoAndKey  []verdict // by index of the rule
 }
@@ -32,6 +35,7 @@ type evaluation struct {
 type listed struct {
 	payload string
 	current *effectView
+	hidden  bool
 }
 
 // verdict is whether who and key of a rule match.
@@ -52,16 +56,48 @@ func newEvaluation(request *access.Authorization, rules int) *evaluation {
 	if e.receives = slices.ContainsFunc(request.Effects, func(effect chains.Effect) bool { return effect.Kind == chains.KindReceive }); e.receives {
 		setOff(e.effects)
 	}
+	e.setPurposes("")
+	for _, payload := range e.payloads() {
+		e.setPurposes(payload)
+	}
 	return e
 }
 
-// about binds a condition to an effect, or to the request if that is nil. Of several payloads it
-// then sees the effects of one: the others can be left unused, so that nothing which they give
-// back is there for certain.
-func (e *evaluation) about(effect *effectView) {
-	if e.current, e.payload = effect, ""; effect != nil {
-		e.payload = effect.Payload()
+// setPurposes finds out what a payload is for, empty if the request is for one. A fee is no
+// purpose, nor is change, what is received, or what others authorize. If there is nothing but
+// change, it is a payment like any other; if there is nothing but a fee, that is alone.
+func (e *evaluation) setPurposes(payload string) {
+	var change, other bool
+	for i := range e.effects {
+		effect := &e.effects[i]
+		if effect.By == chains.ByOther || !effect.Kind.NeedsCover() || effect.Payload() != payload {
+			continue
+		}
+		change = change || effect.Change
+		other = other || !effect.Change && effect.Kind != chains.KindFee
 	}
+	for i := range e.effects {
+		if effect := &e.effects[i]; !other && effect.Payload() == payload {
+			effect.paid = change && effect.Change
+			effect.alone = !change && effect.Kind == chains.KindFee
+		}
+	}
+}
+
+// about binds the condition of a rule to an effect, or to the request if that is nil. Of several
+// payloads it then sees the effects of one: the others can be left unused, so that nothing which
+// they give back is there for certain.
+func (e *evaluation) about(r *rule, effect *effectView) {
+	payload := ""
+	if effect != nil {
+		payload = effect.Payload()
+	}
+	e.bind(r, effect, payload)
+}
+
+// bind is about, for the effects of a payload.
+func (e *evaluation) bind(r *rule, effect *effectView, payload string) {
+	e.current, e.payload, e.hidden = effect, payload, !r.deny && !r.priced
 }
 
 // payloads returns the payloads of a request for several.
@@ -74,13 +110,13 @@ func (e *evaluation) payloads() (names []string) {
 	return names
 }
 
-// applies reports whether the user, the credential and the keys match the rule's who
-// and key.
+// applies reports whether the request is of the rule's kind, and the user, the credential and
+// the keys match its who and key.
 func (e *evaluation) applies(r *rule) bool {
 	cached := &e.whoAndKey[r.index]
 	if *cached == undecided {
 		*cached = differs
-		if r.who.holds(e.request) && r.coversKeys(e.request.Keys) {
+		if r.isOf(e.request.Intent) && r.who.holds(e.request) && r.coversKeys(e.request.Keys) {
 			*cached = matches
 		}
 	}
@@ -141,7 +177,7 @@ func (e *evaluation) visible(pick func(*chains.Effect) bool) (list []ref.Val) {
 }
 
 func (e *evaluation) allEffects() ref.Val {
-	of := listed{e.payload, nil}
+	of := listed{e.payload, nil, e.hidden}
 	if e.receives {
 		of.current = e.current
 	}
@@ -163,10 +199,10 @@ func (e *effectView) counted() bool {
 	return e.Kind.Spends() && e.judged() && !e.Amount.IsNone()
 }
 
-// judged reports whether the effect is by our authorization, and neither change nor of a kind
-// that needs no allow.
+// judged reports whether the effect is by our authorization, and neither change beside something
+// else nor of a kind that needs no allow.
 func (e *effectView) judged() bool {
-	return e.By != chains.ByOther && !e.Change && e.Kind.NeedsCover()
+	return e.By != chains.ByOther && (!e.Change || e.paid) && e.Kind.NeedsCover()
 }
 
 // total returns the sum that the request spends of an asset.
@@ -186,4 +222,47 @@ func (e *evaluation) total(of *asset) ref.Val {
 		}
 	}
 	return &amount{value: sum, unit: unit{asset: of.Asset}}
+}
+
+// isOf reports whether the rule is about what an intent asks for.
+func (r *rule) isOf(intent activity.Intent) bool {
+	if r.of == "" {
+		return true
+	}
+	_, transaction := intent.(activity.SignTransactionIntent)
+	return transaction == (r.of == ofTransactions) && intent != nil && intent.ActivityType().Signs()
+}
+
+// isOn reports whether a payload, or the whole of a request for one thing, is for a network of
+// the rule.
+func (e *evaluation) isOn(r *rule, payload string) bool {
+	return len(r.networks) == 0 || slices.Contains(r.networks, e.network(payload))
+}
+
+// network returns the CAIP-2 id of the network that a payload is for, which a transaction or
+// the domain of typed data names; empty if the bytes name none.
+func (e *evaluation) network(payload string) string {
+	if e.request.Summary == nil {
+		return ""
+	}
+	said, fields := words().chains[e.chain], e.request.Summary.Fields
+	_, transaction := e.request.Intent.(activity.SignTransactionIntent)
+	if transaction && !said.Numbered {
+		return said.Namespace
+	}
+	key := "chain_id"
+	if part, ok := chains.Keyed(fields, strings.ReplaceAll(payload, " ", "_")); ok && payload != "" {
+		fields = part.Fields
+	}
+	if domain, ok := chains.Keyed(fields, "domain"); ok && !transaction {
+		fields, key = domain.Fields, "chainId"
+	}
+	id, ok := chains.Keyed(fields, key)
+	switch {
+	case !ok || id.Type != chains.TypeInteger || id.Value == "0":
+		return ""
+	case !said.Numbered:
+		return said.Namespace
+	}
+	return said.Namespace + ":" + id.Value
 }

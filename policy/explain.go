@@ -116,8 +116,8 @@ func (f *File) chargeText(charge store.Charge) Charge {
 // missingVotes returns the groups with the number of votes that they still need.
 func missingVotes(request *access.Authorization, groups []access.Group) []access.Group {
 	groups = slices.Clone(groups)
-	for i := range groups {
-		groups[i].Missing = access.Missing(&groups[i], request.Votes, request.User.ID, request.Now)
+	for i, missing := range access.Missing(groups, request.Votes, request.User.ID, request.Now) {
+		groups[i].Missing = missing
 	}
 	return groups
 }
@@ -162,6 +162,9 @@ func (c *cover) answers(r *rule, e *evaluation) []Answer {
 	case len(r.on) > 0 && !slices.Contains(r.on, e.chain):
 		answer.Because = "on: " + strings.Join(r.on, ", ")
 		return []Answer{answer}
+	case !r.isOf(e.request.Intent):
+		answer.Because = "of: " + r.of
+		return []Answer{answer}
 	case !r.who.holds(e.request):
 		answer.Because = "who"
 		answer.Values = []Value{{"user", e.request.User.Name}, {"tags", strings.Join(e.request.User.Tags, ", ")}}
@@ -176,7 +179,7 @@ func (c *cover) answers(r *rule, e *evaluation) []Answer {
 	for i := range e.effects {
 		effect := &e.effects[i]
 		if r.judges(effect) && slices.Contains(r.kinds, effect.Kind) {
-			e.about(effect)
+			e.about(r, effect)
 			answer.Effect = i
 			answers = append(answers, c.answer(r, e, answer))
 		}
@@ -190,9 +193,8 @@ func (c *cover) answers(r *rule, e *evaluation) []Answer {
 
 // answersOfRequest evaluates a rule for the request, and for each payload if there are several.
 func (c *cover) answersOfRequest(r *rule, e *evaluation, answer Answer) (answers []Answer) {
-	e.about(nil)
 	for _, name := range append([]string{""}, e.payloads()...) {
-		e.payload = name
+		e.bind(r, nil, name)
 		answers = append(answers, c.answer(r, e, answer))
 	}
 	return answers
@@ -201,6 +203,10 @@ func (c *cover) answersOfRequest(r *rule, e *evaluation, answer Answer) (answers
 // answer evaluates the clauses of the condition one by one, then the hazards that an
 // allow must list, and completes the answer.
 func (c *cover) answer(r *rule, e *evaluation, answer Answer) Answer {
+	if !e.isOn(r, e.payload) {
+		answer.Because = "chains: " + cmp.Or(strings.Join(r.networks, ", "), "none")
+		return answer
+	}
 	for _, clause := range r.when.clauses() {
 		holds, err := clause.evaluate(e)
 		if err != nil {
@@ -247,6 +253,7 @@ func (c *cover) judgedBy(effect *effectView) []int {
 type clause struct {
 	source string
 	env    *cel.Env
+	bars   bool // see expression
 }
 
 // clauses returns the parts of the condition that && joins; none if there is no
@@ -268,14 +275,14 @@ func (x *expression) clauses() []clause {
 		if err != nil {
 			text = x.source
 		}
-		clauses = append(clauses, clause{text, x.env})
+		clauses = append(clauses, clause{text, x.env, x.bars})
 	}
 	split(x.expr())
 	return clauses
 }
 
 func (c clause) evaluate(e *evaluation) (bool, error) {
-	program, err := newProgram(c.env, c.source, true)
+	program, err := newProgram(c.env, c.source, c.bars, true)
 	if err != nil {
 		return false, err
 	}

@@ -19,6 +19,7 @@ type expression struct {
 	env     *cel.Env
 	cost    uint64          // upper bound of one evaluation
 	names   map[string]bool // identifiers that it mentions
+	bars    bool            // of a deny: what matches is refused
 }
 
 func (x *expression) expr() ast.Expr { return x.checked.NativeRep().Expr() }
@@ -42,7 +43,7 @@ func (x *expression) holds(e *evaluation) (bool, error) {
 
 // compile compiles a condition and checks everything that does not depend on a request.
 // It adds problems with their place in the file.
-func (c *compiler) compile(n source.Node, what string) *expression {
+func (c *compiler) compile(n source.Node, what string, deny bool) *expression {
 	text := n.Text(what)
 	report := n.FailText
 	switch {
@@ -68,22 +69,21 @@ func (c *compiler) compile(n source.Node, what string) *expression {
 		report(1, 1, "expected a condition, not a value of type "+checked.OutputType().String())
 		return nil
 	}
-	return c.plan(text, checked, report)
+	return c.plan(&expression{source: text, checked: checked, env: c.env, names: map[string]bool{}, bars: deny}, report)
 }
 
 // plan checks literals and cost, and plans the program.
-func (c *compiler) plan(text string, checked *cel.Ast, report func(line, column int, message string)) *expression {
-	x := &expression{source: text, checked: checked, env: c.env, names: map[string]bool{}}
+func (c *compiler) plan(x *expression, report func(line, column int, message string)) *expression {
 	if !c.checkLiterals(x, report) {
 		return nil
 	}
-	estimate, err := c.env.EstimateCost(checked, sizes{c.lists})
+	estimate, err := c.env.EstimateCost(x.checked, sizes{c.lists})
 	if err != nil || estimate.Max > maxExpressionCost {
 		report(1, 1, fmt.Sprintf("too costly: up to %d steps for one effect, at most %d are allowed", estimate.Max, uint64(maxExpressionCost)))
 		return nil
 	}
 	x.cost = estimate.Max
-	if x.program, err = newProgram(c.env, text, x.cost > loopCost, cel.EvalOptions(cel.OptOptimize)); err != nil {
+	if x.program, err = newProgram(c.env, x.source, x.bars, x.cost > loopCost, cel.EvalOptions(cel.OptOptimize)); err != nil {
 		report(1, 1, err.Error())
 		return nil
 	}
@@ -93,12 +93,13 @@ func (c *compiler) plan(text string, checked *cel.Ast, report func(line, column 
 // loopCost is exceeded by expressions that iterate over effects.
 const loopCost = 512
 
-// newProgram plans the strict form of an expression.
-func newProgram(env *cel.Env, text string, loops bool, options ...cel.ProgramOption) (cel.Program, error) {
+// newProgram plans the strict form of an expression. bars says whether what it matches is refused.
+func newProgram(env *cel.Env, text string, bars, loops bool, options ...cel.ProgramOption) (cel.Program, error) {
 	parsed, issues := env.Parse(text)
 	if issues.Err() != nil {
 		return nil, issues.Err()
 	}
+	barLists(parsed.NativeRep().Expr(), bars)
 	makeStrict(parsed.NativeRep().Expr())
 	checked, issues := env.Check(parsed)
 	if issues.Err() != nil {

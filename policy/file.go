@@ -21,7 +21,7 @@ import (
 )
 
 // Schema is the version of the file's form.
-const Schema = "countersign.policy/1"
+const Schema = "countersign.policy/2"
 
 // Problem is an error or a likely mistake in a file.
 type Problem = source.Problem
@@ -49,11 +49,14 @@ type File struct {
 // rule is one rule of a file.
 type rule struct {
 	index     int
+	place     source.Place
 	name      string
 	deny      bool
 	request   bool // judges the whole activity
 	kinds     []chains.Kind
 	on        []string // chains; empty: all
+	of        string   // ofTransactions or ofMessages; empty: both, and one-time passwords
+	networks  []string // CAIP-2 ids of networks; empty: all, and what names none
 	who       *who
 	keys      []string // ids of keys and wallets or, with byName, names
 	byName    bool     // the keys were not known when the file was read
@@ -62,6 +65,9 @@ type rule struct {
 	hazards   []string
 	approvals []access.Group
 	others    bool
+	alone     bool // pays a fee that is all that the request is for
+	priced    bool // its condition asks for what is received
+	bundle    bool // what is received is the price of all effects that it decides, not of one
 }
 
 // limit bounds how much of an asset may be spent within a window.

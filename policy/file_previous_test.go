@@ -22,7 +22,7 @@ func TestPrevious(t *testing.T) {
 	}
 	const tx = `{"type":"TRANSACTION_TYPE_ETHEREUM","unsignedTransaction":"02e80107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80c0"}`
 	write(transaction, tx)
-	write(path, "schema: countersign.policy/1\nrules: [{name: gas, allow: fee, when: \"effect.amount <= ether('0.02')\"}]\ntests: [{file: tx.json, expect: deny}]\n")
+	write(path, "schema: countersign.policy/2\nrules: [{name: gas, allow: fee, when: \"effect.amount <= ether('0.02')\"}]\ntests: [{file: tx.json, expect: deny}]\n")
 	options := policy.Options{Names: &policy.Names{Users: []access.User{{ID: "1", Name: "ann"}}}}
 	var err error
 	load := func() *policy.File {

@@ -32,6 +32,8 @@ type fileTest struct {
 	readings    chains.Readings
 	hazards     []chains.Hazard
 	chain       string
+	network     string
+	messages    bool
 	user        access.User
 	key         string
 	wallet      string
@@ -57,16 +59,22 @@ func (c *compiler) readTest(n source.Node) {
 		"file":        func(n source.Node) { t.file = n.Text("file") },
 		"effects":     func(n source.Node) { t.hasEffects = true; c.readTestEffects(t, n) },
 		"on":          func(n source.Node) { t.chain = readChain(n) },
-		"hazards":     func(n source.Node) { t.readHazards(n) },
-		"as":          func(n source.Node) { t.user = c.testUser(n, t.user.Tags) },
-		"tags":        func(n source.Node) { t.user.Tags = n.Strings("tags") },
-		"key":         func(n source.Node) { t.key = n.Text("key") },
-		"wallet":      func(n source.Node) { t.wallet = n.Text("wallet") },
-		"at":          func(n source.Node) { t.now = n.Instant("at") },
-		"spent":       func(n source.Node) { c.readSpent(t, n) },
-		"votes":       func(n source.Node) { t.votes = n.Strings("votes") },
-		"expect":      func(n source.Node) { t.expect = n.Text("expect") },
-		"rule":        func(n source.Node) { t.rule = n.Text("rule") },
+		"chain":       func(n source.Node) { t.network = readChainID(n) },
+		"of": func(n source.Node) {
+			if t.messages = n.Text("of") == ofMessages; !t.messages {
+				n.Fail("of: only messages is supported: effects are those of a transaction otherwise")
+			}
+		},
+		"hazards": func(n source.Node) { t.readHazards(n) },
+		"as":      func(n source.Node) { t.user = c.testUser(n, t.user.Tags) },
+		"tags":    func(n source.Node) { t.user.Tags = n.Strings("tags") },
+		"key":     func(n source.Node) { t.key = n.Text("key") },
+		"wallet":  func(n source.Node) { t.wallet = n.Text("wallet") },
+		"at":      func(n source.Node) { t.now = n.Instant("at") },
+		"spent":   func(n source.Node) { c.readSpent(t, n) },
+		"votes":   func(n source.Node) { t.votes = n.Strings("votes") },
+		"expect":  func(n source.Node) { t.expect = n.Text("expect") },
+		"rule":    func(n source.Node) { t.rule = n.Text("rule") },
 	})
 	sources := 0
 	for _, given := range []bool{t.transaction != "", t.file != "", t.hasEffects} {
@@ -79,6 +87,8 @@ func (c *compiler) readTest(n source.Node) {
 		n.Fail("a test expects allow, deny or approvals")
 	case sources != 1:
 		n.Fail("a test has one of transaction, file and effects")
+	case t.network != "" && t.chain == "":
+		n.Fail("chain needs on: the chain that %s is a network of", t.network)
 	case t.transaction != "" && t.kind == "":
 		n.Fail("a transaction needs its type, such as TRANSACTION_TYPE_ETHEREUM")
 	case t.rule != "" && !slices.Contains(c.file.Rules(), t.rule):
@@ -181,6 +191,12 @@ func (c *compiler) request(test *fileTest) (*access.Authorization, error) {
 	}
 	if test.chain != "" {
 		request.Summary = &chains.Summary{Chain: test.chain}
+		if _, id, numbered := strings.Cut(test.network, ":"); numbered {
+			request.Summary.Fields = []chains.Field{{Label: "chain", Key: "chain_id", Type: chains.TypeInteger, Value: id}}
+		}
+	}
+	if test.messages {
+		request.Intent = activity.SignRawPayloadIntent{}
 	}
 	for _, name := range test.votes {
 		request.Votes = append(request.Votes, access.Vote{User: c.voter(name), At: test.now})

@@ -30,8 +30,15 @@ func (c *compiler) readTestEffects(test *fileTest, n source.Node) {
 			"function":  func(n source.Node) { effect.Function = n.Text("function") },
 			"undecoded": func(n source.Node) { effect.Undecoded = n.Boolean("undecoded") },
 			"change":    func(n source.Node) { effect.Change = n.Boolean("change") },
-			"mine":      func(n source.Node) { effect.Mine = readMine(n) },
-			"reading":   func(n source.Node) { test.readings = append(test.readings, readTestReading(n, effect.Path)) },
+			"domain":    func(n source.Node) { effect.Domain = n.Text("domain") },
+			"owners": func(n source.Node) {
+				for _, owner := range n.Texts("owners") {
+					effect.Owners = append(effect.Owners, readParty(owner))
+				}
+			},
+			"reached": func(n source.Node) { effect.Reached = n.Boolean("reached") },
+			"mine":    func(n source.Node) { effect.Mine = readMine(n) },
+			"reading": func(n source.Node) { test.readings = append(test.readings, readTestReading(n, effect.Path)) },
 		})
 		if effect.To.IsUnknown() {
 			effect.Mine = chains.MineUnknown

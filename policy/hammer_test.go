@@ -21,7 +21,7 @@ import (
 
 // hammered has room for 10 of the fixture's transactions, of 123 wei each, and for another
 // 122 wei.
-const hammered = `schema: countersign.policy/1
+const hammered = `schema: countersign.policy/2
 assets:
   main: {chain: "eip155:1", token: native}
 limits:

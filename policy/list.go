@@ -20,24 +20,33 @@ type list struct {
 	addresses []*address
 	value     *addressList
 	used      bool
+	shared    bool // with other organizations: it may have no address that is of use here
 }
 
 // addressList is a list of addresses with constant-time membership.
 type addressList struct {
 	traits.Lister
-	set     map[string]bool
-	wallets []*address // of chains whose tokens are held apart
+	set      map[string]bool
+	alike    map[string]bool // addresses of other forms: see barList
+	anyChain bool            // where a match refuses, an account is meant on every chain
+	wallets  []*address      // of chains whose tokens are held apart
 
 	mu      sync.Mutex
 	derived map[string]map[string]bool // the wallets' token accounts, by mint
 }
 
-func newAddressList(addresses []*address) *addressList {
+func newAddressList(addresses []*address, anyChain bool) *addressList {
 	values := make([]ref.Val, len(addresses))
-	l := &addressList{set: make(map[string]bool, len(addresses)), derived: map[string]map[string]bool{}}
+	l := &addressList{
+		set: make(map[string]bool, len(addresses)), alike: map[string]bool{}, anyChain: anyChain,
+		derived: map[string]map[string]bool{},
+	}
 	for i, address := range addresses {
 		values[i] = address
 		l.set[address.key()] = true
+		for _, key := range address.alike(anyChain) {
+			l.alike[key] = true
+		}
 		if words().holdsTokensApart(address.namespace) {
 			l.wallets = append(l.wallets, address)
 		}
@@ -52,7 +61,11 @@ func (l *addressList) Contains(value ref.Val) ref.Val {
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(value)
 	}
-	return types.Bool(l.set[wanted.key()] || wanted.mint != "" && len(l.wallets) > 0 && l.tokenAccounts(wanted.mint)[wanted.bytes])
+	return types.Bool(l.holds(wanted))
+}
+
+func (l *addressList) holds(wanted *address) bool {
+	return l.set[wanted.key()] || wanted.mint != "" && len(l.wallets) > 0 && l.tokenAccounts(wanted.mint)[wanted.bytes]
 }
 
 // maxDerivedMints bounds the mints that a list caches token accounts for.

@@ -100,7 +100,7 @@ func (r *rule) notes() string {
 	for _, clause := range []struct {
 		word string
 		list []string
-	}{{"on", r.on}, {"limits", limits}, {"hazards", r.hazards}} {
+	}{{"of", strings.Fields(r.of)}, {"on", r.on}, {"chains", r.networks}, {"limits", limits}, {"hazards", r.hazards}} {
 		if len(clause.list) > 0 {
 			notes.WriteString("; " + clause.word + " " + strings.Join(clause.list, ", "))
 		}

@@ -58,7 +58,7 @@ func TestHours(t *testing.T) {
 		"Mo 08:00 UTC": false, "Mo 08:00- UTC": false, "Mo- 08:00-09:00 UTC": false, "-Mo 08:00-09:00 UTC": false, ",Mo 08:00-09:00 UTC": false, "Mo,,Tu 08:00-09:00 UTC": false,
 		"mo 08:00-09:00 UTC": false, "Mo 08:00-09:00 UTC x": false, "Mo 08:00-09:00": false, "Mo-Xx 08:00-09:00 UTC": false, "Xx-Mo 08:00-09:00 UTC": false,
 	} {
-		_, err := policy.Parse("p", []byte("schema: countersign.policy/1\nrules:\n  - {name: a, allow: request, when: \"time.within('"+hours+"')\"}\n"), policy.Options{})
+		_, err := policy.Parse("p", []byte("schema: countersign.policy/2\nrules:\n  - {name: a, allow: request, when: \"time.within('"+hours+"')\"}\n"), policy.Options{})
 		if (err == nil) != valid {
 			t.Errorf("%q: %v", hours, err)
 		}
@@ -125,9 +125,9 @@ func TestMembers(t *testing.T) {
 		"size(key.addresses) == 2": true, "address('" + treasury + "') in key.addresses": true, "address('" + thief + "') in key.addresses": true,
 		"address('" + usdc + "') in key.addresses": false, "request.chain == 'ethereum'": true, "request.chain == 'tron'": false,
 		"size(request.hazards) == 2": true, "'ethereum/delegation' in request.hazards": true, "'ethereum/no-chain-id' in request.hazards": true, "'ethereum/burn' in request.hazards": false,
-		"request.type == ''": true, "time.now == timestamp('2026-11-23T09:00:00Z')": true,
+		"request.type == 'ACTIVITY_TYPE_SIGN_TRANSACTION_V2'": true, "time.now == timestamp('2026-11-23T09:00:00Z')": true,
 	} {
-		got, _ := decide(t, head+"rules:\n  - {name: no, deny: request, when: \""+when+"\"}\n  - {name: pays, allow: transfer, when: effect.to in treasury || effect.asset == usdc, hazards: [ethereum/no-chain-id, ethereum/delegation]}\n", asked)
+		got, _ := decide(t, head+"rules:\n  - {name: no, deny: request, when: \""+when+"\"}\n  - {name: pays, allow: transfer, when: effect.to in treasury || effect.asset == usdc, hazards: [ethereum/no-chain-id, ethereum/delegation], of: transactions, chains: [eip155:1]}\n", asked)
 		if denied := strings.Contains(got, "rule no denies"); denied != want || !denied && !strings.HasPrefix(got, "allowed") {
 			t.Errorf("%s: %s", when, got)
 		}
@@ -140,7 +140,7 @@ func TestTokenAccounts(t *testing.T) {
 	account := func(i byte) string { return strings.Repeat(string(rune(i)), 32) }
 	text := func(bytes string) string { return solana.EncodeAddress([32]byte([]byte(bytes))) }
 	wallets := []string{account('a'), account('b')}
-	file := load(t, "schema: countersign.policy/1\nlists:\n  known: ["+text(wallets[0])+", "+text(wallets[1])+"]\nrules:\n  - {name: pays, allow: transfer, on: solana, when: effect.to in known}\n")
+	file := load(t, "schema: countersign.policy/2\nlists:\n  known: ["+text(wallets[0])+", "+text(wallets[1])+"]\nrules:\n  - {name: pays, allow: transfer, on: solana, when: effect.to in known}\n")
 	to := func(recipient string, asset chains.Asset) error {
 		asked := ask(chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, To: chains.PartyWritten([]byte(recipient), text(recipient)), Asset: asset, Amount: chains.Exactly(big.NewInt(1))})
 		asked.Summary = &chains.Summary{Chain: "solana"}

@@ -155,48 +155,43 @@ func (r *modelRule) text(index int) string {
 		kinds = append(kinds, string(kind))
 	}
 	if len(r.hazards) > 0 {
-		who += ", hazards: [" + strings.Join(r.hazards, ", ") + "]"
+		who += ", of: transactions, chains: [eip155:1], hazards: [" + strings.Join(r.hazards, ", ") + "]"
 	}
 	return fmt.Sprintf("  - {name: r%d, %s: [%s]%s, when: %s}\n", index, verb, strings.Join(kinds, ", "), who, quoted(r.when.text))
 }
 
 // lists reports whether the rule lists the hazards of an effect, and those that are of no
 // effect that a rule must decide.
-func (r *modelRule) lists(hazards []chains.Hazard, effects []chains.Effect, effect int) bool {
+func (r *modelRule) lists(hazards []chains.Hazard, covers []bool, effect int) bool {
 	return !slices.ContainsFunc(hazards, func(hazard chains.Hazard) bool {
 		index, ok := hazard.Effect()
-		whole := !ok || index >= len(effects) || effects[index].By == chains.ByOther || effects[index].Change
+		whole := !ok || index >= len(covers) || !covers[index]
 		return (whole || index == effect) && !slices.Contains(r.hazards, hazard.Name)
 	})
 }
 
-// judge implements rules 1 and 2 of the package comment literally.
+// judge implements rules 1 and 2 of the package comment literally. Change needs a rule unless
+// there is something else; a fee with nothing else needs one with alone, which no drawn rule has.
 func judge(rules []modelRule, effects []chains.Effect, hazards []chains.Hazard) bool {
-	covered, change := 0, false
-	for i, effect := range effects {
-		switch {
-		case effect.By == chains.ByOther:
-		case effect.Change:
-			change = true
-		case !judgeEffect(rules, effects, hazards, i, true):
-			return false
-		default:
-			covered++
-		}
+	purpose, change := needsRule(effects), false
+	for _, effect := range effects {
+		change = change || effect.Change && effect.By != chains.ByOther
 	}
-	if covered > 0 || !change {
-		return covered > 0
-	}
+	covers, covered := make([]bool, len(effects)), false
 	for i, effect := range effects {
-		if effect.By != chains.ByOther && !judgeEffect(rules, effects, hazards, i, false) {
+		covers[i] = effect.By != chains.ByOther && (!effect.Change || !purpose)
+		covered = covered || covers[i]
+	}
+	for i := range effects {
+		if covers[i] && !judgeEffect(rules, effects, hazards, covers, i) {
 			return false
 		}
 	}
-	return true
+	return covered && (purpose || change)
 }
 
-// judgeEffect reports whether an allow covers an effect, and no deny that is asked.
-func judgeEffect(rules []modelRule, effects []chains.Effect, hazards []chains.Hazard, index int, denies bool) (allowed bool) {
+// judgeEffect reports whether an allow covers an effect, and no deny.
+func judgeEffect(rules []modelRule, effects []chains.Effect, hazards []chains.Hazard, covers []bool, index int) (allowed bool) {
 	effect := effects[index]
 	for _, rule := range rules {
 		about := rule.tag == "" || rule.tag == "agent"
@@ -205,10 +200,10 @@ func judgeEffect(rules []modelRule, effects []chains.Effect, hazards []chains.Ha
 				continue
 			}
 			value := rule.when.eval(effect)
-			if rule.deny && denies && value != no {
+			if rule.deny && value != no {
 				return false
 			}
-			allowed = allowed || !rule.deny && value == yes && rule.lists(hazards, effects, index)
+			allowed = allowed || !rule.deny && value == yes && rule.lists(hazards, covers, index)
 		}
 	}
 	return allowed
@@ -297,14 +292,19 @@ func pointsAt(hazards []chains.Hazard, effect int) bool {
 	return slices.ContainsFunc(hazards, func(hazard chains.Hazard) bool { index, ok := hazard.Effect(); return ok && index == effect })
 }
 
+// needsRule reports whether effects have a purpose.
 func needsRule(effects []chains.Effect) bool {
-	return slices.ContainsFunc(effects, func(effect chains.Effect) bool { return effect.By != chains.ByOther && !effect.Change })
+	return slices.ContainsFunc(effects, func(effect chains.Effect) bool {
+		return effect.By != chains.ByOther && !effect.Change && effect.Kind != chains.KindFee
+	})
 }
 
 // FuzzParse: no file makes the parser panic, and the cost of accepted files is bounded.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(head + pays))
 	f.Add([]byte(limited))
+	f.Add([]byte(purposeRules))
+	f.Add([]byte("schema: countersign.policy/2\nlists: {a: {any_chain: true, shared: true, addresses: [" + p2pkh + "]}}\nrules:\n  - {name: a, deny: transfer, of: messages, chains: [eip155:1], when: \"effects.all(e, !(e.to in a))\"}\n"))
 	f.Add([]byte("a: &a [*a]"))
 	f.Add([]byte("? {a: [b, c]}\n: - - - d"))
 	f.Add([]byte(head + "rules:\n  - name: a\n    allow: [transfer, fee]\n    when: |\n      effects.filter(e, e.kind == 'fee')[0].amount <= ether('1') + gwei('2')\n"))

@@ -13,7 +13,7 @@ import (
 
 // named is a file with an asset of that name, bounded to 5 by a rule and a limit.
 func named(name string) string {
-	return "schema: countersign.policy/1\nassets:\n  " + strconv.Quote(name) + ": {chain: \"eip155:1\", token: \"" + usdc + "\", decimals: 6}\n" +
+	return "schema: countersign.policy/2\nassets:\n  " + strconv.Quote(name) + ": {chain: \"eip155:1\", token: \"" + usdc + "\", decimals: 6}\n" +
 		"limits:\n  - {name: d, asset: " + strconv.Quote(name) + ", max: \"5\", window: 1h, per: key}\n" +
 		"rules:\n  - name: a\n    allow: transfer\n    limit: d\n    when: " + quoted("effect.asset == "+name+" && effect.amount <= amount("+name+", '5') && !(effect.asset.native && effect.amount > gwei('5'))") + "\n"
 }
@@ -68,7 +68,7 @@ func TestNamesOfAssets(t *testing.T) {
 		if !ok || !strings.Contains(problems.Problems[0].Message, want) || problems.Problems[0].Line != 3 {
 			t.Errorf("%q: %v, want %s at line 3", name, err, want)
 		}
-		list := "schema: countersign.policy/1\nlists:\n  " + strconv.Quote(name) + ": [\"" + treasury + "\"]\nrules: []\n"
+		list := "schema: countersign.policy/2\nlists:\n  " + strconv.Quote(name) + ": [\"" + treasury + "\"]\nrules: []\n"
 		if _, err := policy.Parse("p.yaml", []byte(list), policy.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("a list %q: %v, want %s", name, err, want)
 		}
@@ -78,7 +78,7 @@ func TestNamesOfAssets(t *testing.T) {
 // TestConfusableAssets: two names for one asset are refused, and so are names that differ
 // only in letters that look alike.
 func TestConfusableAssets(t *testing.T) {
-	const schema = "schema: countersign.policy/1\n"
+	const schema = "schema: countersign.policy/2\n"
 	token := func(name, chain, token, decimals string) string {
 		return "  " + name + ": {chain: \"" + chain + "\", token: \"" + token + "\"" + decimals + "}\n"
 	}

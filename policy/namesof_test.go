@@ -47,7 +47,7 @@ func TestNamesOf(t *testing.T) {
 		"a user": "rules:\n  - {name: a, allow: transfer, who: {user: anm}, key: [hot]}\n",
 		"a key":  "rules:\n  - {name: a, allow: transfer, who: {user: ann}, key: [hto]}\n",
 	} {
-		if _, err := policy.Parse("p", []byte("schema: countersign.policy/1\n"+text), policy.Options{Names: names}); (err == nil) != (want == "") {
+		if _, err := policy.Parse("p", []byte("schema: countersign.policy/2\n"+text), policy.Options{Names: names}); (err == nil) != (want == "") {
 			t.Errorf("misspelled %q: %v", want, err)
 		}
 	}

@@ -33,7 +33,7 @@ import (
 
 // bumpedPolicy counts on each of two networks what is paid and its fee, of each nonce the
 // largest sum. Above 150,000 wei a payment waits for a vote.
-const bumpedPolicy = `schema: countersign.policy/1
+const bumpedPolicy = `schema: countersign.policy/2
 assets:
   main: {chain: "eip155:1", token: native}
   other: {chain: "eip155:10", token: native}
@@ -41,13 +41,13 @@ limits:
   - {name: day, asset: main, max: "0.000000000000300000", window: 24h, per: organization, replaces: nonce}
   - {name: other-day, asset: other, max: "0.000000000000300000", window: 24h, per: organization, replaces: nonce}
 rules:
-  - {name: pays, allow: transfer, when: effect.asset == main && effect.amount <= units('150000'), limit: day, hazards: [ethereum/no-chain-id]}
-  - {name: more, allow: transfer, when: effect.asset == main, limit: day, hazards: [ethereum/no-chain-id], approvals: [{count: 1, tag: finance}]}
-  - {name: gas, allow: fee, when: effect.asset == main, limit: day, hazards: [ethereum/no-chain-id]}
+  - {name: pays, allow: transfer, when: effect.asset == main && effect.amount <= units('150000'), limit: day, hazards: [ethereum/no-chain-id], of: transactions}
+  - {name: more, allow: transfer, when: effect.asset == main, limit: day, hazards: [ethereum/no-chain-id], of: transactions, approvals: [{count: 1, tag: finance}]}
+  - {name: gas, allow: fee, when: effect.asset == main, limit: day, hazards: [ethereum/no-chain-id], of: transactions}
   - {name: pays-other, allow: transfer, when: effect.asset == other && effect.amount <= units('150000'), limit: other-day}
   - {name: more-other, allow: transfer, when: effect.asset == other, limit: other-day, approvals: [{count: 1, tag: finance}]}
   - {name: gas-other, allow: fee, when: effect.asset == other, limit: other-day}
-  - {name: delegates, allow: authority, hazards: [ethereum/delegation]}
+  - {name: delegates, allow: authority, hazards: [ethereum/delegation], of: transactions, chains: [eip155:1, eip155:10]}
 `
 
 // bumpLimit is the limit of bumpedPolicy, and needsVote the payment above which one is needed.

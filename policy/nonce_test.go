@@ -20,7 +20,7 @@ import (
 )
 
 // replacing counts 300 wei and 3 USDC a day, of each nonce the largest.
-const replacing = `schema: countersign.policy/1
+const replacing = `schema: countersign.policy/2
 assets:
   main: {chain: "eip155:1", token: native}
   usdc: {chain: "eip155:1", token: "` + usdc + `", decimals: 6}
@@ -28,9 +28,9 @@ limits:
   - {name: day, asset: main, max: "0.000000000000000300", window: 24h, per: organization, replaces: nonce}
   - {name: usdc-day, asset: usdc, max: "3", window: 24h, per: organization, replaces: nonce}
 rules:
-  - {name: pays, allow: transfer, when: effect.asset == main, limit: day, hazards: [ethereum/no-chain-id]}
+  - {name: pays, allow: transfer, when: effect.asset == main, limit: day, hazards: [ethereum/no-chain-id], of: transactions}
   - {name: usd, allow: [transfer, approve], when: effect.asset == usdc, limit: usdc-day}
-  - {name: gas, allow: fee, when: "effect.amount <= units('1000000000000000000')", hazards: [ethereum/no-chain-id]}
+  - {name: gas, allow: fee, when: "effect.amount <= units('1000000000000000000')", hazards: [ethereum/no-chain-id], of: transactions}
 `
 
 // paying is a transaction of type 2 of a chain and a nonce, both below 128.
@@ -151,7 +151,6 @@ func TestSlots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := load(t, replacing)
 	for name, test := range map[string]struct {
 		change func(*access.Authorization)
 		want   string
@@ -174,6 +173,11 @@ func TestSlots(t *testing.T) {
 		asked := ask(inspected.Effects...)
 		asked.Intent, asked.Summary = activity.SignTransactionIntent{}, &summary
 		test.change(&asked)
+		rules := replacing
+		if _, transaction := asked.Intent.(activity.SignTransactionIntent); !transaction {
+			rules = strings.ReplaceAll(rules, ", hazards: [ethereum/no-chain-id], of: transactions", "")
+		}
+		file := load(t, rules)
 		decision, err := file.Decide(t.Context(), asked)
 		if err != nil || len(decision.Charges) != 1 || decision.Charges[0].Slot != test.want {
 			t.Errorf("%s: %+v, %v", name, decision.Charges, err)
@@ -206,7 +210,7 @@ func TestReplacesNonceRefused(t *testing.T) {
 		`{chain: solana, token: native}`:         "a nonce is one transaction",
 		`{chain: tron, token: native}`:           "a nonce is one transaction",
 	} {
-		text := "schema: countersign.policy/1\nassets: {coin: " + asset + "}\nlimits:\n" +
+		text := "schema: countersign.policy/2\nassets: {coin: " + asset + "}\nlimits:\n" +
 			"  - {name: day, asset: coin, max: \"1\", window: 24h, per: key, replaces: nonce}\nrules:\n  - {name: a, allow: transfer, limit: day}\n"
 		_, err := policy.Parse("policy.yaml", []byte(text), policy.Options{})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

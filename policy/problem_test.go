@@ -16,23 +16,23 @@ func TestWrongFiles(t *testing.T) {
 	}
 	for _, test := range []struct{ name, file, want string }{
 		{"empty", "", "the file is empty"}, {"a comment", "# later\n", "the file is empty"},
-		{"misspelt member", "schema: countersign.policy/1\nrule: []\n", "2:1: the file has no member rule: did you mean rules?"},
+		{"misspelt member", "schema: countersign.policy/2\nrule: []\n", "2:1: the file has no member rule: did you mean rules?"},
 		{"other schema", "schema: countersign.policy/9\nrules: []\n", "1:9: schema countersign.policy/9 is not known"},
-		{"twice", "schema: countersign.policy/1\nrules: []\nrules: []\n", "rules"},
-		{"anchor", "schema: &a countersign.policy/1\nrules: []\n", "anchors and aliases"},
+		{"twice", "schema: countersign.policy/2\nrules: []\nrules: []\n", "rules"},
+		{"anchor", "schema: &a countersign.policy/2\nrules: []\n", "anchors and aliases"},
 		{"alias bomb", "a: &a [x,x]\nb: &b [*a,*a]\n", "anchors and aliases"},
-		{"tag", "schema: !!str countersign.policy/1\n", "tags"},
-		{"two documents", "schema: countersign.policy/1\n---\nrules: []\n", "one YAML document"},
+		{"tag", "schema: !!str countersign.policy/2\n", "tags"},
+		{"two documents", "schema: countersign.policy/2\n---\nrules: []\n", "one YAML document"},
 		{"deep", "a: " + strings.Repeat("[", 100) + strings.Repeat("]", 100), "nested"},
 		{"tab", "a:\n\t- b\n", "a tab"},
-		{"no rules", "schema: countersign.policy/1\n", "rules is missing"},
-		{"checksum", "schema: countersign.policy/1\nlists:\n  t: [\"0x08d2b0a37f869FF76BACB5Bab3278E26ab7067B7\"]\n", "3:7: address"},
-		{"short address", "schema: countersign.policy/1\nlists:\n  t: [\"0x08d2\"]\n", "2 bytes, an address has 20"},
-		{"bitcoin", "schema: countersign.policy/1\nlists:\n  t: [bc1q0xcqpzrky6eff2g52qdye53xkk9jxkvrh6yhyx]\n", "address"},
-		{"tron", "schema: countersign.policy/1\nlists:\n  t: [TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwm]\n", "mistyped"},
+		{"no rules", "schema: countersign.policy/2\n", "rules is missing"},
+		{"checksum", "schema: countersign.policy/2\nlists:\n  t: [\"0x08d2b0a37f869FF76BACB5Bab3278E26ab7067B7\"]\n", "3:7: address"},
+		{"short address", "schema: countersign.policy/2\nlists:\n  t: [\"0x08d2\"]\n", "2 bytes, an address has 20"},
+		{"bitcoin", "schema: countersign.policy/2\nlists:\n  t: [bc1q0xcqpzrky6eff2g52qdye53xkk9jxkvrh6yhyx]\n", "address"},
+		{"tron", "schema: countersign.policy/2\nlists:\n  t: [TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwm]\n", "mistyped"},
 		{"unused list", head + "rules:\n  - {name: a, allow: transfer, when: effect.asset == usdc}\n", "no rule uses the list treasury"},
 		{"unused asset", head + "rules:\n  - {name: a, allow: transfer, when: effect.to in treasury}\n", "nothing uses the asset usdc"},
-		{"name taken", "schema: countersign.policy/1\nlists:\n  effect: [\"" + treasury + "\"]\n", "has another meaning"},
+		{"name taken", "schema: countersign.policy/2\nlists:\n  effect: [\"" + treasury + "\"]\n", "has another meaning"},
 		{"kind", rule("allow: transfers"), "transfers is not a kind of effect: did you mean transfer?"},
 		{"transaction", rule("allow: transaction"), "transaction is not a scope"},
 		{"both", rule("allow: transfer, deny: fee"), "either allows or denies"},
@@ -111,21 +111,21 @@ func TestCaret(t *testing.T) {
 // TestWarnings: a file with likely mistakes loads with warnings.
 func TestWarnings(t *testing.T) {
 	for rule, want := range map[string]string{
-		"allow: request":                     "whole activities",
-		"allow: fee":                         "any fee",
-		"allow: call, hazards: [blind-call]": "not understood to any contract",
-		"allow: transfer, when: 'effects.exists(e, e.kind == \"fee\")'": "exists over effects",
-		"allow: transfer, when: 'true'":                                 "always true",
-		"allow: transfer, approvals: [{count: 1}]":                      "add not: submitter",
+		"allow: request": "whole activities",
+		"allow: fee":     "any fee",
+		"allow: call, hazards: [blind-call], of: transactions, chains: [eip155:1]": "not understood to any contract",
+		"allow: transfer, when: 'effects.exists(e, e.kind == \"fee\")'":            "exists over effects",
+		"allow: transfer, when: 'true'":                                            "always true",
+		"allow: transfer, approvals: [{count: 1, submitter: counts}]":              "whoever may submit and vote can approve alone",
 	} {
-		file := load(t, "schema: countersign.policy/1\nrules:\n  - {name: a, "+rule+"}\n")
+		file := load(t, "schema: countersign.policy/2\nrules:\n  - {name: a, "+rule+"}\n")
 		warnings := file.Warnings()
 		if len(warnings) == 0 || !strings.Contains(warnings[0].Message, want) {
 			t.Errorf("%s: %+v, want %s", rule, warnings, want)
 		}
 	}
-	for _, group := range []string{"{count: 2}", "{count: 1, not: submitter}", "{count: 1, tag: finance}", "{count: 1, with: passkey}"} {
-		if warnings := load(t, "schema: countersign.policy/1\nrules:\n  - {name: a, allow: transfer, approvals: ["+group+"]}\n").Warnings(); len(warnings) > 0 {
+	for _, group := range []string{"{count: 2}", "{count: 1, not: submitter}", "{count: 1}", "{count: 1, tag: finance}", "{count: 2, submitter: counts}"} {
+		if warnings := load(t, "schema: countersign.policy/2\nrules:\n  - {name: a, allow: transfer, approvals: ["+group+"]}\n").Warnings(); len(warnings) > 0 {
 			t.Errorf("%s: %+v", group, warnings)
 		}
 	}

@@ -23,7 +23,7 @@ func TestWrongValues(t *testing.T) {
 		return head + "limits:\n  - {" + rest + "}\nrules:\n  - {name: a, allow: transfer, limit: d}\n"
 	}
 	list := func(addresses string) string {
-		return "schema: countersign.policy/1\nlists: {t: [" + addresses + "]}\nrules:\n  - {name: a, allow: transfer, when: effect.to in t}\n"
+		return "schema: countersign.policy/2\nlists: {t: [" + addresses + "]}\nrules:\n  - {name: a, allow: transfer, when: effect.to in t}\n"
 	}
 	approvals := func(group string) string { return rule("allow: transfer, approvals: [" + group + "]") }
 	test := func(rest string) string { return head + pays + "tests:\n  - {" + rest + "}\n" }
@@ -46,8 +46,8 @@ func TestWrongValues(t *testing.T) {
 		"address in hex":          {list(`"0xzzd2b0a37f869ff76bacb5bab3278e26ab7067b7"`), "not hex"},
 		"address with 0X":         {list(`"0X08d2b0a37f869ff76bacb5bab3278e26ab7067b7"`), "it must start with 0x"},
 		"address too long":        {list(strings.Repeat("1", 45)), "not an address"},
-		"asset of no chain":       {"schema: countersign.policy/1\nassets: {a: {chain: \"eip155\", token: native}}\nrules: []\n", "eip155: and a chain id"},
-		"asset with token and id": {"schema: countersign.policy/1\nassets: {a: {chain: \"eip155:1\", token: \"" + usdc + "\", decimals: 0, id: \"5\"}}\nrules: []\n", "it has a token or an id, not both"},
+		"asset of no chain":       {"schema: countersign.policy/2\nassets: {a: {chain: \"eip155\", token: native}}\nrules: []\n", "eip155: and a chain id"},
+		"asset with token and id": {"schema: countersign.policy/2\nassets: {a: {chain: \"eip155:1\", token: \"" + usdc + "\", decimals: 0, id: \"5\"}}\nrules: []\n", "it has a token or an id, not both"},
 		"rule twice":              {rule("allow: transfer") + "  - {name: a, allow: fee}\n", "another rule has this name"},
 		"rule without a name":     {head + "rules:\n  - {name: Pays, allow: transfer}\n", "a rule needs a name"},
 		"rule without a scope":    {rule("when: effect.asset == usdc"), "a rule needs allow or deny"},
@@ -68,7 +68,7 @@ func TestWrongValues(t *testing.T) {
 		"others":                  {rule("allow: transfer, others: 1"), "expected true or false"},
 		"approvals no list":       {rule("allow: transfer, approvals: 2"), "expected a list"},
 		"item without value":      {rule("allow: transfer, hazards: [null]"), "an item without a value"},
-		"merge key":               {"schema: countersign.policy/1\n<<: {rules: []}\n", "expected"},
+		"merge key":               {"schema: countersign.policy/2\n<<: {rules: []}\n", "expected"},
 		"deep in a list":          {"a: [[[&x 1]]]\n", "anchors and aliases"},
 		"leading zero":            {when("effect.amount < ether('01')"), "has a leading zero"},
 		"wider than 256 bits":     {when("effect.amount < ether('" + strings.Repeat("9", 70) + "')"), "wider than 256 bits"},
@@ -125,12 +125,12 @@ func TestWrongNames(t *testing.T) {
 		"who: {credential: c2}":                 "there is no credential c2",
 		"approvals: [{count: 2, tag: finance}]": "2 approvals are needed, but only 1 of the users can give one",
 	} {
-		_, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/1\nrules:\n  - {name: a, allow: transfer, "+rest+"}\n"), policy.Options{Names: names})
+		_, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/2\nrules:\n  - {name: a, allow: transfer, "+rest+"}\n"), policy.Options{Names: names})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", rest, err, want)
 		}
 	}
-	if _, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/1\nrules:\n  - {name: a, allow: transfer, who: {user: ann}}\n"), policy.Options{Names: names}); err != nil {
+	if _, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/2\nrules:\n  - {name: a, allow: transfer, who: {user: ann}}\n"), policy.Options{Names: names}); err != nil {
 		t.Errorf("a user who is listed twice: %v", err)
 	}
 }

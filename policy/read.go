@@ -94,12 +94,13 @@ func (c *compiler) readSchema(root, schema source.Node) {
 	case schema.Node == nil:
 		root.Fail("schema is missing: write 'schema: %s'", Schema)
 	case schema.Text("schema") != Schema:
-		schema.Fail("schema %s is not known: this version reads %s", shorten(schema.Text("schema")), Schema)
+		schema.Fail("schema %s is not known: this version reads %s; 'countersign policy check --upgrade FILE' shows what to change in an earlier one",
+			shorten(schema.Text("schema")), Schema)
 	}
 }
 
 // subjects are the values of per: what a limit is counted for.
-var subjects = []string{"key", "wallet", "user", "credential", "to", "organization"}
+var subjects = []string{"key", "account", "wallet", "user", "credential", "to", "organization"}
 
 func (c *compiler) readLimit(n source.Node) {
 	l, before := &limit{place: n.Place()}, c.problems.Errors()
@@ -132,6 +133,9 @@ func (c *compiler) readLimit(n source.Node) {
 		n.Fail("limit %s needs asset, max, window and per", l.name)
 	default:
 		l.readMax(most)
+		if said := words().namespaces[namespaceOf(l.asset.Chain)]; l.per == "account" && said.Account == nil {
+			n.Fail("limit %s: per: account is of chains whose accounts hold their assets themselves, such as eip155:1: use per: key", l.name)
+		}
 		if l.nonce {
 			l.checkNonce(replaces)
 		}

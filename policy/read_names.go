@@ -67,9 +67,16 @@ func (c *compiler) readList(entry source.Entry) {
 		return
 	}
 	l, before := &list{place: entry.NameAt}, c.problems.Errors()
-	seen := map[string]bool{}
-	wallets := 0
-	for _, item := range entry.Items("list " + entry.Name) {
+	seen, anyChain, wallets := map[string]bool{}, false, 0
+	addresses := entry.Node
+	if addresses.IsMapping() {
+		entry.Fields("list "+entry.Name, map[string]func(source.Node){
+			"addresses": func(n source.Node) { addresses = n },
+			"any_chain": func(n source.Node) { anyChain = n.Boolean("any_chain") },
+			"shared":    func(n source.Node) { l.shared = n.Boolean("shared") },
+		})
+	}
+	for _, item := range addresses.Items("list " + entry.Name) {
 		read, err := words().readAddress(item.Text("address"))
 		switch {
 		case err != nil:
@@ -90,7 +97,7 @@ func (c *compiler) readList(entry source.Entry) {
 	if len(l.addresses) == 0 && c.problems.Errors() == before {
 		entry.Fail("list %s is empty", entry.Name)
 	}
-	l.value = newAddressList(l.addresses)
+	l.value = newAddressList(l.addresses, anyChain)
 	c.lists[entry.Name] = l
 }
 

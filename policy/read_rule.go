@@ -13,11 +13,11 @@ import (
 )
 
 func (c *compiler) readRule(n source.Node) {
-	r := &rule{index: len(c.file.rules), byName: !c.knowsKeys()}
+	r := &rule{index: len(c.file.rules), place: n.Place(), byName: !c.knowsKeys()}
 	before := c.problems.Errors()
 	n.Rule = peekName(n)
 	var scope, when, approvals source.Node
-	within := defaultWithin
+	within, each := defaultWithin, false
 	n.Fields("a rule", map[string]func(source.Node){
 		"name":      func(n source.Node) { r.name = n.Text("name") },
 		"allow":     func(n source.Node) { r.readScope(&scope, n, false) },
@@ -31,20 +31,27 @@ func (c *compiler) readRule(n source.Node) {
 		"approvals": func(n source.Node) { approvals = n },
 		"within":    func(n source.Node) { within = n.Duration("within", time.Minute, 7*24*time.Hour) },
 		"others":    func(n source.Node) { r.others = n.Boolean("others") },
+		"of":        func(n source.Node) { r.readOf(n) },
+		"chains":    func(n source.Node) { r.readNetworks(n) },
+		"alone":     func(n source.Node) { r.alone = n.Boolean("alone") },
+		"each":      func(n source.Node) { each = n.Integer("each", 1, 1) == 1 },
+		"bundle":    func(n source.Node) { r.bundle = n.Boolean("bundle") },
 	})
 	if scope.Node == nil {
 		n.Fail("a rule needs allow or deny: a kind of effect, a list of kinds, or request")
 	}
 	if when.Node != nil {
-		r.when = c.compile(when, "when")
+		r.when = c.compile(when, "when", r.deny)
+		r.priced = r.when.mentions(isReceive)
 	}
 	if approvals.Node != nil {
-		r.approvals = c.readApprovals(approvals, r.name, within)
+		r.approvals = c.readApprovals(approvals, r, within)
 	}
 	sound := c.problems.Errors() == before // or what follows from an error would be reported as another
 	c.checkRuleName(r, n)
 	if sound {
 		c.checkRule(r, n)
+		r.checkPrice(n, each)
 	}
 	c.file.rules = append(c.file.rules, r)
 }
@@ -149,17 +156,23 @@ func readHazards(n source.Node, known []string) []string {
 // blindCall stands for the blind-call hazards of all chains.
 const blindCall = "blind-call"
 
-func (c *compiler) readApprovals(n source.Node, rule string, within time.Duration) []access.Group {
+func (c *compiler) readApprovals(n source.Node, r *rule, within time.Duration) []access.Group {
 	var groups []access.Group
 	for _, item := range n.Items("approvals") {
-		group := access.Group{Rule: rule, Within: within}
+		group := access.Group{Rule: r.name, Within: within, NotSubmitter: true}
+		var not bool
 		item.Fields("an approval", map[string]func(source.Node){
 			"count": func(n source.Node) { group.Count = n.Integer("count", 1, maxApprovers) },
 			"tag":   func(n source.Node) { group.Tag = c.tag(n) },
 			"users": func(n source.Node) { group.Users = c.users(n) },
 			"not": func(n source.Node) {
-				if group.NotSubmitter = n.Text("not") == "submitter"; !group.NotSubmitter {
+				if not = n.Text("not") == "submitter"; !not {
 					n.Fail("not: only submitter is supported")
+				}
+			},
+			"submitter": func(n source.Node) {
+				if group.NotSubmitter = n.Text("submitter") != "counts"; group.NotSubmitter {
+					n.Fail("submitter: only counts is supported: without it, the submission is no vote")
 				}
 			},
 			"with": func(n source.Node) {
@@ -171,35 +184,55 @@ func (c *compiler) readApprovals(n source.Node, rule string, within time.Duratio
 		switch {
 		case group.Count == 0:
 			item.Fail("an approval needs a count")
+		case not && !group.NotSubmitter:
+			item.Fail("not: submitter and submitter: counts exclude each other")
 		case group.Tag == "" && len(group.Users) > 0 && len(group.Users) < group.Count:
 			item.Fail("%d approvals of %d users can never be reached", group.Count, len(group.Users))
 		}
-		c.checkReachable(item, &group)
-		c.checkAlone(item, &group)
 		groups = append(groups, group)
 	}
+	c.checkReachable(n, groups)
+	c.checkAlone(n, r, groups)
 	return groups
 }
 
-// checkReachable refuses a group that has too few eligible users.
-func (c *compiler) checkReachable(n source.Node, group *access.Group) {
-	if c.options.Names == nil || group.Tag == "" && len(group.Users) == 0 {
+// checkReachable refuses groups that the users cannot fill, each of them in one place.
+func (c *compiler) checkReachable(n source.Node, groups []access.Group) {
+	named := func(group access.Group) bool { return group.Tag != "" || len(group.Users) > 0 }
+	if c.options.Names == nil || !slices.ContainsFunc(groups, named) {
 		return
 	}
-	eligible := 0
+	var all []access.Vote
 	for _, user := range c.options.Names.Users {
-		if slices.Contains(group.Users, user.ID) || group.Tag != "" && slices.Contains(user.Tags, group.Tag) {
-			eligible++
-		}
+		all = append(all, access.Vote{User: user})
 	}
-	if eligible < group.Count {
-		n.Fail("%d approvals are needed, but only %d of the users can give one", group.Count, eligible)
+	groups = slices.Clone(groups)
+	for i := range groups {
+		groups[i].Passkey = false
+	}
+	for i, missing := range access.Missing(groups, all, "", time.Time{}) {
+		if missing > 0 {
+			n.Fail("%d approvals are needed, but only %d of the users can give one", groups[i].Count, groups[i].Count-missing)
+		}
 	}
 }
 
-// checkAlone warns about a group that every submitter fills alone.
-func (c *compiler) checkAlone(n source.Node, group *access.Group) {
-	if group.Count == 1 && group.Tag == "" && len(group.Users) == 0 && !group.NotSubmitter && !group.Passkey {
-		c.problems.Warn(n.Place(), group.Rule, "the submission is the submitter's own approval, and this asks for no other: add not: submitter")
+// checkAlone warns of a rule whose submitters can be all of its voters.
+func (c *compiler) checkAlone(n source.Node, r *rule, groups []access.Group) {
+	if len(groups) == 0 || votes(groups) > 1 || groups[0].NotSubmitter {
+		return
+	}
+	alone := []string{"whoever may submit and vote"}
+	if c.options.Names != nil {
+		alone = nil
+		for _, user := range c.options.Names.Users {
+			if access.BelongsTo(&groups[0], user) && r.who.holds(&access.Authorization{User: user}) {
+				alone = append(alone, user.Name)
+			}
+		}
+	}
+	if len(alone) > 0 {
+		c.problems.Warn(n.Place(), r.name, "the submission is the submitter's own approval, and this asks for no other: %s can approve alone; "+
+			"omit submitter: counts if that is not intended", strings.Join(alone, ", "))
 	}
 }

@@ -15,7 +15,7 @@ func TestReading(t *testing.T) {
 		return chains.Effect{Kind: chains.KindCall, By: chains.BySigner, To: party(t, treasury), Undecoded: true, Path: path}
 	}
 	read := chains.Reading{Path: "call", Function: "swap(uint256)", Complete: true, Args: []chains.Arg{{Name: "amount", Value: "5"}}}
-	const swaps = "schema: countersign.policy/1\nrules:\n  - {name: swaps, allow: call, when: \"effect.reading.function == 'swap(uint256)' && effect.reading.complete && effect.reading.arg('amount') == '5'\"}\n"
+	const swaps = "schema: countersign.policy/2\nrules:\n  - {name: swaps, allow: call, when: \"effect.reading.function == 'swap(uint256)' && effect.reading.complete && effect.reading.arg('amount') == '5'\"}\n"
 	for name, test := range map[string]struct {
 		effects  []chains.Effect
 		readings chains.Readings
@@ -39,7 +39,7 @@ func TestReading(t *testing.T) {
 
 // TestReadingInTests: a file's own tests can give an effect a reading.
 func TestReadingInTests(t *testing.T) {
-	const swaps = "schema: countersign.policy/1\nrules:\n  - {name: swaps, allow: call, when: \"effect.reading.function == 'swap(uint256)' && effect.reading.complete && effect.reading.arg('amount') == '5'\"}\ntests:\n"
+	const swaps = "schema: countersign.policy/2\nrules:\n  - {name: swaps, allow: call, when: \"effect.reading.function == 'swap(uint256)' && effect.reading.complete && effect.reading.arg('amount') == '5'\"}\ntests:\n"
 	for reading, want := range map[string]string{
 		"{function: 'swap(uint256)', complete: true, args: {amount: '5'}}":  "allow",
 		"{function: 'swap(uint256)', complete: false, args: {amount: '5'}}": "deny",

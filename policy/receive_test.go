@@ -10,7 +10,7 @@ import (
 )
 
 // swapRules allow to sell USDC for at least 5 wei, and deny to receive less than 2.
-const swapRules = `schema: countersign.policy/1
+const swapRules = `schema: countersign.policy/2
 assets:
   usdc: {chain: "eip155:1", token: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", decimals: 6}
 rules:
@@ -21,6 +21,7 @@ rules:
     when: >-
       effect.asset == usdc &&
       effects.exists(e, e.kind == 'receive' && e.asset.native && e.amount >= wei('5'))
+    each: 1
 `
 
 // TestReceive: what is received needs no rule and counts nowhere, but a rule can require it, and
@@ -65,7 +66,7 @@ func TestReceive(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.denied)
 		}
 	}
-	_, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/1\nrules:\n  - {name: a, allow: [transfer, receive]}\n"), policy.Options{})
+	_, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/2\nrules:\n  - {name: a, allow: [transfer, receive]}\n"), policy.Options{})
 	if err == nil || !strings.Contains(err.Error(), "what is received needs no allow") {
 		t.Errorf("an allow of what is received: %v", err)
 	}

@@ -87,6 +87,8 @@ func (e *evaluation) sees(effect *effectView) bool {
 	switch {
 	case e.payload != "" && effect.Payload() != e.payload:
 		return false
+	case e.hidden && effect.Kind == chains.KindReceive:
+		return false
 	case effect.Kind != chains.KindReceive:
 		return true
 	case e.current != nil:

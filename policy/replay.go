@@ -155,7 +155,7 @@ func (r *Replayed) decided(decision access.Decision, err error, request *access.
 		r.After = OutcomeApprovals
 	}
 	submitted := *request
-	submitted.Votes = request.Votes[:min(1, len(request.Votes))] // the submitter's own
+	submitted.Votes = slices.DeleteFunc(slices.Clone(request.Votes), func(vote access.Vote) bool { return vote.User.ID != request.User.ID })
 	if missingAny(&decision, &submitted) {
 		r.Votes.After = votes(decision.Approvals)
 	}

@@ -16,14 +16,14 @@ import (
 
 // Files for tests of replay. The fixture's transactions move 123 wei each.
 const (
-	replayHead = "schema: countersign.policy/1\nassets: {main: {chain: \"eip155:1\", token: native}}\n"
+	replayHead = "schema: countersign.policy/2\nassets: {main: {chain: \"eip155:1\", token: native}}\n"
 	replayGas  = "  - {name: gas, allow: fee, when: \"effect.amount <= ether('0.1')\"}\n"
 
 	replayFree    = replayHead + "rules:\n  - {name: payouts, allow: transfer, when: effect.asset == main}\n" + replayGas
 	replayTwo     = replayHead + "limits:\n  - {name: day, asset: main, max: \"0.000000000000000246\", window: 24h, per: organization}\nrules:\n  - {name: payouts, allow: transfer, when: effect.asset == main, limit: day}\n" + replayGas
 	replayDenied  = replayHead + "rules:\n  - {name: none, deny: transfer}\n  - {name: payouts, allow: transfer, when: effect.asset == main}\n" + replayGas
 	replayVotes   = replayHead + "rules:\n  - {name: payouts, allow: transfer, when: effect.asset == main, approvals: [{count: 2}]}\n" + replayGas
-	replayOwnVote = replayHead + "rules:\n  - {name: payouts, allow: transfer, when: effect.asset == main, approvals: [{count: 1}]}\n" + replayGas
+	replayOwnVote = replayHead + "rules:\n  - {name: payouts, allow: transfer, when: effect.asset == main, approvals: [{count: 1, submitter: counts}]}\n" + replayGas
 	replayMorning = replayHead + "rules:\n  - {name: morning, deny: request, when: \"!time.within('Mo-Su 00:00-14:00 UTC')\"}\n  - {name: payouts, allow: transfer, when: effect.asset == main}\n" + replayGas
 )
 
@@ -87,8 +87,8 @@ func TestReplay(t *testing.T) {
 		"no limit":        {replayTwo, replayFree, []string{"allowed: limits: day 123 of 246 in 24h0m0s → none"}, ""},
 		"a deny":          {replayFree, replayDenied, []string{"denied: allowed → denied"}, "rule none denies"},
 		"votes":           {replayFree, replayVotes, []string{"approvals: allowed → approvals; votes required: 0 → 2"}, ""},
-		"own vote":        {replayFree, replayOwnVote, []string{"allowed"}, ""},
-		"own vote before": {replayOwnVote, replayOwnVote, []string{"allowed"}, ""},
+		"own vote":        {replayFree, replayOwnVote, []string{"approvals: allowed → approvals; votes required: 0 → 1"}, ""},
+		"own vote before": {replayOwnVote, replayOwnVote, []string{"approvals"}, ""},
 		"fewer votes":     {replayVotes, replayFree, []string{"allowed: approvals → allowed; votes required: 2 → 0"}, ""},
 		"its times":       {replayFree, replayMorning, []string{"allowed", "denied: allowed → denied", "allowed", "allowed", "allowed"}, "rule morning denies"},
 	} {

@@ -40,7 +40,7 @@ func toyWords() chains.Words {
 		}}
 }
 
-const toyPolicy = `schema: countersign.policy/1
+const toyPolicy = `schema: countersign.policy/2
 lists:
   friends: ["@franzi00", "` + treasury + `"]
 assets:

@@ -29,32 +29,31 @@ var (
 type effectView struct {
 	*chains.Effect
 	index     int
-	namespace string // of its addresses
-	object    object // its value in expressions
+	namespace string                                    // of its addresses
+	unnamed   func(network string, address []byte) bool // chains.Words.Unnamed
+	object    object                                    // its value in expressions
 	reading   *chains.Reading
+	paid      bool     // it is change, and there is nothing else: see setPurposes
+	alone     bool     // it is a fee, and there is nothing else
 	net       *big.Int // of what is received: see setOff
 	passedOn  bool     // if something is received: see setOff
 }
 
 func newEffectViews(effects []chains.Effect, chain string, readings chains.Readings) []effectView {
 	views := make([]effectView, len(effects))
+	said, named := words().chains[chain]
 	for i := range effects {
-		views[i] = effectView{Effect: &effects[i], index: i, namespace: namespaceOfChain(chain, &effects[i])}
+		namespace := said.Namespace
+		if !named {
+			namespace = namespaceOf(effects[i].Asset.Chain) // a message has no chain; its effects name theirs
+		}
+		views[i] = effectView{Effect: &effects[i], index: i, namespace: namespace, unnamed: said.Unnamed}
 		views[i].object = object{kind: effectType, of: &views[i]}
 		if reading, ok := readings.Of(&effects[i]); ok && reading.Function != "" {
 			views[i].reading = &reading
 		}
 	}
 	return views
-}
-
-// namespaceOfChain returns the namespace of an effect's addresses. A message has no chain;
-// its effects name theirs.
-func namespaceOfChain(chain string, effect *chains.Effect) string {
-	if namespace, known := words().namespaceOf(chain); known {
-		return namespace
-	}
-	return namespaceOf(effect.Asset.Chain)
 }
 
 // party returns a party as an address. name is what errors call it.
@@ -65,8 +64,14 @@ func (e *effectView) party(party chains.Party, name string) (ref.Val, error) {
 	case party.IsUnknown(), party.IsSigner():
 		return nil, unknown(name)
 	}
-	read := &address{namespace: e.namespace, bytes: string(party.Address()), text: party.Shown()}
+	raw := party.Address()
+	read := &address{namespace: e.namespace, bytes: string(raw), text: party.Shown()}
+	if name == "effect.to" {
+		read.owners = e.Owners
+	}
 	switch {
+	case e.isUnnamed(raw):
+		return nil, unknown(name)
 	case e.namespace == "": // an effect without an asset, in a message: the size determines the chain
 		read.namespace = words().ofSize(len(read.bytes))
 	case words().holdsTokensApart(e.namespace) && !e.Asset.IsUnknown():
@@ -78,10 +83,15 @@ func (e *effectView) party(party chains.Party, name string) (ref.Val, error) {
 	return read, nil
 }
 
+// isUnnamed reports whether an address stands for an account that the bytes do not name.
+func (e *effectView) isUnnamed(address []byte) bool {
+	return e.unnamed != nil && e.unnamed(e.Asset.Chain, address)
+}
+
 // mine returns whether the recipient is an account of the organization. Of a recipient
 // that the bytes do not name, and without the keystore, that is unknown.
 func (e *effectView) mine() (ref.Val, error) {
-	if e.Mine == chains.MineUnknown {
+	if e.Mine == chains.MineUnknown || e.isUnnamed(e.To.Address()) {
 		return nil, unknown("effect.mine")
 	}
 	return types.Bool(e.Mine == chains.MineYes), nil
@@ -164,6 +174,20 @@ func effectFields() map[string]field {
 			return newObject(readingType, e.reading), nil
 		}),
 		"function": presentText("effect.function", func(e *effectView) string { return e.Function }),
+		"owners": member(types.NewListType(addressType), func(e *effectView) (ref.Val, error) {
+			if len(e.Owners) == 0 {
+				return nil, absent("effect.owners")
+			}
+			owners := make([]ref.Val, len(e.Owners))
+			for i, owner := range e.Owners {
+				var err error
+				if owners[i], err = e.party(owner, "effect.owners"); err != nil {
+					return nil, err
+				}
+			}
+			return newList(owners), nil
+		}),
+		"domain": presentText("effect.domain", func(e *effectView) string { return e.Domain }),
 	}
 }
 
@@ -264,7 +288,7 @@ func keyFields() map[string]field {
 				}
 				list = append(list, read)
 			}
-			return newAddressList(list), nil
+			return newAddressList(list, false), nil
 		}),
 	}
 }

@@ -97,12 +97,6 @@ func (v *vocabulary) problem(said chains.Words) string {
 // names returns the names of the chains, sorted.
 func (v *vocabulary) names() []string { return sortedKeys(v.chains) }
 
-// namespaceOf returns the namespace of a chain's networks.
-func (v *vocabulary) namespaceOf(chain string) (namespace string, known bool) {
-	said, known := v.chains[chain]
-	return said.Namespace, known
-}
-
 // ofSize returns the namespace whose addresses have a size, empty if there is none or
 // several.
 func (v *vocabulary) ofSize(size int) (namespace string) {

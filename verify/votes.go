@@ -22,7 +22,8 @@ var ErrVotes = errors.New("the votes do not verify")
 // the members: the first stamp is the submitter's over exactly the recorded body, each
 // further one is by another member over a body that approves exactly this activity as the
 // record says that it was shown, and together they fill the groups that the policy
-// demanded when the activity was submitted. The tags are those in members.
+// demanded when the activity was submitted: the groups of one rule by different people, with the
+// submission for a vote only if its credential may vote. The tags are those in members.
 //
 // A credential that has expired since then counts, since it was valid at the stamped
 // time. Votes returns the approvals, the submitter's first, each with its stamped
@@ -59,8 +60,12 @@ func (v *verification) votes() (string, error) {
 // enoughVotes refuses votes that do not fill all groups at the time of the last vote.
 func enoughVotes(votes []access.Vote, groups []access.Group) error {
 	last := slices.MaxFunc(votes, func(a, b access.Vote) int { return a.At.Compare(b.At) }).At
-	for i := range groups {
-		if missing := access.Missing(&groups[i], votes, votes[0].User.ID, last); missing > 0 {
+	submitter := votes[0].User.ID
+	if !(&access.Member{Credential: votes[0].Credential}).May(activity.TypeApproveActivity) {
+		votes = votes[1:] // the submission is no vote
+	}
+	for i, missing := range access.Missing(groups, votes, submitter, last) {
+		if missing > 0 {
 			return fmt.Errorf("%d of the %d votes that rule %s demanded are missing", missing, groups[i].Count, groups[i].Rule)
 		}
 	}

@@ -1,7 +1,6 @@
 package all
 
 import (
-	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
@@ -28,7 +27,7 @@ func (i Inspection) ReadWith(reader chains.Reader) Inspection {
 	if len(readings) == 0 {
 		return i
 	}
-	i.Readings, i.Effects = readings, effectsOf(tx)
+	i.Readings, i.Effects = readings, tx.Effects()
 	i.Hazards = readings.Sighted(tx.Hazards(), i.Effects)
 	return i
 }
@@ -47,15 +46,5 @@ func InspectIntent(intent activity.Intent, limits Limits) (Inspection, error) {
 	if err != nil {
 		return Inspection{}, err
 	}
-	return Inspection{Summary: tx.Summary(), Effects: effectsOf(tx), Hazards: tx.Hazards(), tx: tx}, nil
-}
-
-// effectsOf returns the effects of a transaction whose keys are not known, with Change
-// set where the bytes alone prove it.
-func effectsOf(tx chains.Transaction) []chains.Effect {
-	effects := slices.Clone(tx.Effects())
-	for i := range effects {
-		effects[i].Change = effects[i].ToItself()
-	}
-	return effects
+	return Inspection{Summary: tx.Summary(), Effects: tx.Effects(), Hazards: tx.Hazards(), tx: tx}, nil
 }

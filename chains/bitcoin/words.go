@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/btcsuite/btcd/address/v2"
 	"github.com/btcsuite/btcd/address/v2/base58"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -14,7 +15,7 @@ import (
 // has the script in hex, since the network of the address is only a guess.
 func (Chain) Words() chains.Words {
 	return chains.Words{Namespace: "bip122", Decimals: decimals, Units: []chains.Unit{{Name: "sats"}, {Name: "btc", Decimals: decimals}},
-		ReadAddress: readAddress, FieldAddress: hex.DecodeString, Variable: Name, Details: []chains.Detail{
+		ReadAddress: readAddress, Alike: alike, FieldAddress: hex.DecodeString, Variable: Name, Details: []chains.Detail{
 			{Name: "fee", Type: chains.TypeAmount},
 			{Name: "inputs", Type: chains.TypeList, Part: "input", Members: []chains.Detail{
 				{Name: "tx_id", Type: chains.TypeText, From: outpoint(0)},
@@ -29,6 +30,24 @@ func (Chain) Words() chains.Words {
 				{Name: "value", Type: chains.TypeAmount},
 			}},
 		}}
+}
+
+// alike returns the P2PKH, P2WPKH and P2SH-P2WPKH scripts of the key that a script pays, or
+// whose hash it has.
+func alike(script []byte) [][]byte {
+	var hash [20]byte
+	switch classify(script) {
+	case p2pk:
+		copy(hash[:], address.Hash160(script[1:len(script)-1]))
+	case p2pkh:
+		copy(hash[:], script[3:])
+	case p2wpkh:
+		copy(hash[:], script[2:])
+	default:
+		return nil
+	}
+	witness := p2wpkhScript(hash)
+	return [][]byte{p2pkhScript(hash), witness, p2shScript([20]byte(address.Hash160(witness)))}
 }
 
 // outpoint returns the transaction id (part 0) or the index (part 1) of txid:vout.

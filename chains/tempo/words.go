@@ -9,6 +9,9 @@ import (
 // the chains whose namespace it shares.
 func (Chain) Words() chains.Words {
 	words := evm.Words()
+	words.Unnamed = func(_ string, address []byte) bool {
+		return len(address) == len(evm.Address{}) && evm.IsVirtual(evm.Address(address))
+	}
 	words.Variable, words.Details = "tempo", []chains.Detail{
 		{Name: "calls", Type: chains.TypeList, Each: "call_", Part: "call",
 			Members: append([]chains.Detail{{Name: "to", Type: chains.TypeAddress}}, evm.FunctionDetails()...)},

@@ -12,7 +12,9 @@ import (
 // Words implements chains.Chain.
 func (Chain) Words() chains.Words {
 	return chains.Words{Namespace: Name, ListID: 728126428, Decimals: sunDecimals, Units: []chains.Unit{{Name: "sun"}, {Name: "trx", Decimals: sunDecimals}},
-		AddressSize: addressSize, ReadAddress: readText, Wraps: evm.Wraps, Variable: Name, Details: []chains.Detail{
+		AddressSize: addressSize, ReadAddress: readText, Wraps: evm.Wraps, Foreign: evm.Foreign,
+		Account:  func(address []byte) []byte { return address[1:] },
+		Variable: Name, Details: []chains.Detail{
 			{Name: "contract", Type: chains.TypeList, Whole: true, Part: "contract", Members: append([]chains.Detail{
 				{Name: "type", Type: chains.TypeText},
 				{Name: "owner_address", Type: chains.TypeAddress, Keys: []string{"owner"}},

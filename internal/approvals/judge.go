@@ -22,9 +22,11 @@ type judgement struct {
 	votes      []access.Vote // those that count
 	now        time.Time
 
-	// groups are the groups that the policy demanded when the activity was submitted,
-	// and those that it demands now. A change of the policy drops none of them.
-	groups []access.Group
+	// demanded are the groups that the policy demanded when the activity was submitted,
+	// and those that it demands now. A change of the policy drops none of them. groups are
+	// all of them, each once.
+	demanded [2][]access.Group
+	groups   []access.Group
 
 	// refused is why the activity cannot be carried out now, regardless of its votes.
 	refused error
@@ -36,8 +38,9 @@ type judgement struct {
 func (a *Approvals) judge(ctx context.Context, organization *access.Organization, record *activity.Record, spent access.SpentReader) (*judgement, error) {
 	j := &judgement{
 		submission: request.NewOf(record.Request.Type), submitter: record.Submitter().UserID,
-		now: a.Records.Now(), groups: record.Decision.Required,
+		now: a.Records.Now(), groups: slices.Clone(record.Decision.Required),
 	}
+	j.demanded[0] = record.Decision.Required
 	s := j.submission
 	s.OrganizationID, s.Record = record.Request.OrganizationID, record
 	var err error
@@ -60,8 +63,9 @@ func (a *Approvals) judge(ctx context.Context, organization *access.Organization
 		j.refused = activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
 			"not authorized: no policy judges this any more, and without one nothing that waits is signed")
 	}
-	for _, group := range withAges(s.Decision.Approvals) {
-		if !slices.ContainsFunc(j.groups, func(other access.Group) bool { return reflect.DeepEqual(group, other) }) {
+	j.demanded[1] = withAges(s.Decision.Approvals)
+	for _, group := range j.demanded[1] {
+		if !slices.ContainsFunc(j.groups, isGroup(group)) {
 			j.groups = append(j.groups, group)
 		}
 	}
@@ -125,7 +129,7 @@ func (a *Approvals) countedVotes(ctx context.Context, record *activity.Record) (
 		if err != nil {
 			return nil, err
 		}
-		if member == nil || i > 0 && (!member.May(activity.TypeApproveActivity) || !onReading(vote, record.Reading)) {
+		if member == nil || !member.May(activity.TypeApproveActivity) || i > 0 && !onReading(vote, record.Reading) {
 			continue
 		}
 		votedAt := vote.StampedAt
@@ -152,11 +156,21 @@ func onReading(vote *activity.Vote, reading *activity.Reading) bool {
 // sum of those numbers.
 func (j *judgement) missing() (groups []access.Group, sum int) {
 	groups = slices.Clone(j.groups)
+	for _, demanded := range j.demanded {
+		for i, missing := range access.Missing(demanded, j.votes, j.submitter, j.now) {
+			group := &groups[slices.IndexFunc(j.groups, isGroup(demanded[i]))]
+			group.Missing = max(group.Missing, missing)
+		}
+	}
 	for i := range groups {
-		groups[i].Missing = access.Missing(&j.groups[i], j.votes, j.submitter, j.now)
 		sum += groups[i].Missing
 	}
 	return groups, sum
+}
+
+// isGroup returns a function that reports whether a group is the same as another.
+func isGroup(group access.Group) func(access.Group) bool {
+	return func(other access.Group) bool { return reflect.DeepEqual(group, other) }
 }
 
 // admits reports whether an approval by a member would fill a place in some group.

@@ -82,8 +82,8 @@ func (a *Approvals) waiting(ctx context.Context, s *request.Submission) (*activi
 // missing returns how many votes a new record needs in addition to its submitter's.
 func (a *Approvals) missing(s *request.Submission, record *activity.Record) (sum int) {
 	now := a.Records.Now()
-	for i := range record.Decision.Required {
-		sum += access.Missing(&record.Decision.Required[i], s.OwnVote(now), s.Caller.Member.User.ID, now)
+	for _, missing := range access.Missing(record.Decision.Required, s.OwnVote(now), s.Caller.Member.User.ID, now) {
+		sum += missing
 	}
 	return sum
 }
@@ -91,8 +91,8 @@ func (a *Approvals) missing(s *request.Submission, record *activity.Record) (sum
 // Refuse returns the refusal of a request that needs approvals and cannot wait
 // for them, or nil if it has all its votes.
 func Refuse(groups []access.Group, votes []access.Vote, submitter string, now time.Time) error {
-	for _, group := range withAges(groups) {
-		if missing := access.Missing(&group, votes, submitter, now); missing > 0 {
+	for i, missing := range access.Missing(withAges(groups), votes, submitter, now) {
+		if group := &groups[i]; missing > 0 {
 			tagged := ""
 			if group.Tag != "" {
 				tagged = fmt.Sprintf(" of users with the tag %s", group.Tag)

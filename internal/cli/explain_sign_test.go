@@ -69,7 +69,7 @@ func TestExplainIsSign(t *testing.T) {
 	_, second := keyOf(t, s.run(t, "keys", "generate", "--config", s.config(), "--curve", "secp256k1", "--name", "cold"))
 	stranger, token := make([]byte, 20), make([]byte, 20)
 	stranger[0], stranger[19], token[0], token[19] = 0xaa, 1, 0xbb, 2
-	writePrivate(t, filepath.Join(s.dir, "policy.yaml"), fmt.Sprintf(`schema: countersign.policy/1
+	writePrivate(t, filepath.Join(s.dir, "policy.yaml"), fmt.Sprintf(`schema: countersign.policy/2
 lists:
   payees: ["0x%x"]
 assets:
@@ -139,7 +139,7 @@ func mainWith(stdin string, args ...string) (stdout, stderr string, status int) 
 func drawnPolicy(random *rand.Rand, payee, token []byte) string {
 	one := func(of ...string) string { return of[random.IntN(len(of))] }
 	var text strings.Builder
-	fmt.Fprintf(&text, "schema: countersign.policy/1\nlists:\n  payees: [\"0x%x\"]\nassets:\n  coin: {chain: \"eip155:1\", token: \"0x%x\", decimals: 6}\n", payee, token)
+	fmt.Fprintf(&text, "schema: countersign.policy/2\nlists:\n  payees: [\"0x%x\"]\nassets:\n  coin: {chain: \"eip155:1\", token: \"0x%x\", decimals: 6}\n", payee, token)
 	text.WriteString("rules:\n")
 	fmt.Fprintf(&text, "  - {name: gas, allow: fee, when: \"effect.amount <= ether('%s')\"}\n", one("1", "1", "0.00001"))
 	fmt.Fprintf(&text, "  - {name: known, allow: transfer, when: \"effect.to in payees || effect.asset == coin\"}\n")

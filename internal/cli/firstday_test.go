@@ -24,7 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-const firstPolicy = `schema: countersign.policy/1
+const firstPolicy = `schema: countersign.policy/2
 lists:
   payees: ["0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"]
 assets:

@@ -152,7 +152,7 @@ func TestHWIPolicy(t *testing.T) {
 	if err := os.WriteFile(path, configured, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	rules := "schema: countersign.policy/1\nrules:\n  - {name: small, allow: [transfer, fee], on: bitcoin, when: \"effect.amount <= btc('0.0004')\"}\n"
+	rules := "schema: countersign.policy/2\nrules:\n  - {name: small, allow: [transfer, fee], on: bitcoin, when: \"effect.amount <= btc('0.0004')\"}\n"
 	core := []string{"--config", "made/countersign.yaml", "--as", "admin", "--stdin", "--fingerprint", "73c5da0a", "--chain", "main"}
 	for name, c := range map[string]struct {
 		rules string

@@ -46,7 +46,7 @@ func exampleDeployment(t *testing.T) *served {
 		}
 	}
 	for name, content := range map[string]string{
-		"policy.yaml":   "schema: countersign.policy/1\nrules:\n  - name: gas\n    allow: fee\n    who: {tag: agent}\n    when: effect.amount <= ether('1')\ntests:\n  - {as: payments, effects: [{kind: fee, asset: \"eip155:1\", amount: \"0.1\"}], expect: allow}\n",
+		"policy.yaml":   "schema: countersign.policy/2\nrules:\n  - name: gas\n    allow: [fee, transfer]\n    who: {tag: agent}\n    when: effect.amount <= ether('1')\ntests:\n  - {as: payments, effects: [{kind: transfer, asset: \"eip155:1\", amount: \"0.1\"}], expect: allow}\n",
 		"pins.txt":      "countersign.pins/1\n",
 		"tokens.json":   `{"name":"x","tokens":[{"chainId":1,"address":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48","symbol":"USDC","name":"USD Coin","decimals":6}]}`,
 		"smtp-password": "hunter2", "sms-headers": "Authorization: Bearer x", "sms-secret": strings.Repeat("s", 40), "events-secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n",
@@ -136,7 +136,7 @@ var mutations = []mutation{
 	{"tag that nobody has", "tags: [agent]", "tags: [agnet]", "no user has the tag agent: did you mean agnet?"},
 	{"user of a test gone", "name: payments", "name: payouts", "has no user with this name or id"},
 	{"policy.yaml", "tag: agent", "tag: finanec", "no user has the tag finanec"},
-	{"policy.yaml", "allow: fee", "allow: fee\n    key: cold", "there is no key or wallet cold"},
+	{"policy.yaml", "allow: [fee, transfer]", "allow: [fee, transfer]\n    key: cold", "there is no key or wallet cold"},
 	{"policy.yaml", "expect: allow", "expect: deny", "the test fails"},
 	{"policy.yaml", "effect.amount", "effect.amuont", "did you mean amount?"},
 	// one-time passwords

@@ -88,7 +88,8 @@ func newRecordBook(t *testing.T) *recordBook {
 			kinds = append(kinds, string(kind))
 		}
 	}
-	b.everything = "schema: countersign.policy/1\nrules:\n  - {name: everything, allow: [" + strings.Join(kinds, ", ") + "]}\n"
+	b.everything = "schema: countersign.policy/2\nassets: {coin: {chain: solana, token: native}}\nlimits: [{name: day, asset: coin, max: \"1\", window: 24h, per: organization}]\n" +
+		"rules:\n  - {name: everything, allow: [" + strings.Join(kinds, ", ") + "]}\n  - {name: sponsors, allow: fee, alone: true, limit: day}\n"
 	return b
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // treasuryRules allow what the wallet pays, and nothing of another.
-const treasuryRules = "schema: countersign.policy/1\nrules:\n  - {name: treasury, allow: [transfer, fee], on: bitcoin, when: wallet == 'treasury'}\n"
+const treasuryRules = "schema: countersign.policy/2\nrules:\n  - {name: treasury, allow: [transfer, fee], on: bitcoin, when: wallet == 'treasury'}\n"
 
 const madeConfig = "made/countersign.yaml"
 

@@ -19,7 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-const onlyFees = "schema: countersign.policy/1\nrules: [{name: gas, allow: fee}]\n"
+const onlyFees = "schema: countersign.policy/2\nrules: [{name: gas, allow: fee}]\n"
 
 // TestReloadRevokesFirst checks that a credential which the configuration no longer has stops
 // working while the policy is still being read, which takes as long as a named pipe has no

@@ -173,7 +173,7 @@ func TestReloadPolicy(t *testing.T) {
 	if _, err := l.Reload(inCommand(t), s.config()); err == nil || !strings.Contains(err.Error(), "policy of organization") || l.Current.Load() != before {
 		t.Errorf("a policy that is not there: %v", err)
 	}
-	writePrivate(t, filepath.Join(s.dir, "policy.yaml"), "schema: countersign.policy/1\nrules: [{name: gas, allow: fee}]\n")
+	writePrivate(t, filepath.Join(s.dir, "policy.yaml"), "schema: countersign.policy/2\nrules: [{name: gas, allow: fee}]\n")
 	if _, err := l.Reload(inCommand(t), s.config()); err != nil || l.Current.Load() == before {
 		t.Fatalf("the first policy: %v", err)
 	}
@@ -274,7 +274,7 @@ func TestCheckConfiguration(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	session := newSession(t)
-	writePrivate(t, filepath.Join(s.dir, "policy.yaml"), "schema: countersign.policy/1\nrules: [{name: a, allow: transfer, when: 'nonsense'}]\n")
+	writePrivate(t, filepath.Join(s.dir, "policy.yaml"), "schema: countersign.policy/2\nrules: [{name: a, allow: transfer, when: 'nonsense'}]\n")
 	s.edit(t, "name: Example", "name: Example\n    policy: policy.yaml")
 	if _, stderr, status := session.run(nil, "serve", "--check", "--config", s.config()); status != console.ExitFailure || !strings.Contains(string(stderr), "rule a: ") {
 		t.Errorf("a wrong policy: exit status %d: %s", status, stderr)

@@ -21,7 +21,7 @@ type quorum struct {
 	organizationID string
 }
 
-const quorumPolicy = `schema: countersign.policy/1
+const quorumPolicy = `schema: countersign.policy/2
 assets: {main: {chain: "eip155:1", token: native}}
 limits:
   - {name: day, asset: main, max: "0.000000000000000123", window: 24h, per: organization}

@@ -14,8 +14,21 @@ import (
 // Words returns the words that chains of EIP-155 have in common.
 func Words() chains.Words {
 	return chains.Words{Namespace: NetworkID(0), Numbered: true, Decimals: 18, AddressSize: len(Address{}), ReadAddress: ReadAddress,
-		Units: []chains.Unit{{Name: "wei"}, {Name: "gwei", Decimals: 9}, {Name: "ether", Decimals: 18, Symbol: "ETH"}},
+		Units:   []chains.Unit{{Name: "wei"}, {Name: "gwei", Decimals: 9}, {Name: "ether", Decimals: 18, Symbol: "ETH"}},
+		Account: func(address []byte) []byte { return address }, Unnamed: isUnnamed, Foreign: Foreign,
 		Wraps: Wraps, PassesOn: func(network string, account chains.Party) bool { return networkOf(network).IsShared(account) }}
+}
+
+// Foreign reports whether an asset is a token whose contract is neither built in nor listed.
+func Foreign(asset chains.Asset) bool {
+	address, ok := addressOf(asset.Token)
+	_, listed := chains.Listed(chains.Asset{Chain: asset.Chain, Token: asset.Token})
+	return ok && !listed && !Wraps(asset) && (!IsTIP20(address) || TempoName(networkOf(asset.Chain).ChainID) == "")
+}
+
+// isUnnamed reports whether an address is virtual on a network of Tempo (TIP-1022).
+func isUnnamed(network string, address []byte) bool {
+	return len(address) == len(Address{}) && TempoName(networkOf(network).ChainID) != "" && IsVirtual(Address(address))
 }
 
 // Wraps reports whether an asset is the token that wraps its network's native asset.

@@ -91,8 +91,12 @@ func (s *Submission) ChargedBy() store.Fingerprint {
 // Then nothing is refunded if it fails: another one may have been signed.
 func (s *Submission) SharesCharges() bool { return s.Charges.By != s.Request.Fingerprint }
 
-// OwnVote returns the approval that a submission is of itself.
+// OwnVote returns the approval that a submission is of itself: none, unless the credential that
+// submitted it may vote. Whether it counts is up to each group.
 func (s *Submission) OwnVote(now time.Time) []access.Vote {
+	if !s.Caller.Member.May(activity.TypeApproveActivity) {
+		return nil
+	}
 	return []access.Vote{{User: s.Caller.Member.User, Credential: s.Caller.Member.Credential, At: now}}
 }
 

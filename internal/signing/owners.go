@@ -195,11 +195,13 @@ func (h *holders) signing(signing chains.Signing) chains.Signing {
 }
 
 // effects returns the effects of a signing, with Change and Mine set.
-func (h *holders) effects(signing chains.Signing) ([]chains.Effect, error) {
+func (h *holders) effects(signing chains.Signing, readings chains.Readings) ([]chains.Effect, error) {
 	effects := slices.Clone(h.signing(signing).Effects())
 	for i := range effects {
 		effect := &effects[i]
-		effect.Change = effect.Change || effect.ToItself()
+		if effect.ToItself() && h.chain().Words().Returns(effect, readings) {
+			_, effect.Change = h.At(effect.From.Address())
+		}
 		if effect.Mine == chains.MineUnknown && !effect.To.IsUnknown() {
 			effect.Mine = chains.MineNo
 			if _, ours := h.At(effect.To.Address()); ours {

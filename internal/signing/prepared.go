@@ -42,7 +42,7 @@ var _ operation.Task = (*Prepared)(nil)
 // what comes back to the wallet that pays, and Mine on what goes to the organization's
 // accounts. The keystore is asked which addresses those are; the error is the keystore's.
 func (p *Prepared) OwnEffects(ctx context.Context) ([]chains.Effect, error) {
-	return p.owners.holders(ctx).effects(p.signing)
+	return p.owners.holders(ctx).effects(p.signing, p.reading)
 }
 
 // Signers returns the keys that will sign, as a policy sees them.

@@ -123,6 +123,15 @@ func (n Node) IsNull() bool {
 	return null
 }
 
+// IsMapping reports whether the node is a mapping.
+func (n Node) IsMapping() bool {
+	switch n.Node.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return true
+	}
+	return false
+}
+
 // Pairs returns the members of a mapping. It refuses duplicate names.
 func (n Node) Pairs(what string) []Entry {
 	var pairs []*ast.MappingValueNode
@@ -198,6 +207,17 @@ func (n Node) Items(what string) []Node {
 	return items
 }
 
+// glued returns text with a colon that no space follows, as in {chains: [eip155:1]}: to YAML
+// that is a scalar, to its parser a mapping.
+func glued(of *ast.MappingNode) (text string, ok bool) {
+	if len(of.Values) != 1 {
+		return "", false
+	}
+	key, value := of.Values[0].Key.GetToken(), of.Values[0].Value.GetToken()
+	text = key.Value + ":" + value.Value
+	return text, key.Position.Line == value.Position.Line && key.Position.Column+len(key.Value)+1 == value.Position.Column
+}
+
 // Text returns a scalar as written.
 func (n Node) Text(what string) string {
 	switch of := n.Node.(type) {
@@ -208,8 +228,13 @@ func (n Node) Text(what string) string {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
 		return n.GetToken().Value
 	}
-	switch n.Node.(type) {
-	case *ast.MappingNode, *ast.MappingValueNode:
+	switch of := n.Node.(type) {
+	case *ast.MappingNode:
+		if text, ok := glued(of); ok {
+			return text
+		}
+		n.Fail("%s: expected text: put one that has a colon in quotes", what)
+	case *ast.MappingValueNode:
 		n.Fail("%s: expected text: put one that has a colon in quotes", what)
 	default:
 		n.Fail("%s: expected text", what)

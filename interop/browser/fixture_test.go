@@ -29,7 +29,7 @@ import (
 )
 
 // rules require two approvals for transfers, by users other than the submitter.
-const rules = `schema: countersign.policy/1
+const rules = `schema: countersign.policy/2
 rules:
   - name: payouts
     allow: transfer

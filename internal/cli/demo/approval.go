@@ -29,7 +29,7 @@ import (
 const organization = deployment.DefaultOrganization
 
 // payouts lets a user of finance pay USDC to a listed address if another one approves.
-const payouts = `schema: countersign.policy/1
+const payouts = `schema: countersign.policy/2
 assets:
   usdc: {chain: "eip155:1", token: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", decimals: 6}
 lists:
@@ -39,7 +39,7 @@ rules:
     allow: transfer
     who: {tag: finance}
     when: effect.asset == usdc && effect.to in payees
-    approvals: [{count: 1, tag: finance, not: submitter}]
+    approvals: [{count: 1, tag: finance}]
   - {name: gas, allow: fee, who: {tag: finance}, when: effect.asset.chain == 'eip155:1' && effect.amount <= ether('0.02')}
 `
 

@@ -16,7 +16,7 @@ import (
 // replace the one in force, and that a valid one does.
 func TestReloadKeepsPolicy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "policy.yaml")
-	const first = "schema: countersign.policy/1\nrules:\n  - {name: gas, allow: fee, when: \"effect.amount <= ether('1')\"}\n"
+	const first = "schema: countersign.policy/2\nrules:\n  - {name: gas, allow: fee, when: \"effect.amount <= ether('1')\"}\n"
 	write := func(text string) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -70,7 +72,7 @@ func (f *policyFlags) configured() (*config.Config, *access.OrganizationConfig, 
 
 func newPolicyCheckCommand() *cobra.Command {
 	var flags policyFlags
-	var strict bool
+	var strict, upgrade bool
 	var against string
 	command := &cobra.Command{
 		Use:   "check [FILE]",
@@ -85,17 +87,32 @@ refuses what serve refuses; without FILE it checks the organization's policy. Th
 keys are checked if the configuration names the file with the keystore's passphrase.
 
 --against OLD lists the limits that are new, removed, or counted differently: those
-start at zero.`),
+start at zero.
+
+--upgrade prints FILE, written for an earlier version, with a comment above each line that
+has to change.`),
 		Example: "  countersign policy check policy.yaml",
 		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if upgrade {
+				return upgradePolicy(cmd, strings.Join(args, ""))
+			}
 			return checkPolicy(cmd, &flags, strings.Join(args, ""), strict, against)
 		},
 	}
 	flags.register(command)
 	command.Flags().BoolVar(&strict, "strict", false, "fail on warnings")
 	command.Flags().StringVar(&against, "against", "", "policy `FILE` to compare the limits with: the one to be replaced")
+	command.Flags().BoolVar(&upgrade, "upgrade", false, "print FILE with the lines to change for this version")
 	return command
+}
+
+func upgradePolicy(cmd *cobra.Command, path string) error {
+	content, err := os.ReadFile(path)
+	if err == nil {
+		_, err = fmt.Fprint(cmd.OutOrStdout(), policy.Upgrade(path, content, policy.Options{Folder: filepath.Dir(path)}))
+	}
+	return err
 }
 
 // checked reads a policy as serve does: with everything that the configuration names, if

@@ -3,6 +3,7 @@ package hosted
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
@@ -10,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/syntax"
 )
 
-// consensus translates who must approve into groups of approvals. In both languages
-// the submission counts as the submitter's vote.
+// consensus translates who must approve into groups of approvals, in which the submission counts
+// as the submitter's vote, as it does there.
 func (t *translation) consensus(text string) error {
 	root, err := parse(text)
 	if err != nil {
@@ -46,7 +47,7 @@ func (t *translation) consensusClause(e ast.Expr) error {
 	if err != nil {
 		return err
 	}
-	t.approvals = append(t.approvals, group)
+	t.approvals = append(t.approvals, strings.TrimSuffix(group, "}")+", submitter: counts}")
 	return nil
 }
 

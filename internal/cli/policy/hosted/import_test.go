@@ -257,7 +257,7 @@ func TestHostedTable(t *testing.T) {
 		if row.on != "" {
 			on = "on: " + row.on + ", "
 		}
-		load(t, "schema: countersign.policy/1\nrules:\n  - {name: a, allow: transfer, "+on+"when: '"+strings.ReplaceAll(row.here, "'", "''")+"'}\n")
+		load(t, "schema: countersign.policy/2\nrules:\n  - {name: a, allow: transfer, "+on+"when: '"+strings.ReplaceAll(row.here, "'", "''")+"'}\n")
 	}
 	for _, cell := range []string{"| `eth.tx.value < ether('0.5')` |", "| `!has(effect.to)`, `effect.unresolved` |", "| `key.wallet`, `key.id`, or the rule's `key` |"} {
 		if !strings.Contains(string(document), cell) {

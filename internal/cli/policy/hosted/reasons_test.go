@@ -66,12 +66,12 @@ func TestImportReasons(t *testing.T) {
 // TestImportConsensus: a consensus becomes approval groups and who, or gives a reason.
 func TestImportConsensus(t *testing.T) {
 	for _, test := range []struct{ effect, consensus, want, problem string }{
-		{"EFFECT_ALLOW", "approvers.any(u, u.id == 'ann')", "approvals: [{count: 1, users: ['ann']}]", ""},
-		{"EFFECT_ALLOW", "approvers.any(u, u.tags.contains('ops'))", "approvals: [{count: 1, tag: 'ops'}]", ""},
-		{"EFFECT_ALLOW", "approvers.count() >= 2", "approvals: [{count: 2}]", ""},
-		{"EFFECT_ALLOW", "approvers.count() > 2", "approvals: [{count: 3}]", ""},
+		{"EFFECT_ALLOW", "approvers.any(u, u.id == 'ann')", "approvals: [{count: 1, users: ['ann'], submitter: counts}]", ""},
+		{"EFFECT_ALLOW", "approvers.any(u, u.tags.contains('ops'))", "approvals: [{count: 1, tag: 'ops', submitter: counts}]", ""},
+		{"EFFECT_ALLOW", "approvers.count() >= 2", "approvals: [{count: 2, submitter: counts}]", ""},
+		{"EFFECT_ALLOW", "approvers.count() > 2", "approvals: [{count: 3, submitter: counts}]", ""},
 		{"EFFECT_ALLOW", "approvers.filter(u, u.tags.contains('ops')).count() >= 2 && approvers.any(u, u.id == 'ann')",
-			"approvals: [{count: 2, tag: 'ops'}, {count: 1, users: ['ann']}]", ""},
+			"approvals: [{count: 2, tag: 'ops', submitter: counts}, {count: 1, users: ['ann'], submitter: counts}]", ""},
 		{"EFFECT_ALLOW", "credentials.any(c, c.public_key == '02ab') && true", "who: {credential: '02ab'}", ""},
 		{"EFFECT_ALLOW", "approvers.any(u, u.id == 'ann'", "", "consensus: it is not an expression"},
 		{"EFFECT_ALLOW", "approvers.any(u, u.id == <USER_ID>)", "", "consensus: it has a placeholder"},
