@@ -11,14 +11,6 @@ type MessageSigner interface {
 	MessageKey(signWith string) (MessageKey, error)
 }
 
-// Glancer is implemented by chains that can tell by the first bytes alone that something is
-// none of their transactions, which is what most texts are.
-type Glancer interface {
-	// Glance reports whether bytes can be an unsigned transaction, or what is signed of one.
-	// False is certain.
-	Glance(raw []byte) bool
-}
-
 // MessageParser is implemented by chains whose transactions wrap the message that is signed.
 type MessageParser interface {
 	// ParseMessage reads that message as strictly as Parse. The error is a *ParseError.

@@ -29,6 +29,7 @@ func (i Inspection) ReadWith(reader chains.Reader) Inspection {
 		return i
 	}
 	i.Readings, i.Effects = readings, effectsOf(tx)
+	readings.Name(i.Effects)
 	i.Hazards = readings.Sighted(tx.Hazards(), i.Effects)
 	return i
 }

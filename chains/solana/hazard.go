@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/texts"
 )
 
 // The hazards of Solana transactions.
@@ -52,8 +53,8 @@ const (
 
 // HazardNames implements chains.Chain.
 func (Chain) HazardNames() []string {
-	return []string{HazardZeroBlockhash, HazardNoComputeBudget, HazardDurableNonce, HazardHighFee, HazardBlindCall,
-		HazardAuthorityChange, HazardUnlimitedApproval, HazardUnresolvedAccount, HazardBurn}
+	return append(texts.HazardNames(), HazardZeroBlockhash, HazardNoComputeBudget, HazardDurableNonce, HazardHighFee, HazardBlindCall,
+		HazardAuthorityChange, HazardUnlimitedApproval, HazardUnresolvedAccount, HazardBurn)
 }
 
 // Hazards implements chains.Transaction: those that every missing signer has.
@@ -163,6 +164,9 @@ func (t *Transaction) effectHazards(e *effect, slots []int) (hazards []chains.Ha
 		add(HazardBurn, "%s is %s: what it gets cannot be spent", partyText(e.To), e.lost)
 	case e.Kind == chains.KindBurn:
 		add(HazardBurn, "what leaves %s is destroyed", partyText(e.From))
+	}
+	if e.text != nil {
+		hazards = append(hazards, e.text.Hazards(party(t.key(slots[0])), 0)...)
 	}
 	if e.danger != "" {
 		add(e.danger, "%s", e.detail)

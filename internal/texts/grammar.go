@@ -1,4 +1,4 @@
-package personal
+package texts
 
 import (
 	"net/url"
@@ -40,11 +40,28 @@ var (
 	base58Text  = plaintext.NewPattern(`^[1-9A-HJ-NP-Za-km-z]+$`)
 	nonce       = plaintext.NewPattern(`^[0-9A-Za-z]{8,}$`)
 	looseNonce  = plaintext.NewPattern(`^[0-9A-Za-z_-]{8,}$`)
+	uuidText    = plaintext.NewPattern(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
 	requestID   = plaintext.NewPattern(`^([0-9A-Za-z._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*$`)
 	uriText     = plaintext.NewPattern(`^[A-Za-z][0-9A-Za-z+.-]*:([0-9A-Za-z._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$`)
 	uriScheme   = plaintext.NewPattern(`^[A-Za-z][0-9A-Za-z+.-]*$`)
 	domainText  = plaintext.NewPattern(`^([0-9A-Za-z_]([0-9A-Za-z_-]*[0-9A-Za-z_])?(\.[0-9A-Za-z_]([0-9A-Za-z_-]*[0-9A-Za-z_])?)*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
 )
+
+// standards are those of the chains that have one.
+var standards = map[string]*standard{"ethereum": siwe, "tron": siwt, "solana": siws}
+
+// standardName names the standard of a chain's sign-ins, for an error.
+func standardName(chain string) string {
+	if by := standards[chain]; by != nil {
+		return by.name
+	}
+	return "a standard: " + chain + " has none"
+}
+
+// hasLooseNonce reports whether the nonce has dashes or underscores and is no UUID.
+func (s *signIn) hasLooseNonce() bool {
+	return s.Nonce != "" && !nonce.MatchString(s.Nonce) && !uuidText.MatchString(s.Nonce)
+}
 
 func isURI(text string) bool {
 	_, err := url.Parse(text)
@@ -54,7 +71,7 @@ func isURI(text string) bool {
 // valid reports whether the members that are present follow the grammar, and those are
 // present that the standard requires. A nonce may also have dashes and underscores, which
 // is a hazard.
-func (s *SignIn) valid() bool {
+func (s *signIn) valid() bool {
 	for _, member := range []struct {
 		value    string
 		required bool
