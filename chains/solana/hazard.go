@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/texts"
 )
 
 // The hazards of Solana transactions.
@@ -53,8 +52,8 @@ const (
 
 // HazardNames implements chains.Chain.
 func (Chain) HazardNames() []string {
-	return append(texts.HazardNames(), HazardZeroBlockhash, HazardNoComputeBudget, HazardDurableNonce, HazardHighFee, HazardBlindCall,
-		HazardAuthorityChange, HazardUnlimitedApproval, HazardUnresolvedAccount, HazardBurn)
+	return []string{HazardZeroBlockhash, HazardNoComputeBudget, HazardDurableNonce, HazardHighFee, HazardBlindCall,
+		HazardAuthorityChange, HazardUnlimitedApproval, HazardUnresolvedAccount, HazardBurn}
 }
 
 // Hazards implements chains.Transaction: those that every missing signer has.

@@ -1,8 +1,6 @@
 package solana
 
 import (
-	"slices"
-
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/texts"
 )
@@ -10,18 +8,17 @@ import (
 // maxMemoArg is the length of the longest memo that a policy sees, in bytes.
 const maxMemoArg = 1024
 
-// memos appends what memos say by a signature over the transaction. Beside a payment a memo is
-// a reference, and no message unless it is a sign-in, an order or makes a key: a site that logs
-// hardware wallets in by a memo looks at nothing else. A memo alone is a text that is signed,
-// as every other one. Transfers to oneself are no payment.
+// memos appends what memos say by a signature over the transaction. A memo is a reference to a
+// payment, which nobody can take for a signature over another message, and so no message. But
+// sites log hardware wallets in by the memo of a transaction and look at nothing else: one that
+// is a sign-in, has the form of an order or makes a key is a message, and judged as one.
 func (t *Transaction) memos(effects []effect) []effect {
-	alone := !slices.ContainsFunc(effects, func(e effect) bool { return e.Kind != chains.KindFee && !e.ToItself() })
 	for i, in := range t.instructions {
 		if programs[[keySize]byte(t.key(t.program(in)))] != memoProgram {
 			continue
 		}
 		text := texts.Read(t.data(in), Name)
-		if !alone && text.IsOrdinary() {
+		if text.IsOrdinary() {
 			continue
 		}
 		from := party(t.key(0)) // who pays the fee, unless the memo names who says it

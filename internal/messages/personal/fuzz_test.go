@@ -20,6 +20,24 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
+const signInAddress = "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"
+
+const signInText = "https://example.com wants you to sign in with your Ethereum account:\n" + signInAddress + `
+
+I accept the terms.
+
+URI: https://example.com/login
+Version: 1
+Chain ID: 1
+Nonce: 32891756
+Issued At: 2025-11-20T12:00:00Z
+Expiration Time: 2025-11-20T13:00:00Z
+Not Before: 2025-11-20T12:00:00Z
+Request ID: 7
+Resources:
+- https://example.com/a
+- https://example.com/b`
+
 const siwe = "example.com wants you to sign in with your Ethereum account:\n0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56\n\nHello\n\n" +
 	"URI: https://example.com/login\nVersion: 1\nChain ID: 1\nNonce: 32891756\nIssued At: 2025-11-20T12:00:00Z"
 

@@ -1,16 +1,11 @@
 package personal_test
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
 )
 
