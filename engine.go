@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/internal/signing"
-	"github.com/countersign-dev/countersign/internal/texts"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -57,7 +55,7 @@ func New(config Config) (*Engine, error) {
 	if err := config.setDefaults(); err != nil {
 		return nil, err
 	}
-	allowed, err := newAllowance(config.AllowHazards, slices.Concat(table.HazardNames(), served.HazardNames(), texts.HazardNames()))
+	allowed, err := newAllowance(config.AllowHazards, append(table.HazardNames(), served.HazardNames()...))
 	if err != nil {
 		return nil, err
 	}

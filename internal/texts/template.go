@@ -39,38 +39,29 @@ type Template struct {
 // Bounds of a template.
 const (
 	maxTemplate = 4096 // bytes
-	maxFields   = 32
+	maxParts    = 64
 	minLetters  = 10 // of its literal words
 )
 
 // part is literal text, or a field.
 type part struct {
 	literal string
-	field   *fieldType
-	size    int // of a field with a size, in bytes
-	name    string
+	name    string // of a field
+	field   field
 }
 
-// fieldType is a type of values. takes reports the characters that it may have; the longest run
-// of them is the value.
-type fieldType struct {
-	takes    func(c byte) bool
-	min, max int
-	valid    func(value string) bool // nil: every run of that length
-	sized    bool
+// field is a type of values: what a value looks like, and the characters by which it could go
+// on, none if its end is certain.
+type field struct {
+	pattern *plaintext.Pattern
+	open    string
+	valid   func(value string) bool // nil: every value
 }
 
 const (
-	digits    = "0123456789"
-	letters   = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	hexDigits = "0123456789abcdefABCDEF"
+	digits = "0123456789"
+	words  = digits + "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
-
-func among(alphabet string) func(byte) bool {
-	return func(c byte) bool { return strings.IndexByte(alphabet, c) >= 0 }
-}
-
-var addressText = plaintext.NewPattern(`^(0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{25,44}|(bc|tb|bcrt)1[02-9ac-hj-np-z]{11,71})$`)
 
 func isDate(text string) bool {
 	for _, layout := range []string{time.RFC1123, "Mon Jan 02 2006 15:04:05 GMT-0700 (MST)"} {
@@ -81,16 +72,27 @@ func isDate(text string) bool {
 	return false
 }
 
-var fieldTypes = map[string]*fieldType{
-	"address": {takes: among(digits + letters), min: 14, max: 75, valid: addressText.MatchString},
-	"number":  {takes: among(digits), min: 1, max: 20},
-	"hex":     {takes: among(hexDigits), sized: true},
-	"uuid":    {takes: among(hexDigits + "-"), min: 36, max: 36, valid: uuidText.MatchString},
-	"time":    {takes: among(digits + "TZ:.+-"), min: 20, max: 35, valid: isTime},
-	"date":    {takes: among(digits + letters + " ,:+-"), min: 29, max: 40, valid: isDate},
-	"nonce":   {takes: among(digits + letters + "-_"), min: 4, max: 88},
-	"base64":  {takes: among(digits + letters + "+/="), min: 4, max: 88},
-	"host":    {takes: among(digits + letters + ".-:"), min: 1, max: 253, valid: domainText.MatchString},
+var fields = map[string]field{
+	"address": {plaintext.NewPattern(`^(0x[0-9a-fA-F]{40}|(bc|tb|bcrt)1[02-9ac-hj-np-z]{11,71}|[1-9A-HJ-NP-Za-km-z]{25,44})`), words, nil},
+	"number":  {plaintext.NewPattern(`^[0-9]{1,20}`), digits, nil},
+	"uuid":    {plaintext.NewPattern(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}`), "", nil},
+	"time":    {plaintext.NewPattern(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)`), "", isTime},
+	"date":    {plaintext.NewPattern(`^[A-Z][a-z]{2},? [0-9A-Za-z ]{11} \d\d:\d\d:\d\d GMT([+-]\d{4} \([A-Z+-]{1,10}\))?`), "+-", isDate},
+	"nonce":   {plaintext.NewPattern(`^[0-9A-Za-z_-]{4,88}`), words + "_-", nil},
+	"base64":  {plaintext.NewPattern(`^[0-9A-Za-z+/]{4,88}={0,2}`), words + "+/=", nil},
+	"host":    {plaintext.NewPattern(`^[0-9A-Za-z.:-]{1,253}`), words + ".:-", domainText.MatchString},
+}
+
+// fieldOf returns the type of a field by what stands between its braces.
+func fieldOf(name string) (of field, ok bool) {
+	size, sized := strings.CutPrefix(name, "hex ")
+	if !sized {
+		of, ok = fields[name]
+		return of, ok
+	}
+	bytes, err := strconv.Atoi(size)
+	ok = err == nil && bytes > 0 && bytes <= 64 && strconv.Itoa(bytes) == size
+	return field{pattern: plaintext.NewPattern(fmt.Sprintf(`^[0-9a-fA-F]{%d}`, 2*bytes))}, ok
 }
 
 // Compile reads the text of a template. The error says what is wrong with it.
@@ -104,17 +106,14 @@ func (t *Template) Compile() error {
 	case plaintext.Problem([]byte(t.Text)) != "":
 		return fmt.Errorf("text: %s", plaintext.Problem([]byte(t.Text)))
 	}
-	known, fields := "", 0
+	known := ""
 	for rest := t.Text; rest != ""; {
 		next, after, err := nextPart(rest)
 		if err != nil {
 			return fmt.Errorf("text: %w", err)
 		}
-		if last := len(t.parts) - 1; last >= 0 && t.parts[last].field != nil && (next.field != nil || t.parts[last].field.takes(next.literal[0])) {
+		if last := len(t.parts) - 1; last >= 0 && t.parts[last].name != "" && (next.name != "" || strings.Contains(t.parts[last].field.open, next.literal[:1])) {
 			return fmt.Errorf("text: what follows {%s} must begin with a character that the field cannot have", t.parts[last].name)
-		}
-		if next.field != nil {
-			fields++
 		}
 		known += next.literal
 		t.parts, rest = append(t.parts, next), after
@@ -126,8 +125,8 @@ func (t *Template) Compile() error {
 		}
 	}
 	switch {
-	case fields > maxFields:
-		return fmt.Errorf("text: %d fields, of at most %d", fields, maxFields)
+	case len(t.parts) > maxParts:
+		return fmt.Errorf("text: %d fields and words between them, of at most %d", len(t.parts), maxParts)
 	case count < minLetters:
 		return fmt.Errorf("text: %d letters outside of fields, of at least %d: nobody knows it by so few", count, minLetters)
 	}
@@ -137,19 +136,13 @@ func (t *Template) Compile() error {
 // nextPart reads the first part of a template's text, which is not empty.
 func nextPart(text string) (next part, rest string, err error) {
 	if text[0] == '{' && !strings.HasPrefix(text, "{{") {
-		name, rest, ok := strings.Cut(text[1:], "}")
-		kind, size, sized := strings.Cut(name, " ")
-		next = part{field: fieldTypes[kind], name: name}
-		if !ok || next.field == nil || sized != next.field.sized {
-			return part{}, "", fmt.Errorf("{%.32s}: expected {address}, {number}, {hex N}, {uuid}, {time}, {date}, {nonce}, {base64} or {host}; {{ and }} stand for braces", name)
+		name, rest, closed := strings.Cut(text[1:], "}")
+		of, ok := fieldOf(name)
+		if !closed || !ok {
+			return part{}, "", fmt.Errorf("{%.32s}: expected {address}, {number}, {hex N} with N bytes from 1 to 64, {uuid}, {time}, {date}, {nonce}, {base64} or {host}; "+
+				"{{ and }} stand for braces", name)
 		}
-		if sized {
-			next.size, err = strconv.Atoi(size)
-			if err != nil || next.size < 1 || next.size > 64 || strconv.Itoa(next.size) != size {
-				return part{}, "", fmt.Errorf("{%.32s}: expected a number of bytes from 1 to 64", name)
-			}
-		}
-		return next, rest, nil
+		return part{name: name, field: of}, rest, nil
 	}
 	var literal strings.Builder
 	for text != "" {
@@ -172,24 +165,17 @@ func nextPart(text string) (next part, rest string, err error) {
 func (t *Template) Match(text string) (values []string, ok bool) {
 	for i := range t.parts {
 		p := &t.parts[i]
-		if p.field == nil {
+		if p.name == "" {
 			if text, ok = strings.CutPrefix(text, p.literal); !ok {
 				return nil, false
 			}
 			continue
 		}
-		least, most := p.field.min, p.field.max
-		if p.size > 0 {
-			least, most = 2*p.size, 2*p.size
-		}
-		end := 0
-		for end < len(text) && end <= most && p.field.takes(text[end]) {
-			end++
-		}
-		if end < least || end > most || p.field.valid != nil && !p.field.valid(text[:end]) {
+		value := p.field.pattern.Regexp().FindString(text)
+		if value == "" || p.field.valid != nil && !p.field.valid(value) {
 			return nil, false
 		}
-		values, text = append(values, text[:end]), text[end:]
+		values, text = append(values, value), text[len(value):]
 	}
 	return values, text == "" && len(t.parts) > 0
 }
@@ -200,7 +186,7 @@ func (t *Template) Fields() (names []string) {
 	count := map[string]int{}
 	for i := range t.parts {
 		name := t.parts[i].name
-		if t.parts[i].field == nil {
+		if name == "" {
 			continue
 		}
 		if count[name]++; count[name] > 1 {
@@ -222,7 +208,7 @@ func guess(text []byte) string {
 		return ""
 	}
 	whole := strings.NewReplacer("{", "{{", "}", "}}").Replace(string(text))
-	for _, form := range []string{varying.Regexp().ReplaceAllStringFunc(whole, fieldOf), whole} {
+	for _, form := range []string{varying.Regexp().ReplaceAllStringFunc(whole, shapeOf), whole} {
 		template := Template{Domain: "example.com", Text: form}
 		if template.Compile() != nil {
 			continue
@@ -238,19 +224,18 @@ func guess(text []byte) string {
 	return ""
 }
 
-// fieldOf returns the field that a value may be of, or the value.
-func fieldOf(value string) string {
+// shapeOf returns the field that a value may be of, or the value.
+func shapeOf(value string) string {
 	for _, name := range []string{"uuid", "time", "address", "number"} {
-		if kind := fieldTypes[name]; len(value) >= kind.min && len(value) <= kind.max && strings.IndexFunc(value, func(r rune) bool { return !kind.takes(byte(r)) }) < 0 &&
-			(kind.valid == nil || kind.valid(value)) {
+		if of := fields[name]; of.pattern.Regexp().FindString(value) == value && (of.valid == nil || of.valid(value)) {
 			return "{" + name + "}"
 		}
 	}
-	hex, prefixed := strings.CutPrefix(value, "0x")
+	hex := strings.TrimPrefix(value, "0x")
 	switch {
-	case len(hex)%2 == 0 && len(hex) >= 8 && len(hex) <= 128 && strings.Trim(hex, hexDigits) == "":
+	case len(hex)%2 == 0 && len(hex) >= 8 && len(hex) <= 128 && strings.Trim(hex, digits+"abcdefABCDEF") == "":
 		return value[:len(value)-len(hex)] + "{hex " + strconv.Itoa(len(hex)/2) + "}"
-	case !prefixed && len(value) >= 8 && len(value) <= 88:
+	case len(value) >= 8 && len(value) <= 88:
 		return "{nonce}"
 	}
 	return value

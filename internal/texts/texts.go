@@ -151,20 +151,17 @@ func (t *Text) Hazards(signer chains.Party, effect int) (hazards []chains.Hazard
 		add(HazardForeignSignIn, "the text asks to sign in but does not follow %s: a site that reads it loosely decides which site and account it is for", standardName(t.chain))
 	}
 	if !t.isKnown() {
-		hazards = append(hazards, chains.Hazard{Name: HazardFreeText, Detail: t.unknown(len(hazards) == 0)}.OnEffect(effect))
+		hazards = append(hazards, chains.Hazard{Name: HazardFreeText,
+			Detail: "the text is neither a sign-in nor of a known template: whoever asked for it may use the signature for anything"}.OnEffect(effect))
 	}
 	return hazards
 }
 
-// unknown is the detail of HazardFreeText. It names the template to pin if nothing else is wrong.
-func (t *Text) unknown(pinnable bool) string {
-	const detail = "the text is neither a sign-in nor of a known template: whoever asked for it may use the signature for anything"
-	if !pinnable {
-		return detail
+// Template returns a file with a template to pin if that is all that a text which is not known
+// lacks, otherwise nothing. It has the words of the text, which no log may have.
+func (t *Text) Template() string {
+	if hazards := t.Hazards(chains.Party{}, 0); len(hazards) != 1 || hazards[0].Name != HazardFreeText {
+		return ""
 	}
-	template := guess(t.text)
-	if template == "" {
-		return detail
-	}
-	return detail + "; if you know who asks, pin a file with its template: " + template
+	return guess(t.text)
 }

@@ -85,13 +85,16 @@ func (t *Text) effects() []chains.Effect {
 		Function: t.name(), Args: append(t.Args(t.MaxArg), args...), Path: textPath}}
 }
 
-// textPath is the path of a text's effect.
-const textPath = "message"
+// The path of a text's effect, and its index: it is the only one.
+const (
+	textPath   = "message"
+	textEffect = 0
+)
 
 func (t *Text) hazards(signer chains.Party) []chains.Hazard {
-	hazards := t.Hazards(signer, 0)
+	hazards := t.Hazards(signer, textEffect)
 	if last := len(hazards) - 1; t.Unknown.Name != "" && last >= 0 && hazards[last].Name == texts.HazardFreeText {
-		hazards = append(hazards, t.Unknown.OnEffect(0))
+		hazards = append(hazards, t.Unknown.OnEffect(textEffect))
 	}
 	return hazards
 }
