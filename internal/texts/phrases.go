@@ -57,7 +57,7 @@ var keyPhrases = []phrase{
 		[][]string{{"sign"}, {"key", "seed"}}},
 	{plaintext.NewPattern(`\b(key|seed|wallet|address) derivation\b`), [][]string{{" derivation"}}},
 	{plaintext.NewPattern(`\bsign(ing|ature)?\b[^.!?]{0,80}\b(deriv(e|es|ing)|encrypts?|encrypting|decrypts?|decrypting)\b`), [][]string{{"sign"}, {"deriv", "crypt"}}},
-	{plaintext.NewPattern(`\bsign(ing)?\b[^.!?]{0,40}\bgenerat(e|es|ing) (a|an|your|the)\b[^.!?]{0,40}\b(keys?|keypairs?|seeds?|encryption)\b`), [][]string{{"sign"}, {"generat"}}},
+	{plaintext.NewPattern(`\b(deriv|generat)(e|es|ing) (a|an|your|the)\b[^.!?]{0,40}\b(keys?|keypairs?|seeds?|encryption)\b`), [][]string{{"deriv", "generat"}}},
 	{plaintext.NewPattern(`\b(generat|creat|restor|recover|unlock)(e|es|ing)?\b[^.!?]{0,60}\b(semaphore|nostr|eddsa|stealth|vault|salt|secret|seed|recovery phrase|game wallet)\b`),
 		[][]string{{"generat", "creat", "restor", "recover", "unlock"}, {"semaphore", "nostr", "eddsa", "stealth", "vault", "salt", "secret", "seed", "recovery", "game wallet"}}},
 	{plaintext.NewPattern(`\bonly sign this message (for|on|with|within) a trusted (client|app|application|site|website|platform)\b`), [][]string{{"only sign this message "}}},
