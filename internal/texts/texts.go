@@ -125,7 +125,8 @@ func (t *Text) Fields(more ...chains.Field) (fields []chains.Field) {
 const KeyDerivation = "%s makes a private key from this signature: who sees the signature, here or in a record of it, has that key"
 
 // Hazards returns the hazards of a text that this account would sign, which may be none. That
-// it is not known belongs to the effect with an index, the others to the whole.
+// it is not known belongs to the effect with an index, the others to the whole. 32 bytes that
+// are no text are like a hash.
 func (t *Text) Hazards(signer chains.Party, effect int) (hazards []chains.Hazard) {
 	add := func(name, format string, args ...any) {
 		hazards = append(hazards, chains.Hazard{Name: name, Detail: fmt.Sprintf(format, args...)})
@@ -150,7 +151,7 @@ func (t *Text) Hazards(signer chains.Party, effect int) (hazards []chains.Hazard
 	case t.asks:
 		add(HazardForeignSignIn, "the text asks to sign in but does not follow %s: a site that reads it loosely decides which site and account it is for", standardName(t.chain))
 	}
-	if !t.isKnown() {
+	if !t.isKnown() && !t.unreadable() {
 		hazards = append(hazards, chains.Hazard{Name: HazardFreeText,
 			Detail: "the text is neither a sign-in nor of a known template: whoever asked for it may use the signature for anything"}.OnEffect(effect))
 	}
