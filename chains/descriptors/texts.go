@@ -43,32 +43,22 @@ func newTexts(root object) (source, []target, error) {
 }
 
 // readText reads a text by the one template that it is of. If it is of two, neither is used,
-// since their fields or their domains differ.
+// since their domains or fields differ.
 func (f *Folder) readText(text string) (reading chains.Reading, ok bool) {
 	for _, file := range f.files {
-		source, isText := file.source.(*textFile)
-		if !isText {
-			continue
-		}
-		for i := range source.Texts {
-			template := &source.Texts[i]
-			values, matches := template.Match(text)
+		source, _ := file.source.(*textFile)
+		for i := 0; source != nil && i < len(source.Texts); i++ {
+			args, matches := source.Texts[i].Match(text)
 			switch {
-			case !matches:
-				continue
+			case !matches || file.Problem != "" && ok:
 			case file.Problem != "":
-				if !ok {
-					reading, ok = chains.Reading{Source: file.Name, Problem: file.Problem}, true
-				}
-				continue
+				reading, ok = chains.Reading{Source: file.Name, Problem: file.Problem}, true
 			case reading.Trust != "":
 				return chains.Reading{Source: reading.Source + ", " + file.Name, Problem: "two trusted templates are of this text: unpin one"}, true
+			default:
+				reading, ok = chains.Reading{Source: file.Name, Digest: hex.EncodeToString(file.Digest[:]), Trust: file.Trust,
+					Domain: source.Texts[i].Domain, Args: args, Complete: true}, true
 			}
-			reading = chains.Reading{Source: file.Name, Digest: hex.EncodeToString(file.Digest[:]), Trust: file.Trust, Domain: template.Domain, Complete: true}
-			for j, name := range template.Fields() {
-				reading.Args = append(reading.Args, chains.Arg{Name: name, Value: values[j]})
-			}
-			ok = true
 		}
 	}
 	return reading, ok

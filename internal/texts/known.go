@@ -3,6 +3,8 @@ package texts
 import (
 	_ "embed"
 	"encoding/json"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -16,23 +18,30 @@ var knownTexts []byte
 type knownFile struct {
 	Logins []Template `json:"logins"`
 
-	// Keys are texts, as plainWords returns them, whose signature an application makes a private
-	// key from, Actions what some of them name, and Types typed data that is the same.
-	Keys []struct {
-		Of     string `json:"of"`
-		Text   string `json:"text"`
-		Begins bool   `json:"begins"` // more may follow
-		Source string `json:"source"`
-	} `json:"keys"`
-	Actions []string          `json:"actions"`
-	Types   map[string]string `json:"types"`
+	// Keys are texts whose signature an application makes a private key from, Types typed
+	// data that is the same, and Orders texts that their signature carries out.
+	Keys   []worse           `json:"keys"`
+	Types  map[string]string `json:"types"`
+	Orders []worse           `json:"orders"`
+}
 
-	// Orders are texts with all of some words, in lower case.
-	Orders []struct {
-		Of     string   `json:"of"`
-		Words  []string `json:"words"`
-		Source string   `json:"source"`
-	} `json:"orders"`
+// worse is a text of an application, with all of some words as plainWords returns them. ^ and $
+// stand for its ends.
+type worse struct {
+	Of     string   `json:"of"`
+	Words  []string `json:"words"`
+	Source string   `json:"source"`
+}
+
+// whose returns the application that a text is of, empty if it is of none.
+func whose(list []worse, words string) string {
+	words = "^" + words + "$"
+	for i := range list {
+		if !slices.ContainsFunc(list[i].Words, func(word string) bool { return !strings.Contains(words, word) }) {
+			return list[i].Of
+		}
+	}
+	return ""
 }
 
 // known returns what is known, which is read at the first text.

@@ -100,15 +100,10 @@ func isOrder(words string) bool {
 
 // orderOf returns whose order a text is, empty if it is none that is known.
 func orderOf(words string) string {
-	for _, order := range known().Orders {
-		if !slices.ContainsFunc(order.Words, func(word string) bool { return !strings.Contains(words, word) }) {
-			return order.Of
-		}
+	if of := whose(known().Orders, words); of != "" || !isOrder(words) {
+		return of
 	}
-	if isOrder(words) {
-		return "a service that acts on it"
-	}
-	return ""
+	return "a service that acts on it"
 }
 
 // KeyOfType returns whose key a signature over typed data of a type becomes, whatever the
@@ -129,15 +124,8 @@ func DerivesKey(text string) string {
 }
 
 func keyOf(words string) string {
-	for _, key := range known().Keys {
-		if rest, ok := strings.CutPrefix(words, key.Text); ok && (key.Begins || rest == "") {
-			return key.Of
-		}
-	}
-	for _, action := range known().Actions {
-		if words == action || strings.Contains(words, `"`+action+`"`) || strings.Contains(words, "action: "+action+" ") {
-			return `the application with the action "` + action + `"`
-		}
+	if of := whose(known().Keys, words); of != "" {
+		return of
 	}
 	for i := range keyPhrases {
 		if keyPhrases[i].in(words) != nil && !notKeys.MatchString(words) {

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
+	"unicode/utf8"
 
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
@@ -20,7 +21,6 @@ import (
 //	{hex N}     hex digits of N bytes, 1 to 64, without 0x
 //	{uuid}      a UUID
 //	{time}      a time by RFC 3339
-//	{date}      a date as JavaScript and HTTP write it: Sat, 28 Nov 2026 12:00:00 GMT
 //	{nonce}     4 to 88 letters, digits, dashes and underscores
 //	{base64}    4 to 88 digits of base64
 //	{host}      a host name, with a port or without
@@ -47,6 +47,7 @@ const (
 type part struct {
 	literal string
 	name    string // of a field
+	label   string // the name, numbered from the second of a type on
 	field   field
 }
 
@@ -63,21 +64,11 @@ const (
 	words  = digits + "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-func isDate(text string) bool {
-	for _, layout := range []string{time.RFC1123, "Mon Jan 02 2006 15:04:05 GMT-0700 (MST)"} {
-		if parsed, err := time.Parse(layout, text); err == nil && parsed.Format(layout) == text {
-			return true
-		}
-	}
-	return false
-}
-
 var fields = map[string]field{
 	"address": {plaintext.NewPattern(`^(0x[0-9a-fA-F]{40}|(bc|tb|bcrt)1[02-9ac-hj-np-z]{11,71}|[1-9A-HJ-NP-Za-km-z]{25,44})`), words, nil},
 	"number":  {plaintext.NewPattern(`^[0-9]{1,20}`), digits, nil},
 	"uuid":    {plaintext.NewPattern(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}`), "", nil},
 	"time":    {plaintext.NewPattern(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)`), "", isTime},
-	"date":    {plaintext.NewPattern(`^[A-Z][a-z]{2},? [0-9A-Za-z ]{11} \d\d:\d\d:\d\d GMT([+-]\d{4} \([A-Z+-]{1,10}\))?`), "+-", isDate},
 	"nonce":   {plaintext.NewPattern(`^[0-9A-Za-z_-]{4,88}`), words + "_-", nil},
 	"base64":  {plaintext.NewPattern(`^[0-9A-Za-z+/]{4,88}={0,2}`), words + "+/=", nil},
 	"host":    {plaintext.NewPattern(`^[0-9A-Za-z.:-]{1,253}`), words + ".:-", domainText.MatchString},
@@ -106,7 +97,7 @@ func (t *Template) Compile() error {
 	case plaintext.Problem([]byte(t.Text)) != "":
 		return fmt.Errorf("text: %s", plaintext.Problem([]byte(t.Text)))
 	}
-	known := ""
+	known, count := "", map[string]int{}
 	for rest := t.Text; rest != ""; {
 		next, after, err := nextPart(rest)
 		if err != nil {
@@ -115,20 +106,24 @@ func (t *Template) Compile() error {
 		if last := len(t.parts) - 1; last >= 0 && t.parts[last].name != "" && (next.name != "" || strings.Contains(t.parts[last].field.open, next.literal[:1])) {
 			return fmt.Errorf("text: what follows {%s} must begin with a character that the field cannot have", t.parts[last].name)
 		}
+		if next.label = next.name; count[next.name] > 0 {
+			next.label += " " + strconv.Itoa(count[next.name]+1)
+		}
+		count[next.name]++
 		known += next.literal
 		t.parts, rest = append(t.parts, next), after
 	}
-	count := 0
-	for _, c := range known {
-		if unicode.IsLetter(c) {
-			count++
+	known = strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) {
+			return r
 		}
-	}
+		return -1
+	}, known)
 	switch {
 	case len(t.parts) > maxParts:
 		return fmt.Errorf("text: %d fields and words between them, of at most %d", len(t.parts), maxParts)
-	case count < minLetters:
-		return fmt.Errorf("text: %d letters outside of fields, of at least %d: nobody knows it by so few", count, minLetters)
+	case utf8.RuneCountInString(known) < minLetters:
+		return fmt.Errorf("text: %q are its letters outside of fields, of at least %d: nobody knows it by so few", known, minLetters)
 	}
 	return nil
 }
@@ -139,7 +134,7 @@ func nextPart(text string) (next part, rest string, err error) {
 		name, rest, closed := strings.Cut(text[1:], "}")
 		of, ok := fieldOf(name)
 		if !closed || !ok {
-			return part{}, "", fmt.Errorf("{%.32s}: expected {address}, {number}, {hex N} with N bytes from 1 to 64, {uuid}, {time}, {date}, {nonce}, {base64} or {host}; "+
+			return part{}, "", fmt.Errorf("{%.32s}: expected {address}, {number}, {hex N} with N bytes from 1 to 64, {uuid}, {time}, {nonce}, {base64} or {host}; "+
 				"{{ and }} stand for braces", name)
 		}
 		return part{name: name, field: of}, rest, nil
@@ -160,9 +155,9 @@ func nextPart(text string) (next part, rest string, err error) {
 	return part{literal: literal.String()}, "", nil
 }
 
-// Match returns the values of the fields of a text, if the text is one of the template. Compile
-// has been called. The cost is linear in the text.
-func (t *Template) Match(text string) (values []string, ok bool) {
+// Match returns the fields of a text, such as "number" and "number 2", if the text is one of the
+// template. Compile has been called. The cost is linear in the text.
+func (t *Template) Match(text string) (args []chains.Arg, ok bool) {
 	for i := range t.parts {
 		p := &t.parts[i]
 		if p.name == "" {
@@ -175,26 +170,9 @@ func (t *Template) Match(text string) (values []string, ok bool) {
 		if value == "" || p.field.valid != nil && !p.field.valid(value) {
 			return nil, false
 		}
-		values, text = append(values, value), text[len(value):]
+		args, text = append(args, chains.Arg{Name: p.label, Value: value}), text[len(value):]
 	}
-	return values, text == "" && len(t.parts) > 0
-}
-
-// Fields returns the names of the fields, in order: their types, numbered from the second of a
-// type on, as in "address", "number", "number 2".
-func (t *Template) Fields() (names []string) {
-	count := map[string]int{}
-	for i := range t.parts {
-		name := t.parts[i].name
-		if name == "" {
-			continue
-		}
-		if count[name]++; count[name] > 1 {
-			name += " " + strconv.Itoa(count[name])
-		}
-		names = append(names, name)
-	}
-	return names
+	return args, text == "" && len(t.parts) > 0
 }
 
 // varying are what guess takes for fields, the first that fits.

@@ -27,7 +27,7 @@ func values(random *rand.Rand) map[string]string {
 	return map[string]string{
 		"address": []string{"0x" + hexOf(20), "TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn", "FNN31sUqP3VPQd9VXHFMJGazohBi8vrA6MZyTwcpJX5J", "bc1q0xcqpzrky6eff2g52qdye53xkk9jxkvrh6yhyw"}[random.IntN(4)],
 		"number":  fmt.Sprint(random.Int64N(1e15)), "uuid": uuid[:8] + "-" + uuid[8:12] + "-" + uuid[12:16] + "-" + uuid[16:20] + "-" + uuid[20:],
-		"time": issued.Format([]string{time.RFC3339, "2006-01-02T15:04:05.000Z"}[random.IntN(2)]), "date": issued.Format("Mon, 02 Jan 2006 15:04:05") + " GMT",
+		"time":  issued.Format([]string{time.RFC3339, "2006-01-02T15:04:05.000Z"}[random.IntN(2)]),
 		"nonce": hexOf(4 + random.IntN(30)), "base64": "abcd+/==", "host": "app.example.com:8443", "hex 16": hexOf(16), "hex 32": hexOf(32),
 	}
 }
@@ -104,8 +104,7 @@ func TestTemplates(t *testing.T) {
 		{"To the example {number}", "To the example " + strings.Repeat("1", 21), false}, {"To the example {hex 2}", "To the example aB01", true},
 		{"To the example {hex 2}", "To the example aB010", false}, {"To the example {address}", "To the example 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", true},
 		{"To the example {address}", "To the example 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c5", false}, {"To the example {time}", "To the example 2026-13-28T12:00:00Z", false},
-		{"To the example {date}", "To the example Sat, 28 Nov 2026 12:00:00 GMT", true}, {"To the example {date}", "To the example Sun, 28 Nov 2026 12:00:00 GMT", false},
-		{"To the example {date}", "To the example Sat Nov 28 2026 12:00:00 GMT+0000 (UTC)", true}, {"To the example {host}/", "To the example a.example:80/", true},
+		{"To the example {host}/", "To the example a.example:80/", true},
 		{"To the example {host}/", "To the example a..example/", false}, {"To the example {nonce}", "To the example a b c d", false}, {"To the {{example}} {nonce}", "To the {example} abcd", true},
 		{"To the example {nonce}", "to the example abcd", false}, {"To the example {base64}", "To the example ab+/cd==", true}, {"To the example {nonce}", "To the example " + strings.Repeat("a", 89), false},
 	} {
@@ -113,7 +112,7 @@ func TestTemplates(t *testing.T) {
 		if err := template.Compile(); err != nil {
 			t.Fatal(err)
 		}
-		if values, ok := template.Match(c.text); ok != c.want || ok && len(values) != len(template.Fields()) {
+		if values, ok := template.Match(c.text); ok != c.want {
 			t.Errorf("%q of %q: %v %q", c.text, c.template, ok, values)
 		}
 	}
@@ -125,7 +124,7 @@ func FuzzTemplate(f *testing.F) {
 	for _, login := range texts.Logins() {
 		f.Add(login.Text, filled(login.Text, values(rand.New(rand.NewPCG(1, 2)))))
 	}
-	f.Add("Log in {{ {hex 4}ab at {date}", "Log in { 0x0102 at noon, 7f1c2c1e-0d5c-4d1e-8f3f-1d2c3b4a5968")
+	f.Add("Log in {{ {hex 4}ab at {time}", "Log in { 0x0102 at noon, 7f1c2c1e-0d5c-4d1e-8f3f-1d2c3b4a5968")
 	f.Fuzz(func(t *testing.T, form, text string) {
 		template := texts.Template{Domain: "example.com", Text: form}
 		if template.Compile() != nil {
@@ -137,12 +136,12 @@ func FuzzTemplate(f *testing.F) {
 		}
 		if values, ok := template.Match(text); ok {
 			rest := text
-			for _, value := range values {
-				at := strings.Index(rest, value)
-				if at < 0 || value == "" {
+			for _, field := range values {
+				at := strings.Index(rest, field.Value)
+				if at < 0 || field.Value == "" || field.Name == "" {
 					t.Fatalf("%q of %q: %q", text, form, values)
 				}
-				rest = rest[at+len(value):]
+				rest = rest[at+len(field.Value):]
 			}
 		}
 		checkGuess(t, text)
