@@ -57,7 +57,7 @@ func (t *transaction) readMessage() error {
 				i, sighashName(t.inputs[i].sighash))
 		}
 	}
-	t.message = &message{Text: texts.Read(record.Value, Name), script: in.script}
+	t.message = &message{Text: texts.Read(record.Value, nil), script: in.script}
 	return nil
 }
 

@@ -17,7 +17,7 @@ func (t *Transaction) memos(effects []effect) []effect {
 		if programs[[keySize]byte(t.key(t.program(in)))] != memoProgram {
 			continue
 		}
-		text := texts.Read(t.data(in), Name)
+		text := texts.Read(t.data(in), texts.SIWS)
 		if text.IsOrdinary() {
 			continue
 		}

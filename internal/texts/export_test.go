@@ -6,13 +6,13 @@ import "github.com/countersign-dev/countersign/chains"
 type SignIn = signIn
 
 // ParseSignIn reads a sign-in by EIP-4361, or returns nil.
-func ParseSignIn(message string) *SignIn { return parseSignIn(message, siwe) }
+func ParseSignIn(message string) *SignIn { return parseSignIn(message, EIP4361) }
 
 // ParseTronSignIn reads a sign-in by EIP-4361 with an address of Tron, or returns nil.
-func ParseTronSignIn(message string) *SignIn { return parseSignIn(message, siwt) }
+func ParseTronSignIn(message string) *SignIn { return parseSignIn(message, EIP4361Tron) }
 
 // ParseSolanaSignIn reads a sign-in by SIWS, or returns nil.
-func ParseSolanaSignIn(message string) *SignIn { return parseSignIn(message, siws) }
+func ParseSolanaSignIn(message string) *SignIn { return parseSignIn(message, SIWS) }
 
 // Problem says why a sign-in is not for a signer, or names two sites.
 func Problem(s *SignIn, signer chains.Party) string { return s.problem(signer) }
@@ -24,4 +24,4 @@ func Logins() []Template { return known().Logins }
 func Guess(text string) string { return guess([]byte(text)) }
 
 // AsksToSignIn reports whether a text has the words of a sign-in.
-func AsksToSignIn(text []byte) bool { return Read(text, "").asks }
+func AsksToSignIn(text []byte) bool { return Read(text, nil).asks }

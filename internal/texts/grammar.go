@@ -8,8 +8,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// standard is what distinguishes the sign-ins of the chains.
-type standard struct {
+// Standard is what distinguishes the sign-ins of the chains.
+type Standard struct {
 	name     string
 	words    string // how the first line ends
 	address  func(string) bool
@@ -23,11 +23,11 @@ type standard struct {
 // address. SIWS has the order of EIP-4361, but the client of Supabase (@supabase/auth-js,
 // signInWithWeb3) writes the version before the URI, and the nonce behind the times.
 var (
-	siwe = &standard{name: "EIP-4361", words: " wants you to sign in with your Ethereum account:", folded: true, complete: true, chainID: decimal,
+	EIP4361 = &Standard{name: "EIP-4361", words: " wants you to sign in with your Ethereum account:", folded: true, complete: true, chainID: decimal,
 		address: func(text string) bool { return strings.HasPrefix(text, "0x") && common.IsHexAddress(text) }}
-	siwt = &standard{name: "EIP-4361 with an address of Tron", words: " wants you to sign in with your TRON account:", complete: true, chainID: tronChain,
+	EIP4361Tron = &Standard{name: "EIP-4361 with an address of Tron", words: " wants you to sign in with your TRON account:", complete: true, chainID: tronChain,
 		address: tronAddress.MatchString}
-	siws = &standard{name: "SIWS", words: " wants you to sign in with your Solana account:", anyOrder: true, chainID: solanaChain,
+	SIWS = &Standard{name: "SIWS", words: " wants you to sign in with your Solana account:", anyOrder: true, chainID: solanaChain,
 		address: base58Text.MatchString}
 )
 
@@ -46,17 +46,6 @@ var (
 	uriScheme   = plaintext.NewPattern(`^[A-Za-z][0-9A-Za-z+.-]*$`)
 	domainText  = plaintext.NewPattern(`^([0-9A-Za-z_]([0-9A-Za-z_-]*[0-9A-Za-z_])?(\.[0-9A-Za-z_]([0-9A-Za-z_-]*[0-9A-Za-z_])?)*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
 )
-
-// standards are those of the chains that have one.
-var standards = map[string]*standard{"ethereum": siwe, "tron": siwt, "solana": siws}
-
-// standardName names the standard of a chain's sign-ins, for an error.
-func standardName(chain string) string {
-	if by := standards[chain]; by != nil {
-		return by.name
-	}
-	return "a standard: " + chain + " has none"
-}
 
 // hasLooseNonce reports whether the nonce has dashes or underscores and is no UUID.
 func (s *signIn) hasLooseNonce() bool {

@@ -27,7 +27,7 @@ type signIn struct {
 	RequestID      string
 	Resources      []string // nil if the text has no list of them
 
-	by *standard
+	by *Standard
 }
 
 func isTime(text string) bool {
@@ -46,7 +46,7 @@ func isTime(text string) bool {
 //
 // The members may be absent, and so may the statement, with or without the empty line
 // that follows it. No other line may be empty or left over.
-func parseSignIn(message string, by *standard) *signIn {
+func parseSignIn(message string, by *Standard) *signIn {
 	head, rest, hasBody := strings.Cut(message, "\n\n")
 	first, address, ok := strings.Cut(head, "\n")
 	site, hasWords := strings.CutSuffix(first, by.words)

@@ -234,12 +234,12 @@ func TestForeignUnderEachPrefix(t *testing.T) {
 		{"a nonce with dashes", strings.Replace(signInText, "32891756", "f81d4fae-7dec-11d0", 1), false, ethereumParty, texts.HazardLooseNonce},
 		{"and on Tron", strings.Replace(tronSignIn, "32891756", "f81d4fae-7dec-11d0", 1), true, tronParty, texts.HazardLooseNonce},
 	} {
-		chain := "ethereum"
+		by := texts.EIP4361
 		if c.tron {
-			chain = "tron"
+			by = texts.EIP4361Tron
 		}
 		var got strings.Builder
-		for _, hazard := range texts.Read([]byte(c.text), chain).Hazards(c.signer, 0) {
+		for _, hazard := range texts.Read([]byte(c.text), by).Hazards(c.signer, 0) {
 			got.WriteString(hazard.Name)
 		}
 		if got.String() != c.want {

@@ -54,10 +54,10 @@ func TestLogins(t *testing.T) {
 		}
 		for range 20 {
 			text := filled(login.Text, values(random))
-			for _, chain := range []string{"ethereum", "tron", "solana", "bitcoin"} {
+			for _, chain := range []*texts.Standard{texts.EIP4361, texts.EIP4361Tron, texts.SIWS, nil} {
 				read := texts.Read([]byte(text), chain)
 				if hazards := read.Hazards(chains.Party{}, 0); read.Domain() != login.Domain || len(hazards) != 0 {
-					t.Fatalf("%q on %s: %q, %v", text, chain, read.Domain(), hazards)
+					t.Fatalf("%q: %q, %v", text, read.Domain(), hazards)
 				}
 			}
 			for i := range logins {
@@ -67,7 +67,7 @@ func TestLogins(t *testing.T) {
 			}
 			at := random.IntN(len(text))
 			for _, other := range []string{text + "§", "x" + text, text[:at] + "§" + text[at:]} {
-				if read := texts.Read([]byte(other), "ethereum"); read.Domain() != "" {
+				if read := texts.Read([]byte(other), texts.EIP4361); read.Domain() != "" {
 					t.Errorf("%q is of %q", other, read.Domain())
 				}
 			}
@@ -188,7 +188,7 @@ func TestGuess(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]bool{"hello, my dear world": true, `{"verifying_contract":"intents.near","intents":[]}`: false, "Sign this message to derive your identity": false} {
-		if got := texts.Read([]byte(text), "ethereum").Template(); (got != "") != want {
+		if got := texts.Read([]byte(text), texts.EIP4361).Template(); (got != "") != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
@@ -214,7 +214,7 @@ func TestOrders(t *testing.T) {
 		"You are proving you own 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56.": false,
 	} {
 		text := strings.Replace(siweText, "Hello", statement, 1)
-		names := strings.Join(chaintest.Names(texts.Read([]byte(text), "ethereum").Hazards(signer, 0)), " ")
+		names := strings.Join(chaintest.Names(texts.Read([]byte(text), texts.EIP4361).Hazards(signer, 0)), " ")
 		if want := map[bool]string{true: texts.HazardTransactionLike + " " + texts.HazardFreeText}[order]; names != want {
 			t.Errorf("%q: %q, want %q", statement, names, want)
 		}

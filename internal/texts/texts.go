@@ -34,18 +34,18 @@ func HazardNames() []string {
 // Text is a text that was judged.
 type Text struct {
 	text   []byte
-	chain  string
-	signIn *signIn // nil if it is none of the chain's
+	by     *Standard
+	signIn *signIn // nil if it is none by the standard
 	domain string  // of the template that it matches
 	key    string  // whose key a signature becomes
 	order  string  // whose order it is
 	asks   bool    // to sign in, in whatever form: sites may read it more loosely than the standard
 }
 
-// Read judges a text that a key of a chain is to sign. The text must not be changed. Bytes that
-// cannot be shown as text are known to be nothing.
-func Read(text []byte, chain string) *Text {
-	t := &Text{text: text, chain: chain}
+// Read judges a text that a key is to sign on a chain with a standard of sign-ins, nil if it has
+// none. The text must not be changed. Bytes that cannot be shown as text are known to be nothing.
+func Read(text []byte, by *Standard) *Text {
+	t := &Text{text: text, by: by}
 	if t.unreadable() {
 		return t
 	}
@@ -53,7 +53,7 @@ func Read(text []byte, chain string) *Text {
 	if t.asks = strings.Contains(words, "wants you to sign in with your "); len(text) <= maxWords {
 		t.key, t.order = keyOf(words), orderOf(words)
 	}
-	if by := standards[chain]; by != nil && t.asks {
+	if by != nil && t.asks {
 		t.signIn = parseSignIn(string(text), by)
 	}
 	if t.signIn == nil {
@@ -72,7 +72,7 @@ func (t *Text) String() string {
 	return string(t.text)
 }
 
-// IsSignIn reports whether the text is a sign-in that follows the standard of its chain.
+// IsSignIn reports whether the text is a sign-in that follows the standard.
 func (t *Text) IsSignIn() bool { return t.signIn != nil }
 
 // IsOrdinary reports whether the text is neither a sign-in nor an order nor makes a key: what
@@ -149,7 +149,11 @@ func (t *Text) Hazards(signer chains.Party, effect int) (hazards []chains.Hazard
 			add(HazardLooseNonce, "the nonce %s has other characters than the letters and digits of %s", quoted(t.signIn.Nonce), t.signIn.by.name)
 		}
 	case t.asks:
-		add(HazardForeignSignIn, "the text asks to sign in but does not follow %s: a site that reads it loosely decides which site and account it is for", standardName(t.chain))
+		standard := "a standard: this chain has none"
+		if t.by != nil {
+			standard = t.by.name
+		}
+		add(HazardForeignSignIn, "the text asks to sign in but does not follow %s: a site that reads it loosely decides which site and account it is for", standard)
 	}
 	if !t.isKnown() && !t.unreadable() {
 		hazards = append(hazards, chains.Hazard{Name: HazardFreeText,

@@ -228,7 +228,7 @@ func UnknownIn(inspection all.Inspection) (text, template string) {
 		}
 		for _, arg := range inspection.Effects[index].Args {
 			if arg.Name == "message" {
-				return plaintext.Shorten(arg.Value, maxShownText), texts.Read([]byte(arg.Value), "").Template()
+				return plaintext.Shorten(arg.Value, maxShownText), texts.Read([]byte(arg.Value), nil).Template()
 			}
 		}
 	}

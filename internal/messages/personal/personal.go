@@ -48,13 +48,14 @@ const (
 	TronPrefix     = "\x19TRON Signed Message:\n"
 )
 
-// prefix is the prefix of the messages of a chain.
+// prefix is the prefix of the messages of a chain, and the standard of its sign-ins.
 type prefix struct {
-	text  string
-	chain chains.MessageSigner
+	text     string
+	chain    chains.MessageSigner
+	standard *texts.Standard
 }
 
-var prefixes = []prefix{{EthereumPrefix, ethereum.Chain{}}, {TronPrefix, tron.Chain{}}}
+var prefixes = []prefix{{EthereumPrefix, ethereum.Chain{}, texts.EIP4361}, {TronPrefix, tron.Chain{}, texts.EIP4361Tron}}
 
 // ChainOf returns the name of the chain whose prefix a preimage has, empty if it has none.
 func ChainOf(preimage []byte) string {
@@ -108,7 +109,7 @@ func newText(under *prefix, preimage []byte, offset int) (chains.Transaction, er
 		return nil, statement.Malformed(Name, "message", offset, "%s, so it cannot be shown", problem)
 	}
 	return statement.Parts{Chain: under.chain, Digest: evm.Keccak256(preimage),
-		Text: &statement.Text{Text: texts.Read(message, under.chain.Name()), Name: "personal message", MaxArg: maxArg}}.Transaction(), nil
+		Text: &statement.Text{Text: texts.Read(message, under.standard), Name: "personal message", MaxArg: maxArg}}.Transaction(), nil
 }
 
 // hashSize is the length of a hash, in bytes, which is read although it cannot be shown as text.

@@ -186,7 +186,7 @@ func (m *offchain) checkText(offset int) error {
 }
 
 func (m *offchain) transaction(raw []byte) chains.Transaction {
-	text := &statement.Text{Text: texts.Read(m.text, solana.Chain{}.Name()), Name: "off-chain message", MaxArg: len(m.text), More: m.header,
+	text := &statement.Text{Text: texts.Read(m.text, texts.SIWS), Name: "off-chain message", MaxArg: len(m.text), More: m.header,
 		Kind: "off-chain message, version " + string('0'+m.version)}
 	if m.legacy {
 		text.Kind = "off-chain message of the solana command: its header of 20 bytes names no signer and no application"

@@ -34,7 +34,7 @@ func TestWrittenOnce(t *testing.T) {
 	key := chaintest.Key(t, keystore.CurveSecp256k1, bytes.Repeat([]byte{0x46}, keystore.SecretSize))
 	for name, parts := range map[string]func(w *written) statement.Parts{
 		"a text": func(w *written) statement.Parts {
-			return statement.Parts{Text: &statement.Text{Text: texts.Read([]byte("hello"), ethereum.Name), Name: "test", More: func() ([]chains.Field, []chains.Arg) {
+			return statement.Parts{Text: &statement.Text{Text: texts.Read([]byte("hello"), texts.EIP4361), Name: "test", More: func() ([]chains.Field, []chains.Arg) {
 				return w.Fields(), w.Args()
 			}}}
 		},
