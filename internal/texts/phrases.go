@@ -140,9 +140,13 @@ func keyOf(words string) string {
 func plainWords(text string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		switch {
+		case r >= 'A' && r <= 'Z':
+			return r | 0x20
+		case r < utf8.RuneSelf:
+			return r
 		case strings.ContainsRune("’‘ʼ", r):
 			return '\''
-		case r >= utf8.RuneSelf && unicode.Is(unicode.Cf, r):
+		case unicode.Is(unicode.Cf, r):
 			return -1
 		}
 		return unicode.ToLower(r)
