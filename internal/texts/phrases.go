@@ -53,14 +53,18 @@ func (p *phrase) in(words string) []int {
 // keyPhrases are the words that texts share whose signature an application hashes into a key.
 var keyPhrases = []phrase{
 	{plaintext.NewPattern(`\bsign(ing|ature)?\b[^.!?]{0,80}\b(generat|creat|recover|restor|unlock|access)(e|es|ing)?\b[^.!?]{0,60}` +
-		`\b(private|secret|spending|viewing|stealth|stark|starkex|starknet|encryption|decryption|privacy|trading|layer ?2|l2|zk|shielded)\b[^.!?]{0,40}\b(keys?|keypairs?|seeds?)\b`),
-		[][]string{{"sign"}, {"key", "seed"}}},
+		`\b(private|secret|spending|viewing|stealth|stark|starkex|starknet|encryption|decryption|privacy|trading|` +
+		`layer ?2|l2|zk|shielded)\b[^.!?]{0,40}\b(keys?|keypairs?|seeds?)\b`), [][]string{{"sign"}, {"key", "seed"}}},
 	{plaintext.NewPattern(`\b(key|seed|wallet|address) derivation\b`), [][]string{{" derivation"}}},
-	{plaintext.NewPattern(`\bsign(ing|ature)?\b[^.!?]{0,80}\b(deriv(e|es|ing)|encrypts?|encrypting|decrypts?|decrypting)\b`), [][]string{{"sign"}, {"deriv", "crypt"}}},
-	{plaintext.NewPattern(`\b(deriv|generat)(e|es|ing) (a|an|your|the)\b[^.!?]{0,40}\b(keys?|keypairs?|seeds?|encryption)\b`), [][]string{{"deriv", "generat"}}},
-	{plaintext.NewPattern(`\b(generat|creat|restor|recover|unlock)(e|es|ing)?\b[^.!?]{0,60}\b(semaphore|nostr|eddsa|stealth|vault|salt|secret|seed|recovery phrase|game wallet)\b`),
-		[][]string{{"generat", "creat", "restor", "recover", "unlock"}, {"semaphore", "nostr", "eddsa", "stealth", "vault", "salt", "secret", "seed", "recovery", "game wallet"}}},
-	{plaintext.NewPattern(`\bonly sign this message (for|on|with|within) a trusted (client|app|application|site|website|platform)\b`), [][]string{{"only sign this message "}}},
+	{plaintext.NewPattern(`\bsign(ing|ature)?\b[^.!?]{0,80}\b(deriv(e|es|ing)|encrypts?|encrypting|decrypts?|decrypting)\b`),
+		[][]string{{"sign"}, {"deriv", "crypt"}}},
+	{plaintext.NewPattern(`\b(deriv|generat)(e|es|ing) (a|an|your|the)\b[^.!?]{0,40}\b(keys?|keypairs?|seeds?|encryption)\b`),
+		[][]string{{"deriv", "generat"}}},
+	{plaintext.NewPattern(`\b(generat|creat|restor|recover|unlock)(e|es|ing)?\b[^.!?]{0,60}` +
+		`\b(semaphore|nostr|eddsa|stealth|vault|salt|secret|seed|recovery phrase|game wallet)\b`),
+		[][]string{{"generat", "creat", "restor", "recover", "unlock"}}},
+	{plaintext.NewPattern(`\bonly sign this message (for|on|with|within) a trusted (client|app|application|site|website|platform)\b`),
+		[][]string{{"only sign this message "}}},
 }
 
 // notKeys are the words of texts that name a public key, or ask a server for a key: their
@@ -71,7 +75,8 @@ var notKeys = plaintext.NewPattern(`\b(pubkeyx?|public key|api[ -]keys?)\b`)
 // that its signature alone carries out: accounts of Aptos (AIP-113) and Initia that are derived
 // from an address are such, and capabilities (EIP-5573).
 var orderPhrases = []phrase{
-	{plaintext.NewPattern(`\b(approv|authori[sz]|execut|confirm|submit|instruct)(e|es|ing)?\b[^.!?]{0,40}?\b(transactions?|transfers?|payments?|withdrawals?|swaps?)\b`),
+	{plaintext.NewPattern(`\b(approv|authori[sz]|execut|confirm|submit|instruct)(e|es|ing)?\b[^.!?]{0,40}?` +
+		`\b(transactions?|transfers?|payments?|withdrawals?|swaps?)\b`),
 		[][]string{{"approv", "authori", "execut", "confirm", "submit", "instruct"}, {"transaction", "transfer", "payment", "withdrawal", "swap"}}},
 	{plaintext.NewPattern(`\b(authori[sz]|allow|permit)(e|es|ing)?\b[^.!?]{0,80}?\bon my behalf\b`), [][]string{{" on my behalf"}}},
 }

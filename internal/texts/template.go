@@ -51,6 +51,11 @@ type part struct {
 	field   field
 }
 
+// endsBefore reports whether it is certain where the part ends, if another one follows.
+func (p *part) endsBefore(next *part) bool {
+	return p.name == "" || next.name == "" && !strings.Contains(p.field.open, next.literal[:1])
+}
+
 // field is a type of values: what a value looks like, and the characters by which it could go
 // on, none if its end is certain.
 type field struct {
@@ -103,7 +108,7 @@ func (t *Template) Compile() error {
 		if err != nil {
 			return fmt.Errorf("text: %w", err)
 		}
-		if last := len(t.parts) - 1; last >= 0 && t.parts[last].name != "" && (next.name != "" || strings.Contains(t.parts[last].field.open, next.literal[:1])) {
+		if last := len(t.parts) - 1; last >= 0 && !t.parts[last].endsBefore(&next) {
 			return fmt.Errorf("text: what follows {%s} must begin with a character that the field cannot have", t.parts[last].name)
 		}
 		if next.label = next.name; count[next.name] > 0 {
@@ -134,8 +139,8 @@ func nextPart(text string) (next part, rest string, err error) {
 		name, rest, closed := strings.Cut(text[1:], "}")
 		of, ok := fieldOf(name)
 		if !closed || !ok {
-			return part{}, "", fmt.Errorf("{%.32s}: expected {address}, {number}, {hex N} with N bytes from 1 to 64, {uuid}, {time}, {nonce}, {base64} or {host}; "+
-				"{{ and }} stand for braces", name)
+			return part{}, "", fmt.Errorf("{%.32s}: expected {address}, {number}, {hex N} with N bytes from 1 to 64, {uuid}, "+
+				"{time}, {nonce}, {base64} or {host}; {{ and }} stand for braces", name)
 		}
 		return part{name: name, field: of}, rest, nil
 	}

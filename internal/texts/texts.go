@@ -153,11 +153,12 @@ func (t *Text) Hazards(signer chains.Party, effect int) (hazards []chains.Hazard
 		if t.by != nil {
 			standard = t.by.name
 		}
-		add(HazardForeignSignIn, "the text asks to sign in but does not follow %s: a site that reads it loosely decides which site and account it is for", standard)
+		add(HazardForeignSignIn, "the text asks to sign in but does not follow %s: "+
+			"a site that reads it loosely decides which site and account it is for", standard)
 	}
 	if !t.isKnown() && !t.unreadable() {
-		hazards = append(hazards, chains.Hazard{Name: HazardFreeText,
-			Detail: "the text is neither a sign-in nor of a known template: whoever asked for it may use the signature for anything"}.OnEffect(effect))
+		add(HazardFreeText, "the text is neither a sign-in nor of a known template: whoever asked for it may use the signature for anything")
+		hazards[len(hazards)-1] = hazards[len(hazards)-1].OnEffect(effect)
 	}
 	return hazards
 }

@@ -49,8 +49,8 @@ func Parse(preimage []byte) (chains.Transaction, error) {
 	if problem := plaintext.Problem(message); problem != "" {
 		return nil, malformed("message", len(preimage)-len(message), "%s, so it cannot be shown", problem)
 	}
-	return statement.Parts{Chain: bitcoin.Chain{}, Digest: chainhash.DoubleHashH(preimage), Text: &statement.Text{Text: texts.Read(message, nil),
-		Name: "signed message", Kind: "signed message (BIP-137)", MaxArg: maxArg}}.Transaction(), nil
+	text := &statement.Text{Text: texts.Read(message, nil), Name: "signed message", Kind: "signed message (BIP-137)", MaxArg: maxArg}
+	return statement.Parts{Chain: bitcoin.Chain{}, Digest: chainhash.DoubleHashH(preimage), Text: text}.Transaction(), nil
 }
 
 // messageIn returns what follows the length, if the length is its.

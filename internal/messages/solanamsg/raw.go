@@ -24,7 +24,8 @@ func ParseRaw(raw []byte) (chains.Transaction, error) {
 		return nil, malformed("message", 0, "neither an off-chain message nor the message of a transaction nor text")
 	}
 	text := &statement.Text{Text: texts.Read(raw, texts.SIWS), Name: "raw message", Kind: "text without a header", MaxArg: len(raw),
-		Unknown: chains.Hazard{Name: HazardRawMessage, Detail: "the text has no header that separates it from what other programs sign: use an off-chain message"}}
+		Unknown: chains.Hazard{Name: HazardRawMessage,
+			Detail: "the text has no header that separates it from what other programs sign: use an off-chain message"}}
 	if text.IsSignIn() {
 		text.Kind = "sign in (SIWS)"
 	}
