@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/store"
@@ -52,7 +53,7 @@ type calls interface {
 
 // callsOf returns the ways to sign without a stamp. Each has an nth thing to sign.
 func callsOf(e calls, nth int) map[string]func(context.Context) error {
-	message := payload(fmt.Sprintf("\x19Ethereum Signed Message:\n%d%s", len("hello")+nth, "hello"+strings.Repeat("!", nth)), activity.EncodingText, activity.HashKeccak256)
+	message := payload(string(personal.Preimage(personal.EthereumPrefix, fmt.Appendf(nil, "Decentral Games Login\nTimestamp: %d", nth))), activity.EncodingText, activity.HashKeccak256)
 	several := activity.SignRawPayloadsIntent{SignWith: message.SignWith, Encoding: message.Encoding, HashFunction: message.HashFunction, Payloads: []string{message.Payload, message.Payload}}
 	return map[string]func(context.Context) error{
 		"SignTransaction": func(ctx context.Context) error {

@@ -28,7 +28,12 @@ const (
 		`"primaryType":"Permit","domain":{"name":"USD Coin","version":"2","chainId":"1","verifyingContract":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"},` +
 		`"message":{"owner":"0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56","spender":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7","value":"250000000","nonce":"0","deadline":"1763726400"}}`
 
-	greeting = "\x19Ethereum Signed Message:\n5hello"
+	// login is a text that is known, of a template that ships.
+	login    = "Approve Portals sign-in"
+	greeting = "\x19Ethereum Signed Message:\n23" + login
+
+	// other is another one.
+	other = "Please sign this message to connect to Foundation."
 )
 
 func payload(text string, encoding activity.Encoding, hash activity.HashFunction) activity.SignMessageIntent {
@@ -72,8 +77,8 @@ func TestSignMessage(t *testing.T) {
 		digest []byte
 	}{
 		"typed data":    {payload(permitText, activity.EncodingEIP712, activity.HashNone), typedDigest},
-		"personal hex":  {payload(hex.EncodeToString([]byte(greeting)), activity.EncodingHex, activity.HashKeccak256), accounts.TextHash([]byte("hello"))},
-		"personal text": {payload(greeting, activity.EncodingText, activity.HashKeccak256), accounts.TextHash([]byte("hello"))},
+		"personal hex":  {payload(hex.EncodeToString([]byte(greeting)), activity.EncodingHex, activity.HashKeccak256), accounts.TextHash([]byte(login))},
+		"personal text": {payload(greeting, activity.EncodingText, activity.HashKeccak256), accounts.TextHash([]byte(login))},
 		"authorization": {payload(fmt.Sprintf(`{"address":%q,"chainId":1,"nonce":7}`, authorization.Address), activity.EncodingAuthorization, activity.HashNone), authorizationDigest[:]},
 	} {
 		signed, err := f.Engine.SignMessage(t.Context(), enginetest.Organization, test.intent)
@@ -93,7 +98,7 @@ func TestSubmitMessages(t *testing.T) {
 	f := enginetest.New(t)
 	body := intentBody(t, f, activity.SignRawPayloadsIntent{
 		SignWith: enginetest.Address, Encoding: activity.EncodingText, HashFunction: activity.HashKeccak256,
-		Payloads: []string{greeting, "\x19Ethereum Signed Message:\n3bye"},
+		Payloads: []string{greeting, "\x19Ethereum Signed Message:\n50" + other},
 	})
 	first := enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(body))
 	again := enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(body))
@@ -101,7 +106,7 @@ func TestSubmitMessages(t *testing.T) {
 		t.Errorf("the answers differ, or %d signatures were made for 2 payloads", f.Signing.Signatures.Load())
 	}
 	signatures := first.Result.(activity.SignRawPayloadsResult).Signatures
-	for i, text := range []string{"hello", "bye"} {
+	for i, text := range []string{login, other} {
 		if got := recovered(t, accounts.TextHash([]byte(text)), signatures[i]); got != enginetest.Address {
 			t.Errorf("payload %d: recovered %s", i, got)
 		}

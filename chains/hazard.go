@@ -2,6 +2,9 @@ package chains
 
 import "encoding/json"
 
+// HazardFreeText is the hazard of a text that is not known. A reading of the text dispels it.
+const HazardFreeText = "message/free-text"
+
 // Hazard is a danger of signing a well-formed transaction. The engine refuses to sign
 // unless the hazard's name is allowed. A hazard belongs to the one effect that carries the
 // danger, or to the request as a whole, which is the default: every effect happens under

@@ -11,12 +11,11 @@ type MessageSigner interface {
 	MessageKey(signWith string) (MessageKey, error)
 }
 
-// Glancer is implemented by chains that can tell by the first bytes alone that something is
-// none of their transactions, which is what most texts are.
-type Glancer interface {
-	// Glance reports whether bytes can be an unsigned transaction, or what is signed of one.
-	// False is certain.
-	Glance(raw []byte) bool
+// TextCarrier is implemented by chains whose transactions carry texts that are judged as
+// messages are, such as BIP-322's.
+type TextCarrier interface {
+	// TextHazardNames returns the hazards of the texts.
+	TextHazardNames() []string
 }
 
 // MessageParser is implemented by chains whose transactions wrap the message that is signed.

@@ -32,6 +32,9 @@ type Call struct {
 	// call. There is no Data then.
 	Typed *Typed
 
+	// Text is the text of a message if this is one and not a call.
+	Text string
+
 	// Accounts are those of a Solana instruction, in order. Those that the bytes do not
 	// contain are unknown.
 	Accounts []Party
@@ -62,6 +65,9 @@ type Reading struct {
 	Source string `json:"source"`
 	Digest string `json:"digest,omitempty"` // lower-case hex
 	Trust  string `json:"trust,omitempty"`
+
+	// Domain is whom a text belongs to that the source knows.
+	Domain string `json:"domain,omitempty"`
 
 	// Owner and Intent describe the program and the function in the source's words.
 	Owner  string `json:"owner,omitempty"`
@@ -108,8 +114,8 @@ func (r Readings) Of(effect *Effect) (Reading, bool) {
 	return r.At(effect.Path)
 }
 
-// Sighted returns the hazards without blind calls (<chain>/blind-call) that have a
-// complete reading.
+// Sighted returns the hazards without blind calls (<chain>/blind-call) and unknown texts
+// ([HazardFreeText]) that have a complete reading.
 func (r Readings) Sighted(hazards []Hazard, effects []Effect) []Hazard {
 	if len(r) == 0 {
 		return hazards
@@ -119,12 +125,27 @@ func (r Readings) Sighted(hazards []Hazard, effects []Effect) []Hazard {
 
 func (r Readings) sights(hazard Hazard, effects []Effect) bool {
 	index, ok := hazard.Effect()
-	if !ok || index >= len(effects) || !strings.HasSuffix(hazard.Name, "/blind-call") {
+	if !ok || index >= len(effects) {
 		return false
 	}
 	effect := &effects[index]
 	reading, ok := r.Of(effect)
-	return ok && reading.Complete && effect.Kind == KindCall && effect.Undecoded
+	switch {
+	case !ok || !reading.Complete:
+		return false
+	case reading.Domain != "":
+		return hazard.Name == HazardFreeText || strings.HasSuffix(hazard.Name, "/raw-message")
+	}
+	return effect.Kind == KindCall && effect.Undecoded && strings.HasSuffix(hazard.Name, "/blind-call")
+}
+
+// Name sets the Domain of texts that a reading knows, in place.
+func (r Readings) Name(effects []Effect) {
+	for i := range effects {
+		if reading, ok := r.Of(&effects[i]); ok && reading.Complete && reading.Domain != "" {
+			effects[i].Domain = reading.Domain
+		}
+	}
 }
 
 // Digest returns the SHA-256 of the readings in JSON, zero if there are none.
@@ -173,7 +194,7 @@ func (r *Reading) show() []Field {
 		source += " (" + r.Trust + ", sha256 " + r.Digest[:min(16, len(r.Digest))] + "…)"
 	}
 	fields := []Field{Text("read with", source)}
-	for _, field := range []Field{Text("not read", r.Problem), Text("owner", r.Owner), Text("intent", r.Intent), Text("function", r.Function)} {
+	for _, field := range []Field{Text("not read", r.Problem), Text("domain", r.Domain), Text("owner", r.Owner), Text("intent", r.Intent), Text("function", r.Function)} {
 		if field.Value != "" {
 			fields = append(fields, field)
 		}

@@ -136,6 +136,9 @@ func (s sentence) message() string {
 	if s.Undecoded && s.Function != "" {
 		text = "sign a message (" + foreign(s.Function) + ")"
 	}
+	if s.Domain != "" {
+		text += " for " + foreign(s.Domain)
+	}
 	if !s.To.IsNone() {
 		text += " for " + s.party(s.To)
 	}

@@ -150,7 +150,7 @@ func TestSignMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	message := activity.SignMessageIntent{
-		SignWith: enginetest.Address, Payload: "\x19Ethereum Signed Message:\n2hi",
+		SignWith: enginetest.Address, Payload: "\x19Ethereum Signed Message:\n23Approve Portals sign-in",
 		Encoding: "PAYLOAD_ENCODING_TEXT_UTF8", HashFunction: "HASH_FUNCTION_KECCAK256",
 	}
 	want, err := f.Engine.SignMessage(t.Context(), enginetest.Organization, message)

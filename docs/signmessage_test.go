@@ -12,7 +12,7 @@ import (
 func TestSignMessage(t *testing.T) {
 	engine, ctx, organizationID, address := enginetest.New(t).Engine, t.Context(), enginetest.Organization, enginetest.Address
 
-	text := "hello"
+	text := "Please sign this message to connect to Foundation." // of a template that ships
 	signature, err := engine.SignMessage(ctx, organizationID, activity.SignMessageIntent{
 		SignWith:     address,
 		Payload:      fmt.Sprintf("\x19Ethereum Signed Message:\n%d%s", len(text), text),

@@ -198,11 +198,11 @@ func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox, v
 			envelope(activity.TypeVerifyOTP, `"otpId":"a","otpCode":"b"`),
 		},
 		"/public/v1/submit/sign_raw_payload": {
-			envelope(activity.TypeSignRawPayload, rawParameters(`"payload":"0x19457468657265756d205369676e6564204d6573736167653a0a326869"`, "KECCAK256")),
+			envelope(activity.TypeSignRawPayload, rawParameters(`"payload":"0x19457468657265756d205369676e6564204d6573736167653a0a3233417070726f766520506f7274616c73207369676e2d696e"`, "KECCAK256")),
 			envelope(activity.TypeSignRawPayload, rawParameters(`"payload":"`+strings.Repeat("ab", 32)+`"`, "NO_OP")),
 		},
 		"/public/v1/submit/sign_raw_payloads": {
-			envelope(activity.TypeSignRawPayloads, rawParameters(`"payloads":["0x19457468657265756d205369676e6564204d6573736167653a0a326869"]`, "KECCAK256")),
+			envelope(activity.TypeSignRawPayloads, rawParameters(`"payloads":["0x19457468657265756d205369676e6564204d6573736167653a0a3233417070726f766520506f7274616c73207369676e2d696e"]`, "KECCAK256")),
 			envelope(activity.TypeSignRawPayloads, rawParameters(`"payloads":[]`, "KECCAK256")),
 		},
 		"/public/v1/query/get_activity": {

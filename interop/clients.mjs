@@ -227,7 +227,7 @@ const messages = {
     return same([theirs.r, theirs.s, theirs.yParity].join(), [ours.r, ours.s, ours.yParity].join());
   },
   "viem preimage": async (line) => {
-    const text = "hello";
+    const text = "Log in to the interop tests";
     const preimage = Buffer.from(`\x19Ethereum Signed Message:\n${Buffer.byteLength(text)}${text}`).toString("hex");
     const { activity } = await httpClient(line).signRawPayload({
       type: "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2", timestampMs: String(Date.now()), organizationId: line.organizationId,

@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/chains/descriptors"
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
@@ -22,13 +24,20 @@ func messageLine(t *testing.T) map[string]any {
 	}
 	pub := ed25519.NewKeyFromSeed(secret).Public().(ed25519.PublicKey)
 	return map[string]any{"secret": "0x" + enginetest.Secret, "solanaAddress": base58.Encode(pub),
-		"blockhash": base58.Encode(bytes.Repeat([]byte{7}, 32)), "text": hex.EncodeToString([]byte("hello"))}
+		"blockhash": base58.Encode(bytes.Repeat([]byte{7}, 32)), "text": hex.EncodeToString([]byte("Log in to the interop tests"))}
 }
 
 // TestClientsSignMessages checks that clients get the bytes that their library signs with
-// the key itself.
+// the key itself. The text is of a template that is pinned.
 func TestClientsSignMessages(t *testing.T) {
-	c := newClients(t, func(c *countersign.Config) { c.AllowHazards = []string{"ethereum/delegation", "solana/raw-message"} })
+	files := fstest.MapFS{"text.json": {Data: []byte(`{"texts": [{"domain": "interop.example", "text": "Log in to the interop tests"}]}`)}}
+	unpinned, err := descriptors.Open(files, descriptors.Options{})
+	must(t, err)
+	pins := new(descriptors.Pins)
+	pins.Add(unpinned.Files()[0])
+	pinned, err := descriptors.Open(files, descriptors.Options{Pins: pins})
+	must(t, err)
+	c := newClients(t, func(c *countersign.Config) { c.AllowHazards, c.Descriptors = []string{"ethereum/delegation"}, pinned })
 	for _, client := range []string{"viem typed data", "ethers typed data", "viem authorization", "viem preimage", "solana transactions", "solana message"} {
 		var verdict string
 		c.value(t, "message", client, messageLine(t), &verdict)
@@ -50,7 +59,7 @@ func TestClientsMessagesRefused(t *testing.T) {
 		"ethers message":      "HASH_FUNCTION_KECCAK256",
 		"viem authorization":  "ethereum/delegation",
 		"solana transactions": "solana/authority-change",
-		"solana message":      "solana/raw-message",
+		"solana message":      "message/free-text",
 	} {
 		got := c.call(t, "message", client, line)
 		if text, _ := json.Marshal(got); got.Error == "" || !strings.Contains(string(text), cure) {

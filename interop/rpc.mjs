@@ -4,6 +4,9 @@ import { createWalletClient, custom, defineChain, http } from "viem";
 import { FetchRequest, JsonRpcProvider, JsonRpcSigner, Network } from "ethers";
 import { serve } from "./lines.mjs";
 
+// A text that is known, of a template that ships.
+const login = "Please sign this message to connect to Foundation.";
+
 const typed = {
   domain: { name: "Mail", chainId: 1 },
   types: { Mail: [{ name: "text", type: "string" }] },
@@ -31,7 +34,7 @@ async function viem(url, token, address, transport) {
       dynamic: await client.signTransaction({ ...base, maxFeePerGas: 20000000000n, maxPriorityFeePerGas: 1000000000n }),
       legacy: await client.signTransaction({ ...base, gasPrice: 20000000000n, type: "legacy" }),
     },
-    text: await client.signMessage({ message: "hello" }),
+    text: await client.signMessage({ message: login }),
     typed: await client.signTypedData(typed),
   };
 }
@@ -46,8 +49,8 @@ async function ethers(url, token, address) {
   try {
     return {
       accounts: await provider.send("eth_accounts", []),
-      text: await provider.send("personal_sign", ["0x68656c6c6f", address.toLowerCase()]),
-      message: await signer.signMessage("hello"),
+      text: await provider.send("personal_sign", [`0x${Buffer.from(login).toString("hex")}`, address.toLowerCase()]),
+      message: await signer.signMessage(login),
       typed: await signer.signTypedData(typed.domain, typed.types, typed.message),
     };
   } finally {

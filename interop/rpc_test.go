@@ -49,7 +49,7 @@ func TestRPCClients(t *testing.T) {
 		"dynamic": local(&types.DynamicFeeTx{ChainID: big.NewInt(1), Nonce: 7, GasTipCap: big.NewInt(1e9), GasFeeCap: fee, Gas: 60000, To: &to, Value: big.NewInt(123)}),
 		"legacy":  local(&types.LegacyTx{Nonce: 7, GasPrice: fee, Gas: 60000, To: &to, Value: big.NewInt(123)}),
 	}
-	text, err := crypto.Sign(accounts.TextHash([]byte("hello")), key)
+	text, err := crypto.Sign(accounts.TextHash([]byte("Please sign this message to connect to Foundation.")), key)
 	must(t, err)
 	text[64] += 27
 	ask := map[string]string{"url": server.URL, "token": rpcToken, "address": enginetest.Address}

@@ -41,7 +41,7 @@ function must(condition, what) {
 
 // The preimage of personal_sign, which sign_raw_payload hashes.
 const rawPayload = (line) => ({
-  signWith: line.address, payload: Buffer.from("\x19Ethereum Signed Message:\n5hello").toString("hex"),
+  signWith: line.address, payload: Buffer.from("\x19Ethereum Signed Message:\n23Approve Portals sign-in").toString("hex"),
   encoding: "PAYLOAD_ENCODING_HEXADECIMAL", hashFunction: "HASH_FUNCTION_KECCAK256",
 });
 

@@ -30,8 +30,8 @@ type unmodifiedCall struct {
 const (
 	pinned     = "it trusts the hosted service's key: pass the proof key"
 	ownProxy   = "it posts to the hosted auth proxy, and passes no key on: use `createHttpClient()`"
-	noText     = "it sends a hash: send the text, see [messages](messages.md)"
-	rawMessage = "unless a rule allows `solana/raw-message`"
+	noText     = "it sends a hash: send the text, if it [is known](messages.md#texts-known-or-blind) or `message/free-text` is allowed"
+	rawMessage = "if the text [is known](messages.md#texts-known-or-blind), or `message/free-text` and `solana/raw-message` are allowed"
 )
 
 // unmodified is the table. TestUnmodified makes its calls.
@@ -57,11 +57,11 @@ var unmodified = append(slices.Concat(
 	unmodifiedCall{"@turnkey/ethers", "signMessage", "HASH_FUNCTION_KECCAK256", noText},
 	unmodifiedCall{"@turnkey/solana", "signTransaction", "", ""},
 	unmodifiedCall{"@turnkey/solana", "addSignature", "", ""},
-	unmodifiedCall{"@turnkey/solana", "signMessage", "solana/raw-message", rawMessage},
+	unmodifiedCall{"@turnkey/solana", "signMessage", "message/free-text", rawMessage},
 	unmodifiedCall{"@solana/keychain-turnkey", "isAvailable", "", ""},
 	unmodifiedCall{"@solana/keychain-turnkey", "signTransactions", "", ""},
 	unmodifiedCall{"@solana/keychain-turnkey", "signTransactions, if another account pays the fee", "not as expected: signature", "it returns the first signature, the fee payer's: use the [signer for agents](agents.md#the-agent-in-production)"},
-	unmodifiedCall{"@solana/keychain-turnkey", "signMessages", "solana/raw-message", rawMessage},
+	unmodifiedCall{"@solana/keychain-turnkey", "signMessages", "message/free-text", rawMessage},
 )
 
 // wholeAPI returns the calls of a client of the whole API, and those that it has besides.

@@ -22,6 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
+	"github.com/countersign-dev/countersign/internal/texts"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/messages"
 )
@@ -59,25 +60,25 @@ func TestContract(t *testing.T) {
 			"that ends one":  inJSON(sample(secp, `{"address":"0x0000000000000000000000000000000000000000","chainId":1,"nonce":7}`)),
 		}},
 		{"personal", kind(ethereum.Chain{}, "", activity.EncodingText, activity.HashKeccak256), map[string]chaintest.MessageSample{
-			"text":      open(sample(secp, string(personal.Preimage(personal.EthereumPrefix, []byte(chaintest.HostileText))))),
-			"hash":      open(sample(secp, string(personal.Preimage(personal.EthereumPrefix, []byte(strings.Repeat("ab", 32)))), personal.HazardHashLike)),
+			"text":      open(sample(secp, string(personal.Preimage(personal.EthereumPrefix, []byte(chaintest.HostileText))), texts.HazardFreeText)),
+			"hash":      open(sample(secp, string(personal.Preimage(personal.EthereumPrefix, []byte(strings.Repeat("ab", 32)))), texts.HazardHashLike, texts.HazardFreeText)),
 			"sign-in":   open(sample(secp, string(personal.Preimage(personal.EthereumPrefix, []byte(strings.Replace(signIn, "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", address, 1)))))),
 			"validator": open(sample(secp, "\x19\x00"+strings.Repeat("v", 20)+chaintest.HostileText, personal.HazardValidatorData)),
 		}},
 		{"Tron", kind(tron.Chain{}, "", activity.EncodingText, activity.HashKeccak256), map[string]chaintest.MessageSample{
-			"text": open(sample(secp, string(personal.Preimage(personal.TronPrefix, []byte(chaintest.HostileText))))),
+			"text": open(sample(secp, string(personal.Preimage(personal.TronPrefix, []byte(chaintest.HostileText))), texts.HazardFreeText)),
 		}},
 		{"Bitcoin", kind(legacyBitcoin{}, "", activity.EncodingText, activity.HashDoubleSHA256), map[string]chaintest.MessageSample{
-			"text": open(sample(secp, string(bip137.Preimage([]byte(chaintest.HostileText))))),
-			"hash": open(sample(secp, string(bip137.Preimage([]byte(strings.Repeat("ab", 32)))), personal.HazardHashLike)),
+			"text": open(sample(secp, string(bip137.Preimage([]byte(chaintest.HostileText))), texts.HazardFreeText)),
+			"hash": open(sample(secp, string(bip137.Preimage([]byte(strings.Repeat("ab", 32)))), texts.HazardHashLike, texts.HazardFreeText)),
 		}},
 		{"off-chain", chaintest.Messages{Chain: solana.Chain{}, Name: solanamsg.Name, Hazards: messages.HazardNames(), Parse: func(raw []byte) (chains.Transaction, error) { return solanamsg.ParseOffchain(raw) }}, map[string]chaintest.MessageSample{
-			"version 0": sample(ed, offchainV0(ed, chaintest.HostileText)),
-			"legacy":    open(sample(ed, "\xffsolana offchain\x00\x02"+string([]byte{byte(len(chaintest.HostileText)), byte(len(chaintest.HostileText) >> 8)})+chaintest.HostileText)),
-			"version 1": open(sample(ed, "\xffsolana offchain\x01\x01"+string(ed.PublicKey().Bytes())+chaintest.HostileText)),
+			"version 0": sample(ed, offchainV0(ed, chaintest.HostileText), texts.HazardFreeText),
+			"legacy":    open(sample(ed, "\xffsolana offchain\x00\x02"+string([]byte{byte(len(chaintest.HostileText)), byte(len(chaintest.HostileText) >> 8)})+chaintest.HostileText, texts.HazardFreeText)),
+			"version 1": open(sample(ed, "\xffsolana offchain\x01\x01"+string(ed.PublicKey().Bytes())+chaintest.HostileText, texts.HazardFreeText)),
 		}},
 		{"raw", chaintest.Messages{Chain: solana.Chain{}, Name: solanamsg.Name, Hazards: messages.HazardNames(), Parse: func(raw []byte) (chains.Transaction, error) { return solanamsg.ParseRaw(raw) }}, map[string]chaintest.MessageSample{
-			"text":    open(sample(ed, chaintest.HostileText, solanamsg.HazardRawMessage)),
+			"text":    open(sample(ed, chaintest.HostileText, texts.HazardFreeText, solanamsg.HazardRawMessage)),
 			"sign-in": open(sample(ed, siws)),
 		}},
 		{"Solana's transaction", chaintest.Messages{Chain: solana.Chain{}, Hazards: solana.Chain{}.HazardNames(), Parse: func(raw []byte) (chains.Transaction, error) {

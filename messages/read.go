@@ -27,8 +27,7 @@ const Name = "payload"
 
 // Reader reads payloads.
 type Reader struct {
-	// Chains are those that the engine signs for. A text that is a transaction of one of them
-	// has a hazard.
+	// Chains are those that the engine signs for.
 	Chains []chains.Chain
 
 	// Now returns the time that deadlines are compared with.
@@ -59,7 +58,7 @@ func (r Reader) Read(payload string, encoding activity.Encoding, hash activity.H
 	case activity.HashSHA256:
 		return r.sha256(raw)
 	case activity.HashDoubleSHA256:
-		return r.readFor(bitcoin.Name, func() (chains.Transaction, error) { return bip137.Parse(raw, r.Chains...) })
+		return r.readFor(bitcoin.Name, func() (chains.Transaction, error) { return bip137.Parse(raw) })
 	case activity.HashNone:
 		return nil, refuseHash(raw)
 	}
@@ -109,7 +108,7 @@ func (r Reader) readFor(name string, read func() (chains.Transaction, error)) (c
 // before their first byte is looked at.
 func (r Reader) keccak(raw []byte) (chains.Transaction, error) {
 	personalFor := func(name string) (chains.Transaction, error) {
-		return r.readFor(name, func() (chains.Transaction, error) { return personal.Parse(raw, r.Chains...) })
+		return r.readFor(name, func() (chains.Transaction, error) { return personal.Parse(raw) })
 	}
 	switch chain := personal.ChainOf(raw); {
 	case chain != "":
@@ -158,10 +157,10 @@ func (r Reader) sha256(raw []byte) (chains.Transaction, error) {
 func (r Reader) ed25519(raw []byte) (chains.Transaction, error) {
 	return r.readFor(solana.Name, func() (chains.Transaction, error) {
 		if solanamsg.IsOffchain(raw) {
-			return solanamsg.ParseOffchain(raw, r.Chains...)
+			return solanamsg.ParseOffchain(raw)
 		}
 		if solanamsg.IsRawText(raw) {
-			return solanamsg.ParseRaw(raw, r.Chains...)
+			return solanamsg.ParseRaw(raw)
 		}
 		switch {
 		case isPreimage(raw):

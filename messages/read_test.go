@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
+	"github.com/countersign-dev/countersign/internal/texts"
 	"github.com/countersign-dev/countersign/messages"
 )
 
@@ -29,7 +30,7 @@ const signIn = "example.com wants you to sign in with your Ethereum account:\n0x
 // hazard.
 func TestSignIn(t *testing.T) {
 	for text, want := range map[string]string{
-		signIn: "", strings.Replace(signIn, "https://example.com", "https://example.org", 1): personal.HazardForeignSignIn,
+		signIn: "", strings.Replace(signIn, "https://example.com", "https://example.org", 1): texts.HazardForeignSignIn,
 	} {
 		read, err := reader.Read(string(personal.Preimage(personal.EthereumPrefix, []byte(text))), activity.EncodingText, activity.HashKeccak256)
 		if err != nil {
@@ -60,8 +61,8 @@ func TestMalformedSignIn(t *testing.T) {
 			hash activity.HashFunction
 			want []string
 		}{
-			{string(personal.Preimage(personal.EthereumPrefix, []byte(text))), activity.HashKeccak256, []string{personal.HazardForeignSignIn}},
-			{text, activity.HashNotApplicable, []string{personal.HazardForeignSignIn, solanamsg.HazardRawMessage}},
+			{string(personal.Preimage(personal.EthereumPrefix, []byte(text))), activity.HashKeccak256, []string{texts.HazardForeignSignIn, texts.HazardFreeText}},
+			{text, activity.HashNotApplicable, []string{texts.HazardForeignSignIn, texts.HazardFreeText, solanamsg.HazardRawMessage}},
 		} {
 			read, err := reader.Read(payload.text, activity.EncodingText, payload.hash)
 			if err != nil {

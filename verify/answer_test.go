@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
@@ -154,7 +155,7 @@ func Example_verify() {
 // have white space, escapes and optional members.
 func TestVerifyAnswerOfEveryType(t *testing.T) {
 	outbox := new(enginetest.Outbox)
-	f := ballot.New(t, enginetest.WithOTP(t, outbox))
+	f := ballot.New(t, enginetest.WithOTP(t, outbox), func(c *countersign.Config) { c.AllowHazards = []string{"message/free-text"} })
 	f.Policy.Groups = nil
 	user := ballot.Voter("user-1", "", f.APIKey)
 	user.APIKeys[0].Activities = activity.Types()

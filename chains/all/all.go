@@ -57,7 +57,8 @@ func TransactionTypes() []activity.TransactionType {
 // HazardNames returns the names of all hazards of the five chains and of messages. Each
 // of them can be allowed.
 func HazardNames() []string {
-	return append(intents.Table(Chains(Limits{})).HazardNames(), messages.HazardNames()...)
+	names := intents.Table(Chains(Limits{})).HazardNames()
+	return append(names, slices.DeleteFunc(messages.HazardNames(), func(name string) bool { return slices.Contains(names, name) })...)
 }
 
 // Addresses returns all addresses that a key has on the five chains. An address that

@@ -1,6 +1,7 @@
 package all
 
 import (
+	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
@@ -27,7 +28,8 @@ func (i Inspection) ReadWith(reader chains.Reader) Inspection {
 	if len(readings) == 0 {
 		return i
 	}
-	i.Readings, i.Effects = readings, tx.Effects()
+	i.Readings, i.Effects = readings, effectsOf(tx)
+	readings.Name(i.Effects)
 	i.Hazards = readings.Sighted(tx.Hazards(), i.Effects)
 	return i
 }
@@ -46,5 +48,8 @@ func InspectIntent(intent activity.Intent, limits Limits) (Inspection, error) {
 	if err != nil {
 		return Inspection{}, err
 	}
-	return Inspection{Summary: tx.Summary(), Effects: tx.Effects(), Hazards: tx.Hazards(), tx: tx}, nil
+	return Inspection{Summary: tx.Summary(), Effects: effectsOf(tx), Hazards: tx.Hazards(), tx: tx}, nil
 }
+
+// effectsOf returns the effects of a transaction whose keys are not known.
+func effectsOf(tx chains.Transaction) []chains.Effect { return slices.Clone(tx.Effects()) }

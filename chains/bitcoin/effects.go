@@ -118,7 +118,7 @@ func (t *transaction) feeEffect(signed []*input) chains.Effect {
 func (m *message) effect(t *transaction) chains.Effect {
 	return chains.Effect{
 		Kind: chains.KindMessage, From: t.party(m.script), By: chains.BySigner,
-		Function: "BIP-322", Args: []chains.Arg{{Name: "message", Value: m.text}}, Path: "message",
+		Function: "BIP-322", Args: m.Args(len(m.String())), Path: messagePath, Domain: m.Domain(),
 	}
 }
 

@@ -54,7 +54,7 @@ func (s *signing) Hazards() []chains.Hazard { return s.tx.hazards(s.inputs()) }
 // hazards returns the dangers of signing some of the inputs.
 func (t *transaction) hazards(signed []*input) []chains.Hazard {
 	if t.message != nil {
-		return nil // it moves nothing
+		return t.message.Hazards(chains.Party{}, 0) // it moves nothing
 	}
 	hazards := sighashHazardsOf(signed)
 	if hazard, unproven := t.unproven(signed); unproven {

@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/texts"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -21,7 +22,7 @@ func wantHazards(t *testing.T, raw []byte, signer keystore.PublicKey, want ...st
 		t.Errorf("hazards %v, want %v", got, want)
 	}
 	for _, hazard := range got {
-		if hazard.Detail == "" || !slices.Contains((bitcoin.Chain{}).HazardNames(), hazard.Name) {
+		if hazard.Detail == "" || !slices.Contains(append(texts.HazardNames(), bitcoin.Chain{}.HazardNames()...), hazard.Name) {
 			t.Errorf("%+v is not of the closed list, or says nothing", hazard)
 		}
 	}

@@ -8,8 +8,10 @@ import (
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
 
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/texts"
 )
 
 const fieldSignedMessage = "PSBT_GLOBAL_GENERIC_SIGNED_MESSAGE"
@@ -21,7 +23,7 @@ var tagMessage = []byte("BIP0322-signed-message")
 // to_sign, spends an output that does not exist and never can, so that it moves
 // nothing.
 type message struct {
-	text   string
+	*texts.Text
 	script []byte // of the address that makes the statement
 }
 
@@ -55,7 +57,7 @@ func (t *transaction) readMessage() error {
 				i, sighashName(t.inputs[i].sighash))
 		}
 	}
-	t.message = &message{text: string(record.Value), script: in.script}
+	t.message = &message{Text: texts.Read(record.Value, nil), script: in.script}
 	return nil
 }
 
@@ -77,6 +79,22 @@ func (t *transaction) paysNothing() bool {
 var toSpendHead = slices.Concat(
 	[]byte{0, 0, 0, 0, 1}, make([]byte, 32), []byte{0xff, 0xff, 0xff, 0xff, 34, txscript.OP_0, 32},
 )
+
+// TextHazardNames implements chains.TextCarrier.
+func (Chain) TextHazardNames() []string { return texts.HazardNames() }
+
+var _ chains.Caller = (*transaction)(nil)
+
+// Calls implements chains.Caller: the text of a message, for a reader to know.
+func (t *transaction) Calls() []chains.Call {
+	if t.message == nil {
+		return nil
+	}
+	return []chains.Call{{Path: messagePath, From: t.party(t.message.script), Text: t.message.String()}}
+}
+
+// messagePath is the path of a message's effect.
+const messagePath = "message"
 
 // ToSpendID returns the id of ToSpend, in wire order.
 func ToSpendID(text, script []byte) [32]byte {

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/texts"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -65,7 +66,7 @@ func TestMessageIsShown(t *testing.T) {
 		if err != nil || !strings.Contains(string(form), text) {
 			t.Errorf("%v: the summary has no text: %s", err, form)
 		}
-		wantHazards(t, raw, key.PublicKey())
+		wantHazards(t, raw, key.PublicKey(), texts.HazardFreeText)
 		signAll(t, raw, key)
 	}
 }

@@ -57,7 +57,7 @@ func (t *transaction) Summary() chains.Summary {
 func (t *transaction) summarizeMessage() chains.Summary {
 	fields := []chains.Field{
 		chains.Text("type", fmt.Sprintf("BIP-322 message in a PSBT version %d", t.packet.Version)),
-		chains.Text("message", t.message.text),
+		chains.Text("message", t.message.String()),
 		t.lockedBy(t.message.script),
 	}
 	if len(t.inputs) > 1 {

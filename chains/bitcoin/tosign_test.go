@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/texts"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
 
@@ -132,7 +133,7 @@ func (v *messageVector) signed(t *testing.T) []byte {
 		}
 		key := keyOf(t, wif.Key.Secret)
 		hazards := hazardsFor(parse(t, raw), key.PublicKey())
-		if len(hazards) > 0 {
+		if len(hazards) != 1 || hazards[0].Name != texts.HazardFreeText {
 			t.Errorf("hazards %v", hazards)
 		}
 		if raw, err = sign(t.Context(), parse(t, raw), key.ID(), key); err != nil {

@@ -22,6 +22,8 @@ type target struct {
 // String returns the chain's id, a colon, and the address.
 func (t target) String() string {
 	switch t.chain {
+	case textChain:
+		return t.address
 	case solanaChain:
 		return t.chain + ":" + base58.Encode([]byte(t.address))
 	case tronChain:

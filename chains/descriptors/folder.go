@@ -32,11 +32,11 @@ type Folder struct {
 	byTarget map[target][]*File
 }
 
-// File is a file of a folder that describes programs or lookup tables.
+// File is a file of a folder that describes programs, lookup tables or texts.
 type File struct {
 	Name    string   // its path in the folder
 	Digest  [32]byte // SHA-256 of the canonical form (RFC 8785) of its content with includes merged
-	Targets []string // the programs: CAIP-2 id, colon, address
+	Targets []string // the programs: CAIP-2 id, colon, address; the domains of texts
 	Trust   string   // why it is trusted; empty if it is not
 	Problem string   // why it is not used
 
@@ -142,6 +142,8 @@ func newSource(root object) (source, []target, error) {
 		return newListedTable(root)
 	case root["pubkey"] != nil:
 		return newTableAccount(root)
+	case root["texts"] != nil:
+		return newTexts(root)
 	}
 	return newDescriptor(root)
 }
@@ -165,7 +167,12 @@ func (file *File) Readable() bool { return file.source != nil }
 func (f *Folder) Files() []*File { return f.files }
 
 // Read implements chains.Reader.
-func (f *Folder) Read(call chains.Call) (chains.Reading, bool) { return f.readAt(call, 0) }
+func (f *Folder) Read(call chains.Call) (chains.Reading, bool) {
+	if call.Text != "" {
+		return f.readText(call.Text)
+	}
+	return f.readAt(call, 0)
+}
 
 func (f *Folder) readAt(call chains.Call, depth int) (reading chains.Reading, ok bool) {
 	var untrusted *File

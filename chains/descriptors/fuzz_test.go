@@ -21,6 +21,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(tableAccount(entries(1, 2))), []byte{})
 	f.Add([]byte(codamaIDL), codamaCall(f, numbersData).Data)
 	f.Add([]byte(codamaIDL), codamaCall(f, "04 01000000"+zeroKey+"07 0a00000000000000 01 fffe 0100 0200 01 05000000 01 01 78 01 03 01 04 09 0800"+zeroKey+"0100 0500 0600").Data)
+	f.Add([]byte(`{"texts":[{"domain":"shop.example","text":"Log in to the shop with {nonce}, {number} of {number}"}]}`), []byte("Log in to the shop with abcd, 1 of 2"))
 	f.Add([]byte(`{"chain":"eip155:1","address":"`+vault+`","abi":[{"type":"function","name":"f","inputs":[{"name":"a","type":"tuple[]","components":[{"name":"b","type":"bytes"}]}]}]}`), []byte{1, 2, 3, 4})
 	f.Add([]byte(contract(`,"metadata":{"enums":{"e":{"1":"one"}}},"display":{"formats":{"f(bytes[] a,uint8 b)":{"interpolatedIntent":"{b}","fields":[{"path":"a.[]","label":"x","format":"calldata","params":{"calleePath":"@.to"}},{"path":"b","label":"y","format":"enum","params":{"$ref":"$.metadata.enums.e"}}]}}}`)), []byte{})
 	f.Fuzz(func(t *testing.T, file, data []byte) {
@@ -46,7 +47,7 @@ func FuzzRead(f *testing.F) {
 		call.Data = data
 		everything := solanaCall(data, call.To)
 		everything.To = codamaCall(t, "").To
-		for _, call := range []chains.Call{call, solanaCall(data, call.To), everything} {
+		for _, call := range []chains.Call{call, solanaCall(data, call.To), everything, {Path: "message", Text: string(data)}} {
 			reading, ok := opened.Read(call)
 			if reading.Complete && (!ok || reading.Problem != "" || reading.Trust != "pinned") {
 				t.Errorf("%v %+v", ok, reading)

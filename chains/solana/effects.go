@@ -77,7 +77,8 @@ func (t *Transaction) effects(w *workspace) []effect {
 		t.decodeInstruction(r, i)
 		w.effects = r.effects(w.effects)
 	}
-	effects := w.effects
+	effects := t.memos(w.effects)
+	w.effects = effects
 	inherit(effects)
 	leftBare(effects)
 	t.burnt(effects)

@@ -164,6 +164,9 @@ func (t *Transaction) effectHazards(e *effect, slots []int) (hazards []chains.Ha
 	case e.Kind == chains.KindBurn:
 		add(HazardBurn, "what leaves %s is destroyed", partyText(e.From))
 	}
+	if e.text != nil {
+		hazards = append(hazards, e.text.Hazards(party(t.key(slots[0])), 0)...)
+	}
 	if e.danger != "" {
 		add(e.danger, "%s", e.detail)
 	}

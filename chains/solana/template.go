@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/texts"
 )
 
 // template describes one effect of an instruction in the names of its layout. A
@@ -64,6 +65,8 @@ type effect struct {
 
 	// lost is what the recipient of a burn is; empty if the tokens are destroyed.
 	lost string
+
+	text *texts.Text // of a KindMessage
 
 	// danger names a hazard in addition to those that follow from the kind.
 	danger, detail string

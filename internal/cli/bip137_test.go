@@ -23,7 +23,7 @@ func TestBIP137(t *testing.T) {
 		addresses[strings.TrimPrefix(address.Format, show.BitcoinFormat+"MAINNET_")] = address.Address
 	}
 	sign := func(args ...string) (header byte, stderr string, status int) {
-		stdout, talk, status := s.run([]byte("hello"), append([]string{"sign", "--message", "bip137", "--yes"}, args...)...)
+		stdout, talk, status := s.run([]byte("hello"), append([]string{"sign", "--message", "bip137", "--yes", "--allow", "message/free-text"}, args...)...)
 		var answer struct{ Signature string }
 		if status == 0 && json.Unmarshal(stdout, &answer) == nil {
 			if raw, err := base64.StdEncoding.DecodeString(answer.Signature); err == nil && len(raw) == 65 {

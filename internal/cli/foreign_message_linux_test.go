@@ -115,7 +115,7 @@ func TestTronRequest(t *testing.T) {
 	digest := sha256.Sum256(raw)
 	isRecovered(t, digest[:], signatureIn(t, stdout, ur.TypeTronSignature, 65))
 	request.Data, request.Kind, request.Address = []byte("hello"), 2, address
-	stdout, stderr, status = scanned(t, request.Message(), "y\n")
+	stdout, stderr, status = scanned(t, request.Message(), "y\n", "--allow", "message/free-text")
 	if status != console.ExitSuccess || !strings.Contains(stderr, "hello") {
 		t.Fatalf("exit status %d: %s", status, stderr)
 	}
@@ -137,7 +137,7 @@ func TestSolMessageRequest(t *testing.T) {
 		data []byte
 		args []string
 	}{
-		"off-chain": {offchain(public, "hello"), nil},
+		"off-chain": {offchain(public, "hello"), []string{"--allow", "message/free-text"}},
 		"text":      {[]byte("hello"), []string{"--allow", "all"}},
 	} {
 		for kind := range 3 {
@@ -192,10 +192,10 @@ func TestMessageRequestRefused(t *testing.T) {
 		"typed data that is a digest":                 {eth(ur.EthTyped, string(typedDigest(t, typedText)), nil), nil, "typed data (EIP-712): eip712: "},
 		"personal message that is a transaction":      {eth(ur.EthPersonal, string(mustHex(t, vectorUnsigned)), nil), nil, "personal message (EIP-191): "},
 		"transaction that is typed data":              {eth(ur.EthTx, typedText, nil), nil, "ethereum"},
-		"--yes":                                       {eth(ur.EthPersonal, "hello", nil), []string{"--yes"}, "only a person at the terminal can confirm it"},
+		"--yes":                                       {eth(ur.EthPersonal, "Approve Portals sign-in", nil), []string{"--yes"}, "only a person at the terminal can confirm it"},
 		"off-chain message that names a stranger":     {sol(offchain(stranger, "hello"), public), nil, "the message names other signers"},
 		"off-chain message for a stranger":            {sol(offchain(stranger, "hello"), stranger), nil, "sol-sign-request of a message: could not find any resource to sign with"},
-		"text of Solana without its hazard's consent": {sol([]byte("hello"), public), nil, "sol-sign-request of a message: "},
+		"text of Solana without its hazard's consent": {sol([]byte("hello"), public), nil, "The text is \"hello\""},
 		"hash for Solana":                             {sol(typedDigest(t, typedText), public), nil, "neither a transaction nor the message of one"},
 		"typed data of Tron":                          {tron(3, nil), []string{"--sign-with", fixtureID}, "tron-sign-request of unknown kind 3"},
 		"message of Tron for a stranger":              {tron(2, stranger[:20]), nil, "tron-sign-request of a message: could not find any resource to sign with"},

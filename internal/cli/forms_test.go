@@ -157,7 +157,7 @@ func TestFormRefusals(t *testing.T) {
 func TestMessagesKeepTheirBytes(t *testing.T) {
 	t.Parallel()
 	s, key := formsSession(t)
-	offchain := []byte("\xffsolana offchain\x00\x00\x05\x00hello")
+	offchain := []byte("\xffsolana offchain\x00\x00\x17\x00Approve Portals sign-in")
 	for _, kind := range []string{"personal", "tron", "eip712", "delegation", "solana"} {
 		for _, text := range []string{"\ufeffhello", inUTF16("hello")} {
 			_, stderr, status := s.run([]byte(text), "inspect", "--message", kind)

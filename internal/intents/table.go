@@ -59,11 +59,15 @@ func (t Table) names() string {
 	return strings.Join(names, ", ")
 }
 
-// HazardNames returns the names of all hazards of the chains.
+// HazardNames returns the names of all hazards of the chains, each once.
 func (t Table) HazardNames() []string {
 	var names []string
 	for _, chain := range t {
 		names = append(names, chain.HazardNames()...)
+		if carrier, ok := chain.(chains.TextCarrier); ok {
+			names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(carrier.TextHazardNames(), name) })
+			names = append(names, carrier.TextHazardNames()...)
+		}
 	}
 	return names
 }

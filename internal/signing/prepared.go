@@ -42,7 +42,9 @@ var _ operation.Task = (*Prepared)(nil)
 // what comes back to the wallet that pays, and Mine on what goes to the organization's
 // accounts. The keystore is asked which addresses those are; the error is the keystore's.
 func (p *Prepared) OwnEffects(ctx context.Context) ([]chains.Effect, error) {
-	return p.owners.holders(ctx).effects(p.signing, p.reading)
+	effects, err := p.owners.holders(ctx).effects(p.signing, p.reading)
+	p.reading.Name(effects)
+	return effects, err
 }
 
 // Signers returns the keys that will sign, as a policy sees them.

@@ -20,9 +20,9 @@ import (
 // NewCommand returns the command descriptors.
 func NewCommand() *cobra.Command {
 	return console.Group("descriptors", "List and pin the descriptors that explain calls", `
-Descriptors (ERC-7730), contract ABIs and IDLs of Solana programs explain calls, and
-files of Solana lookup tables list the accounts that transactions take from them: see
-docs/descriptors.md. A file is used only if you have pinned it.`,
+Descriptors (ERC-7730), contract ABIs and IDLs of Solana programs explain calls, files of
+Solana lookup tables list the accounts that transactions take from them, and templates say
+whose texts are: see docs/descriptors.md. A file is used only if you have pinned it.`,
 		newDescriptorsListCommand(), newDescriptorsCheckCommand(), newDescriptorsPinCommand())
 }
 

@@ -229,7 +229,8 @@ log: {keyFile: %s}         # signs checkpoints of the log: countersign log --hel
 organizations:
   - id: "%s"
     name: Example
-    allowHazards: []            # by name, as 'countersign inspect' shows them
+    allowHazards: []            # by name, as 'countersign inspect' shows them; texts that are neither
+    #                             sign-ins nor of a template need message/free-text: docs/messages.md
     users:
       - name: admin
         apiKeys:

@@ -17,11 +17,13 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/messages/bip137"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/plaintext"
+	"github.com/countersign-dev/countersign/internal/texts"
 )
 
 // Kinds of messages of Bitcoin.
@@ -206,3 +208,32 @@ func (f *MessageFlags) decode(input []byte) (raw []byte, err error) {
 	}
 	return raw, nil
 }
+
+// UnknownText returns the text of a message that is not known, and a file with its template to
+// pin if it is no worse than that; otherwise nothing.
+func UnknownText(intent activity.Intent, limits all.Limits) (text, template string) {
+	inspection, err := all.InspectIntent(intent, limits)
+	if err != nil {
+		return "", ""
+	}
+	return UnknownIn(inspection)
+}
+
+// UnknownIn is UnknownText for what has been read.
+func UnknownIn(inspection all.Inspection) (text, template string) {
+	for _, hazard := range inspection.Hazards {
+		index, ok := hazard.Effect()
+		if !ok || hazard.Name != texts.HazardFreeText || index >= len(inspection.Effects) {
+			continue
+		}
+		for _, arg := range inspection.Effects[index].Args {
+			if arg.Name == "message" {
+				return plaintext.Shorten(arg.Value, maxShownText), texts.Read([]byte(arg.Value), nil).Template()
+			}
+		}
+	}
+	return "", ""
+}
+
+// maxShownText is the length of the longest text that a refusal repeats, in bytes.
+const maxShownText = 1000

@@ -100,6 +100,9 @@ func (c *inspectCommand) run(cmd *cobra.Command, file string) error {
 		return err
 	}
 	inspection := seen.ReadWith(knowledge.Reader())
+	if _, template := show.UnknownIn(inspection); template != "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "to know such texts, pin a file with their template (docs/messages.md):", template)
+	}
 	if asText {
 		return show.View{Summary: inspection.Summary, Effects: inspection.Effects, Signer: show.NetworkFields(&inspection.Summary, limits),
 			Reading: inspection.Readings, Hazards: inspection.Hazards, Names: knowledge.Names(), Message: c.message.Kind != ""}.Render(cmd.OutOrStdout())

@@ -130,7 +130,8 @@ func (c *signCommand) prepareShown(cmd *cobra.Command, engine calls, intent acti
 	}
 	prepared, err := engine.Prepare(cmd.Context(), c.at.Organization, intent)
 	if err != nil {
-		return nil, explainRefusal(withNotes(err, notes))
+		limits, _ := c.network.Limits() // the engine has been opened with them
+		return nil, explainRefusal(withNotes(err, notes), intent, limits)
 	}
 	shown, err := show.ViewOf(cmd.Context(), prepared, c.known.Names())
 	if err != nil {
@@ -140,10 +141,20 @@ func (c *signCommand) prepareShown(cmd *cobra.Command, engine calls, intent acti
 	return prepared, c.confirm(cmd, shown)
 }
 
-// explainRefusal adds the flag that allows a hazard to its refusal.
-func explainRefusal(err error) error {
-	if refusal, ok := errors.AsType[*activity.Error](err); ok && refusal.Reason == activity.ReasonHazardNotAllowed {
-		return fmt.Errorf("%w, with --allow NAME", err)
+// explainRefusal adds the flag that allows a hazard to its refusal, and a text that is not known
+// with its template to pin.
+func explainRefusal(err error, intent activity.Intent, limits all.Limits) error {
+	refusal, ok := errors.AsType[*activity.Error](err)
+	if !ok || refusal.Reason != activity.ReasonHazardNotAllowed {
+		return err
+	}
+	err = fmt.Errorf("%w, with --allow NAME", err)
+	text, template := show.UnknownText(intent, limits)
+	if text != "" {
+		err = fmt.Errorf("%w. The text is %q", err, text)
+	}
+	if template != "" {
+		err = fmt.Errorf("%w. To know such texts from now on, pin a file with their template (docs/messages.md): %s", err, template)
 	}
 	return err
 }

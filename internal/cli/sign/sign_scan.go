@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/show"
@@ -163,7 +164,7 @@ func (c *signCommand) prepareForeign(ctx context.Context, engine calls, asked *f
 	asked.intent.SignWith = asked.signer
 	prepared, err := engine.Prepare(ctx, c.at.Organization, asked.intent)
 	if err != nil {
-		return nil, nil, explainRefusal(err)
+		return nil, nil, explainRefusal(err, asked.intent, all.Limits{})
 	}
 	if err := checkChain(prepared, asked.chainID); err != nil {
 		return nil, nil, err
@@ -176,7 +177,7 @@ func (c *signCommand) prepareForeignMessage(ctx context.Context, engine calls, a
 	asked.message.SignWith = asked.signer
 	prepared, err := engine.Prepare(ctx, c.at.Organization, *asked.message)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", asked.what, explainRefusal(err))
+		return nil, nil, fmt.Errorf("%s: %w", asked.what, explainRefusal(err, *asked.message, all.Limits{}))
 	}
 	if err := checkDomain(prepared.Summary(), asked.chainID); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", asked.what, err)

@@ -20,10 +20,10 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
-	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
 	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/texts"
 )
 
 // Name is the Chain of this package's errors.
@@ -37,9 +37,8 @@ func Preimage(message []byte) []byte {
 	return append(psbt.AppendCompactSize([]byte(Prefix), uint64(len(message))), message...)
 }
 
-// Parse reads a preimage. known are the chains whose transactions its text must not be. The
-// error is a *chains.ParseError.
-func Parse(preimage []byte, known ...chains.Chain) (chains.Transaction, error) {
+// Parse reads a preimage. The error is a *chains.ParseError.
+func Parse(preimage []byte) (chains.Transaction, error) {
 	if !bytes.HasPrefix(preimage, []byte(Prefix)) {
 		return nil, malformed("", 0, `expected the preimage: 18 "Bitcoin Signed Message:\n", the length as CompactSize, and the message`)
 	}
@@ -50,7 +49,8 @@ func Parse(preimage []byte, known ...chains.Chain) (chains.Transaction, error) {
 	if problem := plaintext.Problem(message); problem != "" {
 		return nil, malformed("message", len(preimage)-len(message), "%s, so it cannot be shown", problem)
 	}
-	return statement.Parts{Chain: bitcoin.Chain{}, Text: &text{message, known}, Digest: chainhash.DoubleHashH(preimage)}.Transaction(), nil
+	text := &statement.Text{Text: texts.Read(message, nil), Name: "signed message", Kind: "signed message (BIP-137)", MaxArg: maxArg}
+	return statement.Parts{Chain: bitcoin.Chain{}, Digest: chainhash.DoubleHashH(preimage), Text: text}.Transaction(), nil
 }
 
 // messageIn returns what follows the length, if the length is its.
@@ -66,29 +66,6 @@ func messageIn(preimage []byte) (message []byte, ok bool) {
 
 // maxArg is the length of the longest message that a policy sees, in bytes.
 const maxArg = 1024
-
-// text is a message. It implements statement.Text.
-type text struct {
-	message []byte
-	known   []chains.Chain
-}
-
-func (t *text) Function() string { return "signed message" }
-
-func (t *text) Args() []chains.Arg {
-	if len(t.message) > maxArg {
-		return nil
-	}
-	return []chains.Arg{{Name: "message", Value: string(t.message)}}
-}
-
-func (t *text) Fields() []chains.Field {
-	return []chains.Field{chains.Text("kind", "signed message (BIP-137)"), chains.Text("message", string(t.message))}
-}
-
-func (t *text) Hazards(signer chains.Party) []chains.Hazard {
-	return append(personal.TextHazards(t.message, t.known...), personal.SignInHazards(nil, t.message, "a standard: Bitcoin has none", signer)...)
-}
 
 func malformed(field string, offset int, format string, args ...any) error {
 	return statement.Malformed(Name, field, offset, format, args...)

@@ -7,9 +7,7 @@
 //	19 00 validator(20) data                           EIP-191, version 0
 //
 // length is the length of the message in bytes, in decimal without leading zeros. A
-// message is text that [plaintext.Problem] accepts, or 32 bytes. 32 bytes that are not all
-// lower-case hex digits or dashes have the hazard [HazardHashLike], and so has text that
-// is nothing but 64 hex digits or base64 of 32 bytes. The members of a sign-in (EIP-4361) are read.
+// message is text that [plaintext.Problem] accepts, or 32 bytes. Package texts judges it.
 //
 // Any other version byte is refused, as is text that cannot be shown to a person.
 //
@@ -31,25 +29,18 @@ import (
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
 	"github.com/countersign-dev/countersign/internal/plaintext"
+	"github.com/countersign-dev/countersign/internal/texts"
 )
 
 // Name is the Chain of this package's errors.
 const Name = "personal message"
 
-// The hazards of personal messages.
-const (
-	HazardHashLike        = "message/hash-like"        // 32 bytes, as they are, in hex or in base64
-	HazardTransactionLike = "message/transaction-like" // it can be read as a transaction
-	HazardValidatorData   = "message/validator-data"   // EIP-191 version 0
-	HazardKeyDerivation   = "message/key-derivation"   // an application makes a private key from the signature
-	HazardForeignSignIn   = "message/foreign-sign-in"  // a sign-in for another address or site, or one that is not well-formed
-	HazardLooseNonce      = "message/loose-nonce"      // a sign-in whose nonce has dashes
-)
+// HazardValidatorData is the hazard of data of EIP-191's version 0. Texts have those of
+// package texts.
+const HazardValidatorData = "message/validator-data"
 
 // HazardNames returns all hazards of this package.
-func HazardNames() []string {
-	return []string{HazardHashLike, HazardTransactionLike, HazardValidatorData, HazardKeyDerivation, HazardForeignSignIn, HazardLooseNonce}
-}
+func HazardNames() []string { return append(texts.HazardNames(), HazardValidatorData) }
 
 // The prefixes of messages, which the length follows.
 const (
@@ -61,10 +52,10 @@ const (
 type prefix struct {
 	text     string
 	chain    chains.MessageSigner
-	standard *standard
+	standard *texts.Standard
 }
 
-var prefixes = []prefix{{EthereumPrefix, ethereum.Chain{}, siwe}, {TronPrefix, tron.Chain{}, siwt}}
+var prefixes = []prefix{{EthereumPrefix, ethereum.Chain{}, texts.EIP4361}, {TronPrefix, tron.Chain{}, texts.EIP4361Tron}}
 
 // ChainOf returns the name of the chain whose prefix a preimage has, empty if it has none.
 func ChainOf(preimage []byte) string {
@@ -81,12 +72,11 @@ func Preimage(prefix string, message []byte) []byte {
 	return append([]byte(prefix+strconv.Itoa(len(message))), message...)
 }
 
-// Parse reads a preimage. known are the chains whose transactions its text must not be. The
-// error is a *chains.ParseError.
-func Parse(preimage []byte, known ...chains.Chain) (chains.Transaction, error) {
+// Parse reads a preimage. The error is a *chains.ParseError.
+func Parse(preimage []byte) (chains.Transaction, error) {
 	for i := range prefixes {
 		if bytes.HasPrefix(preimage, []byte(prefixes[i].text)) {
-			return parseText(&prefixes[i], preimage, known)
+			return parseText(&prefixes[i], preimage)
 		}
 	}
 	if bytes.HasPrefix(preimage, []byte{0x19, 0x00}) {
@@ -97,104 +87,33 @@ func Parse(preimage []byte, known ...chains.Chain) (chains.Transaction, error) {
 
 // parseText reads length and message after the prefix. The message may begin with digits:
 // only one split makes the length match.
-func parseText(under *prefix, preimage []byte, known []chains.Chain) (chains.Transaction, error) {
+func parseText(under *prefix, preimage []byte) (chains.Transaction, error) {
 	offset := len(under.text)
 	rest := preimage[offset:]
 	var room [7]byte // of the longest number
 	for digits := 1; digits <= len(room) && digits <= len(rest); digits++ {
 		message := rest[digits:]
 		if bytes.Equal(rest[:digits], strconv.AppendInt(room[:0], int64(len(message)), 10)) {
-			return newText(under, preimage, offset+digits, known)
+			return newText(under, preimage, offset+digits)
 		}
 	}
 	return nil, statement.Malformed(Name, "length", offset, "expected the decimal number of bytes that follow")
 }
 
-// text is a personal message.
-type text struct {
-	*prefix
-	message []byte
-	hash    string  // the problem that hashLike returns
-	signIn  *SignIn // nil if the message is not a sign-in
-	known   []chains.Chain
-}
-
-func newText(under *prefix, preimage []byte, offset int, known []chains.Chain) (chains.Transaction, error) {
-	t := &text{prefix: under, message: preimage[offset:], known: known}
-	problem := plaintext.Problem(t.message)
-	if t.hash = hashIn(t.message, problem == ""); problem != "" && t.hash == "" {
-		return nil, statement.Malformed(Name, "message", offset, "%s, so it cannot be shown", problem)
-	}
-	t.signIn = signInOf(t.message, t.standard)
-	return statement.Parts{Chain: t.chain, Text: t, Digest: evm.Keccak256(preimage)}.Transaction(), nil
-}
-
-// Function implements statement.Text.
-func (t *text) Function() string {
-	if t.signIn != nil {
-		return "sign in"
-	}
-	return "personal message"
-}
-
 // maxArg is the length of the longest message that a policy sees, in bytes.
 const maxArg = 1024
 
-// Args implements statement.Text.
-func (t *text) Args() []chains.Arg {
-	if t.signIn != nil {
-		return t.signIn.Args()
+func newText(under *prefix, preimage []byte, offset int) (chains.Transaction, error) {
+	message := preimage[offset:]
+	if problem := plaintext.Problem(message); problem != "" && len(message) != hashSize {
+		return nil, statement.Malformed(Name, "message", offset, "%s, so it cannot be shown", problem)
 	}
-	if len(t.message) > maxArg || plaintext.Problem(t.message) != "" {
-		return nil
-	}
-	return []chains.Arg{{Name: "message", Value: string(t.message)}}
+	return statement.Parts{Chain: under.chain, Digest: evm.Keccak256(preimage),
+		Text: &statement.Text{Text: texts.Read(message, under.standard), Name: "personal message", MaxArg: maxArg}}.Transaction(), nil
 }
 
-// Fields implements statement.Text.
-func (t *text) Fields() []chains.Field {
-	fields := []chains.Field{chains.Text("kind", t.Function())}
-	if plaintext.Problem(t.message) != "" {
-		return append(fields, chains.Bytes("message", t.message))
-	}
-	if t.signIn != nil {
-		fields = append(fields, t.signIn.Fields()...)
-	}
-	return append(fields, chains.Text("message", string(t.message)))
-}
-
-// Hazards implements statement.Text.
-func (t *text) Hazards(signer chains.Party) []chains.Hazard {
-	return append(textHazards(t.message, t.hash, t.known), SignInHazards(t.signIn, t.message, t.standard.name, signer)...)
-}
-
-// KeyDerivation is the detail of [HazardKeyDerivation]. Its argument is what DerivesKey
-// returns.
-const KeyDerivation = "%s makes a private key from this signature: who sees the signature, here or in a record of it, has that key"
-
-// TextHazards returns the hazards of the text of any message: that it looks like a
-// hash, can be read as a transaction of a known chain, or that the signature becomes a key.
-func TextHazards(text []byte, known ...chains.Chain) []chains.Hazard {
-	return textHazards(text, hashLike(text), known)
-}
-
-// textHazards is TextHazards for a text of which hashLike is known.
-func textHazards(text []byte, hash string, known []chains.Chain) (hazards []chains.Hazard) {
-	if hash != "" {
-		hazards = append(hazards, chains.Hazard{Name: HazardHashLike, Detail: hash})
-	}
-	if of := DerivesKey(text); of != "" {
-		hazards = append(hazards, chains.Hazard{Name: HazardKeyDerivation, Detail: fmt.Sprintf(KeyDerivation, of)})
-	}
-	if chain := transactionLike(text, known); chain != "" {
-		hazards = append(hazards, chains.Hazard{Name: HazardTransactionLike,
-			Detail: fmt.Sprintf("the message can be read as a transaction of %s: send it to sign_transaction", chain)})
-	} else if isSignDoc(text) {
-		hazards = append(hazards, chains.Hazard{Name: HazardTransactionLike,
-			Detail: "the message is a transaction of a Cosmos chain in JSON, some of which take a signature over it as a text"})
-	}
-	return hazards
-}
+// hashSize is the length of a hash, in bytes, which is read although it cannot be shown as text.
+const hashSize = 32
 
 // parseValidator reads data whose meaning only a contract knows.
 func parseValidator(preimage []byte) (chains.Transaction, error) {

@@ -23,7 +23,7 @@
 //
 // Anything else is a raw message: UTF-8 text whose first byte is at least 0x20, which
 // no message of a transaction begins with. It has the hazard [HazardRawMessage] unless
-// it is a sign-in (SIWS).
+// the text is known.
 //
 // # Output
 //
@@ -39,9 +39,9 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/solana"
-	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
 	"github.com/countersign-dev/countersign/internal/plaintext"
+	"github.com/countersign-dev/countersign/internal/texts"
 )
 
 // Name is the Chain of this package's errors.
@@ -51,7 +51,7 @@ const Name = "solana message"
 const HazardRawMessage = "solana/raw-message"
 
 // HazardNames returns the hazards of this package. Its messages can also have those of
-// package personal.
+// package texts.
 func HazardNames() []string { return []string{HazardRawMessage} }
 
 // SigningDomain is the prefix of every off-chain message.
@@ -70,14 +70,11 @@ type offchain struct {
 	format      byte
 	signers     [][32]byte
 	text        []byte
-	signIn      *personal.SignIn // nil if the text is none
-	legacy      bool             // the header of 20 bytes
-	known       []chains.Chain
+	legacy      bool // the header of 20 bytes
 }
 
-// ParseOffchain reads an off-chain message. known are the chains whose transactions its text
-// must not be. The error is a *chains.ParseError.
-func ParseOffchain(raw []byte, known ...chains.Chain) (chains.Transaction, error) {
+// ParseOffchain reads an off-chain message. The error is a *chains.ParseError.
+func ParseOffchain(raw []byte) (chains.Transaction, error) {
 	if !IsOffchain(raw) || len(raw) < len(SigningDomain)+1 {
 		return nil, malformed("signing domain", 0, `expected ff "solana offchain" and a version`)
 	}
@@ -97,7 +94,7 @@ func ParseOffchain(raw []byte, known ...chains.Chain) (chains.Transaction, error
 	if err != nil {
 		return nil, err
 	}
-	return m.transaction(raw, known), nil
+	return m.transaction(raw), nil
 }
 
 func (m *offchain) readV0(raw []byte, offset int) error {
@@ -188,57 +185,32 @@ func (m *offchain) checkText(offset int) error {
 	return nil
 }
 
-func (m *offchain) transaction(raw []byte, known []chains.Chain) chains.Transaction {
-	m.known, m.signIn = known, personal.ParseSolanaSignIn(m.text)
-	message := statement.Parts{Chain: solana.Chain{}, Bytes: raw, Text: m}.Transaction()
+func (m *offchain) transaction(raw []byte) chains.Transaction {
+	text := &statement.Text{Text: texts.Read(m.text, texts.SIWS), Name: "off-chain message", MaxArg: len(m.text), More: m.header,
+		Kind: "off-chain message, version " + string('0'+m.version)}
+	if m.legacy {
+		text.Kind = "off-chain message of the solana command: its header of 20 bytes names no signer and no application"
+	}
+	message := statement.Parts{Chain: solana.Chain{}, Bytes: raw, Text: text}.Transaction()
 	if m.legacy {
 		return message
 	}
 	return &named{message, m.signers}
 }
 
-// Function implements statement.Text.
-func (m *offchain) Function() string {
-	if m.signIn != nil {
-		return "sign in"
-	}
-	return "off-chain message"
-}
-
 // namesApplication reports whether the header has an application domain.
 func (m *offchain) namesApplication() bool { return m.version == 0 && !m.legacy }
 
-// Fields implements statement.Text.
-func (m *offchain) Fields() []chains.Field {
-	kind := "off-chain message, version " + string('0'+m.version)
-	if m.legacy {
-		kind = "off-chain message of the solana command: its header of 20 bytes names no signer and no application"
-	}
-	fields := []chains.Field{chains.Text("kind", kind)}
-	if m.signIn != nil {
-		fields = append(fields, m.signIn.Fields()...)
-	}
+// header returns what is shown of the header, and what a policy sees of it.
+func (m *offchain) header() (fields []chains.Field, args []chains.Arg) {
 	if m.namesApplication() {
-		fields = append(fields, chains.Text("application domain", applicationText(m.application)))
+		application := applicationText(m.application)
+		fields, args = append(fields, chains.Text("application domain", application)), append(args, chains.Arg{Name: "application", Value: application})
 	}
 	for _, signer := range m.signers {
 		fields = append(fields, chains.AddressField("signer", solana.EncodeAddress(signer)))
 	}
-	return append(fields, chains.Text("message", string(m.text)))
-}
-
-// Args implements statement.Text: what a policy sees of the message.
-func (m *offchain) Args() []chains.Arg {
-	args := textArgs(m.text, m.signIn)
-	if m.namesApplication() {
-		args = append(args, chains.Arg{Name: "application", Value: applicationText(m.application)})
-	}
-	return args
-}
-
-// Hazards implements statement.Text.
-func (m *offchain) Hazards(signer chains.Party) []chains.Hazard {
-	return append(personal.TextHazards(m.text, m.known...), personal.SignInHazards(m.signIn, m.text, "SIWS", signer)...)
+	return fields, args
 }
 
 // applicationText returns an application domain as text if it is zero-padded text, and

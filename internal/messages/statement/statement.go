@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/texts"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -15,7 +16,7 @@ import (
 // for: a signature that no policy judges and no record keeps needs none.
 type Parts struct {
 	Chain chains.MessageSigner // whose keys sign it
-	Text  Text                 // nil if the message is no text; otherwise it is in place of Fields to Own
+	Text  *Text                // nil if the message is no text; otherwise it is in place of Fields to Own
 
 	Fields func() []chains.Field
 
@@ -38,13 +39,64 @@ type Parts struct {
 	Bytes  []byte   // what an Ed25519 key signs; nil for the others
 }
 
-// Text is a message that is a text. It has one effect, on which no hazard depends: it is made
-// when it is asked for.
-type Text interface {
-	Function() string // such as "sign in"
-	Args() []chains.Arg
-	Fields() []chains.Field
-	Hazards(signer chains.Party) []chains.Hazard
+// Text is a message that is a text, in one of its carriers. It has one effect, on which no
+// hazard depends: it is made when it is asked for.
+type Text struct {
+	*texts.Text
+	Name   string // such as "personal message"; a sign-in is called one
+	Kind   string // how it is shown; empty: by its name
+	MaxArg int    // the length of the longest text that a policy sees, in bytes
+
+	// More returns what the carrier says besides the text; nil if it says nothing.
+	More func() ([]chains.Field, []chains.Arg)
+
+	// Unknown is a hazard of the carrier's if the text is not known. It may have no name.
+	Unknown chains.Hazard
+}
+
+func (t *Text) name() string {
+	if t.IsSignIn() {
+		return "sign in"
+	}
+	return t.Name
+}
+
+func (t *Text) more() ([]chains.Field, []chains.Arg) {
+	if t.More == nil {
+		return nil, nil
+	}
+	return t.More()
+}
+
+// fields returns what is shown.
+func (t *Text) fields() []chains.Field {
+	more, _ := t.more()
+	kind := t.Kind
+	if kind == "" {
+		kind = t.name()
+	}
+	return append([]chains.Field{chains.Text("kind", kind)}, t.Fields(more...)...)
+}
+
+// effects returns the one effect: a message of the signer's.
+func (t *Text) effects() []chains.Effect {
+	_, args := t.more()
+	return []chains.Effect{{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner, Domain: t.Domain(),
+		Function: t.name(), Args: append(t.Args(t.MaxArg), args...), Path: textPath}}
+}
+
+// The path of a text's effect, and its index: it is the only one.
+const (
+	textPath   = "message"
+	textEffect = 0
+)
+
+func (t *Text) hazards(signer chains.Party) []chains.Hazard {
+	hazards := t.Hazards(signer, textEffect)
+	if last := len(hazards) - 1; t.Unknown.Name != "" && last >= 0 && hazards[last].Name == texts.HazardFreeText {
+		hazards = append(hazards, t.Unknown.OnEffect(textEffect))
+	}
+	return hazards
 }
 
 // Transaction returns the message as a transaction.
@@ -82,7 +134,7 @@ func (m *Message) EffectCount() int {
 func (m *Message) Summary() chains.Summary {
 	fields := m.parts.Fields
 	if m.parts.Text != nil {
-		fields = m.parts.Text.Fields
+		fields = m.parts.Text.fields
 	}
 	return chains.Summary{Chain: m.ChainName(), Effects: m.Effects(), Fields: fields()}
 }
@@ -92,7 +144,7 @@ func (m *Message) Effects() []chains.Effect {
 	switch {
 	case m.whole != nil:
 	case m.parts.Text != nil:
-		m.whole = argued(m.parts.Text)
+		m.whole = m.parts.Text.effects()
 	case m.parts.Whole != nil:
 		m.whole = m.parts.Whole()
 	default:
@@ -101,10 +153,20 @@ func (m *Message) Effects() []chains.Effect {
 	return m.whole
 }
 
+var _ chains.Caller = (*Message)(nil)
+
+// Calls implements chains.Caller: a text, for a reader to know.
+func (m *Message) Calls() []chains.Call {
+	if m.parts.Text == nil {
+		return nil
+	}
+	return []chains.Call{{Path: textPath, From: chains.SignerParty(), Text: m.parts.Text.String()}}
+}
+
 // Hazards implements chains.Transaction.
 func (m *Message) Hazards() []chains.Hazard {
 	if m.parts.Text != nil {
-		return m.parts.Text.Hazards(chains.Party{})
+		return m.parts.Text.hazards(chains.Party{})
 	}
 	return m.parts.Hazards(m.parts.Effects, chains.Party{})
 }
@@ -172,7 +234,7 @@ func (s *signing) Effects() []chains.Effect { return s.resolved(s.message.Effect
 // Hazards implements chains.Signing.
 func (s *signing) Hazards() []chains.Hazard {
 	if text := s.message.parts.Text; text != nil {
-		return text.Hazards(s.party)
+		return text.hazards(s.party)
 	}
 	return s.message.parts.Hazards(s.resolved(s.message.parts.Effects), s.party)
 }
@@ -201,12 +263,6 @@ func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) 
 		return nil, err
 	}
 	return append(dst, signature[:]...), nil
-}
-
-// argued returns the one effect of a text: a message of the signer's.
-func argued(text Text) []chains.Effect {
-	return []chains.Effect{{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner,
-		Function: text.Function(), Args: text.Args(), Path: "message"}}
 }
 
 // Malformed returns the error of a reader of messages. kind says what it reads.

@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
-	"github.com/countersign-dev/countersign/internal/messages/personal"
+	"github.com/countersign-dev/countersign/internal/texts"
 )
 
 // The hazards of typed data.
@@ -61,9 +61,9 @@ func (r *reading) domainHazards() {
 // keyHazard adds the hazard of a text anywhere in the message whose signature becomes a key.
 func (r *reading) keyHazard(v *eip712.Value) bool {
 	if v.Type == "string" {
-		of := personal.DerivesKey(v.Text)
+		of := texts.DerivesKey(v.Text)
 		if of != "" {
-			r.danger(personal.HazardKeyDerivation, whole, personal.KeyDerivation, of)
+			r.danger(texts.HazardKeyDerivation, whole, texts.KeyDerivation, of)
 		}
 		return of != ""
 	}

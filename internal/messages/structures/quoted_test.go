@@ -69,7 +69,7 @@ func withTexts(t *testing.T, message, domain, text string) []byte {
 	}
 	types["UnusedOutside"] = []any{}
 	data["domain"].(map[string]any)["name"] = domain
-	data["message"] = texts(data["message"], text)
+	data["message"] = filled(data["message"], text)
 	changed, err := json.Marshal(data)
 	if err != nil {
 		t.Fatal(err)
@@ -77,8 +77,8 @@ func withTexts(t *testing.T, message, domain, text string) []byte {
 	return changed
 }
 
-// texts replaces the strings in a value that are empty.
-func texts(value any, text string) any {
+// filled replaces the strings in a value that are empty.
+func filled(value any, text string) any {
 	switch v := value.(type) {
 	case string:
 		if v == "" {
@@ -86,11 +86,11 @@ func texts(value any, text string) any {
 		}
 	case []any:
 		for i := range v {
-			v[i] = texts(v[i], text)
+			v[i] = filled(v[i], text)
 		}
 	case map[string]any:
 		for name := range v {
-			v[name] = texts(v[name], text)
+			v[name] = filled(v[name], text)
 		}
 	}
 	return value

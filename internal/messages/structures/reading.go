@@ -19,8 +19,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
-	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
+	"github.com/countersign-dev/countersign/internal/texts"
 )
 
 // Message is parsed typed data.
@@ -232,8 +232,8 @@ func (r *reading) read() {
 		}
 	}
 	r.domainHazards()
-	if of := personal.KeyOfType(encoded); of != "" {
-		r.danger(personal.HazardKeyDerivation, whole, personal.KeyDerivation, of)
+	if of := texts.KeyOfType(encoded); of != "" {
+		r.danger(texts.HazardKeyDerivation, whole, texts.KeyDerivation, of)
 	} else {
 		r.keyHazard(r.message)
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
-	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/texts"
 )
 
 var now = time.Unix(1_763_640_000, 0)
@@ -304,7 +304,7 @@ func FuzzParse(f *testing.F) {
 			if index, ok := hazard.Effect(); ok && index >= len(effects) {
 				t.Fatalf("hazard %s is of effect %d of %d", hazard.Name, index, len(effects))
 			}
-			if !slices.Contains(append(structures.HazardNames(), personal.HazardKeyDerivation), hazard.Name) && !strings.HasPrefix(hazard.Name, "ethereum/") && !strings.HasPrefix(hazard.Name, "tron/") {
+			if !slices.Contains(append(structures.HazardNames(), texts.HazardKeyDerivation), hazard.Name) && !strings.HasPrefix(hazard.Name, "ethereum/") && !strings.HasPrefix(hazard.Name, "tron/") {
 				t.Fatalf("hazard %s is not in the list", hazard.Name)
 			}
 		}

@@ -1,10 +1,10 @@
-package personal_test
+package texts_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign/internal/messages/personal"
+	"github.com/countersign-dev/countersign/internal/texts"
 )
 
 // keyTexts are the texts of SDKs, as they send them.
@@ -45,7 +45,7 @@ var keyTexts = []string{
 func TestDerivesKey(t *testing.T) {
 	for _, text := range keyTexts {
 		for _, form := range []string{text, strings.ToUpper(text), strings.ReplaceAll(text, "\n", "\r\n"), strings.ReplaceAll(text, " ", "  "), strings.Replace(text, "e", "e\u200b", 1)} {
-			if personal.DerivesKey(form) == "" {
+			if texts.DerivesKey(form) == "" {
 				t.Errorf("%q", form)
 			}
 		}
@@ -58,7 +58,7 @@ func TestDerivesKey(t *testing.T) {
 		"This message attests that I control the given wallet", "Message request signature: 5", "Create Push Profile \nc6f086", "Login to Hinkal Protocol's forum",
 		"XMTP : Create Identity\n08c6a8\n\nFor more info: https://xmtp.org/signatures/", "XMTP : Authenticate to inbox\n\nInbox ID: aa", "action: sign up", "The key to success is to sign on time.", signInText,
 	} {
-		if of := personal.DerivesKey(text); of != "" {
+		if of := texts.DerivesKey(text); of != "" {
 			t.Errorf("%q: %s", text, of)
 		}
 	}

@@ -1,4 +1,4 @@
-package personal
+package texts
 
 import (
 	"net/url"
@@ -8,8 +8,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// standard is what distinguishes the sign-ins of the chains.
-type standard struct {
+// Standard is what distinguishes the sign-ins of the chains.
+type Standard struct {
 	name     string
 	words    string // how the first line ends
 	address  func(string) bool
@@ -23,11 +23,11 @@ type standard struct {
 // address. SIWS has the order of EIP-4361, but the client of Supabase (@supabase/auth-js,
 // signInWithWeb3) writes the version before the URI, and the nonce behind the times.
 var (
-	siwe = &standard{name: "EIP-4361", words: " wants you to sign in with your Ethereum account:", folded: true, complete: true, chainID: decimal,
+	EIP4361 = &Standard{name: "EIP-4361", words: " wants you to sign in with your Ethereum account:", folded: true, complete: true, chainID: decimal,
 		address: func(text string) bool { return strings.HasPrefix(text, "0x") && common.IsHexAddress(text) }}
-	siwt = &standard{name: "EIP-4361 with an address of Tron", words: " wants you to sign in with your TRON account:", complete: true, chainID: tronChain,
+	EIP4361Tron = &Standard{name: "EIP-4361 with an address of Tron", words: " wants you to sign in with your TRON account:", complete: true, chainID: tronChain,
 		address: tronAddress.MatchString}
-	siws = &standard{name: "SIWS", words: " wants you to sign in with your Solana account:", anyOrder: true, chainID: solanaChain,
+	SIWS = &Standard{name: "SIWS", words: " wants you to sign in with your Solana account:", anyOrder: true, chainID: solanaChain,
 		address: base58Text.MatchString}
 )
 
@@ -40,11 +40,17 @@ var (
 	base58Text  = plaintext.NewPattern(`^[1-9A-HJ-NP-Za-km-z]+$`)
 	nonce       = plaintext.NewPattern(`^[0-9A-Za-z]{8,}$`)
 	looseNonce  = plaintext.NewPattern(`^[0-9A-Za-z_-]{8,}$`)
+	uuidText    = plaintext.NewPattern(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
 	requestID   = plaintext.NewPattern(`^([0-9A-Za-z._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*$`)
 	uriText     = plaintext.NewPattern(`^[A-Za-z][0-9A-Za-z+.-]*:([0-9A-Za-z._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$`)
 	uriScheme   = plaintext.NewPattern(`^[A-Za-z][0-9A-Za-z+.-]*$`)
 	domainText  = plaintext.NewPattern(`^([0-9A-Za-z_]([0-9A-Za-z_-]*[0-9A-Za-z_])?(\.[0-9A-Za-z_]([0-9A-Za-z_-]*[0-9A-Za-z_])?)*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
 )
+
+// hasLooseNonce reports whether the nonce has dashes or underscores and is no UUID.
+func (s *signIn) hasLooseNonce() bool {
+	return s.Nonce != "" && !nonce.MatchString(s.Nonce) && !uuidText.MatchString(s.Nonce)
+}
 
 func isURI(text string) bool {
 	_, err := url.Parse(text)
@@ -54,7 +60,7 @@ func isURI(text string) bool {
 // valid reports whether the members that are present follow the grammar, and those are
 // present that the standard requires. A nonce may also have dashes and underscores, which
 // is a hazard.
-func (s *SignIn) valid() bool {
+func (s *signIn) valid() bool {
 	for _, member := range []struct {
 		value    string
 		required bool

@@ -1,11 +1,11 @@
-package personal_test
+package texts_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/messages/personal"
+	"github.com/countersign-dev/countersign/internal/texts"
 )
 
 const (
@@ -101,10 +101,10 @@ func TestParseSignIn(t *testing.T) {
 			t.Fatalf("%s: %q is not there", name, test.old)
 		}
 		text := strings.Replace(signInText, test.old, test.changed, 1)
-		if got := personal.ParseSignIn(text); (got != nil) != test.want {
+		if got := texts.ParseSignIn(text); (got != nil) != test.want {
 			t.Errorf("%s: %+v", name, got)
 		}
-		if !personal.AsksToSignIn([]byte(strings.ToUpper(text))) {
+		if !texts.AsksToSignIn([]byte(strings.ToUpper(text))) {
 			t.Errorf("%s: does not ask to sign in", name)
 		}
 	}
@@ -129,21 +129,21 @@ func TestSignInProblem(t *testing.T) {
 		"another site":         {"URI: https://example.com/", "URI: https://example.org/", "but its URI is"},
 		"another account":      {signInAddress, "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", "is for the account"},
 	} {
-		read := personal.ParseSignIn(strings.Replace(signInText, test.old, test.changed, 1))
+		read := texts.ParseSignIn(strings.Replace(signInText, test.old, test.changed, 1))
 		if read == nil {
 			t.Fatalf("%s: not read", name)
 		}
-		if got := read.Problem(signer); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+		if got := texts.Problem(read, signer); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
-	ports := personal.ParseSignIn(strings.Replace(strings.Replace(signInText, "https://example.com wants", "https://example.com:1 wants", 1), "URI: https://example.com/", "URI: https://example.com:2/", 1))
-	if ports == nil || ports.Problem(signer) == "" {
+	ports := texts.ParseSignIn(strings.Replace(strings.Replace(signInText, "https://example.com wants", "https://example.com:1 wants", 1), "URI: https://example.com/", "URI: https://example.com:2/", 1))
+	if ports == nil || texts.Problem(ports, signer) == "" {
 		t.Error("two ports are the same site")
 	}
-	solana := personal.ParseSolanaSignIn("example.com wants you to sign in with your Solana account:\nAbc")
+	solana := texts.ParseSolanaSignIn("example.com wants you to sign in with your Solana account:\nAbc")
 	for address, same := range map[string]bool{"Abc": true, "abc": false} {
-		if got := solana.Problem(chains.PartyWritten([]byte{1}, address)); (got == "") != same {
+		if got := texts.Problem(solana, chains.PartyWritten([]byte{1}, address)); (got == "") != same {
 			t.Errorf("signed by %s: %q", address, got)
 		}
 	}
@@ -189,19 +189,19 @@ func TestParseSolanaSignIn(t *testing.T) {
 		" wants you to sign in with your Solana account:\nAbc":              false,
 		"example.com wants you to sign in with your Ethereum account:\nAbc": false,
 	} {
-		if got := personal.ParseSolanaSignIn(text); (got != nil) != want {
+		if got := texts.ParseSolanaSignIn(text); (got != nil) != want {
 			t.Errorf("%q: %+v", text, got)
 		}
 	}
 	for uri, want := range map[string]bool{"https://example.com": true, "https://example.org": false, "https://login.example.com": true} {
-		read := personal.ParseSolanaSignIn(first + "\nAbc\n\nURI: " + uri)
+		read := texts.ParseSolanaSignIn(first + "\nAbc\n\nURI: " + uri)
 		if read == nil {
 			t.Fatalf("%s: not read", uri)
 		}
-		if got := read.Problem(chains.Party{}); (got == "") != want {
+		if got := texts.Problem(read, chains.Party{}); (got == "") != want {
 			t.Errorf("%s, without a signer: %q", uri, got)
 		}
-		if other := personal.ParseSolanaSignIn(first + "\nAbc\n\nVersion: 1\nURI: " + uri); other == nil || (other.Problem(chains.Party{}) == "") != want {
+		if other := texts.ParseSolanaSignIn(first + "\nAbc\n\nVersion: 1\nURI: " + uri); other == nil || (texts.Problem(other, chains.Party{}) == "") != want {
 			t.Errorf("%s, behind the version: %+v", uri, other)
 		}
 	}
@@ -224,25 +224,49 @@ func TestForeignUnderEachPrefix(t *testing.T) {
 		{"Ethereum's", signInText, false, ethereumParty, ""},
 		{"Tron's", tronSignIn, true, tronParty, ""},
 		{"Tron's, by chain id in hex", strings.Replace(tronSignIn, "728126428", "0x2b6653dc", 1), true, tronParty, ""},
-		{"Ethereum's under Tron's prefix", signInText, true, ethereumParty, personal.HazardForeignSignIn},
-		{"Tron's under Ethereum's prefix", tronSignIn, false, tronParty, personal.HazardForeignSignIn},
-		{"another account of Tron", tronSignIn, true, chains.PartyWritten([]byte{1}, "TQLCsShbQNXMTVCjprY64qZmEA4rBarpQp"), personal.HazardForeignSignIn},
-		{"another case", tronSignIn, true, chains.PartyWritten([]byte{1}, "TPOQPAX8VQVDF4MUZRFTV1PCMQAFKTT3AX"), personal.HazardForeignSignIn},
-		{"another site on Tron", strings.Replace(tronSignIn, "URI: https://example.com", "URI: https://example.org", 1), true, tronParty, personal.HazardForeignSignIn},
-		{"a loose member on Tron", strings.Replace(tronSignIn, "728126428", "tron", 1), true, tronParty, personal.HazardForeignSignIn},
-		{"a nonce with dashes", strings.Replace(signInText, "32891756", "f81d4fae-7dec-11d0", 1), false, ethereumParty, personal.HazardLooseNonce},
-		{"and on Tron", strings.Replace(tronSignIn, "32891756", "f81d4fae-7dec-11d0", 1), true, tronParty, personal.HazardLooseNonce},
+		{"Ethereum's under Tron's prefix", signInText, true, ethereumParty, texts.HazardForeignSignIn + texts.HazardFreeText},
+		{"Tron's under Ethereum's prefix", tronSignIn, false, tronParty, texts.HazardForeignSignIn + texts.HazardFreeText},
+		{"another account of Tron", tronSignIn, true, chains.PartyWritten([]byte{1}, "TQLCsShbQNXMTVCjprY64qZmEA4rBarpQp"), texts.HazardForeignSignIn},
+		{"another case", tronSignIn, true, chains.PartyWritten([]byte{1}, "TPOQPAX8VQVDF4MUZRFTV1PCMQAFKTT3AX"), texts.HazardForeignSignIn},
+		{"another site on Tron", strings.Replace(tronSignIn, "URI: https://example.com", "URI: https://example.org", 1), true, tronParty, texts.HazardForeignSignIn},
+		{"a loose member on Tron", strings.Replace(tronSignIn, "728126428", "tron", 1), true, tronParty, texts.HazardForeignSignIn + texts.HazardFreeText},
+		{"a nonce that is a UUID", strings.Replace(signInText, "32891756", "7f1c2c1e-0d5c-4d1e-8f3f-1d2c3b4a5968", 1), false, ethereumParty, ""},
+		{"a nonce with dashes", strings.Replace(signInText, "32891756", "f81d4fae-7dec-11d0", 1), false, ethereumParty, texts.HazardLooseNonce},
+		{"and on Tron", strings.Replace(tronSignIn, "32891756", "f81d4fae-7dec-11d0", 1), true, tronParty, texts.HazardLooseNonce},
 	} {
-		read, of := personal.ParseSignIn(c.text), "EIP-4361"
+		by := texts.EIP4361
 		if c.tron {
-			read = personal.ParseTronSignIn(c.text)
+			by = texts.EIP4361Tron
 		}
 		var got strings.Builder
-		for _, hazard := range personal.SignInHazards(read, []byte(c.text), of, c.signer) {
+		for _, hazard := range texts.Read([]byte(c.text), by).Hazards(c.signer, 0) {
 			got.WriteString(hazard.Name)
 		}
 		if got.String() != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got.String(), c.want)
 		}
+	}
+}
+
+// TestProblemTexts: what is said of a sign-in for another account or site, cut at 100 bytes.
+func TestProblemTexts(t *testing.T) {
+	long := "https://" + strings.Repeat("a", 93) + ".example/"
+	for name, test := range map[string]struct{ old, changed, want string }{
+		"another site": {"URI: https://example.com/login", "URI: https://example.org/", `the sign-in is for "example.com", but its URI is "https://example.org/"`},
+		"a long URI":   {"URI: https://example.com/login", "URI: " + long, `the sign-in is for "example.com", but its URI is "` + long[:100] + `…"`},
+		"of 100 bytes": {"URI: https://example.com/login", "URI: " + long[:100], `the sign-in is for "example.com", but its URI is "` + long[:100] + `"`},
+		"no host":      {"URI: https://example.com/login", "URI: mailto:a@example.com", `the sign-in is for "example.com", but its URI is "mailto:a@example.com"`},
+	} {
+		read := texts.ParseSignIn(strings.Replace(signInText, test.old, test.changed, 1))
+		if read == nil {
+			t.Fatalf("%s: not read", name)
+		}
+		if got := texts.Problem(read, chains.Party{}); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+	signer := chains.PartyWritten([]byte{1}, "0x08d2")
+	if got, want := texts.Problem(texts.ParseSignIn(signInText), signer), `the sign-in is for the account "`+signInAddress+`", but 0x08d2 would sign it`; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -1,8 +1,6 @@
-package personal
+package texts
 
 import (
-	"bytes"
-	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -12,9 +10,9 @@ import (
 	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
-// SignIn is a request to sign in with an address: Sign-In with Ethereum (EIP-4361) or
+// signIn is a request to sign in with an address: Sign-In with Ethereum (EIP-4361) or
 // Sign-In with Solana (SIWS). Absent members are empty.
-type SignIn struct {
+type signIn struct {
 	Scheme         string // of the site, such as https
 	Domain         string
 	Address        string
@@ -29,37 +27,7 @@ type SignIn struct {
 	RequestID      string
 	Resources      []string // nil if the text has no list of them
 
-	by *standard
-}
-
-// ParseSolanaSignIn reads a Sign-In with Solana, or returns nil. Everything except
-// domain and address is optional.
-func ParseSolanaSignIn[T string | []byte](message T) *SignIn { return signInOf([]byte(message), siws) }
-
-// UnreadSignIn is the detail of [HazardForeignSignIn] for a text that asks to sign in
-// but does not follow the standard. Its argument is the standard.
-const UnreadSignIn = "the text asks to sign in but does not follow %s: a site that reads it loosely decides which site and account it is for"
-
-// AsksToSignIn reports whether a text contains the words of a sign-in, in any case, with
-// any white space between them, and for any chain. Sites may read sign-ins more loosely
-// than the standard.
-func AsksToSignIn(message []byte) bool {
-	if !hasFolded(message, "wants") { // most texts end here
-		return false
-	}
-	words := bytes.Join(bytes.Fields(bytes.ToLower(message)), []byte(" "))
-	return bytes.Contains(words, []byte("wants you to sign in with your "))
-}
-
-// hasFolded reports whether a text has a word of ASCII in any case. No letter outside of
-// ASCII is one of "wants" in lower case.
-func hasFolded(text []byte, word string) bool {
-	for i := range text {
-		if text[i]|0x20 == word[0] && len(text)-i >= len(word) && bytes.EqualFold(text[i:i+len(word)], []byte(word)) {
-			return true
-		}
-	}
-	return false
+	by *Standard
 }
 
 func isTime(text string) bool {
@@ -78,14 +46,14 @@ func isTime(text string) bool {
 //
 // The members may be absent, and so may the statement, with or without the empty line
 // that follows it. No other line may be empty or left over.
-func parseSignIn(message string, by *standard) *SignIn {
+func parseSignIn(message string, by *Standard) *signIn {
 	head, rest, hasBody := strings.Cut(message, "\n\n")
 	first, address, ok := strings.Cut(head, "\n")
 	site, hasWords := strings.CutSuffix(first, by.words)
 	if !ok || !hasWords || address == "" || strings.Contains(address, "\n") {
 		return nil
 	}
-	s := &SignIn{Domain: site, Address: address, by: by}
+	s := &signIn{Domain: site, Address: address, by: by}
 	if scheme, domain, ok := strings.Cut(site, "://"); ok {
 		s.Scheme, s.Domain = scheme, domain
 	}
@@ -95,16 +63,8 @@ func parseSignIn(message string, by *standard) *SignIn {
 	return s
 }
 
-// signInOf is parseSignIn for bytes. It copies those whose first line may begin a sign-in.
-func signInOf(message []byte, by *standard) *SignIn {
-	if first, _, _ := bytes.Cut(message, []byte("\n")); !bytes.HasSuffix(first, []byte(by.words)) {
-		return nil
-	}
-	return parseSignIn(string(message), by)
-}
-
 // body reads what follows the address: a statement, members, or both.
-func (s *SignIn) body(text string) bool {
+func (s *signIn) body(text string) bool {
 	if members, absent := strings.CutPrefix(text, "\n"); absent { // only the empty line of the statement
 		return s.members(strings.Split(members, "\n"))
 	}
@@ -131,7 +91,7 @@ func isMember(line string) bool {
 }
 
 // members reads the lines of members: each at most once, and in order if the standard has one.
-func (s *SignIn) members(lines []string) bool {
+func (s *signIn) members(lines []string) bool {
 	into := []*string{&s.URI, &s.Version, &s.ChainID, &s.Nonce, &s.IssuedAt, &s.ExpirationTime, &s.NotBefore, &s.RequestID}
 	next := 0
 	for i, line := range lines {
@@ -154,7 +114,7 @@ func (s *SignIn) members(lines []string) bool {
 	return true
 }
 
-func (s *SignIn) resources(lines []string) bool {
+func (s *signIn) resources(lines []string) bool {
 	s.Resources = []string{}
 	for _, line := range lines {
 		value, ok := strings.CutPrefix(line, "- ")
@@ -166,29 +126,9 @@ func (s *SignIn) resources(lines []string) bool {
 	return true
 }
 
-// SignInHazards returns the hazards of a text of a chain: of the sign-in that it is, or that
-// it asks to sign in and is none. The signer may be none.
-func SignInHazards(s *SignIn, text []byte, of string, signer chains.Party) (hazards []chains.Hazard) {
-	problem := ""
-	switch {
-	case s != nil:
-		problem = s.Problem(signer)
-	case AsksToSignIn(text):
-		problem = fmt.Sprintf(UnreadSignIn, of)
-	}
-	if problem != "" {
-		hazards = append(hazards, chains.Hazard{Name: HazardForeignSignIn, Detail: problem})
-	}
-	if s != nil && s.Nonce != "" && !nonce.MatchString(s.Nonce) {
-		hazards = append(hazards, chains.Hazard{Name: HazardLooseNonce,
-			Detail: "the nonce " + quoted(s.Nonce) + " has other characters than the letters and digits of " + s.by.name})
-	}
-	return hazards
-}
-
-// Problem says why the sign-in is not for this signer, or that it names two sites. It
+// problem says why the sign-in is not for this signer, or that it names two sites. It
 // returns "" if neither is the case. The signer may be none.
-func (s *SignIn) Problem(signer chains.Party) string {
+func (s *signIn) problem(signer chains.Party) string {
 	same := signer.String() == s.Address || s.by.folded && strings.EqualFold(signer.String(), s.Address)
 	if !signer.IsNone() && !same {
 		return "the sign-in is for the account " + quoted(s.Address) + ", but " + signer.String() + " would sign it"
@@ -201,7 +141,7 @@ func (s *SignIn) Problem(signer chains.Party) string {
 
 // isAbout reports whether the URI is of the site: its host, a host above or below it, or a
 // name without any host.
-func (s *SignIn) isAbout() bool {
+func (s *signIn) isAbout() bool {
 	uri, err := url.Parse(s.URI)
 	if err != nil {
 		return false
@@ -233,8 +173,8 @@ func sameSite(host, domain string) bool {
 // quoted quotes text of the input for an error.
 func quoted(text string) string { return strconv.Quote(plaintext.Shorten(text, 100)) }
 
-// Fields returns the members that are present.
-func (s *SignIn) Fields() []chains.Field {
+// fields returns the members that are present.
+func (s *signIn) fields() []chains.Field {
 	fields := []chains.Field{chains.Text("sign in at", s.Domain), chains.Text("account", s.Address)}
 	for _, member := range []struct{ label, value string }{
 		{"statement", s.Statement}, {"URI", s.URI}, {"chain id", s.ChainID}, {"nonce", s.Nonce}, {"issued at", s.IssuedAt},
@@ -250,7 +190,7 @@ func (s *SignIn) Fields() []chains.Field {
 	return fields
 }
 
-// Args returns what a policy sees of the sign-in.
-func (s *SignIn) Args() []chains.Arg {
+// args returns what a policy sees of the sign-in.
+func (s *signIn) args() []chains.Arg {
 	return []chains.Arg{{Name: "domain", Value: s.Domain}, {Name: "uri", Value: s.URI}, {Name: "chainId", Value: s.ChainID}, {Name: "statement", Value: s.Statement}}
 }

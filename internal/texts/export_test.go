@@ -1,0 +1,27 @@
+package texts
+
+import "github.com/countersign-dev/countersign/chains"
+
+// SignIn is what is read of a sign-in.
+type SignIn = signIn
+
+// ParseSignIn reads a sign-in by EIP-4361, or returns nil.
+func ParseSignIn(message string) *SignIn { return parseSignIn(message, EIP4361) }
+
+// ParseTronSignIn reads a sign-in by EIP-4361 with an address of Tron, or returns nil.
+func ParseTronSignIn(message string) *SignIn { return parseSignIn(message, EIP4361Tron) }
+
+// ParseSolanaSignIn reads a sign-in by SIWS, or returns nil.
+func ParseSolanaSignIn(message string) *SignIn { return parseSignIn(message, SIWS) }
+
+// Problem says why a sign-in is not for a signer, or names two sites.
+func Problem(s *SignIn, signer chains.Party) string { return s.problem(signer) }
+
+// Logins are the templates that ship.
+func Logins() []Template { return known().Logins }
+
+// Guess returns the file that a refusal prints.
+func Guess(text string) string { return guess([]byte(text)) }
+
+// AsksToSignIn reports whether a text has the words of a sign-in.
+func AsksToSignIn(text []byte) bool { return Read(text, nil).asks }

@@ -1,0 +1,173 @@
+// Package texts judges the text of a message: it is known, or it is blind. One judge serves
+// every carrier: personal messages (EIP-191, TIP-191), BIP-137, BIP-322, Solana's messages and
+// its memo.
+//
+// Known are sign-ins that follow EIP-4361 or SIWS for an account of the carrier's chain, and
+// texts that match a [Template]. Anything else has the hazard [HazardFreeText]: whoever asked
+// for the signature may use it for anything. The other hazards say why a text is worse than
+// unknown, whether it is known or not.
+package texts
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/plaintext"
+)
+
+// The hazards of texts.
+const (
+	HazardFreeText        = chains.HazardFreeText      // neither a sign-in nor of a template
+	HazardHashLike        = "message/hash-like"        // 32 bytes, as they are or in hex
+	HazardTransactionLike = "message/transaction-like" // an order: its signature alone carries it out
+	HazardKeyDerivation   = "message/key-derivation"   // an application makes a private key from the signature
+	HazardForeignSignIn   = "message/foreign-sign-in"  // a sign-in for another address or site, or one that is not well-formed
+	HazardLooseNonce      = "message/loose-nonce"      // a sign-in whose nonce has dashes and is no UUID
+)
+
+// HazardNames returns all hazards of texts.
+func HazardNames() []string {
+	return []string{HazardFreeText, HazardHashLike, HazardTransactionLike, HazardKeyDerivation, HazardForeignSignIn, HazardLooseNonce}
+}
+
+// Text is a text that was judged.
+type Text struct {
+	text   []byte
+	by     *Standard
+	signIn *signIn // nil if it is none by the standard
+	domain string  // of the template that it matches
+	key    string  // whose key a signature becomes
+	order  string  // whose order it is
+	asks   bool    // to sign in, in whatever form: sites may read it more loosely than the standard
+}
+
+// Read judges a text that a key is to sign on a chain with a standard of sign-ins, nil if it has
+// none. The text must not be changed. Bytes that cannot be shown as text are known to be nothing.
+func Read(text []byte, by *Standard) *Text {
+	t := &Text{text: text, by: by}
+	if t.unreadable() {
+		return t
+	}
+	words := plainWords(string(text))
+	if t.asks = strings.Contains(words, "wants you to sign in with your "); len(text) <= maxWords {
+		t.key, t.order = keyOf(words), orderOf(words)
+	}
+	if by != nil && t.asks {
+		t.signIn = parseSignIn(string(text), by)
+	}
+	if t.signIn == nil {
+		t.domain = known().domainOf(string(text))
+	}
+	return t
+}
+
+func (t *Text) unreadable() bool { return plaintext.Problem(t.text) != "" }
+
+// String returns the text, empty if it cannot be shown.
+func (t *Text) String() string {
+	if t.unreadable() {
+		return ""
+	}
+	return string(t.text)
+}
+
+// IsSignIn reports whether the text is a sign-in that follows the standard.
+func (t *Text) IsSignIn() bool { return t.signIn != nil }
+
+// IsOrdinary reports whether the text is neither a sign-in nor an order nor makes a key: what
+// is ordinary beside a payment.
+func (t *Text) IsOrdinary() bool {
+	return t.signIn == nil && t.key == "" && t.order == "" && !t.asks
+}
+
+// isKnown reports whether the text is known: an order and a key are not, in whatever form, nor
+// is a text that is too long to be looked at for them.
+func (t *Text) isKnown() bool {
+	return (t.signIn != nil || t.domain != "") && t.key == "" && t.order == "" && len(t.text) <= maxWords
+}
+
+// Domain returns the domain that asks for the sign-in, or that the text's template belongs to,
+// empty if there is none.
+func (t *Text) Domain() string {
+	if t.signIn != nil {
+		return t.signIn.Domain
+	}
+	return t.domain
+}
+
+// Args returns what a policy sees of the text: the members of a sign-in, or the text if it has
+// at most a number of bytes.
+func (t *Text) Args(most int) []chains.Arg {
+	switch {
+	case t.signIn != nil:
+		return t.signIn.args()
+	case len(t.text) > most || t.unreadable():
+		return nil
+	}
+	return []chains.Arg{{Name: "message", Value: string(t.text)}}
+}
+
+// Fields returns what is shown of the text: the members of a sign-in, what more the carrier
+// has, and the text.
+func (t *Text) Fields(more ...chains.Field) (fields []chains.Field) {
+	if t.unreadable() {
+		return append(more, chains.Bytes("message", t.text))
+	}
+	if t.signIn != nil {
+		fields = t.signIn.fields()
+	}
+	return append(append(fields, more...), chains.Text("message", string(t.text)))
+}
+
+// KeyDerivation is the detail of [HazardKeyDerivation]. Its argument is what DerivesKey
+// returns.
+const KeyDerivation = "%s makes a private key from this signature: who sees the signature, here or in a record of it, has that key"
+
+// Hazards returns the hazards of a text that this account would sign, which may be none. That
+// it is not known belongs to the effect with an index, the others to the whole. 32 bytes that
+// are no text are like a hash.
+func (t *Text) Hazards(signer chains.Party, effect int) (hazards []chains.Hazard) {
+	add := func(name, format string, args ...any) {
+		hazards = append(hazards, chains.Hazard{Name: name, Detail: fmt.Sprintf(format, args...)})
+	}
+	if hash := hashLike(t.text); hash != "" {
+		add(HazardHashLike, "%s", hash)
+	}
+	if t.key != "" {
+		add(HazardKeyDerivation, KeyDerivation, t.key)
+	}
+	if t.order != "" {
+		add(HazardTransactionLike, "the text has the form of an order: a signature over it is all that %s needs", t.order)
+	}
+	switch {
+	case t.signIn != nil:
+		if problem := t.signIn.problem(signer); problem != "" {
+			add(HazardForeignSignIn, "%s", problem)
+		}
+		if t.signIn.hasLooseNonce() {
+			add(HazardLooseNonce, "the nonce %s has other characters than the letters and digits of %s", quoted(t.signIn.Nonce), t.signIn.by.name)
+		}
+	case t.asks:
+		standard := "a standard: this chain has none"
+		if t.by != nil {
+			standard = t.by.name
+		}
+		add(HazardForeignSignIn, "the text asks to sign in but does not follow %s: "+
+			"a site that reads it loosely decides which site and account it is for", standard)
+	}
+	if !t.isKnown() && !t.unreadable() {
+		add(HazardFreeText, "the text is neither a sign-in nor of a known template: whoever asked for it may use the signature for anything")
+		hazards[len(hazards)-1] = hazards[len(hazards)-1].OnEffect(effect)
+	}
+	return hazards
+}
+
+// Template returns a file with a template to pin if that is all that a text which is not known
+// lacks, otherwise nothing. It has the words of the text, which no log may have.
+func (t *Text) Template() string {
+	if hazards := t.Hazards(chains.Party{}, 0); len(hazards) != 1 || hazards[0].Name != HazardFreeText {
+		return ""
+	}
+	return guess(t.text)
+}
