@@ -44,6 +44,7 @@ type Call struct {
 	path     string // "call", followed by the number of the call in each call around it
 	zero     bool   // the bytes say address zero, which stands for the calling account
 	message  bool   // a message authorizes it, and not a transaction of the signer
+	account  bool   // the account of a user operation is called
 	typed    bool   // it is typed data, with its members as arguments: see Typed
 
 	function *function // nil if it is not decoded

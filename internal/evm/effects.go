@@ -181,9 +181,20 @@ func (c *Call) holds() bool {
 	return c.function.act.holds
 }
 
+// ofOwn reports whether one of our own accounts is called. It is no token: what runs at its address
+// (EIP-7702) is not in the bytes.
+func (c *Call) ofOwn() bool {
+	n := c.network
+	return n.Signer != nil && c.self == *n.Signer || n.Own != nil && n.Own(c.party(c.self))
+}
+
 // function adds what a decoded function does.
 func (e *emitter) function(c *Call) {
-	if f := c.function; f.at == asClaimed || c.value.Sign() > 0 && !f.act.payable {
+	if c.function.at == atAny && !c.typed && c.ofOwn() {
+		e.undecoded(c)
+		return
+	}
+	if f := c.function; f.at == asClaimed || c.account || c.value.Sign() > 0 && !f.act.payable {
 		e.undecoded(c)
 	}
 	c.function.act.effects(e, c)

@@ -36,6 +36,9 @@ func (e *emitter) moved(c *Call, from chains.Party, by chains.By, to chains.Part
 // what a function hands to the contract that is called, which has a use for it.
 func (c *Call) movement(from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) chains.Effect {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: from, By: by, To: to, Asset: asset, Amount: amount}
+	if by == chains.ByStanding && from.Equal(c.callerParty()) && needsNone(asset) {
+		effect.By = ""
+	}
 	if c.network.Lost(asset, to) {
 		effect.Kind = chains.KindBurn
 	}
@@ -43,6 +46,13 @@ func (c *Call) movement(from chains.Party, by chains.By, to chains.Party, asset 
 		effect.OtherSigner = from
 	}
 	return effect
+}
+
+// needsNone reports whether the owner of an asset needs no permission to send it by a function that
+// names whose it is, as ERC-20 has the owner need one.
+func needsNone(asset chains.Asset) bool {
+	_, fungible := chains.Listed(asset)
+	return !fungible && asset.Standard != erc20
 }
 
 // approved adds a permission over an asset, or its revocation if there is no amount.

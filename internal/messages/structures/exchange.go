@@ -43,6 +43,7 @@ var exchanges = []structure{
 		"uint256 timestamp,bytes32 metadata,bytes32 builder)", ctfOrderV2},
 	{"Order(address sellToken,address buyToken,address receiver,uint256 sellAmount,uint256 buyAmount,uint32 validTo,bytes32 appData," +
 		"uint256 feeAmount,string kind,bool partiallyFillable,string sellTokenBalance,string buyTokenBalance)", cowOrder},
+	{"OrderCancellations(bytes[] orderUids)", cowCancel},
 	{"ClobAuth(address address,string timestamp,uint256 nonce,string message)", clobAuth},
 }
 
@@ -141,7 +142,7 @@ var cowNative = contract("EeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")
 func cowOrder(r *reading) {
 	places := []string{"erc20", "internal"}
 	switch {
-	case !r.verifiedBy(cowSettlement) || r.domain.name != "Gnosis Protocol",
+	case !r.onCow(),
 		!slices.Contains([]string{"sell", "buy"}, r.field("kind").Text),
 		!slices.Contains(append(places, "external"), r.field("sellTokenBalance").Text),
 		!slices.Contains(places, r.field("buyTokenBalance").Text):
@@ -150,10 +151,7 @@ func cowOrder(r *reading) {
 	most := new(big.Int).Add(r.field("sellAmount").Int, r.field("feeAmount").Int)
 	index := r.gives(chains.SignerParty(), chains.UnknownParty(), r.token(r.field("sellToken"), evm.ERC20Or721), most, "message/sellAmount")
 	r.effects[index].Until = r.deadline(r.field("validTo"), index)
-	bought := r.token(r.field("buyToken"), evm.ERC20Or721)
-	if bought.Token.Is(cowNative[:]) {
-		bought = chains.Native(r.network.ID)
-	}
+	bought := r.coin(r.field("buyToken"), cowNative)
 	to := chains.SignerParty()
 	if receiver := r.field("receiver"); [20]byte(receiver.Bytes) != [20]byte{} {
 		to = r.party(receiver)
@@ -165,6 +163,17 @@ func cowOrder(r *reading) {
 				received(paid)
 			}
 		}
+	}
+}
+
+func (r *reading) onCow() bool {
+	return r.verifiedBy(cowSettlement) && r.domain.name == "Gnosis Protocol"
+}
+
+// cowCancel takes orders back that are not filled yet.
+func cowCancel(r *reading) {
+	if r.onCow() {
+		r.add(chains.Effect{Kind: chains.KindRevoke, From: chains.SignerParty(), Account: r.network.Party(cowSettlement), Path: "message/orderUids"})
 	}
 }
 
