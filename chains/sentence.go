@@ -41,7 +41,7 @@ func Sentence(effect Effect, names Names) string {
 // claimed says that what is called may be no token: an account of the organization's is none, and
 // without keys it is not known whose accounts are.
 func (s sentence) claimed() string {
-	if _, _, named := s.token(); named || s.Mine != MineUnknown || !strings.HasPrefix(s.Asset.Standard, "erc") || !strings.Contains(s.Function, "(") {
+	if _, listed := Listed(s.Asset); listed || s.Mine != MineUnknown || !strings.HasPrefix(s.Asset.Standard, "erc") || !strings.Contains(s.Function, "(") {
 		return ""
 	}
 	switch s.Kind {
@@ -115,6 +115,9 @@ func (s sentence) approve() string {
 }
 
 func (s sentence) authority() string {
+	if !s.Asset.IsNone() {
+		return "give the votes of " + s.asset() + s.fromOther() + " to " + s.party(s.To)
+	}
 	return "give control of " + s.account() + " to " + s.party(s.To)
 }
 
@@ -293,7 +296,7 @@ func (s sentence) amount() string {
 	case s.Asset.Standard == "tip20" && !s.Asset.IsUnknown():
 		return before + Decimal(s.Amount.Value.String(), decimalsTIP20) + " of " + s.asset()
 	}
-	if strings.HasSuffix(s.Asset.Standard, "20-or-721") {
+	if _, fungible := Listed(s.Asset); !fungible && strings.HasSuffix(s.Asset.Standard, "20-or-721") {
 		return fmt.Sprintf("%s%s units, or token number %s, of %s", before, s.Amount.Value, s.Amount.Value, s.asset())
 	}
 	return fmt.Sprintf("%s%s units of %s", before, s.Amount.Value, s.asset())

@@ -1,6 +1,7 @@
 package descriptors
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/names"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // Options configure Open.
@@ -165,7 +167,19 @@ func (file *File) Readable() bool { return file.source != nil }
 func (f *Folder) Files() []*File { return f.files }
 
 // Read implements chains.Reader.
-func (f *Folder) Read(call chains.Call) (chains.Reading, bool) { return f.readAt(call, 0) }
+func (f *Folder) Read(call chains.Call) (chains.Reading, bool) {
+	reading, ok := f.readAt(call, 0)
+	if call.Typed == nil && call.Value != nil && call.Value.Sign() > 0 && evm.PlainData(call.Data) && !reading.Complete {
+		described := f.byTarget[target{call.Chain, string(call.To.Address())}]
+		for _, file := range f.files {
+			if d, _ := file.source.(*descriptor); d != nil && (d.formats[[4]byte(call.Data)] != nil || slices.Contains(described, file)) {
+				reading.Source, reading.Blind, ok = file.Name, "ethereum/"+evm.BlindCall, true
+				reading.Problem = cmp.Or(reading.Problem, "the data may be a call: the file describes the contract, or a function with its first four bytes")
+			}
+		}
+	}
+	return reading, ok
+}
 
 func (f *Folder) readAt(call chains.Call, depth int) (reading chains.Reading, ok bool) {
 	var untrusted *File

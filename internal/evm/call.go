@@ -44,6 +44,7 @@ type Call struct {
 	path     string // "call", followed by the number of the call in each call around it
 	zero     bool   // the bytes say address zero, which stands for the calling account
 	message  bool   // a message authorizes it, and not a transaction of the signer
+	note     bool   // the data is no call: see PlainData
 	account  bool   // the account of a user operation is called
 	typed    bool   // it is typed data, with its members as arguments: see Typed
 
@@ -132,7 +133,9 @@ func (r *reader) decode(c *Call) {
 	}
 	f := c.network.functionAt(c.code, [4]byte(c.data))
 	if f == nil {
-		c.problem = "unknown function"
+		if c.note = c.isNote(); !c.note {
+			c.problem = "unknown function"
+		}
 		return
 	}
 	r.decodeAs(c, f, c.data[4:])

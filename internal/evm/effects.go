@@ -152,6 +152,7 @@ func (e *emitter) made(c *Call) {
 		e.value(c)
 	}
 	switch {
+	case c.note:
 	case f == nil && len(c.data) == 0 && c.problem == "":
 		e.received(c)
 	case f == nil && c.problem == "":
@@ -216,7 +217,11 @@ func (e *emitter) value(c *Call) {
 	if c.value.Sign() == 0 && (c.depth > 0 || len(c.data) > 0) {
 		return
 	}
-	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.callerParty(), To: c.party(c.self), Asset: c.native(), Amount: chains.Exactly(c.value)})
+	effect := chains.Effect{Kind: chains.KindTransfer, From: c.callerParty(), To: c.party(c.self), Asset: c.native(), Amount: chains.Exactly(c.value)}
+	if c.note && !c.network.Brief {
+		effect.Args = []chains.Arg{{Name: "data", Value: chains.Bytes("", c.data).Value}}
+	}
+	e.add(c, effect)
 }
 
 // received adds what known contracts do that get value without a call.

@@ -253,6 +253,21 @@ func sets777(approved bool) func(*emitter, *Call) {
 	}
 }
 
+// delegatesVotes is for a function that gives the votes of the caller's tokens to a delegatee.
+func delegatesVotes(e *emitter, c *Call) {
+	e.add(c, chains.Effect{Kind: chains.KindAuthority, From: c.callerParty(), To: c.addressOf("delegatee"), Asset: c.token(erc20)})
+}
+
+// delegatesVotesOf is delegatesVotes for whoever has signed it, whom a call does not name.
+func delegatesVotesOf(e *emitter, c *Call) {
+	effect := chains.Effect{Kind: chains.KindAuthority, From: chains.SignerParty(), To: c.addressOf("delegatee"), Asset: c.token(erc20)}
+	if !c.typed {
+		effect.From = chains.UnknownParty()
+	}
+	effect.By, effect.OtherSigner = e.signature(c, effect.From)
+	e.add(c, effect)
+}
+
 // wrap turns the native value of the call into tokens of its sender.
 func wrap(e *emitter, c *Call) {
 	if c.value.Sign() > 0 {

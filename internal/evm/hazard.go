@@ -96,6 +96,8 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 		return Burn, fmt.Sprintf("what goes to %s is lost", effect.To)
 	case signer.IsNone() && (effect.Kind != chains.KindAuthority || !controlled(effect).IsSigner()):
 		return "", ""
+	case effect.Kind == chains.KindAuthority && !effect.To.Equal(signer) && !effect.Asset.IsNone():
+		return AuthorityChange, fmt.Sprintf("%s gets the votes of the token %s that %s has", effect.To, effect.Asset.Token, effect.From)
 	case effect.Kind == chains.KindAuthority && !effect.To.Equal(signer):
 		return AuthorityChange, fmt.Sprintf("%s gets control of %s", effect.To, controlled(effect))
 	case effect.Kind == chains.KindStake && !effect.To.Equal(signer):

@@ -29,6 +29,32 @@ var unnamed = map[string]string{
 	"Order signer":                          "a foreign owner, unless it signs: that depends on the key",
 	"Order signatureType":                   "how the owner signs",
 	"choice":                                "of a vote, which moves nothing",
+	"support":                               "of a vote, which moves nothing",
+	"proposalId":                            "of a vote, which moves nothing",
+	"Delegation expiry":                     "until when the signature can be used: what it gives does not end",
+	"reactor":                               "the spender, or the order is none of the spender's (TestReactors)",
+	"inputToken":                            "the token that is permitted, or the order is none of the spender's",
+	"PermitWitnessTransferFrom token":       "the token that is permitted, or the order is none of the spender's",
+	"baseInputToken":                        "the token that is permitted, or the order is none of the spender's",
+	"inputStartAmount":                      "at most the amount that is permitted",
+	"baseInputStartAmount":                  "at most the amount that is permitted",
+	"decayStartTime":                        "between two amounts, of which the smaller one counts",
+	"decayEndTime":                          "between two amounts, of which the smaller one counts",
+	"PermitWitnessTransferFrom startAmount": "of what comes back, the smaller of two amounts counts",
+	"PermitWitnessTransferFrom endAmount":   "of what comes back, the smaller of two amounts counts",
+	"relativeBlocks":                        "how an amount falls to the least, which counts",
+	"relativeAmounts":                       "how an amount falls to the least, which counts",
+	"adjustmentPerGweiBaseFee":              "how an amount falls to the least, which counts",
+	"startingBaseFee":                       "how an amount falls to the least, which counts",
+	"maxAmount":                             "the amount that is permitted, or the order is none of the spender's",
+	"mpsPerPriorityFeeWei":                  "what more comes back",
+	"baselinePriorityFeeWei":                "what more comes back",
+	"exclusivityOverrideBps":                "what more comes back",
+	"exclusiveFiller":                       "who may fill the order",
+	"cosigner":                              "who may make more come back",
+	"auctionStartBlock":                     "it cannot be used before",
+	"additionalValidationContract":          "may refuse to have the order filled",
+	"PermitWitnessTransferFrom deadline":    "of the order: that of the transfer is before, or it fails",
 	"OrderComponents token":                 "of a native item",
 }
 
@@ -167,5 +193,6 @@ func sampleOf(t *testing.T, encoded string) map[string]any {
 			message[member] = "0x" + strings.Repeat("00", 15) + "01" + strings.Repeat("00", 15) + "01"
 		}
 	}
+	toReactor(data, 0)
 	return data
 }
