@@ -86,7 +86,7 @@ func (n *Network) ReadFrom(caller Address, tx Transaction, delegate bool) *Call 
 
 func (n *Network) read(caller account, self Address, tx Transaction, delegate bool) *Call {
 	c := &Call{network: n, caller: caller, self: self, code: tx.To, value: tx.Value, data: tx.Data, path: cmp.Or(tx.Path, "call"), delegate: delegate,
-		message: !caller.signer}
+		message: !caller.signer && (n.Signer == nil || caller != at(*n.Signer))}
 	if c.value == nil {
 		c.value = &c.nothing
 	}

@@ -94,6 +94,8 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 		return Burn, fmt.Sprintf("what is left at %s can be taken by anyone", effect.To)
 	case effect.Kind == chains.KindBurn && !effect.To.IsNone():
 		return Burn, fmt.Sprintf("what goes to %s is lost", effect.To)
+	case !signer.IsNone() && effect.Asset.Token.Equal(signer): // asked by a message: see Call.ofOwn
+		return BlindCall, fmt.Sprintf("%s is an account and no token: what runs there is not known", signer)
 	case signer.IsNone() && (effect.Kind != chains.KindAuthority || !controlled(effect).IsSigner()):
 		return "", ""
 	case effect.Kind == chains.KindAuthority && !effect.To.Equal(signer) && !effect.Asset.IsNone():
