@@ -148,6 +148,7 @@ func TestNotes(t *testing.T) {
 		"a text to a router":          {hexAddress("0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af"), ether, []byte("invoice 42"), false},
 		"a text to the signer":        {ownSigner, ether, []byte("invoice 42"), false},
 		"a text to another of ours":   {ownOther, ether, []byte("invoice 42"), false},
+		"a novel":                     {payee, ether, []byte(strings.Repeat("blah ", 103)), false},
 		"three bytes":                 {payee, ether, []byte("abc"), false},
 		"a text that hides something": {payee, ether, []byte("pay \u202eecila"), false},
 	} {
