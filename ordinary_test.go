@@ -48,6 +48,7 @@ var ordinary = map[string]string{
 	"a ballot":                 `Ballot(uint256 proposalId,uint8 support)|STRANGER|{"proposalId":"NUMBER","support":"1"}`,
 	"a ballot of a voter":      `Ballot(uint256 proposalId,uint8 support,address voter,uint256 nonce)|STRANGER|{"proposalId":"NUMBER","support":"1","voter":"SIGNER","nonce":"2"}`,
 	"votes of one's own":       `Delegation(address delegatee,uint256 nonce,uint256 expiry)|TOKEN|{"delegatee":"SIGNER","nonce":"2","expiry":"INAYEAR"}`,
+	"a limit order of 1inch":   `Order(uint256 salt,address maker,address receiver,address makerAsset,address takerAsset,uint256 makingAmount,uint256 takingAmount,uint256 makerTraits)|0x111111125421cA6dc452d289314280a0f8842A65|{"salt":"7","maker":"SIGNER","receiver":"RECEIVER","makerAsset":"STRANGER","takerAsset":"TOKEN","makingAmount":"NUMBER","takingAmount":"NUMBER","makerTraits":"TRAITS"}`,
 	"an order of UniswapX":     `PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,PriorityOrder witness)OrderInfo(address reactor,address swapper,uint256 nonce,uint256 deadline,address additionalValidationContract,bytes additionalValidationData)PriorityInput(address token,uint256 amount,uint256 mpsPerPriorityFeeWei)PriorityOrder(OrderInfo info,address cosigner,uint256 auctionStartBlock,uint256 baselinePriorityFeeWei,PriorityInput input,PriorityOutput[] outputs)PriorityOutput(address token,uint256 amount,uint256 mpsPerPriorityFeeWei,address recipient)TokenPermissions(address token,uint256 amount)|0x000000000022D473030F116dDEE9F6B43aC78BA3|{"permitted":{"token":"STRANGER","amount":"NUMBER"},"spender":"0x000000001Ec5656dcdB24D90DFa42742738De729","nonce":"7","deadline":"SOON","witness":{"info":{"reactor":"0x000000001Ec5656dcdB24D90DFa42742738De729","swapper":"SIGNER","nonce":"7","deadline":"SOON","additionalValidationContract":"0x0000000000000000000000000000000000000000","additionalValidationData":"0x"},"cosigner":"0x0000000000000000000000000000000000000000","auctionStartBlock":"0","baselinePriorityFeeWei":"0","input":{"token":"STRANGER","amount":"NUMBER","mpsPerPriorityFeeWei":"0"},"outputs":[{"token":"0x0000000000000000000000000000000000000000","amount":"NUMBER","mpsPerPriorityFeeWei":"1","recipient":"SIGNER"}]}}|8453`,
 	"a swap by 0x":             `PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,SlippageAndActions slippageAndActions)SlippageAndActions(address recipient,address buyToken,uint256 minAmountOut,bytes[] actions)TokenPermissions(address token,uint256 amount)|0x000000000022D473030F116dDEE9F6B43aC78BA3|{"permitted":{"token":"STRANGER","amount":"NUMBER"},"spender":"STRANGER","nonce":"7","deadline":"SOON","slippageAndActions":{"recipient":"SIGNER","buyToken":"TOKEN","minAmountOut":"NUMBER","actions":["0x1234"]}}`,
 	"an order of CoW":          `Order(address sellToken,address buyToken,address receiver,uint256 sellAmount,uint256 buyAmount,uint32 validTo,bytes32 appData,uint256 feeAmount,string kind,bool partiallyFillable,string sellTokenBalance,string buyTokenBalance)|0x9008D19f58AAbD9eD0D60971565AA8510560ab41|{"sellToken":"STRANGER","buyToken":"TOKEN","receiver":"RECEIVER","sellAmount":"NUMBER","buyAmount":"NUMBER","validTo":"SOON","appData":"0x0000000000000000000000000000000000000000000000000000000000000000","feeAmount":"0","kind":"sell","partiallyFillable":false,"sellTokenBalance":"erc20","buyTokenBalance":"erc20"}`,
@@ -59,6 +60,9 @@ func typedOf(t *testing.T, encoded, contract, members, chain string) string {
 	t.Helper()
 	own := []map[string]string{{"name": "name", "type": "string"}, {"name": "chainId", "type": "uint256"}, {"name": "verifyingContract", "type": "address"}}
 	domain := map[string]any{"name": "Gnosis Protocol", "chainId": chain, "verifyingContract": contract}
+	if strings.HasPrefix(encoded, "Order(uint256 salt,address maker,address receiver") {
+		domain["name"] = "1inch Aggregation Router"
+	}
 	if contract == "" {
 		own[2] = map[string]string{"name": "version", "type": "string"}
 		domain = map[string]any{"name": "zkSync", "chainId": chain, "version": "2"}
@@ -134,7 +138,7 @@ func TestOrdinaryIsSigned(t *testing.T) {
 		stranger := fmt.Sprintf("0x%040x", new(big.Int).Add(new(big.Int).Lsh(big.NewInt(random.Int64()), 90), big.NewInt(1<<40)))
 		soon := fmt.Sprint(f.Clock.Now().Add(time.Duration(1+random.IntN(29*24)) * time.Hour).Unix())
 		later := func(days int) string { return fmt.Sprint(f.Clock.Now().AddDate(0, 0, days).Unix()) }
-		filled := strings.NewReplacer("IN180DAYS", later(180), "INAYEAR", later(365), "NUMBER", fmt.Sprint(1+random.Int64N(1e18)), "STRANGER", stranger, "SOON", soon, "SIGNER", enginetest.Address,
+		filled := strings.NewReplacer("IN180DAYS", later(180), "INAYEAR", later(365), "TRAITS", fmt.Sprintf("0x%x", new(big.Int).Lsh(big.NewInt(f.Clock.Now().AddDate(0, 0, 365).Unix()), 80)), "NUMBER", fmt.Sprint(1+random.Int64N(1e18)), "STRANGER", stranger, "SOON", soon, "SIGNER", enginetest.Address,
 			"TOKEN", "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
 			"TRANSFER", "0xa9059cbb"+strings.Repeat("0", 24)+stranger[2:]+fmt.Sprintf("%064x", 1+random.Int64N(1e18)), "PAYMASTER", []string{"0x", stranger + strings.Repeat("00", 32)}[random.IntN(2)],
 			"RECEIVER", []string{"0x0000000000000000000000000000000000000000", enginetest.Address}[random.IntN(2)])

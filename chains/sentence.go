@@ -125,7 +125,12 @@ func (s sentence) stake() string {
 	return "stake " + s.amount() + s.toParty(", withdrawable by ")
 }
 
-func (s sentence) unstake() string { return "unstake " + s.amount() + s.toParty(" to ") }
+func (s sentence) unstake() string {
+	if s.Amount.Bound == BoundAll && !s.Account.IsNone() {
+		return "unstake " + s.amount() + " at " + s.party(s.Account) + s.toParty(" to ")
+	}
+	return "unstake " + s.amount() + s.toParty(" to ")
+}
 
 func (s sentence) mint() string { return "mint " + s.amount() + s.toParty(" to ") }
 

@@ -141,7 +141,8 @@ func sampleOf(t *testing.T, encoded string) map[string]any {
 	t.Helper()
 	contract := tokenOne
 	for prefix, at := range map[string]string{"Permit": permit2Address, "OrderComponents": seaportAddress, "PackedUserOperation": entryPoint8,
-		"Order(uint256 salt": "0x4bFb41d5B3570DeFd03C39a9A4D8dE6Bd8B8982E", "Order(address sell": "0x9008D19f58AAbD9eD0D60971565AA8510560ab41"} {
+		"Order(uint256 salt,address maker,address signer": "0x4bFb41d5B3570DeFd03C39a9A4D8dE6Bd8B8982E", "Order(address sell": "0x9008D19f58AAbD9eD0D60971565AA8510560ab41",
+		"Order(uint256 salt,address maker,address receiver": "0x111111125421cA6dc452d289314280a0f8842A65"} {
 		if strings.HasPrefix(encoded, prefix) && !strings.HasPrefix(encoded, "Permit(") {
 			contract = at
 		}
@@ -154,6 +155,8 @@ func sampleOf(t *testing.T, encoded string) map[string]any {
 	domain := data["domain"].(map[string]any)
 	name := domainNames[primary]
 	switch {
+	case strings.HasPrefix(encoded, "Order(uint256 salt,address maker,address receiver"):
+		name = "1inch Aggregation Router"
 	case strings.HasPrefix(encoded, "Order(uint256 salt"):
 		domain["chainId"] = float64(137)
 	case strings.HasPrefix(encoded, "Order(address sell"):
