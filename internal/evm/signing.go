@@ -96,16 +96,8 @@ func (s *Signing) Own(mine func(address []byte) (bool, error)) (err error) {
 		return err
 	}
 	for _, call := range caller.Calls() {
-		address := call.To.Address()
-		if address == nil || slices.ContainsFunc(s.own, call.To.Equal) {
-			continue
-		}
-		ok, err := mine(address)
-		if err != nil {
+		if s.own, err = s.own.Asked(call.To, mine); err != nil {
 			return err
-		}
-		if ok {
-			s.own = append(s.own, call.To)
 		}
 	}
 	return nil

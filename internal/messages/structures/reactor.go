@@ -17,9 +17,6 @@ import (
 // the priority fee or the protocol's fee change, they change in the swapper's favour, or at the
 // filler's cost.
 
-// permit2 transfers what is signed with a witness.
-var permit2 = contract("000000000022D473030F116dDEE9F6B43aC78BA3")
-
 // reactors are the spenders that enforce their order, by its type and the chain id.
 //
 // Sources: Uniswap/UniswapX, README.md (52299e91), and Uniswap/sdks,
@@ -95,7 +92,7 @@ func reactorOrder(name, token, most, outputs string, least ...string) func(*read
 		order, permitted := r.field("witness"), r.field("permitted")
 		in := func(path string) *eip712.Value { return at(order, strings.Split(path, ".")...) }
 		spender, reactor := r.field("spender").Bytes, reactors[name][r.network.ChainID]
-		if !r.verifiedBy(permit2) || reactor == "" || evm.Address(spender) != contract(reactor) ||
+		if r.domain.contract == nil || r.network.KnownName(*r.domain.contract) != "Permit2" || reactor == "" || evm.Address(spender) != contract(reactor) ||
 			!slices.Equal(spender, in("info.reactor").Bytes) || !slices.Equal(at(permitted, "token").Bytes, in(token).Bytes) ||
 			at(permitted, "amount").Int.Cmp(in(most).Int) != 0 {
 			return
