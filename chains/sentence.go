@@ -41,7 +41,8 @@ func Sentence(effect Effect, names Names) string {
 // claimed says that what is called may be no token: an account of the organization's is none, and
 // without keys it is not known whose accounts are.
 func (s sentence) claimed() string {
-	if _, listed := Listed(s.Asset); listed || s.Mine != MineUnknown || !strings.HasPrefix(s.Asset.Standard, "erc") || !strings.Contains(s.Function, "(") {
+	if _, listed := Listed(s.Asset); listed || s.Mine != MineUnknown ||
+		!strings.HasPrefix(s.Asset.Standard, "erc") || !strings.Contains(s.Function, "(") {
 		return ""
 	}
 	switch s.Kind {
@@ -341,7 +342,8 @@ func TokenOf(asset Asset, names Names) (symbol string, decimals int, ok bool) {
 		network := NetworkOf(asset.Chain)
 		return network.Symbol, network.Decimals, true
 	}
-	if ledger, ok := strings.CutPrefix(asset.Chain, "hyperliquid:"); ok && asset.TokenID == "USDC" && (ledger == "Mainnet" || ledger == "Testnet") {
+	if ledger, ok := strings.CutPrefix(asset.Chain, "hyperliquid:"); ok && asset.TokenID == "USDC" &&
+		(ledger == "Mainnet" || ledger == "Testnet") {
 		return "USDC on Hyperliquid " + ledger, 6, true
 	}
 	if names == nil || asset.IsUnknown() || asset.IsNone() {

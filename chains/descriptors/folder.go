@@ -174,7 +174,8 @@ func (f *Folder) Read(call chains.Call) (chains.Reading, bool) {
 		for _, file := range f.files {
 			if d, _ := file.source.(*descriptor); d != nil && (d.formats[[4]byte(call.Data)] != nil || slices.Contains(described, file)) {
 				reading.Source, reading.Blind, ok = file.Name, "ethereum/"+evm.BlindCall, true
-				reading.Problem = cmp.Or(reading.Problem, "the data may be a call: the file describes the contract, or a function with its first four bytes")
+				reading.Problem = cmp.Or(reading.Problem,
+					"the data may be a call: the file describes the contract, or a function with its first four bytes")
 			}
 		}
 	}

@@ -217,7 +217,8 @@ func (e *emitter) value(c *Call) {
 	if c.value.Sign() == 0 && (c.depth > 0 || len(c.data) > 0) {
 		return
 	}
-	effect := chains.Effect{Kind: chains.KindTransfer, From: c.callerParty(), To: c.party(c.self), Asset: c.native(), Amount: chains.Exactly(c.value)}
+	effect := chains.Effect{Kind: chains.KindTransfer, From: c.callerParty(), To: c.party(c.self), Asset: c.native(),
+		Amount: chains.Exactly(c.value)}
 	if c.note && !c.network.Brief {
 		effect.Args = []chains.Arg{{Name: "data", Value: chains.Bytes("", c.data).Value}}
 	}

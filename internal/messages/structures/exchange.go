@@ -175,7 +175,8 @@ func (r *reading) onCow() bool {
 // cowCancel takes orders back that are not filled yet.
 func cowCancel(r *reading) {
 	if r.onCow() {
-		r.add(chains.Effect{Kind: chains.KindRevoke, From: chains.SignerParty(), Account: r.network.Party(cowSettlement), Path: "message/orderUids"})
+		r.add(chains.Effect{Kind: chains.KindRevoke, From: chains.SignerParty(), Account: r.network.Party(cowSettlement),
+			Path: "message/orderUids"})
 	}
 }
 
@@ -198,7 +199,8 @@ func oneInchOrder(r *reading) {
 		return
 	}
 	maker := r.party(r.field("maker"))
-	index := r.gives(maker, chains.UnknownParty(), r.token(r.field("makerAsset"), evm.ERC20Or721), r.field("makingAmount").Int, "message/makingAmount")
+	sold := r.token(r.field("makerAsset"), evm.ERC20Or721)
+	index := r.gives(maker, chains.UnknownParty(), sold, r.field("makingAmount").Int, "message/makingAmount")
 	expiration := new(big.Int).Rsh(traits, oneInchExpiration)
 	if expiration.And(expiration, big.NewInt(1<<40-1)).Sign() == 0 {
 		r.ends(chains.Until{}, index)

@@ -56,7 +56,8 @@ const (
 		"address additionalValidationContract,bytes additionalValidationData)"
 	dutchOutput = "DutchOutput(address token,uint256 startAmount,uint256 endAmount,address recipient)"
 	v3Decay     = "NonlinearDutchDecay(uint256 relativeBlocks,int256[] relativeAmounts)"
-	v3Input     = "V3DutchInput(address token,uint256 startAmount,NonlinearDutchDecay curve,uint256 maxAmount,uint256 adjustmentPerGweiBaseFee)"
+	v3Input     = "V3DutchInput(address token,uint256 startAmount,NonlinearDutchDecay curve,uint256 maxAmount," +
+		"uint256 adjustmentPerGweiBaseFee)"
 	v3Output    = "V3DutchOutput(address token,uint256 startAmount,NonlinearDutchDecay curve,address recipient,uint256 minAmount," +
 		"uint256 adjustmentPerGweiBaseFee)"
 )
@@ -66,20 +67,25 @@ const (
 // members with the token and the most of the input, which is what Permit2 permits, and those with
 // the least of an output.
 var reactorOrders = []structure{
-	{witnessTransfer + "ExclusiveDutchOrder witness)" + dutchOutput + "ExclusiveDutchOrder(OrderInfo info,uint256 decayStartTime,uint256 decayEndTime," +
-		"address exclusiveFiller,uint256 exclusivityOverrideBps,address inputToken,uint256 inputStartAmount,uint256 inputEndAmount,DutchOutput[] outputs)" +
+	{witnessTransfer + "ExclusiveDutchOrder witness)" + dutchOutput + "ExclusiveDutchOrder(OrderInfo info," +
+		"uint256 decayStartTime,uint256 decayEndTime," +
+		"address exclusiveFiller,uint256 exclusivityOverrideBps,address inputToken," +
+		"uint256 inputStartAmount,uint256 inputEndAmount,DutchOutput[] outputs)" +
 		orderInfo + permissions, reactorOrder("ExclusiveDutchOrder", "inputToken", "inputEndAmount", "outputs", "startAmount", "endAmount")},
 	{witnessTransfer + "V2DutchOrder witness)" + dutchOutput + orderInfo + permissions + "V2DutchOrder(OrderInfo info,address cosigner," +
 		"address baseInputToken,uint256 baseInputStartAmount,uint256 baseInputEndAmount,DutchOutput[] baseOutputs)",
 		reactorOrder("V2DutchOrder", "baseInputToken", "baseInputEndAmount", "baseOutputs", "startAmount", "endAmount")},
-	{witnessTransfer + "V2DutchOrder witness)DutchInput(address token,uint256 startAmount,uint256 endAmount)" + dutchOutput + orderInfo + permissions +
+	{witnessTransfer + "V2DutchOrder witness)" +
+		"DutchInput(address token,uint256 startAmount,uint256 endAmount)" + dutchOutput + orderInfo + permissions +
 		"V2DutchOrder(OrderInfo info,address cosigner,DutchInput baseInput,DutchOutput[] baseOutputs)",
 		reactorOrder("V2DutchOrder", "baseInput.token", "baseInput.endAmount", "baseOutputs", "startAmount", "endAmount")},
-	{witnessTransfer + "V3DutchOrder witness)" + v3Decay + orderInfo + permissions + v3Input + "V3DutchOrder(OrderInfo info,address cosigner," +
+	{witnessTransfer + "V3DutchOrder witness)" + v3Decay + orderInfo + permissions + v3Input +
+		"V3DutchOrder(OrderInfo info,address cosigner," +
 		"uint256 startingBaseFee,V3DutchInput baseInput,V3DutchOutput[] baseOutputs)" + v3Output,
 		reactorOrder("V3DutchOrder", "baseInput.token", "baseInput.maxAmount", "baseOutputs", "minAmount")},
 	{witnessTransfer + "PriorityOrder witness)" + orderInfo + "PriorityInput(address token,uint256 amount,uint256 mpsPerPriorityFeeWei)" +
-		"PriorityOrder(OrderInfo info,address cosigner,uint256 auctionStartBlock,uint256 baselinePriorityFeeWei,PriorityInput input,PriorityOutput[] outputs)" +
+		"PriorityOrder(OrderInfo info,address cosigner,uint256 auctionStartBlock,uint256 baselinePriorityFeeWei," +
+		"PriorityInput input,PriorityOutput[] outputs)" +
 		"PriorityOutput(address token,uint256 amount,uint256 mpsPerPriorityFeeWei,address recipient)" + permissions,
 		reactorOrder("PriorityOrder", "input.token", "input.amount", "outputs", "amount")},
 }
@@ -92,7 +98,8 @@ func reactorOrder(name, token, most, outputs string, least ...string) func(*read
 		order, permitted := r.field("witness"), r.field("permitted")
 		in := func(path string) *eip712.Value { return at(order, strings.Split(path, ".")...) }
 		spender, reactor := r.field("spender").Bytes, reactors[name][r.network.ChainID]
-		if r.domain.contract == nil || r.network.KnownName(*r.domain.contract) != "Permit2" || reactor == "" || evm.Address(spender) != contract(reactor) ||
+		if r.domain.contract == nil || r.network.KnownName(*r.domain.contract) != "Permit2" || reactor == "" ||
+			evm.Address(spender) != contract(reactor) ||
 			!slices.Equal(spender, in("info.reactor").Bytes) || !slices.Equal(at(permitted, "token").Bytes, in(token).Bytes) ||
 			at(permitted, "amount").Int.Cmp(in(most).Int) != 0 {
 			return
@@ -124,7 +131,8 @@ func (r *reading) coin(v *eip712.Value, native evm.Address) chains.Asset {
 // chain, where nothing of this one can enforce it, or that have new addresses all the time: Across
 // (PeripherySigningLib.sol, ERC7683Permit2Lib.sol), LI.FI (Permit2Proxy.sol), Relay
 // (RelayReceiver, RelayerWitness) and 0x Settler (SettlerMetaTxn.sol, SettlerIntent.sol).
-var relays = []string{"DepositData", "SwapAndDepositData", "CrossChainOrder", "GaslessCrossChainOrder", "LiFiCall", "LIFICall", "RelayerWitness",
+var relays = []string{"DepositData", "SwapAndDepositData", "CrossChainOrder", "GaslessCrossChainOrder",
+	"LiFiCall", "LIFICall", "RelayerWitness",
 	"SlippageAndActions", "Slippage"}
 
 // relay makes what such a witness permits a transfer of all of it to the spender. The rest of the
