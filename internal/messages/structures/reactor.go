@@ -58,7 +58,7 @@ const (
 	v3Decay     = "NonlinearDutchDecay(uint256 relativeBlocks,int256[] relativeAmounts)"
 	v3Input     = "V3DutchInput(address token,uint256 startAmount,NonlinearDutchDecay curve,uint256 maxAmount," +
 		"uint256 adjustmentPerGweiBaseFee)"
-	v3Output    = "V3DutchOutput(address token,uint256 startAmount,NonlinearDutchDecay curve,address recipient,uint256 minAmount," +
+	v3Output = "V3DutchOutput(address token,uint256 startAmount,NonlinearDutchDecay curve,address recipient,uint256 minAmount," +
 		"uint256 adjustmentPerGweiBaseFee)"
 )
 
