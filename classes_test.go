@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/messages/bip137"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
@@ -27,6 +28,7 @@ type reported struct {
 	Payload      string
 	Hazards      []string // by name; none: it is signed
 	Effects      []string // their kinds, if given
+	Says, Never  []string // what the sentences of the effects contain, and what not
 }
 
 // transactionTypes are the kinds of inputs that are transactions.
@@ -113,6 +115,17 @@ func (r *reported) check(t *testing.T, prepared *countersign.Prepared) {
 	}
 	if r.Effects != nil && !slices.Equal(kinds, r.Effects) {
 		t.Errorf("effects %q, want %q", kinds, r.Effects)
+	}
+	said := strings.Join(names.Sentences(effects, names.New(all.Chains(all.Limits{})...)), "\n")
+	for _, text := range r.Says {
+		if !strings.Contains(said, text) {
+			t.Errorf("%q does not say %q", said, text)
+		}
+	}
+	for _, text := range r.Never {
+		if strings.Contains(said, text) {
+			t.Errorf("%q says %q", said, text)
+		}
 	}
 }
 

@@ -87,6 +87,9 @@ func (d *ordinaryDraw) ethereum() map[string]string {
 		"0x0000000071727De22E5E9d8BAf0edAc6f37da032", "0xa511d618cD0f9D7cAd791009D7C5E3b19c9568da"
 	return map[string]string{
 		"a payment":                    d.typeTwo(common.BytesToAddress(stranger), amount, nil),
+		"a payment with a note":        d.typeTwo(common.BytesToAddress(stranger), amount, fmt.Appendf(nil, "invoice %d für März", d.random.IntN(1e6))),
+		"a payment with builder codes": d.typeTwo(common.BytesToAddress(stranger), amount, common.FromHex("62617365617070070080218021802180218021802180218021")),
+		"votes given to oneself":       call("0xc00e94Cb662C3520282E6f5717214004A7f26888", none, "5c19a95c", word(self)),
 		"a payment to oneself":         d.typeTwo(common.BytesToAddress(self), amount, nil),
 		"a token":                      call(usdc, none, "a9059cbb", word(stranger), word(amount.Bytes())),
 		"an exact allowance":           call(usdc, none, "095ea7b3", word(stranger), word(amount.Bytes())),

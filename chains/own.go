@@ -31,17 +31,22 @@ func OwnParties(effects []Effect, mine func(address []byte) (bool, error)) (own 
 		case effect.Kind == KindCreate && effect.Function == InitCode:
 			party = effect.To
 		}
-		address := party.Address()
-		if address == nil || slices.ContainsFunc(own, party.Equal) {
-			continue
-		}
-		ok, err := mine(address)
-		if err != nil {
+		if own, err = own.Asked(party, mine); err != nil {
 			return nil, err
-		}
-		if ok {
-			own = append(own, party)
 		}
 	}
 	return own, nil
+}
+
+// Asked returns the list with a party if mine reports it. The error is that of mine.
+func (p Parties) Asked(party Party, mine func(address []byte) (bool, error)) (Parties, error) {
+	address := party.Address()
+	if address == nil || slices.ContainsFunc(p, party.Equal) {
+		return p, nil
+	}
+	ok, err := mine(address)
+	if ok && err == nil {
+		p = append(p, party)
+	}
+	return p, err
 }

@@ -88,6 +88,10 @@ type Reading struct {
 
 	// Problem says why the reading is not complete.
 	Problem string `json:"problem,omitempty"`
+
+	// Blind is the hazard of data that would be a note to a payment, if the source did not say that
+	// its recipient is a contract, or that it begins as a call of a function; empty for none.
+	Blind string `json:"-"`
 }
 
 // Readings are the readings of a transaction: those of its lookup tables, then those of
@@ -115,12 +119,18 @@ func (r Readings) Of(effect *Effect) (Reading, bool) {
 }
 
 // Sighted returns the hazards without blind calls (<chain>/blind-call) and unknown texts
-// ([HazardFreeText]) that have a complete reading.
+// ([HazardFreeText]) that have a complete reading, and with those that a reading finds.
 func (r Readings) Sighted(hazards []Hazard, effects []Effect) []Hazard {
 	if len(r) == 0 {
 		return hazards
 	}
-	return slices.DeleteFunc(slices.Clone(hazards), func(hazard Hazard) bool { return r.sights(hazard, effects) })
+	hazards = slices.DeleteFunc(slices.Clone(hazards), func(hazard Hazard) bool { return r.sights(hazard, effects) })
+	for i := range effects {
+		if reading, ok := r.At(effects[i].Path); ok && reading.Blind != "" {
+			hazards = append(hazards, Hazard{Name: reading.Blind, Detail: reading.Problem}.OnEffect(i))
+		}
+	}
+	return hazards
 }
 
 func (r Readings) sights(hazard Hazard, effects []Effect) bool {

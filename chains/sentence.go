@@ -31,11 +31,25 @@ func Sentence(effect Effect, names Names) string {
 	case ByStanding:
 		text += " (by an earlier permission)"
 	}
-	text += s.whose()
+	text += s.whose() + s.claimed()
 	if effect.Undecoded {
 		text = "! " + text
 	}
 	return printable(text)
+}
+
+// claimed says that what is called may be no token: an account of the organization's is none, and
+// without keys it is not known whose accounts are.
+func (s sentence) claimed() string {
+	if _, listed := Listed(s.Asset); listed || s.Mine != MineUnknown ||
+		!strings.HasPrefix(s.Asset.Standard, "erc") || !strings.Contains(s.Function, "(") {
+		return ""
+	}
+	switch s.Kind {
+	case KindTransfer, KindApprove, KindRevoke, KindUnstake:
+		return ", if this is a token"
+	}
+	return ""
 }
 
 type sentence struct {
@@ -79,7 +93,14 @@ func (s sentence) text() string {
 }
 
 func (s sentence) transfer() string {
-	return "send " + s.amount() + s.fromOther() + " to " + s.party(s.To)
+	what := s.amount()
+	if symbol, _, _ := s.token(); symbol == unnamed && s.Amount.Value != nil && s.Amount.Value.Sign() == 0 {
+		what = "nothing"
+	}
+	if strings.HasSuffix(s.Function, ":Withdraw") { // of Hyperliquid, to another chain
+		return "withdraw " + what + s.fromOther() + " to " + s.party(s.To)
+	}
+	return "send " + what + s.fromOther() + " to " + s.party(s.To)
 }
 
 func (s sentence) receive() string {
@@ -95,6 +116,9 @@ func (s sentence) approve() string {
 }
 
 func (s sentence) authority() string {
+	if !s.Asset.IsNone() {
+		return "give the votes of " + s.asset() + s.fromOther() + " to " + s.party(s.To)
+	}
 	return "give control of " + s.account() + " to " + s.party(s.To)
 }
 
@@ -102,11 +126,22 @@ func (s sentence) stake() string {
 	return "stake " + s.amount() + s.toParty(", withdrawable by ")
 }
 
-func (s sentence) unstake() string { return "unstake " + s.amount() + s.toParty(" to ") }
+func (s sentence) unstake() string {
+	if s.Amount.Bound == BoundAll && !s.Account.IsNone() {
+		return "unstake " + s.amount() + " at " + s.party(s.Account) + s.toParty(" to ")
+	}
+	return "unstake " + s.amount() + s.toParty(" to ")
+}
 
 func (s sentence) mint() string { return "mint " + s.amount() + s.toParty(" to ") }
 
-func (s sentence) fee() string { return "fee " + s.amount() + s.payer() }
+func (s sentence) fee() string {
+	if s.Amount.Bound == BoundAdded {
+		s.Amount.Bound = BoundMost
+		return "fee " + s.amount() + ", and perhaps an L1 fee on top" + s.payer()
+	}
+	return "fee " + s.amount() + s.payer()
+}
 
 // burn says that an asset is destroyed, or left where it is.
 func (s sentence) burn() string {
@@ -270,6 +305,9 @@ func (s sentence) amount() string {
 	case s.Asset.Standard == "tip20" && !s.Asset.IsUnknown():
 		return before + Decimal(s.Amount.Value.String(), decimalsTIP20) + " of " + s.asset()
 	}
+	if _, fungible := Listed(s.Asset); !fungible && strings.HasSuffix(s.Asset.Standard, "20-or-721") {
+		return fmt.Sprintf("%s%s units, or token number %s, of %s", before, s.Amount.Value, s.Amount.Value, s.asset())
+	}
 	return fmt.Sprintf("%s%s units of %s", before, s.Amount.Value, s.asset())
 }
 
@@ -306,6 +344,10 @@ func TokenOf(asset Asset, names Names) (symbol string, decimals int, ok bool) {
 	if asset.IsNative() {
 		network := NetworkOf(asset.Chain)
 		return network.Symbol, network.Decimals, true
+	}
+	if ledger, ok := strings.CutPrefix(asset.Chain, "hyperliquid:"); ok && asset.TokenID == "USDC" &&
+		(ledger == "Mainnet" || ledger == "Testnet") {
+		return "USDC on Hyperliquid " + ledger, 6, true
 	}
 	if names == nil || asset.IsUnknown() || asset.IsNone() {
 		return "", 0, false

@@ -52,6 +52,7 @@ func TestAbsentMembers(t *testing.T) {
 		{"effect.until == timestamp('2026-11-23T09:00:00Z')", transfer(func(e *chains.Effect) { e.Until = chains.Until{Height: 5} }), "effect.until is unknown"},
 		{"effect.function == ''", plain, "effect.function is absent"},
 		{"effect.arg('memo') == ''", plain, "effect.arg('memo') is absent"},
+		{"effect.arg('to') == 'a'", transfer(func(e *chains.Effect) { e.Args = []chains.Arg{{Name: "to", Value: "a"}, {Name: "to", Value: "b"}} }), "two arguments have this name"},
 		{"effect.from == address('" + thief + "')", plain, "effect.from is absent"},
 		{"effect.account == address('" + thief + "')", plain, "effect.account is absent"},
 		{"effect.to == address('" + thief + "')", transfer(func(e *chains.Effect) { e.To = chains.Party{} }), "effect.to is absent"},

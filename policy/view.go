@@ -131,14 +131,20 @@ func (e *effectView) until() (ref.Val, error) {
 	return types.Timestamp{Time: e.Until.Time}, nil
 }
 
-// argument returns an argument of a call by name. owner is the object that has it.
+// argument returns the argument of a call that has a name. owner is the object that has it.
 func argument(args []chains.Arg, owner, name string) ref.Val {
+	asked := owner + ".arg('" + shorten(name) + "')"
+	found := types.WrapErr(absent(asked))
 	for i := range args {
-		if args[i].Name == name {
-			return types.String(args[i].Value)
+		switch {
+		case args[i].Name != name:
+		case !types.IsError(found):
+			return types.NewErr("%s: two arguments have this name, so that it names neither", asked)
+		default:
+			found = types.String(args[i].Value)
 		}
 	}
-	return types.WrapErr(absent(owner + ".arg('" + shorten(name) + "')"))
+	return found
 }
 
 // presentText returns a text member that is absent if it is empty.

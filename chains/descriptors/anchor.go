@@ -114,13 +114,15 @@ var borshTypes = map[string]*wireType{
 
 // members resolves the types of fields.
 func (t *idlTypes) members(fields []idlField, depth int) ([]wireMember, error) {
-	members := make([]wireMember, len(fields))
-	for i, field := range fields {
+	members := make([]wireMember, 0, len(fields))
+	for _, field := range fields {
 		resolved, err := t.resolve(field.Type, depth)
 		if err != nil {
 			return nil, fmt.Errorf("%.64q: %w", field.Name, err)
 		}
-		members[i] = wireMember{field.Name, resolved}
+		if members, err = named(members, field.Name, resolved); err != nil {
+			return nil, err
+		}
 	}
 	return members, nil
 }

@@ -170,7 +170,9 @@ func (c *codama) arguments(instruction *programInstruction, arguments []object, 
 		}
 		width, ok := t.width()
 		offset, fixed = offset+width, fixed && ok
-		instruction.args.members = append(instruction.args.members, wireMember{name, t})
+		if instruction.args.members, err = named(instruction.args.members, name, t); err != nil {
+			return err
+		}
 	}
 	if missing := slices.Sorted(maps.Keys(offsets)); len(missing) > 0 {
 		return fmt.Errorf("discriminator %.64q: there is no such argument", missing[0])

@@ -151,7 +151,9 @@ func (c *codama) structure(n object, depth int) (*wireType, error) {
 		if err != nil {
 			return nil, err
 		}
-		structure.members = append(structure.members, wireMember{name, t})
+		if structure.members, err = named(structure.members, name, t); err != nil {
+			return nil, err
+		}
 	}
 	return structure, nil
 }

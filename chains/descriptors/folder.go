@@ -1,6 +1,7 @@
 package descriptors
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/names"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // Options configure Open.
@@ -171,7 +173,18 @@ func (f *Folder) Read(call chains.Call) (chains.Reading, bool) {
 	if call.Text != "" {
 		return f.readText(call.Text)
 	}
-	return f.readAt(call, 0)
+	reading, ok := f.readAt(call, 0)
+	if call.Typed == nil && call.Value != nil && call.Value.Sign() > 0 && evm.PlainData(call.Data) && !reading.Complete {
+		described := f.byTarget[target{call.Chain, string(call.To.Address())}]
+		for _, file := range f.files {
+			if d, _ := file.source.(*descriptor); d != nil && (d.formats[[4]byte(call.Data)] != nil || slices.Contains(described, file)) {
+				reading.Source, reading.Blind, ok = file.Name, "ethereum/"+evm.BlindCall, true
+				reading.Problem = cmp.Or(reading.Problem,
+					"the data may be a call: the file describes the contract, or a function with its first four bytes")
+			}
+		}
+	}
+	return reading, ok
 }
 
 func (f *Folder) readAt(call chains.Call, depth int) (reading chains.Reading, ok bool) {

@@ -229,3 +229,55 @@ func TestPinsCannotFakeLines(t *testing.T) {
 		t.Errorf("%q, want %q", pins.Encode(), want)
 	}
 }
+
+// TestNotesToDescribedContracts: data that would be a note to a payment is a blind call where a file says that its
+// recipient is a contract, or has a function with the first four bytes.
+func TestNotesToDescribedContracts(t *testing.T) {
+	const named = `{"chain":"eip155:1","address":"` + vault + `","abi":[{"type":"function","name":"pay","inputs":[{"name":"to","type":"address"}]}]}`
+	selectorOf := func(fragment string) []byte { return crypto.Keccak256([]byte(fragment))[:4] }
+	for name, c := range map[string]struct {
+		to    string
+		data  []byte
+		value int64
+		blind bool
+	}{
+		"a text to the contract":     {vault, []byte("invoice 42"), 1, true},
+		"a text to another":          {another, []byte("invoice 42"), 1, false},
+		"a text to it without value": {vault, []byte("invoice 42"), 0, false},
+		"another's selector":         {another, selectorOf("pay(address)"), 1, false}, // 0x0c11dedd is no text
+	} {
+		files := map[string]string{"vault.json": named}
+		folder := open(t, descriptors.Options{Pins: pin(t, files)}, files)
+		reading, _ := folder.Read(chains.Call{Path: "call", Chain: "eip155:1", From: chains.SignerParty(),
+			To: chains.PartyWritten(common.FromHex(c.to), c.to), Value: big.NewInt(c.value), Data: c.data})
+		if (reading.Blind != "") != c.blind {
+			t.Errorf("%s: %+v", name, reading)
+		}
+		effects := []chains.Effect{{Kind: chains.KindTransfer, Path: "call"}}
+		reading.Path = "call"
+		if hazards := (chains.Readings{reading}).Sighted(nil, effects); (len(hazards) == 1) != c.blind {
+			t.Errorf("%s: %v", name, hazards)
+		}
+	}
+}
+
+// TestNamesAreUnique: two parameters of one name in one list are a problem of the file, in whatever form.
+func TestNamesAreUnique(t *testing.T) {
+	abi := func(inputs string) string {
+		return `{"chain":"eip155:1","address":"` + vault + `","abi":[{"type":"function","name":"pay","inputs":[` + inputs + `]}]}`
+	}
+	const one, two, tuple = `{"name":"receiver","type":"address"}`, `{"name":"payee","type":"address"}`, `{"name":"p","type":"tuple","components":[`
+	for content, problem := range map[string]bool{
+		abi(one + "," + two):                                       false,
+		abi(one + "," + one):                                       true,
+		abi(tuple + one + "," + one + "]}"):                        true,
+		abi(tuple + one + "]}," + one):                             false,
+		abi(`{"name":"","type":"bool"},{"name":"","type":"bool"}`): false,
+		contract(`,"display":{"formats":{"pay(address to,address to)":{"intent":"Pay","fields":[]}}}`): true,
+	} {
+		files := open(t, descriptors.Options{}, map[string]string{"vault.json": content}).Files()
+		if got := strings.Contains(files[0].Problem, "two parameters are named"); got != problem {
+			t.Errorf("%s: %q", content, files[0].Problem)
+		}
+	}
+}

@@ -62,7 +62,7 @@ var auditCases = []struct {
 		[]string{"allow 0xbaDBAdbADbaDBADBAdBaDbaDbadBAdbaDbaDbadb to take UNLIMITED", "hazard ethereum/unlimited-approval"}},
 	{"the maximum fee of an OP-stack chain is not all",
 		"02ee82210501830f42408398968082520894badbadbadbadbadbadbadbadbadbadbadbadbadb87038d7ea4c6800080c0",
-		[]string{"0.00000021 ETH [and the L1 data fee, which is not in the transaction]"}},
+		[]string{"0.00000021 ETH [and perhaps an L1 fee, which is not in the transaction]"}},
 	{"Tempo has no native asset, and fees in US dollars",
 		"02ef82107980018504a817c800830186a094badbadbadbadbadbadbadbadbadbadbadbadbadb880de0b6b3a764000080c0",
 		[]string{"4217 [Tempo]", "0.002 USD", "no account holds a native coin here"}},

@@ -76,18 +76,18 @@ func bigOf(number *uint256.Int) *big.Int {
 	return rlp.Big(word[32-number.ByteLen():])
 }
 
-// feeEffect returns the most that can be paid for inclusion. On OP-stack chains the L1
-// data fee is added; on Tempo the fee is paid in a token of the payer's choice, which
+// feeEffect returns the most that can be paid for inclusion. Unless the chain is known to charge
+// nothing else, an L1 fee may be added; on Tempo the fee is paid in a token of the payer's choice, which
 // has 6 decimals, and is rounded up.
 func (tx *transaction) feeEffect(network *evm.Network) chains.Effect {
 	fee, _ := tx.maximumFee()
 	effect := chains.Effect{Kind: chains.KindFee, From: chains.SignerParty(), By: chains.BySigner,
 		Asset: chains.Native(network.ID), Amount: chains.AtMost(bigOf(&fee)), Path: "maximum fee"}
 	switch {
-	case opStack[tx.chainID]:
-		effect.Amount.Bound = chains.BoundAdded
 	case isTempo(tx.chainID):
 		effect.Asset, effect.Amount = chains.UnknownAsset(network.ID), chains.AtMost(evm.TIP20Fee(fee))
+	case !evm.WholeFee(tx.chainID):
+		effect.Amount.Bound = chains.BoundAdded
 	}
 	return effect
 }

@@ -83,6 +83,29 @@ func TestFeesOfOperations(t *testing.T) {
 	}
 }
 
+// TestCallsOfOwnAccounts: a standard function at the address of a key of ours is a blind call.
+func TestCallsOfOwnAccounts(t *testing.T) {
+	key, organization := evmtest.Key(t, signerSecret), common.Address{0x0a, 19: 1}
+	data := str("a9059cbb" + strings.Repeat("00", 12) + strings.Repeat("51", 20) + strings.Repeat("00", 31) + "05")
+	for at, want := range map[common.Address]bool{common.HexToAddress(signer): true, organization: true, {0x51}: false} {
+		raw := chaintest.Unhex(t, typed("02", with(with(with(items2, 8, data), 7, "80"), 6, "94"+hex.EncodeToString(at[:]))...))
+		tx, err := ethereum.Chain{}.Parse(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		signing, err := chaintest.Ready(tx, key.ID(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := signing.(chains.OwnReader).Own(func(address []byte) (bool, error) { return bytes.Equal(address, organization[:]), nil }); err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(chaintest.Names(signing.Hazards()), "ethereum/blind-call"); got != want {
+			t.Errorf("at %s: %v", at, signing.Hazards())
+		}
+	}
+}
+
 // TestOwnFails: an error of the keystore is not an answer.
 func TestOwnFails(t *testing.T) {
 	key, failure := evmtest.Key(t, signerSecret), errors.New("offline")

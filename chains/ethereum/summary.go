@@ -66,8 +66,8 @@ func (tx *transaction) callFields() []chains.Field {
 func (tx *transaction) feeFields() []chains.Field {
 	fee, _ := tx.maximumFee()
 	maximum := chains.Amount("maximum fee", fee.ToBig(), 18, tx.network().Symbol).As("max_fee")
-	if opStack[tx.chainID] {
-		maximum = maximum.WithNote("and the L1 data fee, which is not in the transaction")
+	if !evm.WholeFee(tx.chainID) {
+		maximum = maximum.WithNote("and perhaps an L1 fee, which is not in the transaction")
 	}
 	fields := []chains.Field{
 		maximum,

@@ -44,6 +44,8 @@ type Call struct {
 	path     string // "call", followed by the number of the call in each call around it
 	zero     bool   // the bytes say address zero, which stands for the calling account
 	message  bool   // a message authorizes it, and not a transaction of the signer
+	note     bool   // the data is no call: see PlainData
+	account  bool   // the account of a user operation is called
 	typed    bool   // it is typed data, with its members as arguments: see Typed
 
 	function *function // nil if it is not decoded
@@ -84,7 +86,7 @@ func (n *Network) ReadFrom(caller Address, tx Transaction, delegate bool) *Call 
 
 func (n *Network) read(caller account, self Address, tx Transaction, delegate bool) *Call {
 	c := &Call{network: n, caller: caller, self: self, code: tx.To, value: tx.Value, data: tx.Data, path: cmp.Or(tx.Path, "call"), delegate: delegate,
-		message: !caller.signer}
+		message: !caller.signer && (n.Signer == nil || caller != at(*n.Signer))}
 	if c.value == nil {
 		c.value = &c.nothing
 	}
@@ -131,7 +133,9 @@ func (r *reader) decode(c *Call) {
 	}
 	f := c.network.functionAt(c.code, [4]byte(c.data))
 	if f == nil {
-		c.problem = "unknown function"
+		if c.note = c.isNote(); !c.note {
+			c.problem = "unknown function"
+		}
 		return
 	}
 	r.decodeAs(c, f, c.data[4:])

@@ -152,6 +152,7 @@ func (e *emitter) made(c *Call) {
 		e.value(c)
 	}
 	switch {
+	case c.note:
 	case f == nil && len(c.data) == 0 && c.problem == "":
 		e.received(c)
 	case f == nil && c.problem == "":
@@ -181,9 +182,20 @@ func (c *Call) holds() bool {
 	return c.function.act.holds
 }
 
+// ofOwn reports whether one of our own accounts is called. It is no token: what runs at its address
+// (EIP-7702) is not in the bytes.
+func (c *Call) ofOwn() bool {
+	n := c.network
+	return n.Signer != nil && c.self == *n.Signer || n.Own != nil && n.Own(c.party(c.self))
+}
+
 // function adds what a decoded function does.
 func (e *emitter) function(c *Call) {
-	if f := c.function; f.at == asClaimed || c.value.Sign() > 0 && !f.act.payable {
+	if c.function.at == atAny && !c.typed && c.ofOwn() {
+		e.undecoded(c)
+		return
+	}
+	if f := c.function; f.at == asClaimed || c.account || c.value.Sign() > 0 && !f.act.payable {
 		e.undecoded(c)
 	}
 	c.function.act.effects(e, c)
@@ -205,7 +217,12 @@ func (e *emitter) value(c *Call) {
 	if c.value.Sign() == 0 && (c.depth > 0 || len(c.data) > 0) {
 		return
 	}
-	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.callerParty(), To: c.party(c.self), Asset: c.native(), Amount: chains.Exactly(c.value)})
+	effect := chains.Effect{Kind: chains.KindTransfer, From: c.callerParty(), To: c.party(c.self), Asset: c.native(),
+		Amount: chains.Exactly(c.value)}
+	if c.note && !c.network.Brief {
+		effect.Args = []chains.Arg{{Name: "data", Value: chains.Bytes("", c.data).Value}}
+	}
+	e.add(c, effect)
 }
 
 // received adds what known contracts do that get value without a call.

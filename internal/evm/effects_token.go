@@ -36,6 +36,9 @@ func (e *emitter) moved(c *Call, from chains.Party, by chains.By, to chains.Part
 // what a function hands to the contract that is called, which has a use for it.
 func (c *Call) movement(from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) chains.Effect {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: from, By: by, To: to, Asset: asset, Amount: amount}
+	if by == chains.ByStanding && from.Equal(c.callerParty()) && needsNone(asset) {
+		effect.By = ""
+	}
 	if c.network.Lost(asset, to) {
 		effect.Kind = chains.KindBurn
 	}
@@ -43,6 +46,13 @@ func (c *Call) movement(from chains.Party, by chains.By, to chains.Party, asset 
 		effect.OtherSigner = from
 	}
 	return effect
+}
+
+// needsNone reports whether the owner of an asset needs no permission to send it by a function that
+// names whose it is, as ERC-20 has the owner need one.
+func needsNone(asset chains.Asset) bool {
+	_, fungible := chains.Listed(asset)
+	return !fungible && asset.Standard != erc20
 }
 
 // approved adds a permission over an asset, or its revocation if there is no amount.
@@ -241,6 +251,21 @@ func sets777(approved bool) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
 		e.approved(c, c.callerParty(), c.addressOf("operator"), c.token(erc777), operator(approved), false)
 	}
+}
+
+// delegatesVotes is for a function that gives the votes of the caller's tokens to a delegatee.
+func delegatesVotes(e *emitter, c *Call) {
+	e.add(c, chains.Effect{Kind: chains.KindAuthority, From: c.callerParty(), To: c.addressOf("delegatee"), Asset: c.token(erc20)})
+}
+
+// delegatesVotesOf is delegatesVotes for whoever has signed it, whom a call does not name.
+func delegatesVotesOf(e *emitter, c *Call) {
+	effect := chains.Effect{Kind: chains.KindAuthority, From: chains.SignerParty(), To: c.addressOf("delegatee"), Asset: c.token(erc20)}
+	if !c.typed {
+		effect.From = chains.UnknownParty()
+	}
+	effect.By, effect.OtherSigner = e.signature(c, effect.From)
+	e.add(c, effect)
 }
 
 // wrap turns the native value of the call into tokens of its sender.

@@ -27,7 +27,7 @@ func kinds(effects []chains.Effect) (all []chains.Kind) {
 // in limits.
 func TestDepositByValueCountsOnce(t *testing.T) {
 	for at, known := range contracts {
-		if known.sets[0] != atEntryPoint {
+		if !known.is(atEntryPoint) {
 			continue
 		}
 		got := effectsAt(at, 5, "")

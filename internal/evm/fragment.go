@@ -3,6 +3,7 @@ package evm
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,6 +79,9 @@ func (p *fragmentParser) types(depth int) (types []abiType, err error) {
 		t, err := p.parameter(depth)
 		if err != nil {
 			return nil, err
+		}
+		if t.name != "" && slices.ContainsFunc(types, func(before abiType) bool { return before.name == t.name }) {
+			return nil, fmt.Errorf("two parameters are named %s: a name would mean either", cutText(t.name))
 		}
 		types = append(types, t)
 		p.space()

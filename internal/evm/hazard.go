@@ -89,13 +89,17 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 	case effect.Kind == chains.KindApprove && effect.Amount.Bound == chains.BoundUnlimited:
 		return UnlimitedApproval, fmt.Sprintf("%s may take all of the token %s that %s has, now and later", effect.To, effect.Asset.Token, effect.From)
 	case effect.Kind == chains.KindTransfer && openEnded(effect):
-		return UnlimitedApproval, fmt.Sprintf("an order lets others take any amount of the token %s that %s has", effect.Asset.Token, effect.From)
+		return UnlimitedApproval, fmt.Sprintf("others decide how much of the token %s is taken from %s, up to all that it has", effect.Asset.Token, effect.From)
 	case effect.Kind == chains.KindBurn && effect.To.Equal(effect.From):
 		return Burn, fmt.Sprintf("what is left at %s can be taken by anyone", effect.To)
 	case effect.Kind == chains.KindBurn && !effect.To.IsNone():
 		return Burn, fmt.Sprintf("what goes to %s is lost", effect.To)
+	case !signer.IsNone() && effect.Asset.Token.Equal(signer): // asked by a message: see Call.ofOwn
+		return BlindCall, fmt.Sprintf("%s is an account and no token: what runs there is not known", signer)
 	case signer.IsNone() && (effect.Kind != chains.KindAuthority || !controlled(effect).IsSigner()):
 		return "", ""
+	case effect.Kind == chains.KindAuthority && !effect.To.Equal(signer) && !effect.Asset.IsNone():
+		return AuthorityChange, fmt.Sprintf("%s gets the votes of the token %s that %s has", effect.To, effect.Asset.Token, effect.From)
 	case effect.Kind == chains.KindAuthority && !effect.To.Equal(signer):
 		return AuthorityChange, fmt.Sprintf("%s gets control of %s", effect.To, controlled(effect))
 	case effect.Kind == chains.KindStake && !effect.To.Equal(signer):
@@ -104,11 +108,11 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 	return "", ""
 }
 
-// openEnded reports whether a transfer amounts to an allowance: any account may take it in
-// exchange, and its maximum is practically unlimited. A refund has a hazard of its own: it only
-// counts here if its maximum has unlimitedBits or more.
+// openEnded reports whether a transfer amounts to an allowance: others than the signer decide
+// how much it takes, and its maximum is practically unlimited. A refund has a hazard of its own:
+// it only counts here if its maximum has unlimitedBits or more.
 func openEnded(effect *chains.Effect) bool {
-	return effect.To.IsUnknown() && effect.Amount.Bound == chains.BoundMost && IsUnlimited(effect.Asset, effect.Amount.Value) &&
+	return effect.Amount.Bound == chains.BoundMost && effect.Amount.Value != nil && IsUnlimited(effect.Asset, effect.Amount.Value) &&
 		(effect.Amount.Value.BitLen() >= unlimitedBits || !strings.HasSuffix(effect.Path, refundPath))
 }
 

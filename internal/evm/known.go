@@ -23,6 +23,8 @@ const (
 	atCreate2Factory  contractSet = "CREATE2 factory"
 	atAccountFactory  contractSet = "account factory"  // of smart accounts (ERC-4337)
 	atBootloader      contractSet = "the chain itself" // of the ZK Stack
+	atOpen            contractSet = "open contract"    // makes whatever call anyone wants
+	atSweeper         contractSet = "open router"      // sends what it has to whoever asks
 )
 
 // contract is a contract at a known address on some chains.
@@ -31,6 +33,8 @@ type contract struct {
 	sets   []contractSet
 	chains []uint64 // nil: on every EVM chain, because the address commits to the code
 	zero   bool     // the zero address stands for the caller of the delegatecall (MultiSend 1.5.0)
+
+	also *contract // at the same address on other chains; nil: none
 }
 
 func (c *contract) on(chainID uint64) bool {
@@ -126,12 +130,57 @@ var contracts = map[Address]*contract{
 	hexAddress("0x3A9D48AB9751398BbFa63ad67599Bb04e4BdF98b"): {name: "Universal Router 2", sets: []contractSet{atUniversalRouter}, chains: []uint64{11155111}},
 	hexAddress("0x4Dae2f939ACf50408e13d58534Ff8c2776d45265"): {name: "Universal Router 1.2", sets: []contractSet{atUniversalRouter}, chains: []uint64{56, 43114}},
 	hexAddress("0x4D73A4411CA1c660035e4AECC8270E5DdDEC8C17"): {name: "Universal Router 1.2", sets: []contractSet{atUniversalRouter}, chains: []uint64{130}},
-	hexAddress("0x7a250d5630B4cF539739dF2C5dAcb4c659F2488D"): {name: "Universal Router 1.2", sets: []contractSet{atUniversalRouter}, chains: []uint64{480}},
+	hexAddress("0x7a250d5630B4cF539739dF2C5dAcb4c659F2488D"): {name: "Universal Router 1.2", sets: []contractSet{atUniversalRouter}, chains: []uint64{480},
+		also: &contract{name: "Uniswap V2 Router 02", chains: []uint64{1}}},
 	hexAddress("0x1906c1d672b88cD1B9aC7593301cA990F94Eae07"): {name: "Universal Router 2", sets: []contractSet{atUniversalRouter}, chains: []uint64{56}},
 	hexAddress("0xEf740bf23aCaE26f6492B10de645D6B98dC8Eaf3"): {name: "Universal Router 2", sets: []contractSet{atUniversalRouter}, chains: []uint64{130}},
 	hexAddress("0x8ac7bEE993bb44dAb564Ea4bc9EA67Bf9Eb5e743"): {name: "Universal Router 2", sets: []contractSet{atUniversalRouter}, chains: []uint64{480}},
 	hexAddress("0x94b75331AE8d42C1b61065089B7d48FE14aA73b7"): {name: "Universal Router 2", sets: []contractSet{atUniversalRouter}, chains: []uint64{43114}},
 	hexAddress("0x661E93cca42AfacB172121EF892830cA3b70F08d"): {name: "Universal Router 2", sets: []contractSet{atUniversalRouter}, chains: []uint64{59144}},
+
+	// Contracts that anyone can drive: an approval to one that makes any call, and tokens that
+	// one has, are everyone's. Sources: makerdao/multicall, mds1/multicall (deployments.json),
+	// Uniswap/sdks (sdk-core addresses.ts), PancakeSwap, Vectorized/multicaller, Across'
+	// deployments, and 0xProject/0x-settler, whose README forbids allowances to a Settler.
+	hexAddress("0xeefBa1e63905eF1D7ACbA5a8513c70307C1cE441"): {name: "Multicall", sets: []contractSet{atOpen}, chains: []uint64{1}},
+	hexAddress("0x5BA1e12693Dc8F9c48aAD8770482f4739bEeD696"): {name: "Multicall2", sets: []contractSet{atOpen}, chains: []uint64{1}},
+	hexAddress("0xF9cda624FBC7e059355ce98a31693d299FACd963"): {name: "Multicall3", sets: []contractSet{atMulticall3}, chains: []uint64{zkSyncEra}},
+	hexAddress("0x0000000000002Bdbf1Bf3279983603Ec279CC6dF"): {name: "Multicaller", sets: []contractSet{atOpen}},
+	hexAddress("0x00000000002Fd5Aeb385D324B580FCa7c83823A0"): {name: "Multicaller with sender", sets: []contractSet{atOpen}},
+	hexAddress("0x000000000000D9ECebf3C23529de49815Dac1c4c"): {name: "Multicaller with signer", sets: []contractSet{atOpen}},
+	hexAddress("0x924a9f036260DdD5808007E1AA95f08eD08aA569"): {name: "Across multicall handler", sets: []contractSet{atOpen}, chains: []uint64{1, 10, 137, 8453, 42161, 534352}},
+	hexAddress("0x70bf6634eE8Cb27D04478f184b9b8BB13E5f4710"): {name: "0x Settler", sets: []contractSet{atOpen}, chains: []uint64{1}},
+	hexAddress("0xE592427A0AEce92De3Edee1F18E0157C05861564"): {name: "Uniswap V3 SwapRouter", sets: []contractSet{atSweeper}, chains: []uint64{1, 10, 137, 42161}},
+	hexAddress("0x1F98415757620B543A52E61c46B32eB19261F984"): {name: "Uniswap interface multicall", sets: []contractSet{atOpen}, chains: []uint64{1, 10, 137}},
+	hexAddress("0xadF885960B47eA2CD9B55E6DAc6B42b7Cb2806dB"): {name: "Uniswap interface multicall", sets: []contractSet{atOpen}, chains: []uint64{42161}},
+	hexAddress("0x963Df249eD09c358A4819E39d9Cd5736c3087184"): {name: "Uniswap interface multicall", sets: []contractSet{atOpen}, chains: []uint64{56}},
+	hexAddress("0x0139141Cd4Ee88dF3Cdb65881D411bAE271Ef0C2"): {name: "Uniswap interface multicall", sets: []contractSet{atOpen}, chains: []uint64{43114}},
+	hexAddress("0x091e99cb1C49331a94dD62755D168E941AbD0693"): {name: "Uniswap interface multicall", sets: []contractSet{atOpen}, chains: []uint64{8453}},
+	hexAddress("0x633987602DE5C4F337e3DbF265303A1080324204"): {name: "Uniswap interface multicall", sets: []contractSet{atOpen}, chains: []uint64{42220}},
+	hexAddress("0xdC7f370de7631cE9e2c2e1DCDA6B3B5744Cf4705"): {name: "Uniswap interface multicall", sets: []contractSet{atOpen}, chains: []uint64{81457}},
+	hexAddress("0xA51c76bEE6746cB487a7e9312E43e2b8f4A37C15"): {name: "Uniswap interface multicall", sets: []contractSet{atOpen}, chains: []uint64{7777777}},
+	hexAddress("0xD7F33bCdb21b359c8ee6F0251d30E94832baAd07"): {name: "Uniswap interface multicall", sets: []contractSet{atOpen}, chains: []uint64{11155111}},
+	hexAddress("0xC36442b4a4522E871399CD717aBDD847Ab11FE88"): {name: "Uniswap V3 positions", sets: []contractSet{atSweeper}, chains: []uint64{1, 10, 137, 42161}},
+	hexAddress("0x7b8A01B39D58278b5DE7e48c8449c9f4F5170613"): {name: "Uniswap V3 positions", sets: []contractSet{atSweeper}, chains: []uint64{56}},
+	hexAddress("0x655C406EBFa14EE2006250925e54ec43AD184f8B"): {name: "Uniswap V3 positions", sets: []contractSet{atSweeper}, chains: []uint64{43114}},
+	hexAddress("0x03a520b32C04BF3bEEf7BEb72E919cf822Ed34f1"): {name: "Uniswap V3 positions", sets: []contractSet{atSweeper}, chains: []uint64{8453}},
+	hexAddress("0x3d79EdAaBC0EaB6F08ED885C05Fc0B014290D95A"): {name: "Uniswap V3 positions", sets: []contractSet{atSweeper}, chains: []uint64{42220}},
+	hexAddress("0xB218e4f7cF0533d4696fDfC419A0023D33345F28"): {name: "Uniswap V3 positions", sets: []contractSet{atSweeper}, chains: []uint64{81457}},
+	hexAddress("0xbC91e8DfA3fF18De43853372A3d7dfe585137D78"): {name: "Uniswap V3 positions", sets: []contractSet{atSweeper}, chains: []uint64{7777777}},
+	hexAddress("0x1238536071E1c677A632429e3655c799b22cDA52"): {name: "Uniswap V3 positions", sets: []contractSet{atSweeper}, chains: []uint64{11155111}},
+	hexAddress("0x68b3465833fb72A70ecDF485E0e4C7bD8665Fc45"): {name: "Uniswap SwapRouter02", sets: []contractSet{atSweeper}, chains: []uint64{1, 10, 137, 42161}},
+	hexAddress("0xB971eF87ede563556b2ED4b1C0b0019111Dd85d2"): {name: "Uniswap SwapRouter02", sets: []contractSet{atSweeper}, chains: []uint64{56}},
+	hexAddress("0xbb00FF08d01D300023C629E8fFfFcb65A5a578cE"): {name: "Uniswap SwapRouter02", sets: []contractSet{atSweeper}, chains: []uint64{43114}},
+	hexAddress("0x2626664c2603336E57B271c5C0b26F421741e481"): {name: "Uniswap SwapRouter02", sets: []contractSet{atSweeper}, chains: []uint64{8453}},
+	hexAddress("0x549FEB8c9bd4c12Ad2AB27022dA12492aC452B66"): {name: "Uniswap SwapRouter02", sets: []contractSet{atSweeper}, chains: []uint64{81457}},
+	hexAddress("0x7De04c96BE5159c3b5CeffC82aa176dc81281557"): {name: "Uniswap SwapRouter02", sets: []contractSet{atSweeper}, chains: []uint64{7777777}},
+	hexAddress("0x3bFA4769FB09eefC5a80d6E87c3B9C650f7Ae48E"): {name: "Uniswap SwapRouter02", sets: []contractSet{atSweeper}, chains: []uint64{11155111}},
+	hexAddress("0x4752ba5DBc23f44D87826276BF6Fd6b1C372aD24"): {name: "Uniswap V2 Router 02", chains: []uint64{56, 8453, 42161, 43114}},
+	hexAddress("0x4A7b5Da61326A6379179b40d00F57E5bbDC962c2"): {name: "Uniswap V2 Router 02", chains: []uint64{10}},
+	hexAddress("0xedf6066a2b290C185783862C7F4776A2C8077AD1"): {name: "Uniswap V2 Router 02", chains: []uint64{137}},
+	hexAddress("0xBB66Eb1c5e875933D44DAe661dbD80e5D9B03035"): {name: "Uniswap V2 Router 02", chains: []uint64{81457}},
+	hexAddress("0x13f4EA83D0bd40E75C8222255bc855a974568Dd4"): {name: "PancakeSwap smart router", sets: []contractSet{atSweeper}, chains: []uint64{56}},
+	hexAddress("0x10ED43C718714eb63d5aA57B78B54704E256024E"): {name: "PancakeSwap V2 router", chains: []uint64{56}},
 
 	// Factories of smart accounts (ERC-4337). They were deployed through CREATE2, so that
 	// their addresses commit to their code. Sources: safe-global/safe-deployments v1.3.0 to
@@ -169,8 +218,10 @@ func (n *Network) known(address Address) *contract {
 	if n.ID == tronNetwork {
 		chainID = tronMainnet
 	}
-	if c := contracts[address]; chainID != 0 && c != nil && c.on(chainID) {
-		return c
+	for c := contracts[address]; chainID != 0 && c != nil; c = c.also {
+		if c.on(chainID) {
+			return c
+		}
 	}
 	return nil
 }

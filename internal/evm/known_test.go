@@ -31,6 +31,27 @@ var unlisted = map[string]string{
 	"WETH on 7777777":                            "the same",
 	"WETH on 34443":                              "a predeploy of the OP stack; defolym3/do3-sdk-core, weth9.ts",
 	"WETH on 534352":                             "baseswapfi/sdk-core, weth9.ts",
+
+	// Contracts that anyone can drive.
+	"Multicall on 1":                     "makerdao/multicall, README",
+	"Multicall2 on 1":                    "makerdao/multicall, README; mds1/multicall",
+	"Multicall3 on 324":                  "Uniswap/sdks, uniswapx-sdk's constants.ts",
+	"Multicaller on 0":                   "Vectorized/multicaller, README: by CREATE2",
+	"Multicaller with sender on 0":       "the same",
+	"Multicaller with signer on 0":       "the same",
+	"Across multicall handler on 1":      "Across' deployments",
+	"Across multicall handler on 10":     "the same",
+	"Across multicall handler on 137":    "the same",
+	"Across multicall handler on 8453":   "the same",
+	"Across multicall handler on 42161":  "the same",
+	"Across multicall handler on 534352": "the same",
+	"0x Settler on 1":                    "0xProject/0x-settler",
+	"Uniswap V3 SwapRouter on 1":         "Uniswap's list of deployments of v3",
+	"PancakeSwap smart router on 56":     "PancakeSwap's list of contracts",
+	"PancakeSwap V2 router on 56":        "the same",
+	"Uniswap V3 SwapRouter on 10":        "Uniswap's list of deployments of v3",
+	"Uniswap V3 SwapRouter on 137":       "the same",
+	"Uniswap V3 SwapRouter on 42161":     "the same",
 }
 
 // publicLists returns the addresses in testdata/addresses.json, each with its source,
@@ -88,6 +109,9 @@ func TestKnownAddressesAgainstPublicLists(t *testing.T) {
 	}
 	for _, l := range lists {
 		known := contracts[hexAddress(l.Address)]
+		for known != nil && known.also != nil && !slices.Contains(known.chains, l.Chain) {
+			known = known.also
+		}
 		if known != nil && listName(known) != l.Name {
 			t.Errorf("%s: %s has %s as %s", l.Source, l.Address, l.Name, known.name)
 		}

@@ -28,6 +28,7 @@ func (r *reader) nest(c *Call, values []value) {
 		case v.role == roleOp:
 			sender := sibling(values, roleTarget).address()
 			call := c.child(at(c.self), sender, new(big.Int), v.bytes)
+			call.account = true
 			if !c.typed { // whose requested signature is the sender's
 				call.operator = &sender
 			}

@@ -34,6 +34,9 @@ type Network struct {
 
 	signer chains.Party // at it, once asked for
 
+	// Own reports whether an account is one of our own besides the signer; nil if none is.
+	Own func(chains.Party) bool
+
 	// Brief omits the arguments of functions from effects, and the fields that show calls:
 	// hazards show neither.
 	Brief bool

@@ -11,8 +11,8 @@ import (
 // leaves there, the next one can take. openPlaces are those among them that make whatever
 // call anyone wants.
 var (
-	sharedPlaces = []contractSet{atUniversalRouter, atMulticall3, atCallOnly}
-	openPlaces   = []contractSet{atMulticall3, atCallOnly}
+	sharedPlaces = append([]contractSet{atUniversalRouter, atSweeper}, openPlaces...)
+	openPlaces   = []contractSet{atMulticall3, atCallOnly, atOpen}
 )
 
 // IsShared reports whether a party is a contract where anyone can take what is left.

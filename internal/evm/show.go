@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // Fields returns the fields that show the call: the function and its arguments for the
@@ -19,6 +20,10 @@ func (c *Call) fields(label string) []chains.Field {
 		return []chains.Field{c.decodedField(label)}
 	case len(c.data) == 0:
 		return nil
+	case c.note && plaintext.Problem(c.data) == "":
+		return []chains.Field{chains.Text("data", string(c.data)).WithNote("a text, and no function that is known")}
+	case c.note:
+		return []chains.Field{chains.Bytes("data", c.data).WithNote("an attribution (ERC-8021), and no function that is known")}
 	case c.network.rawInput(c.code) && c.problem == "":
 		return []chains.Field{c.rawField(label)}
 	case len(c.data) < 4 || c.problem != "unknown function":

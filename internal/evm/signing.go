@@ -1,6 +1,8 @@
 package evm
 
 import (
+	"slices"
+
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -70,11 +72,16 @@ func (s *Signing) Hazards() []chains.Hazard {
 
 // resolved returns the effects with what depends on the signer and on our own accounts.
 func (s *Signing) resolved(network *Network) (effects []chains.Effect, signer chains.Party) {
-	network.Signer = &s.Account
+	network.Signer, network.Own = &s.Account, s.called
 	signer = network.Party(s.Account)
 	effects = chains.ResolveSigner(s.Acts.EffectsOn(network), signer)
 	ClaimFees(effects, s.own.With(signer))
 	return effects, signer
+}
+
+// called reports whether an account is one of those that are called and are our own.
+func (s *Signing) called(party chains.Party) bool {
+	return slices.ContainsFunc(s.own, party.Equal)
 }
 
 // Own implements chains.OwnReader.
@@ -84,5 +91,14 @@ func (s *Signing) Own(mine func(address []byte) (bool, error)) (err error) {
 		network.Brief = true
 		s.own, err = chains.OwnParties(s.Acts.EffectsOn(network), mine)
 	}
-	return err
+	caller, ok := s.Acts.(chains.Caller)
+	if !ok || err != nil {
+		return err
+	}
+	for _, call := range caller.Calls() {
+		if s.own, err = s.own.Asked(call.To, mine); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -77,6 +77,10 @@ var standards = []struct {
 	{"ERC-6909", atAny, "approve(address spender,uint256 token id,uint256:allowance amount)", nonpayable(approve6909)},
 	{"ERC-6909", atAny, "setOperator(address operator,bool:approval approved)", nonpayable(approvesAll(erc6909))},
 
+	{"ERC-5805", atAny, "delegate(address delegatee)", nonpayable(delegatesVotes)},
+	{"ERC-5805", atAny, "delegateBySig(address delegatee,uint256 nonce,uint256:time expiry,uint8 v,bytes32 r,bytes32 s)", nonpayable(delegatesVotesOf).
+		signed("Delegation(address delegatee,uint256 nonce,uint256 expiry)")},
+
 	{"ERC-4626", atAny, "deposit(uint256 assets,address receiver)", nonpayable(vault(deposit, "receiver"))},
 	{"ERC-4626", atAny, "mint(uint256:amount shares,address receiver)", nonpayable(vault(mintShares, "receiver"))},
 	{"ERC-4626", atAny, "withdraw(uint256 assets,address receiver,address owner)", nonpayable(vault(withdrawAssets, "receiver", "owner"))},

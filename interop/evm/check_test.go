@@ -163,6 +163,8 @@ func (c *comparison) happened(e *chains.Effect) {
 		c.allowed(e)
 	case isDelegation(*e):
 		// checked by delegated, for the last effect on each account
+	case e.Kind == chains.KindAuthority && !e.Asset.IsNone(): // over the votes of a token
+		c.controls(common.BytesToAddress(e.Asset.Token.Address()), common.BytesToAddress(e.To.Address()))
 	case e.Kind == chains.KindAuthority:
 		c.controls(common.BytesToAddress(e.Account.Address()), common.BytesToAddress(e.To.Address()))
 	case e.Kind == chains.KindCreate:

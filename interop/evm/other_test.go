@@ -48,6 +48,9 @@ var otherDraws = []draw{
 	{"increaseApproval", func(w *world, r *random) execution {
 		return to(w.token, "increaseApproval(address,uint256)", r.party(), r.amount(1e9))
 	}},
+	{"ERC-5805 delegate", func(w *world, r *random) execution {
+		return to(w.token, "delegate(address)", r.party())
+	}},
 	{"decreaseApproval", func(w *world, r *random) execution {
 		return to(w.token, "decreaseApproval(address,uint256)", permit2, r.amount(1e9))
 	}},

@@ -20,6 +20,7 @@ import (
 // reason. Tempo's precompiles, which are part of a node, are in a table of their own.
 var notExecuted = map[string]string{
 	"any address: permitForAll(address,address,uint256,uint256,uint8,bytes32,bytes32)": "no published contract has it",
+	"any address: delegateBySig(address,uint256,uint256,uint8,bytes32,bytes32)":        "changes what belongs to whoever signed it, whom the bytes do not name",
 	"any address: transferWithMemo(address,uint256,bytes32)":                           "a precompile of Tempo",
 	"any address: transferFromWithMemo(address,address,uint256,bytes32)":               "a precompile of Tempo",
 	claimed + ": multicall(bytes32,bytes[])":                                           "reads the hash of the last block; the rest is as multicall(uint256,bytes[])",

@@ -43,6 +43,9 @@ var exchanges = []structure{
 		"uint256 timestamp,bytes32 metadata,bytes32 builder)", ctfOrderV2},
 	{"Order(address sellToken,address buyToken,address receiver,uint256 sellAmount,uint256 buyAmount,uint32 validTo,bytes32 appData," +
 		"uint256 feeAmount,string kind,bool partiallyFillable,string sellTokenBalance,string buyTokenBalance)", cowOrder},
+	{"Order(uint256 salt,address maker,address receiver,address makerAsset,address takerAsset,uint256 makingAmount,uint256 takingAmount," +
+		"uint256 makerTraits)", oneInchOrder},
+	{"OrderCancellations(bytes[] orderUids)", cowCancel},
 	{"ClobAuth(address address,string timestamp,uint256 nonce,string message)", clobAuth},
 }
 
@@ -141,7 +144,7 @@ var cowNative = contract("EeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")
 func cowOrder(r *reading) {
 	places := []string{"erc20", "internal"}
 	switch {
-	case !r.verifiedBy(cowSettlement) || r.domain.name != "Gnosis Protocol",
+	case !r.onCow(),
 		!slices.Contains([]string{"sell", "buy"}, r.field("kind").Text),
 		!slices.Contains(append(places, "external"), r.field("sellTokenBalance").Text),
 		!slices.Contains(places, r.field("buyTokenBalance").Text):
@@ -150,10 +153,7 @@ func cowOrder(r *reading) {
 	most := new(big.Int).Add(r.field("sellAmount").Int, r.field("feeAmount").Int)
 	index := r.gives(chains.SignerParty(), chains.UnknownParty(), r.token(r.field("sellToken"), evm.ERC20Or721), most, "message/sellAmount")
 	r.effects[index].Until = r.deadline(r.field("validTo"), index)
-	bought := r.token(r.field("buyToken"), evm.ERC20Or721)
-	if bought.Token.Is(cowNative[:]) {
-		bought = chains.Native(r.network.ID)
-	}
+	bought := r.coin(r.field("buyToken"), cowNative)
 	to := chains.SignerParty()
 	if receiver := r.field("receiver"); [20]byte(receiver.Bytes) != [20]byte{} {
 		to = r.party(receiver)
@@ -166,6 +166,56 @@ func cowOrder(r *reading) {
 			}
 		}
 	}
+}
+
+func (r *reading) onCow() bool {
+	return r.verifiedBy(cowSettlement) && r.domain.name == "Gnosis Protocol"
+}
+
+// cowCancel takes orders back that are not filled yet.
+func cowCancel(r *reading) {
+	if r.onCow() {
+		r.add(chains.Effect{Kind: chains.KindRevoke, From: chains.SignerParty(), Account: r.network.Party(cowSettlement),
+			Path: "message/orderUids"})
+	}
+}
+
+// oneInchRouter settles the limit orders of 1inch (limit-order-protocol 4, in Aggregation Router 6), at
+// the same address on every chain but ZKsync.
+var oneInchRouter = contract("111111125421cA6dc452d289314280a0f8842A65")
+
+// The traits of a limit order (MakerTraitsLib.sol): bits, and where the 40 bits of its expiration are.
+const (
+	oneInchUnwraps    = 247
+	oneInchExtended   = 249
+	oneInchExpiration = 80
+)
+
+// oneInchOrder adds what a limit order gives and gets. The price of one with an extension, as those of
+// Fusion are, is in the extension, of which the message has a hash only: it is not known.
+func oneInchOrder(r *reading) {
+	traits := r.field("makerTraits").Int
+	if !r.verifiedBy(oneInchRouter) || r.domain.name != "1inch Aggregation Router" || traits.Bit(oneInchExtended) != 0 {
+		return
+	}
+	maker := r.party(r.field("maker"))
+	sold := r.token(r.field("makerAsset"), evm.ERC20Or721)
+	index := r.gives(maker, chains.UnknownParty(), sold, r.field("makingAmount").Int, "message/makingAmount")
+	expiration := new(big.Int).Rsh(traits, oneInchExpiration)
+	if expiration.And(expiration, big.NewInt(1<<40-1)).Sign() == 0 {
+		r.ends(chains.Until{}, index)
+	} else {
+		r.effects[index].Until = evm.TimeOf(expiration)
+		r.ends(r.effects[index].Until, index)
+	}
+	bought, to := r.token(r.field("takerAsset"), evm.ERC20Or721), maker
+	if traits.Bit(oneInchUnwraps) != 0 && evm.Wraps(bought) {
+		bought = chains.Native(r.network.ID)
+	}
+	if receiver := r.field("receiver"); [20]byte(receiver.Bytes) != [20]byte{} {
+		to = r.party(receiver)
+	}
+	r.gets(maker, to, bought, r.field("takingAmount").Int, true, "message/takingAmount")
 }
 
 // clobAuth signs in to an order book. It gets an API key that can list and cancel

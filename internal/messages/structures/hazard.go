@@ -38,6 +38,10 @@ func HazardNames() []string {
 // ask for by their own clock (Permit2 in Uniswap's interface), and a day for ours.
 const FarDeadline = 31 * 24 * time.Hour
 
+// FarOrder is FarDeadline for an order at a price: the year that exchanges offer for limit orders,
+// or the 180 days of a listing, and a day for our clock.
+const FarOrder = 367 * 24 * time.Hour
+
 // domainHazards adds the hazards of the domain and the types.
 func (r *reading) domainHazards() {
 	if len(r.data.Domain.Members) == 0 {
@@ -111,9 +115,10 @@ func (r *reading) allHazards(effects []chains.Effect, signer chains.Party) []cha
 		}
 	}
 	hazards = append(hazards, r.hazards...)
-	if r.order {
-		if why := worthless(effects, signer); why != "" {
+	for _, order := range r.orders {
+		if why := worthless(effects[min(order.first, len(effects)):min(order.last, len(effects))], signer); why != "" {
 			hazards = append(hazards, chains.Hazard{Name: HazardOrderWithoutPrice, Detail: why})
+			break
 		}
 	}
 	if signer.IsNone() {
@@ -138,8 +143,12 @@ func (r *reading) deadline(v *eip712.Value, effect int) chains.Until {
 
 // ends adds a hazard of the effect, or of the whole message, if the end is far ahead.
 func (r *reading) ends(until chains.Until, effect int) {
-	if until.Time.IsZero() || until.Time.After(r.now.Add(FarDeadline)) {
-		r.danger(HazardFarDeadline, effect, "it ends %s: more than 31 days ahead", endText(until))
+	far := FarDeadline
+	if r.order {
+		far = FarOrder
+	}
+	if until.Time.IsZero() || until.Time.After(r.now.Add(far)) {
+		r.danger(HazardFarDeadline, effect, "it ends %s: more than %d days ahead", endText(until), far/(24*time.Hour))
 	}
 }
 

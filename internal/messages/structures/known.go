@@ -10,7 +10,7 @@ import (
 // byType has the readers of the known structures by encoded type.
 var byType = func() map[string]func(*reading) {
 	readers := map[string]func(*reading){}
-	for _, s := range slices.Concat(seaport, messagesOfSafes, hyperliquid, exchanges, votes) {
+	for _, s := range slices.Concat(seaport, messagesOfSafes, hyperliquid, exchanges, votes, reactorOrders) {
 		readers[s.encoded] = s.read
 	}
 	return readers

@@ -29,6 +29,32 @@ var unnamed = map[string]string{
 	"Order signer":                          "a foreign owner, unless it signs: that depends on the key",
 	"Order signatureType":                   "how the owner signs",
 	"choice":                                "of a vote, which moves nothing",
+	"support":                               "of a vote, which moves nothing",
+	"proposalId":                            "of a vote, which moves nothing",
+	"Delegation expiry":                     "until when the signature can be used: what it gives does not end",
+	"reactor":                               "the spender, or the order is none of the spender's (TestReactors)",
+	"inputToken":                            "the token that is permitted, or the order is none of the spender's",
+	"PermitWitnessTransferFrom token":       "the token that is permitted, or the order is none of the spender's",
+	"baseInputToken":                        "the token that is permitted, or the order is none of the spender's",
+	"inputStartAmount":                      "at most the amount that is permitted",
+	"baseInputStartAmount":                  "at most the amount that is permitted",
+	"decayStartTime":                        "between two amounts, of which the smaller one counts",
+	"decayEndTime":                          "between two amounts, of which the smaller one counts",
+	"PermitWitnessTransferFrom startAmount": "of what comes back, the smaller of two amounts counts",
+	"PermitWitnessTransferFrom endAmount":   "of what comes back, the smaller of two amounts counts",
+	"relativeBlocks":                        "how an amount falls to the least, which counts",
+	"relativeAmounts":                       "how an amount falls to the least, which counts",
+	"adjustmentPerGweiBaseFee":              "how an amount falls to the least, which counts",
+	"startingBaseFee":                       "how an amount falls to the least, which counts",
+	"maxAmount":                             "the amount that is permitted, or the order is none of the spender's",
+	"mpsPerPriorityFeeWei":                  "what more comes back",
+	"baselinePriorityFeeWei":                "what more comes back",
+	"exclusivityOverrideBps":                "what more comes back",
+	"exclusiveFiller":                       "who may fill the order",
+	"cosigner":                              "who may make more come back",
+	"auctionStartBlock":                     "it cannot be used before",
+	"additionalValidationContract":          "may refuse to have the order filled",
+	"PermitWitnessTransferFrom deadline":    "of the order: that of the transfer is before, or it fails",
 	"OrderComponents token":                 "of a native item",
 }
 
@@ -115,7 +141,8 @@ func sampleOf(t *testing.T, encoded string) map[string]any {
 	t.Helper()
 	contract := tokenOne
 	for prefix, at := range map[string]string{"Permit": permit2Address, "OrderComponents": seaportAddress, "PackedUserOperation": entryPoint8,
-		"Order(uint256 salt": "0x4bFb41d5B3570DeFd03C39a9A4D8dE6Bd8B8982E", "Order(address sell": "0x9008D19f58AAbD9eD0D60971565AA8510560ab41"} {
+		"Order(uint256 salt,address maker,address signer": "0x4bFb41d5B3570DeFd03C39a9A4D8dE6Bd8B8982E", "Order(address sell": "0x9008D19f58AAbD9eD0D60971565AA8510560ab41",
+		"Order(uint256 salt,address maker,address receiver": "0x111111125421cA6dc452d289314280a0f8842A65"} {
 		if strings.HasPrefix(encoded, prefix) && !strings.HasPrefix(encoded, "Permit(") {
 			contract = at
 		}
@@ -128,6 +155,8 @@ func sampleOf(t *testing.T, encoded string) map[string]any {
 	domain := data["domain"].(map[string]any)
 	name := domainNames[primary]
 	switch {
+	case strings.HasPrefix(encoded, "Order(uint256 salt,address maker,address receiver"):
+		name = "1inch Aggregation Router"
 	case strings.HasPrefix(encoded, "Order(uint256 salt"):
 		domain["chainId"] = float64(137)
 	case strings.HasPrefix(encoded, "Order(address sell"):
@@ -167,5 +196,6 @@ func sampleOf(t *testing.T, encoded string) map[string]any {
 			message[member] = "0x" + strings.Repeat("00", 15) + "01" + strings.Repeat("00", 15) + "01"
 		}
 	}
+	toReactor(data, 0)
 	return data
 }

@@ -124,7 +124,8 @@ type reading struct {
 	hazards []chains.Hazard
 	owners  []owner
 	maxFee  float64
-	order   bool // something is given for a price
+	order   bool // the order that is being read gives something for a price
+	orders  []span
 	byChain bool // the chain itself verifies the message, and no contract
 
 	// own changes what depends on which accounts are our own; nil if nothing does.
@@ -139,6 +140,17 @@ type domain struct {
 	contract      *evm.Address
 	salt          []byte
 	text          string // the name of a member that is text where EIP-712 has none
+}
+
+// span is where the effects of one order are: from the first to before the last.
+type span struct{ first, last int }
+
+// sold ends the reading of an order whose effects begin at an index. Each order has to be worth
+// what it gives by itself.
+func (r *reading) sold(first int) {
+	if r.order {
+		r.orders, r.order = append(r.orders, span{first, len(r.effects)}), false
+	}
 }
 
 // owner is a party whose own signature an effect requires.
@@ -212,10 +224,15 @@ type structure struct {
 // read derives the effects and hazards.
 func (r *reading) read() {
 	encoded := r.data.EncodeType(r.data.PrimaryType)
-	if signed, ok := r.network.ReadTyped(evm.Typed{Type: encoded, Name: r.domain.name, Version: r.domain.version, Contract: r.domain.contract, Members: func() []chains.TypedValue { return typedMembers(r.message) }}); ok {
-		r.act(signed)
-	} else if read, ok := byType[encoded]; ok {
+	if read, ok := byType[leafType(encoded)]; ok {
 		read(r)
+		r.sold(0)
+	}
+	if len(r.effects) == 0 {
+		if signed, ok := r.network.ReadTyped(evm.Typed{Type: encoded, Name: r.domain.name, Version: r.domain.version, Contract: r.domain.contract, Members: func() []chains.TypedValue { return typedMembers(r.message) }}); ok {
+			r.act(signed)
+			r.relay()
+		}
 	}
 	if r.data.PrimaryType == "BulkOrder" && len(r.effects) == 0 {
 		index := r.undecoded()

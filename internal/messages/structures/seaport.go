@@ -3,6 +3,7 @@ package structures
 import (
 	"math/big"
 	"strconv"
+	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
@@ -15,11 +16,32 @@ var seaportContracts = []evm.Address{
 	contract("0000000000000068F116a894984e2DB1123eB395"),
 }
 
+const (
+	orderComponents = "OrderComponents(address offerer,address zone,OfferItem[] offer,ConsiderationItem[] consideration,uint8 orderType," +
+		"uint256 startTime,uint256 endTime,bytes32 zoneHash,uint256 salt,bytes32 conduitKey,uint256 counter)"
+	orderItems = "ConsiderationItem(uint8 itemType,address token,uint256 identifierOrCriteria,uint256 startAmount,uint256 endAmount,address recipient)" +
+		"OfferItem(uint8 itemType,address token,uint256 identifierOrCriteria,uint256 startAmount,uint256 endAmount)"
+)
+
 var seaport = []structure{
-	{"OrderComponents(address offerer,address zone,OfferItem[] offer,ConsiderationItem[] consideration,uint8 orderType," +
-		"uint256 startTime,uint256 endTime,bytes32 zoneHash,uint256 salt,bytes32 conduitKey,uint256 counter)" +
-		"ConsiderationItem(uint8 itemType,address token,uint256 identifierOrCriteria,uint256 startAmount,uint256 endAmount,address recipient)" +
-		"OfferItem(uint8 itemType,address token,uint256 identifierOrCriteria,uint256 startAmount,uint256 endAmount)", seaportOrder},
+	{orderComponents + orderItems, seaportOrder},
+	{bulkOrder + " tree)" + orderItems + orderComponents, seaportBulk},
+}
+
+// bulkOrder begins the type of a tree of orders, without how high it is: its leaves are in a pair
+// of pairs, up to 24 deep (seaport-core, Verifiers.sol).
+const bulkOrder = "BulkOrder(OrderComponents"
+
+// leafType returns the encoded type of a message, of which that of a tree names its leaf alone.
+func leafType(encoded string) string {
+	if rest, ok := strings.CutPrefix(encoded, bulkOrder+"[2]"); ok {
+		const highest = 24
+		for i := 1; i < highest && strings.HasPrefix(rest, "[2]"); i++ {
+			rest = rest[len("[2]"):]
+		}
+		return bulkOrder + rest
+	}
+	return encoded
 }
 
 // Seaport's item types.
@@ -35,38 +57,69 @@ const (
 // seaportOrder adds what the order offers, which anyone who provides the consideration may
 // take, and the consideration.
 func seaportOrder(r *reading) {
-	if !r.verifiedBy(seaportContracts...) {
-		return
+	if r.verifiedBy(seaportContracts...) && !r.components(r.message, "message") {
+		r.refuse()
 	}
-	offerer := r.party(r.field("offerer"))
-	offer := r.field("offer").List
+}
+
+// seaportBulk adds what each order in a tree does: a signature over its root is one over each of
+// them. The tree is hashed from the leaves in the message, so that there are no others.
+func seaportBulk(r *reading) {
+	if r.verifiedBy(seaportContracts...) && !r.leaves(r.field("tree"), "message/tree") {
+		r.refuse()
+	}
+}
+
+// leaves adds the orders in a tree. A leaf that only fills it is no order of anyone's.
+func (r *reading) leaves(tree *eip712.Value, path string) bool {
+	for i := range tree.List {
+		if !r.leaves(&tree.List[i], path+"/"+strconv.Itoa(i)) {
+			return false
+		}
+	}
+	first := len(r.effects)
+	switch {
+	case tree.List != nil || len(r.effects) > chains.MaxEffects:
+		return true
+	case evm.Address(at(tree, "offerer").Bytes) == evm.Address{} && len(at(tree, "offer").List)+len(at(tree, "consideration").List) == 0:
+		return true
+	}
+	ok := r.components(tree, path)
+	r.sold(first)
+	return ok
+}
+
+// components adds what an order does. ok is false if it is not what its type says.
+func (r *reading) components(order *eip712.Value, path string) (ok bool) {
+	offerer, offer := r.party(at(order, "offerer")), at(order, "offer").List
 	for i := range offer {
 		asset, most, ok := r.item(&offer[i], true)
 		if !ok {
-			r.refuse()
-			return
+			return false
 		}
-		index := r.gives(offerer, chains.UnknownParty(), asset, most, "message/offer/"+strconv.Itoa(i))
-		r.effects[index].Until = evm.TimeOf(r.field("endTime").Int)
+		index := r.gives(offerer, chains.UnknownParty(), asset, most, path+"/offer/"+strconv.Itoa(i))
+		r.effects[index].Until = evm.TimeOf(at(order, "endTime").Int)
 	}
-	if len(r.effects) == 0 { // such an order takes nothing from the offerer
-		r.addFrom(chains.Effect{Kind: chains.KindMessage, From: offerer, Path: "message"})
+	if len(offer) == 0 { // such an order takes nothing from the offerer
+		r.addFrom(chains.Effect{Kind: chains.KindMessage, From: offerer, Path: path})
 	}
-	consideration := r.field("consideration").List
+	consideration := at(order, "consideration").List
 	for i := range consideration {
 		item := &consideration[i]
 		asset, least, ok := r.item(item, false)
 		if !ok {
-			r.refuse()
-			return
+			return false
 		}
-		r.gets(offerer, r.party(at(item, "recipient")), asset, least, false, "message/consideration/"+strconv.Itoa(i))
+		r.gets(offerer, r.party(at(item, "recipient")), asset, least, false, path+"/consideration/"+strconv.Itoa(i))
 	}
-	r.deadline(r.field("endTime"), whole)
+	r.deadline(at(order, "endTime"), whole)
+	return true
 }
 
 // refuse forgets what was read of a message that is not what its type says.
-func (r *reading) refuse() { r.effects, r.hazards, r.owners, r.order = nil, nil, nil, false }
+func (r *reading) refuse() {
+	r.effects, r.hazards, r.owners, r.order, r.orders = nil, nil, nil, false, nil
+}
 
 // item returns the asset of an item, and the most that it may be if it is offered, otherwise the
 // least. An item with criteria may be any token of the collection.

@@ -12,8 +12,30 @@ var votes = func() []structure {
 				choice + " choice,string reason,string app,string metadata)", vote})
 		}
 	}
-	return votes
+	return append(votes, ballots...)
 }()
+
+// ballots are votes for a governor (Compound's Alpha and Bravo, and OpenZeppelin's Governor up to
+// version 5), which is the contract that verifies them. They move nothing of the voter's.
+var ballots = []structure{
+	{"Ballot(uint256 proposalId,bool support)", ballot},
+	{"Ballot(uint256 proposalId,uint8 support)", ballot},
+	{"Ballot(uint256 proposalId,uint8 support,address voter,uint256 nonce)", ballot},
+	{"BallotWithReason(uint256 proposalId,uint8 support,string reason)", ballot},
+	{"ExtendedBallot(uint256 proposalId,uint8 support,string reason,bytes params)", ballot},
+	{"ExtendedBallot(uint256 proposalId,uint8 support,address voter,uint256 nonce,string reason,bytes params)", ballot},
+}
+
+func ballot(r *reading) {
+	if r.domain.contract == nil {
+		return
+	}
+	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), To: r.network.Party(*r.domain.contract), Path: "message"}
+	if voter, ok := r.message.Find("voter"); ok {
+		effect.From = r.party(voter)
+	}
+	r.addFrom(effect)
+}
 
 func vote(r *reading) {
 	if r.domain.name == "snapshot" {

@@ -11,13 +11,19 @@ interface Recipient {
     function onTransferReceived(address operator, address from, uint256 value, bytes calldata data) external returns (bytes4);
 }
 
-/// OpenZeppelin's ERC-20 with ERC-2612, and ERC-1363 and ERC-3009 written from their
-/// specifications.
+/// OpenZeppelin's ERC-20 with ERC-2612, and ERC-1363, ERC-3009 and the delegation of ERC-5805
+/// written from their specifications.
 contract Token is ERC20Permit {
     mapping(address => mapping(bytes32 => bool)) public authorizationState;
 
     constructor(address holder) ERC20("Token", "TOK") ERC20Permit("Token") {
         _mint(holder, 1e24);
+    }
+
+    mapping(address => address) public delegates;
+
+    function delegate(address delegatee) external {
+        delegates[msg.sender] = delegatee;
     }
 
     function transferAndCall(address to, uint256 value) external returns (bool) {

@@ -1,0 +1,39 @@
+package evm
+
+import (
+	"bytes"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
+)
+
+// attribution ends data that names the applications to which a transaction is attributed (ERC-8021):
+//
+//	codes ‖ their length 1 ‖ schema 1 ‖ 80218021802180218021802180218021
+var attribution = bytes.Repeat([]byte{0x80, 0x21}, 8)
+
+// maxNote is the length of the longest note, in bytes: a person has to read it.
+const maxNote = 512
+
+// PlainData reports whether data is a text for people, codes of ERC-8021, or one before the other, and
+// the selector of no function that is decoded. Wallets send it with a payment; a contract whose
+// function has that selector would run it all the same.
+func PlainData(data []byte) bool {
+	if len(data) < 4 || len(data) > maxNote || functions()[[4]byte(data)] != nil {
+		return false
+	}
+	if rest, ok := bytes.CutSuffix(data, attribution); ok && len(rest) > 2 && rest[len(rest)-1] == 0 {
+		size := int(rest[len(rest)-2])
+		if rest = rest[:len(rest)-2]; size <= len(rest) {
+			data = rest // the codes are text too
+		}
+	}
+	return plaintext.Problem(data) == ""
+}
+
+// isNote reports whether the data of a call is a note to a payment: the signer's own transaction sends
+// native value with it to an account that is in no list of contracts.
+func (c *Call) isNote() bool {
+	n := c.network
+	return c.depth == 0 && !c.message && !c.delegate && c.value.Sign() > 0 && len(n.Prefix) == 0 && n.known(c.self) == nil &&
+		!tokenContracts()[tokenContract{n.ID, c.self}] && !c.ofOwn() && PlainData(c.data)
+}
