@@ -31,6 +31,9 @@ func Sentence(effect Effect, names Names) string {
 	case ByStanding:
 		text += " (by an earlier permission)"
 	}
+	if s.Passed {
+		text += ", which this signature put there"
+	}
 	text += s.whose()
 	if effect.Undecoded {
 		text = "! " + text

@@ -50,10 +50,11 @@ func InspectIntent(intent activity.Intent, limits Limits) (Inspection, error) {
 	return Inspection{Summary: tx.Summary(), Effects: effectsOf(tx), Hazards: tx.Hazards(), tx: tx}, nil
 }
 
-// effectsOf returns the effects of a transaction whose keys are not known, with Change
-// set where the bytes alone prove it.
+// effectsOf returns the effects of a transaction whose keys are not known and what follows from
+// them together, with Change set where the bytes alone prove it.
 func effectsOf(tx chains.Transaction) []chains.Effect {
-	effects := slices.Clone(tx.Effects())
+	effects, _ := chains.Follow(tx.Effects())
+	effects = slices.Clone(effects)
 	for i := range effects {
 		effects[i].Change = effects[i].ToItself()
 	}

@@ -1,0 +1,255 @@
+package chains
+
+import (
+	"math/big"
+	"slices"
+)
+
+// MaxPassages is the largest number of passages whose money is followed.
+const MaxPassages = 64
+
+// Unfollowed is the Function of the KindCall that stands for money of ours that Follow cannot
+// follow.
+const Unfollowed = "money that passes in a circle, or through more than 64 accounts"
+
+// Follow returns effects, which must be in the order of execution, with what follows from them
+// together. The list itself is not changed. What Follow adds is no part of the canonical form.
+//
+// A passage (see Effect.Passage) is no recipient: what leaves it by another signature, up to what
+// our signature put in, is one more effect by our signature, at the end of the list. If several
+// have put money in, ours leaves first. What goes home to the account that paid is none. Any
+// other account is a holder, whose money is its own: what it pays on is Reached.
+//
+// The path of an added effect is that of the one that moves the money; moved has the index of
+// that one for each. If money goes in a circle between passages, or through more than
+// MaxPassages, one KindCall that is not decoded stands for all of it.
+func Follow(effects []Effect) (list []Effect, moved []int) {
+	if !slices.ContainsFunc(effects, func(e Effect) bool { return e.Passage || e.ByAnother() }) {
+		return effects, nil
+	}
+	f := &flow{list: slices.Clone(effects)}
+	for i := range effects {
+		if f.step(i); f.lost != nil {
+			return append(slices.Clone(effects), *f.lost), []int{i}
+		}
+	}
+	return f.list, f.moved
+}
+
+// ByAnother reports whether another signature moves an asset, or lets someone take it.
+func (e *Effect) ByAnother() bool { return e.By == ByOther && (e.Kind == KindApprove || e.moves()) }
+
+// moves reports whether the effect brings an asset from From to To, and not merely locks it.
+func (e *Effect) moves() bool {
+	switch e.Kind {
+	case KindTransfer, KindCreate, KindMint, KindStake, KindUnstake:
+		return !e.From.IsNone() && !e.To.IsNone() && e.Account.IsNone() && !e.From.Equal(e.To)
+	case KindBurn:
+		return !e.From.IsNone() && !e.From.Equal(e.To)
+	}
+	return false
+}
+
+// Counted returns the part of Amount that limits count for this effect: not what Onward counts.
+func (e *Effect) Counted() Quantity {
+	if e.Onward == nil {
+		return e.Amount
+	}
+	return Quantity{Bound: e.Amount.Bound, Value: new(big.Int).Sub(e.Amount.Value, e.Onward)}
+}
+
+// flow follows money through the effects of a request.
+type flow struct {
+	list     []Effect
+	moved    []int
+	purses   []*purse
+	passages int
+	lost     *Effect // the call that stands for what cannot be followed
+}
+
+// purse is the money of ours that an account has, in one asset.
+type purse struct {
+	account Party // unknown: all accounts that the bytes do not contain
+	asset   Asset
+	amount  *big.Int // at most; nil: without a bound
+	passage bool
+	reached bool    // it came through a holder
+	payer   Party   // whose money it was
+	through []Party // the passages that it came through, one after the other
+	counted []int   // the effects for which limits count it
+}
+
+// step follows one effect.
+func (f *flow) step(i int) {
+	e := &f.list[i]
+	if !e.moves() {
+		e.Reached = e.Kind == KindApprove && e.By == ByOther && slices.ContainsFunc(f.purses, func(p *purse) bool { return p.paysFor(e) })
+		return
+	}
+	rest := e.Amount
+	for _, p := range f.purses {
+		if rest.Value != nil && rest.Value.Sign() == 0 {
+			break
+		}
+		if !p.paysFor(&f.list[i]) {
+			continue
+		}
+		part := p.take(&rest)
+		switch {
+		case f.list[i].By != ByOther:
+			if !f.list[i].Change {
+				f.onward(p, part)
+			}
+		case p.passage && !p.reached:
+			f.leave(i, p, part)
+		default:
+			f.list[i].Reached = true
+			f.put(i, purse{amount: part.most(), reached: true})
+		}
+	}
+	if e = &f.list[i]; e.By != ByOther && !e.Change {
+		f.put(i, purse{amount: e.Amount.most(), payer: e.From, counted: []int{i}})
+	}
+}
+
+// leave adds what leaves a passage by an effect of another signature.
+func (f *flow) leave(i int, p *purse, part Quantity) {
+	derived := f.list[i]
+	if derived.To.Equal(p.payer) {
+		return // home
+	}
+	through := append(slices.Clone(p.through), p.account)
+	if f.passages > MaxPassages || slices.ContainsFunc(through, derived.To.Equal) {
+		f.lost = &Effect{Kind: KindCall, By: BySigner, From: p.payer, To: p.account, Undecoded: true, Function: Unfollowed, Path: "passages"}
+		return
+	}
+	if derived.Kind == KindStake || derived.Kind == KindUnstake {
+		derived.Kind = KindTransfer
+	}
+	if derived.Asset.IsUnknown() {
+		derived.Asset = p.asset
+	}
+	derived.By, derived.OtherSigner, derived.Amount, derived.Passed = BySigner, Party{}, part, true
+	f.list, f.moved = append(f.list, derived), append(f.moved, i)
+	f.onward(p, part)
+	f.put(i, purse{amount: part.most(), payer: p.payer, through: through, counted: []int{len(f.list) - 1}})
+}
+
+// put adds money to what the recipient of an effect has. Ours is before what came through
+// holders.
+func (f *flow) put(i int, money purse) {
+	e := &f.list[i]
+	hidden := e.To.IsUnknown() && slices.Contains(e.Unresolved, "to")
+	if e.To.Address() == nil && !hidden {
+		return
+	}
+	money.account, money.asset, money.passage = e.To, e.Asset, e.Passage || hidden
+	for _, p := range f.purses {
+		if p.holds(&money) {
+			p.add(&money)
+			return
+		}
+	}
+	if money.passage {
+		f.passages++
+	}
+	at := len(f.purses)
+	if first := slices.IndexFunc(f.purses, func(p *purse) bool { return p.reached }); !money.reached && first >= 0 {
+		at = first
+	}
+	f.purses = slices.Insert(slices.Clone(f.purses), at, &money)
+}
+
+// holds reports whether money belongs into the purse.
+func (p *purse) holds(money *purse) bool {
+	sameAccount := p.account.Equal(money.account) || p.account.IsUnknown() && money.account.IsUnknown()
+	return sameAccount && p.asset.Equal(money.asset) && p.passage == money.passage && p.reached == money.reached &&
+		(p.reached || p.payer.Equal(money.payer))
+}
+
+func (p *purse) add(money *purse) {
+	if p.amount != nil && money.amount != nil {
+		p.amount = new(big.Int).Add(p.amount, money.amount)
+	} else {
+		p.amount = nil
+	}
+	p.through, p.counted = append(p.through, money.through...), append(p.counted, money.counted...)
+}
+
+// onward marks the effects that count a purse: another one counts a part of it.
+func (f *flow) onward(p *purse, part Quantity) {
+	left := part.most()
+	for _, i := range p.counted {
+		e := &f.list[i]
+		if left == nil || e.Amount.most() == nil {
+			return
+		}
+		here := e.Counted().Value
+		if left.Cmp(here) < 0 {
+			here = left
+		}
+		left = new(big.Int).Sub(left, here)
+		if e.Onward != nil {
+			here = new(big.Int).Add(e.Onward, here)
+		}
+		e.Onward = here
+	}
+}
+
+// most returns the most that the quantity can be, nil if nothing bounds it.
+func (q Quantity) most() *big.Int {
+	if q.IsUnknown() {
+		return nil
+	}
+	return q.Value
+}
+
+// paysFor reports whether an effect can take from the purse.
+func (p *purse) paysFor(e *Effect) bool {
+	if p.amount != nil && p.amount.Sign() == 0 || !sameMoney(p.asset, e.Asset) {
+		return false
+	}
+	return p.account.Equal(e.From) || p.account.IsUnknown() && slices.Contains(e.Unresolved, "from")
+}
+
+// take takes an amount out of the purse, and leaves the rest of the amount for others. It returns
+// what is taken: all that is there if the amount is not known. What may be less than its bound
+// stays.
+func (p *purse) take(amount *Quantity) Quantity {
+	most := amount.most()
+	switch {
+	case p.amount == nil:
+		return *amount
+	case amount.Bound == BoundAll:
+		all := AtMost(p.amount)
+		p.amount = new(big.Int)
+		return all
+	case most == nil:
+		return AtMost(p.amount)
+	}
+	part := Quantity{Bound: amount.Bound, Value: most}
+	if most.Cmp(p.amount) > 0 {
+		part.Value = p.amount
+	}
+	if amount.Bound == BoundExact {
+		p.amount = new(big.Int).Sub(p.amount, part.Value)
+		amount.Value = new(big.Int).Sub(most, part.Value)
+	}
+	return part
+}
+
+// sameMoney reports whether what comes in as one asset can leave as the other: the same one, one
+// that is not known, or SOL and wrapped SOL, which an account holds as its lamports.
+func sameMoney(in, out Asset) bool {
+	if in.Chain != out.Chain || in.IsNone() {
+		return false
+	}
+	return in.Equal(out) || in.IsUnknown() || out.IsUnknown() || in.isSOL() && out.isSOL()
+}
+
+// wrappedSOL are the mints of wrapped SOL, of both token programs.
+var wrappedSOL = []string{"So11111111111111111111111111111111111111112", "9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXej9"}
+
+func (a Asset) isSOL() bool {
+	return a.Chain == "solana" && (a.IsNative() || slices.Contains(wrappedSOL, a.Token.String()))
+}
