@@ -71,6 +71,7 @@ type flow struct {
 type purse struct {
 	account Party // unknown: all accounts that the bytes do not contain
 	asset   Asset
+	payload string
 	amount  *big.Int // at most; nil: without a bound
 	passage bool
 	reached bool    // it came through a holder
@@ -120,7 +121,7 @@ func (f *flow) leave(i int, p *purse, part Quantity) {
 	}
 	through := append(slices.Clone(p.through), p.account)
 	if f.passages > MaxPassages || slices.ContainsFunc(through, derived.To.Equal) {
-		f.lost = &Effect{Kind: KindCall, By: BySigner, From: p.payer, To: p.account, Undecoded: true, Function: Unfollowed, Path: "passages"}
+		f.lost = &Effect{Kind: KindCall, By: BySigner, From: p.payer, To: p.account, Undecoded: true, Function: Unfollowed, Path: derived.Path + "/passages"}
 		return
 	}
 	if derived.Kind == KindStake || derived.Kind == KindUnstake {
@@ -143,7 +144,7 @@ func (f *flow) put(i int, money purse) {
 	if e.To.Address() == nil && !hidden {
 		return
 	}
-	money.account, money.asset, money.passage = e.To, e.Asset, e.Passage || hidden
+	money.account, money.asset, money.payload, money.passage = e.To, e.Asset, e.Payload(), e.Passage || hidden
 	for _, p := range f.purses {
 		if p.holds(&money) {
 			p.add(&money)
@@ -163,7 +164,7 @@ func (f *flow) put(i int, money purse) {
 // holds reports whether money belongs into the purse.
 func (p *purse) holds(money *purse) bool {
 	sameAccount := p.account.Equal(money.account) || p.account.IsUnknown() && money.account.IsUnknown()
-	return sameAccount && p.asset.Equal(money.asset) && p.passage == money.passage && p.reached == money.reached &&
+	return sameAccount && p.asset.Equal(money.asset) && p.payload == money.payload && p.passage == money.passage && p.reached == money.reached &&
 		(p.reached || p.payer.Equal(money.payer))
 }
 
@@ -206,7 +207,7 @@ func (q Quantity) most() *big.Int {
 
 // paysFor reports whether an effect can take from the purse.
 func (p *purse) paysFor(e *Effect) bool {
-	if p.amount != nil && p.amount.Sign() == 0 || !sameMoney(p.asset, e.Asset) {
+	if p.amount != nil && p.amount.Sign() == 0 || !sameMoney(p.asset, e.Asset) || p.payload != e.Payload() {
 		return false
 	}
 	return p.account.Equal(e.From) || p.account.IsUnknown() && slices.Contains(e.Unresolved, "from")
