@@ -95,10 +95,11 @@ func (f *flow) step(i int) {
 		if !p.paysFor(&f.list[i]) {
 			continue
 		}
-		part := p.take(&rest)
+		sure := p.asset.certainly(f.list[i].Asset)
+		part := p.take(&rest, sure)
 		switch {
 		case f.list[i].By != ByOther:
-			if !f.list[i].Change {
+			if sure && !f.list[i].Change {
 				f.onward(p, part)
 			}
 		case p.passage && !p.reached:
@@ -215,8 +216,12 @@ func (p *purse) paysFor(e *Effect) bool {
 
 // take takes an amount out of the purse, and leaves the rest of the amount for others. It returns
 // what is taken: all that is there if the amount is not known. What may be less than its bound
-// stays.
-func (p *purse) take(amount *Quantity) Quantity {
+// stays, and everything if it is not sure that it is of the same asset.
+func (p *purse) take(amount *Quantity, sure bool) Quantity {
+	if !sure {
+		copied, rest := *p, *amount
+		return copied.take(&rest, true)
+	}
 	most := amount.most()
 	switch {
 	case p.amount == nil:
@@ -245,8 +250,11 @@ func sameMoney(in, out Asset) bool {
 	if in.Chain != out.Chain || in.IsNone() {
 		return false
 	}
-	return in.Equal(out) || in.IsUnknown() || out.IsUnknown() || in.isSOL() && out.isSOL()
+	return in.certainly(out) || in.IsUnknown() || out.IsUnknown()
 }
+
+// certainly is sameMoney for assets that are known.
+func (a Asset) certainly(other Asset) bool { return a.Equal(other) || a.isSOL() && other.isSOL() }
 
 // wrappedSOL are the mints of wrapped SOL, of both token programs.
 var wrappedSOL = []string{"So11111111111111111111111111111111111111112", "9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXej9"}
