@@ -89,7 +89,7 @@ func (f *flow) step(i int) {
 	}
 	rest := e.Amount
 	for _, p := range f.purses {
-		if rest.Value != nil && rest.Value.Sign() == 0 {
+		if most := rest.most(); most != nil && most.Sign() == 0 {
 			break
 		}
 		if !p.paysFor(&f.list[i]) {
