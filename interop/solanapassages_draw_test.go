@@ -32,15 +32,19 @@ type passageRun struct {
 // parties are who can get something. Only we are the organization's.
 var parties = []string{"bob", "carol", "drop", "us", "bob", "carol"}
 
-func drawPassages(t *testing.T, random *rand.Rand, number int, us sdk.PublicKey) *solanaRun {
-	t.Helper()
-	w := newWorldOf(random, number, map[string]sdk.PublicKey{"us": us})
-	r := &passageRun{world: w, passages: []*passage{
+// newPassageRun returns a run of nothing.
+func newPassageRun(random *rand.Rand, number int, us sdk.PublicKey) *passageRun {
+	return &passageRun{world: newWorldOf(random, number, map[string]sdk.PublicKey{"us": us}), passages: []*passage{
 		{name: "new0", kind: "none"}, {name: "new1", kind: "none"}, {name: "new2", kind: "none"},
 		{name: "newstake", kind: "stake", owner: "newstake", balance: rentExempt(stakeSize) + sol},
 		{name: "newnonce", kind: "nonce", owner: "newnonce", balance: rentExempt(80) + sol},
 		{name: "token.newaccount", kind: "token", owner: "token.newaccount", balance: rentExempt(165)},
 	}}
+}
+
+func drawPassages(t *testing.T, random *rand.Rand, number int, us sdk.PublicKey) *solanaRun {
+	t.Helper()
+	r := newPassageRun(random, number, us)
 	for want := 3 + random.IntN(5); len(r.list) < want; {
 		r.act()
 	}
@@ -51,7 +55,13 @@ func drawPassages(t *testing.T, random *rand.Rand, number int, us sdk.PublicKey)
 	if random.IntN(4) != 0 { // something of ours is in it
 		r.list = slices.Insert(r.list, random.IntN(len(r.list)+1), r.pay("us", r.at(parties[random.IntN(3)])))
 	}
-	tx, err := sdk.NewTransaction(r.list, sdk.Hash(w.at("blockhash")), sdk.TransactionPayer(w.at(payer)))
+	return r.build(t, payer)
+}
+
+// build returns the run with its transaction.
+func (r *passageRun) build(t *testing.T, payer string) *solanaRun {
+	t.Helper()
+	tx, err := sdk.NewTransaction(r.list, sdk.Hash(r.at("blockhash")), sdk.TransactionPayer(r.at(payer)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,14 +71,14 @@ func drawPassages(t *testing.T, random *rand.Rand, number int, us sdk.PublicKey)
 		t.Fatal(err)
 	}
 	for _, name := range []string{"bob", "carol", "drop", "token.bobs"} {
-		run.holders = append(run.holders, w.at(name).String())
+		run.holders = append(run.holders, r.at(name).String())
 	}
 	for _, p := range r.passages {
 		if p.kind == "system" {
-			run.holders = append(run.holders, w.at(p.name).String())
+			run.holders = append(run.holders, r.at(p.name).String())
 		}
 	}
-	run.Accounts, run.Transaction = w.accounts, hex.EncodeToString(run.raw)
+	run.Accounts, run.Transaction = r.accounts, hex.EncodeToString(run.raw)
 	for _, key := range tx.Message.AccountKeys {
 		run.Watch = append(run.Watch, key.String())
 	}
