@@ -95,11 +95,11 @@ func (f *flow) step(i int) {
 		if !p.paysFor(&f.list[i]) {
 			continue
 		}
-		sure := p.asset.certainly(f.list[i].Asset)
-		part := p.take(&rest, sure)
+		same := p.asset.certainly(f.list[i].Asset)
+		part := p.take(&rest, same && p.asset.Chain == atomic)
 		switch {
 		case f.list[i].By != ByOther:
-			if sure && !f.list[i].Change {
+			if same && !f.list[i].Change {
 				f.onward(p, part)
 			}
 		case p.passage && !p.reached:
@@ -214,9 +214,13 @@ func (p *purse) paysFor(e *Effect) bool {
 	return p.account.Equal(e.From) || p.account.IsUnknown() && slices.Contains(e.Unresolved, "from")
 }
 
+// atomic is the chain on which every effect of a request happens, or none. On others a call can
+// fail while the rest stands: what it moves stays where it is.
+const atomic = "solana"
+
 // take takes an amount out of the purse, and leaves the rest of the amount for others. It returns
 // what is taken: all that is there if the amount is not known. What may be less than its bound
-// stays, and everything if it is not sure that it is of the same asset.
+// stays, and everything if it is not sure that it happens, and in the same asset.
 func (p *purse) take(amount *Quantity, sure bool) Quantity {
 	if !sure {
 		copied, rest := *p, *amount
@@ -260,5 +264,5 @@ func (a Asset) certainly(other Asset) bool { return a.Equal(other) || a.isSOL() 
 var wrappedSOL = []string{"So11111111111111111111111111111111111111112", "9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXej9"}
 
 func (a Asset) isSOL() bool {
-	return a.Chain == "solana" && (a.IsNative() || slices.Contains(wrappedSOL, a.Token.String()))
+	return a.Chain == atomic && (a.IsNative() || slices.Contains(wrappedSOL, a.Token.String()))
 }

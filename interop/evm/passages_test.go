@@ -57,7 +57,9 @@ func (w *world) drawnPassages(r *random) execution {
 	token := r.tokenOf()
 	calls := []inner{w.ourPassage(r, token)}
 	for range 1 + r.IntN(4) {
-		calls = append(calls, w.drawnPassage(r, token))
+		c := w.drawnPassage(r, token)
+		c.loose = r.coin()
+		calls = append(calls, c)
 	}
 	return aggregate(calls...)
 }
@@ -95,6 +97,10 @@ func (w *world) drawnPassage(r *random, token common.Address) inner {
 // takingPlan takes from the router what is there.
 func (w *world) takingPlan(r *random, token common.Address) execution {
 	to := []common.Address{r.party(), {19: 1}, r.party()}[r.IntN(3)]
+	if r.IntN(4) == 0 { // too late, so that it fails
+		inputs := list(words(token, to, r.size()))
+		return execution{to: router, value: new(big.Int), data: structureCall("execute(bytes,bytes[],uint256)", []byte{0x05}, inputs, now-1)}
+	}
 	switch r.IntN(3) {
 	case 0:
 		return commands([]byte{0x05}, words(token, to, r.sizeOrAll()))
@@ -117,6 +123,9 @@ func (c *comparison) passages() {
 		}
 		// gives is what a holder gives of its own, which is also what it gets from us.
 		gives := func(at common.Address) *big.Int {
+			if !slices.ContainsFunc(c.effects, func(e chains.Effect) bool { return e.From.Is(at[:]) && isAsset(e.Asset, token) }) {
+				return new(big.Int)
+			}
 			given := new(big.Int).Sub(c.paid(token, at, true), change(at))
 			return given.Mul(given, big.NewInt(int64(max(0, given.Sign()))))
 		}
