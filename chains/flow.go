@@ -42,12 +42,22 @@ func (e *Effect) ByAnother() bool { return e.By == ByOther && (e.Kind == KindApp
 // moves reports whether the effect brings an asset from From to To, and not merely locks it.
 func (e *Effect) moves() bool {
 	switch e.Kind {
-	case KindTransfer, KindCreate, KindMint, KindStake, KindUnstake:
+	case KindTransfer, KindCreate, KindMint, KindUnstake:
+		return !e.From.IsNone() && !e.To.IsNone() && !e.source().Equal(e.To)
+	case KindStake:
 		return !e.From.IsNone() && !e.To.IsNone() && e.Account.IsNone() && !e.From.Equal(e.To)
 	case KindBurn:
 		return !e.From.IsNone() && !e.From.Equal(e.To)
 	}
 	return false
+}
+
+// source is the account that holds what the effect moves.
+func (e *Effect) source() Party {
+	if (e.Kind == KindTransfer || e.Kind == KindUnstake) && !e.Account.IsNone() {
+		return e.Account
+	}
+	return e.From
 }
 
 // Counted returns the part of Amount that limits count for this effect: not what Onward counts.
@@ -96,7 +106,7 @@ func (f *flow) step(i int) {
 			continue
 		}
 		same := p.asset.certainly(f.list[i].Asset)
-		part := p.take(&rest, same && p.asset.Chain == atomic)
+		part := p.take(&rest, same && p.asset.Chain == atomic && f.list[i].By != ByStanding)
 		switch {
 		case f.list[i].By != ByOther:
 			if same && !f.list[i].Change {
@@ -117,7 +127,7 @@ func (f *flow) step(i int) {
 // leave adds what leaves a passage by an effect of another signature.
 func (f *flow) leave(i int, p *purse, part Quantity) {
 	derived := f.list[i]
-	if derived.To.Equal(p.payer) {
+	if derived.To.Equal(p.payer) && !derived.Passage {
 		return // home
 	}
 	through := append(slices.Clone(p.through), p.account)
@@ -211,7 +221,8 @@ func (p *purse) paysFor(e *Effect) bool {
 	if p.amount != nil && p.amount.Sign() == 0 || !sameMoney(p.asset, e.Asset) || p.payload != e.Payload() {
 		return false
 	}
-	return p.account.Equal(e.From) || p.account.IsUnknown() && slices.Contains(e.Unresolved, "from")
+	hidden := slices.Contains(e.Unresolved, "from") || slices.Contains(e.Unresolved, "account")
+	return p.account.Equal(e.source()) || p.account.IsUnknown() && hidden
 }
 
 // atomic is the chain on which every effect of a request happens, or none. On others a call can
