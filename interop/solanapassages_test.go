@@ -42,7 +42,7 @@ func TestSolanaEffectsOfPassages(t *testing.T) {
 	for number := 0; covered < want && number < 60*want; {
 		runs := make([]*solanaRun, 50)
 		for i := range runs {
-			runs[i] = drawPassages(t, random, number, ourAddress())
+			runs[i] = drawPassages(t, random, 1<<24+number, ourAddress())
 			number++
 		}
 		var outcomes []solanaOutcome

@@ -68,7 +68,7 @@ func TestSolanaEffectsForThief(t *testing.T) {
 	for drawn < want {
 		var runs []*solanaRun
 		for range 50 {
-			run := drawThief(t, random, drawn)
+			run := drawThief(t, random, 2<<24+drawn)
 			drawn++
 			_, err := operator.Prepare(context.Background(), "org", activity.SignTransactionIntent{
 				SignWith: ourAddress().String(), Type: activity.TransactionTypeSolana, UnsignedTransaction: run.Transaction})
