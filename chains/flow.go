@@ -24,7 +24,11 @@ const Unfollowed = "money that passes in a circle, or through more than 64 accou
 // that one for each. If money goes in a circle between passages, or through more than
 // MaxPassages, one KindCall that is not decoded stands for all of it.
 func Follow(effects []Effect) (list []Effect, moved []int) {
-	if !slices.ContainsFunc(effects, func(e Effect) bool { return e.Passage || e.ByAnother() }) {
+	passes := MovedByOthers(effects)
+	for i := range effects {
+		passes = passes || effects[i].Passage
+	}
+	if !passes {
 		return effects, nil
 	}
 	f := &flow{list: slices.Clone(effects)}
@@ -36,8 +40,16 @@ func Follow(effects []Effect) (list []Effect, moved []int) {
 	return f.list, f.moved
 }
 
-// ByAnother reports whether another signature moves an asset, or lets someone take it.
-func (e *Effect) ByAnother() bool { return e.By == ByOther && (e.Kind == KindApprove || e.moves()) }
+// MovedByOthers reports whether another signature moves an asset, or lets someone take it: without,
+// Follow adds nothing.
+func MovedByOthers(effects []Effect) bool {
+	for i := range effects {
+		if e := &effects[i]; e.By == ByOther && (e.Kind == KindApprove || e.moves()) {
+			return true
+		}
+	}
+	return false
+}
 
 // moves reports whether the effect brings an asset from From to To, and not merely locks it.
 func (e *Effect) moves() bool {
@@ -72,7 +84,8 @@ func (e *Effect) Counted() Quantity {
 type flow struct {
 	list     []Effect
 	moved    []int
-	purses   []*purse
+	ours     []*purse
+	reached  []*purse // what came through holders, which leaves after ours
 	passages int
 	lost     *Effect // the call that stands for what cannot be followed
 }
@@ -94,11 +107,11 @@ type purse struct {
 func (f *flow) step(i int) {
 	e := &f.list[i]
 	if !e.moves() {
-		e.Reached = e.Kind == KindApprove && e.By == ByOther && slices.ContainsFunc(f.purses, func(p *purse) bool { return p.paysFor(e) })
+		e.Reached = e.Kind == KindApprove && e.By == ByOther && slices.ContainsFunc(slices.Concat(f.ours, f.reached), func(p *purse) bool { return p.paysFor(e) })
 		return
 	}
 	rest := e.Amount
-	for _, p := range f.purses {
+	for _, p := range slices.Concat(f.ours, f.reached) {
 		if most := rest.most(); most != nil && most.Sign() == 0 {
 			break
 		}
@@ -147,8 +160,7 @@ func (f *flow) leave(i int, p *purse, part Quantity) {
 	f.put(i, purse{amount: part.most(), payer: p.payer, through: through, counted: []int{len(f.list) - 1}})
 }
 
-// put adds money to what the recipient of an effect has. Ours is before what came through
-// holders.
+// put adds money to what the recipient of an effect has.
 func (f *flow) put(i int, money purse) {
 	e := &f.list[i]
 	hidden := e.To.IsUnknown() && slices.Contains(e.Unresolved, "to")
@@ -156,7 +168,11 @@ func (f *flow) put(i int, money purse) {
 		return
 	}
 	money.account, money.asset, money.payload, money.passage = e.To, e.Asset, e.Payload(), e.Passage || hidden
-	for _, p := range f.purses {
+	purses := &f.ours
+	if money.reached {
+		purses = &f.reached
+	}
+	for _, p := range *purses {
 		if p.holds(&money) {
 			p.add(&money)
 			return
@@ -165,17 +181,13 @@ func (f *flow) put(i int, money purse) {
 	if money.passage {
 		f.passages++
 	}
-	at := len(f.purses)
-	if first := slices.IndexFunc(f.purses, func(p *purse) bool { return p.reached }); !money.reached && first >= 0 {
-		at = first
-	}
-	f.purses = slices.Insert(slices.Clone(f.purses), at, &money)
+	*purses = append(*purses, &money)
 }
 
 // holds reports whether money belongs into the purse.
 func (p *purse) holds(money *purse) bool {
 	sameAccount := p.account.Equal(money.account) || p.account.IsUnknown() && money.account.IsUnknown()
-	return sameAccount && p.asset.Equal(money.asset) && p.payload == money.payload && p.passage == money.passage && p.reached == money.reached &&
+	return sameAccount && p.asset.Equal(money.asset) && p.payload == money.payload && p.passage == money.passage &&
 		(p.reached || p.payer.Equal(money.payer))
 }
 

@@ -211,3 +211,27 @@ func TestOwnersOfRecipients(t *testing.T) {
 		}
 	}
 }
+
+// TestPassageOfSigned checks that a transaction that other signers have signed says without our
+// key what leaves, and its hazard.
+func TestPassageOfSigned(t *testing.T) {
+	raw := scene(solana.Version0, 2, nil, makesStake(ourKey, firstKey),
+		withdrawsStake(firstKey, sdk.MustPublicKeyFromBase58("1nc1nerator11111111111111111111111111111111"), firstKey, oneSOL), initializesStake(firstKey, ourKey))
+	raw[1+64] = 1 // the second signature is there
+	tx := parse(t, raw)
+	effects := tx.Effects()
+	list, _ := chains.Follow(effects)
+	if len(list) != len(effects)+1 || list[len(effects)].Kind != chains.KindBurn {
+		t.Fatalf("%+v", list[len(effects):])
+	}
+	hazards := tx.Hazards()
+	if len(hazards) != 1 || hazards[0].Name != solana.HazardBurn {
+		t.Fatalf("hazards %v", hazards)
+	}
+	if index, _ := hazards[0].Effect(); index != len(effects) {
+		t.Errorf("the hazard points at effect %d, not %d", index, len(effects))
+	}
+	if summary := tx.Summary(); len(summary.Effects) != len(effects) {
+		t.Errorf("the summary has %d effects, the bytes %d", len(summary.Effects), len(effects))
+	}
+}

@@ -3,7 +3,6 @@ package evm
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/holiman/uint256"
@@ -52,7 +51,7 @@ func (l *HazardList) AddOn(effect int, name, format string, args ...any) {
 func Hazards(chain string, effects []chains.Effect, signer chains.Party) []chains.Hazard {
 	var hazards []chains.Hazard
 	followed := effects
-	if slices.ContainsFunc(effects, func(e chains.Effect) bool { return e.ByAnother() }) {
+	if chains.MovedByOthers(effects) {
 		followed, _ = chains.Follow(effects)
 	}
 	for i := range followed {
