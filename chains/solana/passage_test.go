@@ -217,8 +217,7 @@ func TestOwnersOfRecipients(t *testing.T) {
 func TestPassageOfSigned(t *testing.T) {
 	raw := scene(solana.Version0, 2, nil, makesStake(ourKey, firstKey),
 		withdrawsStake(firstKey, sdk.MustPublicKeyFromBase58("1nc1nerator11111111111111111111111111111111"), firstKey, oneSOL), initializesStake(firstKey, ourKey))
-	raw[1+64] = 1 // the second signature is there
-	tx := parse(t, raw)
+	tx := parse(t, sign(t, raw, ed25519Key(t, 1)))
 	effects := tx.Effects()
 	list, _ := chains.Follow(effects)
 	if len(list) != len(effects)+1 || list[len(effects)].Kind != chains.KindBurn {
