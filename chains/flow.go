@@ -20,6 +20,9 @@ const Unfollowed = "money that passes in a circle, or through more than 64 accou
 // have put money in, ours leaves first. What goes home to the account that paid is none. Any
 // other account is a holder, whose money is its own: what it pays on is Reached.
 //
+// A call of another signature that is not decoded may take what is in passages: it is one more
+// call by our signature, unless we have only paid for accounts of at most some cost.
+//
 // The path of an added effect is that of the one that moves the money; moved has the index of
 // that one for each. If money goes in a circle between passages, or through more than
 // MaxPassages, one KindCall that is not decoded stands for all of it.
@@ -40,11 +43,11 @@ func Follow(effects []Effect) (list []Effect, moved []int) {
 	return f.list, f.moved
 }
 
-// MovedByOthers reports whether another signature moves an asset, or lets someone take it: without,
-// Follow adds nothing.
+// MovedByOthers reports whether another signature moves an asset, may do so, or lets someone take
+// it: without, Follow adds nothing.
 func MovedByOthers(effects []Effect) bool {
 	for i := range effects {
-		if e := &effects[i]; e.By == ByOther && (e.Kind == KindApprove || e.moves()) {
+		if e := &effects[i]; e.By == ByOther && (e.Kind == KindApprove || e.Undecoded || e.moves()) {
 			return true
 		}
 	}
@@ -97,6 +100,7 @@ type purse struct {
 	payload string
 	amount  *big.Int // at most; nil: without a bound
 	passage bool
+	rich    bool    // it is more than the cost of accounts, which their owners get back
 	reached bool    // it came through a holder
 	payer   Party   // whose money it was
 	through []Party // the passages that it came through, one after the other
@@ -106,6 +110,14 @@ type purse struct {
 // step follows one effect.
 func (f *flow) step(i int) {
 	e := &f.list[i]
+	if e.Undecoded && e.By == ByOther && slices.ContainsFunc(f.ours, func(p *purse) bool {
+		return p.passage && p.rich && !p.isEmpty() && p.payload == e.Payload()
+	}) {
+		call := *e
+		call.By, call.OtherSigner, call.Passed = BySigner, Party{}, true
+		f.list, f.moved = append(f.list, call), append(f.moved, i)
+		return
+	}
 	if !e.moves() {
 		e.Reached = e.Kind == KindApprove && e.By == ByOther && slices.ContainsFunc(slices.Concat(f.ours, f.reached), func(p *purse) bool { return p.paysFor(e) })
 		return
@@ -168,6 +180,7 @@ func (f *flow) put(i int, money purse) {
 		return
 	}
 	money.account, money.asset, money.payload, money.passage = e.To, e.Asset, e.Payload(), e.Passage || hidden
+	money.rich = e.Kind != KindCreate || e.Amount.Bound != BoundMost
 	purses := &f.ours
 	if money.reached {
 		purses = &f.reached
@@ -197,6 +210,7 @@ func (p *purse) add(money *purse) {
 	} else {
 		p.amount = nil
 	}
+	p.rich = p.rich || money.rich
 	p.through, p.counted = append(p.through, money.through...), append(p.counted, money.counted...)
 }
 
@@ -228,9 +242,11 @@ func (q Quantity) most() *big.Int {
 	return q.Value
 }
 
+func (p *purse) isEmpty() bool { return p.amount != nil && p.amount.Sign() == 0 }
+
 // paysFor reports whether an effect can take from the purse.
 func (p *purse) paysFor(e *Effect) bool {
-	if p.amount != nil && p.amount.Sign() == 0 || !sameMoney(p.asset, e.Asset) || p.payload != e.Payload() {
+	if p.isEmpty() || !sameMoney(p.asset, e.Asset) || p.payload != e.Payload() {
 		return false
 	}
 	hidden := slices.Contains(e.Unresolved, "from") || slices.Contains(e.Unresolved, "account")

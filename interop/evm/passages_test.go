@@ -34,7 +34,7 @@ func TestPassages(t *testing.T) {
 		for _, problem := range compared.problems {
 			t.Errorf("%s\n%x\n%q", problem, compared.data, sentences(compared.effects))
 		}
-		if len(compared.effects) > len(canonical) {
+		if slices.ContainsFunc(compared.effects[len(canonical):], func(e chains.Effect) bool { return e.Kind != chains.KindCall }) {
 			passed++
 			less := *compared
 			less.effects = canonical
