@@ -89,6 +89,17 @@ type Effect struct {
 	// derived and not part of the canonical form.
 	Reached bool
 
+	// Passage is set if To is no recipient, but an account that only passes on what it gets or
+	// becomes another's: one that the same bytes create, initialize, give to another owner or
+	// close, or a contract whose every act they contain. See Follow.
+	Passage bool
+
+	// Passed is set of an effect that Follow adds: what our signature put into From, a passage,
+	// leaves it by another one. Onward is the part of Amount that later effects count, nil for
+	// none; see Counted. Both are derived and not part of the canonical form.
+	Passed bool
+	Onward *big.Int
+
 	// Domain is the domain that asks for a sign-in, or that a known text belongs to.
 	Domain string
 

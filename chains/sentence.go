@@ -31,6 +31,12 @@ func Sentence(effect Effect, names Names) string {
 	case ByStanding:
 		text += " (by an earlier permission)"
 	}
+	switch {
+	case s.Passed && s.Kind == KindCall:
+		text += ", also with what this signature put into accounts"
+	case s.Passed:
+		text += ", which this signature put there"
+	}
 	text += s.whose() + s.claimed()
 	if effect.Undecoded {
 		text = "! " + text

@@ -28,6 +28,7 @@ type solanaRun struct {
 	instructions []*sdk.GenericInstruction
 	raw          []byte
 	tables       solanaTables
+	holders      []string // who keeps what it gets: wallets
 }
 
 // specStep is a step and its spec.

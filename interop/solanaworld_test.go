@@ -37,13 +37,17 @@ const (
 
 var nativeMint = sdk.MustPublicKeyFromBase58("So11111111111111111111111111111111111111112")
 
-func newWorld(random *rand.Rand, number int) *world {
+func newWorld(random *rand.Rand, number int) *world { return newWorldOf(random, number, nil) }
+
+// newWorldOf is newWorld in which some names have given addresses.
+func newWorldOf(random *rand.Rand, number int, given map[string]sdk.PublicKey) *world {
 	w := &world{Rand: random, number: number, addresses: map[string]sdk.PublicKey{
 		"system": sdk.SystemProgramID, "clock": sdk.SysVarClockPubkey, "rent": sdk.SysVarRentPubkey, "blockhashes": sdk.SysVarRecentBlockHashesPubkey,
 		"history": sdk.SysVarStakeHistoryPubkey, "config": sdk.MustPublicKeyFromBase58("StakeConfig11111111111111111111111111111111"),
 		"slothashes": sdk.SysVarSlotHashesPubkey, "nativemint": nativeMint,
 		"token": sdk.TokenProgramID, "token2022": sdk.Token2022ProgramID, "ata": sdk.SPLAssociatedTokenAccountProgramID,
 	}}
+	maps.Copy(w.addresses, given)
 	w.put("us", sdk.SystemProgramID, 100*sol, nil)
 	w.put("bob", sdk.SystemProgramID, 50*sol, nil)
 	w.put("carol", sdk.SystemProgramID, 5*sol, nil)

@@ -41,7 +41,7 @@ func (c *cover) charges(r *rule, effect *effectView) ([]store.Charge, *Denial, e
 		case why != "":
 			return nil, nil, &uncountableError{text}
 		}
-		charge := store.Charge{Limit: limit.name, Subject: subject, Amount: effect.Amount.Value, Max: limit.max, Window: limit.window, Slot: c.slot(limit)}
+		charge := store.Charge{Limit: limit.name, Subject: subject, Amount: effect.Counted().Value, Max: limit.max, Window: limit.window, Slot: c.slot(limit)}
 		exceeded, err := c.limited(r, limit, effect, charge)
 		if exceeded != nil || err != nil {
 			return nil, exceeded, err

@@ -218,7 +218,7 @@ func (e *evaluation) total(of *asset) ref.Val {
 		case effect.Amount.IsUnknown():
 			return types.WrapErr(unknown("request.total: the amount of an effect"))
 		default:
-			sum.Add(sum, effect.Amount.Value)
+			sum.Add(sum, effect.Counted().Value)
 		}
 	}
 	return &amount{value: sum, unit: unit{asset: of.Asset}}

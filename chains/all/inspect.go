@@ -51,5 +51,9 @@ func InspectIntent(intent activity.Intent, limits Limits) (Inspection, error) {
 	return Inspection{Summary: tx.Summary(), Effects: effectsOf(tx), Hazards: tx.Hazards(), tx: tx}, nil
 }
 
-// effectsOf returns the effects of a transaction whose keys are not known.
-func effectsOf(tx chains.Transaction) []chains.Effect { return slices.Clone(tx.Effects()) }
+// effectsOf returns the effects of a transaction whose keys are not known and what follows from
+// them together.
+func effectsOf(tx chains.Transaction) []chains.Effect {
+	effects, _ := chains.Follow(tx.Effects())
+	return slices.Clone(effects)
+}

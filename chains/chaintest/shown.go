@@ -58,9 +58,17 @@ func checkEffects(t *testing.T, chain chains.Chain, sample Sample) {
 			t.Errorf("effect %d of the signing is %+v", i, effect)
 		}
 	}
-	for _, hazard := range slices.Concat(tx.Hazards(), signing.Hazards()) {
-		if index, ok := hazard.Effect(); ok && index >= len(effects) {
-			t.Errorf("%s points at effect %d of %d", hazard.Name, index, len(effects))
+	checkIndices(t, tx.Hazards(), effects)
+	checkIndices(t, signing.Hazards(), resolved)
+}
+
+// checkIndices checks that hazards point at effects, or at those that follow from them together.
+func checkIndices(t testing.TB, hazards []chains.Hazard, effects []chains.Effect) {
+	t.Helper()
+	followed, _ := chains.Follow(effects)
+	for _, hazard := range hazards {
+		if index, ok := hazard.Effect(); ok && index >= len(followed) {
+			t.Errorf("%s points at effect %d of %d", hazard.Name, index, len(followed))
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (tx *transaction) HazardsOf(effects []chains.Effect, signer chains.Party) [
 	}
 	hazards = append(hazards, evm.FeeHazards(Name, fees, signer, tx.limits.MaxFee)...)
 	for _, hazard := range evm.Hazards(Name, effects, signer) {
-		if index, _ := hazard.Effect(); strings.HasPrefix(effects[index].Path, "authorization ") {
+		if index, _ := hazard.Effect(); index < len(effects) && strings.HasPrefix(effects[index].Path, "authorization ") {
 			hazard.Name = HazardDelegation
 		}
 		hazards = append(hazards, hazard)

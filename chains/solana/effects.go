@@ -18,7 +18,12 @@ func (t *Transaction) Effects() []chains.Effect { return t.effectsFor(t.missingS
 func (t *Transaction) effectsFor(slots []int) []chains.Effect {
 	w := workspaces.Get().(*workspace)
 	defer w.release()
-	effects := t.effects(w)
+	return t.resolved(t.effects(w), slots)
+}
+
+// resolved returns effects with who authorizes each, and with what becomes of the recipients.
+func (t *Transaction) resolved(effects []effect, slots []int) []chains.Effect {
+	settled(effects)
 	list := make([]chains.Effect, len(effects))
 	for i := range effects {
 		list[i] = effects[i].Effect

@@ -70,7 +70,7 @@ func (t *Transaction) Hazards() []chains.Hazard {
 		}
 		common = slices.DeleteFunc(common, func(hazard chains.Hazard) bool { return !slices.Contains(hazards, hazard) })
 	}
-	return append(t.messageHazards(), common...)
+	return t.passedOn(append(t.messageHazards(), common...), effects, t.missingSlots())
 }
 
 // messageHazards returns the hazards that do not depend on which key signs.
@@ -181,6 +181,8 @@ func (t *Transaction) blindText(e *effect) string {
 	switch {
 	case e.Function == hookFunction:
 		return "the mint's transfer hook may be called, which the transaction does not name, with the accounts behind those of the transfer"
+	case e.Function == chains.Unfollowed:
+		return e.Function + ", first " + partyText(e.To) + ": where it goes is not known"
 	case e.Path == "instructions":
 		return e.Function + " are not accounted for"
 	}

@@ -100,7 +100,7 @@ var systemProgram = &program{name: "System", tagSize: 4, layouts: layouts(map[ui
 	advanceNonce: {name: "AdvanceNonceAccount", accounts: "nonce account, " + hashesSysvar + ", !nonce authority", anySigner: true,
 		effects: []template{{kind: chains.KindSettings, from: "nonce authority", account: "nonce account"}}},
 	5: {name: "WithdrawNonceAccount", accounts: "nonce account, to, " + hashesSysvar + ", " + rentSysvar + ", !nonce authority", anySigner: true,
-		arguments: []argument{lamports("amount")}, effects: []template{sends("nonce account", "to", "amount")}},
+		arguments: []argument{lamports("amount")}, effects: []template{withdrawsNonce}},
 	6: {name: "InitializeNonceAccount", initializes: "nonce account", accounts: "nonce account, " + hashesSysvar + ", " + rentSysvar,
 		arguments: []argument{key("nonce authority")},
 		effects:   []template{{kind: chains.KindAuthority, account: "nonce account", to: "nonce authority"}}},
@@ -126,6 +126,10 @@ var systemProgram = &program{name: "System", tagSize: 4, layouts: layouts(map[ui
 			{kind: chains.KindAuthority, from: "new account", account: "new account", to: "owner", by: "new account"},
 		}},
 })}
+
+// withdrawsNonce is what leaves a nonce account. Before that is initialized, it signs itself.
+var withdrawsNonce = template{kind: chains.KindTransfer, from: "nonce account", to: "to", asset: native, amount: "amount",
+	with: func(r *reader, e *effect) { e.alone = r.signs(e.From) }}
 
 // sends moves SOL.
 func sends(from, to, amount string) template {

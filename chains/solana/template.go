@@ -3,6 +3,7 @@ package solana
 import (
 	"bytes"
 	"math/big"
+	"slices"
 	"strconv"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -75,6 +76,10 @@ type effect struct {
 	// if the account gets more than its rent.
 	bare, rich bool
 
+	// alone is set if what the effect takes out of From needs the signature of From itself,
+	// which is no wallet: the program has not been told who controls the account.
+	alone bool
+
 	// initialized is the account that the effect's instruction initializes, if any. If it
 	// follows, its authorities are those of another account, which the bytes do not name.
 	initialized chains.Party
@@ -141,6 +146,7 @@ func (r *reader) appendEffect(tpl *template, list []effect) []effect {
 	e.Asset = r.asset(tpl.asset)
 	e.Amount = r.amount(tpl)
 	e.slots = r.slots(tpl)
+	e.alone = r.program == stakeProgram && r.signs(e.From)
 	e.owned = len(e.slots) > 0 || tpl.by != "" || len(r.layout.authorities) > 0
 	if len(tpl.args) > 0 {
 		e.Function = r.operation
@@ -308,6 +314,11 @@ func (r *reader) slotsOf(slots []int, name string, cosigners bool) []int {
 		}
 	}
 	return slots
+}
+
+// signs reports whether a party is a signer that the instruction is given.
+func (r *reader) signs(p chains.Party) bool {
+	return slices.ContainsFunc(r.given, func(given account) bool { return given.signer && p.Is(given.address) })
 }
 
 func addSlot(slots []int, given account) []int {

@@ -57,7 +57,7 @@ func (tx *transaction) HazardsOf(effects []chains.Effect, signer chains.Party) [
 	keyHazards(&h, effects)
 	h = append(h, evm.FeeHazards(Name, effects[:len(effects)-1], signer, tx.mostFee())...) // the last is the transaction's own
 	for _, hazard := range evm.Hazards(Name, effects, signer) {
-		if index, ok := hazard.Effect(); !ok || !namedOtherwise(effects[index]) {
+		if index, ok := hazard.Effect(); !ok || index >= len(effects) || !namedOtherwise(effects[index]) {
 			h = append(h, hazard)
 		}
 	}

@@ -66,6 +66,7 @@ func (e *emitter) addMoving(c *Call, effect chains.Effect, amount chains.Quantit
 			effect.Args = c.arguments()
 		}
 	}
+	effect.Passage = effect.Kind.Hands() && c.network.IsShared(effect.To)
 	e.effects = append(e.effects, effect)
 	e.post(c, effect, amount)
 }

@@ -46,11 +46,16 @@ func (l *HazardList) AddOn(effect int, name, format string, args ...any) {
 
 // Hazards returns the dangers of effects that the signer authorizes, now or by an
 // earlier permission. If the signer is none, it returns the dangers that depend on no
-// key. Effects by another signature are dangers only if that signature is the signer's.
+// key. Effects by another signature are dangers only if that signature is the signer's, or if
+// they pass on what the signer put into a shared contract: see chains.Follow.
 func Hazards(chain string, effects []chains.Effect, signer chains.Party) []chains.Hazard {
 	var hazards []chains.Hazard
-	for i := range effects {
-		effect := &effects[i]
+	followed := effects
+	if chains.MovedByOthers(effects) {
+		followed, _ = chains.Follow(effects)
+	}
+	for i := range followed {
+		effect := &followed[i]
 		if effect.By == chains.ByOther && !effect.OtherSigner.Equal(signer) {
 			continue
 		}

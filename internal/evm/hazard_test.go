@@ -6,6 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
 )
 
@@ -26,5 +29,24 @@ func TestAttos(t *testing.T) {
 		if got := evm.Attos(whole); got.BitLen() != bits {
 			t.Errorf("%v: %v", whole, got.Hex())
 		}
+	}
+}
+
+// TestHazardsOfPassedOn checks that what a stranger takes of ours out of a shared contract has the
+// hazards of its recipient, at an index behind the effects of the bytes.
+func TestHazardsOfPassedOn(t *testing.T) {
+	network := &evm.Network{ID: "eip155:1", ChainID: 1}
+	us, stranger, router := network.Party(evm.Address{1}), network.Party(evm.Address{2}), network.Party(evm.Address(common.HexToAddress("0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af")))
+	ether := chains.Native("eip155:1")
+	effects := []chains.Effect{
+		{Kind: chains.KindTransfer, By: chains.BySigner, From: us, To: router, Asset: ether, Amount: chains.ExactlyUint(5), Passage: true},
+		{Kind: chains.KindBurn, By: chains.ByOther, OtherSigner: stranger, From: router, To: network.Party(evm.Address{}), Asset: ether, Amount: chains.ExactlyUint(9)},
+	}
+	hazards := evm.Hazards("ethereum", effects, us)
+	if len(hazards) != 1 || hazards[0].Name != "ethereum/burn" {
+		t.Fatalf("%+v", hazards)
+	}
+	if index, _ := hazards[0].Effect(); index != 2 {
+		t.Errorf("the hazard points at effect %d", index)
 	}
 }

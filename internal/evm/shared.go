@@ -195,7 +195,7 @@ func (e *emitter) post(c *Call, effect chains.Effect, amount chains.Quantity) {
 	case spends(effect.Kind):
 		e.held.took(effect.From, effect.Asset, amount)
 	}
-	if effect.Kind.Hands() && c.network.IsShared(effect.To) {
+	if effect.Passage {
 		e.held.got(effect, amount)
 	}
 }
@@ -217,7 +217,7 @@ func (e *emitter) left() {
 			continue
 		}
 		burn := *held.inflow
-		burn.Kind, burn.From, burn.Amount = chains.KindBurn, burn.To, chains.AtLeast(held.least)
+		burn.Kind, burn.From, burn.Amount, burn.Passage = chains.KindBurn, burn.To, chains.AtLeast(held.least), false
 		burn.Path = strings.TrimSuffix(burn.Path, refundPath)
 		e.effects = append(e.effects, burn)
 	}

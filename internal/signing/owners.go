@@ -194,9 +194,11 @@ func (h *holders) signing(signing chains.Signing) chains.Signing {
 	return signing
 }
 
-// effects returns the effects of a signing, with Change and Mine set.
+// effects returns the effects of a signing and what follows from them together, with Change and
+// Mine set.
 func (h *holders) effects(signing chains.Signing, readings chains.Readings) ([]chains.Effect, error) {
-	effects := slices.Clone(h.signing(signing).Effects())
+	effects, _ := chains.Follow(h.signing(signing).Effects())
+	effects = slices.Clone(effects)
 	for i := range effects {
 		effect := &effects[i]
 		if effect.ToItself() && h.chain().Words().Returns(effect, readings) {

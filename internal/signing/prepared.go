@@ -40,7 +40,7 @@ var _ operation.Task = (*Prepared)(nil)
 
 // OwnEffects returns what signing does, with the signer's address filled in, Change set on
 // what comes back to the wallet that pays, and Mine on what goes to the organization's
-// accounts. The keystore is asked which addresses those are; the error is the keystore's.
+// accounts. At the end is what our money does in accounts that only pass it on, see chains.Follow. The keystore is asked which addresses those are; the error is the keystore's.
 func (p *Prepared) OwnEffects(ctx context.Context) ([]chains.Effect, error) {
 	effects, err := p.owners.holders(ctx).effects(p.signing, p.reading)
 	p.reading.Name(effects)

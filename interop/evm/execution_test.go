@@ -113,6 +113,16 @@ func (c *comparison) control() (noticed int) {
 // effectsOf returns the effects of a mainnet transaction of the signer's.
 func effectsOf(t *testing.T, e execution, w *world) []chains.Effect {
 	t.Helper()
+	tx, err := ethereum.Chain{}.Parse(encode(t, e, w))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return effectsFor(t, tx, evmtest.Key(t, hex.EncodeToString(w.secrets[w.signer])))
+}
+
+// encode returns the unsigned mainnet transaction of the signer's.
+func encode(t *testing.T, e execution, w *world) []byte {
+	t.Helper()
 	items := []any{uint64(1), w.state.GetNonce(w.signer), uint64(1), uint64(1), uint64(1_000_000), e.to, e.value, e.data, []any{}}
 	kind := byte(types.DynamicFeeTxType)
 	if e.authorizations != nil {
@@ -122,11 +132,7 @@ func effectsOf(t *testing.T, e execution, w *world) []chains.Effect {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tx, err := ethereum.Chain{}.Parse(append([]byte{kind}, encoded...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return effectsFor(t, tx, evmtest.Key(t, hex.EncodeToString(w.secrets[w.signer])))
+	return append([]byte{kind}, encoded...)
 }
 
 // effectsFor returns the effects of a transaction that a key signs.

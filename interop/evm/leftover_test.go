@@ -107,6 +107,12 @@ func TestLeftovers(t *testing.T) {
 			l := leftovers{comparison: compared}
 			l.check()
 			l.control(t)
+			if !slices.ContainsFunc(l.effects, func(e chains.Effect) bool { return e.Undecoded }) {
+				followed := *compared
+				followed.effects, _ = chains.Follow(l.effects)
+				followed.passages()
+				l.problems = append(l.problems, followed.problems...)
+			}
 			if !program.drawn && l.open+l.claimed > 0 {
 				l.problem("an ordinary program leaves %d assets, and its effects say %d", l.open, l.claimed)
 			}

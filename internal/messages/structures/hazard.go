@@ -110,7 +110,7 @@ func (r *reading) ownName(name string, effect *chains.Effect) string {
 func (r *reading) allHazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
 	hazards := evm.Dangers(r.data.Chain, effects, signer, r.maxFee)
 	for i := range hazards {
-		if index, ok := hazards[i].Effect(); ok {
+		if index, ok := hazards[i].Effect(); ok && index < len(effects) {
 			hazards[i].Name = r.ownName(hazards[i].Name, &effects[index])
 		}
 	}
