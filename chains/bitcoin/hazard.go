@@ -42,6 +42,10 @@ const (
 	// HazardBlindCall: an output instructs a protocol of tokens that is not
 	// decoded, or there are more outputs than are accounted for.
 	HazardBlindCall = "bitcoin/blind-call"
+
+	// HazardUnregisteredScript: a key of a registered wallet, or one of which that is not
+	// known, signs in a script of several keys that is not the wallet's.
+	HazardUnregisteredScript = "bitcoin/unregistered-script"
 )
 
 // Hazards implements chains.Transaction: the dangers for any signer. Every input that

@@ -144,14 +144,15 @@ func (s *Store) badRegistered() (bad []*Error) {
 func (s *Store) openRegistered() (directory, error) { return s.openBelow(registeredName) }
 
 // Register registers a wallet, or replaces the one of that name. At least one of its keys must
-// be derived from a wallet of the organization; ErrNotOurs otherwise.
+// be derived from a wallet of the organization; ErrNotOurs otherwise. A wallet that is registered
+// under another name is refused: see walletpolicy.CheckNew.
 func (s *Store) Register(ctx context.Context, add Registered) error {
 	own, err := s.OwnKeys(ctx, add.OrganizationID, add.Policy)
 	if err == nil && len(own) == 0 {
 		err = ErrNotOurs
 	}
 	if err == nil {
-		err = s.asWriter(ctx, func() error { return s.writeRegistered(add) })
+		err = s.asWriter(ctx, func() error { return s.writeRegistered(ctx, add) })
 	}
 	if err != nil {
 		return s.errorf("register wallet "+add.Policy.Name(), err)
@@ -159,7 +160,14 @@ func (s *Store) Register(ctx context.Context, add Registered) error {
 	return nil
 }
 
-func (s *Store) writeRegistered(add Registered) error {
+func (s *Store) writeRegistered(ctx context.Context, add Registered) error {
+	all, err := s.RegisteredWallets(ctx, add.OrganizationID)
+	for _, other := range all {
+		err = errors.Join(err, walletpolicy.CheckNew(add.Policy, other.Policy))
+	}
+	if err != nil {
+		return err
+	}
 	content, err := s.registry.encode(add)
 	if err != nil {
 		return err

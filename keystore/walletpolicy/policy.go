@@ -27,6 +27,7 @@ type Policy struct {
 	template *template
 	items    []item
 	digest   [32]byte
+	scripts  [2][32]byte // what the scripts of each branch follow from, sorted; see identify
 }
 
 var _ keystore.RegisteredWallet = (*Policy)(nil)
@@ -98,6 +99,7 @@ func newPolicy(name, descriptorTemplate string, keys []string) (*Policy, error) 
 		return nil, err
 	}
 	p.digest = sha256.Sum256([]byte(p.Canonical()))
+	p.identify()
 	return p, nil
 }
 
@@ -243,6 +245,21 @@ func (p *Policy) Keys() []Key {
 var unspendable = [schnorr.PubKeyBytesLen]byte{
 	0x50, 0x92, 0x9b, 0x74, 0xc1, 0xa0, 0x49, 0x54, 0xb7, 0x8b, 0x4b, 0x60, 0x35, 0xe9, 0x7a, 0x5e,
 	0x07, 0x8a, 0x5a, 0x0f, 0x28, 0xec, 0x96, 0xd5, 0x47, 0xbf, 0xee, 0x9a, 0xce, 0x80, 0x3a, 0xc0,
+}
+
+// Holds implements keystore.RegisteredWallet.
+func (p *Policy) Holds(hash [20]byte, branch, index uint32) (change, ok bool) {
+	for _, k := range p.keys() {
+		at := slices.Index(k.branch[:], branch)
+		if at < 0 || index > MaxIndex {
+			continue
+		}
+		public, err := deriver{p, at, index}.public(k)
+		if err == nil && bytes.Equal(address.Hash160(public), hash[:]) {
+			return at == 1, true
+		}
+	}
+	return false, false
 }
 
 // Place implements keystore.RegisteredWallet.
