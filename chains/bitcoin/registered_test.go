@@ -35,6 +35,11 @@ func newCosigner(t testing.TB, seed byte) cosigner {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return cosignerOf(t, root)
+}
+
+func cosignerOf(t testing.TB, root *wallet.Root) cosigner {
+	t.Helper()
 	text, err := root.XPub(cosignerPath)
 	if err != nil {
 		t.Fatal(err)
