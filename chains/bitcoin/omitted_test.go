@@ -255,7 +255,7 @@ func TestOmissionsAllowNothing(t *testing.T) {
 // wallet's keys, with which both seeds signed beyond the wallet's limit and without its approvals.
 func TestOmittedOrigins(t *testing.T) {
 	var records []struct{ Name, PSBT string }
-	chaintest.ReadJSON(t, "testdata/omitted.json", &records)
+	chaintest.ReadJSON(t, "testdata/danger/omitted.json", &records)
 	seeds := make([]cosigner, 3)
 	for i, words := range []string{
 		"abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about",
@@ -315,20 +315,20 @@ func TestUnregisteredScripts(t *testing.T) {
 		pathless bool
 		stray    bool
 	}{
-		"a 1-of-2 with a stranger":                 {bitcointest.P2WSH(bitcointest.Multisig(1, ours, foreign)), false, true},
-		"the wallet's keys, 1 of 3":                {spendOf(t, policyOf(t, "x", "wsh(sortedmulti(1,@0/**,@1/**,@2/**))", a, b, c), false, 5, a, b, c), false, true},
-		"a stranger for one of them":               {spendOf(t, policyOf(t, "x", registeredForms[0], a, thief, c), false, 5, a, thief, c), false, true},
-		"nested":                                   {bitcointest.Nested(bitcointest.P2WSH(bitcointest.Multisig(1, ours, foreign))), false, true},
-		"P2SH":                                     {bitcointest.P2SH(bitcointest.Multisig(1, ours, foreign)), false, true},
-		"bare":                                     {bitcointest.Spend{Script: bitcointest.Multisig(1, ours, foreign), Legacy: true}, false, true},
-		"a leaf":                                   {bitcointest.Taproot(bitcointest.NUMS, bitcointest.LeafMultisig(1, ours, foreign)), false, true},
-		"a key path with a tree":                   {bitcointest.Taproot(x[:], bitcointest.Leaf(foreign)), false, true},
-		"of another account":                       {bitcointest.P2WSH(bitcointest.Multisig(1, other, foreign)), false, false},
+		"a 1-of-2 with a stranger":   {bitcointest.P2WSH(bitcointest.Multisig(1, ours, foreign)), false, true},
+		"the wallet's keys, 1 of 3":  {spendOf(t, policyOf(t, "x", "wsh(sortedmulti(1,@0/**,@1/**,@2/**))", a, b, c), false, 5, a, b, c), false, true},
+		"a stranger for one of them": {spendOf(t, policyOf(t, "x", registeredForms[0], a, thief, c), false, 5, a, thief, c), false, true},
+		"nested":                     {bitcointest.Nested(bitcointest.P2WSH(bitcointest.Multisig(1, ours, foreign))), false, true},
+		"P2SH":                       {bitcointest.P2SH(bitcointest.Multisig(1, ours, foreign)), false, true},
+		"bare":                       {bitcointest.Spend{Script: bitcointest.Multisig(1, ours, foreign), Legacy: true}, false, true},
+		"a leaf":                     {bitcointest.Taproot(bitcointest.NUMS, bitcointest.LeafMultisig(1, ours, foreign)), false, true},
+		"a key path with a tree":     {bitcointest.Taproot(x[:], bitcointest.Leaf(foreign)), false, true},
+		"of another account":         {bitcointest.P2WSH(bitcointest.Multisig(1, other, foreign)), false, false},
 		"of another account, its origin not known": {bitcointest.P2WSH(bitcointest.Multisig(1, other, foreign)), true, true},
-		"of one key":                               {bitcointest.P2WPKH(ours), false, false},
-		"P2WSH of one key":                         {bitcointest.P2WSH(bitcointest.P2PK(ours).Script), false, false},
-		"P2TR of one key":                          {bitcointest.BIP86(ours), false, false},
-		"of one key, its origin not known":         {bitcointest.P2WPKH(ours), true, false},
+		"of one key":                       {bitcointest.P2WPKH(ours), false, false},
+		"P2WSH of one key":                 {bitcointest.P2WSH(bitcointest.P2PK(ours).Script), false, false},
+		"P2TR of one key":                  {bitcointest.BIP86(ours), false, false},
+		"of one key, its origin not known": {bitcointest.P2WPKH(ours), true, false},
 	} {
 		h := newHouse(t, test.pathless, []*walletpolicy.Policy{policy}, []cosigner{a}, a.path(false, 5), elsewhere)
 		for _, origins := range [][]bitcointest.Record{nil, origins(t, psbt.InBIP32Derivation, psbt.InTapBIP32Derivation, classifiedTaproot(test.spend), false, 5, a, b, c)} {

@@ -22,7 +22,7 @@ func TestDust(t *testing.T) {
 		"P2PKH":     {bitcointest.P2PKH(a).Script, 546},
 		"P2SH":      {bitcointest.Nested(bitcointest.P2WPKH(a)).Script, 540},
 		"P2WPKH":    {bitcointest.P2WPKH(a).Script, 294},
-		"P2WSH":     {bitcointest.P2WSH([]byte{txscript.OP_TRUE}).Script, 330},
+		"P2WSH":     {bitcointest.P2WSH(bitcointest.P2PK(a).Script).Script, 330},
 		"P2TR":      {bitcointest.BIP86(a).Script, 330},
 		"P2PK":      {bitcointest.P2PK(a).Script, 576},
 		"OP_RETURN": {bitcointest.Nulldata("hello"), 0},

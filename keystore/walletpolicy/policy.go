@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/btcsuite/btcd/address/v2"
-	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/btcsuite/btcd/btcutil/v2/hdkeychain"
 	"github.com/btcsuite/btcd/chaincfg/v2"
 
+	"github.com/countersign-dev/countersign/internal/secp256k1"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
@@ -235,16 +235,9 @@ func (p *Policy) Keys() []Key {
 			Placeholder: fmt.Sprintf("@%d", i), Text: item.text, Fingerprint: item.fingerprint, Path: slices.Clone(item.path),
 			XPub: item.node.String(), Public: item.public, Chain: [32]byte(item.node.ChainCode()),
 		}
-		keys[i].SpendsAlone = p.template.form == formTR && p.template.internal.item == i && !bytes.Equal(item.public[1:], unspendable[:])
+		keys[i].SpendsAlone = p.template.form == formTR && p.template.internal.item == i && !bytes.Equal(item.public[1:], secp256k1.Unspendable[:])
 	}
 	return keys
-}
-
-// unspendable is the x coordinate of the point of BIP-341 whose discrete logarithm is not
-// known, and so of the keys derived from it.
-var unspendable = [schnorr.PubKeyBytesLen]byte{
-	0x50, 0x92, 0x9b, 0x74, 0xc1, 0xa0, 0x49, 0x54, 0xb7, 0x8b, 0x4b, 0x60, 0x35, 0xe9, 0x7a, 0x5e,
-	0x07, 0x8a, 0x5a, 0x0f, 0x28, 0xec, 0x96, 0xd5, 0x47, 0xbf, 0xee, 0x9a, 0xce, 0x80, 0x3a, 0xc0,
 }
 
 // Holds implements keystore.RegisteredWallet.
