@@ -100,7 +100,7 @@ func (s signer) discover(t *testing.T, raw []byte) int {
 	for _, d := range derivations {
 		named = append(named, file.Named{Fingerprint: d.Fingerprint, Path: d.Path, PublicKey: d.PublicKey})
 	}
-	added, err := s.store.Discover(t.Context(), "org", s.wallet, named, file.GapLimit)
+	added, _, err := s.store.Discover(t.Context(), "org", s.wallet, named, file.GapLimit)
 	must(t, err)
 	return len(added)
 }

@@ -119,7 +119,7 @@ const famousSecrets = 16
 
 // famous are the output scripts of keys that everybody has, or nobody can have: the point H of
 // BIP-341, as the output key or as the internal key without a script (BIP-86). So are the hashes of
-// the scripts that everybody can spend without a signature.
+// OP_TRUE.
 var famous = sync.OnceValue(func() map[string]outcomeOf {
 	scripts := map[string]outcomeOf{}
 	add := func(script []byte, fate fate, why string) { scripts[string(script)] = outcomeOf{fate, why} }
@@ -142,12 +142,11 @@ var famous = sync.OnceValue(func() map[string]outcomeOf {
 		add(alone, upForGrabs, why)
 		add(p2wshScript(alone), upForGrabs, why)
 	}
-	for _, open := range [][]byte{{}, {txscript.OP_TRUE}} {
-		const why = "its script is empty or OP_TRUE: it asks for no signature"
-		add(p2shScript([20]byte(address.Hash160(open))), upForGrabs, why)
-		add(p2wshScript(open), upForGrabs, why)
-		add(p2shScript([20]byte(address.Hash160(p2wshScript(open)))), upForGrabs, why)
+	open := []byte{txscript.OP_TRUE}
+	for _, code := range [][]byte{open, p2wshScript(open)} {
+		add(p2shScript([20]byte(address.Hash160(code))), upForGrabs, "its script is OP_TRUE")
 	}
+	add(p2wshScript(open), upForGrabs, "its script is OP_TRUE")
 	const nobody = "nobody has the secret of its key, which is the point H of BIP-341"
 	tweaked, _ := secp256k1.OutputKey(secp256k1.Unspendable, nil)
 	add(taproot(secp256k1.Unspendable[:]), burned, nobody)

@@ -75,7 +75,7 @@ func TestValueNotSpendableByOwner(t *testing.T) {
 		"point H as BIP-86":        {append([]byte{txscript.OP_1, 32}, schnorr.SerializePubKey(txscript.ComputeTaprootKeyNoScript(pointH))...), bitcoin.HazardBurn},
 		"point H with a tree":      {bitcointest.Taproot(bitcointest.NUMS, bitcointest.Leaf(b)).Script, ""},
 		"P2WSH of OP_TRUE":         {bitcointest.P2WSH([]byte{txscript.OP_TRUE}).Script, bitcoin.HazardAnyoneCanSpend},
-		"P2SH of nothing":          {bitcointest.P2SH(nil).Script, bitcoin.HazardAnyoneCanSpend},
+		"P2SH of OP_TRUE":          {bitcointest.P2SH([]byte{txscript.OP_TRUE}).Script, bitcoin.HazardAnyoneCanSpend},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, amount := range []uint64{0, 1_000} {

@@ -45,9 +45,9 @@ func (c *hwiCommand) signTx(cmd *cobra.Command, args []string) (any, error) {
 	}
 	var named []file.Named
 	for _, d := range derivations {
-		named = append(named, file.Named{Fingerprint: d.Fingerprint, Path: d.Path, PublicKey: d.PublicKey})
+		named = append(named, file.Named{Fingerprint: d.Fingerprint, Path: d.Path, PublicKey: d.PublicKey, Input: strings.HasPrefix(d.Of, "input")})
 	}
-	if _, err := c.keys.Discover(cmd.Context(), c.at.Organization, c.wallet.ID, named, coreKeyPool); err != nil {
+	if _, _, err := c.keys.Discover(cmd.Context(), c.at.Organization, c.wallet.ID, named, coreKeyPool); err != nil {
 		return nil, err
 	}
 	signed, err := c.signConsented(cmd, activity.SignTransactionIntent{

@@ -84,7 +84,8 @@ id. --funds names a PSBT whose inputs are proven as well. Its answer is
 P2SH-P2WPKH address, given as --sign-with or --address; its signature is base64.
 
 --jsonl signs many transactions or messages, one per line. Each line is answered with
-one line, in the same order, and nothing is shown or asked.
+one line, in the same order, and nothing is shown or asked. A transaction comes in any of
+the forms above, other than binary, and is answered in the same.
 
   {"signWith":"…","unsignedTransaction":"…","type":"TRANSACTION_TYPE_…"}
   → {"signedTransaction":"…"}  or  {"error":{"code","reason","message"}}
