@@ -361,15 +361,23 @@ func classifiedTaproot(spend bitcointest.Spend) bool { return spend.Script[0] ==
 // either; in the file keystore there can be none.
 func TestSameWalletTwice(t *testing.T) {
 	a, b, c := newCosigner(t, 1), newCosigner(t, 2), newCosigner(t, 3)
-	one, two := policyOf(t, "treasury", registeredForms[0], a, b, c), policyOf(t, "aaa", registeredForms[0], b, a, c)
-	h := newHouse(t, false, []*walletpolicy.Policy{two, one}, []cosigner{a, b}, a.path(false, 5))
+	one := policyOf(t, "treasury", registeredForms[0], a, b, c)
+	sorted := []cosigner{a, b, c}
+	slices.SortFunc(sorted, func(a, b cosigner) int {
+		return bytes.Compare(a.key(t, false, 5).PublicKey().Bytes(), b.key(t, false, 5).PublicKey().Bytes())
+	})
 	raw := bitcointest.PSBT{
 		Inputs:  []bitcointest.Input{spendOf(t, one, false, 5, a, b, c).Input(100_000, 1)},
 		Outputs: []bitcointest.Output{outputTo(t, one, 90_000, true, 7, a, b, c)},
 	}.Encode()
-	for _, signWith := range []string{"seed-0", "aaa"} {
-		if asked, _, err := h.sign(raw, signWith); err == nil || !strings.Contains(err.Error(), `wallet "treasury", which are the same`) && !strings.Contains(err.Error(), `wallet "aaa", which are the same`) {
-			t.Errorf("%s: %+v, %v", signWith, asked, err)
+	for _, two := range []*walletpolicy.Policy{
+		policyOf(t, "aaa", registeredForms[0], b, a, c), policyOf(t, "aaa", registeredForms[1], sorted...), // the same at this address
+	} {
+		h := newHouse(t, false, []*walletpolicy.Policy{two, one}, []cosigner{a, b}, a.path(false, 5))
+		for _, signWith := range []string{"seed-0", "aaa", "treasury"} {
+			if asked, _, err := h.sign(raw, signWith); err == nil || !strings.Contains(err.Error(), `wallet "aaa"`) || !strings.Contains(err.Error(), `wallet "treasury"`) {
+				t.Errorf("%s: %+v, %v", signWith, asked, err)
+			}
 		}
 	}
 }

@@ -98,11 +98,11 @@ type walletAddress struct {
 
 // claimed returns the wallet that a script belongs to, at the addresses that the PSBT says its
 // keys are of.
-func (r *registered) claimed(script []byte, of *psbt.Map, plain, taproot uint64) (none belonging) {
+func (r *registered) claimed(script []byte, of *psbt.Map, plain, taproot uint64) (b belonging) {
 	switch classify(script) {
 	case p2shUnknown, p2wsh, p2tr:
 	default:
-		return none // no script of several keys
+		return b // no script of several keys
 	}
 	var tried []walletAddress
 	for i := range of.Records {
@@ -118,23 +118,28 @@ func (r *registered) claimed(script []byte, of *psbt.Map, plain, taproot uint64)
 			}
 			tried = append(tried, wanted)
 			if r.is(script, wanted) {
-				return r.belongs(w)
+				r.add(&b, w)
 			}
 		}
-	}
-	return none
-}
-
-// belongs returns what is of a wallet. Of one that is registered under two names, nobody knows which
-// rules and limits are meant.
-func (r *registered) belongs(wallet int) belonging {
-	b := belonging{of: &r.wallets[wallet]}
-	for i := range r.wallets {
-		if other := &r.wallets[i]; i != wallet && other.Identity() == b.of.Identity() {
-			b.stray = fmt.Sprintf("it is of the registered %s and of the registered %s, which are the same: remove one of them", named(b.of), named(other))
+		if b.of != nil {
+			break
 		}
 	}
 	return b
+}
+
+// add notes that a script is of a wallet. Of one that has two names, nobody knows which rules and
+// limits are meant.
+func (r *registered) add(b *belonging, wallet int) {
+	w := &r.wallets[wallet]
+	if b.of == nil {
+		b.of, b.stray = w, ""
+	}
+	for i := range r.wallets {
+		if other := &r.wallets[i]; i != wallet && (b.of == other || other.Identity() == w.Identity()) {
+			b.stray = fmt.Sprintf("it is of the registered %s and of the registered %s: remove one of them", named(w), named(other))
+		}
+	}
 }
 
 // is reports whether a script is that of an address.
@@ -161,7 +166,7 @@ func (r *registered) held(script []byte, hashes [][20]byte) (b belonging) {
 			b.stray = "key " + holder.KeyID + ", whose path is not known here" + strayCure
 		}
 		for w := range r.wallets {
-			if !known {
+			if !known || b.of != nil && b.stray != "" {
 				break
 			}
 			r.derived++
@@ -171,10 +176,13 @@ func (r *registered) held(script []byte, hashes [][20]byte) (b belonging) {
 				b.stray = "too many addresses of registered wallets are named to tell whether it is of one"
 			case !ok:
 			case r.is(script, walletAddress{w, change, index}):
-				return r.belongs(w)
-			default:
+				r.add(&b, w)
+			case b.of == nil:
 				b.stray = "key " + holder.KeyID + ", of the registered " + named(&r.wallets[w]) + strayCure
 			}
+		}
+		if b.of != nil {
+			break
 		}
 	}
 	return b

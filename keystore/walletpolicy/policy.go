@@ -27,7 +27,7 @@ type Policy struct {
 	template *template
 	items    []item
 	digest   [32]byte
-	scripts  [2][32]byte // what the scripts of each branch follow from, sorted; see identify
+	first    [2][]byte // the scripts of the first addresses, sorted
 }
 
 var _ keystore.RegisteredWallet = (*Policy)(nil)
@@ -99,7 +99,12 @@ func newPolicy(name, descriptorTemplate string, keys []string) (*Policy, error) 
 		return nil, err
 	}
 	p.digest = sha256.Sum256([]byte(p.Canonical()))
-	p.identify()
+	for i, change := range []bool{false, true} {
+		if p.first[i], err = p.Script(change, 0); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(p.first[:], bytes.Compare)
 	return p, nil
 }
 
@@ -205,6 +210,21 @@ func (p *Policy) Name() string { return p.name }
 
 // Digest implements keystore.RegisteredWallet: the SHA-256 of Canonical.
 func (p *Policy) Digest() [32]byte { return p.digest }
+
+// Identity implements keystore.RegisteredWallet: it is of the scripts of the first addresses.
+func (p *Policy) Identity() [32]byte { return sha256.Sum256(slices.Concat(p.first[:]...)) }
+
+// CheckNew refuses a policy that has a first address in common with one of another name: a wallet is
+// its scripts, and under two names it would have two rules and two limits.
+func CheckNew(policy, other *Policy) error {
+	shares := slices.ContainsFunc(policy.first[:], func(script []byte) bool {
+		return slices.ContainsFunc(other.first[:], func(of []byte) bool { return bytes.Equal(of, script) })
+	})
+	if shares && policy.name != other.name {
+		return fmt.Errorf("%w: it is the registered wallet %q under another name, perhaps with its keys in another order: use that one, or remove it first", ErrPolicy, other.name)
+	}
+	return nil
+}
 
 // Template returns the descriptor template.
 func (p *Policy) Template() string { return p.template.String() }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/show"
@@ -196,13 +195,6 @@ func readNamed(cmd *cobra.Command) (named []file.Named, err error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, _, err := bitcoin.Decode([]byte(text))
-	if err != nil {
-		return nil, err
-	}
-	derivations, err := bitcoin.Derivations(raw)
-	for _, d := range derivations {
-		named = append(named, file.Named{Fingerprint: d.Fingerprint, Path: d.Path, PublicKey: d.PublicKey, Input: strings.HasPrefix(d.Of, "input")})
-	}
+	_, named, err = show.NamedKeys(text)
 	return named, err
 }
