@@ -98,6 +98,25 @@ func TestTransactionVersion(t *testing.T) {
 	}
 }
 
+// TestVersion3Size: a transaction of version 3 is relayed up to 10,000 virtual bytes (BIP-431), and
+// of version 2 beyond.
+func TestVersion3Size(t *testing.T) {
+	a := keyOf(t, secretOf(1)).PublicKey()
+	of := func(version uint32, padding int) []byte {
+		return spoil(t, func(p *bitcointest.PSBT) {
+			p.TxVersion = version
+			script := append([]byte{txscript.OP_RETURN, txscript.OP_PUSHDATA2, byte(padding), byte(padding >> 8)}, make([]byte, padding)...)
+			p.Outputs = append(p.Outputs, bitcointest.Output{Script: script})
+		})
+	}
+	const some = 9_000
+	full := some + 10_000 - int(parse(t, of(3, some)).VirtualSize())
+	for padding, want := range map[int][]string{full: nil, full + 1: {bitcoin.HazardNeverRelayed}} {
+		wantHazards(t, of(3, padding), a, want...)
+		wantHazards(t, of(2, padding), a)
+	}
+}
+
 // TestFeeShare has fees at the limits of the share, and beyond one or both.
 func TestFeeShare(t *testing.T) {
 	a := keyOf(t, secretOf(1)).PublicKey()
