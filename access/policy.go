@@ -90,8 +90,8 @@ type Authorization struct {
 	// none, or if several wallets sign.
 	Wallet *SigningWallet
 
-	// MixedWallets is set if inputs to be signed are of a registered wallet, and others are
-	// not: what is spent is not of one wallet then, whichever key signs.
+	// MixedWallets is set if inputs to be signed are of a registered wallet, or may be, and not
+	// all are of one: what is spent is no single wallet's then, whichever key signs.
 	MixedWallets bool
 
 	// Votes are the approvals that count, the submitter's own first.
@@ -116,7 +116,7 @@ type SigningKey struct {
 
 // SigningWallet is a registered wallet as a policy sees it.
 type SigningWallet struct {
-	ID   string // SHA-256 of its policy, in hex
+	ID   string // in hex; it identifies the wallet's scripts, whatever its name is
 	Name string
 
 	// ChargeID identifies what the transaction takes from the wallet. Limits count that once,

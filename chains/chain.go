@@ -156,7 +156,7 @@ type RegisteredTransaction interface {
 	// RequestOf returns the request to sign the inputs of a registered wallet, and no others,
 	// with all keys of it that are found. Its error is a *SignerError of kind ErrNotSigner if
 	// no input is the wallet's.
-	RequestOf(wallet keystore.Registration) (Request, error)
+	RequestOf(wallet keystore.Registration, holders Holders) (Request, error)
 }
 
 // RegisteredSigning is implemented by signings of transactions that registered wallets have
@@ -164,14 +164,25 @@ type RegisteredTransaction interface {
 type RegisteredSigning interface {
 	WalletSigning
 
-	// Registered returns the registered wallets that the transaction spends from or pays to,
-	// first those that the request signs for, of which there are signs. only is true if every
-	// input that it signs is of the first one.
-	Registered() (used []keystore.Registration, signs int, only bool)
+	// Registered returns what the transaction does with registered wallets.
+	Registered() RegisteredUse
 
 	// ChargeID identifies what the transaction takes from a wallet, whichever keys of the
 	// wallet sign in whichever requests.
 	ChargeID(wallet keystore.Registration) [32]byte
+}
+
+// RegisteredUse is what a transaction does with registered wallets. It follows from the keys of
+// the organization, whatever the transaction says about their origins.
+type RegisteredUse struct {
+	Used []keystore.Registration // that it spends from or pays to, first those that sign
+	Only bool                    // every input that the request signs is of the first one
+
+	// Mixed is set if inputs that the request signs are of a registered wallet, or may be, and
+	// not all are of one: what is spent then is no single wallet's.
+	Mixed bool
+
+	Hazards []Hazard // of inputs that may be a registered wallet's
 }
 
 // SignatureAppender is implemented by signings that can return the signature alone, for

@@ -24,6 +24,7 @@ var rules = map[string]string{
 	"call %d has a value":                         "value on Tempo",
 	"transaction version %d":                      "transaction version",
 	"output %d has %d sat: nodes relay none of t": "dust",
+	"about %d virtual bytes: nodes relay":         "version 3 above 10,000 vB",
 }
 
 // frozen are the hazards of what networks do not include.

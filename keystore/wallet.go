@@ -43,13 +43,22 @@ type RegisteredWallet interface {
 	// Name is the name that people gave it, unique within the organization.
 	Name() string
 
-	// Digest identifies the wallet: it commits to its name, its scripts and all its keys.
+	// Digest identifies the registration: it commits to the wallet's name, its scripts and all its
+	// keys as they are written.
 	Digest() [32]byte
+
+	// Identity identifies the wallet by its scripts alone, whatever its name, the origins of its
+	// keys and their order: limits count by it.
+	Identity() [32]byte
 
 	// Place returns which address of the wallet a key belongs to, by the key's origin: the
 	// fingerprint of its master key, and the path from it. ok is false if it belongs to none.
 	// An origin is a claim: only Script proves what belongs to the wallet.
 	Place(fingerprint [4]byte, path []uint32) (change bool, index uint32, ok bool)
+
+	// Holds returns which address of the wallet a key belongs to, by the hash160 of its compressed
+	// form and the last two steps of its path: it derives the wallet's keys there.
+	Holds(hash [20]byte, branch, index uint32) (change, ok bool)
 
 	// Script derives the output script of a receiving or a change address from all keys.
 	Script(change bool, index uint32) ([]byte, error)

@@ -2,14 +2,19 @@ package bitcoin
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"slices"
+	"sync"
 
+	"github.com/btcsuite/btcd/address/v2"
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/psbt"
 	"github.com/countersign-dev/countersign/internal/secp256k1"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // maxScript is the longest script that is run, in bytes (consensus). Tapscript
@@ -28,9 +33,11 @@ const (
 	unaccounted             // this output, and those behind it, are more than there are effects for
 )
 
-// fateOf returns who can spend an output with this script, and why if its owner cannot.
-// A script of no known form counts as spendable by anyone: nodes do not relay it.
-func fateOf(script []byte) (fate, string) {
+// fateOf returns who can spend an output, and why if its owner cannot, as far as its script and
+// what the PSBT says about it tell. A script of no known form counts as spendable by anyone: nodes
+// do not relay it.
+func fateOf(out *psbt.Output) (fate, string) {
+	script := out.Script
 	switch classify(script) {
 	case p2pkh, p2wpkh, p2shUnknown, p2wsh:
 		switch program := programOf(script); {
@@ -39,14 +46,14 @@ func fateOf(script []byte) (fate, string) {
 		case slices.Contains(spelled, string(program)):
 			return burned, "its address spells words: no key or script is known that has its hash"
 		}
-		return spendable, ""
 	case p2tr:
 		if !secp256k1.OnCurve([32]byte(script[2:])) {
 			return burned, "its output key is not a point of the curve"
 		}
-		return spendable, ""
 	case p2pk, bareMultisig:
-		return keysFate(script)
+		if f, why := keysFate(script); f != spendable {
+			return f, why
+		}
 	case p2a:
 		return upForGrabs, "pay to anchor: anyone can spend it"
 	case unknownWitness:
@@ -54,11 +61,103 @@ func fateOf(script []byte) (fate, string) {
 			return burned, "a witness program of version 0 that is neither P2WPKH nor P2WSH"
 		}
 		return upForGrabs, "a witness program that has no rules yet: anyone can spend it"
+	default:
+		if txscript.IsUnspendable(script) {
+			return burned, "it can never be spent"
+		}
+		return upForGrabs, "a script of no known form: anyone may be able to spend it, or no one"
 	}
-	if txscript.IsUnspendable(script) {
-		return burned, "it can never be spent"
+	if known, ok := famous()[string(script)]; ok {
+		return known.fate, known.why
 	}
-	return upForGrabs, "a script of no known form: anyone may be able to spend it, or no one"
+	return fateWithin(out)
+}
+
+// fateWithin is fateOf by the scripts that the PSBT has of an output: a redeem or witness script
+// with its hash, or leaves.
+func fateWithin(out *psbt.Output) (fate, string) {
+	code := outputCode(out)
+	switch kind := classify(code); {
+	case code == nil:
+	case kind == p2pk, kind == bareMultisig, kind == p2pkh, kind == p2wpkh:
+		return fateOf(&psbt.Output{Script: code})
+	case txscript.IsUnspendable(code):
+		return burned, "its script can never be spent"
+	case !asksForSignature(code):
+		return upForGrabs, "its script asks for no signature"
+	}
+	for leaf := range psbt.TapLeaves(out.Value(psbt.OutTapTree)) {
+		if classify(out.Script) == p2tr && (txscript.ScriptHasOpSuccess(leaf) || !asksForSignature(leaf) && !txscript.IsUnspendable(leaf)) {
+			return upForGrabs, "one of its leaf scripts asks for no signature"
+		}
+	}
+	return spendable, ""
+}
+
+// asksForSignature reports whether a script has an opcode that verifies a signature. Without one,
+// it can be spent by anyone who knows it, and the preimages in it.
+func asksForSignature(script []byte) (asks bool) {
+	pushes(script, func(op byte, _ []byte) bool {
+		switch op {
+		case txscript.OP_CHECKSIG, txscript.OP_CHECKSIGVERIFY, txscript.OP_CHECKMULTISIG, txscript.OP_CHECKMULTISIGVERIFY, txscript.OP_CHECKSIGADD:
+			asks = true
+		}
+		return asks
+	})
+	return asks
+}
+
+// outcomeOf is the fate of a script, with the reason.
+type outcomeOf struct {
+	fate fate
+	why  string
+}
+
+// famousSecrets is how many secrets are famous, from 1: those of the examples in BIP-173, BIP-350
+// and tutorials are among them. Thieves watch their addresses.
+const famousSecrets = 16
+
+// famous are the output scripts of keys that everybody has, or nobody can have: the point H of
+// BIP-341, as the output key or as the internal key without a script (BIP-86). So are the hashes of
+// OP_TRUE.
+var famous = sync.OnceValue(func() map[string]outcomeOf {
+	scripts := map[string]outcomeOf{}
+	add := func(script []byte, fate fate, why string) { scripts[string(script)] = outcomeOf{fate, why} }
+	taproot := func(x []byte) []byte { return append([]byte{txscript.OP_1, 32}, x...) }
+	for n := byte(1); n <= famousSecrets; n++ {
+		_, public := btcec.PrivKeyFromBytes([]byte{n})
+		pub, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, public.SerializeCompressed())
+		if err != nil {
+			panic(err) // a point of the curve
+		}
+		why := fmt.Sprintf("the secret of its key is the number %d, which anyone can guess", n)
+		own, _ := keyScripts(pub)
+		for _, s := range own {
+			add(s.script, upForGrabs, why)
+		}
+		x, uncompressed := pub.XOnly(), pub.Uncompressed()
+		alone := append(append([]byte{33}, public.SerializeCompressed()...), txscript.OP_CHECKSIG)
+		add(taproot(x[:]), upForGrabs, why)
+		add(p2pkhScript([20]byte(address.Hash160(uncompressed[:]))), upForGrabs, why)
+		add(alone, upForGrabs, why)
+		add(p2wshScript(alone), upForGrabs, why)
+	}
+	open := []byte{txscript.OP_TRUE}
+	for _, code := range [][]byte{open, p2wshScript(open)} {
+		add(p2shScript([20]byte(address.Hash160(code))), upForGrabs, "its script is OP_TRUE")
+	}
+	add(p2wshScript(open), upForGrabs, "its script is OP_TRUE")
+	const nobody = "nobody has the secret of its key, which is the point H of BIP-341"
+	tweaked, _ := secp256k1.OutputKey(secp256k1.Unspendable, nil)
+	add(taproot(secp256k1.Unspendable[:]), burned, nobody)
+	add(taproot(tweaked.X[:]), burned, nobody)
+	return scripts
+})
+
+// p2wshScript returns the P2WSH script of a witness script.
+func p2wshScript(witness []byte) []byte {
+	hash := sha256.Sum256(witness)
+	return append([]byte{txscript.OP_0, 32}, hash[:]...)
 }
 
 // spelled are the hashes of addresses that were written, not derived, to burn bitcoins:

@@ -151,7 +151,7 @@ func (c Chain) parse(raw []byte) (*transaction, error) {
 func (Chain) HazardNames() []string {
 	return []string{
 		HazardSighashNone, HazardSighashSingle, HazardSighashAnyoneCanPay, HazardUnprovenAmount, HazardHighFee,
-		HazardNeverRelayed, HazardBurn, HazardAnyoneCanSpend, HazardBlindCall,
+		HazardNeverRelayed, HazardBurn, HazardAnyoneCanSpend, HazardBlindCall, HazardUnregisteredScript,
 	}
 }
 

@@ -303,3 +303,51 @@ func shownFee(t *testing.T, raw []byte) uint64 {
 	t.Helper()
 	return parse(t, raw).Fee()
 }
+
+// TestClaimedTaprootVouchesForNothing: why a taproot input that is only claimed does not prove
+// amounts beside other inputs of ours, though its signature commits to all of them (BIP-341). The
+// claim can be false: here both inputs are truly P2WPKH, and each of two PSBTs proves one of them
+// and claims that the other is taproot and small. The signature of what is proven is valid, and the
+// two together pay as a fee what neither of the PSBTs showed.
+func TestClaimedTaprootVouchesForNothing(t *testing.T) {
+	us, them := keyOf(t, secretOf(0x22)), keyOf(t, secretOf(0x33))
+	pub := us.PublicKey()
+	const amount, claim = 1_000_000, 1_000
+	w := &world{random: rand.New(rand.NewPCG(2020, 14199)), us: us, them: them, signatures: map[int][]given{}, totalIn: 2 * amount, totalOut: amount}
+	for i := range 2 {
+		c := coinKinds(pub, them.PublicKey())[0]
+		c.ours, c.input = true, c.spend.Input(amount, uint32(i))
+		w.coins = append(w.coins, c)
+	}
+	w.outputs = []bitcointest.Output{bitcointest.P2WPKH(them.PublicKey()).Output(amount)}
+	for decoy := range 2 {
+		p := bitcointest.PSBT{Outputs: w.outputs, Inputs: []bitcointest.Input{w.coins[0].input, w.coins[1].input}}
+		in := &p.Inputs[decoy]
+		taproot := bitcointest.BIP86(pub)
+		in.Tx, in.Index, in.Proof, in.Claimed = in.Previous(), 1, false, claim
+		in.Script, in.Records = taproot.Script, taproot.Records
+		raw := p.Encode()
+		wantHazards(t, raw, pub, bitcoin.HazardUnprovenAmount)
+		signed, _, ok := signDefault(t, raw, us, us.ID(), bitcoin.HazardUnprovenAmount)
+		if !ok {
+			t.Fatal("not signed with the hazard allowed")
+		}
+		if fee := shownFee(t, signed); fee != claim {
+			t.Fatalf("a fee of %d is shown", fee)
+		}
+		packet, err := psbt.Read(signed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range packet.Inputs {
+			for _, record := range packet.Inputs[i].Records {
+				if isSignature(record.Type) {
+					w.signatures[i] = append(w.signatures[i], given{decoy, record.Value})
+				}
+			}
+		}
+	}
+	if used, complete := w.combine(t); !complete || len(used) != 2 {
+		t.Errorf("the robbery does not work any more: %v, %t", used, complete)
+	}
+}

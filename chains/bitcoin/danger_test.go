@@ -6,6 +6,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // TestDanger has transactions that an audit found wrongly signed or refused, with the
@@ -31,5 +32,17 @@ func TestDanger(t *testing.T) {
 		if shown := string(chaintest.Describe(t, bitcoin.New(bitcoin.Limits{}), chaintest.Unhex(t, c.PSBT), key)); !strings.Contains(shown, c.Shows) {
 			t.Errorf("%s: no %q in\n%s", c.Name, c.Shows, shown)
 		}
+	}
+}
+
+// TestDangerForAnyone has transactions with the hazards that they have whoever signs.
+func TestDangerForAnyone(t *testing.T) {
+	var cases []struct {
+		Name, PSBT string
+		Hazards    []string
+	}
+	chaintest.ReadJSON(t, "testdata/danger/outputs.json", &cases)
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) { wantHazards(t, chaintest.Unhex(t, c.PSBT), keystore.PublicKey{}, c.Hazards...) })
 	}
 }

@@ -76,7 +76,7 @@ func (t *transaction) appendOutcomes(list []outcome, index int, signed []*input)
 	case out.Amount == 0:
 		return list
 	}
-	fate, why := fateOf(out.Script)
+	fate, why := fateOf(out)
 	return append(list, outcome{index, fate, why})
 }
 

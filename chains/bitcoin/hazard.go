@@ -42,6 +42,10 @@ const (
 	// HazardBlindCall: an output instructs a protocol of tokens that is not
 	// decoded, or there are more outputs than are accounted for.
 	HazardBlindCall = "bitcoin/blind-call"
+
+	// HazardUnregisteredScript: a key of a registered wallet, or one of which that is not
+	// known, signs in a script of several keys that is not the wallet's.
+	HazardUnregisteredScript = "bitcoin/unregistered-script"
 )
 
 // Hazards implements chains.Transaction: the dangers for any signer. Every input that
@@ -97,29 +101,26 @@ func sighashHazardsOf(signed []*input) []chains.Hazard {
 // unproven finds an amount that nothing proves and that some signature of this request
 // does not commit to. Without this hazard, a signature is valid only if everything that
 // the PSBT claims is true.
+//
+// It is not enough that one of the signatures commits to it, be it BIP-341's, nor that another input
+// claims to be the same key's: a signature that commits to less stays valid whatever the PSBT says,
+// and two PSBTs that each lie about one input yield together what neither of them
+// showed (CVE-2020-14199).
 func (t *transaction) unproven(signed []*input) (chains.Hazard, bool) {
 	for i := range t.inputs {
 		in := &t.inputs[i]
-		if in.proven || allCommitTo(signed, in) {
+		if in.proven {
 			continue
 		}
-		return chains.Hazard{Name: HazardUnprovenAmount, Detail: fmt.Sprintf(
-			"input %d (%s): its amount of %s is claimed by %s alone, so that the fee may be higher than it looks: "+
-				"add the transaction that is spent as %s", in.index, in.kind, btc(in.amount), fieldWitnessUTXO, fieldNonWitnessUTXO,
-		)}, true
+		if free := slices.IndexFunc(signed, func(other *input) bool { return !other.commitsTo(in) }); free >= 0 {
+			return chains.Hazard{Name: HazardUnprovenAmount, Detail: fmt.Sprintf(
+				"input %d (%s): its amount of %s is claimed by %s alone, and the signature of input %d (%s) is valid whatever it is, "+
+					"so that the fee may be higher than it looks: add the transaction that is spent as %s",
+				in.index, in.kind, btc(in.amount), fieldWitnessUTXO, signed[free].index, signed[free].kind, fieldNonWitnessUTXO,
+			)}, true
+		}
 	}
 	return chains.Hazard{}, false
-}
-
-// allCommitTo reports whether the signatures of all the inputs commit to the amount of
-// another: then a lie about it makes all of them worthless.
-//
-// It is not enough that one of them commits to it, nor that another input claims to be
-// the same key's: a signature that commits to less stays valid whatever the PSBT says,
-// and two PSBTs that each lie about one input yield together what neither of them
-// showed (CVE-2020-14199).
-func allCommitTo(signed []*input, other *input) bool {
-	return !slices.ContainsFunc(signed, func(in *input) bool { return !in.commitsTo(other) })
 }
 
 // commitsTo reports whether a signature of the input commits to the amount of another

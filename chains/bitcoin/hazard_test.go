@@ -276,7 +276,7 @@ func TestHazardNames(t *testing.T) {
 	want := []string{
 		"bitcoin/sighash-none", "bitcoin/sighash-single", "bitcoin/sighash-anyonecanpay",
 		"bitcoin/unproven-amount", "bitcoin/high-fee", "bitcoin/never-relayed",
-		"bitcoin/burn", "bitcoin/anyone-can-spend", "bitcoin/blind-call",
+		"bitcoin/burn", "bitcoin/anyone-can-spend", "bitcoin/blind-call", "bitcoin/unregistered-script",
 	}
 	if got := (bitcoin.Chain{}).HazardNames(); !slices.Equal(got, want) {
 		t.Errorf("%v", got)

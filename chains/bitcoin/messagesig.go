@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
+	"strings"
 
 	"github.com/btcsuite/btcd/wire/v2"
 
@@ -51,6 +52,28 @@ func (c Chain) MessageSignature(raw []byte) (signature string, ok bool, err erro
 		return "", true, err
 	}
 	return prefixed(prefixFull, out.Bytes()), true, nil
+}
+
+// OlderSignature returns a signature of MessageSignature as verifiers take it that follow the text of
+// BIP-322 before its version 1, such as bip322-js: without the prefix, and for P2SH-P2WPKH the
+// witness alone. It returns nothing for a proof of funds, which that text has no form of.
+func OlderSignature(signature string) string {
+	if simple, ok := strings.CutPrefix(signature, prefixSimple); ok {
+		return simple
+	}
+	full, ok := strings.CutPrefix(signature, prefixFull)
+	if !ok {
+		return ""
+	}
+	var tx wire.MsgTx
+	raw, err := base64.StdEncoding.DecodeString(full)
+	if err != nil || tx.Deserialize(bytes.NewReader(raw)) != nil || len(tx.TxIn) != 1 {
+		return ""
+	}
+	if in := tx.TxIn[0]; len(in.SignatureScript) == 23 && classify(in.SignatureScript[1:]) == p2wpkh {
+		return base64.StdEncoding.EncodeToString(witnessBytes(in.Witness))
+	}
+	return full
 }
 
 func prefixed(prefix string, raw []byte) string {

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/psbt"
@@ -13,37 +15,78 @@ import (
 )
 
 // registered knows which inputs and outputs of a transaction belong to registered wallets:
-// those whose scripts follow from all keys of a wallet. What a PSBT says about the origins of
-// keys only tells which address of the wallet to derive.
+// those whose scripts follow from all keys of a wallet. Which address of the wallet to derive
+// follows from the paths of the organization's keys in the script, or else from what the PSBT
+// says about the origins of keys.
 type registered struct {
 	wallets []keystore.Registration
-	inputs  []*keystore.Registration // nil where an input is of none
-	outputs []*keystore.Registration
-	derived int // scripts so far; see maxDerived
+	holders chains.Holders
+	signers []*signingKey // that may sign; nil before they are found
+	inputs  []belonging
+	outputs []belonging
+	derived int // scripts and keys so far; see maxDerived
+}
+
+// belonging says which registered wallet an input or output is of.
+type belonging struct {
+	of    *keystore.Registration // nil if it is none's
+	stray string                 // why it may be another one's; empty if it is not
 }
 
 // maxDerived bounds the scripts that are derived for one transaction. Each costs a point
-// multiplication for each key.
+// multiplication for each key. From then on, inputs are stray.
 const maxDerived = 8192
 
 // maxPlaces bounds the addresses that are tried for one input or output: a true PSBT names one.
 const maxPlaces = 2
 
-// registeredIn finds the inputs and outputs of wallets.
-func (t *transaction) registeredIn(wallets []keystore.Registration) *registered {
-	r := &registered{wallets: wallets, inputs: make([]*keystore.Registration, len(t.inputs)), outputs: make([]*keystore.Registration, len(t.packet.Outputs))}
-	if len(wallets) == 0 {
+// find finds the inputs and outputs of the wallets.
+func (r *registered) find(t *transaction) *registered {
+	r.inputs, r.outputs = make([]belonging, len(t.inputs)), make([]belonging, len(t.packet.Outputs))
+	if len(r.wallets) == 0 {
 		return r
 	}
 	for i := range t.inputs {
 		in := &t.inputs[i]
-		r.inputs[i] = r.find(in.script, &in.Map, psbt.InBIP32Derivation, psbt.InTapBIP32Derivation)
+		r.inputs[i] = r.claimed(in.script, &in.Map, psbt.InBIP32Derivation, psbt.InTapBIP32Derivation)
+		if r.inputs[i].of == nil && in.several() {
+			r.inputs[i] = r.held(in.script, r.hashes(in))
+		}
 	}
 	for i := range t.packet.Outputs {
 		out := &t.packet.Outputs[i]
-		r.outputs[i] = r.find(out.Script, &out.Map, psbt.OutBIP32Derivation, psbt.OutTapBIP32Derivation)
+		r.outputs[i] = r.claimed(out.Script, &out.Map, psbt.OutBIP32Derivation, psbt.OutTapBIP32Derivation)
+		if r.outputs[i].of == nil {
+			keys := candidates{}
+			keys.script(outputCode(out))
+			r.outputs[i] = r.held(out.Script, keys.hashes)
+		}
 	}
 	return r
+}
+
+// several reports whether the script of an input may have more keys than one.
+func (in *input) several() bool {
+	switch in.kind {
+	case p2tr:
+		return in.taproot.root != nil // without, the owner of the output is known (BIP-86)
+	case p2sh, p2wsh, p2shP2wsh, bareMultisig, nonStandard:
+		kind := classify(in.code)
+		return kind != p2pk && kind != p2pkh
+	}
+	return false
+}
+
+// hashes returns the hash160 of each key that is in the scripts of an input, or signs it.
+func (r *registered) hashes(in *input) [][20]byte {
+	keys := candidates{}
+	keys.input(in)
+	for _, m := range r.signers {
+		if m.reasons[in.index] == "" {
+			keys.hashes = append(keys.hashes, m.hash)
+		}
+	}
+	return keys.hashes
 }
 
 // walletAddress is a receiving or a change address of a wallet.
@@ -53,12 +96,13 @@ type walletAddress struct {
 	index  uint32
 }
 
-// find returns the wallet that a script belongs to, nil if it is none's.
-func (r *registered) find(script []byte, of *psbt.Map, plain, taproot uint64) *keystore.Registration {
+// claimed returns the wallet that a script belongs to, at the addresses that the PSBT says its
+// keys are of.
+func (r *registered) claimed(script []byte, of *psbt.Map, plain, taproot uint64) (b belonging) {
 	switch classify(script) {
 	case p2shUnknown, p2wsh, p2tr:
 	default:
-		return nil // no script of several keys
+		return b // no script of several keys
 	}
 	var tried []walletAddress
 	for i := range of.Records {
@@ -69,18 +113,104 @@ func (r *registered) find(script []byte, of *psbt.Map, plain, taproot uint64) *k
 		for w := range r.wallets {
 			change, index, ok := r.wallets[w].Place(origin.Fingerprint, origin.Path)
 			wanted := walletAddress{w, change, index}
-			if !ok || slices.Contains(tried, wanted) || len(tried) == maxPlaces*len(r.wallets) || r.derived == maxDerived {
+			if !ok || slices.Contains(tried, wanted) || len(tried) == maxPlaces*len(r.wallets) {
 				continue
 			}
 			tried = append(tried, wanted)
-			r.derived++
-			own, err := r.wallets[w].Script(change, index)
-			if err == nil && bytes.Equal(own, script) {
-				return &r.wallets[w]
+			if r.is(script, wanted) {
+				r.add(&b, w)
 			}
 		}
+		if b.of != nil {
+			break
+		}
 	}
-	return nil
+	return b
+}
+
+// add notes that a script is of a wallet. Of one that has two names, nobody knows which rules and
+// limits are meant.
+func (r *registered) add(b *belonging, wallet int) {
+	w := &r.wallets[wallet]
+	if b.of == nil {
+		b.of, b.stray = w, ""
+	}
+	for i := range r.wallets {
+		if other := &r.wallets[i]; i != wallet && (b.of == other || other.Identity() == w.Identity()) {
+			b.stray = fmt.Sprintf("it is of the registered %s and of the registered %s: remove one of them", named(w), named(other))
+		}
+	}
+}
+
+// is reports whether a script is that of an address.
+func (r *registered) is(script []byte, at walletAddress) bool {
+	if r.derived >= maxDerived {
+		return false
+	}
+	r.derived++
+	own, err := r.wallets[at.wallet].Script(at.change, at.index)
+	return err == nil && bytes.Equal(own, script)
+}
+
+// held is claimed at the addresses that the organization's keys with the hashes are of, whatever the
+// PSBT says. Where such a key is of a wallet, or where nobody knows whether it is, and the script is
+// none of the wallets', the script is stray.
+func (r *registered) held(script []byte, hashes [][20]byte) (b belonging) {
+	for _, hash := range hashes {
+		holder, ours := r.holder(hash)
+		branch, index, known := lastSteps(holder.Path)
+		switch {
+		case !ours:
+			continue
+		case holder.Path == "":
+			b.stray = "key " + holder.KeyID + ", whose path is not known here" + strayCure
+		}
+		for w := range r.wallets {
+			if !known || b.of != nil && b.stray != "" {
+				break
+			}
+			r.derived++
+			change, ok := r.wallets[w].Holds(hash, branch, index)
+			switch {
+			case r.derived >= maxDerived:
+				b.stray = "too many addresses of registered wallets are named to tell whether it is of one"
+			case !ok:
+			case r.is(script, walletAddress{w, change, index}):
+				r.add(&b, w)
+			case b.of == nil:
+				b.stray = "key " + holder.KeyID + ", of the registered " + named(&r.wallets[w]) + strayCure
+			}
+		}
+		if b.of != nil {
+			break
+		}
+	}
+	return b
+}
+
+// strayCure ends what is said about a key in a script that no registered wallet has.
+const strayCure = ", is in its script, which no registered wallet has: register its wallet " +
+	"with 'countersign wallets register', or give the true origins of its keys"
+
+// holder returns the organization's key with a hash160.
+func (r *registered) holder(hash [20]byte) (chains.Holder, bool) {
+	for _, m := range r.signers {
+		if m.hash == hash {
+			return r.holders.Of(m.signer.ID()), true
+		}
+	}
+	return r.holders.At(p2wpkhScript(hash))
+}
+
+// lastSteps returns the last two steps of a path, neither of them hardened.
+func lastSteps(path string) (branch, index uint32, ok bool) {
+	steps := strings.Split(path, "/")
+	if len(steps) < 2 {
+		return 0, 0, false
+	}
+	last, err := strconv.ParseUint(steps[len(steps)-1], 10, 31)
+	before, err2 := strconv.ParseUint(steps[len(steps)-2], 10, 31)
+	return uint32(before), uint32(last), err == nil && err2 == nil
 }
 
 // registry returns what is known about registered wallets. Without holders that know any, nothing.
@@ -90,20 +220,20 @@ func (s *signing) registry() *registered {
 		if known, ok := s.holders.(chains.RegisteredHolders); ok {
 			wallets = known.Registered()
 		}
-		s.registered = s.tx.registeredIn(wallets)
+		s.registered = (&registered{wallets: wallets, holders: s.holders, signers: s.signers}).find(s.tx)
 	}
 	return s.registered
 }
 
 // registeredWallet returns how change tells a registered wallet from others.
 func registeredWallet(w *keystore.Registration) wallet {
-	digest := w.Digest()
-	return wallet{id: "registered " + hex.EncodeToString(digest[:])}
+	identity := w.Identity()
+	return wallet{id: "registered " + hex.EncodeToString(identity[:])}
 }
 
 // inputWallet returns the wallet of an input, false if it is none's.
 func (s *signing) inputWallet(in *input) (w wallet, ok bool) {
-	if known := s.registry().inputs[in.index]; known != nil {
+	if known := s.registry().inputs[in.index].of; known != nil {
 		return registeredWallet(known), true
 	}
 	return s.walletOf(in.script)
@@ -112,7 +242,7 @@ func (s *signing) inputWallet(in *input) (w wallet, ok bool) {
 // outputWallet returns the wallet of an output, false if it is none's. One that is stuck is
 // none's.
 func (s *signing) outputWallet(index int) (w wallet, ok bool) {
-	if known := s.registry().outputs[index]; known != nil {
+	if known := s.registry().outputs[index].of; known != nil {
 		return registeredWallet(known), true
 	}
 	script := s.tx.packet.Outputs[index].Script
@@ -125,33 +255,36 @@ func (s *signing) outputWallet(index int) (w wallet, ok bool) {
 var _ chains.RegisteredSigning = (*signing)(nil)
 
 // Registered implements chains.RegisteredSigning.
-func (s *signing) Registered() (used []keystore.Registration, signs int, only bool) {
+func (s *signing) Registered() (use chains.RegisteredUse) {
 	known := s.registry()
-	add := func(w *keystore.Registration) {
-		if w != nil && !slices.ContainsFunc(used, func(other keystore.Registration) bool { return other.Digest() == w.Digest() }) {
-			used = append(used, *w)
+	add := func(b belonging) {
+		if b.of != nil && !slices.ContainsFunc(use.Used, func(other keystore.Registration) bool { return other.Digest() == b.of.Digest() }) {
+			use.Used = append(use.Used, *b.of)
 		}
 	}
 	signed := s.signed()
+	use.Only = s.tx.message == nil
 	for _, in := range signed {
-		add(known.inputs[in.index])
+		b := known.inputs[in.index]
+		add(b)
+		use.Only = use.Only && b.of != nil && b.stray == "" && len(use.Used) == 1
+		use.Mixed = use.Mixed || b.of != nil || b.stray != ""
+		if b.stray != "" && len(use.Hazards) == 0 && s.tx.message == nil {
+			use.Hazards = []chains.Hazard{{Name: HazardUnregisteredScript, Detail: fmt.Sprintf("input %d: %s", in.index, b.stray)}}
+		}
 	}
-	signs = len(used)
-	only = signs == 1 && !slices.ContainsFunc(signed, func(in *input) bool { return known.inputs[in.index] == nil })
-	for i := range known.inputs {
-		add(known.inputs[i])
+	use.Mixed = use.Mixed && !use.Only
+	for _, b := range slices.Concat(known.inputs, known.outputs) {
+		add(b)
 	}
-	for i := range known.outputs {
-		add(known.outputs[i])
-	}
-	return used, signs, only && s.tx.message == nil
+	return use
 }
 
 // ChargeID implements chains.RegisteredSigning: it is the same for every request that signs
 // the same transaction for the same wallet, whatever its PSBT carries besides.
 func (s *signing) ChargeID(w keystore.Registration) [32]byte {
-	digest, unsigned := w.Digest(), sha256.Sum256(s.tx.unsigned)
-	return sha256.Sum256(slices.Concat([]byte("countersign charge of a registered wallet v1\n"), digest[:], unsigned[:]))
+	identity, unsigned := w.Identity(), sha256.Sum256(s.tx.unsigned)
+	return sha256.Sum256(slices.Concat([]byte("countersign charge of a registered wallet v2\n"), identity[:], unsigned[:]))
 }
 
 // named describes a registered wallet to people.

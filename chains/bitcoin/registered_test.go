@@ -35,6 +35,11 @@ func newCosigner(t testing.TB, seed byte) cosigner {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return cosignerOf(t, root)
+}
+
+func cosignerOf(t testing.TB, root *wallet.Root) cosigner {
+	t.Helper()
 	text, err := root.XPub(cosignerPath)
 	if err != nil {
 		t.Fatal(err)
@@ -196,11 +201,11 @@ func TestRegisteredWallets(t *testing.T) {
 					t.Errorf("%s: no %s in\n%s", form, want, &view)
 				}
 			}
-			used, signs, only := known.(chains.RegisteredSigning).Registered()
-			if len(used) != 1 || signs != 1 || !only {
-				t.Fatalf("%s: %v, %v", form, used, only)
+			use := known.(chains.RegisteredSigning).Registered()
+			if len(use.Used) != 1 || !use.Only || use.Mixed || len(use.Hazards) > 0 {
+				t.Fatalf("%s: %+v", form, use)
 			}
-			ids = append(ids, known.(chains.RegisteredSigning).ChargeID(used[0]))
+			ids = append(ids, known.(chains.RegisteredSigning).ChargeID(use.Used[0]))
 			if raw, err = signing.AppendSigned(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}
@@ -419,8 +424,8 @@ func TestTwoRegisteredWallets(t *testing.T) {
 	if got := known.Effects()[0]; got.Change || got.Mine != chains.MineYes {
 		t.Errorf("%+v", got)
 	}
-	if used, signs, only := known.(chains.RegisteredSigning).Registered(); !only || signs != 1 || len(used) != 2 || used[0].Name() != "one" {
-		t.Errorf("%v, %v", used, only)
+	if use := known.(chains.RegisteredSigning).Registered(); !use.Only || use.Mixed || len(use.Used) != 2 || use.Used[0].Name() != "one" {
+		t.Errorf("%+v", use)
 	}
 	raw = bitcointest.PSBT{
 		Inputs:  []bitcointest.Input{spendOf(t, one, false, 5, a, b, c).Input(100_000, 1), spendOf(t, two, false, 5, a, b, d).Input(100_000, 2)},
@@ -430,8 +435,8 @@ func TestTwoRegisteredWallets(t *testing.T) {
 		t.Fatal(err)
 	}
 	known = signing.(chains.WalletSigning).WithHolders(knowingOf(one, two))
-	if used, signs, only := known.(chains.RegisteredSigning).Registered(); only || signs != 2 || len(used) != 2 {
-		t.Errorf("%v, %v", used, only)
+	if use := known.(chains.RegisteredSigning).Registered(); use.Only || !use.Mixed || len(use.Used) != 2 {
+		t.Errorf("%+v", use)
 	}
 	if !known.Effects()[0].Change || known.Balance().Value.Int64() != 110_000 {
 		t.Errorf("%+v", known.Effects())

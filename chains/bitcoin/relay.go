@@ -13,6 +13,7 @@ import (
 const (
 	minRelayedVersion = 1
 	maxRelayedVersion = 3
+	maxTopology       = 10_000 // virtual bytes of a transaction of version 3 (BIP-431)
 
 	dustRate     = 3                      // satoshi per virtual byte
 	spendSize    = 32 + 4 + 1 + 107 + 4   // of an input that spends an output, in bytes
@@ -38,6 +39,10 @@ func (t *transaction) neverRelayed(signed []*input) (chains.Hazard, bool) {
 	if v := t.packet.TxVersion; v < minRelayedVersion || v > maxRelayedVersion {
 		return chains.Hazard{Name: HazardNeverRelayed, Detail: fmt.Sprintf(
 			"transaction version %d: nodes relay versions %d to %d", int32(v), minRelayedVersion, maxRelayedVersion)}, true
+	}
+	if size := t.VirtualSize(); t.packet.TxVersion == maxRelayedVersion && size > maxTopology {
+		return chains.Hazard{Name: HazardNeverRelayed, Detail: fmt.Sprintf(
+			"about %d virtual bytes: nodes relay at most %d of version 3", size, maxTopology)}, true
 	}
 	dust := t.dust(signed)
 	if len(dust) == 0 || len(dust) == 1 && t.Fee() == 0 {

@@ -22,7 +22,7 @@ func TestDust(t *testing.T) {
 		"P2PKH":     {bitcointest.P2PKH(a).Script, 546},
 		"P2SH":      {bitcointest.Nested(bitcointest.P2WPKH(a)).Script, 540},
 		"P2WPKH":    {bitcointest.P2WPKH(a).Script, 294},
-		"P2WSH":     {bitcointest.P2WSH([]byte{txscript.OP_TRUE}).Script, 330},
+		"P2WSH":     {bitcointest.P2WSH(bitcointest.P2PK(a).Script).Script, 330},
 		"P2TR":      {bitcointest.BIP86(a).Script, 330},
 		"P2PK":      {bitcointest.P2PK(a).Script, 576},
 		"OP_RETURN": {bitcointest.Nulldata("hello"), 0},
@@ -95,6 +95,25 @@ func TestTransactionVersion(t *testing.T) {
 		at := bytes.Index(raw, []byte{2, 0, 0, 0, 1}) // of the unsigned transaction, with its number of inputs
 		raw[at], raw[at+1], raw[at+2], raw[at+3] = byte(version), byte(version>>8), byte(version>>16), byte(version>>24)
 		wantHazards(t, raw, a, want...)
+	}
+}
+
+// TestVersion3Size: a transaction of version 3 is relayed up to 10,000 virtual bytes (BIP-431), and
+// of version 2 beyond.
+func TestVersion3Size(t *testing.T) {
+	a := keyOf(t, secretOf(1)).PublicKey()
+	of := func(version uint32, padding int) []byte {
+		return spoil(t, func(p *bitcointest.PSBT) {
+			p.TxVersion = version
+			script := append([]byte{txscript.OP_RETURN, txscript.OP_PUSHDATA2, byte(padding), byte(padding >> 8)}, make([]byte, padding)...)
+			p.Outputs = append(p.Outputs, bitcointest.Output{Script: script})
+		})
+	}
+	const some = 9_000
+	full := some + 10_000 - int(parse(t, of(3, some)).VirtualSize())
+	for padding, want := range map[int][]string{full: nil, full + 1: {bitcoin.HazardNeverRelayed}} {
+		wantHazards(t, of(3, padding), a, want...)
+		wantHazards(t, of(2, padding), a)
 	}
 }
 

@@ -53,7 +53,7 @@ func (t *transaction) locate(target *target, signWith string) ([]keystore.Locato
 	if kind == p2pkh || kind == p2wpkh {
 		return []keystore.Locator{owner}, nil
 	}
-	candidates := candidates{seen: map[keystore.Locator]bool{}}
+	candidates := candidates{}
 	if kind == p2tr {
 		candidates.add(owner)
 		candidates.xOnly(target.script[2:])
@@ -71,11 +71,11 @@ func (t *transaction) locate(target *target, signWith string) ([]keystore.Locato
 
 // RequestOf implements chains.RegisteredTransaction: the keys are those in the scripts of the
 // wallet's inputs, and they sign no others.
-func (t *transaction) RequestOf(wallet keystore.Registration) (chains.Request, error) {
-	only := t.registeredIn([]keystore.Registration{wallet})
-	candidates := candidates{seen: map[keystore.Locator]bool{}}
+func (t *transaction) RequestOf(wallet keystore.Registration, holders chains.Holders) (chains.Request, error) {
+	only := (&registered{wallets: []keystore.Registration{wallet}, holders: holders}).find(t)
+	candidates := candidates{}
 	for i := range t.inputs {
-		if only.inputs[i] != nil {
+		if only.inputs[i].of != nil {
 			candidates.input(&t.inputs[i])
 		}
 	}
@@ -128,7 +128,8 @@ func (t *transaction) noCandidates(target *target, signWith string) error {
 type candidates struct {
 	seen             map[keystore.Locator]bool
 	unsigned, signed []keystore.Locator // without and with a signature in the PSBT
-	has              func(key []byte) bool
+	hashes           [][20]byte         // hash160 of the keys that are located by it
+	in               *input             // whose scripts they are; nil if no input's
 }
 
 func (c *candidates) add(locator keystore.Locator) { c.put(locator, false) }
@@ -148,6 +149,9 @@ func (c *candidates) locators(of string, none func() error) ([]keystore.Locator,
 }
 
 func (c *candidates) put(locator keystore.Locator, signed bool) {
+	if c.seen == nil {
+		c.seen = map[keystore.Locator]bool{}
+	}
 	switch {
 	case c.seen[locator]:
 		return
@@ -159,21 +163,23 @@ func (c *candidates) put(locator keystore.Locator, signed bool) {
 	c.seen[locator] = true
 }
 
-// hash adds a key by the hash160 of its compressed form.
-func (c *candidates) hash(hash []byte) { c.add(keystore.ByHash160([20]byte(hash))) }
+// hash adds a key by the hash160 of its compressed form. key is what the script has of it.
+func (c *candidates) hash(hash, key []byte) {
+	c.hashes = append(c.hashes, [20]byte(hash))
+	c.put(keystore.ByHash160([20]byte(hash)), c.in != nil && c.in.signedBy(key))
+}
 
 // xOnly adds the two keys with an x coordinate.
 func (c *candidates) xOnly(x []byte) {
 	for _, parity := range []byte{2, 3} {
-		key := append([]byte{parity}, x...)
-		c.put(keystore.ByHash160([20]byte(address.Hash160(key))), c.has != nil && c.has(x))
+		c.hash(address.Hash160(append([]byte{parity}, x...)), x)
 	}
 }
 
 // input adds the keys in the scripts of an input.
 func (c *candidates) input(in *input) {
-	c.has = in.signedBy
-	defer func() { c.has = nil }()
+	c.in = in
+	defer func() { c.in = nil }()
 	if in.kind != p2tr {
 		c.script(in.code)
 		return
@@ -196,9 +202,9 @@ func (c *candidates) script(script []byte) {
 	pushes(script, func(op byte, data []byte) bool {
 		switch {
 		case op == txscript.OP_DATA_33 && (data[0] == 2 || data[0] == 3):
-			c.put(keystore.ByHash160([20]byte(address.Hash160(data))), c.has(data))
+			c.hash(address.Hash160(data), data)
 		case op == txscript.OP_DATA_20:
-			c.hash(data)
+			c.hash(data, data)
 		}
 		return false
 	})

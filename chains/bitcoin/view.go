@@ -32,7 +32,7 @@ func (s *signing) SignerView() []chains.Field {
 
 func (s *signing) viewInput(index int) chains.Field {
 	label := fmt.Sprintf("input %d", index)
-	if of := s.registry().inputs[index]; of != nil {
+	if of := s.registry().inputs[index].of; of != nil {
 		return chains.Text(label, "yours").WithNote(named(of) + ", " + s.doingFor(index))
 	}
 	if s.owner(index) != nil {
@@ -113,7 +113,7 @@ func (s *signing) status(input int) string {
 // viewOutput shows whose an output is, of which an amount is change.
 func (s *signing) viewOutput(index int, back uint64) chains.Field {
 	label := fmt.Sprintf("output %d", index)
-	if of := s.registry().outputs[index]; of != nil {
+	if of := s.registry().outputs[index].of; of != nil {
 		return chains.Text(label, "yours").WithNote(named(of) + ": " + s.returning(index, back))
 	}
 	if s.isOurs(index) {

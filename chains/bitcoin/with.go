@@ -87,7 +87,7 @@ func (s *signing) asks(in *input) bool {
 	case s.target != nil:
 		return bytes.Equal(in.script, s.target.script)
 	case s.only != nil:
-		return s.only.inputs[in.index] != nil
+		return s.only.inputs[in.index].of != nil
 	}
 	return true
 }

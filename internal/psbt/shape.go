@@ -3,6 +3,7 @@ package psbt
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 )
 
 // The checks of key data and values: each returns what is wrong, or empty.
@@ -186,6 +187,19 @@ func tapTree(b []byte) string {
 		return "leaves do not make up a whole tree"
 	}
 	return ""
+}
+
+// TapLeaves yields the leaf scripts of a PSBT_OUT_TAP_TREE, whose form Read has checked.
+func TapLeaves(b []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for c := (cursor{data: b}); c.remaining() > 0; {
+			_, err := c.take(2) // depth and version
+			script, err2 := c.sized()
+			if err != nil || err2 != nil || !yield(script) {
+				return
+			}
+		}
+	}
 }
 
 func addLeaf(open []byte, depth byte) ([]byte, bool) {

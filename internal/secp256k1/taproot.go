@@ -12,6 +12,13 @@ type Output struct {
 	Odd bool
 }
 
+// Unspendable is the x coordinate of the point H of BIP-341, whose discrete logarithm is not
+// known, and so not that of the keys derived from it.
+var Unspendable = [32]byte{
+	0x50, 0x92, 0x9b, 0x74, 0xc1, 0xa0, 0x49, 0x54, 0xb7, 0x8b, 0x4b, 0x60, 0x35, 0xe9, 0x7a, 0x5e,
+	0x07, 0x8a, 0x5a, 0x0f, 0x28, 0xec, 0x96, 0xd5, 0x47, 0xbf, 0xee, 0x9a, 0xce, 0x80, 0x3a, 0xc0,
+}
+
 // liftX returns the point of an x-only public key, whose y is even (BIP-340).
 func liftX(x [32]byte) (*voi.Point, error) {
 	return voi.NewIdentityPoint().SetCompressedBytes(append([]byte{2}, x[:]...))

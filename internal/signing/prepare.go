@@ -47,7 +47,8 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 		foreseen = seer.Foreseen()
 	}
 	tx, reading := chains.ReadWith(tx, r.Descriptors)
-	request, keys, err := r.find(ctx, organizationID, tx, signWith)
+	o := owners{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chains: r.Chains, named: chain, tx: tx}
+	request, keys, err := r.find(ctx, &o, signWith)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 	}
 	p := &Prepared{
 		intent: intent, tx: tx, signing: signing, result: result, found: keys, reading: reading, foreseen: foreseen,
-		owners: owners{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chains: r.Chains, named: chain, tx: tx},
+		owners: o,
 	}
 	if err := p.owners.tell(ctx, signing); err != nil {
 		return nil, err
@@ -95,7 +96,8 @@ func (r *Reader) read(intent activity.Intent) (chains.Transaction, chains.Chain,
 // find returns the request that signWith makes, and the keys that it names: those at its
 // locators, or all keys of the wallet with that id or name, or those of the registered wallet
 // with that name.
-func (r *Reader) find(ctx context.Context, organizationID string, tx chains.Transaction, signWith string) (chains.Request, []keystore.Key, error) {
+func (r *Reader) find(ctx context.Context, o *owners, signWith string) (chains.Request, []keystore.Key, error) {
+	organizationID, tx := o.organizationID, o.tx
 	request, err := tx.Request(signWith)
 	if err != nil {
 		return nil, nil, refuse.Transaction(err)
@@ -115,7 +117,7 @@ func (r *Reader) find(ctx context.Context, organizationID string, tx chains.Tran
 		case err != nil:
 			return nil, nil, err
 		case ok:
-			return r.ofRegistered(ctx, organizationID, tx, wallet)
+			return r.ofRegistered(ctx, o, wallet)
 		}
 	}
 	return nil, nil, activity.NewError(activity.ReasonNotFound, intents.FieldSignWith, keystore.ErrKeyNotFound,

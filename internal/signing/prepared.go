@@ -183,7 +183,7 @@ func (p *Prepared) Hazards() []chains.Hazard {
 
 // judge finds the hazards that descriptors do not dispel.
 func (p *Prepared) judge() {
-	p.hazards = p.signing.Hazards()
+	p.hazards = slices.Concat(p.signing.Hazards(), p.wallets.hazards)
 	if len(p.reading) > 0 {
 		p.hazards = p.reading.Sighted(p.hazards, p.signing.Effects())
 	}

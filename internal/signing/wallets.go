@@ -17,7 +17,9 @@ import (
 type wallets struct {
 	used  []activity.RegisteredWallet
 	only  *access.SigningWallet // that every input to be signed is of; nil if there is none
-	mixed bool                  // inputs to be signed are of a registered wallet, and others are not
+	mixed bool                  // inputs to be signed are of a registered wallet, or may be, and not all are of one
+
+	hazards []chains.Hazard // of inputs that may be a registered wallet's
 }
 
 // findRegistered returns the registered wallet with a name.
@@ -38,17 +40,21 @@ func (r *Reader) findRegistered(ctx context.Context, organizationID, name string
 
 // ofRegistered returns the request to sign for a registered wallet, with the organization's
 // keys in it.
-func (r *Reader) ofRegistered(ctx context.Context, organizationID string, tx chains.Transaction, wallet keystore.Registration) (chains.Request, []keystore.Key, error) {
-	of, ok := tx.(chains.RegisteredTransaction)
+func (r *Reader) ofRegistered(ctx context.Context, o *owners, wallet keystore.Registration) (chains.Request, []keystore.Key, error) {
+	of, ok := o.tx.(chains.RegisteredTransaction)
 	if !ok {
 		return nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldSignWith, nil,
 			"%q is a registered wallet, which signs Bitcoin transactions: expected an address of the key, or its id", refuse.Shorten(wallet.Name()))
 	}
-	request, err := of.RequestOf(wallet)
+	holders := o.holders(ctx)
+	request, err := of.RequestOf(wallet, holders)
+	if holders.err != nil {
+		return nil, nil, holders.err
+	}
 	if err != nil {
 		return nil, nil, refuse.Transaction(err)
 	}
-	keys, err := r.findAll(ctx, organizationID, request.Locators())
+	keys, err := r.findAll(ctx, o.organizationID, request.Locators())
 	if err == nil && len(keys) == 0 {
 		err = activity.NewError(activity.ReasonNotFound, intents.FieldSignWith, keystore.ErrKeyNotFound,
 			"could not find any resource to sign with: no key of the registered wallet %q that this transaction needs is derived here: derive it from the wallet with your words, with 'countersign keys derive --wallet WALLET --psbt'", refuse.Shorten(wallet.Name()))
@@ -63,15 +69,16 @@ func (p *Prepared) findWallets(ctx context.Context) error {
 	}
 	h := p.owners.holders(ctx)
 	signing := h.signing(p.signing).(chains.RegisteredSigning)
-	used, signs, only := signing.Registered()
-	for _, w := range used {
+	use := signing.Registered()
+	for _, w := range use.Used {
 		digest := w.Digest()
 		p.wallets.used = append(p.wallets.used, activity.RegisteredWallet{Name: w.Name(), Digest: hex.EncodeToString(digest[:]), Leaf: w.Leaf})
 	}
-	p.wallets.mixed = signs > 0 && !only
-	if only {
-		first := p.wallets.used[0]
-		p.wallets.only = &access.SigningWallet{ID: first.Digest, Name: first.Name, ChargeID: signing.ChargeID(used[0])}
+	p.wallets.mixed, p.wallets.hazards = use.Mixed, use.Hazards
+	if use.Only {
+		first := use.Used[0]
+		identity := first.Identity()
+		p.wallets.only = &access.SigningWallet{ID: hex.EncodeToString(identity[:]), Name: first.Name(), ChargeID: signing.ChargeID(first)}
 	}
 	return h.err
 }
@@ -83,6 +90,6 @@ func (p *Prepared) Wallets() []activity.RegisteredWallet { return p.wallets.used
 // none.
 func (p *Prepared) Wallet() *access.SigningWallet { return p.wallets.only }
 
-// MixesWallets reports whether inputs to be signed are of a registered wallet, and others are of
-// another wallet.
+// MixesWallets reports whether inputs to be signed are of a registered wallet, or may be, and
+// not all are of one.
 func (p *Prepared) MixesWallets() bool { return p.wallets.mixed }

@@ -18,17 +18,18 @@ type Named struct {
 	Fingerprint [4]byte     // of the master key
 	Path        wallet.Path // m/purpose'/coin'/account'/change/index, or of a registered wallet
 	PublicKey   []byte      // compressed, or x-only (32 bytes)
+	Input       bool        // it is of an input, and not of an output
 }
 
 // Discover adds named keys to a wallet that belong to its Bitcoin accounts, or to a registered
 // wallet, and are not derived yet. A key is added if the wallet has a key of the same account
 // or the account is a registered wallet's, if the index is at most gap beyond the last one
 // derived on the same chain (receiving or change), and if deriving it gives the named public
-// key. Discover returns the added accounts, written
-// together and safe on disk. It tries at most MaxAccounts keys.
-func (s *Store) Discover(ctx context.Context, organizationID, walletID string, named []Named, gap uint32) ([]Account, error) {
-	var added []Account
-	err := s.asWriter(ctx, func() error {
+// key. For an input of a registered wallet the gap does not count. Discover returns the added
+// accounts, written together and safe on disk, and the paths of the named keys that the wallet has
+// and that are still not derived. It tries at most MaxAccounts keys of each.
+func (s *Store) Discover(ctx context.Context, organizationID, walletID string, named []Named, gap uint32) (added []Account, left []wallet.Path, err error) {
+	err = s.asWriter(ctx, func() error {
 		w, err := s.readWallet(organizationID, walletID)
 		if err != nil {
 			return err
@@ -38,7 +39,7 @@ func (s *Store) Discover(ctx context.Context, organizationID, walletID string, n
 			return err
 		}
 		before := len(w.Accounts)
-		if err := s.discoverInto(organizationID, w, registered, named, gap); err != nil || len(w.Accounts) == before {
+		if left, err = s.discoverInto(organizationID, w, registered, named, gap); err != nil || len(w.Accounts) == before {
 			w.destroy()
 			return err
 		}
@@ -49,17 +50,17 @@ func (s *Store) Discover(ctx context.Context, organizationID, walletID string, n
 		return err
 	})
 	if err != nil {
-		return nil, s.errorf("discover accounts", err)
+		return nil, nil, s.errorf("discover accounts", err)
 	}
-	return added, nil
+	return added, left, nil
 }
 
 // discoverInto derives the named keys in the order of their indexes, so that each one found
-// extends the gap for the next.
-func (c *contents) discoverInto(organizationID string, w *openWallet, registered []Registered, named []Named, gap uint32) error {
+// extends the gap for the next, and returns those that are left.
+func (c *contents) discoverInto(organizationID string, w *openWallet, registered []Registered, named []Named, gap uint32) (left []wallet.Path, err error) {
 	root, err := w.root()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer root.Wipe()
 	ofRegistered := func(n Named) bool {
@@ -69,21 +70,36 @@ func (c *contents) discoverInto(organizationID string, w *openWallet, registered
 		})
 	}
 	candidates := slices.DeleteFunc(slices.Clone(named), func(n Named) bool {
-		_, ok := wallet.BitcoinAccount(n.Path)
-		return n.Fingerprint != root.Fingerprint() || !ok && !ofRegistered(n) || root.Check(keystore.CurveSecp256k1, n.Path) != nil
+		return n.Fingerprint != root.Fingerprint() || len(n.Path) < 2 || root.Check(keystore.CurveSecp256k1, n.Path) != nil
 	})
 	slices.SortStableFunc(candidates, func(a, b Named) int { return cmp.Compare(a.Path[len(a.Path)-1], b.Path[len(b.Path)-1]) })
 	tried := 0
 	for _, n := range candidates {
-		if !w.reaches(n.Path, gap, ofRegistered(n)) || tried == MaxAccounts {
+		_, ok := wallet.BitcoinAccount(n.Path)
+		of := ofRegistered(n)
+		if tried == MaxAccounts || !(of && n.Input && !w.has(n.Path) || (ok || of) && w.reaches(n.Path, gap, of)) {
 			continue
 		}
 		tried++
 		if err := c.tryNamed(organizationID, w, root, n); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	for _, n := range candidates[:min(len(candidates), MaxAccounts)] {
+		own, err := root.PublicKey(n.Path)
+		if err != nil || !IsNamed(own, n.PublicKey) || w.has(n.Path) || !n.Input && ofRegistered(n) {
+			continue
+		}
+		if _, imported := c.sharing(organizationID, keystore.KeyInfo{PublicKey: own}); !imported {
+			left = append(left, n.Path)
+		}
+	}
+	return left, nil
+}
+
+// has reports whether the wallet has an account at a path.
+func (w *openWallet) has(path wallet.Path) bool {
+	return slices.ContainsFunc(w.Accounts, func(account Account) bool { return slices.Equal(account.Path, path) })
 }
 
 // reaches reports whether a path belongs to an account of the wallet, or to a registered
@@ -115,7 +131,7 @@ func (c *contents) tryNamed(organizationID string, w *openWallet, root *wallet.R
 		return err
 	}
 	account.KeyInfo = key.Info()
-	if !isNamed(account.PublicKey, n.PublicKey) {
+	if !IsNamed(account.PublicKey, n.PublicKey) {
 		key.Destroy()
 		return nil
 	}
@@ -131,8 +147,8 @@ func (c *contents) tryNamed(organizationID string, w *openWallet, root *wallet.R
 	return nil
 }
 
-// isNamed reports whether a PSBT's key, compressed or x-only, is the given one.
-func isNamed(key keystore.PublicKey, named []byte) bool {
+// IsNamed reports whether a PSBT's key, compressed or x-only, is the given one.
+func IsNamed(key keystore.PublicKey, named []byte) bool {
 	x := key.XOnly()
 	return bytes.Equal(key.Bytes(), named) || bytes.Equal(x[:], named)
 }

@@ -48,7 +48,7 @@ func TestDiscover(t *testing.T) {
 	store := create(t)
 	w, err := store.AddWallet(t.Context(), "org", file.NewWallet{Name: "w", Mnemonic: []byte(testWords)})
 	must(t, err)
-	added, err := store.Discover(t.Context(), "org", w.ID, named, file.GapLimit)
+	added, left, err := store.Discover(t.Context(), "org", w.ID, named, file.GapLimit)
 	must(t, err)
 	var paths []string
 	for _, account := range added {
@@ -60,10 +60,17 @@ func TestDiscover(t *testing.T) {
 	if !slices.Equal(paths, good) {
 		t.Errorf("added %v, want %v", paths, good)
 	}
-	if again, err := store.Discover(t.Context(), "org", w.ID, named[:5], file.GapLimit); err != nil || len(again) > 0 {
+	var rest []string
+	for _, path := range left {
+		rest = append(rest, path.String())
+	}
+	if slices.Sort(rest); !slices.Equal(rest, []string{"m/44'/60'/0'/0/1", "m/84'/0'/0'/0", "m/84'/0'/0'/0/44", "m/84'/0'/1'/0/0"}) {
+		t.Errorf("left %v", rest)
+	}
+	if again, _, err := store.Discover(t.Context(), "org", w.ID, named[:5], file.GapLimit); err != nil || len(again) > 0 {
 		t.Errorf("added twice: %v, %v", again, err)
 	}
-	if _, err := store.Discover(t.Context(), "other", w.ID, named, file.GapLimit); err == nil {
+	if _, _, err := store.Discover(t.Context(), "other", w.ID, named, file.GapLimit); err == nil {
 		t.Error("another organization's wallet")
 	}
 }

@@ -144,14 +144,24 @@ func (c *contents) badRegistered() (bad []*Error) {
 func (f *folder) openRegistered() (directory, error) { return f.openBelow(registeredName) }
 
 // Register registers a wallet, or replaces the one of that name. At least one of its keys must
-// be derived from a wallet of the organization; ErrNotOurs otherwise.
+// be derived from a wallet of the organization; ErrNotOurs otherwise. A wallet that is registered
+// under another name is refused: see walletpolicy.CheckNew.
 func (s *Store) Register(ctx context.Context, add Registered) error {
 	own, err := s.OwnKeys(ctx, add.OrganizationID, add.Policy)
 	if err == nil && len(own) == 0 {
 		err = ErrNotOurs
 	}
 	if err == nil {
-		err = s.asWriter(ctx, func() error { return s.writeRegistered(add) })
+		err = s.asWriter(ctx, func() error {
+			all, err := s.RegisteredWallets(ctx, add.OrganizationID)
+			for _, other := range all {
+				err = errors.Join(err, walletpolicy.CheckNew(add.Policy, other.Policy))
+			}
+			if err != nil {
+				return err
+			}
+			return s.writeRegistered(add)
+		})
 	}
 	if err != nil {
 		return s.errorf("register wallet "+add.Policy.Name(), err)

@@ -39,6 +39,30 @@ func sharedWith(t *testing.T, s *file.Store, walletID, name string) *walletpolic
 	return policy
 }
 
+// TestRegisterSameScripts: a wallet is registered once, under whichever name and in whichever
+// order of its keys. Under its own name it can be written in another way.
+func TestRegisterSameScripts(t *testing.T) {
+	s, walletID := newWalletStore(t, filepath.Join(t.TempDir(), "keys"))
+	policy := sharedWith(t, s, walletID, "treasury")
+	if err := s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: policy}); err != nil {
+		t.Fatal(err)
+	}
+	other, err := walletpolicy.New("aaa", policy.Template(), []string{foreignKey, policy.Keys()[0].Text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: other}); !errors.Is(err, walletpolicy.ErrPolicy) || !strings.Contains(err.Error(), `the registered wallet "treasury" under another name`) {
+		t.Errorf("%v", err)
+	}
+	again, err := walletpolicy.New("treasury", policy.Template(), []string{foreignKey, policy.Keys()[0].Text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: again}); err != nil {
+		t.Error(err)
+	}
+}
+
 const foreignKey = "[6738736c/48'/0'/0'/2']xpub6FC1fXFP1GXLX5TKtcjHGT4q89SDRehkQLtbKJ2PzWcvbBHtyDsJPLtpLtkGqYNYZdVVAjRQ5kug9CsapegmmeRutpP7PW4u4wVF9JfkDhw"
 
 // newWalletStore returns a keystore with one wallet, of testWords unless others are given, and

@@ -93,7 +93,7 @@ func TestAccountKeyWallet(t *testing.T) {
 		}
 	}
 	named := []file.Named{namedAt(t, "m/84'/0'/0'/1/7"), namedAt(t, "m/84'/0'/0'/0/19"), namedAt(t, "m/84'/0'/1'/0/0")}
-	added, err := store.Discover(t.Context(), "org", w.ID, named, file.GapLimit)
+	added, _, err := store.Discover(t.Context(), "org", w.ID, named, file.GapLimit)
 	if err != nil || len(added) != 2 {
 		t.Fatalf("%+v, %v, want the two of this account", added, err)
 	}
@@ -103,7 +103,7 @@ func TestAccountKeyWallet(t *testing.T) {
 	// With the receiving chain alone, keys that a PSBT names on the change chain are ignored.
 	chain := create(t)
 	receiving := addExtended(t, chain, extended(t, "m/84'/0'/0'/0"))
-	if added, err := chain.Discover(t.Context(), "org", receiving.ID, named, file.GapLimit); err != nil || len(added) != 1 {
+	if added, _, err := chain.Discover(t.Context(), "org", receiving.ID, named, file.GapLimit); err != nil || len(added) != 1 {
 		t.Errorf("%+v, %v, want the one for receiving", added, err)
 	}
 }

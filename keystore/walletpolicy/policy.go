@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/btcsuite/btcd/address/v2"
-	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/btcsuite/btcd/btcutil/v2/hdkeychain"
 	"github.com/btcsuite/btcd/chaincfg/v2"
 
+	"github.com/countersign-dev/countersign/internal/secp256k1"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
@@ -27,6 +27,7 @@ type Policy struct {
 	template *template
 	items    []item
 	digest   [32]byte
+	first    [2][]byte // the scripts of the first addresses, sorted
 }
 
 var _ keystore.RegisteredWallet = (*Policy)(nil)
@@ -98,6 +99,12 @@ func newPolicy(name, descriptorTemplate string, keys []string) (*Policy, error) 
 		return nil, err
 	}
 	p.digest = sha256.Sum256([]byte(p.Canonical()))
+	for i, change := range []bool{false, true} {
+		if p.first[i], err = p.Script(change, 0); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(p.first[:], bytes.Compare)
 	return p, nil
 }
 
@@ -204,6 +211,21 @@ func (p *Policy) Name() string { return p.name }
 // Digest implements keystore.RegisteredWallet: the SHA-256 of Canonical.
 func (p *Policy) Digest() [32]byte { return p.digest }
 
+// Identity implements keystore.RegisteredWallet: it is of the scripts of the first addresses.
+func (p *Policy) Identity() [32]byte { return sha256.Sum256(slices.Concat(p.first[:]...)) }
+
+// CheckNew refuses a policy that has a first address in common with one of another name: a wallet is
+// its scripts, and under two names it would have two rules and two limits.
+func CheckNew(policy, other *Policy) error {
+	shares := slices.ContainsFunc(policy.first[:], func(script []byte) bool {
+		return slices.ContainsFunc(other.first[:], func(of []byte) bool { return bytes.Equal(of, script) })
+	})
+	if shares && policy.name != other.name {
+		return fmt.Errorf("%w: it is the registered wallet %q under another name, perhaps with its keys in another order: use that one, or remove it first", ErrPolicy, other.name)
+	}
+	return nil
+}
+
 // Template returns the descriptor template.
 func (p *Policy) Template() string { return p.template.String() }
 
@@ -233,16 +255,24 @@ func (p *Policy) Keys() []Key {
 			Placeholder: fmt.Sprintf("@%d", i), Text: item.text, Fingerprint: item.fingerprint, Path: slices.Clone(item.path),
 			XPub: item.node.String(), Public: item.public, Chain: [32]byte(item.node.ChainCode()),
 		}
-		keys[i].SpendsAlone = p.template.form == formTR && p.template.internal.item == i && !bytes.Equal(item.public[1:], unspendable[:])
+		keys[i].SpendsAlone = p.template.form == formTR && p.template.internal.item == i && !bytes.Equal(item.public[1:], secp256k1.Unspendable[:])
 	}
 	return keys
 }
 
-// unspendable is the x coordinate of the point of BIP-341 whose discrete logarithm is not
-// known, and so of the keys derived from it.
-var unspendable = [schnorr.PubKeyBytesLen]byte{
-	0x50, 0x92, 0x9b, 0x74, 0xc1, 0xa0, 0x49, 0x54, 0xb7, 0x8b, 0x4b, 0x60, 0x35, 0xe9, 0x7a, 0x5e,
-	0x07, 0x8a, 0x5a, 0x0f, 0x28, 0xec, 0x96, 0xd5, 0x47, 0xbf, 0xee, 0x9a, 0xce, 0x80, 0x3a, 0xc0,
+// Holds implements keystore.RegisteredWallet.
+func (p *Policy) Holds(hash [20]byte, branch, index uint32) (change, ok bool) {
+	for _, k := range p.keys() {
+		at := slices.Index(k.branch[:], branch)
+		if at < 0 || index > MaxIndex {
+			continue
+		}
+		public, err := deriver{p, at, index}.public(k)
+		if err == nil && bytes.Equal(address.Hash160(public), hash[:]) {
+			return at == 1, true
+		}
+	}
+	return false, false
 }
 
 // Place implements keystore.RegisteredWallet.

@@ -41,6 +41,9 @@ func Wallets(configured *config.Config, keys keystore.Keystore) (keystore.Wallet
 			if other.Name() == policy.Name() {
 				return nil, fmt.Errorf("%s: wallets[%d]: organization %s has another wallet with the name %q", configured.Path, i, pin.Organization, policy.Name())
 			}
+			if err := walletpolicy.CheckNew(policy, other.RegisteredWallet.(*walletpolicy.Policy)); err != nil {
+				return nil, fmt.Errorf("%s: wallets[%d]: %w", configured.Path, i, err)
+			}
 		}
 		pinned[pin.Organization] = append(pinned[pin.Organization], keystore.Registration{RegisteredWallet: policy})
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/show"
@@ -45,9 +44,10 @@ path of a wallet it is.
 
 With --psbt, the PSBT on standard input, in hex, base64 or binary, names the keys. Keys
 of the wallet's Bitcoin accounts that are not derived yet are derived if they are at most
---gap addresses after the last derived one, and if the wallet really has them. Each is
-printed as a line; there may be none. 'countersign sign' can then sign the PSBT, and
-recognizes its change.
+--gap addresses after the last derived one, and if the wallet really has them; those of
+inputs of a registered wallet are derived at any index. Each is printed as a line; there
+may be none. 'countersign sign' can then sign the PSBT, and recognizes its change. If keys
+are left, the exit status is 1, and the error has the command that derives each of them.
 
 Keys on secp256k1 are derived by BIP-32, those on Ed25519 by SLIP-10. Without --curve,
 a path below Solana's m/44'/501' is on CURVE_ED25519, any other on CURVE_SECP256K1.`),
@@ -158,7 +158,7 @@ func (c *deriveCommand) discover(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	added, err := keys.Discover(cmd.Context(), c.at.Organization, walletID, named, c.gap)
+	added, left, err := keys.Discover(cmd.Context(), c.at.Organization, walletID, named, c.gap)
 	if err != nil {
 		return err
 	}
@@ -167,16 +167,26 @@ func (c *deriveCommand) discover(cmd *cobra.Command) (err error) {
 			return err
 		}
 	}
+	if len(left) > 0 {
+		var commands []string
+		for _, path := range left[:min(len(left), maxLeft)] {
+			commands = append(commands, fmt.Sprintf("countersign keys derive --wallet %s --path %q", c.walletID, path))
+		}
+		return fmt.Errorf("the PSBT names %d more keys of this wallet, beyond --gap or in accounts without keys: to derive them, run\n  %s", len(left), strings.Join(commands, "\n  "))
+	}
 	if len(added) == 0 {
-		fmt.Fprintln(cmd.ErrOrStderr(), "The PSBT names no key of this wallet within reach that is not derived yet.")
+		fmt.Fprintln(cmd.ErrOrStderr(), "The PSBT names no key of this wallet that is not derived yet.")
 	}
 	return nil
 }
 
+// maxLeft bounds the commands that are printed at once.
+const maxLeft = 20
+
 // discoverer is a keystore that derives the keys of a wallet that a PSBT names.
 type discoverer interface {
 	walletKeeper
-	Discover(ctx context.Context, organizationID, walletID string, named []file.Named, gap uint32) ([]file.Account, error)
+	Discover(ctx context.Context, organizationID, walletID string, named []file.Named, gap uint32) ([]file.Account, []wallet.Path, error)
 }
 
 // readNamed reads the PSBT on standard input and returns the keys that it names.
@@ -185,13 +195,6 @@ func readNamed(cmd *cobra.Command) (named []file.Named, err error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, _, err := bitcoin.Decode([]byte(text))
-	if err != nil {
-		return nil, err
-	}
-	derivations, err := bitcoin.Derivations(raw)
-	for _, d := range derivations {
-		named = append(named, file.Named{Fingerprint: d.Fingerprint, Path: d.Path, PublicKey: d.PublicKey})
-	}
+	_, named, err = show.NamedKeys(text)
 	return named, err
 }

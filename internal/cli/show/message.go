@@ -155,11 +155,14 @@ var plainMessages = []string{"personal", "tron", kindBIP137}
 // readMessage reads a message from standard input. Its bytes are the message: a text that
 // an editor or a shell saved in another encoding is refused, because the signature would
 // be over other bytes than the person sees. plain messages that may have been written by
-// mistake are pointed out, before the question.
+// mistake are pointed out, before the question; they may be empty.
 func readMessage(cmd *cobra.Command, plain bool) ([]byte, error) {
-	input, err := console.ReadStandardInput(cmd, "message", activity.MaxPayload)
-	if err != nil {
-		return nil, err
+	input, err := console.ReadAll(cmd.Context(), cmd.InOrStdin(), activity.MaxPayload)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the message from standard input: %w", err)
+	case len(input) == 0 && !plain:
+		return nil, errors.New("standard input is empty: expected the message there")
 	}
 	if slip := plaintext.EncodingOf(input).Name; slip != "" {
 		return nil, fmt.Errorf("the message is %s, and every byte would be signed: save it as UTF-8 without a byte order mark; "+
@@ -177,6 +180,8 @@ func readMessage(cmd *cobra.Command, plain bool) ([]byte, error) {
 func doubtful(text string) string {
 	trimmed := strings.TrimSpace(text)
 	switch {
+	case text == "":
+		return "the message is empty."
 	case len(trimmed) > 1 && strings.HasPrefix(trimmed, `"`) && strings.HasSuffix(trimmed, `"`):
 		return "the quotation marks are signed as part of the message."
 	case strings.HasPrefix(trimmed, "0x") && strings.Trim(trimmed[2:], "0123456789abcdefABCDEF") == "":

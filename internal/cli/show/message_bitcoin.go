@@ -4,11 +4,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/keystore/file"
 )
 
 // packet returns the PSBT of a BIP-322 message on standard input, in hex.
@@ -36,9 +38,22 @@ func readFunds(name string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--funds: %w", err)
 	}
-	packet, _, err := bitcoin.Decode(content)
+	packet, err := bitcoin.Decode(content)
 	if err != nil {
 		return nil, fmt.Errorf("--funds: %s: %w", name, err)
 	}
 	return packet, nil
+}
+
+// NamedKeys reads a PSBT in any of its forms, and the keys that it names.
+func NamedKeys(text string) (raw []byte, named []file.Named, err error) {
+	raw, err = bitcoin.Decode([]byte(text))
+	if err != nil {
+		return nil, nil, err
+	}
+	derivations, err := bitcoin.Derivations(raw)
+	for _, d := range derivations {
+		named = append(named, file.Named{Fingerprint: d.Fingerprint, Path: d.Path, PublicKey: d.PublicKey, Input: strings.HasPrefix(d.Of, "input")})
+	}
+	return raw, named, err
 }

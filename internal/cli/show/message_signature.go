@@ -16,7 +16,8 @@ import (
 // MessageSignature is the signature over a message as sign prints it.
 type MessageSignature struct {
 	*activity.SignRawPayloadResult        // nil for BIP-322
-	Signature                      string `json:"signature"` // as the tools of the chain take it
+	Signature                      string `json:"signature"`       // as the tools of the chain take it
+	Older                          string `json:"older,omitempty"` // of BIP-322, for verifiers of its earlier text
 }
 
 // Signature returns the signature over the message of Read.
@@ -47,14 +48,14 @@ func signaturesOf(intent activity.Intent, result activity.Result, address string
 			break
 		}
 		text, err := bip322Signature(signed.SignedTransaction)
-		return []MessageSignature{{Signature: text}}, err
+		return []MessageSignature{{Signature: text, Older: bitcoin.OlderSignature(text)}}, err
 	case activity.SignRawPayloadIntent:
 		signed, ok := result.(activity.SignRawPayloadResult)
 		if !ok {
 			break
 		}
 		text, err := signatureText(intent, &signed, address)
-		return []MessageSignature{{&signed, text}}, err
+		return []MessageSignature{{&signed, text, ""}}, err
 	case activity.SignRawPayloadsIntent:
 		signed, ok := result.(activity.SignRawPayloadsResult)
 		if !ok || len(signed.Signatures) != len(intent.Payloads) {
@@ -67,7 +68,7 @@ func signaturesOf(intent activity.Intent, result activity.Result, address string
 			if err != nil {
 				return nil, fmt.Errorf("message %d: %w", i+1, err)
 			}
-			all = append(all, MessageSignature{&signed.Signatures[i], text})
+			all = append(all, MessageSignature{&signed.Signatures[i], text, ""})
 		}
 		return all, nil
 	}

@@ -1,12 +1,15 @@
 package sign
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/btcsuite/btcd/address/v2"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
@@ -60,29 +63,51 @@ func (c *signCommand) claims(ctx context.Context, asked activity.Intent) (notes 
 	return notes, nil
 }
 
-// unknownKeys returns the keys that a PSBT names and the keystore does not have.
+// unknownKeys returns the keys that a PSBT names and the keystore does not have. Keys of a registered
+// wallet's outputs need not be derived: these are recognized without.
 func (c *signCommand) unknownKeys(ctx context.Context, raw []byte) (unknown []bitcoin.Derivation, err error) {
 	named, err := bitcoin.Derivations(raw)
 	if err != nil {
 		return nil, nil //nolint:nilerr // the engine says what is wrong
 	}
-	for _, d := range named {
-		if len(d.PublicKey) == 32 {
-			continue // either of two keys; keys derive --psbt knows which
-		}
-		public, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, d.PublicKey)
-		if err != nil {
-			continue
-		}
-		_, err = c.keystore.Find(ctx, c.at.Organization, keystore.ByHash160(public.Hash160()))
-		switch {
-		case errors.Is(err, keystore.ErrKeyNotFound):
-			unknown = append(unknown, d)
-		case err != nil:
+	var registered []keystore.Registration
+	if registry, ok := c.keystore.(keystore.WalletRegistry); ok {
+		if registered, err = registry.Registered(ctx, c.at.Organization); err != nil {
 			return nil, err
 		}
 	}
+	for _, d := range named {
+		ofRegistered := slices.ContainsFunc(registered, func(w keystore.Registration) bool {
+			_, _, ok := w.Place(d.Fingerprint, d.Path)
+			return ok
+		})
+		if ofRegistered && strings.HasPrefix(d.Of, "output") {
+			continue
+		}
+		has, err := c.hasKey(ctx, d.PublicKey)
+		switch {
+		case err != nil:
+			return nil, err
+		case !has:
+			unknown = append(unknown, d)
+		}
+	}
 	return unknown, nil
+}
+
+// hasKey reports whether the keystore has a key, given compressed or x-only: then either of two.
+func (c *signCommand) hasKey(ctx context.Context, public []byte) (bool, error) {
+	forms := [][]byte{public}
+	if len(public) == 32 {
+		forms = [][]byte{append([]byte{2}, public...), append([]byte{3}, public...)}
+	}
+	for _, form := range forms {
+		_, err := c.keystore.Find(ctx, c.at.Organization, keystore.ByHash160([20]byte(address.Hash160(form))))
+		if !errors.Is(err, keystore.ErrKeyNotFound) {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // claim compares what a PSBT claims about a wallet with the wallet.
@@ -90,12 +115,9 @@ func claim(root *wallet.Root, w file.Wallet, d bitcoin.Derivation) string {
 	if d.Fingerprint != root.Fingerprint() {
 		return ""
 	}
-	name := w.Name
-	if name == "" {
-		name = w.ID
-	}
+	name := cmp.Or(w.Name, w.ID)
 	own, err := root.PublicKey(d.Path)
-	if err != nil || !bytes.Equal(own.Bytes(), d.PublicKey) {
+	if err != nil || !file.IsNamed(own, d.PublicKey) {
 		return fmt.Sprintf("Note: %s claims %v of your wallet %s, which has another key there: it is not yours.", d.Of, wallet.Path(d.Path), name)
 	}
 	return fmt.Sprintf("Note: %s claims %v of your wallet %s, which is not derived yet: run 'countersign keys derive --wallet %s --psbt' with this PSBT first.", d.Of, wallet.Path(d.Path), name, name)

@@ -39,7 +39,7 @@ type hwiKeeper interface {
 	keystore.Keystore
 	keystore.WalletFinder
 	Derive(ctx context.Context, organizationID, walletID string, account wallet.Account) (file.Account, error)
-	Discover(ctx context.Context, organizationID, walletID string, named []file.Named, gap uint32) ([]file.Account, error)
+	Discover(ctx context.Context, organizationID, walletID string, named []file.Named, gap uint32) ([]file.Account, []wallet.Path, error)
 	RevealRoot(ctx context.Context, organizationID, walletID string, use func(*wallet.Root) error) error
 }
 

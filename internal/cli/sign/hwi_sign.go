@@ -18,7 +18,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
@@ -35,19 +34,11 @@ func (c *hwiCommand) signTx(cmd *cobra.Command, args []string) (any, error) {
 	if len(args) != 1 {
 		return nil, errors.New("signtx: expected one argument, a PSBT in base64")
 	}
-	raw, _, err := bitcoin.Decode([]byte(args[0]))
+	raw, named, err := show.NamedKeys(args[0])
 	if err != nil {
 		return nil, fmt.Errorf("signtx: %w", err)
 	}
-	derivations, err := bitcoin.Derivations(raw)
-	if err != nil {
-		return nil, err
-	}
-	var named []file.Named
-	for _, d := range derivations {
-		named = append(named, file.Named{Fingerprint: d.Fingerprint, Path: d.Path, PublicKey: d.PublicKey})
-	}
-	if _, err := c.keys.Discover(cmd.Context(), c.at.Organization, c.wallet.ID, named, coreKeyPool); err != nil {
+	if _, _, err := c.keys.Discover(cmd.Context(), c.at.Organization, c.wallet.ID, named, coreKeyPool); err != nil {
 		return nil, err
 	}
 	signed, err := c.signConsented(cmd, activity.SignTransactionIntent{

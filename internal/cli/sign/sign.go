@@ -80,11 +80,13 @@ instead of --config no policy applies and nothing is recorded.
 and the answer is one line of JSON, {"r","s","v","signature"}. A BIP-322 message is
 signed for an address: --sign-with, or --address if --sign-with is a wallet or a key
 id. --funds names a PSBT whose inputs are proven as well. Its answer is
-{"signature":"smp…"}, or ful… or pof…. A BIP-137 message is for a P2PKH, P2WPKH or
+{"signature":"smp…","older":"…"}, or ful… or pof…; older is for verifiers of the
+BIP's earlier text. A BIP-137 message is for a P2PKH, P2WPKH or
 P2SH-P2WPKH address, given as --sign-with or --address; its signature is base64.
 
 --jsonl signs many transactions or messages, one per line. Each line is answered with
-one line, in the same order, and nothing is shown or asked.
+one line, in the same order, and nothing is shown or asked. A transaction comes in any of
+the forms above, other than binary, and is answered in the same.
 
   {"signWith":"…","unsignedTransaction":"…","type":"TRANSACTION_TYPE_…"}
   → {"signedTransaction":"…"}  or  {"error":{"code","reason","message"}}

@@ -2,14 +2,18 @@ package sign
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/lines"
+	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/internal/wiretext"
 )
 
 // maxWorkers bounds --workers: each worker can hold a line of 8 MiB, and more workers
@@ -41,7 +45,7 @@ func (c *signCommand) signLines(cmd *cobra.Command) (err error) {
 
 // signLine answers one line: a transaction, or else a message.
 func signLine(ctx context.Context, engine calls, organization string, line lines.Line) lines.Answer {
-	intent, err := readIntent(line)
+	intent, form, err := readIntent(line)
 	if err != nil && line.Err == nil {
 		if message, wrong := activity.DecodeSignMessageIntent(line.Text); wrong == nil {
 			return signMessageLine(ctx, engine, organization, message)
@@ -54,22 +58,37 @@ func signLine(ctx context.Context, engine calls, organization string, line lines
 	if err != nil {
 		return console.RefusedLine(err)
 	}
+	if form != wiretext.Hex {
+		raw, err := hex.DecodeString(result.SignedTransaction)
+		if err != nil {
+			return console.RefusedLine(err)
+		}
+		result.SignedTransaction = string(form.Encode(raw))
+	}
 	const before, after = `{"signedTransaction":"`, `"}`
 	text := make([]byte, 0, len(before)+len(result.SignedTransaction)+len(after))
 	text = append(text, before...)
-	text = append(text, result.SignedTransaction...) // hex needs no escapes
+	text = append(text, result.SignedTransaction...) // no form needs escapes
 	return lines.Answer{Text: append(text, after...)}
 }
 
-// readIntent reads a signTransactionIntentV2.
-func readIntent(line lines.Line) (intent activity.SignTransactionIntent, err error) {
+// readIntent reads a signTransactionIntentV2, whose transaction may be in any form that the chain's
+// tools exchange, and returns that form.
+func readIntent(line lines.Line) (intent activity.SignTransactionIntent, form wiretext.Form, err error) {
 	if line.Err != nil {
-		return intent, line.Err
+		return intent, wiretext.Hex, line.Err
 	}
 	err = strictjson.Read(line.Text, "intent",
 		strictjson.Required("signWith", &intent.SignWith),
 		strictjson.Required("unsignedTransaction", &intent.UnsignedTransaction),
 		strictjson.Required("type", (*string)(&intent.Type)),
 	)
-	return intent, err
+	text := intent.UnsignedTransaction
+	if err != nil || strings.Trim(text[:min(len(text), 16)], "0123456789abcdefABCDEFxX") == "" {
+		return intent, wiretext.Hex, err // as nearly always
+	}
+	if read, wrong := show.DecodeAs(intent.Type, text); wrong == nil && read.Message == nil {
+		intent.UnsignedTransaction, form = read.Text, read.Form
+	}
+	return intent, form, nil
 }

@@ -142,18 +142,24 @@ func (c *registerCommand) action(ctx context.Context, keys keeper, policy *walle
 	if err != nil {
 		return "", err
 	}
+	action := translog.WalletRegistered
 	for _, w := range all {
+		err := walletpolicy.CheckNew(policy, w.Policy)
 		switch {
+		case err != nil:
+			return "", err
 		case w.Policy.Name() != policy.Name():
 		case w.Policy.Digest() == policy.Digest():
 			return "", errors.New("this wallet is registered already")
 		case c.replace:
-			return translog.WalletReplaced, nil
+			action = translog.WalletReplaced
+		case w.Policy.Identity() == policy.Identity():
+			return "", fmt.Errorf("the wallet %q is registered already, with its keys written in another way: pass --replace to keep this form, and its limits", policy.Name())
 		default:
 			return "", fmt.Errorf("another wallet with the name %q is registered: choose another name, or pass --replace", policy.Name())
 		}
 	}
-	return translog.WalletRegistered, nil
+	return action, nil
 }
 
 // confirm shows the wallet and its first addresses, and asks whether they were compared.

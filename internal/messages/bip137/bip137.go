@@ -57,7 +57,7 @@ func Parse(preimage []byte) (chains.Transaction, error) {
 func messageIn(preimage []byte) (message []byte, ok bool) {
 	rest := preimage[len(Prefix):]
 	for _, size := range []int{1, 3, 5} {
-		if len(rest) > size && bytes.Equal(psbt.AppendCompactSize(nil, uint64(len(rest)-size)), rest[:size]) {
+		if len(rest) >= size && bytes.Equal(psbt.AppendCompactSize(nil, uint64(len(rest)-size)), rest[:size]) {
 			return rest[size:], true
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // TestParse has preimages at the bounds of the length's forms, and lengths that are wrong
 // or not the shortest.
 func TestParse(t *testing.T) {
-	for _, size := range []int{1, 252, 253, 1000, 65535, 65536} {
+	for _, size := range []int{0, 1, 252, 253, 1000, 65535, 65536} {
 		if _, err := bip137.Parse(bip137.Preimage(bytes.Repeat([]byte("x"), size))); err != nil {
 			t.Errorf("%d bytes: %v", size, err)
 		}
@@ -24,7 +24,6 @@ func TestParse(t *testing.T) {
 		"nothing":        {"", "expected the preimage"},
 		"another prefix": {"\x19Ethereum Signed Message:\n5hello", "expected the preimage"},
 		"no length":      {bip137.Prefix, "expected the number of bytes"},
-		"empty":          {bip137.Prefix + "\x00", "expected the number of bytes"},
 		"a byte less":    {bip137.Prefix + "\x06hello", "expected the number of bytes"},
 		"a byte more":    {bip137.Prefix + "\x04hello", "expected the number of bytes"},
 		"not shortest":   {bip137.Prefix + "\xfd\x05\x00hello", "expected the number of bytes"},
