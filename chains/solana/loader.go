@@ -4,10 +4,21 @@ import "github.com/countersign-dev/countersign/chains"
 
 // replacesCode replaces a program's code with the content of an account, which is not in
 // the transaction.
-var replacesCode = template{kind: chains.KindSettings, account: "program", args: []string{"buffer", "source"},
+var replacesCode = template{kind: chains.KindSettings, account: "program", args: []string{"buffer"},
 	with: func(_ *reader, e *effect) {
 		e.danger, e.detail = HazardAuthorityChange, "the program's code is replaced by what another account holds, which the transaction does not say"
 	}}
+
+// programEnds is the end of a program that is given, or is given no length.
+var programEnds = template{kind: chains.KindBurn, account: "program", given: "program",
+	when: func(r *reader) bool { length, _ := r.number("length"); return length == 0 },
+	with: func(r *reader, e *effect) { e.Function = r.operation; e.ends("program", e.Account) }}
+
+// ends says that an account ends for ever, which is a program or a mint.
+func (e *effect) ends(what string, account chains.Party) {
+	e.Kind, e.Account, e.Args = chains.KindBurn, account, []chains.Arg{{Name: what, Value: account.String()}}
+	e.danger, e.detail = HazardBurn, what+" "+partyText(account)+" ends for ever, and what depends on it is lost"
+}
 
 // programHeader is the size of an account of loader v3 without its code, in bytes.
 const programHeader = 45
@@ -38,7 +49,8 @@ var loaderV3Program = &program{name: "Loader v3", tagSize: 4, layouts: layouts(m
 	3: {name: "Upgrade", accounts: "program data, program, buffer, lamports to, " + rentSysvar + ", " + clockSysvar + ", !authority",
 		effects: []template{replacesCode, sends("buffer", "lamports to", wholeBalance), sends("program data", "lamports to", wholeBalance)}},
 	4: {name: "SetAuthority", accounts: "account, !authority, ?new authority", effects: []template{hands("account", "authority", "new authority")}},
-	5: {name: "Close", accounts: "account, lamports to, ?!authority, ?program", effects: []template{sends("account", "lamports to", wholeBalance)}},
+	5: {name: "Close", accounts: "account, lamports to, ?!authority, ?program", effects: []template{
+		programEnds, sends("account", "lamports to", wholeBalance)}},
 	6: {name: "ExtendProgram", accounts: "program data, program, ?" + systemRole + ", ?!payer",
 		arguments: []argument{u32("more bytes")}, effects: append(changes("program data"), extends)},
 	7: {name: "SetAuthorityChecked", accounts: "account, !authority, new authority", effects: []template{hands("account", "authority", "new authority")}},
@@ -54,9 +66,11 @@ var loaderV4Program = &program{name: "Loader v4", tagSize: 4, layouts: layouts(m
 	1: {name: "Copy", accounts: "program, !authority, source",
 		arguments: []argument{u32("offset"), u32("source offset"), u32("length")}, effects: []template{replacesCode}},
 	2: {name: "SetProgramLength", initializes: "program", accounts: "program, !authority, ?lamports to", arguments: []argument{u32("length")},
-		effects: append(changes("program"), template{kind: chains.KindTransfer, from: "program", to: "lamports to", asset: native, amount: wholeBalance, given: "lamports to"})},
+		effects: []template{programEnds,
+			{kind: chains.KindSettings, account: "program"},
+			{kind: chains.KindTransfer, from: "program", to: "lamports to", asset: native, amount: wholeBalance, given: "lamports to"}}},
 	3: {name: "Deploy", accounts: "program, !authority, ?source", effects: []template{replacesCode}},
-	4: {name: "Retract", accounts: "program, !authority", effects: changes("program")},
+	4: {name: "Retract", accounts: "program, !authority", effects: []template{{kind: chains.KindFreeze, from: "authority", account: "program"}}},
 	5: {name: "TransferAuthority", accounts: "program, !authority, !new authority",
 		effects: []template{{kind: chains.KindAuthority, from: "authority", account: "program", to: "new authority", by: "authority"}}},
 	6: {name: "Finalize", accounts: "program, !authority, next version",
