@@ -2,6 +2,7 @@ package chains
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -144,9 +145,10 @@ func (s sentence) settings() string {
 }
 
 // details says which operation of a program it is, and what is set to what. Of a contract's
-// function and of a message, the sentence says what the arguments do.
+// function and of typed data, the sentence says what the arguments do.
 func (s sentence) details() string {
-	if strings.Contains(s.Function, "(") || strings.Contains(s.Path, "message") {
+	typed := func(arg Arg) bool { return strings.HasPrefix(arg.Name, "domain.") }
+	if strings.Contains(s.Function, "(") || strings.Contains(s.Path, "message") || slices.ContainsFunc(s.Args, typed) {
 		if s.Kind == KindSettings {
 			return s.function()
 		}
