@@ -57,7 +57,7 @@ func (s sample) read() *reader {
 	if !ok {
 		data = make([]byte, 1024)
 	}
-	r := &reader{cursor: cursor{raw: data}, id: mustKeyOf(s.program), program: s.program, path: "instructions/0", given: s.given}
+	r := &reader{cursor: cursor{raw: data}, id: mustKeyOf(s.program), program: s.program, path: "instructions/0", given: s.given, shown: true}
 	r.problem = r.decodeAs(s.layout)
 	return r
 }
@@ -101,6 +101,7 @@ func TestEveryAccountIsNamed(t *testing.T) {
 			t.Errorf("%s %s: %v", s.program.name, s.layout.name, r.problem)
 			return
 		}
+		checkLabels(t, s, r)
 		effects := r.effects(nil)
 		var forms, sentences string
 		for _, e := range effects {
@@ -123,6 +124,19 @@ func TestEveryAccountIsNamed(t *testing.T) {
 	})
 	if named < 1000 {
 		t.Errorf("only %d accounts", named)
+	}
+}
+
+// checkLabels checks that no field of the instruction has the label of another one: rules would
+// see a value that people do not.
+func checkLabels(t *testing.T, s sample, r *reader) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, field := range r.shownFields(nil) {
+		if seen[field.Label] && field.Label != "extension type" { // a list of numbers
+			t.Errorf("%s %s: two fields %q", s.program.name, s.layout.name, field.Label)
+		}
+		seen[field.Label] = true
 	}
 }
 
