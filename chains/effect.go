@@ -60,11 +60,13 @@ type Effect struct {
 	// Undecoded is set if it is not known what happens. Descriptors never change it.
 	Undecoded bool
 
-	// Unresolved lists the roles ("to", "from", "account") that are unknown because the
-	// bytes do not contain their addresses, such as entries of a Solana lookup table.
+	// Unresolved lists what is unknown because the bytes do not contain its address, such as
+	// an entry of a Solana lookup table: members ("to", "from", "account", "asset"), and the
+	// names of other accounts of the instruction, such as "vote account".
 	Unresolved []string
 
-	// Function and Args belong to a call of a built-in standard.
+	// Function and Args belong to a call of a built-in standard. Those of a KindSettings say
+	// what is set to what.
 	Function string
 	Args     []Arg
 

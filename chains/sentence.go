@@ -2,6 +2,7 @@ package chains
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -92,10 +93,14 @@ func (s sentence) authorized() string {
 }
 
 func (s sentence) text() string {
-	if describe := s.Kind.row().sentence; describe != nil {
+	describe := s.Kind.row().sentence
+	switch {
+	case describe == nil:
+		return "an effect of an unknown kind"
+	case s.Kind == KindCall, s.Kind == KindMessage, s.Kind == KindOTP, s.Kind == KindFee, s.ends():
 		return describe(s)
 	}
-	return "an effect of an unknown kind"
+	return describe(s) + s.details()
 }
 
 func (s sentence) transfer() string {
@@ -129,14 +134,19 @@ func (s sentence) authority() string {
 }
 
 func (s sentence) stake() string {
-	return "stake " + s.amount() + s.toParty(", withdrawable by ")
+	return "stake " + s.amount() + s.held() + s.toParty(", withdrawable by ")
 }
 
 func (s sentence) unstake() string {
-	if s.Amount.Bound == BoundAll && !s.Account.IsNone() {
-		return "unstake " + s.amount() + " at " + s.party(s.Account) + s.toParty(" to ")
+	return "unstake " + s.amount() + s.held() + s.toParty(" to ")
+}
+
+// held names the account that holds what is staked.
+func (s sentence) held() string {
+	if s.Account.IsNone() && (s.From.IsNone() || s.From.IsSigner() || s.From.Equal(s.To)) {
+		return ""
 	}
-	return "unstake " + s.amount() + s.toParty(" to ")
+	return " at " + s.account()
 }
 
 func (s sentence) mint() string { return "mint " + s.amount() + s.toParty(" to ") }
@@ -149,18 +159,60 @@ func (s sentence) fee() string {
 	return "fee " + s.amount() + s.payer()
 }
 
+// ends reports whether a program or a mint ends, and not an amount of an asset. Its argument
+// says what it is.
+func (s sentence) ends() bool { return s.Kind == KindBurn && s.Asset.IsNone() && len(s.Args) > 0 }
+
 // burn says that an asset is destroyed, or left where it is.
 func (s sentence) burn() string {
+	if s.ends() {
+		return "destroy " + s.Args[0].Name + " " + s.account() + " for ever"
+	}
 	if s.To.Equal(s.From) {
 		return "leave " + s.amount() + " at " + s.party(s.To) + ", where anyone can take it"
 	}
-	return "destroy " + s.amount()
+	return "destroy " + s.amount() + s.fromOther()
 }
 
 func (s sentence) freeze() string { return "freeze or thaw " + s.account() }
 
 func (s sentence) settings() string {
-	return strings.TrimSpace("change settings of "+s.account()) + s.function()
+	return strings.TrimSpace("change settings of "+s.account()) + s.toParty(" for ")
+}
+
+// details says which operation of a program it is, and what is set to what. Of a contract's
+// function and of typed data, the sentence says what the arguments do.
+func (s sentence) details() string {
+	typed := func(arg Arg) bool { return strings.HasPrefix(arg.Name, "domain.") }
+	if strings.Contains(s.Function, "(") || strings.Contains(s.Path, "message") || slices.ContainsFunc(s.Args, typed) {
+		if s.Kind == KindSettings {
+			return s.function()
+		}
+		return ""
+	}
+	var list []string
+	for _, arg := range s.Args {
+		list = append(list, arg.Name+" "+plain(arg.Value))
+	}
+	text := strings.Trim(s.Function+": "+strings.Join(list, ", "), ": ")
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
+}
+
+// maxWord is the most characters of a word that is not quoted: a key in hex.
+const maxWord = 64
+
+// plain returns words as they are, such as addresses and numbers, and quotes any other text,
+// since it could be read as a part of the sentence. Several words are separated by commas.
+func plain(text string) string {
+	for word := range strings.SplitSeq(text, ", ") {
+		if len(word) > maxWord || strings.Trim(word, "-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") != "" {
+			return foreign(text)
+		}
+	}
+	return text
 }
 
 func (s sentence) otp() string { return "one-time password for " + s.party(s.To) }
@@ -364,8 +416,10 @@ func TokenOf(asset Asset, names Names) (symbol string, decimals int, ok bool) {
 // revoke describes the end of a permission over an asset, or of control of an account.
 func (s sentence) revoke() string {
 	switch {
+	case !s.Asset.IsNone() && s.To.IsNone():
+		return "take back every permission over " + s.asset() + s.fromOther()
 	case !s.Asset.IsNone():
-		return "take back the permission of " + s.party(s.To) + " over " + s.asset()
+		return "take back the permission of " + s.party(s.To) + " over " + s.asset() + s.fromOther()
 	case s.To.IsNone():
 		return "take back the permission over " + s.account()
 	}

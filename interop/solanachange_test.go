@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/btcsuite/btcd/address/v2/base58"
 	sdk "github.com/gagliardetto/solana-go"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -42,7 +43,7 @@ func (c change) problems() (problems []string) {
 	for name, explained := range map[string]func() bool{
 		"lamports": c.lamports, "owner": c.owner, "token amount": c.tokenAmount, "delegate": c.delegate,
 		"token authority": c.tokenAuthority, "supply": c.supply, "stake authority": c.stakeAuthority, "data": c.data,
-		"promise": c.kept,
+		"promise": c.kept, "setting": c.set,
 	} {
 		if !explained() {
 			problems = append(problems, name)
@@ -207,6 +208,29 @@ func (c change) data() bool {
 		c.any(func(e chains.Effect) bool {
 			return c.is(e.From) || c.is(e.To) || c.is(e.Account) || !e.Asset.IsNone() && c.is(e.Asset.Token)
 		})
+}
+
+// set reports whether the account has what an effect says that it is set to: addresses, and
+// numbers that are not small. What another instruction changes too is not compared.
+func (c change) set() bool {
+	for _, e := range c.effects {
+		if e.Kind != chains.KindSettings || !c.is(e.Account) || c.emptied() ||
+			c.any(func(o chains.Effect) bool { return o.Path != e.Path && c.is(o.Account) }) {
+			continue
+		}
+		for _, arg := range e.Args {
+			want := base58.Decode(arg.Value)
+			if number, err := strconv.ParseUint(arg.Value, 10, 64); err == nil && number > 255 {
+				want = bytes.TrimRight(binary.LittleEndian.AppendUint64(nil, number), "\x00")
+			} else if len(want) != 32 {
+				continue
+			}
+			if !bytes.Contains(c.after.data, want) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // kept reports whether the last effect about the account's authority came true.

@@ -91,6 +91,9 @@ loader InitializeBuffer: u32=0: newbuffer us
 loader Write: u32=1 u32=0 u64=4 u32=77: buffer us!
 loader SetAuthority: u32=4: buffer us! bob
 loader Close: u32=5: buffer carol us!
+loader CloseProgram: u32=5: programdata carol us! program
+T22 CloseMint: u8=25 u8=1 @us: T.sized:202 ; u8=20 u8=6 @us u8=0: T.sized:202 ; u8=9: T.sized:202 carol us!
+zk CloseContextState: u8=0: context carol us!
 loader SetAuthorityChecked: u32=7: buffer us! bob!
 memo Memo: u8=104 u8=105: us!
 budget SetComputeUnitPrice: u8=3 u64=1000:
@@ -227,6 +230,7 @@ func parseSolanaStep(program, text string) (step solanaStep) {
 var worldPrograms = map[string]sdk.PublicKey{
 	"system": sdk.SystemProgramID, "token": sdk.TokenProgramID, "token2022": sdk.Token2022ProgramID, "stake": sdk.StakeProgramID,
 	"vote": sdk.VoteProgramID, "ata": sdk.SPLAssociatedTokenAccountProgramID, "memo": sdk.MemoProgramID, "budget": sdk.ComputeBudget,
+	"zk": sdk.MustPublicKeyFromBase58("ZkE1Gama1Proof11111111111111111111111111111"),
 	"loader": sdk.BPFLoaderUpgradeableProgramID, "lut": sdk.AddressLookupTableProgramID,
 }
 

@@ -36,6 +36,7 @@ var solanaNotExecuted = []struct{ program, instructions, why string }{
 	{"Token-2022", "CreateNativeMint", "makes the one account of its kind that a ledger has"},
 	{"Vote", "Vote VoteSwitch UpdateVoteState UpdateVoteStateSwitch CompactUpdateVoteState CompactUpdateVoteStateSwitch TowerSync TowerSyncSwitch",
 		"a validator's votes, over hashes of the ledger's past"},
+	{"ZK ElGamal Proof", "VerifyProof", "needs a zero-knowledge proof"},
 	{"Vote", "InitializeAccountV2 UpdateCommissionCollector UpdateCommissionBps DepositDelegatorRewards", "not active in litesvm's runtime"},
 }
 
@@ -46,6 +47,7 @@ type solanaExecuted map[string]bool
 var solanaTablePrograms = map[sdk.PublicKey]string{
 	sdk.SystemProgramID: "System", sdk.TokenProgramID: "SPL Token", sdk.Token2022ProgramID: "Token-2022", sdk.StakeProgramID: "Stake",
 	sdk.VoteProgramID: "Vote", sdk.SPLAssociatedTokenAccountProgramID: "Associated Token Account", sdk.ComputeBudget: "Compute Budget",
+	worldPrograms["zk"]:               "ZK ElGamal Proof",
 	sdk.BPFLoaderUpgradeableProgramID: "Loader v3", sdk.AddressLookupTableProgramID: "Address Lookup Table",
 }
 
@@ -60,7 +62,7 @@ func (x solanaExecuted) add(instructions []*sdk.GenericInstruction) {
 		if len(data) >= 8 {
 			x[fmt.Sprintf("%s %x", program, data[:8])] = true
 		}
-		if program != "Token-2022" && program != "SPL Token" && program != "Associated Token Account" && program != "Compute Budget" {
+		if program != "Token-2022" && program != "SPL Token" && program != "Associated Token Account" && program != "Compute Budget" && program != "ZK ElGamal Proof" {
 			continue
 		}
 		if len(data) >= 2 {

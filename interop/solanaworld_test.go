@@ -191,11 +191,14 @@ func (w *world) sharedTable() solanaTables {
 	return solanaTables{w.at("sharedtable"): keys}
 }
 
-// loaders creates buffers of loader v3.
+// loaders creates buffers and a program of loader v3, without code, and what a proof left.
 func (w *world) loaders() {
 	loader := sdk.BPFLoaderUpgradeableProgramID
 	w.put("buffer", loader, rentExempt(37+100), slicesConcat(u32le(1), []byte{1}, w.bytes("us"), make([]byte, 100)))
 	w.put("newbuffer", loader, rentExempt(37+100), make([]byte, 137))
+	w.put("program", loader, rentExempt(36), slicesConcat(u32le(2), w.bytes("programdata")))
+	w.put("programdata", loader, rentExempt(45+100), slicesConcat(u32le(3), u64le(1), []byte{1}, w.bytes("us"), make([]byte, 100)))
+	w.put("context", worldPrograms["zk"], rentExempt(65), slicesConcat(w.bytes("us"), []byte{4}, make([]byte, 32)))
 }
 
 func (w *world) bytes(name string) []byte { address := w.at(name); return address[:] }

@@ -53,6 +53,14 @@ func TestAbsentMembers(t *testing.T) {
 		{"effect.function == ''", plain, "effect.function is absent"},
 		{"effect.arg('memo') == ''", plain, "effect.arg('memo') is absent"},
 		{"effect.arg('to') == 'a'", transfer(func(e *chains.Effect) { e.Args = []chains.Arg{{Name: "to", Value: "a"}, {Name: "to", Value: "b"}} }), "two arguments have this name"},
+		{"effect.number('memo') == 0", plain, "effect.arg('memo') is absent"},
+		{"effect.number('memo') == 0", transfer(func(e *chains.Effect) { e.Args = []chains.Arg{{Name: "memo", Value: "1.5"}} }), `is "1.5", which is no integer`},
+		{"effect.number('memo') == 0", transfer(func(e *chains.Effect) { e.Args = []chains.Arg{{Name: "memo", Value: "5, 6"}} }), `is "5, 6", which is no integer`},
+		{"effect.number('memo') == 0", transfer(func(e *chains.Effect) { e.Args = []chains.Arg{{Name: "memo", Value: "9223372036854775808"}} }), "which is no integer"},
+		{"effect.number('memo') == -5", transfer(func(e *chains.Effect) { e.Args = []chains.Arg{{Name: "memo", Value: "-5"}} }), ""},
+		{"effect.arg('memo') != 'a'", transfer(func(e *chains.Effect) {
+			e.Args, e.Unresolved = []chains.Arg{{Name: "memo", Value: "unknown"}}, []string{"memo"}
+		}), "effect.arg('memo') is unknown"},
 		{"effect.from == address('" + thief + "')", plain, "effect.from is absent"},
 		{"effect.account == address('" + thief + "')", plain, "effect.account is absent"},
 		{"effect.to == address('" + thief + "')", transfer(func(e *chains.Effect) { e.To = chains.Party{} }), "effect.to is absent"},

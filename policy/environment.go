@@ -110,12 +110,16 @@ func functions() []cel.EnvOption {
 			cel.BinaryBinding(func(request, of ref.Val) ref.Val { return request.Value().(*evaluation).total(of.(*asset)) }))),
 		cel.Function("arg", cel.MemberOverload("effect_arg_string", []*types.Type{effectType, types.StringType}, types.StringType,
 			cel.BinaryBinding(func(effect, name ref.Val) ref.Val {
-				return argument(effect.Value().(*effectView).Args, "effect", string(name.(types.String)))
+				return effect.Value().(*effectView).argument(string(name.(types.String)))
 			})),
 			cel.MemberOverload("reading_arg_string", []*types.Type{readingType, types.StringType}, types.StringType,
 				cel.BinaryBinding(func(reading, name ref.Val) ref.Val {
 					return argument(reading.Value().(*chains.Reading).Args, "effect.reading", string(name.(types.String)))
 				}))),
+		cel.Function("number", cel.MemberOverload("effect_number_string", []*types.Type{effectType, types.StringType}, types.IntType,
+			cel.BinaryBinding(func(effect, name ref.Val) ref.Val {
+				return effect.Value().(*effectView).number(string(name.(types.String)))
+			}))),
 	}
 	for name := range words().units {
 		options = append(options, literal(name, amountType, func(text string) (ref.Val, error) { return words().newAmount(name, text) }))

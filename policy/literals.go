@@ -82,6 +82,7 @@ func literalFunctions(v *vocabulary) map[string]literalFunction {
 		"within":    {"time.within('Mo-Fr 08:00-18:00 Europe/Berlin')", failure(parseHours)},
 		"amount":    {"amount(usdc, '1.50')", nil}, // see constructor
 		"arg":       {"effect.arg('value')", nil},
+		"number":    {"effect.number('commission')", nil},
 	}
 	for name := range v.units {
 		functions[name] = literalFunction{name + "('1')", failure(func(text string) (*amount, error) { return v.newAmount(name, text) })}

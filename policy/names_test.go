@@ -45,7 +45,7 @@ func TestNamesOfAssets(t *testing.T) {
 		"usdc": "", "usd": "", "eurc": "", "a1": "", "dai_2": "", "unit": "", "map": "", "matches": "", "string2": "", "optional_type": "",
 		"wei": "is a unit", "gwei": "is a unit", "ether": "is a unit", "sol": "is a unit", "lamports": "is a unit", "trx": "is a unit",
 		"sun": "is a unit", "btc": "is a unit", "sats": "is a unit", "units": "is a unit",
-		"amount": reserved, "address": reserved, "timestamp": reserved, "within": reserved, "arg": reserved, "total": reserved, "size": reserved,
+		"amount": reserved, "address": reserved, "timestamp": reserved, "within": reserved, "arg": reserved, "number": reserved, "total": reserved, "size": reserved,
 		"effect": reserved, "effects": reserved, "key": reserved, "user": reserved, "time": reserved, "request": reserved, "credential": reserved, "wallet": reserved,
 		"eth": reserved, "solana": reserved, "tron": reserved, "bitcoin": reserved, "tempo": reserved,
 		"true": reserved, "null": reserved, "in": reserved, "has": reserved, "exists": reserved, "filter": reserved, "all": reserved,

@@ -2,8 +2,11 @@ package policy
 
 import (
 	"encoding/hex"
+	"fmt"
 	"maps"
 	"math/big"
+	"slices"
+	"strconv"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -129,6 +132,28 @@ func (e *effectView) until() (ref.Val, error) {
 		return nil, unknown("effect.until")
 	}
 	return types.Timestamp{Time: e.Until.Time}, nil
+}
+
+// argument returns an argument of the effect by name. An account that the bytes do not name is
+// unknown.
+func (e *effectView) argument(name string) ref.Val {
+	if slices.Contains(e.Unresolved, name) {
+		return types.WrapErr(unknown("effect.arg('" + shorten(name) + "')"))
+	}
+	return argument(e.Args, "effect", name)
+}
+
+// number returns an argument that is an integer of 64 bits with a sign. Any other is unknown.
+func (e *effectView) number(name string) ref.Val {
+	text, ok := e.argument(name).(types.String)
+	if !ok {
+		return e.argument(name) // the error
+	}
+	number, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		return types.WrapErr(fmt.Errorf("effect.number('%s') is %q, which is no integer of 64 bits", shorten(name), shorten(string(text))))
+	}
+	return types.Int(number)
 }
 
 // argument returns the argument of a call that has a name. owner is the object that has it.

@@ -89,9 +89,7 @@ func integer(label string, size int, field func(number uint64) chains.Field) arg
 		}
 		var wide [8]byte
 		copy(wide[:], raw)
-		number := binary.LittleEndian.Uint64(wide[:])
-		r.set(value{label: label, number: number})
-		r.show(func() chains.Field { return field(number) })
+		r.keep(value{label: label, number: binary.LittleEndian.Uint64(wide[:]), field: field})
 		return nil
 	}
 }
@@ -156,8 +154,7 @@ func oneOf(label string, size int, names ...string) argument {
 		if uint64(number) >= uint64(len(names)) {
 			return fmt.Errorf("%s %d is not known", label, number)
 		}
-		r.set(value{label: label, number: uint64(number), name: names[number]})
-		r.show(func() chains.Field { return chains.Text(label, names[number]) })
+		r.keep(value{label: label, number: uint64(number), field: func(uint64) chains.Field { return chains.Text(label, names[number]) }})
 		return nil
 	}
 }
@@ -180,7 +177,7 @@ func nonZeroKey(label string) argument {
 	return func(r *reader) error {
 		if rest := r.raw[r.cursor.offset:]; len(rest) >= keySize && allZero(rest[:keySize]) {
 			r.cursor.offset += keySize
-			r.setNone(label)
+			r.keep(value{label: label, none: true, field: func(uint64) chains.Field { return chains.Text(label, "none") }})
 			return nil
 		}
 		return key(label)(r)
@@ -209,7 +206,7 @@ func optional(label string, some argument) argument {
 	}
 }
 
-// variant is a u8 that selects the argument that follows.
+// variant is a u8 that selects the argument that follows. A variant without a name is not shown.
 func variant(label string, names []string, forms ...argument) argument {
 	return func(r *reader) error {
 		number, err := r.uint8(label)
@@ -219,8 +216,8 @@ func variant(label string, names []string, forms ...argument) argument {
 		case int(number) >= len(forms):
 			return fmt.Errorf("%s %d is not known", label, number)
 		}
-		if names != nil {
-			r.show(func() chains.Field { return chains.Text(label, names[number]) })
+		if names != nil && names[number] != "" {
+			r.keep(value{label: label, field: func(uint64) chains.Field { return chains.Text(label, names[number]) }})
 		}
 		return forms[number](r)
 	}
@@ -270,7 +267,11 @@ func restU16s(label string) argument {
 
 // fixedBytes is size bytes.
 func fixedBytes(label string, size int) argument {
-	return bytesOf(label, func(r *reader) ([]byte, error) { return r.take(uint64(size), label) })
+	return func(r *reader) error {
+		content, err := r.take(uint64(size), label)
+		r.keep(value{label: label, field: func(uint64) chains.Field { return chains.Bytes(label, content) }})
+		return err
+	}
 }
 
 // restBytes is all bytes up to the end of the data.
@@ -317,7 +318,7 @@ func textOf(label string, read func(r *reader) ([]byte, error)) argument {
 		if err == nil && !utf8.Valid(content) {
 			err = fmt.Errorf("%s is not UTF-8", label)
 		}
-		r.show(func() chains.Field { return chains.Text(label, string(content)) })
+		r.keep(value{label: label, field: func(uint64) chains.Field { return chains.Text(label, string(content)) }})
 		return err
 	}
 }
@@ -341,7 +342,7 @@ func (c *cursor) sized(prefix int, field string) ([]byte, error) {
 // named is an argument without data of its own that stands for a name.
 func named(label, name string) argument {
 	return func(r *reader) error {
-		r.show(func() chains.Field { return chains.Text(label, name) })
+		r.keep(value{label: label, field: func(uint64) chains.Field { return chains.Text(label, name) }})
 		return nil
 	}
 }

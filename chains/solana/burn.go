@@ -21,9 +21,7 @@ var unspendable = map[[keySize]byte]string{
 	mustKey("NativeLoader1111111111111111111111111111111"): aProgram,
 	mustKey("BPFLoader1111111111111111111111111111111111"): aProgram,
 	mustKey("BPFLoader2111111111111111111111111111111111"): aProgram,
-	mustKey("Config1111111111111111111111111111111111111"): aProgram,
 	mustKey("Feature111111111111111111111111111111111111"): aProgram,
-	mustKey("ZkE1Gama1Proof11111111111111111111111111111"): aProgram,
 	mustKey("ZkTokenProof1111111111111111111111111111111"): aProgram,
 	mustKey("StakeConfig11111111111111111111111111111111"): "the configuration of the Stake program",
 

@@ -88,3 +88,29 @@ var confidentialMintBurn = map[uint32]*layout{
 	4: {name: "ConfidentialBurn", accounts: "account, mint, further account*", anySigner: true, arguments: confidentialBurn, effects: hiddenBurn},
 	5: {name: "ApplyConfidentialPendingBurn", accounts: "mint, !authority, signer*", effects: sets()},
 }
+
+// zkProofProgram verifies the proofs of confidential balances (ZK ElGamal Proof). What a proof
+// proves can be kept in an account, which its authority can close; nothing else changes. A
+// proof is in the data, or, if that has 5 bytes, in the first account, at a u32 offset.
+var zkProofProgram = &program{name: "ZK ElGamal Proof", tagSize: 1, decode: func(r *reader) error {
+	if len(r.raw)-r.cursor.offset == 5 && len(r.given) > 0 {
+		r.showAccount("proof account", r.given[0])
+		r.given = r.given[1:]
+	}
+	return r.decodeLayout()
+}}
+
+// lastProof is the number of the last kind of proof.
+const lastProof = 12
+
+func init() {
+	zkProofProgram.layouts = map[uint32]*layout{0: {name: "CloseContextState", accounts: "context state, lamports to, !context authority",
+		effects: []template{sends("context state", "lamports to", wholeBalance)}}}
+	for kind := uint32(1); kind <= lastProof; kind++ {
+		zkProofProgram.layouts[kind] = &layout{name: "VerifyProof", initializes: "context state", accounts: "?context state, ?context authority",
+			arguments: []argument{restBytes("proof")},
+			effects: []template{{kind: chains.KindSettings, account: "context state", given: "context state"},
+				{kind: chains.KindAuthority, account: "context state", to: "context authority", given: "context authority"}}}
+	}
+	layouts(zkProofProgram.layouts)
+}

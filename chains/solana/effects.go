@@ -82,7 +82,7 @@ func (t *Transaction) effects(w *workspace) []effect {
 		t.decodeInstruction(r, i)
 		w.effects = r.effects(w.effects)
 	}
-	effects := t.memos(w.effects)
+	effects := t.memos(mintsEnd(w.effects))
 	w.effects = effects
 	inherit(effects)
 	leftBare(effects)
@@ -93,6 +93,27 @@ func (t *Transaction) effects(w *workspace) []effect {
 	rest := effect{Effect: chains.Effect{Kind: chains.KindCall, By: chains.BySigner, Undecoded: true, Path: "instructions",
 		To: chains.UnknownParty(), Function: "more than " + strconv.Itoa(chains.MaxEffects) + " effects"}}
 	return append(effects[:chains.MaxEffects-1], rest)
+}
+
+// mintsEnd puts the end of a mint before the transfer of what it frees, if an instruction or
+// a list names what is closed as a mint. Unless one names it as an account of a token, the
+// bytes do not say which of the two it is.
+func mintsEnd(effects []effect) []effect {
+	for i := 0; i < len(effects); i++ {
+		closed := effects[i]
+		switch {
+		case !closed.closes:
+		case slices.ContainsFunc(effects, func(e effect) bool { return e.mint.Equal(closed.From) }),
+			slices.Contains(knownMints, string(closed.From.Address())):
+			end := effect{slots: closed.slots, Effect: chains.Effect{By: closed.By, Path: closed.Path, Function: "CloseAccount"}}
+			end.ends("mint", closed.From)
+			effects = slices.Insert(effects, i, end)
+			i++
+		case !slices.ContainsFunc(effects, func(e effect) bool { return !e.Asset.IsNone() && !e.Asset.IsNative() && e.From.Equal(closed.From) }):
+			effects[i].Function = "closes a token account, or a mint for ever"
+		}
+	}
+	return effects
 }
 
 func (t *Transaction) feeEffect() effect {

@@ -16,6 +16,10 @@ import (
 
 var (
 	metadataProgram = sdk.MustPublicKeyFromBase58("metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s")
+	stakeConfig     = sdk.MustPublicKeyFromBase58("StakeConfig11111111111111111111111111111111")
+	loaderV4        = sdk.MustPublicKeyFromBase58("LoaderV411111111111111111111111111111111111")
+	zkProofs        = sdk.MustPublicKeyFromBase58("ZkE1Gama1Proof11111111111111111111111111111")
+	config          = sdk.MustPublicKeyFromBase58("Config1111111111111111111111111111111111111")
 	squadsProgram   = sdk.MustPublicKeyFromBase58("SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf")
 )
 
@@ -69,6 +73,28 @@ var hazardCases = []struct {
 	{"a nonce that the other can advance too", []instructionCall{call(sdk.SystemProgramID, []byte{2}, u32(4)).
 		with(sdk.SysVarRecentBlockHashesPubkey, sdk.PublicKey(public(0)), sdk.PublicKey(public(1)))}, nil,
 		[]string{solana.HazardDurableNonce}, []string{solana.HazardDurableNonce}},
+	{"a program that is closed", []instructionCall{call(sdk.BPFLoaderUpgradeableProgramID, []byte{2, 0, 0, 3}, u32(5))}, nil, []string{solana.HazardBurn}, nil},
+	{"a buffer that is closed", []instructionCall{call(sdk.BPFLoaderUpgradeableProgramID, []byte{2, 0, 0}, u32(5))}, nil, nil, nil},
+	{"an account that nobody initialized, closed", []instructionCall{call(sdk.BPFLoaderUpgradeableProgramID, []byte{0, 2}, u32(5))}, nil, nil, nil},
+	{"a program of loader v4 that is closed", []instructionCall{call(loaderV4, []byte{2, 0, 0}, u32(2), u32(0))}, nil, []string{solana.HazardBurn}, nil},
+	{"a program of loader v4 that is made smaller", []instructionCall{call(loaderV4, []byte{2, 0, 0}, u32(2), u32(1))}, nil, nil, nil},
+	{"a lookup table that is frozen", []instructionCall{call(sdk.AddressLookupTableProgramID, []byte{2, 0}, u32(1))}, nil, []string{solana.HazardAuthorityChange}, nil},
+	{"a lookup table that is closed", []instructionCall{call(sdk.AddressLookupTableProgramID, []byte{2, 0, 0}, u32(4))}, nil, nil, nil},
+	{"a transfer hook that is set", []instructionCall{call(sdk.Token2022ProgramID, []byte{2, 0}, []byte{36, 1}, bytes32(9))}, nil, []string{solana.HazardAuthorityChange}, nil},
+	{"a transfer hook that is removed", []instructionCall{call(sdk.Token2022ProgramID, []byte{2, 0}, []byte{36, 1}, make([]byte, 32))}, nil, nil, nil},
+	{"a validator from a table", []instructionCall{call(sdk.StakeProgramID, []byte{2, 6}, u32(2)).with(sdk.SysVarClockPubkey, sdk.SysVarStakeHistoryPubkey, stakeConfig, sdk.PublicKey(public(0)))},
+		[]table{{key: account(50), writable: []byte{200}}}, []string{solana.HazardUnresolvedAccount}, nil},
+	{"a mint from a table", []instructionCall{call(sdk.TokenProgramID, []byte{2, 6, 3, 0}, []byte{12}, u64(1), []byte{6})},
+		[]table{{key: account(50), writable: []byte{200}}}, []string{solana.HazardUnresolvedAccount}, nil},
+	{"a proof that is kept for us", []instructionCall{call(zkProofs, []byte{2, 0}, []byte{4}, make([]byte, 96))}, nil, nil, nil},
+	{"a proof from an account", []instructionCall{call(zkProofs, []byte{2}, []byte{4}, u32(0))}, nil, nil, nil},
+	{"the SOL of a proof that was kept", []instructionCall{call(zkProofs, []byte{2, 0, 0}, []byte{0})}, nil, nil, nil},
+	{"a proof that is not known", []instructionCall{call(zkProofs, []byte{2, 0}, []byte{13}, make([]byte, 96))}, nil, []string{solana.HazardBlindCall}, nil},
+	{"contents that another must sign too", []instructionCall{call(config, []byte{2, 0, 1}, []byte{2}, bytesOf(0), []byte{1}, bytesOf(1), []byte{1}, u64(2), []byte("hi"))}, nil,
+		[]string{solana.HazardAuthorityChange}, []string{solana.HazardAuthorityChange}},
+	{"contents without keys", []instructionCall{call(config, []byte{0}, []byte{0}, u64(0))}, nil, nil, nil},
+	{"contents that are no text", []instructionCall{call(config, []byte{0}, []byte{0}, u64(9))}, nil, []string{solana.HazardBlindCall}, nil},
+	{"contents cut off", []instructionCall{call(config, []byte{0}, []byte{1}, bytesOf(0))}, nil, []string{solana.HazardBlindCall}, nil},
 	{"a priority fee", []instructionCall{call(sdk.ComputeBudget, nil, []byte{3}, u64(1_000_000_000_000))}, nil, []string{solana.HazardHighFee}, nil},
 	{"no compute units", []instructionCall{call(sdk.ComputeBudget, nil, []byte{2}, u32(0))}, nil,
 		[]string{solana.HazardNoComputeBudget}, []string{solana.HazardNoComputeBudget}},

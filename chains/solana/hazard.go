@@ -161,7 +161,7 @@ func (t *Transaction) effectHazards(e *effect, slots []int) (hazards []chains.Ha
 		add(HazardUnlimitedApproval, "%s may take %s units from %s", partyText(e.To), e.Amount.Value, partyText(e.From))
 	case e.lost != "":
 		add(HazardBurn, "%s is %s: what it gets cannot be spent", partyText(e.To), e.lost)
-	case e.Kind == chains.KindBurn:
+	case e.Kind == chains.KindBurn && e.danger == "":
 		add(HazardBurn, "what leaves %s is destroyed", partyText(e.From))
 	}
 	if e.text != nil {

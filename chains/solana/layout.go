@@ -64,6 +64,10 @@ type accountSlot struct {
 	authority bool
 	many      bool
 	branch    bool
+
+	// checked is set of an account that the program recognizes by its address, or compares
+	// with what it has stored: it decides nothing.
+	checked bool
 }
 
 func slotsOf(accounts string) (slots []accountSlot) {
@@ -80,6 +84,8 @@ func slotsOf(accounts string) (slots []accountSlot) {
 		text, p.many = strings.CutSuffix(text, "*")
 		names := strings.Split(text, "+")
 		p.name, p.fixed, p.with = names[0], fixedAddresses[names[0]], names[1:]
+		p.checked = p.fixed != nil || strings.Contains(p.name, " program") || strings.HasSuffix(p.name, " sysvar") ||
+			p.name == "further account" || p.name == "rules or none"
 		slots = append(slots, p)
 	}
 	return slots

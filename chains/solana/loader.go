@@ -4,10 +4,21 @@ import "github.com/countersign-dev/countersign/chains"
 
 // replacesCode replaces a program's code with the content of an account, which is not in
 // the transaction.
-var replacesCode = template{kind: chains.KindSettings, account: "program", args: []string{"buffer", "source"},
+var replacesCode = template{kind: chains.KindSettings, account: "program account", args: []string{"buffer"},
 	with: func(_ *reader, e *effect) {
 		e.danger, e.detail = HazardAuthorityChange, "the program's code is replaced by what another account holds, which the transaction does not say"
 	}}
+
+// programEnds is the end of a program that is given, or is given no length.
+var programEnds = template{kind: chains.KindBurn, account: "program account", given: "program account",
+	when: func(r *reader) bool { length, _ := r.number("length"); return length == 0 },
+	with: func(r *reader, e *effect) { e.Function = r.operation; e.ends("program", e.Account) }}
+
+// ends says that an account ends for ever, which is a program or a mint.
+func (e *effect) ends(what string, account chains.Party) {
+	e.Kind, e.Account, e.Args = chains.KindBurn, account, []chains.Arg{{Name: what, Value: account.String()}}
+	e.danger, e.detail = HazardBurn, what+" "+partyText(account)+" ends for ever, and what depends on it is lost"
+}
 
 // programHeader is the size of an account of loader v3 without its code, in bytes.
 const programHeader = 45
@@ -31,34 +42,37 @@ const maxProgram = 10 << 20
 var loaderV3Program = &program{name: "Loader v3", tagSize: 4, layouts: layouts(map[uint32]*layout{
 	0: {name: "InitializeBuffer", initializes: "buffer", accounts: "buffer, ?authority", effects: []template{{kind: chains.KindAuthority, account: "buffer", to: "authority"}}},
 	1: {name: "Write", accounts: "buffer, !authority", arguments: []argument{u32("offset"), sizedBytes("code")}, effects: changes("buffer")},
-	2: {name: "DeployWithMaxDataLen", initializes: "program", accounts: "!payer, program data, program, buffer, " + rentSysvar + ", " + clockSysvar + ", " + systemRole + ", !authority",
+	2: {name: "DeployWithMaxDataLen", initializes: "program account", accounts: "!payer, program data, program account, buffer, " + rentSysvar + ", " + clockSysvar + ", " + systemRole + ", !authority",
 		arguments: []argument{u64("most code bytes")},
 		effects: []template{deploys, sends("buffer", "payer", wholeBalance), replacesCode,
 			{kind: chains.KindAuthority, account: "program data", from: "authority", to: "authority"}}},
-	3: {name: "Upgrade", accounts: "program data, program, buffer, lamports to, " + rentSysvar + ", " + clockSysvar + ", !authority",
+	3: {name: "Upgrade", accounts: "program data, program account, buffer, lamports to, " + rentSysvar + ", " + clockSysvar + ", !authority",
 		effects: []template{replacesCode, sends("buffer", "lamports to", wholeBalance), sends("program data", "lamports to", wholeBalance)}},
 	4: {name: "SetAuthority", accounts: "account, !authority, ?new authority", effects: []template{hands("account", "authority", "new authority")}},
-	5: {name: "Close", accounts: "account, lamports to, ?!authority, ?program", effects: []template{sends("account", "lamports to", wholeBalance)}},
-	6: {name: "ExtendProgram", accounts: "program data, program, ?" + systemRole + ", ?!payer",
+	5: {name: "Close", accounts: "account, lamports to, ?!authority, ?program account", effects: []template{
+		programEnds, sends("account", "lamports to", wholeBalance)}},
+	6: {name: "ExtendProgram", accounts: "program data, program account, ?" + systemRole + ", ?!payer",
 		arguments: []argument{u32("more bytes")}, effects: append(changes("program data"), extends)},
 	7: {name: "SetAuthorityChecked", accounts: "account, !authority, new authority", effects: []template{hands("account", "authority", "new authority")}},
-	8: {name: "Migrate", accounts: "program data, program, !authority", effects: append(changes("program"), changes("program data")...)},
-	9: {name: "ExtendProgramChecked", accounts: "program data, program, !authority, ?" + systemRole + ", ?!payer",
+	8: {name: "Migrate", accounts: "program data, program account, !authority", effects: append(changes("program account"), changes("program data")...)},
+	9: {name: "ExtendProgramChecked", accounts: "program data, program account, !authority, ?" + systemRole + ", ?!payer",
 		arguments: []argument{u32("more bytes")}, effects: append(changes("program data"), extends)},
 })}
 
 // loaderV4Program manages programs in one account each. The number of an instruction is
 // a u32; the layouts are those of solana-loader-v4-interface, in bincode.
 var loaderV4Program = &program{name: "Loader v4", tagSize: 4, layouts: layouts(map[uint32]*layout{
-	0: {name: "Write", accounts: "program, !authority", arguments: []argument{u32("offset"), sizedBytes("code")}, effects: changes("program")},
-	1: {name: "Copy", accounts: "program, !authority, source",
+	0: {name: "Write", accounts: "program account, !authority", arguments: []argument{u32("offset"), sizedBytes("code")}, effects: changes("program account")},
+	1: {name: "Copy", accounts: "program account, !authority, source",
 		arguments: []argument{u32("offset"), u32("source offset"), u32("length")}, effects: []template{replacesCode}},
-	2: {name: "SetProgramLength", initializes: "program", accounts: "program, !authority, ?lamports to", arguments: []argument{u32("length")},
-		effects: append(changes("program"), template{kind: chains.KindTransfer, from: "program", to: "lamports to", asset: native, amount: wholeBalance, given: "lamports to"})},
-	3: {name: "Deploy", accounts: "program, !authority, ?source", effects: []template{replacesCode}},
-	4: {name: "Retract", accounts: "program, !authority", effects: changes("program")},
-	5: {name: "TransferAuthority", accounts: "program, !authority, !new authority",
-		effects: []template{{kind: chains.KindAuthority, from: "authority", account: "program", to: "new authority", by: "authority"}}},
-	6: {name: "Finalize", accounts: "program, !authority, next version",
-		effects: []template{{kind: chains.KindAuthority, from: "authority", account: "program"}}},
+	2: {name: "SetProgramLength", initializes: "program account", accounts: "program account, !authority, ?lamports to", arguments: []argument{u32("length")},
+		effects: []template{programEnds,
+			{kind: chains.KindSettings, account: "program account"},
+			{kind: chains.KindTransfer, from: "program account", to: "lamports to", asset: native, amount: wholeBalance, given: "lamports to"}}},
+	3: {name: "Deploy", accounts: "program account, !authority, ?source", effects: []template{replacesCode}},
+	4: {name: "Retract", accounts: "program account, !authority", effects: []template{{kind: chains.KindFreeze, from: "authority", account: "program account"}}},
+	5: {name: "TransferAuthority", accounts: "program account, !authority, !new authority",
+		effects: []template{{kind: chains.KindAuthority, from: "authority", account: "program account", to: "new authority", by: "authority"}}},
+	6: {name: "Finalize", accounts: "program account, !authority, next version",
+		effects: []template{{kind: chains.KindAuthority, from: "authority", account: "program account"}}},
 })}

@@ -10,7 +10,7 @@ var lookupTableProgram = &program{name: "Address Lookup Table", tagSize: 4, layo
 		arguments: []argument{u64("recent slot"), u8("bump seed")},
 		effects: []template{pays("payer", "table", tableData),
 			{kind: chains.KindAuthority, account: "table", to: "authority"}}},
-	1: {name: "FreezeLookupTable", accounts: "table, !authority", effects: changes("table")},
+	1: {name: "FreezeLookupTable", accounts: "table, !authority", effects: []template{{kind: chains.KindAuthority, from: "authority", account: "table"}}}, // to no one, for ever
 	2: {name: "ExtendLookupTable", accounts: "table, !authority, ?!payer, ?" + systemRole,
 		arguments: []argument{keys("address")},
 		effects:   append(changes("table"), paysIfGiven("payer", "table", tableData))},

@@ -25,6 +25,8 @@ var (
 	squadsID        = mustKey("SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf")
 	tokenMetadataID = mustKey("metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s")
 	lighthouseID    = mustKey("L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95")
+	configID        = mustKey("Config1111111111111111111111111111111111111")
+	zkProofID       = mustKey("ZkE1Gama1Proof11111111111111111111111111111")
 	memoV4ID        = mustKey("Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH") // the same instruction; clients since September 2026
 	memoV1ID        = mustKey("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo")
 )
@@ -52,7 +54,7 @@ func init() {
 		ed25519ID: ed25519Program, secp256k1ID: secp256k1Program, secp256r1ID: secp256r1Program,
 		tokenID: tokenProgram, token2022ID: token2022Program, tokenAccountID: tokenAccountProgram,
 		memoID: memoProgram, memoV1ID: memoProgram, memoV4ID: memoProgram, squadsID: squadsProgram,
-		tokenMetadataID: tokenMetadataProgram, lighthouseID: lighthouseProgram,
+		tokenMetadataID: tokenMetadataProgram, lighthouseID: lighthouseProgram, configID: configProgram, zkProofID: zkProofProgram,
 	}
 	for id := range programs {
 		unspendable[id] = aProgram
@@ -90,6 +92,24 @@ func precompile(name string) *program {
 var memoProgram = &program{name: "Memo", decode: func(r *reader) error { return r.decodeAs(memoLayout) }}
 
 var memoLayout = (&layout{name: "Memo", inert: true, accounts: "signer*", arguments: []argument{restText("memo")}}).prepare()
+
+// configProgram keeps texts, such as that of "solana validator-info publish". All signers
+// that the account lists must sign a change, which lists them again.
+var configProgram = &program{name: "Config", decode: func(r *reader) error { return r.decodeAs(storeLayout) }}
+
+var storeLayout = (&layout{name: "Store", initializes: "config account", accounts: "config account, signer*", anySigner: true,
+	arguments: []argument{configKeys, text("contents")},
+	effects:   append(changes("config account"), template{kind: chains.KindAuthority, account: "config account", to: "signer", each: "signer"}),
+}).prepare()
+
+// configKeys is a compact-u16 count of addresses, each followed by a u8: whether it signs.
+func configKeys(r *reader) error {
+	count, err := r.compactU16("keys")
+	for i := 0; err == nil && i < count; i++ {
+		err = sequence(key("key"), boolean("signs"))(r)
+	}
+	return err
+}
 
 // The most that accounts whose rent is paid hold, in bytes.
 const (

@@ -37,15 +37,17 @@ type reader struct {
 type role struct {
 	name string
 	account
+	checked, authority bool // as of accountSlot
 }
 
-// value is an argument that effects use: a number, or an address.
+// value is an argument that effects use: a number, an address, a text or bytes.
 type value struct {
 	label  string
 	number uint64
-	name   string // what the number stands for, if it stands for something
 	key    []byte // nil if it is a number, or none
 	none   bool   // an optional argument that is absent
+
+	field func(number uint64) chains.Field // how it is shown; nil if that is not known, or none
 }
 
 // instructionPaths are the paths of as many instructions as a transaction can have.
@@ -130,6 +132,25 @@ func (r *reader) number(label string) (number uint64, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// keep is set and show.
+func (r *reader) keep(v value) {
+	r.set(v)
+	r.show(func() chains.Field { return v.field(v.number) })
+}
+
+// text is how effects write the argument: a time in seconds, and an absent one as nothing.
+func (v *value) text() string {
+	switch {
+	case v.key != nil:
+		return encode58(v.key)
+	case v.field != nil && v.field(v.number).Type != chains.TypeTime:
+		return v.field(v.number).Value
+	case v.none:
+		return ""
+	}
+	return strconv.FormatUint(v.number, 10)
 }
 
 // role returns the account in a role. ok is false if it is not given.

@@ -59,7 +59,7 @@ func (r *reader) placeBranch(p accountSlot, rest []account) (_ []account, err er
 	rest, err = r.nameFirst(p, rest)
 	for _, next := range p.with {
 		if err == nil {
-			rest, err = r.nameFirst(accountSlot{name: next, fixed: fixedAddresses[next]}, rest)
+			rest, err = r.nameFirst(accountSlot{name: next, fixed: fixedAddresses[next], checked: true}, rest)
 		}
 	}
 	return rest, err
@@ -80,7 +80,7 @@ func (r *reader) nameFirst(p accountSlot, rest []account) ([]account, error) {
 			return nil, fmt.Errorf("the %s is not in the transaction: it is %s", p.name, given)
 		}
 	}
-	r.roles = append(r.roles, role{p.name, given})
+	r.roles = append(r.roles, role{p.name, given, p.checked, p.authority})
 	r.showAccount(p.name, given)
 	return rest[1:], nil
 }
@@ -93,7 +93,7 @@ func (r *reader) nameMany(p accountSlot, i int, given account) {
 		r.showNumbered("further account", i, given)
 		return
 	}
-	r.roles = append(r.roles, role{p.name, given})
+	r.roles = append(r.roles, role{p.name, given, p.checked, p.authority})
 	r.showNumbered(p.name, i, given)
 }
 

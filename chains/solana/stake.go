@@ -74,7 +74,7 @@ var stakeProgram = &program{name: "Stake", tagSize: 4, layouts: layouts(map[uint
 	1: {name: "Authorize", accounts: "stake account, " + clockIfAny + ", !authority, ?lockup custodian", anySigner: true,
 		arguments: []argument{key("new authority"), stakeAuthorize}, effects: []template{hands("stake account", "authority", "new authority")}},
 	2: {name: "DelegateStake", accounts: "stake account, vote account, " + configIfAny + ", !stake authority", anySigner: true,
-		effects: []template{{kind: chains.KindStake, from: "stake account", account: "stake account", asset: native, amount: wholeBalance, args: []string{"vote account"}}}},
+		effects: []template{{kind: chains.KindStake, from: "stake account", account: "stake account", asset: native, amount: wholeBalance}}},
 	3: {name: "Split", initializes: "to stake account", accounts: "from stake account, to stake account, !stake authority", anySigner: true,
 		arguments: []argument{lamports("amount")}, effects: []template{splits}},
 	4: {name: "Withdraw", accounts: "stake account, to, " + historyIfAny + ", !withdraw authority, ?!lockup custodian",

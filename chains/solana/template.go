@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math/big"
 	"slices"
-	"strconv"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/texts"
@@ -21,7 +20,7 @@ type template struct {
 	amount string // an argument, or wholeBalance or unstated; empty for none
 
 	by   string   // what authorizes it, if not the layout's authorities
-	args []string // accounts and arguments that become the effect's Args
+	args []string // accounts and arguments that become the effect's Args: see complete
 
 	each  string                 // one effect for each account or address of this name
 	given string                 // only if this account or argument is given
@@ -84,6 +83,9 @@ type effect struct {
 	// follows, its authorities are those of another account, which the bytes do not name.
 	initialized chains.Party
 	follows     bool
+
+	mint   chains.Party // that the effect's instruction names, if any
+	closes bool         // From is closed, which may be an account or a mint of Token-2022
 }
 
 // effects appends what the instruction does: its effects by its layout and those
@@ -98,9 +100,9 @@ func (r *reader) effects(list []effect) []effect {
 	if r.layout == nil {
 		return list
 	}
-	first := len(list)
+	first, applied := len(list), make([]*template, 0, 16)
 	for i := range r.layout.effects {
-		tpl := &r.layout.effects[i]
+		tpl, before := &r.layout.effects[i], len(list)
 		switch {
 		case tpl.when != nil && !tpl.when(r) || tpl.given != "" && r.party(tpl.given).IsNone():
 		case tpl.each != "":
@@ -108,11 +110,68 @@ func (r *reader) effects(list []effect) []effect {
 		default:
 			list = r.appendEffect(tpl, list)
 		}
+		if len(list) > before {
+			applied = append(applied, tpl)
+		}
 	}
-	if len(list) > first && !r.stored { // what is stored does nothing yet
+	if len(list) == first {
+		return list
+	}
+	list[first].mint = r.party("mint")
+	if !r.stored { // what is stored does nothing yet
 		list[first].initialized = r.party(r.layout.initializes)
 	}
+	r.complete(list[first:], applied)
 	return list
+}
+
+// complete adds to the instruction's effects what none of them has as a member: to the first
+// one the accounts that have a meaning, and to the first change of settings the arguments,
+// which are what is set. An account that is not known is unresolved in any case.
+func (r *reader) complete(effects []effect, applied []*template) {
+	named := func(name string) bool {
+		return slices.ContainsFunc(applied, func(tpl *template) bool { return tpl.names(name) })
+	}
+	first := &effects[0]
+	for i := range r.roles {
+		given := &r.roles[i]
+		if given.checked || given.signer || given.name == leftOut || named(given.name) {
+			continue
+		}
+		if given.address == nil {
+			first.Unresolved = append(first.Unresolved, given.name)
+		}
+		if !given.authority {
+			r.addArg(first, given.name, given.party().String())
+		}
+	}
+	set := slices.IndexFunc(effects, func(e effect) bool { return e.Kind == chains.KindSettings })
+	for i := 0; set >= 0 && i < len(r.values); i++ {
+		if v := &r.values[i]; !named(v.label) {
+			r.addArg(&effects[set], v.label, v.text())
+		}
+	}
+}
+
+// names reports whether an account or argument is a member of the effect.
+func (tpl *template) names(name string) bool {
+	return name == tpl.from || name == tpl.to || name == tpl.account || name == tpl.asset || name == tpl.amount || name == tpl.each
+}
+
+// addArg adds an argument. The values of one name are one argument, so that a condition on
+// it is one on all of them.
+func (r *reader) addArg(e *effect, name, text string) {
+	e.Function = r.operation
+	if text == "" {
+		return
+	}
+	for i := range e.Args {
+		if e.Args[i].Name == name {
+			e.Args[i].Value += ", " + text
+			return
+		}
+	}
+	e.Args = append(e.Args, chains.Arg{Name: name, Value: text})
 }
 
 // eachEffect appends one effect for each account of a place, and for each of the
@@ -143,18 +202,16 @@ func (r *reader) appendEffect(tpl *template, list []effect) []effect {
 	e.From = r.partyIn(e, "from", tpl.from)
 	e.To = r.partyIn(e, "to", tpl.to)
 	e.Account = r.partyIn(e, "account", tpl.account)
-	e.Asset = r.asset(tpl.asset)
+	e.Asset = r.asset(e, tpl.asset)
 	e.Amount = r.amount(tpl)
 	e.slots = r.slots(tpl)
 	e.alone = r.program == stakeProgram && r.signs(e.From)
 	e.owned = len(e.slots) > 0 || tpl.by != "" || len(r.layout.authorities) > 0
-	if len(tpl.args) > 0 {
+	if tpl.kind == chains.KindSettings || tpl.kind == chains.KindFreeze {
 		e.Function = r.operation
 	}
 	for _, name := range tpl.args {
-		if text := r.text(name); text != "" {
-			e.Args = append(e.Args, chains.Arg{Name: name, Value: text})
-		}
+		r.addArg(e, name, r.text(name))
 	}
 	if tpl.with != nil {
 		tpl.with(r, e)
@@ -217,14 +274,14 @@ func (r *reader) argumentParty(name string) chains.Party {
 	return chains.Party{}
 }
 
-func (r *reader) asset(name string) chains.Asset {
+func (r *reader) asset(e *effect, name string) chains.Asset {
 	switch name {
 	case "":
 		return chains.Asset{}
 	case native:
 		return chains.Native(Name)
 	}
-	mint := r.party(name)
+	mint := r.partyIn(e, "asset", name)
 	if mint.IsNone() { // as of unknownToken
 		mint = chains.UnknownParty()
 	}
@@ -248,7 +305,7 @@ func (r *reader) amount(tpl *template) chains.Quantity {
 	case wholeBalance:
 		return chains.All()
 	case unstated:
-		return chains.UnknownQuantity()
+		return chains.Quantity{Bound: chains.BoundMost} // it is encrypted
 	}
 	number, ok := r.number(tpl.amount)
 	switch {
@@ -265,13 +322,10 @@ func (r *reader) text(name string) string {
 	if party := r.party(name); !party.IsNone() {
 		return party.String()
 	}
-	for _, v := range r.values {
-		if v.label == name && v.name != "" {
-			return v.name
+	for i := range r.values {
+		if r.values[i].label == name {
+			return r.values[i].text()
 		}
-	}
-	if number, ok := r.number(name); ok {
-		return strconv.FormatUint(number, 10)
 	}
 	return ""
 }

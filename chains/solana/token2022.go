@@ -55,7 +55,7 @@ var token2022Extensions = map[uint32]*layout{
 	34: {name: "CpiGuardExtension", nested: switchedOnAccount("CpiGuard")},
 	35: {name: "InitializePermanentDelegate", accounts: "mint",
 		arguments: []argument{key("permanent delegate")}, effects: sets("permanent delegate")},
-	36: {name: "TransferHookExtension", nested: pointer("TransferHook", "hook program")},
+	36: {name: "TransferHookExtension", nested: hooks(pointer("TransferHook", "hook program"))},
 	37: {name: "ConfidentialTransferFeeExtension", nested: confidentialTransferFee},
 	39: {name: "MetadataPointerExtension", nested: pointer("MetadataPointer", "metadata address")},
 	40: {name: "GroupPointerExtension", nested: pointer("GroupPointer", "group address")},
@@ -121,14 +121,18 @@ func switchedOnAccount(what string) map[uint32]*layout {
 func pointer(what, label string) map[uint32]*layout {
 	return map[uint32]*layout{
 		0: {name: "Initialize" + what, accounts: "mint",
-			arguments: []argument{nonZeroKey("authority"), nonZeroKey(label)}, effects: pointed(sets("authority"), label)},
+			arguments: []argument{nonZeroKey("authority"), nonZeroKey(label)}, effects: sets("authority")},
 		1: {name: "Update" + what, accounts: "mint, !authority, signer*",
-			arguments: []argument{nonZeroKey(label)}, effects: pointed(sets(), label)},
+			arguments: []argument{nonZeroKey(label)}, effects: sets()},
 	}
 }
 
-// pointed adds the address that the mint points to as an argument.
-func pointed(effects []template, label string) []template {
-	effects[0].args = []string{label}
-	return effects
+// hooks is a pointer to the program that every transfer of the mint calls.
+func hooks(forms map[uint32]*layout) map[uint32]*layout {
+	forms[1].effects[0].with = func(r *reader, e *effect) {
+		if hook := r.party("hook program"); !hook.IsNone() {
+			e.danger, e.detail = HazardAuthorityChange, "every transfer of "+partyText(e.Account)+" needs the consent of program "+partyText(hook)
+		}
+	}
+	return forms
 }

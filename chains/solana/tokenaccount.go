@@ -22,7 +22,7 @@ const createAccounts = "!payer, token account, wallet, mint, " + systemRole + ",
 // createsTokenAccount is the cost of the account, which belongs to the wallet. Its
 // size depends on the token program.
 var createsTokenAccount = []template{{
-	kind: chains.KindCreate, from: "payer", to: "token account", asset: native, amount: wholeBalance, args: []string{"wallet", "mint"},
+	kind: chains.KindCreate, from: "payer", to: "token account", asset: native, amount: wholeBalance,
 	with: func(r *reader, e *effect) {
 		size := uint64(tokenAccountData)
 		if owner, _ := r.role(tokenProgramRole); !owner.is(tokenID) {

@@ -31,6 +31,9 @@ func init() {
 // metadataOptional are the accounts that may be left out, besides those "or none".
 var metadataOptional = []string{"master edition", "edition", "edition marker", "token record", "destination token record"}
 
+// leftOut is the name of an account that is left out.
+const leftOut = "left out"
+
 // decodeLeavingOut decodes an instruction of a program whose own address stands for an
 // account that is left out. It refuses the address where the account is not optional.
 func (r *reader) decodeLeavingOut(self [keySize]byte, optional func(name string) bool) error {
@@ -43,7 +46,7 @@ func (r *reader) decodeLeavingOut(self [keySize]byte, optional func(name string)
 		case !optional(r.roles[i].name):
 			return fmt.Errorf("the %s is the program itself, which stands for none", r.roles[i].name)
 		default:
-			r.roles[i].name = "left out"
+			r.roles[i].name = leftOut
 		}
 	}
 	return nil

@@ -6,7 +6,7 @@ var nothing = sequence()
 
 // toggle leaves something unchanged, clears it, or sets it.
 func toggle(label string, set argument) argument {
-	return variant(label, []string{"as it is", "cleared", "set"}, nothing, nothing, set)
+	return variant(label, []string{"as it is", "cleared", ""}, nothing, nothing, set)
 }
 
 var (

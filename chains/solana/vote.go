@@ -23,6 +23,7 @@ var voteInitializes = []template{
 	{kind: chains.KindAuthority, account: "vote account", to: "withdrawer"},
 	{kind: chains.KindAuthority, account: "vote account", to: "voter"},
 	{kind: chains.KindAuthority, account: "vote account", to: "node"},
+	{kind: chains.KindSettings, account: "vote account"},
 }
 
 // voteProgram maintains the accounts of validators. The number of an instruction is a
@@ -64,7 +65,7 @@ var voteProgram = &program{name: "Vote", tagSize: 4, layouts: layouts(map[uint32
 		}, effects: voteInitializes},
 	17: {name: "UpdateCommissionCollector", accounts: "vote account, new collector, !withdraw authority", anySigner: true,
 		arguments: []argument{commissionKind},
-		effects:   []template{{kind: chains.KindAuthority, from: "withdraw authority", account: "vote account", to: "new collector"}}},
+		effects:   []template{{kind: chains.KindAuthority, from: "withdraw authority", account: "vote account", to: "new collector", args: []string{"commission of"}}}},
 	18: {name: "UpdateCommissionBps", accounts: "vote account, !withdraw authority", anySigner: true,
 		arguments: []argument{u16("commission in basis points"), commissionKind}, effects: voteSettings},
 	19: {name: "DepositDelegatorRewards", accounts: "vote account, !depositor",

@@ -130,7 +130,7 @@ func TestEffects(t *testing.T) {
 			"mint 5 units of token TNUC9Qb1rRpS5CbWLmNMxXBjyFoydXjWFR to TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn",
 		}},
 		{"TRX that is unwrapped", rawOf(31, join(owner, lengthField(2, wtrx), lengthField(4, chaintest.Unhex(t, "2e1a7d4d"+strings.Repeat("0", 63)+"5")))), []string{
-			"destroy 5 units of token TNUC9Qb1rRpS5CbWLmNMxXBjyFoydXjWFR",
+			"destroy 5 units of token TNUC9Qb1rRpS5CbWLmNMxXBjyFoydXjWFR from TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn",
 			"receive 0.000005 TRX at TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn",
 		}},
 		{"the same functions of another contract", rawOf(31, join(owner, lengthField(2, chaintest.Unhex(t, contractHex)), varintField(3, 5), lengthField(4, chaintest.Unhex(t, "d0e30db0")))), []string{
@@ -144,11 +144,11 @@ func TestEffects(t *testing.T) {
 			"! call TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf (deposit(uint256,address)): what it does is unknown, it may do anything",
 		}},
 		{"tokens to nobody", rawOf(2, join(lengthField(1, []byte("1002000")), lengthField(2, chaintest.Unhex(t, ownerHex)), lengthField(3, chaintest.Unhex(t, burn)), varintField(4, 1))), []string{
-			"destroy 1 units of token 1002000",
+			"destroy 1 units of token 1002000 from TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn",
 		}},
 		{"permissions of the owner alone", ownPermissions(t, ownerHex), []string{
-			"give control of TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn",
-			"give control of TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn",
+			"give control of TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn (AccountPermissionUpdateContract: permission \"owner permission\", weight 1, threshold 1)",
+			"give control of TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn (AccountPermissionUpdateContract: permission \"active permission 1\", weight 1, threshold 1)",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
