@@ -3,6 +3,7 @@
 package trust
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -20,7 +21,7 @@ func Open(path string) (*os.File, error) {
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("it is %s: name a regular file", kindOf(info.Mode()))}
+		err = &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("it %w: name a regular file", kindOf(info.Mode()))}
 	}
 	if err != nil {
 		_ = file.Close()
@@ -29,14 +30,14 @@ func Open(path string) (*os.File, error) {
 	return file, nil
 }
 
-func kindOf(mode fs.FileMode) string {
+func kindOf(mode fs.FileMode) error {
 	switch {
 	case mode.IsDir():
-		return "a directory"
+		return syscall.EISDIR
 	case mode&fs.ModeNamedPipe != 0:
-		return "a named pipe"
+		return errors.New("is a named pipe")
 	}
-	return "a device"
+	return errors.New("is a device")
 }
 
 // ReadFile reads a file as Open opens it, of at most limit bytes.

@@ -156,6 +156,11 @@ func (s *Store) altered(file loaded, id string, by alteration) ([]byte, error) {
 		if err := m.check(); err != nil {
 			return nil, err
 		}
+		info := file.key.Info()
+		info.Name = m.Name
+		if err := s.judge(file.organizationID, []Account{{KeyInfo: info, Disabled: m.Disabled}}); err != nil {
+			return nil, err
+		}
 		return s.sealer.seal(m, file.key)
 	}
 	w := file.wallet
@@ -171,6 +176,9 @@ func (s *Store) altered(file loaded, id string, by alteration) ([]byte, error) {
 		if w.Accounts[i].ID == id {
 			by.account(&w.Accounts[i])
 		}
+	}
+	if err := s.judge(file.organizationID, w.Accounts); err != nil {
+		return nil, err
 	}
 	return s.sealer.sealWallet(file.organizationID, w)
 }

@@ -123,10 +123,13 @@ func (s *Store) restore(ctx context.Context, organizationID, id, from string) er
 	if file.organizationID != organizationID || file.id != id {
 		return fmt.Errorf("%w: the copy of %s is of another organization, or renamed", keystore.ErrKeyNotFound, id)
 	}
-	for _, info := range file.infos() {
-		if existing, shares := s.sharing(organizationID, info); shares {
+	for _, key := range file.keys() {
+		if existing, shares := s.sharing(organizationID, key.KeyInfo); shares {
 			return fmt.Errorf("%w: it holds the same key as %s", keystore.ErrKeyExists, existing.ID)
 		}
+	}
+	if err := s.judge(organizationID, file.keys()); err != nil {
+		return err
 	}
 	if err := replaceFile(s.keysRoot, name, content); err != nil {
 		return s.fileError(err, keysName, name)
@@ -140,15 +143,12 @@ func (s *Store) restore(ctx context.Context, organizationID, id, from string) er
 	return nil
 }
 
-// infos returns the keys of a file.
-func (c content) infos() (infos []keystore.KeyInfo) {
+// keys returns the keys of a file.
+func (c content) keys() []Account {
 	if c.wallet == nil {
-		return []keystore.KeyInfo{c.key.Info()}
+		return []Account{{KeyInfo: c.key.Info(), Disabled: c.disabled}}
 	}
-	for _, account := range c.wallet.Accounts {
-		infos = append(infos, account.KeyInfo)
-	}
-	return infos
+	return c.wallet.Accounts
 }
 
 // findCopy reads the archived copy of a key file or, if from is not empty, the one in a
