@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,6 +115,10 @@ func (s *Store) migrate(ctx context.Context) error {
 		}
 		return upgrade(ctx, q, version)
 	})
+	if codeOf(err) == noSchema {
+		_, _, missing := s.missing(ctx) // not before: what it reads would be stale under the lock
+		return cmp.Or(missing, err)
+	}
 	if codeOf(err) == insufficientPrivilege {
 		err = fmt.Errorf("%w: have a role that owns the schema create or migrate the tables (docs/operations.md#managed-databases)", err)
 	}
